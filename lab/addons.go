@@ -35,19 +35,19 @@ const (
 	// Metrics is metrics-server: kubectl top, and the metrics of a
 	// HorizontalPodAutoscaler. It needs NodesReal.
 	Metrics AddOn = "metrics-server"
-	// ArgoCD is Argo CD's application controller with its repository server, and a
-	// Git repository: see GitURL and Commit. It needs git. It has no server of its
-	// own API: the field operation of an Application asks for a sync.
+	// ArgoCD is Argo CD's application controller with its repository server, and a Git repository:
+	// see GitURL and Commit. It needs git. It has no API server: the field operation of an
+	// Application requests a sync.
 	ArgoCD AddOn = "argo-cd"
 	// ClusterAPI is the core controllers of Cluster API, without their webhooks and
 	// without a provider. So resources need all fields of their kinds.
 	ClusterAPI AddOn = "cluster-api"
-	// SampleAPI is an aggregated API with a storage of its own: the kinds Flunder and Fischer of
+	// SampleAPI is an aggregated API with a separate storage: the kinds Flunder and Fischer of
 	// Kubernetes' sample API server.
 	SampleAPI AddOn = "sample-apiserver"
 )
 
-// An addOnSpec says what an add-on consists of.
+// An addOnSpec describes an add-on.
 type addOnSpec struct {
 	// programs are to be built; each component has the name of its program.
 	programs   []string
@@ -268,8 +268,7 @@ func (c *Cluster) addOnReady(ctx context.Context, component Component) error {
 	return c.admin.At(url).Get(ctx, spec.ready, nil)
 }
 
-// registerAddOn lets the API server know a controller of an add-on that has
-// started.
+// registerAddOn registers a started controller of an add-on at the API server.
 func (c *Cluster) registerAddOn(ctx context.Context, component Component) error {
 	register := addOnComponents[component].register
 	if register == nil {

@@ -51,8 +51,8 @@ var argoController = addOnComponent{
 	},
 }
 
-// argoSettings are the objects that Argo CD reads its settings from, and the
-// project of all Applications. The key signs sessions, of which there are none.
+// argoSettings are the objects with Argo CD's settings, and the project of all Applications. The
+// key is for sessions, which are not used.
 const argoSettings = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: argocd-cm, namespace: argocd, labels: {app.kubernetes.io/part-of: argocd}}

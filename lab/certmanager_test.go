@@ -18,8 +18,8 @@ spec:
   issuerRef: {name: self-signed, kind: Issuer, group: cert-manager.io}
 `
 
-// TestCertManager lets cert-manager issue a certificate, and issue it again
-// when its Secret is gone.
+// TestCertManager lets cert-manager issue a certificate, and issue it again after its Secret is
+// deleted.
 func TestCertManager(t *testing.T) {
 	slow(t)
 	c := start(t, Options{AddOns: []AddOn{CertManager}, Nodes: NodesNone})

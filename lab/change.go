@@ -19,8 +19,7 @@ func (c *Cluster) Restart(ctx context.Context, component Component) error {
 	return c.restart(ctx, component)
 }
 
-// Kill ends a component with SIGKILL, as a crash would, and waits until it is
-// gone. Restart starts it again.
+// Kill ends a component with SIGKILL, like a crash, and waits for its end. Restart starts it again.
 func (c *Cluster) Kill(component Component) error {
 	c.changing.Lock()
 	defer c.changing.Unlock()

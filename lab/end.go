@@ -82,8 +82,8 @@ func (c *Cluster) claimDir(ctx context.Context) error {
 	return nil
 }
 
-// sweep ends and removes temporary clusters whose owner crashed. What it
-// cannot remove is not this cluster's concern.
+// sweep ends and removes temporary clusters whose owner crashed. Its failures do not affect this
+// cluster.
 func sweep(ctx context.Context) {
 	dirs, _ := filepath.Glob(filepath.Join(temporaryRoot(), "*"))
 	for _, dir := range dirs {

@@ -50,8 +50,8 @@ func TestKWOKPods(t *testing.T) {
 		reason      string
 		annotations string
 		spec        string
-		// wait is what kubectl waits for; want are the kubelet's Events until
-		// then, and what they are about.
+		// wait is kubectl's condition; want are the kubelet's Events until then, with their
+		// objects.
 		wait string
 		want []string
 	}{
@@ -103,7 +103,7 @@ func TestKWOKPods(t *testing.T) {
 			want: append(slices.Clone(pulled), "Pulled a", "Created a", "Started a", "BackOff a"),
 		},
 		"gated": {
-			reason: "A readiness gate that nobody opens keeps a Pod from being Ready, not its containers.",
+			reason: "A closed readiness gate keeps a Pod from being Ready, not its containers.",
 			spec:   `{readinessGates: [{conditionType: example.com/gate}], containers: [{name: a, image: nginx:1}]}`,
 			wait:   "condition=ContainersReady", want: pulled,
 		},
@@ -123,7 +123,7 @@ func TestKWOKPods(t *testing.T) {
 			for _, e := range kubeletEvents(t, c, name) {
 				got = append(got, e.Reason+" "+e.container())
 			}
-			// What a Pod that is tried again adds later is not the case's matter.
+			// Later Events of a retried Pod do not matter here.
 			got = got[:min(len(got), max(len(tc.want), 1))]
 			if diff := gocmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\nevents: -want +got:\n%s", tc.reason, diff)

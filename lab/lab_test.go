@@ -103,7 +103,7 @@ func TestCluster(t *testing.T) {
 	t.Run("ReconfigureRestartsWhatChanged", func(t *testing.T) { testReconfigure(t, c) })
 }
 
-// testOracle holds what kubectl does against what the audit log says.
+// testOracle compares kubectl's writes with the audit log.
 func testOracle(t *testing.T, c *Cluster) {
 	const cm = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {k: %s}\n"
 	serverSide := []string{"apply", "--server-side", "-f", "-"}
@@ -249,8 +249,8 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// TestCallerCrash kills a process that runs a cluster, and expects its
-// processes to be gone at once, and its directory with the next start.
+// TestCallerCrash kills a process that runs a cluster. The cluster's processes must end at once,
+// and its directory must disappear with the next start.
 func TestCallerCrash(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), callerEnv+"=1")
@@ -276,7 +276,7 @@ func TestCallerCrash(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // it says that it was killed
+	_ = cmd.Wait() // its error is the kill
 	eventually(t, func() error {
 		info, err := Inspect(dir)
 		if err == nil && info.Running() {
@@ -347,6 +347,6 @@ func TestPortTaken(t *testing.T) {
 		}
 	}()
 	if !strings.Contains(said.String(), "a port was taken") {
-		t.Errorf("progress: %q, want a word on the port", said.String())
+		t.Errorf("progress: %q, want a line about the port", said.String())
 	}
 }

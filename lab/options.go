@@ -16,7 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/internal/build"
 )
 
-// NodeMode says who plays the nodes of a cluster.
+// NodeMode is the implementation of a cluster's nodes.
 type NodeMode string
 
 const (
@@ -30,8 +30,8 @@ const (
 	NodesNone NodeMode = "none"
 )
 
-// Options say what cluster to start. The zero value is a cluster of one KWOK
-// node in a temporary directory.
+// Options describe a cluster. The zero value is a cluster of one KWOK node in a temporary
+// directory.
 type Options struct {
 	// Name identifies the cluster: lower-case letters, digits and dashes, at
 	// most 32. Empty means a random one.
@@ -40,12 +40,12 @@ type Options struct {
 	// temporary one, which Stop removes; a directory that was named is kept.
 	Dir string
 
-	// Version is the minor version of Kubernetes, one of Versions. Empty means
-	// what the environment variable VersionEnv says, and else the newest.
+	// Version is the minor version of Kubernetes, one of Versions. Empty means the environment
+	// variable VersionEnv, or else the newest.
 	Version string
 
-	// Nodes says who plays the nodes, NodeCount how many there are; zero
-	// means one. NodesReal has exactly one.
+	// Nodes is the implementation of the nodes, NodeCount their number; zero means one. NodesReal
+	// has exactly one.
 	Nodes     NodeMode
 	NodeCount int
 	// KWOK sets how fake Pods behave under NodesKWOK.
@@ -84,7 +84,7 @@ type Options struct {
 	// Detached lets the cluster outlive the process that started it; End, or
 	// the command "lab down", ends it. All others die with their caller.
 	Detached bool
-	// Progress receives lines that say what is going on. Nil means silence.
+	// Progress receives lines about the progress; nil means none.
 	Progress io.Writer
 }
 

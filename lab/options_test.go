@@ -88,10 +88,10 @@ func TestVersionOfOptions(t *testing.T) {
 		env    string
 		want   string
 	}{
-		"Newest":      {reason: "Nobody asks for another.", want: newest},
-		"Environment": {reason: "Whoever runs a test decides.", env: older, want: older},
+		"Newest":      {reason: "The default.", want: newest},
+		"Environment": {reason: "The variable sets the version of a test run.", env: older, want: older},
 		"Options": {
-			reason: "A test that needs one version says so.",
+			reason: "A test may require a version.",
 			opts:   Options{Version: newest},
 			env:    older,
 			want:   newest,

@@ -91,7 +91,7 @@ func (c *Cluster) awaitNodes(ctx context.Context) error {
 	return nil
 }
 
-// healthy asks a component itself.
+// healthy requests the health of a component from the component itself.
 func (c *Cluster) healthy(ctx context.Context, component Component, path string) error {
 	return c.admin.At(fmt.Sprintf("https://127.0.0.1:%d", c.healthPort(component))).Get(ctx, path, nil)
 }
@@ -122,7 +122,7 @@ func (c *Cluster) serviceAccountReady(ctx context.Context) error {
 	return c.admin.Get(ctx, "/api/v1/namespaces/default/serviceaccounts/default", nil)
 }
 
-// node is what readiness needs to know of a Node.
+// node has the fields of a Node that readiness needs.
 type node struct {
 	Metadata struct {
 		Name string `json:"name"`
@@ -140,8 +140,7 @@ type node struct {
 	} `json:"status"`
 }
 
-// nodesReady succeeds once every node takes Pods: it is Ready, and the taint
-// of a new node is gone.
+// nodesReady succeeds once every node accepts Pods: it is Ready, without the taint of a new node.
 func (c *Cluster) nodesReady(ctx context.Context) error {
 	if c.nodes == nil {
 		return nil

@@ -14,14 +14,13 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/ports"
 )
 
-// ErrNeedsRoot is what Start returns for NodesReal to anybody but root. Tests
-// skip on it.
+// ErrNeedsRoot is the error of Start for NodesReal without root. Tests skip on it.
 var ErrNeedsRoot = realnode.ErrNeedsRoot
 
 // realNodeName is that of the only node of NodesReal.
 const realNodeName = "node-0"
 
-// topologyLabels say where the node is, as a cloud would.
+// topologyLabels are the node's region and zone, as in a cloud.
 const topologyLabels = "topology.kubernetes.io/region=lab,topology.kubernetes.io/zone=lab-a"
 
 // realNodes is one real node, with the registry that it pulls from.

@@ -117,7 +117,7 @@ func TestRealNode(t *testing.T) {
 			}
 		}
 		eventually(t, func() error {
-			// A new kubelet knows the Pod only when it has heard of it.
+			// A new kubelet needs some time to learn of the Pod.
 			_, err := c.RunKubectl(t.Context(), nil, "exec", "stays", "--", testimage.Binary, "ready")
 			return err
 		})
@@ -137,8 +137,7 @@ func TestRealNode(t *testing.T) {
 	})
 }
 
-// pulled waits until the image of a Pod is there, and returns how long the kubelet
-// says that took.
+// pulled waits for the image of a Pod, and returns the duration of the pull by the kubelet's Event.
 func pulled(t *testing.T, c *Cluster, pod string) time.Duration {
 	t.Helper()
 	var message string
@@ -219,7 +218,7 @@ func TestRealNodeAfterCallersDeath(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // it says that it was killed
+	_ = cmd.Wait() // its error is the kill
 	eventually(t, func() error {
 		if left := traces.left(t); len(left) > 0 {
 			return fmt.Errorf("left on the machine:\n%s", strings.Join(left, "\n"))
@@ -248,8 +247,8 @@ func TestRealNodesSideBySide(t *testing.T) {
 	}
 }
 
-// traces are what a cluster's real node may leave on this machine. They are
-// looked for by other means than the node itself uses.
+// traces are possible remains of a cluster's real node on this machine. They are found by other
+// means than the node's own.
 type traces struct {
 	dir, id string
 	ports   []string // of the bridge

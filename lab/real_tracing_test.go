@@ -172,7 +172,7 @@ func TestTracingOfNode(t *testing.T) {
 		return nil
 	})
 
-	// containerd does what the kubelet says, also where that records nothing.
+	// containerd follows the kubelet's decision, also where that records nothing.
 	all, none := Tracing{Endpoint: endpoint, SamplingRatePerMillion: EveryTrace}, Tracing{Endpoint: endpoint}
 	for _, tt := range []struct {
 		name    string

@@ -13,7 +13,7 @@ import (
 // sampleEtcd is the name of the etcd of the sample API server.
 const sampleEtcd = "sample-etcd"
 
-// sampleAPI is Kubernetes' own example of an aggregated API, with an etcd of its own. So the
+// sampleAPI is Kubernetes' own example of an aggregated API, with a separate etcd. So the
 // resourceVersions of its objects are not those of the cluster.
 var sampleAPI = addOnSpec{
 	programs:   []string{string(SampleAPIServer)},

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestSampleAPI checks that the aggregated API has resourceVersions of its own.
+// TestSampleAPI checks that the aggregated API has separate resourceVersions.
 func TestSampleAPI(t *testing.T) {
 	slow(t)
 	c := start(t, Options{Nodes: NodesNone, AddOns: []AddOn{SampleAPI}})

@@ -6,11 +6,9 @@ package lab
 // trace that it begins.
 const EveryTrace = 1_000_000
 
-// Tracing says where a component sends its spans, and which. Whatever the
-// rate, a component records what belongs to a trace whose caller recorded it,
-// and nothing of one whose caller did not; the rate is for the traces that the
-// component begins itself. The API server begins one for each caller that it
-// does not trust.
+// Tracing configures the spans of a component. At every rate, a component records a trace if its
+// caller recorded it, and not otherwise. The rate is for traces that begin at the component. The
+// API server begins one for each caller that it does not trust.
 type Tracing struct {
 	// Endpoint is host:port of an OTLP gRPC receiver without TLS.
 	Endpoint string

@@ -31,8 +31,8 @@ const (
 	few = 50
 )
 
-// tracingState is what a component's configuration says, and how many traces
-// it then records, of so many that it begins.
+// tracingState is a component's configuration, and the expected number of recorded traces among
+// those that it begins.
 type tracingState struct {
 	name            string
 	tracing         *Tracing // nil: no configuration
@@ -102,8 +102,7 @@ func (c *Cluster) requester(t *testing.T, user string, groups ...string) request
 	return requester{c, &http.Client{Transport: transport}}
 }
 
-// get asks n times for an object that is not there: the API server has to ask
-// etcd.
+// get requests a missing object n times: the API server then has to request it from etcd.
 func (r requester) get(t *testing.T, n int, path, traceparent string) {
 	t.Helper()
 	for range n {
@@ -113,7 +112,7 @@ func (r requester) get(t *testing.T, n int, path, traceparent string) {
 	}
 }
 
-// authorized waits until the API server knows the caller's rights. Its authorizer learns of a role
+// authorized waits until the API server has the caller's rights. Its authorizer receives a role
 // binding from a watch, also after a restart.
 func (r requester) authorized(t *testing.T, path string) {
 	t.Helper()
@@ -164,9 +163,8 @@ func ofCaller(traceparent string) func(*trace.Span) bool {
 	return func(s *trace.Span) bool { return fmt.Sprintf("%x", s.GetTraceId()) == traceparent[3:35] }
 }
 
-// TestTracingOfControlPlane: in each state of its configuration the API server
-// records what it should, of a caller that it trusts and of one that it does
-// not, and etcd follows.
+// TestTracingOfControlPlane: in each state of its configuration, the API server records the right
+// traces of a trusted and an untrusted caller, and etcd follows.
 func TestTracingOfControlPlane(t *testing.T) {
 	slow(t)
 	spans, endpoint := receive(t)

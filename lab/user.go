@@ -32,9 +32,8 @@ func (c *Cluster) KubeconfigFor(user string) string {
 	return filepath.Join(c.dir, "kubeconfig", user+".yaml")
 }
 
-// ServingCert returns a certificate, its key, and the authority to verify it
-// by, all in PEM, for a server on the given names or addresses: what a webhook
-// needs. Without hosts it is for 127.0.0.1 and localhost.
+// ServingCert returns a certificate, its key, and its authority, all in PEM, for a server on the
+// given names or addresses, such as a webhook. Without hosts it is for 127.0.0.1 and localhost.
 func (c *Cluster) ServingCert(hosts ...string) (cert, key, ca []byte, err error) {
 	if len(hosts) == 0 {
 		hosts = []string{"127.0.0.1", "localhost"}
@@ -46,8 +45,8 @@ func (c *Cluster) ServingCert(hosts ...string) (cert, key, ca []byte, err error)
 	return pair.Cert, pair.Key, c.authority.CA(), nil
 }
 
-// RunKubectl runs kubectl as the administrator and returns its stdout. stdin
-// may be nil. An error holds what kubectl said on stderr.
+// RunKubectl runs kubectl as the administrator and returns its stdout. stdin may be nil. An error
+// holds its stderr.
 func (c *Cluster) RunKubectl(ctx context.Context, stdin io.Reader, args ...string) (string, error) {
 	return c.RunKubectlAs(ctx, adminUser, stdin, args...)
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/internal/build"
 )
 
-// versionsEnv makes TestOlderVersions build what it needs: minor versions
-// separated by commas, or "all".
+// versionsEnv selects the versions of TestOlderVersions: minor versions separated by commas, or
+// "all".
 const versionsEnv = "LIFELINE_LAB_VERSIONS"
 
 // TestOlderVersions brings a Deployment up on each Kubernetes but the newest,
 // which is what all other tests run on.
 func TestOlderVersions(t *testing.T) {
-	// What the kubelet says when containers are created and started.
-	says := map[string][]string{
+	// The kubelet's messages about created and started containers.
+	messages := map[string][]string{
 		"1.35": {"Container created", "Container started"},
 		"1.34": {"Created container: app", "Started container app"},
 	}
@@ -63,7 +63,7 @@ func TestOlderVersions(t *testing.T) {
 					got = append(got, e.Message)
 				}
 			}
-			if diff := gocmp.Diff(says[version], got); diff != "" {
+			if diff := gocmp.Diff(messages[version], got); diff != "" {
 				t.Errorf("the kubelet's messages: -want +got:\n%s", diff)
 			}
 			kubectl(t, c, "", "delete", "deployment/web", "--cascade=foreground", "--timeout=4m")

@@ -26,8 +26,8 @@ type webhook struct {
 	seen   map[string]bool
 }
 
-// register serves the webhook with a certificate of the cluster's and tells
-// the cluster; it is meant for Options.BeforeControllers.
+// register serves the webhook with a certificate of the cluster's, and registers it. It is for
+// Options.BeforeControllers.
 func (w *webhook) register(ctx context.Context, c *Cluster) error {
 	cert, key, ca, err := c.ServingCert()
 	if err != nil {

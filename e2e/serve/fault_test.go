@@ -388,7 +388,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	line := s.AwaitLog(t, "cannot store what was seen")
+	line := s.AwaitLog(t, "cannot store the observations")
 	if !strings.Contains(line.Field("do"), "make room on the disk") {
 		t.Errorf("the log line is %v, want one with the remedy", line)
 	}
@@ -403,7 +403,7 @@ func TestFullDisk(t *testing.T) {
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	s.AwaitLog(t, "the store can be written to again")
+	s.AwaitLog(t, "the store is writable again")
 	for _, name := range []string{"a", "b", "c"} {
 		tr := s.TraceOf(t, ns, name)
 		if pods := len(tr.Find("reconcile Pod", "")); pods != 2 || tr.Spans[0].Outcome() != "converged" {
@@ -480,7 +480,7 @@ func TestFullDiskAndAuditWebhook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.AwaitLog(t, "the store can be written to again")
+	s.AwaitLog(t, "the store is writable again")
 	for _, name := range names {
 		harness.Eventually(t, "the audit event of Deployment "+name, func() bool {
 			created := s.TraceOf(t, ns, name).Find("create Deployment", "")

@@ -200,7 +200,7 @@ spec: {}
 	s.Stop(t)
 	s.Configure(t, "relations:"+claimOfDatabase)
 	s.Start(t)
-	s.AwaitLog(t, "the cluster is read anew")
+	s.AwaitLog(t, "the cluster is read again")
 	op.claim(t, "data-3")
 	awaitSpan(t, s, ns, "data-3", func(*harness.Span, *harness.Trace) bool { return true })
 	if got := s.Metrics(t)[`lifeline_relation_matches_total{relation="claim-of-database"}`]; got != 4 {

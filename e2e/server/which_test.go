@@ -24,7 +24,7 @@ func TestRefusals(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	nobody := "http://" + harness.Free(t)
+	unused := "http://" + harness.Free(t)
 	const id = `[0-9a-f-]{36}`
 	tests := map[string]struct {
 		args       []string
@@ -47,19 +47,19 @@ func TestRefusals(t *testing.T) {
 		},
 		"ls, no listener": {
 			[]string{"ls"},
-			nobody,
+			unused,
 			"",
-			`cannot ask the server that LIFELINE_SERVER names: no server answers at ` + nobody +
+			`cannot ask the server that LIFELINE_SERVER names: no server answers at ` + unused +
 				`: start one with lifeline serve, .*`,
 		},
 		"watch, no listener": {
-			[]string{"watch", "--server", nobody},
+			[]string{"watch", "--server", unused},
 			"",
 			"",
-			`cannot ask the server that --server names: no server answers at ` + nobody + `: .*`,
+			`cannot ask the server that --server names: no server answers at ` + unused + `: .*`,
 		},
 		"trace, no listener": {
-			[]string{"trace", "deploy/web", "--server", nobody},
+			[]string{"trace", "deploy/web", "--server", unused},
 			"",
 			"",
 			`cannot ask the server that --server names: .*`,
@@ -68,13 +68,13 @@ func TestRefusals(t *testing.T) {
 			[]string{"ls", "--server", "http://" + s.TelemetryAddress()},
 			"",
 			"",
-			`cannot ask .*: what answers at .* is not lifeline serve, or of another version: .*`,
+			`cannot ask .*: the program at .* is not lifeline serve, or has another version: .*`,
 		},
 		"no URL": {
 			[]string{"ls", "--server", "ftp://x"},
 			"",
 			"",
-			`cannot ask .*: "ftp://x" is no server: give a URL such as .*`,
+			`cannot ask .*: "ftp://x" is not the URL of a server: give one such as .*`,
 		},
 		"ls of another cluster": {
 			[]string{"ls"},

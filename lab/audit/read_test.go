@@ -218,7 +218,7 @@ func TestReadDamaged(t *testing.T) {
 			wantErr: "line 2: ",
 		},
 		"WithoutAnswer": {
-			reason:  "A policy that leaves out answers cannot tell what was stored.",
+			reason:  "A policy without answers gives no stored object.",
 			text:    line{verb: "create", level: "Metadata"}.String(),
 			wantErr: "has level Metadata",
 		},

@@ -13,10 +13,9 @@ import (
 // start at the earliest.
 const started = 30 * time.Second
 
-// Refresh reports whether a kubelet wrote the status of a Pod that had been ready
-// for more than 30 seconds and still was. A kubelet syncs each Pod about once a
-// minute; the first such sync of version 1.36 adds status.resources. No change to
-// an object asks for that write.
+// Refresh reports whether a kubelet wrote the status of a Pod that had been ready for more than 30
+// seconds and still was. A kubelet syncs each Pod about once a minute; the first such sync of
+// version 1.36 adds status.resources. No change causes that write.
 func (w *Write) Refresh() bool {
 	if w.Group != "" || w.Resource != "pods" || w.Subresource != "status" ||
 		!strings.HasPrefix(w.UserAgent, "kubelet/") {

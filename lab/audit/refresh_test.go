@@ -40,7 +40,7 @@ func TestRefresh(t *testing.T) {
 		"Controller":   {"Others write for a reason.", by(later, func(w *Write) { w.UserAgent = "manager/v1" }), false},
 		"Pod":          {"Only the status is refreshed.", by(later, func(w *Write) { w.Subresource = "" }), false},
 		"Node":         {"Only Pods are meant.", by(later, func(w *Write) { w.Resource = "nodes" }), false},
-		"NoObject":     {"An answer without an object tells nothing.", write(time.Hour, ""), false},
+		"NoObject":     {"An answer without an object is no evidence.", write(time.Hour, ""), false},
 		"NoConditions": {"A Pod without conditions has not started.", write(time.Hour, `{"kind":"Pod"}`), false},
 	} {
 		t.Run(name, func(t *testing.T) {

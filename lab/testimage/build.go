@@ -20,10 +20,9 @@ var source []byte
 // goMod makes the embedded source a separate module.
 const goMod = "module app\n\ngo 1.26\n"
 
-// Build compiles the test program into dir, which is created if need be, and
-// returns its path. The name is keyed by source, toolchain and architecture:
-// what is there already is not built again, and concurrent callers do no harm.
-// It needs the go command.
+// Build compiles the test program into dir, which it creates if needed, and returns its path. The
+// name is keyed by source, toolchain and architecture: an existing program is not built again, and
+// concurrent callers are safe. It needs the go command.
 func Build(ctx context.Context, dir string) (string, error) {
 	key := sha256.Sum256([]byte(runtime.Version() + runtime.GOARCH + goMod + string(source)))
 	path := filepath.Join(dir, fmt.Sprintf("testapp-%x", key[:6]))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package testimage builds the container images that the lab's Pods run: no
-// image of anybody else is needed, and no network.
+// Package testimage builds the container images of the lab's Pods. They need no other image and no
+// network.
 //
 // An image holds one static binary (the program in the folder app) in one
 // layer that all images share and, if asked for, a second layer of random

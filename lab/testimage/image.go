@@ -27,8 +27,7 @@ const Binary = "/app"
 // DefaultPort is the PORT of images whose Spec names no other environment.
 const DefaultPort = "8080"
 
-// Spec says what an image is like. The zero value is an image without
-// environment, such as the sandbox needs.
+// Spec describes an image. The zero value is an image without environment, as for the sandbox.
 type Spec struct {
 	// Program is the path of a static binary that the image holds instead of
 	// the test program; empty means the test program.

@@ -56,7 +56,7 @@ func TestProgramEnds(t *testing.T) {
 			output: "ending after 1ms with code 3\n",
 		},
 		"BadDuration": {
-			reason: "an environment that cannot be understood is said, every variable by name",
+			reason: "an invalid environment is reported, every variable by name",
 			env:    []string{"LIFETIME=soon", "EXIT_CODE=256"},
 			code:   64,
 			output: "LIFETIME: \"soon\" is no duration such as 1.5s\nEXIT_CODE: \"256\" is no number from 0 to 255\n",
@@ -90,7 +90,7 @@ func TestProgramServesAndStops(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// The first line says that it listens.
+	// The first line reports the listener.
 	if _, err := io.ReadAtLeast(out, make([]byte, 256), len("listening on")); err != nil {
 		t.Fatal(err)
 	}

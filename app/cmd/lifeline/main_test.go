@@ -171,17 +171,17 @@ func TestCommandLine(t *testing.T) {
 			"it looks at all there is", "lifeline", "doctor web", 1, "", "lifeline: unknown command \"web\"",
 		},
 		"WebhookPrint": {
-			"no cluster is asked", "lifeline", "webhook print -n tracing --exclude-namespace ci", 0,
+			"without a cluster", "lifeline", "webhook print -n tracing --exclude-namespace ci", 0,
 			"# The admission webhook of lifeline, written by lifeline webhook print.\napiVersion: " +
 				"admissionregistration.k8s.io/v1\n", "",
 		},
 		"WebhookBoth": {
-			"one server is asked", "lifeline", "webhook print --service a/b --url https://c", 1, "",
-			"lifeline: --service and --url do not go together: one server is asked\n",
+			"one server", "lifeline", "webhook print --service a/b --url https://c", 1, "",
+			"lifeline: give either --service or --url: one server gets the requests\n",
 		},
 		"WebhookCA": {
 			"one authority is right", "lifeline", "webhook install --ca-file a --cert-manager b/c", 1, "",
-			"lifeline: --ca-file and --cert-manager do not go together: one of them says which certificate is right\n",
+			"lifeline: give either --ca-file or --cert-manager: the authorities have one source\n",
 		},
 		"WebhookNoFile": {
 			"the file is named", "lifeline", "webhook install --ca-file /no/such/file", 1, "",
@@ -197,7 +197,7 @@ func TestCommandLine(t *testing.T) {
 		},
 		"WebhookName": {
 			"", "lifeline", "webhook uninstall --name A/B", 1, "",
-			"lifeline: --name \"A/B\": it is no name of an object: small letters, digits, '-' and '.'\n",
+			"lifeline: --name \"A/B\": an object's name has small letters, digits, '-' and '.'\n",
 		},
 		"WebhookLeft": {
 			"", "lifeline", "webhook uninstall --convention x", 1, "",

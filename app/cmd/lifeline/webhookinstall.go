@@ -71,10 +71,9 @@ func (f *webhookFlags) complete() (o registration.Options, err error) {
 	}
 	switch {
 	case f.service != "" && f.url != "":
-		return o, errors.New("--service and --url do not go together: one server is asked")
+		return o, errors.New("give either --service or --url: one server gets the requests")
 	case f.caFile != "" && f.certManager != "":
-		return o, errors.New("--ca-file and --cert-manager do not go together: one of them says which certificate is " +
-			"right")
+		return o, errors.New("give either --ca-file or --cert-manager: the authorities have one source")
 	case f.url != "":
 		if o.URL, err = registration.ParseURL(f.url); err != nil {
 			return o, err

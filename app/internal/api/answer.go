@@ -15,18 +15,17 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// What a request may take.
+// Limits of a request.
 const (
-	// question bounds what the store takes to answer.
+	// question bounds the store's time for an answer.
 	question = 30 * time.Second
-	// patience is how long a client may take to read one chunk of an answer,
-	// and whole how long to read all of it, unless it is a stream.
+	// patience bounds the time in which a client reads one chunk of an answer. whole bounds the
+	// time for all of it, except for a stream.
 	patience = 10 * time.Second
 	whole    = 5 * time.Minute
 )
 
-// answer makes a handler of a function that returns the body of an answer, to
-// be written as JSON; a []byte is JSON already.
+// answer returns a handler that writes the function's result as JSON; a []byte is JSON already.
 func (s *Server) answer(ask func(r *http.Request) (any, error)) http.Handler {
 	return s.limited(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), question)
@@ -60,15 +59,15 @@ func busy(w http.ResponseWriter, what string, most int) {
 		w,
 		problem(
 			http.StatusServiceUnavailable,
-			"%d %s are under way, which is as many as this server takes: try again in a moment",
+			"this server is at its limit of %d %s: try again in a moment",
 			most,
 			what,
 		),
 	)
 }
 
-// write sends the body. Its error says that there is no JSON of it; a client
-// that does not read it is none.
+// write writes the body. Its error means that the body has no JSON; a client that does not read is
+// no error.
 func (s *Server) write(w http.ResponseWriter, body any) error {
 	doc, ok := body.([]byte)
 	if !ok {
@@ -79,11 +78,11 @@ func (s *Server) write(w http.ResponseWriter, body any) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	out := &httpserve.SlowClient{Writer: w, Patience: s.patience, Until: time.Now().Add(whole)}
-	_, _ = out.Write(doc) // whom could we tell?
+	_, _ = out.Write(doc) // an error has no receiver
 	return nil
 }
 
-// marshal writes JSON as it is for programs, not for web pages.
+// marshal writes JSON for programs, without HTML escapes.
 func marshal(body any) ([]byte, error) {
 	var doc bytes.Buffer
 	enc := json.NewEncoder(&doc)
@@ -94,37 +93,37 @@ func marshal(body any) ([]byte, error) {
 	return doc.Bytes(), nil
 }
 
-// fail answers with an error. What is not the client's to know goes to the log.
+// fail writes an error response. Internal errors go to the log instead.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
-	var said *Error
+	var out *Error
 	switch {
-	case errors.As(err, &said):
+	case errors.As(err, &out):
 	case r.Context().Err() != nil:
-		said = problem(statusClientGone, "the request was given up")
+		out = problem(statusClientGone, "the client closed the request")
 	case errors.Is(err, store.ErrNotFound):
-		said = problem(
+		out = problem(
 			http.StatusNotFound,
-			"there is no such trace: it was never seen, was withdrawn, or retention has removed it",
+			"there is no such trace: it was never observed, was withdrawn, or was removed by retention",
 		)
 	case errors.Is(err, store.ErrCursor):
-		said = problem(http.StatusBadRequest, `parameter "after": it is not the "next" of a page of this list`)
+		out = problem(http.StatusBadRequest, `parameter "after": it is not the "next" of a page of this list`)
 	case errors.Is(err, context.DeadlineExceeded):
-		said = problem(
+		out = problem(
 			http.StatusServiceUnavailable,
 			"the store did not answer within %s: ask for less, or try again",
 			question,
 		)
 	case errors.Is(err, store.ErrClosed):
-		said = problem(http.StatusServiceUnavailable, "the server is stopping")
+		out = problem(http.StatusServiceUnavailable, "the server is stopping")
 	default:
 		s.opts.Log.Error("the API cannot answer", "path", r.URL.Path, "error", err)
-		said = problem(http.StatusInternalServerError, "the store cannot be read; the server's log has the details")
+		out = problem(http.StatusInternalServerError, "the store cannot be read; see the server's log")
 	}
-	writeError(w, said)
+	writeError(w, out)
 }
 
-// statusClientGone is the status that logs and metrics know for a client that
-// did not wait; nobody gets it.
+// statusClientGone is the status in logs and metrics for a client that disconnected; it is never
+// sent.
 const statusClientGone = 499
 
 func problem(code int, format string, args ...any) *Error {
@@ -141,7 +140,7 @@ func reject(w http.ResponseWriter, code int, message string) {
 func writeError(w http.ResponseWriter, e *Error) {
 	doc, err := marshal(Problem{Error: *e})
 	if err != nil {
-		doc = nil // a code and a string: it cannot
+		doc = nil // impossible for a code and a string
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(e.Code)

@@ -16,7 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
-// BenchmarkAPI asks over loopback for what a store of 10,000 traces has.
+// BenchmarkAPI requests data of a store with 10,000 traces over loopback.
 func BenchmarkAPI(b *testing.B) {
 	st, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "store.db"))
 	if err != nil {
@@ -37,7 +37,7 @@ func BenchmarkAPI(b *testing.B) {
 	s := start(b, Options{Store: st, Clock: func() time.Time { return asOf }})
 	go func() {
 		for range s.counts.codes {
-			continue // nobody counts
+			continue // no count needed
 		}
 	}()
 	b.Cleanup(func() { close(s.counts.codes) })

@@ -13,8 +13,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// document is a trace as OTLP JSON on one line, as render.JSON writes it, with
-// the member "lifeline".
+// document returns a trace as OTLP JSON on one line, as render.JSON writes it, with the member
+// "lifeline".
 func document(t *span.Trace, sum *store.Summary, cluster string) ([]byte, error) {
 	var doc bytes.Buffer
 	if err := render.JSON(&doc, []*span.Trace{t}, render.Options{Now: sum.AsOf, Cluster: cluster}); err != nil {
@@ -37,7 +37,7 @@ func document(t *span.Trace, sum *store.Summary, cluster string) ([]byte, error)
 	return doc.Bytes(), nil
 }
 
-// SummaryOf is s as it is told.
+// SummaryOf returns s for the API.
 func SummaryOf(s *store.Summary) Summary {
 	out := Summary{
 		TraceID:         s.ID.String(),
@@ -102,7 +102,7 @@ func writeOf(w *store.Write) Write {
 	}
 }
 
-// summarize is the summary of a version that may not be stored yet.
+// summarize returns the summary of a version that may not be stored yet.
 func summarize(t *span.Trace, open bool, asOf time.Time) *store.Summary {
 	sum := store.Summarize(t, asOf)
 	sum.Open, sum.AsOf = open, asOf

@@ -15,32 +15,29 @@ import (
 
 // Update is a new version of a trace.
 type Update struct {
-	// Trace is the version as a whole, and must not change afterwards. Of one
-	// that is withdrawn only the ID counts.
+	// Trace is the whole version, and must not change afterwards. A withdrawn one needs only its
+	// ID.
 	Trace *span.Trace
-	// Open: more is expected of it. Withdrawn: it was open, and turned out to
-	// be none.
+	// Open marks an unfinished trace. Withdrawn marks a former open trace whose writes belong
+	// elsewhere.
 	Open, Withdrawn bool
-	// AsOf is when it stood so.
+	// AsOf is the time of the version.
 	AsOf time.Time
 }
 
-// Hub hands updates to the streams of a Server, and keeps the latest version of
-// each open trace for those that begin. The zero value is ready; a Hub is safe
-// for concurrent use.
+// Hub passes updates to the streams of a Server, and keeps the latest version of each open trace
+// for new streams. The zero value is ready. It is safe for concurrent use.
 type Hub struct {
 	mu   sync.Mutex
 	open map[trace.TraceID]*version
-	// order has the open traces in the order in which they came, and may have
-	// others.
+	// order has the open traces in the order of their arrival. It may have others.
 	order []trace.TraceID
 	subs  map[*subscription]struct{}
 	asOf  time.Time
 }
 
-// Publish hands out updates in their order. It never waits for a stream: one
-// that does not keep up gets the latest version of each trace only, and is cut
-// off when too much waits for it.
+// Publish passes on updates in their order. It never waits for a stream. A slow stream gets only
+// the latest version of each trace, and is cut off when too many wait.
 func (h *Hub) Publish(updates []Update) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,14 +71,14 @@ func (h *Hub) Publish(updates []Update) {
 	}
 }
 
-// tidy drops from the order what is no longer open, once that is most of it.
+// tidy removes ended traces from the order, once they are the majority.
 func (h *Hub) tidy() {
 	if len(h.order) > 2*len(h.open)+64 {
 		h.order = h.inOrder()
 	}
 }
 
-// inOrder are the open traces, each once.
+// inOrder returns the open traces, each once.
 func (h *Hub) inOrder() []trace.TraceID {
 	out := make([]trace.TraceID, 0, len(h.open))
 	seen := make(map[trace.TraceID]bool, len(h.open))
@@ -94,8 +91,8 @@ func (h *Hub) inOrder() []trace.TraceID {
 	return out
 }
 
-// subscribe returns a subscription to which all open traces were put, without a
-// gap to what follows. Unsubscribe ends it.
+// subscribe returns a subscription that starts with all open traces and has no gap. Unsubscribe
+// ends it.
 func (h *Hub) subscribe() (s *subscription, asOf time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -119,7 +116,7 @@ func (h *Hub) unsubscribe(s *subscription) {
 	delete(h.subs, s)
 }
 
-// version is an update with its document, which is made once for all streams.
+// version is an update with its document. The document is made once for all streams.
 type version struct {
 	Update
 	once sync.Once
@@ -133,8 +130,8 @@ func (v *version) document(cluster string) ([]byte, error) {
 	return v.doc, v.err
 }
 
-// touches reports whether a span of t is about an object that has all that is
-// set in ref, or tells of a write to one, as store.Query has it.
+// touches reports whether t has a span or a write of a matching object. All nonempty fields of ref
+// must match, as in store.Query.
 func touches(t *span.Trace, ref object.Ref) bool {
 	if ref == (object.Ref{}) {
 		return true

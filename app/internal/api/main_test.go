@@ -108,7 +108,7 @@ func start(t testing.TB, o Options) *serving {
 	return s
 }
 
-// get asks for a path and returns status and body.
+// get requests a path and returns status and body.
 func (s *serving) get(t testing.TB, path string, change ...func(*http.Request)) (*http.Response, []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+path, nil)
@@ -130,7 +130,7 @@ func (s *serving) get(t testing.TB, path string, change ...func(*http.Request)) 
 	return res, body
 }
 
-// into asks for a path and reads the JSON.
+// into requests a path and decodes the JSON.
 func (s *serving) into(t testing.TB, path string, out any) {
 	t.Helper()
 	res, body := s.get(t, path)
@@ -142,7 +142,7 @@ func (s *serving) into(t testing.TB, path string, out any) {
 	}
 }
 
-// faulty is a store that does as it is told.
+// faulty is a store with configured faults.
 type faulty struct {
 	store.Reader
 	stats func(context.Context) (store.Stats, error)

@@ -21,11 +21,11 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/timestamp"
 )
 
-// maxValue is how long the value of a parameter may be, in bytes.
+// maxValue bounds the value of a parameter, in bytes.
 const maxValue = 1024
 
-// params are those of one request. The first thing wrong is kept in err, and
-// done returns it; values read after it mean nothing.
+// params are the parameters of one request. err keeps the first error, and done returns it; later
+// values are meaningless.
 type params struct {
 	given url.Values
 	read  map[string]bool
@@ -52,7 +52,7 @@ func (p *params) bad(name, format string, args ...any) {
 	p.fail("parameter %q: %s", name, fmt.Sprintf(format, args...))
 }
 
-// done returns what is wrong: one of those read, or one that nobody reads.
+// done returns the first error, or an error for an unknown parameter.
 func (p *params) done() error {
 	if p.err != nil {
 		return p.err
@@ -60,7 +60,7 @@ func (p *params) done() error {
 	for _, name := range slices.Sorted(maps.Keys(p.given)) {
 		if !p.read[name] {
 			p.fail(
-				"parameter %.80q is not known here: known are %s",
+				"unknown parameter %.80q: the parameters are %s",
 				name,
 				strings.Join(slices.Sorted(maps.Keys(p.read)), ", "),
 			)
@@ -69,7 +69,7 @@ func (p *params) done() error {
 	return p.err
 }
 
-// text is the value of a parameter, or empty.
+// text is the value of a parameter; empty without one.
 func (p *params) text(name string) string {
 	p.read[name] = true
 	values := p.given[name]
@@ -84,7 +84,7 @@ func (p *params) text(name string) string {
 	return values[0]
 }
 
-// moment is a time, or a duration back from now.
+// moment is a time, or a duration before now.
 func (p *params) moment(name string) time.Time {
 	text := p.text(name)
 	if text == "" {
@@ -154,7 +154,7 @@ func (p *params) outcomes() []span.Outcome {
 	for name := range strings.SplitSeq(text, ",") {
 		o := span.Outcome(strings.TrimSpace(name))
 		if !slices.Contains(outcomes, o) {
-			p.bad("outcome", "%.80q is none: known are %v", name, outcomes)
+			p.bad("outcome", "%.80q is no outcome: the outcomes are %v", name, outcomes)
 		}
 		if !slices.Contains(out, o) {
 			out = append(out, o)

@@ -100,18 +100,17 @@ func (s *Server) writes(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// Finder is an optional interface of a store.Reader. Between returns the IDs of
-// at most limit traces from low to high, both included. It finds a trace by the
-// first digits of its ID. The error is errors.ErrUnsupported if the store behind
-// the Reader cannot.
+// Finder is an optional interface of a store.Reader. Between returns the IDs of at most limit
+// traces from low to high, both included. It finds a trace by the first digits of its ID. The error
+// is errors.ErrUnsupported if the store behind the Reader lacks it.
 type Finder interface {
 	Between(ctx context.Context, low, high trace.TraceID, limit int) ([]trace.TraceID, error)
 }
 
-// minPrefix is how many digits of an ID must be given at least.
+// minPrefix is the smallest number of digits of an ID.
 const minPrefix = 8
 
-// which returns the trace that the path names, by its ID or the beginning of it.
+// which returns the ID of the trace in the path, which may be the beginning of an ID.
 func (s *Server) which(r *http.Request) (trace.TraceID, error) {
 	if err := s.params(r).done(); err != nil {
 		return trace.TraceID{}, err
@@ -120,7 +119,7 @@ func (s *Server) which(r *http.Request) (trace.TraceID, error) {
 	const digits = 2 * len(trace.TraceID{})
 	bad := problem(
 		http.StatusBadRequest,
-		"%.80q is no trace ID: it has %d hexadecimal digits, of which at least the first %d are needed",
+		"%.80q is no trace ID: it has %d hexadecimal digits, and at least the first %d are needed",
 		text,
 		digits,
 		minPrefix,

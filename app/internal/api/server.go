@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package api is the HTTP API of `lifeline serve`: lists of traces, a trace as
-// OTLP JSON, and a stream of what happens now. Package client asks it. It reads
-// a store and changes nothing; who may reach the listener may read all of it.
+// Package api is the HTTP API of `lifeline serve`: lists of traces, a trace as OTLP JSON, and a
+// stream of present changes. Package client is its client. It reads a store and changes nothing;
+// every client of the listener may read all of it.
 //
 // All paths are below /api/v1 and take GET only:
 //
-//	info                     what the server is, and how much it has stored
-//	sources                  what its traces are made of
+//	info                     the server, and the amount of its stored data
+//	sources                  the sources of its traces
 //	traces                   a list of traces, newest first
 //	traces/{traceID}         one trace: OTLP JSON, with a member "lifeline"
 //	traces/{traceID}/causes  its edges, and those that lead to it
 //	writes                   a list of API writes, latest first
 //	watch                    server-sent events: open traces, as they change
 //
-// An answer that is an error has a status that fits and {"error":{"code",
-// "message"}} as its body. Parameters that are not known are errors.
+// An error has a matching HTTP status and the body {"error":{"code","message"}}. Unknown parameters
+// are errors.
 package api
 
 import (
@@ -36,68 +36,64 @@ const (
 	DefaultMaxRequests = 64
 )
 
-// Options says what a Server serves, and how much at once.
+// Options configure a Server and its limits.
 type Options struct {
-	// Store is what is asked; required.
+	// Store is the store to read; required.
 	Store store.Reader
-	// Hub feeds the streams; nil makes one, to which nobody publishes.
+	// Hub feeds the streams; nil means a new one without a publisher.
 	Hub *Hub
-	// Cluster is the UID of the cluster that documents name; may be empty.
+	// Cluster is the UID of the cluster, for documents; may be empty.
 	Cluster string
-	// Info says what /api/v1/info tells beside Stats, which the Server fills
-	// in. It is called for each request and must not wait; nil tells nothing.
+	// Info returns the content of /api/v1/info except for Stats. It is called for each request and
+	// must not block; nil means an empty Info.
 	Info func() Info
-	// Sources says what /api/v1/sources tells. It is called for each request and
-	// must not wait; without it there is no such path.
+	// Sources returns the content of /api/v1/sources. It is called for each request and must not
+	// block; nil removes the path.
 	Sources func() Sources
-	// Hosts are names (without port) under which a loopback listener may be
-	// asked, beside localhost and addresses. On other listeners any name does.
+	// Hosts are the accepted host names (without port) of a loopback listener, beside localhost and
+	// addresses. Other listeners accept any name.
 	Hosts []string
-	// MaxStreams and MaxRequests bound the streams, and the other requests, at
-	// the same time; 0 for the defaults.
+	// MaxStreams and MaxRequests bound the concurrent streams and other requests; 0 means the
+	// defaults.
 	MaxStreams, MaxRequests int
-	// Clock tells the time that "1h" counts back from; nil is time.Now.
+	// Clock returns the time from which "1h" counts back; nil means time.Now.
 	Clock func() time.Time
-	// Log is told of failures and panics; nil is silent.
+	// Log receives failures and panics; nil means no log.
 	Log *slog.Logger
-	// Runs takes the announcements of commands at /api/v1/runs (POST); nil means that there is no
-	// such path.
+	// Runs receives the announcements of commands at /api/v1/runs (POST); nil removes the path.
 	Runs http.Handler
-	// Metrics counts; nil does not.
+	// Metrics counts responses and streams; nil means no metrics.
 	Metrics Metrics
 }
 
-// Metrics is what a Server counts. Its methods are called from any goroutine
-// and must not wait.
+// Metrics are the counters of a Server. Its methods must be safe for concurrent use and must not
+// block.
 type Metrics interface {
 	// Request counts an answer by the path's pattern and the HTTP status.
 	// Streams are counted when they end.
 	Request(path string, code int)
-	// StreamOpened and StreamClosed count streams; cut says that a client did
-	// not read.
+	// StreamOpened and StreamClosed count streams. cut marks a client that did not read.
 	StreamOpened()
 	StreamClosed(cut bool)
 	// Panicked counts a handler that panicked.
 	Panicked()
 }
 
-// Server answers the API's requests. It is an http.Handler, safe for concurrent
-// use; Close ends it.
+// Server is the http.Handler of the API. It is safe for concurrent use. Close ends it.
 type Server struct {
 	opts    Options
 	mux     *http.ServeMux
 	handler http.Handler
-	// requests and streams have a token for each that is under way.
+	// requests and streams have a token for each running one.
 	requests, streams chan struct{}
-	// heartbeat and patience are as the constants of that name; tests change
-	// them.
+	// heartbeat and patience are the constants of that name; tests change them.
 	heartbeat, patience time.Duration
 
 	closing chan struct{}
 	close   sync.Once
 }
 
-// New returns a Server; an error names the option that is wrong.
+// New returns a Server, or an error that names the wrong option.
 func New(o Options) (*Server, error) {
 	if o.Store == nil {
 		return nil, errors.New("cannot serve an API without a store")
@@ -187,7 +183,7 @@ func (s *Server) readOnly(next http.Handler) http.Handler {
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Close ends all streams and refuses new ones; requests under way finish. It
+// Close ends all streams and refuses new ones. Running requests finish. It
 // does not wait, and a second call does nothing.
 func (s *Server) Close() error {
 	s.close.Do(func() { close(s.closing) })

@@ -35,10 +35,10 @@ func TestRefusals(t *testing.T) {
 		path   string
 		change func(*http.Request)
 		code   int
-		says   string
+		text   string
 	}{
 		"nowhere": {
-			"the message says where to go",
+			"the message names the paths",
 			"/api/v2/traces",
 			nil,
 			404,
@@ -54,7 +54,7 @@ func TestRefusals(t *testing.T) {
 		},
 		"head": {"not even HEAD", "/api/v1/traces", func(r *http.Request) { r.Method = "HEAD" }, 405, ""},
 		"body": {
-			"nobody would read it",
+			"the body would stay unread",
 			"/api/v1/traces",
 			func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(strings.NewReader("x")), -1 },
 			413,
@@ -79,7 +79,7 @@ func TestRefusals(t *testing.T) {
 			"/api/v1/traces?namspace=x",
 			nil,
 			400,
-			`parameter \"namspace\" is not known here: known are after, group,`,
+			`unknown parameter \"namspace\": the parameters are after, group,`,
 		},
 		"unknown info":  {"everywhere", "/api/v1/info?x=1", nil, 400, `parameter \"x\"`},
 		"unknown trace": {"everywhere", "/api/v1/traces/" + apply + "?x=1", nil, 400, `parameter \"x\"`},
@@ -106,7 +106,7 @@ func TestRefusals(t *testing.T) {
 			"the parameters cannot be read",
 		},
 		"time": {
-			"it says what a time looks like",
+			"the message has an example of a time",
 			"/api/v1/traces?since=yesterday",
 			nil,
 			400,
@@ -114,18 +114,18 @@ func TestRefusals(t *testing.T) {
 		},
 		"future": {"durations count back", "/api/v1/traces?until=-1h", nil, 400, `parameter \"until\"`},
 		"duration": {
-			"it says what a duration looks like",
+			"the message has an example of a duration",
 			"/api/v1/traces?slowerThan=2",
 			nil,
 			400,
 			`parameter \"slowerThan\": \"2\" is no duration`,
 		},
 		"outcome": {
-			"it says which there are",
+			"the message lists the outcomes",
 			"/api/v1/traces?outcome=failed,ok",
 			nil,
 			400,
-			`parameter \"outcome\": \"ok\" is none: known are [converged`,
+			`parameter \"outcome\": \"ok\" is no outcome: the outcomes are [converged`,
 		},
 		"open": {
 			"yes or no",
@@ -150,7 +150,7 @@ func TestRefusals(t *testing.T) {
 		"long ID":      {"32 digits at most", "/api/v1/traces/" + apply + "0", nil, 400, "no trace ID"},
 		"zero ID":      {"it is none", "/api/v1/traces/" + strings.Repeat("0", 32), nil, 400, "no trace ID"},
 		"strange ID": {
-			"what is told back is escaped and short",
+			"quoted input is escaped and short",
 			"/api/v1/traces/%1b%5b31m" + strings.Repeat("x", 500),
 			nil,
 			400,
@@ -188,18 +188,18 @@ func TestRefusals(t *testing.T) {
 				tc.change = func(*http.Request) {}
 			}
 			res, body := s.get(t, tc.path, tc.change)
-			if res.StatusCode != tc.code || !strings.Contains(string(body), tc.says) {
-				t.Errorf("got %d %s, want %d and %q", res.StatusCode, body, tc.code, tc.says)
+			if res.StatusCode != tc.code || !strings.Contains(string(body), tc.text) {
+				t.Errorf("got %d %s, want %d and %q", res.StatusCode, body, tc.code, tc.text)
 			}
 			if got := res.Header.Get("Content-Type"); got != "application/json" {
 				t.Errorf("type is %q", got)
 			}
-			var said Problem
+			var got Problem
 			if err := json.Unmarshal(
 				body,
-				&said,
-			); tc.code >= 400 && tc.says != "" &&
-				(err != nil || said.Error.Code != tc.code || len(said.Error.Message) > 1000) {
+				&got,
+			); tc.code >= 400 && tc.text != "" &&
+				(err != nil || got.Error.Code != tc.code || len(got.Error.Message) > 1000) {
 				t.Errorf("%v: %s", err, body)
 			}
 		})
@@ -209,8 +209,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestTraceIsWhatIsRendered: the document is that of render.JSON, with a member
-// that receivers ignore.
+// TestTraceIsWhatIsRendered: the document is that of render.JSON, with an additional member that
+// receivers ignore.
 func TestTraceIsWhatIsRendered(t *testing.T) {
 	s := start(t, Options{})
 	for _, tr := range append(spantest.Healing(), spantest.Apply(), spantest.Unschedulable(), spantest.CrashLoop()) {
@@ -454,16 +454,16 @@ func TestFailures(t *testing.T) {
 		reason string
 		err    error
 		code   int
-		says   string
+		text   string
 	}{
 		"disk": {
-			"the path of the store is nobody's business",
+			"the path of the store is internal",
 			errors.New("cannot read /var/secret: I/O error"),
 			500,
 			"the store cannot be read",
 		},
 		"closed":  {"it will be back", store.ErrClosed, 503, "stopping"},
-		"slow":    {"it is asked for too much", context.DeadlineExceeded, 503, "within 30s"},
+		"slow":    {"the request is too large", context.DeadlineExceeded, 503, "within 30s"},
 		"panic":   {"the server survives", nil, 500, "met a bug"},
 		"panic 2": {"and again", nil, 500, "met a bug"},
 	}
@@ -472,7 +472,7 @@ func TestFailures(t *testing.T) {
 			t.Log(tc.reason)
 			err = tc.err
 			res, got := s.get(t, "/api/v1/info")
-			if res.StatusCode != tc.code || !strings.Contains(string(got), tc.says) ||
+			if res.StatusCode != tc.code || !strings.Contains(string(got), tc.text) ||
 				strings.Contains(string(got), "secret") {
 				t.Errorf("got %d %s", res.StatusCode, got)
 			}
@@ -483,7 +483,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestTooManyRequests: as many as wanted at the same time, and not one more.
+// TestTooManyRequests: concurrent requests up to the limit, and no more.
 func TestTooManyRequests(t *testing.T) {
 	began, leave := make(chan struct{}), make(chan struct{})
 	s := start(t, Options{MaxRequests: 1, Store: &faulty{stats: func(ctx context.Context) (store.Stats, error) {
@@ -502,7 +502,7 @@ func TestTooManyRequests(t *testing.T) {
 	<-began
 	res, got := s.get(t, "/api/v1/info")
 	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" ||
-		!strings.Contains(string(got), "1 requests are under way") {
+		!strings.Contains(string(got), "at its limit of 1 requests") {
 		t.Errorf("got %d %s", res.StatusCode, got)
 	}
 	close(leave)
@@ -525,7 +525,7 @@ func TestRequestsAreCounted(t *testing.T) {
 	}
 }
 
-// TestOtherListeners: a name is no danger where everybody can ask anyway.
+// TestOtherListeners: a name is harmless on a listener that everyone may use.
 func TestOtherListeners(t *testing.T) {
 	s, err := New(Options{Store: filled(t)})
 	if err != nil {
@@ -572,12 +572,12 @@ func TestSources(t *testing.T) {
 		}
 	}
 	if bytes.Contains(body, []byte(`"joining"`)) {
-		t.Errorf("nothing is received, and yet something is said of joining:\n%s", body)
+		t.Errorf("without receivers, the answer has a joining:\n%s", body)
 	}
 	if res, _ := s.get(t, "/api/v1/sources?since=1h"); res.StatusCode != http.StatusBadRequest {
 		t.Errorf("a parameter that it has not: status %d", res.StatusCode)
 	}
 	if res, _ := start(t, Options{}).get(t, "/api/v1/sources"); res.StatusCode != http.StatusNotFound {
-		t.Errorf("a server that does not tell: status %d", res.StatusCode)
+		t.Errorf("a server without sources: status %d", res.StatusCode)
 	}
 }

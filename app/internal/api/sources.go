@@ -9,15 +9,13 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 )
 
-// Sources is what a server's traces are made of, at /api/v1/sources: what it
-// watches and receives, and with what configuration. With it `lifeline doctor`
-// tells what is missing.
+// Sources describes the sources of a server's traces, at /api/v1/sources: its watches, its
+// receivers and its configuration. `lifeline doctor` derives the missing ones from it.
 type Sources struct {
 	Watch    WatchSource      `json:"watch"`
 	Receives Receives         `json:"receives"`
 	Received received.Summary `json:"received"`
-	// Joining is what became of the spans of other components since the start; nil
-	// if none are received.
+	// Joining counts the spans of other components since the start; nil if none are received.
 	Joining *Joining `json:"joining,omitempty"`
 	// Relations are the relations of the configuration.
 	Relations []Relation `json:"relations,omitempty"`
@@ -25,15 +23,15 @@ type Sources struct {
 	Configuration json.RawMessage `json:"configuration,omitempty"`
 }
 
-// WatchSource is how well the cluster is watched.
+// WatchSource is the state of the watches.
 type WatchSource struct {
-	// Watching says whether this server watches now; one that stands by may not.
+	// Watching is true if this server watches now; a standby may not.
 	Watching bool `json:"watching"`
-	// Resources are how many are watched, Unreadable those of them, as
-	// resource.group, that the server has no right to read, or that are not offered.
+	// Resources counts the watched resources. Unreadable are those, as resource.group, that are
+	// forbidden or not offered.
 	Resources  int      `json:"resources"`
 	Unreadable []string `json:"unreadable,omitempty"`
-	// Lag is for how long the watch that is furthest behind has been so.
+	// Lag is the delay of the slowest watch.
 	Lag Seconds `json:"lag,omitempty"`
 }
 
@@ -57,23 +55,21 @@ type RelationKeys struct {
 	Keyless int64 `json:"keyless"`
 }
 
-// Receives is where the server listens for other components; empty where not.
+// Receives has the addresses for other components' data; empty without one.
 type Receives struct {
 	GRPC         string `json:"grpc,omitempty"`
 	HTTP         string `json:"http,omitempty"`
 	AuditWebhook string `json:"auditWebhook,omitempty"`
-	// AuditLog is the file that is followed, AuditLogMissing whether it is not
-	// there.
+	// AuditLog is the followed file. AuditLogMissing is true if the file does not exist.
 	AuditLog        string `json:"auditLog,omitempty"`
 	AuditLogMissing bool   `json:"auditLogMissing,omitempty"`
-	// Refused are requests, and Damaged events and lines, of the audit log that
-	// could not be read.
+	// Refused counts the requests, and Damaged the events and lines, of the audit log that could
+	// not be read.
 	Refused int64 `json:"auditRefused,omitempty"`
 	Damaged int64 `json:"auditDamaged,omitempty"`
 }
 
-// Joining is what became of received spans; the fields mean what they mean in
-// stitch.Stats.
+// Joining counts received spans; the fields are those of stitch.Stats.
 type Joining struct {
 	Received  int64 `json:"received"`
 	Noise     int64 `json:"noise"`
@@ -94,7 +90,7 @@ func (s *Server) sources(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if s.opts.Sources == nil {
-		return nil, problem(http.StatusNotFound, "this server does not tell what its traces are made of")
+		return nil, problem(http.StatusNotFound, "this server does not report its sources")
 	}
 	return s.opts.Sources(), nil
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// rest pauses after work that took long. What is published meanwhile waits, the
-// latest version of each trace only.
+// rest pauses after long work. Versions that are published meanwhile wait, only the latest of each
+// trace.
 func (st *stream) rest(ctx context.Context) error {
 	pause := min(restFactor*st.spent, maxRest)
 	if pause < minRest {
@@ -78,8 +78,7 @@ func (st *stream) write(b []byte) error {
 	return ending(err)
 }
 
-// ending says what an error of writing means: the client is there and does not
-// read, or it is gone.
+// ending returns the meaning of a write error: the client does not read, or it has disconnected.
 func ending(err error) error {
 	switch {
 	case err == nil, errors.Is(err, http.ErrNotSupported):

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// heartbeat is how often a stream says that it is there.
+	// heartbeat is the period of a stream's signs of life.
 	heartbeat = 15 * time.Second
-	// A stream rests for restFactor times what it took to make documents, so
-	// that big traces that change all the time do not take the whole machine;
-	// at most maxRest, and not for less than minRest.
+	// A stream pauses for restFactor times the duration of making its documents, so that large
+	// traces with constant changes do not use the whole machine. A pause is at most maxRest; one
+	// below minRest is skipped.
 	restFactor       = 3
 	minRest, maxRest = 50 * time.Millisecond, 5 * time.Second
 )
@@ -28,11 +28,10 @@ const (
 const (
 	// EventTrace is a new version of a trace: its document.
 	EventTrace = "trace"
-	// EventWithdrawn names a trace that was told of and is none any more, or
-	// none that touches the object: {"traceId"}.
+	// EventWithdrawn names a trace of an earlier event that was withdrawn, or that does not touch
+	// the object any more: {"traceId"}.
 	EventWithdrawn = "withdrawn"
-	// EventSynced follows the traces that were open when the stream began:
-	// {"asOf"}.
+	// EventSynced follows the traces that were open at the stream's start: {"asOf"}.
 	EventSynced = "synced"
 )
 
@@ -49,12 +48,11 @@ type Synced struct {
 var (
 	// errCut ends a stream whose client does not read.
 	errCut = errors.New("the client does not read")
-	// errEnded ends one without anybody's fault.
+	// errEnded is a regular end.
 	errEnded = errors.New("ended")
 )
 
-// watch serves a stream until its client goes, the Server closes, or the client
-// does not read.
+// watch serves a stream until its client disconnects or does not read, or the Server closes.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	p := s.params(r)
 	of := p.object()
@@ -83,11 +81,11 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	defer s.opts.Hub.unsubscribe(sub)
 	control := http.NewResponseController(w)
 	st := &stream{
-		server: s, sub: sub, of: of, told: map[trace.TraceID]bool{}, control: control,
+		server: s, sub: sub, of: of, known: map[trace.TraceID]bool{}, control: control,
 		out: &httpserve.SlowClient{Writer: w, Patience: s.patience},
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // proxies are to pass events on at once
+	w.Header().Set("X-Accel-Buffering", "no") // proxies must not buffer
 	err := st.run(r.Context(), asOf)
 	switch {
 	case errors.Is(err, errEnded):
@@ -99,21 +97,20 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream is one client that watches.
+// stream is one watching client.
 type stream struct {
 	server  *Server
 	sub     *subscription
 	of      object.Ref
 	out     *httpserve.SlowClient
 	control *http.ResponseController
-	// told are the open traces that the client was told of.
-	told map[trace.TraceID]bool
-	// spent is what was spent on documents since the last rest.
+	// known are the open traces in the client's view.
+	known map[trace.TraceID]bool
+	// spent is the time for documents since the last pause.
 	spent time.Duration
 }
 
-// run tells everything until ctx ends, the server closes, or it finds why it
-// cannot go on; its error says which.
+// run sends events until ctx ends, the server closes, or a write fails. Its error is the reason.
 func (st *stream) run(ctx context.Context, asOf time.Time) error {
 	beat := time.NewTicker(st.server.heartbeat)
 	defer beat.Stop()
@@ -152,7 +149,7 @@ func (st *stream) run(ctx context.Context, asOf time.Time) error {
 	}
 }
 
-// next tells what has waited longest, if anything waits.
+// next sends the version that has waited longest, if any waits.
 func (st *stream) next(ctx context.Context) error {
 	if err := st.rest(ctx); err != nil {
 		return err
@@ -166,10 +163,10 @@ func (st *stream) next(ctx context.Context) error {
 	}
 	id := v.Trace.ID
 	if v.Withdrawn || !touches(v.Trace, st.of) {
-		if !st.told[id] {
+		if !st.known[id] {
 			return nil
 		}
-		delete(st.told, id)
+		delete(st.known, id)
 		return st.event(EventWithdrawn, Withdrawn{TraceID: id.String()})
 	}
 	begun := time.Now()
@@ -178,8 +175,8 @@ func (st *stream) next(ctx context.Context) error {
 		return err
 	}
 	st.spent += time.Since(begun)
-	if st.told[id] = true; !v.Open {
-		delete(st.told, id)
+	if st.known[id] = true; !v.Open {
+		delete(st.known, id)
 	}
 	return st.data(EventTrace, doc)
 }

@@ -104,7 +104,7 @@ func TestStream(t *testing.T) {
 	s.hub.Publish([]Update{finished(spantest.Rollout())})
 	l.want("trace rollout")
 	s.hub.Publish([]Update{withdrawn(spantest.Apply()), withdrawn(spantest.Unschedulable())})
-	l.want("withdrawn unschedulable") // of the other this client was never told
+	l.want("withdrawn unschedulable") // this client never got the other
 	second := s.listen(t, "")
 	second.want("synced")
 	if err := s.Close(); err != nil {
@@ -176,7 +176,7 @@ func TestTooManyStreams(t *testing.T) {
 	}
 }
 
-// TestStreamOfAClientThatDoesNotRead is cut off, and nobody waits for it.
+// TestStreamOfAClientThatDoesNotRead is cut off, and does not delay others.
 func TestStreamOfAClientThatDoesNotRead(t *testing.T) {
 	s := start(t, Options{})
 	s.patience = 50 * time.Millisecond
@@ -232,7 +232,7 @@ func TestSubscriptionIsBounded(t *testing.T) {
 	}
 }
 
-// TestHubForgets: what has ended takes no memory.
+// TestHubForgets: an ended trace takes no memory.
 func TestHubForgets(t *testing.T) {
 	h := &Hub{}
 	for n := range 5000 {

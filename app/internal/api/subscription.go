@@ -8,13 +8,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// maxPending is how many traces may wait for a stream beside those that it
-// began with. A version that waits is shared with all streams.
+// maxPending bounds the waiting traces of a stream beside its first ones. A waiting version is
+// shared by all streams.
 const maxPending = 4096
 
-// subscription is what waits for one stream: of each trace its latest version.
+// subscription holds the latest version of each trace that waits for one stream.
 type subscription struct {
-	// wake has a token if something waits, or all is lost.
+	// wake has a token if a version waits, or if all are lost.
 	wake chan struct{}
 	most int
 
@@ -53,8 +53,8 @@ func (s *subscription) put(versions []*version) {
 	}
 }
 
-// take returns the version that has waited longest, or nil; lost says that so
-// much waited that it was given up.
+// take returns the version that has waited longest, or nil. lost means that too many waited and
+// were dropped.
 func (s *subscription) take() (v *version, lost bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -68,7 +68,7 @@ func (s *subscription) take() (v *version, lost bool) {
 	return v, false
 }
 
-// waiting is how many traces wait.
+// waiting is the number of waiting traces.
 func (s *subscription) waiting() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,40 +12,38 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Info is what a server says of itself, at /api/v1/info.
+// Info describes a server, at /api/v1/info.
 type Info struct {
-	// Version is that of the program, Cluster the UID of the cluster that is
-	// watched.
+	// Version is the program's version, and Cluster the UID of the watched cluster.
 	Version string `json:"version"`
 	Cluster string `json:"cluster"`
-	// AsOf is how far the cluster's story has been stored.
+	// AsOf is the time up to which changes are stored.
 	AsOf time.Time `json:"asOf"`
 	// WatchingSince is the time since which this process has watched the
 	// cluster; nil if it does not.
 	WatchingSince *time.Time `json:"watchingSince,omitempty"`
-	// Identity is this member's name among replicas, Mode how it works with
-	// them (single, standby or shards), and Leading whether it watches now.
+	// Identity is this member's name in the group, Mode its mode (single, standby or shards).
+	// Leading is true if it sends spans.
 	Identity string `json:"identity,omitempty"`
 	Mode     string `json:"mode,omitempty"`
 	Leading  bool   `json:"leading"`
 	Stats    Stats  `json:"stats"`
 }
 
-// Stats is how much a server has stored.
+// Stats is the amount of a server's stored data.
 type Stats struct {
 	Traces int64 `json:"traces"`
 	Open   int64 `json:"open"`
 	Spans  int64 `json:"spans"`
 	Writes int64 `json:"writes"`
-	// Bytes is what the data take on disk.
+	// Bytes is the size of the data on disk.
 	Bytes int64 `json:"bytes"`
-	// Oldest is the earliest start of a trace; nil if there is none.
+	// Oldest is the earliest start of a trace; nil without traces.
 	Oldest   *time.Time `json:"oldest,omitempty"`
 	Revision int64      `json:"revision"`
 }
 
-// Summary is one line about a trace; the fields mean what they mean in
-// store.Summary.
+// Summary is a trace in one line; the fields are those of store.Summary.
 type Summary struct {
 	TraceID         string       `json:"traceId"`
 	Open            bool         `json:"open"`
@@ -70,23 +68,21 @@ type Summary struct {
 	AsOf            time.Time    `json:"asOf"`
 }
 
-// Page is a part of the list of traces. Next is for the parameter "after";
-// empty on the last page.
+// Page is a page of traces. Next is for the parameter "after"; empty on the last page.
 type Page struct {
 	Traces []Summary `json:"traces"`
 	Next   string    `json:"next,omitempty"`
 }
 
-// Detail is the member "lifeline" of a trace's document: what OTLP does not
-// say.
+// Detail is the member "lifeline" of a trace's document, for data without a place in OTLP.
 type Detail struct {
 	Summary Summary `json:"summary"`
-	// OpenSpans are the IDs of spans that had not ended by the summary's AsOf;
-	// the document ends them then.
+	// OpenSpans are the IDs of spans without an end at the summary's AsOf. In the document they end
+	// then.
 	OpenSpans []string `json:"openSpans"`
 }
 
-// Write is one stored API write; the fields mean what they mean in store.Write.
+// Write is one stored API write; the fields are those of store.Write.
 type Write struct {
 	TraceID         string          `json:"traceId"`
 	SpanID          string          `json:"spanId"`
@@ -103,14 +99,13 @@ type Write struct {
 	Source          span.TimeSource `json:"source,omitempty"`
 }
 
-// WritePage is a part of the list of writes.
+// WritePage is a page of writes.
 type WritePage struct {
 	Writes []Write `json:"writes"`
 	Next   string  `json:"next,omitempty"`
 }
 
-// Cause is one edge from a span to what it happened because of; the fields mean
-// what they mean in store.Cause.
+// Cause is one edge from a span to its cause; the fields are those of store.Cause.
 type Cause struct {
 	TraceID  string        `json:"traceId"`
 	SpanID   string        `json:"spanId"`
@@ -126,16 +121,16 @@ type Causes struct {
 	Causes []Cause `json:"causes"`
 }
 
-// Problem is the body of every answer that is an error.
+// Problem is the body of every error response.
 type Problem struct {
 	Error Error `json:"error"`
 }
 
-// Error says what is wrong with a request, or with the server. It is an error.
+// Error is an error of a request or of the server. It implements error.
 type Error struct {
 	// Code is the HTTP status.
 	Code int `json:"code"`
-	// Message is a sentence for a person: what is wrong, and what to do.
+	// Message is a sentence for people: the problem, and the next step.
 	Message string `json:"message"`
 }
 

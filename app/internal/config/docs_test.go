@@ -165,8 +165,8 @@ right; exclude them if that is too much. With ` + "`--offline`" + ` the command 
 cluster and lists the resources of Kubernetes itself.
 
 - The server skips a resource that it may not read, and logs its name once.
-- APIServices show which objects are in another storage. Without the right to list them, the order of
-  such objects, and of Events with an etcd of their own, may be wrong.
+- APIServices show which objects are in another storage. Without the right to list them, the order
+  of such objects, and of Events with an etcd of their own, may be wrong.
 - EndpointSlices give the phase ` + "`publish endpoint`" + `. Excluded, they need no right.
 - Kinds defined later are not in the list. Run the command again, or add a ClusterRole that can read
   them, with the label ` + "`rbac.lifeline.dev/aggregate-to-lifeline: \"true\"`" + `. Its rules apply to
@@ -196,8 +196,8 @@ and column in the expression: ` + "`lifeline.yaml:9: relations[0].match:1:32: â€
 - Of a ConfigMap, only the metadata is there. ` + "`managedFields`" + ` and the annotation
   ` + "`last-applied-configuration`" + ` are never there.
 - ` + "`lifeline doctor`" + ` names a relation that has not matched yet.
-- After a change of this list the server reads the cluster again. Open changes go on under their IDs,
-  or end as unfinished.
+- After a change of this list the server reads the cluster again. Open changes continue under their
+  IDs, or end as unfinished.
 
 `,
 }

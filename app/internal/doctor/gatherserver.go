@@ -27,7 +27,7 @@ func gatherServer(ctx context.Context, c *client.Client) Known[Server] {
 	}
 	sources, err := within(ctx, c.Sources)
 	if err != nil {
-		return unknown[Server](fmt.Sprintf("the server (lifeline %s) does not tell what its traces are made of: %s",
+		return unknown[Server](fmt.Sprintf("the server (lifeline %s) does not report its sources: %s",
 			s.Version, object.Bound(err.Error())))
 	}
 	s.From = *sources

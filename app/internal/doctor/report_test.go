@@ -217,9 +217,9 @@ var reports = map[string]struct {
 		}), false,
 	},
 	"webhook-failing": {"some calls fail", webhookCase(func(w *Webhook) { w.Calls.Value.Failed = 900 }), false},
-	"webhook-changed": {"somebody made it dangerous", webhookCase(func(w *Webhook) {
+	"webhook-changed": {"a user made it dangerous", webhookCase(func(w *Webhook) {
 		w.Differs = []string{
-			"objects.webhook.lifeline.dev: failurePolicy is not Ignore: without the server, nobody can write",
+			"objects.webhook.lifeline.dev: failurePolicy is not Ignore: without the server, every write fails",
 		}
 	}), true},
 	"hostile": {"names are anybody's", func(c *Cluster, s *Server, _ *Facts) {

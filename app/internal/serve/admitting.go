@@ -21,8 +21,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/webhook/serving"
 )
 
-// newWebhook makes what answers the API server's admission calls; nil if that is
-// not configured.
+// newWebhook returns the server of the API server's admission calls; nil without a webhook in the
+// configuration.
 func (s *server) newWebhook() *serving.Server {
 	if s.conf.Load().Webhook.Endpoint.Address == "" {
 		return nil
@@ -38,9 +38,8 @@ func (s *server) newWebhook() *serving.Server {
 	})
 }
 
-// admit begins to answer admission calls. It is among the first to begin and the
-// last to end: a write is answered whatever the server is doing, and whether it
-// leads or not.
+// admit starts to answer admission calls. It is among the first parts to start and the last to
+// stop. So every write is answered, whatever the server's state and leadership.
 func (s *server) admit(up *tasks) error {
 	if s.webhook == nil {
 		return nil
@@ -63,8 +62,8 @@ func (s *server) admit(up *tasks) error {
 	return nil
 }
 
-// newKeeper makes what keeps the certificate of the webhook. Until the cluster has been
-// reached there is none, and handshakes fail: the API server goes on without.
+// newKeeper returns the keeper of the webhook's certificate. Before the cluster is reached there is
+// none and handshakes fail; the API server then continues without the webhook.
 func (s *server) newKeeper() (*certificate.Keeper, error) {
 	if s.opts.Connect == nil {
 		return nil, errors.New(
@@ -95,7 +94,7 @@ func (s *server) newKeeper() (*certificate.Keeper, error) {
 	})
 }
 
-// publishOpen is recorderOptions.Opened; nil if nobody asks.
+// publishOpen returns recorderOptions.Opened; nil without a webhook.
 func (s *server) publishOpen() func(iter.Seq2[object.Ref, trace.SpanContext], []*span.Trace) {
 	if s.webhook == nil {
 		return nil

@@ -9,22 +9,20 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 )
 
-// WebhookOnly is an override that leaves of a configuration what RunWebhook uses:
-// what the rest says need not even fit.
+// WebhookOnly is an override that keeps only the configuration for RunWebhook. The rest may then be
+// invalid.
 func WebhookOnly(c *config.ServerConfiguration) {
-	said := *c
+	full := *c
 	*c = *config.Default()
-	c.APIVersion, c.Kind = said.APIVersion, said.Kind
-	c.Webhook, c.Telemetry, c.Log, c.Sampling = said.Webhook, said.Telemetry, said.Log, said.Sampling
-	c.API.Address = "127.0.0.1:0" // is not opened, and must differ from the others
+	c.APIVersion, c.Kind = full.APIVersion, full.Kind
+	c.Webhook, c.Telemetry, c.Log, c.Sampling = full.Webhook, full.Telemetry, full.Log, full.Sampling
+	c.API.Address = "127.0.0.1:0" // stays closed, and must differ from the others
 }
 
-// RunWebhook answers the API server's admission calls until ctx ends, and does
-// nothing else: it has no store and no connection to the cluster. Which
-// reconciliations are open it knows only of what it has itself admitted just now,
-// so any number of them may run without knowing of each other. The options'
-// configuration is one that WebhookOnly was applied to; Connect and Namespace are
-// not used.
+// RunWebhook answers the API server's admission calls until ctx ends. It has no store and no
+// connection to the cluster. Its only open reconciliations are those of its own recent admissions,
+// so any number of instances may run independently. WebhookOnly must have been applied to the
+// configuration in the options. Connect and Namespace are unused.
 func RunWebhook(ctx context.Context, o Options) error {
 	s, err := newBase(o)
 	if err != nil {
@@ -48,12 +46,12 @@ func RunWebhook(ctx context.Context, o Options) error {
 	defer s.fail(nil)
 	up := newTasks(ctx, s.fail)
 	defer up.end()
-	s.tell(up, ln)
+	s.serveTelemetry(up, ln)
 	if err := s.admit(up); err != nil {
 		return err
 	}
 	up.start("configuration", s.followConfig)
 	<-ctx.Done()
-	s.log.Info("lifeline webhook serve stops: calls under way are answered")
+	s.log.Info("lifeline webhook serve stops after the running calls")
 	return over(ctx, nil)
 }

@@ -69,7 +69,7 @@ func (l *waitingLog) await(t *testing.T, line string) string {
 		select {
 		case <-l.wrote:
 		case <-late:
-			t.Fatalf("it does not say %q:\n%s", line, l)
+			t.Fatalf("%q is not in the log:\n%s", line, l)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func starts(t *testing.T, run func(context.Context, Options) error, o Options, r
 	return a, file
 }
 
-// ask sends a review, and returns what is answered.
+// ask sends a review and returns the answer.
 func (a *admits) ask(t *testing.T, annotations string) string {
 	t.Helper()
 	tr := &http.Transport{TLSClientConfig: a.ca.Trusting()}
@@ -127,14 +127,14 @@ func body(t *testing.T, post func(url, media string, body io.Reader) (*http.Resp
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	said, err := io.ReadAll(resp.Body)
+	got, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(said)
+	return string(got)
 }
 
-// get asks the telemetry listener.
+// get requests a path of the telemetry listener.
 func (a *admits) get(t *testing.T, path string) string {
 	t.Helper()
 	tr := &http.Transport{}
@@ -144,9 +144,8 @@ func (a *admits) get(t *testing.T, path string) string {
 	}, "http://"+a.telemetry+path, "")
 }
 
-// TestAlone: the webhook alone answers, tells of itself, takes over who may supply a
-// context, and ends; several know nothing of each other. What the file says of other
-// things it does not judge.
+// TestAlone: the webhook alone answers, serves its metrics, applies a change of the suppliers, and
+// ends. Several instances are independent. Other parts of the file are not validated.
 func TestAlone(t *testing.T) {
 	o := Options{Overrides: []config.Override{WebhookOnly}}
 	hangup := make(chan os.Signal, 1)
@@ -169,7 +168,7 @@ func TestAlone(t *testing.T) {
 		}
 	}
 	if got := a.ask(t, supplied); strings.Contains(got, `"patch"`) {
-		t.Errorf("anybody may supply a context: %s", got)
+		t.Errorf("any user may supply a context: %s", got)
 	}
 	content, err := os.ReadFile(file)
 	if err != nil {
@@ -180,7 +179,7 @@ func TestAlone(t *testing.T) {
 	hangup <- os.Interrupt
 	a.log.await(t, `configuration taken over" changed=(webhook.suppliers)`)
 	if got := a.ask(t, supplied); !strings.Contains(got, `"patch"`) || !strings.Contains(got, `"refused"`) {
-		t.Errorf("nobody may supply a context: %s", got)
+		t.Errorf("no user may supply a context: %s", got)
 	}
 	for _, s := range []*admits{a, b} {
 		if err := s.stop(); err != nil {
@@ -242,8 +241,8 @@ func TestAloneNot(t *testing.T) {
 	}
 }
 
-// TestAdmittedWhileStarting: a server that does not reach its cluster yet answers
-// admission calls all the same, with what can be known without it.
+// TestAdmittedWhileStarting: a server that has not reached its cluster yet answers admission calls,
+// with the knowledge that it has.
 func TestAdmittedWhileStarting(t *testing.T) {
 	o := Options{Connect: func() (*rest.Config, error) { return nil, errors.New("there is no cluster") }}
 	a, _ := starts(t, Run, o, "api: {address: \"127.0.0.1:0\"}\n")

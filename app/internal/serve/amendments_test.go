@@ -48,9 +48,9 @@ func TestAmendmentsAreSentWithTheirTraces(t *testing.T) {
 	l := &look{batch: &store.Batch{}}
 	entries := r.amend(t.Context(), l, []*span.Trace{amendment(1), amendment(2), amendment(3)}, came)
 	if len(l.batch.Amendments) != 2 {
-		t.Errorf("%d amendments are stored, want those of the two traces that are", len(l.batch.Amendments))
+		t.Errorf("%d amendments are stored, want those of the two stored traces", len(l.batch.Amendments))
 	}
 	if len(entries) != 1 || entries[0].TraceID != seen.TraceID {
-		t.Errorf("sent: %v, want that of the trace that was seen to begin", entries)
+		t.Errorf("sent: %v, want the trace whose beginning was observed", entries)
 	}
 }

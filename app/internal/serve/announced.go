@@ -16,9 +16,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// takeAnnouncements starts the receiver for the commands that lifeline run announces. One of several
-// servers takes none: the others could not report the same trace. running are the commands of an
-// earlier process that have not ended.
+// takeAnnouncements starts the receiver of the commands that lifeline run announces. With several
+// servers there is none: the other servers could not report the same trace. running are the
+// commands of an earlier process that have not ended.
 func (s *server) takeAnnouncements(up *tasks, running []*observation.Run) {
 	if s.conf.Load().Replicas.Mode != config.ModeSingle {
 		return

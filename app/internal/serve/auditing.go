@@ -17,22 +17,22 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
-// auditState is the name of how far the audit log file was followed.
+// auditState is the name of the audit log file's position.
 const auditState = "audit/log"
 
 func receivesAudit(c *config.ServerConfiguration) bool {
 	return c.Receivers.Audit.LogFile != "" || c.Receivers.Audit.Webhook.Address != ""
 }
 
-// auditing reads the API server's audit log, by either way or both.
+// auditing reads the API server's audit log from its file, its webhook or both.
 type auditing struct {
 	s *server
-	// file and webhook are the sources; nil for what is not configured.
+	// file and webhook are the sources; nil if not configured.
 	file, webhook *audit.Source
 }
 
-// audit begins to read the audit log, if that is to be read. What it returns ends
-// that, and waits until all that was taken is handed on.
+// audit starts to read the audit log, if configured. The returned function stops that and waits
+// until all events are in the loop.
 func (s *server) audit(ctx context.Context) (end func(), err error) {
 	c := s.conf.Load().Receivers.Audit
 	a := &auditing{s: s}
@@ -63,8 +63,9 @@ func (s *server) audit(ctx context.Context) (end func(), err error) {
 	return end, nil
 }
 
-// listen begins to listen for the webhook. The log file counts as authenticated: who may write it is
-// who may add events. Beside it, events of a webhook without authentication give no user.
+// listen opens the webhook's listener. The log file counts as authenticated, since only users with
+// write access can add events. Beside it, the users in events of an unauthenticated webhook are
+// ignored.
 func (a *auditing) listen(ctx context.Context, c config.AuditReceiverConfiguration) (net.Listener, error) {
 	at := endpoint(c.Webhook)
 	conf := a.config(a.s.loop.takeInStored)
@@ -92,8 +93,8 @@ func (a *auditing) reached(p audit.Position) {
 	a.s.loop.hand(item{mark: [2]string{auditState, p.String()}})
 }
 
-// from is where the file was left. A server with a new store begins at its end:
-// what was written before is nothing that it traces.
+// from returns the saved position in the file. A server with a new store starts at the end, since
+// it does not trace earlier writes.
 func (a *auditing) from(ctx context.Context, path string) (audit.Position, error) {
 	place, err := a.s.ledger.State(ctx, auditState)
 	if errors.Is(err, store.ErrNotFound) {
@@ -111,8 +112,8 @@ func (a *auditing) from(ctx context.Context, path string) (audit.Position, error
 	return p, nil
 }
 
-// fromEnd begins at the end, which is remembered at once: a server that is killed
-// before it has read anything goes on from there.
+// fromEnd returns the end of the file and stores it at once. A server that is killed before its
+// first read then resumes there.
 func (a *auditing) fromEnd(path string) (audit.Position, error) {
 	end, err := audit.End(path)
 	if err == nil {
@@ -127,8 +128,8 @@ func (a *auditing) fail(ctx context.Context, err error) {
 	}
 }
 
-// takeIn hands a batch to the loop. Where it ends in the middle, all of it is
-// handed on again: an event that comes twice is one.
+// takeIn passes a batch to the loop. After an interruption the whole batch comes again; a repeated
+// event counts once.
 func (l *loop) takeIn(ctx context.Context, batch []*observation.Observation) error {
 	for _, o := range batch {
 		if err := l.handIn(ctx, item{observation: o}); err != nil {
@@ -138,7 +139,7 @@ func (l *loop) takeIn(ctx context.Context, batch []*observation.Observation) err
 	return nil
 }
 
-// handIn is hand, until ctx ends.
+// handIn is hand with a context.
 func (l *loop) handIn(ctx context.Context, i item) error {
 	select {
 	case <-l.quit:
@@ -155,10 +156,9 @@ func (l *loop) handIn(ctx context.Context, i item) error {
 	}
 }
 
-// takeInStored is takeIn, and waits until the batch is stored: nobody else has it
-// once the API server was answered. It returns at once while the store cannot be
-// written. Parts of the batch may be stored later all the same, and the API server
-// sends it again.
+// takeInStored is takeIn, and waits until the batch is stored. After the answer the API server does
+// not keep the batch. It returns at once while the store cannot be written. Parts of the batch may
+// still be stored later, and the API server sends it again.
 func (l *loop) takeInStored(ctx context.Context, batch []*observation.Observation) error {
 	if len(batch) == 0 {
 		return nil
@@ -185,7 +185,7 @@ func (l *loop) takeInStored(ctx context.Context, batch []*observation.Observatio
 	}
 }
 
-// full is the error of a batch that is to be sent again, with the reason why ctx ended.
+// full is the error of a batch to be sent again. It wraps the cause of ctx's end.
 func full(ctx context.Context) error { return fmt.Errorf("%w: %w", audit.ErrFull, context.Cause(ctx)) }
 
 // refreshAudit sets the metrics of the audit log.

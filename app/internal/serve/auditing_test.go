@@ -16,9 +16,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// TestAuditBeginsAtTheEnd: a server with a new store begins at the log's end, and
-// remembers that before it has read anything: what is written while it is away is
-// read by the next one.
+// TestAuditBeginsAtTheEnd: a server with a new store starts at the log's end and stores that
+// position before its first read. So the next server reads the events of the time between.
 func TestAuditBeginsAtTheEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	if err := os.WriteFile(path, []byte("{}\n"), 0o600); err != nil {
@@ -54,7 +53,7 @@ func TestAuditBeginsAtTheEnd(t *testing.T) {
 		t.Errorf("the next server begins at %v (%v), want %v", from, err, end)
 	}
 	if again := <-s.loop.in; again.mark != i.mark {
-		t.Errorf("it hands on %v, want %v", again.mark, i.mark)
+		t.Errorf("the loop gets %v, want %v", again.mark, i.mark)
 	}
 }
 

@@ -9,27 +9,26 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
-// catchUp is for how long traces are not handed out because some of the watches
-// are not back yet: one that never comes back must not hold up all the rest.
+// catchUp bounds the time for which missing watches delay finished traces. A watch that never
+// returns must not block the others.
 const catchUp = 30 * time.Second
 
-// behind tells whether watches are behind, after a start or an outage. The story
-// of a change is then seen by halves, a Pod's without its ReplicaSet's, and what
-// looks quiet is not: so nothing counts as finished meanwhile. It is for one
-// goroutine, synced apart.
+// behind detects late watches after a start or an outage. A change is then observed only in parts,
+// such as a Pod's without its ReplicaSet's, and silence means nothing. So no trace counts as
+// finished meanwhile. It is for one goroutine, except for synced.
 type behind struct {
-	// synced is set when all had been read once.
+	// synced is true after the first complete lists.
 	synced atomic.Bool
-	// since is from when on some of the watches were there and others were not;
-	// zero if all are away, or none has been.
+	// since is the time since when some watches were connected and others missing; zero if all are
+	// missing, or if none is.
 	since time.Time
 	was   bool
-	// waits is what check has told last.
+	// waits is the last result of check.
 	waits bool
 }
 
-// check reports whether watches are behind, as the statistics say, or whether
-// what they brought still waits to be taken in.
+// check reports whether watches are behind by their statistics, or their observations still wait
+// for the loop.
 func (b *behind) check(stats watch.Stats, waiting int, now time.Time) bool {
 	away := stats.Lag > 0 || !b.synced.Load()
 	if !away && (!b.was || waiting == 0) {
@@ -39,7 +38,7 @@ func (b *behind) check(stats watch.Stats, waiting int, now time.Time) bool {
 	b.was = true
 	switch {
 	case !connected(stats):
-		b.since = time.Time{} // an outage begins with some that are still there
+		b.since = time.Time{} // at first, some watches of an outage are still connected
 	case b.since.IsZero():
 		b.since = now
 	}
@@ -47,7 +46,7 @@ func (b *behind) check(stats watch.Stats, waiting int, now time.Time) bool {
 	return b.waits
 }
 
-// connected reports whether any watch shows the present.
+// connected reports whether any watch is connected.
 func connected(stats watch.Stats) bool {
 	for _, r := range stats.Resources {
 		if r.Connected > 0 {

@@ -60,7 +60,7 @@ func TestBehind(t *testing.T) {
 			},
 		},
 		"outage that begins slowly": {
-			"watches end one after the other: those that are left are not back",
+			"watches end one after the other: the remaining ones are no return",
 			[]step{
 				{
 					all,

@@ -8,42 +8,37 @@ import (
 )
 
 const (
-	// maxStep is how far the wall clock may be from where it should be before
-	// that counts as a jump.
+	// maxStep is the largest deviation of the wall clock that is no jump.
 	maxStep = 2 * time.Second
-	// slewShare is the part of the time that passes by which the clock follows
-	// one that has jumped: one second in ten.
+	// slewShare is the speed of the correction after a jump: one second in ten.
 	slewShare = 10
-	// maxAhead is how far ahead of the wall clock what is stored may be for the
-	// clock to go on from there.
+	// maxAhead bounds the time by which stored data may be ahead of the wall clock. Beyond it, the
+	// server discards the saved engine.
 	maxAhead = 10 * time.Minute
 )
 
-// clock is the server's only clock. It goes as the monotonic clock does and
-// follows the wall clock, so it never goes back and never leaps: a clock that is
-// set while the server runs would otherwise end every open trace for want of
-// progress, or turn spans around. What a jump leaves between the two is made up
-// for slowly. It is safe for concurrent use.
+// clock is the server's only clock. It has the monotonic clock's speed and follows the wall clock,
+// so it never goes back and never leaps. A jump of the wall clock would otherwise end every open
+// trace for lack of progress, or reverse spans. The clock follows a jump slowly. It is safe for
+// concurrent use.
 type clock struct {
 	// read returns the wall clock with a monotonic reading: time.Now.
 	read func() time.Time
-	// since is how much time has passed since a reading, by a clock that
-	// nobody sets.
+	// since returns the time since a reading, by a clock that cannot be set.
 	since func(time.Time) time.Duration
-	// jumped is told by how much the wall clock has jumped; may be nil.
+	// jumped gets the size of each jump of the wall clock; may be nil.
 	jumped func(by time.Duration)
 
 	mu sync.Mutex
-	// began is the first reading; start is what the clock showed then.
+	// began is the first reading; start is the clock's time at that moment.
 	began time.Time
 	start time.Time
-	// passed is the time since then as last read; offset is what the clock
-	// shows beyond that; ahead is by how much the wall clock was ahead of it.
+	// passed is the time from began to the last reading. offset is the clock's additional time.
+	// ahead is the wall clock's lead over the clock.
 	passed, offset, ahead time.Duration
 }
 
-// newClock starts a clock that shows the wall clock's time, or notBefore if that
-// is later.
+// newClock starts a clock at the wall clock's time, or at notBefore if that is later.
 func newClock(read func() time.Time, notBefore time.Time, jumped func(time.Duration)) *clock {
 	c := &clock{read: read, since: sinceBoot(), jumped: jumped, began: read()}
 	c.start = c.began.Round(0)
@@ -54,7 +49,7 @@ func newClock(read func() time.Time, notBefore time.Time, jumped func(time.Durat
 	return c
 }
 
-// Now is the present.
+// Now returns the present time.
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +63,7 @@ func (c *clock) Now() time.Time {
 			c.jumped(step)
 		}
 	}
-	// Follow, but never by more than the slew: what is behind waits.
+	// The correction never exceeds the slew; the rest follows later.
 	follow := min(max(ahead, -slew), slew)
 	c.offset += follow
 	c.ahead = ahead - follow

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sinceBoot measures time by the clock that also goes while the machine sleeps,
-// which Go's monotonic clock does not: a machine that wakes up has not had its
-// clock set.
+// sinceBoot returns a clock that includes the sleep of the machine, unlike Go's monotonic clock. So
+// a wake-up is no jump.
 func sinceBoot() func(time.Time) time.Duration {
 	began, ok := boottime()
 	if !ok {

@@ -6,5 +6,5 @@ package serve
 
 import "time"
 
-// sinceBoot measures time by Go's monotonic clock.
+// sinceBoot returns Go's monotonic clock.
 func sinceBoot() func(time.Time) time.Duration { return time.Since }

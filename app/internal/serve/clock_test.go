@@ -39,7 +39,7 @@ func TestClockFollowsAndNeverLeaps(t *testing.T) {
 			jumps: 1,
 		},
 		"Drift": {
-			reason: "what NTP corrects bit by bit is no jump",
+			reason: "small corrections by NTP are no jump",
 			steps: []reading{
 				{
 					mono: 10 * time.Second,
@@ -49,7 +49,7 @@ func TestClockFollowsAndNeverLeaps(t *testing.T) {
 			},
 		},
 		"BehindTheStore": {
-			reason:    "a server that finds later times in its store goes on from there",
+			reason:    "a server with later times in its store continues from them",
 			notBefore: time.Minute,
 			steps:     []reading{{mono: 10 * time.Second, wall: 10 * time.Second, want: time.Minute + 9*time.Second}},
 		},
@@ -66,7 +66,7 @@ func TestClockFollowsAndNeverLeaps(t *testing.T) {
 				}
 			}
 			if jumps != c.jumps {
-				t.Errorf("%s: %d jumps told, want %d", c.reason, jumps, c.jumps)
+				t.Errorf("%s: %d jumps reported, want %d", c.reason, jumps, c.jumps)
 			}
 		})
 	}

@@ -14,14 +14,13 @@ import (
 
 const (
 	firstPause, maxPause = 500 * time.Millisecond, 10 * time.Second
-	// askTimeout bounds one question to the API server.
+	// askTimeout bounds one request to the API server.
 	askTimeout = 10 * time.Second
 )
 
-// again calls f until it succeeds or ctx ends, with growing pauses; each new
-// error is logged once.
+// again calls f until it succeeds or ctx ends, with growing pauses. It logs each new error once.
 func again(ctx context.Context, log *slog.Logger, what string, f func(context.Context) error) error {
-	pause, said := pauses{firstPause, maxPause}, ""
+	pause, logged := pauses{firstPause, maxPause}, ""
 	for {
 		err := f(ctx)
 		if err == nil {
@@ -30,9 +29,9 @@ func again(ctx context.Context, log *slog.Logger, what string, f func(context.Co
 		if ctx.Err() != nil {
 			return err
 		}
-		if text := err.Error(); text != said {
+		if text := err.Error(); text != logged {
 			log.Warn("cannot "+what+" yet; trying again", errAttr(err))
-			said = text
+			logged = text
 		}
 		if !pause.wait(ctx) {
 			return err
@@ -40,8 +39,8 @@ func again(ctx context.Context, log *slog.Logger, what string, f func(context.Co
 	}
 }
 
-// identify asks which cluster it is, for as long as it takes: the store of one
-// must never take what belongs to another.
+// identify waits for the identity of the cluster: the store of one cluster must never get another's
+// data.
 func (s *server) identify(ctx context.Context) (conf *rest.Config, cluster string, err error) {
 	err = again(ctx, s.log, "ask the API server which cluster it is", func(ctx context.Context) error {
 		var err error
@@ -56,7 +55,7 @@ func (s *server) identify(ctx context.Context) (conf *rest.Config, cluster strin
 	return conf, cluster, err
 }
 
-// connect reads the connection.
+// connect returns the connection.
 func (s *server) connect() (*rest.Config, error) {
 	conf, err := s.opts.Connect()
 	if err != nil {

@@ -12,34 +12,32 @@ import (
 )
 
 const (
-	// copiesState prefixes the names of state that has copies of spans of other
-	// components.
+	// copiesState prefixes the names of state with copies of other components' spans.
 	copiesState = "spans/"
-	// maxCopies is how many bytes of them are kept at most.
+	// maxCopies bounds the copies, in bytes.
 	maxCopies = 16 << 20
-	// chunkCost is about what a chunk takes beside its content.
+	// chunkCost is the approximate overhead of a chunk.
 	chunkCost = 128
 )
 
-// copies are what waits to be joined, in the store: a sender is answered when its
-// spans are there, so that no kill loses them. They are in chunks, each with the
-// names of those of older chunks that have gone meanwhile. A chunk goes, the oldest
-// first, when nothing of it is held any more, or all that is has come into a trace;
-// and when a newer one has no room: what has waited longest has the least hope.
+// copies are the stored spans that wait for their traces. A sender gets its answer when its spans
+// are stored, so a kill loses none. Copies are stored in chunks. Each chunk also names the copies
+// in older chunks that are not needed any more. The oldest chunk is deleted when all of its spans
+// have left, or when its waiting time is over. It is also deleted for lack of space, since its
+// spans are the least likely to find their trace.
 //
-// Copies are changes of state until somebody writes them. The zero value has none.
+// Copies are changes of state until the caller stores them. The zero value has none.
 type copies struct {
 	chunks []copied
 	// last is the number of the newest chunk; numbers only grow.
 	last  uint64
 	bytes int
-	// unwritten is state that is to be stored; nil removes a name.
+	// unwritten is the state to store; nil removes a name.
 	unwritten map[string][]byte
-	// found are those of the server before, under the names old, that are still
-	// to be taken in.
+	// found are the copies of the previous server, under the names old, that are not taken in yet.
 	found []*span.Span
 	old   []string
-	// lost counts the spans whose copies went for want of room.
+	// lost counts the spans whose copies were dropped for lack of space.
 	lost int64
 }
 
@@ -47,15 +45,15 @@ type copies struct {
 type copied struct {
 	place uint64
 	bytes int
-	// held is how many of its spans are.
+	// held counts its spans that still wait.
 	held int
 	at   time.Time
 }
 
-// copyName is the name of a chunk; names sort as numbers do.
+// copyName is the name of a chunk; names sort in the order of numbers.
 func copyName(place uint64) string { return fmt.Sprintf("%s%020d", copiesState, place) }
 
-// next is the number of the chunk that put will make.
+// next is the number of the next chunk.
 func (c *copies) next() uint64 { return c.last + 1 }
 
 // first is the number of the oldest chunk.
@@ -69,8 +67,8 @@ func (c *copies) first() uint64 {
 // idle reports whether a look would change nothing.
 func (c *copies) idle() bool { return len(c.chunks)+len(c.unwritten)+len(c.old) == 0 }
 
-// put makes a chunk of what has come and what has gone, and lets chunks go that
-// nobody needs.
+// put makes a chunk of new copies and of the keys that left older chunks. It deletes chunks that
+// are not needed any more.
 func (c *copies) put(fresh []*span.Span, left []stitch.Left, now time.Time) {
 	for _, l := range left {
 		if i, there := c.find(l.Place); there {
@@ -95,15 +93,15 @@ func (c *copies) put(fresh []*span.Span, left []stitch.Left, now time.Time) {
 	}
 }
 
-// expire lets the chunks go of what came a window ago, after what waited no longer
-// has been let go of: what is still held has come into a trace.
+// expire deletes the chunks that are older than the window. Their spans are in traces, since the
+// stitcher drops spans without one earlier.
 func (c *copies) expire(window time.Duration, now time.Time) {
 	for len(c.chunks) > 0 && now.Sub(c.chunks[0].at) >= window {
 		c.drop()
 	}
 }
 
-// begin forgets what is kept: the store is another.
+// begin deletes all chunks, for a new store.
 func (c *copies) begin() {
 	for len(c.chunks) > 0 {
 		c.drop()
@@ -129,7 +127,7 @@ func (c *copies) drop() {
 	c.chunks = slices.Delete(c.chunks, 0, 1)
 }
 
-// change notes state that is to be stored.
+// change notes state to store.
 func (c *copies) change(name string, to []byte) {
 	if c.unwritten == nil {
 		c.unwritten = map[string][]byte{}
@@ -137,8 +135,8 @@ func (c *copies) change(name string, to []byte) {
 	c.unwritten[name] = to
 }
 
-// takeFound returns what the server before has left, once. Its chunks go when new
-// copies are stored.
+// takeFound returns the copies of the previous server, once. Their chunks are deleted with the next
+// stored copies.
 func (c *copies) takeFound() []*span.Span {
 	out := c.found
 	for _, name := range c.old {

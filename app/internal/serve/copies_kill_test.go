@@ -36,8 +36,8 @@ import (
 // waits in the store that it names.
 const asReceiver = "LIFELINE_TEST_RECEIVE"
 
-// receiveOn is the server's way of spans, without a cluster: it receives until it is
-// killed, and tells where.
+// receiveOn is the server's path of spans, without a cluster. It receives until it is killed, and
+// prints its address.
 func receiveOn(path string) error {
 	ctx := context.Background()
 	l, err := openLedger(ctx, func(ctx context.Context) (store.Store, error) { return sqlite.Open(ctx, path) })
@@ -91,7 +91,7 @@ func TestKilledWhileSpansWait(t *testing.T) {
 		}
 		lines := bufio.NewScanner(out)
 		if !lines.Scan() {
-			t.Fatal("the receiver does not tell its address")
+			t.Fatal("the receiver has not printed its address")
 		}
 		url := "http://" + lines.Text() + otlp.DefaultPath
 		enough := acknowledged.Load() + 1 + random.Int64N(40)
@@ -122,8 +122,8 @@ func TestKilledWhileSpansWait(t *testing.T) {
 	for _, s := range readCopies(chunks, func(name string, err error) { t.Error(name, err) }) {
 		found[s.ID] = true
 	}
-	// Of each sender the spans are there without a hole, and with those that were
-	// acknowledged at most the one that was under way.
+	// Each sender's spans are complete. Besides the acknowledged ones, at most the one in flight is
+	// there.
 	n := acknowledged.Load()
 	if got := int64(len(found)); got < n || got > n+kills*senders {
 		t.Errorf("%d spans are there, %d were acknowledged", got, n)

@@ -54,9 +54,8 @@ func syncOf(id byte, pod string, at time.Time) *span.Span {
 	return s
 }
 
-// TestWaitsThroughARestart: what waits when the server dies is joined by the next
-// one, once; what has been joined, or passed on, is not taken in again, and nothing
-// of it stays in the store.
+// TestWaitsThroughARestart: the next server joins the spans that waited at the end of the previous
+// one, once. It does not accept joined or passed spans again, and leaves no copies in the store.
 func TestWaitsThroughARestart(t *testing.T) {
 	seen, bound, pod, at := pods(t)
 	j := &joined{st: openSQLite(t, filepath.Join(t.TempDir(), "a.db"))}
@@ -85,11 +84,11 @@ func TestWaitsThroughARestart(t *testing.T) {
 	j.start(t) // early has been handed out, other still waits
 	j.mustLook(t, end.Add(11*time.Second))
 	if n := j.joining.stitch.Stats().Buffered; n != 1 {
-		t.Errorf("%d spans wait after another restart, want the one that belongs to nothing", n)
+		t.Errorf("%d spans wait after another restart, want the one without a change", n)
 	}
 	j.mustLook(t, end.Add(2*time.Minute))
 	if len(j.passed) != 1 || j.passed[0].Spans[0].ID != other.ID {
-		t.Errorf("passed on: %d, want what belongs to nothing, once", len(j.passed))
+		t.Errorf("passed on: %d, want the span without a change, once", len(j.passed))
 	}
 	j.start(t)
 	j.mustLook(t, end.Add(3*time.Minute))
@@ -113,12 +112,12 @@ func TestEndsWithCopies(t *testing.T) {
 	j.joining.accept([]*span.Span{syncOf(2, "of a third", at)}, at) // the store does not have it
 	j.joining.end(at.Add(time.Second))
 	if len(j.passed) != 1 || j.passed[0].Spans[0].ID != (trace.SpanID{2}) {
-		t.Errorf("passed on: %d, want what the store does not have", len(j.passed))
+		t.Errorf("passed on: %d, want the spans without copies", len(j.passed))
 	}
 	j.start(t)
 	j.mustLook(t, at.Add(2*time.Second))
 	if n := j.joining.stitch.Stats().Buffered; n != 1 {
-		t.Errorf("%d spans wait, want the one of which there is a copy", n)
+		t.Errorf("%d spans wait, want the one with a copy", n)
 	}
 }
 
@@ -139,7 +138,7 @@ func TestNoCopiesOfNoise(t *testing.T) {
 	}
 }
 
-// TestCopiesAreBounded: the oldest give way, which is counted.
+// TestCopiesAreBounded: the oldest copies are dropped and counted.
 func TestCopiesAreBounded(t *testing.T) {
 	_, _, _, at := pods(t)
 	var c copies

@@ -15,16 +15,16 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
 )
 
-// copyKey names a span by the IDs that it came with.
+// copyKey identifies a span by its original IDs.
 type copyKey struct {
 	trace trace.TraceID
 	span  trace.SpanID
 }
 
-// keySize is what a key takes in a chunk.
+// keySize is the size of a key in a chunk.
 const keySize = len(trace.TraceID{}) + len(trace.SpanID{})
 
-// encodeCopies writes a chunk: how many have gone, their names, and what has come.
+// encodeCopies encodes a chunk: the number of keys that left, the keys, and the new spans.
 func encodeCopies(fresh []*span.Span, left []stitch.Left) []byte {
 	packed := span.Pack(fresh)
 	out := make([]byte, 0, binary.MaxVarintLen64+keySize*len(left)+len(packed))
@@ -59,11 +59,11 @@ func decodeCopies(data []byte) (fresh []*span.Span, left []copyKey, err error) {
 	return fresh, left, nil
 }
 
-// readCopies returns the spans that were held when the last of the chunks was
-// written. A chunk that cannot be read is told of, and passed over.
+// readCopies returns the spans that still waited at the last chunk. A chunk that cannot be read is
+// reported and skipped.
 func readCopies(chunks map[string][]byte, damaged func(name string, err error)) []*span.Span {
 	var all [][]*span.Span
-	gone := map[copyKey]int{} // before which chunk they went
+	gone := map[copyKey]int{} // the chunk that removed them
 	for i, name := range slices.Sorted(maps.Keys(chunks)) {
 		fresh, left, err := decodeCopies(chunks[name])
 		if err != nil {
@@ -77,7 +77,7 @@ func readCopies(chunks map[string][]byte, damaged func(name string, err error)) 
 	var out []*span.Span
 	for i, fresh := range all {
 		for _, s := range fresh {
-			if i >= gone[copyKey{s.TraceID, s.ID}] { // what came again after it had gone is there
+			if i >= gone[copyKey{s.TraceID, s.ID}] { // a span may come again after its removal
 				out = append(out, s)
 			}
 		}

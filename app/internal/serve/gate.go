@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// gate is the API's handler from the first moment on: until there is a store to
-// ask, it says so, rather than let clients wait. Close closes what is behind it.
+// gate is the API's handler from the start. Without a store it answers with an error, so that
+// clients need not wait. Close closes the handler behind it.
 type gate struct {
 	mu     sync.RWMutex
 	behind http.Handler
 }
 
-// open hands what comes from now on to h.
+// open passes further requests to h.
 func (g *gate) open(h http.Handler) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -40,7 +40,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(
 		w,
 		`{"error":{"code":503,"message":"lifeline serve is starting: it has not reached the cluster yet, or `+
-			`reads its store; its log says more"}}`+"\n",
+			`reads its store; see its log"}}`+"\n",
 	)
 }
 

@@ -18,13 +18,13 @@ func TestGate(t *testing.T) {
 	}
 	if w := ask(); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" ||
 		!strings.Contains(w.Body.String(), `"code":503`) {
-		t.Errorf("before the start: %d %v %s, want 503 that says when to try again", w.Code, w.Header(), w.Body)
+		t.Errorf("before the start: %d %v %s, want 503 with Retry-After", w.Code, w.Header(), w.Body)
 	}
 	if err := g.Close(); err != nil {
 		t.Errorf("a gate with nothing behind it cannot be closed: %v", err)
 	}
 	g.open(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 	if w := ask(); w.Code != http.StatusTeapot {
-		t.Errorf("afterwards: %d, want what the handler says", w.Code)
+		t.Errorf("afterwards: %d, want the handler's answer", w.Code)
 	}
 }

@@ -16,66 +16,65 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
 )
 
-// joinSettle is the least for which a trace has to be quiet where spans of other
-// components are received: they come up to five seconds late, and their times are
-// better than those of a watch.
+// joinSettle is the shortest quiet time of a trace if spans of other components are received. They
+// come up to five seconds late, and their times are more exact than a watch's.
 const joinSettle = 6 * time.Second
 
-// joining joins the spans of other components to the traces of a recorder. It is
-// the recorder's, and for its goroutine. A nil joining joins nothing.
+// joining joins the spans of other components to the traces of a recorder. It belongs to the
+// recorder and its goroutine. A nil joining joins nothing.
 type joining struct {
 	stitch *stitch.Stitcher
-	// pass takes what belongs to no change.
+	// pass gets the spans without a change.
 	pass func([]*span.Trace)
-	// stats is told what was done, after each look.
+	// stats gets the counts after each look.
 	stats func(joiningStats)
-	// told is told of the traces that were handed out, as they were, and of what
-	// came late for them; may be nil.
-	told func(traces []*span.Trace, now time.Time)
-	// came says that spans have come since the last look.
+	// handedOut gets the finished traces with their joined spans, and later the late spans; may be
+	// nil.
+	handedOut func(traces []*span.Trace, now time.Time)
+	// came is true if spans came since the last look.
 	came bool
-	// window is that of stitch's options, and copies what is kept of what waits;
-	// without a window nothing is.
+	// window is that of stitch's options. copies are the stored copies of waiting spans; without a
+	// window there are none.
 	window time.Duration
 	copies copies
 }
 
-// joiningStats is what was joined, and what is kept of what waits.
+// joiningStats counts joined and copied spans.
 type joiningStats struct {
 	stitch.Stats
-	// CopiedBytes is what the copies take, and Uncopied counts the spans whose
-	// copies went for want of room while they still waited.
+	// CopiedBytes is the size of the copies. Uncopied counts waiting spans whose copies were
+	// dropped for lack of space.
 	CopiedBytes int
 	Uncopied    int64
 }
 
-// accept takes in spans of other components.
+// accept adds spans of other components.
 func (j *joining) accept(spans []*span.Span, now time.Time) {
 	j.stitch.Accept(spans, now)
 	j.came = true
 }
 
-// copyFresh makes copies of what was accepted, which the caller stores.
+// copyFresh returns copies of the accepted spans, for the caller to store.
 func (j *joining) copyFresh(now time.Time) map[string][]byte {
 	j.copies.put(j.stitch.Fresh(j.copies.next()), nil, now)
 	return j.copies.unwritten
 }
 
-// copyAll brings the copies up to date with what waits after a look.
+// copyAll updates the copies after a look.
 func (j *joining) copyAll(now time.Time) map[string][]byte {
 	j.copies.expire(j.window, now)
 	j.copies.put(j.stitch.Fresh(j.copies.next()), j.stitch.Left(), now)
 	return j.copies.unwritten
 }
 
-// copied says that the copies are stored.
+// copied marks the copies as stored.
 func (j *joining) copied() {
 	if j != nil {
 		j.copies.unwritten = nil
 	}
 }
 
-// recopy makes copies of all that waits, for a store that was begun anew.
+// recopy makes copies of all waiting spans, for a new store.
 func (j *joining) recopy(now time.Time) map[string][]byte {
 	j.copies.begin()
 	j.stitch.Lost()
@@ -87,7 +86,7 @@ func (j *joining) idle() bool {
 	return j == nil || !j.came && j.stitch.Stats().Buffered == 0 && j.copies.idle()
 }
 
-// resume takes in what waited when the server before was ended.
+// resume accepts the waiting spans of the previous server.
 func (j *joining) resume(now time.Time) {
 	if j == nil {
 		return
@@ -97,13 +96,13 @@ func (j *joining) resume(now time.Time) {
 	}
 }
 
-// open returns traces that more is expected of with what belongs to them.
+// open returns open traces with their joined spans.
 func (j *joining) open(traces []*span.Trace, now time.Time) []*span.Trace {
 	return j.join(traces, false, now)
 }
 
-// finished is open for traces that are handed out, and comes first in a look. What
-// comes later for them comes from late.
+// finished is open for finished traces, and the first call in a look. late returns their later
+// spans.
 func (j *joining) finished(traces []*span.Trace, now time.Time) []*span.Trace {
 	j.resume(now)
 	return j.join(traces, true, now)
@@ -118,13 +117,13 @@ func (j *joining) join(traces []*span.Trace, finished bool, now time.Time) []*sp
 		out[i] = j.stitch.Join(t, finished, now)
 	}
 	if finished {
-		j.tell(out, now)
+		j.report(out, now)
 	}
 	return out
 }
 
-// amended takes note of what the engine adds to traces that were handed out: a
-// write, say, of which the audit log told late. It comes before late.
+// amended registers the engine's amendments of finished traces, such as a write from a late audit
+// event. It comes before late.
 func (j *joining) amended(traces []*span.Trace) {
 	if j == nil {
 		return
@@ -134,26 +133,26 @@ func (j *joining) amended(traces []*span.Trace) {
 	}
 }
 
-// late returns what has come for traces that were handed out, after the traces
-// of this look were, and ends the wait of what belongs to none.
+// late returns the late spans of finished traces, after the look's own traces. It also ends the
+// wait of spans without a trace.
 func (j *joining) late(now time.Time) []*span.Trace {
 	if j == nil {
 		return nil
 	}
 	j.came = false
 	out := j.stitch.Late()
-	j.tell(out, now)
+	j.report(out, now)
 	j.let(now)
 	return out
 }
 
-func (j *joining) tell(traces []*span.Trace, now time.Time) {
-	if j.told != nil && len(traces) > 0 {
-		j.told(traces, now)
+func (j *joining) report(traces []*span.Trace, now time.Time) {
+	if j.handedOut != nil && len(traces) > 0 {
+		j.handedOut(traces, now)
 	}
 }
 
-// let passes on what has waited long enough at now.
+// let passes on spans whose wait is over at now.
 func (j *joining) let(now time.Time) {
 	if passed := j.stitch.Expire(now); len(passed) > 0 && j.pass != nil {
 		j.pass(passed)
@@ -161,8 +160,8 @@ func (j *joining) let(now time.Time) {
 	j.stats(joiningStats{Stats: j.stitch.Stats(), CopiedBytes: j.copies.bytes, Uncopied: j.copies.lost})
 }
 
-// end ends the wait of everything but that of which there are copies in the store:
-// for that the next start goes on to wait.
+// end ends the wait of all spans, except those with stored copies. The next start continues their
+// wait.
 func (j *joining) end(now time.Time) {
 	if j == nil {
 		return
@@ -173,17 +172,17 @@ func (j *joining) end(now time.Time) {
 	j.let(now.Add(stitchForever))
 }
 
-// stitchForever is longer than anything waits.
+// stitchForever is longer than any wait.
 const stitchForever = 2 * time.Hour
 
-// forget forgets a trace that turned out to be none.
+// forget removes a withdrawn trace.
 func (j *joining) forget(id trace.TraceID) {
 	if j != nil {
 		j.stitch.Forget(id)
 	}
 }
 
-// restore takes in again what had been joined to a trace that is still open.
+// restore accepts the spans again that were joined to a trace that is still open.
 func (j *joining) restore(t *span.Trace, now time.Time) {
 	if j == nil {
 		return
@@ -193,7 +192,7 @@ func (j *joining) restore(t *span.Trace, now time.Time) {
 	}
 }
 
-// separate returns the spans of others that were joined to t, as they came.
+// separate returns the joined spans of t in their original form.
 func separate(t *span.Trace) []*span.Span {
 	var out []*span.Span
 	for _, s := range t.Spans {
@@ -236,19 +235,18 @@ func shift(s *span.Span, by time.Duration) {
 	s.Events = events
 }
 
-// errEnding says that the server takes in nothing more.
+// errEnding is the error of a server that stops.
 var errEnding = errors.New("lifeline serve is ending")
 
-// handed are spans on their way to the loop, which says on done what has become of
-// them.
+// handed are spans on their way to the loop. done gets the result.
 type handed struct {
 	spans []*span.Span
 	done  chan error
 }
 
-// Accept implements otlp.Sink: it hands spans to the loop, and waits until that
-// has taken them and stored what waits: nobody else has them once their sender was
-// answered. It returns at once while the store cannot be written.
+// Accept implements otlp.Sink. It passes spans to the loop and waits until copies of them are
+// stored: after the answer the sender does not keep them. It returns at once while the store cannot
+// be written.
 func (l *loop) Accept(ctx context.Context, spans []*span.Span) error {
 	ctx, done := l.s.writable.while(ctx)
 	defer done()
@@ -275,9 +273,8 @@ func (l *loop) Accept(ctx context.Context, spans []*span.Span) error {
 	}
 }
 
-// takeSpans takes in spans, and what others have handed on meanwhile, and stores
-// the copies of all in one go. Where that fails their senders send them again,
-// which are known then.
+// takeSpans accepts spans together with those of concurrent requests, and stores the copies of all
+// in one batch. After an error the senders send them again, and the repeated spans are recognised.
 func (l *loop) takeSpans(ctx context.Context, first handed) {
 	now := l.s.clock.Now()
 	group := []handed{first}
@@ -305,5 +302,5 @@ func (l *loop) takeSpans(ctx context.Context, first handed) {
 	}
 }
 
-// maxGroup is how many requests are stored in one go.
+// maxGroup bounds the requests in one batch.
 const maxGroup = 64

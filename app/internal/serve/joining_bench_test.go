@@ -123,7 +123,7 @@ func post(b *testing.B, url string, body []byte) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	_ = res.Body.Close() // its status tells
+	_ = res.Body.Close() // the status is enough
 	if res.StatusCode != http.StatusOK {
 		b.Fatal(res.Status)
 	}

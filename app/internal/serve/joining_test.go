@@ -97,9 +97,8 @@ func foreign(id byte, parent trace.SpanID, name string, start, end time.Time, at
 	return s
 }
 
-// TestJoins: what other components tell is stored with the trace that it belongs
-// to while that is open, also after a restart, and when it has been handed out.
-// What belongs to none is passed on.
+// TestJoins: spans of other components are stored with their trace: while it is open, after a
+// restart, and after its end. Spans without a trace are passed on.
 func TestJoins(t *testing.T) {
 	j := &joined{st: openSQLite(t, filepath.Join(t.TempDir(), "a.db"))}
 	j.start(t)
@@ -138,7 +137,7 @@ func TestJoins(t *testing.T) {
 		}
 		i := slices.IndexFunc(of.Spans, func(p *span.Span) bool { return p.ID == s.Parent })
 		if i < 0 || of.Spans[i].Name != above || s.Origin == nil || s.TraceID != of.ID {
-			t.Errorf("%s: it stands below span %d, want %s: %+v", when, i, above, s)
+			t.Errorf("%s: its parent is span %d, want %s: %+v", when, i, above, s)
 		}
 	}
 	under("while the trace is open", sync.ID, "reconcile Pod")
@@ -160,7 +159,7 @@ func TestJoins(t *testing.T) {
 	late := foreign(2, sync.ID, "runtime.v1.RuntimeService/RunPodSandbox", at, at.Add(time.Second))
 	j.joining.accept([]*span.Span{late}, end.Add(31*time.Second))
 	if j.idle(t.Context()) {
-		t.Fatal("nobody would look for what has come")
+		t.Fatal("no look would take the new spans")
 	}
 	j.mustLook(t, end.Add(31*time.Second))
 	under("when it comes late", late.ID, "syncPod")
@@ -171,12 +170,12 @@ func TestJoins(t *testing.T) {
 		t.Error("a span of an unrelated Pod is in a trace")
 	}
 	if len(j.passed) != 1 || j.passed[0].Spans[0].ID != other.ID {
-		t.Errorf("passed on: %d, want what belongs to nothing", len(j.passed))
+		t.Errorf("passed on: %d, want the span without a change", len(j.passed))
 	}
 }
 
-// TestForged: what a sender says in Lifeline's name neither shows nor takes effect, at
-// once or when what was joined is taken in again.
+// TestForged: attributes that a sender sets in Lifeline's name are neither shown nor effective, at
+// first and after a restart.
 func TestForged(t *testing.T) {
 	j := &joined{st: openSQLite(t, filepath.Join(t.TempDir(), "a.db"))}
 	j.start(t)
@@ -190,7 +189,7 @@ func TestForged(t *testing.T) {
 	}
 	const (
 		id   = "0102030405060708"
-		told = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name",` +
+		body = `{"resourceSpans":[{"resource":{"attributes":[{"key":"service.name",` +
 			`"value":{"stringValue":"kubelet"}}]},"scopeSpans":[{"scope":{"name":"k"},"spans":[
 {"traceId":"0102030405060708090a0b0c0d0e0f10",` +
 			`"spanId":"` + id + `","name":"syncPod","startTimeUnixNano":"%d","endTimeUnixNano":"%d","attributes":[
@@ -214,7 +213,7 @@ func TestForged(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- r.Run(ctx) }()
 	resp, err := http.Post("http://"+r.HTTPAddr().String()+otlp.DefaultPath, "application/json",
-		strings.NewReader(fmt.Sprintf(told, at.UnixNano(), at.Add(time.Second).UnixNano(), pod.UID)))
+		strings.NewReader(fmt.Sprintf(body, at.UnixNano(), at.Add(time.Second).UnixNano(), pod.UID)))
 	if err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("got %v, %v", resp, err)
 	}
@@ -229,7 +228,7 @@ func TestForged(t *testing.T) {
 		want, _ := trace.SpanIDFromHex(id)
 		_, got := j.stored(t, want)
 		if got == nil {
-			t.Fatalf("%s: there is no span of its own ID", when)
+			t.Fatalf("%s: no span has the original ID", when)
 		}
 		if got.Evidence != span.ByIdentity || got.Outcome != "" || !got.Start.Equal(at) ||
 			got.Origin.TraceID != (trace.TraceID{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}) {
@@ -237,18 +236,18 @@ func TestForged(t *testing.T) {
 		}
 		for _, kv := range got.Attributes {
 			if strings.HasPrefix(string(kv.Key), "lifeline.") {
-				t.Errorf("%s: it says %s", when, kv.Key)
+				t.Errorf("%s: it has %s", when, kv.Key)
 			}
 		}
 		j.start(t)
 	}
 }
 
-// TestSeparate: what was joined comes apart again as it had been.
+// TestSeparate: separate returns joined spans in their original form.
 func TestSeparate(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	was := foreign(1, trace.SpanID{5}, "PullImage", at, at.Add(time.Second), attribute.String("a", "b"))
-	was.Events = []span.Event{{Time: at, Name: "e"}, {Name: "nobody knows when"}}
+	was.Events = []span.Event{{Time: at, Name: "e"}, {Name: "without a time"}}
 	const by = 3*time.Second + 123*time.Nanosecond
 	in := *was
 	in.TraceID, in.ID, in.Parent, in.Evidence = trace.TraceID{1}, trace.SpanID{2}, trace.SpanID{3}, span.ByRequest

@@ -18,21 +18,20 @@ import (
 
 // Names of the state that a recorder keeps in its store.
 const (
-	// engineState is a saved engine; journalState prefixes what was seen since,
-	// and watchState how far each watch had come.
+	// engineState is a saved engine. journalState prefixes the observations since then, and
+	// watchState the positions of the watches.
 	engineState  = "engine"
 	journalState = "journal/"
 	watchState   = "watch/"
 )
 
-// maxChunk bounds what one chunk of the journal may take when it is unpacked.
+// maxChunk bounds one unpacked chunk of the journal.
 const maxChunk = 1 << 30
 
-// chunk is what one look went by: the observations since the look before, and
-// when it was.
+// chunk is the input of one look: the observations since the previous look, and the look's time.
 type chunk struct {
 	At time.Time
-	// Waited: nothing was taken from the engine at that look.
+	// Waited marks a look that took nothing from the engine.
 	Waited       bool
 	Observations []*observation.Observation
 }
@@ -44,7 +43,7 @@ type chunkHeader struct {
 	Count  int       `json:"count"`
 }
 
-// journalName is the name of the n-th chunk; names sort as numbers do.
+// journalName is the name of the n-th chunk; names sort in the order of numbers.
 func journalName(n uint64) string { return fmt.Sprintf("%s%020d", journalState, n) }
 
 // journalNumber is the reverse of journalName.
@@ -58,8 +57,8 @@ func journalNumber(name string) (uint64, error) {
 
 // encode packs c: a header and one observation a line, compressed.
 //
-// An observation that cannot be packed is left out, which is warned of: the next
-// start will not know of it, but nobody has to wait for it.
+// An observation that cannot be encoded is left out with a warning. The next start lacks it, but
+// the other observations are not delayed.
 func (c *chunk) encode(warn func(string, ...any)) ([]byte, error) {
 	var out bytes.Buffer
 	packed, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
@@ -90,7 +89,7 @@ func (c *chunk) encode(warn func(string, ...any)) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// decodeChunk unpacks what encode has packed.
+// decodeChunk is the reverse of encode.
 func decodeChunk(data []byte) (*chunk, error) {
 	unpacked, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
-// retainEvery is how often what is too old, or too much, is removed.
+// retainEvery is the period of the removal of old traces.
 const retainEvery = time.Minute
 
 // openStore opens the cluster's store and restores a recorder from it.
@@ -29,7 +29,7 @@ func (s *server) openStore(ctx context.Context) (*restored, error) {
 	}
 	var opening sqlite.Opening
 	s.ledger, err = openLedger(ctx, func(ctx context.Context) (store.Store, error) {
-		if _, err := place(dataDir, s.cluster); err != nil { // the directory may have gone since
+		if _, err := place(dataDir, s.cluster); err != nil { // the directory may be deleted meanwhile
 			return nil, err
 		}
 		st, err := sqlite.Open(ctx, path)
@@ -47,7 +47,7 @@ func (s *server) openStore(ctx context.Context) (*restored, error) {
 	}
 	if opening.SetAside != "" {
 		s.log.Error(
-			"the store was damaged; it was set aside, and a new one begun",
+			"the store was damaged; it was set aside, and a new one was created",
 			"setAside",
 			opening.SetAside,
 			errAttr(opening.Why),
@@ -69,8 +69,8 @@ func (s *server) openStore(ctx context.Context) (*restored, error) {
 		s.log.Warn("the clock of this machine has jumped; times follow it slowly", "by", by.Round(time.Millisecond))
 	})
 	s.received = received.New(s.clock.Now())
-	if r.anew != nil {
-		s.log.Warn("what was under way could not be restored: the cluster is read anew", errAttr(r.anew))
+	if r.discarded != nil {
+		s.log.Warn("the saved state could not be restored: the cluster is read again", errAttr(r.discarded))
 	}
 	s.log.Info(
 		"store opened",
@@ -88,11 +88,11 @@ func (s *server) openStore(ctx context.Context) (*restored, error) {
 	return r, nil
 }
 
-// replaced reports a store that was lost while the server ran, and opened again.
+// replaced reports a store that was lost while the server ran, and reopened.
 func (s *server) replaced(path string, why error, o sqlite.Opening) {
 	var lost *store.LostError
 	if !errors.As(why, &lost) && o.SetAside == "" {
-		s.log.Warn("the store seemed damaged and is not; it stays in use", "store", path, errAttr(why))
+		s.log.Warn("the store was reported as damaged but is intact; it stays in use", "store", path, errAttr(why))
 		return
 	}
 	aside := o.SetAside
@@ -109,7 +109,7 @@ func (s *server) replaced(path string, why error, o sqlite.Opening) {
 		"setAside",
 		aside,
 		"do",
-		"find out what changed the file; open traces go on, finished ones are gone unless setAside holds them",
+		"find out what changed the file; open traces continue, finished ones are lost unless setAside has them",
 	)
 }
 
@@ -132,7 +132,7 @@ func (s *server) recorderOptions() recorderOptions {
 	}
 }
 
-// differs reports open traces that a derivation from nothing gave otherwise.
+// differs reports open traces that differ from a derivation from nothing.
 func (s *server) differs(ids []trace.TraceID) {
 	s.metrics.EngineDifferences.Add(float64(len(ids)))
 	if len(ids) > 0 {
@@ -141,8 +141,7 @@ func (s *server) differs(ids []trace.TraceID) {
 	}
 }
 
-// share is what of the traces the server keeps at a look. Nothing is handed out
-// while watches are behind.
+// share returns the server's part of the traces at a look. The look waits while watches are behind.
 func (s *server) share() share {
 	out := s.member.share()
 	if s.behind.check(s.watcher.Stats(), len(s.loop.in), time.Now()) {
@@ -156,7 +155,7 @@ func (s *server) sampling() sampling {
 	return sampling{ratePerMillion: c.RatePerMillion, failed: c.KeepFailed, slower: c.KeepSlowerThan.Duration}
 }
 
-// retain removes what is too old, or too much, until ctx ends.
+// retain removes traces beyond the limits of age and size, until ctx ends.
 func (s *server) retain(ctx context.Context) error {
 	ticker := time.NewTicker(retainEvery)
 	defer ticker.Stop()

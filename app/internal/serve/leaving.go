@@ -7,19 +7,18 @@ import (
 	"time"
 )
 
-// linger is for how long a namespace is still observed that is another's now:
-// Kubernetes Events come late, by seconds as a rule, and only who has stored the
-// trace that they add to can add them.
+// linger is the time for which a namespace of another owner is still observed. Kubernetes Events
+// come some seconds late, and only the server with the stored trace can add them to it.
 const linger = time.Minute
 
-// leaving are the namespaces that a shard need not observe any more, and since
-// when. The zero value has none; it is safe for concurrent use.
+// leaving holds the namespaces that a shard will stop observing, and their times. The zero value
+// is empty. It is safe for concurrent use.
 type leaving struct {
 	mu    sync.Mutex
 	since map[string]time.Time
 }
 
-// has reports whether a namespace is being left.
+// has reports whether a namespace is in it.
 func (l *leaving) has(namespace string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -27,8 +26,8 @@ func (l *leaving) has(namespace string) bool {
 	return ok
 }
 
-// note notes at now whether a namespace was observed, and whether it needs to be
-// from now on: what was not observed is not left.
+// note updates a namespace at the time now. A namespace enters when it was observed and is not
+// needed any more.
 func (l *leaving) note(namespace string, was, needed bool, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +44,7 @@ func (l *leaving) note(namespace string, was, needed bool, now time.Time) {
 	l.since[namespace] = now
 }
 
-// left removes and returns the namespaces that have been left for long enough.
+// left removes and returns the namespaces whose time is over.
 func (l *leaving) left(now time.Time) map[string]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

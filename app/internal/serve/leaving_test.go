@@ -16,7 +16,7 @@ func TestLeaving(t *testing.T) {
 	l.note("gone", true, false, at)
 	l.note("back", true, false, at)
 	l.note("never", false, false, at)
-	l.note("gone", false, false, at.Add(linger-1)) // it has been for that long
+	l.note("gone", false, false, at.Add(linger-1)) // it has been leaving for that long
 	l.note("back", false, true, at.Add(linger-1))
 	if l.has("kept") || !l.has("gone") || l.has("back") || l.has("never") {
 		t.Errorf(
@@ -34,6 +34,6 @@ func TestLeaving(t *testing.T) {
 		t.Errorf("left -want +got:\n%s", d)
 	}
 	if l.has("gone") || len(l.left(at.Add(2*linger))) != 0 {
-		t.Error("what was left is left again")
+		t.Error("a namespace is left twice")
 	}
 }

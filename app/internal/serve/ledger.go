@@ -15,26 +15,23 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// ledger is the store as the parts of a server share it: each batch gets its
-// revision here, and a database that turns out to be damaged is opened anew
-// beneath those who read. It is safe for concurrent use.
+// ledger is the store for all parts of a server. It gives each batch its revision, and reopens a
+// damaged database underneath the readers. It is safe for concurrent use.
 type ledger struct {
 	open func(context.Context) (store.Store, error)
-	// wrote is told how long each batch took; may be nil. It is set before the
-	// ledger is shared.
+	// wrote gets the duration of each batch; may be nil. It is set before the ledger is shared.
 	wrote func(time.Duration)
-	// replaced is called when a lost store was opened again, with the error that
-	// it was lost with; may be nil. It is set before the ledger is shared.
+	// replaced is called after a lost store was reopened, with the error of the loss; may be nil.
+	// It is set before the ledger is shared.
 	replaced func(why error)
 
-	// writing is held while a batch is written, so that revisions are written
-	// in their order.
+	// writing is held while a batch is written, so that revisions are written in order.
 	writing  sync.Mutex
 	revision int64
 
 	mu sync.RWMutex
 	st store.Store
-	// renewed counts how often the store was replaced by an empty one.
+	// renewed counts the replacements of the store by an empty one.
 	renewed int
 	closed  bool
 	// lost is the error of a store that is closed and not replaced yet.
@@ -59,8 +56,8 @@ func openLedger(ctx context.Context, open func(context.Context) (store.Store, er
 	return &ledger{open: open, st: st, revision: stats.Revision}, nil
 }
 
-// commit writes b, with the next revision. A damaged store is replaced. After
-// errRenewed it has been, and the caller must begin again with a full snapshot.
+// commit writes b with the next revision. It replaces a damaged store and then returns errRenewed:
+// the caller must start again with a full snapshot.
 func (l *ledger) commit(ctx context.Context, b *store.Batch) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -87,17 +84,15 @@ func (l *ledger) commit(ctx context.Context, b *store.Batch) error {
 	return fmt.Errorf("%w: %w", errRenewed, err)
 }
 
-// sound reports whether the store is open and intact, after that many renewals.
+// sound reports whether the store is open, intact and not replaced since that many renewals.
 func (l *ledger) sound(ctx context.Context, renewals int) bool {
 	return !l.isLost() && l.renewals() == renewals && l.store().Check(ctx) == nil
 }
 
-// errRenewed is returned once for a store that was replaced: earlier batches may
-// not be in it.
+// errRenewed is returned once for a replaced store, which may lack earlier batches.
 var errRenewed = errors.New("the store was opened again")
 
-// isLost reports whether the store is closed because it was damaged, and could
-// not be opened again yet.
+// isLost reports whether the store was closed as damaged and is not reopened yet.
 func (l *ledger) isLost() bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -118,14 +113,14 @@ func (l *ledger) lose(why error) {
 	}
 }
 
-// reopen replaces a lost store by what opening it again gives.
+// reopen replaces a lost store by a new Open.
 func (l *ledger) reopen(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return store.ErrClosed
 	}
-	// It is checked as a whole, which may take longer than whoever commits has.
+	// The check of the whole file may take longer than the caller's deadline.
 	ctx = context.WithoutCancel(ctx)
 	st, err := l.open(ctx)
 	if err != nil {
@@ -151,7 +146,7 @@ func (l *ledger) store() store.Store {
 	return l.st
 }
 
-// renewals is how often the store was replaced.
+// renewals returns the number of replacements.
 func (l *ledger) renewals() int {
 	l.mu.RLock()
 	defer l.mu.RUnlock()

@@ -10,9 +10,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
-// listed waits until all that is watched was listed once. What the API server fails
-// to list, as it does where the conversion webhook of a kind has gone, holds up the
-// rest for about patience. It is an error only if ctx ends.
+// listed waits for the first list of each watched resource. A resource that the API server fails to
+// list, such as a kind without its conversion webhook, delays it by about patience. It returns an
+// error only if ctx ends.
 func (s *server) listed(ctx context.Context, patience time.Duration) error {
 	for before := s.watcher.Stats(); ; {
 		waiting, cancel := context.WithTimeout(ctx, patience)
@@ -34,9 +34,9 @@ func (s *server) listed(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// unlistable names the resources that are all that is not shown, if it is the API
-// server that has failed to list each of them since before; none if there is
-// another one, which may be large, or if nothing is shown at all.
+// unlistable returns the names of the missing resources, if the API server has failed to list each
+// of them since before. It returns none if another resource is missing, which may be large, or if
+// no resource is listed.
 func unlistable(before, now watch.Stats) []string {
 	failed := map[string]uint64{}
 	for _, r := range before.Resources {

@@ -80,14 +80,14 @@ func TestUnlistable(t *testing.T) {
 	}
 }
 
-// unconverted is an API server with Pods, of which there are none, and with heads,
-// whose conversion webhook is gone. Its watches end with the test.
+// unconverted is an API server without any Pods, and with heads whose conversion webhook is
+// missing. Its watches end with the test.
 func unconverted(t *testing.T) *httptest.Server {
 	t.Helper()
 	type object = map[string]any
 	ended := make(chan struct{})
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		say := func(code int, v object) {
+		answer := func(code int, v object) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(code)
 			_ = json.NewEncoder(w).Encode(v)
@@ -97,11 +97,11 @@ func unconverted(t *testing.T) *httptest.Server {
 		}
 		switch {
 		case r.URL.Path == "/api":
-			say(http.StatusOK, object{"kind": "APIVersions", "versions": []string{"v1"}})
+			answer(http.StatusOK, object{"kind": "APIVersions", "versions": []string{"v1"}})
 		case r.URL.Path == "/apis":
-			say(http.StatusOK, object{"kind": "APIGroupList", "apiVersion": "v1", "groups": []object{}})
+			answer(http.StatusOK, object{"kind": "APIGroupList", "apiVersion": "v1", "groups": []object{}})
 		case r.URL.Path == "/api/v1":
-			say(
+			answer(
 				http.StatusOK,
 				object{
 					"kind":         "APIResourceList",
@@ -110,7 +110,7 @@ func unconverted(t *testing.T) *httptest.Server {
 				},
 			)
 		case strings.HasSuffix(r.URL.Path, "/heads"):
-			say(http.StatusInternalServerError, object{
+			answer(http.StatusInternalServerError, object{
 				"kind":       "Status",
 				"apiVersion": "v1",
 				"status":     "Failure",
@@ -126,7 +126,7 @@ func unconverted(t *testing.T) *httptest.Server {
 			case <-ended:
 			}
 		default:
-			say(
+			answer(
 				http.StatusOK,
 				object{
 					"kind":       "PodList",
@@ -143,8 +143,8 @@ func unconverted(t *testing.T) *httptest.Server {
 
 // A kind that cannot be listed keeps the server from being ready for a while only.
 func TestListsWithoutAKind(t *testing.T) {
-	var said bytes.Buffer
-	s := &server{log: slog.New(slog.NewTextHandler(&said, nil))}
+	var log bytes.Buffer
+	s := &server{log: slog.New(slog.NewTextHandler(&log, nil))}
 	var err error
 	s.watcher, err = watch.New(
 		watch.Config{REST: &rest.Config{Host: unconverted(t).URL}, Emit: func(*observation.Observation) {}},
@@ -159,7 +159,7 @@ func TestListsWithoutAKind(t *testing.T) {
 	if err := s.listed(t.Context(), 100*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(said.String(), "resources=heads") {
-		t.Errorf("it goes on without a word: %s", said.String())
+	if !strings.Contains(log.String(), "resources=heads") {
+		t.Errorf("it continues without a log line: %s", log.String())
 	}
 }

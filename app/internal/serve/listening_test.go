@@ -15,7 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve/httpservetest"
 )
 
-// apiOf is a server with that section api, of which only the listener is used.
+// apiOf returns a server with that section api, for its listener.
 func apiOf(c config.APIConfiguration) *server {
 	s := &server{log: slog.New(slog.DiscardHandler)}
 	all := config.Default()
@@ -37,7 +37,7 @@ func TestOpenAPI(t *testing.T) {
 			config.APIConfiguration{Address: ":0"},
 			"cannot listen for the API on \":0\" without TLS",
 		},
-		"insecure": {"it is asked for", config.APIConfiguration{Address: ":0", Insecure: true}, ""},
+		"insecure": {"it is configured", config.APIConfiguration{Address: ":0", Insecure: true}, ""},
 		"no file": {
 			"the field is named",
 			config.APIConfiguration{

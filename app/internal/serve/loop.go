@@ -14,28 +14,26 @@ import (
 )
 
 const (
-	// lookEvery is the least time between two looks. A look is followed by a
-	// pause of at least restShare times its length, so that looking takes no
-	// more than a fifth of one core.
+	// lookEvery is the shortest time between two looks. The pause after a look is at least
+	// restShare times its duration, so looks use at most a fifth of one core.
 	lookEvery = 500 * time.Millisecond
 	restShare = 4
-	// maxSeen is how many observations one look may take in.
+	// maxSeen bounds the observations of one look.
 	maxSeen = 50_000
-	// firstRetry and maxRetry are the pauses before a look is stored again.
+	// firstRetry and maxRetry bound the pauses between attempts to store a look.
 	firstRetry, maxRetry = 200 * time.Millisecond, 5 * time.Second
-	// lastTries is for how long the last look is tried to be stored.
+	// lastTries bounds the attempts to store the last look.
 	lastTries = 5 * time.Second
-	// countEvery is how often the engine's objects are counted.
+	// countEvery is the period of the count of the engine's objects.
 	countEvery = 10 * time.Second
 )
 
-// item is one thing that a watch hands on: something seen, or how far it has
-// come; or something to do when all before it has been taken in.
+// item is one element of a watch's stream: an observation or a position. It may also be a function
+// to call after all earlier items.
 type item struct {
 	observation *observation.Observation
 	position    watch.Position
-	// mark is a name of state and what it is now, of a source that keeps its
-	// place itself.
+	// mark is a name of state and its new value, of a source that keeps its own position.
 	mark [2]string
 	then func()
 }
@@ -49,11 +47,11 @@ type loop struct {
 	spans chan handed
 	calls chan func(*recorder)
 	quit  chan struct{}
-	// ended is closed when the watches have ended, after stop.
+	// ended is closed after stop, when the watches have ended.
 	ended    chan struct{}
 	stopOnce sync.Once
 	counted  time.Time
-	// stored are called after the next look that was stored.
+	// stored are called after the next stored look.
 	stored []func()
 }
 
@@ -69,14 +67,14 @@ func newLoop(s *server, r *recorder) *loop {
 	}
 }
 
-// emit and reached hand on what a watch tells. They wait while the loop is busy,
-// and drop what comes after stop: the next start will see it.
+// emit and reached pass on a watch's data. They block while the loop is busy, and drop data after
+// stop: the next start reads them again.
 func (l *loop) emit(o *observation.Observation) { l.hand(item{observation: o}) }
 
 func (l *loop) reached(p watch.Position) { l.hand(item{position: p}) }
 
-// hand keeps the order: once anything was dropped, all that follows is, so no
-// position is ever kept beyond something that was not seen.
+// hand keeps the order. After a dropped item all later ones are dropped, so no stored position is
+// beyond a missing observation.
 func (l *loop) hand(i item) {
 	select {
 	case <-l.quit:
@@ -89,8 +87,8 @@ func (l *loop) hand(i item) {
 	}
 }
 
-// do lets the loop call f between two looks; it does not wait for that, unless
-// the loop is busy. After stop it does nothing.
+// do calls f in the loop between two looks. It returns before f ends, and blocks while the loop is
+// busy. After stop it does nothing.
 func (l *loop) do(f func(*recorder)) {
 	select {
 	case l.calls <- f:
@@ -98,7 +96,7 @@ func (l *loop) do(f func(*recorder)) {
 	}
 }
 
-// call is do, and waits until f has been called, or the loop has stopped.
+// call is do, and waits until f has returned or the loop has stopped.
 func (l *loop) call(f func(*recorder)) {
 	done := make(chan struct{})
 	l.do(func(r *recorder) { defer close(done); f(r) })
@@ -108,21 +106,19 @@ func (l *loop) call(f func(*recorder)) {
 	}
 }
 
-// after calls f once everything that was handed on so far has been taken in.
+// after calls f after all items so far.
 func (l *loop) after(f func()) { l.hand(item{then: f}) }
 
-// afterStored calls f once everything that was handed on so far is stored, with
-// what has become of it.
+// afterStored calls f when all items so far are stored, with their results.
 func (l *loop) afterStored(f func()) {
 	l.after(func() { l.stored = append(l.stored, f) })
 }
 
-// stop lets the watches end that wait to hand something on.
+// stop unblocks the watches that wait to pass on an item.
 func (l *loop) stop() { l.stopOnce.Do(func() { close(l.quit) }) }
 
-// run looks until stop is called and the watches have ended, stores what is left and saves the engine. Its
-// error says that the last of it could not be stored; the next start will see it
-// again.
+// run looks until stop is called and the watches have ended. Then it stores the rest and saves the
+// engine. An error means that the last look was not stored; the next start reads its data again.
 func (l *loop) run() error {
 	next := time.NewTimer(lookEvery)
 	defer next.Stop()
@@ -142,7 +138,7 @@ func (l *loop) run() error {
 			f(l.recorder)
 		case <-l.quit:
 			if in == nil {
-				// Nobody may wait for a store that does not come back.
+				// A store that stays unwritable must not delay the end.
 				return l.last(ctx)
 			}
 			l.drain()
@@ -179,14 +175,14 @@ func (l *loop) take(i item) {
 	l.recorder.observe(i.observation)
 }
 
-// drain takes in what the watches have handed on until they have ended.
+// drain takes items until the watches have ended.
 func (l *loop) drain() {
 	for {
 		select {
 		case i := <-l.in:
 			l.take(i)
 		case <-l.ended:
-			for len(l.in) > 0 { // nobody hands on any more
+			for len(l.in) > 0 { // the watches have ended
 				l.take(<-l.in)
 			}
 			return
@@ -194,13 +190,13 @@ func (l *loop) drain() {
 	}
 }
 
-// look stores what has become of what was seen.
+// look stores the results of the observations.
 func (l *loop) look(ctx context.Context) error {
 	if l.recorder.idle(ctx) {
 		now := l.s.clock.Now()
 		l.s.state.set(func(st *state) { st.asOf = now })
 		l.s.looked(nil)
-		l.tellStored()
+		l.callStored()
 		return nil
 	}
 	err := l.recorder.look(ctx, l.s.clock.Now())
@@ -211,7 +207,7 @@ func (l *loop) look(ctx context.Context) error {
 	l.count(time.Now())
 	l.s.looked(err)
 	if err == nil && !l.s.behind.waits {
-		l.tellStored()
+		l.callStored()
 	}
 	if err != nil {
 		l.s.metrics.StoreErrors.Inc()
@@ -222,16 +218,16 @@ func (l *loop) look(ctx context.Context) error {
 	return err
 }
 
-// tellStored calls those who wait for what they know of to be stored. While a
-// look waits nothing is taken in, so theirs is never in an older one.
-func (l *loop) tellStored() {
+// callStored calls the functions that wait for a stored look. While a look waits, the loop takes no
+// items, so their items are in this look.
+func (l *loop) callStored() {
 	for _, f := range l.stored {
 		f()
 	}
 	l.stored = nil
 }
 
-// count counts the objects and writes that the engine knows, now and then.
+// count sets the metrics of the engine's objects and writes, at most once in countEvery.
 func (l *loop) count(now time.Time) {
 	if now.Sub(l.counted) < countEvery {
 		return
@@ -249,8 +245,7 @@ func (l *loop) count(now time.Time) {
 	}
 }
 
-// last stores what is left, and saves the engine so that the next start has
-// nothing to replay.
+// last stores the rest and saves the engine, so that the next start has nothing to replay.
 func (l *loop) last(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lastTries)
 	defer cancel()
@@ -265,7 +260,7 @@ func (l *loop) last(ctx context.Context) error {
 		case err == nil && !held:
 			return nil
 		case err == nil:
-			continue // that was the one before
+			continue // the held look; the last one follows
 		case errors.Is(err, store.ErrClosed), ctx.Err() != nil:
 			return err
 		}

@@ -13,8 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
-// What is handed on when the loop stops is a beginning of what was seen: no
-// position is kept beyond something that was dropped.
+// The items before stop are a prefix of the stream: no position is beyond a dropped observation.
 func TestStopDropsTheEndOnly(t *testing.T) {
 	for range 200 {
 		l := newLoop(nil, nil)
@@ -54,8 +53,8 @@ func TestStopDropsTheEndOnly(t *testing.T) {
 	}
 }
 
-// A watch that never comes back, of a kind whose conversion fails say, holds up who
-// waits for something to be stored for no longer than it holds up the traces.
+// A watch that never returns, such as one of a kind without its conversion, delays stored callbacks
+// no longer than it delays traces.
 func TestOneWatchStaysAway(t *testing.T) {
 	s := &server{log: slog.New(slog.DiscardHandler), metrics: telemetry.NewMetrics(func(*telemetry.Metrics) {})}
 	now := time.Now()
@@ -67,21 +66,21 @@ func TestOneWatchStaysAway(t *testing.T) {
 		return share{wait: s.behind.check(some, 0, now)}
 	}
 	l := newLoop(s, r.recorder)
-	told := false
-	l.afterStored(func() { told = true })
+	called := false
+	l.afterStored(func() { called = true })
 	l.take(<-l.in)
 	for _, step := range []struct {
 		reason string
 		after  time.Duration
 		want   bool
-	}{{"it may come back yet", 0, false}, {"the rest goes on", catchUp, true}} {
+	}{{"it may still return", 0, false}, {"the rest continues", catchUp, true}} {
 		now = now.Add(step.after)
 		r.mark("audit/log", step.reason)
 		if err := l.look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if told != step.want {
-			t.Errorf("told: %t, want %t: %s", told, step.want, step.reason)
+		if called != step.want {
+			t.Errorf("called: %t, want %t: %s", called, step.want, step.reason)
 		}
 	}
 }

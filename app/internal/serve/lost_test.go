@@ -31,11 +31,11 @@ func TestLostStore(t *testing.T) {
 		lose   func(t *testing.T, path string)
 	}{
 		"deleted": {
-			"SQLite goes on writing to the unlinked file",
+			"SQLite still writes to the unlinked file",
 			func(t *testing.T, path string) { must(t, os.Remove(path)) },
 		},
 		"directory deleted": {
-			"the lock has gone as well",
+			"the lock is deleted as well",
 			func(t *testing.T, path string) { must(t, os.RemoveAll(filepath.Dir(path))) },
 		},
 		"log deleted": {
@@ -106,7 +106,7 @@ func testLost(t *testing.T, lose func(t *testing.T, path string)) {
 	}
 	now := seen[half-1].Seen
 	must(t, r.look(t.Context(), now))
-	// The log begins again: what was there before is in the database alone.
+	// The log starts again: the earlier content is in the database alone.
 	_, err = l.prune(t.Context(), store.Limits{})
 	must(t, err)
 	r.reach(at)
@@ -130,8 +130,8 @@ func testLost(t *testing.T, lose func(t *testing.T, path string)) {
 	must(t, l.close())
 
 	again := begin(t, openSQLite(t, path))
-	if again.anew != nil {
-		t.Errorf("not restored: %v", again.anew)
+	if again.discarded != nil {
+		t.Errorf("not restored: %v", again.discarded)
 	}
 	if d := cmp.Diff(want, ids(t, again.ledger)); d != "" {
 		t.Errorf("open traces -want +got:\n%s", d)

@@ -21,22 +21,21 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// podNamespace is where a Pod finds the namespace that it runs in.
+// podNamespace is the file with a Pod's namespace.
 const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// member is the server as one of several. The zero value is alone.
+// member is the server's role among several servers. The zero value is a single server.
 type member struct {
 	identity string
 	leading  atomic.Bool
-	// came is, for a standby with a new store, when it had seen everything once,
-	// in Unix nanoseconds; 0 if its store goes back further.
+	// came is the end of the first lists of a standby with a new store, in Unix nanoseconds; 0 for
+	// an older store.
 	came atomic.Int64
 	// shards is nil unless the servers divide the namespaces.
 	shards *shards
 }
 
-// share tells what of the traces is this server's; all of them, unless there are
-// shards.
+// share returns this server's part of the traces; the zero share means all.
 func (m *member) share() share {
 	if m.shards == nil {
 		return share{}
@@ -44,7 +43,7 @@ func (m *member) share() share {
 	return m.shards.share()
 }
 
-// wanted tells which namespaces are observed; nil for all.
+// wanted returns the filter of observed namespaces; nil means all.
 func (m *member) wanted() func(string) bool {
 	if m.shards == nil {
 		return nil
@@ -58,16 +57,15 @@ type leasesGetter = coordinationv1.LeasesGetter
 // leads reports whether this server sends spans.
 func (m *member) leads() bool { return m.leading.Load() }
 
-// sends reports whether a finished trace is to be sent, by this server or, if that
-// stands by, once it leads. Of what was under way when a standby came it has not
-// seen the beginning, and would tell it otherwise than the leader, who has.
+// sends reports whether a finished trace goes to the outbox. A new standby has not observed the
+// beginning of open traces. Its version would differ from the leader's, so it does not send them.
 func (s *server) sends(t *span.Trace) bool {
 	came := s.member.came.Load()
 	return came == 0 || s.member.leads() ||
 		!slices.ContainsFunc(t.Spans, func(sp *span.Span) bool { return sp.Start.UnixNano() < came })
 }
 
-// prepare finds out which of several this server is.
+// prepare sets this server's role.
 func (s *server) prepare(conf *rest.Config) (err error) {
 	c := s.conf.Load().Replicas
 	if s.member.identity, err = identity(c); err != nil || c.Mode != config.ModeShards {
@@ -81,8 +79,8 @@ func (s *server) prepare(conf *rest.Config) (err error) {
 	return err
 }
 
-// join takes part in what the servers do together. What it returns ends that, and
-// waits for it: others may take over.
+// join starts the server's part in the group. The returned function ends that part and waits:
+// another server may then take over.
 func (s *server) join(ctx context.Context, conf *rest.Config) (leave func(), err error) {
 	c := s.conf.Load().Replicas
 	var part func(context.Context) error
@@ -99,7 +97,7 @@ func (s *server) join(ctx context.Context, conf *rest.Config) (leave func(), err
 				Client:    leases,
 				Namespace: cmp.Or(c.Namespace, s.namespace()),
 				Name:      c.Name,
-				// Two that were given one name must not both lead.
+				// Two servers with the same configured name must not both lead.
 				Identity:      s.member.identity + "_" + rand.Text(),
 				LeaseDuration: c.LeaseDuration.Duration,
 				RenewDeadline: c.RenewDeadline.Duration,
@@ -125,7 +123,7 @@ func (s *server) join(ctx context.Context, conf *rest.Config) (leave func(), err
 	return func() { cancel(); <-done }, nil
 }
 
-// lead begins or ends the sending of spans.
+// lead starts or stops the sending of spans.
 func (s *server) lead(leading bool) {
 	s.outbox.Hold(!leading)
 	s.member.leading.Store(leading)
@@ -139,8 +137,8 @@ func (s *server) lead(leading bool) {
 	}
 }
 
-// delivered is up to when all that happened was stored and delivered; zero while
-// not all of it may have been seen.
+// delivered is the time up to which all changes are stored and delivered; zero while some may be
+// unobserved.
 func (s *server) delivered() time.Time {
 	behind := s.watcher.Stats().Lag
 	if s.watching() != nil || s.storing() != nil || behind > 0 {
@@ -154,27 +152,27 @@ func (s *server) delivered() time.Time {
 	return asOf.Add(s.ahead())
 }
 
-// ahead is by how much the wall clock, which servers have in common, is ahead of
-// this server's own.
+// ahead is the lead of the wall clock over the server's own clock. All servers share the wall
+// clock.
 func (s *server) ahead() time.Duration { return time.Now().Round(0).Sub(s.clock.Now()) }
 
-// forget drops what another server has delivered.
+// forget drops the entries that another server has delivered.
 func (s *server) forget(before time.Time) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
 	if err := s.outbox.Forget(ctx, before.Add(-s.ahead())); err != nil {
-		s.log.Warn("cannot drop what another server has delivered; trying again", errAttr(err))
+		s.log.Warn("cannot drop the spans that another server has delivered; trying again", errAttr(err))
 	}
 }
 
-// leases is the client for Leases. Its requests end in time to try again.
+// leases returns the client for Leases. Its requests time out early enough for a retry.
 func (s *server) leases(
 	conf *rest.Config,
 	c config.ReplicasConfiguration,
 ) (*coordinationv1.CoordinationV1Client, error) {
 	conf = rest.CopyConfig(conf)
 	conf.Timeout = c.RenewDeadline.Duration / 2
-	conf.QPS, conf.Burst = 50, 100 // a Lease that waits for its turn is lost
+	conf.QPS, conf.Burst = 50, 100 // a throttled renewal would lose the Lease
 	client, err := coordinationv1.NewForConfig(conf)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client for Leases: %w", err)
@@ -182,7 +180,7 @@ func (s *server) leases(
 	return client, nil
 }
 
-// namespace is where Leases are if the configuration does not say.
+// namespace is the default namespace of Leases.
 func (s *server) namespace() string {
 	if data, err := os.ReadFile(podNamespace); err == nil {
 		return strings.TrimSpace(string(data))
@@ -190,7 +188,7 @@ func (s *server) namespace() string {
 	return cmp.Or(s.opts.Namespace, "default")
 }
 
-// identity is the name of this server among others.
+// identity is the name of this server in the group.
 func identity(c config.ReplicasConfiguration) (string, error) {
 	if c.Identity != "" {
 		return c.Identity, nil

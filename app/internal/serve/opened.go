@@ -14,22 +14,19 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// openFor is for how long what was open counts as open if the loop does not say so
-// again: it looks less often under load, and not at all while the store cannot be
-// written to.
+// openFor is the lifetime of a table without a newer look: looks are less frequent under load, and
+// stop while the store cannot be written.
 const openFor = 10 * time.Second
 
-// opened are the reconciliations under way, as they were at the last look, for
-// those who must not wait for the loop: an API server waits a second for
-// admission, and a look under load may take longer. What is newer than the look,
-// the one who asks has admitted itself.
+// opened holds the open reconciliations of the last look, for callers that cannot wait for the
+// loop. An API server waits a second for admission, and a look under load may take longer. The
+// webhook itself has the newer admissions.
 //
-// Each look puts a whole new table in place of the last. It has an entry for each
-// reconciliation that is open, not for each object, and the same look has made
-// spans of all of them, which costs many times as much (BenchmarkOpened). So
-// there is nothing to be locked, and nothing that could be out of step.
+// Each look replaces the whole table. A table has one entry for each open reconciliation, not for
+// each object. The same look has made spans of all of them, at many times the cost
+// (BenchmarkOpened). So it needs no lock and is always consistent.
 //
-// The zero value knows of none. It is safe for concurrent use.
+// The zero value is empty. It is safe for concurrent use.
 type opened struct{ table atomic.Pointer[openTable] }
 
 type openTable struct {
@@ -37,8 +34,7 @@ type openTable struct {
 	by map[types.UID]openSpan
 }
 
-// openSpan is the context of a reconciliation, in less room, and the namespace of
-// its object.
+// openSpan is the compact context of a reconciliation, and the namespace of its object.
 type openSpan struct {
 	namespace string
 
@@ -47,9 +43,8 @@ type openSpan struct {
 	sampled bool
 }
 
-// publish puts what is open now in place of what was. The traces are those of the
-// same look: a context from outside that began one has decided whether it is
-// sampled, else the ID decides.
+// publish replaces the table. The traces are those of the same look. For a trace below a context
+// from outside, that context decides whether it is sampled; otherwise the ID does.
 func (o *opened) publish(
 	open iter.Seq2[object.Ref, trace.SpanContext],
 	traces []*span.Trace,
@@ -77,9 +72,8 @@ func (o *opened) publish(
 	o.table.Store(table)
 }
 
-// of returns the context of the reconciliation of an owner, if it was open, of
-// something in the same namespace. One that is in none is owner to all namespaces:
-// its context would be handed to whoever names its UID.
+// of returns the context of an owner's open reconciliation, if the owner is in the same namespace.
+// A cluster-scoped owner has none here: any writer that names its UID would get its context.
 func (o *opened) of(namespace string, uid types.UID, now time.Time) (trace.SpanContext, bool) {
 	t := o.table.Load()
 	if t == nil || now.Sub(t.at) > openFor {

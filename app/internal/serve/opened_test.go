@@ -21,7 +21,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// openOnes yields reconciliations of n objects in a namespace, each of a trace of its own.
+// openOnes yields reconciliations of n objects in a namespace, each in its own trace.
 func openOnes(namespace string, n int) iter.Seq2[object.Ref, trace.SpanContext] {
 	return func(yield func(object.Ref, trace.SpanContext) bool) {
 		for i := range n {
@@ -46,7 +46,7 @@ func TestOpened(t *testing.T) {
 		"open":    {"", "demo", "demo", "demo/1", 0, true},
 		"another": {"it is not open", "demo", "demo", "demo/2", 0, false},
 		"another's": {
-			"whoever names any UID as the owner's joins nothing",
+			"a forged owner UID gives no context",
 			"demo",
 			"mallory",
 			"demo/1",
@@ -55,7 +55,7 @@ func TestOpened(t *testing.T) {
 		},
 		"no namespace": {"its owner is in a namespace", "demo", "", "demo/1", 0, false},
 		"an owner in none": {
-			"what is in one is given nothing of it: any tenant may name it",
+			"a dependant gets no context of a cluster-scoped owner: any tenant may name it",
 			"",
 			"demo",
 			"/1",
@@ -83,8 +83,8 @@ func TestOpened(t *testing.T) {
 	}
 }
 
-// TestOpenedSays: a context says of sampling what is done with its trace.
-func TestOpenedSays(t *testing.T) {
+// TestOpenedSampling: the context's sampling flag equals the decision about its trace.
+func TestOpenedSampling(t *testing.T) {
 	began := func(i byte, sampled bool) *span.Trace {
 		id := trace.TraceID{0: 1, 14: i, 15: 1}
 		root := &span.Span{
@@ -123,7 +123,7 @@ func TestOpenedSays(t *testing.T) {
 	}
 }
 
-// TestOpenedAtOnce: it is asked while it changes.
+// TestOpenedAtOnce reads the table while it changes.
 func TestOpenedAtOnce(t *testing.T) {
 	var o opened
 	now := time.Now()
@@ -144,9 +144,8 @@ func TestOpenedAtOnce(t *testing.T) {
 	asking.Wait()
 }
 
-// TestOpenedAtLooks: while a change is under way, each look tells which span an
-// object's reconciliation is, for the owners of Pods among them, and in the end that
-// none is.
+// TestOpenedAtLooks: while a change is active, each look publishes the span of each open
+// reconciliation. Those of Pods' owners are among them. At the end none is open.
 func TestOpenedAtLooks(t *testing.T) {
 	seen := read(t, "../lifecycle/testdata/create.real.jsonl.gz")
 	st := openSQLite(t, filepath.Join(t.TempDir(), "test.db"))
@@ -163,8 +162,8 @@ func TestOpenedAtLooks(t *testing.T) {
 			o.publish(open, traces, sampling{ratePerMillion: 1_000_000}, now)
 			for ref := range open {
 				sc, is := o.of(ref.Namespace, ref.UID, now)
-				if !is || !sc.IsSampled() || !tells(traces, sc, ref) {
-					t.Errorf("%s: %v, %v is told of nowhere", ref, sc, is)
+				if !is || !sc.IsSampled() || !contains(traces, sc, ref) {
+					t.Errorf("%s: %v, %v has no span", ref, sc, is)
 				}
 				known[ref.Kind.Kind]++
 			}
@@ -184,15 +183,15 @@ func TestOpenedAtLooks(t *testing.T) {
 	}
 	look(now.Add(time.Hour))
 	if known["Deployment"] == 0 || known["ReplicaSet"] == 0 {
-		t.Errorf("what was open: %v", known)
+		t.Errorf("the open kinds: %v", known)
 	}
 	if left := o.table.Load().by; len(left) > 0 {
 		t.Errorf("open in the end: %v", left)
 	}
 }
 
-// tells reports whether a span of the traces is of the object and has that context.
-func tells(traces []*span.Trace, sc trace.SpanContext, ref object.Ref) bool {
+// contains reports whether the traces have a span of the object with that context.
+func contains(traces []*span.Trace, sc trace.SpanContext, ref object.Ref) bool {
 	return slices.ContainsFunc(traces, func(t *span.Trace) bool {
 		return t.ID == sc.TraceID() &&
 			slices.ContainsFunc(

@@ -10,29 +10,27 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// orphanReason is what a trace says that nobody saw the end of.
-const orphanReason = "its end was not seen: lifeline could not go on from where it had been"
+// orphanReason is the reason of a trace whose end was not observed.
+const orphanReason = "its end was not observed: lifeline could not restore its state"
 
-// orphans are traces that a store has as open, and that a new engine does not
-// know of, because the one that began them could not be restored. They wait
-// until the cluster has been read: what is still under way comes up again, under
-// the same ID. The rest ends, as far as it is known. The zero value has none.
+// orphans are open traces of the store that a new engine does not have, because the saved engine
+// could not be restored. They wait until the cluster is read: an active change then appears again
+// under the same ID. The rest ends with its known spans. The zero value has none.
 type orphans struct {
-	// since is when the cluster had been read; zero before.
+	// since is the time after the first lists; zero before.
 	since  time.Time
 	traces map[trace.TraceID]*span.Trace
 }
 
-// orphanWait is how long an orphan has to come up again.
+// orphanWait is the time for an orphan to appear again.
 const orphanWait = time.Minute
 
 func (o *orphans) none() bool { return len(o.traces) == 0 }
 
-// known says that the engine has the trace.
+// known removes a trace that the engine has.
 func (o *orphans) known(id trace.TraceID) { delete(o.traces, id) }
 
-// adopt returns the orphans that have waited long enough, ended; those that
-// still wait stay open in the store.
+// adopt ends and returns the orphans whose wait is over. The others stay open in the store.
 func (o *orphans) adopt(l *look, now time.Time) []*span.Trace {
 	if o.none() {
 		return nil

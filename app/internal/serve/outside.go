@@ -10,27 +10,24 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
-// outageAfter is how long the API server may be away before that is told: when
-// it restarts, it is so for some seconds.
+// outageAfter is the shortest reported outage of the API server. A restart takes some seconds.
 const outageAfter = 10 * time.Second
 
-// reaching and delivering tell what is wrong outside. The server is ready all the
-// same: what it has stored can be read, and it loses nothing; who would be sent
-// elsewhere finds no other that is better off.
+// reaching and delivering report problems of other systems. The server stays ready: its stored
+// traces are readable, it loses nothing, and another server would be no better.
 func (s *server) reaching() error {
 	if away := s.away(); away > 0 {
 		return fmt.Errorf(
-			"not reached for %s: what is stored can be read, and what happens meanwhile is caught up with later",
+			"not reached for %s: stored traces are readable, and the changes of this time follow later",
 			away.Round(time.Second),
 		)
 	}
 	return nil
 }
 
-// away is for how long the API server has been away; 0 if it is there, or not away
-// for outageAfter yet.
+// away is the duration of the API server's outage; 0 without one, or before outageAfter.
 func (s *server) away() time.Duration {
-	// What watching says tells more.
+	// The error of watching has more detail.
 	if s.running.Load() && s.watching() == nil {
 		if away := outage(s.watcher.Stats(), s.clock.Now()); away >= outageAfter {
 			return away
@@ -46,9 +43,9 @@ func (s *server) delivering() error {
 	return undelivered(s.outbox.Stats())
 }
 
-// outage is for how long the API server has shown nothing; 0 if nothing may be
-// watched. Without a connected watch it began when the last one ended. A hung API
-// server keeps watches connected for a while, so silence counts as well.
+// outage is the time since the API server's last sign of life; 0 without a right to watch anything.
+// Without a connected watch it starts at the end of the last one. A hung API server keeps watches
+// connected for a while, so silence counts as well.
 func outage(stats watch.Stats, now time.Time) time.Duration {
 	var last time.Time
 	connected := false
@@ -70,8 +67,8 @@ func outage(stats watch.Stats, now time.Time) time.Duration {
 	return max(0, now.Sub(last))
 }
 
-// undelivered says since when and why the backend takes no spans, if some wait
-// and the last attempt has failed.
+// undelivered returns the backend's error and its last success, if spans wait and the last attempt
+// failed.
 func undelivered(o export.OutboxStats) error {
 	if o.Holding || o.Spans == 0 || o.LastError == nil || !o.LastFailure.After(o.LastSuccess) {
 		return nil

@@ -41,7 +41,7 @@ func TestOutage(t *testing.T) {
 			time.Minute,
 		},
 		"some forbidden": {
-			"what may not be read tells nothing",
+			"a forbidden resource counts for nothing",
 			resources{{Streams: 1, Unreadable: 1}, {Streams: 1, Behind: ago(time.Minute)}},
 			time.Time{},
 			time.Minute,
@@ -72,13 +72,13 @@ func TestOutage(t *testing.T) {
 			46 * time.Second,
 		},
 		"refusing": {
-			"what is answered is of no use",
+			"an answer without data counts for nothing",
 			resources{{Streams: 1, Behind: ago(time.Minute)}},
 			ago(time.Second),
 			time.Minute,
 		},
 		"hung, no right": {
-			"nothing may be watched: that is another trouble",
+			"no right to watch: another problem",
 			resources{{Streams: 1, Unreadable: 1}},
 			ago(time.Minute),
 			0,
@@ -104,7 +104,7 @@ func TestUndelivered(t *testing.T) {
 	}{
 		"nothing to do": {"nothing is wrong", export.OutboxStats{}, ""},
 		"waiting": {
-			"spans that wait for their turn are no trouble",
+			"waiting spans are no problem",
 			export.OutboxStats{Spans: 3, LastSuccess: then},
 			"",
 		},
@@ -124,7 +124,7 @@ func TestUndelivered(t *testing.T) {
 			"",
 		},
 		"down": {
-			"when it was well is told",
+			"the last success is reported",
 			export.OutboxStats{
 				Endpoint:    "otel:4317",
 				Spans:       3,
@@ -147,7 +147,7 @@ func TestUndelivered(t *testing.T) {
 				got = err.Error()
 			}
 			if got != tt.want {
-				t.Errorf("it tells %q, want %q: %s", got, tt.want, tt.reason)
+				t.Errorf("got %q, want %q: %s", got, tt.want, tt.reason)
 			}
 		})
 	}

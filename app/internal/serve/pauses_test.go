@@ -25,6 +25,6 @@ func TestPauses(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if p.next = time.Hour; p.wait(ended) {
-		t.Error("a pause went on after its context")
+		t.Error("a pause outlived its context")
 	}
 }

@@ -13,9 +13,8 @@ import (
 // storeFile is the name of the database.
 const storeFile = "lifeline.db"
 
-// place makes the directory of one cluster's store and returns the path of the
-// database in it. Where no directory is configured it is in the user's state
-// directory.
+// place creates the directory of one cluster's store and returns the path of the database in it. By
+// default it is in the user's state directory.
 func place(dataDir, cluster string) (string, error) {
 	if dataDir == "" {
 		var err error
@@ -30,14 +29,14 @@ func place(dataDir, cluster string) (string, error) {
 	return filepath.Join(dir, storeFile), nil
 }
 
-// stateDir is where the user's programs keep their state.
+// stateDir is the directory for the state of the user's programs.
 func stateDir() (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "lifeline"), nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", errors.New("cannot find a place for the store: set dataDir, there is no home directory")
+		return "", errors.New("cannot find a place for the store without a home directory: set dataDir")
 	}
 	return filepath.Join(home, ".local", "state", "lifeline"), nil
 }

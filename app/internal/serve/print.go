@@ -11,9 +11,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// fingerprint tells one version of an open trace from another, so that only
-// what has changed is stored. It covers what can change: which spans there are,
-// their times, outcomes, messages, and how much hangs on them.
+// fingerprint identifies a version of an open trace, so that only changed traces are stored. It
+// covers all that can change: the spans, their times, outcomes, messages, and the numbers of their
+// parts.
 func fingerprint(t *span.Trace) uint64 {
 	h := xxhash.New()
 	var buf []byte

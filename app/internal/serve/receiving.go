@@ -16,7 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
-// receives reports whether anything is received from other components.
+// receives reports whether the configuration has a receiver for other components.
 func receives(c *config.ServerConfiguration) bool {
 	return receivesSpans(c) || receivesAudit(c)
 }
@@ -25,8 +25,8 @@ func receivesSpans(c *config.ServerConfiguration) bool {
 	return c.Receivers.OTLP.GRPC.Address != "" || c.Receivers.OTLP.HTTP.Address != ""
 }
 
-// newJoining makes what joins spans of other components, if any are received. What
-// belongs to no change is sent on as it is: at most once, for nobody stores it.
+// newJoining returns the joining of other components' spans, if any are received. Spans without a
+// change are sent on unchanged. They are sent at most once, since they are not stored.
 func (s *server) newJoining(ctx context.Context) (*joining, error) {
 	c := s.conf.Load()
 	if !receivesSpans(c) {
@@ -39,9 +39,9 @@ func (s *server) newJoining(ctx context.Context) (*joining, error) {
 		Kept:   true,
 	}
 	j := &joining{
-		window: o.Window,
-		stats:  func(st joiningStats) { s.joined.Store(&st) },
-		told:   func(traces []*span.Trace, now time.Time) { s.received.Joined(traces, now) },
+		window:    o.Window,
+		stats:     func(st joiningStats) { s.joined.Store(&st) },
+		handedOut: func(traces []*span.Trace, now time.Time) { s.received.Joined(traces, now) },
 	}
 	if !o.Drop || o.Mode == stitch.Link {
 		var err error
@@ -58,8 +58,7 @@ func (s *server) newJoining(ctx context.Context) (*joining, error) {
 	return j, nil
 }
 
-// listenTo begins to receive what other components send. What it returns ends all
-// of it.
+// listenTo starts the receivers of other components' data. The returned function stops them.
 func (s *server) listenTo(ctx context.Context, begins ...func(context.Context) (func(), error)) (end func()) {
 	var ends []func()
 	for _, begin := range begins {
@@ -77,8 +76,8 @@ func (s *server) listenTo(ctx context.Context, begins ...func(context.Context) (
 	}
 }
 
-// receive begins to receive spans, if any are to be received. What it returns ends
-// that, and waits until all that was taken is handed on.
+// receive starts the receiver of spans, if configured. The returned function stops it and waits
+// until all spans are in the loop.
 func (s *server) receive(ctx context.Context) (end func(), err error) {
 	c := s.conf.Load()
 	if !receivesSpans(c) {
@@ -114,7 +113,7 @@ func endpoint(c config.EndpointConfiguration) httpserve.Endpoint {
 	}
 }
 
-// refreshReceived sets the metrics of what is received.
+// refreshReceived sets the metrics of the receivers.
 func (s *server) refreshReceived(t *telemetry.Metrics) {
 	r := s.receiver.Load()
 	if r == nil {

@@ -11,15 +11,15 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 )
 
-// TestEndpoint: what a configuration says of an endpoint arrives, and what it may
-// say can be listened on.
+// TestEndpoint: each configured field of an endpoint is applied, and each valid endpoint can be
+// listened on.
 func TestEndpoint(t *testing.T) {
 	pair := config.TLSConfiguration{CertFile: "c", KeyFile: "k"}
 	for name, tc := range map[string]struct {
-		reason string
-		said   config.EndpointConfiguration
-		want   httpserve.Endpoint
-		good   bool
+		reason     string
+		configured config.EndpointConfiguration
+		want       httpserve.Endpoint
+		good       bool
 	}{
 		"nowhere": {"nothing is received", config.EndpointConfiguration{}, httpserve.Endpoint{}, true},
 		"loopback": {
@@ -35,12 +35,12 @@ func TestEndpoint(t *testing.T) {
 			true,
 		},
 		"open": {
-			"it must be asked for",
+			"it must be configured",
 			config.EndpointConfiguration{Address: ":4317"},
 			httpserve.Endpoint{Address: ":4317"},
 			false,
 		},
-		"asked for": {
+		"insecure": {
 			"it is",
 			config.EndpointConfiguration{Address: ":4317", Insecure: true},
 			httpserve.Endpoint{Address: ":4317", Insecure: true},
@@ -60,7 +60,7 @@ func TestEndpoint(t *testing.T) {
 			true,
 		},
 		"token, no address": {
-			"somebody forgot it",
+			"a field is missing",
 			config.EndpointConfiguration{TokenFile: "t"},
 			httpserve.Endpoint{TokenFile: "t"},
 			false,
@@ -73,7 +73,7 @@ func TestEndpoint(t *testing.T) {
 			httpserve.Endpoint{Address: "localhost:1", TLS: httpserve.TLS{ClientCAFile: "a"}}, false,
 		},
 		"no address": {
-			"somebody forgot it",
+			"a field is missing",
 			config.EndpointConfiguration{TLS: pair},
 			httpserve.Endpoint{TLS: httpserve.TLS{CertFile: "c", KeyFile: "k"}},
 			false,
@@ -87,14 +87,14 @@ func TestEndpoint(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
-			if diff := cmp.Diff(tc.want, endpoint(tc.said)); diff != "" {
+			if diff := cmp.Diff(tc.want, endpoint(tc.configured)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			c := config.Default()
-			c.Receivers.OTLP.GRPC = tc.said
-			configured, listened := c.Validate(), endpoint(tc.said).Validate("spans")
+			c.Receivers.OTLP.GRPC = tc.configured
+			configured, listened := c.Validate(), endpoint(tc.configured).Validate("spans")
 			if (configured == nil) != tc.good || (listened == nil) != tc.good {
-				t.Errorf("the configuration says %v, the endpoint %v", configured, listened)
+				t.Errorf("the configuration returns %v, the endpoint %v", configured, listened)
 			}
 		})
 	}

@@ -26,19 +26,17 @@ import (
 )
 
 const (
-	// minJournal is how large the journal may grow before the engine is saved
-	// in its stead; it may also be twice what the engine was last.
+	// minJournal is the size of the journal above which the engine is saved instead. Twice the size
+	// of the last saved engine also counts.
 	minJournal = 4 << 20
-	// maxChunks is how many chunks it may have: each costs a derivation at the
-	// next start.
+	// maxChunks bounds the chunks of the journal: each costs a derivation at the next start.
 	maxChunks = 600
 	// checkEvery is the number of looks after which one is compared with a derivation from nothing.
 	checkEvery = 1000
 )
 
-// recorder owns the engine and writes what comes of it: with each look, all that
-// has changed since the one before, and what a recorder needs that starts after
-// this one was killed, in one batch. It is for one goroutine.
+// recorder owns the engine and stores its results. Each look is one batch: all changes since the
+// previous look, and the state for a recorder after a kill. It is for one goroutine.
 type recorder struct {
 	recorderOptions
 	engine *lifecycle.Engine
@@ -46,114 +44,110 @@ type recorder struct {
 	// digestKey is the key of the observations' digests, watch.Config.Key.
 	digestKey [normalize.KeySize]byte
 
-	// seen and reached are what came since the last look; at is how far every
-	// watch has come whose resource is there.
+	// seen and reached came since the last look. at has the present positions of all watches with a
+	// resource.
 	seen    []*observation.Observation
 	reached map[string]watch.Position
 	at      map[string]watch.Position
-	// marks are how far other sources have come since the last look, and places
-	// how far all of them have.
+	// marks are the positions of other sources since the last look, and places all of their
+	// positions.
 	marks   map[string]string
 	places  map[string]string
 	journal journal
-	// open are the open traces in the store, by what they looked like there.
+	// open has the fingerprints of the open traces in the store.
 	open map[trace.TraceID]uint64
-	// shown are the fingerprints of the open traces at the last look. An unchanged trace is the same
-	// pointer at the next look.
+	// shown has the fingerprints of the open traces at the last look. An unchanged trace is the
+	// same pointer at the next look.
 	shown map[*span.Trace]uint64
-	// orphans are open traces in the store that the engine does not know.
+	// orphans are open traces of the store that the engine does not have.
 	orphans orphans
-	// joining joins what other components tell; nil if nothing is received.
+	// joining joins the spans of other components; nil if none are received.
 	joining *joining
 	// unclaimed are finished traces that may yet become this server's.
 	unclaimed unclaimed
-	// share is that of the present look; held is one that is not stored yet.
+	// share is that of the present look; held is a look that is not stored yet.
 	share share
 	held  *look
 	// looks is the number of looks.
 	looks int
-	// renewals is how often the store had been replaced when it was last known
-	// to be complete.
+	// renewals is the ledger's number of renewals when the store was last complete.
 	renewals int
-	// stale are names of state that the next look removes.
+	// stale are names of state for the next look to remove.
 	stale []string
-	// save asks for the engine to be saved with the next look.
+	// save requests a saved engine in the next look.
 	save bool
 }
 
-// recorderOptions are what a recorder works with.
+// recorderOptions configure a recorder.
 type recorderOptions struct {
 	Engine lifecycle.Options
 	// Relations are the relations of the configuration; nil means none.
 	Relations *relation.Set
-	// Sampling is asked at each look.
+	// Sampling is called at each look.
 	Sampling func() sampling
-	// Share tells, for each look, what of the traces is this server's to keep;
-	// nil keeps everything.
+	// Share returns, for each look, this server's part of the traces; nil keeps all.
 	Share func() share
-	// Sends tells whether a finished trace is to be sent, now or by who takes
-	// over; nil sends everything.
+	// Sends reports whether a finished trace is sent, now or after a takeover; nil sends all.
 	Sends func(*span.Trace) bool
-	// Joining joins what other components tell; may be nil.
+	// Joining joins the spans of other components; may be nil.
 	Joining *joining
-	// Outbox is told of what has finished; may be nil.
+	// Outbox gets the finished traces; may be nil.
 	Outbox outbox
-	// Opened is told, at each look, which reconciliations are open, and in which
-	// traces; may be nil.
+	// Opened gets the open reconciliations and traces of each look; may be nil.
 	Opened func(iter.Seq2[object.Ref, trace.SpanContext], []*span.Trace)
-	// Differs gets the traces, by ID, that a derivation from nothing gives otherwise; may be nil.
+	// Differs gets the IDs of traces that differ from a derivation from nothing; may be nil.
 	Differs func([]trace.TraceID)
-	// Stored is told of each look once it is stored; may be nil.
+	// Stored is called after each stored look; may be nil.
 	Stored func(*look)
-	// Warn tells what went wrong and was gone round.
+	// Warn logs a problem that the recorder could work around.
 	Warn func(msg string, args ...any)
 }
 
-// share is what of the traces a server keeps.
+// share is a server's part of the traces.
 type share struct {
-	// wait: it is just being decided; until then nothing is handed out, and
-	// what is stored stays as it is.
+	// wait delays the look: the part is not decided yet. Until then the look takes nothing from the
+	// engine and leaves the stored traces unchanged.
 	wait bool
-	// part is the part of a trace that is kept, nil if none is.
+	// part returns the part of a trace to keep; nil without one. A nil part function keeps all.
 	part func(*span.Trace) *span.Trace
 	// since, others and succeeds are shard.View's; nil if part is.
 	since    func(*span.Trace) (uint64, bool)
 	others   func(*span.Trace) []string
-	succeeds func(namespace string, others []string) (told uint64, ok bool)
+	succeeds func(namespace string, others []string) (stored uint64, ok bool)
 }
 
-// outbox is what of export.Outbox a recorder needs.
+// outbox is the part of export.Outbox that a recorder needs.
 type outbox interface {
 	Queue(entries ...export.Entry) map[string][]byte
 	Stored(state map[string][]byte)
 }
 
-// journal is what of the state in the store is the journal.
+// journal is the journal's state in the store.
 type journal struct {
 	first, next uint64
 	bytes       int
-	// saved is how large the saved engine is.
+	// saved is the size of the saved engine.
 	saved int
 }
 
-// look is one batch with what else is to be known of it.
+// look is one batch and its bookkeeping.
 type look struct {
 	batch *store.Batch
-	// outbox are those of the batch's state that are the outbox's.
+	// outbox is the outbox's part of the batch's state.
 	outbox map[string][]byte
-	// prints are the open traces after it.
+	// prints are the fingerprints of the open traces after it.
 	prints  map[trace.TraceID]uint64
 	journal journal
-	// took is how long it took to find out.
+	// took is the duration of its preparation.
 	took time.Duration
-	// seen is how many observations went in, first when the first of them was
-	// seen, and sampledOut how many finished traces were not kept.
+	// seen counts its observations, and first is the time of the first one. sampledOut counts
+	// finished traces that sampling dropped.
 	seen       int
 	first      time.Time
 	sampledOut int
-	// open are all that the engine has open; nil if the look had to wait.
+	// open are all open traces of the engine; nil if the look waited.
 	open []*span.Trace
-	// share is what the look went by.
+	// share is the share of this look.
 	share share
 }
 
@@ -172,13 +166,13 @@ func newRecorder(l *ledger, o recorderOptions) *recorder {
 	}
 }
 
-// observe takes in one thing seen. It must not be called while blocked.
+// observe adds an observation. It must not be called while blocked.
 func (r *recorder) observe(o *observation.Observation) {
 	r.seen = append(r.seen, o)
 	r.engine.Observe(o)
 }
 
-// reach takes in how far a watch has come.
+// reach adds a position of a watch.
 func (r *recorder) reach(p watch.Position) {
 	key := p.Key()
 	r.reached[key], r.at[key] = p, p
@@ -187,16 +181,15 @@ func (r *recorder) reach(p watch.Position) {
 	}
 }
 
-// mark takes in how far a source has come that keeps its place itself, under a
-// name of state.
+// mark adds the position of a source that keeps its own, under a name of state.
 func (r *recorder) mark(name, place string) { r.marks[name], r.places[name] = place, place }
 
-// blocked reports whether a look waits to be stored: nothing may be observed
-// before it is, so that the journal tells what each look went by.
+// blocked reports whether a look waits to be stored. Until then nothing may be observed, so that
+// the journal has the exact input of each look.
 func (r *recorder) blocked() bool { return r.held != nil }
 
-// idle reports whether a look would change nothing. A look replaces a store that is
-// not sound.
+// idle reports whether a look would change nothing. A damaged store is not idle: a look replaces
+// it.
 func (r *recorder) idle(ctx context.Context) bool {
 	return !r.blocked() && len(r.seen) == 0 && len(r.open) == 0 && len(r.reached) == 0 && len(r.marks) == 0 &&
 		r.orphans.none() &&
@@ -205,8 +198,7 @@ func (r *recorder) idle(ctx context.Context) bool {
 		r.ledger.sound(ctx, r.renewals)
 }
 
-// look stores what has become of what was seen. After an error the same look is
-// stored by the next call.
+// look stores the results of the observations. After an error, the next call stores the same look.
 func (r *recorder) look(ctx context.Context, now time.Time) error {
 	if r.held == nil {
 		began := time.Now()
@@ -254,7 +246,7 @@ func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 		r.share = r.Share()
 	}
 	l.share = r.share
-	// The chunk first: what cannot be encoded must not be lost.
+	// The chunk comes first: its encoding may fail, and then nothing is lost.
 	data, err := (&chunk{At: now, Waited: r.share.wait, Observations: r.seen}).encode(r.Warn)
 	if err != nil {
 		return nil, err
@@ -264,7 +256,7 @@ func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 		r.conclude(ctx, l, now)
 	} else {
 		l.prints = r.open
-		if r.joining != nil { // what could not be stored when it came
+		if r.joining != nil { // copies that failed earlier
 			maps.Copy(l.batch.State, r.joining.copyFresh(now))
 		}
 	}
@@ -274,7 +266,7 @@ func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 	r.stale = nil
 	for key, p := range r.reached {
 		if p.Version == "" {
-			l.batch.State[watchState+key] = nil // there is nothing to go on from
+			l.batch.State[watchState+key] = nil // no position to resume from
 			continue
 		}
 		l.batch.State[watchState+key] = []byte(p.String())
@@ -323,7 +315,7 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 	l.open = open
 }
 
-// finish puts finished traces into the batch, as far as they are kept.
+// finish adds finished traces to the batch, if they are kept.
 func (r *recorder) finish(l *look, finished []*span.Trace, now time.Time) []export.Entry {
 	var entries []export.Entry
 	for _, t := range finished {
@@ -344,7 +336,7 @@ func (r *recorder) finish(l *look, finished []*span.Trace, now time.Time) []expo
 	return entries
 }
 
-// amend puts amendments into the batch whose traces are kept.
+// amend adds the amendments of kept traces to the batch.
 func (r *recorder) amend(ctx context.Context, l *look, late []*span.Trace, now time.Time) []export.Entry {
 	var entries []export.Entry
 	for _, t := range late {
@@ -354,7 +346,7 @@ func (r *recorder) amend(ctx context.Context, l *look, late []*span.Trace, now t
 		}
 		l.batch.Amendments = append(l.batch.Amendments, part)
 		if to != nil && r.Sends != nil && !r.Sends(to) {
-			continue // nor is what it adds to
+			continue // like the extended trace
 		}
 		e := export.Entry{TraceID: part.ID, Spans: len(part.Spans), Queued: now}
 		for _, s := range part.Spans {
@@ -365,10 +357,9 @@ func (r *recorder) amend(ctx context.Context, l *look, late []*span.Trace, now t
 	return entries
 }
 
-// late is what of an amendment is kept: what adds to a trace that is, which is
-// returned as well if it is known. With several
-// servers it belongs to who has stored the part that it adds to, and to the next
-// owner when that server is gone.
+// late returns the part of an amendment to keep, and the trace that it extends, if that is stored.
+// With several servers an amendment belongs to the server that stored the extended part, or to the
+// next owner if that server has gone.
 func (r *recorder) late(ctx context.Context, t *span.Trace) (part, to *span.Trace) {
 	known, err := r.ledger.Trace(ctx, t.ID)
 	if err == nil {
@@ -376,7 +367,7 @@ func (r *recorder) late(ctx context.Context, t *span.Trace) (part, to *span.Trac
 	}
 	switch {
 	case r.share.part == nil && errors.Is(err, store.ErrNotFound):
-		return nil, nil // it was not kept
+		return nil, nil // the trace was not kept
 	case r.share.part == nil, err != nil && !errors.Is(err, store.ErrNotFound):
 		return t, to
 	}
@@ -403,7 +394,7 @@ func (r *recorder) late(ctx context.Context, t *span.Trace) (part, to *span.Trac
 	return &mine, to
 }
 
-// unfold puts the open traces into the batch that have changed.
+// unfold adds changed open traces to the batch.
 func (r *recorder) unfold(l *look, open []*span.Trace, now time.Time) {
 	was := r.shown
 	r.shown = make(map[*span.Trace]uint64, len(open))
@@ -425,7 +416,7 @@ func (r *recorder) unfold(l *look, open []*span.Trace, now time.Time) {
 	}
 }
 
-// part is what of t is this server's; nil if nothing is.
+// part returns this server's part of t; nil without one.
 func (r *recorder) part(t *span.Trace) *span.Trace {
 	if r.share.part != nil {
 		t = r.share.part(t)
@@ -436,7 +427,7 @@ func (r *recorder) part(t *span.Trace) *span.Trace {
 	return t
 }
 
-// withdraw withdraws what was open and is no more.
+// withdraw withdraws the traces that were open, and are now neither open nor finished.
 func (l *look) withdraw(was map[trace.TraceID]uint64) {
 	finished := map[trace.TraceID]bool{}
 	for _, t := range l.batch.Finished {
@@ -449,8 +440,8 @@ func (l *look) withdraw(was map[trace.TraceID]uint64) {
 	}
 }
 
-// keep adds to the batch what the next start needs: another chunk of the
-// journal, or the engine itself when the journal has grown long.
+// keep adds the state for the next start to the batch: another chunk of the journal, or the engine
+// itself if the journal is long.
 func (r *recorder) keep(l *look, data []byte) {
 	j := &l.journal
 	if r.save || j.bytes+len(data) > max(minJournal, 2*j.saved) || j.next-j.first >= maxChunks {
@@ -458,14 +449,14 @@ func (r *recorder) keep(l *look, data []byte) {
 		if err == nil {
 			return
 		}
-		r.Warn("the journal goes on instead", errAttr(err))
+		r.Warn("the journal continues instead", errAttr(err))
 	}
 	l.batch.State[journalName(j.next)] = data
 	j.next++
 	j.bytes += len(data)
 }
 
-// saveEngine puts the engine into the batch, and ends the journal.
+// saveEngine adds the engine to the batch, and ends the journal.
 func (r *recorder) saveEngine(l *look) error {
 	var out bytes.Buffer
 	if err := r.engine.Save(&out); err != nil {
@@ -496,8 +487,7 @@ func (r *recorder) refill(l *look) error {
 		l.batch.Open = append(l.batch.Open, t)
 		l.prints[id] = fingerprint(t)
 	}
-	// The store may be the one that was there before, and those who follow live
-	// know what was.
+	// The store may be the former one, and live streams have the former traces.
 	l.batch.Withdrawn = nil
 	l.withdraw(was)
 	for key, p := range r.at {
@@ -512,12 +502,12 @@ func (r *recorder) refill(l *look) error {
 	if err := r.saveEngine(l); err != nil {
 		return err
 	}
-	l.batch.State[journalName(r.journal.next)] = nil // this look's chunk, which the engine knows
+	l.batch.State[journalName(r.journal.next)] = nil // this look's chunk is in the engine
 	return nil
 }
 
-// storeCopies stores copies of the spans of other components that came since the
-// last call. After an error they come with the next look, or the next call.
+// storeCopies stores copies of other components' spans since the last call. After an error they are
+// stored with the next look or the next call.
 func (r *recorder) storeCopies(ctx context.Context, now time.Time) error {
 	state := r.joining.copyFresh(now)
 	if len(state) == 0 {

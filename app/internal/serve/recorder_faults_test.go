@@ -20,7 +20,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
-// failing is a store whose writes fail as often as it says, with that error.
+// failing is a store whose first writes fail with err.
 type failing struct {
 	store.Store
 	times int
@@ -79,7 +79,7 @@ func begin(t *testing.T, stores ...store.Store) *restored {
 // lost, and nothing is taken in meanwhile.
 func TestFullDisk(t *testing.T) {
 	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
-	calm := tell(t, seen, nil)
+	calm := play(t, seen, nil)
 	st := &failing{Store: openSQLite(t, filepath.Join(t.TempDir(), "a.db")), err: store.ErrFull}
 	r := begin(t, st)
 	for i, o := range seen {
@@ -106,14 +106,14 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A store that turns out to be damaged is replaced, and what is known goes into
-// the new one: what was open goes on there, and a restart does, too.
+// A damaged store is replaced by a new one with a full snapshot. Open traces continue there, also
+// after a restart.
 func TestDamagedStore(t *testing.T) {
 	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
 	path := filepath.Join(t.TempDir(), "new.db")
 	first := &failing{Store: openSQLite(t, filepath.Join(t.TempDir(), "old.db")), err: store.ErrDamaged}
 	second := openSQLite(t, path)
-	// It cannot be opened again at once: the disk is full, say.
+	// The first attempt to open it again fails, for example for lack of space.
 	r := begin(t, first, nil, second)
 	at := watch.Position{Version: "42"}
 	at.Resource.Resource, at.Resource.Version = "pods", "v1"
@@ -142,7 +142,7 @@ func TestDamagedStore(t *testing.T) {
 		}
 	}
 	if chunks, err := second.States(t.Context(), journalState); err != nil || len(chunks) != 0 {
-		t.Errorf("%d chunks (%v) are in the journal beside the engine that knows them", len(chunks), err)
+		t.Errorf("%d chunks (%v) are in the journal beside an engine that contains them", len(chunks), err)
 	}
 	if err := r.look(t.Context(), now.Add(2*time.Millisecond)); err != nil {
 		t.Fatal(err)
@@ -154,16 +154,15 @@ func TestDamagedStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := begin(t, openSQLite(t, path))
-	if again.anew != nil || len(again.open) != len(r.open) {
-		t.Errorf("restored with %d open traces (%v), want %d", len(again.open), again.anew, len(r.open))
+	if again.discarded != nil || len(again.open) != len(r.open) {
+		t.Errorf("restored with %d open traces (%v), want %d", len(again.open), again.discarded, len(r.open))
 	}
 	if d := cmp.Diff([]watch.Position{at}, again.positions()); d != "" {
 		t.Errorf("positions -want +got:\n%s", d)
 	}
 }
 
-// How far a watch had come whose resource is gone is not kept; one that is back
-// begins anew.
+// The position of a deleted resource is not kept. A restored resource starts with a new list.
 func TestResourceIsGone(t *testing.T) {
 	st := openSQLite(t, filepath.Join(t.TempDir(), "a.db"))
 	r := begin(t, st)
@@ -183,10 +182,10 @@ func TestResourceIsGone(t *testing.T) {
 		want    []watch.Position
 	}{
 		{"both are there", []watch.Position{pods, heads}, []watch.Position{pods, heads}},
-		{"one is gone", []watch.Position{gone}, []watch.Position{pods}},
+		{"one is deleted", []watch.Position{gone}, []watch.Position{pods}},
 		{"it is back", []watch.Position{back}, []watch.Position{pods, back}},
-		{"it is gone at once", []watch.Position{heads, gone}, []watch.Position{pods}},
-		{"it is gone and back at once", []watch.Position{gone, back}, []watch.Position{pods, back}},
+		{"it is deleted at once", []watch.Position{heads, gone}, []watch.Position{pods}},
+		{"it is deleted and back at once", []watch.Position{gone, back}, []watch.Position{pods, back}},
 	} {
 		for _, p := range step.reached {
 			r.reach(p)
@@ -206,7 +205,7 @@ func TestResourceIsGone(t *testing.T) {
 			t.Errorf("%s: -want +got:\n%s", step.reason, d)
 		}
 		if len(r.positions()) != len(step.want) {
-			t.Errorf("%s: it goes on from %v", step.reason, r.positions())
+			t.Errorf("%s: it resumes at %v", step.reason, r.positions())
 		}
 	}
 }
@@ -237,10 +236,10 @@ func TestBeginsAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := begin(t, st)
-	if again.anew == nil || len(again.orphans.traces) != open || len(again.at) != 0 {
+	if again.discarded == nil || len(again.orphans.traces) != open || len(again.at) != 0 {
 		t.Fatalf(
-			"began anew for %v with %d orphans and %d positions, want %d and 0",
-			again.anew,
+			"discarded for %v with %d orphans and %d positions, want %d and 0",
+			again.discarded,
 			len(again.orphans.traces),
 			len(again.at),
 			open,
@@ -261,7 +260,7 @@ func TestBeginsAnew(t *testing.T) {
 	}
 	page, err := st.List(t.Context(), store.Query{Outcomes: []span.Outcome{span.Unfinished}})
 	if err != nil || len(page.Traces) != open || page.Traces[0].Reason != orphanReason {
-		t.Errorf("unfinished are %v (%v), want %d that say why", page, err, open)
+		t.Errorf("unfinished are %v (%v), want %d with a reason", page, err, open)
 	}
 }
 
@@ -278,14 +277,14 @@ func (d *damaged) Trace(ctx context.Context, id trace.TraceID) (*store.Record, e
 	return d.Store.Trace(ctx, id)
 }
 
-// An open trace that cannot be read keeps no server from starting: one that the
-// engine does not know either is withdrawn.
+// An unreadable open trace does not keep the server from starting. One that the engine does not
+// have either is withdrawn.
 func TestDamagedTrace(t *testing.T) {
 	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
 	half := len(seen) / 2
 	for name, engine := range map[string][]byte{
 		"known to the engine": nil,
-		"known to nobody":     []byte("of another version"),
+		"known to no engine":  []byte("of another version"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			st := openSQLite(t, filepath.Join(t.TempDir(), "a.db"))
@@ -324,10 +323,10 @@ func TestDamagedTrace(t *testing.T) {
 	}
 }
 
-// What needs another engine's options is replayed with those of the time.
+// A journal with other engine options is replayed with its own options.
 func TestOtherOptions(t *testing.T) {
 	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
-	calm := tell(t, seen, nil)
+	calm := play(t, seen, nil)
 	path := filepath.Join(t.TempDir(), "a.db")
 	st := openSQLite(t, path)
 	r := begin(t, st)
@@ -353,8 +352,8 @@ func TestOtherOptions(t *testing.T) {
 		},
 		forever,
 	)
-	if err != nil || r2.anew != nil {
-		t.Fatal(err, r2.anew)
+	if err != nil || r2.discarded != nil {
+		t.Fatal(err, r2.discarded)
 	}
 	for _, o := range seen[half:] {
 		r2.observe(o)
@@ -388,8 +387,7 @@ func stats(t *testing.T, st store.Store) store.Stats {
 	return out
 }
 
-// What was stored by a clock that was far ahead is not gone on from: it would
-// take years until time moves on.
+// State with a time far in the future is not resumed: the clock would stand still for years.
 func TestStoredInTheFuture(t *testing.T) {
 	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
 	st := openSQLite(t, filepath.Join(t.TempDir(), "a.db"))
@@ -405,13 +403,13 @@ func TestStoredInTheFuture(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := restore(t.Context(), r.ledger, r.recorderOptions, now)
-	if err != nil || again.anew == nil || !again.last.IsZero() {
-		t.Fatalf("restored (%v) for %v at %s, want that it begins anew", err, again.anew, again.last)
+	if err != nil || again.discarded == nil || !again.last.IsZero() {
+		t.Fatalf("restored (%v) for %v at %s, want a new engine", err, again.discarded, again.last)
 	}
 	if err := again.look(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := st.States(t.Context(), watchState); err != nil || len(left) != 0 {
-		t.Errorf("positions %v (%v) are left for an engine that knows nothing", left, err)
+		t.Errorf("positions %v (%v) are left for an empty engine", left, err)
 	}
 }

@@ -28,7 +28,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
-// recordings are those of real clusters that the engine is tested with.
+// recordings returns the engine's test recordings of real clusters.
 func recordings(t *testing.T) []string {
 	t.Helper()
 	paths, err := filepath.Glob("../lifecycle/testdata/*.jsonl.gz")
@@ -58,18 +58,17 @@ func read(t testing.TB, path string) []*observation.Observation {
 	}
 }
 
-// TestKilledAtAnyMoment kills a recorder again and again while it stores real
-// recordings: before a batch is written, after that and before it is known, and
-// between looks. What is stored and what is to be sent in the end is what an
-// undisturbed recorder leaves.
+// TestKilledAtAnyMoment kills a recorder again and again while it stores real recordings: before a
+// write, after a write but before its return, and between looks. The final traces and the outbox
+// must equal those of an undisturbed recorder.
 func TestKilledAtAnyMoment(t *testing.T) {
 	for _, path := range recordings(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			seen := read(t, path)
 			for seed := range uint64(2) {
 				waits := seed%2 == 1 // as a shard does while another joins
-				calm := tellWaiting(t, seen, nil, waits)
-				killed := tellWaiting(t, seen, rand.New(rand.NewPCG(seed, 1)), waits)
+				calm := playWaiting(t, seen, nil, waits)
+				killed := playWaiting(t, seen, rand.New(rand.NewPCG(seed, 1)), waits)
 				t.Logf("seed %d: killed %d times, replayed %d observations", seed, killed.kills, killed.replayed)
 				if d := cmp.Diff(calm.traces, killed.traces); d != "" {
 					t.Errorf("seed %d: -undisturbed +killed:\n%s", seed, d)
@@ -82,8 +81,8 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-// told is what came of a recording.
-type told struct {
+// played is the result of a recording.
+type played struct {
 	// traces are the stored ones: their spans as OTLP, outcome and reason.
 	traces map[string]string
 	// queued is how often each was queued to be sent.
@@ -91,32 +90,32 @@ type told struct {
 	kills, replayed int
 }
 
-// teller tells a recorder of a recording, and kills it.
-type teller struct {
+// player plays a recording to a recorder, and kills it.
+type player struct {
 	t    *testing.T
 	path string
 	dice *rand.Rand
-	told
+	played
 
 	st  *flaky
 	r   *restored
 	end time.Time
-	// done is how many observations the store knows of.
+	// done counts the stored observations.
 	done int
 	// waits makes every third second one in which nothing is handed out.
 	waits bool
 	now   time.Time
 }
 
-// tell stores a recording as a server does. With dice it is killed at random.
-func tell(t *testing.T, seen []*observation.Observation, dice *rand.Rand) told {
+// play stores a recording like a server. With dice it kills the recorder at random.
+func play(t *testing.T, seen []*observation.Observation, dice *rand.Rand) played {
 	t.Helper()
-	return tellWaiting(t, seen, dice, false)
+	return playWaiting(t, seen, dice, false)
 }
 
-func tellWaiting(t *testing.T, seen []*observation.Observation, dice *rand.Rand, waits bool) told {
+func playWaiting(t *testing.T, seen []*observation.Observation, dice *rand.Rand, waits bool) played {
 	t.Helper()
-	k := &teller{t: t, path: filepath.Join(t.TempDir(), "test.db"), dice: dice, waits: waits}
+	k := &player{t: t, path: filepath.Join(t.TempDir(), "test.db"), dice: dice, waits: waits}
 	k.start()
 	defer func() { k.st.Close() }()
 	var tick time.Time
@@ -147,10 +146,10 @@ func tellWaiting(t *testing.T, seen []*observation.Observation, dice *rand.Rand,
 		}
 	}
 	k.collect()
-	return k.told
+	return k.played
 }
 
-func (k *teller) start() {
+func (k *player) start() {
 	k.t.Helper()
 	st, err := sqlite.Open(k.t.Context(), k.path)
 	if err != nil {
@@ -171,14 +170,14 @@ func (k *teller) start() {
 	if err != nil {
 		k.t.Fatal(err)
 	}
-	if k.r.anew != nil {
-		k.t.Fatalf("not restored: %v", k.r.anew)
+	if k.r.discarded != nil {
+		k.t.Fatalf("not restored: %v", k.r.discarded)
 	}
 	k.replayed += k.r.observations
 }
 
 // look looks, and reports whether the recorder survived that.
-func (k *teller) look(now time.Time, observed int) bool {
+func (k *player) look(now time.Time, observed int) bool {
 	k.t.Helper()
 	k.now = now
 	err := k.r.look(k.t.Context(), now)
@@ -200,7 +199,7 @@ func (k *teller) look(now time.Time, observed int) bool {
 	return false
 }
 
-func (k *teller) collect() {
+func (k *player) collect() {
 	k.t.Helper()
 	k.traces, k.queued = map[string]string{}, map[string]int{}
 	page, err := k.st.List(k.t.Context(), store.Query{Limit: store.MaxPage})

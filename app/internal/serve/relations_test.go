@@ -34,9 +34,9 @@ func TestChangedRelations(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store")
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	cases := []struct {
-		reason string
-		set    *relation.Set
-		anew   bool
+		reason    string
+		set       *relation.Set
+		discarded bool
 	}{
 		{"a new store", set(one), false}, {"no change", set(one), false}, {"another expression", set(other), true},
 		{"no change again", set(other), false}, {"no relation", nil, true}, {"none again", nil, false},
@@ -57,8 +57,8 @@ func TestChangedRelations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if anew := errors.Is(r.anew, errRelations); anew != tc.anew || anew && len(r.at) > 0 {
-			t.Errorf("%s: began anew for %v, with %d positions", tc.reason, r.anew, len(r.at))
+		if discarded := errors.Is(r.discarded, errRelations); discarded != tc.discarded || discarded && len(r.at) > 0 {
+			t.Errorf("%s: discarded for %v, with %d positions", tc.reason, r.discarded, len(r.at))
 		}
 		r.reach(watch.Position{
 			Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Version: "7",

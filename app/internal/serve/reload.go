@@ -11,14 +11,13 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
-// Results of reading the configuration again, as the metric has them.
+// Results of a reload, as the metric's labels.
 const (
 	reloaded = "taken"
 	refused  = "refused"
 )
 
-// followConfig takes over what changes in the configuration file, until ctx
-// ends.
+// followConfig applies changes of the configuration file, until ctx ends.
 func (s *server) followConfig(ctx context.Context) error {
 	if s.opts.File == "" {
 		<-ctx.Done()
@@ -50,7 +49,7 @@ func (s *server) followConfig(ctx context.Context) error {
 	return nil
 }
 
-// reload takes over a configuration that differs in the named fields.
+// reload applies a configuration that differs in the named fields.
 func (s *server) reload(c *config.ServerConfiguration, fields []string) error {
 	level, err := telemetry.ParseLevel(c.Log.Level)
 	if err != nil {

@@ -22,39 +22,36 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// optionsState is the name of the options that the engine had.
+// optionsState is the name of the engine's options.
 const optionsState = "engine-options"
 
-// restored is a recorder that goes on from what a store has.
+// restored is a recorder with the state of a store.
 type restored struct {
 	*recorder
-	// last is when the store was last written; zero for a new one.
+	// last is the time of the last batch; zero for a new store.
 	last time.Time
-	// observations is how many were replayed.
+	// observations counts the replayed observations.
 	observations int
-	// anew says why the engine could not be restored; nil if it was, or if
+	// discarded is the reason why the saved engine was not used; nil if it was restored, or if
 	// there was none.
-	anew error
+	discarded error
 }
 
-// restore makes a recorder that goes on from where the last batch in the ledger
-// left the one before. The engine is the saved one, and is then told again what
-// it was told since, with the same looks in between: it is a pure function of
-// both, so it is the one that was lost. What it hands out meanwhile was stored
-// with the same batches.
+// restore returns a recorder that resumes after the ledger's last batch. It restores the saved
+// engine and replays the journal with the same looks. The engine is a pure function of both, so the
+// result equals the lost engine. The results of these looks were stored in the same batches.
 //
-// What was stored after the time latest was stored by a clock that was wrong:
-// then the engine begins anew, too.
+// A time after latest comes from a wrong clock. Then the engine starts empty, too.
 func restore(ctx context.Context, l *ledger, o recorderOptions, latest time.Time) (*restored, error) {
 	r := &restored{recorder: newRecorder(l, o)}
 	err := r.replay(ctx)
 	if err == nil && r.last.After(latest) {
-		err = fmt.Errorf("%w: it was written at %s, which is still to come", errJournal, r.last.Format(time.RFC3339))
+		err = fmt.Errorf("%w: its time %s is in the future", errJournal, r.last.Format(time.RFC3339))
 		r.last = time.Time{}
 	}
 	if errors.Is(err, lifecycle.ErrFormat) || errors.Is(err, errJournal) || errors.Is(err, errRelations) {
 		r.recorder = newRecorder(l, o)
-		r.anew, r.save = err, true
+		r.discarded, r.save = err, true
 		if err = errors.Join(r.numberJournal(ctx), r.dropPositions(ctx), r.findCopies(ctx)); err == nil {
 			return r, r.adoptOpen(ctx)
 		}
@@ -68,11 +65,11 @@ func restore(ctx context.Context, l *ledger, o recorderOptions, latest time.Time
 	return r, r.findPositions(ctx)
 }
 
-// errRelations is a change of the relations in the configuration. The keys of the known objects are
-// those of the old ones.
+// errRelations is a change of the relations in the configuration. The stored objects have the keys
+// of the old relations.
 var errRelations = errors.New("the relations in the configuration have changed")
 
-// errJournal says that the journal cannot be read.
+// errJournal is a journal that cannot be read.
 var errJournal = errors.New("the journal is damaged")
 
 // replay restores the engine.
@@ -115,7 +112,7 @@ func (r *restored) replay(ctx context.Context) error {
 	return r.changeOptions(was)
 }
 
-// found notes a chunk.
+// found registers a chunk.
 func (j *journal) found(i int, name string, size int) error {
 	n, err := journalNumber(name)
 	if err != nil {
@@ -131,7 +128,7 @@ func (j *journal) found(i int, name string, size int) error {
 	return nil
 }
 
-// numberJournal finds out which chunks there are that nobody can read.
+// numberJournal finds the numbers of an unreadable journal.
 func (r *restored) numberJournal(ctx context.Context) error {
 	chunks, err := r.ledger.States(ctx, journalState)
 	if err != nil {
@@ -147,7 +144,7 @@ func (r *restored) numberJournal(ctx context.Context) error {
 	return errors.Join(err, err2)
 }
 
-// engineOptions are lifecycle.Options as they are stored, and when.
+// engineOptions are the stored lifecycle.Options, and their time.
 type engineOptions struct {
 	At       time.Time
 	Cluster  string
@@ -181,12 +178,12 @@ func (r *recorder) declarations() []string {
 	return out
 }
 
-// savedOptions are those that the engine had which is restored: with others it
-// would not hand out the same traces.
+// savedOptions returns the options of the saved engine. With others a replay would give other
+// traces.
 func (r *restored) savedOptions(ctx context.Context) (lifecycle.Options, error) {
 	data, err := r.ledger.State(ctx, optionsState)
 	if errors.Is(err, store.ErrNotFound) {
-		r.save = true // the first look keeps them
+		r.save = true // the first look saves them
 		return r.Engine, nil
 	}
 	if err != nil {
@@ -210,7 +207,7 @@ func (r *restored) savedOptions(ctx context.Context) (lifecycle.Options, error) 
 	return o, nil
 }
 
-// changeOptions goes on with the options that are asked for now.
+// changeOptions applies the present options.
 func (r *restored) changeOptions(was lifecycle.Options) error {
 	if was == r.Engine {
 		return nil
@@ -227,8 +224,8 @@ func (r *restored) changeOptions(was lifecycle.Options) error {
 	return nil
 }
 
-// adoptOpen finds the traces that the store has as open. Those that the engine
-// does not know wait to be adopted.
+// adoptOpen finds the open traces of the store. Those without the engine's knowledge become
+// orphans.
 func (r *restored) adoptOpen(ctx context.Context) error {
 	known := map[trace.TraceID]bool{}
 	for _, t := range r.engine.Traces(r.last) {
@@ -251,7 +248,7 @@ func (r *restored) adoptOpen(ctx context.Context) error {
 			return err
 		}
 		for _, sum := range page.Traces {
-			r.open[sum.ID] = 0 // whatever it looks like, it is stored anew
+			r.open[sum.ID] = 0 // the first look stores it again
 			if known[sum.ID] {
 				continue
 			}
@@ -274,15 +271,15 @@ func (r *restored) adoptOpen(ctx context.Context) error {
 	}
 }
 
-// stored is a trace as the store has it; nil if it is not there, or so damaged that
-// it cannot be read: nobody could mend that, and the rest must go on.
+// stored returns a trace of the store; nil if it is missing or damaged. Damage cannot be repaired,
+// and the rest must continue.
 func (r *restored) stored(ctx context.Context, id trace.TraceID) (*span.Trace, error) {
 	record, err := r.ledger.Trace(ctx, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return nil, nil
 	case errors.Is(err, store.ErrDamaged):
-		r.Warn("an open trace cannot be read any more; the server goes on without what was stored of it", errAttr(err))
+		r.Warn("an open trace cannot be read; the server continues without its stored spans", errAttr(err))
 		return nil, nil
 	case err != nil:
 		return nil, err
@@ -290,8 +287,7 @@ func (r *restored) stored(ctx context.Context, id trace.TraceID) (*span.Trace, e
 	return record.Trace, nil
 }
 
-// findCopies reads what waited to be joined. Where nothing is received any more
-// nobody waits.
+// findCopies reads the copies of waiting spans. Without receivers it drops them.
 func (r *restored) findCopies(ctx context.Context) error {
 	chunks, err := r.ledger.States(ctx, copiesState)
 	if err != nil || len(chunks) == 0 {
@@ -299,7 +295,7 @@ func (r *restored) findCopies(ctx context.Context) error {
 	}
 	names := slices.Sorted(maps.Keys(chunks))
 	if r.joining == nil {
-		r.Warn("spans of other components that waited to be joined are given up: none are received any more")
+		r.Warn("the waiting spans of other components are dropped: the receivers are off")
 		r.stale = append(r.stale, names...)
 		return nil
 	}
@@ -309,12 +305,12 @@ func (r *restored) findCopies(ctx context.Context) error {
 		return fmt.Errorf("cannot read the name of state %q: %w", names[len(names)-1], err)
 	}
 	c.found = readCopies(chunks, func(name string, err error) {
-		r.Warn("spans of other components that waited to be joined cannot be read", "state", name, errAttr(err))
+		r.Warn("waiting spans of other components cannot be read", "state", name, errAttr(err))
 	})
 	return nil
 }
 
-// findPositions reads how far the watches had come.
+// findPositions reads the positions of the watches.
 func (r *restored) findPositions(ctx context.Context) error {
 	states, err := r.ledger.States(ctx, watchState)
 	if err != nil {
@@ -323,7 +319,7 @@ func (r *restored) findPositions(ctx context.Context) error {
 	for name, text := range states {
 		p, err := watch.ParsePosition(string(text))
 		if err != nil {
-			r.Warn("how far a watch had come cannot be read; it begins anew", "state", name, errAttr(err))
+			r.Warn("the position of a watch cannot be read; it starts with a new list", "state", name, errAttr(err))
 			continue
 		}
 		r.at[p.Key()] = p
@@ -331,13 +327,13 @@ func (r *restored) findPositions(ctx context.Context) error {
 	return nil
 }
 
-// dropPositions lets the first look remove how far the watches had come: an
-// engine that knows nothing must be told everything.
+// dropPositions makes the first look remove the positions of the watches: an empty engine needs
+// full lists.
 func (r *restored) dropPositions(ctx context.Context) error {
 	states, err := r.ledger.States(ctx, watchState)
 	r.stale = slices.Collect(maps.Keys(states))
 	return err
 }
 
-// positions are where the watches had come.
+// positions returns the positions of the watches.
 func (r *recorder) positions() []watch.Position { return slices.Collect(maps.Values(r.at)) }

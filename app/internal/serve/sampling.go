@@ -11,19 +11,18 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// sampling decides which traces are kept: by their IDs, so that every component
-// that samples by trace-ID ratio decides alike. The zero value keeps none.
+// sampling decides by trace ID which traces are kept, like every component that samples by trace-ID
+// ratio. The zero value keeps none.
 type sampling struct {
-	// ratePerMillion is how many of a million changes are kept.
+	// ratePerMillion is the number of kept changes in a million.
 	ratePerMillion int
-	// failed keeps every change that failed; slower every one that took at
-	// least so long, if it is positive.
+	// failed keeps every failed change. slower keeps every change of at least that duration, if
+	// positive.
 	failed bool
 	slower time.Duration
 }
 
-// keeps reports whether t is kept. A context from outside that began the trace
-// has decided already.
+// keeps reports whether t is kept. A context from outside at its root has already decided.
 func (s sampling) keeps(t *span.Trace, now time.Time) bool {
 	if sampled, decided := outside(t); decided && sampled || !decided && s.byRatio(t.ID) {
 		return true
@@ -31,7 +30,7 @@ func (s sampling) keeps(t *span.Trace, now time.Time) bool {
 	return s.failed && t.Outcome == span.Failed || s.slower > 0 && took(t, now) >= s.slower
 }
 
-// byRatio decides as OpenTelemetry's TraceIDRatioBased does.
+// byRatio decides like OpenTelemetry's TraceIDRatioBased.
 func (s sampling) byRatio(id trace.TraceID) bool {
 	const million = 1_000_000
 	if s.ratePerMillion >= million {
@@ -41,8 +40,7 @@ func (s sampling) byRatio(id trace.TraceID) bool {
 	return binary.BigEndian.Uint64(id[8:16])>>1 < bound
 }
 
-// outside is what the context from outside that began t has decided, if one
-// did.
+// outside returns the sampling decision of the context from outside that began t, if there is one.
 func outside(t *span.Trace) (sampled, decided bool) {
 	root := t.Root()
 	if root == nil || !root.RemoteParent {
@@ -56,7 +54,7 @@ func outside(t *span.Trace) (sampled, decided bool) {
 	return false, false
 }
 
-// took is how long the root of t took, so far.
+// took is the duration of t's root so far.
 func took(t *span.Trace, now time.Time) time.Duration {
 	root := t.Root()
 	if root == nil {

@@ -46,7 +46,7 @@ func TestSampling(t *testing.T) {
 			outcome:  span.Failed,
 			want:     true,
 		},
-		"FailedUnwanted": {reason: "unless they are not wanted", id: high, outcome: span.Failed},
+		"FailedUnwanted": {reason: "unless that is off", id: high, outcome: span.Failed},
 		"Slow": {
 			reason:   "slow ones are kept at any rate",
 			sampling: sampling{slower: time.Second},
@@ -73,7 +73,7 @@ func TestSampling(t *testing.T) {
 			parent:   sampledParent(false),
 		},
 		"ParentUnknown": {
-			reason:   "a parent of which that is not known has not",
+			reason:   "a parent without a known flag is not sampled",
 			sampling: sampling{ratePerMillion: 1_000_000},
 			id:       high,
 			parent:   []attribute.KeyValue{},

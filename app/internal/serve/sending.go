@@ -14,8 +14,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
-// openOutbox begins to send what the recorder stores. A server that may not lead
-// holds it until it does.
+// openOutbox starts to send the recorder's traces. A server that may not lead holds them until it
+// leads.
 func (s *server) openOutbox(ctx context.Context, r *recorder) (err error) {
 	c := s.conf.Load()
 	s.outbox, err = export.OpenOutbox(context.WithoutCancel(ctx), export.OutboxOptions{
@@ -41,14 +41,14 @@ func (s *server) openOutbox(ctx context.Context, r *recorder) (err error) {
 	return nil
 }
 
-// closeOutbox sends what it can; the rest waits in the store. What belongs to no
-// change is nowhere stored: that some of it did not arrive is told, and no error.
+// closeOutbox sends as much as possible; the rest waits in the store. Spans without a change are
+// not stored: their loss is logged, and is no error.
 func (s *server) closeOutbox() error {
 	ctx, cancel := context.WithTimeout(context.Background(), sendPatience)
 	defer cancel()
 	err := s.outbox.Close(ctx)
 	if lost := s.passing.Close(ctx); lost != nil {
-		s.log.Warn("not all spans that belong to no change were sent on", errAttr(lost))
+		s.log.Warn("some spans that belong to no change were not sent", errAttr(lost))
 	}
 	if left := s.outbox.Stats().Spans; left > 0 {
 		s.log.Warn("spans that were not sent wait in the store for the next start", "spans", left)
@@ -56,7 +56,7 @@ func (s *server) closeOutbox() error {
 	return err
 }
 
-// refresh sets the metrics that others count, when they are asked for.
+// refresh sets the metrics with counts of other parts, at each scrape.
 func (s *server) refresh(t *telemetry.Metrics) {
 	s.state.set(func(st *state) {
 		t.OpenTraces.Set(float64(st.open))

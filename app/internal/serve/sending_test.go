@@ -15,8 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// A backend that did not want what belongs to no change is no reason for a server
-// that was stopped to end with an error.
+// A backend that refuses spans without a change does not make a stopped server fail.
 func TestPassedOnInVain(t *testing.T) {
 	backend := httptest.NewServer(
 		http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }),
@@ -34,15 +33,15 @@ func TestPassedOnInVain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said bytes.Buffer
-	s := &server{log: slog.New(slog.NewTextHandler(&said, nil)), outbox: outbox, passing: passing}
+	var log bytes.Buffer
+	s := &server{log: slog.New(slog.NewTextHandler(&log, nil)), outbox: outbox, passing: passing}
 	_, _, _, at := pods(t)
 	alone := syncOf(1, "of another", at)
 	passing.Export([]*span.Trace{{ID: alone.TraceID, Spans: []*span.Span{alone}}})
 	if err := s.closeOutbox(); err != nil {
 		t.Errorf("the server ends with an error: %v", err)
 	}
-	if !strings.Contains(said.String(), "1 of 1 spans could not be sent") {
-		t.Errorf("nothing tells of the span that was lost:\n%s", said.String())
+	if !strings.Contains(log.String(), "1 of 1 spans could not be sent") {
+		t.Errorf("the lost span is not in the log:\n%s", log.String())
 	}
 }

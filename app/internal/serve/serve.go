@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package serve is `lifeline serve`: what is watched of a cluster goes into the
-// engine, and what the engine makes of it into the store and, as OTLP, to a
-// backend, all the time and through restarts.
+// Package serve is `lifeline serve`. It passes the observations of a cluster to the engine, and the
+// engine's traces to the store and, as OTLP, to a backend. It resumes after restarts.
 //
 //	watch ─▶ loop: engine ─▶ ledger (one batch a look) ─▶ API, streams
-//	                              └─▶ outbox ─▶ backend
+//	                             └─▶ outbox ─▶ backend
 //
-// One goroutine, the loop, owns the recorder, and the recorder the engine. Twice
-// a second it looks at what the engine has made of what was seen, and stores all
-// of it as one batch: the traces, what is to be sent, how far each watch has come
-// and what was seen since the last batch (the journal). So whenever the process
-// is killed, the next one finds everything at one moment: it restores the engine
-// from the journal, and lets each watch go on from where it was then. Nothing is
-// lost, nothing repeated and nothing invented.
+// One goroutine, the loop, owns the recorder, and the recorder owns the engine. Twice a second it
+// looks at the engine and stores all results as one batch. The batch holds the traces, the outbox,
+// the position of each watch, and the observations since the last batch (the journal). So the store
+// always describes one moment, also after a kill. The next process restores the engine from the
+// journal and resumes each watch at its position. Nothing is lost, repeated or invented.
 //
-// While the store cannot be written to, the loop takes in nothing: the watches
-// wait, and go on afterwards.
+// While the store cannot be written, the loop takes in nothing: the watches wait, and continue
+// afterwards.
 package serve
 
 import (
@@ -30,32 +27,30 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 )
 
-// Options are what a server is started with.
+// Options configure a server.
 type Options struct {
-	// Config is the configuration, complete and valid. File is where it was
-	// read from and is read again when it changes; empty if it is of no file.
+	// Config is the complete and valid configuration. File is its file, which is read again when it
+	// changes; empty without a file.
 	Config *config.ServerConfiguration
 	File   string
-	// Overrides are those that the file was loaded with.
+	// Overrides are the overrides of the file.
 	Overrides []config.Override
-	// Connect reads the connection to the cluster, anew each time, since
-	// credentials may be renewed on disk.
+	// Connect returns the connection to the cluster. It reads it again at each call, since
+	// credentials on disk may be renewed.
 	Connect func() (*rest.Config, error)
-	// Namespace is that of the context, for Leases where the configuration
-	// names none.
+	// Namespace is the context's namespace, the default for Leases.
 	Namespace string
-	// Version names this build.
+	// Version is the version of this build.
 	Version string
-	// Log takes the log lines; os.Stderr if nil.
+	// Log receives the log lines; nil means os.Stderr.
 	Log io.Writer
-	// Reload is signalled when the configuration shall be read again; may be
-	// nil.
+	// Reload signals that the configuration should be read again; may be nil.
 	Reload <-chan os.Signal
 }
 
-// Run serves until ctx ends, and then stops in order: what was seen is stored,
-// what is stored is sent as far as time allows, and the rest waits on disk for
-// the next start. An error means that it could not start, or not go on.
+// Run serves until ctx ends, and then stops in order. It stores the observations, sends stored
+// spans for a limited time, and leaves the rest on disk for the next start. An error means that it
+// could not start or continue.
 func Run(ctx context.Context, o Options) error {
 	s, err := newServer(o)
 	if err != nil {
@@ -64,5 +59,5 @@ func Run(ctx context.Context, o Options) error {
 	return s.run(ctx)
 }
 
-// errAttr is how an error stands in a log line.
+// errAttr returns the log attribute of an error.
 func errAttr(err error) slog.Attr { return slog.String("error", err.Error()) }

@@ -35,13 +35,13 @@ import (
 )
 
 const (
-	// backlog is how many observations may wait for the loop.
+	// backlog bounds the observations that wait for the loop.
 	backlog = 4096
 	// sendPatience bounds the last sending of spans.
 	sendPatience = 10 * time.Second
 )
 
-// server is the parts of `lifeline serve` and what they share.
+// server is the parts of `lifeline serve` and their shared state.
 type server struct {
 	opts  Options
 	log   *slog.Logger
@@ -58,58 +58,56 @@ type server struct {
 	clock   *clock
 	ledger  *ledger
 	outbox  *export.Outbox
-	// passing sends what belongs to no change; nil if nothing is received.
+	// passing sends the spans without a change; nil if none are received.
 	passing  *export.Exporter
 	receiver atomic.Pointer[otlp.Receiver]
 	auditing atomic.Pointer[auditing]
-	// announcements takes the commands that lifeline run announces; nil while it does not.
+	// announcements receives the commands that lifeline run announces; nil before its start.
 	announcements atomic.Pointer[announcement.Receiver]
-	// webhook answers the API server's admission calls; nil if that is not
-	// configured. opened is what it knows of the loop.
+	// webhook answers the API server's admission calls; nil if not configured. opened is its view
+	// of the loop.
 	webhook *serving.Server
 	opened  opened
-	// joined is what had been joined at the last look.
+	// joined has the counts of the last look.
 	joined atomic.Pointer[joiningStats]
-	// received counts what comes in.
+	// received counts the received data.
 	received *received.Tally
 	watcher  *watch.Watcher
-	// declared are the relations of the configuration, related the pairs of objects that the engine
-	// has found related.
+	// declared are the relations of the configuration, and related the number of related pairs of
+	// each.
 	declared *relation.Set
 	related  atomic.Pointer[map[string]uint64]
 	member   member
 	behind   behind
 
 	loop *loop
-	// fail ends the server with an error; running says that all the parts are
-	// there.
+	// fail ends the server with an error. running is true when all parts have started.
 	fail context.CancelCauseFunc
-	// lifetime ends when everything does, after what tells of it has stopped.
+	// lifetime ends last, after metrics and health have stopped.
 	lifetime context.Context
 	running  atomic.Bool
-	// state is what health and info tell.
+	// state is the data of health and info.
 	state state
 	// writable answers senders while the store cannot be written.
 	writable writable
 }
 
-// state is how the server is doing. It is safe for concurrent use.
+// state is the state of the server. It is safe for concurrent use.
 type state struct {
 	mu sync.Mutex
-	// asOf is when what is stored stood so; looked is when the loop was last
-	// alive, by the wall clock.
+	// asOf is the time of the stored traces. looked is the wall-clock time of the loop's last
+	// round.
 	asOf, looked time.Time
-	// watching is the time since which this process watches the cluster; zero
-	// before the first lists are complete.
+	// watching is the time since which this process watches the cluster; zero before the first
+	// lists are complete.
 	watching time.Time
-	// trouble is why the last look could not be stored, said what was logged
-	// of it.
+	// trouble is the error of the last look, and logged the last logged error.
 	trouble error
-	said    string
-	// lost is why the store was replaced while the server ran, at lostAt.
+	logged  string
+	// lost is the reason for the store's replacement at lostAt, while the server ran.
 	lost   error
 	lostAt time.Time
-	// waitsFor is what the server still waits for before it is ready.
+	// waitsFor is the missing part of a server that is not ready.
 	waitsFor string
 	open     int
 	journal  int
@@ -136,7 +134,7 @@ func newServer(o Options) (*server, error) {
 	return s, nil
 }
 
-// newBase makes what every server has, whatever it does.
+// newBase makes the parts of every server, with or without a loop.
 func newBase(o Options) (*server, error) {
 	out := io.Writer(os.Stderr)
 	if o.Log != nil {
@@ -152,12 +150,12 @@ func newBase(o Options) (*server, error) {
 	s.metrics = telemetry.NewMetrics(s.refresh)
 	s.webhook = s.newWebhook()
 	telemetry.RouteKlog(log)
-	slog.SetDefault(log) // for what logs without being told where to
+	slog.SetDefault(log) // for code without a logger of its own
 	return s, nil
 }
 
-// answerTime bounds an answer of the telemetry listener, and profileTime one
-// that takes as long as its client says: who does not read is cut off.
+// answerTime bounds an answer of the telemetry listener. profileTime bounds a profile, whose client
+// chooses the duration. A client that does not read is cut off.
 const answerTime, profileTime = 30 * time.Second, 10 * time.Minute
 
 func bounded(h http.Handler) http.Handler {
@@ -174,7 +172,7 @@ func bounded(h http.Handler) http.Handler {
 // plainError writes an error response as text.
 func plainError(w http.ResponseWriter, code int, message string) { http.Error(w, message, code) }
 
-// hostOf is the name or address in host:port.
+// hostOf returns the name or address in host:port.
 func hostOf(address string) string {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -183,8 +181,7 @@ func hostOf(address string) string {
 	return host
 }
 
-// run brings up the parts one after the other, waits for the end, and takes them
-// down in the reverse order.
+// run starts the parts in order, waits for the end, and stops them in reverse order.
 func (s *server) run(ctx context.Context) (err error) {
 	apiListener, err := s.listenAPI(ctx)
 	if err != nil {
@@ -203,7 +200,7 @@ func (s *server) run(ctx context.Context) (err error) {
 	up := newTasks(ctx, s.fail)
 	s.lifetime = up.ctx
 	defer up.end()
-	s.tell(up, telemetryListener)
+	s.serveTelemetry(up, telemetryListener)
 	up.start("API", func(ctx context.Context) error { return httpserve.Serve(ctx, apiListener, &s.gate) })
 	if err := s.admit(up); err != nil {
 		return err
@@ -227,8 +224,8 @@ func (s *server) run(ctx context.Context) (err error) {
 	return s.work(ctx, up, recorder, conf)
 }
 
-// tell serves metrics and health.
-func (s *server) tell(up *tasks, ln net.Listener) {
+// serveTelemetry serves metrics and health.
+func (s *server) serveTelemetry(up *tasks, ln net.Listener) {
 	up.start("telemetry", func(ctx context.Context) error {
 		c := s.conf.Load().Telemetry
 		h := telemetry.Handler(telemetry.HandlerOptions{Metrics: s.metrics, Health: &s.health, Pprof: c.Pprof})
@@ -247,7 +244,7 @@ func (s *server) work(ctx context.Context, up *tasks, recorder *restored, conf *
 		return err
 	}
 	if s.conf.Load().Replicas.Mode == config.ModeStandby && len(recorder.at) == 0 {
-		s.member.came.Store(math.MaxInt64) // it is still coming
+		s.member.came.Store(math.MaxInt64) // until the first lists are complete
 	}
 	s.takeAnnouncements(up, recorder.recorder.engine.Running())
 	s.running.Store(true)
@@ -264,7 +261,7 @@ func (s *server) work(ctx context.Context, up *tasks, recorder *restored, conf *
 	up.start("watch", s.watch)
 
 	<-ctx.Done()
-	s.log.Info("lifeline serve stops: what was seen is being stored")
+	s.log.Info("lifeline serve stops and stores its observations")
 	quiet()
 	leave()
 	s.loop.stop()
@@ -273,7 +270,7 @@ func (s *server) work(ctx context.Context, up *tasks, recorder *restored, conf *
 	return errors.Join(over(ctx, nil), <-looping)
 }
 
-// over is the error of a run whose context has ended: nil if it was asked to.
+// over returns the error of a run whose context has ended: nil after a regular end.
 func over(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		if errors.Is(cause, context.Canceled) {

@@ -16,59 +16,55 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/shard"
 )
 
-// shardGrace is for how long a server that is stopped goes on with what it owns
-// while others take over what begins.
+// shardGrace is the time for which a stopping server continues with its namespaces, while others
+// take over new changes.
 const shardGrace = 25 * time.Second
 
-// shardRecall is for how long what is finished counts as open among servers.
-// Kubernetes Events come late: of a busy controller manager by up to 20 s.
+// shardRecall is the time for which a finished trace counts as open between servers. Kubernetes
+// Events come late: up to 20 s from a busy controller manager.
 const shardRecall = 20 * time.Second
 
 const (
-	// hurryEvery is how often the watches are asked how far they have come while
-	// others wait for it, and hurryAlways when they do not tell by themselves.
+	// hurryEvery is the period of requests for the watches' positions while other servers wait for
+	// them. hurryAlways is the period while the positions do not advance.
 	hurryEvery, hurryAlways = 5 * time.Second, 2 * time.Minute
 )
 
-// shards is the server as one of several that divide the namespaces: it observes
-// those that will be its own, keeps the parts of traces that are, and tells the
-// others how far it is.
+// shards is the server as one of several that divide the namespaces. It observes its present and
+// future namespaces, keeps its parts of traces, and publishes its progress.
 type shards struct {
 	s      *server
 	member *shard.Member
-	// seen, open and told are what the hooks of the same name tell.
-	seen, open, told atomic.Uint64
-	// lowest is up to where every watch has come.
+	// seen, open and complete are the results of the hooks Seen, Open and Complete.
+	seen, open, complete atomic.Uint64
+	// lowest is the lowest position of all watches.
 	lowest atomic.Uint64
-	// ready is the version of the last Table that is fully observed.
+	// ready is the version of the last Table whose namespaces are all observed.
 	ready atomic.Int64
-	// leaving are observed for a while longer; before is the View that leave has
-	// seen last.
+	// leaving are namespaces that are still observed for a while. before is the last View of leave.
 	leaving leaving
 	before  shard.View
 
-	// first is closed when there is a View to watch by; views has the last one
-	// that follow has not acted upon.
+	// first is closed with the first View. views has the newest View that follow has not applied.
 	first chan struct{}
 	once  sync.Once
 	views chan shard.View
 
-	// What follows is that of the member's goroutine: when the watches were last
-	// asked how far they have come, and what was known before.
+	// These fields belong to the member's goroutine: the time of the last request for positions,
+	// and the last lowest position.
 	hurried time.Time
 	stood   uint64
 
-	// What follows is the loop's. unsent are the parts that are stored and perhaps not delivered: when the
-	// first of them began; 0 if there is none.
+	// These fields belong to the loop. unsent is the earliest start of the stored parts that may be
+	// undelivered; 0 without any.
 	unsent uint64
 	begun  bool
-	// version is that of the Table by which the last look went, shown since
-	// when that is so.
+	// version is the last look's version of the Table, and shown the time since when.
 	version int64
 	shown   time.Time
 }
 
-// newShards makes the member; it takes part once it runs.
+// newShards makes the member; its Run starts it.
 func newShards(s *server, leases leasesGetter, namespace string, c config.ReplicasConfiguration) (*shards, error) {
 	h := &shards{s: s, first: make(chan struct{}), views: make(chan shard.View, 1)}
 	var err error
@@ -84,23 +80,23 @@ func newShards(s *server, leases leasesGetter, namespace string, c config.Replic
 		Recall:        shardRecall,
 		Log:           s.log,
 		Hooks: shard.Hooks{
-			OnView: h.onView,
-			Ready:  h.isReady,
-			Seen:   h.seen.Load,
-			Open:   h.oldest,
-			Told:   h.told.Load,
+			OnView:   h.onView,
+			Ready:    h.isReady,
+			Seen:     h.seen.Load,
+			Open:     h.oldest,
+			Complete: h.complete.Load,
 		},
 	})
 	return h, err
 }
 
-// wanted reports whether a namespace has to be observed.
+// wanted reports whether a namespace is observed.
 func (h *shards) wanted(namespace string) bool {
 	_, ok := h.member.View().Observe(namespace)
 	return ok || h.leaving.has(namespace)
 }
 
-// share is what of the traces is this member's, by what it may act upon now.
+// share returns this member's part of the traces by the valid View.
 func (h *shards) share() share {
 	v := h.member.View()
 	t := v.Table()
@@ -108,9 +104,8 @@ func (h *shards) share() share {
 	return share{wait: wait, part: v.Mine, since: v.Since, others: v.Others, succeeds: v.Succeeds}
 }
 
-// reading reports whether what a new View asks for is still being read: half of a
-// story that is inherited would be told as several. What cannot be read must not
-// hold up the rest for ever.
+// reading reports whether new namespaces of the View are still being read. A half-read namespace
+// would yield several traces. An unreadable one must not block the rest for ever.
 func (h *shards) reading(version int64, now time.Time) bool {
 	if version != h.version {
 		h.version, h.shown = version, now
@@ -118,8 +113,8 @@ func (h *shards) reading(version int64, now time.Time) bool {
 	return h.ready.Load() < version && now.Sub(h.shown) < catchUp
 }
 
-// onView begins to act upon v: what is not to be observed any more is forgotten,
-// and what is new is read by follow.
+// onView applies v: it marks the namespaces that are not needed any more, and passes v to follow
+// for the new ones.
 func (h *shards) onView(v shard.View) {
 	h.s.outbox.Hold(!v.Valid())
 	if h.s.member.leads() != v.Valid() {
@@ -129,7 +124,7 @@ func (h *shards) onView(v shard.View) {
 	h.s.metrics.ShardMembers.Set(float64(members(t)))
 	h.s.metrics.ShardEpoch.Set(float64(t.Version))
 	if !v.Valid() {
-		h.s.loop.call(func(*recorder) {}) // a look that is under way ends first
+		h.s.loop.call(func(*recorder) {}) // waits for the running look
 		return
 	}
 	h.s.loop.call(func(r *recorder) {
@@ -137,15 +132,15 @@ func (h *shards) onView(v shard.View) {
 		h.leave(r, v)
 	})
 	select {
-	case <-h.views: // follow goes by the last one
+	case <-h.views: // follow needs only the newest
 	default:
 	}
 	h.views <- v
 	h.once.Do(func() { close(h.first) })
 }
 
-// begin notes, with the first View, what an earlier process has left: where the
-// oldest of it began, only its Lease tells.
+// begin handles the first View. Only the Lease has the start of the oldest trace of an earlier
+// process.
 func (h *shards) begin(v shard.View) {
 	if !h.begun && h.s.outbox.Stats().Entries > 0 {
 		h.unsent = v.Resume()
@@ -153,7 +148,7 @@ func (h *shards) begin(v shard.View) {
 	h.begun = true
 }
 
-// members is how many own something of the newest epoch.
+// members counts the owners of the newest epoch.
 func members(t shard.Table) int {
 	if len(t.Epochs) == 0 {
 		return 0
@@ -162,8 +157,8 @@ func members(t shard.Table) int {
 	return len(newest.Members) - len(newest.Gone)
 }
 
-// leave notes which namespaces need not be observed any more. Those that an
-// earlier process observed, and that are not its any more, are forgotten at once.
+// leave marks the namespaces that are not needed any more. It forgets at once the former namespaces
+// of an earlier process.
 func (h *shards) leave(r *recorder, v shard.View) {
 	now := time.Now()
 	before := h.before
@@ -180,13 +175,12 @@ func (h *shards) leave(r *recorder, v shard.View) {
 	h.drop(r, gone)
 }
 
-// forget forgets the namespaces that were left long enough ago. It runs in the
-// loop.
+// forget removes the namespaces whose time in leaving is over. It runs in the loop.
 func (h *shards) forget(r *recorder) {
 	h.drop(r, h.leaving.left(time.Now()))
 }
 
-// drop forgets namespaces.
+// drop removes namespaces from the engine and the watcher.
 func (h *shards) drop(r *recorder, gone map[string]bool) {
 	if len(gone) == 0 {
 		return
@@ -195,11 +189,11 @@ func (h *shards) drop(r *recorder, gone map[string]bool) {
 	for namespace := range gone {
 		h.s.watcher.Left(namespace)
 	}
-	r.save = true // the journal does not tell of it
+	r.save = true // the journal has no record of it
 }
 
-// await waits until there is a View to watch by. What is watched without one
-// would be passed over, and had to be read again.
+// await waits for the first View. Data of a watch without a View would be skipped, and would have
+// to be read again.
 func (h *shards) await(ctx context.Context) error {
 	select {
 	case <-h.first:
@@ -209,9 +203,8 @@ func (h *shards) await(ctx context.Context) error {
 	}
 }
 
-// follow reads what is to be observed from now on, as Views come, until ctx ends.
-// It begins when all that is watched was listed once. A new store has seen with
-// that what the View asked for that was valid before.
+// follow reads the new namespaces of each View, until ctx ends. It starts after the first lists.
+// With a new store, these lists cover the namespaces of the View listed.
 func (h *shards) follow(ctx context.Context, listed shard.View) {
 	var before shard.View
 	for {
@@ -237,8 +230,8 @@ func (h *shards) follow(ctx context.Context, listed shard.View) {
 	}
 }
 
-// caughtUp calls f in the loop when all that the watches have handed on has been
-// taken in, and waits for that. It is false if the server stops instead.
+// caughtUp calls f in the loop after all items of the watches so far, and waits for it. It returns
+// false if the server stops instead.
 func (h *shards) caughtUp(ctx context.Context, f func(*recorder)) bool {
 	done := make(chan struct{})
 	h.s.loop.after(func() { defer close(done); f(h.s.loop.recorder) })
@@ -251,14 +244,13 @@ func (h *shards) caughtUp(ctx context.Context, f func(*recorder)) bool {
 	return false
 }
 
-// isReady reports whether all that v asks for is being observed.
+// isReady reports whether all namespaces of v are observed.
 func (h *shards) isReady(v shard.View) bool {
 	return h.s.watching() == nil && h.ready.Load() >= v.Table().Version
 }
 
-// oldest is where the oldest begins that this member has to do. Others wait for
-// what it says while an older epoch is there; at other times it only has to be
-// less old than what the API server still knows.
+// oldest is the start of this member's oldest open work. Other members wait for it while an older
+// epoch exists. At other times it only has to stay within the API server's history.
 func (h *shards) oldest() uint64 {
 	t, lowest := h.member.View().Table(), h.lowest.Load()
 	n := len(t.Epochs)
@@ -273,7 +265,7 @@ func (h *shards) oldest() uint64 {
 	return h.open.Load()
 }
 
-// namespaces are the names of those that the engine knows.
+// namespaces are the names of the engine's namespaces.
 func namespaces(r *recorder) []string {
 	var out []string
 	for ref := range r.engine.Objects() {
@@ -284,7 +276,7 @@ func namespaces(r *recorder) []string {
 	return out
 }
 
-// stored notes how far this member has come. It runs in the loop.
+// stored updates this member's progress. It runs in the loop.
 func (h *shards) stored(r *recorder, l *look) {
 	h.forget(r)
 	lowest, highest, events := uint64(math.MaxUint64), uint64(0), uint64(math.MaxUint64)
@@ -305,7 +297,7 @@ func (h *shards) stored(r *recorder, l *look) {
 		h.lowest.Store(lowest)
 	}
 	if l.share.wait || len(r.at) == 0 {
-		return // nothing was concluded: what was said last is on the safe side
+		return // nothing was concluded, and the earlier values stay valid
 	}
 	if h.s.outbox.Stats().Entries == 0 {
 		h.unsent = 0
@@ -316,7 +308,7 @@ func (h *shards) stored(r *recorder, l *look) {
 		}
 	}
 	if events != math.MaxUint64 {
-		h.told.Store(events)
+		h.complete.Store(events)
 	}
 	open := shard.Lower(lowest+1, h.unsent)
 	for _, under := range l.open {

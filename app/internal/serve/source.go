@@ -14,8 +14,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
-// newWatcher makes the source. It goes on from where the recorder's watches had
-// come; what the engine knows tells it what it has shown already.
+// newWatcher makes the source. It resumes at the recorder's positions, and compares lists with the
+// engine's objects.
 func (s *server) newWatcher(conf *rest.Config, r *recorder) (err error) {
 	s.watcher, err = watch.New(watch.Config{
 		REST:      conf,
@@ -36,8 +36,8 @@ func (s *server) newWatcher(conf *rest.Config, r *recorder) (err error) {
 	return err
 }
 
-// watch watches the cluster until ctx ends. It returns errBlind if the first lists
-// show that nothing may be watched.
+// watch watches the cluster until ctx ends. It returns errBlind if the first lists show that every
+// resource is forbidden.
 func (s *server) watch(ctx context.Context) error {
 	scope := watch.Scope{}
 	if names := s.conf.Load().Watch.Namespaces; len(names) > 0 {
@@ -62,9 +62,9 @@ func (s *server) watch(ctx context.Context) error {
 	s.behind.synced.Store(true)
 	s.state.set(func(st *state) { st.watching = s.clock.Now() })
 	s.loop.do(func(r *recorder) { r.orphans.since = s.clock.Now() })
-	// A server that is killed before it has stored how things stood knows
-	// nothing of what changes until it is back: it is ready only then.
-	s.waitFor("what the first lists showed to be stored")
+	// Before the first stored look, a kill would lose the changes until the next start. So the
+	// server is ready only after it.
+	s.waitFor("the storage of the first lists")
 	s.loop.afterStored(func() {
 		s.waitFor("")
 		s.log.Info("watching the cluster")
@@ -76,9 +76,8 @@ func (s *server) watch(ctx context.Context) error {
 	return nil
 }
 
-// awaitShare waits until it is known which namespaces to watch, if there are
-// shards. A store that is new will see all of those with the first lists; one
-// that is not may have been without some.
+// awaitShare waits until the namespaces to watch are decided, with shards. The first lists of a new
+// store cover all of them. An older store may have lacked some.
 func (s *server) awaitShare(ctx context.Context) (h *shards, listed shard.View, ok bool) {
 	if h = s.member.shards; h == nil {
 		return nil, listed, true

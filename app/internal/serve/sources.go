@@ -14,7 +14,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 )
 
-// sources tells what the traces are made of, as far as the parts are there.
+// sources returns the state of the sources that have started.
 func (s *server) sources() api.Sources {
 	out := api.Sources{
 		Received:      s.received.Summary(s.clock.Now()),
@@ -44,7 +44,7 @@ func (s *server) sources() api.Sources {
 	return out
 }
 
-// watched tells how well the cluster is watched.
+// watched returns the state of the watches.
 func (s *server) watched() api.WatchSource {
 	st := s.watcher.Stats()
 	out := api.WatchSource{Lag: api.Seconds(st.Lag)}
@@ -81,7 +81,7 @@ func (s *server) relations() []api.Relation {
 	return out
 }
 
-// receives tells where the server listens for other components.
+// receives returns the receivers of other components' data.
 func (s *server) receives() api.Receives {
 	var out api.Receives
 	if r := s.receiver.Load(); r != nil {
@@ -99,9 +99,9 @@ func (s *server) receives() api.Receives {
 		}
 		st := source.Stats()
 		out.AuditLogMissing = out.AuditLogMissing || st.Missing
-		out.Damaged += int64(st.Damaged + st.Overlong) //nolint:gosec // nobody counts that far
+		out.Damaged += int64(st.Damaged + st.Overlong) //nolint:gosec // a count
 		for _, n := range st.Refused {
-			out.Refused += int64(n) //nolint:gosec // nobody counts that far
+			out.Refused += int64(n) //nolint:gosec // a count
 		}
 	}
 	return out
@@ -114,19 +114,18 @@ func addressOf(a net.Addr) string {
 	return a.String()
 }
 
-// shownConfig is the configuration as anybody may see it.
+// shownConfig is the public part of the configuration.
 func shownConfig(c *config.ServerConfiguration) json.RawMessage {
 	shown := *c
 	shown.OTLP.Endpoint = shownEndpoint(c.OTLP.Endpoint)
 	text, err := json.Marshal(&shown)
 	if err != nil {
-		return nil // there is no value of it that cannot be written
+		return nil // impossible for a configuration
 	}
 	return text
 }
 
-// shownEndpoint is an endpoint without the name, the password and the parameters
-// that a URL may hold.
+// shownEndpoint is an endpoint without a user name, password and parameters.
 func shownEndpoint(endpoint string) string {
 	if !strings.ContainsAny(endpoint, "@?") {
 		return endpoint

@@ -26,7 +26,7 @@ func TestShownConfig(t *testing.T) {
 		"Address":  {"an address is no URL", "127.0.0.1:4317", `"endpoint":"127.0.0.1:4317"`},
 		"NoScheme": {"a password without a scheme", "alice:hunter2@collector:4317", `"endpoint":"…"`},
 		"Password": {
-			"whoever reads the API must not learn it",
+			"readers of the API must not see it",
 			"https://alice:hunter2@collector",
 			`"endpoint":"https://collector"`,
 		},
@@ -51,7 +51,7 @@ func TestShownConfig(t *testing.T) {
 	}
 }
 
-// TestSourcesCounted: what comes to the loop is counted, and what is joined.
+// TestSourcesCounted: received and joined data are counted.
 func TestSourcesCounted(t *testing.T) {
 	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), storeFile))
 	if err != nil {
@@ -91,6 +91,6 @@ func TestSourcesCounted(t *testing.T) {
 		t.Errorf("%d writes of the audit log were counted, want one", n)
 	}
 	if got.Watch.Watching || got.Joining != nil || got.Receives.GRPC != "" {
-		t.Errorf("what is not there was told of: %+v", got)
+		t.Errorf("an absent source is reported: %+v", got)
 	}
 }

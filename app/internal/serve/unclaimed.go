@@ -11,35 +11,31 @@ import (
 )
 
 const (
-	// claimable is for how long a finished trace is kept that is another
-	// server's: until that has stored it, or is known to be gone, and what comes
-	// late has come.
+	// claimable is the time for which another server's finished trace is kept. Within it that
+	// server has stored the trace or counts as gone, and late data have come.
 	claimable = 2 * time.Minute
-	// maxUnclaimed is how many are kept, the newest ones, and maxHeld how many
-	// amendments of each.
+	// maxUnclaimed bounds the kept traces to the newest, and maxHeld the amendments of each.
 	maxUnclaimed, maxHeld = 10_000, 100
 )
 
-// unclaimed are finished traces of which something is another server's, while
-// this one observes the same: what a namespace's old owner finishes, and what is
-// of cluster scope. If that server goes before it has stored them, nobody else
-// could tell of them again, for an engine hands out each trace once.
+// unclaimed are finished traces with a part of another server, which this one observes as well:
+// those of a namespace's old owner, and those of cluster scope. If that server stops before it has
+// stored them, only this server can report them, since an engine hands out each trace once.
 type unclaimed []passed
 
-// passed is a trace that was passed over, as a whole or in part.
+// passed is a trace that was not kept, as a whole or in part.
 type passed struct {
 	trace  *span.Trace
 	others []string
-	// kept is how many of its spans are stored here.
+	// kept is the number of its spans that are stored here.
 	kept  int
 	since time.Time
-	// late are the amendments that another server tells, unless it has gone and
-	// nobody knows yet.
+	// late are amendments for another server to store. That server may have stopped unnoticed.
 	late []*span.Span
 }
 
-// claim returns the traces of which more is this server's than it has stored, as
-// it will have from now on, and forgets those that cannot become its own any more.
+// claim returns the traces whose share of this server has grown, and updates that share. It drops
+// traces that are too old to become its own.
 func (u *unclaimed) claim(s share, now time.Time) []*span.Trace {
 	if s.part == nil {
 		*u = nil
@@ -56,7 +52,7 @@ func (u *unclaimed) claim(s share, now time.Time) []*span.Trace {
 	return out
 }
 
-// keep notes which of the finished traces may become this server's.
+// keep adds finished traces that may become this server's.
 func (u *unclaimed) keep(finished []*span.Trace, s share, now time.Time) {
 	if s.part == nil {
 		return
@@ -71,21 +67,21 @@ func (u *unclaimed) keep(finished []*span.Trace, s share, now time.Time) {
 	}
 }
 
-// leaves reports whether those who have stored what the amendment adds to have
-// gone, and left it to this server to tell.
+// leaves reports whether the servers that stored the extended trace have gone, and left the
+// amendment to this server.
 func (u unclaimed) leaves(s share, amendment *span.Span) bool {
 	p := u.find(amendment)
 	return p != nil && p.leaves(s, amendment)
 }
 
-// hold keeps an amendment that is another server's to tell.
+// hold keeps an amendment that another server should store.
 func (u unclaimed) hold(amendment *span.Span) {
 	if p := u.find(amendment); p != nil && len(p.late) < maxHeld {
 		p.late = append(p.late, amendment)
 	}
 }
 
-// release returns the amendments that were held and are this server's by now.
+// release returns the held amendments that now belong to this server.
 func (u unclaimed) release(s share) []*span.Trace {
 	var out []*span.Trace
 	for i := range u {
@@ -105,7 +101,7 @@ func (u unclaimed) release(s share) []*span.Trace {
 	return out
 }
 
-// find returns the trace that the amendment adds to; nil if it is not kept.
+// find returns the trace that the amendment extends; nil if it is not kept.
 func (u unclaimed) find(amendment *span.Span) *passed {
 	i := slices.IndexFunc(u, func(p passed) bool { return p.trace.ID == amendment.TraceID })
 	if i < 0 {
@@ -114,16 +110,15 @@ func (u unclaimed) find(amendment *span.Span) *passed {
 	return &u[i]
 }
 
-// leaves reports whether the others have gone before they could tell of the
-// amendment. One that has no resourceVersion they may have told.
+// leaves reports whether the others stopped before they could store the amendment. They may have
+// stored one without a resourceVersion.
 func (p *passed) leaves(s share, amendment *span.Span) bool {
-	told, ok := s.succeeds(shard.NamespaceOf(p.trace, amendment), p.others)
+	stored, ok := s.succeeds(shard.NamespaceOf(p.trace, amendment), p.others)
 	rv := versionOf(amendment)
-	return ok && (rv == 0 || rv > told)
+	return ok && (rv == 0 || rv > stored)
 }
 
-// versionOf is the resourceVersion of the Event that an amendment tells; 0 if it
-// tells of none.
+// versionOf is the resourceVersion of the amendment's Event; 0 without one.
 func versionOf(amendment *span.Span) uint64 {
 	for _, a := range amendment.Attributes {
 		if rv := a.Value.AsInt64(); a.Key == span.KeyRV && rv > 0 {
@@ -133,7 +128,7 @@ func versionOf(amendment *span.Span) uint64 {
 	return 0
 }
 
-// mine is how many spans of t are this server's.
+// mine returns the number of spans of t that are this server's.
 func mine(s share, t *span.Trace) int {
 	if part := s.part(t); part != nil {
 		return len(part.Spans)

@@ -22,7 +22,7 @@ func TestUnclaimed(t *testing.T) {
 	}
 	gone := func(since uint64) shard.Table {
 		t := both
-		t.Version, t.Epochs, t.Parted = 2, slices.Clone(both.Epochs), []shard.Parted{{Identity: "a", Told: 25}}
+		t.Version, t.Epochs, t.Parted = 2, slices.Clone(both.Epochs), []shard.Parted{{Identity: "a", Complete: 25}}
 		t.Epochs[0].Gone = []shard.Gone{{Identity: "a", Since: since, Version: 2}}
 		return t
 	}
@@ -50,7 +50,7 @@ func TestUnclaimed(t *testing.T) {
 	}{
 		"it lives": {reason: "the owner may still go", then: both, after: time.Second, kept: 1},
 		"it went before": {
-			reason:  "nobody else has the trace",
+			reason:  "no other server has the trace",
 			then:    gone(10),
 			after:   time.Second,
 			claimed: 1,
@@ -58,27 +58,27 @@ func TestUnclaimed(t *testing.T) {
 			late:    true,
 		},
 		"it went when it was done": {
-			reason: "the owner has said that it had stored it; what is late has nobody else",
+			reason: "the owner had stored it; late amendments have no other server",
 			then:   gone(20),
 			after:  time.Second,
 			kept:   1,
 			late:   true,
 		},
 		"it is done and gone": {
-			reason: "what is late has nobody else to tell it",
+			reason: "late amendments have no other server",
 			then:   done,
 			after:  time.Second,
 			kept:   1,
 			late:   true,
 		},
 		"it is done and still there": {
-			reason: "who has stored a trace tells what is late",
+			reason: "the server with the trace stores late amendments",
 			then:   leaving,
 			after:  time.Second,
 			kept:   1,
 		},
 		"it is done and stays": {
-			reason: "who has stored a trace tells what is late",
+			reason: "the server with the trace stores late amendments",
 			then:   stays,
 			after:  time.Second,
 			kept:   1,
@@ -93,9 +93,9 @@ func TestUnclaimed(t *testing.T) {
 			var u unclaimed
 			u.keep([]*span.Trace{trace}, share(both), now)
 			if len(u) != 1 {
-				t.Fatal("what another owns is not kept")
+				t.Fatal("another server's trace is not kept")
 			}
-			for id, rv := range map[byte]int64{3: 24, 4: 26} { // before it goes, and when nobody knows yet
+			for id, rv := range map[byte]int64{3: 24, 4: 26} { // before its end, and before that is known
 				s := &span.Span{
 					TraceID:    trace.ID,
 					ID:         [8]byte{id},
@@ -103,16 +103,16 @@ func TestUnclaimed(t *testing.T) {
 					Attributes: []attribute.KeyValue{span.KeyRV.Int64(rv)},
 				}
 				if u.leaves(share(both), s) {
-					t.Error("an amendment is told that is another's")
+					t.Error("another server's amendment is returned")
 				}
 				u.hold(s)
 			}
 			released := u.release(share(c.then))
 			if (len(released) == 1 && len(released[0].Spans) == 1 && released[0].Spans[0].ID == [8]byte{4}) != c.late {
-				t.Errorf("%s: %v of the held amendments are told", c.reason, released)
+				t.Errorf("%s: %v of the held amendments are released", c.reason, released)
 			}
 			if again := u.release(share(c.then)); len(again) > 0 {
-				t.Errorf("%v are told twice", again)
+				t.Errorf("%v are released twice", again)
 			}
 			claimed := u.claim(share(c.then), now.Add(c.after))
 			if len(claimed) != c.claimed || len(u) != c.kept {
@@ -120,7 +120,7 @@ func TestUnclaimed(t *testing.T) {
 			}
 			for what, amendment := range map[string]*span.Span{
 				"an amendment": {TraceID: trace.ID, Object: trace.Spans[0].Object},
-				"what is joined to it": {
+				"a joined span": {
 					TraceID: trace.ID,
 					ID:      [8]byte{2},
 					Parent:  trace.Spans[0].ID,
@@ -128,7 +128,7 @@ func TestUnclaimed(t *testing.T) {
 				},
 			} {
 				if late := u.leaves(share(c.then), amendment); late != c.late {
-					t.Errorf("%s: %s is told: %t, want %t", c.reason, what, late, c.late)
+					t.Errorf("%s: %s is released: %t, want %t", c.reason, what, late, c.late)
 				}
 			}
 		})

@@ -31,10 +31,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
-// BenchmarkUntilQueryable is how long a component's span takes, from when it is
-// sent until it is acknowledged, and until the store's readers find it in the trace
-// of its change, which is open. Looks come at their own pace, and spans at any time
-// between two.
+// BenchmarkUntilQueryable measures a component's span from its request until the answer, and until
+// readers of the store find it in its open trace. Looks have their own pace, and spans come at any
+// time between two.
 func BenchmarkUntilQueryable(b *testing.B) {
 	seen, bound, pod, at := pods(b)
 	l, err := openLedger(b.Context(), func(ctx context.Context) (store.Store, error) {

@@ -8,17 +8,17 @@ import (
 	"sync"
 )
 
-// writable ends the requests of senders while the store cannot be written, so that
-// they are answered at once and sent again. The zero value is writable.
+// writable ends senders' requests while the store cannot be written. They get an error at once and
+// send again. The zero value is writable.
 type writable struct {
 	mu sync.Mutex
-	// failed ends when a write fails; nil before the first use and after a write
-	// that succeeded again.
+	// failed ends when a write fails. It is nil before the first use and after the next successful
+	// write.
 	failed context.Context //nolint:containedctx // it is a broadcast of an error, not the scope of a call
 	fail   context.CancelCauseFunc
 }
 
-// set notes how the last write went.
+// set notes the result of the last write.
 func (w *writable) set(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -30,15 +30,15 @@ func (w *writable) set(err error) {
 	}
 }
 
-// begin makes failed, if there is none; w.mu must be held.
+// begin makes failed, if it is nil; w.mu must be held.
 func (w *writable) begin() {
 	if w.failed == nil {
 		w.failed, w.fail = context.WithCancelCause(context.Background())
 	}
 }
 
-// while returns a context that ends with ctx, and as soon as the store cannot be
-// written. Its cause is the error of the store. The caller must call done.
+// while returns a context that ends with ctx, or when the store cannot be written. Its cause is the
+// error of the store. The caller must call done.
 func (w *writable) while(ctx context.Context) (_ context.Context, done func()) {
 	w.mu.Lock()
 	w.begin()

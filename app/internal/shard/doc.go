@@ -1,59 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shard divides a cluster that one process cannot hold among several:
-// who observes which namespaces, and who stores and sends which part of a
-// trace.
+// Package shard divides a cluster that is too large for one process among several members: who
+// observes which namespaces, and who stores and sends which part of a trace.
 //
-// # What is owned
+// # Ownership
 //
-// What has an owner is a part of a trace: its spans on the objects of one
-// namespace. Objects of cluster scope are in namespace "", which is owned like
-// any other, but everybody observes them. What another component told is about no
-// object, and goes with the span that it was joined to. Since IDs are derived
-// from what was written, the parts that several members send join to one trace.
+// A part of a trace has an owner. A part is the trace's spans on the objects of one namespace.
+// Objects of cluster scope are in namespace "". It is owned like any other, but all members observe
+// it. A span of another component has no object and goes with the span above it. IDs are derived
+// from the writes, so the parts of several members join to one trace.
 //
 // # Epochs
 //
-// Each change of who takes part begins an epoch, at a resourceVersion. A part
-// belongs to the epoch in which it began: that of its first write in the
-// namespace. Inside the epoch rendezvous hashing names the member. So ownership
-// is a function of two things that every observer of the namespace knows alike:
-// namespaces are enumerated nowhere, and a part does not change hands while it
-// is open.
+// Each change of the members begins an epoch at a resourceVersion. A part belongs to the epoch of
+// its first write in the namespace. Inside the epoch, rendezvous hashing selects the member. So
+// ownership is a function of two facts that are equal for all observers of the namespace. Namespaces
+// are listed nowhere, and an open part never changes its owner.
 //
 // # Handing over
 //
-// Who takes part, and since when, stands in a Table that all share. Plan alone
-// changes it, one step at a time:
+// All members share one Table with the members and epochs. Only Plan changes it, one step at a
+// time:
 //
-//  1. A new epoch is pending: its members observe what will be theirs beside
-//     those who own it.
-//  2. When all of them do, everybody holds back: what finishes and would move
-//     is not handed out (View.Undecided).
-//  3. When everybody does, the epoch begins just after the highest
-//     resourceVersion that anybody had observed. Before it, nothing was handed
-//     out that belongs to the new owners; after it, these saw everything.
+//  1. A new epoch is pending. Its members observe their future namespaces beside the present
+//     owners.
+//  2. When all of them observe, all members hold back the finished parts that would move
+//     (View.Undecided).
+//  3. When all members hold back, the epoch begins just after the highest observed
+//     resourceVersion of any member. Before it, no part of the new owners was handed out. After
+//     it, they have observed everything.
 //
-// An old epoch is dropped when nobody has anything left to do of it.
+// An old epoch is dropped when no member has open work in it.
 //
-// A member that is gone without having finished loses all that it owns, in
-// every epoch, at once: rendezvous among the others says to whom. These observe
-// from the resourceVersion below which it had finished everything; what it did
-// since may come twice.
+// A member that is gone with open work loses all that it owns, in every epoch, at once. Rendezvous
+// hashing among the others selects the heirs. They observe from the resourceVersion below which all
+// its work was done. Its later work may be repeated.
 //
 // # Coordination
 //
-// There is no coordinator: whoever sees that Plan has something to do writes the
-// new Table, and of two that do the API server refuses the second. Members that
-// cannot reach the API server stop handing out before others may believe them
-// gone.
+// Every member may coordinate: it writes the new Table if Plan requires a change. Of two such writes
+// the API server refuses the second. A member that cannot reach the API server stops handing
+// out before the others may consider it gone.
 //
 // # Clocks and resourceVersions
 //
-// No clock is compared with another: a member is gone when its Lease did not
-// change for as long as it says, by the clock of who looks. ResourceVersions are
-// compared as integers across kinds, which holds for everything that is in the
-// same storage. For objects that another API server keeps elsewhere (aggregated
-// APIs, Events with an etcd of their own) each number still has exactly one owner, but
-// a part that is open while an epoch begins may come twice or not at all.
+// No two clocks are compared. A member is gone when its Lease has not changed for its duration, by
+// the observer's clock. ResourceVersions are compared as integers across kinds, which is valid
+// inside one storage. Objects may have another storage (aggregated APIs, Events with an etcd of
+// their own). Their parts still have exactly one owner, but a part that is open while an epoch
+// begins may come twice or not at all.
 package shard

@@ -4,9 +4,8 @@ package shard
 
 import "slices"
 
-// floor is what a member may say about since: below which resourceVersion it
-// has nothing left to do, if its own work would let it say open. Until it
-// observes what t asks for, it may have inherited anything.
+// floor returns the Since that a member may publish, given that its own open work starts at open. A
+// member that does not observe all namespaces of t yet may have inherited older work.
 func floor(open uint64, t Table, ready bool) uint64 {
 	if ready {
 		return open
@@ -19,8 +18,8 @@ func floor(open uint64, t Table, ready bool) uint64 {
 	return open
 }
 
-// drained reports whether a member that is leaving, and has said s, has nothing
-// left to do that nobody else will.
+// drained reports whether a leaving member with the published State s has no work left that only it
+// can do.
 func drained(t Table, identity string, s State) bool {
 	n := len(t.Epochs)
 	if n == 0 {

@@ -10,10 +10,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// homes tells in which namespace the spans of a trace are: in that of their object.
-// A span that another component made is about none. It goes with the nearest span
-// above it that is Lifeline's, and if there is none, with the trace's root: what
-// was joined is kept by who keeps what it was joined to.
+// homes returns the namespaces of spans: those of their objects. A span of another component has no
+// object. It goes with the nearest span of Lifeline above it, or else with the trace's root. So a
+// member keeps the spans that were joined to its own.
 type homes map[trace.SpanID]string // of spans with an Origin
 
 func homesOf(t *span.Trace) homes {
@@ -42,7 +41,7 @@ func homesOf(t *span.Trace) homes {
 				home = known
 				break
 			}
-			h[at.ID] = top // where a circle ends
+			h[at.ID] = top // ends a cycle
 			way = append(way, at.ID)
 		}
 		for _, id := range way {
@@ -52,7 +51,7 @@ func homesOf(t *span.Trace) homes {
 	return h
 }
 
-// of is the namespace of a span of the trace.
+// of returns the namespace of a span of the trace.
 func (h homes) of(s *span.Span) string {
 	if s.Origin != nil {
 		return h[s.ID]
@@ -60,8 +59,8 @@ func (h homes) of(s *span.Span) string {
 	return s.Object.Namespace
 }
 
-// NamespaceOf returns in which namespace s is, a span that is learned late of t. A
-// span of another component is where its parent is.
+// NamespaceOf returns the namespace of s, a late span of t. A span of another component is in its
+// parent's namespace.
 func NamespaceOf(t *span.Trace, s *span.Span) string {
 	if s.Origin == nil {
 		return s.Object.Namespace

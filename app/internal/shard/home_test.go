@@ -15,8 +15,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// ours and theirs are spans of one trace: Lifeline's on an object of a namespace,
-// whose first write was at rv, and another component's.
+// ours returns a span of Lifeline on an object of a namespace, with its first write at rv. theirs
+// returns another component's span of the same trace.
 func ours(id, parent byte, namespace string, rv int64) *span.Span {
 	s := &span.Span{ID: trace.SpanID{id}, Object: object.Ref{Namespace: namespace, Name: "x"}}
 	if parent != 0 {
@@ -81,18 +81,22 @@ func TestHomes(t *testing.T) {
 			[]string{"x", "x", "x"},
 		},
 		"parent unknown": {
-			"what it is below has not come",
+			"its parent has not come",
 			[]*span.Span{ours(1, 0, "x", 1), theirs(3, 9), theirs(4, 3)},
 			[]string{"x", "x", "x"},
 		},
 		"a circle": {
-			"whoever sends this, somebody keeps it",
+			"each span has a member that keeps it",
 			[]*span.Span{ours(1, 0, "x", 1), theirs(2, 3), theirs(3, 2), theirs(4, 3)},
 			[]string{"x", "x", "x", "x"},
 		},
-		"itself":       {"a circle of one", []*span.Span{ours(1, 0, "x", 1), theirs(2, 2)}, []string{"x", "x"}},
-		"theirs alone": {"nobody's are the cluster's", []*span.Span{theirs(1, 0), theirs(2, 1)}, []string{"", ""}},
-		"nothing":      {"there are traces of which nothing is known", nil, nil},
+		"itself": {"a circle of one", []*span.Span{ours(1, 0, "x", 1), theirs(2, 2)}, []string{"x", "x"}},
+		"theirs alone": {
+			"without an owner they are in the cluster's",
+			[]*span.Span{theirs(1, 0), theirs(2, 1)},
+			[]string{"", ""},
+		},
+		"nothing": {"an empty trace", nil, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -106,27 +110,27 @@ func TestHomes(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			for i, s := range tc.spans { // as if it came last
+			for i, s := range tc.spans { // as a late span
 				before := &span.Trace{Spans: slices.Delete(slices.Clone(tc.spans), i, i+1)}
 				if at := NamespaceOf(before, s); at != tc.want[i] {
-					t.Errorf("span %s, learned late, is in %q, want %q", s.ID, at, tc.want[i])
+					t.Errorf("span %s, a late one, is in %q, want %q", s.ID, at, tc.want[i])
 				}
 			}
 		})
 	}
 }
 
-// TestJoinedParts: each member keeps what was joined to its own part, and what was
-// joined changes nothing of who owns what, or when.
+// TestJoinedParts: each member keeps the spans that were joined to its own part. Joined spans do
+// not change the ownership or the beginnings.
 func TestJoinedParts(t *testing.T) {
 	both := []string{"a", "b"}
-	of := map[string]string{} // a namespace of each, neither of which is the cluster's
+	of := map[string]string{} // a namespace of each, apart from ""
 	for i := range 50 {
 		name := fmt.Sprintf("ns-%d", i)
 		of[choose(name, both)] = name
 	}
 	other := map[string]string{"a": "b", "b": "a"}
-	stranger := other[choose("", both)] // who does not own the cluster's
+	stranger := other[choose("", both)] // the member that does not own ""
 	settled := Table{Version: 2, Epochs: []Epoch{{ID: 1, Members: both}}}
 	moving := Table{
 		Version: 3,
@@ -142,7 +146,7 @@ func TestJoinedParts(t *testing.T) {
 		mine []byte
 	}{
 		"all of one": {
-			"it owns nothing of the cluster, and keeps it all",
+			"it does not own the cluster's objects, and keeps all",
 			[]*span.Span{ours(1, 0, of1, 5), theirs(2, 1), theirs(3, 2)},
 			[]byte{1, 2, 3},
 		},
@@ -196,7 +200,7 @@ func TestJoinedParts(t *testing.T) {
 						return a
 					}
 					if diff := cmp.Diff(ask(bare), ask(whole)); diff != "" {
-						t.Errorf("%s, version %d: -without what was joined +with it:\n%s", who, table.Version, diff)
+						t.Errorf("%s, version %d: -without joined spans +with them:\n%s", who, table.Version, diff)
 					}
 				}
 			}

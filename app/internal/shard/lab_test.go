@@ -15,9 +15,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/replica/leasetest"
 )
 
-// TestOnARealCluster lets three members join, one leave and one crash, on the
-// API server that KUBECONFIG names. It is for the environment that has one:
-// LIFELINE_SHARD_CLUSTER=1.
+// TestOnARealCluster lets three members join, one leave and one crash, on the API server of
+// KUBECONFIG. It needs LIFELINE_SHARD_CLUSTER=1.
 func TestOnARealCluster(t *testing.T) {
 	client := leasetest.Real(t)
 	const name = "shard-test"
@@ -28,11 +27,11 @@ func TestOnARealCluster(t *testing.T) {
 			LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 500 * time.Millisecond,
 			Log: slog.New(slog.NewTextHandler(t.Output(), nil)).With("member", identity),
 			Hooks: Hooks{
-				OnView: func(View) {},
-				Ready:  func(View) bool { return true },
-				Seen:   func() uint64 { return rv.Add(1) },
-				Open:   func() uint64 { return rv.Load() + 1_000_000 },
-				Told:   rv.Load,
+				OnView:   func(View) {},
+				Ready:    func(View) bool { return true },
+				Seen:     func() uint64 { return rv.Add(1) },
+				Open:     func() uint64 { return rv.Load() + 1_000_000 },
+				Complete: rv.Load,
 			},
 		})
 		if err != nil {

@@ -20,7 +20,7 @@ const (
 	AnnotationTable = "lifeline.dev/shard-table"
 	// AnnotationState holds a member's State, as JSON, on its Lease.
 	AnnotationState = "lifeline.dev/shard-state"
-	// maxAnnotation bounds what is read of either.
+	// maxAnnotation bounds the bytes of each annotation.
 	maxAnnotation = 128 << 10
 )
 
@@ -28,7 +28,7 @@ func tableName(group string) string { return group + "-shards" }
 
 func memberName(group, identity string) string { return group + "-member-" + identity }
 
-// newLease is a Lease of the group that is not there yet.
+// newLease returns a Lease of the group to create.
 func newLease(o *Options, name string) *coordinationv1.Lease {
 	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Namespace: o.Namespace, Labels: map[string]string{LabelGroup: o.Name},
@@ -62,7 +62,7 @@ func put(lease *coordinationv1.Lease, annotation string, v any) error {
 	return nil
 }
 
-// get reads an annotation of the Lease; one that is not there changes nothing.
+// get reads an annotation of the Lease into v; a missing one leaves v unchanged.
 func get(lease *coordinationv1.Lease, annotation string, v any) error {
 	text := lease.Annotations[annotation]
 	if text == "" {
@@ -84,7 +84,7 @@ func get(lease *coordinationv1.Lease, annotation string, v any) error {
 	return nil
 }
 
-// readTable reads the Table and holds it to what Plan makes.
+// readTable reads and validates the Table.
 func readTable(lease *coordinationv1.Lease) (Table, error) {
 	var t Table
 	if err := get(lease, AnnotationTable, &t); err != nil {
@@ -106,7 +106,7 @@ func readTable(lease *coordinationv1.Lease) (Table, error) {
 	return t, nil
 }
 
-// watcher judges Leases by how long they have not changed, by one clock.
+// watcher measures for how long Leases have not changed, by one clock.
 type watcher struct {
 	seen map[string]sighting
 }
@@ -116,8 +116,8 @@ type sighting struct {
 	at      time.Time
 }
 
-// statuses are the members whose Leases are in the list. It was asked for at
-// asked and answered at answered: what was not renewed, was not until asked.
+// statuses returns the members of the listed Leases. The list was requested at asked and answered
+// at answered. A Lease without a change had none until asked.
 func (w *watcher) statuses(o *Options, leases []coordinationv1.Lease, asked, answered time.Time) []Status {
 	var out []Status
 	now := map[string]sighting{}
@@ -134,7 +134,7 @@ func (w *watcher) statuses(o *Options, leases []coordinationv1.Lease, asked, ans
 		now[lease.Name] = known
 		s := Status{Identity: identity}
 		if err := get(lease, AnnotationState, &s.State); err != nil || lease.Annotations[AnnotationState] == "" {
-			continue // it is nobody that could own anything
+			continue // no member
 		}
 		s.Expired = identity != o.Identity && asked.Sub(known.at) > duration(lease, o.LeaseDuration)
 		out = append(out, s)
@@ -144,8 +144,8 @@ func (w *watcher) statuses(o *Options, leases []coordinationv1.Lease, asked, ans
 	return out
 }
 
-// duration is how long the holder may let the Lease be; what it says counts
-// between our own duration and ten times that.
+// duration is the time for which the holder may leave the Lease unchanged. The Lease's own value is
+// limited to between our duration and ten times that.
 func duration(lease *coordinationv1.Lease, own time.Duration) time.Duration {
 	if lease.Spec.LeaseDurationSeconds == nil {
 		return own

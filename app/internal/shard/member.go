@@ -18,33 +18,31 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/replica"
 )
 
-// ErrIdentity is wrapped by what Run returns when another process has taken the
-// member's identity.
+// ErrIdentity is wrapped in Run's error when another process has taken the member's identity.
 var ErrIdentity = errors.New("another process has the same identity")
 
-// Member takes part in a group by Leases.
+// Member is a member of a group that communicates through Leases.
 type Member struct {
 	o        Options
-	instance string // tells this process from an earlier one of the same identity
+	instance string // distinguishes this process from an earlier one of the same identity
 
-	// Of the goroutine of Run.
+	// These fields belong to the goroutine of Run.
 	own     *coordinationv1.Lease
 	watcher watcher
-	took    bool   // own was this process's
-	said    State  // as it is in own
-	left    uint64 // Done of an earlier process with this identity; 0 for none
-	ready   bool   // all that some View asked for was observed once
+	took    bool   // own was written by this process
+	sent    State  // the State in own
+	left    uint64 // Done of an earlier process with this identity; 0 without one
+	ready   bool   // all namespaces of some View were observed once
 	leaving bool
 	recall  recall
 	failed  string
 
 	mu    sync.Mutex
 	view  View
-	until time.Time // of which view is valid
+	until time.Time // end of the validity of view
 }
 
-// New returns a Member that takes part as soon as it runs; an error says what
-// is wrong with o.
+// New returns a Member, which takes part during Run. It returns an error for invalid options.
 func New(o Options) (*Member, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -55,9 +53,8 @@ func New(o Options) (*Member, error) {
 	return &Member{o: o, instance: o.Identity + "_" + rand.Text(), recall: recall{span: o.Recall}}, nil
 }
 
-// View returns what the member may act upon at this moment. It is safe to call
-// from any goroutine, and right also while a request hangs: hand out nothing
-// by a View that was got longer ago than it takes.
+// View returns the View that is valid now. It is safe for concurrent use, and correct even while a
+// request hangs. Get a new View before each output: an old one may have expired.
 func (m *Member) View() View {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -66,9 +63,9 @@ func (m *Member) View() View {
 	return v
 }
 
-// Run takes part until ctx ends and, with a Grace, what the member owns has been
-// handed over. Hooks are called until it returns. What fails is tried again; an
-// error is for good: it wraps ErrIdentity.
+// Run takes part until ctx ends and, with a Grace, until the member's work is handed over. Hooks
+// are called until it returns. Failures are retried; a returned error is final and wraps
+// ErrIdentity.
 func (m *Member) Run(ctx context.Context) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -99,13 +96,13 @@ func (m *Member) Run(ctx context.Context) error {
 	}
 }
 
-// What a tick has found.
+// finding is the result of a tick.
 type finding int
 
 const (
-	steady finding = iota // nothing happens
-	moving                // others wait for what this member says
-	done                  // nothing is left for a member that leaves
+	steady finding = iota // no change
+	moving                // other members wait for this member's State
+	done                  // a leaving member has no work left
 )
 
 func (m *Member) pause(f finding) time.Duration {
@@ -115,23 +112,22 @@ func (m *Member) pause(f finding) time.Duration {
 	if !m.view.valid {
 		return m.o.RetryPeriod
 	}
-	// Not later than the View ends, so that OnView tells of that in time.
+	// Not later than the View's end, so that OnView reports the end in time.
 	return max(min(m.o.RetryPeriod, time.Until(m.until)), m.o.RetryPeriod/4)
 }
 
-// tick says how the member stands, looks at the others, changes the Table if
-// that is due, and acts upon it.
+// tick publishes the member's State, reads the others, changes the Table if needed, and applies it.
 func (m *Member) tick(ctx context.Context) (finding, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.o.RenewDeadline/2)
 	defer cancel()
 	if v := m.View(); m.view.valid && !v.valid {
-		m.o.Log.Warn("out of touch with the group: nothing is handed out", "group", m.o.Name)
+		m.o.Log.Warn("no contact with the group: nothing is handed out", "group", m.o.Name)
 		m.show(v, m.until)
 	}
 	began := time.Now()
 	s := m.state()
 	s.Since = m.recall.since(time.Now(), s.Done)
-	if err := m.say(ctx, s); err != nil {
+	if err := m.renew(ctx, s); err != nil {
 		return steady, err
 	}
 	asked := time.Now()
@@ -150,7 +146,7 @@ func (m *Member) tick(ctx context.Context) (finding, error) {
 	changed := m.show(v, began.Add(m.o.RenewDeadline))
 	err = m.clean(ctx, table, statuses)
 	switch {
-	case m.leaving && (drained(table, m.o.Identity, m.said) || alone(m.o.Identity, statuses)):
+	case m.leaving && (drained(table, m.o.Identity, m.sent) || alone(m.o.Identity, statuses)):
 		return done, err
 	case changed || table.Pending != nil:
 		return moving, err
@@ -158,7 +154,7 @@ func (m *Member) tick(ctx context.Context) (finding, error) {
 	return steady, err
 }
 
-// show makes v the View, and tells of it if it differs.
+// show sets the View, and calls OnView if it differs.
 func (m *Member) show(v View, until time.Time) bool {
 	m.mu.Lock()
 	before := m.view
@@ -184,7 +180,7 @@ func (m *Member) show(v View, until time.Time) bool {
 	return true
 }
 
-// state is what the member says of itself.
+// state returns the member's present State.
 func (m *Member) state() State {
 	m.mu.Lock()
 	v := m.view
@@ -194,36 +190,36 @@ func (m *Member) state() State {
 		s.Ready = m.o.Hooks.Ready(v)
 		m.ready = m.ready || s.Ready
 	}
-	// In this order: what Ready has found is open.
+	// The order matters: Open includes the work that Ready has found.
 	s.Since = floor(m.o.Hooks.Open(), v.table, s.Ready)
 	if !m.ready && m.left != 0 {
 		s.Since = min(s.Since, m.left)
 	}
 	s.Done = s.Since
-	s.Seen, s.Told = m.o.Hooks.Seen(), m.o.Hooks.Told()
+	s.Seen, s.Complete = m.o.Hooks.Seen(), m.o.Hooks.Complete()
 	return s
 }
 
-// leave says that the member has stopped, once it has.
+// leave publishes that the member has stopped.
 func (m *Member) leave(ctx context.Context) error {
 	s := m.state()
 	m.show(View{}, time.Time{})
-	// What was handed out in between may come twice.
+	// Spans that were handed out in between may be repeated.
 	s.Left = true
 	ctx, cancel := context.WithTimeout(ctx, m.o.RenewDeadline/2)
 	defer cancel()
-	if err := m.say(ctx, s); err != nil {
+	if err := m.renew(ctx, s); err != nil {
 		m.warn(fmt.Errorf("%w; others take over in %s", err, m.o.LeaseDuration))
 	}
 	return nil
 }
 
-// alone reports whether nobody is there to take anything over.
+// alone reports whether no other member can take over.
 func alone(self string, all []Status) bool {
 	return !slices.ContainsFunc(all, func(s Status) bool { return s.Identity != self && s.alive() && !s.Leaving })
 }
 
-// warn logs what failed, and again only when it fails for another reason.
+// warn logs an error, and logs it again only after another one.
 func (m *Member) warn(err error) {
 	if err == nil {
 		m.failed = ""

@@ -24,7 +24,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/replica/leasetest"
 )
 
-// process is a Member, with a member of the model as what observes and sends.
+// process is a Member whose observer and sender are a member of the model.
 type process struct {
 	*member
 	*Member
@@ -32,18 +32,18 @@ type process struct {
 	stop   context.CancelFunc
 	ended  chan error
 	dead   bool
-	downed int // ticks for which it stays cut off
+	downed int // remaining ticks without a connection
 }
 
 const step = 500 * time.Millisecond
 
-// group is a world whose members talk over Leases. The lock is the world's.
+// group is a world whose members communicate through Leases. The lock is the world's.
 type group struct {
 	*world
 	mu        sync.Mutex
 	server    *leasetest.Server
 	processes []*process
-	over      bool // what follows is of no interest
+	over      bool // later events do not count
 }
 
 func newGroup(t *testing.T, seed uint64) *group {
@@ -76,7 +76,7 @@ func options(client *leasetest.Client, identity string, hooks Hooks) Options {
 	}
 }
 
-// start runs a process for what is stored in m.
+// start runs a process for the model's member m.
 func (g *group) start(m *member) *process {
 	g.t.Helper()
 	p := &process{member: m, client: g.server.Client(), ended: make(chan error, 1)}
@@ -94,9 +94,9 @@ func (g *group) start(m *member) *process {
 			inside(func() { ok = m.ready && m.view.table.Version == v.table.Version })
 			return ok
 		},
-		Seen: func() (rv uint64) { inside(func() { rv = m.at }); return rv },
-		Open: func() (rv uint64) { inside(func() { rv = g.open(m) }); return rv },
-		Told: func() (rv uint64) { inside(func() { rv = m.at }); return rv },
+		Seen:     func() (rv uint64) { inside(func() { rv = m.at }); return rv },
+		Open:     func() (rv uint64) { inside(func() { rv = g.open(m) }); return rv },
+		Complete: func() (rv uint64) { inside(func() { rv = m.at }); return rv },
 	}))
 	if err != nil {
 		g.t.Fatal(err)
@@ -108,8 +108,8 @@ func (g *group) start(m *member) *process {
 	return p
 }
 
-// pass lets so much time go by in small steps, in which the cluster works and
-// the processes observe and send.
+// pass advances the time by d in small steps. In each, the cluster works and the processes observe
+// and send.
 func (g *group) pass(d time.Duration, busy bool) {
 	for range d / (step) {
 		time.Sleep(step) // of fake time
@@ -139,17 +139,17 @@ func (g *group) happen(busy bool) {
 		if !busy {
 			p.at = g.rv
 		}
-		p.member.view = p.Member.View() // which may have ended
+		p.member.view = p.Member.View() // it may have expired
 		if g.r.IntN(4) > 0 {
 			g.sync(p.member)
 		}
-		g.remember(p.Member) // first: it says what may come twice
+		g.record(p.Member) // first: it holds what may come twice
 		g.export(p.member)
 	}
 }
 
-// remember notes what crashed members had said, from the Table as m knows it.
-func (g *group) remember(m *Member) {
+// record keeps the published Since of crashed members, from m's Table.
+func (g *group) record(m *Member) {
 	t := m.View().Table()
 	if t.Version <= g.table.Version {
 		return
@@ -162,7 +162,7 @@ func (g *group) remember(m *Member) {
 	for _, p := range g.processes {
 		for _, e := range t.Epochs {
 			if gone := e.gone(p.identity); gone != nil &&
-				(p.crashed || p.member.leaving) { // or there was nobody to leave it to
+				(p.crashed || p.member.leaving) { // or no member was there to take over
 				g.asked[p.identity] = gone.Since
 			}
 		}
@@ -177,7 +177,7 @@ func (g *group) kill(p *process) {
 	p.crashed = true
 }
 
-// end stops all processes, however they stand.
+// end stops all processes in any state.
 func (g *group) end() {
 	g.mu.Lock()
 	g.over = true
@@ -228,13 +228,13 @@ func history(t *testing.T, seed uint64, crashes bool) {
 		case n < 5 && len(alive) > 1:
 			g.note("%s is asked to leave", p.identity)
 			p.stop()
-			p.member.leaving = true // for the model: others are asked
+			p.member.leaving = true // for the model
 		case n < 6 && crashes && len(alive) > 1:
 			g.kill(p)
 		case n < 8 && crashes && p.downed == 0:
 			p.client.SetDown(true)
 			p.downed = 1 + g.r.IntN(200)
-			p.crashed = true // others may come to believe so
+			p.crashed = true // others may consider it crashed
 			g.note("%s is cut off", p.identity)
 		}
 		g.mu.Unlock()
@@ -253,7 +253,7 @@ func history(t *testing.T, seed uint64, crashes bool) {
 	defer g.mu.Unlock()
 	for _, p := range g.parts {
 		if g.sent[p.id] == 0 && g.due(p) {
-			g.fail("nobody has sent %s of %q, which began at %d", p.id, p.namespace, p.first)
+			g.fail("no member has sent %s of %q, which began at %d", p.id, p.namespace, p.first)
 		}
 		if g.sent[p.id] > 1 && !crashes {
 			g.fail("%s was sent %d times", p.id, g.sent[p.id])
@@ -293,7 +293,7 @@ func TestCutOffMemberHandsOutNothing(t *testing.T) {
 		p.client.SetDown(false)
 		g.pass(5*time.Second, false)
 		if v := p.Member.View(); v.Undecided(tr) || v.Mine(tr) != tr {
-			t.Error("back again before it was given up, it does not act")
+			t.Error("it does not act after a short loss of contact")
 		}
 	})
 }
@@ -317,7 +317,7 @@ func TestIdentityIsOneProcess(t *testing.T) {
 			t.Error("two processes have one identity")
 		}
 		if !second.View().Valid() || len(second.View().Table().Epochs) != 1 {
-			t.Error("the process that came back is not what it was")
+			t.Error("the returned process has lost its role")
 		}
 		g.end()
 	})
@@ -329,14 +329,14 @@ func TestComingBackWithoutStore(t *testing.T) {
 		defer g.end()
 		p := g.start(g.newMember())
 		g.pass(time.Minute, false)
-		said := p.said
+		log := p.sent
 		g.kill(p)
 		m := &member{identity: p.identity, from: map[string]uint64{}, done: map[string]bool{}, at: g.rv + 1000}
 		again := g.start(m)
 		g.pass(10*time.Second, false)
 		since, ok := again.View().Observe("ns-1")
-		if diff := cmp.Diff(said.Done, since); diff != "" || !ok {
-			t.Errorf("where a process reads from that comes back without its store (%t): -want +got:\n%s", ok, diff)
+		if diff := cmp.Diff(log.Done, since); diff != "" || !ok {
+			t.Errorf("the start of a process that returns without its store (%t): -want +got:\n%s", ok, diff)
 		}
 	})
 }
@@ -363,12 +363,12 @@ func TestTableIsRestored(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(before, after); diff != "" {
-			t.Errorf("the Table that was deleted comes back: -want +got:\n%s", diff)
+			t.Errorf("the deleted Table returns: -want +got:\n%s", diff)
 		}
 	})
 }
 
-// keeping is a connection over which no Lease can be deleted.
+// keeping is a client that cannot delete Leases.
 type keeping struct {
 	coordinationclient.LeasesGetter
 }
@@ -385,24 +385,24 @@ func (keptLeases) Delete(_ context.Context, name string, _ metav1.DeleteOptions)
 	return apierrors.NewForbidden(coordinationv1.Resource("leases"), name, errors.New("no right to"))
 }
 
-// A Lease that cannot be deleted is told of once, and keeps nobody from taking part.
+// A Lease that cannot be deleted is logged once, and does not keep members from taking part.
 func TestLeaseCannotBeDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var said bytes.Buffer
+		var log bytes.Buffer
 		server := leasetest.New()
 		number := func() uint64 { return 1 }
 		o := options(
 			server.Client(),
 			"a",
 			Hooks{
-				OnView: func(View) {},
-				Ready:  func(View) bool { return true },
-				Seen:   number,
-				Open:   number,
-				Told:   number,
+				OnView:   func(View) {},
+				Ready:    func(View) bool { return true },
+				Seen:     number,
+				Open:     number,
+				Complete: number,
 			},
 		)
-		o.Client, o.Grace, o.Recall, o.Log = keeping{o.Client}, 0, 0, slog.New(slog.NewTextHandler(&said, nil))
+		o.Client, o.Grace, o.Recall, o.Log = keeping{o.Client}, 0, 0, slog.New(slog.NewTextHandler(&log, nil))
 		gone := newLease(&o, memberName(o.Name, "b"))
 		if err := put(gone, AnnotationState, State{Left: true}); err != nil {
 			t.Fatal(err)
@@ -419,11 +419,11 @@ func TestLeaseCannotBeDeleted(t *testing.T) {
 		if err := m.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if n := strings.Count(said.String(), "cannot delete Lease lifeline/lifeline-member-b"); n != 1 {
-			t.Errorf("told %d times of the Lease that stays, want once:\n%s", n, said.String())
+		if n := strings.Count(log.String(), "cannot delete Lease lifeline/lifeline-member-b"); n != 1 {
+			t.Errorf("%d log lines about the Lease that stays, want one:\n%s", n, log.String())
 		}
-		if m.said.Version == 0 {
-			t.Errorf("it takes no part: %+v", m.said)
+		if m.sent.Version == 0 {
+			t.Errorf("it takes no part: %+v", m.sent)
 		}
 	})
 }

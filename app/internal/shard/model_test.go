@@ -19,22 +19,22 @@ import (
 
 var histories = flag.Int("histories", 60, "how many random histories are followed")
 
-// world is a cluster in which parts of traces begin and end, and the group that
-// observes it. Everybody sees Tables and States when chance has it.
+// world is a cluster in which parts of traces begin and end, and the group that observes it.
+// Members see Tables and States with random delays.
 type world struct {
 	t       *testing.T
 	r       *rand.Rand
 	log     []string
 	rv      uint64
-	table   Table // what is published
+	table   Table // the published one
 	parts   []*part
 	members []*member
 	names   int
-	began   uint64 // when the first epoch did
+	began   uint64 // the beginning of the first epoch
 	sent    map[string]int
-	settled uint64            // when all that was open was ended
-	kept    uint64            // how many resourceVersions the API server remembers
-	asked   map[string]uint64 // what was Since of members that crashed
+	settled uint64            // the end of all open parts
+	kept    uint64            // the number of resourceVersions that the API server keeps
+	asked   map[string]uint64 // the Since of crashed members
 }
 
 // part is the part of a trace in one namespace.
@@ -46,29 +46,28 @@ type part struct {
 	ended     bool
 }
 
-// member is a process: what it observes, what it has handed out, and what it
-// says of itself.
+// member is a process: its observations, its output and its published State.
 type member struct {
 	identity  string
 	view      View
-	synced    View // whose namespaces it observes
+	synced    View // of the observed namespaces
 	published State
-	at        uint64            // up to which it has observed
-	from      map[string]uint64 // namespaces that it observes, and since when without a gap
-	done      map[string]bool   // parts that it has decided upon
+	at        uint64            // the end of its observations
+	from      map[string]uint64 // the observed namespaces, and the beginning without a gap
+	done      map[string]bool   // decided parts
 	ready     bool
 	leaving   bool
-	gone      bool // it no longer runs
-	crashed   bool // it had not finished
-	expired   bool // others know
+	gone      bool // it has stopped
+	crashed   bool // it stopped with open work
+	expired   bool // the others have noticed
 }
 
-// trace is what the member knows of p: the writes since it began to observe.
-// Before that there is the version that it found in the list.
+// trace is the member's trace of p: the writes since it began to observe, and the version from the
+// list.
 func (m *member) trace(p *part) *span.Trace {
 	from, ok := m.from[p.namespace]
 	if !ok || p.first > m.at || p.ended && p.writes[len(p.writes)-1] <= from {
-		return nil // what a list shows as settled is no change (L7)
+		return nil // a settled object of a list is no change (L7)
 	}
 	var listed, first uint64
 	for _, rv := range p.writes {
@@ -84,7 +83,7 @@ func (m *member) trace(p *part) *span.Trace {
 	return traceOf(p.id, Firsts{p.namespace: {RV: first, Listed: listed != 0}})
 }
 
-// traceOf is a trace with one write in each namespace; 0 is none.
+// traceOf returns a trace with one write in each namespace; 0 means none.
 func traceOf(id string, firsts Firsts) *span.Trace {
 	out := &span.Trace{}
 	copy(out.ID[:], id)
@@ -123,7 +122,7 @@ func short(t Table) string {
 
 func (w *world) fail(format string, args ...any) {
 	w.t.Helper()
-	log := slices.DeleteFunc(slices.Clone(w.log), func(line string) bool { // sendings of others
+	log := slices.DeleteFunc(slices.Clone(w.log), func(line string) bool { // lines about other parts
 		return strings.Contains(line, " sends ") && len(args) > 1 &&
 			!strings.Contains(line, fmt.Sprintf(" sends %v of", args[0])) &&
 			!strings.Contains(line, fmt.Sprintf(" sends %v of", args[1]))
@@ -176,14 +175,14 @@ func (w *world) join() {
 	w.note("%s joins", m.identity)
 }
 
-// observe brings the member to where the cluster is, or not quite there.
+// observe advances the member to the present of the cluster, or almost.
 func (w *world) observe(m *member) {
 	if w.rv > m.at {
 		m.at += 1 + w.r.Uint64N(w.rv-m.at)
 	}
 }
 
-// apply makes the member act upon the published Table.
+// apply gives the member the published Table.
 func (w *world) apply(m *member) {
 	if m.view.table.Version == w.table.Version {
 		return
@@ -191,7 +190,7 @@ func (w *world) apply(m *member) {
 	m.view, m.ready = NewView(w.table, m.identity, true), false
 }
 
-// sync lets the member observe what its View asks for.
+// sync makes the member observe the namespaces of its View.
 func (w *world) sync(m *member) {
 	m.ready = true
 	for _, c := range Changes(m.synced, m.view, w.namespaces()) {
@@ -204,7 +203,7 @@ func (w *world) sync(m *member) {
 		default:
 			from := min(c.Since-1, m.at)
 			if from+w.kept < w.rv {
-				from = m.at // it is not there any more: a list
+				from = m.at // too old: a list
 			}
 			if does {
 				from = min(from, known)
@@ -220,7 +219,7 @@ func (w *world) sync(m *member) {
 	m.synced = m.view
 }
 
-// export hands out what has ended and is this member's.
+// export hands out this member's ended parts.
 func (w *world) export(m *member) {
 	for _, p := range w.parts {
 		if !p.ended || p.writes[len(p.writes)-1] > m.at || m.done[p.id] {
@@ -235,15 +234,15 @@ func (w *world) export(m *member) {
 			continue
 		}
 		w.sent[p.id]++
-		w.note("%s sends %s of %q since %d (it says %v)", m.identity, p.id, p.namespace, p.first, FirstsOf(t))
+		w.note("%s sends %s of %q since %d (from %v)", m.identity, p.id, p.namespace, p.first, FirstsOf(t))
 		if w.sent[p.id] > 1 && !w.mayRepeat(p, FirstsOf(t)[p.namespace].Listed) {
-			w.fail("%s sends %s, which was sent before, and nobody had crashed who had it", m.identity, p.id)
+			w.fail("%s sends %s, which was sent before, without a crash of its owner", m.identity, p.id)
 		}
 	}
 }
 
-// mayRepeat reports whether a member crashed that may have sent p and not said
-// so; of a part that the heir has found in a list it may not matter what it said.
+// mayRepeat reports whether p may have been sent by a member that crashed before it published so.
+// If the heir found the part in a list, the published State may not count.
 func (w *world) mayRepeat(p *part, listed bool) bool {
 	for _, since := range w.asked {
 		if listed || p.writes[len(p.writes)-1] >= since {
@@ -253,7 +252,7 @@ func (w *world) mayRepeat(p *part, listed bool) bool {
 	return false
 }
 
-// open is the resourceVersion below which the member has nothing left to do.
+// open is the resourceVersion below which the member's work is done.
 func (w *world) open(m *member) uint64 {
 	since := m.at + 1
 	for _, p := range w.parts {
@@ -269,7 +268,7 @@ func (w *world) open(m *member) uint64 {
 	return since
 }
 
-// publish is what the member says of itself.
+// publish publishes the member's State.
 func (w *world) publish(m *member) {
 	m.published = State{
 		Version: m.view.table.Version, Ready: m.ready, Seen: m.at, Leaving: m.leaving,
@@ -281,7 +280,7 @@ func (w *world) plan() {
 	var all []Status
 	for _, m := range w.members {
 		if m.published.Version == 0 && m.published.Seen == 0 && !m.gone {
-			continue // it has not said anything
+			continue // it has not published a State
 		}
 		all = append(all, Status{Identity: m.identity, State: m.published, Expired: m.expired})
 	}
@@ -305,8 +304,8 @@ func (w *world) plan() {
 	w.check(before)
 }
 
-// check holds that everything has one owner that is alive, once there was one,
-// and that what is not begun yet moves only for a reason.
+// check requires that each part has one living owner after the first epoch. Ownership of past parts
+// moves only with a reason.
 func (w *world) check(before Table) {
 	alive := map[string]bool{}
 	for _, m := range w.members {
@@ -348,11 +347,11 @@ func (w *world) crash(m *member, finished bool) {
 func (w *world) bury(m *member) {
 	if m.gone && !m.expired {
 		m.expired = true
-		w.note("%s is found to be gone", m.identity)
+		w.note("%s counts as gone", m.identity)
 	}
 }
 
-// act lets one thing happen.
+// act performs one random event.
 func (w *world) act(crashes bool) {
 	running := w.running()
 	if len(running) == 0 || len(running) < 6 && w.r.IntN(120) == 0 {
@@ -389,7 +388,7 @@ func (w *world) act(crashes bool) {
 	}
 }
 
-// settle lets everything that has begun come to its end.
+// settle ends all open parts.
 func (w *world) settle() {
 	if len(w.running()) == len(w.leavers()) {
 		w.join()
@@ -406,7 +405,7 @@ func (w *world) settle() {
 	for _, p := range w.parts {
 		if w.sent[p.id] == 0 && w.due(p) {
 			w.fail(
-				"nobody has sent %s of %q, which began at %d and ended at %d",
+				"no member has sent %s of %q, which began at %d and ended at %d",
 				p.id,
 				p.namespace,
 				p.first,
@@ -419,7 +418,7 @@ func (w *world) settle() {
 	}
 }
 
-// rounds lets everybody do everything, so often.
+// rounds makes all members do all steps, n times.
 func (w *world) rounds(n int) {
 	for range n {
 		for _, m := range w.members {
@@ -437,8 +436,8 @@ func (w *world) rounds(n int) {
 	}
 }
 
-// due reports whether p has to be sent: it had not ended before there was a
-// group; nor, if the API server remembers little, before all were told to.
+// due reports whether p has to be sent. Parts that ended before the first epoch are not. With a
+// crash and a short history of the API server, neither are those before the settling.
 func (w *world) due(p *part) bool {
 	last := p.writes[len(p.writes)-1]
 	return last >= w.began && (w.kept > w.rv || last > w.settled || len(w.asked) == 0)
@@ -482,7 +481,7 @@ func TestNothingIsLostOrSentTwice(t *testing.T) {
 			}
 			t.Logf("%d parts were sent %d times; %d changes of tables", total, sent, epochs)
 			if !crashes && sent != total {
-				t.Errorf("%d parts were sent %d times though nobody crashed", total, sent)
+				t.Errorf("%d parts were sent %d times without a crash", total, sent)
 			}
 		})
 	}

@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// Observe reports whether the member has to observe namespace, and from which
-// resourceVersion at the latest: it has to see all writes from there on, unless
-// its own store has those up to a later one. 0 is from now on. Namespace "" is
-// for everybody to observe.
+// Observe reports whether the member has to observe namespace, and the first resourceVersion to
+// read. From there on it needs all writes, unless its own store has them up to a later one. 0 means
+// from now on. All members observe namespace "".
 func (v View) Observe(namespace string) (since uint64, ok bool) {
 	legacies, ok := v.legacies(namespace)
 	return v.since(legacies), ok
@@ -24,21 +23,19 @@ func (v View) since(legacies []legacy) uint64 {
 	return since
 }
 
-// Change is what a member has to do about a namespace.
+// Change is a change of a member's work in a namespace.
 type Change struct {
 	Namespace string
-	// Observe is false if the namespace needs to be observed no longer.
+	// Observe is false if the namespace need not be observed any more.
 	Observe bool
-	// Since is the resourceVersion from which on everything has to be read, 0
-	// for from now on. Of a namespace that the member observes already, it has
-	// to look again at what was written since: what was another's is its own
-	// now, unless its own store has it.
+	// Since is the first resourceVersion to read; 0 means from now on. In a namespace that the
+	// member already observes, it has to process the writes since then again. Parts of another
+	// member are now its own, unless its own store has them.
 	Since uint64
 }
 
-// Changes returns what a member that acts upon before has to do to act upon
-// after, for those of the namespaces where that is anything, in their order.
-// Before is the zero View when it starts.
+// Changes returns the changes from the View before to the View after, for those namespaces that
+// have one, in their order. At the start, before is the zero View.
 func Changes(before, after View, namespaces []string) []Change {
 	var out []Change
 	for _, ns := range namespaces {
@@ -54,22 +51,22 @@ func Changes(before, after View, namespaces []string) []Change {
 	return out
 }
 
-// legacy is what somebody who is gone may have left of an epoch, from since on.
+// legacy is the possible rest of an epoch from a member that is gone, from since on.
 type legacy struct {
 	epoch int64
 	from  string
 	since uint64
 }
 
-// legacies are all that the member has inherited in namespace; ok is whether it
-// has to observe it at all.
+// legacies returns all that the member has inherited in namespace. ok reports whether it has to
+// observe the namespace.
 func (v View) legacies(namespace string) (out []legacy, ok bool) {
 	if v.self == "" {
 		return nil, false
 	}
 	ok = namespace == ""
 	epochs := v.table.Epochs
-	if p := v.table.Pending; p != nil { // as if it began after all that is
+	if p := v.table.Pending; p != nil { // as the newest epoch
 		epochs = append(slices.Clone(epochs), Epoch{From: math.MaxUint64, Members: p.Members})
 	}
 	for i := range epochs {
@@ -83,8 +80,8 @@ func (v View) legacies(namespace string) (out []legacy, ok bool) {
 	return out, ok
 }
 
-// inherit reports whether the member owns what began in namespace in the first
-// of the epochs, and what others have left to it there.
+// inherit reports whether the member owns the parts of namespace in the first of the epochs, and
+// what it has inherited there.
 func (v View) inherit(epochs []Epoch, namespace string) (out []legacy, mine bool) {
 	first := &epochs[0]
 	for i := range epochs {
@@ -92,7 +89,7 @@ func (v View) inherit(epochs []Epoch, namespace string) (out []legacy, mine bool
 		owner := e.owner(namespace)
 		for _, g := range e.before(owner, namespace) {
 			if len(epochs) > 1 && g.Since >= epochs[1].From {
-				continue // it had nothing left of the first one
+				continue // its work in the first epoch was done
 			}
 			out = append(out, legacy{epoch: first.ID, from: g.Identity, since: max(g.Since, first.From, 1)})
 		}
@@ -103,7 +100,7 @@ func (v View) inherit(epochs []Epoch, namespace string) (out []legacy, mine bool
 	return nil, false
 }
 
-// Lower returns the lower of two resourceVersions, of which 0 is none.
+// Lower returns the lower of two resourceVersions; 0 means none.
 func Lower(a, b uint64) uint64 {
 	if a == 0 || b != 0 && b < a {
 		return b

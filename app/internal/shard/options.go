@@ -15,63 +15,56 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/replica"
 )
 
-// Options say who a Member is, and who does its work.
+// Options configure a Member and its work.
 type Options struct {
-	// Client reads and writes Leases. Its requests should have a timeout,
-	// and no limit of rate that others use up.
+	// Client reads and writes Leases. Its requests should have a timeout, and no rate limit that it
+	// shares with others.
 	Client coordinationclient.LeasesGetter
-	// Namespace is where the Leases are; Name is that of the group, and the
-	// beginning of theirs.
+	// Namespace is the namespace of the Leases. Name is the group's name and the prefix of theirs.
 	Namespace, Name string
-	// Identity tells this member from the others; it is part of the name of
-	// its Lease. A process that comes back with its store keeps its identity,
-	// and goes on; one that comes back without is told where to read from.
+	// Identity distinguishes this member from the others. It is part of its Lease's name. A process
+	// that returns with its store and its identity resumes. Without its store, it gets the
+	// resourceVersion to read from.
 	Identity string
 
-	// LeaseDuration is after what time others believe a member gone that does
-	// not renew; RenewDeadline for how long a member hands out without
-	// renewing; RetryPeriod is the time between renewals. Each has to be
-	// shorter than the one before.
+	// LeaseDuration is the time without a renewal after which others consider a member gone.
+	// RenewDeadline is the time without a renewal after which a member stops handing out.
+	// RetryPeriod is the time between renewals. Each has to be shorter than the previous one.
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 
-	// Grace is for how long a member that is stopped goes on with what it owns,
-	// while others take over what begins. With 0 it stops without a word: it is
-	// to come back soon, or the others find out.
+	// Grace is the time for which a stopping member continues with its own parts, while others take
+	// over new ones. With 0 it stops at once: it should return soon, or its Lease expires.
 	Grace time.Duration
 
-	// Recall is for how long a member says of what it has finished that it had
-	// not: heirs read again from there, and a member that leaves stays so much
-	// longer, within Grace, for what comes late. 0 is not at all.
+	// Recall is the time for which a member publishes finished work as open. Heirs then read back
+	// that far. A leaving member stays that much longer, within Grace, for late data. 0 disables
+	// it.
 	Recall time.Duration
 
-	// Hooks are the member's work.
+	// Hooks do the member's work.
 	Hooks Hooks
-	// Log is told of changes, and of what fails and is tried again; nil for
-	// nobody.
+	// Log receives changes and retried failures; nil means no log.
 	Log *slog.Logger
 }
 
-// Hooks connect a Member with what observes, stores and sends. All have to be
-// given. They are called from the goroutine of Run and should return soon.
+// Hooks connect a Member with the observer, the store and the sender. All are required. They are
+// called in the goroutine of Run and should return soon.
 type Hooks struct {
-	// OnView brings a View that differs from the one before. When it returns,
-	// nothing is handed out by an older one. What has to be observed from now
-	// on is begun elsewhere (Changes).
+	// OnView gets each View that differs from the previous one. After its return, no older View may
+	// be used. It does not wait for new namespaces (Changes).
 	OnView func(v View)
-	// Ready reports whether all that v asks for (View.Observe) is being
-	// observed, and what was inherited has been read up to now.
+	// Ready reports whether all namespaces of v (View.Observe) are observed, and all inherited work
+	// is read up to now.
 	Ready func(v View) bool
-	// Seen returns the highest resourceVersion that was observed in any
-	// stream, bookmarks included.
+	// Seen returns the highest observed resourceVersion of any stream, with bookmarks.
 	Seen func() uint64
-	// Open returns the resourceVersion below which nothing is left to do: the
-	// lowest that View.Since gives for a trace that has not been finished,
-	// stored and delivered; if there is none, one more than that up to which
-	// every stream has been observed. 0 if nothing is known.
+	// Open returns the resourceVersion below which all work is done. It is the lowest View.Since of
+	// a trace that is not finished, stored and delivered. Without such a trace it is one more than
+	// the lowest position of all streams. 0 means unknown.
 	Open func() uint64
-	// Told returns the resourceVersion up to which all that came late of what is
-	// stored here has been stored, too.
-	Told func() uint64
+	// Complete returns the resourceVersion up to which all late data of the stored traces are
+	// stored, too.
+	Complete func() uint64
 }
 
 func (o *Options) validate() error {
@@ -88,7 +81,7 @@ func (o *Options) validate() error {
 		)
 	case o.Grace < 0:
 		return fmt.Errorf("cannot join a group: grace of %s is negative", o.Grace)
-	case h.OnView == nil || h.Ready == nil || h.Seen == nil || h.Open == nil || h.Told == nil:
+	case h.OnView == nil || h.Ready == nil || h.Seen == nil || h.Open == nil || h.Complete == nil:
 		return errors.New("cannot join a group: a hook is missing")
 	}
 	if wrong := validation.IsValidLabelValue(o.Name); o.Name == "" || len(wrong) > 0 {

@@ -7,48 +7,45 @@ import (
 	"slices"
 )
 
-// maxEpochs bounds the Table. Who joins while so many epochs are not done with
-// waits; that members are gone needs no epoch. maxParted bounds how many of
-// those are remembered.
+// maxEpochs bounds the Table. At that number of epochs, new members wait; the loss of a member
+// needs no epoch. maxParted bounds the recorded members that have gone.
 const maxEpochs, maxParted = 16, 16
 
-// State is what a member says of itself. Each field is as of one moment, after
-// it began to act upon the Table of that Version.
+// State is the published state of a member. Each field is as of one moment, after it began to apply
+// the Table of that Version.
 type State struct {
-	// Version is that of the Table that it acts upon; 0 before the first.
+	// Version is the version of its Table; 0 before the first.
 	Version int64 `json:"version"`
-	// Ready: it observes, without a gap, all that this Table asks it to.
+	// Ready is true if it observes all namespaces of this Table without a gap.
 	Ready bool `json:"ready,omitempty"`
-	// Seen is the highest resourceVersion that it has observed.
+	// Seen is the highest observed resourceVersion.
 	Seen uint64 `json:"seen"`
-	// Since is the resourceVersion below which it has nothing left to do, as far
-	// as others are to know: for a while it says what was so before.
+	// Since is the resourceVersion below which its work is done, as published to others. For the
+	// time of Recall, an earlier value stays.
 	Since uint64 `json:"since"`
-	// Done is what is so: where it goes on itself if it comes back.
+	// Done is the present value of Since. The member itself resumes there.
 	Done uint64 `json:"done,omitempty"`
-	// Told is the resourceVersion up to which it has told what comes late of
-	// what it has stored.
-	Told uint64 `json:"told,omitempty"`
-	// Leaving: it asks to be left out of the next epoch.
+	// Complete is the resourceVersion up to which it has stored the late data of its stored traces.
+	// The name in JSON is part of the protocol.
+	Complete uint64 `json:"told,omitempty"`
+	// Leaving asks to be left out of the next epoch.
 	Leaving bool `json:"leaving,omitempty"`
-	// Left: it has stopped.
+	// Left marks a member that has stopped.
 	Left bool `json:"left,omitempty"`
 }
 
-// Status is a member as others see it.
+// Status is a member's state for other members.
 type Status struct {
 	Identity string
 	State
-	// Expired: its Lease did not change for too long. It has stopped handing
-	// out.
+	// Expired marks a Lease that did not change for too long. The member has stopped handing out.
 	Expired bool
 }
 
 func (s Status) alive() bool { return !s.Expired && !s.Left }
 
-// Plan returns the Table that is to follow t, now that the members stand so,
-// and whether it differs. A member that is not among them is gone. It takes one
-// step; call it again when it has been published.
+// Plan returns the next Table after t for these members, and whether it differs. A missing member
+// is gone. It takes one step; call it again after the Table is published.
 func Plan(t Table, members []Status) (Table, bool) {
 	p := planner{Table: t.clone(), next: t.Version + 1, members: map[string]Status{}}
 	for _, m := range members {
@@ -71,10 +68,10 @@ type planner struct {
 	members map[string]Status
 }
 
-// bury notes which members are gone.
+// bury records the members that are gone.
 func (p *planner) bury() bool {
 	changed := false
-	gone := map[string]uint64{} // since, before anything of it is noted
+	gone := map[string]uint64{} // their since, before any change
 	for i := range p.Epochs {
 		e := &p.Epochs[i]
 		for _, m := range e.live() {
@@ -91,22 +88,22 @@ func (p *planner) bury() bool {
 	return changed
 }
 
-// part notes which members have gone, and what they had told.
+// part records the members that have gone, and their Complete.
 func (p *planner) part() bool {
 	changed := false
 	for _, identity := range slices.Sorted(maps.Keys(p.members)) {
 		m := p.members[identity]
-		if known, ok := p.parted(identity); m.alive() || m.Version == 0 || ok && known.Told >= m.Told {
+		if known, ok := p.parted(identity); m.alive() || m.Version == 0 || ok && known.Complete >= m.Complete {
 			continue
 		}
 		p.Parted = slices.DeleteFunc(p.Parted, func(known Parted) bool { return known.Identity == identity })
-		p.Parted = append(p.Parted, Parted{Identity: identity, Told: m.Told})
+		p.Parted = append(p.Parted, Parted{Identity: identity, Complete: m.Complete})
 		changed = true
 	}
 	over := len(p.Parted) - maxParted
 	p.Parted = slices.DeleteFunc(p.Parted, func(known Parted) bool {
 		if _, there := p.members[known.Identity]; there || over <= 0 {
-			return false // it would be noted again
+			return false // the next call would add it again
 		}
 		over--
 		return true
@@ -114,9 +111,8 @@ func (p *planner) part() bool {
 	return changed
 }
 
-// since is the resourceVersion below which the member has nothing left to do,
-// also of what it may have inherited and not know of yet. A member that is not
-// there at all has done nothing.
+// since is the resourceVersion below which the member's work is done. It includes inherited work
+// that the member may not have noticed yet. A member without a State has done nothing.
 func (p *planner) since(member string) uint64 {
 	m := p.members[member]
 	out := m.Since
@@ -130,7 +126,7 @@ func (p *planner) since(member string) uint64 {
 	return out
 }
 
-// retire drops the oldest epochs of which nobody has anything left to do.
+// retire drops the oldest epochs without open work.
 func (p *planner) retire() bool {
 	changed := false
 	for len(p.Epochs) > 1 {
@@ -143,7 +139,7 @@ func (p *planner) retire() bool {
 	return changed
 }
 
-// move begins a pending epoch, or brings it a step further.
+// move begins a pending epoch, or advances it by one step.
 func (p *planner) move() bool {
 	var want, have []string
 	for identity, m := range p.members {
@@ -157,7 +153,7 @@ func (p *planner) move() bool {
 	}
 	if p.Pending != nil &&
 		slices.ContainsFunc(p.Pending.Members, func(m string) bool { return !slices.Contains(want, m) }) {
-		p.Pending = nil // one of them will not be there
+		p.Pending = nil // one of them has gone
 		p.begin(want, have)
 		return true
 	}
@@ -175,7 +171,7 @@ func (p *planner) begin(want, have []string) bool {
 	return true
 }
 
-// step looks whether everybody has taken the present step of the pending epoch.
+// step advances the pending epoch if all members have taken its present step.
 func (p *planner) step() bool {
 	first := len(p.Epochs) == 0
 	from := uint64(0)
@@ -193,7 +189,7 @@ func (p *planner) step() bool {
 		from = max(from, s.Seen)
 	}
 	switch {
-	case first: // nobody has handed out anything
+	case first: // nothing was handed out yet
 		p.Epochs = []Epoch{{ID: p.Pending.ID, Members: p.Pending.Members}}
 		p.Pending = nil
 	case !p.Pending.Hold:

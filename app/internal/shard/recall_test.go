@@ -30,10 +30,10 @@ func TestRecall(t *testing.T) {
 		}
 	}
 	if len(r.known) > 10 {
-		t.Errorf("%d are remembered", len(r.known))
+		t.Errorf("%d values are kept", len(r.known))
 	}
 	var none recall
 	if none.since(began, 7) != 7 || len(none.known) != 0 {
-		t.Error("the zero value remembers")
+		t.Error("the zero value keeps a value")
 	}
 }

@@ -8,48 +8,45 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// Table says who owns what. The zero value is that of a group to which nobody
-// belongs yet. Tables are values that Plan replaces; nobody changes one.
+// Table is the ownership of all parts. The zero value is an empty group. Tables are immutable
+// values; Plan returns new ones.
 type Table struct {
-	// Version grows with every change.
+	// Version increases with every change.
 	Version int64 `json:"version"`
-	// Epochs are those of which somebody may have something left to do, oldest
-	// first. What began before them is done with.
+	// Epochs are those with possible open work, the oldest first. All earlier work is done.
 	Epochs []Epoch `json:"epochs,omitempty"`
-	// Pending is the epoch that is to come; nil if none is.
+	// Pending is the next epoch; nil without one.
 	Pending *Pending `json:"pending,omitempty"`
-	// Parted are the members that have gone lately, the last one last.
+	// Parted are the members that have gone recently, the latest last.
 	Parted []Parted `json:"parted,omitempty"`
 }
 
 // Parted is a member that has gone.
 type Parted struct {
 	Identity string `json:"identity"`
-	// Told is the resourceVersion up to which it had told what came late.
-	Told uint64 `json:"told"`
+	// Complete is the member's last State.Complete. The name in JSON is part of the protocol.
+	Complete uint64 `json:"told"`
 }
 
 // Epoch is a range of resourceVersions in which the same members own the same
 // namespaces.
 type Epoch struct {
 	ID int64 `json:"id"`
-	// From is the first resourceVersion of the epoch; it ends where the next
-	// one begins.
+	// From is the first resourceVersion of the epoch. The next epoch ends it.
 	From uint64 `json:"from"`
-	// Members are the identities of those among whom namespaces were divided,
-	// in order.
+	// Members are the sorted identities that share the namespaces.
 	Members []string `json:"members"`
-	// Gone are those of them that own nothing of the epoch any more. A member
-	// that came back is in it still, and a member of a later epoch.
+	// Gone are the members that own nothing of the epoch any more. A member that returned stays in
+	// it, and is a member of a later epoch.
 	Gone []Gone `json:"gone,omitempty"`
 }
 
-// Gone is a member whose parts others have taken over.
+// Gone is a member whose parts have new owners.
 type Gone struct {
 	Identity string `json:"identity"`
-	// Since is the resourceVersion below which it had finished everything.
+	// Since is the resourceVersion below which all its work was done.
 	Since uint64 `json:"since"`
-	// Version is that of the Table that said so first.
+	// Version is the version of the Table that first contained it.
 	Version int64 `json:"version"`
 }
 
@@ -57,17 +54,16 @@ type Gone struct {
 type Pending struct {
 	ID      int64    `json:"id"`
 	Members []string `json:"members"`
-	// Hold: the members observe what will be theirs, and nobody hands out what
-	// would move.
+	// Hold is true if the members observe their future namespaces, and no member hands out parts
+	// that would move.
 	Hold bool `json:"hold,omitempty"`
-	// Version is that of the Table that brought this step. Who acts upon it, or
-	// a later one, has taken the step.
+	// Version is that of the Table with this step. A member that applies it, or a later one, has
+	// taken the step.
 	Version int64 `json:"version"`
 }
 
-// Owner returns the identity of the member that owns what began in namespace
-// at the resourceVersion first. It is "" if nobody does yet, and if nobody does
-// any more since it is done with, which over tells.
+// Owner returns the identity of the owner of a part that began in namespace at the resourceVersion
+// first. It is "" if there is no owner yet. It is also "" if the work is done; then over is true.
 func (t Table) Owner(namespace string, first uint64) (identity string, over bool) {
 	if len(t.Epochs) == 0 {
 		return "", false
@@ -75,7 +71,7 @@ func (t Table) Owner(namespace string, first uint64) (identity string, over bool
 	if first < t.Epochs[0].From {
 		return "", true
 	}
-	heir := int64(-1) // the Table in which those before were all gone
+	heir := int64(-1) // the Table in which all earlier ones were gone
 	for i := t.epoch(first); i < len(t.Epochs); i++ {
 		e := &t.Epochs[i]
 		owner := e.owner(namespace)
@@ -84,7 +80,7 @@ func (t Table) Owner(namespace string, first uint64) (identity string, over bool
 		}
 		for _, g := range e.before(owner, namespace) {
 			if g.Version > heir && first < g.Since {
-				return "", true // it was there to own it, and had finished
+				return "", true // it owned the part, and had finished
 			}
 			heir = max(heir, g.Version)
 		}
@@ -95,7 +91,7 @@ func (t Table) Owner(namespace string, first uint64) (identity string, over bool
 	return "", false
 }
 
-// epoch is the index of the epoch in which first is.
+// epoch returns the index of first's epoch.
 func (t Table) epoch(first uint64) int {
 	for i := len(t.Epochs) - 1; i > 0; i-- {
 		if t.Epochs[i].From <= first {
@@ -105,7 +101,7 @@ func (t Table) epoch(first uint64) int {
 	return 0
 }
 
-// live are the members that own something, in any epoch, in order.
+// live returns the members that own something in any epoch, sorted.
 func (t Table) live() []string {
 	var out []string
 	for _, e := range t.Epochs {
@@ -115,7 +111,7 @@ func (t Table) live() []string {
 	return slices.Compact(out)
 }
 
-// parted finds the member among those that have gone lately.
+// parted finds a member that has gone recently.
 func (t Table) parted(identity string) (Parted, bool) {
 	i := slices.IndexFunc(t.Parted, func(p Parted) bool { return p.Identity == identity })
 	if i < 0 {
@@ -124,7 +120,7 @@ func (t Table) parted(identity string) (Parted, bool) {
 	return t.Parted[i], true
 }
 
-// live are the members that are not gone.
+// live returns the members that are not gone.
 func (e *Epoch) live() []string {
 	return slices.DeleteFunc(slices.Clone(e.Members), func(m string) bool { return e.gone(m) != nil })
 }
@@ -136,7 +132,7 @@ func (e *Epoch) gone(identity string) *Gone {
 	return nil
 }
 
-// owner is the first of the ranking that is not gone; "" if all are.
+// owner is the first member of the ranking that is not gone; "" if all are gone.
 func (e *Epoch) owner(namespace string) string {
 	if len(e.Gone) == 0 {
 		return choose(namespace, e.Members)
@@ -144,8 +140,8 @@ func (e *Epoch) owner(namespace string) string {
 	return choose(namespace, e.live())
 }
 
-// before are those that are gone and come before owner in the ranking for the
-// namespace, the first one first; all of them if owner is "".
+// before returns the gone members ahead of owner in the namespace's ranking, in order; all of them
+// if owner is "".
 func (e *Epoch) before(owner, namespace string) []Gone {
 	out := slices.DeleteFunc(slices.Clone(e.Gone), func(g Gone) bool {
 		return owner != "" && !ahead(namespace, g.Identity, owner)
@@ -159,8 +155,8 @@ func (e *Epoch) before(owner, namespace string) []Gone {
 	return out
 }
 
-// choose is rendezvous hashing: each member has a score for the namespace, and
-// the highest one wins. Without a member, only what was its moves.
+// choose is rendezvous hashing. Each member has a score for the namespace, and the highest one
+// wins. After the loss of a member, only its own namespaces move.
 func choose(namespace string, members []string) string {
 	best := ""
 	for _, m := range members {
@@ -177,13 +173,12 @@ func ahead(namespace, a, b string) bool {
 	return x > y || x == y && a < b
 }
 
-// score is part of what members of different versions have to agree on: it must
-// not change.
+// score is a protocol between members of different versions: it must not change.
 func score(namespace, member string) uint64 {
 	return xxhash.Sum64String(member + "\x00" + namespace)
 }
 
-// clone copies what Plan may change.
+// clone copies the parts that Plan may change.
 func (t Table) clone() Table {
 	t.Epochs = slices.Clone(t.Epochs)
 	for i := range t.Epochs {

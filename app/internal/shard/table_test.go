@@ -53,7 +53,7 @@ func TestFewNamespacesMove(t *testing.T) {
 	}
 }
 
-// The hash is part of what versions have to agree on.
+// The hash is a protocol between versions.
 func TestOwnersStay(t *testing.T) {
 	e := Epoch{Members: members(5)}
 	got := map[string]string{}
@@ -73,7 +73,7 @@ func TestOwnersStay(t *testing.T) {
 
 func TestOwner(t *testing.T) {
 	both := []string{"a", "b"}
-	ns := map[string]string{} // of whom a namespace is
+	ns := map[string]string{} // a namespace of each owner
 	for i := range 50 {
 		name := fmt.Sprintf("ns-%d", i)
 		ns[choose(name, both)] = name
@@ -86,7 +86,7 @@ func TestOwner(t *testing.T) {
 		want   string
 		over   bool
 	}{
-		"Nobody": {reason: "without an epoch nobody owns anything", ns: "x", first: 7},
+		"NoOwner": {reason: "without an epoch there is no owner", ns: "x", first: 7},
 		"First": {
 			reason: "the first epoch of all has what was before it",
 			table:  Table{Epochs: []Epoch{{Members: []string{"a"}}}},
@@ -101,42 +101,42 @@ func TestOwner(t *testing.T) {
 			want:   "b",
 		},
 		"Before": {
-			reason: "what began before stays where it was",
+			reason: "an earlier part stays with its owner",
 			table:  Table{Epochs: []Epoch{{Members: []string{"a"}}, {From: 10, Members: []string{"b"}}}},
 			ns:     "x",
 			first:  9,
 			want:   "a",
 		},
 		"Over": {
-			reason: "an epoch that is dropped is done with",
+			reason: "the work of a dropped epoch is done",
 			table:  Table{Epochs: []Epoch{{From: 10, Members: []string{"b"}}}},
 			ns:     "x",
 			first:  9,
 			over:   true,
 		},
 		"Heir": {
-			reason: "what a member leaves falls to the next of the ranking",
+			reason: "open work goes to the next of the ranking",
 			table:  Table{Epochs: []Epoch{{Members: both, Gone: []Gone{{Identity: "b", Since: 5}}}}},
 			ns:     ns["b"],
 			first:  5,
 			want:   "a",
 		},
 		"Finished": {
-			reason: "what it had finished falls to nobody",
+			reason: "finished work has no owner",
 			table:  Table{Epochs: []Epoch{{Members: both, Gone: []Gone{{Identity: "b", Since: 5}}}}},
 			ns:     ns["b"],
 			first:  4,
 			over:   true,
 		},
 		"Untouched": {
-			reason: "what was another's is not touched",
+			reason: "another member's part stays",
 			table:  Table{Epochs: []Epoch{{Members: both, Gone: []Gone{{Identity: "b", Since: 5}}}}},
 			ns:     ns["a"],
 			first:  4,
 			want:   "a",
 		},
 		"AllGone": {
-			reason: "if nobody is left, it falls to the next epoch",
+			reason: "without a member left, it goes to the next epoch",
 			table: Table{
 				Epochs: []Epoch{
 					{Members: []string{"a"}, Gone: []Gone{{Identity: "a", Since: 3}}},
@@ -148,7 +148,7 @@ func TestOwner(t *testing.T) {
 			want:  "c",
 		},
 		"NoHeir": {
-			reason: "until there is one, it waits",
+			reason: "without an heir, it waits",
 			table:  Table{Epochs: []Epoch{{Members: []string{"a"}, Gone: []Gone{{Identity: "a", Since: 3}}}}},
 			ns:     "x",
 			first:  4,
@@ -178,20 +178,20 @@ func TestParts(t *testing.T) {
 	}
 	for _, s := range a.Spans {
 		if owner := e.owner(s.Object.Namespace); owner != "a" {
-			t.Errorf("a has what is of %s", owner)
+			t.Errorf("a has a span of %s", owner)
 		}
 	}
 	if a.ID != whole.ID || a.Outcome != whole.Outcome || a.Reason != whole.Reason {
-		t.Errorf("a part is of another trace: %v", a)
+		t.Errorf("a part has another trace: %v", a)
 	}
 	if got := NewView(Table{Epochs: []Epoch{{Members: []string{"a"}}}}, "a", true).Mine(whole); got != whole {
 		t.Error("a part that is the whole is not the trace itself")
 	}
 	if got := NewView(table, "c", true).Mine(whole); got != nil {
-		t.Errorf("who owns nothing has %d spans", len(got.Spans))
+		t.Errorf("a member without ownership has %d spans", len(got.Spans))
 	}
 	if v := (View{}); v.Mine(whole) != nil || !v.Undecided(whole) {
-		t.Error("without a table something is decided")
+		t.Error("without a table, something is decided")
 	}
 }
 
@@ -202,11 +202,11 @@ func TestTooManyEpochs(t *testing.T) {
 	}
 	status := []Status{{Identity: "a"}, {Identity: "b"}}
 	if next, changed := Plan(table, status); changed {
-		t.Errorf("somebody joins: %s", short(next))
+		t.Errorf("a member joins: %s", short(next))
 	}
 	status[0].Expired = true
 	if next, changed := Plan(table, status); !changed || len(next.live()) != 0 {
-		t.Errorf("who is gone stays: %s", short(next))
+		t.Errorf("a gone member stays: %s", short(next))
 	}
 }
 

@@ -10,19 +10,18 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// View is what one member makes of a Table. It is a value, and may be used from
-// any goroutine. The zero value owns nothing and decides nothing.
+// View is one member's view of a Table. It is an immutable value. The zero value owns nothing and
+// decides nothing.
 type View struct {
 	table Table
 	self  string
 	valid bool
-	// resume is the Done that the member's own Lease had when it started.
+	// resume is the Done in the member's own Lease at its start.
 	resume uint64
 }
 
-// NewView returns what the member self makes of t. If valid is false, self may
-// have been declared gone meanwhile: it hands out nothing, and everything is
-// undecided.
+// NewView returns the View of t for the member self. If valid is false, self may have been declared
+// gone meanwhile: it hands out nothing, and everything is undecided.
 func NewView(t Table, self string, valid bool) View { return View{table: t, self: self, valid: valid} }
 
 // Table returns the Table.
@@ -31,25 +30,23 @@ func (v View) Table() Table { return v.table }
 // Valid reports whether the member may act on the View.
 func (v View) Valid() bool { return v.valid }
 
-// Resume returns the resourceVersion below which an earlier process with the
-// member's identity had nothing left to do; 0 if there was none, or if others
-// have taken over what it had.
+// Resume returns the resourceVersion below which the work of an earlier process with the member's
+// identity was done. It is 0 without such a process, or if others have taken over its work.
 func (v View) Resume() uint64 { return v.resume }
 
-// First is when a part of a trace began: the resourceVersion of its first
-// write; 0 if none is known.
+// First is the beginning of a part of a trace: the resourceVersion of its first write; 0 if
+// unknown.
 type First struct {
 	RV uint64
-	// Listed: the write was found in a list. There may have been others before
-	// it, which another observer knows of.
+	// Listed marks a write from a list. Another observer may know earlier writes.
 	Listed bool
 }
 
-// Firsts are when the parts of a trace began, by namespace.
+// Firsts are the beginnings of a trace's parts, by namespace.
 type Firsts map[string]First
 
-// FirstsOf returns those of t, as far as its spans tell. Amendments do not tell:
-// they belong to whoever has stored the part that they add to.
+// FirstsOf returns the Firsts of t, from its spans. Amendments do not count: they belong to the
+// member that stored the extended part.
 func FirstsOf(t *span.Trace) Firsts {
 	out := Firsts{}
 	for _, s := range t.Spans {
@@ -66,10 +63,9 @@ func FirstsOf(t *span.Trace) Firsts {
 	return out
 }
 
-// of is when the part in namespace began. One without a write of its own goes
-// by what everybody observes, the objects of cluster scope; if these do not
-// tell, it began before anybody looked: in the first epoch of all, or it is
-// over.
+// of returns the beginning of the part in namespace. A part without a write uses that of the
+// objects of cluster scope, which all members observe. Without such a write, the part began before
+// any observation: it belongs to the first epoch of all, or is done.
 func (f Firsts) of(namespace string) First {
 	if first, ok := f[namespace]; ok {
 		return first
@@ -77,12 +73,12 @@ func (f Firsts) of(namespace string) First {
 	return f[""]
 }
 
-// Mine returns the part of t that this member stores and sends; nil if there is
-// none, t itself if it is all of it. A part has the outcome and reason of t. Of
-// a finished trace ask Undecided first.
+// Mine returns the part of t that this member stores and sends: nil without one, and t itself if it
+// is the whole trace. A part has the outcome and reason of t. For a finished trace, call Undecided
+// first.
 func (v View) Mine(t *span.Trace) *span.Trace { return v.Part(t, FirstsOf(t)) }
 
-// Part is Mine for a trace whose first writes are known from elsewhere.
+// Part is Mine for a trace with known Firsts.
 func (v View) Part(t *span.Trace, firsts Firsts) *span.Trace {
 	if !v.valid {
 		return nil
@@ -109,9 +105,9 @@ func (v View) Part(t *span.Trace, firsts Firsts) *span.Trace {
 	return &part
 }
 
-// owns reports whether the member owns what began so. What it has found in a list
-// although it should have read further back, because the API server had no more,
-// may be what somebody has left to it: better twice than never.
+// owns reports whether the member owns a part with this beginning. The part may come from a list
+// although the member should have read further back, because the API server had no older versions.
+// Then another member may have left it: a repetition is better than a loss.
 func (v View) owns(namespace string, first First) bool {
 	if owner, _ := v.table.Owner(namespace, first.RV); owner == v.self {
 		return true
@@ -123,9 +119,8 @@ func (v View) owns(namespace string, first First) bool {
 	return slices.ContainsFunc(legacies, func(l legacy) bool { return l.since <= first.RV })
 }
 
-// Others returns the members, each once, that own something of t in namespaces
-// that this one observes as well: should they go before they are done, it may
-// become this one's.
+// Others returns the other members, each once, that own parts of t in namespaces that this member
+// observes as well. If they go before they are done, these parts may become its own.
 func (v View) Others(t *span.Trace) []string {
 	var out []string
 	firsts, seen, home := FirstsOf(t), map[string]bool{}, homesOf(t)
@@ -147,29 +142,28 @@ func (v View) Others(t *span.Trace) []string {
 	return out
 }
 
-// Succeeds reports whether what is learned late of namespace is for this member to
-// tell, of what the others owned: what begins there now is its own, and all of
-// them have gone. They have told what is not newer than the resourceVersion told.
-func (v View) Succeeds(namespace string, others []string) (told uint64, ok bool) {
+// Succeeds reports whether late data of namespace, for parts of the others, now belong to this
+// member. It must own the namespace's new parts, and all others must have gone. The others have
+// stored the data up to the resourceVersion complete.
+func (v View) Succeeds(namespace string, others []string) (complete uint64, ok bool) {
 	owner, _ := v.table.Owner(namespace, math.MaxUint64)
 	if !v.valid || owner != v.self || len(others) == 0 {
 		return 0, false
 	}
-	live, told := v.table.live(), uint64(math.MaxUint64)
+	live, complete := v.table.live(), uint64(math.MaxUint64)
 	for _, o := range others {
 		parted, gone := v.table.parted(o)
 		if !gone || slices.Contains(live, o) {
 			return 0, false
 		}
-		told = min(told, parted.Told)
+		complete = min(complete, parted.Complete)
 	}
-	return told, true
+	return complete, true
 }
 
-// Since returns the resourceVersion from which on somebody would have to read
-// who had to take over what is this member's of t, or undecided; ok is false
-// if there is nothing. The lowest one of all that is not done is what the hook
-// Open returns.
+// Since returns the resourceVersion from which an heir would have to read for this member's parts
+// of t, undecided ones included. ok is false without such a part. The lowest one of all open work
+// is the result of the hook Open.
 func (v View) Since(t *span.Trace) (rv uint64, ok bool) {
 	firsts, seen, home := FirstsOf(t), map[string]bool{}, homesOf(t)
 	for _, s := range t.Spans {
@@ -183,7 +177,7 @@ func (v View) Since(t *span.Trace) (rv uint64, ok bool) {
 			continue
 		}
 		from := first.RV
-		if first.Listed { // nobody knows when in its epoch it began
+		if first.Listed { // its true beginning in the epoch is unknown
 			from = 0
 			if len(v.table.Epochs) > 0 {
 				from = min(first.RV, v.table.Epochs[v.table.epoch(first.RV)].From)
@@ -198,13 +192,11 @@ func (v View) Since(t *span.Trace) (rv uint64, ok bool) {
 
 func known(m map[string]bool, key string) bool { _, ok := m[key]; return ok }
 
-// Undecided reports whether it is just being decided who owns some part of t. A
-// finished trace, and an amendment, then has to wait for a View that says
-// otherwise.
+// Undecided reports whether the owner of some part of t is being decided. Then a finished trace or
+// an amendment has to wait for a later View.
 func (v View) Undecided(t *span.Trace) bool { return v.UndecidedPart(t, FirstsOf(t)) }
 
-// UndecidedPart is Undecided for a trace whose first writes are known from
-// elsewhere.
+// UndecidedPart is Undecided for a trace with known Firsts.
 func (v View) UndecidedPart(t *span.Trace, firsts Firsts) bool {
 	seen, home := map[string]bool{}, homesOf(t)
 	for _, s := range t.Spans {
@@ -230,7 +222,7 @@ func (v View) undecided(namespace string, first First) bool {
 	}
 	p, last := v.table.Pending, len(v.table.Epochs)-1
 	if p == nil || !p.Hold || v.table.epoch(first.RV) < last {
-		return false // what is in an epoch that has ended stays there
+		return false // a part of an ended epoch stays there
 	}
 	next := choose(namespace, p.Members)
 	return owner != next && (owner == v.self || next == v.self)

@@ -137,14 +137,14 @@ var attributeTerms = []Term{
 		AttributeKey,
 		string(KeyRevisionUser),
 		"beside `lifeline.revision`",
-		"the user who asked for it, as the tool says",
+		"the user of its request, from the tool's own record",
 		"",
 	},
 	{
 		AttributeKey,
 		string(KeyDrift),
 		"the correction of a drift",
-		"the kind and name of the object whose tool undoes a change of somebody else",
+		"the kind and name of the tool's object; the tool undoes another user's change",
 		"",
 	},
 	{

@@ -12,39 +12,37 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Batch is what is stored in one go: what has changed since the batch before,
-// and the state from which its writer would go on.
+// Batch is the content of one Write: all changes since the previous batch, and the state for the
+// writer's next start.
 type Batch struct {
-	// Revision orders batches. Each has its own, above all those before it,
-	// across restarts (Stats tells the highest); a batch that is repeated
-	// keeps it.
+	// Revision orders batches. Each batch has its own, above all earlier ones, across restarts.
+	// Stats returns the highest. A repeated batch keeps its revision.
 	Revision int64
-	// AsOf is when the traces stood so, by the clock that their spans have.
+	// AsOf is the time of the batch, by the clock of the spans.
 	AsOf time.Time
 
-	// Open are traces of which more is expected, each with all its spans. A
-	// trace is in one of Open, Finished and Withdrawn, and there once.
+	// Open are unfinished traces, each with all its spans. A trace is in one of Open, Finished and
+	// Withdrawn, and once.
 	Open []*span.Trace
-	// Finished are traces of which only amendments may follow.
+	// Finished are complete traces. Only amendments may follow.
 	Finished []*span.Trace
-	// Withdrawn were open, and turned out to be none.
+	// Withdrawn are former open traces whose writes belong elsewhere.
 	Withdrawn []trace.TraceID
-	// Amendments are spans that are added to traces; the outcomes and reasons
-	// beside them mean nothing.
+	// Amendments are additional spans of traces. Their outcomes and reasons are ignored.
 	Amendments []*span.Trace
 
-	// State is kept by name for the writer's next start. Nil removes a name;
-	// names that are not here stay as they are.
+	// State is kept by name for the writer's next start. A nil value removes a name; other names
+	// stay unchanged.
 	State map[string][]byte
 }
 
-// Validate says what is wrong with b; nil if nothing is.
+// Validate returns an error for an invalid batch, or nil.
 func (b *Batch) Validate() error {
 	if b.Revision <= 0 {
 		return fmt.Errorf("batch has revision %d, which is not positive", b.Revision)
 	}
 	if b.AsOf.IsZero() {
-		return fmt.Errorf("batch %d does not say when it was made", b.Revision)
+		return fmt.Errorf("batch %d has no time (AsOf)", b.Revision)
 	}
 	for _, traces := range [][]*span.Trace{b.Open, b.Finished, b.Amendments} {
 		for _, t := range traces {

@@ -9,23 +9,22 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Cause is one edge: a span, and what it happened because of.
+// Cause is one edge from a span to its cause.
 type Cause struct {
 	TraceID trace.TraceID
 	SpanID  trace.SpanID
-	// OfTrace and OfSpan are the cause. Its trace may be one that is not
-	// stored.
+	// OfTrace and OfSpan are the cause. The store may lack its trace.
 	OfTrace trace.TraceID
 	OfSpan  trace.SpanID
-	// Parent: the edge leads to the span's parent; otherwise it is a link.
+	// Parent marks the edge to the span's parent; other edges are links.
 	Parent bool
-	// Evidence is how the edge is known; empty for a phase, which is part of
-	// its parent. Reason is what the link says of itself.
+	// Evidence is the proof of the edge; empty for a phase, a part of its parent. Reason is the
+	// link's own.
 	Evidence span.Evidence
 	Reason   string
 }
 
-// CausesOf returns the edges from s: to its parent first, then its links.
+// CausesOf returns the edges from s: first to its parent, then its links.
 func CausesOf(s *span.Span) []Cause {
 	out := make([]Cause, 0, 1+len(s.Links))
 	if s.Parent.IsValid() {
@@ -42,14 +41,14 @@ func CausesOf(s *span.Span) []Cause {
 		)
 	}
 	for _, l := range s.Links {
-		said := &span.Span{Attributes: l.Attributes}
+		link := &span.Span{Attributes: l.Attributes}
 		out = append(out, Cause{
 			TraceID:  s.TraceID,
 			SpanID:   s.ID,
 			OfTrace:  l.TraceID,
 			OfSpan:   l.SpanID,
-			Evidence: span.Evidence(insight.Attribute(said, span.KeyEvidence)),
-			Reason:   insight.Attribute(said, span.KeyLink),
+			Evidence: span.Evidence(insight.Attribute(link, span.KeyEvidence)),
+			Reason:   insight.Attribute(link, span.KeyLink),
 		})
 	}
 	return out

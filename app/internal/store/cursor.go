@@ -8,20 +8,20 @@ import (
 	"fmt"
 )
 
-// Cursor is a place in a list. Only who made it knows what it says: it is safe
-// in a URL, and good for lists with the same filters in the same engine.
+// Cursor is a place in a list. It is opaque, safe in a URL, and valid for lists with the same
+// filters in the same engine.
 type Cursor string
 
-// NewCursor makes the cursor of an entry, for engines: a number to sort by
-// (Unix nanoseconds), and the key that tells entries with the same one apart.
+// NewCursor returns the cursor of an entry, for engines. It holds a number to sort by (Unix
+// nanoseconds), and a key that distinguishes entries with the same number.
 func NewCursor(at int64, key []byte) Cursor {
 	//nolint:gosec // all 64 bits come back
 	raw := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(key)), uint64(at))
 	return Cursor(base64.RawURLEncoding.EncodeToString(append(raw, key...)))
 }
 
-// Position returns what NewCursor was given. It is an ErrCursor if c is not
-// made so, or its key does not have that length.
+// Position returns the arguments of NewCursor. The error is ErrCursor if c has another format or a
+// key of another length.
 func (c Cursor) Position(length int) (at int64, key []byte, err error) {
 	raw, err := base64.RawURLEncoding.DecodeString(string(c))
 	if err != nil || len(raw) != 8+length {

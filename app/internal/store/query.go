@@ -11,47 +11,47 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// How long a page is.
+// The lengths of pages.
 const (
-	// DefaultPage is the length where a query names none.
+	// DefaultPage is the length for a query without one.
 	DefaultPage = 100
-	// MaxPage is the longest; a query that asks for more gets this.
+	// MaxPage is the longest; a longer request gets this length.
 	MaxPage = 10_000
 )
 
-// Query says which traces. What is zero restricts nothing.
+// Query selects traces. A zero field selects all.
 type Query struct {
 	// Since and Until bound the start: not before Since, before Until.
 	Since, Until time.Time
-	// Outcomes are those wanted: any of them.
+	// Outcomes selects traces with any of these outcomes.
 	Outcomes []span.Outcome
-	// Open wants open traces only.
+	// Open selects open traces only.
 	Open bool
-	// Slower wants a duration of at least that much.
+	// Slower is the shortest duration.
 	Slower time.Duration
-	// Object wants that the trace touches one object which has all that is
-	// set here: group, kind, namespace, name, UID. The version does not count.
+	// Object selects traces with an object that has all nonempty fields: group, kind, namespace,
+	// name, UID. The version does not count.
 	Object object.Ref
 
-	// Limit is how many at most; see DefaultPage and MaxPage.
+	// Limit bounds the page; see DefaultPage and MaxPage.
 	Limit int
-	// After goes on where a page ended.
+	// After is the end of the previous page.
 	After Cursor
 }
 
 // Page is a part of a list.
 type Page struct {
 	Traces []Summary
-	// Next is for the Query's After; empty on the last page.
+	// Next is the After of the next Query; empty on the last page.
 	Next Cursor
 }
 
-// WriteQuery says which writes. What is zero restricts nothing.
+// WriteQuery selects writes. A zero field selects all.
 type WriteQuery struct {
 	// Since and Until bound the end: not before Since, before Until.
 	Since, Until time.Time
 	TraceID      trace.TraceID
-	// Object is as in Query, for the object written.
+	// Object is as in Query, for the written object.
 	Object object.Ref
 	// Actor and Part are as in Write.
 	Actor, Part string
@@ -66,7 +66,7 @@ type WritePage struct {
 	Next   Cursor
 }
 
-// PageLength is how many entries a query with that Limit gets.
+// PageLength returns the length of a page for a Query's Limit.
 func PageLength(limit int) int {
 	if limit <= 0 {
 		return DefaultPage

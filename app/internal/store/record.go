@@ -17,58 +17,55 @@ import (
 // Record is a stored trace.
 type Record struct {
 	Summary
-	// Trace has the spans in the order in which they were given: those of the
-	// version that counts, then those that another finished version added,
-	// then the amending ones. Open spans are open.
+	// Trace has its spans in their order in the batches: first those of the valid version, then
+	// those that another finished version added, then the amendments. Open spans are open.
 	Trace *span.Trace
 }
 
-// Summary is one line about a trace: when, who, what, and how it went.
+// Summary is a trace in one line: its time, author, object and outcome.
 type Summary struct {
 	ID trace.TraceID
-	// Open: more is expected of the trace.
+	// Open marks an unfinished trace.
 	Open bool
-	// Stuck means that a span of an open trace waits after an error.
+	// Stuck marks an open trace with a span that waits after an error.
 	Stuck bool
-	// Start is that of the root, and Duration its length; where no span is a
-	// root, all spans count. An open root reaches to AsOf.
+	// Start is the start of the root, and Duration its length. Without a root, all spans count. An
+	// open root extends to AsOf.
 	Start    time.Time
 	Duration time.Duration
 	Outcome  span.Outcome
 	Reason   string
 
-	// Name and Object are those of the root; Verb is that of the first write
-	// to the object, and Command what a run ran. Any may be empty.
+	// Name and Object are the root's. Verb is that of the first write to the object. Command is the
+	// command of a run. Each may be empty.
 	Name    string
 	Object  object.Ref
 	Verb    string
 	Command string
-	// Actor is the component that made the change, the first one of a run;
-	// User on whose behalf.
+	// Actor is the component that made the change, or the first one of a run. User is the user of
+	// that change.
 	Actor, User string
-	// Heals is what the cluster reacted to, for a trace that nobody asked for.
+	// Heals is the cause of a change that the cluster made by itself.
 	Heals string
-	// Fight describes the fight in which the change is, as insight.Fight does.
+	// Fight describes the change's fight, as insight.Fight does.
 	Fight string
 
-	// Slowest is the kind of work that has most of the critical path, and how
-	// much; empty if there is none.
+	// Slowest is the kind of work with most of the critical path, and its share; empty without any.
 	Slowest         string
 	SlowestDuration time.Duration
-	// Current is the work at the end of the critical path of an open trace, and
-	// CurrentDuration how much of the path it has by AsOf. It goes on.
+	// Current is the work at the end of an open trace's critical path, and CurrentDuration its part
+	// of the path by AsOf. It continues.
 	Current         string
 	CurrentDuration time.Duration
-	// Spans is their number, amending ones included.
+	// Spans counts all spans, with amendments.
 	Spans int
 
-	// AsOf and Revision are those of the batch that brought the version.
+	// AsOf and Revision are those of the version's batch.
 	AsOf     time.Time
 	Revision int64
 }
 
-// Summarize derives the Summary of t, as it stood at asOf. Open, AsOf and
-// Revision are the caller's to set.
+// Summarize derives the Summary of t at the time asOf. The caller sets Open, AsOf and Revision.
 func Summarize(t *span.Trace, asOf time.Time) Summary {
 	out := Summary{ID: t.ID, Outcome: t.Outcome, Reason: t.Reason, Spans: len(t.Spans)}
 	out.Stuck = slices.ContainsFunc(t.Spans, (*span.Span).Stuck)
@@ -103,8 +100,8 @@ func Summarize(t *span.Trace, asOf time.Time) Summary {
 	return out
 }
 
-// At returns s as it stands at now: a server stores an open trace only when it changes, and its current
-// work has gone on since.
+// At returns s at the time now. A server stores an open trace only when it changes, but its current
+// work continues.
 func (s Summary) At(now time.Time) Summary {
 	more := now.Sub(s.Start) - s.Duration
 	if !s.Open || s.Duration <= 0 || more <= 0 {
@@ -120,7 +117,7 @@ func (s Summary) At(now time.Time) Summary {
 	return s
 }
 
-// extent is from when to when the root reaches, or all spans if none is one.
+// extent returns the start and end of the root, or of all spans without a root.
 func extent(t *span.Trace, asOf time.Time) (time.Time, time.Duration) {
 	spans := t.Spans
 	if root := t.Root(); root != nil {
@@ -142,8 +139,7 @@ func extent(t *span.Trace, asOf time.Time) (time.Time, time.Duration) {
 	return start, max(0, end.Sub(start))
 }
 
-// firstWrite is the earliest write to the object of root, or to any if root is
-// a run.
+// firstWrite returns the earliest write to root's object, or to any object if root is a run.
 func firstWrite(t *span.Trace, root *span.Span) *Write {
 	var first *Write
 	for _, s := range t.Spans {

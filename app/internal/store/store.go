@@ -1,64 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package store is the contract of Lifeline's memory: what an engine such as
-// store/sqlite keeps, how it merges what it is told, and what it answers.
-// Package storetest holds every engine to it. How traces come about, and where
-// else they go, is for others.
+// Package store is the contract of trace storage: the kept data, the merge of versions, and the
+// queries. Package storetest is the test suite of every engine, such as store/sqlite. The making of
+// traces and their export are other rooms.
 //
-// # What is kept
+// # Kept data
 //
-// A trace is open, as long as more is expected of it, or finished. A Writer is
-// told of both in batches. An open trace is provisional: each version of it
-// replaces the one before as a whole, and may be withdrawn when its writes turn
-// out to belong elsewhere. A finished trace stays as it is. What is learned of
-// it later is an amendment: further spans, which change none of those there.
-// Spans, events, links, evidence, sources of time and outcomes come back as
-// they were given: converted to OTLP, what is read equals what was written.
-// Text that is not UTF-8 is made so, and times that 64 bits of nanoseconds
-// around 1970 cannot hold (before 1678, after 2262) are kept as the nearest
-// that they can.
+// A trace is open while more spans are expected, and finished afterwards. A Writer gets both in
+// batches. An open trace is provisional. Each version replaces the previous one as a whole. It may
+// be withdrawn when its writes turn out to belong elsewhere. A finished trace never changes. Later
+// spans of it are amendments, which leave the existing spans unchanged. Spans, events, links,
+// evidence, sources of time and outcomes are returned unchanged: a trace has the same OTLP form
+// before and after. Two values are changed: invalid UTF-8 becomes valid, and a time outside 64 bits
+// of nanoseconds around 1970 (1678 to 2262) becomes the nearest one inside.
 //
-// Besides, each stored API write and each causal edge is kept as data of its
-// own, so that a question which no span answers can still be asked.
+// Each stored API write and each causal edge is also kept as data of its own, for queries that
+// spans alone cannot serve.
 //
-// # How versions merge
+// # Merge of versions
 //
-// Batches have revisions, which only grow. What a store holds depends on the
-// set of batches it was given and not on their order, nor on how often each
-// came:
+// Batches have increasing revisions. The content of a store depends on the set of its batches, and
+// not on their order or their repetitions:
 //
-//   - Of two open versions of a trace the one of the higher revision counts. A
-//     withdrawal is a version without spans.
-//   - A finished version counts more than any open one and any withdrawal.
-//   - Where a trace is finished twice, every span of either is kept; of spans
-//     with the same ID, and of the outcomes, those of the lower revision.
-//   - An amending span is kept once, that of the lowest revision, and waits
-//     unseen if its trace is not known yet.
-//   - State alone goes by order: a batch older than the newest whose state was
-//     kept changes no state.
+//   - Of two open versions of a trace, the one with the higher revision is valid. A withdrawal is a
+//     version without spans.
+//   - A finished version replaces any open one and any withdrawal.
+//   - If a trace is finished twice, every span of either is kept. Of spans with the same ID, and of
+//     the outcomes, those of the lower revision are valid.
+//   - An amending span is kept once, that of the lowest revision. It stays invisible until its
+//     trace is stored.
+//   - State alone depends on the order: a batch changes no state if a newer one already did.
 //
-// What Prune has removed is not remembered: a batch that is repeated brings it
-// back.
+// Prune leaves no record of the removed traces: a repeated batch restores them.
 //
 // # Atomicity
 //
-// When Write returns nil, the batch survives the end of the process, however it
-// ends. When it fails or never returns, a reader may find all of it or none; an
-// engine without transactions over several tables may leave part of the traces,
-// but never state whose traces are not there. Writing the batch again is always
-// right.
+// After Write has returned nil, the batch survives any end of the process. After an error or
+// without a return, a reader may find all of the batch or none. An engine without transactions over
+// several tables may leave a part of the traces, but never state without its traces. A repeated
+// Write is always safe.
 //
 // # Concurrency and ownership
 //
-// One process writes to a store; an engine refuses a second one where it can
-// (ErrInUse). All methods may be called from any goroutine. Readers do not wait
-// for the writer, and each answer is of one moment. Batches are only read while
-// Write runs; what a Reader returns is the caller's.
+// One process writes to a store. An engine refuses a second one if it can (ErrInUse). All methods
+// are safe for concurrent use. Readers never wait for the writer, and each result is of one moment.
+// Write only reads its batch, and only while it runs. A Reader's results belong to the caller.
 //
 // # Errors
 //
-// Errors name the store, and wrap one of this package's where a caller may want
-// to tell them apart. A context that ends, ends the call: its error is wrapped.
+// Errors name the store. They wrap an error of this package where a caller may want to branch. The
+// end of a context ends the call; its error is wrapped.
 package store
 
 import (
@@ -69,37 +60,37 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// What callers tell apart.
+// Errors for callers to branch on.
 var (
-	// ErrNotFound: there is no such trace, or no such state.
+	// ErrNotFound: the store has no such trace or state.
 	ErrNotFound = errors.New("not found")
-	// ErrCursor: a cursor that no page of this kind has given.
+	// ErrCursor: the cursor is not from a page of this kind.
 	ErrCursor = errors.New("invalid cursor")
 	// ErrInUse: another process, or another part of this one, has the store.
 	ErrInUse = errors.New("in use")
 	// ErrNewer: a newer version of Lifeline has written the store.
 	ErrNewer = errors.New("written by a newer version of lifeline")
-	// ErrFull: there is no space left for what is to be written.
+	// ErrFull: no space is left for the batch.
 	ErrFull = errors.New("no space left")
-	// ErrReadOnly: the place of the store may not be written to.
+	// ErrReadOnly: the store's place is not writable.
 	ErrReadOnly = errors.New("read-only")
-	// ErrDamaged: what is stored cannot be read any more. Opening the store
-	// again finds out how much of it, and sets a damaged file aside.
+	// ErrDamaged: the stored data are unreadable. The next Open finds the extent of the damage, and
+	// sets a damaged file aside.
 	ErrDamaged = errors.New("damaged")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("closed")
 )
 
-// LostError is ErrDamaged of an open store whose files another program has deleted,
-// replaced or overwritten. Open the store again: it begins a new one.
+// LostError is ErrDamaged of an open store whose files another program has deleted, replaced or
+// overwritten. The next Open creates a new store.
 type LostError struct {
 	// File is the path of the file, and What the event, as in "was deleted".
 	File, What string
-	// SetAside is the new path of what stood there; empty if nothing did.
+	// SetAside is the new path of the file found there; empty if there was none.
 	SetAside string
 }
 
-// Error names the file and what was done.
+// Error names the file and the event.
 func (e *LostError) Error() string {
 	text := e.File + " " + e.What + " while the store was open"
 	if e.SetAside != "" {
@@ -115,78 +106,69 @@ func (e *LostError) Unwrap() error { return ErrDamaged }
 type Store interface {
 	Reader
 	Writer
-	// Close waits for the calls that are under way and gives the store free.
-	// Closing twice is harmless.
+	// Close waits for running calls and releases the store. A second Close does nothing.
 	Close() error
 }
 
-// Writer is how a store is filled.
+// Writer adds data to a store.
 type Writer interface {
-	// Write merges b into what is stored. A batch that Validate refuses is
-	// refused.
+	// Write merges b into the stored data. It returns an error for a batch that Validate refuses.
 	Write(ctx context.Context, b *Batch) error
-	// Prune removes finished traces, each whole, those that ended first
-	// before others, until the limits hold or only open traces are left. It
-	// tells what it has removed, also beside an error, and lets writes
-	// through meanwhile.
+	// Prune removes whole finished traces, the earliest end first, until the limits hold or only
+	// open traces are left. It returns the removed amounts, also with an error. Writes continue
+	// meanwhile.
 	Prune(ctx context.Context, l Limits) (Pruned, error)
-	// Check returns an error if the store is lost: nothing written to it would
-	// survive. It is a LostError if another program has deleted, replaced or
-	// overwritten its files. It is cheap unless another program has written to
-	// them. Write and Prune check as well.
+	// Check returns an error if the store is lost, so that new writes would not survive. It is a
+	// LostError if another program has deleted, replaced or overwritten its files. It is cheap,
+	// unless another program has written to them. Write and Prune check as well.
 	Check(ctx context.Context) error
 }
 
-// Reader is how a store is asked.
+// Reader queries a store.
 type Reader interface {
-	// Trace returns one trace with all its spans; ErrNotFound if there is
-	// none.
+	// Trace returns one trace with all its spans, or ErrNotFound.
 	Trace(ctx context.Context, id trace.TraceID) (*Record, error)
-	// List returns traces that match q, those that started last first; of the
-	// same start, in order of their IDs, the highest first. A trace that
-	// matches and starts at the same time throughout comes exactly once on
-	// the way through all pages, whatever is written meanwhile.
+	// List returns the traces that match q, the latest start first. Among equal starts, the highest
+	// ID comes first. A trace that matches throughout, with the same start, appears exactly once in
+	// all pages, even with concurrent writes.
 	List(ctx context.Context, q Query) (*Page, error)
-	// Writes returns API writes that match q, latest first, with the same
-	// promise.
+	// Writes returns the API writes that match q, the latest first, with the same guarantee.
 	Writes(ctx context.Context, q WriteQuery) (*WritePage, error)
-	// Causes returns every edge from a span of the trace to its cause, and
-	// every edge from another trace to a span of this one; empty if the
-	// trace is not known. Their order is always the same.
+	// Causes returns every edge from a span of the trace to its cause, and every edge from another
+	// trace to a span of this one. It is empty for an unknown trace. The order is deterministic.
 	Causes(ctx context.Context, id trace.TraceID) ([]Cause, error)
-	// State returns what a batch has kept under that name; ErrNotFound if
-	// nothing.
+	// State returns the state of that name, or ErrNotFound.
 	State(ctx context.Context, name string) ([]byte, error)
-	// States returns all state whose names begin with prefix.
+	// States returns all state with names that begin with prefix.
 	States(ctx context.Context, prefix string) (map[string][]byte, error)
 	// Stats counts what is stored.
 	Stats(ctx context.Context) (Stats, error)
 }
 
-// Limits are what Prune makes hold. The zero value limits nothing.
+// Limits are the limits of Prune. The zero value limits nothing.
 type Limits struct {
-	// Before removes what had ended by then; zero for no limit of age.
+	// Before removes the traces that ended by then; zero means no limit of age.
 	Before time.Time
-	// Bytes is what all data may take on disk; 0 for any amount.
+	// Bytes bounds the data on disk; 0 means no limit.
 	Bytes int64
 }
 
-// Pruned is what Prune has removed.
+// Pruned counts the removed data.
 type Pruned struct {
 	Traces int64
-	// Bytes is by how much less the data take.
+	// Bytes is the freed space.
 	Bytes int64
 }
 
-// Stats is how much is stored.
+// Stats is the amount of stored data.
 type Stats struct {
-	// Traces are all traces, open ones included.
+	// Traces counts all traces, open ones included.
 	Traces, Open  int64
 	Spans, Writes int64
-	// Bytes is what the data take on disk.
+	// Bytes is the size of the data on disk.
 	Bytes int64
-	// Oldest is the earliest start of a trace; zero if there is none.
+	// Oldest is the earliest start of a trace; zero without traces.
 	Oldest time.Time
-	// Revision is the highest of all batches; 0 before the first.
+	// Revision is the highest of all batches; 0 before the first batch.
 	Revision int64
 }

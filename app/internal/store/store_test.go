@@ -237,7 +237,7 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// TestSummaryAt: an open trace goes on with its current work after its last change.
+// TestSummaryAt: an open trace's current work continues after its last change.
 func TestSummaryAt(t *testing.T) {
 	open := store.Summary{
 		Open: true, Start: spantest.Epoch, Duration: 10 * time.Second, Slowest: "schedule",

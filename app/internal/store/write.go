@@ -13,31 +13,30 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Write is one stored API write: the data that spans are made from.
+// Write is one stored API write, the source of spans.
 type Write struct {
-	// TraceID and SpanID name the span that tells of the write: itself, where
-	// its request was seen, or the reconciliation that it is a moment of.
+	// TraceID and SpanID name the write's span: its own if its request was seen, else the
+	// reconciliation with the write as an event.
 	TraceID trace.TraceID
 	SpanID  trace.SpanID
-	// Object is what was written. Of an object that is not the span's own only
-	// kind, name and UID are known, and the namespace is taken to be the same.
+	// Object is the written object. If that is not the span's own object, only kind, name and UID
+	// are known; the namespace is assumed to be the span's.
 	Object object.Ref
-	// Verb is create, update or delete, or the request's; Part what it changed:
-	// desired, observed, bookkeeping or ownership. Either may be empty.
+	// Verb is create, update or delete, or the request's. Part is the changed part: desired,
+	// observed, bookkeeping or ownership. Each may be empty.
 	Verb, Part, Subresource string
-	// ResourceVersion and Generation are those that it was stored as; 0 where
-	// not known.
+	// ResourceVersion and Generation are those of the stored version; 0 if unknown.
 	ResourceVersion, Generation int64
 	Actor, User                 string
-	// Start and End are when the request was received and answered; the same
-	// moment where it was not seen. Source is how End is known.
+	// Start and End are the times of the request and its answer; both are the same moment if the
+	// request was not seen. Source is the source of End.
 	Start, End time.Time
 	Source     span.TimeSource
 }
 
-// WritesOf returns the stored writes that s tells of: itself, if it is one that
-// was not refused, and those among its events. One that another component made
-// tells of none: it is the same write as seen from there.
+// WritesOf returns the stored writes of s: its own, unless it was refused, and those among its
+// events. It returns none for a span of another component, a second view of a write that has a span
+// already.
 func WritesOf(s *span.Span) []Write {
 	if s.Origin != nil {
 		return nil

@@ -84,9 +84,9 @@ func (d definer) received(m *Metrics) {
 			"ones: the components' clocks or batches are late.", "when")
 	m.SpansUnjoined = d.total("unjoined_spans_total",
 		"Received spans without a change. Why: polls and reads (noise), repeated spans (repeated), Lifeline's own "+
-			"spans (own), spans sent on unchanged (passed), spans dropped by configuration (dropped). Further "+
-			"reasons: more spans than the buffer (evicted) or a trace may hold (surplus), a trace that was finished "+
-			"more than an hour ago (overdue), more than an hour away from its trace (untimely). Evicted ones: lower "+
+			"spans (own), spans sent on unchanged (passed), spans dropped by configuration (dropped). Too "+
+			"many spans: in the buffer (evicted) or in one trace (surplus). Too late or too far: the trace was "+
+			"finished more than an hour ago (overdue), or is more than an hour away (untimely). Evicted ones: lower "+
 			"the components' sampling rates. Overdue or untimely ones: a sender was away for long, its clock is "+
 			"wrong, or its spans are forged.", "why")
 	m.AuditEvents = d.total("audit_events_total",
@@ -153,12 +153,12 @@ func (d definer) made(m *Metrics) {
 		"Stored writes that the engine has observed, with the objects found at the start. It is the sum of "+
 			"lifeline_writes_total over all fates, and of the writes that the engine still works on.")
 	m.Writes = d.total("writes_total",
-		"Stored writes by fate: a change or its effect (traced), a status or bookkeeping write, or an update of an "+
-			"EndpointSlice (step), a repeated change that is counted in the first one's trace (series), a write "+
-			"without a trace (noise), an object found at the start (baseline).", "fate")
+		"Stored writes by fate. In a trace: a change or its effect (traced), or a repeated change that the first "+
+			"one's trace counts (series). Steps: a status or bookkeeping write, or an update of an EndpointSlice (step). "+
+			"Others: a write without a trace (noise), an object found at the start (baseline).", "fate")
 	m.EngineDifferences = d.total("engine_differences_total",
-		"Open traces that a derivation from nothing gave otherwise, at one look in a thousand. Anything but 0 is "+
-			"a fault of Lifeline: report it with the log.")
+		"Open traces that differ from a derivation from nothing, checked at one look in a thousand. Above 0: a "+
+			"fault of Lifeline; report it with the log.")
 	m.RelationMatches = d.total("relation_matches_total",
 		"Pairs of objects related by a relation of the configuration, by its name. 0 for long: the relation is wrong, "+
 			"or its objects are not watched; see lifeline doctor.", "relation")

@@ -54,7 +54,7 @@ func TestMetricsPage(t *testing.T) {
 	got.WriteString("# Metrics of `lifeline serve`\n\n" +
 		"At `/metrics` of the listener `telemetry.address`, beside those of the Go runtime (`go_*`) and of\n" +
 		"the process (`process_*`). This page is generated: `go test ./internal/telemetry -update` rewrites\n" +
-		"it.\n\n| metric | type | labels | what it says " +
+		"it.\n\n| metric | type | labels | meaning " +
 		"|\n| --- | --- | --- | --- |\n")
 	for _, f := range families {
 		if !strings.HasPrefix(f.GetName(), "lifeline_") {
@@ -133,7 +133,7 @@ func TestTotal(t *testing.T) {
 	}
 	m.Observations.Raise(1, "proxy")
 	if got := testutil.ToFloat64(m.Observations.vec.WithLabelValues("watch")); got != 1+8+2 {
-		t.Errorf("got %v: one was counted here, eight there, and two after that began anew", got)
+		t.Errorf("got %v: one was counted here, eight there, and two after a restart of those", got)
 	}
 	if got := testutil.ToFloat64(m.Observations.vec.WithLabelValues("proxy")); got != 1 {
 		t.Errorf("labels are not told apart: got %v", got)

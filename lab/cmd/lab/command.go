@@ -15,7 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/lab"
 )
 
-// place says which cluster a command is about.
+// place identifies the cluster of a command.
 type place struct{ name, dir string }
 
 func (p *place) flags(cmd *cobra.Command) {

@@ -21,7 +21,7 @@ func TestTracingFlag(t *testing.T) {
 		want   map[lab.Component]lab.Tracing
 		fails  string
 	}{
-		"Nothing": {reason: "No configuration is a state of its own."},
+		"Nothing": {reason: "No configuration is a separate state."},
 		"Endpoint": {
 			reason: "The common case: whatever can, sends all.", args: []string{here}, want: all.Of(),
 		},
@@ -43,7 +43,7 @@ func TestTracingFlag(t *testing.T) {
 			reason: "All but, or all and differently.", args: []string{here, "kubelet=none", "etcd=" + here + "@1%"},
 			want: map[lab.Component]lab.Tracing{lab.APIServer: all, lab.Containerd: all, lab.Etcd: few},
 		},
-		"NoneOfNothing": {reason: "Taking out what is not there is no error.", args: []string{"none"}},
+		"NoneOfNothing": {reason: "The removal of an absent part is no error.", args: []string{"none"}},
 		"NoSuchComponent": {
 			reason: "The scheduler sends no spans.",
 			args:   []string{"kube-scheduler=" + here},

@@ -19,7 +19,7 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/internal/pki"
 )
 
-// ErrNotFound is what a request for an object that is not there returns.
+// ErrNotFound is the error of a request for a missing object.
 var ErrNotFound = errors.New("not found")
 
 // A Client talks to one API server as one user. Its methods may be called

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package build compiles the programs of a lab cluster from pinned Go modules
-// into a cache of the user's, once for each set of versions. What to run with
-// them is package lab's to say.
+// Package build compiles the programs of a lab cluster from pinned Go modules into a cache of the
+// user's, once for each set of versions. Package lab runs them.
 package build
 
 import (
@@ -19,7 +18,7 @@ import (
 	"time"
 )
 
-// heartbeat is how often a long build says that it is alive.
+// heartbeat is the period of a long build's signs of life.
 const heartbeat = 20 * time.Second
 
 // CacheEnv names the environment variable that overrides where CacheDir is.
@@ -38,11 +37,9 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "lifeline-lab"), nil
 }
 
-// Programs builds those of the named programs that the cache lacks, of
-// Kubernetes in the given minor version (one of Versions), and returns the
-// paths of all of them by name. Lines about what it does go to progress,
-// nothing if there is nothing to build. Concurrent callers, in other processes
-// too, wait for each other.
+// Programs builds those of the named programs that the cache lacks, of Kubernetes in the given
+// minor version (one of Versions). It returns the paths of all of them by name. It reports its work
+// to progress, if there is any. Concurrent callers, in other processes too, wait for each other.
 func Programs(ctx context.Context, minor string, names []string, progress io.Writer) (map[string]string, error) {
 	paths, missing, err := lookUp(ctx, minor, names)
 	if err != nil || len(missing) == 0 {

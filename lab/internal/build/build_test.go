@@ -35,20 +35,20 @@ func TestProgramsOnce(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv(CacheEnv, cache)
 	var (
-		said  progress
+		lines progress
 		paths [2]map[string]string
 		errs  [2]error
 		both  sync.WaitGroup
 	)
 	for i := range paths {
-		both.Go(func() { paths[i], errs[i] = Programs(t.Context(), Versions()[0], []string{"etcd"}, &said) })
+		both.Go(func() { paths[i], errs[i] = Programs(t.Context(), Versions()[0], []string{"etcd"}, &lines) })
 	}
 	both.Wait()
 	if err := errors.Join(errs[:]...); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(said.text.String(), "built etcd (1 of 1) in "); n != 1 {
-		t.Errorf("built %d times, want once:\n%s", n, said.text.String())
+	if n := strings.Count(lines.text.String(), "built etcd (1 of 1) in "); n != 1 {
+		t.Errorf("built %d times, want once:\n%s", n, lines.text.String())
 	}
 	path := paths[0]["etcd"]
 	if path != paths[1]["etcd"] || !strings.HasPrefix(path, filepath.Join(cache, "bin")) {
@@ -63,9 +63,9 @@ func TestProgramsOnce(t *testing.T) {
 		t.Errorf("etcd --version: %s, %v; want 3.6", out, err)
 	}
 
-	said.text.Reset()
-	if _, err := Programs(t.Context(), Versions()[0], []string{"etcd"}, &said); err != nil || said.text.Len() > 0 {
-		t.Errorf("Programs() of what is there: %v, said %q; want silence", err, said.text.String())
+	lines.text.Reset()
+	if _, err := Programs(t.Context(), Versions()[0], []string{"etcd"}, &lines); err != nil || lines.text.Len() > 0 {
+		t.Errorf("Programs() of built programs: %v, progress %q; want none", err, lines.text.String())
 	}
 }
 
@@ -82,7 +82,7 @@ func TestProgramsFails(t *testing.T) {
 		want   string
 	}{
 		"Unknown": {
-			reason: "A typo is said.",
+			reason: "A typo is reported.",
 			ctx:    t.Context(),
 			minor:  newest,
 			name:   "kube-proxy",
@@ -96,7 +96,7 @@ func TestProgramsFails(t *testing.T) {
 			want:   "context canceled",
 		},
 		"Version": {
-			reason: "What there is instead is said.", ctx: t.Context(), minor: "1.9", name: "etcd",
+			reason: "The error lists the alternatives.", ctx: t.Context(), minor: "1.9", name: "etcd",
 			want: `no Kubernetes "1.9" here: want ` + newest + ", ",
 		},
 	}
@@ -146,7 +146,7 @@ func TestBinDir(t *testing.T) {
 	newest, older := Versions()[0], Versions()[1]
 	one := dir(newest, "kwok", "go1.26.0")
 	if one != dir(older, "kwok", "go1.26.0") {
-		t.Error("what is not of Kubernetes must be the same for each of its versions")
+		t.Error("programs of other projects must be the same for each version")
 	}
 	for what, other := range map[string]string{
 		"module":   dir(newest, "etcd", "go1.26.0"),

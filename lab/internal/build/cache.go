@@ -22,7 +22,7 @@ import (
 func toolchain(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOVERSION", "GOOS", "GOARCH").Output()
 	if err != nil {
-		return "", fmt.Errorf("cannot ask go for its version (is it in PATH?): %w", err)
+		return "", fmt.Errorf("cannot get the version of go (is it in PATH?): %w", err)
 	}
 	return string(out), nil
 }
@@ -64,7 +64,7 @@ func lock(ctx context.Context, cache string, progress io.Writer) (unlock func(),
 	}
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	for told := false; ; {
+	for logged := false; ; {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			return func() { _ = f.Close() }, nil
@@ -73,9 +73,9 @@ func lock(ctx context.Context, cache string, progress io.Writer) (unlock func(),
 			_ = f.Close()
 			return nil, fmt.Errorf("cannot lock %s: %w", f.Name(), err)
 		}
-		if !told {
+		if !logged {
 			fmt.Fprintln(progress, "waiting for another build to finish …")
-			told = true
+			logged = true
 		}
 		select {
 		case <-tick.C:

@@ -22,7 +22,7 @@ func CRDs(program string) string { return program + crdsSuffix }
 // A program is one executable and how it is built.
 type program struct {
 	name    string
-	source  string // what it is part of: programs of one source are kept together
+	source  string // its project: programs of one source are kept together
 	module  string // of modules
 	pkg     string
 	tags    string

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package kwok tells KWOK how to play nodes: stages that take a Pod through
-// the states, and emit the Events, that a kubelet would. Running KWOK is
-// package lab's task.
+// Package kwok configures KWOK to simulate nodes: stages that take a Pod through a kubelet's states
+// and emit its Events. Package lab runs KWOK.
 //
-// KWOK keeps no memory of a Pod but the Pod itself. So what a kubelet has done
-// so far is read from fields that a kubelet fills in at the same moment: a
-// container's imageID once its image is pulled, its containerID once it is
-// created, the Pod's observedGeneration once its deletion was noticed.
+// KWOK has no memory of a Pod but the Pod itself. So a kubelet's progress is read from fields that
+// a kubelet fills in at the same moment: a container's imageID once its image is pulled, its
+// containerID once it is created, the Pod's observedGeneration once its deletion was noticed.
 package kwok
 
 import (
@@ -26,7 +24,7 @@ type Delays struct {
 	Pull, Create, Start, Ready time.Duration
 }
 
-// What a Pod can ask for beside its delays.
+// Options of a Pod beside its delays.
 const (
 	initRun   = "init"       // how long each init container runs: a duration, else 100ms
 	pullError = "pull-error" // pulls fail with this message

@@ -13,9 +13,8 @@ const (
 	admitted   = `(.status.startTime != null)`
 	living     = `(.status.phase != "Succeeded" and .status.phase != "Failed")`
 
-	// undone lists, in their order, the statuses of the init containers that
-	// are not over (a sidecar: not started) and of the containers that never
-	// ran. The first is what a kubelet would be working on.
+	// undone lists, in order, the statuses of the init containers that have not ended (a sidecar:
+	// not started) and of the containers that never ran. The first is a kubelet's present work.
 	undone = `([(.status.initContainerStatuses // [])[]
   | select((.started == true or .state.terminated.exitCode == 0) | not)]
 + [(.status.containerStatuses // [])[]

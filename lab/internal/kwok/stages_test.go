@@ -192,7 +192,7 @@ func TestStages(t *testing.T) {
 			pod:    pod("", never, `"phase":"Succeeded",`+admitted+one(`"state":{"terminated":{"exitCode":0}}`)),
 		},
 		"Deleted": {
-			reason: "Its container is told.",
+			reason: "The Event names its container.",
 			pod: strings.Replace(
 				pod(dying, spec, `"phase":"Running",`+admitted+ready+one(running)),
 				`"generation":1`,
@@ -297,7 +297,7 @@ func TestWordingOf(t *testing.T) {
 		"1.34": "Created container: %s",
 	} {
 		if got := wordingOf(minor).created; !strings.Contains(got, want) {
-			t.Errorf("the kubelet of %s says %q, want %q", minor, got, want)
+			t.Errorf("the kubelet of %s has the message %q, want %q", minor, got, want)
 		}
 	}
 }

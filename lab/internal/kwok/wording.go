@@ -2,8 +2,8 @@
 
 package kwok
 
-// wording is what a kubelet says in Events, where versions differ: template
-// expressions in which $c is the container.
+// wording is the text of a kubelet's Events, which differs by version: template expressions in
+// which $c is the container.
 type wording struct{ created, started, present string }
 
 // wordingOf returns the words of the kubelet of a minor version.

@@ -40,7 +40,7 @@ func TestFindTools(t *testing.T) {
 			want:   tools{runc: runc, cniDir: cni},
 		},
 		"NoRunc": {
-			reason: "what is missing is said, with the packages, in one line",
+			reason: "the missing programs and their packages are one line",
 			runc:   nowhere,
 			cni:    []string{cni},
 			err:    "real nodes need runc: apt-get install runc containernetworking-plugins",

@@ -15,8 +15,8 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
 )
 
-// cleanupPatience bounds a Cleanup, whatever its context says: leaving half of
-// a node behind because a test's time is over would spoil the next one.
+// cleanupPatience bounds a Cleanup, regardless of its context: half a node from a timed-out test
+// would spoil the next one.
 const cleanupPatience = 2 * time.Minute
 
 // Cleanup removes everything that the node of that directory made or left on
@@ -62,12 +62,12 @@ func Cleanup(ctx context.Context, dir string) error {
 	return lock.leave()
 }
 
-// leftByCNI knows the results of CNI plugins that containerd keeps.
+// leftByCNI matches the results of CNI plugins that containerd keeps.
 func (l layout) leftByCNI(path string) bool {
 	return strings.HasPrefix(filepath.Base(path), l.network()+"-")
 }
 
-// leftByKubelet knows the links to logs whose place cannot be configured.
+// leftByKubelet matches the links to logs in a fixed place.
 func (l layout) leftByKubelet(path string) bool {
 	target, err := os.Readlink(path)
 	return err == nil && within(target, l.podLogs())

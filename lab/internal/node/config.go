@@ -2,15 +2,15 @@
 
 package node
 
-// Config says what node to run. All paths are absolute.
+// Config describes a node. All paths are absolute.
 type Config struct {
 	// Name is that of the Node object, which the kubeconfig must allow.
 	Name string
 	// Dir is the node's directory, which is created. It identifies the node.
 	Dir string
 
-	// Detached says that the node outlives its caller. Any other is cleaned up
-	// as soon as the caller has died, by a process that waits for that.
+	// Detached lets the node outlive its caller. Any other node is cleaned up when its caller dies,
+	// by a waiting process.
 	Detached bool
 
 	// Kubelet, Containerd and Shim (containerd-shim-runc-v2) are the programs.
@@ -32,7 +32,7 @@ type Config struct {
 	KubeletLog, ContainerdLog string
 	// KubeletArgs and ContainerdArgs come last on the command lines.
 	KubeletArgs, ContainerdArgs []string
-	// KubeletTracing and ContainerdTracing say where spans go; nil: nowhere.
+	// KubeletTracing and ContainerdTracing configure the spans; nil means none.
 	KubeletTracing, ContainerdTracing *Tracing
 }
 
@@ -40,8 +40,8 @@ type Config struct {
 type Tracing struct {
 	// Endpoint is host:port.
 	Endpoint string
-	// SamplingRatePerMillion is how many of a million traces that the program
-	// begins are recorded; those of its callers are as the caller says.
+	// SamplingRatePerMillion is the number of recorded traces in a million that the program begins.
+	// For other traces the caller decides.
 	SamplingRatePerMillion int32
 }
 

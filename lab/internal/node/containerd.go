@@ -105,9 +105,8 @@ func (n *Node) containerdSpec() process.Spec {
 	}
 }
 
-// environment is how containerd takes its tracing: its configuration file
-// knows nothing of it any more. The caller's own OpenTelemetry settings are not
-// containerd's.
+// environment is containerd's tracing configuration, which its configuration file does not support
+// any more. The caller's own OpenTelemetry settings are excluded.
 func (t *Tracing) environment() []string {
 	if t == nil {
 		return []string{"OTEL_SDK_DISABLED=true"}

@@ -89,7 +89,7 @@ func (n *Node) kubeletSpec() process.Spec {
 	}
 }
 
-// healthy asks the kubelet itself.
+// healthy requests the kubelet's health from the kubelet itself.
 func (n *Node) healthy(ctx context.Context) error {
 	url := "http://" + net.JoinHostPort(n.network.node.String(), strconv.Itoa(healthzPort)) + "/healthz"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

@@ -47,7 +47,7 @@ func (l layout) kubeletData() string { return filepath.Join(l.dir, "kubelet") }
 func (l layout) servingCert() string { return filepath.Join(l.dir, "kubelet.crt") }
 func (l layout) servingKey() string  { return filepath.Join(l.dir, "kubelet.key") }
 
-// podLogs keeps the containers' logs, also after the node has gone.
+// podLogs keeps the containers' logs, also after the node's end.
 func (l layout) podLogs() string { return filepath.Join(l.dir, "pods") }
 
 func (l layout) containerdConfig() string { return filepath.Join(l.dir, "containerd.toml") }

@@ -58,7 +58,7 @@ func (m *machineLock) rememberSysctls() error {
 	return writeJSON(sysctlFile(), values)
 }
 
-// leave undoes, when the last node has gone, what kubelets did to the machine.
+// leave undoes the kubelets' changes of the machine after the last node's end.
 func (m *machineLock) leave() error {
 	entries, err := os.ReadDir(sharedDir)
 	if err != nil {

@@ -71,9 +71,8 @@ func (l layout) freeNetwork() (network, error) {
 	return chooseNetwork(taken, hexByte(l.id))
 }
 
-// chooseNetwork returns a network that overlaps none of the others. Where it
-// looks first differs from node to node, so that traces of an earlier one, in
-// somebody's cache of neighbours for example, rarely matter.
+// chooseNetwork returns a network that overlaps none of the others. Its first candidate differs
+// from node to node. So the remains of an earlier node, such as cached neighbours, rarely matter.
 func chooseNetwork(taken []netip.Prefix, first byte) (network, error) {
 	for i := range 256 {
 		subnet := netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 213, first + byte(i), 0}), 24)
@@ -149,9 +148,8 @@ func (l layout) removeNetwork() error {
 	return errors.Join(errs...)
 }
 
-// whole asks for a list again while it comes with the word that it may be
-// incomplete: what is listed was changed meanwhile, by the node of another
-// cluster or by a Pod's network that vanishes.
+// whole repeats a list while the kernel marks it as incomplete. Then the list changed meanwhile: by
+// another cluster's node, or by a Pod's network that disappeared.
 func whole[T any](list func() ([]T, error)) ([]T, error) {
 	for attempt := 1; ; attempt++ {
 		all, err := list()
@@ -161,7 +159,7 @@ func whole[T any](list func() ([]T, error)) ([]T, error) {
 	}
 }
 
-// listAttempts is how often whole asks at most.
+// listAttempts bounds the lists of whole.
 const listAttempts = 100
 
 // gone reports whether an interface does not exist. The interface of a Pod

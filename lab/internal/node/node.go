@@ -29,10 +29,9 @@ func New(cfg Config, group *process.Group) *Node {
 	return &Node{cfg: cfg, group: group, layout: layoutOf(cfg.Dir)}
 }
 
-// Start first removes what an earlier node left that had the same directory,
-// then runs containerd and the kubelet. It returns once both answer; that the
-// Node object is Ready is for the API server to say. After a failure, Stop
-// removes what was begun.
+// Start first removes the remains of an earlier node with the same directory, then runs containerd
+// and the kubelet. It returns once both answer. It does not wait for a Ready Node object. After a
+// failure, Stop removes the started parts.
 func (n *Node) Start(ctx context.Context) error {
 	found, err := findTools()
 	if err != nil {
@@ -130,9 +129,8 @@ func (n *Node) run(ctx context.Context, spec process.Spec, ready func(context.Co
 	return p.WaitReady(ctx, ready)
 }
 
-// RestartKubelet ends the kubelet and starts it with the configuration that
-// cfg describes; name, directory and programs stay what they were. Containers
-// live on.
+// RestartKubelet ends the kubelet and starts it with the configuration of cfg; name, directory and
+// programs stay. Containers continue.
 func (n *Node) RestartKubelet(ctx context.Context, cfg Config) error {
 	if err := n.end(ctx, KubeletProcess); err != nil {
 		return err
@@ -156,7 +154,7 @@ func (n *Node) Socket() string { return n.layout.socket() }
 // Stop ends the node and removes every trace of it but its logs. Containers
 // are killed: it does not wait for them to end in their own time.
 func (n *Node) Stop(ctx context.Context) error {
-	// The kubelet first, or it would start again what is being ended.
+	// The kubelet first: it would restart the others.
 	err := errors.Join(n.end(ctx, KubeletProcess), n.end(ctx, ContainerdProcess), Cleanup(ctx, n.cfg.Dir))
 	if n.guard != nil {
 		err = errors.Join(err, n.guard.release())

@@ -42,8 +42,7 @@ func (c commandLine) after(flag string) string {
 	return ""
 }
 
-// isDaemon knows this node's kubelet and containerd, which normally have been
-// ended by the caller.
+// isDaemon matches this node's kubelet and containerd. The caller has usually ended them.
 func (l layout) isDaemon(c commandLine) bool {
 	switch c.program() {
 	case ContainerdProcess:
@@ -55,8 +54,8 @@ func (l layout) isDaemon(c commandLine) bool {
 	}
 }
 
-// isHelper knows the shims of this node's containers, which outlive containerd
-// on purpose, and runc.
+// isHelper matches runc and the shims of this node's containers. Shims outlive containerd on
+// purpose.
 func (l layout) isHelper(c commandLine) bool {
 	switch program := c.program(); {
 	case strings.HasPrefix(program, "containerd-shim"):

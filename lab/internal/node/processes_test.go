@@ -15,7 +15,7 @@ func TestProcessesOfANode(t *testing.T) {
 		daemon, helper bool
 	}{
 		"Kubelet": {
-			reason: "the configuration file says whose kubelet it is",
+			reason: "the configuration file identifies the kubelet's node",
 			line:   commandLine{"/cache/kubelet", ours.kubeletArg(), "-v=2"},
 			daemon: true,
 		},
@@ -25,12 +25,12 @@ func TestProcessesOfANode(t *testing.T) {
 			daemon: true,
 		},
 		"Shim": {
-			reason: "a shim is told containerd's address",
+			reason: "a shim has containerd's address",
 			line:   commandLine{"/cache/containerd-shim-runc-v2", "-namespace", "k8s.io", "-address", ours.socket()},
 			helper: true,
 		},
 		"Runc": {
-			reason: "runc is told where to keep its state",
+			reason: "runc has the directory of its state",
 			line:   commandLine{"runc", "--root", ours.runcRoot() + "/k8s.io", "create"},
 			helper: true,
 		},
@@ -39,7 +39,7 @@ func TestProcessesOfANode(t *testing.T) {
 			line:   commandLine{"/cache/containerd-shim-runc-v2", "-address", theirs.socket()},
 		},
 		"Reader": {
-			reason: "somebody who reads the node's files is left alone",
+			reason: "a reader of the node's files is left alone",
 			line:   commandLine{"tail", "-f", "/here/kubelet.json", ours.kubeletArg()},
 		},
 		"CutShort": {

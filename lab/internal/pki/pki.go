@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pki is the certificate authority of one lab cluster. It issues the
-// certificates of servers and users; who they are is package lab's to say.
+// Package pki is the certificate authority of one lab cluster. It issues the certificates of
+// servers and users. Package lab decides their names.
 package pki
 
 import (

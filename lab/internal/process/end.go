@@ -12,10 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// End ends the processes that are recorded in dir, the last started first:
-// SIGTERM, and SIGKILL to what is still there after the grace period or when
-// ctx ends. It is for processes of another, perhaps crashed, caller; what
-// already ended, or whose pid belongs to someone else by now, is left alone.
+// End ends the processes that are recorded in dir, the last started first: SIGTERM, and SIGKILL for
+// the rest after the grace period or the end of ctx. It is for processes of another, perhaps
+// crashed, caller. It skips a process that has ended, or whose pid now belongs to another process.
 func End(ctx context.Context, dir string, grace time.Duration) error {
 	entries, err := Recorded(dir)
 	if err != nil {
@@ -31,7 +30,7 @@ func End(ctx context.Context, dir string, grace time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// End ends the recorded process and waits until it is gone.
+// End ends the recorded process and waits for its end.
 func (e Entry) End(ctx context.Context, grace time.Duration) error {
 	// The descriptor pins the process: from here on the pid cannot be reused
 	// under our hands.

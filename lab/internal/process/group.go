@@ -18,7 +18,7 @@ import (
 // defaultGrace is how long Stop waits between SIGTERM and SIGKILL.
 const defaultGrace = 10 * time.Second
 
-// Spec says what to run.
+// Spec describes a process to run.
 type Spec struct {
 	// Name identifies the process within its group: "kube-apiserver".
 	Name string

@@ -92,7 +92,7 @@ func startCaller(t *testing.T, dir, role string) (caller *exec.Cmd, child int) {
 func logHas(path, text string) func(context.Context) error {
 	return func(context.Context) error {
 		if log := Tail(path); !strings.Contains(log, text) {
-			return fmt.Errorf("the log says %q", log)
+			return fmt.Errorf("the log is %q", log)
 		}
 		return nil
 	}

@@ -16,9 +16,8 @@ import (
 // unescape decodes what the kernel escapes in paths of mountinfo.
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)
 
-// UnmountBelow undoes every mount on dir or below it, the latest first. It
-// asks the kernel what is mounted, so it needs no record that a crash could
-// have left incomplete.
+// UnmountBelow undoes every mount on dir or below it, the latest first. It reads the mounts from
+// the kernel, so it needs no record that a crash could leave incomplete.
 func UnmountBelow(dir string) error {
 	dir, err := filepath.EvalSymlinks(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -34,7 +33,7 @@ func UnmountBelow(dir string) error {
 	var errs []error
 	for _, point := range mountsBelow(string(data), dir) {
 		err := unix.Unmount(point, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
-		if err != nil && !errors.Is(err, unix.EINVAL) { // EINVAL: gone already
+		if err != nil && !errors.Is(err, unix.EINVAL) { // EINVAL: unmounted already
 			errs = append(errs, fmt.Errorf("cannot unmount %s: %w", point, err))
 		}
 	}

@@ -31,7 +31,7 @@ type Process struct {
 }
 
 func (p *Process) wait() {
-	_ = p.cmd.Wait() // the state tells more than the error
+	_ = p.cmd.Wait() // the state has more detail than the error
 	p.state = p.cmd.ProcessState.String()
 	close(p.done)
 }

@@ -99,7 +99,7 @@ func TestWaitReadyFails(t *testing.T) {
 		want   []string
 	}{
 		"Ended": {
-			reason: "A process that ended will not become ready: say how it ended and what it said last.",
+			reason: "An ended process will not become ready: the error has its exit and its last output.",
 			role:   "fail",
 			want:   []string{"it: it ended before it was ready: exit status 3", "it.log ends:\n  disk on fire"},
 		},

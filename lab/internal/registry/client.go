@@ -30,8 +30,8 @@ func (c Client) Ready(ctx context.Context) error {
 // "127.0.0.1:5000/app:slow".
 func (c Client) Image(nameAndTag string) string { return c.Address + "/" + nameAndTag }
 
-// Push stores img under a name and tag such as "app:slow", replacing what was
-// there. It returns the full reference, which a Pod may use.
+// Push stores img under a name and tag such as "app:slow", and replaces an earlier one. It returns
+// the full reference, for use in a Pod.
 func (c Client) Push(ctx context.Context, nameAndTag string, img v1.Image) (string, error) {
 	full := c.Image(nameAndTag)
 	ref, err := name.NewTag(full, name.Insecure)

@@ -28,8 +28,8 @@ const readHeaderTimeout = 10 * time.Second
 // Name is the registry's name among a cluster's processes.
 const Name = "registry"
 
-// Spec returns how to run the registry: this very executable once more, told
-// by its environment to serve on address (host:port) and to keep layers in dir.
+// Spec returns the process of the registry: this executable again, configured by its environment.
+// It serves on address (host:port) and keeps layers in dir.
 func Spec(address, dir, logFile string) (process.Spec, error) {
 	self, err := os.Executable()
 	if err != nil {

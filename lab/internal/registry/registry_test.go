@@ -86,7 +86,7 @@ func pull(t *testing.T, c Client, tag string) v1.Image {
 func TestPushAndPull(t *testing.T) {
 	client := start(t)
 	if err := validate.Image(push(t, client, "app:v1", 100<<10)); err != nil {
-		t.Errorf("what is pulled must be what was pushed: %v", err)
+		t.Errorf("the pulled image must equal the pushed one: %v", err)
 	}
 }
 

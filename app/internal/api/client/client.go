@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package client asks the HTTP API of a `lifeline serve`. What it returns comes
-// from a cluster by way of a server: sizes are bounded here, and texts are to be
-// escaped where they are shown.
+// Package client is the client of the HTTP API of `lifeline serve`. Its results come from a cluster
+// through a server: sizes are bounded here, and texts must be escaped on output.
 package client
 
 import (
@@ -24,56 +23,54 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// DefaultServer is where a server listens that was not told otherwise.
+// DefaultServer is the URL of a server with default settings.
 const DefaultServer = "http://127.0.0.1:7070"
 
-// Client asks one server. It is safe for concurrent use.
+// Client is the client of one server. It is safe for concurrent use.
 type Client struct {
 	base *url.URL
 	http *http.Client
-	// pause is how long Watch waits before it connects again; tests change it.
+	// pause is Watch's pause before it connects again; tests change it.
 	pause time.Duration
 }
 
-// Query says which traces. What is zero restricts nothing.
+// Query selects traces. A zero field selects all.
 type Query struct {
-	// Since and Until are RFC 3339 or a Go duration back from the server's
-	// now.
+	// Since and Until are RFC 3339 times, or Go durations before the server's time.
 	Since, Until string
 	Outcomes     []span.Outcome
 	Open         bool
 	SlowerThan   time.Duration
 	// Object is what a trace must touch; its version does not count.
 	Object object.Ref
-	// Limit is how many entries at most on a page; 0 leaves it to the server.
+	// Limit bounds the entries on a page; 0 means the server's default.
 	Limit int
-	// After goes on where a page ended: its Next.
+	// After is the Next of the previous page.
 	After string
 }
 
-// Trace is a trace as a server has it; Detail.Summary.AsOf is when it stood so.
+// Trace is a trace of a server. Detail.Summary.AsOf is its time.
 type Trace struct {
 	api.Detail
 	// Trace is the trace itself; its open spans are open.
 	Trace *span.Trace
 }
 
-// Event is what Watch yields: one of the four is set.
+// Event is an event of Watch: one of the four is set.
 type Event struct {
 	// Trace is a new version of a trace, as a whole.
 	Trace *Trace
-	// Withdrawn was open and turned out to be no trace, or no trace of what
-	// was asked for.
+	// Withdrawn is the ID of a trace that was withdrawn, or does not match any more.
 	Withdrawn trace.TraceID
-	// Synced: the open traces have all been told; what is new follows. It
-	// comes again after each time that the connection was lost.
+	// Synced follows the open traces; new versions follow it. It comes again after each lost
+	// connection.
 	Synced bool
 	// Lost is the error that ended the connection. Watch connects again.
 	Lost error
 }
 
-// New returns a Client of the server at that URL, or host:port; empty is
-// DefaultServer. It does not connect; an error says what a URL looks like.
+// New returns a Client of the server at that URL or host:port; empty means DefaultServer. It does
+// not connect. An error describes a valid URL.
 func New(server string) (*Client, error) {
 	if server == "" {
 		server = DefaultServer
@@ -84,7 +81,7 @@ func New(server string) (*Client, error) {
 	base, err := url.Parse(server)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" ||
 		base.Fragment != "" {
-		return nil, fmt.Errorf("%.200q is no server: give a URL such as %s", server, DefaultServer)
+		return nil, fmt.Errorf("%.200q is not the URL of a server: give one such as %s", server, DefaultServer)
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/")
 	return &Client{
@@ -100,7 +97,7 @@ func New(server string) (*Client, error) {
 				MaxResponseHeaderBytes: 64 << 10,
 			},
 			CheckRedirect: func(*http.Request, []*http.Request) error {
-				return errors.New("it sends us elsewhere, which no server of lifeline does")
+				return errors.New("it sent a redirect, unlike a server of lifeline")
 			},
 		},
 	}, nil
@@ -109,22 +106,22 @@ func New(server string) (*Client, error) {
 // Server is the URL of the server, for messages; without a password.
 func (c *Client) Server() string { return c.base.Redacted() }
 
-// Close gives idle connections free; the Client may be used on.
+// Close closes idle connections; the Client stays usable.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Info asks the server about itself.
+// Info returns the server's description.
 func (c *Client) Info(ctx context.Context) (*api.Info, error) {
 	out := &api.Info{}
 	return out, c.json(ctx, "info", nil, out)
 }
 
-// Sources asks the server what its traces are made of.
+// Sources returns the sources of the server's traces.
 func (c *Client) Sources(ctx context.Context) (*api.Sources, error) {
 	out := &api.Sources{}
 	return out, c.json(ctx, "sources", nil, out)
 }
 
-// List returns one page of traces, those that started last first.
+// List returns one page of traces, the latest start first.
 func (c *Client) List(ctx context.Context, q Query) (*api.Page, error) {
 	out := &api.Page{}
 	return out, c.json(ctx, "traces", q.values(), out)
@@ -152,8 +149,7 @@ func (c *Client) All(ctx context.Context, q Query) iter.Seq2[api.Summary, error]
 	}
 }
 
-// Trace returns one trace. A unique beginning of the ID, of at least 8 digits,
-// does.
+// Trace returns one trace. A unique beginning of the ID, of at least 8 digits, is enough.
 func (c *Client) Trace(ctx context.Context, id string) (*Trace, error) {
 	if err := checkID(id); err != nil {
 		return nil, err
@@ -179,11 +175,11 @@ func (c *Client) Causes(ctx context.Context, id string) ([]api.Cause, error) {
 	return out.Causes, err
 }
 
-// checkID keeps what is no ID out of URLs.
+// checkID keeps invalid IDs out of URLs.
 func checkID(id string) error {
 	if id == "" || strings.Trim(id, "0123456789abcdefABCDEF") != "" {
 		return fmt.Errorf(
-			"%.80q is no trace ID: it has 32 hexadecimal digits, of which the first 8 are enough as a rule",
+			"%.80q is no trace ID: it has 32 hexadecimal digits, and the first 8 are usually enough",
 			id,
 		)
 	}

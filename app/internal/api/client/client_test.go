@@ -181,8 +181,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		return srv.URL
 	}
 	const apply = "4bf92f3577b34da6a3ce929d0e0e4736"
-	cases := map[string]struct{ reason, server, id, says string }{
-		"nobody": {
+	cases := map[string]struct{ reason, server, id, text string }{
+		"no server": {
 			"as a rule it is not running",
 			gone.URL,
 			apply,
@@ -205,7 +205,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			"no span",
 		},
 		"deep": {
-			"what is nested without end is no trace",
+			"endless nesting is no trace",
 			answers(200, "application/json", strings.Repeat("[", 100_000)),
 			apply,
 			"is not lifeline serve",
@@ -222,7 +222,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			apply,
 			"xxx",
 		},
-		"redirect": {"it is not followed", redirect(t), apply, "sends us elsewhere"},
+		"redirect": {"it is not followed", redirect(t), apply, "sent a redirect"},
 		"empty": {
 			"short answers are no traces",
 			answers(200, "application/json", ""),
@@ -239,10 +239,10 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			}
 			defer c.Close()
 			_, err = c.Trace(t.Context(), tc.id)
-			if err == nil || !strings.Contains(err.Error(), tc.says) || len(err.Error()) > 2000 {
+			if err == nil || !strings.Contains(err.Error(), tc.text) || len(err.Error()) > 2000 {
 				t.Errorf("got %v", err)
 			}
-			if errors.Is(err, ErrNoServer) != (name == "nobody" || name == "redirect") {
+			if errors.Is(err, ErrNoServer) != (name == "no server" || name == "redirect") {
 				t.Errorf("ErrNoServer: %v", err)
 			}
 		})
@@ -289,7 +289,7 @@ func TestWatch(t *testing.T) {
 	names := map[trace.TraceID]string{apply.ID: "apply", waiting.ID: "waiting", rollout.ID: "rollout"}
 	open := func(t *span.Trace) api.Update { return api.Update{Trace: t, Open: true, AsOf: asOf} }
 	r.hub.Publish([]api.Update{open(apply), open(waiting), open(rollout)})
-	// What happens after each event that is told.
+	// The actions after each event.
 	then := map[string]func(){
 		"synced 1": func() {
 			// The connection is lost; apply converges and rollout is withdrawn
@@ -385,7 +385,7 @@ func TestReader(t *testing.T) {
 		"event":      {"as servers of ours write it", ":\n\nretry: 2\n\nevent: trace\ndata: {}\n\n", "trace", "{}", ""},
 		"lines":      {"as others may write it", "data:a\r\ndata: b\r\nid: 7\r\nevent:x\r\n\r\n", "x", "a\nb", ""},
 		"no data":    {"it is no event", "event: trace\n\ndata: 1\n\n", "", "1", ""},
-		"not whole":  {"what may be half is not told", "event: trace\ndata: {", "", "", "EOF"},
+		"not whole":  {"an incomplete event is not yielded", "event: trace\ndata: {", "", "", "EOF"},
 		"no newline": {"the same", "event: trace\ndata: {}\n", "", "", "EOF"},
 		"long": {
 			"lines may be longer than a buffer",
@@ -436,8 +436,8 @@ func FuzzDecode(f *testing.F) {
 
 func TestSources(t *testing.T) {
 	r := newRig(t)
-	if _, err := r.client.Sources(t.Context()); err == nil || !strings.Contains(err.Error(), "does not tell") {
-		t.Errorf("a server that does not tell: %v", err)
+	if _, err := r.client.Sources(t.Context()); err == nil || !strings.Contains(err.Error(), "does not report") {
+		t.Errorf("a server without sources: %v", err)
 	}
 	want := api.Sources{Watch: api.WatchSource{Watching: true, Resources: 3, Lag: api.Seconds(time.Second)}}
 	r.options.Sources = func() api.Sources { return want }

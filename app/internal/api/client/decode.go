@@ -16,7 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// decode reads the document of one trace, and opens its open spans again.
+// decode reads the document of one trace, and reopens its open spans.
 func decode(doc []byte) (*Trace, error) {
 	// Go's own JSON bounds how deep values are nested; OTLP's parser does not.
 	var parts struct {
@@ -38,7 +38,7 @@ func decode(doc []byte) (*Trace, error) {
 		open[id] = true
 	}
 	for _, s := range t.Spans {
-		if open[s.ID.String()] { // as before span.EndOpen
+		if open[s.ID.String()] { // undo span.EndOpen
 			s.End, s.Outcome = span.Time{}, ""
 		}
 	}

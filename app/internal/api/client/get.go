@@ -21,14 +21,13 @@ import (
 
 const (
 	connectTimeout = 5 * time.Second
-	// answerTimeout is until the answer begins; a server takes 30 s at most.
+	// answerTimeout bounds the wait for an answer; a server takes 30 s at most.
 	answerTimeout = 40 * time.Second
-	// maxAnswer is how big an answer or an event may be, in bytes: about
-	// 100,000 spans.
+	// maxAnswer bounds an answer or an event, in bytes: about 100,000 spans.
 	maxAnswer = 128 << 20
 )
 
-// ErrNoServer says that nothing answers where the server should be.
+// ErrNoServer means that no server answers at the URL.
 var ErrNoServer = errors.New("no server answers")
 
 func (c *Client) json(ctx context.Context, path string, v url.Values, out any) error {
@@ -42,7 +41,7 @@ func (c *Client) json(ctx context.Context, path string, v url.Values, out any) e
 	return nil
 }
 
-// get returns the body of an answer, whole.
+// get returns the whole body of an answer.
 func (c *Client) get(ctx context.Context, path string, v url.Values) ([]byte, error) {
 	res, err := c.ask(ctx, path, v, "application/json")
 	if err != nil {
@@ -59,8 +58,8 @@ func (c *Client) get(ctx context.Context, path string, v url.Values) ([]byte, er
 	return doc, nil
 }
 
-// ask returns an answer of that type whose status is 200. Its errors say what to
-// do; an *api.Error is what the server said.
+// ask returns an answer of that type with status 200. Its errors contain the next step; an
+// *api.Error is the server's own.
 func (c *Client) ask(ctx context.Context, path string, v url.Values, kind string) (*http.Response, error) {
 	req, err := c.request(ctx, http.MethodGet, path, v, nil)
 	if err != nil {
@@ -93,7 +92,7 @@ func (c *Client) do(req *http.Request, kind string) (*http.Response, error) {
 		}
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
-			err = wrapped.Err // the URL is told anyway
+			err = wrapped.Err // the message has the URL anyway
 		}
 		return nil, fmt.Errorf(
 			"%w at %s: start one with lifeline serve, or name another with --server: %w",
@@ -111,22 +110,22 @@ func (c *Client) do(req *http.Request, kind string) (*http.Response, error) {
 		return nil, c.strange(fmt.Errorf("status %d of type %.80q", res.StatusCode, got))
 	}
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
-	var said api.Problem
+	var problem api.Problem
 	if err == nil {
-		err = json.Unmarshal(body, &said)
+		err = json.Unmarshal(body, &problem)
 	}
-	if err != nil || said.Error.Message == "" {
+	if err != nil || problem.Error.Message == "" {
 		return nil, c.strange(fmt.Errorf("status %d without a message", res.StatusCode))
 	}
-	said.Error.Message, said.Error.Code = object.Bound(said.Error.Message), res.StatusCode
-	return nil, &said.Error
+	problem.Error.Message, problem.Error.Code = object.Bound(problem.Error.Message), res.StatusCode
+	return nil, &problem.Error
 }
 
-// strange is the error for an answer that no server of ours gives.
+// strange is the error for an answer of another program.
 func (c *Client) strange(err error) error {
 	return fmt.Errorf(
-		"what answers at %s is not lifeline serve, or of another version: name another with --server, or look "+
-			"at lifeline version there: %w",
+		"the program at %s is not lifeline serve, or has another version: name another with --server, or run "+
+			"lifeline version there: %w",
 		c.Server(),
 		err,
 	)

@@ -21,8 +21,8 @@ func newReader(in io.Reader, heard func()) *reader {
 	return &reader{in: bufio.NewReaderSize(in, 64<<10), heard: heard}
 }
 
-// next returns the next event that has data: its name, and the data, whose lines
-// are joined by newlines.
+// next returns the name and the data of the next event with data. Lines of data are joined by
+// newlines.
 func (r *reader) next() (name string, data []byte, err error) {
 	has := false
 	for {
@@ -52,7 +52,7 @@ func (r *reader) next() (name string, data []byte, err error) {
 	}
 }
 
-// line returns a line without its end; one that is too long is an error.
+// line returns a line without its end, or an error for one that is too long.
 func (r *reader) line(most int) ([]byte, error) {
 	var out []byte
 	for {
@@ -65,7 +65,7 @@ func (r *reader) line(most int) ([]byte, error) {
 		case err == nil:
 			return bytes.TrimSuffix(out[:len(out)-1], []byte("\r")), nil
 		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, err // an event that is not whole is none
+			return nil, err // an incomplete event does not count
 		}
 		r.heard()
 	}

@@ -21,21 +21,19 @@ import (
 )
 
 const (
-	// retryAfter is how long Watch waits before it connects again, and
-	// maxRetries how often it fails in a row before it gives up: two minutes.
+	// retryAfter is Watch's pause before it connects again. maxRetries bounds the failures in a
+	// row: two minutes.
 	retryAfter = 2 * time.Second
 	maxRetries = 60
-	// silence is how long a stream may say nothing; it has a heartbeat each
-	// 15 s.
+	// silence bounds the silence of a stream, which has a heartbeat each 15 s.
 	silence = time.Minute
 )
 
-// Watch yields every open trace that touches the object, then each new version,
-// until ctx ends or the loop breaks. When the connection is lost it connects
-// again, after an event with the error; it tells what became of the traces that were open, and goes on; traces
-// that began and ended meanwhile are in the list. An error ends it: the first
-// connection fails, the server cannot be reached again for two minutes, or says
-// that trying again is of no use.
+// Watch yields every open trace that touches the object, then each new version, until ctx ends or
+// the loop breaks. After a lost connection it yields the error and connects again. Then it yields
+// the state of the formerly open traces and continues. The list has the traces that began and ended
+// meanwhile. An error ends it: the first connection fails, the server is unreachable for two
+// minutes, or a retry is useless by the server's answer.
 func (c *Client) Watch(ctx context.Context, o object.Ref) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		w := &watch{client: c, query: objectValues(o), yield: yield, open: map[trace.TraceID]bool{}}
@@ -62,14 +60,14 @@ func (c *Client) Watch(ctx context.Context, o object.Ref) iter.Seq2[Event, error
 	}
 }
 
-// errBreak says that the loop was left.
+// errBreak marks a loop that the caller left.
 var errBreak = errors.New("the loop was left")
 
-// useless reports an error after which trying again is of no use.
+// useless reports an error that a retry cannot solve.
 func useless(err error) bool {
-	var said *api.Error
-	return errors.As(err, &said) && said.Code < http.StatusInternalServerError &&
-		said.Code != http.StatusTooManyRequests
+	var answer *api.Error
+	return errors.As(err, &answer) && answer.Code < http.StatusInternalServerError &&
+		answer.Code != http.StatusTooManyRequests
 }
 
 func wait(ctx context.Context, d time.Duration) bool {
@@ -90,14 +88,14 @@ type watch struct {
 	yield     func(Event, error) bool
 	connected bool
 	failures  int
-	// open are the traces that were open when they were last told of.
+	// open are the open traces of the last events.
 	open map[trace.TraceID]bool
-	// before are those that were open when the connection was lost and were
-	// not told of since; nil once it is known what became of them.
+	// before are the open traces at the loss of the connection, until their state is known; nil
+	// after that.
 	before map[trace.TraceID]bool
 }
 
-// connection connects and yields events until it cannot go on.
+// connection connects and yields events until an error.
 func (w *watch) connection(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -110,7 +108,7 @@ func (w *watch) connection(ctx context.Context) error {
 	w.before = maps.Clone(w.open)
 	watchdog := time.AfterFunc(
 		silence,
-		func() { cancel(fmt.Errorf("%s said nothing for %s", w.client.Server(), silence)) },
+		func() { cancel(fmt.Errorf("%s sent nothing for %s", w.client.Server(), silence)) },
 	)
 	defer watchdog.Stop()
 	in := newReader(res.Body, func() { watchdog.Reset(silence) })
@@ -122,7 +120,7 @@ func (w *watch) connection(ctx context.Context) error {
 			}
 			return fmt.Errorf("the stream of %s ended: %w", w.client.Server(), err)
 		}
-		watchdog.Stop() // who reads us may take its time
+		watchdog.Stop() // the consumer's time does not count
 		if err := w.event(ctx, name, data); err != nil {
 			return err
 		}
@@ -130,7 +128,7 @@ func (w *watch) connection(ctx context.Context) error {
 	}
 }
 
-// event handles one event; names that are not known are for later versions.
+// event handles one event. Unknown names belong to later versions.
 func (w *watch) event(ctx context.Context, name string, data []byte) error {
 	switch name {
 	case api.EventTrace:
@@ -138,13 +136,13 @@ func (w *watch) event(ctx context.Context, name string, data []byte) error {
 		if err != nil {
 			return w.client.strange(err)
 		}
-		return w.tell(t)
+		return w.report(t)
 	case api.EventWithdrawn:
-		var said api.Withdrawn
-		if err := json.Unmarshal(data, &said); err != nil {
+		var answer api.Withdrawn
+		if err := json.Unmarshal(data, &answer); err != nil {
 			return w.client.strange(err)
 		}
-		id, err := traceID(said.TraceID)
+		id, err := traceID(answer.TraceID)
 		if err != nil {
 			return w.client.strange(err)
 		}
@@ -159,17 +157,17 @@ func (w *watch) event(ctx context.Context, name string, data []byte) error {
 	return nil
 }
 
-// catchUp tells what became of traces that are not open any more.
+// catchUp yields the state of traces that are not open any more.
 func (w *watch) catchUp(ctx context.Context) error {
 	missed := slices.SortedFunc(maps.Keys(w.before), func(a, b trace.TraceID) int { return slices.Compare(a[:], b[:]) })
 	w.before = nil
 	for _, id := range missed {
 		t, err := w.client.Trace(ctx, id.String())
-		var said *api.Error
+		var answer *api.Error
 		switch {
 		case err == nil:
-			err = w.tell(t)
-		case errors.As(err, &said) && said.Code == http.StatusNotFound:
+			err = w.report(t)
+		case errors.As(err, &answer) && answer.Code == http.StatusNotFound:
 			err = w.withdraw(id)
 		}
 		if err != nil {
@@ -179,7 +177,7 @@ func (w *watch) catchUp(ctx context.Context) error {
 	return nil
 }
 
-func (w *watch) tell(t *Trace) error {
+func (w *watch) report(t *Trace) error {
 	delete(w.before, t.Trace.ID)
 	if delete(w.open, t.Trace.ID); t.Summary.Open {
 		w.open[t.Trace.ID] = true

@@ -11,7 +11,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// selectCauses are the edges from a trace, then those from others into it.
+// selectCauses selects the edges from a trace, then those from others into it.
 const selectCauses = `
 SELECT id, span, of_trace, of_span, parent, evidence, reason FROM (
 	SELECT t.id, s.id AS span, t.id AS of_trace, s.parent AS of_span, 1 AS parent, s.evidence, '' AS reason, 0 AS num

@@ -18,8 +18,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// settings are those of every connection. A wait for a lock is for the program
-// sqlite3, should a person look in.
+// settings are those of every connection. The wait for a lock serves a user of the program sqlite3.
 var settings = []string{
 	"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)", "temp_store(MEMORY)",
 }
@@ -37,8 +36,7 @@ func source(path string, further ...string) string {
 	return u.String()
 }
 
-// connect opens, checks and migrates the database. After an error nothing is
-// open.
+// connect opens, checks and migrates the database. After an error, nothing stays open.
 func (s *Store) connect(ctx context.Context) (err error) {
 	for _, path := range []string{s.path, s.path + "-wal"} {
 		if err := create(path); err != nil {
@@ -83,8 +81,8 @@ func (s *Store) connect(ctx context.Context) (err error) {
 	return nil
 }
 
-// create makes a file, which holds names and messages of the cluster, for its
-// owner only, if there is none. It says better than SQLite why it cannot.
+// create makes the file, if it is missing. Only its owner may read it, since it holds names and
+// messages of the cluster. Its error is clearer than SQLite's.
 func create(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -100,18 +98,18 @@ func empty(path string) bool {
 
 // verify reads the whole file.
 func verify(ctx context.Context, conn *sql.Conn) error {
-	var said string
-	if err := conn.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&said); err != nil {
+	var problem string
+	if err := conn.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&problem); err != nil {
 		return err
 	}
-	if said != "ok" {
-		return fmt.Errorf("%w: %s", store.ErrDamaged, said)
+	if problem != "ok" {
+		return fmt.Errorf("%w: %s", store.ErrDamaged, problem)
 	}
 	return nil
 }
 
-// setAside renames the database and the files beside it, as far as they are there.
-// Nothing is set aside if none is.
+// setAside renames the database and its neighbour files, if they exist. Without any, it does
+// nothing.
 func setAside(path string, now time.Time, why error) (Opening, error) {
 	to := path + ".damaged-" + now.UTC().Format("20060102T150405.000000000Z")
 	o := Opening{Why: why}

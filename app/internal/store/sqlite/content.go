@@ -14,31 +14,30 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// place is where a stored span belongs among those of its trace.
+// place is the position of a stored span in its trace.
 type place struct {
 	amends bool
-	// revision is that of the batch that brought the span; 0 if it is that of
-	// the trace.
+	// revision is the revision of the span's batch; 0 for the trace's own.
 	revision int64
 	seq      int
 }
 
-// row is a stored span, as far as it takes to know whether it changes.
+// row holds the parts of a stored span that reveal a change.
 type row struct {
 	place
 	digest int64
 }
 
-// content is what is stored below a trace.
+// content is all stored data of one trace.
 type content struct {
 	*writing
 	num     int64
 	spans   map[trace.SpanID]row
 	objects map[object.Ref]int64
 	origins map[string]int64
-	// next and nextOrigin are the numbers that come next.
+	// next and nextOrigin are the next free numbers.
 	next, nextOrigin int64
-	// loose: objects and origins may have lost their last span.
+	// loose marks objects and origins that may have lost their last span.
 	loose bool
 }
 
@@ -92,7 +91,7 @@ func objects(ctx context.Context, from querier, num int64) (map[int64]object.Ref
 	return out, err
 }
 
-// object returns the number of ref, -1 for none.
+// object returns the number of ref; -1 without one.
 func (c *content) object(ctx context.Context, ref object.Ref) (int64, error) {
 	if ref == (object.Ref{}) {
 		return -1, nil
@@ -119,8 +118,8 @@ func (c *content) object(ctx context.Context, ref object.Ref) (int64, error) {
 	)
 }
 
-// yield makes room for a version that counts more: what belonged to the trace's
-// own revision keeps it by itself.
+// yield prepares for a version with priority: spans of the trace's own revision get that revision
+// as their own.
 func (c *content) yield(ctx context.Context, revision int64) error {
 	for id, r := range c.spans {
 		if !r.amends && r.revision == 0 {
@@ -201,7 +200,7 @@ func (c *content) put(ctx context.Context, s *span.Span, at place) error {
 	return c.primitives(ctx, s)
 }
 
-// primitives stores the writes that s tells of, and its links.
+// primitives stores the writes of s and its links.
 func (c *content) primitives(ctx context.Context, s *span.Span) error {
 	for i, w := range store.WritesOf(s) {
 		obj, err := c.object(ctx, w.Object)
@@ -252,7 +251,7 @@ func (c *content) primitives(ctx context.Context, s *span.Span) error {
 	return nil
 }
 
-// remove takes a span away, with its writes and links.
+// remove deletes a span, its writes and its links.
 func (c *content) remove(ctx context.Context, id trace.SpanID) error {
 	c.loose = true
 	for _, query := range []string{
@@ -267,7 +266,7 @@ func (c *content) remove(ctx context.Context, id trace.SpanID) error {
 	return nil
 }
 
-// digestOf tells spans apart that differ in anything but their place.
+// digestOf returns a hash of all parts of a span except its place.
 func digestOf(s *span.Span, obj, made int64, data []byte) int64 {
 	b := make([]byte, 0, 512)
 	b = append(b, s.Parent[:]...)

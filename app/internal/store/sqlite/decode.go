@@ -10,8 +10,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// decode fills in s what encode has written; by is who made it, nil if it was
-// Lifeline.
+// decode is the reverse of encode: it fills s. by is the span's other component; nil for Lifeline.
 func decode(s *span.Span, data []byte, by *maker) error {
 	var in tracepb.Span
 	if err := proto.Unmarshal(data, &in); err != nil {
@@ -40,7 +39,7 @@ func decode(s *span.Span, data []byte, by *maker) error {
 	return nil
 }
 
-// traceID and spanID are zero for bytes that are none.
+// traceID and spanID return the zero ID for invalid bytes.
 func traceID(raw []byte) (id trace.TraceID) {
 	copy(id[:], raw)
 	return id

@@ -13,8 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// encode writes what a span has beside its columns as an OTLP Span. The same
-// always gives the same bytes.
+// encode returns an OTLP Span with the parts of a span that have no column. It is deterministic.
 func encode(s *span.Span) ([]byte, error) {
 	out := &tracepb.Span{Attributes: span.KeyValues(s.Attributes, text)}
 	out.DroppedEventsCount = uint32(s.DroppedEvents) //nolint:gosec // a count
@@ -46,5 +45,5 @@ func eventNanos(t time.Time) uint64 {
 	return uint64(nanos(t)) //nolint:gosec // all 64 bits come back
 }
 
-// text is s as SQLite and OTLP take it.
+// text returns s as valid text for SQLite and OTLP.
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

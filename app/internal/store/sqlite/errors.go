@@ -18,8 +18,8 @@ import (
 // errForeign: the file is a healthy database, but not ours.
 var errForeign = errors.New("it is a database of another program")
 
-// codes are the result codes of SQLite that callers tell apart, primary ones
-// and one that says more.
+// codes are the SQLite result codes with an error of the contract. They are primary codes and some
+// extended ones.
 var codes = map[int]error{
 	sqlite3.SQLITE_IOERR_SHMSIZE:    store.ErrFull,    // no room for the log's index
 	sqlite3.SQLITE_IOERR_SHORT_READ: store.ErrDamaged, // a file ends too early
@@ -33,8 +33,8 @@ var codes = map[int]error{
 	sqlite3.SQLITE_BUSY:     store.ErrInUse,
 }
 
-// failed says what could not be done to the database at path, and which of the
-// contract's errors it is.
+// failed returns an error about the failed action and the database at path. It wraps the contract's
+// error.
 func failed(ctx context.Context, doing, path string, err error) error {
 	if ended := context.Cause(ctx); ended != nil {
 		err = ended
@@ -43,11 +43,11 @@ func failed(ctx context.Context, doing, path string, err error) error {
 }
 
 func classify(err error) error {
-	var said *sqlite.Error
+	var result *sqlite.Error
 	switch {
 	case errors.Is(err, store.ErrDamaged):
-	case errors.As(err, &said):
-		for _, code := range []int{said.Code(), said.Code() & 0xff} {
+	case errors.As(err, &result):
+		for _, code := range []int{result.Code(), result.Code() & 0xff} {
 			if known := codes[code]; known != nil {
 				return fmt.Errorf("%w: %w", known, err)
 			}

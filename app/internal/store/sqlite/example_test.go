@@ -26,7 +26,7 @@ func ExampleOpen() {
 	// <nil>
 }
 
-// remember stores a trace and lists what has converged.
+// remember stores a trace and lists the converged ones.
 func remember(ctx context.Context, path string) error {
 	s, err := sqlite.Open(ctx, path)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// What became of a file, in the words of store.LostError.
+// The events of a file, as text for store.LostError.
 const (
 	deleted     = "was deleted"
 	replaced    = "was replaced by another file"
@@ -109,7 +109,7 @@ func (f *file) note() {
 // same reports whether a file has not been written between the two.
 func same(a, b os.FileInfo) bool { return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) }
 
-// moved returns what became of the file's name; empty if it still names the file.
+// moved returns the event of the file's name; empty if it still names the file.
 func (f *file) moved() (string, error) {
 	info, err := os.Stat(f.Name())
 	switch {

@@ -18,7 +18,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
-// filled is a store whose database and log both hold something.
+// filled returns a store with data in both its database and its log.
 func filled(t *testing.T) (s *sqlite.Store, path string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -125,8 +125,8 @@ var lostCases = map[string]struct {
 	},
 }
 
-// TestLostWhileOpen: the next call returns a LostError, and the next opening begins
-// a new store beside the files that were set aside.
+// TestLostWhileOpen: the next call returns a LostError. The next Open creates a new store beside
+// the files that were set aside.
 func TestLostWhileOpen(t *testing.T) {
 	for name, tc := range lostCases {
 		for by, call := range map[string]func(s *sqlite.Store) error{
@@ -156,7 +156,7 @@ func TestLostWhileOpen(t *testing.T) {
 					t.Error(err)
 				}
 				if err := s.Write(t.Context(), state(4)); !errors.Is(err, store.ErrDamaged) {
-					t.Errorf("writing to what is lost: %v", err)
+					t.Errorf("a write to the lost store: %v", err)
 				}
 				must(t, s.Close())
 				must(t, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -170,7 +170,7 @@ func TestLostWhileOpen(t *testing.T) {
 	}
 }
 
-// TestLostAtTheEnd: Close fails if the files have gone since the last call.
+// TestLostAtTheEnd: Close fails if the files have disappeared since the last call.
 func TestLostAtTheEnd(t *testing.T) {
 	s, path := filled(t)
 	must(t, os.RemoveAll(filepath.Dir(path)))
@@ -180,7 +180,7 @@ func TestLostAtTheEnd(t *testing.T) {
 	must(t, s.Close())
 }
 
-// TestHarmless: a change that keeps all data is no loss.
+// TestHarmless: a change without loss of data is no error.
 func TestHarmless(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string

@@ -9,7 +9,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// filter is a WHERE clause as it grows.
+// filter is a WHERE clause under construction.
 type filter struct {
 	terms []string
 	args  []any
@@ -37,8 +37,7 @@ func (f *filter) String() string {
 	return " WHERE " + strings.Join(f.terms, " AND ")
 }
 
-// matching restricts the table objects to those that have all that is set in
-// ref.
+// matching restricts the table objects to those with all nonempty fields of ref.
 func matching(ref object.Ref) *filter {
 	f := &filter{}
 	for _, field := range []struct{ column, value string }{
@@ -55,6 +54,6 @@ func matching(ref object.Ref) *filter {
 	return f
 }
 
-// particular reports whether ref names so few objects that it is best to begin
-// with these, rather than with the newest traces.
+// particular reports whether ref matches few objects. Then the query starts with them instead of
+// the newest traces.
 func particular(ref object.Ref) bool { return ref.Name != "" || ref.UID != "" }

@@ -8,9 +8,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Between returns the IDs of stored traces from low to high, both included, in
-// order and at most limit of them: who knows the beginning of an ID finds the
-// rest.
+// Between returns the IDs of stored traces from low to high, both included, in order and at most
+// limit of them. It completes the beginning of an ID.
 func (s *Store) Between(ctx context.Context, low, high trace.TraceID, limit int) ([]trace.TraceID, error) {
 	var out []trace.TraceID
 	var id []byte

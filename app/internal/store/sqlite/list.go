@@ -11,7 +11,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// List returns traces that match q, those that started last first.
+// List returns the traces that match q, the latest start first.
 func (s *Store) List(ctx context.Context, q store.Query) (*store.Page, error) {
 	f, err := traceFilter(q)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// lockSuffix makes the name of the file beside a database whose lock says that
-// the database is in use, and by which process.
+// lockSuffix is the suffix of the lock file beside a database. A held lock marks the database as in
+// use; the file names the process.
 const lockSuffix = ".lock"
 
-// lock takes the lock beside the database at path. Closing what it returns
-// gives it free; the file stays, since removing it would let two in.
+// lock takes the lock beside the database at path. A Close of the result releases it. The file
+// stays: its removal would admit two processes.
 func lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path+lockSuffix, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -40,7 +40,7 @@ func lock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// holder names the process that has written itself into f.
+// holder returns the process that f names.
 func holder(f *os.File) string {
 	text, err := io.ReadAll(io.LimitReader(f, 32))
 	pid := strings.TrimSpace(string(text))

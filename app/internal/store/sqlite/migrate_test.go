@@ -14,8 +14,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// TestMigrate brings a database to schemas that do not exist yet: one step
-// fails, and then it does not.
+// TestMigrate migrates a database to future schemas: one step fails at first and succeeds later.
 func TestMigrate(t *testing.T) {
 	released := migrations
 	defer func() { migrations = released }()
@@ -46,7 +45,7 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("a step that fails: %v", err)
 	}
 	migrations[next+1] = "CREATE TABLE other (x)"
-	for _, version := range []int{next + 1, next + 2} { // the good step was kept, of the bad one nothing
+	for _, version := range []int{next + 1, next + 2} { // the good step was kept, the bad one undone
 		s, err := Open(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)

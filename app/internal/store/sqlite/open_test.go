@@ -17,7 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
-// write stores a trace of n Pods in a database that may be new.
+// write stores a trace of n Pods in a database, and creates that if needed.
 func write(t *testing.T, path string, pods int) *span.Trace {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), path)
@@ -47,7 +47,7 @@ func TestReopen(t *testing.T) {
 				t.Error(err)
 			}
 			if got := s.Opening(); got.SetAside != "" || got.Version != 4 {
-				t.Errorf("opening tells %+v", got)
+				t.Errorf("Opening is %+v", got)
 			}
 			info, err := os.Stat(path)
 			if err != nil || info.Mode().Perm()&0o077 != 0 {
@@ -77,15 +77,15 @@ func TestDamaged(t *testing.T) {
 		damage func(data []byte) []byte
 	}{
 		"no database": {
-			reason: "as a crash of the file system leaves it",
+			reason: "after a crash of the file system",
 			damage: func([]byte) []byte { return []byte(strings.Repeat("no database ", 1000)) },
 		},
 		"header": {
-			reason: "the first page is gone",
+			reason: "the first page is missing",
 			damage: func(d []byte) []byte { copy(d, make([]byte, 4096)); return d },
 		},
 		"pages": {
-			reason: "found only where all is read",
+			reason: "only a full read finds it",
 			damage: func(d []byte) []byte { copy(d[len(d)/2:], strings.Repeat("x", len(d)/4)); return d },
 		},
 		"cut off": {reason: "the end is missing", damage: func(d []byte) []byte { return d[:len(d)/2] }},
@@ -106,10 +106,10 @@ func TestDamaged(t *testing.T) {
 			got := s.Opening()
 			if !strings.HasPrefix(got.SetAside, path+".damaged-") || !errors.Is(got.Why, store.ErrDamaged) ||
 				got.Version != 0 {
-				t.Errorf("opening tells %+v", got)
+				t.Errorf("Opening is %+v", got)
 			}
 			if kept, err := os.ReadFile(got.SetAside); err != nil || string(kept) != string(data) {
-				t.Errorf("what was set aside has %d bytes of %d: %v", len(kept), len(data), err)
+				t.Errorf("the file set aside has %d bytes of %d: %v", len(kept), len(data), err)
 			}
 			if _, err := s.Trace(t.Context(), tr.ID); !errors.Is(err, store.ErrNotFound) {
 				t.Errorf("the new database has the trace: %v", err)
@@ -121,8 +121,8 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// TestDamagedWhileOpen: the call that finds it says so, and so does the next
-// start.
+// TestDamagedWhileOpen: the call that finds the damage returns it, and the next start finds it
+// again.
 func TestDamagedWhileOpen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lifeline.db")
 	tr := write(t, path, 2000)
@@ -146,17 +146,17 @@ func TestDamagedWhileOpen(t *testing.T) {
 		tr.ID,
 	); !errors.Is(err, store.ErrDamaged) ||
 		!strings.Contains(err.Error(), path) {
-		t.Errorf("reading what is damaged: %v", err)
+		t.Errorf("a read of damaged data: %v", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if got := openAt(t, path).Opening(); got.SetAside == "" {
-		t.Errorf("opening again tells %+v", got)
+		t.Errorf("the second Opening is %+v", got)
 	}
 }
 
-// TestNotOurs: what is healthy is never moved.
+// TestNotOurs: a healthy file is never moved.
 func TestNotOurs(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, sql string

@@ -15,14 +15,13 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// maker is who made spans of another component: the process, and the library in
-// it.
+// maker is the source of another component's spans: its process, and the library in it.
 type maker struct {
 	resource *span.Resource
 	scope    span.Scope
 }
 
-// origin returns the number of who made s, -1 for Lifeline.
+// origin returns the number of the maker of s; -1 for Lifeline.
 func (c *content) origin(ctx context.Context, s *span.Span) (int64, error) {
 	if s.Origin == nil {
 		return -1, nil
@@ -41,7 +40,7 @@ func (c *content) origin(ctx context.Context, s *span.Span) (int64, error) {
 	return num, c.exec(ctx, "INSERT INTO origins (trace, num, data) VALUES (?, ?, ?)", c.num, num, data)
 }
 
-// origins returns who made the spans of a trace, encoded, by their numbers.
+// origins returns the encoded makers of a trace's spans, by number.
 func origins(ctx context.Context, from querier, num int64) (map[int64][]byte, error) {
 	out := map[int64][]byte{}
 	var n int64
@@ -51,7 +50,7 @@ func origins(ctx context.Context, from querier, num int64) (map[int64][]byte, er
 	return out, err
 }
 
-// makers is origins, decoded.
+// makers returns the decoded origins.
 func makers(ctx context.Context, from querier, num int64) (map[int64]*maker, error) {
 	encoded, err := origins(ctx, from, num)
 	if err != nil {
@@ -66,8 +65,7 @@ func makers(ctx context.Context, from querier, num int64) (map[int64]*maker, err
 	return out, nil
 }
 
-// encodeMaker writes who made a span as an OTLP ResourceSpans. The same always
-// gives the same bytes.
+// encodeMaker returns a maker as an OTLP ResourceSpans. It is deterministic.
 func encodeMaker(m maker) ([]byte, error) {
 	out := &tracepb.ResourceSpans{ScopeSpans: []*tracepb.ScopeSpans{{
 		Scope: &commonpb.InstrumentationScope{Name: text(m.scope.Name), Version: text(m.scope.Version)},

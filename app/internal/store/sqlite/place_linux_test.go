@@ -18,7 +18,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
-// mount gives a file system of its own, of that size.
+// mount creates a file system of that size.
 func mount(t *testing.T, size string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -79,9 +79,9 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestFullDiskLate: a store goes on for a while after its disk is full. SQLite
-// overwrites its log after a checkpoint, and a batch of state that replaces as much
-// needs no room elsewhere. A new process begins a new log and fails at once.
+// TestFullDiskLate: a store still works for a while after its disk is full. SQLite overwrites its
+// log after a checkpoint, and a batch of state of the same size needs no further space. A new
+// process starts a new log and fails at once.
 func TestFullDiskLate(t *testing.T) {
 	dir := mount(t, "16m")
 	path := filepath.Join(dir, "lifeline.db")
@@ -124,7 +124,7 @@ func TestFullDiskLate(t *testing.T) {
 	}
 }
 
-// fill appends to a file until there is no room.
+// fill appends to a file until no space is left.
 func fill(t *testing.T, dir string) {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(dir, "filler"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)

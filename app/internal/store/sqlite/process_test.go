@@ -26,8 +26,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
-// asWriter makes the test binary a process that writes to the database it
-// names.
+// asWriter is the environment variable that makes the test binary a writer of the named database.
 const asWriter = "LIFELINE_TEST_STORE"
 
 func TestMain(m *testing.M) {
@@ -41,9 +40,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// writeOn writes batches without end, and tells the revision of each that is
-// stored. A trace has as many spans as its state says; every third opens and
-// is finished by the next batch.
+// writeOn writes batches endlessly and prints the revision of each stored one. The state holds the
+// number of spans of each trace. Every third trace is opened, and finished by the next batch.
 func writeOn(path string) error {
 	ctx := context.Background()
 	s, err := sqlite.Open(ctx, path)
@@ -79,8 +77,8 @@ func numbered(n int64) *span.Trace {
 	return tr
 }
 
-// TestKilled ends a writer at random moments. What it had told is there, and
-// the state is that of the traces.
+// TestKilled kills a writer at random moments. All printed batches are stored, and the state fits
+// the traces.
 func TestKilled(t *testing.T) {
 	const seed, kills = 1, 12
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -96,13 +94,13 @@ func TestKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := bufio.NewScanner(out)
-		told := int64(0)
+		printed := int64(0)
 		for range 1 + random.IntN(60) {
 			if !lines.Scan() {
 				break
 			}
-			if told, err = strconv.ParseInt(lines.Text(), 10, 64); err != nil {
-				t.Fatalf("the writer says %s", lines.Text())
+			if printed, err = strconv.ParseInt(lines.Text(), 10, 64); err != nil {
+				t.Fatalf("the writer printed %s", lines.Text())
 			}
 		}
 		if kill == 0 {
@@ -118,11 +116,11 @@ func TestKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = cmd.Wait() // it was killed
-		survived(t, path, told)
+		survived(t, path, printed)
 	}
 }
 
-func survived(t *testing.T, path string, told int64) {
+func survived(t *testing.T, path string, printed int64) {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), path)
 	if err != nil {
@@ -134,9 +132,9 @@ func survived(t *testing.T, path string, told int64) {
 		}
 	}()
 	stats, err := s.Stats(t.Context())
-	if err != nil || stats.Revision < told || stats.Traces != stats.Revision+1 || stats.Open != 1 ||
+	if err != nil || stats.Revision < printed || stats.Traces != stats.Revision+1 || stats.Open != 1 ||
 		s.Opening().SetAside != "" {
-		t.Fatalf("after %d: %+v, %v", told, stats, err)
+		t.Fatalf("after %d: %+v, %v", printed, stats, err)
 	}
 	state, err := s.State(t.Context(), "revision")
 	if err != nil || string(state) != strconv.FormatInt(stats.Revision, 10) {
@@ -151,7 +149,7 @@ func survived(t *testing.T, path string, told int64) {
 	}
 }
 
-// TestReadOnlyDirectory looks as another user, whom root's rights do not help.
+// TestReadOnlyDirectory runs as another user, without root's rights.
 func TestReadOnlyDirectory(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to become another user")

@@ -11,14 +11,13 @@ import (
 )
 
 const (
-	// pruneAtOnce bounds how many traces go in one transaction, and
-	// spansAtOnce after how many spans it ends, so that writers do not wait
-	// long.
+	// pruneAtOnce bounds the traces in one transaction, and spansAtOnce their spans, so that
+	// writers wait only briefly.
 	pruneAtOnce, spansAtOnce = 100, 10_000
-	// pagesAtOnce bounds how many pages are given back in one.
+	// pagesAtOnce bounds the pages that one transaction frees.
 	pagesAtOnce = 1000
-	// lateness is how long a withdrawn trace is remembered, so that an older
-	// version of it stays away.
+	// lateness is the time for which the record of a withdrawn trace is kept, against an older
+	// version of it.
 	lateness = time.Hour
 )
 
@@ -78,8 +77,8 @@ func (s *Store) prune(ctx context.Context, l store.Limits, out *store.Pruned) er
 	return s.giveBack(ctx)
 }
 
-// shrink drops about as many traces as are too many, and at least one, if all
-// data take more than limit.
+// shrink removes about the number of excess traces, and at least one, if all data take more than
+// limit.
 func (s *Store) shrink(ctx context.Context, limit int64) (int64, error) {
 	used, err := s.used(ctx)
 	if err != nil || limit <= 0 || used <= limit {
@@ -102,8 +101,7 @@ func (s *Store) shrink(ctx context.Context, limit int64) (int64, error) {
 	return s.drop(ctx, min(max(surplus, 1), pruneAtOnce), "phase = 2")
 }
 
-// drop removes those traces that ended first of the ones to which the condition
-// applies, and tells how many.
+// drop removes the traces with the earliest end that match the condition. It returns their number.
 func (s *Store) drop(ctx context.Context, limit int64, which string, args ...any) (int64, error) {
 	var nums []int64
 	steady := context.WithoutCancel(ctx)
@@ -166,7 +164,7 @@ func (s *Store) giveBack(ctx context.Context) error {
 	return s.alone(ctx, "PRAGMA wal_checkpoint(PASSIVE)") // the file shrinks with it
 }
 
-// alone runs a statement of the writer's that may not be part of a transaction.
+// alone runs a statement of the writer outside a transaction.
 func (s *Store) alone(ctx context.Context, query string) error {
 	leave, err := s.enter()
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 // applicationID marks our databases: "Lfln".
 const applicationID = 0x4c666c6e
 
-// migrations lead from each version of the schema to the next. What has been
-// released is never edited; a change is a further entry.
+// migrations lead from each version of the schema to the next. A released one is never edited; each
+// change is a new entry.
 //
-// Times are Unix nanoseconds, IDs the bytes of OTLP. What is filtered and
-// sorted has columns; the rest of a span is an OTLP Span in data. Objects are
-// numbered within their trace, so that a name stands once and goes with it.
+// Times are Unix nanoseconds, and IDs the bytes of OTLP. Filtered and sorted fields have columns.
+// The rest of a span is an OTLP Span in data. Objects are numbered within their trace, so a name is
+// stored once and is deleted with its trace.
 var migrations = []string{`
 CREATE TABLE meta (
   name  TEXT PRIMARY KEY,
@@ -152,9 +152,8 @@ ALTER TABLE traces ADD COLUMN current_duration INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE traces ADD COLUMN fight TEXT NOT NULL DEFAULT '';
 `}
 
-// migrate brings the schema of the writer's database to the newest version, and
-// returns the version that it had. It refuses databases of newer versions and
-// of other programs.
+// migrate brings the writer's database to the newest schema. It returns the previous version. It
+// refuses databases of newer versions and of other programs.
 func migrate(ctx context.Context, conn *sql.Conn) (from int, err error) {
 	var app, tables int
 	for pragma, to := range map[string]*int{
@@ -169,7 +168,7 @@ func migrate(ctx context.Context, conn *sql.Conn) (from int, err error) {
 		return from, errForeign
 	case from > len(migrations):
 		return from, fmt.Errorf(
-			"%w: its schema is version %d, this one knows %d",
+			"%w: its schema is version %d, this program supports %d",
 			store.ErrNewer,
 			from,
 			len(migrations),

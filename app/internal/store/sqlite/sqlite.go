@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package sqlite is the store's engine for one process and one machine: a
-// SQLite database in write-ahead mode, in pure Go.
+// Package sqlite is the store's engine for one process and one machine: a SQLite database in
+// write-ahead mode, in pure Go.
 //
-// One connection writes and a few read, each answer from a snapshot. A batch is
-// one transaction; it survives the process, and a machine that loses power may
-// lose the last ones, together with their state. A lock file beside the
-// database keeps a second process out. The log beside it is emptied as soon as
-// no reader needs it, and not counted as data.
+// One connection writes and a few read. Each result is from one snapshot. A batch is one
+// transaction and survives the process. A power failure may lose the last batches together with
+// their state. A lock file beside the database excludes a second process. The log beside it is
+// emptied as soon as no reader needs it. It does not count as data.
 package sqlite
 
 import (
@@ -22,7 +21,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// readers is how many questions are answered at the same time.
+// readers bounds the concurrent queries.
 const readers = 4
 
 // Store is an open database. It is a store.Store.
@@ -36,11 +35,11 @@ type Store struct {
 	calls  sync.RWMutex
 	closed bool
 
-	// mu is held by whoever writes, and guards what follows.
+	// mu guards the fields below. Every write holds it.
 	mu     sync.Mutex
 	pool   *sql.DB
 	writer *sql.Conn
-	// stmts are the writer's prepared statements, by their text.
+	// stmts are the writer's prepared statements, by text.
 	stmts map[string]*sql.Stmt
 	// last is the highest number of a trace.
 	last int64
@@ -56,21 +55,20 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Opening tells what Open has found.
+// Opening is the result of Open.
 type Opening struct {
-	// SetAside is where a damaged database was moved to, and Why what was
-	// wrong with it; empty if nothing was. Nothing of it is in the new one.
+	// SetAside is the new path of a damaged database, and Why the damage; empty without damage. The
+	// new database has no data of the old one.
 	SetAside string
 	Why      error
-	// Version is that of the schema as it was found: 0 for a new database.
+	// Version is the schema's version before Open: 0 for a new database.
 	Version int
 }
 
-// Open opens the database at path, or begins one; its directory must be there.
-// The file is checked as a whole, which takes about four seconds for each GB. A file
-// that cannot be read as a database is renamed, with what stands beside it, and
-// a new one begun: Opening tells. A healthy one of another program, or of a
-// newer version, stays as it is, and is an error.
+// Open opens the database at path, or creates one in an existing directory. It checks the whole
+// file, in about four seconds for each GB. An unreadable file is renamed together with its
+// neighbours, and a new one is created; see Opening. A healthy database of another program, or of a
+// newer version, stays unchanged and is an error.
 func Open(ctx context.Context, path string) (*Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -93,11 +91,11 @@ func Open(ctx context.Context, path string) (*Store, error) {
 	return s, nil
 }
 
-// Opening tells what Open has found.
+// Opening returns the result of Open.
 func (s *Store) Opening() Opening { return s.opening }
 
-// Close waits for the calls that are under way and gives the database free. It is
-// an error if the files are gone by then, unless a call before has returned that.
+// Close waits for running calls and releases the database. It returns an error if the files have
+// disappeared, unless an earlier call already returned that error.
 func (s *Store) Close() error {
 	s.calls.Lock()
 	defer s.calls.Unlock()
@@ -109,7 +107,7 @@ func (s *Store) Close() error {
 	if s.lost == nil {
 		err = s.moved()
 	}
-	// The readers first: the last connection tidies up, and may write.
+	// The readers close first: the last connection cleans up and may write.
 	err = errors.Join(err, s.readers.Close(), s.disconnect(), s.lock.Close())
 	if err != nil {
 		return failed(context.Background(), "close store", s.path, err)
@@ -117,7 +115,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// disconnect closes what writes.
+// disconnect closes the writer's connection, statements and files.
 func (s *Store) disconnect() error {
 	var errs []error
 	for _, st := range s.stmts {

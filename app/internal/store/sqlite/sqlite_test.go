@@ -12,7 +12,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store/storetest"
 )
 
-// open begins a database that is closed at the end of the test.
+// open creates a database and closes it at the end of the test.
 func open(t testing.TB) store.Store {
 	t.Helper()
 	return openAt(t, filepath.Join(t.TempDir(), "lifeline.db"))

@@ -9,7 +9,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// State returns what a batch has kept under that name.
+// State returns the state of that name.
 func (s *Store) State(ctx context.Context, name string) ([]byte, error) {
 	found, err := s.states(ctx, "name = ?", name)
 	if err == nil && len(found) == 0 {
@@ -21,8 +21,7 @@ func (s *Store) State(ctx context.Context, name string) ([]byte, error) {
 	return found[name], nil
 }
 
-// States returns all state whose names begin with prefix. Other state costs
-// nothing.
+// States returns all state with names that begin with prefix. It reads no other state.
 func (s *Store) States(ctx context.Context, prefix string) (map[string][]byte, error) {
 	which, args := "name >= ?", []any{prefix}
 	if after := successor(prefix); after != "" {
@@ -35,8 +34,7 @@ func (s *Store) States(ctx context.Context, prefix string) (map[string][]byte, e
 	return found, nil
 }
 
-// successor is the first of all names that comes after those that begin with
-// prefix; empty if none does.
+// successor is the first name after all names with that prefix; empty if there is none.
 func successor(prefix string) string {
 	for i := len(prefix) - 1; i >= 0; i-- {
 		if prefix[i] < 0xff {

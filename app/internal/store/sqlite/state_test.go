@@ -28,8 +28,8 @@ func keep(t testing.TB, s store.Store, revision int64, prefix string, first, las
 	}
 }
 
-// TestStateComesAndGoes is an outbox's life: entries are added and removed all
-// the time, and some always wait. The file must not grow with it.
+// TestStateComesAndGoes is an outbox's life: entries are constantly added and removed, and some
+// always wait. The file must not grow.
 func TestStateComesAndGoes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lifeline.db")
 	s := openAt(t, path)
@@ -61,7 +61,7 @@ func TestStateComesAndGoes(t *testing.T) {
 		}
 	}
 	if last := size(); last > settled*5/4 {
-		t.Errorf("the files grew from %d to %d bytes, though no more is kept", settled, last)
+		t.Errorf("the files grew from %d to %d bytes, with a constant amount of state", settled, last)
 	}
 	if _, err := s.Prune(t.Context(), store.Limits{}); err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestStateComesAndGoes(t *testing.T) {
 	}
 }
 
-// TestStatesOfAPrefix compares with what begins so.
+// TestStatesOfAPrefix compares States with a filter by prefix.
 func TestStatesOfAPrefix(t *testing.T) {
 	s := open(t)
 	names := []string{
@@ -120,7 +120,7 @@ func TestStatesOfAPrefix(t *testing.T) {
 	}
 }
 
-// BenchmarkStates reads state beside much other state.
+// BenchmarkStates reads a little state beside much other state.
 func BenchmarkStates(b *testing.B) {
 	s := open(b)
 	const outbox, journal = 100_000, 10_000

@@ -9,11 +9,11 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// selectBytes is what the pages take that are in use.
+// selectBytes is the size of all used pages.
 const selectBytes = `SELECT (pages.page_count - free.freelist_count) * size.page_size
 	FROM pragma_page_count pages, pragma_freelist_count free, pragma_page_size size`
 
-// Stats counts what is stored.
+// Stats counts the stored data.
 func (s *Store) Stats(ctx context.Context) (store.Stats, error) {
 	var out store.Stats
 	var oldest sql.NullInt64

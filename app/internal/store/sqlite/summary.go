@@ -9,8 +9,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// summaryColumns are those of a trace that a Summary has, but for the numbers
-// of spans and writes, which are counted.
+// summaryColumns are the columns of a trace for its Summary. The numbers of spans and writes are
+// counted instead.
 var summaryColumns = []string{
 	"id", "phase", "revision", "as_of", "start", "duration", "outcome", "reason", "name",
 	"api_group", "api_version", "kind", "namespace", "object_name", "uid",
@@ -77,7 +77,7 @@ func (c *content) finish(ctx context.Context, sum *store.Summary, to phase) erro
 	return c.count(ctx)
 }
 
-// count brings up to date what follows from the spans.
+// count updates the values that follow from the spans.
 func (c *content) count(ctx context.Context) error {
 	if c.loose {
 		if err := c.exec(ctx, `DELETE FROM objects WHERE trace = ?1 AND num NOT IN
@@ -97,7 +97,7 @@ func (c *content) count(ctx context.Context) error {
 		writes = (SELECT count(*) FROM writes WHERE trace = ?1) WHERE num = ?1`, c.num)
 }
 
-// summaries reads what follows selectSummary, up to limit.
+// summaries reads the rows of selectSummary, up to limit.
 func summaries(
 	ctx context.Context,
 	from querier,

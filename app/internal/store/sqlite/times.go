@@ -13,7 +13,7 @@ var (
 	latest   = time.Unix(0, math.MaxInt64)
 )
 
-// nanos is t as columns have it; what does not fit is the nearest that does.
+// nanos returns t for a column; a time out of range becomes the nearest one inside.
 func nanos(t time.Time) int64 {
 	switch {
 	case t.Before(earliest):

@@ -37,7 +37,7 @@ func (s *Store) Trace(ctx context.Context, id trace.TraceID) (*store.Record, err
 	return out, nil
 }
 
-// load reads the spans of a trace, with what amends it or without.
+// load reads the spans of a trace, with or without its amendments.
 func load(ctx context.Context, from querier, num int64, id trace.TraceID, amending bool) ([]*span.Span, error) {
 	refs, err := objects(ctx, from, num)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// enter begins a call, which Close waits for until leave is called.
+// enter begins a call. Close waits for its leave.
 func (s *Store) enter() (leave func(), err error) {
 	s.calls.RLock()
 	if s.closed {
@@ -20,8 +20,8 @@ func (s *Store) enter() (leave func(), err error) {
 	return s.calls.RUnlock, nil
 }
 
-// transaction runs do with the writer's connection, and keeps all that it did
-// or nothing. Whoever waits for the writer waits for one transaction.
+// transaction runs do with the writer's connection, and keeps all of its changes or none. A waiting
+// writer waits for one transaction at most.
 func (s *Store) transaction(ctx context.Context, do func(*writing) error) error {
 	leave, err := s.enter()
 	if err != nil {
@@ -34,8 +34,8 @@ func (s *Store) transaction(ctx context.Context, do func(*writing) error) error 
 		return err
 	}
 	w := &writing{s: s, cancelled: ctx.Err}
-	// A statement that is interrupted may undo the transaction by itself, so
-	// ctx ends it between statements only; none takes long.
+	// An interrupted statement may roll back the transaction. So ctx ends it only between
+	// statements, which are all short.
 	steady := context.WithoutCancel(ctx)
 	if err := s.guard(steady); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (s *Store) transaction(ctx context.Context, do func(*writing) error) error 
 		err = w.exec(steady, "COMMIT")
 	}
 	if err != nil {
-		_ = w.exec(steady, "ROLLBACK") // fails where SQLite has done so
+		_ = w.exec(steady, "ROLLBACK") // an error if SQLite already did so
 	}
 	return err
 }
@@ -85,7 +85,7 @@ func (w *writing) exec(ctx context.Context, query string, args ...any) error {
 	return err
 }
 
-// QueryContext lets a transaction be asked like a database.
+// QueryContext makes a transaction a querier.
 func (w *writing) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	st, err := w.statement(ctx, query)
 	if err != nil {
@@ -94,13 +94,12 @@ func (w *writing) QueryContext(ctx context.Context, query string, args ...any) (
 	return st.QueryContext(ctx, args...)
 }
 
-// querier is what can be asked: a snapshot, or a transaction that writes.
+// querier is a source of rows: a snapshot, or a writing transaction.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// scan calls each for every row of the answer, after its columns have been
-// read into to.
+// scan calls each after every row, with the row's columns in to.
 func scan(ctx context.Context, from querier, query string, args, to []any, each func() error) error {
 	rows, err := from.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -118,7 +117,7 @@ func scan(ctx context.Context, from querier, query string, args, to []any, each 
 	return rows.Err()
 }
 
-// snapshot runs do with a connection that sees one moment of the database.
+// snapshot runs do with a connection that reads one moment of the database.
 func (s *Store) snapshot(ctx context.Context, do func(querier) error) error {
 	leave, err := s.enter()
 	if err != nil {

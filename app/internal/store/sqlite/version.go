@@ -11,8 +11,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// replace makes t the whole of what is stored of a trace that was not finished,
-// beside what amends it. Spans that are there as they are cost no write.
+// replace makes t the whole content of an unfinished trace, beside its amendments. Unchanged spans
+// cost no write.
 func (m *merge) replace(ctx context.Context, h *head, t *span.Trace, to phase) error {
 	sum := store.Summarize(t, m.batch.AsOf)
 	c, err := m.content(ctx, h)
@@ -40,8 +40,8 @@ func (m *merge) replace(ctx context.Context, h *head, t *span.Trace, to phase) e
 	return c.finish(ctx, &sum, to)
 }
 
-// join adds a finished version to another: every span is kept, and of two with
-// the same ID that of the lower revision.
+// join merges a second finished version. Every span is kept. Of two with the same ID, the one with
+// the lower revision is kept.
 func (m *merge) join(ctx context.Context, h *head, t *span.Trace) error {
 	if m.batch.Revision == h.revision {
 		return nil // a repetition
@@ -50,7 +50,7 @@ func (m *merge) join(ctx context.Context, h *head, t *span.Trace) error {
 	if err != nil {
 		return err
 	}
-	revision := m.batch.Revision // of the spans that are new
+	revision := m.batch.Revision // of the new spans
 	if revision < h.revision {
 		if err := c.yield(ctx, h.revision); err != nil {
 			return err
@@ -78,7 +78,7 @@ func (m *merge) join(ctx context.Context, h *head, t *span.Trace) error {
 	return c.finish(ctx, &sum, finished)
 }
 
-// amend adds spans to a trace, whether it is known yet or not.
+// amend adds spans to a trace, known or unknown.
 func (m *merge) amend(ctx context.Context, h *head, t *span.Trace) error {
 	if !h.known {
 		if err := m.exec(ctx, "INSERT INTO traces (num, id, phase, revision, as_of) VALUES (?, ?, ?, 0, ?)",

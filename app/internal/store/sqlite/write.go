@@ -13,13 +13,13 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// phase is what a trace is; the values are stored.
+// phase is the state of a trace; its values are stored.
 type phase int64
 
 const (
-	unknown  phase = iota // only amendments came, or it was withdrawn
-	open                  // more is expected
-	finished              // only amendments may come
+	unknown  phase = iota // only amendments, or withdrawn
+	open                  // more spans are expected
+	finished              // only amendments may follow
 )
 
 // Write merges b into what is stored.
@@ -41,7 +41,7 @@ func (s *Store) Write(ctx context.Context, b *store.Batch) error {
 	return nil
 }
 
-// merge is a batch on its way in.
+// merge is a batch during its Write.
 type merge struct {
 	*writing
 	batch *store.Batch
@@ -79,7 +79,7 @@ func (m *merge) one(ctx context.Context, id trace.TraceID, do func(*head) error)
 	return do(h)
 }
 
-// head is what is known of a trace before a batch is merged.
+// head holds a trace's stored data before the merge of a batch.
 type head struct {
 	id       trace.TraceID
 	num      int64
@@ -103,7 +103,7 @@ func (m *merge) head(ctx context.Context, id trace.TraceID) (*head, error) {
 	return h, err
 }
 
-// outdated reports whether an open version of this batch comes too late.
+// outdated reports whether an open version of this batch is too old.
 func (m *merge) outdated(h *head) bool {
 	return h.phase == finished || h.revision > m.batch.Revision
 }
@@ -122,8 +122,7 @@ func (m *merge) finish(ctx context.Context, h *head, t *span.Trace) error {
 	return m.replace(ctx, h, t, finished)
 }
 
-// withdraw leaves what amends the trace, and the revision, so that older
-// versions stay away.
+// withdraw keeps the amendments of the trace, and its revision against older versions.
 func (m *merge) withdraw(ctx context.Context, h *head) error {
 	if m.outdated(h) {
 		return nil
@@ -172,10 +171,10 @@ func (m *merge) state(ctx context.Context) error {
 	return nil
 }
 
-// What the table meta holds.
+// Keys of the table meta.
 const (
 	metaRevision = "revision" // the highest of all batches
-	metaState    = "state"    // that of the batch whose state was kept last
+	metaState    = "state"    // the last batch with stored state
 	metaAsOf     = "as_of"    // the latest of all batches
 )
 

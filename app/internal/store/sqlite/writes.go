@@ -11,8 +11,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// writeKey is how long the key of a write is in a cursor: its trace, its span,
-// and its number there.
+// writeKey is the length of a write's key in a cursor: its trace, its span, and its number there.
 const writeKey = len(trace.TraceID{}) + len(trace.SpanID{}) + 4
 
 const selectWrites = `SELECT t.id, w.span, w.num, w.verb, w.part, w.subresource, w.rv, w.generation, w.actor, ` +
@@ -21,7 +20,7 @@ const selectWrites = `SELECT t.id, w.span, w.num, w.verb, w.part, w.subresource,
 	`coalesce(b.name, ''), coalesce(b.uid, '')
 	FROM writes w CROSS JOIN traces t ON t.num = w.trace LEFT JOIN objects b ON b.trace = w.trace AND b.num = w.object`
 
-// Writes returns API writes that match q, latest first.
+// Writes returns API writes that match q, the latest first.
 func (s *Store) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePage, error) {
 	f, err := writeFilter(q)
 	if err != nil {

@@ -11,12 +11,11 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// many is how many traces lists are measured on.
+// many is the number of traces for the benchmarks of lists.
 const many = 10_000
 
-// Benchmark measures that engine: how fast finished traces come in, what an
-// open trace costs that hardly changes, and questions to a store of 10,000
-// traces.
+// Benchmark measures an engine: the rate of finished traces, the cost of a nearly unchanged open
+// trace, and queries of 10,000 traces.
 func Benchmark(b *testing.B, open Open) {
 	b.Run("Write", func(b *testing.B) {
 		s := open(b)

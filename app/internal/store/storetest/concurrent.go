@@ -58,7 +58,7 @@ func testCancelled(t *testing.T, open Open) {
 	}
 }
 
-// countdown is a context that ends when it has been asked often enough.
+// countdown is a context that ends after a number of calls.
 type countdown struct {
 	context.Context
 	mu   sync.Mutex
@@ -74,8 +74,7 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// testConcurrent has readers look, while a writer writes and prunes: whatever
-// they find is whole.
+// testConcurrent reads while a writer writes and prunes. Every returned trace must be whole.
 func testConcurrent(t *testing.T, open Open) {
 	const readers, batches = 4, 60
 	s := open(t)
@@ -118,7 +117,7 @@ func testConcurrent(t *testing.T, open Open) {
 	wg.Wait()
 }
 
-// look reads what is newest, and checks that it is whole.
+// look reads the newest trace and checks that it is whole.
 func look(ctx context.Context, s store.Store) error {
 	page, err := s.List(ctx, store.Query{Limit: 20})
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// second is that many seconds after Epoch.
+// second returns the time that many seconds after Epoch.
 func second(n int) time.Time { return spantest.Epoch.Add(time.Duration(n) * time.Second) }
 
 func testFilters(t *testing.T, open Open) {
@@ -46,7 +46,7 @@ func testFilters(t *testing.T, open Open) {
 		"outcomes": {query: store.Query{Outcomes: []span.Outcome{span.Failed, span.Unfinished}}, want: "5 2"},
 		"open":     {query: store.Query{Open: true}, want: "5"},
 		"slow": {
-			reason: "an open trace is as long as it was then",
+			reason: "an open trace has its length of that moment",
 			query:  store.Query{Slower: 300 * time.Millisecond},
 			want:   "5 4 3",
 		},
@@ -145,8 +145,8 @@ func testPages(t *testing.T, open Open) {
 	}
 }
 
-// testPagesWhileWriting pages through traces while new ones come, open ones
-// change, and the ends of those that are left stay.
+// testPagesWhileWriting reads all pages while new traces come and open ones change. The ends of the
+// remaining traces stay.
 func testPagesWhileWriting(t *testing.T, open Open) {
 	const before = 60
 	s, b := open(t), batch(1)

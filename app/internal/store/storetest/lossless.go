@@ -17,7 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// everything is a trace that has all that a trace may have.
+// everything is a trace with all possible content.
 func everything() *span.Trace {
 	b := spantest.New("everything")
 	b.Trace.Outcome, b.Trace.Reason = span.Failed, "Pod web: OOMKilled, exit code 137 — “日本”"
@@ -161,11 +161,11 @@ func testSummary(t *testing.T, open Open) {
 		}
 		listed := list(t, s, store.Query{})
 		if !slices.ContainsFunc(listed, func(s store.Summary) bool { return diff(want, s) == "" }) {
-			t.Errorf("the list has not %+v", want)
+			t.Errorf("the list lacks %+v", want)
 		}
 	}
 	if _, err := s.Trace(t.Context(), trace.TraceID{1}); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a trace that is not there: %v", err)
+		t.Errorf("an absent trace: %v", err)
 	}
 	want := store.Stats{Traces: 3, Open: 1, Oldest: spantest.Epoch, Revision: 7}
 	for _, given := range []*span.Trace{apply, healing, opened} {
@@ -199,7 +199,7 @@ func testInvalid(t *testing.T, open Open) {
 			batch:  &store.Batch{Revision: 1, AsOf: asOf, Open: []*span.Trace{{}}},
 		},
 		"no spans": {
-			reason: "a withdrawal is said as one",
+			reason: "Withdrawn alone withdraws a trace",
 			batch:  &store.Batch{Revision: 1, AsOf: asOf, Finished: []*span.Trace{good, {ID: good.ID}}},
 		},
 		"foreign span": {

@@ -16,7 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// testVersions checks each rule of how versions merge, in both orders.
+// testVersions checks each rule of the merge, in both orders.
 func testVersions(t *testing.T, open Open) {
 	done := change(1, 4)
 	poor, rich := without(unfinish(done), 2), unfinish(done)
@@ -44,7 +44,7 @@ func testVersions(t *testing.T, open Open) {
 			open:   true,
 		},
 		"open, then poorer": {
-			reason: "what is no longer told was wrong",
+			reason: "the newer version replaces all spans",
 			first:  opens(rich),
 			then:   opens(poor),
 			want:   poor,
@@ -65,22 +65,22 @@ func testVersions(t *testing.T, open Open) {
 			then:   finishes(other),
 			want:   &both,
 		},
-		"open, then withdrawn": {reason: "it was none", first: opens(rich), then: withdraws(done.ID)},
+		"open, then withdrawn": {reason: "it is no trace", first: opens(rich), then: withdraws(done.ID)},
 		"withdrawn, then open": {
-			reason: "it is one again",
+			reason: "it is a trace again",
 			first:  withdraws(done.ID),
 			then:   opens(rich),
 			want:   rich,
 			open:   true,
 		},
 		"withdrawn, then finished": {
-			reason: "it is one again",
+			reason: "it is a trace again",
 			first:  withdraws(done.ID),
 			then:   finishes(done),
 			want:   done,
 		},
 		"finished, then withdrawn": {
-			reason: "what is finished stays",
+			reason: "a finished trace stays",
 			first:  finishes(done),
 			then:   withdraws(done.ID),
 			want:   done,
@@ -180,7 +180,7 @@ func testOrder(t *testing.T, open Open) {
 	}
 }
 
-// unique leaves one word about each trace in a batch.
+// unique keeps one entry about each trace in a batch.
 func unique(b *store.Batch) {
 	known := map[trace.TraceID]bool{}
 	again := func(id trace.TraceID) bool {
@@ -194,7 +194,7 @@ func unique(b *store.Batch) {
 	b.Withdrawn = slices.DeleteFunc(b.Withdrawn, again)
 }
 
-// contents is all that a store tells, but for its size.
+// contents is the whole content of a store, except for its size.
 func contents(t testing.TB, s store.Store) map[string]any {
 	t.Helper()
 	counts := stats(t, s)
@@ -245,7 +245,7 @@ func testAmendments(t *testing.T, open Open) {
 func testState(t *testing.T, open Open) {
 	s := open(t)
 	if _, err := s.State(t.Context(), "a"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("state that is not there: %v", err)
+		t.Errorf("absent state: %v", err)
 	}
 	for _, step := range []struct {
 		revision int64

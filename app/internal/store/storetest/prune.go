@@ -38,7 +38,7 @@ func testPruneByAge(t *testing.T, open Open) {
 	}
 	writes, err := s.Writes(t.Context(), store.WriteQuery{})
 	if err != nil || len(writes.Writes) != 4 {
-		t.Errorf("writes of what is gone: %+v, %v", writes, err)
+		t.Errorf("writes of a pruned trace: %+v, %v", writes, err)
 	}
 	if state, err := s.State(t.Context(), "a"); err != nil || string(state) != "b" {
 		t.Errorf("state: %q, %v", state, err)

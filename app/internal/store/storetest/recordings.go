@@ -17,9 +17,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// Recordings stores what the engine of package lifecycle makes of recordings of
-// real clusters, while it makes it. What is stored in the end is what the
-// engine handed out, and nothing else.
+// Recordings stores the traces of package lifecycle from recordings of real clusters, look by look.
+// The final content must equal the engine's output.
 func Recordings(t *testing.T, open Open, paths []string) {
 	t.Helper()
 	if len(paths) == 0 {
@@ -88,7 +87,7 @@ func (r *replay) recording(t *testing.T, path string) {
 	r.look(t, last.Add(settled))
 }
 
-// look stores what the engine knows now.
+// look stores the engine's present traces.
 func (r *replay) look(t *testing.T, now time.Time) {
 	t.Helper()
 	r.revision++

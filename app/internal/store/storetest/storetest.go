@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package storetest holds engines to the contract of package store: one suite
-// of tests, and benchmarks, that every engine passes. What an engine does with
-// its files is for its own tests.
+// Package storetest is the contract of package store as a suite of tests and benchmarks for every
+// engine. Tests of an engine's files belong to the engine.
 package storetest
 
 import (
@@ -22,10 +21,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// Open makes an empty store for one test, which closes it when it ends.
+// Open creates an empty store for one test, and closes it at the end.
 type Open func(t testing.TB) store.Store
 
-// Run tests that engine.
+// Run tests an engine.
 func Run(t *testing.T, open Open) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Open){
@@ -40,7 +39,7 @@ func Run(t *testing.T, open Open) {
 	}
 }
 
-// asOf is when batches of tests are made, unless they say otherwise.
+// asOf is the default time of a batch.
 var asOf = spantest.Epoch.Add(time.Hour)
 
 func batch(revision int64) *store.Batch { return &store.Batch{Revision: revision, AsOf: asOf} }
@@ -79,7 +78,7 @@ func stats(t testing.TB, s store.Store) store.Stats {
 	return out
 }
 
-// exactly compares what is stored, attribute by attribute.
+// exactly compares stored spans, attribute by attribute.
 var exactly = gocmp.Transformer("value", func(v attribute.Value) any {
 	return struct {
 		Type  attribute.Type
@@ -87,11 +86,11 @@ var exactly = gocmp.Transformer("value", func(v attribute.Value) any {
 	}{v.Type(), v.String()}
 })
 
-// diff takes no list for an empty one.
+// diff treats a nil list as an empty one.
 func diff(want, got any) string { return gocmp.Diff(want, got, exactly, cmpopts.EquateEmpty()) }
 
-// change is a finished trace of its own: the n-th, which starts n seconds after
-// Epoch and takes 100 ms for each span.
+// change returns the n-th finished trace. It starts n seconds after Epoch and takes 100 ms for each
+// span.
 func change(n, spans int) *span.Trace {
 	name := "change-" + number(n)
 	b := spantest.New(name)
@@ -152,14 +151,14 @@ func unfinish(t *span.Trace) *span.Trace {
 	return &out
 }
 
-// without is a copy of t without its last n spans.
+// without returns a copy of t without its last n spans.
 func without(t *span.Trace, n int) *span.Trace {
 	out := *t
 	out.Spans = t.Spans[:len(t.Spans)-n]
 	return &out
 }
 
-// amendment is a trace of one span that amends the root of t.
+// amendment returns a trace with one amending span below the root of t.
 func amendment(t *span.Trace, key string) *span.Trace {
 	root := t.Root()
 	s := &span.Span{
@@ -176,7 +175,7 @@ func amendment(t *span.Trace, key string) *span.Trace {
 	return &span.Trace{ID: t.ID, Spans: []*span.Span{s}}
 }
 
-// names are the objects of summaries, in order, without "change-".
+// names returns the objects of summaries, in order, without "change-".
 func names(traces []store.Summary) string {
 	out := make([]string, len(traces))
 	for i, t := range traces {

@@ -21,7 +21,7 @@ import (
 // none, or if its authorities have another source.
 func (k *Keeper) configuration(ctx context.Context) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
 	if k.opts.Configuration == "" {
-		return nil, nil //nolint:nilnil // none is no error, and every user of it asks
+		return nil, nil //nolint:nilnil // no error; every caller checks for nil
 	}
 	c, err := k.opts.Client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(ctx, k.opts.Configuration,
 		metav1.GetOptions{})
@@ -36,9 +36,9 @@ func (k *Keeper) configuration(ctx context.Context) (*admissionregistrationv1.Mu
 	return c, nil
 }
 
-// knows reports whether every webhook of a configuration trusts a certificate; true without a
+// trusts reports whether every webhook of a configuration trusts a certificate; true without a
 // configuration.
-func knows(c *admissionregistrationv1.MutatingWebhookConfiguration, leaf *x509.Certificate) bool {
+func trusts(c *admissionregistrationv1.MutatingWebhookConfiguration, leaf *x509.Certificate) bool {
 	if c == nil {
 		return true
 	}

@@ -62,9 +62,9 @@ type Keeper struct {
 	opts    Options
 	current atomic.Pointer[tls.Certificate]
 	ready   chan struct{}
-	// said is the last logged error; cert is the served certificate.
-	said string
-	cert []byte
+	// lastError is the last logged error; cert is the served certificate.
+	lastError string
+	cert      []byte
 }
 
 // New returns a Keeper without a certificate.
@@ -74,12 +74,12 @@ func New(o Options) (*Keeper, error) {
 	}
 	switch {
 	case o.Client == nil:
-		return nil, errors.New("cannot keep a certificate: there is no cluster to keep it in; name TLS files instead")
+		return nil, errors.New("cannot keep a certificate without a cluster; name TLS files instead")
 	case len(validation.IsDNS1123Label(o.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(o.Secret)) > 0:
-		return nil, fmt.Errorf("cannot keep a certificate in Secret %.80q of namespace %.80q: that is no name",
+		return nil, fmt.Errorf("cannot keep a certificate in Secret %.80q of namespace %.80q: invalid name",
 			o.Secret, o.Namespace)
 	case len(o.Names) == 0 || len(o.Names) > maxNames:
-		return nil, fmt.Errorf("cannot keep a certificate for %d names: it needs 1 to %d by which the API server calls",
+		return nil, fmt.Errorf("cannot keep a certificate for %d names: it needs the 1 to %d names of the webhook",
 			len(o.Names), maxNames)
 	}
 	for _, name := range o.Names {
@@ -114,8 +114,8 @@ func (k *Keeper) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	if c := k.current.Load(); c != nil {
 		return c, nil
 	}
-	return nil, errors.New("there is no certificate yet: the cluster has not been reached, or the server may not " +
-		"keep one")
+	return nil, errors.New("no certificate yet: the cluster was not reached, or the server lacks the right to the " +
+		"Secret (see \"lifeline rbac\")")
 }
 
 // Run maintains the certificate until ctx ends. Failures are logged and retried; meanwhile the last
@@ -134,25 +134,25 @@ func (k *Keeper) Run(ctx context.Context) error {
 		err := k.step(once)
 		cancel()
 		if ctx.Err() == nil {
-			k.say(err)
+			k.logOnce(err)
 		}
 		timer.Reset(k.opts.Every)
 	}
 }
 
-// say logs an error once until it changes.
-func (k *Keeper) say(err error) {
-	said := ""
+// logOnce logs an error once until it changes.
+func (k *Keeper) logOnce(err error) {
+	text := ""
 	if err != nil {
-		said = err.Error()
+		text = err.Error()
 	}
-	if said != "" && said != k.said {
-		k.opts.Log.Warn("the webhook's certificate cannot be kept; what is there stays", "error", said)
+	if text != "" && text != k.lastError {
+		k.opts.Log.Warn("cannot renew the webhook's certificate; the present one stays", "error", text)
 	}
-	if said == "" && k.said != "" {
-		k.opts.Log.Info("the webhook's certificate is kept again")
+	if text == "" && k.lastError != "" {
+		k.opts.Log.Info("the webhook's certificate is renewed again")
 	}
-	k.said = said
+	k.lastError = text
 }
 
 // step performs the work that is due. It reads the configuration before the Secret. If another
@@ -186,14 +186,14 @@ func (k *Keeper) share(
 	var before state
 	if !absent {
 		if secret.Type != corev1.SecretTypeTLS {
-			return before, fmt.Errorf("it is of type %.80q, so somebody else's: delete it, or name another",
+			return before, fmt.Errorf("its type is %.80q, so it has another owner: delete it, or name another",
 				secret.Type)
 		}
 		before = readState(secret.Data)
 	}
 	after, why, err := before.follow(plan{
 		names: k.opts.Names, life: k.opts.Life, settle: k.opts.Settle, now: k.opts.Now(),
-		known: func(leaf *x509.Certificate) bool { return unknown == nil && knows(c, leaf) },
+		trusted: func(leaf *x509.Certificate) bool { return unknown == nil && trusts(c, leaf) },
 	})
 	if err != nil || why == "" {
 		return after, err
@@ -216,7 +216,7 @@ func (k *Keeper) share(
 		return state{}, err
 	}
 	k.opts.Log.Info("the webhook's certificate was changed", "because", why, "valid until", after.now.leaf.NotAfter,
-		"another to come", after.next != nil)
+		"next prepared", after.next != nil)
 	return after, nil
 }
 

@@ -107,7 +107,7 @@ func TestRenewal(t *testing.T) {
 	}
 	w.pass(time.Second)
 	step(t, quick)
-	check("known, and not served", false)
+	check("trusted, and not served", false)
 	if _, there := w.secret(t).Data[nextCertKey]; !there {
 		t.Error("no other is to come")
 	}
@@ -123,12 +123,12 @@ func TestRenewal(t *testing.T) {
 		t.Error("they serve different ones")
 	}
 	if n := len(readBundle(w.secret(t).Data[trustedKey])); n != 2 {
-		t.Errorf("%d are known, want the one before, too", n)
+		t.Errorf("%d certificates are trusted, want the previous one, too", n)
 	}
 	w.pass(30 * day)
 	step(t, quick)
 	if n := len(readBundle(w.secret(t).Data[trustedKey])); n != 1 {
-		t.Errorf("%d are known after the end of the one before", n)
+		t.Errorf("%d certificates are trusted after the end of the previous one", n)
 	}
 	check("after the end of the one before", true)
 	if first.SerialNumber.Cmp(served(t, quick).SerialNumber) == 0 {
@@ -155,17 +155,17 @@ func TestUntoldIsNotServed(t *testing.T) {
 		if err := k.step(t.Context()); err == nil ||
 			!strings.Contains(err.Error(),
 				"cannot write the webhook's certificate into MutatingWebhookConfiguration lifeline") {
-			t.Errorf("it says %v", err)
+			t.Errorf("the error is %v", err)
 		}
 		w.pass(time.Hour)
 	}
 	if !served(t, k).Equal(first) || !w.calls(t, k) {
-		t.Error("what the API server does not know is served")
+		t.Error("a certificate that the API server does not trust is served")
 	}
 	w.pass(40 * day)
 	_ = k.step(t.Context())
 	if served(t, k).Equal(first) {
-		t.Error("what has ended is served")
+		t.Error("an expired certificate is served")
 	}
 	denied = false
 	step(t, k)
@@ -177,13 +177,13 @@ func TestUntoldIsNotServed(t *testing.T) {
 // TestHurtSecrets: after any damage to the Secret, calls succeed again after one step.
 func TestHurtSecrets(t *testing.T) {
 	for title, tc := range map[string]struct {
-		reason string
-		hurt   func(*testing.T, *world)
-		kept   bool
-		known  int
+		reason  string
+		hurt    func(*testing.T, *world)
+		kept    bool
+		trusted int
 	}{
 		"untouched": {"", func(*testing.T, *world) {}, true, 1},
-		"deleted": {"a new key, and the one before is not known any more: so is a stolen one replaced",
+		"deleted": {"a new key, and the old one is not trusted any more: this replaces a stolen key",
 			func(t *testing.T, w *world) {
 				_ = w.client.CoreV1().Secrets("lifeline").Delete(t.Context(), DefaultSecret, metav1.DeleteOptions{})
 			}, false, 1},
@@ -200,16 +200,16 @@ func TestHurtSecrets(t *testing.T) {
 				w.edit(t, func(s *corev1.Secret) { s.Data["tls.crt"] = []byte("x") })
 			}, false, 2,
 		},
-		"nobody": {
+		"no authorities": {
 			"", func(t *testing.T, w *world) {
 				w.edit(t, func(s *corev1.Secret) { s.Data["ca.crt"] = []byte("x") })
 			}, true, 1,
 		},
 		"others": {
-			"what cannot be what we make is not served", func(t *testing.T, w *world) { w.edit(t, foreign) }, false, 2,
+			"a certificate of another kind is not served", func(t *testing.T, w *world) { w.edit(t, foreign) }, false, 2,
 		},
 		"bad next": {
-			"what is to come is checked, too", func(t *testing.T, w *world) {
+			"the next certificate is checked, too", func(t *testing.T, w *world) {
 				w.edit(t, func(s *corev1.Secret) { s.Data[nextCertKey] = []byte("x") })
 			}, true, 1,
 		},
@@ -230,8 +230,8 @@ func TestHurtSecrets(t *testing.T) {
 			if kept := served(t, k).Equal(first); kept != tc.kept || !w.calls(t, k) {
 				t.Errorf("%s: kept is %t", tc.reason, kept)
 			}
-			if n := len(readBundle(w.secret(t).Data[trustedKey])); n != tc.known {
-				t.Errorf("%s: %d are known, want %d", tc.reason, n, tc.known)
+			if n := len(readBundle(w.secret(t).Data[trustedKey])); n != tc.trusted {
+				t.Errorf("%s: %d certificates are trusted, want %d", tc.reason, n, tc.trusted)
 			}
 		})
 	}
@@ -265,7 +265,7 @@ func TestNotOurs(t *testing.T) {
 		t.Errorf("authorities were written: %v", err)
 	}
 	w.edit(t, func(s *corev1.Secret) { s.Type = corev1.SecretTypeOpaque })
-	if err := w.keeper(t).step(t.Context()); err == nil || !strings.Contains(err.Error(), "somebody else's") {
+	if err := w.keeper(t).step(t.Context()); err == nil || !strings.Contains(err.Error(), "another owner") {
 		t.Errorf("of another type: %v", err)
 	}
 }
@@ -322,7 +322,7 @@ func TestNamesAgree(t *testing.T) {
 	last := w.secret(t).ResourceVersion
 	step(t, a, b, a, b)
 	if w.secret(t).ResourceVersion == "" || string(w.secret(t).Data["tls.crt"]) != string(a.cert) {
-		t.Errorf("it goes on after version %s", last)
+		t.Errorf("the bundle of version %s is replaced", last)
 	}
 }
 
@@ -380,6 +380,6 @@ func TestRun(t *testing.T) {
 		t.Error(err)
 	}
 	if n := strings.Count(w.log.String(), "connection refused"); n != 1 {
-		t.Errorf("it is said %d times:\n%s", n, &w.log)
+		t.Errorf("the error is logged %d times:\n%s", n, &w.log)
 	}
 }

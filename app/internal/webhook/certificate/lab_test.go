@@ -147,7 +147,7 @@ func TestOnARealCluster(t *testing.T) {
 			renewed, last = renewed+1, now
 		}
 	}
-	t.Logf("of %d writes through %d renewals %d were not asked about", writes, renewed, missed)
+	t.Logf("of %d writes through %d renewals %d caused no request", writes, renewed, missed)
 	if missed > 0 || renewed < 3 {
 		t.Errorf("%d missed, %d renewals", missed, renewed)
 	}

@@ -94,8 +94,8 @@ type plan struct {
 	life   time.Duration
 	settle time.Duration
 	now    time.Time
-	// known reports whether the API server trusts a certificate.
-	known func(*x509.Certificate) bool
+	// trusted reports whether the API server trusts a certificate.
+	trusted func(*x509.Certificate) bool
 }
 
 // follow returns the next state and the reason for it; the reason is empty without a change. It is
@@ -104,26 +104,26 @@ func (s state) follow(p plan) (after state, why string, err error) {
 	good := s.now.good(p.names, p.now)
 	switch {
 	case !good && s.next.good(p.names, p.now):
-		s.now, s.next, why = s.next, nil, "the one before cannot be served any more"
+		s.now, s.next, why = s.next, nil, "the previous certificate is not valid any more"
 	case !good:
 		was := s.now
 		if s.now, err = makePair(p.union(was), p.now, p.life); err != nil {
 			return s, "", err
 		}
-		s.next, why = nil, "there is none that is valid for these names"
+		s.next, why = nil, "no certificate is valid for these names"
 	case s.next != nil && !s.next.good(p.names, p.now):
-		s.next, why = nil, "what was to come is of no use"
-	case s.next != nil && p.now.Sub(s.next.begin()) >= p.settle && p.known(s.next.leaf):
-		s.now, s.next, why = s.next, nil, "the API server knows it"
+		s.next, why = nil, "the prepared next certificate is unusable"
+	case s.next != nil && p.now.Sub(s.next.begin()) >= p.settle && p.trusted(s.next.leaf):
+		s.now, s.next, why = s.next, nil, "the API server trusts it"
 	case s.next == nil && s.now.old(p.now):
 		if s.next, err = makePair(p.union(s.now), p.now, p.life); err != nil {
 			return s, "", err
 		}
-		why = "two thirds of the life of the one before are over"
+		why = "two thirds of the present certificate's life are over"
 	}
 	trusted := s.trust(p.now)
 	if why == "" && !slices.EqualFunc(trusted, s.trusted, (*x509.Certificate).Equal) {
-		why = "others are to be known"
+		why = "the trusted certificates have changed"
 	}
 	s.trusted = trusted
 	return s, why, nil

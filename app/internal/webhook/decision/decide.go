@@ -21,48 +21,48 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
-// Options say how a Decider decides. The zero value works.
+// Options configure a Decider. The zero value works.
 type Options struct {
-	// Convention is that by which contexts are put on objects; Default unless set.
+	// Convention names the annotations of contexts. The zero value means lifeline.Default.
 	Convention lifeline.Convention
-	// Trusts reports whether a user may supply a context; nil means everybody.
+	// Trusts reports whether a user may supply a context; nil means every user.
 	Trusts func(User) bool
-	// Open returns the context of the reconciliation of an object in a namespace, if
-	// one is known and under way; nil means that none is known. The namespace must
-	// be the object's: whoever creates a dependant says what it belongs to, and
-	// could name any UID.
+	// Open returns the context of an object's open reconciliation in a namespace, if there is one.
+	// Nil means that none is open. The namespace must be the object's: an ownerReference is
+	// untrusted and may hold any UID.
 	Open func(namespace string, uid types.UID) (trace.SpanContext, bool)
 	// Sample decides whether a trace that begins here is sampled; nil means yes.
 	Sample func(trace.TraceID) bool
 }
 
-// Answer is what is to become of an object that is admitted.
+// Answer is the decision about one admitted object.
 type Answer struct {
-	// Annotations are what the object is to carry in all; nil if it stays as it is.
+	// Annotations are all annotations of the object after admission; nil leaves the object
+	// unchanged.
 	Annotations map[string]string
-	// Context is the one that the object is given; invalid if it is given no new one.
+	// Context is the new context of the object; invalid without a new one.
 	Context trace.SpanContext
-	// Request is the context that the request came with, whether or not the object
-	// is given one; invalid if it came with none, or with one that does not count.
+	// Request is the request's context, if that counts (origin), even if the object gets none. It is
+	// invalid otherwise.
 	Request trace.SpanContext
-	// Evidence says how what Context follows from is known: ByRequest, ByOwner;
-	// empty if a trace begins here, and without a Context.
+	// Evidence is the proof of Context's parent: ByRequest or ByOwner. It is empty for a new trace,
+	// and without a Context.
 	Evidence span.Evidence
-	// Beside is the API server's own span of the request, to be linked: its trace is
-	// another than that of Request. Invalid if there is none, or none that is sent.
+	// Beside is the API server's own span of the request, if that is sampled and belongs to another
+	// trace than Request. It becomes a link.
 	Beside trace.SpanContext
-	// Stale is a context of ours that came with the object and stands for another
-	// desired state; Refused is one that its writer may not supply.
+	// Stale is a context of ours on the sent object that belongs to another desired state. Refused
+	// is a context that its writer may not supply.
 	Stale, Refused trace.SpanContext
 }
 
-// Decider decides. It is for one goroutine at a time.
+// Decider makes the decisions. It is not safe for concurrent use.
 type Decider struct {
 	opts   Options
 	recent recent
 }
 
-// New returns a Decider that has admitted nothing.
+// New returns a Decider without recent admissions.
 func New(o Options) *Decider {
 	if o.Convention == (lifeline.Convention{}) {
 		o.Convention = lifeline.Default
@@ -79,8 +79,7 @@ func New(o Options) *Decider {
 	return &Decider{opts: o, recent: newRecent()}
 }
 
-// Decide says what an object is to carry. It never asks for anything that would
-// cause a write that would not have happened (P3).
+// Decide returns the decision about a request. It never causes an additional write (P3).
 func (d *Decider) Decide(r *Request, now time.Time) Answer {
 	if r.Subresource != "" || len(metadata(r.Object)) == 0 || !r.Create && r.Before == nil {
 		return d.observe(r, now)
@@ -97,13 +96,13 @@ func (d *Decider) Decide(r *Request, now time.Time) Answer {
 	owner := controller(r.Object)
 	a.Controlled = owner != nil
 	a.Copied = owner != nil && supply.Copied(r.Kind.Group, r.Kind.Kind, owner.Kind)
-	// What a Deployment carries was decided when that was admitted: its controller
-	// would copy it again at each look.
+	// A Deployment's context was decided at its own admission. Its controller would copy a removed
+	// one again at each reconcile.
 	trusted := d.opts.Trusts(r.User)
 	if !trusted && !(a.Copied && r.User.IsControlPlane()) {
 		a.Sent.Annotations, answer.Refused = d.withoutForeign(a.Rules, a.Sent.Annotations, a.Before.Annotations)
 	}
-	if !r.DryRun { // nothing is stored, so nothing begins
+	if !r.DryRun { // a dry run stores nothing
 		from := d.origin(r, owner, trusted, now)
 		a.Request = from.request
 		answer.Evidence, answer.Beside, answer.Request = from.evidence, from.beside, from.request
@@ -121,7 +120,7 @@ func (d *Decider) Decide(r *Request, now time.Time) Answer {
 	if !maps.Equal(sent, after) {
 		answer.Annotations = after
 	}
-	// What an update leaves as it was may have been reached long ago.
+	// An unchanged context of an update may belong to a reconciliation that has ended.
 	if carried := a.Context(after); carried.IsValid() && !r.DryRun &&
 		!supply.SameSpan(carried, a.Context(a.Before.Annotations)) {
 		d.recent.note(a.ID, carried, now)
@@ -129,8 +128,8 @@ func (d *Decider) Decide(r *Request, now time.Time) Answer {
 	return answer
 }
 
-// observe is for a request of which no object is given a context: a deletion, a
-// scale, an eviction. A Binding takes the time to its Pod, by its annotations.
+// observe decides about a request without an object for a context: a deletion, a scale, an
+// eviction. The annotations of a Binding carry the current time to its Pod.
 func (d *Decider) observe(r *Request, now time.Time) Answer {
 	var answer Answer
 	if r.DryRun {
@@ -148,9 +147,9 @@ func (d *Decider) observe(r *Request, now time.Time) Answer {
 	return answer
 }
 
-// withoutForeign takes away a context that the writer has put there and that is not
-// what was there before: whatever its claim says, for anybody can write one. What was
-// given to this object before, as in a saved manifest, is not told of as refused.
+// withoutForeign removes a new context of the writer. Its claim does not count, since any writer
+// can forge one. A context that this object had before, as in a saved manifest, is not returned as
+// refused.
 func (d *Decider) withoutForeign(
 	rules supply.Rules,
 	sent, before map[string]string,
@@ -166,24 +165,24 @@ func (d *Decider) withoutForeign(
 	return rules.With(sent, nil), refused
 }
 
-// origin is what a write follows from.
+// origin is the cause of a write.
 type origin struct {
-	// parent is the context that a new one is below; invalid if a trace begins.
+	// parent is the parent of a new context; invalid if a trace begins.
 	parent trace.SpanContext
-	// begins says that one may.
+	// begins allows a new trace.
 	begins   bool
 	evidence span.Evidence
-	// request is the context that the request itself carried, and beside the API
-	// server's own where the caller sent another.
+	// request is the context of the request itself. beside is the API server's own span, if the
+	// caller sent another context.
 	request, beside trace.SpanContext
 }
 
-// origin finds what a write follows from: the context that its request carries,
-// the open reconciliation of its controller owner, or, for a write of somebody who
-// is no part of Kubernetes, nothing that is known.
+// origin returns the cause of a write: the context of its request, or the open reconciliation of
+// its controller owner. The write of a user outside Kubernetes has no known cause and begins a
+// trace.
 //
-// A request of a controller for an object's owner follows from the owner. The API
-// server's own span is no cause of it: it begins with the request.
+// A controller's request for a dependant has the owner as its cause. The API server's own span
+// begins with the request, so it is no cause.
 func (d *Decider) origin(r *Request, owner *metav1.OwnerReference, trusted bool, now time.Time) origin {
 	var o origin
 	if trusted && r.Baggage.IsValid() {
@@ -198,7 +197,7 @@ func (d *Decider) origin(r *Request, owner *metav1.OwnerReference, trusted bool,
 		return o
 	case owner != nil:
 		above, open := d.opts.Open(r.Namespace, owner.UID)
-		if !open && owner.Kind != kind.CronJob.Kind.Kind { // whose runs come by the clock
+		if !open && owner.Kind != kind.CronJob.Kind.Kind { // its runs come by the clock
 			above, open = d.recent.of(named(owner, r.Namespace), now)
 		}
 		if open {
@@ -208,8 +207,8 @@ func (d *Decider) origin(r *Request, owner *metav1.OwnerReference, trusted bool,
 	case r.User.IsControlPlane():
 		return o
 	}
-	// The header's context may be the API server's own, which says by its flags
-	// only what the API server's rate is.
+	// The header's context may be the API server's own. Then its flags hold only the API server's
+	// sampling rate.
 	if trusted && r.Trace.IsValid() && r.Trace.IsSampled() {
 		o.request, o.parent, o.evidence = r.Trace, r.Trace, span.ByRequest
 		return o
@@ -218,14 +217,14 @@ func (d *Decider) origin(r *Request, owner *metav1.OwnerReference, trusted bool,
 	return o
 }
 
-// named is the owner as its own admission knew it: before it had a UID.
+// named returns the owner's identity at its own admission, before it had a UID.
 func named(owner *metav1.OwnerReference, namespace string) lifeline.Identity {
-	gv, _ := schema.ParseGroupVersion(owner.APIVersion) // what is malformed names nothing
+	gv, _ := schema.ParseGroupVersion(owner.APIVersion) // a malformed version gives an empty group
 	return lifeline.Identity{Group: gv.Group, Kind: owner.Kind, Namespace: namespace, Name: owner.Name}
 }
 
-// mint makes the context of a write. It follows from the call, of which a write may
-// have several; two objects whose names are not known yet may be alike in all else.
+// mint makes the context of a write. The call is part of the seed: a write may have several calls,
+// and two objects without names yet may be equal otherwise.
 func (d *Decider) mint(r *Request, from origin, child lifeline.Child, now time.Time) trace.SpanContext {
 	if !from.parent.IsValid() && !from.begins {
 		return trace.SpanContext{}
@@ -238,14 +237,14 @@ func (d *Decider) mint(r *Request, from origin, child lifeline.Child, now time.T
 		uint64(child.Digest),
 		child.Former.String(),
 	})
-	if err != nil { // texts and numbers always can be
+	if err != nil { // impossible for strings and numbers
 		return trace.SpanContext{}
 	}
 	sum := sha256.Sum256(seed)
 	sc, basis := from.parent, lifeline.BasisNone
 	switch {
 	case !sc.IsValid():
-		sum[15] |= 1 // an ID of zeros is none
+		sum[15] |= 1 // an ID of zeros is invalid
 		id := trace.TraceID(sum[:16])
 		sc = sc.WithTraceID(id).WithTraceFlags(sc.TraceFlags().WithSampled(d.opts.Sample(id)))
 	case from.evidence == span.ByOwner:

@@ -44,7 +44,7 @@ func sc(n byte, sampled bool) trace.SpanContext {
 	})
 }
 
-// web is a Deployment; more are changes to it as JSON, merged into it.
+// web returns a Deployment. Each of more is JSON to merge into it.
 func web(more ...string) map[string]any {
 	return made(
 		append(
@@ -78,7 +78,7 @@ func merge(into, from map[string]any) {
 	}
 }
 
-// stored is an object as it is stored after it was admitted.
+// stored returns an object as stored after its admission.
 func stored(object map[string]any, a Answer, uid string, generation int64) map[string]any {
 	out := clone(object)
 	meta := out["metadata"].(map[string]any)
@@ -121,14 +121,14 @@ func create(kind schema.GroupVersionKind, by User, object map[string]any) *Reque
 	}
 }
 
-// owned is a Pod of a ReplicaSet, whose name the API server makes.
+// owned returns a Pod of a ReplicaSet, without a name yet.
 func owned(by string) map[string]any {
 	return made(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "web-1-", "ownerReferences": [
 		{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": ` +
 		`"` + by + `", "uid": "uid-` + by + `", "controller": true}]}, "spec": {"nodeName": ""}}`)
 }
 
-// claimed is a context with a claim that it was made just now, for a Deployment.
+// claimed returns a context with a fresh claim for a Deployment.
 func claimed(sc trace.SpanContext, name string) trace.SpanContext {
 	id := lifeline.Identity{Group: "apps", Kind: "Deployment", Namespace: "demo", Name: name}
 	return lifeline.Claimed(sc, lifeline.Claim{Object: id.Hash(), Time: now})
@@ -146,27 +146,27 @@ func TestCreated(t *testing.T) {
 		request  *Request
 		with     func(*Request)
 		evidence span.Evidence
-		// trace is the context's; begins says that it is a new one.
+		// trace is the expected trace; begins expects a new one.
 		trace           trace.TraceID
 		begins          bool
 		beside, refused trace.SpanContext
 		notSampled      bool
 		stays           bool
 	}{
-		"nothing known": {reason: "a trace begins", request: create(deployments, ann, web()), begins: true},
+		"no context": {reason: "a trace begins", request: create(deployments, ann, web()), begins: true},
 		"baggage": {
-			reason: "it reaches admission whoever sends it", request: create(deployments, ann, web()),
+			reason: "it reaches admission from every caller", request: create(deployments, ann, web()),
 			with: func(r *Request) { r.Baggage = sc(1, true) }, evidence: span.ByRequest, trace: trace.TraceID{15: 1},
 		},
 		"baggage, not sampled": {
-			reason: "whoever began the trace has decided", request: create(deployments, ann, web()),
+			reason: "the beginner of the trace has decided", request: create(deployments, ann, web()),
 			with:       func(r *Request) { r.Baggage = sc(1, false) },
 			evidence:   span.ByRequest,
 			trace:      trace.TraceID{15: 1},
 			notSampled: true,
 		},
 		"baggage and the API server's own": {
-			reason: "of an ordinary caller the API server begins another " +
+			reason: "for an ordinary caller the API server begins another " +
 				"trace", request: create(deployments, ann, web()),
 			with:     func(r *Request) { r.Baggage, r.Trace = sc(1, true), sc(2, true) },
 			evidence: span.ByRequest,
@@ -201,16 +201,16 @@ func TestCreated(t *testing.T) {
 			with: func(r *Request) { r.Trace = sc(2, true) }, evidence: span.ByOwner, trace: trace.TraceID{15: 7},
 		},
 		"of an owner in another namespace": {
-			reason: "its context is not for whoever names its UID", request: create(pods, ann, owned("web-1")),
+			reason: "a UID alone gives no claim to its context", request: create(pods, ann, owned("web-1")),
 			with: func(r *Request) { r.Namespace = "other" }, stays: true,
 		},
 		"of an owner that is done": {
-			reason:  "what it heals is for the engine to say (C3)",
+			reason:  "the engine finds the cause of healing (C3)",
 			request: create(pods, replicaset, owned("old-1")),
 			stays:   true,
 		},
 		"of the control plane": {
-			reason:  "it does nothing of its own accord",
+			reason:  "its own writes begin no trace",
 			request: create(deployments, replicaset, web()),
 			stays:   true,
 		},
@@ -235,7 +235,7 @@ func TestCreated(t *testing.T) {
 			with: func(r *Request) { r.Baggage = sc(1, true) }, begins: true, refused: sc(3, true),
 		},
 		"a writer who may not, with a claim": {
-			reason: "a claim that is made up makes nothing ours",
+			reason: "a forged claim does not make it ours",
 			request: create(
 				deployments,
 				mallory,
@@ -292,7 +292,7 @@ type annotated map[string]string
 
 func (a annotated) GetAnnotations() map[string]string { return a }
 
-// TestJustAdmitted: a Pod's creation may come before its ReplicaSet is seen.
+// TestJustAdmitted: a Pod's creation may come before the observation of its ReplicaSet.
 func TestJustAdmitted(t *testing.T) {
 	d := New(Options{})
 	set := carrying(made(`{"metadata": {"name": "web-1", "ownerReferences": [
@@ -323,8 +323,7 @@ func TestJustAdmitted(t *testing.T) {
 	}
 }
 
-// TestRunOfACronJob: a run comes by the clock, however short before somebody has
-// made the CronJob.
+// TestRunOfACronJob: a run comes by the clock, even just after the CronJob's creation.
 func TestRunOfACronJob(t *testing.T) {
 	d := New(Options{})
 	cronJobs := schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}
@@ -344,8 +343,8 @@ func TestRunOfACronJob(t *testing.T) {
 	}
 }
 
-// TestJustUpdated: what comes of an update follows from the context that it brought,
-// and not from one that was there before: a ReplicaSet is scaled, long after.
+// TestJustUpdated: the effects of an update follow from its new context, and not from the previous
+// one. An example is the scaling of a ReplicaSet long after its creation.
 func TestJustUpdated(t *testing.T) {
 	was := carrying(made(`{"metadata": {"name": "web-1", "uid": "uid-web-1", "ownerReferences": [
 		{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": true}]}, `+
@@ -353,10 +352,10 @@ func TestJustUpdated(t *testing.T) {
 	for name, c := range map[string]struct {
 		reason string
 		sent   map[string]any
-		trace  trace.TraceID // of the Pod's; zero if it is given none
+		trace  trace.TraceID // of the Pod's context; zero without one
 	}{
 		"scaled": {
-			reason: "the engine tells what that follows from",
+			reason: "the engine finds the cause",
 			sent:   made(jsonOf(was), `{"spec": {"replicas": 5}}`),
 		},
 		"rolled back": {
@@ -397,7 +396,7 @@ func jsonOf(of map[string]any) string {
 	return string(text)
 }
 
-// TestUpdated: an update of what was created here.
+// TestUpdated: an update of an object with our context.
 func TestUpdated(t *testing.T) {
 	d := New(Options{Trusts: func(u User) bool { return u.Name != "mallory" }})
 	first := d.Decide(create(deployments, ann, web()), now)
@@ -410,8 +409,8 @@ func TestUpdated(t *testing.T) {
 		sent   map[string]any
 		by     User
 		dry    bool
-		// fresh: a new context; restored: the one that was there comes back; else
-		// it stays as it was sent.
+		// fresh expects a new context, and restored the previous one. Otherwise the object stays as
+		// sent.
 		fresh, restored bool
 	}{
 		"nothing":           {reason: "P3f", sent: kept()},
@@ -424,7 +423,7 @@ func TestUpdated(t *testing.T) {
 		"scaled":            {reason: "P3e: it would cost a write", sent: kept(`{"spec": {"replicas": 5}}`)},
 		"another's context": {reason: "P3b", sent: carrying(bare(image), sc(3, true))},
 		"another's, may not": {
-			reason:   "what was there is put back",
+			reason:   "the previous context is restored",
 			sent:     carrying(bare(), sc(3, true)),
 			by:       mallory,
 			restored: true,
@@ -459,18 +458,18 @@ func TestUpdated(t *testing.T) {
 			case a.Annotations != nil || a.Context.IsValid():
 				t.Errorf("%s: %+v", c.reason, a)
 			}
-			// What was admitted once is left alone from then on.
+			// An admitted object stays unchanged at its next admission.
 			after := stored(c.sent, a, "uid-web", 2)
 			r.Object, r.Before = after, after
 			if again := d.Decide(r, now.Add(2*time.Minute)); again.Annotations != nil {
-				t.Errorf("%s: admitted again it changes: %+v", c.reason, again)
+				t.Errorf("%s: the next admission changes it: %+v", c.reason, again)
 			}
 		})
 	}
 }
 
-// TestCopied: the Deployment controller brings what its Deployment carries onto a
-// ReplicaSet, old or new, and would bring it again each time it looks.
+// TestCopied: the Deployment controller copies its Deployment's context to each ReplicaSet, old or
+// new, at each reconcile.
 func TestCopied(t *testing.T) {
 	controller := User{Name: "system:serviceaccount:kube-system:deployment-controller"}
 	context := func(by User, at time.Time, more ...string) Answer {
@@ -508,7 +507,7 @@ func TestCopied(t *testing.T) {
 			true,
 		},
 		"ours over another's": {
-			"the Deployment was made anew over an orphan",
+			"the Deployment was created again over an orphan",
 			foreign,
 			newer,
 			controller,
@@ -516,16 +515,16 @@ func TestCopied(t *testing.T) {
 			true,
 		},
 		"another's over ours": {
-			"somebody has given the Deployment one (P3b)",
+			"a user has set the Deployment's context (P3b)",
 			older,
 			foreign,
 			controller,
 			true,
 			true,
 		},
-		"another's, few may": {"that was decided at the Deployment", older, foreign, controller, false, true},
+		"another's, few may": {"the Deployment's admission has decided", older, foreign, controller, false, true},
 		"another's, a user's": {
-			"a user who may not writes the ReplicaSet itself",
+			"an untrusted user writes the ReplicaSet itself",
 			older,
 			foreign,
 			mallory,
@@ -533,7 +532,7 @@ func TestCopied(t *testing.T) {
 			false,
 		},
 		"older over newer": {
-			"somebody has replaced the ReplicaSet by a saved one (P3f)",
+			"a user has replaced the ReplicaSet by a saved one (P3f)",
 			newer,
 			older,
 			ann,
@@ -584,15 +583,15 @@ func TestRecentIsBounded(t *testing.T) {
 		d.recent.note(lifeline.Identity{Kind: "Pod", Name: fmt.Sprint("p", i)}, sc(1, true), now)
 	}
 	if n := len(d.recent.now) + len(d.recent.before); n > 2*maxRecent {
-		t.Errorf("%d are remembered", n)
+		t.Errorf("recent holds %d contexts", n)
 	}
-	if _, known := d.recent.of(lifeline.Identity{Kind: "Pod", Name: fmt.Sprint("p", 3*maxRecent-1)}, now); !known {
-		t.Error("the last is forgotten")
+	if _, ok := d.recent.of(lifeline.Identity{Kind: "Pod", Name: fmt.Sprint("p", 3*maxRecent-1)}, now); !ok {
+		t.Error("recent has dropped the newest context")
 	}
 }
 
-// TestObserved: of a request whose object cannot carry a context, only what it
-// came with is told.
+// TestObserved: the object of these requests cannot carry a context, so only the request's context
+// is returned.
 func TestObserved(t *testing.T) {
 	scale := schema.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
 	for name, c := range map[string]struct {
@@ -613,7 +612,7 @@ func TestObserved(t *testing.T) {
 			want: sc(1, true),
 		},
 		"delete": {
-			reason:  "what goes is not changed",
+			reason:  "a deleted object is not changed",
 			request: Request{Kind: deployments, User: ann, Baggage: sc(1, true)},
 			want:    sc(1, true),
 		},
@@ -627,7 +626,7 @@ func TestObserved(t *testing.T) {
 			request: Request{Kind: pods, User: replicaset, Trace: sc(2, true)},
 		},
 		"by a stranger": {
-			reason:  "who may not supply a context may not so either",
+			reason:  "an untrusted user's header does not count",
 			request: Request{Kind: deployments, User: mallory, Baggage: sc(1, true)},
 		},
 		"dry run": {
@@ -646,7 +645,7 @@ func TestObserved(t *testing.T) {
 			},
 			want: sc(1, true),
 		},
-		"nothing to carry": {reason: "it came with none", request: Request{Kind: deployments, User: ann}},
+		"nothing to carry": {reason: "the request has no context", request: Request{Kind: deployments, User: ann}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := New(Options{Trusts: func(u User) bool { return u.Name != "mallory" }})
@@ -678,12 +677,12 @@ func TestBinding(t *testing.T) {
 	}{
 		"bare": {reason: "the Pod gets the time with its Node", request: bind(), want: noted},
 		"annotated": {
-			reason:  "what the scheduler says stays",
+			reason:  "the scheduler's annotations stay",
 			request: bind(`{"metadata": {"annotations": {"a": "b"}}}`),
 			want:    map[string]string{"a": "b", object.AnnotationScheduled: "2026-03-01T12:00:00Z"},
 		},
-		"said": {
-			reason:  "the first is right",
+		"noted": {
+			reason:  "the first time stays",
 			request: bind(`{"metadata": {"annotations": {"` + object.AnnotationScheduled + `": "x"}}}`),
 		},
 		"dry run": {reason: "nothing is bound", request: bind(), dry: true},

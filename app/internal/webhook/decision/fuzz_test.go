@@ -13,8 +13,8 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
-// FuzzDecide decides about arbitrary objects: what the writer said itself stays,
-// and what was decided once is decided for good.
+// FuzzDecide decides about arbitrary objects. A writer's own context stays, and a second admission
+// changes nothing.
 func FuzzDecide(f *testing.F) {
 	for _, o := range []map[string]any{
 		web(),

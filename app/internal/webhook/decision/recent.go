@@ -10,9 +10,8 @@ import (
 	"github.com/kube-lifeline/lifeline"
 )
 
-// recent remembers under which contexts objects were admitted lately: a Pod's
-// creation can arrive before its ReplicaSet's has been answered. It forgets the
-// older half when it is full.
+// recent holds the contexts of the latest admitted objects: a Pod's creation can arrive before the
+// answer to its ReplicaSet's creation. A full recent drops its older half.
 type recent struct {
 	now, before map[lifeline.ObjectHash]admitted
 }
@@ -23,9 +22,10 @@ type admitted struct {
 }
 
 const (
-	// maxRecent is how many objects each half remembers.
+	// maxRecent bounds the objects in each half.
 	maxRecent = 1 << 13
-	// unseen is for how long an admitted object may not have been seen stored.
+	// unseen bounds the time from an object's admission until the server observes its stored
+	// version.
 	unseen = 10 * time.Second
 )
 
@@ -33,7 +33,7 @@ func newRecent() recent {
 	return recent{now: map[lifeline.ObjectHash]admitted{}, before: map[lifeline.ObjectHash]admitted{}}
 }
 
-// note remembers an object whose name is known.
+// note adds an object with a name.
 func (r *recent) note(id lifeline.Identity, sc trace.SpanContext, at time.Time) {
 	if id.Name == "" {
 		return
@@ -46,12 +46,12 @@ func (r *recent) note(id lifeline.Identity, sc trace.SpanContext, at time.Time) 
 	r.now[id.Hash()] = admitted{sc, at}
 }
 
-// of returns the context under which the object of a name was admitted just now.
+// of returns the context of a recently admitted object.
 func (r *recent) of(id lifeline.Identity, now time.Time) (trace.SpanContext, bool) {
 	h := id.Hash()
-	a, known := r.now[h]
-	if !known {
-		a, known = r.before[h]
+	a, found := r.now[h]
+	if !found {
+		a, found = r.before[h]
 	}
-	return a.context, known && now.Sub(a.at).Abs() < unseen
+	return a.context, found && now.Sub(a.at).Abs() < unseen
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package decision decides which context an object is given while the API server
-// admits a write of it, where its writer gave none: rules P1 to P5 of
-// docs/trace-model.md. It does no I/O and has no clock of its own.
+// Package decision gives an object a context during the admission of a write, if its writer
+// supplied none: rules P1 to P5 of docs/trace-model.md. It does no I/O and reads no clock.
 //
-// What is admitted may never be stored. So nothing is concluded from it: whoever
-// decides only remembers, for a short time, under which context an object was
-// admitted whose dependants may be admitted before anybody has seen it stored.
+// An admitted write may never be stored, so the engine concludes nothing from it. A Decider only
+// keeps the contexts of recently admitted objects. Their dependants may be admitted before the
+// server observes the objects.
 package decision
 
 import (
@@ -22,40 +21,37 @@ import (
 	"github.com/kube-lifeline/lifeline/internal/supply"
 )
 
-// Request is a write as the API server asks a webhook about it.
+// Request is a write in a call of the webhook.
 type Request struct {
-	// UID tells calls apart. The same write may be asked about more than once, each
-	// time with another.
+	// UID identifies the call. One write may have several calls, each with its own UID.
 	UID string
-	// Create says that the object does not exist yet; otherwise it is updated, or
-	// deleted if there is no Object.
+	// Create marks a creation. Otherwise the object is updated, or deleted if there is no Object.
 	Create bool
 	Kind   schema.GroupVersionKind
-	// Namespace and Name are the request's; the name is not known yet where the
-	// API server makes it.
+	// Namespace and Name are the request's. The name is empty if the API server has yet to generate
+	// it.
 	Namespace, Name string
 	// Subresource is empty for the object itself.
 	Subresource string
 	User        User
-	// DryRun says that nothing will be stored.
+	// DryRun marks a request that stores nothing.
 	DryRun bool
-	// Object is what is to be stored, as JSON values (supply.DropNulls); Before is
-	// what is stored, nil for a creation.
+	// Object is the object to store, as JSON values (supply.DropNulls). Before is the stored
+	// object; nil for a creation.
 	Object, Before map[string]any
-	// Baggage is the context that the caller sent as baggage, which reaches
-	// admission whoever sends it. Trace is that of the traceparent header: the
-	// caller's own, or the API server's if that traces. Either may be invalid.
+	// Baggage is the context that the caller sent as baggage. It reaches admission from every
+	// caller. Trace is the context of the traceparent header: the caller's own, or that of the API
+	// server's span if the API server traces. Either may be invalid.
 	Baggage, Trace trace.SpanContext
 }
 
-// User is who makes a request, as the API server has found out.
+// User is the authenticated user of a request.
 type User struct {
 	Name   string
 	Groups []string
 }
 
-// IsControlPlane reports whether a user is a part of Kubernetes: what it writes of
-// its own accord begins no trace.
+// IsControlPlane reports whether a user is a part of Kubernetes. Its own writes begin no trace.
 func (u User) IsControlPlane() bool {
 	switch u.Name {
 	case "system:kube-controller-manager", "system:kube-scheduler", "system:apiserver", "system:kube-proxy":
@@ -66,7 +62,7 @@ func (u User) IsControlPlane() bool {
 		slices.Contains(u.Groups, "system:nodes")
 }
 
-// identity names the object, as far as it is known.
+// identity returns the known parts of the object's identity.
 func (r *Request) identity() lifeline.Identity {
 	meta := metadata(r.Object)
 	if r.Before != nil {
@@ -80,12 +76,12 @@ func (r *Request) identity() lifeline.Identity {
 		id.Name = text(meta["name"])
 	}
 	if r.Create {
-		id.UID = "" // a saved object's, or its writer's invention
+		id.UID = "" // of a saved object, or invented by its writer
 	}
 	return id
 }
 
-// content is what an object holds.
+// content returns the parts of an object that a decision needs.
 func content(object map[string]any) supply.Content {
 	meta := metadata(object)
 	c := supply.Content{Desired: supply.State(object).Desired()}
@@ -94,7 +90,7 @@ func content(object map[string]any) supply.Content {
 	return c
 }
 
-// annotations are those of an object, nil if it has none.
+// annotations returns the annotations of an object; nil if it has none.
 func annotations(object map[string]any) map[string]string {
 	all, ok := metadata(object)["annotations"].(map[string]any)
 	if !ok {
@@ -107,7 +103,7 @@ func annotations(object map[string]any) map[string]string {
 	return out
 }
 
-// controller is the owner whose controller manages the object; nil if there is none.
+// controller returns the owner whose controller manages the object; nil if there is none.
 func controller(object map[string]any) *metav1.OwnerReference {
 	owners, _ := metadata(object)["ownerReferences"].([]any)
 	for _, o := range owners {

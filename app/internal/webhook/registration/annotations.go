@@ -56,8 +56,8 @@ func keys(c lifeline.Convention) []string {
 	return slices.Sorted(maps.Keys(c.Encode(sc, baggage.Baggage{})))
 }
 
-// tellLeft lists the annotations that stay on objects, and the command to remove them.
-func (c *Uninstall) tellLeft(kinds []string) {
+// printLeft lists the annotations that stay on objects, and the command to remove them.
+func (c *Uninstall) printLeft(kinds []string) {
 	removed := keys(c.Convention)
 	for i, key := range removed {
 		removed[i] = key + "-"

@@ -30,7 +30,7 @@ func Differs(c *admissionregistrationv1.MutatingWebhookConfiguration) []string {
 		}
 	}
 	if !objects {
-		out = append(out, "webhook "+ObjectsName+" is not there")
+		out = append(out, "webhook "+ObjectsName+" is missing")
 	}
 	return out
 }
@@ -38,7 +38,7 @@ func Differs(c *admissionregistrationv1.MutatingWebhookConfiguration) []string {
 func differs(w *admissionregistrationv1.MutatingWebhook) []string {
 	var out []string
 	if w.FailurePolicy == nil || *w.FailurePolicy != admissionregistrationv1.Ignore {
-		out = append(out, "failurePolicy is not Ignore: without the server, nobody can write")
+		out = append(out, "failurePolicy is not Ignore: without the server, every write fails")
 	}
 	if w.TimeoutSeconds == nil || *w.TimeoutSeconds > timeout {
 		out = append(out, fmt.Sprintf("timeoutSeconds is not %d: a slow server holds up every write for so long",
@@ -48,7 +48,7 @@ func differs(w *admissionregistrationv1.MutatingWebhook) []string {
 		out = append(out, "sideEffects is not None: dry runs are refused")
 	}
 	if w.ReinvocationPolicy != nil && *w.ReinvocationPolicy != admissionregistrationv1.NeverReinvocationPolicy {
-		out = append(out, "reinvocationPolicy is not Never: writes are asked about twice")
+		out = append(out, "reinvocationPolicy is not Never: a write causes two requests")
 	}
 	var spared []string
 	if w.NamespaceSelector != nil {
@@ -67,7 +67,7 @@ func differs(w *admissionregistrationv1.MutatingWebhook) []string {
 		if !slices.ContainsFunc(w.MatchConditions, func(c admissionregistrationv1.MatchCondition) bool {
 			return c.Name == want.Name
 		}) {
-			out = append(out, "the condition "+want.Name+" is not there")
+			out = append(out, "the condition "+want.Name+" is missing")
 		}
 	}
 	return out

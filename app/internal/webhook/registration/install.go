@@ -49,7 +49,7 @@ func (c *Install) Run(ctx context.Context) (code int, err error) {
 	}
 	fmt.Fprintf(c.Out, "MutatingWebhookConfiguration %s %s\n", c.Name, done)
 	if !c.DryRun {
-		fmt.Fprintf(c.Out, "New writes are asked about at %s. \"lifeline doctor\" says whether it answers.\n",
+		fmt.Fprintf(c.Out, "The API server now sends writes to %s. \"lifeline doctor\" checks the answers.\n",
 			c.where())
 	}
 	return 0, nil

@@ -32,7 +32,7 @@ func TestPrint(t *testing.T) {
 		change func(*Options)
 	}{
 		"service": {"the usual", func(*Options) {}},
-		"url": {"a server outside; whatever is excluded twice is so once", func(o *Options) {
+		"url": {"a server outside; each exclusion appears once", func(o *Options) {
 			o.Service, o.URL, o.Observe = Service{}, "https://192.0.2.1:9443/admission", false
 			o.CA = []byte("PEM")
 			o.ExcludeNamespaces = []string{"ci", "tracing", "ci"}
@@ -175,11 +175,11 @@ func TestLeft(t *testing.T) {
 	}
 	var out bytes.Buffer
 	u := &Uninstall{Convention: lifeline.KEP5915, Out: &out}
-	u.tellLeft(kinds)
+	u.printLeft(kinds)
 	want := "for kind in heads.example.com pods; do\n  kubectl annotate \"$kind\" --all --all-namespaces " +
 		"tracing.k8s.io/traceparent- tracing.k8s.io/tracestate-\ndone\n"
 	if !strings.Contains(out.String(), "Objects of 2 kinds") || !strings.HasSuffix(out.String(), want) {
-		t.Errorf("it says:\n%s", &out)
+		t.Errorf("the output is:\n%s", &out)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestDiffers(t *testing.T) {
 				ptr(int32(10))
 		}, []string{
 			"objects.webhook.lifeline.dev: timeoutSeconds is not 1: a slow server holds up every write for so long",
-			"observed.webhook.lifeline.dev: failurePolicy is not Ignore: without the server, nobody can write",
+			"observed.webhook.lifeline.dev: failurePolicy is not Ignore: without the server, every write fails",
 		}},
 		"wide": {"what protects the control plane", func(c *admissionregistrationv1.MutatingWebhookConfiguration) {
 			c.Webhooks[0].NamespaceSelector, c.Webhooks[0].MatchConditions = nil, c.Webhooks[0].MatchConditions[1:]
@@ -204,15 +204,15 @@ func TestDiffers(t *testing.T) {
 			c.Webhooks = c.Webhooks[:1]
 		}, []string{
 			"objects.webhook.lifeline.dev: sideEffects is not None: dry runs are refused",
-			"objects.webhook.lifeline.dev: reinvocationPolicy is not Never: writes are asked about twice",
+			"objects.webhook.lifeline.dev: reinvocationPolicy is not Never: a write causes two requests",
 			"objects.webhook.lifeline.dev: namespace kube-node-lease is not excluded",
 			"objects.webhook.lifeline.dev: namespace kube-public is not excluded",
 			"objects.webhook.lifeline.dev: namespace kube-system is not excluded",
-			"objects.webhook.lifeline.dev: the condition not-of-nodes-or-the-api-server is not there",
+			"objects.webhook.lifeline.dev: the condition not-of-nodes-or-the-api-server is missing",
 		}},
 		"strange": {"others have joined", func(c *admissionregistrationv1.MutatingWebhookConfiguration) {
 			c.Webhooks[0].Name = "a.b.c"
-		}, []string{"webhook a.b.c is not ours", "webhook objects.webhook.lifeline.dev is not there"}},
+		}, []string{"webhook a.b.c is not ours", "webhook objects.webhook.lifeline.dev is missing"}},
 	} {
 		c := Configuration(valid())
 		tc.change(c)

@@ -367,7 +367,7 @@ func asking(client *kubernetes.Clientset, conf *rest.Config, namespace string) f
 						Target: corev1.ObjectReference{Kind: "Node", Name: "no-such-node"}}, create)
 			}, want: []string{"CREATE pods/binding p"}}},
 			{"of a node", ask{do: as("n", "system:node:n", "system:nodes"), want: nil}},
-			{"of somebody else", ask{do: as("o", "ann"), want: []string{"CREATE configmaps o"}}},
+			{"of another user", ask{do: as("o", "ann"), want: []string{"CREATE configmaps o"}}},
 			{"of the API server", ask{do: as("a", "system:apiserver"), want: nil}},
 			{"a Deployment that is paused", ask{do: func(ctx context.Context) error {
 				labels := map[string]string{"a": "b"}

@@ -74,7 +74,7 @@ func ParseService(text string) (Service, error) {
 	}
 	var ok bool
 	if s.NamespacedName, ok = namespaced(name); !ok || len(validation.IsDNS1035Label(s.Name)) > 0 {
-		return bad("that is no Service's name")
+		return bad("the name of the Service is invalid")
 	}
 	return s, nil
 }
@@ -140,7 +140,7 @@ func ParseExcluded(texts []string) ([]schema.GroupResource, error) {
 // CheckName returns an error for an invalid name of a configuration, or nil.
 func CheckName(name string) error {
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return fmt.Errorf("--name %.80q: it is no name of an object: small letters, digits, '-' and '.'", name)
+		return fmt.Errorf("--name %.80q: an object's name has small letters, digits, '-' and '.'", name)
 	}
 	return nil
 }
@@ -151,22 +151,22 @@ func (o *Options) Validate() error {
 		return err
 	}
 	if len(validation.IsDNS1123Label(o.Namespace)) > 0 {
-		return fmt.Errorf("--namespace %.80q: it is no name of a namespace", o.Namespace)
+		return fmt.Errorf("--namespace %.80q: invalid name of a namespace", o.Namespace)
 	}
 	if (o.Service == Service{}) == (o.URL == "") {
-		return errors.New("--service and --url do not go together: one server is asked")
+		return errors.New("give either --service or --url: one server gets the requests")
 	}
 	if len(o.CA) > 0 && o.Certificate.Name != "" {
 		return errors.New(
-			"--ca-file and --cert-manager do not go together: one of them says which certificate is right")
+			"give either --ca-file or --cert-manager: the authorities have one source")
 	}
 	for _, n := range o.ExcludeNamespaces {
 		if len(validation.IsDNS1123Label(n)) > 0 {
-			return fmt.Errorf("--exclude-namespace %.80q: it is no name of a namespace; there are no patterns", n)
+			return fmt.Errorf("--exclude-namespace %.80q: invalid name of a namespace; patterns are not supported", n)
 		}
 	}
 	if n := len(o.ExcludeNamespaces) + len(o.Exclude); n > maxExcluded {
-		return fmt.Errorf("cannot exclude %d namespaces and kinds: more than %d make every request dear", n,
+		return fmt.Errorf("cannot exclude %d namespaces and kinds: more than %d make every request slow", n,
 			maxExcluded)
 	}
 	if len(o.CA) > 0 {

@@ -40,17 +40,17 @@ func TestParseService(t *testing.T) {
 		want         Service
 		err          string
 	}{
-		"port":         {"as it is said", "a/b:9443", service("a", "b", 9443), ""},
+		"port":         {"unchanged", "a/b:9443", service("a", "b", 9443), ""},
 		"no port":      {"that of https", "a/b", service("a", "b", 443), ""},
 		"no namespace": {"a Service is in one", "b:9443", Service{}, `--service "b:9443": it must be NAMESPACE/NAME`},
 		"port 0":       {"no port", "a/b:0", Service{}, "the port is not 1 to 65535"},
 		"empty port":   {"no port", "a/b:", Service{}, "the port is not 1 to 65535"},
 		"large port":   {"no port", "a/b:65536", Service{}, "the port is not 1 to 65535"},
-		"three parts":  {"no name", "a/b/c", Service{}, "that is no Service's name"},
-		"dots":         {"a Service's name is a label", "a/b.c", Service{}, "that is no Service's name"},
+		"three parts":  {"no name", "a/b/c", Service{}, "the name of the Service is invalid"},
+		"dots":         {"a Service's name is a label", "a/b.c", Service{}, "the name of the Service is invalid"},
 		"control":      {"escaped", "a/b\x1b[2J", Service{}, `--service "a/b\x1b[2J"`},
 		"long":         {"bounded", strings.Repeat("x", 5000), Service{}, `--service "xxx`},
-		"empty":        {"nothing", "", Service{}, "that is no Service's name"},
+		"empty":        {"nothing", "", Service{}, "the name of the Service is invalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ParseService(tc.text)
@@ -67,16 +67,16 @@ func TestParseService(t *testing.T) {
 
 func TestParseURL(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, text, want, err string }{
-		"whole":   {"as it is said", "https://192.0.2.1:9443/admission", "https://192.0.2.1:9443/admission", ""},
+		"whole":   {"unchanged", "https://192.0.2.1:9443/admission", "https://192.0.2.1:9443/admission", ""},
 		"no path": {"there is only one", "https://a.example", "https://a.example/admission", ""},
 		"a slash": {"there is only one", "https://[::1]:9443/", "https://[::1]:9443/admission", ""},
 		"plain": {
 			"the API server speaks TLS only", "http://a.example/admission", "",
 			"it must be https://HOST:PORT/admission",
 		},
-		"no host":  {"nobody to ask", "https:///admission", "", "it must be https://HOST:PORT/admission"},
+		"no host":  {"no address to call", "https:///admission", "", "it must be https://HOST:PORT/admission"},
 		"no URL":   {"", "::", "", "it must be https://HOST:PORT/admission"},
-		"path":     {"nobody answers there", "https://a.example/mutate", "", "a server answers at /admission"},
+		"path":     {"no server answers there", "https://a.example/mutate", "", "a server answers at /admission"},
 		"query":    {"the API server refuses it", "https://a.example/admission?x=y", "", "no query"},
 		"password": {"it would be public", "https://ann:secret@a.example/admission", "", "no user or password"},
 		"control":  {"escaped", "https://a\x1b[2J", "", `"https://a\x1b[2J"`},
@@ -130,15 +130,15 @@ func TestValidate(t *testing.T) {
 		"valid":     {"", func(*Options) {}, ""},
 		"name":      {"an object's", func(o *Options) { o.Name = "A b" }, `--name "A b"`},
 		"namespace": {"a namespace's", func(o *Options) { o.Namespace = "a.b" }, `--namespace "a.b"`},
-		"both":      {"one is asked", func(o *Options) { o.URL = "https://a/admission" }, "do not go together"},
-		"neither":   {"one is asked", func(o *Options) { o.Service = Service{} }, "do not go together"},
+		"both":      {"one server", func(o *Options) { o.URL = "https://a/admission" }, "give either --service or --url"},
+		"neither":   {"one server", func(o *Options) { o.Service = Service{} }, "give either --service or --url"},
 		"authorities": {
 			"one is right", func(o *Options) { o.CA, o.Certificate.Name = []byte("x"), "c" },
-			"--ca-file and --cert-manager do not go together",
+			"give either --ca-file or --cert-manager",
 		},
-		"no authority": {"nothing would ever fit", func(o *Options) { o.CA = []byte("x") }, "no certificate in PEM"},
+		"no authority": {"no certificate would match", func(o *Options) { o.CA = []byte("x") }, "no certificate in PEM"},
 		"pattern": {
-			"labels know none", func(o *Options) { o.ExcludeNamespaces = []string{"kube-*"} },
+			"labels have no patterns", func(o *Options) { o.ExcludeNamespaces = []string{"kube-*"} },
 			`--exclude-namespace "kube-*"`,
 		},
 		"many": {

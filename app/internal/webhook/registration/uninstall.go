@@ -46,12 +46,12 @@ func (c *Uninstall) Run(ctx context.Context) (code int, err error) {
 	fmt.Fprintf(c.Out, "MutatingWebhookConfiguration %s %s\n", c.Name, done)
 	kinds, err := bearers(client.Discovery())
 	if len(kinds) == 0 && err != nil {
-		return 1, fmt.Errorf("cannot ask which kinds' objects may still carry annotations: %w", err)
+		return 1, fmt.Errorf("cannot list the kinds whose objects may still carry annotations: %w", err)
 	}
 	if err != nil {
-		fmt.Fprintf(c.Out, "\nSome APIs do not say which kinds they have: %s\n", object.Bound(err.Error()))
+		fmt.Fprintf(c.Out, "\nThe kinds of some APIs are unknown: %s\n", object.Bound(err.Error()))
 	}
-	c.tellLeft(kinds)
+	c.printLeft(kinds)
 	return 0, nil
 }
 

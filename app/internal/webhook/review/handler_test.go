@@ -91,8 +91,8 @@ func paths(t testing.TB, r *admissionv1.AdmissionResponse) map[string]string {
 	}
 	out := map[string]string{}
 	for _, o := range ops {
-		value, said := o["value"]
-		if said == (o["op"] == "remove") {
+		value, present := o["value"]
+		if present == (o["op"] == "remove") {
 			t.Errorf("operation %v: want a value unless it is remove", o)
 		}
 		out[fmt.Sprint(o["op"], " ", o["path"])] = fmt.Sprint(value)
@@ -298,20 +298,20 @@ func TestNoReview(t *testing.T) {
 
 // TestFaultOfItsOwn: after a panic the write is admitted without a context.
 func TestFaultOfItsOwn(t *testing.T) {
-	var told []any
+	var got []any
 	w := New(Options{
 		Decide: func(*decision.Request, time.Time) decision.Answer { panic("a bug") },
 		Now:    func() time.Time { return now },
-		Failed: func(v any, stack []byte) { told = append(told, v, string(stack)) },
+		Failed: func(v any, stack []byte) { got = append(got, v, string(stack)) },
 	})
 	for range 2 { // the webhook continues after a panic
 		if r := answered(t, post(t, w, body("CREATE", ""))); r.Patch != nil {
 			t.Errorf("patch %s", r.Patch)
 		}
 	}
-	if st := w.Stats(); st != (Stats{Reviews: 2, Failed: 2}) || len(told) != 4 || told[0] != "a bug" ||
-		!strings.Contains(fmt.Sprint(told[1]), "TestFaultOfItsOwn") {
-		t.Errorf("Stats is %+v, Failed got %v", st, told)
+	if st := w.Stats(); st != (Stats{Reviews: 2, Failed: 2}) || len(got) != 4 || got[0] != "a bug" ||
+		!strings.Contains(fmt.Sprint(got[1]), "TestFaultOfItsOwn") {
+		t.Errorf("Stats is %+v, Failed got %v", st, got)
 	}
 }
 
@@ -357,23 +357,23 @@ func FuzzReview(f *testing.F) {
 		if failed {
 			t.Error("the review caused a panic")
 		}
-		said, err := io.ReadAll(out.Body)
+		answer, err := io.ReadAll(out.Body)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if out.Code != http.StatusOK {
-			if out.Code != http.StatusBadRequest || len(said) == 0 {
-				t.Errorf("status %d: %s", out.Code, said)
+			if out.Code != http.StatusBadRequest || len(answer) == 0 {
+				t.Errorf("status %d: %s", out.Code, answer)
 			}
 			return
 		}
 		var review admissionv1.AdmissionReview
 		if err := json.Unmarshal(
-			said,
+			answer,
 			&review,
 		); err != nil || review.Response == nil || !review.Response.Allowed ||
 			review.Response.UID == "" {
-			t.Errorf("%v: %s", err, said)
+			t.Errorf("%v: %s", err, answer)
 		}
 	})
 }

@@ -136,7 +136,7 @@ func TestSlow(t *testing.T) {
 			t.Fatal(err)
 		}
 		if busy = code == http.StatusServiceUnavailable; busy && time.Since(began) > time.Second {
-			t.Errorf("it was told so after %s", time.Since(began))
+			t.Errorf("the refusal came after %s", time.Since(began))
 		}
 	}
 	for _, c := range conns {
@@ -180,7 +180,7 @@ func TestTooMany(t *testing.T) {
 		t.Error("they are not counted")
 	}
 	if got := s.log.String(); strings.Count(got, "there are too many at a time") != 1 {
-		t.Errorf("the log says:\n%s", got)
+		t.Errorf("the log is:\n%s", got)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestVersion2(t *testing.T) {
 	defer conn.Close()
 	fmt.Fprint(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
 	if got, _ := io.ReadAll(conn); strings.Contains(string(got), "200 OK") {
-		t.Errorf("who does not ask gets %q", got)
+		t.Errorf("a client without a request gets %q", got)
 	}
 }
 
@@ -232,6 +232,6 @@ func TestStrangers(t *testing.T) {
 	s.stop()
 	if got := s.log.String(); strings.Count(got, "was not understood") != 1 ||
 		!strings.Contains(got, "TLS handshake error") {
-		t.Errorf("the log says:\n%s", got)
+		t.Errorf("the log is:\n%s", got)
 	}
 }

@@ -125,7 +125,7 @@ const maxStack = 4 << 10
 func (s *Server) turnedAway() {
 	s.away.Add(1)
 	s.seldom.Say(slog.LevelWarn,
-		"connections to the admission webhook are closed: there are too many at a time; let nobody but API servers "+
+		"connections to the admission webhook are closed: there are too many at a time; let only API servers "+
 			"reach it")
 }
 

@@ -191,7 +191,7 @@ func TestAnswers(t *testing.T) {
 		"of an open owner": {reason: "C3", user: "op", owner: "open", evidence: "owner", patched: true},
 		"of another owner": {reason: "the engine decides", user: "op", owner: "done"},
 		"supplied":         {reason: "anyone may", user: "ann", metadata: foreign},
-		"supplied, nobody": {
+		"supplied, no suppliers": {
 			reason: "it is replaced", conf: config.WebhookConfiguration{Suppliers: config.SuppliersNobody}, user: "ann",
 			metadata: foreign, evidence: "none", patched: true, refused: true,
 		},
@@ -243,7 +243,7 @@ func TestAnswers(t *testing.T) {
 					s.metric(t, "seconds_count"), s.metric(t, "refused_contexts_total"))
 			}
 			if tc.refused != strings.Contains(s.log.String(), `user=ann`) {
-				t.Errorf("%s: the log says:\n%s", tc.reason, s.log)
+				t.Errorf("%s: the log is:\n%s", tc.reason, s.log)
 			}
 		})
 	}
@@ -263,7 +263,7 @@ func TestRefusedOften(t *testing.T) {
 	}
 	if got := s.log.String(); strings.Count(got, "\n") != 1 || strings.Contains(got, "\x1b") || len(got) > 2000 ||
 		!strings.Contains(got, "mallory") {
-		t.Errorf("the log says:\n%s", got)
+		t.Errorf("the log is:\n%s", got)
 	}
 	if got := s.metric(t, "refused_contexts_total"); got != "20" {
 		t.Errorf("%s are counted", got)
@@ -282,7 +282,7 @@ func TestBug(t *testing.T) {
 		}
 	}
 	if got := s.log.String(); strings.Count(got, "met a bug") != 1 || !strings.Contains(got, "trusts") {
-		t.Errorf("the log says:\n%s", got)
+		t.Errorf("the log is:\n%s", got)
 	}
 	if got := s.metric(t, "failed_total"); got != "3" {
 		t.Errorf("%s are counted", got)
@@ -362,7 +362,7 @@ func TestCertificates(t *testing.T) {
 		t.Errorf("an expired one gives %v", err)
 	}
 	if got := s.log.String(); strings.Count(got, "it has expired on") != 1 || !strings.Contains(got, s.files.CertFile) {
-		t.Errorf("the log says:\n%s", got)
+		t.Errorf("the log is:\n%s", got)
 	}
 	write(other.Pair(t, 7))
 	if serial, err := shown(other); serial != 7 || err != nil {

@@ -4,7 +4,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ChildASpec says what a ChildA should run.
+// ChildASpec is the workload of a ChildA.
 type ChildASpec struct {
 	// image is what every replica runs.
 	// +required

@@ -7,7 +7,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // DefaultReplicas is the number of replicas of a Head that sets none.
 const DefaultReplicas int32 = 1
 
-// HeadSpec says what a Head should run.
+// HeadSpec is the workload of a Head.
 type HeadSpec struct {
 	// image is what every replica runs.
 	// +required

@@ -14,22 +14,21 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// stuck is for how long the loop may not come round before the process counts as
-// dead. A store that cannot be written to does not make it so.
+// stuck is the time without a round of the loop after which the process counts as dead. An
+// unwritable store does not stop the rounds.
 const stuck = 2 * time.Minute
 
-// stored tells of a look that is stored: to those who follow live, and in
-// numbers.
+// stored reports a stored look to live streams and metrics.
 func (s *server) stored(l *look) {
 	b := l.batch
 	var updates []api.Update
-	tell := func(traces []*span.Trace, open bool) {
+	add := func(traces []*span.Trace, open bool) {
 		for _, t := range traces {
 			updates = append(updates, api.Update{Trace: t, Open: open, AsOf: b.AsOf})
 		}
 	}
-	tell(b.Open, true)
-	tell(b.Finished, false)
+	add(b.Open, true)
+	add(b.Finished, false)
 	for _, id := range b.Withdrawn {
 		updates = append(updates, api.Update{Trace: &span.Trace{ID: id}, Withdrawn: true, AsOf: b.AsOf})
 	}
@@ -55,7 +54,7 @@ func (s *server) stored(l *look) {
 	s.state.set(func(st *state) { st.asOf, st.open, st.journal = b.AsOf, len(l.prints), l.journal.bytes })
 }
 
-// lastEnd is when the last span of t has ended.
+// lastEnd returns the end of t's last span.
 func lastEnd(t *span.Trace) time.Time {
 	var end time.Time
 	for _, s := range t.Spans {
@@ -66,38 +65,38 @@ func lastEnd(t *span.Trace) time.Time {
 	return end
 }
 
-// looked notes that the loop came round, and how that went.
+// looked notes a round of the loop and its error.
 func (s *server) looked(err error) {
 	s.writable.set(err)
 	s.state.set(func(st *state) {
 		if st.trouble != nil && err == nil {
-			s.log.Info("the store can be written to again")
+			s.log.Info("the store is writable again")
 		}
 		if err == nil {
-			st.said = ""
+			st.logged = ""
 		}
 		st.looked, st.trouble = time.Now(), err
 	})
 }
 
-// troubled logs why a look could not be stored, each reason once in a row.
+// troubled logs the error of a failed look, once until it changes.
 func (s *server) troubled(err error) {
 	if errors.Is(err, errRenewed) {
 		return // replaced has logged it
 	}
-	advice := "what is seen waits, nothing is lost"
+	advice := "the observations wait, nothing is lost"
 	switch {
 	case errors.Is(err, store.ErrFull):
 		advice = "make room on the disk, or lower retention.size; " + advice
 	case errors.Is(err, store.ErrReadOnly):
 		advice = "make dataDir writable; " + advice
 	case errors.Is(err, store.ErrDamaged):
-		advice = "what is known is written to a new store"
+		advice = "a full snapshot is written to a new store"
 	}
 	s.state.set(func(st *state) {
-		if text := err.Error(); text != st.said {
-			st.said = text
-			s.log.Error("cannot store what was seen", errAttr(err), "do", advice)
+		if text := err.Error(); text != st.logged {
+			st.logged = text
+			s.log.Error("cannot store the observations", errAttr(err), "do", advice)
 		}
 	})
 }
@@ -109,7 +108,7 @@ func (s *server) alive() error {
 	var looked time.Time
 	s.state.set(func(st *state) { looked = st.looked })
 	if since := time.Since(looked); !looked.IsZero() && since > stuck {
-		return fmt.Errorf("the loop has not come round for %s", since.Round(time.Second))
+		return fmt.Errorf("the loop has made no progress for %s", since.Round(time.Second))
 	}
 	return nil
 }
@@ -130,7 +129,7 @@ func (s *server) watching() (err error) {
 var errBlind = errors.New("nothing may be watched: give the user of the kubeconfig, or the ServiceAccount, " +
 	"the rights that `lifeline rbac` prints")
 
-// blind reports whether there is something to watch and none of it may be read.
+// blind reports whether there are resources to watch and all are forbidden.
 func blind(stats watch.Stats) bool {
 	streams, unreadable := 0, 0
 	for _, r := range stats.Resources {
@@ -145,10 +144,10 @@ func (s *server) storing() (err error) {
 	return err
 }
 
-// lossNoted is for how long readiness mentions that a store was lost.
+// lossNoted is the time for which readiness mentions a lost store.
 const lossNoted = time.Hour
 
-// keeping is the note of health that the stored traces begin with a replaced store.
+// keeping is a note of health: after a loss, the stored traces begin with the new store.
 func (s *server) keeping() (err error) {
 	s.state.set(func(st *state) {
 		if since := time.Since(st.lostAt); st.lost != nil && since < lossNoted {
@@ -158,7 +157,7 @@ func (s *server) keeping() (err error) {
 	return err
 }
 
-// serveAPI lets the API answer from the store.
+// serveAPI starts the API over the store.
 func (s *server) serveAPI(address string) error {
 	c := s.conf.Load().API
 	server, err := api.New(api.Options{

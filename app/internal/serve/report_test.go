@@ -15,7 +15,7 @@ func TestBlind(t *testing.T) {
 		stats  resources
 		want   bool
 	}{
-		"nothing yet":  {"it is not known what there is", nil, false},
+		"nothing yet":  {"before the first statistics", nil, false},
 		"ended":        {"what nothing watches any more does not count", resources{{}}, false},
 		"one of two":   {"little is better than nothing", resources{{Streams: 2, Unreadable: 2}, {Streams: 1}}, false},
 		"some streams": {"some namespaces may be read", resources{{Streams: 2, Unreadable: 1}}, false},

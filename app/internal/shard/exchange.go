@@ -13,14 +13,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// say renews the member's Lease and writes s to it.
-func (m *Member) say(ctx context.Context, s State) error {
+// renew renews the member's Lease and writes s to it.
+func (m *Member) renew(ctx context.Context, s State) error {
 	leases, name := m.o.Client.Leases(m.o.Namespace), memberName(m.o.Name, m.o.Identity)
 	lease, err := m.mine(ctx, name)
 	if err != nil {
 		return err
 	}
-	if !m.took && lease.ResourceVersion != "" { // an earlier process's
+	if !m.took && lease.ResourceVersion != "" { // of an earlier process
 		var before State
 		if err := get(lease, AnnotationState, &before); err != nil {
 			return err
@@ -44,11 +44,11 @@ func (m *Member) say(ctx context.Context, s State) error {
 		m.own = nil // read it again
 		return fmt.Errorf("cannot renew Lease %s/%s: %w", m.o.Namespace, name, err)
 	}
-	m.own, m.said, m.took = written, s, true
+	m.own, m.sent, m.took = written, s, true
 	return nil
 }
 
-// mine is the member's Lease, one that is not there yet if it has none.
+// mine returns the member's Lease, or a new one to create.
 func (m *Member) mine(ctx context.Context, name string) (*coordinationv1.Lease, error) {
 	if m.own != nil {
 		return m.own.DeepCopy(), nil
@@ -73,8 +73,8 @@ func (m *Member) mine(ctx context.Context, name string) (*coordinationv1.Lease, 
 	return lease, nil
 }
 
-// look reads all Leases of the group: how its members stand, and the one with
-// the Table, nil if it is not there.
+// look reads all Leases of the group. It returns the members' statuses and the Lease with the
+// Table, nil without one.
 func (m *Member) look(ctx context.Context, asked time.Time) ([]Status, *coordinationv1.Lease, error) {
 	list, err := m.o.Client.Leases(m.o.Namespace).List(
 		ctx,
@@ -92,8 +92,8 @@ func (m *Member) look(ctx context.Context, asked time.Time) ([]Status, *coordina
 	return statuses, nil, nil
 }
 
-// plan returns the Table that is published, after a step if one was due. One
-// that somebody has removed, or put back to an older one, is restored.
+// plan returns the published Table, after a step if one is due. It restores a Table that was
+// deleted or reset to an older one.
 func (m *Member) plan(ctx context.Context, lease *coordinationv1.Lease, statuses []Status) (Table, error) {
 	m.mu.Lock()
 	known := m.view.table
@@ -130,13 +130,13 @@ func (m *Member) plan(ctx context.Context, lease *coordinationv1.Lease, statuses
 	case err == nil:
 		return next, nil
 	case (apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)) && published.Version >= known.Version:
-		return published, nil // another was faster; the next look tells
+		return published, nil // another was faster; the next look returns its Table
 	}
 	return Table{}, fmt.Errorf("cannot write Lease %s/%s: %w", m.o.Namespace, lease.Name, err)
 }
 
-// clean removes Leases of members that have no part in anything. Its error says why
-// one of them stays, which does no harm.
+// clean deletes the Leases of members without any role. Its error gives the reason for a Lease that
+// stays, which is harmless.
 func (m *Member) clean(ctx context.Context, t Table, statuses []Status) error {
 	var failed error
 	needed := t.live()
@@ -155,7 +155,7 @@ func (m *Member) clean(ctx context.Context, t Table, statuses []Status) error {
 			metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: &version}},
 		)
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && failed == nil {
-			failed = fmt.Errorf("cannot delete Lease %s/%s of a member that is gone: %w", m.o.Namespace, name, err)
+			failed = fmt.Errorf("cannot delete Lease %s/%s of a gone member: %w", m.o.Namespace, name, err)
 		}
 	}
 	return failed
