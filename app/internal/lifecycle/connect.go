@@ -20,6 +20,9 @@ func (e *Engine) inOne() bool { return e.opts.Rebuild || e.whole }
 
 // changed puts t into its group after an observation of its object, and marks the group as changed.
 func (e *Engine) changed(t *change.Timeline) {
+	if len(t.Versions) == 0 {
+		e.relate(t, nil) // it has a name already
+	}
 	g := e.groups.of[t]
 	if g == nil && !e.inOne() && t.Idle(false) {
 		e.changedIdle(t)

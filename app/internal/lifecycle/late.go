@@ -13,6 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -146,7 +147,8 @@ func (d *derivation) lingers(t *change.Timeline, now time.Time) bool {
 		r = newest(d.historyOf(t))
 	case len(t.Versions) == 0 && len(t.Requests()) > 0:
 		r = newest(d.historyOf(t))
-	case kind.Namespace.Is(t.Ref.Kind), kind.CustomResourceDefinition.Is(t.Ref.Kind):
+	case kind.Namespace.Is(t.Ref.Kind), kind.CustomResourceDefinition.Is(t.Ref.Kind), kind.Certificate.Is(t.Ref.Kind),
+		slices.ContainsFunc(t.Names(), causesByName):
 		r = newest(d.historyOf(t))
 	case t.Kind().Owner:
 		r = d.instant(t.Ref.UID)
@@ -156,6 +158,13 @@ func (d *derivation) lingers(t *change.Timeline, now time.Time) bool {
 	}
 	taken, known := d.engine.taken[r.Lineage.ID]
 	return known && now.Sub(taken.At) < maxLag
+}
+
+// causesByName reports whether an object of that name may cause writes to objects that refer to it: it is
+// the cause in a relation of the configuration, or applies them.
+func causesByName(n object.Name) bool {
+	_, declared := n.Declared()
+	return declared || kind.DeliveryOf(n) != nil
 }
 
 // lateSpans returns the spans of a reconciliation for a trace that was handed out without it.
@@ -201,7 +210,7 @@ func (d *derivation) ownerLags(r *change.Reconciliation, now time.Time) bool {
 	}
 	k, up := kind.Of(o.Group, o.Kind.Kind), d.engine.objects[o.UID]
 	if k.Schedule || up != nil && (up.Removal != nil || up.Last() != nil &&
-		(len(k.Effects) == 0 || up.Last().ResourceVersion > r.First().RV)) {
+		(len(k.Effects) == 0 || up.Last().ResourceVersion > r.Last().RV)) {
 		return false
 	}
 	return now.Sub(r.Heard()) <= maxLag

@@ -18,7 +18,7 @@ import (
 // unordered are kinds of recordings with several writes in one second, in an order that only the arrival
 // shows: two changes of the owner, or a deletion and the status of the owner that shows it.
 var unordered = map[string]string{
-	"parts.kwok.jsonl.gz":   "ReplicaSet",
+	"job.kwok.jsonl.gz": "Pod", "parts.kwok.jsonl.gz": "ReplicaSet",
 	"rollout.real.jsonl.gz": "Pod", "several-people.kwok.jsonl.gz": "Pod", "storage.kwok.jsonl.gz": "Pod",
 }
 
