@@ -101,8 +101,9 @@ test-all: vet unit lab-test cluster-test e2e e2e-components e2e-jaeger e2e-versi
 vet: ## go vet in every module
 	@for m in $(MODULES); do (cd $$m && echo "vet $$m" && go vet ./...); done
 
-# These take minutes under the race detector; make test runs them without it.
-UNRACED = $(if $(SHORT),/app/internal/(export|lifecycle|shard|stitch|store/sqlite)$$$$,^$$$$)
+# These take minutes under the race detector, and their long tests hours: make test
+# runs them without it, and make test-all the short tests again with it.
+UNRACED := /app/internal/(export|lifecycle|shard|stitch|store/sqlite)$$$$
 
 .PHONY: unit
 unit: ## Unit tests, with the race detector where there is a C compiler
@@ -111,7 +112,10 @@ unit: ## Unit tests, with the race detector where there is a C compiler
 		echo "test $$m"
 		go test $(RACE) $(SHORT) -timeout 40m $$(go list ./... | grep -vE '$(UNRACED)')
 		unraced="$$(go list ./... | grep -E '$(UNRACED)' || true)"
-		[ -z "$$unraced" ] || go test $(SHORT) -timeout 40m $$unraced)
+		if [ -n "$$unraced" ]; then
+			go test $(SHORT) -timeout 60m $$unraced
+			$(if $(SHORT),,$(if $(RACE),go test $(RACE) -short -timeout 40m $$unraced))
+		fi)
 	done
 
 .PHONY: kubernetes
