@@ -5,6 +5,7 @@ package cause
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -12,25 +13,32 @@ import (
 )
 
 // slots returns the numbers of the slots of an owner's Pods, from 1. A new Pod gets the lowest slot that
-// no living Pod has.
+// no living Pod has. The Pods that the observer found at its start are in order of creation.
 func (f *Finder) slots(owner types.UID) map[types.UID]int {
 	if all, known := f.slotsOf[owner]; known {
 		return all
 	}
 	type turn struct {
-		rv   uint64
-		pod  types.UID
-		ends bool
+		found time.Time // the creation of a Pod found at the start; zero for others
+		rv    uint64
+		pod   types.UID
+		ends  bool
 	}
 	var turns []turn
 	for _, t := range f.Dependants(owner) {
 		for i, h := range livingIn(t, nil) {
+			next := turn{rv: h.from, pod: t.Ref.UID, ends: h.alive < 0}
+			if v := t.Versions[0]; i == 0 && v.Baseline {
+				next.rv, next.found = 0, v.Created
+			}
 			if i < 2 { // a start and an end
-				turns = append(turns, turn{h.from, t.Ref.UID, h.alive < 0})
+				turns = append(turns, next)
 			}
 		}
 	}
-	slices.SortFunc(turns, func(a, b turn) int { return cmp.Compare(a.rv, b.rv) })
+	slices.SortFunc(turns, func(a, b turn) int {
+		return cmp.Or(cmp.Compare(a.rv, b.rv), a.found.Compare(b.found), cmp.Compare(a.pod, b.pod))
+	})
 	all := map[types.UID]int{}
 	var free []int // sorted
 	used := 0
@@ -65,13 +73,14 @@ func ofSlot(recs []*change.Reconciliation, n int) *change.Reconciliation {
 			found = s.rec
 		}
 	}
+	begun := recs[0].Folded || recs[0].First().Reconstructed
 	switch {
 	case found != nil:
 		return found
+	case begun && (older || len(all) == 0):
+		return recs[0]
 	case !older:
 		return recs[len(recs)-1]
-	case recs[0].Folded || recs[0].First().Reconstructed:
-		return recs[0]
 	}
 	return nil
 }
