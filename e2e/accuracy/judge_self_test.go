@@ -19,7 +19,7 @@ func TestJudge(t *testing.T) {
 		writes: []audit.Write{
 			{User: userA, Verb: "patch", Resource: "deployments", UID: "d", ResourceVersion: "5"},
 			{
-				User:            controllers + "replicaset-controller",
+				User:            accounts + "kube-system:replicaset-controller",
 				Verb:            "create",
 				Code:            201,
 				Resource:        "pods",
@@ -27,6 +27,10 @@ func TestJudge(t *testing.T) {
 				ResourceVersion: "7",
 			},
 		},
+	}
+	is.all = map[written]*audit.Write{}
+	for i := range is.writes {
+		is.all[keyOf(&is.writes[i])] = &is.writes[i]
 	}
 	want := []string{"user-a update Deployment web converged: create Pod"}
 	trace := func(user string, spans ...*harness.Span) *harness.Trace {

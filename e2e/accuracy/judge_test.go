@@ -19,6 +19,8 @@ type told struct {
 	written
 	verb, kind string
 	number     uint64
+	// wish means a write to desired state.
+	wish bool
 }
 
 // change is one trace as a line of a scenario.
@@ -57,13 +59,20 @@ func changeOf(tr *harness.Trace, is *truth) *change {
 		trace: tr, effects: map[string]int{}, writes: map[written]told{},
 		user: root.Attributes["lifeline.actor.user"], component: root.Attributes["lifeline.actor.component"],
 	}
-	var own []told
+	var own, status []told
 	effects := map[string]map[string]bool{} // verbs by UID
 	kinds := map[string]string{}
 	for _, w := range writesOf(tr) {
+		mine := w.uid == root.Attributes["k8s.object.uid"]
+		if !w.wish {
+			if mine {
+				status = append(status, w)
+			}
+			continue
+		}
 		c.writes[w.written] = w
 		switch {
-		case w.uid == root.Attributes["k8s.object.uid"]:
+		case mine:
 			own = append(own, w)
 		case effects[w.uid] == nil:
 			effects[w.uid], kinds[w.uid] = map[string]bool{w.verb: true}, w.kind
@@ -80,14 +89,13 @@ func changeOf(tr *harness.Trace, is *truth) *change {
 		}
 	}
 	verb := strings.SplitN(root.Name, " ", 2)[0]
+	if len(own) == 0 {
+		own = status // the change of a status, such as a new revision
+	}
 	if len(own) > 0 {
 		first := slices.MinFunc(own, func(a, b told) int { return cmp.Compare(a.number, b.number) })
 		verb = first.verb
-		for i := range is.writes {
-			if keyOf(&is.writes[i]) == first.written {
-				c.root = &is.writes[i]
-			}
-		}
+		c.root = is.all[first.written]
 	}
 	by := "?"
 	if c.root != nil {
@@ -103,14 +111,17 @@ func changeOf(tr *harness.Trace, is *truth) *change {
 	return c
 }
 
-// writesOf returns the writes to desired state in a trace.
+// writesOf returns the writes in a trace.
 func writesOf(tr *harness.Trace) []told {
 	var out []told
 	add := func(verb string, s *harness.Span, attrs map[string]string) {
-		if part := attrs["lifeline.write.part"]; part != "desired" && part != "metadata" || verb == "remove" {
+		part := attrs["lifeline.write.part"]
+		if verb == "remove" || part == "" {
 			return
 		}
-		w := told{verb: verb, kind: cmp.Or(attrs["k8s.object.kind"], s.Kind())}
+		w := told{
+			verb: verb, kind: cmp.Or(attrs["k8s.object.kind"], s.Kind()), wish: part == "desired" || part == "metadata",
+		}
 		w.uid = cmp.Or(attrs["k8s.object.uid"], s.Attributes["k8s.object.uid"])
 		w.version = attrs["k8s.object.resource_version"]
 		w.number, _ = strconv.ParseUint(w.version, 10, 64)

@@ -18,6 +18,8 @@ import (
 type truth struct {
 	// writes are the writes to desired state, in the order of the log.
 	writes []audit.Write
+	// all are all writes, by identity: a change may begin with a status.
+	all map[written]*audit.Write
 	// names are readable names of objects, by UID.
 	names map[string]string
 }
@@ -46,21 +48,27 @@ func verbOf(w *audit.Write) string {
 	return "update"
 }
 
-// unjudged are resources outside the default watch of a server.
-var unjudged = []string{"events", "leases", "endpoints"}
+// unjudged are resources that a server does not watch.
+var unjudged = []string{"events", "leases", "endpoints", "secrets"}
 
 // truthOf reads the writes of a scenario. all are those of its namespace and of its cluster-scoped
 // objects; those before since are the scenery.
 func truthOf(all []audit.Write, since int) truth {
-	tr := truth{names: namesOf(all)}
+	tr := truth{names: namesOf(all), all: map[written]*audit.Write{}}
 	last, going := map[string]object{}, map[string]bool{}
 	for i := range all {
 		w := &all[i]
 		if w.UID == "" {
 			w.UID = uidOf(all[:i], w)
 		}
+		if i >= since {
+			tr.all[keyOf(w)] = w
+		}
 		before, known := last[w.UID]
 		now := objectOf(w)
+		if before.ok && w.Resource == "applications" && now.wish["operation"] == nil {
+			delete(before.wish, "operation") // Argo CD has begun the sync
+		}
 		if now.ok && w.Subresource != "scale" {
 			last[w.UID] = now
 		}
@@ -146,6 +154,9 @@ func objectOf(w *audit.Write) object {
 	return object{ok: true, lost: lost, wish: all, marks: marks}
 }
 
+// namers are kinds whose controllers generate the names of their dependants.
+var namers = []string{"CronJob", "MachineDeployment", "MachineSet"}
+
 // namesOf gives generated names a readable form: web-A is the first ReplicaSet of web, web-A-* are its
 // Pods.
 func namesOf(all []audit.Write) map[string]string {
@@ -166,7 +177,8 @@ func namesOf(all []audit.Write) map[string]string {
 				}
 				names[w.UID] = fmt.Sprintf("%s-%c", above, 'A'+sets[above])
 				sets[above]++
-			case owner != nil && (o.GenerateName != "" || owner.Kind == "CronJob" && strings.HasPrefix(o.Name, owner.Name)):
+			case owner != nil && (o.GenerateName != "" ||
+				slices.Contains(namers, owner.Kind) && strings.HasPrefix(o.Name, owner.Name)):
 				if above := names[string(owner.UID)]; above != "" {
 					names[w.UID] = above + "-*"
 				}
@@ -178,13 +190,13 @@ func namesOf(all []audit.Write) map[string]string {
 	return names
 }
 
-// controllers begins the users of the controllers of kube-controller-manager.
-const controllers = "system:serviceaccount:kube-system:"
+// accounts begins the users that are service accounts: NAMESPACE:NAME follows.
+const accounts = "system:serviceaccount:"
 
-// shortUser returns a user as the scenarios name it.
+// shortUser returns a user as the scenarios name it: a service account by its name alone.
 func shortUser(user string) string {
-	if account, ok := strings.CutPrefix(user, controllers); ok {
-		return account
+	if account, ok := strings.CutPrefix(user, accounts); ok {
+		return account[strings.IndexByte(account, ':')+1:]
 	}
 	return strings.TrimPrefix(user, "system:")
 }
