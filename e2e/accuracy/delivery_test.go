@@ -176,12 +176,12 @@ var delivery = []scenario{
 			"user-a create ConfigMap sh.helm.release.v1.shop.v1 converged: create ConfigMap, create Deployment, " +
 				"create EndpointSlice, create Job, create Pod ×2, create ReplicaSet, create Service",
 			"user-b create ConfigMap sh.helm.release.v1.shop.v2 converged: create Job, create Pod ×2, " +
-				"create ReplicaSet, delete Job, delete Pod ×2, update ConfigMap ×2, update Deployment, update ReplicaSet",
+				"create ReplicaSet, delete Job, delete Pod ×2, update ConfigMap, update Deployment, update ReplicaSet",
 			"user-c create ConfigMap sh.helm.release.v1.shop.v3 failed: create Job, create Pod ×2, " +
 				"create ReplicaSet, delete Job, delete Pod, update ConfigMap, update Deployment",
-			"user-a create ConfigMap sh.helm.release.v1.shop.v4 converged: delete Pod, update ConfigMap ×2, " +
+			"user-a create ConfigMap sh.helm.release.v1.shop.v4 converged: delete Pod, update ConfigMap, " +
 				"update Deployment, update ReplicaSet",
-			"user-b update ConfigMap sh.helm.release.v1.shop.v4 deleted: delete ConfigMap ×4, delete Deployment, " +
+			"user-b delete ConfigMap sh.helm.release.v1.shop.v4 deleted: delete ConfigMap ×4, delete Deployment, " +
 				"delete EndpointSlice, delete Pod, delete ReplicaSet ×3, delete Service",
 		},
 	},
@@ -224,10 +224,10 @@ var delivery = []scenario{
 			"user-a create GitRepository app converged",
 			"user-b create Kustomization app converged: create ConfigMap, create Deployment, create Pod, create ReplicaSet",
 			"source-controller update GitRepository app converged: create Pod, create ReplicaSet, delete Pod, " +
-				"update Deployment, update ReplicaSet",
+				"update Deployment, update Kustomization, update ReplicaSet",
 			"user-c update Deployment web converged|superseded: create Pod ×2, update ReplicaSet",
 			"kustomize-controller update Deployment web converged: delete Pod ×2, update ReplicaSet",
-			"source-controller update GitRepository app converged: delete ConfigMap",
+			"source-controller update GitRepository app converged: delete ConfigMap, update Kustomization",
 			"user-b delete Kustomization app deleted: delete Deployment, delete Pod, delete ReplicaSet ×2",
 		},
 	},

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,6 +64,9 @@ func changeOf(tr *harness.Trace, is *truth) *change {
 	effects := map[string]map[string]bool{} // verbs by UID
 	kinds := map[string]string{}
 	for _, w := range writesOf(tr) {
+		if is.uninstalls[w.written] {
+			w.verb, w.version = "delete", deletion
+		}
 		mine := w.uid == root.Attributes["k8s.object.uid"]
 		if !w.wish {
 			if mine {
@@ -153,7 +157,7 @@ const (
 )
 
 // judgeName compares the author that a trace names with the audit log. By watch alone a trace names
-// the field manager: the user's own, or that of kubectl.
+// the field manager: the user's own, or that of kubectl or Helm.
 func (c *change) judgeName() named {
 	switch {
 	case c.root == nil:
@@ -167,7 +171,7 @@ func (c *change) judgeName() named {
 		return noName
 	}
 	user := shortUser(c.root.User)
-	if c.component == user || isPerson(user) && strings.HasPrefix(c.component, "kubectl") ||
+	if c.component == user || isPerson(user) && byHand.MatchString(c.component) ||
 		!isPerson(user) &&
 			slices.Contains(shared[c.component], user) || !isPerson(user) && c.component == agentOf(c.root) {
 		return rightName
@@ -175,11 +179,15 @@ func (c *change) judgeName() named {
 	return wrongName
 }
 
+// byHand are the programs of people.
+var byHand = regexp.MustCompile("^(kubectl|helm$|Helm$)")
+
 // shared are the users of programs that write under one name.
 var shared = map[string][]string{
 	"kube-controller-manager": {"kube-controller-manager"},
 	"garbage-collector":       {"generic-garbage-collector"},
 	"daemonset-controller":    {"daemon-set-controller"},
+	"capi-machineset":         {"cluster-api"},
 }
 
 func agentOf(w *audit.Write) string {

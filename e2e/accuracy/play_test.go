@@ -31,6 +31,8 @@ type scenario struct {
 	want []string
 	// refusals are lines of refused changes: only the audit log shows them.
 	refusals []string
+	// fault is the known fault of all servers in the scenario; empty means none.
+	fault string
 	// series is the number of writes that are counted in a trace and have no own.
 	series int
 }

@@ -84,6 +84,7 @@ spec:
     spec:
       clusterName: demo
       version: v1.36.3
+      deletion: {nodeDeletionTimeoutSeconds: 10}
       bootstrap: {configRef: {apiGroup: bootstrap.cluster.x-k8s.io, kind: LabConfigTemplate, name: workers}}
       infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: LabMachineTemplate, name: workers}
 `
