@@ -164,16 +164,24 @@ func (r *report) faults() string {
 const head = `# Accuracy
 
 ` + "`make accuracy`" + ` writes this page. Several people play scenarios on a real Kubernetes 1.36 control
-plane with fake nodes. Each scenario states its changes and their effects before it is played, in
-` + "`e2e/accuracy`" + `. Three servers watch the same cluster: one with the API server's audit log at
-level RequestResponse, one with the log at level Metadata (the same log without bodies), one by watch
-alone. The audit log then says who wrote what.
+plane with fake nodes. The cluster has add-ons: Helm, Flux, Argo CD, cert-manager, the core of Cluster
+API with a scripted provider, and an aggregated API with a storage of its own. Each scenario states its
+changes and their effects before it is played, in ` + "`e2e/accuracy`" + `. Three servers watch the same
+cluster: one with the API server's audit log at level RequestResponse, one with the log at level
+Metadata (the same log without bodies), one by watch alone. The audit log then says who wrote what.
 
 - A scenario is **right** if its traces are the stated changes, with the stated outcomes and effects,
   no write is missing or misplaced, and no author is wrong.
 - A **write** is a stored write to desired state: a creation, the start of a deletion, a change outside
   the status, or a change of labels or annotations by a person.
-- Secrets are left out: a server has no right to read them.
+- An **effect** is such a write to another object. A Kustomization of Flux that begins to apply a
+  revision counts as updated.
+- Copies of a field from another object into a spec are no writes here: the result of binding, and an
+  address or ID from a provider of Cluster API. An update of the object in which Helm stores a revision
+  is its status.
+- Secrets are left out: a server has no right to read them. So a server sees a revision of Helm only
+  in a ConfigMap (` + "`HELM_DRIVER=configmap`" + `). With Secrets, each object is a change.
+- The API server's log has no answers of an aggregated API. The log of that API is the judge there.
 - An **author** is right if the trace names the user of the audit log. By watch alone a trace names the
   program (the field manager). An unknown author is not wrong: a deletion, for example, leaves no mark.
 
