@@ -154,7 +154,8 @@ PARALLEL := -parallel 4
 
 .PHONY: e2e
 e2e: kubernetes ## End-to-end tests on real clusters; real nodes need root and `make deps`
-	@cd e2e
+	@if [ -z "$(SHORT)" ]; then (cd lab && go run ./cmd/lab build --add-ons $(ADD_ONS)); fi
+	cd e2e
 	go test -v -count 1 $(SHORT) $(PARALLEL) -p 2 -timeout 90m $$(go list ./... | grep -vE '/($(subst $(space),|,$(patsubst ./%,%,$(QUIET))))$$')
 	go test -v -count 1 $(SHORT) -p 1 -timeout 90m $(QUIET)
 

@@ -2,7 +2,15 @@
 
 package accuracy
 
-import "github.com/kube-lifeline/lifeline/e2e/internal/addon"
+import (
+	"time"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/addon"
+)
+
+// quietTime is more than the time after which a server ends the change of an object without a convergence
+// signal (engine.quiet).
+const quietTime = 4 * time.Second
 
 // aggregated are changes of objects of an aggregated API with a storage of its own. The audit log of the
 // API server lacks their answers, so that of the aggregated API's server is the judge.
@@ -31,6 +39,7 @@ var aggregated = []scenario{
 			s.apply(userA, addon.Flunder("{name: one}", "first"))
 			uid := bench.MustKubectl(s.t, "", "-n", s.ns, "get", "flunder/one", "-o", "jsonpath={.metadata.uid}")
 			s.settle()
+			time.Sleep(quietTime - settled) // until then, the change of a Flunder is open
 			s.apply(userB, `apiVersion: v1
 kind: ConfigMap
 metadata:
