@@ -9,7 +9,7 @@ import (
 )
 
 // quietTime is more than the time after which a server ends the change of an object without a convergence
-// signal (engine.quiet).
+// signal.
 const quietTime = 4 * time.Second
 
 // aggregated are changes of objects of an aggregated API with a storage of its own. The audit log of the

@@ -61,7 +61,8 @@ var controllers = []scenario{
 			selfSigned(s)
 			s.apply(userB, addon.Certificate("web", "ca"))
 			s.issued(1)
-			s.as(userC, "patch", "certificate/web", "--type=merge", "-p", `{"spec":{"dnsNames":["web.shop.svc","web"]}}`)
+			s.as(userC, "patch", "certificate/web", "--type=merge", "-p",
+				`{"spec":{"dnsNames":["web.shop.svc","web"]}}`)
 			s.issued(2)
 		},
 		want: []string{

@@ -165,7 +165,8 @@ var delivery = []scenario{
 			r := s.release("configmap")
 			r.helm(userA, "install", r.chart)
 			r.helm(userB, "upgrade", r.chart, "--set=version=2")
-			if err := r.run(userC, "upgrade", r.chart, "--set=version=3,broken=true", "--wait", "--timeout=10s"); err == nil {
+			broken := []string{r.chart, "--set=version=3,broken=true", "--wait", "--timeout=10s"}
+			if err := r.run(userC, "upgrade", broken...); err == nil {
 				s.t.Fatal("the upgrade to a missing image succeeded")
 			}
 			s.settle()
@@ -235,7 +236,8 @@ var delivery = []scenario{
 		name:    "Argo CD syncs for two people and corrects a drift",
 		scenery: func(s *stage) { s.commit(first()) },
 		play: func(s *stage) {
-			s.given(userA, addon.Application(s.ns, bench.GitURL(), s.ns, s.ns), "apply", "-f", "-", "--namespace=argocd")
+			app := addon.Application(s.ns, bench.GitURL(), s.ns, s.ns)
+			s.given(userA, app, "apply", "-f", "-", "--namespace=argocd")
 			s.sync(userA, s.commit(map[string]string{"web.yaml": web(1, 2)}))
 			s.sync(userB, s.commit(map[string]string{"web.yaml": web(2, 1)}))
 			s.inArgo(userA, "patch", "--type=merge", "-p", addon.Automated)

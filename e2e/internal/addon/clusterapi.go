@@ -30,7 +30,7 @@ spec:
   controlPlaneRef: {apiGroup: controlplane.cluster.x-k8s.io, kind: LabControlPlane, name: demo}
 `
 
-const credentials = `apiVersion: v1
+const workloadKubeconfig = `apiVersion: v1
 kind: Secret
 metadata: {name: demo-kubeconfig, labels: {cluster.x-k8s.io/cluster-name: demo}}
 type: cluster.x-k8s.io/secret
@@ -44,7 +44,7 @@ func Credentials(t testing.TB, b *harness.Bench) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf(credentials, base64.StdEncoding.EncodeToString(kubeconfig))
+	return fmt.Sprintf(workloadKubeconfig, base64.StdEncoding.EncodeToString(kubeconfig))
 }
 
 // Cluster is a Cluster with those credentials.

@@ -91,6 +91,7 @@ type provider struct {
 // Provide does the work of the provider in a namespace until stop is called: it makes a fake Node for each
 // LabMachine.
 func Provide(t testing.TB, b *harness.Bench, namespace string) (stop func()) {
+	t.Helper()
 	p := provider{Bench: b, namespace: namespace}
 	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
@@ -136,8 +137,10 @@ func (p provider) reconcile(ctx context.Context) error {
 // provideFor takes the next steps of one object.
 func (p provider) provideFor(ctx context.Context, o *provided) error {
 	patch := func(subresource, patch string) error {
-		args := []string{"-n", p.namespace, "patch", strings.ToLower(o.Kind), o.Metadata.Name, "--type=merge", "-p", patch,
-			"--field-manager=" + Provider}
+		args := []string{
+			"-n", p.namespace, "patch", strings.ToLower(o.Kind), o.Metadata.Name, "--type=merge", "-p", patch,
+			"--field-manager=" + Provider,
+		}
 		if subresource != "" {
 			args = append(args, "--subresource="+subresource)
 		}
