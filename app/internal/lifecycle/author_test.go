@@ -79,6 +79,7 @@ func TestAuthorsDecide(t *testing.T) {
 // TestSurplusRequest: cert-manager removes the CertificateRequest of an earlier revision some time after
 // the issuance. The removal belongs to that issuance.
 func TestSurplusRequest(t *testing.T) {
+	const certManager = "system:serviceaccount:cert-manager:cert-manager"
 	const own, part = "reconcile CertificateRequest web-1 deleted", "reconcile CertificateRequest web-1 deleted (owner)"
 	request := func(st *observation.State) {
 		ofKind("cert-manager.io", "CertificateRequest")(st)
@@ -95,15 +96,13 @@ func TestSurplusRequest(t *testing.T) {
 		"Surplus": {"a request of a later revision is left", true, "", part},
 		"Last":    {"no other request is left", false, "", own},
 		"Person":  {"the audit log names a person", true, "jane", own},
-		"Controller": {
-			"the audit log names the user who made the request", true, "system:serviceaccount:cert-manager:cert-manager", part,
-		},
+		"Controller": {"the audit log names the user who made the request", true, certManager, part},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory()
 			made := func(name string) {
 				s.write(name, request)
-				s.audited(name, "create", func(w *observation.Write) { w.User = "system:serviceaccount:cert-manager:cert-manager" })
+				s.audited(name, "create", func(w *observation.Write) { w.User = certManager })
 				s.write(name, arrived)
 			}
 			s.write("web", ofKind("cert-manager.io", "Certificate"))
