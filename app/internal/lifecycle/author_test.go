@@ -93,9 +93,9 @@ func TestSurplusRequest(t *testing.T) {
 		user   string
 		want   string
 	}{
-		"Surplus": {"a request of a later revision is left", true, "", part},
-		"Last":    {"no other request is left", false, "", own},
-		"Person":  {"the audit log names a person", true, "jane", own},
+		"Surplus":    {"a request of a later revision is left", true, "", part},
+		"Last":       {"no other request is left", false, "", own},
+		"Person":     {"the audit log names a person", true, "jane", own},
 		"Controller": {"the audit log names the user who made the request", true, certManager, part},
 	} {
 		t.Run(name, func(t *testing.T) {
