@@ -119,7 +119,7 @@ func act(t *testing.T, sc *scenario, ledgers []*stored.Ledger) played {
 	}
 	s := &stage{t: t, ns: fmt.Sprintf("%s-%06x", slug, rand.IntN(1<<24)), ledgers: ledgers}
 	bench.MustKubectl(t, "", "create", "namespace", s.ns)
-	bench.MustKubectl(t, "", "-n", s.ns, "wait", "--for=create", "serviceaccount/default", "configmap/kube-root-ca.crt")
+	bench.AwaitDefaults(t, s.ns)
 	if sc.scenery != nil {
 		sc.scenery(s)
 	}

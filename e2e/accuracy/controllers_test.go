@@ -138,7 +138,7 @@ var controllers = []scenario{
 			"user-c delete Machine workers-*-* deleted: delete LabConfig, delete LabMachine",
 			"cluster-api create Machine workers-*-* converged: create LabConfig, create LabMachine",
 		},
-		fault: "Cluster API creates the replacement's LabConfig and LabMachine before the Machine. Each has a trace " +
-			"of its own.",
+		fault: "Cluster API creates the LabConfig and the LabMachine of the replacement before its Machine. " +
+			"Each of the three has a separate trace.",
 	},
 }
