@@ -128,13 +128,16 @@ kubernetes: ## Build the Kubernetes that the tests run on into the lab's cache
 		echo "SKIP: tests on real nodes need root; those on fake nodes run"
 	fi
 
+# The add-ons of the tests on fake nodes.
+ADD_ONS := flux,helm,cert-manager,argo-cd,cluster-api,sample-apiserver
+
 # Never from Go's cache of test results: these tests run programs, and on a
 # machine, that it does not know of. One package at a time, shown as it goes.
 .PHONY: lab-test
 lab-test: kubernetes ## Tests of the lab, on clusters that it starts
 	@cd lab
 	if [ -z "$(SHORT)" ]; then # the first build takes longer than the limit of the tests may allow
-		go run ./cmd/lab build --add-ons flux,helm,cert-manager,argo-cd,cluster-api
+		go run ./cmd/lab build --add-ons $(ADD_ONS)
 		if [ "$$(id -u)" = 0 ]; then go run ./cmd/lab build --nodes real --add-ons metrics-server; fi
 	fi
 	go test -v -count 1 $(SHORT) -p 1 -timeout 60m ./...
@@ -155,7 +158,8 @@ PARALLEL := -parallel 4
 
 .PHONY: e2e
 e2e: kubernetes ## End-to-end tests on real clusters; real nodes need root and `make deps`
-	@cd e2e
+	@if [ -z "$(SHORT)" ]; then (cd lab && go run ./cmd/lab build --add-ons $(ADD_ONS)); fi
+	cd e2e
 	go test -v -count 1 $(SHORT) $(PARALLEL) -p 2 -timeout 90m $$(go list ./... | grep -vE '/($(subst $(space),|,$(patsubst ./%,%,$(QUIET))))$$')
 	go test -v -count 1 $(SHORT) -p 1 -timeout 90m $(QUIET)
 
@@ -213,7 +217,8 @@ bench: ## Benchmarks; docs/performance.md holds figures of one run
 
 .PHONY: accuracy
 accuracy: kubernetes ## Changes by several people, judged by the audit log; rewrites docs/accuracy.md
-	@cd e2e && go test -v -count 1 -parallel 8 -timeout 30m ./accuracy -update
+	@(cd lab && go run ./cmd/lab build --add-ons $(ADD_ONS))
+	cd e2e && go test -v -count 1 -parallel 8 -timeout 30m ./accuracy -update
 
 # How large and how long; e2e/churn/scale_test.go knows the fields.
 CHURN ?= nodes=500,pods=5000,deployments=50,namespaces=10,for=1h,every=20s,sample=15s,keep=$(CURDIR)/bin/churn

@@ -18,6 +18,9 @@ import (
 // would wait a minute for watches to end.
 const apiserverGrace = time.Second
 
+// auditPolicy is the file with the audit policy.
+const auditPolicy = "audit-policy.yaml"
+
 // defaultAuditPolicy is what Options.AuditPolicy is when empty.
 //
 //go:embed audit-policy.yaml
@@ -67,7 +70,7 @@ func (c *Cluster) etcdURL() string { return c.etcdAt(c.etcdPort) }
 func (c *Cluster) etcdAt(port int) string { return "https://" + loopback(port) }
 
 func (c *Cluster) apiserverArgs() ([]string, error) {
-	policy := c.etc("audit-policy.yaml")
+	policy := c.etc(auditPolicy)
 	if err := writeFile(policy, cmp.Or(c.opts.AuditPolicy, defaultAuditPolicy)); err != nil {
 		return nil, err
 	}

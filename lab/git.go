@@ -62,13 +62,15 @@ type Commit struct {
 	// Author is a name and an email address: "Ann <ann@example.com>". Empty
 	// means one of the lab's.
 	Author string
+	// Branch is the branch; empty means main. A new branch begins without files.
+	Branch string
 	// Files are contents by path, such as "app/web.yaml". An empty content
 	// removes the file. Files without an entry stay.
 	Files map[string]string
 }
 
 // GitURL returns the URL of the cluster's Git repository, to clone from and to
-// push to. Its branch is main. Without Flux and Argo CD it is empty.
+// push to. Its default branch is main. Without Flux and Argo CD it is empty.
 func (c *Cluster) GitURL() string {
 	if c.git == "" {
 		return ""

@@ -34,9 +34,16 @@ var sampleAPIServer = addOnComponent{
 			"--etcd-cafile="+c.pki("etcd-ca.crt"),
 			"--etcd-certfile="+c.pki("apiserver-etcd.crt"),
 			"--etcd-keyfile="+c.pki("apiserver-etcd.key"),
+			"--audit-log-path="+c.SampleAuditLog(),
+			"--audit-log-maxsize=0",
+			"--audit-policy-file="+c.etc(auditPolicy),
 		), nil
 	},
 }
+
+// SampleAuditLog returns the path of the audit log of SampleAPI. The API server
+// itself logs no answers of an aggregated API.
+func (c *Cluster) SampleAuditLog() string { return filepath.Join(c.dir, "log", "sample-audit.log") }
 
 // startSampleEtcd starts the etcd of the sample API server.
 func (c *Cluster) startSampleEtcd() error {

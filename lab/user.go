@@ -59,15 +59,23 @@ func (c *Cluster) RunKubectlAs(ctx context.Context, user string, stdin io.Reader
 // RunHelmAs runs helm as a user and returns its stdout. An error holds its
 // stderr. It needs the add-on Helm.
 func (c *Cluster) RunHelmAs(ctx context.Context, user string, args ...string) (string, error) {
+	return c.RunHelmWith(ctx, user, nil, args...)
+}
+
+// RunHelmWith is RunHelmAs with further variables of the environment, such as
+// HELM_DRIVER=configmap.
+func (c *Cluster) RunHelmWith(ctx context.Context, user string, env []string, args ...string) (string, error) {
 	if !c.opts.has(Helm) {
 		return "", fmt.Errorf("cannot run helm: the cluster was started without the add-on %s", Helm)
 	}
-	return c.run(ctx, "helm", user, nil, args)
+	return c.run(ctx, "helm", user, nil, args, env...)
 }
 
 // run runs one of the cluster's programs as a user, with directories of the
-// cluster for what the program keeps.
-func (c *Cluster) run(ctx context.Context, program, user string, stdin io.Reader, args []string) (string, error) {
+// cluster for what the program keeps, and further variables of the environment.
+func (c *Cluster) run(
+	ctx context.Context, program, user string, stdin io.Reader, args []string, env ...string,
+) (string, error) {
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, c.bin[program], args...)
 	cmd.Env = append(os.Environ(),
@@ -75,6 +83,7 @@ func (c *Cluster) run(ctx context.Context, program, user string, stdin io.Reader
 	for _, kind := range []string{"CACHE", "CONFIG", "DATA"} {
 		cmd.Env = append(cmd.Env, "HELM_"+kind+"_HOME="+filepath.Join(c.dir, "helm", strings.ToLower(kind)))
 	}
+	cmd.Env = append(cmd.Env, env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &errs
 	if err := cmd.Run(); err != nil {
 		return out.String(), fmt.Errorf(

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/e2e/internal/addon"
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 	"github.com/kube-lifeline/lifeline/e2e/internal/stored"
 	"github.com/kube-lifeline/lifeline/lab/audit"
@@ -36,6 +37,7 @@ type observer struct {
 func TestAccuracy(t *testing.T) {
 	harness.Slow(t)
 	admit(t)
+	addon.InstallProvider(t, bench)
 	log := bench.AuditLog()
 	reduced := filepath.Join(t.TempDir(), "metadata.log")
 	defer reduce(t, log, reduced)()
@@ -44,27 +46,27 @@ func TestAccuracy(t *testing.T) {
 		{name: "audit log at Metadata", audited: true, server: serve(t, reduced)},
 		{name: "watch alone", server: serve(t, "")},
 	}
-	ledger := stored.Follow(log)
-	scenarios := slices.Concat(deployments, workloads, records, relations)
+	logs := []string{log, bench.SampleAuditLog()}
+	ledgers := []*stored.Ledger{stored.Follow(logs[0]), stored.Follow(logs[1])}
+	scenarios := slices.Concat(deployments, workloads, records, relations, delivery, controllers, aggregated)
 	all := make([]played, len(scenarios))
 	ok := t.Run("play", func(t *testing.T) {
 		for i := range scenarios {
 			t.Run(scenarios[i].name, func(t *testing.T) {
 				t.Parallel()
-				all[i] = act(t, &scenarios[i], ledger)
+				all[i] = act(t, &scenarios[i], ledgers)
 			})
 		}
 	})
-	if err := ledger.Close(); err != nil {
-		t.Error(err)
+	for _, l := range ledgers {
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 	if !ok {
 		t.FailNow()
 	}
-	writes, err := audit.Read(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	writes := read(t, logs)
 	// -run may leave scenarios out.
 	all = slices.DeleteFunc(all, func(p played) bool { return p.scenario == nil })
 	r := report{scenarios: all}
@@ -78,6 +80,21 @@ func TestAccuracy(t *testing.T) {
 	for i, o := range observers {
 		r.require(t, i, o.audited)
 	}
+}
+
+// read returns the writes of several audit logs, in the order of their answers.
+func read(t *testing.T, logs []string) []audit.Write {
+	t.Helper()
+	var all []audit.Write
+	for _, log := range logs {
+		writes, err := audit.Read(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, writes...)
+	}
+	slices.SortStableFunc(all, func(a, b audit.Write) int { return a.Completed.Compare(b.Completed) })
+	return all
 }
 
 func serve(t *testing.T, log string) *harness.Server {
@@ -94,15 +111,15 @@ func serve(t *testing.T, log string) *harness.Server {
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
 // act plays one scenario in a new namespace, which stays.
-func act(t *testing.T, sc *scenario, ledger *stored.Ledger) played {
+func act(t *testing.T, sc *scenario, ledgers []*stored.Ledger) played {
 	t.Helper()
 	slug := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(sc.name), "-"), "-")
 	if len(slug) > 24 {
 		slug = strings.Trim(slug[:24], "-")
 	}
-	s := &stage{t: t, ns: fmt.Sprintf("%s-%06x", slug, rand.IntN(1<<24)), ledger: ledger}
+	s := &stage{t: t, ns: fmt.Sprintf("%s-%06x", slug, rand.IntN(1<<24)), ledgers: ledgers}
 	bench.MustKubectl(t, "", "create", "namespace", s.ns)
-	bench.MustKubectl(t, "", "-n", s.ns, "wait", "--for=create", "serviceaccount/default", "configmap/kube-root-ca.crt")
+	bench.AwaitDefaults(t, s.ns)
 	if sc.scenery != nil {
 		sc.scenery(s)
 	}
@@ -113,9 +130,9 @@ func act(t *testing.T, sc *scenario, ledger *stored.Ledger) played {
 	return p
 }
 
-// of reports whether an object belongs to the scenario.
+// of reports whether an object belongs to the scenario: by its namespace, or by its name elsewhere.
 func (p *played) of(namespace, name string) bool {
-	return strings.HasPrefix(namespace, p.ns) || namespace == "" && strings.Contains(name, p.ns)
+	return strings.HasPrefix(namespace, p.ns) || strings.Contains(name, p.ns)
 }
 
 // verdicts judges one server in all scenarios.

@@ -19,7 +19,7 @@ func TestJudge(t *testing.T) {
 		writes: []audit.Write{
 			{User: userA, Verb: "patch", Resource: "deployments", UID: "d", ResourceVersion: "5"},
 			{
-				User:            controllers + "replicaset-controller",
+				User:            accounts + "kube-system:replicaset-controller",
 				Verb:            "create",
 				Code:            201,
 				Resource:        "pods",
@@ -27,6 +27,10 @@ func TestJudge(t *testing.T) {
 				ResourceVersion: "7",
 			},
 		},
+	}
+	is.all = map[written]*audit.Write{}
+	for i := range is.writes {
+		is.all[keyOf(&is.writes[i])] = &is.writes[i]
 	}
 	want := []string{"user-a update Deployment web converged: create Pod"}
 	trace := func(user string, spans ...*harness.Span) *harness.Trace {
@@ -43,6 +47,12 @@ func TestJudge(t *testing.T) {
 	}, Events: []harness.Event{{Name: "write", Attributes: map[string]string{
 		"lifeline.write.verb": "create", "lifeline.write.part": "desired", "k8s.object.resource_version": "7",
 	}}}}
+	// status is the trace of a change that begins with a status, such as a new revision.
+	status := func(user string) *harness.Trace {
+		tr := trace(user)
+		tr.Spans[0].Events[0].Attributes["lifeline.write.part"] = "observed"
+		return tr
+	}
 	own := *pod
 	own.Parent = ""
 	for name, tc := range map[string]struct {
@@ -60,6 +70,16 @@ func TestJudge(t *testing.T) {
 			traces: []*harness.Trace{trace(userB, pod)},
 			want: verdict{
 				right: 2, names: [3]int{wrongName: 1},
+				misnamed: []string{"user-a update Deployment web converged: named user-b"},
+			},
+		},
+		"Status": {
+			reason: "a change that begins with a status has the author of the status",
+			traces: []*harness.Trace{status(userB)},
+			want: verdict{
+				none: 2, names: [3]int{wrongName: 1}, missing: want,
+				surplus:  []string{"user-a update Deployment web converged"},
+				lost:     []string{"user-a update deployments web", "replicaset-controller create pods web-A-*"},
 				misnamed: []string{"user-a update Deployment web converged: named user-b"},
 			},
 		},

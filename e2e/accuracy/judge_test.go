@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,8 @@ type told struct {
 	written
 	verb, kind string
 	number     uint64
+	// wish means a write to desired state.
+	wish bool
 }
 
 // change is one trace as a line of a scenario.
@@ -57,13 +60,23 @@ func changeOf(tr *harness.Trace, is *truth) *change {
 		trace: tr, effects: map[string]int{}, writes: map[written]told{},
 		user: root.Attributes["lifeline.actor.user"], component: root.Attributes["lifeline.actor.component"],
 	}
-	var own []told
+	var own, status []told
 	effects := map[string]map[string]bool{} // verbs by UID
 	kinds := map[string]string{}
 	for _, w := range writesOf(tr) {
+		if is.uninstalls[w.written] {
+			w.verb, w.version = "delete", deletion
+		}
+		mine := w.uid == root.Attributes["k8s.object.uid"]
+		if !w.wish {
+			if mine {
+				status = append(status, w)
+			}
+			continue
+		}
 		c.writes[w.written] = w
 		switch {
-		case w.uid == root.Attributes["k8s.object.uid"]:
+		case mine:
 			own = append(own, w)
 		case effects[w.uid] == nil:
 			effects[w.uid], kinds[w.uid] = map[string]bool{w.verb: true}, w.kind
@@ -80,14 +93,13 @@ func changeOf(tr *harness.Trace, is *truth) *change {
 		}
 	}
 	verb := strings.SplitN(root.Name, " ", 2)[0]
+	if len(own) == 0 {
+		own = status // the change of a status, such as a new revision
+	}
 	if len(own) > 0 {
 		first := slices.MinFunc(own, func(a, b told) int { return cmp.Compare(a.number, b.number) })
 		verb = first.verb
-		for i := range is.writes {
-			if keyOf(&is.writes[i]) == first.written {
-				c.root = &is.writes[i]
-			}
-		}
+		c.root = is.all[first.written]
 	}
 	by := "?"
 	if c.root != nil {
@@ -103,14 +115,17 @@ func changeOf(tr *harness.Trace, is *truth) *change {
 	return c
 }
 
-// writesOf returns the writes to desired state in a trace.
+// writesOf returns the writes in a trace.
 func writesOf(tr *harness.Trace) []told {
 	var out []told
 	add := func(verb string, s *harness.Span, attrs map[string]string) {
-		if part := attrs["lifeline.write.part"]; part != "desired" && part != "metadata" || verb == "remove" {
+		part := attrs["lifeline.write.part"]
+		if verb == "remove" || part == "" {
 			return
 		}
-		w := told{verb: verb, kind: cmp.Or(attrs["k8s.object.kind"], s.Kind())}
+		w := told{
+			verb: verb, kind: cmp.Or(attrs["k8s.object.kind"], s.Kind()), wish: part == "desired" || part == "metadata",
+		}
 		w.uid = cmp.Or(attrs["k8s.object.uid"], s.Attributes["k8s.object.uid"])
 		w.version = attrs["k8s.object.resource_version"]
 		w.number, _ = strconv.ParseUint(w.version, 10, 64)
@@ -142,7 +157,7 @@ const (
 )
 
 // judgeName compares the author that a trace names with the audit log. By watch alone a trace names
-// the field manager: the user's own, or that of kubectl.
+// the field manager: the user's own, or that of kubectl or Helm.
 func (c *change) judgeName() named {
 	switch {
 	case c.root == nil:
@@ -156,7 +171,7 @@ func (c *change) judgeName() named {
 		return noName
 	}
 	user := shortUser(c.root.User)
-	if c.component == user || isPerson(user) && strings.HasPrefix(c.component, "kubectl") ||
+	if c.component == user || isPerson(user) && byHand.MatchString(c.component) ||
 		!isPerson(user) &&
 			slices.Contains(shared[c.component], user) || !isPerson(user) && c.component == agentOf(c.root) {
 		return rightName
@@ -164,11 +179,15 @@ func (c *change) judgeName() named {
 	return wrongName
 }
 
+// byHand are the programs of people.
+var byHand = regexp.MustCompile("^(kubectl|helm$|Helm$)")
+
 // shared are the users of programs that write under one name.
 var shared = map[string][]string{
 	"kube-controller-manager": {"kube-controller-manager"},
 	"garbage-collector":       {"generic-garbage-collector"},
 	"daemonset-controller":    {"daemon-set-controller"},
+	"capi-machineset":         {"cluster-api"},
 }
 
 func agentOf(w *audit.Write) string {

@@ -12,9 +12,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/kube-lifeline/lifeline/e2e/internal/addon"
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 	"github.com/kube-lifeline/lifeline/lab"
 )
@@ -28,27 +30,34 @@ const (
 
 var people = []string{userA, userB, userC}
 
+// users are the people and the provider of Cluster API.
+func users() []string { return append(slices.Clone(people), addon.Provider) }
+
 // bench is the cluster that all scenarios share.
 var bench *harness.Bench
 
 var update = flag.Bool("update", false, "rewrite docs/accuracy.md")
 
 func TestMain(m *testing.M) {
-	users := make([]lab.User, 0, len(people))
-	for _, p := range people {
-		users = append(users, lab.User{Name: p})
+	var accounts []lab.User
+	for _, u := range users() {
+		accounts = append(accounts, lab.User{Name: u})
 	}
-	os.Exit(harness.MainSlow(m, lab.Options{Nodes: lab.NodesKWOK, Users: users}, &bench))
+	opts := lab.Options{
+		Nodes: lab.NodesKWOK, Users: accounts,
+		AddOns: []lab.AddOn{lab.Helm, lab.Flux, lab.ArgoCD, lab.CertManager, lab.ClusterAPI, lab.SampleAPI},
+	}
+	os.Exit(harness.MainSlow(m, opts, &bench))
 }
 
-// admit gives the people all rights.
+// admit gives the users all rights.
 func admit(t *testing.T) {
 	t.Helper()
 	args := []string{"create", "clusterrolebinding", "people", "--clusterrole=cluster-admin"}
-	for _, p := range people {
-		args = append(args, "--user="+p)
+	for _, u := range users() {
+		args = append(args, "--user="+u)
 	}
 	if out, err := bench.RunKubectl(context.Background(), strings.NewReader(""), args...); err != nil {
-		t.Fatal(fmt.Errorf("cannot give the people rights: %w\n%s", err, out))
+		t.Fatal(fmt.Errorf("cannot give the users rights: %w\n%s", err, out))
 	}
 }

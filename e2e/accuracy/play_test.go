@@ -31,15 +31,17 @@ type scenario struct {
 	want []string
 	// refusals are lines of refused changes: only the audit log shows them.
 	refusals []string
+	// fault is the known fault of all servers in the scenario; empty means none.
+	fault string
 	// series is the number of writes that are counted in a trace and have no own.
 	series int
 }
 
 // stage is where a scenario is played: its own namespace.
 type stage struct {
-	t      *testing.T
-	ns     string
-	ledger *stored.Ledger
+	t       *testing.T
+	ns      string
+	ledgers []*stored.Ledger
 }
 
 // settled is the time without a write after which a change is over.
@@ -97,7 +99,9 @@ func (s *stage) settle() {
 // settleIn is settle for another namespace.
 func (s *stage) settleIn(namespace string) {
 	s.t.Helper()
-	harness.Eventually(s.t, "quiet in namespace "+namespace, func() bool { return s.ledger.Quiet(namespace, settled) })
+	harness.Eventually(s.t, "quiet in namespace "+namespace, func() bool {
+		return !slices.ContainsFunc(s.ledgers, func(l *stored.Ledger) bool { return !l.Quiet(namespace, settled) })
+	})
 }
 
 // get returns the names of objects of a kind with a label.

@@ -242,29 +242,11 @@ var records = []scenario{
 		play: func(s *stage) {
 			inner := s.ns + "-x"
 			s.as(userA, "create", "namespace", inner)
-			bench.MustKubectl(
-				s.t,
-				"",
-				"-n",
-				inner,
-				"wait",
-				"--for=create",
-				"serviceaccount/default",
-				"configmap/kube-root-ca.crt",
-			)
+			bench.AwaitDefaults(s.t, inner)
 			s.settle()
 			s.as(userB, "delete", "namespace", inner)
 			s.as(userC, "create", "namespace", inner)
-			bench.MustKubectl(
-				s.t,
-				"",
-				"-n",
-				inner,
-				"wait",
-				"--for=create",
-				"serviceaccount/default",
-				"configmap/kube-root-ca.crt",
-			)
+			bench.AwaitDefaults(s.t, inner)
 			s.settle()
 			s.given(userA, solo, "apply", "-f", "-", "--namespace="+inner)
 			bench.MustKubectl(s.t, "", "-n", inner, "wait", "--for=condition=Ready", "pod/solo")

@@ -26,14 +26,21 @@ func (r *report) add(name string, v []verdict) {
 
 // sum is one server's row.
 type sum struct {
-	scenarios, right, wrong, none int
-	names                         [3]int
+	// played counts the scenarios, and scenarios those that are right.
+	played, scenarios, right, wrong, none int
+
+	names [3]int
 }
 
-func (r *report) sum(observer int) sum {
+// sum counts a server's verdicts, with or without the scenarios that have a known fault.
+func (r *report) sum(observer int, faults bool) sum {
 	var s sum
 	for i := range r.verdicts[observer] {
+		if r.scenarios[i].fault != "" && !faults {
+			continue
+		}
 		v := &r.verdicts[observer][i]
+		s.played++
 		if v.ok() {
 			s.scenarios++
 		}
@@ -49,7 +56,7 @@ func (r *report) sum(observer int) sum {
 func (r *report) log(t *testing.T) {
 	t.Helper()
 	for o, name := range r.names {
-		s := r.sum(o)
+		s := r.sum(o, true)
 		t.Logf(
 			"%s: %d of %d scenarios right; writes: %d right, %d wrong, %d in none; names: %d right, %d unknown, %d wrong",
 			name,
@@ -76,19 +83,24 @@ func (r *report) log(t *testing.T) {
 	}
 }
 
-// require fails the test if a server is worse than it was.
+// require fails the test if a server is worse than it was, or a known fault is gone.
 func (r *report) require(t *testing.T, observer int, audited bool) {
 	t.Helper()
-	s := r.sum(observer)
+	s := r.sum(observer, false)
 	switch writes := s.right + s.wrong + s.none; {
 	case s.names[wrongName] > 0:
 		t.Errorf("%s: %d changes have a wrong author", r.names[observer], s.names[wrongName])
-	case audited && s.scenarios < len(r.scenarios):
-		t.Errorf("%s: %d of %d scenarios are right", r.names[observer], s.scenarios, len(r.scenarios))
+	case audited && s.scenarios < s.played:
+		t.Errorf("%s: %d of %d scenarios are right", r.names[observer], s.scenarios, s.played)
 	case s.wrong > 0:
 		t.Errorf("%s: %d writes are in a wrong trace", r.names[observer], s.wrong)
 	case s.right*100 < writes*99:
 		t.Errorf("%s: %d of %d writes are in the right trace", r.names[observer], s.right, writes)
+	}
+	for i := range r.scenarios {
+		if p := &r.scenarios[i]; p.fault != "" && r.verdicts[observer][i].ok() {
+			t.Errorf("%s: %q is right in spite of its known fault", r.names[observer], p.name)
+		}
 	}
 }
 
@@ -100,7 +112,7 @@ func (r *report) write(t *testing.T) {
 	b.WriteString("| server | scenarios right | writes in the right trace | in a wrong one | in none | " +
 		"authors right | unknown | wrong |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n")
 	for o, name := range r.names {
-		s := r.sum(o)
+		s := r.sum(o, true)
 		writes := s.right + s.wrong + s.none
 		fmt.Fprintf(&b, "| %s | %d of %d | %d of %d (%.1f %%) | %d | %d | %d | %d | %d |\n", name, s.scenarios,
 			len(r.scenarios), s.right, writes, 100*float64(s.right)/float64(writes), s.wrong, s.none,
@@ -125,6 +137,7 @@ func (r *report) write(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", sc.name, strings.Join(lines, "<br>"), strings.Join(marks, " | "))
 	}
+	b.WriteString(r.faults())
 	if err := os.WriteFile(
 		page,
 		[]byte(strings.ReplaceAll(b.String(), "converged|superseded", "converged or superseded")),
@@ -134,19 +147,41 @@ func (r *report) write(t *testing.T) {
 	}
 }
 
+// faults is the section of the known faults.
+func (r *report) faults() string {
+	var b strings.Builder
+	for i := range r.scenarios {
+		if p := &r.scenarios[i]; p.fault != "" {
+			fmt.Fprintf(&b, "- **%s.** %s\n", p.name, p.fault)
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\n## Known faults\n\n" + b.String()
+}
+
 const head = `# Accuracy
 
 ` + "`make accuracy`" + ` writes this page. Several people play scenarios on a real Kubernetes 1.36 control
-plane with fake nodes. Each scenario states its changes and their effects before it is played, in
-` + "`e2e/accuracy`" + `. Three servers watch the same cluster: one with the API server's audit log at
-level RequestResponse, one with the log at level Metadata (the same log without bodies), one by watch
-alone. The audit log then says who wrote what.
+plane with fake nodes. The cluster has add-ons: Helm, Flux, Argo CD, cert-manager, the core of Cluster
+API with a scripted provider, and an aggregated API with a storage of its own. Each scenario states its
+changes and their effects before it is played, in ` + "`e2e/accuracy`" + `. Three servers watch the same
+cluster: one with the API server's audit log at level RequestResponse, one with the log at level
+Metadata (the same log without bodies), one by watch alone. The audit log then says who wrote what.
 
 - A scenario is **right** if its traces are the stated changes, with the stated outcomes and effects,
   no write is missing or misplaced, and no author is wrong.
 - A **write** is a stored write to desired state: a creation, the start of a deletion, a change outside
   the status, or a change of labels or annotations by a person.
-- Secrets are left out: a server has no right to read them.
+- An **effect** is such a write to another object. A Kustomization of Flux that begins to apply a
+  revision counts as updated.
+- Copies of a field from another object into a spec are no writes here: the result of binding, and an
+  address or ID from a provider of Cluster API. An update of the object in which Helm stores a revision
+  is its status.
+- Secrets are left out: a server has no right to read them. So a server sees a revision of Helm only
+  in a ConfigMap (` + "`HELM_DRIVER=configmap`" + `). With Secrets, each object is a change.
+- The API server's log has no answers of an aggregated API. The log of that API is the judge there.
 - An **author** is right if the trace names the user of the audit log. By watch alone a trace names the
   program (the field manager). An unknown author is not wrong: a deletion, for example, leaves no mark.
 

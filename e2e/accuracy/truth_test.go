@@ -18,6 +18,10 @@ import (
 type truth struct {
 	// writes are the writes to desired state, in the order of the log.
 	writes []audit.Write
+	// all are all writes, by identity: a change may begin with a status.
+	all map[written]*audit.Write
+	// uninstalls are the updates that begin the deletion of a Helm release.
+	uninstalls map[written]bool
 	// names are readable names of objects, by UID.
 	names map[string]string
 }
@@ -46,21 +50,31 @@ func verbOf(w *audit.Write) string {
 	return "update"
 }
 
-// unjudged are resources outside the default watch of a server.
-var unjudged = []string{"events", "leases", "endpoints"}
+// unjudged are resources that a server does not watch.
+var unjudged = []string{"events", "leases", "endpoints", "secrets"}
 
 // truthOf reads the writes of a scenario. all are those of its namespace and of its cluster-scoped
 // objects; those before since are the scenery.
 func truthOf(all []audit.Write, since int) truth {
-	tr := truth{names: namesOf(all)}
+	tr := truth{names: namesOf(all), all: map[written]*audit.Write{}, uninstalls: map[written]bool{}}
 	last, going := map[string]object{}, map[string]bool{}
 	for i := range all {
 		w := &all[i]
 		if w.UID == "" {
 			w.UID = uidOf(all[:i], w)
 		}
+		if uninstalls(w) {
+			tr.uninstalls[keyOf(w)] = true
+			w.Verb = "delete"
+		}
+		if i >= since && tr.all[keyOf(w)] == nil {
+			tr.all[keyOf(w)] = w
+		}
 		before, known := last[w.UID]
 		now := objectOf(w)
+		if before.ok && w.Resource == "applications" && now.wish["operation"] == nil {
+			delete(before.wish, "operation") // Argo CD has begun the sync
+		}
 		if now.ok && w.Subresource != "scale" {
 			last[w.UID] = now
 		}
@@ -73,6 +87,8 @@ func truthOf(all []audit.Write, since int) truth {
 			going[w.UID] = true
 		case w.Resource == "endpointslices" && verb == "update" && !isPerson(w.User):
 			// Its Service's change is over; it follows the Pods and is in no trace.
+		case isRelease(w) && verb == "update":
+			// It is the status of a revision.
 		case i < since, !slices.Contains([]string{"", "scale", "resize", "ephemeralcontainers"}, w.Subresource):
 		case verb == "create", w.Subresource != "":
 			tr.writes = append(tr.writes, *w)
@@ -84,6 +100,17 @@ func truthOf(all []audit.Write, since int) truth {
 		}
 	}
 	return tr
+}
+
+// isRelease reports whether Helm stores a revision of a release in the object.
+func isRelease(w *audit.Write) bool {
+	return w.Resource == "configmaps" && strings.HasPrefix(w.Name, "sh.helm.release.v1.")
+}
+
+// uninstalls reports whether Helm begins to delete the objects of a release with w. It deletes the
+// revisions last.
+func uninstalls(w *audit.Write) bool {
+	return isRelease(w) && w.Verb == "update" && objectOf(w).marks["labels/status"] == "uninstalling"
 }
 
 func uidOf(before []audit.Write, w *audit.Write) string {
@@ -102,6 +129,25 @@ func isPerson(user string) bool { return slices.Contains(people, user) }
 type object struct {
 	ok, lost    bool
 	wish, marks map[string]any
+}
+
+// results are fields of a spec that a controller fills in, by resource: the result of binding, and copies from
+// the objects of the providers of Cluster API.
+var results = map[string][]string{
+	"persistentvolumes":      {"claimRef"},
+	"persistentvolumeclaims": {"volumeName"},
+	"clusters":               {"controlPlaneEndpoint"},
+	"machines":               {"providerID", "bootstrap.dataSecretName"},
+}
+
+// remove removes the field at a path of at most two names.
+func remove(fields map[string]any, path string) {
+	above, name, nested := strings.Cut(path, ".")
+	if !nested {
+		delete(fields, path)
+	} else if inner, ok := fields[above].(map[string]any); ok {
+		delete(inner, name)
+	}
 }
 
 func objectOf(w *audit.Write) object {
@@ -126,9 +172,10 @@ func objectOf(w *audit.Write) object {
 			spec["taints"] = taints
 		}
 	}
-	if spec, ok := all["spec"].(map[string]any); ok && strings.HasPrefix(w.Resource, "persistentvolume") {
-		delete(spec, "claimRef") // the result of binding
-		delete(spec, "volumeName")
+	if spec, ok := all["spec"].(map[string]any); ok {
+		for _, path := range results[w.Resource] {
+			remove(spec, path)
+		}
 	}
 	for _, field := range []string{"metadata", "status", "kind", "apiVersion"} {
 		delete(all, field)
@@ -145,6 +192,9 @@ func objectOf(w *audit.Write) object {
 	}
 	return object{ok: true, lost: lost, wish: all, marks: marks}
 }
+
+// namers are kinds whose controllers generate the names of their dependants.
+var namers = []string{"CronJob", "MachineDeployment", "MachineSet"}
 
 // namesOf gives generated names a readable form: web-A is the first ReplicaSet of web, web-A-* are its
 // Pods.
@@ -166,7 +216,8 @@ func namesOf(all []audit.Write) map[string]string {
 				}
 				names[w.UID] = fmt.Sprintf("%s-%c", above, 'A'+sets[above])
 				sets[above]++
-			case owner != nil && (o.GenerateName != "" || owner.Kind == "CronJob" && strings.HasPrefix(o.Name, owner.Name)):
+			case owner != nil && (o.GenerateName != "" ||
+				slices.Contains(namers, owner.Kind) && strings.HasPrefix(o.Name, owner.Name)):
 				if above := names[string(owner.UID)]; above != "" {
 					names[w.UID] = above + "-*"
 				}
@@ -178,13 +229,13 @@ func namesOf(all []audit.Write) map[string]string {
 	return names
 }
 
-// controllers begins the users of the controllers of kube-controller-manager.
-const controllers = "system:serviceaccount:kube-system:"
+// accounts begins the users that are service accounts: NAMESPACE:NAME follows.
+const accounts = "system:serviceaccount:"
 
-// shortUser returns a user as the scenarios name it.
+// shortUser returns a user as the scenarios name it: a service account by its name alone.
 func shortUser(user string) string {
-	if account, ok := strings.CutPrefix(user, controllers); ok {
-		return account
+	if account, ok := strings.CutPrefix(user, accounts); ok {
+		return account[strings.IndexByte(account, ':')+1:]
 	}
 	return strings.TrimPrefix(user, "system:")
 }

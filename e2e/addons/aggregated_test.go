@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/e2e/internal/addon"
 	"github.com/kube-lifeline/lifeline/lab"
 )
 
@@ -36,12 +37,6 @@ spec:
 
 func widget(size int) string {
 	return fmt.Sprintf("apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: one}\nspec: {size: %d}\n", size)
-}
-
-// flunder is the manifest of a Flunder with a reference, and metadata in YAML's flow style.
-func flunder(metadata, reference string) string {
-	return fmt.Sprintf("apiVersion: wardle.example.com/v1alpha1\nkind: Flunder\nmetadata: %s\nspec: {reference: %s}\n",
-		metadata, reference)
 }
 
 // ownedBy is the metadata of an object with a controller owner.
@@ -76,7 +71,7 @@ func TestAggregated(t *testing.T) {
 		time.Sleep(quiet)
 
 		s.apply(userA, widget(1))
-		s.apply(widgetOperator, flunder(s.ownedBy("part", "example.com/v1", "Widget", "one"), "first"))
+		s.apply(widgetOperator, addon.Flunder(s.ownedBy("part", "example.com/v1", "Widget", "one"), "first"))
 		s.report(1, "True")
 		time.Sleep(quiet)
 
@@ -87,10 +82,10 @@ func TestAggregated(t *testing.T) {
 		time.Sleep(quiet)
 
 		s.as(userC, "delete", "flunder/part")
-		s.apply(widgetOperator, flunder(s.ownedBy("part", "example.com/v1", "Widget", "one"), "second"))
+		s.apply(widgetOperator, addon.Flunder(s.ownedBy("part", "example.com/v1", "Widget", "one"), "second"))
 		time.Sleep(quiet)
 
-		s.apply(userA, flunder("{name: alone}", "x"))
+		s.apply(userA, addon.Flunder("{name: alone}", "x"))
 		s.apply(widgetOperator, "apiVersion: v1\nkind: ConfigMap\nmetadata: "+
 			s.ownedBy("below", "wardle.example.com/v1alpha1", "Flunder", "alone")+"\ndata: {a: b}\n")
 		time.Sleep(2 * quiet)

@@ -7,24 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kube-lifeline/lifeline/e2e/internal/addon"
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 	"github.com/kube-lifeline/lifeline/lab"
 )
-
-// application is an Argo CD Application of everything in the folder app of the Git repository.
-func application(url string) string {
-	return fmt.Sprintf(`apiVersion: argoproj.io/v1alpha1
-kind: Application
-metadata:
-  name: shop
-  namespace: argocd
-  finalizers: [resources-finalizer.argocd.argoproj.io]
-spec:
-  project: default
-  source: {repoURL: %q, path: app, targetRevision: main}
-  destination: {server: "https://kubernetes.default.svc", namespace: shop}
-`, url)
-}
 
 // web is a manifest of a Deployment.
 func web(image string, replicas int) string {
@@ -61,35 +47,24 @@ func (s *stage) commit(message string, files map[string]string) string {
 	return hash
 }
 
-// app returns a field of the Application.
-func (s *stage) app(path string) string {
-	s.t.Helper()
-	return s.MustKubectl(s.t, "", "-n", "argocd", "get", "application/shop", "-o", "jsonpath="+path)
-}
-
 // compared waits until Argo CD has compared the cluster with a commit.
 func (s *stage) compared(hash, status string) {
 	s.t.Helper()
-	harness.Eventually(s.t, "the application "+status, func() bool {
-		return s.app("{.status.sync.revision} {.status.sync.status}") == hash+" "+status
-	})
+	addon.Compared(s.t, s.Bench, "shop", hash, status)
 	s.settle()
 }
 
-// sync asks for a sync as that user, as Argo CD's server does for its users.
+// sync asks for a sync as that user.
 func (s *stage) sync(user, hash string) {
 	s.t.Helper()
-	s.as(user, "patch", "application/shop", "-n", "argocd", "--type=merge", "-p", fmt.Sprintf(
-		`{"operation": {"initiatedBy": {"username": %q}, "sync": {"revision": %q, "prune": true}}}`, user, hash))
+	s.as(user, "patch", "application/shop", "-n", "argocd", "--type=merge", "-p",
+		addon.Sync(user, hash))
 }
 
 // synced waits for the end of the sync of a commit.
 func (s *stage) synced(hash, phase string) {
 	s.t.Helper()
-	harness.Eventually(s.t, "the sync "+phase, func() bool {
-		return s.app("{.operation}{.status.operationState.syncResult.revision} {.status.operationState.phase}") ==
-			hash+" "+phase
-	})
+	addon.Synced(s.t, s.Bench, "shop", hash, phase)
 	s.settle()
 }
 
@@ -100,14 +75,15 @@ func TestArgoCD(t *testing.T) {
 		first := s.commit("first", map[string]string{
 			"web.yaml": web("registry/web:1", 2), "settings.yaml": fmt.Sprintf(settings, "1"), "service.yaml": service,
 		})
-		s.given(userA, application(s.GitURL()), "apply", "-n", "argocd", "-f", "-")
+		s.given(userA, addon.Application("shop", s.GitURL(), "main", shop), "apply", "-n", "argocd", "-f", "-")
 		s.compared(first, "OutOfSync")
 		s.sync(userA, first)
 		s.synced(first, "Succeeded")
 
 		s.as(userB, "annotate", "-n", "argocd", "application/shop", "argocd.argoproj.io/refresh=normal")
 		harness.Eventually(t, "a refresh", func() bool {
-			return s.app("{.metadata.annotations.argocd\\.argoproj\\.io/refresh}") == ""
+			return s.MustKubectl(t, "", "-n", "argocd", "get", "application/shop", "-o",
+				"jsonpath={.metadata.annotations.argocd\\.argoproj\\.io/refresh}") == ""
 		})
 		s.settle()
 
@@ -127,8 +103,7 @@ func TestArgoCD(t *testing.T) {
 		s.sync(userA, fixed)
 		s.synced(fixed, "Succeeded")
 
-		s.as(userA, "patch", "-n", "argocd", "application/shop", "--type=merge", "-p",
-			`{"spec": {"syncPolicy": {"automated": {"prune": true, "selfHeal": true}}}}`)
+		s.as(userA, "patch", "-n", "argocd", "application/shop", "--type=merge", "-p", addon.Automated)
 		s.settle()
 		s.as(userC, "patch", "configmap/web", "-p", `{"data": {"level": "9"}}`)
 		s.await("jsonpath={.data.level}=2", "configmap/web")

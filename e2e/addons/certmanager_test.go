@@ -7,17 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/e2e/internal/addon"
 	"github.com/kube-lifeline/lifeline/lab"
 )
-
-// issuer is a self-signed Issuer.
-func issuer(name string) string {
-	return fmt.Sprintf(`apiVersion: cert-manager.io/v1
-kind: Issuer
-metadata: {name: %s}
-spec: {selfSigned: {}}
-`, name)
-}
 
 const authority = `apiVersion: cert-manager.io/v1
 kind: Certificate
@@ -36,26 +28,6 @@ metadata: {name: authority}
 spec: {ca: {secretName: authority}}
 `
 
-// certificate is a Certificate of a name from an issuer.
-func certificate(name, issuer string) string {
-	return fmt.Sprintf(`apiVersion: cert-manager.io/v1
-kind: Certificate
-metadata: {name: %[1]s}
-spec:
-  secretName: %[1]s-tls
-  dnsNames: [%[1]s.shop.svc]
-  privateKey: {algorithm: ECDSA, size: 256}
-  issuerRef: {name: %[2]s, kind: Issuer, group: cert-manager.io}
-`, name, issuer)
-}
-
-// renewal is the condition that cmctl renew adds to a Certificate of the first generation.
-func renewal() string {
-	return fmt.Sprintf(`[{"op": "add", "path": "/status/conditions/-", "value": {"type": "Issuing", "status": "True", `+
-		`"reason": "ManuallyTriggered", "message": "Certificate re-issuance manually triggered", `+
-		`"observedGeneration": 1, "lastTransitionTime": %q}}]`, time.Now().UTC().Format(time.RFC3339))
-}
-
 // issued waits for a revision of a Certificate.
 func (s *stage) issued(name string, revision int) {
 	s.t.Helper()
@@ -68,7 +40,7 @@ func (s *stage) issued(name string, revision int) {
 func TestCertManager(t *testing.T) {
 	opts := lab.Options{AddOns: []lab.AddOn{lab.CertManager}, Nodes: lab.NodesNone}
 	traces := record(t, "cert-manager.kwok", opts, func(s *stage) {
-		s.apply(userA, issuer("self-signed"))
+		s.apply(userA, addon.SelfSigned("self-signed"))
 		s.await("condition=Ready", "issuer/self-signed")
 		s.settle()
 		s.apply(userA, authority)
@@ -76,10 +48,10 @@ func TestCertManager(t *testing.T) {
 		s.apply(userA, authorityIssuer)
 		s.await("condition=Ready", "issuer/authority")
 		s.settle()
-		s.apply(userA, certificate("web", "authority"))
+		s.apply(userA, addon.Certificate("web", "authority"))
 		s.issued("web", 1)
 
-		s.as(userB, "patch", "certificate/web", "--subresource=status", "--type=json", "-p", renewal())
+		s.as(userB, "patch", "certificate/web", "--subresource=status", "--type=json", "-p", addon.Renewal())
 		s.issued("web", 2)
 		s.as(userB, "patch", "certificate/web", "--type=merge", "-p", `{"spec":{"dnsNames":["web.shop.svc","web"]}}`)
 		s.issued("web", 3)
@@ -99,11 +71,11 @@ func TestCertManager(t *testing.T) {
 		s.await("create", "secret/web-tls")
 		s.issued("web", 5)
 
-		s.apply(userB, certificate("stuck", "none"))
+		s.apply(userB, addon.Certificate("stuck", "none"))
 		s.await(`jsonpath={.status.conditions[?(@.type=="Issuing")].status}=True`, "certificate/stuck")
 		s.settle()
 		time.Sleep(quiet)
-		s.apply(userC, issuer("none"))
+		s.apply(userC, addon.SelfSigned("none"))
 		s.issued("stuck", 1)
 
 		s.as(userA, "delete", "certificate/web")

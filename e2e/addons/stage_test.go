@@ -107,7 +107,7 @@ func (s *stage) prepare(users []lab.User) {
 	}
 	s.MustKubectl(s.t, "", binding...)
 	s.MustKubectl(s.t, "", "create", "namespace", shop)
-	s.MustKubectl(s.t, "", "-n", shop, "wait", "--for=create", "serviceaccount/default", "configmap/kube-root-ca.crt")
+	s.AwaitDefaults(s.t, shop)
 	s.settle()
 }
 

@@ -43,7 +43,7 @@ func (f *Finder) byOwner(w *change.Write) (Cause, bool) {
 	switch {
 	case w.Verb == history.Deleted && open && f.surplus(w, r):
 		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true
-	case w.Verb == history.Deleted && f.surplusSet(w, o):
+	case w.Verb == history.Deleted && (f.surplusSet(w, o) || f.surplusRequest(w, o)):
 		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true
 	case w.Verb == history.Deleted:
 		return Cause{}, false

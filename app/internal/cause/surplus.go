@@ -3,6 +3,9 @@
 package cause
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
@@ -77,4 +80,22 @@ func idle(w *change.Write) bool { return w.Previous != nil && isIdle(w.Previous)
 // isIdle reports whether v is a ReplicaSet with zero replicas and no Pods.
 func isIdle(v *history.Version) bool {
 	return kind.ReplicaSet.Is(v.Kind) && v.Workload != nil && v.Workload.Replicas == 0 && v.Workload.Total == 0
+}
+
+// surplusRequest reports whether the owner's controller removed the CertificateRequest of an earlier
+// revision. It does so some time after the issuance: a request of a later revision is left.
+func (f *Finder) surplusRequest(w *change.Write, o *object.Owner) bool {
+	if !kind.CertificateRequest.Is(w.Timeline.Ref.Kind) || len(w.Timeline.Versions) == 0 {
+		return false
+	}
+	mine := w.Timeline.Versions[0]
+	return slices.ContainsFunc(f.Dependants(o.UID), func(t *change.Timeline) bool {
+		if !kind.CertificateRequest.Is(t.Ref.Kind) || len(t.Versions) == 0 ||
+			t.Removal != nil && t.Removal.RV <= w.RV {
+			return false
+		}
+		first := t.Versions[0]
+		return first.ResourceVersion < w.RV &&
+			cmp.Or(first.Created.Compare(mine.Created), cmp.Compare(first.ResourceVersion, mine.ResourceVersion)) > 0
+	})
 }

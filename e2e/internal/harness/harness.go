@@ -151,6 +151,15 @@ func (b *Bench) MustKubectl(t testing.TB, stdin string, args ...string) string {
 	return out
 }
 
+// AwaitDefaults waits for the objects that kube-controller-manager creates in each new namespace. For two
+// absent objects at once, kubectl wait fails.
+func (b *Bench) AwaitDefaults(t testing.TB, namespace string) {
+	t.Helper()
+	for _, object := range []string{"serviceaccount/default", "configmap/kube-root-ca.crt"} {
+		b.MustKubectl(t, "", "-n", namespace, "wait", "--for=create", object, "--timeout=4m")
+	}
+}
+
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
 // Namespace makes a namespace for one test, which goes with it.

@@ -4,6 +4,7 @@ package gitserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +14,7 @@ import (
 	"strings"
 )
 
-// Branch is the only branch of a repository.
+// Branch is the default branch of a repository.
 const Branch = "main"
 
 // A Change is what one commit does to the files of a repository.
@@ -21,6 +22,9 @@ type Change struct {
 	Message string
 	// Author is a name and an email address: "Ann <ann@example.com>".
 	Author string
+	// Branch is the branch; empty means the default one. A new branch begins
+	// without files.
+	Branch string
 	// Files are contents by slash-separated path. An empty one removes the
 	// file. Files that are not named stay.
 	Files map[string]string
@@ -42,16 +46,16 @@ func Init(ctx context.Context, dir string) error {
 	return nil
 }
 
-// Commit pushes one commit to the branch of the repository at url, and returns
-// its hash. A change of nothing is an error.
+// Commit pushes one commit to a branch of the repository at url, and returns its
+// hash. A change of nothing is an error.
 func Commit(ctx context.Context, url string, change Change) (hash string, err error) {
 	dir, err := os.MkdirTemp("", "lifeline-lab-git-")
 	if err != nil {
 		return "", fmt.Errorf("cannot commit: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	// The branch of an empty repository is that of its HEAD.
-	if _, err := git(ctx, dir, "clone", "--quiet", url, "."); err != nil {
+	branch := cmp.Or(change.Branch, Branch)
+	if err := checkOut(ctx, dir, url, branch); err != nil {
 		return "", err
 	}
 	if err := write(dir, change.Files); err != nil {
@@ -64,7 +68,7 @@ func Commit(ctx context.Context, url string, change Change) (hash string, err er
 	for _, args := range [][]string{
 		{"add", "--all"},
 		{"-c", "user.name=" + name, "-c", "user.email=" + email, "commit", "--quiet", "--message=" + change.Message},
-		{"push", "--quiet", "origin", "HEAD:" + Branch},
+		{"push", "--quiet", "origin", "HEAD:refs/heads/" + branch},
 	} {
 		if _, err := git(ctx, dir, args...); err != nil {
 			return "", err
@@ -72,6 +76,25 @@ func Commit(ctx context.Context, url string, change Change) (hash string, err er
 	}
 	out, err := git(ctx, dir, "rev-parse", "HEAD")
 	return strings.TrimSpace(out), err
+}
+
+// checkOut clones the repository at url into dir, and checks out a branch. A new
+// one has neither files nor a parent.
+func checkOut(ctx context.Context, dir, url, branch string) error {
+	// The branch of an empty repository is that of its HEAD.
+	if _, err := git(ctx, dir, "clone", "--quiet", url, "."); err != nil || branch == Branch {
+		return err
+	}
+	found, err := git(ctx, dir, "ls-remote", "--heads", "origin", "refs/heads/"+branch)
+	if err != nil {
+		return err
+	}
+	switchTo := []string{"switch", "--quiet", branch}
+	if found == "" {
+		switchTo = []string{"switch", "--quiet", "--orphan", branch}
+	}
+	_, err = git(ctx, dir, switchTo...)
+	return err
 }
 
 // write writes files below dir, or removes those that are empty.

@@ -92,6 +92,32 @@ func TestCommit(t *testing.T) {
 	}
 }
 
+// TestBranch: a new branch begins without files, and no branch changes another.
+func TestBranch(t *testing.T) {
+	url := start(t)
+	for _, change := range []Change{
+		{Branch: "b", Files: map[string]string{"x": "1\n"}},
+		{Files: map[string]string{"y": "1\n"}},
+		{Branch: "b", Files: map[string]string{"z": "1\n"}},
+		{Branch: "c", Files: map[string]string{"v": "1\n"}},
+	} {
+		change.Message, change.Author = "m", author
+		if _, err := Commit(t.Context(), url, change); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clone := t.TempDir()
+	if _, err := git(t.Context(), clone, "clone", "--quiet", url, "."); err != nil {
+		t.Fatal(err)
+	}
+	for branch, want := range map[string]string{"b": "x\nz\n", Branch: "y\n", "c": "v\n"} {
+		files, err := git(t.Context(), clone, "ls-tree", "--name-only", "origin/"+branch)
+		if err != nil || files != want {
+			t.Errorf("files of branch %s: %q, %v; want %q", branch, files, err, want)
+		}
+	}
+}
+
 func TestCommitFails(t *testing.T) {
 	url := start(t)
 	cases := map[string]struct {

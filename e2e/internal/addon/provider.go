@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package addons
+package addon
 
 import (
 	"context"
@@ -10,11 +10,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// provider is the user, and the field manager, of the infrastructure and the bootstrap provider.
-const provider = "provider"
+// Provider is the user, and the field manager, of the infrastructure and the bootstrap provider of Cluster API.
+const Provider = "provider"
 
 // hold is the finalizer of the provider.
 const hold = "provider.example.com"
@@ -57,6 +60,13 @@ spec:
 	return out.String()
 }
 
+// InstallProvider creates the kinds of the provider.
+func InstallProvider(t testing.TB, b *harness.Bench) {
+	t.Helper()
+	b.MustKubectl(t, labKinds(), "apply", "--server-side", "-f", "-")
+	b.MustKubectl(t, labKinds(), "wait", "--for=condition=Established", "--timeout=1m", "-f", "-")
+}
+
 // provided is what the provider reads of its objects.
 type provided struct {
 	Kind     string `json:"kind"`
@@ -71,14 +81,24 @@ type provided struct {
 	Status map[string]any `json:"status"`
 }
 
-// provide does the work of a provider until stop is called: it makes a fake Node for each LabMachine.
-func (s *stage) provide() (stop func()) {
-	ctx, cancel := context.WithCancel(s.t.Context())
+// provider works in one namespace.
+type provider struct {
+	*harness.Bench
+
+	namespace string
+}
+
+// Provide does the work of the provider in a namespace until stop is called: it makes a fake Node for each
+// LabMachine.
+func Provide(t testing.TB, b *harness.Bench, namespace string) (stop func()) {
+	t.Helper()
+	p := provider{Bench: b, namespace: namespace}
+	ctx, cancel := context.WithCancel(t.Context())
 	var done sync.WaitGroup
 	done.Go(func() {
 		for ctx.Err() == nil {
-			if err := s.reconcile(ctx); err != nil && ctx.Err() == nil {
-				s.t.Log("provider:", err)
+			if err := p.reconcile(ctx); err != nil && ctx.Err() == nil {
+				t.Log("provider:", err)
 			}
 			select {
 			case <-time.After(300 * time.Millisecond):
@@ -96,8 +116,8 @@ func (s *stage) provide() (stop func()) {
 const labObjects = "labclusters,labcontrolplanes,labmachines,labconfigs"
 
 // reconcile looks at all objects of the provider once.
-func (s *stage) reconcile(ctx context.Context) error {
-	text, err := s.RunKubectlAs(ctx, provider, nil, "-n", shop, "get", labObjects, "-o", "json")
+func (p provider) reconcile(ctx context.Context) error {
+	text, err := p.RunKubectlAs(ctx, Provider, nil, "-n", p.namespace, "get", labObjects, "-o", "json")
 	if err != nil {
 		return err
 	}
@@ -109,20 +129,22 @@ func (s *stage) reconcile(ctx context.Context) error {
 	}
 	var failed error
 	for _, o := range list.Items {
-		failed = errors.Join(failed, s.provideFor(ctx, &o))
+		failed = errors.Join(failed, p.provideFor(ctx, &o))
 	}
 	return failed
 }
 
 // provideFor takes the next steps of one object.
-func (s *stage) provideFor(ctx context.Context, o *provided) error {
+func (p provider) provideFor(ctx context.Context, o *provided) error {
 	patch := func(subresource, patch string) error {
-		args := []string{"-n", shop, "patch", strings.ToLower(o.Kind), o.Metadata.Name, "--type=merge", "-p", patch,
-			"--field-manager=" + provider}
+		args := []string{
+			"-n", p.namespace, "patch", strings.ToLower(o.Kind), o.Metadata.Name, "--type=merge", "-p", patch,
+			"--field-manager=" + Provider,
+		}
 		if subresource != "" {
 			args = append(args, "--subresource="+subresource)
 		}
-		_, err := s.RunKubectlAs(ctx, provider, nil, args...)
+		_, err := p.RunKubectlAs(ctx, Provider, nil, args...)
 		return err
 	}
 	held := slices.Contains(o.Metadata.Finalizers, hold)
@@ -154,10 +176,10 @@ func (s *stage) provideFor(ctx context.Context, o *provided) error {
 	case "LabMachine":
 		id := "lab://" + o.Metadata.Name
 		const manifest = "apiVersion: v1\nkind: Node\nmetadata: {name: %[1]s, labels: {machine: %[1]q}}\n" +
-			"spec: {providerID: %[2]q}\n"
+			"spec: {providerID: %[2]q, taints: [{key: provider.example.com, effect: NoSchedule}]}\n"
 		node := fmt.Sprintf(manifest, o.Metadata.Name, id)
-		_, err := s.RunKubectlAs(ctx, provider, strings.NewReader(node), "apply", "--server-side",
-			"--field-manager="+provider, "-f", "-")
+		_, err := p.RunKubectlAs(ctx, Provider, strings.NewReader(node), "apply", "--server-side",
+			"--field-manager="+Provider, "-f", "-")
 		if err != nil {
 			return err
 		}
