@@ -4,53 +4,10 @@ package accuracy
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/addon"
 	"github.com/kube-lifeline/lifeline/lab"
 )
-
-// chart is a Helm chart by file: a Deployment, a Service, a ConfigMap, and a Job as a hook.
-var chart = map[string]string{
-	"Chart.yaml":  "apiVersion: v2\nname: shop\nversion: 0.1.0\n",
-	"values.yaml": "version: 1\nbroken: false\n",
-	"templates/web.yaml": `apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata:
-      labels: {app: web}
-      annotations:
-        lab.lifeline.dev/stop: 100ms
-        {{- if .Values.broken }}
-        lab.lifeline.dev/pull-error: no such image
-        {{- end }}
-    spec: {containers: [{name: app, image: "registry.example/web:{{ .Values.version }}"}]}
-`,
-	"templates/service.yaml": `apiVersion: v1
-kind: Service
-metadata: {name: web}
-spec: {selector: {app: web}, ports: [{port: 80}]}
-`,
-	"templates/settings.yaml": `apiVersion: v1
-kind: ConfigMap
-metadata: {name: settings}
-data: {level: "{{ .Values.version }}"}
-`,
-	"templates/migrate.yaml": `apiVersion: batch/v1
-kind: Job
-metadata:
-  name: migrate
-  annotations: {helm.sh/hook: "pre-install,pre-upgrade", helm.sh/hook-delete-policy: before-hook-creation}
-spec:
-  template:
-    metadata: {annotations: {lab.lifeline.dev/stop: 100ms, lab.lifeline.dev/exit: "0"}}
-    spec: {restartPolicy: Never, containers: [{name: app, image: "registry.example/migrate:1"}]}
-`,
-}
 
 // release is a Helm release with the name shop.
 type release struct {
@@ -64,17 +21,7 @@ type release struct {
 // release returns a release of the chart that is not yet installed.
 func (s *stage) release(driver string) release {
 	s.t.Helper()
-	dir := s.t.TempDir()
-	for name, text := range chart {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			s.t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-	return release{stage: s, chart: dir, driver: driver}
+	return release{stage: s, chart: addon.Chart(s.t), driver: driver}
 }
 
 // helm runs a command of helm for the release, and waits until its effects are over.

@@ -53,8 +53,8 @@ type stage struct {
 // startPatience bounds the start of a cluster. The first one builds the add-on.
 const startPatience = 40 * time.Minute
 
-// record starts a cluster, records a play and returns its traces. Under -short it skips the test.
-func record(t *testing.T, name string, opts lab.Options, play func(*stage)) []*harness.Trace {
+// start starts a cluster with the namespace of the plays. Under -short it skips the test.
+func start(t *testing.T, opts lab.Options) *stage {
 	t.Helper()
 	harness.Slow(t)
 	for _, p := range people {
@@ -76,8 +76,15 @@ func record(t *testing.T, name string, opts lab.Options, play func(*stage)) []*h
 		}
 	})
 	s.prepare(opts.Users)
+	return s
+}
+
+// record records a play on a cluster and returns its traces.
+func record(t *testing.T, name string, opts lab.Options, play func(*stage)) []*harness.Trace {
+	t.Helper()
+	s := start(t, opts)
 	file := filepath.Join(t.TempDir(), name+".jsonl.gz")
-	recorder := bench.Begin(t, harness.Call{Args: []string{"record", file, "-A"}})
+	recorder := s.Begin(t, harness.Call{Args: []string{"record", file, "-A"}})
 	recorder.AwaitStderr(t, "; Ctrl-C ends it")
 	play(s)
 	recorder.Signal(t, syscall.SIGINT)
@@ -95,7 +102,7 @@ func record(t *testing.T, name string, opts lab.Options, play func(*stage)) []*h
 			t.Fatal(err)
 		}
 	}
-	return harness.Parse(t, bench.Exec(t, "replay", "-o", "json", file)).Traces
+	return harness.Parse(t, s.Exec(t, "replay", "-o", "json", file)).Traces
 }
 
 // prepare gives the users all rights and makes the namespace of the play.

@@ -160,7 +160,8 @@ lifeline rbac -n lifeline --config FILE | kubectl apply -f -
 
 ` + `This creates a ServiceAccount with exactly the rights that the server needs for this configuration:
 ` + "`get`, `list` and `watch`" + ` on each resource that your cluster offers and that is not excluded.
-The server never watches Secrets. It reads only the metadata of ConfigMaps, but RBAC has no such
+The server watches no Secrets unless ` + "`watch.secretMetadata`" + ` is set, and then only their metadata. It
+reads only the metadata of ConfigMaps, too, but RBAC has no such
 right; exclude them if that is too much. With ` + "`--offline`" + ` the command contacts no
 cluster and lists the resources of Kubernetes itself.
 

@@ -21,10 +21,14 @@ var (
 )
 
 // Excluded returns the resources that a server does not watch, besides package watch's
-// DefaultExclude: those of Exclude, and Secrets. The server therefore needs no right to read
-// Secrets. An empty Resource means the whole group. The configuration must be valid.
+// DefaultExclude: those of Exclude, and Secrets without SecretMetadata. The server therefore needs no
+// right to read Secrets by default. An empty Resource means the whole group. The configuration must
+// be valid.
 func (w WatchConfiguration) Excluded() []schema.GroupResource {
-	out := []schema.GroupResource{{Resource: "secrets"}}
+	var out []schema.GroupResource
+	if !w.SecretMetadata {
+		out = append(out, schema.GroupResource{Resource: "secrets"})
+	}
 	for _, text := range w.Exclude {
 		gr, ok := ParseExclude(text)
 		if !ok {

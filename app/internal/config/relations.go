@@ -22,8 +22,8 @@ type RelationConfiguration struct {
 	// The name of the relation in errors, metrics and `lifeline doctor`: a DNS label.
 	Name string `json:"name"`
 
-	// The kind of the cause. It is watched, unless `watch.exclude` names it. Secrets are never
-	// watched.
+	// The kind of the cause. It is watched, unless `watch.exclude` names it. It
+	// cannot be Secret.
 	From ObjectKindConfiguration `json:"from"`
 
 	// The kind of the effect. It is watched as `from` is.
@@ -98,7 +98,7 @@ func (v *validator) objectKind(path *field.Path, c ObjectKindConfiguration) {
 	case !kindName.MatchString(c.Kind):
 		v.invalid(path.Child("kind"), c.Kind, "must be a kind, such as Deployment")
 	case c.Group == "" && c.Kind == "Secret":
-		v.invalid(path.Child("kind"), c.Kind, "must not be Secret, since Secrets are never watched")
+		v.invalid(path.Child("kind"), c.Kind, "must not be Secret, since at most its metadata is watched")
 	case c.Kind == "Event" && (c.Group == coreEvents.Group || c.Group == events.Group):
 		v.invalid(path.Child("kind"), c.Kind, "must not be Event, since Events are no changes of objects")
 	}

@@ -14,9 +14,14 @@ type WatchConfiguration struct {
 
 	// The resources that are not watched, each as `resource`, `resource.group` or `*.group` (every
 	// resource of that API group), such as `configmaps`, `leases.example.com`, `*.example.com`.
-	// Secrets are never watched, nor are resources that change all the time on their own: Leases,
-	// Endpoints, metrics.
+	// Resources that change all the time on their own are never watched: Leases, Endpoints, metrics.
 	Exclude []string `json:"exclude"`
+
+	// Whether the metadata of Secrets is watched. Then a revision of a Helm release, stored in a
+	// Secret, is one change, and the Secret of a cert-manager Certificate is part of its issuance.
+	// The server reads no content, but RBAC cannot limit a right to metadata: its account may read
+	// every Secret.
+	SecretMetadata bool `json:"secretMetadata"`
 }
 
 // EngineConfiguration is the section `engine`.

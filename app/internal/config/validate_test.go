@@ -269,6 +269,10 @@ func TestExcluded(t *testing.T) {
 	if diff := cmp.Diff(want, c.Excluded()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	c.SecretMetadata = true
+	if diff := cmp.Diff(want[1:], c.Excluded()); diff != "" {
+		t.Errorf("with the metadata of Secrets: -want +got:\n%s", diff)
+	}
 }
 
 func TestDiff(t *testing.T) {

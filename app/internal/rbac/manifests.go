@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
@@ -83,7 +84,8 @@ func Write(w io.Writer, o Options) error {
 func (o Options) watched() []watch.Offered {
 	var out []watch.Offered
 	for _, r := range watch.Select(o.Offered, o.Config.Watch.Excluded(), o.Config.Declared().Kinds()) {
-		if len(o.Config.Watch.Namespaces) > 0 && !r.Namespaced || !isResource(r) {
+		if len(o.Config.Watch.Namespaces) > 0 && !r.Namespaced || !isResource(r) ||
+			isSecrets(r.GroupResource) && !o.Config.Watch.SecretMetadata {
 			continue
 		}
 		out = append(out, r)
@@ -91,18 +93,23 @@ func (o Options) watched() []watch.Offered {
 	return out
 }
 
-// isResource excludes invalid names and Secrets: the name `*` would be a wildcard.
+func isSecrets(r schema.GroupResource) bool { return r.Group == "" && r.Resource == "secrets" }
+
+// isResource excludes invalid names: the name `*` would be a wildcard.
 func isResource(r watch.Offered) bool {
-	if r.Group == "" && r.Resource == "secrets" {
-		return false
-	}
 	return len(validation.IsDNS1123Label(r.Resource)) == 0 &&
 		(r.Group == "" || len(validation.IsDNS1123Subdomain(r.Group)) == 0)
 }
 
 func (p *printer) head(o Options) {
 	exception := "It reads no Secret."
-	if o.Config.Webhook.Certificate.Managed {
+	switch managed := o.Config.Webhook.Certificate.Managed; {
+	case o.Config.Watch.SecretMetadata && managed:
+		exception = "It reads the metadata of Secrets, which RBAC cannot separate from their data. " +
+			"It writes one Secret, that of its own certificate."
+	case o.Config.Watch.SecretMetadata:
+		exception = "It reads the metadata of Secrets, which RBAC cannot separate from their data."
+	case managed:
 		exception = "It reads and writes one Secret, that of its own certificate."
 	}
 	p.comment("", "The rights of lifeline serve, printed by lifeline rbac: to read what it watches. "+exception)

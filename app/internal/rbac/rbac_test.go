@@ -79,6 +79,9 @@ func TestWrite(t *testing.T) {
 				{Group: "example.com", Kind: "Head"}, {Kind: "Endpoints"}, {Group: "example.com", Kind: "Database"},
 				{Kind: "Pod"},
 			})},
+		"secrets": {"the metadata of Secrets, by choice", func(c *config.ServerConfiguration) {
+			c.Watch.SecretMetadata = true
+		}, []watch.Offered{offered("", "pods", true), offered("", "secrets", true)}},
 		"nothing": {"", func(*config.ServerConfiguration) {}, nil},
 	}
 	for name, tc := range cases {
@@ -105,7 +108,7 @@ func TestWrite(t *testing.T) {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
 			for _, role := range decode(t, got.String()) {
-				least(t, role, c.Webhook.Certificate)
+				least(t, role, c)
 			}
 		})
 	}
@@ -160,7 +163,7 @@ func decode(t *testing.T, text string) map[string][]rbacv1.PolicyRule {
 
 // least checks for minimal rights: only Leases are written, Secrets are not read, and no rule has a
 // wildcard. A managed certificate is read and written, by its name alone.
-func least(t *testing.T, rules []rbacv1.PolicyRule, c config.CertificateConfiguration) {
+func least(t *testing.T, rules []rbacv1.PolicyRule, of *config.ServerConfiguration) {
 	t.Helper()
 	for _, r := range rules {
 		for _, all := range [][]string{r.APIGroups, r.Resources, r.Verbs} {
@@ -168,10 +171,10 @@ func least(t *testing.T, rules []rbacv1.PolicyRule, c config.CertificateConfigur
 				t.Errorf("empty, or a wildcard: %v", r)
 			}
 		}
-		if c.Managed && own(r, c) {
+		if c := of.Webhook.Certificate; c.Managed && own(r, c) {
 			continue
 		}
-		if slices.Contains(r.Resources, "secrets") {
+		if slices.Contains(r.Resources, "secrets") && !of.Watch.SecretMetadata {
 			t.Errorf("Secrets: %v", r)
 		}
 		leases := slices.Equal(r.Resources, []string{"leases"})
