@@ -73,13 +73,18 @@ func ofSlot(recs []*change.Reconciliation, n int) *change.Reconciliation {
 			found = s.rec
 		}
 	}
-	begun := recs[0].Folded || recs[0].First().Reconstructed
+	if len(all) == 0 {
+		v := recs[0].Timeline.Last()
+		older = v != nil && v.Workload != nil // the number never changed
+	}
 	switch {
 	case found != nil:
 		return found
-	case begun && (older || len(all) == 0):
-		return recs[0]
 	case !older:
+		return recs[len(recs)-1]
+	case recs[0].Folded || recs[0].First().Reconstructed:
+		return recs[0]
+	case len(all) == 0:
 		return recs[len(recs)-1]
 	}
 	return nil
