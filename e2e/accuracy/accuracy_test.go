@@ -31,27 +31,33 @@ type observer struct {
 	server  *harness.Server
 }
 
-// TestAccuracy plays all scenarios and judges each server. By watch alone the deletion of a Pod in the
-// course of its owner's own changes has no author, and so may be in the owner's trace.
+// TestAccuracy plays the scenarios for fake nodes.
 func TestAccuracy(t *testing.T) {
 	harness.Slow(t)
-	admit(t)
-	log := bench.AuditLog()
+	measure(t, bench, fakeNodes, slices.Concat(deployments, workloads, records, relations))
+}
+
+// measure plays scenarios on a cluster and judges each server. The result is that part of the page. By
+// watch alone the deletion of a Pod in the course of its owner's own changes has no author, and so may be
+// in the owner's trace.
+func measure(t *testing.T, on *harness.Bench, part string, scenarios []scenario) {
+	t.Helper()
+	admit(t, on)
+	log := on.AuditLog()
 	reduced := filepath.Join(t.TempDir(), "metadata.log")
 	defer reduce(t, log, reduced)()
 	observers := []observer{
-		{name: "audit log at RequestResponse", audited: true, server: serve(t, log)},
-		{name: "audit log at Metadata", audited: true, server: serve(t, reduced)},
-		{name: "watch alone", server: serve(t, "")},
+		{name: "audit log at RequestResponse", audited: true, server: serve(t, on, log)},
+		{name: "audit log at Metadata", audited: true, server: serve(t, on, reduced)},
+		{name: "watch alone", server: serve(t, on, "")},
 	}
 	ledger := stored.Follow(log)
-	scenarios := slices.Concat(deployments, workloads, records, relations)
 	all := make([]played, len(scenarios))
 	ok := t.Run("play", func(t *testing.T) {
 		for i := range scenarios {
 			t.Run(scenarios[i].name, func(t *testing.T) {
 				t.Parallel()
-				all[i] = act(t, &scenarios[i], ledger)
+				all[i] = act(t, on, &scenarios[i], ledger)
 			})
 		}
 	})
@@ -67,7 +73,7 @@ func TestAccuracy(t *testing.T) {
 	}
 	// -run may leave scenarios out.
 	all = slices.DeleteFunc(all, func(p played) bool { return p.scenario == nil })
-	r := report{scenarios: all}
+	r := report{part: part, scenarios: all}
 	for _, o := range observers {
 		r.add(o.name, verdicts(t, o, all, writes))
 	}
@@ -80,13 +86,13 @@ func TestAccuracy(t *testing.T) {
 	}
 }
 
-func serve(t *testing.T, log string) *harness.Server {
+func serve(t *testing.T, on *harness.Bench, log string) *harness.Server {
 	t.Helper()
 	config := ""
 	if log != "" {
 		config = "receivers: {audit: {logFile: " + log + "}}\n"
 	}
-	s := bench.Server(t, harness.ServerOptions{Config: config})
+	s := on.Server(t, harness.ServerOptions{Config: config})
 	s.Start(t)
 	return s
 }
@@ -94,15 +100,15 @@ func serve(t *testing.T, log string) *harness.Server {
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
 // act plays one scenario in a new namespace, which stays.
-func act(t *testing.T, sc *scenario, ledger *stored.Ledger) played {
+func act(t *testing.T, on *harness.Bench, sc *scenario, ledger *stored.Ledger) played {
 	t.Helper()
 	slug := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(sc.name), "-"), "-")
 	if len(slug) > 24 {
 		slug = strings.Trim(slug[:24], "-")
 	}
-	s := &stage{t: t, ns: fmt.Sprintf("%s-%06x", slug, rand.IntN(1<<24)), ledger: ledger}
-	bench.MustKubectl(t, "", "create", "namespace", s.ns)
-	bench.MustKubectl(t, "", "-n", s.ns, "wait", "--for=create", "serviceaccount/default", "configmap/kube-root-ca.crt")
+	s := &stage{Bench: on, t: t, ns: fmt.Sprintf("%s-%06x", slug, rand.IntN(1<<24)), ledger: ledger}
+	s.MustKubectl(t, "", "create", "namespace", s.ns)
+	s.MustKubectl(t, "", "-n", s.ns, "wait", "--for=create", "serviceaccount/default", "configmap/kube-root-ca.crt")
 	if sc.scenery != nil {
 		sc.scenery(s)
 	}
