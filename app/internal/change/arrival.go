@@ -3,6 +3,8 @@
 package change
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
@@ -55,7 +57,7 @@ func (r *Reconciliation) arrivedAfter(from *Write) *history.Version {
 func (r *Reconciliation) convergedIn(v *history.Version) bool {
 	w, wrote := v.Workload, r.Last().Version
 	if w == nil || wrote == nil || !v.Deleting.IsZero() || v.ObservedGeneration < wrote.Generation {
-		return judge.Converged(v)
+		return judge.Converged(v) && r.Failure(v) == ""
 	}
 	top := r.top(w.Replicas)
 	switch want := min(top, w.Replicas); {
@@ -122,6 +124,20 @@ func lasts(v *history.Version, after []*history.Version) bool {
 	return true
 }
 
+// Failure returns why r had failed in v, or "". An infeasible resize of a Pod is no failure of the Pod, so
+// it counts only for a change of the resources.
+func (r *Reconciliation) Failure(v *history.Version) string {
+	if msg := judge.Failure(v); msg != "" || !slices.ContainsFunc(r.Last().Changed.Paths, ofResources) {
+		return msg
+	}
+	return judge.Infeasible(v)
+}
+
+// ofResources reports whether the path is that of a field of a Pod's or a container's resources.
+func ofResources(path string) bool {
+	return strings.HasPrefix(path, "spec.resources.") || strings.Contains(path, "].resources.")
+}
+
 // FailedBefore returns the first version of the failure of r that lasted until the resourceVersion
 // rv. It is nil if there was no failure then.
 func (r *Reconciliation) FailedBefore(rv uint64) *history.Version {
@@ -129,7 +145,7 @@ func (r *Reconciliation) FailedBefore(rv uint64) *history.Version {
 	i, _ := r.Timeline.Position(rv)
 	for i--; i >= 0; i-- {
 		v := r.Timeline.Versions[i]
-		if v.ResourceVersion < r.Last().RV || judge.Failure(v) == "" {
+		if v.ResourceVersion < r.Last().RV || r.Failure(v) == "" {
 			break
 		}
 		since = v
