@@ -34,7 +34,7 @@ type observer struct {
 // TestAccuracy plays the scenarios for fake nodes.
 func TestAccuracy(t *testing.T) {
 	harness.Slow(t)
-	measure(t, bench, fakeNodes, slices.Concat(deployments, workloads, records, relations))
+	measure(t, bench, fakeNodes, slices.Concat(deployments, workloads, records, relations, customKinds))
 }
 
 // measure plays scenarios on a cluster and judges each server. The result is that part of the page. By
@@ -88,9 +88,9 @@ func measure(t *testing.T, on *harness.Bench, part string, scenarios []scenario)
 
 func serve(t *testing.T, on *harness.Bench, log string) *harness.Server {
 	t.Helper()
-	config := ""
+	config := declared
 	if log != "" {
-		config = "receivers: {audit: {logFile: " + log + "}}\n"
+		config += "receivers: {audit: {logFile: " + log + "}}\n"
 	}
 	s := on.Server(t, harness.ServerOptions{Config: config})
 	s.Start(t)

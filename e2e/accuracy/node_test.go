@@ -8,10 +8,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 	"github.com/kube-lifeline/lifeline/lab"
@@ -31,7 +32,8 @@ func TestAccuracyOnNode(t *testing.T) {
 		AddOns: []lab.AddOn{lab.Metrics}, Nodes: lab.NodesReal, Users: users(),
 		ExtraArgs: map[lab.Component][]string{
 			lab.ControllerManager: {"--horizontal-pod-autoscaler-sync-period=5s"},
-			lab.Kubelet:           {"--pod-manifest-path=" + manifests},
+			// With static CPUs, the resize of a Guaranteed Pod is infeasible.
+			lab.Kubelet: {"--pod-manifest-path=" + manifests, "--cpu-manager-policy=static", "--kube-reserved=cpu=50m"},
 		},
 	})
 	if errors.Is(err, lab.ErrNeedsRoot) {
@@ -95,6 +97,19 @@ func (s *stage) resize(user, pod string, millis int) {
 		`{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"%dm"}}}]}}`, millis))
 }
 
+// limits requests so many thousandths of a CPU and limits the container to them.
+func limits(millis int) string {
+	return fmt.Sprintf(`{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"%[1]dm"},`+
+		`"limits":{"cpu":"%[1]dm"}}}]}}`, millis)
+}
+
+// guaranteed gives a Pod's manifest the limits of the class Guaranteed.
+func guaranteed(manifest string, millis int) string {
+	requests := fmt.Sprintf("requests: {cpu: %dm", millis)
+	return strings.Replace(manifest, requests+"}",
+		fmt.Sprintf("%s, memory: 32Mi}, limits: {cpu: %dm, memory: 32Mi}", requests, millis), 1)
+}
+
 // resized waits until the node has given so many thousandths of a CPU.
 func (s *stage) resized(pod string, millis int) {
 	s.t.Helper()
@@ -113,11 +128,11 @@ func (s *stage) pending(pod, reason string) {
 func (s *stage) most() int {
 	s.t.Helper()
 	cpus := s.MustKubectl(s.t, "", "get", "nodes", "-o", "jsonpath={.items[0].status.allocatable.cpu}")
-	n, err := strconv.Atoi(cpus)
+	n, err := resource.ParseQuantity(cpus)
 	if err != nil {
 		s.t.Fatalf("unexpected number of CPUs: %v", err)
 	}
-	return n * 600
+	return int(n.MilliValue()) * 6 / 10
 }
 
 // stuck waits until a container of the Pods of an application waits for that reason.
@@ -261,15 +276,26 @@ func onNode(manifests string) []scenario {
 		},
 		{
 			// The kubelet does not try an infeasible resize again.
-			name:    "An infeasible resize and its repair",
-			scenery: func(s *stage) { s.ready("solo", 10) },
+			name: "An infeasible resize is undone by somebody else",
+			scenery: func(s *stage) {
+				s.apply(userA, guaranteed(s.pod("solo", 10), 10))
+				s.await("condition=Ready", "pod/solo")
+			},
 			play: func(s *stage) {
-				s.resize(userB, "solo", 1_000_000)
+				s.as(userB, "patch", "pod/solo", "--subresource=resize", "-p", limits(20))
 				s.pending("solo", "Infeasible")
-				s.resize(userC, "solo", 20)
-				s.resized("solo", 20)
+				s.as(userC, "patch", "pod/solo", "--subresource=resize", "-p", limits(10))
+				s.await("jsonpath={.status.observedGeneration}=3", "pod/solo")
 			},
 			want: []string{"user-b update Pod solo failed", "user-c update Pod solo converged"},
+		},
+		{
+			name:    "A resize beyond the node is refused",
+			scenery: func(s *stage) { s.ready("solo", 10) },
+			play: func(s *stage) {
+				s.refused(userB, "patch", "pod/solo", "--subresource=resize", "-p", limits(1_000_000))
+			},
+			refusals: []string{"user-b update Pod solo failed"},
 		},
 		{
 			// The kubelet tries a deferred resize again.
