@@ -124,13 +124,20 @@ func (p *played) of(namespace, name string) bool {
 	return strings.HasPrefix(namespace, p.ns) || namespace == "" && strings.Contains(name, p.ns)
 }
 
+// failed is the outcome of a trace with a permanent failure.
+const failed = "failed"
+
 // verdicts judges one server in all scenarios.
 func verdicts(t *testing.T, o observer, all []played, writes []audit.Write) []verdict {
 	t.Helper()
 	awaitIdle(t, o.server)
 	var traces []*harness.Trace
 	for _, sum := range o.server.List(t, nil) {
-		traces = append(traces, o.server.Trace(t, sum.TraceID))
+		tr := o.server.Trace(t, sum.TraceID)
+		if sum.Outcome == failed {
+			tr.Spans[0].Attributes["lifeline.outcome"] = failed // also by an effect: a Pod that crashes
+		}
+		traces = append(traces, tr)
 	}
 	out := make([]verdict, len(all))
 	for i := range all {
@@ -159,6 +166,9 @@ func verdicts(t *testing.T, o observer, all []played, writes []audit.Write) []ve
 		}
 		for j := range want {
 			want[j] = strings.ReplaceAll(want[j], "NS", p.ns)
+		}
+		for _, tr := range mine {
+			t.Logf("DEBUG %s %s\n%s", o.name, p.name, harness.Names{}.Outline(tr))
 		}
 		out[i] = judge(mine, want, &is, p.series)
 	}

@@ -91,7 +91,7 @@ func lifeOfShop(s *stage) {
 	s.rolledTo(1)
 	s.apply(userB, shop(2))
 	s.rolledTo(2)
-	s.as(userC, "delete", "shop/one")
+	s.as(userC, "delete", "shops."+s.ns+".example.com", "one") // other scenarios have Shops, too
 	s.await("delete", "deployment/one")
 }
 
@@ -159,7 +159,7 @@ var customKinds = []scenario{
 			s.rolledTo(1)
 			s.apply(userB, database(2))
 			s.rolledTo(2)
-			s.as(userC, "delete", "database/one")
+			s.as(userC, "delete", "databases."+databaseGroup, "one")
 		},
 		want: []string{
 			"user-a create Database one converged: create ConfigMap, create Deployment, create Pod, create ReplicaSet",

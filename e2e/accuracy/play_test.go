@@ -31,6 +31,9 @@ type scenario struct {
 	want []string
 	// refusals are lines of refused changes: only the audit log shows them.
 	refusals []string
+	// authorless means that a deletion has no author by watch alone, and so may be in the trace of an
+	// open change of its owner.
+	authorless bool
 	// series is the number of writes that are counted in a trace and have no own.
 	series int
 }
