@@ -85,6 +85,9 @@ func (s *stage) rolledTo(version int) {
 	s.rolled("deployment/one")
 }
 
+// slowly is a delay beyond the quiet time of a server, after which a trace settles.
+const slowly = 8 * time.Second
+
 // lifeOfShop is a creation, a change and a deletion of a Shop by three people.
 func lifeOfShop(s *stage) {
 	s.apply(userA, shop(1))
@@ -123,6 +126,18 @@ var customKinds = []scenario{
 	{
 		name:    "An operator that reports nothing",
 		scenery: shopping(operator{}),
+		play:    lifeOfShop,
+		want:    wantOfShop,
+	},
+	{
+		name:    "A slow operator that reports the observed generation",
+		scenery: shopping(operator{report: observing, delay: slowly}),
+		play:    lifeOfShop,
+		want:    wantOfShop,
+	},
+	{
+		name:    "A slow operator that reports nothing",
+		scenery: shopping(operator{delay: slowly}),
 		play:    lifeOfShop,
 		want:    wantOfShop,
 	},

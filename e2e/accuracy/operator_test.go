@@ -35,6 +35,19 @@ type operator struct {
 	report func(o *unstructured.Unstructured, ready bool) map[string]any
 	// labelled children have a label instead of an owner reference. The operator deletes them.
 	labelled bool
+	// delay is the time from a change of an object to the work on it.
+	delay time.Duration
+	// seen are the times of the first look at each generation of an object.
+	seen map[string]time.Time
+}
+
+// due reports whether the delay since the last change of the object is over.
+func (op *operator) due(o *unstructured.Unstructured) bool {
+	key := fmt.Sprint(o.GetUID(), o.GetGeneration())
+	if op.seen[key].IsZero() {
+		op.seen[key] = time.Now()
+	}
+	return time.Since(op.seen[key]) >= op.delay
 }
 
 // operate makes a service account for an operator of the resource, and runs it until the end of the
@@ -55,6 +68,7 @@ func (s *stage) operate(resource schema.GroupVersionResource, op *operator) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	op.seen = map[string]time.Time{}
 	op.objects = client.Resource(resource).Namespace(s.ns)
 	op.configs = client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(s.ns)
 	op.deployments = client.Resource(
@@ -92,6 +106,8 @@ func (op *operator) run(ctx context.Context, logf func(string, ...any)) {
 // reconcile makes the children of an object as its spec wants them, and reports on it.
 func (op *operator) reconcile(ctx context.Context, o *unstructured.Unstructured) error {
 	switch {
+	case !op.due(o):
+		return nil
 	case o.GetDeletionTimestamp() != nil && op.labelled:
 		return op.release(ctx, o)
 	case o.GetDeletionTimestamp() != nil:
