@@ -167,9 +167,6 @@ func verdicts(t *testing.T, o observer, all []played, writes []audit.Write) []ve
 		for j := range want {
 			want[j] = strings.ReplaceAll(want[j], "NS", p.ns)
 		}
-		for _, tr := range mine {
-			t.Logf("DEBUG %s %s\n%s", o.name, p.name, harness.Names{}.Outline(tr))
-		}
 		out[i] = judge(mine, want, &is, p.series)
 	}
 	return out

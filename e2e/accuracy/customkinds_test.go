@@ -136,7 +136,11 @@ var customKinds = []scenario{
 		want:    wantOfShop,
 	},
 	{
-		name:    "A slow operator that reports nothing",
+		name: "A slow operator that reports nothing",
+		limit: &limit{
+			text:    "after the quiet time (3 s), nothing shows the cause of an update by the operator.",
+			audited: true,
+		},
 		scenery: shopping(operator{delay: slowly}),
 		play:    lifeOfShop,
 		want:    wantOfShop,

@@ -420,8 +420,8 @@ func onNode(manifests string) []scenario {
 		},
 		{
 			// The controller does not replace a Pod that was never ready. A person must delete it.
-			name:       "A StatefulSet with a missing image is repaired by two people",
-			authorless: true,
+			name:  "A StatefulSet with a missing image is repaired by two people",
+			limit: &limit{text: "by watch alone the deletion has no author, and its owner has an open change."},
 			scenery: func(s *stage) {
 				s.apply(userA, s.realDB("app:v1"))
 				s.rolled("statefulset/db")

@@ -63,6 +63,7 @@ func (s *stage) operate(resource schema.GroupVersionResource, op *operator) {
 	}
 	cfg.CertData, cfg.KeyData, cfg.CertFile, cfg.KeyFile = nil, nil, "", ""
 	cfg.BearerToken = strings.TrimSpace(s.MustKubectl(s.t, "", "-n", s.ns, "create", "token", operatorName))
+	cfg.QPS = -1 // a wait would make its list old
 	cfg.UserAgent = operatorName + "/v1"
 	client, err := dynamic.NewForConfig(cfg)
 	if err != nil {

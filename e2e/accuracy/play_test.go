@@ -31,11 +31,16 @@ type scenario struct {
 	want []string
 	// refusals are lines of refused changes: only the audit log shows them.
 	refusals []string
-	// authorless means that a deletion has no author by watch alone, and so may be in the trace of an
-	// open change of its owner.
-	authorless bool
+	// limit makes a server wrong here; nil means none.
+	limit *limit
 	// series is the number of writes that are counted in a trace and have no own.
 	series int
+}
+
+// limit is a limit of the trace rules. It applies to the watch alone, or also with the audit log.
+type limit struct {
+	text    string
+	audited bool
 }
 
 // stage is where a scenario is played: its own namespace of a cluster.

@@ -83,24 +83,34 @@ func (r *report) log(t *testing.T) {
 	}
 }
 
+// withinLimits returns the report without the scenarios beyond a limit of servers with or without the log.
+func (r *report) withinLimits(audited bool) *report {
+	out := &report{part: r.part, names: r.names, verdicts: make([][]verdict, len(r.names))}
+	for i := range r.scenarios {
+		if l := r.scenarios[i].limit; l != nil && (l.audited || !audited) {
+			continue
+		}
+		out.scenarios = append(out.scenarios, r.scenarios[i])
+		for o := range r.verdicts {
+			out.verdicts[o] = append(out.verdicts[o], r.verdicts[o][i])
+		}
+	}
+	return out
+}
+
 // require fails the test if a server is worse than it was.
 func (r *report) require(t *testing.T, observer int, audited bool) {
 	t.Helper()
+	r = r.withinLimits(audited)
 	s := r.sum(observer)
-	wrong := s.wrong
-	for i := range r.scenarios {
-		if r.scenarios[i].authorless && !audited {
-			wrong -= r.verdicts[observer][i].wrong
-		}
-	}
 	switch writes := s.right + s.wrong + s.none; {
 	case s.names[wrongName] > 0:
 		t.Errorf("%s: %d changes have a wrong author", r.names[observer], s.names[wrongName])
 	case audited && s.scenarios < len(r.scenarios):
 		t.Errorf("%s: %d of %d scenarios are right", r.names[observer], s.scenarios, len(r.scenarios))
-	case wrong > 0:
-		t.Errorf("%s: %d writes are in a wrong trace", r.names[observer], wrong)
-	case (s.right+s.wrong)*100 < writes*99:
+	case s.wrong > 0:
+		t.Errorf("%s: %d writes are in a wrong trace", r.names[observer], s.wrong)
+	case s.right*100 < writes*99:
 		t.Errorf("%s: %d of %d writes are in the right trace", r.names[observer], s.right, writes)
 	}
 }
@@ -156,6 +166,9 @@ func (r *report) text() string {
 		lines := append(append([]string(nil), sc.want...), sc.refusals...)
 		if len(lines) == 0 {
 			lines = []string{"none"}
+		}
+		if sc.limit != nil {
+			lines = append(lines, "Limit: "+sc.limit.text)
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", sc.name, strings.Join(lines, "<br>"), strings.Join(marks, " | "))
 	}
