@@ -330,6 +330,26 @@ func onNode(manifests string) []scenario {
 			want: []string{"user-b update Pod solo superseded", "user-c delete Pod solo deleted"},
 		},
 		{
+			// The first container stays without an image, beside all later changes.
+			name:    "An ephemeral container without an image, another one and a resize",
+			scenery: func(s *stage) { s.ready("solo", 10) },
+			play: func(s *stage) {
+				s.as(userB, "debug", "pod/solo", "--image="+s.Image("missing:1"), "--container=debugger")
+				s.await("jsonpath={.status.ephemeralContainerStatuses[0].state.waiting.reason}=ImagePullBackOff", "pod/solo")
+				s.settle()
+				s.as(userC, "debug", "pod/solo", "--image="+s.Image("web:1"), "--container=other")
+				s.await("jsonpath={.status.ephemeralContainerStatuses[1].state.running}", "pod/solo")
+				s.settle()
+				s.resize(userA, "solo", 20)
+				s.resized("solo", 20)
+			},
+			want: []string{
+				"user-b update Pod solo superseded",
+				"user-c update Pod solo converged",
+				"user-a update Pod solo converged",
+			},
+		},
+		{
 			name: "A static Pod is made, edited and removed",
 			play: func(s *stage) {
 				static.write(s, s.pod("solo", 10))

@@ -57,7 +57,7 @@ func (r *Reconciliation) arrivedAfter(from *Write) *history.Version {
 func (r *Reconciliation) convergedIn(v *history.Version) bool {
 	w, wrote := v.Workload, r.Last().Version
 	if w == nil || wrote == nil || !v.Deleting.IsZero() || v.ObservedGeneration < wrote.Generation {
-		return judge.Converged(v) && r.Failure(v) == ""
+		return (judge.Converged(v) || !r.debugs() && judge.Debugging(v)) && r.Failure(v) == ""
 	}
 	top := r.top(w.Replicas)
 	switch want := min(top, w.Replicas); {
@@ -122,6 +122,14 @@ func lasts(v *history.Version, after []*history.Version) bool {
 		}
 	}
 	return true
+}
+
+// debugs reports whether the last write of r may have added an ephemeral container to its Pod.
+func (r *Reconciliation) debugs() bool {
+	changed := &r.Last().Changed
+	return !changed.Known || slices.ContainsFunc(changed.Paths, func(path string) bool {
+		return strings.HasPrefix(path, "spec.ephemeralContainers")
+	})
 }
 
 // Failure returns why r had failed in v, or "". An infeasible resize of a Pod is no failure of the Pod, so

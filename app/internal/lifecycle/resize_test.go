@@ -34,7 +34,25 @@ func resizeIs(generation int64, reason string) func(*observation.State) {
 	}
 }
 
-// TestResize: an infeasible resize has failed, and a deferred one waits.
+// debugged is a write of an ephemeral container that does not start.
+func debugged(generation int64) func(*observation.State) {
+	return func(st *observation.State) {
+		requests(generation, 1, 1)(st)
+		st.Leaves = append(st.Leaves,
+			observation.Leaf{Path: "spec.ephemeralContainers[name=debugger].image", Value: 1, Managers: 1})
+	}
+}
+
+// debugWaits is the status of the kubelet about such a container.
+func debugWaits(generation int64) func(*observation.State) {
+	return func(st *observation.State) {
+		resizeIs(generation, "")(st)
+		st.Progress, st.ProgressMessage = observation.ProgressInProgress, "waiting for ephemeral container debugger"
+	}
+}
+
+// TestResize: an infeasible resize has failed, and a deferred one waits. It does not wait for an ephemeral
+// container.
 func TestResize(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -83,6 +101,14 @@ func TestResize(t *testing.T) {
 			s.write("web", requests(3, 2, 2))
 			s.write("web", resizeIs(3, "Infeasible"))
 		}, "trace 0 failed: Pod web: resize: no CPU\n  reconcile Pod web failed\n" +
+			"trace 1 converged\n  reconcile Pod web converged ~previous\n"},
+		"beside an ephemeral container": {"only the container has not started", func(s *story) {
+			s.write("web", debugged(2))
+			s.write("web", debugWaits(2))
+			s.wait(time.Minute)
+			s.write("web", debugged(3), func(st *observation.State) { st.Leaves[1].Value = 2 })
+			s.write("web", debugWaits(3))
+		}, "trace 0 superseded\n  reconcile Pod web superseded\n" +
 			"trace 1 converged\n  reconcile Pod web converged ~previous\n"},
 	}
 	for name, tc := range cases {

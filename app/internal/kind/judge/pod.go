@@ -46,6 +46,16 @@ func ephemeral(s *history.Version) string {
 	return ""
 }
 
+// Debugging reports whether a Pod has converged except for an ephemeral container.
+func Debugging(s *history.Version) bool {
+	if s.Pod == nil || ephemeral(s) == "" {
+		return false
+	}
+	without := *s
+	without.Progress = observation.ProgressCurrent
+	return Converged(&without)
+}
+
 // resizePending is the condition of a resize in place that the kubelet has not begun.
 const resizePending = "PodResizePending"
 
