@@ -28,7 +28,11 @@ spec:
 
 // shop is the manifest of a Shop.
 func shop(version int) string {
-	return fmt.Sprintf("apiVersion: NS.example.com/v1\nkind: Shop\nmetadata: {name: one}\nspec: {version: %d}\n", version)
+	return fmt.Sprintf(`apiVersion: NS.example.com/v1
+kind: Shop
+metadata: {name: one}
+spec: {version: %d}
+`, version)
 }
 
 // databaseGroup is the group of the kind Database, which the configuration of the servers names.
@@ -51,12 +55,16 @@ const declared = `relations:
 `
 
 // databases is the manifest of the kind Database.
-var databases = strings.NewReplacer("NS.example.com", databaseGroup, "shop", "database", "Shop", "Database").Replace(shops)
+var databases = strings.NewReplacer(
+	"NS.example.com", databaseGroup, "shop", "database", "Shop", "Database").Replace(shops)
 
 // database is the manifest of a Database with the operator's finalizer.
 func database(version int) string {
-	return fmt.Sprintf("apiVersion: %s/v1\nkind: Database\nmetadata: {name: one, finalizers: [%s]}\nspec: {version: %d}\n",
-		databaseGroup, hold, version)
+	return fmt.Sprintf(`apiVersion: %s/v1
+kind: Database
+metadata: {name: one, finalizers: [%s]}
+spec: {version: %d}
+`, databaseGroup, hold, version)
 }
 
 // shopping is the scenery of an operator of Shops.
