@@ -216,8 +216,9 @@ var deployments = []scenario{
 		name:    "A Deployment is deleted in the background",
 		scenery: two,
 		play: func(s *stage) {
+			before := s.get("pods", "app=web")
 			s.as(userB, "delete", "deployment/web")
-			s.await("delete", "pod/"+s.get("pods", "app=web")[0])
+			s.await("delete", "pod/"+before[0])
 		},
 		want: []string{"user-b delete Deployment web deleted: delete Pod ×2, delete ReplicaSet"},
 	},
