@@ -144,6 +144,13 @@ func (s *stage) stuck(app, reason string) {
 	})
 }
 
+// undebugged waits until the image of the first ephemeral container of a Pod is missing.
+func (s *stage) undebugged(pod string) {
+	s.t.Helper()
+	s.await("jsonpath={.status.ephemeralContainerStatuses[0].state.waiting.reason}=ImagePullBackOff", "pod/"+pod)
+	s.settle()
+}
+
 // directory is that of the manifests of static Pods.
 type directory string
 
@@ -219,6 +226,11 @@ func mounting(manifest string) string {
 
 // unready is a probe that the test waits for in vain.
 const unready = "readinessProbe: {exec: {command: [/app, ready]}, initialDelaySeconds: 600}"
+
+// crashing is the environment of a container that crashes after that time.
+func crashing(after string) string {
+	return "env: [{name: LIFETIME, value: " + after + "}, {name: EXIT_CODE, value: '3'}]"
+}
 
 // onNode are changes that need a kubelet.
 func onNode(manifests string) []scenario {
@@ -323,8 +335,7 @@ func onNode(manifests string) []scenario {
 			scenery: func(s *stage) { s.ready("solo", 10) },
 			play: func(s *stage) {
 				s.as(userB, "debug", "pod/solo", "--image="+s.Image("missing:1"), "--container=debugger")
-				s.await("jsonpath={.status.ephemeralContainerStatuses[0].state.waiting.reason}=ImagePullBackOff", "pod/solo")
-				s.settle()
+				s.undebugged("solo")
 				s.as(userC, "delete", "pod/solo")
 			},
 			want: []string{"user-b update Pod solo superseded", "user-c delete Pod solo deleted"},
@@ -335,8 +346,7 @@ func onNode(manifests string) []scenario {
 			scenery: func(s *stage) { s.ready("solo", 10) },
 			play: func(s *stage) {
 				s.as(userB, "debug", "pod/solo", "--image="+s.Image("missing:1"), "--container=debugger")
-				s.await("jsonpath={.status.ephemeralContainerStatuses[0].state.waiting.reason}=ImagePullBackOff", "pod/solo")
-				s.settle()
+				s.undebugged("solo")
 				s.as(userC, "debug", "pod/solo", "--image="+s.Image("web:1"), "--container=other")
 				s.await("jsonpath={.status.ephemeralContainerStatuses[1].state.running}", "pod/solo")
 				s.settle()
@@ -386,7 +396,7 @@ func onNode(manifests string) []scenario {
 			name:    "A crash loop is repaired by somebody else",
 			scenery: realOne,
 			play: func(s *stage) {
-				s.apply(userA, s.real("app:v1", "env: [{name: LIFETIME, value: 100ms}, {name: EXIT_CODE, value: '3'}], "+unready))
+				s.apply(userA, s.real("app:v1", crashing("100ms")+", "+unready))
 				s.stuck("web", "CrashLoopBackOff")
 				s.apply(userB, s.real("app:v2", ""))
 				s.rolled("deployment/web")
@@ -401,7 +411,7 @@ func onNode(manifests string) []scenario {
 			name:    "A crash loop without a probe is undone by somebody else",
 			scenery: realOne,
 			play: func(s *stage) {
-				s.apply(userA, s.real("app:v1", "env: [{name: LIFETIME, value: 3s}, {name: EXIT_CODE, value: '3'}]"))
+				s.apply(userA, s.real("app:v1", crashing("3s")))
 				s.stuck("web", "CrashLoopBackOff")
 				s.as(userB, "rollout", "undo", "deployment/web")
 				s.rolled("deployment/web")
@@ -465,7 +475,7 @@ func onNode(manifests string) []scenario {
 		{
 			name: "A container crashes once in a while",
 			scenery: func(s *stage) {
-				s.apply(userA, s.real("app:v1", "env: [{name: LIFETIME, value: 20s}, {name: EXIT_CODE, value: '3'}]"))
+				s.apply(userA, s.real("app:v1", crashing("20s")))
 				s.rolled("deployment/web")
 				time.Sleep(10 * time.Second) // a shorter time ready is no convergence
 			},
@@ -488,8 +498,8 @@ spec:
   template:
     spec:
       restartPolicy: Never
-      containers: [{name: app, image: "%s", env: [{name: LIFETIME, value: 1s}, {name: EXIT_CODE, value: '3'}]}]
-`, s.Image("app:v1")))
+      containers: [{name: app, image: "%s", %s}]
+`, s.Image("app:v1"), crashing("1s")))
 				s.await("condition=Failed", "job/once")
 			},
 			want: []string{"user-a create Job once failed: create Pod ×2"},

@@ -84,10 +84,12 @@ func TestHurried(t *testing.T) {
 		slots      int
 		byDeletion bool
 	}{
-		"at once":    {"one request made both", func(*observation.State) {}, 2, true},
-		"finalizers": {"the removal comes later", func(s *observation.State) { s.Finalizers = []string{"a/b"} }, 3, false},
-		"graceful":   {"the removal comes later", func(s *observation.State) { s.GraceSeconds = 30 }, 3, false},
-		"no Pod":     {"only Pods have a grace period", func(s *observation.State) { s.Pod = nil }, 3, false},
+		"at once": {"one request made both", func(*observation.State) {}, 2, true},
+		"finalizers": {
+			"the removal comes later", func(s *observation.State) { s.Finalizers = []string{"a/b"} }, 3, false,
+		},
+		"graceful": {"the removal comes later", func(s *observation.State) { s.GraceSeconds = 30 }, 3, false},
+		"no Pod":   {"only Pods have a grace period", func(s *observation.State) { s.Pod = nil }, 3, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
