@@ -348,7 +348,7 @@ func onNode(manifests string) []scenario {
 				s.as(userB, "debug", "pod/solo", "--image="+s.Image("missing:1"), "--container=debugger")
 				s.undebugged("solo")
 				s.as(userC, "debug", "pod/solo", "--image="+s.Image("web:1"), "--container=other")
-				s.await("jsonpath={.status.ephemeralContainerStatuses[1].state.running}", "pod/solo")
+				s.await(`jsonpath={.status.ephemeralContainerStatuses[?(@.name=="other")].state.running}`, "pod/solo")
 				s.settle()
 				s.resize(userA, "solo", 20)
 				s.resized("solo", 20)
