@@ -218,6 +218,7 @@ bench: ## Benchmarks; docs/performance.md holds figures of one run
 .PHONY: accuracy
 accuracy: kubernetes ## Changes by several people, judged by the audit log; rewrites docs/accuracy.md
 	@(cd lab && go run ./cmd/lab build --add-ons $(ADD_ONS))
+	if [ "$$(id -u)" = 0 ]; then (cd lab && go run ./cmd/lab build --nodes real --add-ons metrics-server); fi
 	cd e2e && go test -v -count 1 -parallel 8 -timeout 30m ./accuracy -update
 
 # How large and how long; e2e/churn/scale_test.go knows the fields.

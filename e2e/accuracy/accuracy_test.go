@@ -32,29 +32,42 @@ type observer struct {
 	server  *harness.Server
 }
 
-// TestAccuracy plays all scenarios and judges each server. By watch alone the deletion of a Pod in the
-// course of its owner's own changes has no author, and so may be in the owner's trace.
+// onFakeNodes are the scenarios for fake nodes.
+var onFakeNodes = slices.Concat(
+	deployments, workloads, records, relations, customKinds, delivery, controllers, aggregated)
+
+// TestAccuracy plays the scenarios for fake nodes.
 func TestAccuracy(t *testing.T) {
 	harness.Slow(t)
-	admit(t)
 	addon.InstallProvider(t, bench)
-	log := bench.AuditLog()
+	measure(t, bench, fakeNodes, onFakeNodes, bench.SampleAuditLog())
+}
+
+// measure plays scenarios on a cluster and judges each server. The result is that part of the page. By
+// watch alone the deletion of a Pod in the course of its owner's own changes has no author, and so may be
+// in the owner's trace. more are the audit logs of aggregated APIs.
+func measure(t *testing.T, on *harness.Bench, part string, scenarios []scenario, more ...string) {
+	t.Helper()
+	admit(t, on)
+	log := on.AuditLog()
 	reduced := filepath.Join(t.TempDir(), "metadata.log")
 	defer reduce(t, log, reduced)()
 	observers := []observer{
-		{name: "audit log at RequestResponse", audited: true, server: serve(t, log)},
-		{name: "audit log at Metadata", audited: true, server: serve(t, reduced)},
-		{name: "watch alone", server: serve(t, "")},
+		{name: "audit log at RequestResponse", audited: true, server: serve(t, on, log)},
+		{name: "audit log at Metadata", audited: true, server: serve(t, on, reduced)},
+		{name: "watch alone", server: serve(t, on, "")},
 	}
-	logs := []string{log, bench.SampleAuditLog()}
-	ledgers := []*stored.Ledger{stored.Follow(logs[0]), stored.Follow(logs[1])}
-	scenarios := slices.Concat(deployments, workloads, records, relations, delivery, controllers, aggregated)
+	logs := append([]string{log}, more...)
+	ledgers := make([]*stored.Ledger, len(logs))
+	for i := range logs {
+		ledgers[i] = stored.Follow(logs[i])
+	}
 	all := make([]played, len(scenarios))
 	ok := t.Run("play", func(t *testing.T) {
 		for i := range scenarios {
 			t.Run(scenarios[i].name, func(t *testing.T) {
 				t.Parallel()
-				all[i] = act(t, &scenarios[i], ledgers)
+				all[i] = act(t, on, &scenarios[i], ledgers)
 			})
 		}
 	})
@@ -69,7 +82,7 @@ func TestAccuracy(t *testing.T) {
 	writes := read(t, logs)
 	// -run may leave scenarios out.
 	all = slices.DeleteFunc(all, func(p played) bool { return p.scenario == nil })
-	r := report{scenarios: all}
+	r := report{part: part, scenarios: all}
 	for _, o := range observers {
 		r.add(o.name, verdicts(t, o, all, writes))
 	}
@@ -97,13 +110,13 @@ func read(t *testing.T, logs []string) []audit.Write {
 	return all
 }
 
-func serve(t *testing.T, log string) *harness.Server {
+func serve(t *testing.T, on *harness.Bench, log string) *harness.Server {
 	t.Helper()
-	config := ""
+	config := declared
 	if log != "" {
-		config = "receivers: {audit: {logFile: " + log + "}}\n"
+		config += "receivers: {audit: {logFile: " + log + "}}\n"
 	}
-	s := bench.Server(t, harness.ServerOptions{Config: config})
+	s := on.Server(t, harness.ServerOptions{Config: config})
 	s.Start(t)
 	return s
 }
@@ -111,15 +124,15 @@ func serve(t *testing.T, log string) *harness.Server {
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
 
 // act plays one scenario in a new namespace, which stays.
-func act(t *testing.T, sc *scenario, ledgers []*stored.Ledger) played {
+func act(t *testing.T, on *harness.Bench, sc *scenario, ledgers []*stored.Ledger) played {
 	t.Helper()
 	slug := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(sc.name), "-"), "-")
 	if len(slug) > 24 {
 		slug = strings.Trim(slug[:24], "-")
 	}
-	s := &stage{t: t, ns: fmt.Sprintf("%s-%06x", slug, rand.IntN(1<<24)), ledgers: ledgers}
-	bench.MustKubectl(t, "", "create", "namespace", s.ns)
-	bench.AwaitDefaults(t, s.ns)
+	s := &stage{Bench: on, t: t, ns: fmt.Sprintf("%s-%06x", slug, rand.IntN(1<<24)), ledgers: ledgers}
+	s.MustKubectl(t, "", "create", "namespace", s.ns)
+	s.AwaitDefaults(t, s.ns)
 	if sc.scenery != nil {
 		sc.scenery(s)
 	}
@@ -135,13 +148,20 @@ func (p *played) of(namespace, name string) bool {
 	return strings.HasPrefix(namespace, p.ns) || strings.Contains(name, p.ns)
 }
 
+// failed is the outcome of a trace with a permanent failure.
+const failed = "failed"
+
 // verdicts judges one server in all scenarios.
 func verdicts(t *testing.T, o observer, all []played, writes []audit.Write) []verdict {
 	t.Helper()
 	awaitIdle(t, o.server)
 	var traces []*harness.Trace
 	for _, sum := range o.server.List(t, nil) {
-		traces = append(traces, o.server.Trace(t, sum.TraceID))
+		tr := o.server.Trace(t, sum.TraceID)
+		if sum.Outcome == failed {
+			tr.Spans[0].Attributes["lifeline.outcome"] = failed // also by an effect: a Pod that crashes
+		}
+		traces = append(traces, tr)
 	}
 	out := make([]verdict, len(all))
 	for i := range all {

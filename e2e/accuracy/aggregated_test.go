@@ -37,7 +37,7 @@ var aggregated = []scenario{
 		name: "An object of an aggregated API owns a ConfigMap",
 		play: func(s *stage) {
 			s.apply(userA, addon.Flunder("{name: one}", "first"))
-			uid := bench.MustKubectl(s.t, "", "-n", s.ns, "get", "flunder/one", "-o", "jsonpath={.metadata.uid}")
+			uid := s.MustKubectl(s.t, "", "-n", s.ns, "get", "flunder/one", "-o", "jsonpath={.metadata.uid}")
 			s.settle()
 			time.Sleep(quietTime - settled) // until then, the change of a Flunder is open
 			s.apply(userB, `apiVersion: v1

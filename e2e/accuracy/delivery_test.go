@@ -35,7 +35,7 @@ func (r release) helm(user, command string, args ...string) {
 
 func (r release) run(user, command string, args ...string) error {
 	args = append([]string{command, "shop"}, args...)
-	_, err := bench.RunHelmWith(r.t.Context(), user, []string{"HELM_DRIVER=" + r.driver},
+	_, err := r.RunHelmWith(r.t.Context(), user, []string{"HELM_DRIVER=" + r.driver},
 		append(args, "--namespace="+r.ns)...)
 	return err
 }
@@ -47,7 +47,7 @@ func (s *stage) commit(files map[string]string) string {
 	for name, text := range files {
 		in["app/"+name] = text
 	}
-	hash, err := bench.Commit(s.t.Context(), lab.Commit{Message: s.ns, Branch: s.ns, Files: in})
+	hash, err := s.Commit(s.t.Context(), lab.Commit{Message: s.ns, Branch: s.ns, Files: in})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -59,15 +59,16 @@ func first() map[string]string {
 	return map[string]string{"web.yaml": web(1, 1), "settings.yaml": settings}
 }
 
-// gitRepository and kustomization are the source and the application of Flux.
-func gitRepository(branch string) string {
+// gitRepository is the manifest of the scenario's source of Flux.
+func (s *stage) gitRepository() string {
 	return fmt.Sprintf(`apiVersion: source.toolkit.fluxcd.io/v1
 kind: GitRepository
 metadata: {name: app}
 spec: {interval: 2s, url: %q, ref: {branch: %s}}
-`, bench.GitURL(), branch)
+`, s.GitURL(), s.ns)
 }
 
+// kustomization is the manifest of the application of Flux.
 const kustomization = `apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: app}
@@ -97,9 +98,9 @@ func (s *stage) inArgo(user, verb string, args ...string) {
 // sync syncs a commit as that user.
 func (s *stage) sync(user, hash string) {
 	s.t.Helper()
-	addon.Compared(s.t, bench, s.ns, hash, "OutOfSync")
+	addon.Compared(s.t, s.Bench, s.ns, hash, "OutOfSync")
 	s.inArgo(user, "patch", "--type=merge", "-p", addon.Sync(user, hash))
-	addon.Synced(s.t, bench, s.ns, hash, "Succeeded")
+	addon.Synced(s.t, s.Bench, s.ns, hash, "Succeeded")
 	s.settle()
 }
 
@@ -156,7 +157,7 @@ var delivery = []scenario{
 		name: "Flux applies commits, corrects a drift and prunes",
 		play: func(s *stage) {
 			hash := s.commit(first())
-			s.apply(userA, gitRepository(s.ns))
+			s.apply(userA, s.gitRepository())
 			s.await("condition=Ready", "gitrepository/app")
 			s.settle()
 			s.apply(userB, kustomization)
@@ -183,7 +184,7 @@ var delivery = []scenario{
 		name:    "Argo CD syncs for two people and corrects a drift",
 		scenery: func(s *stage) { s.commit(first()) },
 		play: func(s *stage) {
-			app := addon.Application(s.ns, bench.GitURL(), s.ns, s.ns)
+			app := addon.Application(s.ns, s.GitURL(), s.ns, s.ns)
 			s.given(userA, app, "apply", "-f", "-", "--namespace=argocd")
 			s.sync(userA, s.commit(map[string]string{"web.yaml": web(1, 2)}))
 			s.sync(userB, s.commit(map[string]string{"web.yaml": web(2, 1)}))

@@ -31,14 +31,25 @@ type scenario struct {
 	want []string
 	// refusals are lines of refused changes: only the audit log shows them.
 	refusals []string
-	// fault is the known fault of all servers in the scenario; empty means none.
-	fault string
+	// limit makes a server wrong here; nil means none.
+	limit *limit
 	// series is the number of writes that are counted in a trace and have no own.
 	series int
 }
 
-// stage is where a scenario is played: its own namespace.
+// limit is a limit of the trace rules. It applies to the watch alone, or also with the audit log.
+type limit struct {
+	text    string
+	audited bool
+}
+
+// applies reports whether the limit is one of servers with or without the log.
+func (l *limit) applies(audited bool) bool { return l != nil && (l.audited || !audited) }
+
+// stage is where a scenario is played: its own namespace of a cluster.
 type stage struct {
+	*harness.Bench
+
 	t       *testing.T
 	ns      string
 	ledgers []*stored.Ledger
@@ -66,7 +77,7 @@ func (s *stage) given(user, stdin string, args ...string) {
 	if !slices.Contains(args, "--raw") {
 		args = append([]string{"-n", s.ns}, args...)
 	}
-	if out, err := bench.RunKubectlAs(s.t.Context(), user, strings.NewReader(stdin), args...); err != nil {
+	if out, err := s.RunKubectlAs(s.t.Context(), user, strings.NewReader(stdin), args...); err != nil {
 		s.t.Fatalf("kubectl %s as %s: %v\n%s", strings.Join(args, " "), user, err, out)
 	}
 }
@@ -80,13 +91,13 @@ func (s *stage) apply(user, manifest string) {
 // await waits with kubectl.
 func (s *stage) await(condition, object string) {
 	s.t.Helper()
-	bench.MustKubectl(s.t, "", "-n", s.ns, "wait", "--for="+condition, object, "--timeout=4m")
+	s.MustKubectl(s.t, "", "-n", s.ns, "wait", "--for="+condition, object, "--timeout=4m")
 }
 
 // rolled waits for the rollout of a workload.
 func (s *stage) rolled(workload string) {
 	s.t.Helper()
-	bench.MustKubectl(s.t, "", "-n", s.ns, "rollout", "status", workload, "--timeout=4m")
+	s.MustKubectl(s.t, "", "-n", s.ns, "rollout", "status", workload, "--timeout=4m")
 	s.settle()
 }
 
@@ -107,7 +118,7 @@ func (s *stage) settleIn(namespace string) {
 // get returns the names of objects of a kind with a label.
 func (s *stage) get(kind, selector string) []string {
 	s.t.Helper()
-	return strings.Fields(bench.MustKubectl(s.t, "", "-n", s.ns, "get", kind, "-l", selector,
+	return strings.Fields(s.MustKubectl(s.t, "", "-n", s.ns, "get", kind, "-l", selector,
 		"-o", "jsonpath={.items[*].metadata.name}"))
 }
 
@@ -137,7 +148,7 @@ func hasty(manifest string) string {
 // refused runs a command of kubectl that the API server must refuse.
 func (s *stage) refused(user string, args ...string) {
 	s.t.Helper()
-	if out, err := bench.RunKubectlAs(s.t.Context(), user, nil, append([]string{"-n", s.ns}, args...)...); err == nil {
+	if out, err := s.RunKubectlAs(s.t.Context(), user, nil, append([]string{"-n", s.ns}, args...)...); err == nil {
 		s.t.Fatalf("kubectl %s as %s was not refused\n%s", strings.Join(args, " "), user, out)
 	}
 }
@@ -145,7 +156,7 @@ func (s *stage) refused(user string, args ...string) {
 // idle returns the name of a ReplicaSet that was scaled to nothing.
 func (s *stage) idle() string {
 	s.t.Helper()
-	return bench.MustKubectl(s.t, "", "-n", s.ns, "get", "replicasets",
+	return s.MustKubectl(s.t, "", "-n", s.ns, "get", "replicasets",
 		"-o", `jsonpath={.items[?(@.spec.replicas==0)].metadata.name}`)
 }
 
@@ -153,7 +164,7 @@ func (s *stage) idle() string {
 func (s *stage) succeeds(object string) {
 	s.t.Helper()
 	last := func() string {
-		return bench.MustKubectl(s.t, "", "-n", s.ns, "get", object, "-o", "jsonpath={.status.lastSuccessfulTime}")
+		return s.MustKubectl(s.t, "", "-n", s.ns, "get", object, "-o", "jsonpath={.status.lastSuccessfulTime}")
 	}
 	before := last()
 	harness.Eventually(s.t, "a run of "+object, func() bool { return last() != before })

@@ -89,7 +89,7 @@ func condition(typ string, generation int, status, reason string) string {
 // status writes a status as the controller of the Gateways does.
 func (s *stage) status(object, status string) {
 	s.t.Helper()
-	bench.MustKubectl(s.t, "", "-n", s.ns, "patch", object, "--subresource=status", "--type=merge",
+	s.MustKubectl(s.t, "", "-n", s.ns, "patch", object, "--subresource=status", "--type=merge",
 		"--field-manager=gateway-controller", "-p", `{"status":`+status+`}`)
 }
 
@@ -242,14 +242,14 @@ var records = []scenario{
 		play: func(s *stage) {
 			inner := s.ns + "-x"
 			s.as(userA, "create", "namespace", inner)
-			bench.AwaitDefaults(s.t, inner)
+			s.AwaitDefaults(s.t, inner)
 			s.settle()
 			s.as(userB, "delete", "namespace", inner)
 			s.as(userC, "create", "namespace", inner)
-			bench.AwaitDefaults(s.t, inner)
+			s.AwaitDefaults(s.t, inner)
 			s.settle()
 			s.given(userA, solo, "apply", "-f", "-", "--namespace="+inner)
-			bench.MustKubectl(s.t, "", "-n", inner, "wait", "--for=condition=Ready", "pod/solo")
+			s.MustKubectl(s.t, "", "-n", inner, "wait", "--for=condition=Ready", "pod/solo")
 			s.settleIn(inner)
 			s.as(userB, "delete", "pod/solo", "--namespace="+inner)
 		},
@@ -326,7 +326,7 @@ var records = []scenario{
 		name: "An owner that is no controller",
 		play: func(s *stage) {
 			s.apply(userA, settings)
-			uid := bench.MustKubectl(s.t, "", "-n", s.ns, "get", "configmap/settings", "-o", "jsonpath={.metadata.uid}")
+			uid := s.MustKubectl(s.t, "", "-n", s.ns, "get", "configmap/settings", "-o", "jsonpath={.metadata.uid}")
 			s.settle()
 			s.apply(userB, `apiVersion: v1
 kind: ConfigMap
@@ -367,7 +367,7 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 			inner := s.ns + "-x"
 			s.as(userA, "create", "namespace", inner)
 			s.given(userA, web(1, 1), "apply", "-f", "-", "--namespace="+inner)
-			bench.MustKubectl(s.t, "", "-n", inner, "rollout", "status", "deployment/web")
+			s.MustKubectl(s.t, "", "-n", inner, "rollout", "status", "deployment/web")
 			s.settleIn(inner)
 		},
 		play: func(s *stage) { s.as(userB, "delete", "namespace", s.ns+"-x") },

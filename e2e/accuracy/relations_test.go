@@ -73,7 +73,7 @@ func (s *stage) pods(n int) {
 func (s *stage) untainted(node string) {
 	s.t.Helper()
 	harness.Within(s.t, time.Minute, "node "+node+" without taints of Kubernetes", func() bool {
-		return bench.MustKubectl(s.t, "", "get", "node", node, "-o", "jsonpath={.spec.taints[*].key}") == "of"
+		return s.MustKubectl(s.t, "", "get", "node", node, "-o", "jsonpath={.spec.taints[*].key}") == "of"
 	})
 }
 
@@ -290,7 +290,7 @@ var relations = []scenario{
 		play: func(s *stage) {
 			drained := make(chan error)
 			go func() {
-				_, err := bench.RunKubectlAs(s.t.Context(), userB, nil, "drain", s.ns+"-a", "--ignore-daemonsets")
+				_, err := s.RunKubectlAs(s.t.Context(), userB, nil, "drain", s.ns+"-a", "--ignore-daemonsets")
 				drained <- err
 			}()
 			time.Sleep(7 * time.Second) // kubectl tries again every 5 s

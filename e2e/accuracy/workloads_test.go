@@ -366,6 +366,15 @@ var workloads = []scenario{
 		},
 	},
 	{
+		name: "A running Pod is deleted at once",
+		scenery: func(s *stage) {
+			s.apply(userA, solo)
+			s.await("condition=Ready", "pod/solo")
+		},
+		play: func(s *stage) { s.as(userB, "delete", "pod/solo", "--force", "--grace-period=0") },
+		want: []string{"user-b delete Pod solo deleted"},
+	},
+	{
 		name: "A deletion is forced by somebody else",
 		scenery: func(s *stage) {
 			s.apply(userA, strings.Replace(solo, "100ms", "30s", 1))

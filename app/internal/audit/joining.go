@@ -13,8 +13,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// Slots returns the stored writes of the object, in order. A baseline version and the last step of
-// a graceful deletion (see hurries) are left out.
+// Slots returns the stored writes of the object, in order. A baseline version and the version just
+// before a removal by the same request (see hurries) are left out.
 func Slots(t *history.Record) []Slot {
 	out := make([]Slot, 0, len(t.Versions)+1)
 	var prev *history.Version
@@ -30,13 +30,20 @@ func Slots(t *history.Record) []Slot {
 	return out
 }
 
-// hurries reports whether v ends the grace period of a Pod that was in deletion before. The end of
-// a graceful deletion stores such a version, and then removes the object.
+// hurries reports whether v is a Pod in deletion without a grace period, and the first such version.
+// The end of a graceful deletion, and a deletion without one, store such a version, and then remove
+// the object. A new deletion with finalizers does not remove it.
 func hurries(prev, v *history.Version) bool {
-	return prev != nil && v.Pod != nil && !prev.Deleting.IsZero() && prev.GraceSeconds > 0 && v.GraceSeconds == 0
+	if prev == nil || v.Pod == nil || v.GraceSeconds > 0 {
+		return false
+	}
+	if prev.Deleting.IsZero() {
+		return !v.Deleting.IsZero() && len(v.Finalizers) == 0
+	}
+	return prev.GraceSeconds > 0
 }
 
-// Hurried joins the request of the removal to the version stored just before, if that one ended the
+// Hurried joins the request of the removal to the version stored just before, if that one has no
 // grace period.
 func (j *Joins) Hurried(t *history.Record) {
 	n := len(t.Versions)

@@ -74,3 +74,49 @@ func TestByOrder(t *testing.T) {
 		t.Errorf("got %+v and %d ambiguous; two requests can have made one write", j.Version, j.Ambiguous)
 	}
 }
+
+// TestHurried: a deletion of a Pod without a grace period stores a version and removes the Pod, by one
+// request. With a finalizer the version is a write of its own.
+func TestHurried(t *testing.T) {
+	cases := map[string]struct {
+		reason     string
+		edit       func(*observation.State)
+		slots      int
+		byDeletion bool
+	}{
+		"at once": {"one request made both", func(*observation.State) {}, 2, true},
+		"finalizers": {
+			"the removal comes later", func(s *observation.State) { s.Finalizers = []string{"a/b"} }, 3, false,
+		},
+		"graceful": {"the removal comes later", func(s *observation.State) { s.GraceSeconds = 30 }, 3, false},
+		"no Pod":   {"only Pods have a grace period", func(s *observation.State) { s.Pod = nil }, 3, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var r history.Record
+			shared := history.NewShared()
+			for _, rv := range []uint64{10, 20} {
+				s := &observation.State{Created: epoch, Pod: &observation.Pod{}}
+				s.UID, s.Name, s.ResourceVersion = "uid", "web", rv
+				if rv == 20 {
+					s.Deleting = epoch.Add(time.Second)
+					tc.edit(s)
+				}
+				r.State(&observation.Observation{State: s, Seen: epoch.Add(time.Second)}, shared)
+			}
+			gone := &observation.Gone{ResourceVersion: 21}
+			gone.UID = "uid"
+			r.Gone(&observation.Observation{Gone: gone, Seen: epoch.Add(time.Second)})
+			slots := Slots(&r)
+			if len(slots) != tc.slots {
+				t.Fatalf("%s: %d slots, want %d", tc.reason, len(slots), tc.slots)
+			}
+			q := request("delete", 200, 0, 900*time.Millisecond)
+			j := &Joins{Version: map[uint64]Joined{}, Removal: Joined{q, byUID}}
+			j.Hurried(&r)
+			if got := j.Version[20].Write == q; got != tc.byDeletion {
+				t.Errorf("%s: the request made the version: %t, want %t", tc.reason, got, tc.byDeletion)
+			}
+		})
+	}
+}

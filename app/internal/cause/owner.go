@@ -49,10 +49,17 @@ func (f *Finder) byOwner(w *change.Write) (Cause, bool) {
 		return Cause{}, false
 	case open && !f.refills(w, o):
 		return Cause{Line: r.Lineage, Parent: r, Evidence: f.byWindow(w, r, o)}, true
-	case judge.Opaque(r.Timeline.Last()) && f.lost(w, o) == nil && f.newRole(w, r, o):
+	case opaqueAt(r.Timeline, w) && f.lost(w, o) == nil && f.newRole(w, r, o):
 		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true
 	}
 	return f.healing(w, r, o), true
+}
+
+// opaqueAt reports whether nothing showed before w when the controller of t has handled a change. Its kind may
+// have a convergence signal: then w precedes the first status of the object.
+func opaqueAt(t *change.Timeline, w *change.Write) bool {
+	i, _ := t.Position(w.RV)
+	return judge.Opaque(t.Last()) || i > 0 && judge.Opaque(t.Versions[i-1])
 }
 
 // adoptedLater reports whether w created the object without a controller.

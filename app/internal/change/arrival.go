@@ -3,6 +3,8 @@
 package change
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
@@ -56,12 +58,12 @@ func (r *Reconciliation) convergedIn(v *history.Version) bool {
 	w, wrote := v.Workload, r.Last().Version
 	switch {
 	case w == nil, wrote == nil, !v.Deleting.IsZero():
-		return judge.Converged(v)
+		return r.converged(v)
 	case kind.Job.Is(v.Kind) && r.Parts == kind.Scale && r.top(0) < r.bottom():
 		// A Job has no observedGeneration. After a raise, more Pods may follow until the end.
-		return w.Total <= w.Replicas || judge.Converged(v)
+		return w.Total <= w.Replicas || r.converged(v)
 	case v.ObservedGeneration < wrote.Generation:
-		return judge.Converged(v)
+		return r.converged(v)
 	}
 	top := r.top(w.Replicas)
 	switch want := min(top, w.Replicas); {
@@ -81,6 +83,12 @@ func (r *Reconciliation) convergedIn(v *history.Version) bool {
 		return w.Updated >= want && w.Total <= w.Updated && w.Available >= want
 	}
 	return w.Updated >= w.Replicas && w.Total <= w.Updated && w.Available >= w.Updated
+}
+
+// converged reports whether v has converged and shows no failure of r. An ephemeral container counts only
+// for the change that may have added it.
+func (r *Reconciliation) converged(v *history.Version) bool {
+	return (judge.Converged(v) || !r.debugs() && judge.Debugging(v)) && r.Failure(v) == ""
 }
 
 // Steady is the time without a crash after which a ready Pod has converged: a container without a
@@ -128,6 +136,28 @@ func lasts(v *history.Version, after []*history.Version) bool {
 	return true
 }
 
+// debugs reports whether the last write of r may have added an ephemeral container to its Pod.
+func (r *Reconciliation) debugs() bool {
+	changed := &r.Last().Changed
+	return !changed.Known || slices.ContainsFunc(changed.Paths, func(path string) bool {
+		return strings.HasPrefix(path, "spec.ephemeralContainers")
+	})
+}
+
+// Failure returns why r had failed in v, or "". An infeasible resize of a Pod is no failure of the Pod, so
+// it counts only for a change of the resources.
+func (r *Reconciliation) Failure(v *history.Version) string {
+	if msg := judge.Failure(v); msg != "" || !slices.ContainsFunc(r.Last().Changed.Paths, ofResources) {
+		return msg
+	}
+	return judge.Infeasible(v)
+}
+
+// ofResources reports whether the path is that of a field of a Pod's or a container's resources.
+func ofResources(path string) bool {
+	return strings.HasPrefix(path, "spec.resources.") || strings.Contains(path, "].resources.")
+}
+
 // FailedBefore returns the first version of the failure of r that lasted until the resourceVersion
 // rv. It is nil if there was no failure then.
 func (r *Reconciliation) FailedBefore(rv uint64) *history.Version {
@@ -135,7 +165,7 @@ func (r *Reconciliation) FailedBefore(rv uint64) *history.Version {
 	i, _ := r.Timeline.Position(rv)
 	for i--; i >= 0; i-- {
 		v := r.Timeline.Versions[i]
-		if v.ResourceVersion < r.Last().RV || judge.Failure(v) == "" {
+		if v.ResourceVersion < r.Last().RV || r.Failure(v) == "" {
 			break
 		}
 		since = v

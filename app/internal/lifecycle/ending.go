@@ -48,7 +48,7 @@ func (d *derivation) endOf(r *change.Reconciliation) (change.Ending, bool) {
 	}
 	if r.Superseded != nil {
 		if v := r.FailedBefore(until); v != nil {
-			return change.Ending{At: history.Arrival(v), Outcome: span.Failed, Message: judge.Failure(v)}, true
+			return change.Ending{At: history.Arrival(v), Outcome: span.Failed, Message: r.Failure(v)}, true
 		}
 		return change.Ending{At: d.Began(r.Superseded), Outcome: span.Superseded}, true
 	}
@@ -69,7 +69,7 @@ func (d *derivation) endOf(r *change.Reconciliation) (change.Ending, bool) {
 		}
 		return change.Ending{}, false
 	}
-	if msg := judge.Failure(last); msg != "" {
+	if msg := r.Failure(last); msg != "" {
 		at := history.Arrival(r.FailedBefore(^uint64(0)))
 		if !r.Last().Arrived.IsZero() {
 			at = history.Whole(r.Last().Arrived)

@@ -111,3 +111,38 @@ func TestStatusWithoutSubresource(t *testing.T) {
 		t.Errorf("a creation, five refreshes and an operation: -want +got:\n%s", diff)
 	}
 }
+
+// TestSlowStatus: the first object of a kind has no status yet, and its trace is handed out. The first
+// dependants come later, at the same look as the first status with an observed generation.
+func TestSlowStatus(t *testing.T) {
+	s, e := newStory(), New(Options{Cluster: "test"})
+	s.write("a", custom("Claim"), func(st *observation.State) {
+		st.ObservedGeneration, st.Progress = -1, observation.ProgressCurrent
+	})
+	for _, o := range s.seen {
+		e.Observe(o)
+	}
+	s.wait(10 * time.Second)
+	n := len(s.seen)
+	first := e.Take(s.now())
+	if diff := cmp.Diff("trace 0 converged\n  reconcile Claim a converged\n", outline(first)); diff != "" {
+		t.Fatalf("before the status: -want +got:\n%s", diff)
+	}
+	s.write("box", childOf("Claim", "a", "Box"))
+	s.write("box", arrived)
+	s.write("a", func(st *observation.State) {
+		st.ObservedGeneration, st.Progress = 1, observation.ProgressInProgress
+	})
+	s.wait(time.Second)
+	s.write("a", arrived)
+	for _, o := range s.seen[n:] {
+		e.Observe(o)
+	}
+	if others := e.Take(s.now().Add(time.Minute)); len(others) > 0 {
+		t.Errorf("the dependant began a trace:\n%s", outline(others))
+	}
+	late := e.Amendments()
+	if len(late) != 1 || late[0].ID != first[0].ID || !strings.Contains(outline(late), "Box box converged (owner)") {
+		t.Errorf("the dependant is not in the trace of its owner:\n%s", outline(late))
+	}
+}

@@ -97,24 +97,26 @@ func podProgress(obj fields, s *observation.State) (observation.Progress, string
 	return observation.ProgressInProgress, ""
 }
 
-// ephemeralWait describes the first ephemeral container that has not started, or returns "".
+// ephemeralWait describes the newest ephemeral container if it has not started, or returns "". An
+// older one cannot be removed or repaired.
 func ephemeralWait(obj fields) string {
-	statuses := items(sub(obj, "status"), "ephemeralContainerStatuses")
-	for _, spec := range items(sub(obj, "spec"), "ephemeralContainers") {
-		m, _ := spec.(fields)
-		state := sub(named(statuses, raw(m, "name")), "state")
-		if sub(state, "running") != nil || sub(state, "terminated") != nil {
-			continue
-		}
-		text := "waiting for ephemeral container " + word(m, "name")
-		waiting := sub(state, "waiting")
-		if reason := word(waiting, "reason"); reason != "" {
-			why := message.WithReason(reason, message.Clean(raw(waiting, "message")))
-			text += ": " + strings.TrimSuffix(why, ": ")
-		}
-		return text
+	specs := items(sub(obj, "spec"), "ephemeralContainers")
+	if len(specs) == 0 {
+		return ""
 	}
-	return ""
+	newest, _ := specs[len(specs)-1].(fields)
+	statuses := items(sub(obj, "status"), "ephemeralContainerStatuses")
+	state := sub(named(statuses, raw(newest, "name")), "state")
+	if sub(state, "running") != nil || sub(state, "terminated") != nil {
+		return ""
+	}
+	text := "waiting for ephemeral container " + word(newest, "name")
+	waiting := sub(state, "waiting")
+	if reason := word(waiting, "reason"); reason != "" {
+		why := message.WithReason(reason, message.Clean(raw(waiting, "message")))
+		text += ": " + strings.TrimSuffix(why, ": ")
+	}
+	return text
 }
 
 // nodeProgress returns the verdict on a Node. Without the condition Ready, no kubelet has reported yet.

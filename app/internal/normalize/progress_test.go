@@ -85,6 +85,12 @@ func TestProgress(t *testing.T) {
 				`{"name":"bad","state":{"terminated":{"exitCode":1}}}]}}`,
 			want: observation.ProgressCurrent,
 		},
+		"PodDebuggedAgain": {
+			reason: "an older ephemeral container has not started",
+			object: debugged + `{"name":"dbg","state":{"waiting":{"reason":"ImagePullBackOff"}}},` +
+				`{"name":"bad","state":{"running":{"startedAt":"2026-05-04T03:02:01Z"}}}]}}`,
+			want: observation.ProgressCurrent,
+		},
 		"PodFailed": {
 			reason: "a failed Pod has a message",
 			object: `{"apiVersion":"v1","kind":"Pod",` + meta +

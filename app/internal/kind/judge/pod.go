@@ -25,7 +25,8 @@ const (
 )
 
 // podConverged reports whether the Pod is ready, or has completed its work. A Pod of a Job must
-// have completed it. A ready Pod in progress waits for an ephemeral container.
+// have completed it. A ready Pod in progress waits for an ephemeral container. It does not wait for an
+// infeasible resize.
 func podConverged(s *history.Version) bool {
 	if s.Pod.Phase == "Succeeded" {
 		return true
@@ -33,7 +34,8 @@ func podConverged(s *history.Version) bool {
 	if o := object.ControllerOf(s.Owners); o != nil && kind.Job.Is(o.Kind) {
 		return false
 	}
-	return Holds(s, PodReady) && s.Pod.Phase != "Failed" && resizing(s) == nil && ephemeral(s) == ""
+	return Holds(s, PodReady) && s.Pod.Phase != "Failed" && ephemeral(s) == "" &&
+		(resizing(s) == nil || Infeasible(s) != "")
 }
 
 // ephemeral describes the ephemeral container that a ready Pod waits for, or returns "".
@@ -44,9 +46,35 @@ func ephemeral(s *history.Version) string {
 	return ""
 }
 
+// Debugging reports whether a Pod has converged except for an ephemeral container.
+func Debugging(s *history.Version) bool {
+	if s.Pod == nil || ephemeral(s) == "" {
+		return false
+	}
+	without := *s
+	without.Progress = observation.ProgressCurrent
+	return Converged(&without)
+}
+
+// resizePending is the condition of a resize in place that the kubelet has not begun.
+const resizePending = "PodResizePending"
+
+// Infeasible returns the message about a resize in place that the kubelet will not try again, or "".
+// The Pod itself has not failed.
+func Infeasible(s *history.Version) string {
+	c := s.Condition(resizePending)
+	if s.Pod == nil || !s.Deleting.IsZero() || c == nil || c.Status != "True" || c.Reason != "Infeasible" ||
+		s.ObservedGeneration < s.Generation {
+		return ""
+	}
+	return resizeText(c)
+}
+
+func resizeText(c *observation.Condition) string { return "resize: " + ConditionText(c) }
+
 // resizing returns the condition of a resize in place that the kubelet has not finished, or nil.
 func resizing(s *history.Version) *observation.Condition {
-	for _, typ := range []string{"PodResizePending", "PodResizeInProgress"} {
+	for _, typ := range []string{resizePending, "PodResizeInProgress"} {
 		if Holds(s, typ) {
 			return s.Condition(typ)
 		}
@@ -110,7 +138,7 @@ func PodWaitsFor(s *history.Version) string {
 		}
 	}
 	if c := resizing(s); c != nil {
-		return "resize: " + ConditionText(c)
+		return resizeText(c)
 	}
 	if text := ephemeral(s); text != "" {
 		return text
