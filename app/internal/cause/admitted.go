@@ -79,7 +79,7 @@ func (f *Finder) byAdmission(w *change.Write) (Cause, bool, []span.Link) {
 	if end, ended := f.Taken(o.TraceID()); ended {
 		return f.byTaken(o, l, end)
 	}
-	if _, told := f.Taken(f.derivedID(w)); told {
+	if _, taken := f.Taken(f.derivedID(w)); taken {
 		return Cause{}, false, nil
 	}
 	if l == nil {

@@ -208,16 +208,16 @@ func arrivalOf(v *history.Version, start time.Time) time.Time {
 			}
 		}
 	}
-	told := false
+	stated := false
 	for _, c := range v.Conditions {
 		if again && (c.Type == judge.PodReady || c.Type == "ContainersReady") ||
 			c.Status != "True" && judge.Failure(v) == "" {
 			continue
 		}
-		told = told || !c.Since.Before(start)
+		stated = stated || !c.Since.Before(start)
 		at = history.Later(at, c.Since)
 	}
-	if !told && v.Pod == nil {
+	if !stated && v.Pod == nil {
 		at = history.Later(at, statusTime(v))
 	}
 	return at

@@ -132,7 +132,7 @@ func (w *Write) desires() bool {
 // stored, too.
 func (t *Timeline) unseen(out []Write, from int) []Write {
 	for _, req := range t.Requests() {
-		if req.Failed() || req.ResourceVersion == 0 && t.tells(req) {
+		if req.Failed() || req.ResourceVersion == 0 && t.shows(req) {
 			continue
 		}
 		place, known := t.Place(req.ResourceVersion)
@@ -175,9 +175,9 @@ func (t *Timeline) deletion() *observation.Write {
 	return nil
 }
 
-// tells reports whether the observations of the object show the effect of a request without a
+// shows reports whether the observations of the object show the effect of a request without a
 // resourceVersion in its response.
-func (t *Timeline) tells(req *observation.Write) bool {
+func (t *Timeline) shows(req *observation.Write) bool {
 	if history.RequestVerb(req) != history.Deleted {
 		return len(t.Versions) > 0
 	}

@@ -22,8 +22,8 @@ type Event struct {
 	Exact bool
 	// Listed means that only a list showed the occurrence.
 	Listed bool
-	// Told means that Take has handed out the occurrence, or that Amendments will.
-	Told bool
+	// HandedOut means that Take has handed out the occurrence, or that Amendments will.
+	HandedOut bool
 	// Stamp is the timestamp in the Event.
 	Stamp time.Time
 	// Seen is the time of the observation.

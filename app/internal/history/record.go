@@ -41,8 +41,8 @@ type Removal struct {
 	Seen time.Time
 	// Listed means that only a list showed the removal.
 	Listed bool
-	// Told means that Take has handed out a trace with the removal.
-	Told bool
+	// HandedOut means that Take has handed out a trace with the removal.
+	HandedOut bool
 }
 
 // Kind returns the description of the object's kind.

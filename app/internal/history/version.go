@@ -30,8 +30,8 @@ type Version struct {
 	// Baseline marks the state at the start of the observer, or the oldest version of a folded
 	// object. That state is not a write.
 	Baseline bool
-	// Told means that Take has handed out a trace with the write of this version.
-	Told bool
+	// HandedOut means that Take has handed out a trace with the write of this version.
+	HandedOut bool
 }
 
 // Intent is the desired side of a version: identity, owners and desired state. Few writes change

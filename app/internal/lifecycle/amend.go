@@ -140,16 +140,16 @@ func (e *Engine) lateEvents(d *derivation) {
 			continue
 		}
 		for _, r := range l.Reconciliations {
-			if some, all := d.untold(r); some && all {
+			if some, all := d.pending(r); some && all {
 				continue // it will be handed out with its Events
 			}
 			for _, ev := range r.Timeline.Events {
 				at := ev.At().At()
-				if ev.Told || at.IsZero() || !r.Has(ev) || r.Next == nil && !at.Before(r.Activity) ||
+				if ev.HandedOut || at.IsZero() || !r.Has(ev) || r.Next == nil && !at.Before(r.Activity) ||
 					!e.beforeTaken(l.ID, at.Time) {
 					continue
 				}
-				ev.Told = true
+				ev.HandedOut = true
 				e.amend(
 					r.Timeline,
 					change.Past{TraceID: l.ID, SpanID: r.ID()},
@@ -165,8 +165,8 @@ func (e *Engine) amend(t *change.Timeline, p change.Past, a amendment) {
 	e.late = append(e.late, a)
 }
 
-// told returns the late fact as a span event.
-func (a *amendment) told() span.Event {
+// spanEvent returns the late fact as a span event.
+func (a *amendment) spanEvent() span.Event {
 	if a.event != nil {
 		return phase.Occurred(a.event)
 	}
@@ -208,7 +208,7 @@ func (e *Engine) Amendments() []*span.Trace {
 			Object:     a.ref,
 			Start:      span.Time{Time: a.at, Source: span.TimeWatch},
 			End:        span.Time{Time: a.at, Source: span.TimeWatch},
-			Events:     []span.Event{a.told()},
+			Events:     []span.Event{a.spanEvent()},
 			Attributes: fightAttributes(a.fight, a.at),
 		}
 		if a.event != nil {

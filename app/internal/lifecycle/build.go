@@ -116,7 +116,7 @@ func (d *derivation) spans(out []*span.Span, r *change.Reconciliation) []*span.S
 	s.Attributes = d.attributes(r)
 	out = append(out, s)
 	s.Events = slices.Grow(s.Events, len(r.Writes)+len(r.Notes))
-	before := d.toldBefore(r)
+	before := d.handedOutBefore(r)
 	for _, w := range r.Writes {
 		if before(w) {
 			continue
@@ -135,13 +135,13 @@ func (d *derivation) spans(out []*span.Span, r *change.Reconciliation) []*span.S
 			out = append(out, ws)
 			continue
 		}
-		out = d.tell(out, s, r, w)
+		out = d.addStored(out, s, r, w)
 	}
 	for _, w := range r.Notes {
 		if before(w) {
 			continue
 		}
-		out = d.tell(out, s, r, w)
+		out = d.addStored(out, s, r, w)
 	}
 	for _, w := range r.Refused {
 		ws := refusedSpan(w, r.Lineage)
@@ -184,9 +184,9 @@ func (d *derivation) service(r *change.Reconciliation) string {
 	return cmp.Or(d.author(r.First()), kind.APIServer)
 }
 
-// tell adds a stored write: as a span if its request is in the audit log, otherwise as an event of
+// addStored adds a stored write: as a span if its request is in the audit log, otherwise as an event of
 // s, the span of r.
-func (d *derivation) tell(out []*span.Span, s *span.Span, r *change.Reconciliation, w *change.Write) []*span.Span {
+func (d *derivation) addStored(out []*span.Span, s *span.Span, r *change.Reconciliation, w *change.Write) []*span.Span {
 	if q := d.Audited(w); q != nil {
 		return append(out, auditedSpan(w, r, q))
 	}

@@ -98,7 +98,7 @@ func (e *Engine) over(now time.Time, every bool) (out []trace.TraceID, refused [
 // alone only if aged is true.
 func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 	d := g.derived
-	needed, told := d.needed(), d.told()
+	needed, last := d.needed(), d.lastHandedOut()
 	lingering, some := d.lingering(now), false
 	for t := range g.members {
 		some = some || t.Idle(e.opts.Rebuild) || !needed.objects[t] && !lingering[t] || overgrown(t)
@@ -123,7 +123,7 @@ func (e *Engine) compactGroup(g *group, now time.Time, aged bool) {
 			e.drop(t)
 			continue
 		default:
-			e.shorten(t, recs, told[t], d)
+			e.shorten(t, recs, last[t], d)
 			if aged && t.Past == nil {
 				e.trim(t, now.Add(-retention))
 			}
@@ -190,9 +190,9 @@ func (e *Engine) shorten(t *change.Timeline, recs []*change.Reconciliation, last
 	}
 }
 
-// told returns the last write in a handed-out trace, for each object without a history (see
+// lastHandedOut returns the last write in a handed-out trace, for each object without a history (see
 // historyOf).
-func (d *derivation) told() map[*change.Timeline]*change.Write {
+func (d *derivation) lastHandedOut() map[*change.Timeline]*change.Write {
 	out := map[*change.Timeline]*change.Write{}
 	for _, w := range d.written {
 		// Most writes are those of a reconciliation in the history of their own object.

@@ -286,7 +286,7 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 	all := e.refresh(now)
 	var traces []lineTrace
 	ends := false
-	var told []*group
+	var changed []*group
 	for _, g := range all {
 		d := g.derived
 		ended := slices.DeleteFunc(d.untaken(), func(l *change.Lineage) bool { return !d.settled(l, now) })
@@ -295,9 +295,9 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 		e.lateEvents(d)
 		e.addLate(d, now)
 		for _, l := range ended {
-			l.Tell()
+			l.HandOut()
 			for _, r := range l.Reconciliations {
-				e.tellPublications(d, r, now)
+				e.handOutPublications(d, r, now)
 			}
 			e.taken[l.ID] = cause.Taken{
 				At:           now,
@@ -308,7 +308,7 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 		}
 		if len(ended) > 0 || len(e.late)+len(e.added) > late {
 			g.compacted = false
-			told = append(told, g)
+			changed = append(changed, g)
 		}
 		ends = ends || len(ended) > 0
 	}
@@ -316,7 +316,7 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 	if over := now.Sub(e.compacted) > retention; ends || over {
 		e.compact(all, now, over)
 	}
-	for _, g := range told {
+	for _, g := range changed {
 		g.derived, g.built = nil, nil // causes depend on the traces that were handed out
 	}
 	return sorted(traces)

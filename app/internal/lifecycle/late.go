@@ -21,23 +21,23 @@ import (
 // maxLag is the maximum time that a trace waits for a delayed watch.
 const maxLag = 30 * time.Second
 
-// untold reports whether r has writes that were not handed out with any trace (some). It also
+// pending reports whether r has writes that were not handed out with any trace (some). It also
 // reports whether none of its stored writes to desired state was handed out (all). A folded r has a
 // write that was.
-func (d *derivation) untold(r *change.Reconciliation) (some, all bool) {
+func (d *derivation) pending(r *change.Reconciliation) (some, all bool) {
 	all = !r.Folded
 	for _, w := range r.Writes {
 		if d.isUntold(r, w) {
 			some = true
-		} else if w.Told() != nil {
+		} else if w.HandedOut() != nil {
 			all = false
 		}
 	}
-	return some || slices.ContainsFunc(r.Notes, untoldNote), all
+	return some || slices.ContainsFunc(r.Notes, pendingNote), all
 }
 
-// untoldWrites returns the writes of r that were not handed out with any trace.
-func (d *derivation) untoldWrites(r *change.Reconciliation) []*change.Write {
+// pendingWrites returns the writes of r that were not handed out with any trace.
+func (d *derivation) pendingWrites(r *change.Reconciliation) []*change.Write {
 	var out []*change.Write
 	for _, w := range r.Writes {
 		if d.isUntold(r, w) {
@@ -45,7 +45,7 @@ func (d *derivation) untoldWrites(r *change.Reconciliation) []*change.Write {
 		}
 	}
 	for _, w := range r.Notes {
-		if untoldNote(w) {
+		if pendingNote(w) {
 			out = append(out, w)
 		}
 	}
@@ -55,15 +55,15 @@ func (d *derivation) untoldWrites(r *change.Reconciliation) []*change.Write {
 // isUntold reports whether w, a write of r to desired state, was not handed out with any trace. The
 // trace of a command is handed out with all its requests.
 func (d *derivation) isUntold(r *change.Reconciliation, w *change.Write) bool {
-	told := w.Told()
-	return told != nil && !*told && (d.LineOf(w) != r.Lineage || !d.handedOut(r.Lineage))
+	mark := w.HandedOut()
+	return mark != nil && !*mark && (d.LineOf(w) != r.Lineage || !d.handedOut(r.Lineage))
 }
 
-// untoldNote reports whether w, a note of a reconciliation, was not handed out with any trace. Of
+// pendingNote reports whether w, a note of a reconciliation, was not handed out with any trace. Of
 // the notes, only changes of desired state or metadata are handed out late.
-func untoldNote(w *change.Write) bool {
-	told := w.Told()
-	return told != nil && !*told && (w.Part == change.Desired || w.Changed.Metadata())
+func pendingNote(w *change.Write) bool {
+	mark := w.HandedOut()
+	return mark != nil && !*mark && (w.Part == change.Desired || w.Changed.Metadata())
 }
 
 // elsewhere reports whether all of r was handed out in a trace other than its own.
@@ -71,19 +71,19 @@ func (d *derivation) elsewhere(r *change.Reconciliation) bool {
 	if d.handedOut(r.Lineage) {
 		return false
 	}
-	some, all := d.untold(r)
+	some, all := d.pending(r)
 	return !some && !all
 }
 
-// toldBefore returns a function for the writes of r. It reports whether a write was handed out
+// handedOutBefore returns a function for the writes of r. It reports whether a write was handed out
 // earlier, in another trace or another span.
-func (d *derivation) toldBefore(r *change.Reconciliation) func(*change.Write) bool {
-	if some, all := d.untold(r); d.handedOut(r.Lineage) && !(some && all) {
+func (d *derivation) handedOutBefore(r *change.Reconciliation) func(*change.Write) bool {
+	if some, all := d.pending(r); d.handedOut(r.Lineage) && !(some && all) {
 		return func(*change.Write) bool { return false }
 	}
 	return func(w *change.Write) bool {
-		told := w.Told()
-		return told != nil && *told
+		mark := w.HandedOut()
+		return mark != nil && *mark
 	}
 }
 
@@ -91,7 +91,7 @@ func (d *derivation) toldBefore(r *change.Reconciliation) func(*change.Write) bo
 func (d *derivation) late() []*change.Reconciliation {
 	var out []*change.Reconciliation
 	for _, r := range d.folded {
-		if some, _ := d.untold(r); some {
+		if some, _ := d.pending(r); some {
 			out = append(out, r)
 		}
 	}
@@ -100,7 +100,7 @@ func (d *derivation) late() []*change.Reconciliation {
 			continue
 		}
 		for _, r := range l.Reconciliations {
-			if some, _ := d.untold(r); some {
+			if some, _ := d.pending(r); some {
 				out = append(out, r)
 			}
 		}
@@ -113,10 +113,10 @@ func (d *derivation) late() []*change.Reconciliation {
 // amendments.
 func (e *Engine) addLate(d *derivation, now time.Time) {
 	for _, r := range d.late() {
-		_, all := d.untold(r)
+		_, all := d.pending(r)
 		switch {
 		case !all:
-			for _, w := range d.untoldWrites(r) {
+			for _, w := range d.pendingWrites(r) {
 				rv := w.ObjectVersion()
 				e.amend(w.Timeline, change.Past{TraceID: r.Lineage.ID, SpanID: r.ID()}, amendment{
 					key: "state/" + strconv.FormatUint(rv, 10), at: w.At.At().Time, rv: rv,
@@ -124,11 +124,11 @@ func (e *Engine) addLate(d *derivation, now time.Time) {
 			}
 		case r.Done && now.Sub(r.Heard()) >= e.opts.Settle && !d.behind(r, now):
 			e.add(r.Lineage.ID, d.lateSpans(r))
-			e.tellPublications(d, r, now)
+			e.handOutPublications(d, r, now)
 		default:
 			continue
 		}
-		r.Tell()
+		r.HandOut()
 	}
 }
 

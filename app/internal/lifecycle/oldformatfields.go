@@ -62,7 +62,7 @@ func (c *oldReader) removal(r *history.Removal) {
 	c.time(&r.Seen)
 	c.bool(&r.Listed)
 	if c.format > 9 {
-		c.bool(&r.Told)
+		c.bool(&r.HandedOut)
 	}
 }
 
@@ -76,7 +76,7 @@ func (c *oldReader) version(v *history.Version) {
 	c.bool(&v.Late)
 	c.bool(&v.Baseline)
 	if c.format > 9 {
-		c.bool(&v.Told)
+		c.bool(&v.HandedOut)
 	}
 }
 
@@ -168,7 +168,7 @@ func (c *oldReader) event(e *history.Event) {
 	c.int32(&e.Count)
 	c.bool(&e.Exact)
 	c.bool(&e.Listed)
-	c.bool(&e.Told)
+	c.bool(&e.HandedOut)
 	c.time(&e.Stamp)
 	c.time(&e.Seen)
 }
@@ -270,7 +270,7 @@ func (c *oldReader) refusal(r *refusal) {
 	list(c, &r.writes, (*oldReader).auditPointer)
 	c.int(&r.repeats)
 	c.time(&r.last)
-	c.bool(&r.told)
+	c.bool(&r.handedOut)
 	if len(r.writes) == 0 {
 		c.fail("something is missing")
 	}

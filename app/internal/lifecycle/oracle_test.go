@@ -263,18 +263,18 @@ func tellsOnce(t *testing.T, seen []*observation.Observation, restart time.Durat
 	}
 	look(at.Add(20 * time.Minute)) // until each series has ended
 	toldWrites(told, e.Traces(at))
-	var untold []string
+	var pending []string
 	for w, what := range desiredWrites(seen) {
 		switch n := told[w]; {
 		case n == 0 && strings.HasPrefix(what, stepOf):
 		case n == 0:
-			untold = append(untold, fmt.Sprintf("%s, resourceVersion %d", what, w.rv))
+			pending = append(pending, fmt.Sprintf("%s, resourceVersion %d", what, w.rv))
 		case n > 1:
 			t.Errorf("%s, resourceVersion %d: in the traces %d times", what, w.rv, n)
 		}
 	}
-	if int64(len(untold)) != counted {
-		slices.Sort(untold)
-		t.Errorf("no trace has these, and %d are counted in series: %v", counted, untold)
+	if int64(len(pending)) != counted {
+		slices.Sort(pending)
+		t.Errorf("no trace has these, and %d are counted in series: %v", counted, pending)
 	}
 }

@@ -77,7 +77,7 @@ func (d *derivation) handedOutTo(t *change.Timeline, limit uint64) uint64 {
 
 // complete reports whether r and all reconciliations below it were handed out.
 func (d *derivation) complete(r *change.Reconciliation) bool {
-	if some, _ := d.untold(r); some {
+	if some, _ := d.pending(r); some {
 		return false
 	}
 	return !slices.ContainsFunc(r.Children, func(c *change.Reconciliation) bool { return !d.complete(c) })

@@ -25,7 +25,7 @@ func (d *derivation) place(w *change.Write) {
 	case w.Part == change.Desired && w.Verb == history.Updated && w.Timeline.Kind().Immediate:
 		d.placeMetadata(w)
 	case w.Publishes():
-		d.placePublication(w)
+		d.placeRevision(w)
 	case w.Part == change.Desired && d.reconciled(w):
 		d.placeDesired(w)
 	case w.Part == change.Desired:
@@ -214,9 +214,9 @@ func (d *derivation) beginInstant(w *change.Write, c cause.Cause) *change.Reconc
 	return r
 }
 
-// placePublication places a new revision of a source: a separate change, or the effect of a change
+// placeRevision places a new revision of a source: a separate change, or the effect of a change
 // of the source.
-func (d *derivation) placePublication(w *change.Write) {
+func (d *derivation) placeRevision(w *change.Write) {
 	c := d.Cause(w)
 	if r := d.UnderWay(w); r != nil && r.Lineage == c.Line {
 		c.Parent, c.Above, c.Remote, c.Evidence = r, trace.SpanID{}, false, span.ByOwner

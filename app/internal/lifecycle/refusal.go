@@ -36,9 +36,9 @@ type refusal struct {
 	writes  []*observation.Write
 	repeats int
 	last    time.Time
-	// told means that the refusal was handed out as a separate trace. Its repeats are not handed
+	// handedOut means that the refusal was handed out as a separate trace. Its repeats are not handed
 	// out.
-	told bool
+	handedOut bool
 }
 
 // sameRefusal reports whether two refused requests are of the same kind.
@@ -77,7 +77,7 @@ func (e *Engine) refuse(w *observation.Write) {
 	}
 	r := of.kinds[i]
 	r.last = history.Later(r.last, w.End)
-	if r.told {
+	if r.handedOut {
 		r.repeats++
 		e.tally.Repeated++
 		return
@@ -120,7 +120,7 @@ func (d *derivation) placeRefusals() {
 		}
 		for _, kind := range of.kinds {
 			for i, w := range kind.writes {
-				if e.contradicted(w) || seen[w.AuditID] || kind.told {
+				if e.contradicted(w) || seen[w.AuditID] || kind.handedOut {
 					continue
 				}
 				repeats := 0
@@ -291,20 +291,20 @@ func (e *Engine) forgetRefusals(d *derivation, now time.Time) bool {
 		}
 		n := len(of.kinds)
 		of.kinds = slices.DeleteFunc(of.kinds, func(kind *refusal) bool {
-			lines, told, was := d.refusals[kind], 0, kind.told
+			lines, out, was := d.refusals[kind], 0, kind.handedOut
 			for _, l := range lines {
 				if _, taken := e.taken[l.ID]; taken {
-					told++
-					kind.told = kind.told || l.Vain
+					out++
+					kind.handedOut = kind.handedOut || l.Vain
 				}
 			}
-			changed = changed || kind.told != was
+			changed = changed || kind.handedOut != was
 			old := now.Sub(kind.last) > retention
 			switch {
-			case kind.told:
+			case kind.handedOut:
 				return old
 			case len(lines) > 0:
-				return told == len(lines)
+				return out == len(lines)
 			}
 			if old {
 				e.tally.Passed += uint64(len(kind.writes))

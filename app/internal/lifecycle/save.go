@@ -44,7 +44,7 @@ func Restore(opts Options, r io.Reader) (*Engine, error) {
 		return nil, fmt.Errorf("cannot restore the engine: %w", err)
 	}
 	e.reindex()
-	e.untoldPublications()
+	e.pendingPublications()
 	e.hold()
 	return e, nil
 }

@@ -72,10 +72,10 @@ func (s saver) refusals(id subject, of *refusals) *statepb.Refusals {
 	m := &statepb.Refusals{Subject: s.subject(id), Last: s.Time(of.last)}
 	for _, k := range of.kinds {
 		m.Kinds = append(m.Kinds, &statepb.Refusal{
-			Requests: s.Audits(k.writes),
-			Repeats:  int64(k.repeats),
-			Last:     s.Time(k.last),
-			Told:     k.told,
+			Requests:  s.Audits(k.writes),
+			Repeats:   int64(k.repeats),
+			Last:      s.Time(k.last),
+			HandedOut: k.handedOut,
 		})
 	}
 	return m
@@ -88,10 +88,10 @@ func (r restorer) refusals(m *statepb.Refusals) *refusals {
 	}
 	for _, k := range m.Kinds {
 		of.kinds = append(of.kinds, &refusal{
-			writes:  r.some(k.Requests),
-			repeats: int(k.Repeats),
-			last:    r.Time(k.Last),
-			told:    k.Told,
+			writes:    r.some(k.Requests),
+			repeats:   int(k.Repeats),
+			last:      r.Time(k.Last),
+			handedOut: k.HandedOut,
 		})
 	}
 	return of

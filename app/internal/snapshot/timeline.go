@@ -85,7 +85,7 @@ func (w *Writer) version(v *history.Version, intents *[]*statepb.Intent) *statep
 		Listed:          v.Listed,
 		Late:            v.Late,
 		Baseline:        v.Baseline,
-		Told:            v.Told,
+		HandedOut:       v.HandedOut,
 		Foreign:         v.Foreign,
 	}
 	return m
@@ -101,17 +101,17 @@ func (r *Reader) version(m *statepb.Version, intents []*history.Intent) *history
 		Listed:          m.Listed,
 		Late:            m.Late,
 		Baseline:        m.Baseline,
-		Told:            m.Told,
+		HandedOut:       m.HandedOut,
 		Foreign:         m.Foreign,
 	}
 }
 
 func (w *Writer) removal(o *history.Removal) *statepb.Removal {
-	return &statepb.Removal{Rv: o.RV, Seen: w.Time(o.Seen), Listed: o.Listed, Told: o.Told, Foreign: o.Foreign}
+	return &statepb.Removal{Rv: o.RV, Seen: w.Time(o.Seen), Listed: o.Listed, HandedOut: o.HandedOut, Foreign: o.Foreign}
 }
 
 func (r *Reader) removal(m *statepb.Removal) *history.Removal {
-	return &history.Removal{RV: m.Rv, Seen: r.Time(m.Seen), Listed: m.Listed, Told: m.Told, Foreign: m.Foreign}
+	return &history.Removal{RV: m.Rv, Seen: r.Time(m.Seen), Listed: m.Listed, HandedOut: m.HandedOut, Foreign: m.Foreign}
 }
 
 // intent omits the Ref, which is that of the timeline.
@@ -236,7 +236,7 @@ func (w *Writer) Event(e *history.Event) *statepb.Event {
 		Count:           e.Count,
 		Exact:           e.Exact,
 		Listed:          e.Listed,
-		Told:            e.Told,
+		HandedOut:       e.HandedOut,
 		Stamp:           w.Time(e.Stamp),
 		Seen:            w.Time(e.Seen),
 		Foreign:         e.Foreign,
@@ -257,7 +257,7 @@ func (r *Reader) Event(m *statepb.Event) *history.Event {
 		Count:           m.Count,
 		Exact:           m.Exact,
 		Listed:          m.Listed,
-		Told:            m.Told,
+		HandedOut:       m.HandedOut,
 		Stamp:           r.Time(m.Stamp),
 		Seen:            r.Time(m.Seen),
 		Foreign:         m.Foreign,

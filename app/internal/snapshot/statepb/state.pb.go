@@ -1078,7 +1078,7 @@ type Version struct {
 	Listed          bool                   `protobuf:"varint,6,opt,name=listed,proto3" json:"listed,omitempty"`
 	Late            bool                   `protobuf:"varint,7,opt,name=late,proto3" json:"late,omitempty"`
 	Baseline        bool                   `protobuf:"varint,8,opt,name=baseline,proto3" json:"baseline,omitempty"`
-	Told            bool                   `protobuf:"varint,9,opt,name=told,proto3" json:"told,omitempty"`
+	HandedOut       bool                   `protobuf:"varint,9,opt,name=handed_out,json=handedOut,proto3" json:"handed_out,omitempty"`
 	Foreign         uint64                 `protobuf:"varint,10,opt,name=foreign,proto3" json:"foreign,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -1170,9 +1170,9 @@ func (x *Version) GetBaseline() bool {
 	return false
 }
 
-func (x *Version) GetTold() bool {
+func (x *Version) GetHandedOut() bool {
 	if x != nil {
-		return x.Told
+		return x.HandedOut
 	}
 	return false
 }
@@ -1190,7 +1190,7 @@ type Removal struct {
 	Rv            uint64                 `protobuf:"varint,1,opt,name=rv,proto3" json:"rv,omitempty"`
 	Seen          *Time                  `protobuf:"bytes,2,opt,name=seen,proto3" json:"seen,omitempty"`
 	Listed        bool                   `protobuf:"varint,3,opt,name=listed,proto3" json:"listed,omitempty"`
-	Told          bool                   `protobuf:"varint,4,opt,name=told,proto3" json:"told,omitempty"`
+	HandedOut     bool                   `protobuf:"varint,4,opt,name=handed_out,json=handedOut,proto3" json:"handed_out,omitempty"`
 	Foreign       uint64                 `protobuf:"varint,5,opt,name=foreign,proto3" json:"foreign,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1247,9 +1247,9 @@ func (x *Removal) GetListed() bool {
 	return false
 }
 
-func (x *Removal) GetTold() bool {
+func (x *Removal) GetHandedOut() bool {
 	if x != nil {
-		return x.Told
+		return x.HandedOut
 	}
 	return false
 }
@@ -2602,7 +2602,7 @@ type Event struct {
 	Count           int32                  `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
 	Exact           bool                   `protobuf:"varint,4,opt,name=exact,proto3" json:"exact,omitempty"`
 	Listed          bool                   `protobuf:"varint,5,opt,name=listed,proto3" json:"listed,omitempty"`
-	Told            bool                   `protobuf:"varint,6,opt,name=told,proto3" json:"told,omitempty"`
+	HandedOut       bool                   `protobuf:"varint,6,opt,name=handed_out,json=handedOut,proto3" json:"handed_out,omitempty"`
 	Stamp           *Time                  `protobuf:"bytes,7,opt,name=stamp,proto3" json:"stamp,omitempty"`
 	Seen            *Time                  `protobuf:"bytes,8,opt,name=seen,proto3" json:"seen,omitempty"`
 	Foreign         uint64                 `protobuf:"varint,9,opt,name=foreign,proto3" json:"foreign,omitempty"`
@@ -2676,9 +2676,9 @@ func (x *Event) GetListed() bool {
 	return false
 }
 
-func (x *Event) GetTold() bool {
+func (x *Event) GetHandedOut() bool {
 	if x != nil {
-		return x.Told
+		return x.HandedOut
 	}
 	return false
 }
@@ -4609,7 +4609,7 @@ type Refusal struct {
 	Requests      []uint64               `protobuf:"varint,1,rep,packed,name=requests,proto3" json:"requests,omitempty"` // in audits
 	Repeats       int64                  `protobuf:"varint,2,opt,name=repeats,proto3" json:"repeats,omitempty"`
 	Last          *Time                  `protobuf:"bytes,3,opt,name=last,proto3" json:"last,omitempty"`
-	Told          bool                   `protobuf:"varint,4,opt,name=told,proto3" json:"told,omitempty"`
+	HandedOut     bool                   `protobuf:"varint,4,opt,name=handed_out,json=handedOut,proto3" json:"handed_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4665,9 +4665,9 @@ func (x *Refusal) GetLast() *Time {
 	return nil
 }
 
-func (x *Refusal) GetTold() bool {
+func (x *Refusal) GetHandedOut() bool {
 	if x != nil {
-		return x.Told
+		return x.HandedOut
 	}
 	return false
 }
@@ -4678,7 +4678,7 @@ type Endpoint struct {
 	Key           uint64                 `protobuf:"fixed64,1,opt,name=key,proto3" json:"key,omitempty"`
 	Publications  []*Publication         `protobuf:"bytes,2,rep,name=publications,proto3" json:"publications,omitempty"`
 	Seen          *Time                  `protobuf:"bytes,3,opt,name=seen,proto3" json:"seen,omitempty"`
-	Told          *ToldPod               `protobuf:"bytes,4,opt,name=told,proto3" json:"told,omitempty"`
+	HandedOut     *HandedOutPod          `protobuf:"bytes,4,opt,name=handed_out,json=handedOut,proto3" json:"handed_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4734,9 +4734,9 @@ func (x *Endpoint) GetSeen() *Time {
 	return nil
 }
 
-func (x *Endpoint) GetTold() *ToldPod {
+func (x *Endpoint) GetHandedOut() *HandedOutPod {
 	if x != nil {
-		return x.Told
+		return x.HandedOut
 	}
 	return nil
 }
@@ -4749,7 +4749,7 @@ type Publication struct {
 	Rv            uint64                 `protobuf:"varint,3,opt,name=rv,proto3" json:"rv,omitempty"`
 	At            *Moment                `protobuf:"bytes,4,opt,name=at,proto3" json:"at,omitempty"`
 	Baseline      bool                   `protobuf:"varint,5,opt,name=baseline,proto3" json:"baseline,omitempty"`
-	Told          bool                   `protobuf:"varint,6,opt,name=told,proto3" json:"told,omitempty"`
+	HandedOut     bool                   `protobuf:"varint,6,opt,name=handed_out,json=handedOut,proto3" json:"handed_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4819,15 +4819,15 @@ func (x *Publication) GetBaseline() bool {
 	return false
 }
 
-func (x *Publication) GetTold() bool {
+func (x *Publication) GetHandedOut() bool {
 	if x != nil {
-		return x.Told
+		return x.HandedOut
 	}
 	return false
 }
 
-// ToldPod is the lifecycle package's toldPod.
-type ToldPod struct {
+// HandedOutPod is the lifecycle package's handedOutPod.
+type HandedOutPod struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ref           *Ref                   `protobuf:"bytes,1,opt,name=ref,proto3" json:"ref,omitempty"`
 	TraceId       uint64                 `protobuf:"varint,2,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"` // in texts
@@ -4839,20 +4839,20 @@ type ToldPod struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ToldPod) Reset() {
-	*x = ToldPod{}
+func (x *HandedOutPod) Reset() {
+	*x = HandedOutPod{}
 	mi := &file_snapshot_state_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ToldPod) String() string {
+func (x *HandedOutPod) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ToldPod) ProtoMessage() {}
+func (*HandedOutPod) ProtoMessage() {}
 
-func (x *ToldPod) ProtoReflect() protoreflect.Message {
+func (x *HandedOutPod) ProtoReflect() protoreflect.Message {
 	mi := &file_snapshot_state_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -4864,47 +4864,47 @@ func (x *ToldPod) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ToldPod.ProtoReflect.Descriptor instead.
-func (*ToldPod) Descriptor() ([]byte, []int) {
+// Deprecated: Use HandedOutPod.ProtoReflect.Descriptor instead.
+func (*HandedOutPod) Descriptor() ([]byte, []int) {
 	return file_snapshot_state_proto_rawDescGZIP(), []int{57}
 }
 
-func (x *ToldPod) GetRef() *Ref {
+func (x *HandedOutPod) GetRef() *Ref {
 	if x != nil {
 		return x.Ref
 	}
 	return nil
 }
 
-func (x *ToldPod) GetTraceId() uint64 {
+func (x *HandedOutPod) GetTraceId() uint64 {
 	if x != nil {
 		return x.TraceId
 	}
 	return 0
 }
 
-func (x *ToldPod) GetSpanId() uint64 {
+func (x *HandedOutPod) GetSpanId() uint64 {
 	if x != nil {
 		return x.SpanId
 	}
 	return 0
 }
 
-func (x *ToldPod) GetReady() *Moment {
+func (x *HandedOutPod) GetReady() *Moment {
 	if x != nil {
 		return x.Ready
 	}
 	return nil
 }
 
-func (x *ToldPod) GetRv() uint64 {
+func (x *HandedOutPod) GetRv() uint64 {
 	if x != nil {
 		return x.Rv
 	}
 	return 0
 }
 
-func (x *ToldPod) GetAt() *Time {
+func (x *HandedOutPod) GetAt() *Time {
 	if x != nil {
 		return x.At
 	}
@@ -5085,7 +5085,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x04past\x18\b \x01(\v2\x14.lifeline.state.PastR\x04past\x12\x16\n" +
 	"\x06folded\x18\t \x01(\bR\x06folded\x12/\n" +
 	"\x06recent\x18\n" +
-	" \x03(\v2\x17.lifeline.state.InstantR\x06recent\"\xa0\x02\n" +
+	" \x03(\v2\x17.lifeline.state.InstantR\x06recent\"\xab\x02\n" +
 	"\aVersion\x12\x16\n" +
 	"\x06intent\x18\x01 \x01(\x04R\x06intent\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\x04R\x06status\x12)\n" +
@@ -5094,15 +5094,17 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x04seen\x18\x05 \x01(\v2\x14.lifeline.state.TimeR\x04seen\x12\x16\n" +
 	"\x06listed\x18\x06 \x01(\bR\x06listed\x12\x12\n" +
 	"\x04late\x18\a \x01(\bR\x04late\x12\x1a\n" +
-	"\bbaseline\x18\b \x01(\bR\bbaseline\x12\x12\n" +
-	"\x04told\x18\t \x01(\bR\x04told\x12\x18\n" +
+	"\bbaseline\x18\b \x01(\bR\bbaseline\x12\x1d\n" +
+	"\n" +
+	"handed_out\x18\t \x01(\bR\thandedOut\x12\x18\n" +
 	"\aforeign\x18\n" +
-	" \x01(\x04R\aforeign\"\x89\x01\n" +
+	" \x01(\x04R\aforeign\"\x94\x01\n" +
 	"\aRemoval\x12\x0e\n" +
 	"\x02rv\x18\x01 \x01(\x04R\x02rv\x12(\n" +
 	"\x04seen\x18\x02 \x01(\v2\x14.lifeline.state.TimeR\x04seen\x12\x16\n" +
-	"\x06listed\x18\x03 \x01(\bR\x06listed\x12\x12\n" +
-	"\x04told\x18\x04 \x01(\bR\x04told\x12\x18\n" +
+	"\x06listed\x18\x03 \x01(\bR\x06listed\x12\x1d\n" +
+	"\n" +
+	"handed_out\x18\x04 \x01(\bR\thandedOut\x12\x18\n" +
 	"\aforeign\x18\x05 \x01(\x04R\aforeign\"\xae\x02\n" +
 	"\x06Intent\x12\x14\n" +
 	"\x05leave\x18\x01 \x01(\x04R\x05leave\x12\x16\n" +
@@ -5225,14 +5227,15 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\astarted\x18\x04 \x01(\v2\x14.lifeline.state.TimeR\astarted\x120\n" +
 	"\bfinished\x18\x05 \x01(\v2\x14.lifeline.state.TimeR\bfinished\x12\x1b\n" +
 	"\texit_code\x18\x06 \x01(\x05R\bexitCode\x12\x16\n" +
-	"\x06signal\x18\a \x01(\x05R\x06signal\"\xc5\x02\n" +
+	"\x06signal\x18\a \x01(\x05R\x06signal\"\xd0\x02\n" +
 	"\x05Event\x12\x16\n" +
 	"\x06notice\x18\x01 \x01(\x04R\x06notice\x12)\n" +
 	"\x10resource_version\x18\x02 \x01(\x04R\x0fresourceVersion\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x05R\x05count\x12\x14\n" +
 	"\x05exact\x18\x04 \x01(\bR\x05exact\x12\x16\n" +
-	"\x06listed\x18\x05 \x01(\bR\x06listed\x12\x12\n" +
-	"\x04told\x18\x06 \x01(\bR\x04told\x12*\n" +
+	"\x06listed\x18\x05 \x01(\bR\x06listed\x12\x1d\n" +
+	"\n" +
+	"handed_out\x18\x06 \x01(\bR\thandedOut\x12*\n" +
 	"\x05stamp\x18\a \x01(\v2\x14.lifeline.state.TimeR\x05stamp\x12(\n" +
 	"\x04seen\x18\b \x01(\v2\x14.lifeline.state.TimeR\x04seen\x12\x18\n" +
 	"\aforeign\x18\t \x01(\x04R\aforeign\x121\n" +
@@ -5402,25 +5405,28 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\bRefusals\x121\n" +
 	"\asubject\x18\x01 \x01(\v2\x17.lifeline.state.SubjectR\asubject\x12-\n" +
 	"\x05kinds\x18\x02 \x03(\v2\x17.lifeline.state.RefusalR\x05kinds\x12(\n" +
-	"\x04last\x18\x03 \x01(\v2\x14.lifeline.state.TimeR\x04last\"}\n" +
+	"\x04last\x18\x03 \x01(\v2\x14.lifeline.state.TimeR\x04last\"\x88\x01\n" +
 	"\aRefusal\x12\x1a\n" +
 	"\brequests\x18\x01 \x03(\x04R\brequests\x12\x18\n" +
 	"\arepeats\x18\x02 \x01(\x03R\arepeats\x12(\n" +
-	"\x04last\x18\x03 \x01(\v2\x14.lifeline.state.TimeR\x04last\x12\x12\n" +
-	"\x04told\x18\x04 \x01(\bR\x04told\"\xb4\x01\n" +
+	"\x04last\x18\x03 \x01(\v2\x14.lifeline.state.TimeR\x04last\x12\x1d\n" +
+	"\n" +
+	"handed_out\x18\x04 \x01(\bR\thandedOut\"\xc4\x01\n" +
 	"\bEndpoint\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x06R\x03key\x12?\n" +
 	"\fpublications\x18\x02 \x03(\v2\x1b.lifeline.state.PublicationR\fpublications\x12(\n" +
-	"\x04seen\x18\x03 \x01(\v2\x14.lifeline.state.TimeR\x04seen\x12+\n" +
-	"\x04told\x18\x04 \x01(\v2\x17.lifeline.state.ToldPodR\x04told\"\xa5\x01\n" +
+	"\x04seen\x18\x03 \x01(\v2\x14.lifeline.state.TimeR\x04seen\x12;\n" +
+	"\n" +
+	"handed_out\x18\x04 \x01(\v2\x1c.lifeline.state.HandedOutPodR\thandedOut\"\xb0\x01\n" +
 	"\vPublication\x12\x18\n" +
 	"\aservice\x18\x01 \x01(\x04R\aservice\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\x04R\x05owner\x12\x0e\n" +
 	"\x02rv\x18\x03 \x01(\x04R\x02rv\x12&\n" +
 	"\x02at\x18\x04 \x01(\v2\x16.lifeline.state.MomentR\x02at\x12\x1a\n" +
-	"\bbaseline\x18\x05 \x01(\bR\bbaseline\x12\x12\n" +
-	"\x04told\x18\x06 \x01(\bR\x04told\"\xc8\x01\n" +
-	"\aToldPod\x12%\n" +
+	"\bbaseline\x18\x05 \x01(\bR\bbaseline\x12\x1d\n" +
+	"\n" +
+	"handed_out\x18\x06 \x01(\bR\thandedOut\"\xcd\x01\n" +
+	"\fHandedOutPod\x12%\n" +
 	"\x03ref\x18\x01 \x01(\v2\x13.lifeline.state.RefR\x03ref\x12\x19\n" +
 	"\btrace_id\x18\x02 \x01(\x04R\atraceId\x12\x17\n" +
 	"\aspan_id\x18\x03 \x01(\x06R\x06spanId\x12,\n" +
@@ -5504,7 +5510,7 @@ var file_snapshot_state_proto_goTypes = []any{
 	(*Refusal)(nil),        // 54: lifeline.state.Refusal
 	(*Endpoint)(nil),       // 55: lifeline.state.Endpoint
 	(*Publication)(nil),    // 56: lifeline.state.Publication
-	(*ToldPod)(nil),        // 57: lifeline.state.ToldPod
+	(*HandedOutPod)(nil),   // 57: lifeline.state.HandedOutPod
 	(*Moment)(nil),         // 58: lifeline.state.Moment
 }
 var file_snapshot_state_proto_depIdxs = []int32{
@@ -5613,11 +5619,11 @@ var file_snapshot_state_proto_depIdxs = []int32{
 	2,   // 102: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
 	56,  // 103: lifeline.state.Endpoint.publications:type_name -> lifeline.state.Publication
 	2,   // 104: lifeline.state.Endpoint.seen:type_name -> lifeline.state.Time
-	57,  // 105: lifeline.state.Endpoint.told:type_name -> lifeline.state.ToldPod
+	57,  // 105: lifeline.state.Endpoint.handed_out:type_name -> lifeline.state.HandedOutPod
 	58,  // 106: lifeline.state.Publication.at:type_name -> lifeline.state.Moment
-	5,   // 107: lifeline.state.ToldPod.ref:type_name -> lifeline.state.Ref
-	58,  // 108: lifeline.state.ToldPod.ready:type_name -> lifeline.state.Moment
-	2,   // 109: lifeline.state.ToldPod.at:type_name -> lifeline.state.Time
+	5,   // 107: lifeline.state.HandedOutPod.ref:type_name -> lifeline.state.Ref
+	58,  // 108: lifeline.state.HandedOutPod.ready:type_name -> lifeline.state.Moment
+	2,   // 109: lifeline.state.HandedOutPod.at:type_name -> lifeline.state.Time
 	2,   // 110: lifeline.state.Moment.lo:type_name -> lifeline.state.Time
 	2,   // 111: lifeline.state.Moment.hi:type_name -> lifeline.state.Time
 	112, // [112:112] is the sub-list for method output_type

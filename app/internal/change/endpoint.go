@@ -18,8 +18,8 @@ type Publication struct {
 	At history.Moment
 	// Baseline means that the observer found the Pod there at its start.
 	Baseline bool
-	// Told means that a span with the publication was handed out.
-	Told bool
+	// HandedOut means that a span with the publication was handed out.
+	HandedOut bool
 }
 
 // Better reports whether p is better evidence than known, the publication of the same Pod by the same

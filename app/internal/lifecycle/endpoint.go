@@ -37,12 +37,12 @@ type endpoint struct {
 	of []change.Publication
 	// seen is the time of the last new publication.
 	seen time.Time
-	// told is the handed-out reconciliation of a Pod without a publication by then, or nil.
-	told *toldPod
+	// handedOut is the handed-out reconciliation of a Pod without a publication by then, or nil.
+	handedOut *handedOutPod
 }
 
-// toldPod is the handed-out creation of a Pod.
-type toldPod struct {
+// handedOutPod is the handed-out creation of a Pod.
+type handedOutPod struct {
 	ref  *object.Ref
 	line trace.TraceID
 	span trace.SpanID
@@ -62,7 +62,7 @@ func (e *endpoint) add(p *change.Publication) bool {
 	case found && !p.Better(&e.of[i]):
 		return false
 	case found:
-		p.Told = e.of[i].Told
+		p.HandedOut = e.of[i].HandedOut
 		e.of[i] = *p
 		return true
 	case i == maxPublications:
@@ -116,7 +116,7 @@ func (e *Engine) publishOne(key observation.EndpointKey, of *endpoint, p change.
 	}
 	of.seen = history.Later(of.seen, seen)
 	switch t := e.pods[key]; {
-	case of.told != nil:
+	case of.handedOut != nil:
 		e.published = append(e.published, key)
 	case t != nil && e.groups.of[t] != nil:
 		e.groups.of[t].change()
@@ -224,21 +224,21 @@ func (e *Engine) withCreation(all []change.Publication) []phase.Publication {
 	return out
 }
 
-// tellPublications records the handout of r. The publications of its Pod are not needed any more. If
+// handOutPublications records the handout of r. The publications of its Pod are not needed any more. If
 // there are none, a late one may follow.
-func (e *Engine) tellPublications(d *derivation, r *change.Reconciliation, now time.Time) {
+func (e *Engine) handOutPublications(d *derivation, r *change.Reconciliation, now time.Time) {
 	v := r.ConvergedBy(^uint64(0))
 	if v == nil || v.Pod == nil || r.Verb != history.Created || r.Folded {
 		return
 	}
 	key := keyOfPod(r.Timeline)
 	switch known := e.endpoints[key]; {
-	case known != nil && known.told == nil:
+	case known != nil && known.handedOut == nil:
 		delete(e.endpoints, key)
 	case known != nil, v.Baseline, r.Timeline.Removal != nil, !r.First().Arrived.IsZero(),
 		e.slices[r.Timeline.Ref.Namespace] == 0:
 	default:
-		e.endpoints[key] = &endpoint{told: &toldPod{
+		e.endpoints[key] = &endpoint{handedOut: &handedOutPod{
 			ref: &r.Timeline.Ref, line: r.Lineage.ID, span: r.ID(), at: now,
 			ready: phase.Ready(d, r.Timeline, v), rv: v.ResourceVersion,
 		}}
@@ -250,35 +250,35 @@ func (e *Engine) latePublications() {
 	slices.Sort(e.published)
 	for _, key := range slices.Compact(e.published) {
 		known := e.endpoints[key]
-		if known == nil || known.told == nil {
+		if known == nil || known.handedOut == nil {
 			continue
 		}
 		var late []change.Publication
 		for i := range known.of {
 			p := &known.of[i]
-			if !p.Told && p.At.Hi.Sub(known.told.at) <= maxUnpublished {
+			if !p.HandedOut && p.At.Hi.Sub(known.handedOut.at) <= maxUnpublished {
 				late = append(late, *p)
 			}
-			p.Told = true
+			p.HandedOut = true
 		}
-		if spans := known.told.spans(e.withCreation(late)); len(spans) > 0 {
-			e.add(known.told.line, spans)
+		if spans := known.handedOut.spans(e.withCreation(late)); len(spans) > 0 {
+			e.add(known.handedOut.line, spans)
 		}
 	}
 	e.published = nil
 }
 
-// untoldPublications restores the list of late publications.
-func (e *Engine) untoldPublications() {
+// pendingPublications restores the list of late publications.
+func (e *Engine) pendingPublications() {
 	for key, known := range e.endpoints {
-		if known.told != nil && slices.ContainsFunc(known.of, func(p change.Publication) bool { return !p.Told }) {
+		if known.handedOut != nil && slices.ContainsFunc(known.of, func(p change.Publication) bool { return !p.HandedOut }) {
 			e.published = append(e.published, key)
 		}
 	}
 }
 
 // spans returns the late spans of the publications of the Pod.
-func (p *toldPod) spans(all []phase.Publication) []*span.Span {
+func (p *handedOutPod) spans(all []phase.Publication) []*span.Span {
 	w := &change.Write{Verb: history.Created}
 	r := &change.Reconciliation{
 		Timeline: &change.Timeline{Record: history.Record{Ref: *p.ref}}, Lineage: &change.Lineage{ID: p.line},
@@ -297,9 +297,9 @@ func (e *Engine) forgetEndpoints(now time.Time) {
 	for key, known := range e.endpoints {
 		t := e.pods[key]
 		switch {
-		case known.told != nil && now.Sub(known.told.at) <= maxUnpublished:
-		case known.told == nil && t != nil && t.Past == nil:
-		case known.told == nil && now.Sub(known.seen) <= retention:
+		case known.handedOut != nil && now.Sub(known.handedOut.at) <= maxUnpublished:
+		case known.handedOut == nil && t != nil && t.Past == nil:
+		case known.handedOut == nil && now.Sub(known.seen) <= retention:
 		default:
 			delete(e.endpoints, key)
 		}

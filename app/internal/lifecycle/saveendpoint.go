@@ -14,8 +14,8 @@ func (s saver) endpoints(e *Engine) {
 		m := &statepb.Endpoint{
 			Key: uint64(key), Publications: s.Publications(one.of), Seen: s.Time(one.seen),
 		}
-		if p := one.told; p != nil {
-			m.Told = &statepb.ToldPod{
+		if p := one.handedOut; p != nil {
+			m.HandedOut = &statepb.HandedOutPod{
 				Ref: s.Ref(p.ref), TraceId: s.TraceID(p.line), SpanId: s.SpanID(p.span),
 				Ready: s.Moment(p.ready), Rv: p.rv, At: s.Time(p.at),
 			}
@@ -28,9 +28,9 @@ func (s saver) endpoints(e *Engine) {
 func (r restorer) endpoints(e *Engine, p *statepb.Part) {
 	for _, m := range p.Endpoints {
 		one := &endpoint{of: r.Publications(m.Publications), seen: r.Time(m.Seen)}
-		if t := m.Told; t != nil {
+		if t := m.HandedOut; t != nil {
 			ref := r.Ref(t.Ref)
-			one.told = &toldPod{
+			one.handedOut = &handedOutPod{
 				ref: &ref, line: r.TraceID(t.TraceId), span: r.SpanID(t.SpanId),
 				ready: r.Moment(t.Ready), rv: t.Rv, at: r.Time(t.At),
 			}

@@ -23,14 +23,14 @@ func (r *Reader) Publications(all []*statepb.Publication) []change.Publication {
 func (w *Writer) publication(p change.Publication) *statepb.Publication {
 	return &statepb.Publication{
 		Service: w.Text(p.Service), Owner: w.Text(string(p.Owner)), Rv: p.RV, At: w.Moment(p.At),
-		Baseline: p.Baseline, Told: p.Told,
+		Baseline: p.Baseline, HandedOut: p.HandedOut,
 	}
 }
 
 func (r *Reader) publication(m *statepb.Publication) change.Publication {
 	return change.Publication{
 		Service: r.Text(m.Service), Owner: types.UID(r.Text(m.Owner)), RV: m.Rv, At: r.Moment(m.At),
-		Baseline: m.Baseline, Told: m.Told,
+		Baseline: m.Baseline, HandedOut: m.HandedOut,
 	}
 }
 
