@@ -114,9 +114,6 @@ var wantOfShop = []string{
 	"user-c delete Shop one deleted: delete ConfigMap, delete Deployment, delete Pod, delete ReplicaSet ×2",
 }
 
-// byOperator begins a line of a change by the operator.
-const byOperator = "serviceaccount:NS:" + operatorName
-
 // customKinds are changes of custom resources with an operator.
 var customKinds = []scenario{
 	{
@@ -169,9 +166,9 @@ var customKinds = []scenario{
 		},
 		want: []string{
 			"user-b delete ConfigMap one deleted",
-			byOperator + " create ConfigMap one converged",
+			operatorName + " create ConfigMap one converged",
 			"user-c update ConfigMap one converged",
-			byOperator + " update ConfigMap one converged",
+			operatorName + " update ConfigMap one converged",
 		},
 	},
 	{
