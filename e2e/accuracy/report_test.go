@@ -214,8 +214,9 @@ whether a server has all of a scenario right.
 - Copies of a field from another object into a spec are no writes here: the result of binding, and an
   address or ID from a provider of Cluster API. An update of the object in which Helm stores a revision
   is its status.
-- Secrets are left out: a server has no right to read them. So a server sees a revision of Helm only
-  in a ConfigMap (` + "`HELM_DRIVER=configmap`" + `). With Secrets, each object is a change.
+- Secrets are left out: by default a server has no right to read them. So these servers see a revision
+  of Helm only in a ConfigMap (` + "`HELM_DRIVER=configmap`" + `). With Secrets, each object is a change. With
+  ` + "`watch.secretMetadata`" + ` the revision is one (` + "`e2e/addons: TestHelmSecrets`" + `).
 - The API server's log has no answers of an aggregated API. The log of that API is the judge there.
 - An **author** is right if the trace names the user of the audit log. By watch alone a trace names the
   program (the field manager). An unknown author is not wrong: a deletion, for example, leaves no mark.

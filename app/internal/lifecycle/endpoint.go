@@ -271,7 +271,8 @@ func (e *Engine) latePublications() {
 // pendingPublications restores the list of late publications.
 func (e *Engine) pendingPublications() {
 	for key, known := range e.endpoints {
-		if known.handedOut != nil && slices.ContainsFunc(known.of, func(p change.Publication) bool { return !p.HandedOut }) {
+		if known.handedOut != nil &&
+			slices.ContainsFunc(known.of, func(p change.Publication) bool { return !p.HandedOut }) {
 			e.published = append(e.published, key)
 		}
 	}

@@ -26,7 +26,10 @@ func TestLag(t *testing.T) {
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			recorded := read(t, path)
-			if slices.ContainsFunc(recorded, func(o *observation.Observation) bool { return o.State != nil && o.State.Order != 0 }) {
+			if slices.ContainsFunc(
+				recorded,
+				func(o *observation.Observation) bool { return o.State != nil && o.State.Order != 0 },
+			) {
 				t.Skip("the order between two storages is that of arrival, and a lag changes it")
 			}
 			want := strings.Join(edges(recorded), "\n")

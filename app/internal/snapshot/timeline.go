@@ -107,11 +107,23 @@ func (r *Reader) version(m *statepb.Version, intents []*history.Intent) *history
 }
 
 func (w *Writer) removal(o *history.Removal) *statepb.Removal {
-	return &statepb.Removal{Rv: o.RV, Seen: w.Time(o.Seen), Listed: o.Listed, HandedOut: o.HandedOut, Foreign: o.Foreign}
+	return &statepb.Removal{
+		Rv:        o.RV,
+		Seen:      w.Time(o.Seen),
+		Listed:    o.Listed,
+		HandedOut: o.HandedOut,
+		Foreign:   o.Foreign,
+	}
 }
 
 func (r *Reader) removal(m *statepb.Removal) *history.Removal {
-	return &history.Removal{RV: m.Rv, Seen: r.Time(m.Seen), Listed: m.Listed, HandedOut: m.HandedOut, Foreign: m.Foreign}
+	return &history.Removal{
+		RV:        m.Rv,
+		Seen:      r.Time(m.Seen),
+		Listed:    m.Listed,
+		HandedOut: m.HandedOut,
+		Foreign:   m.Foreign,
+	}
 }
 
 // intent omits the Ref, which is that of the timeline.
