@@ -12,7 +12,7 @@ import (
 // signal.
 const quietTime = 4 * time.Second
 
-// aggregated are changes of objects of an aggregated API with a storage of its own. The audit log of the
+// aggregated are changes of objects of an aggregated API with a separate storage. The audit log of the
 // API server lacks their answers, so that of the aggregated API's server is the judge.
 var aggregated = []scenario{
 	{

@@ -135,7 +135,7 @@ var delivery = []scenario{
 		},
 	},
 	{
-		// No server sees the revisions: each object is a change of its own.
+		// No server sees the revisions: each object is a separate change.
 		name: "Helm stores its revisions in Secrets",
 		play: func(s *stage) {
 			r := s.release("secret")

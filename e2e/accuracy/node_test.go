@@ -22,7 +22,7 @@ import (
 // startPatience bounds the start of the cluster. The first one builds containerd and metrics-server.
 const startPatience = 20 * time.Minute
 
-// TestAccuracyOnNode plays the scenarios for a real node, on a cluster of its own.
+// TestAccuracyOnNode plays the scenarios for a real node, on a separate cluster.
 func TestAccuracyOnNode(t *testing.T) {
 	harness.Slow(t)
 	manifests := t.TempDir()

@@ -58,7 +58,7 @@ func (s *stage) report(generation int, ready string) {
 	))
 }
 
-// TestAggregated records objects of an aggregated API with an etcd of its own, as dependants and as an
+// TestAggregated records objects of an aggregated API with a separate etcd, as dependants and as an
 // owner. Their resourceVersions are below all others. The audit log lacks the responses of such an API, so
 // settle cannot see its writes: the steps of the play are a fixed time apart.
 func TestAggregated(t *testing.T) {

@@ -2,7 +2,7 @@
 
 // Package addons plays changes by several people on clusters with real controllers, records them, and
 // checks the traces. With -update it writes the recordings to the app module's testdata, where the
-// engine's tests replay them. Each play has a cluster of its own.
+// engine's tests replay them. Each play has a separate cluster.
 package addons
 
 import (

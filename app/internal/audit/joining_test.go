@@ -76,7 +76,7 @@ func TestByOrder(t *testing.T) {
 }
 
 // TestHurried: a deletion of a Pod without a grace period stores a version and removes the Pod, by one
-// request. With a finalizer the version is a write of its own.
+// request. With a finalizer the version is a separate write.
 func TestHurried(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
