@@ -4,27 +4,12 @@ package accuracy
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-)
 
-// shops is the manifest of the kind Shop. The group is that of the scenario.
-const shops = `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: shops.NS.example.com}
-spec:
-  group: NS.example.com
-  scope: Namespaced
-  names: {plural: shops, singular: shop, kind: Shop}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+)
 
 // shop is the manifest of a Shop.
 func shop(version int) string {
@@ -54,10 +39,6 @@ const declared = `relations:
     to.metadata.namespace == from.metadata.namespace
 `
 
-// databases is the manifest of the kind Database.
-var databases = strings.NewReplacer(
-	"NS.example.com", databaseGroup, "shop", "database", "Shop", "Database").Replace(shops)
-
 // database is the manifest of a Database with the operator's finalizer.
 func database(version int) string {
 	return fmt.Sprintf(`apiVersion: %s/v1
@@ -70,7 +51,7 @@ spec: {version: %d}
 // shopping is the scenery of an operator of Shops.
 func shopping(op operator) func(*stage) {
 	return func(s *stage) {
-		s.define(shops, "shops."+s.ns+".example.com")
+		s.define(harness.CustomKind("Shop", s.ns+".example.com"), "shops."+s.ns+".example.com")
 		op := op
 		s.operate(schema.GroupVersionResource{Group: s.ns + ".example.com", Version: "v1", Resource: "shops"}, &op)
 	}
@@ -174,7 +155,7 @@ var customKinds = []scenario{
 	{
 		name: "An operator whose children have no owner, by a declared relation",
 		scenery: func(s *stage) {
-			s.define(databases, "databases."+databaseGroup)
+			s.define(harness.CustomKind("Database", databaseGroup), "databases."+databaseGroup)
 			s.operate(schema.GroupVersionResource{Group: databaseGroup, Version: "v1", Resource: "databases"},
 				&operator{report: observing, labelled: true})
 		},

@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kube-lifeline/lifeline/e2e/internal/addon"
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 	"github.com/kube-lifeline/lifeline/lab"
 	"github.com/kube-lifeline/lifeline/lab/testimage"
@@ -206,17 +207,6 @@ spec:
       containers: [{name: app, image: "%s"}]
 `, s.Image(tag))
 }
-
-const measuredScaler = `apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {name: web}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
-  minReplicas: 1
-  maxReplicas: 2
-  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]
-  behavior: {scaleDown: {stabilizationWindowSeconds: 15}}
-`
 
 // mounting gives a Deployment's manifest a volume with the ConfigMap settings.
 func mounting(manifest string) string {
@@ -509,7 +499,7 @@ spec:
 			scenery: func(s *stage) {
 				s.apply(userA, s.real("app:v1", "resources: {requests: {cpu: 50m}}"))
 				s.rolled("deployment/web")
-				s.apply(userB, measuredScaler)
+				s.apply(userB, addon.Scaler)
 				s.await("condition=ScalingActive", "hpa/web")
 			},
 			play: func(s *stage) {

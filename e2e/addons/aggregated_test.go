@@ -9,31 +9,12 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/addon"
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 	"github.com/kube-lifeline/lifeline/lab"
 )
 
 // widgetOperator is the operator of the Widgets: it makes a Flunder for each.
 const widgetOperator = "widget-operator"
-
-const widgets = `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  names: {kind: Widget, plural: widgets, singular: widget}
-  scope: Namespaced
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
-          status: {type: object, x-kubernetes-preserve-unknown-fields: true}
-`
 
 func widget(size int) string {
 	return fmt.Sprintf("apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: one}\nspec: {size: %d}\n", size)
@@ -66,7 +47,7 @@ func TestAggregated(t *testing.T) {
 		AddOns: []lab.AddOn{lab.SampleAPI}, Nodes: lab.NodesNone, Users: []lab.User{{Name: widgetOperator}},
 	}
 	traces := record(t, "aggregated.kwok", opts, func(s *stage) {
-		s.apply(userA, widgets)
+		s.apply(userA, harness.CustomKind("Widget", "example.com"))
 		s.await("condition=Established", "crd/widgets.example.com")
 		time.Sleep(quiet)
 

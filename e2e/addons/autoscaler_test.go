@@ -9,21 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kube-lifeline/lifeline/e2e/internal/addon"
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 	"github.com/kube-lifeline/lifeline/lab"
 )
-
-// scaler is an autoscaler that lowers the number of replicas without a delay of minutes.
-const scaler = `apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {name: web}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
-  minReplicas: 1
-  maxReplicas: 2
-  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}}]
-  behavior: {scaleDown: {stabilizationWindowSeconds: 15}}
-`
 
 // TestAutoscaler records an autoscaler on a real node: a Pod uses CPU for a time, metrics-server
 // measures it, and the autoscaler raises and lowers the number of replicas.
@@ -39,7 +28,7 @@ func TestAutoscaler(t *testing.T) {
 		s.apply(userA, manifest)
 		s.MustKubectl(t, "", "-n", shop, "rollout", "status", "deployment/web", "--timeout=4m")
 		s.settle()
-		s.apply(userB, scaler)
+		s.apply(userB, addon.Scaler)
 		s.await("condition=ScalingActive", "hpa/web")
 		s.settle()
 		s.as(userC, "set", "env", "deployment/web", "BUSY=60s")

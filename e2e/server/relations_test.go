@@ -14,23 +14,6 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// databases defines the kind Database, with a status.
-const databases = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: databases.relations.lifeline.test}
-spec:
-  group: relations.lifeline.test
-  scope: Namespaced
-  names: {kind: Database, plural: databases, singular: database}
-  versions:
-    - name: v1
-      served: true
-      storage: true
-      subresources: {status: {}}
-      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`
-
 // claimOfDatabase and neverMatching are relations of the configuration.
 const (
 	claimOfDatabase = `
@@ -120,7 +103,7 @@ func (o operator) observed(t *testing.T, ready string) {
 // by a relation of the configuration. Later claims have a link, also after a restart.
 func TestDeclaredRelation(t *testing.T) {
 	ns := bench.Namespace(t)
-	apply(t, databases)
+	apply(t, harness.CustomKind("Database", "relations.lifeline.test"))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 4*time.Minute)
 		defer cancel()

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"fmt"
+	"strings"
+)
+
+// CustomKind is the manifest of a namespaced custom kind in version v1, with a status subresource and any
+// content. Its plural is the kind in small letters with an s.
+func CustomKind(kind, group string) string {
+	return fmt.Sprintf(`apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: %[1]ss.%[3]s}
+spec:
+  group: %[3]s
+  scope: Namespaced
+  names: {plural: %[1]ss, singular: %[1]s, kind: %[2]s}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`, strings.ToLower(kind), kind, group)
+}
