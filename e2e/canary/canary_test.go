@@ -32,7 +32,8 @@ func TestNothingConfidential(t *testing.T) {
 	server := bench.Server(t, harness.ServerOptions{
 		OTLP: backend.URL(),
 		Config: fmt.Sprintf(
-			"receivers: {otlp: {grpc: {address: %q}}, audit: {logFile: %q}}\njoining: {window: 10s}\n",
+			"receivers: {otlp: {grpc: {address: %q}}, audit: {logFile: %q}}\njoining: {window: 10s}\n"+
+				"watch: {secretMetadata: true}\n",
 			receiver,
 			bench.AuditLog(),
 		),

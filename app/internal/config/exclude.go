@@ -13,6 +13,8 @@ import (
 // resourceName matches the API's resource names: plural, in small letters.
 var resourceName = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
+var secrets = schema.GroupResource{Resource: "secrets"}
+
 // The API offers Events in two groups, with the same objects. Watchers read the newer group; users
 // know the older one.
 var (
@@ -27,7 +29,7 @@ var (
 func (w WatchConfiguration) Excluded() []schema.GroupResource {
 	var out []schema.GroupResource
 	if !w.SecretMetadata {
-		out = append(out, schema.GroupResource{Resource: "secrets"})
+		out = append(out, secrets)
 	}
 	for _, text := range w.Exclude {
 		gr, ok := ParseExclude(text)

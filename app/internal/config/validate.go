@@ -104,7 +104,11 @@ func (v *validator) log(path *field.Path, c LogConfiguration) {
 func (v *validator) watch(path *field.Path, c WatchConfiguration) {
 	v.each(path.Child("namespaces"), c.Namespaces, v.label)
 	v.each(path.Child("exclude"), c.Exclude, func(at *field.Path, text string) {
-		if _, ok := ParseExclude(text); !ok {
+		gr, ok := ParseExclude(text)
+		if c.SecretMetadata && gr == secrets {
+			v.invalid(at, text, "must not be excluded and watched: remove it, or set watch.secretMetadata to false")
+		}
+		if !ok {
 			v.invalid(at, text,
 				"must be resource, resource.group or *.group, with the plural in small letters, such as configmaps, "+
 					"deployments.apps or *.example.com")

@@ -103,6 +103,9 @@ func TestValidate(t *testing.T) {
 			"watch.namespaces[1] watch.namespaces[2] watch.namespaces[3]",
 		},
 		"Exclude": {"", func(c *ServerConfiguration) { c.Watch.Exclude = []string{"a", "a.b.c", "*.b"} }, ""},
+		"ExcludeSecrets": {"watched and excluded", func(c *ServerConfiguration) {
+			c.Watch.SecretMetadata, c.Watch.Exclude = true, []string{"leases", "secrets"}
+		}, "watch.exclude[1]"},
 		"ExcludeNot": {"", func(c *ServerConfiguration) {
 			c.Watch.Exclude = []string{"", "*", "*.", "a.", ".b", "a/b", "*.*", "a.b", "a.b"}
 		}, "watch.exclude[0] watch.exclude[1] watch.exclude[2] watch.exclude[3] watch.exclude[4] watch.exclude[5] " +
@@ -210,11 +213,11 @@ func TestValidate(t *testing.T) {
 		"EndpointNoHost": {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://:80" }, "otlp.endpoint"},
 		"EndpointScheme": {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "ftp://c" }, "otlp.endpoint"},
 		"EndpointQuery": {
-			"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://c?token=secret" }, "otlp.endpoint",
+			"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://c?token=hunter2" }, "otlp.endpoint",
 		},
-		"EndpointUser": {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://u:secret@c" }, "otlp.endpoint"},
+		"EndpointUser": {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://u:hunter2@c" }, "otlp.endpoint"},
 		"EndpointBroken": {
-			"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://u:secret@c:%zz" }, "otlp.endpoint",
+			"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://u:hunter2@c:%zz" }, "otlp.endpoint",
 		},
 		"Outbox": {
 			"", func(c *ServerConfiguration) { c.OTLP.Outbox = OutboxConfiguration{} },
@@ -246,7 +249,7 @@ func TestValidate(t *testing.T) {
 			var got []string
 			for _, err := range c.validate() {
 				got = append(got, err.Field)
-				if strings.Contains(err.Error(), "secret") {
+				if strings.Contains(err.Error(), "hunter2") {
 					t.Errorf("a message contains a credential: %v", err)
 				}
 			}

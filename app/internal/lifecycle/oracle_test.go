@@ -186,6 +186,16 @@ func TestOnce(t *testing.T) {
 
 // lagging returns the observations with the watch of each kind up to 10 s late.
 func lagging(seen []*observation.Observation, seed uint64) []*observation.Observation {
+	return delayed(seen, seed, func(kind string) string { return kind })
+}
+
+// delayed returns the observations up to 10 s late, in the order of arrival. The kinds with one watch are
+// equally late.
+func delayed(
+	seen []*observation.Observation,
+	seed uint64,
+	watch func(kind string) string,
+) []*observation.Observation {
 	random := rand.New(rand.NewPCG(seed, 0))
 	lags := map[string]time.Duration{}
 	out := make([]*observation.Observation, 0, len(seen))
@@ -199,10 +209,10 @@ func lagging(seen []*observation.Observation, seed uint64) []*observation.Observ
 		case o.Event != nil:
 			kind = "Event"
 		}
-		lag, known := lags[kind]
+		lag, known := lags[watch(kind)]
 		if !known {
 			lag = time.Duration(random.Int64N(int64(10 * time.Second)))
-			lags[kind] = lag
+			lags[watch(kind)] = lag
 		}
 		late := *o
 		if !o.Baseline && kind != "" {
