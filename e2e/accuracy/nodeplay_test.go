@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
-	"github.com/kube-lifeline/lifeline/lab/testimage"
 )
 
 // real is the manifest of a Deployment with one replica on the real node. more are further fields of

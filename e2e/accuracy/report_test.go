@@ -199,7 +199,7 @@ const head = `# Accuracy
 ` + "`make accuracy`" + ` writes this page. Several people play scenarios on two clusters with a real Kubernetes
 1.36 control plane: one with fake nodes, one with a real node (kubelet, containerd, runc). The first
 has add-ons: Helm, Flux, Argo CD, cert-manager, the core of Cluster API with a scripted provider, and
-an aggregated API with a storage of its own. Each scenario states its changes and their effects before
+an aggregated API with a separate storage. Each scenario states its changes and their effects before
 it is played, in ` + "`e2e/accuracy`" + `. Three servers watch each cluster: one with the API server's audit log
 at level RequestResponse, one with the log at level Metadata (the same log without bodies), one by
 watch alone. The audit log then says who wrote what. The last columns of the lists of scenarios say

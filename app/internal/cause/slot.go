@@ -80,14 +80,12 @@ func ofSlot(recs []*change.Reconciliation, n int) *change.Reconciliation {
 	switch {
 	case found != nil:
 		return found
-	case !older:
-		return recs[len(recs)-1]
-	case recs[0].Folded || recs[0].First().Reconstructed:
+	case older && (recs[0].Folded || recs[0].First().Reconstructed):
 		return recs[0]
-	case len(all) == 0:
-		return recs[len(recs)-1]
+	case older && len(all) > 0:
+		return nil
 	}
-	return nil
+	return recs[len(recs)-1]
 }
 
 // scaleDown returns the reconciliation of the last decrease to n replicas or fewer. It is nil

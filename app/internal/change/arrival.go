@@ -144,8 +144,8 @@ func (r *Reconciliation) debugs() bool {
 	})
 }
 
-// Failure returns why r had failed in v, or "". An infeasible resize of a Pod is no failure of the Pod, so
-// it counts only for a change of the resources.
+// Failure returns why r had failed in v, or "". An infeasible resize counts only for a change of the
+// resources: the Pod itself has not failed.
 func (r *Reconciliation) Failure(v *history.Version) string {
 	if msg := judge.Failure(v); msg != "" || !slices.ContainsFunc(r.Last().Changed.Paths, ofResources) {
 		return msg
