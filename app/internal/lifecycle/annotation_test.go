@@ -140,12 +140,7 @@ func TestContexts(t *testing.T) {
 			if diff := cmp.Diff(strings.TrimPrefix(tt.want, "\n"), got); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tt.reason, diff)
 			}
-			for seed := range uint64(20) {
-				again := outline(observe(permuted(s.seen, seed)).Traces(s.now().Add(60e9)))
-				if diff := cmp.Diff(got, again); diff != "" {
-					t.Fatalf("permutation %d gives another trace (-first +permuted):\n%s", seed, diff)
-				}
-			}
+			inAnyOrder(t, s, outline)
 		})
 	}
 }

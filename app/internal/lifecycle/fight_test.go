@@ -188,11 +188,7 @@ func TestFights(t *testing.T) {
 			if diff := cmp.Diff(tc.want, fights(observe(s.seen).Traces(end))); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
-			for seed := range uint64(5) {
-				if diff := cmp.Diff(tc.want, fights(observe(permuted(s.seen, seed)).Traces(end))); diff != "" {
-					t.Errorf("%s, in another order: -want +got:\n%s", tc.reason, diff)
-				}
-			}
+			inAnyOrder(t, s, fights)
 			traces, _ := served(t, s)
 			if diff := cmp.Diff(tc.want, fights(traces)); diff != "" {
 				t.Errorf("%s, with looks and restarts: -want +got:\n%s", tc.reason, diff)

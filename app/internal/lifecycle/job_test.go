@@ -243,6 +243,7 @@ func TestJobSlots(t *testing.T) {
 			if diff := cmp.Diff(tc.want, steps.ReplaceAllString(s.outline(t), "")); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
+			inAnyOrder(t, s, outline)
 		})
 	}
 }

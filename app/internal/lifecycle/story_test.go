@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
@@ -259,6 +260,18 @@ func outline(traces []*span.Trace) string {
 		}
 	}
 	return b.String()
+}
+
+// inAnyOrder fails the test if permuted and repeated observations give another result.
+func inAnyOrder[T any](t *testing.T, s *story, result func([]*span.Trace) T) {
+	t.Helper()
+	end := s.now().Add(time.Minute)
+	want := result(observe(s.seen).Traces(end))
+	for seed := range uint64(20) {
+		if diff := cmp.Diff(want, result(observe(permuted(s.seen, seed)).Traces(end))); diff != "" {
+			t.Fatalf("permutation %d gives another result (-first +permuted):\n%s", seed, diff)
+		}
+	}
 }
 
 // permuted gives the observations in other orders, some of them twice.
