@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
@@ -84,16 +83,13 @@ func Write(w io.Writer, o Options) error {
 func (o Options) watched() []watch.Offered {
 	var out []watch.Offered
 	for _, r := range watch.Select(o.Offered, o.Config.Watch.Excluded(), o.Config.Declared().Kinds()) {
-		if len(o.Config.Watch.Namespaces) > 0 && !r.Namespaced || !isResource(r) ||
-			isSecrets(r.GroupResource) && !o.Config.Watch.SecretMetadata {
+		if len(o.Config.Watch.Namespaces) > 0 && !r.Namespaced || !isResource(r) {
 			continue
 		}
 		out = append(out, r)
 	}
 	return out
 }
-
-func isSecrets(r schema.GroupResource) bool { return r.Group == "" && r.Resource == "secrets" }
 
 // isResource excludes invalid names: the name `*` would be a wildcard.
 func isResource(r watch.Offered) bool {
@@ -103,13 +99,10 @@ func isResource(r watch.Offered) bool {
 
 func (p *printer) head(o Options) {
 	exception := "It reads no Secret."
-	switch managed := o.Config.Webhook.Certificate.Managed; {
-	case o.Config.Watch.SecretMetadata && managed:
-		exception = "It reads the metadata of Secrets, which RBAC cannot separate from their data. " +
-			"It writes one Secret, that of its own certificate."
+	switch {
 	case o.Config.Watch.SecretMetadata:
-		exception = "It reads the metadata of Secrets, which RBAC cannot separate from their data."
-	case managed:
+		exception = "It may read all Secrets, and reads only their metadata."
+	case o.Config.Webhook.Certificate.Managed:
 		exception = "It reads and writes one Secret, that of its own certificate."
 	}
 	p.comment("", "The rights of lifeline serve, printed by lifeline rbac: to read what it watches. "+exception)
