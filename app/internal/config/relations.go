@@ -22,8 +22,8 @@ type RelationConfiguration struct {
 	// The name of the relation in errors, metrics and `lifeline doctor`: a DNS label.
 	Name string `json:"name"`
 
-	// The kind of the cause. It is watched, unless `watch.exclude` names it. It
-	// cannot be Secret.
+	// The kind of the cause. It is watched, unless `watch.exclude` names it. It cannot
+	// be Secret.
 	From ObjectKindConfiguration `json:"from"`
 
 	// The kind of the effect. It is watched as `from` is.

@@ -14,7 +14,7 @@
 // before and after. Two values are changed: invalid UTF-8 becomes valid, and a time outside 64 bits
 // of nanoseconds around 1970 (1678 to 2262) becomes the nearest one inside.
 //
-// Each stored API write and each causal edge is also kept as data of its own, for queries that
+// Each stored API write and each causal edge is also kept as separate data, for queries that
 // spans alone cannot serve.
 //
 // # Merge of versions
