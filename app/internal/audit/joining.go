@@ -106,10 +106,16 @@ func creates(q *observation.Write) bool {
 // within it are consistent.
 const Skew = 250 * time.Millisecond
 
+// second is the precision of the timestamps in an object.
+const second = time.Second
+
 // possible reports whether the request can have made the write, by time: the write was not observed
 // before the start of the request, nor stored after its response.
 func (s *Slot) possible(q *observation.Write) bool {
 	if q.Start.After(s.seen.Add(Skew)) {
+		return false
+	}
+	if at := s.deleted(); !at.IsZero() && (q.End.Before(at.Add(-Skew)) || q.Start.After(at.Add(second+Skew))) {
 		return false
 	}
 	lo := time.Time{}
@@ -124,6 +130,15 @@ func (s *Slot) possible(q *observation.Write) bool {
 		}
 	}
 	return !q.End.Before(lo.Add(-Skew))
+}
+
+// deleted returns the time of the deletion request by the object's own timestamps, rounded down to a
+// second. It is zero unless the write began a deletion.
+func (s *Slot) deleted() time.Time {
+	if s.Version == nil || s.prev == nil || !s.prev.Deleting.IsZero() || s.Version.Deleting.IsZero() {
+		return time.Time{}
+	}
+	return s.Version.Deleting.Add(-time.Duration(s.Version.GraceSeconds) * time.Second)
 }
 
 // changed reports whether the write changed the managedFields entry m.
@@ -302,13 +317,18 @@ func pairingsAfter(n, m int, fits [][]bool) [][]int {
 	return most
 }
 
+// Fits reports whether the request can have made an observed write to the object of t.
+func Fits(t *history.Record, q *observation.Write) bool {
+	return There(t, q) && slices.ContainsFunc(Slots(t), func(s Slot) bool { return s.fits(q) })
+}
+
 // There reports whether the object may have existed at the time of the request.
 func There(t *history.Record, q *observation.Write) bool {
 	v := t.Last()
 	if v == nil || v.Created.IsZero() {
 		return v != nil
 	}
-	if creates(q) && q.Start.After(v.Created.Add(time.Second+Skew)) {
+	if creates(q) && q.Start.After(v.Created.Add(second+Skew)) {
 		return false
 	}
 	return !q.End.Before(v.Created.Add(-Skew)) && (t.Removal == nil || !q.Start.After(t.Removal.Seen.Add(Skew)))

@@ -129,6 +129,26 @@ func TestAuditedWrites(t *testing.T) {
 				w.Start, w.End = epoch.Add(50*time.Millisecond), epoch.Add(90*time.Millisecond)
 			})
 		}, []string{"create Deployment web by kubectl resource_version=101 user=jane match=name"}},
+		"NameUsedInOneSecond": {"a deletion belongs to the object that was deleted then", func(s *story) {
+			s.write("db-0", pod(""), bind, ready)
+			s.before()
+			s.rv += 100
+			s.write("db-0", deleting)
+			s.audited("db-0", "delete", nameless)
+			s.gone("db-0")
+			s.audited("db-0", "delete", nameless, func(w *observation.Write) {
+				w.User, w.UserAgent = "system:node:node-1", "kubelet/v1.36.3"
+			})
+			delete(s.objects, "db-0")
+			s.write("db-0", pod(""), bind, ready, func(st *observation.State) { st.UID = "uid-second" })
+			s.rv += 100
+			s.write("db-0", deleting)
+			s.audited("db-0", "delete", nameless, func(w *observation.Write) { w.User = "joe" })
+		}, []string{
+			"delete Pod db-0 by kubectl resource_version=202 user=jane match=name",
+			"delete Pod db-0 by kubelet resource_version=203 user=system:node:node-1 match=name",
+			"delete Pod db-0 by kubectl resource_version=305 user=joe match=name",
+		}},
 		"Unseen": {"an unwatched version was stored all the same", func(s *story) {
 			s.write("web", deployment(0))
 			s.rv++

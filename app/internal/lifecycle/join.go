@@ -56,13 +56,17 @@ func (e *Engine) joinSome(t *change.Timeline, j *audit.Joins, slots []audit.Slot
 }
 
 // means reports whether a request without a UID can mean the object of t, and only that object, by
-// its name. The object must have existed at the time of the request.
+// its name. The object must have existed at the time of the request. The times of an object are
+// precise to the second, so another object of that name counts only with a write that fits.
 func (e *Engine) means(t *change.Timeline, q *observation.Write) bool {
 	if !audit.There(&t.Record, q) {
 		return false
 	}
 	for _, other := range e.named(nameOf(q)) {
-		if other != t && audit.There(&other.Record, q) {
+		if other == t || !audit.There(&other.Record, q) {
+			continue
+		}
+		if compacted := other.Past != nil; compacted || audit.Fits(&other.Record, q) {
 			return false
 		}
 	}

@@ -156,8 +156,8 @@ trace 0 converged
         schedule web-1-a  [1 object, 3 object]
         sandbox web-1-a  [3 object, 3 object]
 trace 0 deleted
-  reconcile Pod web-1-a deleted ~previous  [15 object, 106 watch]
-    terminate web-1-a  [15 object, 106 watch]
+  reconcile Pod web-1-a deleted ~previous  [45.4 watch, 45.6 watch]
+    terminate web-1-a  [45.4 watch, 45.6 watch]
 trace 0 converged
   reconcile Pod web-1-b converged ~owner ~heals  [45.5 watch, 45.5 watch]
     sandbox web-1-b  [45.5 watch, 45.5 watch]

@@ -32,7 +32,10 @@ type story struct {
 
 func newStory() *story { return &story{rv: 100, objects: map[string]*observation.State{}} }
 
-func (s *story) now() time.Time { return epoch.Add(time.Duration(s.rv-100) * 100 * time.Millisecond) }
+func (s *story) now() time.Time { return written(s.rv) }
+
+// written returns the time of the write of a resourceVersion.
+func written(rv uint64) time.Time { return epoch.Add(time.Duration(rv-100) * 100 * time.Millisecond) }
 
 func (s *story) emit(o observation.Observation) {
 	o.Seen = s.now()
@@ -198,7 +201,7 @@ func scaled(n int32) func(*observation.State) {
 func deleting(s *observation.State) {
 	s.Generation++
 	s.GraceSeconds = 30
-	s.Deleting = epoch.Add(40 * time.Second)
+	s.Deleting = written(s.ResourceVersion).Truncate(time.Second).Add(30 * time.Second)
 }
 
 // rollout adds the rollout of Deployment web with one Pod.
