@@ -225,7 +225,7 @@ func onNode(manifests string) []scenario {
 			name:    "A crash loop without a probe is undone by somebody else",
 			scenery: realOne,
 			play: func(s *stage) {
-				s.apply(userA, s.real("app:v1", crashing("3s")))
+				s.apply(userA, s.real("app:v1", crashing("1500ms")))
 				s.stuck("web", "CrashLoopBackOff")
 				s.as(userB, "rollout", "undo", "deployment/web")
 				s.rolled("deployment/web")

@@ -10,6 +10,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
 // ConvergedBy returns the first version in which r had converged, from the last write to desired
@@ -123,8 +124,11 @@ func lasts(v *history.Version, after []*history.Version) bool {
 		return !begins(v, after)
 	}
 	for _, next := range after {
-		if next.Pod == nil || !next.Deleting.IsZero() || next.Seen.Sub(v.Seen) > Steady {
+		switch {
+		case next.Pod == nil, next.Seen.Sub(v.Seen) > Steady:
 			return true
+		case !next.Deleting.IsZero():
+			return !Crashed(v)
 		}
 		for _, c := range next.Pod.Containers {
 			before := v.Pod.Container(c.Name, false)
@@ -134,6 +138,14 @@ func lasts(v *history.Version, after []*history.Version) bool {
 		}
 	}
 	return true
+}
+
+// Crashed reports whether v is a Pod with a container that has run for less than Steady since a crash.
+func Crashed(v *history.Version) bool {
+	return v.Pod != nil && slices.ContainsFunc(v.Pod.Containers, func(c *observation.Container) bool {
+		return c.Restarts > 0 && judge.ExitMessage(c.Name, c.Last) != "" &&
+			(c.State == nil || v.Seen.Sub(c.State.Started) <= Steady)
+	})
 }
 
 // debugs reports whether the last write of r may have added an ephemeral container to its Pod.

@@ -18,6 +18,28 @@ import (
 
 const runID = "4bf92f3577b34da6a3ce929d0e0e4736"
 
+// crash is the n-th crash of the container of a Pod, in its back-off.
+func crash(n int32) func(*observation.State) {
+	return func(st *observation.State) {
+		st.Conditions = []observation.Condition{{Type: "Ready", Status: "False"}}
+		st.Pod.Containers = []observation.Container{
+			{
+				Name:     "app",
+				Restarts: n,
+				State:    &observation.ContainerState{Waiting: true, Reason: "CrashLoopBackOff"},
+				Last:     &observation.ContainerState{Started: epoch, Finished: epoch.Add(1), ExitCode: 3},
+			},
+		}
+	}
+}
+
+// again is a container that runs after a crash.
+func again(st *observation.State) {
+	c := st.Pod.Containers[0]
+	c.State = &observation.ContainerState{Started: written(st.ResourceVersion)}
+	st.Pod.Containers = []observation.Container{c}
+}
+
 func TestCauses(t *testing.T) {
 	tests := map[string]struct {
 		reason string
@@ -343,23 +365,6 @@ trace 0 converged
 		"crashing": {
 			"a Pod that is ready for a moment between crashes has not converged; no controller replaces it",
 			func(s *story) {
-				crash := func(n int32) func(*observation.State) {
-					return func(st *observation.State) {
-						st.Conditions = []observation.Condition{{Type: "Ready", Status: "False"}}
-						st.Pod.Containers = []observation.Container{
-							{
-								Name:     "app",
-								Restarts: n,
-								State:    &observation.ContainerState{Waiting: true, Reason: "CrashLoopBackOff"},
-								Last: &observation.ContainerState{
-									Started:  epoch,
-									Finished: epoch.Add(1),
-									ExitCode: 3,
-								},
-							},
-						}
-					}
-				}
 				s.write("a", pod(""), bind)
 				s.write("a", ready)
 				s.write("a", crash(1))
@@ -372,6 +377,32 @@ trace 0 failed: Pod a: container app exited with code 3 (CrashLoopBackOff, resta
     run container a
     backoff a
     readiness a
+`,
+		},
+		"crashing and deleted": {
+			"the deletion of a Pod in a crash loop repairs nothing",
+			func(s *story) {
+				s.rollout()
+				s.write("web-1-a", crash(1))
+				s.write("web-1-a", ready, again)
+				s.write("web-1-a", deleting)
+				s.gone("web-1-a")
+			},
+			`
+trace 0 failed: Pod web-1-a: container app exited with code 3 (CrashLoopBackOff, restart count 1)
+  reconcile Deployment web converged
+    reconcile ReplicaSet web-1 converged (owner)
+      reconcile Pod web-1-a failed (owner)
+        schedule web-1-a
+        sandbox web-1-a
+        run container web-1-a
+        readiness web-1-a
+        start container web-1-a
+        start container web-1-a
+        run container web-1-a
+trace 1 deleted
+  reconcile Pod web-1-a deleted ~previous
+    terminate web-1-a
 `,
 		},
 		"custom kind": {

@@ -4,7 +4,6 @@ package lifecycle
 
 import (
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -12,7 +11,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
-	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -50,6 +48,9 @@ func (d *derivation) endOf(r *change.Reconciliation) (change.Ending, bool) {
 		if v := r.FailedBefore(until); v != nil {
 			return change.Ending{At: history.Arrival(v), Outcome: span.Failed, Message: r.Failure(v)}, true
 		}
+		if v, msg := d.hopelessBefore(r, until); v != nil {
+			return change.Ending{At: history.Arrival(v), Outcome: span.Failed, Message: msg}, true
+		}
 		return change.Ending{At: d.Began(r.Superseded), Outcome: span.Superseded}, true
 	}
 	if r.Timeline.Removal != nil {
@@ -83,7 +84,7 @@ func (d *derivation) endOf(r *change.Reconciliation) (change.Ending, bool) {
 			return change.Ending{At: up.Ended.At, Outcome: span.Unfinished, Message: d.waitsFor(r.Timeline, last)}, true
 		}
 	}
-	if msg := d.hopeless(r, last); msg != "" {
+	if msg := hopeless(last); msg != "" && d.alone(r) {
 		return change.Ending{At: history.Arrival(last), Outcome: span.Failed, Message: msg}, true
 	}
 	return d.endOfPatience(r)
@@ -127,19 +128,40 @@ func (d *derivation) endOfPatience(r *change.Reconciliation) (change.Ending, boo
 	}, true
 }
 
-// hopeless returns why a Pod with repeated crashes will not become ready, or "". It covers only a
-// Pod without an owner, or with an owner that has converged: no controller will declare it failed.
-func (d *derivation) hopeless(r *change.Reconciliation, last *history.Version) string {
-	if last.Pod == nil {
-		return ""
+// alone reports whether r has no parent, or one that has ended: no controller will declare that r
+// failed.
+func (d *derivation) alone(r *change.Reconciliation) bool {
+	if r.Parent == nil {
+		return true
 	}
-	if r.Parent != nil {
-		d.Conclude(r.Parent)
-		if !r.Parent.Done {
-			return ""
+	d.Conclude(r.Parent)
+	return r.Parent.Done
+}
+
+// hopelessBefore returns the first version before the resourceVersion rv in which the Pod of r was
+// hopeless, and why. It is nil if there is none, or if the parent was replaced before it converged.
+func (d *derivation) hopelessBefore(r *change.Reconciliation, rv uint64) (*history.Version, string) {
+	if !d.alone(r) || r.Parent != nil && r.Parent.Ended.Outcome != span.Converged {
+		return nil, ""
+	}
+	i, _ := r.Timeline.Position(r.Last().RV)
+	for _, v := range r.Timeline.Versions[i:] {
+		if v.ResourceVersion >= rv {
+			break
+		}
+		if msg := hopeless(v); msg != "" {
+			return v, msg
 		}
 	}
-	for _, c := range last.Pod.Containers {
+	return nil, ""
+}
+
+// hopeless returns why a Pod with repeated crashes will not become ready by itself, or "".
+func hopeless(v *history.Version) string {
+	if v.Pod == nil {
+		return ""
+	}
+	for _, c := range v.Pod.Containers {
 		// During the back-off, the state may be the last crash or the waiting.
 		crashed := judge.ExitMessage(c.Name, c.State)
 		if c.Restarts >= 1 && c.Last != nil && crashed != "" && judge.ExitMessage(c.Name, c.Last) != "" {
@@ -155,13 +177,7 @@ func (d *derivation) hopeless(r *change.Reconciliation, last *history.Version) s
 // recovering reports whether v is a Pod that is ready after a crash, but not yet for long enough to
 // count as stable.
 func (d *derivation) recovering(v *history.Version) bool {
-	if v.Pod == nil {
-		return false
-	}
-	crashed := slices.ContainsFunc(v.Pod.Containers, func(c *observation.Container) bool {
-		return c.Restarts > 0 && judge.ExitMessage(c.Name, c.Last) != ""
-	})
-	return crashed && !d.passed(v.Seen, change.Steady)
+	return change.Crashed(v) && !d.passed(v.Seen, change.Steady)
 }
 
 // endOfOpaque ends a reconciliation of a kind that does not report convergence. It ends with the

@@ -4,6 +4,7 @@ package lifecycle
 
 import (
 	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/phase"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -54,10 +55,17 @@ func (d *derivation) verdict(l *change.Lineage) (span.Outcome, string) {
 	return outcome, ""
 }
 
-// overtaken reports whether the object was reconciled again after r.
+// overtaken reports whether the object was reconciled again after r. A deletion by another change
+// repairs nothing.
 func (d *derivation) overtaken(r *change.Reconciliation) bool {
 	now := newest(d.historyOf(r.Timeline))
-	return now != r && (r.Parent != nil || now.Lineage == r.Lineage)
+	switch {
+	case now == r:
+		return false
+	case now.Lineage == r.Lineage:
+		return true
+	}
+	return r.Parent != nil && now.Verb != history.Deleted
 }
 
 // deeper returns the reconciliation further down, because it is nearer to the reason.
