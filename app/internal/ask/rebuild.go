@@ -24,21 +24,11 @@ func (t *Trace) rebuild(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot trace %s: %w", t.Name, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, rebuildPatience)
-	defer cancel()
-	p := pipeline.NewDisplay(t.Options, <-pipeline.Identify(ctx, t.Kubeconfig.Current()))
+	p := pipeline.NewDisplay(t.Options, "")
 	defer p.View.Close()
-	seen, err := t.relatives(ctx, p, target)
+	traces, now, err := t.rebuilt(ctx, p, target)
 	if err != nil {
 		return err
-	}
-	now := t.Time()
-	rebuilt := rebuild(p.Cluster, seen, now)
-	if len(rebuilt) == 0 {
-		return fmt.Errorf(
-			"no history can be rebuilt from %s: only a server that watched it has one (lifeline serve)",
-			t.where(target),
-		)
 	}
 	mark := t.Streams.ErrOut
 	if t.Output == cli.OutputTree {
@@ -47,7 +37,33 @@ func (t *Trace) rebuild(ctx context.Context) error {
 	if _, err := fmt.Fprintln(mark, rebuiltMark); err != nil {
 		return fmt.Errorf("cannot print the trace: %w", err)
 	}
-	return p.Print(rebuilt, now)
+	return p.Print(traces, now)
+}
+
+// rebuilt returns the traces derived from the current state of the target and its relatives, and the
+// time of that state. There is at least one; that of the target's last change comes first.
+func (t *Trace) rebuilt(
+	ctx context.Context, p *pipeline.Pipeline, target cli.Target,
+) ([]*span.Trace, time.Time, error) {
+	if t.Kubeconfig == nil {
+		return nil, time.Time{}, proxy.ErrNoConfig
+	}
+	ctx, cancel := context.WithTimeout(ctx, rebuildPatience)
+	defer cancel()
+	p.Cluster = <-pipeline.Identify(ctx, t.Kubeconfig.Current())
+	seen, err := t.relatives(ctx, p, target)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	now := t.Time()
+	traces := rebuild(p.Cluster, seen, now)
+	if len(traces) == 0 {
+		return nil, now, fmt.Errorf(
+			"no history can be rebuilt from %s: only a server that watched it has one (lifeline serve)",
+			t.where(target),
+		)
+	}
+	return traces, now, nil
 }
 
 // rebuiltMark is the notice about the limited reliability of such a trace.

@@ -88,6 +88,11 @@ func finished() []*span.Trace {
 func shift(t *span.Trace, minutes int) *span.Trace {
 	by := time.Duration(minutes) * time.Minute
 	for _, s := range t.Spans {
+		for i, kv := range s.Attributes {
+			if since, err := time.Parse(time.RFC3339Nano, kv.Value.AsString()); kv.Key == span.KeyReasonSince && err == nil {
+				s.Attributes[i] = kv.Key.String(since.Add(by).Format(time.RFC3339Nano))
+			}
+		}
 		s.Start.Time = s.Start.Add(by)
 		if !s.Open() {
 			s.End.Time = s.End.Add(by)

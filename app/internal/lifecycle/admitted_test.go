@@ -67,7 +67,7 @@ func admittedStories() map[string]contextStory {
 				s.finish("web-1", "web")
 			},
 			`
-trace 0 unfinished: Pod web-1-x: waiting to be scheduled
+trace 0 unfinished: Pod web-1-x waits for a node
   reconcile Deployment web converged
     reconcile ReplicaSet web-1 converged (annotation)
       reconcile Pod web-1-x (owner)

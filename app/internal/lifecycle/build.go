@@ -53,11 +53,15 @@ func (d *derivation) trace(l *change.Lineage) *span.Trace {
 	for _, w := range l.Refused {
 		all = append(all, refusedSpan(w, l))
 	}
-	t.Outcome, t.Reason = d.verdict(l)
+	v := d.verdict(l)
+	t.Outcome, t.Reason = v.outcome, v.text
 	if l.Run != nil {
 		all = append(all, d.runSpan(l, t))
 	}
 	t.Spans = span.TreeOrder(all)
+	if root := t.Root(); root != nil {
+		root.Attributes = append(root.Attributes, d.reasonAttributes(&v)...)
+	}
 	return t
 }
 
@@ -111,7 +115,7 @@ func (d *derivation) spans(out []*span.Span, r *change.Reconciliation) []*span.S
 			s.End = s.Start
 		}
 	} else if last := r.Timeline.Last(); last != nil {
-		s.Message = span.Bound(d.waitsFor(r.Timeline, last))
+		s.Message = span.Bound(d.reasonOf(r.Timeline, last).Text)
 	}
 	s.Attributes = d.attributes(r)
 	out = append(out, s)

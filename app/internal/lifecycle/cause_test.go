@@ -370,7 +370,7 @@ trace 0 converged
 				s.write("a", crash(1))
 			},
 			`
-trace 0 failed: Pod a: container app exited with code 3 (CrashLoopBackOff, restart count 1)
+trace 0 failed: Pod a is in a crash loop: container app exited with code 3, restarted once
   reconcile Pod a failed
     sandbox a
     start container a
@@ -389,7 +389,7 @@ trace 0 failed: Pod a: container app exited with code 3 (CrashLoopBackOff, resta
 				s.gone("web-1-a")
 			},
 			`
-trace 0 failed: Pod web-1-a: container app exited with code 3 (CrashLoopBackOff, restart count 1)
+trace 0 failed: Pod web-1-a is in a crash loop: container app exited with code 3, restarted once
   reconcile Deployment web converged
     reconcile ReplicaSet web-1 converged (owner)
       reconcile Pod web-1-a failed (owner)

@@ -3,14 +3,13 @@
 package lifecycle
 
 import (
-	"fmt"
-
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -48,8 +47,8 @@ func (d *derivation) endOf(r *change.Reconciliation) (change.Ending, bool) {
 		if v := r.FailedBefore(until); v != nil {
 			return change.Ending{At: history.Arrival(v), Outcome: span.Failed, Message: r.Failure(v)}, true
 		}
-		if v, msg := d.hopelessBefore(r, until); v != nil {
-			return change.Ending{At: history.Arrival(v), Outcome: span.Failed, Message: msg}, true
+		if v := d.hopelessBefore(r, until); v != nil {
+			return change.Ending{At: history.Arrival(v), Outcome: span.Failed, Message: reason.Of(v, nil).Text}, true
 		}
 		return change.Ending{At: d.Began(r.Superseded), Outcome: span.Superseded}, true
 	}
@@ -81,11 +80,11 @@ func (d *derivation) endOf(r *change.Reconciliation) (change.Ending, bool) {
 		d.Conclude(up)
 		if up.Done && (up.Ended.Outcome == span.Failed || up.Ended.Outcome == span.Unfinished) {
 			// The parent does not wait for it any more.
-			return change.Ending{At: up.Ended.At, Outcome: span.Unfinished, Message: d.waitsFor(r.Timeline, last)}, true
+			return change.Ending{At: up.Ended.At, Outcome: span.Unfinished, Message: d.reasonOf(r.Timeline, last).Text}, true
 		}
 	}
-	if msg := hopeless(last); msg != "" && d.alone(r) {
-		return change.Ending{At: history.Arrival(last), Outcome: span.Failed, Message: msg}, true
+	if hopeless(last) && d.alone(r) {
+		return change.Ending{At: history.Arrival(last), Outcome: span.Failed, Message: reason.Of(last, nil).Text}, true
 	}
 	return d.endOfPatience(r)
 }
@@ -124,7 +123,7 @@ func (d *derivation) endOfPatience(r *change.Reconciliation) (change.Ending, boo
 	return change.Ending{
 		At:      history.Moment{Hi: last.Seen, Live: true},
 		Outcome: span.Unfinished,
-		Message: d.waitsFor(r.Timeline, last),
+		Message: d.reasonOf(r.Timeline, last).Text,
 	}, true
 }
 
@@ -139,39 +138,39 @@ func (d *derivation) alone(r *change.Reconciliation) bool {
 }
 
 // hopelessBefore returns the first version before the resourceVersion rv in which the Pod of r was
-// hopeless, and why. It is nil if there is none, or if the parent was replaced before it converged.
-func (d *derivation) hopelessBefore(r *change.Reconciliation, rv uint64) (*history.Version, string) {
+// hopeless. It is nil if there is none, or if the parent was replaced before it converged.
+func (d *derivation) hopelessBefore(r *change.Reconciliation, rv uint64) *history.Version {
 	if !d.alone(r) || r.Parent != nil && r.Parent.Ended.Outcome != span.Converged {
-		return nil, ""
+		return nil
 	}
 	i, _ := r.Timeline.Position(r.Last().RV)
 	for _, v := range r.Timeline.Versions[i:] {
 		if v.ResourceVersion >= rv {
 			break
 		}
-		if msg := hopeless(v); msg != "" {
-			return v, msg
+		if hopeless(v) {
+			return v
 		}
 	}
-	return nil, ""
+	return nil
 }
 
-// hopeless returns why a Pod with repeated crashes will not become ready by itself, or "".
-func hopeless(v *history.Version) string {
+// hopeless reports whether v is a Pod that will not become ready by itself, after repeated crashes.
+func hopeless(v *history.Version) bool {
 	if v.Pod == nil {
-		return ""
+		return false
 	}
 	for _, c := range v.Pod.Containers {
 		// During the back-off, the state may be the last crash or the waiting.
 		crashed := judge.ExitMessage(c.Name, c.State)
 		if c.Restarts >= 1 && c.Last != nil && crashed != "" && judge.ExitMessage(c.Name, c.Last) != "" {
-			return fmt.Sprintf("%s (restart count %d)", crashed, c.Restarts)
+			return true
 		}
 		if c.Restarts >= 1 && c.State != nil && c.State.Waiting && c.State.Reason == "CrashLoopBackOff" {
-			return judge.ContainerWaitsFor(c)
+			return true
 		}
 	}
-	return ""
+	return false
 }
 
 // recovering reports whether v is a Pod that is ready after a crash, but not yet for long enough to

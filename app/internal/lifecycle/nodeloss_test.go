@@ -98,12 +98,12 @@ func TestNodeLoss(t *testing.T) {
 			s.wait(5 * time.Second)
 			s.evicted("web-1-a")
 			s.gone("web-1-a")
-		}, "trace 0 unfinished: Node node-1: Kubelet stopped posting node status.\n" +
+		}, "trace 0 unfinished: Node node-1 is not ready: Kubelet stopped posting node status\n" +
 			"  reconcile Node node-1\n" + evictions},
 		"lost for long": {"nothing has happened for an hour", func(s *story) {
 			s.write("node-1", lost)
 			s.wait(2 * time.Hour)
-		}, "trace 0 unfinished: Node node-1: Kubelet stopped posting node status.\n" +
+		}, "trace 0 unfinished: Node node-1 is not ready: Kubelet stopped posting node status\n" +
 			"  reconcile Node node-1 unfinished\n"},
 		"a broken kubelet": {"one taint replaces the other", func(s *story) {
 			s.write("node-1", lost)

@@ -62,32 +62,32 @@ func TestResize(t *testing.T) {
 		"infeasible": {"the kubelet does not try it again", func(s *story) {
 			s.write("web", requests(2, 2, 1))
 			s.write("web", resizeIs(2, "Infeasible"))
-		}, "trace 0 failed: Pod web: resize: no CPU\n  reconcile Pod web failed\n"},
+		}, "trace 0 failed: Pod web cannot be resized: no CPU\n  reconcile Pod web failed\n"},
 		"infeasible and undone": {"a declared failure stays", func(s *story) {
 			s.write("web", requests(2, 2, 1))
 			s.write("web", resizeIs(2, "Infeasible"))
 			s.wait(time.Minute)
 			s.write("web", requests(3, 1, 1))
 			s.write("web", resizeIs(3, ""))
-		}, "trace 0 failed: Pod web: resize: no CPU\n  reconcile Pod web failed\n" +
+		}, "trace 0 failed: Pod web cannot be resized: no CPU\n  reconcile Pod web failed\n" +
 			"trace 1 converged\n  reconcile Pod web converged ~previous\n"},
 		"replaced before the answer": {"the condition is about the next resize", func(s *story) {
 			s.write("web", requests(2, 2, 1))
 			s.write("web", requests(3, 3, 1))
 			s.write("web", resizeIs(3, "Infeasible"))
 		}, "trace 0 superseded\n  reconcile Pod web superseded\n" +
-			"trace 1 failed: Pod web: resize: no CPU\n  reconcile Pod web failed ~previous\n"},
+			"trace 1 failed: Pod web cannot be resized: no CPU\n  reconcile Pod web failed ~previous\n"},
 		"not observed": {"the condition is about the resize before", func(s *story) {
 			s.write("web", requests(2, 2, 1))
 			s.write("web", resizeIs(2, "Infeasible"))
 			s.wait(time.Minute)
 			s.write("web", requests(3, 3, 1))
-		}, "trace 0 failed: Pod web: resize: no CPU\n  reconcile Pod web failed\n" +
-			"trace 1 unfinished: Pod web: resize: no CPU\n  reconcile Pod web ~previous\n"},
+		}, "trace 0 failed: Pod web cannot be resized: no CPU\n  reconcile Pod web failed\n" +
+			"trace 1 unfinished: Pod web waits for its resize\n  reconcile Pod web ~previous\n"},
 		"deferred": {"the kubelet tries it again", func(s *story) {
 			s.write("web", requests(2, 2, 1))
 			s.write("web", resizeIs(2, "Deferred"))
-		}, "trace 0 unfinished: Pod web: resize: no CPU\n  reconcile Pod web\n"},
+		}, "trace 0 unfinished: Pod web waits for its resize: no CPU\n  reconcile Pod web\n"},
 		"deferred and done": {"the kubelet has finished it", func(s *story) {
 			s.write("web", requests(2, 2, 1))
 			s.write("web", resizeIs(2, "Deferred"))
@@ -100,7 +100,7 @@ func TestResize(t *testing.T) {
 			s.wait(time.Minute)
 			s.write("web", requests(3, 2, 2))
 			s.write("web", resizeIs(3, "Infeasible"))
-		}, "trace 0 failed: Pod web: resize: no CPU\n  reconcile Pod web failed\n" +
+		}, "trace 0 failed: Pod web cannot be resized: no CPU\n  reconcile Pod web failed\n" +
 			"trace 1 converged\n  reconcile Pod web converged ~previous\n"},
 		"beside an ephemeral container": {"only the container has not started", func(s *story) {
 			s.write("web", debugged(2))

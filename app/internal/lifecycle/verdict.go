@@ -3,19 +3,38 @@
 package lifecycle
 
 import (
+	"fmt"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
-	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/phase"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// verdict returns the outcome of a whole trace, and its reason in one line. The outcome is failed
-// if anything failed permanently, and unfinished while anything is open.
-func (d *derivation) verdict(l *change.Lineage) (span.Outcome, string) {
+// verdict is the outcome of a whole trace. The outcome is failed if anything failed permanently, and
+// unfinished while anything is open.
+type verdict struct {
+	outcome span.Outcome
+	// text is the reason in one line.
+	text string
+	// blamed is the reconciliation of the object to blame, and reason its reason; nil and empty if no
+	// object is to blame.
+	blamed *change.Reconciliation
+	reason reason.Reason
+}
+
+func (d *derivation) verdict(l *change.Lineage) verdict {
 	if l.Vain && len(l.Refused) > 0 {
 		w := l.Refused[0]
-		return span.Failed, span.Bound(w.Kind.Kind + " " + w.Name + ": " + refusalText(w.Write))
+		text := refusalText(w.Write)
+		return verdict{
+			outcome: span.Failed, text: span.Bound(w.Kind.Kind + " " + w.Name + ": " + text),
+			reason: reason.Reason{Category: reason.Refusal(text)},
+		}
 	}
 	outcome := span.Converged
 	if l.Run == nil && len(l.Reconciliations) > 0 {
@@ -32,27 +51,79 @@ func (d *derivation) verdict(l *change.Lineage) (span.Outcome, string) {
 	}
 	switch {
 	case failed != nil:
-		reason := describe(failed, failed.Ended.Message)
-		if below := d.trouble(failed); below != "" {
-			reason += ": " + below
+		v := verdict{outcome: span.Failed, text: describe(failed, failed.Ended.Message), blamed: failed}
+		if last := failed.Timeline.Last(); last != nil {
+			v.reason = d.reasonOf(failed.Timeline, last)
 		}
-		return span.Failed, span.Bound(reason)
+		if below, why, n := d.trouble(failed.Lineage, failed); below != nil {
+			v.text += ": " + describe(below, why.Text) + others(n)
+			v.blamed, v.reason = below, why
+		}
+		v.text = span.Bound(v.text)
+		return v
 	case open != nil:
-		reason := d.trouble(open)
-		if reason == "" && open.Timeline.Last() != nil {
-			reason = describe(open, d.waitsFor(open.Timeline, open.Timeline.Last()))
+		v := verdict{outcome: span.Unfinished}
+		below, why, n := d.trouble(l, nil)
+		if below == nil && open.Timeline.Last() != nil {
+			below, why = open, d.reasonOf(open.Timeline, open.Timeline.Last())
 		}
-		return span.Unfinished, span.Bound(reason)
+		if below != nil {
+			v.blamed, v.reason, v.text = below, why, span.Bound(describe(below, why.Text)+others(n))
+		}
+		return v
 	case l.Run != nil && l.Run.End.IsZero():
-		return span.Unfinished, "the command is still running"
+		return verdict{outcome: span.Unfinished, text: "the command is still running"}
 	case l.Run != nil:
 		for _, r := range l.Reconciliations {
 			if r.Superseded != nil && r.Parent == nil && r.Ended.Outcome == span.Superseded {
-				return span.Superseded, span.Bound(describe(r, "replaced by a newer change"))
+				return verdict{outcome: span.Superseded, text: span.Bound(describe(r, "was replaced by a newer change"))}
 			}
 		}
 	}
-	return outcome, ""
+	return verdict{outcome: outcome}
+}
+
+// maxBefore is the number of earlier waits on a root, and leastBefore the length of the shortest one.
+const (
+	maxBefore   = 5
+	leastBefore = 100 * time.Millisecond
+)
+
+// reasonAttributes returns the attributes of the root for a reason of the list; none for an ordinary wait.
+func (d *derivation) reasonAttributes(v *verdict) []attribute.KeyValue {
+	if v.reason.Category == "" {
+		return nil
+	}
+	out := []attribute.KeyValue{
+		span.KeyReason.String(string(v.reason.Category)), span.KeyReasonMessage.String(v.text),
+	}
+	if v.blamed == nil {
+		return out
+	}
+	t := v.blamed.Timeline
+	out = append(out, span.KeyReasonObject.String(span.Bound(t.Ref.Kind.Kind+" "+t.Ref.Name)))
+	if next := v.reason.Next(t.Ref); next != "" {
+		out = append(out, span.KeyReasonNext.String(span.Bound(next)))
+	}
+	i, _ := t.Position(v.blamed.First().RV)
+	waits := reason.Waits(t.Versions[i:], d.eventsOf(t))
+	if len(waits) == 0 {
+		return out
+	}
+	now := waits[len(waits)-1]
+	if now.Category == v.reason.Category && !now.Since.IsZero() {
+		out = append(out, span.KeyReasonSince.String(now.Since.UTC().Format(time.RFC3339Nano)))
+	}
+	var before []string
+	for _, w := range waits[:len(waits)-1] {
+		if took := w.Until.Sub(w.Since); !w.Since.IsZero() && took >= leastBefore {
+			before = append(before, span.Bound(took.Round(leastBefore).String()+" for "+w.For))
+		}
+	}
+	if len(before) > 0 {
+		out = append(out, span.KeyReasonBefore.StringSlice(before[max(0, len(before)-maxBefore):]))
+	}
+	return out
 }
 
 // overtaken reports whether the object was reconciled again after r. A deletion by another change
@@ -76,25 +147,49 @@ func deeper(a, b *change.Reconciliation) *change.Reconciliation {
 	return a
 }
 
-// trouble returns the reason why a Pod below r cannot continue, or an empty string.
-func (d *derivation) trouble(r *change.Reconciliation) string {
-	for _, below := range r.Lineage.Reconciliations {
-		last := below.Timeline.Last()
-		if below.Done && below.Ended.Outcome != span.Unfinished || last == nil || last.Pod == nil ||
-			!judge.Troubled(last) {
+// trouble returns the deepest reconciliation of the trace, below top unless that is nil, that is open
+// and cannot continue; nil if there is none. n is the number of others with a reason of that
+// category.
+func (d *derivation) trouble(l *change.Lineage, top *change.Reconciliation) (
+	below *change.Reconciliation, why reason.Reason, n int,
+) {
+	for _, r := range l.Reconciliations {
+		last := r.Timeline.Last()
+		if r == top || last == nil || r.Done && r.Ended.Outcome != span.Unfinished || !under(r, top) {
 			continue
 		}
-		for p := below; p != nil; p = p.Parent {
-			if p == r {
-				return describe(below, judge.PodWaitsFor(last))
-			}
+		of := d.reasonOf(r.Timeline, last)
+		switch {
+		case of.Category == "":
+		case below == nil, r.Depth() > below.Depth():
+			below, why, n = r, of, 0
+		case of.Category == why.Category && r.Depth() == below.Depth():
+			n++
 		}
 	}
-	return ""
+	return below, why, n
+}
+
+// under reports whether r is below top, or top is nil.
+func under(r, top *change.Reconciliation) bool {
+	for p := r; p != nil && top != nil; p = p.Parent {
+		if p == top {
+			return true
+		}
+	}
+	return top == nil
+}
+
+// others counts the other objects with the same reason.
+func others(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (and %d more)", n)
 }
 
 func describe(r *change.Reconciliation, message string) string {
-	return r.Timeline.Ref.Kind.Kind + " " + r.Timeline.Ref.Name + ": " + message
+	return r.Timeline.Ref.Kind.Kind + " " + r.Timeline.Ref.Name + " " + message
 }
 
 // objectEvents returns the Kubernetes Events of the object as span events: warnings, and reports of

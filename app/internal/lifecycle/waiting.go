@@ -3,37 +3,39 @@
 package lifecycle
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
-	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 )
 
-// waitsFor describes what the object of t waits for. last is its newest version. If the status has no
-// reason, an Event may have one: a refused dependant, without a creation after it.
-func (d *derivation) waitsFor(t *change.Timeline, last *history.Version) string {
-	reason := judge.WaitsFor(last)
-	if !t.Kind().Owner || last.Pod != nil || judge.Holds(last, "ReplicaFailure") || !last.Deleting.IsZero() {
-		return reason
+// reasonOf returns the reason why the object of t does not have its desired state. last is its newest
+// version.
+func (d *derivation) reasonOf(t *change.Timeline, last *history.Version) reason.Reason {
+	return reason.Of(last, d.eventsOf(t))
+}
+
+// eventsOf returns the Events about the object of t. It leaves out those about a refused dependant
+// before the last creation of one.
+func (d *derivation) eventsOf(t *change.Timeline) []*history.Event {
+	refused := func(e *history.Event) bool { return e.Reason == change.FailedCreate }
+	if !t.Kind().Owner || !slices.ContainsFunc(t.Events, refused) {
+		return t.Events
 	}
-	var refused *history.Event
-	for _, e := range t.Events {
-		if e.Reason == change.FailedCreate && (refused == nil || e.ResourceVersion > refused.ResourceVersion) {
-			refused = e
-		}
-	}
-	if refused == nil {
-		return reason
-	}
+	created := d.lastCreation(t)
+	return slices.DeleteFunc(slices.Clone(t.Events), func(e *history.Event) bool {
+		return refused(e) && e.ResourceVersion < created
+	})
+}
+
+// lastCreation returns the resourceVersion of the last creation of a dependant of t, or 0.
+func (d *derivation) lastCreation(t *change.Timeline) uint64 {
+	last := uint64(0)
 	for _, dep := range d.engine.dependantsOf(t.Ref.UID) {
-		if len(dep.Versions) > 0 && dep.Versions[0].ResourceVersion > refused.ResourceVersion {
-			return reason
+		if len(dep.Versions) > 0 {
+			last = max(last, dep.Versions[0].ResourceVersion)
 		}
 	}
-	_, note, found := strings.Cut(refused.Note, "Error creating: ")
-	if !found {
-		return refused.Note
-	}
-	return note
+	return last
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -262,7 +263,7 @@ func (s *podStory) readiness(tracks []*track) (Step, bool) {
 	if s.ready != nil {
 		p.end = Ready(s, s.r.Timeline, s.ready)
 	} else {
-		p.message = judge.PodWaitsFor(s.versions[len(s.versions)-1])
+		p.message = reason.Of(s.versions[len(s.versions)-1], s.events).Text
 	}
 	for _, e := range s.events {
 		if e.Reason == "Unhealthy" {

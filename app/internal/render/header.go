@@ -5,7 +5,6 @@ package render
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
@@ -93,7 +92,7 @@ func summaryLine(t *span.Trace, o Options) line {
 // verdictOf returns the outcome and duration of a trace.
 func verdictOf(t *span.Trace, root *span.Span, o Options) piece {
 	outcome := cmp.Or(t.Outcome, root.Outcome)
-	stuck := root.Open() && slices.ContainsFunc(t.Spans, (*span.Span).Stuck)
+	stuck := root.Open() && t.Stuck()
 	return verdict(root, outcome, stuck, escape(cmp.Or(t.Reason, root.Message)), o.Now)
 }
 

@@ -74,6 +74,12 @@ func (r *listRow) line(widths [numColumns]int, o ListOptions) line {
 	return l
 }
 
+// leastRoomy is the width of a terminal with room for the reason of what is stuck or has failed.
+const leastRoomy = 120
+
+// roomy reports whether a list has room for a reason instead of the slowest work.
+func (o ListOptions) roomy() bool { return !o.cuts() || o.width() >= leastRoomy }
+
 func listHeader(o ListOptions) listRow {
 	var r listRow
 	for i, title := range []string{"WHEN", "TRACE", "WHO", "WHAT", "OUTCOME", "DURATION", "SLOWEST", "REASON"} {
@@ -81,6 +87,9 @@ func listHeader(o ListOptions) listRow {
 	}
 	if !o.Wide {
 		r.columns[colReason].text = ""
+	}
+	if !o.Wide && o.roomy() {
+		r.columns[colSlowest].text = "SLOWEST OR REASON"
 	}
 	return r
 }
@@ -100,8 +109,11 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 		r.columns[colDuration].text += "…"
 	}
 	r.columns[colSlowest].text, r.ends[colSlowest] = escape(t.Slowest), shareText(t)
-	if o.Wide {
+	switch {
+	case o.Wide:
 		r.columns[colReason].text = escape(t.Reason)
+	case o.roomy() && t.Reason != "" && (t.Outcome == span.Failed || t.Open && t.Stuck):
+		r.columns[colSlowest].text, r.ends[colSlowest] = escape(t.Reason), ""
 	}
 	for i, p := range r.columns {
 		if !o.whole() {

@@ -18,6 +18,9 @@ func (r reasons) show(text string) {
 	}
 	for rest := text; len(rest) >= leastShared || rest == text; {
 		r[rest] = true
+		if words := strings.SplitN(rest, " ", 3); len(words) == 3 && len(words[2]) >= leastShared {
+			r[words[2]] = true // without its object: "Pod web-x cannot pull image web:2"
+		}
 		_, after, found := strings.Cut(rest, ": ")
 		if !found {
 			return

@@ -74,8 +74,17 @@ const (
 	// KeyEventCount is how often a Kubernetes Event occurred.
 	KeyEventCount = attribute.Key("lifeline.event.count")
 	KeyVerb       = attribute.Key("lifeline.write.verb")
-	KeyReason     = attribute.Key("lifeline.reason")
-	KeyMessage    = attribute.Key("lifeline.message")
+	// KeyReason is the machine-readable reason. On a root it is a category of package reason, and the
+	// next keys say more: KeyReasonObject is the object to blame, KeyReasonMessage the reason in a
+	// sentence, KeyReasonSince the time of the first version with it, KeyReasonBefore the waits of the
+	// object before it, and KeyReasonNext a command that shows more.
+	KeyReason        = attribute.Key("lifeline.reason")
+	KeyReasonObject  = attribute.Key("lifeline.reason.object")
+	KeyReasonMessage = attribute.Key("lifeline.reason.message")
+	KeyReasonSince   = attribute.Key("lifeline.reason.since")
+	KeyReasonBefore  = attribute.Key("lifeline.reason.before")
+	KeyReasonNext    = attribute.Key("lifeline.reason.next")
+	KeyMessage       = attribute.Key("lifeline.message")
 	// KeyLink is a link's attribute for its reason.
 	KeyLink = attribute.Key("lifeline.link")
 

@@ -5,6 +5,7 @@
 package span
 
 import (
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -176,6 +177,19 @@ type Trace struct {
 	Outcome Outcome
 	// Reason is one line: the cause of a failure, or the pending condition.
 	Reason string
+}
+
+// Stuck reports whether the trace waits after an error, or for something that is not to be expected
+// soon.
+func (t *Trace) Stuck() bool {
+	if root := t.Root(); root != nil && root.Open() {
+		for _, kv := range root.Attributes {
+			if kv.Key == KeyReason {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(t.Spans, (*Span).Stuck)
 }
 
 // Root returns the first of Lifeline's spans without a parent in the trace. If another component's

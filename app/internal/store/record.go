@@ -4,7 +4,6 @@ package store
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -68,7 +67,7 @@ type Summary struct {
 // Summarize derives the Summary of t at the time asOf. The caller sets Open, AsOf and Revision.
 func Summarize(t *span.Trace, asOf time.Time) Summary {
 	out := Summary{ID: t.ID, Outcome: t.Outcome, Reason: t.Reason, Spans: len(t.Spans)}
-	out.Stuck = slices.ContainsFunc(t.Spans, (*span.Span).Stuck)
+	out.Stuck = t.Stuck()
 	out.Start, out.Duration = extent(t, asOf)
 	out.Fight = insight.Fight(t)
 	path := insight.CriticalPath(t, asOf)

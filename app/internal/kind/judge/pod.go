@@ -34,12 +34,12 @@ func podConverged(s *history.Version) bool {
 	if o := object.ControllerOf(s.Owners); o != nil && kind.Job.Is(o.Kind) {
 		return false
 	}
-	return Holds(s, PodReady) && s.Pod.Phase != "Failed" && ephemeral(s) == "" &&
-		(resizing(s) == nil || Infeasible(s) != "")
+	return Holds(s, PodReady) && s.Pod.Phase != "Failed" && Ephemeral(s) == "" &&
+		(Resizing(s) == nil || Infeasible(s) != "")
 }
 
-// ephemeral describes the ephemeral container that a ready Pod waits for, or returns "".
-func ephemeral(s *history.Version) string {
+// Ephemeral describes the ephemeral container that a ready Pod waits for, or returns "".
+func Ephemeral(s *history.Version) string {
 	if Holds(s, PodReady) && s.Progress == observation.ProgressInProgress {
 		return s.ProgressMessage
 	}
@@ -48,7 +48,7 @@ func ephemeral(s *history.Version) string {
 
 // Debugging reports whether a Pod has converged except for an ephemeral container.
 func Debugging(s *history.Version) bool {
-	if s.Pod == nil || ephemeral(s) == "" {
+	if s.Pod == nil || Ephemeral(s) == "" {
 		return false
 	}
 	without := *s
@@ -67,13 +67,11 @@ func Infeasible(s *history.Version) string {
 		s.ObservedGeneration < s.Generation {
 		return ""
 	}
-	return resizeText(c)
+	return "cannot be resized: " + ConditionText(c)
 }
 
-func resizeText(c *observation.Condition) string { return "resize: " + ConditionText(c) }
-
-// resizing returns the condition of a resize in place that the kubelet has not finished, or nil.
-func resizing(s *history.Version) *observation.Condition {
+// Resizing returns the condition of a resize in place that the kubelet has not finished, or nil.
+func Resizing(s *history.Version) *observation.Condition {
 	for _, typ := range []string{resizePending, "PodResizeInProgress"} {
 		if Holds(s, typ) {
 			return s.Condition(typ)
@@ -116,78 +114,4 @@ func ExitMessage(name string, s *observation.ContainerState) string {
 		return fmt.Sprintf("container %s exited with code %d", name, s.ExitCode)
 	}
 	return ""
-}
-
-// PodWaitsFor describes the first obstacle between a Pod and Ready.
-func PodWaitsFor(s *history.Version) string {
-	p := s.Pod
-	if p.Node == "" {
-		if len(p.SchedulingGates) > 0 {
-			return "waiting for scheduling gates " + strings.Join(p.SchedulingGates, ", ")
-		}
-		if c := s.Condition(PodScheduled); c != nil && c.Status == "False" {
-			return "unschedulable: " + c.Message
-		}
-		return "waiting to be scheduled"
-	}
-	for _, cs := range [][]*observation.Container{p.Init, p.Containers} {
-		for i := range cs {
-			if msg := ContainerWaitsFor(cs[i]); msg != "" {
-				return msg
-			}
-		}
-	}
-	if c := resizing(s); c != nil {
-		return resizeText(c)
-	}
-	if text := ephemeral(s); text != "" {
-		return text
-	}
-	if c := s.Condition(PodReady); c != nil && c.Reason == "ReadinessGatesNotReady" {
-		return c.Message
-	}
-	for _, c := range p.Containers {
-		if !c.Ready {
-			return "waiting for container " + c.Name + " to be ready"
-		}
-	}
-	return "waiting to be ready"
-}
-
-// ContainerWaitsFor describes the problem of a container, such as a failed pull. It is "" if there
-// is none.
-func ContainerWaitsFor(c *observation.Container) string {
-	st := c.State
-	if st == nil || !st.Waiting {
-		return ExitMessage(c.Name, st)
-	}
-	switch st.Reason {
-	case "CrashLoopBackOff":
-		if msg := ExitMessage(c.Name, c.Last); msg != "" {
-			return msg + fmt.Sprintf(" (CrashLoopBackOff, restart count %d)", c.Restarts)
-		}
-		return fmt.Sprintf("container %s in CrashLoopBackOff, restart count %d", c.Name, c.Restarts)
-	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull":
-		return fmt.Sprintf("image %s of container %s: %s: %s", c.Image, c.Name, st.Reason, st.Message)
-	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError":
-		return fmt.Sprintf("container %s: %s: %s", c.Name, st.Reason, st.Message)
-	}
-	return ""
-}
-
-// Troubled reports whether an open Pod waits for something that is not to be expected soon. Such a
-// Pod is the reason of a failed rollout.
-func Troubled(s *history.Version) bool {
-	if s.Pod.Node == "" {
-		c := s.Condition(PodScheduled)
-		return c != nil && c.Reason == ReasonUnscheduled
-	}
-	for _, cs := range [][]*observation.Container{s.Pod.Init, s.Pod.Containers} {
-		for i := range cs {
-			if ContainerWaitsFor(cs[i]) != "" {
-				return true
-			}
-		}
-	}
-	return false
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package judge decides whether a version of an object has converged or failed, and what the object
-// waits for. It decides by the version alone. Package change applies these judgements to
+// Package judge decides whether a version of an object has converged or failed. It decides by the version alone. Package change applies these judgements to
 // reconciliations, and package lifecycle derives their ends.
 package judge
 
 import (
-	"fmt"
+	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
@@ -57,14 +56,14 @@ func Failure(s *history.Version) string {
 		return ""
 	case s.Pod != nil:
 		if s.Pod.Phase == "Failed" {
-			return podFailure(s.Pod)
+			return strings.TrimSuffix("failed: "+podFailure(s.Pod), ": ")
 		}
 		return ""
 	case s.ObservedGeneration >= 0 && s.ObservedGeneration < s.Generation:
 		return ""
 	case kind.Deployment.Is(s.Kind):
 		if c := s.Condition("Progressing"); c != nil && c.Status == "False" && c.Reason == "ProgressDeadlineExceeded" {
-			return "progress deadline exceeded"
+			return "exceeded its progress deadline"
 		}
 		return ""
 	case kind.ReplicaSet.Is(s.Kind):
@@ -73,48 +72,13 @@ func Failure(s *history.Version) string {
 	if s.Progress == observation.ProgressFailed {
 		switch {
 		case isRelease(s):
-			return "Helm reports the release as failed"
+			return "failed, as Helm reports"
 		case s.ProgressMessage == "":
 			return "failed"
 		}
-		return s.ProgressMessage
+		return "failed: " + s.ProgressMessage
 	}
 	return ""
-}
-
-// WaitsFor describes what an open object waits for.
-func WaitsFor(s *history.Version) string {
-	switch {
-	case !s.Deleting.IsZero() && len(s.Finalizers) > 0:
-		return fmt.Sprintf("waiting for finalizers %v", s.Finalizers)
-	case !s.Deleting.IsZero():
-		return "terminating"
-	case s.Pod != nil:
-		return PodWaitsFor(s)
-	case s.ObservedGeneration >= 0 && s.ObservedGeneration < s.Generation:
-		return "its controller has not yet seen the change"
-	}
-	if c := s.Condition("ReplicaFailure"); c != nil && c.Status == "True" {
-		return c.Message
-	}
-	if w := s.Workload; w != nil && !kind.Job.Is(s.Kind) {
-		if kind.Deployment.Is(s.Kind) && w.Total > w.Updated {
-			return fmt.Sprintf(
-				"%d of %d replicas available, %d old still there",
-				w.Available,
-				w.Replicas,
-				w.Total-w.Updated,
-			)
-		}
-		return fmt.Sprintf("%d of %d replicas available", w.Available, w.Replicas)
-	}
-	switch {
-	case isRelease(s):
-		return "Helm has not finished"
-	case s.ProgressMessage == "":
-		return "its controller has not reported completion"
-	}
-	return s.ProgressMessage
 }
 
 // isRelease reports whether s is a stored Helm release.

@@ -5,6 +5,7 @@ package spantest
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
@@ -60,16 +61,20 @@ func Unschedulable() *span.Trace {
 		"preemption victims found for incoming pod."
 	b := New("unschedulable")
 	b.Trace.Outcome = span.Unfinished
-	b.Trace.Reason = "Pod web-6cf-x7: " + why
+	b.Trace.Reason = "Pod web-6cf-x7 cannot be scheduled: " + why
 	run := b.Run("kubectl apply -f web.yaml", 0, -1)
 	run.Message = b.Trace.Reason
+	run.Attributes = append(run.Attributes, span.KeyReason.String("unschedulable_memory"),
+		span.KeyReasonMessage.String(b.Trace.Reason), span.KeyReasonObject.String("Pod web-6cf-x7"),
+		span.KeyReasonSince.String(At(110).UTC().Format(time.RFC3339Nano)),
+		span.KeyReasonBefore.StringSlice([]string{"200ms for a node"}), span.KeyReasonNext.String("kubectl describe node"))
 	d := b.Deployment(run, 5, -1)
 	d.Message = "0 of 1 replicas are available"
 	rs := b.ReplicaSet(d, 60, -1)
 	rs.Message = d.Message
 	ref := Ref("", "Pod", "web-6cf-x7")
 	pod := b.Add(rs, "reconcile Pod", "kubelet", ref, 90, -1)
-	pod.Message = why
+	pod.Message = "cannot be scheduled: " + why
 	s := b.Add(pod, "schedule", "kube-scheduler", ref, 90, -1)
 	s.Status, s.Message = span.StatusError, why
 	s.Events = []span.Event{

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ask
+
+import (
+	"cmp"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// State is how an object is after its last change.
+type State string
+
+// The states beside the outcomes of span.
+const (
+	// Stuck means that the object waits for something that is not to be expected soon.
+	Stuck State = "stuck"
+	// Waiting means that the object is on its way.
+	Waiting State = "waiting"
+)
+
+// Bad reports whether something is wrong.
+func (s State) Bad() bool {
+	return s == Stuck || s == State(span.Failed) || s == State(span.Unfinished)
+}
+
+// Answer says how an object is, and why. Its texts are not escaped.
+type Answer struct {
+	Object object.Ref `json:"object"`
+	State  State      `json:"state"`
+	// Category is the value of lifeline.reason; "" for an ordinary wait.
+	Category string `json:"category,omitempty"`
+	// Reason is the reason in a sentence; "" if nothing is wrong.
+	Reason string `json:"reason,omitempty"`
+	// Start and End are those of the change. End is zero for an open change.
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end,omitzero"`
+	// Since is the time of the first version with the reason; zero if that is not known.
+	Since time.Time `json:"since,omitzero"`
+	// Before are earlier waits of the object to blame, such as "2s for a node".
+	Before []string `json:"before,omitempty"`
+	// Next is a command that shows more.
+	Next string `json:"next,omitempty"`
+	// Slowest is the slowest work of a change without a reason, and Share its part in percent.
+	Slowest string `json:"slowest,omitempty"`
+	Share   int    `json:"share,omitempty"`
+	// Cause is the change.
+	Cause Cause `json:"cause"`
+}
+
+// Cause is the change that led to an answer.
+type Cause struct {
+	TraceID string `json:"traceId"`
+	// Who is the user, or else the component; "" if neither is known.
+	Who string `json:"who,omitempty"`
+	// Object is the changed object; its zero value is a command's change of several objects.
+	Object object.Ref `json:"object"`
+	// Verb is "create", "update" or "delete"; "" if it is not known.
+	Verb string `json:"verb,omitempty"`
+	// Fields are the paths of the changed fields.
+	Fields []string `json:"fields,omitempty"`
+	// Command is that of `lifeline run`.
+	Command string `json:"command,omitempty"`
+	// Heals is the lost object that the change replaces.
+	Heals string `json:"heals,omitempty"`
+}
+
+// explain returns the answer for the object, by a trace with it. It returns the answer for the whole
+// change if the object has no span of its own.
+func explain(t *span.Trace, of object.Ref, now time.Time) Answer {
+	root := t.Root()
+	a := Answer{Object: of, Cause: Cause{TraceID: t.ID.String()}}
+	if root == nil {
+		return a
+	}
+	own := reconciliation(t, of)
+	if own == nil {
+		own = root
+	}
+	if a.Object.Name == "" || own.Object.Name != "" {
+		a.Object = own.Object
+	}
+	a.Start, a.End = own.Start.Time, own.End.Time
+	outcome := own.Outcome
+	top := own == root || own.Parent == root.ID && root.Name == span.NameRun
+	if top && (outcome == "" || t.Outcome == span.Failed || t.Outcome == span.Unfinished) {
+		outcome = t.Outcome
+	}
+	category := insight.Attribute(root, span.KeyReason)
+	switch {
+	case own != root && !own.Open() && outcome != span.Failed && outcome != span.Unfinished:
+		a.State, category = State(outcome), ""
+	case outcome == span.Failed && !own.Open(), outcome == span.Unfinished && !own.Open():
+		a.State, a.Reason = State(outcome), cmp.Or(t.Reason, own.Message)
+	case own.Open() && category != "":
+		a.State, a.Reason = Stuck, t.Reason
+	case own.Open():
+		a.State, a.Reason = Waiting, cmp.Or(t.Reason, own.Message)
+	default:
+		a.State = State(outcome)
+	}
+	if a.Reason != "" && category != "" {
+		a.Category, a.Next = category, insight.Attribute(root, span.KeyReasonNext)
+		a.Before = list(root, span.KeyReasonBefore)
+		if since, err := time.Parse(time.RFC3339Nano, insight.Attribute(root, span.KeyReasonSince)); err == nil {
+			a.Since = since
+		}
+	}
+	sum := store.Summarize(t, now)
+	if a.Reason == "" && sum.SlowestDuration > 0 && sum.Duration > 0 {
+		a.Slowest, a.Share = sum.Slowest, int(100*sum.SlowestDuration/sum.Duration)
+	}
+	a.Cause = Cause{
+		TraceID: t.ID.String(), Who: cmp.Or(sum.User, sum.Actor), Object: sum.Object, Verb: sum.Verb,
+		Fields: list(root, span.KeyFields), Command: sum.Command, Heals: sum.Heals,
+	}
+	return a
+}
+
+// reconciliation returns the newest reconciliation of the object, or nil.
+func reconciliation(t *span.Trace, of object.Ref) *span.Span {
+	var out *span.Span
+	for _, s := range t.Spans {
+		if of.Name != "" && s.Origin == nil && s.Name == span.ReconcileName(of.Kind.Kind) && s.Object.Name == of.Name &&
+			s.Object.Group == of.Group && (of.Namespace == "" || s.Object.Namespace == of.Namespace) &&
+			(out == nil || s.Start.After(out.Start.Time)) {
+			out = s
+		}
+	}
+	return out
+}
+
+// list returns the value of the attribute k as a list, or nil.
+func list(s *span.Span, k attribute.Key) []string {
+	for _, kv := range s.Attributes {
+		if kv.Key == k {
+			return kv.Value.AsStringSlice()
+		}
+	}
+	return nil
+}

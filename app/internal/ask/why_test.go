@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ask
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+)
+
+// TestWhyGolden: the sentences about objects of a server, and the exit codes.
+func TestWhyGolden(t *testing.T) {
+	server := serve(t, "cluster-1")
+	for name, tc := range map[string]struct {
+		reason string
+		object string
+		output string
+		code   int
+	}{
+		"why-stuck":     {"the newest change, with the object to blame", "deploy/web", textOutput, cli.CodeUnsettled},
+		"why-itself":    {"the object itself is to blame", "pod/web-6cf-x7", textOutput, cli.CodeUnsettled},
+		"why-json":      {"", "deploy/web", cli.OutputJSON, cli.CodeUnsettled},
+		"why-converged": {"nothing is wrong with this object", "pod/web-6cf-p2", textOutput, cli.CodeOK},
+		"why-deleted":   {"", "pod/web-6cf-k2", textOutput, cli.CodeOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := Why{Trace{Name: tc.object, Namespace: "default", Server: cli.Server{URL: server.URL, Named: true}}}
+			var out, log *outputText
+			w.Options, out, log = asking(tc.output)
+			if err := w.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			code, err := w.Run(context.Background())
+			if err != nil || code != tc.code {
+				t.Fatalf("%s: code %d, %v, want %d", tc.reason, code, err, tc.code)
+			}
+			golden(t, name, tc.reason, server.URL, out, log)
+		})
+	}
+}
+
+// TestWhyFails: an object without a trace, and a wrong output format.
+func TestWhyFails(t *testing.T) {
+	server := serve(t, "cluster-1")
+	o, _, _ := asking(textOutput)
+	w := Why{Trace{
+		Options: o, Name: "cm/none", Namespace: "default", Server: cli.Server{URL: server.URL, Named: true},
+	}}
+	code, err := w.Run(context.Background())
+	if code != cli.CodeError || err == nil || !strings.Contains(err.Error(), "has no trace of ConfigMap none") {
+		t.Errorf("got code %d, %v", code, err)
+	}
+	if w.Output = cli.OutputTree; w.Validate() == nil {
+		t.Error("the output format tree was accepted")
+	}
+}
+
+// TestExplain: the state of an object by a trace with it.
+func TestExplain(t *testing.T) {
+	failed := spantest.CrashLoop()
+	for _, s := range failed.Spans {
+		if s.Open() {
+			s.End, s.Outcome = spantest.At(12300), span.Failed
+		}
+	}
+	failed.Outcome = span.Failed
+	for name, tc := range map[string]struct {
+		trace  *span.Trace
+		kind   string
+		name   string
+		state  State
+		reason bool
+	}{
+		"Stuck":             {spantest.Unschedulable(), "Deployment", "web", Stuck, true},
+		"Failed":            {failed, "Deployment", "web", State(span.Failed), true},
+		"Converged":         {spantest.Apply(), "Deployment", "web", State(span.Converged), false},
+		"Without its span":  {spantest.Apply(), "Deployment", "other", State(span.Converged), false},
+		"Of another object": {spantest.Unschedulable(), "ReplicaSet", "web-6cf", Stuck, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ref := spantest.Ref("apps", tc.kind, tc.name)
+			a := explain(tc.trace, ref, spantest.Epoch.Add(time.Minute))
+			if a.State != tc.state || (a.Reason != "") != tc.reason {
+				t.Errorf("got %+v, want state %s", a, tc.state)
+			}
+			if text := a.text(spantest.Epoch.Add(time.Minute), "default"); !strings.HasSuffix(text, "\n") ||
+				strings.Contains(text, "%!") {
+				t.Errorf("got %q", text)
+			}
+		})
+	}
+}
+
+// TestHostileAnswer: texts of a cluster are escaped.
+func TestHostileAnswer(t *testing.T) {
+	hostile := spantest.Hostile()
+	root := hostile.Root()
+	root.End, hostile.Reason = span.Time{}, "Pod \x1b[31mred\u202e"
+	root.Attributes = append(root.Attributes, span.KeyReason.String("\x1b"), span.KeyReasonNext.String("\x1b"),
+		span.KeyReasonBefore.StringSlice([]string{"\x1b"}), span.KeyReasonSince.String("2026-01-02T03:04:05Z"))
+	a := explain(hostile, root.Object, asked)
+	if text := a.text(asked, ""); strings.ContainsAny(text, "\x1b\r\t\x07\u202e\u2066\u200b\u009b") {
+		t.Errorf("not escaped: %q", text)
+	}
+}

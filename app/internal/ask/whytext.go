@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ask
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// text returns the answer in sentences, one a line. namespace is the user's: objects in it are named
+// without theirs.
+func (a *Answer) text(now time.Time, namespace string) string {
+	lines := []string{a.verdict(now, namespace)}
+	if a.Reason != "" {
+		lines = append(lines, "Cause: "+a.Cause.text(a.Start, now, namespace)+".")
+		if text := a.history(now); text != "" {
+			lines = append(lines, text)
+		}
+	}
+	if a.Next != "" {
+		lines = append(lines, "Next: "+cli.Shown(a.Next))
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// verdict is the first sentence.
+func (a *Answer) verdict(now time.Time, namespace string) string {
+	subject := named(a.Object, namespace)
+	if a.Object.Name == "" {
+		subject = "The change"
+	}
+	// "it" instead of the same object again.
+	reason := a.Reason
+	if rest, same := strings.CutPrefix(reason, a.Object.Kind.Kind+" "+a.Object.Name+" "); same {
+		reason = "it " + rest
+	}
+	reason = cli.Shown(strings.TrimSuffix(reason, "."))
+	if reason != "" {
+		reason = ": " + reason
+	}
+	since := cmp.Or(a.Since, a.Start)
+	switch {
+	case a.State == Stuck && a.Since.IsZero():
+		return fmt.Sprintf("%s is stuck%s.", subject, reason)
+	case a.State == Stuck:
+		return fmt.Sprintf("%s is stuck for %s%s.", subject, long(now.Sub(since)), reason)
+	case a.State == Waiting:
+		return fmt.Sprintf("%s is on its way for %s%s.", subject, long(now.Sub(a.Start)), reason)
+	case a.State == State(span.Failed):
+		return fmt.Sprintf("%s failed %s ago%s.", subject, long(now.Sub(a.End)), reason)
+	case a.State == State(span.Unfinished):
+		return fmt.Sprintf("%s did not finish within %s%s.", subject, long(a.End.Sub(a.Start)), reason)
+	}
+	text := fmt.Sprintf("%s %s %s ago, in %s", subject, cmp.Or(done[a.State], "ended"), long(now.Sub(a.End)),
+		long(a.End.Sub(a.Start)))
+	if a.Slowest != "" {
+		text += fmt.Sprintf("; slowest: %s (%d %%)", cli.Shown(a.Slowest), a.Share)
+	}
+	return text + "."
+}
+
+// done are the verbs of the states in which nothing is wrong.
+var done = map[State]string{
+	State(span.Converged):  "converged",
+	State(span.Deleted):    "was deleted",
+	State(span.Superseded): "was replaced by a newer change",
+}
+
+// history is the sentence about the time before the reason.
+func (a *Answer) history(now time.Time) string {
+	switch {
+	case a.Category == "":
+		return ""
+	case a.Since.IsZero():
+		return "Since when is not known: the history begins with it."
+	}
+	text := "Since " + clock(a.Since, now) + "."
+	if len(a.Before) > 0 {
+		text += " Before that, it waited " + cli.Shown(strings.Join(a.Before, ", ")) + "."
+	}
+	return text
+}
+
+// maxFields is the number of changed fields in a sentence.
+const maxFields = 2
+
+// text says who changed what, and when.
+func (c *Cause) text(start, now time.Time, namespace string) string {
+	what := c.Command
+	if what == "" {
+		verb := map[string]string{"create": "created", "update": "changed", "delete": "deleted"}[c.Verb]
+		what = cmp.Or(verb, "changed") + " " + named(c.Object, namespace)
+		if n := len(c.Fields); n > 0 && verb != "created" {
+			what += " (" + strings.Join(c.Fields[:min(n, maxFields)], ", ")
+			if n > maxFields {
+				what += fmt.Sprintf(" and %d more", n-maxFields)
+			}
+			what += ")"
+		}
+		what = cmp.Or(c.Who, "somebody") + " " + what
+	}
+	if c.Heals != "" {
+		what += " after the loss of " + c.Heals
+	}
+	return cli.Shown(fmt.Sprintf("%s at %s, trace %.*s", what, clock(start, now), minPrefix, c.TraceID))
+}
+
+// named returns an object as "Deployment web", with its namespace unless it is the user's.
+func named(o object.Ref, namespace string) string {
+	name := o.Name
+	if o.Namespace != "" && o.Namespace != namespace {
+		name = o.Namespace + "/" + name
+	}
+	return cli.Shown(o.Kind.Kind + " " + name)
+}
+
+// clock returns the time of day, with the date unless it is today's.
+func clock(t, now time.Time) string {
+	t = t.In(now.Location())
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format(time.DateTime)
+}
+
+// long returns a duration as text.
+func long(d time.Duration) string {
+	if d < 10*time.Second {
+		return max(0, d).Round(100 * time.Millisecond).String()
+	}
+	return duration.HumanDuration(d)
+}

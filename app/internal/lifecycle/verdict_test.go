@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// unpulled is a container without its image.
+func unpulled(st *observation.State) {
+	st.Pod.Containers = []observation.Container{{
+		Name: "app", Image: "web:2",
+		State: &observation.ContainerState{Waiting: true, Reason: "ErrImagePull", Message: "web:2: not found"},
+	}}
+}
+
+// attributes returns the attributes of the root about its reason, as text.
+func reasonsOf(t *span.Trace) map[string]string {
+	out := map[string]string{}
+	for _, kv := range t.Root().Attributes {
+		switch kv.Key {
+		case span.KeyReason, span.KeyReasonObject, span.KeyReasonMessage, span.KeyReasonSince, span.KeyReasonBefore,
+			span.KeyReasonNext:
+			out[string(kv.Key)] = kv.Value.String()
+		}
+	}
+	return out
+}
+
+// TestReasonOfTrace: the root names the object to blame, since when, and what it waited for before.
+// Many objects with one reason are one sentence.
+func TestReasonOfTrace(t *testing.T) {
+	s := newStory()
+	s.write("web", deployment(3))
+	s.write("web-1", replicaSet("web", 3))
+	for _, name := range []string{"web-1-a", "web-1-b", "web-1-c"} {
+		s.write(name, pod("web-1"))
+	}
+	s.rv += 10 // a second
+	for _, name := range []string{"web-1-a", "web-1-b", "web-1-c"} {
+		s.write(name, bind, unpulled)
+	}
+	traces := observe(s.seen).Traces(s.now().Add(time.Minute))
+	got := reasonsOf(traces[0])
+	const sentence = "Pod web-1-a cannot pull image web:2 of container app: not found (and 2 more)"
+	for key, want := range map[string]string{
+		"lifeline.reason": "image_not_found", "lifeline.reason.object": "Pod web-1-a",
+		"lifeline.reason.message": sentence, "lifeline.reason.before": `["1.3s for a node"]`,
+		"lifeline.reason.since": written(116).Format(time.RFC3339Nano),
+		"lifeline.reason.next":  "kubectl -n default describe pod/web-1-a",
+	} {
+		if got[key] != want {
+			t.Errorf("%s: got %q, want %q", key, got[key], want)
+		}
+	}
+	if traces[0].Reason != sentence || traces[0].Outcome != span.Unfinished {
+		t.Errorf("got %s: %s", traces[0].Outcome, traces[0].Reason)
+	}
+	inAnyOrder(t, s, func(traces []*span.Trace) string { return fmt.Sprint(reasonsOf(traces[0])) })
+}
+
+// TestOrdinaryWait: a wait that is not in the list leaves no reason on the root.
+func TestOrdinaryWait(t *testing.T) {
+	s := newStory()
+	s.write("web", deployment(1))
+	s.write("web-1", replicaSet("web", 1))
+	s.write("web-1-a", pod("web-1"))
+	traces := observe(s.seen).Traces(s.now().Add(time.Minute))
+	if got := reasonsOf(traces[0]); len(got) > 0 || traces[0].Reason != "Pod web-1-a waits for a node" {
+		t.Errorf("got %v, %q", got, traces[0].Reason)
+	}
+}
+
+// TestUnknownSince: the history of an object found at the start begins with its reason.
+func TestUnknownSince(t *testing.T) {
+	s := newStory()
+	s.write("web", deployment(1))
+	s.write("web-1", replicaSet("web", 1))
+	s.write("web-1-a", pod("web-1"), bind, unpulled)
+	s.before()
+	s.write("web-1-a", unpulled)
+	e := New(Options{Cluster: "test", Rebuild: true})
+	for _, o := range s.seen {
+		e.Observe(o)
+	}
+	for _, tr := range e.Traces(s.now().Add(time.Minute)) {
+		if got := reasonsOf(tr); got["lifeline.reason"] != "image_not_found" || got["lifeline.reason.since"] != "" {
+			t.Errorf("got %v", got)
+		}
+	}
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reason
+
+import (
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+)
+
+// controlPlane is the reason of a Node, an APIService or a CustomResourceDefinition.
+func controlPlane(v *history.Version, _ []*history.Event) Reason {
+	for _, of := range []struct {
+		kind      kind.Kind
+		condition string
+		category  Category
+		verb      string
+	}{
+		{kind.Node, "Ready", NodeNotReady, "is not ready"},
+		{kind.APIService, "Available", APIServiceUnavailable, "is not available"},
+		{kind.CustomResourceDefinition, "NamesAccepted", NotEstablished, "has names that are not accepted"},
+		{kind.CustomResourceDefinition, "Established", NotEstablished, "is not established"},
+	} {
+		if !of.kind.Is(v.Kind) {
+			continue
+		}
+		if c := v.Condition(of.condition); c != nil && c.Status != "True" {
+			return about(of.category, of.verb, c)
+		}
+	}
+	return Reason{}
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reason
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// version returns the version of an object of that kind with the edits.
+func version(k object.Kind, edits ...func(*observation.State)) *history.Version {
+	s := &observation.State{Generation: 1, ObservedGeneration: -1, Progress: observation.ProgressInProgress}
+	s.Kind, s.Group, s.UID, s.ResourceVersion, s.Name, s.Namespace = k, k.Group, "uid", 7, "web", "shop"
+	for _, edit := range edits {
+		edit(s)
+	}
+	var r history.Record
+	r.State(&observation.Observation{State: s, Seen: epoch}, history.NewShared())
+	return r.Last()
+}
+
+func condition(typ, status, why, message string) func(*observation.State) {
+	return func(s *observation.State) {
+		s.Conditions = append(s.Conditions, observation.Condition{Type: typ, Status: status, Reason: why, Message: message})
+	}
+}
+
+// pod is a Pod on a node with the container app.
+func pod(c observation.Container) func(*observation.State) {
+	return func(s *observation.State) {
+		c.Name, c.Image = "app", "web:1"
+		s.Pod = &observation.Pod{Node: "n", Containers: []observation.Container{c}}
+	}
+}
+
+// waitingFor is a container that waits.
+func waitingFor(why, message string) observation.Container {
+	return observation.Container{State: &observation.ContainerState{Waiting: true, Reason: why, Message: message}}
+}
+
+// exited is a container that has ended, restarted n times.
+func exited(why string, code, n int32) observation.Container {
+	return observation.Container{
+		Restarts: n, State: &observation.ContainerState{Reason: why, ExitCode: code, Finished: epoch},
+	}
+}
+
+func event(why, path, note string) []*history.Event {
+	return []*history.Event{{
+		Notice: &history.Notice{Type: "Warning", Reason: why, FieldPath: path, Note: note}, ResourceVersion: 9, Stamp: epoch,
+	}}
+}
+
+func unbound(s *observation.State) { s.Pod = &observation.Pod{} }
+
+func started(s *observation.State) {
+	s.Pod.Containers[0].State = &observation.ContainerState{Started: epoch}
+}
+
+// TestReasons: the category, the sentence and the next command for each family.
+func TestReasons(t *testing.T) {
+	const describe = "kubectl -n shop describe pod/web"
+	pull := func(message string) observation.Container {
+		return waitingFor("ImagePullBackOff", `Back-off pulling image "web:1": ErrImagePull: `+message)
+	}
+	for name, tc := range map[string]struct {
+		version *history.Version
+		events  []*history.Event
+		want    Category
+		text    string
+		next    string
+	}{
+		"New": {version(kind.Pod.Kind, unbound), nil, "", "waits for a node", describe},
+		"Memory": {
+			version(kind.Pod.Kind, unbound, condition("PodScheduled", "False", "Unschedulable", "0/3 nodes are available: "+
+				"1 node(s) had untolerated taint {a: b}, 2 Insufficient memory. preemption: 0/3 nodes are available: "+
+				"3 Preemption is not helpful for scheduling.")),
+			nil, UnschedulableMemory, "cannot be scheduled: 0/3 nodes are available: 1 node(s) had untolerated taint {a: b}, " +
+				"2 Insufficient memory", "kubectl describe node",
+		},
+		"Taint": {
+			version(kind.Pod.Kind, unbound, condition("PodScheduled", "False", "Unschedulable", "0/3 nodes are available: "+
+				"1 Too many pods, 2 node(s) had untolerated taint {a: b}.")), nil,
+			UnschedulableTaint, "cannot be scheduled: 0/3 nodes are available: 1 Too many pods, " +
+				"2 node(s) had untolerated taint {a: b}", "kubectl describe node",
+		},
+		"Claim": {
+			version(kind.Pod.Kind, unbound, condition("PodScheduled", "False", "Unschedulable",
+				`persistentvolumeclaim "data" not found`)), nil,
+			VolumeNotBound, `cannot be scheduled: persistentvolumeclaim "data" not found`,
+			"kubectl -n shop get persistentvolumeclaim",
+		},
+		"Gates": {
+			version(kind.Pod.Kind, unbound, func(s *observation.State) { s.Pod.SchedulingGates = []string{"example.com/a"} }),
+			nil, SchedulingGated, "waits for scheduling gates example.com/a", describe,
+		},
+		"Missing image": {
+			version(kind.Pod.Kind, pod(pull("failed to pull and unpack image \"web:1\": web:1: not found"))), nil,
+			ImageNotFound, "cannot pull image web:1 of container app: not found", describe,
+		},
+		"Credentials": {
+			version(kind.Pod.Kind, pod(pull("failed to authorize: 401 Unauthorized"))), nil,
+			ImageNoCredentials, "cannot pull image web:1 of container app: 401 Unauthorized", describe,
+		},
+		"Registry": {
+			version(kind.Pod.Kind, pod(pull("failed to do request: connection refused"))), nil,
+			RegistryUnreachable, "cannot pull image web:1 of container app: connection refused", describe,
+		},
+		"ConfigMap": {
+			version(kind.Pod.Kind, pod(waitingFor("CreateContainerConfigError", `configmap "none" not found`))), nil,
+			ConfigMapMissing, `cannot create container app: configmap "none" not found`, "kubectl -n shop get configmap",
+		},
+		"Key": {
+			version(kind.Pod.Kind, pod(waitingFor("CreateContainerConfigError", "couldn't find key a in Secret shop/b"))), nil,
+			KeyMissing, "cannot create container app: couldn't find key a in Secret shop/b", describe,
+		},
+		"Command": {
+			version(kind.Pod.Kind, pod(waitingFor("RunContainerError",
+				`failed to start: exec: "/x": stat /x: no such file or directory`))),
+			nil, InvalidCommand, "cannot start container app: no such file or directory", describe,
+		},
+		"Mount": {
+			version(kind.Pod.Kind, pod(waitingFor("ContainerCreating", ""))),
+			event("FailedMount", "", `MountVolume.SetUp failed for volume "v" : configmap "none" not found`),
+			ConfigMapMissing, `cannot mount a volume: configmap "none" not found`, "kubectl -n shop get configmap",
+		},
+		"Sandbox": {
+			version(kind.Pod.Kind, pod(observation.Container{})),
+			event("FailedCreatePodSandBox", "", "Failed to create pod sandbox: cni plugin not initialized"),
+			NetworkFailed, "cannot create its sandbox: cni plugin not initialized", describe,
+		},
+		"Starting": {
+			version(kind.Pod.Kind, pod(waitingFor("ContainerCreating", ""))), nil, "", "waits for container app to start", describe,
+		},
+		"Crash": {
+			version(kind.Pod.Kind, pod(exited("Error", 3, 2))), nil, CrashLoop,
+			"is in a crash loop: container app exited with code 3, restarted twice",
+			"kubectl -n shop logs web -c app --previous",
+		},
+		"Memory of a container": {
+			version(kind.Pod.Kind, pod(exited("OOMKilled", 137, 1))), nil, OutOfMemory,
+			"is in a crash loop: container app was killed: out of memory, restarted once",
+			"kubectl -n shop logs web -c app --previous",
+		},
+		"Probe": {
+			version(kind.Pod.Kind, pod(observation.Container{}), started),
+			event("Unhealthy", "spec.containers{app}", "Readiness probe failed: HTTP probe failed with statuscode: 500"),
+			ReadinessProbe, "waits for container app to be ready: Readiness probe failed: HTTP probe failed with statuscode: 500",
+			"kubectl -n shop logs web -c app",
+		},
+		"Evicted": {
+			version(kind.Pod.Kind, pod(observation.Container{}), func(s *observation.State) {
+				s.Pod.Phase, s.Pod.Reason, s.Pod.Message = "Failed", "Evicted", "The node was low on resource: memory."
+			}), nil, Evicted, "failed: Evicted: The node was low on resource: memory.", describe,
+		},
+		"Deadline": {
+			version(kind.Deployment.Kind, condition("Progressing", "False", "ProgressDeadlineExceeded", "")), nil,
+			ProgressDeadline, "exceeded its progress deadline", "kubectl -n shop describe deployment/web",
+		},
+		"Quota": {
+			version(kind.ReplicaSet.Kind, condition("ReplicaFailure", "True", "FailedCreate",
+				`pods "web-1" is forbidden: exceeded quota: q, requested: pods=1, used: pods=4, limited: pods=4`)), nil,
+			QuotaExceeded, `cannot create its Pods: pods "web-1" is forbidden: exceeded quota: q, requested: pods=1, ` +
+				"used: pods=4, limited: pods=4", "kubectl -n shop describe resourcequota",
+		},
+		"Replicas": {
+			version(kind.Deployment.Kind, func(s *observation.State) {
+				s.Workload = &observation.Workload{Replicas: 2, Total: 3, Updated: 1, Available: 1}
+			}), nil, "", "has 1 of 2 replicas available, and 2 old", "kubectl -n shop describe deployment/web",
+		},
+		"Job": {
+			version(kind.Job.Kind, condition("Failed", "True", "DeadlineExceeded", "Job was active longer than specified deadline"),
+				func(s *observation.State) {
+					s.Progress, s.ProgressMessage = observation.ProgressFailed, "Job was active longer than specified deadline"
+				}), nil, JobDeadline, "failed: Job was active longer than specified deadline", "kubectl -n shop describe job/web",
+		},
+		"Class": {
+			version(kind.PersistentVolumeClaim.Kind),
+			event("FailedBinding", "", "no persistent volumes available for this claim and no storage class is set"),
+			ClaimWithoutClass,
+			"cannot be bound: no persistent volumes available for this claim and no storage class is set",
+			"kubectl -n shop describe persistentvolumeclaim/web",
+		},
+		"Finalizer": {
+			version(kind.ConfigMap.Kind, func(s *observation.State) {
+				s.Deleting, s.Finalizers = epoch, []string{"example.com/keep"}
+			}), nil, Finalizer, "waits for finalizer example.com/keep", "kubectl -n shop get configmap/web -o yaml",
+		},
+		"Namespace": {
+			version(kind.Namespace.Kind, func(s *observation.State) { s.Deleting = epoch }, condition(
+				"NamespaceContentRemaining", "True", "SomeResourcesRemain", "Some resources are remaining: pods. has 1 resource instances",
+			)), nil, NamespaceContent,
+			"waits for the deletion of its content: Some resources are remaining: pods. has 1 resource instances",
+			"kubectl -n shop describe namespace/web",
+		},
+		"Gateway": {
+			version(kind.Gateway.Kind, condition("Accepted", "False", "InvalidParameters", "no such class")), nil,
+			NotAccepted, "is not accepted: no such class", "kubectl -n shop describe gateway/web",
+		},
+		"Certificate": {
+			version(object.Kind{Group: "cert-manager.io", Version: "v1", Kind: "Issuer"}, condition(
+				"Ready", "False", "ErrInitIssuer", "secret not found",
+			), func(s *observation.State) { s.ProgressMessage = "secret not found" }), nil,
+			Certificate, "is not ready: secret not found", "kubectl -n shop describe issuer.cert-manager.io/web",
+		},
+		"Custom": {
+			version(object.Kind{Group: "example.com", Version: "v1", Kind: "App"}), nil, "",
+			"waits for its controller to report completion", "kubectl -n shop describe app.example.com/web",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Of(tc.version, tc.events)
+			if r.Category != tc.want || r.Text != tc.text {
+				t.Errorf("got %q: %q, want %q: %q", r.Category, r.Text, tc.want, tc.text)
+			}
+			if got := r.Next(*tc.version.Ref); got != tc.next {
+				t.Errorf("next: got %q, want %q", got, tc.next)
+			}
+		})
+	}
+}
+
+// TestCategories: each category is listed once.
+func TestCategories(t *testing.T) {
+	seen := map[Category]bool{}
+	for _, row := range Categories {
+		if seen[row.Category] || row.Category == "" || row.Family == "" || row.Meaning == "" {
+			t.Errorf("%+v is listed twice or is incomplete", row)
+		}
+		seen[row.Category] = true
+	}
+	for _, list := range [][]Category{{Unschedulable, Refused, ImagePull, CrashLoop, ConditionFalse}} {
+		for _, c := range list {
+			if !seen[c] {
+				t.Errorf("%s is not listed", c)
+			}
+		}
+	}
+}
+
+// TestNextQuotesNothing: a name that a shell would change gets no command.
+func TestNextQuotesNothing(t *testing.T) {
+	o := object.Ref{Kind: kind.Pod.Kind, Namespace: "shop", Name: "web; rm -rf /"}
+	if got := (Reason{}).Next(o); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestWaits: a reason lasts over changes of its text, and over a moment in which the Pod is ready.
+func TestWaits(t *testing.T) {
+	at := func(v *history.Version, second int) *history.Version {
+		w := *v
+		w.Seen = epoch.Add(time.Duration(second) * time.Second)
+		return &w
+	}
+	ready := version(kind.Pod.Kind, pod(observation.Container{Ready: true}), started, condition("Ready", "True", "", ""))
+	list := []*history.Version{
+		at(version(kind.Pod.Kind, unbound), 0),
+		at(version(kind.Pod.Kind, pod(waitingFor("ContainerCreating", ""))), 2),
+		at(ready, 5),
+		at(version(kind.Pod.Kind, pod(exited("Error", 3, 1))), 6),
+		at(ready, 10),
+		at(version(kind.Pod.Kind, pod(exited("Error", 3, 2))), 12),
+	}
+	got := Waits(list, nil)
+	if len(got) != 3 || got[0].For != "a node" || got[2].Category != CrashLoop {
+		t.Fatalf("got %+v, want a node, the start and a crash loop", got)
+	}
+	if !got[0].Since.Equal(epoch) || !got[0].Until.Equal(list[1].Seen) || !got[2].Since.Equal(list[3].Seen) {
+		t.Errorf("got %+v, want the crash loop since the first crash", got)
+	}
+	list[5].Seen = epoch.Add(time.Minute)
+	if got := Waits(list, nil); len(got) != 1 || !got[0].Since.Equal(list[5].Seen) {
+		t.Errorf("got %+v, want only the crash after a long time ready", got)
+	}
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reason
+
+import (
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+)
+
+// Wait is a time in which an object had one reason.
+type Wait struct {
+	Reason
+	// Since is the time of the first version with the reason; zero if the history begins with it.
+	// Until is the time of the next reason; zero for the present one.
+	Since, Until time.Time
+}
+
+// steady is the time without a crash after which an earlier crash is another story.
+const steady = 10 * time.Second
+
+// Waits returns the reasons of an object, oldest first. The last one is the present one: the Events
+// belong to it. A short time in which the object had its desired state ends no reason.
+func Waits(versions []*history.Version, events []*history.Event) []Wait {
+	var out []Wait
+	var arrived time.Time
+	for _, v := range versions {
+		if judge.Converged(v) {
+			if arrived.IsZero() {
+				arrived = v.Seen
+			}
+			continue
+		}
+		if !arrived.IsZero() && v.Seen.Sub(arrived) > steady {
+			out = nil
+		}
+		arrived = time.Time{}
+		r := Of(v, nil)
+		if n := len(out); n > 0 {
+			last := &out[n-1]
+			if last.same(r) {
+				last.Reason = r
+				continue
+			}
+			last.Until = v.Seen
+		}
+		w := Wait{Reason: r}
+		if !v.Baseline && !v.Listed {
+			w.Since = v.Seen
+		}
+		out = append(out, w)
+	}
+	if n := len(out); n > 0 && arrived.IsZero() {
+		out[n-1].Reason = Of(versions[len(versions)-1], events)
+	}
+	return out
+}
+
+// same reports whether two reasons are one wait.
+func (r Reason) same(other Reason) bool {
+	if r.Category != "" || other.Category != "" {
+		return r.Category == other.Category && r.Container == other.Container
+	}
+	return r.For == other.For
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reason
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+)
+
+// workload is the reason of an object with replicas or completions, and of any object that its
+// controller has not seen.
+func workload(v *history.Version, events []*history.Event) Reason {
+	if r := gaveUp(v); r.Text != "" {
+		return r
+	}
+	if v.ObservedGeneration >= 0 && v.ObservedGeneration < v.Generation {
+		return Reason{Text: "waits for its controller to see the change", For: "its controller"}
+	}
+	if c := v.Condition("ReplicaFailure"); c != nil && c.Status == "True" {
+		return uncreated(says(c))
+	}
+	if e := newest(events, failedCreate); e != nil {
+		_, note, found := strings.Cut(e.Note, "Error creating: ")
+		if !found {
+			note = e.Note
+		}
+		return uncreated(explained(e.Reason, note))
+	}
+	if c := refused(v, "AbleToScale"); c != nil && kind.HorizontalPodAutoscaler.Is(v.Kind) {
+		return about(ScaleTarget, "cannot scale", c)
+	}
+	w := v.Workload
+	switch {
+	case w == nil || kind.Job.Is(v.Kind):
+		return Reason{}
+	case w.Paused && w.Updated < w.Replicas:
+		return Reason{Category: Paused, Text: "is paused", For: "the end of its pause"}
+	}
+	r := Reason{Text: fmt.Sprintf("has %d of %d replicas available", w.Available, w.Replicas), For: "its replicas"}
+	if old := w.Total - w.Updated; kind.Deployment.Is(v.Kind) && old > 0 {
+		r.Text += fmt.Sprintf(", and %d old", old)
+	}
+	return r
+}
+
+// failedCreate is the reason of an Event about a dependant that could not be created.
+const failedCreate = "FailedCreate"
+
+// ends are the reasons of a Job's condition Failed.
+var ends = map[string]Category{
+	"BackoffLimitExceeded":     JobBackoffLimit,
+	"DeadlineExceeded":         JobDeadline,
+	"FailedIndexes":            JobIndexFailed,
+	"MaxFailedIndexesExceeded": JobIndexFailed,
+	"PodFailurePolicy":         JobFailurePolicy,
+}
+
+// gaveUp is the reason of a workload whose controller has declared failure.
+func gaveUp(v *history.Version) Reason {
+	text := judge.Failure(v)
+	switch {
+	case text == "":
+		return Reason{}
+	case kind.Deployment.Is(v.Kind):
+		return Reason{Category: ProgressDeadline, Text: text, For: "its replicas"}
+	case kind.Job.Is(v.Kind):
+		r := Reason{Category: JobFailed, Text: text, For: "its completions"}
+		if c := v.Condition("Failed"); c != nil && ends[c.Reason] != "" {
+			r.Category = ends[c.Reason]
+		}
+		return r
+	}
+	return Reason{Category: category(v), Text: text, For: "its controller"}
+}
+
+// uncreated is the reason of a workload whose Pods are refused.
+func uncreated(text string) Reason {
+	return Reason{Category: Refusal(text), Text: "cannot create its Pods: " + text, For: "the creation of its Pods"}
+}
+
+// refusals are parts of the API server's messages, and their categories. The first one counts.
+var refusals = []struct {
+	part     string
+	category Category
+}{
+	{"exceeded quota", QuotaExceeded},
+	{"failed quota", QuotaExceeded},
+	{"insufficient quota", QuotaExceeded},
+	{"violates podsecurity", PodSecurity},
+	{"failed calling webhook", WebhookUnavailable},
+	{"failed to call webhook", WebhookUnavailable},
+	{"admission webhook", RefusedByWebhook},
+	{"validatingadmissionpolicy", RefusedByPolicy},
+	{"policy", RefusedByPolicy},
+	{"usage per", LimitRange},
+	{"limit to request ratio", LimitRange},
+	{"service account", ServiceAccountMissing},
+	{"serviceaccount", ServiceAccountMissing},
+	{"disruption budget", DisruptionBudget},
+	{"cannot create resource", Forbidden},
+	{"cannot update resource", Forbidden},
+	{"cannot patch resource", Forbidden},
+	{"cannot delete resource", Forbidden},
+	{"is invalid", Invalid},
+	{"object has been modified", Conflict},
+}
+
+// Refusal returns the category of a write that the API server refused with that message.
+func Refusal(text string) Category {
+	for _, r := range refusals {
+		if has(text, r.part) {
+			return r.category
+		}
+	}
+	return Refused
+}
