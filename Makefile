@@ -215,6 +215,10 @@ bench: ## Benchmarks; docs/performance.md holds figures of one run
 	@for m in . operator app; do (cd $$m && go test -run '^$$' -bench . -benchmem ./...); done
 	cd e2e && go test -run '^$$' -bench . -benchtime 5x -timeout 30m ./...
 
+.PHONY: reasons
+reasons: kubernetes ## Make things go wrong on a real node and ask why; rewrites docs/reasons.md (root)
+	cd e2e && go test -v -count 1 -parallel 60 -timeout 15m ./reasons -update
+
 .PHONY: accuracy
 accuracy: kubernetes ## Changes by several people, judged by the audit log; rewrites docs/accuracy.md
 	@(cd lab && go run ./cmd/lab build --add-ons $(ADD_ONS))

@@ -266,7 +266,8 @@ func TestRefusedJob(t *testing.T) {
 		s := newStory()
 		s.write("work", work)
 		s.refusal("work", message)
-		want := "trace 0 unfinished: Job work cannot create its Pods: " + message + "\n  reconcile Job work\n"
+		_, why, _ := strings.Cut(message, "is forbidden: ")
+		want := "trace 0 unfinished: Job work cannot create its Pods: " + why + "\n  reconcile Job work\n"
 		if diff := cmp.Diff(want, s.outline(t)); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)
 		}

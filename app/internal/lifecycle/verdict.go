@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -40,34 +41,24 @@ func (d *derivation) verdict(l *change.Lineage) verdict {
 	if l.Run == nil && len(l.Reconciliations) > 0 {
 		outcome = l.Reconciliations[0].Ended.Outcome
 	}
-	var failed, open *change.Reconciliation
+	var failed, deepest, open *change.Reconciliation
 	for _, r := range l.Reconciliations {
 		switch {
 		case !r.Done, r.Ended.Outcome == span.Unfinished && !r.Ended.Unseen:
-			open = deeper(open, r)
+			open = r
 		case r.Ended.Outcome == span.Failed && !d.overtaken(r) && !r.Attempt():
-			failed = deeper(failed, r)
+			if failed == nil || r.Depth() < failed.Depth() {
+				failed = r
+			}
+			deepest = deeper(deepest, r)
 		}
 	}
 	switch {
 	case failed != nil:
-		v := verdict{outcome: span.Failed, text: describe(failed, failed.Ended.Message), blamed: failed}
-		if last := failed.Timeline.Last(); last != nil {
-			v.reason = d.reasonOf(failed.Timeline, last)
-		}
-		if below, why, n := d.trouble(failed.Lineage, failed); below != nil {
-			v.text += ": " + describe(below, why.Text) + others(n)
-			v.blamed, v.reason = below, why
-		}
-		v.text = span.Bound(v.text)
-		return v
+		return d.failure(l, failed, deepest)
 	case open != nil:
 		v := verdict{outcome: span.Unfinished}
-		below, why, n := d.trouble(l, nil)
-		if below == nil && open.Timeline.Last() != nil {
-			below, why = open, d.reasonOf(open.Timeline, open.Timeline.Last())
-		}
-		if below != nil {
+		if below, why, n := d.trouble(l, nil); below != nil {
 			v.blamed, v.reason, v.text = below, why, span.Bound(describe(below, why.Text)+others(n))
 		}
 		return v
@@ -81,6 +72,32 @@ func (d *derivation) verdict(l *change.Lineage) verdict {
 		}
 	}
 	return verdict{outcome: outcome}
+}
+
+// failure is the verdict on a trace in which something has failed. top is the highest and deepest the
+// deepest failed reconciliation. The reason of the deepest one counts, except that a controller's own
+// reason says more than that a Pod has failed.
+func (d *derivation) failure(l *change.Lineage, top, deepest *change.Reconciliation) verdict {
+	v := verdict{outcome: span.Failed, text: describe(top, top.Ended.Message), blamed: top}
+	if last := top.Timeline.Last(); last != nil {
+		v.reason = d.reasonOf(top.Timeline, last)
+	}
+	category := v.reason.Category
+	if below, why, n := d.trouble(l, top); below != nil {
+		v.text += ": " + describe(below, why.Text) + others(n)
+		v.blamed, v.reason = below, why
+	} else if deepest != top && under(deepest, top) {
+		v.text += ": " + describe(deepest, deepest.Ended.Message)
+		v.blamed, v.reason = deepest, reason.Reason{Category: category}
+		if last := deepest.Timeline.Last(); last != nil {
+			v.reason = d.reasonOf(deepest.Timeline, last)
+		}
+	}
+	if v.reason.Category == "" || v.reason.Category == reason.PodFailed {
+		v.reason.Category = cmp.Or(category, v.reason.Category)
+	}
+	v.text = span.Bound(v.text)
+	return v
 }
 
 // maxBefore is the number of earlier waits on a root, and leastBefore the length of the shortest one.
@@ -148,8 +165,8 @@ func deeper(a, b *change.Reconciliation) *change.Reconciliation {
 }
 
 // trouble returns the deepest reconciliation of the trace, below top unless that is nil, that is open
-// and cannot continue; nil if there is none. n is the number of others with a reason of that
-// category.
+// and cannot continue, or else the deepest open one; nil if there is none. n is the number of others
+// with a reason of that category.
 func (d *derivation) trouble(l *change.Lineage, top *change.Reconciliation) (
 	below *change.Reconciliation, why reason.Reason, n int,
 ) {
@@ -160,10 +177,12 @@ func (d *derivation) trouble(l *change.Lineage, top *change.Reconciliation) (
 		}
 		of := d.reasonOf(r.Timeline, last)
 		switch {
-		case of.Category == "":
-		case below == nil, r.Depth() > below.Depth():
+		case below == nil, of.Category != "" && why.Category == "":
 			below, why, n = r, of, 0
-		case of.Category == why.Category && r.Depth() == below.Depth():
+		case of.Category == "" && why.Category != "":
+		case r.Depth() > below.Depth():
+			below, why, n = r, of, 0
+		case of.Category == why.Category && of.Category != "" && r.Depth() == below.Depth():
 			n++
 		}
 	}

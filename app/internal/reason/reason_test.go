@@ -167,7 +167,7 @@ func TestReasons(t *testing.T) {
 		"Quota": {
 			version(kind.ReplicaSet.Kind, condition("ReplicaFailure", "True", "FailedCreate",
 				`pods "web-1" is forbidden: exceeded quota: q, requested: pods=1, used: pods=4, limited: pods=4`)), nil,
-			QuotaExceeded, `cannot create its Pods: pods "web-1" is forbidden: exceeded quota: q, requested: pods=1, ` +
+			QuotaExceeded, `cannot create its Pods: exceeded quota: q, requested: pods=1, ` +
 				"used: pods=4, limited: pods=4", "kubectl -n shop describe resourcequota",
 		},
 		"Replicas": {

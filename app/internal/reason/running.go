@@ -36,7 +36,7 @@ func running(v *history.Version, events []*history.Event) Reason {
 	if text := judge.Ephemeral(v); text != "" {
 		what, why, missing := strings.Cut(strings.TrimPrefix(text, "waiting for "), ": ")
 		r := waits(what)
-		if missing {
+		if missing && !has(why, "containercreating", "podinitializing") {
 			r.Category, r.Text = EphemeralContainer, r.Text+": "+ending(why, 2)
 		}
 		return r
@@ -67,6 +67,12 @@ func failedPod(v *history.Version) Reason {
 	}
 	if r.Text == "" {
 		r.Text = "failed"
+	}
+	for _, c := range slices.Concat(v.Pod.Init, v.Pod.Containers) {
+		if judge.ExitMessage(c.Name, c.State) != "" {
+			r.Container = c.Name
+			break
+		}
 	}
 	return r
 }

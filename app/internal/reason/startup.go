@@ -60,6 +60,7 @@ func waiting(c *observation.Container, init bool) Reason {
 			Text: fmt.Sprintf("cannot pull image %s of %s: %s", c.Image, name, innermost(why)),
 		}
 	case "CreateContainerConfigError":
+		why, _, _ = strings.Cut(why, " (pod: ")
 		return Reason{
 			Category: configuration(why), For: "the configuration of " + name,
 			Text: fmt.Sprintf("cannot create %s: %s", name, why),
@@ -164,6 +165,9 @@ func ending(text string, n int) string {
 
 // innermost returns the last part of a chain of errors: the first cause.
 func innermost(text string) string {
+	if i := strings.LastIndex(text, " desc = "); i >= 0 {
+		text = text[i+len(" desc = "):]
+	}
 	parts := strings.Split(text, ": ")
 	last := parts[len(parts)-1]
 	if len(parts) > 1 && (last == "" || last == "unknown" || len(last) < 4) {

@@ -79,7 +79,13 @@ func gaveUp(v *history.Version) Reason {
 
 // uncreated is the reason of a workload whose Pods are refused.
 func uncreated(text string) Reason {
-	return Reason{Category: Refusal(text), Text: "cannot create its Pods: " + text, For: "the creation of its Pods"}
+	why := text
+	for _, prefix := range []string{"is forbidden: ", "Internal error occurred: "} {
+		if _, rest, found := strings.Cut(why, prefix); found {
+			why = rest
+		}
+	}
+	return Reason{Category: Refusal(text), Text: "cannot create its Pods: " + why, For: "the creation of its Pods"}
 }
 
 // refusals are parts of the API server's messages, and their categories. The first one counts.

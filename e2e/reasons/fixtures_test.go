@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reasons
+
+import "strings"
+
+// stuck and failed are the exit codes of lifeline why.
+const (
+	stuck  = 3
+	failed = 4
+)
+
+// pod is the manifest of Pod web. container are more fields of its container, spec more fields of its
+// spec; both are in flow style.
+func pod(image, container, spec string) string {
+	if container != "" {
+		container = ", " + container
+	}
+	if spec != "" {
+		spec = ", " + spec
+	}
+	return `apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec: {terminationGracePeriodSeconds: 1, containers: [{name: app, image: "` + image + `"` + container + `}]` + spec + `}
+`
+}
+
+// deployment is the manifest of a Deployment of that Pod. more are further fields of its spec.
+func deployment(image, container, spec, more string) string {
+	body := pod(image, container, spec)
+	_, body, _ = strings.Cut(body, "spec: ")
+	return `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+` + more + `  template:
+    metadata: {labels: {app: web}}
+    spec: ` + body
+}
+
+// job is the manifest of Job work, whose container fails. more are further fields of its spec.
+func job(container, more string) string {
+	return `apiVersion: batch/v1
+kind: Job
+metadata: {name: work}
+spec:
+` + more + `  template:
+    spec: {restartPolicy: Never, containers: [{name: app, image: "IMAGE", ` + container + `}]}
+`
+}
+
+// claim is the manifest of claim data of that class.
+func claim(class string) string {
+	return `apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], storageClassName: "` + class + `", resources: {requests: {storage: 1Gi}}}
+`
+}
+
+const (
+	crashes = `env: [{name: LIFETIME, value: 100ms}, {name: EXIT_CODE, value: "3"}]`
+	probed  = `{httpGet: {port: 1, path: /}, periodSeconds: 1, failureThreshold: `
+	widgets = `---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgetNS.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: WidgetNS, plural: widgetNS, singular: widgetNS}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      subresources: {status: {}}
+      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`
+)
+
+// fixtures are in the order of the families of package reason.
+var fixtures = []fixture{
+	{"too much CPU", "unschedulable_cpu", "Insufficient cpu", "deploy/web",
+		deployment("IMAGE", "resources: {requests: {cpu: 9k}}", "", ""), nil, stuck},
+	{"too much memory", "unschedulable_memory", "Insufficient memory", "pod/web",
+		pod("IMAGE", "resources: {requests: {memory: 900Ti}}", ""), nil, stuck},
+	{"a resource that no node has", "unschedulable_resource", "Insufficient example.com/gpu", "pod/web",
+		pod("IMAGE", `resources: {limits: {example.com/gpu: "1"}}`, ""), nil, stuck},
+	{"a node selector", "unschedulable_node_selector", "node affinity/selector", "pod/web",
+		pod("IMAGE", "", "nodeSelector: {disk: fast}"), nil, stuck},
+	{"an affinity to a Pod that is not there", "unschedulable_affinity", "pod affinity rules", "pod/web",
+		pod("IMAGE", "", `affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: `+
+			`[{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: none}}}]}}`), nil, stuck},
+	{"a topology spread without its label", "unschedulable_topology_spread", "topology spread", "pod/web",
+		pod("IMAGE", "", `topologySpreadConstraints: [{maxSkew: 1, topologyKey: example.com/rack, `+
+			`whenUnsatisfiable: DoNotSchedule}]`), nil, stuck},
+	{"a host port in use", "unschedulable_port", "free ports", "pod/web",
+		strings.Replace(pod("IMAGE", "ports: [{containerPort: 80, hostPort: 18080}]", ""), "name: web", "name: first", 1) +
+			"---\n" + pod("IMAGE", "ports: [{containerPort: 80, hostPort: 18080}]", ""), nil, stuck},
+	{"a claim that is not there", "volume_not_bound", `persistentvolumeclaim "data" not found`, "pod/web",
+		pod("IMAGE", "", "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]"), nil, stuck},
+	{"a scheduling gate", "scheduling_gated", "scheduling gates example.com/wait", "pod/web",
+		pod("IMAGE", "", "schedulingGates: [{name: example.com/wait}]"), nil, stuck},
+
+	{"a quota", "quota_exceeded", "exceeded quota: few", "deploy/web",
+		"apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few}\nspec: {hard: {pods: \"0\"}}\n---\n" +
+			deployment("IMAGE", "", "", ""), nil, stuck},
+	{"a limit range", "limit_range", "usage per Container", "deploy/web",
+		"apiVersion: v1\nkind: LimitRange\nmetadata: {name: small}\nspec: {limits: [{type: Container, max: {cpu: 10m}}]}\n---\n" +
+			deployment("IMAGE", "resources: {limits: {cpu: 20m}}", "", ""), nil, stuck},
+	{"Pod Security", "pod_security", "violates PodSecurity", "deploy/web", "", func(p *play) {
+		p.kubectl("label", "namespace", "NS", "pod-security.kubernetes.io/enforce=restricted")
+		p.apply(deployment("IMAGE", "", "hostNetwork: true", ""))
+	}, stuck},
+	{"no service account", "service_account_missing", "service account", "deploy/web",
+		deployment("IMAGE", "", "serviceAccountName: none", ""), nil, stuck},
+	{"an admission policy", "refused_by_policy", "denied request", "deploy/web", "", func(p *play) {
+		p.apply(policy)
+		p.apply(deployment("IMAGE", "", "", ""))
+	}, stuck},
+	{"a webhook without a backend", "webhook_unavailable", "failed calling webhook", "deploy/web", "", func(p *play) {
+		p.apply(webhook)
+		p.apply(deployment("IMAGE", "", "", ""))
+	}, stuck},
+
+	{"an image that does not exist", "image_not_found", "cannot pull image REGISTRY/none:1 of container app: not found",
+		"deploy/web", deployment("REGISTRY/none:1", "", "", ""), nil, stuck},
+	{"a registry that does not answer", "registry_unreachable", "connection refused", "pod/web",
+		pod("127.0.0.1:1/web:1", "", ""), nil, stuck},
+	{"an image without a valid name", "image_invalid", "cannot pull image", "pod/web", pod("web:1:2", "", ""), nil, stuck},
+	{"an image that may not be pulled", "image_never_pulled", "cannot pull image", "pod/web",
+		pod("REGISTRY/none:2", "imagePullPolicy: Never", ""), nil, stuck},
+	{"no ConfigMap for the environment", "config_map_missing", `configmap "none" not found`, "pod/web",
+		pod("IMAGE", "envFrom: [{configMapRef: {name: none}}]", ""), nil, stuck},
+	{"no Secret for the environment", "secret_missing", `secret "none" not found`, "pod/web",
+		pod("IMAGE", "envFrom: [{secretRef: {name: none}}]", ""), nil, stuck},
+	{"no such key in a ConfigMap", "key_missing", "couldn't find key none", "pod/web",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n---\n" +
+			pod("IMAGE", "env: [{name: A, valueFrom: {configMapKeyRef: {name: settings, key: none}}}]", ""), nil, stuck},
+	{"no ConfigMap for a volume", "config_map_missing", `configmap "none" not found`, "pod/web",
+		pod("IMAGE", "volumeMounts: [{name: v, mountPath: /v}]", "volumes: [{name: v, configMap: {name: none}}]"), nil, stuck},
+	{"no driver for a volume", "volume_driver_missing", "cannot mount a volume", "pod/web",
+		pod("IMAGE", "volumeMounts: [{name: v, mountPath: /v}]", "volumes: [{name: v, csi: {driver: none.example.com}}]"),
+		nil, stuck},
+	{"a user that may not run", "container_not_started", "cannot create container app", "pod/web",
+		pod("IMAGE", "securityContext: {runAsNonRoot: true}", ""), nil, stuck},
+	{"no such command", "invalid_command", "cannot start container app: no such file or directory", "deploy/web",
+		deployment("IMAGE", "command: [/none]", "", ""), nil, stuck},
+	{"an init container that fails", "init_failed", "init container first exited with code 3", "pod/web",
+		pod("IMAGE", "", `initContainers: [{name: first, image: "IMAGE", `+crashes+`}]`), nil, stuck},
+	{"no such runtime", "runtime_class_missing", "cannot create its sandbox", "pod/web", "", func(p *play) {
+		p.apply("apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: NS}\nhandler: none\n")
+		p.apply(pod("IMAGE", "", "runtimeClassName: NS"))
+	}, stuck},
+
+	{"a crash loop", "crash_loop", "container app exited with code 3", "deploy/web",
+		deployment("IMAGE", crashes+", readinessProbe: "+probed+"1}", "", ""), nil, stuck},
+	{"a Pod in a crash loop", "crash_loop", "container app exited with code 3", "pod/web",
+		pod("IMAGE", crashes, ""), nil, failed},
+	{"a readiness probe", "readiness_probe", "Readiness probe failed", "deploy/web",
+		deployment("IMAGE", "readinessProbe: "+probed+"1}", "", ""), nil, stuck},
+	{"a startup probe", "startup_probe", "Startup probe failed", "deploy/web",
+		deployment("IMAGE", "startupProbe: "+probed+"300}", "", ""), nil, stuck},
+	{"a readiness gate", "readiness_gate", "readiness gate", "pod/web",
+		pod("IMAGE", "", "readinessGates: [{conditionType: example.com/ready}]"), nil, stuck},
+	{"a Pod that fails", "pod_failed", "container app exited with code 3", "pod/web",
+		pod("IMAGE", crashes, "restartPolicy: Never"), nil, failed},
+	{"a resize beyond the node's policy", "resize_infeasible", "cannot be resized", "pod/web",
+		pod("IMAGE", "resources: {requests: {cpu: 10m, memory: 32Mi}, limits: {cpu: 10m, memory: 32Mi}}", ""), func(p *play) {
+			p.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=120s")
+			p.kubectl("patch", "pod/web", "--subresource=resize", "-p", `{"spec":{"containers":[{"name":"app",`+
+				`"resources":{"requests":{"cpu":"20m"},"limits":{"cpu":"20m"}}}]}}`)
+		}, failed},
+	{"an ephemeral container without its image", "ephemeral_container", "ephemeral container debugger: REGISTRY/none:3: not found", "pod/web",
+		pod("IMAGE", "", ""), func(p *play) {
+			p.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=120s")
+			p.kubectl("debug", "pod/web", "--image=REGISTRY/none:3", "--container=debugger")
+		}, stuck},
+
+	{"a progress deadline", "readiness_probe", "exceeded its progress deadline: Pod web", "deploy/web",
+		deployment("IMAGE", "readinessProbe: "+probed+"1}", "", "  progressDeadlineSeconds: 20\n"), nil, failed},
+	{"a back-off limit", "job_backoff_limit", "Job has reached the specified backoff limit", "job/work",
+		job(crashes, "  backoffLimit: 0\n"), nil, failed},
+	{"a Job's deadline", "job_deadline", "Job was active longer than specified deadline", "job/work",
+		job("env: []", "  activeDeadlineSeconds: 2\n"), nil, failed},
+	{"a failure policy", "job_failure_policy", "failed", "job/work",
+		job(crashes, "  podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [3]}}]}\n"),
+		nil, failed},
+	{"a Job's index", "job_index_failed", "failed", "job/work",
+		job(crashes, "  completions: 2\n  parallelism: 2\n  completionMode: Indexed\n  backoffLimitPerIndex: 0\n"), nil, failed},
+
+	{"no load balancer", "load_balancer", "waits for the address of a load balancer", "service/web",
+		"apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {type: LoadBalancer, ports: [{port: 80}]}\n", nil, stuck},
+
+	{"no storage class", "claim_without_class", "no storage class is set", "pvc/data", claim(""), nil, stuck},
+	{"no such storage class", "claim_without_class", `storageclass`, "pvc/data", claim("none"), nil, stuck},
+	{"no provisioner", "claim_unprovisioned", "provisioner none.example.com", "pvc/data", "", func(p *play) {
+		p.apply("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: NS}\nprovisioner: none.example.com\n")
+		p.apply(claim("NS"))
+	}, stuck},
+	{"a claim without a Pod", "claim_unused", "waits for a Pod that uses it", "pvc/data", "", func(p *play) {
+		p.apply("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: NS}\nprovisioner: none.example.com\n" +
+			"volumeBindingMode: WaitForFirstConsumer\n")
+		p.apply(claim("NS"))
+	}, stuck},
+
+	{"a finalizer", "finalizer", "waits for finalizer example.com/keep", "configmap/web",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, finalizers: [example.com/keep]}\n", func(p *play) {
+			p.kubectl("delete", "configmap/web", "--wait=false")
+		}, stuck},
+	{"content of a Namespace", "finalizer", "ConfigMap web waits for finalizer example.com/keep", "namespace/NS",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, finalizers: [example.com/keep]}\n", func(p *play) {
+			p.kubectl("delete", "namespace", "NS", "--wait=false")
+		}, stuck},
+
+	{"an aggregated API without a backend", "api_service_unavailable", "is not available", "apiservice/v1.NS.example.com",
+		"apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1.NS.example.com}\n" +
+			"spec: {group: NS.example.com, version: v1, groupPriorityMinimum: 1, versionPriority: 1, insecureSkipTLSVerify: true,\n" +
+			"  service: {namespace: NS, name: none}}\n", nil, stuck},
+	{"a custom kind with a condition", "condition_false", "is not ready: BuildFailed", "widgetNS/one", "", func(p *play) {
+		p.apply(widgets)
+		p.kubectl("wait", "--for=condition=Established", "crd/widgetNS.example.com", "--timeout=60s")
+		p.apply("apiVersion: example.com/v1\nkind: WidgetNS\nmetadata: {name: one}\nspec: {size: 1}\n")
+		p.kubectl("patch", "widgetNS/one", "--subresource=status", "--type=merge", "-p", `{"status":{"observedGeneration":1,`+
+			`"conditions":[{"type":"Ready","status":"False","reason":"BuildFailed","message":"the build is broken",`+
+			`"lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`)
+	}, stuck},
+}
+
+// apply applies a manifest in the namespace.
+func (p *play) apply(manifest string) {
+	p.t.Helper()
+	bench.MustKubectl(p.t, p.fill(manifest), "-n", p.ns, "apply", "-f", "-")
+}
+
+// policy refuses all Pods of the namespace.
+const policy = `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: NS}
+spec:
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NS}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  validations: [{expression: "false", message: no Pods here}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: NS}
+spec: {policyName: NS, validationActions: [Deny]}
+`
+
+// webhook asks a Service that is not there about all Pods of the namespace.
+const webhook = `apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: NS}
+webhooks:
+  - name: NS.example.com
+    sideEffects: None
+    admissionReviewVersions: [v1]
+    timeoutSeconds: 1
+    clientConfig: {service: {namespace: NS, name: none}}
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NS}}
+    rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+`

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reasons
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+)
+
+// fixture is something that goes wrong in a namespace of its own.
+type fixture struct {
+	// name says what goes wrong.
+	name string
+	// category is the reason to be found.
+	category string
+	// blamed is part of the sentence: the object to blame, and what it says about it.
+	blamed string
+	// object is what the user asks about, as KIND/NAME. NS is the namespace.
+	object string
+	// manifest is applied. IMAGE is a working image, REGISTRY its registry, NS the namespace.
+	manifest string
+	// act does the rest; nil for nothing.
+	act func(p *play)
+	// code is the exit code.
+	code int
+}
+
+// play is a fixture in its namespace.
+type play struct {
+	*fixture
+	t  *testing.T
+	ns string
+}
+
+// fill replaces the placeholders.
+func (p *play) fill(text string) string {
+	image := bench.Image("app:v1")
+	registry, _, _ := strings.Cut(image, "/")
+	return strings.NewReplacer("IMAGE", image, "REGISTRY", registry, "NS", p.ns).Replace(text)
+}
+
+// kubectl runs kubectl in the namespace.
+func (p *play) kubectl(args ...string) {
+	p.t.Helper()
+	for i := range args {
+		args[i] = p.fill(args[i])
+	}
+	bench.MustKubectl(p.t, "", append([]string{"-n", p.ns}, args...)...)
+}
+
+// answer is what `lifeline why -o json` prints about one change.
+type answer struct {
+	State, Category, Reason, Next string
+	Before                        []string
+}
+
+// ask returns the newest answer and the exit code.
+func (p *play) ask(server *harness.Server) (answer, int) {
+	p.t.Helper()
+	r := bench.Do(p.t, harness.Call{
+		Args: []string{"why", p.fill(p.object), "-n", p.ns, "-o", "json"},
+		Env:  []string{"LIFELINE_SERVER=http://" + server.APIAddress()},
+	})
+	var doc struct{ Answers []answer }
+	if r.Code == 1 || json.Unmarshal([]byte(r.Stdout), &doc) != nil || len(doc.Answers) == 0 {
+		return answer{Reason: strings.TrimSpace(r.Stderr)}, r.Code
+	}
+	return doc.Answers[0], r.Code
+}
+
+// patience bounds the wait for the reason: back-offs and deadlines of the kubelet and the controllers.
+const patience = 2 * time.Minute
+
+// TestReasons plays each fixture and waits for its reason.
+func TestReasons(t *testing.T) {
+	harness.Slow(t)
+	server := bench.Server(t, harness.ServerOptions{})
+	server.Start(t)
+	rows := make([]string, len(fixtures))
+	t.Run("play", func(t *testing.T) {
+		for i := range fixtures {
+			t.Run(fixtures[i].name, func(t *testing.T) {
+				t.Parallel()
+				p := &play{fixture: &fixtures[i], t: t, ns: fmt.Sprintf("r%02d", i)}
+				rows[i] = p.row(p.found(server))
+			})
+		}
+	})
+	t.Log("\n" + strings.Join(rows, "\n"))
+	if *update && !strings.Contains(t.Name(), "#") {
+		write(t, rows)
+	}
+}
+
+// found plays the fixture and returns the last answer, and whether it is right.
+func (p *play) found(server *harness.Server) (a answer, right bool) {
+	p.t.Helper()
+	bench.MustKubectl(p.t, "", "create", "namespace", p.ns)
+	bench.AwaitDefaults(p.t, p.ns)
+	if p.manifest != "" {
+		bench.MustKubectl(p.t, p.fill(p.manifest), "-n", p.ns, "apply", "-f", "-")
+	}
+	if p.act != nil {
+		p.act(p)
+	}
+	code := 0
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
+		if a, code = p.ask(server); a.Category == p.category && strings.Contains(a.Reason, p.fill(p.blamed)) && code == p.code {
+			return a, true
+		}
+	}
+	p.t.Errorf("got %q: %q (exit code %d), want %q: %q (exit code %d)", a.Category, a.Reason, code, p.category,
+		p.fill(p.blamed), p.code)
+	return a, false
+}
+
+// generated are texts that differ in each run, and what the page has instead.
+var generated = []struct {
+	text *regexp.Regexp
+	page string
+}{
+	{regexp.MustCompile(`\b127\.0\.0\.1:\d{3,}`), "registry.example"},
+	{regexp.MustCompile(`\b10\.\d+\.\d+\.\d+`), "10.0.0.7"},
+	{regexp.MustCompile(`\bweb-[a-z0-9]{8,10}(-[a-z0-9]{5})?\b`), "web-…"},
+	{regexp.MustCompile(`\bwork(-\d)?-[a-z0-9]{5}\b`), "work-…"},
+	{regexp.MustCompile(`\|`), `\|`},
+}
+
+// shown returns a text for the page.
+func (p *play) shown(text string) string {
+	for _, g := range generated {
+		text = g.text.ReplaceAllString(text, g.page)
+	}
+	return strings.ReplaceAll(text, p.ns, "shop")
+}
+
+// row is the row of the page.
+func (p *play) row(a answer, right bool) string {
+	mark := "yes"
+	if !right {
+		mark = "**no**"
+	}
+	return fmt.Sprintf("| %s | `%s` | %s | `%s` | %s |", p.name, p.category, p.shown(a.Reason), p.shown(a.Next), mark)
+}
+
+// page is the page of reasons; title is that of its measured part.
+const (
+	page  = "../../docs/reasons.md"
+	title = "\n## Measured on a real node\n"
+)
+
+// write replaces the measured part of the page.
+func write(t *testing.T, rows []string) {
+	t.Helper()
+	file := filepath.FromSlash(page)
+	old, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := strings.Cut(string(old), title)
+	text := head + title + `
+` + "`make reasons`" + ` makes each of these go wrong on a real node and asks ` + "`lifeline why -o json`" + ` until it says
+why, for at most two minutes.
+
+| what goes wrong | category | the sentence | next | right |
+| --- | --- | --- | --- | --- |
+` + strings.Join(rows, "\n") + "\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
