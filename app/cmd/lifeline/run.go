@@ -17,7 +17,9 @@ const (
 	// defaultTimeout leaves a Deployment the time to fail by itself: its default progress deadline
 	// is ten minutes.
 	defaultTimeout = 15 * time.Minute
-	otlpUsage      = "also send the spans to this OTLP endpoint, such as grpc://localhost:4317 or " +
+	// defaultCrashLoop is some three restarts.
+	defaultCrashLoop = 30 * time.Second
+	otlpUsage        = "also send the spans to this OTLP endpoint, such as grpc://localhost:4317 or " +
 		"http://localhost:4318 (the variables OTEL_EXPORTER_OTLP_* work, too)"
 )
 
@@ -28,6 +30,9 @@ type runFlags struct {
 	timeout time.Duration
 	record  string
 	otlp    string
+	// failFast and crashLoop end the wait for what is stuck.
+	failFast  bool
+	crashLoop time.Duration
 }
 
 func newRun(streams genericiooptions.IOStreams) *cobra.Command {
@@ -46,6 +51,10 @@ A lifeline serve of the same cluster shows the change under the same trace ID.
 
 With -o json, standard output is one OTLP document, with -o mermaid or -o dot one
 graph of the causes. The output of the command then goes to standard error.
+
+With --fail-fast, the wait ends as soon as nothing in sight can change what is stuck:
+an image that does not exist, a used-up quota, a missing ConfigMap, no node that fits
+and no autoscaler, a crash loop for --crash-loop.
 
 Exit codes: that of the command, if it is not 0; 3 if the effects did not settle
 within --timeout; 4 if they failed; 126 or 127 if the command could not be started;
@@ -74,6 +83,8 @@ within --timeout; 4 if they failed; 126 or 127 if the command could not be start
 		defaultTimeout,
 		"maximum time for the effects to settle after the end of the command",
 	)
+	flags.BoolVar(&f.failFast, "fail-fast", false, "end as soon as nothing in sight can change what is stuck")
+	flags.DurationVar(&f.crashLoop, "crash-loop", defaultCrashLoop, "with --fail-fast, the time that a crash loop must last")
 	flags.StringVar(&f.record, "record", "", "also record the observations to this file, for lifeline replay")
 	flags.StringVar(&f.otlp, "otlp", "", otlpUsage)
 	completeOutput(cmd)
@@ -85,6 +96,8 @@ func (f *runFlags) complete(args []string) (*run.Command, error) {
 	switch {
 	case len(args) == 0:
 		return nil, errors.New("there is no command to run: lifeline run [flags] -- COMMAND")
+	case f.crashLoop < 0:
+		return nil, fmt.Errorf("--crash-loop %s: it must be 0 or more", f.crashLoop)
 	case f.timeout <= 0:
 		return nil, fmt.Errorf("--timeout %s: it must be more than 0", f.timeout)
 	}
@@ -92,5 +105,8 @@ func (f *runFlags) complete(args []string) (*run.Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &run.Command{Options: o, Args: args, Timeout: f.timeout, Record: f.record, OTLP: f.otlp}, nil
+	return &run.Command{
+		Options: o, Args: args, Timeout: f.timeout, Record: f.record, OTLP: f.otlp,
+		FailFast: f.failFast, CrashLoop: f.crashLoop,
+	}, nil
 }

@@ -85,6 +85,10 @@ func TestReasons(t *testing.T) {
 			nil, UnschedulableMemory, "cannot be scheduled: 0/3 nodes are available: 1 node(s) had untolerated taint {a: b}, " +
 				"2 Insufficient memory", "kubectl describe node",
 		},
+		"Autoscaler": {
+			version(kind.Pod.Kind, unbound, condition("PodScheduled", "False", "Unschedulable", "0/0 nodes")),
+			event("TriggeredScaleUp", "", ""), "", "waits for a new node", describe,
+		},
 		"Taint": {
 			version(kind.Pod.Kind, unbound, condition("PodScheduled", "False", "Unschedulable", "0/3 nodes are available: "+
 				"1 Too many pods, 2 node(s) had untolerated taint {a: b}.")), nil,
@@ -240,6 +244,24 @@ func TestCategories(t *testing.T) {
 		for _, c := range list {
 			if !seen[c] {
 				t.Errorf("%s is not listed", c)
+			}
+		}
+	}
+}
+
+// TestFinal: what nothing in sight can change, and after which time.
+func TestFinal(t *testing.T) {
+	for category, want := range map[Category][3]bool{
+		ImageNotFound:    {true, true, true},
+		QuotaExceeded:    {false, true, true},
+		UnschedulableCPU: {false, false, true},
+		CrashLoop:        {false, false, true},
+		ReadinessProbe:   {false, false, false},
+		"":               {false, false, false},
+	} {
+		for i, lasted := range []time.Duration{0, 12 * time.Second, 40 * time.Second} {
+			if got := category.Final(lasted, 30*time.Second); got != want[i] {
+				t.Errorf("%q after %s: got %t, want %t", category, lasted, got, want[i])
 			}
 		}
 	}

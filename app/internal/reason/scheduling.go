@@ -39,7 +39,7 @@ var misfits = []struct {
 }
 
 // scheduling is the reason of a Pod without a node.
-func scheduling(v *history.Version, _ []*history.Event) Reason {
+func scheduling(v *history.Version, events []*history.Event) Reason {
 	if v.Pod == nil || v.Pod.Node != "" || v.Pod.Phase == "Failed" {
 		return Reason{}
 	}
@@ -51,6 +51,10 @@ func scheduling(v *history.Version, _ []*history.Event) Reason {
 	c := refused(v, judge.PodScheduled)
 	if c == nil {
 		return waits("a node")
+	}
+	// An autoscaler, cluster-autoscaler or Karpenter, promises a node.
+	if e := newest(events, "TriggeredScaleUp", "Nominated", "NotTriggerScaleUp"); e != nil && e.Reason != "NotTriggerScaleUp" {
+		return waits("a new node")
 	}
 	return Reason{
 		Category: unschedulable(c.Message), Text: "cannot be scheduled: " + misfit(says(c)),

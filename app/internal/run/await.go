@@ -7,8 +7,10 @@ import (
 	"os"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -120,6 +122,11 @@ func (x *execution) look(ended, complete bool) bool {
 	if ended || !x.Screen.Terminal {
 		_ = x.View.Draw(traces, now)
 	}
+	if ended && complete && x.FailFast {
+		if x.hopeless = hopeless(traces, now, x.CrashLoop); x.hopeless != "" {
+			return true
+		}
+	}
 	if !ended || !complete || !givenUp(traces) {
 		x.lost = time.Time{}
 		return false
@@ -128,6 +135,23 @@ func (x *execution) look(ended, complete bool) bool {
 		x.lost = now
 	}
 	return now.Sub(x.lost) >= lostAfter
+}
+
+// hopeless returns the reason of a trace that nothing in sight can change, or "". crash is the time after
+// which that holds for a crash loop.
+func hopeless(traces []*span.Trace, now time.Time, crash time.Duration) string {
+	for _, t := range traces {
+		root := t.Root()
+		if root == nil || !root.Open() {
+			continue
+		}
+		since, err := time.Parse(time.RFC3339Nano, insight.Attribute(root, span.KeyReasonSince))
+		if category := reason.Category(insight.Attribute(root, span.KeyReason)); err == nil &&
+			category.Final(now.Sub(since), crash) {
+			return t.Reason
+		}
+	}
+	return ""
 }
 
 // givenUp reports whether a trace has failed and none of the command's own requests is in progress.

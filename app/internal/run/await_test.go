@@ -15,6 +15,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 )
 
 // Ctrl-C also reaches the command, which may end first. In either order, the run counts as
@@ -43,5 +45,21 @@ func TestInterruptHeardOfWithTheEnd(t *testing.T) {
 		if !x.interrupted {
 			t.Fatal("the end of the command hid the signal")
 		}
+	}
+}
+
+// TestHopeless: the reason of an open trace counts after its time; a finished trace has none.
+func TestHopeless(t *testing.T) {
+	stuck := spantest.Unschedulable()
+	soon, late := spantest.Epoch.Add(5*time.Second), spantest.Epoch.Add(time.Minute)
+	if got := hopeless([]*span.Trace{stuck}, soon, 0); got != "" {
+		t.Errorf("after 5 s: got %q, want time for an autoscaler", got)
+	}
+	if got := hopeless([]*span.Trace{spantest.Apply(), stuck}, late, 0); got != stuck.Reason {
+		t.Errorf("after a minute: got %q, want %q", got, stuck.Reason)
+	}
+	stuck.Root().End = spantest.At(30_000)
+	if got := hopeless([]*span.Trace{stuck, {}}, late, 0); got != "" {
+		t.Errorf("finished: got %q", got)
 	}
 }

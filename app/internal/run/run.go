@@ -36,6 +36,10 @@ type Command struct {
 	Record string
 	// OTLP is the destination of spans, in addition to OTEL_EXPORTER_OTLP_*.
 	OTLP string
+	// FailFast ends the wait as soon as nothing in sight can change what is stuck. A crash loop must last
+	// for CrashLoop.
+	FailFast  bool
+	CrashLoop time.Duration
 	// Server selects the server to announce the command to.
 	Server cli.Server
 
@@ -59,6 +63,8 @@ type execution struct {
 
 	interrupted bool
 	settled     bool
+	// hopeless is the reason that nothing in sight can change, for FailFast; "" if there is none.
+	hopeless string
 	// lost is since when the cluster has given up on the trace.
 	lost time.Time
 }
@@ -269,6 +275,10 @@ func (x *execution) verdict(traces []*span.Trace) int {
 			}
 			own = cli.CodeFailed
 		}
+	}
+	if x.hopeless != "" && own == cli.CodeOK {
+		x.Say("failed: %s (nothing in sight can change it)", x.hopeless)
+		own = cli.CodeFailed
 	}
 	if !x.settled && own == cli.CodeOK {
 		x.Say(

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+)
+
+// missing is a Deployment whose image does not exist.
+const missing = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: fail-fast}
+spec:
+  selector: {matchLabels: {app: fail-fast}}
+  template:
+    metadata:
+      labels: {app: fail-fast}
+      annotations: {lab.lifeline.dev/pull-error: not found}
+    spec: {containers: [{name: app, image: "registry.example/none:1", imagePullPolicy: Always}]}
+`
+
+// TestFailFast: a run ends as soon as nothing in sight can change what is stuck. The Deployment itself
+// would fail after its progress deadline of ten minutes.
+func TestFailFast(t *testing.T) {
+	t.Cleanup(func() { bench.MustKubectl(t, "", "delete", "deployment/fail-fast") })
+	r := bench.Do(t, harness.Call{
+		Args:  []string{"run", "--fail-fast", "--timeout", "5m", "--", "kubectl", "apply", "-f", "-"},
+		Stdin: missing,
+	})
+	const want = "cannot pull image registry.example/none:1 of container app: not found"
+	if r.Code != 4 || !strings.Contains(r.Stderr, want) || !strings.Contains(r.Stderr, "nothing in sight can change it") {
+		t.Errorf("got exit code %d, want 4 and %q\n%s", r.Code, want, r.Stderr)
+	}
+	why := bench.Exec(t, "why", "deployment/fail-fast", "--direct")
+	if why.Code != 3 || !strings.Contains(why.Stdout, want) {
+		t.Errorf("why: got exit code %d, want 3 and %q\n%s%s", why.Code, want, why.Stdout, why.Stderr)
+	}
+}
