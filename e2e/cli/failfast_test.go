@@ -3,6 +3,8 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -26,13 +28,25 @@ spec:
 // would fail after its progress deadline of ten minutes.
 func TestFailFast(t *testing.T) {
 	t.Cleanup(func() { bench.MustKubectl(t, "", "delete", "deployment/fail-fast") })
+	summary, junit := filepath.Join(t.TempDir(), "summary.md"), filepath.Join(t.TempDir(), "junit.xml")
 	r := bench.Do(t, harness.Call{
-		Args:  []string{"run", "--fail-fast", "--timeout", "5m", "--", "kubectl", "apply", "-f", "-"},
+		Args: []string{
+			"run", "--fail-fast", "--timeout", "5m", "--summary", summary, "--junit", junit,
+			"--", "kubectl", "apply", "-f", "-",
+		},
 		Stdin: missing,
 	})
 	const want = "cannot pull image registry.example/none:1 of container app: not found"
 	if r.Code != 4 || !strings.Contains(r.Stderr, want) || !strings.Contains(r.Stderr, "nothing in sight can change it") {
 		t.Errorf("got exit code %d, want 4 and %q\n%s", r.Code, want, r.Stderr)
+	}
+	for file, want := range map[string]string{
+		summary: "| Deployment.apps default/fail-fast | waiting |",
+		junit:   `<testcase name="Deployment.apps default/fail-fast"`,
+	} {
+		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %v, want %q\n%s", file, err, want, text)
+		}
 	}
 	why := bench.Exec(t, "why", "deployment/fail-fast", "--direct")
 	if why.Code != 3 || !strings.Contains(why.Stdout, want) {

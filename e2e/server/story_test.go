@@ -54,7 +54,7 @@ func (s *story) fails(t *testing.T) {
 	t.Helper()
 	harness.Eventually(t, "a failed trace with backoff", func() bool {
 		newest := s.server.List(t, nil)[0]
-		return newest.Outcome == "failed" && strings.Contains(newest.Reason, "ImagePullBackOff") &&
+		return newest.Outcome == "failed" && strings.Contains(newest.Reason, "cannot pull image") &&
 			len(s.server.Trace(t, newest.TraceID).Find("backoff", "")) > 0
 	})
 }

@@ -109,7 +109,7 @@ func TestWatchIsLeft(t *testing.T) {
 	harness.Eventually(t, "an open trace", func() bool { return s.Open(t) == 1 })
 	w := bench.Begin(t, asking(s, "watch", "deployment/slow", "-n", ns))
 	w.AwaitStderr(t, "sandbox slow-")
-	if r := interrupted(t, w); strings.Count(r.Stdout, "waiting for container slow to be ready") != 2 {
+	if r := interrupted(t, w); strings.Count(r.Stdout, "waits for container slow to start") != 2 {
 		t.Errorf("the open trace is not printed:\n%s\n%s", r.Stdout, r.Stderr)
 	}
 	w = bench.Begin(t, asking(s, "watch", "deployment/other", "-n", ns))

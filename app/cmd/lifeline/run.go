@@ -30,6 +30,8 @@ type runFlags struct {
 	timeout time.Duration
 	record  string
 	otlp    string
+	// summary and junit are files for a CI system.
+	summary, junit string
 	// failFast and crashLoop end the wait for what is stuck.
 	failFast  bool
 	crashLoop time.Duration
@@ -83,6 +85,8 @@ within --timeout; 4 if they failed; 126 or 127 if the command could not be start
 		defaultTimeout,
 		"maximum time for the effects to settle after the end of the command",
 	)
+	flags.StringVar(&f.summary, "summary", "", "also add a summary in Markdown to this file, such as $GITHUB_STEP_SUMMARY")
+	flags.StringVar(&f.junit, "junit", "", "also write a JUnit report to this file")
 	flags.BoolVar(&f.failFast, "fail-fast", false, "end as soon as nothing in sight can change what is stuck")
 	flags.DurationVar(&f.crashLoop, "crash-loop", defaultCrashLoop, "with --fail-fast, the time that a crash loop must last")
 	flags.StringVar(&f.record, "record", "", "also record the observations to this file, for lifeline replay")
@@ -107,6 +111,6 @@ func (f *runFlags) complete(args []string) (*run.Command, error) {
 	}
 	return &run.Command{
 		Options: o, Args: args, Timeout: f.timeout, Record: f.record, OTLP: f.otlp,
-		FailFast: f.failFast, CrashLoop: f.crashLoop,
+		Summary: f.summary, JUnit: f.junit, FailFast: f.failFast, CrashLoop: f.crashLoop,
 	}, nil
 }

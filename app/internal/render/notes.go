@@ -37,14 +37,22 @@ func (n *node) annotate(shown reasons, full bool) (notes bool) {
 	case head == "", stillWaiting && s.Status != span.StatusError && (repeated || notes):
 		return notes
 	case stillWaiting:
-		n.notes = append(n.notes, piece{"waiting: " + head, yellow})
+		n.notes = append(n.notes, piece{labelled("waiting: ", "waits ", head), yellow})
 	case failed(s):
-		n.notes = append(n.notes, piece{"failed: " + head, red})
+		n.notes = append(n.notes, piece{labelled("failed: ", "failed", head), red})
 	default:
 		n.notes = append(n.notes, piece{head, dim})
 	}
 	shown.show(reason)
 	return true
+}
+
+// labelled returns the text behind the label, or alone if it begins with the same word.
+func labelled(label, word, text string) string {
+	if strings.HasPrefix(text, word) {
+		return text
+	}
+	return label + text
 }
 
 // eventNotes returns notes for the relevant events, once for repeated ones. It omits those that

@@ -36,6 +36,8 @@ type Command struct {
 	Record string
 	// OTLP is the destination of spans, in addition to OTEL_EXPORTER_OTLP_*.
 	OTLP string
+	// Summary and JUnit are files for a CI system: Markdown and a JUnit report; empty for none.
+	Summary, JUnit string
 	// FailFast ends the wait as soon as nothing in sight can change what is stuck. A crash loop must last
 	// for CrashLoop.
 	FailFast  bool
@@ -180,6 +182,7 @@ func (x *execution) finish() (int, error) {
 	if changed || x.Machine() {
 		err = x.Print(traces, now)
 	}
+	err = errors.Join(err, x.report(traces, now))
 	x.Export(traces, now)
 	server, unannounced := x.announcer.close()
 	if err != nil {
