@@ -27,12 +27,12 @@ spec:
 // TestFailFast: a run ends as soon as nothing in sight can change what is stuck. The Deployment itself
 // would fail after its progress deadline of ten minutes.
 func TestFailFast(t *testing.T) {
-	t.Cleanup(func() { bench.MustKubectl(t, "", "delete", "deployment/fail-fast") })
+	ns := bench.Namespace(t)
 	summary, junit := filepath.Join(t.TempDir(), "summary.md"), filepath.Join(t.TempDir(), "junit.xml")
 	r := bench.Do(t, harness.Call{
 		Args: []string{
 			"run", "--fail-fast", "--timeout", "5m", "--summary", summary, "--junit", junit,
-			"--", "kubectl", "apply", "-f", "-",
+			"--", "kubectl", "-n", ns, "apply", "-f", "-",
 		},
 		Stdin: missing,
 	})
@@ -41,14 +41,14 @@ func TestFailFast(t *testing.T) {
 		t.Errorf("got exit code %d, want 4 and %q\n%s", r.Code, want, r.Stderr)
 	}
 	for file, want := range map[string]string{
-		summary: "| Deployment.apps default/fail-fast | waiting |",
-		junit:   `<testcase name="Deployment.apps default/fail-fast"`,
+		summary: "| Deployment.apps " + ns + "/fail-fast | waiting |",
+		junit:   `<testcase name="Deployment.apps ` + ns + `/fail-fast"`,
 	} {
 		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s: %v, want %q\n%s", file, err, want, text)
 		}
 	}
-	why := bench.Exec(t, "why", "deployment/fail-fast", "--direct")
+	why := bench.Exec(t, "why", "deployment/fail-fast", "--direct", "-n", ns)
 	if why.Code != 3 || !strings.Contains(why.Stdout, want) {
 		t.Errorf("why: got exit code %d, want 3 and %q\n%s%s", why.Code, want, why.Stdout, why.Stderr)
 	}
