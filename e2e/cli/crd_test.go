@@ -166,7 +166,8 @@ run converged
 		p.AwaitStderr(t, "waiting: Gadget there")
 		status(t, "gadgets", ns, "there", `"observedGeneration":3,`, "False")
 		r := harness.Parse(t, p.Wait(t))
-		if r.Code != 3 || !strings.Contains(r.Stderr, "not settled within 15s: Gadget there is not ready: Test: (text withheld)") {
+		if r.Code != 3 ||
+			!strings.Contains(r.Stderr, "not settled within 15s: Gadget there is not ready: Test: (text withheld)") {
 			t.Errorf("exit code %d, want 3 and what the kind says:\n%s", r.Code, r.Stderr)
 		}
 	})

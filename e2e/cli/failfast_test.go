@@ -37,7 +37,8 @@ func TestFailFast(t *testing.T) {
 		Stdin: missing,
 	})
 	const want = "cannot pull image registry.example/none:1 of container app: not found"
-	if r.Code != 4 || !strings.Contains(r.Stderr, want) || !strings.Contains(r.Stderr, "nothing in sight can change it") {
+	if r.Code != 4 || !strings.Contains(r.Stderr, want) ||
+		!strings.Contains(r.Stderr, "nothing in sight can change it") {
 		t.Errorf("got exit code %d, want 4 and %q\n%s", r.Code, want, r.Stderr)
 	}
 	for file, want := range map[string]string{

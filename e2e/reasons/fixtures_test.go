@@ -96,9 +96,25 @@ var fixtures = []fixture{
 	{"a topology spread without its label", "unschedulable_topology_spread", "topology spread", "pod/web",
 		pod("IMAGE", "", `topologySpreadConstraints: [{maxSkew: 1, topologyKey: example.com/rack, `+
 			`whenUnsatisfiable: DoNotSchedule}]`), nil, stuck},
-	{"a host port in use", "unschedulable_port", "free ports", "pod/web",
-		strings.Replace(pod("IMAGE", "ports: [{containerPort: 80, hostPort: 18080}]", ""), "name: web", "name: first", 1) +
-			"---\n" + pod("IMAGE", "ports: [{containerPort: 80, hostPort: 18080}]", ""), nil, stuck},
+	{
+		"a host port in use",
+		"unschedulable_port",
+		"free ports",
+		"pod/web",
+		strings.Replace(
+			pod("IMAGE", "ports: [{containerPort: 80, hostPort: 18080}]", ""),
+			"name: web",
+			"name: first",
+			1,
+		) +
+			"---\n" + pod(
+			"IMAGE",
+			"ports: [{containerPort: 80, hostPort: 18080}]",
+			"",
+		),
+		nil,
+		stuck,
+	},
 	{"a claim that is not there", "volume_not_bound", `persistentvolumeclaim "data" not found`, "pod/web",
 		pod("IMAGE", "", "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]"), nil, stuck},
 	{"a scheduling gate", "scheduling_gated", "scheduling gates example.com/wait", "pod/web",
@@ -107,9 +123,21 @@ var fixtures = []fixture{
 	{"a quota", "quota_exceeded", "exceeded quota: few", "deploy/web",
 		"apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few}\nspec: {hard: {pods: \"0\"}}\n---\n" +
 			deployment("IMAGE", "", "", ""), nil, stuck},
-	{"a limit range", "limit_range", "usage per Container", "deploy/web",
+	{
+		"a limit range",
+		"limit_range",
+		"usage per Container",
+		"deploy/web",
 		"apiVersion: v1\nkind: LimitRange\nmetadata: {name: small}\nspec: {limits: [{type: Container, max: {cpu: 10m}}]}\n---\n" +
-			deployment("IMAGE", "resources: {limits: {cpu: 20m}}", "", ""), nil, stuck},
+			deployment(
+				"IMAGE",
+				"resources: {limits: {cpu: 20m}}",
+				"",
+				"",
+			),
+		nil,
+		stuck,
+	},
 	{"Pod Security", "pod_security", "violates PodSecurity", "deploy/web", "", func(p *play) {
 		p.kubectl("label", "namespace", "NS", "pod-security.kubernetes.io/enforce=restricted")
 		p.apply(deployment("IMAGE", "", "hostNetwork: true", ""))
@@ -129,7 +157,15 @@ var fixtures = []fixture{
 		"deploy/web", deployment("REGISTRY/none:1", "", "", ""), nil, stuck},
 	{"a registry that does not answer", "registry_unreachable", "connection refused", "pod/web",
 		pod("127.0.0.1:1/web:1", "", ""), nil, stuck},
-	{"an image without a valid name", "image_invalid", "cannot pull image", "pod/web", pod("web:1:2", "", ""), nil, stuck},
+	{
+		"an image without a valid name",
+		"image_invalid",
+		"cannot pull image",
+		"pod/web",
+		pod("web:1:2", "", ""),
+		nil,
+		stuck,
+	},
 	{"an image that may not be pulled", "image_never_pulled", "cannot pull image", "pod/web",
 		pod("REGISTRY/none:2", "imagePullPolicy: Never", ""), nil, stuck},
 	{"no ConfigMap for the environment", "config_map_missing", `configmap "none" not found`, "pod/web",
@@ -138,12 +174,37 @@ var fixtures = []fixture{
 		pod("IMAGE", "envFrom: [{secretRef: {name: none}}]", ""), nil, stuck},
 	{"no such key in a ConfigMap", "key_missing", "couldn't find key none", "pod/web",
 		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n---\n" +
-			pod("IMAGE", "env: [{name: A, valueFrom: {configMapKeyRef: {name: settings, key: none}}}]", ""), nil, stuck},
-	{"no ConfigMap for a volume", "config_map_missing", `configmap "none" not found`, "pod/web",
-		pod("IMAGE", "volumeMounts: [{name: v, mountPath: /v}]", "volumes: [{name: v, configMap: {name: none}}]"), nil, stuck},
-	{"no driver for a volume", "volume_driver_missing", "cannot mount a volume", "pod/web",
-		pod("IMAGE", "volumeMounts: [{name: v, mountPath: /v}]", "volumes: [{name: v, csi: {driver: none.example.com}}]"),
-		nil, stuck},
+			pod(
+				"IMAGE",
+				"env: [{name: A, valueFrom: {configMapKeyRef: {name: settings, key: none}}}]",
+				"",
+			), nil, stuck},
+	{
+		"no ConfigMap for a volume",
+		"config_map_missing",
+		`configmap "none" not found`,
+		"pod/web",
+		pod(
+			"IMAGE",
+			"volumeMounts: [{name: v, mountPath: /v}]",
+			"volumes: [{name: v, configMap: {name: none}}]",
+		),
+		nil,
+		stuck,
+	},
+	{
+		"no driver for a volume",
+		"volume_driver_missing",
+		"cannot mount a volume",
+		"pod/web",
+		pod(
+			"IMAGE",
+			"volumeMounts: [{name: v, mountPath: /v}]",
+			"volumes: [{name: v, csi: {driver: none.example.com}}]",
+		),
+		nil,
+		stuck,
+	},
 	{"a user that may not run", "container_not_started", "cannot create container app", "pod/web",
 		pod("IMAGE", "securityContext: {runAsNonRoot: true}", ""), nil, stuck},
 	{"no such command", "invalid_command", "cannot start container app: no such file or directory", "deploy/web",
@@ -167,17 +228,35 @@ var fixtures = []fixture{
 		pod("IMAGE", "", "readinessGates: [{conditionType: example.com/ready}]"), nil, stuck},
 	{"a Pod that fails", "pod_failed", "container app exited with code 3", "pod/web",
 		pod("IMAGE", crashes, "restartPolicy: Never"), nil, failed},
-	{"a resize beyond the node's policy", "resize_infeasible", "cannot be resized", "pod/web",
-		pod("IMAGE", "resources: {requests: {cpu: 10m, memory: 32Mi}, limits: {cpu: 10m, memory: 32Mi}}", ""), func(p *play) {
+	{
+		"a resize beyond the node's policy",
+		"resize_infeasible",
+		"cannot be resized",
+		"pod/web",
+		pod(
+			"IMAGE",
+			"resources: {requests: {cpu: 10m, memory: 32Mi}, limits: {cpu: 10m, memory: 32Mi}}",
+			"",
+		),
+		func(p *play) {
 			p.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=120s")
 			p.kubectl("patch", "pod/web", "--subresource=resize", "-p", `{"spec":{"containers":[{"name":"app",`+
 				`"resources":{"requests":{"cpu":"20m"},"limits":{"cpu":"20m"}}}]}}`)
-		}, failed},
-	{"an ephemeral container without its image", "ephemeral_container", "ephemeral container debugger: REGISTRY/none:3: not found", "pod/web",
-		pod("IMAGE", "", ""), func(p *play) {
+		},
+		failed,
+	},
+	{
+		"an ephemeral container without its image",
+		"ephemeral_container",
+		"ephemeral container debugger: REGISTRY/none:3: not found",
+		"pod/web",
+		pod("IMAGE", "", ""),
+		func(p *play) {
 			p.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=120s")
 			p.kubectl("debug", "pod/web", "--image=REGISTRY/none:3", "--container=debugger")
-		}, stuck},
+		},
+		stuck,
+	},
 
 	{"a progress deadline", "readiness_probe", "exceeded its progress deadline: Pod web", "deploy/web",
 		deployment("IMAGE", "readinessProbe: "+probed+"1}", "", "  progressDeadlineSeconds: 20\n"), nil, failed},
@@ -188,21 +267,42 @@ var fixtures = []fixture{
 	{"a failure policy", "job_failure_policy", "failed", "job/work",
 		job(crashes, "  podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [3]}}]}\n"),
 		nil, failed},
-	{"a Job's index", "job_index_failed", "failed", "job/work",
-		job(crashes, "  completions: 2\n  parallelism: 2\n  completionMode: Indexed\n  backoffLimitPerIndex: 0\n"), nil, failed},
+	{
+		"a Job's index",
+		"job_index_failed",
+		"failed",
+		"job/work",
+		job(
+			crashes,
+			"  completions: 2\n  parallelism: 2\n  completionMode: Indexed\n  backoffLimitPerIndex: 0\n",
+		),
+		nil,
+		failed,
+	},
 
-	{"no load balancer", "load_balancer", "waits for the address of a load balancer", "service/web",
-		"apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {type: LoadBalancer, ports: [{port: 80}]}\n", nil, stuck},
+	{
+		"no load balancer",
+		"load_balancer",
+		"waits for the address of a load balancer",
+		"service/web",
+		"apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {type: LoadBalancer, ports: [{port: 80}]}\n",
+		nil,
+		stuck,
+	},
 
 	{"no storage class", "claim_without_class", "no storage class is set", "pvc/data", claim(""), nil, stuck},
 	{"no such storage class", "claim_without_class", `storageclass`, "pvc/data", claim("none"), nil, stuck},
 	{"no provisioner", "claim_unprovisioned", "provisioner none.example.com", "pvc/data", "", func(p *play) {
-		p.apply("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: NS}\nprovisioner: none.example.com\n")
+		p.apply(
+			"apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: NS}\nprovisioner: none.example.com\n",
+		)
 		p.apply(claim("NS"))
 	}, stuck},
 	{"a claim without a Pod", "claim_unused", "waits for a Pod that uses it", "pvc/data", "", func(p *play) {
-		p.apply("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: NS}\nprovisioner: none.example.com\n" +
-			"volumeBindingMode: WaitForFirstConsumer\n")
+		p.apply(
+			"apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: NS}\nprovisioner: none.example.com\n" +
+				"volumeBindingMode: WaitForFirstConsumer\n",
+		)
 		p.apply(claim("NS"))
 	}, stuck},
 
@@ -215,18 +315,40 @@ var fixtures = []fixture{
 			p.kubectl("delete", "namespace", "NS", "--wait=false")
 		}, stuck},
 
-	{"an aggregated API without a backend", "api_service_unavailable", "is not available", "apiservice/v1.NS.example.com",
+	{
+		"an aggregated API without a backend",
+		"api_service_unavailable",
+		"is not available",
+		"apiservice/v1.NS.example.com",
 		"apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1.NS.example.com}\n" +
 			"spec: {group: NS.example.com, version: v1, groupPriorityMinimum: 1, versionPriority: 1, insecureSkipTLSVerify: true,\n" +
-			"  service: {namespace: NS, name: none}}\n", nil, stuck},
-	{"a custom kind with a condition", "condition_false", "is not ready: BuildFailed", "widgetNS/one", "", func(p *play) {
-		p.apply(widgets)
-		p.kubectl("wait", "--for=condition=Established", "crd/widgetNS.example.com", "--timeout=60s")
-		p.apply("apiVersion: example.com/v1\nkind: WidgetNS\nmetadata: {name: one}\nspec: {size: 1}\n")
-		p.kubectl("patch", "widgetNS/one", "--subresource=status", "--type=merge", "-p", `{"status":{"observedGeneration":1,`+
-			`"conditions":[{"type":"Ready","status":"False","reason":"BuildFailed","message":"the build is broken",`+
-			`"lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`)
-	}, stuck},
+			"  service: {namespace: NS, name: none}}\n",
+		nil,
+		stuck,
+	},
+	{
+		"a custom kind with a condition",
+		"condition_false",
+		"is not ready: BuildFailed",
+		"widgetNS/one",
+		"",
+		func(p *play) {
+			p.apply(widgets)
+			p.kubectl("wait", "--for=condition=Established", "crd/widgetNS.example.com", "--timeout=60s")
+			p.apply("apiVersion: example.com/v1\nkind: WidgetNS\nmetadata: {name: one}\nspec: {size: 1}\n")
+			p.kubectl(
+				"patch",
+				"widgetNS/one",
+				"--subresource=status",
+				"--type=merge",
+				"-p",
+				`{"status":{"observedGeneration":1,`+
+					`"conditions":[{"type":"Ready","status":"False","reason":"BuildFailed","message":"the build is broken",`+
+					`"lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`,
+			)
+		},
+		stuck,
+	},
 }
 
 // apply applies a manifest in the namespace.

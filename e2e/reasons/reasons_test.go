@@ -113,7 +113,10 @@ func (p *play) found(server *harness.Server) (a answer, right bool) {
 	}
 	code := 0
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
-		if a, code = p.ask(server); a.Category == p.category && strings.Contains(a.Reason, p.fill(p.blamed)) && code == p.code {
+		if a, code = p.ask(
+			server,
+		); a.Category == p.category && strings.Contains(a.Reason, p.fill(p.blamed)) &&
+			code == p.code {
 			return a, true
 		}
 	}

@@ -42,9 +42,20 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 	root.SetErr(streams.ErrOut)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		newRun(streams), newWatch(streams), newLs(streams), newTrace(streams), newWhy(streams), newServe(streams), newWebhook(streams),
+		newRun(
+			streams,
+		),
+		newWatch(streams),
+		newLs(streams),
+		newTrace(streams),
+		newWhy(streams),
+		newServe(streams),
+		newWebhook(streams),
 		newRBAC(streams),
-		newDoctor(streams), newRecord(streams), newReplay(streams), newVersion(streams),
+		newDoctor(streams),
+		newRecord(streams),
+		newReplay(streams),
+		newVersion(streams),
 	)
 	return root
 }

@@ -80,7 +80,11 @@ func (d *derivation) endOf(r *change.Reconciliation) (change.Ending, bool) {
 		d.Conclude(up)
 		if up.Done && (up.Ended.Outcome == span.Failed || up.Ended.Outcome == span.Unfinished) {
 			// The parent does not wait for it any more.
-			return change.Ending{At: up.Ended.At, Outcome: span.Unfinished, Message: d.reasonOf(r.Timeline, last).Text}, true
+			return change.Ending{
+				At:      up.Ended.At,
+				Outcome: span.Unfinished,
+				Message: d.reasonOf(r.Timeline, last).Text,
+			}, true
 		}
 	}
 	if hopeless(last) && d.alone(r) {

@@ -160,7 +160,8 @@ func TestFailureIsToldOnce(t *testing.T) {
 			}
 		}
 	}
-	if len(taken) != 1 || taken[0].Outcome != span.Failed || taken[0].Reason != "Kustomization app failed: build failed" {
+	if len(taken) != 1 || taken[0].Outcome != span.Failed ||
+		taken[0].Reason != "Kustomization app failed: build failed" {
 		t.Errorf("handed out:\n%s\nwant one trace, failed: build failed", outline(taken))
 	}
 	if open := e.Traces(s.now()); len(open) > 0 {

@@ -67,7 +67,10 @@ func (d *derivation) verdict(l *change.Lineage) verdict {
 	case l.Run != nil:
 		for _, r := range l.Reconciliations {
 			if r.Superseded != nil && r.Parent == nil && r.Ended.Outcome == span.Superseded {
-				return verdict{outcome: span.Superseded, text: span.Bound(describe(r, "was replaced by a newer change"))}
+				return verdict{
+					outcome: span.Superseded,
+					text:    span.Bound(describe(r, "was replaced by a newer change")),
+				}
 			}
 		}
 	}

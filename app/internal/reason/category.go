@@ -38,7 +38,7 @@ const (
 	// Start.
 	ImagePull           Category = "image_pull"
 	ImageNotFound       Category = "image_not_found"
-	ImageNoCredentials  Category = "image_no_credentials"
+	ImageUnauthorized   Category = "image_unauthorized"
 	RegistryUnreachable Category = "registry_unreachable"
 	ImageInvalid        Category = "image_invalid"
 	ImageNeverPulled    Category = "image_never_pulled"
@@ -147,7 +147,7 @@ var Categories = []Row{
 	{Conflict, "Refused writes", "somebody else wrote the object at the same time"},
 	{ImagePull, "Start", "a pull fails, for a reason that is not in this list"},
 	{ImageNotFound, "Start", "the registry has no such image"},
-	{ImageNoCredentials, "Start", "the registry wants other credentials"},
+	{ImageUnauthorized, "Start", "the registry wants other credentials"},
 	{RegistryUnreachable, "Start", "the registry does not answer"},
 	{ImageInvalid, "Start", "the name of the image is invalid"},
 	{ImageNeverPulled, "Start", "the node has no such image, and may not pull it"},

@@ -11,7 +11,7 @@ var final = map[Category]time.Duration{
 	ImageNotFound: 0, ImageInvalid: 0, ImageNeverPulled: 0, InvalidCommand: 0, RuntimeClassMissing: 0,
 	LimitRange: 0, PodSecurity: 0, RefusedByPolicy: 0, Invalid: 0,
 
-	ImageNoCredentials: 10 * time.Second, ConfigMapMissing: 10 * time.Second, SecretMissing: 10 * time.Second,
+	ImageUnauthorized: 10 * time.Second, ConfigMapMissing: 10 * time.Second, SecretMissing: 10 * time.Second,
 	KeyMissing: 10 * time.Second, ServiceAccountMissing: 10 * time.Second, VolumeNotBound: 10 * time.Second,
 	VolumeDriverMissing: 10 * time.Second, QuotaExceeded: 10 * time.Second,
 

@@ -51,7 +51,11 @@ func others(v *history.Version, _ []*history.Event) Reason {
 	}
 	r := Reason{Text: "is not ready: " + strings.TrimSuffix(text, "."), For: "its controller"}
 	for _, typ := range []string{judge.PodReady, "Available", "Synced", "Healthy", "Succeeded"} {
-		if c := refused(v, typ); c != nil && c.Reason != "" && !has(c.Reason, "progress", "pending", "wait", "reconcil") {
+		if c := refused(
+			v,
+			typ,
+		); c != nil && c.Reason != "" &&
+			!has(c.Reason, "progress", "pending", "wait", "reconcil") {
 			r.Category = category(v)
 		}
 	}

@@ -28,7 +28,10 @@ func version(k object.Kind, edits ...func(*observation.State)) *history.Version 
 
 func condition(typ, status, why, message string) func(*observation.State) {
 	return func(s *observation.State) {
-		s.Conditions = append(s.Conditions, observation.Condition{Type: typ, Status: status, Reason: why, Message: message})
+		s.Conditions = append(
+			s.Conditions,
+			observation.Condition{Type: typ, Status: status, Reason: why, Message: message},
+		)
 	}
 }
 
@@ -53,9 +56,18 @@ func exited(why string, code, n int32) observation.Container {
 }
 
 func event(why, path, note string) []*history.Event {
-	return []*history.Event{{
-		Notice: &history.Notice{Type: "Warning", Reason: why, FieldPath: path, Note: note}, ResourceVersion: 9, Stamp: epoch,
-	}}
+	return []*history.Event{
+		{
+			Notice: &history.Notice{
+				Type:      "Warning",
+				Reason:    why,
+				FieldPath: path,
+				Note:      note,
+			},
+			ResourceVersion: 9,
+			Stamp:           epoch,
+		},
+	}
 }
 
 func unbound(s *observation.State) { s.Pod = &observation.Pod{} }
@@ -111,7 +123,7 @@ func TestReasons(t *testing.T) {
 		},
 		"Credentials": {
 			version(kind.Pod.Kind, pod(pull("failed to authorize: 401 Unauthorized"))), nil,
-			ImageNoCredentials, "cannot pull image web:1 of container app: 401 Unauthorized", describe,
+			ImageUnauthorized, "cannot pull image web:1 of container app: 401 Unauthorized", describe,
 		},
 		"Registry": {
 			version(kind.Pod.Kind, pod(pull("failed to do request: connection refused"))), nil,
@@ -282,7 +294,12 @@ func TestWaits(t *testing.T) {
 		w.Seen = epoch.Add(time.Duration(second) * time.Second)
 		return &w
 	}
-	ready := version(kind.Pod.Kind, pod(observation.Container{Ready: true}), started, condition("Ready", "True", "", ""))
+	ready := version(
+		kind.Pod.Kind,
+		pod(observation.Container{Ready: true}),
+		started,
+		condition("Ready", "True", "", ""),
+	)
 	list := []*history.Version{
 		at(version(kind.Pod.Kind, unbound), 0),
 		at(version(kind.Pod.Kind, pod(waitingFor("ContainerCreating", ""))), 2),

@@ -53,7 +53,13 @@ func scheduling(v *history.Version, events []*history.Event) Reason {
 		return waits("a node")
 	}
 	// An autoscaler, cluster-autoscaler or Karpenter, promises a node.
-	if e := newest(events, "TriggeredScaleUp", "Nominated", "NotTriggerScaleUp"); e != nil && e.Reason != "NotTriggerScaleUp" {
+	if e := newest(
+		events,
+		"TriggeredScaleUp",
+		"Nominated",
+		"NotTriggerScaleUp",
+	); e != nil &&
+		e.Reason != "NotTriggerScaleUp" {
 		return waits("a new node")
 	}
 	return Reason{

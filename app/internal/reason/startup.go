@@ -27,7 +27,14 @@ func startup(v *history.Version, events []*history.Event) Reason {
 	if created(v) {
 		return Reason{}
 	}
-	e := newest(events, "FailedMount", "FailedAttachVolume", "FailedMapVolume", "FailedCreatePodSandBox", "NetworkNotReady")
+	e := newest(
+		events,
+		"FailedMount",
+		"FailedAttachVolume",
+		"FailedMapVolume",
+		"FailedCreatePodSandBox",
+		"NetworkNotReady",
+	)
 	if e == nil {
 		return Reason{}
 	}
@@ -103,7 +110,7 @@ func pull(reason, text string) Category {
 	case has(text, "not found", "manifest unknown"):
 		return ImageNotFound
 	case has(text, "unauthorized", "authorization", "denied", "forbidden", "credentials"):
-		return ImageNoCredentials
+		return ImageUnauthorized
 	case has(text, "connection refused", "no such host", "timeout", "deadline exceeded", "no route to host", "eof"):
 		return RegistryUnreachable
 	}
@@ -137,7 +144,11 @@ func unprepared(e *history.Event) Reason {
 		}
 		return r
 	case "NetworkNotReady":
-		return Reason{Category: NetworkFailed, For: "the network of its node", Text: "waits for the network of its node: " + why}
+		return Reason{
+			Category: NetworkFailed,
+			For:      "the network of its node",
+			Text:     "waits for the network of its node: " + why,
+		}
 	case "FailedAttachVolume":
 		r := Reason{Category: VolumeNotAttached, For: "a volume", Text: "cannot attach a volume: " + why}
 		if has(e.Note, "multi-attach") {

@@ -30,7 +30,13 @@ func Summary(w io.Writer, traces []*span.Trace, o Options) error {
 		}
 		out.WriteString("| object | outcome | took |\n| --- | --- | --- |\n")
 		for _, s := range changedObjects(t) {
-			fmt.Fprintf(&out, "| %s | %s | %s |\n", markdown(objectText(s.Object)), markdown(outcomeText(s)), length(s, o.Now))
+			fmt.Fprintf(
+				&out,
+				"| %s | %s | %s |\n",
+				markdown(objectText(s.Object)),
+				markdown(outcomeText(s)),
+				length(s, o.Now),
+			)
 		}
 		var tree bytes.Buffer
 		if err := Tree(&tree, []*span.Trace{t}, o); err != nil {

@@ -64,10 +64,17 @@ func Unschedulable() *span.Trace {
 	b.Trace.Reason = "Pod web-6cf-x7 cannot be scheduled: " + why
 	run := b.Run("kubectl apply -f web.yaml", 0, -1)
 	run.Message = b.Trace.Reason
-	run.Attributes = append(run.Attributes, span.KeyReason.String("unschedulable_memory"),
-		span.KeyReasonMessage.String(b.Trace.Reason), span.KeyReasonObject.String("Pod web-6cf-x7"),
+	run.Attributes = append(
+		run.Attributes,
+		span.KeyReason.String("unschedulable_memory"),
+		span.KeyReasonMessage.String(b.Trace.Reason),
+		span.KeyReasonObject.String("Pod web-6cf-x7"),
 		span.KeyReasonSince.String(At(110).UTC().Format(time.RFC3339Nano)),
-		span.KeyReasonBefore.StringSlice([]string{"200ms for a node"}), span.KeyReasonNext.String("kubectl describe node"))
+		span.KeyReasonBefore.StringSlice(
+			[]string{"200ms for a node"},
+		),
+		span.KeyReasonNext.String("kubectl describe node"),
+	)
 	d := b.Deployment(run, 5, -1)
 	d.Message = "0 of 1 replicas are available"
 	rs := b.ReplicaSet(d, 60, -1)
