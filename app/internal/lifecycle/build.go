@@ -115,7 +115,7 @@ func (d *derivation) spans(out []*span.Span, r *change.Reconciliation) []*span.S
 			s.End = s.Start
 		}
 	} else if last := r.Timeline.Last(); last != nil {
-		s.Message = span.Bound(d.reasonOf(r.Timeline, last).Text)
+		s.Message = span.Bound(d.reasonOf(r.Timeline).Text)
 	}
 	s.Attributes = d.attributes(r)
 	out = append(out, s)

@@ -16,6 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/phase"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 )
 
 // derivation holds all conclusions from one group of observations: the causes of the writes. It
@@ -47,6 +48,8 @@ type derivation struct {
 	// fights; fightsOf completes them on first use.
 	updates map[*change.Timeline][]fieldUpdate
 	fights  map[*change.Timeline]map[*change.Write]*change.Fight
+	// reasons are the reasons of objects that have not converged. reasonOf completes them on first use.
+	reasons map[*change.Timeline]reason.Reason
 	// written are the writes in order of placement.
 	written []*change.Write
 	// steps derives the phases of one object at a time.
@@ -70,6 +73,7 @@ func derive(e *Engine, g *group, now time.Time) *derivation {
 		heartbeats: map[*change.Timeline]*heartbeat{},
 		updates:    map[*change.Timeline][]fieldUpdate{},
 		fights:     map[*change.Timeline]map[*change.Write]*change.Fight{},
+		reasons:    map[*change.Timeline]reason.Reason{},
 		refusals:   map[*refusal][]*change.Lineage{},
 	}
 	d.steps = phase.New(d)

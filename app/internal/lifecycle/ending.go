@@ -83,7 +83,7 @@ func (d *derivation) endOf(r *change.Reconciliation) (change.Ending, bool) {
 			return change.Ending{
 				At:      up.Ended.At,
 				Outcome: span.Unfinished,
-				Message: d.reasonOf(r.Timeline, last).Text,
+				Message: d.reasonOf(r.Timeline).Text,
 			}, true
 		}
 	}
@@ -127,7 +127,7 @@ func (d *derivation) endOfPatience(r *change.Reconciliation) (change.Ending, boo
 	return change.Ending{
 		At:      history.Moment{Hi: last.Seen, Live: true},
 		Outcome: span.Unfinished,
-		Message: d.reasonOf(r.Timeline, last).Text,
+		Message: d.reasonOf(r.Timeline).Text,
 	}, true
 }
 

@@ -81,9 +81,8 @@ func (d *derivation) verdict(l *change.Lineage) verdict {
 // deepest failed reconciliation. The reason of the deepest one counts, except that a controller's own
 // reason says more than that a Pod has failed.
 func (d *derivation) failure(l *change.Lineage, top, deepest *change.Reconciliation) verdict {
-	v := verdict{outcome: span.Failed, text: describe(top, top.Ended.Message), blamed: top}
-	if last := top.Timeline.Last(); last != nil {
-		v.reason = d.reasonOf(top.Timeline, last)
+	v := verdict{
+		outcome: span.Failed, text: describe(top, top.Ended.Message), blamed: top, reason: d.reasonOfFailure(top),
 	}
 	category := v.reason.Category
 	if below, why, n := d.trouble(l, top); below != nil {
@@ -91,16 +90,29 @@ func (d *derivation) failure(l *change.Lineage, top, deepest *change.Reconciliat
 		v.blamed, v.reason = below, why
 	} else if deepest != top && under(deepest, top) {
 		v.text += ": " + describe(deepest, deepest.Ended.Message)
-		v.blamed, v.reason = deepest, reason.Reason{Category: category}
-		if last := deepest.Timeline.Last(); last != nil {
-			v.reason = d.reasonOf(deepest.Timeline, last)
-		}
+		v.blamed, v.reason = deepest, d.reasonOfFailure(deepest)
 	}
 	if v.reason.Category == "" || v.reason.Category == reason.PodFailed {
 		v.reason.Category = cmp.Or(category, v.reason.Category)
 	}
 	v.text = span.Bound(v.text)
 	return v
+}
+
+// reasonOfFailure returns the reason of a failed reconciliation. If it was replaced later, that is the
+// reason of its own last version.
+func (d *derivation) reasonOfFailure(r *change.Reconciliation) reason.Reason {
+	if r.Superseded == nil {
+		return d.reasonOf(r.Timeline)
+	}
+	v := r.FailedBefore(r.Superseded.RV)
+	if v == nil {
+		v = d.hopelessBefore(r, r.Superseded.RV)
+	}
+	if v == nil {
+		return reason.Reason{}
+	}
+	return reason.Of(v, nil)
 }
 
 // maxBefore is the number of earlier waits on a root, and leastBefore the length of the shortest one.
@@ -126,7 +138,12 @@ func (d *derivation) reasonAttributes(v *verdict) []attribute.KeyValue {
 		out = append(out, span.KeyReasonNext.String(span.Bound(next)))
 	}
 	i, _ := t.Position(v.blamed.First().RV)
-	waits := reason.Waits(t.Versions[i:], d.eventsOf(t))
+	versions, events := t.Versions[i:], d.eventsOf(t)
+	if next := v.blamed.Superseded; next != nil {
+		end, _ := t.Position(next.RV)
+		versions, events = t.Versions[i:max(i, end)], nil
+	}
+	waits := reason.Waits(versions, events)
 	if len(waits) == 0 {
 		return out
 	}
@@ -178,7 +195,7 @@ func (d *derivation) trouble(l *change.Lineage, top *change.Reconciliation) (
 		if r == top || last == nil || r.Done && r.Ended.Outcome != span.Unfinished || !under(r, top) {
 			continue
 		}
-		of := d.reasonOf(r.Timeline, last)
+		of := d.reasonOf(r.Timeline)
 		switch {
 		case below == nil, of.Category != "" && why.Category == "":
 			below, why, n = r, of, 0

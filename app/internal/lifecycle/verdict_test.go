@@ -19,7 +19,7 @@ func unpulled(st *observation.State) {
 	}}
 }
 
-// attributes returns the attributes of the root about its reason, as text.
+// reasonsOf returns the attributes of the root about its reason, as text.
 func reasonsOf(t *span.Trace) map[string]string {
 	out := map[string]string{}
 	for _, kv := range t.Root().Attributes {
@@ -73,6 +73,20 @@ func TestOrdinaryWait(t *testing.T) {
 	traces := observe(s.seen).Traces(s.now().Add(time.Minute))
 	if got := reasonsOf(traces[0]); len(got) > 0 || traces[0].Reason != "Pod web-1-a waits for a node" {
 		t.Errorf("got %v, %q", got, traces[0].Reason)
+	}
+}
+
+// TestReasonOfReplacedFailure: a failure keeps its reason after somebody else has deleted the Pod.
+func TestReasonOfReplacedFailure(t *testing.T) {
+	s := newStory()
+	s.rollout()
+	s.write("web-1-a", crash(1))
+	s.write("web-1-a", deleting)
+	s.gone("web-1-a")
+	traces := observe(s.seen).Traces(s.now().Add(time.Minute))
+	got := reasonsOf(traces[0])
+	if got["lifeline.reason"] != "crash_loop" || got["lifeline.reason.since"] != written(108).Format(time.RFC3339Nano) {
+		t.Errorf("got %v, want the crash loop since 108", got)
 	}
 }
 

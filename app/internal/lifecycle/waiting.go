@@ -10,10 +10,19 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 )
 
-// reasonOf returns the reason why the object of t does not have its desired state. last is its newest
-// version.
-func (d *derivation) reasonOf(t *change.Timeline, last *history.Version) reason.Reason {
-	return reason.Of(last, d.eventsOf(t))
+// reasonOf returns the reason why the object of t, by its newest version, does not have its desired
+// state. It is empty for an object without a version.
+func (d *derivation) reasonOf(t *change.Timeline) reason.Reason {
+	last := t.Last()
+	if last == nil {
+		return reason.Reason{}
+	}
+	r, known := d.reasons[t]
+	if !known {
+		r = reason.Of(last, d.eventsOf(t))
+		d.reasons[t] = r
+	}
+	return r
 }
 
 // eventsOf returns the Events about the object of t. It leaves out those about a refused dependant
