@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -92,16 +93,19 @@ func explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 	if top && (outcome == "" || t.Outcome == span.Failed || t.Outcome == span.Unfinished) {
 		outcome = t.Outcome
 	}
-	category := insight.Attribute(root, span.KeyReason)
+	category, reason := insight.Attribute(root, span.KeyReason), t.Reason
+	if blamed := blamed(t, root); blamed != nil && own.Open() && !above(t, own, blamed) {
+		category, reason = "", own.Message
+	}
 	switch {
 	case own != root && !own.Open() && outcome != span.Failed && outcome != span.Unfinished:
 		a.State, category = State(outcome), ""
 	case outcome == span.Failed && !own.Open(), outcome == span.Unfinished && !own.Open():
-		a.State, a.Reason = State(outcome), cmp.Or(t.Reason, own.Message)
+		a.State, a.Reason = State(outcome), cmp.Or(reason, own.Message)
 	case own.Open() && category != "":
-		a.State, a.Reason = Stuck, t.Reason
+		a.State, a.Reason = Stuck, reason
 	case own.Open():
-		a.State, a.Reason = Waiting, cmp.Or(t.Reason, own.Message)
+		a.State, a.Reason = Waiting, cmp.Or(reason, own.Message)
 	default:
 		a.State = State(outcome)
 	}
@@ -134,6 +138,37 @@ func reconciliation(t *span.Trace, of object.Ref) *span.Span {
 		}
 	}
 	return out
+}
+
+// blamed returns the span of the object to blame, or nil.
+func blamed(t *span.Trace, root *span.Span) *span.Span {
+	name := insight.Attribute(root, span.KeyReasonObject)
+	for _, s := range t.Spans {
+		if name != "" && s.Origin == nil && s.Name == span.ReconcileName(s.Object.Kind.Kind) &&
+			s.Object.Kind.Kind+" "+s.Object.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// above reports whether top is above s in the tree, or the same span.
+func above(t *span.Trace, top, s *span.Span) bool {
+	parents := map[trace.SpanID]trace.SpanID{}
+	for _, each := range t.Spans {
+		parents[each.ID] = each.Parent
+	}
+	for id, n := s.ID, 0; n <= len(t.Spans); n++ {
+		if id == top.ID {
+			return true
+		}
+		up, found := parents[id]
+		if !found {
+			return false
+		}
+		id = up
+	}
+	return false
 }
 
 // list returns the value of the attribute k as a list, or nil.

@@ -80,10 +80,15 @@ func TestExplain(t *testing.T) {
 		"Failed":            {failed, "Deployment", "web", State(span.Failed), true},
 		"Converged":         {spantest.Apply(), "Deployment", "web", State(span.Converged), false},
 		"Without its span":  {spantest.Apply(), "Deployment", "other", State(span.Converged), false},
+		"Of a sibling":      {siblings(), "Pod", "web-6cf-k2", Waiting, true},
 		"Of another object": {spantest.Unschedulable(), "ReplicaSet", "web-6cf", Stuck, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ref := spantest.Ref("apps", tc.kind, tc.name)
+			group := "apps"
+			if tc.kind == "Pod" {
+				group = ""
+			}
+			ref := spantest.Ref(group, tc.kind, tc.name)
 			a := explain(tc.trace, ref, spantest.Epoch.Add(time.Minute))
 			if a.State != tc.state || (a.Reason != "") != tc.reason {
 				t.Errorf("got %+v, want state %s", a, tc.state)
@@ -94,6 +99,20 @@ func TestExplain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// siblings is a stuck Pod beside one on its way.
+func siblings() *span.Trace {
+	t := spantest.Unschedulable()
+	for _, s := range t.Spans {
+		if s.Object.Name == "web-6cf-x7" {
+			other := *s
+			other.Object.Name, other.ID[0], other.Message = "web-6cf-k2", s.ID[0]+1, "waits for a node"
+			t.Spans = append(t.Spans, &other)
+			break
+		}
+	}
+	return t
 }
 
 // TestHostileAnswer: texts of a cluster are escaped.
