@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"testing"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
@@ -146,10 +149,34 @@ func (k *killer) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(k.random.Int64N(int64(most-least)))
 }
 
-// calm waits until all work in the namespace has ended.
+// quiet is the time without a new Event after which no more are expected.
+const quiet = 5 * time.Second
+
+// calm waits until all work in the namespace has ended. A controller writes Events one by one, so on a
+// busy machine the last ones come long after the work.
 func calm(t *testing.T, ns string) {
 	t.Helper()
 	bench.Oracle(t, ns)
+	events, since := "", time.Now()
+	harness.Eventually(t, "no new Event", func() bool {
+		time.Sleep(time.Second)
+		list, err := client(t).CoreV1().Events(ns).List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		newest := uint64(0)
+		for i := range list.Items {
+			rv, err := strconv.ParseUint(list.Items[i].ResourceVersion, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			newest = max(newest, rv)
+		}
+		if now := fmt.Sprint(len(list.Items), newest); now != events {
+			events, since = now, time.Now()
+		}
+		return time.Since(since) >= quiet
+	})
 }
 
 // inTraces accepts the spans of those traces.
