@@ -23,6 +23,12 @@ func (x *execution) report(traces []*span.Trace, now time.Time) error {
 	)
 }
 
+// checkReports returns an error if a report cannot be written.
+func (c *Command) checkReports() error {
+	nothing := func(io.Writer) error { return nil }
+	return errors.Join(toFile(c.Summary, os.O_APPEND, nothing), toFile(c.JUnit, os.O_APPEND, nothing))
+}
+
 // toFile writes a file, unless path is empty.
 func toFile(path string, mode int, write func(io.Writer) error) (err error) {
 	if path == "" {

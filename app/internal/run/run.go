@@ -80,6 +80,9 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return code, err
 	}
+	if err := c.checkReports(); err != nil { // before the command changes something
+		return cli.CodeError, err
+	}
 	signals, release := cli.Interrupts(c.Signals)
 	defer release()
 	x := &execution{Command: c}
