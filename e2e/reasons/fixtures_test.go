@@ -2,7 +2,11 @@
 
 package reasons
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+)
 
 // stuck and failed are the exit codes of lifeline why.
 const (
@@ -63,21 +67,6 @@ spec: {accessModes: [ReadWriteOnce], storageClassName: "` + class + `", resource
 const (
 	crashes = `env: [{name: LIFETIME, value: 100ms}, {name: EXIT_CODE, value: "3"}]`
 	probed  = `{httpGet: {port: 1, path: /}, periodSeconds: 1, failureThreshold: `
-	widgets = `---
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgetNS.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: WidgetNS, plural: widgetNS, singular: widgetNS}
-  versions:
-    - name: v1
-      served: true
-      storage: true
-      subresources: {status: {}}
-      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`
 )
 
 // fixtures are in the order of the families of package reason.
@@ -333,8 +322,8 @@ var fixtures = []fixture{
 		"widgetNS/one",
 		"",
 		func(p *play) {
-			p.apply(widgets)
-			p.kubectl("wait", "--for=condition=Established", "crd/widgetNS.example.com", "--timeout=60s")
+			p.apply(harness.CustomKind("Widget"+p.ns, "example.com"))
+			p.kubectl("wait", "--for=condition=Established", "crd/widgetNSs.example.com", "--timeout=60s")
 			p.apply("apiVersion: example.com/v1\nkind: WidgetNS\nmetadata: {name: one}\nspec: {size: 1}\n")
 			p.kubectl(
 				"patch",

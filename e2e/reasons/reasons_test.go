@@ -15,7 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// fixture is something that goes wrong in a namespace of its own.
+// fixture is something that goes wrong in a separate namespace.
 type fixture struct {
 	// name says what goes wrong.
 	name string
@@ -112,6 +112,7 @@ func (p *play) found(server *harness.Server) (a answer, right bool) {
 		p.act(p)
 	}
 	code := 0
+	// Not harness.Within: the page has the last answer, also of a wrong row. Each question is a process.
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
 		if a, code = p.ask(
 			server,

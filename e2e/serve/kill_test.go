@@ -159,7 +159,7 @@ func calm(t *testing.T, ns string) {
 	bench.Oracle(t, ns)
 	events, since := "", time.Now()
 	harness.Eventually(t, "no new Event", func() bool {
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) // a list of thousands of Events
 		list, err := client(t).CoreV1().Events(ns).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
@@ -57,7 +56,8 @@ type Answer struct {
 
 // Cause is the change that led to an answer.
 type Cause struct {
-	TraceID string `json:"traceId"`
+	// TraceID is empty for a trace that was derived from the present state: no server has it.
+	TraceID string `json:"traceId,omitempty"`
 	// Who is the user, or else the component; "" if neither is known.
 	Who string `json:"who,omitempty"`
 	// Object is the changed object; its zero value is a command's change of several objects.
@@ -72,8 +72,8 @@ type Cause struct {
 	Heals string `json:"heals,omitempty"`
 }
 
-// explain returns the answer for the object, by a trace with it. It returns the answer for the whole
-// change if the object has no span of its own.
+// explain returns the answer for the object, by a trace with it. Without a span of the object, it
+// is the answer for the whole change.
 func explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 	root := t.Root()
 	a := Answer{Object: of, Cause: Cause{TraceID: t.ID.String()}}
@@ -111,7 +111,7 @@ func explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 	}
 	if a.Reason != "" && category != "" {
 		a.Category, a.Next = category, insight.Attribute(root, span.KeyReasonNext)
-		a.Before = list(root, span.KeyReasonBefore)
+		a.Before = insight.List(root, span.KeyReasonBefore)
 		if since, err := time.Parse(time.RFC3339Nano, insight.Attribute(root, span.KeyReasonSince)); err == nil {
 			a.Since = since
 		}
@@ -122,7 +122,7 @@ func explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 	}
 	a.Cause = Cause{
 		TraceID: t.ID.String(), Who: cmp.Or(sum.User, sum.Actor), Object: sum.Object, Verb: sum.Verb,
-		Fields: list(root, span.KeyFields), Command: sum.Command, Heals: sum.Heals,
+		Fields: insight.List(root, span.KeyFields), Command: sum.Command, Heals: sum.Heals,
 	}
 	return a
 }
@@ -169,14 +169,4 @@ func above(t *span.Trace, top, s *span.Span) bool {
 		id = up
 	}
 	return false
-}
-
-// list returns the value of the attribute k as a list, or nil.
-func list(s *span.Span, k attribute.Key) []string {
-	for _, kv := range s.Attributes {
-		if kv.Key == k {
-			return kv.Value.AsStringSlice()
-		}
-	}
-	return nil
 }

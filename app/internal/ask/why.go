@@ -154,5 +154,7 @@ func (w *Why) present(ctx context.Context, target cli.Target) ([]Answer, time.Ti
 	if err != nil {
 		return nil, now, err
 	}
-	return []Answer{explain(traces[0], target.Ref(w.Namespace), now)}, now, nil
+	a := explain(traces[0], target.Ref(w.Namespace), now)
+	a.Cause.TraceID = ""
+	return []Answer{a}, now, nil
 }

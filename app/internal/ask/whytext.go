@@ -46,12 +46,11 @@ func (a *Answer) verdict(now time.Time, namespace string) string {
 	if reason != "" {
 		reason = ": " + reason
 	}
-	since := cmp.Or(a.Since, a.Start)
 	switch {
 	case a.State == Stuck && a.Since.IsZero():
 		return fmt.Sprintf("%s is stuck%s.", subject, reason)
 	case a.State == Stuck:
-		return fmt.Sprintf("%s is stuck for %s%s.", subject, long(now.Sub(since)), reason)
+		return fmt.Sprintf("%s is stuck for %s%s.", subject, long(now.Sub(a.Since)), reason)
 	case a.State == Waiting:
 		return fmt.Sprintf("%s is on its way for %s%s.", subject, long(now.Sub(a.Start)), reason)
 	case a.State == State(span.Failed):
@@ -110,7 +109,11 @@ func (c *Cause) text(start, now time.Time, namespace string) string {
 	if c.Heals != "" {
 		what += " after the loss of " + c.Heals
 	}
-	return cli.Shown(fmt.Sprintf("%s at %s, trace %.*s", what, clock(start, now), minPrefix, c.TraceID))
+	what += " at " + clock(start, now)
+	if c.TraceID != "" {
+		what += fmt.Sprintf(", trace %.*s", minPrefix, c.TraceID)
+	}
+	return cli.Shown(what)
 }
 
 // named returns an object as "Deployment web", with its namespace unless it is the user's.

@@ -92,10 +92,6 @@ func (r *Reconciliation) converged(v *history.Version) bool {
 	return (judge.Converged(v) || !r.debugs() && judge.Debugging(v)) && r.Failure(v) == ""
 }
 
-// Steady is the time without a crash after which a ready Pod has converged: a container without a
-// readiness probe is ready as soon as it runs.
-const Steady = 10 * time.Second
-
 // delayed is the time within which the conditions of ongoing work follow the observed generation.
 const delayed = 2 * time.Second
 
@@ -125,7 +121,7 @@ func lasts(v *history.Version, after []*history.Version) bool {
 	}
 	for _, next := range after {
 		switch {
-		case next.Pod == nil, next.Seen.Sub(v.Seen) > Steady:
+		case next.Pod == nil, next.Seen.Sub(v.Seen) > judge.Steady:
 			return true
 		case !next.Deleting.IsZero():
 			return !Crashed(v)
@@ -140,11 +136,11 @@ func lasts(v *history.Version, after []*history.Version) bool {
 	return true
 }
 
-// Crashed reports whether v is a Pod with a container that has run for less than Steady since a crash.
+// Crashed reports whether v is a Pod with a container that has run for less than judge.Steady since a crash.
 func Crashed(v *history.Version) bool {
 	return v.Pod != nil && slices.ContainsFunc(v.Pod.Containers, func(c *observation.Container) bool {
 		return c.Restarts > 0 && judge.ExitMessage(c.Name, c.Last) != "" &&
-			(c.State == nil || v.Seen.Sub(c.State.Started) <= Steady)
+			(c.State == nil || v.Seen.Sub(c.State.Started) <= judge.Steady)
 	})
 }
 

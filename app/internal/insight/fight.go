@@ -26,7 +26,7 @@ func Fight(t *span.Trace) string {
 	if of == nil {
 		return ""
 	}
-	fields := value(of, span.KeyFight).AsStringSlice()
+	fields := List(of, span.KeyFight)
 	text := strings.Join(fields[:min(1, len(fields))], "")
 	if len(fields) > 1 {
 		text += fmt.Sprintf(" and %d more", len(fields)-1)
@@ -34,7 +34,7 @@ func Fight(t *span.Trace) string {
 	if root := t.Root(); root == nil || root.Object != of.Object {
 		text += " of " + of.Object.Kind.Kind + " " + of.Object.Name
 	}
-	text += " with " + strings.Join(value(of, span.KeyFightOpponents).AsStringSlice(), " and ")
+	text += " with " + strings.Join(List(of, span.KeyFightOpponents), " and ")
 	times := fmt.Sprintf("%d times", count)
 	if count == 1 {
 		times = "once"

@@ -112,6 +112,9 @@ func program(s *span.Span) string {
 	return path[strings.LastIndexAny(path, `/\`)+1:]
 }
 
+// List returns the value of the span's attribute k as a list of texts, or nil.
+func List(s *span.Span, k attribute.Key) []string { return value(s, k).AsStringSlice() }
+
 // Attribute returns the value of the span's attribute k as text, or "".
 func Attribute(s *span.Span, k attribute.Key) string {
 	if v := value(s, k); v.Type() != attribute.EMPTY {

@@ -3,6 +3,8 @@
 package lifecycle
 
 import (
+	"cmp"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
@@ -44,11 +46,9 @@ func (d *derivation) endOf(r *change.Reconciliation) (change.Ending, bool) {
 		return d.endOfScale(r, v, at)
 	}
 	if r.Superseded != nil {
-		if v := r.FailedBefore(until); v != nil {
-			return change.Ending{At: history.Arrival(v), Outcome: span.Failed, Message: r.Failure(v)}, true
-		}
-		if v := d.hopelessBefore(r, until); v != nil {
-			return change.Ending{At: history.Arrival(v), Outcome: span.Failed, Message: reason.Of(v, nil).Text}, true
+		if v := d.failedBefore(r, until); v != nil {
+			message := cmp.Or(r.Failure(v), reason.Of(v, nil).Text)
+			return change.Ending{At: history.Arrival(v), Outcome: span.Failed, Message: message}, true
 		}
 		return change.Ending{At: d.Began(r.Superseded), Outcome: span.Superseded}, true
 	}
@@ -141,6 +141,15 @@ func (d *derivation) alone(r *change.Reconciliation) bool {
 	return r.Parent.Done
 }
 
+// failedBefore returns the first version of a failure of r before the resourceVersion rv: of a declared
+// one, or of a hopeless Pod. It is nil if there is none.
+func (d *derivation) failedBefore(r *change.Reconciliation, rv uint64) *history.Version {
+	if v := r.FailedBefore(rv); v != nil {
+		return v
+	}
+	return d.hopelessBefore(r, rv)
+}
+
 // hopelessBefore returns the first version before the resourceVersion rv in which the Pod of r was
 // hopeless. It is nil if there is none, or if the parent was replaced before it converged.
 func (d *derivation) hopelessBefore(r *change.Reconciliation, rv uint64) *history.Version {
@@ -180,7 +189,7 @@ func hopeless(v *history.Version) bool {
 // recovering reports whether v is a Pod that is ready after a crash, but not yet for long enough to
 // count as stable.
 func (d *derivation) recovering(v *history.Version) bool {
-	return change.Crashed(v) && !d.passed(v.Seen, change.Steady)
+	return change.Crashed(v) && !d.passed(v.Seen, judge.Steady)
 }
 
 // endOfOpaque ends a reconciliation of a kind that does not report convergence. It ends with the

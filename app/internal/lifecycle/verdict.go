@@ -105,14 +105,10 @@ func (d *derivation) reasonOfFailure(r *change.Reconciliation) reason.Reason {
 	if r.Superseded == nil {
 		return d.reasonOf(r.Timeline)
 	}
-	v := r.FailedBefore(r.Superseded.RV)
-	if v == nil {
-		v = d.hopelessBefore(r, r.Superseded.RV)
+	if v := d.failedBefore(r, r.Superseded.RV); v != nil {
+		return reason.Of(v, nil)
 	}
-	if v == nil {
-		return reason.Reason{}
-	}
-	return reason.Of(v, nil)
+	return reason.Reason{}
 }
 
 // maxBefore is the number of earlier waits on a root, and leastBefore the length of the shortest one.

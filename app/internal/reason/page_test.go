@@ -26,7 +26,7 @@ const head = `# Reasons
 a closed list, and their names are stable: the attribute ` + "`lifeline.reason`" + ` of a root span, and the
 member ` + "`category`" + ` of ` + "`lifeline why -o json`" + `. An ordinary wait, such as that for a node, has no category.
 
-A message of the cluster is shown only as far as it cannot have a confidential value; see
+A message of the cluster is shown without the parts that may have a confidential value; see
 [security](security.md).
 `
 

@@ -3,6 +3,8 @@
 package reason
 
 import (
+	"os"
+	"regexp"
 	"testing"
 	"time"
 
@@ -252,11 +254,17 @@ func TestCategories(t *testing.T) {
 		}
 		seen[row.Category] = true
 	}
-	for _, list := range [][]Category{{Unschedulable, Refused, ImagePull, CrashLoop, ConditionFalse}} {
-		for _, c := range list {
-			if !seen[c] {
-				t.Errorf("%s is not listed", c)
-			}
+	source, err := os.ReadFile("category.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := regexp.MustCompile(`Category = "(\w+)"`).FindAllStringSubmatch(string(source), -1)
+	if len(declared) != len(Categories) {
+		t.Errorf("%d categories are declared and %d listed", len(declared), len(Categories))
+	}
+	for _, d := range declared {
+		if !seen[Category(d[1])] {
+			t.Errorf("%s is not listed", d[1])
 		}
 	}
 }

@@ -17,9 +17,6 @@ type Wait struct {
 	Since, Until time.Time
 }
 
-// steady is the time without a crash after which an earlier crash is another story.
-const steady = 10 * time.Second
-
 // Waits returns the reasons of an object, oldest first. The last one is the present one: the Events
 // belong to it. A short time in which the object had its desired state ends no reason.
 func Waits(versions []*history.Version, events []*history.Event) []Wait {
@@ -32,7 +29,7 @@ func Waits(versions []*history.Version, events []*history.Event) []Wait {
 			}
 			continue
 		}
-		if !arrived.IsZero() && v.Seen.Sub(arrived) > steady {
+		if !arrived.IsZero() && v.Seen.Sub(arrived) > judge.Steady {
 			out = nil
 		}
 		arrived = time.Time{}

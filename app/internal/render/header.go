@@ -61,17 +61,14 @@ func revision(root *span.Span) string {
 
 // changedFields says which fields a change set or removed. It names one if there are many.
 func changedFields(root *span.Span) string {
-	for _, kv := range root.Attributes {
-		paths := kv.Value.AsStringSlice()
-		switch {
-		case kv.Key != span.KeyFields:
-		case len(paths) == 1:
-			return "changed " + escape(paths[0])
-		case len(paths) > 1:
-			return fmt.Sprintf("changed %s and %d more", escape(paths[0]), len(paths)-1)
-		}
+	switch paths := insight.List(root, span.KeyFields); len(paths) {
+	case 0:
+		return ""
+	case 1:
+		return "changed " + escape(paths[0])
+	default:
+		return fmt.Sprintf("changed %s and %d more", escape(paths[0]), len(paths)-1)
 	}
-	return ""
 }
 
 // summaryLine returns a trace as one line: the change, the outcome, and the start of the trace ID.

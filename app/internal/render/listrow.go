@@ -74,7 +74,7 @@ func (r *listRow) line(widths [numColumns]int, o ListOptions) line {
 	return l
 }
 
-// leastRoomy is the width of a terminal with room for the reason of what is stuck or has failed.
+// leastRoomy is the width of a terminal with room for a reason in the last column.
 const leastRoomy = 120
 
 // roomy reports whether a list has room for a reason instead of the slowest work.

@@ -5,6 +5,7 @@ package judge
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
@@ -23,6 +24,10 @@ const (
 	// ReasonUnscheduled is the reason of PodScheduled if no Node fits.
 	ReasonUnscheduled = "Unschedulable"
 )
+
+// Steady is the time without a crash after which a ready Pod has converged: a container without a
+// readiness probe is ready as soon as it runs.
+const Steady = 10 * time.Second
 
 // podConverged reports whether the Pod is ready, or has completed its work. A Pod of a Job must
 // have completed it. A ready Pod in progress waits for an ephemeral container. It does not wait for an
