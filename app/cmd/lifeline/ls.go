@@ -11,6 +11,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/ask"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 )
 
 const (
@@ -34,7 +35,8 @@ func newLs(streams genericiooptions.IOStreams) *cobra.Command {
 		Aliases: []string{"list"},
 		Short:   "List the changes in the cluster, from a server",
 		Long: `List the changes that a server has traced, newest first: the time, the user or
-component, the change, its outcome, its duration and its slowest part. With a kind
+component, the object, what changed, the outcome, the duration, and the slowest part
+or the reason. With a kind
 or a name, only the traces with such an object are listed. Labels (-l) are the
 present labels of the objects in the cluster.
 
@@ -75,6 +77,8 @@ Exit codes: 0, also for an empty list; 1 without a server, or for an error.`,
 	flags.BoolVarP(&f.list.Watch, "watch", "w", false, "after the list, print each change until Ctrl-C")
 	flags.StringVar(&f.list.SortBy, "sort-by", "", "order of the list: "+strings.Join(ask.SortOrders(), ", "))
 	flags.BoolVar(&f.list.Failed, "failed", false, "only failed traces")
+	flags.StringSliceVar(&f.list.Categories, "category", nil,
+		"only traces with a reason of this category (docs/reasons.md), as in --category=image_not_found")
 	flags.BoolVar(&f.list.Open, "open", false, "only open traces")
 	flags.DurationVar(&f.list.Slow, "slow", 0,
 		"only traces with at least this duration, as in --slow=30s; --slow alone means "+slowByDefault)
@@ -87,6 +91,12 @@ Exit codes: 0, also for an empty list; 1 without a server, or for an error.`,
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag,
 			cobra.FixedCompletions([]string{"10s", "10m", "1h", "1d"}, cobra.ShellCompDirectiveNoFileComp)))
 	}
+	var categories []string
+	for _, c := range reason.Names() {
+		categories = append(categories, string(c))
+	}
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("category",
+		cobra.FixedCompletions(categories, cobra.ShellCompDirectiveNoFileComp)))
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("sort-by",
 		cobra.FixedCompletions(ask.SortOrders(), cobra.ShellCompDirectiveNoFileComp)))
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("limit", cobra.NoFileCompletions))

@@ -54,6 +54,8 @@ func SummaryOf(s *store.Summary) Summary {
 		User:            s.User,
 		Heals:           s.Heals,
 		Fight:           s.Fight,
+		Edits:           s.Edits,
+		Category:        s.Category,
 		Slowest:         s.Slowest,
 		SlowestDuration: Seconds(s.SlowestDuration),
 		Current:         s.Current,

@@ -145,19 +145,20 @@ func (p *params) limit() int {
 
 var outcomes = []span.Outcome{span.Converged, span.Superseded, span.Deleted, span.Failed, span.Unfinished}
 
-func (p *params) outcomes() []span.Outcome {
-	text := p.text("outcome")
+// oneOf returns the values in a list separated by commas. Others than the known ones are an error.
+func oneOf[T ~string](p *params, name string, known []T) []T {
+	text := p.text(name)
 	if text == "" {
 		return nil
 	}
-	var out []span.Outcome
-	for name := range strings.SplitSeq(text, ",") {
-		o := span.Outcome(strings.TrimSpace(name))
-		if !slices.Contains(outcomes, o) {
-			p.bad("outcome", "%.80q is no outcome: the outcomes are %v", name, outcomes)
+	var out []T
+	for value := range strings.SplitSeq(text, ",") {
+		v := T(strings.TrimSpace(value))
+		if !slices.Contains(known, v) {
+			p.bad(name, "%.80q is not known: the values are %v", value, known)
 		}
-		if !slices.Contains(out, o) {
-			out = append(out, o)
+		if !slices.Contains(out, v) {
+			out = append(out, v)
 		}
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -28,15 +29,20 @@ func (s *Server) info(r *http.Request) (any, error) {
 
 func (s *Server) list(r *http.Request) (any, error) {
 	p := s.params(r)
+	var categories []string
+	for _, c := range oneOf(p, "category", reason.Names()) {
+		categories = append(categories, string(c))
+	}
 	q := store.Query{
-		Since:    p.moment("since"),
-		Until:    p.moment("until"),
-		Outcomes: p.outcomes(),
-		Open:     p.yes("open"),
-		Slower:   p.duration("slowerThan"),
-		Object:   p.object(),
-		Limit:    p.limit(),
-		After:    store.Cursor(p.text("after")),
+		Categories: categories,
+		Since:      p.moment("since"),
+		Until:      p.moment("until"),
+		Outcomes:   oneOf(p, "outcome", outcomes),
+		Open:       p.yes("open"),
+		Slower:     p.duration("slowerThan"),
+		Object:     p.object(),
+		Limit:      p.limit(),
+		After:      store.Cursor(p.text("after")),
 	}
 	if err := p.done(); err != nil {
 		return nil, err

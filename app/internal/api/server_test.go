@@ -125,7 +125,7 @@ func TestRefusals(t *testing.T) {
 			"/api/v1/traces?outcome=failed,ok",
 			nil,
 			400,
-			`parameter \"outcome\": \"ok\" is no outcome: the outcomes are [converged`,
+			`parameter \"outcome\": \"ok\" is not known: the values are [converged`,
 		},
 		"open": {
 			"yes or no",

@@ -60,6 +60,8 @@ type Summary struct {
 	User            string       `json:"user,omitempty"`
 	Heals           string       `json:"heals,omitempty"`
 	Fight           string       `json:"fight,omitempty"`
+	Edits           []string     `json:"edits,omitempty"`
+	Category        string       `json:"category,omitempty"`
 	Slowest         string       `json:"slowest,omitempty"`
 	SlowestDuration Seconds      `json:"slowestDuration,omitempty"`
 	Current         string       `json:"current,omitempty"`

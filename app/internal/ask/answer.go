@@ -64,8 +64,9 @@ type Cause struct {
 	Object object.Ref `json:"object"`
 	// Verb is "create", "update" or "delete"; "" if it is not known.
 	Verb string `json:"verb,omitempty"`
-	// Fields are the paths of the changed fields.
+	// Fields are the paths of the changed fields, and Edits the changes in words.
 	Fields []string `json:"fields,omitempty"`
+	Edits  []string `json:"edits,omitempty"`
 	// Command is that of `lifeline run`.
 	Command string `json:"command,omitempty"`
 	// Heals is the lost object that the change replaces.
@@ -122,7 +123,7 @@ func explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 	}
 	a.Cause = Cause{
 		TraceID: t.ID.String(), Who: cmp.Or(sum.User, sum.Actor), Object: sum.Object, Verb: sum.Verb,
-		Fields: insight.List(root, span.KeyFields), Command: sum.Command, Heals: sum.Heals,
+		Fields: insight.List(root, span.KeyFields), Edits: sum.Edits, Command: sum.Command, Heals: sum.Heals,
 	}
 	return a
 }

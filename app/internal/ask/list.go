@@ -18,6 +18,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/timestamp"
@@ -49,6 +50,8 @@ type List struct {
 	// Since and Until bound the start: RFC 3339, or a duration back from now.
 	Since, Until string
 	Failed, Open bool
+	// Categories limits the list to traces with a reason of one of them.
+	Categories []string
 	// Slow is the minimum duration; 0 means any.
 	Slow time.Duration
 	// Limit is the maximum number of traces; 0 means all.
@@ -92,6 +95,11 @@ func (l *List) Validate() error {
 	}
 	if err := checkSelector(l.Selector); err != nil {
 		return err
+	}
+	for _, c := range l.Categories {
+		if !slices.Contains(reason.Names(), reason.Category(c)) {
+			return fmt.Errorf("--category %q: it must be a category of docs/reasons.md, such as %s", c, reason.ImageNotFound)
+		}
 	}
 	return errors.Join(checkMoment("--since", l.Since), checkMoment("--until", l.Until))
 }
@@ -160,7 +168,9 @@ func (l *List) Run(ctx context.Context) (code int, err error) {
 }
 
 func (l *List) query() (client.Query, error) {
-	q := client.Query{Since: l.Since, Until: l.Until, Open: l.Open, SlowerThan: l.Slow}
+	q := client.Query{
+		Since: l.Since, Until: l.Until, Open: l.Open, SlowerThan: l.Slow, Categories: l.Categories,
+	}
 	if l.Failed {
 		q.Outcomes = []span.Outcome{span.Failed}
 	}

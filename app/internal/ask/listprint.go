@@ -65,7 +65,7 @@ func (l *List) nothing(server api.Info) string {
 	if len(l.Namespaces) > 0 {
 		text += " in namespace " + cli.Shown(strings.Join(l.Namespaces, ","))
 	}
-	if l.Since != "" || l.Until != "" || l.Failed || l.Open || l.Slow > 0 {
+	if l.Since != "" || l.Until != "" || l.Failed || l.Open || l.Slow > 0 || len(l.Categories) > 0 {
 		text += " match"
 	}
 	if since := seenSince(server); !since.IsZero() {
@@ -101,7 +101,7 @@ func summaries(found []api.Summary, asOf time.Time) []store.Summary {
 				s.Duration,
 			), Outcome: s.Outcome, Reason: s.Reason,
 			Name: s.Name, Verb: s.Verb, Command: s.Command, Actor: s.Actor, User: s.User, Heals: s.Heals,
-			Fight:   s.Fight,
+			Fight: s.Fight, Edits: s.Edits, Category: s.Category,
 			Slowest: s.Slowest, SlowestDuration: time.Duration(s.SlowestDuration),
 			Current: s.Current, CurrentDuration: time.Duration(s.CurrentDuration), Spans: s.Spans, AsOf: s.AsOf,
 		}

@@ -88,8 +88,8 @@ func (a *Answer) history(now time.Time) string {
 	return text
 }
 
-// maxFields is the number of changed fields in a sentence.
-const maxFields = 2
+// maxEdits is the number of changed fields in a sentence.
+const maxEdits = 2
 
 // text says who changed what, and when.
 func (c *Cause) text(start, now time.Time, namespace string) string {
@@ -97,10 +97,10 @@ func (c *Cause) text(start, now time.Time, namespace string) string {
 	if what == "" {
 		verb := map[string]string{"create": "created", "update": "changed", "delete": "deleted"}[c.Verb]
 		what = cmp.Or(verb, "changed") + " " + named(c.Object, namespace)
-		if n := len(c.Fields); n > 0 && verb != "created" {
-			what += " (" + strings.Join(c.Fields[:min(n, maxFields)], ", ")
-			if n > maxFields {
-				what += fmt.Sprintf(" and %d more", n-maxFields)
+		if n := len(c.Edits); n > 0 && verb != "created" {
+			what += " (" + strings.Join(c.Edits[:min(n, maxEdits)], ", ")
+			if n > maxEdits {
+				what += fmt.Sprintf(" and %d more", n-maxEdits)
 			}
 			what += ")"
 		}

@@ -76,21 +76,14 @@ func (w *Write) Updates() bool {
 func (w *Write) Fields() []Field {
 	out := make([]Field, 0, len(w.Changed.Paths))
 	for _, path := range w.Changed.Paths {
-		value, after := leafOf(w.Version, path)
-		if _, before := leafOf(w.Previous, path); before || after {
-			out = append(out, Field{path, value})
+		switch before, after := leafAt(w.Previous, path), leafAt(w.Version, path); {
+		case after != nil:
+			out = append(out, Field{path, after.Value})
+		case before != nil:
+			out = append(out, Field{path, 0})
 		}
 	}
 	return out
-}
-
-// leafOf returns the digest of the field at path, and whether v has that field.
-func leafOf(v *history.Version, path string) (uint64, bool) {
-	i, found := slices.BinarySearchFunc(v.Fields.Leaves, path, history.ComparePath)
-	if !found {
-		return 0, false
-	}
-	return v.Fields.Leaves[i].Value, true
 }
 
 // Write adds a write of the fields by the author of the claim c. It returns the part of this write in

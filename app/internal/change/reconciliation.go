@@ -4,8 +4,6 @@ package change
 
 import (
 	"cmp"
-	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -175,26 +173,6 @@ func (w *Write) raised() int64 {
 		return 0
 	}
 	return generation
-}
-
-// maxFields bounds the paths of changed fields on one span.
-const maxFields = 16
-
-// Fields returns the paths of the fields changed by the writes of r, in order, without bookkeeping.
-func (r *Reconciliation) Fields() []string {
-	var all []string
-	for _, w := range r.Writes {
-		all = append(all, w.Changed.Paths...)
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	if len(all) > maxFields {
-		all = append(all[:maxFields-1:maxFields-1], fmt.Sprintf("(%d more)", len(all)-maxFields+1))
-	}
-	for i, path := range all {
-		all[i] = span.Bound(path)
-	}
-	return all
 }
 
 // Of returns a stand-in for r on the timeline t, with w as its only write. w belongs to r.

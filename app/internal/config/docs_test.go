@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/configuration.md")
@@ -87,7 +88,7 @@ func show(v reflect.Value) string {
 		return value.String()
 	case []string:
 		return "[" + strings.Join(value, ", ") + "]"
-	case []RelationConfiguration:
+	case []RelationConfiguration, []ValuesConfiguration:
 		return "[]" // the default
 	case string:
 		if value == "" || strings.Contains(value, ":") {
@@ -107,7 +108,7 @@ func typeName(t reflect.Type) string {
 		return "size"
 	case reflect.TypeFor[[]string]():
 		return "list of strings"
-	case reflect.TypeFor[[]RelationConfiguration]():
+	case reflect.TypeFor[[]RelationConfiguration](), reflect.TypeFor[[]ValuesConfiguration]():
 		return "list of sections"
 	case reflect.TypeFor[int]():
 		return "number"
@@ -201,7 +202,15 @@ and column in the expression: ` + "`lifeline.yaml:9: relations[0].match:1:32: â€
   IDs, or end as unfinished.
 
 `,
+	"showValues": "The values of your own kinds' fields, in the sentence about what a change changed:\n\n" +
+		"```yaml\nshowValues:\n" + exampleValues + "```\n\n",
 }
+
+// exampleValues is an element of showValues.
+const exampleValues = `- group: example.com
+  kind: Widget
+  fields: [spec.size, spec.template.spec.containers.image]
+`
 
 // exampleRelation is an element of relations.
 const exampleRelation = `- name: claim-of-database
@@ -220,6 +229,20 @@ func TestExampleRelation(t *testing.T) {
 	}
 	if got := c.Declared().Stats(); len(got) != 1 {
 		t.Errorf("got %v", got)
+	}
+}
+
+// TestExampleValues parses the example of the documentation.
+func TestExampleValues(t *testing.T) {
+	c, err := Parse([]byte(head + "showValues:\n" + exampleValues))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[schema.GroupKind][]string{
+		{Group: "example.com", Kind: "Widget"}: {"spec.size", "spec.template.spec.containers.image"},
+	}
+	if diff := cmp.Diff(want, c.Shown()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

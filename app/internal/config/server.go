@@ -53,6 +53,11 @@ type ServerConfiguration struct {
 	// that an operator creates for a Database. At most 16. See [relations](#relations).
 	Relations []RelationConfiguration `json:"relations"`
 
+	// Fields whose old and new values are shown in traces, apart from those that are always shown: images,
+	// replicas, resources, labels and the like of Kubernetes' own kinds. Values of other fields are never
+	// read. At most 64 kinds. See [what changed](trace-model.md#what-a-change-changed).
+	ShowValues []ValuesConfiguration `json:"showValues"`
+
 	// How the spans of other components are joined to the traces of changes.
 	Joining JoiningConfiguration `json:"joining"`
 

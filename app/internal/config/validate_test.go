@@ -57,6 +57,21 @@ func TestValidate(t *testing.T) {
 			func(c *ServerConfiguration) { c.Relations = make([]RelationConfiguration, 17) },
 			"relations",
 		},
+		"Values": {
+			"errors in each field", func(c *ServerConfiguration) {
+				c.ShowValues = []ValuesConfiguration{
+					{Group: "example.com", Kind: "Widget", Fields: []string{"spec.size", "metadata.annotations.example.com/note"}},
+					{Kind: "Secret", Fields: []string{"data"}},
+					{Group: "a/v1", Kind: "x-y", Fields: []string{"spec.containers[name=web].image", "", ".a"}},
+					{Group: "example.com", Kind: "Widget"},
+					{Group: "example.com", Kind: "Widget", Fields: make([]string, 65)},
+				}
+			}, "showValues[1].kind showValues[2].group showValues[2].kind showValues[2].fields[0] showValues[2].fields[1] " +
+				"showValues[2].fields[2] showValues[3].fields showValues[4].fields",
+		},
+		"ManyValues": {
+			"", func(c *ServerConfiguration) { c.ShowValues = make([]ValuesConfiguration, 65) }, "showValues",
+		},
 		"EveryAddress": {
 			"the API has no accounts, so an open address must be explicit", func(c *ServerConfiguration) {
 				c.API.Address = ":7070"

@@ -13,6 +13,10 @@ var CronJob = Kind{
 	Owner:      true,
 	Effects:    []*Kind{&Job, &Pod},
 	Relations:  configRelations("spec.jobTemplate.spec.template"),
+	Shown: append(
+		[]string{"spec.schedule", "spec.timeZone", "spec.suspend", "spec.concurrencyPolicy"},
+		shownOfPods("spec.jobTemplate.spec.template.")...,
+	),
 	Progress:   true,
 	Schedule:   true,
 	Attributes: "k8s.cronjob.",

@@ -13,6 +13,7 @@ var DaemonSet = Kind{
 	Owner:      true,
 	Effects:    []*Kind{&Pod, &ControllerRevision},
 	Replicas:   NodeCounts,
+	Shown:      shownOfTemplate("spec.updateStrategy"),
 	Progress:   true,
 	Relations:  configRelations("spec.template"),
 	Attributes: "k8s.daemonset.",

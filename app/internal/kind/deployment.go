@@ -14,6 +14,7 @@ var Deployment = Kind{
 	Effects:    []*Kind{&ReplicaSet, &Pod},
 	Replicas:   ReplicaCounts,
 	Parts:      podFields,
+	Shown:      shownOfTemplate("spec.replicas", "spec.paused", "spec.strategy"),
 	Progress:   true,
 	Relations:  configRelations("spec.template"),
 	Attributes: "k8s.deployment.",

@@ -17,5 +17,6 @@ var HorizontalPodAutoscaler = Kind{
 	Effects:    []*Kind{&Deployment, &ReplicaSet, &Pod},
 	Quiet:      20 * time.Second, // its controller looks every 15 s
 	Relations:  []Relation{{object.Target, "spec.scaleTargetRef", nil}},
+	Shown:      []string{"spec.minReplicas", "spec.maxReplicas"},
 	Attributes: "k8s.hpa.",
 }

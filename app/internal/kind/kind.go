@@ -39,6 +39,9 @@ type Kind struct {
 	// Fields are the observed fields outside metadata, such as "spec.replicas". Empty means
 	// all. It is set for kinds with very many objects.
 	Fields []string
+	// Shown are the fields outside metadata whose values may be shown, such as "spec.replicas". Each stands
+	// for all below it, too. The values of labels may always be shown.
+	Shown []string
 	// MetadataOnly is true for kinds whose content is never read.
 	MetadataOnly bool
 	// Replicas is the place of the replica counts in the status.

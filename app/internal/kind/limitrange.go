@@ -9,5 +9,6 @@ var LimitRange = Kind{
 	Kind:     object.Kind{Version: "v1", Kind: "LimitRange"},
 	Recalled: true,
 	Resource: "limitranges",
+	Shown:    []string{"spec.limits"},
 	Short:    "limits",
 }

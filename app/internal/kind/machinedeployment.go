@@ -9,6 +9,7 @@ var MachineDeployment = Kind{
 	Kind:     object.Kind{Group: groupClusterAPI, Version: "v1beta2", Kind: "MachineDeployment"},
 	Resource: "machinedeployments",
 	Short:    "md",
+	Shown:    []string{"spec.replicas"},
 	Effects:  []*Kind{&MachineSet},
 	Goals:    []string{"Available"},
 	Ongoing:  []string{"RollingOut", "ScalingUp", "ScalingDown", "Remediating"},

@@ -9,6 +9,7 @@ var MachineSet = Kind{
 	Kind:     object.Kind{Group: groupClusterAPI, Version: "v1beta2", Kind: "MachineSet"},
 	Resource: "machinesets",
 	Short:    "ms",
+	Shown:    []string{"spec.replicas"},
 	Effects:  []*Kind{&Machine},
 	Goals:    []string{"MachinesReady"},
 	Ongoing:  []string{"ScalingUp", "ScalingDown", "Remediating"},

@@ -31,5 +31,6 @@ var Node = Kind{
 		nodeTaint + "unschedulable", nodeTaint + "memory-pressure", nodeTaint + "disk-pressure",
 		nodeTaint + "pid-pressure", nodeTaint + "network-unavailable",
 	},
+	Shown:      []string{"spec.unschedulable", "spec.taints.key", "spec.taints.effect"},
 	Attributes: "k8s.node.",
 }

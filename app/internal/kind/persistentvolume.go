@@ -12,6 +12,7 @@ var PersistentVolume = Kind{
 	ClusterScoped: true,
 	Controller:    "persistentvolume-binder",
 	Filled:        []string{"spec.claimRef"},
+	Shown:         []string{"spec.capacity", "spec.storageClassName", "spec.persistentVolumeReclaimPolicy"},
 	Relations:     []Relation{{object.Claim, "spec.claimRef", nil}},
 	Attributes:    "k8s.persistentvolume.",
 }

@@ -11,6 +11,7 @@ var PersistentVolumeClaim = Kind{
 	Short:      "pvc",
 	Controller: "persistentvolume-binder",
 	Filled:     []string{"spec.volumeName"},
+	Shown:      []string{"spec.resources", "spec.storageClassName"},
 	Relations: []Relation{
 		{object.Volume, "spec.volumeName", &PersistentVolume},
 		{object.Class, "spec.storageClassName", &StorageClass},

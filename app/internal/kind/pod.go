@@ -21,6 +21,7 @@ var Pod = Kind{
 		"spec.initContainers.image", "spec.initContainers.resources",
 		"spec.ephemeralContainers.image",
 	},
+	Shown: shownOfPods(""),
 	Relations: []Relation{
 		{object.Claim, "spec.volumes[].persistentVolumeClaim.claimName", &PersistentVolumeClaim},
 		{object.Nominated, "status.nominatedNodeName", &Node},

@@ -9,5 +9,6 @@ var PodDisruptionBudget = Kind{
 	Kind:       object.Kind{Group: "policy", Version: "v1", Kind: "PodDisruptionBudget"},
 	Resource:   "poddisruptionbudgets",
 	Short:      "pdb",
+	Shown:      []string{"spec.minAvailable", "spec.maxUnavailable"},
 	Controller: "disruption-controller",
 }

@@ -15,6 +15,7 @@ var ReplicaSet = Kind{
 	Replicas:   ReplicaCounts,
 	Parts:      podFields,
 	Fields:     []string{"spec.replicas", "spec.minReadySeconds"},
+	Shown:      []string{"spec.replicas"},
 	Progress:   true,
 	Attributes: "k8s.replicaset.",
 }

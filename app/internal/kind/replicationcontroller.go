@@ -11,5 +11,6 @@ var ReplicationController = Kind{
 	Short:      "rc",
 	Controller: "replication-controller",
 	Effects:    []*Kind{&Pod},
+	Shown:      shownOfTemplate("spec.replicas"),
 	Attributes: "k8s.replicationcontroller.",
 }

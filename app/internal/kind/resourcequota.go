@@ -9,5 +9,6 @@ var ResourceQuota = Kind{
 	Kind:       object.Kind{Version: "v1", Kind: "ResourceQuota"},
 	Resource:   "resourcequotas",
 	Short:      "quota",
+	Shown:      []string{"spec.hard"},
 	Attributes: "k8s.resourcequota.",
 }

@@ -9,6 +9,7 @@ var Service = Kind{
 	Kind:       object.Kind{Version: "v1", Kind: "Service"},
 	Resource:   "services",
 	Short:      "svc",
+	Shown:      []string{"spec.type", "spec.ports", "spec.selector"},
 	Progress:   true,
 	Controller: "service-controller",
 	Attributes: "k8s.service.",

@@ -55,6 +55,7 @@ func auditedSpan(w *change.Write, r *change.Reconciliation, q *audit.Joined) *sp
 		s.Service = cmp.Or(w.Actor(), s.Service)
 	}
 	s.Attributes = append(s.Attributes, span.KeyPart.String(string(w.Part)), span.KeyAuditMatch.String(string(q.How)))
+	s.Attributes = appendEdits(s.Attributes, w)
 	return s
 }
 

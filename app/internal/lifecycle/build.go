@@ -136,6 +136,7 @@ func (d *derivation) spans(out []*span.Span, r *change.Reconciliation) []*span.S
 			if q := d.Audited(w); q != nil {
 				ws.Attributes = append(ws.Attributes, userOf(q.Write)...)
 			}
+			ws.Attributes = appendEdits(ws.Attributes, w)
 			out = append(out, ws)
 			continue
 		}
@@ -211,8 +212,8 @@ func (d *derivation) attributes(r *change.Reconciliation) []attribute.KeyValue {
 	if q := d.Audited(r.First()); q != nil {
 		out = append(out, userOf(q.Write)...)
 	}
-	if paths := r.Fields(); len(paths) > 0 {
-		out = append(out, span.KeyFields.StringSlice(paths))
+	if paths := r.Paths(); len(paths) > 0 {
+		out = append(out, span.KeyFields.StringSlice(paths), span.KeyEdits.StringSlice(r.Edits()))
 	}
 	if v := r.First().Version; r.Evidence == span.ByAnnotation && v != nil && v.TraceConvention != "" {
 		out = append(out, span.KeyConvention.String(span.Bound(v.TraceConvention)))
@@ -284,10 +285,19 @@ func (d *derivation) writeEvent(w *change.Write, r *change.Reconciliation) span.
 			span.KeyUID.String(string(w.Timeline.Ref.UID)),
 		)
 	}
+	attrs = appendEdits(attrs, w)
 	if w.Reconstructed {
 		attrs = append(attrs, span.KeyTimeEnd.String(string(span.TimeObject)))
 	}
 	return span.Event{Time: w.At.At().Time, Name: span.EventWrite, Attributes: attrs}
+}
+
+// appendEdits appends what w changed to out.
+func appendEdits(out []attribute.KeyValue, w *change.Write) []attribute.KeyValue {
+	if edits := w.Edits(); len(edits) > 0 {
+		out = append(out, span.KeyEdits.StringSlice(edits))
+	}
+	return out
 }
 
 // writeSpan makes the span of a write with an observed request.

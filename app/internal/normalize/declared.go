@@ -20,10 +20,10 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 // relate adds the keys of the object in the relations of the configuration. A key is a digest under
 // the Normalizer's key, so it reveals none of the compared values.
 func (n *Normalizer) relate(all []object.Relation, of schema.GroupKind, obj fields) []object.Relation {
-	if !n.declared.Has(of) {
+	if !n.Relations.Has(of) {
 		return all
 	}
-	keys := n.declared.Keys(of, visible(of, obj))
+	keys := n.Relations.Keys(of, visible(of, obj))
 	if len(keys) == 0 {
 		return all
 	}

@@ -29,7 +29,7 @@ func declaring(t *testing.T, from, to schema.GroupKind, matches ...string) *Norm
 	if err != nil {
 		t.Fatal(err)
 	}
-	return New([KeySize]byte{1}, set)
+	return New([KeySize]byte{1}, Settings{Relations: set})
 }
 
 func decoded(t *testing.T, text string) *unstructured.Unstructured {

@@ -27,7 +27,7 @@ func sliceWith(tb testing.TB, endpoints ...string) *observation.State {
 	if err := json.Unmarshal([]byte(text), &u.Object); err != nil {
 		tb.Fatal(err)
 	}
-	return New([KeySize]byte{}, nil).Object(u)
+	return New([KeySize]byte{}, Settings{}).Object(u)
 }
 
 // endpoint returns an endpoint with the Pod as its target.

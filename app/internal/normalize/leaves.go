@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/kube-lifeline/lifeline"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
@@ -33,7 +34,9 @@ type owner struct {
 type walk struct {
 	digest *digest
 	kind   *kind.Kind
-	out    []observation.Leaf
+	// shown are the fields of the configuration whose values may be shown.
+	shown []string
+	out   []observation.Leaf
 	// path is that of the present field; names is the same without the keys of list items.
 	path, names []byte
 	// owners is a stack. The owners of the present field are at its end.
@@ -46,10 +49,11 @@ var walks = sync.Pool{New: func() any { return &walk{} }}
 // leaves divides an object into its fields outside the status, sorted by path, and marks the field
 // managers of each. The managers are in the order of observation.State. A list is divided like
 // its managedFields, or else by the usual keys of its items.
-func (d *digest) leaves(obj fields, k *kind.Kind, entries []fields) []observation.Leaf {
+func (d *digest) leaves(obj fields, k *kind.Kind, shown []string, entries []fields) []observation.Leaf {
 	w := walks.Get().(*walk) //nolint:forcetypeassert // the pool has nothing else
 	defer walks.Put(w)
-	w.digest, w.kind, w.out, w.path, w.names, w.owners = d, k, w.out[:0], w.path[:0], w.names[:0], w.owners[:0]
+	w.digest, w.kind, w.shown = d, k, shown
+	w.out, w.path, w.names, w.owners = w.out[:0], w.path[:0], w.names[:0], w.owners[:0]
 	for i, entry := range entries {
 		if i < 64 && len(entry) > 0 {
 			w.owners = append(w.owners, owner{1 << i, entry})
@@ -311,9 +315,13 @@ func (w *walk) leaf(v any, from int, all uint64) {
 		all |= o.bit
 	}
 	w.digest.value(v)
-	w.out = append(w.out, observation.Leaf{
-		Path: intern(string(w.path)), Value: w.digest.sum(), Managers: all,
-	})
+	l := observation.Leaf{Path: intern(string(w.path)), Value: w.digest.sum(), Managers: all}
+	if w.kind.Shows(w.names) || kind.Below(w.names, w.shown) {
+		if text := scalar(v); !strings.ContainsFunc(text, unicode.IsControl) {
+			l.Shown = intern(text)
+		}
+	}
+	w.out = append(w.out, l)
 }
 
 // listKeys are the keys of list items in Kubernetes' API, the most telling first. In a custom

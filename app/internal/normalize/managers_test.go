@@ -139,7 +139,7 @@ func TestLeavesAreBounded(t *testing.T) {
 // short value.
 func TestDigestsNeedTheKey(t *testing.T) {
 	u := read(t, "deployment")
-	other := New([KeySize]byte{2}, nil).Object(u)
+	other := New([KeySize]byte{2}, Settings{}).Object(u)
 	for i, l := range normalizer.Object(u).Leaves {
 		if l.Value == other.Leaves[i].Value {
 			t.Errorf("the digest of %s does not depend on the key", l.Path)

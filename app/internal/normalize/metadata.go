@@ -60,7 +60,7 @@ func (n *Normalizer) Metadata(of object.Kind, m *metav1.PartialObjectMetadata) *
 	if deliver(s, m); s.Revision != nil {
 		withoutRelease(content)
 	}
-	if gk := (schema.GroupKind{Group: of.Group, Kind: of.Kind}); n.declared.Has(gk) {
+	if gk := (schema.GroupKind{Group: of.Group, Kind: of.Kind}); n.Relations.Has(gk) {
 		s.Relations = n.relate(s.Relations, gk, described(of, m))
 	}
 	n.own(s, content, entries(m.ManagedFields))

@@ -202,4 +202,4 @@ func BenchmarkNormalize(b *testing.B) {
 }
 
 // normalizer has a fixed key, so that digests are the same in each run.
-var normalizer = New([KeySize]byte{1}, nil)
+var normalizer = New([KeySize]byte{1}, Settings{})

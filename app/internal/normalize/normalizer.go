@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/kube-lifeline/lifeline/app/internal/relation"
 )
 
@@ -17,14 +19,22 @@ const KeySize = 16
 // result. A Normalizer may be used concurrently.
 type Normalizer struct {
 	k0, k1 uint64
-	// declared are the relations of the configuration.
-	declared *relation.Set
+	Settings
 }
 
-// New returns a Normalizer with that key and the relations of the configuration. These may be nil.
-func New(key [KeySize]byte, declared *relation.Set) *Normalizer {
+// Settings are the settings of a Normalizer, from the configuration. The zero value is usable.
+type Settings struct {
+	// Relations are the declared relations; nil for none.
+	Relations *relation.Set
+	// Shown are the fields whose values may be shown, apart from those of package kind: paths without
+	// the keys of list items, such as "spec.containers.image".
+	Shown map[schema.GroupKind][]string
+}
+
+// New returns a Normalizer with that key.
+func New(key [KeySize]byte, s Settings) *Normalizer {
 	return &Normalizer{
-		k0: binary.LittleEndian.Uint64(key[:8]), k1: binary.LittleEndian.Uint64(key[8:]), declared: declared,
+		k0: binary.LittleEndian.Uint64(key[:8]), k1: binary.LittleEndian.Uint64(key[8:]), Settings: s,
 	}
 }
 

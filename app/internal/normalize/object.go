@@ -123,7 +123,7 @@ func (n *Normalizer) own(s *observation.State, obj fields, entries []any) {
 		})
 	}
 	k := kind.Of(s.Group, s.Kind.Kind)
-	s.Leaves = d.leaves(obj, k, owned)
+	s.Leaves = d.leaves(obj, k, n.Shown[schema.GroupKind{Group: s.Group, Kind: s.Kind.Kind}], owned)
 	s.Desired = d.desired(s.Leaves, k)
 }
 

@@ -121,7 +121,7 @@ func TestRelations(t *testing.T) {
 			u.SetName("x")
 			u.SetUID("u")
 			u.SetResourceVersion("1")
-			got := New(NewKey(), nil).Object(u).Relations
+			got := New(NewKey(), Settings{}).Object(u).Relations
 			if len(got) == 0 {
 				got = nil
 			}

@@ -12,6 +12,8 @@ type Leaf struct {
 	Value uint64 `json:"value"`
 	// Managers has bit i set if State.Managers[i] owns the field.
 	Managers uint64 `json:"managers,omitempty"`
+	// Shown is the value itself, on one line. Only a scalar has it, of a field whose values may be shown.
+	Shown string `json:"shown,omitempty"`
 }
 
 // PathData is the path of the whole content of an object that is read as metadata only, such as a

@@ -117,6 +117,15 @@ type Row struct {
 	Family, Meaning string
 }
 
+// Names returns the names of all categories, in the order of Categories.
+func Names() []Category {
+	out := make([]Category, 0, len(Categories))
+	for _, row := range Categories {
+		out = append(out, row.Category)
+	}
+	return out
+}
+
 // Categories is the closed list, in the order of a Pod's life.
 var Categories = []Row{
 	{Unschedulable, "Scheduling", "no node fits, for a reason that is not in this list"},

@@ -5,6 +5,7 @@ package render
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
@@ -27,7 +28,7 @@ func header(t *span.Trace, o Options) []line {
 			when = piece{root.Start.In(o.Now.Location()).Format("2006-01-02 15:04:05 MST"), dim}
 		}
 		by = author(root)
-		changed.text = cmp.Or(revision(root), changedFields(root))
+		changed.text = cmp.Or(revision(root), edited(root))
 		if over := insight.Fight(t); over != "" {
 			fight = piece{"fights over " + escape(over), yellow}
 		}
@@ -59,16 +60,20 @@ func revision(root *span.Span) string {
 	return ""
 }
 
-// changedFields says which fields a change set or removed. It names one if there are many.
-func changedFields(root *span.Span) string {
-	switch paths := insight.List(root, span.KeyFields); len(paths) {
-	case 0:
+// maxEdits bounds the changed fields in a header and in a note.
+const maxEdits = 3
+
+// edited says what a change of an object changed: "changed image web:1 → web:2, replicas 2 → 4".
+func edited(s *span.Span) string {
+	all := insight.EditsOf(s)
+	if len(all) == 0 {
 		return ""
-	case 1:
-		return "changed " + escape(paths[0])
-	default:
-		return fmt.Sprintf("changed %s and %d more", escape(paths[0]), len(paths)-1)
 	}
+	text := "changed " + escape(strings.Join(all[:min(len(all), maxEdits)], ", "))
+	if n := len(all) - maxEdits; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
 }
 
 // summaryLine returns a trace as one line: the change, the outcome, and the start of the trace ID.

@@ -84,7 +84,8 @@ func fitList(rows []listRow, widths [numColumns]int, o ListOptions) [numColumns]
 	}
 	want := widths[colWhat]
 	for _, step := range []struct{ column, least int }{
-		{colOutcome, 10}, {colWho, 21}, {colWhat, 40}, {colSlowest, 18}, {colWho, 12}, {colWhat, 26}, {colSlowest, 9},
+		{colOutcome, 10}, {colWho, 21}, {colWhat, 40}, {colChanged, 30}, {colSlowest, 44}, {colWhat, 30},
+		{colChanged, 20}, {colWho, 12}, {colSlowest, 18}, {colWhat, 26}, {colChanged, 14}, {colSlowest, 9},
 		{colWho, 10}, {colSlowest, 0}, {colWhat, 16}, {colWho, 0}, {colWhat, 8},
 	} {
 		over := listWidth(widths) - o.width()

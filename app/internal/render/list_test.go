@@ -30,7 +30,9 @@ func summaries() []store.Summary {
 		}
 	}
 	add(0, func(s *store.Summary) { s.Open = true }, spantest.Unschedulable())
-	add(5*time.Minute, nil, spantest.Apply())
+	add(5*time.Minute, func(s *store.Summary) {
+		s.Edits = []string{"image nginx:1.26 → nginx:1.27", "replicas 2 → 4", "env MODE"}
+	}, spantest.Apply())
 	add(3*time.Hour, nil, spantest.Healing()...)
 	add(3*time.Hour, func(s *store.Summary) {
 		s.Open, s.User = true, "system:serviceaccount:flux-system:kustomize-controller"
@@ -49,6 +51,7 @@ func summaries() []store.Summary {
 			"mallory\u200b", "\x1b]0;title\x07"
 		s.Slowest, s.Heals, s.Reason = "pull image \x1b[5m設備:最新版", "Pod \n\x1b", "because\nof \x1b[31m"
 		s.Fight = "spec.\x1b[5m with\n"
+		s.Edits = []string{"label \x1b[31ma → b\n", strings.Repeat("x", 4000)}
 	}, spantest.Apply())
 	return out
 }

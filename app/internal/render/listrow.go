@@ -20,6 +20,7 @@ const (
 	colTrace
 	colWho
 	colWhat
+	colChanged
 	colOutcome
 	colDuration
 	colSlowest
@@ -50,7 +51,7 @@ func (r *listRow) cell(column, n int) string {
 	if n < leastBefore+cells(end) {
 		text, end = text+end, ""
 	}
-	if column == colWho || column == colSlowest {
+	if column == colWho || column == colSlowest || column == colChanged {
 		return cut(text, n-cells(end)) + end
 	}
 	return squeeze(text, n-cells(end)) + end
@@ -74,15 +75,16 @@ func (r *listRow) line(widths [numColumns]int, o ListOptions) line {
 	return l
 }
 
-// leastRoomy is the width of a terminal with room for a reason in the last column.
+// leastRoomy is the width of a terminal with room for the changed fields and for reasons.
 const leastRoomy = 120
 
-// roomy reports whether a list has room for a reason instead of the slowest work.
+// roomy reports whether a list has room for the changed fields, and for a reason instead of the slowest
+// work.
 func (o ListOptions) roomy() bool { return !o.cuts() || o.width() >= leastRoomy }
 
 func listHeader(o ListOptions) listRow {
 	var r listRow
-	for i, title := range []string{"WHEN", "TRACE", "WHO", "WHAT", "OUTCOME", "DURATION", "SLOWEST", "REASON"} {
+	for i, title := range []string{"WHEN", "TRACE", "WHO", "WHAT", "CHANGED", "OUTCOME", "DURATION", "SLOWEST", "REASON"} {
 		r.columns[i].text = title
 	}
 	if !o.Wide {
@@ -90,6 +92,9 @@ func listHeader(o ListOptions) listRow {
 	}
 	if !o.Wide && o.roomy() {
 		r.columns[colSlowest].text = "SLOWEST OR REASON"
+	}
+	if !o.roomy() {
+		r.columns[colChanged].text = ""
 	}
 	return r
 }
@@ -103,6 +108,9 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 	}
 	r.columns[colWho] = piece{whoText(t, o.Wide), componentStyle(t.Actor)}
 	r.columns[colWhat].text, r.ends[colWhat] = whatText(t, o), healsText(t, o)+fightText(t, o)
+	if o.roomy() {
+		r.columns[colChanged].text = escape(strings.Join(t.Edits, ", "))
+	}
 	r.columns[colOutcome] = outcomePiece(t)
 	r.columns[colDuration].text = precise(max(0, t.Duration))
 	if t.Open {
@@ -119,7 +127,7 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 		if !o.whole() {
 			r.columns[i].text = squeeze(p.text, maxCell)
 		}
-		if p.text == "" && (i != colReason || o.Wide) {
+		if p.text == "" && (i != colReason || o.Wide) && (i != colChanged || o.roomy()) {
 			r.columns[i] = piece{"-", plain}
 		}
 	}

@@ -4,6 +4,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,6 +46,18 @@ func (n *node) annotate(shown reasons, full bool) (notes bool) {
 	}
 	shown.show(reason)
 	return true
+}
+
+// noteEdits notes what changed in each changed object. That of the root is in the header.
+func (n *node) noteEdits(root *span.Span) {
+	for _, c := range n.children {
+		c.noteEdits(root)
+		if s := c.span; s != nil && s != root && s.Name == span.ReconcileName(s.Object.Kind.Kind) {
+			if text := edited(s); text != "" {
+				c.notes = slices.Insert(c.notes, 0, piece{text, dim})
+			}
+		}
+	}
 }
 
 // labelled returns the text behind the label, or alone if it begins with the same word.

@@ -28,12 +28,13 @@ func Summary(w io.Writer, traces []*span.Trace, o Options) error {
 		if next := insight.Attribute(root, span.KeyReasonNext); next != "" && t.Outcome != span.Converged {
 			fmt.Fprintf(&out, "Next: %s\n\n", code(escape(next)))
 		}
-		out.WriteString("| object | outcome | took |\n| --- | --- | --- |\n")
+		out.WriteString("| object | changed | outcome | took |\n| --- | --- | --- | --- |\n")
 		for _, s := range changedObjects(t) {
 			fmt.Fprintf(
 				&out,
-				"| %s | %s | %s |\n",
+				"| %s | %s | %s | %s |\n",
 				markdown(objectText(s.Object)),
+				markdown(strings.TrimPrefix(edited(s), "changed ")),
 				markdown(outcomeText(s)),
 				length(s, o.Now),
 			)

@@ -46,6 +46,7 @@ func treeLines(t *span.Trace, o Options, d density) []line {
 	}
 	tree.thin(d)
 	tree.annotate(reasons{}, o.Full)
+	tree.noteEdits(t.Root())
 	lines := append(header(t, o), healing(t, o)...)
 	path := insight.CriticalPath(t, o.Now)
 	r := rows{qualified: manyNamespaces(t), critical: onPath(path), scale: newScale(t, o.Now)}

@@ -24,6 +24,7 @@ func (s *server) newWatcher(conf *rest.Config, r *recorder) (err error) {
 		Probes:    true,
 		Exclude:   s.conf.Load().Watch.Excluded(),
 		Relations: s.declared,
+		Shown:     s.conf.Load().Shown(),
 		Now:       s.clock.Now,
 		Emit:      s.loop.emit,
 		Reached:   s.loop.reached,

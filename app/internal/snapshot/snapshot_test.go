@@ -67,7 +67,7 @@ func timelines(n int) []*change.Timeline {
 			Owners:      owners,
 			IntentExtra: &history.IntentExtra{Finalizers: []string{"f"}},
 			Fields: &history.Fields{
-				Leaves: []observation.Leaf{{Path: "spec", Value: math.MaxUint64, Managers: 1}},
+				Leaves: []observation.Leaf{{Path: "spec", Value: math.MaxUint64, Managers: 1, Shown: "2"}},
 			},
 		}
 		for rv := range uint64(3) {

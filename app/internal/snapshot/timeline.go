@@ -194,13 +194,19 @@ func (w *Writer) fieldTable(f *history.Fields) *statepb.Fields {
 	m := &statepb.Fields{Paths: make([]uint64, n), Values: make([]uint64, n), Managers: make([]uint64, n)}
 	for i, l := range f.Leaves {
 		m.Paths[i], m.Values[i], m.Managers[i] = w.Text(l.Path), l.Value, l.Managers
+		if l.Shown != "" {
+			if m.Shown == nil {
+				m.Shown = make([]uint64, n)
+			}
+			m.Shown[i] = w.Text(l.Shown)
+		}
 	}
 	return m
 }
 
 func (r *Reader) fieldTable(m *statepb.Fields) *history.Fields {
 	n := len(m.Paths)
-	if len(m.Values) != n || len(m.Managers) != n {
+	if len(m.Values) != n || len(m.Managers) != n || len(m.Shown) != 0 && len(m.Shown) != n {
 		r.Fail("a table of fields is incomplete")
 		return nil
 	}
@@ -210,6 +216,9 @@ func (r *Reader) fieldTable(m *statepb.Fields) *history.Fields {
 	}
 	for i := range f.Leaves {
 		f.Leaves[i] = observation.Leaf{Path: r.Text(m.Paths[i]), Value: m.Values[i], Managers: m.Managers[i]}
+		if len(m.Shown) > 0 {
+			f.Leaves[i].Shown = r.Text(m.Shown[i])
+		}
 	}
 	return f
 }

@@ -61,6 +61,9 @@ const (
 	KeyPart          = attribute.Key("lifeline.write.part")
 	// KeyFields are the paths of the fields that a change set or removed, without their values.
 	KeyFields = attribute.Key("lifeline.write.fields")
+	// KeyEdits says in words what a change or a write changed: "image web:1 → web:2". Only fields of a
+	// fixed list have values.
+	KeyEdits = attribute.Key("lifeline.write.edits")
 	// KeyRepeats counts the refused writes equal to this one, or the further writes of a series.
 	KeyRepeats = attribute.Key("lifeline.write.repeats")
 	// KeyLate marks the spans of a reconciliation that was known only after its trace had been handed out.

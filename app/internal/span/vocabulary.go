@@ -193,6 +193,14 @@ var attributeTerms = []Term{
 	},
 	{
 		AttributeKey,
+		string(KeyEdits),
+		"the reconciliation of a changed object, a write",
+		"the changes in words, at most 16, such as `image web:1 → web:2`; values only of " +
+			"[some fields](trace-model.md#what-a-change-changed)",
+		"",
+	},
+	{
+		AttributeKey,
 		string(KeyPart),
 		"a write",
 		"the part of the object that changed: `desired`, `metadata`, `observed`, `bookkeeping` or `ownership`",

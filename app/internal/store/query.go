@@ -25,6 +25,8 @@ type Query struct {
 	Since, Until time.Time
 	// Outcomes selects traces with any of these outcomes.
 	Outcomes []span.Outcome
+	// Categories selects traces with a reason of any of these categories.
+	Categories []string
 	// Open selects open traces only.
 	Open bool
 	// Slower is the shortest duration.

@@ -48,6 +48,10 @@ type Summary struct {
 	Heals string
 	// Fight describes the change's fight, as insight.Fight does.
 	Fight string
+	// Edits says what the change changed, as insight.Edits does.
+	Edits []string
+	// Category is the category of Reason, as in package reason; empty for an ordinary wait.
+	Category string
 
 	// Slowest is the kind of work with most of the critical path, and its share; empty without any.
 	Slowest         string
@@ -69,7 +73,7 @@ func Summarize(t *span.Trace, asOf time.Time) Summary {
 	out := Summary{ID: t.ID, Outcome: t.Outcome, Reason: t.Reason, Spans: len(t.Spans)}
 	out.Stuck = t.Stuck()
 	out.Start, out.Duration = extent(t, asOf)
-	out.Fight = insight.Fight(t)
+	out.Fight, out.Edits = insight.Fight(t), insight.Edits(t)
 	path := insight.CriticalPath(t, asOf)
 	if shares := insight.Shares(path); len(shares) > 0 && shares[0].Label != insight.Other {
 		out.Slowest, out.SlowestDuration = shares[0].Label, shares[0].Duration
@@ -88,7 +92,7 @@ func Summarize(t *span.Trace, asOf time.Time) Summary {
 	}
 	out.Name, out.Object = root.Name, root.Object
 	out.Command = insight.Attribute(root, span.KeyCommand)
-	out.Heals = insight.Attribute(root, span.KeyHeals)
+	out.Heals, out.Category = insight.Attribute(root, span.KeyHeals), insight.Attribute(root, span.KeyReason)
 	out.Actor, out.User = insight.Attribute(root, span.KeyActor), insight.Attribute(root, span.KeyActorUser)
 	if first := firstWrite(t, root); first != nil {
 		out.Actor = cmp.Or(out.Actor, first.Actor)

@@ -39,8 +39,10 @@ type Query struct {
 	// Since and Until are RFC 3339 times, or Go durations before the server's time.
 	Since, Until string
 	Outcomes     []span.Outcome
-	Open         bool
-	SlowerThan   time.Duration
+	// Categories are those of package reason.
+	Categories []string
+	Open       bool
+	SlowerThan time.Duration
 	// Object is what a trace must touch; its version does not count.
 	Object object.Ref
 	// Limit bounds the entries on a page; 0 means the server's default.
@@ -197,6 +199,7 @@ func (q Query) values() url.Values {
 		names[i] = string(o)
 	}
 	set(v, "outcome", strings.Join(names, ","))
+	set(v, "category", strings.Join(q.Categories, ","))
 	if q.Open {
 		v.Set("open", "true")
 	}

@@ -1506,6 +1506,7 @@ type Fields struct {
 	Paths         []uint64               `protobuf:"varint,1,rep,packed,name=paths,proto3" json:"paths,omitempty"` // in texts
 	Values        []uint64               `protobuf:"fixed64,2,rep,packed,name=values,proto3" json:"values,omitempty"`
 	Managers      []uint64               `protobuf:"varint,3,rep,packed,name=managers,proto3" json:"managers,omitempty"`
+	Shown         []uint64               `protobuf:"varint,4,rep,packed,name=shown,proto3" json:"shown,omitempty"` // in texts; empty if all are
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1557,6 +1558,13 @@ func (x *Fields) GetValues() []uint64 {
 func (x *Fields) GetManagers() []uint64 {
 	if x != nil {
 		return x.Managers
+	}
+	return nil
+}
+
+func (x *Fields) GetShown() []uint64 {
+	if x != nil {
+		return x.Shown
 	}
 	return nil
 }
@@ -5132,11 +5140,12 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\vtrace_state\x18\x02 \x01(\x04R\n" +
 	"traceState\x12)\n" +
 	"\x10trace_convention\x18\x03 \x01(\x04R\x0ftraceConvention\x12#\n" +
-	"\rgenerate_name\x18\x04 \x01(\x04R\fgenerateName\"R\n" +
+	"\rgenerate_name\x18\x04 \x01(\x04R\fgenerateName\"h\n" +
 	"\x06Fields\x12\x14\n" +
 	"\x05paths\x18\x01 \x03(\x04R\x05paths\x12\x16\n" +
 	"\x06values\x18\x02 \x03(\x06R\x06values\x12\x1a\n" +
-	"\bmanagers\x18\x03 \x03(\x04R\bmanagers\"\x9f\x01\n" +
+	"\bmanagers\x18\x03 \x03(\x04R\bmanagers\x12\x14\n" +
+	"\x05shown\x18\x04 \x03(\x04R\x05shown\"\x9f\x01\n" +
 	"\aManager\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\x04R\x04name\x12\x1c\n" +
 	"\toperation\x18\x02 \x01(\x04R\toperation\x12 \n" +

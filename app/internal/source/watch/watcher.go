@@ -33,6 +33,8 @@ type Config struct {
 	// Relations are the relations of the configuration. Their kinds are watched although
 	// DefaultExclude names them, unless Exclude does, too. Nil means none.
 	Relations *relation.Set
+	// Shown are the fields whose values may be shown, as in normalize.Settings.
+	Shown map[schema.GroupKind][]string
 	// Now is the observer's clock; nil means time.Now.
 	Now func() time.Time
 	// Key is that of the digests in observations. They can only be compared with those of the same
@@ -178,7 +180,7 @@ func New(cfg Config) (*Watcher, error) {
 	if cfg.Key == [normalize.KeySize]byte{} {
 		cfg.Key = normalize.NewKey()
 	}
-	w.normalizer = normalize.New(cfg.Key, cfg.Relations)
+	w.normalizer = normalize.New(cfg.Key, normalize.Settings{Relations: cfg.Relations, Shown: cfg.Shown})
 	if w.now == nil {
 		w.now = time.Now
 	}

@@ -30,6 +30,17 @@ func (f *filter) between(column string, since, until time.Time) {
 	}
 }
 
+// anyOf restricts a column to the values; none restricts nothing.
+func anyOf[T ~string](f *filter, column string, values []T) {
+	if len(values) == 0 {
+		return
+	}
+	f.add(column + " IN (?" + strings.Repeat(", ?", len(values)-1) + ")")
+	for _, v := range values {
+		f.args = append(f.args, string(v))
+	}
+}
+
 func (f *filter) String() string {
 	if len(f.terms) == 0 {
 		return ""

@@ -4,7 +4,6 @@ package sqlite
 
 import (
 	"context"
-	"strings"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -53,11 +52,10 @@ func traceFilter(q store.Query) (*filter, error) {
 		}
 		f.add("(start, id) < (?, ?)", at, key)
 	}
-	if len(q.Outcomes) > 0 {
-		f.add("outcome IN (?" + strings.Repeat(", ?", len(q.Outcomes)-1) + ")")
-		for _, outcome := range q.Outcomes {
-			f.args = append(f.args, string(outcome))
-		}
+	anyOf(f, "outcome", q.Outcomes)
+	if len(q.Categories) > 0 {
+		f.add("category > ''") // that of the index
+		anyOf(f, "category", q.Categories)
 	}
 	if q.Slower > 0 {
 		f.add("duration >= ?", int64(q.Slower))

@@ -150,6 +150,11 @@ ALTER TABLE traces ADD COLUMN current_duration INTEGER NOT NULL DEFAULT 0;
 `, `
 -- the fight in which the change is
 ALTER TABLE traces ADD COLUMN fight TEXT NOT NULL DEFAULT '';
+`, `
+-- what the change changed, one line for each field; and the category of the reason
+ALTER TABLE traces ADD COLUMN edits TEXT NOT NULL DEFAULT '';
+ALTER TABLE traces ADD COLUMN category TEXT NOT NULL DEFAULT '';
+CREATE INDEX traces_category ON traces (category, start, id) WHERE phase > 0 AND category > '';
 `}
 
 // migrate brings the writer's database to the newest schema. It returns the previous version. It

@@ -15,7 +15,7 @@ var summaryColumns = []string{
 	"id", "phase", "revision", "as_of", "start", "duration", "outcome", "reason", "name",
 	"api_group", "api_version", "kind", "namespace", "object_name", "uid",
 	"verb", "command", "actor", "user", "heals", "slowest", "slowest_duration", "stuck", "current",
-	"current_duration", "fight",
+	"current_duration", "fight", "edits", "category",
 }
 
 var (
@@ -70,6 +70,8 @@ func (c *content) finish(ctx context.Context, sum *store.Summary, to phase) erro
 		text(sum.Current),
 		int64(sum.CurrentDuration),
 		text(sum.Fight),
+		text(strings.Join(sum.Edits, "\n")),
+		text(sum.Category),
 	)
 	if err != nil {
 		return err
@@ -107,6 +109,7 @@ func summaries(
 	var num, at, asOf int64
 	var p phase
 	var id []byte
+	var edits string
 	var sum store.Summary
 	err = scan(ctx, from, selectSummary+where, args, []any{
 		&num,
@@ -137,7 +140,13 @@ func summaries(
 		&sum.Current,
 		(*int64)(&sum.CurrentDuration),
 		&sum.Fight,
+		&edits,
+		&sum.Category,
 	}, func() error {
+		sum.Edits = nil
+		if edits != "" {
+			sum.Edits = strings.Split(edits, "\n")
+		}
 		sum.ID, sum.Open = traceID(id), p == open
 		sum.Start, sum.AsOf = moment(at), moment(asOf)
 		out, nums = append(out, sum), append(nums, num)

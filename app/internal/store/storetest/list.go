@@ -25,6 +25,8 @@ func testFilters(t *testing.T, open Open) {
 		b.Finished = append(b.Finished, change(n, n))
 	}
 	b.Finished[1].Outcome = span.Failed
+	root := b.Finished[2].Root()
+	root.Attributes = append(root.Attributes, span.KeyReason.String("paused"))
 	for _, s := range b.Finished[2].Spans {
 		s.Object.Namespace = "prod"
 	}
@@ -45,6 +47,7 @@ func testFilters(t *testing.T, open Open) {
 		"failed":   {query: store.Query{Outcomes: []span.Outcome{span.Failed}}, want: "2"},
 		"outcomes": {query: store.Query{Outcomes: []span.Outcome{span.Failed, span.Unfinished}}, want: "5 2"},
 		"open":     {query: store.Query{Open: true}, want: "5"},
+		"category": {query: store.Query{Categories: []string{"crash_loop", "paused"}}, want: "3"},
 		"slow": {
 			reason: "an open trace has its length of that moment",
 			query:  store.Query{Slower: 300 * time.Millisecond},

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package change
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// maxFields bounds the changed fields of one span.
+const maxFields = 16
+
+// edit is the change of one field, by one or several writes.
+type edit struct {
+	path string
+	// before and after are the field before the first and after the last of the writes; nil if it was
+	// missing.
+	before, after *observation.Leaf
+}
+
+// edits are changed fields, in the order of their paths.
+type edits []edit
+
+// edits returns the fields that w changed.
+func (w *Write) edits() edits {
+	out := make(edits, 0, len(w.Changed.Paths))
+	for _, path := range w.Changed.Paths {
+		out = append(out, edit{path, leafAt(w.Previous, path), leafAt(w.Version, path)})
+	}
+	return out
+}
+
+// edits returns the fields that the writes of r changed.
+func (r *Reconciliation) edits() edits {
+	if len(r.Writes) == 1 {
+		return r.Writes[0].edits()
+	}
+	var out edits
+	for _, w := range r.Writes {
+		out = append(out, w.edits()...)
+	}
+	slices.SortStableFunc(out, func(a, b edit) int { return cmp.Compare(a.path, b.path) })
+	n := 0
+	for _, e := range out {
+		if n > 0 && out[n-1].path == e.path {
+			out[n-1].after = e.after
+			continue
+		}
+		out[n] = e
+		n++
+	}
+	return out[:n]
+}
+
+// leafAt returns the field at path in v, or nil. v may be nil.
+func leafAt(v *history.Version, path string) *observation.Leaf {
+	if v == nil || v.Fields == nil {
+		return nil
+	}
+	i, found := slices.BinarySearchFunc(v.Fields.Leaves, path, history.ComparePath)
+	if !found {
+		return nil
+	}
+	return &v.Fields.Leaves[i]
+}
+
+// Paths returns the paths of the fields changed by w, in order, without bookkeeping. At most 16.
+func (w *Write) Paths() []string { return w.edits().paths() }
+
+// Paths returns the paths of the fields changed by the writes of r, as Write.Paths does.
+func (r *Reconciliation) Paths() []string { return r.edits().paths() }
+
+// Edits says what w changed, in words: "image web:1 → web:2", "env MODE". At most 16.
+func (w *Write) Edits() []string { return w.edits().words() }
+
+// Edits says what the writes of r changed, as Write.Edits does.
+func (r *Reconciliation) Edits() []string { return r.edits().words() }
+
+func (all edits) paths() []string {
+	out := make([]string, 0, len(all))
+	for _, e := range all {
+		out = append(out, e.path)
+	}
+	return boundFields(out)
+}
+
+// boundFields bounds a list of fields, and counts the dropped ones in its last element.
+func boundFields(all []string) []string {
+	if n := len(all) - maxFields + 1; n > 1 {
+		all = append(all[:maxFields-1], fmt.Sprintf("(%d more)", n))
+	}
+	for i, text := range all {
+		all[i] = span.Bound(text)
+	}
+	return all
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package insight
+
+import "github.com/kube-lifeline/lifeline/app/internal/span"
+
+// Edits says what the change of a trace changed, one text for each field: "image web:1 → web:2". Of a
+// command it is the first object with a change. They are nil for a creation or a deletion.
+func Edits(t *span.Trace) []string {
+	root := t.Root()
+	if root == nil {
+		return nil
+	}
+	if root.Name != span.NameRun {
+		return EditsOf(root)
+	}
+	for _, s := range t.Spans {
+		if edits := EditsOf(s); s.Parent == root.ID && len(edits) > 0 {
+			return edits
+		}
+	}
+	return nil
+}
+
+// EditsOf says what the change of one object changed. A trace of an older Lifeline has only paths.
+func EditsOf(s *span.Span) []string {
+	if edits := List(s, span.KeyEdits); len(edits) > 0 {
+		return edits
+	}
+	return List(s, span.KeyFields)
+}
