@@ -22,10 +22,5 @@ func Edits(t *span.Trace) []string {
 	return nil
 }
 
-// EditsOf says what the change of one object changed. A trace of an older Lifeline has only paths.
-func EditsOf(s *span.Span) []string {
-	if edits := List(s, span.KeyEdits); len(edits) > 0 {
-		return edits
-	}
-	return List(s, span.KeyFields)
-}
+// EditsOf says what the change of one object changed.
+func EditsOf(s *span.Span) []string { return List(s, span.KeyEdits) }

@@ -213,7 +213,10 @@ func (d *derivation) attributes(r *change.Reconciliation) []attribute.KeyValue {
 		out = append(out, userOf(q.Write)...)
 	}
 	if paths := r.Paths(); len(paths) > 0 {
-		out = append(out, span.KeyFields.StringSlice(paths), span.KeyEdits.StringSlice(r.Edits()))
+		out = append(out, span.KeyFields.StringSlice(paths))
+		if r.Verb == history.Updated { // a new object has no old values
+			out = append(out, span.KeyEdits.StringSlice(r.Edits()))
+		}
 	}
 	if v := r.First().Version; r.Evidence == span.ByAnnotation && v != nil && v.TraceConvention != "" {
 		out = append(out, span.KeyConvention.String(span.Bound(v.TraceConvention)))
