@@ -36,6 +36,7 @@ func Default() *ServerConfiguration {
 		OTLP: OTLPConfiguration{
 			Outbox: OutboxConfiguration{MaxAge: duration(24 * time.Hour), MaxSpans: 1_000_000},
 		},
+		Notices: NoticesConfiguration{StuckAfter: duration(5 * time.Minute)},
 		Replicas: ReplicasConfiguration{
 			Mode:          ModeSingle,
 			Name:          "lifeline",

@@ -72,6 +72,10 @@ type ServerConfiguration struct {
 	// Where spans are sent.
 	OTLP OTLPConfiguration `json:"otlp"`
 
+	// Which changes are told to a webhook: those that fail, and those that are stuck. See
+	// [notices](guides/server.md#notices).
+	Notices NoticesConfiguration `json:"notices"`
+
 	// How several servers share a cluster.
 	Replicas ReplicasConfiguration `json:"replicas"`
 }

@@ -48,6 +48,7 @@ func (c *ServerConfiguration) validate() field.ErrorList {
 	v.sampling(field.NewPath("sampling"), c.Sampling)
 	v.retention(field.NewPath("retention"), c.Retention)
 	v.otlp(field.NewPath("otlp"), c.OTLP)
+	v.notices(field.NewPath("notices"), c.Notices)
 	v.replicas(field.NewPath("replicas"), c.Replicas)
 	return v.wrong
 }

@@ -25,7 +25,8 @@ func TestValidate(t *testing.T) {
 				*c = ServerConfiguration{}
 			}, "apiVersion kind api.address api.maxStreams telemetry.address telemetry.address log.level log.format " +
 				"webhook.convention webhook.suppliers engine.settle joining.mode joining.unjoined joining.window " +
-				"retention.age retention.size otlp.outbox.maxAge otlp.outbox.maxSpans replicas.mode replicas.name " +
+				"retention.age retention.size otlp.outbox.maxAge otlp.outbox.maxSpans notices.stuckAfter " +
+				"replicas.mode replicas.name " +
 				"replicas.leaseDuration replicas.renewDeadline replicas.retryPeriod",
 		},
 		"Addresses": {
@@ -71,6 +72,32 @@ func TestValidate(t *testing.T) {
 		},
 		"ManyValues": {
 			"", func(c *ServerConfiguration) { c.ShowValues = make([]ValuesConfiguration, 65) }, "showValues",
+		},
+		"Notices": {
+			"", func(c *ServerConfiguration) {
+				c.Notices.URL, c.Notices.TokenFile = "https://hooks.example/lifeline?key=x", "/token"
+			}, "",
+		},
+		"NoticesToLoopback": {
+			"", func(c *ServerConfiguration) {
+				c.Notices.URL, c.Notices.TokenFile = "http://127.0.0.1:8080/", "/token"
+			}, "",
+		},
+		"NoticesInPlainText": {
+			"a token needs TLS", func(c *ServerConfiguration) {
+				c.Notices.URL, c.Notices.TokenFile = "http://hooks.example", "/token"
+			}, "notices.url",
+		},
+		"NoticesWithoutScheme": {
+			"", func(c *ServerConfiguration) { c.Notices.URL = "hooks.example:443" }, "notices.url",
+		},
+		"NoticesWithPassword": {
+			"", func(c *ServerConfiguration) { c.Notices.URL = "https://a:b@hooks.example" }, "notices.url",
+		},
+		"NoticesWithoutURL": {
+			"", func(c *ServerConfiguration) {
+				c.Notices.TokenFile, c.Notices.StuckAfter = "/token", duration(0)
+			}, "notices.stuckAfter notices.url",
 		},
 		"EveryAddress": {
 			"the API has no accounts, so an open address must be explicit", func(c *ServerConfiguration) {

@@ -60,6 +60,9 @@ func (s *server) openStore(ctx context.Context) (*restored, error) {
 	if o.Joining, err = s.newJoining(ctx); err != nil {
 		return nil, errors.Join(err, s.ledger.close())
 	}
+	if o.Notices, err = s.newNotices(ctx); err != nil {
+		return nil, errors.Join(err, s.ledger.close())
+	}
 	r, err := restore(ctx, s.ledger, o, time.Now().Add(maxAhead))
 	if err != nil {
 		return nil, errors.Join(err, s.ledger.close())
@@ -125,6 +128,8 @@ func (s *server) recorderOptions() recorderOptions {
 		Sampling:  s.sampling,
 		Share:     s.share,
 		Sends:     s.sends,
+		Counts:    &s.counts,
+		Tells:     s.tells,
 		Opened:    s.publishOpen(),
 		Stored:    s.stored,
 		Differs:   s.differs,

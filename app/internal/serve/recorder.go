@@ -17,6 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/export"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/normalize"
+	"github.com/kube-lifeline/lifeline/app/internal/notice"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/relation"
@@ -93,6 +94,11 @@ type recorderOptions struct {
 	Joining *joining
 	// Outbox gets the finished traces; may be nil.
 	Outbox outbox
+	// Notices decides about notices, and Counts counts failed and stuck changes; each may be nil. Tells
+	// reports whether this server delivers notices.
+	Notices *notice.Board
+	Tells   func() bool
+	Counts  *notice.Counts
 	// Opened gets the open reconciliations and traces of each look; may be nil.
 	Opened func(iter.Seq2[object.Ref, trace.SpanContext], []*span.Trace)
 	// Differs gets the IDs of traces that differ from a derivation from nothing; may be nil.
@@ -194,6 +200,7 @@ func (r *recorder) idle(ctx context.Context) bool {
 	return !r.blocked() && len(r.seen) == 0 && len(r.open) == 0 && len(r.reached) == 0 && len(r.marks) == 0 &&
 		r.orphans.none() &&
 		!r.save &&
+		(r.Notices == nil || !r.Notices.Changed()) &&
 		r.joining.idle() &&
 		r.ledger.sound(ctx, r.renewals)
 }
@@ -223,6 +230,9 @@ func (r *recorder) look(ctx context.Context, now time.Time) error {
 	r.joining.copied()
 	if r.Outbox != nil {
 		r.Outbox.Stored(l.outbox)
+	}
+	if r.Notices != nil {
+		r.Notices.Stored()
 	}
 	if r.Stored != nil {
 		r.Stored(l)
@@ -294,7 +304,9 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 	late = append(append(late, r.joining.late(now)...), r.unclaimed.release(r.share)...)
 	claimed := r.unclaimed.claim(r.share, now)
 	r.unclaimed.keep(finished, r.share, now)
-	entries := append(r.finish(l, append(claimed, finished...), now), r.amend(ctx, l, late, now)...)
+	finished = append(claimed, finished...)
+	r.tell(l, finished, open, now)
+	entries := append(r.finish(l, finished, now), r.amend(ctx, l, late, now)...)
 	r.unfold(l, open, now)
 	if adopted := r.orphans.adopt(l, now); len(adopted) > 0 {
 		entries = append(entries, r.finish(l, adopted, now)...)
@@ -313,6 +325,42 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 		}
 	}
 	l.open = open
+}
+
+// tell adds the notices that are due.
+func (r *recorder) tell(l *look, finished, open []*span.Trace, now time.Time) {
+	mine := func(all []*span.Trace) []*span.Trace {
+		var out []*span.Trace
+		for _, t := range all {
+			if part := r.part(t); part != nil {
+				out = append(out, part)
+			}
+		}
+		return out
+	}
+	if r.Counts == nil && r.Notices == nil {
+		return
+	}
+	finished, open = mine(finished), mine(open)
+	if r.Counts != nil {
+		r.Counts.Look(open, finished)
+	}
+	if r.Notices != nil {
+		r.Notices.Look(now, open, finished, !r.Tells())
+		r.saveNotices(l, false)
+	}
+}
+
+// saveNotices adds the notices to the batch, if they have changed or always.
+func (r *recorder) saveNotices(l *look, always bool) {
+	data, changed, err := r.Notices.State()
+	if err != nil {
+		r.Warn("the notices cannot be saved: a restart may repeat or lose some", errAttr(err))
+		return
+	}
+	if changed || always {
+		l.batch.State[noticesState] = data
+	}
 }
 
 // finish adds finished traces to the batch, if they are kept.
@@ -498,6 +546,9 @@ func (r *recorder) refill(l *look) error {
 	}
 	if r.joining != nil {
 		maps.Copy(l.batch.State, r.joining.recopy(now))
+	}
+	if r.Notices != nil {
+		r.saveNotices(l, true)
 	}
 	if err := r.saveEngine(l); err != nil {
 		return err

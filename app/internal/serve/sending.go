@@ -67,6 +67,7 @@ func (s *server) refresh(t *telemetry.Metrics) {
 		return
 	}
 	s.refreshReceived(t)
+	s.refreshNotices(t)
 	s.refreshAudit(t)
 	o := s.outbox.Stats()
 	t.SpansExported.Raise(float64(o.Exported))

@@ -25,6 +25,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/export"
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
+	"github.com/kube-lifeline/lifeline/app/internal/notice"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/relation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/announcement"
@@ -70,6 +71,9 @@ type server struct {
 	opened  opened
 	// joined has the counts of the last look.
 	joined atomic.Pointer[joiningStats]
+	// counts are the failed and stuck changes, and notices tells a webhook about them; nil without one.
+	counts  notice.Counts
+	notices *notice.Sender
 	// received counts the received data.
 	received *received.Tally
 	watcher  *watch.Watcher
@@ -247,6 +251,7 @@ func (s *server) work(ctx context.Context, up *tasks, recorder *restored, conf *
 		s.member.came.Store(math.MaxInt64) // until the first lists are complete
 	}
 	s.takeAnnouncements(up, recorder.recorder.engine.Running())
+	s.sendNotices(up, recorder.Notices)
 	s.running.Store(true)
 	looping := make(chan error, 1)
 	go func() { looping <- s.loop.run() }()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/notice"
 	"github.com/kube-lifeline/lifeline/app/internal/relation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 )
@@ -118,6 +119,9 @@ func addressOf(a net.Addr) string {
 func shownConfig(c *config.ServerConfiguration) json.RawMessage {
 	shown := *c
 	shown.OTLP.Endpoint = shownEndpoint(c.OTLP.Endpoint)
+	if c.Notices.URL != "" {
+		shown.Notices.URL = notice.Redacted(c.Notices.URL)
+	}
 	text, err := json.Marshal(&shown)
 	if err != nil {
 		return nil // impossible for a configuration

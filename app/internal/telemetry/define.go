@@ -29,6 +29,7 @@ func NewMetrics(refresh func(*Metrics)) *Metrics {
 	d.received(m)
 	d.admitted(m)
 	d.made(m)
+	d.told(m)
 	d.sent(m)
 	d.kept(m)
 	d.working(m)
@@ -142,6 +143,13 @@ func (d definer) made(m *Metrics) {
 	m.TracesFinished = d.total("traces_finished_total",
 		"Finished traces, by outcome. A rising share of failed ones is a problem of the cluster, not of Lifeline.",
 		"outcome")
+	m.ChangesFailed = d.total("changes_failed_total",
+		"Failed changes since the start, by the kind and the namespace of the changed object and the category of the "+
+			"reason (docs/reasons.md). Beyond 500 pairs of kind and namespace, both are (other). List them with "+
+			"lifeline ls --failed.", "kind", "category", "namespace")
+	m.ChangesStuck = d.gauges("changes_stuck",
+		"Open changes with a reason why they do not continue, with the labels of lifeline_changes_failed_total. "+
+			"Above 0 for long: ask lifeline why for the object.", "kind", "category", "namespace")
 	m.SpansMade = d.total("spans_made_total",
 		"Spans of finished traces, with amendments, before sampling.")
 	m.TracesSampledOut = d.total("traces_sampled_out_total",
@@ -187,6 +195,16 @@ func (d definer) sent(m *Metrics) {
 		"Share of the spans for the OTLP backend that it has accepted: delivered / (delivered + dropped + refused "+
 			"+ waiting), from 0 to 1. Below 0.999 for long: see lifeline_outbox_spans, lifeline_spans_dropped_total "+
 			"and lifeline_spans_refused_total.")
+}
+
+func (d definer) told(m *Metrics) {
+	m.NoticesSent = d.total("notices_sent_total",
+		"Notices that the webhook (notices.url) has accepted, by type.", "type")
+	m.NoticesLost = d.total("notices_lost_total",
+		"Lost notices, by reason: refused by the webhook (refused), or too many were waiting (full). Any: the log has "+
+			"the webhook's answer.", "reason")
+	m.NoticesWaiting = d.gauge("notices_waiting",
+		"Notices that wait for the webhook. A steady rise: it does not answer; see the log.")
 }
 
 func (d definer) kept(m *Metrics) {

@@ -11,7 +11,7 @@ import (
 
 // Metrics are the metrics of `lifeline serve`, on a separate registry. Create one with NewMetrics.
 // A field's comment lists its labels in order. Labels have few values: never a name from a cluster,
-// except kinds. Times are in seconds, sizes in bytes. All metrics are safe for concurrent use.
+// except kinds and a bounded number of namespaces. Times are in seconds, sizes in bytes. All metrics are safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 	// mu is held during refresh.
@@ -56,6 +56,8 @@ type Metrics struct {
 	TracesFinished      *Total // outcome
 	SpansMade           *Total
 	TracesSampledOut    *Total
+	ChangesFailed       *Total               // kind, category, namespace
+	ChangesStuck        *prometheus.GaugeVec // kind, category, namespace
 	EngineLook          prometheus.Histogram
 	WritesObserved      *Total
 	Writes              *Total // fate
@@ -63,6 +65,11 @@ type Metrics struct {
 	EngineDifferences   *Total
 	RelationMatches     *Total // relation
 	RelationKeyless     *Total // relation, side
+
+	// Notices.
+	NoticesSent    *Total // type
+	NoticesLost    *Total // reason
+	NoticesWaiting prometheus.Gauge
 
 	// Export.
 	SpansExported  *Total

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -38,6 +39,10 @@ func touched() *Metrics {
 	m.RelationMatches.Inc("claim-of-database")
 	m.RelationKeyless.Inc("claim-of-database", "to")
 	m.TracesFinished.Inc("converged")
+	m.ChangesFailed.Inc("Deployment", "image_not_found", "shop")
+	m.ChangesStuck.WithLabelValues("Deployment", "image_not_found", "shop").Set(1)
+	m.NoticesSent.Inc("dev.lifeline.change.failed")
+	m.NoticesLost.Inc("refused")
 	m.SpansDropped.Inc("age")
 	m.Request("/api/v1/info", 200)
 	m.ConfigReloads.Inc("taken")
@@ -160,5 +165,30 @@ func TestDeliver(t *testing.T) {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestAlertRules finds a metric in the alert rules that does not exist.
+func TestAlertRules(t *testing.T) {
+	rules, err := os.ReadFile("../../../deploy/prometheus/rules.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	families, err := touched().registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, f := range families {
+		known[f.GetName()] = true
+	}
+	used := regexp.MustCompile(`lifeline_\w+`).FindAllString(string(rules), -1)
+	if len(used) < 5 {
+		t.Errorf("the rules have only %d metrics", len(used))
+	}
+	for _, name := range used {
+		if !known[name] {
+			t.Errorf("the rules have %s, which is no metric", name)
+		}
 	}
 }
