@@ -66,6 +66,14 @@ func (h *hook) told(subject string) []string {
 	return out
 }
 
+// first returns the first notice about the object.
+func (h *hook) first(subject string) notice {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i := slices.IndexFunc(h.got, func(n notice) bool { return n.Subject == subject })
+	return h.got[i]
+}
+
 // TestNotices tells a webhook about a change that is stuck, then resolved, and about one that fails,
 // while the webhook is down and the server is killed. The metrics count both.
 func TestNotices(t *testing.T) {
@@ -87,7 +95,7 @@ func TestNotices(t *testing.T) {
 	})
 	stuck := fmt.Sprintf(`lifeline_changes_stuck{category="image_not_found",kind="Deployment",namespace=%q}`, ns)
 	harness.Eventually(t, "the metric of stuck changes", func() bool { return s.Metrics(t)[stuck] == 1 })
-	n := h.got[0]
+	n := h.first(late)
 	if got := strings.Join(n.Data.Edits, "; "); !strings.Contains(got, "image late:v1 → late:v2") {
 		t.Errorf("the notice has the edits %q", got)
 	}

@@ -71,6 +71,8 @@ type Cause struct {
 	Command string `json:"command,omitempty"`
 	// Heals is the lost object that the change replaces.
 	Heals string `json:"heals,omitempty"`
+	// Fight describes the fight of the change with other authors.
+	Fight string `json:"fight,omitempty"`
 }
 
 // explain returns the answer for the object, by a trace with it. Without a span of the object, it
@@ -124,6 +126,7 @@ func explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 	a.Cause = Cause{
 		TraceID: t.ID.String(), Who: cmp.Or(sum.User, sum.Actor), Object: sum.Object, Verb: sum.Verb,
 		Fields: insight.List(root, span.KeyFields), Edits: sum.Edits, Command: sum.Command, Heals: sum.Heals,
+		Fight: sum.Fight,
 	}
 	return a
 }

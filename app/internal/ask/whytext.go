@@ -25,6 +25,9 @@ func (a *Answer) text(now time.Time, namespace string) string {
 			lines = append(lines, text)
 		}
 	}
+	if a.Cause.Fight != "" {
+		lines = append(lines, "It fights over "+cli.Shown(a.Cause.Fight)+".")
+	}
 	if a.Next != "" {
 		lines = append(lines, "Next: "+cli.Shown(a.Next))
 	}

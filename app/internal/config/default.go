@@ -29,6 +29,7 @@ func Default() *ServerConfiguration {
 		},
 		Engine:     EngineConfiguration{Settle: duration(2 * time.Second), Patience: duration(time.Hour)},
 		Relations:  []RelationConfiguration{},
+		Messages:   MessagesClean,
 		ShowValues: []ValuesConfiguration{},
 		Joining:    JoiningConfiguration{Mode: JoinRewrite, Unjoined: UnjoinedPass, Window: duration(time.Minute)},
 		Sampling:   SamplingConfiguration{RatePerMillion: 1_000_000, KeepFailed: true},

@@ -58,6 +58,12 @@ type ServerConfiguration struct {
 	// read. At most 64 kinds. See [what changed](trace-model.md#what-a-change-changed).
 	ShowValues []ValuesConfiguration `json:"showValues"`
 
+	// What is kept of the messages in conditions, container states and Events: `clean` keeps [known
+	// sentences](security.md#what-a-trace-holds-of-messages), `keep` all, on one line and at most 1024 bytes.
+	// Such a message may quote the output of an application, an argument, or the value of a variable: then
+	// traces, exported spans and notices have it, too.
+	Messages string `json:"messages"`
+
 	// How the spans of other components are joined to the traces of changes.
 	Joining JoiningConfiguration `json:"joining"`
 

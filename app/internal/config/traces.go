@@ -7,6 +7,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// The values of the field messages.
+const (
+	MessagesClean = "clean"
+	MessagesKeep  = "keep"
+)
+
 // WatchConfiguration is the section `watch`.
 type WatchConfiguration struct {
 	// The namespaces to watch; empty means all namespaces and cluster-scoped resources.

@@ -43,6 +43,7 @@ func (c *ServerConfiguration) validate() field.ErrorList {
 	v.webhook(field.NewPath("webhook"), c.Webhook)
 	v.engine(field.NewPath("engine"), c.Engine)
 	v.relations(field.NewPath("relations"), c.Relations)
+	v.oneOf(field.NewPath("messages"), c.Messages, MessagesClean, MessagesKeep)
 	v.values(field.NewPath("showValues"), c.ShowValues)
 	v.joining(field.NewPath("joining"), c.Joining)
 	v.sampling(field.NewPath("sampling"), c.Sampling)

@@ -24,7 +24,7 @@ func TestValidate(t *testing.T) {
 			"all required fields are missing", func(c *ServerConfiguration) {
 				*c = ServerConfiguration{}
 			}, "apiVersion kind api.address api.maxStreams telemetry.address telemetry.address log.level log.format " +
-				"webhook.convention webhook.suppliers engine.settle joining.mode joining.unjoined joining.window " +
+				"webhook.convention webhook.suppliers engine.settle messages joining.mode joining.unjoined joining.window " +
 				"retention.age retention.size otlp.outbox.maxAge otlp.outbox.maxSpans notices.stuckAfter " +
 				"replicas.mode replicas.name " +
 				"replicas.leaseDuration replicas.renewDeadline replicas.retryPeriod",

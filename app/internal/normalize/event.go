@@ -16,7 +16,7 @@ import (
 // Event returns the Event fields that the engine uses, from events.k8s.io/v1 or core/v1.
 // The API server serves the same stored object as both, with different field names. It returns nil
 // for an Event without UID or numeric resourceVersion.
-func Event(u *unstructured.Unstructured) *observation.Event {
+func (n *Normalizer) Event(u *unstructured.Unstructured) *observation.Event {
 	obj := u.Object
 	meta := sub(obj, "metadata")
 	version, err := strconv.ParseUint(raw(meta, "resourceVersion"), 10, 64)
@@ -24,6 +24,7 @@ func Event(u *unstructured.Unstructured) *observation.Event {
 		return nil
 	}
 	e := &observation.Event{
+		Kept:            n.KeepMessages,
 		UID:             text(meta, "uid"),
 		ResourceVersion: version,
 		Type:            word(obj, "type"),

@@ -39,7 +39,7 @@ func TestMessagesAreCleaned(t *testing.T) {
 			}
 			var seen any = normalizer.Object(u)
 			if u.GetKind() == "Event" {
-				seen = Event(u)
+				seen = normalizer.Event(u)
 			}
 			out, err := json.Marshal(seen)
 			if err != nil {

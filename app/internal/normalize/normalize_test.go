@@ -94,7 +94,7 @@ func TestNormalizeMetadata(t *testing.T) {
 }
 
 func TestEventIsTheSameOfBothAPIs(t *testing.T) {
-	got, core := Event(read(t, "event")), Event(read(t, "coreevent"))
+	got, core := normalizer.Event(read(t, "event")), normalizer.Event(read(t, "coreevent"))
 	if diff := cmp.Diff(core, got); diff != "" {
 		t.Errorf("-core +events.k8s.io:\n%s", diff)
 	}
@@ -133,7 +133,7 @@ func TestRepeatedEvent(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(want, Event(parse(t, tc.text))); diff != "" {
+			if diff := cmp.Diff(want, normalizer.Event(parse(t, tc.text))); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
 		})
@@ -151,11 +151,11 @@ func TestRelatedEvent(t *testing.T) {
 		Namespace: "default", Name: "data", UID: "u",
 	}
 	for _, api := range []string{"v1", "events.k8s.io/v1"} {
-		e := Event(parse(t, `{"apiVersion":"`+api+`","kind":"Event",`+meta+`"related":`+data+`}`))
+		e := normalizer.Event(parse(t, `{"apiVersion":"`+api+`","kind":"Event",`+meta+`"related":`+data+`}`))
 		if e.Related == nil || *e.Related != volume || e.Manager != "databases" {
 			t.Errorf("%s: got %v by %q", api, e.Related, e.Manager)
 		}
-		if e := Event(parse(t, `{"apiVersion":"`+api+`","kind":"Event",`+meta+`"reason":"A"}`)); e.Manager != "" {
+		if e := normalizer.Event(parse(t, `{"apiVersion":"`+api+`","kind":"Event",`+meta+`"reason":"A"}`)); e.Manager != "" {
 			t.Errorf("%s: an Event without a related object keeps its field manager %q", api, e.Manager)
 		}
 	}

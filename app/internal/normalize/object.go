@@ -37,6 +37,7 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 	status := sub(obj, "status")
 	_, hasStatus := obj["status"]
 	s := &observation.State{
+		Kept: n.KeepMessages,
 		Ref: object.Ref{
 			Kind:      of,
 			Namespace: word(meta, "namespace"),

@@ -37,7 +37,7 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 		}
 	}
 	if kind.IsApplication(s.Kind) && s.Revision != nil {
-		return syncProgress(u, s.Revision)
+		return syncProgress(u, s)
 	}
 	if kind.Certificate.Is(s.Kind) {
 		return certificateProgress(u.Object, s)
@@ -54,18 +54,18 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 		// Its messages only repeat the verdict.
 		return observation.ProgressCurrent, ""
 	case status.FailedStatus:
-		return observation.ProgressFailed, explained(result)
+		return observation.ProgressFailed, explained(s, result)
 	case status.TerminatingStatus:
 		return observation.ProgressTerminating, ""
 	default:
-		return observation.ProgressInProgress, explained(result)
+		return observation.ProgressInProgress, explained(s, result)
 	}
 }
 
 // explained returns the message of a verdict, with the condition's reason if the message is
 // withheld.
-func explained(result *status.Result) string {
-	text := message.Clean(result.Message)
+func explained(s *observation.State, result *status.Result) string {
+	text := s.Cleaned(result.Message)
 	if text == message.Withheld && len(result.Conditions) > 0 {
 		text = message.WithReason(result.Conditions[0].Reason, text)
 	}
@@ -89,7 +89,7 @@ func podProgress(obj fields, s *observation.State) (observation.Progress, string
 	case s.Pod.Phase == "Succeeded":
 		return observation.ProgressCurrent, ""
 	case holds(s, "Ready"):
-		if waits := ephemeralWait(obj); waits != "" {
+		if waits := ephemeralWait(obj, s); waits != "" {
 			return observation.ProgressInProgress, waits
 		}
 		return observation.ProgressCurrent, ""
@@ -99,7 +99,7 @@ func podProgress(obj fields, s *observation.State) (observation.Progress, string
 
 // ephemeralWait describes the newest ephemeral container if it has not started, or returns "". An
 // older one cannot be removed or repaired.
-func ephemeralWait(obj fields) string {
+func ephemeralWait(obj fields, s *observation.State) string {
 	specs := items(sub(obj, "spec"), "ephemeralContainers")
 	if len(specs) == 0 {
 		return ""
@@ -113,7 +113,7 @@ func ephemeralWait(obj fields) string {
 	text := "waiting for ephemeral container " + word(newest, "name")
 	waiting := sub(state, "waiting")
 	if reason := word(waiting, "reason"); reason != "" {
-		why := message.WithReason(reason, message.Clean(raw(waiting, "message")))
+		why := message.WithReason(reason, s.Cleaned(raw(waiting, "message")))
 		text += ": " + strings.TrimSuffix(why, ": ")
 	}
 	return text
@@ -140,13 +140,13 @@ func addressed(u *unstructured.Unstructured) (observation.Progress, string) {
 
 // syncProgress returns the verdict on an Argo CD Application: that of its sync. It has no condition
 // for it.
-func syncProgress(u *unstructured.Unstructured, r *observation.Revision) (observation.Progress, string) {
+func syncProgress(u *unstructured.Unstructured, s *observation.State) (observation.Progress, string) {
 	text := raw(sub(sub(u.Object, "status"), "operationState"), "message")
-	switch r.Phase {
+	switch s.Revision.Phase {
 	case observation.RevisionPending:
-		return observation.ProgressInProgress, message.Clean(cmp.Or(text, "waiting for the sync"))
+		return observation.ProgressInProgress, s.Cleaned(cmp.Or(text, "waiting for the sync"))
 	case observation.RevisionFailed:
-		return observation.ProgressFailed, message.Clean(cmp.Or(text, "the sync has failed"))
+		return observation.ProgressFailed, s.Cleaned(cmp.Or(text, "the sync has failed"))
 	case observation.RevisionPublished, observation.RevisionApplied, observation.RevisionRemoved:
 	}
 	return observation.ProgressCurrent, ""

@@ -147,7 +147,9 @@ type Event struct {
 	Type      string      `json:"type"`
 	Reason    string      `json:"reason"`
 	// Note is the message, bounded in length.
-	Note      string `json:"note,omitempty"`
+	Note string `json:"note,omitempty"`
+	// Kept is as in State.
+	Kept      bool   `json:"kept,omitempty"`
 	Component string `json:"component,omitempty"`
 	// Manager is the field manager of an Event with Related.
 	Manager string `json:"manager,omitempty"`

@@ -53,6 +53,8 @@ type State struct {
 	// ObservedGeneration is status.observedGeneration; -1 if absent.
 	ObservedGeneration int64       `json:"observedGeneration"`
 	Conditions         []Condition `json:"conditions,omitempty"`
+	// Kept means that messages are kept as they are, on one line: they may quote values.
+	Kept bool `json:"kept,omitempty"`
 	// Progress is kstatus' generic result.
 	Progress        Progress `json:"progress"`
 	ProgressMessage string   `json:"progressMessage,omitempty"`

@@ -25,10 +25,12 @@ func (s *server) newWatcher(conf *rest.Config, r *recorder) (err error) {
 		Exclude:   s.conf.Load().Watch.Excluded(),
 		Relations: s.declared,
 		Shown:     s.conf.Load().Shown(),
-		Now:       s.clock.Now,
-		Emit:      s.loop.emit,
-		Reached:   s.loop.reached,
-		Resume:    r.positions(),
+		// Not of a Secret or ConfigMap: their content is not read.
+		KeepMessages: s.conf.Load().Messages == config.MessagesKeep,
+		Now:          s.clock.Now,
+		Emit:         s.loop.emit,
+		Reached:      s.loop.reached,
+		Resume:       r.positions(),
 		// A copy: the loop changes the engine meanwhile.
 		Known:  maps.All(maps.Collect(r.engine.Objects())),
 		Wanted: s.member.wanted(),

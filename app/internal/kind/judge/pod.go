@@ -11,6 +11,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
 // Condition types and a reason of Pods.
@@ -106,17 +107,24 @@ func podFailure(p *history.PodState) string {
 	return strings.TrimSuffix(strings.TrimSpace(p.Reason+": "+p.Message), ":")
 }
 
-// ExitMessage describes the failed end of a container. It is "" for any other state.
+// ExitMessage describes the failed end of a container, with its last message unless that is withheld. It is
+// "" for any other state.
 func ExitMessage(name string, s *observation.ContainerState) string {
+	text := ""
 	switch {
 	case !s.Terminated():
 		return ""
 	case s.Reason == "OOMKilled":
-		return fmt.Sprintf("container %s was killed: out of memory", name)
+		text = fmt.Sprintf("container %s was killed: out of memory", name)
 	case s.Signal != 0:
-		return fmt.Sprintf("container %s ended by signal %d", name, s.Signal)
+		text = fmt.Sprintf("container %s ended by signal %d", name, s.Signal)
 	case s.ExitCode != 0:
-		return fmt.Sprintf("container %s exited with code %d", name, s.ExitCode)
+		text = fmt.Sprintf("container %s exited with code %d", name, s.ExitCode)
+	default:
+		return ""
 	}
-	return ""
+	if s.Message != "" && s.Message != message.Withheld {
+		text += ": " + s.Message
+	}
+	return text
 }

@@ -15,7 +15,6 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
-	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -113,7 +112,7 @@ func (s *stream) observe(obj metav1.Object) *observation.Observation {
 		o.State = s.w.normalizer.Metadata(s.kind().Kind, obj)
 	case *unstructured.Unstructured:
 		if s.isEvents() {
-			o.Event = normalize.Event(obj)
+			o.Event = s.w.normalizer.Event(obj)
 		} else {
 			o.State = s.w.normalizer.Object(obj)
 		}

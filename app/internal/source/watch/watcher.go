@@ -35,6 +35,8 @@ type Config struct {
 	Relations *relation.Set
 	// Shown are the fields whose values may be shown, as in normalize.Settings.
 	Shown map[schema.GroupKind][]string
+	// KeepMessages is as in normalize.Settings.
+	KeepMessages bool
 	// Now is the observer's clock; nil means time.Now.
 	Now func() time.Time
 	// Key is that of the digests in observations. They can only be compared with those of the same
@@ -180,7 +182,9 @@ func New(cfg Config) (*Watcher, error) {
 	if cfg.Key == [normalize.KeySize]byte{} {
 		cfg.Key = normalize.NewKey()
 	}
-	w.normalizer = normalize.New(cfg.Key, normalize.Settings{Relations: cfg.Relations, Shown: cfg.Shown})
+	w.normalizer = normalize.New(cfg.Key, normalize.Settings{
+		Relations: cfg.Relations, Shown: cfg.Shown, KeepMessages: cfg.KeepMessages,
+	})
 	if w.now == nil {
 		w.now = time.Now
 	}
