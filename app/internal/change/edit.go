@@ -23,26 +23,26 @@ type edit struct {
 	before, after *observation.Leaf
 }
 
-// edits are changed fields, in the order of their paths.
-type edits []edit
+// Edits are changed fields, in the order of their paths.
+type Edits []edit
 
-// edits returns the fields that w changed.
-func (w *Write) edits() edits {
-	out := make(edits, 0, len(w.Changed.Paths))
+// Edits returns the fields that w changed.
+func (w *Write) Edits() Edits {
+	out := make(Edits, 0, len(w.Changed.Paths))
 	for _, path := range w.Changed.Paths {
 		out = append(out, edit{path, leafAt(w.Previous, path), leafAt(w.Version, path)})
 	}
 	return out
 }
 
-// edits returns the fields that the writes of r changed.
-func (r *Reconciliation) edits() edits {
+// Edits returns the fields that the writes of r changed.
+func (r *Reconciliation) Edits() Edits {
 	if len(r.Writes) == 1 {
-		return r.Writes[0].edits()
+		return r.Writes[0].Edits()
 	}
-	var out edits
+	var out Edits
 	for _, w := range r.Writes {
-		out = append(out, w.edits()...)
+		out = append(out, w.Edits()...)
 	}
 	slices.SortStableFunc(out, func(a, b edit) int { return cmp.Compare(a.path, b.path) })
 	n := 0
@@ -69,19 +69,8 @@ func leafAt(v *history.Version, path string) *observation.Leaf {
 	return &v.Fields.Leaves[i]
 }
 
-// Paths returns the paths of the fields changed by w, in order, without bookkeeping. At most 16.
-func (w *Write) Paths() []string { return w.edits().paths() }
-
-// Paths returns the paths of the fields changed by the writes of r, as Write.Paths does.
-func (r *Reconciliation) Paths() []string { return r.edits().paths() }
-
-// Edits says what w changed, in words: "image web:1 → web:2", "env MODE". At most 16.
-func (w *Write) Edits() []string { return w.edits().words() }
-
-// Edits says what the writes of r changed, as Write.Edits does.
-func (r *Reconciliation) Edits() []string { return r.edits().words() }
-
-func (all edits) paths() []string {
+// Paths returns the paths of the changed fields, in order, without bookkeeping. At most 16.
+func (all Edits) Paths() []string {
 	out := make([]string, 0, len(all))
 	for _, e := range all {
 		out = append(out, e.path)

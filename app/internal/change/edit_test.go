@@ -130,7 +130,7 @@ func TestEdits(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := &Reconciliation{Writes: written(c.versions...)}
-			if got := strings.Join(r.Edits(), "; "); got != c.want {
+			if got := strings.Join(r.Edits().Words(), "; "); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
@@ -145,7 +145,7 @@ func TestManyEdits(t *testing.T) {
 		after += fmt.Sprintf("spec.f%02d=2 ", i)
 	}
 	w := written(before, after)[0]
-	edits, paths := w.Edits(), w.Paths()
+	edits, paths := w.Edits().Words(), w.Edits().Paths()
 	if len(edits) != maxFields || edits[0] != "f00 1 → 2" || edits[15] != "(25 more)" {
 		t.Errorf("got the edits %q", edits)
 	}

@@ -22,9 +22,9 @@ type word struct {
 	rest string
 }
 
-// words returns the edits in words, those with values first. An added or removed item of a list is one
-// of them.
-func (all edits) words() []string {
+// Words says what changed: "image web:1 → web:2", "env MODE". Those with values come first. An added or
+// removed item of a list is one of them. At most 16.
+func (all Edits) Words() []string {
 	items := map[string]bool{}
 	for _, e := range all {
 		if item := e.item(); item != "" {

@@ -212,10 +212,10 @@ func (d *derivation) attributes(r *change.Reconciliation) []attribute.KeyValue {
 	if q := d.Audited(r.First()); q != nil {
 		out = append(out, userOf(q.Write)...)
 	}
-	if paths := r.Paths(); len(paths) > 0 {
-		out = append(out, span.KeyFields.StringSlice(paths))
+	if edits := r.Edits(); len(edits) > 0 {
+		out = append(out, span.KeyFields.StringSlice(edits.Paths()))
 		if r.Verb == history.Updated { // a new object has no old values
-			out = append(out, span.KeyEdits.StringSlice(r.Edits()))
+			out = append(out, span.KeyEdits.StringSlice(edits.Words()))
 		}
 	}
 	if v := r.First().Version; r.Evidence == span.ByAnnotation && v != nil && v.TraceConvention != "" {
@@ -298,7 +298,7 @@ func (d *derivation) writeEvent(w *change.Write, r *change.Reconciliation) span.
 // appendEdits appends what w changed to out.
 func appendEdits(out []attribute.KeyValue, w *change.Write) []attribute.KeyValue {
 	if edits := w.Edits(); len(edits) > 0 {
-		out = append(out, span.KeyEdits.StringSlice(edits))
+		out = append(out, span.KeyEdits.StringSlice(edits.Words()))
 	}
 	return out
 }
