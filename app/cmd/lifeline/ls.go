@@ -11,7 +11,6 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/ask"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
-	"github.com/kube-lifeline/lifeline/app/internal/reason"
 )
 
 const (
@@ -91,12 +90,8 @@ Exit codes: 0, also for an empty list; 1 without a server, or for an error.`,
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag,
 			cobra.FixedCompletions([]string{"10s", "10m", "1h", "1d"}, cobra.ShellCompDirectiveNoFileComp)))
 	}
-	var categories []string
-	for _, c := range reason.Names() {
-		categories = append(categories, string(c))
-	}
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("category",
-		cobra.FixedCompletions(categories, cobra.ShellCompDirectiveNoFileComp)))
+		cobra.FixedCompletions(ask.Categories(), cobra.ShellCompDirectiveNoFileComp)))
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("sort-by",
 		cobra.FixedCompletions(ask.SortOrders(), cobra.ShellCompDirectiveNoFileComp)))
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("limit", cobra.NoFileCompletions))

@@ -35,6 +35,15 @@ func ListOutputs() []string {
 	return []string{cli.OutputTable, OutputWide, cli.OutputJSON, cli.OutputYAML, cli.OutputName}
 }
 
+// Categories returns the categories of reasons.
+func Categories() []string {
+	var out []string
+	for _, c := range reason.Names() {
+		out = append(out, string(c))
+	}
+	return out
+}
+
 // List prints the traces of a server, newest first: `lifeline ls`.
 type List struct {
 	cli.Options
@@ -96,9 +105,14 @@ func (l *List) Validate() error {
 	if err := checkSelector(l.Selector); err != nil {
 		return err
 	}
+	known := Categories()
 	for _, c := range l.Categories {
-		if !slices.Contains(reason.Names(), reason.Category(c)) {
-			return fmt.Errorf("--category %q: it must be a category of docs/reasons.md, such as %s", c, reason.ImageNotFound)
+		if !slices.Contains(known, c) {
+			return fmt.Errorf(
+				"--category %q: it must be a category of docs/reasons.md, such as %s",
+				c,
+				reason.ImageNotFound,
+			)
 		}
 	}
 	return errors.Join(checkMoment("--since", l.Since), checkMoment("--until", l.Until))

@@ -54,7 +54,8 @@ func TestEdits(t *testing.T) {
 		},
 		"the same repository": {
 			[]string{
-				container + "image=registry.example:5000/shop/web:1", container + "image=registry.example:5000/shop/web@sha256:" + strings.Repeat("ab", 32),
+				container + "image=registry.example:5000/shop/web:1",
+				container + "image=registry.example:5000/shop/web@sha256:" + strings.Repeat("ab", 32),
 			},
 			"image web:1 → web@sha256:abababababab",
 		},
@@ -74,7 +75,10 @@ func TestEdits(t *testing.T) {
 			"env MODE",
 		},
 		"a new variable": {
-			[]string{"spec.replicas=2", "spec.replicas=2 " + container + "env[name=A].name#a " + container + "env[name=A].value#b"},
+			[]string{
+				"spec.replicas=2",
+				"spec.replicas=2 " + container + "env[name=A].name#a " + container + "env[name=A].value#b",
+			},
 			"env A added",
 		},
 		"a removed container": {
@@ -119,7 +123,10 @@ func TestEdits(t *testing.T) {
 			"replicas",
 		},
 		"another part of the Pod": {
-			[]string{"spec.template.spec.terminationGracePeriodSeconds#1", "spec.template.spec.terminationGracePeriodSeconds#2"},
+			[]string{
+				"spec.template.spec.terminationGracePeriodSeconds#1",
+				"spec.template.spec.terminationGracePeriodSeconds#2",
+			},
 			"terminationGracePeriodSeconds",
 		},
 		"an annotation": {

@@ -61,7 +61,11 @@ func TestValidate(t *testing.T) {
 		"Values": {
 			"errors in each field", func(c *ServerConfiguration) {
 				c.ShowValues = []ValuesConfiguration{
-					{Group: "example.com", Kind: "Widget", Fields: []string{"spec.size", "metadata.annotations.example.com/note"}},
+					{
+						Group:  "example.com",
+						Kind:   "Widget",
+						Fields: []string{"spec.size", "metadata.annotations.example.com/note"},
+					},
 					{Kind: "Secret", Fields: []string{"data"}},
 					{Group: "a/v1", Kind: "x-y", Fields: []string{"spec.containers[name=web].image", "", ".a"}},
 					{Group: "example.com", Kind: "Widget"},

@@ -65,7 +65,12 @@ func (d *derivation) recall(t *change.Timeline) {
 			continue
 		}
 		i := change.Instant{
-			TraceID: r.Lineage.ID, SpanID: r.ID(), RV: w.RV, At: w.At.At().Time, Manager: w.Manager, Paths: r.Edits().Paths(),
+			TraceID:  r.Lineage.ID,
+			SpanID:   r.ID(),
+			RV:       w.RV,
+			At:       w.At.At().Time,
+			Manager:  w.Manager,
+			Paths:    r.Edits().Paths(),
 			Revision: w.Revision(),
 		}
 		if q := d.Audited(w); q != nil && !q.Unauthenticated {

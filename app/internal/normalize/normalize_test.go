@@ -155,7 +155,9 @@ func TestRelatedEvent(t *testing.T) {
 		if e.Related == nil || *e.Related != volume || e.Manager != "databases" {
 			t.Errorf("%s: got %v by %q", api, e.Related, e.Manager)
 		}
-		if e := normalizer.Event(parse(t, `{"apiVersion":"`+api+`","kind":"Event",`+meta+`"reason":"A"}`)); e.Manager != "" {
+		if e := normalizer.Event(
+			parse(t, `{"apiVersion":"`+api+`","kind":"Event",`+meta+`"reason":"A"}`),
+		); e.Manager != "" {
 			t.Errorf("%s: an Event without a related object keeps its field manager %q", api, e.Manager)
 		}
 	}

@@ -62,7 +62,10 @@ type saved struct {
 // State of an earlier Board, or nil.
 func NewBoard(after time.Duration, data []byte) (*Board, error) {
 	b := &Board{
-		after: after, since: map[trace.TraceID]time.Time{}, told: map[trace.TraceID]Notice{}, wake: make(chan struct{}, 1),
+		after: after,
+		since: map[trace.TraceID]time.Time{},
+		told:  map[trace.TraceID]Notice{},
+		wake:  make(chan struct{}, 1),
 	}
 	if len(data) == 0 {
 		return b, nil

@@ -78,15 +78,14 @@ func (s *Sender) Run(ctx context.Context) error {
 	// A redirect could lead the token elsewhere.
 	s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	backoff := newBackoff()
-	for {
+	for ctx.Err() == nil {
 		n, ok := s.Board.Next()
 		if !ok || !s.Leads() {
 			select {
 			case <-s.Board.wake: // by each stored look
-				continue
 			case <-ctx.Done():
-				return nil
 			}
+			continue
 		}
 		switch err := s.send(ctx, &n); {
 		case err == nil:
@@ -97,13 +96,11 @@ func (s *Sender) Run(ctx context.Context) error {
 			}
 			s.Board.Done(n)
 			backoff = newBackoff()
-		case ctx.Err() != nil:
-			return nil
 		case errors.Is(err, errRefused):
 			s.refused.Add(1)
 			s.Warn("a notice is lost", "webhook", Redacted(s.URL), "notice", n.ID, "error", err.Error())
 			s.Board.Done(n)
-		default:
+		case ctx.Err() == nil:
 			pause := backoff.Step()
 			s.failed.Add(1)
 			s.Warn("a notice waits", "webhook", Redacted(s.URL), "notice", n.ID, "error", err.Error(),
@@ -111,10 +108,10 @@ func (s *Sender) Run(ctx context.Context) error {
 			select {
 			case <-time.After(pause):
 			case <-ctx.Done():
-				return nil
 			}
 		}
 	}
+	return nil
 }
 
 func newBackoff() wait.Backoff {

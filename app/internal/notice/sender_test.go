@@ -136,14 +136,14 @@ func TestSenderAgain(t *testing.T) {
 	}
 	h := &hook{codes: []int{200}}
 	asked := 0
-	s := h.deliver(t, func(s *Sender) {
+	h.deliver(t, func(s *Sender) {
 		s.Leads = func() bool { asked++; s.Board.Stored(); return asked > 3 }
 	}, sentOne)
 	if asked < 4 {
 		t.Errorf("sent after %d questions whether this server leads", asked)
 	}
 	h = &hook{codes: []int{200}}
-	s = h.deliver(t, func(s *Sender) { s.URL, s.TokenFile = "http://127.0.0.1:1/secret", "" }, func(s Stats) bool {
+	s := h.deliver(t, func(s *Sender) { s.URL, s.TokenFile = "http://127.0.0.1:1/secret", "" }, func(s Stats) bool {
 		return s.Failures == 1
 	})
 	if s.Waiting != 1 || len(h.log) == 0 || strings.Contains(strings.Join(h.log, ""), "secret") {

@@ -110,7 +110,7 @@ func podFailure(p *history.PodState) string {
 // ExitMessage describes the failed end of a container, with its last message unless that is withheld. It is
 // "" for any other state.
 func ExitMessage(name string, s *observation.ContainerState) string {
-	text := ""
+	var text string
 	switch {
 	case !s.Terminated():
 		return ""

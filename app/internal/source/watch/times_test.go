@@ -17,7 +17,10 @@ func TestImpossibleTimes(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	const meta = `"metadata":{"name":"n","namespace":"default","uid":"u","resourceVersion":"7",` +
 		`"creationTimestamp":"2026-01-02T03:04:00Z"},`
-	w := &Watcher{now: func() time.Time { return now }, normalizer: normalize.New(normalize.NewKey(), normalize.Settings{})}
+	w := &Watcher{
+		now:        func() time.Time { return now },
+		normalizer: normalize.New(normalize.NewKey(), normalize.Settings{}),
+	}
 	u := func(text string) *unstructured.Unstructured {
 		t.Helper()
 		out := &unstructured.Unstructured{}
