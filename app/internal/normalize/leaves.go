@@ -316,13 +316,16 @@ func (w *walk) leaf(v any, from int, all uint64) {
 	}
 	w.digest.value(v)
 	l := observation.Leaf{Path: intern(string(w.path)), Value: w.digest.sum(), Managers: all}
-	if w.kind.Shows(w.names) || kind.Below(w.names, w.shown) {
+	if w.kind.Shows(w.names) || kind.Below(w.names, w.shown) && !w.copied() {
 		if text := scalar(v); !strings.ContainsFunc(text, unicode.IsControl) {
 			l.Shown = intern(text)
 		}
 	}
 	w.out = append(w.out, l)
 }
+
+// copied reports whether the present field is the copy of the whole object in an annotation.
+func (w *walk) copied() bool { return hasPrefix(w.names, "metadata.annotations."+lastApplied) }
 
 // listKeys are the keys of list items in Kubernetes' API, the most telling first. In a custom
 // resource, other fields than a name or type may hold a confidential value.
