@@ -340,7 +340,7 @@ var fixtures = []fixture{
 	{"too little memory", "out_of_memory", "container app was killed: out of memory", "deploy/web",
 		deployment("IMAGE", `resources: {limits: {memory: 24Mi}}, env: [{name: MEMORY, value: "200"}]`, "", ""), nil, stuck},
 	{"a liveness probe", "liveness_probe", "the liveness probe stops container app", "deploy/web",
-		deployment("IMAGE", "livenessProbe: "+probed+"1}", "", "  minReadySeconds: 60\n"), nil, stuck},
+		deployment("IMAGE", "livenessProbe: "+probed+"1}, readinessProbe: "+probed+"1}", "", ""), nil, stuck},
 	{"a startup probe that gives up", "startup_probe", "the startup probe stops container app", "deploy/web",
 		deployment("IMAGE", "startupProbe: "+probed+"1}", "", ""), nil, stuck},
 	{"too much local storage", "evicted", "Evicted", "pod/web",
