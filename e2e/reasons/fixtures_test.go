@@ -3,6 +3,9 @@
 package reasons
 
 import (
+	"context"
+	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
@@ -64,6 +67,78 @@ spec: {accessModes: [ReadWriteOnce], storageClassName: "` + class + `", resource
 `
 }
 
+// statefulSet is the manifest of StatefulSet web of that Pod. spec are more fields of the Pod's spec.
+func statefulSet(image, spec string) string {
+	text := deployment(image, "", spec, "  serviceName: web\n")
+	return strings.Replace(text, "kind: Deployment", "kind: StatefulSet", 1)
+}
+
+// daemonSet is the manifest of DaemonSet web of that Pod. spec are more fields of the Pod's spec.
+func daemonSet(image, spec string) string {
+	return strings.Replace(deployment(image, "", spec, ""), "kind: Deployment", "kind: DaemonSet", 1)
+}
+
+// cronJob is the manifest of CronJob work. Its Job begins each minute and does not end. more are
+// further fields of its spec.
+func cronJob(more string) string {
+	return `apiVersion: batch/v1
+kind: CronJob
+metadata: {name: work}
+spec:
+  schedule: "* * * * *"
+` + more + `  jobTemplate:
+    spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: "IMAGE"}]}}}
+`
+}
+
+// volume is the manifest of a volume for claim data. spec are more fields of its spec.
+func volume(spec string) string {
+	if spec != "" {
+		spec = ", " + spec
+	}
+	return `apiVersion: v1
+kind: PersistentVolume
+metadata: {name: NS}
+spec: {accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}, claimRef: {name: data, namespace: NS},
+  hostPath: {path: /none}` + spec + `}
+`
+}
+
+// labelled is Pod web with the label of the Pods of Deployment web.
+func labelled(pod string) string {
+	return strings.Replace(pod, "{name: web}", "{name: web, labels: {app: web}}", 1)
+}
+
+// longName is valid for a StatefulSet. With the revision, it is too long for a label.
+var longName = strings.Repeat("long-", 11) + "web"
+
+const (
+	// bound is the manifest of a claim of the volume.
+	bound = `apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], storageClassName: "", volumeName: NS, resources: {requests: {storage: 1Gi}}}
+`
+	service = `apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 80}]}
+`
+	budget = `apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: web}
+spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
+`
+	autoscaler = `apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: web}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
+  maxReplicas: 3
+  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]
+`
+)
+
 const (
 	crashes = `env: [{name: LIFETIME, value: 100ms}, {name: EXIT_CODE, value: "3"}]`
 	probed  = `{httpGet: {port: 1, path: /}, periodSeconds: 1, failureThreshold: `
@@ -109,6 +184,20 @@ var fixtures = []fixture{
 	{"a scheduling gate", "scheduling_gated", "scheduling gates example.com/wait", "pod/web",
 		pod("IMAGE", "", "schedulingGates: [{name: example.com/wait}]"), nil, stuck},
 
+	{"a volume of another node", "unschedulable_volume_zone", "node affinity", "pod/web", "", func(p *play) {
+		p.apply(volume("nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: " +
+			"[{key: kubernetes.io/hostname, operator: In, values: [none]}]}]}}"))
+		p.apply(bound + "---\n" + pod("IMAGE", "", "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]"))
+	}, stuck},
+	{"a Pod of higher priority", "preempted", "is preempted", "pod/web", "", func(p *play) {
+		p.apply("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: NS}\nvalue: 1000\n")
+		web := pod("IMAGE", "ports: [{containerPort: 80, hostPort: 18081}], env: [{name: TERM_DELAY, value: 10m}]", "")
+		p.apply(strings.Replace(web, "Seconds: 1,", "Seconds: 600,", 1))
+		p.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=120s")
+		urgent := pod("IMAGE", "ports: [{containerPort: 80, hostPort: 18081}]", "priorityClassName: NS")
+		p.apply(strings.Replace(urgent, "name: web", "name: urgent", 1))
+	}, stuck},
+
 	{"a quota", "quota_exceeded", "exceeded quota: few", "deploy/web",
 		"apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few}\nspec: {hard: {pods: \"0\"}}\n---\n" +
 			deployment("IMAGE", "", "", ""), nil, stuck},
@@ -142,10 +231,46 @@ var fixtures = []fixture{
 		p.apply(deployment("IMAGE", "", "", ""))
 	}, stuck},
 
+	{"a webhook that refuses", "refused_by_webhook", `admission webhook "NS.example.com" denied the request`, "deploy/web", "",
+		func(p *play) {
+			p.apply(p.refusingWebhook())
+			p.apply(deployment("IMAGE", "", "", ""))
+		}, stuck},
+	{"a name too long for the labels of its Pods", "invalid", "is invalid", "sts/" + longName,
+		strings.Replace(statefulSet("IMAGE", ""), "name: web", "name: "+longName, 1), nil, stuck},
+	{"an invalid change", "invalid", "spec.selector", "deploy/web",
+		deployment("IMAGE", "", "", ""), func(p *play) {
+			p.kubectl("rollout", "status", "deploy/web", "--timeout=120s")
+			p.refused("", "patch", "deploy/web", "-p", `{"spec":{"selector":{"matchLabels":{"app":"other"}}}}`)
+		}, failed},
+	{"a change without the right", "forbidden", "cannot delete resource", "serviceaccount/web",
+		"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\n", func(p *play) {
+			p.refused("", "delete", "serviceaccount/web", "--as=jane")
+		}, failed},
+	{"a change of an old version", "conflict", "the object has been modified", "serviceaccount/web",
+		"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\n", func(p *play) {
+			p.refused("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web, resourceVersion: \"1\", labels: {a: b}}\n",
+				"replace", "-f", "-")
+		}, failed},
+	{"an eviction against a budget", "disruption_budget", "disruption budget", "pod/web",
+		budget + "---\n" + labelled(pod("IMAGE", "", "")), func(p *play) {
+			p.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=120s")
+			p.refused(`{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"web"}}`,
+				"create", "--raw", "/api/v1/namespaces/NS/pods/web/eviction", "-f", "-")
+		}, failed},
+	{"a budget without room", "disruption_budget", "allows no eviction", "pdb/web",
+		budget + "---\n" + labelled(pod("IMAGE", "", "")), nil, stuck},
+
 	{"an image that does not exist", "image_not_found", "cannot pull image REGISTRY/none:1 of container app: not found",
 		"deploy/web", deployment("REGISTRY/none:1", "", "", ""), nil, stuck},
 	{"a registry that does not answer", "registry_unreachable", "connection refused", "pod/web",
 		pod("127.0.0.1:1/web:1", "", ""), nil, stuck},
+	{"a registry that wants credentials", "image_unauthorized", "cannot pull image", "pod/web", "", func(p *play) {
+		p.apply(pod(p.registry(http.StatusUnauthorized)+"/web:1", "", ""))
+	}, stuck},
+	{"a registry that fails", "image_pull", "cannot pull image", "pod/web", "", func(p *play) {
+		p.apply(pod(p.registry(http.StatusInternalServerError)+"/web:1", "", ""))
+	}, stuck},
 	{
 		"an image without a valid name",
 		"image_invalid",
@@ -194,6 +319,9 @@ var fixtures = []fixture{
 		nil,
 		stuck,
 	},
+	{"a directory that is not there", "volume_not_mounted", "cannot mount a volume", "pod/web",
+		pod("IMAGE", "volumeMounts: [{name: v, mountPath: /v}]",
+			"volumes: [{name: v, hostPath: {path: /none, type: Directory}}]"), nil, stuck},
 	{"a user that may not run", "container_not_started", "cannot create container app", "pod/web",
 		pod("IMAGE", "securityContext: {runAsNonRoot: true}", ""), nil, stuck},
 	{"no such command", "invalid_command", "cannot start container app: no such file or directory", "deploy/web",
@@ -209,6 +337,15 @@ var fixtures = []fixture{
 		deployment("IMAGE", crashes+", readinessProbe: "+probed+"1}", "", ""), nil, stuck},
 	{"a Pod in a crash loop", "crash_loop", "container app exited with code 3", "pod/web",
 		pod("IMAGE", crashes, ""), nil, failed},
+	{"too little memory", "out_of_memory", "container app was killed: out of memory", "deploy/web",
+		deployment("IMAGE", `resources: {limits: {memory: 24Mi}}, env: [{name: MEMORY, value: "200"}]`, "", ""), nil, stuck},
+	{"a liveness probe", "liveness_probe", "the liveness probe stops container app", "deploy/web",
+		deployment("IMAGE", "livenessProbe: "+probed+"1}, readinessProbe: "+probed+"1}", "", ""), nil, stuck},
+	{"a startup probe that gives up", "startup_probe", "the startup probe stops container app", "deploy/web",
+		deployment("IMAGE", "startupProbe: "+probed+"1}", "", ""), nil, stuck},
+	{"too much local storage", "evicted", "Evicted", "pod/web",
+		pod("IMAGE", `resources: {limits: {ephemeral-storage: "1"}}, volumeMounts: [{name: v, mountPath: /v}]`,
+			`volumes: [{name: v, emptyDir: {sizeLimit: "1"}}]`), nil, failed},
 	{"a readiness probe", "readiness_probe", "Readiness probe failed", "deploy/web",
 		deployment("IMAGE", "readinessProbe: "+probed+"1}", "", ""), nil, stuck},
 	{"a startup probe", "startup_probe", "Startup probe failed", "deploy/web",
@@ -249,6 +386,38 @@ var fixtures = []fixture{
 
 	{"a progress deadline", "readiness_probe", "exceeded its progress deadline: Pod web", "deploy/web",
 		deployment("IMAGE", "readinessProbe: "+probed+"1}", "", "  progressDeadlineSeconds: 20\n"), nil, failed},
+	{"a paused rollout", "paused", "is paused", "deploy/web", deployment("IMAGE", "", "", "  paused: true\n"), nil, stuck},
+	{"a StatefulSet's broken Pod before a new one", "stateful_set_ordinal", "waits for Pod web-0, which", "sts/web",
+		statefulSet("REGISTRY/none:4", ""), func(p *play) {
+			p.kubectl("wait", "--for=create", "pod/web-0", "--timeout=60s")
+			p.kubectl("scale", "sts/web", "--replicas=2")
+		}, stuck},
+	{"a StatefulSet's broken Pod after a rollback", "stateful_set_ordinal", "waits for Pod web-0, which", "sts/web",
+		statefulSet("IMAGE", ""), func(p *play) {
+			p.kubectl("rollout", "status", "sts/web", "--timeout=120s")
+			p.kubectl("set", "image", "sts/web", "app=REGISTRY/none:5")
+			p.kubectl("wait", "--for=jsonpath={.spec.containers[0].image}=REGISTRY/none:5", "pod/web-0", "--timeout=60s")
+			p.kubectl("rollout", "undo", "sts/web")
+		}, stuck},
+	{"a DaemonSet without a node", "daemon_set_nodes", "runs on no node", "ds/web",
+		daemonSet("IMAGE", "nodeSelector: {disk: fast}"), nil, stuck},
+	{"a DaemonSet's broken Pod", "daemon_set_nodes", "misses 1 of 1 nodes: Pod web-", "ds/web",
+		daemonSet("REGISTRY/none:6", ""), func(p *play) {
+			p.kubectl("wait", "--for=jsonpath={.status.currentNumberScheduled}=1", "ds/web", "--timeout=60s")
+			p.kubectl("patch", "ds/web", "-p", `{"spec":{"minReadySeconds":1}}`)
+		}, stuck},
+	{"a suspended CronJob", "suspended", "is suspended", "cronjob/work", cronJob("  suspend: true\n"), nil, stuck},
+	{"a suspended Job", "suspended", "is suspended", "job/work", job("env: []", "  suspend: true\n"), nil, stuck},
+	{"a CronJob whose last Job still runs", "start_forbidden", "the last one still runs", "cronjob/work",
+		cronJob("  concurrencyPolicy: Forbid\n"), func(p *play) {
+			p.kubectl("wait", "--for=jsonpath={.status.active}", "cronjob/work", "--timeout=120s")
+		}, stuck},
+	{"a CronJob whose Job is refused", "quota_exceeded", "cannot create its Jobs", "cronjob/work",
+		"apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few}\nspec: {hard: {count/jobs.batch: \"0\"}}\n---\n" +
+			cronJob(""), nil, stuck},
+	{"an autoscaler without its target", "scale_target", "cannot scale", "hpa/web", autoscaler, nil, stuck},
+	{"an autoscaler without its metric", "scale_metric", "cannot read a metric", "hpa/web",
+		autoscaler + "---\n" + deployment("IMAGE", "resources: {requests: {cpu: 1m}}", "", ""), nil, stuck},
 	{"a back-off limit", "job_backoff_limit", "Job has reached the specified backoff limit", "job/work",
 		job(crashes, "  backoffLimit: 0\n"), nil, failed},
 	{"a Job's deadline", "job_deadline", "Job was active longer than specified deadline", "job/work",
@@ -279,6 +448,10 @@ var fixtures = []fixture{
 		stuck,
 	},
 
+	{"a selector without Pods", "no_endpoints", "no Pod has the label app=web", "service/web", service, nil, stuck},
+	{"a Service without a ready Pod", "endpoints_unready", "none of the Pods with the label app=web is ready", "service/web",
+		service + "---\n" + deployment("IMAGE", "readinessProbe: "+probed+"1}", "", ""), nil, stuck},
+
 	{"no storage class", "claim_without_class", "no storage class is set", "pvc/data", claim(""), nil, stuck},
 	{"no such storage class", "claim_without_class", `storageclass`, "pvc/data", claim("none"), nil, stuck},
 	{"no provisioner", "claim_unprovisioned", "provisioner none.example.com", "pvc/data", "", func(p *play) {
@@ -293,6 +466,19 @@ var fixtures = []fixture{
 				"volumeBindingMode: WaitForFirstConsumer\n",
 		)
 		p.apply(claim("NS"))
+	}, stuck},
+
+	{"a volume of another claim", "claim_unbound", "cannot be bound", "pvc/data", "", func(p *play) {
+		p.apply(strings.ReplaceAll(volume(""), "name: data", "name: other"))
+		p.apply(bound)
+	}, stuck},
+	{"a lost volume", "claim_lost", "has lost its volume", "pvc/data", "", func(p *play) {
+		p.apply(volume(""))
+		p.apply(bound)
+		p.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "pvc/data", "--timeout=60s")
+		p.kubectl("patch", "pv/NS", "-p", `{"metadata":{"finalizers":null}}`)
+		p.kubectl("delete", "pv/NS", "--wait=false")
+		p.kubectl("patch", "pv/NS", "-p", `{"metadata":{"finalizers":null}}`)
 	}, stuck},
 
 	{"a finalizer", "finalizer", "waits for finalizer example.com/keep", "configmap/web",
@@ -315,6 +501,12 @@ var fixtures = []fixture{
 		nil,
 		stuck,
 	},
+	{"a custom kind with the name of another", "not_established", "failed: ListKindConflict", "crd/gearNSs.example.com", "",
+		func(p *play) {
+			p.apply(harness.CustomKind("Cog"+p.ns, "example.com"))
+			p.kubectl("wait", "--for=condition=Established", "crd/cogNSs.example.com", "--timeout=60s")
+			p.apply(strings.Replace(harness.CustomKind("Gear"+p.ns, "example.com"), "kind: Gear", "kind: Cog", 1))
+		}, failed},
 	{
 		"a custom kind with a condition",
 		"condition_false",
@@ -338,6 +530,41 @@ var fixtures = []fixture{
 		},
 		stuck,
 	},
+}
+
+// alone are the fixtures that change the node. They run one after the other, after all others.
+var alone = []fixture{
+	{"a cordoned node", "unschedulable_cordon", "unschedulable", "pod/web", "", func(p *play) {
+		p.onNode([]string{"cordon"}, nil)
+		p.apply(pod("IMAGE", "", ""))
+		p.after([]string{"uncordon"}, nil)
+	}, stuck},
+	{"a taint", "unschedulable_taint", "untolerated taint", "pod/web", "", func(p *play) {
+		p.onNode([]string{"taint", "node"}, []string{"example.com/keep=out:NoSchedule"})
+		p.apply(pod("IMAGE", "", ""))
+		p.after([]string{"taint", "node"}, []string{"example.com/keep-"})
+	}, stuck},
+	{"a node without a kubelet", "node_not_ready", "is not ready", "node/NS",
+		"apiVersion: v1\nkind: Node\nmetadata: {name: NS}\n" +
+			"spec: {taints: [{key: example.com/keep, effect: NoSchedule}]}\n", nil, stuck},
+}
+
+// onNode runs kubectl with the name of the cluster's node between the arguments.
+func (p *play) onNode(before, after []string) {
+	p.t.Helper()
+	ctx := context.WithoutCancel(p.t.Context())
+	node, err := bench.Cluster.RunKubectl(ctx, nil, "get", "node", "-o", "jsonpath={.items[0].metadata.name}")
+	if err == nil {
+		_, err = bench.Cluster.RunKubectl(ctx, nil, slices.Concat(before, []string{node}, after)...)
+	}
+	if err != nil {
+		p.t.Error(err)
+	}
+}
+
+// after runs onNode at the end of the fixture.
+func (p *play) after(before, after []string) {
+	p.t.Cleanup(func() { p.onNode(before, after) })
 }
 
 // apply applies a manifest in the namespace.

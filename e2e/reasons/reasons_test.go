@@ -82,9 +82,12 @@ const patience = 2 * time.Minute
 // TestReasons plays each fixture and waits for its reason.
 func TestReasons(t *testing.T) {
 	harness.Slow(t)
-	server := bench.Server(t, harness.ServerOptions{})
+	// Only the audit log shows refused writes.
+	server := bench.Server(t, harness.ServerOptions{
+		Config: "receivers: {audit: {logFile: " + bench.Cluster.AuditLog() + "}}\n",
+	})
 	server.Start(t)
-	rows := make([]string, len(fixtures))
+	rows := make([]string, len(fixtures), len(fixtures)+len(alone))
 	t.Run("play", func(t *testing.T) {
 		for i := range fixtures {
 			t.Run(fixtures[i].name, func(t *testing.T) {
@@ -94,6 +97,12 @@ func TestReasons(t *testing.T) {
 			})
 		}
 	})
+	for i := range alone {
+		t.Run(alone[i].name, func(t *testing.T) {
+			p := &play{fixture: &alone[i], t: t, ns: fmt.Sprintf("alone%02d", i)}
+			rows = append(rows, p.row(p.found(server)))
+		})
+	}
 	t.Log("\n" + strings.Join(rows, "\n"))
 	if *update && !strings.Contains(t.Name(), "#") {
 		write(t, rows)
@@ -133,7 +142,9 @@ var generated = []struct {
 }{
 	{regexp.MustCompile(`\b127\.0\.0\.1:\d{3,}`), "registry.example"},
 	{regexp.MustCompile(`\b10\.\d+\.\d+\.\d+`), "10.0.0.7"},
-	{regexp.MustCompile(`\bweb-[a-z0-9]{8,10}(-[a-z0-9]{5})?\b`), "web-…"},
+	{regexp.MustCompile(`\bweb-([a-z0-9]{5}|[a-z0-9]{8,10}(-[a-z0-9]{5})?)\b`), "web-…"},
+	{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "0b3c…"},
+	{regexp.MustCompile(`\b(long-)+web`), "long-…-web"},
 	{regexp.MustCompile(`\bwork(-\d)?-[a-z0-9]{5}\b`), "work-…"},
 	{regexp.MustCompile(`\|`), `\|`},
 }
@@ -152,7 +163,11 @@ func (p *play) row(a answer, right bool) string {
 	if !right {
 		mark = "**no**"
 	}
-	return fmt.Sprintf("| %s | `%s` | %s | `%s` | %s |", p.name, p.category, p.shown(a.Reason), p.shown(a.Next), mark)
+	next := p.shown(a.Next)
+	if next != "" {
+		next = "`" + next + "`"
+	}
+	return fmt.Sprintf("| %s | `%s` | %s | %s | %s |", p.name, p.category, p.shown(a.Reason), next, mark)
 }
 
 // page is the page of reasons; title is that of its measured part.

@@ -16,6 +16,7 @@
 //	LIFETIME     end after that time, counted from the start; unset: live on
 //	EXIT_CODE    the exit code when LIFETIME is over, 0 to 255
 //	BUSY         use a fifth of one CPU for that time, counted from the start
+//	MEMORY       take that many MiB at the start, and keep them
 //	TERM_DELAY   time from SIGTERM to the end, with code 0
 //
 // "/app ready" in a running container is an exec probe: it asks /ready and ends

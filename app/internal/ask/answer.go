@@ -10,6 +10,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -129,6 +130,14 @@ func explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 		Fight: sum.Fight,
 	}
 	return a
+}
+
+// stand replaces the verdict by the reason of an object that has converged and does not work.
+func (a *Answer) stand(r reason.Reason) {
+	a.State, a.Category = Stuck, string(r.Category)
+	a.Reason = span.Bound(a.Object.Kind.Kind + " " + a.Object.Name + " " + r.Text)
+	a.Next = r.Next(a.Object)
+	a.Slowest, a.Share = "", 0
 }
 
 // reconciliation returns the newest reconciliation of the object, or nil.

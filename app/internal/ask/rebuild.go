@@ -11,6 +11,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -26,7 +27,7 @@ func (t *Trace) rebuild(ctx context.Context) error {
 	}
 	p := pipeline.NewDisplay(t.Options, "")
 	defer p.View.Close()
-	traces, now, err := t.rebuilt(ctx, p, target)
+	traces, _, now, err := t.rebuilt(ctx, p, target)
 	if err != nil {
 		return err
 	}
@@ -40,30 +41,32 @@ func (t *Trace) rebuild(ctx context.Context) error {
 	return p.Print(traces, now)
 }
 
-// rebuilt returns the traces derived from the current state of the target and its relatives, and the
-// time of that state. There is at least one; that of the target's last change comes first.
+// rebuilt returns the traces derived from the current state of the target and its relatives, the reason
+// why a converged target does not work, and the time of that state. There is at least one trace; that
+// of the target's last change comes first.
 func (t *Trace) rebuilt(
 	ctx context.Context, p *pipeline.Pipeline, target cli.Target,
-) ([]*span.Trace, time.Time, error) {
+) ([]*span.Trace, reason.Reason, time.Time, error) {
+	none := reason.Reason{}
 	if t.Kubeconfig == nil {
-		return nil, time.Time{}, proxy.ErrNoConfig
+		return nil, none, time.Time{}, proxy.ErrNoConfig
 	}
 	ctx, cancel := context.WithTimeout(ctx, rebuildPatience)
 	defer cancel()
 	p.Cluster = <-pipeline.Identify(ctx, t.Kubeconfig.Current())
 	seen, err := t.relatives(ctx, p, target)
 	if err != nil {
-		return nil, time.Time{}, err
+		return nil, none, time.Time{}, err
 	}
 	now := t.Time()
-	traces := rebuild(p.Cluster, seen, now)
+	traces, standing := rebuild(p.Cluster, seen, now)
 	if len(traces) == 0 {
-		return nil, now, fmt.Errorf(
+		return nil, none, now, fmt.Errorf(
 			"no history can be rebuilt from %s: only a server that watched it has one (lifeline serve)",
 			t.where(target),
 		)
 	}
-	return traces, now, nil
+	return traces, standing, now, nil
 }
 
 // rebuiltMark is the notice about the limited reliability of such a trace.
@@ -72,9 +75,9 @@ const rebuiltMark = "rebuilt from the cluster's present state: times come from t
 // rebuildPatience bounds the reading of an object and its relatives.
 const rebuildPatience = time.Minute
 
-// rebuild derives the target's traces from the current state of its family. The trace that began
-// with the target comes first.
-func rebuild(cluster string, f *family, now time.Time) []*span.Trace {
+// rebuild derives the target's traces from the current state of its family, and the reason why a
+// converged target does not work. The trace that began with the target comes first.
+func rebuild(cluster string, f *family, now time.Time) ([]*span.Trace, reason.Reason) {
 	engine := lifecycle.New(lifecycle.Options{Cluster: cluster, Rebuild: true})
 	for _, o := range f.observations() {
 		engine.Observe(o)
@@ -85,5 +88,5 @@ func rebuild(cluster string, f *family, now time.Time) []*span.Trace {
 			out = append(out, t)
 		}
 	}
-	return out
+	return out, engine.Standing(f.target)
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
@@ -67,6 +68,10 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.
 	}
 	if err := read(target.Resource, namespace); err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", t.where(target), err)
+	}
+	if target.Kind == kind.Service.GroupKind() {
+		// Its EndpointSlices show whether it works. Without the right to read them, there is no reason.
+		_ = read(kind.EndpointSlice.GroupVersionResource(), namespace)
 	}
 	at := s.find(func(o *observation.State) bool {
 		return o.Is(target.Kind.Group, target.Kind.Kind) && o.Name == target.Name && o.Namespace == namespace

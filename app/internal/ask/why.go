@@ -12,6 +12,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -95,7 +96,7 @@ func (w *Why) answers(ctx context.Context) ([]Answer, time.Time, error) {
 	switch {
 	case w.Kubeconfig == nil && len(answers) == 0:
 		return nil, time.Time{}, fmt.Errorf("the server at %s has no trace of %s", server.Server(), w.where(target))
-	case w.Kubeconfig == nil, len(answers) > 0 && (answers[0].End.IsZero() || answers[0].State == State(span.Deleted)):
+	case w.Kubeconfig == nil, len(answers) > 0 && answers[0].final(target):
 		return answers, now, nil
 	}
 	// The last change has ended; something may be wrong since then.
@@ -103,12 +104,23 @@ func (w *Why) answers(ctx context.Context) ([]Answer, time.Time, error) {
 	if len(answers) == 0 {
 		return present, now, err
 	}
-	if err == nil && present[0].State.Bad() && !answers[0].State.Bad() {
+	if err == nil && present[0].State.Bad() && (!answers[0].State.Bad() || answers[0].ofRun(target)) {
 		present[0].Cause = answers[0].Cause
 		present[0].Start = answers[0].Start
 		answers[0] = present[0]
 	}
 	return answers, now, nil
+}
+
+// ofRun reports whether the answer is an ordinary wait of a run of a schedule. It hides the state of the
+// schedule itself.
+func (a *Answer) ofRun(target cli.Target) bool {
+	return kind.Of(target.Kind.Group, target.Kind.Kind).Schedule && a.Category == "" && a.State != State(span.Deleted)
+}
+
+// final reports whether the present state of the object adds nothing to the answer.
+func (a *Answer) final(target cli.Target) bool {
+	return a.State == State(span.Deleted) || a.End.IsZero() && !a.ofRun(target)
 }
 
 // served returns the answers of a server, that for the last change first. There are none if it has no
@@ -150,11 +162,14 @@ func (w *Why) served(ctx context.Context, server *cli.Session, target cli.Target
 func (w *Why) present(ctx context.Context, target cli.Target) ([]Answer, time.Time, error) {
 	p := pipeline.NewDisplay(w.Options, "")
 	defer p.View.Close()
-	traces, now, err := w.rebuilt(ctx, p, target)
+	traces, standing, now, err := w.rebuilt(ctx, p, target)
 	if err != nil {
 		return nil, now, err
 	}
 	a := explain(traces[0], target.Ref(w.Namespace), now)
+	if a.Category == "" && standing.Text != "" {
+		a.stand(standing)
+	}
 	a.Cause.TraceID = ""
 	return []Answer{a}, now, nil
 }

@@ -5,8 +5,11 @@ package lifecycle
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 )
 
@@ -20,9 +23,50 @@ func (d *derivation) reasonOf(t *change.Timeline) reason.Reason {
 	r, known := d.reasons[t]
 	if !known {
 		r = reason.Of(last, d.eventsOf(t))
+		if r.Category == "" {
+			r = d.byPods(t, r)
+		}
 		d.reasons[t] = r
 	}
 	return r
+}
+
+// byPods returns the reason of the object of t by one of its Pods, or else r.
+func (d *derivation) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
+	last := t.Last()
+	if !reason.WaitsForPods(last) || !last.Deleting.IsZero() {
+		return r
+	}
+	var owned []reason.Owned
+	for _, dep := range d.engine.dependantsOf(t.Ref.UID) {
+		if v := dep.Last(); v != nil && v.Pod != nil && dep.Removal == nil && !judge.Converged(v) {
+			owned = append(owned, reason.Owned{Version: v, Reason: d.reasonOf(dep)})
+		}
+	}
+	if of := reason.Behind(last, owned); of.Text != "" {
+		return of
+	}
+	return r
+}
+
+// Standing returns the reason why an object in its desired state does not work; see reason.Standing.
+// It is empty for an unknown object, and for one that has not converged.
+func (e *Engine) Standing(uid types.UID) reason.Reason {
+	t := e.objects[uid]
+	if t == nil || t.Removal != nil {
+		return reason.Reason{}
+	}
+	last := t.Last()
+	if last == nil || !judge.Converged(last) {
+		return reason.Reason{}
+	}
+	var owned []*history.Version
+	for _, dep := range e.dependantsOf(uid) {
+		if v := dep.Last(); v != nil && dep.Removal == nil {
+			owned = append(owned, v)
+		}
+	}
+	return reason.Standing(last, owned, t.Events)
 }
 
 // eventsOf returns the Events about the object of t. It leaves out those about a refused dependant

@@ -72,14 +72,22 @@ const (
 	// Workloads.
 	ProgressDeadline Category = "progress_deadline"
 	Paused           Category = "paused"
+	Ordinal          Category = "stateful_set_ordinal"
+	DaemonSetNodes   Category = "daemon_set_nodes"
 	JobFailed        Category = "job_failed"
 	JobBackoffLimit  Category = "job_backoff_limit"
 	JobDeadline      Category = "job_deadline"
 	JobIndexFailed   Category = "job_index_failed"
 	JobFailurePolicy Category = "job_failure_policy"
+	Suspended        Category = "suspended"
+	StartMissed      Category = "start_missed"
+	StartForbidden   Category = "start_forbidden"
 	ScaleTarget      Category = "scale_target"
+	ScaleMetric      Category = "scale_metric"
 	// Network.
 	LoadBalancer     Category = "load_balancer"
+	NoEndpoints      Category = "no_endpoints"
+	EndpointsUnready Category = "endpoints_unready"
 	NotAccepted      Category = "not_accepted"
 	NotProgrammed    Category = "not_programmed"
 	ReferenceMissing Category = "reference_missing"
@@ -188,13 +196,21 @@ var Categories = []Row{
 	{EphemeralContainer, "Running", "an ephemeral container cannot start"},
 	{ProgressDeadline, "Workloads", "a Deployment exceeded its progress deadline"},
 	{Paused, "Workloads", "a rollout is paused"},
+	{Ordinal, "Workloads", "a StatefulSet waits for one of its Pods"},
+	{DaemonSetNodes, "Workloads", "a DaemonSet selects no node, or misses a Pod on a node"},
 	{JobFailed, "Workloads", "a Job has failed, for a reason that is not in this list"},
 	{JobBackoffLimit, "Workloads", "a Job reached its back-off limit"},
 	{JobDeadline, "Workloads", "a Job reached its deadline"},
 	{JobIndexFailed, "Workloads", "an index of a Job failed"},
 	{JobFailurePolicy, "Workloads", "a failure policy ended a Job"},
+	{Suspended, "Workloads", "a CronJob or a Job is suspended"},
+	{StartMissed, "Workloads", "a CronJob has missed a start"},
+	{StartForbidden, "Workloads", "the last Job of a CronJob still runs, and its policy forbids another one"},
 	{ScaleTarget, "Workloads", "an autoscaler cannot read or write its target"},
+	{ScaleMetric, "Workloads", "an autoscaler cannot read a metric"},
 	{LoadBalancer, "Network", "a Service or an Ingress has no address"},
+	{NoEndpoints, "Network", "the selector of a Service matches no Pod"},
+	{EndpointsUnready, "Network", "no Pod of a Service is ready"},
 	{NotAccepted, "Network", "a Gateway or a route is not accepted"},
 	{NotProgrammed, "Network", "a Gateway is not programmed"},
 	{ReferenceMissing, "Network", "a reference of a Gateway or a route is not resolved"},

@@ -13,7 +13,7 @@ import (
 const foreground = "foregroundDeletion"
 
 // deletion is the reason of an object in deletion.
-func deletion(v *history.Version, _ []*history.Event) Reason {
+func deletion(v *history.Version, events []*history.Event) Reason {
 	switch {
 	case v.Deleting.IsZero():
 		return Reason{}
@@ -26,9 +26,24 @@ func deletion(v *history.Version, _ []*history.Event) Reason {
 		r.Category = Finalizer
 		return r
 	case v.Pod != nil:
-		return Reason{Text: "is terminating", For: "its containers to stop"}
+		return disrupted(v, events)
 	}
 	return Reason{Text: "is terminating", For: "its removal"}
+}
+
+// disrupted is the reason of a Pod in deletion. Its condition DisruptionTarget names the author of an
+// eviction.
+func disrupted(v *history.Version, events []*history.Event) Reason {
+	r := Reason{Text: "is terminating", For: "its containers to stop"}
+	c := v.Condition("DisruptionTarget")
+	if c == nil || c.Status != "True" || c.Reason != "PreemptionByScheduler" {
+		return r
+	}
+	r.Category, r.Text = Preempted, "is preempted: "+says(c)
+	if e := newest(events, "Preempted"); e != nil {
+		r.Text = "is preempted " + strings.TrimPrefix(explained(e.Reason, e.Note), "Preempted ")
+	}
+	return r
 }
 
 // content is the reason of a Namespace in deletion.

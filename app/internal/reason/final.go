@@ -26,7 +26,7 @@ var final = map[Category]time.Duration{
 // time after which a crash loop counts as final.
 func (c Category) Final(lasted, crash time.Duration) bool {
 	switch c {
-	case CrashLoop, OutOfMemory, InitFailed:
+	case CrashLoop, OutOfMemory, InitFailed, LivenessProbe:
 		return lasted >= crash
 	}
 	least, found := final[c]

@@ -16,6 +16,9 @@ var plain = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9._:]*$`)
 // Next returns the command that shows more about the reason of the object, or "" if a name is not a
 // plain word.
 func (r Reason) Next(o object.Ref) string {
+	if r.At.Name != "" {
+		o = r.At
+	}
 	for _, word := range []string{o.Namespace, o.Name, o.Kind.Kind, o.Group, r.Container} {
 		if word != "" && !plain.MatchString(word) {
 			return ""
@@ -51,6 +54,16 @@ func (r Reason) Next(o object.Ref) string {
 	case UnschedulableCPU, UnschedulableMemory, UnschedulableResource, UnschedulableTaint, UnschedulableCordon,
 		UnschedulableNoNodes:
 		return cluster + "describe node"
+	case DaemonSetNodes:
+		if r.At.Name == "" {
+			return cluster + "describe node"
+		}
+	case StartForbidden:
+		return here + "get job"
+	case NoEndpoints:
+		return here + "get pod --show-labels"
+	case EndpointsUnready:
+		return here + "get endpointslice -l kubernetes.io/service-name=" + o.Name + " -o yaml"
 	case VolumeNotBound:
 		return here + "get persistentvolumeclaim"
 	case Finalizer:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/internal/message"
 )
@@ -25,6 +26,8 @@ type Reason struct {
 	For string
 	// Container is the container in question, or "".
 	Container string
+	// At is another object that Next shows; its zero value stands for the object itself.
+	At object.Ref
 }
 
 // waits returns an ordinary wait.

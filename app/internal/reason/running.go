@@ -26,7 +26,7 @@ func running(v *history.Version, events []*history.Event) Reason {
 		for _, c := range list {
 			if r := crashing(c, i == 0); r.Text != "" {
 				r.Container = c.Name
-				return r
+				return killedByProbe(r, c, events)
 			}
 		}
 	}
@@ -107,6 +107,42 @@ func crashing(c *observation.Container, init bool) Reason {
 		return r
 	}
 	r.Text = "has no running container: " + r.Text
+	return r
+}
+
+// probes are the probes whose failure ends a container, by the first word of their Events.
+var probes = []struct {
+	name     string
+	category Category
+}{{"Liveness", LivenessProbe}, {"Startup", StartupProbe}}
+
+// killedByProbe returns the reason r of a container that has ended, or the probe because of which the
+// kubelet has stopped it.
+func killedByProbe(r Reason, c *observation.Container, events []*history.Event) Reason {
+	ended := c.State
+	if !ended.Terminated() {
+		ended = c.Last
+	}
+	if r.Category != CrashLoop || c.Restarts == 0 || !ended.Terminated() {
+		return r
+	}
+	run := slices.DeleteFunc(slices.Clone(events), func(e *history.Event) bool {
+		return e.FieldPath != "spec.containers{"+c.Name+"}" || e.At().At().Before(ended.Started)
+	})
+	stopped, failing := newest(run, "Killing"), newest(run, "Unhealthy")
+	for _, p := range probes {
+		if stopped == nil || !has(stopped.Note, "failed "+strings.ToLower(p.name)+" probe") {
+			continue
+		}
+		r.Category = p.category
+		r.Text = fmt.Sprintf(
+			"is in a crash loop: the %s probe stops container %s, restarted %s",
+			strings.ToLower(p.name), c.Name, times(c.Restarts),
+		)
+		if failing != nil && strings.HasPrefix(failing.Note, p.name) {
+			r.Text += ": " + strings.TrimSuffix(failing.Note, ": ")
+		}
+	}
 	return r
 }
 

@@ -109,7 +109,7 @@ func pull(reason, text string) Category {
 		return ImageInvalid
 	case has(text, "not found", "manifest unknown"):
 		return ImageNotFound
-	case has(text, "unauthorized", "authorization", "denied", "forbidden", "credentials"):
+	case has(text, "unauthorized", "authorization", "denied", "forbidden", "credentials", ": 401 ", ": 403 "):
 		return ImageUnauthorized
 	case has(text, "connection refused", "no such host", "timeout", "deadline exceeded", "no route to host", "eof"):
 		return RegistryUnreachable

@@ -21,17 +21,10 @@ func workload(v *history.Version, events []*history.Event) Reason {
 		return Reason{Text: "waits for its controller to see the change", For: "its controller"}
 	}
 	if c := v.Condition("ReplicaFailure"); c != nil && c.Status == "True" {
-		return uncreated(says(c))
+		return uncreated("Pods", says(c))
 	}
 	if e := newest(events, failedCreate); e != nil {
-		_, note, found := strings.Cut(e.Note, "Error creating: ")
-		if !found {
-			note = e.Note
-		}
-		return uncreated(explained(e.Reason, note))
-	}
-	if c := refused(v, "AbleToScale"); c != nil && kind.HorizontalPodAutoscaler.Is(v.Kind) {
-		return about(ScaleTarget, "cannot scale", c)
+		return uncreated("Pods", explained(e.Reason, creation(e.Note)))
 	}
 	w := v.Workload
 	switch {
@@ -49,6 +42,16 @@ func workload(v *history.Version, events []*history.Event) Reason {
 
 // failedCreate is the reason of an Event about a dependant that could not be created.
 const failedCreate = "FailedCreate"
+
+// creation returns the API server's message in an Event about a failed creation.
+func creation(note string) string {
+	for _, prefix := range []string{"Error creating: ", " failed error: "} {
+		if _, rest, found := strings.Cut(note, prefix); found {
+			return rest
+		}
+	}
+	return note
+}
 
 // ends are the reasons of a Job's condition Failed.
 var ends = map[string]Category{
@@ -77,15 +80,17 @@ func gaveUp(v *history.Version) Reason {
 	return Reason{Category: category(v), Text: text, For: "its controller"}
 }
 
-// uncreated is the reason of a workload whose Pods are refused.
-func uncreated(text string) Reason {
+// uncreated is the reason of a workload whose Pods, or other dependants of that name, are refused.
+func uncreated(what, text string) Reason {
 	why := text
 	for _, prefix := range []string{"is forbidden: ", "Internal error occurred: "} {
 		if _, rest, found := strings.Cut(why, prefix); found {
 			why = rest
 		}
 	}
-	return Reason{Category: Refusal(text), Text: "cannot create its Pods: " + why, For: "the creation of its Pods"}
+	return Reason{
+		Category: Refusal(text), Text: "cannot create its " + what + ": " + why, For: "the creation of its " + what,
+	}
 }
 
 // refusals are parts of the API server's messages, and their categories. The first one counts.
@@ -104,8 +109,8 @@ var refusals = []struct {
 	{"policy", RefusedByPolicy},
 	{"usage per", LimitRange},
 	{"limit to request ratio", LimitRange},
-	{"service account", ServiceAccountMissing},
-	{"serviceaccount", ServiceAccountMissing},
+	{"looking up service account", ServiceAccountMissing},
+	{"serviceaccount \"", ServiceAccountMissing},
 	{"disruption budget", DisruptionBudget},
 	{"cannot create resource", Forbidden},
 	{"cannot update resource", Forbidden},
@@ -113,6 +118,9 @@ var refusals = []struct {
 	{"cannot delete resource", Forbidden},
 	{"is invalid", Invalid},
 	{"object has been modified", Conflict},
+	// The reasons of the status, for a message that is withheld.
+	{"conflict: ", Conflict},
+	{"invalid: ", Invalid},
 }
 
 // Refusal returns the category of a write that the API server refused with that message.

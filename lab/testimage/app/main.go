@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -28,6 +29,7 @@ type settings struct {
 	startDelay, readyDelay, lifetime, termDelay, busy time.Duration
 
 	exitCode int
+	memory   uint64
 	port     string
 }
 
@@ -57,6 +59,8 @@ func run(ctx context.Context, cfg settings) (int, error) {
 	}
 	started := time.After(cfg.startDelay)
 	go work(ctx, cfg.busy)
+	held := hold(cfg.memory)
+	defer runtime.KeepAlive(held)
 	failed := make(chan error, 1)
 	for {
 		select {
@@ -86,6 +90,16 @@ func work(ctx context.Context, duration time.Duration) {
 		}
 		time.Sleep(turn - share)
 	}
+}
+
+// hold takes memory and writes to each page of it.
+func hold(bytes uint64) []byte {
+	const page = 4096
+	held := make([]byte, bytes)
+	for i := 0; i < len(held); i += page {
+		held[i] = 1
+	}
+	return held
 }
 
 // serve starts the HTTP server if there is a port. failed receives the error
@@ -160,6 +174,13 @@ func settingsFrom(getenv func(string) string) (settings, error) {
 			errs = append(errs, fmt.Errorf("EXIT_CODE: %q is no number from 0 to 255", text))
 		}
 		cfg.exitCode = int(code)
+	}
+	if text := getenv("MEMORY"); text != "" {
+		mebibytes, err := strconv.ParseUint(text, 10, 16)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("MEMORY: %q is no number of MiB", text))
+		}
+		cfg.memory = mebibytes << 20
 	}
 	return cfg, errors.Join(errs...)
 }

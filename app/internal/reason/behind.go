@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reason
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+)
+
+// Owned is an object that another one owns, with the reason why it does not have its desired state.
+type Owned struct {
+	*history.Version
+	Reason Reason
+}
+
+// WaitsForPods reports whether v is a StatefulSet or a DaemonSet: a broken Pod of an earlier change
+// stops its rollout.
+func WaitsForPods(v *history.Version) bool {
+	return v.Workload != nil && (kind.StatefulSet.Is(v.Kind) || kind.DaemonSet.Is(v.Kind))
+}
+
+// Behind returns the reason of v, a StatefulSet or a DaemonSet, by its first Pod that cannot continue.
+// It is empty if there is none. The Pod may belong to an earlier change.
+func Behind(v *history.Version, owned []Owned) Reason {
+	if !WaitsForPods(v) {
+		return Reason{}
+	}
+	pods := slices.DeleteFunc(slices.Clone(owned), func(o Owned) bool {
+		return o.Pod == nil || o.Reason.Category == ""
+	})
+	if len(pods) == 0 {
+		return Reason{}
+	}
+	slices.SortFunc(pods, func(a, b Owned) int {
+		return cmp.Or(cmp.Compare(ordinal(a.Name), ordinal(b.Name)), strings.Compare(a.Name, b.Name))
+	})
+	first := pods[0]
+	if kind.StatefulSet.Is(v.Kind) {
+		return Reason{
+			Category: Ordinal, For: "Pod " + first.Name, At: *first.Ref,
+			Text: "waits for Pod " + first.Name + ", which " + first.Reason.Text,
+		}
+	}
+	w, place := v.Workload, ""
+	if first.Pod.Node != "" {
+		place = " on node " + first.Pod.Node
+	}
+	return Reason{
+		Category: DaemonSetNodes, For: "Pod " + first.Name, At: *first.Ref,
+		Text: fmt.Sprintf("misses %d of %d nodes: Pod %s%s %s", max(0, w.Replicas-w.Available), w.Replicas, first.Name,
+			place, first.Reason.Text),
+	}
+}
+
+// ordinal returns the number at the end of the name of a StatefulSet's Pod, or 0.
+func ordinal(name string) int {
+	n, _ := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])
+	return n
+}
+
+// nodeless is the reason of a DaemonSet that selects no node.
+func nodeless(v *history.Version) Reason {
+	if !kind.DaemonSet.Is(v.Kind) || v.Workload == nil || v.Workload.Replicas > 0 {
+		return Reason{}
+	}
+	return Reason{
+		Category: DaemonSetNodes, For: "a node that fits",
+		Text: "runs on no node: none fits its node selector, affinity and tolerations",
+	}
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reason
+
+import "github.com/kube-lifeline/lifeline/app/internal/history"
+
+// Standing returns the reason why v, an object in its desired state, does not work: a Service without
+// ready endpoints, a suspended CronJob, an autoscaler without a metric. It is empty for any other
+// object. owned are the newest versions of the objects that v owns, and events the Events about v.
+func Standing(v *history.Version, owned []*history.Version, events []*history.Event) Reason {
+	if !v.Deleting.IsZero() {
+		return Reason{}
+	}
+	for _, r := range []Reason{
+		endpoints(v, owned), schedule(v, events), autoscaler(v), budget(v), nodeless(v),
+	} {
+		if r.Text != "" {
+			return r
+		}
+	}
+	return Reason{}
+}
+
+// shown returns the value of a field of v, and whether v has the field. The value is "" if it may not
+// be shown.
+func shown(v *history.Version, path string) (value string, found bool) {
+	if v.Fields == nil {
+		return "", false
+	}
+	for i := range v.Fields.Leaves {
+		if l := &v.Fields.Leaves[i]; l.Path == path {
+			return l.Shown, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package reason
+
+import (
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// field is a field with a value that may be shown.
+func field(path, value string) func(*observation.State) {
+	return func(s *observation.State) {
+		s.Leaves = append(s.Leaves, observation.Leaf{Path: path, Value: 1, Shown: value})
+	}
+}
+
+// slice is an EndpointSlice with those ready endpoints.
+func slice(ready string, edits ...func(*observation.State)) *history.Version {
+	return version(kind.EndpointSlice.Kind, append(edits, func(s *observation.State) {
+		s.Endpoints = &observation.Endpoints{Service: "web", Ready: ready}
+	})...)
+}
+
+// counts are the replica counts of a workload.
+func counts(replicas, available int32) func(*observation.State) {
+	return func(s *observation.State) {
+		s.Workload = &observation.Workload{Replicas: replicas, Total: replicas, Available: available}
+	}
+}
+
+// TestStanding: an object in its desired state that does not work.
+func TestStanding(t *testing.T) {
+	selects := field("spec.selector.app", "web")
+	pods := field("endpoints", "")
+	for name, tc := range map[string]struct {
+		version *history.Version
+		owned   []*history.Version
+		events  []*history.Event
+		want    Category
+		text    string
+		next    string
+	}{
+		"Selector without Pods": {
+			version(kind.Service.Kind, selects), []*history.Version{slice("")}, nil,
+			NoEndpoints, "has no endpoint: no Pod has the label app=web", "kubectl -n shop get pod --show-labels",
+		},
+		"Pods that are not ready": {
+			version(kind.Service.Kind, selects, field("spec.selector[a.b/c]", "d")),
+			[]*history.Version{slice("", pods), slice("")}, nil, EndpointsUnready,
+			"has no ready endpoint: none of the Pods with the labels app=web, a.b/c=d is ready",
+			"kubectl -n shop get endpointslice -l kubernetes.io/service-name=web -o yaml",
+		},
+		"A ready Pod": {
+			version(kind.Service.Kind, selects), []*history.Version{slice("", pods), slice("AAAAAAAA", pods)}, nil, "", "", "",
+		},
+		"Endpoints that were not read": {version(kind.Service.Kind, selects), nil, nil, "", "", ""},
+		"No selector":                  {version(kind.Service.Kind), []*history.Version{slice("")}, nil, "", "", ""},
+		"Suspended": {
+			version(kind.CronJob.Kind, field("spec.suspend", "true")), nil, nil, Suspended, "is suspended",
+			"kubectl -n shop describe cronjob/web",
+		},
+		"Not suspended": {version(kind.CronJob.Kind, field("spec.suspend", "false")), nil, nil, "", "", ""},
+		"Suspended Job": {
+			version(kind.Job.Kind, field("spec.suspend", "true")), nil, nil, Suspended, "is suspended",
+			"kubectl -n shop describe job/web",
+		},
+		"Missed start": {
+			version(kind.CronJob.Kind), nil, event("MissSchedule", "", "Missed scheduled time to start a job: 1"),
+			StartMissed, "has missed a start: Missed scheduled time to start a job: 1", "kubectl -n shop describe cronjob/web",
+		},
+		"Last Job": {
+			version(kind.CronJob.Kind), nil, event("JobAlreadyActive", "", "Not starting job"), StartForbidden,
+			"does not start a Job: the last one still runs, and its policy forbids another one", "kubectl -n shop get job",
+		},
+		"Refused Job": {
+			version(kind.CronJob.Kind), nil, event("FailedCreate", "",
+				`Error creating job: jobs.batch "a" is forbidden: exceeded quota: few`),
+			QuotaExceeded, "cannot create its Jobs: exceeded quota: few", "kubectl -n shop describe resourcequota",
+		},
+		"Started": {version(kind.CronJob.Kind), nil, event("SuccessfulCreate", "", "Created job a"), "", "", ""},
+		"No target": {
+			version(kind.HorizontalPodAutoscaler.Kind, condition("AbleToScale", "False", "FailedGetScale", "not found")), nil,
+			nil, ScaleTarget, "cannot scale: not found", "kubectl -n shop describe horizontalpodautoscaler/web",
+		},
+		"No metric": {
+			version(kind.HorizontalPodAutoscaler.Kind,
+				condition("ScalingActive", "False", "FailedGetResourceMetric", "no metrics returned")), nil, nil,
+			ScaleMetric, "cannot read a metric: no metrics returned",
+			"kubectl -n shop describe horizontalpodautoscaler/web",
+		},
+		"No replicas": {
+			version(kind.HorizontalPodAutoscaler.Kind, condition("ScalingActive", "False", "ScalingDisabled", "")),
+			nil, nil, "", "", "",
+		},
+		"Budget": {
+			version(kind.PodDisruptionBudget.Kind, condition("DisruptionAllowed", "False", "InsufficientPods", "")), nil, nil,
+			DisruptionBudget, "allows no eviction: too few of its Pods are healthy",
+			"kubectl -n shop describe poddisruptionbudget/web",
+		},
+		"No node": {
+			version(kind.DaemonSet.Kind, counts(0, 0)), nil, nil, DaemonSetNodes,
+			"runs on no node: none fits its node selector, affinity and tolerations", "kubectl describe node",
+		},
+		"Daemons": {version(kind.DaemonSet.Kind, counts(2, 2)), nil, nil, "", "", ""},
+		"In deletion": {
+			version(kind.CronJob.Kind, field("spec.suspend", "true"), func(s *observation.State) { s.Deleting = epoch }),
+			nil, nil, "", "", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Standing(tc.version, tc.owned, tc.events)
+			if r.Category != tc.want || r.Text != tc.text {
+				t.Errorf("got %q: %q, want %q: %q", r.Category, r.Text, tc.want, tc.text)
+			}
+			if got := r.Next(*tc.version.Ref); tc.text != "" && got != tc.next {
+				t.Errorf("next: got %q, want %q", got, tc.next)
+			}
+		})
+	}
+}
+
+// TestBehind: a StatefulSet waits for its first broken Pod, and a DaemonSet misses a node.
+func TestBehind(t *testing.T) {
+	owned := func(name string, c observation.Container) Owned {
+		v := version(kind.Pod.Kind, pod(c), func(s *observation.State) { s.Name = name })
+		return Owned{Version: v, Reason: Of(v, nil)}
+	}
+	missing := waitingFor("ImagePullBackOff", `Back-off pulling image "web:1": ErrImagePull: web:1: not found`)
+	starting := waitingFor("ContainerCreating", "")
+	const pulls = "cannot pull image web:1 of container app: not found"
+	for name, tc := range map[string]struct {
+		version *history.Version
+		owned   []Owned
+		want    Category
+		text    string
+		next    string
+	}{
+		"The lowest ordinal": {
+			version(kind.StatefulSet.Kind, counts(12, 10)), []Owned{owned("web-10", missing), owned("web-9", missing)}, Ordinal,
+			"waits for Pod web-9, which " + pulls, "kubectl -n shop describe pod/web-9",
+		},
+		"A node": {
+			version(kind.DaemonSet.Kind, counts(3, 2)), []Owned{owned("web-a", starting), owned("web-b", missing)},
+			DaemonSetNodes, "misses 1 of 3 nodes: Pod web-b on node n " + pulls, "kubectl -n shop describe pod/web-b",
+		},
+		"A start":    {version(kind.StatefulSet.Kind, counts(1, 0)), []Owned{owned("web-0", starting)}, "", "", ""},
+		"Deployment": {version(kind.Deployment.Kind, counts(1, 0)), []Owned{owned("web-0", missing)}, "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Behind(tc.version, tc.owned)
+			if r.Category != tc.want || r.Text != tc.text {
+				t.Errorf("got %q: %q, want %q: %q", r.Category, r.Text, tc.want, tc.text)
+			}
+			if got := r.Next(*tc.version.Ref); tc.text != "" && got != tc.next {
+				t.Errorf("next: got %q, want %q", got, tc.next)
+			}
+		})
+	}
+}
+
+// TestKilledByProbe: a probe that stops a container is the reason of its crash loop.
+func TestKilledByProbe(t *testing.T) {
+	const app = "spec.containers{app}"
+	looping := waitingFor("CrashLoopBackOff", "")
+	looping.Restarts, looping.Last = 2, &observation.ContainerState{Reason: "Completed", Started: epoch, Finished: epoch}
+	v := version(kind.Pod.Kind, pod(looping))
+	events := append(
+		event("Unhealthy", app, "Liveness probe failed: HTTP probe failed with statuscode: 500"),
+		event("Killing", app, "Container app failed liveness probe, will be restarted")...,
+	)
+	const want = "is in a crash loop: the liveness probe stops container app, restarted twice: " +
+		"Liveness probe failed: HTTP probe failed with statuscode: 500"
+	if r := Of(v, events); r.Category != LivenessProbe || r.Text != want {
+		t.Errorf("got %q: %q", r.Category, r.Text)
+	}
+	for _, e := range events {
+		e.Stamp = epoch.Add(-1)
+	}
+	if r := Of(v, events); r.Category != CrashLoop {
+		t.Errorf("got %q: %q from Events about an earlier run", r.Category, r.Text)
+	}
+}
+
+// TestPreempted: the Pod is in deletion, and its condition names the scheduler.
+func TestPreempted(t *testing.T) {
+	v := version(kind.Pod.Kind, pod(observation.Container{}), func(s *observation.State) { s.Deleting = epoch },
+		condition("DisruptionTarget", "True", "PreemptionByScheduler", "preempting"))
+	r := Of(v, event("Preempted", "", "Preempted by pod a on node n"))
+	if r.Category != Preempted || r.Text != "is preempted by pod a on node n" {
+		t.Errorf("got %q: %q", r.Category, r.Text)
+	}
+}
