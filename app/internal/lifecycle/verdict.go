@@ -180,9 +180,9 @@ func deeper(a, b *change.Reconciliation) *change.Reconciliation {
 	return a
 }
 
-// trouble returns the deepest reconciliation of the trace, below top unless that is nil, that is open
-// and cannot continue, or else the deepest open one; nil if there is none. n is the number of others
-// with a reason of that category.
+// trouble returns the open reconciliation of the trace, below top unless that is nil, whose reason weighs
+// most, and the deepest of several; nil if there is none. n is the number of others with a reason of
+// that category.
 func (d *derivation) trouble(l *change.Lineage, top *change.Reconciliation) (
 	below *change.Reconciliation, why reason.Reason, n int,
 ) {
@@ -193,9 +193,9 @@ func (d *derivation) trouble(l *change.Lineage, top *change.Reconciliation) (
 		}
 		of := d.reasonOf(r.Timeline)
 		switch {
-		case below == nil, of.Category != "" && why.Category == "":
+		case below == nil, of.Category.Weight() > why.Category.Weight():
 			below, why, n = r, of, 0
-		case of.Category == "" && why.Category != "":
+		case of.Category.Weight() < why.Category.Weight():
 		case r.Depth() > below.Depth():
 			below, why, n = r, of, 0
 		case of.Category == why.Category && of.Category != "" && r.Depth() == below.Depth():

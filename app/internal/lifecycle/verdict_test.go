@@ -64,6 +64,25 @@ func TestReasonOfTrace(t *testing.T) {
 	inAnyOrder(t, s, func(traces []*span.Trace) string { return fmt.Sprint(reasonsOf(traces[0])) })
 }
 
+// TestWeightiestReason: of two Pods, the one with the reason that may become final is blamed.
+func TestWeightiestReason(t *testing.T) {
+	s := newStory()
+	s.write("web", deployment(2))
+	s.write("web-1", replicaSet("web", 2))
+	s.write("web-1-a", pod("web-1"), func(st *observation.State) {
+		st.Conditions = []observation.Condition{{
+			Type: "PodScheduled", Status: "False", Reason: "SchedulingGated", Message: "Scheduling is blocked due to non-empty scheduling gates",
+		}}
+	})
+	s.write("web-1-b", pod("web-1"), bind, unpulled)
+	traces := observe(s.seen).Traces(s.now().Add(time.Minute))
+	if got := reasonsOf(traces[0]); got["lifeline.reason"] != "image_not_found" ||
+		got["lifeline.reason.object"] != "Pod web-1-b" {
+		t.Errorf("got %v", got)
+	}
+	inAnyOrder(t, s, func(traces []*span.Trace) string { return fmt.Sprint(reasonsOf(traces[0])) })
+}
+
 // TestOrdinaryWait: a wait that is not in the list leaves no reason on the root.
 func TestOrdinaryWait(t *testing.T) {
 	s := newStory()

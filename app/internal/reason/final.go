@@ -2,7 +2,10 @@
 
 package reason
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // final are the categories that nothing in sight changes, and how long a reason of them must last. In
 // that time the rest of a command's objects may come, old Pods may leave, and an autoscaler may promise
@@ -22,11 +25,25 @@ var final = map[Category]time.Duration{
 	UnschedulableVolumeZone: 15 * time.Second, UnschedulableNoNodes: 15 * time.Second,
 }
 
+// Weight orders reasons: 0 for an ordinary wait, 1 for a reason of the list, 2 for one that may become
+// final.
+func (c Category) Weight() int {
+	switch _, found := final[c]; {
+	case c == "":
+		return 0
+	case found, slices.Contains(crashes, c):
+		return 2
+	}
+	return 1
+}
+
+// crashes are the categories of a container that ends again and again.
+var crashes = []Category{CrashLoop, OutOfMemory, InitFailed, LivenessProbe}
+
 // Final reports whether nothing in sight changes a reason that has lasted for that time. crash is the
 // time after which a crash loop counts as final.
 func (c Category) Final(lasted, crash time.Duration) bool {
-	switch c {
-	case CrashLoop, OutOfMemory, InitFailed, LivenessProbe:
+	if slices.Contains(crashes, c) {
 		return lasted >= crash
 	}
 	least, found := final[c]
