@@ -231,11 +231,18 @@ var fixtures = []fixture{
 		p.apply(deployment("IMAGE", "", "", ""))
 	}, stuck},
 
-	{"a webhook that refuses", "refused_by_webhook", `admission webhook "NS.example.com" denied the request`, "deploy/web", "",
+	{
+		"a webhook that refuses",
+		"refused_by_webhook",
+		`admission webhook "NS.example.com" denied the request`,
+		"deploy/web",
+		"",
 		func(p *play) {
 			p.apply(p.refusingWebhook())
 			p.apply(deployment("IMAGE", "", "", ""))
-		}, stuck},
+		},
+		stuck,
+	},
 	{"a name too long for the labels of its Pods", "invalid", "is invalid", "sts/" + longName,
 		strings.Replace(statefulSet("IMAGE", ""), "name: web", "name: "+longName, 1), nil, stuck},
 	{"an invalid change", "invalid", "spec.selector", "deploy/web",
@@ -249,8 +256,12 @@ var fixtures = []fixture{
 		}, failed},
 	{"a change of an old version", "conflict", "the object has been modified", "serviceaccount/web",
 		"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\n", func(p *play) {
-			p.refused("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web, resourceVersion: \"1\", labels: {a: b}}\n",
-				"replace", "-f", "-")
+			p.refused(
+				"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web, resourceVersion: \"1\", labels: {a: b}}\n",
+				"replace",
+				"-f",
+				"-",
+			)
 		}, failed},
 	{"an eviction against a budget", "disruption_budget", "disruption budget", "pod/web",
 		budget + "---\n" + labelled(pod("IMAGE", "", "")), func(p *play) {
@@ -338,7 +349,8 @@ var fixtures = []fixture{
 	{"a Pod in a crash loop", "crash_loop", "container app exited with code 3", "pod/web",
 		pod("IMAGE", crashes, ""), nil, failed},
 	{"too little memory", "out_of_memory", "container app was killed: out of memory", "deploy/web",
-		deployment("IMAGE", `resources: {limits: {memory: 24Mi}}, env: [{name: MEMORY, value: "200"}]`, "", ""), nil, stuck},
+		deployment("IMAGE", `resources: {limits: {memory: 24Mi}}, env: [{name: MEMORY, value: "200"}]`, "",
+			"  minReadySeconds: 60\n"), nil, stuck}, // on a slow machine the container lives for seconds
 	{"a liveness probe", "liveness_probe", "the liveness probe stops container app", "deploy/web",
 		deployment("IMAGE", "livenessProbe: "+probed+"1}, readinessProbe: "+probed+"1}", "", ""), nil, stuck},
 	{"a startup probe that gives up", "startup_probe", "the startup probe stops container app", "deploy/web",
@@ -386,7 +398,15 @@ var fixtures = []fixture{
 
 	{"a progress deadline", "readiness_probe", "exceeded its progress deadline: Pod web", "deploy/web",
 		deployment("IMAGE", "readinessProbe: "+probed+"1}", "", "  progressDeadlineSeconds: 20\n"), nil, failed},
-	{"a paused rollout", "paused", "is paused", "deploy/web", deployment("IMAGE", "", "", "  paused: true\n"), nil, stuck},
+	{
+		"a paused rollout",
+		"paused",
+		"is paused",
+		"deploy/web",
+		deployment("IMAGE", "", "", "  paused: true\n"),
+		nil,
+		stuck,
+	},
 	{"a StatefulSet's broken Pod before a new one", "stateful_set_ordinal", "waits for Pod web-0, which", "sts/web",
 		statefulSet("REGISTRY/none:4", ""), func(p *play) {
 			p.kubectl("wait", "--for=create", "pod/web-0", "--timeout=60s")
@@ -396,7 +416,12 @@ var fixtures = []fixture{
 		statefulSet("IMAGE", ""), func(p *play) {
 			p.kubectl("rollout", "status", "sts/web", "--timeout=120s")
 			p.kubectl("set", "image", "sts/web", "app=REGISTRY/none:5")
-			p.kubectl("wait", "--for=jsonpath={.spec.containers[0].image}=REGISTRY/none:5", "pod/web-0", "--timeout=60s")
+			p.kubectl(
+				"wait",
+				"--for=jsonpath={.spec.containers[0].image}=REGISTRY/none:5",
+				"pod/web-0",
+				"--timeout=60s",
+			)
 			p.kubectl("rollout", "undo", "sts/web")
 		}, stuck},
 	{"a DaemonSet without a node", "daemon_set_nodes", "runs on no node", "ds/web",
@@ -449,8 +474,15 @@ var fixtures = []fixture{
 	},
 
 	{"a selector without Pods", "no_endpoints", "no Pod has the label app=web", "service/web", service, nil, stuck},
-	{"a Service without a ready Pod", "endpoints_unready", "none of the Pods with the label app=web is ready", "service/web",
-		service + "---\n" + deployment("IMAGE", "readinessProbe: "+probed+"1}", "", ""), nil, stuck},
+	{
+		"a Service without a ready Pod",
+		"endpoints_unready",
+		"none of the Pods with the label app=web is ready",
+		"service/web",
+		service + "---\n" + deployment("IMAGE", "readinessProbe: "+probed+"1}", "", ""),
+		nil,
+		stuck,
+	},
 
 	{"no storage class", "claim_without_class", "no storage class is set", "pvc/data", claim(""), nil, stuck},
 	{"no such storage class", "claim_without_class", `storageclass`, "pvc/data", claim("none"), nil, stuck},
@@ -478,7 +510,8 @@ var fixtures = []fixture{
 		p.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "pvc/data", "--timeout=60s")
 		p.kubectl("patch", "pv/NS", "-p", `{"metadata":{"finalizers":null}}`)
 		p.kubectl("delete", "pv/NS", "--wait=false")
-		p.kubectl("patch", "pv/NS", "-p", `{"metadata":{"finalizers":null}}`)
+		// Its finalizer may have come back before the deletion.
+		_, _ = bench.RunKubectl(p.t.Context(), nil, "patch", "pv/"+p.ns, "-p", `{"metadata":{"finalizers":null}}`)
 	}, stuck},
 
 	{"a finalizer", "finalizer", "waits for finalizer example.com/keep", "configmap/web",
@@ -501,12 +534,19 @@ var fixtures = []fixture{
 		nil,
 		stuck,
 	},
-	{"a custom kind with the name of another", "not_established", "failed: ListKindConflict", "crd/gearNSs.example.com", "",
+	{
+		"a custom kind with the name of another",
+		"not_established",
+		"failed: ListKindConflict",
+		"crd/gearNSs.example.com",
+		"",
 		func(p *play) {
 			p.apply(harness.CustomKind("Cog"+p.ns, "example.com"))
 			p.kubectl("wait", "--for=condition=Established", "crd/cogNSs.example.com", "--timeout=60s")
 			p.apply(strings.Replace(harness.CustomKind("Gear"+p.ns, "example.com"), "kind: Gear", "kind: Cog", 1))
-		}, failed},
+		},
+		failed,
+	},
 	{
 		"a custom kind with a condition",
 		"condition_false",

@@ -62,7 +62,10 @@ func (p *play) refused(stdin string, args ...string) {
 	for i := range args {
 		args[i] = p.fill(args[i])
 	}
-	out, err := bench.Cluster.RunKubectl(p.t.Context(), strings.NewReader(stdin), append([]string{"-n", p.ns}, args...)...)
+	out, err := bench.Cluster.RunKubectl(
+		p.t.Context(),
+		strings.NewReader(stdin),
+		append([]string{"-n", p.ns}, args...)...)
 	if err == nil {
 		p.t.Errorf("kubectl %s was not refused: %s", strings.Join(args, " "), out)
 	}

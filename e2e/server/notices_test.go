@@ -120,7 +120,10 @@ func TestNotices(t *testing.T) {
 	h.down = true
 	h.mu.Unlock()
 	apply(t, hasty(deployment(ns, "bad", "v1", 1, "pull-error: not found", "backoff: 600s")))
-	failed := fmt.Sprintf(`lifeline_changes_failed_total{category="image_not_found",kind="Deployment",namespace=%q}`, ns)
+	failed := fmt.Sprintf(
+		`lifeline_changes_failed_total{category="image_not_found",kind="Deployment",namespace=%q}`,
+		ns,
+	)
 	harness.Eventually(t, "the metric of failed changes", func() bool { return s.Metrics(t)[failed] >= 1 })
 	harness.Eventually(t, "a try to tell", func() bool {
 		h.mu.Lock()
@@ -142,7 +145,10 @@ func TestNotices(t *testing.T) {
 	}
 	var sources struct{ Configuration map[string]any }
 	s.API(t, "sources", &sources)
-	if text := fmt.Sprint(sources.Configuration); strings.Contains(text, "hunter2") || !strings.Contains(text, "127.0.0.1") {
+	if text := fmt.Sprint(
+		sources.Configuration,
+	); strings.Contains(text, "hunter2") ||
+		!strings.Contains(text, "127.0.0.1") {
 		t.Errorf("the configuration in the API is %s", text)
 	}
 	s.Stop(t)

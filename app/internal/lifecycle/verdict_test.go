@@ -69,11 +69,7 @@ func TestWeightiestReason(t *testing.T) {
 	s := newStory()
 	s.write("web", deployment(2))
 	s.write("web-1", replicaSet("web", 2))
-	s.write("web-1-a", pod("web-1"), func(st *observation.State) {
-		st.Conditions = []observation.Condition{{
-			Type: "PodScheduled", Status: "False", Reason: "SchedulingGated", Message: "Scheduling is blocked due to non-empty scheduling gates",
-		}}
-	})
+	s.write("web-1-a", pod("web-1"), func(st *observation.State) { st.Pod.SchedulingGates = []string{"example.com/a"} })
 	s.write("web-1-b", pod("web-1"), bind, unpulled)
 	traces := observe(s.seen).Traces(s.now().Add(time.Minute))
 	if got := reasonsOf(traces[0]); got["lifeline.reason"] != "image_not_found" ||
