@@ -397,7 +397,7 @@ var fixtures = []fixture{
 	},
 
 	{"a progress deadline", "readiness_probe", "exceeded its progress deadline: Pod web", "deploy/web",
-		deployment("IMAGE", "readinessProbe: "+probed+"1}", "", "  progressDeadlineSeconds: 20\n"), nil, failed},
+		deployment("IMAGE", "readinessProbe: "+probed+"1}", "", "  progressDeadlineSeconds: 45\n"), nil, failed},
 	{
 		"a paused rollout",
 		"paused",
