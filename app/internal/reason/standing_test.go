@@ -165,7 +165,11 @@ func TestBehind(t *testing.T) {
 func TestKilledByProbe(t *testing.T) {
 	const app = "spec.containers{app}"
 	looping := waitingFor("CrashLoopBackOff", "")
-	looping.Restarts, looping.Last = 2, &observation.ContainerState{Reason: "Completed", Started: epoch, Finished: epoch}
+	looping.Restarts, looping.Last = 2, &observation.ContainerState{
+		Reason:   "Completed",
+		Started:  epoch,
+		Finished: epoch,
+	}
 	v := version(kind.Pod.Kind, pod(looping))
 	events := append(
 		event("Unhealthy", app, "Liveness probe failed: HTTP probe failed with statuscode: 500"),
