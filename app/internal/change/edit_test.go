@@ -114,6 +114,16 @@ func TestEdits(t *testing.T) {
 			[]string{"spec.ports[name=http].targetPort=80", "spec.ports[name=http].targetPort=8080"},
 			"port http targetPort 80 → 8080",
 		},
+		"a port without a name": {
+			[]string{
+				"spec.ports[port=80,protocol=TCP].targetPort=80", "spec.ports[port=80,protocol=TCP].targetPort=8080",
+			},
+			"port 80/TCP targetPort 80 → 8080",
+		},
+		"the first field in an empty map": {
+			[]string{container + "resources#empty", container + "resources.limits.cpu=1"},
+			"limits.cpu <none> → 1",
+		},
 		"several writes are one change": {
 			[]string{"spec.replicas=2 spec.a#1", "spec.replicas=3 spec.a#1", "spec.replicas=4 spec.a#2"},
 			"replicas 2 → 4; a",

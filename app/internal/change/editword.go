@@ -32,10 +32,13 @@ func (all Edits) Words() []string {
 		}
 	}
 	var words []word
-	for _, e := range all {
+	for i, e := range all {
 		top, whole := itemOf(e.path, items)
-		if whole && e.item() != top {
+		switch {
+		case whole && e.item() != top:
 			continue // its item says it all
+		case i+1 < len(all) && strings.HasPrefix(all[i+1].path, e.path+"."):
+			continue // an empty map: the fields in it come or go
 		}
 		words = append(words, e.word(whole))
 	}
@@ -204,7 +207,7 @@ func named(path string) word {
 			names = append(names, s.name)
 			continue
 		}
-		if w.of = singular(s.name) + " " + keyText(s.key); !strings.HasSuffix(s.name, "ontainers") {
+		if w.of = singular(s.name) + " " + keyText(s); !strings.HasSuffix(s.name, "ontainers") {
 			names = []string{w.of}
 			continue
 		}
@@ -249,13 +252,16 @@ func singular(list string) string {
 	return strings.TrimSuffix(list, "s")
 }
 
-// keyText returns the values of an item's key: "web" for name=web, "dedicated:NoSchedule" for
-// key=dedicated,effect=NoSchedule.
-func keyText(key string) string {
+// keyText returns the values of an item's key: "web" for name=web, "80/TCP" for a port, and
+// "dedicated:NoSchedule" for a taint.
+func keyText(s step) string {
 	var values []string
-	for _, part := range strings.Split(key, ",") {
+	for _, part := range strings.Split(s.key, ",") {
 		_, value, _ := strings.Cut(part, "=")
 		values = append(values, value)
+	}
+	if s.name == "ports" {
+		return strings.Join(values, "/")
 	}
 	return strings.Join(values, ":")
 }
