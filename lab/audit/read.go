@@ -128,8 +128,8 @@ func newLog(path string, in io.Reader) *log {
 	return &log{path: path, in: bufio.NewReaderSize(in, 1<<20), seen: map[version]bool{}, uids: map[named]string{}}
 }
 
-// next returns the writes of the next line, often none. io.EOF means that there
-// is no complete line yet.
+// next returns the writes of the next line, often none. io.EOF means that the
+// next line is incomplete.
 func (l *log) next() ([]Write, error) {
 	data, err := l.in.ReadBytes('\n')
 	l.partial = append(l.partial, data...)

@@ -24,7 +24,7 @@ var projects = []struct {
 	{"tekton.dev", Tekton},
 }
 
-// category returns the category of a kind with conditions of its own.
+// category returns the category of a kind with special conditions.
 func category(v *history.Version) Category {
 	for _, p := range projects {
 		if v.Group == p.group || strings.HasSuffix(v.Group, "."+p.group) {

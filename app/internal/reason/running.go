@@ -116,8 +116,8 @@ var probes = []struct {
 	category Category
 }{{"Liveness", LivenessProbe}, {"Startup", StartupProbe}}
 
-// killedByProbe returns the reason r of a container that has ended, or the probe because of which the
-// kubelet has stopped it.
+// killedByProbe returns the reason r of a container that has ended. If the kubelet has stopped it after a
+// failed probe, the reason is that probe.
 func killedByProbe(r Reason, c *observation.Container, events []*history.Event) Reason {
 	ended := c.State
 	if !ended.Terminated() {

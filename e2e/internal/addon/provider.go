@@ -22,7 +22,7 @@ const Provider = "provider"
 // hold is the finalizer of the provider.
 const hold = "provider.example.com"
 
-// labKinds are the kinds of the provider, which has no module of its own. They follow the contract
+// labKinds are the kinds of the provider. No Go module has them. They follow the contract
 // v1beta2 of Cluster API.
 func labKinds() string {
 	var out strings.Builder

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// maxKilling is how many Killing Events a Pod gets: each takes a step of its
-// own, and steps are not conditional.
+// maxKilling is the number of Killing Events of a Pod. Each takes one step, and
+// steps are not conditional.
 const maxKilling = 4
 
 // deletionStages: the containers get the signal to stop, stop, and the Pod is
