@@ -24,6 +24,9 @@ import (
 // maxValue bounds the value of a parameter, in bytes.
 const maxValue = 1024
 
+// maxNamed is the number of known values in an error.
+const maxNamed = 8
+
 // params are the parameters of one request. err keeps the first error, and done returns it; later
 // values are meaningless.
 type params struct {
@@ -151,11 +154,15 @@ func oneOf[T ~string](p *params, name string, known []T) []T {
 	if text == "" {
 		return nil
 	}
+	others := ""
+	if len(known) > maxNamed {
+		others = " and others, see the documentation"
+	}
 	var out []T
 	for value := range strings.SplitSeq(text, ",") {
 		v := T(strings.TrimSpace(value))
 		if !slices.Contains(known, v) {
-			p.bad(name, "%.80q is not known: the values are %v", value, known)
+			p.bad(name, "%.80q is not known: the values are %v%s", value, known[:min(len(known), maxNamed)], others)
 		}
 		if !slices.Contains(out, v) {
 			out = append(out, v)

@@ -79,7 +79,7 @@ func TestRefusals(t *testing.T) {
 			"/api/v1/traces?namspace=x",
 			nil,
 			400,
-			`unknown parameter \"namspace\": the parameters are after, group,`,
+			`unknown parameter \"namspace\": the parameters are after, category, group,`,
 		},
 		"unknown info":  {"everywhere", "/api/v1/info?x=1", nil, 400, `parameter \"x\"`},
 		"unknown trace": {"everywhere", "/api/v1/traces/" + apply + "?x=1", nil, 400, `parameter \"x\"`},
@@ -119,6 +119,13 @@ func TestRefusals(t *testing.T) {
 			nil,
 			400,
 			`parameter \"slowerThan\": \"2\" is no duration`,
+		},
+		"category": {
+			"a closed list",
+			"/api/v1/traces?category=image_not_found,nope",
+			nil,
+			400,
+			`parameter \"category\": \"nope\" is not known: the values are [unschedulable`,
 		},
 		"outcome": {
 			"the message lists the outcomes",

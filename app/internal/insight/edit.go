@@ -15,7 +15,10 @@ func Edits(t *span.Trace) []string {
 		return EditsOf(root)
 	}
 	for _, s := range t.Spans {
-		if edits := EditsOf(s); s.Parent == root.ID && len(edits) > 0 {
+		if s.Parent != root.ID {
+			continue
+		}
+		if edits := EditsOf(s); len(edits) > 0 {
 			return edits
 		}
 	}
