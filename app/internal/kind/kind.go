@@ -40,7 +40,7 @@ type Kind struct {
 	// all. It is set for kinds with very many objects.
 	Fields []string
 	// Shown are the fields outside metadata whose values may be shown, such as "spec.replicas". Each stands
-	// for all below it, too. The values of labels may always be shown.
+	// for all below it, too. The values of labels may be shown unless the kind is MetadataOnly.
 	Shown []string
 	// MetadataOnly is true for kinds whose content is never read.
 	MetadataOnly bool

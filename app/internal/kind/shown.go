@@ -26,7 +26,10 @@ func shownOfTemplate(fields ...string) []string {
 
 // Shows reports whether the values of the field at path may be shown. path has no keys of list items.
 func (k *Kind) Shows(path []byte) bool {
-	return k.Resource != "" && below(path, "metadata.labels") || Below(path, k.Shown)
+	if below(path, "metadata.labels") {
+		return k.Resource != "" && !k.MetadataOnly // a label of a Secret may repeat its content
+	}
+	return Below(path, k.Shown)
 }
 
 // Below reports whether the path, without keys of list items, is one of the fields, or below one.
