@@ -51,8 +51,10 @@ type Answer struct {
 	// Slowest is the slowest work of a change without a reason, and Share its part in percent.
 	Slowest string `json:"slowest,omitempty"`
 	Share   int    `json:"share,omitempty"`
-	// Cause is the change.
+	// Cause is the change. Later means that the object got the reason after that change had ended: the
+	// change need not be its cause.
 	Cause Cause `json:"cause"`
+	Later bool  `json:"later,omitempty"`
 }
 
 // Cause is the change that led to an answer.
@@ -137,7 +139,7 @@ func (a *Answer) stand(r reason.Reason) {
 	a.State, a.Category = Stuck, string(r.Category)
 	a.Reason = span.Bound(a.Object.Kind.Kind + " " + a.Object.Name + " " + r.Text)
 	a.Next = r.Next(a.Object)
-	a.Slowest, a.Share = "", 0
+	a.Slowest, a.Share, a.Later = "", 0, true
 }
 
 // reconciliation returns the newest reconciliation of the object, or nil.

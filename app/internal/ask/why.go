@@ -106,7 +106,7 @@ func (w *Why) answers(ctx context.Context) ([]Answer, time.Time, error) {
 	}
 	if err == nil && present[0].State.Bad() && (!answers[0].State.Bad() || answers[0].ofRun(target)) {
 		present[0].Cause = answers[0].Cause
-		present[0].Start = answers[0].Start
+		present[0].Start, present[0].Later = answers[0].Start, true
 		answers[0] = present[0]
 	}
 	return answers, now, nil

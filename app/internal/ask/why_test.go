@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 )
@@ -41,6 +42,34 @@ func TestWhyGolden(t *testing.T) {
 			}
 			golden(t, name, tc.reason, server.URL, out, log)
 		})
+	}
+}
+
+// TestLaterReason: a change that had ended before the reason is not named as its cause.
+func TestLaterReason(t *testing.T) {
+	a := Answer{
+		Object: spantest.Ref("batch", "CronJob", "work"),
+		State:  State(span.Converged),
+		Start:  spantest.Epoch,
+		Cause: Cause{
+			Who:    "kubectl",
+			Verb:   "update",
+			Object: spantest.Ref("batch", "CronJob", "work"),
+			Edits:  []string{"label x a → b"},
+		},
+	}
+	a.stand(reason.Reason{Category: reason.Suspended, Text: "is suspended"})
+	text := a.text(spantest.Epoch, a.Object.Namespace)
+	for _, want := range []string{
+		"CronJob work is stuck: it is suspended.\n", "Last change: kubectl changed CronJob work (label x a → b) at ",
+		"Since when is not known.\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("got %q, want %q in it", text, want)
+		}
+	}
+	if strings.Contains(text, "Cause") {
+		t.Errorf("got %q, with a cause", text)
 	}
 }
 

@@ -20,7 +20,11 @@ import (
 func (a *Answer) text(now time.Time, namespace string) string {
 	lines := []string{a.verdict(now, namespace)}
 	if a.Reason != "" {
-		lines = append(lines, "Cause: "+a.Cause.text(a.Start, now, namespace)+".")
+		label := "Cause: "
+		if a.Later {
+			label = "Last change: "
+		}
+		lines = append(lines, label+a.Cause.text(a.Start, now, namespace)+".")
 		if text := a.history(now); text != "" {
 			lines = append(lines, text)
 		}
@@ -81,6 +85,8 @@ func (a *Answer) history(now time.Time) string {
 	switch {
 	case a.Category == "":
 		return ""
+	case a.Since.IsZero() && a.Later:
+		return "Since when is not known."
 	case a.Since.IsZero():
 		return "Since when is not known: the history begins with it."
 	}
