@@ -166,7 +166,7 @@ func hasField(node *change.Timeline, path string, rv uint64) bool {
 	if !found {
 		i = max(0, i-1)
 	}
-	return i < len(node.Versions) && leaf(node.Versions[i], path) != nil
+	return i < len(node.Versions) && node.Versions[i].Field(path) != nil
 }
 
 // byPreemption returns the change of the Pod that preempts the Pod of w. The scheduler nominates

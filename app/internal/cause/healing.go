@@ -4,13 +4,11 @@ package cause
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
-	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
 // healing returns the cause of a write for the restoration of a converged state: a separate trace,
@@ -91,21 +89,9 @@ func sameRevision(a, b *change.Timeline) bool {
 	if u == nil || v == nil {
 		return false
 	}
-	x, y := leaf(u, RevisionLabel), leaf(v, RevisionLabel)
+	x, y := u.Field(RevisionLabel), v.Field(RevisionLabel)
 	return x != nil && y != nil && x.Value == y.Value
 }
 
 // RevisionLabel is the path of a Pod's label with the revision of its template.
 const RevisionLabel = "metadata.labels[controller-revision-hash]"
-
-// leaf returns the field of v at path, or nil.
-func leaf(v *history.Version, path string) *observation.Leaf {
-	if v.Fields == nil {
-		return nil
-	}
-	i, found := slices.BinarySearchFunc(v.Fields.Leaves, path, history.ComparePath)
-	if !found {
-		return nil
-	}
-	return &v.Fields.Leaves[i]
-}

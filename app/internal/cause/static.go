@@ -44,6 +44,6 @@ func edited(a, b *change.Timeline) bool {
 	if u == nil || v == nil {
 		return false
 	}
-	x, y := leaf(u, pathMirror), leaf(v, pathMirror)
+	x, y := u.Field(pathMirror), v.Field(pathMirror)
 	return x != nil && y != nil && x.Value != y.Value
 }

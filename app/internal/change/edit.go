@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -30,7 +29,7 @@ type Edits []edit
 func (w *Write) Edits() Edits {
 	out := make(Edits, 0, len(w.Changed.Paths))
 	for _, path := range w.Changed.Paths {
-		out = append(out, edit{path, leafAt(w.Previous, path), leafAt(w.Version, path)})
+		out = append(out, edit{path, w.Previous.Field(path), w.Version.Field(path)})
 	}
 	return out
 }
@@ -55,18 +54,6 @@ func (r *Reconciliation) Edits() Edits {
 		n++
 	}
 	return out[:n]
-}
-
-// leafAt returns the field at path in v, or nil. v may be nil.
-func leafAt(v *history.Version, path string) *observation.Leaf {
-	if v == nil || v.Fields == nil {
-		return nil
-	}
-	i, found := slices.BinarySearchFunc(v.Fields.Leaves, path, history.ComparePath)
-	if !found {
-		return nil
-	}
-	return &v.Fields.Leaves[i]
 }
 
 // Paths returns the paths of the changed fields, in order, without bookkeeping. At most 16.

@@ -76,7 +76,7 @@ func (w *Write) Updates() bool {
 func (w *Write) Fields() []Field {
 	out := make([]Field, 0, len(w.Changed.Paths))
 	for _, path := range w.Changed.Paths {
-		switch before, after := leafAt(w.Previous, path), leafAt(w.Version, path); {
+		switch before, after := w.Previous.Field(path), w.Version.Field(path); {
 		case after != nil:
 			out = append(out, Field{path, after.Value})
 		case before != nil:

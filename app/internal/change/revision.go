@@ -31,8 +31,7 @@ func ByStatus(k object.Kind) bool {
 // controller has carried out the sync (rule N2).
 func endsOperation(v *history.Version, c *history.Difference) bool {
 	return kind.IsApplication(v.Kind) && len(c.Paths) > 0 && !slices.ContainsFunc(c.Paths, func(path string) bool {
-		_, kept := slices.BinarySearchFunc(v.Fields.Leaves, path, history.ComparePath)
-		return kept || !strings.HasPrefix(path, "operation.")
+		return v.Field(path) != nil || !strings.HasPrefix(path, "operation.")
 	})
 }
 

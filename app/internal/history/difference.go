@@ -5,7 +5,6 @@ package history
 import (
 	"math/bits"
 	"slices"
-	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -57,8 +56,7 @@ func Compare(k *kind.Kind, u, v *Version) Difference {
 	})
 	if data && len(c.Paths) == 0 && (!some || applied) {
 		if !some {
-			i, _ := slices.BinarySearchFunc(v.Fields.Leaves, observation.PathData, ComparePath)
-			managers, some = v.Fields.Leaves[i].Managers, true
+			managers, some = v.Field(observation.PathData).Managers, true
 		}
 		c.add(k, observation.PathData)
 	}
@@ -73,9 +71,6 @@ func (c *Difference) Spec() bool { return c.Parts&^kind.Metadata != 0 }
 
 // Metadata reports whether labels or annotations differ.
 func (c *Difference) Metadata() bool { return c.Parts&kind.Metadata != 0 }
-
-// ComparePath compares the path of l with path, for a binary search in sorted fields.
-func ComparePath(l observation.Leaf, path string) int { return strings.Compare(l.Path, path) }
 
 // add adds the changed field at path.
 func (c *Difference) add(k *kind.Kind, path string) {

@@ -3,6 +3,8 @@
 package history
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -133,4 +135,18 @@ func (p *PodState) Container(name string, init bool) *observation.Container {
 		}
 	}
 	return nil
+}
+
+// Field returns the field of v at path, or nil. v may be nil.
+func (v *Version) Field(path string) *observation.Leaf {
+	if v == nil || v.Fields == nil {
+		return nil
+	}
+	i, found := slices.BinarySearchFunc(v.Fields.Leaves, path, func(l observation.Leaf, path string) int {
+		return strings.Compare(l.Path, path)
+	})
+	if !found {
+		return nil
+	}
+	return &v.Fields.Leaves[i]
 }

@@ -110,17 +110,18 @@ func (b *Board) Look(now time.Time, open, finished []*span.Trace, silent bool) {
 			b.add(resolved(old, about(Resolved, t, now)))
 		}
 	}
-	present := ids(open)
-	for id, t := range present {
-		b.wait(id, t, now)
+	present := map[trace.TraceID]bool{}
+	for _, t := range open {
+		present[t.ID] = true
+		b.wait(t.ID, t, now)
 	}
 	for id, old := range b.told {
-		if present[id] == nil { // part of another change now
+		if !present[id] { // part of another change now
 			delete(b.told, id)
 			b.add(resolved(old, Notice{Time: now.UTC(), TraceID: old.TraceID, Object: old.Object, Start: old.Start}))
 		}
 	}
-	maps.DeleteFunc(b.since, func(id trace.TraceID, _ time.Time) bool { return present[id] == nil })
+	maps.DeleteFunc(b.since, func(id trace.TraceID, _ time.Time) bool { return !present[id] })
 }
 
 // wait adds a notice about an open change, if one is due. A change of its reason does not begin the wait

@@ -74,10 +74,10 @@ func (c *Counts) labels(t *span.Trace) Labels {
 // changed returns the changed object of t, or the first one of a command.
 func changed(t *span.Trace) object.Ref {
 	root := t.Root()
-	if root == nil || root.Object.Name != "" {
-		if root == nil {
-			return object.Ref{}
-		}
+	switch {
+	case root == nil:
+		return object.Ref{}
+	case root.Object.Name != "":
 		return root.Object
 	}
 	for _, s := range t.Spans {

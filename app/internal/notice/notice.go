@@ -7,8 +7,6 @@ package notice
 import (
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -108,13 +106,4 @@ func category(t *span.Trace) string {
 // failed reports whether a finished change has failed.
 func failed(t *span.Trace) bool {
 	return t.Outcome == span.Failed || t.Outcome == span.Unfinished && category(t) != ""
-}
-
-// ids returns the IDs of the traces.
-func ids(traces []*span.Trace) map[trace.TraceID]*span.Trace {
-	out := make(map[trace.TraceID]*span.Trace, len(traces))
-	for _, t := range traces {
-		out[t.ID] = t
-	}
-	return out
 }

@@ -75,7 +75,7 @@ func (h *hook) deliver(t *testing.T, change func(*Sender), done func(Stats) bool
 	ended := make(chan error)
 	go func() { ended <- s.Run(ctx) }()
 	for !done(s.Stats()) && ctx.Err() == nil {
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(5 * time.Millisecond) // the counts have no signal
 	}
 	if ctx.Err() != nil {
 		t.Errorf("it did not come to an end: %+v", s.Stats())

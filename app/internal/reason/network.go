@@ -51,8 +51,7 @@ func endpoints(v *history.Version, owned []*history.Version) Reason {
 			return Reason{}
 		}
 		slices++
-		_, some := shown(o, "endpoints")
-		pods = pods || some
+		pods = pods || o.Field("endpoints") != nil
 	}
 	switch {
 	case slices == 0 || selector == "":

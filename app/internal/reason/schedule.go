@@ -14,7 +14,7 @@ func schedule(v *history.Version, events []*history.Event) Reason {
 	if !cron && !kind.Job.Is(v.Kind) {
 		return Reason{}
 	}
-	if value, _ := shown(v, "spec.suspend"); value == "true" {
+	if l := v.Field("spec.suspend"); l != nil && l.Shown == "true" {
 		return Reason{Category: Suspended, Text: "is suspended", For: "the end of its suspension"}
 	}
 	e := newest(

@@ -20,17 +20,3 @@ func Standing(v *history.Version, owned []*history.Version, events []*history.Ev
 	}
 	return Reason{}
 }
-
-// shown returns the value of a field of v, and whether v has the field. The value is "" if it may not
-// be shown.
-func shown(v *history.Version, path string) (value string, found bool) {
-	if v.Fields == nil {
-		return "", false
-	}
-	for i := range v.Fields.Leaves {
-		if l := &v.Fields.Leaves[i]; l.Path == path {
-			return l.Shown, true
-		}
-	}
-	return "", false
-}

@@ -5,9 +5,11 @@ package serve
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/notice"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
@@ -66,4 +68,42 @@ func (s *server) refreshNotices(t *telemetry.Metrics) {
 	t.NoticesLost.Raise(float64(stats.Refused), "refused")
 	t.NoticesLost.Raise(float64(stats.Dropped), "full")
 	t.NoticesWaiting.Set(float64(stats.Waiting))
+}
+
+// tell adds the notices that are due.
+func (r *recorder) tell(l *look, finished, open []*span.Trace, now time.Time) {
+	finished, open = r.parts(finished), r.parts(open)
+	if r.Counts != nil {
+		r.Counts.Look(open, finished)
+	}
+	if r.Notices != nil {
+		r.Notices.Look(now, open, finished, !r.Tells())
+		r.saveNotices(l, false)
+	}
+}
+
+// parts returns this server's parts of the traces.
+func (r *recorder) parts(all []*span.Trace) []*span.Trace {
+	if r.share.part == nil {
+		return all
+	}
+	var out []*span.Trace
+	for _, t := range all {
+		if part := r.part(t); part != nil {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// saveNotices adds the notices to the batch, if they have changed or always.
+func (r *recorder) saveNotices(l *look, always bool) {
+	data, changed, err := r.Notices.State()
+	if err != nil {
+		r.Warn("the notices cannot be saved: a restart may repeat or lose some", errAttr(err))
+		return
+	}
+	if changed || always {
+		l.batch.State[noticesState] = data
+	}
 }

@@ -327,42 +327,6 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 	l.open = open
 }
 
-// tell adds the notices that are due.
-func (r *recorder) tell(l *look, finished, open []*span.Trace, now time.Time) {
-	mine := func(all []*span.Trace) []*span.Trace {
-		var out []*span.Trace
-		for _, t := range all {
-			if part := r.part(t); part != nil {
-				out = append(out, part)
-			}
-		}
-		return out
-	}
-	if r.Counts == nil && r.Notices == nil {
-		return
-	}
-	finished, open = mine(finished), mine(open)
-	if r.Counts != nil {
-		r.Counts.Look(open, finished)
-	}
-	if r.Notices != nil {
-		r.Notices.Look(now, open, finished, !r.Tells())
-		r.saveNotices(l, false)
-	}
-}
-
-// saveNotices adds the notices to the batch, if they have changed or always.
-func (r *recorder) saveNotices(l *look, always bool) {
-	data, changed, err := r.Notices.State()
-	if err != nil {
-		r.Warn("the notices cannot be saved: a restart may repeat or lose some", errAttr(err))
-		return
-	}
-	if changed || always {
-		l.batch.State[noticesState] = data
-	}
-}
-
 // finish adds finished traces to the batch, if they are kept.
 func (r *recorder) finish(l *look, finished []*span.Trace, now time.Time) []export.Entry {
 	var entries []export.Entry

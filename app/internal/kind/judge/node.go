@@ -3,8 +3,6 @@
 package judge
 
 import (
-	"slices"
-
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 )
@@ -15,12 +13,12 @@ func Lost(v *history.Version) bool { return len(LossTaints(v)) > 0 }
 
 // LossTaints returns the paths of these taints.
 func LossTaints(v *history.Version) []string {
-	if !kind.Node.Is(v.Kind) || v.Fields == nil {
+	if !kind.Node.Is(v.Kind) {
 		return nil
 	}
 	var out []string
 	for _, path := range kind.LossTaints {
-		if _, found := slices.BinarySearchFunc(v.Fields.Leaves, path, history.ComparePath); found {
+		if v.Field(path) != nil {
 			out = append(out, path)
 		}
 	}
