@@ -19,8 +19,11 @@ LAB       := bin/lab
 LIFELINE  := bin/lifeline
 LINTER    := bin/golangci-lint
 
-# The race detector is C; without a compiler the tests run without it.
+# The race detector is C; without a compiler the tests run without it. Everything else is built in one
+# way, without C and with the paths of this checkout: a second way compiles all dependencies again.
 RACE = $(shell command -v "$$(go env CC)" >/dev/null && echo -race)
+RACED = CGO_ENABLED=$(if $(RACE),1,0)
+export CGO_ENABLED := 0
 
 .PHONY: help
 help: ## List the targets
@@ -31,10 +34,10 @@ help: ## List the targets
 .PHONY: demo
 demo: ## Trace one change on a real Kubernetes; the first run builds it and shows a recording first
 	@echo "building $(LAB)"
-	(cd lab && CGO_ENABLED=0 go build -trimpath -o ../$(LAB) ./cmd/lab)
+	(cd lab && go build -o ../$(LAB) ./cmd/lab)
 	if ! $(LAB) build --nodes kwok --check 2>/dev/null; then
 		echo "building bin/replay"
-		(cd app && CGO_ENABLED=0 go build -trimpath -o ../bin/replay ./cmd/replay)
+		(cd app && go build -o ../bin/replay ./cmd/replay)
 		echo
 		echo 'A recording of the change, from a real node:'
 		echo '$$ lifeline replay examples/web.recording.jsonl.gz'
@@ -53,7 +56,7 @@ demo: ## Trace one change on a real Kubernetes; the first run builds it and show
 .PHONY: demo-operator
 demo-operator: bin ## Trace a change through an operator that carries contexts, and print the tree
 	@echo "building bin/head-operator"
-	(cd examples/head-operator && CGO_ENABLED=0 go build -trimpath -o ../../bin/head-operator .)
+	(cd examples/head-operator && go build -o ../../bin/head-operator .)
 	work="$$(mktemp -d)"
 	operator=
 	trap 'if [ -n "$$operator" ]; then kill $$operator 2>/dev/null || true; wait $$operator 2>/dev/null || true; fi; rm -rf "$$work"; $(LAB) down --name demo-operator' EXIT
@@ -73,8 +76,8 @@ demo-operator: bin ## Trace a change through an operator that carries contexts, 
 .PHONY: bin
 bin: ## Build lifeline and the lab for this machine into bin/
 	@echo "building $(LIFELINE) and $(LAB)"
-	(cd app && CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o ../$(LIFELINE) ./cmd/lifeline)
-	(cd lab && CGO_ENABLED=0 go build -trimpath -o ../$(LAB) ./cmd/lab)
+	(cd app && go build -ldflags '$(LDFLAGS)' -o ../$(LIFELINE) ./cmd/lifeline)
+	(cd lab && go build -o ../$(LAB) ./cmd/lab)
 
 .PHONY: build
 build: ## Build lifeline for Linux, macOS and Windows, amd64 and arm64, into dist/
@@ -82,7 +85,7 @@ build: ## Build lifeline for Linux, macOS and Windows, amd64 and arm64, into dis
 		out=dist/lifeline-$${p%/*}-$${p#*/}
 		[ $${p%/*} = windows ] && out=$$out.exe
 		echo "building $$out"
-		(cd app && CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -ldflags '$(LDFLAGS)' -o ../$$out ./cmd/lifeline)
+		(cd app && GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -ldflags '$(LDFLAGS)' -o ../$$out ./cmd/lifeline)
 	done
 
 .PHONY: deps
@@ -110,17 +113,20 @@ unit: ## Unit tests, with the race detector where there is a C compiler
 	@[ -n "$(RACE)" ] || echo "SKIP: the race detector needs a C compiler: apt-get install gcc"
 	for m in $(UNITS); do (cd $$m
 		echo "test $$m"
-		go test $(RACE) $(SHORT) -timeout 40m $$(go list ./... | grep -vE '$(UNRACED)')
+		$(RACED) go test $(RACE) $(SHORT) -timeout 40m $$(go list ./... | grep -vE '$(UNRACED)')
 		unraced="$$(go list ./... | grep -E '$(UNRACED)' || true)"
 		if [ -n "$$unraced" ]; then
 			go test $(SHORT) -timeout 60m $$unraced
-			$(if $(SHORT),,$(if $(RACE),go test $(RACE) -short -timeout 40m $$unraced))
+			$(if $(SHORT),,$(if $(RACE),$(RACED) go test $(RACE) -short -timeout 40m $$unraced))
 		fi)
 	done
 
 .PHONY: kubernetes
-kubernetes: ## Build the Kubernetes that the tests run on into the lab's cache
-	@cd lab
+kubernetes: ## Build the Kubernetes that the tests run on into the lab's cache; on Debian, root gets `make deps`, too
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! { command -v runc && [ -d /usr/lib/cni ]; } >/dev/null; then
+		$(MAKE) deps
+	fi
+	cd lab
 	go run ./cmd/lab build --nodes kwok
 	if [ "$$(id -u)" = 0 ]; then
 		go run ./cmd/lab build --nodes real

@@ -4,11 +4,20 @@ package reasons
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/lab"
 )
 
 // stuck and failed are the exit codes of lifeline why.
@@ -138,6 +147,44 @@ spec:
   metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 50}}}]
 `
 )
+
+const (
+	// lostNode is a Node without a kubelet. Its annotation lets the controller attach volumes to it.
+	lostNode = `apiVersion: v1
+kind: Node
+metadata: {name: NS, annotations: {volumes.kubernetes.io/controller-managed-attach-detach: "true"}}
+spec: {taints: [{key: example.com/keep, effect: NoSchedule}]}
+`
+	// disk is a claim with a volume of a driver without a program. The test attaches it instead.
+	disk = `apiVersion: storage.k8s.io/v1
+kind: CSIDriver
+metadata: {name: NS.example.com}
+spec: {attachRequired: true, podInfoOnMount: false}
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: NS}
+spec: {accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}, claimRef: {name: data, namespace: NS},
+  csi: {driver: NS.example.com, volumeHandle: disk}}
+---
+` + bound
+)
+
+// mounting is the manifest of a Pod with the claim. spec are more fields of its spec.
+func mounting(name, spec string) string {
+	text := pod("IMAGE", "volumeMounts: [{name: v, mountPath: /v}]",
+		"volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]"+spec)
+	return strings.Replace(text, "{name: web}", "{name: "+name+"}", 1)
+}
+
+// ingress is the manifest of Ingress web for that Service. spec are more fields of its spec.
+func ingress(spec, service string) string {
+	return `apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: web}
+spec: {` + spec + `defaultBackend: {service: {name: ` + service + `, port: {number: 80}}}}
+`
+}
 
 const (
 	crashes = `env: [{name: LIFETIME, value: 100ms}, {name: EXIT_CODE, value: "3"}]`
@@ -339,6 +386,14 @@ var fixtures = []fixture{
 		deployment("IMAGE", "command: [/none]", "", ""), nil, stuck},
 	{"an init container that fails", "init_failed", "init container first exited with code 3", "pod/web",
 		pod("IMAGE", "", `initContainers: [{name: first, image: "IMAGE", `+crashes+`}]`), nil, stuck},
+	{"a sysctl with a wrong value", "sandbox_failed", "cannot create its sandbox", "pod/web",
+		pod("IMAGE", "", "securityContext: {sysctls: [{name: net.ipv4.ip_local_port_range, value: none}]}"), nil, stuck},
+	{"a volume that cannot be attached", "volume_not_attached", "cannot attach a volume: context deadline exceeded",
+		"pod/web", "", func(p *play) {
+			p.apply(disk + "---\n" + mounting("web", ""))
+			p.attachment(`{"attached":false,"attachError":{"time":"2026-01-02T03:04:05Z","message":` +
+				`"rpc error: code = DeadlineExceeded desc = context deadline exceeded"}}`)
+		}, stuck},
 	{"no such runtime", "runtime_class_missing", "cannot create its sandbox", "pod/web", "", func(p *play) {
 		p.apply("apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: NS}\nhandler: none\n")
 		p.apply(pod("IMAGE", "", "runtimeClassName: NS"))
@@ -473,6 +528,12 @@ var fixtures = []fixture{
 		stuck,
 	},
 
+	{"an Ingress without an address", "load_balancer", "waits for the address", "ingress/web",
+		ingress("", "web") + "---\n" + service, nil, stuck},
+	{"an Ingress without its Service", "reference_missing", "names Service web, which does not exist", "ingress/web",
+		ingress("", "web"), nil, stuck},
+	{"an Ingress of an unknown class", "reference_missing", "names IngressClass none, which does not exist",
+		"ingress/web", ingress("ingressClassName: none, ", "web") + "---\n" + service, nil, stuck},
 	{"a selector without Pods", "no_endpoints", "no Pod has the label app=web", "service/web", service, nil, stuck},
 	{
 		"a Service without a ready Pod",
@@ -514,6 +575,21 @@ var fixtures = []fixture{
 		_, _ = bench.RunKubectl(p.t.Context(), nil, "patch", "pv/"+p.ns, "-p", `{"metadata":{"finalizers":null}}`)
 	}, stuck},
 
+	{"a volume whose claim is deleted", "volume_released", "is released", "pv/NS", "", func(p *play) {
+		p.apply(volume("") + "---\n" + bound)
+		p.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "pvc/data", "--timeout=60s")
+		p.kubectl("delete", "pvc/data", "--wait=false")
+	}, stuck},
+	{"a larger claim without a resizer", "volume_resize", "waits for an external controller", "pvc/data", "",
+		func(p *play) {
+			p.apply("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: NS}\n" +
+				"provisioner: none.example.com\nallowVolumeExpansion: true\n")
+			p.apply(volume("storageClassName: NS") + "---\n" +
+				strings.Replace(bound, `storageClassName: ""`, "storageClassName: NS", 1))
+			p.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "pvc/data", "--timeout=60s")
+			p.kubectl("patch", "pvc/data", "-p", `{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}`)
+		}, stuck},
+
 	{"a finalizer", "finalizer", "waits for finalizer example.com/keep", "configmap/web",
 		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, finalizers: [example.com/keep]}\n", func(p *play) {
 			p.kubectl("delete", "configmap/web", "--wait=false")
@@ -523,6 +599,11 @@ var fixtures = []fixture{
 			p.kubectl("delete", "namespace", "NS", "--wait=false")
 		}, stuck},
 
+	{"a certificate without its signer", "certificate_unsigned", "waits for signer example.com/NS", "csr/NS", "",
+		func(p *play) {
+			p.apply(p.signingRequest())
+			p.kubectl("certificate", "approve", "NS")
+		}, stuck},
 	{
 		"an aggregated API without a backend",
 		"api_service_unavailable",
@@ -584,9 +665,30 @@ var alone = []fixture{
 		p.apply(pod("IMAGE", "", ""))
 		p.after([]string{"taint", "node"}, []string{"example.com/keep-"})
 	}, stuck},
+	{"a kubelet that stops no container", "termination_overdue", "is still terminating after its grace period", "pod/web",
+		pod("IMAGE", "", ""), func(p *play) {
+			p.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=120s")
+			p.pauseKubelet()
+			p.kubectl("delete", "pod/web", "--wait=false")
+		}, stuck},
+	{"a node without a network", "network_failed", "the network of its node", "pod/web", "", func(p *play) {
+		p.unplug()
+		p.apply(pod("IMAGE", "", "nodeName: node-0"))
+	}, stuck},
+	{"a volume on another node", "volume_multi_attach", "Volume is already used by pod(s) web", "pod/second", "",
+		func(p *play) {
+			p.apply(disk + "---\n" + mounting("web", ""))
+			p.attachment(`{"attached":true}`)
+			p.loseNode()
+			p.apply(mounting("second", ", nodeName: NS"))
+		}, stuck},
+	{"a Pod on a lost node", "node_lost", "is on node NS, whose kubelet does not answer", "deploy/web", "",
+		func(p *play) {
+			p.loseNode()
+			p.apply(deployment("IMAGE", "", "nodeName: NS", ""))
+		}, stuck},
 	{"a node without a kubelet", "node_not_ready", "is not ready", "node/NS",
-		"apiVersion: v1\nkind: Node\nmetadata: {name: NS}\n" +
-			"spec: {taints: [{key: example.com/keep, effect: NoSchedule}]}\n", nil, stuck},
+		lostNode, nil, stuck},
 }
 
 // onNode runs kubectl with the name of the cluster's node between the arguments.
@@ -605,6 +707,89 @@ func (p *play) onNode(before, after []string) {
 // after runs onNode at the end of the fixture.
 func (p *play) after(before, after []string) {
 	p.t.Cleanup(func() { p.onNode(before, after) })
+}
+
+// pauseKubelet stops the kubelet until the end of the fixture.
+func (p *play) pauseKubelet() {
+	p.t.Helper()
+	if err := bench.Cluster.Pause(lab.Kubelet); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		if err := bench.Cluster.Resume(lab.Kubelet); err != nil {
+			p.t.Error(err)
+		}
+		p.awaitNode()
+	})
+}
+
+// unplug takes the node's network configuration away until the end of the fixture.
+func (p *play) unplug() {
+	p.t.Helper()
+	files, err := filepath.Glob(filepath.Join(bench.Cluster.Dir(), "node-0", "cni", "*.conflist"))
+	if err != nil || len(files) != 1 {
+		p.t.Fatalf("got network configurations %q, %v, want one", files, err)
+	}
+	if err := os.Rename(files[0], files[0]+".off"); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		if err := os.Rename(files[0]+".off", files[0]); err != nil {
+			p.t.Error(err)
+		}
+		p.awaitNode()
+	})
+}
+
+// awaitNode waits until the cluster's node is ready.
+func (p *play) awaitNode() {
+	p.t.Helper()
+	_, err := bench.Cluster.RunKubectl(context.WithoutCancel(p.t.Context()), nil,
+		"wait", "--for=condition=Ready", "node/node-0", "--timeout=120s")
+	if err != nil {
+		p.t.Error(err)
+	}
+}
+
+// loseNode adds a Node without a kubelet until the end of the fixture.
+func (p *play) loseNode() {
+	p.t.Helper()
+	p.apply(lostNode)
+	p.t.Cleanup(func() {
+		if _, err := bench.Cluster.RunKubectl(context.WithoutCancel(p.t.Context()), nil, "delete", "node", p.ns); err != nil {
+			p.t.Error(err)
+		}
+	})
+}
+
+// attachment sets the status of the attachment of the namespace's volume, as an attacher does.
+func (p *play) attachment(status string) {
+	p.t.Helper()
+	name := ""
+	harness.Eventually(p.t, "an attachment of volume "+p.ns, func() bool {
+		out, err := bench.Cluster.RunKubectl(p.t.Context(), nil, "get", "volumeattachment", "-o",
+			`jsonpath={.items[?(@.spec.source.persistentVolumeName=="`+p.ns+`")].metadata.name}`)
+		name = out
+		return err == nil && name != ""
+	})
+	p.kubectl("patch", "volumeattachment", name, "--subresource=status", "--type=merge", "-p", `{"status":`+status+`}`)
+}
+
+// signingRequest is the manifest of a request for a certificate of signer example.com/NS.
+func (p *play) signingRequest() string {
+	p.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{}, key)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	request := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
+	return "apiVersion: certificates.k8s.io/v1\nkind: CertificateSigningRequest\nmetadata: {name: NS}\n" +
+		"spec: {signerName: example.com/NS, usages: [client auth], request: " +
+		base64.StdEncoding.EncodeToString(request) + "}\n"
 }
 
 // apply applies a manifest in the namespace.

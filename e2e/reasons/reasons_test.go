@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,12 +88,13 @@ func TestReasons(t *testing.T) {
 		Config: "receivers: {audit: {logFile: " + bench.Cluster.AuditLog() + "}}\n",
 	})
 	server.Start(t)
-	rows := make([]string, len(fixtures), len(fixtures)+len(alone))
+	all := slices.Concat(fixtures, projects)
+	rows := make([]string, len(all), len(all)+len(alone))
 	t.Run("play", func(t *testing.T) {
-		for i := range fixtures {
-			t.Run(fixtures[i].name, func(t *testing.T) {
+		for i := range all {
+			t.Run(all[i].name, func(t *testing.T) {
 				t.Parallel()
-				p := &play{fixture: &fixtures[i], t: t, ns: fmt.Sprintf("r%02d", i)}
+				p := &play{fixture: &all[i], t: t, ns: fmt.Sprintf("r%02d", i)}
 				rows[i] = p.row(p.found(server))
 			})
 		}
@@ -187,7 +189,8 @@ func write(t *testing.T, rows []string) {
 	head, _, _ := strings.Cut(string(old), title)
 	text := head + title + `
 ` + "`make reasons`" + ` makes each of these go wrong on a real node and asks ` + "`lifeline why -o json`" + ` until it says
-why, for at most two minutes.
+why, for at most two minutes. The controllers of other projects do not run: their objects have a status
+as these controllers write it.
 
 | what goes wrong | category | the sentence | next | right |
 | --- | --- | --- | --- | --- |

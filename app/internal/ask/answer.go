@@ -55,6 +55,8 @@ type Answer struct {
 	// change need not be its cause.
 	Cause Cause `json:"cause"`
 	Later bool  `json:"later,omitempty"`
+	// field is the field whose change led to the reason; "" if there is none.
+	field string
 }
 
 // Cause is the change that led to an answer.
@@ -140,6 +142,7 @@ func (a *Answer) stand(r reason.Reason) {
 	a.Reason = span.Bound(a.Object.Kind.Kind + " " + a.Object.Name + " " + r.Text)
 	a.Next = r.Next(a.Object)
 	a.Slowest, a.Share, a.Later = "", 0, true
+	a.Since, a.field = r.Since, r.Field
 }
 
 // reconciliation returns the newest reconciliation of the object, or nil.

@@ -76,7 +76,8 @@ const rebuiltMark = "rebuilt from the cluster's present state: times come from t
 const rebuildPatience = time.Minute
 
 // rebuild derives the target's traces from the current state of its family, and the reason why a
-// converged target does not work. The trace that began with the target comes first.
+// converged target, or one that names objects that do not exist, does not work. The trace that began
+// with the target comes first.
 func rebuild(cluster string, f *family, now time.Time) ([]*span.Trace, reason.Reason) {
 	engine := lifecycle.New(lifecycle.Options{Cluster: cluster, Rebuild: true})
 	for _, o := range f.observations() {
@@ -87,6 +88,9 @@ func rebuild(cluster string, f *family, now time.Time) ([]*span.Trace, reason.Re
 		if slices.ContainsFunc(t.Spans, func(s *span.Span) bool { return s.Object.UID == f.target }) {
 			out = append(out, t)
 		}
+	}
+	if missing := reason.Unresolved(f.seen.states[f.target], f.lacks); missing.Text != "" {
+		return out, missing
 	}
 	return out, engine.Standing(f.target)
 }

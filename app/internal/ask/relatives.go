@@ -69,9 +69,16 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.
 	if err := read(target.Resource, namespace); err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", t.where(target), err)
 	}
-	if target.Kind == kind.Service.GroupKind() {
-		// Its EndpointSlices show whether it works. Without the right to read them, there is no reason.
-		_ = read(kind.EndpointSlice.GroupVersionResource(), namespace)
+	f := &family{seen: s, read: map[schema.GroupKind]bool{}}
+	for _, k := range beside[target.Kind] {
+		where := namespace
+		if k.ClusterScoped {
+			where = ""
+		}
+		// Without the right to read them, there is no reason by them.
+		if f.read[k.GroupKind()], err = w.Look(ctx, k.GroupVersionResource(), where); err != nil {
+			return nil, fmt.Errorf("cannot read %s beside %s: %w", k.Resource, t.where(target), err)
+		}
 	}
 	at := s.find(func(o *observation.State) bool {
 		return o.Is(target.Kind.Group, target.Kind.Kind) && o.Name == target.Name && o.Namespace == namespace
@@ -109,8 +116,30 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.
 		}
 		up = append(up, at.UID)
 	}
+	if s.find(unready) != nil {
+		// A Pod may wait for its Node.
+		if _, err := w.Look(ctx, kind.Node.GroupVersionResource(), ""); err != nil {
+			return nil, fmt.Errorf("cannot read the Nodes of %s: %w", t.where(target), err)
+		}
+	}
 	w.Close()
-	return &family{target: up[0], up: up, seen: s}, nil
+	f.target, f.up = up[0], up
+	return f, nil
+}
+
+// beside are the kinds of the objects that show whether an object of a kind works.
+var beside = map[schema.GroupKind][]*kind.Kind{
+	kind.Service.GroupKind(): {&kind.EndpointSlice},
+	kind.Ingress.GroupKind(): {&kind.Service, &kind.IngressClass},
+}
+
+// unready reports whether s is a Pod on a Node, or a Node, that is not ready.
+func unready(s *observation.State) bool {
+	if s.Node == nil && (s.Pod == nil || s.Pod.Node == "" || s.Pod.Phase == "Succeeded" || s.Pod.Phase == "Failed") {
+		return false
+	}
+	c := s.Condition("Ready")
+	return c == nil || c.Status != "True"
 }
 
 // resource returns the API resource of a kind.
@@ -125,6 +154,15 @@ type family struct {
 	// up are the target and its owners, upwards.
 	up   []types.UID
 	seen *seen
+	// read are the kinds whose objects beside the target were read.
+	read map[schema.GroupKind]bool
+}
+
+// lacks reports whether objects of the kind of n were read, and none has its name.
+func (f *family) lacks(n object.Name) bool {
+	return f.read[schema.GroupKind{Group: n.Group, Kind: n.Kind}] && f.seen.find(func(s *observation.State) bool {
+		return s.Is(n.Group, n.Kind) && s.Name == n.Name && s.Namespace == n.Namespace
+	}) == nil
 }
 
 // members returns the target, its owners and its direct and indirect dependants.
@@ -144,13 +182,14 @@ func (f *family) members() map[types.UID]bool {
 	return below
 }
 
-// observations returns the observations of the members and of their Events.
+// observations returns the observations of the members, of their Events, and of the Nodes that are not
+// ready.
 func (f *family) observations() []*observation.Observation {
 	members := f.members()
 	var out []*observation.Observation
 	for _, o := range f.seen.all {
 		switch {
-		case o.State != nil && members[o.State.UID],
+		case o.State != nil && (members[o.State.UID] || o.State.Node != nil && unready(o.State)),
 			o.Gone != nil && members[o.Gone.UID],
 			o.Event != nil && members[o.Event.Regarding.UID]:
 			out = append(out, o)

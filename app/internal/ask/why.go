@@ -8,12 +8,16 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -27,8 +31,12 @@ func WhyOutputs() []string { return []string{textOutput, cli.OutputJSON} }
 
 const textOutput = "text"
 
-// maxAnswers is the number of changes of one object that are explained.
-const maxAnswers = 5
+// maxAnswers is the number of changes of one object that are explained, and maxBlamed the number that are
+// searched for the cause of a reason.
+const (
+	maxAnswers = 5
+	maxBlamed  = 20
+)
 
 // Validate returns an error for invalid options. It sends no request.
 func (w *Why) Validate() error {
@@ -89,7 +97,11 @@ func (w *Why) answers(ctx context.Context) ([]Answer, time.Time, error) {
 		return w.present(ctx, target)
 	}
 	defer server.Close()
-	answers, now, err := w.served(ctx, server, target)
+	touching, _, err := collect(ctx, server.Client, client.Query{Object: target.Ref(w.Namespace)}, lookBack)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("cannot look for traces of %s: %w", w.where(target), err)
+	}
+	answers, now, err := w.served(ctx, server, target, touching)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -104,33 +116,74 @@ func (w *Why) answers(ctx context.Context) ([]Answer, time.Time, error) {
 	if len(answers) == 0 {
 		return present, now, err
 	}
-	if err == nil && present[0].State.Bad() && (!answers[0].State.Bad() || answers[0].ofRun(target)) {
+	if err == nil && present[0].State.Bad() && (!answers[0].State.Bad() || answers[0].vague(target)) &&
+		present[0].Category != answers[0].Category {
 		present[0].Cause = answers[0].Cause
 		present[0].Start, present[0].Later = answers[0].Start, true
 		answers[0] = present[0]
+		if err := w.blame(ctx, server, &answers[0], touching); err != nil {
+			return nil, now, err
+		}
 	}
 	return answers, now, nil
 }
 
-// ofRun reports whether the answer is an ordinary wait of a run of a schedule. It hides the state of the
-// schedule itself.
-func (a *Answer) ofRun(target cli.Target) bool {
-	return kind.Of(target.Kind.Group, target.Kind.Kind).Schedule && a.Category == "" && a.State != State(span.Deleted)
+// blame names the newest change of the field that led to the answer's reason, if the reason has one and
+// the server knows that change.
+func (w *Why) blame(ctx context.Context, server *cli.Session, a *Answer, touching []api.Summary) error {
+	own := slices.DeleteFunc(slices.Clone(touching), func(s api.Summary) bool {
+		return s.Object == nil || s.Object.UID != a.Object.UID
+	})
+	for _, s := range own[:min(len(own), maxBlamed)] {
+		if a.field == "" {
+			return nil
+		}
+		doc, err := server.Trace(ctx, s.TraceID)
+		if err != nil {
+			return fmt.Errorf("cannot get trace %s: %w", s.TraceID, err)
+		}
+		if root := doc.Trace.Root(); root == nil || s.Verb != "create" && !changes(root, a.field) {
+			continue
+		}
+		of := explain(doc.Trace, a.Object, doc.Summary.AsOf)
+		a.Cause, a.Start, a.Later, a.Since = of.Cause, of.Start, false, of.Start
+		return nil
+	}
+	return nil
+}
+
+// vague reports whether the present state may say more than the answer. An ordinary wait of a run of a
+// schedule hides the state of the schedule itself. An Ingress without an address may name a Service that
+// does not exist.
+func (a *Answer) vague(target cli.Target) bool {
+	switch {
+	case a.State == State(span.Deleted):
+		return false
+	case target.Kind == kind.Ingress.GroupKind():
+		return a.Category == string(reason.LoadBalancer)
+	}
+	return kind.Of(target.Kind.Group, target.Kind.Kind).Schedule && a.Category == ""
 }
 
 // final reports whether the present state of the object adds nothing to the answer.
 func (a *Answer) final(target cli.Target) bool {
-	return a.State == State(span.Deleted) || a.End.IsZero() && !a.ofRun(target)
+	return a.State == State(span.Deleted) || a.End.IsZero() && !a.vague(target)
+}
+
+// changes reports whether the change set or removed the field, or one below it.
+func changes(root *span.Span, field string) bool {
+	return slices.ContainsFunc(insight.List(root, span.KeyFields), func(path string) bool {
+		rest, below := strings.CutPrefix(path, field)
+		return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	})
 }
 
 // served returns the answers of a server, that for the last change first. There are none if it has no
-// trace of the target.
-func (w *Why) served(ctx context.Context, server *cli.Session, target cli.Target) ([]Answer, time.Time, error) {
+// trace of the target. touching are its traces with the target.
+func (w *Why) served(
+	ctx context.Context, server *cli.Session, target cli.Target, touching []api.Summary,
+) ([]Answer, time.Time, error) {
 	now := server.About.AsOf
-	touching, _, err := collect(ctx, server.Client, client.Query{Object: target.Ref(w.Namespace)}, lookBack)
-	if err != nil {
-		return nil, now, fmt.Errorf("cannot look for traces of %s: %w", w.where(target), err)
-	}
 	if len(touching) == 0 {
 		return nil, now, nil
 	}
@@ -167,7 +220,7 @@ func (w *Why) present(ctx context.Context, target cli.Target) ([]Answer, time.Ti
 		return nil, now, err
 	}
 	a := explain(traces[0], target.Ref(w.Namespace), now)
-	if a.Category == "" && standing.Text != "" {
+	if standing.Text != "" && (a.Category == "" || a.vague(target)) {
 		a.stand(standing)
 	}
 	a.Cause.TraceID = ""

@@ -8,10 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // TestWhyGolden: the sentences about objects of a server, and the exit codes.
@@ -70,6 +72,43 @@ func TestLaterReason(t *testing.T) {
 	}
 	if strings.Contains(text, "Cause") {
 		t.Errorf("got %q, with a cause", text)
+	}
+}
+
+// TestBlame: the cause of a reason is the newest change of its field, not the last change.
+func TestBlame(t *testing.T) {
+	server, ctx := serve(t, "cluster-1"), t.Context()
+	ref := spantest.Ref("batch", "CronJob", "work")
+	batch := store.Batch{Revision: 2, AsOf: spantest.Epoch.Add(50 * time.Minute)}
+	for i, path := range []string{"spec.schedule", "spec.suspend", "metadata.labels.x"} {
+		b := spantest.New(path)
+		b.Add(nil, span.ReconcileName("CronJob"), "cronjob-controller", ref, 0, 10, span.KeyVerb.String("update"),
+			span.KeyFields.StringSlice([]string{path}))
+		batch.Finished = append(batch.Finished, shift(b.Trace, 41+i))
+	}
+	if err := server.store.Write(ctx, &batch); err != nil {
+		t.Fatal(err)
+	}
+	w := Why{Trace{Namespace: "default", Server: cli.Server{URL: server.URL, Named: true}}}
+	w.Options, _, _ = asking(textOutput)
+	session, err := w.Connect(ctx, w.Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	touching, _, err := collect(ctx, session.Client, client.Query{Object: ref}, lookBack)
+	if err != nil || len(touching) != len(batch.Finished) {
+		t.Fatalf("got %d traces, %v", len(touching), err)
+	}
+	for field, want := range map[string]int{"spec.suspend": 42, "metadata.labels": 43, "spec.sus": 0, "": 0} {
+		a := Answer{Object: ref, Later: true, field: field}
+		if err := w.blame(ctx, session, &a, touching); err != nil {
+			t.Fatal(err)
+		}
+		since := spantest.Epoch.Add(time.Duration(want) * time.Minute)
+		if found := want > 0; a.Later == found || found && !a.Since.Equal(since) {
+			t.Errorf("%q: got since %s, later %t, want since %s", field, a.Since, a.Later, since)
+		}
 	}
 }
 

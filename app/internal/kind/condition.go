@@ -11,5 +11,11 @@ var goals = []string{
 	"Programmed", "Accepted", "ResolvedRefs", "Healthy",
 }
 
+// Healthy and Synced are the conditions that stand for the health and the sync of an Argo CD Application.
+const (
+	Healthy = "Healthy"
+	Synced  = "Synced"
+)
+
 // IsGoal reports whether an object is expected to reach a condition of that type.
 func IsGoal(typ string) bool { return slices.Contains(goals, typ) }

@@ -10,6 +10,7 @@ var Ingress = Kind{
 	Resource: "ingresses",
 	Short:    "ing",
 	Progress: true,
+	Shown:    []string{"spec.ingressClassName"},
 	Relations: []Relation{
 		{object.Backend, "spec.defaultBackend.service.name", &Service},
 		{object.Backend, "spec.rules[].http.paths[].backend.service.name", &Service},

@@ -59,6 +59,11 @@ type Kind struct {
 	// Ongoing are the conditions of work that has not ended. A converged object of a kind with Goals has
 	// none of them.
 	Ongoing []string
+	// Once is true for kinds that run once: a goal that is False is a failure for good.
+	Once bool
+	// State is the field of the status that shows whether the object has its desired state; its zero
+	// value stands for the conditions.
+	State State
 
 	// Relations are the fields with the names of other objects.
 	Relations []Relation
@@ -79,6 +84,15 @@ type Kind struct {
 	// conventions of OpenTelemetry: "k8s.deployment.". It is empty if the
 	// conventions have none.
 	Attributes string
+}
+
+// State is a field of the status with one word for the state of an object.
+type State struct {
+	// Field and Message are the names of the fields with the state and with its reason.
+	Field, Message string
+	// Done and Failed are the states of an object with its desired state, and of one that has failed for
+	// good.
+	Done, Failed []string
 }
 
 // Replicas names the fields with the replica counts of a kind.

@@ -166,17 +166,18 @@ func (e *Engine) observeState(o *observation.Observation) {
 	if !e.lateState(t, o) {
 		e.unname(t)
 		e.fates.add(t.State(o, e.shared))
+		e.host(t)
 		if e.absorbed(t) {
 			e.name(t)
 			return
 		}
 		e.doubt(t)
-		before := t.Above
+		above := t.Above
 		e.reown(t)
 		e.name(t)
 		e.relate(t, t.At(o.State.ResourceVersion))
 		e.changed(t)
-		e.tieOwners(t, before)
+		e.tieOwners(t, above)
 		e.context(t, o.State.TraceParent)
 		if len(t.Versions) == 1 {
 			e.adopt(t)

@@ -29,12 +29,21 @@ type index struct {
 	slices map[string]int
 	// names are the timelines by the names of their objects; nil until first use.
 	names map[subject][]*change.Timeline
+	// hosts are the Nodes by name; of several, the newest one.
+	hosts map[string]*host
+}
+
+// host is a Node, with the status of its condition Ready.
+type host struct {
+	timeline *change.Timeline
+	ready    string
 }
 
 func newIndex() index {
 	return index{
 		groups: newGroups(), dependants: map[types.UID][]*change.Timeline{}, relations: newRelations(),
 		pods: map[observation.EndpointKey]*change.Timeline{}, slices: map[string]int{},
+		hosts: map[string]*host{},
 	}
 }
 
@@ -139,6 +148,9 @@ func (e *Engine) drop(t *change.Timeline) {
 		delete(e.groups.of, t)
 		g.change()
 	}
+	if h := e.hosts[t.Ref.Name]; h != nil && h.timeline == t {
+		delete(e.hosts, t.Ref.Name)
+	}
 	delete(e.objects, t.Ref.UID)
 	delete(e.contests, t.Ref.UID)
 	e.forgetNode(t)
@@ -154,6 +166,7 @@ func (e *Engine) reindex() {
 		e.doubt(t)
 		e.reown(t)
 		e.relate(t, nil)
+		e.host(t)
 		if len(t.Versions) > 0 {
 			e.first(t)
 		}

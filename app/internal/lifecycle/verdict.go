@@ -33,7 +33,7 @@ func (d *derivation) verdict(l *change.Lineage) verdict {
 		w := l.Refused[0]
 		text := refusalText(w.Write)
 		return verdict{
-			outcome: span.Failed, text: span.Bound(w.Kind.Kind + " " + w.Name + ": " + text),
+			outcome: span.Failed, text: span.Bound(w.Kind.Kind + " " + w.Name + ": " + text + tried(l.Refused)),
 			reason: reason.Reason{Category: reason.Refusal(text)},
 		}
 	}
@@ -75,6 +75,20 @@ func (d *derivation) verdict(l *change.Lineage) verdict {
 		}
 	}
 	return verdict{outcome: outcome}
+}
+
+// tried says how often a refused write was tried, if more than once.
+func tried(refused []change.Refused) string {
+	n := 0
+	for _, r := range refused {
+		if sameRefusal(r.Write, refused[0].Write) {
+			n += 1 + r.Repeats
+		}
+	}
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (tried %d times)", n)
 }
 
 // failure is the verdict on a trace in which something has failed. top is the highest and deepest the
@@ -143,9 +157,12 @@ func (d *derivation) reasonAttributes(v *verdict) []attribute.KeyValue {
 	if len(waits) == 0 {
 		return out
 	}
-	now := waits[len(waits)-1]
-	if now.Category == v.reason.Category && !now.Since.IsZero() {
-		out = append(out, span.KeyReasonSince.String(now.Since.UTC().Format(time.RFC3339Nano)))
+	now, since := waits[len(waits)-1], v.reason.Since
+	if since.IsZero() && now.Category == v.reason.Category {
+		since = now.Since
+	}
+	if !since.IsZero() {
+		out = append(out, span.KeyReasonSince.String(since.UTC().Format(time.RFC3339Nano)))
 	}
 	var before []string
 	for _, w := range waits[:len(waits)-1] {

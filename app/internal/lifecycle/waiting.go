@@ -4,11 +4,13 @@ package lifecycle
 
 import (
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 )
@@ -25,6 +27,9 @@ func (d *derivation) reasonOf(t *change.Timeline) reason.Reason {
 		r = reason.Of(last, d.eventsOf(t))
 		if r.Category == "" {
 			r = d.byPods(t, r)
+		}
+		if last.Pod != nil {
+			r = d.byNode(last, r)
 		}
 		d.reasons[t] = r
 	}
@@ -47,6 +52,59 @@ func (d *derivation) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
 		return of
 	}
 	return r
+}
+
+// overdue is the time for which a Pod may be there after its grace period: the kubelet takes a moment.
+const overdue = 10 * time.Second
+
+// byNode returns the reason of a Pod by its Node, or that its grace period is over, or else r.
+func (d *derivation) byNode(v *history.Version, r reason.Reason) reason.Reason {
+	if node := d.engine.node(v.Pod.Node); node != nil {
+		if of := reason.OnNode(v, node); of.Category == reason.NodeLost || of.Text != "" && r.Category == "" {
+			return of
+		}
+	}
+	if r.Category == "" && !v.Deleting.IsZero() && d.passed(v.Deleting, overdue) {
+		return reason.Overdue(v)
+	}
+	return r
+}
+
+// host adds t to the index of Nodes, if it is one, and marks the Pods on it as changed: their reasons
+// depend on its readiness.
+func (e *Engine) host(t *change.Timeline) {
+	last := t.Last()
+	if last == nil || !kind.Node.Is(t.Ref.Kind) {
+		return
+	}
+	name, before := t.Ref.Name, ""
+	if known := e.hosts[name]; known != nil && known.timeline.Last() != nil {
+		if known.timeline.Last().ResourceVersion > last.ResourceVersion {
+			return
+		}
+		before = known.ready
+	}
+	now := host{timeline: t}
+	if c := last.Condition(judge.PodReady); c != nil {
+		now.ready = c.Status
+	}
+	e.hosts[name] = &now
+	if now.ready == before {
+		return
+	}
+	for t, g := range e.groups.of {
+		if last := t.Last(); last != nil && last.Pod != nil && last.Pod.Node == name {
+			g.change()
+		}
+	}
+}
+
+// node returns the newest version of the Node of that name, or nil.
+func (e *Engine) node(name string) *history.Version {
+	if h := e.hosts[name]; h != nil && h.timeline.Removal == nil {
+		return h.timeline.Last()
+	}
+	return nil
 }
 
 // Standing returns the reason why an object in its desired state does not work; see reason.Standing.

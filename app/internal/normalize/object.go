@@ -55,6 +55,9 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 	}
 	list := conditionsOf(status)
 	s.Conditions = conditions(list)
+	if kind.IsApplication(of) {
+		s.Conditions = applicationConditions(status, s.Conditions)
+	}
 	if s.ObservedGeneration < 0 {
 		s.ObservedGeneration = observedIn(list)
 	}

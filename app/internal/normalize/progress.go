@@ -4,6 +4,7 @@ package normalize
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -31,6 +32,12 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 		return jobProgress(s, truth(sub(u.Object, "spec"), "suspend"))
 	case kind.Ingress.GroupKind():
 		return addressed(u)
+	case kind.PersistentVolume.GroupKind():
+		return volumeProgress(u.Object, s)
+	case kind.VolumeSnapshot.GroupKind():
+		return snapshotProgress(u.Object, s)
+	case kind.CertificateSigningRequest.GroupKind():
+		return signingProgress(u.Object, s)
 	case kind.Service.GroupKind():
 		if raw(sub(u.Object, "spec"), "type") == "LoadBalancer" {
 			return addressed(u)
@@ -42,8 +49,11 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 	if kind.Certificate.Is(s.Kind) {
 		return certificateProgress(u.Object, s)
 	}
-	if k := kind.Of(gk.Group, gk.Kind); len(k.Goals) > 0 {
+	switch k := kind.Of(gk.Group, gk.Kind); {
+	case len(k.Goals) > 0:
 		return goals(k, u.Object, s)
+	case k.State.Field != "":
+		return stateProgress(&k.State, u.Object, s)
 	}
 	result, err := status.Compute(u)
 	if err != nil {
@@ -136,6 +146,57 @@ func addressed(u *unstructured.Unstructured) (observation.Progress, string) {
 		return observation.ProgressCurrent, ""
 	}
 	return observation.ProgressInProgress, "waiting for the address of a load balancer"
+}
+
+// stateProgress returns the verdict on an object with a field for its state.
+func stateProgress(of *kind.State, obj fields, s *observation.State) (observation.Progress, string) {
+	status := sub(obj, "status")
+	state := raw(status, of.Field)
+	switch {
+	case slices.Contains(of.Done, state):
+		return observation.ProgressCurrent, ""
+	case slices.Contains(of.Failed, state):
+		return observation.ProgressFailed, s.Cleaned(cmp.Or(raw(status, of.Message), state))
+	}
+	return observation.ProgressInProgress, s.Cleaned(raw(status, of.Message))
+}
+
+// volumeProgress returns the verdict on a PersistentVolume. A released one has lost its claim, and waits
+// for nothing.
+func volumeProgress(obj fields, s *observation.State) (observation.Progress, string) {
+	status := sub(obj, "status")
+	switch raw(status, "phase") {
+	case "Failed":
+		return observation.ProgressFailed, s.Cleaned(raw(status, "message"))
+	case "Released":
+		return observation.ProgressCurrent, observation.Released
+	}
+	return observation.ProgressCurrent, ""
+}
+
+// snapshotProgress returns the verdict on a VolumeSnapshot.
+func snapshotProgress(obj fields, s *observation.State) (observation.Progress, string) {
+	status := sub(obj, "status")
+	if truth(status, "readyToUse") {
+		return observation.ProgressCurrent, ""
+	}
+	return observation.ProgressInProgress, s.Cleaned(raw(sub(status, "error"), "message"))
+}
+
+// signingProgress returns the verdict on a CertificateSigningRequest.
+func signingProgress(obj fields, s *observation.State) (observation.Progress, string) {
+	for _, typ := range []string{"Denied", "Failed"} {
+		if c := s.Condition(typ); c != nil && c.Status == "True" {
+			return observation.ProgressFailed, explain(c)
+		}
+	}
+	switch {
+	case sub(obj, "status")["certificate"] != nil:
+		return observation.ProgressCurrent, ""
+	case holds(s, "Approved"):
+		return observation.ProgressInProgress, "waiting for signer " + word(sub(obj, "spec"), "signerName")
+	}
+	return observation.ProgressInProgress, "waiting for its approval"
 }
 
 // syncProgress returns the verdict on an Argo CD Application: that of its sync. It has no condition

@@ -72,6 +72,84 @@ func TestProgress(t *testing.T) {
 				`"status":{"conditions":[{"type":"Ready","status":"True"}]}}`,
 			want: observation.ProgressCurrent,
 		},
+		"OrderInvalid": {
+			reason: "an invalid order is never valid again",
+			object: `{"apiVersion":"acme.cert-manager.io/v1","kind":"Order",` + meta +
+				`"status":{"state":"invalid","reason":"Failed to create Order: context deadline exceeded"}}`,
+			want: observation.ProgressFailed, message: "Failed to create Order: context deadline exceeded",
+		},
+		"ChallengePending": {
+			reason: "a challenge waits for the right answer",
+			object: `{"apiVersion":"acme.cert-manager.io/v1","kind":"Challenge",` + meta + `"status":{"state":"pending",` +
+				`"reason":"Waiting for HTTP-01 challenge propagation: wrong status code '404', expected '200'"}}`,
+			want:    observation.ProgressInProgress,
+			message: "Waiting for HTTP-01 challenge propagation: wrong status code '404', expected '200'",
+		},
+		"ChallengeValid": {
+			reason: "the server has accepted the answer",
+			object: `{"apiVersion":"acme.cert-manager.io/v1","kind":"Challenge",` + meta + `"status":{"state":"valid"}}`,
+			want:   observation.ProgressCurrent,
+		},
+		"TaskRunFailed": {
+			reason: "a task runs once",
+			object: `{"apiVersion":"tekton.dev/v1","kind":"TaskRun",` + meta + `"status":{"conditions":[` +
+				`{"type":"Succeeded","status":"False","reason":"TaskRunTimeout",` +
+				`"message":"TaskRun \"web\" failed to finish within \"1h0m0s\""}]}}`,
+			want: observation.ProgressFailed, message: `TaskRun "web" failed to finish within "1h0m0s"`,
+		},
+		"TaskRunRunning": {
+			reason: "a running task is in progress",
+			object: `{"apiVersion":"tekton.dev/v1","kind":"TaskRun",` + meta +
+				`"status":{"conditions":[{"type":"Succeeded","status":"Unknown","reason":"Running"}]}}`,
+			want: observation.ProgressInProgress, message: "not Succeeded: Running",
+		},
+		"SnapshotNew": {
+			reason: "a snapshot is not ready to use",
+			object: `{"apiVersion":"snapshot.storage.k8s.io/v1","kind":"VolumeSnapshot",` + meta +
+				`"status":{"readyToUse":false,"error":{"message":"timed out waiting for the condition"}}}`,
+			want: observation.ProgressInProgress, message: "timed out waiting for the condition",
+		},
+		"SnapshotReady": {
+			reason: "a snapshot is ready to use",
+			object: `{"apiVersion":"snapshot.storage.k8s.io/v1","kind":"VolumeSnapshot",` + meta +
+				`"status":{"readyToUse":true}}`,
+			want: observation.ProgressCurrent,
+		},
+		"VolumeReleased": {
+			reason: "a released volume waits for nothing",
+			object: `{"apiVersion":"v1","kind":"PersistentVolume",` + meta + `"status":{"phase":"Released"}}`,
+			want:   observation.ProgressCurrent, message: "released",
+		},
+		"VolumeFailed": {
+			reason: "a volume could not be reclaimed",
+			object: `{"apiVersion":"v1","kind":"PersistentVolume",` + meta +
+				`"status":{"phase":"Failed","message":"timed out waiting for the condition"}}`,
+			want: observation.ProgressFailed, message: "timed out waiting for the condition",
+		},
+		"RequestNew": {
+			reason: "nobody has approved the request",
+			object: `{"apiVersion":"certificates.k8s.io/v1","kind":"CertificateSigningRequest",` + meta +
+				`"spec":{"signerName":"example.com/a"},"status":{}}`,
+			want: observation.ProgressInProgress, message: "waiting for its approval",
+		},
+		"RequestApproved": {
+			reason: "the signer has not signed",
+			object: `{"apiVersion":"certificates.k8s.io/v1","kind":"CertificateSigningRequest",` + meta +
+				`"spec":{"signerName":"example.com/a"},"status":{"conditions":[{"type":"Approved","status":"True"}]}}`,
+			want: observation.ProgressInProgress, message: "waiting for signer example.com/a",
+		},
+		"RequestSigned": {
+			reason: "the certificate is there",
+			object: `{"apiVersion":"certificates.k8s.io/v1","kind":"CertificateSigningRequest",` + meta +
+				`"status":{"conditions":[{"type":"Approved","status":"True"}],"certificate":"YQ=="}}`,
+			want: observation.ProgressCurrent,
+		},
+		"RequestDenied": {
+			reason: "a denied request fails",
+			object: `{"apiVersion":"certificates.k8s.io/v1","kind":"CertificateSigningRequest",` + meta +
+				`"status":{"conditions":[{"type":"Denied","status":"True","reason":"Unknown"}]}}`,
+			want: observation.ProgressFailed, message: "Unknown",
+		},
 		"PodDebugged": {
 			reason: "an ephemeral container has not started",
 			object: debugged + `{"name":"dbg","state":{"running":{"startedAt":"2026-05-04T03:02:01Z"}}},` +

@@ -112,6 +112,9 @@ func (s *State) Condition(typ string) *Condition {
 	return nil
 }
 
+// Released is the ProgressMessage of a PersistentVolume without its claim.
+const Released = "released"
+
 // Workload is the progress of a Deployment, ReplicaSet, StatefulSet, DaemonSet or Job. All counts are of
 // Pods. A Job has only Replicas and Total.
 type Workload struct {

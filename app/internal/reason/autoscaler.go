@@ -18,6 +18,16 @@ func autoscaler(v *history.Version) Reason {
 	if c := refused(v, "ScalingActive"); c != nil && c.Reason != "ScalingDisabled" {
 		return about(ScaleMetric, "cannot read a metric", c)
 	}
+	if c := v.Condition("ScalingLimited"); c != nil && c.Status == "True" && c.Reason == "TooManyReplicas" {
+		r := Reason{
+			Category: ScaleLimited, Text: "has reached its maximum", For: "a higher maximum", Since: c.Since,
+			Field: "spec.maxReplicas",
+		}
+		if l := v.Field(r.Field); l != nil && l.Shown != "" {
+			r.Text += " of " + l.Shown + " replicas"
+		}
+		return r
+	}
 	return Reason{}
 }
 
@@ -33,7 +43,7 @@ func budget(v *history.Version) Reason {
 	case c.Reason == "InsufficientPods":
 		return Reason{
 			Category: DisruptionBudget, Text: "allows no eviction: too few of its Pods are healthy",
-			For: "more healthy Pods",
+			For: "more healthy Pods", Since: c.Since,
 		}
 	}
 	return about(DisruptionBudget, "allows no eviction", c)

@@ -84,6 +84,7 @@ const (
 	StartForbidden   Category = "start_forbidden"
 	ScaleTarget      Category = "scale_target"
 	ScaleMetric      Category = "scale_metric"
+	ScaleLimited     Category = "scale_limited"
 	// Network.
 	LoadBalancer     Category = "load_balancer"
 	NoEndpoints      Category = "no_endpoints"
@@ -99,14 +100,18 @@ const (
 	ClaimLost          Category = "claim_lost"
 	VolumeResize       Category = "volume_resize"
 	VolumeFailed       Category = "volume_failed"
+	VolumeReleased     Category = "volume_released"
+	SnapshotFailed     Category = "snapshot_failed"
 	// Deletion.
-	Finalizer        Category = "finalizer"
-	Dependants       Category = "dependants"
-	NamespaceContent Category = "namespace_content"
+	Finalizer          Category = "finalizer"
+	Dependants         Category = "dependants"
+	NamespaceContent   Category = "namespace_content"
+	TerminationOverdue Category = "termination_overdue"
 	// Control plane.
 	NodeNotReady          Category = "node_not_ready"
 	APIServiceUnavailable Category = "api_service_unavailable"
 	NotEstablished        Category = "not_established"
+	CertificateUnsigned   Category = "certificate_unsigned"
 	// Other kinds.
 	ConditionFalse Category = "condition_false"
 	ArgoCD         Category = "argo_cd"
@@ -208,12 +213,13 @@ var Categories = []Row{
 	{StartForbidden, "Workloads", "the last Job of a CronJob still runs, and its policy forbids another one"},
 	{ScaleTarget, "Workloads", "an autoscaler cannot read or write its target"},
 	{ScaleMetric, "Workloads", "an autoscaler cannot read a metric"},
+	{ScaleLimited, "Workloads", "an autoscaler has reached its maximum"},
 	{LoadBalancer, "Network", "a Service or an Ingress has no address"},
 	{NoEndpoints, "Network", "the selector of a Service matches no Pod"},
 	{EndpointsUnready, "Network", "no Pod of a Service is ready"},
 	{NotAccepted, "Network", "a Gateway or a route is not accepted"},
 	{NotProgrammed, "Network", "a Gateway is not programmed"},
-	{ReferenceMissing, "Network", "a reference of a Gateway or a route is not resolved"},
+	{ReferenceMissing, "Network", "a reference of an Ingress, a Gateway or a route is not resolved"},
 	{ClaimUnbound, "Storage", "no volume fits a claim"},
 	{ClaimWithoutClass, "Storage", "the storage class of a claim does not exist"},
 	{ClaimUnprovisioned, "Storage", "a provisioner has not made the volume of a claim"},
@@ -221,12 +227,16 @@ var Categories = []Row{
 	{ClaimLost, "Storage", "a claim has lost its volume"},
 	{VolumeResize, "Storage", "a volume cannot be resized"},
 	{VolumeFailed, "Storage", "a volume cannot be deleted"},
+	{VolumeReleased, "Storage", "a volume has lost its claim"},
+	{SnapshotFailed, "Storage", "a VolumeSnapshot cannot be taken"},
 	{Finalizer, "Deletion", "a finalizer is left"},
 	{Dependants, "Deletion", "a foreground deletion waits for dependants"},
 	{NamespaceContent, "Deletion", "a Namespace has content left"},
+	{TerminationOverdue, "Deletion", "a Pod is still there after its grace period"},
 	{NodeNotReady, "Control plane", "a node is not ready"},
 	{APIServiceUnavailable, "Control plane", "an aggregated API does not answer"},
 	{NotEstablished, "Control plane", "a CustomResourceDefinition is not established"},
+	{CertificateUnsigned, "Control plane", "a CertificateSigningRequest is not approved or not signed"},
 	{ConditionFalse, "Other kinds", "a condition of the object says so"},
 	{ArgoCD, "Other kinds", "a condition of an Argo CD object says so"},
 	{Flux, "Other kinds", "a condition of a Flux object says so"},

@@ -3,12 +3,21 @@
 package reason
 
 import (
+	"strings"
+
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 )
 
-// controlPlane is the reason of a Node, an APIService or a CustomResourceDefinition.
+// controlPlane is the reason of a Node, an APIService, a CustomResourceDefinition or a
+// CertificateSigningRequest.
 func controlPlane(v *history.Version, _ []*history.Event) Reason {
+	if what, found := strings.CutPrefix(v.ProgressMessage, "waiting for "); found &&
+		kind.CertificateSigningRequest.Is(v.Kind) {
+		r := waits(what)
+		r.Category = CertificateUnsigned
+		return r
+	}
 	for _, of := range []struct {
 		kind      kind.Kind
 		condition string

@@ -28,7 +28,9 @@ func network(v *history.Version, _ []*history.Event) Reason {
 		{"ResolvedRefs", ReferenceMissing, "has references that are not resolved"},
 		{"Programmed", NotProgrammed, "is not programmed"},
 	} {
-		if c := refused(v, goal.typ); c != nil {
+		c := v.Condition(goal.typ)
+		// The API's defaults are Unknown and Pending, until a controller has seen the object.
+		if c != nil && (c.Status == "False" || c.Status == "Unknown" && c.Reason == "Pending") {
 			return about(goal.category, goal.text, c)
 		}
 	}
@@ -62,16 +64,20 @@ func endpoints(v *history.Version, owned []*history.Version) Reason {
 			Text: "has no ready endpoint: none of the Pods with " + selector + " is ready",
 		}
 	}
-	return Reason{Category: NoEndpoints, Text: "has no endpoint: no Pod has " + selector, For: "a Pod with " + selector}
+	return Reason{
+		Category: NoEndpoints, Text: "has no endpoint: no Pod has " + selector, For: "a Pod with " + selector,
+		Field: selectorField,
+	}
 }
+
+const selectorField = "spec.selector"
 
 // selectorOf returns the selector of a Service in words, or "".
 func selectorOf(v *history.Version) string {
-	const field = "spec.selector"
 	var labels []string
 	for i := 0; v.Fields != nil && i < len(v.Fields.Leaves); i++ {
 		l := &v.Fields.Leaves[i]
-		key, found := strings.CutPrefix(l.Path, field)
+		key, found := strings.CutPrefix(l.Path, selectorField)
 		if key = strings.TrimPrefix(strings.Trim(key, "[]"), "."); found && key != "" {
 			labels = append(labels, key+"="+l.Shown)
 		}

@@ -75,7 +75,8 @@ func (r Reason) Next(o object.Ref) string {
 // argument returns an object as kubectl accepts it: KIND/NAME.
 func argument(o object.Ref) string {
 	name := strings.ToLower(o.Kind.Kind)
-	if kind.Of(o.Group, o.Kind.Kind).Resource == "" && o.Group != "" {
+	own := !strings.Contains(o.Group, ".") || strings.HasSuffix(o.Group, ".k8s.io") // of Kubernetes itself
+	if !own || kind.Of(o.Group, o.Kind.Kind).Resource == "" && o.Group != "" {
 		name += "." + o.Group
 	}
 	return name + "/" + o.Name

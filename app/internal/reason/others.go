@@ -3,10 +3,14 @@
 package reason
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
 // projects are the ends of the API groups of well-known controllers, and the categories of their
@@ -20,6 +24,7 @@ var projects = []struct {
 	{"cert-manager.io", Certificate},
 	{"cluster.x-k8s.io", ClusterAPI},
 	{"crossplane.io", Crossplane},
+	{"upbound.io", Crossplane},
 	{"kueue.x-k8s.io", Kueue},
 	{"tekton.dev", Tekton},
 }
@@ -40,6 +45,10 @@ func category(v *history.Version) Category {
 // others is the reason of any other object, by its status.
 func others(v *history.Version, _ []*history.Event) Reason {
 	text := v.ProgressMessage
+	c := decisive(v)
+	if c != nil {
+		text = cmp.Or(says(c), text)
+	}
 	if text == "" {
 		if v.Revision != nil && v.Group == "" {
 			return Reason{Text: "waits for Helm to finish", For: "Helm"}
@@ -50,14 +59,34 @@ func others(v *history.Version, _ []*history.Event) Reason {
 		return Reason{Text: "waits for " + what, For: what}
 	}
 	r := Reason{Text: "is not ready: " + strings.TrimSuffix(text, "."), For: "its controller"}
-	for _, typ := range []string{judge.PodReady, "Available", "Synced", "Healthy", "Succeeded"} {
-		if c := refused(
-			v,
-			typ,
-		); c != nil && c.Reason != "" &&
-			!has(c.Reason, "progress", "pending", "wait", "reconcil") {
-			r.Category = category(v)
-		}
+	if c != nil || troubled(text) {
+		r.Category = category(v)
 	}
 	return r
+}
+
+// decisive returns the condition that says why the object is not ready, or nil. A condition of ordinary
+// progress does not.
+func decisive(v *history.Version) *observation.Condition {
+	for _, typ := range slices.Concat(
+		[]string{"Synced", "Healthy"}, kind.Of(v.Group, v.Kind.Kind).Goals,
+		[]string{"Available", judge.PodReady, "Succeeded"},
+	) {
+		c := refused(v, typ)
+		if c != nil && (c.Reason != "" && !has(c.Reason, ordinary...) || troubled(c.Message)) {
+			return c
+		}
+	}
+	return nil
+}
+
+// ordinary are parts of the reasons of conditions during ordinary work.
+var ordinary = []string{"progress", "pending", "wait", "reconcil", "creating", "issuing", "doesnotexist"}
+
+// troubled reports whether a message speaks of an error.
+func troubled(text string) bool {
+	return has(
+		text, "not found", "not exist", "error", "fail", "cannot", "can't", "couldn't", "unable", "invalid", "denied",
+		"forbidden", "refused", "insufficient", "no such", "wrong ", "timed out", "exceed",
+	)
 }

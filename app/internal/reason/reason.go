@@ -8,6 +8,7 @@ package reason
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
@@ -28,6 +29,10 @@ type Reason struct {
 	Container string
 	// At is another object that Next shows; its zero value stands for the object itself.
 	At object.Ref
+	// Field is the field whose change led to the reason, such as "spec.suspend"; "" if there is none.
+	Field string
+	// Since is when the object got the reason; zero if its versions show that, or nothing does.
+	Since time.Time
 }
 
 // waits returns an ordinary wait.

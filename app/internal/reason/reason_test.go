@@ -37,6 +37,11 @@ func condition(typ, status, why, message string) func(*observation.State) {
 	}
 }
 
+// progressing is the message of the object's progress.
+func progressing(text string) func(*observation.State) {
+	return func(s *observation.State) { s.ProgressMessage = text }
+}
+
 // pod is a Pod on a node with the container app.
 func pod(c observation.Container) func(*observation.State) {
 	return func(s *observation.State) {
@@ -221,6 +226,57 @@ func TestReasons(t *testing.T) {
 		"Gateway": {
 			version(kind.Gateway.Kind, condition("Accepted", "False", "InvalidParameters", "no such class")), nil,
 			NotAccepted, "is not accepted: no such class", "kubectl -n shop describe gateway/web",
+		},
+		"Gateway without a controller": {
+			version(kind.Gateway.Kind, condition("Accepted", "Unknown", "Pending", "Waiting for controller")), nil,
+			NotAccepted, "is not accepted: Waiting for controller", "kubectl -n shop describe gateway/web",
+		},
+		"Certificate without an issuer": {
+			version(kind.CertificateRequest.Kind, condition("Ready", "False", "Pending", `Referenced "Issuer" not found`),
+				progressing("not Ready: x")), nil,
+			Certificate, `is not ready: Referenced "Issuer" not found`,
+			"kubectl -n shop describe certificaterequest.cert-manager.io/web",
+		},
+		"Issuance": {
+			version(kind.Certificate.Kind, condition("Ready", "False", "DoesNotExist", ""), progressing("issuing")), nil,
+			"", "is not ready: issuing", "kubectl -n shop describe certificate.cert-manager.io/web",
+		},
+		"Challenge": {
+			version(kind.Challenge.Kind, progressing("Waiting for HTTP-01 challenge propagation: wrong status code '404'")), nil,
+			Certificate, "is not ready: Waiting for HTTP-01 challenge propagation: wrong status code '404'",
+			"kubectl -n shop describe challenge.acme.cert-manager.io/web",
+		},
+		"Cloud": {
+			version(object.Kind{Group: "s3.aws.upbound.io", Version: "v1", Kind: "Bucket"},
+				condition("Synced", "False", "ReconcileError", "connect failed"),
+				condition("Ready", "False", "Creating", "")), nil,
+			Crossplane, "is not ready: connect failed", "kubectl -n shop describe bucket.s3.aws.upbound.io/web",
+		},
+		"New cloud resource": {
+			version(object.Kind{Group: "s3.aws.upbound.io", Version: "v1", Kind: "Bucket"},
+				condition("Synced", "True", "", ""), condition("Ready", "False", "Creating", ""), progressing("Creating")), nil,
+			"", "is not ready: Creating", "kubectl -n shop describe bucket.s3.aws.upbound.io/web",
+		},
+		"Queue": {
+			version(kind.Workload.Kind, condition("QuotaReserved", "False", "Pending", "insufficient unused quota")), nil,
+			Kueue, "is not ready: insufficient unused quota", "kubectl -n shop describe workload.kueue.x-k8s.io/web",
+		},
+		"Signer": {
+			version(kind.CertificateSigningRequest.Kind, progressing("waiting for its approval")), nil, CertificateUnsigned,
+			"waits for its approval", "kubectl -n shop describe certificatesigningrequest/web",
+		},
+		"Snapshot": {
+			version(kind.VolumeSnapshot.Kind, progressing("rpc error: code = Internal desc = no space")), nil, SnapshotFailed,
+			"cannot be taken: no space", "kubectl -n shop describe volumesnapshot/web",
+		},
+		"New snapshot": {
+			version(kind.VolumeSnapshot.Kind), nil, "", "waits for its snapshotter",
+			"kubectl -n shop describe volumesnapshot/web",
+		},
+		"Pause": {
+			version(kind.Deployment.Kind, field("spec.minReadySeconds", ""), func(s *observation.State) {
+				s.Workload = &observation.Workload{Replicas: 2, Total: 2, Updated: 2, Ready: 2, Available: 1}
+			}), nil, "", "waits for minReadySeconds of 1 ready Pods", "kubectl -n shop describe deployment/web",
 		},
 		"Certificate": {
 			version(object.Kind{Group: "cert-manager.io", Version: "v1", Kind: "Issuer"}, condition(

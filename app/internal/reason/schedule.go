@@ -14,8 +14,9 @@ func schedule(v *history.Version, events []*history.Event) Reason {
 	if !cron && !kind.Job.Is(v.Kind) {
 		return Reason{}
 	}
-	if l := v.Field("spec.suspend"); l != nil && l.Shown == "true" {
-		return Reason{Category: Suspended, Text: "is suspended", For: "the end of its suspension"}
+	const field = "spec.suspend"
+	if l := v.Field(field); l != nil && l.Shown == "true" {
+		return Reason{Category: Suspended, Text: "is suspended", For: "the end of its suspension", Field: field}
 	}
 	e := newest(
 		events, "SuccessfulCreate", failedCreate, "MissSchedule", "TooManyMissedTimes", "JobAlreadyActive",

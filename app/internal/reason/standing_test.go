@@ -7,6 +7,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -23,6 +24,8 @@ func slice(ready string, edits ...func(*observation.State)) *history.Version {
 		s.Endpoints = &observation.Endpoints{Service: "web", Ready: ready}
 	})...)
 }
+
+var argoApplication = object.Kind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"}
 
 // counts are the replica counts of a workload.
 func counts(replicas, available int32) func(*observation.State) {
@@ -105,6 +108,50 @@ func TestStanding(t *testing.T) {
 			"runs on no node: none fits its node selector, affinity and tolerations", "kubectl describe node",
 		},
 		"Daemons": {version(kind.DaemonSet.Kind, counts(2, 2)), nil, nil, "", "", ""},
+		"At its maximum": {
+			version(kind.HorizontalPodAutoscaler.Kind, field("spec.maxReplicas", "3"),
+				condition("ScalingLimited", "True", "TooManyReplicas", "")), nil, nil, ScaleLimited,
+			"has reached its maximum of 3 replicas", "kubectl -n shop describe horizontalpodautoscaler/web",
+		},
+		"At its minimum": {
+			version(kind.HorizontalPodAutoscaler.Kind, condition("ScalingLimited", "True", "TooFewReplicas", "")), nil, nil,
+			"", "", "",
+		},
+		"Released": {
+			version(kind.PersistentVolume.Kind, progressing(observation.Released)), nil, nil, VolumeReleased,
+			"is released: its claim does not exist any more", "kubectl -n shop describe persistentvolume/web",
+		},
+		"Not deleted": {
+			version(kind.PersistentVolume.Kind, progressing(observation.Released)), nil,
+			event("VolumeFailedDelete", "", "error deleting: disk in use"), VolumeFailed, "cannot be deleted: disk in use",
+			"kubectl -n shop describe persistentvolume/web",
+		},
+		"Not resized": {
+			version(kind.PersistentVolumeClaim.Kind), nil, event("VolumeResizeFailed", "", "resize: no space left"),
+			VolumeResize, "cannot be resized: no space left", "kubectl -n shop describe persistentvolumeclaim/web",
+		},
+		"Resize without a Pod": {
+			version(kind.PersistentVolumeClaim.Kind, condition("FileSystemResizePending", "True", "", "")), nil, nil,
+			VolumeResize, "waits for the resize of its file system on a node",
+			"kubectl -n shop describe persistentvolumeclaim/web",
+		},
+		"Resized": {
+			version(kind.PersistentVolumeClaim.Kind), nil, event("VolumeResizeSuccessful", "", ""), "", "", "",
+		},
+		"Degraded": {
+			version(argoApplication, condition("Synced", "False", "OutOfSync", ""),
+				condition("Healthy", "False", "Degraded", "no replicas")), nil, nil, ArgoCD, "is degraded: no replicas",
+			"kubectl -n shop describe application.argoproj.io/web",
+		},
+		"Out of sync": {
+			version(argoApplication, condition("Synced", "False", "OutOfSync", ""), condition("Healthy", "True", "Healthy", "")),
+			nil, nil, ArgoCD, "is out of sync with its source", "kubectl -n shop describe application.argoproj.io/web",
+		},
+		"Not compared": {
+			version(argoApplication, condition("ComparisonError", "True", "", "no such path")), nil, nil, ArgoCD,
+			"reports ComparisonError: no such path", "kubectl -n shop describe application.argoproj.io/web",
+		},
+		"On its way": {version(argoApplication, condition("Healthy", "False", "Progressing", "")), nil, nil, "", "", ""},
 		"In deletion": {
 			version(kind.CronJob.Kind, field("spec.suspend", "true"), func(s *observation.State) { s.Deleting = epoch }),
 			nil, nil, "", "", "",
@@ -195,5 +242,62 @@ func TestPreempted(t *testing.T) {
 	r := Of(v, event("Preempted", "", "Preempted by pod a on node n"))
 	if r.Category != Preempted || r.Text != "is preempted by pod a on node n" {
 		t.Errorf("got %q: %q", r.Category, r.Text)
+	}
+}
+
+// TestOnNode: a Pod waits for its Node unless that is ready or the Pod has failed.
+func TestOnNode(t *testing.T) {
+	lost := version(kind.Node.Kind, condition("Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status."))
+	unready := version(kind.Node.Kind, condition("Ready", "False", "KubeletNotReady", "no network"))
+	waiting := version(kind.Pod.Kind, pod(waitingFor("ContainerCreating", "")))
+	for name, tc := range map[string]struct {
+		pod, node *history.Version
+		want      Category
+		text      string
+	}{
+		"Lost":    {waiting, lost, NodeLost, "is on node web, whose kubelet does not answer"},
+		"Unready": {waiting, unready, NodeNotReady, "is on node web, which is not ready: no network"},
+		"Terminating": {
+			version(kind.Pod.Kind, pod(observation.Container{}), func(s *observation.State) { s.Deleting = epoch }), lost,
+			NodeLost, "is terminating on node web, whose kubelet does not answer",
+		},
+		"Ready": {waiting, version(kind.Node.Kind, condition("Ready", "True", "", "")), "", ""},
+		"New":   {waiting, version(kind.Node.Kind), "", ""},
+		"Failed": {
+			version(kind.Pod.Kind, pod(observation.Container{}), func(s *observation.State) { s.Pod.Phase = "Failed" }), lost,
+			"", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if r := OnNode(tc.pod, tc.node); r.Category != tc.want || r.Text != tc.text {
+				t.Errorf("got %q: %q, want %q: %q", r.Category, r.Text, tc.want, tc.text)
+			}
+		})
+	}
+}
+
+// TestUnresolved: an Ingress that names an object that does not exist.
+func TestUnresolved(t *testing.T) {
+	ingress := &observation.State{
+		Leaves: []observation.Leaf{{Path: "spec.ingressClassName", Value: 1, Shown: "nginx"}},
+		Relations: []object.Relation{
+			{Type: object.Backend, To: object.Name{Kind: "Service", Namespace: "shop", Name: "web"}},
+		},
+	}
+	ingress.Kind, ingress.Group = kind.Ingress.Kind, kind.Ingress.Group
+	without := func(name string) func(object.Name) bool {
+		return func(n object.Name) bool { return n.Name == name }
+	}
+	for missing, want := range map[string]string{
+		"web":   "names Service web, which does not exist",
+		"nginx": "names IngressClass nginx, which does not exist",
+		"other": "",
+	} {
+		if r := Unresolved(ingress, without(missing)); r.Text != want {
+			t.Errorf("without %s: got %q, want %q", missing, r.Text, want)
+		}
+	}
+	if r := Unresolved(nil, without("web")); r.Text != "" {
+		t.Errorf("got %q for no object", r.Text)
 	}
 }

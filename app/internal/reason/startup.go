@@ -151,8 +151,11 @@ func unprepared(e *history.Event) Reason {
 		}
 	case "FailedAttachVolume":
 		r := Reason{Category: VolumeNotAttached, For: "a volume", Text: "cannot attach a volume: " + why}
-		if has(e.Note, "multi-attach") {
+		switch {
+		case has(e.Note, "multi-attach"):
 			r.Category = VolumeMultiAttach
+		case has(e.Note, "does not contain driver"):
+			r.Category = VolumeDriverMissing
 		}
 		return r
 	}

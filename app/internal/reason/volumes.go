@@ -7,10 +7,19 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// volumes is the reason of a claim or a volume.
+// volumes is the reason of a claim, a volume or a snapshot.
 func volumes(v *history.Version, events []*history.Event) Reason {
+	if kind.VolumeSnapshot.Is(v.Kind) {
+		if v.ProgressMessage == "" {
+			return waits("its snapshotter")
+		}
+		return Reason{
+			Category: SnapshotFailed, Text: "cannot be taken: " + innermost(v.ProgressMessage), For: "its snapshotter",
+		}
+	}
 	if !kind.PersistentVolumeClaim.Is(v.Kind) && !kind.PersistentVolume.Is(v.Kind) {
 		return Reason{}
 	}
@@ -18,7 +27,7 @@ func volumes(v *history.Version, events []*history.Event) Reason {
 		return Reason{Category: ClaimLost, Text: "has lost its volume", For: "its volume"}
 	}
 	e := newest(events, "ProvisioningFailed", "FailedBinding", "WaitForFirstConsumer", "WaitForPodScheduled",
-		"ExternalProvisioning", "VolumeFailedDelete", "VolumeResizeFailed")
+		"ExternalProvisioning")
 	if e == nil {
 		return Reason{}
 	}
@@ -39,14 +48,55 @@ func volumes(v *history.Version, events []*history.Event) Reason {
 			r.Category = ClaimWithoutClass
 		}
 		return r
-	case "ProvisioningFailed":
-		r := Reason{Category: ClaimUnprovisioned, Text: "cannot be provisioned: " + why, For: "its provisioner"}
-		if has(e.Note, "storageclass") && has(e.Note, "not found") {
-			r.Category = ClaimWithoutClass
-		}
-		return r
-	case "VolumeResizeFailed":
-		return Reason{Category: VolumeResize, Text: "cannot be resized: " + why, For: "its resize"}
 	}
-	return Reason{Category: VolumeFailed, Text: "cannot be deleted: " + why, For: "its deletion"}
+	r := Reason{Category: ClaimUnprovisioned, Text: "cannot be provisioned: " + why, For: "its provisioner"}
+	if has(e.Note, "storageclass") && has(e.Note, "not found") {
+		r.Category = ClaimWithoutClass
+	}
+	return r
+}
+
+// failedDelete is the reason of an Event about a volume that cannot be deleted.
+const failedDelete = "VolumeFailedDelete"
+
+// storage is the reason of a claim that is bound and not resized, or of a volume without its claim.
+func storage(v *history.Version, events []*history.Event) Reason {
+	switch {
+	case kind.PersistentVolumeClaim.Is(v.Kind):
+		return resize(v, events)
+	case !kind.PersistentVolume.Is(v.Kind) || v.ProgressMessage != observation.Released:
+		return Reason{}
+	}
+	if e := newest(events, failedDelete); e != nil {
+		return Reason{
+			Category: VolumeFailed, Text: "cannot be deleted: " + innermost(explained(e.Reason, e.Note)), For: "its deletion",
+		}
+	}
+	return Reason{Category: VolumeReleased, Text: "is released: its claim does not exist any more", For: "a new claim"}
+}
+
+// resize is the reason of a claim with a larger request than its volume. The newest Event about the
+// resize counts.
+func resize(v *history.Version, events []*history.Event) Reason {
+	r := Reason{Category: VolumeResize, For: "its resize", Field: "spec.resources.requests.storage"}
+	if c := v.Condition("FileSystemResizePending"); c != nil && c.Status == "True" {
+		r.Text, r.Since = "waits for the resize of its file system on a node", c.Since
+		return r
+	}
+	e := newest(
+		events, "VolumeResizeFailed", "FileSystemResizeFailed", "ExternalExpanding", "VolumeResizeSuccessful",
+		"FileSystemResizeSuccessful",
+	)
+	if e == nil {
+		return Reason{}
+	}
+	switch e.Reason {
+	case "ExternalExpanding":
+		r.Text = "waits for an external controller to resize its volume"
+		return r
+	case "VolumeResizeFailed", "FileSystemResizeFailed":
+		r.Text = "cannot be resized: " + innermost(explained(e.Reason, e.Note))
+		return r
+	}
+	return Reason{}
 }

@@ -33,6 +33,12 @@ func workload(v *history.Version, events []*history.Event) Reason {
 	case w.Paused && w.Updated < w.Replicas:
 		return Reason{Category: Paused, Text: "is paused", For: "the end of its pause"}
 	}
+	updated := w.Total <= w.Replicas && (w.Updated >= w.Replicas || kind.ReplicaSet.Is(v.Kind))
+	if updated && w.Ready >= w.Replicas && w.Available < w.Replicas && v.Field("spec.minReadySeconds") != nil {
+		return Reason{
+			Text: fmt.Sprintf("waits for minReadySeconds of %d ready Pods", w.Ready-w.Available), For: "minReadySeconds",
+		}
+	}
 	r := Reason{Text: fmt.Sprintf("has %d of %d replicas available", w.Available, w.Replicas), For: "its replicas"}
 	if old := w.Total - w.Updated; kind.Deployment.Is(v.Kind) && old > 0 {
 		r.Text += fmt.Sprintf(", and %d old", old)

@@ -239,6 +239,19 @@ func TestStats(t *testing.T) {
 	)
 }
 
+// TestLook: a resource that may not be read is no empty one, and brings no warning.
+func TestLook(t *testing.T) {
+	f := newFakeAPI(t)
+	f.with(func() { f.refuse[secretsPath] = http.StatusForbidden })
+	wd := watching(t, f)
+	for resource, want := range map[string]bool{"pods": true, "secrets": false} {
+		gvr := schema.GroupVersionResource{Version: "v1", Resource: resource}
+		if got, err := wd.Look(t.Context(), gvr, "default"); err != nil || got != want {
+			t.Errorf("%s: got readable %t, %v, want %t", resource, got, err, want)
+		}
+	}
+}
+
 func BenchmarkStats(b *testing.B) {
 	f := newFakeAPI(b)
 	w, err := New(Config{REST: f.config(), Emit: func(*observation.Observation) {}})

@@ -32,6 +32,21 @@ func (w *Watcher) follow(ctx context.Context, gvr schema.GroupVersionResource, n
 	w.startEffects(ctx, gvr.GroupResource(), namespace, since)
 }
 
+// Look reads the objects of a resource and watches them, without their Events. It waits for the first list,
+// and reports whether the resource is readable. There is no warning if it is not.
+func (w *Watcher) Look(ctx context.Context, gvr schema.GroupVersionResource, namespace string) (bool, error) {
+	w.start(ctx, plan{resource: gvr, namespace: namespace, quiet: true, seen: w.follower(ctx)})
+	if err := w.Synced(ctx); err != nil {
+		return false, err
+	}
+	for _, r := range w.Stats().Resources {
+		if r.Resource == gvr.GroupResource() {
+			return r.Streams > 0 && r.Unreadable == 0, nil
+		}
+	}
+	return false, nil
+}
+
 // startEvents watches the Events of a namespace. Those of cluster-scoped objects are in namespace
 // default.
 func (w *Watcher) startEvents(ctx context.Context, namespace string, since uint64) {

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package kind
+
+import "github.com/kube-lifeline/lifeline/app/internal/object"
+
+// Workload is the kind Workload of Kueue: the resources that a Job asks a queue for.
+var Workload = Kind{
+	Kind:     object.Kind{Group: "kueue.x-k8s.io", Version: "v1beta1", Kind: "Workload"},
+	Resource: "workloads",
+	Short:    "wl",
+	Progress: true,
+	Goals:    []string{"QuotaReserved", "Admitted"},
+}
