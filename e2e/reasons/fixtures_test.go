@@ -386,8 +386,19 @@ var fixtures = []fixture{
 		deployment("IMAGE", "command: [/none]", "", ""), nil, stuck},
 	{"an init container that fails", "init_failed", "init container first exited with code 3", "pod/web",
 		pod("IMAGE", "", `initContainers: [{name: first, image: "IMAGE", `+crashes+`}]`), nil, stuck},
-	{"a sysctl with a wrong value", "sandbox_failed", "cannot create its sandbox", "pod/web",
-		pod("IMAGE", "", "securityContext: {sysctls: [{name: net.ipv4.ip_local_port_range, value: none}]}"), nil, stuck},
+	{
+		"a sysctl with a wrong value",
+		"sandbox_failed",
+		"cannot create its sandbox",
+		"pod/web",
+		pod(
+			"IMAGE",
+			"",
+			"securityContext: {sysctls: [{name: net.ipv4.ip_local_port_range, value: none}]}",
+		),
+		nil,
+		stuck,
+	},
 	{"a volume that cannot be attached", "volume_not_attached", "cannot attach a volume: context deadline exceeded",
 		"pod/web", "", func(p *play) {
 			p.apply(disk + "---\n" + mounting("web", ""))
@@ -665,12 +676,19 @@ var alone = []fixture{
 		p.apply(pod("IMAGE", "", ""))
 		p.after([]string{"taint", "node"}, []string{"example.com/keep-"})
 	}, stuck},
-	{"a kubelet that stops no container", "termination_overdue", "is still terminating after its grace period", "pod/web",
-		pod("IMAGE", "", ""), func(p *play) {
+	{
+		"a kubelet that stops no container",
+		"termination_overdue",
+		"is still terminating after its grace period",
+		"pod/web",
+		pod("IMAGE", "", ""),
+		func(p *play) {
 			p.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=120s")
 			p.pauseKubelet()
 			p.kubectl("delete", "pod/web", "--wait=false")
-		}, stuck},
+		},
+		stuck,
+	},
 	{"a node without a network", "network_failed", "the network of its node", "pod/web", "", func(p *play) {
 		p.unplug()
 		p.apply(pod("IMAGE", "", "nodeName: node-0"))
@@ -756,7 +774,13 @@ func (p *play) loseNode() {
 	p.t.Helper()
 	p.apply(lostNode)
 	p.t.Cleanup(func() {
-		if _, err := bench.Cluster.RunKubectl(context.WithoutCancel(p.t.Context()), nil, "delete", "node", p.ns); err != nil {
+		if _, err := bench.Cluster.RunKubectl(
+			context.WithoutCancel(p.t.Context()),
+			nil,
+			"delete",
+			"node",
+			p.ns,
+		); err != nil {
 			p.t.Error(err)
 		}
 	})

@@ -83,7 +83,10 @@ var projects = []fixture{
 		),
 	}),
 	of("a route without its backend", "reference_missing", "references that are not resolved", stuck, custom{
-		"HTTPRoute", groupGateway, "v1", "{parentRefs: [{name: web}], rules: [{backendRefs: [{name: none, port: 80}]}]}",
+		"HTTPRoute",
+		groupGateway,
+		"v1",
+		"{parentRefs: [{name: web}], rules: [{backendRefs: [{name: none, port: 80}]}]}",
 		`{"parents":[{"parentRef":{"name":"web"},"controllerName":"example.com/gateway","conditions":[` +
 			`{"type":"Accepted","status":"True","reason":"Accepted","message":"","lastTransitionTime":` +
 			`"2026-01-02T03:04:05Z","observedGeneration":1},{"type":"ResolvedRefs","status":"False","reason":` +
@@ -149,7 +152,9 @@ var projects = []fixture{
 		"Bucket", "s3.aws.upbound.io", "v1beta1", "{forProvider: {region: eu-central-1}}",
 		conditions(
 			[4]string{
-				"Synced", "False", "ReconcileError",
+				"Synced",
+				"False",
+				"ReconcileError",
 				"connect failed: cannot get referenced ProviderConfig: providerconfigs.aws.upbound.io \"default\" not found",
 			},
 			[4]string{"Ready", "False", "Creating", ""},
@@ -173,7 +178,10 @@ var projects = []fixture{
 		}),
 	}),
 	of("a snapshot that fails", "snapshot_failed", "cannot be taken", stuck, custom{
-		"VolumeSnapshot", "snapshot.storage.k8s.io", "v1", "{source: {persistentVolumeClaimName: data}}",
+		"VolumeSnapshot",
+		"snapshot.storage.k8s.io",
+		"v1",
+		"{source: {persistentVolumeClaimName: data}}",
 		`{"readyToUse":false,"error":{"message":"Failed to create snapshot content with error timed out waiting for the condition"}}`,
 	}),
 }

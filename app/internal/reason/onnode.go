@@ -30,7 +30,9 @@ func OnNode(pod, node *history.Version) Reason {
 // Overdue returns the reason of a Pod that is still there after its grace period.
 func Overdue(pod *history.Version) Reason {
 	return Reason{
-		Category: TerminationOverdue, Text: "is still terminating after its grace period", For: "its containers to stop",
-		Since: pod.Deleting,
+		Category: TerminationOverdue,
+		Text:     "is still terminating after its grace period",
+		For:      "its containers to stop",
+		Since:    pod.Deleting,
 	}
 }

@@ -247,7 +247,10 @@ func TestPreempted(t *testing.T) {
 
 // TestOnNode: a Pod waits for its Node unless that is ready or the Pod has failed.
 func TestOnNode(t *testing.T) {
-	lost := version(kind.Node.Kind, condition("Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status."))
+	lost := version(
+		kind.Node.Kind,
+		condition("Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status."),
+	)
 	unready := version(kind.Node.Kind, condition("Ready", "False", "KubeletNotReady", "no network"))
 	waiting := version(kind.Pod.Kind, pod(waitingFor("ContainerCreating", "")))
 	for name, tc := range map[string]struct {

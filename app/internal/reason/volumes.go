@@ -69,7 +69,9 @@ func storage(v *history.Version, events []*history.Event) Reason {
 	}
 	if e := newest(events, failedDelete); e != nil {
 		return Reason{
-			Category: VolumeFailed, Text: "cannot be deleted: " + innermost(explained(e.Reason, e.Note)), For: "its deletion",
+			Category: VolumeFailed,
+			Text:     "cannot be deleted: " + innermost(explained(e.Reason, e.Note)),
+			For:      "its deletion",
 		}
 	}
 	return Reason{Category: VolumeReleased, Text: "is released: its claim does not exist any more", For: "a new claim"}
