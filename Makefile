@@ -105,7 +105,8 @@ vet: ## go vet in every module
 	@for m in $(MODULES); do (cd $$m && echo "vet $$m" && go vet ./...); done
 
 # These take minutes under the race detector, and their long tests hours: make test
-# runs them without it, and make test-all the short tests again with it.
+# runs them without it, and make test-all the short tests again with it. They run beside
+# the others: they mostly compute on one core, and the others mostly wait.
 UNRACED := /app/internal/(export|lifecycle|shard|stitch|store/sqlite)$$$$
 
 .PHONY: unit
@@ -113,12 +114,18 @@ unit: ## Unit tests, with the race detector where there is a C compiler
 	@[ -n "$(RACE)" ] || echo "SKIP: the race detector needs a C compiler: apt-get install gcc"
 	for m in $(UNITS); do (cd $$m
 		echo "test $$m"
-		$(RACED) go test $(RACE) $(SHORT) -timeout 40m $$(go list ./... | grep -vE '$(UNRACED)')
+		beside=
 		unraced="$$(go list ./... | grep -E '$(UNRACED)' || true)"
 		if [ -n "$$unraced" ]; then
-			go test $(SHORT) -timeout 60m $$unraced
-			$(if $(SHORT),,$(if $(RACE),$(RACED) go test $(RACE) -short -timeout 40m $$unraced))
-		fi)
+			go test $(SHORT) -timeout 60m $$unraced & beside=$$!
+		fi
+		status=0
+		$(RACED) go test $(RACE) $(SHORT) -timeout 40m $$(go list ./... | grep -vE '$(UNRACED)') || status=1
+		if [ -n "$$beside" ]; then
+			wait $$beside || status=1
+			$(if $(SHORT),,$(if $(RACE),$(RACED) go test $(RACE) -short -timeout 40m $$unraced || status=1))
+		fi
+		exit $$status)
 	done
 
 .PHONY: kubernetes

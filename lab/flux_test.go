@@ -45,7 +45,8 @@ apiVersion: kustomize.toolkit.fluxcd.io/v1
 kind: Kustomization
 metadata: {name: app}
 spec:
-  {interval: 3s, path: ./app, prune: true, wait: true, targetNamespace: default, sourceRef: {kind: GitRepository, name: app}}
+  {interval: 3s, path: ./app, prune: true, wait: true, targetNamespace: default,
+    sourceRef: {kind: GitRepository, name: app}}
 `, c.GitURL()), "apply", "-f", "-")
 	applied(first)
 	kubectl(t, c, "", "rollout", "status", "deployment/web", "--timeout=4m")

@@ -171,7 +171,8 @@ var delivery = []scenario{
 		},
 		want: []string{
 			"user-a create GitRepository app converged",
-			"user-b create Kustomization app converged: create ConfigMap, create Deployment, create Pod, create ReplicaSet",
+			"user-b create Kustomization app converged: create ConfigMap, create Deployment, create Pod, create " +
+				"ReplicaSet",
 			"source-controller update GitRepository app converged: create Pod, create ReplicaSet, delete Pod, " +
 				"update Deployment, update Kustomization, update ReplicaSet",
 			"user-c update Deployment web converged|superseded: create Pod ×2, update ReplicaSet",
@@ -197,13 +198,15 @@ var delivery = []scenario{
 		},
 		want: []string{
 			"user-a create Application NS converged",
-			"user-a update Application NS converged: create ConfigMap, create Deployment, create Pod ×2, create ReplicaSet",
+			"user-a update Application NS converged: create ConfigMap, create Deployment, create Pod ×2, create " +
+				"ReplicaSet",
 			"user-b update Application NS converged: create Pod, create ReplicaSet, delete Pod ×2, " +
 				"update Deployment, update ReplicaSet",
 			"user-a update Application NS converged",
 			"user-c update ConfigMap settings converged",
 			"argocd-application-controller update Application NS converged: update ConfigMap",
-			"user-b delete Application NS deleted: delete ConfigMap, delete Deployment, delete Pod, delete ReplicaSet ×2",
+			"user-b delete Application NS deleted: delete ConfigMap, delete Deployment, delete Pod, delete " +
+				"ReplicaSet ×2",
 		},
 	},
 }

@@ -129,7 +129,8 @@ var deployments = []scenario{
 		scenery: two,
 		play:    func(s *stage) { s.apply(userB, web(2, 3)); s.rolled("deployment/web") },
 		want: []string{
-			"user-b update Deployment web converged: create Pod ×4, create ReplicaSet, delete Pod ×3, update ReplicaSet",
+			"user-b update Deployment web converged: create Pod ×4, create ReplicaSet, delete Pod ×3, update " +
+				"ReplicaSet",
 		},
 	},
 	{
@@ -267,7 +268,8 @@ var deployments = []scenario{
 		},
 		want: []string{
 			"user-a update Deployment web failed: create Pod, create ReplicaSet",
-			"user-b update Deployment web converged: create Pod, create ReplicaSet, delete Pod ×2, update ReplicaSet ×2",
+			"user-b update Deployment web converged: create Pod, create ReplicaSet, delete Pod ×2, update " +
+				"ReplicaSet ×2",
 		},
 	},
 	{
@@ -313,7 +315,8 @@ var deployments = []scenario{
 			s.rolled("deployment/web")
 		},
 		want: []string{
-			"user-a update Deployment web converged: create Pod ×2, create ReplicaSet, delete Pod ×2, update ReplicaSet",
+			"user-a update Deployment web converged: create Pod ×2, create ReplicaSet, delete Pod ×2, update " +
+				"ReplicaSet",
 			"user-b update Deployment web converged: create Pod, update ReplicaSet",
 		},
 	},

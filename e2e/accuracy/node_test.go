@@ -217,7 +217,8 @@ func onNode(manifests string) []scenario {
 			},
 			want: []string{
 				"user-a update Deployment web superseded: create Pod, create ReplicaSet",
-				"user-b update Deployment web converged: create Pod, create ReplicaSet, delete Pod ×2, update ReplicaSet ×2",
+				"user-b update Deployment web converged: create Pod, create ReplicaSet, delete Pod ×2, update " +
+					"ReplicaSet ×2",
 			},
 		},
 		{
@@ -246,7 +247,8 @@ func onNode(manifests string) []scenario {
 			},
 			want: []string{
 				"user-a update Deployment web superseded: create Pod, create ReplicaSet",
-				"user-b update Deployment web converged: create Pod, create ReplicaSet, delete Pod ×2, update ReplicaSet ×2",
+				"user-b update Deployment web converged: create Pod, create ReplicaSet, delete Pod ×2, update " +
+					"ReplicaSet ×2",
 			},
 		},
 		{

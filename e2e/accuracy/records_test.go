@@ -178,7 +178,8 @@ var records = []scenario{
 		play: func(s *stage) {
 			s.apply(
 				userA,
-				"apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: NS-fast}\nprovisioner: example.com/fast\n",
+				"apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: NS-fast}\nprovisioner: "+
+					"example.com/fast\n",
 			)
 			s.settle()
 			s.as(userB, "annotate", "storageclass/"+s.ns+"-fast", "note=b")
@@ -407,7 +408,8 @@ spec: {selector: {app: web}, ports: [{port: 80}]}
 		play: func(s *stage) {
 			s.apply(
 				userA,
-				"apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: deny}\nspec: {podSelector: {}}\n",
+				"apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: deny}\nspec: "+
+					"{podSelector: {}}\n",
 			)
 			s.settle()
 			s.as(userB, "patch", "networkpolicy/deny", "-p", `{"spec":{"policyTypes":["Ingress","Egress"]}}`)

@@ -61,7 +61,8 @@ func (r *report) log(t *testing.T) {
 	for o, name := range r.names {
 		s := r.sum(o)
 		t.Logf(
-			"%s: %d of %d scenarios right; writes: %d right, %d wrong, %d in none; names: %d right, %d unknown, %d wrong",
+			"%s: %d of %d scenarios right; writes: %d right, %d wrong, %d in none; names: %d right, %d unknown, "+
+				"%d wrong",
 			name,
 			s.scenarios,
 			len(r.scenarios),

@@ -45,7 +45,8 @@ func TestTruth(t *testing.T) {
 		"Release": {
 			reason: "an update of Helm's record is a status, but one to uninstalling begins the deletion",
 			all: []audit.Write{
-				write(userA, "create", "configmaps", release, "1", `{"metadata":{"labels":{"status":"pending-install"}}}`),
+				write(userA, "create", "configmaps", release, "1",
+					`{"metadata":{"labels":{"status":"pending-install"}}}`),
 				write(userA, "update", "configmaps", release, "2", `{"metadata":{"labels":{"status":"deployed"}}}`),
 				write(userB, "update", "configmaps", release, "3", `{"metadata":{"labels":{"status":"uninstalling"}}}`),
 				write(userB, "delete", "configmaps", release, "4", `{"metadata":{"labels":{"status":"uninstalling"}}}`),

@@ -32,7 +32,8 @@ func (s *stage) ownedBy(name, apiVersion, kind, owner string) string {
 func (s *stage) report(generation int, ready string) {
 	s.t.Helper()
 	s.as(widgetOperator, "patch", "widget/one", "--subresource=status", "--type=merge", "-p", fmt.Sprintf(
-		`{"status":{"observedGeneration":%d,"conditions":[{"type":"Ready","status":%q,"reason":"Play","lastTransitionTime":%q}]}}`,
+		`{"status":{"observedGeneration":%d,"conditions":[{"type":"Ready","status":%q,"reason":"Play",`+
+			`"lastTransitionTime":%q}]}}`,
 		generation,
 		ready,
 		time.Now().UTC().Format(time.RFC3339),

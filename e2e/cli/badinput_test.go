@@ -72,7 +72,8 @@ func TestRefusesToStart(t *testing.T) {
 			[]string{"run", "--", "kubectl", "get", "pods"},
 			dir + "/none",
 			1,
-			`lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig to an existing file, or have one at ~/\.kube/config`,
+			`lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig to an existing file, or have one at ` +
+				`~/\.kube/config`,
 		},
 		"no kubeconfig to watch with": {
 			"as for run",

@@ -253,7 +253,8 @@ var fixtures = []fixture{
 		"limit_range",
 		"usage per Container",
 		"deploy/web",
-		"apiVersion: v1\nkind: LimitRange\nmetadata: {name: small}\nspec: {limits: [{type: Container, max: {cpu: 10m}}]}\n---\n" +
+		"apiVersion: v1\nkind: LimitRange\nmetadata: {name: small}\nspec: {limits: [{type: Container, max: {cpu: " +
+			"10m}}]}\n---\n" +
 			deployment(
 				"IMAGE",
 				"resources: {limits: {cpu: 20m}}",
@@ -621,7 +622,8 @@ var fixtures = []fixture{
 		"is not available",
 		"apiservice/v1.NS.example.com",
 		"apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1.NS.example.com}\n" +
-			"spec: {group: NS.example.com, version: v1, groupPriorityMinimum: 1, versionPriority: 1, insecureSkipTLSVerify: true,\n" +
+			"spec: {group: NS.example.com, version: v1, groupPriorityMinimum: 1, versionPriority: 1, " +
+			"insecureSkipTLSVerify: true,\n" +
 			"  service: {namespace: NS, name: none}}\n",
 		nil,
 		stuck,
@@ -656,7 +658,8 @@ var fixtures = []fixture{
 				"--type=merge",
 				"-p",
 				`{"status":{"observedGeneration":1,`+
-					`"conditions":[{"type":"Ready","status":"False","reason":"BuildFailed","message":"the build is broken",`+
+					`"conditions":[{"type":"Ready","status":"False","reason":"BuildFailed","message":"the build `+
+					`is broken",`+
 					`"lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`,
 			)
 		},

@@ -95,9 +95,10 @@ var projects = []fixture{
 	}),
 	of("an Application that is degraded", "argo_cd", "Application web is degraded", stuck, custom{
 		"Application", "argoproj.io", "v1alpha1", "{project: default}", `{"health":{"status":"Degraded"},` +
-			`"sync":{"status":"Synced","revision":"0b3c"},"operationState":{"phase":"Succeeded","operation":{"sync":{}},` +
-			`"syncResult":{"revision":"0b3c"}},"resources":[{"kind":"Deployment","name":"web","health":{"status":` +
-			`"Degraded","message":"Deployment \"web\" exceeded its progress deadline"}}]}`,
+			`"sync":{"status":"Synced","revision":"0b3c"},"operationState":{"phase":"Succeeded",` +
+			`"operation":{"sync":{}},"syncResult":{"revision":"0b3c"}},` +
+			`"resources":[{"kind":"Deployment","name":"web","health":{"status":"Degraded",` +
+			`"message":"Deployment \"web\" exceeded its progress deadline"}}]}`,
 	}),
 	of("an Application that is out of sync", "argo_cd", "Application web is out of sync", stuck, custom{
 		"Application", "argoproj.io", "v1alpha1", "{project: default}", `{"health":{"status":"Healthy"},` +
@@ -106,7 +107,8 @@ var projects = []fixture{
 	}),
 	of("an Application that cannot be rendered", "argo_cd", "reports ComparisonError", stuck, custom{
 		"Application", "argoproj.io", "v1alpha1", "{project: default}", `{"health":{"status":"Healthy"},` +
-			`"sync":{"status":"Unknown"},"conditions":[{"type":"ComparisonError","message":"Failed to load target state:` +
+			`"sync":{"status":"Unknown"},"conditions":[{"type":"ComparisonError","message":"Failed to load target ` +
+			`state:` +
 			` failed to generate manifest for source 1 of 1","lastTransitionTime":"2026-01-02T03:04:05Z"}]}`,
 	}),
 	of("an Application whose sync fails", "argo_cd", "Application web failed", failed, custom{
@@ -155,7 +157,8 @@ var projects = []fixture{
 				"Synced",
 				"False",
 				"ReconcileError",
-				"connect failed: cannot get referenced ProviderConfig: providerconfigs.aws.upbound.io \"default\" not found",
+				"connect failed: cannot get referenced ProviderConfig: providerconfigs.aws.upbound.io \"default\" " +
+					"not found",
 			},
 			[4]string{"Ready", "False", "Creating", ""},
 		),
@@ -182,6 +185,7 @@ var projects = []fixture{
 		"snapshot.storage.k8s.io",
 		"v1",
 		"{source: {persistentVolumeClaimName: data}}",
-		`{"readyToUse":false,"error":{"message":"Failed to create snapshot content with error timed out waiting for the condition"}}`,
+		`{"readyToUse":false,"error":{"message":"Failed to create snapshot content with error timed out waiting ` +
+			`for the condition"}}`,
 	}),
 }

@@ -188,9 +188,9 @@ func write(t *testing.T, rows []string) {
 	}
 	head, _, _ := strings.Cut(string(old), title)
 	text := head + title + `
-` + "`make reasons`" + ` makes each of these go wrong on a real node and asks ` + "`lifeline why -o json`" + ` until it says
-why, for at most two minutes. The controllers of other projects do not run: their objects have a status
-as these controllers write it.
+` + "`make reasons`" + ` makes each of these go wrong on a real node and asks ` + "`lifeline why -o json`" + `
+until it says why, for at most two minutes. The controllers of other projects do not run: their
+objects have a status as these controllers write it.
 
 | what goes wrong | category | the sentence | next | right |
 | --- | --- | --- | --- | --- |

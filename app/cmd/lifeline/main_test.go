@@ -67,7 +67,8 @@ func TestCommandLine(t *testing.T) {
 			"run -- true",
 			1,
 			"",
-			"lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig to an existing file, or have one at ~/.kube/config\n",
+			"lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig to an existing file, or have one at " +
+				"~/.kube/config\n",
 		},
 		"NoCommand": {
 			"", "lifeline", "run", 1, "", "lifeline: there is no command to run: lifeline run [flags] -- COMMAND\n",
@@ -193,7 +194,8 @@ func TestCommandLine(t *testing.T) {
 			"webhook install",
 			1,
 			"",
-			"lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig to an existing file, or have one at ~/.kube/config\n",
+			"lifeline: there is no kubeconfig: set KUBECONFIG or --kubeconfig to an existing file, or have one at " +
+				"~/.kube/config\n",
 		},
 		"WebhookName": {
 			"", "lifeline", "webhook uninstall --name A/B", 1, "",

@@ -116,8 +116,8 @@ func (w *Why) answers(ctx context.Context) ([]Answer, time.Time, error) {
 	if len(answers) == 0 {
 		return present, now, err
 	}
-	if err == nil && present[0].State.Bad() && (!answers[0].State.Bad() || answers[0].vague(target)) &&
-		present[0].Category != answers[0].Category {
+	if err == nil && present[0].State.Bad() && (!answers[0].State.Bad() ||
+		answers[0].vague(target) && present[0].Category != answers[0].Category) {
 		present[0].Cause = answers[0].Cause
 		present[0].Start, present[0].Later = answers[0].Start, true
 		answers[0] = present[0]
@@ -129,7 +129,7 @@ func (w *Why) answers(ctx context.Context) ([]Answer, time.Time, error) {
 }
 
 // blame names the newest change of the field that led to the answer's reason, if the reason has one and
-// the server knows that change.
+// the server knows that change. An object may be suspended from its creation on.
 func (w *Why) blame(ctx context.Context, server *cli.Session, a *Answer, touching []api.Summary) error {
 	own := slices.DeleteFunc(slices.Clone(touching), func(s api.Summary) bool {
 		return s.Object == nil || s.Object.UID != a.Object.UID
@@ -142,7 +142,8 @@ func (w *Why) blame(ctx context.Context, server *cli.Session, a *Answer, touchin
 		if err != nil {
 			return fmt.Errorf("cannot get trace %s: %w", s.TraceID, err)
 		}
-		if root := doc.Trace.Root(); root == nil || s.Verb != "create" && !changes(root, a.field) {
+		made := s.Verb == "create" && a.Category == string(reason.Suspended)
+		if root := doc.Trace.Root(); root == nil || !made && !changes(root, a.field) {
 			continue
 		}
 		of := explain(doc.Trace, a.Object, doc.Summary.AsOf)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
@@ -80,11 +82,18 @@ func TestBlame(t *testing.T) {
 	server, ctx := serve(t, "cluster-1"), t.Context()
 	ref := spantest.Ref("batch", "CronJob", "work")
 	batch := store.Batch{Revision: 2, AsOf: spantest.Epoch.Add(50 * time.Minute)}
-	for i, path := range []string{"spec.schedule", "spec.suspend", "metadata.labels.x"} {
-		b := spantest.New(path)
-		b.Add(nil, span.ReconcileName("CronJob"), "cronjob-controller", ref, 0, 10, span.KeyVerb.String("update"),
+	for i, path := range []string{"", "spec.schedule", "spec.suspend", "metadata.labels.x"} {
+		b, verb := spantest.New("change of "+path), "update"
+		if path == "" {
+			verb = "create"
+		}
+		root := b.Add(nil, span.ReconcileName("CronJob"), "cronjob-controller", ref, 0, 10,
 			span.KeyFields.StringSlice([]string{path}))
-		batch.Finished = append(batch.Finished, shift(b.Trace, 41+i))
+		root.Events = []span.Event{{
+			Time: root.Start.Time, Name: span.EventWrite,
+			Attributes: []attribute.KeyValue{span.KeyVerb.String(verb)},
+		}}
+		batch.Finished = append(batch.Finished, shift(b.Trace, 40+i))
 	}
 	if err := server.store.Write(ctx, &batch); err != nil {
 		t.Fatal(err)
@@ -100,8 +109,13 @@ func TestBlame(t *testing.T) {
 	if err != nil || len(touching) != len(batch.Finished) {
 		t.Fatalf("got %d traces, %v", len(touching), err)
 	}
-	for field, want := range map[string]int{"spec.suspend": 42, "metadata.labels": 43, "spec.sus": 0, "": 0} {
+	for field, want := range map[string]int{
+		"spec.suspend": 42, "metadata.labels": 43, "spec.sus": 0, "": 0, "spec.first": 40,
+	} {
 		a := Answer{Object: ref, Later: true, field: field}
+		if field == "spec.first" {
+			a.Category = string(reason.Suspended) // from the creation on
+		}
 		if err := w.blame(ctx, session, &a, touching); err != nil {
 			t.Fatal(err)
 		}

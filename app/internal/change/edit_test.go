@@ -84,7 +84,8 @@ func TestEdits(t *testing.T) {
 		"a removed container": {
 			[]string{
 				container + "image=web:1 spec.template.spec.containers[name=x].name#x " +
-					"spec.template.spec.containers[name=x].image=x:1 spec.template.spec.containers[name=x].ports[containerPort=80,protocol=TCP].containerPort=80",
+					"spec.template.spec.containers[name=x].image=x:1 " +
+					"spec.template.spec.containers[name=x].ports[containerPort=80,protocol=TCP].containerPort=80",
 				container + "image=web:1",
 			},
 			"container x removed",
@@ -106,7 +107,8 @@ func TestEdits(t *testing.T) {
 		"a taint": {
 			[]string{
 				"spec.unschedulable=false", "spec.unschedulable=true " +
-					"spec.taints[key=dedicated,effect=NoSchedule].key=dedicated spec.taints[key=dedicated,effect=NoSchedule].effect=NoSchedule",
+					"spec.taints[key=dedicated,effect=NoSchedule].key=dedicated " +
+					"spec.taints[key=dedicated,effect=NoSchedule].effect=NoSchedule",
 			},
 			"unschedulable false → true; taint dedicated:NoSchedule added",
 		},
@@ -174,7 +176,8 @@ func TestManyEdits(t *testing.T) {
 // FuzzSteps reads any path without a panic, and keeps its parts.
 func FuzzSteps(f *testing.F) {
 	for _, path := range []string{
-		"spec.replicas", "metadata.labels[example.com/a]", "spec.ports[name=http].port", "a[b", "[", "]", "a..b", "(more)",
+		"spec.replicas", "metadata.labels[example.com/a]", "spec.ports[name=http].port", "a[b", "[", "]", "a..b",
+		"(more)",
 	} {
 		f.Add(path)
 	}

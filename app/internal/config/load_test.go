@@ -124,13 +124,15 @@ func TestParseRefuses(t *testing.T) {
 		"NoListOfRelations": {
 			"",
 			head + "relations: {}",
-			`configuration:3: relations: Invalid value: "{…}": must be a list of sections with the fields name, from, ` +
+			`configuration:3: relations: Invalid value: "{…}": must be a list of sections with the fields name, ` +
+				`from, ` +
 				`to, match`,
 		},
 		"NullRelation": {
 			"",
 			head + "relations: [~]",
-			`configuration:3: relations[0]: Invalid value: "~": must be a section with the fields name, from, to, match`,
+			`configuration:3: relations[0]: Invalid value: "~": must be a section with the fields name, from, to, ` +
+				`match`,
 		},
 		"UnknownInRelation": {
 			"", head + "relations:\n- name: a\n  form: {}\n  from: {kind: A}\n  to: {kind: B}\n  match: from.a == to.b",
@@ -144,7 +146,8 @@ func TestParseRefuses(t *testing.T) {
   to: {kind: ConfigMap}
   match: from.metadata.name == to.metadata.nme && form.x == to.y
 `,
-			`configuration:14: relations[1].match:1:42: Invalid value: "from.metadata.name == to.metadata.nme && form.x ` +
+			`configuration:14: relations[1].match:1:42: Invalid value: "from.metadata.name == to.metadata.nme && ` +
+				`form.x ` +
 				`== to.y": undeclared reference to 'form' (did you mean 'from'?)`,
 		},
 		"Bool": {

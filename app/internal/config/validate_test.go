@@ -24,7 +24,8 @@ func TestValidate(t *testing.T) {
 			"all required fields are missing", func(c *ServerConfiguration) {
 				*c = ServerConfiguration{}
 			}, "apiVersion kind api.address api.maxStreams telemetry.address telemetry.address log.level log.format " +
-				"webhook.convention webhook.suppliers engine.settle messages joining.mode joining.unjoined joining.window " +
+				"webhook.convention webhook.suppliers engine.settle messages joining.mode joining.unjoined " +
+				"joining.window " +
 				"retention.age retention.size otlp.outbox.maxAge otlp.outbox.maxSpans notices.stuckAfter " +
 				"replicas.mode replicas.name " +
 				"replicas.leaseDuration replicas.renewDeadline replicas.retryPeriod",
@@ -50,7 +51,8 @@ func TestValidate(t *testing.T) {
 						Match: "from.a == to.b || true",
 					},
 				}
-			}, "relations[1].name relations[1].to.kind relations[2].name relations[2].from.group relations[2].from.kind " +
+			}, "relations[1].name relations[1].to.kind relations[2].name relations[2].from.group " +
+				"relations[2].from.kind " +
 				"relations[2].to.kind relations[2].match:1:1",
 		},
 		"ManyRelations": {
@@ -71,7 +73,8 @@ func TestValidate(t *testing.T) {
 					{Group: "example.com", Kind: "Widget"},
 					{Group: "example.com", Kind: "Widget", Fields: make([]string, 65)},
 				}
-			}, "showValues[1].kind showValues[2].group showValues[2].kind showValues[2].fields[0] showValues[2].fields[1] " +
+			}, "showValues[1].kind showValues[2].group showValues[2].kind showValues[2].fields[0] " +
+				"showValues[2].fields[1] " +
 				"showValues[2].fields[2] showValues[3].fields showValues[4].fields",
 		},
 		"ManyValues": {

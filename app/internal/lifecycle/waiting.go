@@ -70,26 +70,25 @@ func (d *derivation) byNode(v *history.Version, r reason.Reason) reason.Reason {
 	return r
 }
 
-// host adds t to the index of Nodes, if it is one, and marks the Pods on it as changed: their reasons
-// depend on its readiness.
+// host adds t to the index of Nodes, if it is one. It marks the Pods on a Node as changed if their reasons
+// depend on its new readiness.
 func (e *Engine) host(t *change.Timeline) {
 	last := t.Last()
 	if last == nil || !kind.Node.Is(t.Ref.Kind) {
 		return
 	}
-	name, before := t.Ref.Name, ""
+	name, now, before := t.Ref.Name, host{timeline: t}, host{}
 	if known := e.hosts[name]; known != nil && known.timeline.Last() != nil {
 		if known.timeline.Last().ResourceVersion > last.ResourceVersion {
 			return
 		}
-		before = known.ready
+		before = *known
 	}
-	now := host{timeline: t}
 	if c := last.Condition(judge.PodReady); c != nil {
 		now.ready = c.Status
 	}
 	e.hosts[name] = &now
-	if now.ready == before {
+	if now.ready == before.ready || now.works() && before.works() {
 		return
 	}
 	for t, g := range e.groups.of {
@@ -98,6 +97,9 @@ func (e *Engine) host(t *change.Timeline) {
 		}
 	}
 }
+
+// works reports whether no Pod has the Node as its reason: it is ready, or nothing is known of it.
+func (h *host) works() bool { return h.ready == "True" || h.ready == "" }
 
 // node returns the newest version of the Node of that name, or nil.
 func (e *Engine) node(name string) *history.Version {

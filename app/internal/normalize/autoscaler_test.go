@@ -92,8 +92,9 @@ func TestAutoscaler(t *testing.T) {
 			"the targets have another order than the values", memorySpec + "," + cpuSpec, cpuStatus,
 			"cpu 250% of 50%",
 		},
-		"Removed":  {"a value has no target any more", memorySpec, cpuStatus, ""},
-		"NoNumber": {"a value is no quantity", memorySpec, strings.Replace(memoryStatus, "314572800", "hunter2", 1), ""},
+		"Removed": {"a value has no target any more", memorySpec, cpuStatus, ""},
+		"NoNumber": {"a value is no quantity", memorySpec, strings.Replace(memoryStatus, "314572800", "hunter2", 1),
+			""},
 		"OtherForm": {
 			"the value is not in the form of the target", cpuSpec,
 			`{"type":"Resource","resource":{"name":"cpu","current":{"averageValue":"250m"}}}`, "",

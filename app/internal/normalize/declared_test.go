@@ -48,7 +48,8 @@ func TestDeclaredKeys(t *testing.T) {
 		t,
 		schema.GroupKind{Group: "example.com", Kind: "Database"},
 		schema.GroupKind{Kind: "PersistentVolumeClaim"},
-		"to.metadata.labels['example.com/db'] == from.metadata.name && to.metadata.namespace == from.metadata.namespace",
+		"to.metadata.labels['example.com/db'] == from.metadata.name && to.metadata.namespace == "+
+			"from.metadata.namespace",
 		"from.spec.port == to.spec.port",
 	)
 	cause := n.Object(decoded(t, `{apiVersion: example.com/v1, kind: Database, metadata: {name: main, namespace: a},

@@ -15,9 +15,9 @@ func TestKeptMessages(t *testing.T) {
 	const output = "panic: cannot open\n  /etc/app:\tno such file " // not a known sentence
 	pod := `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web","uid":"u","resourceVersion":"7"},
 		"spec":{"containers":[{"name":"app","image":"app:1"}]},"status":{
-		"phase":"Running","conditions":[{"type":"Custom","status":"False","reason":"Odd","message":` + quoted(output) + `}],
-		"containerStatuses":[{"name":"app","lastState":{},"state":{"terminated":{"exitCode":1,"reason":"Error","message":` +
-		quoted(output) + `}}}]}}`
+		"phase":"Running","conditions":[{"type":"Custom","status":"False","reason":"Odd",
+		"message":` + quoted(output) + `}],"containerStatuses":[{"name":"app","lastState":{},"state":{"terminated":{
+		"exitCode":1,"reason":"Error","message":` + quoted(output) + `}}}]}}`
 	event := `{"apiVersion":"v1","kind":"Event","metadata":{"uid":"e","resourceVersion":"8"},"reason":"Unhealthy",
 		"message":` + quoted("Readiness probe failed: "+output) + `}`
 	for _, keep := range []bool{false, true} {

@@ -143,7 +143,8 @@ func TestRepeatedEvent(t *testing.T) {
 // TestRelatedEvent: both APIs have the related object. Its Event keeps the field manager of its creation.
 func TestRelatedEvent(t *testing.T) {
 	const (
-		meta = `"metadata":{"uid":"e","resourceVersion":"7","managedFields":[{"manager":"databases"},{"manager":"kubectl"}]},`
+		meta = `"metadata":{"uid":"e","resourceVersion":"7",` +
+			`"managedFields":[{"manager":"databases"},{"manager":"kubectl"}]},`
 		data = `{"apiVersion":"example.com/v1","kind":"Volume","namespace":"default","name":"data","uid":"u"}`
 	)
 	volume := object.Ref{

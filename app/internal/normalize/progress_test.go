@@ -80,15 +80,17 @@ func TestProgress(t *testing.T) {
 		},
 		"ChallengePending": {
 			reason: "a challenge waits for the right answer",
-			object: `{"apiVersion":"acme.cert-manager.io/v1","kind":"Challenge",` + meta + `"status":{"state":"pending",` +
+			object: `{"apiVersion":"acme.cert-manager.io/v1","kind":"Challenge",` + meta +
+				`"status":{"state":"pending",` +
 				`"reason":"Waiting for HTTP-01 challenge propagation: wrong status code '404', expected '200'"}}`,
 			want:    observation.ProgressInProgress,
 			message: "Waiting for HTTP-01 challenge propagation: wrong status code '404', expected '200'",
 		},
 		"ChallengeValid": {
 			reason: "the server has accepted the answer",
-			object: `{"apiVersion":"acme.cert-manager.io/v1","kind":"Challenge",` + meta + `"status":{"state":"valid"}}`,
-			want:   observation.ProgressCurrent,
+			object: `{"apiVersion":"acme.cert-manager.io/v1","kind":"Challenge",` + meta +
+				`"status":{"state":"valid"}}`,
+			want: observation.ProgressCurrent,
 		},
 		"TaskRunFailed": {
 			reason: "a task runs once",

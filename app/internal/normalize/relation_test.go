@@ -75,14 +75,16 @@ func TestRelations(t *testing.T) {
 		},
 		"StatefulSet": {
 			reason: "the names of its claims begin with the template and the set",
-			object: `{apiVersion: apps/v1, kind: StatefulSet, spec: {volumeClaimTemplates: [{metadata: {name: data}}]}}`,
-			want:   []object.Relation{{Type: object.Claim, To: named(pod("PersistentVolumeClaim"), "data-x-*")}},
+			object: `{apiVersion: apps/v1, kind: StatefulSet, spec: {volumeClaimTemplates: [{metadata: {name: ` +
+				`data}}]}}`,
+			want: []object.Relation{{Type: object.Claim, To: named(pod("PersistentVolumeClaim"), "data-x-*")}},
 		},
 		"configuration": {
 			reason: "each ConfigMap and Secret of a template counts once",
 			object: `{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {
   initContainers: [{env: [{valueFrom: {secretKeyRef: {name: token, key: k}}}]}],
-  containers: [{envFrom: [{configMapRef: {name: env}}]}, {envFrom: [{configMapRef: {name: env}}, {secretRef: {name: pass}}]}],
+  containers: [{envFrom: [{configMapRef: {name: env}}]},
+    {envFrom: [{configMapRef: {name: env}}, {secretRef: {name: pass}}]}],
   volumes: [{configMap: {name: files}}, {secret: {secretName: certs}},
     {projected: {sources: [{configMap: {name: more}}, {serviceAccountToken: {}}]}}, {emptyDir: {}}]}}}}`,
 			want: []object.Relation{

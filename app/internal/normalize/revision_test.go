@@ -47,8 +47,9 @@ func TestApplied(t *testing.T) {
 			want:   kind.KustomizationName("flux-system", "apps"),
 		},
 		"a HelmRelease": {
-			ref:         deployment,
-			labels:      map[string]string{prefixFluxHelm + "name": "apps", prefixFluxHelm + "namespace": "flux-system"},
+			ref: deployment,
+			labels: map[string]string{prefixFluxHelm + "name": "apps",
+				prefixFluxHelm + "namespace": "flux-system"},
 			annotations: map[string]string{annotationRelease: "web", annotationReleaseNamespace: "apps"},
 			want:        kind.HelmReleaseName("flux-system", "apps"),
 		},
@@ -83,12 +84,18 @@ func TestRelease(t *testing.T) {
 		object, owner, status string
 		want                  *observation.Revision
 	}{
-		"being installed":   {"sh.helm.release.v1.web.v1", "helm", "pending-install", &observation.Revision{ID: "1", Phase: observation.RevisionPending}},
-		"installed":         {"sh.helm.release.v1.web.v1", "helm", "deployed", &observation.Revision{ID: "1", Phase: observation.RevisionApplied}},
-		"replaced":          {"sh.helm.release.v1.web.v1", "helm", "superseded", &observation.Revision{ID: "1", Phase: observation.RevisionApplied}},
-		"failed":            {"sh.helm.release.v1.web.v2", "helm", "failed", &observation.Revision{ID: "2", Phase: observation.RevisionFailed}},
-		"being removed":     {"sh.helm.release.v1.web.v2", "helm", "uninstalling", &observation.Revision{ID: "2", Phase: observation.RevisionRemoved}},
-		"a name with .v":    {"sh.helm.release.v1.my.v2.v3", "helm", "deployed", &observation.Revision{ID: "3", Phase: observation.RevisionApplied}},
+		"being installed": {"sh.helm.release.v1.web.v1", "helm", "pending-install",
+			&observation.Revision{ID: "1", Phase: observation.RevisionPending}},
+		"installed": {"sh.helm.release.v1.web.v1", "helm", "deployed",
+			&observation.Revision{ID: "1", Phase: observation.RevisionApplied}},
+		"replaced": {"sh.helm.release.v1.web.v1", "helm", "superseded",
+			&observation.Revision{ID: "1", Phase: observation.RevisionApplied}},
+		"failed": {"sh.helm.release.v1.web.v2", "helm", "failed",
+			&observation.Revision{ID: "2", Phase: observation.RevisionFailed}},
+		"being removed": {"sh.helm.release.v1.web.v2", "helm", "uninstalling",
+			&observation.Revision{ID: "2", Phase: observation.RevisionRemoved}},
+		"a name with .v": {"sh.helm.release.v1.my.v2.v3", "helm", "deployed",
+			&observation.Revision{ID: "3", Phase: observation.RevisionApplied}},
 		"not of Helm":       {"sh.helm.release.v1.web.v1", "somebody", "deployed", nil},
 		"without a number":  {"sh.helm.release.v1.web.vx", "helm", "deployed", nil},
 		"without a release": {"sh.helm.release.v1.v1", "helm", "deployed", nil},
@@ -115,11 +122,15 @@ func TestSync(t *testing.T) {
 		want              *observation.Revision
 		progress          observation.Progress
 	}{
-		"never":     {nil, fields{}, nil, observation.ProgressCurrent},
-		"requested": {asked, fields{}, &observation.Revision{ID: "abc", Phase: observation.RevisionPending, By: "ann"}, observation.ProgressInProgress},
-		"running":   {nil, state("Running"), &observation.Revision{ID: "abc", Phase: observation.RevisionPending, By: "ann"}, observation.ProgressInProgress},
-		"done":      {nil, state("Succeeded"), &observation.Revision{ID: "abc", Phase: observation.RevisionApplied, By: "ann"}, observation.ProgressCurrent},
-		"failed":    {nil, state("Failed"), &observation.Revision{ID: "abc", Phase: observation.RevisionFailed, By: "ann"}, observation.ProgressFailed},
+		"never": {nil, fields{}, nil, observation.ProgressCurrent},
+		"requested": {asked, fields{}, &observation.Revision{ID: "abc", Phase: observation.RevisionPending,
+			By: "ann"}, observation.ProgressInProgress},
+		"running": {nil, state("Running"), &observation.Revision{ID: "abc", Phase: observation.RevisionPending,
+			By: "ann"}, observation.ProgressInProgress},
+		"done": {nil, state("Succeeded"), &observation.Revision{ID: "abc", Phase: observation.RevisionApplied,
+			By: "ann"}, observation.ProgressCurrent},
+		"failed": {nil, state("Failed"), &observation.Revision{ID: "abc", Phase: observation.RevisionFailed,
+			By: "ann"}, observation.ProgressFailed},
 		"without a revision": {
 			fields{"sync": fields{}}, fields{},
 			&observation.Revision{ID: "(default)", Phase: observation.RevisionPending}, observation.ProgressInProgress,

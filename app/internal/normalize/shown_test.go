@@ -21,8 +21,9 @@ func TestShown(t *testing.T) {
 		"note":"blue","kubectl.kubernetes.io/last-applied-configuration":"{\"secret\":1}","lines":"a\nb"}}`
 	for name, c := range map[string]struct{ object, want string }{
 		"a kind of the list": {
-			`{"apiVersion":"apps/v1","kind":"Deployment",` + meta + `,"spec":{"replicas":3,"paused":true,"minReadySeconds":5,
-			"revisionHistoryLimit":2,"template":{"spec":{"containers":[{"name":"web","image":"web:1","args":["--key=x"],
+			`{"apiVersion":"apps/v1","kind":"Deployment",` + meta + `,"spec":{"replicas":3,"paused":true,
+			"minReadySeconds":5,"revisionHistoryLimit":2,
+			"template":{"spec":{"containers":[{"name":"web","image":"web:1","args":["--key=x"],
 			"env":[{"name":"A","value":"b"}],"resources":{"limits":{"cpu":"1"}}}]}}}}`,
 			"metadata.labels.team=shop spec.minReadySeconds=5 spec.paused=true spec.replicas=3 " +
 				"spec.template.spec.containers[name=web].image=web:1 " +

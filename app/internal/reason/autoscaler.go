@@ -21,9 +21,8 @@ func autoscaler(v *history.Version) Reason {
 	if c := v.Condition("ScalingLimited"); c != nil && c.Status == "True" && c.Reason == "TooManyReplicas" {
 		r := Reason{
 			Category: ScaleLimited, Text: "has reached its maximum", For: "a higher maximum", Since: c.Since,
-			Field: "spec.maxReplicas",
 		}
-		if l := v.Field(r.Field); l != nil && l.Shown != "" {
+		if l := v.Field("spec.maxReplicas"); l != nil && l.Shown != "" {
 			r.Text += " of " + l.Shown + " replicas"
 		}
 		return r

@@ -64,20 +64,16 @@ func endpoints(v *history.Version, owned []*history.Version) Reason {
 			Text: "has no ready endpoint: none of the Pods with " + selector + " is ready",
 		}
 	}
-	return Reason{
-		Category: NoEndpoints, Text: "has no endpoint: no Pod has " + selector, For: "a Pod with " + selector,
-		Field: selectorField,
-	}
+	return Reason{Category: NoEndpoints, Text: "has no endpoint: no Pod has " + selector, For: "a Pod with " + selector}
 }
-
-const selectorField = "spec.selector"
 
 // selectorOf returns the selector of a Service in words, or "".
 func selectorOf(v *history.Version) string {
+	const field = "spec.selector"
 	var labels []string
 	for i := 0; v.Fields != nil && i < len(v.Fields.Leaves); i++ {
 		l := &v.Fields.Leaves[i]
-		key, found := strings.CutPrefix(l.Path, selectorField)
+		key, found := strings.CutPrefix(l.Path, field)
 		if key = strings.TrimPrefix(strings.Trim(key, "[]"), "."); found && key != "" {
 			labels = append(labels, key+"="+l.Shown)
 		}

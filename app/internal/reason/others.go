@@ -58,7 +58,8 @@ func others(v *history.Version, _ []*history.Event) Reason {
 	if what, waits := strings.CutPrefix(text, "waiting for "); waits {
 		return Reason{Text: "waits for " + what, For: what}
 	}
-	r := Reason{Text: "is not ready: " + strings.TrimSuffix(text, "."), For: "its controller"}
+	text = strings.TrimPrefix(strings.TrimSuffix(text, "."), "* ") // Cluster API makes lists
+	r := Reason{Text: "is not ready: " + text, For: "its controller"}
 	if c != nil || troubled(text) {
 		r.Category = category(v)
 	}

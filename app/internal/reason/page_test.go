@@ -22,9 +22,10 @@ const (
 
 const head = `# Reasons
 
-` + "`lifeline why KIND/NAME`" + ` says why an object is not ready. Each reason has a category. The categories are
-a closed list, and their names are stable: the attribute ` + "`lifeline.reason`" + ` of a root span, and the
-member ` + "`category`" + ` of ` + "`lifeline why -o json`" + `. An ordinary wait, such as that for a node, has no category.
+` + "`lifeline why KIND/NAME`" + ` says why an object is not ready. Each reason has a category. The categories
+are a closed list, and their names are stable: the attribute ` + "`lifeline.reason`" + ` of a root span, and
+the member ` + "`category`" + ` of ` + "`lifeline why -o json`" + `. An ordinary wait, such as that for a node, has
+no category.
 
 A message of the cluster is shown without the parts that may have a confidential value; see
 [security](security.md).

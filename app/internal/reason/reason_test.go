@@ -98,10 +98,11 @@ func TestReasons(t *testing.T) {
 	}{
 		"New": {version(kind.Pod.Kind, unbound), nil, "", "waits for a node", describe},
 		"Memory": {
-			version(kind.Pod.Kind, unbound, condition("PodScheduled", "False", "Unschedulable", "0/3 nodes are available: "+
-				"1 node(s) had untolerated taint {a: b}, 2 Insufficient memory. preemption: 0/3 nodes are available: "+
-				"3 Preemption is not helpful for scheduling.")),
-			nil, UnschedulableMemory, "cannot be scheduled: 0/3 nodes are available: 1 node(s) had untolerated taint {a: b}, " +
+			version(kind.Pod.Kind, unbound, condition("PodScheduled", "False", "Unschedulable",
+				"0/3 nodes are available: 1 node(s) had untolerated taint {a: b}, 2 Insufficient memory. "+
+					"preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.")),
+			nil, UnschedulableMemory, "cannot be scheduled: 0/3 nodes are available: 1 node(s) had untolerated " +
+				"taint {a: b}, " +
 				"2 Insufficient memory", "kubectl describe node",
 		},
 		"Autoscaler": {
@@ -109,8 +110,9 @@ func TestReasons(t *testing.T) {
 			event("TriggeredScaleUp", "", ""), "", "waits for a new node", describe,
 		},
 		"Taint": {
-			version(kind.Pod.Kind, unbound, condition("PodScheduled", "False", "Unschedulable", "0/3 nodes are available: "+
-				"1 Too many pods, 2 node(s) had untolerated taint {a: b}.")), nil,
+			version(kind.Pod.Kind, unbound, condition("PodScheduled", "False", "Unschedulable",
+				"0/3 nodes are available: "+
+					"1 Too many pods, 2 node(s) had untolerated taint {a: b}.")), nil,
 			UnschedulableTaint, "cannot be scheduled: 0/3 nodes are available: 1 Too many pods, " +
 				"2 node(s) had untolerated taint {a: b}", "kubectl describe node",
 		},
@@ -121,7 +123,9 @@ func TestReasons(t *testing.T) {
 			"kubectl -n shop get persistentvolumeclaim",
 		},
 		"Gates": {
-			version(kind.Pod.Kind, unbound, func(s *observation.State) { s.Pod.SchedulingGates = []string{"example.com/a"} }),
+			version(kind.Pod.Kind, unbound, func(s *observation.State) {
+				s.Pod.SchedulingGates = []string{"example.com/a"}
+			}),
 			nil, SchedulingGated, "waits for scheduling gates example.com/a", describe,
 		},
 		"Missing image": {
@@ -138,10 +142,12 @@ func TestReasons(t *testing.T) {
 		},
 		"ConfigMap": {
 			version(kind.Pod.Kind, pod(waitingFor("CreateContainerConfigError", `configmap "none" not found`))), nil,
-			ConfigMapMissing, `cannot create container app: configmap "none" not found`, "kubectl -n shop get configmap",
+			ConfigMapMissing, `cannot create container app: configmap "none" not found`,
+			"kubectl -n shop get configmap",
 		},
 		"Key": {
-			version(kind.Pod.Kind, pod(waitingFor("CreateContainerConfigError", "couldn't find key a in Secret shop/b"))), nil,
+			version(kind.Pod.Kind, pod(waitingFor("CreateContainerConfigError",
+				"couldn't find key a in Secret shop/b"))), nil,
 			KeyMissing, "cannot create container app: couldn't find key a in Secret shop/b", describe,
 		},
 		"Command": {
@@ -160,7 +166,8 @@ func TestReasons(t *testing.T) {
 			NetworkFailed, "cannot create its sandbox: cni plugin not initialized", describe,
 		},
 		"Starting": {
-			version(kind.Pod.Kind, pod(waitingFor("ContainerCreating", ""))), nil, "", "waits for container app to start", describe,
+			version(kind.Pod.Kind, pod(waitingFor("ContainerCreating", ""))), nil, "",
+			"waits for container app to start", describe,
 		},
 		"Crash": {
 			version(kind.Pod.Kind, pod(exited("Error", 3, 2))), nil, CrashLoop,
@@ -174,8 +181,10 @@ func TestReasons(t *testing.T) {
 		},
 		"Probe": {
 			version(kind.Pod.Kind, pod(observation.Container{}), started),
-			event("Unhealthy", "spec.containers{app}", "Readiness probe failed: HTTP probe failed with statuscode: 500"),
-			ReadinessProbe, "waits for container app to be ready: Readiness probe failed: HTTP probe failed with statuscode: 500",
+			event("Unhealthy", "spec.containers{app}",
+				"Readiness probe failed: HTTP probe failed with statuscode: 500"),
+			ReadinessProbe, "waits for container app to be ready: Readiness probe failed: HTTP probe failed with " +
+				"statuscode: 500",
 			"kubectl -n shop logs web -c app",
 		},
 		"Evicted": {
@@ -199,10 +208,13 @@ func TestReasons(t *testing.T) {
 			}), nil, "", "has 1 of 2 replicas available, and 2 old", "kubectl -n shop describe deployment/web",
 		},
 		"Job": {
-			version(kind.Job.Kind, condition("Failed", "True", "DeadlineExceeded", "Job was active longer than specified deadline"),
+			version(kind.Job.Kind, condition("Failed", "True", "DeadlineExceeded",
+				"Job was active longer than specified deadline"),
 				func(s *observation.State) {
-					s.Progress, s.ProgressMessage = observation.ProgressFailed, "Job was active longer than specified deadline"
-				}), nil, JobDeadline, "failed: Job was active longer than specified deadline", "kubectl -n shop describe job/web",
+					s.Progress, s.ProgressMessage = observation.ProgressFailed,
+						"Job was active longer than specified deadline"
+				}), nil, JobDeadline, "failed: Job was active longer than specified deadline",
+			"kubectl -n shop describe job/web",
 		},
 		"Class": {
 			version(kind.PersistentVolumeClaim.Kind),
@@ -218,7 +230,8 @@ func TestReasons(t *testing.T) {
 		},
 		"Namespace": {
 			version(kind.Namespace.Kind, func(s *observation.State) { s.Deleting = epoch }, condition(
-				"NamespaceContentRemaining", "True", "SomeResourcesRemain", "Some resources are remaining: pods. has 1 resource instances",
+				"NamespaceContentRemaining", "True", "SomeResourcesRemain",
+				"Some resources are remaining: pods. has 1 resource instances",
 			)), nil, NamespaceContent,
 			"waits for the deletion of its content: Some resources are remaining: pods. has 1 resource instances",
 			"kubectl -n shop describe namespace/web",
@@ -232,17 +245,20 @@ func TestReasons(t *testing.T) {
 			NotAccepted, "is not accepted: Waiting for controller", "kubectl -n shop describe gateway/web",
 		},
 		"Certificate without an issuer": {
-			version(kind.CertificateRequest.Kind, condition("Ready", "False", "Pending", `Referenced "Issuer" not found`),
+			version(kind.CertificateRequest.Kind, condition("Ready", "False", "Pending",
+				`Referenced "Issuer" not found`),
 				progressing("not Ready: x")), nil,
 			Certificate, `is not ready: Referenced "Issuer" not found`,
 			"kubectl -n shop describe certificaterequest.cert-manager.io/web",
 		},
 		"Issuance": {
-			version(kind.Certificate.Kind, condition("Ready", "False", "DoesNotExist", ""), progressing("issuing")), nil,
+			version(kind.Certificate.Kind, condition("Ready", "False", "DoesNotExist", ""), progressing("issuing")),
+			nil,
 			"", "is not ready: issuing", "kubectl -n shop describe certificate.cert-manager.io/web",
 		},
 		"Challenge": {
-			version(kind.Challenge.Kind, progressing("Waiting for HTTP-01 challenge propagation: wrong status code '404'")), nil,
+			version(kind.Challenge.Kind, progressing("Waiting for HTTP-01 challenge propagation: wrong status "+
+				"code '404'")), nil,
 			Certificate, "is not ready: Waiting for HTTP-01 challenge propagation: wrong status code '404'",
 			"kubectl -n shop describe challenge.acme.cert-manager.io/web",
 		},
@@ -254,19 +270,23 @@ func TestReasons(t *testing.T) {
 		},
 		"New cloud resource": {
 			version(object.Kind{Group: "s3.aws.upbound.io", Version: "v1", Kind: "Bucket"},
-				condition("Synced", "True", "", ""), condition("Ready", "False", "Creating", ""), progressing("Creating")), nil,
+				condition("Synced", "True", "", ""), condition("Ready", "False", "Creating", ""),
+				progressing("Creating")), nil,
 			"", "is not ready: Creating", "kubectl -n shop describe bucket.s3.aws.upbound.io/web",
 		},
 		"Queue": {
-			version(kind.Workload.Kind, condition("QuotaReserved", "False", "Pending", "insufficient unused quota")), nil,
+			version(kind.Workload.Kind, condition("QuotaReserved", "False", "Pending", "insufficient unused quota")),
+			nil,
 			Kueue, "is not ready: insufficient unused quota", "kubectl -n shop describe workload.kueue.x-k8s.io/web",
 		},
 		"Signer": {
-			version(kind.CertificateSigningRequest.Kind, progressing("waiting for its approval")), nil, CertificateUnsigned,
+			version(kind.CertificateSigningRequest.Kind, progressing("waiting for its approval")), nil,
+			CertificateUnsigned,
 			"waits for its approval", "kubectl -n shop describe certificatesigningrequest/web",
 		},
 		"Snapshot": {
-			version(kind.VolumeSnapshot.Kind, progressing("rpc error: code = Internal desc = no space")), nil, SnapshotFailed,
+			version(kind.VolumeSnapshot.Kind, progressing("rpc error: code = Internal desc = no space")), nil,
+			SnapshotFailed,
 			"cannot be taken: no space", "kubectl -n shop describe volumesnapshot/web",
 		},
 		"New snapshot": {

@@ -31,7 +31,7 @@ func Unresolved(s *observation.State, lacks func(object.Name) bool) Reason {
 		if lacks(n) {
 			what := n.Kind + " " + n.Name
 			return Reason{
-				Category: ReferenceMissing, Text: "names " + what + ", which does not exist", For: what, Field: "spec",
+				Category: ReferenceMissing, Text: "names " + what + ", which does not exist", For: what,
 			}
 		}
 	}

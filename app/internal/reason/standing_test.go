@@ -57,7 +57,8 @@ func TestStanding(t *testing.T) {
 			"kubectl -n shop get endpointslice -l kubernetes.io/service-name=web -o yaml",
 		},
 		"A ready Pod": {
-			version(kind.Service.Kind, selects), []*history.Version{slice("", pods), slice("AAAAAAAA", pods)}, nil, "", "", "",
+			version(kind.Service.Kind, selects), []*history.Version{slice("", pods), slice("AAAAAAAA", pods)}, nil,
+			"", "", "",
 		},
 		"Endpoints that were not read": {version(kind.Service.Kind, selects), nil, nil, "", "", ""},
 		"No selector":                  {version(kind.Service.Kind), []*history.Version{slice("")}, nil, "", "", ""},
@@ -72,11 +73,13 @@ func TestStanding(t *testing.T) {
 		},
 		"Missed start": {
 			version(kind.CronJob.Kind), nil, event("MissSchedule", "", "Missed scheduled time to start a job: 1"),
-			StartMissed, "has missed a start: Missed scheduled time to start a job: 1", "kubectl -n shop describe cronjob/web",
+			StartMissed, "has missed a start: Missed scheduled time to start a job: 1",
+			"kubectl -n shop describe cronjob/web",
 		},
 		"Last Job": {
 			version(kind.CronJob.Kind), nil, event("JobAlreadyActive", "", "Not starting job"), StartForbidden,
-			"does not start a Job: the last one still runs, and its policy forbids another one", "kubectl -n shop get job",
+			"does not start a Job: the last one still runs, and its policy forbids another one",
+			"kubectl -n shop get job",
 		},
 		"Refused Job": {
 			version(kind.CronJob.Kind), nil, event("FailedCreate", "",
@@ -85,7 +88,8 @@ func TestStanding(t *testing.T) {
 		},
 		"Started": {version(kind.CronJob.Kind), nil, event("SuccessfulCreate", "", "Created job a"), "", "", ""},
 		"No target": {
-			version(kind.HorizontalPodAutoscaler.Kind, condition("AbleToScale", "False", "FailedGetScale", "not found")), nil,
+			version(kind.HorizontalPodAutoscaler.Kind,
+				condition("AbleToScale", "False", "FailedGetScale", "not found")), nil,
 			nil, ScaleTarget, "cannot scale: not found", "kubectl -n shop describe horizontalpodautoscaler/web",
 		},
 		"No metric": {
@@ -99,7 +103,8 @@ func TestStanding(t *testing.T) {
 			nil, nil, "", "", "",
 		},
 		"Budget": {
-			version(kind.PodDisruptionBudget.Kind, condition("DisruptionAllowed", "False", "InsufficientPods", "")), nil, nil,
+			version(kind.PodDisruptionBudget.Kind, condition("DisruptionAllowed", "False", "InsufficientPods", "")),
+			nil, nil,
 			DisruptionBudget, "allows no eviction: too few of its Pods are healthy",
 			"kubectl -n shop describe poddisruptionbudget/web",
 		},
@@ -114,7 +119,8 @@ func TestStanding(t *testing.T) {
 			"has reached its maximum of 3 replicas", "kubectl -n shop describe horizontalpodautoscaler/web",
 		},
 		"At its minimum": {
-			version(kind.HorizontalPodAutoscaler.Kind, condition("ScalingLimited", "True", "TooFewReplicas", "")), nil, nil,
+			version(kind.HorizontalPodAutoscaler.Kind, condition("ScalingLimited", "True", "TooFewReplicas", "")),
+			nil, nil,
 			"", "", "",
 		},
 		"Released": {
@@ -123,7 +129,8 @@ func TestStanding(t *testing.T) {
 		},
 		"Not deleted": {
 			version(kind.PersistentVolume.Kind, progressing(observation.Released)), nil,
-			event("VolumeFailedDelete", "", "error deleting: disk in use"), VolumeFailed, "cannot be deleted: disk in use",
+			event("VolumeFailedDelete", "", "error deleting: disk in use"), VolumeFailed,
+			"cannot be deleted: disk in use",
 			"kubectl -n shop describe persistentvolume/web",
 		},
 		"Not resized": {
@@ -144,16 +151,19 @@ func TestStanding(t *testing.T) {
 			"kubectl -n shop describe application.argoproj.io/web",
 		},
 		"Out of sync": {
-			version(argoApplication, condition("Synced", "False", "OutOfSync", ""), condition("Healthy", "True", "Healthy", "")),
+			version(argoApplication, condition("Synced", "False", "OutOfSync", ""),
+				condition("Healthy", "True", "Healthy", "")),
 			nil, nil, ArgoCD, "is out of sync with its source", "kubectl -n shop describe application.argoproj.io/web",
 		},
 		"Not compared": {
 			version(argoApplication, condition("ComparisonError", "True", "", "no such path")), nil, nil, ArgoCD,
 			"reports ComparisonError: no such path", "kubectl -n shop describe application.argoproj.io/web",
 		},
-		"On its way": {version(argoApplication, condition("Healthy", "False", "Progressing", "")), nil, nil, "", "", ""},
+		"On its way": {version(argoApplication, condition("Healthy", "False", "Progressing", "")), nil, nil, "", "",
+			""},
 		"In deletion": {
-			version(kind.CronJob.Kind, field("spec.suspend", "true"), func(s *observation.State) { s.Deleting = epoch }),
+			version(kind.CronJob.Kind, field("spec.suspend", "true"),
+				func(s *observation.State) { s.Deleting = epoch }),
 			nil, nil, "", "", "",
 		},
 	} {
@@ -186,7 +196,8 @@ func TestBehind(t *testing.T) {
 		next    string
 	}{
 		"The lowest ordinal": {
-			version(kind.StatefulSet.Kind, counts(12, 10)), []Owned{owned("web-10", missing), owned("web-9", missing)}, Ordinal,
+			version(kind.StatefulSet.Kind, counts(12, 10)),
+			[]Owned{owned("web-10", missing), owned("web-9", missing)}, Ordinal,
 			"waits for Pod web-9, which " + pulls, "kubectl -n shop describe pod/web-9",
 		},
 		"A node": {
@@ -261,13 +272,15 @@ func TestOnNode(t *testing.T) {
 		"Lost":    {waiting, lost, NodeLost, "is on node web, whose kubelet does not answer"},
 		"Unready": {waiting, unready, NodeNotReady, "is on node web, which is not ready: no network"},
 		"Terminating": {
-			version(kind.Pod.Kind, pod(observation.Container{}), func(s *observation.State) { s.Deleting = epoch }), lost,
+			version(kind.Pod.Kind, pod(observation.Container{}), func(s *observation.State) { s.Deleting = epoch }),
+			lost,
 			NodeLost, "is terminating on node web, whose kubelet does not answer",
 		},
 		"Ready": {waiting, version(kind.Node.Kind, condition("Ready", "True", "", "")), "", ""},
 		"New":   {waiting, version(kind.Node.Kind), "", ""},
 		"Failed": {
-			version(kind.Pod.Kind, pod(observation.Container{}), func(s *observation.State) { s.Pod.Phase = "Failed" }), lost,
+			version(kind.Pod.Kind, pod(observation.Container{}),
+				func(s *observation.State) { s.Pod.Phase = "Failed" }), lost,
 			"", "",
 		},
 	} {

@@ -17,12 +17,15 @@ import (
 // keys of any objects are scalars, and the same objects give the same keys. Equal keys mean that the
 // whole expression is true.
 func FuzzCompile(f *testing.F) {
-	const object = `{"metadata":{"name":"main","namespace":"a","labels":{"example.com/db":"main"}},"spec":{"n":1,"l":[1,"x"]}}`
+	const object = `{"metadata":{"name":"main","namespace":"a","labels":{"example.com/db":"main"}},` +
+		`"spec":{"n":1,"l":[1,"x"]}}`
 	for _, match := range []string{
-		ofDatabase, "", "from.metadata.name ==", "from.a == to.a || true", "'data-' + from.metadata.name == to.metadata.name",
+		ofDatabase, "", "from.metadata.name ==", "from.a == to.a || true",
+		"'data-' + from.metadata.name == to.metadata.name",
 		"to.spec.l.exists(x, x == 1) && from.spec.n == to.spec.n", "from.spec.l[1] == to.spec.l[1]",
 		"from.metadata.name.matches('^m') && size(from.spec.l) == size(to.spec.l)", "to == from",
-		"from.metadata.name == to.metadata.name ? true : false", "[from].map(to, to.metadata.name)[0] == to.metadata.name",
+		"from.metadata.name == to.metadata.name ? true : false",
+		"[from].map(to, to.metadata.name)[0] == to.metadata.name",
 	} {
 		f.Add(match, object, object)
 	}

@@ -84,7 +84,8 @@ func (o ListOptions) roomy() bool { return !o.cuts() || o.width() >= leastRoomy 
 
 func listHeader(o ListOptions) listRow {
 	var r listRow
-	for i, title := range []string{"WHEN", "TRACE", "WHO", "WHAT", "CHANGED", "OUTCOME", "DURATION", "SLOWEST", "REASON"} {
+	for i, title := range []string{"WHEN", "TRACE", "WHO", "WHAT", "CHANGED", "OUTCOME", "DURATION", "SLOWEST",
+		"REASON"} {
 		r.columns[i].text = title
 	}
 	if !o.Wide {

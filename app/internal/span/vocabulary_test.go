@@ -160,7 +160,8 @@ func TestSpelledOnce(t *testing.T) {
 	}
 	key := regexp.MustCompile(`attribute\.\w+\("((?:lifeline|k8s\.object|k8s\.event)\.[^"]*)"`)
 	phase := regexp.MustCompile(`(?:[nN]ame(?:: +| == | = |, )|case )"` +
-		`(?:reconcile |(?:schedule|sandbox|pull image|init container|start container|run container|retry pause|backoff|readiness|publish endpoint|terminate)")`)
+		`(?:reconcile |(?:schedule|sandbox|pull image|init container|start container|run container|retry ` +
+		`pause|backoff|readiness|publish endpoint|terminate)")`)
 	for _, dir := range []string{"../../../app/internal", "../../../operator"} {
 		err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 			aside := strings.HasSuffix(path, "_test.go") ||

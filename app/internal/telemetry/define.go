@@ -162,7 +162,8 @@ func (d definer) made(m *Metrics) {
 			"lifeline_writes_total over all fates, and of the writes that the engine still works on.")
 	m.Writes = d.total("writes_total",
 		"Stored writes by fate. In a trace: a change or its effect (traced), or a repeated change that the first "+
-			"one's trace counts (series). Steps: a status or bookkeeping write, or an update of an EndpointSlice (step). "+
+			"one's trace counts (series). Steps: a status or bookkeeping write, or an update of an EndpointSlice "+
+			"(step). "+
 			"Others: a write without a trace (noise), an object found at the start (baseline).", "fate")
 	m.EngineDifferences = d.total("engine_differences_total",
 		"Open traces that differ from a derivation from nothing, checked at one look in a thousand. Above 0: a "+

@@ -11,7 +11,8 @@ import (
 
 // Metrics are the metrics of `lifeline serve`, on a separate registry. Create one with NewMetrics.
 // A field's comment lists its labels in order. Labels have few values: never a name from a cluster,
-// except kinds and a bounded number of namespaces. Times are in seconds, sizes in bytes. All metrics are safe for concurrent use.
+// except kinds and a bounded number of namespaces. Times are in seconds, sizes in bytes. All metrics are
+// safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 	// mu is held during refresh.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package judge decides whether a version of an object has converged or failed. It decides by the version alone. Package change applies these judgements to
-// reconciliations, and package lifecycle derives their ends.
+// Package judge decides whether a version of an object has converged or failed. It decides by the
+// version alone. Package change applies these judgements to reconciliations, and package lifecycle
+// derives their ends.
 package judge
 
 import (

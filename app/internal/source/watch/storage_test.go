@@ -25,7 +25,8 @@ func TestStorages(t *testing.T) {
 	}{
 		"Aggregated": {
 			reason: "a place after each version of the cluster's storage, and each earlier one of the object",
-			want:   "Thing/t 6 order 103, Thing/t 7 order 104, Deployment/d 103, Thing/t 8 order 105, gone Thing/t 9 order 106",
+			want: "Thing/t 6 order 103, Thing/t 7 order 104, Deployment/d 103, Thing/t 8 order 105, gone " +
+				"Thing/t 9 order 106",
 		},
 		"SameStorage": {
 			reason: "an aggregated API in the cluster's storage needs no place",

@@ -206,7 +206,8 @@ func TestHurtSecrets(t *testing.T) {
 			}, true, 1,
 		},
 		"others": {
-			"a certificate of another kind is not served", func(t *testing.T, w *world) { w.edit(t, foreign) }, false, 2,
+			"a certificate of another kind is not served", func(t *testing.T, w *world) { w.edit(t, foreign) },
+			false, 2,
 		},
 		"bad next": {
 			"the next certificate is checked, too", func(t *testing.T, w *world) {

@@ -130,13 +130,15 @@ func TestValidate(t *testing.T) {
 		"valid":     {"", func(*Options) {}, ""},
 		"name":      {"an object's", func(o *Options) { o.Name = "A b" }, `--name "A b"`},
 		"namespace": {"a namespace's", func(o *Options) { o.Namespace = "a.b" }, `--namespace "a.b"`},
-		"both":      {"one server", func(o *Options) { o.URL = "https://a/admission" }, "give either --service or --url"},
-		"neither":   {"one server", func(o *Options) { o.Service = Service{} }, "give either --service or --url"},
+		"both": {"one server", func(o *Options) { o.URL = "https://a/admission" },
+			"give either --service or --url"},
+		"neither": {"one server", func(o *Options) { o.Service = Service{} }, "give either --service or --url"},
 		"authorities": {
 			"one is right", func(o *Options) { o.CA, o.Certificate.Name = []byte("x"), "c" },
 			"give either --ca-file or --cert-manager",
 		},
-		"no authority": {"no certificate would match", func(o *Options) { o.CA = []byte("x") }, "no certificate in PEM"},
+		"no authority": {"no certificate would match", func(o *Options) { o.CA = []byte("x") },
+			"no certificate in PEM"},
 		"pattern": {
 			"labels have no patterns", func(o *Options) { o.ExcludeNamespaces = []string{"kube-*"} },
 			`--exclude-namespace "kube-*"`,
