@@ -88,9 +88,18 @@ build: ## Build lifeline for Linux, macOS and Windows, amd64 and arm64, into dis
 		(cd app && GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -ldflags '$(LDFLAGS)' -o ../$$out ./cmd/lifeline)
 	done
 
+# What Debian must supply for real nodes.
+DEPS := apt-get update && apt-get install -y runc containernetworking-plugins
+
 .PHONY: deps
 deps: ## Install what Debian must supply for real nodes (root)
-	apt-get update && apt-get install -y runc containernetworking-plugins
+	$(DEPS)
+
+.PHONY: host
+host: # deps, for root on a Debian without them
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! { command -v runc && [ -d /usr/lib/cni ]; } >/dev/null; then
+		$(DEPS)
+	fi
 
 # Tests of minutes skip themselves under -short. `make lint` has go vet.
 .PHONY: test
@@ -129,11 +138,8 @@ unit: ## Unit tests, with the race detector where there is a C compiler
 	done
 
 .PHONY: kubernetes
-kubernetes: ## Build the Kubernetes that the tests run on into the lab's cache; on Debian, root gets `make deps`, too
-	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! { command -v runc && [ -d /usr/lib/cni ]; } >/dev/null; then
-		$(MAKE) deps
-	fi
-	cd lab
+kubernetes: host ## Build the Kubernetes that the tests run on into the lab's cache; on Debian, root gets `make deps`, too
+	@cd lab
 	go run ./cmd/lab build --nodes kwok
 	if [ "$$(id -u)" = 0 ]; then
 		go run ./cmd/lab build --nodes real

@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"net/http"
 	"os"
@@ -272,10 +273,12 @@ var fixtures = []fixture{
 		deployment("IMAGE", "", "serviceAccountName: none", ""), nil, stuck},
 	{"an admission policy", "refused_by_policy", "denied request", "deploy/web", "", func(p *play) {
 		p.apply(policy)
+		p.awaitRefusal()
 		p.apply(deployment("IMAGE", "", "", ""))
 	}, stuck},
 	{"a webhook without a backend", "webhook_unavailable", "failed calling webhook", "deploy/web", "", func(p *play) {
 		p.apply(webhook)
+		p.awaitRefusal()
 		p.apply(deployment("IMAGE", "", "", ""))
 	}, stuck},
 
@@ -287,6 +290,7 @@ var fixtures = []fixture{
 		"",
 		func(p *play) {
 			p.apply(p.refusingWebhook())
+			p.awaitRefusal()
 			p.apply(deployment("IMAGE", "", "", ""))
 		},
 		stuck,
@@ -296,14 +300,17 @@ var fixtures = []fixture{
 	{"an invalid change", "invalid", "spec.selector", "deploy/web",
 		deployment("IMAGE", "", "", ""), func(p *play) {
 			p.kubectl("rollout", "status", "deploy/web", "--timeout=120s")
+			p.settle()
 			p.refused("", "patch", "deploy/web", "-p", `{"spec":{"selector":{"matchLabels":{"app":"other"}}}}`)
 		}, failed},
 	{"a change without the right", "forbidden", "cannot delete resource", "serviceaccount/web",
 		"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\n", func(p *play) {
+			p.settle()
 			p.refused("", "delete", "serviceaccount/web", "--as=jane")
 		}, failed},
 	{"a change of an old version", "conflict", "the object has been modified", "serviceaccount/web",
 		"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\n", func(p *play) {
+			p.settle()
 			p.refused(
 				"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web, resourceVersion: \"1\", labels: {a: b}}\n",
 				"replace",
@@ -314,6 +321,7 @@ var fixtures = []fixture{
 	{"an eviction against a budget", "disruption_budget", "disruption budget", "pod/web",
 		budget + "---\n" + labelled(pod("IMAGE", "", "")), func(p *play) {
 			p.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=120s")
+			p.settle()
 			p.refused(`{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"web"}}`,
 				"create", "--raw", "/api/v1/namespaces/NS/pods/web/eviction", "-f", "-")
 		}, failed},
@@ -817,6 +825,33 @@ func (p *play) signingRequest() string {
 	return "apiVersion: certificates.k8s.io/v1\nkind: CertificateSigningRequest\nmetadata: {name: NS}\n" +
 		"spec: {signerName: example.com/NS, usages: [client auth], request: " +
 		base64.StdEncoding.EncodeToString(request) + "}\n"
+}
+
+// awaitRefusal waits until the API server refuses all Pods of the namespace. It learns of a policy or a
+// webhook after a moment.
+func (p *play) awaitRefusal() {
+	p.t.Helper()
+	harness.Eventually(p.t, "a refusal in namespace "+p.ns, func() bool {
+		_, err := bench.Cluster.RunKubectl(p.t.Context(), strings.NewReader(p.fill(pod("IMAGE", "", ""))),
+			"-n", p.ns, "create", "--dry-run=server", "-f", "-")
+		return err != nil
+	})
+}
+
+// settle waits until the server has ended the changes so far. A refused write is a part of an open change.
+func (p *play) settle() {
+	p.t.Helper()
+	harness.Eventually(p.t, "the end of the changes of "+p.fill(p.object), func() bool {
+		r := bench.Do(p.t, harness.Call{
+			Args: []string{"ls", p.fill(p.object), "-n", p.ns, "-o", "json"},
+			Env:  []string{"LIFELINE_SERVER=http://" + p.server.APIAddress()},
+		})
+		var doc struct{ Traces []struct{ Open bool } }
+		if r.Code != 0 || json.Unmarshal([]byte(r.Stdout), &doc) != nil || len(doc.Traces) == 0 {
+			return false
+		}
+		return !slices.ContainsFunc(doc.Traces, func(t struct{ Open bool }) bool { return t.Open })
+	})
 }
 
 // apply applies a manifest in the namespace.

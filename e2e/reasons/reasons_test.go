@@ -37,8 +37,9 @@ type fixture struct {
 // play is a fixture in its namespace.
 type play struct {
 	*fixture
-	t  *testing.T
-	ns string
+	t      *testing.T
+	ns     string
+	server *harness.Server
 }
 
 // fill replaces the placeholders.
@@ -64,11 +65,11 @@ type answer struct {
 }
 
 // ask returns the newest answer and the exit code.
-func (p *play) ask(server *harness.Server) (answer, int) {
+func (p *play) ask() (answer, int) {
 	p.t.Helper()
 	r := bench.Do(p.t, harness.Call{
 		Args: []string{"why", p.fill(p.object), "-n", p.ns, "-o", "json"},
-		Env:  []string{"LIFELINE_SERVER=http://" + server.APIAddress()},
+		Env:  []string{"LIFELINE_SERVER=http://" + p.server.APIAddress()},
 	})
 	var doc struct{ Answers []answer }
 	if r.Code == 1 || json.Unmarshal([]byte(r.Stdout), &doc) != nil || len(doc.Answers) == 0 {
@@ -77,8 +78,9 @@ func (p *play) ask(server *harness.Server) (answer, int) {
 	return doc.Answers[0], r.Code
 }
 
-// patience bounds the wait for the reason: back-offs and deadlines of the kubelet and the controllers.
-const patience = 2 * time.Minute
+// patience bounds the wait for the reason: back-offs and deadlines of the kubelet and the controllers. The
+// kubelet measures volumes every one to two minutes.
+const patience = 4 * time.Minute
 
 // TestReasons plays each fixture and waits for its reason.
 func TestReasons(t *testing.T) {
@@ -94,15 +96,15 @@ func TestReasons(t *testing.T) {
 		for i := range all {
 			t.Run(all[i].name, func(t *testing.T) {
 				t.Parallel()
-				p := &play{fixture: &all[i], t: t, ns: fmt.Sprintf("r%02d", i)}
-				rows[i] = p.row(p.found(server))
+				p := &play{fixture: &all[i], t: t, ns: fmt.Sprintf("r%02d", i), server: server}
+				rows[i] = p.row(p.found())
 			})
 		}
 	})
 	for i := range alone {
 		t.Run(alone[i].name, func(t *testing.T) {
-			p := &play{fixture: &alone[i], t: t, ns: fmt.Sprintf("alone%02d", i)}
-			rows = append(rows, p.row(p.found(server)))
+			p := &play{fixture: &alone[i], t: t, ns: fmt.Sprintf("alone%02d", i), server: server}
+			rows = append(rows, p.row(p.found()))
 		})
 	}
 	t.Log("\n" + strings.Join(rows, "\n"))
@@ -112,7 +114,7 @@ func TestReasons(t *testing.T) {
 }
 
 // found plays the fixture and returns the last answer, and whether it is right.
-func (p *play) found(server *harness.Server) (a answer, right bool) {
+func (p *play) found() (a answer, right bool) {
 	p.t.Helper()
 	bench.MustKubectl(p.t, "", "create", "namespace", p.ns)
 	bench.AwaitDefaults(p.t, p.ns)
@@ -125,10 +127,8 @@ func (p *play) found(server *harness.Server) (a answer, right bool) {
 	code := 0
 	// Not harness.Within: the page has the last answer, also of a wrong row. Each question is a process.
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
-		if a, code = p.ask(
-			server,
-		); a.Category == p.category && strings.Contains(a.Reason, p.fill(p.blamed)) &&
-			code == p.code {
+		a, code = p.ask()
+		if a.Category == p.category && strings.Contains(a.Reason, p.fill(p.blamed)) && code == p.code {
 			return a, true
 		}
 	}
@@ -189,7 +189,7 @@ func write(t *testing.T, rows []string) {
 	head, _, _ := strings.Cut(string(old), title)
 	text := head + title + `
 ` + "`make reasons`" + ` makes each of these go wrong on a real node and asks ` + "`lifeline why -o json`" + `
-until it says why, for at most two minutes. The controllers of other projects do not run: their
+until it says why, for at most four minutes. The controllers of other projects do not run: their
 objects have a status as these controllers write it.
 
 | what goes wrong | category | the sentence | next | right |

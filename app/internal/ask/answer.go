@@ -141,7 +141,7 @@ func (a *Answer) stand(r reason.Reason) {
 	a.State, a.Category = Stuck, string(r.Category)
 	a.Reason = span.Bound(a.Object.Kind.Kind + " " + a.Object.Name + " " + r.Text)
 	a.Next = r.Next(a.Object)
-	a.Slowest, a.Share, a.Later = "", 0, true
+	a.Slowest, a.Share, a.Later = "", 0, !a.End.IsZero()
 	a.Since, a.field = r.Since, r.Field
 }
 

@@ -5,6 +5,7 @@ package ask
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -76,7 +77,7 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.
 			where = ""
 		}
 		// Without the right to read them, there is no reason by them.
-		if f.read[k.GroupKind()], err = w.Look(ctx, k.GroupVersionResource(), where); err != nil {
+		if f.read[k.GroupKind()], err = w.Look(ctx, k.GroupVersionResource(), where, ""); err != nil {
 			return nil, fmt.Errorf("cannot read %s beside %s: %w", k.Resource, t.where(target), err)
 		}
 	}
@@ -116,15 +117,29 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.
 		}
 		up = append(up, at.UID)
 	}
-	if s.find(unready) != nil {
-		// A Pod may wait for its Node.
-		if _, err := w.Look(ctx, kind.Node.GroupVersionResource(), ""); err != nil {
-			return nil, fmt.Errorf("cannot read the Nodes of %s: %w", t.where(target), err)
-		}
+	f.target, f.up = up[0], up
+	for _, name := range f.places() {
+		// A Pod may wait for its Node. Without the right to read it, nothing is known of it.
+		_, _ = w.Look(ctx, kind.Node.GroupVersionResource(), "", name)
 	}
 	w.Close()
-	f.target, f.up = up[0], up
 	return f, nil
+}
+
+// maxPlaces is the number of Nodes that are read for the Pods of an object.
+const maxPlaces = 10
+
+// places returns the names of the Nodes of the Pods that are not ready, at most maxPlaces.
+func (f *family) places() []string {
+	members := f.members()
+	names := map[string]bool{}
+	for uid, s := range f.seen.states {
+		if members[uid] && s.Pod != nil && unready(s) {
+			names[s.Pod.Node] = true
+		}
+	}
+	all := slices.Sorted(maps.Keys(names))
+	return all[:min(len(all), maxPlaces)]
 }
 
 // beside are the kinds of the objects that show whether an object of a kind works.

@@ -35,7 +35,7 @@ const textOutput = "text"
 // searched for the cause of a reason.
 const (
 	maxAnswers = 5
-	maxBlamed  = 20
+	maxBlamed  = 100
 )
 
 // Validate returns an error for invalid options. It sends no request.
@@ -119,38 +119,34 @@ func (w *Why) answers(ctx context.Context) ([]Answer, time.Time, error) {
 	if err == nil && present[0].State.Bad() && (!answers[0].State.Bad() ||
 		answers[0].vague(target) && present[0].Category != answers[0].Category) {
 		present[0].Cause = answers[0].Cause
-		present[0].Start, present[0].Later = answers[0].Start, true
-		answers[0] = present[0]
-		if err := w.blame(ctx, server, &answers[0], touching); err != nil {
-			return nil, now, err
+		present[0].Start, present[0].Later = answers[0].Start, !answers[0].End.IsZero()
+		if !present[0].Later {
+			present[0].Since = answers[0].Since // it has waited since then
 		}
+		answers[0] = present[0]
+		w.blame(ctx, server, &answers[0], touching)
 	}
 	return answers, now, nil
 }
 
 // blame names the newest change of the field that led to the answer's reason, if the reason has one and
-// the server knows that change. An object may be suspended from its creation on.
-func (w *Why) blame(ctx context.Context, server *cli.Session, a *Answer, touching []api.Summary) error {
-	own := slices.DeleteFunc(slices.Clone(touching), func(s api.Summary) bool {
-		return s.Object == nil || s.Object.UID != a.Object.UID
-	})
-	for _, s := range own[:min(len(own), maxBlamed)] {
-		if a.field == "" {
-			return nil
-		}
+// the server knows that change. Without it, the answer stays as it is.
+func (w *Why) blame(ctx context.Context, server *cli.Session, a *Answer, touching []api.Summary) {
+	if a.field == "" {
+		return
+	}
+	for _, s := range touching[:min(len(touching), maxBlamed)] {
 		doc, err := server.Trace(ctx, s.TraceID)
 		if err != nil {
-			return fmt.Errorf("cannot get trace %s: %w", s.TraceID, err)
+			return // it is gone; an older change need not be the cause
 		}
-		made := s.Verb == "create" && a.Category == string(reason.Suspended)
-		if root := doc.Trace.Root(); root == nil || !made && !changes(root, a.field) {
+		if own := reconciliation(doc.Trace, a.Object); own == nil || !changes(own, a.field) {
 			continue
 		}
 		of := explain(doc.Trace, a.Object, doc.Summary.AsOf)
 		a.Cause, a.Start, a.Later, a.Since = of.Cause, of.Start, false, of.Start
-		return nil
+		return
 	}
-	return nil
 }
 
 // vague reports whether the present state may say more than the answer. An ordinary wait of a run of a
@@ -172,8 +168,8 @@ func (a *Answer) final(target cli.Target) bool {
 }
 
 // changes reports whether the change set or removed the field, or one below it.
-func changes(root *span.Span, field string) bool {
-	return slices.ContainsFunc(insight.List(root, span.KeyFields), func(path string) bool {
+func changes(s *span.Span, field string) bool {
+	return slices.ContainsFunc(insight.List(s, span.KeyFields), func(path string) bool {
 		rest, below := strings.CutPrefix(path, field)
 		return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	})

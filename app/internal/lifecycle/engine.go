@@ -139,6 +139,7 @@ func (e *Engine) Observe(o *observation.Observation) {
 			e.fates.Observed++
 		}
 		t.Gone(o)
+		e.noteNode(t)
 		e.doubt(t)
 		e.name(t)
 		e.changed(t)
@@ -166,7 +167,7 @@ func (e *Engine) observeState(o *observation.Observation) {
 	if !e.lateState(t, o) {
 		e.unname(t)
 		e.fates.add(t.State(o, e.shared))
-		e.host(t)
+		e.noteNode(t)
 		if e.absorbed(t) {
 			e.name(t)
 			return

@@ -29,12 +29,14 @@ type index struct {
 	slices map[string]int
 	// names are the timelines by the names of their objects; nil until first use.
 	names map[subject][]*change.Timeline
-	// hosts are the Nodes by name; of several, the newest one.
-	hosts map[string]*host
+	// nodesByName are the Nodes; of several with one name, the newest one. turned are the names of those
+	// whose readiness has changed since the last look.
+	nodesByName map[string]*nodeState
+	turned      map[string]bool
 }
 
-// host is a Node, with the status of its condition Ready.
-type host struct {
+// nodeState is a Node, with the status of its condition Ready.
+type nodeState struct {
 	timeline *change.Timeline
 	ready    string
 }
@@ -43,7 +45,7 @@ func newIndex() index {
 	return index{
 		groups: newGroups(), dependants: map[types.UID][]*change.Timeline{}, relations: newRelations(),
 		pods: map[observation.EndpointKey]*change.Timeline{}, slices: map[string]int{},
-		hosts: map[string]*host{},
+		nodesByName: map[string]*nodeState{}, turned: map[string]bool{},
 	}
 }
 
@@ -148,8 +150,8 @@ func (e *Engine) drop(t *change.Timeline) {
 		delete(e.groups.of, t)
 		g.change()
 	}
-	if h := e.hosts[t.Ref.Name]; h != nil && h.timeline == t {
-		delete(e.hosts, t.Ref.Name)
+	if n := e.nodesByName[t.Ref.Name]; n != nil && n.timeline == t {
+		delete(e.nodesByName, t.Ref.Name)
 	}
 	delete(e.objects, t.Ref.UID)
 	delete(e.contests, t.Ref.UID)
@@ -166,7 +168,7 @@ func (e *Engine) reindex() {
 		e.doubt(t)
 		e.reown(t)
 		e.relate(t, nil)
-		e.host(t)
+		e.noteNode(t)
 		if len(t.Versions) > 0 {
 			e.first(t)
 		}

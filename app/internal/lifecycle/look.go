@@ -21,6 +21,7 @@ import (
 // oldest first.
 func (e *Engine) refresh(now time.Time) []*group {
 	now = now.Round(0)
+	e.turn()
 	for e.deriveChanged(now) {
 	}
 	out := make([]*group, 0, len(e.groups.all))

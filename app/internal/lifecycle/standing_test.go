@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -52,5 +53,71 @@ func TestStanding(t *testing.T) {
 	s.write("work", func(st *observation.State) { st.Progress = observation.ProgressInProgress })
 	if got := observe(s.seen).Standing("uid-work"); got.Text != "" {
 		t.Errorf("got %+v of an object on its way", got)
+	}
+}
+
+// readiness sets the condition Ready of a Node.
+func readiness(status string) func(*observation.State) {
+	return func(st *observation.State) {
+		st.Conditions = []observation.Condition{{Type: "Ready", Status: status}}
+	}
+}
+
+// reasonAt returns the reason of the newest change of the Pod web at a time.
+func reasonAt(t *testing.T, e *Engine, now time.Time) (category, since string) {
+	t.Helper()
+	if ids := e.Differences(now); len(ids) > 0 {
+		t.Errorf("the groups differ from the whole in %v", ids)
+	}
+	for _, trace := range slices.Backward(e.Traces(now)) {
+		if trace.Root().Object.Name == "web" {
+			of := reasonsOf(trace)
+			return of["lifeline.reason"], of["lifeline.reason.since"]
+		}
+	}
+	t.Fatal("there is no trace of the Pod")
+	return "", ""
+}
+
+// TestReasonByNode: the reason of a Pod follows its Node from look to look.
+func TestReasonByNode(t *testing.T) {
+	s := newStory()
+	s.write("node-1", aNode, readiness("True"))
+	s.write("web", pod(""), bind)
+	e, told := New(Options{Cluster: "test"}), 0
+	for _, step := range []struct {
+		act  func()
+		want reason.Category
+	}{
+		{func() {}, ""},
+		{func() { s.write("node-1", readiness("Unknown")) }, reason.NodeLost},
+		{func() { s.write("node-1", readiness("True")) }, ""},
+		{func() { s.write("node-1", readiness("False")) }, reason.NodeNotReady},
+		{func() { s.gone("node-1") }, ""},
+	} {
+		step.act()
+		for ; told < len(s.seen); told++ {
+			e.Observe(s.seen[told])
+		}
+		if got, _ := reasonAt(t, e, s.now().Add(time.Millisecond)); got != string(step.want) {
+			t.Errorf("after %d observations: got %q, want %q", told, got, step.want)
+		}
+	}
+}
+
+// TestOverdue: the end of a Pod's grace period is a reason without another observation.
+func TestOverdue(t *testing.T) {
+	s := newStory()
+	s.write("web", pod(""), bind)
+	end := s.now().Add(30 * time.Second)
+	s.write("web", func(st *observation.State) { st.Deleting, st.GraceSeconds = end, 30 })
+	e := observe(s.seen)
+	for after, want := range map[time.Duration]reason.Category{
+		-time.Second: "", 5 * time.Second: "", 15 * time.Second: reason.TerminationOverdue,
+	} {
+		got, since := reasonAt(t, e, end.Add(after))
+		if got != string(want) || got != "" && since != end.UTC().Format(time.RFC3339Nano) {
+			t.Errorf("%s after the grace period: got %q since %q, want %q", after, got, since, want)
+		}
 	}
 }

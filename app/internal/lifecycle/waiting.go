@@ -70,41 +70,49 @@ func (d *derivation) byNode(v *history.Version, r reason.Reason) reason.Reason {
 	return r
 }
 
-// host adds t to the index of Nodes, if it is one. It marks the Pods on a Node as changed if their reasons
-// depend on its new readiness.
-func (e *Engine) host(t *change.Timeline) {
+// noteNode adds t to the index of Nodes, if it is one. It notes a new readiness, or the removal of a Node
+// that did not work.
+func (e *Engine) noteNode(t *change.Timeline) {
 	last := t.Last()
 	if last == nil || !kind.Node.Is(t.Ref.Kind) {
 		return
 	}
-	name, now, before := t.Ref.Name, host{timeline: t}, host{}
-	if known := e.hosts[name]; known != nil && known.timeline.Last() != nil {
+	name, now, before := t.Ref.Name, nodeState{timeline: t}, nodeState{}
+	if known := e.nodesByName[name]; known != nil && known.timeline.Last() != nil {
 		if known.timeline.Last().ResourceVersion > last.ResourceVersion {
 			return
 		}
 		before = *known
 	}
-	if c := last.Condition(judge.PodReady); c != nil {
+	if c := last.Condition(judge.PodReady); c != nil && t.Removal == nil {
 		now.ready = c.Status
 	}
-	e.hosts[name] = &now
-	if now.ready == before.ready || now.works() && before.works() {
-		return
-	}
-	for t, g := range e.groups.of {
-		if last := t.Last(); last != nil && last.Pod != nil && last.Pod.Node == name {
-			g.change()
-		}
+	e.nodesByName[name] = &now
+	if now.ready != before.ready && !(now.works() && before.works()) {
+		e.turned[name] = true
 	}
 }
 
 // works reports whether no Pod has the Node as its reason: it is ready, or nothing is known of it.
-func (h *host) works() bool { return h.ready == "True" || h.ready == "" }
+func (n *nodeState) works() bool { return n.ready == "True" || n.ready == "" }
+
+// turn marks the Pods on Nodes with another readiness as changed. Their reasons depend on it.
+func (e *Engine) turn() {
+	if len(e.turned) == 0 {
+		return
+	}
+	for t, g := range e.groups.of {
+		if last := t.Last(); last != nil && last.Pod != nil && e.turned[last.Pod.Node] {
+			g.change()
+		}
+	}
+	clear(e.turned)
+}
 
 // node returns the newest version of the Node of that name, or nil.
 func (e *Engine) node(name string) *history.Version {
-	if h := e.hosts[name]; h != nil && h.timeline.Removal == nil {
-		return h.timeline.Last()
+	if n := e.nodesByName[name]; n != nil && n.timeline.Removal == nil {
+		return n.timeline.Last()
 	}
 	return nil
 }

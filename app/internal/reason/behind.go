@@ -48,7 +48,8 @@ func Behind(v *history.Version, owned []Owned) Reason {
 		}
 	}
 	w, place := v.Workload, ""
-	if first.Pod.Node != "" {
+	ofNode := first.Reason.Category == NodeLost || first.Reason.Category == NodeNotReady
+	if first.Pod.Node != "" && !ofNode {
 		place = " on node " + first.Pod.Node
 	}
 	return Reason{

@@ -7,14 +7,18 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 )
 
 // controlPlane is the reason of a Node, an APIService, a CustomResourceDefinition or a
 // CertificateSigningRequest.
 func controlPlane(v *history.Version, _ []*history.Event) Reason {
-	if what, found := strings.CutPrefix(v.ProgressMessage, "waiting for "); found &&
-		kind.CertificateSigningRequest.Is(v.Kind) {
+	if kind.CertificateSigningRequest.Is(v.Kind) {
+		what := strings.TrimPrefix(v.ProgressMessage, "waiting for ")
 		r := waits(what)
+		if text := judge.Failure(v); text != "" {
+			r.Text = text
+		}
 		r.Category = CertificateUnsigned
 		return r
 	}

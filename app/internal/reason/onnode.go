@@ -15,6 +15,9 @@ func OnNode(pod, node *history.Version) Reason {
 		return Reason{}
 	}
 	r := Reason{Category: NodeNotReady, For: "node " + node.Name, At: *node.Ref, Since: c.Since}
+	if pod.Created.After(r.Since) {
+		r.Since = pod.Created
+	}
 	verb := "is on node "
 	if !pod.Deleting.IsZero() {
 		verb = "is terminating on node "

@@ -69,12 +69,19 @@ func others(v *history.Version, _ []*history.Event) Reason {
 // decisive returns the condition that says why the object is not ready, or nil. A condition of ordinary
 // progress does not.
 func decisive(v *history.Version) *observation.Condition {
+	if kind.IsApplication(v.Kind) {
+		return nil // its conditions are about the time after a sync; see application
+	}
 	for _, typ := range slices.Concat(
 		[]string{"Synced", "Healthy"}, kind.Of(v.Group, v.Kind.Kind).Goals,
 		[]string{"Available", judge.PodReady, "Succeeded"},
 	) {
 		c := refused(v, typ)
-		if c != nil && (c.Reason != "" && !has(c.Reason, ordinary...) || troubled(c.Message)) {
+		if c == nil {
+			continue
+		}
+		broken := c.Reason != "" && (!has(c.Reason, ordinary...) || has(c.Reason, "error", "fail"))
+		if broken || troubled(c.Message) {
 			return c
 		}
 	}
@@ -86,8 +93,9 @@ var ordinary = []string{"progress", "pending", "wait", "reconcil", "creating", "
 
 // troubled reports whether a message speaks of an error.
 func troubled(text string) bool {
+	text = strings.ReplaceAll(text, "Failed: 0", "") // the count of a run of Tekton
 	return has(
-		text, "not found", "not exist", "error", "fail", "cannot", "can't", "couldn't", "unable", "invalid", "denied",
+		text, "not found", "error", "fail", "cannot", "can't", "couldn't", "unable", "invalid", "denied",
 		"forbidden", "refused", "insufficient", "no such", "wrong ", "timed out", "exceed",
 	)
 }

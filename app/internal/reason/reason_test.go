@@ -252,9 +252,39 @@ func TestReasons(t *testing.T) {
 			"kubectl -n shop describe certificaterequest.cert-manager.io/web",
 		},
 		"Issuance": {
-			version(kind.Certificate.Kind, condition("Ready", "False", "DoesNotExist", ""), progressing("issuing")),
-			nil,
-			"", "is not ready: issuing", "kubectl -n shop describe certificate.cert-manager.io/web",
+			version(kind.Certificate.Kind, condition("Ready", "False", "DoesNotExist",
+				"Issuing certificate as Secret does not exist"),
+				progressing("issuing: Issuing certificate as Secret does not exist")), nil,
+			"", "is not ready: issuing: Issuing certificate as Secret does not exist",
+			"kubectl -n shop describe certificate.cert-manager.io/web",
+		},
+		"Sync": {
+			version(argoApplication, condition("Synced", "False", "OutOfSync", ""), progressing("waiting for the sync")), nil,
+			"", "waits for the sync", "kubectl -n shop describe application.argoproj.io/web",
+		},
+		"Running tasks": {
+			version(kind.PipelineRun.Kind,
+				progressing("not Succeeded: Tasks Completed: 1 (Failed: 0, Cancelled 0), Skipped: 0")), nil,
+			"", "is not ready: not Succeeded: Tasks Completed: 1 (Failed: 0, Cancelled 0), Skipped: 0",
+			"kubectl -n shop describe pipelinerun.tekton.dev/web",
+		},
+		"Composition": {
+			version(object.Kind{Group: "example.crossplane.io", Version: "v1", Kind: "XNetwork"},
+				condition("Synced", "False", "ReconcileError", "(text withheld)"),
+				condition("Ready", "False", "Creating", ""), progressing("Creating")), nil,
+			Crossplane, "is not ready: ReconcileError: (text withheld)",
+			"kubectl -n shop describe xnetwork.example.crossplane.io/web",
+		},
+		"Volume that cannot be deleted": {
+			version(kind.PersistentVolume.Kind, progressing("(text withheld)"), func(s *observation.State) {
+				s.Progress = observation.ProgressFailed
+			}), event("VolumeFailedDelete", "", "error getting deleter volume plugin: no volume plugin matched"),
+			VolumeFailed, "cannot be deleted: no volume plugin matched", "kubectl -n shop describe persistentvolume/web",
+		},
+		"Denied": {
+			version(kind.CertificateSigningRequest.Kind, progressing("Unknown"), func(s *observation.State) {
+				s.Progress = observation.ProgressFailed
+			}), nil, CertificateUnsigned, "failed: Unknown", "kubectl -n shop describe certificatesigningrequest/web",
 		},
 		"Challenge": {
 			version(kind.Challenge.Kind, progressing("Waiting for HTTP-01 challenge propagation: wrong status "+

@@ -263,7 +263,9 @@ func TestOnNode(t *testing.T) {
 		condition("Ready", "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status."),
 	)
 	unready := version(kind.Node.Kind, condition("Ready", "False", "KubeletNotReady", "no network"))
-	waiting := version(kind.Pod.Kind, pod(waitingFor("ContainerCreating", "")))
+	waiting := version(kind.Pod.Kind, pod(waitingFor("ContainerCreating", "")), func(s *observation.State) {
+		s.Created = epoch
+	})
 	for name, tc := range map[string]struct {
 		pod, node *history.Version
 		want      Category
@@ -285,8 +287,12 @@ func TestOnNode(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if r := OnNode(tc.pod, tc.node); r.Category != tc.want || r.Text != tc.text {
+			r := OnNode(tc.pod, tc.node)
+			if r.Category != tc.want || r.Text != tc.text {
 				t.Errorf("got %q: %q, want %q: %q", r.Category, r.Text, tc.want, tc.text)
+			}
+			if r.Text != "" && (r.At.Name != tc.node.Name || r.Since.Before(tc.pod.Created)) {
+				t.Errorf("got %+v, want the Node, not before the Pod", r)
 			}
 		})
 	}

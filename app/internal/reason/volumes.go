@@ -3,6 +3,7 @@
 package reason
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
@@ -23,7 +24,12 @@ func volumes(v *history.Version, events []*history.Event) Reason {
 	if !kind.PersistentVolumeClaim.Is(v.Kind) && !kind.PersistentVolume.Is(v.Kind) {
 		return Reason{}
 	}
-	if has(v.ProgressMessage, "lost") {
+	if kind.PersistentVolume.Is(v.Kind) && v.Progress == observation.ProgressFailed {
+		return undeleted(cmp.Or(newest(events, failedDelete), &history.Event{
+			Notice: &history.Notice{Reason: failedDelete, Note: v.ProgressMessage},
+		}))
+	}
+	if kind.PersistentVolumeClaim.Is(v.Kind) && has(v.ProgressMessage, "lost") {
 		return Reason{Category: ClaimLost, Text: "has lost its volume", For: "its volume"}
 	}
 	e := newest(events, "ProvisioningFailed", "FailedBinding", "WaitForFirstConsumer", "WaitForPodScheduled",
@@ -68,13 +74,17 @@ func storage(v *history.Version, events []*history.Event) Reason {
 		return Reason{}
 	}
 	if e := newest(events, failedDelete); e != nil {
-		return Reason{
-			Category: VolumeFailed,
-			Text:     "cannot be deleted: " + innermost(explained(e.Reason, e.Note)),
-			For:      "its deletion",
-		}
+		return undeleted(e)
 	}
 	return Reason{Category: VolumeReleased, Text: "is released: its claim does not exist any more", For: "a new claim"}
+}
+
+// undeleted is the reason of a volume that cannot be deleted.
+func undeleted(e *history.Event) Reason {
+	return Reason{
+		Category: VolumeFailed, Text: "cannot be deleted: " + innermost(explained(e.Reason, e.Note)),
+		For: "its deletion",
+	}
 }
 
 // resize is the reason of a claim with a larger request than its volume. The newest Event about the

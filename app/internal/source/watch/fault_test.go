@@ -246,7 +246,7 @@ func TestLook(t *testing.T) {
 	wd := watching(t, f)
 	for resource, want := range map[string]bool{"pods": true, "secrets": false} {
 		gvr := schema.GroupVersionResource{Version: "v1", Resource: resource}
-		if got, err := wd.Look(t.Context(), gvr, "default"); err != nil || got != want {
+		if got, err := wd.Look(t.Context(), gvr, "default", ""); err != nil || got != want {
 			t.Errorf("%s: got readable %t, %v, want %t", resource, got, err, want)
 		}
 	}

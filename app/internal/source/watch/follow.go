@@ -32,10 +32,11 @@ func (w *Watcher) follow(ctx context.Context, gvr schema.GroupVersionResource, n
 	w.startEffects(ctx, gvr.GroupResource(), namespace, since)
 }
 
-// Look reads the objects of a resource and watches them, without their Events. It waits for the first list,
-// and reports whether the resource is readable. There is no warning if it is not.
-func (w *Watcher) Look(ctx context.Context, gvr schema.GroupVersionResource, namespace string) (bool, error) {
-	w.start(ctx, plan{resource: gvr, namespace: namespace, quiet: true, seen: w.follower(ctx)})
+// Look reads the objects of a resource and watches them, without their Events; only that of the name unless
+// it is empty. It waits for the first list, and reports whether the resource is readable. There is no
+// warning if it is not.
+func (w *Watcher) Look(ctx context.Context, gvr schema.GroupVersionResource, namespace, name string) (bool, error) {
+	w.start(ctx, plan{resource: gvr, namespace: namespace, name: name, quiet: true, seen: w.follower(ctx)})
 	if err := w.Synced(ctx); err != nil {
 		return false, err
 	}
