@@ -289,7 +289,7 @@ var fixtures = []fixture{
 		"deploy/web",
 		"",
 		func(p *play) {
-			p.apply(p.refusingWebhook())
+			p.applyFilled(p.refusingWebhook())
 			p.awaitRefusal()
 			p.apply(deployment("IMAGE", "", "", ""))
 		},
@@ -621,7 +621,7 @@ var fixtures = []fixture{
 
 	{"a certificate without its signer", "certificate_unsigned", "waits for signer example.com/NS", "csr/NS", "",
 		func(p *play) {
-			p.apply(p.signingRequest())
+			p.applyFilled(p.signingRequest())
 			p.kubectl("certificate", "approve", "NS")
 		}, stuck},
 	{
@@ -822,8 +822,8 @@ func (p *play) signingRequest() string {
 		p.t.Fatal(err)
 	}
 	request := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
-	return "apiVersion: certificates.k8s.io/v1\nkind: CertificateSigningRequest\nmetadata: {name: NS}\n" +
-		"spec: {signerName: example.com/NS, usages: [client auth], request: " +
+	return p.fill("apiVersion: certificates.k8s.io/v1\nkind: CertificateSigningRequest\nmetadata: {name: NS}\n"+
+		"spec: {signerName: example.com/NS, usages: [client auth], request: ") +
 		base64.StdEncoding.EncodeToString(request) + "}\n"
 }
 
@@ -857,7 +857,13 @@ func (p *play) settle() {
 // apply applies a manifest in the namespace.
 func (p *play) apply(manifest string) {
 	p.t.Helper()
-	bench.MustKubectl(p.t, p.fill(manifest), "-n", p.ns, "apply", "-f", "-")
+	p.applyFilled(p.fill(manifest))
+}
+
+// applyFilled applies a manifest without placeholders. A certificate may look as if it had one.
+func (p *play) applyFilled(manifest string) {
+	p.t.Helper()
+	bench.MustKubectl(p.t, manifest, "-n", p.ns, "apply", "-f", "-")
 }
 
 // policy refuses all Pods of the namespace.

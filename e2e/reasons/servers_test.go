@@ -38,7 +38,8 @@ func (p *play) refusingWebhook() string {
 	server.StartTLS()
 	p.t.Cleanup(server.Close)
 	client := fmt.Sprintf("clientConfig: {url: %q, caBundle: %s}", server.URL, base64.StdEncoding.EncodeToString(ca))
-	return strings.Replace(webhook, "clientConfig: {service: {namespace: NS, name: none}}", client, 1)
+	const none = "clientConfig: {service: {namespace: NS, name: none}}"
+	return strings.Replace(p.fill(webhook), p.fill(none), client, 1)
 }
 
 // refuse answers an AdmissionReview: no.

@@ -259,7 +259,8 @@ func TestReasons(t *testing.T) {
 			"kubectl -n shop describe certificate.cert-manager.io/web",
 		},
 		"Sync": {
-			version(argoApplication, condition("Synced", "False", "OutOfSync", ""), progressing("waiting for the sync")), nil,
+			version(argoApplication, condition("Synced", "False", "OutOfSync", ""),
+				progressing("waiting for the sync")), nil,
 			"", "waits for the sync", "kubectl -n shop describe application.argoproj.io/web",
 		},
 		"Running tasks": {
@@ -279,7 +280,8 @@ func TestReasons(t *testing.T) {
 			version(kind.PersistentVolume.Kind, progressing("(text withheld)"), func(s *observation.State) {
 				s.Progress = observation.ProgressFailed
 			}), event("VolumeFailedDelete", "", "error getting deleter volume plugin: no volume plugin matched"),
-			VolumeFailed, "cannot be deleted: no volume plugin matched", "kubectl -n shop describe persistentvolume/web",
+			VolumeFailed, "cannot be deleted: no volume plugin matched",
+			"kubectl -n shop describe persistentvolume/web",
 		},
 		"Denied": {
 			version(kind.CertificateSigningRequest.Kind, progressing("Unknown"), func(s *observation.State) {
