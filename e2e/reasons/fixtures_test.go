@@ -431,7 +431,9 @@ var fixtures = []fixture{
 	{"a startup probe that gives up", "startup_probe", "the startup probe stops container app", "deploy/web",
 		deployment("IMAGE", "startupProbe: "+probed+"1}", "", ""), nil, stuck},
 	{"too much local storage", "evicted", "Evicted", "pod/web",
-		pod("IMAGE", `resources: {limits: {ephemeral-storage: "1"}}, volumeMounts: [{name: v, mountPath: /v}]`,
+		// If the container ended without an error, the phase would be Succeeded.
+		pod("IMAGE", `env: [{name: TERM_DELAY, value: 10m}], resources: {limits: {ephemeral-storage: "1"}}, `+
+			`volumeMounts: [{name: v, mountPath: /v}]`,
 			`volumes: [{name: v, emptyDir: {sizeLimit: "1"}}]`), nil, failed},
 	{"a readiness probe", "readiness_probe", "Readiness probe failed", "deploy/web",
 		deployment("IMAGE", "readinessProbe: "+probed+"1}", "", ""), nil, stuck},
@@ -600,6 +602,11 @@ var fixtures = []fixture{
 		p.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "pvc/data", "--timeout=60s")
 		p.kubectl("delete", "pvc/data", "--wait=false")
 	}, stuck},
+	{"a volume that cannot be deleted", "volume_failed", "cannot be deleted", "pv/NS", "", func(p *play) {
+		p.apply(volume("persistentVolumeReclaimPolicy: Delete") + "---\n" + bound)
+		p.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "pvc/data", "--timeout=60s")
+		p.kubectl("delete", "pvc/data", "--wait=false")
+	}, failed},
 	{"a larger claim without a resizer", "volume_resize", "waits for an external controller", "pvc/data", "",
 		func(p *play) {
 			p.apply("apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: NS}\n" +

@@ -77,6 +77,19 @@ func failedPod(v *history.Version) Reason {
 	return r
 }
 
+// evictedPod is the reason of a Pod that the kubelet has evicted and whose containers have then ended
+// without an error. Its phase is Succeeded; only the Event tells.
+func evictedPod(v *history.Version, events []*history.Event) Reason {
+	e := newest(events, "Evicted")
+	if e == nil || v.Pod == nil || v.Pod.Phase != "Succeeded" {
+		return Reason{}
+	}
+	return Reason{
+		Category: Evicted, Text: "was evicted: " + strings.TrimSuffix(explained(e.Reason, e.Note), "."),
+		For: "its containers", Since: e.At().At().Time,
+	}
+}
+
 // crashing is the reason of a container that has ended with an error.
 func crashing(c *observation.Container, init bool) Reason {
 	if r := unstarted(c, init); r.Text != "" {

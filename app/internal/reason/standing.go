@@ -14,7 +14,7 @@ func Standing(v *history.Version, owned []*history.Version, events []*history.Ev
 	}
 	for _, r := range []Reason{
 		endpoints(v, owned), schedule(v, events), autoscaler(v), budget(v), nodeless(v), storage(v, events),
-		application(v),
+		application(v), evictedPod(v, events),
 	} {
 		if r.Text != "" {
 			return r
