@@ -602,7 +602,7 @@ var fixtures = []fixture{
 		p.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "pvc/data", "--timeout=60s")
 		p.kubectl("delete", "pvc/data", "--wait=false")
 	}, stuck},
-	{"a volume that cannot be deleted", "volume_failed", "cannot be deleted", "pv/NS", "", func(p *play) {
+	{"a volume that cannot be deleted", "volume_failed", "PersistentVolume NS failed", "pv/NS", "", func(p *play) {
 		p.apply(volume("persistentVolumeReclaimPolicy: Delete") + "---\n" + bound)
 		p.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "pvc/data", "--timeout=60s")
 		p.kubectl("delete", "pvc/data", "--wait=false")
