@@ -160,12 +160,16 @@ func TestStanding(t *testing.T) {
 			"reports ComparisonError: no such path", "kubectl -n shop describe application.argoproj.io/web",
 		},
 		"Evicted": {
-			version(kind.Pod.Kind, pod(observation.Container{}), func(s *observation.State) { s.Pod.Phase = "Succeeded" }),
+			version(kind.Pod.Kind, pod(observation.Container{}), func(s *observation.State) {
+				s.Pod.Phase = "Succeeded"
+			}),
 			nil, event("Evicted", "", "The node was low on resource: memory."), Evicted,
 			"was evicted: The node was low on resource: memory", "kubectl -n shop describe pod/web",
 		},
 		"Completed": {
-			version(kind.Pod.Kind, pod(observation.Container{}), func(s *observation.State) { s.Pod.Phase = "Succeeded" }),
+			version(kind.Pod.Kind, pod(observation.Container{}), func(s *observation.State) {
+				s.Pod.Phase = "Succeeded"
+			}),
 			nil, nil, "", "", "",
 		},
 		"On its way": {version(argoApplication, condition("Healthy", "False", "Progressing", "")), nil, nil, "", "",
