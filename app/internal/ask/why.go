@@ -119,9 +119,9 @@ func (w *Why) answers(ctx context.Context) ([]Answer, time.Time, error) {
 	if err == nil && present[0].State.Bad() && (!answers[0].State.Bad() ||
 		answers[0].vague(target) && present[0].Category != answers[0].Category) {
 		present[0].Cause = answers[0].Cause
-		present[0].Start, present[0].Later = answers[0].Start, !answers[0].End.IsZero()
-		if !present[0].Later {
-			present[0].Since = answers[0].Since // it has waited since then
+		present[0].Start, present[0].Later = answers[0].Start, true
+		if answers[0].End.IsZero() && answers[0].Category != "" { // not an ordinary wait of a run
+			present[0].Since, present[0].Later = answers[0].Since, false
 		}
 		answers[0] = present[0]
 		w.blame(ctx, server, &answers[0], touching)

@@ -13,23 +13,26 @@ import (
 
 // volumes is the reason of a claim, a volume or a snapshot.
 func volumes(v *history.Version, events []*history.Event) Reason {
-	if kind.VolumeSnapshot.Is(v.Kind) {
-		if v.ProgressMessage == "" {
-			return waits("its snapshotter")
-		}
+	switch {
+	case kind.PersistentVolumeClaim.Is(v.Kind):
+		return claim(v, events)
+	case kind.PersistentVolume.Is(v.Kind) && v.Progress == observation.ProgressFailed:
+		return undeleted(cmp.Or(newest(events, failedDelete), &history.Event{
+			Notice: &history.Notice{Reason: failedDelete, Note: v.ProgressMessage},
+		}))
+	case kind.VolumeSnapshot.Is(v.Kind) && v.ProgressMessage == "":
+		return waits("its snapshotter")
+	case kind.VolumeSnapshot.Is(v.Kind):
 		return Reason{
 			Category: SnapshotFailed, Text: "cannot be taken: " + innermost(v.ProgressMessage), For: "its snapshotter",
 		}
 	}
-	if !kind.PersistentVolumeClaim.Is(v.Kind) && !kind.PersistentVolume.Is(v.Kind) {
-		return Reason{}
-	}
-	if kind.PersistentVolume.Is(v.Kind) && v.Progress == observation.ProgressFailed {
-		return undeleted(cmp.Or(newest(events, failedDelete), &history.Event{
-			Notice: &history.Notice{Reason: failedDelete, Note: v.ProgressMessage},
-		}))
-	}
-	if kind.PersistentVolumeClaim.Is(v.Kind) && has(v.ProgressMessage, "lost") {
+	return Reason{}
+}
+
+// claim is the reason of a claim that is not bound.
+func claim(v *history.Version, events []*history.Event) Reason {
+	if has(v.ProgressMessage, "lost") {
 		return Reason{Category: ClaimLost, Text: "has lost its volume", For: "its volume"}
 	}
 	e := newest(events, "ProvisioningFailed", "FailedBinding", "WaitForFirstConsumer", "WaitForPodScheduled",
