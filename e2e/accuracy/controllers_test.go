@@ -138,10 +138,5 @@ var controllers = []scenario{
 			"user-c delete Machine workers-*-* deleted: delete LabConfig, delete LabMachine",
 			"cluster-api create Machine workers-*-* converged: create LabConfig, create LabMachine",
 		},
-		limit: &limit{
-			text: "Cluster API creates the LabConfig and the LabMachine of the replacement before its Machine. " +
-				"Each of the three has a separate trace.",
-			audited: true,
-		},
 	},
 }

@@ -266,8 +266,7 @@ func onNode(manifests string) []scenario {
 		},
 		{
 			// The controller does not replace a Pod that was never ready. A person must delete it.
-			name:  "A StatefulSet with a missing image is repaired by two people",
-			limit: &limit{text: "By watch alone the deletion has no author, and its owner has an open change."},
+			name: "A StatefulSet with a missing image is repaired by two people",
 			scenery: func(s *stage) {
 				s.apply(userA, s.realDB("app:v1"))
 				s.rolled("statefulset/db")

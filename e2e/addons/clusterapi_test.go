@@ -49,6 +49,7 @@ func TestClusterAPI(t *testing.T) {
 		"Machine workers-* < MachineSet workers-*":         8,
 		"LabMachine workers-* < MachineSet workers-*":      4,
 		"Machine workers-* <":                              2, // the deletion by a person, and the replacement
+		"LabMachine workers-* < Machine workers-*":         6, // the replacement, and five deletions
 		"MachineDeployment workers < Cluster demo":         1,
 	})
 }

@@ -3,6 +3,7 @@
 package reasons
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -337,12 +338,17 @@ var fixtures = []fixture{
 		cronJob("  concurrencyPolicy: Forbid\n"), func(p *play) {
 			p.kubectl("wait", "--for=jsonpath={.status.active}", "cronjob/work", "--timeout=120s")
 		}, stuck},
+	{"a CronJob that misses a start", "start_missed", "has missed a start: Missed scheduled time", "cronjob/work",
+		yearly, func(p *play) { p.apply(strings.Replace(missed, "UID", p.uid("cronjob/work"), 1)) }, stuck},
 	{"a CronJob whose Job is refused", "quota_exceeded", "cannot create its Jobs", "cronjob/work",
 		"apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: few}\nspec: {hard: {count/jobs.batch: \"0\"}}\n---\n" +
 			cronJob(""), nil, stuck},
 	{"an autoscaler without its target", "scale_target", "cannot scale", "hpa/web", autoscaler, nil, stuck},
 	{"an autoscaler without its metric", "scale_metric", "cannot read a metric", "hpa/web",
-		autoscaler + "---\n" + deployment("IMAGE", "resources: {requests: {cpu: 1m}}", "", ""), nil, stuck},
+		autoscaler + "---\n" + deployment("IMAGE", "", "", ""), nil, stuck},
+	{"an autoscaler at its maximum", "scale_limited", "has reached its maximum of 1 replicas", "hpa/web",
+		strings.Replace(autoscaler, "maxReplicas: 3", "maxReplicas: 1", 1) + "---\n" +
+			deployment("IMAGE", `resources: {requests: {cpu: 1m}}, env: [{name: BUSY, value: 2m}]`, "", ""), nil, stuck},
 	{"a back-off limit", "job_backoff_limit", "Job has reached the specified backoff limit", "job/work",
 		job(crashes, "  backoffLimit: 0\n"), nil, failed},
 	{"a Job's deadline", "job_deadline", "Job was active longer than specified deadline", "job/work",
@@ -449,6 +455,15 @@ var fixtures = []fixture{
 			p.kubectl("delete", "namespace", "NS", "--wait=false")
 		}, stuck},
 
+	{"a Namespace with a Secret that stays", "namespace_content", "example.com/keep in 1 resource instances",
+		"namespace/NS", keptSecret, func(p *play) { p.kubectl("delete", "namespace", "NS", "--wait=false") }, stuck},
+	{"a dependant that stays", "dependants", "waits for the deletion of its dependants", "configmap/web",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n", func(p *play) {
+			p.apply(strings.Replace(keptSecret, "metadata: {", "metadata: {ownerReferences: [{apiVersion: v1, "+
+				"kind: ConfigMap, name: web, uid: "+p.uid("configmap/web")+", blockOwnerDeletion: true}], ", 1))
+			p.kubectl("delete", "configmap/web", "--cascade=foreground", "--wait=false")
+		}, stuck},
+
 	{"a certificate without its signer", "certificate_unsigned", "waits for signer example.com/NS", "csr/NS", "",
 		func(p *play) {
 			p.applyFilled(p.signingRequest())
@@ -530,6 +545,15 @@ var alone = []fixture{
 		},
 		stuck,
 	},
+	{"a resize that waits for another Pod", "resize_deferred", "waits for its resize", "pod/web", "", func(p *play) {
+		most := fmt.Sprintf("{requests: {cpu: %dm}}", p.most())
+		p.apply(strings.Replace(pod("IMAGE", "resources: "+most, ""), "name: web", "name: large", 1))
+		p.atEnd("delete", "pod/large", "pod/web", "-n", "NS")
+		p.apply(pod("IMAGE", "resources: {requests: {cpu: 1m}}", ""))
+		p.kubectl("wait", "--for=condition=Ready", "pod/large", "pod/web", "--timeout=120s")
+		p.kubectl("patch", "pod/web", "--subresource=resize", "-p",
+			"{spec: {containers: [{name: app, resources: "+most+"}]}}")
+	}, stuck},
 	{"a node without a network", "network_failed", "the network of its node", "pod/web", "", func(p *play) {
 		p.unplug()
 		p.apply(pod("IMAGE", "", "nodeName: node-0"))
@@ -548,4 +572,10 @@ var alone = []fixture{
 		}, stuck},
 	{"a node without a kubelet", "node_not_ready", "is not ready", "node/NS",
 		lostNode, nil, stuck},
+	// The last one: all Pods go with the Node.
+	{"a cluster without a node", "unschedulable_no_nodes", "no nodes available to schedule pods", "pod/web", "",
+		func(p *play) {
+			p.removeNode()
+			p.apply(pod("IMAGE", "", ""))
+		}, stuck},
 }

@@ -20,7 +20,8 @@ var update = flag.Bool("update", false, "rewrite the measured part of docs/reaso
 
 func TestMain(m *testing.M) {
 	os.Exit(harness.MainSlow(m, lab.Options{
-		Nodes: lab.NodesReal,
+		AddOns: []lab.AddOn{lab.Metrics}, // an autoscaler reaches its maximum
+		Nodes:  lab.NodesReal,
 		// With static CPUs, the resize of a Guaranteed Pod is infeasible.
 		ExtraArgs: map[lab.Component][]string{lab.Kubelet: {"--cpu-manager-policy=static", "--kube-reserved=cpu=50m"}},
 	}, &bench))

@@ -198,3 +198,34 @@ webhooks:
     namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NS}}
     rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
 `
+
+// yearly is a CronJob without a start in the time of the test, and missed the Event of a start that it
+// missed. UID is that of the CronJob.
+const (
+	yearly = `apiVersion: batch/v1
+kind: CronJob
+metadata: {name: work}
+spec:
+  schedule: "0 0 1 1 *"
+  jobTemplate:
+    spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: "IMAGE"}]}}}
+`
+	missed = `apiVersion: events.k8s.io/v1
+kind: Event
+metadata: {name: work}
+eventTime: "2026-01-02T03:04:05.000000Z"
+type: Warning
+reason: MissSchedule
+action: MissSchedule
+note: "Missed scheduled time to start a job: Fri, 02 Jan 2026 03:04:00 UTC"
+reportingController: cronjob-controller
+reportingInstance: cronjob-controller
+regarding: {apiVersion: batch/v1, kind: CronJob, name: work, namespace: NS, uid: UID}
+`
+)
+
+// keptSecret has a finalizer, and no server may watch it.
+const keptSecret = `apiVersion: v1
+kind: Secret
+metadata: {name: kept, finalizers: [example.com/keep]}
+`

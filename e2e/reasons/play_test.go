@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 	"github.com/kube-lifeline/lifeline/lab"
 )
@@ -84,17 +86,48 @@ func (p *play) awaitNode() {
 func (p *play) loseNode() {
 	p.t.Helper()
 	p.apply(lostNode)
+	p.atEnd("delete", "node", "NS")
+}
+
+// removeNode deletes the cluster's Node. At the end of the fixture, its kubelet registers it again.
+func (p *play) removeNode() {
+	p.t.Helper()
+	p.kubectl("delete", "node/node-0")
 	p.t.Cleanup(func() {
-		if _, err := bench.Cluster.RunKubectl(
-			context.WithoutCancel(p.t.Context()),
-			nil,
-			"delete",
-			"node",
-			p.ns,
-		); err != nil {
+		if err := bench.Cluster.Restart(context.WithoutCancel(p.t.Context()), lab.Kubelet); err != nil {
+			p.t.Error(err)
+		}
+		p.awaitNode()
+	})
+}
+
+// atEnd runs kubectl at the end of the fixture.
+func (p *play) atEnd(args ...string) {
+	for i := range args {
+		args[i] = p.fill(args[i])
+	}
+	p.t.Cleanup(func() {
+		if _, err := bench.Cluster.RunKubectl(context.WithoutCancel(p.t.Context()), nil, args...); err != nil {
 			p.t.Error(err)
 		}
 	})
+}
+
+// most is more than half of the node's CPUs, in thousandths.
+func (p *play) most() int {
+	p.t.Helper()
+	cpus, err := resource.ParseQuantity(bench.MustKubectl(p.t, "", "get", "node/node-0", "-o",
+		"jsonpath={.status.allocatable.cpu}"))
+	if err != nil {
+		p.t.Fatalf("unexpected number of CPUs: %v", err)
+	}
+	return int(cpus.MilliValue()) * 6 / 10
+}
+
+// uid is the UID of an object of the namespace.
+func (p *play) uid(object string) string {
+	p.t.Helper()
+	return bench.MustKubectl(p.t, "", "-n", p.ns, "get", object, "-o", "jsonpath={.metadata.uid}")
 }
 
 // attachment sets the status of the attachment of the namespace's volume, as an attacher does.

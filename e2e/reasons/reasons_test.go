@@ -190,7 +190,8 @@ func write(t *testing.T, rows []string) {
 	text := head + title + `
 ` + "`make reasons`" + ` makes each of these go wrong on a real node and asks ` + "`lifeline why -o json`" + `
 until it says why, for at most four minutes. The controllers of other projects do not run: their
-objects have a status as these controllers write it.
+objects have a status as these controllers write it. The test also writes the Event of a missed
+start: Kubernetes 1.36 itself starts a Job in the same moment.
 
 | what goes wrong | category | the sentence | next | right |
 | --- | --- | --- | --- | --- |

@@ -51,6 +51,8 @@ func (f *Finder) byOwner(w *change.Write) (Cause, bool) {
 		return Cause{Line: r.Lineage, Parent: r, Evidence: f.byWindow(w, r, o)}, true
 	case opaqueAt(r.Timeline, w) && f.lost(w, o) == nil && f.newRole(w, r, o):
 		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true
+	case opaqueAt(r.Timeline, w) && f.firstUpdate(w, r):
+		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByTime}, true
 	}
 	return f.healing(w, r, o), true
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // byPlainOwner is rule C3 for an object with one owner that is not its controller. A component creates
-// it. In Cluster API, such an object exists before its Machine. The object belongs to
-// the open change of its owner. Otherwise it has a link to the last one.
+// it. The object belongs to the open change of its owner, or to the creation of the object that it
+// was made for. Otherwise it has a link to the owner's last change.
 func (f *Finder) byPlainOwner(w *change.Write) (Cause, bool, []span.Link) {
 	o := f.plainOwner(w)
 	if o == nil {
@@ -26,6 +26,9 @@ func (f *Finder) byPlainOwner(w *change.Write) (Cause, bool, []span.Link) {
 	if r := f.openFor(w, t); r != nil && r.Verb != history.Deleted {
 		return Cause{Line: r.Lineage, Parent: r, Evidence: f.byWindow(w, r, o)}, true, nil
 	}
+	if r := f.adopter(w); r != nil {
+		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true, nil
+	}
 	if r := f.lastBefore(w, t); r != nil {
 		return Cause{}, false, []span.Link{r.Link("owner")}
 	}
@@ -35,24 +38,61 @@ func (f *Finder) byPlainOwner(w *change.Write) (Cause, bool, []span.Link) {
 // plainOwner returns the only owner of the object that a component creates with w, if it is not the
 // controller; else nil.
 func (f *Finder) plainOwner(w *change.Write) *object.Owner {
-	if w.Verb != history.Created || w.Version == nil || len(w.Version.Owners) != 1 || !f.byComponent(w) {
+	if w.Verb != history.Created || w.Version == nil || len(w.Version.Owners) != 1 {
 		return nil
 	}
-	if o := &w.Version.Owners[0]; !o.Controller {
+	if o := &w.Version.Owners[0]; !o.Controller && f.byComponent(w) {
 		return o
 	}
 	return nil
 }
 
-// awaitsPlainOwner reports whether no version of the plain owner after w was observed. Its watch may be
-// late.
+// Adopting returns the object that the object of w was created for, or nil. Both have the same owner, and the
+// one later becomes the controller of the other. For example, Cluster API creates the infrastructure
+// of a Machine before the Machine, with the MachineSet as its owner.
+func (f *Finder) Adopting(w *change.Write) *change.Timeline {
+	plain := f.plainOwner(w)
+	if plain == nil {
+		return nil
+	}
+	o := f.Controller(w.Timeline)
+	if o == nil {
+		return nil
+	}
+	t := f.Object(o.UID)
+	if t == nil {
+		return nil
+	}
+	if up := f.Controller(t); up == nil || up.UID != plain.UID {
+		return nil
+	}
+	return t
+}
+
+// adopter returns the creation of the object that the author of w created the object of w for, or nil.
+func (f *Finder) adopter(w *change.Write) *change.Reconciliation {
+	t := f.Adopting(w)
+	if t == nil {
+		return nil
+	}
+	for _, r := range f.History(t.Ref.UID) {
+		if first := r.First(); r.Verb == history.Created && first.Manager == w.Manager && first.Stored() <= w.RV {
+			return r
+		}
+	}
+	return nil
+}
+
+// awaitsPlainOwner reports whether no version of the plain owner after w was observed, or the owner has
+// lost an object without a replacement so far: w may be for that one. The watches may be late.
 func (f *Finder) awaitsPlainOwner(w *change.Write) bool {
 	o := f.plainOwner(w)
 	if o == nil {
 		return false
 	}
 	t := f.Object(o.UID)
-	return t == nil || !f.after(w, []*change.Timeline{t})
+	return t == nil || !f.after(w, []*change.Timeline{t}) ||
+		slices.ContainsFunc(f.departed[o.UID], func(lost *departure) bool { return !lost.replaced && lost.rv < w.RV })
 }
 
 // Adopter returns the open reconciliation of an owner that a component adds to the object with w, or

@@ -3,7 +3,9 @@
 package cause
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -26,6 +28,22 @@ func (f *Finder) newRole(w *change.Write, r *change.Reconciliation, o *object.Ow
 		}
 	}
 	return true
+}
+
+// lateUpdate bounds the delay of an operator's update after a change of the owner.
+const lateUpdate = time.Minute
+
+// firstUpdate reports whether w is the first change of a dependant since r, the last change of the
+// owner, within a minute. For an owner of a kind without a convergence signal, such an update belongs to r. A
+// change by somebody else in between would be its cause.
+func (f *Finder) firstUpdate(w *change.Write, r *change.Reconciliation) bool {
+	began, uid := r.Began(), w.Timeline.Ref.UID
+	if w.Verb != history.Updated || r.Verb == history.Deleted || began.IsZero() ||
+		w.At.At().Sub(began) > lateUpdate {
+		return false
+	}
+	since := func(c *change.Reconciliation) bool { return c.First().RV > r.First().RV && c.First().RV < w.RV }
+	return !slices.ContainsFunc(f.History(uid), since) && !slices.ContainsFunc(f.Instants(uid), since)
 }
 
 // sameRole returns the dependants of an owner in the role of w's object, in order.

@@ -22,13 +22,34 @@ func (f *Finder) surplus(w *change.Write, r *change.Reconciliation) bool {
 		return want >= 0 && f.Census(r.Timeline.Ref.UID).Before(w.RV) > want
 	case kind.StatefulSet.Is(of):
 		n, ok := ordinal(w.Timeline.Ref.Name)
-		return r.Verb == history.Updated || ok && n >= wanted(r.Timeline, w.RV)
+		return ok && n >= wanted(r.Timeline, w.RV) || r.Verb == history.Updated && !f.heldBack(w, r.Timeline)
 	case kind.DaemonSet.Is(of):
 		return r.Verb == history.Updated
 	case kind.Job.Is(of):
 		return r.Verb == history.Updated || ended(r.Timeline, w.RV)
 	}
 	return true
+}
+
+// heldBack reports whether the controller of the StatefulSet up deletes no Pod for an update just before w. It
+// waits until all Pods are ready, unless their management is Parallel. It replaces a Pod that has ended.
+func (f *Finder) heldBack(w *change.Write, up *change.Timeline) bool {
+	policy := up.Last().Field("spec.podManagementPolicy")
+	if policy == nil || policy.Shown != "OrderedReady" || hasEnded(w.Previous) {
+		return false
+	}
+	return slices.ContainsFunc(f.Dependants(up.Ref.UID), func(t *change.Timeline) bool {
+		if t.Removal != nil && t.Removal.RV < w.RV {
+			return false
+		}
+		i, _ := t.Position(w.RV)
+		return i > 0 && t.Versions[i-1].Pod != nil && !judge.Holds(t.Versions[i-1], "Ready")
+	})
+}
+
+// hasEnded reports whether v is a Pod that runs no more, or is unknown.
+func hasEnded(v *history.Version) bool {
+	return v == nil || v.Pod == nil || v.Pod.Phase == "Failed" || v.Pod.Phase == "Succeeded"
 }
 
 // wanted returns the number of replicas of an owner just before rv, or -1 if it is unknown.

@@ -136,6 +136,7 @@ func (d *derivation) writes() []*change.Write {
 		all = d.engine.missed(t, all, from)
 	}
 	d.align(all)
+	d.adopt(all)
 	d.loosen(all)
 	// The sort reads a write only to order it among others of the same place. Reconstructed writes
 	// come first, at place 0.

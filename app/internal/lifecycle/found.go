@@ -20,12 +20,7 @@ func (d *derivation) loosen(all []change.Write) {
 	if !loose {
 		return
 	}
-	born := map[*change.Timeline]*change.Write{}
-	for i := range all {
-		if w := &all[i]; w.Verb == history.Created {
-			born[w.Timeline] = w
-		}
-	}
+	born := births(all)
 	for i := range all {
 		d.placed(&all[i], born)
 	}

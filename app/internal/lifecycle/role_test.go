@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,17 @@ import (
 func TestRoles(t *testing.T) {
 	kind := func(st *observation.State) { custom("Claim")(st); st.ObservedGeneration = -1 }
 	child := func(s *story, name string) { s.write(name, childOf("Claim", "a", "Box")); s.write(name, arrived) }
+	desire := func(st *observation.State) {
+		changed(st)
+		st.Managers = slices.Clone(st.Managers)
+		st.Managers[0].Fields++
+	}
+	updated := func(s *story, name string, delay time.Duration) {
+		s.wait(10 * time.Second)
+		s.write("a", desire)
+		s.wait(delay)
+		s.write(name, desire)
+	}
 	for name, tc := range map[string]struct {
 		reason string
 		tell   func(s *story)
@@ -55,6 +67,25 @@ func TestRoles(t *testing.T) {
 			s.gone("box")
 			delete(s.objects, "box")
 			s.write("box2", childOf("Claim", "a", "Box"))
+		}, "root"},
+		"UpdatedLate": {"the first update after a change of the owner", func(s *story) {
+			child(s, "box")
+			updated(s, "box", 5*time.Second)
+		}, "time"},
+		"UpdatedMuchLater": {"an update more than a minute after the change", func(s *story) {
+			child(s, "box")
+			updated(s, "box", 70*time.Second)
+		}, "root"},
+		"UpdatedTwice": {"the second update after a change of the owner", func(s *story) {
+			child(s, "box")
+			updated(s, "box", 5*time.Second)
+			s.wait(5 * time.Second)
+			s.write("box", desire)
+		}, "root"},
+		"UpdatedOnly": {"an update without a change of the owner", func(s *story) {
+			child(s, "box")
+			s.wait(5 * time.Second)
+			s.write("box", desire)
 		}, "root"},
 	} {
 		t.Run(name, func(t *testing.T) {
