@@ -31,20 +31,9 @@ type scenario struct {
 	want []string
 	// refusals are lines of refused changes: only the audit log shows them.
 	refusals []string
-	// limit makes a server wrong here; nil means none.
-	limit *limit
 	// series is the number of writes that are counted in a trace and have no own.
 	series int
 }
-
-// limit is a limit of the trace rules. It applies to the watch alone, or also with the audit log.
-type limit struct {
-	text    string
-	audited bool
-}
-
-// applies reports whether the limit is one of servers with or without the log.
-func (l *limit) applies(audited bool) bool { return l != nil && (l.audited || !audited) }
 
 // stage is where a scenario is played: its own namespace of a cluster.
 type stage struct {

@@ -5,7 +5,6 @@ package accuracy
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -87,30 +86,9 @@ func (r *report) log(t *testing.T) {
 	}
 }
 
-// withinLimits returns the report without the scenarios beyond a limit of servers with or without the log.
-func (r *report) withinLimits(audited bool) *report {
-	out := &report{part: r.part, names: r.names, verdicts: make([][]verdict, len(r.names))}
-	for i := range r.scenarios {
-		if r.scenarios[i].limit.applies(audited) {
-			continue
-		}
-		out.scenarios = append(out.scenarios, r.scenarios[i])
-		for o := range r.verdicts {
-			out.verdicts[o] = append(out.verdicts[o], r.verdicts[o][i])
-		}
-	}
-	return out
-}
-
-// require fails the test if a server is worse than it was, or a limit is gone.
+// require fails the test if a server is worse than it was.
 func (r *report) require(t *testing.T, observer int, audited bool) {
 	t.Helper()
-	for i := range r.scenarios {
-		if p := &r.scenarios[i]; p.limit.applies(audited) && r.verdicts[observer][i].ok() {
-			t.Errorf("%s: %q is right in spite of its limit", r.names[observer], p.name)
-		}
-	}
-	r = r.withinLimits(audited)
 	s := r.sum(observer)
 	switch writes := s.right + s.wrong + s.none; {
 	case s.names[wrongName] > 0:
@@ -143,7 +121,7 @@ func (r *report) write(t *testing.T) {
 			text += title + body
 		}
 	}
-	if err := os.WriteFile(page, []byte(text+allLimits()), 0o600); err != nil {
+	if err := os.WriteFile(page, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -179,20 +157,6 @@ func (r *report) text() string {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", sc.name, strings.Join(lines, "<br>"), strings.Join(marks, " | "))
 	}
 	return strings.ReplaceAll(b.String(), "converged|superseded", "converged or superseded")
-}
-
-// allLimits is the section of the limits in both parts.
-func allLimits() string {
-	var b strings.Builder
-	for _, sc := range slices.Concat(onFakeNodes, onNode("")) {
-		if sc.limit != nil {
-			fmt.Fprintf(&b, "- **%s.** %s\n", sc.name, sc.limit.text)
-		}
-	}
-	if b.Len() == 0 {
-		return ""
-	}
-	return "\n## Limits\n\n" + b.String()
 }
 
 const head = `# Accuracy
