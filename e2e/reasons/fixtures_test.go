@@ -3,7 +3,6 @@
 package reasons
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -546,13 +545,13 @@ var alone = []fixture{
 		stuck,
 	},
 	{"a resize that waits for another Pod", "resize_deferred", "waits for its resize", "pod/web", "", func(p *play) {
-		most := fmt.Sprintf("{requests: {cpu: %dm}}", p.most())
-		p.apply(strings.Replace(pod("IMAGE", "resources: "+most, ""), "name: web", "name: large", 1))
+		most := p.most()
+		p.apply(strings.Replace(pod("IMAGE", "resources: {requests: {cpu: "+most+"}}", ""), "name: web", "name: large", 1))
 		p.atEnd("delete", "pod/large", "pod/web", "-n", "NS")
 		p.apply(pod("IMAGE", "resources: {requests: {cpu: 1m}}", ""))
 		p.kubectl("wait", "--for=condition=Ready", "pod/large", "pod/web", "--timeout=120s")
 		p.kubectl("patch", "pod/web", "--subresource=resize", "-p",
-			"{spec: {containers: [{name: app, resources: "+most+"}]}}")
+			`{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"`+most+`"}}}]}}`)
 	}, stuck},
 	{"a node without a network", "network_failed", "the network of its node", "pod/web", "", func(p *play) {
 		p.unplug()
@@ -570,8 +569,7 @@ var alone = []fixture{
 			p.loseNode()
 			p.apply(deployment("IMAGE", "", "nodeName: NS", ""))
 		}, stuck},
-	{"a node without a kubelet", "node_not_ready", "is not ready", "node/NS",
-		lostNode, nil, stuck},
+	{"a node without a kubelet", "node_not_ready", "is not ready", "node/NS", "", (*play).loseNode, stuck},
 	// The last one: all Pods go with the Node.
 	{"a cluster without a node", "unschedulable_no_nodes", "no nodes available to schedule pods", "pod/web", "",
 		func(p *play) {

@@ -113,15 +113,15 @@ func (p *play) atEnd(args ...string) {
 	})
 }
 
-// most is more than half of the node's CPUs, in thousandths.
-func (p *play) most() int {
+// most is more than half of the node's CPUs.
+func (p *play) most() string {
 	p.t.Helper()
 	cpus, err := resource.ParseQuantity(bench.MustKubectl(p.t, "", "get", "node/node-0", "-o",
 		"jsonpath={.status.allocatable.cpu}"))
 	if err != nil {
 		p.t.Fatalf("unexpected number of CPUs: %v", err)
 	}
-	return int(cpus.MilliValue()) * 6 / 10
+	return resource.NewMilliQuantity(cpus.MilliValue()*6/10, resource.DecimalSI).String()
 }
 
 // uid is the UID of an object of the namespace.
