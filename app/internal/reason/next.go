@@ -51,9 +51,10 @@ func (r Reason) Next(o object.Ref) string {
 		return cluster + "get namespace " + o.Namespace + " --show-labels"
 	case RefusedByWebhook, WebhookUnavailable:
 		return cluster + "get validatingwebhookconfiguration,mutatingwebhookconfiguration"
-	case UnschedulableCPU, UnschedulableMemory, UnschedulableResource, UnschedulableTaint, UnschedulableCordon,
-		UnschedulableNoNodes:
+	case UnschedulableCPU, UnschedulableMemory, UnschedulableResource, UnschedulableTaint, UnschedulableCordon:
 		return cluster + "describe node"
+	case UnschedulableNoNodes:
+		return cluster + "get node"
 	case DaemonSetNodes:
 		if r.At.Name == "" {
 			return cluster + "describe node"
