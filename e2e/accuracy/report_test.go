@@ -161,28 +161,29 @@ func (r *report) text() string {
 
 const head = `# Accuracy
 
-` + "`make accuracy`" + ` writes this page. Several people play scenarios on two clusters with a real Kubernetes
-1.36 control plane: one with fake nodes, one with a real node (kubelet, containerd, runc). The first
-has add-ons: Helm, Flux, Argo CD, cert-manager, the core of Cluster API with a scripted provider, and
-an aggregated API with a separate storage. Each scenario states its changes and their effects before
-it is played, in ` + "`e2e/accuracy`" + `. Three servers watch each cluster: one with the API server's audit log
-at level RequestResponse, one with the log at level Metadata (the same log without bodies), one by
-watch alone. The audit log then says who wrote what. The last columns of the lists of scenarios say
-whether a server has all of a scenario right.
+` + "`make accuracy`" + ` writes this page. Several people play scenarios on two clusters with a real
+Kubernetes 1.36 control plane: one with fake nodes, one with a real node (kubelet, containerd,
+runc). The first has add-ons: Helm, Flux, Argo CD, cert-manager, the core of Cluster API with a
+scripted provider, and an aggregated API with a separate storage. Each scenario states its changes
+and their effects before it is played, in ` + "`e2e/accuracy`" + `. Three servers watch each cluster: one with
+the API server's audit log at level RequestResponse, one with the log at level Metadata (the same
+log without bodies), one by watch alone. The audit log then says who wrote what. The last columns of
+the lists of scenarios say whether a server has all of a scenario right.
 
-- A scenario is **right** if its traces are the stated changes, with the stated outcomes and effects,
-  no write is missing or misplaced, and no author is wrong.
-- A **write** is a stored write to desired state: a creation, the start of a deletion, a change outside
-  the status, or a change of labels or annotations by a person.
+- A scenario is **right** if its traces are the stated changes, with the stated outcomes and
+  effects, no write is missing or misplaced, and no author is wrong.
+- A **write** is a stored write to desired state: a creation, the start of a deletion, a change
+  outside the status, or a change of labels or annotations by a person.
 - An **effect** is such a write to another object. A Kustomization of Flux that begins to apply a
   revision counts as updated.
-- Copies of a field from another object into a spec are no writes here: the result of binding, and an
-  address or ID from a provider of Cluster API. An update of the object in which Helm stores a revision
-  is its status.
-- Secrets are left out: by default a server has no right to read them. So these servers see a revision
-  of Helm only in a ConfigMap (` + "`HELM_DRIVER=configmap`" + `). With Secrets, each object is a change. With
-  ` + "`watch.secretMetadata`" + ` the revision is one (` + "`e2e/addons: TestHelmSecrets`" + `).
+- Copies of a field from another object into a spec are no writes here: the result of binding, and
+  an address or ID from a provider of Cluster API. An update of the object in which Helm stores a
+  revision is its status.
+- Secrets are left out: by default a server has no right to read them. So these servers see a
+  revision of Helm only in a ConfigMap (` + "`HELM_DRIVER=configmap`" + `). With Secrets, each object is a
+  change. With ` + "`watch.secretMetadata`" + ` the revision is one (` + "`e2e/addons: TestHelmSecrets`" + `).
 - The API server's log has no answers of an aggregated API. The log of that API is the judge there.
-- An **author** is right if the trace names the user of the audit log. By watch alone a trace names the
-  program (the field manager). An unknown author is not wrong: a deletion, for example, leaves no mark.
+- An **author** is right if the trace names the user of the audit log. By watch alone a trace names
+  the program (the field manager). An unknown author is not wrong: a deletion, for example, leaves
+  no mark.
 `

@@ -347,7 +347,8 @@ var fixtures = []fixture{
 		autoscaler + "---\n" + deployment("IMAGE", "", "", ""), nil, stuck},
 	{"an autoscaler at its maximum", "scale_limited", "has reached its maximum of 1 replicas", "hpa/web",
 		strings.Replace(autoscaler, "maxReplicas: 3", "maxReplicas: 1", 1) + "---\n" +
-			deployment("IMAGE", `resources: {requests: {cpu: 1m}}, env: [{name: BUSY, value: 2m}]`, "", ""), nil, stuck},
+			deployment("IMAGE", `resources: {requests: {cpu: 1m}}, env: [{name: BUSY, value: 2m}]`, "", ""),
+		nil, stuck},
 	{"a back-off limit", "job_backoff_limit", "Job has reached the specified backoff limit", "job/work",
 		job(crashes, "  backoffLimit: 0\n"), nil, failed},
 	{"a Job's deadline", "job_deadline", "Job was active longer than specified deadline", "job/work",
@@ -546,7 +547,8 @@ var alone = []fixture{
 	},
 	{"a resize that waits for another Pod", "resize_deferred", "waits for its resize", "pod/web", "", func(p *play) {
 		most := p.most()
-		p.apply(strings.Replace(pod("IMAGE", "resources: {requests: {cpu: "+most+"}}", ""), "name: web", "name: large", 1))
+		large := pod("IMAGE", "resources: {requests: {cpu: "+most+"}}", "")
+		p.apply(strings.Replace(large, "name: web", "name: large", 1))
 		p.atEnd("delete", "pod/large", "pod/web", "-n", "NS")
 		p.apply(pod("IMAGE", "resources: {requests: {cpu: 1m}}", ""))
 		p.kubectl("wait", "--for=condition=Ready", "pod/large", "pod/web", "--timeout=120s")

@@ -13,14 +13,17 @@ func (d *derivation) adopt(all []change.Write) {
 	var born map[*change.Timeline]*change.Write
 	for i := range all {
 		w := &all[i]
-		if w.Verb != history.Created || w.Loose() || d.Adopting(w) == nil {
+		if w.Verb != history.Created || w.Loose() {
+			continue
+		}
+		t := d.Adopting(w)
+		if t == nil {
 			continue
 		}
 		if born == nil {
 			born = births(all)
 		}
-		up := born[d.Adopting(w)]
-		if up != nil && !up.Loose() && up.Manager == w.Manager && w.RV < up.Stored() {
+		if up := born[t]; up != nil && !up.Loose() && up.Manager == w.Manager && w.RV < up.Stored() {
 			up.Place = max(w.RV, 1)
 		}
 	}

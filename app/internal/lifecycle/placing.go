@@ -93,7 +93,7 @@ func (d *derivation) placeDesired(w *change.Write) {
 		r.Parent.Children = append(r.Parent.Children, r)
 	}
 	for p := r.Parent; p != nil; p = p.Parent {
-		if first := p.First(); first.RV < w.RV {
+		if first := p.First(); first.Stored() <= w.RV {
 			first.At = first.At.Before(w.At.Hi) // a cause is earlier than its effects, in any order of arrival (rule T)
 		}
 	}
