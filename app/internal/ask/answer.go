@@ -96,13 +96,16 @@ func explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 		a.Object = own.Object
 	}
 	a.Start, a.End = own.Start.Time, own.End.Time
+	part := partOf(t, root, own)
 	outcome := own.Outcome
-	top := own == root || own.Parent == root.ID && root.Name == span.NameRun
-	if top && (outcome == "" || t.Outcome == span.Failed || t.Outcome == span.Unfinished) {
+	if (own == root || own == part) && (outcome == "" || part == root && (t.Outcome == span.Failed || t.Outcome == span.Unfinished)) {
 		outcome = t.Outcome
 	}
-	category, reason := insight.Attribute(root, span.KeyReason), t.Reason
-	if blamed := blamed(t, root); blamed != nil && own.Open() && !above(t, own, blamed) {
+	category, reason := insight.Attribute(part, span.KeyReason), insight.Attribute(part, span.KeyReasonMessage)
+	if part == root {
+		reason = t.Reason
+	}
+	if blamed := blamed(t, part); blamed != nil && own.Open() && !above(t, own, blamed) {
 		category, reason = "", own.Message
 	}
 	switch {
@@ -118,9 +121,9 @@ func explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 		a.State = State(outcome)
 	}
 	if a.Reason != "" && category != "" {
-		a.Category, a.Next = category, insight.Attribute(root, span.KeyReasonNext)
-		a.Before = insight.List(root, span.KeyReasonBefore)
-		if since, err := time.Parse(time.RFC3339Nano, insight.Attribute(root, span.KeyReasonSince)); err == nil {
+		a.Category, a.Next = category, insight.Attribute(part, span.KeyReasonNext)
+		a.Before = insight.List(part, span.KeyReasonBefore)
+		if since, err := time.Parse(time.RFC3339Nano, insight.Attribute(part, span.KeyReasonSince)); err == nil {
 			a.Since = since
 		}
 	}
@@ -158,12 +161,34 @@ func reconciliation(t *span.Trace, of object.Ref) *span.Span {
 	return out
 }
 
-// blamed returns the span of the object to blame, or nil.
-func blamed(t *span.Trace, root *span.Span) *span.Span {
-	name := insight.Attribute(root, span.KeyReasonObject)
+// partOf returns the span with the reason of own: the root, or for a command that wrote several objects the
+// one below it.
+func partOf(t *span.Trace, root, own *span.Span) *span.Span {
+	if root.Name != span.NameRun || own == root {
+		return root
+	}
+	part, parts := root, 0
+	for _, s := range t.Spans {
+		if s.Parent != root.ID || s.Origin != nil || s.Object.Name == "" {
+			continue
+		}
+		parts++
+		if above(t, s, own) {
+			part = s
+		}
+	}
+	if parts < 2 {
+		return root
+	}
+	return part
+}
+
+// blamed returns the span of the object to blame below part, or nil.
+func blamed(t *span.Trace, part *span.Span) *span.Span {
+	name := insight.Attribute(part, span.KeyReasonObject)
 	for _, s := range t.Spans {
 		if name != "" && s.Origin == nil && s.Name == span.ReconcileName(s.Object.Kind.Kind) &&
-			s.Object.Kind.Kind+" "+s.Object.Name == name {
+			s.Object.Kind.Kind+" "+s.Object.Name == name && above(t, part, s) {
 			return s
 		}
 	}

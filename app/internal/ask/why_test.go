@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
@@ -154,6 +156,9 @@ func TestExplain(t *testing.T) {
 		"Converged":         {spantest.Apply(), "Deployment", "web", State(span.Converged), false},
 		"Without its span":  {spantest.Apply(), "Deployment", "other", State(span.Converged), false},
 		"Of a sibling":      {siblings(), "Pod", "web-6cf-k2", Waiting, true},
+		"Of a part":         {applied(), "Deployment", "web", Stuck, true},
+		"Below a part":      {applied(), "Pod", "web-6cf-x7", Stuck, true},
+		"Of another part":   {applied(), "Deployment", "shop", State(span.Converged), false},
 		"Of another object": {spantest.Unschedulable(), "ReplicaSet", "web-6cf", Stuck, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -185,6 +190,26 @@ func siblings() *span.Trace {
 			break
 		}
 	}
+	return t
+}
+
+// applied is a command that wrote two Deployments: one has failed, web is stuck for another reason and shop
+// has converged.
+func applied() *span.Trace {
+	t := spantest.Unschedulable()
+	root := t.Root()
+	for i, name := range []string{"broken", "shop"} {
+		other := *t.Spans[1]
+		other.Object.Name, other.ID[0], other.End = name, byte(100+i), spantest.At(50)
+		other.Outcome, other.Message = span.Converged, ""
+		if name == "broken" {
+			other.Outcome, other.Attributes = span.Failed, root.Attributes
+		}
+		t.Spans = append(t.Spans, &other)
+	}
+	t.Spans[1].Attributes = append([]attribute.KeyValue(nil), span.KeyReason.String("image_not_found"),
+		span.KeyReasonMessage.String("Pod web-6cf-x7 cannot pull"), span.KeyReasonObject.String("Pod web-6cf-x7"))
+	t.Outcome, t.Reason = span.Failed, "Deployment broken has failed"
 	return t
 }
 

@@ -28,7 +28,7 @@ func (f *Finder) heal(c *Cause, w *change.Write, owner *change.Reconciliation, o
 	if w.Verb != history.Created || lost == nil {
 		return
 	}
-	lost.replaced = true
+	lost.replaced, lost.by = true, w.RV
 	c.Heals = lost.timeline
 	if lost.last != nil {
 		if owner == nil || lost.last.Lineage != owner.Lineage {

@@ -19,8 +19,9 @@ type departure struct {
 	rv uint64
 	// last is the newest reconciliation of the lost object, or nil.
 	last *change.Reconciliation
-	// replaced means that a later object has replaced it.
+	// replaced means that a later object has replaced it, with the write at by; by may be 0.
 	replaced bool
+	by       uint64
 }
 
 // Lose records a dependant that was removed, or failed permanently, without an action of its

@@ -42,7 +42,7 @@ func (f *Finder) byOwner(w *change.Write) (Cause, bool) {
 	open := r.OpenAt(w, f.options.Quiet)
 	switch {
 	case w.Verb == history.Deleted && open && f.surplus(w, r):
-		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true
+		return Cause{Line: r.Lineage, Parent: r, Evidence: f.byDeletion(w, o)}, true
 	case w.Verb == history.Deleted && (f.surplusSet(w, o) || f.surplusRequest(w, o)):
 		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true
 	case w.Verb == history.Deleted:
@@ -51,7 +51,7 @@ func (f *Finder) byOwner(w *change.Write) (Cause, bool) {
 		return Cause{Line: r.Lineage, Parent: r, Evidence: f.byWindow(w, r, o)}, true
 	case opaqueAt(r.Timeline, w) && f.lost(w, o) == nil && f.newRole(w, r, o):
 		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true
-	case opaqueAt(r.Timeline, w) && f.firstUpdate(w, r):
+	case opaqueAt(r.Timeline, w) && f.firstUpdate(w, r, o):
 		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByTime}, true
 	}
 	return f.healing(w, r, o), true
@@ -80,6 +80,18 @@ func (f *Finder) byWindow(w *change.Write, r *change.Reconciliation, o *object.O
 		return span.ByTime
 	}
 	return span.ByOwner
+}
+
+// byDeletion returns the evidence for the open reconciliation of the owner o as the cause of the deletion w. It
+// is time for an owner of an unknown kind: nothing shows why its controller, or somebody else, deletes.
+func (f *Finder) byDeletion(w *change.Write, o *object.Owner) span.Evidence {
+	if kind.Of(o.Group, o.Kind.Kind).Controller != "" {
+		return span.ByOwner
+	}
+	if is, _ := f.auditedController(w, o); is {
+		return span.ByOwner
+	}
+	return span.ByTime
 }
 
 // byArrival reports whether only the order of arrival decides between r and an earlier state of its

@@ -4,6 +4,7 @@ package cause
 
 import (
 	"slices"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
@@ -47,9 +48,10 @@ func (f *Finder) plainOwner(w *change.Write) *object.Owner {
 	return nil
 }
 
-// Adopting returns the object that the object of w was created for, or nil. Both have the same owner, and the
-// one later becomes the controller of the other. For example, Cluster API creates the infrastructure
-// of a Machine before the Machine, with the MachineSet as its owner.
+// Adopting returns the object that a component may have created the object of w for, or nil. Both have the
+// same owner, and the one was created soon after the other and became its controller. For example,
+// Cluster API creates the infrastructure of a Machine before the Machine, with the MachineSet as its
+// owner.
 func (f *Finder) Adopting(w *change.Write) *change.Timeline {
 	plain := f.plainOwner(w)
 	if plain == nil {
@@ -60,7 +62,7 @@ func (f *Finder) Adopting(w *change.Write) *change.Timeline {
 		return nil
 	}
 	t := f.Object(o.UID)
-	if t == nil {
+	if t == nil || len(t.Versions) == 0 || t.Versions[0].Created.Sub(w.Version.Created) > oneLook {
 		return nil
 	}
 	if up := f.Controller(t); up == nil || up.UID != plain.UID {
@@ -69,6 +71,9 @@ func (f *Finder) Adopting(w *change.Write) *change.Timeline {
 	return t
 }
 
+// oneLook bounds the time between the creations of two objects by one look of a controller.
+const oneLook = 10 * time.Second
+
 // adopter returns the creation of the object that the author of w created the object of w for, or nil.
 func (f *Finder) adopter(w *change.Write) *change.Reconciliation {
 	t := f.Adopting(w)
@@ -76,23 +81,28 @@ func (f *Finder) adopter(w *change.Write) *change.Reconciliation {
 		return nil
 	}
 	for _, r := range f.History(t.Ref.UID) {
-		if first := r.First(); r.Verb == history.Created && first.Manager == w.Manager && first.Stored() <= w.RV {
+		if first := r.First(); r.Verb == history.Created && first.Manager == w.Manager && first.Stored() <= w.Stored() {
 			return r
 		}
 	}
 	return nil
 }
 
-// awaitsPlainOwner reports whether no version of the plain owner after w was observed, or the owner has
-// lost an object without a replacement so far: w may be for that one. The watches may be late.
+// awaitsPlainOwner reports whether no version of the plain owner after w was observed. Its watch may be
+// late. If the owner had lost an object before w, and not replaced it, w may be for its replacement: then it
+// reports whether that has not adopted the object of w so far.
 func (f *Finder) awaitsPlainOwner(w *change.Write) bool {
 	o := f.plainOwner(w)
 	if o == nil {
 		return false
 	}
 	t := f.Object(o.UID)
-	return t == nil || !f.after(w, []*change.Timeline{t}) ||
-		slices.ContainsFunc(f.departed[o.UID], func(lost *departure) bool { return !lost.replaced && lost.rv < w.RV })
+	if t == nil || !f.after(w, []*change.Timeline{t}) {
+		return true
+	}
+	return f.Controller(w.Timeline) == nil && slices.ContainsFunc(f.departed[o.UID], func(lost *departure) bool {
+		return lost.rv < w.RV && (!lost.replaced || lost.by > w.RV)
+	})
 }
 
 // Adopter returns the open reconciliation of an owner that a component adds to the object with w, or

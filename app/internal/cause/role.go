@@ -5,7 +5,6 @@ package cause
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -30,20 +29,31 @@ func (f *Finder) newRole(w *change.Write, r *change.Reconciliation, o *object.Ow
 	return true
 }
 
-// lateUpdate bounds the delay of an operator's update after a change of the owner.
-const lateUpdate = time.Minute
+// lateUpdate bounds the delay of an operator's update after a change of the owner, in seconds.
+const lateUpdate = 60
 
 // firstUpdate reports whether w is the first change of a dependant since r, the last change of the
-// owner, within a minute. For an owner of a kind without a convergence signal, such an update belongs to r. A
-// change by somebody else in between would be its cause.
-func (f *Finder) firstUpdate(w *change.Write, r *change.Reconciliation) bool {
-	began, uid := r.Began(), w.Timeline.Ref.UID
-	if w.Verb != history.Updated || r.Verb == history.Deleted || began.IsZero() ||
-		w.At.At().Sub(began) > lateUpdate {
+// owner o, within a minute by their timestamps. For an owner of a kind without a convergence signal, such an
+// update belongs to r. The loss of a dependant since r, or somebody else's change of one, may be its cause instead.
+func (f *Finder) firstUpdate(w *change.Write, r *change.Reconciliation, o *object.Owner) bool {
+	began := r.Second()
+	if w.Verb != history.Updated || r.Verb == history.Deleted || began == 0 || w.Second() == 0 ||
+		w.Second()-began > lateUpdate {
 		return false
 	}
-	since := func(c *change.Reconciliation) bool { return c.First().RV > r.First().RV && c.First().RV < w.RV }
-	return !slices.ContainsFunc(f.History(uid), since) && !slices.ContainsFunc(f.Instants(uid), since)
+	since := func(rv uint64) bool { return rv > r.First().RV && rv < w.RV }
+	if slices.ContainsFunc(f.departed[o.UID], func(lost *departure) bool { return since(lost.rv) }) {
+		return false
+	}
+	for _, t := range f.Dependants(o.UID) {
+		other := func(c *change.Reconciliation) bool {
+			return since(c.First().RV) && (t == w.Timeline || c.Lineage != r.Lineage)
+		}
+		if slices.ContainsFunc(f.History(t.Ref.UID), other) || slices.ContainsFunc(f.Instants(t.Ref.UID), other) {
+			return false
+		}
+	}
+	return true
 }
 
 // sameRole returns the dependants of an owner in the role of w's object, in order.

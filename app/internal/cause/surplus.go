@@ -16,40 +16,51 @@ import (
 // surplus reports whether the owner's controller removes a dependant because of r, an open
 // reconciliation. An owner of an unknown kind may do so for any reason.
 func (f *Finder) surplus(w *change.Write, r *change.Reconciliation) bool {
+	logged := false // the audit log names the controller
+	if o := f.Controller(w.Timeline); o != nil {
+		logged, _ = f.auditedController(w, o)
+	}
 	switch of := r.Timeline.Ref.Kind; {
 	case kind.ReplicaSet.Is(of):
 		want := wanted(r.Timeline, w.RV)
 		return want >= 0 && f.Census(r.Timeline.Ref.UID).Before(w.RV) > want
 	case kind.StatefulSet.Is(of):
 		n, ok := ordinal(w.Timeline.Ref.Name)
-		return ok && n >= wanted(r.Timeline, w.RV) || r.Verb == history.Updated && !f.heldBack(w, r.Timeline)
+		return ok && n >= wanted(r.Timeline, w.RV) ||
+			r.Verb == history.Updated && (logged || replaceable(w, r) && !heldBack(w, r.Timeline))
 	case kind.DaemonSet.Is(of):
-		return r.Verb == history.Updated
+		return r.Verb == history.Updated && (logged || replaceable(w, r))
 	case kind.Job.Is(of):
-		return r.Verb == history.Updated || ended(r.Timeline, w.RV)
+		return r.Verb == history.Updated && (logged || !raised(r, w)) || ended(r.Timeline, w.RV)
 	}
 	return true
 }
 
-// heldBack reports whether the controller of the StatefulSet up deletes no Pod for an update just before w. It
-// waits until all Pods are ready, unless their management is Parallel. It replaces a Pod that has ended.
-func (f *Finder) heldBack(w *change.Write, up *change.Timeline) bool {
-	policy := up.Last().Field("spec.podManagementPolicy")
-	if policy == nil || policy.Shown != "OrderedReady" || hasEnded(w.Previous) {
-		return false
-	}
-	return slices.ContainsFunc(f.Dependants(up.Ref.UID), func(t *change.Timeline) bool {
-		if t.Removal != nil && t.Removal.RV < w.RV {
-			return false
-		}
-		i, _ := t.Position(w.RV)
-		return i > 0 && t.Versions[i-1].Pod != nil && !judge.Holds(t.Versions[i-1], "Ready")
-	})
+// replaceable reports whether an update r may replace the Pod that w deletes: one from before r, or one that
+// has ended.
+func replaceable(w *change.Write, r *change.Reconciliation) bool {
+	first := w.Timeline.Versions[0]
+	return first.Baseline || first.ResourceVersion < r.First().RV || hasEnded(w.Previous)
 }
 
-// hasEnded reports whether v is a Pod that runs no more, or is unknown.
+// heldBack reports whether w deletes a Pod that the controller of the StatefulSet up does not delete for an
+// update. It deletes only Pods that are ready or have ended, unless their management is Parallel.
+func heldBack(w *change.Write, up *change.Timeline) bool {
+	policy := up.Last().Field("spec.podManagementPolicy")
+	return policy != nil && policy.Shown == "OrderedReady" && w.Previous != nil && !hasEnded(w.Previous) &&
+		!judge.Holds(w.Previous, "Ready")
+}
+
+// hasEnded reports whether v is a Pod without a container that runs or will run.
 func hasEnded(v *history.Version) bool {
-	return v == nil || v.Pod == nil || v.Pod.Phase == "Failed" || v.Pod.Phase == "Succeeded"
+	return v != nil && v.Pod != nil && (v.Pod.Phase == "Failed" || v.Pod.Phase == "Succeeded")
+}
+
+// raised reports whether r raised the number of Pods of a Job, for example from none while it was suspended.
+// Its controller deletes no Pod for that.
+func raised(r *change.Reconciliation, w *change.Write) bool {
+	before := wanted(r.Timeline, r.First().RV)
+	return before >= 0 && before < wanted(r.Timeline, w.RV)
 }
 
 // wanted returns the number of replicas of an owner just before rv, or -1 if it is unknown.

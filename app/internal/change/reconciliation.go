@@ -227,6 +227,15 @@ func (r *Reconciliation) Began() time.Time {
 	return time.Time{}
 }
 
+// Second returns the second of the first write of r by the timestamps of the object, in Unix seconds, or 0 if
+// it is unknown.
+func (r *Reconciliation) Second() int64 {
+	if r.Folded {
+		return r.Timeline.Past.Began
+	}
+	return r.First().Second()
+}
+
 // Attempt reports whether an object above r converged after the failure of r. Then r was an
 // attempt, and another one succeeded.
 func (r *Reconciliation) Attempt() bool {

@@ -20,7 +20,8 @@ type WatchConfiguration struct {
 
 	// The resources that are not watched, each as `resource`, `resource.group` or `*.group` (every
 	// resource of that API group), such as `configmaps`, `leases.example.com`, `*.example.com`.
-	// Resources that change all the time on their own are never watched: Leases, Endpoints, metrics.
+	// Resources that change all the time on their own, and records about other objects, are never watched: Leases,
+	// Endpoints, IPAddresses, metrics.
 	Exclude []string `json:"exclude"`
 
 	// Whether the metadata of Secrets is watched. Then a revision of a Helm release, stored in a

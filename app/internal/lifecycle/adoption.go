@@ -13,7 +13,7 @@ func (d *derivation) adopt(all []change.Write) {
 	var born map[*change.Timeline]*change.Write
 	for i := range all {
 		w := &all[i]
-		if w.Verb != history.Created || w.Loose() {
+		if w.Verb != history.Created || w.Loose() || w.Reconstructed {
 			continue
 		}
 		t := d.Adopting(w)
@@ -23,8 +23,8 @@ func (d *derivation) adopt(all []change.Write) {
 		if born == nil {
 			born = births(all)
 		}
-		if up := born[t]; up != nil && !up.Loose() && up.Manager == w.Manager && w.RV < up.Stored() {
-			up.Place = max(w.RV, 1)
+		if up := born[t]; up != nil && !up.Loose() && up.Manager == w.Manager && w.Stored() < up.Stored() {
+			up.Place = max(w.Stored(), 1)
 		}
 	}
 }

@@ -57,6 +57,7 @@ func (d *derivation) trace(l *change.Lineage) *span.Trace {
 	t.Outcome, t.Reason = v.outcome, v.text
 	if l.Run != nil {
 		all = append(all, d.runSpan(l, t))
+		d.explainParts(l, all)
 	}
 	t.Spans = span.TreeOrder(all)
 	if root := t.Root(); root != nil {

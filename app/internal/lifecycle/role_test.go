@@ -23,6 +23,7 @@ func TestRoles(t *testing.T) {
 		changed(st)
 		st.Managers = slices.Clone(st.Managers)
 		st.Managers[0].Fields++
+		st.Managers[0].Time = written(st.ResourceVersion).Truncate(time.Second)
 	}
 	updated := func(s *story, name string, delay time.Duration) {
 		s.wait(10 * time.Second)
@@ -80,6 +81,24 @@ func TestRoles(t *testing.T) {
 			child(s, "box")
 			updated(s, "box", 5*time.Second)
 			s.wait(5 * time.Second)
+			s.write("box", desire)
+		}, "root"},
+		"UpdatedAfterALoss": {"the loss of another child may be the cause", func(s *story) {
+			child(s, "box")
+			child(s, "lid")
+			s.wait(10 * time.Second)
+			s.write("a", desire)
+			s.wait(5 * time.Second)
+			s.gone("lid")
+			s.write("box", desire)
+		}, "root"},
+		"UpdatedAfterAnEdit": {"somebody's edit of another child may be the cause", func(s *story) {
+			child(s, "box")
+			child(s, "lid")
+			s.wait(10 * time.Second)
+			s.write("a", desire)
+			s.wait(5 * time.Second)
+			s.write("lid", desire, by("kubectl-edit"))
 			s.write("box", desire)
 		}, "root"},
 		"UpdatedOnly": {"an update without a change of the owner", func(s *story) {

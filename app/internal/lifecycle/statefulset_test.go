@@ -23,7 +23,7 @@ func TestDeletionDuringAnUpdate(t *testing.T) {
 	}{
 		"AllReady":      {"OrderedReady", []func(*observation.State){ready, ready}, true},
 		"NotReady":      {"OrderedReady", []func(*observation.State){unpulled, ready}, false},
-		"OtherNotReady": {"OrderedReady", []func(*observation.State){ready, unpulled}, false},
+		"OtherNotReady": {"OrderedReady", []func(*observation.State){ready, unpulled}, true},
 		"Ended":         {"OrderedReady", []func(*observation.State){failed, ready}, true},
 		"Parallel":      {"Parallel", []func(*observation.State){unpulled, ready}, true},
 		"Unknown":       {"", []func(*observation.State){unpulled, ready}, true},

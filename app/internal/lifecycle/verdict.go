@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
@@ -77,6 +78,30 @@ func (d *derivation) verdict(l *change.Lineage) verdict {
 	return verdict{outcome: outcome}
 }
 
+// explainParts adds its reason to the reconciliation of each object that a command wrote. The root has
+// that of one of them.
+func (d *derivation) explainParts(l *change.Lineage, spans []*span.Span) {
+	parts := map[trace.SpanID]*change.Lineage{}
+	for _, r := range l.Reconciliations {
+		top := r
+		for top.Parent != nil && top.Parent.Lineage == l {
+			top = top.Parent
+		}
+		part := parts[top.ID()]
+		if part == nil {
+			part = &change.Lineage{ID: l.ID}
+			parts[top.ID()] = part
+		}
+		part.Reconciliations = append(part.Reconciliations, r)
+	}
+	for _, s := range spans {
+		if part := parts[s.ID]; part != nil && s.Name != span.NameRun {
+			v := d.verdict(part)
+			s.Attributes = append(s.Attributes, d.reasonAttributes(&v)...)
+		}
+	}
+}
+
 // tried says how often a refused write was tried, if more than once.
 func tried(refused []change.Refused) string {
 	n := 0
@@ -131,7 +156,7 @@ const (
 	leastBefore = 100 * time.Millisecond
 )
 
-// reasonAttributes returns the attributes of the root for a reason of the list; none for an ordinary wait.
+// reasonAttributes returns the attributes of a root, or of an object that a command wrote, for a reason of the list; none for an ordinary wait.
 func (d *derivation) reasonAttributes(v *verdict) []attribute.KeyValue {
 	if v.reason.Category == "" {
 		return nil
@@ -198,8 +223,8 @@ func deeper(a, b *change.Reconciliation) *change.Reconciliation {
 }
 
 // trouble returns the open reconciliation of the trace, below top unless that is nil, whose reason weighs
-// most, and the deepest of several; nil if there is none. n is the number of others with a reason of
-// that category.
+// most, and the deepest of several; nil if there is none. n is the number of others with that reason: an equal
+// category, for the same thing, such as one missing image.
 func (d *derivation) trouble(l *change.Lineage, top *change.Reconciliation) (
 	below *change.Reconciliation, why reason.Reason, n int,
 ) {
@@ -215,7 +240,7 @@ func (d *derivation) trouble(l *change.Lineage, top *change.Reconciliation) (
 		case of.Category.Weight() < why.Category.Weight():
 		case r.Depth() > below.Depth():
 			below, why, n = r, of, 0
-		case of.Category == why.Category && of.Category != "" && r.Depth() == below.Depth():
+		case of.Category == why.Category && of.Category != "" && of.For == why.For && r.Depth() == below.Depth():
 			n++
 		}
 	}

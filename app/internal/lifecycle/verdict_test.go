@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -62,6 +63,43 @@ func TestReasonOfTrace(t *testing.T) {
 		t.Errorf("got %s: %s", traces[0].Outcome, traces[0].Reason)
 	}
 	inAnyOrder(t, s, func(traces []*span.Trace) string { return fmt.Sprint(reasonsOf(traces[0])) })
+}
+
+// TestReasonsOfACommand: a command writes two Deployments, and each lacks another image. The root has the
+// reason of one, and does not count the other as the same.
+func TestReasonsOfACommand(t *testing.T) {
+	s := newStory()
+	s.run(runID, "kubectl apply")
+	for _, name := range []string{"a", "b"} {
+		s.write(name, deployment(1))
+		s.requested(runID, "create", 201)
+		s.write(name+"-1", replicaSet(name, 1))
+		s.write(name+"-1-x", pod(name+"-1"), bind, func(st *observation.State) {
+			unpulled(st)
+			st.Pod.Containers[0].Image = name + ":2"
+		})
+	}
+	s.write("c", deployment(1))
+	s.requested(runID, "create", 201)
+	s.write("c", arrived)
+	s.ran(runID, "kubectl apply")
+	traces := observe(s.seen).Traces(s.now().Add(time.Minute))
+	const sentence = "Pod %[1]s-1-x cannot pull image %[1]s:2 of container app: not found"
+	if got := traces[0].Reason; got != fmt.Sprintf(sentence, "a") {
+		t.Errorf("the root: got %q", got)
+	}
+	for _, sp := range traces[0].Spans {
+		if sp.Name != "reconcile Deployment" {
+			continue
+		}
+		want := fmt.Sprintf(sentence, sp.Object.Name)
+		if sp.Object.Name == "c" {
+			want = ""
+		}
+		if got := insight.Attribute(sp, span.KeyReasonMessage); got != want {
+			t.Errorf("Deployment %s: got %q, want %q", sp.Object.Name, got, want)
+		}
+	}
 }
 
 // TestWeightiestReason: of two Pods, the one with the reason that may become final is blamed.

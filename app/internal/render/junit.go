@@ -3,6 +3,7 @@
 package render
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -52,10 +53,7 @@ func JUnit(w io.Writer, traces []*span.Trace, o Options) error {
 				s,
 			); state != string(span.Converged) && state != string(span.Deleted) &&
 				state != "" {
-				message := s.Message
-				if t.Reason != "" {
-					message = t.Reason
-				}
+				message := cmp.Or(reasonOf(t, s), s.Message, t.Reason)
 				c.Failure = &junitFailure{Message: escape(message), Type: state}
 				suite.Failures++
 			}

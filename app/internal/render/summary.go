@@ -35,7 +35,7 @@ func Summary(w io.Writer, traces []*span.Trace, o Options) error {
 				"| %s | %s | %s | %s |\n",
 				markdown(objectText(s.Object)),
 				markdown(strings.TrimPrefix(edited(s), "changed ")),
-				markdown(outcomeText(s)),
+				markdown(outcomeOf(t, s)),
 				length(s, o.Now),
 			)
 		}
@@ -64,6 +64,23 @@ func changedObjects(t *span.Trace) []*span.Span {
 		}
 	}
 	return out
+}
+
+// reasonOf returns the reason of a changed object; "" if there is none.
+func reasonOf(t *span.Trace, s *span.Span) string {
+	if s == t.Root() {
+		return t.Reason
+	}
+	return insight.Attribute(s, span.KeyReasonMessage)
+}
+
+// outcomeOf returns the outcome of an object that a command changed, with its reason.
+func outcomeOf(t *span.Trace, s *span.Span) string {
+	text := outcomeText(s)
+	if reason := reasonOf(t, s); reason != "" && s != t.Root() {
+		text += ": " + escape(reason)
+	}
+	return text
 }
 
 // code returns text as code in Markdown.

@@ -55,14 +55,19 @@ func (x *execution) await(signals <-chan os.Signal, exited <-chan struct{}, run 
 			x.Drain()
 			return
 		case s := <-signals:
-			if x.interrupted || exited == nil {
+			switch {
+			case exited == nil || deadline != nil: // the command has ended, or was killed
 				x.interrupted = true
 				x.child.kill()
 				x.Drain()
 				return
+			case x.interrupted: // its last writes are still to be observed
+				x.child.kill()
+				deadline = time.After(quiesce)
+			default:
+				x.interrupted = true
+				x.child.pass(s)
 			}
-			x.interrupted = true
-			x.child.pass(s)
 		case <-ticker.C:
 			x.Drain()
 			if x.look(exited == nil, complete) {

@@ -77,10 +77,10 @@ const (
 	// KeyEventCount is how often a Kubernetes Event occurred.
 	KeyEventCount = attribute.Key("lifeline.event.count")
 	KeyVerb       = attribute.Key("lifeline.write.verb")
-	// KeyReason is the machine-readable reason. On a root it is a category of package reason, and the
-	// next keys say more: KeyReasonObject is the object to blame, KeyReasonMessage the reason in a
-	// sentence, KeyReasonSince the time of the first version with it, KeyReasonBefore the waits of the
-	// object before it, and KeyReasonNext a command that shows more.
+	// KeyReason is the machine-readable reason. On a root, and on an object that a command wrote, it is
+	// a category of package reason. The next keys say more: KeyReasonObject is the object to blame,
+	// KeyReasonMessage the reason in a sentence, KeyReasonSince the time of the first version with it,
+	// KeyReasonBefore the waits of the object before it, and KeyReasonNext a command that shows more.
 	KeyReason        = attribute.Key("lifeline.reason")
 	KeyReasonObject  = attribute.Key("lifeline.reason.object")
 	KeyReasonMessage = attribute.Key("lifeline.reason.message")

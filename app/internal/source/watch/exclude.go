@@ -4,8 +4,9 @@ package watch
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// DefaultExclude returns the resources that are never watched: those with constant churn, and those
-// computed on request. Events are watched separately.
+// DefaultExclude returns the resources that are never watched: those with constant churn, those
+// computed on request, and IPAddresses: each is the API server's record of the address of a Service. Events are
+// watched separately.
 func DefaultExclude() []schema.GroupResource {
 	return []schema.GroupResource{
 		{Resource: "bindings"},
@@ -13,6 +14,7 @@ func DefaultExclude() []schema.GroupResource {
 		{Resource: "endpoints"},
 		{Group: "coordination.k8s.io"},
 		{Group: "storage.k8s.io", Resource: "csistoragecapacities"},
+		{Group: "networking.k8s.io", Resource: "ipaddresses"},
 		{Group: "internal.apiserver.k8s.io"},
 		{Group: "metrics.k8s.io"},
 		{Group: "custom.metrics.k8s.io"},

@@ -57,36 +57,35 @@ func CrashLoop() *span.Trace {
 
 // Unschedulable is a rollout that waits for room on a node.
 func Unschedulable() *span.Trace {
-	const why = "0/3 nodes are available: 3 Insufficient memory. preemption: 0/3 nodes are available: 3 No " +
+	const message = "0/3 nodes are available: 3 Insufficient memory. preemption: 0/3 nodes are available: 3 No " +
 		"preemption victims found for incoming pod."
 	b := New("unschedulable")
 	b.Trace.Outcome = span.Unfinished
-	b.Trace.Reason = "Pod web-6cf-x7 cannot be scheduled: " + why
+	b.Trace.Reason = "Pod web-6cf-x7 cannot be scheduled: " + message
 	run := b.Run("kubectl apply -f web.yaml", 0, -1)
 	run.Message = b.Trace.Reason
-	run.Attributes = append(
-		run.Attributes,
+	why := []attribute.KeyValue{
 		span.KeyReason.String("unschedulable_memory"),
 		span.KeyReasonMessage.String(b.Trace.Reason),
 		span.KeyReasonObject.String("Pod web-6cf-x7"),
 		span.KeyReasonSince.String(At(110).UTC().Format(time.RFC3339Nano)),
-		span.KeyReasonBefore.StringSlice(
-			[]string{"200ms for a node"},
-		),
+		span.KeyReasonBefore.StringSlice([]string{"200ms for a node"}),
 		span.KeyReasonNext.String("kubectl describe node"),
-	)
+	}
+	run.Attributes = append(run.Attributes, why...)
 	d := b.Deployment(run, 5, -1)
+	d.Attributes = append(d.Attributes, why...)
 	d.Message = "0 of 1 replicas are available"
 	rs := b.ReplicaSet(d, 60, -1)
 	rs.Message = d.Message
 	ref := Ref("", "Pod", "web-6cf-x7")
 	pod := b.Add(rs, "reconcile Pod", "kubelet", ref, 90, -1)
-	pod.Message = "cannot be scheduled: " + why
+	pod.Message = "cannot be scheduled: " + message
 	s := b.Add(pod, "schedule", "kube-scheduler", ref, 90, -1)
-	s.Status, s.Message = span.StatusError, why
+	s.Status, s.Message = span.StatusError, message
 	s.Events = []span.Event{
 		Event(110, "scheduling failed", "Unschedulable", "0/3 nodes are available: 3 node(s) had untolerated taint."),
-		Event(2000, "scheduling failed", "Unschedulable", why),
+		Event(2000, "scheduling failed", "Unschedulable", message),
 	}
 	return b.Trace
 }
