@@ -237,7 +237,7 @@ bench: ## Benchmarks; docs/performance.md holds figures of one run
 .PHONY: reasons
 reasons: kubernetes ## Make things go wrong on a real node and ask why; rewrites docs/reasons.md (root)
 	@(cd lab && go run ./cmd/lab build --nodes real --add-ons metrics-server)
-	cd e2e && go test -v -count 1 -parallel 150 -timeout 15m ./reasons -update
+	cd e2e && go test -v -count 1 -timeout 15m ./reasons -update
 
 .PHONY: accuracy
 accuracy: kubernetes ## Changes by several people, judged by the audit log; rewrites docs/accuracy.md

@@ -141,6 +141,11 @@ var fixtures = []fixture{
 				"-",
 			)
 		}, failed},
+	{"a change that is too large", "refused", "ConfigMap web: RequestEntityTooLarge", "configmap/web",
+		emptyMap, func(p *play) {
+			p.settle()
+			p.refused(emptyMap+"data: {a: "+strings.Repeat("a", 4<<20)+"}\n", "replace", "-f", "-")
+		}, failed},
 	{"an eviction against a budget", "disruption_budget", "disruption budget", "pod/web",
 		budget + "---\n" + labelled(pod("IMAGE", "", "")), func(p *play) {
 			p.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=120s")
@@ -353,6 +358,13 @@ var fixtures = []fixture{
 		job(crashes, "  backoffLimit: 0\n"), nil, failed},
 	{"a Job's deadline", "job_deadline", "Job was active longer than specified deadline", "job/work",
 		job("env: []", "  activeDeadlineSeconds: 2\n"), nil, failed},
+	{"a Job that fails by another controller", "job_failed", "Job work failed", "job/work",
+		job("env: []", "  managedBy: example.com/jobs\n"), func(p *play) {
+			condition := `"status":"True","reason":"Other","lastTransitionTime":"2026-01-02T03:04:05Z"}`
+			p.kubectl("patch", "job/work", "--subresource=status", "--type=merge", "-p",
+				`{"status":{"startTime":"2026-01-02T03:04:05Z","conditions":[{"type":"FailureTarget",`+condition+
+					`,{"type":"Failed",`+condition+`]}}`)
+		}, failed},
 	{"a failure policy", "job_failure_policy", "failed", "job/work",
 		job(crashes, "  podFailurePolicy: {rules: [{action: FailJob, onExitCodes: {operator: In, values: [3]}}]}\n"),
 		nil, failed},
@@ -458,7 +470,7 @@ var fixtures = []fixture{
 	{"a Namespace with a Secret that stays", "namespace_content", "example.com/keep in 1 resource instances",
 		"namespace/NS", keptSecret, func(p *play) { p.kubectl("delete", "namespace", "NS", "--wait=false") }, stuck},
 	{"a dependant that stays", "dependants", "waits for the deletion of its dependants", "configmap/web",
-		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n", func(p *play) {
+		emptyMap, func(p *play) {
 			p.apply(strings.Replace(keptSecret, "metadata: {", "metadata: {ownerReferences: [{apiVersion: v1, "+
 				"kind: ConfigMap, name: web, uid: "+p.uid("configmap/web")+", blockOwnerDeletion: true}], ", 1))
 			p.kubectl("delete", "configmap/web", "--cascade=foreground", "--wait=false")
@@ -494,6 +506,8 @@ var fixtures = []fixture{
 		},
 		failed,
 	},
+	{"a Helm release that failed", "helm_release", "failed, as Helm reports",
+		"configmap/sh.helm.release.v1.web.v1", release, nil, failed},
 	{
 		"a custom kind with a condition",
 		"condition_false",
@@ -555,6 +569,11 @@ var alone = []fixture{
 		p.kubectl("patch", "pod/web", "--subresource=resize", "-p",
 			`{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"`+most+`"}}}]}}`)
 	}, stuck},
+	{"a progress deadline without another reason", "progress_deadline", "exceeded its progress deadline",
+		"deploy/web", "", func(p *play) {
+			p.pauseKubelet()
+			p.apply(deployment("IMAGE", "", "", "  progressDeadlineSeconds: 3\n"))
+		}, failed},
 	{"a node without a network", "network_failed", "the network of its node", "pod/web", "", func(p *play) {
 		p.unplug()
 		p.apply(pod("IMAGE", "", "nodeName: node-0"))

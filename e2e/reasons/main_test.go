@@ -19,6 +19,10 @@ var bench *harness.Bench
 var update = flag.Bool("update", false, "rewrite the measured part of docs/reasons.md")
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "150"); err != nil { // the fixtures wait, and hardly compute
+		panic(err)
+	}
 	os.Exit(harness.MainSlow(m, lab.Options{
 		AddOns: []lab.AddOn{lab.Metrics}, // an autoscaler reaches its maximum
 		Nodes:  lab.NodesReal,

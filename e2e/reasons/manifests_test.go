@@ -224,8 +224,19 @@ regarding: {apiVersion: batch/v1, kind: CronJob, name: work, namespace: NS, uid:
 `
 )
 
+const emptyMap = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n"
+
 // keptSecret has a finalizer, and no server may watch it.
 const keptSecret = `apiVersion: v1
 kind: Secret
 metadata: {name: kept, finalizers: [example.com/keep]}
+`
+
+// release is a revision as Helm stores it, without its content.
+const release = `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: sh.helm.release.v1.web.v1
+  labels: {owner: helm, name: web, version: "1", status: failed}
+data: {release: ""}
 `

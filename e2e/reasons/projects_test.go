@@ -180,6 +180,59 @@ var projects = []fixture{
 			"Available", "False", "NotAvailable", "* InfrastructureReady: timed out waiting for the condition",
 		}),
 	}),
+	of("a route that a Gateway refuses", "not_accepted", "There are no hostname intersections", stuck, custom{
+		"HTTPRoute", groupGateway, "v1", "{parentRefs: [{name: web}], hostnames: [other.example]}",
+		`{"parents":[{"parentRef":{"name":"web"},"controllerName":"example.com/gateway","conditions":[` +
+			`{"type":"Accepted","status":"False","reason":"NoMatchingListenerHostname","message":"There are no ` +
+			`hostname intersections between the HTTPRoute and this parent ref's Listener(s).",` +
+			`"lastTransitionTime":"2026-01-02T03:04:05Z","observedGeneration":1}]}]}`,
+	}),
+	of("a route to another Namespace without a grant", "reference_missing", "RefNotPermitted", stuck, custom{
+		"HTTPRoute",
+		groupGateway,
+		"v1",
+		"{parentRefs: [{name: web}], rules: [{backendRefs: [{name: a, namespace: b}]}]}",
+		`{"parents":[{"parentRef":{"name":"web"},"controllerName":"example.com/gateway","conditions":[` +
+			`{"type":"Accepted","status":"True","reason":"Accepted","message":"","lastTransitionTime":` +
+			`"2026-01-02T03:04:05Z","observedGeneration":1},{"type":"ResolvedRefs","status":"False","reason":` +
+			`"RefNotPermitted","message":"","lastTransitionTime":"2026-01-02T03:04:05Z","observedGeneration":1}]}]}`,
+	}),
+	of("a Git repository without an answer", "flux", "unable to clone 'https://git.example'", stuck, custom{
+		"GitRepository", "source.toolkit.fluxcd.io", "v1", "{interval: 1m, url: \"https://git.example/app\"}",
+		conditions([4]string{
+			"Ready", "False", "GitOperationFailed",
+			"failed to checkout and determine revision: unable to clone 'https://git.example/app': " +
+				"context deadline exceeded",
+		}),
+	}),
+	of("a Kustomization that cannot be built", "flux", "kustomize build failed", stuck, custom{
+		"Kustomization", "kustomize.toolkit.fluxcd.io", "v1", "{interval: 1m, path: ./, prune: true}",
+		conditions([4]string{"Ready", "False", "BuildFailed", "kustomize build failed: accumulating resources"}),
+	}),
+	of("a Kustomization whose objects are not ready", "flux", "timeout waiting for", stuck, custom{
+		"Kustomization", "kustomize.toolkit.fluxcd.io", "v1", "{interval: 1m, path: ./, prune: true}",
+		conditions([4]string{
+			"Ready", "False", "HealthCheckFailed",
+			"timeout waiting for: [Deployment/shop/web status: 'InProgress']: context deadline exceeded",
+		}),
+	}),
+	of("a Certificate that has expired", "cert_manager", "Certificate expired on Thu, 01 Jan 2026", stuck, custom{
+		"Certificate", groupCerts, "v1", "{secretName: web-tls, dnsNames: [shop.example], issuerRef: {name: one}}",
+		conditions([4]string{"Ready", "False", "Expired", "Certificate expired on Thu, 01 Jan 2026 00:00:00 UTC"}),
+	}),
+	of("a control plane that is not there", "cluster_api", "Control plane not yet initialized", stuck, custom{
+		"Cluster", "cluster.x-k8s.io", "v1beta2", "{controlPlaneRef: {name: web}}",
+		conditions([4]string{
+			"Available", "False", "NotAvailable", "* ControlPlaneAvailable: Control plane not yet initialized",
+		}),
+	}),
+	of("a Job that waits for an admission check", "kueue", "The workload has not all checks ready", stuck, custom{
+		"Workload", "kueue.x-k8s.io", "v1beta1", "{queueName: team}",
+		conditions(
+			[4]string{"QuotaReserved", "True", "QuotaReserved", "Quota reserved in ClusterQueue team"},
+			[4]string{"Admitted", "False", "UnsatisfiedChecks", "The workload has not all checks ready"},
+		),
+	}),
 	of("a snapshot that fails", "snapshot_failed", "cannot be taken", stuck, custom{
 		"VolumeSnapshot",
 		"snapshot.storage.k8s.io",

@@ -57,6 +57,8 @@ type Answer struct {
 	Later bool  `json:"later,omitempty"`
 	// field is the field whose change led to the reason; "" if there is none.
 	field string
+	// begins is the time from which the server has traces; zero if that is not known.
+	begins time.Time
 }
 
 // Cause is the change that led to an answer.
@@ -98,7 +100,8 @@ func explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 	a.Start, a.End = own.Start.Time, own.End.Time
 	part := partOf(t, root, own)
 	outcome := own.Outcome
-	if (own == root || own == part) && (outcome == "" || part == root && (t.Outcome == span.Failed || t.Outcome == span.Unfinished)) {
+	bad := t.Outcome == span.Failed || t.Outcome == span.Unfinished
+	if (own == root || own == part) && (outcome == "" || part == root && bad) {
 		outcome = t.Outcome
 	}
 	category, reason := insight.Attribute(part, span.KeyReason), insight.Attribute(part, span.KeyReasonMessage)

@@ -201,7 +201,9 @@ func (w *Why) served(
 			return nil, now, fmt.Errorf("cannot get trace %s: %w", id, err)
 		}
 		now = later(doc.Summary.AsOf, now)
-		if a := explain(doc.Trace, target.Ref(w.Namespace), now); i == 0 || a.State.Bad() {
+		a := explain(doc.Trace, target.Ref(w.Namespace), now)
+		a.begins = seenSince(server.About)
+		if i == 0 || a.State.Bad() {
 			answers = append(answers, a)
 		}
 	}

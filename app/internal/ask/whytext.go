@@ -87,8 +87,10 @@ func (a *Answer) history(now time.Time) string {
 		return ""
 	case a.Since.IsZero() && a.Later:
 		return "Since when is not known."
-	case a.Since.IsZero():
+	case a.Since.IsZero() && a.begins.IsZero():
 		return "Since when is not known: the history begins with it."
+	case a.Since.IsZero():
+		return "Since when is not known: the history begins at " + clock(a.begins, now) + "."
 	}
 	text := "Since " + clock(a.Since, now) + "."
 	if len(a.Before) > 0 {
