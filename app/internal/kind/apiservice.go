@@ -10,4 +10,5 @@ var APIService = Kind{
 	Resource:      "apiservices",
 	ClusterScoped: true,
 	Controller:    APIServer,
+	Goals:         []string{"Available"},
 }
