@@ -39,6 +39,9 @@ func (f *Finder) surplus(w *change.Write, r *change.Reconciliation) bool {
 // replaceable reports whether an update r may replace the Pod that w deletes: one from before r, or one that
 // has ended.
 func replaceable(w *change.Write, r *change.Reconciliation) bool {
+	if len(w.Timeline.Versions) == 0 {
+		return true
+	}
 	first := w.Timeline.Versions[0]
 	return first.Baseline || first.ResourceVersion < r.First().RV || hasEnded(w.Previous)
 }

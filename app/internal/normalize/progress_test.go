@@ -227,6 +227,18 @@ func TestProgress(t *testing.T) {
 			object: `{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute",` + meta + `"spec":{}}`,
 			want:   observation.ProgressCurrent,
 		},
+		"APIServiceAvailable": {
+			reason: "an API is available",
+			object: `{"apiVersion":"apiregistration.k8s.io/v1","kind":"APIService",` + meta +
+				`"status":{"conditions":[{"type":"Available","status":"True","reason":"Passed"}]}}`,
+			want: observation.ProgressCurrent,
+		},
+		"APIServiceWithoutService": {
+			reason: "an API is not available",
+			object: `{"apiVersion":"apiregistration.k8s.io/v1","kind":"APIService",` + meta +
+				`"status":{"conditions":[{"type":"Available","status":"False","reason":"ServiceNotFound"}]}}`,
+			want: observation.ProgressInProgress, message: "not Available: ServiceNotFound",
+		},
 		"GatewayProgrammed": {
 			reason: "a Gateway is done when it is programmed",
 			object: `{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway",` + meta +
