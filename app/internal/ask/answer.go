@@ -131,7 +131,7 @@ func explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 		}
 	}
 	sum := store.Summarize(t, now)
-	if a.Reason == "" && sum.SlowestDuration > 0 && sum.Duration > 0 {
+	if a.Reason == "" && part == root && sum.SlowestDuration > 0 && sum.Duration > 0 {
 		a.Slowest, a.Share = sum.Slowest, int(100*sum.SlowestDuration/sum.Duration)
 	}
 	a.Cause = Cause{
