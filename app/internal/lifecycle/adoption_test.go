@@ -41,4 +41,5 @@ trace 2 converged
 	if diff := cmp.Diff(want, s.outline(t)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+	inAnyOrder(t, s, outline)
 }

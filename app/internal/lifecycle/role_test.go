@@ -30,6 +30,7 @@ func TestRoles(t *testing.T) {
 		s.write("a", desire)
 		s.wait(delay)
 		s.write(name, desire)
+		s.write(name, arrived) // late work is told when it has ended
 	}
 	for name, tc := range map[string]struct {
 		reason string
@@ -128,6 +129,7 @@ func TestRoles(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want +got:\n%s\n%s", tc.reason, diff, s.outline(t))
 			}
+			inAnyOrder(t, s, outline)
 		})
 	}
 }

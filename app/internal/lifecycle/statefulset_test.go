@@ -53,6 +53,7 @@ func TestDeletionDuringAnUpdate(t *testing.T) {
 			if got := strings.Contains(update, "Pod db-0"); got != tc.want {
 				t.Errorf("the deletion is part of the update: got %v, want %v\n%s", got, tc.want, out)
 			}
+			inAnyOrder(t, s, outline)
 		})
 	}
 }

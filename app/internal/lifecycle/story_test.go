@@ -265,9 +265,13 @@ func outline(traces []*span.Trace) string {
 	return b.String()
 }
 
-// inAnyOrder fails the test if permuted and repeated observations give another result.
+// inAnyOrder fails the test if permuted and repeated observations give another result. It also fails if a write
+// is not told exactly once, with restarts, or if a look differs from a derivation from nothing.
 func inAnyOrder[T any](t *testing.T, s *story, result func([]*span.Trace) T) {
 	t.Helper()
+	tellsOnce(t, s.seen, 0)
+	tellsOnce(t, s.seen, 5*time.Second)
+	looksAlike(t, s.seen)
 	end := s.now().Add(time.Minute)
 	want := result(observe(s.seen).Traces(end))
 	for seed := range uint64(20) {

@@ -57,8 +57,9 @@ func Debugging(s *history.Version) bool {
 	if s.Pod == nil || Ephemeral(s) == "" {
 		return false
 	}
-	without := *s
-	without.Progress = observation.ProgressCurrent
+	without, status := *s, *s.Status // versions share both
+	status.Verdict = &history.Verdict{Progress: observation.ProgressCurrent}
+	without.Status = &status
 	return Converged(&without)
 }
 
