@@ -50,6 +50,14 @@ func of(name, category, blamed string, code int, c custom) fixture {
 	}, code}
 }
 
+// kustomization is the fixture of a Kustomization of Flux that is not ready, with that reason and message.
+func kustomization(name, blamed, reason, message string) fixture {
+	return of(name, "flux", blamed, stuck, custom{
+		"Kustomization", "kustomize.toolkit.fluxcd.io", "v1", "{interval: 1m, path: ./, prune: true}",
+		conditions([4]string{"Ready", "False", reason, message}),
+	})
+}
+
 // conditions is a status with those conditions, each as type, status, reason and message.
 func conditions(all ...[4]string) string {
 	var texts []string
@@ -117,10 +125,8 @@ var projects = []fixture{
 			`"message":"one or more objects failed to apply","operation":{"sync":{"revision":"0b3c"}},` +
 			`"syncResult":{"revision":"0b3c"}}}`,
 	}),
-	of("a Kustomization that waits for another one", "flux", "dependency 'shop/base' is not ready", stuck, custom{
-		"Kustomization", "kustomize.toolkit.fluxcd.io", "v1", "{interval: 1m, path: ./, prune: true}",
-		conditions([4]string{"Ready", "False", "DependencyNotReady", "dependency 'shop/base' is not ready"}),
-	}),
+	kustomization("a Kustomization that waits for another one", "dependency 'shop/base' is not ready",
+		"DependencyNotReady", "dependency 'shop/base' is not ready"),
 	of("a HelmRelease that is not installed", "flux", "Helm install failed", stuck, custom{
 		"HelmRelease", "helm.toolkit.fluxcd.io", "v2", "{interval: 1m}",
 		conditions([4]string{
@@ -205,17 +211,11 @@ var projects = []fixture{
 				"context deadline exceeded",
 		}),
 	}),
-	of("a Kustomization that cannot be built", "flux", "kustomize build failed", stuck, custom{
-		"Kustomization", "kustomize.toolkit.fluxcd.io", "v1", "{interval: 1m, path: ./, prune: true}",
-		conditions([4]string{"Ready", "False", "BuildFailed", "kustomize build failed: accumulating resources"}),
-	}),
-	of("a Kustomization whose objects are not ready", "flux", "timeout waiting for", stuck, custom{
-		"Kustomization", "kustomize.toolkit.fluxcd.io", "v1", "{interval: 1m, path: ./, prune: true}",
-		conditions([4]string{
-			"Ready", "False", "HealthCheckFailed",
-			"timeout waiting for: [Deployment/shop/web status: 'InProgress']: context deadline exceeded",
-		}),
-	}),
+	kustomization("a Kustomization that cannot be built", "kustomize build failed",
+		"BuildFailed", "kustomize build failed: accumulating resources"),
+	kustomization("a Kustomization whose objects are not ready", "timeout waiting for",
+		"HealthCheckFailed",
+		"timeout waiting for: [Deployment/shop/web status: 'InProgress']: context deadline exceeded"),
 	of("a Certificate that has expired", "cert_manager", "Certificate expired on Thu, 01 Jan 2026", stuck, custom{
 		"Certificate", groupCerts, "v1", "{secretName: web-tls, dnsNames: [shop.example], issuerRef: {name: one}}",
 		conditions([4]string{"Ready", "False", "Expired", "Certificate expired on Thu, 01 Jan 2026 00:00:00 UTC"}),

@@ -12,6 +12,8 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/phase"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -27,6 +29,8 @@ type verdict struct {
 	// object is to blame.
 	blamed *change.Reconciliation
 	reason reason.Reason
+	// refused is the only write of the trace, which was refused; nil otherwise.
+	refused *observation.Write
 }
 
 func (d *derivation) verdict(l *change.Lineage) verdict {
@@ -35,7 +39,7 @@ func (d *derivation) verdict(l *change.Lineage) verdict {
 		text := refusalText(w.Write)
 		return verdict{
 			outcome: span.Failed, text: span.Bound(w.Kind.Kind + " " + w.Name + ": " + text + tried(l.Refused)),
-			reason: reason.Reason{Category: reason.Refusal(text)},
+			reason: reason.Reason{Category: reason.Refusal(text)}, refused: w.Write,
 		}
 	}
 	outcome := span.Converged
@@ -165,14 +169,15 @@ func (d *derivation) reasonAttributes(v *verdict) []attribute.KeyValue {
 	out := []attribute.KeyValue{
 		span.KeyReason.String(string(v.reason.Category)), span.KeyReasonMessage.String(v.text),
 	}
-	if v.blamed == nil {
+	switch w := v.refused; {
+	case w != nil && w.Name != "":
+		out = append(out, span.KeyReasonSince.String(w.Start.UTC().Format(time.RFC3339Nano)))
+		return append(out, blame(v.reason, &w.Ref, w.Verb != "create")...)
+	case v.blamed == nil:
 		return out
 	}
 	t := v.blamed.Timeline
-	out = append(out, span.KeyReasonObject.String(span.Bound(t.Ref.Kind.Kind+" "+t.Ref.Name)))
-	if next := v.reason.Next(t.Ref); next != "" {
-		out = append(out, span.KeyReasonNext.String(span.Bound(next)))
-	}
+	out = append(out, blame(v.reason, &t.Ref, true)...)
 	i, _ := t.Position(v.blamed.First().RV)
 	versions, events := t.Versions[i:], d.eventsOf(t)
 	if next := v.blamed.Superseded; next != nil {
@@ -198,6 +203,15 @@ func (d *derivation) reasonAttributes(v *verdict) []attribute.KeyValue {
 	}
 	if len(before) > 0 {
 		out = append(out, span.KeyReasonBefore.StringSlice(before[max(0, len(before)-maxBefore):]))
+	}
+	return out
+}
+
+// blame returns the attributes about the object to blame. A command can show it if it exists.
+func blame(r reason.Reason, ref *object.Ref, exists bool) []attribute.KeyValue {
+	out := []attribute.KeyValue{span.KeyReasonObject.String(span.Bound(ref.Kind.Kind + " " + ref.Name))}
+	if next := r.Next(*ref); next != "" && exists {
+		out = append(out, span.KeyReasonNext.String(span.Bound(next)))
 	}
 	return out
 }

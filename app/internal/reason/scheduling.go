@@ -33,6 +33,7 @@ var misfits = []struct {
 	{"PersistentVolume's node affinity", UnschedulableVolumeZone},
 	{"unbound immediate PersistentVolumeClaims", VolumeNotBound},
 	{"available persistent volumes to bind", VolumeNotBound},
+	{"ReadWriteOncePod", Unschedulable}, // another Pod has the volume for itself
 	{"persistentvolumeclaim", VolumeNotBound},
 	{"PersistentVolumeClaim", VolumeNotBound},
 	{"no nodes available", UnschedulableNoNodes},

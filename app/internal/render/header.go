@@ -95,7 +95,12 @@ func summaryLine(t *span.Trace, o Options) line {
 func verdictOf(t *span.Trace, root *span.Span, o Options) piece {
 	outcome := cmp.Or(t.Outcome, root.Outcome)
 	stuck := root.Open() && t.Stuck()
-	return verdict(root, outcome, stuck, escape(cmp.Or(t.Reason, root.Message)), o.Now)
+	reason := escape(cmp.Or(t.Reason, root.Message))
+	since, err := time.Parse(time.RFC3339Nano, insight.Attribute(root, span.KeyReasonSince))
+	if err == nil && stuck { // as long as its reason, as lifeline why says
+		return piece{"stuck for " + precise(max(0, o.Now.Sub(since))) + ": " + reason, red}
+	}
+	return verdict(root, outcome, stuck, reason, o.Now)
 }
 
 // verdict returns an outcome and the duration of s, with the reason if it has not converged. stuck

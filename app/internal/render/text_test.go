@@ -3,6 +3,7 @@
 package render
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -164,11 +165,15 @@ func TestNothingIsLost(t *testing.T) {
 }
 
 func BenchmarkTree(b *testing.B) {
-	trace := []*span.Trace{spantest.Many(1000)}
-	b.ReportAllocs()
-	for b.Loop() {
-		if err := Tree(&strings.Builder{}, trace, Options{Color: true}); err != nil {
-			b.Fatal(err)
-		}
+	for _, pods := range []int{1000, 5000} {
+		b.Run(strconv.Itoa(pods), func(b *testing.B) {
+			trace := []*span.Trace{spantest.Many(pods)}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := Tree(&strings.Builder{}, trace, Options{Color: true}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
