@@ -29,13 +29,18 @@ func Summary(w io.Writer, traces []*span.Trace, o Options) error {
 			fmt.Fprintf(&out, "Next: %s\n\n", code(escape(next)))
 		}
 		out.WriteString("| object | changed | outcome | took |\n| --- | --- | --- | --- |\n")
-		for _, s := range changedObjects(t) {
+		objects := changedObjects(t)
+		for _, s := range objects {
+			outcome := outcomeText(s)
+			if reason := reasonOf(t, s); reason != "" && len(objects) > 1 { // else the title has it
+				outcome += ": " + escape(reason)
+			}
 			fmt.Fprintf(
 				&out,
 				"| %s | %s | %s | %s |\n",
 				markdown(objectText(s.Object)),
 				markdown(strings.TrimPrefix(edited(s), "changed ")),
-				markdown(outcomeOf(t, s)),
+				markdown(outcome),
 				length(s, o.Now),
 			)
 		}
@@ -72,15 +77,6 @@ func reasonOf(t *span.Trace, s *span.Span) string {
 		return t.Reason
 	}
 	return insight.Attribute(s, span.KeyReasonMessage)
-}
-
-// outcomeOf returns the outcome of an object that a command changed, with its reason.
-func outcomeOf(t *span.Trace, s *span.Span) string {
-	text := outcomeText(s)
-	if reason := reasonOf(t, s); reason != "" && s != t.Root() {
-		text += ": " + escape(reason)
-	}
-	return text
 }
 
 // code returns text as code in Markdown.
