@@ -436,3 +436,19 @@ func TestWaits(t *testing.T) {
 		t.Errorf("got %+v, want only the crash after a long time ready", got)
 	}
 }
+
+// TestWaitsByEvents: an Event shows the reason of a wait. The reason begins with the first such Event.
+func TestWaitsByEvents(t *testing.T) {
+	begun := *version(kind.Pod.Kind, pod(waitingFor("ContainerCreating", "")))
+	begun.Seen = epoch
+	var events []*history.Event
+	for _, second := range []int{20, 10} { // in any order
+		e := event("FailedMount", "", `MountVolume.SetUp failed for volume "v" : configmap "none" not found`)[0]
+		e.Exact, e.Stamp = true, epoch.Add(time.Duration(second)*time.Second)
+		events = append(events, e)
+	}
+	got, first := Waits([]*history.Version{&begun}, events), epoch.Add(10*time.Second)
+	if len(got) != 2 || got[1].Category != ConfigMapMissing || !got[1].Since.Equal(first) || !got[0].Until.Equal(first) {
+		t.Errorf("got %+v, want the start until %s and then the ConfigMap", got, first)
+	}
+}

@@ -12,7 +12,7 @@ import (
 // Wait is a time in which an object had one reason.
 type Wait struct {
 	Reason
-	// Since is the time of the first version with the reason; zero if the history begins with it.
+	// Since is the time of the first version or Event with the reason; zero if the history begins with it.
 	// Until is the time of the next reason; zero for the present one.
 	Since, Until time.Time
 }
@@ -49,9 +49,29 @@ func Waits(versions []*history.Version, events []*history.Event) []Wait {
 		out = append(out, w)
 	}
 	if n := len(out); n > 0 && arrived.IsZero() {
-		out[n-1].Reason = Of(versions[len(versions)-1], events)
+		v, last := versions[len(versions)-1], &out[n-1]
+		now := Of(v, events)
+		if at := firstShown(v, events, now); last.Category == "" && now.Category != "" && at.After(last.Since) {
+			last.Until = at
+			return append(out, Wait{Reason: now, Since: at})
+		}
+		last.Reason = now
 	}
 	return out
+}
+
+// firstShown returns the time of the first Event that alone gives v the reason; zero if there is none.
+func firstShown(v *history.Version, events []*history.Event, r Reason) time.Time {
+	var first time.Time
+	for _, e := range events {
+		if of := Of(v, []*history.Event{e}); of.Category == "" || !of.same(r) {
+			continue
+		}
+		if at := e.At().At().Time; first.IsZero() || at.Before(first) {
+			first = at
+		}
+	}
+	return first
 }
 
 // same reports whether two reasons are one wait.
