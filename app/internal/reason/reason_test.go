@@ -448,7 +448,8 @@ func TestWaitsByEvents(t *testing.T) {
 		events = append(events, e)
 	}
 	got, first := Waits([]*history.Version{&begun}, events), epoch.Add(10*time.Second)
-	if len(got) != 2 || got[1].Category != ConfigMapMissing || !got[1].Since.Equal(first) || !got[0].Until.Equal(first) {
+	if len(got) != 2 || got[1].Category != ConfigMapMissing || !got[1].Since.Equal(first) ||
+		!got[0].Until.Equal(first) {
 		t.Errorf("got %+v, want the start until %s and then the ConfigMap", got, first)
 	}
 }
