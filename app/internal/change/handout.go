@@ -9,25 +9,38 @@ func (l *Lineage) HandOut() {
 	}
 }
 
-// HandedOut returns the mark of a stored write for handing out its trace. It is nil if only the request
-// was observed.
-func (w *Write) HandedOut() *bool {
+// HandedOut reports whether a trace with w was handed out. stored is false if only a request of
+// lifeline run shows w: the trace of a run is handed out with all its requests.
+func (w *Write) HandedOut() (handedOut, stored bool) {
 	switch {
 	case w.Version != nil:
-		return &w.Version.HandedOut
+		// The audit log may have shown it before.
+		return w.Version.HandedOut || w.Timeline.Audits.handedOut(w.ObjectVersion()), true
 	case w.Timeline.Removal != nil && w.RV == w.Timeline.Removal.RV:
-		return &w.Timeline.Removal.HandedOut
+		return w.Timeline.Removal.HandedOut, true
+	case w.Audit != nil:
+		return w.Timeline.Audits.handedOut(w.ObjectVersion()), true
 	}
-	return nil
+	return false, false
+}
+
+// HandOut marks w as handed out.
+func (w *Write) HandOut() {
+	switch {
+	case w.Version != nil:
+		w.Version.HandedOut = true
+	case w.Timeline.Removal != nil && w.RV == w.Timeline.Removal.RV:
+		w.Timeline.Removal.HandedOut = true
+	case w.Audit != nil && !w.Timeline.Audits.handedOut(w.ObjectVersion()):
+		w.Timeline.Audits.HandedOut = append(w.Timeline.Audits.HandedOut, w.ObjectVersion())
+	}
 }
 
 // HandOut marks the writes and Events of r as handed out.
 func (r *Reconciliation) HandOut() {
 	for _, list := range [][]*Write{r.Writes, r.Notes} {
 		for _, w := range list {
-			if mark := w.HandedOut(); mark != nil {
-				*mark = true
-			}
+			w.HandOut()
 		}
 	}
 	for _, ev := range r.Timeline.Events {

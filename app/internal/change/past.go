@@ -17,8 +17,9 @@ import (
 type Past struct {
 	TraceID trace.TraceID
 	SpanID  trace.SpanID
-	// RV is the resourceVersion of its first write.
-	RV uint64
+	// RV is the resourceVersion of its first write. From is the lowest possible one: more than that of
+	// the version before.
+	RV, From uint64
 	// Arrived is the resourceVersion of the version in which it had converged; 0 if it had not.
 	Arrived uint64
 	// Activity is the time of the last write by it, or by one below it.
@@ -47,7 +48,7 @@ type Before struct{ Recs []Earlier }
 type Earlier struct {
 	TraceID  trace.TraceID
 	SpanID   trace.SpanID
-	RV       uint64
+	RV, From uint64
 	Began    int64
 	Activity time.Time
 }
@@ -89,14 +90,15 @@ func (p *Past) Follow(was *Past, recs []*Reconciliation) {
 			all = slices.Clone(was.Before.Recs)
 		}
 		if was.TraceID == p.TraceID && was.SpanID == p.SpanID {
-			p.Began = was.Began
+			p.Began, p.From = was.Began, was.From
 		} else {
-			all = append(all, Earlier{was.TraceID, was.SpanID, was.RV, was.Began, was.Activity})
+			all = append(all, Earlier{was.TraceID, was.SpanID, was.RV, was.From, was.Began, was.Activity})
 		}
 	}
 	for _, r := range recs[:len(recs)-1] {
 		if was == nil || r.ID() != was.SpanID {
-			all = append(all, Earlier{r.Lineage.ID, r.ID(), r.First().RV, r.First().Second(), r.Activity})
+			w := r.First()
+			all = append(all, Earlier{r.Lineage.ID, r.ID(), w.RV, w.From(), w.Second(), r.Activity})
 		}
 	}
 	all = slices.DeleteFunc(all, func(e Earlier) bool { return p.Began-e.Activity.Unix() > lateness })
@@ -124,10 +126,7 @@ func inTemplate(path string) bool { return strings.HasPrefix(path, "spec.templat
 // Of returns the reconciliation of the Event ev: p, or one before it. It is nil if the Event is
 // older than all of these.
 func (p *Past) Of(ev *history.Event) *Past {
-	var recs []Earlier
-	if p.Before != nil {
-		recs = p.Before.Recs
-	}
+	recs := p.before()
 	second, found := ev.Stamp.Unix(), p
 	for i := len(recs); ; i-- {
 		switch {
@@ -138,9 +137,33 @@ func (p *Past) Of(ev *history.Event) *Past {
 		case i == 0:
 			return nil
 		}
-		e := &recs[i-1]
-		found = &Past{TraceID: e.TraceID, SpanID: e.SpanID, RV: e.RV, Began: e.Began, Activity: e.Activity}
+		found = recs[i-1].past()
 	}
+}
+
+// At returns the reconciliation of a write with the resourceVersion rv: p, or one before it. It is nil
+// if the write is older than all of these.
+func (p *Past) At(rv uint64) *Past {
+	if rv >= p.From {
+		return p
+	}
+	for _, e := range slices.Backward(p.before()) {
+		if rv >= e.From {
+			return e.past()
+		}
+	}
+	return nil
+}
+
+func (p *Past) before() []Earlier {
+	if p.Before == nil {
+		return nil
+	}
+	return p.Before.Recs
+}
+
+func (e *Earlier) past() *Past {
+	return &Past{TraceID: e.TraceID, SpanID: e.SpanID, RV: e.RV, From: e.From, Began: e.Began, Activity: e.Activity}
 }
 
 // Revision returns the ID of the revision that r publishes, or "".

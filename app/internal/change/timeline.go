@@ -3,6 +3,7 @@
 package change
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/audit"
@@ -80,4 +81,19 @@ type Audits struct {
 	List []*observation.Write
 	// Joined holds the writes made by these requests; nil until derived.
 	Joined *audit.Joins
+	// HandedOut are the resourceVersions of the handed-out writes that only these requests show.
+	HandedOut []uint64
+}
+
+// handedOut reports whether the resourceVersion is in HandedOut.
+func (a *Audits) handedOut(rv uint64) bool {
+	return a != nil && slices.Contains(a.HandedOut, rv)
+}
+
+// Forget removes the requests for which forgets returns true.
+func (a *Audits) Forget(forgets func(*observation.Write) bool) {
+	a.List = slices.DeleteFunc(a.List, forgets)
+	a.HandedOut = slices.DeleteFunc(a.HandedOut, func(rv uint64) bool {
+		return !slices.ContainsFunc(a.List, func(w *observation.Write) bool { return w.ResourceVersion == rv })
+	})
 }

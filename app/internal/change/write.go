@@ -86,6 +86,17 @@ func (w *Write) Loose() bool {
 		w.Verb != history.Deleted
 }
 
+// From returns the lowest possible resourceVersion of w: more than that of the version before.
+func (w *Write) From() uint64 {
+	switch {
+	case w.Verb == history.Created:
+		return 1
+	case w.Previous != nil:
+		return w.Previous.ResourceVersion + 1
+	}
+	return w.RV
+}
+
 // ObjectVersion returns the resourceVersion of the object as stored by w.
 func (w *Write) ObjectVersion() uint64 {
 	switch {

@@ -75,10 +75,15 @@ func (e *Engine) lateAudit(t *change.Timeline, w *observation.Write, again bool)
 		return false
 	}
 	place, _ := t.Place(w.ResourceVersion)
-	of := t.Past != nil &&
-		(place >= t.Past.RV ||
-			t.Past.Gone && t.Past.Verb == history.Deleted && history.RequestVerb(w) == history.Deleted && w.UID != "")
-	if again || !of || audit.Unnamed(w) {
+	var of *change.Past
+	switch {
+	case t.Past == nil:
+	case t.Past.Gone && t.Past.Verb == history.Deleted && history.RequestVerb(w) == history.Deleted && w.UID != "":
+		of = t.Past
+	default:
+		of = t.Past.At(place)
+	}
+	if again || of == nil || audit.Unnamed(w) {
 		switch {
 		case again:
 		case change.ServiceOf(t) != nil && w.ResourceVersion > 0:
@@ -88,7 +93,7 @@ func (e *Engine) lateAudit(t *change.Timeline, w *observation.Write, again bool)
 		}
 		return true
 	}
-	e.amend(t, *t.Past, amendment{key: "audit/" + w.AuditID, at: w.Start, write: w})
+	e.amend(t, *of, amendment{key: "audit/" + w.AuditID, at: w.Start, write: w})
 	return true
 }
 

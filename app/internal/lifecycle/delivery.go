@@ -19,12 +19,22 @@ func (d *derivation) delivery(r *change.Reconciliation) []attribute.KeyValue {
 			out = append(out, span.KeyRevisionUser.String(span.Bound(v.Revision.By)))
 		}
 	}
-	if r.Parent == nil {
-		if t := d.Drift(r.First()); t != nil {
-			out = append(out, span.KeyDrift.String(span.Bound(t.Ref.Kind.Kind+" "+t.Ref.Name)))
-		}
+	if of := d.driftOf(r); of != nil {
+		out = append(out, span.KeyDrift.String(span.Bound(of.Ref.Kind.Kind+" "+of.Ref.Name)))
 	}
 	return out
+}
+
+// driftOf returns the object of the tool with the drift that r corrects, or nil. Argo CD applies its
+// Application again for that, and Flux writes the objects alone.
+func (d *derivation) driftOf(r *change.Reconciliation) *change.Timeline {
+	if v := r.Last().Version; v != nil && v.Revision != nil && v.Revision.Heals && applies(r) {
+		return r.Timeline
+	}
+	if r.Parent != nil {
+		return nil
+	}
+	return d.Drift(r.First())
 }
 
 // applies reports whether r publishes or applies a revision. A change of the labels of a Kustomization

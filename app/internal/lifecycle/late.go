@@ -29,7 +29,7 @@ func (d *derivation) pending(r *change.Reconciliation) (some, all bool) {
 	for _, w := range r.Writes {
 		if d.isUntold(r, w) {
 			some = true
-		} else if w.HandedOut() != nil {
+		} else if _, stored := w.HandedOut(); stored {
 			all = false
 		}
 	}
@@ -55,15 +55,15 @@ func (d *derivation) pendingWrites(r *change.Reconciliation) []*change.Write {
 // isUntold reports whether w, a write of r to desired state, was not handed out with any trace. The
 // trace of a command is handed out with all its requests.
 func (d *derivation) isUntold(r *change.Reconciliation, w *change.Write) bool {
-	mark := w.HandedOut()
-	return mark != nil && !*mark && (d.LineOf(w) != r.Lineage || !d.handedOut(r.Lineage))
+	handedOut, stored := w.HandedOut()
+	return stored && !handedOut && (d.LineOf(w) != r.Lineage || !d.handedOut(r.Lineage))
 }
 
 // pendingNote reports whether w, a note of a reconciliation, was not handed out with any trace. Of
 // the notes, only changes of desired state or metadata are handed out late.
 func pendingNote(w *change.Write) bool {
-	mark := w.HandedOut()
-	return mark != nil && !*mark && (w.Part == change.Desired || w.Changed.Metadata())
+	handedOut, stored := w.HandedOut()
+	return stored && !handedOut && (w.Part == change.Desired || w.Changed.Metadata())
 }
 
 // elsewhere reports whether all of r was handed out in a trace other than its own.
@@ -82,8 +82,8 @@ func (d *derivation) handedOutBefore(r *change.Reconciliation) func(*change.Writ
 		return func(*change.Write) bool { return false }
 	}
 	return func(w *change.Write) bool {
-		mark := w.HandedOut()
-		return mark != nil && *mark
+		handedOut, _ := w.HandedOut()
+		return handedOut
 	}
 }
 
@@ -117,10 +117,7 @@ func (e *Engine) addLate(d *derivation, now time.Time) {
 		switch {
 		case !all:
 			for _, w := range d.pendingWrites(r) {
-				rv := w.ObjectVersion()
-				e.amend(w.Timeline, change.Past{TraceID: r.Lineage.ID, SpanID: r.ID()}, amendment{
-					key: "state/" + strconv.FormatUint(rv, 10), at: w.At.At().Time, rv: rv,
-				})
+				e.amend(w.Timeline, change.Past{TraceID: r.Lineage.ID, SpanID: r.ID()}, lateWrite(w))
 			}
 		case r.Done && now.Sub(r.Heard()) >= e.opts.Settle && !d.behind(r, now):
 			e.add(r.Lineage.ID, d.lateSpans(r))
@@ -130,6 +127,15 @@ func (e *Engine) addLate(d *derivation, now time.Time) {
 		}
 		r.HandOut()
 	}
+}
+
+// lateWrite returns the amendment of a stored write.
+func lateWrite(w *change.Write) amendment {
+	if w.Audit != nil {
+		return amendment{key: "audit/" + w.Audit.AuditID, at: w.Audit.Start, write: w.Audit.Write}
+	}
+	rv := w.ObjectVersion()
+	return amendment{key: "state/" + strconv.FormatUint(rv, 10), at: w.At.At().Time, rv: rv}
 }
 
 // lingers reports whether t is kept whole for maxLag. A version of t may still arrive. A write to

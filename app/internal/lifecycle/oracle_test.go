@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -248,10 +250,109 @@ func mixed(seen []*observation.Observation, seed uint64) []*observation.Observat
 	return out
 }
 
+// TestOnceUnobserved checks that each desired update is in exactly one trace if only the audit log
+// shows it, also if its event arrives after the handout of the trace.
+func TestOnceUnobserved(t *testing.T) {
+	found := 0
+	for name, recorded := range recordings(t) {
+		t.Run(name, func(t *testing.T) {
+			for seed := range uint64(4) {
+				gaps, updates := unobserved(recorded, seed)
+				found += len(updates)
+				for _, restart := range []time.Duration{0, 5 * time.Second} {
+					told, _ := handedOut(t, gaps, restart)
+					for w := range updates {
+						if told[w] != 1 {
+							t.Errorf("seed %d, restart %s: the update with resourceVersion %d is in the traces %d times",
+								seed, restart, w.rv, told[w])
+						}
+					}
+				}
+			}
+		})
+	}
+	if found < 20 {
+		t.Errorf("%d updates that only the audit log shows, want at least 20", found)
+	}
+}
+
+// unobserved returns the observations without some updates of the spec, and these updates. The audit
+// log has an event of each, which arrives up to 40 s late. An update before many others stays: the
+// engine remembers few reconciliations of an object.
+func unobserved(seen []*observation.Observation, seed uint64) ([]*observation.Observation, map[stored]bool) {
+	random := rand.New(rand.NewPCG(seed, 3))
+	requested, newest, before := map[stored]bool{}, map[types.UID]*observation.State{}, map[types.UID]*observation.State{}
+	for _, o := range seen {
+		switch {
+		case o.Write != nil:
+			requested[stored{string(o.Write.UID), o.Write.ResourceVersion}] = true
+		case o.State != nil:
+			if known := newest[o.State.UID]; known == nil || known.ResourceVersion < o.State.ResourceVersion {
+				newest[o.State.UID] = o.State
+			}
+		}
+	}
+	updates := map[stored]bool{}
+	out := make([]*observation.Observation, 0, len(seen))
+	for _, o := range seen {
+		if o.State == nil {
+			out = append(out, o)
+			continue
+		}
+		w, last := stored{string(o.State.UID), o.State.ResourceVersion}, before[o.State.UID]
+		before[o.State.UID] = o.State
+		end := newest[o.State.UID]
+		if last == nil || last.Endpoints != nil || last.Generation == 0 || last.Generation >= o.State.Generation ||
+			!o.State.Deleting.IsZero() || requested[w] || w.rv == end.ResourceVersion ||
+			end.Generation-o.State.Generation >= change.MaxEarlier || random.IntN(2) == 0 {
+			out = append(out, o)
+			continue
+		}
+		updates[w] = true
+		out = append(out, &observation.Observation{
+			Seen: o.Seen.Add(time.Duration(random.Int64N(int64(40 * time.Second)))), Source: observation.SourceAudit,
+			Write: &observation.Write{
+				Ref: o.State.Ref, Resource: strings.ToLower(o.State.Kind.Kind) + "s", Verb: "update", Code: 200,
+				ResourceVersion: w.rv, Generation: o.State.Generation,
+				Start: o.Seen.Add(-2 * time.Millisecond), End: o.Seen.Add(-time.Millisecond),
+				AuditID: fmt.Sprintf("audit-%d", w.rv), User: "jane", UserAgent: "kubectl/v1.36.3", Manager: "kubectl",
+			},
+		})
+	}
+	slices.SortStableFunc(out, func(a, b *observation.Observation) int { return a.Seen.Compare(b.Seen) })
+	return out, updates
+}
+
 func tellsOnce(t *testing.T, seen []*observation.Observation, restart time.Duration) {
 	t.Helper()
+	told, counted := handedOut(t, seen, restart)
+	var pending []string
+	for w, what := range desiredWrites(seen) {
+		switch n := told[w]; {
+		case n == 0 && strings.HasPrefix(what, stepOf):
+		case n == 0:
+			pending = append(pending, fmt.Sprintf("%s, resourceVersion %d", what, w.rv))
+		case n > 1:
+			t.Errorf("%s, resourceVersion %d: in the traces %d times", what, w.rv, n)
+		}
+	}
+	if int64(len(pending)) != counted {
+		slices.Sort(pending)
+		t.Errorf("no trace has these, and %d are counted in series: %v", counted, pending)
+	}
+}
+
+// handedOut returns how often each stored write is in the traces of an engine, and the number of
+// writes that series count. A look takes place each 500 ms. The engine is restored from its saved
+// state after each interval of restart, if it is not zero.
+func handedOut(
+	t *testing.T,
+	seen []*observation.Observation,
+	restart time.Duration,
+) (told map[stored]int, counted int64) {
+	t.Helper()
 	e, at := New(Options{Cluster: "test"}), seen[0].Seen
-	told, counted := map[stored]int{}, int64(0)
+	told = map[stored]int{}
 	look := func(until time.Time) {
 		for ; at.Before(until); at = at.Add(500 * time.Millisecond) {
 			toldWrites(told, e.Take(at))
@@ -273,18 +374,5 @@ func tellsOnce(t *testing.T, seen []*observation.Observation, restart time.Durat
 	}
 	look(at.Add(20 * time.Minute)) // until each series has ended
 	toldWrites(told, e.Traces(at))
-	var pending []string
-	for w, what := range desiredWrites(seen) {
-		switch n := told[w]; {
-		case n == 0 && strings.HasPrefix(what, stepOf):
-		case n == 0:
-			pending = append(pending, fmt.Sprintf("%s, resourceVersion %d", what, w.rv))
-		case n > 1:
-			t.Errorf("%s, resourceVersion %d: in the traces %d times", what, w.rv, n)
-		}
-	}
-	if int64(len(pending)) != counted {
-		slices.Sort(pending)
-		t.Errorf("no trace has these, and %d are counted in series: %v", counted, pending)
-	}
+	return told, counted
 }

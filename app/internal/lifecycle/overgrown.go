@@ -92,8 +92,8 @@ func (d *derivation) past(t *change.Timeline, recs []*change.Reconciliation) *ch
 		}
 	}
 	p := &change.Past{
-		TraceID: last.Lineage.ID, SpanID: last.ID(), Verb: last.Verb, RV: last.First().RV, Activity: last.Activity,
-		Gone: t.Removal != nil, Began: last.First().Second(), Template: template,
+		TraceID: last.Lineage.ID, SpanID: last.ID(), Verb: last.Verb, RV: last.First().RV, From: last.First().From(),
+		Activity: last.Activity, Gone: t.Removal != nil, Began: last.First().Second(), Template: template,
 	}
 	if v := last.ConvergedBy(math.MaxUint64); v != nil {
 		p.Arrived = v.ResourceVersion

@@ -286,7 +286,7 @@ func (e *Engine) trimAudits(t *change.Timeline, before time.Time) {
 		made[q.Write] = true
 	}
 	unjoined := uint64(0)
-	t.Audits.List = slices.DeleteFunc(t.Audits.List, func(w *observation.Write) bool {
+	t.Audits.Forget(func(w *observation.Write) bool {
 		goes := before.IsZero() || w.End.Before(before)
 		switch {
 		case goes && made[w]:

@@ -150,6 +150,7 @@ func syncOf(obj fields) observation.Revision {
 	}
 	r.ID = cmp.Or(text(sub(operation, "sync"), "revision"), text(sub(state, "syncResult"), "revision"))
 	r.By = text(sub(operation, "initiatedBy"), "username")
+	r.Heals = number(sub(operation, "sync"), "autoHealAttemptsCount") > 0
 	if r.ID == "" && r.Phase == observation.RevisionPending {
 		r.ID = "(default)" // the sync asks for the revision in the spec
 	}

@@ -10,6 +10,8 @@ type Revision struct {
 	Phase RevisionPhase `json:"phase"`
 	// By is the user who asked for the revision, by the tool's own statement. It may be empty.
 	By string `json:"by,omitempty"`
+	// Heals means that the tool applies the revision again, to correct a drift.
+	Heals bool `json:"heals,omitempty"`
 }
 
 // RevisionPhase is the state of a revision.

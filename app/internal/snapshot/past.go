@@ -3,6 +3,8 @@
 package snapshot
 
 import (
+	"cmp"
+
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/cause"
@@ -19,6 +21,7 @@ func (w *Writer) Past(p *change.Past) *statepb.Past {
 		SpanId:   w.SpanID(p.SpanID),
 		Verb:     w.Text(p.Verb.String()),
 		Rv:       p.RV,
+		From:     p.From,
 		Activity: w.Time(p.Activity),
 		Gone:     p.Gone,
 		Lost:     p.Lost,
@@ -43,6 +46,7 @@ func (r *Reader) Past(m *statepb.Past) change.Past {
 		SpanID:   r.SpanID(m.SpanId),
 		Verb:     history.ParseVerb(r.Text(m.Verb)),
 		RV:       m.Rv,
+		From:     cmp.Or(m.From, m.Rv), // unknown in a state of an earlier build
 		Activity: r.Time(m.Activity),
 		Gone:     m.Gone,
 		Lost:     m.Lost,
@@ -62,6 +66,7 @@ func (w *Writer) earlier(e change.Earlier) *statepb.Earlier {
 		TraceId:  w.TraceID(e.TraceID),
 		SpanId:   w.SpanID(e.SpanID),
 		Rv:       e.RV,
+		From:     e.From,
 		Began:    e.Began,
 		Activity: w.Time(e.Activity),
 	}
@@ -72,6 +77,7 @@ func (r *Reader) earlier(m *statepb.Earlier) change.Earlier {
 		TraceID:  r.TraceID(m.TraceId),
 		SpanID:   r.SpanID(m.SpanId),
 		RV:       m.Rv,
+		From:     cmp.Or(m.From, m.Rv),
 		Began:    m.Began,
 		Activity: r.Time(m.Activity),
 	}

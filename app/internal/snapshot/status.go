@@ -21,7 +21,9 @@ func (w *Writer) status(s *history.Status) *statepb.Status {
 		m.Autoscaler = &statepb.Autoscaler{Scaled: w.Time(a.Scaled), Metrics: w.Text(a.Metrics)}
 	}
 	if v := s.Revision; v != nil {
-		m.Revision = &statepb.Revision{Id: w.Text(v.ID), Phase: w.Text(string(v.Phase)), By: w.Text(v.By)}
+		m.Revision = &statepb.Revision{
+			Id: w.Text(v.ID), Phase: w.Text(string(v.Phase)), By: w.Text(v.By), Heals: v.Heals,
+		}
 	}
 	if e := s.Endpoints; e != nil {
 		m.Endpoints = &statepb.Endpoints{Service: w.Text(e.Service), Ready: e.Ready}
@@ -43,7 +45,7 @@ func (r *Reader) status(m *statepb.Status) *history.Status {
 	}
 	if v := m.Revision; v != nil {
 		extra.Revision = &observation.Revision{
-			ID: r.Text(v.Id), Phase: observation.RevisionPhase(r.Text(v.Phase)), By: r.Text(v.By),
+			ID: r.Text(v.Id), Phase: observation.RevisionPhase(r.Text(v.Phase)), By: r.Text(v.By), Heals: v.Heals,
 		}
 	}
 	if e := m.Endpoints; e != nil {

@@ -29,7 +29,7 @@ func (w *Writer) Timeline(t *change.Timeline) *statepb.Timeline {
 		m.Removal = w.removal(t.Removal)
 	}
 	if t.Audits != nil {
-		m.Audits = w.Audits(t.Audits.List)
+		m.Audits, m.AuditsHandedOut = w.Audits(t.Audits.List), t.Audits.HandedOut
 	}
 	if t.Past != nil {
 		m.Past = w.Past(t.Past)
@@ -62,7 +62,7 @@ func (r *Reader) Timeline(m *statepb.Timeline) *change.Timeline {
 		t.Removal = r.removal(m.Removal)
 	}
 	if len(m.Audits) > 0 {
-		t.Audits = &change.Audits{List: r.Audits(m.Audits)}
+		t.Audits = &change.Audits{List: r.Audits(m.Audits), HandedOut: m.AuditsHandedOut}
 	}
 	if m.Past != nil {
 		past := r.Past(m.Past)

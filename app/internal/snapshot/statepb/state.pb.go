@@ -952,19 +952,20 @@ func (x *Relations) GetRelations() []*Relation {
 
 // Timeline is a change.Timeline.
 type Timeline struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Ref           *Ref                   `protobuf:"bytes,1,opt,name=ref,proto3" json:"ref,omitempty"`
-	Intents       []*Intent              `protobuf:"bytes,2,rep,name=intents,proto3" json:"intents,omitempty"` // a table of this Timeline
-	Versions      []*Version             `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
-	Removal       *Removal               `protobuf:"bytes,4,opt,name=removal,proto3" json:"removal,omitempty"`
-	Events        []*Event               `protobuf:"bytes,5,rep,name=events,proto3" json:"events,omitempty"`
-	Requests      []*Request             `protobuf:"bytes,6,rep,name=requests,proto3" json:"requests,omitempty"`
-	Audits        []uint64               `protobuf:"varint,7,rep,packed,name=audits,proto3" json:"audits,omitempty"` // in audits
-	Past          *Past                  `protobuf:"bytes,8,opt,name=past,proto3" json:"past,omitempty"`
-	Folded        bool                   `protobuf:"varint,9,opt,name=folded,proto3" json:"folded,omitempty"`
-	Recent        []*Instant             `protobuf:"bytes,10,rep,name=recent,proto3" json:"recent,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Ref             *Ref                   `protobuf:"bytes,1,opt,name=ref,proto3" json:"ref,omitempty"`
+	Intents         []*Intent              `protobuf:"bytes,2,rep,name=intents,proto3" json:"intents,omitempty"` // a table of this Timeline
+	Versions        []*Version             `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
+	Removal         *Removal               `protobuf:"bytes,4,opt,name=removal,proto3" json:"removal,omitempty"`
+	Events          []*Event               `protobuf:"bytes,5,rep,name=events,proto3" json:"events,omitempty"`
+	Requests        []*Request             `protobuf:"bytes,6,rep,name=requests,proto3" json:"requests,omitempty"`
+	Audits          []uint64               `protobuf:"varint,7,rep,packed,name=audits,proto3" json:"audits,omitempty"` // in audits
+	Past            *Past                  `protobuf:"bytes,8,opt,name=past,proto3" json:"past,omitempty"`
+	Folded          bool                   `protobuf:"varint,9,opt,name=folded,proto3" json:"folded,omitempty"`
+	Recent          []*Instant             `protobuf:"bytes,10,rep,name=recent,proto3" json:"recent,omitempty"`
+	AuditsHandedOut []uint64               `protobuf:"varint,11,rep,packed,name=audits_handed_out,json=auditsHandedOut,proto3" json:"audits_handed_out,omitempty"` // resourceVersions
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Timeline) Reset() {
@@ -1063,6 +1064,13 @@ func (x *Timeline) GetFolded() bool {
 func (x *Timeline) GetRecent() []*Instant {
 	if x != nil {
 		return x.Recent
+	}
+	return nil
+}
+
+func (x *Timeline) GetAuditsHandedOut() []uint64 {
+	if x != nil {
+		return x.AuditsHandedOut
 	}
 	return nil
 }
@@ -1859,6 +1867,7 @@ type Revision struct {
 	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`       // in texts
 	Phase         uint64                 `protobuf:"varint,2,opt,name=phase,proto3" json:"phase,omitempty"` // in texts
 	By            uint64                 `protobuf:"varint,3,opt,name=by,proto3" json:"by,omitempty"`       // in texts
+	Heals         bool                   `protobuf:"varint,4,opt,name=heals,proto3" json:"heals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1912,6 +1921,13 @@ func (x *Revision) GetBy() uint64 {
 		return x.By
 	}
 	return 0
+}
+
+func (x *Revision) GetHeals() bool {
+	if x != nil {
+		return x.Heals
+	}
+	return false
 }
 
 // Verdict is a history.Verdict.
@@ -3131,6 +3147,7 @@ type Past struct {
 	Before        []*Earlier             `protobuf:"bytes,10,rep,name=before,proto3" json:"before,omitempty"`
 	Arrived       uint64                 `protobuf:"varint,11,opt,name=arrived,proto3" json:"arrived,omitempty"`
 	Template      uint64                 `protobuf:"varint,12,opt,name=template,proto3" json:"template,omitempty"`
+	From          uint64                 `protobuf:"varint,13,opt,name=from,proto3" json:"from,omitempty"` // 0 in a state of an earlier build
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3249,6 +3266,13 @@ func (x *Past) GetTemplate() uint64 {
 	return 0
 }
 
+func (x *Past) GetFrom() uint64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
 // Instant is a change.Instant.
 type Instant struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3358,6 +3382,7 @@ type Earlier struct {
 	Rv            uint64                 `protobuf:"varint,3,opt,name=rv,proto3" json:"rv,omitempty"`
 	Began         int64                  `protobuf:"varint,4,opt,name=began,proto3" json:"began,omitempty"` // in seconds since 1970
 	Activity      *Time                  `protobuf:"bytes,5,opt,name=activity,proto3" json:"activity,omitempty"`
+	From          uint64                 `protobuf:"varint,6,opt,name=from,proto3" json:"from,omitempty"` // 0 in a state of an earlier build
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3425,6 +3450,13 @@ func (x *Earlier) GetActivity() *Time {
 		return x.Activity
 	}
 	return nil
+}
+
+func (x *Earlier) GetFrom() uint64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
 }
 
 // Run is an observation.Run.
@@ -5081,7 +5113,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\tnamespace\x18\x04 \x01(\x04R\tnamespace\x12\x12\n" +
 	"\x04name\x18\x05 \x01(\x04R\x04name\"C\n" +
 	"\tRelations\x126\n" +
-	"\trelations\x18\x01 \x03(\v2\x18.lifeline.state.RelationR\trelations\"\xba\x03\n" +
+	"\trelations\x18\x01 \x03(\v2\x18.lifeline.state.RelationR\trelations\"\xe6\x03\n" +
 	"\bTimeline\x12%\n" +
 	"\x03ref\x18\x01 \x01(\v2\x13.lifeline.state.RefR\x03ref\x120\n" +
 	"\aintents\x18\x02 \x03(\v2\x16.lifeline.state.IntentR\aintents\x123\n" +
@@ -5093,7 +5125,8 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x04past\x18\b \x01(\v2\x14.lifeline.state.PastR\x04past\x12\x16\n" +
 	"\x06folded\x18\t \x01(\bR\x06folded\x12/\n" +
 	"\x06recent\x18\n" +
-	" \x03(\v2\x17.lifeline.state.InstantR\x06recent\"\xab\x02\n" +
+	" \x03(\v2\x17.lifeline.state.InstantR\x06recent\x12*\n" +
+	"\x11audits_handed_out\x18\v \x03(\x04R\x0fauditsHandedOut\"\xab\x02\n" +
 	"\aVersion\x12\x16\n" +
 	"\x06intent\x18\x01 \x01(\x04R\x06intent\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\x04R\x06status\x12)\n" +
@@ -5171,11 +5204,12 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\n" +
 	"Autoscaler\x12,\n" +
 	"\x06scaled\x18\x01 \x01(\v2\x14.lifeline.state.TimeR\x06scaled\x12\x18\n" +
-	"\ametrics\x18\x02 \x01(\x04R\ametrics\"@\n" +
+	"\ametrics\x18\x02 \x01(\x04R\ametrics\"V\n" +
 	"\bRevision\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\x04R\x05phase\x12\x0e\n" +
-	"\x02by\x18\x03 \x01(\x04R\x02by\"P\n" +
+	"\x02by\x18\x03 \x01(\x04R\x02by\x12\x14\n" +
+	"\x05heals\x18\x04 \x01(\bR\x05heals\"P\n" +
 	"\aVerdict\x12\x1a\n" +
 	"\bprogress\x18\x01 \x01(\x04R\bprogress\x12)\n" +
 	"\x10progress_message\x18\x02 \x01(\x04R\x0fprogressMessage\"\x95\x01\n" +
@@ -5291,7 +5325,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x06server\x18\x16 \x01(\x04R\x06server\"S\n" +
 	"\fKeyedRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x04R\x03key\x121\n" +
-	"\arequest\x18\x02 \x01(\v2\x17.lifeline.state.RequestR\arequest\"\xd1\x02\n" +
+	"\arequest\x18\x02 \x01(\v2\x17.lifeline.state.RequestR\arequest\"\xe5\x02\n" +
 	"\x04Past\x12\x19\n" +
 	"\btrace_id\x18\x01 \x01(\x04R\atraceId\x12\x17\n" +
 	"\aspan_id\x18\x02 \x01(\x06R\x06spanId\x12\x12\n" +
@@ -5305,7 +5339,8 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x06before\x18\n" +
 	" \x03(\v2\x17.lifeline.state.EarlierR\x06before\x12\x18\n" +
 	"\aarrived\x18\v \x01(\x04R\aarrived\x12\x1a\n" +
-	"\btemplate\x18\f \x01(\x04R\btemplate\"\xd3\x01\n" +
+	"\btemplate\x18\f \x01(\x04R\btemplate\x12\x12\n" +
+	"\x04from\x18\r \x01(\x04R\x04from\"\xd3\x01\n" +
 	"\aInstant\x12\x19\n" +
 	"\btrace_id\x18\x01 \x01(\x04R\atraceId\x12\x17\n" +
 	"\aspan_id\x18\x02 \x01(\x06R\x06spanId\x12\x0e\n" +
@@ -5314,13 +5349,14 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x04user\x18\x05 \x01(\x04R\x04user\x12\x18\n" +
 	"\amanager\x18\x06 \x01(\x04R\amanager\x12\x14\n" +
 	"\x05paths\x18\a \x03(\x04R\x05paths\x12\x1a\n" +
-	"\brevision\x18\b \x01(\x04R\brevision\"\x95\x01\n" +
+	"\brevision\x18\b \x01(\x04R\brevision\"\xa9\x01\n" +
 	"\aEarlier\x12\x19\n" +
 	"\btrace_id\x18\x01 \x01(\x04R\atraceId\x12\x17\n" +
 	"\aspan_id\x18\x02 \x01(\x06R\x06spanId\x12\x0e\n" +
 	"\x02rv\x18\x03 \x01(\x04R\x02rv\x12\x14\n" +
 	"\x05began\x18\x04 \x01(\x03R\x05began\x120\n" +
-	"\bactivity\x18\x05 \x01(\v2\x14.lifeline.state.TimeR\bactivity\"\xcb\x01\n" +
+	"\bactivity\x18\x05 \x01(\v2\x14.lifeline.state.TimeR\bactivity\x12\x12\n" +
+	"\x04from\x18\x06 \x01(\x04R\x04from\"\xcb\x01\n" +
 	"\x03Run\x12!\n" +
 	"\ftrace_parent\x18\x01 \x01(\x04R\vtraceParent\x12\x16\n" +
 	"\x06parent\x18\x02 \x01(\x04R\x06parent\x12\x18\n" +
