@@ -133,17 +133,19 @@ Change the comments in app/internal/config instead. -->
 ` + "```yaml\n" + exampleYAML() + "```" + `
 
 - Only ` + "`apiVersion`" + ` and ` + "`kind`" + ` are required. Missing fields have their defaults.
+- The flags ` + "`--data-dir`, `--api-address`, `--telemetry-address` and `--otlp`" + ` override the file.
 - The server does not start with an unknown field, a repeated field or an invalid value. The error
   lists every problem with its file and line. Anchors and aliases of YAML are not supported.
 - Durations are written ` + "`500ms`, `30s`, `1h30m`" + ` (there is no unit for days), sizes in bytes ` +
 			"`500Mi`,\n  `10Gi`" + `.
-- The running server checks the file every few seconds, and at once after SIGHUP. It applies changes
+- The running server checks the file every ten seconds, and at once after SIGHUP. It applies changes
   of the fields marked **yes** below. If another field has changed, or anything is invalid, it
-  applies nothing: the log names the fields, and the old configuration stays.
+  applies nothing: the log names the fields, and the old configuration stays. Without ` + "`--config`" + `,
+  SIGHUP ends the server.
 `,
 	)
 	root := reflect.ValueOf(Default()).Elem()
-	b.WriteString("\n## Top level\n\n")
+	b.WriteString("\n## Top level\n")
 	writeTable(&b, "", root, comments)
 	writeSections(&b, "", root, comments)
 	b.WriteString(rights)
@@ -166,20 +168,25 @@ reads only the metadata of ConfigMaps, too, but RBAC has no such right; exclude 
 much. With ` + "`--offline`" + ` the command contacts no cluster and lists the resources of Kubernetes
 itself.
 
-- The server skips a resource that it may not read, and logs its name once.
+- The server skips a resource that it may not read, and logs its name once. It tries again every
+  three minutes.
 - APIServices show which objects are in another storage. Without the right to list them, the order
   of such objects, and of Events with an etcd of their own, may be wrong.
 - EndpointSlices give the phase ` + "`publish endpoint`" + `. Excluded, they need no right.
 - Kinds defined later are not in the list. Run the command again, or add a ClusterRole that can read
   them, with the label ` + "`rbac.lifeline.dev/aggregate-to-lifeline: \"true\"`" + `. Its rules apply to
-  every Lifeline in the cluster. Only an administrator of the cluster can apply it.
-- With ` + "`watch.namespaces`" + ` the command prints Roles in those namespaces and no ClusterRole. One
-  more Role, in kube-system, allows reading its UID (the identity of the cluster). Nodes and other
-  cluster-scoped resources are then not watched.
-- Several servers (` + "`replicas.mode`" + `) share Leases. With ` + "`standby`" + ` they need two Leases, by
-  name. With ` + "`shards`" + ` they need all Leases of their namespace, so use a separate namespace.
-- With ` + "`webhook.certificate.managed`" + ` the server may also create Secrets, update the Secret of its
-  certificate, and patch its MutatingWebhookConfiguration. It writes nothing else in the cluster.
+  every Lifeline that watches its whole cluster. Only an administrator of the cluster can apply it.
+- With ` + "`watch.namespaces`" + ` the command prints Roles in those namespaces, and no ClusterRole for
+  watches. One more Role, in kube-system, allows reading its UID (the identity of the cluster). Nodes
+  and other cluster-scoped resources are then not watched.
+- Several servers (` + "`replicas.mode`" + `) share Leases. With ` + "`standby`" + ` they need the right to
+  create Leases, and to read and update two by name: that of ` + "`replicas.name`" + `, and the same with
+  ` + "`-delivered`" + `. With ` + "`shards`" + ` they need all Leases of their namespace, so use a separate
+  namespace.
+- With ` + "`webhook.certificate.managed`" + ` the server may also create Secrets, and read and update the
+  Secret of its certificate. A ClusterRole allows it to read and patch its
+  MutatingWebhookConfiguration.
+- Apart from these Leases and this certificate, the server writes nothing in the cluster.
 `
 
 // listsOfSections introduces the lists of sections.
@@ -200,10 +207,9 @@ and column in the expression: ` + "`lifeline.yaml:9: relations[0].match:1:32: â€
 - ` + "`lifeline doctor`" + ` names a relation that has not matched yet.
 - After a change of this list the server reads the cluster again. Open changes continue under their
   IDs, or end as unfinished.
-
 `,
 	"showValues": "The values of your own kinds' fields, in the sentence about what a change changed:\n\n" +
-		"```yaml\nshowValues:\n" + exampleValues + "```\n\n",
+		"```yaml\nshowValues:\n" + exampleValues + "```\n",
 }
 
 // exampleValues is an element of showValues.
@@ -258,7 +264,7 @@ func writeSections(b *strings.Builder, prefix string, section reflect.Value, com
 			fmt.Fprintf(b, "\n## `%s`\n\n%s", path, listsOfSections[path])
 			v, path = reflect.New(v.Type().Elem()).Elem(), path+"[]"
 		case isSection(v.Type()):
-			fmt.Fprintf(b, "\n## `%s`\n\n%s\n", path, about())
+			fmt.Fprintf(b, "\n## `%s`\n\n%s", path, about())
 		default:
 			continue
 		}
@@ -268,7 +274,7 @@ func writeSections(b *strings.Builder, prefix string, section reflect.Value, com
 }
 
 func writeTable(b *strings.Builder, prefix string, section reflect.Value, comments map[string]string) {
-	b.WriteString("| field | type | default | while running | meaning |\n| --- | --- | --- | --- | --- |\n")
+	header := "\n| field | type | default | while running | meaning |\n| --- | --- | --- | --- | --- |\n"
 	for _, m := range members(section.Type()) {
 		v := section.Field(m.index)
 		if isSection(v.Type()) {
@@ -278,6 +284,8 @@ func writeTable(b *strings.Builder, prefix string, section reflect.Value, commen
 		if isReloadable(prefix + m.name) {
 			reload = "**yes**"
 		}
+		b.WriteString(header)
+		header = "" // a section without own fields has no table
 		fmt.Fprintf(b, "| `%s` | %s | `%s` | %s | %s |\n", m.name, typeName(v.Type()), show(v), reload,
 			comments[section.Type().Name()+"."+m.name])
 	}

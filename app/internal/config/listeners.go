@@ -15,12 +15,11 @@ type APIConfiguration struct {
 	Insecure bool `json:"insecure"`
 
 	// The certificate of the API; without one the API is plaintext. `clientCAFile` admits only
-	// clients with a certificate. `lifeline ls`, `trace` and `watch` send none. Changed files are
-	// read again.
+	// clients with a certificate. The commands of `lifeline` send none. Changed files are read again.
 	TLS TLSConfiguration `json:"tls"`
 
-	// The maximum number of clients that follow the traces live at the same time. Further clients
-	// get an error and can retry later.
+	// The maximum number of clients that follow the traces live at the same time, at most 10000.
+	// Further clients get an error and can retry later.
 	MaxStreams int `json:"maxStreams"`
 }
 

@@ -20,7 +20,8 @@ type NoticesConfiguration struct {
 	// A file with a bearer token for the webhook. It needs https, or a webhook on the same machine.
 	TokenFile string `json:"tokenFile"`
 
-	// How long a change may have a [reason](reasons.md) before it counts as stuck.
+	// How long a change may have a [reason](reasons.md) before it counts as stuck, from `1s` to
+	// `168h`.
 	StuckAfter metav1.Duration `json:"stuckAfter"`
 }
 

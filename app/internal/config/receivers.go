@@ -8,7 +8,8 @@ import (
 
 // ReceiversConfiguration is the section `receivers`.
 type ReceiversConfiguration struct {
-	// The spans of kube-apiserver, kubelet, containerd, etcd and operators, as OTLP.
+	// The spans of kube-apiserver, kubelet, containerd, etcd and operators, as OTLP. A request has at
+	// most 8 MiB, in JSON 2 MiB, also decompressed. Larger ones are refused.
 	OTLP OTLPReceiverConfiguration `json:"otlp"`
 
 	// The audit log of kube-apiserver: the user and exact time of each write, and refused writes.
@@ -89,10 +90,10 @@ type JoiningConfiguration struct {
 	Mode string `json:"mode"`
 
 	// What to do with spans that belong to no change: `pass` sends them unchanged, `drop` drops
-	// them. Polls and health checks are always dropped. All are counted.
+	// them. Polls, health checks and requests for Leases are always dropped. All are counted.
 	Unjoined string `json:"unjoined"`
 
-	// How long a span waits for the change that it belongs to. Components send their spans up to
-	// five seconds late.
+	// How long a span waits for the change that it belongs to, from `10s` to `10m`. Components send
+	// their spans up to five seconds late.
 	Window metav1.Duration `json:"window"`
 }

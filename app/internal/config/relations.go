@@ -22,8 +22,8 @@ type RelationConfiguration struct {
 	// The name of the relation in errors, metrics and `lifeline doctor`: a DNS label.
 	Name string `json:"name"`
 
-	// The kind of the cause. It is watched, unless `watch.exclude` names it. It cannot
-	// be Secret.
+	// The kind of the cause. It is watched, unless `watch.exclude` names it. It cannot be Secret or
+	// Event.
 	From ObjectKindConfiguration `json:"from"`
 
 	// The kind of the effect. It is watched as `from` is.
@@ -31,8 +31,8 @@ type RelationConfiguration struct {
 
 	// A CEL expression over the objects `from` and `to`, of at most 1024 characters. It consists of
 	// equalities of an expression of `from` with one of `to`, joined by `&&`. Conditions on one of the
-	// objects are allowed, too. A missing field means no match. Of a ConfigMap only `metadata` is
-	// there.
+	// objects are allowed, too. It has at most 16 parts between `&&`. A missing field means no match.
+	// Of a ConfigMap only `metadata` is there.
 	Match string `json:"match"`
 }
 

@@ -13,9 +13,10 @@ const (
 
 // ReplicasConfiguration is the section `replicas`.
 type ReplicasConfiguration struct {
-	// The work of several servers. `single`: this server is the only one. `standby`: one server
-	// works, and another takes over when it fails. `shards`: the servers divide the namespaces
-	// among them. `standby` and `shards` need rights on Leases; `lifeline rbac` prints them.
+	// The work of several servers. `single`: this server is the only one. `standby`: all servers
+	// watch and store, one sends spans and notices, and another takes over when it fails. `shards`:
+	// the servers divide the namespaces among them. `standby` and `shards` need rights on Leases;
+	// `lifeline rbac` prints them.
 	Mode string `json:"mode"`
 
 	// The name of the Lease that the servers of one installation share; with `shards`, the prefix
@@ -30,11 +31,11 @@ type ReplicasConfiguration struct {
 	// name of the Pod.
 	Identity string `json:"identity"`
 
-	// How long the other servers wait for a silent server before they take over. Longer than
-	// `renewDeadline`.
+	// How long the other servers wait for a silent server before they take over. Whole seconds,
+	// longer than `renewDeadline`.
 	LeaseDuration metav1.Duration `json:"leaseDuration"`
 
-	// How long a server tries to renew its Lease before it stops working. Longer than 1.2 times
+	// How long a server tries to renew its Lease before it gives up its role. Longer than 1.2 times
 	// `retryPeriod`.
 	RenewDeadline metav1.Duration `json:"renewDeadline"`
 

@@ -55,7 +55,7 @@ type ServerConfiguration struct {
 
 	// Fields whose old and new values are shown in traces, apart from those that are always shown: images,
 	// replicas, resources, labels and the like of Kubernetes' own kinds. Values of other fields are never
-	// read. At most 64 kinds. See [what changed](trace-model.md#what-a-change-changed).
+	// kept. At most 64 sections. See [what changed](trace-model.md#what-a-change-changed).
 	ShowValues []ValuesConfiguration `json:"showValues"`
 
 	// What is kept of the messages in conditions, container states and Events: `clean` keeps [known
@@ -68,7 +68,7 @@ type ServerConfiguration struct {
 	Joining JoiningConfiguration `json:"joining"`
 
 	// Which finished traces are kept and sent. The decision depends on the trace's ID, so every
-	// server makes the same one.
+	// server makes the same one. The others are neither stored nor sent.
 	Sampling SamplingConfiguration `json:"sampling"`
 
 	// How long finished traces are kept on disk: until they reach `age`, or all of them exceed
@@ -78,7 +78,7 @@ type ServerConfiguration struct {
 	// Where spans are sent.
 	OTLP OTLPConfiguration `json:"otlp"`
 
-	// Which changes are told to a webhook: those that fail, and those that are stuck. See
+	// A webhook that gets a notice of each failed or stuck change. See
 	// [notices](guides/server.md#notices).
 	Notices NoticesConfiguration `json:"notices"`
 

@@ -20,8 +20,11 @@ type WatchConfiguration struct {
 
 	// The resources that are not watched, each as `resource`, `resource.group` or `*.group` (every
 	// resource of that API group), such as `configmaps`, `leases.example.com`, `*.example.com`.
-	// Resources that change all the time on their own, and records about other objects, are never watched: Leases,
-	// Endpoints, IPAddresses, metrics.
+	// Some resources are watched only if a relation names them: `bindings`, `componentstatuses`,
+	// `endpoints`, `csistoragecapacities.storage.k8s.io` and `ipaddresses.networking.k8s.io`. So are
+	// these groups: `coordination.k8s.io` (Leases), `internal.apiserver.k8s.io`, `metrics.k8s.io`,
+	// `custom.metrics.k8s.io`, `external.metrics.k8s.io` and `packages.operators.coreos.com`. They
+	// change all the time on their own, or are records about other objects.
 	Exclude []string `json:"exclude"`
 
 	// Whether the metadata of Secrets is watched. Then a revision of a Helm release, stored in a
@@ -33,23 +36,26 @@ type WatchConfiguration struct {
 
 // EngineConfiguration is the section `engine`.
 type EngineConfiguration struct {
-	// How long a trace must be without changes before it counts as finished.
+	// How long a trace must be without changes before it counts as finished. With any of the
+	// `receivers` it is at least `6s`, because components send their data up to five seconds late.
+	// Less than `patience`.
 	Settle metav1.Duration `json:"settle"`
 
-	// The longest duration of a change. A trace that has not settled by then ends as it is.
+	// How long a change may be without progress. After that its trace ends as unfinished.
 	Patience metav1.Duration `json:"patience"`
 }
 
 // SamplingConfiguration is the section `sampling`.
 type SamplingConfiguration struct {
 	// How many traces of a million are kept: `1000000` keeps all, `0` keeps none, except those of
-	// the next two fields.
+	// the next two fields. If a trace continues a context from outside, the sampled flag of that
+	// context decides instead.
 	RatePerMillion int `json:"ratePerMillion"`
 
-	// Whether a trace with a failure is kept at any rate.
+	// Whether a trace that ends as failed is kept at any rate.
 	KeepFailed bool `json:"keepFailed"`
 
-	// A trace that took longer than this is kept at any rate. `0s` means that slow traces have no
+	// A trace of at least this duration is kept at any rate. `0s` means that slow traces have no
 	// such exception.
 	KeepSlowerThan metav1.Duration `json:"keepSlowerThan"`
 }
@@ -68,8 +74,8 @@ type OTLPConfiguration struct {
 	// Where spans are sent: a URL with http, https, grpc or grpcs, or `host:port`. Port 4317 means
 	// gRPC, any other HTTP, unless the scheme or `OTEL_EXPORTER_OTLP_PROTOCOL` decides otherwise.
 	// Set credentials in `OTEL_EXPORTER_OTLP_HEADERS`. Empty means the environment
-	// (`OTEL_EXPORTER_OTLP_ENDPOINT` and the other standard variables); without these nothing is
-	// sent.
+	// (`OTEL_EXPORTER_OTLP_ENDPOINT` and the other standard variables), where the port has no effect
+	// on the protocol; without these nothing is sent.
 	Endpoint string `json:"endpoint"`
 
 	// The queue on disk for spans while the backend is unreachable.

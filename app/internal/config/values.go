@@ -16,10 +16,11 @@ type ValuesConfiguration struct {
 	// The API group, such as `example.com`; empty for the core group.
 	Group string `json:"group"`
 
-	// The kind, such as `Widget`. It cannot be ConfigMap or Secret, whose content is never read.
+	// The kind, such as `Widget`. It cannot be Event, nor ConfigMap or Secret, whose content is never
+	// read.
 	Kind string `json:"kind"`
 
-	// The fields, at most 64, by path without the keys of list items, such as `spec.size` or
+	// The fields, from 1 to 64, by path without the keys of list items, such as `spec.size` or
 	// `spec.containers.image`. A path stands for all fields below it, too. Fields in the status have no
 	// effect: it is not part of a change.
 	Fields []string `json:"fields"`

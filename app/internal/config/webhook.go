@@ -41,8 +41,8 @@ type WebhookConfiguration struct {
 
 	// Who may choose the trace of a write, by a context on the object or with the request:
 	// `anyone`, `groups` (those in `supplierGroups`) or `nobody`. Contexts of other users are
-	// replaced, counted and logged. The components of Kubernetes itself are always allowed, because
-	// they copy admitted contexts.
+	// replaced, counted and logged. The components of Kubernetes itself, including all ServiceAccounts
+	// in kube-system, are always allowed, because they copy admitted contexts.
 	Suppliers string `json:"suppliers"`
 
 	// The user groups that are allowed if `suppliers` is `groups`, such as `system:masters` or
@@ -63,7 +63,7 @@ type CertificateConfiguration struct {
 	// All servers of an installation share it.
 	Name string `json:"name"`
 
-	// The DNS names and IP addresses that the API server calls. Empty means the Service
+	// The DNS names and IP addresses that the API server calls, at most 20. Empty means the Service
 	// `lifeline-webhook` in the server's namespace.
 	Names []string `json:"names"`
 
