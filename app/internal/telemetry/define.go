@@ -42,11 +42,12 @@ type definer struct{ registry *prometheus.Registry }
 
 func (d definer) seen(m *Metrics) {
 	m.Observations = d.total("observations_total",
-		"Observations of the cluster, by source. If it stands still while the cluster works, see "+
+		"Observations of the cluster, by source: the watches (watch), the audit log (audit), or the commands and "+
+			"writes that lifeline run announces (run, request). If watch stands still while the cluster works, see "+
 			"lifeline_source_lag_seconds and the log.", "source")
 	m.SourceLag = d.gauges("source_lag_seconds",
-		"Seconds since a source was last known to be up to date. Above a minute: the API server does not answer, "+
-			"or permissions are missing; see the log.", "source")
+		"Seconds since the watches were last known to be up to date (source watch). Above a minute: the API server "+
+			"does not answer, or permissions are missing; see the log.", "source")
 	m.ObservationDelay = d.histogram("observation_delay_seconds",
 		"Seconds from an observation until it was stored. Above a few seconds: the disk is slow or the process "+
 			"lacks CPU; see lifeline_store_write_seconds and lifeline_engine_look_seconds.", delay)
@@ -73,7 +74,8 @@ func (d definer) received(m *Metrics) {
 			"clock is broken.", "reason")
 	m.ReceiverRefused = d.total("receiver_requests_refused_total",
 		"Refused OTLP requests, by reason. Senders repeat those with full or busy: the store is slow or the "+
-			"process lacks CPU. Other reasons are faults of the sender.", "reason")
+			"process lacks CPU. The sender is at fault for slow, large, malformed, foreign (not OTLP) and "+
+			"unauthenticated (no token). Any bug: a fault of Lifeline, please report it.", "reason")
 	m.SpansCut = d.total("receiver_cut_total",
 		"Parts removed from received spans, by kind. Above a limit: attribute, event, link, nesting, text. "+
 			"Attributes that only Lifeline may set: reserved. Spans that Lifeline sent itself, returned by a "+
@@ -85,14 +87,16 @@ func (d definer) received(m *Metrics) {
 			"ones: the components' clocks or batches are late.", "when")
 	m.SpansUnjoined = d.total("unjoined_spans_total",
 		"Received spans without a change. Why: polls and reads (noise), repeated spans (repeated), Lifeline's own "+
-			"spans (own), spans sent on unchanged (passed), spans dropped by configuration (dropped). Too "+
-			"many spans: in the buffer (evicted) or in one trace (surplus). Too late or too far: the trace was "+
-			"finished more than an hour ago (overdue), or is more than an hour away (untimely). Evicted ones: lower "+
-			"the components' sampling rates. Overdue or untimely ones: a sender was away for long, its clock is "+
-			"wrong, or its spans are forged.", "why")
+			"spans (own), spans sent on unchanged (passed), spans dropped by joining.unjoined or for lack "+
+			"of room (dropped). Too many spans: in the buffer (evicted) or in one trace (surplus). Too late or too "+
+			"far: the trace was finished more than an hour ago (overdue), or is more than an hour away (untimely). "+
+			"Evicted ones: lower the components' sampling rates. Overdue or untimely ones: a sender was away for "+
+			"long, its clock is wrong, or its spans are forged.", "why")
 	m.AuditEvents = d.total("audit_events_total",
-		"Events of the API server's audit log, by result: a write, a reason for skipping it, damaged, overlong, a "+
-			"refused request, or a gap (events lost before they were read). Any damaged one or gap: see the log.",
+		"Events of the API server's audit log, by result. Used: write. Skipped: stage (before the response), read, "+
+			"excluded, not stored, dry run, unchanged, unnamed, unknown kind, unauthenticated. Unreadable: damaged, "+
+			"overlong. Refused requests: refused with the HTTP status, such as refused 401. Possibly lost before "+
+			"they were read: gap. Any damaged one or gap: see the log.",
 		"what",
 	)
 	m.ImpossibleTimes = d.total("impossible_times_total",
@@ -102,7 +106,7 @@ func (d definer) received(m *Metrics) {
 	m.SpansBuffered = d.gauge("joining_spans",
 		"Received spans in the buffer, until their change is finished or they have none.")
 	m.SpansBufferBytes = d.gauge("joining_bytes",
-		"Approximate size of those spans in bytes.")
+		"Approximate bytes of the spans in the buffer (lifeline_joining_spans).")
 	m.CopiesBytes = d.gauge("joining_copies_bytes",
 		"Bytes of copies of buffered spans in the store, for a restart. At 16 MiB the oldest copies are removed.")
 	m.SpansUncopied = d.total("joining_uncopied_spans_total",
@@ -120,7 +124,7 @@ func (d definer) admitted(m *Metrics) {
 	m.AdmissionRefused = d.total("admission_refused_contexts_total",
 		"Replaced contexts of writers that may not supply one (webhook.suppliers). Any: the log names the writer.")
 	m.AdmissionMalformed = d.total("admission_malformed_total",
-		"Requests to the webhook that are not admission reviews. Any: a client other than the API server reaches "+
+		"Requests to the webhook that are not complete admission reviews. Any: a client other than the API server reaches "+
 			"it.")
 	m.AdmissionBusy = d.total("admission_busy_total",
 		"Calls without an answer because of too many connections or large reviews; those writes have no context. "+
@@ -141,7 +145,8 @@ func (d definer) made(m *Metrics) {
 		"Open traces. A steady rise: changes do not converge until engine.patience ends their traces; list them "+
 			"with lifeline ls --open.")
 	m.TracesFinished = d.total("traces_finished_total",
-		"Finished traces, by outcome. A rising share of failed ones is a problem of the cluster, not of Lifeline.",
+		"Finished traces that sampling keeps, by outcome. A rising share of failed ones is a problem of the cluster, "+
+			"not of Lifeline.",
 		"outcome")
 	m.ChangesFailed = d.total("changes_failed_total",
 		"Failed changes since the start, by the kind and the namespace of the changed object and the category of the "+
@@ -151,7 +156,7 @@ func (d definer) made(m *Metrics) {
 		"Open changes with a reason why they do not continue, with the labels of lifeline_changes_failed_total. "+
 			"Above 0 for long: ask lifeline why for the object.", "kind", "category", "namespace")
 	m.SpansMade = d.total("spans_made_total",
-		"Spans of finished traces, with amendments, before sampling.")
+		"Spans of finished traces that sampling keeps, with amendments.")
 	m.TracesSampledOut = d.total("traces_sampled_out_total",
 		"Finished traces dropped by sampling. Too many: raise sampling.ratePerMillion.")
 	m.EngineLook = d.histogram("engine_look_seconds",
@@ -183,8 +188,9 @@ func (d definer) sent(m *Metrics) {
 	m.SpansExported = d.total("spans_exported_total",
 		"Spans that the OTLP backend has accepted.")
 	m.SpansDropped = d.total("spans_dropped_total",
-		"Spans dropped before the backend accepted them, by reason. Any: the backend was away for longer than "+
-			"otlp.outbox.maxAge or maxSpans allow.", "reason")
+		"Spans dropped before the backend accepted them, by reason: they waited for longer than otlp.outbox.maxAge "+
+			"(age), more than otlp.outbox.maxSpans waited (full), retention removed them first (pruned), or the store "+
+			"cannot read them (unreadable). Any: the backend was away for too long; if unreadable, see the log.", "reason")
 	m.SpansRefused = d.total("spans_refused_total",
 		"Spans that the OTLP backend has refused permanently. Any: the log has its reason.")
 	m.OutboxSpans = d.gauge("outbox_spans",
@@ -214,8 +220,8 @@ func (d definer) kept(m *Metrics) {
 	m.StoreTraces = d.gauge("store_traces",
 		"Traces in the store, with open ones. Retention limits them.")
 	m.StoreErrors = d.total("store_errors_total",
-		"Failed writes to the store, which are retried. Nothing is lost, but reading pauses. Any: see the log; "+
-			"usually the disk is full.")
+		"Failed writes to the store and failed removals of old traces, which are retried. Nothing is lost, but the "+
+			"server takes no observations until a write succeeds. Any: see the log; usually the disk is full.")
 	m.StoresLost = d.total("stores_lost_total",
 		"Stores that were deleted, overwritten or damaged while the server ran; a new store began with the open "+
 			"traces. Any: the log has the fault and the place of the old store.")
@@ -228,8 +234,9 @@ func (d definer) kept(m *Metrics) {
 
 func (d definer) working(m *Metrics) {
 	m.APIRequests = d.total("api_requests_total",
-		"Responses of the HTTP API, by the path's pattern and the status. Codes of 500 and above: see the log; "+
-			"503: more clients than api.maxStreams allows.", "path", "code")
+		"Responses of the HTTP API, by the path's pattern and the status. 500: see the log. 503: more streams than "+
+			"api.maxStreams, more than 64 other requests, or a store that does not answer within 30 s. 499: the client "+
+			"disconnected first.", "path", "code")
 	m.APIStreams = d.gauge("api_streams",
 		"Open streams of watching clients. At api.maxStreams, further ones are rejected.")
 	m.APIStreamsCut = d.total("api_streams_cut_total",

@@ -58,8 +58,9 @@ func TestMetricsPage(t *testing.T) {
 	var got strings.Builder
 	got.WriteString("# Metrics of `lifeline serve`\n\n" +
 		"At `/metrics` of the listener `telemetry.address`, beside those of the Go runtime (`go_*`) and of\n" +
-		"the process (`process_*`). This page is generated: `go test ./internal/telemetry -update` rewrites\n" +
-		"it.\n\n| metric | type | labels | meaning " +
+		"the process (`process_*`). `lifeline webhook serve` has the same listener; it sets only\n" +
+		"`lifeline_admission_*` and `lifeline_config_reloads_total`.\n\n" +
+		"This page is generated: in `app`, `go test ./internal/telemetry -update` rewrites it.\n\n| metric | type | labels | meaning " +
 		"|\n| --- | --- | --- | --- |\n")
 	for _, f := range families {
 		if !strings.HasPrefix(f.GetName(), "lifeline_") {
