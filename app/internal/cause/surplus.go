@@ -49,8 +49,7 @@ func replaceable(w *change.Write, r *change.Reconciliation) bool {
 // heldBack reports whether w deletes a Pod that the controller of the StatefulSet up does not delete for an
 // update. It deletes only Pods that are ready or have ended, unless their management is Parallel.
 func heldBack(w *change.Write, up *change.Timeline) bool {
-	policy := up.Last().Field("spec.podManagementPolicy")
-	return policy != nil && policy.Shown == "OrderedReady" && w.Previous != nil && !hasEnded(w.Previous) &&
+	return judge.OrderedReady(up.Last()) && w.Previous != nil && !hasEnded(w.Previous) &&
 		!judge.Holds(w.Previous, "Ready")
 }
 

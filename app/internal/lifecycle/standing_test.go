@@ -12,15 +12,19 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 )
 
-// TestBrokenPodOfEarlierChange: a scaling of a StatefulSet waits for a Pod that it did not create.
+// TestBrokenPodOfEarlierChange: a scaling of a StatefulSet waits for a Pod that it did not create. It does so
+// since the scaling, and the reason of the Pod is its cause.
 func TestBrokenPodOfEarlierChange(t *testing.T) {
 	s := newStory()
-	s.write("web", deployment(1), ofKind("apps", "StatefulSet"))
+	s.write("web", deployment(1), ofKind("apps", "StatefulSet"), func(st *observation.State) {
+		st.Leaves = []observation.Leaf{{Path: "spec.podManagementPolicy", Value: 1, Shown: "OrderedReady"}}
+	})
 	s.write("web-0", pod("web"), func(st *observation.State) {
 		st.Owners[0].Kind = object.Kind{Group: "apps", Version: "v1", Kind: "StatefulSet"}
 	}, bind, unpulled)
 	s.rv += 10 // a second
-	s.write("web", scaled(2))
+	s.write("web", func(st *observation.State) { scaled(2)(st); set("spec.replicas")(st) })
+	scaledAt := s.now()
 	const sentence = "StatefulSet web waits for Pod web-0, which cannot pull image web:2 of container app: not found"
 	seen := ""
 	for _, trace := range observe(s.seen).Traces(s.now().Add(time.Minute)) {
@@ -28,6 +32,13 @@ func TestBrokenPodOfEarlierChange(t *testing.T) {
 			seen = trace.Reason
 			if next := got["lifeline.reason.next"]; next != "kubectl -n default describe pod/web-0" {
 				t.Errorf("next: got %q", next)
+			}
+			if cause := got["lifeline.reason.cause"]; cause != string(reason.ImageNotFound) {
+				t.Errorf("cause: got %q, want %q", cause, reason.ImageNotFound)
+			}
+			since, err := time.Parse(time.RFC3339Nano, got["lifeline.reason.since"])
+			if err != nil || since.Sub(scaledAt).Abs() > 100*time.Millisecond {
+				t.Errorf("since: got %q, want %s", got["lifeline.reason.since"], scaledAt)
 			}
 		}
 	}

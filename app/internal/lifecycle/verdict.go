@@ -176,6 +176,9 @@ func (d *derivation) reasonAttributes(v *verdict) []attribute.KeyValue {
 	case v.blamed == nil:
 		return out
 	}
+	if v.reason.Cause != "" {
+		out = append(out, span.KeyReasonCause.String(string(v.reason.Cause)))
+	}
 	t := v.blamed.Timeline
 	out = append(out, blame(v.reason, &t.Ref, true)...)
 	i, _ := t.Position(v.blamed.First().RV)
@@ -188,12 +191,9 @@ func (d *derivation) reasonAttributes(v *verdict) []attribute.KeyValue {
 	if len(waits) == 0 {
 		return out
 	}
-	now, since := waits[len(waits)-1], v.reason.Since
-	if since.IsZero() && now.Category == v.reason.Category {
-		since = now.Since
-	}
-	if !since.IsZero() {
-		out = append(out, span.KeyReasonSince.String(since.UTC().Format(time.RFC3339Nano)))
+	if at := since(v.reason, waits); !at.IsZero() {
+		at = history.Later(at, d.Began(v.blamed.First()).At().Time) // another object may have it for longer
+		out = append(out, span.KeyReasonSince.String(at.UTC().Format(time.RFC3339Nano)))
 	}
 	var before []string
 	for _, w := range waits[:len(waits)-1] {
@@ -250,9 +250,9 @@ func (d *derivation) trouble(l *change.Lineage, top *change.Reconciliation) (
 		}
 		of := d.reasonOf(r.Timeline)
 		switch {
-		case below == nil, of.Category.Weight() > why.Category.Weight():
+		case below == nil, of.Weight() > why.Weight():
 			below, why, n = r, of, 0
-		case of.Category.Weight() < why.Category.Weight():
+		case of.Weight() < why.Weight():
 		case r.Depth() > below.Depth():
 			below, why, n = r, of, 0
 		case of.Category == why.Category && of.Category != "" && of.For == why.For && r.Depth() == below.Depth():

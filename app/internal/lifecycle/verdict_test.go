@@ -26,7 +26,7 @@ func reasonsOf(t *span.Trace) map[string]string {
 	for _, kv := range t.Root().Attributes {
 		switch kv.Key {
 		case span.KeyReason, span.KeyReasonObject, span.KeyReasonMessage, span.KeyReasonSince, span.KeyReasonBefore,
-			span.KeyReasonNext:
+			span.KeyReasonNext, span.KeyReasonCause:
 			out[string(kv.Key)] = kv.Value.String()
 		}
 	}

@@ -45,13 +45,24 @@ func (d *derivation) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
 	var owned []reason.Owned
 	for _, dep := range d.engine.dependantsOf(t.Ref.UID) {
 		if v := dep.Last(); v != nil && v.Pod != nil && dep.Removal == nil && !judge.Converged(v) {
-			owned = append(owned, reason.Owned{Version: v, Reason: d.reasonOf(dep)})
+			why := d.reasonOf(dep)
+			why.Since = since(why, reason.Waits(dep.Versions, d.eventsOf(dep)))
+			owned = append(owned, reason.Owned{Version: v, Reason: why})
 		}
 	}
 	if of := reason.Behind(last, owned); of.Text != "" {
 		return of
 	}
 	return r
+}
+
+// since returns the time when an object with these waits got the reason, its present one; zero if it is
+// not known.
+func since(r reason.Reason, waits []reason.Wait) time.Time {
+	if n := len(waits); r.Since.IsZero() && n > 0 && waits[n-1].Category == r.Category {
+		return waits[n-1].Since
+	}
+	return r.Since
 }
 
 // overdue is the time for which a Pod may be there after its grace period: the kubelet takes a moment.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 )
 
 // Owned is an object that another one owns, with the reason why it does not have its desired state.
@@ -42,10 +43,14 @@ func Behind(v *history.Version, owned []Owned) Reason {
 	})
 	first := pods[0]
 	if kind.StatefulSet.Is(v.Kind) {
-		return Reason{
-			Category: Ordinal, For: "Pod " + first.Name, At: *first.Ref,
+		r := Reason{
+			Category: Ordinal, For: "Pod " + first.Name, At: *first.Ref, Since: first.Reason.Since,
 			Text: "waits for Pod " + first.Name + ", which " + first.Reason.Text,
 		}
+		if judge.OrderedReady(v) {
+			r.Cause = first.Reason.Category // the controller replaces no Pod that is not ready
+		}
+		return r
 	}
 	w, place := v.Workload, ""
 	ofNode := first.Reason.Category == NodeLost || first.Reason.Category == NodeNotReady

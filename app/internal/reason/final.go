@@ -27,7 +27,9 @@ var final = map[Category]time.Duration{
 
 // Weight orders reasons: 0 for an ordinary wait, 1 for a reason of the list, 2 for one that may become
 // final.
-func (c Category) Weight() int {
+func (r *Reason) Weight() int { return max(r.Category.weight(), r.Cause.weight()) }
+
+func (c Category) weight() int {
 	switch _, found := final[c]; {
 	case c == "":
 		return 0

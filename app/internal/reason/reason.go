@@ -29,6 +29,8 @@ type Reason struct {
 	Container string
 	// At is another object that Next shows; its zero value stands for the object itself.
 	At object.Ref
+	// Cause is the category of the reason of that object, if the wait lasts as long as it; else "".
+	Cause Category
 	// Field is the field whose change led to the reason, such as "spec.suspend"; "" if there is none.
 	Field string
 	// Since is when the object got the reason; zero if its versions show that, or nothing does.

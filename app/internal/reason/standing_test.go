@@ -205,25 +205,30 @@ func TestBehind(t *testing.T) {
 		version *history.Version
 		owned   []Owned
 		want    Category
+		cause   Category
 		text    string
 		next    string
 	}{
 		"The lowest ordinal": {
-			version(kind.StatefulSet.Kind, counts(12, 10)),
-			[]Owned{owned("web-10", missing), owned("web-9", missing)}, Ordinal,
+			version(kind.StatefulSet.Kind, counts(12, 10), field("spec.podManagementPolicy", "OrderedReady")),
+			[]Owned{owned("web-10", missing), owned("web-9", missing)}, Ordinal, ImageNotFound,
 			"waits for Pod web-9, which " + pulls, "kubectl -n shop describe pod/web-9",
+		},
+		"A Pod that the controller may replace": {
+			version(kind.StatefulSet.Kind, counts(1, 0), field("spec.podManagementPolicy", "Parallel")), []Owned{owned("web-0", missing)}, Ordinal,
+			"", "waits for Pod web-0, which " + pulls, "kubectl -n shop describe pod/web-0",
 		},
 		"A node": {
 			version(kind.DaemonSet.Kind, counts(3, 2)), []Owned{owned("web-a", starting), owned("web-b", missing)},
-			DaemonSetNodes, "misses 1 of 3 nodes: Pod web-b on node n " + pulls, "kubectl -n shop describe pod/web-b",
+			DaemonSetNodes, "", "misses 1 of 3 nodes: Pod web-b on node n " + pulls, "kubectl -n shop describe pod/web-b",
 		},
-		"A start":    {version(kind.StatefulSet.Kind, counts(1, 0)), []Owned{owned("web-0", starting)}, "", "", ""},
-		"Deployment": {version(kind.Deployment.Kind, counts(1, 0)), []Owned{owned("web-0", missing)}, "", "", ""},
+		"A start":    {version(kind.StatefulSet.Kind, counts(1, 0)), []Owned{owned("web-0", starting)}, "", "", "", ""},
+		"Deployment": {version(kind.Deployment.Kind, counts(1, 0)), []Owned{owned("web-0", missing)}, "", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Behind(tc.version, tc.owned)
-			if r.Category != tc.want || r.Text != tc.text {
-				t.Errorf("got %q: %q, want %q: %q", r.Category, r.Text, tc.want, tc.text)
+			if r.Category != tc.want || r.Text != tc.text || r.Cause != tc.cause {
+				t.Errorf("got %q by %q: %q, want %q by %q: %q", r.Category, r.Cause, r.Text, tc.want, tc.cause, tc.text)
 			}
 			if got := r.Next(*tc.version.Ref); tc.text != "" && got != tc.next {
 				t.Errorf("next: got %q, want %q", got, tc.next)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
@@ -151,9 +153,10 @@ func hopeless(traces []*span.Trace, now time.Time, crash time.Duration) string {
 			continue
 		}
 		since, err := time.Parse(time.RFC3339Nano, insight.Attribute(root, span.KeyReasonSince))
-		if category := reason.Category(insight.Attribute(root, span.KeyReason)); err == nil &&
-			category.Final(now.Sub(since), crash) {
-			return t.Reason
+		for _, key := range []attribute.Key{span.KeyReason, span.KeyReasonCause} {
+			if reason.Category(insight.Attribute(root, key)).Final(now.Sub(since), crash) && err == nil {
+				return t.Reason
+			}
 		}
 	}
 	return ""

@@ -81,12 +81,14 @@ const (
 	// a category of package reason. The next keys say more: KeyReasonObject is the object to blame,
 	// KeyReasonMessage the reason in a sentence, KeyReasonSince the time of the first version with it,
 	// KeyReasonBefore the waits of the object before it, and KeyReasonNext a command that shows more.
+	// KeyReasonCause is the category of another object, which the object to blame waits for.
 	KeyReason        = attribute.Key("lifeline.reason")
 	KeyReasonObject  = attribute.Key("lifeline.reason.object")
 	KeyReasonMessage = attribute.Key("lifeline.reason.message")
 	KeyReasonSince   = attribute.Key("lifeline.reason.since")
 	KeyReasonBefore  = attribute.Key("lifeline.reason.before")
 	KeyReasonNext    = attribute.Key("lifeline.reason.next")
+	KeyReasonCause   = attribute.Key("lifeline.reason.cause")
 	KeyMessage       = attribute.Key("lifeline.message")
 	// KeyLink is a link's attribute for its reason.
 	KeyLink = attribute.Key("lifeline.link")

@@ -254,6 +254,13 @@ var attributeTerms = []Term{
 	{AttributeKey, string(KeyReasonNext), "with a category", "a command that shows more", ""},
 	{
 		AttributeKey,
+		string(KeyReasonCause),
+		"with a category",
+		"the category of another object that the object waits for",
+		"",
+	},
+	{
+		AttributeKey,
 		string(KeyMessage),
 		"a failed or waiting span, an event",
 		"the message, without text that may quote values",

@@ -49,6 +49,12 @@ func deploymentConverged(s *history.Version) bool {
 	return w.Updated >= w.Replicas && w.Total <= w.Updated && w.Available >= w.Updated
 }
 
+// OrderedReady reports whether v is a StatefulSet whose controller waits until each of its Pods is ready.
+func OrderedReady(v *history.Version) bool {
+	policy := v.Field("spec.podManagementPolicy")
+	return policy != nil && policy.Shown == "OrderedReady"
+}
+
 // Failure returns the reason why the object in s has failed, or "" if it has not. Only a failure
 // declared by a controller counts, not one that is still retried.
 func Failure(s *history.Version) string {
