@@ -64,7 +64,7 @@ func (f *Finder) origination(w *change.Write) *Origination {
 		o.claim = claim
 		o.admitted = claim.Names(identity(w.Timeline, w.Version.GenerateName)) && lifeline.IsAdmitted(o.SpanContext)
 	}
-	if owner := f.Controller(w.Timeline); owner != nil && f.ByController(w) {
+	if owner := f.controllerOf(w); owner != nil && f.ByController(w) {
 		o.owner, o.above = owner, f.Current(owner.UID)
 		o.open = o.above != nil && o.above.OpenAt(w, f.options.Quiet)
 	}

@@ -56,7 +56,7 @@ func (f *Finder) Autoscaler(w *change.Write) *change.Timeline {
 // scales reports whether w may be a scaling by an autoscaler.
 func (f *Finder) scales(w *change.Write) bool {
 	return w.Verb == history.Updated && w.Request == nil && w.Parts() == kind.Scale &&
-		f.maybeBy(w, change.Manager, kind.HorizontalPodAutoscaler.Controller) && f.Controller(w.Timeline) == nil
+		f.maybeBy(w, change.Manager, kind.HorizontalPodAutoscaler.Controller) && f.controllerOf(w) == nil
 }
 
 // Decision returns the metrics and targets by which the autoscaler t made w, a scaling; "" if they are

@@ -32,7 +32,7 @@ func (f *Finder) Lose(w *change.Write) {
 	if w.Verb != history.Deleted && !failed {
 		return
 	}
-	o := f.Controller(w.Timeline)
+	o := f.controllerOf(w)
 	if o == nil || kind.Of(o.Group, o.Kind.Kind).Schedule {
 		return
 	}

@@ -17,7 +17,7 @@ import (
 // byNode is rule C4 for the first Pod of a DaemonSet on a Node since the Node was created, or changed
 // its labels or taints. Such a change after the last one of the DaemonSet made the Pod wanted.
 func (f *Finder) byNode(w *change.Write) (Cause, bool, []span.Link) {
-	o := f.Controller(w.Timeline)
+	o := f.controllerOf(w)
 	if w.Verb != history.Created || o == nil || !kind.DaemonSet.Is(o.Kind) || !f.ByController(w) ||
 		f.lost(w, o) != nil {
 		return Cause{}, false, nil

@@ -11,9 +11,17 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
+// controllerOf returns the controller owner of w's object at the time of w, or nil.
+func (f *Finder) controllerOf(w *change.Write) *object.Owner {
+	if o := object.ControllerOf(w.Owners()); o != nil && f.Owns(*o, w.Timeline) {
+		return o
+	}
+	return nil
+}
+
 // byOwner is rule C3: the write is by the controller of the controller owner.
 func (f *Finder) byOwner(w *change.Write) (Cause, bool) {
-	o := f.Controller(w.Timeline)
+	o := f.controllerOf(w)
 	if o == nil || adoptedLater(w) || !f.ByController(w) {
 		return Cause{}, false
 	}
@@ -108,7 +116,7 @@ func (f *Finder) byArrival(w *change.Write, r *change.Reconciliation) bool {
 // names this controller. Or it made the object, and managedFields show no other author of this
 // change.
 func (f *Finder) ByController(w *change.Write) bool {
-	if o := f.Controller(w.Timeline); o != nil {
+	if o := f.controllerOf(w); o != nil {
 		if is, known := f.auditedController(w, o); known {
 			return is
 		}
@@ -130,7 +138,7 @@ func (f *Finder) ByController(w *change.Write) bool {
 
 // OpenOwner returns the open reconciliation of the object's controller owner, or nil.
 func (f *Finder) OpenOwner(w *change.Write) *change.Reconciliation {
-	o := f.Controller(w.Timeline)
+	o := f.controllerOf(w)
 	if o == nil {
 		return nil
 	}

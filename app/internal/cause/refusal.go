@@ -109,7 +109,7 @@ func newer(a, b *change.Reconciliation) *change.Reconciliation {
 // refusedOwner returns the controller owner of the object of w if a quota or a LimitRange refused its
 // dependants, or nil.
 func (f *Finder) refusedOwner(w *change.Write) *change.Timeline {
-	o := f.Controller(w.Timeline)
+	o := f.controllerOf(w)
 	if o == nil {
 		return nil
 	}

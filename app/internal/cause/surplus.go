@@ -17,7 +17,7 @@ import (
 // reconciliation. An owner of an unknown kind may do so for any reason.
 func (f *Finder) surplus(w *change.Write, r *change.Reconciliation) bool {
 	logged := false // the audit log names the controller
-	if o := f.Controller(w.Timeline); o != nil {
+	if o := f.controllerOf(w); o != nil {
 		logged, _ = f.auditedController(w, o)
 	}
 	switch of := r.Timeline.Ref.Kind; {

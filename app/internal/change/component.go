@@ -51,7 +51,7 @@ func (w *Write) Actor() string {
 	case w.Manager == Manager && w.taintsLost():
 		return NodeController
 	case w.Manager == Manager && (w.Part == Desired || w.Part == Ownership) && ServiceOf(w.Timeline) == nil:
-		if o := object.ControllerOf(w.Timeline.Owners()); o != nil {
+		if o := object.ControllerOf(w.Owners()); o != nil {
 			if c := kind.Of(o.Group, o.Kind.Kind).Controller; c != "" {
 				return c
 			}
@@ -97,7 +97,7 @@ func (r *Reconciliation) Akin(w *Write) bool {
 		return true
 	}
 	owners := r.Timeline.Owners()
-	return slices.ContainsFunc(w.Timeline.Owners(), func(o object.Owner) bool {
+	return slices.ContainsFunc(w.Owners(), func(o object.Owner) bool {
 		return slices.ContainsFunc(owners, func(other object.Owner) bool { return o.UID == other.UID })
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -84,6 +85,25 @@ func (w *Write) Loose() bool {
 	return w.Version != nil && w.Version.Listed && !w.Version.Late && !w.Reconstructed && w.Request == nil &&
 		w.Part == Desired &&
 		w.Verb != history.Deleted
+}
+
+// Owners returns the owners of the object at the time of w: the last known ones up to w, or else later ones.
+func (w *Write) Owners() []object.Owner {
+	last := w.Version
+	if last == nil {
+		last = w.Previous
+	}
+	if last == nil || len(last.Owners) == 0 {
+		for _, v := range w.Timeline.Versions {
+			if v.ResourceVersion <= w.RV && len(v.Owners) > 0 {
+				last = v
+			}
+		}
+	}
+	if last == nil || len(last.Owners) == 0 {
+		return w.Timeline.Owners()
+	}
+	return last.Owners
 }
 
 // From returns the lowest possible resourceVersion of w: more than that of the version before.
