@@ -288,15 +288,25 @@ func (d *derivation) settled(l *change.Lineage, now time.Time) bool {
 	waits := l.Vain || slices.ContainsFunc(l.Reconciliations, func(r *change.Reconciliation) bool {
 		return !r.Instant || r.First().Request == nil
 	})
-	if waits && now.Sub(l.Latest) < d.opts.Settle {
-		return false
-	}
+	var ended time.Time
 	for _, r := range l.Reconciliations {
 		if !r.Done || d.behind(r, now) {
 			return false
 		}
+		ended = history.Later(ended, d.endedAt(r))
 	}
-	return true
+	// Some objects get a status every second.
+	return !waits || now.Sub(l.Latest) >= d.opts.Settle || len(l.Reconciliations) > 0 && now.Sub(ended) > maxLag
+}
+
+// endedAt returns the time when the end of r was certain: each new status delays the end of a change that
+// makes no progress.
+func (d *derivation) endedAt(r *change.Reconciliation) time.Time {
+	at, late := r.Ended.At.At().Time, r.Progressed.Add(d.opts.Patience)
+	if !r.Progressed.IsZero() && late.Before(at) {
+		return late
+	}
+	return at
 }
 
 // relationLags reports whether the watch of an object related to r may be delayed (rule C4).

@@ -168,3 +168,45 @@ func TestFailureIsToldOnce(t *testing.T) {
 		t.Errorf("still open:\n%s", outline(open))
 	}
 }
+
+// TestStatusEachSecond: a change is handed out after its end, also if its object gets a status more often than
+// the time to settle.
+func TestStatusEachSecond(t *testing.T) {
+	for name, tc := range map[string]struct {
+		progress observation.Progress
+		within   time.Duration
+		outcome  span.Outcome
+	}{
+		"Converged":   {observation.ProgressCurrent, time.Minute, span.Converged},
+		"In progress": {observation.ProgressInProgress, 5 * time.Minute, span.Unfinished},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			s.write("app", custom("Widget"))
+			e := New(Options{Cluster: "test", Patience: 3 * time.Minute})
+			var taken []*span.Trace
+			for i := range int(10 * time.Minute / time.Second) {
+				s.rv += 9
+				s.write("app", conditionReady("False"), func(st *observation.State) {
+					st.ObservedGeneration, st.Progress = st.Generation, tc.progress
+					st.Conditions[0].Message = fmt.Sprint("report ", i)
+				})
+				for _, o := range s.seen {
+					e.Observe(o)
+				}
+				s.seen = nil
+				now := s.now().Add(500 * time.Millisecond)
+				taken = append(taken, e.Take(now)...)
+				if len(taken) > 0 && now.Sub(epoch) < tc.within {
+					tc.within = 0
+				}
+			}
+			if len(taken) != 1 || taken[0].Outcome != tc.outcome || tc.within != 0 {
+				t.Errorf("handed out:\n%s\nwant one trace in time: %s", outline(taken), tc.outcome)
+			}
+			if open := e.Traces(s.now()); len(open) > 0 {
+				t.Errorf("still open:\n%s", outline(open))
+			}
+		})
+	}
+}
