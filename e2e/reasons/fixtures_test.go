@@ -50,7 +50,7 @@ var fixtures = []fixture{
 		nil,
 		stuck,
 	},
-	{"a claim that is not there", "volume_not_bound", `persistentvolumeclaim "data" not found`, "pod/web",
+	{"a claim that is not there", "claim_missing", `persistentvolumeclaim "data" not found`, "pod/web",
 		pod("IMAGE", "", "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]"), nil, stuck},
 	{"a volume that another Pod has for itself", "unschedulable", "ReadWriteOncePod access mode", "pod/second", "",
 		func(p *play) {
@@ -418,11 +418,15 @@ var fixtures = []fixture{
 	{"no storage class", "claim_without_class", "no storage class is set", "pvc/data", claim(""), nil, stuck},
 	{"no such storage class", "claim_without_class", `storageclass`, "pvc/data", claim("none"), nil, stuck},
 	{"no provisioner", "claim_unprovisioned", "provisioner none.example.com", "pvc/data", "", func(p *play) {
-		p.apply(
-			"apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: NS}\nprovisioner: none.example.com\n",
-		)
-		p.apply(claim("NS"))
+		p.apply(unprovisioned + "---\n" + claim("NS"))
 	}, stuck},
+	{"a Pod whose claim has no provisioner", "volume_not_bound",
+		"Pod web waits for PersistentVolumeClaim data, which waits for provisioner none.example.com", "pod/web", "",
+		func(p *play) { p.apply(unprovisioned + "---\n" + claim("NS") + "---\n" + mounting("web", "")) }, stuck},
+	{"a StatefulSet whose claims have no provisioner", "claim_unprovisioned",
+		"PersistentVolumeClaim data-web-0 waits for provisioner none.example.com", "sts/web", "", func(p *play) {
+			p.apply(unprovisioned + "---\n" + claiming("NS"))
+		}, stuck},
 	{"a claim without a Pod", "claim_unused", "waits for a Pod that uses it", "pvc/data", "", func(p *play) {
 		p.apply(
 			"apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: NS}\nprovisioner: none.example.com\n" +

@@ -60,6 +60,21 @@ func statefulSet(image, spec string) string {
 	return strings.Replace(text, "kind: Deployment", "kind: StatefulSet", 1)
 }
 
+// claiming is the manifest of StatefulSet web with a claim template of that storage class.
+func claiming(class string) string {
+	return statefulSet("IMAGE", "") + `  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {accessModes: [ReadWriteOnce], storageClassName: "` + class + `", resources: {requests: {storage: 1Gi}}}
+`
+}
+
+// unprovisioned is a storage class whose provisioner does not run.
+const unprovisioned = `apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: NS}
+provisioner: none.example.com
+`
+
 // daemonSet is the manifest of DaemonSet web of that Pod. spec are more fields of the Pod's spec.
 func daemonSet(image, spec string) string {
 	return strings.Replace(deployment(image, "", spec, ""), "kind: Deployment", "kind: DaemonSet", 1)

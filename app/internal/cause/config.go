@@ -37,14 +37,19 @@ func (f *Finder) byConfig(w *change.Write) (Cause, bool, []span.Link) {
 // linkConfig is the reason of a link from a restart to a change of a ConfigMap or Secret.
 const linkConfig = "config"
 
-// pathTemplateAnnotations is the path of the annotations that the restart of a workload changes.
-const pathTemplateAnnotations = "spec.template.metadata.annotations"
+// The fields that the restart of a workload changes: annotations, or a variable of Stakater Reloader.
+const (
+	pathTemplateAnnotations = "spec.template.metadata.annotations"
+	pathContainers          = "spec.template.spec."
+	pathReloaderVariable    = ".env[name=STAKATER_"
+)
 
-// restarts reports whether w changed only annotations of a Pod template.
+// restarts reports whether w changed a Pod template only to restart its Pods.
 func restarts(w *change.Write) bool {
 	return w.Verb == history.Updated && w.Version != nil && len(w.Changed.Paths) > 0 &&
 		!slices.ContainsFunc(w.Changed.Paths, func(path string) bool {
-			return !strings.HasPrefix(path, pathTemplateAnnotations)
+			return !strings.HasPrefix(path, pathTemplateAnnotations) &&
+				!(strings.HasPrefix(path, pathContainers) && strings.Contains(path, pathReloaderVariable))
 		})
 }
 

@@ -50,6 +50,7 @@ const (
 	restart  = "spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]"
 	newImage = "spec.template.spec.containers[name=app].image"
 	replicas = "spec.replicas"
+	reloader = "spec.template.spec.containers[name=app].env[name=STAKATER_SETTINGS_CONFIGMAP].value"
 )
 
 // TestConfigRestart: a restart links to the changes of the content that it reads since the last change
@@ -64,6 +65,12 @@ func TestConfigRestart(t *testing.T) {
 		"Edited": {"the content was changed before", func(s *story) {
 			s.write("web", set(restart), arrived)
 		}, []string{"settings"}},
+		"Stakater Reloader": {"a variable of the container has the digest of the content", func(s *story) {
+			s.write("web", set(reloader), arrived)
+		}, []string{"settings"}},
+		"Other variable": {"another variable is no restart", func(s *story) {
+			s.write("web", set("spec.template.spec.containers[name=app].env[name=LEVEL].value"), arrived)
+		}, nil},
 		"Other content": {"only one of two is read", func(s *story) {
 			s.write("unread", content)
 			s.write("web", set(restart), arrived)

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
@@ -45,6 +47,42 @@ func TestBrokenPodOfEarlierChange(t *testing.T) {
 	if seen != sentence {
 		t.Errorf("got %q, want %q", seen, sentence)
 	}
+}
+
+// TestUnboundClaim: a Pod waits for its claim, and the claim for a provisioner.
+func TestUnboundClaim(t *testing.T) {
+	s := newStory()
+	s.write("data", ofKind("", "PersistentVolumeClaim"), func(st *observation.State) {
+		st.ObservedGeneration, st.Progress = -1, observation.ProgressInProgress
+		st.Leaves = []observation.Leaf{{Path: "spec.storageClassName", Value: 1, Shown: "fast"}}
+	})
+	s.report("data", "data", func(ev *observation.Event) {
+		ev.Related, ev.Reason = nil, "ExternalProvisioning"
+		ev.Note = "Waiting for a volume to be created either by the external provisioner 'disk.example.com' or manually"
+	})
+	s.write("web", ofKind("", "Pod"), func(st *observation.State) {
+		st.Pod = &observation.Pod{Phase: "Pending"}
+		st.Relations = []object.Relation{{
+			Type: object.Claim, To: object.Name{Kind: "PersistentVolumeClaim", Namespace: "default", Name: "data"},
+		}}
+		st.Conditions = []observation.Condition{{
+			Type: "PodScheduled", Status: "False", Reason: "Unschedulable",
+			Message: "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.",
+		}}
+	})
+	const want = "waits for provisioner disk.example.com of storage class fast"
+	reasons := map[string]string{}
+	for _, trace := range observe(s.seen).Traces(s.now().Add(time.Minute)) {
+		of := reasonsOf(trace)
+		reasons[trace.Reason] = of["lifeline.reason"] + " by " + of["lifeline.reason.cause"]
+	}
+	if diff := cmp.Diff(map[string]string{
+		"PersistentVolumeClaim data " + want:                          "claim_unprovisioned by ",
+		"Pod web waits for PersistentVolumeClaim data, which " + want: "volume_not_bound by claim_unprovisioned",
+	}, reasons); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	inAnyOrder(t, s, outline)
 }
 
 // TestStanding: only an object that exists and has converged has such a reason.

@@ -12,6 +12,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 )
 
@@ -27,6 +28,9 @@ func (d *derivation) reasonOf(t *change.Timeline) reason.Reason {
 		r = reason.Of(last, d.eventsOf(t))
 		if r.Category == "" {
 			r = d.byPods(t, r)
+		}
+		if r.Category == reason.VolumeNotBound {
+			r = d.byClaims(last, r)
 		}
 		if last.Pod != nil {
 			r = d.byNode(last, r)
@@ -45,14 +49,38 @@ func (d *derivation) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
 	var owned []reason.Owned
 	for _, dep := range d.engine.dependantsOf(t.Ref.UID) {
 		if v := dep.Last(); v != nil && v.Pod != nil && dep.Removal == nil && !judge.Converged(v) {
-			why := d.reasonOf(dep)
-			why.Since = since(why, reason.Waits(dep.Versions, d.eventsOf(dep)))
-			owned = append(owned, reason.Owned{Version: v, Reason: why})
+			owned = append(owned, reason.Owned{Version: v, Reason: d.reasonSince(dep)})
 		}
 	}
 	if of := reason.Behind(last, owned); of.Text != "" {
 		return of
 	}
+	return r
+}
+
+// byClaims returns the reason of a Pod by the first of its claims that is not bound and has a reason, or else r.
+func (d *derivation) byClaims(pod *history.Version, r reason.Reason) reason.Reason {
+	for _, relation := range pod.Relations {
+		if relation.Type != object.Claim {
+			continue
+		}
+		for _, claim := range d.Named(relation.To) {
+			v := claim.Last()
+			if v == nil || claim.Removal != nil || judge.Converged(v) {
+				continue
+			}
+			if of := reason.Unbound(r, reason.Owned{Version: v, Reason: d.reasonSince(claim)}); of.Cause != "" {
+				return of
+			}
+		}
+	}
+	return r
+}
+
+// reasonSince is reasonOf with the time when the object got its reason, if that is known.
+func (d *derivation) reasonSince(t *change.Timeline) reason.Reason {
+	r := d.reasonOf(t)
+	r.Since = since(r, reason.Waits(t.Versions, d.eventsOf(t)))
 	return r
 }
 

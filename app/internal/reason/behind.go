@@ -64,6 +64,18 @@ func Behind(v *history.Version, owned []Owned) Reason {
 	}
 }
 
+// Unbound returns the reason of a Pod with a claim that is not bound, by the reason of the claim. It is that of
+// the Pod alone if the claim has none.
+func Unbound(pod Reason, claim Owned) Reason {
+	if claim.Reason.Category == "" {
+		return pod
+	}
+	return Reason{
+		Category: VolumeNotBound, Cause: claim.Reason.Category, For: pod.For, At: *claim.Ref, Since: claim.Reason.Since,
+		Text: "waits for PersistentVolumeClaim " + claim.Name + ", which " + claim.Reason.Text,
+	}
+}
+
 // ordinal returns the number at the end of the name of a StatefulSet's Pod, or 0.
 func ordinal(name string) int {
 	n, _ := strconv.Atoi(name[strings.LastIndexByte(name, '-')+1:])

@@ -51,6 +51,7 @@ const (
 	SandboxFailed       Category = "sandbox_failed"
 	RuntimeClassMissing Category = "runtime_class_missing"
 	NetworkFailed       Category = "network_failed"
+	ClaimMissing        Category = "claim_missing"
 	VolumeNotBound      Category = "volume_not_bound"
 	VolumeNotAttached   Category = "volume_not_attached"
 	VolumeMultiAttach   Category = "volume_multi_attach"
@@ -182,6 +183,7 @@ var Categories = []Row{
 	{SandboxFailed, "Start", "the runtime cannot create the Pod's sandbox"},
 	{RuntimeClassMissing, "Start", "the node has no such runtime"},
 	{NetworkFailed, "Start", "the node's network plugin fails or is not ready"},
+	{ClaimMissing, "Start", "a claim of the Pod does not exist"},
 	{VolumeNotBound, "Start", "a claim of the Pod is not bound"},
 	{VolumeNotAttached, "Start", "a volume cannot be attached to the node"},
 	{VolumeMultiAttach, "Start", "a volume is attached to another node"},

@@ -65,7 +65,7 @@ func (r Reason) Next(o object.Ref) string {
 		return here + "get pod --show-labels"
 	case EndpointsUnready:
 		return here + "get endpointslice -l kubernetes.io/service-name=" + o.Name + " -o yaml"
-	case VolumeNotBound:
+	case ClaimMissing:
 		return here + "get persistentvolumeclaim"
 	case Finalizer:
 		return here + "get " + argument(o) + " -o yaml"

@@ -119,8 +119,14 @@ func TestReasons(t *testing.T) {
 		"Claim": {
 			version(kind.Pod.Kind, unbound, condition("PodScheduled", "False", "Unschedulable",
 				`persistentvolumeclaim "data" not found`)), nil,
-			VolumeNotBound, `cannot be scheduled: persistentvolumeclaim "data" not found`,
+			ClaimMissing, `cannot be scheduled: persistentvolumeclaim "data" not found`,
 			"kubectl -n shop get persistentvolumeclaim",
+		},
+		"Claim that is not bound": {
+			version(kind.Pod.Kind, unbound, condition("PodScheduled", "False", "Unschedulable",
+				`0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found`)), nil,
+			VolumeNotBound, "cannot be scheduled: 0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims",
+			describe,
 		},
 		"Gates": {
 			version(kind.Pod.Kind, unbound, func(s *observation.State) {
@@ -382,6 +388,8 @@ func TestFinal(t *testing.T) {
 	for category, want := range map[Category][3]bool{
 		ImageNotFound:    {true, true, true},
 		QuotaExceeded:    {false, true, true},
+		ClaimMissing:     {false, true, true},
+		VolumeNotBound:   {false, false, false}, // a provisioner may take its time
 		UnschedulableCPU: {false, false, true},
 		CrashLoop:        {false, false, true},
 		ReadinessProbe:   {false, false, false},

@@ -91,6 +91,9 @@ func unschedulable(text string) Category {
 		for _, m := range misfits {
 			if strings.Contains(piece[2], m.text) {
 				best, most = m.category, n
+				if best == VolumeNotBound && strings.HasSuffix(piece[2], "\" not found") {
+					best = ClaimMissing
+				}
 				break
 			}
 		}

@@ -47,7 +47,7 @@ func claim(v *history.Version, events []*history.Event) Reason {
 	case "ExternalProvisioning":
 		r := waits("its provisioner")
 		if parts := strings.Split(e.Note, "'"); len(parts) > 2 {
-			r = waits("provisioner " + parts[1])
+			r = waits("provisioner " + parts[1] + ofClass(v))
 		}
 		r.Category = ClaimUnprovisioned
 		return r
@@ -63,6 +63,14 @@ func claim(v *history.Version, events []*history.Event) Reason {
 		r.Category = ClaimWithoutClass
 	}
 	return r
+}
+
+// ofClass names the storage class of a claim, or is empty.
+func ofClass(v *history.Version) string {
+	if class := v.Field("spec.storageClassName"); class != nil && class.Shown != "" {
+		return " of storage class " + class.Shown
+	}
+	return ""
 }
 
 // failedDelete is the reason of an Event about a volume that cannot be deleted.
