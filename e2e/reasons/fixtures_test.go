@@ -363,6 +363,8 @@ var fixtures = []fixture{
 		nil, stuck},
 	{"a back-off limit", "job_backoff_limit", "Job has reached the specified backoff limit", "job/work",
 		job(crashes, "  backoffLimit: 0\n"), nil, failed},
+	{"a Job that tries again", "job_retry", "Job work tries again after Pod work-", "job/work",
+		job(crashes, "  backoffLimit: 6\n"), nil, stuck},
 	{"a Job's deadline", "job_deadline", "Job was active longer than specified deadline", "job/work",
 		job("env: []", "  activeDeadlineSeconds: 2\n"), nil, failed},
 	{"a Job that fails by another controller", "job_failed", "Job work failed", "job/work",

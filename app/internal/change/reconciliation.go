@@ -236,14 +236,17 @@ func (r *Reconciliation) Second() int64 {
 	return r.First().Second()
 }
 
-// Attempt reports whether an object above r converged after the failure of r. Then r was an
-// attempt, and another one succeeded.
+// Attempt reports whether an object above r converged after the failure of r, or is a Job that has not ended. Then
+// r was an attempt, and another one succeeded or follows.
 func (r *Reconciliation) Attempt() bool {
 	failed := r.FailedBefore(^uint64(0))
 	if failed == nil {
 		return false
 	}
 	for p := r.Parent; p != nil; p = p.Parent {
+		if !p.Done && kind.Job.Is(p.Timeline.Ref.Kind) && p.Verb != history.Deleted {
+			return true
+		}
 		if p.Done && p.Ended.Outcome == span.Converged && p.arrived != nil &&
 			p.arrived.ResourceVersion > failed.ResourceVersion {
 			return true

@@ -26,6 +26,35 @@ func controlled(by object.Kind, name string) func(*observation.State) {
 	}
 }
 
+// TestRetry: a failed Pod of a Job is an attempt as long as the Job goes on. Its trace is open, and has the reason
+// of the retry until the next Pod.
+func TestRetry(t *testing.T) {
+	ofJob := controlled(object.Kind{Group: "batch", Version: "v1", Kind: "Job"}, "job")
+	s := newStory()
+	check := func(when string, want span.Outcome, text string) {
+		t.Helper()
+		traces := observe(s.seen).Traces(s.now().Add(time.Second))
+		if len(traces) != 1 || traces[0].Outcome != want || traces[0].Reason != text {
+			t.Errorf("%s: got %q in\n%s\nwant one trace, %s: %q", when, traces[0].Reason, outline(traces), want, text)
+		}
+	}
+	s.write("job", ofKind("batch", "Job"), func(st *observation.State) {
+		st.ObservedGeneration, st.Progress = -1, observation.ProgressInProgress
+	})
+	s.write("a", pod(""), ofJob)
+	s.write("a", bind)
+	s.wait(time.Second)
+	s.write("a", func(st *observation.State) { st.Pod.Phase, st.Pod.Reason = "Failed", "Error" })
+	s.wait(10 * time.Second)
+	check("in the pause", span.Unfinished, "Job job tries again after Pod a failed: Error")
+	s.write("b", pod(""), ofJob)
+	s.write("b", bind)
+	check("at the second attempt", span.Unfinished, "Pod b waits for container app to start")
+	s.write("b", func(st *observation.State) { st.Pod.Phase = "Succeeded" })
+	s.write("job", arrived)
+	check("at the end", span.Converged, "")
+}
+
 // TestRetryPauses: a pause lasts from the failure of a Pod to the next Pod, whichever Pod was made first.
 func TestRetryPauses(t *testing.T) {
 	ofJob := controlled(object.Kind{Group: "batch", Version: "v1", Kind: "Job"}, "job")

@@ -169,6 +169,30 @@ func TestFailureIsToldOnce(t *testing.T) {
 	}
 }
 
+// TestAddress: a Service waits for the address of its load balancer, and a change without that wait has no phase.
+func TestAddress(t *testing.T) {
+	s := newStory()
+	waiting := func(st *observation.State) { st.Progress = observation.ProgressInProgress }
+	s.write("web", ofKind("", "Service"), func(st *observation.State) { st.ObservedGeneration = -1 }, waiting)
+	s.wait(40 * time.Second)
+	s.write("web", arrived, func(st *observation.State) {
+		st.ObservedGeneration = -1
+		st.Managers = []observation.Manager{{Name: "cloud-controller", Subresource: "status", Time: s.now()}}
+	})
+	s.wait(time.Minute)
+	s.write("web", set("spec.selector.app"), func(st *observation.State) { st.ObservedGeneration = -1 })
+	var got []string
+	for _, tr := range observe(s.seen).Traces(s.now().Add(time.Minute)) {
+		for _, sp := range tr.Spans {
+			got = append(got, fmt.Sprint(sp.Name, " by ", sp.Service, " ", sp.End.Sub(sp.Start.Time).Round(time.Second)))
+		}
+	}
+	want := []string{"reconcile Service by service-controller 40s", "assign address by cloud-controller 40s", "reconcile Service by service-controller 0s"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 // TestStatusEachSecond: a change is handed out after its end, also if its object gets a status more often than
 // the time to settle.
 func TestStatusEachSecond(t *testing.T) {

@@ -48,7 +48,8 @@ func (d *derivation) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
 	}
 	var owned []reason.Owned
 	for _, dep := range d.engine.dependantsOf(t.Ref.UID) {
-		if v := dep.Last(); v != nil && v.Pod != nil && dep.Removal == nil && !judge.Converged(v) {
+		if v := dep.Last(); v != nil && v.Pod != nil && dep.Removal == nil &&
+			(!judge.Converged(v) || kind.Job.Is(last.Kind)) {
 			owned = append(owned, reason.Owned{Version: v, Reason: d.reasonSince(dep)})
 		}
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package phase derives the steps of a reconciliation as child spans: scheduling, sandbox, images,
-// containers, readiness, publication and termination of a Pod, the pauses of a Job, and the conditions
-// of other kinds. It derives neither causes nor the ends of reconciliations: the engine gives them.
+// containers, readiness, publication and termination of a Pod, the pauses of a Job, the address of a load
+// balancer, and the conditions of other kinds. It derives neither causes nor the ends of reconciliations: the engine gives them.
 package phase
 
 import (
@@ -58,6 +58,8 @@ func (s *Steps) Of(r *change.Reconciliation) []Step {
 		return nil // they wait for their dependants
 	case kind.Job.Is(last.Kind):
 		return append(s.conditionPhases(r), s.retryPauses(r)...)
+	case hasAddress(last):
+		return append(s.conditionPhases(r), s.address(r)...)
 	}
 	return s.conditionPhases(r)
 }

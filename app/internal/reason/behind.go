@@ -20,17 +20,20 @@ type Owned struct {
 	Reason Reason
 }
 
-// WaitsForPods reports whether v is a StatefulSet or a DaemonSet: a broken Pod of an earlier change
-// stops its rollout.
+// WaitsForPods reports whether v is of a kind with a reason by its Pods. A broken Pod of an earlier change stops
+// the rollout of a StatefulSet or a DaemonSet. A Job tries again after a failed Pod.
 func WaitsForPods(v *history.Version) bool {
-	return v.Workload != nil && (kind.StatefulSet.Is(v.Kind) || kind.DaemonSet.Is(v.Kind))
+	return v.Workload != nil && (kind.StatefulSet.Is(v.Kind) || kind.DaemonSet.Is(v.Kind)) || kind.Job.Is(v.Kind)
 }
 
-// Behind returns the reason of v, a StatefulSet or a DaemonSet, by its first Pod that cannot continue.
-// It is empty if there is none. The Pod may belong to an earlier change.
+// Behind returns the reason of v by one of its Pods: the first one that cannot continue, or the newest one of a
+// Job, if it failed. It is empty if there is none. The Pod may belong to an earlier change.
 func Behind(v *history.Version, owned []Owned) Reason {
-	if !WaitsForPods(v) {
+	switch {
+	case !WaitsForPods(v):
 		return Reason{}
+	case kind.Job.Is(v.Kind):
+		return retry(owned)
 	}
 	pods := slices.DeleteFunc(slices.Clone(owned), func(o Owned) bool {
 		return o.Pod == nil || o.Reason.Category == ""
@@ -61,6 +64,25 @@ func Behind(v *history.Version, owned []Owned) Reason {
 		Category: DaemonSetNodes, For: "Pod " + first.Name, At: *first.Ref,
 		Text: fmt.Sprintf("misses %d of %d nodes: Pod %s%s %s", max(0, w.Replicas-w.Available), w.Replicas, first.Name,
 			place, first.Reason.Text),
+	}
+}
+
+// retry returns the reason of a Job whose newest Pod failed: its controller makes another one after a pause.
+func retry(owned []Owned) Reason {
+	var newest *Owned
+	for i := range owned {
+		o := &owned[i]
+		if o.Pod != nil && (newest == nil ||
+			cmp.Or(o.Created.Compare(newest.Created), strings.Compare(o.Name, newest.Name)) > 0) {
+			newest = o
+		}
+	}
+	if newest == nil || newest.Reason.Category != PodFailed {
+		return Reason{}
+	}
+	return Reason{
+		Category: JobRetry, For: "its next Pod", At: *newest.Ref, Container: newest.Reason.Container,
+		Since: newest.Reason.Since, Text: "tries again after Pod " + newest.Name + " " + newest.Reason.Text,
 	}
 }
 

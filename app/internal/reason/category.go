@@ -76,6 +76,7 @@ const (
 	Ordinal          Category = "stateful_set_ordinal"
 	DaemonSetNodes   Category = "daemon_set_nodes"
 	JobFailed        Category = "job_failed"
+	JobRetry         Category = "job_retry"
 	JobBackoffLimit  Category = "job_backoff_limit"
 	JobDeadline      Category = "job_deadline"
 	JobIndexFailed   Category = "job_index_failed"
@@ -206,6 +207,7 @@ var Categories = []Row{
 	{Ordinal, "Workloads", "a StatefulSet waits for one of its Pods"},
 	{DaemonSetNodes, "Workloads", "a DaemonSet selects no node, or misses a Pod on a node"},
 	{JobFailed, "Workloads", "a Job has failed, for a reason that is not in this list"},
+	{JobRetry, "Workloads", "a Pod of a Job failed, and the Job makes another one after a pause"},
 	{JobBackoffLimit, "Workloads", "a Job reached its back-off limit"},
 	{JobDeadline, "Workloads", "a Job reached its deadline"},
 	{JobIndexFailed, "Workloads", "an index of a Job failed"},

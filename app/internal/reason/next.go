@@ -33,7 +33,7 @@ func (r Reason) Next(o object.Ref) string {
 		return here + "logs " + o.Name + " -c " + r.Container + " --previous"
 	case ReadinessProbe, LivenessProbe, StartupProbe:
 		return here + "logs " + o.Name + " -c " + r.Container
-	case PodFailed, JobBackoffLimit, JobIndexFailed, JobFailurePolicy:
+	case PodFailed, JobRetry, JobBackoffLimit, JobIndexFailed, JobFailurePolicy:
 		if r.Container != "" {
 			return here + "logs " + o.Name + " -c " + r.Container
 		}

@@ -26,6 +26,7 @@ const (
 	NameTerminate = "terminate"
 	NameCondition = "condition"
 	NameRetry     = "retry pause"
+	NameAddress   = "assign address"
 
 	reconcile = "reconcile "
 )
@@ -68,6 +69,7 @@ var phases = map[string]phase{
 	NameTerminate: {order: 10, ofPod: true},
 	NameCondition: {detail: KeyCondition},
 	NameRetry:     {},
+	NameAddress:   {},
 }
 
 // orderOfReconciliations ranks reconciliations after all phases.
