@@ -43,6 +43,7 @@ var bookkeeping = []string{
 	"metadata.annotations[deployment.kubernetes.io/max-replicas]",
 	"metadata.annotations[deprecated.daemonset.template.generation]",
 	"metadata.annotations[control-plane.alpha.kubernetes.io/leader]",
+	"metadata.annotations[argocd.argoproj.io/refresh]", // a request to compare, which Argo CD removes
 	"metadata.annotations[endpoints.kubernetes.io/last-change-trigger-time]",
 	"metadata.annotations[pv.kubernetes.io/",
 	"metadata.annotations[volume.kubernetes.io/",
