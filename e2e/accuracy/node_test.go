@@ -185,8 +185,7 @@ func onNode(manifests string) []scenario {
 			},
 			want: []string{
 				"node:node-0 create Pod solo-node-0 converged",
-				"node:node-0 delete Pod solo-node-0 deleted",
-				"node:node-0 create Pod solo-node-0 converged",
+				"node:node-0 create Pod solo-node-0 converged: delete Pod",
 				"node:node-0 delete Pod solo-node-0 deleted",
 			},
 		},

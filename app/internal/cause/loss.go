@@ -38,7 +38,7 @@ func (f *Finder) Lose(w *change.Write) {
 	}
 	r := f.Current(w.Timeline.Ref.UID)
 	if w.Verb == history.Deleted && r != nil && r.Verb == history.Deleted && r.Parent != nil &&
-		r.Parent.Timeline.Ref.UID == o.UID {
+		(r.Parent.Timeline.Ref.UID == o.UID || replaces(r.Parent.Timeline, w.Timeline)) {
 		return // removed by its controller
 	}
 	for _, known := range f.departed[o.UID] {

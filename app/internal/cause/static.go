@@ -7,6 +7,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // pathMirror is the path of the annotation with the hash of the manifest of a static Pod. The kubelet
@@ -16,26 +17,103 @@ const pathMirror = "metadata.annotations[kubernetes.io/config.mirror]"
 // linkPrevious is the reason of a link to the previous reconciliation of the same thing.
 const linkPrevious = "previous"
 
-// byManifest returns the cause of a new mirror Pod after an edit of its manifest on the Node. The
-// kubelet replaces the mirror Pod then. That heals nothing: it is a change, with a link to the Pod
-// before.
+// byManifest returns the cause of a write to a mirror Pod after an edit of its manifest on the Node. The kubelet
+// replaces the mirror Pod: the new one is a change, and the deletion of the old one is part of it.
 func (f *Finder) byManifest(w *change.Write, o *object.Owner) (Cause, bool) {
-	if w.Verb != history.Created || !kind.Node.Is(o.Kind) {
-		return Cause{}, false
+	switch {
+	case !kind.Node.Is(o.Kind):
+	case w.Verb == history.Created:
+		return f.ofManifest(w, o)
+	case w.Verb == history.Deleted:
+		next := f.Replacing(w)
+		if next == nil {
+			return Cause{}, false
+		}
+		if r := f.Current(next.Ref.UID); r != nil && r.Verb == history.Created {
+			return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true
+		}
 	}
+	return Cause{}, false
+}
+
+// ofManifest returns the cause of a new mirror Pod with another manifest than the one before, which went or goes.
+// It heals nothing, and has a link to the Pod before.
+func (f *Finder) ofManifest(w *change.Write, o *object.Owner) (Cause, bool) {
+	c := Cause{Line: f.newLine(w)}
 	for _, gone := range f.departed[o.UID] {
-		if gone.replaced || gone.rv >= w.RV || gone.timeline.Ref.Namespace != w.Timeline.Ref.Namespace ||
-			gone.timeline.Ref.Name != w.Timeline.Ref.Name || !edited(gone.timeline, w.Timeline) {
+		if gone.replaced || gone.rv >= w.RV || !replaces(w.Timeline, gone.timeline) {
 			continue
 		}
 		gone.replaced = true
-		c := Cause{Line: f.newLine(w)}
 		if gone.last != nil {
 			c.Links = append(c.Links, gone.last.Link(linkPrevious))
 		}
 		return c, true
 	}
-	return Cause{}, false
+	old := f.replacedBy(w.Timeline, o)
+	if old == nil {
+		return Cause{}, false
+	}
+	if last := f.Current(old.Ref.UID); last != nil {
+		c.Links = append(c.Links, last.Link(linkPrevious))
+	}
+	return c, true
+}
+
+// replacedBy returns the mirror Pod that the kubelet replaced with that of t, after an edit of its manifest, or nil.
+func (f *Finder) replacedBy(t *change.Timeline, o *object.Owner) *change.Timeline {
+	var old *change.Timeline
+	for _, other := range f.Dependants(o.UID) {
+		if sameStatic(t, other) && precedes(other, t) &&
+			(old == nil || other.Last().ResourceVersion > old.Last().ResourceVersion) {
+			old = other
+		}
+	}
+	if old == nil || !edited(old, t) || !endsBefore(old, t) {
+		return nil
+	}
+	return old
+}
+
+// Replacing returns the mirror Pod that the kubelet replaced the mirror Pod of w with, or nil. w is the deletion of
+// that Pod, by the kubelet or by an unknown author. The kubelet creates the new one at once.
+func (f *Finder) Replacing(w *change.Write) *change.Timeline {
+	o := f.controllerOf(w)
+	if w.Verb != history.Deleted || o == nil || !kind.Node.Is(o.Kind) {
+		return nil
+	}
+	if q := f.Audited(w); q != nil && AuthorOf(q.Write) != change.Kubelet {
+		return nil
+	}
+	for _, t := range f.Dependants(o.UID) {
+		if sameStatic(t, w.Timeline) && f.replacedBy(t, o) == w.Timeline {
+			return t
+		}
+	}
+	return nil
+}
+
+// sameStatic reports whether a and b are two mirror Pods of one static Pod.
+func sameStatic(a, b *change.Timeline) bool {
+	return a != b && a.Ref.Namespace == b.Ref.Namespace && a.Ref.Name == b.Ref.Name
+}
+
+// replaces reports whether t is a mirror Pod of the static Pod of other, with another manifest.
+func replaces(t, other *change.Timeline) bool { return sameStatic(t, other) && edited(other, t) }
+
+// precedes reports whether the object of a is older than that of b, whose creation was observed.
+func precedes(a, b *change.Timeline) bool {
+	return len(a.Versions) > 0 && len(b.Versions) > 0 && !b.Versions[0].Baseline &&
+		a.Last().ResourceVersion < b.Versions[0].ResourceVersion
+}
+
+// endsBefore reports whether the deletion of a began just before the creation of b.
+func endsBefore(a, b *change.Timeline) bool {
+	end := a.Last().Deleting
+	if end.IsZero() && a.Removal != nil {
+		end = a.Removal.Seen
+	}
+	return !end.IsZero() && b.Versions[0].Created.Sub(end).Abs() <= oneLook
 }
 
 // edited reports whether two mirror Pods have different manifests.

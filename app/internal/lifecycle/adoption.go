@@ -8,23 +8,31 @@ import (
 )
 
 // adopt puts the creation of an object before those of the objects that its author created for it
-// (cause.Finder.Adopting).
+// (cause.Finder.Adopting), and that of a mirror Pod before the deletion of the Pod that it replaces.
 func (d *derivation) adopt(all []change.Write) {
 	var born map[*change.Timeline]*change.Write
 	for i := range all {
 		w := &all[i]
-		if w.Verb != history.Created || w.Loose() || w.Reconstructed {
+		if w.Loose() || w.Reconstructed {
 			continue
 		}
-		t := d.Adopting(w)
+		t, replaced := d.Adopting(w), false
+		if t == nil {
+			t = d.Replacing(w)
+			replaced = t != nil
+		}
 		if t == nil {
 			continue
 		}
 		if born == nil {
 			born = births(all)
 		}
-		if up := born[t]; up != nil && !up.Loose() && up.Manager == w.Manager && w.Stored() < up.Stored() {
-			up.Place = max(w.Stored(), 1)
+		up, place := born[t], w.Stored()
+		if replaced {
+			place-- // both have the same owner
+		}
+		if up != nil && !up.Loose() && (replaced || up.Manager == w.Manager) && w.Stored() < up.Stored() {
+			up.Place = max(place, 1)
 		}
 	}
 }

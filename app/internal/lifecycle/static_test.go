@@ -41,9 +41,8 @@ func TestStaticPods(t *testing.T) {
 			s.write("etcd-2", mirror("etcd-2", 2))
 			s.write("etcd-2", bind)
 			s.write("etcd-2", ready)
-		}, "trace 0 deleted\n  reconcile Pod etcd-node-1 deleted\n    terminate etcd-node-1\n" +
-			"trace 1 converged\n  reconcile Pod etcd-node-1 converged ~previous\n" +
-			"    schedule etcd-node-1\n    sandbox etcd-node-1\n"},
+		}, "trace 0 converged\n  reconcile Pod etcd-node-1 converged\n    schedule etcd-node-1\n" +
+			"    reconcile Pod etcd-node-1 deleted (relation)\n      terminate etcd-node-1\n    sandbox etcd-node-1\n"},
 		"deleted": {"the manifest is still there", func(s *story) {
 			s.gone("etcd")
 			s.write("etcd-2", mirror("etcd-2", 1))
