@@ -116,7 +116,7 @@ vet: ## go vet in every module
 # These take minutes under the race detector, and their long tests hours: make test
 # runs them without it, and make test-all the short tests again with it. They run beside
 # the others: they mostly compute on one core, and the others mostly wait.
-UNRACED := /app/internal/(export|lifecycle|shard|stitch|store/sqlite)$$$$
+UNRACED := /app/internal/(export|lifecycle|stitch|store/sqlite)$$$$
 
 .PHONY: unit
 unit: ## Unit tests, with the race detector where there is a C compiler

@@ -22,8 +22,8 @@ type Info struct {
 	// WatchingSince is the time since which this process has watched the
 	// cluster; nil if it does not.
 	WatchingSince *time.Time `json:"watchingSince,omitempty"`
-	// Identity is this member's name in the group, Mode its mode (single, standby or shards).
-	// Leading is true if it sends spans.
+	// Identity is the server's name among several, and Mode its mode (single or standby). Leading
+	// is true if it sends spans.
 	Identity string `json:"identity,omitempty"`
 	Mode     string `json:"mode,omitempty"`
 	Leading  bool   `json:"leading"`

@@ -179,10 +179,9 @@ itself.
 - With ` + "`watch.namespaces`" + ` the command prints Roles in those namespaces, and no ClusterRole for
   watches. One more Role, in kube-system, allows reading its UID (the identity of the cluster). Nodes
   and other cluster-scoped resources are then not watched.
-- Several servers (` + "`replicas.mode`" + `) share Leases. With ` + "`standby`" + ` they need the right to
-  create Leases, and to read and update two by name: that of ` + "`replicas.name`" + `, and the same with
-  ` + "`-delivered`" + `. With ` + "`shards`" + ` they need all Leases of their namespace, so use a separate
-  namespace.
+- Several servers (` + "`replicas.mode: standby`" + `) share Leases. They need the right to create Leases,
+  and to read and update two by name: that of ` + "`replicas.name`" + `, and the same with
+  ` + "`-delivered`" + `.
 - With ` + "`webhook.certificate.managed`" + ` the server may also create Secrets, and read and update the
   Secret of its certificate. A ClusterRole allows it to read and patch its
   MutatingWebhookConfiguration.

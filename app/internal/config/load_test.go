@@ -67,6 +67,11 @@ func TestParseRefuses(t *testing.T) {
 		"Documents": {
 			"", head + "---\na: b", "configuration: it must be one YAML document, but there is more after ---",
 		},
+		"Shards": {
+			"a mode of earlier releases; the error names the replacement", head + "replicas:\n  mode: shards",
+			`configuration:4: replicas.mode: Invalid value: "shards": has been removed: run one server for each ` +
+				"list of namespaces, and set watch.namespaces in the configuration of each",
+		},
 		"NoKind": {
 			"", "apiVersion: lifeline.dev/v1alpha1", "configuration: kind: Required value: must be ServerConfiguration",
 		},

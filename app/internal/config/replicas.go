@@ -8,19 +8,17 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 const (
 	ModeSingle  = "single"
 	ModeStandby = "standby"
-	ModeShards  = "shards"
 )
 
 // ReplicasConfiguration is the section `replicas`.
 type ReplicasConfiguration struct {
 	// The work of several servers. `single`: this server is the only one. `standby`: all servers
-	// watch and store, one sends spans and notices, and another takes over when it fails. `shards`:
-	// the servers divide the namespaces among them. `standby` and `shards` need rights on Leases;
+	// watch and store, one sends spans and notices, and another takes over when it fails. `standby`
+	// needs rights on Leases;
 	// `lifeline rbac` prints them.
 	Mode string `json:"mode"`
 
-	// The name of the Lease that the servers of one installation share; with `shards`, the prefix
-	// of the names.
+	// The name of the Lease that the servers of one installation share.
 	Name string `json:"name"`
 
 	// The namespace of the Leases. Empty means the namespace of the server's Pod, or else that of

@@ -272,7 +272,9 @@ func TestValidate(t *testing.T) {
 			"", func(c *ServerConfiguration) { c.OTLP.Outbox = OutboxConfiguration{} },
 			"otlp.outbox.maxAge otlp.outbox.maxSpans",
 		},
-		"Replicas": {"", func(c *ServerConfiguration) { c.Replicas.Mode, c.Replicas.Identity = ModeShards, "a-1" }, ""},
+		"Replicas": {
+			"", func(c *ServerConfiguration) { c.Replicas.Mode, c.Replicas.Identity = ModeStandby, "a-1" }, "",
+		},
 		"Names": {"", func(c *ServerConfiguration) {
 			c.Replicas.Name, c.Replicas.Namespace, c.Replicas.Identity = "a.b", "A", strings.Repeat("a", 64)
 		}, "replicas.name replicas.namespace replicas.identity"},

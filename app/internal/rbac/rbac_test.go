@@ -48,8 +48,8 @@ func TestWrite(t *testing.T) {
 			offered("", "configmaps", true), offered("", "events", true), offered("", "namespaces", false),
 			offered("", "pods", true),
 		}},
-		"shards": {"Leases in a namespace of their own", func(c *config.ServerConfiguration) {
-			c.Replicas.Mode, c.Replicas.Namespace = config.ModeShards, "leases"
+		"leases": {"Leases in a namespace of their own", func(c *config.ServerConfiguration) {
+			c.Replicas.Mode, c.Replicas.Namespace = config.ModeStandby, "leases"
 		}, []watch.Offered{offered("", "pods", true)}},
 		"certificate": {"one Secret and one configuration, by name", func(c *config.ServerConfiguration) {
 			c.Webhook.Endpoint.Address, c.Webhook.Certificate.Managed = ":9443", true

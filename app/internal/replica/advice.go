@@ -8,8 +8,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Advise adds the known remedy to an error about a Lease.
-func Advise(err error) error {
+// advise adds the known remedy to an error about a Lease.
+func advise(err error) error {
 	if apierrors.IsForbidden(err) {
 		return fmt.Errorf("%w; grant the rights that `lifeline rbac` prints for this configuration", err)
 	}

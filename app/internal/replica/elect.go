@@ -145,7 +145,7 @@ func (l *lock) warn(verb string, err error) {
 	}
 	if text := err.Error(); text != l.failed {
 		l.failed = text
-		l.o.log().Warn("cannot "+verb+" the Lease; trying again", "lease", l.Describe(), "error", Advise(err))
+		l.o.log().Warn("cannot "+verb+" the Lease; trying again", "lease", l.Describe(), "error", advise(err))
 	}
 }
 

@@ -4,18 +4,21 @@ package replica
 
 import (
 	"context"
+	"os"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/kube-lifeline/lifeline/app/internal/replica/leasetest"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	coordinationclient "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 )
 
 // TestOnARealCluster lets one replica take over from another that stops, on the API server of
-// KUBECONFIG. It needs LIFELINE_SHARD_CLUSTER=1.
+// KUBECONFIG. It needs LIFELINE_LEASE_CLUSTER=1.
 func TestOnARealCluster(t *testing.T) {
-	client := leasetest.Real(t)
+	client := realClient(t)
 	const name = "replica-test"
 	begin := func(identity string) (leads chan bool, told chan time.Time, stop func()) {
 		leads, told = make(chan bool, 10), make(chan time.Time, 10)
@@ -71,4 +74,31 @@ func TestOnARealCluster(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// envCluster is the environment variable that enables tests on the cluster of KUBECONFIG.
+const envCluster = "LIFELINE_LEASE_CLUSTER"
+
+// realClient returns a client of the real API server. Without one, it skips the test. The end of
+// the test closes its connections.
+func realClient(t *testing.T) coordinationclient.LeasesGetter {
+	t.Helper()
+	if os.Getenv(envCluster) == "" {
+		t.Skipf("needs a cluster: set %s and KUBECONFIG (bin/lab up --nodes none)", envCluster)
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS, config.Burst = 100, 100
+	over, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { utilnet.CloseIdleConnectionsFor(over.Transport) })
+	client, err := coordinationclient.NewForConfigAndClient(config, over)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
 }

@@ -55,11 +55,11 @@ func (o *Options) validate() error {
 	case o.Identity == "":
 		return errors.New("cannot elect a leader: this process has no identity; set replicas.identity")
 	}
-	return CheckDurations(o.LeaseDuration, o.RenewDeadline, o.RetryPeriod)
+	return checkDurations(o.LeaseDuration, o.RenewDeadline, o.RetryPeriod)
 }
 
-// CheckDurations returns an error for invalid durations of a Lease, or nil.
-func CheckDurations(lease, renew, retry time.Duration) error {
+// checkDurations returns an error for invalid durations of a Lease, or nil.
+func checkDurations(lease, renew, retry time.Duration) error {
 	switch {
 	case retry <= 0:
 		return fmt.Errorf("retry period %s of the Lease is not positive", retry)

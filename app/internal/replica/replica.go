@@ -56,7 +56,7 @@ func (o *Options) tell(ctx context.Context, leading *atomic.Bool) {
 			failed = ""
 		} else if text := err.Error(); text != failed && ctx.Err() == nil {
 			failed = text
-			o.log().Warn(Advise(err).Error())
+			o.log().Warn(advise(err).Error())
 		}
 	}
 }

@@ -10,13 +10,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/kube-lifeline/lifeline/app/internal/replica/leasetest"
 )
 
 // process is a replica under test, in a bubble with fake time.
 type process struct {
-	*leasetest.Client
+	*client
 	stop  func() // ends it and waits
 	mu    sync.Mutex
 	leads bool
@@ -25,17 +23,17 @@ type process struct {
 	told  []time.Time
 }
 
-func options(client *leasetest.Client, identity string) Options {
+func options(client *client, identity string) Options {
 	return Options{
 		Client: client, Namespace: "lifeline", Name: "lifeline", Identity: identity,
 		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
 	}
 }
 
-func start(t *testing.T, s *leasetest.Server, identity string) *process {
+func start(t *testing.T, s *server, identity string) *process {
 	t.Helper()
-	p := &process{Client: s.Client()}
-	o := options(p.Client, identity)
+	p := &process{client: s.client()}
+	o := options(p.client, identity)
 	o.OnLead = func(lead bool) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -109,14 +107,14 @@ func TestOneLeads(t *testing.T) {
 		},
 		"CutOff": {
 			reason: "who cannot renew has stopped before the Lease is another's",
-			end:    func(leader *process) { leader.SetDown(true) },
+			end:    func(leader *process) { leader.setDown(true) },
 			least:  13 * time.Second, most: 25 * time.Second, // includes two pauses of up to 4.4s
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := leasetest.New()
+				s := newServer()
 				a := start(t, s, "a")
 				defer a.stop()
 				pass(t, "the first leads", a.isLeading)
@@ -138,7 +136,7 @@ func TestOneLeads(t *testing.T) {
 					t.Errorf("%s: two lead: one until %s (leading %t), one from %s", c.reason, stopped, leads, started)
 				}
 
-				a.SetDown(false)
+				a.setDown(false)
 				time.Sleep(5 * time.Minute)
 				if a.isLeading() || !b.isLeading() {
 					t.Errorf("%s: who comes back takes the Lease away", c.reason)
@@ -150,27 +148,27 @@ func TestOneLeads(t *testing.T) {
 
 func TestNobodyLeadsWithoutServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := leasetest.New()
+		s := newServer()
 		a, b := start(t, s, "a"), start(t, s, "b")
 		defer a.stop()
 		defer b.stop()
 		pass(t, "one leads", func() bool { return a.isLeading() != b.isLeading() })
-		a.SetDown(true)
-		b.SetDown(true)
+		a.setDown(true)
+		b.setDown(true)
 		took := pass(t, "nobody leads", func() bool { return !a.isLeading() && !b.isLeading() })
 		if took > 10*time.Second+20*time.Millisecond { // pass polls every 10ms
 			t.Errorf("the leader went on for %s without its Lease, want 10s at most", took)
 		}
 		time.Sleep(5 * time.Minute)
-		a.SetDown(false)
-		b.SetDown(false)
+		a.setDown(false)
+		b.setDown(false)
 		pass(t, "one leads again", func() bool { return a.isLeading() != b.isLeading() })
 	})
 }
 
 func TestDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := leasetest.New()
+		s := newServer()
 		a := start(t, s, "a")
 		defer a.stop()
 		pass(t, "the first leads", a.isLeading)
@@ -207,8 +205,8 @@ func TestDelivered(t *testing.T) {
 }
 
 func TestTimesOfDeliveryOnlyGrow(t *testing.T) {
-	s := leasetest.New()
-	o := options(s.Client(), "a")
+	s := newServer()
+	o := options(s.client(), "a")
 	d, other := told{o: &o}, told{o: &o}
 	now := time.Now()
 	for i, at := range []time.Time{{}, now, now.Add(-time.Hour), now.Add(time.Second)} {
@@ -242,7 +240,7 @@ func TestOptions(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := options(leasetest.New().Client(), "a")
+			o := options(newServer().client(), "a")
 			c.change(&o)
 			if err := Elect(t.Context(), o); err == nil {
 				t.Errorf("%s: Elect() accepts it", c.reason)

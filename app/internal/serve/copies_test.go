@@ -191,7 +191,7 @@ func TestNotAcknowledgedWhileItWaits(t *testing.T) {
 	st := &failing{Store: openSQLite(t, filepath.Join(t.TempDir(), "a.db")), err: store.ErrFull}
 	j := &joined{st: st}
 	j.start(t)
-	j.Share = func() share { return share{wait: true} }
+	j.Waits = func() bool { return true }
 	sync := syncOf(1, "of another", at)
 	st.times = 1
 	j.joining.accept([]*span.Span{sync}, at)

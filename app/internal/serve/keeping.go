@@ -126,7 +126,7 @@ func (s *server) recorderOptions() recorderOptions {
 		Engine:    lifecycle.Options{Cluster: s.cluster, Settle: settle, Patience: c.Engine.Patience.Duration},
 		Relations: s.declared,
 		Sampling:  s.sampling,
-		Share:     s.share,
+		Waits:     s.waits,
 		Sends:     s.sends,
 		Counts:    &s.counts,
 		Tells:     s.tells,
@@ -146,14 +146,8 @@ func (s *server) differs(ids []trace.TraceID) {
 	}
 }
 
-// share returns the server's part of the traces at a look. The look waits while watches are behind.
-func (s *server) share() share {
-	out := s.member.share()
-	if s.behind.check(s.watcher.Stats(), len(s.loop.in), time.Now()) {
-		out.wait = true
-	}
-	return out
-}
+// waits reports whether a look waits for watches that are behind.
+func (s *server) waits() bool { return s.behind.check(s.watcher.Stats(), len(s.loop.in), time.Now()) }
 
 func (s *server) sampling() sampling {
 	c := s.conf.Load().Sampling

@@ -96,22 +96,9 @@ func (l *loop) do(f func(*recorder)) {
 	}
 }
 
-// call is do, and waits until f has returned or the loop has stopped.
-func (l *loop) call(f func(*recorder)) {
-	done := make(chan struct{})
-	l.do(func(r *recorder) { defer close(done); f(r) })
-	select {
-	case <-done:
-	case <-l.quit:
-	}
-}
-
-// after calls f after all items so far.
-func (l *loop) after(f func()) { l.hand(item{then: f}) }
-
 // afterStored calls f when all items so far are stored, with their results.
 func (l *loop) afterStored(f func()) {
-	l.after(func() { l.stored = append(l.stored, f) })
+	l.hand(item{then: func() { l.stored = append(l.stored, f) }})
 }
 
 // stop unblocks the watches that wait to pass on an item.

@@ -61,9 +61,9 @@ func TestOneWatchStaysAway(t *testing.T) {
 	s.clock = newClock(time.Now, time.Time{}, nil)
 	s.behind.synced.Store(true)
 	r := begin(t, openSQLite(t, filepath.Join(t.TempDir(), "a.db")))
-	r.Share = func() share {
+	r.Waits = func() bool {
 		some := watch.Stats{Lag: time.Minute, Resources: []watch.ResourceStats{{Streams: 2, Connected: 1}}}
-		return share{wait: s.behind.check(some, 0, now)}
+		return s.behind.check(some, 0, now)
 	}
 	l := newLoop(s, r.recorder)
 	called := false

@@ -31,28 +31,7 @@ type member struct {
 	// came is the end of the first lists of a standby with a new store, in Unix nanoseconds; 0 for
 	// an older store.
 	came atomic.Int64
-	// shards is nil unless the servers divide the namespaces.
-	shards *shards
 }
-
-// share returns this server's part of the traces; the zero share means all.
-func (m *member) share() share {
-	if m.shards == nil {
-		return share{}
-	}
-	return m.shards.share()
-}
-
-// wanted returns the filter of observed namespaces; nil means all.
-func (m *member) wanted() func(string) bool {
-	if m.shards == nil {
-		return nil
-	}
-	return m.shards.wanted
-}
-
-// leasesGetter is the client for Leases.
-type leasesGetter = coordinationv1.LeasesGetter
 
 // leads reports whether this server sends spans.
 func (m *member) leads() bool { return m.leading.Load() }
@@ -65,58 +44,37 @@ func (s *server) sends(t *span.Trace) bool {
 		!slices.ContainsFunc(t.Spans, func(sp *span.Span) bool { return sp.Start.UnixNano() < came })
 }
 
-// prepare sets this server's role.
-func (s *server) prepare(conf *rest.Config) (err error) {
+// join takes part in the election of the sending server. A single server sends at once. The
+// returned function ends the part and waits: another server may then take over.
+func (s *server) join(ctx context.Context, conf *rest.Config) (leave func(), err error) {
 	c := s.conf.Load().Replicas
-	if s.member.identity, err = identity(c); err != nil || c.Mode != config.ModeShards {
-		return err
+	if c.Mode == config.ModeSingle {
+		s.lead(true)
+		return func() {}, nil
 	}
 	leases, err := s.leases(conf, c)
 	if err != nil {
-		return err
-	}
-	s.member.shards, err = newShards(s, leases, cmp.Or(c.Namespace, s.namespace()), c)
-	return err
-}
-
-// join starts the server's part in the group. The returned function ends that part and waits:
-// another server may then take over.
-func (s *server) join(ctx context.Context, conf *rest.Config) (leave func(), err error) {
-	c := s.conf.Load().Replicas
-	var part func(context.Context) error
-	switch c.Mode {
-	case config.ModeShards:
-		part = s.member.shards.member.Run
-	case config.ModeStandby:
-		leases, err := s.leases(conf, c)
-		if err != nil {
-			return nil, err
-		}
-		part = func(ctx context.Context) error {
-			return replica.Run(ctx, replica.Options{
-				Client:    leases,
-				Namespace: cmp.Or(c.Namespace, s.namespace()),
-				Name:      c.Name,
-				// Two servers with the same configured name must not both lead.
-				Identity:      s.member.identity + "_" + rand.Text(),
-				LeaseDuration: c.LeaseDuration.Duration,
-				RenewDeadline: c.RenewDeadline.Duration,
-				RetryPeriod:   c.RetryPeriod.Duration,
-				OnLead:        s.lead,
-				Delivered:     s.delivered,
-				OnDelivered:   s.forget,
-				Log:           s.log,
-			})
-		}
-	default:
-		s.lead(true)
-		return func() {}, nil
+		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := part(ctx); err != nil {
+		err := replica.Run(ctx, replica.Options{
+			Client:    leases,
+			Namespace: cmp.Or(c.Namespace, s.namespace()),
+			Name:      c.Name,
+			// Two servers with the same configured name must not both lead.
+			Identity:      s.member.identity + "_" + rand.Text(),
+			LeaseDuration: c.LeaseDuration.Duration,
+			RenewDeadline: c.RenewDeadline.Duration,
+			RetryPeriod:   c.RetryPeriod.Duration,
+			OnLead:        s.lead,
+			Delivered:     s.delivered,
+			OnDelivered:   s.forget,
+			Log:           s.log,
+		})
+		if err != nil {
 			s.fail(fmt.Errorf("cannot work with other servers: %w", err))
 		}
 	}()

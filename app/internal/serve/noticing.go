@@ -72,7 +72,6 @@ func (s *server) refreshNotices(t *telemetry.Metrics) {
 
 // tell adds the notices that are due.
 func (r *recorder) tell(l *look, finished, open []*span.Trace, now time.Time) {
-	finished, open = r.parts(finished), r.parts(open)
 	if r.Counts != nil {
 		r.Counts.Look(open, finished)
 	}
@@ -80,20 +79,6 @@ func (r *recorder) tell(l *look, finished, open []*span.Trace, now time.Time) {
 		r.Notices.Look(now, open, finished, !r.Tells())
 		r.saveNotices(l, false)
 	}
-}
-
-// parts returns this server's parts of the traces.
-func (r *recorder) parts(all []*span.Trace) []*span.Trace {
-	if r.share.part == nil {
-		return all
-	}
-	var out []*span.Trace
-	for _, t := range all {
-		if part := r.part(t); part != nil {
-			out = append(out, part)
-		}
-	}
-	return out
 }
 
 // saveNotices adds the notices to the batch, if they have changed or always.

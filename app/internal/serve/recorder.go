@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"iter"
 	"maps"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -64,11 +63,8 @@ type recorder struct {
 	orphans orphans
 	// joining joins the spans of other components; nil if none are received.
 	joining *joining
-	// unclaimed are finished traces that may yet become this server's.
-	unclaimed unclaimed
-	// share is that of the present look; held is a look that is not stored yet.
-	share share
-	held  *look
+	// held is a look that is not stored yet.
+	held *look
 	// looks is the number of looks.
 	looks int
 	// renewals is the ledger's number of renewals when the store was last complete.
@@ -86,8 +82,9 @@ type recorderOptions struct {
 	Relations *relation.Set
 	// Sampling is called at each look.
 	Sampling func() sampling
-	// Share returns, for each look, this server's part of the traces; nil keeps all.
-	Share func() share
+	// Waits is called at each look. If true, the look takes nothing from the engine and leaves the
+	// stored traces unchanged. Nil means that no look waits.
+	Waits func() bool
 	// Sends reports whether a finished trace is sent, now or after a takeover; nil sends all.
 	Sends func(*span.Trace) bool
 	// Joining joins the spans of other components; may be nil.
@@ -107,19 +104,6 @@ type recorderOptions struct {
 	Stored func(*look)
 	// Warn logs a problem that the recorder could work around.
 	Warn func(msg string, args ...any)
-}
-
-// share is a server's part of the traces.
-type share struct {
-	// wait delays the look: the part is not decided yet. Until then the look takes nothing from the
-	// engine and leaves the stored traces unchanged.
-	wait bool
-	// part returns the part of a trace to keep; nil without one. A nil part function keeps all.
-	part func(*span.Trace) *span.Trace
-	// since, others and succeeds are shard.View's; nil if part is.
-	since    func(*span.Trace) (uint64, bool)
-	others   func(*span.Trace) []string
-	succeeds func(namespace string, others []string) (stored uint64, ok bool)
 }
 
 // outbox is the part of export.Outbox that a recorder needs.
@@ -151,10 +135,6 @@ type look struct {
 	seen       int
 	first      time.Time
 	sampledOut int
-	// open are all open traces of the engine; nil if the look waited.
-	open []*span.Trace
-	// share is the share of this look.
-	share share
 }
 
 func newRecorder(l *ledger, o recorderOptions) *recorder {
@@ -251,18 +231,14 @@ func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 	if l.seen > 0 {
 		l.first = r.seen[0].Seen
 	}
-	r.share = share{}
-	if r.Share != nil {
-		r.share = r.Share()
-	}
-	l.share = r.share
+	waits := r.Waits != nil && r.Waits()
 	// The chunk comes first: its encoding may fail, and then nothing is lost.
-	data, err := (&chunk{At: now, Waited: r.share.wait, Observations: r.seen}).encode(r.Warn)
+	data, err := (&chunk{At: now, Waited: waits, Observations: r.seen}).encode(r.Warn)
 	if err != nil {
 		return nil, err
 	}
 	r.seen = nil
-	if !r.share.wait {
+	if !waits {
 		r.conclude(ctx, l, now)
 	} else {
 		l.prints = r.open
@@ -301,10 +277,7 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 	}
 	finished, open = r.joining.finished(finished, now), r.joining.open(open, now)
 	r.joining.amended(late)
-	late = append(append(late, r.joining.late(now)...), r.unclaimed.release(r.share)...)
-	claimed := r.unclaimed.claim(r.share, now)
-	r.unclaimed.keep(finished, r.share, now)
-	finished = append(claimed, finished...)
+	late = append(late, r.joining.late(now)...)
 	r.tell(l, finished, open, now)
 	entries := append(r.finish(l, finished, now), r.amend(ctx, l, late, now)...)
 	r.unfold(l, open, now)
@@ -324,26 +297,21 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 			l.batch.State[name] = value
 		}
 	}
-	l.open = open
 }
 
 // finish adds finished traces to the batch, if they are kept.
 func (r *recorder) finish(l *look, finished []*span.Trace, now time.Time) []export.Entry {
 	var entries []export.Entry
 	for _, t := range finished {
-		part := r.part(t)
-		if part == nil {
-			continue
-		}
 		if !r.Sampling().keeps(t, now) {
 			l.sampledOut++
 			continue
 		}
-		l.batch.Finished = append(l.batch.Finished, part)
-		if r.Sends != nil && !r.Sends(part) {
+		l.batch.Finished = append(l.batch.Finished, t)
+		if r.Sends != nil && !r.Sends(t) {
 			continue
 		}
-		entries = append(entries, export.Entry{TraceID: part.ID, Spans: len(part.Spans), Queued: now})
+		entries = append(entries, export.Entry{TraceID: t.ID, Spans: len(t.Spans), Queued: now})
 	}
 	return entries
 }
@@ -352,58 +320,21 @@ func (r *recorder) finish(l *look, finished []*span.Trace, now time.Time) []expo
 func (r *recorder) amend(ctx context.Context, l *look, late []*span.Trace, now time.Time) []export.Entry {
 	var entries []export.Entry
 	for _, t := range late {
-		part, to := r.late(ctx, t)
-		if part == nil {
-			continue
+		known, err := r.ledger.Trace(ctx, t.ID)
+		if errors.Is(err, store.ErrNotFound) {
+			continue // the trace was not kept
 		}
-		l.batch.Amendments = append(l.batch.Amendments, part)
-		if to != nil && r.Sends != nil && !r.Sends(to) {
+		l.batch.Amendments = append(l.batch.Amendments, t)
+		if err == nil && r.Sends != nil && !r.Sends(known.Trace) {
 			continue // like the extended trace
 		}
-		e := export.Entry{TraceID: part.ID, Spans: len(part.Spans), Queued: now}
-		for _, s := range part.Spans {
+		e := export.Entry{TraceID: t.ID, Spans: len(t.Spans), Queued: now}
+		for _, s := range t.Spans {
 			e.Only = append(e.Only, s.ID)
 		}
 		entries = append(entries, e)
 	}
 	return entries
-}
-
-// late returns the part of an amendment to keep, and the trace that it extends, if that is stored.
-// With several servers an amendment belongs to the server that stored the extended part, or to the
-// next owner if that server has gone.
-func (r *recorder) late(ctx context.Context, t *span.Trace) (part, to *span.Trace) {
-	known, err := r.ledger.Trace(ctx, t.ID)
-	if err == nil {
-		to = known.Trace
-	}
-	switch {
-	case r.share.part == nil && errors.Is(err, store.ErrNotFound):
-		return nil, nil // the trace was not kept
-	case r.share.part == nil, err != nil && !errors.Is(err, store.ErrNotFound):
-		return t, to
-	}
-	kept := map[trace.SpanID]bool{}
-	if err == nil {
-		for _, s := range known.Trace.Spans {
-			kept[s.ID] = true
-		}
-	}
-	mine := *t
-	mine.Spans = slices.DeleteFunc(
-		slices.Clone(t.Spans),
-		func(s *span.Span) bool { // a parent comes before its children
-			kept[s.ID] = kept[s.Parent] || r.unclaimed.leaves(r.share, s)
-			if !kept[s.ID] {
-				r.unclaimed.hold(s)
-			}
-			return !kept[s.ID]
-		},
-	)
-	if len(mine.Spans) == 0 {
-		return nil, nil
-	}
-	return &mine, to
 }
 
 // unfold adds changed open traces to the batch.
@@ -412,31 +343,19 @@ func (r *recorder) unfold(l *look, open []*span.Trace, now time.Time) {
 	r.shown = make(map[*span.Trace]uint64, len(open))
 	for _, t := range open {
 		r.orphans.known(t.ID)
-		part := r.part(t)
-		if part == nil || !r.Sampling().keeps(t, now) {
+		if !r.Sampling().keeps(t, now) {
 			continue
 		}
-		looks, known := was[part]
+		looks, known := was[t]
 		if !known {
-			looks = fingerprint(part)
+			looks = fingerprint(t)
 		}
-		r.shown[part] = looks
-		l.prints[part.ID] = looks
-		if before, stored := r.open[part.ID]; !stored || before != looks {
-			l.batch.Open = append(l.batch.Open, part)
+		r.shown[t] = looks
+		l.prints[t.ID] = looks
+		if before, stored := r.open[t.ID]; !stored || before != looks {
+			l.batch.Open = append(l.batch.Open, t)
 		}
 	}
-}
-
-// part returns this server's part of t; nil without one.
-func (r *recorder) part(t *span.Trace) *span.Trace {
-	if r.share.part != nil {
-		t = r.share.part(t)
-	}
-	if t == nil || len(t.Spans) == 0 {
-		return nil
-	}
-	return t
 }
 
 // withdraw withdraws the traces that were open, and are now neither open nor finished.

@@ -66,7 +66,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			seen := read(t, path)
 			for seed := range uint64(2) {
-				waits := seed%2 == 1 // as a shard does while another joins
+				waits := seed%2 == 1 // as while watches are behind
 				calm := playWaiting(t, seen, nil, waits)
 				killed := playWaiting(t, seen, rand.New(rand.NewPCG(seed, 1)), waits)
 				t.Logf("seed %d: killed %d times, replayed %d observations", seed, killed.kills, killed.replayed)
@@ -164,7 +164,7 @@ func (k *player) start() {
 		Engine:   lifecycle.Options{Cluster: "recorded"},
 		Sampling: func() sampling { return sampling{ratePerMillion: 1_000_000} },
 		Outbox:   &ledgerOutbox{t: k.t, st: k.st},
-		Share:    func() share { return share{wait: k.waits && !k.now.After(k.end) && k.now.Unix()%3 == 0} },
+		Waits:    func() bool { return k.waits && !k.now.After(k.end) && k.now.Unix()%3 == 0 },
 		Warn:     quietly,
 	}, forever)
 	if err != nil {

@@ -33,9 +33,6 @@ func (s *server) stored(l *look) {
 		updates = append(updates, api.Update{Trace: &span.Trace{ID: id}, Withdrawn: true, AsOf: b.AsOf})
 	}
 	s.hub.Publish(updates)
-	if h := s.member.shards; h != nil {
-		h.stored(s.loop.recorder, l)
-	}
 
 	now := s.clock.Now()
 	s.metrics.EngineLook.Observe(l.took.Seconds())

@@ -86,10 +86,8 @@ type server struct {
 
 	loop *loop
 	// fail ends the server with an error. running is true when all parts have started.
-	fail context.CancelCauseFunc
-	// lifetime ends last, after metrics and health have stopped.
-	lifetime context.Context
-	running  atomic.Bool
+	fail    context.CancelCauseFunc
+	running atomic.Bool
 	// state is the data of health and info.
 	state state
 	// writable answers senders while the store cannot be written.
@@ -202,7 +200,6 @@ func (s *server) run(ctx context.Context) (err error) {
 	ctx, s.fail = context.WithCancelCause(ctx)
 	defer s.fail(nil)
 	up := newTasks(ctx, s.fail)
-	s.lifetime = up.ctx
 	defer up.end()
 	s.serveTelemetry(up, telemetryListener)
 	up.start("API", func(ctx context.Context) error { return httpserve.Serve(ctx, apiListener, &s.gate) })
@@ -214,7 +211,7 @@ func (s *server) run(ctx context.Context) (err error) {
 		return over(ctx, err)
 	}
 	s.cluster = cluster
-	if err := s.prepare(conf); err != nil {
+	if s.member.identity, err = identity(s.conf.Load().Replicas); err != nil {
 		return err
 	}
 	recorder, err := s.openStore(ctx)

@@ -11,7 +11,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
-	"github.com/kube-lifeline/lifeline/app/internal/shard"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
@@ -33,9 +32,8 @@ func (s *server) newWatcher(conf *rest.Config, r *recorder) (err error) {
 		Reached:      s.loop.reached,
 		Resume:       r.positions(),
 		// A copy: the loop changes the engine meanwhile.
-		Known:  maps.All(maps.Collect(r.engine.Objects())),
-		Wanted: s.member.wanted(),
-		Warn:   func(format string, args ...any) { s.log.Warn(fmt.Sprintf(format, args...)) },
+		Known: maps.All(maps.Collect(r.engine.Objects())),
+		Warn:  func(format string, args ...any) { s.log.Warn(fmt.Sprintf(format, args...)) },
 	})
 	return err
 }
@@ -46,10 +44,6 @@ func (s *server) watch(ctx context.Context) error {
 	scope := watch.Scope{}
 	if names := s.conf.Load().Watch.Namespaces; len(names) > 0 {
 		scope.Namespaces = names
-	}
-	shards, listed, ok := s.awaitShare(ctx)
-	if !ok {
-		return nil // ctx has ended
 	}
 	begin := func(ctx context.Context) error { return s.watcher.Watch(ctx, scope) }
 	if err := again(ctx, s.log, "watch the cluster", begin); err != nil {
@@ -73,27 +67,6 @@ func (s *server) watch(ctx context.Context) error {
 		s.waitFor("")
 		s.log.Info("watching the cluster")
 	})
-	if shards != nil {
-		shards.follow(ctx, listed)
-	}
 	<-ctx.Done()
 	return nil
-}
-
-// awaitShare waits until the namespaces to watch are decided, with shards. The first lists of a new
-// store cover all of them. An older store may have lacked some.
-func (s *server) awaitShare(ctx context.Context) (h *shards, listed shard.View, ok bool) {
-	if h = s.member.shards; h == nil {
-		return nil, listed, true
-	}
-	s.waitFor("its share of the namespaces")
-	if h.await(ctx) != nil {
-		return nil, listed, false
-	}
-	s.loop.call(func(r *recorder) {
-		if len(r.at) == 0 {
-			listed = h.member.View()
-		}
-	})
-	return h, listed, true
 }

@@ -161,7 +161,7 @@ func (d definer) made(m *Metrics) {
 		"Finished traces dropped by sampling. Too many: raise sampling.ratePerMillion.")
 	m.EngineLook = d.histogram("engine_look_seconds",
 		"Seconds that the engine needs to update all open traces. Above 0.5: too many traces are open; exclude "+
-			"kinds with watch.exclude, or use shards.", work)
+			"kinds with watch.exclude, or limit each server to some namespaces with watch.namespaces.", work)
 	m.WritesObserved = d.total("writes_observed_total",
 		"Stored writes that the engine has observed, with the objects found at the start. It is the sum of "+
 			"lifeline_writes_total over all fates, and of the writes that the engine still works on.")
@@ -181,7 +181,7 @@ func (d definer) made(m *Metrics) {
 			"Normal for objects outside the relation: a field is missing, or a condition is false.", "relation", "side")
 	m.EngineObjects = d.gauge("engine_objects",
 		"Objects in the engine. It follows the number of objects in the cluster, and memory follows it; exclude "+
-			"kinds with watch.exclude, or use shards.")
+			"kinds with watch.exclude, or limit each server to some namespaces with watch.namespaces.")
 }
 
 func (d definer) sent(m *Metrics) {
@@ -248,14 +248,8 @@ func (d definer) working(m *Metrics) {
 		"Reloads of the configuration file, by result (taken, refused). Any refused: the log has the reason; the "+
 			"old configuration stays.", "result")
 	m.Leader = d.gauge("leader",
-		"1 if this replica sends spans; 0 if it stands by, or has lost contact with the others. The sum over "+
+		"1 if this replica sends spans; 0 if it stands by, or cannot renew its Lease. The sum over "+
 			"replicas in mode standby is 1, and briefly 0 during a change.")
-	m.ShardMembers = d.gauge("shard_members",
-		"Replicas that share the namespaces in mode shards, as seen by this one; 0 in other modes. If replicas "+
-			"differ for long: see their Leases.")
-	m.ShardEpoch = d.gauge("shard_epoch",
-		"Number of the division of namespaces that this replica uses; it rises when members join or leave. A "+
-			"steady rise: members restart often; see their logs.")
 }
 
 func (d definer) total(name, help string, labels ...string) *Total {

@@ -95,8 +95,6 @@ type Metrics struct {
 	APIPanics     *Total
 	ConfigReloads *Total // result
 	Leader        prometheus.Gauge
-	ShardMembers  prometheus.Gauge
-	ShardEpoch    prometheus.Gauge
 }
 
 // Request implements api.Metrics.

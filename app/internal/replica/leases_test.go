@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package leasetest is a fake API server with Leases. It is client-go's fake clientset, with
-// rejection of stale resourceVersions as in a real server, and connections that fail on demand.
-package leasetest
+package replica
 
 import (
 	"context"
@@ -19,20 +17,21 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// ErrDown is the error of every request over a Client that is down.
-var ErrDown = errors.New("connection refused")
+// errDown is the error of every request over a client that is down.
+var errDown = errors.New("connection refused")
 
-// Server is the fake API server. It is safe for concurrent use.
-type Server struct {
+// server is a fake API server with Leases. It is client-go's fake clientset, and rejects stale
+// resourceVersions like a real server. It is safe for concurrent use.
+type server struct {
 	fake *fake.Clientset
 
 	mu sync.Mutex
 	rv uint64
 }
 
-// New returns a Server without objects. Its first resourceVersion is 1.
-func New() *Server {
-	s := &Server{fake: fake.NewClientset()}
+// newServer returns a server without objects. Its first resourceVersion is 1.
+func newServer() *server {
+	s := &server{fake: fake.NewClientset()}
 	resource := coordinationv1.SchemeGroupVersion.WithResource("leases")
 	s.fake.PrependReactor("create", "leases", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		s.mu.Lock()
@@ -64,50 +63,41 @@ func New() *Server {
 	return s
 }
 
-// Client returns a new connection to s.
-func (s *Server) Client() *Client { return &Client{LeasesGetter: s.fake.CoordinationV1()} }
+// client returns a new connection to s.
+func (s *server) client() *client { return &client{LeasesGetter: s.fake.CoordinationV1()} }
 
-// Client is a connection. It is safe for concurrent use.
-type Client struct {
+// client is a connection. It is safe for concurrent use.
+type client struct {
 	coordinationclient.LeasesGetter
 
-	mu       sync.Mutex
-	down     bool
-	requests int
+	mu   sync.Mutex
+	down bool
 }
 
-// SetDown makes all further requests fail, or none.
-func (c *Client) SetDown(down bool) {
+// setDown makes all further requests fail, or none.
+func (c *client) setDown(down bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.down = down
 }
 
-// Requests returns the number of requests, failed ones included.
-func (c *Client) Requests() int {
+func (c *client) ask() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.requests
-}
-
-func (c *Client) ask() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.requests++
 	if c.down {
-		return ErrDown
+		return errDown
 	}
 	return nil
 }
 
 // Leases implements coordinationclient.LeasesGetter.
-func (c *Client) Leases(namespace string) coordinationclient.LeaseInterface {
+func (c *client) Leases(namespace string) coordinationclient.LeaseInterface {
 	return &leases{LeaseInterface: c.LeasesGetter.Leases(namespace), c: c}
 }
 
 type leases struct {
 	coordinationclient.LeaseInterface
-	c *Client
+	c *client
 }
 
 func (l *leases) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
@@ -115,13 +105,6 @@ func (l *leases) Get(ctx context.Context, name string, o metav1.GetOptions) (*co
 		return nil, err
 	}
 	return l.LeaseInterface.Get(ctx, name, o)
-}
-
-func (l *leases) List(ctx context.Context, o metav1.ListOptions) (*coordinationv1.LeaseList, error) {
-	if err := l.c.ask(); err != nil {
-		return nil, err
-	}
-	return l.LeaseInterface.List(ctx, o)
 }
 
 func (l *leases) Create(
@@ -140,11 +123,4 @@ func (l *leases) Update(
 		return nil, err
 	}
 	return l.LeaseInterface.Update(ctx, lease, o)
-}
-
-func (l *leases) Delete(ctx context.Context, name string, o metav1.DeleteOptions) error {
-	if err := l.c.ask(); err != nil {
-		return err
-	}
-	return l.LeaseInterface.Delete(ctx, name, o)
 }
