@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package replicas tests several lifeline servers as standbys or shards of one cluster. Servers are
-// killed, stopped, frozen, and denied rights. The spans that all of them send are compared with
-// those of one undisturbed server.
+// Package replicas tests several lifeline servers as standbys of one cluster. Servers are killed,
+// stopped, and denied rights. The spans that all of them send are compared with those of one
+// undisturbed server.
 package replicas
 
 import (

@@ -53,15 +53,9 @@ func start(t *testing.T, m member) *server {
 			"OTEL_EXPORTER_OTLP_HEADERS=" + harness.SenderHeader + "=" + m.name,
 		},
 	})}
-	s.begin(t)
-	return s
-}
-
-// begin starts or restarts the server on its data, and waits until it listens.
-func (s *server) begin(t *testing.T) {
-	t.Helper()
 	s.Begin(t)
 	harness.Eventually(t, "the listener of "+s.name, func() bool { return s.TelemetryAddress() != "" })
+	return s
 }
 
 // awaitSaid waits until the server's log contains text.
@@ -106,12 +100,4 @@ func calm(t *testing.T, servers ...*server) {
 				(s.metric(t, "lifeline_outbox_spans") == 0 || s.metric(t, "lifeline_leader") == 0)
 		})
 	}
-}
-
-// eventually waits until a metric has the value.
-func eventually(t *testing.T, s *server, name string, value float64) {
-	t.Helper()
-	harness.Eventually(t, fmt.Sprintf("%s=%v of %s", name, value, s.name), func() bool {
-		return s.metric(t, name) == value
-	})
 }
