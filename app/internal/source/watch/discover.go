@@ -31,8 +31,6 @@ type catalogue struct {
 	mu        sync.Mutex
 	asked     time.Time
 	resources []resource
-	// namespaced holds every resource that was ever offered.
-	namespaced map[schema.GroupResource]bool
 }
 
 // discover returns the offered resources from a discovery not older than age. It warns once of each
@@ -76,12 +74,6 @@ func (w *Watcher) discover(ctx context.Context, age time.Duration) ([]resource, 
 	w.known.mu.Lock()
 	defer w.known.mu.Unlock()
 	w.known.asked, w.known.resources = time.Now(), all
-	if w.known.namespaced == nil {
-		w.known.namespaced = map[schema.GroupResource]bool{}
-	}
-	for _, r := range all {
-		w.known.namespaced[r.GroupResource()] = r.namespaced
-	}
 	return all, nil
 }
 
@@ -116,12 +108,6 @@ func (c *catalogue) kind(gr schema.GroupResource) string {
 		}
 	}
 	return ""
-}
-
-func (c *catalogue) inNamespaces(gr schema.GroupResource) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.namespaced[gr]
 }
 
 // find returns the first resource that matches is. Without a match in the cache, it repeats the

@@ -149,16 +149,6 @@ func (f *fakeAPI) endWatches() {
 	f.hangUps = make(chan struct{})
 }
 
-// breakOff ends every watch, runs the given changes, and discards all old versions before the next
-// watch.
-func (f *fakeAPI) breakOff(path string, happen func()) {
-	f.with(func() { f.refuse[path] = http.StatusServiceUnavailable })
-	f.endWatches()
-	happen()
-	f.expire()
-	f.with(func() { delete(f.refuse, path) })
-}
-
 // expire discards all old versions.
 func (f *fakeAPI) expire() {
 	f.with(func() { f.compacted, f.gone = f.version-1, f.version })

@@ -31,7 +31,7 @@ func (h held) ref(uid uidKey) object.Ref {
 func kept(o *observation.Observation, round uint32) (uidKey, held) {
 	h := held{round: round}
 	if e := o.Event; e != nil {
-		h.version, h.namespace = e.ResourceVersion, e.Regarding.Namespace
+		h.version = e.ResourceVersion
 		return uidKey(e.UID), h
 	}
 	h.version = o.State.ResourceVersion
@@ -42,47 +42,13 @@ func kept(o *observation.Observation, round uint32) (uidKey, held) {
 // hold stores the object's record and reports whether this version is new.
 func (s *stream) hold(o *observation.Observation) bool {
 	uid, h := kept(o, s.round)
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	before, known := s.objects[uid]
 	s.objects[uid] = h
 	return !known || before.version != h.version
 }
 
-// adopt stores the record from another stream's observation, unless the stored one is newer. It
-// reports whether the caller should emit that version.
-func (s *stream) adopt(o *observation.Observation) bool {
-	if o.Gone != nil {
-		s.release(o.Gone.UID)
-		return true
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	uid, h := kept(o, s.round)
-	before, known := s.objects[uid]
-	if !known || before.version < h.version {
-		s.objects[uid] = h
-	}
-	return !known || before.version != h.version
-}
-
-// beginRound starts a new list.
-func (s *stream) beginRound() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.round++
-}
-
-func (s *stream) release(uid uidKey) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.objects, uid)
-}
-
 // releaseMissing removes and returns the objects that the last list did not contain.
 func (s *stream) releaseMissing() map[uidKey]held {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var missing map[uidKey]held
 	for uid, h := range s.objects {
 		if h.round == s.round {

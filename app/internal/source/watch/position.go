@@ -62,9 +62,16 @@ func (w *Watcher) gone(p Position) {
 	}
 	w.emitting.Lock()
 	defer w.emitting.Unlock()
-	if p.Version = ""; !w.Follows(p) {
+	if p.Version = ""; !w.follows(p) {
 		w.tell(p)
 	}
+}
+
+// follows reports whether the stream of position p is running.
+func (w *Watcher) follows(p Position) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.streams[p.key()] != nil
 }
 
 // reached reports the stream's position after all its observations.
@@ -72,7 +79,7 @@ func (s *stream) reached() {
 	if !s.separate {
 		s.w.storages.reach(s.number())
 	}
-	if s.w.tell == nil || s.visiting {
+	if s.w.tell == nil {
 		return
 	}
 	s.w.emitting.Lock()

@@ -69,9 +69,6 @@ func (s *stream) openInTime(ctx context.Context, cancel context.CancelCauseFunc)
 	defer timer.Stop()
 	// Without a timeout, a watch behind a proxy may hang unnoticed.
 	timeout := int64(300 + rand.IntN(300)) //nolint:gosec // spreads load
-	if s.brief {
-		timeout, s.brief = briefTimeout, false
-	}
 	changes, err := s.open(ctx, metav1.ListOptions{
 		ResourceVersion:     s.version,
 		AllowWatchBookmarks: true,

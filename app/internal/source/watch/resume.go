@@ -133,9 +133,6 @@ func (m *memory) leftover(gr schema.GroupResource) []Position {
 // could start.
 func (w *Watcher) buryOrphans(kind droppedKind) {
 	for uid, h := range w.past.orphaned(kind.GroupResource) {
-		if !w.wants(h.namespace) {
-			continue
-		}
 		w.hand(&observation.Observation{
 			Seen: w.now(), Source: observation.SourceWatch, Listed: true,
 			Gone: &observation.Gone{Ref: h.ref(uid), ResourceVersion: kind.version},
@@ -151,6 +148,5 @@ func (s *stream) resume(kind string) {
 	if version, objects, ok := s.w.past.take(s.key(), kind); ok {
 		s.version, s.objects = version, objects
 		s.listed, s.behind = true, true
-		s.began.Store(s.number())
 	}
 }

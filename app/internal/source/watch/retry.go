@@ -75,7 +75,7 @@ func (s *stream) judge(ctx context.Context, err error) next {
 		return soon
 	case apierrors.IsGone(err), apierrors.IsResourceExpired(err):
 		if s.version != "" {
-			s.stood, s.version = s.number(), ""
+			s.version = ""
 			return soon
 		}
 		s.inexact = true
@@ -94,7 +94,7 @@ func (s *stream) judge(ctx context.Context, err error) next {
 		return atOnce
 	case errors.Is(err, errSetBack):
 		s.w.warnings.once("set back", "%v: comparing all that is there with what was", err)
-		s.stood, s.version = 0, ""
+		s.version = ""
 		return atOnce
 	case errors.Is(err, errSlow):
 		s.unreached()
@@ -149,11 +149,7 @@ func (s *stream) starting() bool {
 }
 
 // serve switches the stream to another version of its resource.
-func (s *stream) serve(r schema.GroupVersionResource) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.resource = r
-}
+func (s *stream) serve(r schema.GroupVersionResource) { s.resource = r }
 
 // retry paces the requests of one stream.
 type retry struct{ delay wait.DelayFunc }

@@ -40,8 +40,6 @@ type stream struct {
 	// version is the reached resourceVersion; empty means that a list must come next.
 	version string
 	listed  bool
-	// stood is the reached version at the time when the server discarded it.
-	stood uint64
 	// inexact means that the state at since is not available.
 	inexact bool
 	// checked means that separate is known: whether the resource is in another storage than the
@@ -58,19 +56,10 @@ type stream struct {
 	lost    time.Time
 	worked  bool
 	refused bool
-	// hurry requests a bookmark. brief means that the next watch is for one.
-	hurry chan struct{}
-	brief bool
-	// visiting streams end when they have caught up.
-	visiting bool
-	// began is the version that an earlier process had reached; 0 means none.
-	began atomic.Uint64
-	state state
-	count *counters
+	state   state
+	count   *counters
 
-	// mu guards the fields that other goroutines read, too: the plan's resource, which only the
-	// stream changes, round and objects.
-	mu      sync.Mutex
+	// round is the number of the list; objects are the records.
 	round   uint32
 	objects map[uidKey]held
 	// noted are the edges already followed.
@@ -87,7 +76,7 @@ func (s *stream) covers(since uint64) bool {
 func (s *stream) run(ctx context.Context) {
 	defer s.vanish()
 	retry := newRetry()
-	for ctx.Err() == nil && !s.visited() {
+	for ctx.Err() == nil {
 		began := time.Now()
 		asked := new(answer)
 		listing := s.version == ""
@@ -97,9 +86,6 @@ func (s *stream) run(ctx context.Context) {
 		}
 		s.count.failed(err)
 		n := s.judge(ctx, err)
-		if s.visiting && n == rarely {
-			return // the main stream warns of it
-		}
 		if s.worked && time.Since(began) > healthy {
 			retry.reset()
 			continue
@@ -128,7 +114,7 @@ func (s *stream) list(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	s.beginRound()
+	s.round++
 	if s.listed || s.since == 0 {
 		s.pulse.beat()
 	}
@@ -166,16 +152,13 @@ func (s *stream) list(ctx context.Context) error {
 // stream can resume.
 func (s *stream) vanish() {
 	if version := s.vanished.Load(); version != 0 {
-		s.beginRound()
+		s.round++
 		s.endList(strconv.FormatUint(version, 10))
 		s.w.gone(Position{Resource: s.named, Namespace: s.namespace, Name: s.name})
 	}
 }
 
 func (s *stream) listItem(item metav1.Object) {
-	if s.unwanted(item) {
-		return
-	}
 	o := s.observe(item)
 	if o == nil {
 		s.w.warnings.once(
@@ -187,10 +170,7 @@ func (s *stream) listItem(item metav1.Object) {
 		return
 	}
 	o.Listed = true
-	// An object stored before stood, and not since, is not new: its namespace has only become
-	// wanted.
-	_, is := kept(o, 0)
-	o.Baseline = !s.listed || s.began.Load() < is.version && is.version <= s.stood
+	o.Baseline = !s.listed
 	s.hand(o)
 }
 
@@ -212,7 +192,7 @@ func (s *stream) watch(ctx context.Context) error {
 	}
 	quiet := time.NewTimer(s.w.pace.quiet)
 	defer quiet.Stop()
-	for !s.visited() {
+	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -220,8 +200,6 @@ func (s *stream) watch(ctx context.Context) error {
 			if s.behind {
 				s.caughtUp()
 			}
-		case <-s.hurry:
-			return s.beBrief(ctx)
 		case change, ok := <-changes.ResultChan():
 			if !ok {
 				return nil
@@ -239,7 +217,6 @@ func (s *stream) watch(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
 }
 
 func (s *stream) change(change apiwatch.Event) error {
@@ -250,15 +227,14 @@ func (s *stream) change(change apiwatch.Event) error {
 	if !ok || obj.GetResourceVersion() == "" {
 		return fmt.Errorf("unexpected %T in the watch of %s", change.Object, s.what())
 	}
-	switch {
-	case s.unwanted(obj):
-	case change.Type == apiwatch.Added, change.Type == apiwatch.Modified:
+	switch change.Type {
+	case apiwatch.Added, apiwatch.Modified:
 		if o := s.observe(obj); o != nil && s.hold(o) {
-			o.Listed = s.isLate(o.State, o.Event)
-			o.Late = o.Listed && !s.repeats(o)
+			o.Late = s.isLate(o.State, o.Event)
+			o.Listed = o.Late
 			s.hand(o)
 		}
-	case change.Type == apiwatch.Deleted:
+	case apiwatch.Deleted:
 		s.deleted(obj)
 	}
 	s.version = obj.GetResourceVersion()
@@ -266,20 +242,12 @@ func (s *stream) change(change apiwatch.Event) error {
 	return nil
 }
 
-// repeats reports whether a visit reads an Event that may have been observed before. Such an Event
-// adds nothing, like one in a list. Events newer than the position of an earlier process are new,
-// because this process does not emit an Event twice.
-func (s *stream) repeats(o *observation.Observation) bool {
-	began := s.began.Load()
-	return s.visiting && o.Event != nil && (began == 0 || o.Event.ResourceVersion <= began)
-}
-
 func (s *stream) deleted(obj metav1.Object) {
 	o := s.observe(obj)
 	if o == nil {
 		return
 	}
-	s.release(obj.GetUID())
+	delete(s.objects, obj.GetUID())
 	if o.State == nil {
 		return // an Event that expired
 	}

@@ -59,9 +59,6 @@ type Config struct {
 	// that the stream's resource is gone. Nil ignores positions. It must be quick, because every
 	// change calls it.
 	Reached func(Position)
-	// Wanted reports whether objects of a namespace are of interest; nil means all. Other objects
-	// are dropped. Several goroutines call it often. Call Include and Left when its result changes.
-	Wanted func(namespace string) bool
 	// Reload returns a new connection after the server has rejected the credentials (401) or its
 	// own certificate was not accepted. Nil rereads the files of REST. Calls are serialized and at
 	// least a few seconds apart. A connection to another address is refused.
@@ -100,16 +97,15 @@ type Watcher struct {
 	now     func() time.Time
 	exclude excluded
 	related *relation.Set
-	wanted  func(namespace string) bool
 	// normalizer converts the objects.
 	normalizer *normalize.Normalizer
-	// lists and visits bound the concurrent lists and visits.
-	lists, visits chan struct{}
-	pace          pace
-	outage        outage
-	heard         heard
-	probes        bool
-	past          *memory
+	// lists bounds the concurrent lists.
+	lists  chan struct{}
+	pace   pace
+	outage outage
+	heard  heard
+	probes bool
+	past   *memory
 
 	link     atomic.Pointer[link]
 	requests atomic.Uint64
@@ -155,9 +151,7 @@ func New(cfg Config) (*Watcher, error) {
 		now:      cfg.Now,
 		exclude:  newExcluded(cfg.Exclude),
 		related:  cfg.Relations,
-		wanted:   cfg.Wanted,
 		lists:    make(chan struct{}, maxLists),
-		visits:   make(chan struct{}, maxVisits),
 		pace:     usualPace,
 		probes:   cfg.Probes,
 		past:     remember(cfg),
@@ -255,9 +249,7 @@ func (w *Watcher) start(ctx context.Context, p plan) {
 }
 
 func (w *Watcher) newStream(p plan) *stream {
-	s := &stream{
-		plan: p, named: p.resource, w: w, behind: p.old, objects: map[uidKey]held{}, hurry: make(chan struct{}, 1),
-	}
+	s := &stream{plan: p, named: p.resource, w: w, behind: p.old, objects: map[uidKey]held{}}
 	s.state.begin(w.now())
 	return s
 }
