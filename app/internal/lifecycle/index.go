@@ -10,6 +10,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -156,6 +157,21 @@ func (e *Engine) drop(t *change.Timeline) {
 	delete(e.objects, t.Ref.UID)
 	delete(e.contests, t.Ref.UID)
 	e.forgetNode(t)
+}
+
+// forgetNode forgets the attributes of a Node for the spans of its Pods, unless another Node has
+// its name now.
+func (e *Engine) forgetNode(t *change.Timeline) {
+	if !kind.Node.Is(t.Ref.Kind) || e.nodes[t.Ref.Name] == nil {
+		return
+	}
+	for _, other := range e.objects {
+		if other != t && other.Ref.Kind == t.Ref.Kind && other.Ref.Name == t.Ref.Name {
+			return
+		}
+	}
+	delete(e.nodes, t.Ref.Name)
+	e.groups.nodeGone = true
 }
 
 // reindex builds a new index.

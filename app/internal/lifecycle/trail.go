@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
-	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -219,22 +218,6 @@ func (e *Engine) ageTrail(now time.Time) {
 	e.trail.turned = now
 	e.turnSightings()
 	e.turnAdrift()
-}
-
-// forget drops the entries of the objects that the function drop selects.
-func (t *trail) forget(drop func(object.Ref) bool) {
-	for _, drift := range []map[subject][]*observation.Write{t.adrift, t.longAdrift} {
-		for id, list := range drift {
-			if drop(list[0].Ref) {
-				delete(drift, id)
-			}
-		}
-	}
-	for id, of := range t.refusals {
-		if drop(of.kinds[0].writes[0].Ref) {
-			delete(t.refusals, id)
-		}
-	}
 }
 
 // attach adds a write to the timeline of its object.
