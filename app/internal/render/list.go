@@ -28,7 +28,8 @@ type ListOptions struct {
 }
 
 // List draws one row per trace in the given order, in the style of kubectl: time, ID, actor and
-// action, outcome, and the slowest work. It writes nothing for no traces.
+// action, outcome, and the slowest work. What is stuck or has failed has its reason instead, in a
+// narrow list on a line of its own. It writes nothing for no traces.
 func List(w io.Writer, traces []store.Summary, o ListOptions) error {
 	return NewGrowingList(w).Add(traces, o)
 }
@@ -60,6 +61,9 @@ func (l *GrowingList) Add(traces []store.Summary, o ListOptions) error {
 	out := bufio.NewWriter(l.w)
 	for _, r := range rows {
 		fmt.Fprintln(out, r.line(l.widths, o).string(o.Color))
+		if below := r.below(o); below != nil {
+			fmt.Fprintln(out, below.string(o.Color))
+		}
 	}
 	return out.Flush()
 }

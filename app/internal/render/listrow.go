@@ -33,6 +33,8 @@ const (
 type listRow struct {
 	columns [numColumns]piece
 	ends    [numColumns]string
+	// reason is the line below the row, or "".
+	reason string
 }
 
 // leastBefore is the number of cells that must remain before an end; otherwise the end is cut as
@@ -75,7 +77,16 @@ func (r *listRow) line(widths [numColumns]int, o ListOptions) line {
 	return l
 }
 
-// leastRoomy is the width of a terminal with room for the changed fields and for reasons.
+// below renders the reason of the row in a line of its own; nil without one.
+func (r *listRow) below(o ListOptions) line {
+	if r.reason == "" {
+		return nil
+	}
+	const indent = "  "
+	return line{{indent + cut(r.reason, o.width()-len(indent)), dim}}
+}
+
+// leastRoomy is the width of a terminal with room for the changed fields, and for reasons in the row.
 const leastRoomy = 120
 
 // roomy reports whether a list has room for the changed fields, and for a reason instead of the slowest
@@ -121,8 +132,11 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 	switch {
 	case o.Wide:
 		r.columns[colReason].text = escape(t.Reason)
-	case o.roomy() && t.Reason != "" && (t.Outcome == span.Failed || t.Open && t.Stuck):
+	case t.Reason == "" || t.Outcome != span.Failed && !(t.Open && t.Stuck):
+	case o.roomy():
 		r.columns[colSlowest].text, r.ends[colSlowest] = escape(t.Reason), ""
+	default:
+		r.reason = escape(t.Reason)
 	}
 	for i, p := range r.columns {
 		if !o.whole() {
