@@ -67,7 +67,7 @@ var fixtures = []fixture{
 			"[{key: kubernetes.io/hostname, operator: In, values: [none]}]}]}}"))
 		p.apply(bound + "---\n" + pod("IMAGE", "", "volumes: [{name: v, persistentVolumeClaim: {claimName: data}}]"))
 	}, stuck},
-	{"a Pod of higher priority", "preempted", "is preempted", "pod/web", "", func(p *play) {
+	{"a Pod of higher priority", "preempted", "is preempted by Pod urgent on node", "pod/web", "", func(p *play) {
 		p.apply("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: NS}\nvalue: 1000\n")
 		web := pod("IMAGE", "ports: [{containerPort: 80, hostPort: 18081}], env: [{name: TERM_DELAY, value: 10m}]", "")
 		p.apply(strings.Replace(web, "Seconds: 1,", "Seconds: 600,", 1))

@@ -85,6 +85,28 @@ func TestUnboundClaim(t *testing.T) {
 	inAnyOrder(t, s, outline)
 }
 
+// TestPreemptor: the reason of a preempted Pod has the name of the other Pod, which the scheduler's Event does not
+// have.
+func TestPreemptor(t *testing.T) {
+	s := newStory()
+	s.write("web", pod(""), bind)
+	s.write("urgent", pod(""))
+	s.write("web", deleting, func(st *observation.State) {
+		st.Conditions = []observation.Condition{{
+			Type: "DisruptionTarget", Status: "True", Reason: "PreemptionByScheduler", Message: "preempting",
+		}}
+	})
+	s.report("web", "urgent", reportedBy("default-scheduler", ""), func(ev *observation.Event) {
+		ev.Reason, ev.Note = "Preempted", "Preempted by pod uid-urgent on node node-1"
+	})
+	for _, trace := range observe(s.seen).Traces(s.now().Add(time.Second)) {
+		if trace.Reason == "Pod web is preempted by Pod urgent on node node-1" {
+			return
+		}
+	}
+	t.Error("no trace has the name of the other Pod")
+}
+
 // TestStanding: only an object that exists and has converged has such a reason.
 func TestStanding(t *testing.T) {
 	s := newStory()

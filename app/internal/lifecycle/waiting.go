@@ -4,6 +4,7 @@ package lifecycle
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -29,8 +30,11 @@ func (d *derivation) reasonOf(t *change.Timeline) reason.Reason {
 		if r.Category == "" {
 			r = d.byPods(t, r)
 		}
-		if r.Category == reason.VolumeNotBound {
+		switch r.Category {
+		case reason.VolumeNotBound:
 			r = d.byClaims(last, r)
+		case reason.Preempted:
+			r.Text = d.withNames(t, r.Text)
 		}
 		if last.Pod != nil {
 			r = d.byNode(last, r)
@@ -57,6 +61,19 @@ func (d *derivation) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
 		return of
 	}
 	return r
+}
+
+// withNames returns the text with the names of the related objects of t's Events, instead of their UIDs.
+func (d *derivation) withNames(t *change.Timeline, text string) string {
+	for _, e := range t.Events {
+		if e.Related == nil {
+			continue
+		}
+		if other := d.engine.objects[e.Related.UID]; other != nil {
+			text = strings.Replace(text, "pod "+string(e.Related.UID), "Pod "+other.Ref.Name, 1)
+		}
+	}
+	return text
 }
 
 // byClaims returns the reason of a Pod by the first of its claims that is not bound and has a reason, or else r.
