@@ -97,7 +97,7 @@ func TestPreemptor(t *testing.T) {
 		}}
 	})
 	s.report("web", "urgent", reportedBy("default-scheduler", ""), func(ev *observation.Event) {
-		ev.Reason, ev.Note = "Preempted", "Preempted by pod uid-urgent on node node-1"
+		ev.Related, ev.Reason, ev.Note = nil, "Preempted", "Preempted by pod uid-urgent on node node-1"
 	})
 	for _, trace := range observe(s.seen).Traces(s.now().Add(time.Second)) {
 		if trace.Reason == "Pod web is preempted by Pod urgent on node node-1" {

@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +35,7 @@ func (d *derivation) reasonOf(t *change.Timeline) reason.Reason {
 		case reason.VolumeNotBound:
 			r = d.byClaims(last, r)
 		case reason.Preempted:
-			r.Text = d.withNames(t, r.Text)
+			r.Text = d.withName(r.Text) // the scheduler reports the UID of the other Pod
 		}
 		if last.Pod != nil {
 			r = d.byNode(last, r)
@@ -63,17 +64,17 @@ func (d *derivation) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
 	return r
 }
 
-// withNames returns the text with the names of the related objects of t's Events, instead of their UIDs.
-func (d *derivation) withNames(t *change.Timeline, text string) string {
-	for _, e := range t.Events {
-		if e.Related == nil {
-			continue
+// podByUID is a Pod in a message of the scheduler.
+var podByUID = regexp.MustCompile(`\bpod (\S+)`)
+
+// withName returns the text with the name of a Pod instead of its UID, if the Pod is known.
+func (d *derivation) withName(text string) string {
+	return podByUID.ReplaceAllStringFunc(text, func(pod string) string {
+		if t := d.engine.objects[types.UID(strings.TrimPrefix(pod, "pod "))]; t != nil {
+			return "Pod " + t.Ref.Name
 		}
-		if other := d.engine.objects[e.Related.UID]; other != nil {
-			text = strings.Replace(text, "pod "+string(e.Related.UID), "Pod "+other.Ref.Name, 1)
-		}
-	}
-	return text
+		return pod
+	})
 }
 
 // byClaims returns the reason of a Pod by the first of its claims that is not bound and has a reason, or else r.
