@@ -89,6 +89,9 @@ func (w *Write) Loose() bool {
 
 // Owners returns the owners of the object at the time of w: the last known ones up to w, or else later ones.
 func (w *Write) Owners() []object.Owner {
+	if len(w.Timeline.Owners()) == 0 {
+		return nil // no version has one
+	}
 	last := w.Version
 	if last == nil {
 		last = w.Previous

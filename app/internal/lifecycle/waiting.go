@@ -55,13 +55,17 @@ func (d *derivation) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
 	for _, dep := range d.engine.dependantsOf(t.Ref.UID) {
 		if v := dep.Last(); v != nil && v.Pod != nil && dep.Removal == nil &&
 			(!judge.Converged(v) || kind.Job.Is(last.Kind)) {
-			owned = append(owned, reason.Owned{Version: v, Reason: d.reasonSince(dep)})
+			owned = append(owned, reason.Owned{Version: v, Reason: d.reasonOf(dep)})
 		}
 	}
-	if of := reason.Behind(last, owned); of.Text != "" {
-		return of
+	of := reason.Behind(last, owned)
+	switch pod := d.engine.objects[of.At.UID]; {
+	case of.Text == "":
+		return r
+	case pod != nil:
+		of.Since = d.reasonSince(pod).Since
 	}
-	return r
+	return of
 }
 
 // podByUID is a Pod in a message of the scheduler.

@@ -47,7 +47,7 @@ func Behind(v *history.Version, owned []Owned) Reason {
 	first := pods[0]
 	if kind.StatefulSet.Is(v.Kind) {
 		r := Reason{
-			Category: Ordinal, For: "Pod " + first.Name, At: *first.Ref, Since: first.Reason.Since,
+			Category: Ordinal, For: "Pod " + first.Name, At: *first.Ref,
 			Text: "waits for Pod " + first.Name + ", which " + first.Reason.Text,
 		}
 		if judge.OrderedReady(v) {
@@ -82,7 +82,7 @@ func retry(owned []Owned) Reason {
 	}
 	return Reason{
 		Category: JobRetry, For: "its next Pod", At: *newest.Ref, Container: newest.Reason.Container,
-		Since: newest.Reason.Since, Text: "tries again after Pod " + newest.Name + " " + newest.Reason.Text,
+		Text: "tries again after Pod " + newest.Name + " " + newest.Reason.Text,
 	}
 }
 
