@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/addon"
 )
 
 const settings = `apiVersion: v1
@@ -28,78 +30,17 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
-// gatewayAPI are two kinds of the Gateway API without their schemas.
-const gatewayAPI = `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: gateways.gateway.networking.k8s.io
-  annotations: {api-approved.kubernetes.io: "https://github.com/kubernetes-sigs/gateway-api/pull/2466"}
-spec:
-  group: gateway.networking.k8s.io
-  scope: Namespaced
-  names: {plural: gateways, singular: gateway, kind: Gateway}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: httproutes.gateway.networking.k8s.io
-  annotations: {api-approved.kubernetes.io: "https://github.com/kubernetes-sigs/gateway-api/pull/2466"}
-spec:
-  group: gateway.networking.k8s.io
-  scope: Namespaced
-  names: {plural: httproutes, singular: httproute, kind: HTTPRoute}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
-`
-
-// edge is the manifest of a Gateway, and route that of a route to the Service web.
-const edge = `apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: edge}
-spec: {gatewayClassName: lab, listeners: [{name: http, port: 80, protocol: HTTP}]}
-`
-
-func route(host string) string {
-	return fmt.Sprintf(`apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: web}
-spec:
-  parentRefs: [{name: edge}]
-  hostnames: [%s]
-  rules: [{backendRefs: [{name: web, port: 80}]}]
-`, host)
-}
-
-// condition is a condition as the controllers of the Gateway API write it.
-func condition(typ string, generation int, status, reason string) string {
-	return fmt.Sprintf(`{"type":%q,"status":%q,"observedGeneration":%d,"reason":%q,"message":"",`+
-		`"lastTransitionTime":%q}`, typ, status, generation, reason, time.Now().UTC().Format(time.RFC3339))
-}
-
 // status writes a status as the controller of the Gateways does.
 func (s *stage) status(object, status string) {
 	s.t.Helper()
 	s.MustKubectl(s.t, "", "-n", s.ns, "patch", object, "--subresource=status", "--type=merge",
-		"--field-manager=gateway-controller", "-p", `{"status":`+status+`}`)
+		"--field-manager="+addon.GatewayController, "-p", `{"status":`+status+`}`)
 }
 
 // answered writes the status of the route web.
 func (s *stage) answered(generation int, accepted, reason string) {
 	s.t.Helper()
-	s.status("httproute/web", fmt.Sprintf(
-		`{"parents":[{"parentRef":{"name":"edge"},"controllerName":"lab.lifeline.dev/gateways","conditions":[%s,%s]}]}`,
-		condition("Accepted", generation, accepted, reason),
-		condition("ResolvedRefs", generation, "True", "ResolvedRefs")))
+	s.status("httproute/web", addon.Answer(generation, accepted, reason))
 }
 
 // records are changes of objects that no controller reconciles, and of those that converge when others
@@ -210,24 +151,24 @@ var records = []scenario{
 		// The second condition of the Gateway decides, and the conditions in the route's parents.
 		name: "A Gateway and a route that it refuses at first",
 		scenery: func(s *stage) {
-			s.apply(userA, gatewayAPI)
+			s.apply(userA, addon.GatewayAPI())
 			for _, kind := range []string{"gateways", "httproutes"} {
 				s.await("condition=Established", "customresourcedefinition/"+kind+".gateway.networking.k8s.io")
 			}
 			time.Sleep(2 * time.Second) // a server finds new kinds once a second
 		},
 		play: func(s *stage) {
-			s.apply(userA, edge)
-			s.status("gateway/edge", `{"conditions":[`+condition("Accepted", 1, "True", "Accepted")+`]}`)
+			s.apply(userA, addon.Gateway)
+			s.status("gateway/edge", `{"conditions":[`+addon.Condition("Accepted", 1, "True", "Accepted")+`]}`)
 			s.settle()
 			s.as(userB, "patch", "gateway/edge", "--type=merge", "-p", `{"spec":{"addresses":[{"value":"192.0.2.1"}]}}`)
-			s.status("gateway/edge", `{"conditions":[`+condition("Accepted", 2, "True", "Accepted")+`,`+
-				condition("Programmed", 2, "True", "Programmed")+`]}`)
+			s.status("gateway/edge", `{"conditions":[`+addon.Condition("Accepted", 2, "True", "Accepted")+`,`+
+				addon.Condition("Programmed", 2, "True", "Programmed")+`]}`)
 			s.settle()
-			s.apply(userB, route("other.example"))
+			s.apply(userB, addon.Route("other.example"))
 			s.answered(1, "False", "NoMatchingListenerHostname")
 			s.settle()
-			s.apply(userC, route("web.example"))
+			s.apply(userC, addon.Route("web.example"))
 			s.settle()
 			s.answered(2, "True", "Accepted")
 		},
