@@ -122,4 +122,13 @@ func TestArgoCD(t *testing.T) {
 		"ConfigMap web < Application shop":  4,
 		"ConfigMap web <":                   1, // the drift
 	})
+	corrections := 0
+	for _, tr := range traces {
+		if tr.Spans[0].Attributes["lifeline.drift"] == "Application shop" {
+			corrections++
+		}
+	}
+	if corrections != 1 {
+		t.Errorf("%d traces correct a drift of the Application, want 1", corrections)
+	}
 }
