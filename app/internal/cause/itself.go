@@ -27,20 +27,41 @@ func (f *Finder) byItself(w *change.Write) (Cause, bool) {
 func (f *Finder) itself(w *change.Write) bool {
 	r := f.UnderWay(w)
 	return r != nil && w.Verb == history.Updated && r.Verb != history.Deleted && r.OpenAt(w, f.options.Quiet) &&
-		OwnController(w)
+		(OwnController(w) || f.manages(w))
+}
+
+// manages reports whether the author of w is a component that made an object with the object of w as its
+// controller owner: it acts for that owner. For example, Kueue makes the Workload of a Job and resumes the
+// Job.
+func (f *Finder) manages(w *change.Write) bool {
+	if scalesReplicas(w) || !f.byComponent(w) {
+		return false
+	}
+	return slices.ContainsFunc(f.Dependants(w.Timeline.Ref.UID), func(t *change.Timeline) bool {
+		o := f.Controller(t)
+		return o != nil && o.UID == w.Timeline.Ref.UID && f.isMaker(w, t)
+	})
+}
+
+// isMaker reports whether the author of w made the object of t: by its user in the audit log, or without that
+// by its field manager. The controllers of kube-controller-manager share one.
+func (f *Finder) isMaker(w *change.Write, t *change.Timeline) bool {
+	q := f.Audited(w)
+	if maker := f.makerOf(t); maker != "" && q != nil && q.User != "" && !q.Unauthenticated {
+		return q.User == maker
+	}
+	return w.Manager != "" && w.Manager != change.Manager && len(t.Versions) > 0 &&
+		slices.ContainsFunc(t.Versions[0].Managers, func(m *observation.Manager) bool {
+			return m.Name == w.Manager && m.Subresource == ""
+		})
 }
 
 // OwnController reports whether the author of the write also writes the object's status, just
 // before it or later. An earlier status proves nothing: cmctl renews a Certificate by a patch of
 // its status. A scale is excluded, because an autoscaler may have the same name.
 func OwnController(w *change.Write) bool {
-	if w.Manager == "" || change.IsClient(w.Manager) || w.Version == nil || w.Previous == nil {
+	if w.Manager == "" || change.IsClient(w.Manager) || w.Version == nil || w.Previous == nil || scalesReplicas(w) {
 		return false
-	}
-	for _, m := range w.Version.Managers {
-		if m.Name == w.Manager && m.Subresource == "scale" && !slices.ContainsFunc(w.Previous.Managers, history.Is(m)) {
-			return false
-		}
 	}
 	if kind.IsApplication(w.Timeline.Ref.Kind) {
 		tool := kind.DeliveryOf(object.NameOf(&w.Timeline.Ref)) // its status has no subresource
@@ -52,4 +73,13 @@ func OwnController(w *change.Write) bool {
 				return m.Name == w.Manager && m.Subresource == "status"
 			})
 	})
+}
+
+// scalesReplicas reports whether the author of w changed the number of replicas by the subresource for it.
+func scalesReplicas(w *change.Write) bool {
+	return w.Version != nil && w.Previous != nil &&
+		slices.ContainsFunc(w.Version.Managers, func(m *observation.Manager) bool {
+			return m.Name == w.Manager && m.Subresource == "scale" &&
+				!slices.ContainsFunc(w.Previous.Managers, history.Is(m))
+		})
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// byPlainOwner is rule C3 for an object with one owner that is not its controller. A component creates
-// it. The object belongs to the open change of its owner, or to the creation of the object that it
-// was made for. Otherwise it has a link to the owner's last change.
+// byPlainOwner is rule C3 for an object with one owner that is not its controller, or whose controller did
+// not make the object. A component creates it: for example, Kueue makes the Workload of a Job. The object
+// belongs to the open change of its owner, or to the creation of the object that it was made for. Otherwise
+// it has a link to the owner's last change.
 func (f *Finder) byPlainOwner(w *change.Write) (Cause, bool, []span.Link) {
 	o := f.plainOwner(w)
 	if o == nil {
@@ -36,13 +37,13 @@ func (f *Finder) byPlainOwner(w *change.Write) (Cause, bool, []span.Link) {
 	return Cause{}, false, nil
 }
 
-// plainOwner returns the only owner of the object that a component creates with w, if it is not the
-// controller; else nil.
+// plainOwner returns the only owner of the object that a component creates with w, or nil. Either the owner is
+// not the controller of the object, or the component is not the controller of the owner's kind.
 func (f *Finder) plainOwner(w *change.Write) *object.Owner {
 	if w.Verb != history.Created || w.Version == nil || len(w.Version.Owners) != 1 {
 		return nil
 	}
-	if o := &w.Version.Owners[0]; !o.Controller && f.byComponent(w) {
+	if o := &w.Version.Owners[0]; (!o.Controller || !f.ByController(w)) && f.byComponent(w) {
 		return o
 	}
 	return nil

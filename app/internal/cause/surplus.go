@@ -31,7 +31,7 @@ func (f *Finder) surplus(w *change.Write, r *change.Reconciliation) bool {
 	case kind.DaemonSet.Is(of):
 		return r.Verb == history.Updated && (logged || replaceable(w, r))
 	case kind.Job.Is(of):
-		return r.Verb == history.Updated && (logged || !raised(r, w)) || ended(r.Timeline, w.RV)
+		return r.Verb == history.Updated && (logged || !raised(r, w)) || lowered(r) || ended(r.Timeline, w.RV)
 	}
 	return true
 }
@@ -63,6 +63,13 @@ func hasEnded(v *history.Version) bool {
 func raised(r *change.Reconciliation, w *change.Write) bool {
 	before := wanted(r.Timeline, r.First().RV)
 	return before >= 0 && before < wanted(r.Timeline, w.RV)
+}
+
+// lowered reports whether the last change of the number of Pods by r is a decrease. For example, Kueue suspends
+// a Job for another one: a step of the Job's creation.
+func lowered(r *change.Reconciliation) bool {
+	all := scalings([]*change.Reconciliation{r})
+	return len(all) > 0 && all[len(all)-1].to < all[len(all)-1].from
 }
 
 // wanted returns the number of replicas of an owner just before rv, or -1 if it is unknown.

@@ -139,6 +139,9 @@ func TestLongCommand(t *testing.T) {
 	}
 }
 
+// steps are the lines of phases and of requests.
+var steps = regexp.MustCompile(`(?m)^ +((schedule|terminate) .*|.* \(request\))\n`)
+
 // TestJobSlots: a Pod of a Job belongs to the change that wanted its completion index, or one more Pod at
 // the same time (rule D4).
 func TestJobSlots(t *testing.T) {
@@ -268,7 +271,6 @@ func TestJobSlots(t *testing.T) {
 			s := newStory()
 			tc.begin(s)
 			tc.tell(s)
-			steps := regexp.MustCompile(`(?m)^ +(schedule|terminate) .*\n`)
 			if diff := cmp.Diff(tc.want, steps.ReplaceAllString(s.outline(t), "")); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}

@@ -29,7 +29,7 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 	case kind.Node.GroupKind():
 		return nodeProgress(s)
 	case kind.Job.GroupKind():
-		return jobProgress(s, truth(sub(u.Object, "spec"), "suspend"))
+		return jobProgress(s, truth(sub(u.Object, "spec"), "suspend"), u.GetLabels()[kind.QueueLabel] != "")
 	case kind.Ingress.GroupKind():
 		return addressed(u)
 	case kind.PersistentVolume.GroupKind():
@@ -214,13 +214,16 @@ func syncProgress(u *unstructured.Unstructured, s *observation.State) (observati
 }
 
 // jobProgress returns the verdict on a Job. A suspended Job has arrived when its controller has
-// suspended it; a resumed one has not, although its controller still calls it suspended.
-func jobProgress(s *observation.State, suspend bool) (observation.Progress, string) {
+// suspended it; a resumed one has not, although its controller still calls it suspended. A suspended Job
+// with a queue of Kueue waits: Kueue resumes it.
+func jobProgress(s *observation.State, suspend, queued bool) (observation.Progress, string) {
 	switch {
 	case holds(s, "Failed"):
 		return observation.ProgressFailed, s.Condition("Failed").Message
 	case holds(s, "Complete"), holds(s, "SuccessCriteriaMet"):
 		return observation.ProgressCurrent, ""
+	case suspend && queued:
+		return observation.ProgressInProgress, "waiting for its admission by Kueue"
 	case holds(s, "Suspended") && suspend:
 		return observation.ProgressCurrent, "suspended"
 	case holds(s, "FailureTarget"):

@@ -49,6 +49,13 @@ func TestProgress(t *testing.T) {
 				`"spec":{"suspend":true},"status":{"conditions":[{"type":"Suspended","status":"True"}]}}`,
 			want: observation.ProgressCurrent, message: "suspended",
 		},
+		"JobQueued": {
+			reason: "Kueue resumes a suspended Job with a queue",
+			object: `{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"x","uid":"u",` +
+				`"resourceVersion":"1","labels":{"kueue.x-k8s.io/queue-name":"team"}},` +
+				`"spec":{"suspend":true},"status":{"conditions":[{"type":"Suspended","status":"True"}]}}`,
+			want: observation.ProgressInProgress, message: "waiting for its admission by Kueue",
+		},
 		"PodUnschedulable": {
 			reason: "the verdict must not depend on the Pod's age",
 			object: `{"apiVersion":"v1","kind":"Pod",` + meta + `"status":{"phase":"Pending",` +

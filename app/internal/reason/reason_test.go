@@ -317,6 +317,10 @@ func TestReasons(t *testing.T) {
 			nil,
 			Kueue, "is not ready: insufficient unused quota", "kubectl -n shop describe workload.kueue.x-k8s.io/web",
 		},
+		"Queued Job": {
+			version(kind.Job.Kind, progressing("waiting for its admission by Kueue")), nil,
+			"", "waits for its admission by Kueue", "kubectl -n shop describe job/web",
+		},
 		"Signer": {
 			version(kind.CertificateSigningRequest.Kind, progressing("waiting for its approval")), nil,
 			CertificateUnsigned,
