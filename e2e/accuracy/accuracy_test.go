@@ -34,7 +34,7 @@ type observer struct {
 
 // onFakeNodes are the scenarios for fake nodes.
 var onFakeNodes = slices.Concat(
-	deployments, workloads, records, relations, customKinds, delivery, controllers, aggregated)
+	deployments, workloads, records, relations, customKinds, projects, delivery, controllers, aggregated)
 
 // TestAccuracy plays the scenarios for fake nodes.
 func TestAccuracy(t *testing.T) {

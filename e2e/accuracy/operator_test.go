@@ -54,21 +54,8 @@ func (op *operator) due(o *unstructured.Unstructured) bool {
 // scenario.
 func (s *stage) operate(resource schema.GroupVersionResource, op *operator) {
 	s.t.Helper()
-	s.as(userA, "create", "serviceaccount", operatorName)
-	s.as(userA, "create", "rolebinding", operatorName, "--clusterrole=cluster-admin",
-		"--serviceaccount="+s.ns+":"+operatorName)
-	cfg, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	cfg.CertData, cfg.KeyData, cfg.CertFile, cfg.KeyFile = nil, nil, "", ""
-	cfg.BearerToken = strings.TrimSpace(s.MustKubectl(s.t, "", "-n", s.ns, "create", "token", operatorName))
-	cfg.QPS = -1 // a wait would make its list old
-	cfg.UserAgent = operatorName + "/v1"
-	client, err := dynamic.NewForConfig(cfg)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	s.account(operatorName)
+	client := s.client(operatorName, operatorName+"/v1")
 	op.seen = map[string]time.Time{}
 	op.objects = client.Resource(resource).Namespace(s.ns)
 	op.configs = client.Resource(schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}).Namespace(s.ns)
@@ -78,6 +65,31 @@ func (s *stage) operate(resource schema.GroupVersionResource, op *operator) {
 	var running sync.WaitGroup
 	running.Go(func() { op.run(ctx, s.t.Logf) })
 	s.t.Cleanup(func() { stop(); running.Wait() })
+}
+
+// account makes a service account with all rights in the namespace.
+func (s *stage) account(name string) {
+	s.t.Helper()
+	s.as(userA, "create", "serviceaccount", name)
+	s.as(userA, "create", "rolebinding", name, "--clusterrole=cluster-admin", "--serviceaccount="+s.ns+":"+name)
+}
+
+// client returns a client of a service account with that user agent.
+func (s *stage) client(account, agent string) dynamic.Interface {
+	s.t.Helper()
+	cfg, err := clientcmd.BuildConfigFromFlags("", s.Kubeconfig())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	cfg.CertData, cfg.KeyData, cfg.CertFile, cfg.KeyFile = nil, nil, "", ""
+	cfg.BearerToken = strings.TrimSpace(s.MustKubectl(s.t, "", "-n", s.ns, "create", "token", account))
+	cfg.QPS = -1 // a wait would make its list old
+	cfg.UserAgent = agent
+	client, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return client
 }
 
 // run looks at all objects until the context ends. An error is logged, and the next look tries again.

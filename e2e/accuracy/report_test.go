@@ -164,11 +164,12 @@ const head = `# Accuracy
 ` + "`make accuracy`" + ` writes this page. Several people play scenarios on two clusters with a real
 Kubernetes 1.36 control plane: one with fake nodes, one with a real node (kubelet, containerd,
 runc). The first has add-ons: Helm, Flux, Argo CD, cert-manager, the core of Cluster API with a
-scripted provider, and an aggregated API with a separate storage. Each scenario states its changes
-and their effects before it is played, in ` + "`e2e/accuracy`" + `. Three servers watch each cluster: one with
-the API server's audit log at level RequestResponse, one with the log at level Metadata (the same
-log without bodies), one by watch alone. The audit log then says who wrote what. The last columns of
-the lists of scenarios say whether a server has all of a scenario right.
+scripted provider, and an aggregated API with a separate storage. The scenarios themselves make the
+writes of Tekton, Kueue and Crossplane. Each scenario states its changes and their effects before it
+is played, in ` + "`e2e/accuracy`" + `. Three servers watch each cluster: one with the API server's audit log
+at level RequestResponse, one with the log at level Metadata (the same log without bodies), one by
+watch alone. The audit log then says who wrote what. The last columns of the lists of scenarios say
+whether a server has all of a scenario right.
 
 - A scenario is **right** if its traces are the stated changes, with the stated outcomes and
   effects, no write is missing or misplaced, and no author is wrong.
