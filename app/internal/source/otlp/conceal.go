@@ -3,6 +3,7 @@
 package otlp
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -133,7 +134,11 @@ const (
 	contentSecret
 	contentMessage
 	contentQuery
+	contentURL
 )
+
+// urlKeys are the attribute keys of a request's URL or path.
+var urlKeys = map[string]bool{"http.target": true, "http.url": true, "url.full": true, "url.path": true}
 
 // maxKeys limits the cache of contentOf.
 const maxKeys = 1024
@@ -147,6 +152,8 @@ func (b *batch) contentOf(key string) content {
 	switch {
 	case key == "url.query":
 		c = contentQuery
+	case urlKeys[key]:
+		c = contentURL
 	case isSecret(key):
 		c = contentSecret
 	case messageWords[key[strings.LastIndexAny(key, "._")+1:]]:
@@ -184,9 +191,13 @@ func (b *batch) conceal(attrs []attribute.KeyValue) {
 			}
 		case contentQuery:
 			b.concealURL(v, publicQuery(v.AsString(), false))
+		case contentURL:
+			if text := v.AsString(); text != "" {
+				b.concealURL(v, publicURL(text, true))
+			}
 		default:
 			if text := v.AsString(); isText && (strings.HasPrefix(text, "/") || strings.Contains(text, "://")) {
-				b.concealURL(v, publicURL(text))
+				b.concealURL(v, publicURL(text, false))
 			}
 		}
 	}
@@ -211,11 +222,14 @@ func isSecret(key string) bool {
 var (
 	urlForm = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://`)
 	webForm = regexp.MustCompile(`^(?:https?|wss?)://`)
-	// apiPath are the paths of the Kubernetes API and its health checks.
+	// apiPath are the paths of the Kubernetes API and of the kubelet's streams.
 	apiPath = regexp.MustCompile(
 		`^/(?:$|(?:api/v1|apis/[a-z0-9.-]+/v[0-9][a-z0-9]*)(?:/|$)|` +
-			`(?:api|apis|version|metrics|healthz|livez|readyz|openapi/v[23])$)`,
+			`(?:api|apis|version|metrics|healthz|livez|readyz|ping|openapi/v[23])$|` +
+			`(?:exec|attach|containerLogs)(?:/[a-z0-9.-]+){3,4}$|portForward(?:/[a-z0-9.-]+){2,3}$)`,
 	)
+	// healthPath matches the start of other paths of health, metrics and schemas.
+	healthPath = regexp.MustCompile(`^/(?:healthz|livez|readyz|metrics|openapi|ping|version)/`)
 	// proxied matches the start of a path that the API server proxies, or of a container runtime's
 	// stream. The rest of a stream's path is a token.
 	proxied = regexp.MustCompile(`^/api/v1/.*/proxy(?:/|$)|^/cri/[a-z]+/`)
@@ -225,15 +239,19 @@ var (
 const plainValue = "._:/,=!()% +@-"
 
 // publicURL returns a URL or path with possible secrets redacted. It drops the user and the
-// fragment. It redacts the values of unknown parameters, proxied paths, and paths of URLs outside
-// the Kubernetes API. Any other text is returned unchanged.
-func publicURL(text string) string {
+// fragment. It redacts the values of unknown parameters, proxied paths, and paths outside the
+// Kubernetes API. With request, the text is that of a request. Otherwise a path without a host may
+// be that of a file, and is kept. So is any other text.
+func publicURL(text string, request bool) string {
 	if text[0] != '/' && !urlForm.MatchString(text) {
+		if request && text != "*" { // the target of OPTIONS
+			return redacted
+		}
 		return text
 	}
 	text, _, _ = strings.Cut(text, "#")
 	path, query, found := strings.Cut(text, "?")
-	host, all := "", false
+	host := ""
 	if scheme := schemeOf(path); scheme != "" {
 		rest := path[len(scheme):]
 		authority := rest
@@ -242,22 +260,29 @@ func publicURL(text string) string {
 		}
 		path = rest[len(authority):]
 		host = scheme + authority[strings.LastIndexByte(authority, '@')+1:]
-		if path != "" && !apiPath.MatchString(path) && webForm.MatchString(scheme) {
-			path, all = "/"+redacted, true
-		}
+		request = webForm.MatchString(scheme)
 	}
-	if strings.Contains(path, "/proxy") || strings.HasPrefix(path, "/cri/") {
-		if before := proxied.FindString(path); before != "" {
-			all = true
-			if len(path) > len(before) {
-				path = before + redacted
-			}
-		}
-	}
+	path, all := publicPath(path, request)
 	if found {
 		query = "?" + publicQuery(query, all)
 	}
 	return host + path + query
+}
+
+// publicPath redacts a proxied path. It redacts the path of a request outside the Kubernetes API.
+// With hidden, the query is to be redacted, too.
+func publicPath(path string, request bool) (public string, hidden bool) {
+	before := ""
+	if strings.Contains(path, "/proxy") || strings.HasPrefix(path, "/cri/") {
+		before = proxied.FindString(path)
+	}
+	if before == "" && request && path != "" && !apiPath.MatchString(path) {
+		before = cmp.Or(healthPath.FindString(path), "/")
+	}
+	if before == "" || before == path {
+		return path, before != ""
+	}
+	return before + redacted, true
 }
 
 // schemeOf returns the start of a URL such as "https://"; "" for a path.

@@ -59,6 +59,16 @@ func TestURLs(t *testing.T) {
 		"like the API": {
 			"url.full", "https://discord.example/api/webhooks/1/secret", "https://discord.example/REDACTED",
 		},
+		"path of a webhook":   {"url.path", "/api/webhooks/1/secret", "/REDACTED"},
+		"target of a webhook": {"http.target", "/api/webhooks/1/secret?timeout=10s", "/REDACTED?REDACTED"},
+		"only a path":         {"url.full", "/api/webhooks/1/secret", "/REDACTED"},
+		"no slash":            {"url.path", "api/webhooks/1/secret", "REDACTED"},
+		"health check":        {"url.path", "/readyz/secret", "/readyz/REDACTED"},
+		"health":              {"url.path", "/readyz", ""},
+		"schema":              {"url.full", "https://host/openapi/v3/apis", "https://host/openapi/REDACTED"},
+		"like the kubelet":    {"url.path", "/exec/a/secret", "/REDACTED"},
+		"key in etcd":         {"key", "/registry/pods/a/b", ""},
+		"every resource":      {"http.target", "*", ""},
 		"user": {
 			"url.full", "https://user:secret@10.0.0.1:443/api/v1/pods", "https://10.0.0.1:443/api/v1/pods",
 		},
@@ -68,6 +78,7 @@ func TestURLs(t *testing.T) {
 		"custom API":  {"url.full", "https://10.0.0.1:443/apis/apps/v1/deployments?limit=500", ""},
 		"socket":      {"server.address", "unix:///run/containerd/containerd.sock", ""},
 		"kubelet":     {"url.path", "/exec/a/b/c", ""},
+		"its ports":   {"url.path", "/portForward/a/b", ""},
 		"host":        {"url.full", "https://10.0.0.1:443/", ""},
 		"another key": {"user_agent.original", "x?command=y", ""},
 		"broken": {
