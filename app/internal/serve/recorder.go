@@ -130,11 +130,11 @@ type look struct {
 	journal journal
 	// took is the duration of its preparation.
 	took time.Duration
-	// seen counts its observations, and first is the time of the first one. sampledOut counts
-	// finished traces that sampling dropped.
-	seen       int
-	first      time.Time
-	sampledOut int
+	// seen counts its observations, and first is the time of the first one.
+	seen  int
+	first time.Time
+	// finished are the finished traces before sampling.
+	finished []*span.Trace
 }
 
 func newRecorder(l *ledger, o recorderOptions) *recorder {
@@ -301,10 +301,10 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 
 // finish adds finished traces to the batch, if they are kept.
 func (r *recorder) finish(l *look, finished []*span.Trace, now time.Time) []export.Entry {
+	l.finished = finished
 	var entries []export.Entry
 	for _, t := range finished {
 		if !r.Sampling().keeps(t, now) {
-			l.sampledOut++
 			continue
 		}
 		l.batch.Finished = append(l.batch.Finished, t)

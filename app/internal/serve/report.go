@@ -39,15 +39,17 @@ func (s *server) stored(l *look) {
 	if l.seen > 0 {
 		s.metrics.ObservationDelay.Observe(now.Sub(l.first).Seconds())
 	}
-	for _, t := range b.Finished {
+	for _, t := range l.finished {
 		s.metrics.TracesFinished.Inc(string(t.Outcome))
 		s.metrics.SpansMade.Add(float64(len(t.Spans)))
+	}
+	for _, t := range b.Finished {
 		s.metrics.ConvergenceToStored.Observe(now.Sub(lastEnd(t)).Seconds())
 	}
 	for _, t := range b.Amendments {
 		s.metrics.SpansMade.Add(float64(len(t.Spans)))
 	}
-	s.metrics.TracesSampledOut.Add(float64(l.sampledOut))
+	s.metrics.TracesSampledOut.Add(float64(len(l.finished) - len(b.Finished)))
 	s.state.set(func(st *state) { st.asOf, st.open, st.journal = b.AsOf, len(l.prints), l.journal.bytes })
 }
 

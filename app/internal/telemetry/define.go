@@ -124,8 +124,8 @@ func (d definer) admitted(m *Metrics) {
 	m.AdmissionRefused = d.total("admission_refused_contexts_total",
 		"Replaced contexts of writers that may not supply one (webhook.suppliers). Any: the log names the writer.")
 	m.AdmissionMalformed = d.total("admission_malformed_total",
-		"Requests to the webhook that are not complete admission reviews. Any: a client other than the API server reaches "+
-			"it.")
+		"Requests to the webhook that are not complete admission reviews. Any: a client other than the API server "+
+			"reaches it.")
 	m.AdmissionBusy = d.total("admission_busy_total",
 		"Calls without an answer because of too many connections or large reviews; those writes have no context. "+
 			"Any: the process lacks CPU, or a client other than the API server reaches it.")
@@ -145,8 +145,8 @@ func (d definer) made(m *Metrics) {
 		"Open traces. A steady rise: changes do not converge until engine.patience ends their traces; list them "+
 			"with lifeline ls --open.")
 	m.TracesFinished = d.total("traces_finished_total",
-		"Finished traces that sampling keeps, by outcome. A rising share of failed ones is a problem of the cluster, "+
-			"not of Lifeline.",
+		"Finished traces before sampling, by outcome. A rising share of failed ones is a problem of the cluster, not "+
+			"of Lifeline.",
 		"outcome")
 	m.ChangesFailed = d.total("changes_failed_total",
 		"Failed changes since the start, by the kind and the namespace of the changed object and the category of the "+
@@ -156,9 +156,10 @@ func (d definer) made(m *Metrics) {
 		"Open changes with a reason why they do not continue, with the labels of lifeline_changes_failed_total. "+
 			"Above 0 for long: ask lifeline why for the object.", "kind", "category", "namespace")
 	m.SpansMade = d.total("spans_made_total",
-		"Spans of finished traces that sampling keeps, with amendments.")
+		"Spans of finished traces before sampling, with the amendments of kept traces.")
 	m.TracesSampledOut = d.total("traces_sampled_out_total",
-		"Finished traces dropped by sampling. Too many: raise sampling.ratePerMillion.")
+		"Finished traces dropped by sampling, which lifeline_traces_finished_total counts, too. Too many: "+
+			"raise sampling.ratePerMillion.")
 	m.EngineLook = d.histogram("engine_look_seconds",
 		"Seconds that the engine needs to update all open traces. Above 0.5: too many traces are open; exclude "+
 			"kinds with watch.exclude, or limit each server to some namespaces with watch.namespaces.", work)
@@ -190,7 +191,8 @@ func (d definer) sent(m *Metrics) {
 	m.SpansDropped = d.total("spans_dropped_total",
 		"Spans dropped before the backend accepted them, by reason: they waited for longer than otlp.outbox.maxAge "+
 			"(age), more than otlp.outbox.maxSpans waited (full), retention removed them first (pruned), or the store "+
-			"cannot read them (unreadable). Any: the backend was away for too long; if unreadable, see the log.", "reason")
+			"cannot read them (unreadable). Any: the backend was away for too long; if unreadable, see the log.",
+		"reason")
 	m.SpansRefused = d.total("spans_refused_total",
 		"Spans that the OTLP backend has refused permanently. Any: the log has its reason.")
 	m.OutboxSpans = d.gauge("outbox_spans",
@@ -235,8 +237,8 @@ func (d definer) kept(m *Metrics) {
 func (d definer) working(m *Metrics) {
 	m.APIRequests = d.total("api_requests_total",
 		"Responses of the HTTP API, by the path's pattern and the status. 500: see the log. 503: more streams than "+
-			"api.maxStreams, more than 64 other requests, or a store that does not answer within 30 s. 499: the client "+
-			"disconnected first.", "path", "code")
+			"api.maxStreams, more than 64 other requests, or a store that does not answer within 30 s. 499: the "+
+			"client disconnected first.", "path", "code")
 	m.APIStreams = d.gauge("api_streams",
 		"Open streams of watching clients. At api.maxStreams, further ones are rejected.")
 	m.APIStreamsCut = d.total("api_streams_cut_total",

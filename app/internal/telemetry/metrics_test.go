@@ -60,8 +60,8 @@ func TestMetricsPage(t *testing.T) {
 		"At `/metrics` of the listener `telemetry.address`, beside those of the Go runtime (`go_*`) and of\n" +
 		"the process (`process_*`). `lifeline webhook serve` has the same listener; it sets only\n" +
 		"`lifeline_admission_*` and `lifeline_config_reloads_total`.\n\n" +
-		"This page is generated: in `app`, `go test ./internal/telemetry -update` rewrites it.\n\n| metric | type | labels | meaning " +
-		"|\n| --- | --- | --- | --- |\n")
+		"This page is generated: in `app`, `go test ./internal/telemetry -update` rewrites it.\n\n" +
+		"| metric | type | labels | meaning |\n| --- | --- | --- | --- |\n")
 	for _, f := range families {
 		if !strings.HasPrefix(f.GetName(), "lifeline_") {
 			continue
