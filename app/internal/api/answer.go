@@ -23,6 +23,8 @@ const (
 	// time for all of it, except for a stream.
 	patience = 10 * time.Second
 	whole    = 5 * time.Minute
+	// retryAfter is the Retry-After of every 503, in seconds.
+	retryAfter = "2"
 )
 
 // answer returns a handler that writes the function's result as JSON; a []byte is JSON already.
@@ -54,7 +56,6 @@ func (s *Server) limited(next http.Handler) http.Handler {
 }
 
 func busy(w http.ResponseWriter, what string, most int) {
-	w.Header().Set("Retry-After", "2")
 	writeError(
 		w,
 		problem(
@@ -143,6 +144,9 @@ func writeError(w http.ResponseWriter, e *Error) {
 		doc = nil // impossible for a code and a string
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if e.Code == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", retryAfter)
+	}
 	w.WriteHeader(e.Code)
 	_, _ = w.Write(doc)
 }
@@ -150,7 +154,7 @@ func writeError(w http.ResponseWriter, e *Error) {
 func nowhere(r *http.Request) (any, error) {
 	return nil, problem(
 		http.StatusNotFound,
-		"there is no %.80q here: try /api/v1/info, /api/v1/traces, /api/v1/writes or /api/v1/watch",
+		"there is no %.80q here: try /api/v1/info, /api/v1/sources, /api/v1/traces, /api/v1/writes or /api/v1/watch",
 		r.URL.Path,
 	)
 }

@@ -4,7 +4,7 @@
 // stream of present changes. Package client is its client. It reads a store and changes nothing;
 // every client of the listener may read all of it.
 //
-// All paths are below /api/v1 and take GET only:
+// All paths are below /api/v1. They take GET, except for runs:
 //
 //	info                     the server, and the amount of its stored data
 //	sources                  the sources of its traces
@@ -13,6 +13,7 @@
 //	traces/{traceID}/causes  its edges, and those that lead to it
 //	writes                   a list of API writes, latest first
 //	watch                    server-sent events: open traces, as they change
+//	runs                     POST: announcements of commands, for Options.Runs
 //
 // An error has a matching HTTP status and the body {"error":{"code","message"}}. Unknown parameters
 // are errors.

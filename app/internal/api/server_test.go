@@ -483,6 +483,9 @@ func TestFailures(t *testing.T) {
 				strings.Contains(string(got), "secret") {
 				t.Errorf("got %d %s", res.StatusCode, got)
 			}
+			if after := res.Header.Get("Retry-After"); (after != "") != (tc.code == http.StatusServiceUnavailable) {
+				t.Errorf("Retry-After of %d is %q", res.StatusCode, after)
+			}
 		})
 	}
 	if n := s.counts.panics.Load(); n != 2 {

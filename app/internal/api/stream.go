@@ -62,7 +62,6 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	}
 	select {
 	case <-s.closing:
-		w.Header().Set("Retry-After", "2")
 		writeError(w, problem(http.StatusServiceUnavailable, "the server is stopping"))
 		return
 	default:

@@ -53,6 +53,5 @@ func (s *server) announced(w http.ResponseWriter, r *http.Request) {
 		api.Reject(w, http.StatusConflict, "this server is one of several, which take no announced commands")
 		return
 	}
-	w.Header().Set("Retry-After", "2")
 	api.Reject(w, http.StatusServiceUnavailable, "the server is starting or stopping")
 }

@@ -6,11 +6,16 @@ import (
 	"io"
 	"net/http"
 	"sync"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
 )
 
 // gate is the API's handler from the start. Without a store it answers with an error, so that
 // clients need not wait. Close closes the handler behind it.
 type gate struct {
+	// metrics counts the errors; required.
+	metrics api.Metrics
+
 	mu     sync.RWMutex
 	behind http.Handler
 }
@@ -34,14 +39,9 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Retry-After", "2")
-	w.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = io.WriteString(
-		w,
-		`{"error":{"code":503,"message":"lifeline serve is starting: it has not reached the cluster yet, or `+
-			`reads its store; see its log"}}`+"\n",
-	)
+	api.Reject(w, http.StatusServiceUnavailable,
+		"lifeline serve is starting: it has not reached the cluster yet, or reads its store; see its log")
+	g.metrics.Request("/", http.StatusServiceUnavailable)
 }
 
 // Close implements io.Closer.

@@ -7,10 +7,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
 func TestGate(t *testing.T) {
-	var g gate
+	metrics := telemetry.NewMetrics(nil)
+	g := gate{metrics: metrics}
 	ask := func() *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/info", nil))
@@ -20,6 +23,7 @@ func TestGate(t *testing.T) {
 		!strings.Contains(w.Body.String(), `"code":503`) {
 		t.Errorf("before the start: %d %v %s, want 503 with Retry-After", w.Code, w.Header(), w.Body)
 	}
+	shows(t, metrics, `lifeline_api_requests_total{code="503",path="/"} 1`)
 	if err := g.Close(); err != nil {
 		t.Errorf("a gate with nothing behind it cannot be closed: %v", err)
 	}

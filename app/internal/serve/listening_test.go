@@ -13,11 +13,12 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve/httpservetest"
+	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
 // apiOf returns a server with that section api, for its listener.
 func apiOf(c config.APIConfiguration) *server {
-	s := &server{log: slog.New(slog.DiscardHandler)}
+	s := &server{log: slog.New(slog.DiscardHandler), gate: gate{metrics: telemetry.NewMetrics(nil)}}
 	all := config.Default()
 	all.API = c
 	s.conf.Store(all)

@@ -150,6 +150,7 @@ func newBase(o Options) (*server, error) {
 	s.opts.Version = cmp.Or(o.Version, "devel")
 	s.conf.Store(o.Config)
 	s.metrics = telemetry.NewMetrics(s.refresh)
+	s.gate.metrics = s.metrics
 	s.webhook = s.newWebhook()
 	telemetry.RouteKlog(log)
 	slog.SetDefault(log) // for code without a logger of its own
