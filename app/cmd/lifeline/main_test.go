@@ -176,6 +176,10 @@ func TestCommandLine(t *testing.T) {
 			"# The admission webhook of lifeline, written by lifeline webhook print.\napiVersion: " +
 				"admissionregistration.k8s.io/v1\n", "",
 		},
+		"WebhookPrintContext": {
+			"it contacts no cluster", "lifeline", "webhook print --context blue", 1, "",
+			"lifeline: unknown flag: --context\n",
+		},
 		"WebhookBoth": {
 			"one server", "lifeline", "webhook print --service a/b --url https://c", 1, "",
 			"lifeline: give either --service or --url: one server gets the requests\n",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kube-lifeline/lifeline"
@@ -30,11 +31,12 @@ type webhookFlags struct {
 const webhookHelp = `The API server checks the webhook's certificate against --ca-file, or against the
 authority that cert-manager (--cert-manager) or the server itself (the default)
 writes into the configuration. The webhook gets no calls for kube-system,
-kube-public, kube-node-lease and the server's namespace, nor for Events, Leases,
-Endpoints, EndpointSlices, Secrets, statuses, and writes of nodes.`
+kube-public, kube-node-lease and the server's namespace. It also gets none for Events,
+Leases, Endpoints, EndpointSlices, Secrets, statuses, tokens, access reviews, roles,
+certificate requests and the configuration of admission. Writes of nodes are excluded.`
 
+// add adds the flags beside those of the kubeconfig, which have the namespace.
 func (f *webhookFlags) add(cmd *cobra.Command) {
-	f.addConfig(cmd)
 	flags := cmd.Flags()
 	flags.Lookup("namespace").Usage = "namespace of the server, excluded from the webhook; " +
 		"by default that of --service, or lifeline"
@@ -61,7 +63,8 @@ func (f *webhookFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.excluded, "exclude", nil,
 		"also exclude RESOURCE, RESOURCE.GROUP or *.GROUP; may be repeated")
 	flags.BoolVar(&f.observe, "observe", true,
-		"also observe requests that get no context: deletions, scalings, evictions, resizings")
+		"also observe requests that get no context: deletions, scalings, evictions, resizings, ephemeral "+
+			"containers")
 }
 
 // complete converts the flags to options.
@@ -135,6 +138,7 @@ the server.
 			})
 		},
 	}
+	f.addConfig(cmd)
 	f.add(cmd)
 	f.dryRun = dryRunNone
 	cmd.Flags().Var(
@@ -166,6 +170,8 @@ func newWebhookPrint(streams genericiooptions.IOStreams) *cobra.Command {
 			return execute(cmd.Context(), &registration.Print{Options: o, Out: streams.Out})
 		},
 	}
+	f.config = &genericclioptions.ConfigFlags{Namespace: new(string)}
+	f.config.AddFlags(cmd.Flags())
 	f.add(cmd)
 	return cmd
 }
