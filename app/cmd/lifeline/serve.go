@@ -26,11 +26,11 @@ func newServe(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "serve",
 		Short: "Trace every change in the cluster continuously",
 		Long: `Trace every change in the cluster continuously: keep the traces on disk, serve
-lifeline ls, trace and watch, and send spans to an OpenTelemetry backend if one is
-configured. The server only reads from the cluster. Without a configuration file
-all settings have their defaults (docs/configuration.md). SIGHUP reloads the file.
-Ctrl-C or SIGTERM stores the state and ends the server; the next start resumes from
-it.`,
+lifeline ls, trace, why and watch, and send spans to an OpenTelemetry backend if one
+is configured. The server only reads from the cluster. Without a configuration file
+all settings have their defaults (docs/configuration.md). SIGHUP reloads the file;
+without one it is ignored. Ctrl-C or SIGTERM stores the state and ends the server; the
+next start resumes from it.`,
 		Example: `  lifeline serve
   lifeline serve --otlp http://localhost:4318
   lifeline serve --config lifeline.yaml`,
