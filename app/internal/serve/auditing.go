@@ -29,6 +29,8 @@ type auditing struct {
 	s *server
 	// file and webhook are the sources; nil if not configured.
 	file, webhook *audit.Source
+	// address is the bound address of the webhook; nil without one.
+	address net.Addr
 }
 
 // audit starts to read the audit log, if configured. The returned function stops that and waits
@@ -78,7 +80,12 @@ func (a *auditing) listen(ctx context.Context, c config.AuditReceiverConfigurati
 	if a.webhook, err = audit.New(conf); err != nil {
 		return nil, err
 	}
-	return audit.Listen(ctx, at, a.s.log)
+	ln, err := audit.Listen(ctx, at, a.s.log)
+	if err != nil {
+		return nil, err
+	}
+	a.address = ln.Addr()
+	return ln, nil
 }
 
 func (a *auditing) config(sink audit.Sink) audit.Config {

@@ -103,6 +103,10 @@ func TestAuditWebhook(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = ln.Close()
+			s.auditing.Store(a)
+			if got := s.receives().AuditWebhook; got != ln.Addr().String() {
+				t.Errorf("the webhook's address is %s, want %s", got, ln.Addr())
+			}
 			if c := a.webhook.Config; c.Unauthenticated != tc.unauthenticated || c.Anonymous != tc.anonymous ||
 				(c.Token != nil) != (tc.webhook.TokenFile != "") {
 				t.Errorf("got %+v", c)

@@ -92,8 +92,7 @@ func (s *server) receives() api.Receives {
 	if a == nil {
 		return out
 	}
-	c := s.conf.Load().Receivers.Audit
-	out.AuditLog, out.AuditWebhook = c.LogFile, c.Webhook.Address
+	out.AuditLog, out.AuditWebhook = s.conf.Load().Receivers.Audit.LogFile, addressOf(a.address)
 	for _, source := range []*audit.Source{a.file, a.webhook} {
 		if source == nil {
 			continue
