@@ -35,8 +35,7 @@ func RunWebhook(ctx context.Context, o Options) error {
 		)
 	}
 	s.opts.Connect = nil
-	c := s.conf.Load()
-	ln, err := bind(ctx, "telemetry.address", c.Telemetry.Address)
+	ln, err := s.listenTelemetry(ctx)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -57,6 +58,31 @@ func TestOpenAPI(t *testing.T) {
 				t.Errorf("%s: got %v, want %q", tc.reason, err, tc.err)
 			}
 		})
+	}
+}
+
+// TestTakenAddress: the errors of both listeners are the same, except for the field.
+func TestTakenAddress(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	s := apiOf(config.APIConfiguration{Address: taken.Addr().String()})
+	c := *s.conf.Load()
+	c.Telemetry.Address = taken.Addr().String()
+	s.conf.Store(&c)
+	for want, listen := range map[string]func(context.Context) (net.Listener, error){
+		"the API % (api.address, api.tls)":         s.listenAPI,
+		"metrics and health % (telemetry.address)": s.listenTelemetry,
+	} {
+		name, fields, _ := strings.Cut(want, "%")
+		_, err := listen(t.Context())
+		if err == nil ||
+			!strings.HasPrefix(err.Error(), "cannot listen for "+name+"(choose a free address, or stop the process") ||
+			!strings.HasSuffix(err.Error(), fields) {
+			t.Errorf("%s: got %v", name, err)
+		}
 	}
 }
 

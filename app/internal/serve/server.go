@@ -18,7 +18,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/net/netutil"
 	"k8s.io/client-go/rest"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
@@ -191,7 +190,7 @@ func (s *server) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer apiListener.Close()
-	telemetryListener, err := bind(ctx, "telemetry.address", s.conf.Load().Telemetry.Address)
+	telemetryListener, err := s.listenTelemetry(ctx)
 	if err != nil {
 		return err
 	}
@@ -284,31 +283,25 @@ func over(ctx context.Context, err error) error {
 	return err
 }
 
-// bind opens a listener; the error names the field of the configuration.
-func bind(ctx context.Context, field, address string) (net.Listener, error) {
-	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf(
-			"cannot listen on %s (set %s to a free address, or stop the process that uses it): %w",
-			address,
-			field,
-			err,
-		)
-	}
-	return netutil.LimitListener(ln, httpserve.MaxConnections), nil
-}
-
-// listenAPI opens the listener of the API. Its errors name the section of the configuration.
+// listenAPI and listenTelemetry open the listeners for people and scrapers. Their errors name the
+// fields of the configuration.
 func (s *server) listenAPI(ctx context.Context) (net.Listener, error) {
 	c := s.conf.Load().API
-	ln, err := endpoint(config.EndpointConfiguration{Address: c.Address, Insecure: c.Insecure, TLS: c.TLS}).Listen(
-		ctx,
-		httpserve.Purpose{
-			Name: "the API", MaxConnections: httpserve.MaxConnections, Protocols: []string{"http/1.1"}, Log: s.log,
-		},
-	)
+	at := endpoint(config.EndpointConfiguration{Address: c.Address, Insecure: c.Insecure, TLS: c.TLS})
+	return s.listen(ctx, at, "the API", "api.address, api.tls")
+}
+
+func (s *server) listenTelemetry(ctx context.Context) (net.Listener, error) {
+	at := httpserve.Endpoint{Address: s.conf.Load().Telemetry.Address, Insecure: true}
+	return s.listen(ctx, at, "metrics and health", "telemetry.address")
+}
+
+func (s *server) listen(ctx context.Context, at httpserve.Endpoint, name, fields string) (net.Listener, error) {
+	ln, err := at.Listen(ctx, httpserve.Purpose{
+		Name: name, MaxConnections: httpserve.MaxConnections, Protocols: []string{"http/1.1"}, Log: s.log,
+	})
 	if err != nil {
-		return nil, fmt.Errorf("%w (api.address, api.tls)", err)
+		return nil, fmt.Errorf("%w (%s)", err, fields)
 	}
 	return ln, nil
 }
