@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package server tests the commands that send requests to a `lifeline serve`: ls, trace and watch.
-// It uses a real control plane with fake nodes.
+// Package server tests the commands that send requests to a `lifeline serve`: ls, trace, why and
+// watch. It uses a real control plane with fake nodes.
 package server
 
 import (

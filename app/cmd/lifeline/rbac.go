@@ -28,8 +28,9 @@ func newRBAC(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "rbac",
 		Short: "Print the rights that lifeline serve needs, as manifests",
 		Long: `Print the rights that lifeline serve needs for a configuration, as manifests: to
-read the watched kinds, and Leases if there are several servers. The kinds come from
-the cluster; with --offline, they are those of Kubernetes itself.`,
+read the watched kinds, to share Leases if there are several servers, and to keep the
+certificate of the webhook if it is managed. The kinds come from the cluster; with
+--offline, they are those of Kubernetes itself.`,
 		Example: `  kubectl create namespace lifeline   # unless it exists
   lifeline rbac -n lifeline | kubectl apply -f -
   lifeline rbac --config lifeline.yaml --offline > rbac.yaml`,

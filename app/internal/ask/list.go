@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ask prints traces: those of a server (ls, trace, watch), those of the cluster itself
-// (watch), and those rebuilt from the present state of an object (trace).
+// Package ask prints traces and their reasons: from a server (ls, trace, why, watch), from the
+// cluster itself (watch), or rebuilt from the present state of an object (trace, why).
 package ask
 
 import (

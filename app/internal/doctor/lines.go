@@ -98,7 +98,7 @@ rules:
   - group: events.k8s.io
   - group: authentication.k8s.io
   - group: authorization.k8s.io
-- level: Metadata # what is in them is nobody's business
+- level: Metadata # without their content, which is confidential
   resources:
   - group: ""
     resources: [secrets, configmaps]

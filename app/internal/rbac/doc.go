@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package rbac writes manifests with the minimal rights of `lifeline serve` under a configuration:
-// reading the watched resources, and the Leases that several servers share. They never include
-// Secrets, except that of a managed certificate, or wildcards.
+// the watched resources, the Leases of several servers, and the Secret and the webhook registration
+// of a managed certificate. Other Secrets are included only with watch.secretMetadata, wildcards
+// never.
 package rbac

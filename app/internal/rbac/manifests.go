@@ -100,6 +100,8 @@ func isResource(r watch.Offered) bool {
 func (p *printer) head(o Options) {
 	exception := "It reads no Secret."
 	switch {
+	case o.Config.Watch.SecretMetadata && o.Config.Webhook.Certificate.Managed:
+		exception = "It may read all Secrets, and reads only their metadata, except for its own certificate."
 	case o.Config.Watch.SecretMetadata:
 		exception = "It may read all Secrets, and reads only their metadata."
 	case o.Config.Webhook.Certificate.Managed:

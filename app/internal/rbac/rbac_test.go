@@ -82,6 +82,9 @@ func TestWrite(t *testing.T) {
 		"secrets": {"the metadata of Secrets, by choice", func(c *config.ServerConfiguration) {
 			c.Watch.SecretMetadata = true
 		}, []watch.Offered{offered("", "pods", true), offered("", "secrets", true)}},
+		"both": {"and a managed certificate beside it", func(c *config.ServerConfiguration) {
+			c.Watch.SecretMetadata, c.Webhook.Certificate.Managed = true, true
+		}, []watch.Offered{offered("", "secrets", true)}},
 		"nothing": {"", func(*config.ServerConfiguration) {}, nil},
 	}
 	for name, tc := range cases {

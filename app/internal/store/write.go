@@ -23,7 +23,7 @@ type Write struct {
 	// are known; the namespace is assumed to be the span's.
 	Object object.Ref
 	// Verb is create, update or delete, or the request's. Part is the changed part: desired,
-	// observed, bookkeeping or ownership. Each may be empty.
+	// metadata, observed, bookkeeping or ownership. Each may be empty.
 	Verb, Part, Subresource string
 	// ResourceVersion and Generation are those of the stored version; 0 if unknown.
 	ResourceVersion, Generation int64

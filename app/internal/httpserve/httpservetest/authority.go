@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package httpservetest makes certificates for tests with listeners of package listen.
+// Package httpservetest makes certificates for tests with listeners of package httpserve.
 package httpservetest
 
 import (
