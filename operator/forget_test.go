@@ -4,6 +4,7 @@ package operator_test
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"strings"
 	"testing"
@@ -90,6 +91,63 @@ func TestRecalledContexts(t *testing.T) {
 					second.Annotations,
 					first.Annotations,
 				)
+			}
+		})
+	}
+}
+
+// TestPatchAfterARead checks that a patch has no new context without an informer. The object may
+// have changed since the read, and the patch may be without effect. An update fails then.
+func TestPatchAfterARead(t *testing.T) {
+	for name, tc := range map[string]struct {
+		write func(context.Context, client.Client, *corev1.Service) error
+		want  bool
+	}{
+		"update": {func(ctx context.Context, c client.Client, obj *corev1.Service) error {
+			obj.Spec.SessionAffinity = corev1.ServiceAffinityClientIP
+			return c.Update(ctx, obj)
+		}, true},
+		"patch": {func(ctx context.Context, c client.Client, obj *corev1.Service) error {
+			data := []byte(`{"spec":{"sessionAffinity":"ClientIP"}}`)
+			return c.Patch(ctx, obj, client.RawPatch(types.MergePatchType, data))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var sent string
+			r := newRig(t, interceptor.Funcs{
+				Get: func(
+					_ context.Context, _ client.WithWatch, _ client.ObjectKey, obj client.Object, _ ...client.GetOption,
+				) error {
+					obj.SetUID("uid-1")
+					obj.SetResourceVersion("5")
+					return nil
+				},
+				Patch: func(
+					_ context.Context, _ client.WithWatch, obj client.Object, p client.Patch, _ ...client.PatchOption,
+				) error {
+					data, err := p.Data(obj)
+					sent = string(data)
+					return err
+				},
+				Update: func(_ context.Context, _ client.WithWatch, obj client.Object, _ ...client.UpdateOption) error {
+					data, err := json.Marshal(obj)
+					sent = string(data)
+					return err
+				},
+			})
+			r.have(t, parent(carrying(given(1))))
+			_, err := r.reconcile(t, func(ctx context.Context, c client.Client) (reconcile.Result, error) {
+				obj := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "child"}}
+				if err := c.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
+					return reconcile.Result{}, err
+				}
+				return reconcile.Result{}, tc.write(ctx, c, obj)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Contains(sent, lifeline.ContextKey); sent == "" || got != tc.want {
+				t.Errorf("sent %q with a context: %t, want %t", sent, got, tc.want)
 			}
 		})
 	}

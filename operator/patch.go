@@ -107,7 +107,9 @@ func (c *call) patchJSON(obj client.Object, data []byte) []byte {
 }
 
 // decidePatch returns the context to add to a patch, and the patched object. It returns nil unless
-// the patch certainly changes the desired state.
+// the patch certainly changes the desired state. Unlike for an update, an earlier read of the work
+// does not suffice: a patch has no resourceVersion, so it may change nothing in a later version. The
+// context would then be an additional write (P3).
 func (c *call) decidePatch(
 	s supply.Rules,
 	obj client.Object,
