@@ -24,10 +24,11 @@ const (
 // WebhookConfiguration is the section `webhook`.
 type WebhookConfiguration struct {
 	// The listener for the API server's calls, at the path `/admission`; without an address the
-	// webhook is off. The API server requires TLS. Every server of an installation responds, leader
-	// or not. `lifeline webhook install` registers the webhook with the API server. `lifeline
-	// webhook serve` serves only the webhook, without a store or a connection to the cluster; it
-	// uses the sections `webhook`, `telemetry`, `log` and `sampling` of this file.
+	// webhook is off. The API server calls by TLS only. A listener without TLS needs a proxy with
+	// TLS on the same machine. Every server of an installation responds, leader or not. `lifeline
+	// webhook install` registers the webhook with the API server. `lifeline webhook serve` serves
+	// only the webhook, without a store or a connection to the cluster; it uses the sections
+	// `webhook`, `telemetry`, `log` and `sampling` of this file.
 	Endpoint EndpointConfiguration `json:"endpoint"`
 
 	// The certificate of `endpoint`, if the server manages it itself.
