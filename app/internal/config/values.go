@@ -22,7 +22,8 @@ type ValuesConfiguration struct {
 
 	// The fields, from 1 to 64, by path without the keys of list items, such as `spec.size` or
 	// `spec.containers.image`. A path stands for all fields below it, too. Fields in the status have no
-	// effect: it is not part of a change.
+	// effect: it is not part of a change. Name no field with confidential values: the log warns of
+	// environments, arguments and annotations.
 	Fields []string `json:"fields"`
 }
 
@@ -38,6 +39,24 @@ func (c *ServerConfiguration) Shown() map[schema.GroupKind][]string {
 	for _, v := range c.ShowValues {
 		of := schema.GroupKind{Group: v.Group, Kind: v.Kind}
 		out[of] = append(out[of], v.Fields...)
+	}
+	return out
+}
+
+// confidential matches the paths of fields that often hold confidential values, and those above
+// them.
+var confidential = regexp.MustCompile(`(^|\.)((env|args|command|annotations)(\.|$)|` +
+	`(spec|metadata|template|jobTemplate|[a-z]*[cC]ontainers)$)`)
+
+// Confidential returns the fields of showValues that may hold confidential values, with their kind.
+func (c *ServerConfiguration) Confidential() []string {
+	var out []string
+	for _, v := range c.ShowValues {
+		for _, f := range v.Fields {
+			if confidential.MatchString(f) {
+				out = append(out, v.Kind+" "+f)
+			}
+		}
 	}
 	return out
 }

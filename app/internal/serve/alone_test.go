@@ -245,7 +245,9 @@ func TestAloneNot(t *testing.T) {
 // with the knowledge that it has.
 func TestAdmittedWhileStarting(t *testing.T) {
 	o := Options{Connect: func() (*rest.Config, error) { return nil, errors.New("there is no cluster") }}
-	a, _ := starts(t, Run, o, "api: {address: \"127.0.0.1:0\"}\n")
+	a, _ := starts(t, Run, o, "api: {address: \"127.0.0.1:0\"}\n"+
+		"showValues: [{group: apps, kind: Deployment, fields: [spec.replicas, spec.template]}]\n")
+	a.log.await(t, `may be confidential \(showValues\)" fields="Deployment spec.template"`)
 	a.log.await(t, `there is (no) cluster`)
 	if got := a.ask(t, ""); !strings.Contains(got, `"allowed":true`) || !strings.Contains(got, `"patch"`) {
 		t.Errorf("it answers %s", got)

@@ -125,6 +125,9 @@ func newServer(o Options) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if fields := o.Config.Confidential(); len(fields) > 0 {
+		s.log.Warn("traces show values that may be confidential (showValues)", "fields", strings.Join(fields, ", "))
+	}
 	s.state.waitsFor = "the API server"
 	s.health.Live("loop", s.alive)
 	s.health.Ready("watch", s.watching)
