@@ -29,7 +29,7 @@ func newServe(streams genericiooptions.IOStreams) *cobra.Command {
 lifeline ls, trace, why and watch, and send spans to an OpenTelemetry backend if one
 is configured. The server only reads from the cluster. Without a configuration file
 all settings have their defaults (docs/configuration.md). SIGHUP reloads the file;
-without one it is ignored. Ctrl-C or SIGTERM stores the state and ends the server; the
+without one it ends the server. Ctrl-C or SIGTERM stores the state and ends the server; the
 next start resumes from it.`,
 		Example: `  lifeline serve
   lifeline serve --otlp http://localhost:4318

@@ -35,8 +35,8 @@ reconciliations of owners.
 
 Use flags, or a configuration file of lifeline serve, with its parts webhook,
 telemetry, log and sampling. Changed certificate files are reloaded. SIGHUP reloads
-the configuration file; without one it is ignored. Ctrl-C or SIGTERM finishes running
-requests and ends the server.`,
+the configuration file; without one it ends the server. Ctrl-C or SIGTERM finishes
+running requests and ends the server.`,
 		Example: `  lifeline webhook serve --address :9443 --tls-cert-file tls.crt --tls-key-file tls.key
   lifeline webhook serve --config lifeline.yaml`,
 		Args:              cobra.NoArgs,
@@ -97,13 +97,19 @@ func overrule(flags map[*string]*string) {
 	}
 }
 
-// untilSignal serves until the first signal; the second ends the process at once.
+// untilSignal serves until the first signal; the second ends the process at once. SIGHUP reloads the
+// configuration file. Without one it ends the server as SIGTERM does, for example when a terminal closes.
 func untilSignal(ctx context.Context, o serve.Options, serves func(context.Context, serve.Options) error) error {
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	defer signal.Stop(hangups)
-	o.Reload = hangups
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if o.File == "" {
+		ends = append(ends, syscall.SIGHUP)
+	} else {
+		hangups := make(chan os.Signal, 1)
+		signal.Notify(hangups, syscall.SIGHUP)
+		defer signal.Stop(hangups)
+		o.Reload = hangups
+	}
+	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	if err := serves(ctx, o); err != nil {

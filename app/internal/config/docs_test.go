@@ -141,7 +141,7 @@ Change the comments in app/internal/config instead. -->
 - The running server checks the file every ten seconds, and at once after SIGHUP. It applies changes
   of the fields marked **yes** below. If another field has changed, or anything is invalid, it
   applies nothing: the log names the fields, and the old configuration stays. Without ` + "`--config`" + `,
-  SIGHUP is ignored.
+  SIGHUP ends the server.
 `,
 	)
 	root := reflect.ValueOf(Default()).Elem()

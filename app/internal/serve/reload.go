@@ -17,18 +17,11 @@ const (
 	refused  = "refused"
 )
 
-// followConfig applies changes of the configuration file, until ctx ends. Without a file it ignores
-// reloads.
+// followConfig applies changes of the configuration file, until ctx ends.
 func (s *server) followConfig(ctx context.Context) error {
 	if s.opts.File == "" {
-		for {
-			select {
-			case <-s.opts.Reload:
-				s.log.Info("SIGHUP is ignored: there is no configuration file (--config)")
-			case <-ctx.Done():
-				return nil
-			}
-		}
+		<-ctx.Done()
+		return nil
 	}
 	r := &config.Reloader{
 		Path: s.opts.File, Current: s.conf.Load(), Overrides: s.opts.Overrides, Apply: s.reload,
