@@ -192,6 +192,7 @@ func verdicts(t *testing.T, o observer, all []played, writes []audit.Write) []ve
 			want[j] = strings.ReplaceAll(want[j], "NS", p.ns)
 		}
 		out[i] = judge(mine, want, &is, p.series)
+		out[i].missing = append(out[i].missing, unlinked(mine, p.links, &is)...)
 	}
 	return out
 }

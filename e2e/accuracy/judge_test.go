@@ -213,6 +213,28 @@ func (v *verdict) ok() bool {
 	return len(v.missing)+len(v.surplus)+len(v.lost)+len(v.misplaced)+len(v.misnamed) == 0
 }
 
+// unlinked returns the wanted links that are not in the traces.
+func unlinked(traces []*harness.Trace, want []string, is *truth) []string {
+	names := map[string]string{}
+	nameOf := func(s *harness.Span) string {
+		return s.Kind() + " " + cmp.Or(is.names[s.Attributes["k8s.object.uid"]], s.Object())
+	}
+	for _, tr := range traces {
+		for _, s := range tr.Spans {
+			names[s.ID] = nameOf(s)
+		}
+	}
+	var got []string
+	for _, tr := range traces {
+		for _, s := range tr.Spans {
+			for _, l := range s.Links {
+				got = append(got, nameOf(s)+" "+l.Why+" "+names[l.Span])
+			}
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(want), func(link string) bool { return slices.Contains(got, link) })
+}
+
 // judge compares traces with the wanted lines and with the audit log. As many writes as series says
 // are counted in a trace and have no own.
 func judge(traces []*harness.Trace, want []string, is *truth, series int) verdict {

@@ -340,7 +340,6 @@ spec:
 			},
 		},
 		{
-			// The rollout has a link to the edit.
 			name: "A mounted ConfigMap is edited, and its checksum in the template by somebody else",
 			scenery: func(s *stage) {
 				s.apply(userA, settings)
@@ -358,6 +357,7 @@ spec:
 				"user-b update ConfigMap settings converged",
 				"user-c update Deployment web converged" + rollout,
 			},
+			links: []string{"Deployment web config ConfigMap settings"},
 		},
 	}
 }

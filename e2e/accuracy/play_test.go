@@ -31,6 +31,8 @@ type scenario struct {
 	want []string
 	// refusals are lines of refused changes: only the audit log shows them.
 	refusals []string
+	// links has a line for each link between objects: KIND NAME REASON KIND NAME.
+	links []string
 	// series is the number of writes that are counted in a trace and have no own.
 	series int
 }

@@ -413,7 +413,6 @@ var relations = []scenario{
 		want: []string{"user-b create Pod large converged: delete Pod"},
 	},
 	{
-		// The refused Pod has a link to the raise.
 		name: "A quota is raised that refused a Pod",
 		scenery: func(s *stage) {
 			s.as(userA, "create", "quota", "few", "--hard=pods=1")
@@ -428,9 +427,10 @@ var relations = []scenario{
 			"user-b create Deployment web converged: create Pod ×2, create ReplicaSet",
 			"user-c update ResourceQuota few converged",
 		},
+		links: []string{"Pod web-A-* quota ResourceQuota few"},
 	},
 	{
-		// The refused Pod has a link to the change of the LimitRange, which the refusal does not name.
+		// The refusal does not name the LimitRange.
 		name: "A LimitRange is relaxed that refused a Pod",
 		scenery: func(s *stage) {
 			s.apply(userA, limitRange(1))
@@ -445,9 +445,9 @@ var relations = []scenario{
 			"user-b create Deployment web converged: create Pod, create ReplicaSet",
 			"user-c update LimitRange sizes converged",
 		},
+		links: []string{"Pod web-A-* limit-range LimitRange sizes"},
 	},
 	{
-		// The restart has a link to the edit.
 		name: "A ConfigMap is edited and its reader restarted",
 		scenery: func(s *stage) {
 			s.apply(userA, settings)
@@ -463,5 +463,6 @@ var relations = []scenario{
 			"user-a update ConfigMap settings converged",
 			"user-b update Deployment web converged" + rollout,
 		},
+		links: []string{"Deployment web config ConfigMap settings"},
 	},
 }
