@@ -3,6 +3,8 @@
 package lifecycle
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -154,4 +156,96 @@ func scalings(traces []*span.Trace) []string {
 		}
 	}
 	return out
+}
+
+// byPath sorts the fields by path.
+func byPath(st *observation.State) {
+	slices.SortFunc(st.Leaves, func(a, b observation.Leaf) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// TestAutoscaledDuringRollout: the Pods that a scaling adds or removes belong to it, and all others to the rollout.
+// Each of the two has a link to the other.
+func TestAutoscaledDuringRollout(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		from   int32
+		tell   func(s *story)
+		want   string
+	}{
+		"Up": {"the added Pod is the autoscaler's", 1, func(s *story) {
+			s.write("web", autoscaled(2), byPath)
+			s.write("web-2", sized(2), valued(desiredReplicas, 2))
+			s.write("web-2-b", pod("web-2"))
+			s.write("hpa", decided(61, "cpu 90% of 50%"))
+			s.started("web-2", "ab")
+			s.removed("web-1", 0, "a")
+		}, `
+trace 0 converged
+  reconcile Deployment web converged ~concurrent
+    reconcile ReplicaSet web-2 converged (owner) ~concurrent
+      reconcile Pod web-2-a converged (owner)
+    reconcile ReplicaSet web-1 converged (owner)
+      reconcile Pod web-1-a deleted (owner)
+trace 1 converged
+  reconcile Deployment web converged ~autoscaler ~concurrent
+    reconcile ReplicaSet web-2 converged (owner) ~concurrent
+      reconcile Pod web-2-b converged (owner)
+`},
+		"Down": {"the removed Pod is the autoscaler's", 2, func(s *story) {
+			s.write("web", autoscaled(1), byPath)
+			s.write("web-2", valued(desiredReplicas, 1))
+			s.removed("web-1", 1, "b", valued(desiredReplicas, 1))
+			s.write("hpa", decided(61, "cpu 90% of 50%"))
+			s.started("web-2", "a")
+			s.removed("web-1", 0, "a")
+		}, `
+trace 0 converged
+  reconcile Deployment web converged ~concurrent
+    reconcile ReplicaSet web-2 converged (owner)
+      reconcile Pod web-2-a converged (owner)
+    reconcile ReplicaSet web-1 converged (owner) ~previous
+      reconcile Pod web-1-a deleted (owner)
+trace 1 converged
+  reconcile Deployment web converged ~autoscaler ~concurrent
+    reconcile ReplicaSet web-1 converged (owner)
+      reconcile Pod web-1-b deleted (owner)
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			s.write("hpa", scaler)
+			s.settled(tc.from)
+			s.write("hpa", decided(0, "cpu 40% of 50%"))
+			s.write("web", valued(newImage, 2), by("user-a"))
+			s.revised(2, 1, tc.from)
+			s.write("web", func(st *observation.State) {
+				st.ObservedGeneration = st.Generation
+				st.Workload.Total, st.Workload.Updated = tc.from+1, 1
+			})
+			s.wait(time.Second)
+			tc.tell(s)
+			s.write("web", arrived)
+			traces := observe(s.seen).Traces(s.now().Add(time.Minute))[1:] // after that of the autoscaler
+			if diff := cmp.Diff(tc.want[1:], plain(traces)); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+			authors := []string{"Deployment web: user-a ", "Deployment web: horizontal-pod-autoscaler "}
+			if diff := cmp.Diff(authors, authorsOf(traces)); diff != "" {
+				t.Errorf("authors: -want +got:\n%s", diff)
+			}
+			if got := attributeText(traces[1].Root(), span.KeyAutoscaler); got != "HorizontalPodAutoscaler hpa" {
+				t.Errorf("the autoscaler is %q", got)
+			}
+			links := linksOf(traces)
+			for _, want := range []string{
+				"Deployment web of 0: concurrent Deployment web of 1",
+				"Deployment web of 1: concurrent Deployment web of 0",
+			} {
+				if !slices.Contains(links, want) {
+					t.Errorf("no link %q among %q", want, links)
+				}
+			}
+			inAnyOrder(t, s, outline)
+		})
+	}
 }

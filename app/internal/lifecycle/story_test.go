@@ -5,6 +5,7 @@ package lifecycle
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -215,6 +216,63 @@ func (s *story) rollout() {
 	s.write("web", arrived)
 }
 
+// desiredReplicas is the path of a ReplicaSet's copy of the number of its Deployment.
+const desiredReplicas = "metadata.annotations[deployment.kubernetes.io/desired-replicas]"
+
+// hashed names the template of a ReplicaSet.
+func hashed(template uint64) func(*observation.State) {
+	return valued("metadata.labels[pod-template-hash]", template)
+}
+
+// sized sets the number of replicas.
+func sized(n int32) func(*observation.State) {
+	return func(st *observation.State) {
+		valued(replicas, uint64(n)+1)(st)
+		st.Workload.Replicas = n
+	}
+}
+
+// fresh is the generation of a new object.
+func fresh(st *observation.State) { st.Generation = 1 }
+
+// settled adds Deployment web with its first template and n Pods, as the state at the start of the observer.
+func (s *story) settled(n int32) {
+	s.write("web", deployment(n), valued(newImage, 1), sized(n), fresh)
+	s.revised(1, n, n)
+	s.started("web-1", "abc"[:n])
+	s.write("web", arrived)
+	s.wait(time.Minute)
+	s.before()
+}
+
+// revised adds the ReplicaSet and n Pods of a template. Its Deployment wants that many in all.
+func (s *story) revised(template uint64, n, all int32) {
+	name := fmt.Sprint("web-", template)
+	s.write(name, replicaSet("web", n), hashed(template), sized(n), valued(desiredReplicas, uint64(all)), fresh)
+	for i := range n {
+		s.write(fmt.Sprintf("%s-%c", name, 'a'+i), pod(name))
+	}
+}
+
+// started lets Pods and then their ReplicaSet arrive. A letter names a Pod.
+func (s *story) started(set, pods string) {
+	for _, p := range pods {
+		s.write(fmt.Sprintf("%s-%c", set, p), bind)
+		s.write(fmt.Sprintf("%s-%c", set, p), ready)
+	}
+	s.write(set, arrived)
+}
+
+// removed scales a ReplicaSet down to n replicas, with other edits. A letter names a removed Pod.
+func (s *story) removed(set string, n int32, pods string, edits ...func(*observation.State)) {
+	s.write(set, append(edits, sized(n))...)
+	for _, p := range pods {
+		s.write(fmt.Sprintf("%s-%c", set, p), deleting)
+		s.gone(fmt.Sprintf("%s-%c", set, p))
+	}
+	s.write(set, arrived)
+}
+
 // outline draws the traces for comparison: a line per span, indented, links
 // and outcomes named.
 func (s *story) outline(t *testing.T) string {
@@ -263,6 +321,42 @@ func outline(traces []*span.Trace) string {
 		}
 	}
 	return b.String()
+}
+
+var steps = regexp.MustCompile(`(?m)^ +(schedule|sandbox|terminate) .*\n`)
+
+// plain is the outline without the steps of Pods.
+func plain(traces []*span.Trace) string { return steps.ReplaceAllString(outline(traces), "") }
+
+// linksOf returns a line per link: the object, the reason and the other object. A number names the trace.
+func linksOf(traces []*span.Trace) []string {
+	names := map[string]string{}
+	for i, tr := range traces {
+		for _, sp := range tr.Spans {
+			names[fmt.Sprint(sp.TraceID, sp.ID)] = fmt.Sprintf("%s %s of %d", sp.Object.Kind.Kind, sp.Object.Name, i)
+		}
+	}
+	var out []string
+	for _, tr := range traces {
+		for _, sp := range tr.Spans {
+			for _, l := range sp.Links {
+				out = append(out, fmt.Sprintf("%s: %s %s", names[fmt.Sprint(sp.TraceID, sp.ID)],
+					l.Attributes[0].Value.AsString(), names[fmt.Sprint(l.TraceID, l.SpanID)]))
+			}
+		}
+	}
+	return out
+}
+
+// authorsOf returns a line per trace: the object at its root, the component and the user.
+func authorsOf(traces []*span.Trace) []string {
+	var out []string
+	for _, tr := range traces {
+		root := tr.Root()
+		out = append(out, fmt.Sprintf("%s %s: %s %s", root.Object.Kind.Kind, root.Object.Name,
+			attributeText(root, span.KeyActor), attributeText(root, span.KeyActorUser)))
+	}
+	return out
 }
 
 // inAnyOrder fails the test if permuted and repeated observations give another result. It also fails if a write
