@@ -3,13 +3,16 @@
 package lifecycle
 
 import (
+	"regexp"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -31,10 +34,21 @@ func drop(path string) func(*observation.State) {
 }
 
 // disrupt deletes the Pod app for that reason.
-func (s *story) disrupt(reason string) {
-	s.write("app", deleting, func(st *observation.State) {
+func (s *story) disrupt(reason string) { s.disrupted("app", reason) }
+
+// disrupted deletes a Pod for that reason.
+func (s *story) disrupted(pod, reason string) {
+	s.write(pod, deleting, func(st *observation.State) {
 		st.Deleting = s.now().Add(30 * time.Second)
 		st.Conditions = []observation.Condition{{Type: "DisruptionTarget", Status: "True", Reason: reason}}
+	})
+}
+
+// ended removes a Pod, as its kubelet does.
+func (s *story) ended(pod string) {
+	s.gone(pod)
+	s.audited(pod, "delete", person("system:node:node-1"), func(w *observation.Write) {
+		w.UserAgent, w.Manager, w.ResourceVersion = "kubelet/v1.36.3", kind.Kubelet, 0
 	})
 }
 
@@ -173,4 +187,98 @@ func rootsOf(told []*span.Trace, pod string) []string {
 		}
 	}
 	return out
+}
+
+// TestDrain: a drain is one change of its user, also if a budget refuses an eviction at first. The replacement
+// of each Pod heals.
+func TestDrain(t *testing.T) {
+	const text = "Cannot evict pod as it would violate the pod's disruption budget. " +
+		"The disruption budget web needs 2 healthy pods and has 2 currently"
+	s := newStory()
+	s.write("node-1", aNode)
+	for _, name := range []string{"a", "b", "c"} {
+		s.write(name, pod("web-1"))
+		s.write(name, bind)
+		s.write(name, ready)
+	}
+	s.wait(time.Minute)
+	s.before()
+	evict := func(name string, code int) {
+		if code == 201 {
+			s.disrupted(name, change.Evicted)
+		}
+		s.audited(name, "delete", person("user-a"), func(w *observation.Write) {
+			w.Subresource, w.Code, w.ResourceVersion, w.Manager = "eviction", code, 0, ""
+			w.AuditID += "-" + name
+			if code == 429 {
+				w.Reason, w.Message = "TooManyRequests", text
+			}
+		})
+	}
+	replace := func(name string) {
+		s.ended(name)
+		s.write(name+"2", pod("web-1"), bind)
+		s.write(name+"2", ready)
+	}
+	s.write("node-1", set(unschedulable))
+	s.audited("node-1", "patch", person("user-a"))
+	evict("a", 201)
+	evict("b", 201)
+	evict("c", 429)
+	replace("a")
+	replace("b")
+	s.wait(5 * time.Second)
+	evict("c", 201)
+	replace("c")
+
+	const drain = `trace 0 converged
+  reconcile Node node-1 converged
+    update Node node-1 (request)
+    reconcile Pod a deleted (relation)
+      delete Pod a (request)
+      delete Pod a (request)
+    delete Pod c failed (request)
+    reconcile Pod b deleted (relation)
+      delete Pod b (request)
+      delete Pod b (request)
+    reconcile Pod c deleted (relation)
+      delete Pod c (request)
+      delete Pod c (request)
+`
+	check := func(how string, traces []*span.Trace) {
+		t.Helper()
+		var got, refusals, authors []string
+		for i, author := range authorsOf(traces) {
+			if traces[i].Root().Object.Name != "node-1" {
+				continue
+			}
+			authors = append(authors, author)
+			got = append(got, plain(traces[i:i+1]))
+			for _, sp := range traces[i].Spans {
+				if sp.Status == span.StatusError {
+					refusals = append(refusals, sp.Message)
+				}
+			}
+		}
+		if diff := cmp.Diff([]string{drain}, got); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", how, diff)
+		}
+		if diff := cmp.Diff([]string{"Node node-1: kubectl user-a"}, authors); diff != "" {
+			t.Errorf("%s: authors: -want +got:\n%s", how, diff)
+		}
+		if diff := cmp.Diff([]string{"TooManyRequests: " + text}, refusals); diff != "" {
+			t.Errorf("%s: refusals: -want +got:\n%s", how, diff)
+		}
+		links := linksOf(traces)
+		for i := range links {
+			links[i] = regexp.MustCompile(` of \d+`).ReplaceAllString(links[i], "")
+		}
+		want := []string{"Pod a2: heals Pod a", "Pod b2: heals Pod b", "Pod c2: heals Pod c"}
+		if diff := cmp.Diff(want, links); diff != "" || len(traces) != 4 {
+			t.Errorf("%s: %d traces, want 4; links: -want +got:\n%s", how, len(traces), diff)
+		}
+	}
+	check("at the end", observe(s.seen).Traces(s.now().Add(time.Minute)))
+	check("with a look every second", looks(s))
+	inAnyOrder(t, s, outline)
 }
