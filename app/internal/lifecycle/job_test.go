@@ -4,7 +4,6 @@ package lifecycle
 
 import (
 	"fmt"
-	"regexp"
 	"testing"
 	"time"
 
@@ -277,4 +276,139 @@ func TestJobSlots(t *testing.T) {
 			inAnyOrder(t, s, outline)
 		})
 	}
+}
+
+// TestScheduledRuns: each run of a CronJob is one change with a link to the CronJob. None of them heals another one.
+// The removal of an old run belongs to the newest one.
+func TestScheduledRuns(t *testing.T) {
+	s := newStory()
+	s.write("tick", ofKind("batch", "CronJob"), by("user-a"), func(st *observation.State) {
+		st.ObservedGeneration, st.Progress = -1, observation.ProgressCurrent
+	})
+	run := func(name string, progress observation.Progress) {
+		s.wait(time.Minute)
+		s.write(name, work, managedBy(change.Manager), controlled(kind.CronJob.Kind, "tick"))
+		s.write(name+"-p", pod(""), controlled(kind.Job.Kind, name))
+		s.write(name+"-p", bind)
+		s.wait(2 * time.Second)
+		condition := observation.Condition{Type: "Complete", Status: "True"}
+		s.write(name+"-p", func(st *observation.State) {
+			st.Pod.Phase, st.Progress = "Succeeded", observation.ProgressCurrent
+			if progress == observation.ProgressFailed {
+				st.Pod.Phase, st.Pod.Reason, st.Progress = "Failed", "Error", progress
+				condition = observation.Condition{Type: "Failed", Status: "True", Reason: "BackoffLimitExceeded"}
+			}
+		})
+		s.write(name, func(st *observation.State) {
+			st.Progress, st.Conditions = progress, []observation.Condition{condition}
+		})
+	}
+	run("tick-1", observation.ProgressCurrent)
+	run("tick-2", observation.ProgressFailed)
+	run("tick-3", observation.ProgressCurrent)
+	s.gone("tick-1")
+	s.write("tick-1-p", deleting)
+	s.gone("tick-1-p")
+	run("tick-4", observation.ProgressCurrent)
+
+	const want = `trace 0 converged
+  reconcile CronJob tick converged
+trace 1 converged
+  reconcile Job tick-1 converged ~owner
+    reconcile Pod tick-1-p converged (owner)
+trace 2 failed: Job tick-2 failed: Pod tick-2-p failed: Error
+  reconcile Job tick-2 failed ~owner
+    reconcile Pod tick-2-p failed (owner)
+trace 3 converged
+  reconcile Job tick-3 converged ~owner
+    reconcile Pod tick-3-p converged (owner)
+    reconcile Job tick-1 deleted (time) ~previous
+      reconcile Pod tick-1-p deleted (owner) ~previous
+trace 4 converged
+  reconcile Job tick-4 converged ~owner
+    reconcile Pod tick-4-p converged (owner)
+`
+	links := []string{
+		"Job tick-1 of 1: owner CronJob tick of 0", "Job tick-2 of 2: owner CronJob tick of 0",
+		"Job tick-3 of 3: owner CronJob tick of 0", "Job tick-1 of 3: previous Job tick-1 of 1",
+		"Pod tick-1-p of 3: previous Pod tick-1-p of 1", "Job tick-4 of 4: owner CronJob tick of 0",
+	}
+	authors := []string{
+		"CronJob tick: user-a ", "Job tick-1: cronjob-controller ", "Job tick-2: cronjob-controller ",
+		"Job tick-3: cronjob-controller ", "Job tick-4: cronjob-controller ",
+	}
+	for how, traces := range map[string][]*span.Trace{
+		"at the end": observe(s.seen).Traces(s.now().Add(time.Minute)), "with a look every second": looks(s),
+	} {
+		if diff := cmp.Diff(want, plain(traces)); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", how, diff)
+		}
+		if diff := cmp.Diff(links, linksOf(traces)); diff != "" {
+			t.Errorf("%s: links: -want +got:\n%s", how, diff)
+		}
+		if diff := cmp.Diff(authors, authorsOf(traces)); diff != "" {
+			t.Errorf("%s: authors: -want +got:\n%s", how, diff)
+		}
+	}
+	inAnyOrder(t, s, outline)
+}
+
+// TestResumedByQueue: the resumption of a Job by a queue lasts until the completion. It does not end before the Job
+// controller answers, 10 s later.
+func TestResumedByQueue(t *testing.T) {
+	const account = "system:serviceaccount:kueue-system:kueue-controller-manager"
+	suspended := func(status string) func(*observation.State) {
+		return func(st *observation.State) {
+			st.Conditions = []observation.Condition{{Type: "Suspended", Status: status}}
+		}
+	}
+	s := newStory()
+	s.write("job", work, valued("spec.suspend", 2), valued("spec.template", 1), by("user-a"), fresh,
+		func(st *observation.State) { st.Workload = &observation.Workload{} })
+	s.write("job", suspended("True"), func(st *observation.State) { st.Progress = observation.ProgressCurrent })
+	s.wait(time.Minute)
+	s.write("job", valued("spec.suspend", 1), by("kueue"), func(st *observation.State) {
+		st.Workload.Replicas, st.Progress = 1, observation.ProgressInProgress
+	})
+	s.audited("job", "update", person(account), func(w *observation.Write) {
+		w.UserAgent, w.Manager = "kueue/v0.9", "kueue"
+	})
+	begun := s.now()
+	s.wait(10 * time.Second)
+	s.write("job", suspended("False"))
+	s.write("job-a", pod(""), controlled(kind.Job.Kind, "job"))
+	s.write("job-a", bind)
+	s.wait(4500 * time.Millisecond)
+	s.write("job-a", func(st *observation.State) {
+		st.Pod.Phase, st.Progress = "Succeeded", observation.ProgressCurrent
+	})
+	s.write("job", func(st *observation.State) {
+		st.Progress = observation.ProgressCurrent
+		st.Conditions = []observation.Condition{{Type: "Complete", Status: "True"}}
+	})
+	if took := s.now().Sub(begun); took != 15*time.Second {
+		t.Fatalf("the story takes %s", took)
+	}
+	const want = `trace 0 converged
+  reconcile Job job converged
+trace 1 converged
+  reconcile Job job converged ~previous
+    update Job job (request)
+    reconcile Pod job-a converged (owner)
+`
+	for how, traces := range map[string][]*span.Trace{
+		"at the end": observe(s.seen).Traces(s.now().Add(time.Minute)), "with a look every second": looks(s),
+	} {
+		if diff := cmp.Diff(want, plain(traces)); diff != "" {
+			t.Fatalf("%s: -want +got:\n%s", how, diff)
+		}
+		if diff := cmp.Diff([]string{"Job job: user-a ", "Job job: kueue " + account}, authorsOf(traces)); diff != "" {
+			t.Errorf("%s: authors: -want +got:\n%s", how, diff)
+		}
+		root := traces[1].Root()
+		if took := root.End.Sub(root.Start.Time).Round(100 * time.Millisecond); took != 15*time.Second {
+			t.Errorf("%s: took %s, want 15 s", how, took)
+		}
+	}
+	inAnyOrder(t, s, outline)
 }
