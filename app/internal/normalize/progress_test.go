@@ -56,6 +56,12 @@ func TestProgress(t *testing.T) {
 				`"spec":{"suspend":true},"status":{"conditions":[{"type":"Suspended","status":"True"}]}}`,
 			want: observation.ProgressInProgress, message: "waiting for its admission by Kueue",
 		},
+		"JobResumed": {
+			reason: "a resumed Job has an old condition until its controller answers",
+			object: `{"apiVersion":"batch/v1","kind":"Job",` + meta +
+				`"spec":{"suspend":false},"status":{"conditions":[{"type":"Suspended","status":"True"}]}}`,
+			want: observation.ProgressInProgress,
+		},
 		"PodUnschedulable": {
 			reason: "the verdict must not depend on the Pod's age",
 			object: `{"apiVersion":"v1","kind":"Pod",` + meta + `"status":{"phase":"Pending",` +
