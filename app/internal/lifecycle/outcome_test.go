@@ -4,11 +4,12 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -105,22 +106,87 @@ func TestFoundLater(t *testing.T) {
 	s.before()
 	s.write("app", changed, by("user-c"))
 	second := observe(s.seen).Traces(s.now().Add(time.Second))
-	ids := func(traces []*span.Trace) map[trace.TraceID]bool {
-		out := map[trace.TraceID]bool{}
-		for _, tr := range traces {
-			out[tr.ID] = true
-		}
-		return out
+	saw, found := authorsOf(first), authorsOf(second)
+	if diff := cmp.Diff([]string{"App app: kubectl ", "App app: user-b "}, saw); diff != "" {
+		t.Fatalf("one observer: -want +got:\n%s", diff)
 	}
-	saw, found := ids(first), ids(second)
-	same := 0
-	for id := range saw {
-		if found[id] {
-			same++
+	if diff := cmp.Diff([]string{"App app: user-b ", "App app: user-c "}, found); diff != "" {
+		t.Fatalf("the other observer: -want +got:\n%s", diff)
+	}
+	if first[1].ID != second[0].ID || first[0].ID == first[1].ID || second[0].ID == second[1].ID {
+		t.Errorf("one observer has %s and %s, the other %s and %s; want generation 2 in both",
+			first[0].ID, first[1].ID, second[0].ID, second[1].ID)
+	}
+}
+
+// TestFailedAtDeadline: a rollout has failed at its deadline, although the errors of the pull go on for two days.
+// The fix has a link to it.
+func TestFailedAtDeadline(t *testing.T) {
+	s := newStory()
+	s.settled(1)
+	waits := func(st *observation.State) {
+		st.ObservedGeneration, st.Progress = st.Generation, observation.ProgressInProgress
+		st.Workload.Total, st.Workload.Updated, st.Conditions = 2, 1, nil
+	}
+	s.write("web", valued(newImage, 2), by("user-a"))
+	s.revised(2, 1, 1)
+	s.write("web", waits)
+	s.write("web-2-a", bind, unpulled)
+	begun := s.now()
+	var failed, fixed time.Time
+	for s.now().Sub(begun) < 48*time.Hour {
+		s.wait(150 * time.Second)
+		if failed.IsZero() && s.now().Sub(begun) >= 10*time.Minute {
+			s.write("web", func(st *observation.State) {
+				st.Progress = observation.ProgressFailed
+				st.Conditions = []observation.Condition{
+					{Type: "Progressing", Status: "False", Reason: "ProgressDeadlineExceeded"},
+				}
+			})
+			failed = s.now()
+		}
+		s.write("web-2-a", func(st *observation.State) {
+			st.Pod.Containers = slices.Clone(st.Pod.Containers)
+			st.Pod.Containers[0].State = &observation.ContainerState{
+				Waiting: true, Reason: "ImagePullBackOff", Message: "Back-off pulling image",
+			}
+		})
+		s.wait(150 * time.Second)
+		s.write("web-2-a", unpulled)
+	}
+	s.write("web", valued(newImage, 3), by("user-a"), waits)
+	fixed = s.now()
+	s.revised(3, 1, 1)
+	s.removed("web-2", 0, "a")
+	s.started("web-3", "a")
+	s.removed("web-1", 0, "a")
+	s.write("web", arrived)
+
+	e, at := New(Options{Cluster: "test"}), epoch
+	var taken []*span.Trace
+	var when []time.Time
+	look := func(until time.Time) {
+		for ; at.Before(until); at = at.Add(5 * time.Second) {
+			for _, tr := range e.Take(at) {
+				taken, when = append(taken, tr), append(when, at)
+			}
 		}
 	}
-	if len(saw) != 2 || len(found) != 2 || same != 1 {
-		t.Errorf("one observer has %v, the other %v; want two each, and generation 2 in both", saw, found)
+	for _, o := range s.seen {
+		look(o.Seen)
+		e.Observe(o)
+	}
+	look(s.now().Add(time.Minute))
+	const text = "Deployment web exceeded its progress deadline: Pod web-2-a cannot pull image web:2 of container app"
+	if len(taken) != 2 || taken[0].Outcome != span.Failed || !strings.HasPrefix(taken[0].Reason, text) ||
+		taken[1].Outcome != span.Converged {
+		t.Fatalf("handed out:\n%s\nwant two traces, the first failed: %s", outline(taken), text)
+	}
+	if when[0].Before(failed) || when[0].Sub(failed) > time.Minute || when[1].Before(fixed) {
+		t.Errorf("failed at %s and fixed at %s, handed out at %v", failed, fixed, when)
+	}
+	if got := linksOf(taken); !slices.Contains(got, "Deployment web of 1: previous Deployment web of 0") {
+		t.Errorf("no link from the fix to the failure: %q", got)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // requests is a write of the request for CPU of a container, and of a field beside it.
@@ -126,4 +127,34 @@ func TestResize(t *testing.T) {
 			inAnyOrder(t, s, outline)
 		})
 	}
+}
+
+// TestDeferredResize: a resize ends when the kubelet has done it.
+func TestDeferredResize(t *testing.T) {
+	s := newStory()
+	s.write("web", pod(""), requests(1, 1, 1))
+	s.write("web", bind)
+	s.write("web", ready, resizeIs(1, ""))
+	s.wait(time.Minute)
+	s.before()
+	s.write("web", requests(2, 2, 1))
+	begun := s.now()
+	s.write("web", resizeIs(2, "Deferred"))
+	s.wait(4800 * time.Millisecond)
+	s.write("web", resizeIs(2, ""))
+	if took := s.now().Sub(begun); took != 5*time.Second {
+		t.Fatalf("the story takes %s", took)
+	}
+	for how, traces := range map[string][]*span.Trace{
+		"at the end": observe(s.seen).Traces(s.now().Add(time.Minute)), "with a look every second": looks(s),
+	} {
+		if diff := cmp.Diff("trace 0 converged\n  reconcile Pod web converged\n", outline(traces)); diff != "" {
+			t.Fatalf("%s: -want +got:\n%s", how, diff)
+		}
+		root := traces[0].Root()
+		if took := root.End.Sub(root.Start.Time); took != 5*time.Second {
+			t.Errorf("%s: took %s, want 5 s", how, took)
+		}
+	}
+	inAnyOrder(t, s, outline)
 }
