@@ -177,3 +177,95 @@ func TestForget(t *testing.T) {
 		t.Errorf("%d traces are still remembered as taken", len(e.taken))
 	}
 }
+
+// TestHoursLater: a repeated change is separate, also after the engine has forgotten the earlier one.
+func TestHoursLater(t *testing.T) {
+	const none = "Node node-1:  "
+	for name, tc := range map[string]struct {
+		audit bool
+		want  []string
+	}{
+		"Watch": {false, []string{"Node node-1: user-a ", none, "Node node-1: user-b ", none}},
+		"Audit log": {true, []string{
+			"Node node-1: kubectl user-a", "Node node-1: kubectl user-a",
+			"Node node-1: kubectl user-b", "Node node-1: kubectl user-b",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			s.write("node-1", aNode)
+			s.wait(time.Minute)
+			s.before()
+			for _, user := range []string{"user-a", "user-b"} {
+				for _, cordon := range []bool{true, false} {
+					if cordon {
+						s.write("node-1", set(unschedulable), by(user))
+					} else {
+						s.write("node-1", drop(unschedulable))
+					}
+					if tc.audit {
+						s.audited("node-1", "patch", person(user))
+					}
+					s.wait(3 * time.Hour)
+				}
+			}
+			taken := compacted(t, s)
+			if diff := cmp.Diff(tc.want, authorsOf(taken)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			ids := map[string]bool{}
+			for _, tr := range taken {
+				ids[tr.ID.String()] = true
+			}
+			if len(ids) != 4 {
+				t.Errorf("%d IDs of four changes", len(ids))
+			}
+		})
+	}
+}
+
+// TestDeletionHoursLater: a person deletes an unwanted object of a controller after the engine has forgotten the
+// change that made it.
+func TestDeletionHoursLater(t *testing.T) {
+	s := newStory()
+	s.write("web", deployment(0), func(st *observation.State) { st.Workload.HistoryLimit = 10 })
+	for _, name := range []string{"web-1", "web-2"} {
+		s.write(name, replicaSet("web", 0))
+		s.write(name, arrived)
+	}
+	s.write("web", arrived)
+	s.wait(3 * time.Hour)
+	s.gone("web-1")
+	s.audited("web-1", "delete", person("user-a"), func(w *observation.Write) { w.ResourceVersion = 0 })
+	taken := compacted(t, s)
+	want := []string{"Deployment web: kubectl ", "ReplicaSet web-1: kubectl user-a"}
+	if diff := cmp.Diff(want, authorsOf(taken)); diff != "" || taken[0].ID == taken[1].ID {
+		t.Errorf("-want +got:\n%s\n%s", diff, outline(taken))
+	}
+}
+
+// compacted returns the traces of a server that looks each 5 s. It fails the test unless all changes are
+// forgotten after each pause of hours.
+func compacted(t *testing.T, s *story) []*span.Trace {
+	t.Helper()
+	e, at := New(Options{Cluster: "test"}), s.seen[0].Seen
+	var taken []*span.Trace
+	look := func(until time.Time) {
+		for ; at.Before(until); at = at.Add(5 * time.Second) {
+			taken = append(taken, e.Take(at)...)
+		}
+	}
+	for i, o := range s.seen {
+		look(o.Seen)
+		if i > 0 && o.Seen.Sub(s.seen[i-1].Seen) > time.Hour {
+			for uid, object := range e.objects {
+				if len(object.Versions) != 1 {
+					t.Errorf("%d versions of %s are kept", len(object.Versions), uid)
+				}
+			}
+		}
+		e.Observe(o)
+	}
+	look(s.now().Add(time.Minute))
+	return taken
+}
