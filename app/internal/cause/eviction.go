@@ -75,7 +75,11 @@ func (f *Finder) Drain(node, user string, at time.Time) *change.Reconciliation {
 	for _, n := range f.Named(change.NodeName(node)) {
 		for _, r := range slices.Backward(f.Instants(n.Ref.UID)) {
 			w := r.First()
-			if w.At.At().After(at) || !touches(w, pathUnschedulable) {
+			asked := w.At.At().Time
+			if q := f.Audited(w); q != nil {
+				asked = q.Start // the watch may be late
+			}
+			if asked.After(at) || !touches(w, pathUnschedulable) {
 				continue
 			}
 			if hasField(n, pathUnschedulable, w.RV) && f.userOf(w) == user {

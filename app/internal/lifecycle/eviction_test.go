@@ -5,6 +5,7 @@ package lifecycle
 import (
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -281,4 +282,83 @@ func TestDrain(t *testing.T) {
 	check("at the end", observe(s.seen).Traces(s.now().Add(time.Minute)))
 	check("with a look every second", looks(s))
 	inAnyOrder(t, s, outline)
+}
+
+// TestLongDrain: a drain is handed out after its last eviction, also if a budget refuses it for a minute.
+func TestLongDrain(t *testing.T) {
+	s := newStory()
+	s.write("node-1", aNode)
+	s.write("app", pod("web-1"))
+	s.write("app", bind)
+	s.write("app", ready)
+	s.wait(time.Minute)
+	s.before()
+	evict := func(code int) {
+		s.audited("app", "delete", person("user-a"), func(w *observation.Write) {
+			w.Subresource, w.Code, w.ResourceVersion, w.Manager = "eviction", code, 0, ""
+			w.AuditID += "-eviction"
+			if code == 429 {
+				w.Reason, w.Message = "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget."
+			}
+		})
+	}
+	s.write("node-1", set(unschedulable))
+	s.audited("node-1", "patch", person("user-a"))
+	s.wait(100 * time.Millisecond)
+	for range 12 {
+		evict(429)
+		s.wait(5 * time.Second)
+	}
+	s.disrupted("app", change.Evicted)
+	last := s.now()
+	evict(201)
+	s.ended("app")
+	e, at := New(Options{Cluster: "test"}), epoch
+	look := func(end time.Time) {
+		for ; at.Before(end); at = at.Add(time.Second) {
+			for _, tr := range e.Take(at) {
+				if at.Before(last) {
+					t.Errorf("handed out %s before the last eviction:\n%s", last.Sub(at), outline([]*span.Trace{tr}))
+				}
+			}
+		}
+	}
+	for _, o := range s.seen {
+		look(o.Seen)
+		e.Observe(o)
+	}
+	look(s.now().Add(time.Minute))
+}
+
+// TestDrainLag: a refused eviction belongs to its drain, also if the watch of Nodes is delayed.
+func TestDrainLag(t *testing.T) {
+	for _, lag := range []time.Duration{0, 50 * time.Millisecond, 150 * time.Millisecond, 2 * time.Second} {
+		s := newStory()
+		s.write("node-1", aNode)
+		s.write("app", pod("web-1"))
+		s.write("app", bind)
+		s.write("app", ready)
+		s.wait(time.Minute)
+		s.before()
+		evict := func(code int, reason string) {
+			s.audited("app", "delete", person("user-a"), func(w *observation.Write) {
+				w.Subresource, w.Code, w.ResourceVersion, w.Manager, w.Reason = "eviction", code, 0, "", reason
+				w.AuditID += "-" + reason
+			})
+		}
+		s.write("node-1", set(unschedulable))
+		s.seen[len(s.seen)-1].Seen = s.now().Add(lag)
+		s.audited("node-1", "patch", person("user-a"))
+		s.wait(100 * time.Millisecond)
+		evict(429, "TooManyRequests")
+		s.wait(5 * time.Second)
+		s.disrupted("app", change.Evicted)
+		evict(201, "")
+		s.ended("app")
+		slices.SortStableFunc(s.seen, func(a, b *observation.Observation) int { return a.Seen.Compare(b.Seen) })
+		traces := observe(s.seen).Traces(s.now().Add(time.Minute))
+		if len(traces) != 1 || !strings.Contains(plain(traces), "    delete Pod app failed (request)") {
+			t.Errorf("lag %s: want the refused eviction in the one trace of the drain, got:\n%s", lag, plain(traces))
+		}
+	}
 }

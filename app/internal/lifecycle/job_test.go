@@ -138,9 +138,6 @@ func TestLongCommand(t *testing.T) {
 	}
 }
 
-// steps are the lines of phases and of requests.
-var steps = regexp.MustCompile(`(?m)^ +((schedule|terminate) .*|.* \(request\))\n`)
-
 // TestJobSlots: a Pod of a Job belongs to the change that wanted its completion index, or one more Pod at
 // the same time (rule D4).
 func TestJobSlots(t *testing.T) {
@@ -270,7 +267,7 @@ func TestJobSlots(t *testing.T) {
 			s := newStory()
 			tc.begin(s)
 			tc.tell(s)
-			if diff := cmp.Diff(tc.want, steps.ReplaceAllString(s.outline(t), "")); diff != "" {
+			if diff := cmp.Diff(tc.want, plain(observe(s.seen).Traces(s.now().Add(time.Minute)))); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
 			inAnyOrder(t, s, outline)

@@ -289,14 +289,18 @@ func (d *derivation) settled(l *change.Lineage, now time.Time) bool {
 		return !r.Instant || r.First().Request == nil
 	})
 	var ended time.Time
+	refused := false
 	for _, r := range l.Reconciliations {
 		if !r.Done || d.behind(r, now) {
 			return false
 		}
-		ended = history.Later(ended, d.endedAt(r))
+		ended, refused = history.Later(ended, d.endedAt(r)), refused || len(r.Refused) > 0
 	}
-	// Some objects get a status every second.
-	return !waits || now.Sub(l.Latest) >= d.opts.Settle || len(l.Reconciliations) > 0 && now.Sub(ended) > maxLag
+	if !waits || now.Sub(l.Latest) >= d.opts.Settle {
+		return true
+	}
+	// Some objects get a status every second. A drain goes on after refused evictions.
+	return !refused && !ended.IsZero() && now.Sub(ended) > maxLag
 }
 
 // endedAt returns the time when the end of r was certain: each new status delays the end of a change that

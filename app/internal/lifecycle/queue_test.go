@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"regexp"
 	"testing"
 	"time"
 
@@ -11,6 +12,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
+
+// ofRequests are the lines of requests.
+var ofRequests = regexp.MustCompile(`(?m)^ +.* \(request\)\n`)
 
 // kueue is the field manager of Kueue.
 const kueue = "kueue"
@@ -62,7 +66,7 @@ func TestQueuedJob(t *testing.T) {
 				q := &queue{newStory(), audited}
 				q.begin()
 				tc.tell(q)
-				if diff := cmp.Diff(tc.want, steps.ReplaceAllString(q.outline(t), "")); diff != "" {
+				if diff := cmp.Diff(tc.want, ofRequests.ReplaceAllString(plain(observe(q.seen).Traces(q.now().Add(time.Minute))), "")); diff != "" {
 					t.Errorf("%s, audit log %t: -want +got:\n%s", tc.reason, audited, diff)
 				}
 				inAnyOrder(t, q.story, outline)
