@@ -79,7 +79,17 @@ func TestFailFastBehind(t *testing.T) {
 			"-o", "jsonpath={.items[*].status.containerStatuses[*].state.waiting.reason}"), "ImagePull")
 	})
 	r := bench.Do(t, harness.Call{Args: []string{
-		"run", "--fail-fast", "--timeout", "5m", "--", "kubectl", "-n", ns, "scale", "statefulset/queue", "--replicas=2",
+		"run",
+		"--fail-fast",
+		"--timeout",
+		"5m",
+		"--",
+		"kubectl",
+		"-n",
+		ns,
+		"scale",
+		"statefulset/queue",
+		"--replicas=2",
 	}})
 	const want = "StatefulSet queue waits for Pod queue-0, which cannot pull image registry.example/none:1"
 	if r.Code != 4 || !strings.Contains(r.Stderr, want) ||

@@ -22,7 +22,7 @@ func TestHangup(t *testing.T) {
 			if err := self.Signal(syscall.SIGHUP); err != nil {
 				return err
 			}
-			got := ""
+			var got string
 			select {
 			case <-o.Reload:
 				got = "reloaded"

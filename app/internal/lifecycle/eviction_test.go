@@ -298,7 +298,8 @@ func TestLongDrain(t *testing.T) {
 			w.Subresource, w.Code, w.ResourceVersion, w.Manager = "eviction", code, 0, ""
 			w.AuditID += "-eviction"
 			if code == 429 {
-				w.Reason, w.Message = "TooManyRequests", "Cannot evict pod as it would violate the pod's disruption budget."
+				w.Reason = "TooManyRequests"
+				w.Message = "Cannot evict pod as it would violate the pod's disruption budget."
 			}
 		})
 	}

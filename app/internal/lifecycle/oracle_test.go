@@ -266,8 +266,13 @@ func TestOnceUnobserved(t *testing.T) {
 					told, _ := handedOut(t, gaps, restart)
 					for w := range updates {
 						if told[w] != 1 {
-							t.Errorf("seed %d, restart %s: the update with resourceVersion %d is in the traces %d times",
-								seed, restart, w.rv, told[w])
+							t.Errorf(
+								"seed %d, restart %s: the update with resourceVersion %d is in the traces %d times",
+								seed,
+								restart,
+								w.rv,
+								told[w],
+							)
 						}
 					}
 				}
@@ -284,7 +289,8 @@ func TestOnceUnobserved(t *testing.T) {
 // engine remembers few reconciliations of an object.
 func unobserved(seen []*observation.Observation, seed uint64) ([]*observation.Observation, map[stored]bool) {
 	random := rand.New(rand.NewPCG(seed, 3))
-	requested, newest, before := map[stored]bool{}, map[types.UID]*observation.State{}, map[types.UID]*observation.State{}
+	requested := map[stored]bool{}
+	newest, before := map[types.UID]*observation.State{}, map[types.UID]*observation.State{}
 	for _, o := range seen {
 		switch {
 		case o.Write != nil:

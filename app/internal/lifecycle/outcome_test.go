@@ -250,10 +250,17 @@ func TestAddress(t *testing.T) {
 	var got []string
 	for _, tr := range observe(s.seen).Traces(s.now().Add(time.Minute)) {
 		for _, sp := range tr.Spans {
-			got = append(got, fmt.Sprint(sp.Name, " by ", sp.Service, " ", sp.End.Sub(sp.Start.Time).Round(time.Second)))
+			got = append(
+				got,
+				fmt.Sprint(sp.Name, " by ", sp.Service, " ", sp.End.Sub(sp.Start.Time).Round(time.Second)),
+			)
 		}
 	}
-	want := []string{"reconcile Service by service-controller 40s", "assign address by cloud-controller 40s", "reconcile Service by service-controller 0s"}
+	want := []string{
+		"reconcile Service by service-controller 40s",
+		"assign address by cloud-controller 40s",
+		"reconcile Service by service-controller 0s",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

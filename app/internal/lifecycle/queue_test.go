@@ -66,7 +66,10 @@ func TestQueuedJob(t *testing.T) {
 				q := &queue{newStory(), audited}
 				q.begin()
 				tc.tell(q)
-				if diff := cmp.Diff(tc.want, ofRequests.ReplaceAllString(plain(observe(q.seen).Traces(q.now().Add(time.Minute))), "")); diff != "" {
+				if diff := cmp.Diff(
+					tc.want,
+					ofRequests.ReplaceAllString(plain(observe(q.seen).Traces(q.now().Add(time.Minute))), ""),
+				); diff != "" {
 					t.Errorf("%s, audit log %t: -want +got:\n%s", tc.reason, audited, diff)
 				}
 				inAnyOrder(t, q.story, outline)

@@ -2,7 +2,8 @@
 
 // Package phase derives the steps of a reconciliation as child spans: scheduling, sandbox, images,
 // containers, readiness, publication and termination of a Pod, the pauses of a Job, the address of a load
-// balancer, and the conditions of other kinds. It derives neither causes nor the ends of reconciliations: the engine gives them.
+// balancer, and the conditions of other kinds. It derives neither causes nor the ends of reconciliations:
+// the engine gives them.
 package phase
 
 import (

@@ -125,7 +125,8 @@ func TestReasons(t *testing.T) {
 		"Claim that is not bound": {
 			version(kind.Pod.Kind, unbound, condition("PodScheduled", "False", "Unschedulable",
 				`0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found`)), nil,
-			VolumeNotBound, "cannot be scheduled: 0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims",
+			VolumeNotBound,
+			"cannot be scheduled: 0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims",
 			describe,
 		},
 		"Gates": {

@@ -215,12 +215,14 @@ func TestBehind(t *testing.T) {
 			"waits for Pod web-9, which " + pulls, "kubectl -n shop describe pod/web-9",
 		},
 		"A Pod that the controller may replace": {
-			version(kind.StatefulSet.Kind, counts(1, 0), field("spec.podManagementPolicy", "Parallel")), []Owned{owned("web-0", missing)}, Ordinal,
+			version(kind.StatefulSet.Kind, counts(1, 0), field("spec.podManagementPolicy", "Parallel")),
+			[]Owned{owned("web-0", missing)}, Ordinal,
 			"", "waits for Pod web-0, which " + pulls, "kubectl -n shop describe pod/web-0",
 		},
 		"A node": {
 			version(kind.DaemonSet.Kind, counts(3, 2)), []Owned{owned("web-a", starting), owned("web-b", missing)},
-			DaemonSetNodes, "", "misses 1 of 3 nodes: Pod web-b on node n " + pulls, "kubectl -n shop describe pod/web-b",
+			DaemonSetNodes, "",
+			"misses 1 of 3 nodes: Pod web-b on node n " + pulls, "kubectl -n shop describe pod/web-b",
 		},
 		"A start":    {version(kind.StatefulSet.Kind, counts(1, 0)), []Owned{owned("web-0", starting)}, "", "", "", ""},
 		"Deployment": {version(kind.Deployment.Kind, counts(1, 0)), []Owned{owned("web-0", missing)}, "", "", "", ""},

@@ -66,7 +66,13 @@ var spanTerms = []Term{
 	{SpanName, NameTerminate, "deletion requested → gone", "the end of a Pod", ""},
 	{SpanName, NameCondition, "condition false → true", "a condition of any other kind", ""},
 	{SpanName, NameRetry, "Pod failed → next Pod created", "the pause before a Job tries again", ""},
-	{SpanName, NameAddress, "write → address in the status", "the address of a load balancer, of a Service or an Ingress", ""},
+	{
+		SpanName,
+		NameAddress,
+		"write → address in the status",
+		"the address of a load balancer, of a Service or an Ingress",
+		"",
+	},
 	{
 		SpanName,
 		"<controller> reconcile",
