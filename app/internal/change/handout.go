@@ -18,10 +18,15 @@ func (w *Write) HandedOut() (handedOut, stored bool) {
 		return w.Version.HandedOut || w.Timeline.Audits.handedOut(w.ObjectVersion()), true
 	case w.Timeline.Removal != nil && w.RV == w.Timeline.Removal.RV:
 		return w.Timeline.Removal.HandedOut, true
-	case w.Audit != nil:
+	case w.unobserved():
 		return w.Timeline.Audits.handedOut(w.ObjectVersion()), true
 	}
 	return false, false
+}
+
+// unobserved reports whether only the audit log shows w.
+func (w *Write) unobserved() bool {
+	return w.Version == nil && w.Timeline.Audits != nil && w.Audit != nil && w.Audit.ResourceVersion > 0
 }
 
 // HandOut marks w as handed out.
@@ -31,7 +36,7 @@ func (w *Write) HandOut() {
 		w.Version.HandedOut = true
 	case w.Timeline.Removal != nil && w.RV == w.Timeline.Removal.RV:
 		w.Timeline.Removal.HandedOut = true
-	case w.Audit != nil && !w.Timeline.Audits.handedOut(w.ObjectVersion()):
+	case w.unobserved() && !w.Timeline.Audits.handedOut(w.ObjectVersion()):
 		w.Timeline.Audits.HandedOut = append(w.Timeline.Audits.HandedOut, w.ObjectVersion())
 	}
 }

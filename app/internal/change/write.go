@@ -112,6 +112,7 @@ func (w *Write) Owners() []object.Owner {
 // From returns the lowest possible resourceVersion of w: more than that of the version before.
 func (w *Write) From() uint64 {
 	switch {
+	case w.Reconstructed:
 	case w.Verb == history.Created:
 		return 1
 	case w.Previous != nil:
