@@ -14,12 +14,12 @@ import (
 
 // byPlainOwner is rule C3 for an object with one owner that is not its controller, or whose controller did
 // not make the object. A component creates it: for example, Kueue makes the Workload of a Job. The object
-// belongs to the open change of its owner, or to the creation of the object that it was made for. Otherwise
-// it has a link to the owner's last change.
+// belongs to the open change of its owner, or to the creation of the object that it was made for. Otherwise,
+// and if a person creates it, it has a link to the owner's last change.
 func (f *Finder) byPlainOwner(w *change.Write) (Cause, bool, []span.Link) {
 	o := f.plainOwner(w)
 	if o == nil {
-		return Cause{}, false, nil
+		return Cause{}, false, f.namedOwners(w)
 	}
 	t := f.Object(o.UID)
 	if t == nil {
@@ -36,6 +36,29 @@ func (f *Finder) byPlainOwner(w *change.Write) (Cause, bool, []span.Link) {
 	}
 	return Cause{}, false, nil
 }
+
+// namedOwners returns a link to the last change of each owner, none of them a controller, that a person gives
+// a new object.
+func (f *Finder) namedOwners(w *change.Write) []span.Link {
+	if w.Verb != history.Created || w.Version == nil || len(w.Version.Owners) > maxNamedOwners ||
+		object.ControllerOf(w.Version.Owners) != nil || f.byComponent(w) {
+		return nil
+	}
+	var links []span.Link
+	for _, o := range w.Version.Owners {
+		t := f.Object(o.UID)
+		if t == nil || !f.Owns(o, w.Timeline) {
+			continue
+		}
+		if r := f.lastBefore(w, t); r != nil {
+			links = append(links, r.Link("owner"))
+		}
+	}
+	return links
+}
+
+// maxNamedOwners bounds the links of namedOwners.
+const maxNamedOwners = 4
 
 // plainOwner returns the only owner of the object that a component creates with w, or nil. Either the owner is
 // not the controller of the object, or the component is not the controller of the owner's kind.

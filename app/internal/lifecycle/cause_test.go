@@ -164,7 +164,7 @@ trace 0 converged
 trace 0 converged
   reconcile Claim a converged
 trace 1 converged
-  reconcile Box b converged
+  reconcile Box b converged ~owner
 `,
 		},
 		"changed on its way out": {
