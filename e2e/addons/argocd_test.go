@@ -116,7 +116,7 @@ func TestArgoCD(t *testing.T) {
 	})
 	expect(t, traces, map[string]int{
 		// Created, synced four times by people, once in vain; changed, synced against a drift and after a
-		// commit, and deleted. A requested refresh is no change.
+		// commit, and deleted. A requested refresh changes nothing.
 		"Application shop <":                9,
 		"Deployment web < Application shop": 4,
 		"ConfigMap web < Application shop":  4,
