@@ -273,9 +273,10 @@ func TestStatusEachSecond(t *testing.T) {
 		progress observation.Progress
 		within   time.Duration
 		outcome  span.Outcome
+		many     bool // more reports than a span has events
 	}{
-		"Converged":   {observation.ProgressCurrent, time.Minute, span.Converged},
-		"In progress": {observation.ProgressInProgress, 5 * time.Minute, span.Unfinished},
+		"Converged":   {observation.ProgressCurrent, time.Minute, span.Converged, false},
+		"In progress": {observation.ProgressInProgress, 5 * time.Minute, span.Unfinished, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory()
@@ -299,7 +300,10 @@ func TestStatusEachSecond(t *testing.T) {
 				}
 			}
 			if len(taken) != 1 || taken[0].Outcome != tc.outcome || tc.within != 0 {
-				t.Errorf("handed out:\n%s\nwant one trace in time: %s", outline(taken), tc.outcome)
+				t.Fatalf("handed out:\n%s\nwant one trace in time: %s", outline(taken), tc.outcome)
+			}
+			if root := taken[0].Root(); len(root.Events) > maxEvents || (root.DroppedEvents > 0) != tc.many {
+				t.Errorf("%d events, and %d counted", len(root.Events), root.DroppedEvents)
 			}
 			if open := e.Traces(s.now()); len(open) > 0 {
 				t.Errorf("still open:\n%s", outline(open))

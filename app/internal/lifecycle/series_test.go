@@ -131,3 +131,34 @@ func TestWriteStats(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// TestWritesOfRecordings: each stored write of a recording is observed once, and in the end each has a fate.
+func TestWritesOfRecordings(t *testing.T) {
+	for name, seen := range recordings(t) {
+		t.Run(name, func(t *testing.T) {
+			e, at := New(Options{Cluster: "test"}), seen[0].Seen
+			look := func(until time.Time, step time.Duration) {
+				for ; at.Before(until); at = at.Add(step) {
+					e.Take(at)
+					e.Amendments()
+				}
+			}
+			writes := map[stored]bool{}
+			for _, o := range seen {
+				look(o.Seen, 500*time.Millisecond)
+				e.Observe(o)
+				switch {
+				case o.State != nil:
+					writes[stored{string(o.State.UID), o.State.ResourceVersion}] = true
+				case o.Gone != nil:
+					writes[stored{string(o.Gone.UID), 0}] = true // the removal
+				}
+			}
+			look(at.Add(4*time.Hour), time.Minute)
+			got := e.WriteStats()
+			if want := uint64(len(writes)); got.Observed != want || got.Held != 0 {
+				t.Errorf("got %+v, want %d observed and none held", got, want)
+			}
+		})
+	}
+}
