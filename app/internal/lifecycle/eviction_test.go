@@ -193,29 +193,8 @@ func rootsOf(told []*span.Trace, pod string) []string {
 // TestDrain: a drain is one change of its user, also if a budget refuses an eviction at first. The replacement
 // of each Pod heals.
 func TestDrain(t *testing.T) {
-	const text = "Cannot evict pod as it would violate the pod's disruption budget. " +
-		"The disruption budget web needs 2 healthy pods and has 2 currently"
 	s := newStory()
-	s.write("node-1", aNode)
-	for _, name := range []string{"a", "b", "c"} {
-		s.write(name, pod("web-1"))
-		s.write(name, bind)
-		s.write(name, ready)
-	}
-	s.wait(time.Minute)
-	s.before()
-	evict := func(name string, code int) {
-		if code == 201 {
-			s.disrupted(name, change.Evicted)
-		}
-		s.audited(name, "delete", person("user-a"), func(w *observation.Write) {
-			w.Subresource, w.Code, w.ResourceVersion, w.Manager = "eviction", code, 0, ""
-			w.AuditID += "-" + name
-			if code == 429 {
-				w.Reason, w.Message = "TooManyRequests", text
-			}
-		})
-	}
+	s.onNode("a", "b", "c")
 	replace := func(name string) {
 		s.ended(name)
 		s.write(name+"2", pod("web-1"), bind)
@@ -223,13 +202,13 @@ func TestDrain(t *testing.T) {
 	}
 	s.write("node-1", set(unschedulable))
 	s.audited("node-1", "patch", person("user-a"))
-	evict("a", 201)
-	evict("b", 201)
-	evict("c", 429)
+	s.evict("a", 201)
+	s.evict("b", 201)
+	s.evict("c", 429)
 	replace("a")
 	replace("b")
 	s.wait(5 * time.Second)
-	evict("c", 201)
+	s.evict("c", 201)
 	replace("c")
 
 	const drain = `trace 0 converged
@@ -267,7 +246,7 @@ func TestDrain(t *testing.T) {
 		if diff := cmp.Diff([]string{"Node node-1: kubectl user-a"}, authors); diff != "" {
 			t.Errorf("%s: authors: -want +got:\n%s", how, diff)
 		}
-		if diff := cmp.Diff([]string{"TooManyRequests: " + text}, refusals); diff != "" {
+		if diff := cmp.Diff([]string{"TooManyRequests: " + budget}, refusals); diff != "" {
 			t.Errorf("%s: refusals: -want +got:\n%s", how, diff)
 		}
 		links := linksOf(traces)
@@ -284,35 +263,49 @@ func TestDrain(t *testing.T) {
 	inAnyOrder(t, s, outline)
 }
 
+// budget is the message about a refused eviction.
+const budget = "Cannot evict pod as it would violate the pod's disruption budget. " +
+	"The disruption budget web needs 2 healthy pods and has 2 currently"
+
+// onNode begins a story with Pods on node-1, which were there before.
+func (s *story) onNode(pods ...string) {
+	s.write("node-1", aNode)
+	for _, name := range pods {
+		s.write(name, pod("web-1"))
+		s.write(name, bind)
+		s.write(name, ready)
+	}
+	s.wait(time.Minute)
+	s.before()
+}
+
+// evict is an eviction of the Pod by user-a. The code of the answer is 201, or 429 if a budget refuses it.
+func (s *story) evict(name string, code int) {
+	if code == 201 {
+		s.disrupted(name, change.Evicted)
+	}
+	s.audited(name, "delete", person("user-a"), func(w *observation.Write) {
+		w.Subresource, w.Code, w.ResourceVersion, w.Manager = "eviction", code, 0, ""
+		w.AuditID += "-" + name
+		if code == 429 {
+			w.Reason, w.Message = "TooManyRequests", budget
+		}
+	})
+}
+
 // TestLongDrain: a drain is handed out after its last eviction, also if a budget refuses it for a minute.
 func TestLongDrain(t *testing.T) {
 	s := newStory()
-	s.write("node-1", aNode)
-	s.write("app", pod("web-1"))
-	s.write("app", bind)
-	s.write("app", ready)
-	s.wait(time.Minute)
-	s.before()
-	evict := func(code int) {
-		s.audited("app", "delete", person("user-a"), func(w *observation.Write) {
-			w.Subresource, w.Code, w.ResourceVersion, w.Manager = "eviction", code, 0, ""
-			w.AuditID += "-eviction"
-			if code == 429 {
-				w.Reason = "TooManyRequests"
-				w.Message = "Cannot evict pod as it would violate the pod's disruption budget."
-			}
-		})
-	}
+	s.onNode("app")
 	s.write("node-1", set(unschedulable))
 	s.audited("node-1", "patch", person("user-a"))
 	s.wait(100 * time.Millisecond)
 	for range 12 {
-		evict(429)
+		s.evict("app", 429)
 		s.wait(5 * time.Second)
 	}
-	s.disrupted("app", change.Evicted)
 	last := s.now()
-	evict(201)
+	s.evict("app", 201)
 	s.ended("app")
 	e, at := New(Options{Cluster: "test"}), epoch
 	look := func(end time.Time) {
@@ -335,26 +328,14 @@ func TestLongDrain(t *testing.T) {
 func TestDrainLag(t *testing.T) {
 	for _, lag := range []time.Duration{0, 50 * time.Millisecond, 150 * time.Millisecond, 2 * time.Second} {
 		s := newStory()
-		s.write("node-1", aNode)
-		s.write("app", pod("web-1"))
-		s.write("app", bind)
-		s.write("app", ready)
-		s.wait(time.Minute)
-		s.before()
-		evict := func(code int, reason string) {
-			s.audited("app", "delete", person("user-a"), func(w *observation.Write) {
-				w.Subresource, w.Code, w.ResourceVersion, w.Manager, w.Reason = "eviction", code, 0, "", reason
-				w.AuditID += "-" + reason
-			})
-		}
+		s.onNode("app")
 		s.write("node-1", set(unschedulable))
 		s.seen[len(s.seen)-1].Seen = s.now().Add(lag)
 		s.audited("node-1", "patch", person("user-a"))
 		s.wait(100 * time.Millisecond)
-		evict(429, "TooManyRequests")
+		s.evict("app", 429)
 		s.wait(5 * time.Second)
-		s.disrupted("app", change.Evicted)
-		evict(201, "")
+		s.evict("app", 201)
 		s.ended("app")
 		slices.SortStableFunc(s.seen, func(a, b *observation.Observation) int { return a.Seen.Compare(b.Seen) })
 		traces := observe(s.seen).Traces(s.now().Add(time.Minute))
