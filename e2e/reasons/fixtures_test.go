@@ -223,7 +223,7 @@ var fixtures = []fixture{
 	},
 	{"a directory that is not there", "volume_not_mounted", "cannot mount a volume", "pod/web",
 		pod("IMAGE", "volumeMounts: [{name: v, mountPath: /v}]",
-			"volumes: [{name: v, hostPath: {path: /none, type: Directory}}]"), nil, stuck},
+			"volumes: [{name: v, hostPath: {path: /proc/none, type: Directory}}]"), nil, stuck},
 	{"a user that may not run", "container_not_started", "cannot create container app", "pod/web",
 		pod("IMAGE", "securityContext: {runAsNonRoot: true}", ""), nil, stuck},
 	{"no such command", "invalid_command", "cannot start container app: no such file or directory", "deploy/web",

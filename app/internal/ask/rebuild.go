@@ -80,6 +80,7 @@ const rebuildPatience = time.Minute
 // with the target comes first.
 func rebuild(cluster string, f *family, now time.Time) ([]*span.Trace, reason.Reason) {
 	engine := lifecycle.New(lifecycle.Options{Cluster: cluster, Rebuild: true})
+	engine.NamePods(f.pods())
 	for _, o := range f.observations() {
 		engine.Observe(o)
 	}

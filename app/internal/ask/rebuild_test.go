@@ -37,6 +37,22 @@ func TestFamily(t *testing.T) {
 	state("circle-1", "circle-2")
 	state("circle-2", "circle-1")
 	state("other")
+	s.add(&observation.Observation{State: &observation.State{
+		Ref: object.Ref{Kind: object.Kind{Version: "v1", Kind: "Pod"}, Name: "waiting", UID: "waiting"},
+		Pod: &observation.Pod{}, Relations: []object.Relation{
+			{Type: object.Claim, To: object.Name{Kind: "PersistentVolumeClaim", Name: "data"}},
+		},
+	}})
+	for _, name := range []string{"data", "unused"} {
+		s.add(&observation.Observation{State: &observation.State{
+			Ref: object.Ref{
+				Kind: object.Kind{Version: "v1", Kind: "PersistentVolumeClaim"}, Name: name, UID: types.UID(name),
+			},
+		}})
+	}
+	for _, name := range []string{"data", "waiting"} {
+		s.add(&observation.Observation{Event: &observation.Event{Regarding: object.Ref{Name: name, UID: types.UID(name)}}})
+	}
 	s.add(&observation.Observation{Gone: &observation.Gone{Ref: object.Ref{UID: "pod-2"}}})
 	cases := map[string]struct {
 		reason string
@@ -54,6 +70,9 @@ func TestFamily(t *testing.T) {
 			"claim", "deployment", "new", "pod-1",
 		}},
 		"Alone": {"", "other", []types.UID{"other"}, []string{"other"}},
+		"Pod": {"a Pod without a Node waits for its claims", "waiting", []types.UID{"waiting"}, []string{
+			"data", "waiting",
+		}},
 		"Circle": {
 			"owners in a circle end", "circle-1", []types.UID{"circle-1", "circle-2"}, []string{"circle-1", "circle-2"},
 		},

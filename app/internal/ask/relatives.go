@@ -122,8 +122,39 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.
 		// A Pod may wait for its Node. Without the right to read it, nothing is known of it.
 		_, _ = w.Look(ctx, kind.Node.GroupVersionResource(), "", name)
 	}
+	if len(f.claims()) > 0 { // nor of the claims that a Pod waits for
+		_, _ = w.Look(ctx, kind.PersistentVolumeClaim.GroupVersionResource(), namespace, "")
+	}
 	w.Close()
 	return f, nil
+}
+
+// claims returns the names of the claims of the Pods without a Node.
+func (f *family) claims() map[object.Name]bool {
+	members := f.members()
+	names := map[object.Name]bool{}
+	for uid, s := range f.seen.states {
+		if !members[uid] || s.Pod == nil || s.Pod.Node != "" {
+			continue
+		}
+		for _, r := range s.Relations {
+			if r.Type == object.Claim {
+				names[r.To] = true
+			}
+		}
+	}
+	return names
+}
+
+// pods returns the names of all Pods that were read, by UID.
+func (f *family) pods() map[types.UID]string {
+	names := map[types.UID]string{}
+	for uid, s := range f.seen.states {
+		if s.Pod != nil {
+			names[uid] = s.Name
+		}
+	}
+	return names
 }
 
 // maxPlaces is the number of Nodes that are read for the Pods of an object.
@@ -197,10 +228,15 @@ func (f *family) members() map[types.UID]bool {
 	return below
 }
 
-// observations returns the observations of the members, of their Events, and of the Nodes that are not
-// ready.
+// observations returns the observations of the members and of the claims of their Pods, of their Events, and of
+// the Nodes that are not ready.
 func (f *family) observations() []*observation.Observation {
-	members := f.members()
+	members, claims := f.members(), f.claims()
+	for uid, s := range f.seen.states {
+		if claims[object.NameOf(&s.Ref)] {
+			members[uid] = true
+		}
+	}
 	var out []*observation.Observation
 	for _, o := range f.seen.all {
 		switch {

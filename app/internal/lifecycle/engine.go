@@ -64,6 +64,8 @@ type Engine struct {
 	published []observation.EndpointKey
 	// whole means that everything is one group. Tests compare this with several groups.
 	whole bool
+	// otherPods are the names of Pods that are not observed, by UID (see NamePods).
+	otherPods map[types.UID]string
 
 	// late are the amendments of traces that were handed out.
 	late []amendment

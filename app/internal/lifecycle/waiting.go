@@ -74,12 +74,20 @@ var podByUID = regexp.MustCompile(`\bpod (\S+)`)
 // withName returns the text with the name of a Pod instead of its UID, if the Pod is known.
 func (d *derivation) withName(text string) string {
 	return podByUID.ReplaceAllStringFunc(text, func(pod string) string {
-		if t := d.engine.objects[types.UID(strings.TrimPrefix(pod, "pod "))]; t != nil {
+		uid := types.UID(strings.TrimPrefix(pod, "pod "))
+		if t := d.engine.objects[uid]; t != nil {
 			return "Pod " + t.Ref.Name
+		}
+		if name := d.engine.otherPods[uid]; name != "" {
+			return "Pod " + name
 		}
 		return pod
 	})
 }
+
+// NamePods gives the names of Pods that are not observed, by UID. Messages of the scheduler name a Pod by its UID.
+// The names are not saved.
+func (e *Engine) NamePods(names map[types.UID]string) { e.otherPods = names }
 
 // byClaims returns the reason of a Pod by the first of its claims that is not bound and has a reason, or else r.
 func (d *derivation) byClaims(pod *history.Version, r reason.Reason) reason.Reason {

@@ -95,6 +95,9 @@ func Holds(s *history.Version, typ string) bool {
 
 // podFailure returns the reason for the phase Failed of a Pod.
 func podFailure(p *history.PodState) string {
+	if p.Reason != "" { // the kubelet's own, such as Evicted
+		return strings.TrimSuffix(strings.TrimSpace(p.Reason+": "+p.Message), ":")
+	}
 	for _, c := range p.Init {
 		if msg := ExitMessage(c.Name, c.State); msg != "" {
 			return msg
@@ -105,7 +108,7 @@ func podFailure(p *history.PodState) string {
 			return msg
 		}
 	}
-	return strings.TrimSuffix(strings.TrimSpace(p.Reason+": "+p.Message), ":")
+	return strings.TrimSpace(p.Message)
 }
 
 // ExitMessage describes the failed end of a container, with its last message unless that is withheld. It is
