@@ -76,6 +76,10 @@ func TestJudgements(t *testing.T) {
 			kind.Pod.Kind, pod("Failed", crashed), false,
 			"failed: container app exited with code 3",
 		},
+		"Evicted Pod": {kind.Pod.Kind, func(s *observation.State) {
+			pod("Failed", crashed)(s)
+			s.Pod.Reason, s.Pod.Message = "Evicted", "too much storage"
+		}, false, "failed: Evicted: too much storage"},
 		"Missing image": {
 			kind.Pod.Kind, pod("Pending", pulling), false, "",
 		},
