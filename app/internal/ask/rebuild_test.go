@@ -51,7 +51,11 @@ func TestFamily(t *testing.T) {
 		}})
 	}
 	for _, name := range []string{"data", "waiting"} {
-		s.add(&observation.Observation{Event: &observation.Event{Regarding: object.Ref{Name: name, UID: types.UID(name)}}})
+		s.add(
+			&observation.Observation{
+				Event: &observation.Event{Regarding: object.Ref{Name: name, UID: types.UID(name)}},
+			},
+		)
 	}
 	s.add(&observation.Observation{Gone: &observation.Gone{Ref: object.Ref{UID: "pod-2"}}})
 	cases := map[string]struct {
