@@ -59,11 +59,18 @@ func (s *story) fails(t *testing.T) {
 	})
 }
 
-// slows waits until the list has that work as the slowest of the newest trace of the namespace.
-func (s *story) slows(t *testing.T, namespace, name string) {
+// slows waits until the list has that work as the slowest of the newest trace of the object.
+func (s *story) slows(t *testing.T, namespace, of, name string) {
 	t.Helper()
-	harness.Eventually(t, name+" as the slowest work of the newest trace", func() bool {
-		return strings.Contains(bench.Do(t, asking(s.server, "ls", "-n", namespace, "--limit", "1")).Stdout, name)
+	var list string
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the last list of %s:\n%s", of, list)
+		}
+	})
+	harness.Eventually(t, name+" as the slowest work of "+of, func() bool {
+		list = bench.Do(t, asking(s.server, "ls", of, "-n", namespace, "--limit", "1")).Stdout
+		return strings.Contains(list, name)
 	})
 }
 

@@ -29,7 +29,7 @@ type ListOptions struct {
 
 // List draws one row per trace in the given order, in the style of kubectl: time, ID, actor and
 // action, outcome, and the slowest work. What is stuck or has failed has its reason instead, in a
-// narrow list on a line of its own. It writes nothing for no traces.
+// narrow list on a separate line. It writes nothing for no traces.
 func List(w io.Writer, traces []store.Summary, o ListOptions) error {
 	return NewGrowingList(w).Add(traces, o)
 }

@@ -77,7 +77,7 @@ func (r *listRow) line(widths [numColumns]int, o ListOptions) line {
 	return l
 }
 
-// below renders the reason of the row in a line of its own; nil without one.
+// below renders the reason of the row as a separate line; nil without one.
 func (r *listRow) below(o ListOptions) line {
 	if r.reason == "" {
 		return nil
