@@ -99,6 +99,9 @@ func explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 	}
 	a.Start, a.End = own.Start.Time, own.End.Time
 	part := partOf(t, root, own)
+	if insight.Attribute(own, span.KeyReason) != "" {
+		part = own
+	}
 	outcome := own.Outcome
 	bad := t.Outcome == span.Failed || t.Outcome == span.Unfinished
 	if (own == root || own == part) && (outcome == "" || part == root && bad) {

@@ -156,6 +156,7 @@ func TestExplain(t *testing.T) {
 		"Converged":         {spantest.Apply(), "Deployment", "web", State(span.Converged), false},
 		"Without its span":  {spantest.Apply(), "Deployment", "other", State(span.Converged), false},
 		"Of a sibling":      {siblings(), "Pod", "web-6cf-k2", Waiting, true},
+		"Of a stuck one":    {stuckSiblings(), "Pod", "web-6cf-k2", Stuck, true},
 		"Of a part":         {applied(), "Deployment", "web", Stuck, true},
 		"Below a part":      {applied(), "Pod", "web-6cf-x7", Stuck, true},
 		"Of another part":   {applied(), "Deployment", "shop", State(span.Converged), false},
@@ -177,6 +178,23 @@ func TestExplain(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stuckSiblings is siblings with a reason of the other Pod.
+func stuckSiblings() *span.Trace {
+	t := siblings()
+	for _, s := range t.Spans {
+		if s.Object.Name == "web-6cf-k2" && s.Name == "reconcile Pod" {
+			s.Attributes = append(
+				s.Attributes,
+				span.KeyReason.String(
+					"image_not_found",
+				),
+				span.KeyReasonMessage.String("Pod web-6cf-k2 cannot pull image web:9"),
+			)
+		}
+	}
+	return t
 }
 
 // siblings is a stuck Pod beside one on its way.

@@ -115,10 +115,16 @@ func (d *derivation) spans(out []*span.Span, r *change.Reconciliation) []*span.S
 		if s.End.Before(s.Start.Time) {
 			s.End = s.Start
 		}
-	} else if last := r.Timeline.Last(); last != nil {
-		s.Message = span.Bound(d.reasonOf(r.Timeline).Text)
 	}
 	s.Attributes = d.attributes(r)
+	if !r.Done && r.Timeline.Last() != nil {
+		why := d.reasonOf(r.Timeline)
+		s.Message = span.Bound(why.Text)
+		if up := r.Parent; up != nil && up.Lineage == r.Lineage { // the others have that of the whole change
+			v := verdict{text: span.Bound(describe(r, why.Text)), blamed: r, reason: why}
+			s.Attributes = append(s.Attributes, d.reasonAttributes(&v)...)
+		}
+	}
 	out = append(out, s)
 	s.Events = slices.Grow(s.Events, len(r.Writes)+len(r.Notes))
 	before := d.handedOutBefore(r)

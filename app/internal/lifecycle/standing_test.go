@@ -12,6 +12,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // TestBrokenPodOfEarlierChange: a scaling of a StatefulSet waits for a Pod that it did not create. It does so
@@ -105,6 +106,30 @@ func TestPreemptor(t *testing.T) {
 		}
 	}
 	t.Error("no trace has the name of the other Pod")
+}
+
+// TestEachStuckObject: each object below the root has its own reason, not only the one to blame.
+func TestEachStuckObject(t *testing.T) {
+	s := newStory()
+	s.write("web", deployment(2))
+	s.write("web-1", replicaSet("web", 2))
+	for _, name := range []string{"a", "b"} {
+		s.write(name, pod("web-1"), bind, unpulled)
+	}
+	traces := observe(s.seen).Traces(s.now().Add(time.Minute))
+	got := map[string]string{}
+	for _, sp := range traces[0].Spans {
+		for _, kv := range sp.Attributes {
+			if kv.Key == span.KeyReasonMessage {
+				got[sp.Object.Name] = kv.Value.AsString()
+			}
+		}
+	}
+	const pulls = " cannot pull image web:2 of container app: not found"
+	want := map[string]string{"web": "Pod a" + pulls + " (and 1 more)", "a": "Pod a" + pulls, "b": "Pod b" + pulls}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
 }
 
 // TestStanding: only an object that exists and has converged has such a reason.

@@ -160,8 +160,8 @@ const (
 	leastBefore = 100 * time.Millisecond
 )
 
-// reasonAttributes returns the attributes of a root, or of an object that a command wrote, for a reason
-// of the list; none for an ordinary wait.
+// reasonAttributes returns the attributes of a root, of an object that a command wrote, or of one below it, for
+// a reason of the list; none for an ordinary wait.
 func (d *derivation) reasonAttributes(v *verdict) []attribute.KeyValue {
 	if v.reason.Category == "" {
 		return nil

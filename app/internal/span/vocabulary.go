@@ -238,8 +238,8 @@ var attributeTerms = []Term{
 	{
 		AttributeKey,
 		string(KeyReason),
-		"a root, an object that a command wrote, a phase, an event",
-		"the machine-readable reason; on a root and such an object its [category](reasons.md)",
+		"a root, an object that a command wrote, one that waits below it, a phase, an event",
+		"the machine-readable reason; on a root and such objects its [category](reasons.md)",
 		"",
 	},
 	{AttributeKey, string(KeyReasonObject), "with a category", "the kind and the name of the object to blame", ""},
