@@ -340,7 +340,7 @@ func (c crossplane) updates() {
 	c.core.t.Helper()
 	c.composes(true)
 	c.core.patch(ofStore+"}, status: "+conditions(5, "True", "Available")+"}", status)
-	time.Sleep(time.Second)
+	time.Sleep(time.Second) // the provider takes its time
 	c.provider.patch(ofBucket+"}, status: "+conditions(3, "True", "Available")+"}", status)
 	c.core.settle()
 }
@@ -352,7 +352,7 @@ func (c crossplane) deletes() {
 	c.core.patch(ofStore + ", finalizers: null}}")
 	c.core.await("jsonpath={.metadata.deletionTimestamp}", "buckets.s3.aws.m.upbound.io/one-4c1f2a9d7b3e")
 	c.provider.patch(ofBucket+"}, status: "+conditions(4, "False", "Deleting")+"}", status)
-	time.Sleep(slowly)
+	time.Sleep(slowly) // the cloud takes its time
 	c.provider.patch(ofBucket + ", finalizers: null}}")
 	c.core.settle()
 }

@@ -3,10 +3,12 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -122,8 +124,11 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.
 		// A Pod may wait for its Node. Without the right to read it, nothing is known of it.
 		_, _ = w.Look(ctx, kind.Node.GroupVersionResource(), "", name)
 	}
-	if len(f.claims()) > 0 { // nor of the claims that a Pod waits for
-		_, _ = w.Look(ctx, kind.PersistentVolumeClaim.GroupVersionResource(), namespace, "")
+	for i, claim := range slices.SortedFunc(maps.Keys(f.claims()), byName) { // nor of the claims of a Pod
+		if i == maxPlaces {
+			break
+		}
+		_, _ = w.Look(ctx, kind.PersistentVolumeClaim.GroupVersionResource(), claim.Namespace, claim.Name)
 	}
 	w.Close()
 	return f, nil
@@ -157,7 +162,11 @@ func (f *family) pods() map[types.UID]string {
 	return names
 }
 
-// maxPlaces is the number of Nodes that are read for the Pods of an object.
+func byName(a, b object.Name) int {
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+}
+
+// maxPlaces is the number of Nodes, and that of claims, that are read for the Pods of an object.
 const maxPlaces = 10
 
 // places returns the names of the Nodes of the Pods that are not ready, at most maxPlaces.

@@ -5,6 +5,7 @@ package cause
 import (
 	"slices"
 
+	"github.com/kube-lifeline/lifeline/app/internal/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
@@ -37,16 +38,19 @@ func (f *Finder) manages(w *change.Write) bool {
 	if scalesReplicas(w) || !f.byComponent(w) {
 		return false
 	}
+	q := f.Audited(w)
 	return slices.ContainsFunc(f.Dependants(w.Timeline.Ref.UID), func(t *change.Timeline) bool {
+		if len(t.Versions) == 0 || t.Versions[0].ResourceVersion > w.RV {
+			return false
+		}
 		o := f.Controller(t)
-		return o != nil && o.UID == w.Timeline.Ref.UID && f.isMaker(w, t)
+		return o != nil && o.UID == w.Timeline.Ref.UID && f.isMaker(w, q, t)
 	})
 }
 
 // isMaker reports whether the author of w made the object of t: by its user in the audit log, or without that
-// by its field manager. The controllers of kube-controller-manager share one.
-func (f *Finder) isMaker(w *change.Write, t *change.Timeline) bool {
-	q := f.Audited(w)
+// by its field manager. The controllers of kube-controller-manager share one. q is the audited request of w, or nil.
+func (f *Finder) isMaker(w *change.Write, q *audit.Joined, t *change.Timeline) bool {
 	if maker := f.makerOf(t); maker != "" && q != nil && q.User != "" && !q.Unauthenticated {
 		return q.User == maker
 	}

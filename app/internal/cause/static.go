@@ -78,8 +78,11 @@ func (f *Finder) replacedBy(t *change.Timeline, o *object.Owner) *change.Timelin
 // Replacing returns the mirror Pod that the kubelet replaced the mirror Pod of w with, or nil. w is the deletion of
 // that Pod, by the kubelet or by an unknown author. The kubelet creates the new one at once.
 func (f *Finder) Replacing(w *change.Write) *change.Timeline {
+	if w.Verb != history.Deleted || !IsMirror(w) {
+		return nil
+	}
 	o := f.controllerOf(w)
-	if w.Verb != history.Deleted || o == nil || !kind.Node.Is(o.Kind) {
+	if o == nil {
 		return nil
 	}
 	if q := f.Audited(w); q != nil && AuthorOf(q.Write) != change.Kubelet {
@@ -91,6 +94,12 @@ func (f *Finder) Replacing(w *change.Write) *change.Timeline {
 		}
 	}
 	return nil
+}
+
+// IsMirror reports whether the object of w is a mirror Pod: a Node is its controller.
+func IsMirror(w *change.Write) bool {
+	o := object.ControllerOf(w.Owners())
+	return o != nil && kind.Node.Is(o.Kind)
 }
 
 // sameStatic reports whether a and b are two mirror Pods of one static Pod.

@@ -244,7 +244,7 @@ func (r *Reconciliation) Attempt() bool {
 		return false
 	}
 	for p := r.Parent; p != nil; p = p.Parent {
-		if !p.Done && kind.Job.Is(p.Timeline.Ref.Kind) && p.Verb != history.Deleted {
+		if kind.Job.Is(p.Timeline.Ref.Kind) && goesOn(p.Timeline) {
 			return true
 		}
 		if p.Done && p.Ended.Outcome == span.Converged && p.arrived != nil &&
@@ -253,6 +253,12 @@ func (r *Reconciliation) Attempt() bool {
 		}
 	}
 	return false
+}
+
+// goesOn reports whether the object of t has neither converged nor failed, and is not deleted.
+func goesOn(t *Timeline) bool {
+	v := t.Last()
+	return v != nil && t.Removal == nil && v.Deleting.IsZero() && !judge.Converged(v) && judge.Failure(v) == ""
 }
 
 // Depth returns the number of reconciliations above r.

@@ -90,10 +90,18 @@ func (a *Audits) handedOut(rv uint64) bool {
 	return a != nil && slices.Contains(a.HandedOut, rv)
 }
 
-// Forget removes the requests for which forgets returns true.
-func (a *Audits) Forget(forgets func(*observation.Write) bool) {
+// ForgetAudits removes the requests of the audit log for which forgets returns true. A version that arrived after
+// its request keeps the mark of that.
+func (t *Timeline) ForgetAudits(forgets func(*observation.Write) bool) {
+	a := t.Audits
 	a.List = slices.DeleteFunc(a.List, forgets)
 	a.HandedOut = slices.DeleteFunc(a.HandedOut, func(rv uint64) bool {
-		return !slices.ContainsFunc(a.List, func(w *observation.Write) bool { return w.ResourceVersion == rv })
+		if slices.ContainsFunc(a.List, func(w *observation.Write) bool { return w.ResourceVersion == rv }) {
+			return false
+		}
+		for _, v := range t.Versions {
+			v.HandedOut = v.HandedOut || v.ObjectVersion() == rv
+		}
+		return true
 	})
 }

@@ -236,7 +236,8 @@ func (d *derivation) needed() needed {
 		for _, r := range l.Reconciliations {
 			n.add(d, r.Timeline)
 			for _, to := range r.Timeline.Refers() {
-				if cause.Refuses(to) { // a refused dependant may be created later
+				// A refused dependant may be created later, and a Pod has the reason of its claims.
+				if cause.Refuses(to) || to.Type == object.Claim {
 					for _, t := range d.Named(to.To) {
 						n.add(d, t)
 					}

@@ -46,6 +46,9 @@ func TestRetry(t *testing.T) {
 	s.write("a", func(st *observation.State) { st.Pod.Phase, st.Pod.Reason = "Failed", "Error" })
 	s.wait(10 * time.Second)
 	check("in the pause", span.Unfinished, "Job job tries again after Pod a failed: Error")
+	if n := len(observe(s.seen).Take(s.now().Add(time.Minute))); n > 0 {
+		t.Errorf("%d traces were handed out in the pause", n)
+	}
 	s.write("b", pod(""), ofJob)
 	s.write("b", bind)
 	check("at the second attempt", span.Unfinished, "Pod b waits for container app to start")

@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -288,27 +289,54 @@ func (d *derivation) settled(l *change.Lineage, now time.Time) bool {
 	waits := l.Vain || slices.ContainsFunc(l.Reconciliations, func(r *change.Reconciliation) bool {
 		return !r.Instant || r.First().Request == nil
 	})
-	var ended time.Time
-	refused := false
 	for _, r := range l.Reconciliations {
 		if !r.Done || d.behind(r, now) {
 			return false
 		}
-		ended, refused = history.Later(ended, d.endedAt(r)), refused || len(r.Refused) > 0
 	}
-	if !waits || now.Sub(l.Latest) >= d.opts.Settle {
-		return true
-	}
-	// Some objects get a status every second. A drain goes on after refused evictions.
-	return !refused && !ended.IsZero() && now.Sub(ended) > maxLag
+	// Some objects get a status every second.
+	return !waits || now.Sub(l.Latest) >= d.opts.Settle || now.Sub(d.concluded(l)) > maxLag
 }
 
-// endedAt returns the time when the end of r was certain: each new status delays the end of a change that
-// makes no progress.
-func (d *derivation) endedAt(r *change.Reconciliation) time.Time {
-	at, late := r.Ended.At.At().Time, r.Progressed.Add(d.opts.Patience)
-	if !r.Progressed.IsZero() && late.Before(at) {
-		return late
+// concluded returns the time from which only steps of ended reconciliations extend the trace. It is that of
+// the last activity for a trace with refused writes: a drain goes on after them.
+func (d *derivation) concluded(l *change.Lineage) time.Time {
+	var at time.Time
+	if l.Run != nil {
+		at = l.Run.End
+	}
+	for _, w := range l.Loose {
+		at = history.Later(at, w.End)
+	}
+	for _, r := range l.Reconciliations {
+		if len(r.Refused) > 0 {
+			return l.Latest
+		}
+		at = history.Later(at, d.endHeard(r))
+	}
+	if at.IsZero() || len(l.Refused) > 0 {
+		return l.Latest
+	}
+	return at
+}
+
+// endHeard returns the time of the observation that ended r. Clocks of the cluster do not count.
+func (d *derivation) endHeard(r *change.Reconciliation) time.Time {
+	at := r.Heard()
+	if r.Timeline.Removal != nil {
+		return history.Later(at, r.Timeline.Removal.Seen)
+	}
+	v := r.ConvergedBy(math.MaxUint64)
+	if v == nil {
+		v = r.FailedBefore(math.MaxUint64)
+	}
+	switch {
+	case v != nil:
+		at = history.Later(at, v.Seen)
+	case r.Superseded != nil:
+		at = history.Later(at, r.Superseded.Heard())
+	case r.Ended.Outcome == span.Unfinished && (r.Parent == nil || !r.Parent.Done):
+		at = history.Later(at, r.Progressed.Add(d.opts.Patience))
 	}
 	return at
 }
@@ -323,7 +351,8 @@ func (d *derivation) relationLags(r *change.Reconciliation, now time.Time) bool 
 		return false
 	case cause.RegistersAPI(w), d.Relates(w):
 		return now.Sub(r.Heard()) <= maxLag
-	case w.Verb == history.Deleted && w.Timeline.Ref.Namespace != "" && w.Request == nil && d.Audited(w) == nil:
+	case w.Verb == history.Deleted && w.Timeline.Ref.Namespace != "" && w.Request == nil && d.Audited(w) == nil,
+		w.Verb == history.Deleted && cause.IsMirror(w):
 		return now.Sub(r.Heard()) <= maxNamespaceLag
 	}
 	return false

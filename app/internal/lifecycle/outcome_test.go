@@ -266,6 +266,25 @@ func TestAddress(t *testing.T) {
 	}
 }
 
+// TestLastWriteOfACommand: a trace of a command waits for the effects of its last write, also long after the end of
+// its other changes.
+func TestLastWriteOfACommand(t *testing.T) {
+	s := newStory()
+	s.run(runID, "deploy.sh")
+	s.write("web", deployment(0))
+	s.requested(runID, "create", 201)
+	s.write("web", arrived)
+	s.wait(2 * time.Minute)
+	s.ran(runID, "deploy.sh")
+	e := observe(s.seen)
+	if n := len(e.Take(s.now().Add(time.Second))); n > 0 {
+		t.Error("handed out a second after the end of the command")
+	}
+	if n := len(e.Take(s.now().Add(time.Minute))); n != 1 {
+		t.Errorf("%d traces were handed out, want 1", n)
+	}
+}
+
 // TestStatusEachSecond: a change is handed out after its end, also if its object gets a status more often than
 // the time to settle.
 func TestStatusEachSecond(t *testing.T) {

@@ -50,6 +50,32 @@ func TestBrokenPodOfEarlierChange(t *testing.T) {
 	}
 }
 
+// TestBrokenPodFromBefore: the reason of a Pod that was found broken counts from the change that waits for it.
+func TestBrokenPodFromBefore(t *testing.T) {
+	s := newStory()
+	s.write("web", deployment(1), ofKind("apps", "StatefulSet"), func(st *observation.State) {
+		st.Leaves = []observation.Leaf{{Path: "spec.podManagementPolicy", Value: 1, Shown: "OrderedReady"}}
+	})
+	s.baseline()
+	s.write("web-0", pod("web"), func(st *observation.State) {
+		st.Owners[0].Kind = object.Kind{Group: "apps", Version: "v1", Kind: "StatefulSet"}
+	}, bind, unpulled)
+	s.baseline()
+	s.rv += 10
+	s.write("web", func(st *observation.State) { scaled(2)(st); set("spec.replicas")(st) })
+	at := s.now()
+	traces := observe(s.seen).Traces(s.now().Add(time.Minute))
+	if len(traces) != 2 { // the first one is that of the objects as found
+		t.Fatalf("want two traces, got:\n%s", outline(traces))
+	}
+	got := reasonsOf(traces[1])
+	since, err := time.Parse(time.RFC3339Nano, got["lifeline.reason.since"])
+	if err != nil || since.Sub(at).Abs() > 100*time.Millisecond ||
+		got["lifeline.reason.cause"] != string(reason.ImageNotFound) {
+		t.Errorf("got %v, want the cause since %s", got, at)
+	}
+}
+
 // TestUnboundClaim: a Pod waits for its claim, and the claim for a provisioner.
 func TestUnboundClaim(t *testing.T) {
 	s := newStory()

@@ -231,7 +231,8 @@ func (e *Engine) attach(t *change.Timeline, w *observation.Write, again bool) {
 	e.doubt(t)
 	t.Audits.List = addWrite(t.Audits.List, w)
 	if len(t.Audits.List) > maxLoose+len(t.Versions) {
-		t.Audits.List = t.Audits.List[1:]
+		oldest := t.Audits.List[0]
+		t.ForgetAudits(func(w *observation.Write) bool { return w == oldest })
 		e.tally.Dropped++
 	}
 	e.changed(t)
@@ -269,7 +270,7 @@ func (e *Engine) trimAudits(t *change.Timeline, before time.Time) {
 		made[q.Write] = true
 	}
 	unjoined := uint64(0)
-	t.Audits.Forget(func(w *observation.Write) bool {
+	t.ForgetAudits(func(w *observation.Write) bool {
 		goes := before.IsZero() || w.End.Before(before)
 		switch {
 		case goes && made[w]:

@@ -191,8 +191,13 @@ func (d *derivation) reasonAttributes(v *verdict) []attribute.KeyValue {
 	if len(waits) == 0 {
 		return out
 	}
-	if at := since(v.reason, waits); !at.IsZero() {
-		at = history.Later(at, d.Began(v.blamed.First()).At().Time) // another object may have it for longer
+	began := d.Began(v.blamed.First()).At().Time
+	at := since(v.reason, waits)
+	if at.IsZero() && v.reason.Cause != "" {
+		at = began // the other object was found with its reason
+	}
+	if !at.IsZero() {
+		at = history.Later(at, began) // another object may have it for longer
 		out = append(out, span.KeyReasonSince.String(at.UTC().Format(time.RFC3339Nano)))
 	}
 	var before []string

@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -51,11 +52,19 @@ func (d *derivation) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
 	if !reason.WaitsForPods(last) || !last.Deleting.IsZero() {
 		return r
 	}
-	var owned []reason.Owned
+	var pods []*change.Timeline
 	for _, dep := range d.engine.dependantsOf(t.Ref.UID) {
-		if v := dep.Last(); v != nil && v.Pod != nil && dep.Removal == nil &&
-			(!judge.Converged(v) || kind.Job.Is(last.Kind)) {
-			owned = append(owned, reason.Owned{Version: v, Reason: d.reasonOf(dep)})
+		if v := dep.Last(); v != nil && v.Pod != nil && dep.Removal == nil {
+			pods = append(pods, dep)
+		}
+	}
+	if kind.Job.Is(last.Kind) && len(pods) > 0 {
+		pods = []*change.Timeline{slices.MaxFunc(pods, byAge)} // the last attempt
+	}
+	var owned []reason.Owned
+	for _, pod := range pods {
+		if v := pod.Last(); !judge.Converged(v) {
+			owned = append(owned, reason.Owned{Version: v, Reason: d.reasonOf(pod)})
 		}
 	}
 	of := reason.Behind(last, owned)
@@ -68,6 +77,11 @@ func (d *derivation) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
 	return of
 }
 
+// byAge orders objects by their creation, and by name within a second.
+func byAge(a, b *change.Timeline) int {
+	return cmp.Or(a.Last().Created.Compare(b.Last().Created), strings.Compare(a.Ref.Name, b.Ref.Name))
+}
+
 // podByUID is a Pod in a message of the scheduler.
 var podByUID = regexp.MustCompile(`\bpod (\S+)`)
 
@@ -75,7 +89,7 @@ var podByUID = regexp.MustCompile(`\bpod (\S+)`)
 func (d *derivation) withName(text string) string {
 	return podByUID.ReplaceAllStringFunc(text, func(pod string) string {
 		uid := types.UID(strings.TrimPrefix(pod, "pod "))
-		if t := d.engine.objects[uid]; t != nil {
+		if t := d.engine.objects[uid]; t != nil && t.Ref.Name != "" {
 			return "Pod " + t.Ref.Name
 		}
 		if name := d.engine.otherPods[uid]; name != "" {

@@ -26,8 +26,8 @@ func WaitsForPods(v *history.Version) bool {
 	return v.Workload != nil && (kind.StatefulSet.Is(v.Kind) || kind.DaemonSet.Is(v.Kind)) || kind.Job.Is(v.Kind)
 }
 
-// Behind returns the reason of v by one of its Pods: the first one that cannot continue, or the newest one of a
-// Job, if it failed. It is empty if there is none. The Pod may belong to an earlier change.
+// Behind returns the reason of v by one of its Pods: the first one that cannot continue. Of a Job, owned is the
+// newest Pod alone, and counts if it failed. It is empty if there is none. The Pod may belong to an earlier change.
 func Behind(v *history.Version, owned []Owned) Reason {
 	switch {
 	case !WaitsForPods(v):
@@ -69,17 +69,10 @@ func Behind(v *history.Version, owned []Owned) Reason {
 
 // retry returns the reason of a Job whose newest Pod failed: its controller makes another one after a pause.
 func retry(owned []Owned) Reason {
-	var newest *Owned
-	for i := range owned {
-		o := &owned[i]
-		if o.Pod != nil && (newest == nil ||
-			cmp.Or(o.Created.Compare(newest.Created), strings.Compare(o.Name, newest.Name)) > 0) {
-			newest = o
-		}
-	}
-	if newest == nil || newest.Reason.Category != PodFailed {
+	if len(owned) == 0 || owned[0].Reason.Category != PodFailed {
 		return Reason{}
 	}
+	newest := owned[0]
 	return Reason{
 		Category: JobRetry, For: "its next Pod", At: *newest.Ref, Container: newest.Reason.Container,
 		Text: "tries again after Pod " + newest.Name + " " + newest.Reason.Text,

@@ -78,10 +78,10 @@ const (
 	KeyEventCount = attribute.Key("lifeline.event.count")
 	KeyVerb       = attribute.Key("lifeline.write.verb")
 	// KeyReason is the machine-readable reason. On a root, on an object that a command wrote, and on one
-	// that waits below it, it is a category of package reason. The next keys say more: KeyReasonObject is the object to blame,
-	// KeyReasonMessage the reason in a sentence, KeyReasonSince the time of the first version with it,
-	// KeyReasonBefore the waits of the object before it, and KeyReasonNext a command that shows more.
-	// KeyReasonCause is the category of another object, which the object to blame waits for.
+	// that waits below it, it is a category of package reason. The next keys say more: KeyReasonObject is
+	// the object to blame, KeyReasonMessage the reason in a sentence, and KeyReasonSince the time of the first
+	// version with it. KeyReasonBefore has the waits of the object before it, and KeyReasonNext a command that
+	// shows more. KeyReasonCause is the category of another object, which the object to blame waits for.
 	KeyReason        = attribute.Key("lifeline.reason")
 	KeyReasonObject  = attribute.Key("lifeline.reason.object")
 	KeyReasonMessage = attribute.Key("lifeline.reason.message")
