@@ -7,33 +7,20 @@ import (
 	"fmt"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Batch is the content of one Write: all changes since the previous batch, and the state for the
-// writer's next start.
+// Batch is the content of one Write.
 type Batch struct {
-	// Revision orders batches. Each batch has its own, above all earlier ones, across restarts.
-	// Stats returns the highest. A repeated batch keeps its revision.
+	// Revision orders batches. A repeated batch keeps its revision.
 	Revision int64
 	// AsOf is the time of the batch, by the clock of the spans.
 	AsOf time.Time
 
-	// Open are unfinished traces, each with all its spans. A trace is in one of Open, Finished and
-	// Withdrawn, and once.
-	Open []*span.Trace
 	// Finished are complete traces. Only amendments may follow.
 	Finished []*span.Trace
-	// Withdrawn are former open traces whose writes belong elsewhere.
-	Withdrawn []trace.TraceID
 	// Amendments are additional spans of traces. Their outcomes and reasons are ignored.
 	Amendments []*span.Trace
-
-	// State is kept by name for the writer's next start. A nil value removes a name; other names
-	// stay unchanged.
-	State map[string][]byte
 }
 
 // Validate returns an error for an invalid batch, or nil.
@@ -44,7 +31,7 @@ func (b *Batch) Validate() error {
 	if b.AsOf.IsZero() {
 		return fmt.Errorf("batch %d has no time (AsOf)", b.Revision)
 	}
-	for _, traces := range [][]*span.Trace{b.Open, b.Finished, b.Amendments} {
+	for _, traces := range [][]*span.Trace{b.Finished, b.Amendments} {
 		for _, t := range traces {
 			if err := check(t); err != nil {
 				return fmt.Errorf("batch %d: %w", b.Revision, err)

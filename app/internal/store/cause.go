@@ -3,6 +3,10 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
+	"slices"
+
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
@@ -52,4 +56,24 @@ func CausesOf(s *span.Span) []Cause {
 		})
 	}
 	return out
+}
+
+// SortCauses sorts the edges of one trace: first those from its own spans, in the order of the
+// spans' IDs and in each span its parent first; then those of other traces, in the order of IDs.
+func SortCauses(of trace.TraceID, causes []Cause) {
+	slices.SortStableFunc(causes, func(a, b Cause) int {
+		return cmp.Or(
+			cmp.Compare(boolean(a.TraceID != of), boolean(b.TraceID != of)),
+			bytes.Compare(a.TraceID[:], b.TraceID[:]),
+			bytes.Compare(a.SpanID[:], b.SpanID[:]),
+			cmp.Compare(boolean(b.Parent), boolean(a.Parent)),
+		)
+	})
+}
+
+func boolean(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

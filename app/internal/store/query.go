@@ -27,7 +27,7 @@ type Query struct {
 	Outcomes []span.Outcome
 	// Categories selects traces with a reason of any of these categories.
 	Categories []string
-	// Open selects open traces only.
+	// Open selects open traces only. An archive has none.
 	Open bool
 	// Slower is the shortest duration.
 	Slower time.Duration
@@ -46,6 +46,8 @@ type Page struct {
 	Traces []Summary
 	// Next is the After of the next Query; empty on the last page.
 	Next Cursor
+	// Incomplete says why the page may lack traces of the archive; empty if it does not.
+	Incomplete string
 }
 
 // WriteQuery selects writes. A zero field selects all.
@@ -66,6 +68,8 @@ type WriteQuery struct {
 type WritePage struct {
 	Writes []Write
 	Next   Cursor
+	// Incomplete is as in Page.
+	Incomplete string
 }
 
 // PageLength returns the length of a page for a Query's Limit.

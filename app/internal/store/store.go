@@ -1,50 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package store is the contract of trace storage: the kept data, the merge of versions, and the
-// queries. Package storetest is the test suite of every engine, such as store/sqlite. The making of
-// traces and their export are other rooms.
+// Package store is the contract of trace storage: the stored data, the queries, and the archive.
+// Package storetest is the test suite of every archive, such as store/sqlite. The making of traces
+// and their export are other rooms.
 //
-// # Kept data
+// # Stored data
 //
-// A trace is open while more spans are expected, and finished afterwards. A Writer gets both in
-// batches. An open trace is provisional. Each version replaces the previous one as a whole. It may
-// be withdrawn when its writes turn out to belong elsewhere. A finished trace never changes. Later
-// spans of it are amendments, which leave the existing spans unchanged. Spans, events, links,
-// evidence, sources of time and outcomes are returned unchanged: a trace has the same OTLP form
-// before and after. Two values are changed: invalid UTF-8 becomes valid, and a time outside 64 bits
-// of nanoseconds around 1970 (1678 to 2262) becomes the nearest one inside.
+// The archive holds finished traces. A finished trace never changes. Later spans of it are
+// amendments, which leave the existing spans unchanged. Spans, events, links, evidence, sources of
+// time and outcomes are returned unchanged: a trace has the same OTLP form before and after. Two
+// values are changed: invalid UTF-8 becomes valid, and a time outside 64 bits of nanoseconds around
+// 1970 (1678 to 2262) becomes the nearest one inside.
 //
 // Each stored API write and each causal edge is also kept as separate data, for queries that
 // spans alone cannot serve.
 //
-// # Merge of versions
+// Open traces are in memory only. Another Reader of this package, view.View, adds them to the
+// traces of the archive.
 //
-// Batches have increasing revisions. The content of a store depends on the set of its batches, and
-// not on their order or their repetitions:
+// # Merge
 //
-//   - Of two open versions of a trace, the one with the higher revision is valid. A withdrawal is a
-//     version without spans.
-//   - A finished version replaces any open one and any withdrawal.
+// Batches have increasing revisions. The content of an archive depends on the set of its batches,
+// and not on their order or their repetitions:
+//
 //   - If a trace is finished twice, every span of either is kept. Of spans with the same ID, and of
 //     the outcomes, those of the lower revision are valid.
 //   - An amending span is kept once, that of the lowest revision. It stays invisible until its
 //     trace is stored.
-//   - State alone depends on the order: a batch changes no state if a newer one already did.
 //
-// Prune leaves no record of the removed traces: a repeated batch restores them.
+// Prune and Forget leave no record of the removed traces: a repeated batch restores them.
 //
 // # Atomicity
 //
 // After Write has returned nil, the batch survives any end of the process. After an error or
 // without a return, a reader may find all of the batch or none. An engine without transactions over
-// several tables may leave a part of the traces, but never state without its traces. A repeated
-// Write is always safe.
+// several tables may leave a part of the traces. A repeated Write is always safe.
 //
 // # Concurrency and ownership
 //
-// One process writes to a store. An engine refuses a second one if it can (ErrInUse). All methods
-// are safe for concurrent use. Readers never wait for the writer, and each result is of one moment.
-// Write only reads its batch, and only while it runs. A Reader's results belong to the caller.
+// One process writes to an archive, unless it is shared (Capabilities). An engine refuses a second
+// one if it can (ErrInUse). All methods are safe for concurrent use. Readers never wait for the
+// writer, and each result is of one moment. Write only reads its batch, and only while it runs. A
+// Reader's results belong to the caller.
 //
 // # Errors
 //
@@ -62,7 +59,7 @@ import (
 
 // Errors for callers to branch on.
 var (
-	// ErrNotFound: the store has no such trace or state.
+	// ErrNotFound: there is no such trace.
 	ErrNotFound = errors.New("not found")
 	// ErrCursor: the cursor is not from a page of this kind.
 	ErrCursor = errors.New("invalid cursor")
@@ -70,6 +67,10 @@ var (
 	ErrInUse = errors.New("in use")
 	// ErrNewer: a newer version of Lifeline has written the store.
 	ErrNewer = errors.New("written by a newer version of lifeline")
+	// ErrForeign: the file or the database belongs to another program.
+	ErrForeign = errors.New("it is a database of another program")
+	// ErrUnavailable: the archive cannot be asked now. What is in memory can.
+	ErrUnavailable = errors.New("the archive is unavailable")
 	// ErrFull: no space is left for the batch.
 	ErrFull = errors.New("no space left")
 	// ErrReadOnly: the store's place is not writable.
@@ -102,29 +103,45 @@ func (e *LostError) Error() string {
 // Unwrap returns ErrDamaged.
 func (e *LostError) Unwrap() error { return ErrDamaged }
 
-// Store is an engine.
-type Store interface {
+// Archive is an engine that keeps finished traces.
+type Archive interface {
 	Reader
 	Writer
-	// Close waits for running calls and releases the store. A second Close does nothing.
+	// Capabilities returns what the engine can do.
+	Capabilities() Capabilities
+	// Close waits for running calls and releases the archive. A second Close does nothing.
 	Close() error
 }
 
-// Writer adds data to a store.
+// Capabilities are the differences between engines.
+type Capabilities struct {
+	// Shared: several processes may write to the archive at the same time.
+	Shared bool
+	// Backup: the archive implements Backupper.
+	Backup bool
+}
+
+// Backupper is an archive that copies itself.
+type Backupper interface {
+	// Backup writes a complete copy of the archive, of one moment, to a new file. Writes continue
+	// meanwhile.
+	Backup(ctx context.Context, path string) error
+}
+
+// Writer adds data to an archive, and removes them.
 type Writer interface {
 	// Write merges b into the stored data. It returns an error for a batch that Validate refuses.
 	Write(ctx context.Context, b *Batch) error
-	// Prune removes whole finished traces, the earliest end first, until the limits hold or only
-	// open traces are left. It returns the removed amounts, also with an error. Writes continue
-	// meanwhile.
+	// Prune removes whole traces, the earliest end first, until the limits hold. It returns the
+	// removed amounts, also with an error. Writes continue meanwhile.
 	Prune(ctx context.Context, l Limits) (Pruned, error)
-	// Check returns an error if the store is lost, so that new writes would not survive. It is a
+	// Check returns an error if the archive is lost, so that new writes would not survive. It is a
 	// LostError if another program has deleted, replaced or overwritten its files. It is cheap,
 	// unless another program has written to them. Write and Prune check as well.
 	Check(ctx context.Context) error
 }
 
-// Reader queries a store.
+// Reader answers questions about traces.
 type Reader interface {
 	// Trace returns one trace with all its spans, or ErrNotFound.
 	Trace(ctx context.Context, id trace.TraceID) (*Record, error)
@@ -135,12 +152,12 @@ type Reader interface {
 	// Writes returns the API writes that match q, the latest first, with the same guarantee.
 	Writes(ctx context.Context, q WriteQuery) (*WritePage, error)
 	// Causes returns every edge from a span of the trace to its cause, and every edge from another
-	// trace to a span of this one. It is empty for an unknown trace. The order is deterministic.
+	// trace to a span of this one. It is empty for an unknown trace. The order is that of
+	// SortCauses.
 	Causes(ctx context.Context, id trace.TraceID) ([]Cause, error)
-	// State returns the state of that name, or ErrNotFound.
-	State(ctx context.Context, name string) ([]byte, error)
-	// States returns all state with names that begin with prefix.
-	States(ctx context.Context, prefix string) (map[string][]byte, error)
+	// Between returns the IDs of the traces from low to high, both included, in order and at most
+	// limit of them. It completes the beginning of an ID.
+	Between(ctx context.Context, low, high trace.TraceID, limit int) ([]trace.TraceID, error)
 	// Stats counts what is stored.
 	Stats(ctx context.Context) (Stats, error)
 }
@@ -162,7 +179,7 @@ type Pruned struct {
 
 // Stats is the amount of stored data.
 type Stats struct {
-	// Traces counts all traces, open ones included.
+	// Traces counts all traces, open ones included. An archive has no open ones.
 	Traces, Open  int64
 	Spans, Writes int64
 	// Bytes is the size of the data on disk.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sqlite
+package database
 
 import (
 	"context"
@@ -14,9 +14,6 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
-
-// errForeign: the file is a healthy database, but not ours.
-var errForeign = errors.New("it is a database of another program")
 
 // codes are the SQLite result codes with an error of the contract. They are primary codes and some
 // extended ones.
@@ -33,13 +30,13 @@ var codes = map[int]error{
 	sqlite3.SQLITE_BUSY:     store.ErrInUse,
 }
 
-// failed returns an error about the failed action and the database at path. It wraps the contract's
-// error.
-func failed(ctx context.Context, doing, path string, err error) error {
+// Failed returns an error about the failed action and the database. It wraps the matching error of
+// package store. The end of ctx takes the place of err.
+func (d *DB) Failed(ctx context.Context, doing string, err error) error {
 	if ended := context.Cause(ctx); ended != nil {
 		err = ended
 	}
-	return fmt.Errorf("cannot %s %s: %w", doing, path, classify(err))
+	return fmt.Errorf("cannot %s %s %s: %w", doing, d.schema.Name, d.path, classify(err))
 }
 
 func classify(err error) error {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sqlite
+package database
 
 import (
 	"context"
@@ -37,47 +37,44 @@ func source(path string, further ...string) string {
 }
 
 // connect opens, checks and migrates the database. After an error, nothing stays open.
-func (s *Store) connect(ctx context.Context) (err error) {
-	for _, path := range []string{s.path, s.path + "-wal"} {
+func (d *DB) connect(ctx context.Context) (err error) {
+	for _, path := range []string{d.path, d.path + "-wal"} {
 		if err := create(path); err != nil {
 			return err
 		}
 	}
 	further := []string{"journal_size_limit(67108864)", "cache_size(-16000)"}
-	if empty(s.path) {
+	if empty(d.path) {
 		further = append(further, "auto_vacuum(INCREMENTAL)") // counts, and is a write, before the first one
 	}
-	if s.pool, err = sql.Open("sqlite", source(s.path, further...)); err != nil {
+	if d.pool, err = sql.Open("sqlite", source(d.path, further...)); err != nil {
 		return err
 	}
-	s.pool.SetMaxOpenConns(1)
+	d.pool.SetMaxOpenConns(1)
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.disconnect())
-			s.writer = nil
+			err = errors.Join(err, d.disconnect())
+			d.writer = nil
 		}
 	}()
-	if s.writer, err = s.pool.Conn(ctx); err != nil {
+	if d.writer, err = d.pool.Conn(ctx); err != nil {
 		return err
 	}
-	if err := verify(ctx, s.writer); err != nil {
+	if err := verify(ctx, d.writer); err != nil {
 		return err
 	}
-	if s.opening.Version, err = migrate(ctx, s.writer); err != nil {
+	if d.opening.Version, err = d.schema.migrate(ctx, d.writer); err != nil {
 		return err
 	}
-	if err := s.writer.QueryRowContext(ctx, "SELECT coalesce(max(num), 0) FROM traces").Scan(&s.last); err != nil {
+	d.stmts = map[string]*sql.Stmt{}
+	if d.files, err = openFiles(d.path); err != nil {
 		return err
 	}
-	s.stmts = map[string]*sql.Stmt{}
-	if s.files, err = openFiles(s.path); err != nil {
+	if d.readers, err = sql.Open("sqlite", source(d.path, "query_only(1)", "cache_size(-4000)")); err != nil {
 		return err
 	}
-	if s.readers, err = sql.Open("sqlite", source(s.path, "query_only(1)", "cache_size(-4000)")); err != nil {
-		return err
-	}
-	s.readers.SetMaxOpenConns(readers)
-	s.readers.SetMaxIdleConns(readers)
+	d.readers.SetMaxOpenConns(readers)
+	d.readers.SetMaxIdleConns(readers)
 	return nil
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sqlite
+package database
 
 import (
 	"bytes"
@@ -134,17 +134,19 @@ func (f *file) changed() (changed, lost bool, err error) {
 	return true, err == nil && (info.Size() < f.info.Size() || !bytes.Equal(head, f.head)), err
 }
 
-// Check implements store.Writer.
-func (s *Store) Check(ctx context.Context) error {
-	leave, err := s.enter()
+// Check returns an error if the database is lost, so that new writes would not survive. It is a
+// store.LostError if another program has deleted, replaced or overwritten its files. It is cheap,
+// unless another program has written to them. Write checks as well.
+func (d *DB) Check(ctx context.Context) error {
+	leave, err := d.enter()
 	if err == nil {
 		defer leave()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		err = s.guard(ctx)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		err = d.guard(ctx)
 	}
 	if err != nil {
-		return failed(ctx, "use store", s.path, err)
+		return d.Failed(ctx, "use", err)
 	}
 	return nil
 }
@@ -152,42 +154,42 @@ func (s *Store) Check(ctx context.Context) error {
 // guard checks that the files are still those of the store and that no other
 // process has written to them. If one is not, it sets aside the files at the path,
 // and the store is lost. The caller holds mu.
-func (s *Store) guard(ctx context.Context) error {
-	if s.lost != nil {
-		return s.lost
+func (d *DB) guard(ctx context.Context) error {
+	if d.lost != nil {
+		return d.lost
 	}
-	if err := s.moved(); err != nil {
+	if err := d.moved(); err != nil {
 		return err
 	}
 	suspect := ""
-	for _, f := range s.files {
+	for _, f := range d.files {
 		changed, lost, err := f.changed()
 		switch {
 		case err != nil:
 			return err
 		case lost:
-			return s.lose(f.Name(), overwritten)
+			return d.lose(f.Name(), overwritten)
 		case changed:
 			suspect = f.Name()
 		}
 	}
 	if suspect != "" {
-		if err := s.inspect(ctx, suspect); err != nil {
+		if err := d.inspect(ctx, suspect); err != nil {
 			return err
 		}
 	}
-	return s.relock()
+	return d.relock()
 }
 
 // moved is guard for the names of the files.
-func (s *Store) moved() error {
-	for _, f := range s.files {
+func (d *DB) moved() error {
+	for _, f := range d.files {
 		what, err := f.moved()
 		if err != nil {
 			return err
 		}
 		if what != "" {
-			return s.lose(f.Name(), what)
+			return d.lose(f.Name(), what)
 		}
 	}
 	return nil
@@ -196,13 +198,13 @@ func (s *Store) moved() error {
 // inspect reads the whole database after another process has changed the named
 // file. The change may be harmless: a new time of modification, or a transaction of
 // the program sqlite3.
-func (s *Store) inspect(ctx context.Context, name string) (err error) {
-	if time.Since(s.inspected) < checkShare*s.took {
+func (d *DB) inspect(ctx context.Context, name string) (err error) {
+	if time.Since(d.inspected) < checkShare*d.took {
 		return nil
 	}
 	began := time.Now()
 	// A new connection has nothing in its cache.
-	pool, err := sql.Open("sqlite", source(s.path, "query_only(1)"))
+	pool, err := sql.Open("sqlite", source(d.path, "query_only(1)"))
 	if err != nil {
 		return err
 	}
@@ -212,50 +214,50 @@ func (s *Store) inspect(ctx context.Context, name string) (err error) {
 	if err == nil {
 		err = errors.Join(verify(ctx, conn), conn.Close())
 	}
-	s.inspected, s.took = time.Now(), time.Since(began)
+	d.inspected, d.took = time.Now(), time.Since(began)
 	if damaged(err) {
-		return s.lose(name, overwritten)
+		return d.lose(name, overwritten)
 	}
 	if err == nil {
-		s.note()
+		d.note()
 	}
 	return err
 }
 
 // lose sets aside the files at the path.
-func (s *Store) lose(name, what string) error {
+func (d *DB) lose(name, what string) error {
 	lost := &store.LostError{File: name, What: what}
-	o, err := setAside(s.path, time.Now(), lost)
+	o, err := setAside(d.path, time.Now(), lost)
 	if err != nil {
 		return err
 	}
 	lost.SetAside = o.SetAside
-	s.lost = lost
+	d.lost = lost
 	return lost
 }
 
 // note records the state of the files after a write of this process.
-func (s *Store) note() {
-	for _, f := range s.files {
+func (d *DB) note() {
+	for _, f := range d.files {
 		f.note()
 	}
 }
 
 // relock takes the lock again if its file was deleted or replaced. It fails if
 // another process holds the new lock.
-func (s *Store) relock() error {
-	own, err := s.lock.Stat()
+func (d *DB) relock() error {
+	own, err := d.lock.Stat()
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(s.path + lockSuffix); err == nil && os.SameFile(info, own) {
+	if info, err := os.Stat(d.path + lockSuffix); err == nil && os.SameFile(info, own) {
 		return nil
 	}
-	held, err := lock(s.path)
+	held, err := lock(d.path)
 	if err != nil {
 		return fmt.Errorf("the lock of the store was deleted: %w", err)
 	}
-	err = s.lock.Close()
-	s.lock = held
+	err = d.lock.Close()
+	d.lock = held
 	return err
 }

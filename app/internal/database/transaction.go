@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package database
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// enter begins a call. Close waits for its leave.
+func (d *DB) enter() (leave func(), err error) {
+	d.calls.RLock()
+	if d.closed {
+		d.calls.RUnlock()
+		return nil, store.ErrClosed
+	}
+	return d.calls.RUnlock, nil
+}
+
+// Write runs do in a transaction, and keeps all of its changes or none. A waiting writer waits for
+// one transaction at most. The context of do does not end with ctx: an interrupted statement may
+// roll back the transaction. Cancelled of the Tx returns the end of ctx, for between statements.
+// Errors are those of do and of SQLite; Failed makes them ready for a caller.
+func (d *DB) Write(ctx context.Context, do func(context.Context, *Tx) error) error {
+	leave, err := d.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w := &Tx{d: d, Cancelled: ctx.Err}
+	steady := context.WithoutCancel(ctx)
+	if err := d.guard(steady); err != nil {
+		return err
+	}
+	defer d.note()
+	if err := w.Exec(steady, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err = do(steady, w)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = w.Exec(steady, "COMMIT")
+	}
+	if err != nil {
+		_ = w.Exec(steady, "ROLLBACK") // an error if SQLite already did so
+	}
+	return err
+}
+
+// Tx is a transaction that writes.
+type Tx struct {
+	d *DB
+	// Cancelled returns the error of the context of Write.
+	Cancelled func() error
+}
+
+// statement prepares query once for all transactions.
+func (w *Tx) statement(ctx context.Context, query string) (*sql.Stmt, error) {
+	if st := w.d.stmts[query]; st != nil {
+		return st, nil
+	}
+	st, err := w.d.writer.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, fmt.Errorf("%.60q: %w", query, err)
+	}
+	w.d.stmts[query] = st
+	return st, nil
+}
+
+// Exec runs a statement without rows.
+func (w *Tx) Exec(ctx context.Context, query string, args ...any) error {
+	st, err := w.statement(ctx, query)
+	if err != nil {
+		return err
+	}
+	_, err = st.ExecContext(ctx, args...)
+	return err
+}
+
+// QueryContext makes a transaction a Querier.
+func (w *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	st, err := w.statement(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return st.QueryContext(ctx, args...)
+}
+
+// Querier is a source of rows: a snapshot, or a writing transaction.
+type Querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Scan calls each after every row, with the row's columns in to.
+func Scan(ctx context.Context, from Querier, query string, args, to []any, each func() error) error {
+	rows, err := from.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(to...); err != nil {
+			return err
+		}
+		if err := each(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Read runs do with a connection that reads one moment of the database.
+func (d *DB) Read(ctx context.Context, do func(Querier) error) error {
+	leave, err := d.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	tx, err := d.readers.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // it has only read
+	return do(tx)
+}
