@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -114,6 +115,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 			"the store did not answer within %s: ask for less, or try again",
 			question,
 		)
+	case errors.Is(err, store.ErrUnavailable):
+		out = problem(http.StatusServiceUnavailable, "%s", object.Bound(err.Error()))
 	case errors.Is(err, store.ErrClosed):
 		out = problem(http.StatusServiceUnavailable, "the server is stopping")
 	default:

@@ -8,9 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // Update is a new version of a trace.
@@ -128,29 +126,4 @@ type version struct {
 func (v *version) document(cluster string) ([]byte, error) {
 	v.once.Do(func() { v.doc, v.err = document(v.Trace, summarize(v.Trace, v.Open, v.AsOf), cluster) })
 	return v.doc, v.err
-}
-
-// touches reports whether t has a span or a write of a matching object. All nonempty fields of ref
-// must match, as in store.Query.
-func touches(t *span.Trace, ref object.Ref) bool {
-	if ref == (object.Ref{}) {
-		return true
-	}
-	for _, s := range t.Spans {
-		if matches(s.Object, ref) {
-			return true
-		}
-		for _, w := range store.WritesOf(s) {
-			if w.Object != s.Object && matches(w.Object, ref) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func matches(got, want object.Ref) bool {
-	fits := func(got, want string) bool { return want == "" || got == want }
-	return got != (object.Ref{}) && fits(string(got.UID), string(want.UID)) && fits(got.Name, want.Name) &&
-		fits(got.Namespace, want.Namespace) && fits(got.Kind.Kind, want.Kind.Kind) && fits(got.Group, want.Group)
 }

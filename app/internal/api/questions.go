@@ -3,8 +3,6 @@
 package api
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"strings"
 
@@ -51,7 +49,7 @@ func (s *Server) list(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := Page{Traces: make([]Summary, len(page.Traces)), Next: string(page.Next)}
+	out := Page{Traces: make([]Summary, len(page.Traces)), Next: string(page.Next), Incomplete: page.Incomplete}
 	for i := range page.Traces {
 		out.Traces[i] = SummaryOf(&page.Traces[i])
 	}
@@ -99,18 +97,11 @@ func (s *Server) writes(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := WritePage{Writes: make([]Write, len(page.Writes)), Next: string(page.Next)}
+	out := WritePage{Writes: make([]Write, len(page.Writes)), Next: string(page.Next), Incomplete: page.Incomplete}
 	for i := range page.Writes {
 		out.Writes[i] = writeOf(&page.Writes[i])
 	}
 	return out, nil
-}
-
-// Finder is an optional interface of a store.Reader. Between returns the IDs of at most limit
-// traces from low to high, both included. It finds a trace by the first digits of its ID. The error
-// is errors.ErrUnsupported if the store behind the Reader lacks it.
-type Finder interface {
-	Between(ctx context.Context, low, high trace.TraceID, limit int) ([]trace.TraceID, error)
 }
 
 // minPrefix is the smallest number of digits of an ID.
@@ -142,13 +133,8 @@ func (s *Server) which(r *http.Request) (trace.TraceID, error) {
 		return low, nil
 	}
 	high, _ := trace.TraceIDFromHex(text + strings.Repeat("f", digits-len(text)))
-	found, err := []trace.TraceID(nil), errors.ErrUnsupported
-	if finder, ok := s.opts.Store.(Finder); ok {
-		found, err = finder.Between(r.Context(), low, high, 2)
-	}
+	found, err := s.opts.Store.Between(r.Context(), low, high, 2)
 	switch {
-	case errors.Is(err, errors.ErrUnsupported):
-		return low, problem(http.StatusBadRequest, "%q: this server needs all %d digits of a trace ID", text, digits)
 	case err != nil:
 		return low, err
 	case len(found) == 0:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 const (
@@ -161,7 +162,7 @@ func (st *stream) next(ctx context.Context) error {
 		return nil
 	}
 	id := v.Trace.ID
-	if v.Withdrawn || !touches(v.Trace, st.of) {
+	if v.Withdrawn || !store.Touches(v.Trace, st.of) {
 		if !st.known[id] {
 			return nil
 		}

@@ -74,6 +74,8 @@ type Summary struct {
 type Page struct {
 	Traces []Summary `json:"traces"`
 	Next   string    `json:"next,omitempty"`
+	// Incomplete says why stored data may be missing; empty if none is.
+	Incomplete string `json:"incomplete,omitempty"`
 }
 
 // Detail is the member "lifeline" of a trace's document, for data without a place in OTLP.
@@ -105,6 +107,8 @@ type Write struct {
 type WritePage struct {
 	Writes []Write `json:"writes"`
 	Next   string  `json:"next,omitempty"`
+	// Incomplete says why stored data may be missing; empty if none is.
+	Incomplete string `json:"incomplete,omitempty"`
 }
 
 // Cause is one edge from a span to its cause; the fields are those of store.Cause.

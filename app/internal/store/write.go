@@ -19,6 +19,8 @@ type Write struct {
 	// reconciliation with the write as an event.
 	TraceID trace.TraceID
 	SpanID  trace.SpanID
+	// Number is the write's place among the writes of its span, from 0.
+	Number int
 	// Object is the written object. If that is not the span's own object, only kind, name and UID
 	// are known; the namespace is assumed to be the span's.
 	Object object.Ref
@@ -56,6 +58,7 @@ func WritesOf(s *span.Span) []Write {
 		}
 		w := write(s, e.Attributes)
 		w.Start, w.End = e.Time, e.Time
+		w.Number = len(out)
 		if w.Source == "" {
 			w.Source = span.TimeWatch
 		}

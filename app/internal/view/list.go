@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// missing reports whether an entry has left the log or cannot be read. The archive has it then, or
+// it is lost.
+func missing(err error) bool {
+	return errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged)
+}
+
+// List implements store.Reader.
+func (v *View) List(ctx context.Context, q store.Query) (*store.Page, error) {
+	m, err := v.now()
+	if err != nil {
+		return nil, err
+	}
+	l := &lister[store.Summary]{
+		limit: store.PageLength(q.Limit),
+		key:   func(s *store.Summary) string { return string(s.ID[:]) },
+		order: func(a, b *store.Summary) int {
+			return cmp.Or(b.Start.Compare(a.Start), bytes.Compare(b.ID[:], a.ID[:]))
+		},
+	}
+	if q.After != "" {
+		at, key, err := q.After.Position(len(trace.TraceID{}))
+		if err != nil {
+			return nil, err
+		}
+		l.after = func(s *store.Summary) bool {
+			return cmp.Or(cmp.Compare(s.Start.UnixNano(), at), bytes.Compare(s.ID[:], key)) < 0
+		}
+	}
+	if err := v.liveSummaries(ctx, m, &q, l.add); err != nil {
+		return nil, err
+	}
+	archive, err := v.archive()
+	out := &store.Page{}
+	if err != nil {
+		out.Incomplete = err.Error()
+	}
+	if archive != nil && !q.Open {
+		if err := v.amendedSummaries(ctx, m, archive, &q, l.add); err != nil {
+			return nil, err
+		}
+		if err := l.fill(func() (page []store.Summary, last bool, err error) {
+			p, err := archive.List(ctx, q)
+			if err != nil {
+				return nil, true, err
+			}
+			q.After = p.Next
+			for i := range p.Traces {
+				v.countAmended(ctx, m, &p.Traces[i])
+			}
+			return p.Traces, p.Next == "", nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	var more bool
+	if out.Traces, more = l.page(); more {
+		last := &out.Traces[len(out.Traces)-1]
+		out.Next = store.NewCursor(last.Start.UnixNano(), last.ID[:])
+	}
+	return out, nil
+}
+
+// liveSummaries calls add with the matching traces in memory.
+func (v *View) liveSummaries(ctx context.Context, m *moment, q *store.Query, add func(store.Summary)) error {
+	for _, h := range m.traces() {
+		sum, err := v.summarize(ctx, h)
+		if missing(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		one := *sum
+		v.countAmended(ctx, m, &one)
+		if !q.Fits(&one) {
+			continue
+		}
+		fits, err := v.touches(ctx, m, h, q.Object)
+		if err != nil {
+			return err
+		}
+		if fits {
+			add(one)
+		}
+	}
+	return nil
+}
+
+// touches reports whether a trace in memory, with its amendments, has a matching object.
+func (v *View) touches(ctx context.Context, m *moment, h *held, want object.Ref) (bool, error) {
+	if want == (object.Ref{}) {
+		return true, nil
+	}
+	for _, part := range append([]*held{h}, m.amended[h.TraceID]...) {
+		t, err := v.load(ctx, part)
+		if err != nil && !missing(err) {
+			return false, err
+		}
+		if err == nil && store.Touches(t, want) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// amendedSummaries calls add with the archived traces that have a matching object only in the log.
+func (v *View) amendedSummaries(
+	ctx context.Context, m *moment, archive store.Reader, q *store.Query, add func(store.Summary),
+) error {
+	if q.Object == (object.Ref{}) {
+		return nil
+	}
+	for id, amendments := range m.amended {
+		if m.live(id) != nil {
+			continue // liveSummaries has it
+		}
+		fits, err := v.touches(ctx, m, amendments[0], q.Object)
+		if err != nil {
+			return err
+		}
+		if !fits {
+			continue
+		}
+		r, err := archive.Trace(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if sum := r.Summary; q.Fits(&sum) {
+			v.countAmended(ctx, m, &sum)
+			add(sum)
+		}
+	}
+	return nil
+}
+
+// countAmended adds the spans in the log to the number of spans. A span in both counts once only
+// after the next batch of the archive.
+func (v *View) countAmended(_ context.Context, m *moment, s *store.Summary) {
+	for _, h := range m.amended[s.ID] {
+		s.Spans += h.Spans
+	}
+}
+
+// Writes implements store.Reader.
+func (v *View) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePage, error) {
+	m, err := v.now()
+	if err != nil {
+		return nil, err
+	}
+	limit := store.PageLength(q.Limit)
+	l := &lister[store.Write]{
+		limit: limit,
+		key:   func(w *store.Write) string { return string(position(w)) },
+		order: func(a, b *store.Write) int {
+			return cmp.Or(b.End.Compare(a.End), bytes.Compare(position(b), position(a)))
+		},
+	}
+	if q.After != "" {
+		at, key, err := q.After.Position(writeKey)
+		if err != nil {
+			return nil, err
+		}
+		l.after = func(w *store.Write) bool {
+			return cmp.Or(cmp.Compare(w.End.UnixNano(), at), bytes.Compare(position(w), key)) < 0
+		}
+	}
+	if err := v.each(ctx, m, func(t *span.Trace) {
+		for _, s := range t.Spans {
+			for _, w := range store.WritesOf(s) {
+				if q.Fits(&w) {
+					l.add(w)
+				}
+			}
+		}
+	}); err != nil {
+		return nil, err
+	}
+	out := &store.WritePage{}
+	archive, err := v.archive()
+	if err != nil {
+		out.Incomplete = err.Error()
+	}
+	if archive != nil {
+		if err := l.fill(func() (page []store.Write, last bool, err error) {
+			p, err := archive.Writes(ctx, q)
+			if err != nil {
+				return nil, true, err
+			}
+			q.After = p.Next
+			return p.Writes, p.Next == "", nil
+		}); err != nil {
+			return nil, err
+		}
+	}
+	var more bool
+	if out.Writes, more = l.page(); more {
+		last := &out.Writes[len(out.Writes)-1]
+		out.Next = store.NewCursor(last.End.UnixNano(), position(last))
+	}
+	return out, nil
+}
+
+// writeKey is the length of a write's position among those of one time: its trace, its span, and its
+// number there.
+const writeKey = len(trace.TraceID{}) + len(trace.SpanID{}) + 4
+
+func position(w *store.Write) []byte {
+	key := make([]byte, 0, writeKey)
+	key = append(append(key, w.TraceID[:]...), w.SpanID[:]...)
+	return binary.BigEndian.AppendUint32(key, uint32(w.Number)) //nolint:gosec // a count
+}
+
+// lister merges entries in memory with pages of the archive.
+type lister[T any] struct {
+	limit int
+	// key identifies an entry; of two equal ones, the first that was added counts. order is
+	// negative if a comes before b. after reports whether an entry is behind the cursor; nil
+	// without one.
+	key   func(*T) string
+	order func(a, b *T) int
+	after func(*T) bool
+
+	entries []T
+	seen    map[string]bool
+	// last is the last entry of the archive's page that has a next one; entries behind it wait for
+	// the next page.
+	last *T
+}
+
+func (l *lister[T]) add(e T) {
+	if l.after != nil && !l.after(&e) {
+		return
+	}
+	if l.seen == nil {
+		l.seen = map[string]bool{}
+	}
+	if key := l.key(&e); !l.seen[key] {
+		l.seen[key] = true
+		l.entries = append(l.entries, e)
+	}
+}
+
+// fill adds pages of the archive, until the list is long enough or the archive has no more.
+func (l *lister[T]) fill(next func() (page []T, last bool, err error)) error {
+	for {
+		page, last, err := next()
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			l.add(page[i])
+		}
+		if last || len(page) == 0 {
+			l.last = nil
+			return nil
+		}
+		l.last = &page[len(page)-1]
+		if l.ready() >= l.limit {
+			return nil
+		}
+	}
+}
+
+// ready counts the entries that no further page of the archive comes before.
+func (l *lister[T]) ready() int {
+	if l.last == nil {
+		return len(l.entries)
+	}
+	n := 0
+	for i := range l.entries {
+		if l.order(&l.entries[i], l.last) <= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// page returns the first entries, and whether there are more.
+func (l *lister[T]) page() (page []T, more bool) {
+	slices.SortFunc(l.entries, func(a, b T) int { return l.order(&a, &b) })
+	n := min(l.limit, l.ready())
+	return l.entries[:n], n > 0 && (n < len(l.entries) || l.last != nil)
+}
