@@ -26,21 +26,22 @@ import (
 )
 
 const (
-	// minJournal is the size of the journal above which the engine is saved instead. Twice the size
+	// minInputs is the size of the stored inputs above which the engine is saved instead. Twice the size
 	// of the last saved engine also counts.
-	minJournal = 4 << 20
-	// maxChunks bounds the chunks of the journal: each costs a derivation at the next start.
+	minInputs = 4 << 20
+	// maxChunks bounds the chunks of the inputs: each costs a derivation at the next start.
 	maxChunks = 600
 	// checkEvery is the number of looks after which one is compared with a derivation from nothing.
 	checkEvery = 1000
 )
 
-// recorder owns the engine and stores its results. Each look is one batch: all changes since the
-// previous look, and the state for a recorder after a kill. It is for one goroutine.
+// recorder owns the engine and stores its results. Each look is one Commit of the journal: the traces
+// that have finished since the previous look, and the state for a recorder after a kill. It is for
+// one goroutine.
 type recorder struct {
 	recorderOptions
-	engine *lifecycle.Engine
-	ledger *ledger
+	engine  *lifecycle.Engine
+	journal *journal.Journal
 	// digestKey is the key of the observations' digests, watch.Config.Key.
 	digestKey [normalize.KeySize]byte
 
@@ -51,15 +52,17 @@ type recorder struct {
 	at      map[string]watch.Position
 	// marks are the positions of other sources since the last look, and places all of their
 	// positions.
-	marks   map[string]string
-	places  map[string]string
-	journal journal
-	// open has the fingerprints of the open traces in the store.
-	open map[trace.TraceID]uint64
+	marks  map[string]string
+	places map[string]string
+	// inputs are the stored inputs of the engine since it was saved.
+	inputs inputs
+	// open are the open traces of the last look, and prints their fingerprints; nil before it.
+	open   []*span.Trace
+	prints map[trace.TraceID]uint64
 	// shown has the fingerprints of the open traces at the last look. An unchanged trace is the
 	// same pointer at the next look.
 	shown map[*span.Trace]uint64
-	// orphans are open traces of the store that the engine does not have.
+	// orphans are open traces of an earlier process that the engine does not have.
 	orphans orphans
 	// joining joins the spans of other components; nil if none are received.
 	joining *joining
@@ -67,7 +70,7 @@ type recorder struct {
 	held *look
 	// looks is the number of looks.
 	looks int
-	// renewals is the ledger's number of renewals when the store was last complete.
+	// renewals is the journal's number of renewals when it was last complete.
 	renewals int
 	// stale are names of state for the next look to remove.
 	stale []string
@@ -89,8 +92,8 @@ type recorderOptions struct {
 	Sends func(*span.Trace) bool
 	// Joining joins the spans of other components; may be nil.
 	Joining *joining
-	// Outbox gets the finished traces; may be nil.
-	Outbox outbox
+	// Held returns the entries of the log that are in memory, for a journal that was lost; may be nil.
+	Held func() []*journal.Entry
 	// Notices decides about notices, and Counts counts failed and stuck changes; each may be nil. Tells
 	// reports whether this server delivers notices.
 	Notices *notice.Board
@@ -106,49 +109,60 @@ type recorderOptions struct {
 	Warn func(msg string, args ...any)
 }
 
-// outbox is the part of export.Outbox that a recorder needs.
-type outbox interface {
-	Queue(entries ...export.Entry) map[string][]byte
-	Stored(state map[string][]byte)
-}
-
-// journal is the journal's state in the store.
-type journal struct {
+// inputs is the state of the stored inputs.
+type inputs struct {
 	first, next uint64
 	bytes       int
 	// saved is the size of the saved engine.
 	saved int
 }
 
-// look is one batch and its bookkeeping.
+// look is one Commit of the journal and its bookkeeping.
 type look struct {
-	batch *store.Batch
-	// outbox is the outbox's part of the batch's state.
-	outbox map[string][]byte
-	// prints are the fingerprints of the open traces after it.
-	prints  map[trace.TraceID]uint64
-	journal journal
+	*journal.Changes
+	// finished are the finished traces before sampling; the kept ones are entries of the log.
+	finished []*span.Trace
+	// open are all kept open traces, and prints their fingerprints. changed are those that differ
+	// from the last look, and withdrawn those that were open and are now neither open nor finished.
+	open      []*span.Trace
+	prints    map[trace.TraceID]uint64
+	changed   []*span.Trace
+	withdrawn []trace.TraceID
+	inputs    inputs
+	// again counts the entries at the beginning that an earlier look had: the journal was lost.
+	again int
 	// took is the duration of its preparation.
 	took time.Duration
 	// seen counts its observations, and first is the time of the first one.
 	seen  int
 	first time.Time
-	// finished are the finished traces before sampling.
-	finished []*span.Trace
 }
 
-func newRecorder(l *ledger, o recorderOptions) *recorder {
+// fresh returns the entries of this look.
+func (l *look) fresh() []*journal.Entry { return l.Entries[l.again:] }
+
+// kept returns the finished traces, or the amendments, in the log.
+func (l *look) kept(amendments bool) []*span.Trace {
+	var out []*span.Trace
+	for _, e := range l.fresh() {
+		if e.Amends == amendments {
+			out = append(out, e.Trace)
+		}
+	}
+	return out
+}
+
+func newRecorder(j *journal.Journal, o recorderOptions) *recorder {
 	return &recorder{
 		recorderOptions: o,
 		joining:         o.Joining,
 		engine:          lifecycle.New(o.Engine),
-		ledger:          l,
+		journal:         j,
 		digestKey:       normalize.NewKey(),
 		marks:           map[string]string{},
 		places:          map[string]string{},
 		reached:         map[string]watch.Position{},
 		at:              map[string]watch.Position{},
-		open:            map[trace.TraceID]uint64{},
 	}
 }
 
@@ -171,18 +185,18 @@ func (r *recorder) reach(p watch.Position) {
 func (r *recorder) mark(name, place string) { r.marks[name], r.places[name] = place, place }
 
 // blocked reports whether a look waits to be stored. Until then nothing may be observed, so that
-// the journal has the exact input of each look.
+// the journal has the exact inputs of each look.
 func (r *recorder) blocked() bool { return r.held != nil }
 
-// idle reports whether a look would change nothing. A damaged store is not idle: a look replaces
-// it.
+// idle reports whether a look would change nothing. The first look is never idle: it publishes the
+// open traces. Nor is a look with a damaged journal, which it replaces.
 func (r *recorder) idle(ctx context.Context) bool {
-	return !r.blocked() && len(r.seen) == 0 && len(r.open) == 0 && len(r.reached) == 0 && len(r.marks) == 0 &&
+	return !r.blocked() && r.prints != nil && len(r.seen) == 0 && len(r.open) == 0 && len(r.reached) == 0 && len(r.marks) == 0 &&
 		r.orphans.none() &&
 		!r.save &&
 		(r.Notices == nil || !r.Notices.Changed()) &&
 		r.joining.idle() &&
-		r.ledger.sound(ctx, r.renewals)
+		r.journal.Sound(ctx, r.renewals)
 }
 
 // look stores the results of the observations. After an error, the next call stores the same look.
@@ -196,21 +210,18 @@ func (r *recorder) look(ctx context.Context, now time.Time) error {
 		l.took = time.Since(began)
 		r.held = l
 	}
-	if r.ledger.renewals() != r.renewals {
+	if r.journal.Renewals() != r.renewals {
 		if err := r.refill(r.held); err != nil {
 			return err
 		}
 	}
-	if err := r.ledger.commit(ctx, r.held.batch); err != nil {
+	if err := r.journal.Commit(ctx, r.held.Changes); err != nil {
 		return err
 	}
 	l := r.held
 	r.held = nil
-	r.open, r.journal = l.prints, l.journal
+	r.open, r.prints, r.inputs = l.open, l.prints, l.inputs
 	r.joining.copied()
-	if r.Outbox != nil {
-		r.Outbox.Stored(l.outbox)
-	}
 	if r.Notices != nil {
 		r.Notices.Stored()
 	}
@@ -220,13 +231,13 @@ func (r *recorder) look(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// prepare makes the batch of one look.
+// prepare makes the changes of one look.
 func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 	l := &look{
-		batch:   &store.Batch{AsOf: now, State: map[string][]byte{}},
+		Changes: &journal.Changes{AsOf: now, State: map[string][]byte{}},
 		seen:    len(r.seen),
 		prints:  map[trace.TraceID]uint64{},
-		journal: r.journal,
+		inputs:  r.inputs,
 	}
 	if l.seen > 0 {
 		l.first = r.seen[0].Seen
@@ -238,206 +249,37 @@ func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 		return nil, err
 	}
 	r.seen = nil
-	if !waits {
+	switch {
+	case !waits:
 		r.conclude(ctx, l, now)
-	} else {
-		l.prints = r.open
-		if r.joining != nil { // copies that failed earlier
-			maps.Copy(l.batch.State, r.joining.copyFresh(now))
-		}
+	case r.prints == nil: // the open traces of the last process
+		r.joining.resume(now)
+		r.unfold(l, r.joining.open(r.engine.Traces(now), now), now)
+		r.orphans.show(l, r.prints)
+	default:
+		l.open, l.prints = r.open, r.prints
+	}
+	if waits && r.joining != nil { // copies that failed earlier
+		maps.Copy(l.State, r.joining.copyFresh(now))
 	}
 	for _, name := range r.stale {
-		l.batch.State[name] = nil
+		l.State[name] = nil
 	}
 	r.stale = nil
 	for key, p := range r.reached {
 		if p.Version == "" {
-			l.batch.State[watchState+key] = nil // no position to resume from
+			l.State[watchState+key] = nil // no position to resume from
 			continue
 		}
-		l.batch.State[watchState+key] = []byte(p.String())
+		l.State[watchState+key] = []byte(p.String())
 	}
 	r.reached = map[string]watch.Position{}
 	for name, place := range r.marks {
-		l.batch.State[name] = []byte(place)
+		l.State[name] = []byte(place)
 	}
 	clear(r.marks)
 	r.keep(l, data)
 	return l, nil
-}
-
-// conclude adds the engine's results to the batch: finished, late and open traces.
-func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
-	finished, late, open := r.engine.Take(now), r.engine.Amendments(), r.engine.Traces(now)
-	if r.looks++; r.looks%checkEvery == 0 && r.Differs != nil {
-		r.Differs(r.engine.Differences(now))
-	}
-	if r.Opened != nil {
-		r.Opened(r.engine.Open(now), open)
-	}
-	finished, open = r.joining.finished(finished, now), r.joining.open(open, now)
-	r.joining.amended(late)
-	late = append(late, r.joining.late(now)...)
-	r.tell(l, finished, open, now)
-	entries := append(r.finish(l, finished, now), r.amend(ctx, l, late, now)...)
-	r.unfold(l, open, now)
-	if adopted := r.orphans.adopt(l, now); len(adopted) > 0 {
-		entries = append(entries, r.finish(l, adopted, now)...)
-	}
-	l.withdraw(r.open)
-	for _, id := range l.batch.Withdrawn {
-		r.joining.forget(id)
-	}
-	if r.joining != nil {
-		maps.Copy(l.batch.State, r.joining.copyAll(now))
-	}
-	if r.Outbox != nil && len(entries) > 0 {
-		l.outbox = r.Outbox.Queue(entries...)
-		for name, value := range l.outbox {
-			l.batch.State[name] = value
-		}
-	}
-}
-
-// finish adds finished traces to the batch, if they are kept.
-func (r *recorder) finish(l *look, finished []*span.Trace, now time.Time) []export.Entry {
-	l.finished = finished
-	var entries []export.Entry
-	for _, t := range finished {
-		if !r.Sampling().keeps(t, now) {
-			continue
-		}
-		l.batch.Finished = append(l.batch.Finished, t)
-		if r.Sends != nil && !r.Sends(t) {
-			continue
-		}
-		entries = append(entries, export.Entry{TraceID: t.ID, Spans: len(t.Spans), Queued: now})
-	}
-	return entries
-}
-
-// amend adds the amendments of kept traces to the batch.
-func (r *recorder) amend(ctx context.Context, l *look, late []*span.Trace, now time.Time) []export.Entry {
-	var entries []export.Entry
-	for _, t := range late {
-		known, err := r.ledger.Trace(ctx, t.ID)
-		if errors.Is(err, store.ErrNotFound) {
-			continue // the trace was not kept
-		}
-		l.batch.Amendments = append(l.batch.Amendments, t)
-		if err == nil && r.Sends != nil && !r.Sends(known.Trace) {
-			continue // like the extended trace
-		}
-		e := export.Entry{TraceID: t.ID, Spans: len(t.Spans), Queued: now}
-		for _, s := range t.Spans {
-			e.Only = append(e.Only, s.ID)
-		}
-		entries = append(entries, e)
-	}
-	return entries
-}
-
-// unfold adds changed open traces to the batch.
-func (r *recorder) unfold(l *look, open []*span.Trace, now time.Time) {
-	was := r.shown
-	r.shown = make(map[*span.Trace]uint64, len(open))
-	for _, t := range open {
-		r.orphans.known(t.ID)
-		if !r.Sampling().keeps(t, now) {
-			continue
-		}
-		looks, known := was[t]
-		if !known {
-			looks = fingerprint(t)
-		}
-		r.shown[t] = looks
-		l.prints[t.ID] = looks
-		if before, stored := r.open[t.ID]; !stored || before != looks {
-			l.batch.Open = append(l.batch.Open, t)
-		}
-	}
-}
-
-// withdraw withdraws the traces that were open, and are now neither open nor finished.
-func (l *look) withdraw(was map[trace.TraceID]uint64) {
-	finished := map[trace.TraceID]bool{}
-	for _, t := range l.batch.Finished {
-		finished[t.ID] = true
-	}
-	for id := range was {
-		if _, open := l.prints[id]; !open && !finished[id] {
-			l.batch.Withdrawn = append(l.batch.Withdrawn, id)
-		}
-	}
-}
-
-// keep adds the state for the next start to the batch: another chunk of the journal, or the engine
-// itself if the journal is long.
-func (r *recorder) keep(l *look, data []byte) {
-	j := &l.journal
-	if r.save || j.bytes+len(data) > max(minJournal, 2*j.saved) || j.next-j.first >= maxChunks {
-		err := r.saveEngine(l)
-		if err == nil {
-			return
-		}
-		r.Warn("the journal continues instead", errAttr(err))
-	}
-	l.batch.State[journalName(j.next)] = data
-	j.next++
-	j.bytes += len(data)
-}
-
-// saveEngine adds the engine to the batch, and ends the journal.
-func (r *recorder) saveEngine(l *look) error {
-	var out bytes.Buffer
-	if err := r.engine.Save(&out); err != nil {
-		return fmt.Errorf("cannot save the engine: %w", err)
-	}
-	options, err := r.encodeOptions(l.batch.AsOf)
-	if err != nil {
-		return err
-	}
-	l.batch.State[engineState], l.batch.State[optionsState] = out.Bytes(), options
-	for n := r.journal.first; n < r.journal.next; n++ {
-		l.batch.State[journalName(n)] = nil
-	}
-	l.journal = journal{first: r.journal.next, next: r.journal.next, saved: out.Len()}
-	r.save = false
-	return nil
-}
-
-// refill turns a failed batch into a full snapshot, for a replaced store.
-func (r *recorder) refill(l *look) error {
-	r.renewals = r.ledger.renewals()
-	now, was := l.batch.AsOf, r.open
-	l.batch.Open = nil
-	r.open = map[trace.TraceID]uint64{}
-	l.prints = map[trace.TraceID]uint64{}
-	r.unfold(l, r.joining.open(r.engine.Traces(now), now), now)
-	for id, t := range r.orphans.traces {
-		l.batch.Open = append(l.batch.Open, t)
-		l.prints[id] = fingerprint(t)
-	}
-	// The store may be the former one, and live streams have the former traces.
-	l.batch.Withdrawn = nil
-	l.withdraw(was)
-	for key, p := range r.at {
-		l.batch.State[watchState+key] = []byte(p.String())
-	}
-	for name, place := range r.places {
-		l.batch.State[name] = []byte(place)
-	}
-	if r.joining != nil {
-		maps.Copy(l.batch.State, r.joining.recopy(now))
-	}
-	if r.Notices != nil {
-		r.saveNotices(l, true)
-	}
-	if err := r.saveEngine(l); err != nil {
-		return err
-	}
-	l.batch.State[journalName(r.journal.next)] = nil // this look's chunk is in the engine
-	return nil
 }
 
 // storeCopies stores copies of other components' spans since the last call. After an error they are
@@ -447,7 +289,7 @@ func (r *recorder) storeCopies(ctx context.Context, now time.Time) error {
 	if len(state) == 0 {
 		return nil
 	}
-	if err := r.ledger.commit(ctx, &store.Batch{AsOf: now, State: state}); err != nil {
+	if err := r.journal.Commit(ctx, &journal.Changes{AsOf: now, State: state}); err != nil {
 		return err
 	}
 	r.joining.copied()

@@ -13,22 +13,20 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // optionsState is the name of the engine's options.
 const optionsState = "engine-options"
 
-// restored is a recorder with the state of a store.
+// restored is a recorder with the state of a journal.
 type restored struct {
 	*recorder
-	// last is the time of the last batch; zero for a new store.
+	// last is the time of the last look; zero for a new journal.
 	last time.Time
 	// observations counts the replayed observations.
 	observations int
@@ -37,29 +35,29 @@ type restored struct {
 	discarded error
 }
 
-// restore returns a recorder that resumes after the ledger's last batch. It restores the saved
-// engine and replays the journal with the same looks. The engine is a pure function of both, so the
-// result equals the lost engine. The results of these looks were stored in the same batches.
+// restore returns a recorder that resumes after the journal's last look. It restores the saved
+// engine and replays its inputs with the same looks. The engine is a pure function of both, so the
+// result equals the lost engine. The results of these looks are in the log already.
 //
 // A time after latest comes from a wrong clock. Then the engine starts empty, too.
-func restore(ctx context.Context, l *ledger, o recorderOptions, latest time.Time) (*restored, error) {
-	r := &restored{recorder: newRecorder(l, o)}
+func restore(ctx context.Context, j *journal.Journal, o recorderOptions, latest time.Time) (*restored, error) {
+	r := &restored{recorder: newRecorder(j, o)}
 	err := r.replay(ctx)
 	if err == nil && r.last.After(latest) {
 		err = fmt.Errorf("%w: its time %s is in the future", errJournal, r.last.Format(time.RFC3339))
 		r.last = time.Time{}
 	}
 	if errors.Is(err, lifecycle.ErrFormat) || errors.Is(err, errJournal) || errors.Is(err, errRelations) {
-		r.recorder = newRecorder(l, o)
+		r.recorder = newRecorder(j, o)
 		r.discarded, r.save = err, true
-		if err = errors.Join(r.numberJournal(ctx), r.dropPositions(ctx), r.findCopies(ctx)); err == nil {
-			return r, r.adoptOpen(ctx)
+		if err = errors.Join(r.numberInputs(ctx), r.dropPositions(ctx), r.findCopies(ctx)); err == nil {
+			return r, r.findOpen(ctx, openState, orphansState)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(r.adoptOpen(ctx), r.findCopies(ctx)); err != nil {
+	if err := errors.Join(r.findOpen(ctx, orphansState), r.findCopies(ctx)); err != nil {
 		return nil, err
 	}
 	return r, r.findPositions(ctx)
@@ -79,18 +77,18 @@ func (r *restored) replay(ctx context.Context) error {
 		return err
 	}
 	r.engine = lifecycle.New(was)
-	saved, err := r.ledger.State(ctx, engineState)
+	saved, err := r.journal.State(ctx, engineState)
 	if err == nil {
 		r.engine, err = lifecycle.Restore(was, bytes.NewReader(saved))
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("cannot restore the engine: %w", err)
 	}
-	chunks, err := r.ledger.States(ctx, journalState)
+	chunks, err := r.journal.States(ctx, inputState)
 	if err != nil {
 		return err
 	}
-	r.journal.saved = len(saved)
+	r.inputs.saved = len(saved)
 	for i, name := range slices.Sorted(maps.Keys(chunks)) {
 		c, err := decodeChunk(chunks[name])
 		if err != nil {
@@ -105,7 +103,7 @@ func (r *restored) replay(ctx context.Context) error {
 		}
 		r.observations += len(c.Observations)
 		r.last = c.At
-		if err := r.journal.found(i, name, len(chunks[name])); err != nil {
+		if err := r.inputs.found(i, name, len(chunks[name])); err != nil {
 			return err
 		}
 	}
@@ -113,24 +111,24 @@ func (r *restored) replay(ctx context.Context) error {
 }
 
 // found registers a chunk.
-func (j *journal) found(i int, name string, size int) error {
-	n, err := journalNumber(name)
+func (s *inputs) found(i int, name string, size int) error {
+	n, err := inputNumber(name)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errJournal, err)
 	}
 	if i == 0 {
-		j.first = n
-	} else if n != j.next {
-		return fmt.Errorf("%w: chunk %d is missing", errJournal, j.next)
+		s.first = n
+	} else if n != s.next {
+		return fmt.Errorf("%w: chunk %d is missing", errJournal, s.next)
 	}
-	j.next = n + 1
-	j.bytes += size
+	s.next = n + 1
+	s.bytes += size
 	return nil
 }
 
-// numberJournal finds the numbers of an unreadable journal.
-func (r *restored) numberJournal(ctx context.Context) error {
-	chunks, err := r.ledger.States(ctx, journalState)
+// numberInputs finds the numbers of an unreadable journal.
+func (r *restored) numberInputs(ctx context.Context) error {
+	chunks, err := r.journal.States(ctx, inputState)
 	if err != nil {
 		return err
 	}
@@ -138,9 +136,9 @@ func (r *restored) numberJournal(ctx context.Context) error {
 	if len(names) == 0 {
 		return nil
 	}
-	r.journal.first, err = journalNumber(names[0])
-	last, err2 := journalNumber(names[len(names)-1])
-	r.journal.next = last + 1
+	r.inputs.first, err = inputNumber(names[0])
+	last, err2 := inputNumber(names[len(names)-1])
+	r.inputs.next = last + 1
 	return errors.Join(err, err2)
 }
 
@@ -181,7 +179,7 @@ func (r *recorder) declarations() []string {
 // savedOptions returns the options of the saved engine. With others a replay would give other
 // traces.
 func (r *restored) savedOptions(ctx context.Context) (lifecycle.Options, error) {
-	data, err := r.ledger.State(ctx, optionsState)
+	data, err := r.journal.State(ctx, optionsState)
 	if errors.Is(err, store.ErrNotFound) {
 		r.save = true // the first look saves them
 		return r.Engine, nil
@@ -224,72 +222,29 @@ func (r *restored) changeOptions(was lifecycle.Options) error {
 	return nil
 }
 
-// adoptOpen finds the open traces of the store. Those without the engine's knowledge become
-// orphans.
-func (r *restored) adoptOpen(ctx context.Context) error {
-	known := map[trace.TraceID]bool{}
-	for _, t := range r.engine.Traces(r.last) {
-		known[t.ID] = true
-		if r.joining == nil {
+// findOpen makes the open traces in the named states orphans. Damage cannot be repaired, and the
+// rest must continue.
+func (r *restored) findOpen(ctx context.Context, names ...string) error {
+	for _, name := range names {
+		data, err := r.journal.State(ctx, name)
+		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}
-		stored, err := r.stored(ctx, t.ID)
 		if err != nil {
 			return err
 		}
-		if stored != nil {
-			r.joining.restore(stored, r.last)
-		}
-	}
-	q := store.Query{Open: true, Limit: store.MaxPage}
-	for {
-		page, err := r.ledger.List(ctx, q)
+		traces, err := unpackTraces(data)
 		if err != nil {
-			return err
+			r.Warn("some open traces of the last process cannot be read; they are lost", errAttr(err))
 		}
-		for _, sum := range page.Traces {
-			r.open[sum.ID] = 0 // the first look stores it again
-			if known[sum.ID] {
-				continue
-			}
-			stored, err := r.stored(ctx, sum.ID)
-			if err != nil {
-				return err
-			}
-			if stored == nil {
-				continue // the first look withdraws it
-			}
-			if r.orphans.traces == nil {
-				r.orphans.traces = map[trace.TraceID]*span.Trace{}
-			}
-			r.orphans.traces[sum.ID] = stored
-		}
-		if page.Next == "" {
-			return nil
-		}
-		q.After = page.Next
+		r.orphans.add(traces)
 	}
-}
-
-// stored returns a trace of the store; nil if it is missing or damaged. Damage cannot be repaired,
-// and the rest must continue.
-func (r *restored) stored(ctx context.Context, id trace.TraceID) (*span.Trace, error) {
-	record, err := r.ledger.Trace(ctx, id)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return nil, nil
-	case errors.Is(err, store.ErrDamaged):
-		r.Warn("an open trace cannot be read; the server continues without its stored spans", errAttr(err))
-		return nil, nil
-	case err != nil:
-		return nil, err
-	}
-	return record.Trace, nil
+	return nil
 }
 
 // findCopies reads the copies of waiting spans. Without receivers it drops them.
 func (r *restored) findCopies(ctx context.Context) error {
-	chunks, err := r.ledger.States(ctx, copiesState)
+	chunks, err := r.journal.States(ctx, copiesState)
 	if err != nil || len(chunks) == 0 {
 		return err
 	}
@@ -312,7 +267,7 @@ func (r *restored) findCopies(ctx context.Context) error {
 
 // findPositions reads the positions of the watches.
 func (r *restored) findPositions(ctx context.Context) error {
-	states, err := r.ledger.States(ctx, watchState)
+	states, err := r.journal.States(ctx, watchState)
 	if err != nil {
 		return err
 	}
@@ -330,7 +285,7 @@ func (r *restored) findPositions(ctx context.Context) error {
 // dropPositions makes the first look remove the positions of the watches: an empty engine needs
 // full lists.
 func (r *restored) dropPositions(ctx context.Context) error {
-	states, err := r.ledger.States(ctx, watchState)
+	states, err := r.journal.States(ctx, watchState)
 	r.stale = slices.Collect(maps.Keys(states))
 	return err
 }

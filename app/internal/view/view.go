@@ -11,6 +11,7 @@ package view
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -176,6 +177,17 @@ func (v *View) Archived(seqs []uint64) {
 	}
 	next.index()
 	v.present.Store(&next)
+}
+
+// Entry returns the trace of an entry of the log.
+func (v *View) Entry(ctx context.Context, seq uint64) (*span.Trace, error) {
+	if m := v.present.Load(); m != nil {
+		i, there := slices.BinarySearchFunc(m.pending, seq, func(h *held, seq uint64) int { return cmp.Compare(h.Seq, seq) })
+		if there && m.pending[i].trace != nil {
+			return m.pending[i].trace, nil
+		}
+	}
+	return v.read(ctx, seq)
 }
 
 // Held returns the entries of the log that are in memory, for a journal that was lost.

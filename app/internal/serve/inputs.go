@@ -18,11 +18,11 @@ import (
 
 // Names of the state that a recorder keeps in its store.
 const (
-	// engineState is a saved engine. journalState prefixes the observations since then, and
+	// engineState is a saved engine. inputState prefixes the observations since then, and
 	// watchState the positions of the watches.
-	engineState  = "engine"
-	journalState = "journal/"
-	watchState   = "watch/"
+	engineState = "engine"
+	inputState  = "journal/"
+	watchState  = "watch/"
 )
 
 // maxChunk bounds one unpacked chunk of the journal.
@@ -43,13 +43,13 @@ type chunkHeader struct {
 	Count  int       `json:"count"`
 }
 
-// journalName is the name of the n-th chunk; names sort in the order of numbers.
-func journalName(n uint64) string { return fmt.Sprintf("%s%020d", journalState, n) }
+// inputName is the name of the n-th chunk; names sort in the order of numbers.
+func inputName(n uint64) string { return fmt.Sprintf("%s%020d", inputState, n) }
 
-// journalNumber is the reverse of journalName.
-func journalNumber(name string) (uint64, error) {
+// inputNumber is the reverse of inputName.
+func inputNumber(name string) (uint64, error) {
 	var n uint64
-	if _, err := fmt.Sscanf(strings.TrimPrefix(name, journalState), "%d", &n); err != nil {
+	if _, err := fmt.Sscanf(strings.TrimPrefix(name, inputState), "%d", &n); err != nil {
 		return 0, fmt.Errorf("cannot read the name of journal chunk %q: %w", name, err)
 	}
 	return n, nil

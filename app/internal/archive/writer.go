@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package archive writes the pending log of a server into its archive, in the background. It opens
+// the archive, and again after a loss, while the log waits. A trouble of the archive delays no look
+// and loses nothing until the log reaches its limits.
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// The default limits of the log: entries beyond them are dropped for the archive and counted.
+const (
+	DefaultMaxBytes = 1 << 30
+	DefaultMaxAge   = 24 * time.Hour
+)
+
+const (
+	// firstPause and maxPause bound the pauses between attempts.
+	firstPause, maxPause = 200 * time.Millisecond, 10 * time.Second
+	// ending bounds the writing of the rest at the end.
+	ending = 10 * time.Second
+)
+
+// Options configure a Writer. Open, Log, Read and Archived are required.
+type Options struct {
+	// Open opens the archive. It may take long, and is called again after a failure or a loss.
+	Open func(context.Context) (store.Archive, error)
+	// Log is the pending log.
+	Log Log
+	// Read returns the trace of an entry; store.ErrNotFound or store.ErrDamaged if it is lost.
+	Read func(ctx context.Context, seq uint64) (*span.Trace, error)
+	// Archived is called with the entries that are in the archive, or lost.
+	Archived func(seqs []uint64)
+	// Lost is called when an open archive was lost or damaged; may be nil.
+	Lost func(why error)
+	// Wrote gets the duration of each batch; may be nil.
+	Wrote func(time.Duration)
+	// Trouble gets the error of an attempt, and nil after a success; may be nil.
+	Trouble func(error)
+	// MaxBytes and MaxAge limit the log; 0 means the defaults.
+	MaxBytes int
+	MaxAge   time.Duration
+	// Now is the clock of the entries.
+	Now func() time.Time
+}
+
+// Log is the part of a journal that a Writer needs.
+type Log interface {
+	// Done marks entries as archived.
+	Done(ctx context.Context, by journal.Consumer, seqs ...uint64) error
+}
+
+// Stats are the counts of a Writer.
+type Stats struct {
+	// Entries and Bytes count what waits for the archive. Oldest is the time of the first; zero if
+	// none waits.
+	Entries, Bytes int
+	Oldest         time.Time
+	// Dropped counts the spans that were dropped since the start: the log was full, or they cannot
+	// be read.
+	Dropped int64
+}
+
+// Writer is the log's consumer for the archive. It is safe for concurrent use.
+type Writer struct {
+	opts Options
+	wake chan struct{}
+	// opened is closed after the first success of Open.
+	opened chan struct{}
+	once   sync.Once
+
+	mu      sync.Mutex
+	archive store.Archive
+	// why is the reason for a missing archive.
+	why     error
+	waiting []journal.Item
+	bytes   int
+	dropped int64
+	// done are the entries to mark in the log.
+	done []uint64
+}
+
+// errOpening is the reason at the start.
+var errOpening = errors.New("it is being opened")
+
+// New returns a Writer with the entries that an earlier process left. Run starts it.
+func New(o Options, left []journal.Item) *Writer {
+	if o.MaxBytes == 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	if o.MaxAge == 0 {
+		o.MaxAge = DefaultMaxAge
+	}
+	w := &Writer{opts: o, wake: make(chan struct{}, 1), opened: make(chan struct{}), why: errOpening}
+	w.Add(left...)
+	return w
+}
+
+// Add adds entries of the log.
+func (w *Writer) Add(items ...journal.Item) {
+	w.mu.Lock()
+	for _, i := range items {
+		if i.For&journal.Archive != 0 {
+			w.waiting = append(w.waiting, i)
+			w.bytes += i.Bytes
+		}
+	}
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Opened is closed when the archive was opened for the first time.
+func (w *Writer) Opened() <-chan struct{} { return w.opened }
+
+// Archive returns the archive, or an error that wraps store.ErrUnavailable and the reason.
+func (w *Writer) Archive() (store.Archive, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.archive == nil {
+		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, w.why)
+	}
+	return w.archive, nil
+}
+
+// Reader is Archive for readers.
+func (w *Writer) Reader() (store.Reader, error) {
+	a, err := w.Archive()
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// Stats returns the counts.
+func (w *Writer) Stats() Stats {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := Stats{Entries: len(w.waiting), Bytes: w.bytes, Dropped: w.dropped}
+	if len(w.waiting) > 0 {
+		out.Oldest = w.waiting[0].AsOf
+	}
+	return out
+}
+
+// Run opens the archive and writes until ctx ends. Then it writes the rest, for a limited time, and
+// closes the archive. What is left stays in the log.
+func (w *Writer) Run(ctx context.Context) error {
+	pause := firstPause
+	for ctx.Err() == nil {
+		err := w.step(ctx)
+		w.limit(ctx)
+		if w.opts.Trouble != nil && ctx.Err() == nil {
+			w.opts.Trouble(err)
+		}
+		if err == nil {
+			pause = firstPause
+			w.wait(ctx, w.wake, maxPause)
+			continue
+		}
+		w.wait(ctx, nil, pause)
+		pause = min(2*pause, maxPause)
+	}
+	return w.end(context.WithoutCancel(ctx))
+}
+
+// wait waits for a signal, a time, or the end.
+func (*Writer) wait(ctx context.Context, signal <-chan struct{}, most time.Duration) {
+	t := time.NewTimer(most)
+	defer t.Stop()
+	select {
+	case <-signal:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// end writes the rest and closes the archive.
+func (w *Writer) end(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, ending)
+	defer cancel()
+	w.mu.Lock()
+	archive := w.archive
+	w.mu.Unlock()
+	if archive == nil {
+		return nil
+	}
+	_ = w.writeAll(ctx, archive) // the rest stays in the log
+	w.mu.Lock()
+	w.archive, w.why = nil, store.ErrClosed
+	w.mu.Unlock()
+	if err := archive.Close(); err != nil && !errors.Is(err, store.ErrDamaged) {
+		return fmt.Errorf("cannot close the archive: %w", err)
+	}
+	return nil
+}
+
+// step opens the archive if it is not open, and writes all that waits.
+func (w *Writer) step(ctx context.Context) error {
+	w.mu.Lock()
+	archive := w.archive
+	w.mu.Unlock()
+	if archive == nil {
+		var err error
+		if archive, err = w.opts.Open(ctx); err != nil {
+			w.mu.Lock()
+			w.why = err
+			w.mu.Unlock()
+			return err
+		}
+		w.mu.Lock()
+		w.archive = archive
+		w.mu.Unlock()
+		w.once.Do(func() { close(w.opened) })
+	}
+	err := archive.Check(ctx)
+	if err == nil {
+		err = w.writeAll(ctx, archive)
+	}
+	if errors.Is(err, store.ErrDamaged) {
+		w.lose(archive, err)
+	}
+	return err
+}
+
+// lose closes a lost archive. The next step opens another one.
+func (w *Writer) lose(archive store.Archive, why error) {
+	w.mu.Lock()
+	w.archive, w.why = nil, why
+	w.mu.Unlock()
+	if err := archive.Close(); errors.Is(err, store.ErrDamaged) {
+		why = err
+	}
+	if w.opts.Lost != nil {
+		w.opts.Lost(why)
+	}
+}
+
+// writeAll writes what waits, one look at a time.
+func (w *Writer) writeAll(ctx context.Context, archive store.Archive) error {
+	for {
+		items := w.next()
+		if len(items) == 0 {
+			return w.tidy(ctx)
+		}
+		if err := w.write(ctx, archive, items); err != nil {
+			return err
+		}
+		if len(w.done) > maxDone {
+			if err := w.tidy(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// maxDone bounds the archived entries that are not marked in the log yet. After a kill they are
+// written again, which changes nothing.
+const maxDone = 500
+
+// next returns the entries of the first look that waits.
+func (w *Writer) next() []journal.Item {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := 0
+	for n < len(w.waiting) && w.waiting[n].Revision == w.waiting[0].Revision {
+		n++
+	}
+	return append([]journal.Item{}, w.waiting[:n]...)
+}
+
+// write writes the entries of one look.
+func (w *Writer) write(ctx context.Context, archive store.Archive, items []journal.Item) error {
+	b := &store.Batch{Revision: items[0].Revision, AsOf: items[0].AsOf}
+	lost := 0
+	for _, i := range items {
+		t, err := w.opts.Read(ctx, i.Seq)
+		switch {
+		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrDamaged):
+			lost += i.Spans
+		case err != nil:
+			return err
+		case i.Amends:
+			b.Amendments = append(b.Amendments, t)
+		default:
+			b.Finished = append(b.Finished, t)
+		}
+	}
+	if len(b.Finished)+len(b.Amendments) > 0 {
+		began := time.Now()
+		if err := archive.Write(ctx, b); err != nil {
+			return err
+		}
+		if w.opts.Wrote != nil {
+			w.opts.Wrote(time.Since(began))
+		}
+	}
+	w.leave(len(items), lost)
+	return nil
+}
+
+// leave removes the first n entries, which are in the archive or lost.
+func (w *Writer) leave(n, lost int) {
+	w.mu.Lock()
+	var seqs []uint64
+	for _, i := range w.waiting[:n] {
+		seqs = append(seqs, i.Seq)
+		w.bytes -= i.Bytes
+	}
+	w.waiting = w.waiting[n:]
+	if len(w.waiting) == 0 {
+		w.waiting = nil
+	}
+	w.done = append(w.done, seqs...)
+	w.dropped += int64(lost)
+	w.mu.Unlock()
+	w.opts.Archived(seqs)
+}
+
+// tidy marks the archived entries in the log.
+func (w *Writer) tidy(ctx context.Context) error {
+	w.mu.Lock()
+	done := w.done
+	w.mu.Unlock()
+	if len(done) == 0 {
+		return nil
+	}
+	if err := w.opts.Log.Done(ctx, journal.Archive, done...); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.done = w.done[len(done):]
+	w.mu.Unlock()
+	return nil
+}
+
+// limit drops the oldest entries beyond the limits of the log.
+func (w *Writer) limit(ctx context.Context) {
+	w.mu.Lock()
+	n, spans, bytes := 0, 0, w.bytes
+	before := w.opts.Now().Add(-w.opts.MaxAge)
+	for ; n < len(w.waiting) && (bytes > w.opts.MaxBytes || w.waiting[n].AsOf.Before(before)); n++ {
+		bytes -= w.waiting[n].Bytes
+		spans += w.waiting[n].Spans
+	}
+	w.mu.Unlock()
+	if n > 0 {
+		w.leave(n, spans)
+		_ = w.tidy(ctx) // again with the next batch
+	}
+}
