@@ -23,15 +23,20 @@ var settings = []string{
 	"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)", "temp_store(MEMORY)",
 }
 
-// source is the driver's name for the database at path.
+// source is the driver's name for the database at path, with the settings.
 func source(path string, further ...string) string {
+	return address(path, "rw", append(further, settings...)...) // connect makes the file
+}
+
+// address is the driver's name for the database at path.
+func address(path, mode string, pragmas ...string) string {
 	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
 	if !strings.HasPrefix(u.Path, "/") {
 		u.Path = "/" + u.Path // a drive
 	}
-	q := url.Values{"_pragma": append(further, settings...)}
+	q := url.Values{"_pragma": pragmas}
 	q.Set("_dqs", "0")
-	q.Set("mode", "rw") // connect makes the file
+	q.Set("mode", mode)
 	u.RawQuery = q.Encode()
 	return u.String()
 }

@@ -33,10 +33,14 @@ var codes = map[int]error{
 // Failed returns an error about the failed action and the database. It wraps the matching error of
 // package store. The end of ctx takes the place of err.
 func (d *DB) Failed(ctx context.Context, doing string, err error) error {
+	return d.schema.failed(ctx, doing, d.path, err)
+}
+
+func (s *Schema) failed(ctx context.Context, doing, path string, err error) error {
 	if ended := context.Cause(ctx); ended != nil {
 		err = ended
 	}
-	return fmt.Errorf("cannot %s %s %s: %w", doing, d.schema.Name, d.path, classify(err))
+	return fmt.Errorf("cannot %s %s %s: %w", doing, s.Name, path, classify(err))
 }
 
 func classify(err error) error {

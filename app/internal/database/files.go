@@ -138,17 +138,21 @@ func (f *file) changed() (changed, lost bool, err error) {
 // store.LostError if another program has deleted, replaced or overwritten its files. It is cheap,
 // unless another program has written to them. Write checks as well.
 func (d *DB) Check(ctx context.Context) error {
-	leave, err := d.enter()
-	if err == nil {
-		defer leave()
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		err = d.guard(ctx)
-	}
-	if err != nil {
+	if err := d.check(ctx); err != nil {
 		return d.Failed(ctx, "use", err)
 	}
 	return nil
+}
+
+func (d *DB) check(ctx context.Context) error {
+	leave, err := d.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.guard(ctx)
 }
 
 // guard checks that the files are still those of the store and that no other

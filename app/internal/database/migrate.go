@@ -10,12 +10,12 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// migrate brings the writer's database to the newest version of its schema. It returns the previous
-// version. It refuses databases of newer versions and of other programs.
-func (s *Schema) migrate(ctx context.Context, conn *sql.Conn) (from int, err error) {
-	var app, tables int
+// version returns the version of a database. It refuses those of newer versions and of other
+// programs.
+func (s *Schema) version(ctx context.Context, conn *sql.Conn) (int, error) {
+	var version, app, tables int
 	for pragma, to := range map[string]*int{
-		"PRAGMA user_version": &from, "PRAGMA application_id": &app, "SELECT count(*) FROM sqlite_schema": &tables,
+		"PRAGMA user_version": &version, "PRAGMA application_id": &app, "SELECT count(*) FROM sqlite_schema": &tables,
 	} {
 		if err := conn.QueryRowContext(ctx, pragma).Scan(to); err != nil {
 			return 0, err
@@ -23,14 +23,23 @@ func (s *Schema) migrate(ctx context.Context, conn *sql.Conn) (from int, err err
 	}
 	switch {
 	case tables > 0 && app != s.ApplicationID:
-		return from, store.ErrForeign
-	case from > len(s.Migrations):
-		return from, fmt.Errorf(
+		return version, store.ErrForeign
+	case version > len(s.Migrations):
+		return version, fmt.Errorf(
 			"%w: its schema is version %d, this program supports %d",
 			store.ErrNewer,
-			from,
+			version,
 			len(s.Migrations),
 		)
+	}
+	return version, nil
+}
+
+// migrate brings the writer's database to the newest version of its schema. It returns the previous
+// version.
+func (s *Schema) migrate(ctx context.Context, conn *sql.Conn) (from int, err error) {
+	if from, err = s.version(ctx, conn); err != nil {
+		return from, err
 	}
 	for version := from; version < len(s.Migrations); version++ {
 		step := fmt.Sprintf("BEGIN IMMEDIATE; %s; PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",

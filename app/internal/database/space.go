@@ -28,6 +28,9 @@ func (d *DB) Number(ctx context.Context, query string) (int64, error) {
 
 // GiveBack returns free pages to the file system.
 func (d *DB) GiveBack(ctx context.Context) error {
+	if err := d.check(ctx); err != nil {
+		return err
+	}
 	left := int64(-1)
 	for {
 		free, err := d.Number(ctx, "PRAGMA freelist_count")

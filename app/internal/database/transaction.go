@@ -126,7 +126,11 @@ func (d *DB) Read(ctx context.Context, do func(Querier) error) error {
 		return err
 	}
 	defer leave()
-	tx, err := d.readers.BeginTx(ctx, nil)
+	return read(ctx, d.readers, do)
+}
+
+func read(ctx context.Context, from *sql.DB, do func(Querier) error) error {
+	tx, err := from.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@
 // Package export sends spans to an OpenTelemetry backend through OpenTelemetry's OTLP clients. The
 // clients apply the OTEL_EXPORTER_OTLP_* variables for headers, timeout, compression and
 // certificates. The package resolves the endpoint and reports lost spans. Exporter's queue outlives
-// an outage of the backend. Outbox's entries in a store also outlive the process.
+// an outage of the backend. Outbox's entries in a journal also outlive the process.
 package export
 
 import (

@@ -7,12 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // The default limits of an Outbox, and of its Close.
@@ -20,48 +19,53 @@ const (
 	// DefaultOutboxSpans limits the waiting spans, and DefaultOutboxAge their time in the queue.
 	DefaultOutboxSpans = 1_000_000
 	DefaultOutboxAge   = 24 * time.Hour
-	// closeGrace limits the time of Close after the end of its context, to remove delivered entries
-	// from the store.
+	// closeGrace limits the time of Close after the end of its context, to mark delivered entries as
+	// done.
 	closeGrace = time.Second
 )
 
-// OutboxOptions configures an Outbox: its destination and its store. Store and Commit are required.
+// Log is the part of a journal that an Outbox needs. A *journal.Journal is one.
+type Log interface {
+	// Pending returns the entries that wait for the consumer, in order.
+	Pending(ctx context.Context, of journal.Consumer) ([]journal.Item, error)
+	// Read returns the trace of an entry. An error that is store.ErrNotFound or store.ErrDamaged is
+	// final.
+	Read(ctx context.Context, seq uint64) (*span.Trace, error)
+	// Done marks entries as done by the consumer. Calls come from the Outbox's goroutine, from
+	// Forget and from Close, one at a time. A call is repeated after an error.
+	Done(ctx context.Context, by journal.Consumer, seqs ...uint64) error
+}
+
+// OutboxOptions configures an Outbox: its destination and its log. Log is required.
 type OutboxOptions struct {
 	Options
 
-	// Store holds the traces, and the entries as state below OutboxPrefix.
-	Store store.Reader
-	// Commit writes state, and returns nil once it is durable. It removes delivered or dropped
-	// entries; repeating it is harmless. Calls come one at a time, from the Outbox's goroutine,
-	// from Forget or from Close. It may wait for the store's writer, and must return when its
-	// context ends. A store ignores the state of a batch older than its latest one. Therefore
-	// Commit must not overtake a batch that is being retried.
-	Commit func(ctx context.Context, state map[string][]byte) error
+	// Log has the entries to send.
+	Log Log
 
 	// MaxSpans and MaxAge are the initial values of SetLimits.
 	MaxSpans int
 	MaxAge   time.Duration
 	// Hold starts the Outbox as after Hold(true).
 	Hold bool
-	// Now is the clock for the queue times and ages of entries; nil means time.Now.
+	// Now is the clock for the ages of entries; nil means time.Now.
 	Now func() time.Time
 
 	// linger is the constant, except in tests.
 	linger time.Duration
 }
 
-// Outbox sends spans of stored traces in the background, each at least once, across crashes of this
-// process and outages of the backend. The store holds references to the spans to send. They are
-// written together with the traces and removed after the backend's answer. After a crash in
-// between, spans are sent again with the same IDs. Without a destination, Outbox queues nothing,
-// and entries from an earlier process grow old.
+// Outbox sends the entries of a journal's log in the background: each span at least once, across
+// crashes of this process and outages of the backend. Entries are marked as done after the backend's
+// answer. After a crash in between, their spans are sent again with the same IDs. A request that
+// failed is repeated with the same spans.
 //
-// An entry takes three steps. Queue names it, the caller stores it in one batch with its trace, and
-// Stored confirms the write. A trace is sent in its stored version at that time. An amendment may
-// therefore be sent with its trace and again by its own entry.
+// An entry is queued at the time of its look. Its open spans are sent as ended at that time,
+// unfinished.
 //
 // The number of waiting spans and their age are bounded. Beyond a bound the oldest are dropped and
-// counted. In memory an entry takes about 100 bytes.
+// counted. In memory an entry takes about 50 bytes. Without a destination, nothing is sent, and
+// entries grow old.
 //
 // An Outbox is safe for concurrent use. Create one with OpenOutbox.
 type Outbox struct {
@@ -74,12 +78,11 @@ type Outbox struct {
 	done    chan struct{}
 	close   sync.Once
 	result  error
-	// committing is held during a call of Commit.
-	committing chan struct{}
+	// removing is held during a call of Done.
+	removing chan struct{}
 
 	mu      sync.Mutex
-	last    uint64
-	queued  map[string]item // named by Queue, not yet stored
+	last    uint64 // the highest number of an entry so far
 	backlog backlog
 	removed removals
 	limits  limits
@@ -99,9 +102,9 @@ type limits struct {
 	age   time.Duration
 }
 
-// OpenOutbox starts an Outbox with the entries in the store. An error names the wrong setting or
-// variable, or the store. OpenOutbox does not contact the backend. Close stops the Outbox. The end
-// of ctx stops it at once.
+// OpenOutbox starts an Outbox with the entries that wait in the log. An error names the wrong
+// setting or variable, or the journal. OpenOutbox does not contact the backend. Close stops the
+// Outbox. The end of ctx stops it at once.
 func OpenOutbox(ctx context.Context, o OutboxOptions) (*Outbox, error) {
 	if o.Warn == nil {
 		o.Warn = func(string, ...any) {}
@@ -110,7 +113,7 @@ func OpenOutbox(ctx context.Context, o OutboxOptions) (*Outbox, error) {
 		o.Now = time.Now
 	}
 	o.linger = cmp.Or(o.linger, linger)
-	left, err := o.Store.States(ctx, OutboxPrefix)
+	left, err := o.Log.Pending(ctx, journal.Sender)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the outbox: %w", err)
 	}
@@ -122,28 +125,17 @@ func OpenOutbox(ctx context.Context, o OutboxOptions) (*Outbox, error) {
 	b := &Outbox{
 		opts: o, sender: to, cancel: cancel, holding: o.Hold,
 		wake: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}),
-		committing: make(chan struct{}, 1),
-		queued:     map[string]item{}, told: map[DropReason]time.Time{},
+		removing: make(chan struct{}, 1), told: map[DropReason]time.Time{},
 		limits: normalLimits(o.MaxSpans, o.MaxAge), removed: removals{linger: o.linger},
 	}
-	b.restore(left)
+	b.Add(left...)
 	go b.run(ctx)
 	return b, nil
 }
 
-// restore takes over the entries of an earlier process.
-func (b *Outbox) restore(left map[string][]byte) {
-	for _, name := range slices.Sorted(maps.Keys(left)) {
-		i, err := decodeItem(name, left[name])
-		b.last = max(b.last, i.seq) // do not reuse the name of an entry that is to be removed
-		if err != nil {
-			b.drop(name, 1, DroppedUnreadable)
-			continue
-		}
-		b.backlog.add(i)
-	}
-	b.shed()
-}
+// Wants reports whether there is a destination. Without one, a caller should commit entries without
+// journal.Sender: they would wait until they are too old.
+func (b *Outbox) Wants() bool { return b.sender != nil }
 
 // Endpoint returns the destination without credentials; "" without a destination.
 func (b *Outbox) Endpoint() string {
@@ -154,9 +146,9 @@ func (b *Outbox) Endpoint() string {
 }
 
 // Close sends waiting spans until ctx ends, and stops; while the Outbox holds, it sends nothing.
-// Unsent spans stay in the store for the next start, and so do those queued after Close. Close
-// calls Commit, for up to a second after the end of ctx: call Close while Commit can still write.
-// An error means that delivered entries were not removed and will be sent again. A second call
+// Unsent entries stay in the log for the next start, and so do those added after Close. Close marks
+// delivered entries as done, for up to a second after the end of ctx: call it before the journal is
+// closed. An error means that delivered entries are not marked and will be sent again. A second call
 // returns the same error.
 func (b *Outbox) Close(ctx context.Context) error {
 	b.close.Do(func() {

@@ -9,6 +9,13 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
+// item is an entry of the log.
+type item struct {
+	seq    uint64
+	spans  int
+	queued time.Time
+}
+
 // backlog holds the waiting entries, oldest first. Entries in head have their spans read or being
 // read; those in queue come after them.
 type backlog struct {
@@ -16,6 +23,8 @@ type backlog struct {
 	queue []item
 	// spans counts the waiting spans in both.
 	spans int
+	// request is the number of spans in the last request, if it had no answer; otherwise 0.
+	request int
 	// busy: the head is being read or uploaded, and must not be changed.
 	busy bool
 }
@@ -32,13 +41,13 @@ func (l *loaded) waiting() int {
 	if l.read {
 		return len(l.left)
 	}
-	return l.Spans
+	return l.spans
 }
 
 // add appends items.
 func (b *backlog) add(items ...item) {
 	for i := range items {
-		b.spans += items[i].Spans
+		b.spans += items[i].spans
 	}
 	b.queue = append(b.queue, items...)
 }
@@ -49,7 +58,6 @@ func (b *backlog) advance() bool {
 		return false
 	}
 	b.head = append(b.head, loaded{item: b.queue[0]})
-	b.queue[0] = item{} // release the item, even if the array stays
 	if b.queue = b.queue[1:]; len(b.queue) == 0 {
 		b.queue = nil
 	}
@@ -66,6 +74,7 @@ func (b *backlog) fill(i int, spans []*span.Span) {
 // remove removes item i from the head.
 func (b *backlog) remove(i int) loaded {
 	out := b.head[i]
+	b.request = 0
 	b.spans -= out.waiting()
 	b.head = slices.Delete(b.head, i, i+1)
 	return out
@@ -80,10 +89,11 @@ func (b *backlog) next(most int) []*span.Span {
 	return out
 }
 
-// consume removes the first n spans from the head, and returns the names of the items without spans
-// left.
-func (b *backlog) consume(n int) []string {
-	var done []string
+// consume removes the first n spans from the head, and returns the numbers of the items without
+// spans left.
+func (b *backlog) consume(n int) []uint64 {
+	var done []uint64
+	b.request = 0
 	b.spans -= n
 	for i := range b.head {
 		h := &b.head[i]
@@ -91,7 +101,7 @@ func (b *backlog) consume(n int) []string {
 		if h.left, n = h.left[k:], n-k; len(h.left) > 0 || !h.read {
 			break
 		}
-		done = append(done, h.name())
+		done = append(done, h.seq)
 	}
 	b.head = slices.Delete(b.head, 0, len(done))
 	return done
@@ -102,7 +112,7 @@ func (b *backlog) consume(n int) []string {
 func (b *backlog) shed(most int, before time.Time, gone func(i *item, spans int, why DropReason)) {
 	reason := func(i *item) DropReason {
 		switch {
-		case i.Queued.Before(before):
+		case i.queued.Before(before):
 			return DroppedAge
 		case b.spans > most:
 			return DroppedFull
@@ -124,10 +134,9 @@ func (b *backlog) shed(most int, before time.Time, gone func(i *item, spans int,
 		if why == "" {
 			break
 		}
-		b.spans -= i.Spans
-		gone(i, i.Spans, why)
+		b.spans -= i.spans
+		gone(i, i.spans, why)
 	}
-	clear(b.queue[:n])
 	if b.queue = b.queue[n:]; len(b.queue) == 0 {
 		b.queue = nil
 	}
@@ -136,16 +145,16 @@ func (b *backlog) shed(most int, before time.Time, gone func(i *item, spans int,
 // forget removes the items queued before the given time.
 func (b *backlog) forget(before time.Time, gone func(i *item)) {
 	for i := len(b.head) - 1; i >= 0 && !b.busy; i-- {
-		if b.head[i].Queued.Before(before) {
+		if b.head[i].queued.Before(before) {
 			old := b.remove(i)
 			gone(&old.item)
 		}
 	}
 	b.queue = slices.DeleteFunc(b.queue, func(i item) bool {
-		if !i.Queued.Before(before) {
+		if !i.queued.Before(before) {
 			return false
 		}
-		b.spans -= i.Spans
+		b.spans -= i.spans
 		gone(&i)
 		return true
 	})
@@ -155,10 +164,10 @@ func (b *backlog) forget(before time.Time, gone func(i *item)) {
 func (b *backlog) oldest() time.Time {
 	var out time.Time
 	for i := range b.head {
-		out = earlier(out, b.head[i].Queued)
+		out = earlier(out, b.head[i].queued)
 	}
 	for i := range b.queue {
-		out = earlier(out, b.queue[i].Queued)
+		out = earlier(out, b.queue[i].queued)
 	}
 	return out
 }

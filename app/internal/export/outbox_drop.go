@@ -16,35 +16,26 @@ const (
 	DroppedFull DropReason = "full"
 	// DroppedAge: they waited too long.
 	DroppedAge DropReason = "age"
-	// DroppedPruned: the store's retention removed them before they were sent.
-	DroppedPruned DropReason = "pruned"
-	// DroppedUnreadable: the entry or the trace cannot be read. An unreadable entry counts as one
-	// span, because its number of spans is unknown.
+	// DroppedUnreadable: the entry is damaged, or it is missing because the journal was lost.
 	DroppedUnreadable DropReason = "unreadable"
 )
 
 var dropWords = map[DropReason]string{
 	DroppedFull:       "more than otlp.outbox.maxSpans were waiting",
 	DroppedAge:        "they waited for longer than otlp.outbox.maxAge",
-	DroppedPruned:     "retention has removed them from the store before they were sent",
-	DroppedUnreadable: "they cannot be read from the store",
+	DroppedUnreadable: "they cannot be read from the journal",
 }
 
 // shed drops entries beyond the limits. The caller holds mu.
 func (b *Outbox) shed() {
 	b.backlog.shed(b.limits.spans, b.opts.Now().Add(-b.limits.age), func(i *item, spans int, why DropReason) {
-		b.drop(i.name(), spans, why)
+		b.drop(i.seq, spans, why)
 	})
 }
 
-// drop counts an entry's spans as lost, and schedules the entry for removal. The caller holds mu.
-func (b *Outbox) drop(name string, spans int, why DropReason) {
-	b.removed.add(name)
-	b.lose(spans, why)
-}
-
-// lose counts spans as lost. The caller holds mu.
-func (b *Outbox) lose(spans int, why DropReason) {
+// drop counts an entry's spans as lost, and schedules its removal. The caller holds mu.
+func (b *Outbox) drop(seq uint64, spans int, why DropReason) {
+	b.removed.add(seq)
 	if b.stats.Dropped == nil {
 		b.stats.Dropped = map[DropReason]int64{}
 	}

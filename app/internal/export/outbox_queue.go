@@ -3,56 +3,25 @@
 package export
 
 import (
-	"cmp"
 	"context"
-	"slices"
-	"strings"
 	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 )
 
-// Queue returns the state that queues entries, for the batch that stores their traces. The entries
-// wait until Stored confirms the batch; until then they count as undelivered. The state may also
-// remove delivered entries. It is nil without entries or without a destination.
-func (b *Outbox) Queue(entries ...Entry) map[string][]byte {
-	if b.sender == nil || len(entries) == 0 {
-		return nil
-	}
-	now := b.opts.Now()
+// Add queues entries after the look that holds them was committed. Looks are added in order: an
+// entry with the number of an earlier one is a repetition and is ignored. Entries that do not wait
+// for journal.Sender are ignored.
+func (b *Outbox) Add(items ...journal.Item) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	state := b.removed.state(maxRemove)
-	for _, e := range entries {
-		b.last++
-		i := item{Entry: e.normal(now), seq: b.last}
-		i.Only = slices.Clone(e.Only)
-		name := i.name()
-		b.queued[name] = i
-		state[name] = i.encode()
-	}
-	return state
-}
-
-// Stored confirms that a batch with this state was written. state may be that of the whole batch or
-// the result of Queue. Its entries are sent from now on. Other state is ignored, and so is a
-// repetition.
-func (b *Outbox) Stored(state map[string][]byte) {
-	var items []item
-	b.mu.Lock()
-	for name, value := range state {
-		if !strings.HasPrefix(name, OutboxPrefix) {
+	for i := range items {
+		in := &items[i]
+		if in.For&journal.Sender == 0 || in.Seq <= b.last {
 			continue
 		}
-		if value == nil {
-			b.removed.drop(name)
-			continue
-		}
-		if i, ok := b.queued[name]; ok {
-			delete(b.queued, name)
-			items = append(items, i)
-		}
+		b.last = in.Seq
+		b.backlog.add(item{seq: in.Seq, spans: max(1, in.Spans), queued: in.AsOf})
 	}
-	slices.SortFunc(items, func(x, y item) int { return cmp.Compare(x.seq, y.seq) })
-	b.backlog.add(items...)
 	b.shed()
 	b.mu.Unlock()
 	b.nudge()
@@ -90,31 +59,26 @@ func (b *Outbox) Hold(hold bool) {
 	b.nudge()
 }
 
-// Delivered returns a time. Everything queued before it has been delivered, refused or dropped; the
-// time is now if nothing waits. Entries compare by their Queued time, which may precede the call of
-// Queue. Two observers also see a trace end at slightly different times. Callers should therefore
-// allow a margin.
+// Delivered returns a time. All added entries from before it have been delivered, refused or
+// dropped; the time is now if none waits. A look that is not added yet is unknown here: callers take
+// the time of the last added look if that is earlier. Two observers see a trace end at slightly
+// different times. Callers should therefore allow a margin.
 func (b *Outbox) Delivered() time.Time {
 	now := b.opts.Now()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	oldest := b.backlog.oldest()
-	for _, i := range b.queued {
-		oldest = earlier(oldest, i.Queued)
+	if oldest := b.backlog.oldest(); !oldest.IsZero() && oldest.Before(now) {
+		return oldest
 	}
-	if oldest.IsZero() || now.Before(oldest) {
-		return now
-	}
-	return oldest
+	return now
 }
 
-// Forget removes entries queued before the given time, because another server has delivered them.
-// They do not count as lost. Forget calls Commit, so the goroutine that serves Commit must not wait
-// for it. After an error the entries are forgotten and are removed later; after a crash before that
-// they would be sent.
+// Forget removes entries from before the given time, because another server has delivered them. They
+// do not count as lost. After an error the entries are forgotten and are removed later; after a
+// crash before that they would be sent.
 func (b *Outbox) Forget(ctx context.Context, before time.Time) error {
 	b.mu.Lock()
-	b.backlog.forget(before, func(i *item) { b.removed.add(i.name()) })
+	b.backlog.forget(before, func(i *item) { b.removed.add(i.seq) })
 	b.mu.Unlock()
 	return b.tidy(ctx)
 }

@@ -6,10 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
-
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -37,8 +34,8 @@ func (b *Outbox) run(ctx context.Context) {
 	}
 }
 
-// settle removes delivered entries from the store once they have waited long enough. Sending
-// continues after a failure.
+// settle marks delivered entries as done once they have waited long enough. Sending continues after
+// a failure.
 func (b *Outbox) settle(ctx context.Context, troubles map[string]bool) {
 	b.mu.Lock()
 	due, some := b.removed.due()
@@ -46,7 +43,7 @@ func (b *Outbox) settle(ctx context.Context, troubles map[string]bool) {
 	if !some || due > 0 {
 		return
 	}
-	_, err := b.commit(ctx)
+	_, err := b.remove(ctx)
 	b.warn(ctx, troubles, "remove", err)
 }
 
@@ -58,8 +55,9 @@ func (b *Outbox) warn(ctx context.Context, troubles map[string]bool, what string
 	troubles[what] = err != nil
 }
 
-// load returns the spans of the next request, oldest first, and reads the missing ones. It returns
-// none if nothing can be sent. While it returns spans, the head of the backlog stays busy.
+// load returns the spans of the next request, oldest first, and reads the missing ones. They are
+// those of the last request, if it had no answer. It returns none if nothing can be sent. While it
+// returns spans, the head of the backlog stays busy.
 func (b *Outbox) load(ctx context.Context) ([]*span.Span, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,72 +66,63 @@ func (b *Outbox) load(ctx context.Context) ([]*span.Span, error) {
 		return nil, nil
 	}
 	b.backlog.busy = true
+	if b.backlog.request == 0 {
+		if err := b.gather(ctx); err != nil {
+			b.backlog.busy = false
+			return nil, err
+		}
+	}
+	b.backlog.busy = b.backlog.request > 0
+	return b.backlog.next(b.backlog.request), nil
+}
+
+// gather reads entries until there are enough for a request. Unreadable ones count as lost. The
+// caller holds mu, and the head of the backlog is busy.
+func (b *Outbox) gather(ctx context.Context) error {
 	have := 0
-	for i := 0; have < maxBatch; i++ {
+	for i := 0; have < maxBatch; {
 		if i == len(b.backlog.head) && !b.backlog.advance() {
 			break
 		}
-		if h := &b.backlog.head[i]; !h.read {
-			entry := h.Entry
+		h := &b.backlog.head[i]
+		if !h.read {
+			entry := h.item
 			b.mu.Unlock()
-			spans, err := b.read(ctx, &entry)
+			spans, err := b.read(ctx, entry)
 			b.mu.Lock()
-			if err != nil && !lost(err) {
-				b.backlog.busy = false
-				return nil, err
-			}
-			if b.loaded(i, spans, err); len(spans) == 0 {
-				i--
+			switch {
+			case lost(err):
+				b.drop(entry.seq, entry.spans, DroppedUnreadable)
+				b.backlog.remove(i)
+				continue
+			case err != nil:
+				return err
+			case len(spans) == 0:
+				b.removed.add(entry.seq)
+				b.backlog.remove(i)
 				continue
 			}
+			b.backlog.fill(i, spans)
 		}
-		have += len(b.backlog.head[i].left)
+		have += len(h.left)
+		i++
 	}
-	b.backlog.busy = have > 0
-	return b.backlog.next(maxBatch), nil
+	b.backlog.request = min(have, maxBatch)
+	return nil
 }
 
-// loaded stores the spans that were read for item i of the head, and counts missing ones as lost.
-func (b *Outbox) loaded(i int, spans []*span.Span, err error) {
-	h := &b.backlog.head[i]
-	wanted, why := h.Spans, DroppedPruned
-	if len(h.Only) == 0 && len(spans) > 0 {
-		wanted = len(spans) // the stored trace is authoritative
-	}
-	if errors.Is(err, store.ErrDamaged) {
-		why = DroppedUnreadable
-	}
-	if missing := wanted - len(spans); missing > 0 {
-		b.lose(missing, why)
-	}
-	if len(spans) > 0 {
-		b.backlog.fill(i, spans)
-		return
-	}
-	gone := b.backlog.remove(i)
-	b.removed.add(gone.name())
-}
-
-// lost reports whether another attempt to read a trace is pointless.
+// lost reports whether another attempt to read an entry is pointless.
 func lost(err error) bool {
 	return errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged)
 }
 
-// read returns the spans of e, ended.
-func (b *Outbox) read(ctx context.Context, e *Entry) ([]*span.Span, error) {
-	r, err := b.opts.Store.Trace(ctx, e.TraceID)
+// read returns the spans of an entry, ended.
+func (b *Outbox) read(ctx context.Context, i item) ([]*span.Span, error) {
+	t, err := b.opts.Log.Read(ctx, i.seq)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read from the store what is to be sent: %w", err)
+		return nil, fmt.Errorf("cannot read what is to be sent: %w", err)
 	}
-	spans := span.EndOpen([]*span.Trace{r.Trace}, e.Queued)[0].Spans
-	if len(e.Only) == 0 {
-		return spans, nil
-	}
-	wanted := make(map[trace.SpanID]bool, len(e.Only))
-	for _, id := range e.Only {
-		wanted[id] = true
-	}
-	return slices.DeleteFunc(slices.Clone(spans), func(s *span.Span) bool { return !wanted[s.ID] }), nil
+	return span.EndOpen([]*span.Trace{t}, i.queued)[0].Spans, nil
 }
 
 // send uploads a request with the first of spans, and pauses after a failure.
@@ -195,8 +184,8 @@ func (b *Outbox) answered(got answer) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.backlog.busy = false
-	for _, name := range b.backlog.consume(got.spans) {
-		b.removed.add(name)
+	for _, seq := range b.backlog.consume(got.spans) {
+		b.removed.add(seq)
 	}
 	b.stats.Exported += int64(exported)
 	b.stats.Refused += int64(refused)
@@ -230,7 +219,7 @@ func (b *Outbox) wait(ctx context.Context) bool {
 	case <-b.closing:
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		// Also send entries that were stored just before Close.
+		// Also send entries that were added just before Close.
 		return !b.holding && b.sender != nil && len(b.backlog.queue)+len(b.backlog.head) > 0
 	case <-b.wake:
 	case <-timer:

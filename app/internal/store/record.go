@@ -28,6 +28,8 @@ type Summary struct {
 	Open bool
 	// Stuck marks an open trace with a span that waits after an error.
 	Stuck bool
+	// Pinned marks a trace that Prune keeps.
+	Pinned bool
 	// Start is the start of the root, and Duration its length. Without a root, all spans count. An
 	// open root extends to AsOf.
 	Start    time.Time

@@ -103,6 +103,15 @@ func (e *LostError) Error() string {
 // Unwrap returns ErrDamaged.
 func (e *LostError) Unwrap() error { return ErrDamaged }
 
+// Config is the place of an archive. Each engine uses its own fields.
+type Config struct {
+	// Path is the file of a SQLite archive.
+	Path string
+}
+
+// Opener is the constructor of an engine.
+type Opener func(ctx context.Context, c Config) (Archive, error)
+
 // Archive is an engine that keeps finished traces.
 type Archive interface {
 	Reader

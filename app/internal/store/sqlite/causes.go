@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -30,8 +31,8 @@ func (s *Store) Causes(ctx context.Context, id trace.TraceID) ([]store.Cause, er
 	var out []store.Cause
 	var from, fromSpan, of, ofSpan []byte
 	var c store.Cause
-	err := s.snapshot(ctx, func(q querier) error {
-		return scan(ctx, q, selectCauses, []any{id[:]},
+	err := s.db.Read(ctx, func(q database.Querier) error {
+		return database.Scan(ctx, q, selectCauses, []any{id[:]},
 			[]any{&from, &fromSpan, &of, &ofSpan, &c.Parent, &c.Evidence, &c.Reason}, func() error {
 				c.TraceID, c.SpanID, c.OfTrace, c.OfSpan = traceID(from), spanID(fromSpan), traceID(of), spanID(ofSpan)
 				out = append(out, c)
@@ -39,7 +40,7 @@ func (s *Store) Causes(ctx context.Context, id trace.TraceID) ([]store.Cause, er
 			})
 	})
 	if err != nil {
-		return nil, failed(ctx, fmt.Sprintf("read causes of trace %s from store", id), s.path, err)
+		return nil, s.db.Failed(ctx, fmt.Sprintf("read causes of trace %s from", id), err)
 	}
 	return out, nil
 }

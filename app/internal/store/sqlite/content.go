@@ -4,11 +4,10 @@ package sqlite
 
 import (
 	"context"
-	"encoding/binary"
 
-	"github.com/cespare/xxhash/v2"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -22,30 +21,29 @@ type place struct {
 	seq      int
 }
 
-// row holds the parts of a stored span that reveal a change.
-type row struct {
-	place
-	digest int64
-}
-
 // content is all stored data of one trace.
 type content struct {
-	*writing
+	*database.Tx
 	num     int64
-	spans   map[trace.SpanID]row
+	spans   map[trace.SpanID]place
 	objects map[object.Ref]int64
 	origins map[string]int64
 	// next and nextOrigin are the next free numbers.
 	next, nextOrigin int64
+	// known marks a trace with spans from earlier batches. writes counts the writes of an unknown
+	// one.
+	known  bool
+	writes int64
 	// loose marks objects and origins that may have lost their last span.
 	loose bool
 }
 
 func (m *merge) content(ctx context.Context, h *head) (*content, error) {
 	c := &content{
-		writing: m.writing,
+		Tx:      m.Tx,
 		num:     h.num,
-		spans:   map[trace.SpanID]row{},
+		known:   h.known,
+		spans:   map[trace.SpanID]place{},
 		objects: map[object.Ref]int64{},
 		origins: map[string]int64{},
 	}
@@ -53,10 +51,10 @@ func (m *merge) content(ctx context.Context, h *head) (*content, error) {
 		return c, nil
 	}
 	var id []byte
-	var r row
-	if err := scan(ctx, m, "SELECT id, amends, revision, seq, digest FROM spans WHERE trace = ?", []any{h.num},
-		[]any{&id, &r.amends, &r.revision, &r.seq, &r.digest},
-		func() error { c.spans[spanID(id)] = r; return nil }); err != nil {
+	var at place
+	if err := database.Scan(ctx, m, "SELECT id, amends, revision, seq FROM spans WHERE trace = ?", []any{h.num},
+		[]any{&id, &at.amends, &at.revision, &at.seq},
+		func() error { c.spans[spanID(id)] = at; return nil }); err != nil {
 		return nil, err
 	}
 	refs, err := objects(ctx, m, h.num)
@@ -76,11 +74,11 @@ func (m *merge) content(ctx context.Context, h *head) (*content, error) {
 }
 
 // objects returns the objects of a trace by their numbers.
-func objects(ctx context.Context, from querier, num int64) (map[int64]object.Ref, error) {
+func objects(ctx context.Context, from database.Querier, num int64) (map[int64]object.Ref, error) {
 	out := map[int64]object.Ref{}
 	var n int64
 	var ref object.Ref
-	err := scan(
+	err := database.Scan(
 		ctx,
 		from,
 		"SELECT num, api_group, api_version, kind, namespace, name, uid FROM objects WHERE trace = ?",
@@ -103,7 +101,7 @@ func (c *content) object(ctx context.Context, ref object.Ref) (int64, error) {
 	num = c.next
 	c.next++
 	c.objects[ref] = num
-	return num, c.exec(
+	return num, c.Exec(
 		ctx,
 		"INSERT INTO objects (trace, num, api_group, api_version, kind, namespace, name, uid) "+
 			"VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -121,16 +119,16 @@ func (c *content) object(ctx context.Context, ref object.Ref) (int64, error) {
 // yield prepares for a version with priority: spans of the trace's own revision get that revision
 // as their own.
 func (c *content) yield(ctx context.Context, revision int64) error {
-	for id, r := range c.spans {
-		if !r.amends && r.revision == 0 {
-			r.revision = revision
-			c.spans[id] = r
+	for id, at := range c.spans {
+		if !at.amends && at.revision == 0 {
+			at.revision = revision
+			c.spans[id] = at
 		}
 	}
-	return c.exec(ctx, "UPDATE spans SET revision = ? WHERE trace = ? AND amends = 0 AND revision = 0", revision, c.num)
+	return c.Exec(ctx, "UPDATE spans SET revision = ? WHERE trace = ? AND amends = 0 AND revision = 0", revision, c.num)
 }
 
-// put stores a span, with its writes and links.
+// put stores a span, with its writes and links, in place of one with the same ID.
 func (c *content) put(ctx context.Context, s *span.Span, at place) error {
 	data, err := encode(s)
 	if err != nil {
@@ -140,35 +138,21 @@ func (c *content) put(ctx context.Context, s *span.Span, at place) error {
 	if err != nil {
 		return err
 	}
-	made, err := c.origin(ctx, s)
+	made, by, err := c.origin(ctx, s)
 	if err != nil {
 		return err
 	}
-	digest := digestOf(s, obj, made, data)
-	old, there := c.spans[s.ID]
-	switch {
-	case there && old.digest == digest && old.place == at:
-		return nil
-	case there && old.digest == digest:
-		return c.exec(
-			ctx,
-			"UPDATE spans SET amends = ?, revision = ?, seq = ? WHERE trace = ? AND id = ?",
-			at.amends,
-			at.revision,
-			at.seq,
-			c.num,
-			s.ID[:],
-		)
-	case there:
+	if _, there := c.spans[s.ID]; there {
 		if err := c.remove(ctx, s.ID); err != nil {
 			return err
 		}
 	}
+	c.spans[s.ID] = at
 	var parent []byte
 	if s.Parent.IsValid() {
 		parent = s.Parent[:]
 	}
-	if err := c.exec(
+	if err := c.Exec(
 		ctx,
 		`INSERT INTO spans (trace, id, amends, revision, seq, digest, parent, remote, name, service, object,
 		start, start_source, until, until_source, outcome, evidence, status, message, data, origin)
@@ -178,7 +162,7 @@ func (c *content) put(ctx context.Context, s *span.Span, at place) error {
 		at.amends,
 		at.revision,
 		at.seq,
-		digest,
+		digestOf(s, by, data),
 		parent,
 		s.RemoteParent,
 		text(s.Name),
@@ -207,7 +191,8 @@ func (c *content) primitives(ctx context.Context, s *span.Span) error {
 		if err != nil {
 			return err
 		}
-		if err := c.exec(
+		c.writes++
+		if err := c.Exec(
 			ctx,
 			`INSERT INTO writes (trace, span, num, object, verb, part, subresource, rv, generation, actor, user,`+
 				` start, until, source)
@@ -234,7 +219,7 @@ func (c *content) primitives(ctx context.Context, s *span.Span) error {
 		if edge.Parent {
 			continue // the span's own columns
 		}
-		if err := c.exec(
+		if err := c.Exec(
 			ctx,
 			"INSERT INTO links (trace, span, num, of_trace, of_span, evidence, reason) VALUES (?, ?, ?, ?, ?, ?, ?)",
 			c.num,
@@ -254,42 +239,46 @@ func (c *content) primitives(ctx context.Context, s *span.Span) error {
 // remove deletes a span, its writes and its links.
 func (c *content) remove(ctx context.Context, id trace.SpanID) error {
 	c.loose = true
+	delete(c.spans, id)
 	for _, query := range []string{
 		"DELETE FROM spans WHERE trace = ? AND id = ?",
 		"DELETE FROM writes WHERE trace = ? AND span = ?",
 		"DELETE FROM links WHERE trace = ? AND span = ?",
 	} {
-		if err := c.exec(ctx, query, c.num, id[:]); err != nil {
+		if err := c.Exec(ctx, query, c.num, id[:]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// digestOf returns a hash of all parts of a span except its place.
-func digestOf(s *span.Span, obj, made int64, data []byte) int64 {
-	b := make([]byte, 0, 512)
-	b = append(b, s.Parent[:]...)
-	for _, n := range []int64{obj, made, nanos(s.Start.Time), nanos(s.End.Time), int64(s.Status)} {
-		b = binary.BigEndian.AppendUint64(b, uint64(n)) //nolint:gosec // all 64 bits count
+// tidy deletes the objects and origins without spans.
+func (c *content) tidy(ctx context.Context) error {
+	if !c.loose {
+		return nil
 	}
-	for _, flag := range []bool{s.RemoteParent, s.Start.IsZero(), s.End.IsZero()} {
-		if flag {
-			b = append(b, 1)
-		} else {
-			b = append(b, 0)
-		}
+	c.loose = false
+	if err := c.Exec(ctx, `DELETE FROM objects WHERE trace = ?1 AND num NOT IN
+		(SELECT object FROM spans WHERE trace = ?1 UNION SELECT object FROM writes WHERE trace = ?1)`,
+		c.num); err != nil {
+		return err
 	}
-	for _, field := range []string{
-		s.Name,
-		s.Service,
-		string(s.Start.Source),
-		string(s.End.Source),
-		string(s.Outcome),
-		string(s.Evidence),
-		s.Message,
-	} {
-		b = append(binary.AppendUvarint(b, uint64(len(field))), field...)
-	}
-	return int64(xxhash.Sum64(append(b, data...))) //nolint:gosec // all 64 bits count
+	return c.Exec(
+		ctx,
+		"DELETE FROM origins WHERE trace = ?1 AND num NOT IN (SELECT origin FROM spans WHERE trace = ?1)",
+		c.num,
+	)
 }
+
+// countWrites returns the number of all writes of the trace.
+func (c *content) countWrites(ctx context.Context) (int64, error) {
+	if !c.known {
+		return c.writes, nil
+	}
+	var n int64
+	err := database.Scan(ctx, c, "SELECT count(*) FROM writes WHERE trace = ?", []any{c.num}, []any{&n}, nothing)
+	return n, err
+}
+
+// nothing is for rows whose columns suffice.
+func nothing() error { return nil }

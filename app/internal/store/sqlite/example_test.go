@@ -28,7 +28,7 @@ func ExampleOpen() {
 
 // remember stores a trace and lists the converged ones.
 func remember(ctx context.Context, path string) error {
-	s, err := sqlite.Open(ctx, path)
+	s, err := sqlite.Open(ctx, store.Config{Path: path})
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,6 @@ func remember(ctx context.Context, path string) error {
 		Revision: stats.Revision + 1,
 		AsOf:     spantest.Epoch,
 		Finished: []*span.Trace{spantest.Apply()},
-		State:    map[string][]byte{"seen/pods": []byte("4711")},
 	}); err != nil {
 		return err
 	}

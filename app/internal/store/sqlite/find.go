@@ -6,6 +6,8 @@ import (
 	"context"
 
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 )
 
 // Between returns the IDs of stored traces from low to high, both included, in order and at most
@@ -13,8 +15,8 @@ import (
 func (s *Store) Between(ctx context.Context, low, high trace.TraceID, limit int) ([]trace.TraceID, error) {
 	var out []trace.TraceID
 	var id []byte
-	err := s.snapshot(ctx, func(q querier) error {
-		return scan(
+	err := s.db.Read(ctx, func(q database.Querier) error {
+		return database.Scan(
 			ctx,
 			q,
 			"SELECT id FROM traces WHERE id BETWEEN ? AND ? AND phase > 0 ORDER BY id LIMIT ?",
@@ -24,7 +26,7 @@ func (s *Store) Between(ctx context.Context, low, high trace.TraceID, limit int)
 		)
 	})
 	if err != nil {
-		return nil, failed(ctx, "find traces of store", s.path, err)
+		return nil, s.db.Failed(ctx, "find traces of", err)
 	}
 	return out, nil
 }

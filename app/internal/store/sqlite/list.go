@@ -7,6 +7,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -18,7 +19,10 @@ func (s *Store) List(ctx context.Context, q store.Query) (*store.Page, error) {
 	}
 	limit := store.PageLength(q.Limit)
 	page := &store.Page{}
-	err = s.snapshot(ctx, func(from querier) error {
+	if q.Open {
+		return page, nil // an archive has none
+	}
+	err = s.db.Read(ctx, func(from database.Querier) error {
 		page.Traces, _, err = summaries(
 			ctx,
 			from,
@@ -28,7 +32,7 @@ func (s *Store) List(ctx context.Context, q store.Query) (*store.Page, error) {
 		return err
 	})
 	if err != nil {
-		return nil, failed(ctx, "list traces of store", s.path, err)
+		return nil, s.db.Failed(ctx, "list traces of", err)
 	}
 	if len(page.Traces) > limit {
 		page.Traces = page.Traces[:limit]
@@ -41,9 +45,6 @@ func (s *Store) List(ctx context.Context, q store.Query) (*store.Page, error) {
 func traceFilter(q store.Query) (*filter, error) {
 	f := &filter{}
 	f.add("phase > 0")
-	if q.Open {
-		f.add("phase = 1")
-	}
 	f.between("start", q.Since, q.Until)
 	if q.After != "" {
 		at, key, err := q.After.Position(len(trace.TraceID{}))

@@ -4,15 +4,14 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // maker is the source of another component's spans: its process, and the library in it.
@@ -21,48 +20,33 @@ type maker struct {
 	scope    span.Scope
 }
 
-// origin returns the number of the maker of s; -1 for Lifeline.
-func (c *content) origin(ctx context.Context, s *span.Span) (int64, error) {
+// origin returns the number of the maker of s, and its encoded form; -1 and nil for Lifeline.
+func (c *content) origin(ctx context.Context, s *span.Span) (int64, []byte, error) {
 	if s.Origin == nil {
-		return -1, nil
+		return -1, nil, nil
 	}
 	data, err := encodeMaker(maker{s.Origin.Resource, s.Origin.Scope})
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	num, known := c.origins[string(data)]
 	if known {
-		return num, nil
+		return num, data, nil
 	}
 	num = c.nextOrigin
 	c.nextOrigin++
 	c.origins[string(data)] = num
-	return num, c.exec(ctx, "INSERT INTO origins (trace, num, data) VALUES (?, ?, ?)", c.num, num, data)
+	return num, data, c.Exec(ctx, "INSERT INTO origins (trace, num, data) VALUES (?, ?, ?)", c.num, num, data)
 }
 
 // origins returns the encoded makers of a trace's spans, by number.
-func origins(ctx context.Context, from querier, num int64) (map[int64][]byte, error) {
+func origins(ctx context.Context, from database.Querier, num int64) (map[int64][]byte, error) {
 	out := map[int64][]byte{}
 	var n int64
 	var data []byte
-	err := scan(ctx, from, "SELECT num, data FROM origins WHERE trace = ?", []any{num}, []any{&n, &data},
+	err := database.Scan(ctx, from, "SELECT num, data FROM origins WHERE trace = ?", []any{num}, []any{&n, &data},
 		func() error { out[n] = append([]byte{}, data...); return nil })
 	return out, err
-}
-
-// makers returns the decoded origins.
-func makers(ctx context.Context, from querier, num int64) (map[int64]*maker, error) {
-	encoded, err := origins(ctx, from, num)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[int64]*maker, len(encoded))
-	for n, data := range encoded {
-		if out[n], err = decodeMaker(data); err != nil {
-			return nil, fmt.Errorf("%w: origin %d: %w", store.ErrDamaged, n, err)
-		}
-	}
-	return out, nil
 }
 
 // encodeMaker returns a maker as an OTLP ResourceSpans. It is deterministic.

@@ -4,9 +4,9 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -14,10 +14,7 @@ const (
 	// pruneAtOnce bounds the traces in one transaction, and spansAtOnce their spans, so that
 	// writers wait only briefly.
 	pruneAtOnce, spansAtOnce = 100, 10_000
-	// pagesAtOnce bounds the pages that one transaction frees.
-	pagesAtOnce = 1000
-	// lateness is the time for which the record of a withdrawn trace is kept, against an older
-	// version of it.
+	// lateness is the time for which amendments wait for their trace.
 	lateness = time.Hour
 )
 
@@ -27,16 +24,16 @@ func (s *Store) Prune(ctx context.Context, l store.Limits) (store.Pruned, error)
 	if err := s.Check(ctx); err != nil {
 		return out, err
 	}
-	before, err := s.used(ctx)
+	before, err := s.db.Used(ctx)
 	if err == nil {
 		err = s.prune(ctx, l, &out)
 	}
-	after, sized := s.used(context.WithoutCancel(ctx))
+	after, sized := s.db.Used(context.WithoutCancel(ctx))
 	if sized == nil {
 		out.Bytes = max(0, before-after)
 	}
 	if err != nil {
-		return out, failed(ctx, "remove old traces from store", s.path, err)
+		return out, s.db.Failed(ctx, "remove old traces from", err)
 	}
 	return out, nil
 }
@@ -74,19 +71,19 @@ func (s *Store) prune(ctx context.Context, l store.Limits, out *store.Pruned) er
 			}
 		}
 	}
-	return s.giveBack(ctx)
+	return s.db.GiveBack(ctx)
 }
 
 // shrink removes about the number of excess traces, and at least one, if all data take more than
 // limit.
 func (s *Store) shrink(ctx context.Context, limit int64) (int64, error) {
-	used, err := s.used(ctx)
+	used, err := s.db.Used(ctx)
 	if err != nil || limit <= 0 || used <= limit {
 		return 0, err
 	}
 	var traces int64
-	if err := s.snapshot(ctx, func(q querier) error {
-		return scan(
+	if err := s.db.Read(ctx, func(q database.Querier) error {
+		return database.Scan(
 			ctx,
 			q,
 			"SELECT count(*) FROM traces WHERE phase = 2",
@@ -104,10 +101,9 @@ func (s *Store) shrink(ctx context.Context, limit int64) (int64, error) {
 // drop removes the traces with the earliest end that match the condition. It returns their number.
 func (s *Store) drop(ctx context.Context, limit int64, which string, args ...any) (int64, error) {
 	var nums []int64
-	steady := context.WithoutCancel(ctx)
-	err := s.transaction(ctx, func(w *writing) error {
+	err := s.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
 		var num, spans, total int64
-		if err := scan(
+		if err := database.Scan(
 			steady,
 			w,
 			"SELECT num, spans FROM traces WHERE "+which+" ORDER BY start + duration LIMIT ?",
@@ -132,7 +128,7 @@ func (s *Store) drop(ctx context.Context, limit int64, which string, args ...any
 				"DELETE FROM origins WHERE trace = ?",
 				"DELETE FROM traces WHERE num = ?",
 			} {
-				if err := w.exec(steady, query, num); err != nil {
+				if err := w.Exec(steady, query, num); err != nil {
 					return err
 				}
 			}
@@ -143,49 +139,4 @@ func (s *Store) drop(ctx context.Context, limit int64, which string, args ...any
 		return 0, err
 	}
 	return int64(len(nums)), nil
-}
-
-// giveBack returns free pages to the file system.
-func (s *Store) giveBack(ctx context.Context) error {
-	left := int64(-1)
-	for {
-		free, err := s.number(ctx, "PRAGMA freelist_count")
-		if err != nil {
-			return err
-		}
-		if free == 0 || free == left {
-			break
-		}
-		left = free
-		if err := s.alone(ctx, fmt.Sprintf("PRAGMA incremental_vacuum(%d)", pagesAtOnce)); err != nil {
-			return err
-		}
-	}
-	return s.alone(ctx, "PRAGMA wal_checkpoint(PASSIVE)") // the file shrinks with it
-}
-
-// alone runs a statement of the writer outside a transaction.
-func (s *Store) alone(ctx context.Context, query string) error {
-	leave, err := s.enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.guard(ctx); err != nil {
-		return err
-	}
-	defer s.note()
-	_, err = s.writer.ExecContext(ctx, query)
-	return err
-}
-
-func (s *Store) used(ctx context.Context) (int64, error) { return s.number(ctx, selectBytes) }
-
-func (s *Store) number(ctx context.Context, query string) (n int64, err error) {
-	err = s.snapshot(ctx, func(q querier) error {
-		return scan(ctx, q, query, nil, []any{&n}, func() error { return nil })
-	})
-	return n, err
 }

@@ -2,13 +2,13 @@
 
 package sqlite
 
-import (
-	"context"
-	"database/sql"
-	"fmt"
+import "github.com/kube-lifeline/lifeline/app/internal/database"
 
-	"github.com/kube-lifeline/lifeline/app/internal/store"
-)
+// schema describes the files of an archive.
+var schema = database.Schema{Name: "archive", ApplicationID: applicationID, Migrations: migrations}
+
+// formerVersion is the last version with state and open traces.
+const formerVersion = 5
 
 // applicationID marks our databases: "Lfln".
 const applicationID = 0x4c666c6e
@@ -155,37 +155,29 @@ ALTER TABLE traces ADD COLUMN fight TEXT NOT NULL DEFAULT '';
 ALTER TABLE traces ADD COLUMN edits TEXT NOT NULL DEFAULT '';
 ALTER TABLE traces ADD COLUMN category TEXT NOT NULL DEFAULT '';
 CREATE INDEX traces_category ON traces (category, start, id) WHERE phase > 0 AND category > '';
+`, `
+-- State and open traces are in the journal now. Amendments of open traces stay.
+DROP TABLE state;
+DELETE FROM meta WHERE name = 'state';
+DELETE FROM spans WHERE amends = 0 AND trace IN (SELECT num FROM traces WHERE phase = 1);
+DELETE FROM writes WHERE trace IN (SELECT num FROM traces WHERE phase = 1)
+  AND NOT EXISTS (SELECT 1 FROM spans s WHERE s.trace = writes.trace AND s.id = writes.span);
+DELETE FROM links WHERE trace IN (SELECT num FROM traces WHERE phase = 1)
+  AND NOT EXISTS (SELECT 1 FROM spans s WHERE s.trace = links.trace AND s.id = links.span);
+DELETE FROM objects WHERE trace IN (SELECT num FROM traces WHERE phase = 1)
+  AND NOT EXISTS (SELECT 1 FROM spans s WHERE s.trace = objects.trace AND s.object = objects.num)
+  AND NOT EXISTS (SELECT 1 FROM writes w WHERE w.trace = objects.trace AND w.object = objects.num);
+DELETE FROM origins WHERE trace IN (SELECT num FROM traces WHERE phase = 1)
+  AND NOT EXISTS (SELECT 1 FROM spans s WHERE s.trace = origins.trace AND s.origin = origins.num);
+DELETE FROM traces WHERE phase < 2 AND NOT EXISTS (SELECT 1 FROM spans s WHERE s.trace = traces.num);
+UPDATE traces SET phase = 0, revision = 0,
+  spans = (SELECT count(*) FROM spans s WHERE s.trace = traces.num),
+  writes = (SELECT count(*) FROM writes w WHERE w.trace = traces.num) WHERE phase = 1;
+DROP INDEX traces_open;
+-- a pinned trace is never pruned
+ALTER TABLE traces ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
+-- a hash of the fields that spans do not contain; 0 if an earlier version wrote the trace
+ALTER TABLE traces ADD COLUMN digest INTEGER NOT NULL DEFAULT 0;
+DROP INDEX traces_end;
+CREATE INDEX traces_end ON traces (start + duration, outcome) WHERE phase = 2 AND pinned = 0;
 `}
-
-// migrate brings the writer's database to the newest schema. It returns the previous version. It
-// refuses databases of newer versions and of other programs.
-func migrate(ctx context.Context, conn *sql.Conn) (from int, err error) {
-	var app, tables int
-	for pragma, to := range map[string]*int{
-		"PRAGMA user_version": &from, "PRAGMA application_id": &app, "SELECT count(*) FROM sqlite_schema": &tables,
-	} {
-		if err := conn.QueryRowContext(ctx, pragma).Scan(to); err != nil {
-			return 0, err
-		}
-	}
-	switch {
-	case tables > 0 && app != applicationID:
-		return from, errForeign
-	case from > len(migrations):
-		return from, fmt.Errorf(
-			"%w: its schema is version %d, this program supports %d",
-			store.ErrNewer,
-			from,
-			len(migrations),
-		)
-	}
-	for version := from; version < len(migrations); version++ {
-		step := fmt.Sprintf("BEGIN IMMEDIATE; %s; PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT",
-			migrations[version], applicationID, version+1)
-		if _, err := conn.ExecContext(ctx, step); err != nil {
-			_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
-			return from, fmt.Errorf("cannot bring its schema from version %d to %d: %w", version, version+1, err)
-		}
-	}
-	return from, nil
-}

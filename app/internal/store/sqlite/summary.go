@@ -6,11 +6,11 @@ import (
 	"context"
 	"strings"
 
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// summaryColumns are the columns of a trace for its Summary. The numbers of spans and writes are
-// counted instead.
+// summaryColumns are the columns of a trace for its Summary, except for those that change alone.
 var summaryColumns = []string{
 	"id", "phase", "revision", "as_of", "start", "duration", "outcome", "reason", "name",
 	"api_group", "api_version", "kind", "namespace", "object_name", "uid",
@@ -19,15 +19,11 @@ var summaryColumns = []string{
 }
 
 var (
-	selectSummary = "SELECT num, spans, " + strings.Join(summaryColumns, ", ") + " FROM traces"
-	upsertSummary = "INSERT INTO traces (num, " + strings.Join(
-		summaryColumns,
-		", ",
-	) + ") VALUES (?" + strings.Repeat(
-		", ?",
-		len(summaryColumns),
-	) +
-		") ON CONFLICT (num) DO UPDATE SET " + setSummary()
+	selectSummary = "SELECT num, spans, pinned, " + strings.Join(summaryColumns, ", ") + " FROM traces"
+	upsertSummary = "INSERT INTO traces (num, spans, writes, digest, " + strings.Join(summaryColumns, ", ") +
+		") VALUES (?, ?, ?, ?" + strings.Repeat(", ?", len(summaryColumns)) +
+		") ON CONFLICT (num) DO UPDATE SET spans = excluded.spans, writes = excluded.writes, " +
+		"digest = excluded.digest, " + setSummary()
 )
 
 func setSummary() string {
@@ -38,14 +34,24 @@ func setSummary() string {
 	return strings.Join(set, ", ")
 }
 
-// finish stores the trace itself, after its spans.
-func (c *content) finish(ctx context.Context, sum *store.Summary, to phase) error {
-	err := c.exec(
+// finish stores the finished trace itself, after its spans.
+func (c *content) finish(ctx context.Context, sum *store.Summary) error {
+	writes, err := c.countWrites(ctx)
+	if err == nil {
+		err = c.tidy(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return c.Exec(
 		ctx,
 		upsertSummary,
 		c.num,
+		len(c.spans),
+		writes,
+		digestOfTrace(sum),
 		sum.ID[:],
-		to,
+		finished,
 		sum.Revision,
 		nanos(sum.AsOf),
 		nanos(sum.Start),
@@ -73,36 +79,12 @@ func (c *content) finish(ctx context.Context, sum *store.Summary, to phase) erro
 		text(strings.Join(sum.Edits, "\n")),
 		text(sum.Category),
 	)
-	if err != nil {
-		return err
-	}
-	return c.count(ctx)
 }
 
-// count updates the values that follow from the spans.
-func (c *content) count(ctx context.Context) error {
-	if c.loose {
-		if err := c.exec(ctx, `DELETE FROM objects WHERE trace = ?1 AND num NOT IN
-			(SELECT object FROM spans WHERE trace = ?1 UNION SELECT object FROM writes WHERE trace = ?1)`,
-			c.num); err != nil {
-			return err
-		}
-		if err := c.exec(
-			ctx,
-			"DELETE FROM origins WHERE trace = ?1 AND num NOT IN (SELECT origin FROM spans WHERE trace = ?1)",
-			c.num,
-		); err != nil {
-			return err
-		}
-	}
-	return c.exec(ctx, `UPDATE traces SET spans = (SELECT count(*) FROM spans WHERE trace = ?1),
-		writes = (SELECT count(*) FROM writes WHERE trace = ?1) WHERE num = ?1`, c.num)
-}
-
-// summaries reads the rows of selectSummary, up to limit.
+// summaries reads the rows of selectSummary, and the traces' numbers.
 func summaries(
 	ctx context.Context,
-	from querier,
+	from database.Querier,
 	where string,
 	args []any,
 ) (out []store.Summary, nums []int64, err error) {
@@ -111,9 +93,10 @@ func summaries(
 	var id []byte
 	var edits string
 	var sum store.Summary
-	err = scan(ctx, from, selectSummary+where, args, []any{
+	err = database.Scan(ctx, from, selectSummary+where, args, []any{
 		&num,
 		&sum.Spans,
+		&sum.Pinned,
 		&id,
 		&p,
 		&sum.Revision,

@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -16,7 +17,7 @@ import (
 // Trace returns one trace with all its spans.
 func (s *Store) Trace(ctx context.Context, id trace.TraceID) (*store.Record, error) {
 	var out *store.Record
-	err := s.snapshot(ctx, func(q querier) error {
+	err := s.db.Read(ctx, func(q database.Querier) error {
 		found, nums, err := summaries(ctx, q, " WHERE id = ? AND phase > 0", []any{id[:]})
 		if err != nil {
 			return err
@@ -32,40 +33,84 @@ func (s *Store) Trace(ctx context.Context, id trace.TraceID) (*store.Record, err
 		return err
 	})
 	if err != nil {
-		return nil, failed(ctx, fmt.Sprintf("read trace %s from store", id), s.path, err)
+		return nil, s.db.Failed(ctx, fmt.Sprintf("read trace %s from", id), err)
 	}
 	return out, nil
 }
 
 // load reads the spans of a trace, with or without its amendments.
-func load(ctx context.Context, from querier, num int64, id trace.TraceID, amending bool) ([]*span.Span, error) {
-	refs, err := objects(ctx, from, num)
+func load(
+	ctx context.Context,
+	from database.Querier,
+	num int64,
+	id trace.TraceID,
+	amending bool,
+) ([]*span.Span, error) {
+	r := &reading{Querier: from, version: len(migrations)}
+	rows, err := r.spans(ctx, num, id, amending)
+	out := make([]*span.Span, len(rows))
+	for i, row := range rows {
+		out[i] = row.Span
+	}
+	return out, err
+}
+
+// reading reads the tables of any version.
+type reading struct {
+	database.Querier
+	version int
+}
+
+// row is a stored span.
+type row struct {
+	*span.Span
+	place
+	digest       int64
+	object, made int64
+	by, data     []byte
+}
+
+// spans reads the spans of a trace in their order, with or without its amendments.
+func (r *reading) spans(ctx context.Context, num int64, id trace.TraceID, amending bool) ([]row, error) {
+	refs, err := objects(ctx, r, num)
 	if err != nil {
 		return nil, err
 	}
-	made, err := makers(ctx, from, num)
-	if err != nil {
-		return nil, err
+	origin, encoded, made := "-1", map[int64][]byte{}, map[int64]*maker{}
+	if r.version > 1 {
+		origin = "origin"
+		if encoded, err = origins(ctx, r, num); err != nil {
+			return nil, err
+		}
 	}
-	var out []*span.Span
+	for n, data := range encoded {
+		if made[n], err = decodeMaker(data); err != nil {
+			return nil, fmt.Errorf("%w: origin %d: %w", store.ErrDamaged, n, err)
+		}
+	}
+	var out []row
 	var s span.Span
-	var spanid, parent, data []byte
-	var obj, madeBy int64
+	var in row
+	var spanid, parent []byte
 	var start, until sql.NullInt64
-	err = scan(
+	err = database.Scan(
 		ctx,
-		from,
-		`SELECT id, parent, remote, name, service, object, start, start_source, until, until_source, outcome, `+
-			`evidence, status, message, data, origin
+		r,
+		`SELECT id, amends, revision, seq, digest, parent, remote, name, service, object, start, start_source, `+
+			`until, until_source, outcome, evidence, status, message, data, `+origin+`
 		FROM spans WHERE trace = ? AND amends <= ? ORDER BY amends, revision, seq, id`,
 		[]any{num, amending},
 		[]any{
 			&spanid,
+			&in.amends,
+			&in.revision,
+			&in.seq,
+			&in.digest,
 			&parent,
 			&s.RemoteParent,
 			&s.Name,
 			&s.Service,
-			&obj,
+			&in.object,
 			&start,
 			&s.Start.Source,
 			&until,
@@ -74,17 +119,18 @@ func load(ctx context.Context, from querier, num int64, id trace.TraceID, amendi
 			&s.Evidence,
 			&s.Status,
 			&s.Message,
-			&data,
-			&madeBy,
+			&in.data,
+			&in.made,
 		},
 		func() error {
-			one := s
-			one.TraceID, one.ID, one.Parent, one.Object = id, spanID(spanid), spanID(parent), refs[obj]
+			one, row := s, in
+			one.TraceID, one.ID, one.Parent, one.Object = id, spanID(spanid), spanID(parent), refs[in.object]
 			one.Start.Time, one.End.Time = optionalMoment(start), optionalMoment(until)
-			if err := decode(&one, data, made[madeBy]); err != nil {
+			if err := decode(&one, in.data, made[in.made]); err != nil {
 				return fmt.Errorf("%w: span %s: %w", store.ErrDamaged, one.ID, err)
 			}
-			out = append(out, &one)
+			row.Span, row.by = &one, encoded[in.made]
+			out = append(out, row)
 			return nil
 		},
 	)

@@ -4,11 +4,10 @@ package sqlite
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -17,33 +16,39 @@ import (
 type phase int64
 
 const (
-	unknown  phase = iota // only amendments, or withdrawn
-	open                  // more spans are expected
-	finished              // only amendments may follow
+	unknown  phase = 0 // only amendments
+	open     phase = 1 // in the versions up to formerVersion: more spans are expected
+	finished phase = 2 // only amendments may follow
+)
+
+// Keys of the table meta.
+const (
+	metaRevision = "revision" // the highest of all batches
+	metaAsOf     = "as_of"    // the latest of all batches
 )
 
 // Write merges b into what is stored.
 func (s *Store) Write(ctx context.Context, b *store.Batch) error {
 	if err := b.Validate(); err != nil {
-		return failed(context.Background(), "write to store", s.path, err)
+		return s.db.Failed(context.Background(), "write to", err)
 	}
-	steady := context.WithoutCancel(ctx)
-	err := s.transaction(ctx, func(w *writing) error {
-		m := &merge{writing: w, batch: b}
+	err := s.db.Write(ctx, func(steady context.Context, tx *database.Tx) error {
+		m := &merge{Tx: tx, s: s, batch: b}
 		if err := m.traces(steady); err != nil {
 			return err
 		}
-		return m.state(steady)
+		return m.meta(steady)
 	})
 	if err != nil {
-		return failed(ctx, "write to store", s.path, err)
+		return s.db.Failed(ctx, "write to", err)
 	}
 	return nil
 }
 
 // merge is a batch during its Write.
 type merge struct {
-	*writing
+	*database.Tx
+	s     *Store
 	batch *store.Batch
 }
 
@@ -52,36 +57,26 @@ func (m *merge) traces(ctx context.Context) error {
 		traces []*span.Trace
 		merge  func(context.Context, *head, *span.Trace) error
 	}{
-		{m.batch.Open, m.open}, {m.batch.Finished, m.finish}, {m.batch.Amendments, m.amend},
+		{m.batch.Finished, m.finish}, {m.batch.Amendments, m.amend},
 	} {
 		for _, t := range part.traces {
-			if err := m.one(ctx, t.ID, func(h *head) error { return part.merge(ctx, h, t) }); err != nil {
+			if err := m.Cancelled(); err != nil {
 				return err
 			}
-		}
-	}
-	for _, id := range m.batch.Withdrawn {
-		if err := m.one(ctx, id, func(h *head) error { return m.withdraw(ctx, h) }); err != nil {
-			return err
+			h, err := m.head(ctx, t.ID)
+			if err == nil {
+				err = part.merge(ctx, h, t)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func (m *merge) one(ctx context.Context, id trace.TraceID, do func(*head) error) error {
-	if err := m.cancelled(); err != nil {
-		return err
-	}
-	h, err := m.head(ctx, id)
-	if err != nil {
-		return err
-	}
-	return do(h)
-}
-
 // head holds a trace's stored data before the merge of a batch.
 type head struct {
-	id       trace.TraceID
 	num      int64
 	known    bool
 	phase    phase
@@ -92,10 +87,15 @@ type head struct {
 }
 
 func (m *merge) head(ctx context.Context, id trace.TraceID) (*head, error) {
-	h := &head{id: id}
-	err := scan(ctx, m, "SELECT num, phase, revision, as_of, outcome, reason FROM traces WHERE id = ?", []any{id[:]},
+	h := &head{}
+	err := database.Scan(
+		ctx,
+		m,
+		"SELECT num, phase, revision, as_of, outcome, reason FROM traces WHERE id = ?",
+		[]any{id[:]},
 		[]any{&h.num, &h.phase, &h.revision, &h.asOf, &h.outcome, &h.reason},
-		func() error { h.known = true; return nil })
+		func() error { h.known = true; return nil },
+	)
 	if err == nil && !h.known {
 		m.s.last++
 		h.num = m.s.last
@@ -103,65 +103,91 @@ func (m *merge) head(ctx context.Context, id trace.TraceID) (*head, error) {
 	return h, err
 }
 
-// outdated reports whether an open version of this batch is too old.
-func (m *merge) outdated(h *head) bool {
-	return h.phase == finished || h.revision > m.batch.Revision
-}
-
-func (m *merge) open(ctx context.Context, h *head, t *span.Trace) error {
-	if m.outdated(h) {
-		return nil
-	}
-	return m.replace(ctx, h, t, open)
-}
-
+// finish stores a finished version. If there is another one, every span is kept. Of two with the
+// same ID, the one with the lower revision is kept.
 func (m *merge) finish(ctx context.Context, h *head, t *span.Trace) error {
-	if h.phase == finished {
-		return m.join(ctx, h, t)
+	second := h.phase == finished
+	if second && m.batch.Revision == h.revision {
+		return nil // a repetition
 	}
-	return m.replace(ctx, h, t, finished)
-}
-
-// withdraw keeps the amendments of the trace, and its revision against older versions.
-func (m *merge) withdraw(ctx context.Context, h *head) error {
-	if m.outdated(h) {
-		return nil
-	}
-	return m.replace(ctx, h, &span.Trace{ID: h.id}, unknown)
-}
-
-func (m *merge) state(ctx context.Context) error {
-	var revision, kept, asOf int64
-	var name string
-	var value int64
-	err := scan(ctx, m, "SELECT name, value FROM meta", nil, []any{&name, &value}, func() error {
-		switch name {
-		case metaRevision:
-			revision = value
-		case metaState:
-			kept = value
-		case metaAsOf:
-			asOf = value
-		}
-		return nil
-	})
+	c, err := m.content(ctx, h)
 	if err != nil {
 		return err
 	}
-	if len(m.batch.State) > 0 && m.batch.Revision >= kept {
-		kept = m.batch.Revision
-		for _, name := range slices.Sorted(maps.Keys(m.batch.State)) { // neighbours share pages
-			if err := m.keep(ctx, name, m.batch.State[name]); err != nil {
-				return err
-			}
+	first := !second || m.batch.Revision < h.revision
+	if second && first {
+		if err := c.yield(ctx, h.revision); err != nil {
+			return err
 		}
 	}
+	revision := m.batch.Revision // of the new spans
+	if first {
+		revision = 0
+		h.revision, h.asOf, h.outcome, h.reason = m.batch.Revision, nanos(m.batch.AsOf), t.Outcome, t.Reason
+	}
+	given := make(map[trace.SpanID]bool, len(t.Spans))
+	for seq, s := range t.Spans {
+		old, there := c.spans[s.ID]
+		if given[s.ID] || there && !old.amends && old.revision <= revision {
+			continue // an ID names one span
+		}
+		given[s.ID] = true
+		if err := c.put(ctx, s, place{seq: seq, revision: revision}); err != nil {
+			return err
+		}
+	}
+	all := t
+	if second {
+		all = &span.Trace{ID: t.ID, Outcome: h.outcome, Reason: h.reason}
+		if all.Spans, err = load(ctx, m, h.num, t.ID, false); err != nil {
+			return err
+		}
+	}
+	asOf := moment(h.asOf)
+	sum := store.Summarize(all, asOf)
+	sum.AsOf, sum.Revision = asOf, h.revision
+	return c.finish(ctx, &sum)
+}
+
+// amend adds spans to a trace, known or unknown.
+func (m *merge) amend(ctx context.Context, h *head, t *span.Trace) error {
+	if !h.known {
+		if err := m.Exec(ctx, "INSERT INTO traces (num, id, phase, revision, as_of) VALUES (?, ?, ?, 0, ?)",
+			h.num, t.ID[:], unknown, nanos(m.batch.AsOf)); err != nil {
+			return err
+		}
+	}
+	c, err := m.content(ctx, h)
+	if err != nil {
+		return err
+	}
+	for seq, s := range t.Spans {
+		if old, there := c.spans[s.ID]; there && (!old.amends || old.revision <= m.batch.Revision) {
+			continue
+		}
+		if err := c.put(ctx, s, place{amends: true, revision: m.batch.Revision, seq: seq}); err != nil {
+			return err
+		}
+	}
+	writes, err := c.countWrites(ctx)
+	if err == nil {
+		err = c.tidy(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	return m.Exec(ctx, "UPDATE traces SET spans = ?, writes = ? WHERE num = ?", len(c.spans), writes, h.num)
+}
+
+// meta raises the numbers about all batches.
+func (m *merge) meta(ctx context.Context) error {
 	for name, value := range map[string]int64{
-		metaRevision: max(revision, m.batch.Revision), metaState: kept, metaAsOf: max(asOf, nanos(m.batch.AsOf)),
+		metaRevision: m.batch.Revision, metaAsOf: nanos(m.batch.AsOf),
 	} {
-		if err := m.exec(
+		if err := m.Exec(
 			ctx,
-			"INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+			"INSERT INTO meta (name, value) VALUES (?, ?)"+
+				" ON CONFLICT DO UPDATE SET value = max(value, excluded.value)",
 			name,
 			value,
 		); err != nil {
@@ -169,23 +195,4 @@ func (m *merge) state(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// Keys of the table meta.
-const (
-	metaRevision = "revision" // the highest of all batches
-	metaState    = "state"    // the last batch with stored state
-	metaAsOf     = "as_of"    // the latest of all batches
-)
-
-func (m *merge) keep(ctx context.Context, name string, value []byte) error {
-	if value == nil {
-		return m.exec(ctx, "DELETE FROM state WHERE name = ?", name)
-	}
-	return m.exec(
-		ctx,
-		"INSERT INTO state (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
-		name,
-		value,
-	)
 }

@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -30,12 +31,12 @@ func (s *Store) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePag
 	page := &store.WritePage{}
 	var ends []int64
 	var nums []uint32
-	err = s.snapshot(ctx, func(from querier) error {
+	err = s.db.Read(ctx, func(from database.Querier) error {
 		var w store.Write
 		var id, spanid []byte
 		var num uint32
 		var start, until int64
-		return scan(
+		return database.Scan(
 			ctx,
 			from,
 			selectWrites+f.String()+" ORDER BY w.until DESC, t.id DESC, w.span DESC, w.num DESC LIMIT ?",
@@ -69,7 +70,7 @@ func (s *Store) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePag
 		)
 	})
 	if err != nil {
-		return nil, failed(ctx, "list writes of store", s.path, err)
+		return nil, s.db.Failed(ctx, "list writes of", err)
 	}
 	if len(page.Writes) > limit {
 		page.Writes = page.Writes[:limit]

@@ -14,8 +14,7 @@ import (
 // many is the number of traces for the benchmarks of lists.
 const many = 10_000
 
-// Benchmark measures an engine: the rate of finished traces, the cost of a nearly unchanged open
-// trace, and queries of 10,000 traces.
+// Benchmark measures an engine: the rate of finished traces, and queries of 10,000 traces.
 func Benchmark(b *testing.B, open Open) {
 	b.Run("Write", func(b *testing.B) {
 		s := open(b)
@@ -34,21 +33,20 @@ func Benchmark(b *testing.B, open Open) {
 		b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "traces/s")
 		b.ReportMetric(float64(stats(b, s).Bytes)/float64(spans), "bytes/span")
 	})
-	b.Run("OpenAgain", func(b *testing.B) {
-		s, t := open(b), unfinish(change(1, 1000))
+	b.Run("Amend", func(b *testing.B) {
+		s, t, w := open(b), change(1, 1000), batch(1)
+		w.Finished = []*span.Trace{t}
+		put(b, s, w)
 		for n := range b.N {
-			w := batch(int64(n + 1))
-			last := *t.Spans[999]
-			last.Message = number(n)
-			t.Spans[999] = &last
-			w.Open = []*span.Trace{t}
+			w := batch(int64(n + 2))
+			w.Amendments = []*span.Trace{amendment(t, number(n%1000))}
 			put(b, s, w)
 		}
 	})
 	b.Run("Read", func(b *testing.B) { benchmarkReads(b, open(b)) })
 }
 
-func benchmarkReads(b *testing.B, s store.Store) {
+func benchmarkReads(b *testing.B, s store.Archive) {
 	b.Helper()
 	for n := 0; n < many; n += 500 {
 		w := batch(int64(n + 1))

@@ -4,10 +4,8 @@ package storetest
 
 import (
 	"errors"
-	"maps"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"go.opentelemetry.io/otel/trace"
@@ -19,7 +17,6 @@ import (
 // testVersions checks each rule of the merge, in both orders.
 func testVersions(t *testing.T, open Open) {
 	done := change(1, 4)
-	poor, rich := without(unfinish(done), 2), unfinish(done)
 	other := without(change(1, 4), 2)
 	other.Outcome, other.Reason = span.Failed, "other"
 	renamed := *other.Spans[1]
@@ -27,64 +24,46 @@ func testVersions(t *testing.T, open Open) {
 	extra := *done.Spans[3]
 	extra.ID = trace.SpanID{77}
 	other.Spans = []*span.Span{other.Spans[0], &renamed, &extra}
-	both := *done
-	both.Spans = append(slices.Clone(done.Spans), &extra)
+	added := amendment(done, "late")
+	taken := *done.Spans[2]
+	taken.Message = "amended"
 
 	cases := map[string]struct {
 		reason      string
 		first, then func(*store.Batch)
 		want        *span.Trace
-		open        bool
 	}{
-		"open, then richer": {
-			reason: "the newer version counts",
-			first:  opens(poor),
-			then:   opens(rich),
-			want:   rich,
-			open:   true,
-		},
-		"open, then poorer": {
-			reason: "the newer version replaces all spans",
-			first:  opens(rich),
-			then:   opens(poor),
-			want:   poor,
-			open:   true,
-		},
-		"open, then finished": {
-			reason: "a finished trace replaces the open one", first: opens(rich), then: finishes(done), want: done,
-		},
-		"finished, then open": {
-			reason: "a finished trace does not open again",
-			first:  finishes(done),
-			then:   opens(rich),
-			want:   done,
-		},
 		"finished twice": {
 			reason: "no span is lost, and the first version of each counts",
 			first:  finishes(done),
 			then:   finishes(other),
-			want:   &both,
+			want:   with(done, &extra),
 		},
-		"open, then withdrawn": {reason: "it is no trace", first: opens(rich), then: withdraws(done.ID)},
-		"withdrawn, then open": {
-			reason: "it is a trace again",
-			first:  withdraws(done.ID),
-			then:   opens(rich),
-			want:   rich,
-			open:   true,
+		"finished and amended": {
+			reason: "spans are added",
+			first:  finishes(done),
+			then:   amends(added),
+			want:   with(done, added.Spans...),
 		},
-		"withdrawn, then finished": {
-			reason: "it is a trace again",
-			first:  withdraws(done.ID),
+		"amended, then finished": {
+			reason: "the amendment waits for its trace",
+			first:  amends(added),
+			then:   finishes(done),
+			want:   with(done, added.Spans...),
+		},
+		"amended with an own span": {
+			reason: "an own span counts",
+			first:  finishes(done),
+			then:   amends(&span.Trace{ID: done.ID, Spans: []*span.Span{&taken}}),
+			want:   done,
+		},
+		"an own span amended before": {
+			reason: "an own span counts",
+			first:  amends(&span.Trace{ID: done.ID, Spans: []*span.Span{&taken}}),
 			then:   finishes(done),
 			want:   done,
 		},
-		"finished, then withdrawn": {
-			reason: "a finished trace stays",
-			first:  finishes(done),
-			then:   withdraws(done.ID),
-			want:   done,
-		},
+		"amendment alone": {reason: "it is no trace", first: amends(added), then: amends(added)},
 	}
 	for name, tc := range cases {
 		one, two := batch(1), batch(2)
@@ -106,14 +85,14 @@ func testVersions(t *testing.T, open Open) {
 				if tc.want == nil {
 					if !errors.Is(err, store.ErrNotFound) || stats(t, s).Traces != 0 ||
 						len(list(t, s, store.Query{})) != 0 {
-						t.Errorf("still there: %v, %v", got, err)
+						t.Errorf("visible: %v, %v", got, err)
 					}
 					return
 				}
 				if err != nil {
 					t.Fatal(err)
 				}
-				if d := diff(tc.want, got.Trace); d != "" || got.Open != tc.open {
+				if d := diff(tc.want, got.Trace); d != "" || got.Open {
 					t.Errorf("open %v (-want +got):\n%s", got.Open, d)
 				}
 			})
@@ -121,16 +100,19 @@ func testVersions(t *testing.T, open Open) {
 	}
 }
 
-func opens(t *span.Trace) func(*store.Batch) {
-	return func(b *store.Batch) { b.Open = append(b.Open, t) }
-}
-
 func finishes(t *span.Trace) func(*store.Batch) {
 	return func(b *store.Batch) { b.Finished = append(b.Finished, t) }
 }
 
-func withdraws(id trace.TraceID) func(*store.Batch) {
-	return func(b *store.Batch) { b.Withdrawn = append(b.Withdrawn, id) }
+func amends(t *span.Trace) func(*store.Batch) {
+	return func(b *store.Batch) { b.Amendments = append(b.Amendments, t) }
+}
+
+// with returns a copy of t with further spans.
+func with(t *span.Trace, further ...*span.Span) *span.Trace {
+	out := *t
+	out.Spans = slices.Concat(t.Spans, further)
+	return &out
 }
 
 // testOrder applies one random history in many orders.
@@ -142,17 +124,16 @@ func testOrder(t *testing.T, open Open) {
 		b := batch(int64(i + 1))
 		for range 1 + random.IntN(3) {
 			whole := change(1+random.IntN(traces), 2+random.IntN(5))
-			switch part := without(whole, random.IntN(2)); random.IntN(5) {
-			case 0, 1:
-				b.Open = append(b.Open, unfinish(part))
+			switch part := without(whole, random.IntN(2)); random.IntN(4) {
+			case 0:
+				b.Finished = append(b.Finished, unfinish(part))
+			case 1:
+				b.Finished = append(b.Finished, part)
 			case 2:
-				b.Withdrawn = append(b.Withdrawn, whole.ID)
-			case 3:
-				if i > length/2 {
-					b.Finished = append(b.Finished, part)
-				}
-			case 4:
 				b.Amendments = append(b.Amendments, amendment(whole, number(random.IntN(3))))
+			case 3: // a span that may also be a finished one
+				late := &span.Trace{ID: whole.ID, Spans: whole.Spans[len(whole.Spans)-1:]}
+				b.Amendments = append(b.Amendments, late)
 			}
 		}
 		unique(b)
@@ -180,22 +161,18 @@ func testOrder(t *testing.T, open Open) {
 	}
 }
 
-// unique keeps one entry about each trace in a batch.
+// unique keeps the first finished version of each trace in a batch.
 func unique(b *store.Batch) {
 	known := map[trace.TraceID]bool{}
-	again := func(id trace.TraceID) bool {
-		was := known[id]
-		known[id] = true
+	b.Finished = slices.DeleteFunc(b.Finished, func(t *span.Trace) bool {
+		was := known[t.ID]
+		known[t.ID] = true
 		return was
-	}
-	for _, traces := range []*[]*span.Trace{&b.Finished, &b.Open} {
-		*traces = slices.DeleteFunc(*traces, func(t *span.Trace) bool { return again(t.ID) })
-	}
-	b.Withdrawn = slices.DeleteFunc(b.Withdrawn, again)
+	})
 }
 
 // contents is the whole content of a store, except for its size.
-func contents(t testing.TB, s store.Store) map[string]any {
+func contents(t testing.TB, s store.Archive) map[string]any {
 	t.Helper()
 	counts := stats(t, s)
 	counts.Bytes = 0
@@ -240,53 +217,4 @@ func testAmendments(t *testing.T, open Open) {
 	if got.Spans != 4 || got.Revision != 2 {
 		t.Errorf("summary is %+v", got.Summary)
 	}
-}
-
-func testState(t *testing.T, open Open) {
-	s := open(t)
-	if _, err := s.State(t.Context(), "a"); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("absent state: %v", err)
-	}
-	for _, step := range []struct {
-		revision int64
-		state    map[string][]byte
-	}{
-		{1, map[string][]byte{"seen/pods": []byte("1"), "seen/nodes": {0, 255}, "see%_": {}, "open": []byte("x")}},
-		{3, map[string][]byte{"seen/pods": []byte("3"), "open": nil}},
-		{2, map[string][]byte{"seen/pods": []byte("2"), "open": []byte("late")}},
-		{3, map[string][]byte{"seen/pods": []byte("3"), "open": nil}},
-		{4, nil},
-	} {
-		b := batch(step.revision)
-		b.State = step.state
-		put(t, s, b)
-	}
-	for prefix, want := range map[string]map[string][]byte{
-		"":      {"seen/pods": []byte("3"), "seen/nodes": {0, 255}, "see%_": {}},
-		"seen/": {"seen/pods": []byte("3"), "seen/nodes": {0, 255}},
-		"see%":  {"see%_": {}},
-		"x":     {},
-	} {
-		got, err := s.States(t.Context(), prefix)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := diff(want, got); d != "" {
-			t.Errorf("states %q (-want +got):\n%s", prefix, d)
-		}
-	}
-	if got, err := s.State(t.Context(), "seen/pods"); err != nil || string(got) != "3" {
-		t.Errorf("got %q, %v", got, err)
-	}
-	names := slices.Sorted(maps.Keys(must(s.States(t.Context(), "see"))))
-	if strings.Join(names, " ") != "see%_ seen/nodes seen/pods" {
-		t.Errorf("names are %q", names)
-	}
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

@@ -3,6 +3,7 @@
 package storetest
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 
@@ -110,13 +111,9 @@ func testCauses(t *testing.T, open Open) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(got) != len(want) {
-			t.Errorf("got %d edges, want %d", len(got), len(want))
-		}
-		for _, edge := range want {
-			if !slices.Contains(got, edge) {
-				t.Errorf("%+v is not among %+v", edge, got)
-			}
+		store.SortCauses(of.ID, want)
+		if d := diff(want, got); d != "" {
+			t.Errorf("-want +got:\n%s", d)
 		}
 	}
 	if got, err := s.Causes(t.Context(), trace.TraceID{1}); err != nil || len(got) != 0 {
@@ -124,5 +121,35 @@ func testCauses(t *testing.T, open Open) {
 	}
 	if got, err := s.Causes(t.Context(), trace.TraceID{7}); err != nil || len(got) != 2 {
 		t.Errorf("edges into a trace that is not stored: %v, %v", got, err)
+	}
+}
+
+func testBetween(t *testing.T, open Open) {
+	s, b := open(t), batch(1)
+	id := func(n int) trace.TraceID { return change(n, 1).ID }
+	var all []trace.TraceID
+	for n := 1; n <= 9; n++ {
+		b.Finished = append(b.Finished, change(n, 2))
+		all = append(all, id(n))
+	}
+	slices.SortFunc(all, func(a, b trace.TraceID) int { return bytes.Compare(a[:], b[:]) })
+	b.Amendments = []*span.Trace{amendment(change(10, 2), "of an unknown trace")}
+	put(t, s, b)
+	lowest, highest := trace.TraceID{}, trace.TraceID(bytes.Repeat([]byte{255}, 16))
+	for name, tc := range map[string]struct {
+		low, high trace.TraceID
+		limit     int
+		want      []trace.TraceID
+	}{
+		"all":       {lowest, highest, 100, all},
+		"limited":   {lowest, highest, 3, all[:3]},
+		"inclusive": {all[2], all[4], 100, all[2:5]},
+		"one":       {all[7], all[7], 2, all[7:8]},
+		"none":      {all[7], all[6], 2, nil},
+	} {
+		got, err := s.Between(t.Context(), tc.low, tc.high, tc.limit)
+		if d := diff(tc.want, got); err != nil || d != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, d)
+		}
 	}
 }

@@ -28,7 +28,7 @@ func Recordings(t *testing.T, open Open, paths []string) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			w := &replay{
 				store: open(t), engine: lifecycle.New(lifecycle.Options{Cluster: "recorded"}),
-				open: map[trace.TraceID]bool{}, want: map[trace.TraceID]*span.Trace{},
+				want: map[trace.TraceID]*span.Trace{},
 			}
 			w.recording(t, path)
 			got := list(t, w.store, store.Query{Limit: store.MaxPage})
@@ -40,21 +40,16 @@ func Recordings(t *testing.T, open Open, paths []string) {
 					t.Errorf("-handed out +stored:\n%s", d)
 				}
 			}
-			if w.withdrawn > 0 {
-				t.Logf("%d traces were open and turned out to be none", w.withdrawn)
-			}
 		})
 	}
 }
 
 // replay writes to a store as a server does.
 type replay struct {
-	store     store.Store
-	engine    *lifecycle.Engine
-	revision  int64
-	open      map[trace.TraceID]bool
-	want      map[trace.TraceID]*span.Trace
-	withdrawn int
+	store    store.Archive
+	engine   *lifecycle.Engine
+	revision int64
+	want     map[trace.TraceID]*span.Trace
 }
 
 func (r *replay) recording(t *testing.T, path string) {
@@ -84,10 +79,18 @@ func (r *replay) recording(t *testing.T, path string) {
 		}
 	}
 	r.look(t, last)
-	r.look(t, last.Add(settled))
+	end := last.Add(settled)
+	r.look(t, end)
+	// The recording ends: open traces end as unfinished.
+	r.revision++
+	b := &store.Batch{Revision: r.revision, AsOf: end, Finished: r.engine.Traces(end)}
+	for _, tr := range b.Finished {
+		r.want[tr.ID] = tr
+	}
+	put(t, r.store, b)
 }
 
-// look stores the engine's present traces.
+// look stores the traces that the engine hands out.
 func (r *replay) look(t *testing.T, now time.Time) {
 	t.Helper()
 	r.revision++
@@ -96,24 +99,9 @@ func (r *replay) look(t *testing.T, now time.Time) {
 		AsOf:       now,
 		Finished:   r.engine.Take(now),
 		Amendments: r.engine.Amendments(),
-		Open:       r.engine.Traces(now),
-	}
-	was := r.open
-	r.open = map[trace.TraceID]bool{}
-	for _, tr := range b.Open {
-		r.open[tr.ID] = true
-		r.want[tr.ID] = tr
 	}
 	for _, tr := range b.Finished {
-		delete(was, tr.ID)
 		r.want[tr.ID] = tr
-	}
-	for id := range was {
-		if !r.open[id] {
-			b.Withdrawn = append(b.Withdrawn, id)
-			delete(r.want, id)
-			r.withdrawn++
-		}
 	}
 	for _, late := range b.Amendments {
 		whole := *r.want[late.ID]

@@ -21,17 +21,17 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// Open creates an empty store for one test, and closes it at the end.
-type Open func(t testing.TB) store.Store
+// Open creates an empty archive for one test, and closes it at the end.
+type Open func(t testing.TB) store.Archive
 
 // Run tests an engine.
 func Run(t *testing.T, open Open) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Open){
 		"Lossless": testLossless, "Summary": testSummary, "Invalid": testInvalid, "Closed": testClosed,
-		"Versions": testVersions, "Order": testOrder, "Amendments": testAmendments, "State": testState,
+		"Versions": testVersions, "Order": testOrder, "Amendments": testAmendments,
 		"Filters": testFilters, "Pages": testPages, "PagesWhileWriting": testPagesWhileWriting,
-		"Writes": testWrites, "Causes": testCauses,
+		"Writes": testWrites, "Causes": testCauses, "Between": testBetween,
 		"PruneByAge": testPruneByAge, "PruneBySize": testPruneBySize,
 		"Cancelled": testCancelled, "Concurrent": testConcurrent,
 	} {
@@ -44,14 +44,14 @@ var asOf = spantest.Epoch.Add(time.Hour)
 
 func batch(revision int64) *store.Batch { return &store.Batch{Revision: revision, AsOf: asOf} }
 
-func put(t testing.TB, s store.Store, b *store.Batch) {
+func put(t testing.TB, s store.Archive, b *store.Batch) {
 	t.Helper()
 	if err := s.Write(t.Context(), b); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func get(t testing.TB, s store.Store, id trace.TraceID) *store.Record {
+func get(t testing.TB, s store.Archive, id trace.TraceID) *store.Record {
 	t.Helper()
 	r, err := s.Trace(t.Context(), id)
 	if err != nil {
@@ -60,7 +60,7 @@ func get(t testing.TB, s store.Store, id trace.TraceID) *store.Record {
 	return r
 }
 
-func list(t testing.TB, s store.Store, q store.Query) []store.Summary {
+func list(t testing.TB, s store.Archive, q store.Query) []store.Summary {
 	t.Helper()
 	page, err := s.List(t.Context(), q)
 	if err != nil {
@@ -69,7 +69,7 @@ func list(t testing.TB, s store.Store, q store.Query) []store.Summary {
 	return page.Traces
 }
 
-func stats(t testing.TB, s store.Store) store.Stats {
+func stats(t testing.TB, s store.Archive) store.Stats {
 	t.Helper()
 	out, err := s.Stats(t.Context())
 	if err != nil {
@@ -138,7 +138,7 @@ func number(n int) string {
 	return string(out)
 }
 
-// unfinish opens the last span of a copy of t, and its root.
+// unfinish returns a copy of t that ended as unfinished: its last span and its root are open.
 func unfinish(t *span.Trace) *span.Trace {
 	out := *t
 	out.Outcome, out.Reason = span.Unfinished, "waiting"

@@ -2,10 +2,11 @@
 
 //go:build unix
 
-package sqlite_test
+package database_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,14 +21,12 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
 // asWriter is the environment variable that makes the test binary a writer of the named database.
-const asWriter = "LIFELINE_TEST_STORE"
+const asWriter = "LIFELINE_TEST_DATABASE"
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(asWriter); path != "" {
@@ -40,49 +39,46 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// writeOn writes batches endlessly and prints the revision of each stored one. The state holds the
-// number of spans of each trace. Every third trace is opened, and finished by the next batch.
+// writeOn writes items endlessly and prints the number of each stored one. Each transaction also
+// replaces item 0 by the number of items.
 func writeOn(path string) error {
 	ctx := context.Background()
-	s, err := sqlite.Open(ctx, path)
+	d, err := database.Open(ctx, path, items)
 	if err != nil {
 		return err
 	}
-	stats, err := s.Stats(ctx)
+	last, err := d.Number(ctx, "SELECT coalesce(max(num), 0) FROM items")
 	if err != nil {
 		return err
 	}
-	for revision := stats.Revision + 1; ; revision++ {
-		tr := numbered(revision)
-		b := &store.Batch{
-			Revision: revision,
-			AsOf:     spantest.Epoch,
-			State:    map[string][]byte{"revision": strconv.AppendInt(nil, revision, 10)},
+	for num := last + 1; ; num++ {
+		if err := d.Write(ctx, func(ctx context.Context, tx *database.Tx) error {
+			for num, value := range map[int64][]byte{num: item(num), 0: strconv.AppendInt(nil, num, 10)} {
+				if err := tx.Exec(
+					ctx,
+					"INSERT OR REPLACE INTO items (num, value) VALUES (?, ?)",
+					num,
+					value,
+				); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return d.Failed(ctx, "write to", err)
 		}
-		b.Finished = []*span.Trace{tr}
-		b.Open = []*span.Trace{numbered(revision + 1)}
-		if err := s.Write(ctx, b); err != nil {
-			return err
-		}
-		fmt.Println(revision)
+		fmt.Println(num)
 	}
 }
 
-func numbered(n int64) *span.Trace {
-	tr := spantest.Many(int(2 + n%7))
-	tr.ID = span.DeriveTraceID("numbered", strconv.FormatInt(n, 10))
-	for _, s := range tr.Spans {
-		s.TraceID = tr.ID
-	}
-	return tr
-}
+func item(num int64) []byte { return bytes.Repeat(strconv.AppendInt(nil, num, 10), 2000) }
 
-// TestKilled kills a writer at random moments. All printed batches are stored, and the state fits
-// the traces.
+// TestKilled kills a writer at random moments. All printed items are stored, and each transaction
+// as a whole.
 func TestKilled(t *testing.T) {
 	const seed, kills = 1, 12
 	random := rand.New(rand.NewPCG(seed, 0))
-	path := filepath.Join(t.TempDir(), "lifeline.db")
+	path := filepath.Join(t.TempDir(), "items.db")
 	for kill := range kills {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), asWriter+"="+path)
@@ -104,9 +100,10 @@ func TestKilled(t *testing.T) {
 			}
 		}
 		if kill == 0 {
-			if _, err := sqlite.Open(
+			if _, err := database.Open(
 				t.Context(),
 				path,
+				items,
 			); !errors.Is(err, store.ErrInUse) ||
 				!strings.Contains(err.Error(), fmt.Sprint("process ", cmd.Process.Pid)) {
 				t.Errorf("opening beside another process: %v", err)
@@ -122,29 +119,25 @@ func TestKilled(t *testing.T) {
 
 func survived(t *testing.T, path string, printed int64) {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
+	d, err := database.Open(t.Context(), path, items)
+	must(t, err)
+	defer func() { must(t, d.Close()) }()
+	found := map[int64][]byte{}
+	var num int64
+	var value []byte
+	must(t, d.Read(t.Context(), func(q database.Querier) error {
+		return database.Scan(
+			t.Context(), q, "SELECT num, value FROM items", nil, []any{&num, &value},
+			func() error { found[num] = bytes.Clone(value); return nil },
+		)
+	}))
+	last := int64(len(found) - 1)
+	if last < printed || string(found[0]) != strconv.FormatInt(last, 10) || d.Opening().SetAside != "" {
+		t.Fatalf("after %d: %d items, of %q; %+v", printed, last, found[0], d.Opening())
 	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	stats, err := s.Stats(t.Context())
-	if err != nil || stats.Revision < printed || stats.Traces != stats.Revision+1 || stats.Open != 1 ||
-		s.Opening().SetAside != "" {
-		t.Fatalf("after %d: %+v, %v", printed, stats, err)
-	}
-	state, err := s.State(t.Context(), "revision")
-	if err != nil || string(state) != strconv.FormatInt(stats.Revision, 10) {
-		t.Errorf("state is %q of revision %d, %v", state, stats.Revision, err)
-	}
-	for _, n := range []int64{1, stats.Revision, stats.Revision + 1} {
-		want := numbered(n)
-		got, err := s.Trace(t.Context(), want.ID)
-		if err != nil || len(got.Trace.Spans) != len(want.Spans) || got.Open != (n > stats.Revision) {
-			t.Errorf("trace %d of %d: %+v, %v", n, stats.Revision, got, err)
+	for num := int64(1); num <= last; num++ {
+		if !bytes.Equal(found[num], item(num)) {
+			t.Errorf("item %d of %d has %d bytes", num, last, len(found[num]))
 		}
 	}
 }
@@ -168,7 +161,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	if err := os.WriteFile(binary, data, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, "lifeline.db")
+	path := filepath.Join(dir, "items.db")
 	for _, there := range []string{"", path + ".lock", path} {
 		if there != "" {
 			if err := os.WriteFile(there, nil, 0o666); err != nil {

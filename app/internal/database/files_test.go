@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sqlite_test
+package database_test
 
 import (
 	"bytes"
@@ -12,42 +12,29 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
-// filled returns a store with data in both its database and its log.
-func filled(t *testing.T) (s *sqlite.Store, path string) {
+// filled returns a database with data in both its file and its log: 501 items.
+func filled(t *testing.T) (d *database.DB, path string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
 	must(t, os.Mkdir(dir, 0o700))
-	path = filepath.Join(dir, "lifeline.db")
-	s = openAt(t, path)
-	must(
-		t,
-		s.Write(
-			t.Context(),
-			&store.Batch{Revision: 1, AsOf: spantest.Epoch, Finished: []*span.Trace{spantest.Many(500)}},
-		),
-	)
-	_, err := s.Prune(t.Context(), store.Limits{}) // copies the log to the database
-	must(t, err)
-	must(t, s.Write(t.Context(), state(2)))
-	must(t, s.Check(t.Context()))
-	return s, path
+	path = filepath.Join(dir, "items.db")
+	d = openAt(t, path)
+	add(t, d, 500)
+	must(t, d.GiveBack(t.Context())) // copies the log to the database
+	add(t, d, 1)
+	must(t, d.Check(t.Context()))
+	return d, path
 }
 
-func state(revision int64) *store.Batch {
-	return &store.Batch{Revision: revision, AsOf: spantest.Epoch, State: map[string][]byte{"a": []byte("b")}}
-}
-
-func must(t *testing.T, err error) {
+func size(t testing.TB, path string) int64 {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	info, err := os.Stat(path)
+	must(t, err)
+	return info.Size()
 }
 
 // overwrite writes garbage over a part of a file; from and length are shares of it.
@@ -76,7 +63,7 @@ var lostCases = map[string]struct {
 		func(t *testing.T, path string) { must(t, os.Remove(path)) }, "", "was deleted", "-wal",
 	},
 	"all deleted": {
-		"an administrator removes the store",
+		"an administrator removes the database",
 		func(t *testing.T, path string) {
 			for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
 				must(t, os.Remove(path+suffix))
@@ -129,17 +116,17 @@ var lostCases = map[string]struct {
 // the files that were set aside.
 func TestLostWhileOpen(t *testing.T) {
 	for name, tc := range lostCases {
-		for by, call := range map[string]func(s *sqlite.Store) error{
-			"check": func(s *sqlite.Store) error { return s.Check(t.Context()) },
-			"write": func(s *sqlite.Store) error { return s.Write(t.Context(), state(3)) },
-			"prune": func(s *sqlite.Store) error { _, err := s.Prune(t.Context(), store.Limits{}); return err },
+		for by, call := range map[string]func(d *database.DB) error{
+			"check": func(d *database.DB) error { return d.Check(t.Context()) },
+			"write": func(d *database.DB) error { return put(t.Context(), d, 3, []byte("v")) },
+			"space": func(d *database.DB) error { return d.GiveBack(t.Context()) },
 		} {
 			t.Run(name+"/"+by, func(t *testing.T) {
 				t.Log(tc.reason)
-				s, path := filled(t)
+				d, path := filled(t)
 				tc.lose(t, path)
 				var lost *store.LostError
-				if err := call(s); !errors.As(err, &lost) || !errors.Is(err, store.ErrDamaged) {
+				if err := call(d); !errors.As(err, &lost) || !errors.Is(err, store.ErrDamaged) {
 					t.Fatalf("got %v", err)
 				}
 				if lost.File != path+tc.file || !strings.HasPrefix(lost.What, tc.what) {
@@ -155,15 +142,14 @@ func TestLostWhileOpen(t *testing.T) {
 				} else if _, err := os.Stat(lost.SetAside); err != nil {
 					t.Error(err)
 				}
-				if err := s.Write(t.Context(), state(4)); !errors.Is(err, store.ErrDamaged) {
-					t.Errorf("a write to the lost store: %v", err)
+				if err := put(t.Context(), d, 4, []byte("v")); !errors.Is(err, store.ErrDamaged) {
+					t.Errorf("a write to the lost database: %v", err)
 				}
-				must(t, s.Close())
+				must(t, d.Close())
 				must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 				again := openAt(t, path)
-				if got, err := again.Stats(t.Context()); err != nil || got.Traces != 0 ||
-					again.Opening().SetAside != "" {
-					t.Errorf("opened again: %+v (%v), %+v", got, err, again.Opening())
+				if got := count(t, again); got != 0 || again.Opening().SetAside != "" {
+					t.Errorf("opened again: %d items, %+v", got, again.Opening())
 				}
 			})
 		}
@@ -172,12 +158,12 @@ func TestLostWhileOpen(t *testing.T) {
 
 // TestLostAtTheEnd: Close fails if the files have disappeared since the last call.
 func TestLostAtTheEnd(t *testing.T) {
-	s, path := filled(t)
+	d, path := filled(t)
 	must(t, os.RemoveAll(filepath.Dir(path)))
-	if err := s.Close(); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), path) {
+	if err := d.Close(); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), path) {
 		t.Errorf("got %v", err)
 	}
-	must(t, s.Close())
+	must(t, d.Close())
 }
 
 // TestHarmless: a change without loss of data is no error.
@@ -185,37 +171,40 @@ func TestHarmless(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason string
 		do     func(t *testing.T, path string)
+		want   int64
 	}{
 		"touched": {"only the time is another", func(t *testing.T, path string) {
 			for _, suffix := range []string{"", "-wal"} {
 				must(t, os.Chtimes(path+suffix, time.Time{}, time.Now().Add(time.Hour)))
 			}
-		}},
+		}, 502},
 		"mode changed": {
 			"an administrator lets a group read it",
 			func(t *testing.T, path string) { must(t, os.Chmod(path, 0o640)) },
+			502,
 		},
 		"written by another program": {"by the rules of SQLite", func(t *testing.T, path string) {
 			db, err := sql.Open("sqlite", path)
 			must(t, err)
-			_, err = db.ExecContext(t.Context(), "INSERT INTO state (name, value) VALUES ('c', x'64')")
+			_, err = db.ExecContext(t.Context(), "INSERT INTO items (num, value) VALUES (9000, x'64')")
 			must(t, errors.Join(err, db.Close()))
-		}},
+		}, 503},
 		"index deleted": {
 			"SQLite rebuilds it from the log",
 			func(t *testing.T, path string) { must(t, os.Remove(path+"-shm")) },
+			502,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
-			s, path := filled(t)
+			d, path := filled(t)
 			tc.do(t, path)
-			must(t, s.Check(t.Context()))
-			must(t, s.Write(t.Context(), state(3)))
-			must(t, s.Close())
+			must(t, d.Check(t.Context()))
+			must(t, put(t.Context(), d, 1000, []byte("v")))
+			must(t, d.Close())
 			again := openAt(t, path)
-			if got, err := again.Stats(t.Context()); err != nil || got.Traces != 1 || got.Revision != 3 {
-				t.Errorf("%+v, %v", got, err)
+			if got := count(t, again); got != tc.want {
+				t.Errorf("%d items, want %d", got, tc.want)
 			}
 		})
 	}
@@ -223,31 +212,31 @@ func TestHarmless(t *testing.T) {
 
 // TestLockLost: the lock is taken again, unless another process holds it.
 func TestLockLost(t *testing.T) {
-	s, path := filled(t)
+	d, path := filled(t)
 	must(t, os.Remove(path+".lock"))
-	must(t, s.Check(t.Context()))
-	if _, err := sqlite.Open(t.Context(), path); !errors.Is(err, store.ErrInUse) {
+	must(t, d.Check(t.Context()))
+	if _, err := database.Open(t.Context(), path, items); !errors.Is(err, store.ErrInUse) {
 		t.Errorf("a second opener: %v", err)
 	}
 	must(t, os.Remove(path+".lock"))
 	other := openAt(t, path)
-	if err := s.Write(t.Context(), state(3)); !errors.Is(err, store.ErrInUse) || errors.Is(err, store.ErrDamaged) {
+	if err := put(
+		t.Context(),
+		d,
+		1000,
+		[]byte("v"),
+	); !errors.Is(err, store.ErrInUse) ||
+		errors.Is(err, store.ErrDamaged) {
 		t.Errorf("beside another: %v", err)
 	}
 	must(t, other.Close())
-	must(t, s.Write(t.Context(), state(3)))
+	must(t, put(t.Context(), d, 1000, []byte("v")))
 }
 
-// BenchmarkCheck measures the check before each batch.
+// BenchmarkCheck measures the check before each transaction.
 func BenchmarkCheck(b *testing.B) {
-	s, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "lifeline.db"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
+	d := openAt(b, filepath.Join(b.TempDir(), "items.db"))
 	for b.Loop() {
-		if err := s.Check(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+		must(b, d.Check(b.Context()))
 	}
 }

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sqlite_test
+package database_test
 
 import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
 // mount creates a file system of that size.
@@ -38,70 +35,47 @@ func mount(t *testing.T, size string) string {
 
 func TestFullDisk(t *testing.T) {
 	dir := mount(t, "3m")
-	path := filepath.Join(dir, "lifeline.db")
-	s := openAt(t, path)
+	path := filepath.Join(dir, "items.db")
+	d := openAt(t, path)
 	var stored int64
 	var err error
-	next := func() *store.Batch {
-		tr := spantest.Many(100)
-		tr.ID = span.DeriveTraceID(strconv.FormatInt(stored+1, 10))
-		for _, s := range tr.Spans {
-			s.TraceID = tr.ID
-		}
-		return &store.Batch{Revision: stored + 1, AsOf: spantest.Epoch, Finished: []*span.Trace{tr}}
-	}
-	for err = s.Write(t.Context(), next()); err == nil; err = s.Write(t.Context(), next()) {
+	next := func() error { return put(t.Context(), d, stored+1, make([]byte, 30_000)) }
+	for err = next(); err == nil; err = next() {
 		stored++
 	}
 	if !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("a full disk: %v", err)
 	}
 	for range 2 { // the second time after a start
-		if got, err := s.Stats(t.Context()); err != nil || got.Traces != stored || got.Revision != stored {
-			t.Errorf("stored %d, got %+v, %v", stored, got, err)
+		if got := count(t, d); got != stored {
+			t.Errorf("stored %d, got %d", stored, got)
 		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
+		must(t, d.Close())
+		d = openAt(t, path)
+		if d.Opening().SetAside != "" {
+			t.Errorf("a full disk damages: %+v", d.Opening())
 		}
-		s = openAt(t, path)
-		if s.Opening().SetAside != "" {
-			t.Errorf("a full disk damages: %+v", s.Opening())
-		}
-		if err := s.Write(t.Context(), next()); !errors.Is(err, store.ErrFull) {
+		if err := next(); !errors.Is(err, store.ErrFull) {
 			t.Errorf("still full: %v", err)
 		}
 	}
 	if err := unix.Mount("", dir, "", unix.MS_REMOUNT, "size=9m"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Write(t.Context(), next()); err != nil {
+	if err := next(); err != nil {
 		t.Errorf("with room again: %v", err)
 	}
 }
 
-// TestFullDiskLate: a store still works for a while after its disk is full. SQLite overwrites its
-// log after a checkpoint, and a batch of state of the same size needs no further space. A new
-// process starts a new log and fails at once.
+// TestFullDiskLate: a database still works for a while after its disk is full. SQLite overwrites
+// its log after a checkpoint, and an item of the same size needs no further space. A new process
+// starts a new log and fails at once.
 func TestFullDiskLate(t *testing.T) {
 	dir := mount(t, "16m")
-	path := filepath.Join(dir, "lifeline.db")
-	s := openAt(t, path)
-	revision := int64(0)
-	write := func() error {
-		revision++
-		return s.Write(t.Context(), &store.Batch{
-			Revision: revision,
-			AsOf:     spantest.Epoch,
-			State:    map[string][]byte{"spans": []byte(strings.Repeat("s", 64<<10))},
-		})
-	}
-	size := func() int64 {
-		info, err := os.Stat(path + "-wal")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return info.Size()
-	}
+	path := filepath.Join(dir, "items.db")
+	d := openAt(t, path)
+	write := func() error { return put(t.Context(), d, 1, make([]byte, 64<<10)) }
+	size := func() int64 { return size(t, path+"-wal") }
 	for before := int64(-1); size() > before; { // until it is overwritten
 		before = size()
 		if err := write(); err != nil {
@@ -114,10 +88,8 @@ func TestFullDiskLate(t *testing.T) {
 			t.Fatalf("a full disk, and room in the log: %v", err)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s = openAt(t, path)
+	must(t, d.Close())
+	d = openAt(t, path)
 	fill(t, dir)
 	if err := write(); !errors.Is(err, store.ErrFull) {
 		t.Errorf("a full disk, and a new log: %v", err)
@@ -138,11 +110,12 @@ func fill(t *testing.T, dir string) {
 }
 
 func TestFullDiskAtStart(t *testing.T) {
-	for _, size := range []string{"4k", "24k", "64k"} { // the file, the log's index, the schema
-		path := filepath.Join(mount(t, size), "lifeline.db")
-		if _, err := sqlite.Open(
+	for _, size := range []string{"4k", "24k"} { // the file, the log's index
+		path := filepath.Join(mount(t, size), "items.db")
+		if _, err := database.Open(
 			t.Context(),
 			path,
+			items,
 		); !errors.Is(err, store.ErrFull) ||
 			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", size, err)
@@ -152,15 +125,16 @@ func TestFullDiskAtStart(t *testing.T) {
 
 func TestReadOnlyPlace(t *testing.T) {
 	dir := mount(t, "3m")
-	path := filepath.Join(dir, "lifeline.db")
-	write(t, path, 1)
+	path := filepath.Join(dir, "items.db")
+	written(t, path, 1)
 	if err := unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range []string{path, filepath.Join(dir, "new.db")} {
-		if _, err := sqlite.Open(
+		if _, err := database.Open(
 			t.Context(),
 			file,
+			items,
 		); !errors.Is(err, store.ErrReadOnly) ||
 			!strings.Contains(err.Error(), file) {
 			t.Errorf("a read-only place: %v", err)

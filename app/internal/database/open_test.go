@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package sqlite_test
+package database_test
 
 import (
 	"context"
@@ -11,43 +11,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
-// write stores a trace of n Pods in a database, and creates that if needed.
-func write(t *testing.T, path string, pods int) *span.Trace {
-	t.Helper()
-	s, err := sqlite.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tr := spantest.Many(pods)
-	if err := s.Write(
-		t.Context(),
-		&store.Batch{Revision: 1, AsOf: spantest.Epoch, Finished: []*span.Trace{tr}},
-	); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return tr
-}
-
 func TestReopen(t *testing.T) {
-	for name, file := range map[string]string{"plain": "lifeline.db", "odd": "a b?mode=ro&x#%41'\";.db"} {
+	for name, file := range map[string]string{"plain": "items.db", "odd": "a b?mode=ro&x#%41'\";.db"} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), file)
-			tr := write(t, path, 3)
-			s := openAt(t, path)
-			if _, err := s.Trace(t.Context(), tr.ID); err != nil {
-				t.Error(err)
-			}
-			if got := s.Opening(); got.SetAside != "" || got.Version != 5 {
-				t.Errorf("Opening is %+v", got)
+			written(t, path, 3)
+			d := openAt(t, path)
+			if got := d.Opening(); got.SetAside != "" || got.Version != 1 || count(t, d) != 3 {
+				t.Errorf("Opening is %+v, with %d items", got, count(t, d))
 			}
 			info, err := os.Stat(path)
 			if err != nil || info.Mode().Perm()&0o077 != 0 {
@@ -58,9 +33,9 @@ func TestReopen(t *testing.T) {
 }
 
 func TestSecondOpener(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lifeline.db")
+	path := filepath.Join(t.TempDir(), "items.db")
 	first := openAt(t, path)
-	_, err := sqlite.Open(t.Context(), path)
+	_, err := database.Open(t.Context(), path, items)
 	if !errors.Is(err, store.ErrInUse) || !strings.Contains(err.Error(), path) ||
 		!strings.Contains(err.Error(), "by process ") {
 		t.Errorf("the second opener: %v", err)
@@ -92,8 +67,8 @@ func TestDamaged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
-			path := filepath.Join(t.TempDir(), "lifeline.db")
-			tr := write(t, path, 200)
+			path := filepath.Join(t.TempDir(), "items.db")
+			written(t, path, 2000)
 			data, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
@@ -102,8 +77,8 @@ func TestDamaged(t *testing.T) {
 			if err := os.WriteFile(path, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s := openAt(t, path)
-			got := s.Opening()
+			d := openAt(t, path)
+			got := d.Opening()
 			if !strings.HasPrefix(got.SetAside, path+".damaged-") || !errors.Is(got.Why, store.ErrDamaged) ||
 				got.Version != 0 {
 				t.Errorf("Opening is %+v", got)
@@ -111,11 +86,8 @@ func TestDamaged(t *testing.T) {
 			if kept, err := os.ReadFile(got.SetAside); err != nil || string(kept) != string(data) {
 				t.Errorf("the file set aside has %d bytes of %d: %v", len(kept), len(data), err)
 			}
-			if _, err := s.Trace(t.Context(), tr.ID); !errors.Is(err, store.ErrNotFound) {
-				t.Errorf("the new database has the trace: %v", err)
-			}
-			if stats, err := s.Stats(t.Context()); err != nil || stats.Traces != 0 {
-				t.Errorf("the new database has %+v, %v", stats, err)
+			if n := count(t, d); n != 0 {
+				t.Errorf("the new database has %d items", n)
 			}
 		})
 	}
@@ -124,9 +96,9 @@ func TestDamaged(t *testing.T) {
 // TestDamagedWhileOpen: the call that finds the damage returns it, and the next start finds it
 // again.
 func TestDamagedWhileOpen(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lifeline.db")
-	tr := write(t, path, 2000)
-	s := openAt(t, path)
+	path := filepath.Join(t.TempDir(), "items.db")
+	written(t, path, 40_000)
+	d := openAt(t, path)
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -141,14 +113,12 @@ func TestDamagedWhileOpen(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Trace(
-		t.Context(),
-		tr.ID,
-	); !errors.Is(err, store.ErrDamaged) ||
+	_, err = d.Number(t.Context(), "SELECT sum(length(value)) FROM items")
+	if err = d.Failed(t.Context(), "read", err); !errors.Is(err, store.ErrDamaged) ||
 		!strings.Contains(err.Error(), path) {
 		t.Errorf("a read of damaged data: %v", err)
 	}
-	if err := s.Close(); err != nil {
+	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if got := openAt(t, path).Opening(); got.SetAside == "" {
@@ -163,10 +133,11 @@ func TestNotOurs(t *testing.T) {
 		want        error
 		text        string
 	}{
-		"foreign": {reason: "another program needs it", sql: "CREATE TABLE bookmarks (x)", text: "another program"},
+		"foreign": {reason: "another program needs it", sql: "CREATE TABLE bookmarks (x)", want: store.ErrForeign,
+			text: "another program"},
 		"newer": {
 			reason: "an older version would harm it",
-			sql:    "CREATE TABLE t (x); PRAGMA application_id = 1281780846; PRAGMA user_version = 99",
+			sql:    "CREATE TABLE t (x); PRAGMA application_id = 7; PRAGMA user_version = 99",
 			want:   store.ErrNewer, text: "version 99",
 		},
 	} {
@@ -184,8 +155,8 @@ func TestNotOurs(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 { // the lock is free again
-				_, err = sqlite.Open(t.Context(), path)
-				if err == nil || tc.want != nil && !errors.Is(err, tc.want) ||
+				_, err = database.Open(t.Context(), path, items)
+				if err == nil || !errors.Is(err, tc.want) ||
 					!strings.Contains(err.Error(), tc.text) ||
 					!strings.Contains(err.Error(), path) {
 					t.Errorf("got %v", err)
@@ -208,15 +179,15 @@ func TestCannotOpen(t *testing.T) {
 		"below a file": filepath.Join(dir, "file", "x.db"),
 		"a directory":  dir,
 	} {
-		if _, err := sqlite.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), path) {
+		if _, err := database.Open(t.Context(), path, items); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	path := filepath.Join(dir, "lifeline.db")
-	write(t, path, 1)
+	path := filepath.Join(dir, "items.db")
+	written(t, path, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := sqlite.Open(ctx, path); !errors.Is(err, context.Canceled) {
+	if _, err := database.Open(ctx, path, items); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	if got := openAt(t, path).Opening(); got.SetAside != "" {

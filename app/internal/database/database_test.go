@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package database_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/app/internal/database"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// items is a schema with one table.
+var items = database.Schema{
+	Name:          "items",
+	ApplicationID: 7,
+	Migrations:    []string{"CREATE TABLE items (num INTEGER PRIMARY KEY, value BLOB NOT NULL) STRICT"},
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// openAt opens a database and closes it at the end of the test.
+func openAt(t testing.TB, path string) *database.DB {
+	t.Helper()
+	d, err := database.Open(t.Context(), path, items)
+	must(t, err)
+	t.Cleanup(func() { must(t, d.Close()) })
+	return d
+}
+
+// put stores one item.
+func put(ctx context.Context, d *database.DB, num int64, value []byte) error {
+	err := d.Write(ctx, func(ctx context.Context, tx *database.Tx) error {
+		return tx.Exec(ctx, "INSERT OR REPLACE INTO items (num, value) VALUES (?, ?)", num, value)
+	})
+	if err != nil {
+		return d.Failed(ctx, "write to", err)
+	}
+	return nil
+}
+
+// add stores n further items of 500 bytes.
+func add(t testing.TB, d *database.DB, n int) {
+	t.Helper()
+	must(t, d.Write(t.Context(), func(ctx context.Context, tx *database.Tx) error {
+		for range n {
+			if err := tx.Exec(ctx, "INSERT INTO items (value) VALUES (?)", bytes.Repeat([]byte("v"), 500)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// count returns the number of items.
+func count(t testing.TB, d *database.DB) int64 {
+	t.Helper()
+	n, err := d.Number(t.Context(), "SELECT count(*) FROM items")
+	must(t, err)
+	return n
+}
+
+// written creates a database with n items and closes it.
+func written(t testing.TB, path string, n int) {
+	t.Helper()
+	d, err := database.Open(t.Context(), path, items)
+	must(t, err)
+	add(t, d, n)
+	must(t, d.Close())
+}
+
+// TestWrite: a transaction is kept as a whole, or not at all.
+func TestWrite(t *testing.T) {
+	d := openAt(t, filepath.Join(t.TempDir(), "items.db"))
+	why := errors.New("why")
+	ctx, cancel := context.WithCancel(t.Context())
+	for name, tc := range map[string]struct {
+		ctx  context.Context
+		do   func() error
+		want error
+	}{
+		"failed":    {t.Context(), func() error { return why }, why},
+		"cancelled": {ctx, func() error { cancel(); return nil }, context.Canceled},
+	} {
+		err := d.Write(tc.ctx, func(ctx context.Context, tx *database.Tx) error {
+			must(t, tx.Exec(ctx, "INSERT INTO items (value) VALUES (x'00')"))
+			return tc.do()
+		})
+		if !errors.Is(err, tc.want) || count(t, d) != 0 {
+			t.Errorf("%s: %v, %d items", name, err, count(t, d))
+		}
+	}
+	add(t, d, 3)
+	if count(t, d) != 3 {
+		t.Errorf("%d items", count(t, d))
+	}
+	must(t, d.Close())
+	if err := put(t.Context(), d, 1, nil); !errors.Is(err, store.ErrClosed) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// TestMigrate migrates a database to later versions: one step fails at first and succeeds later.
+func TestMigrate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "items.db")
+	written(t, path, 3)
+	good, bad := "CREATE TABLE further (x)", "CREATE TABLE other (x); INSERT INTO nowhere VALUES (1)"
+	later := items
+	later.Migrations = slices.Concat(items.Migrations, []string{good, bad})
+	if _, err := database.Open(t.Context(), path, later); err == nil ||
+		!strings.Contains(err.Error(), "from version 2 to 3") {
+		t.Errorf("a step that fails: %v", err)
+	}
+	later.Migrations[2] = "CREATE TABLE other (x)"
+	for _, version := range []int{2, 3} { // the good step was kept, the bad one undone
+		d, err := database.Open(t.Context(), path, later)
+		must(t, err)
+		if d.Opening().Version != version || count(t, d) != 3 {
+			t.Errorf("found version %d, want %d, with %d items", d.Opening().Version, version, count(t, d))
+		}
+		must(t, d.Close())
+	}
+}
+
+// TestGiveBack looks at the file itself.
+func TestGiveBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "items.db")
+	d := openAt(t, path)
+	add(t, d, 5000)
+	must(t, d.GiveBack(t.Context()))
+	before := size(t, path)
+	used, err := d.Used(t.Context())
+	must(t, err)
+	must(t, d.Write(t.Context(), func(ctx context.Context, tx *database.Tx) error {
+		return tx.Exec(ctx, "DELETE FROM items")
+	}))
+	must(t, d.GiveBack(t.Context()))
+	left, err := d.Used(t.Context())
+	must(t, err)
+	if after := size(t, path); after > before/4 || left > used/4 {
+		t.Errorf("%d bytes became %d, of which %d and %d are used", before, after, used, left)
+	}
+}
+
+// TestFormer reads a database without a change.
+func TestFormer(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "items.db")
+	if d, err := database.OpenFormer(t.Context(), path, items); d != nil || err != nil {
+		t.Errorf("without a file: %v, %v", d, err)
+	}
+	written(t, path, 3)
+	later := items
+	later.Migrations = slices.Concat(items.Migrations, []string{"DROP TABLE items"})
+	d, err := database.OpenFormer(t.Context(), path, later)
+	must(t, err)
+	must(t, d.Verify(t.Context(), "items"))
+	var n int64
+	must(t, d.Read(t.Context(), func(q database.Querier) error {
+		return database.Scan(
+			t.Context(), q, "SELECT count(*) FROM items", nil, []any{&n}, func() error { return nil },
+		)
+	}))
+	if n != 3 || d.Version() != 1 {
+		t.Errorf("%d items in version %d", n, d.Version())
+	}
+	if _, err := database.Open(t.Context(), path, items); !errors.Is(err, store.ErrInUse) {
+		t.Errorf("a second opener: %v", err)
+	}
+	must(t, d.Close())
+	must(t, d.Close())
+	older := items
+	older.Migrations = nil
+	if _, err := database.OpenFormer(t.Context(), path, older); !errors.Is(err, store.ErrNewer) {
+		t.Errorf("a newer version: %v", err)
+	}
+	other := items
+	other.ApplicationID++
+	if _, err := database.OpenFormer(t.Context(), path, other); !errors.Is(err, store.ErrForeign) ||
+		!strings.Contains(err.Error(), path) {
+		t.Errorf("another program: %v", err)
+	}
+	overwrite(t, path, 0, 1)
+	if _, err := database.OpenFormer(t.Context(), path, items); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("damaged: %v", err)
+	}
+	if found, _ := filepath.Glob(path + ".damaged*"); len(found) > 0 {
+		t.Errorf("was moved to %v", found)
+	}
+}

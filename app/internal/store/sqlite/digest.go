@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// digestOf returns a hash of all parts of a span except its place. Salvage finds damaged rows by
+// it. by is the span's encoded maker; nil for Lifeline.
+func digestOf(s *span.Span, by, data []byte) int64 {
+	b := make(bits, 0, 512)
+	b = append(b, s.Parent[:]...)
+	b.times(s.Start.Time, s.End.Time)
+	b.numbers(int64(s.Status))
+	b.flags(s.RemoteParent)
+	b.texts(
+		s.Name,
+		s.Service,
+		string(s.Start.Source),
+		string(s.End.Source),
+		string(s.Outcome),
+		string(s.Evidence),
+		s.Message,
+		s.Object.Group,
+		s.Object.Version,
+		s.Object.Kind.Kind,
+		s.Object.Namespace,
+		s.Object.Name,
+		string(s.Object.UID),
+		string(by),
+	)
+	return b.sum(data)
+}
+
+// formerDigest is digestOf in the versions up to formerVersion. It has numbers for the object and
+// the maker.
+func formerDigest(s *span.Span, obj, made int64, data []byte) int64 {
+	b := make(bits, 0, 512)
+	b = append(b, s.Parent[:]...)
+	b.numbers(obj, made, nanos(s.Start.Time), nanos(s.End.Time), int64(s.Status))
+	b.flags(s.RemoteParent, s.Start.IsZero(), s.End.IsZero())
+	b.texts(
+		s.Name,
+		s.Service,
+		string(s.Start.Source),
+		string(s.End.Source),
+		string(s.Outcome),
+		string(s.Evidence),
+		s.Message,
+	)
+	return b.sum(data)
+}
+
+// digestOfTrace returns a hash of the stored fields that do not follow from the spans.
+func digestOfTrace(s *store.Summary) int64 {
+	b := make(bits, 0, 128)
+	b = append(b, s.ID[:]...)
+	b.numbers(s.Revision, nanos(s.AsOf))
+	b.texts(string(s.Outcome), s.Reason)
+	return b.sum(nil)
+}
+
+// bits is the input of a hash.
+type bits []byte
+
+func (b *bits) numbers(numbers ...int64) {
+	for _, n := range numbers {
+		*b = binary.BigEndian.AppendUint64(*b, uint64(n)) //nolint:gosec // all 64 bits count
+	}
+}
+
+func (b *bits) times(times ...time.Time) {
+	for _, t := range times {
+		b.numbers(nanos(t))
+		b.flags(t.IsZero())
+	}
+}
+
+func (b *bits) flags(flags ...bool) {
+	for _, flag := range flags {
+		if flag {
+			*b = append(*b, 1)
+		} else {
+			*b = append(*b, 0)
+		}
+	}
+}
+
+func (b *bits) texts(texts ...string) {
+	for _, s := range texts {
+		s = text(s)
+		*b = append(binary.AppendUvarint(*b, uint64(len(s))), s...)
+	}
+}
+
+func (b *bits) sum(data []byte) int64 {
+	return int64(xxhash.Sum64(append(*b, data...))) //nolint:gosec // all 64 bits count
+}
