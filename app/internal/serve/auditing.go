@@ -103,7 +103,7 @@ func (a *auditing) reached(p audit.Position) {
 // from returns the saved position in the file. A server with a new store starts at the end, since
 // it does not trace earlier writes.
 func (a *auditing) from(ctx context.Context, path string) (audit.Position, error) {
-	place, err := a.s.ledger.State(ctx, auditState)
+	place, err := a.s.journal.State(ctx, auditState)
 	if errors.Is(err, store.ErrNotFound) {
 		return a.fromEnd(path)
 	}

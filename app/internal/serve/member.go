@@ -40,8 +40,8 @@ func (m *member) leads() bool { return m.leading.Load() }
 // beginning of open traces. Its version would differ from the leader's, so it does not send them.
 func (s *server) sends(t *span.Trace) bool {
 	came := s.member.came.Load()
-	return came == 0 || s.member.leads() ||
-		!slices.ContainsFunc(t.Spans, func(sp *span.Span) bool { return sp.Start.UnixNano() < came })
+	return s.outbox.Wants() && (came == 0 || s.member.leads() ||
+		!slices.ContainsFunc(t.Spans, func(sp *span.Span) bool { return sp.Start.UnixNano() < came }))
 }
 
 // join takes part in the election of the sending server. A single server sends at once. The

@@ -23,7 +23,7 @@ func (s *server) newNotices(ctx context.Context) (*notice.Board, error) {
 	if c.URL == "" {
 		return nil, nil
 	}
-	saved, err := s.ledger.State(ctx, noticesState)
+	saved, err := s.journal.State(ctx, noticesState)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (r *recorder) tell(l *look, finished, open []*span.Trace, now time.Time) {
 	}
 }
 
-// saveNotices adds the notices to the batch, if they have changed or always.
+// saveNotices adds the notices to the look, if they have changed or always.
 func (r *recorder) saveNotices(l *look, always bool) {
 	data, changed, err := r.Notices.State()
 	if err != nil {
@@ -89,6 +89,6 @@ func (r *recorder) saveNotices(l *look, always bool) {
 		return
 	}
 	if changed || always {
-		l.batch.State[noticesState] = data
+		l.State[noticesState] = data
 	}
 }

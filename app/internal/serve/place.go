@@ -10,11 +10,12 @@ import (
 	"strings"
 )
 
-// storeFile is the name of the database.
-const storeFile = "lifeline.db"
+// archiveFile and journalFile are the files in the directory of a cluster.
+func archiveFile(dir string) string { return filepath.Join(dir, "lifeline.db") }
+func journalFile(dir string) string { return filepath.Join(dir, "journal.db") }
 
-// place creates the directory of one cluster's store and returns the path of the database in it. By
-// default it is in the user's state directory.
+// place creates the directory of one cluster's files and returns it. By default it is in the user's
+// state directory.
 func place(dataDir, cluster string) (string, error) {
 	if dataDir == "" {
 		var err error
@@ -24,9 +25,9 @@ func place(dataDir, cluster string) (string, error) {
 	}
 	dir := filepath.Join(dataDir, folder(cluster))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("cannot make the directory of the store (dataDir): %w", err)
+		return "", fmt.Errorf("cannot make the directory of the data (dataDir): %w", err)
 	}
-	return filepath.Join(dir, storeFile), nil
+	return dir, nil
 }
 
 // stateDir is the directory for the state of the user's programs.
@@ -36,7 +37,7 @@ func stateDir() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", errors.New("cannot find a place for the store without a home directory: set dataDir")
+		return "", errors.New("cannot find a place for the data without a home directory: set dataDir")
 	}
 	return filepath.Join(home, ".local", "state", "lifeline"), nil
 }

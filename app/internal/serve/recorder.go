@@ -3,17 +3,14 @@
 package serve
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"maps"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/kube-lifeline/lifeline/app/internal/export"
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/notice"
@@ -22,7 +19,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/relation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 const (

@@ -3,12 +3,14 @@
 package serve
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -18,22 +20,34 @@ import (
 // unwritable store does not stop the rounds.
 const stuck = 2 * time.Minute
 
-// stored reports a stored look to live streams and metrics.
+// stored reports a stored look to readers, the consumers of the log, live streams and metrics.
 func (s *server) stored(l *look) {
-	b := l.batch
+	s.view.Publish(l.AsOf, l.Revision, l.open, l.fresh())
+	items := make([]journal.Item, len(l.fresh()))
+	for i, e := range l.fresh() {
+		items[i] = e.Item
+	}
+	s.archive.Add(items...)
+	s.outbox.Add(items...)
+	finished := l.kept(false)
 	var updates []api.Update
 	add := func(traces []*span.Trace, open bool) {
 		for _, t := range traces {
-			updates = append(updates, api.Update{Trace: t, Open: open, AsOf: b.AsOf})
+			updates = append(updates, api.Update{Trace: t, Open: open, AsOf: l.AsOf})
 		}
 	}
-	add(b.Open, true)
-	add(b.Finished, false)
-	for _, id := range b.Withdrawn {
-		updates = append(updates, api.Update{Trace: &span.Trace{ID: id}, Withdrawn: true, AsOf: b.AsOf})
+	add(l.changed, true)
+	add(finished, false)
+	for _, id := range l.withdrawn {
+		updates = append(updates, api.Update{Trace: &span.Trace{ID: id}, Withdrawn: true, AsOf: l.AsOf})
 	}
 	s.hub.Publish(updates)
+	s.count(l)
+	s.state.set(func(st *state) { st.asOf, st.open, st.inputs = l.AsOf, len(l.prints), l.inputs.bytes })
+}
 
+// count sets the metrics of a stored look.
+func (s *server) count(l *look) {
 	now := s.clock.Now()
 	s.metrics.EngineLook.Observe(l.took.Seconds())
 	if l.seen > 0 {
@@ -43,14 +57,14 @@ func (s *server) stored(l *look) {
 		s.metrics.TracesFinished.Inc(string(t.Outcome))
 		s.metrics.SpansMade.Add(float64(len(t.Spans)))
 	}
-	for _, t := range b.Finished {
+	finished := l.kept(false)
+	for _, t := range finished {
 		s.metrics.ConvergenceToStored.Observe(now.Sub(lastEnd(t)).Seconds())
 	}
-	for _, t := range b.Amendments {
+	for _, t := range l.kept(true) {
 		s.metrics.SpansMade.Add(float64(len(t.Spans)))
 	}
-	s.metrics.TracesSampledOut.Add(float64(len(l.finished) - len(b.Finished)))
-	s.state.set(func(st *state) { st.asOf, st.open, st.journal = b.AsOf, len(l.prints), l.journal.bytes })
+	s.metrics.TracesSampledOut.Add(float64(len(l.finished) - len(finished)))
 }
 
 // lastEnd returns the end of t's last span.
@@ -80,8 +94,8 @@ func (s *server) looked(err error) {
 
 // troubled logs the error of a failed look, once until it changes.
 func (s *server) troubled(err error) {
-	if errors.Is(err, errRenewed) {
-		return // replaced has logged it
+	if errors.Is(err, journal.ErrRenewed) {
+		return // renewed has logged it
 	}
 	advice := "the observations wait, nothing is lost"
 	switch {
@@ -90,7 +104,7 @@ func (s *server) troubled(err error) {
 	case errors.Is(err, store.ErrReadOnly):
 		advice = "make dataDir writable; " + advice
 	case errors.Is(err, store.ErrDamaged):
-		advice = "a full snapshot is written to a new store"
+		advice = "all state is written to a new journal"
 	}
 	s.state.set(func(st *state) {
 		if text := err.Error(); text != st.logged {
@@ -143,24 +157,24 @@ func (s *server) storing() (err error) {
 	return err
 }
 
-// lossNoted is the time for which readiness mentions a lost store.
+// lossNoted is the time for which readiness mentions a lost file.
 const lossNoted = time.Hour
 
-// keeping is a note of health: after a loss, the stored traces begin with the new store.
+// keeping is a note of health: after a loss, a new journal or archive has begun.
 func (s *server) keeping() (err error) {
 	s.state.set(func(st *state) {
 		if since := time.Since(st.lostAt); st.lost != nil && since < lossNoted {
-			err = fmt.Errorf("a new store began %s ago with the open traces: %w", since.Round(time.Second), st.lost)
+			err = fmt.Errorf("a new file began %s ago: %w", since.Round(time.Second), st.lost)
 		}
 	})
 	return err
 }
 
-// serveAPI starts the API over the store.
-func (s *server) serveAPI(address string) error {
+// newAPI returns the API over all traces.
+func (s *server) newAPI() (*api.Server, error) {
 	c := s.conf.Load().API
-	server, err := api.New(api.Options{
-		Store:      s.ledger,
+	return api.New(api.Options{
+		Store:      s.view,
 		Hub:        &s.hub,
 		Cluster:    s.cluster,
 		Info:       s.info,
@@ -172,10 +186,19 @@ func (s *server) serveAPI(address string) error {
 		Metrics:    s.metrics,
 		Runs:       http.HandlerFunc(s.announced),
 	})
-	if err != nil {
-		return err
+}
+
+// openAPI opens the API when the archive is open, or after a few seconds without it.
+func (s *server) openAPI(ctx context.Context, handler http.Handler, address string) error {
+	patience := time.NewTimer(archivePatience)
+	defer patience.Stop()
+	select {
+	case <-s.archive.Opened():
+	case <-patience.C:
+	case <-ctx.Done():
+		return nil
 	}
-	s.gate.open(server)
+	s.gate.open(handler)
 	s.log.Info("API listens", "address", address)
 	return nil
 }

@@ -10,23 +10,19 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/export"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
-// openOutbox starts to send the recorder's traces. A server that may not lead holds them until it
+// openOutbox starts to send the entries of the log. A server that may not lead holds them until it
 // leads.
-func (s *server) openOutbox(ctx context.Context, r *recorder) (err error) {
+func (s *server) openOutbox(ctx context.Context) (err error) {
 	c := s.conf.Load()
 	s.outbox, err = export.OpenOutbox(context.WithoutCancel(ctx), export.OutboxOptions{
 		Options: export.Options{
 			Endpoint: c.OTLP.Endpoint, Setting: "otlp.endpoint", Cluster: s.cluster,
 			Warn: func(format string, args ...any) { s.log.Warn(fmt.Sprintf(format, args...)) },
 		},
-		Store: s.ledger,
-		Commit: func(ctx context.Context, state map[string][]byte) error {
-			return s.ledger.commit(ctx, &store.Batch{AsOf: s.clock.Now(), State: state})
-		},
+		Log:      s.journal,
 		MaxSpans: c.OTLP.Outbox.MaxSpans, MaxAge: c.OTLP.Outbox.MaxAge.Duration,
 		Hold: c.Replicas.Mode != config.ModeSingle,
 		Now:  s.clock.Now,
@@ -34,14 +30,13 @@ func (s *server) openOutbox(ctx context.Context, r *recorder) (err error) {
 	if err != nil {
 		return err
 	}
-	r.Outbox = s.outbox
 	if to := s.outbox.Endpoint(); to != "" {
 		s.log.Info("spans go out", "to", to, "waiting", s.outbox.Stats().Spans)
 	}
 	return nil
 }
 
-// closeOutbox sends as much as possible; the rest waits in the store. Spans without a change are
+// closeOutbox sends as much as possible; the rest waits in the log. Spans without a change are
 // not stored: their loss is logged, and is no error.
 func (s *server) closeOutbox() error {
 	ctx, cancel := context.WithTimeout(context.Background(), sendPatience)
@@ -51,7 +46,7 @@ func (s *server) closeOutbox() error {
 		s.log.Warn("some spans that belong to no change were not sent", errAttr(lost))
 	}
 	if left := s.outbox.Stats().Spans; left > 0 {
-		s.log.Warn("spans that were not sent wait in the store for the next start", "spans", left)
+		s.log.Warn("spans that were not sent wait in the journal for the next start", "spans", left)
 	}
 	return err
 }
@@ -60,7 +55,7 @@ func (s *server) closeOutbox() error {
 func (s *server) refresh(t *telemetry.Metrics) {
 	s.state.set(func(st *state) {
 		t.OpenTraces.Set(float64(st.open))
-		t.JournalBytes.Set(float64(st.journal))
+		t.JournalBytes.Set(float64(st.inputs))
 	})
 	s.refreshAdmitter()
 	if !s.running.Load() {
@@ -101,8 +96,11 @@ func (s *server) refresh(t *telemetry.Metrics) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if stats, err := s.ledger.Stats(ctx); err == nil {
+	if stats, err := s.view.Stats(ctx); err == nil {
 		t.StoreBytes.Set(float64(stats.Bytes))
 		t.StoreTraces.Set(float64(stats.Traces))
 	}
+	a := s.archive.Stats()
+	t.ArchiveWaiting.Set(float64(a.Bytes))
+	t.ArchiveDropped.Raise(float64(a.Dropped))
 }

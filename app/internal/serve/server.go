@@ -21,9 +21,11 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/archive"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/export"
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/notice"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/relation"
@@ -31,6 +33,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
+	"github.com/kube-lifeline/lifeline/app/internal/view"
 	"github.com/kube-lifeline/lifeline/app/internal/webhook/serving"
 )
 
@@ -56,7 +59,11 @@ type server struct {
 
 	cluster string
 	clock   *clock
-	ledger  *ledger
+	// journal has the state of this process, archive the finished traces, and view answers about
+	// all.
+	journal *journal.Journal
+	archive *archive.Writer
+	view    *view.View
 	outbox  *export.Outbox
 	// passing sends the spans without a change; nil if none are received.
 	passing  *export.Exporter
@@ -105,13 +112,15 @@ type state struct {
 	// trouble is the error of the last look, and logged the last logged error.
 	trouble error
 	logged  string
-	// lost is the reason for the store's replacement at lostAt, while the server ran.
+	// archiveTrouble is the error of the archive's last attempt.
+	archiveTrouble error
+	// lost is the reason for the replacement of a file at lostAt, while the server ran.
 	lost   error
 	lostAt time.Time
 	// waitsFor is the missing part of a server that is not ready.
 	waitsFor string
 	open     int
-	journal  int
+	inputs   int
 }
 
 func (s *state) set(f func(*state)) {
@@ -133,6 +142,7 @@ func newServer(o Options) (*server, error) {
 	s.health.Ready("watch", s.watching)
 	s.health.Ready("store", s.storing)
 	s.health.Note("stored traces", s.keeping)
+	s.health.Note("archive", s.archiving)
 	s.health.Note("API server", s.reaching)
 	s.health.Note("backend", s.delivering)
 	return s, nil
@@ -217,14 +227,16 @@ func (s *server) run(ctx context.Context) (err error) {
 	if s.member.identity, err = identity(s.conf.Load().Replicas); err != nil {
 		return err
 	}
-	recorder, err := s.openStore(ctx)
+	recorder, err := s.openStorage(ctx)
 	if err != nil {
 		return over(ctx, err)
 	}
-	defer func() { err = errors.Join(err, s.ledger.close()) }()
-	if err := s.serveAPI(apiListener.Addr().String()); err != nil {
+	defer func() { err = errors.Join(err, s.journal.Close()) }()
+	handler, err := s.newAPI()
+	if err != nil {
 		return err
 	}
+	up.start("API", func(ctx context.Context) error { return s.openAPI(ctx, handler, apiListener.Addr().String()) })
 	return s.work(ctx, up, recorder, conf)
 }
 
@@ -239,7 +251,9 @@ func (s *server) serveTelemetry(up *tasks, ln net.Listener) {
 
 // work watches until ctx ends.
 func (s *server) work(ctx context.Context, up *tasks, recorder *restored, conf *rest.Config) (err error) {
-	if err := s.openOutbox(ctx, recorder.recorder); err != nil {
+	endArchive := s.startArchive()
+	defer func() { err = errors.Join(err, endArchive()) }()
+	if err := s.openOutbox(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.closeOutbox()) }()

@@ -122,6 +122,12 @@ func (s Summary) At(now time.Time) Summary {
 	return s
 }
 
+// Start returns the start of t, as in its Summary.
+func Start(t *span.Trace) time.Time {
+	start, _ := extent(t, time.Time{})
+	return start
+}
+
 // extent returns the start and end of the root, or of all spans without a root.
 func extent(t *span.Trace, asOf time.Time) (time.Time, time.Duration) {
 	spans := t.Spans

@@ -190,7 +190,7 @@ func (d definer) sent(m *Metrics) {
 		"Spans that the OTLP backend has accepted.")
 	m.SpansDropped = d.total("spans_dropped_total",
 		"Spans dropped before the backend accepted them, by reason: they waited for longer than otlp.outbox.maxAge "+
-			"(age), more than otlp.outbox.maxSpans waited (full), retention removed them first (pruned), or the store "+
+			"(age), more than otlp.outbox.maxSpans waited (full), or the journal "+
 			"cannot read them (unreadable). Any: the backend was away for too long; if unreadable, see the log.",
 		"reason")
 	m.SpansRefused = d.total("spans_refused_total",
@@ -218,20 +218,29 @@ func (d definer) told(m *Metrics) {
 
 func (d definer) kept(m *Metrics) {
 	m.StoreBytes = d.gauge("store_bytes",
-		"Size of the store on disk in bytes. Above retention.size for long: pruning is too slow; see the log.")
+		"Size of the archive on disk in bytes. Above retention.size for long: pruning is too slow; see the log.")
 	m.StoreTraces = d.gauge("store_traces",
-		"Traces in the store, with open ones. Retention limits them.")
+		"Traces in the archive, and open and waiting ones. Retention limits them.")
 	m.StoreErrors = d.total("store_errors_total",
-		"Failed writes to the store and failed removals of old traces, which are retried. Nothing is lost, but the "+
-			"server takes no observations until a write succeeds. Any: see the log; usually the disk is full.")
+		"Failed writes to the journal and the archive, and failed removals of old traces, which are retried. "+
+			"Nothing is lost. Until the journal can be written, the server takes no observations; finished traces "+
+			"wait in it for the archive. Any: see the log; usually the disk is full.")
 	m.StoresLost = d.total("stores_lost_total",
-		"Stores that were deleted, overwritten or damaged while the server ran; a new store began with the open "+
-			"traces. Any: the log has the fault and the place of the old store.")
+		"Journals and archives that were deleted, overwritten or damaged while the server ran; a new file began. "+
+			"Any: the log has the fault and the place of the old file.")
 	m.StoreWrite = d.histogram("store_write_seconds",
-		"Seconds to store one batch. Above 0.5: the disk is slow.", work)
+		"Seconds to store one look in the journal. Above 0.5: the disk is slow.", work)
 	m.JournalBytes = d.gauge("journal_bytes",
 		"Bytes of observations to replay after a restart. It falls when the engine's state is saved. A steady "+
 			"rise: saving fails; see the log.")
+	m.ArchiveWrite = d.histogram("archive_write_seconds",
+		"Seconds to write the traces of one look to the archive. Above 1: the disk is slow.", work)
+	m.ArchiveWaiting = d.gauge("archive_waiting_bytes",
+		"Bytes of finished traces that wait in the journal for the archive. A steady rise: the archive cannot be "+
+			"written; see the log. At 1 GiB, or after 24 hours, the oldest are dropped.")
+	m.ArchiveDropped = d.total("archive_dropped_spans_total",
+		"Spans that were dropped before they were archived: the journal's limits were reached, or its file was "+
+			"lost. Any: see the log.")
 }
 
 func (d definer) working(m *Metrics) {

@@ -87,6 +87,10 @@ type Metrics struct {
 	StoresLost   *Total
 	StoreWrite   prometheus.Histogram
 	JournalBytes prometheus.Gauge
+	// The archive.
+	ArchiveWrite   prometheus.Histogram
+	ArchiveWaiting prometheus.Gauge // bytes
+	ArchiveDropped *Total           // spans
 
 	// API clients, configuration and leadership.
 	APIRequests   *Total // path, code

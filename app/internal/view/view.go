@@ -357,9 +357,11 @@ func (v *View) Stats(ctx context.Context) (store.Stats, error) {
 			out.Open++
 		}
 		out.Spans += int64(h.Spans)
-		sum, err := v.summarize(ctx, h)
-		if err == nil && (out.Oldest.IsZero() || sum.Start.Before(out.Oldest)) {
-			out.Oldest = sum.Start
+		if h.trace == nil {
+			continue
+		}
+		if start := store.Start(h.trace); out.Oldest.IsZero() || start.Before(out.Oldest) {
+			out.Oldest = start
 		}
 	}
 	return out, nil

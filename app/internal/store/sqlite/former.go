@@ -110,6 +110,20 @@ func (f *Former) OpenTraces(ctx context.Context) (out []*store.Record, skipped i
 	return out, skipped, nil
 }
 
+// Finished returns the IDs of the finished traces.
+func (f *Former) Finished(ctx context.Context) ([]trace.TraceID, error) {
+	var out []trace.TraceID
+	var id []byte
+	err := f.db.Read(ctx, func(q database.Querier) error {
+		return database.Scan(ctx, q, "SELECT id FROM traces WHERE phase = ?", []any{finished}, []any{&id},
+			func() error { out = append(out, traceID(id)); return nil })
+	})
+	if err != nil {
+		return nil, f.db.Failed(ctx, "read the IDs of traces from", err)
+	}
+	return out, nil
+}
+
 // Trace returns one trace with all its spans, or store.ErrNotFound.
 func (f *Former) Trace(ctx context.Context, id trace.TraceID) (*store.Record, error) {
 	var out *store.Record
