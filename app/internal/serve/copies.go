@@ -14,17 +14,21 @@ import (
 const (
 	// copiesState prefixes the names of state with copies of other components' spans.
 	copiesState = "spans/"
-	// maxCopies bounds the copies, in bytes.
-	maxCopies = 16 << 20
+	// maxCopies bounds the copies, in bytes: those of 500 Pods that start, with all sources.
+	maxCopies = 64 << 20
+	// copiesAge is the age of a chunk at which its remaining spans are copied again, and restAge the
+	// age of the chunks that this empties: the chunks of a change that stays open would keep those of
+	// all later ones.
+	copiesAge, restAge = 10 * time.Minute, 5 * time.Minute
 	// chunkCost is the approximate overhead of a chunk.
 	chunkCost = 128
 )
 
-// copies are the stored spans that wait for their traces. A sender gets its answer when its spans
-// are stored, so a kill loses none. Copies are stored in chunks. Each chunk also names the copies
-// in older chunks that are not needed any more. The oldest chunk is deleted when all of its spans
-// have left, or when its waiting time is over. It is also deleted for lack of space, since its
-// spans are the least likely to find their trace.
+// copies are the stored spans whose traces are not in the log yet: they wait for a trace, or it is
+// still open. A sender gets its answer when its spans are stored, so a kill loses none. Copies are
+// stored in chunks. Each chunk also names the copies in older chunks that are not needed any more.
+// The oldest chunk is deleted when all of its spans have left. It is also deleted for lack of space,
+// since its spans are the least likely to find their trace.
 //
 // Copies are changes of state until the caller stores them. The zero value has none.
 type copies struct {
@@ -93,10 +97,22 @@ func (c *copies) put(fresh []*span.Span, left []stitch.Left, now time.Time) {
 	}
 }
 
-// expire deletes the chunks that are older than the window. Their spans are in traces, since the
-// stitcher drops spans without one earlier.
-func (c *copies) expire(window time.Duration, now time.Time) {
-	for len(c.chunks) > 0 && now.Sub(c.chunks[0].at) >= window {
+// aged returns the last place whose spans are to be copied again; 0 if no chunk is that old.
+func (c *copies) aged(now time.Time) (last uint64) {
+	if len(c.chunks) == 0 || now.Sub(c.chunks[0].at) < copiesAge {
+		return 0
+	}
+	for _, chunk := range c.chunks {
+		if now.Sub(chunk.at) >= restAge {
+			last = chunk.place
+		}
+	}
+	return last
+}
+
+// empty deletes the chunks up to a place, whose spans are copied again.
+func (c *copies) empty(last uint64) {
+	for len(c.chunks) > 0 && c.chunks[0].place <= last {
 		c.drop()
 	}
 }

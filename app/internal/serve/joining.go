@@ -33,9 +33,7 @@ type joining struct {
 	handedOut func(traces []*span.Trace, now time.Time)
 	// came is true if spans came since the last look.
 	came bool
-	// window is that of stitch's options. copies are the stored copies of waiting spans; without a
-	// window there are none.
-	window time.Duration
+	// copies are the stored copies of held spans.
 	copies copies
 }
 
@@ -62,7 +60,10 @@ func (j *joining) copyFresh(now time.Time) map[string][]byte {
 
 // copyAll updates the copies after a look.
 func (j *joining) copyAll(now time.Time) map[string][]byte {
-	j.copies.expire(j.window, now)
+	if last := j.copies.aged(now); last != 0 {
+		j.stitch.Again(last)
+		j.copies.empty(last)
+	}
 	j.copies.put(j.stitch.Fresh(j.copies.next()), j.stitch.Left(), now)
 	return j.copies.unwritten
 }
@@ -179,16 +180,6 @@ const stitchForever = 2 * time.Hour
 func (j *joining) forget(id trace.TraceID) {
 	if j != nil {
 		j.stitch.Forget(id)
-	}
-}
-
-// restore accepts the spans again that were joined to a trace that is still open.
-func (j *joining) restore(t *span.Trace, now time.Time) {
-	if j == nil {
-		return
-	}
-	if spans := separate(t); len(spans) > 0 {
-		j.accept(spans, now)
 	}
 }
 

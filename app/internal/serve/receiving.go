@@ -39,7 +39,6 @@ func (s *server) newJoining(ctx context.Context) (*joining, error) {
 		Kept:   true,
 	}
 	j := &joining{
-		window:    o.Window,
 		stats:     func(st joiningStats) { s.joined.Store(&st) },
 		handedOut: func(traces []*span.Trace, now time.Time) { s.received.Joined(traces, now) },
 	}

@@ -19,12 +19,12 @@ type Left struct {
 	Place uint64
 }
 
-// Fresh returns the spans held since the last call, without those unlikely to belong to a change.
-// The caller stores their copies at place.
+// Fresh returns the spans held since the last call. Those unlikely to belong to a change are left out
+// until they are joined to one. The caller stores their copies at place.
 func (s *Stitcher) Fresh(place uint64) []*span.Span {
 	var out []*span.Span
 	for _, n := range s.fresh {
-		if n.gone || n.kept != 0 || n.weak || n.top().weak {
+		if n.gone || n.kept != 0 || n.home.change == nil && n.minor() {
 			continue
 		}
 		n.kept = place
@@ -41,6 +41,17 @@ func (s *Stitcher) Left() []Left {
 	out := s.left
 	s.left = nil
 	return out
+}
+
+// Again makes Fresh return the spans again that have copies at places up to last, so that the caller
+// can delete those places.
+func (s *Stitcher) Again(last uint64) {
+	for _, n := range s.nodes {
+		if n.kept != 0 && n.kept <= last {
+			n.kept = 0
+			s.fresh = append(s.fresh, n)
+		}
+	}
 }
 
 // Lost declares all copies lost, so that Fresh returns all held spans again.
@@ -70,6 +81,9 @@ func (s *Stitcher) keep(n *node) {
 		s.fresh = append(s.fresh, n)
 	}
 }
+
+// minor reports whether the span is unlikely to belong to a change.
+func (n *node) minor() bool { return n.weak || n.top().weak }
 
 // unkeep records the end of a span.
 func (s *Stitcher) unkeep(n *node) {

@@ -52,7 +52,11 @@ func (s *Stitcher) resolve(top *node) {
 	for _, n := range nodes {
 		n.home = s.homeOf(n)
 		s.enqueue(n)
-		if c := n.home.change; c != nil && !slices.Contains(changes, c) {
+		c := n.home.change
+		if c != nil && n.kept == 0 && n.minor() {
+			s.keep(n) // Fresh has left it out
+		}
+		if c != nil && !slices.Contains(changes, c) {
 			changes = append(changes, c)
 		}
 	}

@@ -108,7 +108,7 @@ func (d definer) received(m *Metrics) {
 	m.SpansBufferBytes = d.gauge("joining_bytes",
 		"Approximate bytes of the spans in the buffer (lifeline_joining_spans).")
 	m.CopiesBytes = d.gauge("joining_copies_bytes",
-		"Bytes of copies of buffered spans in the store, for a restart. At 16 MiB the oldest copies are removed.")
+		"Bytes of copies of buffered spans in the store, for a restart. At 64 MiB the oldest copies are removed.")
 	m.SpansUncopied = d.total("joining_uncopied_spans_total",
 		"Buffered spans without a copy, for lack of space; a killed process loses them. Any: lower the "+
 			"components' sampling rates, or joining.window.")
