@@ -23,8 +23,8 @@ type Changes struct {
 	Revision int64
 	// State is kept by name. A nil value removes a name; other names stay unchanged.
 	State map[string][]byte
-	// Entries are appended to the log. Commit sets their numbers, unless they have one already:
-	// after a renewal a caller commits entries again.
+	// Entries are appended to the log. Commit sets their numbers, look and time, unless they have
+	// them already: after a renewal a caller commits entries again.
 	Entries []*Entry
 }
 
@@ -39,7 +39,9 @@ func (j *Journal) Commit(ctx context.Context, c *Changes) error {
 	c.Revision = j.revision + 1
 	seq := j.seq
 	for _, e := range c.Entries {
-		e.Revision, e.AsOf = c.Revision, c.AsOf
+		if e.Revision == 0 {
+			e.Revision, e.AsOf = c.Revision, c.AsOf
+		}
 		if e.Seq == 0 {
 			seq++
 			e.Seq = seq
