@@ -113,7 +113,7 @@ func (s *server) newArchive(dir string, left []journal.Item) *archive.Writer {
 		Log:      s.journal,
 		Read:     s.view.Entry,
 		Archived: s.view.Archived,
-		Lost:     func(why error) { s.lost(archiveFile(dir), why, database.Opening{}) },
+		Lost:     func(why error) { s.lost("archive", archiveFile(dir), why, database.Opening{}) },
 		Wrote:    func(took time.Duration) { s.metrics.ArchiveWrite.Observe(took.Seconds()) },
 		Trouble:  s.archiveTrouble,
 		Now:      s.clock.Now,
@@ -154,21 +154,24 @@ func (s *server) renewed(path string, why error, o database.Opening) {
 		s.log.Warn("the journal was reported as damaged but is intact; it stays in use", "journal", path, errAttr(why))
 		return
 	}
-	s.lost(path, why, o)
+	s.lost("journal", path, why, o)
 }
 
-// lost reports a file that was lost or damaged while the server ran.
-func (s *server) lost(path string, why error, o database.Opening) {
+// lost reports the journal or the archive, lost or damaged while the server ran.
+func (s *server) lost(what, path string, why error, o database.Opening) {
 	aside := o.SetAside
 	var gone *store.LostError
 	if errors.As(why, &gone) {
 		why, aside = gone, cmp.Or(aside, gone.SetAside)
 	}
+	gap := "the traces in it are lost, unless setAside has them"
+	if what == "journal" {
+		gap = "open traces continue; spans that were not sent yet are lost"
+	}
 	s.metrics.StoresLost.Inc()
 	s.state.set(func(st *state) { st.lost, st.lostAt = why, time.Now() })
-	s.log.Error("a file was lost while the server ran; a new one begins", "file", path, errAttr(why), "setAside", aside,
-		"do", "find out what changed the file; open traces continue; finished traces are lost with the archive's file, "+
-			"unless setAside has them, and spans that were not sent with the journal's")
+	s.log.Error("the "+what+" was lost while the server ran; a new one begins", what, path, errAttr(why),
+		"setAside", aside, "lost", gap, "do", "find out what changed the file")
 }
 
 // archiveTrouble notes the result of the last attempt of the archive's writer, and logs each new error.
@@ -182,6 +185,7 @@ func (s *server) archiveTrouble(err error) {
 		switch {
 		case err == nil && before != nil:
 			s.log.Info("the archive is writable again")
+		case errors.Is(err, store.ErrDamaged): // lost has logged it
 		case err != nil && (before == nil || before.Error() != err.Error()):
 			s.log.Error("cannot write to the archive; finished traces wait in the journal",
 				errAttr(err), "do", adviceFor(err))
@@ -202,8 +206,6 @@ func adviceFor(err error) string {
 		return "run a newer version of lifeline, or move the file away"
 	case errors.Is(err, store.ErrInUse):
 		return "end the other process"
-	case errors.Is(err, store.ErrDamaged):
-		return "nothing: a new archive is created"
 	}
 	return "see the error"
 }
