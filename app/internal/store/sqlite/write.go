@@ -25,6 +25,7 @@ const (
 const (
 	metaRevision = "revision" // the highest of all batches
 	metaAsOf     = "as_of"    // the latest of all batches
+	metaUnclean  = "unclean"  // present if unused space may hold deleted data
 )
 
 // Write merges b into what is stored.
