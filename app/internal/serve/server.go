@@ -141,6 +141,7 @@ func newServer(o Options) (*server, error) {
 	s.health.Live("loop", s.alive)
 	s.health.Ready("watch", s.watching)
 	s.health.Ready("store", s.storing)
+	s.health.Ready("API", s.answering)
 	s.health.Note("stored traces", s.keeping)
 	s.health.Note("archive", s.archiving)
 	s.health.Note("API server", s.reaching)
