@@ -26,6 +26,8 @@ const (
 const (
 	// firstPause and maxPause bound the pauses between attempts.
 	firstPause, maxPause = 200 * time.Millisecond, 10 * time.Second
+	// checkEvery is the period of the check of an idle archive.
+	checkEvery = 5 * time.Second
 	// ending bounds the writing of the rest at the end.
 	ending = 10 * time.Second
 )
@@ -166,7 +168,7 @@ func (w *Writer) Run(ctx context.Context) error {
 		}
 		if err == nil {
 			pause = firstPause
-			w.wait(ctx, w.wake, maxPause)
+			w.wait(ctx, w.wake, checkEvery)
 			continue
 		}
 		w.wait(ctx, nil, pause)
