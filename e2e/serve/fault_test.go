@@ -306,6 +306,11 @@ func TestLostFiles(t *testing.T) {
 					t.Error(err)
 				}
 			}
+			harness.Eventually(t, "a new "+name, func() bool {
+				return slices.ContainsFunc(s.Lines()[lines:], func(l harness.LogLine) bool {
+					return strings.Contains(l.Message(), "the "+name+" is writable again")
+				})
+			})
 			s.AwaitReady(t)
 			if _, said := s.Readiness(t); !strings.Contains(said, fault.what) {
 				t.Errorf("the readiness response does not have %q: %s", fault.what, said)
@@ -419,7 +424,7 @@ func TestFullDisk(t *testing.T) {
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	s.AwaitLog(t, "the store is writable again")
+	s.AwaitLog(t, "the journal is writable again")
 	for _, name := range []string{"a", "b", "c"} {
 		tr := s.TraceOf(t, ns, name)
 		if pods := len(tr.Find("reconcile Pod", "")); pods != 2 || tr.Spans[0].Outcome() != "converged" {
@@ -496,7 +501,7 @@ func TestFullDiskAndAuditWebhook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.AwaitLog(t, "the store is writable again")
+	s.AwaitLog(t, "the journal is writable again")
 	for _, name := range names {
 		harness.Eventually(t, "the audit event of Deployment "+name, func() bool {
 			created := s.TraceOf(t, ns, name).Find("create Deployment", "")

@@ -83,7 +83,7 @@ func (s *server) looked(err error) {
 	s.writable.set(err)
 	s.state.set(func(st *state) {
 		if st.trouble != nil && err == nil {
-			s.log.Info("the store is writable again")
+			s.log.Info("the journal is writable again")
 		}
 		if err == nil {
 			st.logged = ""

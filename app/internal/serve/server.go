@@ -96,7 +96,7 @@ type server struct {
 	running atomic.Bool
 	// state is the data of health and info.
 	state state
-	// writable answers senders while the store cannot be written.
+	// writable answers senders while the journal cannot be written.
 	writable writable
 }
 

@@ -67,7 +67,7 @@ func looping(t *testing.T, st store.Store) *loop {
 	return l
 }
 
-// TestFullDiskIsAnswered: while the store cannot be written, both receivers answer
+// TestFullDiskIsAnswered: while the journal cannot be written, both receivers answer
 // at once, take nothing, and take it once there is room again.
 func TestFullDiskIsAnswered(t *testing.T) {
 	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
