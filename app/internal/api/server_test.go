@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
@@ -24,6 +23,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 )
 
 func TestRefusals(t *testing.T) {
@@ -278,41 +278,9 @@ func TestTraceByPrefix(t *testing.T) {
 	for _, sp := range twin.Spans {
 		sp.TraceID = twin.ID
 	}
-	put(t, s.opts.Store.(store.Writer), &store.Batch{Revision: 2, AsOf: asOf, Finished: []*span.Trace{twin}})
+	s.opts.Store.(*viewtest.View).Put(t, asOf, viewtest.Traces{Finished: []*span.Trace{twin}})
 	if res, got := s.get(t, "/api/v1/traces/"+twin.ID.String()[:31]); res.StatusCode != http.StatusConflict {
 		t.Errorf("two traces begin so: status %d: %s", res.StatusCode, got)
-	}
-}
-
-// reader is a store without Between.
-type reader struct{ store.Reader }
-
-// unsupported is a Finder in front of such a store.
-type unsupported struct{ store.Reader }
-
-func (unsupported) Between(context.Context, trace.TraceID, trace.TraceID, int) ([]trace.TraceID, error) {
-	return nil, errors.ErrUnsupported
-}
-
-// TestPrefixUnsupported: a store that cannot search by prefix answers 400, not
-// 404, and finds a whole ID.
-func TestPrefixUnsupported(t *testing.T) {
-	for name, st := range map[string]store.Reader{
-		"no Finder":       reader{filled(t)},
-		"behind a Finder": unsupported{filled(t)},
-	} {
-		s := start(t, Options{Store: st})
-		id := spantest.Apply().ID.String()
-		if res, got := s.get(
-			t,
-			"/api/v1/traces/"+id[:8],
-		); res.StatusCode != http.StatusBadRequest ||
-			!strings.Contains(string(got), "all 32 digits") {
-			t.Errorf("%s: status %d: %s", name, res.StatusCode, got)
-		}
-		if res, _ := s.get(t, "/api/v1/traces/"+id); res.StatusCode != http.StatusOK {
-			t.Errorf("%s: status %d for a whole ID", name, res.StatusCode)
-		}
 	}
 }
 

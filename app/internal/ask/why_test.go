@@ -15,7 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 )
 
 // TestWhyGolden: the sentences about objects of a server, and the exit codes.
@@ -82,7 +82,7 @@ func TestLaterReason(t *testing.T) {
 func TestBlame(t *testing.T) {
 	server, ctx := serve(t, "cluster-1"), t.Context()
 	ref := spantest.Ref("batch", "CronJob", "work")
-	batch := store.Batch{Revision: 2, AsOf: spantest.Epoch.Add(50 * time.Minute)}
+	var batch viewtest.Traces
 	for i, path := range []string{"spec.schedule", "spec.suspend", "metadata.labels.x", "spec.paused"} {
 		b := spantest.New("change of " + path)
 		var root *span.Span
@@ -93,9 +93,7 @@ func TestBlame(t *testing.T) {
 			span.KeyFields.StringSlice([]string{path}))
 		batch.Finished = append(batch.Finished, shift(b.Trace, 41+i))
 	}
-	if err := server.store.Write(ctx, &batch); err != nil {
-		t.Fatal(err)
-	}
+	server.view.Put(t, stored, batch)
 	w := Why{Trace{Namespace: "default", Server: cli.Server{URL: server.URL, Named: true}}}
 	w.Options, _, _ = asking(textOutput)
 	session, err := w.Connect(ctx, w.Server)

@@ -4,13 +4,12 @@ package cli
 
 import (
 	"io"
-	"path/filepath"
 	"time"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 
 	"context"
 	"net/http"
@@ -24,13 +23,10 @@ import (
 // serve starts a server that watches a cluster, and returns its URL.
 func serve(t *testing.T, cluster string) *httptest.Server {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lifeline.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	v := viewtest.New(t)
+	v.Put(t, time.Now(), viewtest.Traces{})
 	handler, err := api.New(api.Options{
-		Store: s, Hub: &api.Hub{}, Cluster: cluster, Clock: time.Now,
+		Store: v, Hub: &api.Hub{}, Cluster: cluster, Clock: time.Now,
 		Info: func() api.Info { return api.Info{Version: "1", Cluster: cluster, Leading: true} },
 	})
 	if err != nil {
