@@ -559,3 +559,50 @@ func TestSources(t *testing.T) {
 		t.Errorf("a server without sources: status %d", res.StatusCode)
 	}
 }
+
+// TestUnavailable: without the archive, lists have what is in memory and say why they may lack
+// traces. A trace in the archive is not reported as missing.
+func TestUnavailable(t *testing.T) {
+	v := viewtest.New(t)
+	s := start(t, Options{Store: v})
+	res, got := s.get(t, "/api/v1/traces")
+	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" ||
+		!strings.Contains(string(got), "has just started") {
+		t.Errorf("before the first look: %d %s", res.StatusCode, got)
+	}
+	open, finished := spantest.Unschedulable(), spantest.Apply()
+	v.Put(t, asOf, viewtest.Traces{Open: []*span.Trace{open}, Finished: []*span.Trace{finished}})
+	for _, why := range []string{"it is being opened", strings.Repeat("x", 9000)} {
+		v.Fail(errors.New(why))
+		var page Page
+		s.into(t, "/api/v1/traces", &page)
+		var writes WritePage
+		s.into(t, "/api/v1/writes", &writes)
+		for _, incomplete := range []string{page.Incomplete, writes.Incomplete} {
+			want := "the archive is unavailable: " + why[:10]
+			if !strings.HasPrefix(incomplete, want) || len(incomplete) > 2000 {
+				t.Errorf("incomplete is %.100q, want %q", incomplete, want)
+			}
+		}
+		if len(page.Traces) != 1 || !page.Traces[0].Open {
+			t.Errorf("got %+v", page.Traces)
+		}
+	}
+	for id, want := range map[string]int{
+		open.ID.String():        http.StatusOK,
+		open.ID.String()[:9]:    http.StatusOK,
+		finished.ID.String():    http.StatusServiceUnavailable,
+		strings.Repeat("1", 32): http.StatusServiceUnavailable,
+		"11111111":              http.StatusServiceUnavailable,
+	} {
+		res, got := s.get(t, "/api/v1/traces/"+id)
+		if res.StatusCode != want {
+			t.Errorf("trace %s: %d %s, want %d", id, res.StatusCode, got, want)
+		}
+	}
+	v.Fail(nil)
+	_, got = s.get(t, "/api/v1/traces")
+	if strings.Contains(string(got), "incomplete") {
+		t.Errorf("with the archive: %s", got)
+	}
+}

@@ -62,6 +62,7 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	r.client.pause = time.Millisecond
+	r.client.wait = func(ctx context.Context, _ time.Duration) bool { return ctx.Err() == nil }
 	t.Cleanup(func() {
 		_ = r.handler.Load().Close()
 		r.client.Close()
@@ -118,7 +119,7 @@ func TestListAndInfo(t *testing.T) {
 	}
 	r.view.Put(t, asOf, viewtest.Traces{Finished: all})
 	seen := 0
-	for sum, err := range r.client.All(t.Context(), Query{
+	for page, err := range r.client.Pages(t.Context(), Query{
 		Since:      "1h",
 		Until:      "1ms",
 		Outcomes:   []span.Outcome{span.Converged, span.Failed},
@@ -133,15 +134,20 @@ func TestListAndInfo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := all[24-seen].ID.String(); sum.TraceID != want {
-			t.Errorf("place %d is %s, want %s", seen, sum.TraceID, want)
+		for _, sum := range page.Traces {
+			if want := all[24-seen].ID.String(); sum.TraceID != want {
+				t.Errorf("place %d is %s, want %s", seen, sum.TraceID, want)
+			}
+			seen++
 		}
-		seen++
+		if len(page.Traces) > 10 || page.Incomplete != "" {
+			t.Errorf("got a page of %d traces, incomplete %q", len(page.Traces), page.Incomplete)
+		}
 	}
 	if seen != 25 {
 		t.Errorf("got %d traces", seen)
 	}
-	for range r.client.All(t.Context(), Query{Limit: 1}) {
+	for range r.client.Pages(t.Context(), Query{Limit: 1}) {
 		break // leaves nothing behind
 	}
 	info, err := r.client.Info(t.Context())
