@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -272,6 +273,9 @@ func (v *View) Trace(ctx context.Context, id trace.TraceID) (*store.Record, erro
 		return nil, err
 	}
 	r, err := archive.Trace(ctx, id)
+	if errors.Is(err, store.ErrClosed) {
+		err = fmt.Errorf("%w: it was lost just now, ask again in a moment", store.ErrUnavailable)
+	}
 	return v.amend(ctx, m, r, err)
 }
 
