@@ -254,21 +254,20 @@ func (w *Writer) writeAll(ctx context.Context, archive store.Archive) error {
 	for {
 		items := w.next()
 		if len(items) == 0 {
-			return w.tidy(ctx)
+			w.tidy(ctx)
+			return nil
 		}
 		if err := w.write(ctx, archive, items); err != nil {
 			return err
 		}
-		if len(w.done) > maxDone {
-			if err := w.tidy(ctx); err != nil {
-				return err
-			}
+		if w.untidy() >= maxDone {
+			w.tidy(ctx)
 		}
 	}
 }
 
-// maxDone bounds the archived entries that are not marked in the log yet. After a kill they are
-// written again, which changes nothing.
+// maxDone is the number of archived entries at which they are marked in the log. After a kill, those
+// without a mark are written again, which changes nothing.
 const maxDone = 500
 
 // next returns the entries of the first look that waits.
@@ -330,21 +329,30 @@ func (w *Writer) leave(n, lost int) {
 	w.opts.Archived(seqs)
 }
 
-// tidy marks the archived entries in the log.
-func (w *Writer) tidy(ctx context.Context) error {
+// untidy counts the archived entries that are not marked in the log.
+func (w *Writer) untidy() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.done)
+}
+
+// tidy marks the archived entries in the log. After an error they are marked with the next ones. It
+// is not an error of the archive, and the looks report those of the journal.
+func (w *Writer) tidy(ctx context.Context) {
 	w.mu.Lock()
 	done := w.done
 	w.mu.Unlock()
 	if len(done) == 0 {
-		return nil
+		return
 	}
 	if err := w.opts.Log.Done(ctx, journal.Archive, done...); err != nil {
-		return err
+		return
 	}
 	w.mu.Lock()
-	w.done = w.done[len(done):]
-	w.mu.Unlock()
-	return nil
+	defer w.mu.Unlock()
+	if w.done = w.done[len(done):]; len(w.done) == 0 {
+		w.done = nil
+	}
 }
 
 // limit drops the oldest entries beyond the limits of the log.
@@ -359,6 +367,6 @@ func (w *Writer) limit(ctx context.Context) {
 	w.mu.Unlock()
 	if n > 0 {
 		w.leave(n, spans)
-		_ = w.tidy(ctx) // again with the next batch
+		w.tidy(ctx)
 	}
 }

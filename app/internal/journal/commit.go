@@ -23,8 +23,8 @@ type Changes struct {
 	Revision int64
 	// State is kept by name. A nil value removes a name; other names stay unchanged.
 	State map[string][]byte
-	// Entries are appended to the log. Commit sets their numbers, unless they have one already:
-	// after a renewal a caller commits entries again.
+	// Entries are appended to the log. Commit sets their numbers, look and time, unless they have
+	// them already: after a renewal a caller commits entries again.
 	Entries []*Entry
 }
 
@@ -38,7 +38,9 @@ func (j *Journal) Commit(ctx context.Context, c *Changes) error {
 	}
 	c.Revision = j.revision + 1
 	for _, e := range c.Entries {
-		e.Revision, e.AsOf = c.Revision, c.AsOf
+		if e.Revision == 0 {
+			e.Revision, e.AsOf = c.Revision, c.AsOf
+		}
 		if e.Seq == 0 {
 			e.Seq = j.seq + 1
 		}

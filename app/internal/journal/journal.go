@@ -17,6 +17,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -217,6 +219,10 @@ func (j *Journal) renew(ctx context.Context) error {
 	defer j.mu.Unlock()
 	if j.closed {
 		return store.ErrClosed
+	}
+	// Its directory may have been deleted, too.
+	if err := os.MkdirAll(filepath.Dir(j.path), 0o700); err != nil {
+		return fmt.Errorf("cannot replace the journal: %w", err)
 	}
 	if err := j.open(context.WithoutCancel(ctx)); err != nil {
 		return err
