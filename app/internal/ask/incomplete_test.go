@@ -34,7 +34,7 @@ func TestIncompleteGolden(t *testing.T) {
 		run    func(cli.Options) (int, error)
 		code   int
 	}{
-		"incomplete-ls":      {"the open traces, and a line on standard error", cli.OutputTable, list(List{}), cli.CodeOK},
+		"incomplete-ls":      {"the open traces, and a line for people", cli.OutputTable, list(List{}), cli.CodeOK},
 		"incomplete-ls-json": {"the document has the reason, too", cli.OutputJSON, list(List{}), cli.CodeOK},
 		"incomplete-ls-yaml": {"the document has the reason, too", cli.OutputYAML, list(List{}), cli.CodeOK},
 		"incomplete-ls-name": {"only IDs on standard output", cli.OutputName, list(List{}), cli.CodeOK},
