@@ -167,6 +167,7 @@ func TestNotRenewedYet(t *testing.T) {
 	j := filled(t)
 	dir := filepath.Dir(j.Path())
 	must(t, os.Rename(dir, dir+".old"))
+	must(t, os.Symlink("nowhere", dir)) // it cannot be made
 	for range 2 {
 		if err := j.Commit(t.Context(), &journal.Changes{}); err == nil || errors.Is(err, journal.ErrRenewed) {
 			t.Fatalf("got %v", err)
@@ -178,7 +179,7 @@ func TestNotRenewedYet(t *testing.T) {
 			t.Error("the lost journal is sound")
 		}
 	}
-	must(t, os.Mkdir(dir, 0o700))
+	must(t, os.Remove(dir))
 	if err := j.Commit(t.Context(), &journal.Changes{}); !errors.Is(err, journal.ErrRenewed) || j.Renewals() != 1 {
 		t.Errorf("got %v after %d renewals", err, j.Renewals())
 	}
@@ -190,10 +191,12 @@ func TestClosedWhileLost(t *testing.T) {
 	j := filled(t)
 	dir := filepath.Dir(j.Path())
 	must(t, os.Rename(dir, dir+".old"))
+	must(t, os.Symlink("nowhere", dir)) // it cannot be made
 	if err := j.Commit(t.Context(), &journal.Changes{}); err == nil {
 		t.Fatal("a commit without a directory")
 	}
 	must(t, j.Close())
+	must(t, os.Remove(dir))
 	must(t, os.Mkdir(dir, 0o700))
 	if err := j.Commit(t.Context(), &journal.Changes{}); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("got %v", err)

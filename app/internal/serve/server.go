@@ -277,6 +277,7 @@ func (s *server) work(ctx context.Context, up *tasks, recorder *restored, conf *
 		leave = func() {}
 	}
 	up.start("retention", s.retain)
+	up.start("salvage", s.salvage)
 	up.start("configuration", s.followConfig)
 	up.start("watch", s.watch)
 

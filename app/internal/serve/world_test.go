@@ -126,7 +126,7 @@ func (w *world) list(t testing.TB, q store.Query) []store.Summary {
 	for {
 		page, err := w.view.List(t.Context(), q)
 		must(t, err)
-		if (page.Incomplete != "") == w.archived {
+		if (page.Incomplete != "") == (w.archived || q.Open) {
 			t.Errorf("an archive: %t, the page: %q", w.archived, page.Incomplete)
 		}
 		out = append(out, page.Traces...)
