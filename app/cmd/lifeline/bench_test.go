@@ -45,8 +45,8 @@ func BenchmarkAsking(b *testing.B) {
 		b.Run(q.name, func(b *testing.B) {
 			for range b.N {
 				cmd := exec.CommandContext(b.Context(), binary, q.args...)
-				cmd.Env = append(os.Environ(), "LIFELINE_SERVER="+server, "HOME="+b.TempDir(), "KUBECONFIG=/none",
-					"KUBERNETES_SERVICE_HOST=")
+				cmd.Env = append(os.Environ(), "LIFELINE_SERVER="+server, "HOME="+b.TempDir(),
+					"KUBECONFIG="+filepath.Join(b.TempDir(), "none"), "KUBERNETES_SERVICE_HOST=")
 				var log bytes.Buffer
 				cmd.Stderr = &log
 				out, err := cmd.Output()
