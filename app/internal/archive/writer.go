@@ -126,14 +126,31 @@ func (w *Writer) Add(items ...journal.Item) {
 // Opened is closed when the archive was opened for the first time.
 func (w *Writer) Opened() <-chan struct{} { return w.opened }
 
-// Archive returns the archive, or an error that wraps store.ErrUnavailable and the reason.
+// Archive returns the archive, or an error that wraps store.ErrUnavailable and has the kind of the
+// trouble. The log has its details, which name files.
 func (w *Writer) Archive() (store.Archive, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.archive == nil {
-		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, w.why)
+		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, kindOf(w.why))
 	}
 	return w.archive, nil
+}
+
+// errTrouble stands for an error without a kind.
+var errTrouble = errors.New("see the log of the server")
+
+// kindOf returns the error of package store that err wraps.
+func kindOf(err error) error {
+	for _, kind := range []error{
+		errOpening, store.ErrDamaged, store.ErrForeign, store.ErrNewer, store.ErrInUse, store.ErrFull,
+		store.ErrReadOnly, store.ErrClosed,
+	} {
+		if errors.Is(err, kind) {
+			return kind
+		}
+	}
+	return errTrouble
 }
 
 // Reader is Archive for readers.
