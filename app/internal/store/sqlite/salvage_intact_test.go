@@ -11,40 +11,63 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// intactTraces returns the finished traces whose rows are all the same in the damaged file as in
-// the whole one. It reads each row alone, by its key.
-func intactTraces(t *testing.T, damaged, whole string) []trace.TraceID {
+// reference holds the rows of the finished traces in a whole file.
+type reference struct {
+	ids  []trace.TraceID
+	rows [][]keyed // by the index in ids
+}
+
+// keyed is one row, with the query for it by its key.
+type keyed struct {
+	query string
+	args  []any
+	row   [][]any
+}
+
+func referenceOf(t *testing.T, whole string) *reference {
 	t.Helper()
-	a, err := sql.Open("sqlite", "file:"+whole+"?mode=ro&immutable=1")
+	db, err := sql.Open("sqlite", "file:"+whole+"?mode=ro&immutable=1")
 	must(t, err)
-	defer a.Close()
-	b, err := sql.Open("sqlite", "file:"+damaged+"?mode=ro&immutable=1&_pragma=cell_size_check(1)")
-	must(t, err)
-	defer b.Close()
-	var out []trace.TraceID
-	ids := rowsOf(a, "SELECT num, id FROM traces WHERE phase = 2")
-	for _, row := range ids {
-		num := row[0]
-		same := equal(a, b, "SELECT * FROM traces WHERE num = ?", num)
-		for _, table := range []string{"spans", "objects", "origins"} {
-			key := map[string]string{"spans": "id", "objects": "num", "origins": "num"}[table]
-			for _, row := range rowsOf(a, fmt.Sprintf("SELECT %s FROM %s WHERE trace = %v", key, table, num)) {
-				query := fmt.Sprintf("SELECT * FROM %s WHERE trace = ? AND %s = ?", table, key)
-				same = same && equal(a, b, query, num, row[0])
+	defer db.Close()
+	out := &reference{}
+	for _, head := range rowsOf(db, "SELECT num, id FROM traces WHERE phase = 2") {
+		rows := []keyed{{query: "SELECT * FROM traces WHERE num = ?", args: []any{head[0]}}}
+		for table, key := range map[string]string{"spans": "id", "objects": "num", "origins": "num"} {
+			query := fmt.Sprintf("SELECT * FROM %s WHERE trace = ? AND %s = ?", table, key)
+			for _, row := range rowsOf(db, fmt.Sprintf("SELECT %s FROM %s WHERE trace = %v", key, table, head[0])) {
+				rows = append(rows, keyed{query: query, args: []any{head[0], row[0]}})
 			}
 		}
-		if same {
-			var id trace.TraceID
-			copy(id[:], row[1].([]byte))
-			out = append(out, id)
+		for i := range rows {
+			rows[i].row = rowsOf(db, rows[i].query, rows[i].args...)
 		}
+		var id trace.TraceID
+		copy(id[:], head[1].([]byte))
+		out.ids, out.rows = append(out.ids, id), append(out.rows, rows)
 	}
 	return out
 }
 
-func equal(a, b *sql.DB, query string, args ...any) bool {
-	want := rowsOf(a, query, args...)
-	return len(want) == 1 && reflect.DeepEqual(want, rowsOf(b, query, args...))
+// intact returns the traces whose rows are all the same in the damaged file. It reads each row
+// alone, by its key.
+func (r *reference) intact(t *testing.T, damaged string) []trace.TraceID {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+damaged+"?mode=ro&immutable=1&_pragma=cell_size_check(1)")
+	must(t, err)
+	defer db.Close()
+	var out []trace.TraceID
+	for i, id := range r.ids {
+		same := true
+		for _, k := range r.rows[i] {
+			if same = reflect.DeepEqual(k.row, rowsOf(db, k.query, k.args...)); !same {
+				break
+			}
+		}
+		if same {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // rowsOf returns all rows, or none after an error.
