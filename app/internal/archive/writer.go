@@ -26,6 +26,8 @@ const (
 const (
 	// firstPause and maxPause bound the pauses between attempts.
 	firstPause, maxPause = 200 * time.Millisecond, 10 * time.Second
+	// checkEvery is the period of the check of an idle archive.
+	checkEvery = 5 * time.Second
 	// ending bounds the writing of the rest at the end.
 	ending = 10 * time.Second
 )
@@ -124,14 +126,31 @@ func (w *Writer) Add(items ...journal.Item) {
 // Opened is closed when the archive was opened for the first time.
 func (w *Writer) Opened() <-chan struct{} { return w.opened }
 
-// Archive returns the archive, or an error that wraps store.ErrUnavailable and the reason.
+// Archive returns the archive, or an error that wraps store.ErrUnavailable and has the kind of the
+// trouble. The log has its details, which name files.
 func (w *Writer) Archive() (store.Archive, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.archive == nil {
-		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, w.why)
+		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, kindOf(w.why))
 	}
 	return w.archive, nil
+}
+
+// errTrouble stands for an error without a kind.
+var errTrouble = errors.New("see the log of the server")
+
+// kindOf returns the error of package store that err wraps.
+func kindOf(err error) error {
+	for _, kind := range []error{
+		errOpening, store.ErrDamaged, store.ErrForeign, store.ErrNewer, store.ErrInUse, store.ErrFull,
+		store.ErrReadOnly, store.ErrClosed,
+	} {
+		if errors.Is(err, kind) {
+			return kind
+		}
+	}
+	return errTrouble
 }
 
 // Reader is Archive for readers.
@@ -166,7 +185,7 @@ func (w *Writer) Run(ctx context.Context) error {
 		}
 		if err == nil {
 			pause = firstPause
-			w.wait(ctx, w.wake, maxPause)
+			w.wait(ctx, w.wake, checkEvery)
 			continue
 		}
 		w.wait(ctx, nil, pause)

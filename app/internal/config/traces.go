@@ -65,7 +65,8 @@ type RetentionConfiguration struct {
 	// How long a finished trace is kept.
 	Age metav1.Duration `json:"age"`
 
-	// How much disk space the traces may use, at least `64Mi`. Above that the oldest are removed.
+	// How much disk space the archive of finished traces may use, at least `64Mi`. Above that the
+	// oldest are removed.
 	Size resource.Quantity `json:"size"`
 }
 

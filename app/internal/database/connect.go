@@ -48,7 +48,7 @@ func (d *DB) connect(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	further := []string{"journal_size_limit(67108864)", "cache_size(-16000)"}
+	further := []string{"journal_size_limit(67108864)", "cache_size(-16000)", "secure_delete(FAST)"}
 	if empty(d.path) {
 		further = append(further, "auto_vacuum(INCREMENTAL)") // counts, and is a write, before the first one
 	}

@@ -109,6 +109,26 @@ func fill(t *testing.T, dir string) {
 	}
 }
 
+// TestRebuildFull: a database that has no room for its copies stays as it is.
+func TestRebuildFull(t *testing.T) {
+	dir := mount(t, "16m")
+	d := openAt(t, filepath.Join(dir, "items.db"))
+	add(t, d, 4000)
+	must(t, d.Purge(t.Context()))
+	fill(t, dir)
+	err := d.Failed(t.Context(), "rebuild", d.Rebuild(t.Context()))
+	if !errors.Is(err, store.ErrFull) || count(t, d) != 4000 {
+		t.Errorf("%v, %d items", err, count(t, d))
+	}
+	must(t, os.Remove(filepath.Join(dir, "filler")))
+	must(t, d.Rebuild(t.Context()))
+	add(t, d, 1)
+	must(t, d.Check(t.Context()))
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 4 || count(t, d) != 4001 {
+		t.Errorf("%d items in %v, %v", count(t, d), left, err)
+	}
+}
+
 func TestFullDiskAtStart(t *testing.T) {
 	for _, size := range []string{"4k", "24k"} { // the file, the log's index
 		path := filepath.Join(mount(t, size), "items.db")

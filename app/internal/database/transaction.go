@@ -5,6 +5,7 @@ package database
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -54,12 +55,16 @@ func (d *DB) Write(ctx context.Context, do func(context.Context, *Tx) error) err
 	if err != nil {
 		_ = w.Exec(steady, "ROLLBACK") // an error if SQLite already did so
 	}
+	if w.overwrites {
+		err = errors.Join(err, w.Exec(steady, "PRAGMA secure_delete = FAST"))
+	}
 	return err
 }
 
 // Tx is a transaction that writes.
 type Tx struct {
-	d *DB
+	d          *DB
+	overwrites bool
 	// Cancelled returns the error of the context of Write.
 	Cancelled func() error
 }
@@ -77,7 +82,14 @@ func (w *Tx) statement(ctx context.Context, query string) (*sql.Stmt, error) {
 	return st, nil
 }
 
-// Exec runs a statement without rows.
+// Overwrite lets the transaction overwrite pages that it frees. All transactions overwrite deleted
+// rows in other pages.
+func (w *Tx) Overwrite(ctx context.Context) error {
+	w.overwrites = true
+	return w.Exec(ctx, "PRAGMA secure_delete = ON")
+}
+
+// Exec runs a statement, without its rows.
 func (w *Tx) Exec(ctx context.Context, query string, args ...any) error {
 	st, err := w.statement(ctx, query)
 	if err != nil {

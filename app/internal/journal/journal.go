@@ -173,7 +173,7 @@ func (j *Journal) Used(ctx context.Context) (int64, error) {
 // GiveBack returns free space to the file system, and forgets the oldest kept traces beyond their
 // limits.
 func (j *Journal) GiveBack(ctx context.Context, keptSince time.Time) error {
-	err := j.forgetKept(ctx, keptSince)
+	err := j.forgetKept(ctx, keptSince, maxKept)
 	if err == nil {
 		err = j.database().GiveBack(ctx)
 	}

@@ -113,7 +113,7 @@ func (s *server) newArchive(dir string, left []journal.Item) *archive.Writer {
 		Log:      s.journal,
 		Read:     s.view.Entry,
 		Archived: s.view.Archived,
-		Lost:     func(why error) { s.lost(archiveFile(dir), why, database.Opening{}) },
+		Lost:     func(why error) { s.lost("archive", archiveFile(dir), why, database.Opening{}) },
 		Wrote:    func(took time.Duration) { s.metrics.ArchiveWrite.Observe(took.Seconds()) },
 		Trouble:  s.archiveTrouble,
 		Now:      s.clock.Now,
@@ -142,6 +142,7 @@ func (s *server) openArchive(ctx context.Context, dir string) (store.Archive, er
 	if o := a.Opening(); o.SetAside != "" {
 		s.log.Error("the archive was damaged; it was set aside, and a new one was created",
 			"setAside", o.SetAside, errAttr(o.Why))
+		s.damagedArchive(o.SetAside)
 	}
 	s.log.Info("archive opened", "path", archiveFile(dir), "took", time.Since(began).Round(time.Millisecond))
 	return a, nil
@@ -154,21 +155,25 @@ func (s *server) renewed(path string, why error, o database.Opening) {
 		s.log.Warn("the journal was reported as damaged but is intact; it stays in use", "journal", path, errAttr(why))
 		return
 	}
-	s.lost(path, why, o)
+	s.lost("journal", path, why, o)
 }
 
-// lost reports a file that was lost or damaged while the server ran.
-func (s *server) lost(path string, why error, o database.Opening) {
+// lost reports the journal or the archive, lost or damaged while the server ran.
+func (s *server) lost(what, path string, why error, o database.Opening) {
 	aside := o.SetAside
 	var gone *store.LostError
 	if errors.As(why, &gone) {
 		why, aside = gone, cmp.Or(aside, gone.SetAside)
 	}
+	gap := "open traces continue; spans that were not sent yet are lost"
+	if what == "archive" {
+		gap = "the traces that cannot be read from setAside"
+		s.damagedArchive(aside)
+	}
 	s.metrics.StoresLost.Inc()
 	s.state.set(func(st *state) { st.lost, st.lostAt = why, time.Now() })
-	s.log.Error("a file was lost while the server ran; a new one begins", "file", path, errAttr(why), "setAside", aside,
-		"do", "find out what changed the file; open traces continue; finished traces are lost with the archive's file, "+
-			"unless setAside has them, and spans that were not sent with the journal's")
+	s.log.Error("the "+what+" was lost while the server ran; a new one begins", what, path, errAttr(why),
+		"setAside", aside, "lost", gap, "do", "find out what changed the file")
 }
 
 // archiveTrouble notes the result of the last attempt of the archive's writer, and logs each new error.
@@ -182,6 +187,7 @@ func (s *server) archiveTrouble(err error) {
 		switch {
 		case err == nil && before != nil:
 			s.log.Info("the archive is writable again")
+		case errors.Is(err, store.ErrDamaged): // lost has logged it
 		case err != nil && (before == nil || before.Error() != err.Error()):
 			s.log.Error("cannot write to the archive; finished traces wait in the journal",
 				errAttr(err), "do", adviceFor(err))
@@ -202,8 +208,6 @@ func adviceFor(err error) string {
 		return "run a newer version of lifeline, or move the file away"
 	case errors.Is(err, store.ErrInUse):
 		return "end the other process"
-	case errors.Is(err, store.ErrDamaged):
-		return "nothing: a new archive is created"
 	}
 	return "see the error"
 }

@@ -56,7 +56,7 @@ func looping(t *testing.T) (*loop, *filling) {
 	return l, st
 }
 
-// TestFullDiskIsAnswered: while the store cannot be written, both receivers answer
+// TestFullDiskIsAnswered: while the journal cannot be written, both receivers answer
 // at once, take nothing, and take it once there is room again.
 func TestFullDiskIsAnswered(t *testing.T) {
 	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")

@@ -55,6 +55,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // Errors for callers to branch on.
@@ -116,6 +118,7 @@ type Opener func(ctx context.Context, c Config) (Archive, error)
 type Archive interface {
 	Reader
 	Writer
+	Keeper
 	// Capabilities returns what the engine can do.
 	Capabilities() Capabilities
 	// Close waits for running calls and releases the archive. A second Close does nothing.
@@ -141,13 +144,47 @@ type Backupper interface {
 type Writer interface {
 	// Write merges b into the stored data. It returns an error for a batch that Validate refuses.
 	Write(ctx context.Context, b *Batch) error
-	// Prune removes whole traces, the earliest end first, until the limits hold. It returns the
-	// removed amounts, also with an error. Writes continue meanwhile.
+	// Prune removes whole traces, the earliest end first, until the limits hold. Pinned traces stay.
+	// It returns the removed amounts, also with an error. Writes continue meanwhile.
 	Prune(ctx context.Context, l Limits) (Pruned, error)
 	// Check returns an error if the archive is lost, so that new writes would not survive. It is a
 	// LostError if another program has deleted, replaced or overwritten its files. It is cheap,
 	// unless another program has written to them. Write and Prune check as well.
 	Check(ctx context.Context) error
+}
+
+// Keeper carries out decisions of people about what stays.
+type Keeper interface {
+	// Pin exempts a trace from Prune, or ends the exemption. It returns ErrNotFound for an absent
+	// trace.
+	Pin(ctx context.Context, id trace.TraceID, on bool) error
+	// Forget removes everything about the selected objects: each trace with such an object as a
+	// whole, also if it is pinned or has other objects; and the edges from other traces to it. It
+	// overwrites the data in the archive. It returns the removed amounts, also with an error; a
+	// repetition continues. Free text of other traces may still contain a name.
+	Forget(ctx context.Context, which Selector) (Forgotten, error)
+}
+
+// Selector selects objects.
+type Selector struct {
+	// Namespace selects the objects in a namespace, and the Namespace itself. It is required.
+	Namespace string
+}
+
+// Validate returns an error for a selector that selects nothing, or nil.
+func (s Selector) Validate() error {
+	if s.Namespace == "" {
+		return errors.New("no namespace is given")
+	}
+	return nil
+}
+
+// Forgotten counts the data that Forget removed.
+type Forgotten struct {
+	// Traces counts traces, and Shared those of them with an object of another namespace.
+	Traces, Shared int64
+	// Edges counts the edges of other traces.
+	Edges int64
 }
 
 // Reader answers questions about traces.
@@ -175,7 +212,9 @@ type Reader interface {
 type Limits struct {
 	// Before removes the traces that ended by then; zero means no limit of age.
 	Before time.Time
-	// Bytes bounds the data on disk; 0 means no limit.
+	// Outcomes are limits in place of Before, for traces with these outcomes.
+	Outcomes map[span.Outcome]time.Time
+	// Bytes bounds the data on disk; 0 means no limit. Traces with an outcome in Outcomes go last.
 	Bytes int64
 }
 

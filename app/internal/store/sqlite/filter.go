@@ -41,6 +41,17 @@ func anyOf[T ~string](f *filter, column string, values []T) {
 	}
 }
 
+// noneOf excludes the values of a column; none excludes nothing.
+func noneOf[T ~string](f *filter, column string, values []T) {
+	if len(values) == 0 {
+		return
+	}
+	f.add(column + " NOT IN (?" + strings.Repeat(", ?", len(values)-1) + ")")
+	for _, v := range values {
+		f.args = append(f.args, string(v))
+	}
+}
+
 func (f *filter) String() string {
 	if len(f.terms) == 0 {
 		return ""

@@ -4,9 +4,12 @@ package sqlite
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -18,7 +21,7 @@ const (
 	lateness = time.Hour
 )
 
-// Prune removes finished traces until the limits hold.
+// Prune removes traces until the limits hold.
 func (s *Store) Prune(ctx context.Context, l store.Limits) (store.Pruned, error) {
 	var out store.Pruned
 	if err := s.Check(ctx); err != nil {
@@ -39,75 +42,92 @@ func (s *Store) Prune(ctx context.Context, l store.Limits) (store.Pruned, error)
 }
 
 func (s *Store) prune(ctx context.Context, l store.Limits, out *store.Pruned) error {
+	special := slices.Sorted(maps.Keys(l.Outcomes))
+	ordinary := prunable()
+	noneOf(ordinary, "outcome", special)
 	steps := []func() (int64, error){
-		func() (int64, error) {
-			return s.drop(
-				ctx,
-				pruneAtOnce,
-				"phase = 0 AND as_of < (SELECT value FROM meta WHERE name = ?) - ?",
-				metaAsOf,
-				int64(lateness),
-			)
-		},
-		func() (int64, error) {
-			if l.Before.IsZero() {
-				return 0, nil
-			}
-			n, err := s.drop(ctx, pruneAtOnce, "phase = 2 AND start + duration <= ?", nanos(l.Before))
-			out.Traces += n
-			return n, err
-		},
-		func() (int64, error) {
-			n, err := s.shrink(ctx, l.Bytes)
-			out.Traces += n
-			return n, err
-		},
+		func() (int64, error) { return s.shrink(ctx, l.Bytes, ordinary) },
+		func() (int64, error) { return s.shrink(ctx, l.Bytes, prunable()) },
 	}
+	aged := func(f *filter, before time.Time) {
+		if !before.IsZero() {
+			f.add("start + duration <= ?", nanos(before))
+			steps = slices.Insert(steps, 0, func() (int64, error) { return s.drop(ctx, pruneAtOnce, f) })
+		}
+	}
+	for _, outcome := range special {
+		f := prunable()
+		anyOf(f, "outcome", []span.Outcome{outcome})
+		aged(f, l.Outcomes[outcome])
+	}
+	old := *ordinary
+	aged(&old, l.Before)
 	for _, step := range steps {
-		for n := int64(1); n > 0; {
-			var err error
-			if n, err = step(); err != nil {
+		for {
+			n, err := step()
+			out.Traces += n
+			if err != nil {
 				return err
 			}
+			if n == 0 {
+				break
+			}
 		}
+	}
+	if err := s.dropUnknown(ctx); err != nil {
+		return err
 	}
 	return s.db.GiveBack(ctx)
 }
 
-// shrink removes about the number of excess traces, and at least one, if all data take more than
-// limit.
-func (s *Store) shrink(ctx context.Context, limit int64) (int64, error) {
+// prunable selects the traces that Prune may remove: those of an index.
+func prunable() *filter {
+	f := &filter{}
+	f.add("phase = 2")
+	f.add("pinned = 0")
+	return f
+}
+
+// dropUnknown removes amendments whose trace did not come.
+func (s *Store) dropUnknown(ctx context.Context) error {
+	f := &filter{}
+	f.add("phase = 0")
+	f.add("as_of < (SELECT value FROM meta WHERE name = ?) - ?", metaAsOf, int64(lateness))
+	for {
+		if n, err := s.drop(ctx, pruneAtOnce, f); err != nil || n == 0 {
+			return err
+		}
+	}
+}
+
+// shrink removes about the number of excess traces among which, and at least one, if all data take
+// more than limit.
+func (s *Store) shrink(ctx context.Context, limit int64, which *filter) (int64, error) {
+	if limit <= 0 {
+		return 0, nil
+	}
 	used, err := s.db.Used(ctx)
-	if err != nil || limit <= 0 || used <= limit {
+	if err != nil || used <= limit {
 		return 0, err
 	}
-	var traces int64
-	if err := s.db.Read(ctx, func(q database.Querier) error {
-		return database.Scan(
-			ctx,
-			q,
-			"SELECT count(*) FROM traces WHERE phase = 2",
-			nil,
-			[]any{&traces},
-			func() error { return nil },
-		)
-	}); err != nil || traces == 0 {
+	traces, err := s.db.Number(ctx, "SELECT count(*) FROM traces WHERE phase = 2")
+	if err != nil {
 		return 0, err
 	}
 	surplus := (used - limit) * traces / used
-	return s.drop(ctx, min(max(surplus, 1), pruneAtOnce), "phase = 2")
+	return s.drop(ctx, min(max(surplus, 1), pruneAtOnce), which)
 }
 
-// drop removes the traces with the earliest end that match the condition. It returns their number.
-func (s *Store) drop(ctx context.Context, limit int64, which string, args ...any) (int64, error) {
+// drop removes the traces with the earliest end among which. It returns their number.
+func (s *Store) drop(ctx context.Context, limit int64, which *filter) (int64, error) {
 	var nums []int64
 	err := s.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
 		var num, spans, total int64
 		if err := database.Scan(
 			steady,
 			w,
-			"SELECT num, spans FROM traces WHERE "+which+" ORDER BY start + duration LIMIT ?",
-			append(args, limit),
+			"SELECT num, spans FROM traces"+which.String()+" ORDER BY start + duration LIMIT ?",
+			append(slices.Clone(which.args), limit),
 			[]any{&num, &spans},
 			func() error {
 				if total < spansAtOnce {
@@ -120,17 +140,8 @@ func (s *Store) drop(ctx context.Context, limit int64, which string, args ...any
 			return err
 		}
 		for _, num := range nums {
-			for _, query := range []string{
-				"DELETE FROM links WHERE trace = ?",
-				"DELETE FROM writes WHERE trace = ?",
-				"DELETE FROM spans WHERE trace = ?",
-				"DELETE FROM objects WHERE trace = ?",
-				"DELETE FROM origins WHERE trace = ?",
-				"DELETE FROM traces WHERE num = ?",
-			} {
-				if err := w.Exec(steady, query, num); err != nil {
-					return err
-				}
+			if err := remove(steady, w, num); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -139,4 +150,21 @@ func (s *Store) drop(ctx context.Context, limit int64, which string, args ...any
 		return 0, err
 	}
 	return int64(len(nums)), nil
+}
+
+// remove deletes a trace.
+func remove(ctx context.Context, w *database.Tx, num int64) error {
+	for _, query := range []string{
+		"DELETE FROM links WHERE trace = ?",
+		"DELETE FROM writes WHERE trace = ?",
+		"DELETE FROM spans WHERE trace = ?",
+		"DELETE FROM objects WHERE trace = ?",
+		"DELETE FROM origins WHERE trace = ?",
+		"DELETE FROM traces WHERE num = ?",
+	} {
+		if err := w.Exec(ctx, query, num); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -156,6 +156,9 @@ ALTER TABLE traces ADD COLUMN edits TEXT NOT NULL DEFAULT '';
 ALTER TABLE traces ADD COLUMN category TEXT NOT NULL DEFAULT '';
 CREATE INDEX traces_category ON traces (category, start, id) WHERE phase > 0 AND category > '';
 `, `
+-- unused space may hold deleted data, since earlier versions did not overwrite them
+INSERT INTO meta (name, value)
+  SELECT 'unclean', 1 WHERE EXISTS (SELECT 1 FROM traces) OR EXISTS (SELECT 1 FROM state);
 -- State and open traces are in the journal now. Amendments of open traces stay.
 DROP TABLE state;
 DELETE FROM meta WHERE name = 'state';

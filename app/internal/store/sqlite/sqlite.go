@@ -21,7 +21,10 @@ type Store struct {
 	last int64
 }
 
-var _ store.Archive = (*Store)(nil)
+var (
+	_ store.Archive   = (*Store)(nil)
+	_ store.Backupper = (*Store)(nil)
+)
 
 // Open opens the archive at c.Path, or creates one in an existing directory. It migrates the tables
 // of an earlier version; see OpenFormer for the data that this removes. For damaged files and
@@ -42,10 +45,13 @@ func Open(ctx context.Context, c store.Config) (*Store, error) {
 func (s *Store) Opening() database.Opening { return s.db.Opening() }
 
 // Capabilities returns what the engine can do.
-func (s *Store) Capabilities() store.Capabilities { return store.Capabilities{} }
+func (s *Store) Capabilities() store.Capabilities { return store.Capabilities{Backup: true} }
 
 // Check returns an error if the database is lost.
 func (s *Store) Check(ctx context.Context) error { return s.db.Check(ctx) }
 
 // Close waits for running calls and releases the database.
 func (s *Store) Close() error { return s.db.Close() }
+
+// Backup writes a complete copy of the archive, of one moment, to a new file. See database.Backup.
+func (s *Store) Backup(ctx context.Context, path string) error { return s.db.Backup(ctx, path) }

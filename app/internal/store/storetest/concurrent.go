@@ -25,6 +25,8 @@ func testCancelled(t *testing.T, open Open) {
 	for name, call := range map[string]func() error{
 		"Write":  func() error { return s.Write(ctx, late) },
 		"Prune":  func() error { _, err := s.Prune(ctx, store.Limits{Bytes: 1}); return err },
+		"Pin":    func() error { return s.Pin(ctx, b.Finished[0].ID, true) },
+		"Forget": func() error { _, err := s.Forget(ctx, store.Selector{Namespace: "default"}); return err },
 		"Trace":  func() error { _, err := s.Trace(ctx, b.Finished[0].ID); return err },
 		"List":   func() error { _, err := s.List(ctx, store.Query{}); return err },
 		"Writes": func() error { _, err := s.Writes(ctx, store.WriteQuery{}); return err },

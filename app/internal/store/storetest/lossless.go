@@ -223,7 +223,9 @@ func testClosed(t *testing.T, open Open) {
 	_, pruning := s.Prune(t.Context(), store.Limits{})
 	_, reading := s.Trace(t.Context(), trace.TraceID{1})
 	_, listing := s.List(t.Context(), store.Query{})
-	for i, err := range []error{s.Write(t.Context(), b), pruning, reading, listing} {
+	_, forgetting := s.Forget(t.Context(), store.Selector{Namespace: "default"})
+	pinning := s.Pin(t.Context(), b.Finished[0].ID, true)
+	for i, err := range []error{s.Write(t.Context(), b), pruning, reading, listing, forgetting, pinning} {
 		if !errors.Is(err, store.ErrClosed) {
 			t.Errorf("call %d after the end: %v", i, err)
 		}

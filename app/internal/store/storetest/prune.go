@@ -3,8 +3,11 @@
 package storetest
 
 import (
+	"errors"
 	"testing"
+	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -69,5 +72,111 @@ func testPruneBySize(t *testing.T, open Open) {
 	}
 	if left := stats(t, s); left.Traces != 0 {
 		t.Errorf("an impossible limit leaves %+v", left)
+	}
+}
+
+// testPruneByOutcome: traces of one outcome have their own limit of age, and go last for space.
+func testPruneByOutcome(t *testing.T, open Open) {
+	fill := func(traces int) store.Archive {
+		s, b := open(t), batch(1)
+		for n := 1; n <= traces; n++ {
+			c := change(n, 10)
+			if n%3 == 0 {
+				c.Outcome = span.Failed
+			}
+			if n%3 == 1 {
+				c.Outcome = span.Superseded
+			}
+			b.Finished = append(b.Finished, c)
+		}
+		put(t, s, b)
+		return s
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		limits store.Limits
+		want   string
+	}{
+		"longer": {
+			reason: "failed traces are kept longer",
+			limits: store.Limits{Before: second(10), Outcomes: map[span.Outcome]time.Time{span.Failed: second(6)}},
+			want:   "12 11 10 9 6",
+		},
+		"for ever": {
+			reason: "no time is no limit",
+			limits: store.Limits{Before: second(20), Outcomes: map[span.Outcome]time.Time{span.Failed: {}}},
+			want:   "12 9 6 3",
+		},
+		"shorter": {
+			reason: "the others have no limit",
+			limits: store.Limits{Outcomes: map[span.Outcome]time.Time{
+				span.Failed: second(20), span.Superseded: second(9),
+			}},
+			want: "11 10 8 5 2",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			s := fill(12)
+			pruned, err := s.Prune(t.Context(), tc.limits)
+			if err != nil {
+				t.Fatal(err)
+			}
+			left := list(t, s, store.Query{})
+			if names(left) != tc.want || pruned.Traces != int64(12-len(left)) {
+				t.Errorf("left %q, want %q; pruned %+v", names(left), tc.want, pruned)
+			}
+		})
+	}
+	s := fill(600)
+	limit := stats(t, s).Bytes / 2
+	limits := store.Limits{Bytes: limit, Outcomes: map[span.Outcome]time.Time{span.Failed: second(0)}}
+	if _, err := s.Prune(t.Context(), limits); err != nil {
+		t.Fatal(err)
+	}
+	failed := list(t, s, store.Query{Limit: 1000, Outcomes: []span.Outcome{span.Failed}})
+	if got := stats(t, s); len(failed) != 200 || got.Bytes > limit || got.Traces == 200 {
+		t.Errorf("of 200 failed traces, %d are left for space; %+v", len(failed), got)
+	}
+}
+
+func testPin(t *testing.T, open Open) {
+	s, b := open(t), batch(1)
+	for n := 1; n <= 5; n++ {
+		b.Finished = append(b.Finished, change(n, 2))
+	}
+	b.Amendments = []*span.Trace{amendment(change(9, 1), "of an unknown trace")}
+	put(t, s, b)
+	for _, n := range []int{2, 3, 5} {
+		if err := s.Pin(t.Context(), change(n, 1).ID, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Pin(t.Context(), change(3, 1).ID, false); err != nil {
+		t.Fatal(err)
+	}
+	again := batch(2)
+	again.Finished = []*span.Trace{change(2, 3)} // a second version
+	put(t, s, again)
+	for _, l := range []store.Limits{
+		{Before: second(100)},
+		{Bytes: 1},
+		{Outcomes: map[span.Outcome]time.Time{span.Converged: second(100)}},
+	} {
+		if _, err := s.Prune(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+		left := list(t, s, store.Query{})
+		if names(left) != "5 2" || !left[0].Pinned || !left[1].Pinned {
+			t.Errorf("%+v left %+v", l, left)
+		}
+	}
+	for _, n := range []int{1, 9} {
+		if err := s.Pin(t.Context(), change(n, 1).ID, true); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("change %d: %v", n, err)
+		}
+	}
+	if r := get(t, s, change(2, 1).ID); !r.Pinned || r.Spans != 3 {
+		t.Errorf("the trace is %+v", r.Summary)
 	}
 }

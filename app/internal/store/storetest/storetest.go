@@ -32,7 +32,8 @@ func Run(t *testing.T, open Open) {
 		"Versions": testVersions, "Order": testOrder, "Amendments": testAmendments,
 		"Filters": testFilters, "Pages": testPages, "PagesWhileWriting": testPagesWhileWriting,
 		"Writes": testWrites, "Causes": testCauses, "Between": testBetween,
-		"PruneByAge": testPruneByAge, "PruneBySize": testPruneBySize,
+		"PruneByAge": testPruneByAge, "PruneBySize": testPruneBySize, "PruneByOutcome": testPruneByOutcome,
+		"Pin": testPin, "Forget": testForget,
 		"Cancelled": testCancelled, "Concurrent": testConcurrent,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
