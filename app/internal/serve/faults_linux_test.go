@@ -25,8 +25,8 @@ func fill(t *testing.T, dir string) (empty func()) {
 	return func() { must(t, os.Remove(f.Name())) }
 }
 
-// TestFullDiskOfBoth fills the disk of journal and archive: looks wait with one sentence in the log, the traces in the log stay
-// readable, and all arrive when there is room again.
+// TestFullDiskOfBoth fills the disk of journal and archive. Looks wait with one sentence in the log,
+// finished traces stay readable, and all arrive when there is room again.
 func TestFullDiskOfBoth(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to mount a small file system")
@@ -59,8 +59,10 @@ func TestFullDiskOfBoth(t *testing.T) {
 		p.looked(err)
 		p.troubled(err)
 	}
-	p.lines(`level=ERROR msg="cannot store the observations" error=.*no space left.* do="make room on the disk, or lower ` +
-		`retention.size; the observations wait, nothing is lost"`)
+	p.lines(
+		`level=ERROR msg="cannot store the observations" error=.*no space left.* do="make room on the disk, or lower ` +
+			`retention.size; the observations wait, nothing is lost"`,
+	)
 	if _, err := p.view.Trace(t.Context(), first); err != nil {
 		t.Errorf("an earlier trace: %v", err)
 	}
@@ -97,7 +99,7 @@ func TestReadOnlyArchive(t *testing.T) {
 	p.archivedAll(old, id)
 	p.log.await(t, `(the archive is writable again)`)
 	p.lines(
-		`level=ERROR msg="cannot write to the archive; finished traces wait in the journal" error=.*read-only.* do="make dataDir writable"`,
+		`ERROR msg="cannot write to the archive; finished traces wait .*read-only.* do="make dataDir writable"`,
 		`the archive is writable again`,
 	)
 }

@@ -215,14 +215,14 @@ func TestArchiveFaultsAtStart(t *testing.T) {
 		lost bool // the old traces are lost
 	}{
 		"damaged": {damage, nil, []string{
-			`level=ERROR msg="the archive was damaged; it was set aside, and a new one was created" setAside=\S+lifeline.db.damaged-`,
+			`ERROR msg="the archive was damaged; it was set aside, and .* created" setAside=\S+lifeline.db.damaged-`,
 		}, true},
 		"deleted": {func(t *testing.T, path string) { must(t, os.Remove(path)) }, nil, nil, true},
 		"foreign": {
 			foreignDatabase, func(t *testing.T, path string) { must(t, os.Rename(path, path+".other")) },
 			[]string{
-				`level=ERROR msg="cannot write to the archive; finished traces wait in the journal" error="cannot open archive ` +
-					`\S+lifeline.db: it is a database of another program" do="move the file away`,
+				`level=ERROR msg="cannot write to the archive; finished traces wait in the journal" ` +
+					`error="cannot open archive \S+lifeline.db: it is a database of another program" do="move the file away`,
 				`level=INFO msg="the archive is writable again"`,
 			},
 			true,
@@ -230,7 +230,7 @@ func TestArchiveFaultsAtStart(t *testing.T) {
 		"newer": {
 			newer, func(t *testing.T, path string) { change(t, path, "PRAGMA user_version = 0") },
 			[]string{
-				`level=ERROR msg="cannot write to the archive; .* written by a newer version of lifeline.*do="run a newer version`,
+				`ERROR msg="cannot write to the archive; .* by a newer version of lifeline.*do="run a newer version`,
 			},
 			false,
 		},
@@ -323,14 +323,16 @@ func TestArchiveLostWhileOpen(t *testing.T) {
 			path := archiveFile(p.dir)
 			tc.lose(t, path)
 			second := p.finish()
-			p.log.await(t, `a file was lost (while) the server ran`)
+			p.log.await(t, `archive was lost (while) the server ran`)
 			p.archivedAll(second)
 			third := p.finish()
 			p.look()
 			p.archivedAll(second, third)
 			what := `was (deleted|replaced by another file|overwritten)`
-			p.lines(`level=ERROR msg="a file was lost while the server ran; a new one begins" file=\S+lifeline.db error="\S+lifeline.db\S* ` +
-				what)
+			p.lines(
+				`level=ERROR msg="the archive was lost while the server ran; a new one begins" .*error="\S+lifeline.db\S* ` +
+					what,
+			)
 			if err := p.keeping(); err == nil || !strings.Contains(err.Error(), path) {
 				t.Errorf("readiness mentions %v", err)
 			}
@@ -347,8 +349,8 @@ func TestDirectoryDeleted(t *testing.T) {
 	p.r.save = true
 	p.look()
 	id := p.finish()
-	p.log.await(t, `lost while the server ran.* (file=\S+journal.db)`)
-	p.log.await(t, `lost while the server ran.* (file=\S+lifeline.db)`)
+	p.log.await(t, `lost while the server ran.* (journal=\S+journal.db)`)
+	p.log.await(t, `lost while the server ran.* (archive=\S+lifeline.db)`)
 	p.archivedAll(id)
 }
 
@@ -360,13 +362,13 @@ func TestJournalFaultsAtStart(t *testing.T) {
 		want []string
 	}{
 		"damaged": {damage, []string{
-			`level=ERROR msg="the journal was damaged; it was set aside, and the cluster is read again" setAside=\S+journal.db.damaged-`,
+			`ERROR msg="the journal was damaged; it was set aside, .* setAside=\S+journal.db.damaged-`,
 		}},
 		"foreign": {foreignDatabase, []string{
-			`level=ERROR msg="the journal cannot be used; it was set aside, .* another program.* setAside=\S+journal.db.unusable-`,
+			`ERROR msg="the journal cannot be used; .* another program.* setAside=\S+journal.db.unusable-`,
 		}},
 		"newer": {newer, []string{
-			`level=ERROR msg="the journal cannot be used; it was set aside, .* newer version.* setAside=\S+journal.db.unusable-`,
+			`ERROR msg="the journal cannot be used; .* newer version.* setAside=\S+journal.db.unusable-`,
 		}},
 		"deleted": {func(t *testing.T, path string) { must(t, os.Remove(path)) }, nil},
 	} {
@@ -411,7 +413,7 @@ func TestJournalLostWhileOpen(t *testing.T) {
 			p.archivedAll(old, id)
 			p.log.await(t, `(the archive is writable again)`)
 			p.lines(
-				`level=ERROR msg="a file was lost while the server ran; a new one begins" file=\S+journal.db error="\S+journal.db`,
+				`level=ERROR msg="the journal was lost while the server ran; a new one begins" .*error="\S+journal.db`,
 				`level=ERROR msg="cannot write to the archive; .* in use`,
 				`the archive is writable again`,
 			)

@@ -378,9 +378,16 @@ func (k *killSeries) finish() {
 		}
 	}
 	k.t.Logf(
-		"%d kills, %d of them during a commit; %d looks, %d traces, %d spans; after the kills %d entries waited for the archive "+
-			"and %d for the backend; %d spans were sent again",
-		k.kills, k.cutOff, len(k.committed), len(want), sent, k.logged, k.waiting, repeated,
+		"%d kills, %d of them during a commit; %d looks, %d traces, %d spans; after the kills %d entries "+
+			"waited for the archive and %d for the backend; %d spans were sent again",
+		k.kills,
+		k.cutOff,
+		len(k.committed),
+		len(want),
+		sent,
+		k.logged,
+		k.waiting,
+		repeated,
 	)
 }
 
