@@ -8,6 +8,7 @@ package capacity
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -39,8 +40,8 @@ const (
 // settle is the default of engine.settle: a trace is finished when nothing has happened for this time.
 const settle = 2 * time.Second
 
-// quietFor is the time without changes after a start, and lateFor the length of the second churn.
-const quietFor, lateFor = 10 * time.Second, 5 * time.Second
+// lateFor is the length of the churn before a kill, and of that before the next start.
+const lateFor = 5 * time.Second
 
 func TestCapacity(t *testing.T) {
 	size := full
@@ -69,7 +70,7 @@ func TestCapacity(t *testing.T) {
 	r := &report{size: size}
 
 	r.cold = s.start(t)
-	time.Sleep(quietFor)
+	time.Sleep(size.quiet)
 	r.idle = s.metrics(t)
 	s.profile(t, s.telemetry, "heap?gc=1", "heap-idle.pprof")
 
@@ -97,11 +98,12 @@ func TestCapacity(t *testing.T) {
 // churn replaces Pods and measures meanwhile. It returns the rollouts.
 func (r *report) churn(t *testing.T, s *server, cluster *syntheticapi.Cluster) []syntheticapi.Rollout {
 	t.Helper()
-	before, cpu, own := s.metrics(t), s.cpu(t), ownCPU(t)
+	before := s.metrics(t)
 	began := time.Now()
 	var measured sync.WaitGroup
 	var mu sync.Mutex
 	n := 0
+	measured.Go(func() { r.steady(t, s.process.Process.Pid) })
 	if s.keep != "" {
 		measured.Go(func() {
 			time.Sleep(r.size.length / 2)
@@ -121,18 +123,41 @@ func (r *report) churn(t *testing.T, s *server, cluster *syntheticapi.Cluster) [
 		})
 	})
 	r.took = time.Since(began)
-	r.cores = (s.cpu(t) - cpu) / r.took.Seconds()
-	r.ownCores = (ownCPU(t) - own) / r.took.Seconds()
 	r.done = done
+	observed := func() int {
+		return int(s.metrics(t).Sums["lifeline_observations_total"] - before.Sums["lifeline_observations_total"])
+	}
+	harness.Within(t, readyPatience, "an observation of each change", func() bool {
+		s.alive(t)
+		return observed() >= done.Changes
+	})
 	s.finish(t)
 	measured.Wait()
-	r.before, r.after = before, s.metrics(t)
-	observed := r.after.Sums["lifeline_observations_total"] - before.Sums["lifeline_observations_total"]
-	if int(observed) != done.Changes {
-		t.Errorf("%.0f observations of %d changes", observed, done.Changes)
+	if n := observed(); n != done.Changes {
+		t.Errorf("%d observations of %d changes", n, done.Changes)
 	}
+	r.before, r.after = before, s.metrics(t)
 	slices.Sort(r.lags)
 	return done.Rollouts
+}
+
+// ramp is the time until as many rollouts end as begin.
+const ramp = 15 * time.Second
+
+// steady measures the processor time while rollouts begin and end at the same rate.
+func (r *report) steady(t *testing.T, pid int) {
+	t.Helper()
+	skip := min(ramp, r.size.length/2)
+	time.Sleep(skip)
+	began, own := time.Now(), ownCPU()
+	before, err := cpuOf(pid)
+	time.Sleep(r.size.length - skip)
+	after, err2 := cpuOf(pid)
+	if err = errors.Join(err, err2); err != nil {
+		t.Error(err)
+	}
+	seconds := time.Since(began).Seconds()
+	r.cores, r.ownCores = (after-before)/seconds, (ownCPU()-own)/seconds
 }
 
 // sampled is the share of the rollouts whose lag is measured: one of so many.
@@ -184,11 +209,12 @@ func complete(t *testing.T, s *server, rollouts []syntheticapi.Rollout) {
 		t.Error("there was no rollout")
 	}
 	for _, r := range rollouts {
-		found, ok := s.traceOf(t, r)
-		if !ok {
-			t.Errorf("there is no finished trace of %s/%s, which began at %s", r.Namespace, r.Name, r.Began)
-			continue
-		}
+		var found summary
+		harness.Eventually(t, "a finished trace of "+r.Namespace+"/"+r.Name, func() (ok bool) {
+			s.alive(t)
+			found, ok = s.traceOf(t, r)
+			return ok
+		})
 		text, err := read(t, s.api, "/api/v1/traces/"+found.TraceID)
 		if err != nil {
 			t.Error(err)

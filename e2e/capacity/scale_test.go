@@ -24,23 +24,33 @@ type scale struct {
 	nodes, pods, deployments, namespaces int
 	// rate is the number of Pods that are replaced each second.
 	rate int
-	// length is the time of the churn.
-	length time.Duration
+	// length is the time of the churn, and quiet the time before it.
+	length, quiet time.Duration
+	// pace is the factor of the times in a rollout.
+	pace float64
 	// keep is a directory for the log and for profiles; empty for none.
 	keep string
 }
 
 var (
-	small = scale{nodes: 50, pods: 1_000, deployments: 20, namespaces: 5, rate: 25, length: 10 * time.Second}
-	full  = scale{
-		nodes: 5_000, pods: 150_000, deployments: 1_500, namespaces: 100, rate: 100, length: 2 * time.Minute,
+	small = scale{
+		nodes: 50, pods: 1_000, deployments: 20, namespaces: 5, rate: 25, pace: 0.4,
+		length: 10 * time.Second, quiet: 2 * time.Second,
+	}
+	full = scale{
+		nodes: 5_000, pods: 150_000, deployments: 1_500, namespaces: 100, rate: 100, pace: 1,
+		length: 2 * time.Minute, quiet: 10 * time.Second,
 	}
 )
 
 // cluster is the size of the generated cluster.
 func (s scale) cluster() syntheticapi.Size {
 	return syntheticapi.Size{
-		Nodes: s.nodes, Namespaces: s.namespaces, Deployments: s.deployments, Pods: s.pods / s.deployments,
+		Nodes:       s.nodes,
+		Namespaces:  s.namespaces,
+		Deployments: s.deployments,
+		Pods:        s.pods / s.deployments,
+		Pace:        s.pace,
 	}
 }
 

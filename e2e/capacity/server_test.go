@@ -205,20 +205,29 @@ const clockTick = 100
 // cpu returns the processor time of the process so far, in seconds.
 func (s *server) cpu(t *testing.T) float64 {
 	t.Helper()
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Process.Pid))
+	seconds, err := cpuOf(s.process.Process.Pid)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return seconds
+}
+
+// cpuOf returns the processor time of a process so far, in seconds.
+func cpuOf(pid int) (float64, error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, fmt.Errorf("cannot read the processor time of process %d: %w", pid, err)
 	}
 	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 	total := 0.0
 	for _, i := range []int{11, 12} { // utime and stime, after the name in parentheses
 		ticks, err := strconv.ParseFloat(fields[i], 64)
 		if err != nil {
-			t.Fatal(err)
+			return 0, fmt.Errorf("cannot read the processor time of process %d: %w", pid, err)
 		}
 		total += ticks
 	}
-	return total / clockTick
+	return total / clockTick, nil
 }
 
 // askPatience bounds a request, a profile of the processor included.

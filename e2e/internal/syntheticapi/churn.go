@@ -3,6 +3,7 @@
 package syntheticapi
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 	"slices"
@@ -63,7 +64,7 @@ type churn struct {
 	*Cluster
 	steps   steps
 	planned int
-	// pace is the factor of all times in a rollout.
+	// pace is Size.Pace.
 	pace float64
 	// busy counts the steps of rollouts.
 	busy int
@@ -76,7 +77,7 @@ type churn struct {
 // or until ctx ends. It returns when all rollouts are complete. ended is called at the end of each
 // rollout, and must return at once; nil means none.
 func (c *Cluster) Churn(ctx context.Context, rate float64, length time.Duration, ended func(Rollout)) Churned {
-	w := &churn{Cluster: c, ended: ended, pace: c.pace}
+	w := &churn{Cluster: c, ended: ended, pace: cmp.Or(c.size.Pace, 1)}
 	before := c.Counts()
 	began := time.Now()
 	every := time.Duration(float64(c.size.Pods) / rate * float64(time.Second))

@@ -18,6 +18,8 @@ type Size struct {
 	Nodes, Namespaces, Deployments int
 	// Pods is the number of Pods of each Deployment.
 	Pods int
+	// Pace is the factor of all times in a rollout, such as the time until a Pod is ready; 0 means 1.
+	Pace float64
 }
 
 // Cluster is a generated cluster with its Server. Nothing happens in it before Churn.
@@ -35,8 +37,6 @@ type Cluster struct {
 	addresses int
 	// turn is the number of rollouts so far.
 	turn int
-	// pace is the factor of all times in a rollout: 1, or less in tests.
-	pace float64
 }
 
 // clusterUID is the UID of the namespace kube-system.
@@ -55,7 +55,7 @@ func New(size Size) (*Cluster, error) {
 	s := newStore()
 	c := &Cluster{
 		size: size, random: rand.New(rand.NewPCG(1, 2)),
-		pods: podTemplates(), events: eventTemplates(), node: nodeTemplate(), pace: 1,
+		pods: podTemplates(), events: eventTemplates(), node: nodeTemplate(),
 	}
 	began := time.Now().Add(-age).Truncate(time.Second)
 	c.addNamespaces(s, began)

@@ -21,7 +21,7 @@ import (
 )
 
 // small is the size of the clusters in these tests.
-var small = Size{Nodes: 3, Namespaces: 2, Deployments: 4, Pods: 8}
+var small = Size{Nodes: 3, Namespaces: 2, Deployments: 4, Pods: 8, Pace: 0.05}
 
 func newCluster(t *testing.T) *Cluster {
 	t.Helper()
@@ -29,7 +29,6 @@ func newCluster(t *testing.T) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.pace = 0.05
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
