@@ -8,7 +8,6 @@ package capacity
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -98,12 +97,11 @@ func TestCapacity(t *testing.T) {
 // churn replaces Pods and measures meanwhile. It returns the rollouts.
 func (r *report) churn(t *testing.T, s *server, cluster *syntheticapi.Cluster) []syntheticapi.Rollout {
 	t.Helper()
-	before := s.metrics(t)
+	before, cpu, own := s.metrics(t), s.cpu(t), ownCPU()
 	began := time.Now()
 	var measured sync.WaitGroup
 	var mu sync.Mutex
 	n := 0
-	measured.Go(func() { r.steady(t, s.process.Process.Pid) })
 	if s.keep != "" {
 		measured.Go(func() {
 			time.Sleep(r.size.length / 2)
@@ -123,7 +121,7 @@ func (r *report) churn(t *testing.T, s *server, cluster *syntheticapi.Cluster) [
 		})
 	})
 	r.took = time.Since(began)
-	r.done = done
+	r.done, r.testCPU = done, ownCPU()-own
 	observed := func() int {
 		return int(s.metrics(t).Sums["lifeline_observations_total"] - before.Sums["lifeline_observations_total"])
 	}
@@ -132,6 +130,7 @@ func (r *report) churn(t *testing.T, s *server, cluster *syntheticapi.Cluster) [
 		return observed() >= done.Changes
 	})
 	s.finish(t)
+	r.cpu = s.cpu(t) - cpu
 	measured.Wait()
 	if n := observed(); n != done.Changes {
 		t.Errorf("%d observations of %d changes", n, done.Changes)
@@ -139,25 +138,6 @@ func (r *report) churn(t *testing.T, s *server, cluster *syntheticapi.Cluster) [
 	r.before, r.after = before, s.metrics(t)
 	slices.Sort(r.lags)
 	return done.Rollouts
-}
-
-// ramp is the time until as many rollouts end as begin.
-const ramp = 15 * time.Second
-
-// steady measures the processor time while rollouts begin and end at the same rate.
-func (r *report) steady(t *testing.T, pid int) {
-	t.Helper()
-	skip := min(ramp, r.size.length/2)
-	time.Sleep(skip)
-	began, own := time.Now(), ownCPU()
-	before, err := cpuOf(pid)
-	time.Sleep(r.size.length - skip)
-	after, err2 := cpuOf(pid)
-	if err = errors.Join(err, err2); err != nil {
-		t.Error(err)
-	}
-	seconds := time.Since(began).Seconds()
-	r.cores, r.ownCores = (after-before)/seconds, (ownCPU()-own)/seconds
 }
 
 // sampled is the share of the rollouts whose lag is measured: one of so many.
