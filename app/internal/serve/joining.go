@@ -281,7 +281,7 @@ func (l *loop) takeSpans(ctx context.Context, first handed) {
 		l.s.received.Spans(h.spans, now)
 		l.recorder.joining.accept(h.spans, now)
 	}
-	ctx, cancel := context.WithTimeout(ctx, lastTries)
+	ctx, cancel := context.WithTimeout(ctx, copyTries)
 	defer cancel()
 	err := l.recorder.storeCopies(ctx, now)
 	if err != nil {

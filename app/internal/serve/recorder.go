@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// minInputs is the size of the stored inputs above which the engine is saved instead. Twice the size
-	// of the last saved engine also counts.
+	// minInputs is the size of the stored inputs above which the engine is saved instead. If the last
+	// saved engine is larger, its size counts: a replay costs ten times as much as its restoration.
 	minInputs = 4 << 20
 	// maxChunks bounds the chunks of the inputs: each costs a derivation at the next start.
 	maxChunks = 600
