@@ -80,10 +80,11 @@ func TestBlind(t *testing.T) {
 	}
 }
 
-// TestStreamsOfALook: streams get the changed open traces of a stored look, its finished ones, and
-// those that were withdrawn.
+// TestStreamsOfALook: a look has the changed open traces and the withdrawn ones for the streams. Readers
+// no longer find a withdrawn trace.
 func TestStreamsOfALook(t *testing.T) {
-	w := newWorldOver(t, t.TempDir(), nil)
+	w := newWorld(t, t.TempDir())
+	<-w.writer.Opened()
 	s := &server{metrics: telemetry.NewMetrics(nil), clock: newClock(time.Now, time.Time{}, nil)}
 	s.view, s.archive, s.outbox = w.view, w.writer, noOutbox(t, w)
 	one := func(id byte) *span.Trace {
