@@ -13,13 +13,13 @@ import (
 	"strings"
 )
 
-// Archive, Journal and Socket are the files in the directory of a cluster.
+// Archive returns the path of the archive in the directory of a cluster.
 func Archive(dir string) string { return filepath.Join(dir, "lifeline.db") }
 
-// Journal is the state of a server.
+// Journal returns the path of the server's journal.
 func Journal(dir string) string { return filepath.Join(dir, "journal.db") }
 
-// Socket is the Unix socket of a running server.
+// Socket returns the path of the running server's Unix socket.
 func Socket(dir string) string { return filepath.Join(dir, "archive.sock") }
 
 // Default returns the data directory without a configuration: in the user's directory for the state

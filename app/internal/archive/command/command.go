@@ -137,7 +137,9 @@ func (o *Options) cluster() (string, error) {
 	case o.ClusterUID == "":
 		return datadir.Cluster(dataDir, known[0]), nil
 	}
-	found := slices.DeleteFunc(slices.Clone(known), func(uid string) bool { return !strings.HasPrefix(uid, o.ClusterUID) })
+	found := slices.DeleteFunc(slices.Clone(known), func(uid string) bool {
+		return !strings.HasPrefix(uid, o.ClusterUID)
+	})
 	if len(found) != 1 {
 		return "", fmt.Errorf("--cluster %s: it must be one of the clusters in %s: %s",
 			o.ClusterUID, dataDir, strings.Join(known, ", "))

@@ -95,8 +95,8 @@ func (i *Import) open() (*bufio.Reader, func(), error) {
 	return in, done, nil
 }
 
-// target returns the directory of the cluster. In a data directory without a cluster, it creates
-// the directory of --cluster, or else of the first trace's cluster.
+// target returns the directory of the cluster. It creates the directory of the first trace's
+// cluster, or of --cluster in a data directory without clusters.
 func (i *Import) target(first []byte) (dir string, create bool, err error) {
 	dir, err = i.cluster()
 	if err == nil {
@@ -111,15 +111,15 @@ func (i *Import) target(first []byte) (dir string, create bool, err error) {
 		return "", false, read
 	}
 	uid := i.ClusterUID
-	if uid == "" && len(known) == 0 {
+	if uid == "" || len(known) > 0 { // a mistyped UID makes no archive
 		t, damage := document.Decode(first)
-		if damage != nil {
+		switch {
+		case len(known) > 0 && (damage != nil || uid == "" || t.Cluster != uid), damage == nil && t.Cluster == "":
+			return "", false, err
+		case damage != nil:
 			return "", false, i.at(1, damage)
 		}
 		uid = t.Cluster
-	}
-	if uid == "" {
-		return "", false, err
 	}
 	if dir, err = datadir.Make(dataDir, uid); err != nil {
 		return "", false, err
@@ -167,7 +167,7 @@ func (i *Import) all(ctx context.Context, ops maintenance.Operations, from *line
 }
 
 func (i *Import) report() {
-	text := fmt.Sprintf("imported %s", traces(i.added))
+	text := "imported " + traces(i.added)
 	if i.known > 0 {
 		text += fmt.Sprintf("; %d were in the archive already", i.known)
 	}

@@ -64,7 +64,7 @@ func (b *Backup) Run(ctx context.Context) (code int, err error) {
 // terminal reports whether a stream is a terminal.
 func terminal(stream any) bool {
 	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) //nolint:gosec // a small number
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Forget removes the traces of a namespace: `lifeline archive forget`.
@@ -76,8 +76,8 @@ type Forget struct {
 }
 
 // notCovered is what Forget leaves.
-const notCovered = "Open traces, what happens in the namespace from now on, exports, backups and the OTLP backend are " +
-	"not covered."
+const notCovered = "Open traces, what happens in the namespace from now on, exports, backups and the OTLP backend " +
+	"are not covered."
 
 // Run asks for a confirmation, and removes the traces.
 func (f *Forget) Run(ctx context.Context) (code int, err error) {
@@ -97,7 +97,7 @@ func (f *Forget) Run(ctx context.Context) (code int, err error) {
 			text += fmt.Sprintf("; %d links of other traces to them", out.Edges)
 		}
 		if out.Unsent > 0 {
-			text += fmt.Sprintf("; %d of them or of their parts were not sent to the OTLP backend yet, and will not be", out.Unsent)
+			text += fmt.Sprintf("; %d of them, or parts of them, will not be sent to the OTLP backend any more", out.Unsent)
 		}
 		if _, printed := fmt.Fprintln(f.Streams.Out, text); printed != nil {
 			return errors.Join(err, printed)

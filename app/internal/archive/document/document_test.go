@@ -283,7 +283,9 @@ func TestUnusual(t *testing.T) {
 		tr.Spans,
 		&span.Span{Name: "limits", Start: at(math.MinInt64), End: at(math.MaxInt64), Object: ref},
 		&span.Span{Name: "ends before it starts", Start: at(5), End: at(3)},
-		&span.Span{Name: "before 1970", Start: at(-5), End: at(-3), Events: []span.Event{{Time: at(-4).Time}, {Name: "none"}}},
+		&span.Span{
+			Name: "before 1970", Start: at(-5), End: at(-3), Events: []span.Event{{Time: at(-4).Time}, {Name: "none"}},
+		},
 		&span.Span{Name: "open", Start: at(5), Outcome: span.Failed, Message: "waits"},
 		&span.Span{Name: "no time"},
 		&span.Span{Name: long, Service: long, Message: long, Start: at(1), End: at(2), Attributes: []attribute.KeyValue{
@@ -296,7 +298,9 @@ func TestUnusual(t *testing.T) {
 		}},
 		&span.Span{
 			Name: "half an object", Start: at(1), End: at(2), Object: spantest.Ref("", "", "nameless"), Parent: trace.SpanID{99},
-			Links: []span.Link{{}, {TraceID: trace.TraceID{7}, Attributes: []attribute.KeyValue{attribute.Bool("b", true)}}},
+			Links: []span.Link{
+				{}, {TraceID: trace.TraceID{7}, Attributes: []attribute.KeyValue{attribute.Bool("b", true)}},
+			},
 		},
 		&span.Span{Name: "another's", Start: at(1), End: at(2), Origin: &span.Origin{
 			TraceID: trace.TraceID{5}, Parent: trace.SpanID{6}, Kind: trace.SpanKindServer, TraceState: "a=b",
@@ -316,8 +320,13 @@ func TestUnusual(t *testing.T) {
 	second.Spans = append([]*span.Span{{TraceID: second.ID, ID: trace.SpanID{1}, Start: at(9)}}, second.Spans...)
 	roundTrip(
 		t,
-		&store.Batch{Revision: 4, AsOf: asOf, Finished: []*span.Trace{tr, hostile, spantest.Apply(), spantest.Unschedulable()}},
-		&store.Batch{Revision: 9, AsOf: asOf.Add(time.Hour), Finished: []*span.Trace{&second}, Amendments: []*span.Trace{&late}},
+		&store.Batch{
+			Revision: 4, AsOf: asOf, Finished: []*span.Trace{tr, hostile, spantest.Apply(), spantest.Unschedulable()},
+		},
+		&store.Batch{
+			Revision: 9, AsOf: asOf.Add(time.Hour),
+			Finished: []*span.Trace{&second}, Amendments: []*span.Trace{&late},
+		},
 	)
 	alone := &span.Trace{ID: tr.ID, Spans: tr.Spans[:1]} // no span in OTLP
 	roundTrip(t, &store.Batch{Revision: math.MaxInt64, AsOf: time.Unix(0, math.MaxInt64), Finished: []*span.Trace{alone}})
@@ -347,19 +356,19 @@ func TestDamaged(t *testing.T) {
 		"foreign":    {"a file of a Collector", `{"resourceSpans":[]}`, `no member "lifeline"`},
 		"array":      {"another document", `[]`, "not JSON"},
 		"null":       {"nothing", `{"lifeline":null}`, `no member "lifeline"`},
-		"newer":      {"an export of a newer version", strings.Replace(line, `"format":1`, `"format":2`, 1), "newer version"},
+		"newer":      {"of a newer version", replace(line, `"format":1`, `"format":2`), "newer version"},
 		"no format":  {"it is not ours", `{"lifeline":{}}`, "format is missing"},
 		"no ID":      {"no trace", `{"lifeline":{"format":1}}`, "traceId"},
 		"no parts":   {"no spans", `{"resourceSpans":[],"lifeline":` + replace(whole, `"parts":`, `"x":`), "it is"},
-		"lost span":  {"a part of it is missing", replace(line, `"spanId":"`+first, `"spanId":"00000000000000ff`), "is missing"},
-		"surplus":    {"a span that is not listed", replace(line, `"spans":["`+first+`",`, `"spans":[`), "is not in lifeline.parts"},
-		"twice":      {"a span that is listed twice", replace(line, `"spans":["`, `"spans":["`+first+`","`), "listed twice"},
+		"lost span":  {"it has another ID", replace(line, `"spanId":"`+first, `"spanId":"00000000000000ff`), "is missing"},
+		"surplus":    {"a span is not listed", replace(line, `"spans":["`+first+`",`, `"spans":[`), "is not in lifeline"},
+		"twice":      {"a span has two places", replace(line, `"spans":["`, `"spans":["`+first+`","`), "listed twice"},
 		"bad ID":     {"an ID is not one", replace(line, `"spans":["`, `"spans":["zz","`), "not the ID of a span"},
 		"no version": {"it could not be ordered", replace(line, `"revision":1`, `"revision":0`), "not positive"},
 		"no time":    {"open spans would have no length", replace(line, `"asOf":"2026`, `"x":"2026`), "AsOf"},
 		"bad time":   {"another form", replace(line, `"asOf":"2026`, `"asOf":"yesterday`), "not JSON"},
 		"other ID":   {"spans of another trace", replace(line, `"traceId":"`, `"traceId":"ff`), "it is"},
-		"exact":      {"an exact span without content", replace(line, `"parts":`, `"exact":{"`+first+`":null},"parts":`), "has no span"},
+		"exact":      {"it is empty", replace(line, `"parts":`, `"exact":{"`+first+`":null},"parts":`), "has no span"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -377,7 +386,8 @@ func replace(s, old, with string) string { return strings.Replace(s, old, with, 
 func FuzzDecode(f *testing.F) {
 	f.Add(encoded(f))
 	f.Add([]byte(`{"lifeline":{"format":1,"traceId":"0102030405060708090a0b0c0d0e0f10","asOf":"2026-01-01T00:00:00Z",` +
-		`"parts":[{"revision":1,"spans":["0000000000000001"]}],"exact":{"0000000000000001":{"start":"-5","lists":{}}}}}`))
+		`"parts":[{"revision":1,"spans":["0000000000000001"]}],` +
+		`"exact":{"0000000000000001":{"start":"-5","lists":{}}}}}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		got, err := document.Decode(line)
 		if err != nil {

@@ -104,7 +104,7 @@ func newExact(s *span.Span) (*exact, error) {
 	for _, ev := range s.Events {
 		one := &tracepb.Span_Event{Name: valid(ev.Name), Attributes: span.KeyValues(ev.Attributes, valid)}
 		if !ev.Time.IsZero() {
-			one.TimeUnixNano = uint64(ev.Time.UnixNano()) //nolint:gosec // all 64 bits return
+			one.TimeUnixNano = uint64(ev.Time.UnixNano())
 		}
 		in.Events = append(in.Events, one)
 	}
@@ -135,7 +135,8 @@ func newOrigin(o *span.Origin) (*origin, error) {
 	}
 	var err error
 	out.SchemaURL = valid(o.Resource.SchemaURL)
-	out.Resource, err = protojson.Marshal(&resourcepb.Resource{Attributes: span.KeyValues(o.Resource.Attributes, valid)})
+	attrs := span.KeyValues(o.Resource.Attributes, valid)
+	out.Resource, err = protojson.Marshal(&resourcepb.Resource{Attributes: attrs})
 	return out, err
 }
 

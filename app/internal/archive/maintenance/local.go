@@ -233,7 +233,8 @@ func (l *Local) Forget(ctx context.Context, namespace string) (out Forgotten, er
 				ids = append(ids, sum.ID)
 			}
 		}
-		if out.Unsent, err = l.Journal.Forget(ctx, ids, func(t *span.Trace) bool { return touches(t, namespace) }); err != nil {
+		in := func(t *span.Trace) bool { return touches(t, namespace) }
+		if out.Unsent, err = l.Journal.Forget(ctx, ids, in); err != nil {
 			return out, err
 		}
 	}

@@ -50,8 +50,8 @@ func Open(ctx context.Context, dir string, create bool) (*Local, error) {
 	}
 	l, err := open(ctx, dir, hasJournal)
 	if errors.Is(err, store.ErrInUse) {
-		err = fmt.Errorf("%w; that process offers no archive operations on %s: it is starting or ending, or it is of an "+
-			"earlier version. Try again, or stop it first", err, datadir.Socket(dir))
+		err = fmt.Errorf("%w, and that process offers no archive operations on %s: it starts or ends just now, or it is "+
+			"of an earlier version; try again, or stop it first", err, datadir.Socket(dir))
 	}
 	return l, err
 }

@@ -120,6 +120,13 @@ func answer(w http.ResponseWriter, result any, err error) {
 	_ = json.NewEncoder(w).Encode(result) // the client has gone
 }
 
+// note logs an operation that succeeded. The client reports a failure.
+func note(done string, err error, args ...any) {
+	if err == nil {
+		slog.Default().Info(done, args...)
+	}
+}
+
 // read reads the body of a request.
 func read(w http.ResponseWriter, r *http.Request) (request, bool) {
 	var in request
@@ -178,6 +185,7 @@ func (h *handler) importLine(w http.ResponseWriter, r *http.Request) {
 func (h *handler) backup(w http.ResponseWriter, r *http.Request) {
 	if in, ok := read(w, r); ok {
 		out, err := h.o.Backup(r.Context(), in.Path)
+		note("the archive was copied", err, "path", in.Path)
 		answer(w, out, err)
 	}
 }
@@ -185,6 +193,7 @@ func (h *handler) backup(w http.ResponseWriter, r *http.Request) {
 func (h *handler) forget(w http.ResponseWriter, r *http.Request) {
 	if in, ok := read(w, r); ok {
 		out, err := h.o.Forget(r.Context(), in.Namespace)
+		note("a namespace was removed from the archive", err, "namespace", in.Namespace, "traces", out.Traces)
 		answer(w, out, err)
 	}
 }
@@ -192,6 +201,7 @@ func (h *handler) forget(w http.ResponseWriter, r *http.Request) {
 func (h *handler) pin(w http.ResponseWriter, r *http.Request) {
 	if in, ok := read(w, r); ok {
 		out, err := h.o.Pin(r.Context(), in.Trace, in.On)
+		note("a trace was pinned or unpinned", err, "trace", out.TraceID, "pinned", in.On)
 		answer(w, out, err)
 	}
 }

@@ -102,7 +102,7 @@ func shortened(path string) (short string, release func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	short = filepath.Join("/proc/self/fd", strconv.Itoa(int(dir.Fd())), filepath.Base(path)) //nolint:gosec // a small number
+	short = filepath.Join("/proc/self/fd", strconv.FormatUint(uint64(dir.Fd()), 10), filepath.Base(path))
 	if _, err := os.Stat(filepath.Dir(short)); err != nil {
 		return "", nil, errors.Join(tooLong, dir.Close())
 	}

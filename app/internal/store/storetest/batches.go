@@ -24,7 +24,8 @@ func testBatches(t *testing.T, open Open) {
 	whole := everything()
 	again, early, late := *whole, *whole, *whole
 	again.Outcome, again.Reason = span.Converged, "the second version"
-	again.Spans = append([]*span.Span{{TraceID: whole.ID, ID: trace.SpanID{1}, Start: spantest.At(5)}}, whole.Spans[:2]...)
+	again.Spans = append(
+		[]*span.Span{{TraceID: whole.ID, ID: trace.SpanID{1}, Start: spantest.At(5)}}, whole.Spans[:2]...)
 	early.Spans = []*span.Span{{TraceID: whole.ID, ID: trace.SpanID{2}, Name: "early", Start: spantest.At(1)}}
 	late.Spans = []*span.Span{
 		{TraceID: whole.ID, ID: trace.SpanID{4}, Name: "late", Start: spantest.At(1)},
