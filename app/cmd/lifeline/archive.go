@@ -94,7 +94,13 @@ Exit codes: 0; 1 for an error; 130 after Ctrl-C.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&e.File, "output", "o", "", "file to write; the ending .gz makes a compressed file (default stdout)")
+	flags.StringVarP(
+		&e.File,
+		"output",
+		"o",
+		"",
+		"file to write; the ending .gz makes a compressed file (default stdout)",
+	)
 	flags.StringVar(&e.Since, "since", "",
 		"only traces with a later start, as an age or a time: 90m, 1d, 2026-03-01T12:00:00Z")
 	flags.StringVar(&e.Until, "until", "", "only traces with an earlier start, as an age or a time")
@@ -178,14 +184,24 @@ changes in it.`,
 }
 
 func (f *archiveFlags) newPin() *cobra.Command {
-	return f.newPinned("pin TRACE", "Keep a trace beyond the limits of retention", `Keep a trace beyond the limits of retention, until "lifeline archive unpin". TRACE is a
+	return f.newPinned(
+		"pin TRACE",
+		"Keep a trace beyond the limits of retention",
+		`Keep a trace beyond the limits of retention, until "lifeline archive unpin". TRACE is a
 trace ID, or at least its first 8 digits, as "lifeline ls" shows them. "lifeline ls"
-marks pinned traces. An open trace can be pinned after its end.`, false)
+marks pinned traces. An open trace can be pinned after its end.`,
+		false,
+	)
 }
 
 func (f *archiveFlags) newUnpin() *cobra.Command {
-	return f.newPinned("unpin TRACE", "Let retention remove a pinned trace again", `Let retention remove a pinned trace again. TRACE is a trace ID, or at least its first 8
-digits.`, true)
+	return f.newPinned(
+		"unpin TRACE",
+		"Let retention remove a pinned trace again",
+		`Let retention remove a pinned trace again. TRACE is a trace ID, or at least its first 8
+digits.`,
+		true,
+	)
 }
 
 func (f *archiveFlags) newPinned(use, short, long string, off bool) *cobra.Command {

@@ -46,8 +46,11 @@ func TestArchive(t *testing.T) {
 	archived(t, dataDir, "bb-2")
 	archived(t, one, "cc-3")
 	file := filepath.Join(t.TempDir(), "lifeline.yaml")
-	if err := os.WriteFile(file, []byte("apiVersion: lifeline.dev/v1alpha1\nkind: ServerConfiguration\ndataDir: "+one+"\n"),
-		0o600); err != nil {
+	if err := os.WriteFile(
+		file,
+		[]byte("apiVersion: lifeline.dev/v1alpha1\nkind: ServerConfiguration\ndataDir: "+one+"\n"),
+		0o600,
+	); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
@@ -65,7 +68,13 @@ func TestArchive(t *testing.T) {
 		{"of a configuration", "archive export --config " + file, 0, `"cluster":"cc-3"`, ""},
 		{"no configuration", "archive export --config /no/such/file", 1, "", "no such file"},
 		{"an argument", "archive export x", 1, "", "unknown command"},
-		{"no file", "archive import", 1, "", "lifeline archive import takes one argument, the file to read, or - for stdin"},
+		{
+			"no file",
+			"archive import",
+			1,
+			"",
+			"lifeline archive import takes one argument, the file to read, or - for stdin",
+		},
 		{"no target", "archive backup", 1, "", "lifeline archive backup takes one argument, the new file"},
 		{"no namespace", "archive forget --yes", 1, "", "lifeline archive forget needs --namespace"},
 		{"no confirmation", "archive forget -n default --data-dir " + one, 1, "", "add --yes\n"},

@@ -25,7 +25,13 @@ func (s *server) startMaintenance(ctx context.Context) (end func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		o := &maintenance.Local{UID: s.cluster, Dir: dir, Archive: s.archive.Archive, Log: s.archive, Journal: s.journal}
+		o := &maintenance.Local{
+			UID:     s.cluster,
+			Dir:     dir,
+			Archive: s.archive.Archive,
+			Log:     s.archive,
+			Journal: s.journal,
+		}
 		if err := maintenance.Serve(running, ln, o, s.opts.Version); err != nil {
 			s.log.Warn("lifeline archive cannot use this server any more", errAttr(err))
 		}

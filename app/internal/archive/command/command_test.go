@@ -62,7 +62,11 @@ type runner interface {
 func options(dataDir, stdin string) (o command.Options, stdout, stderr *bytes.Buffer) {
 	streams, in, out, errs := genericiooptions.NewTestIOStreams()
 	in.WriteString(stdin)
-	return command.Options{Streams: streams, DataDir: dataDir, Now: func() time.Time { return spantest.Epoch }}, out, errs
+	return command.Options{
+		Streams: streams,
+		DataDir: dataDir,
+		Now:     func() time.Time { return spantest.Epoch },
+	}, out, errs
 }
 
 func run(t *testing.T, r runner) {
@@ -153,7 +157,11 @@ func TestExportFails(t *testing.T) {
 		export command.Export
 		want   string
 	}{
-		"Since":     {"", command.Export{Since: "yesterday"}, `--since "yesterday": it must be a duration back from now`},
+		"Since": {
+			"",
+			command.Export{Since: "yesterday"},
+			`--since "yesterday": it must be a duration back from now`,
+		},
 		"Until":     {"in the future", command.Export{Until: "-1h"}, `--until "-1h": it must be`},
 		"Directory": {"", command.Export{File: "/no/such/file"}, "no such file or directory"},
 		"Full": {
@@ -276,7 +284,7 @@ func TestClusters(t *testing.T) {
 		want     string // of the error
 	}{
 		"One":       {"it is the default", []string{"aa"}, "", ""},
-		"Several":   {"", []string{"aa", "ab"}, "", "has the archives of 2 clusters: choose one with --cluster: aa, ab"},
+		"Several":   {"", []string{"aa", "ab"}, "", "of 2 clusters: choose one with --cluster: aa, ab"},
 		"Named":     {"", []string{"aa", "ab"}, "ab", ""},
 		"Beginning": {"", []string{"aa", "bb"}, "a", ""},
 		"Ambiguous": {"", []string{"aa", "ab"}, "a", "--cluster a: it must be one of the clusters in"},
@@ -302,7 +310,11 @@ func TestClusters(t *testing.T) {
 	if _, err := (&command.Export{Options: o}).Run(t.Context()); err == nil {
 		t.Error("no error without a data directory")
 	} else {
-		contains(t, err.Error(), `there is no data directory /no/such/directory: name that of "lifeline serve" with --data-dir`)
+		contains(
+			t,
+			err.Error(),
+			`there is no data directory /no/such/directory: name that of "lifeline serve" with --data-dir`,
+		)
 	}
 }
 

@@ -97,7 +97,7 @@ func (f *Forget) Run(ctx context.Context) (code int, err error) {
 			text += fmt.Sprintf("; %d links of other traces to them", out.Edges)
 		}
 		if out.Unsent > 0 {
-			text += fmt.Sprintf("; %d of them, or parts of them, will not be sent to the OTLP backend any more", out.Unsent)
+			text += fmt.Sprintf("; %d of them, or parts of them, will not be sent to the OTLP backend", out.Unsent)
 		}
 		if _, printed := fmt.Fprintln(f.Streams.Out, text); printed != nil {
 			return errors.Join(err, printed)
@@ -105,7 +105,9 @@ func (f *Forget) Run(ctx context.Context) (code int, err error) {
 		if err != nil {
 			return fmt.Errorf("not all were removed, and a repetition continues: %w", err)
 		}
-		f.say("%s", notCovered)
+		if f.Yes { // else the question had it
+			f.say("%s", notCovered)
+		}
 		return nil
 	})
 }
@@ -118,8 +120,14 @@ func (f *Forget) confirm(cluster string) error {
 	if !terminal(f.Streams.In) {
 		return errors.New("this needs a confirmation: add --yes")
 	}
-	_, _ = fmt.Fprintf(f.Streams.ErrOut, "This removes every trace that touches namespace %s from the archive of cluster %s, "+
-		"as a whole, also if it is pinned.\n%s\nType the namespace to confirm: ", f.Namespace, cluster, notCovered)
+	_, _ = fmt.Fprintf(
+		f.Streams.ErrOut,
+		"This removes every trace that touches namespace %s from the archive of cluster %s, "+
+			"as a whole, also if it is pinned.\n%s\nType the namespace to confirm: ",
+		f.Namespace,
+		cluster,
+		notCovered,
+	)
 	text, err := bufio.NewReader(f.Streams.In).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
@@ -145,16 +153,20 @@ func (p *Pin) Run(ctx context.Context) (code int, err error) {
 	if p.Off {
 		done, already = "unpinned", "was not pinned"
 	}
-	return p.operate(ctx, strings.TrimSuffix(done, "ned")+" "+p.Trace, func(ctx context.Context, ops maintenance.Operations) error {
-		out, err := ops.Pin(ctx, p.Trace, !p.Off)
-		if err != nil {
+	return p.operate(
+		ctx,
+		strings.TrimSuffix(done, "ned")+" "+p.Trace,
+		func(ctx context.Context, ops maintenance.Operations) error {
+			out, err := ops.Pin(ctx, p.Trace, !p.Off)
+			if err != nil {
+				return err
+			}
+			text := done + " " + out.TraceID
+			if out.Before != p.Off {
+				text = out.TraceID + " " + already
+			}
+			_, err = fmt.Fprintf(p.Streams.Out, "%s: %s\n", text, cli.Shown(out.What))
 			return err
-		}
-		text := done + " " + out.TraceID
-		if out.Before != p.Off {
-			text = out.TraceID + " " + already
-		}
-		_, err = fmt.Fprintf(p.Streams.Out, "%s: %s\n", text, cli.Shown(out.What))
-		return err
-	})
+		},
+	)
 }

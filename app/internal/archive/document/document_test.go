@@ -297,7 +297,11 @@ func TestUnusual(t *testing.T) {
 			span.KeyOutcome.String("own"), span.KeyMessage.String("own"),
 		}},
 		&span.Span{
-			Name: "half an object", Start: at(1), End: at(2), Object: spantest.Ref("", "", "nameless"), Parent: trace.SpanID{99},
+			Name:   "half an object",
+			Start:  at(1),
+			End:    at(2),
+			Object: spantest.Ref("", "", "nameless"),
+			Parent: trace.SpanID{99},
 			Links: []span.Link{
 				{}, {TraceID: trace.TraceID{7}, Attributes: []attribute.KeyValue{attribute.Bool("b", true)}},
 			},
@@ -329,7 +333,10 @@ func TestUnusual(t *testing.T) {
 		},
 	)
 	alone := &span.Trace{ID: tr.ID, Spans: tr.Spans[:1]} // no span in OTLP
-	roundTrip(t, &store.Batch{Revision: math.MaxInt64, AsOf: time.Unix(0, math.MaxInt64), Finished: []*span.Trace{alone}})
+	roundTrip(
+		t,
+		&store.Batch{Revision: math.MaxInt64, AsOf: time.Unix(0, math.MaxInt64), Finished: []*span.Trace{alone}},
+	)
 }
 
 func encoded(t testing.TB) []byte {
@@ -360,8 +367,8 @@ func TestDamaged(t *testing.T) {
 		"no format":  {"it is not ours", `{"lifeline":{}}`, "format is missing"},
 		"no ID":      {"no trace", `{"lifeline":{"format":1}}`, "traceId"},
 		"no parts":   {"no spans", `{"resourceSpans":[],"lifeline":` + replace(whole, `"parts":`, `"x":`), "it is"},
-		"lost span":  {"it has another ID", replace(line, `"spanId":"`+first, `"spanId":"00000000000000ff`), "is missing"},
-		"surplus":    {"a span is not listed", replace(line, `"spans":["`+first+`",`, `"spans":[`), "is not in lifeline"},
+		"lost span":  {"another ID", replace(line, `"spanId":"`+first, `"spanId":"00000000000000ff`), "is missing"},
+		"surplus":    {"not listed", replace(line, `"spans":["`+first+`",`, `"spans":[`), "is not in lifeline"},
 		"twice":      {"a span has two places", replace(line, `"spans":["`, `"spans":["`+first+`","`), "listed twice"},
 		"bad ID":     {"an ID is not one", replace(line, `"spans":["`, `"spans":["zz","`), "not the ID of a span"},
 		"no version": {"it could not be ordered", replace(line, `"revision":1`, `"revision":0`), "not positive"},
@@ -404,7 +411,9 @@ func FuzzDecode(f *testing.F) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	t := &document.Trace{Batches: []*store.Batch{{Revision: 1, AsOf: asOf, Finished: []*span.Trace{spantest.Many(1000)}}}}
+	t := &document.Trace{
+		Batches: []*store.Batch{{Revision: 1, AsOf: asOf, Finished: []*span.Trace{spantest.Many(1000)}}},
+	}
 	for b.Loop() {
 		if _, err := document.Encode(t); err != nil {
 			b.Fatal(err)

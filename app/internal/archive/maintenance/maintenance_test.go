@@ -176,7 +176,7 @@ func TestExportAndImport(t *testing.T) {
 		}
 		lines, all := export(t, o, maintenance.Filter{})
 		if len(all) != 2 || all[0].ID() != other.ID || all[1].ID() != shop.ID {
-			t.Fatalf("exported %d traces: the one that waited in the journal is missing, or the order is wrong", len(all))
+			t.Fatalf("exported %d traces, want the archived one and the one of the journal", len(all))
 		}
 		if got := len(all[1].Batches); got != 2 {
 			t.Errorf("%d batches, want the trace and its later span", got)
@@ -310,7 +310,12 @@ func TestPin(t *testing.T) {
 			}
 		}
 		for _, bad := range []string{"", "abc", "no-number", id + "0"} {
-			if _, err := o.Pin(t.Context(), bad, true); err == nil || !strings.Contains(err.Error(), "is not a trace ID") {
+			if _, err := o.Pin(
+				t.Context(),
+				bad,
+				true,
+			); err == nil ||
+				!strings.Contains(err.Error(), "is not a trace ID") {
 				t.Errorf("%q: %v", bad, err)
 			}
 		}
@@ -413,8 +418,13 @@ func TestOpen(t *testing.T) {
 		if err := os.WriteFile(file(dir), bytes.Repeat([]byte("damaged!"), 1000), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := maintenance.Open(t.Context(), dir, false); err == nil || !strings.Contains(err.Error(), "damaged") &&
-			!errors.Is(err, store.ErrForeign) {
+		if _, err := maintenance.Open(
+			t.Context(),
+			dir,
+			false,
+		); err == nil ||
+			!strings.Contains(err.Error(), "damaged") &&
+				!errors.Is(err, store.ErrForeign) {
 			t.Errorf("a damaged %s: %v", file(dir), err)
 		}
 	}

@@ -50,8 +50,8 @@ func Open(ctx context.Context, dir string, create bool) (*Local, error) {
 	}
 	l, err := open(ctx, dir, hasJournal)
 	if errors.Is(err, store.ErrInUse) {
-		err = fmt.Errorf("%w, and that process offers no archive operations on %s: it starts or ends just now, or it is "+
-			"of an earlier version; try again, or stop it first", err, datadir.Socket(dir))
+		err = fmt.Errorf("%w, and that process offers no archive operations on %s: it starts or ends just now, "+
+			"or it is of an earlier version; try again, or stop it first", err, datadir.Socket(dir))
 	}
 	return l, err
 }
@@ -70,8 +70,11 @@ func open(ctx context.Context, dir string, hasJournal bool) (*Local, error) {
 		return nil, err
 	}
 	if former != nil {
-		return nil, errors.Join(fmt.Errorf("%s has the open traces of an earlier release, which only a server can take "+
-			"over: start \"lifeline serve\" once", datadir.Archive(dir)), former.Close())
+		return nil, errors.Join(
+			fmt.Errorf("%s has the open traces of an earlier release, which only a server can take "+
+				"over: start \"lifeline serve\" once", datadir.Archive(dir)),
+			former.Close(),
+		)
 	}
 	l := &Local{UID: filepath.Base(dir), Dir: dir}
 	if !hasJournal {
