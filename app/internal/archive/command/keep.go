@@ -17,6 +17,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/archive/maintenance"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // Backup copies the whole archive: `lifeline archive backup`.
@@ -45,10 +46,12 @@ func (b *Backup) Run(ctx context.Context) (code int, err error) {
 			return fmt.Errorf("%s exists: choose a new name", path)
 		}
 		out, err := ops.Backup(ctx, path)
-		if errors.Is(err, fs.ErrExist) {
+		switch {
+		case errors.Is(err, fs.ErrExist):
 			return fmt.Errorf("%w: choose a new name", err)
-		}
-		if err != nil {
+		case errors.Is(err, store.ErrReadOnly): // the advice for an archive would mislead
+			return fmt.Errorf("%s: choose a directory that the user of the server may write to", err.Error())
+		case err != nil:
 			return err
 		}
 		b.sayMissing(out)
