@@ -3,7 +3,7 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -172,7 +172,7 @@ changes in it.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if g.Namespace == "" {
-				return fmt.Errorf("lifeline archive forget needs --namespace, the namespace to forget")
+				return errors.New("lifeline archive forget needs --namespace, the namespace to forget")
 			}
 			return f.run(cmd, func(o command.Options) runner { g.Options = o; return &g })
 		},

@@ -203,6 +203,7 @@ func one(what string) cobra.PositionalArgs {
 		if len(args) == 1 {
 			return nil
 		}
-		return fmt.Errorf("%[1]s takes one argument, %s; there are %d (see %[1]s --help)", cmd.CommandPath(), what, len(args))
+		path := cmd.CommandPath()
+		return fmt.Errorf("%s takes one argument, %s; there are %d (see %s --help)", path, what, len(args), path)
 	}
 }
