@@ -28,13 +28,18 @@ func TestForget(t *testing.T) {
 	defer j.Close()
 	named := func(name string) *span.Trace {
 		tr := spantest.New(name).Trace
-		tr.Spans = []*span.Span{{TraceID: tr.ID, ID: trace.SpanID{1}, Name: name, Start: spantest.At(1), End: spantest.At(2)}}
+		tr.Spans = []*span.Span{
+			{TraceID: tr.ID, ID: trace.SpanID{1}, Name: name, Start: spantest.At(1), End: spantest.At(2)},
+		}
 		return tr
 	}
 	gone, waits, given, stays := named("gone"), named("waits"), named("given"), named("stays")
 	c := &journal.Changes{AsOf: spantest.Epoch}
 	for _, tr := range []*span.Trace{gone, waits, given, stays} {
-		c.Entries = append(c.Entries, &journal.Entry{Item: journal.Item{For: journal.Archive | journal.Sender}, Trace: tr})
+		c.Entries = append(
+			c.Entries,
+			&journal.Entry{Item: journal.Item{For: journal.Archive | journal.Sender}, Trace: tr},
+		)
 	}
 	if err := j.Commit(t.Context(), c); err != nil {
 		t.Fatal(err)
