@@ -171,7 +171,7 @@ cluster-test: kubernetes bin ## What the API server asks the webhook, and whethe
 	(cd app && go test -v -count 1 $(SHORT) -p 1 -timeout 10m -run '^(TestWhatIsAsked|TestOnARealCluster)$$' ./internal/webhook/registration ./internal/webhook/certificate)
 
 # Those that tell by the clock who has failed, or how much is used, run alone.
-QUIET := ./replicas ./churn
+QUIET := ./replicas ./churn ./capacity
 # Tests of one package side by side: they wait more than they compute.
 PARALLEL := -parallel 4
 
@@ -251,6 +251,13 @@ CHURN ?= nodes=500,pods=5000,deployments=50,namespaces=10,for=1h,every=20s,sampl
 .PHONY: churn
 churn: kubernetes ## An hour of rollouts on 500 nodes beside one lifeline serve; prints docs/performance.md's table
 	@cd e2e && LIFELINE_CHURN='$(CHURN)' go test -v -count 1 -timeout 3h ./churn
+
+# How large and how long; e2e/capacity/scale_test.go knows the fields.
+CAPACITY ?= keep=$(CURDIR)/bin/capacity
+
+.PHONY: capacity
+capacity: ## 5,000 Nodes and 150,000 Pods of a generated API server; prints docs/performance.md's table
+	@cd e2e && LIFELINE_CAPACITY='$(CAPACITY)' go test -v -count 1 -timeout 1h -run '^TestCapacity$$' ./capacity
 
 # How many times the inputs of the short run, which is part of `make e2e`.
 ATTACK ?= 20

@@ -52,7 +52,7 @@ func report(samples []sample, w *workload, b *backend) string {
 	took := last.At.Sub(first.At)
 	thousands := float64(last.Pods-first.Pods) / 1000
 	cpu := grown("process_cpu_seconds_total")
-	stored := last.stored.since(first.stored)
+	stored := last.stored.Since(first.stored)
 	own, all := last.Own-first.Own, last.Requests-first.Requests
 
 	var out strings.Builder
@@ -93,8 +93,8 @@ func report(samples []sample, w *workload, b *backend) string {
 	row(
 		"a trace's last end until it is in the store (settle window included)",
 		"p50 %.2f s, p99 %.2f s",
-		stored.quantile(0.5),
-		stored.quantile(0.99),
+		stored.Quantile(0.5),
+		stored.Quantile(0.99),
 	)
 	row("requests to the API server", "%.0f of %.0f; %.0f at the start", own, all, first.Own)
 	row(

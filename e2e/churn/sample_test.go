@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
 // convergence is the histogram of how long a finished trace takes into the
@@ -27,7 +29,7 @@ type sample struct {
 	Requests float64 `json:"requests"`
 	Own      float64 `json:"own"`
 
-	stored histogram
+	stored harness.Histogram
 }
 
 // take takes a sample, and keeps it if anything is kept.
@@ -40,19 +42,19 @@ func take(t *testing.T, s *server, w *workload) sample {
 		t.Fatal(err)
 	}
 	defer body.Close()
-	m, err := readMetrics(body, convergence)
+	m, err := harness.ReadMetrics(body)
 	if err != nil {
 		t.Fatalf("cannot read lifeline's metrics: %v", err)
 	}
-	out.Lifeline, out.stored = m.sums, m.buckets
+	out.Lifeline, out.stored = m.Sums, m.Histograms[convergence]
 	text, err := w.client.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(t.Context())
 	if err != nil {
 		t.Fatalf("cannot read the API server's metrics: %v", err)
 	}
-	if m, err = readMetrics(bytes.NewReader(text), ""); err != nil {
+	if m, err = harness.ReadMetrics(bytes.NewReader(text)); err != nil {
 		t.Fatalf("cannot read the API server's metrics: %v", err)
 	}
-	out.Requests = m.sums["apiserver_request_total"]
+	out.Requests = m.Sums["apiserver_request_total"]
 	log, err := os.ReadFile(bench.AuditLog())
 	if err != nil {
 		t.Fatalf("cannot read the audit log: %v", err)

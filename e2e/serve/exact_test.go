@@ -45,7 +45,7 @@ func replayed(t *testing.T, s *harness.Server) {
 	t.Helper()
 	starts, most, total := 0, 0.0, 0.0
 	for _, l := range s.Lines() {
-		if l.Message() != "store opened" {
+		if l.Message() != "journal opened" {
 			continue
 		}
 		n, _ := l["replayed"].(float64)

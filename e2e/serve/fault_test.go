@@ -222,9 +222,9 @@ func TestStoppedInTheMiddle(t *testing.T) {
 	exact(t, got, sent)
 }
 
-// TestDamagedStore: the server sets a damaged store aside, and logs that. An open trace continues
-// in the new store.
-func TestDamagedStore(t *testing.T) {
+// TestDamagedArchive: the server sets a damaged archive aside, and logs that. An open trace continues,
+// and ends in the new archive.
+func TestDamagedArchive(t *testing.T) {
 	harness.Slow(t)
 	ns := bench.Namespace(t)
 	s := bench.Server(t, harness.ServerOptions{})
@@ -245,9 +245,9 @@ func TestDamagedStore(t *testing.T) {
 	s.Stop(t)
 	damage(t, s.Dir)
 	s.Start(t)
-	line := s.AwaitLog(t, "the store was damaged")
+	line := s.AwaitLog(t, "the archive was damaged")
 	if _, err := os.Stat(line.Field("setAside")); err != nil {
-		t.Errorf("the log line names %q as the damaged store: %v", line.Field("setAside"), err)
+		t.Errorf("the log line names %q as the damaged archive: %v", line.Field("setAside"), err)
 	}
 	tr := s.TraceOf(t, ns, "web")
 	if len(open) != 1 || tr.ID != open[0].TraceID || tr.Spans[0].Outcome() != "converged" {
@@ -256,9 +256,9 @@ func TestDamagedStore(t *testing.T) {
 	}
 }
 
-// TestLostStore: the server detects the loss of its store within ten seconds. It stores open traces
-// again without a restart, and they survive a crash.
-func TestLostStore(t *testing.T) {
+// TestLostFiles: the server detects the loss of its journal or its archive within ten seconds. Open
+// traces continue without a restart, and survive a crash. The archive takes new traces.
+func TestLostFiles(t *testing.T) {
 	ns := bench.Namespace(t)
 	s := bench.Server(t, harness.ServerOptions{})
 	s.Start(t)
@@ -273,12 +273,11 @@ func TestLostStore(t *testing.T) {
 		open = s.List(t, map[string][]string{"namespace": {ns}, "open": {"true"}})
 		return len(open) == 1
 	})
-	for _, fault := range []struct {
+	faults := []struct {
 		what string
 		lose func(path string) error
 	}{
 		{"was deleted", os.Remove},
-		{"was deleted", func(path string) error { return os.RemoveAll(filepath.Dir(path)) }},
 		{"was deleted", func(path string) error { return os.Remove(path + "-wal") }},
 		{"was replaced", func(path string) error {
 			return errors.Join(os.WriteFile(path+".new", []byte("garbage"), 0o600), os.Rename(path+".new", path))
@@ -286,44 +285,51 @@ func TestLostStore(t *testing.T) {
 		{"was overwritten", func(path string) error {
 			return os.WriteFile(path, bytes.Repeat([]byte("garbage!"), 4096), 0o600)
 		}},
-	} {
-		path := database(t, s.Dir)
-		lines, began := len(s.Lines()), time.Now()
-		if err := fault.lose(path); err != nil {
-			t.Fatal(err)
-		}
-		var line harness.LogLine
-		harness.Eventually(t, "a log line about the store that "+fault.what, func() bool {
-			for _, l := range s.Lines()[lines:] {
-				if strings.Contains(l.Message(), "the store was lost") {
-					line = l
+	}
+	for _, name := range []string{"journal", "archive"} {
+		for _, fault := range faults {
+			path := fileOf(t, s.Dir, name)
+			lines, began := len(s.Lines()), time.Now()
+			if err := fault.lose(path); err != nil {
+				t.Fatal(err)
+			}
+			line := awaitLoss(t, s, lines, name)
+			if took := time.Since(began); took > 10*time.Second {
+				t.Errorf("a lost %s that %s was detected after %s, want at most 10 s", name, fault.what, took)
+			}
+			if line.Level() != "ERROR" || !strings.Contains(line.Field("error"), fault.what) ||
+				!strings.Contains(line.Field("error"), path) {
+				t.Errorf("%s that %s: the log line is %v, want an error with the reason and path", name, fault.what, line)
+			}
+			if aside := line.Field("setAside"); aside != "" {
+				if _, err := os.Stat(aside); err != nil {
+					t.Error(err)
 				}
 			}
-			return line != nil
-		})
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("a store that %s was detected after %s, want at most 10 s", fault.what, took)
-		}
-		if line.Level() != "ERROR" || !strings.Contains(line.Field("error"), fault.what) ||
-			!strings.Contains(line.Field("error"), path) {
-			t.Errorf("a store that %s: the log line is %v, want an error with the reason and path", fault.what, line)
-		}
-		if aside := line.Field("setAside"); aside != "" {
-			if _, err := os.Stat(aside); err != nil {
-				t.Error(err)
+			harness.Eventually(t, "a new "+name, func() bool {
+				return slices.ContainsFunc(s.Lines()[lines:], func(l harness.LogLine) bool {
+					return strings.Contains(l.Message(), "the "+name+" is writable again")
+				})
+			})
+			s.AwaitReady(t)
+			if _, said := s.Readiness(t); !strings.Contains(said, fault.what) {
+				t.Errorf("the readiness response does not have %q: %s", fault.what, said)
+			}
+			got := s.List(t, map[string][]string{"namespace": {ns}, "open": {"true"}})
+			if len(got) != 1 || got[0].TraceID != open[0].TraceID {
+				t.Errorf("the open traces are %v, want %v", got, open)
 			}
 		}
-		s.AwaitReady(t)
-		if _, said := s.Readiness(t); !strings.Contains(said, fault.what) {
-			t.Errorf("the readiness response does not have %q: %s", fault.what, said)
-		}
-		harness.Eventually(t, "the open trace in the new store", func() bool {
-			got := s.List(t, map[string][]string{"namespace": {ns}})
-			return len(got) == 1 && got[0].TraceID == open[0].TraceID
-		})
 	}
-	if got := s.Metrics(t)["lifeline_stores_lost_total"]; got != 5 {
-		t.Errorf("the metric counts %v lost stores, want 5", got)
+	lines := len(s.Lines())
+	if err := os.RemoveAll(filepath.Dir(fileOf(t, s.Dir, "journal"))); err != nil {
+		t.Fatal(err)
+	}
+	awaitLoss(t, s, lines, "journal")
+	awaitLoss(t, s, lines, "archive")
+	s.AwaitReady(t)
+	if got := s.Metrics(t)["lifeline_stores_lost_total"]; got != 10 {
+		t.Errorf("the metric counts %v lost files, want 10", got)
 	}
 	s.Kill(t)
 	s.Start(t)
@@ -335,20 +341,35 @@ func TestLostStore(t *testing.T) {
 	s.Stop(t)
 }
 
-// database returns the path of the only database in a data directory.
-func database(t *testing.T, dir string) string {
+// awaitLoss waits for the log line about the loss of a file, after the first lines.
+func awaitLoss(t *testing.T, s *harness.Server, lines int, name string) (line harness.LogLine) {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(dir, "*", "lifeline.db"))
+	harness.Eventually(t, "a log line about the lost "+name, func() bool {
+		for _, l := range s.Lines()[lines:] {
+			if strings.Contains(l.Message(), "the "+name+" was lost") {
+				line = l
+			}
+		}
+		return line != nil
+	})
+	return line
+}
+
+// fileOf returns the path of the only journal or archive in a data directory.
+func fileOf(t *testing.T, dir, name string) string {
+	t.Helper()
+	file := map[string]string{"journal": "journal.db", "archive": "lifeline.db"}[name]
+	found, err := filepath.Glob(filepath.Join(dir, "*", file))
 	if err != nil || len(found) != 1 {
-		t.Fatalf("databases in %s: %v %v", dir, found, err)
+		t.Fatalf("files %s in %s: %v %v", file, dir, found, err)
 	}
 	return found[0]
 }
 
-// damage writes garbage over the middle of the database.
+// damage writes garbage over the middle of the archive.
 func damage(t *testing.T, dir string) {
 	t.Helper()
-	f, err := os.OpenFile(database(t, dir), os.O_RDWR, 0)
+	f, err := os.OpenFile(fileOf(t, dir, "archive"), os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -403,7 +424,7 @@ func TestFullDisk(t *testing.T) {
 	if err := os.Remove(filler); err != nil {
 		t.Fatal(err)
 	}
-	s.AwaitLog(t, "the store is writable again")
+	s.AwaitLog(t, "the journal is writable again")
 	for _, name := range []string{"a", "b", "c"} {
 		tr := s.TraceOf(t, ns, name)
 		if pods := len(tr.Find("reconcile Pod", "")); pods != 2 || tr.Spans[0].Outcome() != "converged" {
@@ -480,7 +501,7 @@ func TestFullDiskAndAuditWebhook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.AwaitLog(t, "the store is writable again")
+	s.AwaitLog(t, "the journal is writable again")
 	for _, name := range names {
 		harness.Eventually(t, "the audit event of Deployment "+name, func() bool {
 			created := s.TraceOf(t, ns, name).Find("create Deployment", "")

@@ -101,7 +101,7 @@ func TestSecondServerOnOneDirectory(t *testing.T) {
 	first := bench.Server(t, harness.ServerOptions{})
 	first.Start(t)
 	said := refused(t, bench.Server(t, harness.ServerOptions{Dir: first.Dir}))
-	if !strings.Contains(said, "another lifeline serve has this store") || !strings.Contains(said, first.Dir) {
+	if !strings.Contains(said, "another lifeline serve has this data directory") || !strings.Contains(said, first.Dir) {
 		t.Errorf("the error does not have the other server and the folder:\n%s", said)
 	}
 	first.Stop(t)

@@ -15,14 +15,13 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 )
 
 // manyTraces is the number of traces in the benchmark's server.
 const manyTraces = 10_000
 
-// BenchmarkAsking measures whole processes that query a server with 10,000 traces in its store.
+// BenchmarkAsking measures whole processes that query a server with 10,000 traces in its archive.
 // They run without a kubeconfig, because they would otherwise also read the cluster's UID.
 func BenchmarkAsking(b *testing.B) {
 	binary := filepath.Join(b.TempDir(), "lifeline")
@@ -46,8 +45,8 @@ func BenchmarkAsking(b *testing.B) {
 		b.Run(q.name, func(b *testing.B) {
 			for range b.N {
 				cmd := exec.CommandContext(b.Context(), binary, q.args...)
-				cmd.Env = append(os.Environ(), "LIFELINE_SERVER="+server, "HOME="+b.TempDir(), "KUBECONFIG=/none",
-					"KUBERNETES_SERVICE_HOST=")
+				cmd.Env = append(os.Environ(), "LIFELINE_SERVER="+server, "HOME="+b.TempDir(),
+					"KUBECONFIG="+filepath.Join(b.TempDir(), "none"), "KUBERNETES_SERVICE_HOST=")
 				var log bytes.Buffer
 				cmd.Stderr = &log
 				out, err := cmd.Output()
@@ -63,14 +62,10 @@ func BenchmarkAsking(b *testing.B) {
 // manyServed returns the address of a server with many traces on disk.
 func manyServed(b *testing.B) string {
 	b.Helper()
-	st, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "store.db"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = st.Close() })
+	st := viewtest.New(b)
 	asOf := spantest.Epoch.Add(time.Minute)
 	for n := 0; n < manyTraces; n += 500 {
-		w := &store.Batch{Revision: int64(n + 1), AsOf: asOf}
+		var w viewtest.Traces
 		for i := n; i < n+500; i++ {
 			c := spantest.New(fmt.Sprint("change", i))
 			d := c.Deployment(nil, i, i+2000)
@@ -78,9 +73,7 @@ func manyServed(b *testing.B) string {
 			c.Pod(c.ReplicaSet(d, i+10, i+1900), "web", i+20, i+1800)
 			w.Finished = append(w.Finished, c.Trace)
 		}
-		if err := st.Write(b.Context(), w); err != nil {
-			b.Fatal(err)
-		}
+		st.Put(b, asOf, w)
 	}
 	s, err := api.New(api.Options{Store: st, Clock: func() time.Time { return asOf }})
 	if err != nil {

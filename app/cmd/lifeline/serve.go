@@ -46,7 +46,7 @@ next start resumes from it.`,
 	flags := cmd.Flags()
 	f.addConfig(cmd)
 	flags.StringVar(&f.file, "config", "", "configuration file")
-	flags.StringVar(&f.dataDir, "data-dir", "", "directory of the store (dataDir)")
+	flags.StringVar(&f.dataDir, "data-dir", "", "directory for the data on disk (dataDir)")
 	flags.StringVar(&f.api, "api-address", "", "host:port that the API listens on (api.address)")
 	flags.StringVar(&f.telemetry, "telemetry-address", "", "host:port of metrics and health (telemetry.address)")
 	flags.StringVar(&f.otlp, "otlp", "", "where to send spans (otlp.endpoint)")

@@ -5,34 +5,28 @@ package api
 import (
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 )
 
-// BenchmarkAPI requests data of a store with 10,000 traces over loopback.
+// BenchmarkAPI requests data of an archive with 10,000 traces over loopback.
 func BenchmarkAPI(b *testing.B) {
-	st, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "store.db"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = st.Close() })
+	st := viewtest.New(b)
 	many := spantest.Many(1000)
-	put(b, st, &store.Batch{Revision: 1, AsOf: asOf, Finished: []*span.Trace{many}})
+	st.Put(b, asOf, viewtest.Traces{Finished: []*span.Trace{many}})
 	for n := 0; n < 10_000; n += 500 {
-		w := &store.Batch{Revision: int64(n + 2), AsOf: asOf}
+		var w viewtest.Traces
 		for i := n; i < n+500; i++ {
 			c := spantest.New(fmt.Sprint("change", i))
 			c.Pod(c.ReplicaSet(c.Deployment(nil, i, i+2000), i+10, i+1900), "web", i+20, i+1800)
 			w.Finished = append(w.Finished, c.Trace)
 		}
-		put(b, st, w)
+		st.Put(b, asOf, w)
 	}
 	s := start(b, Options{Store: st, Clock: func() time.Time { return asOf }})
 	go func() {

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,7 +18,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,18 +26,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // asOf is when the samples are stored.
 var asOf = spantest.Epoch.Add(time.Minute)
 
-// filled is a store with the samples: Unschedulable is open.
-func filled(t testing.TB) *sqlite.Store {
+// filled is a view with the samples: Unschedulable is open.
+func filled(t testing.TB) *viewtest.View {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	put(t, s, &store.Batch{
-		Revision: 1,
-		AsOf:     asOf,
-		Open:     []*span.Trace{spantest.Unschedulable()},
+	v := viewtest.New(t)
+	v.Put(t, asOf, viewtest.Traces{
+		Open: []*span.Trace{spantest.Unschedulable()},
 		Finished: append(
 			spantest.Healing(),
 			spantest.Apply(),
@@ -47,14 +40,7 @@ func filled(t testing.TB) *sqlite.Store {
 			spantest.CrashLoop(),
 		),
 	})
-	return s
-}
-
-func put(t testing.TB, s store.Writer, b *store.Batch) {
-	t.Helper()
-	if err := s.Write(t.Context(), b); err != nil {
-		t.Fatal(err)
-	}
+	return v
 }
 
 // counts is Metrics for tests.

@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -49,7 +50,11 @@ func (s *Server) list(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := Page{Traces: make([]Summary, len(page.Traces)), Next: string(page.Next), Incomplete: page.Incomplete}
+	out := Page{
+		Traces:     make([]Summary, len(page.Traces)),
+		Next:       string(page.Next),
+		Incomplete: object.Bound(page.Incomplete),
+	}
 	for i := range page.Traces {
 		out.Traces[i] = SummaryOf(&page.Traces[i])
 	}
@@ -97,7 +102,11 @@ func (s *Server) writes(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := WritePage{Writes: make([]Write, len(page.Writes)), Next: string(page.Next), Incomplete: page.Incomplete}
+	out := WritePage{
+		Writes:     make([]Write, len(page.Writes)),
+		Next:       string(page.Next),
+		Incomplete: object.Bound(page.Incomplete),
+	}
 	for i := range page.Writes {
 		out.Writes[i] = writeOf(&page.Writes[i])
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
@@ -24,6 +23,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 )
 
 func TestRefusals(t *testing.T) {
@@ -278,41 +278,9 @@ func TestTraceByPrefix(t *testing.T) {
 	for _, sp := range twin.Spans {
 		sp.TraceID = twin.ID
 	}
-	put(t, s.opts.Store.(store.Writer), &store.Batch{Revision: 2, AsOf: asOf, Finished: []*span.Trace{twin}})
+	s.opts.Store.(*viewtest.View).Put(t, asOf, viewtest.Traces{Finished: []*span.Trace{twin}})
 	if res, got := s.get(t, "/api/v1/traces/"+twin.ID.String()[:31]); res.StatusCode != http.StatusConflict {
 		t.Errorf("two traces begin so: status %d: %s", res.StatusCode, got)
-	}
-}
-
-// reader is a store without Between.
-type reader struct{ store.Reader }
-
-// unsupported is a Finder in front of such a store.
-type unsupported struct{ store.Reader }
-
-func (unsupported) Between(context.Context, trace.TraceID, trace.TraceID, int) ([]trace.TraceID, error) {
-	return nil, errors.ErrUnsupported
-}
-
-// TestPrefixUnsupported: a store that cannot search by prefix answers 400, not
-// 404, and finds a whole ID.
-func TestPrefixUnsupported(t *testing.T) {
-	for name, st := range map[string]store.Reader{
-		"no Finder":       reader{filled(t)},
-		"behind a Finder": unsupported{filled(t)},
-	} {
-		s := start(t, Options{Store: st})
-		id := spantest.Apply().ID.String()
-		if res, got := s.get(
-			t,
-			"/api/v1/traces/"+id[:8],
-		); res.StatusCode != http.StatusBadRequest ||
-			!strings.Contains(string(got), "all 32 digits") {
-			t.Errorf("%s: status %d: %s", name, res.StatusCode, got)
-		}
-		if res, _ := s.get(t, "/api/v1/traces/"+id); res.StatusCode != http.StatusOK {
-			t.Errorf("%s: status %d for a whole ID", name, res.StatusCode)
-		}
 	}
 }
 
@@ -589,5 +557,52 @@ func TestSources(t *testing.T) {
 	}
 	if res, _ := start(t, Options{}).get(t, "/api/v1/sources"); res.StatusCode != http.StatusNotFound {
 		t.Errorf("a server without sources: status %d", res.StatusCode)
+	}
+}
+
+// TestUnavailable: without the archive, lists have what is in memory and say why they may lack
+// traces. A trace in the archive is not reported as missing.
+func TestUnavailable(t *testing.T) {
+	v := viewtest.New(t)
+	s := start(t, Options{Store: v})
+	res, got := s.get(t, "/api/v1/traces")
+	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" ||
+		!strings.Contains(string(got), "has just started") {
+		t.Errorf("before the first look: %d %s", res.StatusCode, got)
+	}
+	open, finished := spantest.Unschedulable(), spantest.Apply()
+	v.Put(t, asOf, viewtest.Traces{Open: []*span.Trace{open}, Finished: []*span.Trace{finished}})
+	for _, why := range []string{"it is being opened", strings.Repeat("x", 9000)} {
+		v.Fail(errors.New(why))
+		var page Page
+		s.into(t, "/api/v1/traces", &page)
+		var writes WritePage
+		s.into(t, "/api/v1/writes", &writes)
+		for _, incomplete := range []string{page.Incomplete, writes.Incomplete} {
+			want := "the archive is unavailable: " + why[:10]
+			if !strings.HasPrefix(incomplete, want) || len(incomplete) > 2000 {
+				t.Errorf("incomplete is %.100q, want %q", incomplete, want)
+			}
+		}
+		if len(page.Traces) != 1 || !page.Traces[0].Open {
+			t.Errorf("got %+v", page.Traces)
+		}
+	}
+	for id, want := range map[string]int{
+		open.ID.String():        http.StatusOK,
+		open.ID.String()[:9]:    http.StatusOK,
+		finished.ID.String():    http.StatusServiceUnavailable,
+		strings.Repeat("1", 32): http.StatusServiceUnavailable,
+		"11111111":              http.StatusServiceUnavailable,
+	} {
+		res, got := s.get(t, "/api/v1/traces/"+id)
+		if res.StatusCode != want {
+			t.Errorf("trace %s: %d %s, want %d", id, res.StatusCode, got, want)
+		}
+	}
+	v.Fail(nil)
+	_, got = s.get(t, "/api/v1/traces")
+	if strings.Contains(string(got), "incomplete") {
+		t.Errorf("with the archive: %s", got)
 	}
 }

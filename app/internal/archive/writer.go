@@ -27,6 +27,8 @@ const (
 const (
 	// firstPause and maxPause bound the pauses between attempts.
 	firstPause, maxPause = 200 * time.Millisecond, 10 * time.Second
+	// checkEvery is the period of the check of an idle archive.
+	checkEvery = 5 * time.Second
 	// ending bounds the writing of the rest at the end.
 	ending = 10 * time.Second
 )
@@ -125,14 +127,31 @@ func (w *Writer) Add(items ...journal.Item) {
 // Opened is closed when the archive was opened for the first time.
 func (w *Writer) Opened() <-chan struct{} { return w.opened }
 
-// Archive returns the archive, or an error that wraps store.ErrUnavailable and the reason.
+// Archive returns the archive, or an error that wraps store.ErrUnavailable and has the kind of the
+// trouble. The log has its details, which name files.
 func (w *Writer) Archive() (store.Archive, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.archive == nil {
-		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, w.why)
+		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, kindOf(w.why))
 	}
 	return w.archive, nil
+}
+
+// errTrouble stands for an error without a kind.
+var errTrouble = errors.New("see the log of the server")
+
+// kindOf returns the error of package store that err wraps.
+func kindOf(err error) error {
+	for _, kind := range []error{
+		errOpening, store.ErrDamaged, store.ErrForeign, store.ErrNewer, store.ErrInUse, store.ErrFull,
+		store.ErrReadOnly, store.ErrClosed,
+	} {
+		if errors.Is(err, kind) {
+			return kind
+		}
+	}
+	return errTrouble
 }
 
 // Reader is Archive for readers.
@@ -206,7 +225,7 @@ func (w *Writer) Run(ctx context.Context) error {
 		}
 		if err == nil {
 			pause = firstPause
-			w.wait(ctx, w.wake, maxPause)
+			w.wait(ctx, w.wake, checkEvery)
 			continue
 		}
 		w.wait(ctx, nil, pause)
@@ -292,21 +311,20 @@ func (w *Writer) writeAll(ctx context.Context, archive store.Archive) error {
 	for {
 		items := w.next()
 		if len(items) == 0 {
-			return w.tidy(ctx)
+			w.tidy(ctx)
+			return nil
 		}
 		if err := w.write(ctx, archive, items); err != nil {
 			return err
 		}
-		if len(w.done) > maxDone {
-			if err := w.tidy(ctx); err != nil {
-				return err
-			}
+		if w.untidy() >= maxDone {
+			w.tidy(ctx)
 		}
 	}
 }
 
-// maxDone bounds the archived entries that are not marked in the log yet. After a kill they are
-// written again, which changes nothing.
+// maxDone is the number of archived entries at which they are marked in the log. After a kill, those
+// without a mark are written again, which changes nothing.
 const maxDone = 500
 
 // next returns the entries of the first look that waits.
@@ -368,21 +386,30 @@ func (w *Writer) leave(n, lost int) {
 	w.opts.Archived(seqs)
 }
 
-// tidy marks the archived entries in the log.
-func (w *Writer) tidy(ctx context.Context) error {
+// untidy counts the archived entries that are not marked in the log.
+func (w *Writer) untidy() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.done)
+}
+
+// tidy marks the archived entries in the log. After an error they are marked with the next ones. It
+// is not an error of the archive, and the looks report those of the journal.
+func (w *Writer) tidy(ctx context.Context) {
 	w.mu.Lock()
 	done := w.done
 	w.mu.Unlock()
 	if len(done) == 0 {
-		return nil
+		return
 	}
 	if err := w.opts.Log.Done(ctx, journal.Archive, done...); err != nil {
-		return err
+		return
 	}
 	w.mu.Lock()
-	w.done = w.done[len(done):]
-	w.mu.Unlock()
-	return nil
+	defer w.mu.Unlock()
+	if w.done = w.done[len(done):]; len(w.done) == 0 {
+		w.done = nil
+	}
 }
 
 // limit drops the oldest entries beyond the limits of the log.
@@ -397,6 +424,6 @@ func (w *Writer) limit(ctx context.Context) {
 	w.mu.Unlock()
 	if n > 0 {
 		w.leave(n, spans)
-		_ = w.tidy(ctx) // again with the next batch
+		w.tidy(ctx)
 	}
 }

@@ -5,6 +5,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -152,31 +153,31 @@ func (l *List) Run(ctx context.Context) (code int, err error) {
 		return cli.CodeError, err
 	}
 	var of []types.UID
-	var found []api.Summary
-	var more bool
+	var found listing
 	if l.Selector != "" {
 		if of, err = l.selected(ctx, q.Object); err != nil {
 			return cli.CodeError, err
 		}
-		found, more, err = collectSelected(ctx, server.Client, q, of, l.Limit)
+		found, err = collectSelected(ctx, server.Client, q, of, l.Limit)
 	} else {
-		found, more, err = collect(ctx, server.Client, q, l.Limit)
+		found, err = collect(ctx, server.Client, q, l.Limit)
 	}
 	if err != nil {
 		return cli.CodeError, fmt.Errorf("cannot list traces: %w", err)
 	}
-	l.sort(found)
-	if len(found) == 0 {
+	l.sort(found.Traces)
+	if len(found.Traces) == 0 {
 		l.Say("%s", l.nothing(server.About))
 	}
-	if err := l.print(found, server.About.AsOf); err != nil {
+	if err := l.print(found.Page, server.About.AsOf); err != nil {
 		return cli.CodeError, fmt.Errorf("cannot print the list: %w", err)
 	}
-	if more {
-		l.Say("these are the newest %d; --limit shows more", len(found))
+	found.note(&l.Options)
+	if found.more {
+		l.Say("these are the newest %d; --limit shows more", len(found.Traces))
 	}
 	if l.Watch {
-		return l.follow(ctx, server, q, of, found)
+		return l.follow(ctx, server, q, of, found.Traces)
 	}
 	return cli.CodeOK, nil
 }
@@ -208,22 +209,43 @@ func (l *List) query() (client.Query, error) {
 	return q, nil
 }
 
-// collect reads at most limit entries, and reports whether there are more.
-func collect(
-	ctx context.Context, c *client.Client, q client.Query, limit int,
-) (found []api.Summary, more bool, err error) {
+// listing is a list of a server, from one page or several.
+type listing struct {
+	api.Page
+	// more means that the server has more traces.
+	more bool
+}
+
+// note says why the listing may lack traces.
+func (l *listing) note(o *cli.Options) {
+	if l.Incomplete != "" {
+		o.Say("incomplete: %s", cli.Shown(l.Incomplete))
+	}
+}
+
+// add adds a page, up to limit entries; 0 means all. It reports whether more fit.
+func (l *listing) add(page *api.Page, limit int) bool {
+	l.Traces = append(l.Traces, page.Traces...)
+	l.Incomplete = cmp.Or(l.Incomplete, page.Incomplete)
+	if limit > 0 && len(l.Traces) > limit {
+		l.Traces, l.more = l.Traces[:limit], true
+	}
+	return !l.more
+}
+
+// collect reads at most limit entries, newest first.
+func collect(ctx context.Context, c *client.Client, q client.Query, limit int) (out listing, err error) {
 	q.Limit = pageLength
 	if limit > 0 {
 		q.Limit = min(limit+1, pageLength)
 	}
-	for s, err := range c.All(ctx, q) {
+	for page, err := range c.Pages(ctx, q) {
 		if err != nil {
-			return nil, false, err
+			return listing{}, err
 		}
-		if limit > 0 && len(found) == limit {
-			return found, true, nil
+		if !out.add(page, limit) {
+			break
 		}
-		found = append(found, s)
 	}
-	return found, false, nil
+	return out, nil
 }

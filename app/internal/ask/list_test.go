@@ -13,7 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 )
 
 func TestListGolden(t *testing.T) {
@@ -68,16 +68,14 @@ func TestListGolden(t *testing.T) {
 
 func TestListFollowsPages(t *testing.T) {
 	server := serve(t, "cluster-1")
-	b := &store.Batch{Revision: 2, AsOf: asked}
+	var b viewtest.Traces
 	const many = 2*pageLength + 10
 	for i := range many {
 		change := spantest.New("page" + time.Duration(i).String())
 		change.Deployment(nil, i, i+10)
 		b.Finished = append(b.Finished, change.Trace)
 	}
-	if err := server.store.Write(t.Context(), b); err != nil {
-		t.Fatal(err)
-	}
+	server.view.Put(t, asked, b)
 	for _, tc := range []struct {
 		limit, want int
 		more        bool

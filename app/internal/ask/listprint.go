@@ -17,19 +17,19 @@ import (
 )
 
 // print writes the list in the selected format, as of asOf.
-func (l *List) print(found []api.Summary, asOf time.Time) error {
+func (l *List) print(page api.Page, asOf time.Time) error {
 	out := l.Streams.Out
-	if found == nil {
-		found = []api.Summary{}
+	if page.Traces == nil {
+		page.Traces = []api.Summary{}
 	}
 	switch l.Output {
 	case cli.OutputJSON:
-		return cli.WriteJSON(out, api.Page{Traces: found})
+		return cli.WriteJSON(out, page)
 	case cli.OutputYAML:
-		return cli.WriteYAML(out, api.Page{Traces: found})
+		return cli.WriteYAML(out, page)
 	case cli.OutputName:
-		for i := range found {
-			if _, err := fmt.Fprintln(out, cli.Shown(found[i].TraceID)); err != nil {
+		for i := range page.Traces {
+			if _, err := fmt.Fprintln(out, cli.Shown(page.Traces[i].TraceID)); err != nil {
 				return err
 			}
 		}
@@ -38,7 +38,7 @@ func (l *List) print(found []api.Summary, asOf time.Time) error {
 	if l.table == nil {
 		l.table = render.NewGrowingList(out)
 	}
-	return l.table.Add(summaries(found, asOf), l.listOptions(cli.NewScreen(out, l.Environment())))
+	return l.table.Add(summaries(page.Traces, asOf), l.listOptions(cli.NewScreen(out, l.Environment())))
 }
 
 func (l *List) listOptions(s cli.Screen) render.ListOptions {

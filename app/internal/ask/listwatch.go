@@ -55,7 +55,7 @@ func (l *List) follow(
 				continue
 			}
 			states[s.TraceID] = state(&s)
-			if err := l.print([]api.Summary{s}, s.AsOf); err != nil {
+			if err := l.print(api.Page{Traces: []api.Summary{s}}, s.AsOf); err != nil {
 				return cli.CodeError, fmt.Errorf("cannot print the list: %w", err)
 			}
 		}

@@ -94,29 +94,25 @@ func (l *List) selectable(of object.Ref) ([]schema.GroupVersionResource, error) 
 	return out, nil
 }
 
-// collectSelected reads at most limit entries that touch one of the objects, newest first, and
-// reports whether there are more.
+// collectSelected reads at most limit entries that touch one of the objects, newest first.
 func collectSelected(
 	ctx context.Context, c *client.Client, q client.Query, uids []types.UID, limit int,
-) (found []api.Summary, more bool, err error) {
+) (out listing, err error) {
 	known := map[string]bool{}
 	for _, uid := range uids {
 		q.Object = object.Ref{UID: uid}
-		some, rest, err := collect(ctx, c, q, limit)
+		some, err := collect(ctx, c, q, limit)
 		if err != nil {
-			return nil, false, err
+			return listing{}, err
 		}
-		more = more || rest
-		for _, s := range some {
-			if !known[s.TraceID] {
-				known[s.TraceID] = true
-				found = append(found, s)
-			}
+		out.more = out.more || some.more
+		some.Traces = slices.DeleteFunc(some.Traces, func(s api.Summary) bool { return known[s.TraceID] })
+		for _, s := range some.Traces {
+			known[s.TraceID] = true
 		}
+		out.add(&some.Page, 0)
 	}
-	slices.SortStableFunc(found, func(a, b api.Summary) int { return b.Start.Compare(a.Start) })
-	if limit > 0 && len(found) > limit {
-		return found[:limit], true, nil
-	}
-	return found, more, nil
+	slices.SortStableFunc(out.Traces, func(a, b api.Summary) int { return b.Start.Compare(a.Start) })
+	out.add(&api.Page{}, limit)
+	return out, nil
 }

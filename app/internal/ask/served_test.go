@@ -18,40 +18,33 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files in testdata")
 
-// asked is the time on the clocks of the server and its client.
-var asked = spantest.Epoch.Add(time.Hour)
+// asked is the time on the clocks of the server and its client, and stored that of the samples.
+var (
+	asked  = spantest.Epoch.Add(time.Hour)
+	stored = spantest.Epoch.Add(50 * time.Minute)
+)
 
-// served is a server over a store.
+// served is a server over a view.
 type served struct {
 	*httptest.Server
-	hub   *api.Hub
-	store *sqlite.Store
+	hub  *api.Hub
+	view *viewtest.View
 }
 
 // serve starts a server that watches a cluster and has the samples.
 func serve(t *testing.T, cluster string) *served {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lifeline.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	if err := s.Write(t.Context(), &store.Batch{
-		Revision: 1, AsOf: spantest.Epoch.Add(50 * time.Minute), Finished: finished(), Open: []*span.Trace{
-			shift(spantest.Unschedulable(), 40),
-		},
-	}); err != nil {
-		t.Fatal(err)
-	}
-	out := &served{hub: &api.Hub{}, store: s}
+	out := &served{hub: &api.Hub{}, view: viewtest.New(t)}
+	out.view.Put(t, stored, viewtest.Traces{
+		Finished: finished(), Open: []*span.Trace{shift(spantest.Unschedulable(), 40)},
+	})
 	handler, err := api.New(api.Options{
-		Store: s, Hub: out.hub, Cluster: cluster, Clock: func() time.Time { return asked },
+		Store: out.view, Hub: out.hub, Cluster: cluster, Clock: func() time.Time { return asked },
 		Info: func() api.Info { return api.Info{Version: "1", Cluster: cluster, AsOf: asked, Leading: true} },
 	})
 	if err != nil {

@@ -119,21 +119,22 @@ func (t *Trace) fetch(ctx context.Context, server *cli.Session, id string) error
 
 // find prints the target's best trace, if there is one, and reports the others.
 func (t *Trace) find(ctx context.Context, server *cli.Session, target cli.Target) (bool, error) {
-	touching, more, err := collect(ctx, server.Client, client.Query{Object: target.Ref(t.Namespace)}, lookBack)
+	touching, err := collect(ctx, server.Client, client.Query{Object: target.Ref(t.Namespace)}, lookBack)
 	if err != nil {
 		return false, fmt.Errorf("cannot look for traces of %s: %w", t.where(target), err)
 	}
-	if len(touching) == 0 {
+	touching.note(&t.Options)
+	if len(touching.Traces) == 0 {
 		return false, nil
 	}
-	best, err := t.best(ctx, server, touching, target)
+	best, err := t.best(ctx, server, touching.Traces, target)
 	if err != nil {
 		return false, err
 	}
-	if err := t.fetch(ctx, server, touching[best].TraceID); err != nil {
+	if err := t.fetch(ctx, server, touching.Traces[best].TraceID); err != nil {
 		return false, err
 	}
-	return true, t.others(server, touching, best, more, target)
+	return true, t.others(server, touching.Traces, best, touching.more, target)
 }
 
 // best returns the index of the newest trace that began with the target, or else of the newest

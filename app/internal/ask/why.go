@@ -24,6 +24,15 @@ import (
 // Why says in a sentence how an object is, and why: `lifeline why`.
 type Why struct {
 	Trace
+
+	// incomplete says why the server may lack traces of the object; empty if it does not.
+	incomplete string
+}
+
+// explained is the JSON document.
+type explained struct {
+	Answers    []Answer `json:"answers"`
+	Incomplete string   `json:"incomplete,omitempty"`
 }
 
 // WhyOutputs returns the output formats, the default first.
@@ -56,7 +65,7 @@ func (w *Why) Run(ctx context.Context) (int, error) {
 	if w.Output == cli.OutputJSON {
 		enc := json.NewEncoder(w.Streams.Out)
 		enc.SetIndent("", "  ")
-		err = enc.Encode(map[string][]Answer{"answers": answers})
+		err = enc.Encode(explained{Answers: answers, Incomplete: w.incomplete})
 	} else {
 		for _, a := range answers {
 			_, failed := fmt.Fprint(w.Streams.Out, a.text(now, w.Namespace))
@@ -97,10 +106,13 @@ func (w *Why) answers(ctx context.Context) ([]Answer, time.Time, error) {
 		return w.present(ctx, target)
 	}
 	defer server.Close()
-	touching, _, err := collect(ctx, server.Client, client.Query{Object: target.Ref(w.Namespace)}, lookBack)
+	found, err := collect(ctx, server.Client, client.Query{Object: target.Ref(w.Namespace)}, lookBack)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("cannot look for traces of %s: %w", w.where(target), err)
 	}
+	found.note(&w.Options)
+	w.incomplete = found.Incomplete
+	touching := found.Traces
 	answers, now, err := w.served(ctx, server, target, touching)
 	if err != nil {
 		return nil, time.Time{}, err

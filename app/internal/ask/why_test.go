@@ -15,7 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 )
 
 // TestWhyGolden: the sentences about objects of a server, and the exit codes.
@@ -34,7 +34,9 @@ func TestWhyGolden(t *testing.T) {
 		"why-deleted":   {"", "pod/web-6cf-k2", textOutput, cli.CodeOK},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := Why{Trace{Name: tc.object, Namespace: "default", Server: cli.Server{URL: server.URL, Named: true}}}
+			w := Why{
+				Trace: Trace{Name: tc.object, Namespace: "default", Server: cli.Server{URL: server.URL, Named: true}},
+			}
 			var out, log *outputText
 			w.Options, out, log = asking(tc.output)
 			if err := w.Validate(); err != nil {
@@ -82,7 +84,7 @@ func TestLaterReason(t *testing.T) {
 func TestBlame(t *testing.T) {
 	server, ctx := serve(t, "cluster-1"), t.Context()
 	ref := spantest.Ref("batch", "CronJob", "work")
-	batch := store.Batch{Revision: 2, AsOf: spantest.Epoch.Add(50 * time.Minute)}
+	var batch viewtest.Traces
 	for i, path := range []string{"spec.schedule", "spec.suspend", "metadata.labels.x", "spec.paused"} {
 		b := spantest.New("change of " + path)
 		var root *span.Span
@@ -93,25 +95,23 @@ func TestBlame(t *testing.T) {
 			span.KeyFields.StringSlice([]string{path}))
 		batch.Finished = append(batch.Finished, shift(b.Trace, 41+i))
 	}
-	if err := server.store.Write(ctx, &batch); err != nil {
-		t.Fatal(err)
-	}
-	w := Why{Trace{Namespace: "default", Server: cli.Server{URL: server.URL, Named: true}}}
+	server.view.Put(t, stored, batch)
+	w := Why{Trace: Trace{Namespace: "default", Server: cli.Server{URL: server.URL, Named: true}}}
 	w.Options, _, _ = asking(textOutput)
 	session, err := w.Connect(ctx, w.Server)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	touching, _, err := collect(ctx, session.Client, client.Query{Object: ref}, lookBack)
-	if err != nil || len(touching) != len(batch.Finished) {
-		t.Fatalf("got %d traces, %v", len(touching), err)
+	touching, err := collect(ctx, session.Client, client.Query{Object: ref}, lookBack)
+	if err != nil || len(touching.Traces) != len(batch.Finished) {
+		t.Fatalf("got %d traces, %v", len(touching.Traces), err)
 	}
 	for field, want := range map[string]int{
 		"spec.suspend": 42, "metadata.labels": 43, "spec.sus": 0, "": 0, "spec.paused": 44,
 	} {
 		a := Answer{Object: ref, Later: true, field: field}
-		w.blame(ctx, session, &a, touching)
+		w.blame(ctx, session, &a, touching.Traces)
 		since := spantest.Epoch.Add(time.Duration(want) * time.Minute)
 		if found := want > 0; a.Later == found || found && !a.Since.Equal(since) {
 			t.Errorf("%q: got since %s, later %t, want since %s", field, a.Since, a.Later, since)
@@ -123,7 +123,7 @@ func TestBlame(t *testing.T) {
 func TestWhyFails(t *testing.T) {
 	server := serve(t, "cluster-1")
 	o, _, _ := asking(textOutput)
-	w := Why{Trace{
+	w := Why{Trace: Trace{
 		Options: o, Name: "cm/none", Namespace: "default", Server: cli.Server{URL: server.URL, Named: true},
 	}}
 	code, err := w.Run(context.Background())

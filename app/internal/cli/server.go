@@ -19,7 +19,7 @@ import (
 const (
 	// probePatience bounds the wait for an unnamed server on this machine.
 	probePatience = 300 * time.Millisecond
-	// askPatience bounds the wait for a named server.
+	// askPatience bounds the wait for a named server, or for one that is not ready.
 	askPatience = 10 * time.Second
 	// identityPatience bounds the request for the identity of the kubeconfig's cluster.
 	identityPatience = 3 * time.Second
@@ -98,6 +98,9 @@ func (o *Options) localServer(ctx context.Context, url string) (*Session, error)
 			other.server,
 		), Shown(other.watched), Shown(other.meant))
 	}
+	if client.NotReady(err) {
+		o.Say("the server at %s is not ready: it is not used", Shown(url))
+	}
 	if err != nil {
 		return nil, nil //nolint:nilerr // most machines have none
 	}
@@ -115,7 +118,7 @@ func (e *otherClusterError) Error() string {
 // find connects to a server. It returns an otherClusterError for a server of another cluster, and
 // prints a message if the cluster is uncertain.
 func (o *Options) find(ctx context.Context, url string, patience time.Duration) (*Session, error) {
-	found, err := reach(ctx, url, patience)
+	found, err := o.reach(ctx, url, patience)
 	if err != nil {
 		return nil, err
 	}
@@ -132,20 +135,30 @@ func (o *Options) find(ctx context.Context, url string, patience time.Duration) 
 	return found, nil
 }
 
-// reach requests a server's information.
-func reach(ctx context.Context, url string, patience time.Duration) (*Session, error) {
+// reach requests a server's information. It waits for a server that is not ready.
+func (o *Options) reach(ctx context.Context, url string, patience time.Duration) (*Session, error) {
 	c, err := client.New(url)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	info, err := c.Info(ctx)
+	c.Patience = 0
+	info, err := about(ctx, c, patience)
+	c.Patience = client.DefaultPatience
+	if client.NotReady(err) {
+		o.Say("waiting for the server at %s: %s", Shown(c.Server()), OneLine(err))
+		info, err = about(ctx, c, askPatience)
+	}
 	if err != nil {
 		c.Close()
 		return nil, err
 	}
 	return &Session{Client: c, About: *info}, nil
+}
+
+func about(ctx context.Context, c *client.Client, patience time.Duration) (*api.Info, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return c.Info(ctx)
 }
 
 // otherCluster returns the kubeconfig's cluster if the server watches another one. An error means

@@ -4,18 +4,18 @@ package cli
 
 import (
 	"io"
-	"path/filepath"
 	"time"
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 
 	"context"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/kube-lifeline/lifeline/app/internal/cli/clitest"
@@ -24,13 +24,10 @@ import (
 // serve starts a server that watches a cluster, and returns its URL.
 func serve(t *testing.T, cluster string) *httptest.Server {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "lifeline.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
+	v := viewtest.New(t)
+	v.Put(t, time.Now(), viewtest.Traces{})
 	handler, err := api.New(api.Options{
-		Store: s, Hub: &api.Hub{}, Cluster: cluster, Clock: time.Now,
+		Store: v, Hub: &api.Hub{}, Cluster: cluster, Clock: time.Now,
 		Info: func() api.Info { return api.Info{Version: "1", Cluster: cluster, Leading: true} },
 	})
 	if err != nil {
@@ -179,5 +176,78 @@ func check(t *testing.T, reason string, got *Session, err error, log, want, want
 	}
 	if (log != "") != (wantLog != "") || !strings.Contains(log, wantLog) {
 		t.Errorf("%s: said %q, want %q", reason, log, wantLog)
+	}
+}
+
+// TestStartingServer: a server that is not ready is waited for, whether it was named or not.
+func TestStartingServer(t *testing.T) {
+	ours := serve(t, "cluster-1")
+	cluster := clitest.New(t)
+	cases := map[string]struct {
+		reason string
+		named  bool
+		// after is the Retry-After of the first answers; failures is their number.
+		after    string
+		failures int32
+		found    bool
+		log, err string
+	}{
+		"Named": {
+			"it is ready after a moment",
+			true,
+			"1",
+			2,
+			true,
+			"waiting for the server at URL: it is starting",
+			"",
+		},
+		"Unnamed": {
+			"longer than for an absent one",
+			false,
+			"1",
+			2,
+			true,
+			"waiting for the server at URL: it is starting",
+			"",
+		},
+		"NamedLong": {
+			"not longer than commands wait", true, "60", 9, false, "waiting for the server at URL: it is starting",
+			"cannot ask the server that --server names: it is starting",
+		},
+		"UnnamedLong": {
+			"the cluster is asked instead", false, "60", 9, false, "the server at URL is not ready: it is not used", "",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var failures atomic.Int32
+			failures.Store(tc.failures)
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if failures.Add(-1) >= 0 {
+					w.Header().Set("Content-Type", "application/json")
+					w.Header().Set("Retry-After", tc.after)
+					w.WriteHeader(http.StatusServiceUnavailable)
+					_, _ = io.WriteString(w, `{"error":{"code":503,"message":"it is starting"}}`)
+					return
+				}
+				ours.Config.Handler.ServeHTTP(w, r)
+			}))
+			defer server.Close()
+			o, log := asking()
+			o.Kubeconfig = cluster.Kubeconfig(t)
+			connect := func() (*Session, error) { return o.localServer(context.Background(), server.URL) }
+			if tc.named {
+				connect = func() (*Session, error) {
+					return o.Connect(context.Background(), Server{URL: server.URL, Named: true})
+				}
+			}
+			got, err := connect()
+			want := ""
+			if tc.found {
+				want = server.URL
+			}
+			check(t, tc.reason, got, err, log.String(), want, strings.ReplaceAll(tc.log, "URL", server.URL), tc.err)
+		})
 	}
 }

@@ -68,8 +68,8 @@ type RetentionConfiguration struct {
 	// How long a finished trace is kept.
 	Age metav1.Duration `json:"age"`
 
-	// How much disk space the traces may use, at least `64Mi`. Above that the oldest are removed,
-	// those with an outcome in `outcomes` last.
+	// How much disk space the archive of finished traces may use, at least `64Mi`. Above that the
+	// oldest are removed, those with an outcome in `outcomes` last.
 	Size resource.Quantity `json:"size"`
 
 	// Other ages for traces with these outcomes.

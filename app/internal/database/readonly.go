@@ -57,7 +57,8 @@ func OpenDamaged(ctx context.Context, path string, schema Schema) (*ReadOnly, er
 
 func (d *ReadOnly) connect(ctx context.Context) error {
 	var err error
-	if d.pool, err = sql.Open("sqlite", address(d.path, "ro", "query_only(1)", "busy_timeout(5000)")); err != nil {
+	pragmas := []string{"query_only(1)", "busy_timeout(5000)", "cell_size_check(1)"}
+	if d.pool, err = sql.Open("sqlite", address(d.path, "ro", pragmas...)); err != nil {
 		return err
 	}
 	d.pool.SetMaxOpenConns(1)

@@ -31,20 +31,28 @@ func TestBacklogCounts(t *testing.T) {
 			}
 			last := uint64(0)
 			now := time.Unix(1_000_000, 0)
+			var asked []*span.Span // by a request that was not answered
 			for range 300 {
 				switch random.IntN(6) {
 				case 0, 1:
 					now = now.Add(time.Second)
 					last++
-					b.add(item{seq: last, Entry: Entry{Spans: 1 + random.IntN(9), Queued: now}})
+					b.add(item{seq: last, spans: 1 + random.IntN(9), queued: now})
 				case 2:
-					load(&b, random)
+					if b.request == 0 {
+						load(&b, random)
+						asked = b.next(b.request)
+					} else if again := b.next(b.request); !slices.Equal(asked, again) {
+						t.Fatalf(
+							"a request of %d spans is repeated with %d, or with other ones",
+							len(asked),
+							len(again),
+						)
+					}
+					b.busy = b.request > 0
 				case 3:
-					if b.busy {
-						n := len(b.next(random.IntN(20)))
-						for _, name := range b.consume(n) {
-							var seq uint64
-							fmt.Sscanf(name, OutboxPrefix+"%d", &seq)
+					if b.busy && random.IntN(2) == 0 { // otherwise the request fails
+						for _, seq := range b.consume(len(b.next(1 + random.IntN(b.request)))) {
 							leaves(seq, "sent")
 						}
 					}
@@ -57,8 +65,8 @@ func TestBacklogCounts(t *testing.T) {
 							t.Errorf("%d is dropped with %d spans", i.seq, spans)
 						}
 					})
-					if len(b.queue) > 0 && (b.spans > most || b.queue[0].Queued.Before(before)) {
-						t.Fatalf("%d spans are left, of %s on", b.spans, b.queue[0].Queued)
+					if len(b.queue) > 0 && (b.spans > most || b.queue[0].queued.Before(before)) {
+						t.Fatalf("%d spans are left, of %s on", b.spans, b.queue[0].queued)
 					}
 				case 5:
 					if random.IntN(5) == 0 {
@@ -74,10 +82,9 @@ func TestBacklogCounts(t *testing.T) {
 
 // load reads some of the head, as an Outbox does before sending.
 func load(b *backlog, random *rand.Rand) {
-	b.busy = true
 	for i := range 1 + random.IntN(3) {
 		if i == len(b.head) && !b.advance() {
-			return
+			break
 		}
 		if !b.head[i].read {
 			spans := make([]*span.Span, 1+random.IntN(9))
@@ -87,6 +94,7 @@ func load(b *backlog, random *rand.Rand) {
 			b.fill(i, spans)
 		}
 	}
+	b.request = len(b.next(20))
 }
 
 func check(t *testing.T, b *backlog, gone map[uint64]string, last uint64) {
@@ -98,7 +106,7 @@ func check(t *testing.T, b *backlog, gone map[uint64]string, last uint64) {
 		there = append(there, b.head[i].seq)
 	}
 	for i := range b.queue {
-		sum += b.queue[i].Spans
+		sum += b.queue[i].spans
 		there = append(there, b.queue[i].seq)
 	}
 	if sum != b.spans {

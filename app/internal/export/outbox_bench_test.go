@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // backend answers at once and ignores the request.
@@ -26,7 +26,7 @@ func backend(t testing.TB) string {
 	return s.URL
 }
 
-// BenchmarkOutboxSend measures the throughput of a backlog: reading from the store, HTTP over
+// BenchmarkOutboxSend measures the throughput of a backlog: reading from the journal, HTTP over
 // loopback, and the removal of entries.
 func BenchmarkOutboxSend(b *testing.B) {
 	for _, spans := range []int{2, 20, 2000} {
@@ -60,63 +60,63 @@ func BenchmarkOutboxSend(b *testing.B) {
 	}
 }
 
-// BenchmarkOutboxQueue measures the cost of an entry for the server's loop, besides the write to
-// the store. 100,000 entries wait, and the limit is reached.
-func BenchmarkOutboxQueue(b *testing.B) {
+// BenchmarkOutboxAdd measures the cost of an entry for the server's loop, besides its commit.
+// 100,000 entries wait, and the limit is reached.
+func BenchmarkOutboxAdd(b *testing.B) {
 	w := newWorld(b)
 	o := OutboxOptions{Options: Options{Endpoint: "http://127.0.0.1:1"}, Hold: true, MaxSpans: 1_000_000}
-	o.Commit = func(context.Context, map[string][]byte) error { return nil }
 	box := w.open(o)
-	t := small("a", 10)
+	one := journal.Item{For: journal.Sender, Spans: 10, AsOf: w.clock.Now()}
 	for range 100_000 {
-		box.Stored(box.Queue(entries(t)...))
+		one.Seq++
+		box.Add(one)
 	}
 	for b.Loop() {
-		box.Stored(box.Queue(entries(t)...))
+		one.Seq++
+		box.Add(one)
 	}
 }
 
 // BenchmarkOutboxOpen measures a start with 100,000 entries, and their memory.
 func BenchmarkOutboxOpen(b *testing.B) {
-	const entries = 100_000
+	const total = 100_000
 	w := newWorld(b)
 	o := OutboxOptions{Options: Options{Endpoint: "http://127.0.0.1:1"}, Hold: true}
-	box := w.open(o)
+	w.open(o)
 	t := small("a", 10)
-	for range entries / 1000 {
-		var batch []Entry
-		for range 1000 {
-			batch = append(batch, Entry{TraceID: t.ID, Spans: 10})
+	for range total / 1000 {
+		batch := make([]*span.Trace, 1000)
+		for i := range batch {
+			batch[i] = t
 		}
-		if err := w.write(&store.Batch{State: box.Queue(batch...)}); err != nil {
-			b.Fatal(err)
-		}
+		w.commit(entries(batch...)...)
 	}
 	w.crash()
+	j, err := journal.Open(b.Context(), w.path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer j.Close()
 	var opening time.Duration
 	var before, after runtime.MemStats
 	for range b.N {
-		w.open(OutboxOptions{}) // only for the store
 		runtime.GC()
 		runtime.ReadMemStats(&before)
 		began := time.Now()
-		again, err := OpenOutbox(b.Context(), OutboxOptions{
-			Options: o.Options, Hold: true, Store: w.db, Commit: w.commit, Now: w.clock.Now,
-		})
+		box, err := OpenOutbox(b.Context(), OutboxOptions{Options: o.Options, Hold: true, Log: j, Now: w.clock.Now})
 		if err != nil {
 			b.Fatal(err)
 		}
 		opening += time.Since(began)
 		runtime.GC()
 		runtime.ReadMemStats(&after)
-		if stats := again.Stats(); stats.Entries != entries {
+		if stats := box.Stats(); stats.Entries != total {
 			b.Fatalf("it stands at %+v", stats)
 		}
-		if err := again.Close(b.Context()); err != nil {
+		if err := box.Close(b.Context()); err != nil {
 			b.Fatal(err)
 		}
-		w.crash()
 	}
 	b.ReportMetric(opening.Seconds()*1000/float64(b.N), "ms/open")
-	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/entries, "bytes/entry")
+	b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/total, "bytes/entry")
 }

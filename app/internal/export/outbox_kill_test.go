@@ -10,12 +10,11 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
-	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // fuse ends the life of an Outbox after a number of protocol steps.
@@ -46,8 +45,8 @@ func (f *fuse) blown() bool {
 	return f.where != ""
 }
 
-// TestOutboxKilled kills the process at every protocol step: before and after each write, and
-// before and after the backend accepts a request. Committed spans arrive, others never do, and no
+// TestOutboxKilled kills the process at every protocol step: before and after each commit and each
+// removal, and before and after the backend accepts a request. Committed spans arrive, others never do, and no
 // entry stays.
 func TestOutboxKilled(t *testing.T) {
 	places := map[string]int{}
@@ -91,20 +90,18 @@ func killed(t *testing.T, random *rand.Rand, places map[string]int) {
 		mu.Lock()
 		f = next
 		mu.Unlock()
-		w.step = func(when string) error { return next.burn("commit " + when) }
+		w.step = func(when string) error { return next.burn(when) }
 		w.open(o)
 		if life < 5 {
 			for range 1 + random.IntN(4) {
 				n++
 				tr := small(fmt.Sprintf("t%d", n), 1+random.IntN(700))
-				if queueOne(t, w, next, &store.Batch{Finished: one(tr)}, entries(tr)) {
+				if putOne(w, next, entries(tr)[0]) {
 					committed = append(committed, tr)
 				}
 				if len(committed) > 0 && random.IntN(3) == 0 {
 					late := amend(committed[random.IntN(len(committed))], fmt.Sprint(n))
-					if queueOne(t, w, next, &store.Batch{Amendments: one(late)}, []Entry{
-						{TraceID: late.ID, Only: []trace.SpanID{late.Spans[0].ID}},
-					}) {
+					if putOne(w, next, amendment(late)) {
 						committed = append(committed, late)
 					}
 				}
@@ -124,26 +121,17 @@ func killed(t *testing.T, random *rand.Rand, places map[string]int) {
 	}
 }
 
-// queueOne stores and queues an entry, and reports whether it was committed.
-func queueOne(t *testing.T, w *world, f *fuse, b *store.Batch, what []Entry) (committed bool) {
-	t.Helper()
-	if f.burn("before Queue") != nil {
+// putOne commits and adds an entry, and reports whether it was committed.
+func putOne(w *world, f *fuse, e *journal.Entry) (committed bool) {
+	w.t.Helper()
+	if f.burn("before Commit") != nil {
 		return false
 	}
-	b.State = w.box.Queue(what...)
-	if f.burn("queued") != nil {
-		return false
+	items := w.commit(e)
+	if f.burn("committed") != nil {
+		return true
 	}
-	w.mu.Lock()
-	w.revision++
-	b.Revision, b.AsOf = w.revision, w.clock.Now()
-	err := w.db.Write(t.Context(), b)
-	w.mu.Unlock()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f.burn("written") == nil {
-		w.box.Stored(b.State)
-	}
+	w.box.Add(items...)
+	_ = f.burn("added")
 	return true
 }

@@ -4,20 +4,22 @@ package export
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.opentelemetry.io/collector/pdata/ptrace/ptraceotlp"
-	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -54,14 +56,11 @@ func TestOutboxDelivers(t *testing.T) {
 				}
 			}
 			late := amend(all[7], "late")
-			state := box.Queue(Entry{TraceID: late.ID, Only: []trace.SpanID{late.Spans[0].ID}})
-			if err := w.write(&store.Batch{Amendments: one(late), State: state}); err != nil {
-				t.Fatal(err)
-			}
-			box.Stored(state)
-			box.Stored(state) // changes nothing
+			items := w.commit(amendment(late))
+			box.Add(items...)
+			box.Add(items...) // changes nothing
 			stats := w.until("all sent", func(s OutboxStats) bool { return s.Entries == 0 })
-			if stats.Exported < 4001 || stats.Spans != 0 || stats.Bytes == 0 || stats.LastSuccess.IsZero() ||
+			if stats.Exported != 4001 || stats.Spans != 0 || stats.Bytes == 0 || stats.LastSuccess.IsZero() ||
 				stats.LastError != nil || len(stats.Dropped) != 0 {
 				t.Errorf("it stands at %+v", stats)
 			}
@@ -70,11 +69,11 @@ func TestOutboxDelivers(t *testing.T) {
 			}
 			w.finish()
 			r.want(t, append(all, late)...)
-			if _, most := r.sent(); most > 2 { // the amendment may have been sent with its trace
+			if _, most := r.sent(); most > 1 {
 				t.Errorf("a span was sent %d times", most)
 			}
-			if left := w.left(); left != 0 || w.commits > 10 {
-				t.Errorf("%d entries are left after %d commits", left, w.commits)
+			if left := w.left(); left != 0 || w.removed.Load() > 10 {
+				t.Errorf("%d entries are left after %d removals", left, w.removed.Load())
 			}
 			if got := w.said.text(); got != "" {
 				t.Errorf("warnings: %s", got)
@@ -83,26 +82,31 @@ func TestOutboxDelivers(t *testing.T) {
 	}
 }
 
-func TestOutboxSendsOnlyWhatWasStored(t *testing.T) {
+func TestOutboxSendsOnlyWhatIsForIt(t *testing.T) {
 	w, r, l := newWorld(t), newReceiver(), listen(t, "127.0.0.1:0")
 	serveHTTP(t, r, l)
-	box := w.open(to("http://" + l.Addr().String()))
-	first, second, third := small("first", 3), small("second", 3), small("third", 3)
-	w.clock.advance(time.Minute)
-	queued := w.clock.Now()
-	box.Queue(entries(first)...) // its batch is never written
-	w.clock.advance(time.Minute)
-	if got := box.Delivered(); !got.Equal(queued) {
-		t.Errorf("delivered until %s while a batch is being written that was queued at %s", got, queued)
+	o := to("http://" + l.Addr().String())
+	box := w.open(o)
+	unwanted, first, second, third := small("unwanted", 3), small("first", 3), small("second", 3), small("third", 3)
+	w.box.Add(w.commit(&journal.Entry{Trace: unwanted, Item: journal.Item{For: journal.Archive}})...)
+	w.put(first)
+	w.until("the first is sent", func(s OutboxStats) bool { return s.Exported == 3 && s.Entries == 0 })
+	w.commit(entries(second)...) // the process ends before it is added
+	if got := box.Delivered(); !got.Equal(w.clock.Now()) {
+		t.Errorf("delivered until %s", got)
 	}
-	w.put(second)
-	w.until("the second is sent", func(s OutboxStats) bool { return s.Exported == 3 })
+	w.crash()
+	r.want(t, first)
+	w.open(o)
 	w.put(third)
 	w.finish()
-	r.want(t, second, third)
+	r.want(t, first, second, third)
+	if left := w.left(); left != 0 {
+		t.Errorf("%d entries are left", left)
+	}
 }
 
-func TestOutboxRemovalsRide(t *testing.T) {
+func TestOutboxRemovesTogether(t *testing.T) {
 	w, r, l := newWorld(t), newReceiver(), listen(t, "127.0.0.1:0")
 	serveHTTP(t, r, l)
 	o := to("http://" + l.Addr().String())
@@ -110,14 +114,14 @@ func TestOutboxRemovalsRide(t *testing.T) {
 	w.open(o)
 	for n := range 20 {
 		w.put(small(fmt.Sprint(n), 1))
-		w.until("delivered", func(s OutboxStats) bool { return s.Entries == 0 && w.unremoved() == 1 })
+		w.until("delivered", func(s OutboxStats) bool { return s.Entries == 0 && w.unremoved() == n+1 })
 	}
-	if w.commits != 0 {
-		t.Errorf("%d commits, though a batch came each time", w.commits)
+	if n := w.removed.Load(); n != 0 {
+		t.Errorf("%d removals", n)
 	}
 	w.finish()
-	if left := w.left(); left != 0 || w.commits != 1 {
-		t.Errorf("%d entries are left after %d commits", left, w.commits)
+	if left := w.left(); left != 0 || w.removed.Load() != 1 {
+		t.Errorf("%d entries are left after %d removals", left, w.removed.Load())
 	}
 }
 
@@ -156,7 +160,7 @@ func TestOutboxBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	if left := w.left(); left != 5 {
-		t.Errorf("%d entries are in the store", left)
+		t.Errorf("%d entries are in the log", left)
 	}
 	// One warning an hour for each reason; the first drops are over an hour old.
 	for text, want := range map[string]int{"otlp.outbox.maxSpans": 2, "otlp.outbox.maxAge": 1, "cannot send spans": 1} {
@@ -197,7 +201,7 @@ func TestOutboxRepeatsAreTheSame(t *testing.T) {
 	w, r, l := newWorld(t), newReceiver(), listen(t, "127.0.0.1:0")
 	serveHTTP(t, r, l)
 	o := to("http://" + l.Addr().String())
-	o.Commit = func(context.Context, map[string][]byte) error { return errCrash }
+	w.step = func(string) error { return errCrash }
 	crashed := spantest.CrashLoop() // some of its spans are open
 	w.open(o)
 	w.put(crashed)
@@ -282,45 +286,160 @@ func TestOutboxRefused(t *testing.T) {
 	}
 }
 
-func TestOutboxPruned(t *testing.T) {
+// TestOutboxRepeatsTheSameRequest: neither a new entry nor a hold changes a request that failed.
+func TestOutboxRepeatsTheSameRequest(t *testing.T) {
+	w, r, l := newWorld(t), newReceiver(), listen(t, "127.0.0.1:0")
+	var failing atomic.Bool
+	failing.Store(true)
+	r.answer = func(int) (ptraceotlp.ExportResponse, error) {
+		if failing.Load() {
+			return ptraceotlp.NewExportResponse(), status.Error(codes.Unavailable, "come again")
+		}
+		return ptraceotlp.NewExportResponse(), nil
+	}
+	serveHTTP(t, r, l)
+	box := w.open(to("http://" + l.Addr().String()))
+	var all []*span.Trace
+	more := func(spans int) {
+		all = append(all, small(fmt.Sprint(len(all)), spans))
+		w.put(all[len(all)-1])
+	}
+	more(3)
+	w.until("failed", func(s OutboxStats) bool { return s.LastError != nil })
+	more(5)
+	more(700)
+	calls := func() int { r.mu.Lock(); defer r.mu.Unlock(); return r.calls }
+	before := calls()
+	w.until("failed again", func(OutboxStats) bool { return calls() > before })
+	box.Hold(true)
+	more(2)
+	box.Hold(false)
+	before = calls()
+	w.until("failed again", func(OutboxStats) bool { return calls() > before+1 })
+	failing.Store(false)
+	w.finish()
+	r.want(t, all...)
+	tried := before + 2
+	if len(r.asked[0]) != 3 {
+		t.Errorf("the first request had %d spans", len(r.asked[0]))
+	}
+	for i, spans := range r.asked[:tried] {
+		if d := cmp.Diff(r.asked[0], spans); d != "" {
+			t.Errorf("request %d of %d (-want +got):\n%s", i, tried, d)
+		}
+	}
+}
+
+// TestOutboxUnreadable: damaged and missing entries are counted and are not tried again.
+func TestOutboxUnreadable(t *testing.T) {
 	w, r, l := newWorld(t), newReceiver(), listen(t, "127.0.0.1:0")
 	serveHTTP(t, r, l)
 	o := to("http://" + l.Addr().String())
 	o.Hold = true
-	box := w.open(o)
-	gone, kept := small("gone", 4), small("kept", 3)
-	w.put(gone)
-	if _, err := w.db.Prune(t.Context(), store.Limits{Before: w.clock.Now()}); err != nil {
-		t.Fatal(err)
-	}
-	w.put(kept)
-	missing := trace.SpanID{1}
-	state := box.Queue(Entry{TraceID: kept.ID, Only: []trace.SpanID{kept.Spans[0].ID, missing}}, Entry{
-		TraceID: kept.ID, Only: []trace.SpanID{missing},
-	})
-	state[OutboxPrefix+"nonsense"] = []byte("x")
-	state[(&item{seq: 99}).name()] = []byte("of another version")
-	if err := w.write(&store.Batch{State: state}); err != nil {
-		t.Fatal(err)
-	}
-	box.Stored(state)
+	w.open(o)
+	damaged, first, missing, last := small("damaged", 4), small("first", 3), small("missing", 2), small("last", 700)
+	w.put(damaged, first, missing)
+	w.put(last)
 	w.crash()
-	o.Hold = false
-	box = w.open(o)
+	db, err := sql.Open("sqlite", w.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), "UPDATE log SET data = x'63' WHERE seq = 1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	box := w.open(o)
+	if err := w.j.Done(t.Context(), journal.Sender|journal.Archive, 3); err != nil {
+		t.Fatal(err)
+	}
+	w.committed--
+	box.Hold(false)
 	stats := w.until("done", func(s OutboxStats) bool { return s.Entries == 0 })
-	want := map[DropReason]int64{DroppedPruned: 4 + 1 + 1, DroppedUnreadable: 2}
-	if d := cmp.Diff(want, stats.Dropped); d != "" {
+	if d := cmp.Diff(map[DropReason]int64{DroppedUnreadable: 4 + 2}, stats.Dropped); d != "" {
 		t.Errorf("dropped (-want +got):\n%s", d)
 	}
-	for name, value := range box.Queue(entries(kept)...) {
-		if i, err := decodeItem(name, value); value != nil && (err != nil || i.seq != 100) {
-			t.Errorf("the next entry is %s, %v: one before it is still to be removed", name, err)
-		}
-	}
 	w.finish()
-	r.want(t, kept)
-	if left := w.left(); left != 0 {
-		t.Errorf("%d entries are left", left)
+	r.want(t, first, last)
+	if left := w.left(); left != 0 || strings.Count(w.said.text(), "cannot be read from the journal") != 1 {
+		t.Errorf("%d entries are left, warnings: %s", left, w.said.text())
+	}
+}
+
+// TestOutboxJournalLost: the journal is deleted while entries wait, and is replaced by an empty one.
+func TestOutboxJournalLost(t *testing.T) {
+	for name, lose := range map[string]func(path string) error{
+		"deleted":     os.Remove,
+		"overwritten": func(path string) error { return os.WriteFile(path, make([]byte, 100), 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, r, l := newWorld(t), newReceiver(), listen(t, "127.0.0.1:0")
+			serveHTTP(t, r, l)
+			o := to("http://" + l.Addr().String())
+			o.linger = time.Millisecond
+			box := w.open(o)
+			sent, waiting, next := small("sent", 4), small("waiting", 5), small("next", 3)
+			w.put(sent)
+			w.until("sent", func(s OutboxStats) bool { return s.Exported == 4 && w.unremoved() == 0 })
+			box.Hold(true)
+			w.put(waiting)
+			if err := lose(w.path); err != nil {
+				t.Fatal(err)
+			}
+			// An entry that is delivered now cannot be marked until the journal is replaced.
+			changes := &journal.Changes{AsOf: w.clock.Now(), Entries: entries(next)}
+			if err := w.j.Commit(t.Context(), changes); !errors.Is(err, journal.ErrRenewed) {
+				t.Fatalf("got %v", err)
+			}
+			w.committed = 0
+			box.Hold(false)
+			stats := w.until("counted as lost", func(s OutboxStats) bool { return s.Entries == 0 })
+			if d := cmp.Diff(map[DropReason]int64{DroppedUnreadable: 5}, stats.Dropped); d != "" {
+				t.Errorf("dropped (-want +got):\n%s", d)
+			}
+			box.Add(w.commit(changes.Entries...)...)
+			w.until("sent", func(s OutboxStats) bool { return s.Exported == 7 && w.unremoved() == 0 })
+			w.finish()
+			r.want(t, sent, next)
+			if left := w.left(); left != 0 {
+				t.Errorf("%d entries are left", left)
+			}
+		})
+	}
+}
+
+// TestOutboxDoneOnLostJournal: entries are delivered while the journal is lost. They are marked, or
+// are gone, after it was replaced.
+func TestOutboxDoneOnLostJournal(t *testing.T) {
+	w, r, l := newWorld(t), newReceiver(), listen(t, "127.0.0.1:0")
+	serveHTTP(t, r, l)
+	o := to("http://" + l.Addr().String())
+	o.linger = time.Millisecond
+	o.Hold = true
+	box := w.open(o)
+	tr := small("a", 3)
+	w.put(tr)
+	if err := os.Remove(w.path); err != nil {
+		t.Fatal(err)
+	}
+	box.Hold(false) // the open file still has the entry
+	w.until("sent, and not marked", func(s OutboxStats) bool {
+		return s.Exported == 3 && strings.Contains(w.said.text(), "was deleted")
+	})
+	if n := w.unremoved(); n != 1 {
+		t.Errorf("%d entries are to be marked", n)
+	}
+	if err := w.j.Commit(t.Context(), &journal.Changes{AsOf: w.clock.Now()}); !errors.Is(err, journal.ErrRenewed) {
+		t.Fatalf("got %v", err)
+	}
+	w.committed = 0
+	w.until("over", func(OutboxStats) bool { return w.unremoved() == 0 })
+	w.finish()
+	r.want(t, tr)
+	if left := w.left(); left != 0 || len(box.Stats().Dropped) != 0 {
+		t.Errorf("%d entries are left; it stands at %+v", left, box.Stats())
 	}
 }
 
@@ -363,7 +482,7 @@ func TestOutboxStandby(t *testing.T) {
 	r.want(t, all[6:]...)
 }
 
-// Entries stored just before Close are sent, even if the sending goroutine learns of both at the
+// Entries added just before Close are sent, even if the sending goroutine learns of both at the
 // same time.
 func TestOutboxClosesAfterTheLast(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -379,7 +498,7 @@ func TestOutboxClosesAfterTheLast(t *testing.T) {
 			}
 			close(b.closing)
 			if c.waits {
-				b.backlog.add(item{Entry: Entry{Spans: 1}})
+				b.backlog.add(item{spans: 1})
 			}
 			for range 50 {
 				if got := b.wait(t.Context()); got != c.want {
@@ -410,27 +529,25 @@ func TestOutboxForgetFails(t *testing.T) {
 	}
 }
 
-func TestOutboxStoreFailsForAWhile(t *testing.T) {
+func TestOutboxJournalFailsForAWhile(t *testing.T) {
 	w, r, l := newWorld(t), newReceiver(), listen(t, "127.0.0.1:0")
 	serveHTTP(t, r, l)
-	reader := &failing{times: 2, err: errors.New("input/output error")}
 	o := to("http://" + l.Addr().String())
-	o.Store = reader
+	o.Log = &failing{world: w, times: 2, err: errors.New("input/output error")}
 	var mu sync.Mutex
 	refuse := 2
 	o.linger = time.Millisecond
-	o.Commit = func(ctx context.Context, state map[string][]byte) error {
+	w.step = func(step string) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if refuse--; refuse >= 0 {
-			return store.ErrFull
+		if step == "before Done" {
+			if refuse--; refuse >= 0 {
+				return store.ErrFull
+			}
 		}
-		return w.commit(ctx, state)
+		return nil
 	}
 	w.open(o)
-	reader.mu.Lock()
-	reader.Reader = w.db
-	reader.mu.Unlock()
 	tr := small("a", 3)
 	w.put(tr)
 	w.until("removed", func(s OutboxStats) bool { return s.Entries+w.unremoved() == 0 })
@@ -452,8 +569,8 @@ func TestOutboxNowhere(t *testing.T) {
 	w.put(small("a", 3))
 	w.crash()
 	box := w.open(OutboxOptions{})
-	if state := box.Queue(entries(small("b", 3))...); state != nil || box.Endpoint() != "" {
-		t.Errorf("it queues %v for %q", state, box.Endpoint())
+	if box.Wants() || box.Endpoint() != "" {
+		t.Errorf("it has the destination %q", box.Endpoint())
 	}
 	if stats := box.Stats(); stats.Spans != 3 {
 		t.Errorf("it stands at %+v", stats)
@@ -469,39 +586,10 @@ func TestOutboxNowhere(t *testing.T) {
 func TestOutboxRefusesToStart(t *testing.T) {
 	o := to("ftp://x:1")
 	o.Setting = "otlp.endpoint"
-	o.Store = &failing{}
+	w := newWorld(t)
+	w.open(OutboxOptions{})
+	o.Log = w.j
 	if _, err := OpenOutbox(t.Context(), o); err == nil || !strings.Contains(err.Error(), "otlp.endpoint=ftp://x:1") {
 		t.Errorf("got %v", err)
 	}
-}
-
-func TestEntryIsReadAsWritten(t *testing.T) {
-	for _, e := range []Entry{
-		{TraceID: trace.TraceID{1}, Spans: 1, Queued: time.Unix(0, -5)},
-		{
-			TraceID: trace.TraceID{0xff}, Spans: maxEntrySpans, Queued: time.Unix(1<<32, 7), Only: []trace.SpanID{
-				{1}, {2}, {0xff},
-			},
-		},
-	} {
-		in := item{Entry: e, seq: 1<<64 - 1}
-		out, err := decodeItem(in.name(), e.encode())
-		if d := cmp.Diff(in, out, cmp.AllowUnexported(item{}), cmpopts.EquateEmpty()); d != "" || err != nil {
-			t.Errorf("%v (-want +got):\n%s", err, d)
-		}
-	}
-}
-
-func FuzzDecodeItem(f *testing.F) {
-	f.Add((&item{seq: 7}).name(), (&Entry{TraceID: trace.TraceID{1}, Spans: 3, Only: []trace.SpanID{{1}}}).encode())
-	f.Fuzz(func(t *testing.T, name string, value []byte) {
-		i, err := decodeItem(name, value)
-		if err != nil {
-			return
-		}
-		again, err := decodeItem(i.name(), i.encode())
-		if d := cmp.Diff(i, again, cmp.AllowUnexported(item{})); d != "" || err != nil || i.name() != name {
-			t.Errorf("%v (-want +got):\n%s", err, d)
-		}
-	})
 }

@@ -8,16 +8,15 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
 // clock is a clock that a test moves.
@@ -38,48 +37,58 @@ func (c *clock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// world is an Outbox with a real store and one writer.
+// world is an Outbox with a real journal and one writer.
 type world struct {
 	t     testing.TB
 	path  string
 	clock *clock
 	said  *warnings
-	// step is called before and after each write; an error is a crash there.
+	// step is called before and after each call of Done; an error is a crash there.
 	step func(name string) error
+	// committed counts the entries for the archive, which all stay.
+	committed int
 
-	mu       sync.Mutex
-	db       *sqlite.Store
-	revision int64
-	commits  int
-	kill     context.CancelFunc
-	box      *Outbox
+	j       *journal.Journal
+	removed atomic.Int32 // calls of Done
+	kill    context.CancelFunc
+	box     *Outbox
 }
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
 	return &world{
-		t: t, path: filepath.Join(t.TempDir(), "lifeline.db"), clock: &clock{now: spantest.Epoch.Add(time.Hour)},
+		t: t, path: filepath.Join(t.TempDir(), "journal.db"), clock: &clock{now: spantest.Epoch.Add(time.Hour)},
 		said: newWarnings(), step: func(string) error { return nil },
 	}
 }
 
-// open starts an Outbox on the store. The end of the test closes it.
+// watched is the journal of a world, with its steps.
+type watched struct {
+	*journal.Journal
+	w *world
+}
+
+func (l watched) Done(ctx context.Context, by journal.Consumer, seqs ...uint64) error {
+	l.w.removed.Add(1)
+	if err := l.w.step("before Done"); err != nil {
+		return err
+	}
+	if err := l.Journal.Done(ctx, by, seqs...); err != nil {
+		return err
+	}
+	return l.w.step("done")
+}
+
+// open starts an Outbox on the journal. The end of the test closes it.
 func (w *world) open(o OutboxOptions) *Outbox {
 	w.t.Helper()
-	db, err := sqlite.Open(w.t.Context(), w.path)
-	if err != nil {
+	var err error
+	if w.j, err = journal.Open(w.t.Context(), w.path); err != nil {
 		w.t.Fatal(err)
 	}
-	stats, err := db.Stats(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.db, w.revision = db, stats.Revision
-	if o.Store == nil {
-		o.Store = db
-	}
-	if o.Commit == nil {
-		o.Commit = w.commit
+	w.t.Cleanup(w.crash)
+	if o.Log == nil {
+		o.Log = watched{w.j, w}
 	}
 	o.Warn, o.Now, o.Cluster = w.said.warn, w.clock.Now, "c"
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context()))
@@ -87,24 +96,25 @@ func (w *world) open(o OutboxOptions) *Outbox {
 	if w.box, err = OpenOutbox(ctx, o); err != nil {
 		w.t.Fatal(err)
 	}
-	w.t.Cleanup(w.crash)
 	return w.box
 }
 
 // crash ends everything without Close.
 func (w *world) crash() {
-	if w.db == nil {
+	if w.j == nil {
 		return
 	}
-	w.kill()
-	<-w.box.done
-	if w.box.sender != nil {
-		w.box.sender.client.Stop(context.Background())
+	if w.box != nil {
+		w.kill()
+		<-w.box.done
+		if w.box.sender != nil {
+			w.box.sender.client.Stop(context.Background())
+		}
 	}
-	if err := w.db.Close(); err != nil {
+	if err := w.j.Close(); err != nil {
 		w.t.Error(err)
 	}
-	w.db = nil
+	w.j, w.box = nil, nil
 }
 
 // close closes everything in order, with a short or ample time limit.
@@ -123,56 +133,59 @@ func (w *world) finish() {
 	}
 }
 
-func (w *world) write(b *store.Batch) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.step("before"); err != nil {
-		return err
-	}
-	w.revision++
-	b.Revision, b.AsOf = w.revision, w.clock.Now()
-	if err := w.db.Write(context.Background(), b); err != nil {
-		return err
-	}
-	return w.step("after")
-}
-
-func (w *world) commit(_ context.Context, state map[string][]byte) error {
-	w.commits++
-	return w.write(&store.Batch{State: state})
-}
-
-// put stores finished traces and queues them, as the server does.
-func (w *world) put(traces ...*span.Trace) {
+// commit commits a look with these entries.
+func (w *world) commit(entries ...*journal.Entry) []journal.Item {
 	w.t.Helper()
-	state := w.box.Queue(entries(traces...)...)
-	if err := w.write(&store.Batch{Finished: traces, State: state}); err != nil {
+	if err := w.j.Commit(w.t.Context(), &journal.Changes{AsOf: w.clock.Now(), Entries: entries}); err != nil {
 		w.t.Fatal(err)
 	}
-	w.box.Stored(state)
+	w.committed += len(entries)
+	items := make([]journal.Item, len(entries))
+	for i, e := range entries {
+		items[i] = e.Item
+	}
+	return items
 }
 
-func entries(traces ...*span.Trace) []Entry {
-	var out []Entry
-	for _, t := range traces {
-		out = append(out, Entry{TraceID: t.ID, Spans: len(t.Spans)})
+// put commits finished traces and adds them, as the server does.
+func (w *world) put(traces ...*span.Trace) {
+	w.t.Helper()
+	w.box.Add(w.commit(entries(traces...)...)...)
+}
+
+// both are the consumers of the entries in these tests.
+const both = journal.Archive | journal.Sender
+
+func entries(traces ...*span.Trace) []*journal.Entry {
+	out := make([]*journal.Entry, len(traces))
+	for i, t := range traces {
+		out[i] = &journal.Entry{Trace: t, Item: journal.Item{For: both}}
 	}
 	return out
 }
 
-// left returns the number of entries in the store.
+// amendment returns the entry of additional spans.
+func amendment(t *span.Trace) *journal.Entry {
+	return &journal.Entry{Trace: t, Item: journal.Item{For: both, Amends: true}}
+}
+
+// left returns the number of entries in the journal that wait for the sender.
 func (w *world) left() int {
 	w.t.Helper()
-	db, err := sqlite.Open(w.t.Context(), w.path)
+	j, err := journal.Open(w.t.Context(), w.path)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	defer db.Close()
-	states, err := db.States(w.t.Context(), OutboxPrefix)
+	defer j.Close()
+	archive, err := j.Pending(w.t.Context(), journal.Archive)
+	if err != nil || len(archive) != w.committed {
+		w.t.Fatalf("%d entries wait for the archive, want %d, %v", len(archive), w.committed, err)
+	}
+	left, err := j.Pending(w.t.Context(), journal.Sender)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return len(states)
+	return len(left)
 }
 
 // until polls, independent of the fake clock.
@@ -191,11 +204,11 @@ func (w *world) until(what string, holds func(OutboxStats) bool) OutboxStats {
 	}
 }
 
-// unremoved returns the number of delivered or dropped entries still in the store.
+// unremoved returns the number of delivered or dropped entries that are not done yet.
 func (w *world) unremoved() int {
 	w.box.mu.Lock()
 	defer w.box.mu.Unlock()
-	return len(w.box.removed.names)
+	return len(w.box.removed.seqs)
 }
 
 // small returns a finished trace with the given number of spans.
@@ -241,21 +254,27 @@ func (r *receiver) want(t testing.TB, traces ...*span.Trace) {
 
 var errCrash = errors.New("crash")
 
-// failing is a store with failing reads of traces for a while.
+// failing is a journal with failing reads of entries for a while.
 type failing struct {
-	store.Reader
+	*world
 	mu    sync.Mutex
 	times int
 	err   error
 }
 
-func (f *failing) Trace(ctx context.Context, id trace.TraceID) (*store.Record, error) {
+func (f *failing) Read(ctx context.Context, seq uint64) (*span.Trace, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.times--; f.times >= 0 {
 		return nil, f.err
 	}
-	return f.Reader.Trace(ctx, id)
+	return f.j.Read(ctx, seq)
 }
 
-func (f *failing) States(context.Context, string) (map[string][]byte, error) { return nil, nil }
+func (f *failing) Pending(ctx context.Context, of journal.Consumer) ([]journal.Item, error) {
+	return f.j.Pending(ctx, of)
+}
+
+func (f *failing) Done(ctx context.Context, by journal.Consumer, seqs ...uint64) error {
+	return watched{f.j, f.world}.Done(ctx, by, seqs...)
+}

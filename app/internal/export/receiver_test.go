@@ -61,6 +61,7 @@ type receiver struct {
 	service map[string]bool
 	headers http.Header
 	calls   int
+	asked   [][]string // the span IDs of each request, in order
 	changed chan struct{}
 }
 
@@ -85,6 +86,15 @@ func (r *receiver) take(headers http.Header, traces ptrace.Traces) (ptraceotlp.E
 	defer r.mu.Unlock()
 	r.calls++
 	r.headers = headers
+	var asked []string
+	for _, rs := range traces.ResourceSpans().All() {
+		for _, ss := range rs.ScopeSpans().All() {
+			for _, s := range ss.Spans().All() {
+				asked = append(asked, s.TraceID().String()+s.SpanID().String())
+			}
+		}
+	}
+	r.asked = append(r.asked, asked)
 	select {
 	case r.changed <- struct{}{}:
 	default:

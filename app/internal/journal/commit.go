@@ -23,8 +23,8 @@ type Changes struct {
 	Revision int64
 	// State is kept by name. A nil value removes a name; other names stay unchanged.
 	State map[string][]byte
-	// Entries are appended to the log. Commit sets their numbers, unless they have one already:
-	// after a renewal a caller commits entries again.
+	// Entries are appended to the log. Commit sets their numbers, look and time, unless they have
+	// them already: after a renewal a caller commits entries again.
 	Entries []*Entry
 }
 
@@ -37,24 +37,24 @@ func (j *Journal) Commit(ctx context.Context, c *Changes) error {
 		return j.renew(ctx)
 	}
 	c.Revision = j.revision + 1
-	seq := j.seq
 	for _, e := range c.Entries {
-		e.Revision, e.AsOf = c.Revision, c.AsOf
-		if e.Seq == 0 {
-			seq++
-			e.Seq = seq
+		if e.Revision == 0 {
+			e.Revision, e.AsOf = c.Revision, c.AsOf
 		}
-		seq = max(seq, e.Seq)
+		if e.Seq == 0 {
+			e.Seq = j.seq + 1
+		}
+		j.seq = max(j.seq, e.Seq) // also if the write fails: the entry keeps its number
 		e.pack()
 	}
 	began := time.Now()
 	db := j.database()
-	err := db.Write(ctx, func(ctx context.Context, tx *database.Tx) error { return c.write(ctx, tx, seq) })
+	err := db.Write(ctx, func(ctx context.Context, tx *database.Tx) error { return c.write(ctx, tx, j.seq) })
 	if j.Wrote != nil {
 		j.Wrote(time.Since(began))
 	}
 	if err == nil {
-		j.revision, j.seq = c.Revision, seq
+		j.revision = c.Revision
 		return nil
 	}
 	err = db.Failed(ctx, "write to", err)
@@ -116,7 +116,8 @@ func (e *Entry) write(ctx context.Context, tx *database.Tx) error {
 	//nolint:gosec // the number is far below the limit
 	if err := tx.Exec(
 		ctx,
-		"INSERT OR REPLACE INTO log (seq, revision, as_of, trace, amends, spans, waits, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		"INSERT OR REPLACE INTO log (seq, revision, as_of, trace, amends, spans, waits, data) "+
+			"VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 		int64(e.Seq),
 		e.Revision,
 		e.AsOf.UnixNano(),

@@ -17,6 +17,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -171,7 +173,7 @@ func (j *Journal) Used(ctx context.Context) (int64, error) {
 // GiveBack returns free space to the file system, and forgets the oldest kept traces beyond their
 // limits.
 func (j *Journal) GiveBack(ctx context.Context, keptSince time.Time) error {
-	err := j.forgetKept(ctx, keptSince)
+	err := j.forgetKept(ctx, keptSince, maxKept)
 	if err == nil {
 		err = j.database().GiveBack(ctx)
 	}
@@ -217,6 +219,10 @@ func (j *Journal) renew(ctx context.Context) error {
 	defer j.mu.Unlock()
 	if j.closed {
 		return store.ErrClosed
+	}
+	// Its directory may have been deleted, too.
+	if err := os.MkdirAll(filepath.Dir(j.path), 0o700); err != nil {
+		return fmt.Errorf("cannot replace the journal: %w", err)
 	}
 	if err := j.open(context.WithoutCancel(ctx)); err != nil {
 		return err

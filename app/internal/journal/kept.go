@@ -59,15 +59,15 @@ func keep(ctx context.Context, tx *database.Tx, id trace.TraceID, at time.Time, 
 }
 
 // forgetKept removes the kept traces from before since, and the oldest above the bound.
-func (j *Journal) forgetKept(ctx context.Context, since time.Time) error {
+func (j *Journal) forgetKept(ctx context.Context, since time.Time, most int) error {
 	return j.database().Write(ctx, func(ctx context.Context, tx *database.Tx) error {
 		if err := tx.Exec(ctx, "DELETE FROM kept WHERE at < ?", since.UnixNano()); err != nil {
 			return err
 		}
 		return tx.Exec(
 			ctx,
-			"DELETE FROM kept WHERE at < (SELECT at FROM kept ORDER BY at DESC LIMIT 1 OFFSET ?)",
-			maxKept,
+			"DELETE FROM kept WHERE trace IN (SELECT trace FROM kept ORDER BY at DESC LIMIT -1 OFFSET ?)",
+			most,
 		)
 	})
 }

@@ -61,7 +61,8 @@ func (j *Journal) Pending(ctx context.Context, of Consumer) ([]Item, error) {
 		return database.Scan(
 			ctx,
 			q,
-			"SELECT seq, revision, as_of, trace, amends, spans, waits, length(data) FROM log WHERE waits & ? ORDER BY seq",
+			"SELECT seq, revision, as_of, trace, amends, spans, waits, length(data) "+
+				"FROM log WHERE waits & ? ORDER BY seq",
 			[]any{int64(of)},
 			[]any{&i.Seq, &i.Revision, &asOf, &id, &i.Amends, &i.Spans, &i.For, &i.Bytes},
 			func() error {
@@ -86,10 +87,17 @@ func (j *Journal) Read(ctx context.Context, seq uint64) (*span.Trace, error) {
 	err := db.Read(ctx, func(q database.Querier) error {
 		var raw []byte
 		//nolint:gosec // the number is far below the limit
-		return database.Scan(ctx, q, "SELECT data FROM log WHERE seq = ?", []any{int64(seq)}, []any{&raw}, func() error {
-			data = append([]byte{}, raw...)
-			return nil
-		})
+		return database.Scan(
+			ctx,
+			q,
+			"SELECT data FROM log WHERE seq = ?",
+			[]any{int64(seq)},
+			[]any{&raw},
+			func() error {
+				data = append([]byte{}, raw...)
+				return nil
+			},
+		)
 	})
 	if err == nil && data == nil {
 		err = store.ErrNotFound
@@ -109,8 +117,8 @@ func (j *Journal) Read(ctx context.Context, seq uint64) (*span.Trace, error) {
 // maxDone bounds the entries that one transaction marks.
 const maxDone = 1000
 
-// Done marks entries as done by the consumers. An entry that waits for nobody is removed. Unknown
-// numbers are ignored.
+// Done marks entries as done by the consumers. An entry that all of its consumers have done is
+// removed. Unknown numbers are ignored.
 func (j *Journal) Done(ctx context.Context, by Consumer, seqs ...uint64) error {
 	db := j.database()
 	for len(seqs) > 0 {

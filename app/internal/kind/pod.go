@@ -13,12 +13,19 @@ var Pod = Kind{
 	Controller: Kubelet,
 	Owner:      true,
 	Filled:     []string{"spec.nodeName", "metadata.labels[topology.kubernetes.io/"},
-	// All other fields of a spec never change.
+	// All other fields of a spec never change, apart from spec.nodeName. It is bookkeeping, and in
+	// observation.Pod. Without it, the Pods of a ReplicaSet share one table of fields.
 	Fields: []string{
-		"spec.nodeName", "spec.activeDeadlineSeconds", "spec.terminationGracePeriodSeconds",
-		"spec.tolerations", "spec.schedulingGates", "spec.nodeSelector", "spec.resources",
-		"spec.containers.image", "spec.containers.resources",
-		"spec.initContainers.image", "spec.initContainers.resources",
+		"spec.activeDeadlineSeconds",
+		"spec.terminationGracePeriodSeconds",
+		"spec.tolerations",
+		"spec.schedulingGates",
+		"spec.nodeSelector",
+		"spec.resources",
+		"spec.containers.image",
+		"spec.containers.resources",
+		"spec.initContainers.image",
+		"spec.initContainers.resources",
 		"spec.ephemeralContainers.image",
 	},
 	Shown: shownOfPods(""),

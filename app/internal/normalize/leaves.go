@@ -41,22 +41,27 @@ type walk struct {
 	path, names []byte
 	// owners is a stack. The owners of the present field are at its end.
 	owners []owner
+	// paths are recent paths: a map is faster than intern, which is shared.
+	paths map[string]string
 }
 
+// maxPaths bounds the paths that a walk keeps.
+const maxPaths = 1024
+
 // walks are unused walks, with their slices.
-var walks = sync.Pool{New: func() any { return &walk{} }}
+var walks = sync.Pool{New: func() any { return &walk{paths: map[string]string{}} }}
 
 // leaves divides an object into its fields outside the status, sorted by path, and marks the field
 // managers of each. The managers are in the order of observation.State. A list is divided like
 // its managedFields, or else by the usual keys of its items.
-func (d *digest) leaves(obj fields, k *kind.Kind, shown []string, entries []fields) []observation.Leaf {
+func (d *digest) leaves(obj fields, k *kind.Kind, shown []string, owned []managed) []observation.Leaf {
 	w := walks.Get().(*walk) //nolint:forcetypeassert // the pool has nothing else
 	defer walks.Put(w)
 	w.digest, w.kind, w.shown = d, k, shown
 	w.out, w.path, w.names, w.owners = w.out[:0], w.path[:0], w.names[:0], w.owners[:0]
-	for i, entry := range entries {
-		if i < 64 && len(entry) > 0 {
-			w.owners = append(w.owners, owner{1 << i, entry})
+	for i := range owned {
+		if i < 64 && len(owned[i].fields) > 0 {
+			w.owners = append(w.owners, owner{1 << i, owned[i].fields})
 		}
 	}
 	for key, value := range obj {
@@ -105,7 +110,7 @@ func (w *walk) bounded() []observation.Leaf {
 		w.out = append(w.out[:maxLeaves-1], rest)
 		slices.SortFunc(w.out, compareLeaves)
 	}
-	return slices.Clone(w.out)
+	return append([]observation.Leaf(nil), w.out...)
 }
 
 func compareLeaves(a, b observation.Leaf) int {
@@ -315,13 +320,26 @@ func (w *walk) leaf(v any, from int, all uint64) {
 		all |= o.bit
 	}
 	w.digest.value(v)
-	l := observation.Leaf{Path: intern(string(w.path)), Value: w.digest.sum(), Managers: all}
+	l := observation.Leaf{Path: w.internPath(), Value: w.digest.sum(), Managers: all}
 	if w.kind.Shows(w.names) || kind.Below(w.names, w.shown) && !w.copied() {
 		if text := scalar(v); !strings.ContainsFunc(text, unicode.IsControl) {
 			l.Shown = intern(text)
 		}
 	}
 	w.out = append(w.out, l)
+}
+
+// internPath returns the present path, interned.
+func (w *walk) internPath() string {
+	if path, found := w.paths[string(w.path)]; found {
+		return path
+	}
+	if len(w.paths) >= maxPaths {
+		clear(w.paths)
+	}
+	path := intern(string(w.path))
+	w.paths[path] = path
+	return path
 }
 
 // copied reports whether the present field is the copy of the whole object in an annotation.

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kube-lifeline/lifeline/app/internal/recent"
 	"github.com/kube-lifeline/lifeline/app/internal/relation"
 )
 
@@ -19,6 +20,9 @@ const KeySize = 16
 // result. A Normalizer may be used concurrently.
 type Normalizer struct {
 	k0, k1 uint64
+	// recent are the fields of managers by their fieldsV1, and tables the field tables of objects.
+	recent *recent.Cache[string, managed]
+	tables *recent.Cache[tableKey, table]
 	Settings
 }
 
@@ -37,6 +41,8 @@ type Settings struct {
 func New(key [KeySize]byte, s Settings) *Normalizer {
 	return &Normalizer{
 		k0: binary.LittleEndian.Uint64(key[:8]), k1: binary.LittleEndian.Uint64(key[8:]), Settings: s,
+		recent: &recent.Cache[string, managed]{Size: maxManaged},
+		tables: &recent.Cache[tableKey, table]{Size: maxTables},
 	}
 }
 

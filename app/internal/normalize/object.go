@@ -21,10 +21,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// Object returns the fields of an object that the engine uses. It only reads u, as decoded by
-// the dynamic client, and keeps nothing of it but strings. It returns nil for an object without UID
-// or numeric resourceVersion, such as a metric or a ComponentStatus: these are not stored and have
-// no lifecycle.
+// Object returns the fields of an object that the engine uses. It only reads u, as decoded by the
+// dynamic client or by package apiproto. It keeps nothing of u but strings and, for a while, the spec.
+// It returns nil for an object without UID or numeric resourceVersion, such as a metric or a
+// ComponentStatus: these are not stored and have no lifecycle.
 func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 	obj := u.Object
 	meta := sub(obj, "metadata")
@@ -112,23 +112,21 @@ func owners(refs []any) []object.Owner {
 // own records the fields of an object, and their managers.
 func (n *Normalizer) own(s *observation.State, obj fields, entries []any) {
 	entries = statusLast(entries)
-	d, owned := n.digest(), make([]fields, len(entries))
+	d, owned := n.digest(), make([]managed, len(entries))
 	defer digests.Put(d)
 	for i, entry := range entries {
 		m, _ := entry.(fields)
-		owned[i] = sub(m, "fieldsV1")
-		d.value(owned[i])
+		owned[i] = n.managed(m["fieldsV1"], d)
 		s.Managers = append(slices.Grow(s.Managers, len(entries)-i), observation.Manager{
 			Name:        word(m, "manager"),
 			Operation:   word(m, "operation"),
 			Subresource: word(m, "subresource"),
 			Time:        moment(m, "time"),
-			Fields:      d.sum(),
+			Fields:      owned[i].digest,
 		})
 	}
-	k := kind.Of(s.Group, s.Kind.Kind)
-	s.Leaves = d.leaves(obj, k, n.Shown[schema.GroupKind{Group: s.Group, Kind: s.Kind.Kind}], owned)
-	s.Desired = d.desired(s.Leaves, k)
+	t := n.table(d, s, obj, owned)
+	s.Leaves, s.Desired = t.leaves, t.desired
 }
 
 // statusLast puts the entries for the status last. A write to the status then leaves the positions

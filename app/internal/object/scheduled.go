@@ -14,7 +14,7 @@ func FormatScheduled(t time.Time) string { return t.UTC().Format(time.RFC3339Nan
 
 // ParseScheduled parses the result of FormatScheduled. It returns the zero time for anything else.
 func ParseScheduled(s string) time.Time {
-	if len(s) > len(time.RFC3339Nano) {
+	if s == "" || len(s) > len(time.RFC3339Nano) {
 		return time.Time{}
 	}
 	t, err := time.Parse(time.RFC3339Nano, s)

@@ -164,7 +164,7 @@ func (l *loop) handIn(ctx context.Context, i item) error {
 }
 
 // takeInStored is takeIn, and waits until the batch is stored. After the answer the API server does
-// not keep the batch. It returns at once while the store cannot be written. Parts of the batch may
+// not keep the batch. It returns at once while the journal cannot be written. Parts of the batch may
 // still be stored later, and the API server sends it again.
 func (l *loop) takeInStored(ctx context.Context, batch []*observation.Observation) error {
 	if len(batch) == 0 {

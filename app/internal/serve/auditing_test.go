@@ -3,7 +3,6 @@
 package serve
 
 import (
-	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // TestAuditBeginsAtTheEnd: a server with a new store starts at the log's end and stores that
@@ -27,24 +25,15 @@ func TestAuditBeginsAtTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := openSQLite(t, filepath.Join(t.TempDir(), "a.db"))
-	l, err := openLedger(t.Context(), func(context.Context) (store.Store, error) { return st, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &server{ledger: l}
+	w := newWorld(t, t.TempDir())
+	s := &server{journal: w.Journal}
 	s.loop = &loop{in: make(chan item, 1), quit: make(chan struct{})}
 	from, err := (&auditing{s: s}).from(t.Context(), path)
 	if err != nil || from != end {
 		t.Fatalf("begins at %v (%v), want %v", from, err, end)
 	}
 	i := <-s.loop.in
-	if err := l.commit(
-		t.Context(),
-		&store.Batch{AsOf: time.Now(), State: map[string][]byte{i.mark[0]: []byte(i.mark[1])}},
-	); err != nil {
-		t.Fatal(err)
-	}
+	w.set(t, i.mark[0], []byte(i.mark[1]))
 
 	if err := os.WriteFile(path, []byte("{}\n{}\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,12 +22,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
@@ -40,11 +38,11 @@ const asReceiver = "LIFELINE_TEST_RECEIVE"
 // prints its address.
 func receiveOn(path string) error {
 	ctx := context.Background()
-	l, err := openLedger(ctx, func(ctx context.Context) (store.Store, error) { return sqlite.Open(ctx, path) })
+	l, err := journal.Open(ctx, path)
 	if err != nil {
 		return err
 	}
-	j := &joining{stitch: stitch.New(stitch.Options{Kept: true}), stats: func(joiningStats) {}, window: time.Minute}
+	j := &joining{stitch: stitch.New(stitch.Options{Kept: true}), stats: func(joiningStats) {}}
 	r, err := restore(
 		ctx,
 		l,
@@ -76,7 +74,8 @@ func receiveOn(path string) error {
 func TestKilledWhileSpansWait(t *testing.T) {
 	const kills, senders = 4, 3
 	random := rand.New(rand.NewPCG(1, 0))
-	path := filepath.Join(t.TempDir(), "lifeline.db")
+	dir := t.TempDir()
+	path := journalFile(dir)
 	var acknowledged atomic.Int64
 	for life := range kills {
 		cmd := exec.Command(os.Args[0])
@@ -113,11 +112,8 @@ func TestKilledWhileSpansWait(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 
-	st := openSQLite(t, path)
-	chunks, err := st.States(t.Context(), copiesState)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := newWorld(t, dir)
+	chunks := w.states(t, copiesState)
 	found := map[trace.SpanID]bool{}
 	for _, s := range readCopies(chunks, func(name string, err error) { t.Error(name, err) }) {
 		found[s.ID] = true
@@ -133,7 +129,7 @@ func TestKilledWhileSpansWait(t *testing.T) {
 			t.Errorf("of sender %d span %d is missing", id[1], id[7]-1)
 		}
 	}
-	j := &joined{st: st}
+	j := &joined{w: w}
 	j.start(t)
 	j.mustLook(t, time.Now())
 	if got := j.joining.stitch.Stats().Buffered; got != len(found) {

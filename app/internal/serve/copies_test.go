@@ -5,7 +5,7 @@ package serve
 import (
 	"bytes"
 	"errors"
-	"path/filepath"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
@@ -31,11 +32,7 @@ func (j *joined) take(t *testing.T, now time.Time, spans ...*span.Span) {
 // kept are the names of the copies in the store.
 func (j *joined) kept(t *testing.T) map[string][]byte {
 	t.Helper()
-	states, err := j.st.States(t.Context(), copiesState)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return states
+	return j.w.states(t, copiesState)
 }
 
 // pods is a recording, up to which observation the Pod is bound, and that Pod.
@@ -58,8 +55,7 @@ func syncOf(id byte, pod string, at time.Time) *span.Span {
 // one, once. It does not accept joined or passed spans again, and leaves no copies in the store.
 func TestWaitsThroughARestart(t *testing.T) {
 	seen, bound, pod, at := pods(t)
-	j := &joined{st: openSQLite(t, filepath.Join(t.TempDir(), "a.db"))}
-	j.start(t)
+	j := newJoined(t)
 	early, other := syncOf(1, pod, at), syncOf(2, "of another", at)
 	j.take(t, at, early, other)
 
@@ -105,8 +101,7 @@ func TestWaitsThroughARestart(t *testing.T) {
 // and does not pass it on.
 func TestEndsWithCopies(t *testing.T) {
 	_, _, _, at := pods(t)
-	j := &joined{st: openSQLite(t, filepath.Join(t.TempDir(), "a.db"))}
-	j.start(t)
+	j := newJoined(t)
 	j.take(t, at, syncOf(1, "of another", at))
 	j.mustLook(t, at.Add(time.Second))
 	j.joining.accept([]*span.Span{syncOf(2, "of a third", at)}, at) // the store does not have it
@@ -124,8 +119,7 @@ func TestEndsWithCopies(t *testing.T) {
 // TestNoCopiesOfNoise: polls and reads cost nothing on disk.
 func TestNoCopiesOfNoise(t *testing.T) {
 	_, _, _, at := pods(t)
-	j := &joined{st: openSQLite(t, filepath.Join(t.TempDir(), "a.db"))}
-	j.start(t)
+	j := newJoined(t)
 	poll := foreign(1, trace.SpanID{}, "runtime.v1.RuntimeService/ListContainers", at, at)
 	get := foreign(2, trace.SpanID{}, "GET /api/v1/namespaces/{:namespace}/pods/{:name}", at, at)
 	inside := foreign(3, get.ID, "List(recursive=true) etcd3", at, at)
@@ -165,8 +159,9 @@ func TestCopiesAreBounded(t *testing.T) {
 // when they come again they are the same, and stored.
 func TestNotAcknowledged(t *testing.T) {
 	_, _, _, at := pods(t)
-	st := &failing{Store: openSQLite(t, filepath.Join(t.TempDir(), "a.db")), err: store.ErrFull}
-	j := &joined{st: st}
+	j := newJoined(t)
+	st := &failing{ledger: j.w.Journal, err: store.ErrFull}
+	j.over = st
 	j.start(t)
 	sync := syncOf(1, "of another", at)
 	st.times = 1
@@ -188,8 +183,9 @@ func TestNotAcknowledged(t *testing.T) {
 // again.
 func TestNotAcknowledgedWhileItWaits(t *testing.T) {
 	_, _, _, at := pods(t)
-	st := &failing{Store: openSQLite(t, filepath.Join(t.TempDir(), "a.db")), err: store.ErrFull}
-	j := &joined{st: st}
+	j := newJoined(t)
+	st := &failing{ledger: j.w.Journal, err: store.ErrFull}
+	j.over = st
 	j.start(t)
 	j.Waits = func() bool { return true }
 	sync := syncOf(1, "of another", at)
@@ -226,15 +222,12 @@ func TestDamagedCopies(t *testing.T) {
 // TestCopiesOfADamagedStore: what waits goes into the store that replaces it.
 func TestCopiesOfADamagedStore(t *testing.T) {
 	_, _, _, at := pods(t)
-	first := &failing{Store: openSQLite(t, filepath.Join(t.TempDir(), "old.db")), err: store.ErrDamaged}
-	j := &joined{st: first}
-	j.start(t)
+	j := newJoined(t)
 	j.take(t, at, syncOf(1, "of another", at))
-	j.st = openSQLite(t, filepath.Join(t.TempDir(), "new.db"))
-	first.times = 1
+	must(t, os.Remove(j.w.Path()))
 	j.joining.accept([]*span.Span{syncOf(2, "of a third", at)}, at)
-	if err := j.storeCopies(t.Context(), at); !errors.Is(err, store.ErrDamaged) {
-		t.Fatalf("got %v, want that the store is damaged", err)
+	if err := j.storeCopies(t.Context(), at); !errors.Is(err, journal.ErrRenewed) {
+		t.Fatalf("got %v, want a new journal", err)
 	}
 	j.mustLook(t, at.Add(time.Second))
 	j.start(t)

@@ -40,7 +40,7 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	api.Reject(w, http.StatusServiceUnavailable,
-		"lifeline serve is starting: it has not reached the cluster yet, or reads its store; see its log")
+		"lifeline serve is starting: it has not reached the cluster yet, or opens its archive; see its log")
 	g.metrics.Request("/", http.StatusServiceUnavailable)
 }
 

@@ -236,7 +236,7 @@ type handed struct {
 }
 
 // Accept implements otlp.Sink. It passes spans to the loop and waits until copies of them are
-// stored: after the answer the sender does not keep them. It returns at once while the store cannot
+// stored: after the answer the sender does not keep them. It returns at once while the journal cannot
 // be written.
 func (l *loop) Accept(ctx context.Context, spans []*span.Span) error {
 	ctx, done := l.s.writable.while(ctx)
@@ -260,7 +260,7 @@ func (l *loop) Accept(ctx context.Context, spans []*span.Span) error {
 	case err := <-h.done:
 		return err
 	case <-ctx.Done():
-		return fmt.Errorf("the store is busy: %w", context.Cause(ctx))
+		return fmt.Errorf("the journal is busy: %w", context.Cause(ctx))
 	}
 }
 
@@ -281,7 +281,7 @@ func (l *loop) takeSpans(ctx context.Context, first handed) {
 		l.s.received.Spans(h.spans, now)
 		l.recorder.joining.accept(h.spans, now)
 	}
-	ctx, cancel := context.WithTimeout(ctx, lastTries)
+	ctx, cancel := context.WithTimeout(ctx, copyTries)
 	defer cancel()
 	err := l.recorder.storeCopies(ctx, now)
 	if err != nil {

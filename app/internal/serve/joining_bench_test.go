@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/binary"
 	"net/http"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -22,8 +21,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
 // perRequest is how many spans a component sends at once, as its SDK batches.
@@ -64,17 +61,10 @@ func benchmarkReceive(b *testing.B, kept bool) {
 	j := &joining{
 		stitch: stitch.New(stitch.Options{Drop: true, Kept: kept}),
 		stats:  func(joiningStats) {},
-		window: time.Minute,
 	}
 	j.open([]*span.Trace{ours}, at)
-	l, err := openLedger(b.Context(), func(ctx context.Context) (store.Store, error) {
-		return sqlite.Open(ctx, filepath.Join(b.TempDir(), "a.db"))
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer l.close()
-	r := newRecorder(l, recorderOptions{Joining: j, Warn: quietly})
+	w := newWorld(b, b.TempDir())
+	r := newRecorder(w.Journal, recorderOptions{Joining: j, Warn: quietly})
 	written := 0
 	url, stop := receiveFor(b, otlp.SinkFunc(func(ctx context.Context, spans []*span.Span) error {
 		j.accept(spans, at)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +15,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
-	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -24,31 +22,37 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// joined is a recorder that joins, over a store that outlives it.
+// joined is a recorder that joins, over storage that outlives it.
 type joined struct {
 	*restored
-	st     store.Store
+	w *world
+	// over stands for the journal; nil for the journal itself.
+	over   ledger
 	passed []*span.Trace
 }
 
+// newJoined returns a recorder over a new world.
+func newJoined(t *testing.T) *joined {
+	t.Helper()
+	j := &joined{w: newWorld(t, t.TempDir())}
+	j.start(t)
+	return j
+}
+
+// start restores the recorder, as after kill -9.
 func (j *joined) start(t *testing.T) {
 	t.Helper()
-	l, err := openLedger(t.Context(), func(context.Context) (store.Store, error) { return j.st, nil })
-	if err != nil {
-		t.Fatal(err)
+	over := j.over
+	if over == nil {
+		over = j.w.Journal
 	}
-	j.restored, err = restore(t.Context(), l, recorderOptions{
-		Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly,
+	j.restored = j.w.restoreOver(t, over, recorderOptions{
 		Joining: &joining{
 			stitch: stitch.New(stitch.Options{Kept: true}),
 			pass:   func(traces []*span.Trace) { j.passed = append(j.passed, traces...) },
 			stats:  func(joiningStats) {},
-			window: time.Minute,
 		},
-	}, forever)
-	if err != nil {
-		t.Fatal(err)
-	}
+	})
 }
 
 func (j *joined) mustLook(t *testing.T, now time.Time) {
@@ -58,18 +62,11 @@ func (j *joined) mustLook(t *testing.T, now time.Time) {
 	}
 }
 
-// stored is the span of that ID in the store, nil if it is not there.
+// stored returns the span of that ID and its trace; nil if it is not there.
 func (j *joined) stored(t *testing.T, id trace.SpanID) (of *span.Trace, s *span.Span) {
 	t.Helper()
-	page, err := j.st.List(t.Context(), store.Query{Limit: store.MaxPage})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, sum := range page.Traces {
-		record, err := j.st.Trace(t.Context(), sum.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, sum := range j.w.list(t, store.Query{}) {
+		record := j.w.trace(t, sum.ID)
 		if i := slices.IndexFunc(record.Trace.Spans, func(s *span.Span) bool { return s.ID == id }); i >= 0 {
 			return record.Trace, record.Trace.Spans[i]
 		}
@@ -100,8 +97,7 @@ func foreign(id byte, parent trace.SpanID, name string, start, end time.Time, at
 // TestJoins: spans of other components are stored with their trace: while it is open, after a
 // restart, and after its end. Spans without a trace are passed on.
 func TestJoins(t *testing.T) {
-	j := &joined{st: openSQLite(t, filepath.Join(t.TempDir(), "a.db"))}
-	j.start(t)
+	j := newJoined(t)
 	seen := read(t, "../lifecycle/testdata/create.real.jsonl.gz")
 	bound := slices.IndexFunc(seen, func(o *observation.Observation) bool {
 		return o.State != nil && o.State.Pod != nil && o.State.Pod.Node != ""
@@ -177,8 +173,7 @@ func TestJoins(t *testing.T) {
 // TestForged: attributes that a sender sets in Lifeline's name are neither shown nor effective, at
 // first and after a restart.
 func TestForged(t *testing.T) {
-	j := &joined{st: openSQLite(t, filepath.Join(t.TempDir(), "a.db"))}
-	j.start(t)
+	j := newJoined(t)
 	seen := read(t, "../lifecycle/testdata/create.real.jsonl.gz")
 	bound := slices.IndexFunc(seen, func(o *observation.Observation) bool {
 		return o.State != nil && o.State.Pod != nil && o.State.Pod.Node != ""

@@ -22,8 +22,9 @@ const (
 	maxSeen = 50_000
 	// firstRetry and maxRetry bound the pauses between attempts to store a look.
 	firstRetry, maxRetry = 200 * time.Millisecond, 5 * time.Second
-	// lastTries bounds the attempts to store the last look.
-	lastTries = 5 * time.Second
+	// copyTries bounds the storing of copies of spans, and lastTries the attempts to store the last
+	// look, with the engine of a large cluster.
+	copyTries, lastTries = 5 * time.Second, 15 * time.Second
 	// countEvery is the period of the count of the engine's objects.
 	countEvery = 10 * time.Second
 )

@@ -4,7 +4,6 @@ package serve
 
 import (
 	"log/slog"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -60,7 +59,7 @@ func TestOneWatchStaysAway(t *testing.T) {
 	now := time.Now()
 	s.clock = newClock(time.Now, time.Time{}, nil)
 	s.behind.synced.Store(true)
-	r := begin(t, openSQLite(t, filepath.Join(t.TempDir(), "a.db")))
+	_, r := begin(t, t.TempDir())
 	r.Waits = func() bool {
 		some := watch.Stats{Lag: time.Minute, Resources: []watch.ResourceStats{{Streams: 2, Connected: 1}}}
 		return s.behind.check(some, 0, now)

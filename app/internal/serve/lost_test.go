@@ -4,7 +4,6 @@ package serve
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,21 +14,21 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/database"
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
-// TestLostStore deletes, replaces or overwrites the files of a store in use. The
-// recorder begins a new store, and everything open is in it.
-func TestLostStore(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		lose   func(t *testing.T, path string)
-	}{
+// losses lose the files of a database in use.
+func losses() map[string]loss {
+	return map[string]loss{
 		"deleted": {
 			"SQLite still writes to the unlinked file",
 			func(t *testing.T, path string) { must(t, os.Remove(path)) },
@@ -44,7 +43,7 @@ func TestLostStore(t *testing.T) {
 		},
 		"replaced by another store": {"its journal does not fit the engine", func(t *testing.T, path string) {
 			other := filepath.Join(t.TempDir(), "other.db")
-			must(t, openSQLite(t, other).Close())
+			emptyDatabase(t, other)
 			must(t, os.Rename(other, path))
 		}},
 		"replaced by garbage": {"it is no database", func(t *testing.T, path string) {
@@ -56,13 +55,33 @@ func TestLostStore(t *testing.T) {
 		}},
 		"overwritten with another store": {"as cp does", func(t *testing.T, path string) {
 			other := filepath.Join(t.TempDir(), "other.db")
-			must(t, openSQLite(t, other).Close())
+			emptyDatabase(t, other)
 			data, err := os.ReadFile(other)
 			must(t, err)
 			must(t, os.WriteFile(path, data, 0o600))
 		}},
 		"truncated": {"nothing is left", func(t *testing.T, path string) { must(t, os.Truncate(path, 0)) }},
-	} {
+	}
+}
+
+// loss loses the files of a database in use.
+type loss struct {
+	reason string
+	lose   func(t *testing.T, path string)
+}
+
+// emptyDatabase makes an empty archive; as a journal it is a database of another program.
+func emptyDatabase(t *testing.T, path string) {
+	t.Helper()
+	a, err := sqlite.Open(t.Context(), store.Config{Path: path})
+	must(t, err)
+	must(t, a.Close())
+}
+
+// TestLostStore loses the files of a journal in use. The recorder begins a new one, and everything
+// open is in it. Finished traces stay, wherever they are.
+func TestLostStore(t *testing.T) {
+	for name, tc := range losses() {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
 			testLost(t, tc.lose)
@@ -70,33 +89,14 @@ func TestLostStore(t *testing.T) {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func testLost(t *testing.T, lose func(t *testing.T, path string)) {
 	t.Helper()
 	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
 	half := len(seen) / 2
-	path := filepath.Join(t.TempDir(), "cluster", "lifeline.db")
-	l, err := openLedger(t.Context(), func(ctx context.Context) (store.Store, error) {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return nil, err
-		}
-		return sqlite.Open(ctx, path)
-	})
-	must(t, err)
-	t.Cleanup(func() { _ = l.close() })
-	r, err := restore(
-		t.Context(),
-		l,
-		recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly},
-		forever,
-	)
-	must(t, err)
+	dir := filepath.Join(t.TempDir(), "cluster")
+	must(t, os.Mkdir(dir, 0o700))
+	w := newWorldOver(t, dir, nil) // so that finished traces wait in the log
+	r := w.restore(t, recorderOptions{Sends: func(*span.Trace) bool { return true }})
 	at := watch.Position{Version: "42"}
 	at.Resource.Resource, at.Resource.Version = "pods", "v1"
 	r.reach(at)
@@ -106,59 +106,67 @@ func testLost(t *testing.T, lose func(t *testing.T, path string)) {
 	}
 	now := seen[half-1].Seen
 	must(t, r.look(t.Context(), now))
-	// The log starts again: the earlier content is in the database alone.
-	_, err = l.prune(t.Context(), store.Limits{})
+	waiting := spantest.Apply()
+	l := &look{Changes: &journal.Changes{AsOf: now, Entries: []*journal.Entry{entry(waiting)}}, open: r.open}
+	must(t, w.Commit(t.Context(), l.Changes))
+	w.publish(l)
+	before, err := w.Pending(t.Context(), journal.Archive)
 	must(t, err)
+	// The database's log starts again: the earlier content is in the database alone.
+	must(t, w.GiveBack(t.Context(), time.Time{}))
 	r.reach(at)
 	now = now.Add(time.Millisecond)
 	must(t, r.look(t.Context(), now))
-	want := ids(t, l)
+	want := w.open(t)
 	if len(want) == 0 {
 		t.Fatal("nothing is open")
 	}
 
-	lose(t, path)
+	lose(t, journalFile(dir))
 	for tries := 0; ; tries++ {
 		now = now.Add(time.Millisecond)
-		if err = r.look(t.Context(), now); err == nil {
+		if err := r.look(t.Context(), now); err == nil {
 			break
-		}
-		if tries == 3 {
-			t.Fatalf("no store: %v", err)
+		} else if tries == 3 {
+			t.Fatalf("no journal: %v", err)
 		}
 	}
-	must(t, l.close())
+	if kept, sent, err := w.Kept(t.Context(), waiting.ID); err != nil || !kept || !sent {
+		t.Errorf("the finished trace is kept %t, sent %t (%v)", kept, sent, err)
+	}
+	w.end()
 
-	again := begin(t, openSQLite(t, path))
-	if again.discarded != nil {
-		t.Errorf("not restored: %v", again.discarded)
+	w, r = begin(t, dir)
+	if r.discarded != nil {
+		t.Errorf("not restored: %v", r.discarded)
 	}
-	if d := cmp.Diff(want, ids(t, again.ledger)); d != "" {
-		t.Errorf("open traces -want +got:\n%s", d)
-	}
-	if d := cmp.Diff([]watch.Position{at}, again.positions()); d != "" {
+	if d := cmp.Diff([]watch.Position{at}, r.positions()); d != "" {
 		t.Errorf("positions -want +got:\n%s", d)
 	}
-	if place, err := again.ledger.State(t.Context(), auditState); string(place) != "somewhere" {
+	if place, err := w.State(t.Context(), auditState); string(place) != "somewhere" {
 		t.Errorf("the place in the audit log is %q, %v", place, err)
+	}
+	after, err := w.Pending(t.Context(), journal.Sender)
+	must(t, err)
+	if d := cmp.Diff(before, after, cmpopts.IgnoreFields(journal.Item{}, "For")); d != "" || len(after) != 1 {
+		t.Errorf("the log -before +after:\n%s", d)
+	}
+	must(t, r.look(t.Context(), now.Add(time.Millisecond)))
+	if d := cmp.Diff(want, w.open(t)); d != "" {
+		t.Errorf("open traces -want +got:\n%s", d)
+	}
+	if got := len(w.trace(t, waiting.ID).Trace.Spans); got != len(waiting.Spans) {
+		t.Errorf("the finished trace has %d spans, want %d", got, len(waiting.Spans))
 	}
 }
 
 // TestLostWhileIdle: the loss is noticed in an idle cluster, too.
 func TestLostWhileIdle(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lifeline.db")
-	l, err := openLedger(t.Context(), func(ctx context.Context) (store.Store, error) { return sqlite.Open(ctx, path) })
-	must(t, err)
-	t.Cleanup(func() { _ = l.close() })
+	dir := t.TempDir()
+	path := journalFile(dir)
+	w, r := begin(t, dir)
 	var reported []error
-	l.replaced = func(why error) { reported = append(reported, why) }
-	r, err := restore(
-		t.Context(),
-		l,
-		recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly},
-		forever,
-	)
-	must(t, err)
+	w.Renewed = func(why error, _ database.Opening) { reported = append(reported, why) }
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	must(t, r.look(t.Context(), now))
 	if !r.idle(t.Context()) {
@@ -166,19 +174,19 @@ func TestLostWhileIdle(t *testing.T) {
 	}
 	must(t, os.Remove(path))
 	if r.idle(t.Context()) {
-		t.Error("it is idle without its store")
+		t.Error("it is idle without its journal")
 	}
-	if err := r.look(t.Context(), now); !errors.Is(err, errRenewed) {
+	if err := r.look(t.Context(), now); !errors.Is(err, journal.ErrRenewed) {
 		t.Errorf("the first look: %v", err)
 	}
 	if r.idle(t.Context()) {
-		t.Error("it is idle before the new store has the engine")
+		t.Error("it is idle before the new journal has the engine")
 	}
 	must(t, r.look(t.Context(), now))
 	if !r.idle(t.Context()) {
-		t.Error("it is not idle with the new store")
+		t.Error("it is not idle with the new journal")
 	}
-	if _, err := l.State(t.Context(), engineState); err != nil {
+	if _, err := w.State(t.Context(), engineState); err != nil {
 		t.Error(err)
 	}
 	if len(reported) != 1 || !strings.Contains(reported[0].Error(), path+" was deleted") {
@@ -194,12 +202,12 @@ func TestReportLostStore(t *testing.T) {
 	if err := s.keeping(); err != nil {
 		t.Errorf("at first: %v", err)
 	}
-	s.replaced("/data/a.db", store.ErrDamaged, sqlite.Opening{})
+	s.renewed("/data/a.db", store.ErrDamaged, database.Opening{})
 	if err := s.keeping(); err != nil || !strings.Contains(log.String(), "stays in use") {
-		t.Errorf("for a store that is not damaged: %v\n%s", err, log.String())
+		t.Errorf("for a journal that is not damaged: %v\n%s", err, log.String())
 	}
 	why := &store.LostError{File: "/data/a.db-wal", What: "was deleted", SetAside: "/data/a.db.damaged-1"}
-	s.replaced("/data/a.db", fmt.Errorf("cannot write: %w", why), sqlite.Opening{})
+	s.renewed("/data/a.db", fmt.Errorf("cannot write: %w", why), database.Opening{})
 	for _, want := range []string{"level=ERROR", "/data/a.db-wal was deleted", "setAside=/data/a.db.damaged-1"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("%q is not in the log:\n%s", want, log.String())
@@ -212,16 +220,4 @@ func TestReportLostStore(t *testing.T) {
 	if err := s.keeping(); err != nil {
 		t.Errorf("readiness still mentions %v", err)
 	}
-}
-
-// ids are the open traces of a store.
-func ids(t *testing.T, st store.Reader) []string {
-	t.Helper()
-	page, err := st.List(t.Context(), store.Query{Open: true, Limit: store.MaxPage})
-	must(t, err)
-	var out []string
-	for _, sum := range page.Traces {
-		out = append(out, sum.ID.String())
-	}
-	return out
 }

@@ -15,5 +15,6 @@ func TestMain(m *testing.M) {
 		fmt.Println(receiveOn(path))
 		os.Exit(1)
 	}
+	storing()
 	goleak.VerifyTestMain(m)
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // openFor is the lifetime of a table without a newer look: looks are less frequent under load, and
-// stop while the store cannot be written.
+// stop while the journal cannot be written.
 const openFor = 10 * time.Second
 
 // opened holds the open reconciliations of the last look, for callers that cannot wait for the

@@ -3,10 +3,8 @@
 package serve
 
 import (
-	"context"
 	"fmt"
 	"iter"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -18,7 +16,6 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // openOnes yields reconciliations of n objects in a namespace, each in its own trace.
@@ -148,16 +145,11 @@ func TestOpenedAtOnce(t *testing.T) {
 // reconciliation. Those of Pods' owners are among them. At the end none is open.
 func TestOpenedAtLooks(t *testing.T) {
 	seen := read(t, "../lifecycle/testdata/create.real.jsonl.gz")
-	st := openSQLite(t, filepath.Join(t.TempDir(), "test.db"))
-	l, err := openLedger(t.Context(), func(context.Context) (store.Store, error) { return st, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := newWorld(t, t.TempDir())
 	var o opened
 	var now time.Time
 	known := map[string]int{}
-	r := newRecorder(l, recorderOptions{
-		Sampling: func() sampling { return sampling{ratePerMillion: 1_000_000} }, Warn: quietly,
+	r := newRecorder(w.Journal, w.options(recorderOptions{
 		Opened: func(open iter.Seq2[object.Ref, trace.SpanContext], traces []*span.Trace) {
 			o.publish(open, traces, sampling{ratePerMillion: 1_000_000}, now)
 			for ref := range open {
@@ -168,7 +160,7 @@ func TestOpenedAtLooks(t *testing.T) {
 				known[ref.Kind.Kind]++
 			}
 		},
-	})
+	}))
 	look := func(at time.Time) {
 		now = at
 		if err := r.look(t.Context(), at); err != nil {

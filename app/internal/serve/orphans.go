@@ -39,15 +39,12 @@ func (o *orphans) known(id trace.TraceID) {
 	}
 }
 
-// add makes traces orphans.
-func (o *orphans) add(traces []*span.Trace) {
-	for _, t := range traces {
-		if o.traces == nil {
-			o.traces = map[trace.TraceID]*span.Trace{}
-		}
-		o.traces[t.ID] = t
-		o.changed = true
+// add makes a trace an orphan.
+func (o *orphans) add(t *span.Trace) {
+	if o.traces == nil {
+		o.traces = map[trace.TraceID]*span.Trace{}
 	}
+	o.traces[t.ID], o.changed = t, true
 }
 
 // adopt ends and returns the orphans whose wait is over. The others stay open.

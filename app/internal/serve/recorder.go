@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	// minInputs is the size of the stored inputs above which the engine is saved instead. Twice the size
-	// of the last saved engine also counts.
+	// minInputs is the size of the stored inputs above which the engine is saved instead. If the last
+	// saved engine is larger, its size counts: a replay costs ten times as much as its restoration.
 	minInputs = 4 << 20
 	// maxChunks bounds the chunks of the inputs: each costs a derivation at the next start.
 	maxChunks = 600
@@ -37,7 +37,7 @@ const (
 type recorder struct {
 	recorderOptions
 	engine  *lifecycle.Engine
-	journal *journal.Journal
+	journal ledger
 	// digestKey is the key of the observations' digests, watch.Config.Key.
 	digestKey [normalize.KeySize]byte
 
@@ -74,6 +74,17 @@ type recorder struct {
 	save bool
 }
 
+// ledger is the part of a journal that a recorder needs. A *journal.Journal is one.
+type ledger interface {
+	Commit(ctx context.Context, c *journal.Changes) error
+	Kept(ctx context.Context, id trace.TraceID) (kept, sent bool, err error)
+	State(ctx context.Context, name string) ([]byte, error)
+	States(ctx context.Context, prefix string) (map[string][]byte, error)
+	// Renewals and Sound are for a ledger that may be replaced by an empty one.
+	Renewals() int
+	Sound(ctx context.Context, renewals int) bool
+}
+
 // recorderOptions configure a recorder.
 type recorderOptions struct {
 	Engine lifecycle.Options
@@ -84,7 +95,7 @@ type recorderOptions struct {
 	// Waits is called at each look. If true, the look takes nothing from the engine and leaves the
 	// stored traces unchanged. Nil means that no look waits.
 	Waits func() bool
-	// Sends reports whether a finished trace is sent, now or after a takeover; nil sends all.
+	// Sends reports whether a finished trace is sent, now or after a takeover; nil sends none.
 	Sends func(*span.Trace) bool
 	// Joining joins the spans of other components; may be nil.
 	Joining *joining
@@ -148,7 +159,7 @@ func (l *look) kept(amendments bool) []*span.Trace {
 	return out
 }
 
-func newRecorder(j *journal.Journal, o recorderOptions) *recorder {
+func newRecorder(j ledger, o recorderOptions) *recorder {
 	return &recorder{
 		recorderOptions: o,
 		joining:         o.Joining,

@@ -3,85 +3,32 @@
 package serve
 
 import (
-	"context"
+	"encoding/binary"
 	"errors"
-	"path/filepath"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/trace"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kube-lifeline/lifeline/app/internal/filelock"
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
-
-// failing is a store whose first writes fail with err.
-type failing struct {
-	store.Store
-	times int
-	err   error
-}
-
-func (f *failing) Write(ctx context.Context, b *store.Batch) error {
-	if f.times > 0 {
-		f.times--
-		return f.err
-	}
-	return f.Store.Write(ctx, b)
-}
-
-func openSQLite(t *testing.T, path string) *sqlite.Store {
-	t.Helper()
-	st, err := sqlite.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = st.Close() })
-	return st
-}
-
-func keepAll() sampling { return sampling{ratePerMillion: 1_000_000} }
-
-func begin(t *testing.T, stores ...store.Store) *restored {
-	t.Helper()
-	l, err := openLedger(t.Context(), func(context.Context) (store.Store, error) {
-		if len(stores) == 0 {
-			return nil, errors.New("no store is left")
-		}
-		st := stores[0]
-		stores = stores[1:]
-		if st == nil {
-			return nil, store.ErrFull
-		}
-		return st, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := restore(
-		t.Context(),
-		l,
-		recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly},
-		forever,
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
-}
 
 // A look that cannot be stored is stored by the next call, with nothing of it
 // lost, and nothing is taken in meanwhile.
 func TestFullDisk(t *testing.T) {
 	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
 	calm := play(t, seen, nil)
-	st := &failing{Store: openSQLite(t, filepath.Join(t.TempDir(), "a.db")), err: store.ErrFull}
-	r := begin(t, st)
+	w := newWorld(t, t.TempDir())
+	st := &failing{ledger: w.Journal, err: store.ErrFull}
+	r := w.restoreOver(t, st, recorderOptions{})
 	for i, o := range seen {
 		if i%20 == 19 {
 			st.times = 2
@@ -101,20 +48,17 @@ func TestFullDisk(t *testing.T) {
 		r.observe(o)
 	}
 	finish(t, r, seen[len(seen)-1].Seen)
-	if d := cmp.Diff(len(calm.traces), count(t, st)); d != "" {
+	if d := cmp.Diff(len(calm.traces), count(t, w)); d != "" {
 		t.Errorf("traces, -undisturbed +full disk:\n%s", d)
 	}
 }
 
-// A damaged store is replaced by a new one with a full snapshot. Open traces continue there, also
+// A damaged journal is replaced by a new one with a full snapshot. Open traces continue there, also
 // after a restart.
 func TestDamagedStore(t *testing.T) {
 	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
-	path := filepath.Join(t.TempDir(), "new.db")
-	first := &failing{Store: openSQLite(t, filepath.Join(t.TempDir(), "old.db")), err: store.ErrDamaged}
-	second := openSQLite(t, path)
-	// The first attempt to open it again fails, for example for lack of space.
-	r := begin(t, first, nil, second)
+	dir := t.TempDir()
+	w, r := begin(t, dir)
 	at := watch.Position{Version: "42"}
 	at.Resource.Resource, at.Resource.Version = "pods", "v1"
 	r.reach(at)
@@ -123,37 +67,37 @@ func TestDamagedStore(t *testing.T) {
 		r.observe(o)
 	}
 	now := seen[half-1].Seen
-	if err := r.look(t.Context(), now); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.look(t.Context(), now))
 	open := len(r.open)
 	r.observe(seen[half])
-	first.times = 1
-	if err := r.look(t.Context(), now.Add(time.Millisecond)); !errors.Is(err, store.ErrDamaged) {
-		t.Fatalf("error %v, want that the store is damaged", err)
-	}
-	for tries := 0; ; tries++ {
-		err := r.look(t.Context(), now.Add(time.Millisecond))
-		if err == nil {
-			break
+	// The first attempts to open it again fail: another process has the lock.
+	path := journalFile(dir)
+	must(t, os.Remove(path))
+	must(t, os.Remove(path+".lock"))
+	other, err := os.Create(path + ".lock")
+	must(t, err)
+	defer other.Close()
+	must(t, filelock.Try(other))
+	for range 2 {
+		if err := r.look(t.Context(), now.Add(time.Millisecond)); !errors.Is(err, store.ErrInUse) || !r.blocked() {
+			t.Fatalf("error %v, blocked %t: want that the journal cannot be opened", err, r.blocked())
 		}
-		if tries == 3 {
-			t.Fatalf("the store cannot be opened again: %v", err)
-		}
 	}
-	if chunks, err := second.States(t.Context(), journalState); err != nil || len(chunks) != 0 {
-		t.Errorf("%d chunks (%v) are in the journal beside an engine that contains them", len(chunks), err)
+	must(t, other.Close())
+	if err := r.look(t.Context(), now.Add(time.Millisecond)); !errors.Is(err, journal.ErrRenewed) {
+		t.Fatalf("error %v, want a new journal", err)
 	}
-	if err := r.look(t.Context(), now.Add(2*time.Millisecond)); err != nil {
-		t.Fatal(err)
+	must(t, r.look(t.Context(), now.Add(time.Millisecond)))
+	if chunks := w.states(t, inputState); len(chunks) != 0 {
+		t.Errorf("%d chunks are beside an engine that contains them", len(chunks))
 	}
+	must(t, r.look(t.Context(), now.Add(2*time.Millisecond)))
 	if open == 0 || len(r.open) < open {
-		t.Fatalf("%d traces are open in the new store, %d were in the old one", len(r.open), open)
+		t.Fatalf("%d traces are open with the new journal, %d were before", len(r.open), open)
 	}
-	if err := second.Close(); err != nil {
-		t.Fatal(err)
-	}
-	again := begin(t, openSQLite(t, path))
+	w.end()
+	_, again := begin(t, dir)
+	must(t, again.look(t.Context(), now.Add(3*time.Millisecond)))
 	if again.discarded != nil || len(again.open) != len(r.open) {
 		t.Errorf("restored with %d open traces (%v), want %d", len(again.open), again.discarded, len(r.open))
 	}
@@ -164,8 +108,7 @@ func TestDamagedStore(t *testing.T) {
 
 // The position of a deleted resource is not kept. A restored resource starts with a new list.
 func TestResourceIsGone(t *testing.T) {
-	st := openSQLite(t, filepath.Join(t.TempDir(), "a.db"))
-	r := begin(t, st)
+	w, r := begin(t, t.TempDir())
 	pods := watch.Position{Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Version: "42"}
 	heads := watch.Position{
 		Resource: schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "heads"},
@@ -193,10 +136,7 @@ func TestResourceIsGone(t *testing.T) {
 		if err := r.look(t.Context(), now.Add(time.Duration(i)*time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		states, err := st.States(t.Context(), watchState)
-		if err != nil {
-			t.Fatal(err)
-		}
+		states := w.states(t, watchState)
 		want := map[string][]byte{}
 		for _, p := range step.want {
 			want[watchState+p.Key()] = []byte(p.String())
@@ -214,8 +154,8 @@ func TestResourceIsGone(t *testing.T) {
 // open ends once the cluster has been read and it did not come up again.
 func TestBeginsAnew(t *testing.T) {
 	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
-	st := openSQLite(t, filepath.Join(t.TempDir(), "a.db"))
-	r := begin(t, st)
+	dir := t.TempDir()
+	w, r := begin(t, dir)
 	half := len(seen) / 2
 	for _, o := range seen[:half] {
 		r.observe(o)
@@ -229,13 +169,9 @@ func TestBeginsAnew(t *testing.T) {
 	if open == 0 {
 		t.Fatal("nothing is open")
 	}
-	if err := r.ledger.commit(
-		t.Context(),
-		&store.Batch{AsOf: now, State: map[string][]byte{engineState: []byte("of another version")}},
-	); err != nil {
-		t.Fatal(err)
-	}
-	again := begin(t, st)
+	w.set(t, engineState, []byte("of another version"))
+	w.end()
+	w, again := begin(t, dir)
 	if again.discarded == nil || len(again.orphans.traces) != open || len(again.at) != 0 {
 		t.Fatalf(
 			"discarded for %v with %d orphans and %d positions, want %d and 0",
@@ -248,37 +184,30 @@ func TestBeginsAnew(t *testing.T) {
 	if err := again.look(t.Context(), now.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if got := stats(t, st).Open; got != int64(open) {
+	if got := len(w.open(t)); got != open {
 		t.Errorf("%d traces are open before the cluster was read, want %d", got, open)
 	}
 	again.orphans.since = now.Add(time.Hour)
 	if err := again.look(t.Context(), now.Add(time.Hour+2*orphanWait)); err != nil {
 		t.Fatal(err)
 	}
-	if got := stats(t, st).Open; got != 0 {
+	if got := len(w.open(t)); got != 0 {
 		t.Errorf("%d traces are open after that, want 0", got)
 	}
-	page, err := st.List(t.Context(), store.Query{Outcomes: []span.Outcome{span.Unfinished}})
-	if err != nil || len(page.Traces) != open || page.Traces[0].Reason != orphanReason {
-		t.Errorf("unfinished are %v (%v), want %d with a reason", page, err, open)
+	ended := w.list(t, store.Query{Outcomes: []span.Outcome{span.Unfinished}})
+	if len(ended) != open || ended[0].Reason != orphanReason {
+		t.Errorf("unfinished are %v, want %d with a reason", ended, open)
+	}
+	w.end()
+	w, again = begin(t, dir) // they do not come again
+	must(t, again.look(t.Context(), now.Add(2*time.Hour)))
+	if got := len(w.open(t)); got != 0 || len(w.list(t, store.Query{})) != open {
+		t.Errorf("%d traces are open after a restart, want 0", got)
 	}
 }
 
-// damaged is a store with a trace that cannot be read.
-type damaged struct {
-	store.Store
-	id trace.TraceID
-}
-
-func (d *damaged) Trace(ctx context.Context, id trace.TraceID) (*store.Record, error) {
-	if id == d.id {
-		return nil, store.ErrDamaged
-	}
-	return d.Store.Trace(ctx, id)
-}
-
-// An unreadable open trace does not keep the server from starting. One that the engine does not
-// have either is withdrawn.
+// Damaged open traces do not keep the server from starting. With the engine they are not needed.
+// Without it, the traces before the damage are orphans and the others are lost, with a warning.
 func TestDamagedTrace(t *testing.T) {
 	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
 	half := len(seen) / 2
@@ -287,39 +216,79 @@ func TestDamagedTrace(t *testing.T) {
 		"known to no engine":  []byte("of another version"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			st := openSQLite(t, filepath.Join(t.TempDir(), "a.db"))
-			j := &joined{st: st}
-			j.start(t)
+			dir := t.TempDir()
+			w, r := begin(t, dir)
 			for _, o := range seen[:half] {
-				j.observe(o)
+				r.observe(o)
 			}
 			now := seen[half-1].Seen
-			j.save = true
-			j.mustLook(t, now)
-			bad := &damaged{Store: st}
-			for bad.id = range j.open {
-				break
+			r.save = true
+			must(t, r.look(t.Context(), now))
+			if len(r.open) == 0 {
+				t.Fatal("nothing is open")
 			}
+			good := span.PackTrace(r.open[0])
+			data := append(binary.AppendUvarint(nil, uint64(len(good))), good...)
+			w.set(t, openState, append(data, 200, 1, 2, 3))
 			if engine != nil {
-				if err := j.ledger.commit(
-					t.Context(),
-					&store.Batch{AsOf: now, State: map[string][]byte{engineState: engine}},
-				); err != nil {
-					t.Fatal(err)
-				}
+				w.set(t, engineState, engine)
 			}
-			j.st = bad
-			j.start(t)
-			j.mustLook(t, now.Add(time.Millisecond))
-			_, open := j.open[bad.id]
-			if _, err := st.Trace(
-				t.Context(),
-				bad.id,
-			); open != (engine == nil) ||
-				errors.Is(err, store.ErrNotFound) != (engine != nil) {
-				t.Errorf("open: %t (%v)", open, err)
+			want := w.open(t)
+			if engine != nil {
+				want = []string{r.open[0].ID.String()}
+			}
+			w.end()
+			w = newWorld(t, dir)
+			warnings := 0
+			r = w.restore(t, recorderOptions{Warn: func(string, ...any) { warnings++ }})
+			must(t, r.look(t.Context(), now.Add(time.Millisecond)))
+			if d := cmp.Diff(want, w.open(t)); d != "" {
+				t.Errorf("open traces -want +got:\n%s", d)
+			}
+			if (warnings > 0) != (engine != nil) {
+				t.Errorf("%d warnings", warnings)
 			}
 		})
+	}
+}
+
+// An engine that cannot be restored leaves traces that had finished since it was saved as they are.
+func TestOrphansThatHaveFinished(t *testing.T) {
+	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
+	dir := t.TempDir()
+	w, r := begin(t, dir)
+	half := len(seen) / 2
+	for _, o := range seen[:half] {
+		r.observe(o)
+	}
+	r.save = true
+	must(t, r.look(t.Context(), seen[half-1].Seen))
+	open := w.open(t)
+	for _, o := range seen[half:] {
+		r.observe(o)
+	}
+	end := seen[len(seen)-1].Seen
+	finish(t, r, end)
+	want := w.list(t, store.Query{})
+	if left := len(w.open(t)); len(open) == 0 || left > 0 {
+		t.Fatalf("%d traces were open, %d still are", len(open), left)
+	}
+	w.set(t, inputName(r.inputs.next-1), []byte("damaged"))
+	w.end()
+
+	w, r = begin(t, dir)
+	if r.discarded == nil {
+		t.Fatal("the engine was restored")
+	}
+	r.orphans.since = end
+	must(t, r.look(t.Context(), end.Add(3*time.Hour)))
+	must(t, r.look(t.Context(), end.Add(4*time.Hour)))
+	if d := cmp.Diff(want, w.list(t, store.Query{}), cmpopts.IgnoreFields(store.Summary{}, "AsOf", "Revision")); d != "" {
+		t.Errorf("-before +after:\n%s", d)
+	}
+	items, err := w.Pending(t.Context(), journal.Sender)
+	if err != nil || len(items) > 0 {
+		t.Errorf("%d entries (%v) are to be sent again", len(items), err)
 	}
 }
 
@@ -327,9 +296,7 @@ func TestDamagedTrace(t *testing.T) {
 func TestOtherOptions(t *testing.T) {
 	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
 	calm := play(t, seen, nil)
-	path := filepath.Join(t.TempDir(), "a.db")
-	st := openSQLite(t, path)
-	r := begin(t, st)
+	w, r := begin(t, t.TempDir())
 	half := len(seen) / 2
 	for i, o := range seen[:half] {
 		if i%10 == 9 {
@@ -342,24 +309,15 @@ func TestOtherOptions(t *testing.T) {
 	if err := r.look(t.Context(), seen[half-1].Seen); err != nil {
 		t.Fatal(err)
 	}
-	r2, err := restore(
-		t.Context(),
-		r.ledger,
-		recorderOptions{
-			Engine:   lifecycle.Options{Cluster: "recorded", Settle: time.Minute},
-			Sampling: keepAll,
-			Warn:     quietly,
-		},
-		forever,
-	)
-	if err != nil || r2.discarded != nil {
-		t.Fatal(err, r2.discarded)
+	r2 := w.restore(t, recorderOptions{Engine: lifecycle.Options{Cluster: "recorded", Settle: time.Minute}})
+	if r2.discarded != nil {
+		t.Fatal(r2.discarded)
 	}
 	for _, o := range seen[half:] {
 		r2.observe(o)
 	}
 	finish(t, r2, seen[len(seen)-1].Seen)
-	if got := count(t, st); got != len(calm.traces) {
+	if got := count(t, w); got != len(calm.traces) {
 		t.Errorf("%d traces, want %d", got, len(calm.traces))
 	}
 }
@@ -373,25 +331,15 @@ func finish(t *testing.T, r *restored, end time.Time) {
 	}
 }
 
-func count(t *testing.T, st store.Store) int {
+func count(t *testing.T, w *world) int {
 	t.Helper()
-	return int(stats(t, st).Traces)
-}
-
-func stats(t *testing.T, st store.Store) store.Stats {
-	t.Helper()
-	out, err := st.Stats(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return len(w.list(t, store.Query{}))
 }
 
 // State with a time far in the future is not resumed: the clock would stand still for years.
 func TestStoredInTheFuture(t *testing.T) {
 	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
-	st := openSQLite(t, filepath.Join(t.TempDir(), "a.db"))
-	r := begin(t, st)
+	w, r := begin(t, t.TempDir())
 	at := watch.Position{Version: "42"}
 	at.Resource.Resource, at.Resource.Version = "pods", "v1"
 	r.reach(at)
@@ -402,14 +350,14 @@ func TestStoredInTheFuture(t *testing.T) {
 	if err := r.look(t.Context(), now.AddDate(1, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
-	again, err := restore(t.Context(), r.ledger, r.recorderOptions, now)
+	again, err := restore(t.Context(), w.Journal, r.recorderOptions, now)
 	if err != nil || again.discarded == nil || !again.last.IsZero() {
 		t.Fatalf("restored (%v) for %v at %s, want a new engine", err, again.discarded, again.last)
 	}
 	if err := again.look(t.Context(), now); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := st.States(t.Context(), watchState); err != nil || len(left) != 0 {
-		t.Errorf("positions %v (%v) are left for an empty engine", left, err)
+	if left := w.states(t, watchState); len(left) != 0 {
+		t.Errorf("positions %v are left for an empty engine", left)
 	}
 }

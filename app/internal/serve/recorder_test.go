@@ -3,34 +3,35 @@
 package serve
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math/rand/v2"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/protobuf/proto"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/kube-lifeline/lifeline/app/internal/export"
-	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
-// recordings returns the engine's test recordings of real clusters.
+// recordings returns the engine's test recordings of real clusters; some of them in short mode.
 func recordings(t *testing.T) []string {
 	t.Helper()
+	if testing.Short() {
+		var some []string
+		for _, name := range []string{"create.real", "rollout.real", "delete-foreground.real", "operator-links.kwok", "service.kwok"} {
+			some = append(some, "../lifecycle/testdata/"+name+".jsonl.gz")
+		}
+		return some
+	}
 	paths, err := filepath.Glob("../lifecycle/testdata/*.jsonl.gz")
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no recordings: %v", err)
@@ -58,9 +59,9 @@ func read(t testing.TB, path string) []*observation.Observation {
 	}
 }
 
-// TestKilledAtAnyMoment kills a recorder again and again while it stores real recordings: before a
-// write, after a write but before its return, and between looks. The final traces and the outbox
-// must equal those of an undisturbed recorder.
+// TestKilledAtAnyMoment ends a recorder again and again while it stores real recordings: before a
+// commit, after a commit but before its return, and between looks; with and without an archive. The
+// final traces and the entries to send must equal those of an undisturbed recorder.
 func TestKilledAtAnyMoment(t *testing.T) {
 	for _, path := range recordings(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -85,7 +86,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 type played struct {
 	// traces are the stored ones: their spans as OTLP, outcome and reason.
 	traces map[string]string
-	// queued is how often each was queued to be sent.
+	// queued counts each trace's entries to send.
 	queued          map[string]int
 	kills, replayed int
 }
@@ -93,11 +94,11 @@ type played struct {
 // player plays a recording to a recorder, and kills it.
 type player struct {
 	t    *testing.T
-	path string
+	dir  string
 	dice *rand.Rand
 	played
 
-	st  *flaky
+	w   *world
 	r   *restored
 	end time.Time
 	// done counts the stored observations.
@@ -115,9 +116,8 @@ func play(t *testing.T, seen []*observation.Observation, dice *rand.Rand) played
 
 func playWaiting(t *testing.T, seen []*observation.Observation, dice *rand.Rand, waits bool) played {
 	t.Helper()
-	k := &player{t: t, path: filepath.Join(t.TempDir(), "test.db"), dice: dice, waits: waits}
+	k := &player{t: t, dir: t.TempDir(), dice: dice, waits: waits}
 	k.start()
-	defer func() { k.st.Close() }()
 	var tick time.Time
 	for _, o := range seen {
 		if o.Seen.After(k.end) {
@@ -145,31 +145,28 @@ func playWaiting(t *testing.T, seen []*observation.Observation, dice *rand.Rand,
 			}
 		}
 	}
+	if !k.w.archived {
+		k.w.end()
+		k.w = newWorld(t, k.dir)
+		must(t, k.w.restore(t, recorderOptions{}).look(t.Context(), k.end.Add(3*time.Hour)))
+	}
 	k.collect()
+	k.w.end()
 	return k.played
 }
 
+// start starts the next recorder. In one of three lives it has no archive, so that the log grows.
 func (k *player) start() {
 	k.t.Helper()
-	st, err := sqlite.Open(k.t.Context(), k.path)
-	if err != nil {
-		k.t.Fatal(err)
+	if k.dice != nil && k.dice.IntN(3) == 0 {
+		k.w = newWorldOver(k.t, k.dir, nil)
+	} else {
+		k.w = newWorld(k.t, k.dir)
 	}
-	k.st = &flaky{Store: st, dice: k.dice}
-	l, err := openLedger(k.t.Context(), func(context.Context) (store.Store, error) { return k.st, nil })
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	k.r, err = restore(k.t.Context(), l, recorderOptions{
-		Engine:   lifecycle.Options{Cluster: "recorded"},
-		Sampling: func() sampling { return sampling{ratePerMillion: 1_000_000} },
-		Outbox:   &ledgerOutbox{t: k.t, st: k.st},
-		Waits:    func() bool { return k.waits && !k.now.After(k.end) && k.now.Unix()%3 == 0 },
-		Warn:     quietly,
-	}, forever)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	k.r = k.w.restore(k.t, recorderOptions{
+		Sends: func(*span.Trace) bool { return true },
+		Waits: func() bool { return k.waits && !k.now.After(k.end) && k.now.Unix()%3 == 0 },
+	})
 	if k.r.discarded != nil {
 		k.t.Fatalf("not restored: %v", k.r.discarded)
 	}
@@ -180,21 +177,16 @@ func (k *player) start() {
 func (k *player) look(now time.Time, observed int) bool {
 	k.t.Helper()
 	k.now = now
-	err := k.r.look(k.t.Context(), now)
-	if k.st.wrote {
+	before := k.dice == nil || k.dice.IntN(6) > 0
+	if before {
+		must(k.t, k.r.look(k.t.Context(), now))
 		k.done = observed
 	}
-	k.st.wrote = false
-	if err == nil && (k.dice == nil || k.dice.IntN(4) > 0) {
+	if before && (k.dice == nil || k.dice.IntN(3) > 0) {
 		return true
 	}
-	if err != nil && !errors.Is(err, errKilled) {
-		k.t.Fatal(err)
-	}
 	k.kills++
-	if err := k.st.Close(); err != nil {
-		k.t.Fatal(err)
-	}
+	k.w.end()
 	k.start()
 	return false
 }
@@ -202,29 +194,22 @@ func (k *player) look(now time.Time, observed int) bool {
 func (k *player) collect() {
 	k.t.Helper()
 	k.traces, k.queued = map[string]string{}, map[string]int{}
-	page, err := k.st.List(k.t.Context(), store.Query{Limit: store.MaxPage})
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	for _, sum := range page.Traces {
-		record, err := k.st.Trace(k.t.Context(), sum.ID)
-		if err != nil {
-			k.t.Fatal(err)
-		}
+	for _, sum := range k.w.list(k.t, store.Query{Limit: store.MaxPage}) {
+		record := k.w.trace(k.t, sum.ID)
 		text, err := proto.MarshalOptions{
 			Deterministic: true,
 		}.Marshal(&tracepb.TracesData{ResourceSpans: span.ToOTLP([]*span.Trace{record.Trace}, "")})
-		if err != nil {
-			k.t.Fatal(err)
+		must(k.t, err)
+		name := sum.ID.String()
+		if _, twice := k.traces[name]; twice {
+			k.t.Errorf("trace %s is in the list twice", name)
 		}
-		k.traces[sum.ID.String()] = fmt.Sprintf("open %t %s %s: %x", sum.Open, sum.Outcome, sum.Reason, text)
+		k.traces[name] = fmt.Sprintf("open %t %s %s: %x", sum.Open, sum.Outcome, sum.Reason, text)
 	}
-	states, err := k.st.States(k.t.Context(), "outbox/")
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	for _, id := range states {
-		k.queued[trace.TraceID(id).String()]++
+	items, err := k.w.Pending(k.t.Context(), journal.Sender)
+	must(k.t, err)
+	for _, i := range items {
+		k.queued[fmt.Sprintf("%s amends %t", i.TraceID, i.Amends)]++
 	}
 }
 
@@ -232,53 +217,3 @@ func (k *player) collect() {
 var forever = time.Now().AddDate(100, 0, 0)
 
 func quietly(string, ...any) {}
-
-var errKilled = errors.New("killed")
-
-// flaky is a store whose process is killed while it writes.
-type flaky struct {
-	store.Store
-	dice  *rand.Rand
-	wrote bool
-}
-
-func (f *flaky) Write(ctx context.Context, b *store.Batch) error {
-	if f.dice != nil && f.dice.IntN(6) == 0 {
-		return errKilled
-	}
-	if err := f.Store.Write(ctx, b); err != nil {
-		return err
-	}
-	f.wrote = true
-	if f.dice != nil && f.dice.IntN(6) == 0 {
-		return errKilled
-	}
-	return nil
-}
-
-// ledgerOutbox queues traces by name, and never sends one.
-type ledgerOutbox struct {
-	t  *testing.T
-	st store.Store
-	n  uint64
-}
-
-func (o *ledgerOutbox) Queue(entries ...export.Entry) map[string][]byte {
-	if o.n == 0 {
-		there, err := o.st.States(o.t.Context(), "outbox/")
-		if err != nil {
-			o.t.Fatal(err)
-		}
-		for _, name := range slices.Sorted(maps.Keys(there)) {
-			_, _ = fmt.Sscanf(name, "outbox/%d", &o.n)
-		}
-	}
-	out := map[string][]byte{}
-	for _, e := range entries {
-		o.n++
-		out[fmt.Sprintf("outbox/%020d", o.n)] = e.TraceID[:]
-	}
-	return out
-}
-
-func (o *ledgerOutbox) Stored(map[string][]byte) {}

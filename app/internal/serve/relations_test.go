@@ -3,19 +3,14 @@
 package serve
 
 import (
-	"context"
 	"errors"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/relation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
 
 // TestChangedRelations: after a change of the relations the engine begins empty, and the watches
@@ -31,7 +26,7 @@ func TestChangedRelations(t *testing.T) {
 		return s
 	}
 	const one, other = "from.metadata.name == to.metadata.name", "from.metadata.uid == to.metadata.name"
-	path := filepath.Join(t.TempDir(), "store")
+	dir := t.TempDir()
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	cases := []struct {
 		reason    string
@@ -42,21 +37,8 @@ func TestChangedRelations(t *testing.T) {
 		{"no change again", set(other), false}, {"no relation", nil, true}, {"none again", nil, false},
 	}
 	for _, tc := range cases {
-		st, err := sqlite.Open(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := openLedger(t.Context(), func(context.Context) (store.Store, error) { return st, nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := restore(t.Context(), l, recorderOptions{
-			Engine: lifecycle.Options{Cluster: "c"}, Relations: tc.set, Warn: quietly,
-			Sampling: func() sampling { return sampling{ratePerMillion: 1_000_000} },
-		}, forever)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := newWorld(t, dir)
+		r := w.restore(t, recorderOptions{Relations: tc.set})
 		if discarded := errors.Is(r.discarded, errRelations); discarded != tc.discarded || discarded && len(r.at) > 0 {
 			t.Errorf("%s: discarded for %v, with %d positions", tc.reason, r.discarded, len(r.at))
 		}
@@ -65,11 +47,7 @@ func TestChangedRelations(t *testing.T) {
 		})
 		r.save = true
 		now = now.Add(time.Minute)
-		if err := r.look(t.Context(), now); err != nil {
-			t.Fatal(err)
-		}
-		if err := st.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.look(t.Context(), now))
+		w.end()
 	}
 }

@@ -83,7 +83,7 @@ func (s *server) looked(err error) {
 	s.writable.set(err)
 	s.state.set(func(st *state) {
 		if st.trouble != nil && err == nil {
-			s.log.Info("the store is writable again")
+			s.log.Info("the journal is writable again")
 		}
 		if err == nil {
 			st.logged = ""
@@ -188,7 +188,8 @@ func (s *server) newAPI() (*api.Server, error) {
 	})
 }
 
-// openAPI opens the API when the archive is open, or after a few seconds without it.
+// openAPI opens the API after the first look, when the archive is open or after a few seconds without
+// it.
 func (s *server) openAPI(ctx context.Context, handler http.Handler, address string) error {
 	patience := time.NewTimer(archivePatience)
 	defer patience.Stop()
@@ -198,8 +199,21 @@ func (s *server) openAPI(ctx context.Context, handler http.Handler, address stri
 	case <-ctx.Done():
 		return nil
 	}
+	select {
+	case <-s.view.Begun():
+	case <-ctx.Done():
+		return nil
+	}
 	s.gate.open(handler)
 	s.log.Info("API listens", "address", address)
+	return nil
+}
+
+// answering is a check of health.
+func (s *server) answering() error {
+	if s.gate.handler() == nil {
+		return errors.New("waiting for the first look and the archive")
+	}
 	return nil
 }
 

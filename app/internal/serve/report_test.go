@@ -11,9 +11,9 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
@@ -32,9 +32,11 @@ func shows(t *testing.T, m *telemetry.Metrics, lines ...string) {
 
 // TestCountsBeforeSampling: sampling does not change the share of failed traces.
 func TestCountsBeforeSampling(t *testing.T) {
+	w := newWorldOver(t, t.TempDir(), nil)
 	s := &server{metrics: telemetry.NewMetrics(nil), clock: newClock(time.Now, time.Time{}, nil)}
-	r := newRecorder(nil, recorderOptions{Sampling: func() sampling { return sampling{failed: true} }})
-	l := &look{batch: &store.Batch{}}
+	s.view, s.archive, s.outbox = w.view, w.writer, noOutbox(t, w)
+	r := newRecorder(w.Journal, recorderOptions{Sampling: func() sampling { return sampling{failed: true} }})
+	l := &look{Changes: &journal.Changes{}}
 	var finished []*span.Trace
 	for i, outcome := range []span.Outcome{span.Converged, span.Converged, span.Failed} {
 		id := trace.TraceID{15: byte(i + 1)}

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
@@ -40,7 +39,7 @@ type restored struct {
 // result equals the lost engine. The results of these looks are in the log already.
 //
 // A time after latest comes from a wrong clock. Then the engine starts empty, too.
-func restore(ctx context.Context, j *journal.Journal, o recorderOptions, latest time.Time) (*restored, error) {
+func restore(ctx context.Context, j ledger, o recorderOptions, latest time.Time) (*restored, error) {
 	r := &restored{recorder: newRecorder(j, o)}
 	err := r.replay(ctx)
 	if err == nil && r.last.After(latest) {
@@ -222,8 +221,8 @@ func (r *restored) changeOptions(was lifecycle.Options) error {
 	return nil
 }
 
-// findOpen makes the open traces in the named states orphans. Damage cannot be repaired, and the
-// rest must continue.
+// findOpen makes the open traces in the named states orphans, except those that have finished since.
+// Damage cannot be repaired, and the rest must continue.
 func (r *restored) findOpen(ctx context.Context, names ...string) error {
 	for _, name := range names {
 		data, err := r.journal.State(ctx, name)
@@ -237,7 +236,15 @@ func (r *restored) findOpen(ctx context.Context, names ...string) error {
 		if err != nil {
 			r.Warn("some open traces of the last process cannot be read; they are lost", errAttr(err))
 		}
-		r.orphans.add(traces)
+		for _, t := range traces {
+			finished, _, err := r.journal.Kept(ctx, t.ID)
+			if err != nil {
+				return err
+			}
+			if !finished {
+				r.orphans.add(t)
+			}
+		}
 	}
 	return nil
 }

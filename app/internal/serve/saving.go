@@ -22,7 +22,7 @@ const (
 // itself if they are long.
 func (r *recorder) keep(l *look, data []byte) {
 	i := &l.inputs
-	if r.save || i.bytes+len(data) > max(minInputs, 2*i.saved) || i.next-i.first >= maxChunks {
+	if r.save || i.bytes+len(data) > max(minInputs, i.saved) || i.next-i.first >= maxChunks {
 		err := r.saveEngine(l)
 		if err == nil {
 			return

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,7 +27,7 @@ func TestPassedOnInVain(t *testing.T) {
 	}
 	outbox, err := export.OpenOutbox(
 		t.Context(),
-		export.OutboxOptions{Options: to, Store: openSQLite(t, filepath.Join(t.TempDir(), "a.db"))},
+		export.OutboxOptions{Options: to, Log: newWorld(t, t.TempDir()).Journal},
 	)
 	if err != nil {
 		t.Fatal(err)

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package serve is `lifeline serve`. It passes the observations of a cluster to the engine, and the
-// engine's traces to the store and, as OTLP, to a backend. It resumes after restarts.
+// engine's traces to the archive and, as OTLP, to a backend. It resumes after restarts.
 //
-//	watch ─▶ loop: engine ─▶ ledger (one batch a look) ─▶ API, streams
-//	                             └─▶ outbox ─▶ backend
+//	watch ─▶ loop: engine ─▶ journal (one commit a look) ─▶ view ─▶ API
+//	                           └─▶ pending log ─▶ archive
+//	                                         └──▶ outbox ─▶ backend
 //
 // One goroutine, the loop, owns the recorder, and the recorder owns the engine. Twice a second it
-// looks at the engine and stores all results as one batch. The batch holds the traces, the outbox,
-// the position of each watch, and the observations since the last batch (the journal). So the store
-// always describes one moment, also after a kill. The next process restores the engine from the
-// journal and resumes each watch at its position. Nothing is lost, repeated or invented.
+// looks at the engine and commits all results to the journal: the finished traces, as entries of the
+// pending log, and the state to continue from, that is the position of each watch and the
+// observations since the last look. So the journal always describes one moment, also after a kill.
+// The next process restores the engine from it and resumes each watch at its position. Nothing is
+// lost, repeated or invented.
 //
-// While the store cannot be written, the loop takes in nothing: the watches wait, and continue
-// afterwards.
+// While the journal cannot be written, the loop takes in nothing: the watches wait, and continue
+// afterwards. A trouble of the archive or the backend delays neither the loop nor readers of what is
+// in memory.
 package serve
 
 import (

@@ -96,7 +96,7 @@ type server struct {
 	running atomic.Bool
 	// state is the data of health and info.
 	state state
-	// writable answers senders while the store cannot be written.
+	// writable answers senders while the journal cannot be written.
 	writable writable
 }
 
@@ -141,6 +141,7 @@ func newServer(o Options) (*server, error) {
 	s.health.Live("loop", s.alive)
 	s.health.Ready("watch", s.watching)
 	s.health.Ready("store", s.storing)
+	s.health.Ready("API", s.answering)
 	s.health.Note("stored traces", s.keeping)
 	s.health.Note("archive", s.archiving)
 	s.health.Note("API server", s.reaching)
@@ -277,6 +278,7 @@ func (s *server) work(ctx context.Context, up *tasks, recorder *restored, conf *
 		leave = func() {}
 	}
 	up.start("retention", s.retain)
+	up.start("salvage", s.salvage)
 	up.start("configuration", s.followConfig)
 	up.start("watch", s.watch)
 

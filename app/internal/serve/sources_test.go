@@ -3,7 +3,6 @@
 package serve
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
@@ -53,13 +51,7 @@ func TestShownConfig(t *testing.T) {
 
 // TestSourcesCounted: received and joined data are counted.
 func TestSourcesCounted(t *testing.T) {
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), storeFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
-	j := &joined{st: st}
-	j.start(t)
+	j := newJoined(t)
 	s := &server{metrics: telemetry.NewMetrics(nil), clock: newClock(time.Now, time.Time{}, nil)}
 	s.received = received.New(s.clock.Now())
 	s.conf.Store(config.Default())

@@ -142,6 +142,7 @@ func (s *server) openArchive(ctx context.Context, dir string) (store.Archive, er
 	if o := a.Opening(); o.SetAside != "" {
 		s.log.Error("the archive was damaged; it was set aside, and a new one was created",
 			"setAside", o.SetAside, errAttr(o.Why))
+		s.damagedArchive(o.SetAside)
 	}
 	s.log.Info("archive opened", "path", archiveFile(dir), "took", time.Since(began).Round(time.Millisecond))
 	return a, nil
@@ -164,9 +165,10 @@ func (s *server) lost(what, path string, why error, o database.Opening) {
 	if errors.As(why, &gone) {
 		why, aside = gone, cmp.Or(aside, gone.SetAside)
 	}
-	gap := "the traces in it are lost, unless setAside has them"
-	if what == "journal" {
-		gap = "open traces continue; spans that were not sent yet are lost"
+	gap := "open traces continue; spans that were not sent yet are lost"
+	if what == "archive" {
+		gap = "the traces that cannot be read from setAside"
+		s.damagedArchive(aside)
 	}
 	s.metrics.StoresLost.Inc()
 	s.state.set(func(st *state) { st.lost, st.lostAt = why, time.Now() })

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"testing"
@@ -21,13 +20,10 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
-	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
@@ -36,27 +32,13 @@ import (
 // time between two.
 func BenchmarkUntilQueryable(b *testing.B) {
 	seen, bound, pod, at := pods(b)
-	l, err := openLedger(b.Context(), func(ctx context.Context) (store.Store, error) {
-		return sqlite.Open(ctx, filepath.Join(b.TempDir(), "a.db"))
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer l.close()
+	w := newWorld(b, b.TempDir())
 	s := &server{log: slog.New(slog.DiscardHandler), metrics: telemetry.NewMetrics(func(*telemetry.Metrics) {})}
 	began := time.Now()
 	s.clock = newClock(func() time.Time { return at.Add(time.Since(began)) }, time.Time{}, func(time.Duration) {})
 	s.received = received.New(at)
-	j := &joining{stitch: stitch.New(stitch.Options{Kept: true}), stats: func(joiningStats) {}, window: time.Minute}
-	r, err := restore(
-		b.Context(),
-		l,
-		recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly, Joining: j},
-		forever,
-	)
-	if err != nil {
-		b.Fatal(err)
-	}
+	j := &joining{stitch: stitch.New(stitch.Options{Kept: true}), stats: func(joiningStats) {}}
+	r := w.restore(b, recorderOptions{Joining: j})
 	for _, o := range seen[:bound+1] {
 		r.observe(o)
 	}
@@ -86,10 +68,7 @@ func BenchmarkUntilQueryable(b *testing.B) {
 		post(b, url, body)
 		acknowledged = append(acknowledged, time.Since(sent))
 		for there := false; !there; time.Sleep(time.Millisecond) {
-			record, err := l.Trace(b.Context(), id)
-			if err != nil {
-				b.Fatal(err)
-			}
+			record := w.trace(b, id)
 			there = slices.ContainsFunc(record.Trace.Spans, func(s *span.Span) bool { return s.ID == one.ID })
 		}
 		queryable = append(queryable, time.Since(sent))

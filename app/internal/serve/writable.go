@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// writable ends senders' requests while the store cannot be written. They get an error at once and
+// writable ends senders' requests while the journal cannot be written. They get an error at once and
 // send again. The zero value is writable.
 type writable struct {
 	mu sync.Mutex
@@ -24,7 +24,7 @@ func (w *writable) set(err error) {
 	defer w.mu.Unlock()
 	if err != nil {
 		w.begin()
-		w.fail(fmt.Errorf("the store cannot be written: %w", err))
+		w.fail(fmt.Errorf("the journal cannot be written: %w", err))
 	} else if w.failed != nil && w.failed.Err() != nil {
 		w.failed = nil
 	}
@@ -37,8 +37,8 @@ func (w *writable) begin() {
 	}
 }
 
-// while returns a context that ends with ctx, or when the store cannot be written. Its cause is the
-// error of the store. The caller must call done.
+// while returns a context that ends with ctx, or when the journal cannot be written. Its cause is the
+// error of the journal. The caller must call done.
 func (w *writable) while(ctx context.Context) (_ context.Context, done func()) {
 	w.mu.Lock()
 	w.begin()

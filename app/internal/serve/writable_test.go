@@ -6,12 +6,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
@@ -21,41 +20,31 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
-// filling is a store that fails while it is full.
+// filling is a ledger that fails while it is full.
 type filling struct {
-	store.Store
+	ledger
 	full   atomic.Bool
 	writes atomic.Int64
 }
 
-func (f *filling) Write(ctx context.Context, b *store.Batch) error {
+func (f *filling) Commit(ctx context.Context, c *journal.Changes) error {
 	if f.full.Load() {
 		return store.ErrFull
 	}
 	f.writes.Add(1)
-	return f.Store.Write(ctx, b)
+	return f.ledger.Commit(ctx, c)
 }
 
-// looping is a running loop over a store, without watches.
-func looping(t *testing.T, st store.Store) *loop {
+// looping returns a running loop without watches, over a journal that may be full.
+func looping(t *testing.T) (*loop, *filling) {
 	t.Helper()
 	s := &server{log: slog.New(slog.DiscardHandler), metrics: telemetry.NewMetrics(func(*telemetry.Metrics) {})}
 	s.clock = newClock(time.Now, time.Time{}, nil)
 	s.received = received.New(time.Now())
-	lg, err := openLedger(t.Context(), func(context.Context) (store.Store, error) { return st, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	j := &joining{stitch: stitch.New(stitch.Options{Kept: true}), stats: func(joiningStats) {}, window: time.Minute}
-	r, err := restore(
-		t.Context(),
-		lg,
-		recorderOptions{Engine: lifecycle.Options{Cluster: "recorded"}, Sampling: keepAll, Warn: quietly, Joining: j},
-		forever,
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := newWorld(t, t.TempDir())
+	st := &filling{ledger: w.Journal}
+	j := &joining{stitch: stitch.New(stitch.Options{Kept: true}), stats: func(joiningStats) {}}
+	r := w.restoreOver(t, st, recorderOptions{Joining: j})
 	l := newLoop(s, r.recorder)
 	ended := make(chan error, 1)
 	go func() { ended <- l.run() }()
@@ -64,10 +53,10 @@ func looping(t *testing.T, st store.Store) *loop {
 		close(l.ended)
 		<-ended
 	})
-	return l
+	return l, st
 }
 
-// TestFullDiskIsAnswered: while the store cannot be written, both receivers answer
+// TestFullDiskIsAnswered: while the journal cannot be written, both receivers answer
 // at once, take nothing, and take it once there is room again.
 func TestFullDiskIsAnswered(t *testing.T) {
 	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
@@ -83,8 +72,7 @@ func TestFullDiskIsAnswered(t *testing.T) {
 	const deadline = 20 * time.Second
 	for name, send := range cases {
 		t.Run(name, func(t *testing.T) {
-			st := &filling{Store: openSQLite(t, filepath.Join(t.TempDir(), "a.db"))}
-			l := looping(t, st)
+			l, st := looping(t)
 			ctx, cancel := context.WithTimeout(t.Context(), deadline)
 			defer cancel()
 			st.full.Store(true)

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -147,11 +148,11 @@ func nanos(t time.Time) uint64 {
 // text makes a string from a cluster fit for OTLP: bounded and valid UTF-8.
 func text(s string) string { return strings.ToValidUTF8(Bound(s), "\uFFFD") }
 
-// version is the version of the running binary.
-func version() string {
+// version returns the version of the running binary.
+var version = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return "devel"
 	}
 	return info.Main.Version
-}
+})

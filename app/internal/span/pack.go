@@ -208,7 +208,9 @@ func (p *packer) parent(s *Span) {
 	if flags&1 != 0 {
 		p.bytes(s.Parent[:])
 	}
-	s.RemoteParent = flags&2 != 0
+	if p.reading {
+		s.RemoteParent = flags&2 != 0
+	}
 }
 
 // times encodes the start, relative to that of the previous span, and the duration.
@@ -299,14 +301,18 @@ func (p *packer) attributes(v *[]attribute.KeyValue) {
 		*v = make([]attribute.KeyValue, n)
 	}
 	for i := range *v {
-		kv := &(*v)[i]
+		kv := (*v)[i]
 		key := string(kv.Key)
 		p.text(&key)
 		kv.Key = attribute.Key(key)
 		p.value(&kv.Value)
+		if p.reading { // others may read the span that is packed
+			(*v)[i] = kv
+		}
 	}
 }
 
+// value may change v, also while packing.
 func (p *packer) value(v *attribute.Value) {
 	kind := attribute.Type(p.byte(byte(v.Type()))) //nolint:gosec // there are a dozen
 	switch kind {

@@ -17,7 +17,7 @@ const packTraceForm = 2
 
 // PackTrace encodes a whole trace in a compact form that only UnpackTrace reads. All fields of its
 // spans are kept, open spans included. A time outside 64 bits of nanoseconds around 1970 becomes
-// the nearest one inside.
+// the nearest one inside. It only reads the trace.
 func PackTrace(t *Trace) []byte {
 	p := packer{known: map[string]uint64{}, resources: map[*Resource]uint64{}, buf: make([]byte, 0, 128*len(t.Spans))}
 	p.byte(packTraceForm)
@@ -71,13 +71,18 @@ func (p *packer) whole(s *Span) {
 	p.time(&s.End)
 	p.text((*string)(&s.Outcome))
 	p.text((*string)(&s.Evidence))
-	s.Status = Status(p.byte(byte(s.Status))) //nolint:gosec // one of three
+	status := p.byte(byte(s.Status)) //nolint:gosec // one of three
+	if p.reading {
+		s.Status = Status(status)
+	}
 	p.text(&s.Message)
 	p.attributes(&s.Attributes)
 	p.events(s)
 	dropped := uint64(s.DroppedEvents) //nolint:gosec // a count
 	p.uint(&dropped)
-	s.DroppedEvents = int(dropped) //nolint:gosec // as above
+	if p.reading {
+		s.DroppedEvents = int(dropped) //nolint:gosec // as above
+	}
 	p.links(s)
 	p.origin(&s.Origin)
 }
@@ -139,6 +144,8 @@ func (p *packer) origin(v **Origin) {
 	p.bytes(o.Parent[:])
 	kind := uint64(o.Kind) //nolint:gosec // one of six
 	p.uint(&kind)
-	o.Kind = trace.SpanKind(kind) //nolint:gosec // as above
+	if p.reading {
+		o.Kind = trace.SpanKind(kind) //nolint:gosec // as above
+	}
 	p.text(&o.TraceState)
 }

@@ -4,6 +4,7 @@ package span_test
 
 import (
 	"math"
+	"sync"
 	"testing"
 	"time"
 
@@ -71,4 +72,16 @@ func FuzzUnpackTrace(f *testing.F) {
 			t.Errorf("what was read cannot be read again: %v", err)
 		}
 	})
+}
+
+// TestPackTraceOnlyReads: a trace is packed while others read it.
+func TestPackTraceOnlyReads(t *testing.T) {
+	one := spantest.Rollout()
+	one.Spans = append(one.Spans, spantest.Joined().Spans...)
+	one.Spans[0].Attributes = append(one.Spans[0].Attributes, attribute.Float64("f", 1.5), attribute.Bool("b", true))
+	var packing sync.WaitGroup
+	for range 2 {
+		packing.Go(func() { span.PackTrace(one) })
+	}
+	packing.Wait()
 }

@@ -73,7 +73,7 @@ func (d definer) received(m *Metrics) {
 		"Invalid received spans, by invalid field (id, time); the response names them. Any: the sender or its "+
 			"clock is broken.", "reason")
 	m.ReceiverRefused = d.total("receiver_requests_refused_total",
-		"Refused OTLP requests, by reason. Senders repeat those with full or busy: the store is slow or the "+
+		"Refused OTLP requests, by reason. Senders repeat those with full or busy: the disk is slow or the "+
 			"process lacks CPU. The sender is at fault for slow, large, malformed, foreign (not OTLP) and "+
 			"unauthenticated (no token). Any bug: a fault of Lifeline, please report it.", "reason")
 	m.SpansCut = d.total("receiver_cut_total",
@@ -108,7 +108,7 @@ func (d definer) received(m *Metrics) {
 	m.SpansBufferBytes = d.gauge("joining_bytes",
 		"Approximate bytes of the spans in the buffer (lifeline_joining_spans).")
 	m.CopiesBytes = d.gauge("joining_copies_bytes",
-		"Bytes of copies of buffered spans in the store, for a restart. At 64 MiB the oldest copies are removed.")
+		"Bytes of copies of buffered spans in the journal, for a restart. At 64 MiB the oldest copies are removed.")
 	m.SpansUncopied = d.total("joining_uncopied_spans_total",
 		"Buffered spans without a copy, for lack of space; a killed process loses them. Any: lower the "+
 			"components' sampling rates, or joining.window.")
@@ -139,7 +139,7 @@ func (d definer) admitted(m *Metrics) {
 
 func (d definer) made(m *Metrics) {
 	m.ConvergenceToStored = d.histogram("convergence_to_stored_seconds",
-		"Seconds from the end of a trace's last span until the finished trace was in the store; this includes "+
+		"Seconds from the end of a trace's last span until the finished trace was in the journal; this includes "+
 			"engine.settle. Much above that: see lifeline_observation_delay_seconds.", delay)
 	m.OpenTraces = d.gauge("open_traces",
 		"Open traces. A steady rise: changes do not converge until engine.patience ends their traces; list them "+
@@ -246,7 +246,7 @@ func (d definer) kept(m *Metrics) {
 func (d definer) working(m *Metrics) {
 	m.APIRequests = d.total("api_requests_total",
 		"Responses of the HTTP API, by the path's pattern and the status. 500: see the log. 503: more streams than "+
-			"api.maxStreams, more than 64 other requests, a store that does not answer within 30 s, or the start "+
+			"api.maxStreams, more than 64 other requests, an archive that cannot be read within 30 s, or the start "+
 			"or end of the server (at the start, all paths are /). 499: the client disconnected first.", "path", "code")
 	m.APIStreams = d.gauge("api_streams",
 		"Open streams of watching clients. At api.maxStreams, further ones are rejected.")

@@ -23,6 +23,12 @@ func missing(err error) bool {
 	return errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged)
 }
 
+// away reports whether an error says that the archive cannot be asked now: it is being opened, or it
+// was lost just now.
+func away(err error) bool {
+	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrDamaged)
+}
+
 // List implements store.Reader.
 func (v *View) List(ctx context.Context, q store.Query) (*store.Page, error) {
 	m, err := v.now()
@@ -48,28 +54,11 @@ func (v *View) List(ctx context.Context, q store.Query) (*store.Page, error) {
 	if err := v.liveSummaries(ctx, m, &q, l.add); err != nil {
 		return nil, err
 	}
-	archive, err := v.archive()
 	out := &store.Page{}
-	if err != nil {
+	if err := v.archived(ctx, m, q, l); away(err) {
 		out.Incomplete = err.Error()
-	}
-	if archive != nil && !q.Open {
-		if err := v.amendedSummaries(ctx, m, archive, &q, l.add); err != nil {
-			return nil, err
-		}
-		if err := l.fill(func() (page []store.Summary, last bool, err error) {
-			p, err := archive.List(ctx, q)
-			if err != nil {
-				return nil, true, err
-			}
-			q.After = p.Next
-			for i := range p.Traces {
-				v.countAmended(ctx, m, &p.Traces[i])
-			}
-			return p.Traces, p.Next == "", nil
-		}); err != nil {
-			return nil, err
-		}
+	} else if err != nil {
+		return nil, err
 	}
 	var more bool
 	if out.Traces, more = l.page(); more {
@@ -77,6 +66,31 @@ func (v *View) List(ctx context.Context, q store.Query) (*store.Page, error) {
 		out.Next = store.NewCursor(last.Start.UnixNano(), last.ID[:])
 	}
 	return out, nil
+}
+
+// archived adds the matching traces of the archive.
+func (v *View) archived(ctx context.Context, m *moment, q store.Query, to *lister[store.Summary]) error {
+	if q.Open {
+		return nil
+	}
+	archive, err := v.archive()
+	if err != nil {
+		return err
+	}
+	if err := v.amendedSummaries(ctx, m, archive, &q, to.add); err != nil {
+		return err
+	}
+	return to.fill(func() (page []store.Summary, last bool, err error) {
+		p, err := archive.List(ctx, q)
+		if err != nil {
+			return nil, true, err
+		}
+		q.After = p.Next
+		for i := range p.Traces {
+			v.countAmended(ctx, m, &p.Traces[i])
+		}
+		return p.Traces, p.Next == "", nil
+	})
 }
 
 // liveSummaries calls add with the matching traces in memory.
@@ -198,21 +212,10 @@ func (v *View) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePage
 		return nil, err
 	}
 	out := &store.WritePage{}
-	archive, err := v.archive()
-	if err != nil {
+	if err := v.archivedWrites(ctx, q, l); away(err) {
 		out.Incomplete = err.Error()
-	}
-	if archive != nil {
-		if err := l.fill(func() (page []store.Write, last bool, err error) {
-			p, err := archive.Writes(ctx, q)
-			if err != nil {
-				return nil, true, err
-			}
-			q.After = p.Next
-			return p.Writes, p.Next == "", nil
-		}); err != nil {
-			return nil, err
-		}
+	} else if err != nil {
+		return nil, err
 	}
 	var more bool
 	if out.Writes, more = l.page(); more {
@@ -220,6 +223,22 @@ func (v *View) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePage
 		out.Next = store.NewCursor(last.End.UnixNano(), position(last))
 	}
 	return out, nil
+}
+
+// archivedWrites adds the matching writes of the archive.
+func (v *View) archivedWrites(ctx context.Context, q store.WriteQuery, to *lister[store.Write]) error {
+	archive, err := v.archive()
+	if err != nil {
+		return err
+	}
+	return to.fill(func() (page []store.Write, last bool, err error) {
+		p, err := archive.Writes(ctx, q)
+		if err != nil {
+			return nil, true, err
+		}
+		q.After = p.Next
+		return p.Writes, p.Next == "", nil
+	})
 }
 
 // writeKey is the length of a write's position among those of one time: its trace, its span, and its
@@ -267,6 +286,7 @@ func (l *lister[T]) fill(next func() (page []T, last bool, err error)) error {
 	for {
 		page, last, err := next()
 		if err != nil {
+			l.last = nil // what is in memory is the whole list
 			return err
 		}
 		for i := range page {

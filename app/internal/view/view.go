@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -38,6 +39,9 @@ type View struct {
 	archive func() (store.Reader, error)
 
 	present atomic.Pointer[moment]
+	// begun is closed by the first Publish.
+	begun chan struct{}
+	once  sync.Once
 	// changing is held while the present moment is replaced.
 	changing sync.Mutex
 }
@@ -49,8 +53,11 @@ var _ store.Reader = (*View)(nil)
 func New(
 	read func(ctx context.Context, seq uint64) (*span.Trace, error), archive func() (store.Reader, error),
 ) *View {
-	return &View{read: read, archive: archive}
+	return &View{read: read, archive: archive, begun: make(chan struct{})}
 }
+
+// Begun is closed after the first look.
+func (v *View) Begun() <-chan struct{} { return v.begun }
 
 // moment is what is in memory after one look or one batch of the archive. It never changes.
 type moment struct {
@@ -139,6 +146,7 @@ func (v *View) Publish(asOf time.Time, revision int64, open []*span.Trace, entri
 	}
 	next.index()
 	v.present.Store(next)
+	v.once.Do(func() { close(v.begun) })
 }
 
 // Restore adds the entries of the log that an earlier process left. It comes before the first
@@ -265,6 +273,9 @@ func (v *View) Trace(ctx context.Context, id trace.TraceID) (*store.Record, erro
 		return nil, err
 	}
 	r, err := archive.Trace(ctx, id)
+	if errors.Is(err, store.ErrClosed) {
+		err = fmt.Errorf("%w: it was lost just now, ask again in a moment", store.ErrUnavailable)
+	}
 	return v.amend(ctx, m, r, err)
 }
 

@@ -38,7 +38,7 @@ func Start(ctx context.Context, opts lab.Options) (*Bench, error) {
 		return nil, fmt.Errorf("cannot make a directory for the test: %w", err)
 	}
 	b := &Bench{dir: dir, Lifeline: filepath.Join(dir, "lifeline")}
-	if err := build(ctx, b.Lifeline); err != nil {
+	if err := Build(ctx, b.Lifeline); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	opts.Progress = os.Stderr
@@ -51,7 +51,8 @@ func Start(ctx context.Context, opts lab.Options) (*Bench, error) {
 // Stop ends the cluster.
 func (b *Bench) Stop() error { return errors.Join(b.Cluster.Stop(), os.RemoveAll(b.dir)) }
 
-func build(ctx context.Context, out string) error {
+// Build builds the lifeline binary.
+func Build(ctx context.Context, out string) error {
 	app, err := appModule()
 	if err != nil {
 		return err

@@ -26,10 +26,19 @@ import (
 // DefaultServer is the URL of a server with default settings.
 const DefaultServer = "http://127.0.0.1:7070"
 
+// DefaultPatience is the Patience of a new Client. A server needs a few seconds at its start.
+const DefaultPatience = 8 * time.Second
+
 // Client is the client of one server. It is safe for concurrent use.
 type Client struct {
+	// Patience bounds the wait for a server that is not ready, see NotReady; 0 means no wait. It
+	// must not change during a request.
+	Patience time.Duration
+
 	base *url.URL
 	http *http.Client
+	// wait waits for a duration and reports whether ctx is still valid; tests change it.
+	wait func(context.Context, time.Duration) bool
 	// pause is Watch's pause before it connects again; tests change it.
 	pause time.Duration
 }
@@ -87,7 +96,7 @@ func New(server string) (*Client, error) {
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/")
 	return &Client{
-		base: base, pause: retryAfter,
+		Patience: DefaultPatience, base: base, wait: wait, pause: retryAfter,
 		http: &http.Client{
 			Transport: &http.Transport{
 				Proxy:                  http.ProxyFromEnvironment,
@@ -129,21 +138,12 @@ func (c *Client) List(ctx context.Context, q Query) (*api.Page, error) {
 	return out, c.json(ctx, "traces", q.values(), out)
 }
 
-// All walks all pages of a list; an error ends it.
-func (c *Client) All(ctx context.Context, q Query) iter.Seq2[api.Summary, error] {
-	return func(yield func(api.Summary, error) bool) {
+// Pages walks all pages of a list; an error ends it.
+func (c *Client) Pages(ctx context.Context, q Query) iter.Seq2[*api.Page, error] {
+	return func(yield func(*api.Page, error) bool) {
 		for {
 			page, err := c.List(ctx, q)
-			if err != nil {
-				yield(api.Summary{}, err)
-				return
-			}
-			for _, s := range page.Traces {
-				if !yield(s, nil) {
-					return
-				}
-			}
-			if page.Next == "" || page.Next == q.After {
+			if !yield(page, err) || err != nil || page.Next == "" || page.Next == q.After {
 				return
 			}
 			q.After = page.Next

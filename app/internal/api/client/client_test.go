@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -26,17 +25,16 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var asOf = spantest.Epoch.Add(time.Minute)
 
-// rig is a real store behind a real API.
+// rig is a real view behind a real API.
 type rig struct {
-	store  *sqlite.Store
+	view   *viewtest.View
 	hub    *api.Hub
 	client *Client
 	// handler answers; tests change it.
@@ -46,13 +44,10 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{hub: &api.Hub{}}
-	var err error
-	if r.store, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "store.db")); err != nil {
-		t.Fatal(err)
-	}
+	r := &rig{hub: &api.Hub{}, view: viewtest.New(t)}
+	r.view.Put(t, asOf, viewtest.Traces{})
 	r.options = api.Options{
-		Store:   r.store,
+		Store:   r.view,
 		Hub:     r.hub,
 		Cluster: "c",
 		Clock:   func() time.Time { return asOf },
@@ -62,15 +57,16 @@ func newRig(t *testing.T) *rig {
 	srv := httptest.NewServer(
 		http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { r.handler.Load().ServeHTTP(w, req) }),
 	)
+	var err error
 	if r.client, err = New(srv.URL); err != nil {
 		t.Fatal(err)
 	}
 	r.client.pause = time.Millisecond
+	r.client.wait = func(ctx context.Context, _ time.Duration) bool { return ctx.Err() == nil }
 	t.Cleanup(func() {
 		_ = r.handler.Load().Close()
 		r.client.Close()
 		srv.Close()
-		_ = r.store.Close()
 	})
 	return r
 }
@@ -87,14 +83,6 @@ func (r *rig) restart(t *testing.T) {
 	}
 }
 
-func (r *rig) put(t *testing.T, revision int64, b store.Batch) {
-	t.Helper()
-	b.Revision, b.AsOf = revision, asOf
-	if err := r.store.Write(t.Context(), &b); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func equal(t *testing.T, want, got *span.Trace) {
 	t.Helper()
 	exactly := cmp.Comparer(func(a, b attribute.Value) bool { return a.Type() == b.Type() && a.String() == b.String() })
@@ -108,7 +96,7 @@ func TestTraceComesBackAsItWasStored(t *testing.T) {
 	r := newRig(t)
 	open := spantest.Unschedulable()
 	all := append(spantest.Healing(), spantest.Apply(), spantest.CrashLoop(), spantest.Rollout(), spantest.Many(150))
-	r.put(t, 1, store.Batch{Finished: all, Open: []*span.Trace{open}})
+	r.view.Put(t, asOf, viewtest.Traces{Finished: all, Open: []*span.Trace{open}})
 	for _, want := range append(all, open) {
 		got, err := r.client.Trace(t.Context(), want.ID.String()[:12])
 		if err != nil {
@@ -129,9 +117,9 @@ func TestListAndInfo(t *testing.T) {
 		b.Deployment(nil, n, n+100)
 		all = append(all, b.Trace)
 	}
-	r.put(t, 1, store.Batch{Finished: all})
+	r.view.Put(t, asOf, viewtest.Traces{Finished: all})
 	seen := 0
-	for sum, err := range r.client.All(t.Context(), Query{
+	for page, err := range r.client.Pages(t.Context(), Query{
 		Since:      "1h",
 		Until:      "1ms",
 		Outcomes:   []span.Outcome{span.Converged, span.Failed},
@@ -146,15 +134,20 @@ func TestListAndInfo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := all[24-seen].ID.String(); sum.TraceID != want {
-			t.Errorf("place %d is %s, want %s", seen, sum.TraceID, want)
+		for _, sum := range page.Traces {
+			if want := all[24-seen].ID.String(); sum.TraceID != want {
+				t.Errorf("place %d is %s, want %s", seen, sum.TraceID, want)
+			}
+			seen++
 		}
-		seen++
+		if len(page.Traces) > 10 || page.Incomplete != "" {
+			t.Errorf("got a page of %d traces, incomplete %q", len(page.Traces), page.Incomplete)
+		}
 	}
 	if seen != 25 {
 		t.Errorf("got %d traces", seen)
 	}
-	for range r.client.All(t.Context(), Query{Limit: 1}) {
+	for range r.client.Pages(t.Context(), Query{Limit: 1}) {
 		break // leaves nothing behind
 	}
 	info, err := r.client.Info(t.Context())
@@ -294,7 +287,7 @@ func TestWatch(t *testing.T) {
 		"synced 1": func() {
 			// The connection is lost; apply converges and rollout is withdrawn
 			// before it is there again.
-			r.put(t, 1, store.Batch{Finished: []*span.Trace{apply}, Open: []*span.Trace{waiting}})
+			r.view.Put(t, asOf, viewtest.Traces{Finished: []*span.Trace{apply}, Open: []*span.Trace{waiting}})
 			old := r.hub
 			r.hub = &api.Hub{}
 			r.options.Hub = r.hub

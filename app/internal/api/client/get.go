@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -58,9 +59,58 @@ func (c *Client) get(ctx context.Context, path string, v url.Values) ([]byte, er
 	return doc, nil
 }
 
-// ask returns an answer of that type with status 200. Its errors contain the next step; an
-// *api.Error is the server's own.
+// ask returns an answer of that type with status 200. It waits for a server that is not ready. Its
+// errors contain the next step; an *api.Error is the server's own.
 func (c *Client) ask(ctx context.Context, path string, v url.Values, kind string) (*http.Response, error) {
+	began, waited := time.Now(), time.Duration(0)
+	for {
+		res, err := c.askOnce(ctx, path, v, kind)
+		var later *notReadyError
+		if !errors.As(err, &later) || max(waited, time.Since(began))+later.after > c.Patience ||
+			overdue(ctx, later.after) {
+			return res, err
+		}
+		if !c.wait(ctx, later.after) {
+			return nil, ctx.Err()
+		}
+		waited += later.after
+	}
+}
+
+// overdue reports whether ctx ends before a pause is over.
+func overdue(ctx context.Context, pause time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && time.Until(deadline) < pause
+}
+
+// notReadyError is an answer that asks for another attempt after a pause.
+type notReadyError struct {
+	answer *api.Error
+	after  time.Duration
+}
+
+// Error and Unwrap return the server's own error.
+func (e *notReadyError) Error() string { return e.answer.Error() }
+func (e *notReadyError) Unwrap() error { return e.answer }
+
+// NotReady reports whether err is a server's request for another attempt: it has just started, is
+// at a limit, or cannot use its archive.
+func NotReady(err error) bool {
+	var later *notReadyError
+	return errors.As(err, &later)
+}
+
+// pauseOf returns the pause that an answer asks for; 0 if it asks for none.
+func pauseOf(res *http.Response) time.Duration {
+	seconds, err := strconv.Atoi(res.Header.Get("Retry-After"))
+	if err != nil || res.StatusCode != http.StatusServiceUnavailable {
+		return 0
+	}
+	return time.Duration(min(max(seconds, 1), 3600)) * time.Second
+}
+
+// askOnce is ask without waiting.
+func (c *Client) askOnce(ctx context.Context, path string, v url.Values, kind string) (*http.Response, error) {
 	req, err := c.request(ctx, http.MethodGet, path, v, nil)
 	if err != nil {
 		return nil, err
@@ -118,6 +168,9 @@ func (c *Client) do(req *http.Request, kind string) (*http.Response, error) {
 		return nil, c.strange(fmt.Errorf("status %d without a message", res.StatusCode))
 	}
 	problem.Error.Message, problem.Error.Code = object.Bound(problem.Error.Message), res.StatusCode
+	if pause := pauseOf(res); pause > 0 {
+		return nil, &notReadyError{answer: &problem.Error, after: pause}
+	}
 	return nil, &problem.Error
 }
 

@@ -99,7 +99,11 @@ type watch struct {
 func (w *watch) connection(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	res, err := w.client.ask(ctx, "watch", w.query, "text/event-stream")
+	ask := w.client.ask
+	if w.connected { // Watch waits itself
+		ask = w.client.askOnce
+	}
+	res, err := ask(ctx, "watch", w.query, "text/event-stream")
 	if err != nil {
 		return err
 	}

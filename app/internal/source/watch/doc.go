@@ -40,6 +40,8 @@
 //	403, 404                        warns once, counts as synced, retries every 3 minutes;
 //	                                Events fall back to the core API, a kind to another offered
 //	                                version.
+//	protobuf that this release     requests JSON from now on; see package apiproto.
+//	cannot read
 //	kind removed                    emits the removal of its objects, and ends.
 //
 // Between two attempts, nothing is lost that the API server still shows. A change during an outage

@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/connrotation"
+
+	"github.com/kube-lifeline/lifeline/app/internal/source/apiproto"
 )
 
 // link is the connection to one API server, with the clients that share it.
@@ -23,6 +25,8 @@ type link struct {
 	dialer   *connrotation.Dialer
 	dynamic  dynamic.Interface
 	metadata metadata.Interface
+	// binary is dynamic for kinds that package apiproto knows. It accepts protobuf and JSON.
+	binary dynamic.Interface
 	// credentials is the fingerprint of the credentials.
 	credentials [sha256.Size]byte
 }
@@ -61,10 +65,26 @@ func dial(cfg *rest.Config, requests *atomic.Uint64) (*link, error) {
 	if l.dynamic, err = dynamic.NewForConfigAndClient(l.conf, l.client); err != nil {
 		return nil, fmt.Errorf("cannot connect to %s: %w", cfg.Host, err)
 	}
+	if l.binary, err = binaryClient(l.conf, l.client); err != nil {
+		return nil, fmt.Errorf("cannot connect to %s: %w", cfg.Host, err)
+	}
 	if l.metadata, err = metadata.NewForConfigAndClient(l.conf, l.client); err != nil {
 		return nil, fmt.Errorf("cannot connect to %s: %w", cfg.Host, err)
 	}
 	return l, nil
+}
+
+// binaryClient returns a dynamic client that accepts protobuf and JSON.
+func binaryClient(cfg *rest.Config, over *http.Client) (dynamic.Interface, error) {
+	cfg = dynamic.ConfigFor(cfg)
+	cfg.AcceptContentTypes = apiproto.Accept
+	cfg.NegotiatedSerializer = apiproto.Serializer{}
+	cfg.GroupVersion, cfg.APIPath = nil, "/" // each request has its own
+	client, err := rest.UnversionedRESTClientForConfigAndClient(cfg, over)
+	if err != nil {
+		return nil, err
+	}
+	return dynamic.New(client), nil
 }
 
 // hangUp closes all connections.

@@ -13,9 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	selector "k8s.io/apimachinery/pkg/fields"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/source/apiproto"
 )
 
 // page is one page of a list.
@@ -49,7 +51,7 @@ func (s *stream) readPage(ctx context.Context, opts metav1.ListOptions) (page, e
 		}
 		return p, nil
 	}
-	list, err := s.link.dynamic.Resource(s.resource).Namespace(s.namespace).List(ctx, opts)
+	list, err := s.client().Resource(s.resource).Namespace(s.namespace).List(ctx, opts)
 	if err != nil {
 		return page{}, err
 	}
@@ -89,7 +91,15 @@ func (s *stream) open(ctx context.Context, opts metav1.ListOptions) (apiwatch.In
 	if s.kind().MetadataOnly {
 		return s.link.metadata.Resource(s.resource).Namespace(s.namespace).Watch(ctx, opts)
 	}
-	return s.link.dynamic.Resource(s.resource).Namespace(s.namespace).Watch(ctx, opts)
+	return s.client().Resource(s.resource).Namespace(s.namespace).Watch(ctx, opts)
+}
+
+// client returns the client for the stream's objects.
+func (s *stream) client() dynamic.Interface {
+	if s.jsonOnly || !apiproto.Has(s.resource.GroupVersion()) {
+		return s.link.dynamic
+	}
+	return s.link.binary
 }
 
 // kind is the known kind of the stream's objects, or the zero Kind.

@@ -13,6 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/kube-lifeline/lifeline/app/internal/source/apiproto"
 )
 
 // next is the time of the stream's next request.
@@ -89,6 +91,9 @@ func (s *stream) judge(ctx context.Context, err error) next {
 		s.refused = true
 		s.w.warnings.once(unaccepted, "the API server does not accept the credentials any more; trying again")
 		return soon
+	case errors.Is(err, apiproto.ErrUnreadable):
+		s.jsonOnly = true
+		return atOnce
 	case errors.Is(err, errNoAnswer):
 		s.inexact = true
 		return atOnce

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/source/apiproto"
 )
 
 // stream lists one resource and then watches it until its context ends. For each object it keeps
@@ -45,6 +46,8 @@ type stream struct {
 	// checked means that separate is known: whether the resource is in another storage than the
 	// cluster's.
 	checked, separate bool
+	// jsonOnly means that the protobuf of the resource is unreadable.
+	jsonOnly bool
 	// behind means that the watch still has to deliver changes stored before it was opened, up to
 	// version late.
 	behind bool
@@ -222,6 +225,9 @@ func (s *stream) watch(ctx context.Context) error {
 func (s *stream) change(change apiwatch.Event) error {
 	if change.Type == apiwatch.Error {
 		return apierrors.FromObject(change.Object)
+	}
+	if unreadable, is := change.Object.(*apiproto.Unreadable); is {
+		return unreadable.Err
 	}
 	obj, ok := change.Object.(metav1.Object)
 	if !ok || obj.GetResourceVersion() == "" {

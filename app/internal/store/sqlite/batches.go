@@ -35,11 +35,11 @@ func (s *Store) Batches(ctx context.Context, id trace.TraceID) ([]*store.Batch, 
 	if err != nil {
 		return nil, s.db.Failed(ctx, fmt.Sprintf("read trace %s from", id), err)
 	}
-	return batches(&found[0], rows), nil
+	return divide(&found[0], rows), nil
 }
 
-// batches divides the spans of a trace. They are in the order of their batches.
-func batches(sum *store.Summary, rows []row) []*store.Batch {
+// divide divides the spans of a trace. They are in the order of their batches.
+func divide(sum *store.Summary, rows []row) []*store.Batch {
 	var out []*store.Batch
 	var last place
 	for i, row := range rows {

@@ -21,11 +21,17 @@ type place struct {
 	seq      int
 }
 
+// stored is a stored span, apart from its content.
+type stored struct {
+	place
+	digest int64
+}
+
 // content is all stored data of one trace.
 type content struct {
 	*database.Tx
 	num     int64
-	spans   map[trace.SpanID]place
+	spans   map[trace.SpanID]stored
 	objects map[object.Ref]int64
 	origins map[string]int64
 	// next and nextOrigin are the next free numbers.
@@ -43,7 +49,7 @@ func (m *merge) content(ctx context.Context, h *head) (*content, error) {
 		Tx:      m.Tx,
 		num:     h.num,
 		known:   h.known,
-		spans:   map[trace.SpanID]place{},
+		spans:   map[trace.SpanID]stored{},
 		objects: map[object.Ref]int64{},
 		origins: map[string]int64{},
 	}
@@ -51,10 +57,10 @@ func (m *merge) content(ctx context.Context, h *head) (*content, error) {
 		return c, nil
 	}
 	var id []byte
-	var at place
-	if err := database.Scan(ctx, m, "SELECT id, amends, revision, seq FROM spans WHERE trace = ?", []any{h.num},
-		[]any{&id, &at.amends, &at.revision, &at.seq},
-		func() error { c.spans[spanID(id)] = at; return nil }); err != nil {
+	var s stored
+	if err := database.Scan(ctx, m, "SELECT id, amends, revision, seq, digest FROM spans WHERE trace = ?", []any{h.num},
+		[]any{&id, &s.amends, &s.revision, &s.seq, &s.digest},
+		func() error { c.spans[spanID(id)] = s; return nil }); err != nil {
 		return nil, err
 	}
 	refs, err := objects(ctx, m, h.num)
@@ -119,13 +125,26 @@ func (c *content) object(ctx context.Context, ref object.Ref) (int64, error) {
 // yield prepares for a version with priority: spans of the trace's own revision get that revision
 // as their own.
 func (c *content) yield(ctx context.Context, revision int64) error {
-	for id, at := range c.spans {
-		if !at.amends && at.revision == 0 {
-			at.revision = revision
-			c.spans[id] = at
+	for id, s := range c.spans {
+		if s.amends || s.revision != 0 {
+			continue
+		}
+		s.digest ^= s.place.digest()
+		s.revision = revision
+		s.digest ^= s.place.digest()
+		c.spans[id] = s
+		if err := c.Exec(
+			ctx,
+			"UPDATE spans SET revision = ?, digest = ? WHERE trace = ? AND id = ?",
+			s.revision,
+			s.digest,
+			c.num,
+			id[:],
+		); err != nil {
+			return err
 		}
 	}
-	return c.Exec(ctx, "UPDATE spans SET revision = ? WHERE trace = ? AND amends = 0 AND revision = 0", revision, c.num)
+	return nil
 }
 
 // put stores a span, with its writes and links, in place of one with the same ID.
@@ -147,7 +166,8 @@ func (c *content) put(ctx context.Context, s *span.Span, at place) error {
 			return err
 		}
 	}
-	c.spans[s.ID] = at
+	digest := digestOf(s, at, by, data)
+	c.spans[s.ID] = stored{at, digest}
 	var parent []byte
 	if s.Parent.IsValid() {
 		parent = s.Parent[:]
@@ -162,7 +182,7 @@ func (c *content) put(ctx context.Context, s *span.Span, at place) error {
 		at.amends,
 		at.revision,
 		at.seq,
-		digestOf(s, by, data),
+		digest,
 		parent,
 		s.RemoteParent,
 		text(s.Name),

@@ -7,15 +7,17 @@ import (
 	"time"
 
 	"github.com/cespare/xxhash/v2"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// digestOf returns a hash of all parts of a span except its place. Salvage finds damaged rows by
-// it. by is the span's encoded maker; nil for Lifeline.
-func digestOf(s *span.Span, by, data []byte) int64 {
+// digestOf returns a hash of a stored span, with its place. Salvage finds damaged rows by it. by is
+// the span's encoded maker; nil for Lifeline.
+func digestOf(s *span.Span, at place, by, data []byte) int64 {
 	b := make(bits, 0, 512)
+	b = append(b, s.TraceID[:]...)
+	b = append(b, s.ID[:]...)
 	b = append(b, s.Parent[:]...)
 	b.times(s.Start.Time, s.End.Time)
 	b.numbers(int64(s.Status))
@@ -36,11 +38,19 @@ func digestOf(s *span.Span, by, data []byte) int64 {
 		string(s.Object.UID),
 		string(by),
 	)
-	return b.sum(data)
+	return b.sum(data) ^ at.digest()
+}
+
+// digest returns a hash of a place. A span that moves exchanges it.
+func (p place) digest() int64 {
+	b := make(bits, 0, 32)
+	b.flags(p.amends)
+	b.numbers(p.revision, int64(p.seq))
+	return b.sum(nil)
 }
 
 // formerDigest is digestOf in the versions up to formerVersion. It has numbers for the object and
-// the maker.
+// the maker, and no place.
 func formerDigest(s *span.Span, obj, made int64, data []byte) int64 {
 	b := make(bits, 0, 512)
 	b = append(b, s.Parent[:]...)
@@ -58,12 +68,12 @@ func formerDigest(s *span.Span, obj, made int64, data []byte) int64 {
 	return b.sum(data)
 }
 
-// digestOfTrace returns a hash of the stored fields that do not follow from the spans.
-func digestOfTrace(s *store.Summary) int64 {
+// digest returns a hash of the stored fields of a finished trace that do not follow from its spans.
+func (h *head) digest(id trace.TraceID, spans int64) int64 {
 	b := make(bits, 0, 128)
-	b = append(b, s.ID[:]...)
-	b.numbers(s.Revision, nanos(s.AsOf))
-	b.texts(string(s.Outcome), s.Reason)
+	b = append(b, id[:]...)
+	b.numbers(h.revision, h.asOf, spans)
+	b.texts(string(h.outcome), h.reason)
 	return b.sum(nil)
 }
 

@@ -35,7 +35,7 @@ func setSummary() string {
 }
 
 // finish stores the finished trace itself, after its spans.
-func (c *content) finish(ctx context.Context, sum *store.Summary) error {
+func (c *content) finish(ctx context.Context, sum *store.Summary, digest int64) error {
 	writes, err := c.countWrites(ctx)
 	if err == nil {
 		err = c.tidy(ctx)
@@ -49,7 +49,7 @@ func (c *content) finish(ctx context.Context, sum *store.Summary) error {
 		c.num,
 		len(c.spans),
 		writes,
-		digestOfTrace(sum),
+		digest,
 		sum.ID[:],
 		finished,
 		sum.Revision,

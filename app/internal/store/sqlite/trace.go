@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -64,8 +65,7 @@ type reading struct {
 // row is a stored span.
 type row struct {
 	*span.Span
-	place
-	digest       int64
+	stored
 	object, made int64
 	by, data     []byte
 }
@@ -76,30 +76,36 @@ func (r *reading) spans(ctx context.Context, num int64, id trace.TraceID, amendi
 	if err != nil {
 		return nil, err
 	}
-	origin, encoded, made := "-1", map[int64][]byte{}, map[int64]*maker{}
+	var makers map[int64][]byte
 	if r.version > 1 {
-		origin = "origin"
-		if encoded, err = origins(ctx, r, num); err != nil {
+		if makers, err = origins(ctx, r, num); err != nil {
 			return nil, err
 		}
 	}
-	for n, data := range encoded {
-		if made[n], err = decodeMaker(data); err != nil {
-			return nil, fmt.Errorf("%w: origin %d: %w", store.ErrDamaged, n, err)
-		}
+	rows, err := r.rows(ctx, id, "WHERE trace = ? AND amends <= ? ORDER BY amends, revision, seq, id", num, amending)
+	if err != nil {
+		return nil, err
+	}
+	return rows, complete(rows, refs, makers)
+}
+
+// rows reads spans without their objects and data.
+func (r *reading) rows(ctx context.Context, id trace.TraceID, which string, args ...any) ([]row, error) {
+	origin := "origin"
+	if r.version < 2 {
+		origin = "-1"
 	}
 	var out []row
 	var s span.Span
 	var in row
 	var spanid, parent []byte
 	var start, until sql.NullInt64
-	err = database.Scan(
+	err := database.Scan(
 		ctx,
 		r,
 		`SELECT id, amends, revision, seq, digest, parent, remote, name, service, object, start, start_source, `+
-			`until, until_source, outcome, evidence, status, message, data, `+origin+`
-		FROM spans WHERE trace = ? AND amends <= ? ORDER BY amends, revision, seq, id`,
-		[]any{num, amending},
+			`until, until_source, outcome, evidence, status, message, data, `+origin+` FROM spans `+which,
+		args,
 		[]any{
 			&spanid,
 			&in.amends,
@@ -124,15 +130,31 @@ func (r *reading) spans(ctx context.Context, num int64, id trace.TraceID, amendi
 		},
 		func() error {
 			one, row := s, in
-			one.TraceID, one.ID, one.Parent, one.Object = id, spanID(spanid), spanID(parent), refs[in.object]
+			one.TraceID, one.ID, one.Parent = id, spanID(spanid), spanID(parent)
 			one.Start.Time, one.End.Time = optionalMoment(start), optionalMoment(until)
-			if err := decode(&one, in.data, made[in.made]); err != nil {
-				return fmt.Errorf("%w: span %s: %w", store.ErrDamaged, one.ID, err)
-			}
-			row.Span, row.by = &one, encoded[in.made]
+			row.Span = &one
 			out = append(out, row)
 			return nil
 		},
 	)
 	return out, err
+}
+
+// complete adds the objects and the data to rows. The maps are by the numbers in the trace.
+func complete(rows []row, refs map[int64]object.Ref, makers map[int64][]byte) error {
+	made := map[int64]*maker{}
+	for n, data := range makers {
+		var err error
+		if made[n], err = decodeMaker(data); err != nil {
+			return fmt.Errorf("%w: origin %d: %w", store.ErrDamaged, n, err)
+		}
+	}
+	for i := range rows {
+		row := &rows[i]
+		row.Object, row.by = refs[row.object], makers[row.made]
+		if err := decode(row.Span, row.data, made[row.made]); err != nil {
+			return fmt.Errorf("%w: span %s: %w", store.ErrDamaged, row.ID, err)
+		}
+	}
+	return nil
 }

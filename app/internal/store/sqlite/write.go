@@ -85,6 +85,8 @@ type head struct {
 	asOf     int64
 	outcome  span.Outcome
 	reason   string
+	// stamp is the stored digest; 0 without one.
+	stamp int64
 }
 
 func (m *merge) head(ctx context.Context, id trace.TraceID) (*head, error) {
@@ -92,9 +94,9 @@ func (m *merge) head(ctx context.Context, id trace.TraceID) (*head, error) {
 	err := database.Scan(
 		ctx,
 		m,
-		"SELECT num, phase, revision, as_of, outcome, reason FROM traces WHERE id = ?",
+		"SELECT num, phase, revision, as_of, outcome, reason, digest FROM traces WHERE id = ?",
 		[]any{id[:]},
-		[]any{&h.num, &h.phase, &h.revision, &h.asOf, &h.outcome, &h.reason},
+		[]any{&h.num, &h.phase, &h.revision, &h.asOf, &h.outcome, &h.reason, &h.stamp},
 		func() error { h.known = true; return nil },
 	)
 	if err == nil && !h.known {
@@ -147,7 +149,8 @@ func (m *merge) finish(ctx context.Context, h *head, t *span.Trace) error {
 	asOf := moment(h.asOf)
 	sum := store.Summarize(all, asOf)
 	sum.AsOf, sum.Revision = asOf, h.revision
-	return c.finish(ctx, &sum)
+	h.stamp = h.digest(t.ID, int64(len(c.spans)))
+	return c.finish(ctx, &sum, h.stamp)
 }
 
 // amend adds spans to a trace, known or unknown.
@@ -177,7 +180,11 @@ func (m *merge) amend(ctx context.Context, h *head, t *span.Trace) error {
 	if err != nil {
 		return err
 	}
-	return m.Exec(ctx, "UPDATE traces SET spans = ?, writes = ? WHERE num = ?", len(c.spans), writes, h.num)
+	if h.stamp != 0 {
+		h.stamp = h.digest(t.ID, int64(len(c.spans)))
+	}
+	return m.Exec(ctx, "UPDATE traces SET spans = ?, writes = ?, digest = ? WHERE num = ?",
+		len(c.spans), writes, h.stamp, h.num)
 }
 
 // meta raises the numbers about all batches.

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package capacity
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/internal/syntheticapi"
+)
+
+// report has the figures of one run.
+type report struct {
+	size scale
+	// cold, restart and killed are the first start, the one after SIGTERM and the one after SIGKILL.
+	cold, restart, killed started
+	// stop and stopAgain are the times from SIGTERM to the end of the process.
+	stop, stopAgain time.Duration
+	// idle are the metrics before the churn.
+	idle, before, after harness.Metrics
+	// took is the length of the churn, and done its work.
+	took time.Duration
+	done syntheticapi.Churned
+	// cpu is the processor time of lifeline from the begin of the churn until all its traces are
+	// finished, and testCPU that of the generated API server and this test in the churn, in seconds.
+	cpu, testCPU float64
+	// lags are the times from the last write of a rollout to its finished trace, without the wait for
+	// more, in order.
+	lags []time.Duration
+	// peak is the largest memory of the first process, and store the size of its data on disk.
+	peak, store float64
+}
+
+// ownCPU returns the processor time of this process, in seconds.
+func ownCPU() float64 {
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+}
+
+// quantile returns a value that a share q of all do not exceed.
+func (r *report) quantile(q float64) time.Duration {
+	if len(r.lags) == 0 {
+		return 0
+	}
+	return r.lags[min(len(r.lags)-1, int(q*float64(len(r.lags))))].Round(10 * time.Millisecond)
+}
+
+// pods returns the number of replaced Pods, at least 1.
+func (r *report) pods() int {
+	n := 0
+	for _, of := range r.done.Rollouts {
+		n += len(of.Pods)
+	}
+	return max(n, 1)
+}
+
+// cores returns the processor time of lifeline for each second of churn. It counts the time for all
+// changes, so a process that falls behind does not seem cheaper.
+func (r *report) cores() float64 { return r.cpu / float64(r.pods()) * float64(r.size.rate) }
+
+// String returns the table of docs/performance.md.
+func (r *report) String() string {
+	var out strings.Builder
+	row := func(what, figure, aim string) { fmt.Fprintf(&out, "| %s | %s | %s |\n", what, figure, aim) }
+	row("what", "figure", "aim")
+	row("---", "---", "---")
+	row("cluster", fmt.Sprintf("%d Nodes, %d Pods of %d Deployments with a Service each, %d namespaces",
+		r.size.nodes, r.size.pods, r.size.deployments, r.size.namespaces), "–")
+	start := func(of started) string {
+		return fmt.Sprintf(
+			"%.1f s, %.1f s of processor time, %.0f MiB at most",
+			of.ready.Seconds(),
+			of.cpu,
+			of.peak/mebi,
+		)
+	}
+	row("ready after the first start", start(r.cold), "60 s")
+	row("heap in use, memory (RSS) before the churn", fmt.Sprintf("%.0f MiB, %.0f MiB",
+		r.idle.Sums["go_memstats_heap_alloc_bytes"]/mebi, r.idle.Sums["process_resident_memory_bytes"]/mebi), "–")
+	row("objects in the engine", fmt.Sprintf("%.0f", r.after.Sums["lifeline_engine_objects"]), "–")
+	pods := r.pods()
+	row(
+		"churn",
+		fmt.Sprintf("%d Pods replaced in %d rollouts and %.0f s: %.0f a second; %d versions of Pods, %d Events, "+
+			"%d changes in all", pods, len(r.done.Rollouts), r.took.Seconds(), float64(pods)/r.took.Seconds(),
+			r.done.Versions, r.done.Events, r.done.Changes),
+		"100 a second",
+	)
+	each := 1000 / float64(pods)
+	row("processor, `lifeline`", fmt.Sprintf("%.1f ms a Pod: %.2f cores at %d a second", each*r.cpu, r.cores(),
+		r.size.rate), "1 core at 100 a second")
+	row("processor, generated API server and test", fmt.Sprintf("%.1f ms a Pod", each*r.testCPU), "–")
+	row("memory (RSS) at most, with the churn", fmt.Sprintf("%.0f MiB", r.peak/mebi), "1,536 MiB")
+	row("heap in use after it", fmt.Sprintf("%.0f MiB", r.after.Sums["go_memstats_heap_alloc_bytes"]/mebi), "–")
+	delta := func(name string) harness.Histogram {
+		return r.after.Histograms[name].Since(r.before.Histograms[name])
+	}
+	quantiles := func(name string) string {
+		h := delta(name)
+		return fmt.Sprintf("p50 %.2f s, p99 %.2f s", h.Quantile(0.5), h.Quantile(0.99))
+	}
+	row("from an observation until it is stored", quantiles("lifeline_observation_delay_seconds"), "2 s")
+	row("from the last write of a rollout to its finished trace in the API, without the wait for more (2 s)",
+		fmt.Sprintf("p50 %s, p99 %s of %d", r.quantile(0.5), r.quantile(0.99), len(r.lags)), "2 s")
+	row("a look of the engine", quantiles("lifeline_engine_look_seconds"), "–")
+	row("a write to the store", quantiles("lifeline_store_write_seconds"), "–")
+	row("data on disk", fmt.Sprintf("%.0f MiB", r.store/mebi), "–")
+	row("SIGTERM until the end", fmt.Sprintf("%.1f s", r.stop.Seconds()), "–")
+	row("ready after it", start(r.restart), "30 s")
+	row("ready after SIGKILL", start(r.killed), "30 s")
+	return out.String()
+}
+
+// check asserts the bounds that do not depend on other work of the machine.
+func (r *report) check(t *testing.T) {
+	t.Helper()
+	bound := float64(maxMemory)
+	if testing.Short() {
+		bound = smallMemory
+	}
+	if peak := max(r.peak, r.restart.peak, r.killed.peak); peak > bound {
+		t.Errorf("%.0f MiB of memory, want %.0f at most", peak/mebi, bound/mebi)
+	}
+	if n := r.cores(); n > maxCores {
+		t.Errorf("%.2f cores at %d Pods a second, want %.1f at most", n, r.size.rate, maxCores)
+	}
+}
