@@ -47,7 +47,7 @@ type Options struct {
 	Lost func(why error)
 	// Wrote gets the duration of each batch; may be nil.
 	Wrote func(time.Duration)
-	// Trouble gets the error of an attempt, and nil after a success; may be nil.
+	// Trouble gets the error of an attempt, except a loss, and nil after a success; may be nil.
 	Trouble func(error)
 	// MaxBytes and MaxAge limit the log; 0 means the defaults.
 	MaxBytes int
@@ -220,7 +220,7 @@ func (w *Writer) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := w.step(ctx)
 		w.limit(ctx)
-		if w.opts.Trouble != nil && ctx.Err() == nil {
+		if w.opts.Trouble != nil && ctx.Err() == nil && !errors.Is(err, errLost) {
 			w.opts.Trouble(err)
 		}
 		if err == nil {
@@ -289,9 +289,13 @@ func (w *Writer) step(ctx context.Context) error {
 	}
 	if errors.Is(err, store.ErrDamaged) {
 		w.lose(archive, err)
+		return errLost
 	}
 	return err
 }
+
+// errLost is the result of an attempt that Lost has reported.
+var errLost = errors.New("the archive was lost")
 
 // lose closes a lost archive. The next step opens another one.
 func (w *Writer) lose(archive store.Archive, why error) {

@@ -291,6 +291,9 @@ func TestLostWhileOpen(t *testing.T) {
 					if len(b.lost) != 1 || !errors.Is(b.lost[0], store.ErrDamaged) || b.opened != 2 || old.closed != 1 {
 						t.Errorf("losses %v, opened %d times, closed %d times", b.lost, b.opened, old.closed)
 					}
+					if d := cmp.Diff([]string{"<nil>"}, b.trouble); d != "" {
+						t.Errorf("a loss is reported once, troubles -want +got:\n%s", d)
+					}
 				})
 			})
 		})

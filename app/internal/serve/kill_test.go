@@ -94,6 +94,9 @@ func storeUntilKilled(dir string) error {
 		}
 		return errors.Join(s.closeOutbox(), end(), s.journal.Close())
 	}
+	if first%4 > 0 {
+		<-s.archive.Opened() // so that it writes during the life
+	}
 	for n := first; ; n++ {
 		now := s.clock.Now()
 		l := &look{Changes: &journal.Changes{AsOf: now, State: map[string][]byte{}}, inputs: r.inputs}
@@ -179,7 +182,11 @@ func TestKilledBetweenLogAndArchive(t *testing.T) {
 	k := &killSeries{t: t, dir: t.TempDir(), backend: newBackend(t), next: 1, committed: map[int]bool{}}
 	random := rand.New(rand.NewPCG(1, 2))
 	for k.kills < kills && !t.Failed() {
-		k.live(1+random.IntN(20), time.Duration(random.IntN(40))*time.Millisecond)
+		later := time.Duration(0) // during a commit
+		if random.IntN(3) > 0 {
+			later = time.Duration(1 + random.IntN(int(40*time.Millisecond)))
+		}
+		k.live(1+random.IntN(20), later)
 		k.check()
 	}
 	k.finish()
@@ -200,7 +207,7 @@ func (k *killSeries) start(first int) (*exec.Cmd, *bufio.Scanner) {
 	return cmd, bufio.NewScanner(out)
 }
 
-// live starts a process, and kills it some time after some looks.
+// live starts a process, and kills it some time after some looks, or during the commit of the next.
 func (k *killSeries) live(looks int, later time.Duration) {
 	k.t.Helper()
 	cmd, lines := k.start(k.next)
@@ -216,8 +223,12 @@ func (k *killSeries) live(looks int, later time.Duration) {
 			k.committed[look], k.begun = true, 0
 			n++
 		}
-		if n >= looks {
+		switch {
+		case n < looks:
+		case later > 0:
 			killing()
+		case what == "begin":
+			_ = cmd.Process.Kill()
 		}
 	}
 	_ = cmd.Wait() // it was killed
@@ -367,9 +378,16 @@ func (k *killSeries) finish() {
 		}
 	}
 	k.t.Logf(
-		"%d kills, %d of them during a commit; %d looks, %d traces, %d spans; after the kills %d entries waited for the archive "+
-			"and %d for the backend; %d spans were sent again",
-		k.kills, k.cutOff, len(k.committed), len(want), sent, k.logged, k.waiting, repeated,
+		"%d kills, %d of them during a commit; %d looks, %d traces, %d spans; after the kills %d entries "+
+			"waited for the archive and %d for the backend; %d spans were sent again",
+		k.kills,
+		k.cutOff,
+		len(k.committed),
+		len(want),
+		sent,
+		k.logged,
+		k.waiting,
+		repeated,
 	)
 }
 

@@ -198,7 +198,8 @@ func (r *recorder) blocked() bool { return r.held != nil }
 // idle reports whether a look would change nothing. The first look is never idle: it publishes the
 // open traces. Nor is a look with a damaged journal, which it replaces.
 func (r *recorder) idle(ctx context.Context) bool {
-	return !r.blocked() && r.prints != nil && len(r.seen) == 0 && len(r.open) == 0 && len(r.reached) == 0 && len(r.marks) == 0 &&
+	return !r.blocked() && r.prints != nil && len(r.seen) == 0 && len(r.open) == 0 && len(r.reached) == 0 &&
+		len(r.marks) == 0 &&
 		r.orphans.none() &&
 		!r.save &&
 		(r.Notices == nil || !r.Notices.Changed()) &&

@@ -283,7 +283,11 @@ func TestOrphansThatHaveFinished(t *testing.T) {
 	r.orphans.since = end
 	must(t, r.look(t.Context(), end.Add(3*time.Hour)))
 	must(t, r.look(t.Context(), end.Add(4*time.Hour)))
-	if d := cmp.Diff(want, w.list(t, store.Query{}), cmpopts.IgnoreFields(store.Summary{}, "AsOf", "Revision")); d != "" {
+	if d := cmp.Diff(
+		want,
+		w.list(t, store.Query{}),
+		cmpopts.IgnoreFields(store.Summary{}, "AsOf", "Revision"),
+	); d != "" {
 		t.Errorf("-before +after:\n%s", d)
 	}
 	items, err := w.Pending(t.Context(), journal.Sender)

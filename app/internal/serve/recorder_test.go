@@ -27,7 +27,9 @@ func recordings(t *testing.T) []string {
 	t.Helper()
 	if testing.Short() {
 		var some []string
-		for _, name := range []string{"create.real", "rollout.real", "delete-foreground.real", "operator-links.kwok", "service.kwok"} {
+		for _, name := range []string{
+			"create.real", "rollout.real", "delete-foreground.real", "operator-links.kwok", "service.kwok",
+		} {
 			some = append(some, "../lifecycle/testdata/"+name+".jsonl.gz")
 		}
 		return some

@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
@@ -75,5 +77,49 @@ func TestBlind(t *testing.T) {
 				t.Errorf("blind is %t, want %t: %s", got, tt.want, tt.reason)
 			}
 		})
+	}
+}
+
+// TestStreamsOfALook: a look has the changed open traces and the withdrawn ones for the streams. Readers
+// no longer find a withdrawn trace.
+func TestStreamsOfALook(t *testing.T) {
+	w := newWorld(t, t.TempDir())
+	<-w.writer.Opened()
+	s := &server{metrics: telemetry.NewMetrics(nil), clock: newClock(time.Now, time.Time{}, nil)}
+	s.view, s.archive, s.outbox = w.view, w.writer, noOutbox(t, w)
+	one := func(id byte) *span.Trace {
+		tr := &span.Trace{ID: trace.TraceID{15: id}}
+		tr.Spans = []*span.Span{{TraceID: tr.ID, ID: trace.SpanID{id}, Start: span.Time{Time: time.Unix(1, 0)}}}
+		return tr
+	}
+	r := newRecorder(w.Journal, w.options(recorderOptions{}))
+	open := []*span.Trace{one(1), one(2), one(3)}
+	first := &look{Changes: &journal.Changes{AsOf: time.Now()}, prints: map[trace.TraceID]uint64{}}
+	r.unfold(first, open, first.AsOf)
+	first.withdraw(nil)
+	must(t, w.Commit(t.Context(), first.Changes))
+	s.stored(first)
+	r.prints = first.prints
+	if len(first.changed) != 3 || len(w.open(t)) != 3 {
+		t.Errorf("%d changed, %d are open", len(first.changed), len(w.open(t)))
+	}
+
+	second := &look{Changes: &journal.Changes{AsOf: time.Now()}, prints: map[trace.TraceID]uint64{}}
+	r.finish(second, open[1:2], second.AsOf) // the third is gone
+	r.unfold(second, open[:1], second.AsOf)
+	second.withdraw(r.prints)
+	must(t, w.Commit(t.Context(), second.Changes))
+	s.stored(second)
+	if len(second.changed) != 0 || len(second.withdrawn) != 1 || second.withdrawn[0] != open[2].ID {
+		t.Errorf("changed %v, withdrawn %v, want the third", second.changed, second.withdrawn)
+	}
+	if got := w.open(t); len(got) != 1 || got[0] != open[0].ID.String() {
+		t.Errorf("open are %v", got)
+	}
+	if _, err := w.view.Trace(t.Context(), open[2].ID); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a withdrawn trace: %v", err)
+	}
+	if got := w.trace(t, open[1].ID); got.Open {
+		t.Error("the finished trace is open")
 	}
 }

@@ -126,7 +126,14 @@ func (v *View) Publish(asOf time.Time, revision int64, open []*span.Trace, entri
 			continue
 		}
 		next.open[t.ID] = &held{
-			Item: journal.Item{Revision: revision, AsOf: asOf, TraceID: t.ID, Spans: len(t.Spans)}, open: true, trace: t,
+			Item: journal.Item{
+				Revision: revision,
+				AsOf:     asOf,
+				TraceID:  t.ID,
+				Spans:    len(t.Spans),
+			},
+			open:  true,
+			trace: t,
 		}
 	}
 	if len(entries) > 0 {
@@ -190,7 +197,11 @@ func (v *View) Archived(seqs []uint64) {
 // Entry returns the trace of an entry of the log.
 func (v *View) Entry(ctx context.Context, seq uint64) (*span.Trace, error) {
 	if m := v.present.Load(); m != nil {
-		i, there := slices.BinarySearchFunc(m.pending, seq, func(h *held, seq uint64) int { return cmp.Compare(h.Seq, seq) })
+		i, there := slices.BinarySearchFunc(
+			m.pending,
+			seq,
+			func(h *held, seq uint64) int { return cmp.Compare(h.Seq, seq) },
+		)
 		if there && m.pending[i].trace != nil {
 			return m.pending[i].trace, nil
 		}

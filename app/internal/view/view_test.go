@@ -178,9 +178,16 @@ func (r *room) amend(i int) {
 func late(of *span.Trace, n int, linked *span.Trace) *span.Span {
 	at := spantest.At(n)
 	return &span.Span{
-		TraceID: of.ID, ID: span.DeriveID(of.ID, "late", fmt.Sprint(n)), Parent: of.Spans[0].ID, Evidence: span.ByOwner,
-		Name: "update ConfigMap", Service: "someone", Object: spantest.Ref("", "ConfigMap", fmt.Sprint("late-", n%5)),
-		Start: at, End: at, Attributes: []attribute.KeyValue{span.KeyVerb.String("update"), span.KeyStatusCode.Int(200)},
+		TraceID:    of.ID,
+		ID:         span.DeriveID(of.ID, "late", fmt.Sprint(n)),
+		Parent:     of.Spans[0].ID,
+		Evidence:   span.ByOwner,
+		Name:       "update ConfigMap",
+		Service:    "someone",
+		Object:     spantest.Ref("", "ConfigMap", fmt.Sprint("late-", n%5)),
+		Start:      at,
+		End:        at,
+		Attributes: []attribute.KeyValue{span.KeyVerb.String("update"), span.KeyStatusCode.Int(200)},
 		Links: []span.Link{{TraceID: linked.ID, SpanID: linked.Spans[0].ID, Attributes: []attribute.KeyValue{
 			span.KeyLink.String("previous"), span.KeyEvidence.String(string(span.ByOwner)),
 		}}},
@@ -324,7 +331,11 @@ func anyPlace(t *testing.T, random *rand.Rand, rounds int) {
 		r.one(i)
 	}
 	r.between()
-	if d := cmp.Diff(lists(t, r.oracle, store.Query{}, nothing), lists(t, r.view, store.Query{}, nothing), anywhere); d != "" {
+	if d := cmp.Diff(
+		lists(t, r.oracle, store.Query{}, nothing),
+		lists(t, r.view, store.Query{}, nothing),
+		anywhere,
+	); d != "" {
 		t.Errorf("in the end: -oracle +view:\n%s", d)
 	}
 	got, err := r.view.Stats(t.Context())
