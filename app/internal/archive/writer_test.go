@@ -346,10 +346,12 @@ func TestLimits(t *testing.T) {
 		now    int64
 		kept   []string
 	}{
-		"none":           {nil, 100, []string{"1 at 1: 1 2", "2 at 2: 3", "3 at 3: 4"}},
-		"bytes":          {func(o *archive.Options) { o.MaxBytes = 250 }, 100, []string{"2 at 2: 3", "3 at 3: 4"}},
-		"part of a look": {func(o *archive.Options) { o.MaxBytes = 300 }, 100, []string{"1 at 1: 2", "2 at 2: 3", "3 at 3: 4"}},
-		"age":            {func(o *archive.Options) { o.MaxAge = 10 * time.Second }, 13, []string{"3 at 3: 4"}},
+		"none":  {nil, 100, []string{"1 at 1: 1 2", "2 at 2: 3", "3 at 3: 4"}},
+		"bytes": {func(o *archive.Options) { o.MaxBytes = 250 }, 100, []string{"2 at 2: 3", "3 at 3: 4"}},
+		"part of a look": {
+			func(o *archive.Options) { o.MaxBytes = 300 }, 100, []string{"1 at 1: 2", "2 at 2: 3", "3 at 3: 4"},
+		},
+		"age": {func(o *archive.Options) { o.MaxAge = 10 * time.Second }, 13, []string{"3 at 3: 4"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -74,7 +74,12 @@ func (s *server) salvageFile(ctx context.Context, file string, at []byte) {
 	case ctx.Err() != nil, errors.Is(err, errArchiveAway):
 		return
 	case err != nil:
-		s.log.Warn("no trace of the damaged archive can be read; the file stays where it is", "file", path, errAttr(err))
+		s.log.Warn(
+			"no trace of the damaged archive can be read; the file stays where it is",
+			"file",
+			path,
+			errAttr(err),
+		)
 	default:
 		s.log.Info("the readable traces of the damaged archive are in the new one; the file stays where it is",
 			"file", path, "traces", got.Traces, "spans", got.Spans, "lost", got.Lost, "unreadable", got.Unreadable,

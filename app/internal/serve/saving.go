@@ -5,8 +5,10 @@ package serve
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -72,7 +74,7 @@ func (r *recorder) refill(l *look) error {
 	l.State[orphansState] = r.orphans.pack()
 	if r.Held != nil {
 		held := r.Held()
-		l.Entries, l.again = append(held, l.fresh()...), len(held)
+		l.Entries, l.again = slices.Concat(held, l.fresh()), len(held)
 	}
 	if err := r.saveEngine(l); err != nil {
 		return err
@@ -96,7 +98,7 @@ func unpackTraces(data []byte) ([]*span.Trace, error) {
 	var out []*span.Trace
 	for len(data) > 0 {
 		n, size := binary.Uvarint(data)
-		if size <= 0 || n > uint64(len(data)-size) {
+		if size <= 0 || n > uint64(len(data)-size) { //nolint:gosec // size is at most the length
 			return out, errTraces
 		}
 		data = data[size:]
@@ -109,4 +111,4 @@ func unpackTraces(data []byte) ([]*span.Trace, error) {
 	return out, nil
 }
 
-var errTraces = fmt.Errorf("saved traces are damaged")
+var errTraces = errors.New("saved traces are damaged")

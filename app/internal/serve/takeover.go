@@ -58,8 +58,19 @@ func takeOver(ctx context.Context, j *journal.Journal, path string, log *slog.Lo
 	if err := t.all(ctx); err != nil {
 		return fmt.Errorf("cannot take over the store of an earlier release: %w", err)
 	}
-	log.Info("took over the store of an earlier release", "store", path, "openTraces", t.open, "unreadable", t.unreadable,
-		"toSend", t.entries, "took", time.Since(began).Round(time.Millisecond))
+	log.Info(
+		"took over the store of an earlier release",
+		"store",
+		path,
+		"openTraces",
+		t.open,
+		"unreadable",
+		t.unreadable,
+		"toSend",
+		t.entries,
+		"took",
+		time.Since(began).Round(time.Millisecond),
+	)
 	return nil
 }
 
