@@ -222,7 +222,7 @@ func TestArchiveFaultsAtStart(t *testing.T) {
 			foreignDatabase, func(t *testing.T, path string) { must(t, os.Rename(path, path+".other")) },
 			[]string{
 				`level=ERROR msg="cannot write to the archive; finished traces wait in the journal" ` +
-					`error="cannot open archive \S+: it is a database of another program" do="move the file away`,
+					`error="cannot open archive \S+lifeline.db: it is a database of another program" do="move`,
 				`level=INFO msg="the archive is writable again"`,
 			},
 			true,
@@ -330,8 +330,8 @@ func TestArchiveLostWhileOpen(t *testing.T) {
 			p.archivedAll(second, third)
 			what := `was (deleted|replaced by another file|overwritten)`
 			p.lines(
-				`level=ERROR msg="the archive was lost while the server ran; a new one begins" .*` +
-					`error="\S+lifeline.db\S* ` + what,
+				`ERROR msg="the archive was lost while the server ran; a new one begins" .*error="\S+lifeline.db\S* ` +
+					what,
 			)
 			if err := p.keeping(); err == nil || !strings.Contains(err.Error(), path) {
 				t.Errorf("readiness mentions %v", err)

@@ -98,7 +98,7 @@ func unpackTraces(data []byte) ([]*span.Trace, error) {
 	var out []*span.Trace
 	for len(data) > 0 {
 		n, size := binary.Uvarint(data)
-		if size <= 0 || n > uint64(len(data)-size) { //nolint:gosec // size is at most the length
+		if size <= 0 || n > uint64(len(data)-size) { //nolint:gosec // size is within data
 			return out, errTraces
 		}
 		data = data[size:]
