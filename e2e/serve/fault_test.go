@@ -299,7 +299,12 @@ func TestLostFiles(t *testing.T) {
 			}
 			if line.Level() != "ERROR" || !strings.Contains(line.Field("error"), fault.what) ||
 				!strings.Contains(line.Field("error"), path) {
-				t.Errorf("%s that %s: the log line is %v, want an error with the reason and path", name, fault.what, line)
+				t.Errorf(
+					"%s that %s: the log line is %v, want an error with the reason and path",
+					name,
+					fault.what,
+					line,
+				)
 			}
 			if aside := line.Field("setAside"); aside != "" {
 				if _, err := os.Stat(aside); err != nil {

@@ -50,6 +50,7 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 		newTrace(streams),
 		newWhy(streams),
 		newServe(streams),
+		newArchive(streams),
 		newWebhook(streams),
 		newRBAC(streams),
 		newDoctor(streams),
@@ -202,7 +203,7 @@ func one(what string) cobra.PositionalArgs {
 		if len(args) == 1 {
 			return nil
 		}
-		return fmt.Errorf("lifeline %s takes one argument, %s; there are %d (see lifeline %s --help)", cmd.Name(), what,
-			len(args), cmd.Name())
+		path := cmd.CommandPath()
+		return fmt.Errorf("%s takes one argument, %s; there are %d (see %s --help)", path, what, len(args), path)
 	}
 }

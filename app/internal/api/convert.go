@@ -43,6 +43,7 @@ func SummaryOf(s *store.Summary) Summary {
 		TraceID:         s.ID.String(),
 		Open:            s.Open,
 		Stuck:           s.Stuck,
+		Pinned:          s.Pinned,
 		Start:           s.Start.UTC(),
 		Duration:        Seconds(s.Duration),
 		Outcome:         s.Outcome,

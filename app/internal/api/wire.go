@@ -48,6 +48,7 @@ type Summary struct {
 	TraceID         string       `json:"traceId"`
 	Open            bool         `json:"open"`
 	Stuck           bool         `json:"stuck,omitempty"`
+	Pinned          bool         `json:"pinned,omitempty"`
 	Start           time.Time    `json:"start"`
 	Duration        Seconds      `json:"duration"`
 	Outcome         span.Outcome `json:"outcome,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -171,6 +172,45 @@ func (w *Writer) Stats() Stats {
 		out.Oldest = w.waiting[0].AsOf
 	}
 	return out
+}
+
+// flushEvery is the period of checks during a Flush.
+const flushEvery = 20 * time.Millisecond
+
+// Flush waits until the entries that are in the log now are in the archive, or lost, and are marked
+// in the log. Run must be running.
+func (w *Writer) Flush(ctx context.Context) error {
+	w.mu.Lock()
+	last := uint64(0)
+	if n := len(w.waiting); n > 0 {
+		last = w.waiting[n-1].Seq
+	}
+	for _, seq := range w.done {
+		last = max(last, seq)
+	}
+	w.mu.Unlock()
+	ticker := time.NewTicker(flushEvery)
+	defer ticker.Stop()
+	for !w.flushed(last) {
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// flushed reports whether no entry up to last waits for the archive or for its mark.
+func (w *Writer) flushed(last uint64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return (len(w.waiting) == 0 || w.waiting[0].Seq > last) &&
+		!slices.ContainsFunc(w.done, func(seq uint64) bool { return seq <= last })
 }
 
 // Run opens the archive and writes until ctx ends. Then it writes the rest, for a limited time, and

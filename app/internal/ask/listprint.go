@@ -97,7 +97,7 @@ func summaries(found []api.Summary, asOf time.Time) []store.Summary {
 	for _, s := range found {
 		id, _ := trace.TraceIDFromHex(s.TraceID) // a missing ID shows as zeros
 		t := store.Summary{
-			ID: id, Open: s.Open, Stuck: s.Stuck, Start: s.Start, Duration: time.Duration(
+			ID: id, Open: s.Open, Stuck: s.Stuck, Pinned: s.Pinned, Start: s.Start, Duration: time.Duration(
 				s.Duration,
 			), Outcome: s.Outcome, Reason: s.Reason,
 			Name: s.Name, Verb: s.Verb, Command: s.Command, Actor: s.Actor, User: s.User, Heals: s.Heals,

@@ -25,7 +25,7 @@ watch:
   exclude: [configmaps, deployments.apps, "*.example.com"]
 engine: {settle: 1500ms}
 sampling: {ratePerMillion: 250_000, keepFailed: false, keepSlowerThan: 2m}
-retention: {age: 36h, size: 1.5Gi}
+retention: {age: 36h, size: 1.5Gi, outcomes: {failed: 720h}}
 otlp: {endpoint: "grpcs://collector", outbox: {maxSpans: 10}}
 replicas: {mode: standby, identity: null}
 `))
@@ -40,6 +40,7 @@ replicas: {mode: standby, identity: null}
 	want.Sampling = SamplingConfiguration{RatePerMillion: 250_000, KeepSlowerThan: duration(2 * time.Minute)}
 	want.Retention.Age = duration(36 * time.Hour)
 	want.Retention.Size.Set(3 << 29)
+	want.Retention.Outcomes.Failed = duration(720 * time.Hour)
 	want.OTLP.Endpoint = "grpcs://collector"
 	want.OTLP.Outbox.MaxSpans = 10
 	want.Replicas.Mode = ModeStandby
@@ -213,6 +214,10 @@ func TestParseRefuses(t *testing.T) {
 			"configuration:3: watch.namespaces[0]: Forbidden: anchors and aliases are not supported: write the " +
 				"value out\nconfiguration:3: watch.namespaces[1]: Forbidden: anchors and aliases are not supported: " +
 				"write the value out",
+		},
+		"Outcome": {
+			"the outcomes are a closed list", head + "retention: {outcomes: {fialed: 1h}}",
+			`configuration:3: retention.outcomes.fialed: Forbidden: unknown field; did you mean failed?`,
 		},
 		"DurationTooBig": {
 			"", head + "retention: {age: 9999999h}",

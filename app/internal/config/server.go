@@ -72,7 +72,7 @@ type ServerConfiguration struct {
 	Sampling SamplingConfiguration `json:"sampling"`
 
 	// How long finished traces are kept on disk: until they reach `age`, or all of them exceed
-	// `size`.
+	// `size`. Pinned traces stay. See [the archive](guides/archive.md).
 	Retention RetentionConfiguration `json:"retention"`
 
 	// Where spans are sent.

@@ -3,6 +3,9 @@
 package config
 
 import (
+	"maps"
+	"time"
+
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -66,8 +69,40 @@ type RetentionConfiguration struct {
 	Age metav1.Duration `json:"age"`
 
 	// How much disk space the archive of finished traces may use, at least `64Mi`. Above that the
-	// oldest are removed.
+	// oldest are removed, those with an outcome in `outcomes` last.
 	Size resource.Quantity `json:"size"`
+
+	// Other ages for traces with these outcomes.
+	Outcomes RetentionOutcomesConfiguration `json:"outcomes"`
+}
+
+// RetentionOutcomesConfiguration is the section `retention.outcomes`. Its fields are all outcomes.
+type RetentionOutcomesConfiguration struct {
+	// How long a converged trace is kept; `0s` means `retention.age`.
+	Converged metav1.Duration `json:"converged"`
+
+	// How long a superseded trace is kept; `0s` means `retention.age`.
+	Superseded metav1.Duration `json:"superseded"`
+
+	// How long the trace of a deletion is kept; `0s` means `retention.age`.
+	Deleted metav1.Duration `json:"deleted"`
+
+	// How long a failed trace is kept; `0s` means `retention.age`.
+	Failed metav1.Duration `json:"failed"`
+
+	// How long an unfinished trace is kept; `0s` means `retention.age`.
+	Unfinished metav1.Duration `json:"unfinished"`
+}
+
+// Ages returns the ages by outcome, without those that are `retention.age`.
+func (c *RetentionConfiguration) Ages() map[string]time.Duration {
+	out := map[string]time.Duration{
+		"converged": c.Outcomes.Converged.Duration, "superseded": c.Outcomes.Superseded.Duration,
+		"deleted": c.Outcomes.Deleted.Duration, "failed": c.Outcomes.Failed.Duration,
+		"unfinished": c.Outcomes.Unfinished.Duration,
+	}
+	maps.DeleteFunc(out, func(_ string, age time.Duration) bool { return age == 0 })
+	return out
 }
 
 // OTLPConfiguration is the section `otlp`.

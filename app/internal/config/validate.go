@@ -5,6 +5,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -136,6 +138,12 @@ func (v *validator) sampling(path *field.Path, c SamplingConfiguration) {
 
 func (v *validator) retention(path *field.Path, c RetentionConfiguration) {
 	v.positive(path.Child("age"), c.Age)
+	ages := c.Ages()
+	for _, outcome := range slices.Sorted(maps.Keys(ages)) {
+		if age := ages[outcome]; age < 0 {
+			v.invalid(path.Child("outcomes", outcome), age.String(), "must not be less than 0s")
+		}
+	}
 	switch {
 	case c.Size.Cmp(mostSize) >= 0 || c.Size.Cmp(*resource.NewQuantity(c.Size.Value(), resource.BinarySI)) != 0:
 		v.invalid(path.Child("size"), c.Size.String(), "must be a whole number of bytes, less than 8Ei")

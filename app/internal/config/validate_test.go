@@ -246,6 +246,12 @@ func TestValidate(t *testing.T) {
 		"Slow": {
 			"", func(c *ServerConfiguration) { c.Sampling.KeepSlowerThan = duration(-1) }, "sampling.keepSlowerThan",
 		},
+		"Outcomes": {
+			"in the order of their names", func(c *ServerConfiguration) {
+				c.Retention.Outcomes.Failed, c.Retention.Outcomes.Deleted = duration(-1), duration(-time.Hour)
+				c.Retention.Outcomes.Unfinished = duration(time.Hour)
+			}, "retention.outcomes.deleted retention.outcomes.failed",
+		},
 		"Small": {
 			"", func(c *ServerConfiguration) { c.Retention.Size = resource.MustParse("63Mi") }, "retention.size",
 		},

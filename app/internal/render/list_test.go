@@ -136,3 +136,20 @@ func TestListKeepsItsLines(t *testing.T) {
 		t.Errorf("wide: %d lines, want %d, all escaped", got, len(all)+1)
 	}
 }
+
+// TestListPinned: a pinned trace has a mark, and the others take no more room.
+func TestListPinned(t *testing.T) {
+	plain := store.Summarize(spantest.Apply(), spantest.Epoch)
+	pinned := plain
+	pinned.Pinned = true
+	var one, both bytes.Buffer
+	if err := render.List(&one, []store.Summary{plain}, render.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := render.List(&both, []store.Summary{pinned, plain}, render.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(one.String(), "pinned") || strings.Count(both.String(), " (pinned) ") != 1 {
+		t.Errorf("without a pin:\n%s\nwith one:\n%s", &one, &both)
+	}
+}

@@ -119,7 +119,7 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 		r.columns[colTrace].text = r.columns[colTrace].text[:8]
 	}
 	r.columns[colWho] = piece{whoText(t, o.Wide), componentStyle(t.Actor)}
-	r.columns[colWhat].text, r.ends[colWhat] = whatText(t, o), healsText(t, o)+fightText(t, o)
+	r.columns[colWhat].text, r.ends[colWhat] = whatText(t, o), healsText(t, o)+fightText(t, o)+pinnedText(t)
 	if o.roomy() {
 		r.columns[colChanged].text = escape(strings.Join(t.Edits, ", "))
 	}
@@ -204,6 +204,14 @@ func fightText(t *store.Summary, o ListOptions) string {
 		return " (fights over " + escape(t.Fight) + ")"
 	}
 	return " (fight)"
+}
+
+// pinnedText marks traces that retention keeps.
+func pinnedText(t *store.Summary) string {
+	if !t.Pinned {
+		return ""
+	}
+	return " (pinned)"
 }
 
 func outcomePiece(t *store.Summary) piece {

@@ -119,7 +119,9 @@ func (l *loop) run() error {
 		}
 		select {
 		case i := <-in:
-			l.take(i)
+			if l.take(i); len(l.recorder.seen) >= maxSeen {
+				next.Reset(0) // the watches wait
+			}
 		case h := <-spans:
 			l.takeSpans(ctx, h)
 		case f := <-l.calls:

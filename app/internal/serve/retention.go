@@ -8,21 +8,23 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // retainEvery is the period of the removal of old traces.
 const retainEvery = time.Minute
 
-// retain removes traces beyond the limits of age and size, until ctx ends.
+// retain removes traces beyond the limits of age, outcome and size, until ctx ends.
 func (s *server) retain(ctx context.Context) error {
 	ticker := time.NewTicker(retainEvery)
 	defer ticker.Stop()
 	for {
 		c := s.conf.Load().Retention
-		limits := store.Limits{Before: s.clock.Now().Add(-c.Age.Duration), Bytes: c.Size.Value()}
+		limits := limitsOf(&c, s.clock.Now())
 		err := s.prune(ctx, limits)
-		err = errors.Join(err, s.journal.GiveBack(ctx, limits.Before))
+		err = errors.Join(err, s.journal.GiveBack(ctx, earliest(limits)))
 		if err != nil && ctx.Err() == nil {
 			s.metrics.StoreErrors.Inc()
 			s.log.Warn("cannot remove old traces", errAttr(err))
@@ -33,6 +35,29 @@ func (s *server) retain(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// limitsOf returns the limits of a configuration at the time now.
+func limitsOf(c *config.RetentionConfiguration, now time.Time) store.Limits {
+	out := store.Limits{Before: now.Add(-c.Age.Duration), Bytes: c.Size.Value()}
+	for outcome, age := range c.Ages() {
+		if out.Outcomes == nil {
+			out.Outcomes = map[span.Outcome]time.Time{}
+		}
+		out.Outcomes[span.Outcome(outcome)] = now.Add(-age)
+	}
+	return out
+}
+
+// earliest returns the end of the oldest traces that may be kept.
+func earliest(l store.Limits) time.Time {
+	out := l.Before
+	for _, before := range l.Outcomes {
+		if before.Before(out) {
+			out = before
+		}
+	}
+	return out
 }
 
 // prune removes old traces from the archive. Without one, it does nothing.

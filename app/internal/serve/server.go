@@ -254,6 +254,7 @@ func (s *server) serveTelemetry(up *tasks, ln net.Listener) {
 func (s *server) work(ctx context.Context, up *tasks, recorder *restored, conf *rest.Config) (err error) {
 	endArchive := s.startArchive()
 	defer func() { err = errors.Join(err, endArchive()) }()
+	defer s.startMaintenance(ctx)()
 	if err := s.openOutbox(ctx); err != nil {
 		return err
 	}

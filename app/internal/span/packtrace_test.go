@@ -36,8 +36,12 @@ func TestPackTrace(t *testing.T) {
 			},
 		},
 		&span.Span{
-			TraceID: id, ID: trace.SpanID{4},
-			Start: span.Time{Time: time.Unix(0, math.MinInt64).UTC()}, End: span.Time{Time: time.Unix(0, math.MaxInt64).UTC()},
+			TraceID: id,
+			ID:      trace.SpanID{4},
+			Start: span.Time{
+				Time: time.Unix(0, math.MinInt64).UTC(),
+			},
+			End: span.Time{Time: time.Unix(0, math.MaxInt64).UTC()},
 		},
 	)
 	got, err := span.UnpackTrace(span.PackTrace(one))

@@ -119,6 +119,7 @@ type Archive interface {
 	Reader
 	Writer
 	Keeper
+	Copier
 	// Capabilities returns what the engine can do.
 	Capabilities() Capabilities
 	// Close waits for running calls and releases the archive. A second Close does nothing.
@@ -138,6 +139,14 @@ type Backupper interface {
 	// Backup writes a complete copy of the archive, of one moment, to a new file. Writes continue
 	// meanwhile.
 	Backup(ctx context.Context, path string) error
+}
+
+// Copier returns stored traces in a form that another archive accepts.
+type Copier interface {
+	// Batches returns the content of one finished trace as batches of this trace alone, or
+	// ErrNotFound. Written to an archive without the trace, they give the same Record, apart from
+	// Pinned. The first batch has the valid version.
+	Batches(ctx context.Context, id trace.TraceID) ([]*Batch, error)
 }
 
 // Writer adds data to an archive, and removes them.

@@ -33,7 +33,7 @@ func Run(t *testing.T, open Open) {
 		"Filters": testFilters, "Pages": testPages, "PagesWhileWriting": testPagesWhileWriting,
 		"Writes": testWrites, "Causes": testCauses, "Between": testBetween,
 		"PruneByAge": testPruneByAge, "PruneBySize": testPruneBySize, "PruneByOutcome": testPruneByOutcome,
-		"Pin": testPin, "Forget": testForget,
+		"Pin": testPin, "Forget": testForget, "Batches": testBatches,
 		"Cancelled": testCancelled, "Concurrent": testConcurrent,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
