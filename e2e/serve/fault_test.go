@@ -313,7 +313,9 @@ func TestLostFiles(t *testing.T) {
 			}
 			harness.Eventually(t, "a new "+name, func() bool {
 				return slices.ContainsFunc(s.Lines()[lines:], func(l harness.LogLine) bool {
-					return strings.Contains(l.Message(), "the "+name+" is writable again")
+					return l.Message() == map[string]string{
+						"journal": "the journal is writable again", "archive": "archive opened",
+					}[name]
 				})
 			})
 			s.AwaitReady(t)

@@ -90,6 +90,8 @@ type Writer struct {
 	dropped int64
 	// done are the entries to mark in the log.
 	done []uint64
+	// damage is the damage of the archive that another user of it has found.
+	damage error
 }
 
 // errOpening is the reason at the start.
@@ -136,6 +138,25 @@ func (w *Writer) Archive() (store.Archive, error) {
 		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, kindOf(w.why))
 	}
 	return w.archive, nil
+}
+
+// Damaged tells that a user of the archive has found damage in it, which writes may not touch. The
+// next step loses the archive, so that Open checks it. Other errors are ignored.
+func (w *Writer) Damaged(archive store.Archive, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if errors.Is(err, store.ErrDamaged) && w.archive == archive {
+		w.damage = err
+	}
+}
+
+// found returns the damage that Damaged has reported, once.
+func (w *Writer) found() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	err := w.damage
+	w.damage = nil
+	return err
 }
 
 // errTrouble stands for an error without a kind.
@@ -283,7 +304,10 @@ func (w *Writer) step(ctx context.Context) error {
 		w.mu.Unlock()
 		w.once.Do(func() { close(w.opened) })
 	}
-	err := archive.Check(ctx)
+	err := w.found()
+	if err == nil {
+		err = archive.Check(ctx)
+	}
 	if err == nil {
 		err = w.writeAll(ctx, archive)
 	}
@@ -401,10 +425,13 @@ func (w *Writer) untidy() int {
 // is not an error of the archive, and the looks report those of the journal.
 func (w *Writer) tidy(ctx context.Context) {
 	w.mu.Lock()
-	done := w.done
+	done, archive := w.done, w.archive
 	w.mu.Unlock()
 	if len(done) == 0 {
 		return
+	}
+	if s, ok := archive.(store.Syncer); ok && s.Sync(ctx) != nil {
+		return // a power failure would lose them
 	}
 	if err := w.opts.Log.Done(ctx, journal.Archive, done...); err != nil {
 		return

@@ -263,6 +263,7 @@ func TestLostWhileOpen(t *testing.T) {
 		lose func(*memory)
 		add  bool
 	}{
+		"found by retention":   {func(*memory) {}, false},
 		"found by a check":     {func(m *memory) { m.lost = &store.LostError{File: "f", What: "was deleted"} }, false},
 		"found before a write": {func(m *memory) { m.lost = &store.LostError{File: "f", What: "was deleted"} }, true},
 		"found by a write":     {func(m *memory) { m.fail = fmt.Errorf("cannot write: %w", store.ErrDamaged) }, true},
@@ -275,6 +276,10 @@ func TestLostWhileOpen(t *testing.T) {
 				old := b.archive
 				b.set(func(b *bench) { b.archive = &memory{} })
 				old.set(tc.lose)
+				if name == "found by retention" {
+					b.Damaged(old, fmt.Errorf("cannot remove: %w", store.ErrDamaged))
+					b.Damaged(&memory{}, store.ErrDamaged) // one that is gone already
+				}
 				if tc.add {
 					b.Add(b.item(2, 2))
 				}

@@ -11,6 +11,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -264,4 +266,29 @@ func (d *DB) relock() error {
 	err = d.lock.Close()
 	d.lock = held
 	return err
+}
+
+// Sync makes all transactions so far survive a power failure. Without it, the last ones may be lost:
+// SQLite itself syncs the log only when it is emptied. On Windows it does nothing: a handle for
+// reading cannot sync there, and no other handle may be closed while the database is open.
+func (d *DB) Sync() error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	leave, err := d.enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, f := range d.files {
+		if !strings.HasSuffix(f.Name(), "-wal") {
+			continue
+		}
+		if err := f.Sync(); err != nil {
+			return d.Failed(context.Background(), "sync", err)
+		}
+	}
+	return nil
 }

@@ -71,8 +71,6 @@ func (s *server) prune(ctx context.Context, limits store.Limits) error {
 		s.log.LogAttrs(ctx, slog.LevelInfo, "old traces removed",
 			slog.Int64("traces", pruned.Traces), slog.Int64("bytes", pruned.Bytes))
 	}
-	if errors.Is(err, store.ErrDamaged) {
-		return nil // the writer finds it, too
-	}
+	s.archive.Damaged(a, err)
 	return err
 }

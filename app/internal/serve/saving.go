@@ -58,7 +58,8 @@ func (r *recorder) saveEngine(l *look) error {
 
 // refill turns a failed look into a full one, for an empty journal.
 func (r *recorder) refill(l *look) error {
-	r.renewals = r.journal.Renewals()
+	renewals := r.journal.Renewals()
+	l.State[takenState] = []byte{1} // a former store is older than this state
 	for key, p := range r.at {
 		l.State[watchState+key] = []byte(p.String())
 	}
@@ -80,6 +81,7 @@ func (r *recorder) refill(l *look) error {
 		return err
 	}
 	l.State[inputName(r.inputs.next)] = nil // this look's chunk is in the engine
+	r.renewals = renewals
 	return nil
 }
 

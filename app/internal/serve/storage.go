@@ -167,7 +167,7 @@ func (s *server) lost(what, path string, why error, o database.Opening) {
 	}
 	gap := "open traces continue; spans that were not sent yet are lost"
 	if what == "archive" {
-		gap = "the traces that cannot be read from setAside"
+		gap = "its traces, except those that can be read from setAside"
 		s.damagedArchive(aside)
 	}
 	s.metrics.StoresLost.Inc()

@@ -58,6 +58,9 @@ func takeOver(ctx context.Context, j *journal.Journal, path string, log *slog.Lo
 	if err := t.all(ctx); err != nil {
 		return fmt.Errorf("cannot take over the store of an earlier release: %w", err)
 	}
+	if t.damage != nil {
+		log.Error("a part of the former store cannot be read", errAttr(t.damage))
+	}
 	log.Info(
 		"took over the store of an earlier release",
 		"store",
@@ -82,6 +85,8 @@ type taking struct {
 	// open, unreadable and entries count the open traces, those that cannot be read, and the entries
 	// to send.
 	open, unreadable, entries int
+	// damage is the damage that was found, if any.
+	damage error
 }
 
 func (t *taking) all(ctx context.Context) error {
@@ -98,16 +103,26 @@ func (t *taking) all(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := t.keep(ctx); err != nil {
+	if err := t.intact(t.keep(ctx)); err != nil {
 		return err
 	}
 	open, skipped, err := t.OpenTraces(ctx)
-	if err != nil {
+	if err := t.intact(err); err != nil {
 		return err
 	}
 	t.open, t.unreadable = len(open), skipped
 	t.openTraces(open)
 	return t.journal.Commit(ctx, t.changes)
+}
+
+// intact returns err, unless it is damage: the rest must continue. The archive's writer finds the
+// damage, too, and sets the file aside.
+func (t *taking) intact(err error) error {
+	if errors.Is(err, store.ErrDamaged) {
+		t.damage = err
+		return nil
+	}
+	return err
 }
 
 // entry appends an entry of the former outbox to the log, under its own number: a repetition

@@ -149,6 +149,12 @@ type Copier interface {
 	Batches(ctx context.Context, id trace.TraceID) ([]*Batch, error)
 }
 
+// Syncer is an archive whose batches may be lost in a power failure until Sync.
+type Syncer interface {
+	// Sync makes all batches so far survive a power failure.
+	Sync(ctx context.Context) error
+}
+
 // Writer adds data to an archive, and removes them.
 type Writer interface {
 	// Write merges b into the stored data. It returns an error for a batch that Validate refuses.

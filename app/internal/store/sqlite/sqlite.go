@@ -50,6 +50,9 @@ func (s *Store) Capabilities() store.Capabilities { return store.Capabilities{Ba
 // Check returns an error if the database is lost.
 func (s *Store) Check(ctx context.Context) error { return s.db.Check(ctx) }
 
+// Sync makes all batches so far survive a power failure.
+func (s *Store) Sync(context.Context) error { return s.db.Sync() }
+
 // Close waits for running calls and releases the database.
 func (s *Store) Close() error { return s.db.Close() }
 
