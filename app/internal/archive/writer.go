@@ -90,6 +90,8 @@ type Writer struct {
 	dropped int64
 	// done are the entries to mark in the log.
 	done []uint64
+	// untold are the entries to call Archived for. Only Run uses it.
+	untold []uint64
 	// damage is the damage of the archive that another user of it has found.
 	damage error
 }
@@ -343,6 +345,7 @@ func (w *Writer) writeAll(ctx context.Context, archive store.Archive) error {
 			return nil
 		}
 		if err := w.write(ctx, archive, items); err != nil {
+			w.tell()
 			return err
 		}
 		if w.untidy() >= maxDone {
@@ -411,7 +414,16 @@ func (w *Writer) leave(n, lost int) {
 	w.done = append(w.done, seqs...)
 	w.dropped += int64(lost)
 	w.mu.Unlock()
-	w.opts.Archived(seqs)
+	w.untold = append(w.untold, seqs...)
+}
+
+// tell calls Archived for the entries since the last call. Each call costs its receiver as much as
+// everything that waits, so a long backlog is told in large parts.
+func (w *Writer) tell() {
+	if len(w.untold) > 0 {
+		w.opts.Archived(w.untold)
+		w.untold = nil
+	}
 }
 
 // untidy counts the archived entries that are not marked in the log.
@@ -424,6 +436,7 @@ func (w *Writer) untidy() int {
 // tidy marks the archived entries in the log. After an error they are marked with the next ones. It
 // is not an error of the archive, and the looks report those of the journal.
 func (w *Writer) tidy(ctx context.Context) {
+	w.tell()
 	w.mu.Lock()
 	done, archive := w.done, w.archive
 	w.mu.Unlock()

@@ -147,13 +147,11 @@ func (d *DB) Check(ctx context.Context) error {
 }
 
 func (d *DB) check(ctx context.Context) error {
-	leave, err := d.enter()
+	leave, err := d.exclusive()
 	if err != nil {
 		return err
 	}
 	defer leave()
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	return d.guard(ctx)
 }
 
@@ -275,13 +273,11 @@ func (d *DB) Sync() error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	leave, err := d.enter()
+	leave, err := d.exclusive()
 	if err != nil {
 		return err
 	}
 	defer leave()
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	for _, f := range d.files {
 		if !strings.HasSuffix(f.Name(), "-wal") {
 			continue

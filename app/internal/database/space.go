@@ -83,13 +83,11 @@ func (d *DB) Purge(ctx context.Context) error {
 	if err := d.GiveBack(ctx); err != nil {
 		return err
 	}
-	leave, err := d.enter()
+	leave, err := d.exclusive()
 	if err != nil {
 		return err
 	}
 	defer leave()
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	for range purges {
 		if err := d.guard(ctx); err != nil {
 			return err
@@ -106,13 +104,11 @@ func (d *DB) Purge(ctx context.Context) error {
 
 // alone runs a statement of the writer outside a transaction.
 func (d *DB) alone(ctx context.Context, query string) error {
-	leave, err := d.enter()
+	leave, err := d.exclusive()
 	if err != nil {
 		return err
 	}
 	defer leave()
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if err := d.guard(ctx); err != nil {
 		return err
 	}

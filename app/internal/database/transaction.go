@@ -21,18 +21,26 @@ func (d *DB) enter() (leave func(), err error) {
 	return d.calls.RUnlock, nil
 }
 
+// exclusive begins a call that has the writer to itself. Other writers, and Close, wait for its leave.
+func (d *DB) exclusive() (leave func(), err error) {
+	done, err := d.enter()
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	return func() { d.mu.Unlock(); done() }, nil
+}
+
 // Write runs do in a transaction, and keeps all of its changes or none. A waiting writer waits for
 // one transaction at most. The context of do does not end with ctx: an interrupted statement may
 // roll back the transaction. Cancelled of the Tx returns the end of ctx, for between statements.
 // Errors are those of do and of SQLite; Failed makes them ready for a caller.
 func (d *DB) Write(ctx context.Context, do func(context.Context, *Tx) error) error {
-	leave, err := d.enter()
+	leave, err := d.exclusive()
 	if err != nil {
 		return err
 	}
 	defer leave()
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func (v *View) archived(ctx context.Context, m *moment, q store.Query, to *liste
 		}
 		q.After = p.Next
 		for i := range p.Traces {
-			v.countAmended(ctx, m, &p.Traces[i])
+			m.countAmended(&p.Traces[i])
 		}
 		return p.Traces, p.Next == "", nil
 	})
@@ -104,7 +104,7 @@ func (v *View) liveSummaries(ctx context.Context, m *moment, q *store.Query, add
 			return err
 		}
 		one := *sum
-		v.countAmended(ctx, m, &one)
+		m.countAmended(&one)
 		if !q.Fits(&one) {
 			continue
 		}
@@ -162,7 +162,7 @@ func (v *View) amendedSummaries(
 			return err
 		}
 		if sum := r.Summary; q.Fits(&sum) {
-			v.countAmended(ctx, m, &sum)
+			m.countAmended(&sum)
 			add(sum)
 		}
 	}
@@ -171,7 +171,7 @@ func (v *View) amendedSummaries(
 
 // countAmended adds the spans in the log to the number of spans. A span in both counts once only
 // after the next batch of the archive.
-func (v *View) countAmended(_ context.Context, m *moment, s *store.Summary) {
+func (m *moment) countAmended(s *store.Summary) {
 	for _, h := range m.amended[s.ID] {
 		s.Spans += h.Spans
 	}

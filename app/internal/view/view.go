@@ -136,10 +136,10 @@ func (v *View) Publish(asOf time.Time, revision int64, open []*span.Trace, entri
 			trace: t,
 		}
 	}
+	next.spans, next.finished, next.amended = was.spans, was.finished, was.amended
 	if len(entries) > 0 {
 		next.pending = slices.Clone(was.pending)
 	}
-	next.spans = was.spans
 	for _, e := range entries {
 		if e.For&journal.Archive == 0 {
 			continue
@@ -151,7 +151,9 @@ func (v *View) Publish(asOf time.Time, revision int64, open []*span.Trace, entri
 		}
 		next.pending = append(next.pending, h)
 	}
-	next.index()
+	if len(next.pending) > len(was.pending) {
+		next.index()
+	}
 	v.present.Store(next)
 	v.once.Do(func() { close(v.begun) })
 }

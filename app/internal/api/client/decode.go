@@ -7,10 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/otel/trace"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -28,7 +25,7 @@ func decode(doc []byte) (*Trace, error) {
 	if parts.Lifeline == nil {
 		return nil, errors.New(`cannot read a trace: the document has no member "lifeline"`)
 	}
-	t, err := fromJSON(doc)
+	t, err := span.FromJSON(doc)
 	if err != nil {
 		return nil, err
 	}
@@ -43,22 +40,6 @@ func decode(doc []byte) (*Trace, error) {
 		}
 	}
 	return &Trace{Detail: *parts.Lifeline, Trace: t}, nil
-}
-
-func fromJSON(doc []byte) (*span.Trace, error) {
-	data, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(doc)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read OTLP JSON: %w", err)
-	}
-	wire, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(data)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read OTLP JSON: %w", err)
-	}
-	var out tracepb.TracesData
-	if err := proto.Unmarshal(wire, &out); err != nil {
-		return nil, fmt.Errorf("cannot read OTLP JSON: %w", err)
-	}
-	return span.FromOTLP(out.GetResourceSpans())
 }
 
 // traceID reads an ID of a server.

@@ -7,10 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"go.opentelemetry.io/collector/pdata/ptrace"
 	"go.opentelemetry.io/otel/trace"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -122,7 +119,7 @@ func (m *member) spans(line []byte, id trace.TraceID) (map[trace.SpanID]*span.Sp
 
 // read returns the spans of an OTLP document, with the open ones reopened.
 func (m *member) read(doc []byte) (map[trace.SpanID]*span.Span, error) {
-	t, err := fromJSON(doc)
+	t, err := span.FromJSON(doc)
 	if err != nil {
 		return nil, err
 	}
@@ -140,22 +137,6 @@ func (m *member) read(doc []byte) (map[trace.SpanID]*span.Span, error) {
 		}
 	}
 	return out, nil
-}
-
-func fromJSON(doc []byte) (*span.Trace, error) {
-	data, err := (&ptrace.JSONUnmarshaler{}).UnmarshalTraces(doc)
-	if err != nil {
-		return nil, fmt.Errorf("it is not OTLP: %w", err)
-	}
-	wire, err := (&ptrace.ProtoMarshaler{}).MarshalTraces(data)
-	if err != nil {
-		return nil, fmt.Errorf("it is not OTLP: %w", err)
-	}
-	var out tracepb.TracesData
-	if err := proto.Unmarshal(wire, &out); err != nil {
-		return nil, fmt.Errorf("it is not OTLP: %w", err)
-	}
-	return span.FromOTLP(out.GetResourceSpans())
 }
 
 // spanID reads an ID. Zeros are an ID of an archive, too.
