@@ -21,6 +21,10 @@ type Changes struct {
 	AsOf time.Time
 	// Revision is the number of the look; Commit sets it.
 	Revision int64
+	// Renewals is the number of renewals that the caller has seen. If there were more, Commit returns
+	// ErrRenewed and changes nothing: another caller's Commit may have replaced the journal. Nil means
+	// any.
+	Renewals *int
 	// State is kept by name. A nil value removes a name; other names stay unchanged.
 	State map[string][]byte
 	// Entries are appended to the log. Commit sets their numbers, look and time, unless they have
@@ -35,6 +39,9 @@ func (j *Journal) Commit(ctx context.Context, c *Changes) error {
 	defer j.writing.Unlock()
 	if j.loss() != nil {
 		return j.renew(ctx)
+	}
+	if c.Renewals != nil && *c.Renewals != j.Renewals() {
+		return ErrRenewed
 	}
 	c.Revision = j.revision + 1
 	for _, e := range c.Entries {

@@ -358,3 +358,23 @@ func TestCannotOpen(t *testing.T) {
 	}
 	commit(t, j, &journal.Changes{})
 }
+
+// TestRenewedByAnother: if the Commit of one caller has replaced a lost journal, another caller that
+// has not seen it gets ErrRenewed, too, and its changes are not in the empty journal.
+func TestRenewedByAnother(t *testing.T) {
+	j := filled(t)
+	seen := j.Renewals()
+	must(t, os.Remove(j.Path()))
+	if err := j.Commit(t.Context(), &journal.Changes{}); !errors.Is(err, journal.ErrRenewed) {
+		t.Fatalf("the first caller got %v", err)
+	}
+	part := &journal.Changes{Renewals: &seen, State: map[string][]byte{"part": {1}}}
+	if err := j.Commit(t.Context(), part); !errors.Is(err, journal.ErrRenewed) {
+		t.Errorf("the second caller got %v", err)
+	}
+	if _, err := j.State(t.Context(), "part"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a part of its state is stored: %v", err)
+	}
+	seen = j.Renewals()
+	commit(t, j, part)
+}

@@ -4,6 +4,8 @@ package serve
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/kube-lifeline/lifeline/app/internal/archive/maintenance"
 )
@@ -31,6 +33,9 @@ func (s *server) startMaintenance(ctx context.Context) (end func()) {
 			Archive: s.archive.Archive,
 			Log:     s.archive,
 			Journal: s.journal,
+			Salvaging: func(context.Context) ([]string, error) {
+				return slices.Sorted(maps.Keys(s.salvages.all())), nil
+			},
 		}
 		if err := maintenance.Serve(running, ln, o, s.opts.Version); err != nil {
 			s.log.Warn("lifeline archive cannot use this server any more", errAttr(err))

@@ -223,6 +223,7 @@ func (r *recorder) look(ctx context.Context, now time.Time) error {
 			return err
 		}
 	}
+	r.held.Renewals = &r.renewals
 	if err := r.journal.Commit(ctx, r.held.Changes); err != nil {
 		return err
 	}
@@ -297,7 +298,7 @@ func (r *recorder) storeCopies(ctx context.Context, now time.Time) error {
 	if len(state) == 0 {
 		return nil
 	}
-	if err := r.journal.Commit(ctx, &journal.Changes{AsOf: now, State: state}); err != nil {
+	if err := r.journal.Commit(ctx, &journal.Changes{AsOf: now, Renewals: &r.renewals, State: state}); err != nil {
 		return err
 	}
 	r.joining.copied()

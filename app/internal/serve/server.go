@@ -64,7 +64,9 @@ type server struct {
 	journal *journal.Journal
 	archive *archive.Writer
 	view    *view.View
-	outbox  *export.Outbox
+	// salvages are the damaged archives to copy traces from.
+	salvages salvages
+	outbox   *export.Outbox
 	// passing sends the spans without a change; nil if none are received.
 	passing  *export.Exporter
 	receiver atomic.Pointer[otlp.Receiver]

@@ -449,3 +449,16 @@ func unzip(t *testing.T, from, to string) {
 		t.Fatal(err)
 	}
 }
+
+// TestForgetDuringSalvage: while traces of a damaged archive are copied back, nothing is removed: the
+// copy would undo it.
+func TestForgetDuringSalvage(t *testing.T) {
+	l := &maintenance.Local{Salvaging: func(context.Context) ([]string, error) {
+		return []string{"lifeline.db.damaged-1"}, nil
+	}}
+	_, err := l.Forget(t.Context(), "shop")
+	if err == nil || !strings.Contains(err.Error(), "nothing was removed") ||
+		!strings.Contains(err.Error(), "lifeline.db.damaged-1") {
+		t.Errorf("got %v", err)
+	}
+}
