@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/internal/serving"
 	"github.com/kube-lifeline/lifeline/e2e/internal/syntheticapi"
 )
 
@@ -71,24 +72,24 @@ func TestCapacity(t *testing.T) {
 	r.cold = s.start(t)
 	time.Sleep(size.quiet)
 	r.idle = s.metrics(t)
-	s.profile(t, s.telemetry, "heap?gc=1", "heap-idle.pprof")
+	s.profile(t, "heap?gc=1", "heap-idle.pprof")
 
 	rollouts := r.churn(t, s, cluster)
-	s.profile(t, s.telemetry, "heap?gc=1", "heap-end.pprof")
+	s.profile(t, "heap?gc=1", "heap-end.pprof")
 	r.peak = s.peak(t)
 	complete(t, s, rollouts)
 
-	r.stop = s.stop(t)
+	r.stop = s.Stop(t)
 	r.store = used(t, s.data)
 	r.restart = s.start(t)
 	more := cluster.Churn(t.Context(), float64(size.rate), lateFor, nil)
-	s.kill(t)
+	s.Kill(t)
 	more2 := cluster.Churn(t.Context(), float64(size.rate), lateFor, nil)
 	r.killed = s.start(t)
 	s.finish(t)
 	complete(t, s, more.Rollouts)
 	complete(t, s, more2.Rollouts)
-	r.stopAgain = s.stop(t)
+	r.stopAgain = s.Stop(t)
 
 	t.Logf("\n%s", r)
 	r.check(t)
@@ -105,7 +106,7 @@ func (r *report) churn(t *testing.T, s *server, cluster *syntheticapi.Cluster) [
 	if s.keep != "" {
 		measured.Go(func() {
 			time.Sleep(r.size.length / 2)
-			s.profile(t, s.telemetry, "profile?seconds=20", "cpu-churn.pprof")
+			s.profile(t, "profile?seconds=20", "cpu-churn.pprof")
 		})
 	}
 	done := cluster.Churn(t.Context(), float64(r.size.rate), r.size.length, func(ended syntheticapi.Rollout) {
@@ -126,7 +127,7 @@ func (r *report) churn(t *testing.T, s *server, cluster *syntheticapi.Cluster) [
 		return int(s.metrics(t).Sums["lifeline_observations_total"] - before.Sums["lifeline_observations_total"])
 	}
 	harness.Within(t, readyPatience, "an observation of each change", func() bool {
-		s.alive(t)
+		s.Alive(t)
 		return observed() >= done.Changes
 	})
 	s.finish(t)
@@ -147,21 +148,21 @@ const sampled = 3
 func (s *server) finish(t *testing.T) {
 	t.Helper()
 	harness.Eventually(t, "no trace being open", func() bool {
-		s.alive(t)
+		s.Alive(t)
 		m := s.metrics(t).Sums
 		return m["lifeline_open_traces"] == 0 && m["lifeline_source_lag_seconds"] == 0
 	})
 }
 
 // traceOf returns the finished trace of a rollout; ok is false without one.
-func (s *server) traceOf(t *testing.T, r syntheticapi.Rollout) (found summary, ok bool) {
+func (s *server) traceOf(t *testing.T, r syntheticapi.Rollout) (found serving.Summary, ok bool) {
 	t.Helper()
 	query := url.Values{
 		"kind": {"Deployment"}, "group": {"apps"}, "namespace": {r.Namespace}, "name": {r.Name}, "limit": {"1"},
 	}
-	all, err := s.traces(t, query.Encode())
+	all, err := s.Traces(t, query.Encode())
 	if err != nil || len(all) == 0 || all[0].Open || all[0].Start.Before(r.Began.Add(-time.Second)) {
-		return summary{}, false
+		return serving.Summary{}, false
 	}
 	return all[0], true
 }
@@ -189,13 +190,13 @@ func complete(t *testing.T, s *server, rollouts []syntheticapi.Rollout) {
 		t.Error("there was no rollout")
 	}
 	for _, r := range rollouts {
-		var found summary
+		var found serving.Summary
 		harness.Eventually(t, "a finished trace of "+r.Namespace+"/"+r.Name, func() (ok bool) {
-			s.alive(t)
+			s.Alive(t)
 			found, ok = s.traceOf(t, r)
 			return ok
 		})
-		text, err := read(t, s.api, "/api/v1/traces/"+found.TraceID)
+		text, err := s.Read(t, s.API, "/api/v1/traces/"+found.TraceID)
 		if err != nil {
 			t.Error(err)
 			continue
@@ -216,12 +217,11 @@ func complete(t *testing.T, s *server, rollouts []syntheticapi.Rollout) {
 // metrics reads the metrics of the process.
 func (s *server) metrics(t *testing.T) harness.Metrics {
 	t.Helper()
-	body, err := get(t, s.telemetry, "/metrics")
+	body, err := s.Read(t, s.Telemetry, "/metrics")
 	if err != nil {
-		t.Fatalf("%v\n%s", err, s.text(t))
+		t.Fatalf("%v\n%s", err, s.Text(t))
 	}
-	defer body.Close()
-	m, err := harness.ReadMetrics(body)
+	m, err := harness.ReadMetrics(bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/internal/serving"
 )
 
 // TestChurn replaces the Pods of the cluster, one Deployment after the other.
@@ -38,18 +39,18 @@ func TestChurn(t *testing.T) {
 			now["lifeline_source_lag_seconds"] == 0
 	})
 	samples = append(samples, take(t, s, w))
-	s.profile(t, "heap?gc=1", "heap-end.pprof")
-	s.profile(t, "goroutine", "goroutine-end.pprof")
+	profile(t, s, "heap?gc=1", "heap-end.pprof")
+	profile(t, s, "goroutine", "goroutine-end.pprof")
 	b.count()
 	t.Logf("\n%s", report(samples, w, b))
 	check(t, samples)
 	complete(t, s, w, b)
-	s.stop(t)
+	s.Stop(t)
 }
 
 // churn replaces Pods and takes samples until the time is over and what was
 // begun is complete. The first sample is of the beginning.
-func churn(t *testing.T, s *server, w *workload, b *backend) []sample {
+func churn(t *testing.T, s *serving.Process, w *workload, b *backend) []sample {
 	t.Helper()
 	samples := []sample{take(t, s, w)}
 	begin := samples[0].At
@@ -67,8 +68,8 @@ func churn(t *testing.T, s *server, w *workload, b *backend) []sample {
 		t.Log(progress(samples[0], samples[len(samples)-1]))
 		if !halfway && time.Since(begin) > size.length/2 {
 			halfway = true
-			s.profile(t, "heap?gc=1", "heap-middle.pprof")
-			s.profile(t, "profile?seconds=10", "cpu-middle.pprof")
+			profile(t, s, "heap?gc=1", "heap-middle.pprof")
+			profile(t, s, "profile?seconds=10", "cpu-middle.pprof")
 		}
 	}
 	defer func() { w.meanwhile = nil }()
@@ -86,7 +87,7 @@ func churn(t *testing.T, s *server, w *workload, b *backend) []sample {
 }
 
 // complete holds that of each Deployment the last rollout was stored and sent.
-func complete(t *testing.T, s *server, w *workload, b *backend) {
+func complete(t *testing.T, s *serving.Process, w *workload, b *backend) {
 	t.Helper()
 	for i, n := range w.names {
 		if w.latest[i].IsZero() {
@@ -99,7 +100,10 @@ func complete(t *testing.T, s *server, w *workload, b *backend) {
 			"name":      {n.Name},
 			"limit":     {"1"},
 		}
-		found := s.traces(t, query.Encode())
+		found, err := s.Traces(t, query.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
 		switch {
 		case len(found) == 0:
 			t.Errorf("no trace of %s is stored", n)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/internal/serving"
 )
 
 // convergence is the histogram of how long a finished trace takes into the
@@ -33,16 +34,15 @@ type sample struct {
 }
 
 // take takes a sample, and keeps it if anything is kept.
-func take(t *testing.T, s *server, w *workload) sample {
+func take(t *testing.T, s *serving.Process, w *workload) sample {
 	t.Helper()
-	s.alive(t)
+	s.Alive(t)
 	out := sample{At: time.Now(), Rollouts: w.rollouts, Pods: w.pods}
-	body, err := s.ask(t, s.telemetry, "/metrics")
+	body, err := s.Read(t, s.Telemetry, "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer body.Close()
-	m, err := harness.ReadMetrics(body)
+	m, err := harness.ReadMetrics(bytes.NewReader(body))
 	if err != nil {
 		t.Fatalf("cannot read lifeline's metrics: %v", err)
 	}
