@@ -3,7 +3,9 @@
 package serve
 
 import (
+	"bytes"
 	"compress/gzip"
+	"database/sql"
 	"errors"
 	"io"
 	"log/slog"
@@ -134,5 +136,31 @@ func TestTakeOverWithoutEngine(t *testing.T) {
 	}
 	if r.orphans.traces[open] == nil {
 		t.Error("the open trace is no orphan")
+	}
+}
+
+// TestTakeOverDamaged: damage of the former traces does not hold up the server. Its state comes into
+// the journal, and the take-over is complete.
+func TestTakeOverDamaged(t *testing.T) {
+	path, _, _ := formerStore(t)
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	var page, size int64
+	must(t, db.QueryRow("SELECT rootpage FROM sqlite_schema WHERE name = 'traces'").Scan(&page))
+	must(t, db.QueryRow("PRAGMA page_size").Scan(&size))
+	must(t, db.Close())
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	must(t, err)
+	_, err = f.WriteAt(bytes.Repeat([]byte("garbage!"), int(size/8)), (page-1)*size)
+	must(t, errors.Join(err, f.Close()))
+
+	j, err := journal.Open(t.Context(), journalFile(filepath.Dir(path)))
+	must(t, err)
+	defer j.Close()
+	must(t, takeOver(t.Context(), j, path, slog.New(slog.DiscardHandler)))
+	for _, name := range []string{takenState, engineState} {
+		if _, err := j.State(t.Context(), name); err != nil {
+			t.Errorf("state %s: %v", name, err)
+		}
 	}
 }
