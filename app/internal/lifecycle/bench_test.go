@@ -44,6 +44,7 @@ func BenchmarkEngine(b *testing.B) {
 // server would: ten times a second of the recording's time.
 func BenchmarkEngineLive(b *testing.B) {
 	seen := readThousand(b)
+	b.ReportAllocs()
 	for b.Loop() {
 		e := New(Options{Cluster: "bench"})
 		var shown time.Time

@@ -99,6 +99,21 @@ func (d *derivation) runSpan(l *change.Lineage, t *span.Trace) *span.Span {
 // spans appends the spans of one reconciliation to out: its own span, its phases, and its writes
 // with an observed request.
 func (d *derivation) spans(out []*span.Span, r *change.Reconciliation) []*span.Span {
+	if !d.keeps(r) {
+		return d.makeSpans(out, r)
+	}
+	by := d.keptBy(r)
+	if m, ok := d.group.kept[r.Timeline]; ok && m.by == by {
+		return append(out, m.spans...)
+	}
+	from := len(out)
+	out = d.makeSpans(out, r)
+	d.group.keep(r, by, slices.Clone(out[from:]))
+	return out
+}
+
+// makeSpans is spans without those of an earlier look.
+func (d *derivation) makeSpans(out []*span.Span, r *change.Reconciliation) []*span.Span {
 	s := &span.Span{
 		TraceID: r.Lineage.ID, ID: r.ID(), Parent: r.Above, RemoteParent: r.Remote, Evidence: r.Evidence,
 		Name: span.ReconcileName(r.Timeline.Ref.Kind.Kind), Service: d.service(r), Object: r.Timeline.Ref,

@@ -35,6 +35,7 @@ func (e *Engine) changed(t *change.Timeline) {
 		e.active(t)
 	}
 	g.change()
+	g.forget(t)
 	if !e.inOne() {
 		e.tie(g, t)
 	}

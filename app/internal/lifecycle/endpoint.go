@@ -120,6 +120,7 @@ func (e *Engine) publishOne(key observation.EndpointKey, of *endpoint, p change.
 		e.published = append(e.published, key)
 	case t != nil && e.groups.of[t] != nil:
 		e.groups.of[t].change()
+		e.groups.of[t].forget(t)
 	}
 }
 
@@ -160,6 +161,7 @@ func (e *Engine) first(t *change.Timeline) {
 			}
 			if pod := e.pods[key]; pod != nil && e.groups.of[pod] != nil {
 				e.groups.of[pod].change()
+				e.groups.of[pod].forget(pod)
 			}
 		}
 	}

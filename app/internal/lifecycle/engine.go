@@ -301,6 +301,7 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 		for _, l := range ended {
 			l.HandOut()
 			for _, r := range l.Reconciliations {
+				g.forget(r.Timeline)
 				e.handOutPublications(d, r, now)
 			}
 			e.taken[l.ID] = cause.Taken{

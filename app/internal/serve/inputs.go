@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -55,16 +56,24 @@ func inputNumber(name string) (uint64, error) {
 	return n, nil
 }
 
+// packers are reused, since a new one takes 800 kB.
+var packers = sync.Pool{New: func() any {
+	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
+	if err != nil {
+		panic(err) // the level is valid
+	}
+	return w
+}}
+
 // encode packs c: a header and one observation a line, compressed.
 //
 // An observation that cannot be encoded is left out with a warning. The next start lacks it, but
 // the other observations are not delayed.
 func (c *chunk) encode(warn func(string, ...any)) ([]byte, error) {
 	var out bytes.Buffer
-	packed, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
-	if err != nil {
-		return nil, fmt.Errorf("cannot compress the journal: %w", err)
-	}
+	packed := packers.Get().(*gzip.Writer)
+	defer packers.Put(packed)
+	packed.Reset(&out)
 	lines := make([][]byte, 0, len(c.Observations))
 	for _, o := range c.Observations {
 		line, err := json.Marshal(o)

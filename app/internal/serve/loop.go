@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	// lookEvery is the shortest time between two looks. The pause after a look is at least
-	// restShare times its duration, so looks use at most a fifth of one core.
-	lookEvery = 500 * time.Millisecond
-	restShare = 4
+	// lookEvery is the shortest time between two looks. See pauseAfter for the other values.
+	lookEvery  = 500 * time.Millisecond
+	lookPause  = time.Second
+	thriftRest = 50
+	leastRest  = 4
 	// maxSeen bounds the observations of one look.
 	maxSeen = 50_000
 	// firstRetry and maxRetry bound the pauses between attempts to store a look.
@@ -140,11 +141,18 @@ func (l *loop) run() error {
 				pause = retry.take()
 			} else {
 				retry.next = firstRetry
-				pause = max(pause, restShare*time.Since(began))
+				pause = pauseAfter(time.Since(began))
 			}
 			next.Reset(pause)
 		}
 	}
+}
+
+// pauseAfter returns the pause after a look that took so long: thriftRest times as long, so that looks
+// use a fiftieth of one core, but not more than lookPause. It is at least leastRest times as long, so
+// that looks never use more than a fifth.
+func pauseAfter(took time.Duration) time.Duration {
+	return max(lookEvery, min(thriftRest*took, lookPause), leastRest*took)
 }
 
 func (l *loop) take(i item) {
