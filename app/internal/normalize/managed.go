@@ -3,6 +3,7 @@
 package normalize
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"strings"
 )
@@ -34,7 +35,10 @@ func (n *Normalizer) managed(v any, d *digest) managed {
 	if m, found := n.recent.Get(text); found {
 		return m
 	}
-	m := managedBy(parseManaged(text), d)
+	m, status := managed{}, false
+	if m.digest, status = d.status(text); !status {
+		m = managedBy(parseManaged(text), d)
+	}
 	m.shared = true
 	if len(text) <= maxManagedSize {
 		n.recent.Put(text, m)
@@ -49,6 +53,53 @@ func managedBy(all fields, d *digest) managed {
 		m.fields = all
 	}
 	return m
+}
+
+// onlyStatus is the beginning of the fields of a component that writes the status.
+const onlyStatus = `{"f:status":`
+
+// status returns the digest of fields of the status alone, in the order of the API server. It is that of
+// the decoded fields. ok is false for all others.
+//
+// The fields of each Pod's status differ, since they contain its addresses.
+func (d *digest) status(text string) (sum uint64, ok bool) {
+	if !strings.HasPrefix(text, onlyStatus) {
+		return 0, false
+	}
+	from := len(d.form)
+	if text, ok = d.inOrder(text); !ok || text != "" || binary.LittleEndian.Uint64(d.form[from+1:]) != 1 {
+		d.form = d.form[:from]
+		return 0, false
+	}
+	return d.sum(), true
+}
+
+// inOrder adds an object of objects at the beginning of text. ok is false for keys in another order, and
+// for any JSON that parseObject does not decode.
+func (d *digest) inOrder(text string) (rest string, ok bool) {
+	if text, ok = strings.CutPrefix(text, "{"); !ok {
+		return "", false
+	}
+	size, n, before := len(d.form)+1, uint64(0), ""
+	d.word('{', 0)
+	for !strings.HasPrefix(text, "}") {
+		if n > 0 {
+			if text, ok = strings.CutPrefix(text, ","); !ok {
+				return "", false
+			}
+		}
+		var key string
+		if key, text, ok = parseKey(text); !ok || n > 0 && key <= before {
+			return "", false
+		}
+		d.text(key)
+		if text, ok = d.inOrder(text); !ok {
+			return "", false
+		}
+		before, n = key, n+1
+	}
+	binary.LittleEndian.PutUint64(d.form[size:], n)
+	return text[1:], true
 }
 
 // parseManaged decodes a fieldsV1. It has objects in objects, and no other values. The result shares
