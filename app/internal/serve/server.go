@@ -23,6 +23,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/archive"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/export"
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
@@ -64,6 +65,10 @@ type server struct {
 	journal *journal.Journal
 	archive *archive.Writer
 	view    *view.View
+	// archiveReports has the reports of damage in the archive, and archiveDamage the last of them
+	// until the archive is open again. Only the archive's writer uses them.
+	archiveReports database.Reports
+	archiveDamage  error
 	// salvages are the damaged archives to copy traces from.
 	salvages salvages
 	outbox   *export.Outbox

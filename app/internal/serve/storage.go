@@ -113,7 +113,7 @@ func (s *server) newArchive(dir string, left []journal.Item) *archive.Writer {
 		Log:      s.journal,
 		Read:     s.view.Entry,
 		Archived: s.view.Archived,
-		Lost:     func(why error) { s.lost("archive", archiveFile(dir), why, database.Opening{}) },
+		Lost:     func(why error) { s.lostArchive(archiveFile(dir), why) },
 		Wrote:    func(took time.Duration) { s.metrics.ArchiveWrite.Observe(took.Seconds()) },
 		Trouble:  s.archiveTrouble,
 		Now:      s.clock.Now,
@@ -135,11 +135,20 @@ func (s *server) openArchive(ctx context.Context, dir string) (store.Archive, er
 		return nil, err
 	}
 	began := time.Now()
-	a, err := sqlite.Open(ctx, store.Config{Path: archiveFile(dir)})
+	a, err := sqlite.Open(ctx, store.Config{Path: archiveFile(dir), Damage: s.archiveReports.Take()})
 	if err != nil {
 		return nil, err
 	}
-	if o := a.Opening(); o.SetAside != "" {
+	o, reported := a.Opening(), s.archiveDamage
+	s.archiveDamage = nil
+	switch {
+	case o.SetAside == "" && reported != nil:
+		s.log.Warn("the archive was reported as damaged, but a check finds nothing; it stays in use",
+			"archive", archiveFile(dir), errAttr(reported))
+	case o.SetAside == "":
+	case reported != nil:
+		s.lost("archive", archiveFile(dir), reported, o)
+	default:
 		s.log.Error("the archive was damaged; it was set aside, and a new one was created",
 			"setAside", o.SetAside, errAttr(o.Why))
 		s.damagedArchive(o.SetAside)
@@ -148,11 +157,23 @@ func (s *server) openArchive(ctx context.Context, dir string) (store.Archive, er
 	return a, nil
 }
 
+// lostArchive reports an archive that was lost or damaged while the server ran.
+func (s *server) lostArchive(path string, why error) {
+	s.archiveReports.Add(why)
+	s.archiveDamage = why // openArchive reports it
+	var gone *store.LostError
+	if errors.As(why, &gone) {
+		s.archiveDamage = nil
+		s.lost("archive", path, why, database.Opening{})
+	}
+}
+
 // renewed reports a journal that was lost while the server ran, and reopened.
 func (s *server) renewed(path string, why error, o database.Opening) {
 	var gone *store.LostError
 	if !errors.As(why, &gone) && o.SetAside == "" {
-		s.log.Warn("the journal was reported as damaged but is intact; it stays in use", "journal", path, errAttr(why))
+		s.log.Warn("the journal was reported as damaged, but a check finds nothing; it stays in use",
+			"journal", path, errAttr(why))
 		return
 	}
 	s.lost("journal", path, why, o)

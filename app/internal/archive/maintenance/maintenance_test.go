@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"database/sql"
 	"errors"
 	"io"
 	"io/fs"
@@ -460,5 +461,42 @@ func TestForgetDuringSalvage(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "nothing was removed") ||
 		!strings.Contains(err.Error(), "lifeline.db.damaged-1") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestOpenDamaged: a damage that only a write finds ends the opening. The file stays, for a server.
+func TestOpenDamaged(t *testing.T) {
+	dir := filled(t, t.TempDir())
+	j, err := journal.Open(t.Context(), datadir.Journal(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	longer := in("other", "db", 2000) // a second version
+	e := &journal.Entry{Item: journal.Item{For: journal.Archive}, Trace: longer}
+	err = j.Commit(t.Context(), &journal.Changes{AsOf: spantest.Epoch.Add(2 * time.Hour), Entries: []*journal.Entry{e}})
+	if err = errors.Join(err, j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	const hide = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = "
+	for _, query := range []string{ // the indexes get other rows than their table
+		hide + "replace(sql, 'WHERE phase', 'WHERE 7 < phase') WHERE name LIKE 'traces\\_%' ESCAPE '\\'",
+		"UPDATE traces SET start = start + 1",
+		hide + "replace(sql, '7 < ', '')",
+	} {
+		db, err := sql.Open("sqlite", datadir.Archive(dir))
+		if err == nil {
+			_, err = db.ExecContext(t.Context(), query)
+		}
+		if err = errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := maintenance.Open(ctx, dir, false); !errors.Is(err, store.ErrDamaged) || ctx.Err() != nil {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(datadir.Archive(dir)); err != nil {
+		t.Error(err)
 	}
 }

@@ -130,6 +130,7 @@ func flushed(ctx context.Context, j *journal.Journal, dir string) (*archive.Writ
 		Log:      j,
 		Read:     j.Read,
 		Archived: func([]uint64) {},
+		Lost:     func(why error) { fail(why) },
 		Trouble: func(err error) {
 			if err != nil {
 				fail(err)
