@@ -115,8 +115,12 @@ func (s *server) newArchive(dir string, left []journal.Item) *archive.Writer {
 		Archived: s.view.Archived,
 		Lost:     func(why error) { s.lostArchive(archiveFile(dir), why) },
 		Wrote:    func(took time.Duration) { s.metrics.ArchiveWrite.Observe(took.Seconds()) },
-		Trouble:  s.archiveTrouble,
-		Now:      s.clock.Now,
+		Refused: func(i journal.Item, why error) {
+			s.log.Error("the archive refuses a finished trace; the trace is left out, and later ones follow",
+				"trace", i.TraceID, "spans", i.Spans, errAttr(why))
+		},
+		Trouble: s.archiveTrouble,
+		Now:     s.clock.Now,
 	}, left)
 }
 
