@@ -4,8 +4,6 @@ package serve
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"github.com/kube-lifeline/lifeline/app/internal/archive/maintenance"
 )
@@ -33,9 +31,6 @@ func (s *server) startMaintenance(ctx context.Context) (end func()) {
 			Archive: s.archive.Archive,
 			Log:     s.archive,
 			Journal: s.journal,
-			Salvaging: func(context.Context) ([]string, error) {
-				return slices.Sorted(maps.Keys(s.salvages.all())), nil
-			},
 		}
 		if err := maintenance.Serve(running, ln, o, s.opts.Version); err != nil {
 			s.log.Warn("lifeline archive cannot use this server any more", errAttr(err))

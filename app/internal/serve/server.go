@@ -69,9 +69,7 @@ type server struct {
 	// until the archive is open again. Only the archive's writer uses them.
 	archiveReports database.Reports
 	archiveDamage  error
-	// salvages are the damaged archives to copy traces from.
-	salvages salvages
-	outbox   *export.Outbox
+	outbox         *export.Outbox
 	// passing sends the spans without a change; nil if none are received.
 	passing  *export.Exporter
 	receiver atomic.Pointer[otlp.Receiver]

@@ -155,7 +155,6 @@ func (s *server) openArchive(ctx context.Context, dir string) (store.Archive, er
 	default:
 		s.log.Error("the archive was damaged; it was set aside, and a new one was created",
 			"setAside", o.SetAside, errAttr(o.Why))
-		s.damagedArchive(o.SetAside)
 	}
 	s.log.Info("archive opened", "path", archiveFile(dir), "took", time.Since(began).Round(time.Millisecond))
 	return a, nil
@@ -193,7 +192,6 @@ func (s *server) lost(what, path string, why error, o database.Opening) {
 	gap := "open traces continue; spans that were not sent yet are lost"
 	if what == "archive" {
 		gap = "its traces, except those that can be read from setAside"
-		s.damagedArchive(aside)
 	}
 	s.metrics.StoresLost.Inc()
 	s.state.set(func(st *state) { st.lost, st.lostAt = why, time.Now() })

@@ -17,6 +17,8 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/archive"
 	"github.com/kube-lifeline/lifeline/app/internal/archive/document"
+	"github.com/kube-lifeline/lifeline/app/internal/database"
+	"github.com/kube-lifeline/lifeline/app/internal/datadir"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -40,9 +42,6 @@ type Local struct {
 	Log Log
 	// Journal has the data of finished traces that are not sent yet; nil without one.
 	Journal Journal
-	// Salvaging returns the names of damaged archives whose traces are still to be copied back; nil
-	// means none.
-	Salvaging func(context.Context) ([]string, error)
 
 	close func() error
 }
@@ -214,16 +213,14 @@ func (l *Local) Forget(ctx context.Context, namespace string) (out Forgotten, er
 	if err := which.Validate(); err != nil {
 		return out, err
 	}
-	if l.Salvaging != nil {
-		files, err := l.Salvaging(ctx)
-		if err != nil {
-			return out, err
-		}
-		if len(files) > 0 {
-			return out, fmt.Errorf("nothing was removed: the server copies the readable traces of %s back, which "+
-				"would undo it; try again when its log says that it has, or move the file away and restart it",
-				strings.Join(files, ", "))
-		}
+	files, err := database.Damaged(datadir.Archive(l.Dir))
+	if err != nil {
+		return out, err
+	}
+	if len(files) > 0 {
+		return out, fmt.Errorf("nothing was removed: a server still has to copy the readable traces of %s back, "+
+			"which would undo it; try again when its log says that it has, or move the file away",
+			strings.Join(files, ", "))
 	}
 	missing, err := l.flush(ctx, forgetPatience)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/archive/document"
 	"github.com/kube-lifeline/lifeline/app/internal/archive/maintenance"
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/datadir"
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -454,13 +455,21 @@ func unzip(t *testing.T, from, to string) {
 // TestForgetDuringSalvage: while traces of a damaged archive are copied back, nothing is removed: the
 // copy would undo it.
 func TestForgetDuringSalvage(t *testing.T) {
-	l := &maintenance.Local{Salvaging: func(context.Context) ([]string, error) {
-		return []string{"lifeline.db.damaged-1"}, nil
-	}}
+	dir := filled(t, t.TempDir())
+	l := open(t, dir)
+	aside := datadir.Archive(dir) + ".damaged-20260301T120000.000000000Z"
+	if err := os.WriteFile(aside, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	_, err := l.Forget(t.Context(), "shop")
-	if err == nil || !strings.Contains(err.Error(), "nothing was removed") ||
-		!strings.Contains(err.Error(), "lifeline.db.damaged-1") {
+	if err == nil || !strings.Contains(err.Error(), "nothing was removed") || !strings.Contains(err.Error(), aside) {
 		t.Errorf("got %v", err)
+	}
+	if _, err := database.MarkDone(aside); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := l.Forget(t.Context(), "shop"); err != nil || out.Traces != 1 {
+		t.Errorf("after the salvage: %+v, %v", out, err)
 	}
 }
 
