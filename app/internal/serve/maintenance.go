@@ -31,6 +31,7 @@ func (s *server) startMaintenance(ctx context.Context) (end func()) {
 			Archive: s.archive.Archive,
 			Log:     s.archive,
 			Journal: s.journal,
+			Outbox:  s.outbox,
 		}
 		if err := maintenance.Serve(running, ln, o, s.opts.Version); err != nil {
 			s.log.Warn("lifeline archive cannot use this server any more", errAttr(err))

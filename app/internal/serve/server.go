@@ -259,11 +259,11 @@ func (s *server) serveTelemetry(up *tasks, ln net.Listener) {
 func (s *server) work(ctx context.Context, up *tasks, recorder *restored, conf *rest.Config) (err error) {
 	endArchive := s.startArchive()
 	defer func() { err = errors.Join(err, endArchive()) }()
-	defer s.startMaintenance(ctx)()
 	if err := s.openOutbox(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.closeOutbox()) }()
+	defer s.startMaintenance(ctx)()
 	s.loop = newLoop(s, recorder.recorder)
 	if err := s.newWatcher(conf, recorder.recorder); err != nil {
 		return err

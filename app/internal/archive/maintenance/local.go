@@ -19,6 +19,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/archive/document"
 	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/datadir"
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -42,6 +43,8 @@ type Local struct {
 	Log Log
 	// Journal has the data of finished traces that are not sent yet; nil without one.
 	Journal Journal
+	// Outbox sends the entries of the journal; nil without one.
+	Outbox Outbox
 
 	close func() error
 }
@@ -54,7 +57,13 @@ type Log interface {
 
 // Journal is the part of journal.Journal that the operations need.
 type Journal interface {
-	Forget(ctx context.Context, traces []trace.TraceID, forgets func(*span.Trace) bool) (entries int, err error)
+	Unsent(ctx context.Context, traces []trace.TraceID, forgets func(*span.Trace) bool) ([]journal.Item, error)
+	Forget(ctx context.Context, traces []trace.TraceID, unsent []journal.Item) error
+}
+
+// Outbox is the part of export.Outbox that the operations need.
+type Outbox interface {
+	Withdraw(seqs []uint64)
 }
 
 var _ Operations = (*Local)(nil)
@@ -244,13 +253,29 @@ func (l *Local) Forget(ctx context.Context, namespace string) (out Forgotten, er
 				ids = append(ids, sum.ID)
 			}
 		}
-		in := func(t *span.Trace) bool { return touches(t, namespace) }
-		if out.Unsent, err = l.Journal.Forget(ctx, ids, in); err != nil {
+		if out.Unsent, err = l.forgetUnsent(ctx, ids, namespace); err != nil {
 			return out, err
 		}
 	}
 	out.Forgotten, err = a.Forget(ctx, which)
 	return out, err
+}
+
+// forgetUnsent removes the traces from the journal and from the outbox. It returns the number of
+// removed entries.
+func (l *Local) forgetUnsent(ctx context.Context, ids []trace.TraceID, namespace string) (int, error) {
+	unsent, err := l.Journal.Unsent(ctx, ids, func(t *span.Trace) bool { return touches(t, namespace) })
+	if err != nil {
+		return 0, err
+	}
+	if l.Outbox != nil {
+		seqs := make([]uint64, len(unsent))
+		for n, i := range unsent {
+			seqs[n] = i.Seq
+		}
+		l.Outbox.Withdraw(seqs)
+	}
+	return len(unsent), l.Journal.Forget(ctx, ids, unsent)
 }
 
 // namespaces is the kind of namespaces.

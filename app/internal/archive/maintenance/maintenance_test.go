@@ -473,6 +473,21 @@ func TestForgetDuringSalvage(t *testing.T) {
 	}
 }
 
+// withdrawn is an outbox.
+type withdrawn []uint64
+
+func (w *withdrawn) Withdraw(seqs []uint64) { *w = append(*w, seqs...) }
+
+// TestForgetUnsent: the outbox of a server has read the entries perhaps, and drops them.
+func TestForgetUnsent(t *testing.T) {
+	l := open(t, filled(t, t.TempDir()))
+	var got withdrawn
+	l.Outbox = &got
+	if out, err := l.Forget(t.Context(), "shop"); err != nil || out.Unsent != 2 || len(got) != 2 {
+		t.Errorf("%+v, %v; withdrawn are %v", out, err, got)
+	}
+}
+
 // TestOpenDamaged: a damage that only a write finds ends the opening. The file stays, for a server.
 func TestOpenDamaged(t *testing.T) {
 	dir := filled(t, t.TempDir())
