@@ -482,6 +482,38 @@ func TestOutboxStandby(t *testing.T) {
 	r.want(t, all[6:]...)
 }
 
+// TestOutboxReconcile: a lost journal is filled again with entries that were sent. They are marked
+// again, so that the next start does not send them.
+func TestOutboxReconcile(t *testing.T) {
+	w, r, l := newWorld(t), newReceiver(), listen(t, "127.0.0.1:0")
+	serveHTTP(t, r, l)
+	o := to("http://" + l.Addr().String())
+	o.linger = time.Millisecond
+	box := w.open(o)
+	all := entries(small("sent", 4), small("waiting", 5))
+	box.Add(w.commit(all[0])...)
+	w.until("sent", func(s OutboxStats) bool { return s.Exported == 4 && w.unremoved() == 0 })
+	box.Hold(true)
+	box.Add(w.commit(all[1])...)
+	if err := os.Remove(w.path); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.j.Commit(t.Context(), &journal.Changes{}); !errors.Is(err, journal.ErrRenewed) {
+		t.Fatal(err)
+	}
+	next := entries(small("next", 2)) // it is not added yet
+	if err := w.j.Commit(t.Context(), &journal.Changes{Entries: append(all, next...)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := box.Reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.j.Pending(t.Context(), journal.Sender)
+	if err != nil || len(got) != 2 || got[0].Seq != all[1].Seq || got[1].Seq != next[0].Seq {
+		t.Errorf("pending are %v, %v", got, err)
+	}
+}
+
 // TestOutboxWithdraw: after Withdraw no span of its entries leaves, also if it was read already or is
 // in a request that hangs or that the backend did not accept. It does not count as lost.
 func TestOutboxWithdraw(t *testing.T) {
