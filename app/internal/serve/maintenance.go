@@ -16,6 +16,9 @@ func (s *server) startMaintenance(ctx context.Context) (end func()) {
 		s.log.Warn("lifeline archive cannot use this server", errAttr(err))
 		return func() {}
 	}
+	if err := maintenance.RemoveCopies(dir); err != nil {
+		s.log.Warn("cannot remove the copy of an interrupted backup", errAttr(err))
+	}
 	ln, err := maintenance.Listen(ctx, dir)
 	if err != nil {
 		s.log.Warn("lifeline archive cannot use this server: it needs a stopped one", errAttr(err))

@@ -195,9 +195,24 @@ func (l *Local) Backup(ctx context.Context, path string) (out Exported, err erro
 	return out, b.Backup(ctx, path)
 }
 
+// copyPrefix is the beginning of the names of temporary directories with a copy.
+const copyPrefix = "copy.tmp-"
+
+// RemoveCopies removes the temporary copies that a killed process has left in the directory of a
+// cluster. The caller has the directory's lock.
+func RemoveCopies(dir string) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), copyPrefix) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
+}
+
 // Copy implements Operations.
 func (l *Local) Copy(ctx context.Context, w io.Writer) (out Exported, err error) {
-	dir, err := os.MkdirTemp(l.Dir, "backup-")
+	dir, err := os.MkdirTemp(l.Dir, copyPrefix)
 	if err != nil {
 		return out, fmt.Errorf("cannot make a temporary directory for the copy: %w", err)
 	}

@@ -245,7 +245,7 @@ func TestBackup(t *testing.T) {
 		if _, err := o.Copy(t.Context(), &data); err != nil {
 			t.Fatal(err)
 		}
-		if left, _ := filepath.Glob(filepath.Join(dir, "backup-*")); len(left) > 0 {
+		if left, _ := filepath.Glob(filepath.Join(dir, "copy.tmp-*")); len(left) > 0 {
 			t.Errorf("left %v", left)
 		}
 		streamed := filepath.Join(t.TempDir(), "streamed.db")
@@ -262,6 +262,35 @@ func TestBackup(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestInterruptedCopy: the next start removes the copy of a process that was killed, and nothing else.
+func TestInterruptedCopy(t *testing.T) {
+	dir := filled(t, t.TempDir())
+	left, other := filepath.Join(dir, "copy.tmp-1"), filepath.Join(dir, "backup-2026")
+	for _, at := range []string{left, other} {
+		err := os.Mkdir(at, 0o700)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(at, "lifeline.db.partial"), []byte("data"), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := open(t, dir)
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
+	var out bytes.Buffer
+	if _, err := l.Copy(t.Context(), &out); err != nil || out.Len() == 0 {
+		t.Errorf("a copy of %d bytes, %v", out.Len(), err)
+	}
+	if found, _ := filepath.Glob(filepath.Join(dir, "copy.tmp-*")); len(found) > 0 {
+		t.Errorf("left are %v", found)
+	}
 }
 
 func TestForget(t *testing.T) {
