@@ -40,6 +40,9 @@ func refuses(err error) bool {
 	return true
 }
 
+// errUnreadable is the reason for an entry among refused ones that cannot be read.
+var errUnreadable = &writeError{errors.New("it cannot be read from the journal")}
+
 // again counts a refusal of the batch that begins with an entry. It reports whether there were
 // enough attempts.
 func (w *Writer) again(first uint64) bool {
@@ -67,6 +70,9 @@ func (w *Writer) sift(ctx context.Context, archive store.Archive) error {
 			return nil
 		}
 		lost, err := w.put(ctx, archive, []journal.Item{i})
+		if err == nil && lost > 0 && len(refused) > 0 { // nothing was written, so the archive accepted nothing
+			err = errUnreadable
+		}
 		if refuses(err) {
 			refused = append(refused, err)
 			continue

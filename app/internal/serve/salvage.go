@@ -124,6 +124,7 @@ func (s *salvages) takeIn(ctx context.Context, p *sqlite.Part, name string) erro
 	}
 	for _, b := range p.Batches {
 		if err := a.Write(ctx, b); err != nil {
+			s.archive.Damaged(a, err)
 			return err
 		}
 	}
