@@ -47,6 +47,9 @@ type Options struct {
 	Lost func(why error)
 	// Wrote gets the duration of each batch; may be nil.
 	Wrote func(time.Duration)
+	// Refused gets an entry that the archive refuses and that is left out, with the reason; may be
+	// nil.
+	Refused func(journal.Item, error)
 	// Trouble gets the error of an attempt, except a loss, and nil after a success; may be nil.
 	Trouble func(error)
 	// MaxBytes and MaxAge limit the log; 0 means the defaults.
@@ -69,7 +72,7 @@ type Stats struct {
 	Entries, Bytes int
 	Oldest         time.Time
 	// Dropped counts the spans that were dropped since the start: the log was full, or they cannot
-	// be read.
+	// be read, or the archive refuses them.
 	Dropped int64
 }
 
@@ -90,6 +93,10 @@ type Writer struct {
 	dropped int64
 	// done are the entries to mark in the log.
 	done []uint64
+	// refusals counts the refusals of the batch that begins with the entry refused. Only Run uses
+	// both.
+	refused  uint64
+	refusals int
 	// untold are the entries to call Archived for. Only Run uses it.
 	untold []uint64
 	// damage is the damage of the archive that another user of it has found.
@@ -344,7 +351,11 @@ func (w *Writer) writeAll(ctx context.Context, archive store.Archive) error {
 			w.tidy(ctx)
 			return nil
 		}
-		if err := w.write(ctx, archive, items); err != nil {
+		err := w.write(ctx, archive, items)
+		if refuses(err) && w.again(items[0].Seq) {
+			err = w.sift(ctx, archive)
+		}
+		if err != nil {
 			w.tell()
 			return err
 		}
@@ -371,32 +382,40 @@ func (w *Writer) next() []journal.Item {
 
 // write writes the entries of one look.
 func (w *Writer) write(ctx context.Context, archive store.Archive, items []journal.Item) error {
+	lost, err := w.put(ctx, archive, items)
+	if err == nil {
+		w.leave(len(items), lost)
+	}
+	return err
+}
+
+// put writes entries of one look as a batch. It returns the spans of those that cannot be read.
+func (w *Writer) put(ctx context.Context, archive store.Archive, items []journal.Item) (lost int, err error) {
 	b := &store.Batch{Revision: items[0].Revision, AsOf: items[0].AsOf}
-	lost := 0
 	for _, i := range items {
 		t, err := w.opts.Read(ctx, i.Seq)
 		switch {
 		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrDamaged):
 			lost += i.Spans
 		case err != nil:
-			return err
+			return 0, err
 		case i.Amends:
 			b.Amendments = append(b.Amendments, t)
 		default:
 			b.Finished = append(b.Finished, t)
 		}
 	}
-	if len(b.Finished)+len(b.Amendments) > 0 {
-		began := time.Now()
-		if err := archive.Write(ctx, b); err != nil {
-			return err
-		}
-		if w.opts.Wrote != nil {
-			w.opts.Wrote(time.Since(began))
-		}
+	if len(b.Finished)+len(b.Amendments) == 0 {
+		return lost, nil
 	}
-	w.leave(len(items), lost)
-	return nil
+	began := time.Now()
+	if err := archive.Write(ctx, b); err != nil {
+		return 0, &writeError{err}
+	}
+	if w.opts.Wrote != nil {
+		w.opts.Wrote(time.Since(began))
+	}
+	return lost, nil
 }
 
 // leave removes the first n entries, which are in the archive or lost.

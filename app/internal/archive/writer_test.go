@@ -30,6 +30,7 @@ type memory struct {
 	batches []string
 	tries   []string
 	fail    error // of Write
+	refuses int   // a trace that Write refuses
 	lost    error // of Check and Close
 	closed  int
 }
@@ -45,6 +46,9 @@ func (m *memory) Write(_ context.Context, b *store.Batch) error {
 		text += fmt.Sprintf(" +%d", t.ID[0])
 	}
 	m.tries = append(m.tries, text)
+	if m.refuses > 0 && strings.Contains(text+" ", fmt.Sprintf(" %d ", m.refuses)) {
+		return fmt.Errorf("constraint failed: %d", m.refuses)
+	}
 	if m.fail != nil {
 		return m.fail
 	}
@@ -84,6 +88,7 @@ type bench struct {
 	done    []uint64
 	gone    []uint64 // for which Archived was called
 	lost    []error
+	refused []string
 	trouble []string // each change
 }
 
@@ -140,6 +145,9 @@ func begin(t *testing.T, change func(*archive.Options), left ...func(*bench) jou
 		Log: b, Read: b.read, Now: func() time.Time { b.mu.Lock(); defer b.mu.Unlock(); return b.now },
 		Archived: func(seqs []uint64) { b.set(func(b *bench) { b.gone = append(b.gone, seqs...) }) },
 		Lost:     func(why error) { b.set(func(b *bench) { b.lost = append(b.lost, why) }) },
+		Refused: func(i journal.Item, why error) {
+			b.set(func(b *bench) { b.refused = append(b.refused, fmt.Sprint(i.Seq, " ", why)) })
+		},
 		Trouble: func(err error) {
 			b.set(func(b *bench) {
 				if text := fmt.Sprint(err); len(b.trouble) == 0 || b.trouble[len(b.trouble)-1] != text {
@@ -342,6 +350,76 @@ func TestFullArchive(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestRefused: a batch that the archive refuses is repeated a few times. Then its entries are written
+// one by one, and the refused one is left out. It waits as long as the archive accepts nothing later.
+func TestRefused(t *testing.T) {
+	for name, tc := range map[string]struct {
+		refuses int
+		want    []string
+		tries   int // of the whole batch
+		waits   bool
+	}{
+		"the first of a batch":       {1, []string{"1 at 1: 2", "1 at 1: +3", "2 at 2: 4"}, 5, false},
+		"the second of a batch":      {2, []string{"1 at 1: 1", "1 at 1: +3", "2 at 2: 4"}, 5, false},
+		"a batch of one":             {4, []string{"1 at 1: 1 2 +3", "3 at 3: 5"}, 5, false},
+		"an unreadable one after it": {5, []string{"1 at 1: 1 2 +3", "2 at 2: 4"}, 5, true},
+		"nothing comes after it":     {4, []string{"1 at 1: 1 2 +3"}, 10, true},
+		"nothing is ever accepted":   {-1, nil, 10, true},
+		"the archive has no space":   {-2, nil, 10, true},
+		"the journal is unreadable":  {-3, nil, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := begin(t, nil)
+				b.archive.set(func(m *memory) {
+					m.refuses = tc.refuses
+					m.fail = map[int]error{-1: errors.New("a bug"), -2: store.ErrFull}[tc.refuses]
+				})
+				if tc.refuses == -3 {
+					b.set(func(b *bench) { b.readErr = errors.New("disk I/O error") })
+				}
+				late := b.item(1, 3)
+				late.Amends = true
+				b.Add(b.item(1, 1), b.item(1, 2), late, b.item(2, 4))
+				switch name {
+				case "a batch of one":
+					b.Add(b.item(3, 5))
+				case "an unreadable one after it":
+					b.Add(b.item(3, 5), b.item(4, 6))
+					b.set(func(b *bench) { delete(b.traces, 6) })
+				}
+				time.Sleep(2 * time.Minute)
+				b.archive.want(t, "", tc.want...)
+				whole := "1 at 1: 1 2 +3"
+				if tc.refuses > 3 {
+					whole = fmt.Sprintf("%d at %[1]d: %d", tc.refuses-2, tc.refuses)
+				}
+				got := 0
+				for _, text := range b.archive.tries {
+					if text == whole {
+						got++
+					}
+				}
+				if got < tc.tries || !tc.waits && got > tc.tries+1 {
+					t.Errorf("%d attempts with %q, want %d", got, whole, tc.tries)
+				}
+				b.set(func(b *bench) {
+					var want []string
+					if !tc.waits {
+						want = []string{fmt.Sprintf("%d constraint failed: %d", tc.refuses, tc.refuses)}
+					}
+					if d := cmp.Diff(want, b.refused); d != "" {
+						t.Errorf("refused -want +got:\n%s", d)
+					}
+				})
+				if s := b.Stats(); (s.Entries > 0) != tc.waits || (s.Dropped == 1) == tc.waits {
+					t.Errorf("%+v", s)
+				}
+			})
+		})
+	}
 }
 
 // TestLimits: the oldest entries beyond a limit are dropped and counted, and leave the log.

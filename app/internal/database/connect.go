@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	_ "modernc.org/sqlite" // the driver named "sqlite"
 
@@ -108,27 +107,4 @@ func verify(ctx context.Context, conn *sql.Conn) error {
 		return fmt.Errorf("%w: %s", store.ErrDamaged, problem)
 	}
 	return nil
-}
-
-// setAside renames the database and its neighbour files, if they exist. Without any, it does
-// nothing.
-func setAside(path string, now time.Time, why error) (Opening, error) {
-	return SetAside(path, "damaged", now, why)
-}
-
-// SetAside renames the closed database at path and its neighbour files, if they exist: a label and
-// the time are added to the name. Without any, it does nothing.
-func SetAside(path, label string, now time.Time, why error) (Opening, error) {
-	to := path + "." + label + "-" + now.UTC().Format("20060102T150405.000000000Z")
-	o := Opening{Why: why}
-	for _, suffix := range []string{"-shm", "-wal", ""} {
-		err := os.Rename(path+suffix, to+suffix)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return Opening{}, fmt.Errorf("it cannot be used (%w), and cannot be set aside: %w", why, err)
-		}
-		if err == nil {
-			o.SetAside = to + suffix
-		}
-	}
-	return o, nil
 }

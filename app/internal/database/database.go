@@ -78,6 +78,12 @@ type Opening struct {
 // neighbours, and a new one is created; see Opening. A healthy database of another program, or of a
 // newer version, stays unchanged and is an error.
 func Open(ctx context.Context, path string, schema Schema) (*DB, error) {
+	return Replace(ctx, path, schema, nil)
+}
+
+// Replace is Open for a database with known damage, which wraps store.ErrDamaged: the file is
+// renamed without a check. Nil means that no damage is known.
+func Replace(ctx context.Context, path string, schema Schema, damage error) (*DB, error) {
 	d := &DB{path: path, schema: schema}
 	var err error
 	if d.path, err = filepath.Abs(path); err != nil {
@@ -86,7 +92,9 @@ func Open(ctx context.Context, path string, schema Schema) (*DB, error) {
 	if d.lock, err = lock(d.path); err != nil {
 		return nil, d.Failed(ctx, "open", err)
 	}
-	err = d.connect(ctx)
+	if err = damage; err == nil {
+		err = d.connect(ctx)
+	}
 	if damaged(err) && ctx.Err() == nil {
 		if d.opening, err = setAside(d.path, time.Now(), classify(err)); err == nil {
 			err = d.connect(ctx)

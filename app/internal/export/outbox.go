@@ -87,6 +87,10 @@ type Outbox struct {
 	removed removals
 	limits  limits
 	holding bool
+	// withdrawing counts the calls of Withdraw, which stop the sending. released tells them that the
+	// head of the backlog is not busy.
+	withdrawing int
+	released    *sync.Cond
 	// callBack cancels the current request; nil if there is none.
 	callBack context.CancelFunc
 	stats    OutboxStats
@@ -128,6 +132,7 @@ func OpenOutbox(ctx context.Context, o OutboxOptions) (*Outbox, error) {
 		removing: make(chan struct{}, 1), told: map[DropReason]time.Time{},
 		limits: normalLimits(o.MaxSpans, o.MaxAge), removed: removals{linger: o.linger},
 	}
+	b.released = sync.NewCond(&b.mu)
 	b.Add(left...)
 	go b.run(ctx)
 	return b, nil

@@ -142,16 +142,16 @@ func (b *backlog) shed(most int, before time.Time, gone func(i *item, spans int,
 	}
 }
 
-// forget removes the items queued before the given time.
-func (b *backlog) forget(before time.Time, gone func(i *item)) {
+// forget removes the items that which selects, except from a busy head. It calls gone for each.
+func (b *backlog) forget(which func(*item) bool, gone func(*item)) {
 	for i := len(b.head) - 1; i >= 0 && !b.busy; i-- {
-		if b.head[i].queued.Before(before) {
+		if which(&b.head[i].item) {
 			old := b.remove(i)
 			gone(&old.item)
 		}
 	}
 	b.queue = slices.DeleteFunc(b.queue, func(i item) bool {
-		if !i.queued.Before(before) {
+		if !which(&i) {
 			return false
 		}
 		b.spans -= i.spans

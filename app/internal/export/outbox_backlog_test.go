@@ -71,7 +71,10 @@ func TestBacklogCounts(t *testing.T) {
 				case 5:
 					if random.IntN(5) == 0 {
 						before := now.Add(-time.Duration(random.IntN(20)) * time.Second)
-						b.forget(before, func(i *item) { leaves(i.seq, "forgotten") })
+						b.forget(
+							func(i *item) bool { return i.queued.Before(before) },
+							func(i *item) { leaves(i.seq, "forgotten") },
+						)
 					}
 				}
 				check(t, &b, gone, last)

@@ -78,9 +78,61 @@ func (b *Outbox) Delivered() time.Time {
 // crash before that they would be sent.
 func (b *Outbox) Forget(ctx context.Context, before time.Time) error {
 	b.mu.Lock()
-	b.backlog.forget(before, func(i *item) { b.removed.add(i.seq) })
+	b.backlog.forget(func(i *item) bool { return i.queued.Before(before) }, func(i *item) { b.removed.add(i.seq) })
 	b.mu.Unlock()
 	return b.tidy(ctx)
+}
+
+// Reconcile marks the entries of the log again that this Outbox has delivered or dropped. A journal
+// that was lost and filled again does not have these marks.
+func (b *Outbox) Reconcile(ctx context.Context) error {
+	pending, err := b.opts.Log.Pending(ctx, journal.Sender)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	waiting := map[uint64]bool{}
+	for i := range b.backlog.head {
+		waiting[b.backlog.head[i].seq] = true
+	}
+	for _, i := range b.backlog.queue {
+		waiting[i.seq] = true
+	}
+	for _, i := range pending {
+		if i.Seq <= b.last && !waiting[i.Seq] {
+			b.removed.add(i.Seq)
+		}
+	}
+	b.mu.Unlock()
+	return b.tidy(ctx)
+}
+
+// Withdraw removes entries whose traces are to be forgotten. They do not count as lost. It cancels
+// the current request and waits for its end: afterwards no span of them leaves, except those that
+// the backend has already. The caller removes them from the log.
+func (b *Outbox) Withdraw(seqs []uint64) {
+	gone := make(map[uint64]bool, len(seqs))
+	for _, seq := range seqs {
+		gone[seq] = true
+	}
+	b.mu.Lock()
+	b.withdrawing++
+	for b.backlog.busy {
+		if b.callBack != nil {
+			b.callBack()
+		}
+		b.released.Wait()
+	}
+	b.backlog.forget(func(i *item) bool { return gone[i.seq] }, func(*item) {})
+	b.withdrawing--
+	b.mu.Unlock()
+	b.nudge()
+}
+
+// release ends the use of the backlog's head. The caller holds mu.
+func (b *Outbox) release() {
+	b.backlog.busy = false
+	b.released.Broadcast()
 }
 
 // nudge wakes the sending goroutine.

@@ -62,17 +62,19 @@ func (b *Outbox) load(ctx context.Context) ([]*span.Span, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.shed()
-	if b.holding || b.sender == nil {
+	if b.holding || b.withdrawing > 0 || b.sender == nil {
 		return nil, nil
 	}
 	b.backlog.busy = true
 	if b.backlog.request == 0 {
 		if err := b.gather(ctx); err != nil {
-			b.backlog.busy = false
+			b.release()
 			return nil, err
 		}
 	}
-	b.backlog.busy = b.backlog.request > 0
+	if b.backlog.request == 0 {
+		b.release()
+	}
 	return b.backlog.next(b.backlog.request), nil
 }
 
@@ -140,12 +142,12 @@ func (b *Outbox) send(ctx context.Context, spans []*span.Span) {
 	}
 }
 
-// attempt uploads, unless Hold cancels it.
+// attempt uploads, unless Hold or Withdraw cancels it.
 func (b *Outbox) attempt(ctx context.Context, spans []*span.Span) (got answer, calledBack bool) {
 	sending, callBack := context.WithCancel(ctx)
 	defer callBack()
 	b.mu.Lock()
-	if b.holding {
+	if b.holding || b.withdrawing > 0 {
 		callBack()
 	}
 	b.callBack = callBack
@@ -155,7 +157,7 @@ func (b *Outbox) attempt(ctx context.Context, spans []*span.Span) (got answer, c
 	defer b.mu.Unlock()
 	b.callBack = nil
 	if got.again && sending.Err() != nil && ctx.Err() == nil {
-		b.backlog.busy = false
+		b.release()
 		return got, true
 	}
 	return got, false
@@ -164,7 +166,7 @@ func (b *Outbox) attempt(ctx context.Context, spans []*span.Span) (got answer, c
 // pause records a failed attempt, and waits until the next one is due.
 func (b *Outbox) pause(ctx context.Context, reason error) {
 	b.mu.Lock()
-	b.backlog.busy = false
+	b.release()
 	if ctx.Err() != nil { // failed because ctx ended
 		b.mu.Unlock()
 		return
@@ -183,7 +185,7 @@ func (b *Outbox) answered(got answer) bool {
 	exported := got.spans - refused
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.backlog.busy = false
+	b.release()
 	for _, seq := range b.backlog.consume(got.spans) {
 		b.removed.add(seq)
 	}

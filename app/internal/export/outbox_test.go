@@ -482,6 +482,82 @@ func TestOutboxStandby(t *testing.T) {
 	r.want(t, all[6:]...)
 }
 
+// TestOutboxReconcile: a lost journal is filled again with entries that were sent. They are marked
+// again, so that the next start does not send them.
+func TestOutboxReconcile(t *testing.T) {
+	w, r, l := newWorld(t), newReceiver(), listen(t, "127.0.0.1:0")
+	serveHTTP(t, r, l)
+	o := to("http://" + l.Addr().String())
+	o.linger = time.Millisecond
+	box := w.open(o)
+	all := entries(small("sent", 4), small("waiting", 5))
+	box.Add(w.commit(all[0])...)
+	w.until("sent", func(s OutboxStats) bool { return s.Exported == 4 && w.unremoved() == 0 })
+	box.Hold(true)
+	box.Add(w.commit(all[1])...)
+	if err := os.Remove(w.path); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.j.Commit(t.Context(), &journal.Changes{}); !errors.Is(err, journal.ErrRenewed) {
+		t.Fatal(err)
+	}
+	next := entries(small("next", 2)) // it is not added yet
+	if err := w.j.Commit(t.Context(), &journal.Changes{Entries: append(all, next...)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := box.Reconcile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.j.Pending(t.Context(), journal.Sender)
+	if err != nil || len(got) != 2 || got[0].Seq != all[1].Seq || got[1].Seq != next[0].Seq {
+		t.Errorf("pending are %v, %v", got, err)
+	}
+}
+
+// TestOutboxWithdraw: after Withdraw no span of its entries leaves, also if it was read already or is
+// in a request that hangs or that the backend did not accept. It does not count as lost.
+func TestOutboxWithdraw(t *testing.T) {
+	for name, tc := range map[string]struct{ hold, hang bool }{
+		"queued": {hold: true}, "read": {}, "in a request that hangs": {hang: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, r, l := newWorld(t), newReceiver(), listen(t, "127.0.0.1:0")
+			hung, free := make(chan struct{}), make(chan struct{})
+			var once sync.Once
+			var works atomic.Bool
+			r.answer = func(int) (ptraceotlp.ExportResponse, error) {
+				if works.Load() {
+					return ptraceotlp.NewExportResponse(), nil
+				}
+				once.Do(func() { close(hung) })
+				if tc.hang {
+					<-free
+				}
+				return ptraceotlp.NewExportResponse(), status.Error(codes.Unavailable, "not yet")
+			}
+			serveHTTP(t, r, l)
+			t.Cleanup(sync.OnceFunc(func() { close(free) }))
+			o := to("http://" + l.Addr().String())
+			o.Hold = tc.hold
+			box := w.open(o)
+			first, gone, last := small("first", 2), small("gone", 3), small("last", 2)
+			items := w.commit(entries(first, gone, last)...)
+			box.Add(items...)
+			if !tc.hold {
+				<-hung
+			}
+			box.Withdraw([]uint64{items[1].Seq, 4711})
+			works.Store(true)
+			if s := box.Stats(); s.Entries != 2 || s.Spans != 4 || len(s.Dropped) > 0 {
+				t.Errorf("it stands at %+v", s)
+			}
+			box.Hold(false)
+			w.finish()
+			r.want(t, first, last)
+		})
+	}
+}
+
 // Entries added just before Close are sent, even if the sending goroutine learns of both at the
 // same time.
 func TestOutboxClosesAfterTheLast(t *testing.T) {

@@ -5,7 +5,6 @@ package journal
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"go.opentelemetry.io/otel/trace"
@@ -14,22 +13,20 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Forget removes the entries of the log whose traces forgets selects, except those that still wait
-// for the archive. It takes these traces, and the given ones, off the list of kept traces, so that
-// their later spans are dropped. It overwrites the data, as the archive does. It returns the number
-// of removed entries. State by name stays, with the open traces in it.
-func (j *Journal) Forget(
+// Unsent returns the entries of the log whose traces forgets selects or are given, except those that
+// still wait for the archive.
+func (j *Journal) Unsent(
 	ctx context.Context, traces []trace.TraceID, forgets func(*span.Trace) bool,
-) (entries int, err error) {
+) ([]Item, error) {
 	waiting, err := j.Pending(ctx, Sender)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	var seqs []uint64
-	gone := make(map[trace.TraceID]bool, len(traces))
+	given := make(map[trace.TraceID]bool, len(traces))
 	for _, id := range traces {
-		gone[id] = true
+		given[id] = true
 	}
+	var out []Item
 	for _, i := range waiting {
 		if i.For&Archive != 0 {
 			continue
@@ -38,16 +35,28 @@ func (j *Journal) Forget(
 		if err != nil {
 			continue // it has left the log, or is unreadable
 		}
-		if gone[i.TraceID] || forgets(t) {
-			seqs = append(seqs, i.Seq)
-			gone[i.TraceID] = true
+		if given[i.TraceID] || forgets(t) {
+			out = append(out, i)
+			given[i.TraceID] = true
 		}
+	}
+	return out, nil
+}
+
+// Forget removes entries of the log. It takes their traces, and the given ones, off the list of kept
+// traces, so that their later spans are dropped. It overwrites the data, as the archive does. State
+// by name stays, with the open traces in it.
+func (j *Journal) Forget(ctx context.Context, traces []trace.TraceID, unsent []Item) error {
+	gone := slices.Clone(traces)
+	seqs := make([]uint64, len(unsent))
+	for n, i := range unsent {
+		gone, seqs[n] = append(gone, i.TraceID), i.Seq
 	}
 	db := j.database()
 	if err := j.removeEntries(ctx, db, seqs); err != nil {
-		return 0, err
+		return err
 	}
-	for part := range slices.Chunk(slices.Collect(maps.Keys(gone)), maxDone) {
+	for part := range slices.Chunk(gone, maxDone) {
 		err := db.Write(ctx, func(ctx context.Context, tx *database.Tx) error {
 			for _, id := range part {
 				if err := tx.Exec(ctx, "DELETE FROM kept WHERE trace = ?", id[:]); err != nil {
@@ -57,13 +66,13 @@ func (j *Journal) Forget(
 			return nil
 		})
 		if err != nil {
-			return len(seqs), db.Failed(ctx, "write to", err)
+			return db.Failed(ctx, "write to", err)
 		}
 	}
 	if err := db.Purge(ctx); err != nil {
-		return len(seqs), db.Failed(ctx, "overwrite deleted data in", err)
+		return db.Failed(ctx, "overwrite deleted data in", err)
 	}
-	return len(seqs), nil
+	return nil
 }
 
 // removeEntries deletes entries of the log, and overwrites their pages.

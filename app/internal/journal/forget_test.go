@@ -50,8 +50,13 @@ func TestForget(t *testing.T) {
 	}
 	selected := func(t *span.Trace) bool { return t.ID == gone.ID || t.ID == waits.ID }
 	for _, want := range []int{2, 0} { // the second time finds nothing
-		if n, err := j.Forget(t.Context(), []trace.TraceID{given.ID}, selected); err != nil || n != want {
-			t.Errorf("removed %d entries, %v, want %d", n, err, want)
+		ids := []trace.TraceID{given.ID}
+		unsent, err := j.Unsent(t.Context(), ids, selected)
+		if err != nil || len(unsent) != want {
+			t.Errorf("%d entries, %v, want %d", len(unsent), err, want)
+		}
+		if err := j.Forget(t.Context(), ids, unsent); err != nil {
+			t.Error(err)
 		}
 	}
 	for i, there := range []bool{false, true, false, true} {

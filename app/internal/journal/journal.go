@@ -82,7 +82,8 @@ type Journal struct {
 	renewals int
 	closed   bool
 	// lost is the error of a database that is closed and not replaced yet.
-	lost error
+	lost    error
+	reports database.Reports
 }
 
 // ErrRenewed is returned once after a lost journal was replaced by an empty one.
@@ -92,16 +93,16 @@ var ErrRenewed = errors.New("the journal was opened again")
 // aside, see Opening.
 func Open(ctx context.Context, path string) (*Journal, error) {
 	j := &Journal{path: path}
-	if err := j.open(ctx); err != nil {
+	if err := j.open(ctx, nil); err != nil {
 		return nil, err
 	}
 	return j, nil
 }
 
 // open opens the database and reads the last numbers. A new journal begins at the present time in
-// microseconds, so its revisions are higher than those of a lost one.
-func (j *Journal) open(ctx context.Context) error {
-	db, err := database.Open(ctx, j.path, schema)
+// microseconds, so its revisions are higher than those of a lost one. Damage is known damage.
+func (j *Journal) open(ctx context.Context, damage error) error {
+	db, err := database.Replace(ctx, j.path, schema, damage)
 	if err != nil {
 		return err
 	}
@@ -211,6 +212,7 @@ func (j *Journal) lose(why error) {
 	if err := j.db.Close(); errors.Is(err, store.ErrDamaged) {
 		j.lost = err
 	}
+	j.reports.Add(j.lost)
 }
 
 // renew replaces a lost database. Its check may take longer than the caller's deadline.
@@ -224,7 +226,7 @@ func (j *Journal) renew(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(j.path), 0o700); err != nil {
 		return fmt.Errorf("cannot replace the journal: %w", err)
 	}
-	if err := j.open(context.WithoutCancel(ctx)); err != nil {
+	if err := j.open(context.WithoutCancel(ctx), j.reports.Take()); err != nil {
 		return err
 	}
 	why := j.lost

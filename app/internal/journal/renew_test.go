@@ -378,3 +378,29 @@ func TestRenewedByAnother(t *testing.T) {
 	seen = j.Renewals()
 	commit(t, j, part)
 }
+
+// TestHiddenDamage: an index has other rows than its table, which the check of a file does not find. The first report
+// opens the file again, and the second one replaces it.
+func TestHiddenDamage(t *testing.T) {
+	j := filled(t)
+	one := entry(1, both) // its trace is on the list of kept ones
+	must(t, j.Close())
+	const list = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = "
+	execute(t, j.Path(), list+"sql || ' WHERE at < 0' WHERE name = 'kept_at'")
+	execute(t, j.Path(), "UPDATE kept SET at = at + 1") // the index stays
+	execute(t, j.Path(), list+"replace(sql, ' WHERE at < 0', '') WHERE name = 'kept_at'")
+	j = openAt(t, j.Path())
+	if j.Opening().SetAside != "" {
+		t.Fatalf("the check finds it: %+v", j.Opening())
+	}
+	for n, aside := range []bool{false, true} {
+		err := j.Commit(t.Context(), &journal.Changes{AsOf: one.AsOf.Add(time.Hour), Entries: []*journal.Entry{one}})
+		if !errors.Is(err, journal.ErrRenewed) || !errors.Is(err, store.ErrDamaged) || j.Renewals() != n+1 {
+			t.Fatalf("%d: got %v after %d renewals", n, err, j.Renewals())
+		}
+		if o := j.Opening(); (o.SetAside != "") != aside {
+			t.Errorf("report %d: the file was set aside as %q", n+1, o.SetAside)
+		}
+	}
+	commit(t, j, &journal.Changes{Entries: []*journal.Entry{one}})
+}

@@ -423,3 +423,41 @@ func TestJournalLostWhileOpen(t *testing.T) {
 		})
 	}
 }
+
+// TestHiddenDamage: indexes of the archive have other rows than their table, which the check of the
+// file does not find. The second report replaces the file, and its traces come into the new one.
+func TestHiddenDamage(t *testing.T) {
+	data, id := filled(t)
+	path := archiveFile(filepath.Join(data, "c"))
+	const list = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'WHERE phase', "
+	change(t, path, list+"'WHERE 7 < phase') WHERE name LIKE 'traces\\_%' ESCAPE '\\'")
+	change(t, path, "UPDATE traces SET start = start + 1") // the indexes stay
+	change(t, path, "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, '7 < ', '')")
+	p := startStored(t, data)
+	p.look()
+	<-p.archive.Opened()
+	old, err := p.archive.Archive()
+	must(t, err)
+	p.archivedAll(id)
+	for range 2 {
+		if err := p.prune(t.Context(), store.Limits{Before: p.clock.Now().Add(time.Hour)}); err == nil {
+			t.Fatal("there is no damage")
+		}
+		p.archivedAll(p.finish()) // the writer takes the report
+		now, err := p.archive.Archive()
+		for late := time.Now().Add(time.Minute); (err != nil || now == old) && time.Now().Before(late); {
+			time.Sleep(10 * time.Millisecond)
+			now, err = p.archive.Archive()
+		}
+		old = now
+	}
+	stop := p.salvaging()
+	if n := p.salvagedSome([]trace.TraceID{id}); n != 1 {
+		t.Errorf("%d of 1 trace is in the new archive", n)
+	}
+	stop()
+	p.lines(
+		`level=WARN msg="the archive was reported as damaged, but a check finds nothing; .*malformed`,
+		`level=ERROR msg="the archive was lost while the server ran; a new one begins" .*setAside=\S+damaged-`,
+	)
+}

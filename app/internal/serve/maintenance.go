@@ -4,8 +4,6 @@ package serve
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"github.com/kube-lifeline/lifeline/app/internal/archive/maintenance"
 )
@@ -17,6 +15,9 @@ func (s *server) startMaintenance(ctx context.Context) (end func()) {
 	if err != nil {
 		s.log.Warn("lifeline archive cannot use this server", errAttr(err))
 		return func() {}
+	}
+	if err := maintenance.RemoveCopies(dir); err != nil {
+		s.log.Warn("cannot remove the copy of an interrupted backup", errAttr(err))
 	}
 	ln, err := maintenance.Listen(ctx, dir)
 	if err != nil {
@@ -33,9 +34,7 @@ func (s *server) startMaintenance(ctx context.Context) (end func()) {
 			Archive: s.archive.Archive,
 			Log:     s.archive,
 			Journal: s.journal,
-			Salvaging: func(context.Context) ([]string, error) {
-				return slices.Sorted(maps.Keys(s.salvages.all())), nil
-			},
+			Outbox:  s.outbox,
 		}
 		if err := maintenance.Serve(running, ln, o, s.opts.Version); err != nil {
 			s.log.Warn("lifeline archive cannot use this server any more", errAttr(err))

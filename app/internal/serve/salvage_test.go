@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -45,12 +47,20 @@ func (p *storedServer) salvaging() (stop func()) {
 	return func() { cancel(); must(p.t, <-ended) }
 }
 
+// unsalvaged returns the damaged archives that are set aside and not done.
+func (p *storedServer) unsalvaged() []string {
+	p.t.Helper()
+	files, err := database.Damaged(archiveFile(p.dir))
+	must(p.t, err)
+	return files
+}
+
 // salvagedSome waits for the end of the salvage, and returns how many traces are in the new archive.
 func (p *storedServer) salvagedSome(of []trace.TraceID) (n int) {
 	p.t.Helper()
-	for late := time.Now().Add(time.Minute); len(p.salvages.all()) > 0; {
+	for late := time.Now().Add(time.Minute); len(p.unsalvaged()) > 0; {
 		if time.Now().After(late) {
-			p.t.Fatalf("still to be salvaged: %v", p.salvages.all())
+			p.t.Fatalf("still to be salvaged: %v", p.unsalvaged())
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -66,12 +76,13 @@ func (p *storedServer) salvagedSome(of []trace.TraceID) (n int) {
 	return n
 }
 
-// TestSalvage: the readable traces of a damaged archive come into the new one. Afterwards the journal
-// does not name the file any more.
+// TestSalvage: the readable traces of a damaged archive come into the new one. Afterwards its name
+// marks it as done, and the journal has no position in it.
 func TestSalvage(t *testing.T) {
 	p, before := damagedServer(t)
 	stop := p.salvaging()
 	n := p.salvagedSome(before)
+	p.log.await(t, `(the readable traces of the damaged archive)`)
 	stop()
 	if n == 0 || n == len(before) {
 		t.Errorf("%d of %d traces were salvaged, want some and not all", n, len(before))
@@ -81,7 +92,7 @@ func TestSalvage(t *testing.T) {
 	}
 	p.lines(
 		`level=ERROR msg="the archive was damaged; it was set aside, and a new one was created" .*`,
-		`level=INFO msg="the readable traces of the damaged archive are in the new one; .* lost=[0-9]+ .*`,
+		`level=INFO msg="the readable traces of the damaged archive are in .* file=\S+Z.done .* lost=[0-9]+`,
 	)
 }
 
@@ -92,14 +103,24 @@ func TestSalvageAfterRestart(t *testing.T) {
 	p = startStored(t, p.conf.Load().DataDir)
 	<-p.archive.Opened()
 	stop := p.salvaging()
-	for late := time.Now().Add(time.Minute); len(p.salvages.all()) == 0 && time.Now().Before(late); {
-		if found, err := p.journal.States(t.Context(), salvageState); len(found) == 0 || err != nil {
-			break // it has ended already
-		}
-		time.Sleep(time.Millisecond)
-	}
 	if n := p.salvagedSome(before); n == 0 {
 		t.Error("nothing was salvaged")
+	}
+	stop()
+}
+
+// TestSalvageAfterKill: a server was killed when it had set its archive aside, and had done nothing
+// else.
+func TestSalvageAfterKill(t *testing.T) {
+	data, id := filled(t)
+	path := archiveFile(filepath.Join(data, "c"))
+	_, err := database.SetAside(path, "damaged", time.Now(), store.ErrDamaged)
+	must(t, err)
+	p := startStored(t, data)
+	<-p.archive.Opened()
+	stop := p.salvaging()
+	if n := p.salvagedSome([]trace.TraceID{id}); n != 1 {
+		t.Errorf("%d of 1 trace is in the new archive", n)
 	}
 	stop()
 }
@@ -107,13 +128,17 @@ func TestSalvageAfterRestart(t *testing.T) {
 // TestSalvageWaits: without an archive to write to, the salvage goes on later, and says so once.
 func TestSalvageWaits(t *testing.T) {
 	p, _ := damagedServer(t)
-	for file, at := range p.salvages.all() {
-		p.archive = p.newArchive(p.dir, nil) // it never runs
-		if err := p.salvageFile(t.Context(), file, at); !errors.Is(err, errArchiveAway) {
+	p.archive = p.newArchive(p.dir, nil) // it never runs
+	all := &salvages{server: p.server, at: map[string]int64{}, told: map[string]string{}}
+	for _, path := range p.unsalvaged() {
+		if err := all.file(t.Context(), path); !errors.Is(err, errArchiveAway) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if len(p.salvages.all()) != 1 {
-		t.Errorf("to be salvaged: %v, want one file", p.salvages.all())
+	all.files(t.Context())
+	all.files(t.Context())
+	if len(p.unsalvaged()) != 1 {
+		t.Errorf("to be salvaged: %v, want one file", p.unsalvaged())
 	}
+	p.lines(`level=ERROR msg="the archive was damaged`, `level=WARN msg="the salvage of a damaged archive waits"`)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/archive"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/export"
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
@@ -64,9 +65,11 @@ type server struct {
 	journal *journal.Journal
 	archive *archive.Writer
 	view    *view.View
-	// salvages are the damaged archives to copy traces from.
-	salvages salvages
-	outbox   *export.Outbox
+	// archiveReports has the reports of damage in the archive, and archiveDamage the last of them
+	// until the archive is open again. Only the archive's writer uses them.
+	archiveReports database.Reports
+	archiveDamage  error
+	outbox         *export.Outbox
 	// passing sends the spans without a change; nil if none are received.
 	passing  *export.Exporter
 	receiver atomic.Pointer[otlp.Receiver]
@@ -256,11 +259,11 @@ func (s *server) serveTelemetry(up *tasks, ln net.Listener) {
 func (s *server) work(ctx context.Context, up *tasks, recorder *restored, conf *rest.Config) (err error) {
 	endArchive := s.startArchive()
 	defer func() { err = errors.Join(err, endArchive()) }()
-	defer s.startMaintenance(ctx)()
 	if err := s.openOutbox(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.closeOutbox()) }()
+	defer s.startMaintenance(ctx)()
 	s.loop = newLoop(s, recorder.recorder)
 	if err := s.newWatcher(conf, recorder.recorder); err != nil {
 		return err
@@ -281,6 +284,7 @@ func (s *server) work(ctx context.Context, up *tasks, recorder *restored, conf *
 	}
 	up.start("retention", s.retain)
 	up.start("salvage", s.salvage)
+	up.start("journal", s.relist)
 	up.start("configuration", s.followConfig)
 	up.start("watch", s.watch)
 

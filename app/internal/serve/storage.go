@@ -113,10 +113,14 @@ func (s *server) newArchive(dir string, left []journal.Item) *archive.Writer {
 		Log:      s.journal,
 		Read:     s.view.Entry,
 		Archived: s.view.Archived,
-		Lost:     func(why error) { s.lost("archive", archiveFile(dir), why, database.Opening{}) },
+		Lost:     func(why error) { s.lostArchive(archiveFile(dir), why) },
 		Wrote:    func(took time.Duration) { s.metrics.ArchiveWrite.Observe(took.Seconds()) },
-		Trouble:  s.archiveTrouble,
-		Now:      s.clock.Now,
+		Refused: func(i journal.Item, why error) {
+			s.log.Error("the archive refuses a finished trace; the trace is left out, and later ones follow",
+				"trace", i.TraceID, "spans", i.Spans, errAttr(why))
+		},
+		Trouble: s.archiveTrouble,
+		Now:     s.clock.Now,
 	}, left)
 }
 
@@ -135,24 +139,44 @@ func (s *server) openArchive(ctx context.Context, dir string) (store.Archive, er
 		return nil, err
 	}
 	began := time.Now()
-	a, err := sqlite.Open(ctx, store.Config{Path: archiveFile(dir)})
+	a, err := sqlite.Open(ctx, store.Config{Path: archiveFile(dir), Damage: s.archiveReports.Take()})
 	if err != nil {
 		return nil, err
 	}
-	if o := a.Opening(); o.SetAside != "" {
+	o, reported := a.Opening(), s.archiveDamage
+	s.archiveDamage = nil
+	switch {
+	case o.SetAside == "" && reported != nil:
+		s.log.Warn("the archive was reported as damaged, but a check finds nothing; it stays in use",
+			"archive", archiveFile(dir), errAttr(reported))
+	case o.SetAside == "":
+	case reported != nil:
+		s.lost("archive", archiveFile(dir), reported, o)
+	default:
 		s.log.Error("the archive was damaged; it was set aside, and a new one was created",
 			"setAside", o.SetAside, errAttr(o.Why))
-		s.damagedArchive(o.SetAside)
 	}
 	s.log.Info("archive opened", "path", archiveFile(dir), "took", time.Since(began).Round(time.Millisecond))
 	return a, nil
+}
+
+// lostArchive reports an archive that was lost or damaged while the server ran.
+func (s *server) lostArchive(path string, why error) {
+	s.archiveReports.Add(why)
+	s.archiveDamage = why // openArchive reports it
+	var gone *store.LostError
+	if errors.As(why, &gone) {
+		s.archiveDamage = nil
+		s.lost("archive", path, why, database.Opening{})
+	}
 }
 
 // renewed reports a journal that was lost while the server ran, and reopened.
 func (s *server) renewed(path string, why error, o database.Opening) {
 	var gone *store.LostError
 	if !errors.As(why, &gone) && o.SetAside == "" {
-		s.log.Warn("the journal was reported as damaged but is intact; it stays in use", "journal", path, errAttr(why))
+		s.log.Warn("the journal was reported as damaged, but a check finds nothing; it stays in use",
+			"journal", path, errAttr(why))
 		return
 	}
 	s.lost("journal", path, why, o)
@@ -168,7 +192,6 @@ func (s *server) lost(what, path string, why error, o database.Opening) {
 	gap := "open traces continue; spans that were not sent yet are lost"
 	if what == "archive" {
 		gap = "its traces, except those that can be read from setAside"
-		s.damagedArchive(aside)
 	}
 	s.metrics.StoresLost.Inc()
 	s.state.set(func(st *state) { st.lost, st.lostAt = why, time.Now() })

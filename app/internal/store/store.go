@@ -109,6 +109,9 @@ func (e *LostError) Unwrap() error { return ErrDamaged }
 type Config struct {
 	// Path is the file of a SQLite archive.
 	Path string
+	// Damage is the known damage of that file, which wraps ErrDamaged: the file is set aside without
+	// a check. Nil means that no damage is known.
+	Damage error
 }
 
 // Opener is the constructor of an engine.

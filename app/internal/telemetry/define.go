@@ -239,8 +239,8 @@ func (d definer) kept(m *Metrics) {
 		"Bytes of finished traces that wait in the journal for the archive. A steady rise: the archive cannot be "+
 			"written; see the log. At 1 GiB, or after 24 hours, the oldest are dropped.")
 	m.ArchiveDropped = d.total("archive_dropped_spans_total",
-		"Spans that were dropped before they were archived: the journal's limits were reached, or its file was "+
-			"lost. Any: see the log.")
+		"Spans that were dropped before they were archived: the journal's limits were reached, its file was lost, "+
+			"or the archive refused a trace. Any: see the log.")
 }
 
 func (d definer) working(m *Metrics) {

@@ -64,9 +64,10 @@ type moment struct {
 	asOf time.Time
 	open map[trace.TraceID]*held
 	// pending are the entries of the log that are not archived, by number, in order; finished and
-	// amended find them by trace.
+	// amended find them by trace. repeated are further finished versions.
 	pending  []*held
 	finished map[trace.TraceID]*held
+	repeated map[trace.TraceID][]*held
 	amended  map[trace.TraceID][]*held
 	// spans counts the spans of pending in memory.
 	spans int
@@ -136,7 +137,7 @@ func (v *View) Publish(asOf time.Time, revision int64, open []*span.Trace, entri
 			trace: t,
 		}
 	}
-	next.spans, next.finished, next.amended = was.spans, was.finished, was.amended
+	next.spans, next.finished, next.repeated, next.amended = was.spans, was.finished, was.repeated, was.amended
 	if len(entries) > 0 {
 		next.pending = slices.Clone(was.pending)
 	}
@@ -228,12 +229,15 @@ func (v *View) Held() []*journal.Entry {
 
 func (m *moment) index() {
 	m.finished, m.amended = map[trace.TraceID]*held{}, map[trace.TraceID][]*held{}
+	m.repeated = map[trace.TraceID][]*held{}
 	for _, h := range m.pending {
 		switch {
 		case h.Amends:
 			m.amended[h.TraceID] = append(m.amended[h.TraceID], h)
 		case m.finished[h.TraceID] == nil: // the first version is valid
 			m.finished[h.TraceID] = h
+		default:
+			m.repeated[h.TraceID] = append(m.repeated[h.TraceID], h)
 		}
 	}
 }
@@ -277,6 +281,9 @@ func (v *View) Trace(ctx context.Context, id trace.TraceID) (*store.Record, erro
 	}
 	if h := m.live(id); h != nil {
 		r, err := v.record(ctx, h)
+		if err == nil && !h.open {
+			r, err = v.earlier(ctx, r)
+		}
 		if !missing(err) {
 			return v.amend(ctx, m, r, err)
 		}
@@ -306,23 +313,33 @@ func (v *View) record(ctx context.Context, h *held) (*store.Record, error) {
 	return &store.Record{Summary: *sum, Trace: &one}, nil
 }
 
-// amend adds the spans of the log to a record.
-func (v *View) amend(ctx context.Context, m *moment, r *store.Record, err error) (*store.Record, error) {
-	if err != nil || len(m.amended[r.ID]) == 0 {
-		return r, err
+// earlier adds the archive's version of a finished trace in the log. Every span of either is kept;
+// the version of the lower revision is valid.
+func (v *View) earlier(ctx context.Context, r *store.Record) (*store.Record, error) {
+	archive, err := v.archive()
+	if err != nil {
+		return r, nil //nolint:nilerr // the log's version is there
 	}
+	other, err := archive.Trace(ctx, r.ID)
+	switch {
+	case errors.Is(err, store.ErrNotFound) || away(err):
+		return r, nil
+	case err != nil:
+		return nil, err
+	case other.Revision <= r.Revision:
+		r, other = other, r
+	}
+	join(r, other.Trace)
+	return r, nil
+}
+
+// join adds the spans with new IDs to a record.
+func join(r *store.Record, further ...*span.Trace) {
 	known := make(map[trace.SpanID]bool, len(r.Trace.Spans))
 	for _, s := range r.Trace.Spans {
 		known[s.ID] = true
 	}
-	for _, h := range m.amended[r.ID] {
-		t, err := v.load(ctx, h)
-		if missing(err) {
-			continue // the archive has it, and had it or has it at the next question
-		}
-		if err != nil {
-			return nil, err
-		}
+	for _, t := range further {
 		for _, s := range t.Spans {
 			if !known[s.ID] {
 				known[s.ID] = true
@@ -331,6 +348,27 @@ func (v *View) amend(ctx context.Context, m *moment, r *store.Record, err error)
 		}
 	}
 	r.Spans = len(r.Trace.Spans)
+}
+
+// amend adds the spans of the log to a record.
+func (v *View) amend(ctx context.Context, m *moment, r *store.Record, err error) (*store.Record, error) {
+	if err != nil {
+		return r, err
+	}
+	var further []*span.Trace
+	for _, h := range slices.Concat(m.repeated[r.ID], m.amended[r.ID]) {
+		t, err := v.load(ctx, h)
+		if missing(err) {
+			continue // the archive has it, and had it or has it at the next question
+		}
+		if err != nil {
+			return nil, err
+		}
+		further = append(further, t)
+	}
+	if len(further) > 0 {
+		join(r, further...)
+	}
 	return r, nil
 }
 
@@ -432,8 +470,10 @@ func (v *View) Causes(ctx context.Context, id trace.TraceID) ([]store.Cause, err
 // each calls f with every trace in memory and every amendment.
 func (v *View) each(ctx context.Context, m *moment, f func(*span.Trace)) error {
 	all := m.traces()
-	for _, amendments := range m.amended {
-		all = append(all, amendments...)
+	for _, further := range []map[trace.TraceID][]*held{m.repeated, m.amended} {
+		for _, entries := range further {
+			all = append(all, entries...)
+		}
 	}
 	for _, h := range all {
 		t, err := v.load(ctx, h)

@@ -582,18 +582,29 @@ func TestLeavesTheLog(t *testing.T) {
 	}
 }
 
-// TestFinishedTwice: of two finished versions the first is valid, in the log and in the archive. An
-// open version with the same ID does not hide the one in the log.
+// TestFinishedTwice: of two finished versions the first is valid, in the log and in the archive, and
+// the spans of both are there. An open version with the same ID does not hide the one in the log.
 func TestFinishedTwice(t *testing.T) {
 	r := newRoom(t)
 	first, second := spantest.Apply(), spantest.Apply()
 	second.Outcome = span.Unfinished
+	extra := *second.Spans[1]
+	extra.ID = trace.SpanID{77}
+	second.Spans = []*span.Span{second.Spans[0], &extra}
 	r.add(first)
 	r.move(0)
 	r.move(0)
 	e := &journal.Entry{Item: journal.Item{For: journal.Archive}, Trace: second}
 	must(t, r.journal.Commit(t.Context(), &journal.Changes{AsOf: asOf, Entries: []*journal.Entry{e}}))
 	r.view.Publish(asOf, e.Revision, []*span.Trace{second}, []*journal.Entry{e})
+	whole := func(where string) {
+		t.Helper()
+		got, err := r.view.Trace(t.Context(), first.ID)
+		must(t, err)
+		if n := len(got.Trace.Spans); n != len(first.Spans)+1 || got.Spans != n || got.Outcome != span.Converged {
+			t.Errorf("%s: %s with %d spans, want one more than %d", where, got.Outcome, n, len(first.Spans))
+		}
+	}
 	for range 2 {
 		got := lists(t, r.view, store.Query{}, nothing)
 		if len(got) != 1 || got[0].Open || got[0].Outcome != span.Converged {
@@ -602,7 +613,10 @@ func TestFinishedTwice(t *testing.T) {
 		if len(lists(t, r.view, store.Query{Open: true}, nothing)) > 0 {
 			t.Error("it is open")
 		}
+		whole("in memory or in the archive")
 		r.move(0)
+		r.view.Publish(asOf, e.Revision+1, nil, nil)
+		whole("the first version is archived")
 		r.write(e)
 		r.view.Publish(asOf, e.Revision+1, nil, nil)
 	}

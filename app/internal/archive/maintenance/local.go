@@ -17,6 +17,9 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/archive"
 	"github.com/kube-lifeline/lifeline/app/internal/archive/document"
+	"github.com/kube-lifeline/lifeline/app/internal/database"
+	"github.com/kube-lifeline/lifeline/app/internal/datadir"
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -40,9 +43,8 @@ type Local struct {
 	Log Log
 	// Journal has the data of finished traces that are not sent yet; nil without one.
 	Journal Journal
-	// Salvaging returns the names of damaged archives whose traces are still to be copied back; nil
-	// means none.
-	Salvaging func(context.Context) ([]string, error)
+	// Outbox sends the entries of the journal; nil without one.
+	Outbox Outbox
 
 	close func() error
 }
@@ -55,7 +57,13 @@ type Log interface {
 
 // Journal is the part of journal.Journal that the operations need.
 type Journal interface {
-	Forget(ctx context.Context, traces []trace.TraceID, forgets func(*span.Trace) bool) (entries int, err error)
+	Unsent(ctx context.Context, traces []trace.TraceID, forgets func(*span.Trace) bool) ([]journal.Item, error)
+	Forget(ctx context.Context, traces []trace.TraceID, unsent []journal.Item) error
+}
+
+// Outbox is the part of export.Outbox that the operations need.
+type Outbox interface {
+	Withdraw(seqs []uint64)
 }
 
 var _ Operations = (*Local)(nil)
@@ -187,9 +195,24 @@ func (l *Local) Backup(ctx context.Context, path string) (out Exported, err erro
 	return out, b.Backup(ctx, path)
 }
 
+// copyPrefix is the beginning of the names of temporary directories with a copy.
+const copyPrefix = "copy.tmp-"
+
+// RemoveCopies removes the temporary copies that a killed process has left in the directory of a
+// cluster. The caller has the directory's lock.
+func RemoveCopies(dir string) error {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), copyPrefix) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
+}
+
 // Copy implements Operations.
 func (l *Local) Copy(ctx context.Context, w io.Writer) (out Exported, err error) {
-	dir, err := os.MkdirTemp(l.Dir, "backup-")
+	dir, err := os.MkdirTemp(l.Dir, copyPrefix)
 	if err != nil {
 		return out, fmt.Errorf("cannot make a temporary directory for the copy: %w", err)
 	}
@@ -214,16 +237,14 @@ func (l *Local) Forget(ctx context.Context, namespace string) (out Forgotten, er
 	if err := which.Validate(); err != nil {
 		return out, err
 	}
-	if l.Salvaging != nil {
-		files, err := l.Salvaging(ctx)
-		if err != nil {
-			return out, err
-		}
-		if len(files) > 0 {
-			return out, fmt.Errorf("nothing was removed: the server copies the readable traces of %s back, which "+
-				"would undo it; try again when its log says that it has, or move the file away and restart it",
-				strings.Join(files, ", "))
-		}
+	files, err := database.Damaged(datadir.Archive(l.Dir))
+	if err != nil {
+		return out, err
+	}
+	if len(files) > 0 {
+		return out, fmt.Errorf("nothing was removed: a server still has to copy the readable traces of %s back, "+
+			"which would undo it; try again when its log says that it has, or move the file away",
+			strings.Join(files, ", "))
 	}
 	missing, err := l.flush(ctx, forgetPatience)
 	if err != nil {
@@ -247,13 +268,29 @@ func (l *Local) Forget(ctx context.Context, namespace string) (out Forgotten, er
 				ids = append(ids, sum.ID)
 			}
 		}
-		in := func(t *span.Trace) bool { return touches(t, namespace) }
-		if out.Unsent, err = l.Journal.Forget(ctx, ids, in); err != nil {
+		if out.Unsent, err = l.forgetUnsent(ctx, ids, namespace); err != nil {
 			return out, err
 		}
 	}
 	out.Forgotten, err = a.Forget(ctx, which)
 	return out, err
+}
+
+// forgetUnsent removes the traces from the journal and from the outbox. It returns the number of
+// removed entries.
+func (l *Local) forgetUnsent(ctx context.Context, ids []trace.TraceID, namespace string) (int, error) {
+	unsent, err := l.Journal.Unsent(ctx, ids, func(t *span.Trace) bool { return touches(t, namespace) })
+	if err != nil {
+		return 0, err
+	}
+	if l.Outbox != nil {
+		seqs := make([]uint64, len(unsent))
+		for n, i := range unsent {
+			seqs[n] = i.Seq
+		}
+		l.Outbox.Withdraw(seqs)
+	}
+	return len(unsent), l.Journal.Forget(ctx, ids, unsent)
 }
 
 // namespaces is the kind of namespaces.

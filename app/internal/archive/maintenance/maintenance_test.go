@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"database/sql"
 	"errors"
 	"io"
 	"io/fs"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/archive/document"
 	"github.com/kube-lifeline/lifeline/app/internal/archive/maintenance"
+	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/datadir"
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -243,7 +245,7 @@ func TestBackup(t *testing.T) {
 		if _, err := o.Copy(t.Context(), &data); err != nil {
 			t.Fatal(err)
 		}
-		if left, _ := filepath.Glob(filepath.Join(dir, "backup-*")); len(left) > 0 {
+		if left, _ := filepath.Glob(filepath.Join(dir, "copy.tmp-*")); len(left) > 0 {
 			t.Errorf("left %v", left)
 		}
 		streamed := filepath.Join(t.TempDir(), "streamed.db")
@@ -260,6 +262,35 @@ func TestBackup(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestInterruptedCopy: the next start removes the copy of a process that was killed, and nothing else.
+func TestInterruptedCopy(t *testing.T) {
+	dir := filled(t, t.TempDir())
+	left, other := filepath.Join(dir, "copy.tmp-1"), filepath.Join(dir, "backup-2026")
+	for _, at := range []string{left, other} {
+		err := os.Mkdir(at, 0o700)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(at, "lifeline.db.partial"), []byte("data"), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := open(t, dir)
+	if _, err := os.Stat(left); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
+	var out bytes.Buffer
+	if _, err := l.Copy(t.Context(), &out); err != nil || out.Len() == 0 {
+		t.Errorf("a copy of %d bytes, %v", out.Len(), err)
+	}
+	if found, _ := filepath.Glob(filepath.Join(dir, "copy.tmp-*")); len(found) > 0 {
+		t.Errorf("left are %v", found)
+	}
 }
 
 func TestForget(t *testing.T) {
@@ -453,12 +484,72 @@ func unzip(t *testing.T, from, to string) {
 // TestForgetDuringSalvage: while traces of a damaged archive are copied back, nothing is removed: the
 // copy would undo it.
 func TestForgetDuringSalvage(t *testing.T) {
-	l := &maintenance.Local{Salvaging: func(context.Context) ([]string, error) {
-		return []string{"lifeline.db.damaged-1"}, nil
-	}}
+	dir := filled(t, t.TempDir())
+	l := open(t, dir)
+	aside := datadir.Archive(dir) + ".damaged-20260301T120000.000000000Z"
+	if err := os.WriteFile(aside, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	_, err := l.Forget(t.Context(), "shop")
-	if err == nil || !strings.Contains(err.Error(), "nothing was removed") ||
-		!strings.Contains(err.Error(), "lifeline.db.damaged-1") {
+	if err == nil || !strings.Contains(err.Error(), "nothing was removed") || !strings.Contains(err.Error(), aside) {
 		t.Errorf("got %v", err)
+	}
+	if _, err := database.MarkDone(aside); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := l.Forget(t.Context(), "shop"); err != nil || out.Traces != 1 {
+		t.Errorf("after the salvage: %+v, %v", out, err)
+	}
+}
+
+// withdrawn is an outbox.
+type withdrawn []uint64
+
+func (w *withdrawn) Withdraw(seqs []uint64) { *w = append(*w, seqs...) }
+
+// TestForgetUnsent: the outbox of a server has read the entries perhaps, and drops them.
+func TestForgetUnsent(t *testing.T) {
+	l := open(t, filled(t, t.TempDir()))
+	var got withdrawn
+	l.Outbox = &got
+	if out, err := l.Forget(t.Context(), "shop"); err != nil || out.Unsent != 2 || len(got) != 2 {
+		t.Errorf("%+v, %v; withdrawn are %v", out, err, got)
+	}
+}
+
+// TestOpenDamaged: a damage that only a write finds ends the opening. The file stays, for a server.
+func TestOpenDamaged(t *testing.T) {
+	dir := filled(t, t.TempDir())
+	j, err := journal.Open(t.Context(), datadir.Journal(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	longer := in("other", "db", 2000) // a second version
+	e := &journal.Entry{Item: journal.Item{For: journal.Archive}, Trace: longer}
+	err = j.Commit(t.Context(), &journal.Changes{AsOf: spantest.Epoch.Add(2 * time.Hour), Entries: []*journal.Entry{e}})
+	if err = errors.Join(err, j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	const hide = "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = "
+	for _, query := range []string{ // the indexes get other rows than their table
+		hide + "replace(sql, 'WHERE phase', 'WHERE 7 < phase') WHERE name LIKE 'traces\\_%' ESCAPE '\\'",
+		"UPDATE traces SET start = start + 1",
+		hide + "replace(sql, '7 < ', '')",
+	} {
+		db, err := sql.Open("sqlite", datadir.Archive(dir))
+		if err == nil {
+			_, err = db.ExecContext(t.Context(), query)
+		}
+		if err = errors.Join(err, db.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := maintenance.Open(ctx, dir, false); !errors.Is(err, store.ErrDamaged) || ctx.Err() != nil {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(datadir.Archive(dir)); err != nil {
+		t.Error(err)
 	}
 }

@@ -49,6 +49,9 @@ func Open(ctx context.Context, dir string, create bool) (*Local, error) {
 		return nil, fmt.Errorf("%w in %s", ErrNoArchive, dir)
 	}
 	l, err := open(ctx, dir, hasJournal)
+	if err == nil {
+		_ = RemoveCopies(dir) // the next start tries again
+	}
 	if errors.Is(err, store.ErrInUse) {
 		err = fmt.Errorf("%w, and that process offers no archive operations on %s: it starts or ends just now, "+
 			"or it is of an earlier version; try again, or stop it first", err, datadir.Socket(dir))
@@ -130,6 +133,7 @@ func flushed(ctx context.Context, j *journal.Journal, dir string) (*archive.Writ
 		Log:      j,
 		Read:     j.Read,
 		Archived: func([]uint64) {},
+		Lost:     func(why error) { fail(why) },
 		Trouble: func(err error) {
 			if err != nil {
 				fail(err)

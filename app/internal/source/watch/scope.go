@@ -36,6 +36,7 @@ func (w *Watcher) Watch(ctx context.Context, scope Scope) error {
 	}
 	w.startProbing(ctx)
 	w.past.recall()
+	defer w.together()()
 	if scope.Resources != nil {
 		return w.watchSome(ctx, scope, all)
 	}
@@ -127,7 +128,9 @@ func (w *Watcher) keepUp(ctx context.Context, scope Scope) {
 		}
 		before := agreed
 		agreed = w.kinds.offered(all)
+		started := w.together()
 		w.watchAll(ctx, scope, all)
+		started()
 		switch {
 		case agreed:
 			pause = refreshInterval

@@ -284,6 +284,15 @@ func (w *Watcher) oneMore() {
 	w.unsynced++
 }
 
+// together makes Synced and the warnings wait until the returned function is called: the first of
+// several streams may be listed before the last one starts.
+func (w *Watcher) together() (started func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.oneMore()
+	return w.oneSynced
+}
+
 func (w *Watcher) oneSynced() {
 	w.mu.Lock()
 	w.unsynced--

@@ -383,6 +383,22 @@ func TestSyncedAfterWarnings(t *testing.T) {
 	wd.wantWarnings("not permitted to watch in namespace default: pods; continuing without them")
 }
 
+// TestForbiddenTogether: resources that are started together are named in one warning, also if the
+// first was refused before the last one starts.
+func TestForbiddenTogether(t *testing.T) {
+	f := newFakeAPI(t)
+	f.with(func() { f.refuse[podsPath], f.refuse[replicaSetsPath] = http.StatusForbidden, http.StatusForbidden })
+	wd := watching(t, f)
+	started := wd.together()
+	wd.start(t.Context(), plan{resource: pods, namespace: "default"})
+	wd.await("a refusal", func() bool { defer wd.ping(); return wd.Stats().Resources[0].Unreadable == 1 })
+	replicas := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}
+	wd.start(t.Context(), plan{resource: replicas, namespace: "default"})
+	started()
+	wd.sync()
+	wd.wantWarnings("not permitted to watch in namespace default: pods, replicasets.apps; continuing without them")
+}
+
 func TestEventsOfTheOldAPI(t *testing.T) {
 	f := newFakeAPI(t)
 	f.with(func() { f.refuse[eventsPath] = http.StatusForbidden })

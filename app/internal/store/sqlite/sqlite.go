@@ -30,7 +30,7 @@ var (
 // of an earlier version; see OpenFormer for the data that this removes. For damaged files and
 // errors see database.Open.
 func Open(ctx context.Context, c store.Config) (*Store, error) {
-	db, err := database.Open(ctx, c.Path, schema)
+	db, err := database.Replace(ctx, c.Path, schema, c.Damage)
 	if err != nil {
 		return nil, err
 	}
