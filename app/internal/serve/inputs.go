@@ -60,33 +60,43 @@ func inputNumber(name string) (uint64, error) {
 // An observation that cannot be encoded is left out with a warning. The next start lacks it, but
 // the other observations are not delayed.
 func (c *chunk) encode(warn func(string, ...any)) ([]byte, error) {
+	data, bad, err := c.encodeBut(nil, warn)
+	if len(bad) > 0 && err == nil { // the header has their number
+		data, _, err = c.encodeBut(bad, warn)
+	}
+	return data, err
+}
+
+// encodeBut packs c without some observations, by their places. It returns the places of further
+// ones that cannot be encoded. Its memory is that of one observation and of the result.
+func (c *chunk) encodeBut(without map[int]bool, warn func(string, ...any)) ([]byte, map[int]bool, error) {
 	var out bytes.Buffer
 	packed, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
 	if err != nil {
-		return nil, fmt.Errorf("cannot compress the journal: %w", err)
-	}
-	lines := make([][]byte, 0, len(c.Observations))
-	for _, o := range c.Observations {
-		line, err := json.Marshal(o)
-		if err != nil {
-			warn("cannot write an observation to the journal; it is left out", errAttr(err))
-			continue
-		}
-		lines = append(lines, append(line, '\n'))
+		return nil, nil, fmt.Errorf("cannot compress the journal: %w", err)
 	}
 	enc := json.NewEncoder(packed)
-	if err := enc.Encode(chunkHeader{At: c.At, Waited: c.Waited, Count: len(lines)}); err != nil {
-		return nil, fmt.Errorf("cannot encode the journal: %w", err)
+	h := chunkHeader{At: c.At, Waited: c.Waited, Count: len(c.Observations) - len(without)}
+	if err := enc.Encode(h); err != nil {
+		return nil, nil, fmt.Errorf("cannot encode the journal: %w", err)
 	}
-	for _, line := range lines {
-		if _, err := packed.Write(line); err != nil {
-			return nil, fmt.Errorf("cannot compress the journal: %w", err)
+	var bad map[int]bool
+	for i, o := range c.Observations {
+		if without[i] {
+			continue
+		}
+		if err := enc.Encode(o); err != nil { // out is in memory: the observation is at fault
+			warn("cannot write an observation to the journal; it is left out", errAttr(err))
+			if bad == nil {
+				bad = map[int]bool{}
+			}
+			bad[i] = true
 		}
 	}
 	if err := packed.Close(); err != nil {
-		return nil, fmt.Errorf("cannot compress the journal: %w", err)
+		return nil, nil, fmt.Errorf("cannot compress the journal: %w", err)
 	}
-	return out.Bytes(), nil
+	return out.Bytes(), bad, nil
 }
 
 // decodeChunk is the reverse of encode.

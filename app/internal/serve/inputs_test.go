@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -31,6 +32,25 @@ func TestChunkComesBack(t *testing.T) {
 				t.Errorf("-want +got:\n%s", d)
 			}
 		})
+	}
+}
+
+// TestChunkWithoutAnObservation leaves out what cannot be encoded, and has the rest.
+func TestChunkWithoutAnObservation(t *testing.T) {
+	seen := read(t, "../lifecycle/testdata/create.real.jsonl.gz")[:5]
+	bad := *seen[2]
+	bad.Seen = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) // no year in JSON
+	warnings := 0
+	data, err := (&chunk{Observations: append(slices.Clone(seen), &bad, &bad)}).encode(func(string, ...any) { warnings++ })
+	if err != nil || warnings != 2 {
+		t.Fatalf("error %v and %d warnings, want 2", err, warnings)
+	}
+	got, err := decodeChunk(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(seen, got.Observations); d != "" {
+		t.Errorf("-want +got:\n%s", d)
 	}
 }
 

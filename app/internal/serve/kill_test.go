@@ -113,8 +113,13 @@ func storeUntilKilled(dir string) error {
 			return err
 		}
 		fmt.Println("committed", n)
-		r.inputs = l.inputs
+		r.inputs, r.asOf = l.inputs, now
 		s.stored(l)
+		if r.long() {
+			if err := r.replaceInputs(ctx); err != nil {
+				return err
+			}
+		}
 		time.Sleep(rand.N(12 * time.Millisecond))
 	}
 }

@@ -62,8 +62,9 @@ type recorder struct {
 	orphans orphans
 	// joining joins the spans of other components; nil if none are received.
 	joining *joining
-	// held is a look that is not stored yet.
+	// held is a look that is not stored yet. asOf is the time of the last stored look.
 	held *look
+	asOf time.Time
 	// looks is the number of looks.
 	looks int
 	// renewals is the journal's number of renewals when it was last complete.
@@ -229,7 +230,7 @@ func (r *recorder) look(ctx context.Context, now time.Time) error {
 	}
 	l := r.held
 	r.held = nil
-	r.open, r.prints, r.inputs = l.open, l.prints, l.inputs
+	r.open, r.prints, r.inputs, r.asOf = l.open, l.prints, l.inputs, l.AsOf
 	r.joining.copied()
 	if r.Notices != nil {
 		r.Notices.Stored()

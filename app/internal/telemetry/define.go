@@ -14,7 +14,7 @@ const namespace = "lifeline"
 var (
 	work  = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 	brief = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1}
-	delay = []float64{.05, .1, .25, .5, 1, 2, 3, 5, 10, 30, 60, 300, 1800}
+	delay = []float64{.05, .1, .25, .5, .75, 1, 1.5, 2, 3, 5, 10, 30, 60, 300, 1800}
 )
 
 // NewMetrics returns Metrics with zero values, and those of Go and of the process. refresh is
@@ -163,6 +163,9 @@ func (d definer) made(m *Metrics) {
 	m.EngineLook = d.histogram("engine_look_seconds",
 		"Seconds that the engine needs to update all open traces. Above 0.5: too many traces are open; exclude "+
 			"kinds with watch.exclude, or limit each server to some namespaces with watch.namespaces.", work)
+	m.EngineSave = d.histogram("engine_save_seconds",
+		"Seconds to save the engine's state in the journal, in place of long inputs; the watches wait meanwhile. It "+
+			"follows lifeline_engine_objects. Above 2: the process lacks CPU, or the disk is slow.", work)
 	m.WritesObserved = d.total("writes_observed_total",
 		"Stored writes that the engine has observed, with the objects found at the start. It is the sum of "+
 			"lifeline_writes_total over all fates, and of the writes that the engine still works on.")

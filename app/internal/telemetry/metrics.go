@@ -60,6 +60,7 @@ type Metrics struct {
 	ChangesFailed       *Total               // kind, category, namespace
 	ChangesStuck        *prometheus.GaugeVec // kind, category, namespace
 	EngineLook          prometheus.Histogram
+	EngineSave          prometheus.Histogram
 	WritesObserved      *Total
 	Writes              *Total // fate
 	EngineObjects       prometheus.Gauge
