@@ -21,7 +21,8 @@ import (
 )
 
 // stream lists one resource and then watches it until its context ends. For each object it keeps
-// the version, to detect duplicates, and the identity, to report a removal that a list shows.
+// the version, to detect duplicates, and the identity, to report a removal that a list shows. Of
+// Events it keeps nothing.
 //
 // client-go's informers would keep the objects. Its RetryWatcher retries an expired resourceVersion
 // forever when the server responds at once.
@@ -38,8 +39,10 @@ type stream struct {
 	// vanished is the version at which the resource itself was removed.
 	vanished atomic.Uint64
 
-	// version is the reached resourceVersion; empty means that a list must come next.
+	// version is the reached resourceVersion; empty means that a list must come next. emitted is the
+	// same as a number, and stays during a list.
 	version string
+	emitted uint64
 	listed  bool
 	// inexact means that the state at since is not available.
 	inexact bool
@@ -137,6 +140,9 @@ func (s *stream) list(ctx context.Context) error {
 		p, err := read(ctx, opts)
 		if err != nil {
 			return err
+		}
+		if n, err := strconv.ParseUint(p.version, 10, 64); err == nil && n < s.emitted {
+			s.emitted = 0 // the storage was set back
 		}
 		for _, item := range p.items {
 			s.listItem(item)
