@@ -25,6 +25,7 @@ type Metrics struct {
 	ObservationDelay prometheus.Histogram // seen → stored
 	WatchRequests    *Total               // resource, verb
 	WatchErrors      *Total               // resource, kind
+	WatchDelay       *prometheus.GaugeVec // resource
 	ClockJumps       *Total
 
 	// Data from other components.

@@ -62,8 +62,10 @@ type stream struct {
 	lost    time.Time
 	worked  bool
 	refused bool
-	state   state
-	count   *counters
+	// newest is the API server's newest time in the changes of the watch, or the time of its start.
+	newest time.Time
+	state  state
+	count  *counters
 
 	// round is the number of the list; objects are the records.
 	round   uint32
@@ -199,6 +201,7 @@ func (s *stream) watch(ctx context.Context) error {
 	if err := s.opened(ctx); err != nil {
 		return err
 	}
+	s.newest = s.w.now()
 	quiet := time.NewTimer(s.w.pace.quiet)
 	defer quiet.Stop()
 	for {
@@ -242,6 +245,7 @@ func (s *stream) change(change apiwatch.Event) error {
 	switch change.Type {
 	case apiwatch.Added, apiwatch.Modified:
 		if o := s.observe(obj); o != nil && s.hold(o) {
+			s.measure(obj, o)
 			o.Late = s.isLate(o.State, o.Event)
 			o.Listed = o.Late
 			s.hand(o)
