@@ -88,9 +88,10 @@ func (r *report) String() string {
 	pods := r.pods()
 	row(
 		"churn",
-		fmt.Sprintf("%d Pods replaced in %d rollouts and %.0f s: %.0f a second; %d versions of Pods, %d Events, "+
-			"%d changes in all", pods, len(r.done.Rollouts), r.took.Seconds(), float64(pods)/r.took.Seconds(),
-			r.done.Versions, r.done.Events, r.done.Changes),
+		fmt.Sprintf("%d Pods replaced in %d rollouts: %.0f a second for %.0f s, and %.0f s for the last rollout; "+
+			"%d versions of Pods, %d Events, %d changes in all; each written at most %.2f s late",
+			pods, len(r.done.Rollouts), float64(pods)/r.size.length.Seconds(), r.size.length.Seconds(),
+			(r.took-r.size.length).Seconds(), r.done.Versions, r.done.Events, r.done.Changes, r.done.Late.Seconds()),
 		"100 a second",
 	)
 	each := 1000 / float64(pods)

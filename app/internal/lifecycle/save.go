@@ -14,6 +14,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
 )
@@ -83,7 +84,7 @@ func (s saver) engine(e *Engine) {
 		AuditAt:     s.Time(e.auditAt),
 		TrailTurned: s.Time(e.trail.turned),
 	})
-	for _, t := range byKey(e.objects, cmp.Compare) {
+	for _, t := range s.neighbours(e) {
 		s.Part.Timelines = append(s.Part.Timelines, s.Timeline(t))
 		s.Next()
 	}
@@ -117,6 +118,20 @@ func (s saver) engine(e *Engine) {
 	}
 	s.trail(&e.trail)
 	s.endpoints(e)
+}
+
+// neighbours returns the timelines so that objects with common values are close to each other: by
+// kind, namespace and name. The Writer knows only recent values.
+func (saver) neighbours(e *Engine) []*change.Timeline {
+	return slices.SortedFunc(maps.Values(e.objects), func(a, b *change.Timeline) int {
+		return cmp.Or(
+			cmp.Compare(a.Ref.Kind.Kind, b.Ref.Kind.Kind),
+			cmp.Compare(a.Ref.Kind.Group, b.Ref.Kind.Group),
+			cmp.Compare(a.Ref.Namespace, b.Ref.Namespace),
+			cmp.Compare(a.Ref.Name, b.Ref.Name),
+			cmp.Compare(a.Ref.UID, b.Ref.UID),
+		)
+	})
 }
 
 // byKey yields the entries of m in the order of their keys.

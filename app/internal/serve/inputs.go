@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -56,46 +55,58 @@ func inputNumber(name string) (uint64, error) {
 	return n, nil
 }
 
-// packers are reused, since a new one takes 800 kB.
-var packers = sync.Pool{New: func() any {
+// newPacker returns a compressor for chunks. It takes 800 kB, so a recorder uses one again and again.
+func newPacker() *gzip.Writer {
 	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 	if err != nil {
-		panic(err) // the level is valid
+		return gzip.NewWriter(nil) // the level is valid
 	}
 	return w
-}}
+}
 
 // encode packs c: a header and one observation a line, compressed.
 //
 // An observation that cannot be encoded is left out with a warning. The next start lacks it, but
 // the other observations are not delayed.
-func (c *chunk) encode(warn func(string, ...any)) ([]byte, error) {
+func (c *chunk) encode(packed *gzip.Writer, warn func(string, ...any)) ([]byte, error) {
+	data, bad, err := c.encodeBut(nil, packed, warn)
+	if len(bad) > 0 && err == nil { // the header has their number
+		data, _, err = c.encodeBut(bad, packed, warn)
+	}
+	return data, err
+}
+
+// encodeBut packs c without some observations, by their places. It returns the places of further
+// ones that cannot be encoded. Its memory is that of one observation and of the result.
+func (c *chunk) encodeBut(
+	without map[int]bool,
+	packed *gzip.Writer,
+	warn func(string, ...any),
+) ([]byte, map[int]bool, error) {
 	var out bytes.Buffer
-	packed := packers.Get().(*gzip.Writer)
-	defer packers.Put(packed)
 	packed.Reset(&out)
-	lines := make([][]byte, 0, len(c.Observations))
-	for _, o := range c.Observations {
-		line, err := json.Marshal(o)
-		if err != nil {
-			warn("cannot write an observation to the journal; it is left out", errAttr(err))
+	enc := json.NewEncoder(packed)
+	h := chunkHeader{At: c.At, Waited: c.Waited, Count: len(c.Observations) - len(without)}
+	if err := enc.Encode(h); err != nil {
+		return nil, nil, fmt.Errorf("cannot encode the journal: %w", err)
+	}
+	var bad map[int]bool
+	for i, o := range c.Observations {
+		if without[i] {
 			continue
 		}
-		lines = append(lines, append(line, '\n'))
-	}
-	enc := json.NewEncoder(packed)
-	if err := enc.Encode(chunkHeader{At: c.At, Waited: c.Waited, Count: len(lines)}); err != nil {
-		return nil, fmt.Errorf("cannot encode the journal: %w", err)
-	}
-	for _, line := range lines {
-		if _, err := packed.Write(line); err != nil {
-			return nil, fmt.Errorf("cannot compress the journal: %w", err)
+		if err := enc.Encode(o); err != nil { // out is in memory: the observation is at fault
+			warn("cannot write an observation to the journal; it is left out", errAttr(err))
+			if bad == nil {
+				bad = map[int]bool{}
+			}
+			bad[i] = true
 		}
 	}
 	if err := packed.Close(); err != nil {
-		return nil, fmt.Errorf("cannot compress the journal: %w", err)
+		return nil, nil, fmt.Errorf("cannot compress the journal: %w", err)
 	}
-	return out.Bytes(), nil
+	return out.Bytes(), bad, nil
 }
 
 // decodeChunk is the reverse of encode.

@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ func TestChunkComesBack(t *testing.T) {
 				At: time.Date(2026, 3, 1, 12, 0, 0, 5, time.UTC), Waited: waited,
 				Observations: read(t, "../lifecycle/testdata/create.real.jsonl.gz"),
 			}
-			data, err := want.encode(quietly)
+			data, err := want.encode(newPacker(), quietly)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -34,11 +35,33 @@ func TestChunkComesBack(t *testing.T) {
 	}
 }
 
+// TestChunkWithoutAnObservation leaves out what cannot be encoded, and has the rest.
+func TestChunkWithoutAnObservation(t *testing.T) {
+	seen := read(t, "../lifecycle/testdata/create.real.jsonl.gz")[:5]
+	bad := *seen[2]
+	bad.Seen = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) // no year in JSON
+	warnings := 0
+	data, err := (&chunk{Observations: append(slices.Clone(seen), &bad, &bad)}).encode(
+		newPacker(),
+		func(string, ...any) { warnings++ },
+	)
+	if err != nil || warnings != 2 {
+		t.Fatalf("error %v and %d warnings, want 2", err, warnings)
+	}
+	got, err := decodeChunk(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(seen, got.Observations); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
 // TestOldChunkIsCleaned: a journal of an older version holds whole messages.
 func TestOldChunkIsCleaned(t *testing.T) {
 	note := &observation.Event{UID: "e", ResourceVersion: 9, Note: "the password is cNrYhunter2"}
 	noted := &observation.Observation{Source: observation.SourceWatch, Event: note}
-	data, err := (&chunk{Observations: []*observation.Observation{noted}}).encode(
+	data, err := (&chunk{Observations: []*observation.Observation{noted}}).encode(newPacker(),
 		quietly,
 	)
 	if err != nil {
@@ -54,7 +77,10 @@ func TestOldChunkIsCleaned(t *testing.T) {
 }
 
 func TestDamagedChunk(t *testing.T) {
-	data, err := (&chunk{Observations: read(t, "../lifecycle/testdata/create.real.jsonl.gz")}).encode(quietly)
+	data, err := (&chunk{Observations: read(t, "../lifecycle/testdata/create.real.jsonl.gz")}).encode(
+		newPacker(),
+		quietly,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +98,7 @@ func TestDamagedChunk(t *testing.T) {
 }
 
 func FuzzDecodeChunk(f *testing.F) {
-	data, err := (&chunk{At: time.Unix(1, 2)}).encode(quietly)
+	data, err := (&chunk{At: time.Unix(1, 2)}).encode(newPacker(), quietly)
 	if err != nil {
 		f.Fatal(err)
 	}

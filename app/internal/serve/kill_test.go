@@ -103,7 +103,7 @@ func storeUntilKilled(dir string) error {
 		finished, late := tracesOf(n)
 		r.finish(l, finished, now)
 		r.amend(ctx, l, late)
-		data, err := (&chunk{At: now}).encode(quietly)
+		data, err := (&chunk{At: now}).encode(newPacker(), quietly)
 		if err != nil {
 			return err
 		}
@@ -113,8 +113,13 @@ func storeUntilKilled(dir string) error {
 			return err
 		}
 		fmt.Println("committed", n)
-		r.inputs = l.inputs
+		r.inputs, r.asOf = l.inputs, now
 		s.stored(l)
+		if r.long() {
+			if err := r.replaceInputs(ctx); err != nil {
+				return err
+			}
+		}
 		time.Sleep(rand.N(12 * time.Millisecond))
 	}
 }

@@ -8,17 +8,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 const (
-	// lookEvery is the shortest time between two looks. See pauseAfter for the other values.
-	lookEvery  = 500 * time.Millisecond
-	lookPause  = time.Second
-	thriftRest = 50
-	leastRest  = 4
+	// lookEvery is the shortest pause between two looks. After a longer look, the pause is restShare
+	// times its duration, so looks use at most a fiftieth of one core. A pause above maxRest is at most
+	// as long as the look: after a backlog, the next look must not be late as well.
+	lookEvery = 500 * time.Millisecond
+	restShare = 50
+	maxRest   = time.Second
 	// maxSeen bounds the observations of one look.
 	maxSeen = 50_000
 	// firstRetry and maxRetry bound the pauses between attempts to store a look.
@@ -26,6 +28,8 @@ const (
 	// copyTries bounds the storing of copies of spans, and lastTries the attempts to store the last
 	// look, with the engine of a large cluster.
 	copyTries, lastTries = 5 * time.Second, 15 * time.Second
+	// saveRetry is the pause after a failed save of the engine.
+	saveRetry = time.Minute
 	// countEvery is the period of the count of the engine's objects.
 	countEvery = 10 * time.Second
 )
@@ -53,6 +57,8 @@ type loop struct {
 	ended    chan struct{}
 	stopOnce sync.Once
 	counted  time.Time
+	// saveFailed is the time of the last failed save of the engine.
+	saveFailed time.Time
 	// stored are called after the next stored look.
 	stored []func()
 }
@@ -135,24 +141,55 @@ func (l *loop) run() error {
 			l.drain()
 			return l.last(ctx)
 		case <-next.C:
+			l.takeWaiting()
 			began := time.Now()
-			pause := lookEvery
 			if err := l.look(ctx); err != nil {
-				pause = retry.take()
-			} else {
-				retry.next = firstRetry
-				pause = pauseAfter(time.Since(began))
+				next.Reset(retry.take())
+				continue
+			}
+			retry.next = firstRetry
+			pause := pauseAfter(time.Since(began))
+			if l.save(ctx) {
+				pause = 0 // the observations waited
 			}
 			next.Reset(pause)
 		}
 	}
 }
 
-// pauseAfter returns the pause after a look that took so long: thriftRest times as long, so that looks
-// use a fiftieth of one core, but not more than lookPause. It is at least leastRest times as long, so
-// that looks never use more than a fifth.
+// pauseAfter returns the pause after a look.
 func pauseAfter(took time.Duration) time.Duration {
-	return max(lookEvery, min(thriftRest*took, lookPause), leastRest*took)
+	return max(lookEvery, min(restShare*took, max(maxRest, took)))
+}
+
+// takeWaiting takes the items that wait at present. A look without them would count the time of a
+// long look as quiet.
+func (l *loop) takeWaiting() {
+	for n := len(l.in); n > 0 && !l.recorder.blocked() && len(l.recorder.seen) < maxSeen; n-- {
+		l.take(<-l.in)
+	}
+}
+
+// save replaces the stored inputs by the engine if they are long. It reports whether it saved the
+// engine. A failure delays nothing: the inputs continue.
+func (l *loop) save(ctx context.Context) bool {
+	if !l.recorder.long() || !l.saveFailed.IsZero() && time.Since(l.saveFailed) < saveRetry {
+		return false
+	}
+	began := time.Now()
+	if err := l.recorder.replaceInputs(ctx); err != nil {
+		l.saveFailed = time.Now()
+		l.s.metrics.StoreErrors.Inc()
+		if !errors.Is(err, journal.ErrRenewed) { // renewed has logged it
+			l.s.log.Warn("cannot save the engine; its stored inputs continue", errAttr(err))
+		}
+		return false
+	}
+	l.saveFailed = time.Time{}
+	l.s.metrics.EngineSave.Observe(time.Since(began).Seconds())
+	inputs := l.recorder.inputs.bytes
+	l.s.state.set(func(st *state) { st.inputs = inputs })
+	return true
 }
 
 func (l *loop) take(i item) {

@@ -52,6 +52,37 @@ func TestStopDropsTheEndOnly(t *testing.T) {
 	}
 }
 
+func TestPauseAfter(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason     string
+		took, want time.Duration
+	}{
+		"Quick":   {"two looks a second", 10 * time.Millisecond, lookEvery},
+		"Usual":   {"a fiftieth of one core", 14 * time.Millisecond, 700 * time.Millisecond},
+		"Backlog": {"the next look is not late as well", 700 * time.Millisecond, maxRest},
+		"Load":    {"half of one core", 3 * time.Second, 3 * time.Second},
+	} {
+		if got := pauseAfter(c.took); got != c.want {
+			t.Errorf("%s: %s: a pause of %s after %s, want %s", name, c.reason, got, c.took, c.want)
+		}
+	}
+}
+
+// TestLookTakesWhatWaits: the time of a long look is no silence.
+func TestLookTakesWhatWaits(t *testing.T) {
+	_, r := begin(t, t.TempDir())
+	l := newLoop(nil, r.recorder)
+	at := watch.Position{Version: "42"}
+	at.Resource.Resource, at.Resource.Version = "pods", "v1"
+	for range 3 {
+		l.reached(at)
+	}
+	l.takeWaiting()
+	if len(l.in) > 0 || len(r.reached) != 1 {
+		t.Errorf("%d items wait, and %d positions are taken; want 0 and 1", len(l.in), len(r.reached))
+	}
+}
+
 // A watch that never returns, such as one of a kind without its conversion, delays stored callbacks
 // no longer than it delays traces.
 func TestOneWatchStaysAway(t *testing.T) {

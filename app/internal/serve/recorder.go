@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"compress/gzip"
 	"context"
 	"iter"
 	"maps"
@@ -52,6 +53,7 @@ type recorder struct {
 	places map[string]string
 	// inputs are the stored inputs of the engine since it was saved.
 	inputs inputs
+	packer *gzip.Writer
 	// open are the open traces of the last look, and prints their fingerprints; nil before it.
 	open   []*span.Trace
 	prints map[trace.TraceID]uint64
@@ -62,8 +64,9 @@ type recorder struct {
 	orphans orphans
 	// joining joins the spans of other components; nil if none are received.
 	joining *joining
-	// held is a look that is not stored yet.
+	// held is a look that is not stored yet. asOf is the time of the last stored look.
 	held *look
+	asOf time.Time
 	// looks is the number of looks.
 	looks int
 	// renewals is the journal's number of renewals when it was last complete.
@@ -165,6 +168,7 @@ func newRecorder(j ledger, o recorderOptions) *recorder {
 		joining:         o.Joining,
 		engine:          lifecycle.New(o.Engine),
 		journal:         j,
+		packer:          newPacker(),
 		digestKey:       normalize.NewKey(),
 		marks:           map[string]string{},
 		places:          map[string]string{},
@@ -229,7 +233,7 @@ func (r *recorder) look(ctx context.Context, now time.Time) error {
 	}
 	l := r.held
 	r.held = nil
-	r.open, r.prints, r.inputs = l.open, l.prints, l.inputs
+	r.open, r.prints, r.inputs, r.asOf = l.open, l.prints, l.inputs, l.AsOf
 	r.joining.copied()
 	if r.Notices != nil {
 		r.Notices.Stored()
@@ -253,7 +257,7 @@ func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 	}
 	waits := r.Waits != nil && r.Waits()
 	// The chunk comes first: its encoding may fail, and then nothing is lost.
-	data, err := (&chunk{At: now, Waited: waits, Observations: r.seen}).encode(r.Warn)
+	data, err := (&chunk{At: now, Waited: waits, Observations: r.seen}).encode(r.packer, r.Warn)
 	if err != nil {
 		return nil, err
 	}

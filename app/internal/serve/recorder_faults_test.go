@@ -106,6 +106,62 @@ func TestDamagedStore(t *testing.T) {
 	}
 }
 
+// The engine replaces long inputs after the look is stored. If it cannot be stored, nothing else
+// changes: the inputs continue, and a restart replays them.
+func TestLongInputs(t *testing.T) {
+	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
+	half := len(seen) / 2
+	for name, c := range map[string]struct {
+		reason string
+		err    error
+		chunks int
+	}{
+		"Saved":    {"the engine has the inputs", nil, 0},
+		"FullDisk": {"the inputs stay", store.ErrFull, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			w := newWorld(t, dir)
+			st := &failing{ledger: w.Journal, err: c.err}
+			r := w.restoreOver(t, st, recorderOptions{})
+			must(t, r.look(t.Context(), seen[0].Seen)) // saves the new engine
+			for _, o := range seen[:half] {
+				r.observe(o)
+			}
+			must(t, r.look(t.Context(), seen[half-1].Seen))
+			if r.long() {
+				t.Fatal("the inputs of one look are long")
+			}
+			r.inputs.bytes = minInputs + 1 + r.inputs.saved
+			if !r.long() {
+				t.Fatal("the inputs are not long")
+			}
+			if c.err != nil {
+				st.times = 1
+			}
+			if err := r.replaceInputs(t.Context()); !errors.Is(err, c.err) {
+				t.Fatalf("error %v, want %v", err, c.err)
+			}
+			if r.blocked() {
+				t.Error("a look waits")
+			}
+			if got := w.states(t, inputState); len(got) != c.chunks {
+				t.Errorf("%d chunks are stored, want %d: %s", len(got), c.chunks, c.reason)
+			}
+			open := len(r.open)
+			w.end()
+			_, again := begin(t, dir)
+			must(t, again.look(t.Context(), seen[half-1].Seen.Add(time.Millisecond)))
+			if again.discarded != nil || open == 0 || len(again.open) != open {
+				t.Errorf("restored with %d open traces (%v), want %d", len(again.open), again.discarded, open)
+			}
+			if want := half * c.chunks; again.observations != want {
+				t.Errorf("%d observations are replayed, want %d", again.observations, want)
+			}
+		})
+	}
+}
+
 // The position of a deleted resource is not kept. A restored resource starts with a new list.
 func TestResourceIsGone(t *testing.T) {
 	w, r := begin(t, t.TempDir())

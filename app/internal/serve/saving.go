@@ -4,12 +4,14 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -21,24 +23,48 @@ const (
 )
 
 // keep adds the state for the next start to the look: another chunk of the inputs, or the engine
-// itself if they are long.
+// itself if that was requested.
 func (r *recorder) keep(l *look, data []byte) {
-	i := &l.inputs
-	if r.save || i.bytes+len(data) > max(minInputs, i.saved) || i.next-i.first >= maxChunks {
+	if r.save {
 		err := r.saveEngine(l)
 		if err == nil {
 			return
 		}
 		r.Warn("the stored inputs of the engine continue instead", errAttr(err))
 	}
+	i := &l.inputs
 	l.State[inputName(i.next)] = data
 	i.next++
 	i.bytes += len(data)
 }
 
+// long reports whether the stored inputs are so long that the engine should replace them.
+func (r *recorder) long() bool {
+	i := &r.inputs
+	return !r.blocked() && (i.bytes > max(minInputs, i.saved) || i.next-i.first >= maxChunks)
+}
+
+// replaceInputs stores the engine in place of its inputs. It must follow a stored look: the results
+// of that look do not wait for the engine of a large cluster. After an error, the inputs stay.
+func (r *recorder) replaceInputs(ctx context.Context) error {
+	l := &look{
+		Changes: &journal.Changes{AsOf: r.asOf, Renewals: &r.renewals, State: map[string][]byte{}},
+		open:    r.open,
+	}
+	if err := r.saveEngine(l); err != nil {
+		return err
+	}
+	if err := r.journal.Commit(ctx, l.Changes); err != nil {
+		return err
+	}
+	r.inputs = l.inputs
+	return nil
+}
+
 // saveEngine adds the engine to the look, and removes its inputs.
 func (r *recorder) saveEngine(l *look) error {
 	var out bytes.Buffer
+	out.Grow(r.inputs.saved + r.inputs.saved/8)
 	if err := r.engine.Save(&out); err != nil {
 		return fmt.Errorf("cannot save the engine: %w", err)
 	}

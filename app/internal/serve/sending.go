@@ -90,6 +90,7 @@ func (s *server) refresh(t *telemetry.Metrics) {
 	for _, r := range w.Resources {
 		t.WatchRequests.Raise(float64(r.Lists), r.Resource.String(), "list")
 		t.WatchRequests.Raise(float64(r.Watches), r.Resource.String(), "watch")
+		t.WatchDelay.WithLabelValues(r.Resource.String()).Set(r.Delay.Seconds())
 		for kind, n := range r.Errors {
 			t.WatchErrors.Raise(float64(n), r.Resource.String(), kind)
 		}

@@ -6,7 +6,8 @@
 //
 // A state is a head, and then blocks. The blocks hold a sequence of Parts (state.proto), each after
 // its length. So saving and restoring need the memory of one Part, in addition to the engine. A
-// value with several references is saved once. A restored engine shares it as the saved one did.
+// value with several references in neighbouring objects is saved once. A restored engine shares it as
+// the saved one did.
 package snapshot
 
 import (

@@ -158,6 +158,46 @@ func TestTimelines(t *testing.T) {
 	}
 }
 
+// TestKnownValues: the memory of a Writer does not grow with the cluster, and the objects stay equal.
+func TestKnownValues(t *testing.T) {
+	want := timelines(3 * maxKnown)
+	for _, one := range want {
+		for _, v := range one.Versions { // of this object alone
+			status := *v.Status
+			status.Conditions = []*observation.Condition{{Type: "Ready", Message: string(one.Ref.UID)}}
+			v.Status = &status
+		}
+	}
+	var out bytes.Buffer
+	w, most := NewWriter(&out, epoch), 0
+	w.Header(&statepb.Header{})
+	for _, one := range want {
+		w.Part.Timelines = append(w.Part.Timelines, w.Timeline(one))
+		w.Next()
+		most = max(most, len(w.texts.numbers), len(w.conditions.numbers), len(w.statuses.numbers))
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if bound := maxKnown + partValues; most > bound {
+		t.Errorf("a table knows %d values, want %d at most", most, bound)
+	}
+	got, _, err := read(out.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want[len(want)-100:], got[len(got)-100:]); diff != "" {
+		t.Errorf("the last timelines differ: -want +got:\n%s", diff)
+	}
+	if !bytes.Equal(out.Bytes(), write(t, got)) {
+		t.Error("the restored timelines are saved differently")
+	}
+	one := got[len(got)-1]
+	if one.Versions[0].Managers[0] != got[len(got)-2].Versions[2].Managers[0] {
+		t.Error("neighbours do not share their managers")
+	}
+}
+
 func TestTime(t *testing.T) {
 	other := time.FixedZone("other", 3600)
 	cases := map[string]struct {

@@ -20,6 +20,10 @@ import (
 // partValues is the number of values after which a Part is written.
 const partValues = 256
 
+// maxKnown bounds the known values of the large tables. Maps of all values of a large cluster need
+// as much time and memory as the rest of the state together.
+const maxKnown = 1 << 13
+
 // Writer writes a saved state. Its methods return the saved form of a value: a message, or a number
 // in a table. They add new values of the tables to Part. The caller adds the messages to Part, and
 // calls Next after each one.
@@ -110,6 +114,7 @@ func (w *Writer) write() {
 	}
 	w.values = 0
 	proto.Reset(w.Part)
+	w.bound()
 	w.slabs.timelines.used = 0
 	w.slabs.refs.used = 0
 	w.slabs.versions.used = 0
@@ -118,6 +123,28 @@ func (w *Writer) write() {
 	w.slabs.pods.used = 0
 	w.slabs.pasts.used = 0
 	w.slabs.times.used = 0
+}
+
+// bound bounds the tables that have values of each Pod. It is called between two Parts, so that the
+// versions of one object share their values.
+func (w *Writer) bound() {
+	w.texts.bound()
+	w.leaves.bound()
+	w.origins.bound()
+	w.owners.bound()
+	w.fields.bound()
+	w.managers.bound()
+	w.managerLists.bound()
+	w.verdicts.bound()
+	w.conditions.bound()
+	w.conditionLists.bound()
+	w.states.bound()
+	w.containers.bound()
+	w.containerLists.bound()
+	w.podSpecs.bound()
+	w.podPhases.bound()
+	w.pods.bound()
+	w.statuses.bound()
 }
 
 // encode writes Part after its length.
@@ -148,7 +175,10 @@ func (s *slab[M]) next() *M {
 }
 
 // table numbers the values of one kind in order of their first use.
-type table[K comparable] struct{ numbers map[K]uint64 }
+type table[K comparable] struct {
+	numbers map[K]uint64
+	last    uint64
+}
 
 // number returns the number of the value with that key, and true for a new value.
 func (t *table[K]) number(key K) (n uint64, added bool) {
@@ -158,17 +188,25 @@ func (t *table[K]) number(key K) (n uint64, added bool) {
 	if t.numbers == nil {
 		t.numbers = map[K]uint64{}
 	}
-	n = uint64(len(t.numbers)) + 1
-	t.numbers[key] = n
-	return n, true
+	t.last++
+	t.numbers[key] = t.last
+	return t.last, true
 }
 
-// reset forgets all values.
+// reset begins a new table.
 func (t *table[K]) reset() {
 	if len(t.numbers) > 64 {
 		t.numbers = nil // slow to clear
 	}
 	clear(t.numbers)
+	t.last = 0
+}
+
+// bound forgets the values if there are many. A forgotten value that comes again is saved again.
+func (t *table[K]) bound() {
+	if len(t.numbers) > maxKnown {
+		clear(t.numbers)
+	}
 }
 
 // share returns the number of the value at p, or 0 if p is nil. It adds a new value to list.

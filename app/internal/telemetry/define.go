@@ -14,7 +14,7 @@ const namespace = "lifeline"
 var (
 	work  = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 	brief = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1}
-	delay = []float64{.05, .1, .25, .5, 1, 2, 3, 5, 10, 30, 60, 300, 1800}
+	delay = []float64{.05, .1, .25, .5, .75, 1, 1.5, 2, 3, 5, 10, 30, 60, 300, 1800}
 )
 
 // NewMetrics returns Metrics with zero values, and those of Go and of the process. refresh is
@@ -54,6 +54,12 @@ func (d definer) seen(m *Metrics) {
 	m.WatchRequests = d.total("watch_requests_total",
 		"Requests of the watches to the API server, by resource and verb (list or watch). A steady rise of lists: "+
 			"watches break, or resourceVersions expire; see the log.", "resource", "verb")
+	m.WatchDelay = d.gauges("watch_delay_seconds",
+		"Seconds from a write until a watch has observed it, by resource: the longest in half a minute, in whole "+
+			"seconds. It is by the API server's clock, so it includes the difference of the clocks; 0 without changes. "+
+			"Above 10 for long: the process lacks CPU, and traces may finish without the objects of that resource; "+
+			"exclude kinds with watch.exclude, or limit each server to some namespaces with watch.namespaces.",
+		"resource")
 	m.WatchErrors = d.total("watch_errors_total",
 		"Failed requests of the watches, which are retried, by resource and kind of error: unreachable, slow, "+
 			"unauthorized, forbidden, missing, gone (the resourceVersion is too old), busy, server, other. A steady "+
@@ -163,6 +169,9 @@ func (d definer) made(m *Metrics) {
 	m.EngineLook = d.histogram("engine_look_seconds",
 		"Seconds that the engine needs to update all open traces. Above 0.5: too many traces are open; exclude "+
 			"kinds with watch.exclude, or limit each server to some namespaces with watch.namespaces.", work)
+	m.EngineSave = d.histogram("engine_save_seconds",
+		"Seconds to save the engine's state in the journal, in place of long inputs; the watches wait meanwhile. It "+
+			"follows lifeline_engine_objects. Above 2: the process lacks CPU, or the disk is slow.", work)
 	m.WritesObserved = d.total("writes_observed_total",
 		"Stored writes that the engine has observed, with the objects found at the start. It is the sum of "+
 			"lifeline_writes_total over all fates, and of the writes that the engine still works on.")

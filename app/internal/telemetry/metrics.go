@@ -25,6 +25,7 @@ type Metrics struct {
 	ObservationDelay prometheus.Histogram // seen → stored
 	WatchRequests    *Total               // resource, verb
 	WatchErrors      *Total               // resource, kind
+	WatchDelay       *prometheus.GaugeVec // resource
 	ClockJumps       *Total
 
 	// Data from other components.
@@ -60,6 +61,7 @@ type Metrics struct {
 	ChangesFailed       *Total               // kind, category, namespace
 	ChangesStuck        *prometheus.GaugeVec // kind, category, namespace
 	EngineLook          prometheus.Histogram
+	EngineSave          prometheus.Histogram
 	WritesObserved      *Total
 	Writes              *Total // fate
 	EngineObjects       prometheus.Gauge

@@ -24,6 +24,7 @@ func touched() *Metrics {
 	m := NewMetrics(nil)
 	m.Observations.Inc("watch")
 	m.SourceLag.WithLabelValues("watch").Set(1)
+	m.WatchDelay.WithLabelValues("pods").Set(0)
 	m.WatchRequests.Inc("pods", "list")
 	m.WatchErrors.Inc("pods", "slow")
 	m.ReceiverRequests.Inc("grpc")

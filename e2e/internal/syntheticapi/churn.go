@@ -57,6 +57,9 @@ type Churned struct {
 	Versions, Events int
 	// Changes counts the changes of all resources.
 	Changes int
+	// Late is the longest delay of a write against its plan. A large one is a fault of the generator
+	// or a lack of processors, and the lags after it are too short.
+	Late time.Duration
 }
 
 // churn is the state of one call of Churn.
@@ -95,6 +98,7 @@ func (c *Cluster) Churn(ctx context.Context, rate float64, length time.Duration,
 	for w.busy > 0 {
 		next := heap.Pop(&w.steps).(step) //nolint:forcetypeassert // the type of the heap
 		time.Sleep(time.Until(next.at))
+		w.done.Late = max(w.done.Late, time.Since(next.at))
 		next.do(next.at)
 		if !next.idle {
 			w.busy--

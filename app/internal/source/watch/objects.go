@@ -27,21 +27,20 @@ func (h held) ref(uid uidKey) object.Ref {
 	return object.Ref{Kind: h.kind, Namespace: h.namespace, Name: h.name, UID: uid}
 }
 
-// kept returns the UID and the record of o's object.
-func kept(o *observation.Observation, round uint32) (uidKey, held) {
-	h := held{round: round}
-	if e := o.Event; e != nil {
-		h.version = e.ResourceVersion
-		return uidKey(e.UID), h
+// kept returns the UID and the record of an object.
+func kept(o *observation.State, round uint32) (uidKey, held) {
+	return o.UID, held{
+		version: o.ResourceVersion, kind: o.Kind, namespace: o.Namespace, name: o.Name, round: round,
 	}
-	h.version = o.State.ResourceVersion
-	h.kind, h.namespace, h.name = o.State.Kind, o.State.Namespace, o.State.Name
-	return o.State.UID, h
 }
 
-// hold stores the object's record and reports whether this version is new.
+// hold stores the object's record and reports whether this version is new. An Event needs no record,
+// since its removal is not observed: its version is new if the stream has not reached it.
 func (s *stream) hold(o *observation.Observation) bool {
-	uid, h := kept(o, s.round)
+	if o.Event != nil {
+		return o.Event.ResourceVersion > s.emitted
+	}
+	uid, h := kept(o.State, s.round)
 	before, known := s.objects[uid]
 	s.objects[uid] = h
 	return !known || before.version != h.version
@@ -67,9 +66,6 @@ func (s *stream) releaseMissing() map[uidKey]held {
 func (s *stream) endList(version string) {
 	number, _ := strconv.ParseUint(version, 10, 64)
 	for uid, h := range s.releaseMissing() {
-		if s.isEvents() {
-			continue
-		}
 		gone := &observation.Gone{Ref: h.ref(uid), ResourceVersion: number}
 		if s.separate {
 			gone.Order = s.w.storages.place()

@@ -76,8 +76,9 @@ func (w *Watcher) follows(p Position) bool {
 
 // reached reports the stream's position after all its observations.
 func (s *stream) reached() {
+	s.emitted = s.number()
 	if !s.separate {
-		s.w.storages.reach(s.number())
+		s.w.storages.reach(s.emitted)
 	}
 	if s.w.tell == nil {
 		return

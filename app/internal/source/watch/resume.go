@@ -147,6 +147,7 @@ func (w *Watcher) buryOrphans(kind droppedKind) {
 func (s *stream) resume(kind string) {
 	if version, objects, ok := s.w.past.take(s.key(), kind); ok {
 		s.version, s.objects = version, objects
+		s.emitted = s.number()
 		s.listed, s.behind = true, true
 	}
 }

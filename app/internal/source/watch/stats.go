@@ -44,6 +44,9 @@ type ResourceStats struct {
 	Behind time.Time
 	// Changed is the time of the last observation; zero means none.
 	Changed time.Time
+	// Delay is the longest time from a write to its observation in the last half minute, by the API
+	// server's clock and in whole seconds. 0 means no known delay, or no changes.
+	Delay time.Duration
 	// Lists and Watches count the started requests. Observations counts the emitted observations.
 	Lists, Watches, Observations uint64
 	// Errors counts failed requests by kind: unreachable, slow, unauthorized,
@@ -86,6 +89,7 @@ func errorKind(err error) int {
 type counters struct {
 	lists, watches, observations atomic.Uint64
 	changed                      atomic.Int64
+	delay                        delay
 	errors                       [len(errorKinds)]atomic.Uint64
 }
 
@@ -129,7 +133,7 @@ func (w *Watcher) Stats() Stats {
 	}
 	for gr, c := range w.counters {
 		at[gr] = len(out.Resources)
-		out.Resources = append(out.Resources, c.stats(gr))
+		out.Resources = append(out.Resources, c.stats(gr, now))
 	}
 	for k, s := range w.streams {
 		behind := out.Resources[at[k.GroupResource]].add(s)
@@ -164,9 +168,10 @@ func (r *ResourceStats) add(s *stream) (behind time.Time) {
 	return behind
 }
 
-func (c *counters) stats(gr schema.GroupResource) ResourceStats {
+func (c *counters) stats(gr schema.GroupResource, now time.Time) ResourceStats {
 	r := ResourceStats{
 		Resource: gr, Lists: c.lists.Load(), Watches: c.watches.Load(), Observations: c.observations.Load(),
+		Delay: c.delay.get(now),
 	}
 	if at := c.changed.Load(); at != 0 {
 		r.Changed = time.Unix(0, at)

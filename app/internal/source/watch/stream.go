@@ -21,7 +21,8 @@ import (
 )
 
 // stream lists one resource and then watches it until its context ends. For each object it keeps
-// the version, to detect duplicates, and the identity, to report a removal that a list shows.
+// the version, to detect duplicates, and the identity, to report a removal that a list shows. Of
+// Events it keeps nothing.
 //
 // client-go's informers would keep the objects. Its RetryWatcher retries an expired resourceVersion
 // forever when the server responds at once.
@@ -38,8 +39,10 @@ type stream struct {
 	// vanished is the version at which the resource itself was removed.
 	vanished atomic.Uint64
 
-	// version is the reached resourceVersion; empty means that a list must come next.
+	// version is the reached resourceVersion; empty means that a list must come next. emitted is the
+	// same as a number, and stays during a list.
 	version string
+	emitted uint64
 	listed  bool
 	// inexact means that the state at since is not available.
 	inexact bool
@@ -59,8 +62,10 @@ type stream struct {
 	lost    time.Time
 	worked  bool
 	refused bool
-	state   state
-	count   *counters
+	// newest is the API server's newest time in the changes of the watch, or the time of its start.
+	newest time.Time
+	state  state
+	count  *counters
 
 	// round is the number of the list; objects are the records.
 	round   uint32
@@ -138,6 +143,9 @@ func (s *stream) list(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if n, err := strconv.ParseUint(p.version, 10, 64); err == nil && n < s.emitted {
+			s.emitted = 0 // the storage was set back
+		}
 		for _, item := range p.items {
 			s.listItem(item)
 		}
@@ -193,6 +201,7 @@ func (s *stream) watch(ctx context.Context) error {
 	if err := s.opened(ctx); err != nil {
 		return err
 	}
+	s.newest = s.w.now()
 	quiet := time.NewTimer(s.w.pace.quiet)
 	defer quiet.Stop()
 	for {
@@ -236,6 +245,7 @@ func (s *stream) change(change apiwatch.Event) error {
 	switch change.Type {
 	case apiwatch.Added, apiwatch.Modified:
 		if o := s.observe(obj); o != nil && s.hold(o) {
+			s.measure(obj, o)
 			o.Late = s.isLate(o.State, o.Event)
 			o.Listed = o.Late
 			s.hand(o)

@@ -5,6 +5,7 @@ package watch
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -312,6 +313,37 @@ func TestRelistInventsNothingAndLosesNothing(t *testing.T) {
 				"baseline Pod/same 101", "baseline Pod/changed 102", "baseline Pod/removed 103",
 				"listed Pod/changed 104", "listed Pod/new 106", "listed gone Pod/removed 106")
 		})
+	}
+}
+
+// TestRelistOfEvents: the position alone shows which Events of a list are new. A stream of Events
+// needs no memory for each of them.
+func TestRelistOfEvents(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(eventsPath, "default", "old", "reason", "Scheduled")
+	f.put(eventsPath, "default", "again", "reason", "Pulling")
+	wd := watching(t, f)
+	wd.Follow(t.Context(), pods, "default", 0)
+	wd.sync()
+	f.put(eventsPath, "default", "live", "reason", "Pulled")
+	wd.awaitLine("event Pulled 103")
+	f.with(func() { f.refuse[eventsPath] = http.StatusServiceUnavailable })
+	f.endWatches()
+	f.put(eventsPath, "default", "again", "reason", "Pulling")
+	f.put(eventsPath, "default", "new", "reason", "Started")
+	f.expire()
+	f.with(func() { delete(f.refuse, eventsPath) })
+	wd.awaitLine("listed event Started 105")
+	wd.want("only new versions are emitted", "baseline event Scheduled 101", "baseline event Pulling 102",
+		"event Pulled 103", "listed event Pulling 104", "listed event Started 105")
+	wd.Watcher.mu.Lock()
+	streams := slices.Collect(maps.Values(wd.streams))
+	wd.Watcher.mu.Unlock()
+	wd.Close()
+	for _, s := range streams {
+		if n := len(s.objects); s.isEvents() && n > 0 {
+			t.Errorf("the stream of Events keeps %d of them", n)
+		}
 	}
 }
 
