@@ -30,13 +30,12 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 		Short:         "One trace for everything that a change does in a Kubernetes cluster",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Version:       buildVersion(),
 	}
-	root.SetVersionTemplate("lifeline {{.Version}}\n")
-	groupFlags(root)
+	root.SetUsageFunc(usage)
 	if strings.HasPrefix(filepath.Base(argv0), "kubectl-") {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl lifeline"}
 	}
+	addVersionFlag(root, streams)
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
@@ -66,11 +65,25 @@ func newVersion(streams genericiooptions.IOStreams) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version of this build",
 		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(streams.Out, "lifeline", buildVersion())
-			return err
-		},
+		RunE:  func(*cobra.Command, []string) error { return printVersion(streams) },
 	}
+}
+
+// addVersionFlag adds --version. Cobra's own flag would print other words, or need a template.
+func addVersionFlag(root *cobra.Command, streams genericiooptions.IOStreams) {
+	wanted := root.Flags().BoolP("version", "v", false, "version for "+root.DisplayName())
+	cobra.CheckErr(root.Flags().SetAnnotation("version", cobra.FlagSetByCobraAnnotation, []string{"true"}))
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *wanted {
+			return printVersion(streams)
+		}
+		return cmd.Help()
+	}
+}
+
+func printVersion(streams genericiooptions.IOStreams) error {
+	_, err := fmt.Fprintln(streams.Out, "lifeline", buildVersion())
+	return err
 }
 
 func buildVersion() string {
