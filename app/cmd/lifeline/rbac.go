@@ -55,7 +55,7 @@ certificate of the webhook if it is managed. The kinds come from the cluster; wi
 
 func (f *rbacFlags) complete() (*rbac.Command, error) {
 	c := &rbac.Command{Out: f.streams.Out, Log: f.streams.ErrOut}
-	c.Name, c.Namespace = f.name, cmp.Or(*f.config.Namespace, "lifeline")
+	c.Name, c.Namespace = f.name, cmp.Or(f.config.Context.Namespace, "lifeline")
 	c.Config = config.Default()
 	var err error
 	if f.file != "" {

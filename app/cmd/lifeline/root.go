@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
@@ -100,14 +99,14 @@ func buildVersion() string {
 // common are the flags of every command that uses a cluster.
 type common struct {
 	streams    genericiooptions.IOStreams
-	config     *genericclioptions.ConfigFlags
+	config     *kubeconfig
 	output     string
 	full       bool
 	everywhere bool
 }
 
 func newCommon(streams genericiooptions.IOStreams) *common {
-	return &common{streams: streams, config: genericclioptions.NewConfigFlags(true)}
+	return &common{streams: streams, config: newKubeconfig()}
 }
 
 func (c *common) addOutput(flags *pflag.FlagSet) {
@@ -129,7 +128,7 @@ func completeOutput(cmd *cobra.Command) {
 func (c *common) addConfig(cmd *cobra.Command) {
 	before := map[string]bool{}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { before[f.Name] = true })
-	c.config.AddFlags(cmd.Flags())
+	c.config.addFlags(cmd.Flags())
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !before[f.Name] && f.Name != "namespace" {
 			cobra.CheckErr(cmd.Flags().SetAnnotation(f.Name, ofKubeconfig, []string{"true"}))
@@ -138,7 +137,7 @@ func (c *common) addConfig(cmd *cobra.Command) {
 	complete := func(flag string, names func(clientcmdapi.Config) []string) {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag,
 			func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-				raw, err := c.config.ToRawKubeConfigLoader().RawConfig()
+				raw, err := c.config.raw()
 				if err != nil {
 					return nil, cobra.ShellCompDirectiveNoFileComp
 				}
@@ -167,8 +166,8 @@ func (c *common) connected() (cli.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Kubeconfig, err = proxy.LoadKubeconfig(c.config.ToRawKubeConfigLoader(), proxy.Overrides{
-		Context: *c.config.Context, Cluster: *c.config.ClusterName, User: *c.config.AuthInfoName,
+	o.Kubeconfig, err = proxy.LoadKubeconfig(c.config.loader(), proxy.Overrides{
+		Context: c.config.CurrentContext, Cluster: c.config.Context.Cluster, User: c.config.Context.AuthInfo,
 	})
 	return o, err
 }

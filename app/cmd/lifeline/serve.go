@@ -4,7 +4,6 @@ package main
 
 import (
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 
@@ -20,8 +19,6 @@ type serveFlags struct {
 
 func newServe(streams genericiooptions.IOStreams) *cobra.Command {
 	f := &serveFlags{common: newCommon(streams)}
-	// Expired credentials are read again.
-	f.config = genericclioptions.NewConfigFlags(false)
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Trace every change in the cluster continuously",

@@ -26,7 +26,7 @@ const serverHelp = `The server is that of --server, else of LIFELINE_SERVER, els
 
 // add adds the flags. The command also has the flags of config, which must be added afterwards.
 func (s *serverFlags) add(cmd *cobra.Command, c *common) {
-	c.config.APIServer = nil
+	c.config.names.ClusterOverrideFlags.APIServer.LongName = ""
 	cmd.Flags().StringVar(&s.url, "server", "", `URL of the "lifeline serve" to use; "" means none`)
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("server",
 		cobra.FixedCompletions([]string{client.DefaultServer}, cobra.ShellCompDirectiveNoFileComp)))
@@ -50,7 +50,7 @@ func (c *common) maybeConnected() (cli.Options, error) {
 		return o, nil
 	}
 	if err == nil {
-		o.Mapper = func() (meta.RESTMapper, error) { return c.config.ToRESTMapper() }
+		o.Mapper = func() (meta.RESTMapper, error) { return c.config.mapper() }
 	}
 	return o, err
 }
@@ -63,5 +63,5 @@ func (c *common) namespace(o cli.Options) string {
 	case o.Kubeconfig != nil:
 		return o.Kubeconfig.Namespace()
 	}
-	return *c.config.Namespace
+	return c.config.Context.Namespace
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kube-lifeline/lifeline"
@@ -70,7 +69,7 @@ func (f *webhookFlags) add(cmd *cobra.Command) {
 // complete converts the flags to options.
 func (f *webhookFlags) complete() (o registration.Options, err error) {
 	o = registration.Options{
-		Name: f.name, Namespace: *f.config.Namespace, ExcludeNamespaces: f.namespaces, Observe: f.observe,
+		Name: f.name, Namespace: f.config.Context.Namespace, ExcludeNamespaces: f.namespaces, Observe: f.observe,
 	}
 	switch {
 	case f.service != "" && f.url != "":
@@ -170,8 +169,7 @@ func newWebhookPrint(streams genericiooptions.IOStreams) *cobra.Command {
 			return execute(cmd.Context(), &registration.Print{Options: o, Out: streams.Out})
 		},
 	}
-	f.config = &genericclioptions.ConfigFlags{Namespace: new(string)}
-	f.config.AddFlags(cmd.Flags())
+	f.config.addNamespace(cmd.Flags())
 	f.add(cmd)
 	return cmd
 }
