@@ -11,6 +11,8 @@ endif
 
 space     := $(subst ,, )
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# gRPC without its debug pages: with them the linker removes no unused method.
+TAGS      := grpcnotrace
 LDFLAGS   := -s -w -X main.version=$(VERSION)
 MODULES   := . operator app lab e2e examples/head-operator
 UNITS     := . operator app examples/head-operator
@@ -76,7 +78,7 @@ demo-operator: bin ## Trace a change through an operator that carries contexts, 
 .PHONY: bin
 bin: ## Build lifeline and the lab for this machine into bin/
 	@echo "building $(LIFELINE) and $(LAB)"
-	(cd app && go build -ldflags '$(LDFLAGS)' -o ../$(LIFELINE) ./cmd/lifeline)
+	(cd app && go build -tags $(TAGS) -ldflags '$(LDFLAGS)' -o ../$(LIFELINE) ./cmd/lifeline)
 	(cd lab && go build -o ../$(LAB) ./cmd/lab)
 
 .PHONY: build
@@ -85,7 +87,7 @@ build: ## Build lifeline for Linux, macOS and Windows, amd64 and arm64, into dis
 		out=dist/lifeline-$${p%/*}-$${p#*/}
 		[ $${p%/*} = windows ] && out=$$out.exe
 		echo "building $$out"
-		(cd app && GOOS=$${p%/*} GOARCH=$${p#*/} go build -trimpath -ldflags '$(LDFLAGS)' -o ../$$out ./cmd/lifeline)
+		(cd app && GOOS=$${p%/*} GOARCH=$${p#*/} go build -tags $(TAGS) -trimpath -ldflags '$(LDFLAGS)' -o ../$$out ./cmd/lifeline)
 	done
 
 # What Debian must supply for real nodes.

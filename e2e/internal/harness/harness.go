@@ -51,13 +51,13 @@ func Start(ctx context.Context, opts lab.Options) (*Bench, error) {
 // Stop ends the cluster.
 func (b *Bench) Stop() error { return errors.Join(b.Cluster.Stop(), os.RemoveAll(b.dir)) }
 
-// Build builds the lifeline binary.
+// Build builds the lifeline binary as the Makefile does.
 func Build(ctx context.Context, out string) error {
 	app, err := appModule()
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", out, "./cmd/lifeline")
+	cmd := exec.CommandContext(ctx, "go", "build", "-tags", "grpcnotrace", "-o", out, "./cmd/lifeline")
 	cmd.Dir = app
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 	if text, err := cmd.CombinedOutput(); err != nil {
