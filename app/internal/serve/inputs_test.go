@@ -41,7 +41,9 @@ func TestChunkWithoutAnObservation(t *testing.T) {
 	bad := *seen[2]
 	bad.Seen = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC) // no year in JSON
 	warnings := 0
-	data, err := (&chunk{Observations: append(slices.Clone(seen), &bad, &bad)}).encode(func(string, ...any) { warnings++ })
+	data, err := (&chunk{Observations: append(slices.Clone(seen), &bad, &bad)}).encode(
+		func(string, ...any) { warnings++ },
+	)
 	if err != nil || warnings != 2 {
 		t.Fatalf("error %v and %d warnings, want 2", err, warnings)
 	}
