@@ -34,8 +34,11 @@ func TestDelay(t *testing.T) {
 			"the longest of the last half minute",
 			[]change{{managed: 10, now: 25}, {managed: 26, now: 28}}, 14 * time.Second,
 		},
-		"Over":  {"a delay does not stay", []change{{managed: 10, now: 25}, {managed: 70, now: 73}}, 2 * time.Second},
-		"Ahead": {"a forged time hides none", []change{{managed: 500, now: 5}, {managed: 10, now: 25}}, 14 * time.Second},
+		"Over": {"a delay does not stay", []change{{managed: 10, now: 25}, {managed: 70, now: 73}}, 2 * time.Second},
+		"Ahead": {
+			"a forged time hides no delay",
+			[]change{{managed: 500, now: 5}, {managed: 10, now: 25}}, 14 * time.Second,
+		},
 		"Event": {"an Event counts by its creation", []change{{event: true, created: 10, now: 25}}, 14 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
