@@ -22,7 +22,7 @@ const (
 	restShare = 50
 	maxRest   = time.Second
 	// maxSeen bounds the observations of one look.
-	maxSeen = 50_000
+	maxSeen = 20_000
 	// firstRetry and maxRetry bound the pauses between attempts to store a look.
 	firstRetry, maxRetry = 200 * time.Millisecond, 5 * time.Second
 	// copyTries bounds the storing of copies of spans, and lastTries the attempts to store the last

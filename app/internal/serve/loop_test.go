@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
@@ -80,6 +81,37 @@ func TestLookTakesWhatWaits(t *testing.T) {
 	l.takeWaiting()
 	if len(l.in) > 0 || len(r.reached) != 1 {
 		t.Errorf("%d items wait, and %d positions are taken; want 0 and 1", len(l.in), len(r.reached))
+	}
+}
+
+// TestFailedSave: a failed save is repeated later, and the observations go on meanwhile.
+func TestFailedSave(t *testing.T) {
+	s := &server{log: slog.New(slog.DiscardHandler), metrics: telemetry.NewMetrics(nil)}
+	w := newWorld(t, t.TempDir())
+	st := &failing{ledger: w.Journal, err: store.ErrFull}
+	r := w.restoreOver(t, st, recorderOptions{})
+	l := newLoop(s, r.recorder)
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	must(t, r.look(t.Context(), now))
+	for _, step := range []struct {
+		reason      string
+		bytes, fail int
+		after       time.Duration
+		saves       bool
+	}{
+		{"the inputs are short", 0, 0, 0, false},
+		{"the disk is full", minInputs + 1, 1, 0, false},
+		{"it is too early to try again", minInputs + 1, 0, 0, false},
+		{"the next try", minInputs + 1, 0, saveRetry, true},
+	} {
+		r.inputs.bytes, st.times = step.bytes, step.fail
+		if step.after > 0 {
+			l.saveFailed = l.saveFailed.Add(-step.after)
+		}
+		if saved := l.save(t.Context()); saved != step.saves {
+			t.Errorf("%s: saved %t, want %t", step.reason, saved, step.saves)
+		}
+		must(t, r.look(t.Context(), now))
 	}
 }
 

@@ -55,11 +55,11 @@ func (d definer) seen(m *Metrics) {
 		"Requests of the watches to the API server, by resource and verb (list or watch). A steady rise of lists: "+
 			"watches break, or resourceVersions expire; see the log.", "resource", "verb")
 	m.WatchDelay = d.gauges("watch_delay_seconds",
-		"Seconds from a write until a watch has observed it, by resource: the longest in half a minute, in whole "+
-			"seconds. It is by the API server's clock, so it includes the difference of the clocks; 0 without changes. "+
-			"Above 10 for long: the process lacks CPU, and traces may finish without the objects of that resource; "+
-			"exclude kinds with watch.exclude, or limit each server to some namespaces with watch.namespaces.",
-		"resource")
+		"Seconds from a write until a watch has observed it, by resource: the longest in half a minute, to the "+
+			"second. It is by the API server's clock, so it includes the difference of the clocks; 0 without "+
+			"changes. Above 10 for long: the process lacks CPU, and traces may finish without the objects of that "+
+			"resource; exclude kinds with watch.exclude, or limit each server to some namespaces with "+
+			"watch.namespaces.", "resource")
 	m.WatchErrors = d.total("watch_errors_total",
 		"Failed requests of the watches, which are retried, by resource and kind of error: unreachable, slow, "+
 			"unauthorized, forbidden, missing, gone (the resourceVersion is too old), busy, server, other. A steady "+

@@ -26,7 +26,7 @@ func TestDelay(t *testing.T) {
 	}{
 		"None":     {"no change shows no delay", nil, 0},
 		"Now":      {"the server's times have whole seconds", []change{{created: -60, managed: 10, now: 11}}, 0},
-		"Late":     {"the newest manager is the writer", []change{{created: -60, managed: 10, now: 25}}, 14 * time.Second},
+		"Late":     {"the newest manager writes", []change{{created: -60, managed: 10, now: 25}}, 14 * time.Second},
 		"Created":  {"an object may have no manager", []change{{created: 10, managed: -9, now: 25}}, 14 * time.Second},
 		"Before":   {"a write before the watch is no delay", []change{{created: -60, managed: -1, now: 25}}, 0},
 		"Deletion": {"the time of a deletion is unknown", []change{{managed: 20, now: 20}, {managed: 10, now: 28}}, 0},
@@ -34,8 +34,11 @@ func TestDelay(t *testing.T) {
 			"the longest of the last half minute",
 			[]change{{managed: 10, now: 25}, {managed: 26, now: 28}}, 14 * time.Second,
 		},
-		"Over":  {"a delay does not stay", []change{{managed: 10, now: 25}, {managed: 70, now: 73}}, 2 * time.Second},
-		"Ahead": {"a forged time hides no delay", []change{{managed: 500, now: 5}, {managed: 10, now: 25}}, 14 * time.Second},
+		"Over": {"a delay does not stay", []change{{managed: 10, now: 25}, {managed: 70, now: 73}}, 2 * time.Second},
+		"Ahead": {
+			"a forged time hides no delay",
+			[]change{{managed: 500, now: 5}, {managed: 10, now: 25}}, 14 * time.Second,
+		},
 		"Event": {"an Event counts by its creation", []change{{event: true, created: 10, now: 25}}, 14 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +48,10 @@ func TestDelay(t *testing.T) {
 				o := &observation.Observation{Seen: now, Event: &observation.Event{Last: at(-100)}}
 				if !ch.event {
 					o = &observation.Observation{Seen: now, State: &observation.State{
-						Created: at(ch.created), Managers: []observation.Manager{{Time: at(-90)}, {Time: at(ch.managed)}},
+						Created: at(
+							ch.created,
+						),
+						Managers: []observation.Manager{{Time: at(-90)}, {Time: at(ch.managed)}},
 					}}
 				}
 				s.measure(&metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(at(ch.created))}, o)
