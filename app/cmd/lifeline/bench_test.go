@@ -25,7 +25,16 @@ const manyTraces = 10_000
 // They run without a kubeconfig, because they would otherwise also read the cluster's UID.
 func BenchmarkAsking(b *testing.B) {
 	binary := filepath.Join(b.TempDir(), "lifeline")
-	if out, err := exec.CommandContext(b.Context(), "go", "build", "-tags", "grpcnotrace", "-o", binary, ".").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(
+		b.Context(),
+		"go",
+		"build",
+		"-tags",
+		"grpcnotrace",
+		"-o",
+		binary,
+		".",
+	).CombinedOutput(); err != nil {
 		b.Fatalf("cannot build lifeline: %v\n%s", err, out)
 	}
 	server := manyServed(b)

@@ -67,7 +67,7 @@ func (d *derivation) keptBy(r *change.Reconciliation) uint64 {
 		for _, w := range list {
 			handedOut, _ := w.HandedOut()
 			out = binary.LittleEndian.AppendUint64(out, w.RV)
-			out = strconv.AppendBool(append(out, byte(w.Verb)), handedOut)
+			out = strconv.AppendBool(append(out, w.Verb.String()...), handedOut)
 			out = appendWords(out, string(w.Timeline.Ref.UID), string(w.Part), w.Manager)
 			out = appendMoment(out, &w.At)
 		}
@@ -83,7 +83,7 @@ func appendWords(out []byte, words ...string) []byte {
 }
 
 func appendMoment(out []byte, m *history.Moment) []byte {
-	out = binary.LittleEndian.AppendUint64(out, uint64(m.Lo.UnixNano())) //nolint:gosec // only a digest
-	out = binary.LittleEndian.AppendUint64(out, uint64(m.Hi.UnixNano())) //nolint:gosec // only a digest
+	out = binary.LittleEndian.AppendUint64(out, uint64(m.Lo.UnixNano()))
+	out = binary.LittleEndian.AppendUint64(out, uint64(m.Hi.UnixNano()))
 	return strconv.AppendBool(append(out, m.Exact...), m.Live)
 }

@@ -35,8 +35,10 @@ func (n *Normalizer) managed(v any, d *digest) managed {
 	if m, found := n.recent.Get(text); found {
 		return m
 	}
-	m, status := managed{}, false
-	if m.digest, status = d.status(text); !status {
+	var m managed
+	if sum, ok := d.status(text); ok {
+		m.digest = sum
+	} else {
 		m = managedBy(parseManaged(text), d)
 	}
 	m.shared = true
