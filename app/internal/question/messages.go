@@ -5,6 +5,7 @@ package question
 import (
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -24,7 +25,7 @@ func syntaxError(text string, from *cel.Error) *Error {
 	}
 	message := strings.TrimPrefix(from.Message, "Syntax error: ")
 	at := func(detail, hint string) *Error { return &Error{line, column, printable(detail), hint} }
-	word, _, _ := strings.Cut(rest, " ")
+	word := firstWord(rest)
 	switch {
 	case strings.HasPrefix(message, "reserved identifier: "):
 		return at(strings.TrimPrefix(message, "reserved identifier: ")+" is a reserved word of CEL", "")
@@ -53,10 +54,8 @@ func syntaxError(text string, from *cel.Error) *Error {
 	case strings.HasPrefix(rest, "“"), strings.HasPrefix(rest, "”"), strings.HasPrefix(rest, "‘"),
 		strings.HasPrefix(rest, "`"):
 		return at("unexpected quote", `strings have straight quotes, as in "Pod"`)
-	case strings.HasPrefix(rest, `"`), strings.HasPrefix(rest, "'"):
-		if strings.HasPrefix(message, "token recognition") {
-			return at("this string has no end", "")
-		}
+	case rest != "" && isQuote(rest[0]) && strings.HasPrefix(message, "token recognition"):
+		return at("this string has no end", "")
 	case rest == "" && strings.Contains(message, "missing ')'"):
 		return at("the question ends too early", "a ) is missing")
 	case rest == "":
@@ -73,6 +72,15 @@ func syntaxError(text string, from *cel.Error) *Error {
 		return at("unexpected "+word, "")
 	}
 	return at(message, "")
+}
+
+// firstWord returns the name or the number at the beginning of text, or its first character.
+func firstWord(text string) string {
+	if n := wordLength(text); n > 0 {
+		return text[:n]
+	}
+	_, n := utf8.DecodeRuneInString(text)
+	return text[:n]
 }
 
 // unit matches the unit of a number without quotes, as in 30s.

@@ -70,10 +70,16 @@ func checkSQL(tb testing.TB, c question.Condition) {
 // SQLite accepts it.
 func FuzzSQL(f *testing.F) {
 	for _, text := range []string{
-		`kind == "' OR 1=1 --"`, `labels["a') UNION SELECT"] == "\"; DROP TABLE traces"`, `images.exists(i, i.matches("'"))`,
-		`labels.exists(lifeline_plus, lifeline_plus == labels[lifeline_plus])`, `"x" in labels ? has(labels.traces) : true`,
-		`images.all(el, el in images || labels[el] in labels)`, `now - start > duration("1h") && phase.pull in [duration("1s")]`,
-		`kind in ['''"''', r'\', "\u0027"]`, `size(images) == -1`, `timestamp("2026-01-01T00:00:00Z") + duration == now`,
+		`kind == "' OR 1=1 --"`,
+		`labels["a') UNION SELECT"] == "\"; DROP TABLE traces"`,
+		`images.exists(i, i.matches("'"))`,
+		`labels.exists(lifeline_plus, lifeline_plus == labels[lifeline_plus])`,
+		`"x" in labels ? has(labels.traces) : true`,
+		`images.all(el, el in images || labels[el] in labels)`,
+		`now - start > duration("1h") && phase.pull in [duration("1s")]`,
+		`kind in ['''"''', r'\', "\u0027"]`,
+		`size(images) == -1`,
+		`timestamp("2026-01-01T00:00:00Z") + duration == now`,
 	} {
 		f.Add(text)
 	}

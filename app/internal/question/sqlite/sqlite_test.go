@@ -15,6 +15,7 @@ import (
 )
 
 var (
+	update      = flag.Bool("update", false, "rewrite the golden files in testdata")
 	expressions = flag.Int("expressions", 0, "the number of random expressions; 0 means the usual one")
 	seed        = flag.Uint64("seed", 1, "the seed of the random expressions")
 )
@@ -25,9 +26,9 @@ func TestRandom(t *testing.T) {
 	switch {
 	case n > 0:
 	case testing.Short():
-		n = 1_000
+		n = 500
 	default:
-		n = 4_000
+		n = 2_500
 	}
 	questiontest.Run(t, &engine{db: open(t)}, *seed, n)
 }
