@@ -67,7 +67,6 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 		cel.StdLib(cel.StdLibSubset(subset)),
 		cel.CustomTypeProvider(provider{registry}),
 		cel.HomogeneousAggregateLiterals(),
-		cel.EnableMacroCallTracking(), // for positions inside macros
 		cel.ParserExpressionSizeLimit(MaxText), cel.ParserRecursionLimit(maxDepth),
 		cel.Variable(now, cel.TimestampType),
 		cel.Variable(phase, cel.ObjectType(phaseType)),

@@ -49,7 +49,7 @@ func unsupported(name string) string {
 func wayOut(name string) string {
 	switch name {
 	case operators.Has:
-		return "write has(phase.startup) or has(labels.app)"
+		return `write has(phase.startup), has(labels.app) or "app" in labels`
 	case operators.Exists, operators.All:
 		return `write images.exists(i, i.contains("nginx"))`
 	case operators.Add, operators.Subtract:

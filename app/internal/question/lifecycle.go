@@ -14,7 +14,6 @@ import (
 // An empty string is a value, too. A question never changes a Lifecycle.
 type Lifecycle struct {
 	Trace  trace.TraceID
-	Span   trace.SpanID
 	Object object.Ref
 	// Workload is the kind and the name, as in "Deployment/web".
 	Workload string

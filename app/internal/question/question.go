@@ -31,6 +31,7 @@
 package question
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -63,7 +64,7 @@ func Parse(text string) (*Question, error) {
 func parse(text string) (*Question, *Error) {
 	switch {
 	case len(text) > MaxText:
-		return nil, &Error{1, 1, "the question is longer than 4096 bytes", ""}
+		return nil, &Error{1, 1, fmt.Sprintf("the question is longer than %d bytes", MaxText), ""}
 	case !utf8.ValidString(text):
 		return nil, &Error{1, 1, "the question is not valid UTF-8", ""}
 	case strings.TrimSpace(text) == "":

@@ -57,7 +57,6 @@ func Rows(r *rand.Rand, n int) []*question.Lifecycle {
 			Phases: map[string]time.Duration{}, Labels: map[string]string{},
 		}
 		binary.BigEndian.PutUint64(l.Trace[8:], uint64(i))
-		binary.BigEndian.PutUint64(l.Span[:], uint64(i))
 		for _, p := range question.Phases() {
 			if r.IntN(2) == 0 {
 				l.Phases[p.Name] = time.Duration(one(r, lengths))
