@@ -16,11 +16,11 @@ import (
 type Engine interface {
 	question.Dialect
 	// Store replaces all stored lifecycles. The ID of each is its index.
-	Store(t *testing.T, rows []*question.Lifecycle)
+	Store(tb testing.TB, rows []*question.Lifecycle)
 	// Values returns the value of the condition for each lifecycle, nil for NULL.
-	Values(t *testing.T, c question.Condition) []*bool
+	Values(tb testing.TB, c question.Condition) []*bool
 	// Matching returns the IDs of the lifecycles that match, in order.
-	Matching(t *testing.T, c question.Condition) []int
+	Matching(tb testing.TB, c question.Condition) []int
 }
 
 const (
@@ -32,9 +32,11 @@ const (
 
 // Run compares the answers to n random questions. The seed chooses them.
 func Run(t *testing.T, e Engine, seed uint64, n int) {
+	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a repeatable test
 	var rows []*question.Lifecycle
-	var asked, refused, yes, no, missing, mixed int
+	var refused, mixed int
+	var all Answers
 	for i := range n {
 		if i%questionsAtOnce == 0 {
 			rows = Rows(r, rowsAtOnce)
@@ -48,43 +50,52 @@ func Run(t *testing.T, e Engine, seed uint64, n int) {
 			}
 			continue
 		}
-		asked++
-		c := q.Condition(e, Now, 1)
-		values, matching := e.Values(t, c), e.Matching(t, c)
-		var want []int
-		kinds := map[string]bool{}
-		for j, l := range rows {
-			answer := "false"
-			switch is, err := q.Eval(l, Now); {
-			case err != nil:
-				answer = "missing"
-				missing++
-			case is:
-				answer = "true"
-				want = append(want, j)
-				yes++
-			default:
-				no++
-			}
-			kinds[answer] = true
-			if got := name(values[j]); got != answer {
-				t.Fatalf("question %d of seed %d, row %d: CEL has %s, the engine %s\n%s\n%s\n%q\n%+v",
-					i, seed, j, answer, got, text, c.SQL, c.Args, *l)
-			}
-		}
-		if len(kinds) > 1 {
+		got := Compare(t, e, q, rows)
+		if max(got.Yes, got.No, got.Missing) < len(rows) {
 			mixed++
 		}
-		if !slices.Equal(matching, want) {
-			t.Fatalf("question %d of seed %d: CEL matches %v, the engine %v\n%s\n%s\n%q",
-				i, seed, want, matching, text, c.SQL, c.Args)
-		}
+		all = Answers{all.Yes + got.Yes, all.No + got.No, all.Missing + got.Missing}
 	}
 	t.Logf("%d questions, %d with several answers, %d refused; answers: %d true, %d false, %d missing",
-		asked, mixed, refused, yes, no, missing)
-	if refused > n/20 || mixed < asked/4 {
+		n-refused, mixed, refused, all.Yes, all.No, all.Missing)
+	if refused > n/20 || mixed < n/4 {
 		t.Error("too few questions distinguish lifecycles")
 	}
+}
+
+// Answers counts the answers to a question.
+type Answers struct{ Yes, No, Missing int }
+
+// Compare compares the answers of CEL and of the engine about the stored lifecycles, and counts
+// them.
+func Compare(tb testing.TB, e Engine, q *question.Question, rows []*question.Lifecycle) Answers {
+	tb.Helper()
+	c := q.Condition(e, Now, 1)
+	values, matching := e.Values(tb, c), e.Matching(tb, c)
+	var want []int
+	var out Answers
+	for i, l := range rows {
+		var answer *bool
+		is, err := q.Eval(l, Now)
+		switch {
+		case err != nil:
+			out.Missing++
+		case is:
+			out.Yes++
+			want = append(want, i)
+			answer = &is
+		default:
+			out.No++
+			answer = &is
+		}
+		if got := name(values[i]); got != name(answer) {
+			tb.Fatalf("row %d: CEL has %s, the engine %s\n%s\n%s\n%q\n%+v", i, name(answer), got, q, c.SQL, c.Args, *l)
+		}
+	}
+	if !slices.Equal(matching, want) {
+		tb.Fatalf("CEL matches %v, the engine %v\n%s\n%s\n%q", want, matching, q, c.SQL, c.Args)
+	}
+	return out
 }
 
 // name returns the name of an answer.

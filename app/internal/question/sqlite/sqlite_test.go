@@ -64,14 +64,12 @@ func execute(tb testing.TB, db *sql.DB, statement string, args ...any) {
 }
 
 // Store implements questiontest.Engine.
-func (e *engine) Store(t *testing.T, rows []*question.Lifecycle) {
-	t.Helper()
+func (e *engine) Store(tb testing.TB, rows []*question.Lifecycle) {
+	tb.Helper()
 	e.rows = len(rows)
-	execute(
-		t,
-		e.db,
-		"DELETE FROM lifecycles; DELETE FROM lifecycle_images; DELETE FROM lifecycle_labels; DELETE FROM traces",
-	)
+	for _, table := range []string{question.Lifecycles, question.Images, question.Labels, question.Traces} {
+		execute(tb, e.db, "DELETE FROM "+table)
+	}
 	columns := []string{"id", "trace", "span"}
 	for _, f := range question.Fields() {
 		if f.Table == question.Lifecycles {
@@ -87,22 +85,22 @@ func (e *engine) Store(t *testing.T, rows []*question.Lifecycle) {
 				values = append(values, f.Stored(l))
 			}
 		}
-		execute(t, e.db, insert, values...)
-		execute(t, e.db, "INSERT INTO traces (num, id, heals) VALUES (?, ?, ?)", id, l.Trace[:], l.Heals)
+		execute(tb, e.db, insert, values...)
+		execute(tb, e.db, "INSERT INTO traces (num, id, heals) VALUES (?, ?, ?)", id, l.Trace[:], l.Heals)
 		for _, image := range l.Images {
-			execute(t, e.db, "INSERT INTO lifecycle_images (lifecycle, image) VALUES (?, ?)", id, image)
+			execute(tb, e.db, "INSERT INTO lifecycle_images (lifecycle, image) VALUES (?, ?)", id, image)
 		}
 		for key, value := range l.Labels {
-			execute(t, e.db, "INSERT INTO lifecycle_labels (lifecycle, label, value) VALUES (?, ?, ?)", id, key, value)
+			execute(tb, e.db, "INSERT INTO lifecycle_labels (lifecycle, label, value) VALUES (?, ?, ?)", id, key, value)
 		}
 	}
 }
 
 // Values implements questiontest.Engine.
-func (e *engine) Values(t *testing.T, c question.Condition) []*bool {
-	t.Helper()
+func (e *engine) Values(tb testing.TB, c question.Condition) []*bool {
+	tb.Helper()
 	out := make([]*bool, e.rows)
-	query(t, e.db, "SELECT l.id, "+c.SQL+" FROM lifecycles AS l", c.Args, func(scan func(...any) error) error {
+	query(tb, e.db, "SELECT l.id, "+c.SQL+" FROM lifecycles AS l", c.Args, func(scan func(...any) error) error {
 		var id int
 		var value sql.NullInt64
 		if err := scan(&id, &value); err != nil {
@@ -117,10 +115,10 @@ func (e *engine) Values(t *testing.T, c question.Condition) []*bool {
 }
 
 // Matching implements questiontest.Engine.
-func (e *engine) Matching(t *testing.T, c question.Condition) []int {
-	t.Helper()
+func (e *engine) Matching(tb testing.TB, c question.Condition) []int {
+	tb.Helper()
 	var out []int
-	query(t, e.db, "SELECT l.id FROM lifecycles AS l WHERE "+c.SQL+" ORDER BY l.id", c.Args,
+	query(tb, e.db, "SELECT l.id FROM lifecycles AS l WHERE "+c.SQL+" ORDER BY l.id", c.Args,
 		func(scan func(...any) error) error {
 			var id int
 			err := scan(&id)
