@@ -28,7 +28,7 @@ func TestRandom(t *testing.T) {
 	case testing.Short():
 		n = 500
 	default:
-		n = 2_500
+		n = 2_000
 	}
 	questiontest.Run(t, &engine{db: open(t)}, *seed, n)
 }
