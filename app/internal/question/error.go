@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package question
+
+import (
+	"fmt"
+	"strings"
+
+	"cel.dev/cel-go/common/ast"
+)
+
+// Error is an error in a question, with its position there. Line and Column begin with 1; a column
+// is a character.
+type Error struct {
+	Line, Column int
+	Detail       string
+	// Hint is a way out; empty if none is known.
+	Hint string
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	text := fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Detail)
+	if e.Hint != "" {
+		text += "; " + e.Hint
+	}
+	return text
+}
+
+// fault returns an error at the first character of e.
+func fault(info *ast.SourceInfo, e ast.Expr, detail, hint string) *Error {
+	start := int32(-1)
+	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		if at, ok := info.GetOffsetRange(e.ID()); ok && (start < 0 || at.Start-nameBefore(e) < start) {
+			start = at.Start - nameBefore(e)
+		}
+	}))
+	at := info.GetLocationByOffset(max(start, 0))
+	return &Error{max(at.Line(), 1), max(at.Column()+1, 1), printable(detail), printable(hint)}
+}
+
+// nameBefore returns the length of the name before the position of a call, which is its parenthesis.
+func nameBefore(e ast.Expr) int32 {
+	if e.Kind() != ast.CallKind || e.AsCall().IsMemberFunction() {
+		return 0
+	}
+	name := e.AsCall().FunctionName()
+	if operatorSigns[name] != "" || signs[name] != "" || len(name) > MaxText {
+		return 0
+	}
+	return int32(len(name)) //nolint:gosec // in range
+}
+
+// maxDetail bounds a part of an error, in bytes.
+const maxDetail = 300
+
+// printable returns a text on one line. It may quote the question.
+func printable(text string) string {
+	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "�"), func(r rune) bool {
+		return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029'
+	}), " ")
+	if len(text) > maxDetail {
+		text = strings.ToValidUTF8(text[:maxDetail], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package question
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Field is a value of a lifecycle that a question may use.
+type Field struct {
+	// Name is the name in a question, such as "kind" or "phase.pull".
+	Name string
+	Type Type
+	// Optional: a lifecycle may lack the value. An expression with a missing value is an error of
+	// CEL, and the lifecycle does not match.
+	Optional bool
+	// Table and Column name the place of the value in an archive. A list has one row an element, and
+	// a map has one row a key, in Column.
+	Table, Column string
+	Meaning       string
+
+	// value returns the value of a lifecycle, or nil if it is missing.
+	value func(*Lifecycle) any
+}
+
+// The tables of an archive.
+const (
+	Lifecycles = "lifecycles"
+	Images     = "lifecycle_images"
+	Labels     = "lifecycle_labels"
+	Traces     = "traces"
+)
+
+// The names that are no fields.
+const (
+	// now is the time of the evaluation.
+	now = "now"
+	// phase is the object that has the phases.
+	phase = "phase"
+)
+
+// fields is the table of all fields: the only source for questions, documents and completion.
+var fields = append([]Field{
+	text("kind", "kind", "kind of the object, such as `Pod`", func(l *Lifecycle) string { return l.Object.Kind.Kind }),
+	text("group", "api_group", "API group of the object; empty for the core group",
+		func(l *Lifecycle) string { return l.Object.Group }),
+	text("namespace", "namespace", "namespace of the object; empty for an object of the cluster",
+		func(l *Lifecycle) string { return l.Object.Namespace }),
+	text("name", "name", "name of the object", func(l *Lifecycle) string { return l.Object.Name }),
+	text("uid", "uid", "UID of the object", func(l *Lifecycle) string { return string(l.Object.UID) }),
+	text("workload", "workload", "kind and name of its workload, such as `Deployment/web`",
+		func(l *Lifecycle) string { return l.Workload }),
+	text("verb", "verb", "verb of the first write", func(l *Lifecycle) string { return l.Verb }),
+	text("actor", "actor", "component that wrote", func(l *Lifecycle) string { return l.Actor }),
+	text("user", "user", "user of the request, from the audit log", func(l *Lifecycle) string { return l.User }),
+	text("outcome", "outcome",
+		"`converged`, `superseded`, `failed`, `deleted` or `unfinished`; empty for an open lifecycle",
+		func(l *Lifecycle) string { return l.Outcome }),
+	text(
+		"reason",
+		"reason",
+		"category of the reason; empty without one",
+		func(l *Lifecycle) string { return l.Reason },
+	),
+	{
+		Name: "start", Type: Timestamp, Table: Lifecycles, Column: "start", Meaning: "first write",
+		value: func(l *Lifecycle) any { return within(l.Start) },
+	},
+	{
+		Name: "duration", Type: Duration, Table: Lifecycles, Column: "duration",
+		Meaning: "first write → outcome, or until now",
+		value:   func(l *Lifecycle) any { return l.Duration },
+	},
+	{
+		Name: "volumes", Type: Int, Optional: true, Table: Lifecycles, Column: "volumes",
+		Meaning: "number of volumes of a Pod", value: func(l *Lifecycle) any { return number(l.Volumes) },
+	},
+	text("node", "node", "node of a Pod; empty without one", func(l *Lifecycle) string { return l.Node }),
+	text("zone", "zone", "zone of that node; empty if unknown", func(l *Lifecycle) string { return l.Zone }),
+	{
+		Name: "images", Type: List, Table: Images, Column: "image", Meaning: "images of a Pod's containers",
+		value: func(l *Lifecycle) any { return l.Images },
+	},
+	{
+		Name: "labels", Type: Map, Table: Labels, Column: "label", Meaning: "labels of the configured keys",
+		value: func(l *Lifecycle) any { return l.Labels },
+	},
+	{
+		Name: "trace", Type: String, Table: Traces, Column: "id", Meaning: "ID of the trace, in lower case",
+		value: func(l *Lifecycle) any { return l.Trace.String() },
+	},
+	{
+		Name: "heals", Type: String, Table: Traces, Column: "heals",
+		Meaning: "cause of a change that the cluster made by itself; empty for others",
+		value:   func(l *Lifecycle) any { return l.Heals },
+	},
+}, phaseFields()...)
+
+// text returns a field of the table of lifecycles.
+func text(name, column, meaning string, value func(*Lifecycle) string) Field {
+	return Field{
+		Name: name, Type: String, Table: Lifecycles, Column: column, Meaning: meaning,
+		value: func(l *Lifecycle) any { return value(l) },
+	}
+}
+
+// phaseFields returns one field a phase.
+func phaseFields() []Field {
+	var out []Field
+	for _, p := range Phases() {
+		out = append(out, Field{
+			Name: phase + "." + p.Name, Type: Duration, Optional: true,
+			Table: Lifecycles, Column: "phase_" + p.Name, Meaning: p.Meaning,
+			value: func(l *Lifecycle) any { return length(l.Phases, p.Name) },
+		})
+	}
+	return out
+}
+
+// number returns the number, or nil.
+func number(n *int64) any {
+	if n == nil {
+		return nil
+	}
+	return *n
+}
+
+// length returns the length of a phase, or nil.
+func length(phases map[string]time.Duration, name string) any {
+	if d, ok := phases[name]; ok {
+		return d
+	}
+	return nil
+}
+
+// byName has the fields by name, that of a reserved name by its spelling for CEL, too.
+var byName = func() map[string]*Field {
+	out := map[string]*Field{}
+	for i := range fields {
+		out[fields[i].Name] = &fields[i]
+	}
+	out[unreserved] = out[reserved]
+	return out
+}()
+
+// Fields returns all fields, in the order of the documents.
+func Fields() []Field { return slices.Clone(fields) }
+
+// names returns the names that a question may use, sorted.
+func names() []string {
+	out := []string{now}
+	for _, f := range fields {
+		if !strings.HasPrefix(f.Name, phase+".") {
+			out = append(out, f.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// phaseNames returns the names of the phases, sorted.
+func phaseNames() []string {
+	var out []string
+	for _, p := range Phases() {
+		out = append(out, p.Name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Stored returns the value of a lifecycle as an archive keeps it: a string, an int64 (see Type), or
+// nil if it is missing. It returns nil for a list or a map.
+func (f Field) Stored(l *Lifecycle) any {
+	switch v := f.value(l).(type) {
+	case string, int64:
+		return v
+	case time.Time:
+		return v.UnixNano()
+	case time.Duration:
+		return v.Nanoseconds()
+	}
+	return nil
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package question
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files in testdata")
+
+// golden compares a text with a file.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v (run with -update to write it)", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s, -want +got:\n%s", path, diff)
+	}
+}
+
+var at = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+
+// web is the lifecycle of a Pod.
+func web() *Lifecycle {
+	return &Lifecycle{
+		Object:   object.Ref{Kind: object.Kind{Version: "v1", Kind: "Pod"}, Namespace: "shop", Name: "web-1"},
+		Start:    at.Add(-time.Minute),
+		Duration: 45 * time.Second,
+		Phases:   map[string]time.Duration{"startup": 40 * time.Second},
+		Volumes:  new(int64(3)),
+		Images:   []string{"nginx:1.29", "envoy:2"},
+		Labels:   map[string]string{"app": "web", "kubernetes.io/x": "y"},
+	}
+}
+
+// matching has questions, and whether the lifecycle web matches.
+var matching = map[string]bool{
+	`kind == "Pod" && phase.startup > duration("30s") && images.exists(i, i.contains("nginx"))`: true,
+
+	`namespace == "shop"`:                                 true,
+	`namespace == "namespace"`:                            false,
+	`start > now - duration("2m")`:                        true,
+	`now - start == duration("1m")`:                       true,
+	`labels["kubernetes.io/x"] == "y"`:                    true,
+	`labels.app == "web" && "app" in labels`:              true,
+	`labels.none == "web"`:                                false,
+	`!(labels.none == "web")`:                             false, // missing, and not false
+	`has(labels.none) || has(phase.pull)`:                 false,
+	`has(phase.startup) && !has(phase.pull)`:              true,
+	`phase.pull < duration("1s") || kind == "Pod"`:        true, // || absorbs the error
+	`phase.pull < duration("1s") && kind == "Job"`:        false,
+	`images.all(i, i.matches("^[a-z]+:[0-9.]+$"))`:        true,
+	`size(images) == 2 && labels.size() == 2`:             true,
+	`kind in ["Pod", "Job"] ? volumes == 3 : false`:       true,
+	`start < timestamp("1700-01-01T00:00:00Z")`:           false,
+	`start + duration("2100000h") > start`:                false, // out of range
+	`images.exists(namespace, namespace == "envoy:2")`:    true,
+	`name.endsWith("-1") && name.startsWith("web")`:       true,
+	`trace == "00000000000000000000000000000000"`:         true,
+	"kind == 'Pod' // namespace \"\n && namespace != 'a'": true,
+}
+
+func TestMatches(t *testing.T) {
+	for text, want := range matching {
+		q, err := Parse(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := q.Matches(web(), at); got != want {
+			t.Errorf("%s: %t, want %t", text, got, want)
+		}
+	}
+}
+
+// TestErrors has the errors of newcomers, and of everything that questions lack.
+func TestErrors(t *testing.T) {
+	const long = "name.matches('" // with a pattern that is too long
+	texts, err := os.ReadFile("testdata/errors.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	questions := strings.Split(strings.TrimSuffix(string(texts), "\n"), "\n")
+	questions = append(
+		questions,
+		long+strings.Repeat("a", MaxPattern+1)+"')",
+		strings.Repeat("volumes == 1 || ", 90)+"true",
+		"true || "+strings.Repeat(" ", MaxText)+"true",
+		strings.Repeat("!(", 60)+"true"+strings.Repeat(")", 60),
+		strings.Repeat("labels[", 8)+`"a"`+strings.Repeat("]", 8)+` == "b"`,
+		"start"+strings.Repeat(" + duration", 100)+" > now",
+		"kind == \"\xff\"",
+		"kind == \"Pod\" &&\n  volums > 2",
+	)
+	var out strings.Builder
+	for _, text := range questions {
+		_, err := Parse(text)
+		if err == nil {
+			t.Errorf("no error: %s", text)
+			continue
+		}
+		if len(text) > 60 {
+			text = text[:40] + "…"
+		}
+		fmt.Fprintf(&out, "%s\n\t%v\n", strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\n", "⏎"), err)
+	}
+	golden(t, "errors.out", out.String())
+}
+
+// TestFields compares the table of fields with its golden file.
+func TestFields(t *testing.T) {
+	var out strings.Builder
+	if err := WriteFields(&out); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "fields.md", out.String())
+	columns := map[string]bool{}
+	for _, f := range Fields() {
+		if place := f.Table + "." + f.Column; columns[place] {
+			t.Errorf("two fields in %s", place)
+		} else {
+			columns[place] = true
+		}
+		if f.Meaning == "" {
+			t.Errorf("%s has no meaning", f.Name)
+		}
+	}
+}
+
+// TestPhases: each phase of a Pod among the names of spans is a phase here.
+func TestPhases(t *testing.T) {
+	had := map[string]bool{}
+	for _, p := range Phases() {
+		had[p.Span] = true
+	}
+	for _, term := range span.Vocabulary() {
+		if s := (&span.Span{Name: term.Name}); term.Sort == span.SpanName && s.IsPodPhase() && !had[term.Name] {
+			t.Errorf("no phase has the spans %q", term.Name)
+		}
+	}
+}
+
+func TestUses(t *testing.T) {
+	q, err := Parse(`namespace == "a" && images.exists(start, start == name) && has(phase.pull) && now > now`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"images", "name", "namespace", "phase.pull"}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(q.uses))); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if !q.Uses("phase.pull") || q.Uses("start") {
+		t.Error("the variable start is no field")
+	}
+}
+
+func TestUnreserve(t *testing.T) {
+	for text, want := range map[string]string{
+		`namespace == "namespace" && 'namespace' == namespace`: `Namespace == "namespace" && 'namespace' == Namespace`,
+		`labels.namespace == "a" && labels . namespace == "a"`: `labels.namespace == "a" && labels . namespace == "a"`,
+		`"\"namespace" + namespace`:                            `"\"namespace" + Namespace`,
+		`r"\" + namespace + R'\' + namespace`:                  `r"\" + Namespace + R'\' + Namespace`,
+		`'''a'namespace''' + """"namespace""" + namespace`:     `'''a'namespace''' + """"namespace""" + Namespace`,
+		`"namespace`:               `"namespace`,
+		`mynamespace_namespace1`:   `mynamespace_namespace1`,
+		"// namespace\nnamespace":  "// namespace\nNamespace",
+		`br"namespace\" namespace`: `br"namespace\" Namespace`,
+		`é"namespace" namespace`:   `é"namespace" Namespace`,
+		`\`:                        `\`,
+		`"\`:                       `"\`,
+		`''namespace''`:            `''Namespace''`,
+	} {
+		if got := unreserve(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

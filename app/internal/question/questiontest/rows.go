@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package questiontest
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/question"
+)
+
+// Now is the time of every evaluation.
+var Now = time.Date(2026, 11, 26, 12, 0, 0, 123_456_789, time.UTC)
+
+// words are the texts of rows and questions. Few words give many equal values. Some differ in case
+// or in one byte, are parts of others, or look like patterns, quotes or SQL.
+var words = []string{
+	"", "a", "A", "ab", "b", "web", "Web", "web-1", "web-10", "nginx", "nginx:1.29", "NGINX", "x%", "x_", "xyz", "*",
+	"é", "É", "日本", "🙂", "a\x00b", "a\x00", "'", "\"", "' OR 1=1 --", "?1", "\\", "Pod", "Job", "pod", "10", "9",
+	"null", "a.b", "a b", "\n",
+}
+
+// keys are the keys of labels.
+var keys = []string{"app", "tier", "", "a/b", "web", "?2"}
+
+// lengths are lengths of time, in nanoseconds.
+var lengths = []int64{
+	0, 1, -1, 999_999_999, 1e9, 5e9, 30e9, -30e9, 60e9, 3600e9, 86_400e9, 1 << 53, 1<<53 + 1,
+	math.MaxInt64, math.MaxInt64 - 1, math.MinInt64, math.MinInt64 + 1, math.MaxInt64 / 2,
+}
+
+// moments are times.
+var moments = []time.Time{
+	Now, Now.Add(1), Now.Add(-time.Second), Now.Add(-30 * time.Second), Now.Add(-time.Hour), Now.Add(time.Hour),
+	time.Unix(0, 0).UTC(), time.Unix(0, math.MaxInt64).UTC(), time.Unix(0, math.MinInt64).UTC(),
+	time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC),
+}
+
+// Rows returns random lifecycles, whose values are within the range of an archive.
+func Rows(r *rand.Rand, n int) []*question.Lifecycle {
+	out := make([]*question.Lifecycle, n)
+	for i := range out {
+		l := &question.Lifecycle{
+			Object: object.Ref{
+				Kind:      object.Kind{Group: word(r), Kind: word(r)},
+				Namespace: word(r), Name: word(r), UID: types.UID(word(r)),
+			},
+			Workload: word(r), Verb: word(r), Actor: word(r), User: word(r), Outcome: word(r), Reason: word(r),
+			Heals: word(r), Node: word(r), Zone: word(r),
+			Start: one(r, moments), Duration: time.Duration(one(r, lengths)),
+			Phases: map[string]time.Duration{}, Labels: map[string]string{},
+		}
+		binary.BigEndian.PutUint64(l.Trace[8:], uint64(i))
+		for _, p := range question.Phases() {
+			if r.IntN(2) == 0 {
+				l.Phases[p.Name] = time.Duration(one(r, lengths))
+			}
+		}
+		if r.IntN(2) == 0 {
+			l.Volumes = new(int64(r.IntN(4)))
+		}
+		for range r.IntN(4) {
+			if image := word(r); !slices.Contains(l.Images, image) {
+				l.Images = append(l.Images, image)
+			}
+		}
+		for range r.IntN(4) {
+			l.Labels[one(r, keys)] = word(r)
+		}
+		out[i] = l
+	}
+	return out
+}
+
+// word returns a random word; one of the first half more often.
+func word(r *rand.Rand) string { return words[min(r.IntN(len(words)), r.IntN(len(words)))] }
+
+func one[T any](r *rand.Rand, of []T) T { return of[r.IntN(len(of))] }

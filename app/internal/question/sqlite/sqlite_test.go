@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"flag"
+	"strings"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/app/internal/question"
+	"github.com/kube-lifeline/lifeline/app/internal/question/questiontest"
+	"github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
+)
+
+var (
+	update      = flag.Bool("update", false, "rewrite the golden files in testdata")
+	expressions = flag.Int("expressions", 0, "the number of random expressions; 0 means the usual one")
+	seed        = flag.Uint64("seed", 1, "the seed of the random expressions")
+)
+
+// TestRandom compares SQLite with CEL.
+func TestRandom(t *testing.T) {
+	n := *expressions
+	switch {
+	case n > 0:
+	case testing.Short():
+		n = 500
+	default:
+		n = 2_000
+	}
+	questiontest.Run(t, &engine{db: open(t)}, *seed, n)
+}
+
+// engine is a database in memory.
+type engine struct {
+	sqlite.Dialect
+	db   *sql.DB
+	rows int
+}
+
+// open returns an empty database in memory, with one connection.
+func open(tb testing.TB) *sql.DB {
+	tb.Helper()
+	if err := sqlite.Register(); err != nil {
+		tb.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file::memory:?_dqs=0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	tb.Cleanup(func() { _ = db.Close() })
+	execute(tb, db, sqlite.Schema+"CREATE TABLE traces (num INTEGER PRIMARY KEY, id BLOB, heals TEXT) STRICT;")
+	return db
+}
+
+func execute(tb testing.TB, db *sql.DB, statement string, args ...any) {
+	tb.Helper()
+	if _, err := db.ExecContext(context.Background(), statement, args...); err != nil {
+		tb.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// Store implements questiontest.Engine.
+func (e *engine) Store(tb testing.TB, rows []*question.Lifecycle) {
+	tb.Helper()
+	e.rows = len(rows)
+	for _, table := range []string{question.Lifecycles, question.Images, question.Labels, question.Traces} {
+		execute(tb, e.db, "DELETE FROM "+table)
+	}
+	columns := []string{"id", "trace", "span"}
+	for _, f := range question.Fields() {
+		if f.Table == question.Lifecycles {
+			columns = append(columns, f.Column)
+		}
+	}
+	insert := "INSERT INTO lifecycles (" + strings.Join(columns, ", ") +
+		") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
+	for id, l := range rows {
+		values := []any{id, id, []byte{byte(id)}}
+		for _, f := range question.Fields() {
+			if f.Table == question.Lifecycles {
+				values = append(values, f.Stored(l))
+			}
+		}
+		execute(tb, e.db, insert, values...)
+		execute(tb, e.db, "INSERT INTO traces (num, id, heals) VALUES (?, ?, ?)", id, l.Trace[:], l.Heals)
+		for _, image := range l.Images {
+			execute(tb, e.db, "INSERT INTO lifecycle_images (lifecycle, image) VALUES (?, ?)", id, image)
+		}
+		for key, value := range l.Labels {
+			execute(tb, e.db, "INSERT INTO lifecycle_labels (lifecycle, label, value) VALUES (?, ?, ?)", id, key, value)
+		}
+	}
+}
+
+// Values implements questiontest.Engine.
+func (e *engine) Values(tb testing.TB, c question.Condition) []*bool {
+	tb.Helper()
+	out := make([]*bool, e.rows)
+	query(tb, e.db, "SELECT l.id, "+c.SQL+" FROM lifecycles AS l", c.Args, func(scan func(...any) error) error {
+		var id int
+		var value sql.NullInt64
+		if err := scan(&id, &value); err != nil {
+			return err
+		}
+		if value.Valid {
+			out[id] = new(value.Int64 == 1)
+		}
+		return nil
+	})
+	return out
+}
+
+// Matching implements questiontest.Engine.
+func (e *engine) Matching(tb testing.TB, c question.Condition) []int {
+	tb.Helper()
+	var out []int
+	query(tb, e.db, "SELECT l.id FROM lifecycles AS l WHERE "+c.SQL+" ORDER BY l.id", c.Args,
+		func(scan func(...any) error) error {
+			var id int
+			err := scan(&id)
+			out = append(out, id)
+			return err
+		})
+	return out
+}
+
+// query calls each for the rows of the result.
+func query(tb testing.TB, db *sql.DB, statement string, args []any, each func(scan func(...any) error) error) {
+	tb.Helper()
+	rows, err := db.QueryContext(context.Background(), statement, args...)
+	if err != nil {
+		tb.Fatalf("%s\n%q: %v", statement, args, err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := each(rows.Scan); err != nil {
+			tb.Fatalf("%s\n%q: %v", statement, args, err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		tb.Fatalf("%s\n%q: %v", statement, args, err)
+	}
+}
