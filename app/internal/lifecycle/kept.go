@@ -4,6 +4,7 @@ package lifecycle
 
 import (
 	"encoding/binary"
+	"slices"
 	"strconv"
 
 	"github.com/cespare/xxhash/v2"
@@ -42,8 +43,10 @@ func (d *derivation) keeps(r *change.Reconciliation) bool {
 	return r.Verb == history.Created && kind.Pod.Is(t.Ref.Kind) && len(r.Writes) == 1 &&
 		len(d.recs[t]) == 1 && t.Past == nil && t.Audits == nil && len(t.Requests()) == 0 &&
 		r.Parent != nil && r.Parent.Lineage == r.Lineage && !d.handedOut(r.Lineage) &&
-		len(r.Refused)+len(r.Links) == 0 && r.Heals == nil && d.fightOf(r) == nil &&
-		(r.Done || d.reasonOf(t).Category == "")
+		r.Superseded == nil && r.Next == nil && len(r.Refused)+len(r.Links) == 0 && r.Heals == nil &&
+		d.fightOf(r) == nil &&
+		(r.Done || d.reasonOf(t).Category == "") &&
+		!slices.ContainsFunc(r.Notes, func(w *change.Write) bool { return w.Timeline != t })
 }
 
 // keptBy returns a digest of all conclusions in the spans of r.
@@ -59,7 +62,8 @@ func (d *derivation) keptBy(r *change.Reconciliation) uint64 {
 	}
 	out = strconv.AppendBool(strconv.AppendBool(out, r.Remote), r.Admitted)
 	out = appendWords(out, string(r.Evidence), string(r.Ended.Outcome), r.Ended.Message)
-	out = appendMoment(out, &r.Ended.At)
+	start := d.Start(r)
+	out = appendMoment(appendMoment(out, &start), &r.Ended.At)
 	if !r.Done {
 		out = appendWords(out, "open", d.reasonOf(r.Timeline).Text)
 	}
@@ -68,7 +72,7 @@ func (d *derivation) keptBy(r *change.Reconciliation) uint64 {
 			handedOut, _ := w.HandedOut()
 			out = binary.LittleEndian.AppendUint64(out, w.RV)
 			out = strconv.AppendBool(append(out, w.Verb.String()...), handedOut)
-			out = appendWords(out, string(w.Timeline.Ref.UID), string(w.Part), w.Manager)
+			out = appendWords(out, string(w.Part), w.Manager)
 			out = appendMoment(out, &w.At)
 		}
 	}
