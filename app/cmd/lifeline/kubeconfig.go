@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,6 +33,7 @@ type kubeconfig struct {
 func newKubeconfig() *kubeconfig {
 	k := &kubeconfig{names: clientcmd.RecommendedConfigOverrideFlags("")}
 	k.names.ClusterOverrideFlags.APIServer.ShortName = "s"
+	k.names.ClusterOverrideFlags.ProxyURL.LongName = "" // kubectl has none of these
 	k.names.AuthOverrideFlags.Username.LongName, k.names.AuthOverrideFlags.Password.LongName = "", ""
 	return k
 }
@@ -95,8 +97,9 @@ func (k *kubeconfig) mapper() (meta.RESTMapper, error) {
 		return nil, fmt.Errorf("cannot read the kubeconfig: %w", err)
 	}
 	of := unsafeInPath.ReplaceAllString(strings.TrimPrefix(strings.TrimPrefix(config.Host, "https://"), "http://"), "_")
+	dir := cmp.Or(k.cacheDir, defaultCacheDir())
 	client, err := disk.NewCachedDiscoveryClientForConfig(
-		config, filepath.Join(k.cacheDir, "discovery", of), filepath.Join(k.cacheDir, "http"), cacheFor,
+		config, filepath.Join(dir, "discovery", of), filepath.Join(dir, "http"), cacheFor,
 	)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the kinds of the cluster: %w", err)

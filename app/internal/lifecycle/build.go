@@ -99,16 +99,16 @@ func (d *derivation) runSpan(l *change.Lineage, t *span.Trace) *span.Span {
 // spans appends the spans of one reconciliation to out: its own span, its phases, and its writes
 // with an observed request.
 func (d *derivation) spans(out []*span.Span, r *change.Reconciliation) []*span.Span {
-	if !d.keeps(r) {
+	if !d.reuses(r) {
 		return d.makeSpans(out, r)
 	}
-	by := d.keptBy(r)
-	if m, ok := d.group.kept[r.Timeline]; ok && m.by == by {
+	by := d.reuseDigest(r)
+	if m, ok := d.group.reusable[r.Timeline]; ok && m.by == by {
 		return append(out, m.spans...)
 	}
 	from := len(out)
 	out = d.makeSpans(out, r)
-	d.group.keep(r, by, slices.Clone(out[from:]))
+	d.group.reuse(r, by, slices.Clone(out[from:]))
 	return out
 }
 

@@ -155,14 +155,20 @@ func (e *Engine) first(t *change.Timeline) {
 	case kind.EndpointSlice.Is(t.Ref.Kind):
 		e.slices[t.Ref.Namespace]++
 	case kind.Service.Is(t.Ref.Kind) && !t.Versions[0].Baseline:
-		for key, known := range e.endpoints {
-			if !known.by(t.Ref.UID) {
-				continue
-			}
-			if pod := e.pods[key]; pod != nil && e.groups.of[pod] != nil {
-				e.groups.of[pod].change()
-				e.groups.of[pod].forget(pod)
-			}
+		e.changedService(t.Ref.UID)
+	}
+}
+
+// changedService marks the Pods of a Service as changed: the creation of the Service is known now, or no
+// longer.
+func (e *Engine) changedService(service types.UID) {
+	for key, known := range e.endpoints {
+		if !known.by(service) {
+			continue
+		}
+		if pod := e.pods[key]; pod != nil && e.groups.of[pod] != nil {
+			e.groups.of[pod].change()
+			e.groups.of[pod].forget(pod)
 		}
 	}
 }
@@ -179,6 +185,8 @@ func (e *Engine) leave(t *change.Timeline) {
 		if e.slices[t.Ref.Namespace]--; e.slices[t.Ref.Namespace] == 0 {
 			delete(e.slices, t.Ref.Namespace)
 		}
+	case kind.Service.Is(t.Ref.Kind):
+		e.changedService(t.Ref.UID)
 	case kind.Pod.Is(t.Ref.Kind):
 		e.inactive(t)
 		delete(e.endpoints, keyOfPod(t))

@@ -29,8 +29,8 @@ type group struct {
 	derived *derivation
 	// built are the open traces of derived; nil until they are built.
 	built []*span.Trace
-	// kept are the spans of Pods that the next look may use again.
-	kept map[*change.Timeline]keptSpans
+	// reusable are the spans of Pods that the next look may use again.
+	reusable map[*change.Timeline]reusable
 	// compacted means that nothing has changed since the last compaction.
 	compacted bool
 }
@@ -73,7 +73,7 @@ func (g *group) change() { g.derived, g.built, g.compacted = nil, nil, false }
 func (gs *groups) changeAll() {
 	for g := range gs.all {
 		g.change()
-		g.kept = nil
+		g.reusable = nil
 	}
 }
 

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// lookEvery is the shortest pause between two looks. After a longer look, the pause is restShare
-	// times its duration, so looks use at most a fiftieth of one core. A pause above maxRest is at most
-	// as long as the look: after a backlog, the next look must not be late as well.
+	// lookEvery is the shortest pause between two looks. The pause is restShare times the last look, at
+	// most maxRest; after a look above maxRest it is as long as the look. So looks use at most half of one
+	// core. After a backlog the next look is not late as well.
 	lookEvery = 500 * time.Millisecond
 	restShare = 50
 	maxRest   = time.Second

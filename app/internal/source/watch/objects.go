@@ -35,7 +35,8 @@ func kept(o *observation.State, round uint32) (uidKey, held) {
 }
 
 // hold stores the object's record and reports whether this version is new. An Event needs no record,
-// since its removal is not observed: its version is new if the stream has not reached it.
+// since its removal is not observed: its version is new if the stream has not reached it. So a list of
+// Events that breaks on a later page emits its first pages twice; the engine ignores the repetition.
 func (s *stream) hold(o *observation.Observation) bool {
 	if o.Event != nil {
 		return o.Event.ResourceVersion > s.emitted

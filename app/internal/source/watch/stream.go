@@ -201,7 +201,9 @@ func (s *stream) watch(ctx context.Context) error {
 	if err := s.opened(ctx); err != nil {
 		return err
 	}
-	s.newest = s.w.now()
+	if s.newest.IsZero() { // a later watch resumes where the last one ended, and its delay counts
+		s.newest = s.w.now()
+	}
 	quiet := time.NewTimer(s.w.pace.quiet)
 	defer quiet.Stop()
 	for {

@@ -15,9 +15,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// keptSpans are the spans of one Pod in an open trace, for the next look at its group. Most Pods of a large
+// reusable are the spans of one Pod in an open trace, for the next look at its group. Most Pods of a large
 // trace do not change between two looks.
-type keptSpans struct {
+type reusable struct {
 	// by is the digest of the conclusions behind the spans. The observations of the Pod are not in it:
 	// each new one removes the spans (see group.forget).
 	by    uint64
@@ -25,20 +25,20 @@ type keptSpans struct {
 }
 
 // forget removes the kept spans of the object of t.
-func (g *group) forget(t *change.Timeline) { delete(g.kept, t) }
+func (g *group) forget(t *change.Timeline) { delete(g.reusable, t) }
 
-// keep keeps the spans of r for the next look.
-func (g *group) keep(r *change.Reconciliation, by uint64, spans []*span.Span) {
-	if g.kept == nil {
-		g.kept = map[*change.Timeline]keptSpans{}
+// reuse keeps the spans of r for the next look.
+func (g *group) reuse(r *change.Reconciliation, by uint64, spans []*span.Span) {
+	if g.reusable == nil {
+		g.reusable = map[*change.Timeline]reusable{}
 	}
-	g.kept[r.Timeline] = keptSpans{by: by, spans: spans}
+	g.reusable[r.Timeline] = reusable{by: by, spans: spans}
 }
 
-// keeps reports whether the spans of r may be kept between looks: r is the start of a Pod inside an open
+// reuses reports whether the next look may use the spans of r again: r is the start of a Pod inside an open
 // trace, and has ended or waits as usual. Such spans depend on the observations of the Pod, and on the
-// conclusions in the digest of keptBy. The spans of all other reconciliations depend on more.
-func (d *derivation) keeps(r *change.Reconciliation) bool {
+// conclusions in the digest of reuseDigest. The spans of all other reconciliations depend on more.
+func (d *derivation) reuses(r *change.Reconciliation) bool {
 	t := r.Timeline
 	return r.Verb == history.Created && kind.Pod.Is(t.Ref.Kind) && len(r.Writes) == 1 &&
 		len(d.recs[t]) == 1 && t.Past == nil && t.Audits == nil && len(t.Requests()) == 0 &&
@@ -49,8 +49,8 @@ func (d *derivation) keeps(r *change.Reconciliation) bool {
 		!slices.ContainsFunc(r.Notes, func(w *change.Write) bool { return w.Timeline != t })
 }
 
-// keptBy returns a digest of all conclusions in the spans of r.
-func (d *derivation) keptBy(r *change.Reconciliation) uint64 {
+// reuseDigest returns a digest of all conclusions in the spans of r.
+func (d *derivation) reuseDigest(r *change.Reconciliation) uint64 {
 	var buf [1024]byte
 	out := append(buf[:0], r.Lineage.ID[:]...)
 	id := r.ID()
