@@ -175,7 +175,7 @@ var errTrouble = errors.New("see the log of the server")
 func kindOf(err error) error {
 	for _, kind := range []error{
 		errOpening, store.ErrDamaged, store.ErrForeign, store.ErrNewer, store.ErrInUse, store.ErrFull,
-		store.ErrReadOnly, store.ErrClosed,
+		store.ErrReadOnly, store.ErrSystem, store.ErrClosed,
 	} {
 		if errors.Is(err, kind) {
 			return kind
@@ -352,8 +352,8 @@ func (w *Writer) writeAll(ctx context.Context, archive store.Archive) error {
 			return nil
 		}
 		err := w.write(ctx, archive, items)
-		if refuses(err) && w.again(items[0].Seq) {
-			err = w.sift(ctx, archive)
+		if isRefusal(err) && w.refusedOften(items[0].Seq) {
+			err = w.writeOneByOne(ctx, archive)
 		}
 		if err != nil {
 			w.tell()
