@@ -87,7 +87,7 @@ type Outbox struct {
 	removed removals
 	limits  limits
 	holding bool
-	// withdrawing counts the calls of Withdraw, which stop the sending. released tells them that the
+	// withdrawing counts the calls of Withdraw, which stop the sending. released signals that the
 	// head of the backlog is not busy.
 	withdrawing int
 	released    *sync.Cond

@@ -243,7 +243,7 @@ func (l *Local) Forget(ctx context.Context, namespace string) (out Forgotten, er
 	}
 	if len(files) > 0 {
 		return out, fmt.Errorf("nothing was removed: a server still has to copy the readable traces of %s back, "+
-			"which would undo it; try again when its log says that it has, or move the file away",
+			"and that would restore removed traces; try again when its log says that it has, or move the file away",
 			strings.Join(files, ", "))
 	}
 	missing, err := l.flush(ctx, forgetPatience)
