@@ -88,7 +88,7 @@ type Outbox struct {
 	limits  limits
 	holding bool
 	// withdrawing counts the calls of Withdraw, which stop the sending. released signals that the
-	// head of the backlog is not busy.
+	// head of the backlog is not busy, or that the context of a call has ended.
 	withdrawing int
 	released    *sync.Cond
 	// callBack cancels the current request; nil if there is none.

@@ -63,7 +63,7 @@ type Journal interface {
 
 // Outbox is the part of export.Outbox that the operations need.
 type Outbox interface {
-	Withdraw(seqs []uint64)
+	Withdraw(ctx context.Context, seqs []uint64) error
 }
 
 var _ Operations = (*Local)(nil)
@@ -288,7 +288,9 @@ func (l *Local) forgetUnsent(ctx context.Context, ids []trace.TraceID, namespace
 		for n, i := range unsent {
 			seqs[n] = i.Seq
 		}
-		l.Outbox.Withdraw(seqs)
+		if err := l.Outbox.Withdraw(ctx, seqs); err != nil {
+			return 0, err
+		}
 	}
 	return len(unsent), l.Journal.Forget(ctx, ids, unsent)
 }
