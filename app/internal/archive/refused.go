@@ -13,8 +13,8 @@ import (
 const (
 	// maxRefusals bounds the attempts with a whole batch.
 	maxRefusals = 5
-	// maxSifted bounds the entries of one writeOneByOne.
-	maxSifted = 100
+	// maxOneByOne bounds the entries of one writeOneByOne.
+	maxOneByOne = 100
 )
 
 // writeError is an error of the archive for a batch.
@@ -62,7 +62,7 @@ func (w *Writer) refusedOften(first uint64) bool {
 // part that an earlier attempt has stored is repeated without effect.
 func (w *Writer) writeOneByOne(ctx context.Context, archive store.Archive) error {
 	w.mu.Lock()
-	items := append([]journal.Item{}, w.waiting[:min(maxSifted, len(w.waiting))]...)
+	items := append([]journal.Item{}, w.waiting[:min(maxOneByOne, len(w.waiting))]...)
 	w.mu.Unlock()
 	first := 0 // the first refused entry; the number of the present one without any
 	var refusal error

@@ -175,7 +175,7 @@ var errTrouble = errors.New("see the log of the server")
 func kindOf(err error) error {
 	for _, kind := range []error{
 		errOpening, store.ErrDamaged, store.ErrForeign, store.ErrNewer, store.ErrInUse, store.ErrFull,
-		store.ErrReadOnly, store.ErrSystem, store.ErrClosed,
+		store.ErrReadOnly, store.ErrClosed,
 	} {
 		if errors.Is(err, kind) {
 			return kind
