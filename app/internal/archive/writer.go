@@ -352,8 +352,8 @@ func (w *Writer) writeAll(ctx context.Context, archive store.Archive) error {
 			return nil
 		}
 		err := w.write(ctx, archive, items)
-		if refuses(err) && w.again(items[0].Seq) {
-			err = w.sift(ctx, archive)
+		if isRefusal(err) && w.refusedOften(items[0].Seq) {
+			err = w.writeOneByOne(ctx, archive)
 		}
 		if err != nil {
 			w.tell()

@@ -30,6 +30,7 @@ type memory struct {
 	batches []string
 	tries   []string
 	fail    error // of Write
+	fails   int   // the attempts with that error; 0 means all
 	refuses int   // a trace that Write refuses
 	lost    error // of Check and Close
 	closed  int
@@ -49,7 +50,7 @@ func (m *memory) Write(_ context.Context, b *store.Batch) error {
 	if m.refuses > 0 && strings.Contains(text+" ", fmt.Sprintf(" %d ", m.refuses)) {
 		return fmt.Errorf("constraint failed: %d", m.refuses)
 	}
-	if m.fail != nil {
+	if m.fail != nil && (m.fails == 0 || len(m.tries) <= m.fails) {
 		return m.fail
 	}
 	m.batches = append(m.batches, text)
@@ -402,7 +403,7 @@ func TestRefused(t *testing.T) {
 						got++
 					}
 				}
-				if got < tc.tries || !tc.waits && got > tc.tries+1 {
+				if got < tc.tries || !tc.waits && got > tc.tries+2 {
 					t.Errorf("%d attempts with %q, want %d", got, whole, tc.tries)
 				}
 				b.set(func(b *bench) {
@@ -417,6 +418,48 @@ func TestRefused(t *testing.T) {
 				if s := b.Stats(); (s.Entries > 0) != tc.waits || (s.Dropped == 1) == tc.waits {
 					t.Errorf("%+v", s)
 				}
+			})
+		})
+	}
+}
+
+// TestPassingError: an error of the archive that ends between the entries of a batch loses none. An
+// error that is known to have another reason does not split the batch.
+func TestPassingError(t *testing.T) {
+	for name, tc := range map[string]struct {
+		fail  error
+		tries []string
+		want  []string
+	}{
+		"unknown": {
+			errors.New("a bug"),
+			[]string{"1 at 1: 1", "1 at 1: 2", "1 at 1: 1", "2 at 2: 3"},
+			[]string{"1 at 1: 2", "1 at 1: 1", "2 at 2: 3"},
+		},
+		"of the system": {
+			fmt.Errorf("%w: disk I/O error (10)", store.ErrSystem),
+			[]string{"1 at 1: 1 2", "1 at 1: 1 2", "2 at 2: 3"},
+			[]string{"1 at 1: 1 2", "2 at 2: 3"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := begin(t, nil)
+				// The attempts with the whole batch fail, and one more.
+				b.archive.set(func(m *memory) { m.fail, m.fails = tc.fail, 6 })
+				b.Add(b.item(1, 1), b.item(1, 2), b.item(2, 3))
+				time.Sleep(time.Minute)
+				b.archive.want(t, "", tc.want...)
+				if d := cmp.Diff(tc.tries, b.archive.tries[5:]); d != "" {
+					t.Errorf("after five attempts -want +got:\n%s", d)
+				}
+				b.wantStats("nothing is lost", archive.Stats{})
+				b.wantDone("", 1, 2, 3)
+				b.set(func(b *bench) {
+					if len(b.refused) > 0 {
+						t.Errorf("refused: %v", b.refused)
+					}
+				})
 			})
 		})
 	}

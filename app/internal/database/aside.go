@@ -72,9 +72,13 @@ func MarkDone(aside string) (string, error) {
 // Reports counts the reports of damage in one open database. The first report leads to a check of
 // the file. That check does not find all damage, such as wrong rows of an index. So the second
 // report needs no check. The zero value has no reports.
+//
+// The reports stay until a success of Replace, and so does the loss of a failed one.
 type Reports struct {
 	one    bool
 	damage error
+	// failed is the Opening of a failed Replace that has set the file aside.
+	failed Opening
 }
 
 // Add adds a report, which wraps store.ErrDamaged. A store.LostError begins a new count: its file is
@@ -91,9 +95,46 @@ func (r *Reports) Add(why error) {
 	r.one = !r.one
 }
 
-// Take returns the damage for Replace, once; nil means Open.
-func (r *Reports) Take() error {
-	out := r.damage
-	r.damage = nil
-	return out
+// Damage returns the damage for Replace; nil means Open.
+func (r *Reports) Damage() error { return r.damage }
+
+// Opened takes the result of Replace with that damage. After a success it returns the Opening, with
+// the file that a failed attempt before has set aside.
+func (r *Reports) Opened(o Opening, err error) Opening {
+	var failed *SetAsideError
+	if errors.As(err, &failed) {
+		o = failed.Opening
+	}
+	if r.failed.SetAside != "" {
+		o.SetAside, o.Why = r.failed.SetAside, r.failed.Why // it has the data
+	}
+	switch {
+	case err == nil:
+		r.damage, r.failed = nil, Opening{}
+	case failed != nil:
+		r.damage, r.failed = nil, o
+	}
+	return o
+}
+
+// SetAsideError is an error of an opening that has set a damaged file aside.
+type SetAsideError struct {
+	Opening Opening
+	Err     error
+}
+
+// Error implements error.
+func (e *SetAsideError) Error() string {
+	return fmt.Sprintf("%v; the damaged file before it was set aside as %s", e.Err, e.Opening.SetAside)
+}
+
+// Unwrap returns the error after that.
+func (e *SetAsideError) Unwrap() error { return e.Err }
+
+// Failed adds to an error of the opening that the file was set aside, if it was.
+func (o Opening) Failed(err error) error {
+	if o.SetAside == "" {
+		return err
+	}
+	return &SetAsideError{Opening: o, Err: err}
 }

@@ -82,7 +82,8 @@ func Open(ctx context.Context, path string, schema Schema) (*DB, error) {
 }
 
 // Replace is Open for a database with known damage, which wraps store.ErrDamaged: the file is
-// renamed without a check. Nil means that no damage is known.
+// renamed without a check. Nil means that no damage is known. An error after the renaming is a
+// SetAsideError.
 func Replace(ctx context.Context, path string, schema Schema, damage error) (*DB, error) {
 	d := &DB{path: path, schema: schema}
 	var err error
@@ -101,7 +102,7 @@ func Replace(ctx context.Context, path string, schema Schema, damage error) (*DB
 		}
 	}
 	if err != nil {
-		return nil, errors.Join(d.Failed(ctx, "open", err), d.lock.Close())
+		return nil, d.opening.Failed(errors.Join(d.Failed(ctx, "open", err), d.lock.Close()))
 	}
 	return d, nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// codes are the SQLite result codes with an error of the contract. They are primary codes and some
-// extended ones.
+// codes are the SQLite result codes with an error of the contract. An extended code without an entry
+// has that of its primary code.
 var codes = map[int]error{
 	sqlite3.SQLITE_IOERR_SHMSIZE:    store.ErrFull,    // no room for the log's index
 	sqlite3.SQLITE_IOERR_SHORT_READ: store.ErrDamaged, // a file ends too early
@@ -28,6 +28,11 @@ var codes = map[int]error{
 	sqlite3.SQLITE_CORRUPT:  store.ErrDamaged,
 	sqlite3.SQLITE_NOTADB:   store.ErrDamaged,
 	sqlite3.SQLITE_BUSY:     store.ErrInUse,
+
+	sqlite3.SQLITE_IOERR:     store.ErrSystem,
+	sqlite3.SQLITE_NOMEM:     store.ErrSystem,
+	sqlite3.SQLITE_CANTOPEN:  store.ErrSystem,
+	sqlite3.SQLITE_INTERRUPT: store.ErrSystem,
 }
 
 // Failed returns an error about the failed action and the database. It wraps the matching error of

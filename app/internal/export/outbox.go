@@ -87,8 +87,8 @@ type Outbox struct {
 	removed removals
 	limits  limits
 	holding bool
-	// withdrawing counts the calls of Withdraw, which stop the sending. released tells them that the
-	// head of the backlog is not busy.
+	// withdrawing counts the calls of Withdraw, which stop the sending. released signals that the
+	// head of the backlog is not busy, or that the context of a call has ended.
 	withdrawing int
 	released    *sync.Cond
 	// callBack cancels the current request; nil if there is none.

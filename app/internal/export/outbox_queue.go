@@ -109,24 +109,35 @@ func (b *Outbox) Reconcile(ctx context.Context) error {
 
 // Withdraw removes entries whose traces are to be forgotten. They do not count as lost. It cancels
 // the current request and waits for its end: afterwards no span of them leaves, except those that
-// the backend has already. The caller removes them from the log.
-func (b *Outbox) Withdraw(seqs []uint64) {
+// the backend has already. The caller removes them from the log. If ctx ends before, Withdraw removes
+// nothing.
+func (b *Outbox) Withdraw(ctx context.Context, seqs []uint64) error {
 	gone := make(map[uint64]bool, len(seqs))
 	for _, seq := range seqs {
 		gone[seq] = true
 	}
+	stop := context.AfterFunc(ctx, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.released.Broadcast()
+	})
+	defer stop()
+	defer b.nudge()
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.withdrawing++
+	defer func() { b.withdrawing-- }()
 	for b.backlog.busy {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		if b.callBack != nil {
 			b.callBack()
 		}
 		b.released.Wait()
 	}
 	b.backlog.forget(func(i *item) bool { return gone[i.seq] }, func(*item) {})
-	b.withdrawing--
-	b.mu.Unlock()
-	b.nudge()
+	return nil
 }
 
 // release ends the use of the backlog's head. The caller holds mu.

@@ -546,7 +546,9 @@ func TestOutboxWithdraw(t *testing.T) {
 			if !tc.hold {
 				<-hung
 			}
-			box.Withdraw([]uint64{items[1].Seq, 4711})
+			if err := box.Withdraw(t.Context(), []uint64{items[1].Seq, 4711}); err != nil {
+				t.Fatal(err)
+			}
 			works.Store(true)
 			if s := box.Stats(); s.Entries != 2 || s.Spans != 4 || len(s.Dropped) > 0 {
 				t.Errorf("it stands at %+v", s)
@@ -555,6 +557,23 @@ func TestOutboxWithdraw(t *testing.T) {
 			w.finish()
 			r.want(t, first, last)
 		})
+	}
+}
+
+// TestOutboxWithdrawEnds: a cancelled Withdraw does not wait for the end of a request, and removes
+// nothing. The sending continues.
+func TestOutboxWithdrawEnds(t *testing.T) {
+	b := &Outbox{wake: make(chan struct{}, 1)}
+	b.released = sync.NewCond(&b.mu)
+	b.backlog.add(item{seq: 1, spans: 1})
+	b.backlog.busy = true
+	ctx, cancel := context.WithCancel(t.Context())
+	b.callBack = cancel // while it waits
+	if err := b.Withdraw(ctx, []uint64{1}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if b.withdrawing != 0 || len(b.backlog.queue) != 1 {
+		t.Errorf("%d calls, %d entries", b.withdrawing, len(b.backlog.queue))
 	}
 }
 

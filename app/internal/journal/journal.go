@@ -84,6 +84,8 @@ type Journal struct {
 	// lost is the error of a database that is closed and not replaced yet.
 	lost    error
 	reports database.Reports
+	// opening is the result of the last opening.
+	opening database.Opening
 }
 
 // ErrRenewed is returned once after a lost journal was replaced by an empty one.
@@ -93,17 +95,18 @@ var ErrRenewed = errors.New("the journal was opened again")
 // aside, see Opening.
 func Open(ctx context.Context, path string) (*Journal, error) {
 	j := &Journal{path: path}
-	if err := j.open(ctx, nil); err != nil {
+	if err := j.open(ctx); err != nil {
 		return nil, err
 	}
 	return j, nil
 }
 
 // open opens the database and reads the last numbers. A new journal begins at the present time in
-// microseconds, so its revisions are higher than those of a lost one. Damage is known damage.
-func (j *Journal) open(ctx context.Context, damage error) error {
-	db, err := database.Replace(ctx, j.path, schema, damage)
+// microseconds, so its revisions are higher than those of a lost one.
+func (j *Journal) open(ctx context.Context) error {
+	db, err := database.Replace(ctx, j.path, schema, j.reports.Damage())
 	if err != nil {
+		j.reports.Opened(database.Opening{}, err)
 		return err
 	}
 	numbers := map[string]int64{}
@@ -116,9 +119,11 @@ func (j *Journal) open(ctx context.Context, damage error) error {
 		})
 	})
 	if err != nil {
-		return errors.Join(db.Failed(ctx, "read", err), db.Close())
+		err = db.Opening().Failed(errors.Join(db.Failed(ctx, "read", err), db.Close()))
+		j.reports.Opened(database.Opening{}, err)
+		return err
 	}
-	j.db = db
+	j.db, j.opening = db, j.reports.Opened(db.Opening(), nil)
 	j.revision = max(j.revision, numbers[metaRevision])
 	if j.revision == 0 {
 		j.revision = time.Now().UnixMicro()
@@ -134,7 +139,11 @@ const (
 )
 
 // Opening returns the result of the last opening.
-func (j *Journal) Opening() database.Opening { return j.database().Opening() }
+func (j *Journal) Opening() database.Opening {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	return j.opening
+}
 
 // Path returns the path of the file.
 func (j *Journal) Path() string { return j.path }
@@ -226,14 +235,14 @@ func (j *Journal) renew(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(j.path), 0o700); err != nil {
 		return fmt.Errorf("cannot replace the journal: %w", err)
 	}
-	if err := j.open(context.WithoutCancel(ctx), j.reports.Take()); err != nil {
+	if err := j.open(context.WithoutCancel(ctx)); err != nil {
 		return err
 	}
 	why := j.lost
 	j.lost = nil
 	j.renewals++
 	if j.Renewed != nil {
-		j.Renewed(why, j.db.Opening())
+		j.Renewed(why, j.opening)
 	}
 	return fmt.Errorf("%w: %w", ErrRenewed, why)
 }

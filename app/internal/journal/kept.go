@@ -30,7 +30,8 @@ func (j *Journal) Kept(ctx context.Context, id trace.TraceID) (kept, sent bool, 
 	return kept, sent, nil
 }
 
-// Keep adds traces to the list of kept ones, for the traces of an earlier release.
+// Keep adds traces to the list of kept ones. The later spans of a trace are for the sender if it was
+// sent; an earlier decision about that stays.
 func (j *Journal) Keep(ctx context.Context, ids []trace.TraceID, at time.Time, sent bool) error {
 	db := j.database()
 	err := db.Write(ctx, func(ctx context.Context, tx *database.Tx) error {

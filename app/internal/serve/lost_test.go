@@ -4,6 +4,7 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -220,4 +221,26 @@ func TestReportLostStore(t *testing.T) {
 	if err := s.keeping(); err != nil {
 		t.Errorf("readiness still mentions %v", err)
 	}
+}
+
+// TestReportOfDamageStays: a failed opening of the archive does not use up a report of damage.
+func TestReportOfDamageStays(t *testing.T) {
+	p := startStored(t, t.TempDir())
+	p.archivedAll(p.finish())
+	p.end()
+	for range 2 {
+		p.lostArchive(archiveFile(p.dir), store.ErrDamaged)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.openArchive(ended, p.dir); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	a, err := p.openArchive(t.Context(), p.dir)
+	must(t, err)
+	must(t, a.Close())
+	if files := p.unsalvaged(); len(files) != 1 {
+		t.Errorf("set aside: %v", files)
+	}
+	p.log.await(t, `(the archive was lost while the server ran)`)
 }

@@ -29,13 +29,13 @@ type salvages struct {
 	*server
 	// at has the position in each file. The journal has a copy, which may be lost.
 	at map[string]int64
-	// told has the last error of each file.
-	told map[string]string
+	// logged has the last logged error of each file.
+	logged map[string]string
 }
 
 // salvage copies the readable traces of damaged archives into the present one, until ctx ends.
 func (s *server) salvage(ctx context.Context) error {
-	all := &salvages{server: s, at: map[string]int64{}, told: map[string]string{}}
+	all := &salvages{server: s, at: map[string]int64{}, logged: map[string]string{}}
 	ticker := time.NewTicker(salvageEvery)
 	defer ticker.Stop()
 	for {
@@ -53,19 +53,19 @@ func (s *salvages) files(ctx context.Context) {
 	path := archiveFile(filepath.Dir(s.journal.Path()))
 	files, err := database.Damaged(path)
 	if err != nil {
-		s.waits(ctx, path, err)
+		s.logOnce(ctx, path, err)
 	}
 	for _, file := range files {
 		if err := s.file(ctx, file); err != nil {
-			s.waits(ctx, file, err)
+			s.logOnce(ctx, file, err)
 		}
 	}
 }
 
-// waits logs a new error.
-func (s *salvages) waits(ctx context.Context, file string, err error) {
-	if ctx.Err() == nil && s.told[file] != err.Error() {
-		s.told[file] = err.Error()
+// logOnce logs a new error.
+func (s *salvages) logOnce(ctx context.Context, file string, err error) {
+	if ctx.Err() == nil && s.logged[file] != err.Error() {
+		s.logged[file] = err.Error()
 		s.log.Warn("the salvage of a damaged archive waits", "file", file, errAttr(err))
 	}
 }
@@ -91,7 +91,7 @@ func (s *salvages) file(ctx context.Context, path string) error {
 	hopeless := errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrForeign) || errors.Is(err, store.ErrNewer)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil // somebody has moved it
+		return nil // the file was moved
 	case err != nil && (!hopeless || errors.Is(err, errArchiveAway)):
 		return err
 	}

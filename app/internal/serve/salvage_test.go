@@ -129,7 +129,7 @@ func TestSalvageAfterKill(t *testing.T) {
 func TestSalvageWaits(t *testing.T) {
 	p, _ := damagedServer(t)
 	p.archive = p.newArchive(p.dir, nil) // it never runs
-	all := &salvages{server: p.server, at: map[string]int64{}, told: map[string]string{}}
+	all := &salvages{server: p.server, at: map[string]int64{}, logged: map[string]string{}}
 	for _, path := range p.unsalvaged() {
 		if err := all.file(t.Context(), path); !errors.Is(err, errArchiveAway) {
 			t.Errorf("got %v", err)

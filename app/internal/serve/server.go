@@ -284,7 +284,7 @@ func (s *server) work(ctx context.Context, up *tasks, recorder *restored, conf *
 	}
 	up.start("retention", s.retain)
 	up.start("salvage", s.salvage)
-	up.start("journal", s.relist)
+	up.start("journal", s.completeJournal)
 	up.start("configuration", s.followConfig)
 	up.start("watch", s.watch)
 

@@ -139,11 +139,12 @@ func (s *server) openArchive(ctx context.Context, dir string) (store.Archive, er
 		return nil, err
 	}
 	began := time.Now()
-	a, err := sqlite.Open(ctx, store.Config{Path: archiveFile(dir), Damage: s.archiveReports.Take()})
+	a, err := sqlite.Open(ctx, store.Config{Path: archiveFile(dir), Damage: s.archiveReports.Damage()})
 	if err != nil {
+		s.archiveReports.Opened(database.Opening{}, err)
 		return nil, err
 	}
-	o, reported := a.Opening(), s.archiveDamage
+	o, reported := s.archiveReports.Opened(a.Opening(), nil), s.archiveDamage
 	s.archiveDamage = nil
 	switch {
 	case o.SetAside == "" && reported != nil:

@@ -80,6 +80,9 @@ var (
 	// ErrDamaged: the stored data are unreadable. The next Open finds the extent of the damage, and
 	// sets a damaged file aside.
 	ErrDamaged = errors.New("damaged")
+	// ErrSystem: the system failed, such as the disk or for lack of memory. The same call may succeed
+	// later.
+	ErrSystem = errors.New("error of the system")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("closed")
 )

@@ -314,19 +314,21 @@ func (v *View) record(ctx context.Context, h *held) (*store.Record, error) {
 }
 
 // earlier adds the archive's version of a finished trace in the log. Every span of either is kept;
-// the version of the lower revision is valid.
+// the version of the lower revision is valid. After an error of the archive the log's version is the
+// answer.
 func (v *View) earlier(ctx context.Context, r *store.Record) (*store.Record, error) {
 	archive, err := v.archive()
 	if err != nil {
 		return r, nil //nolint:nilerr // the log's version is there
 	}
 	other, err := archive.Trace(ctx, r.ID)
-	switch {
-	case errors.Is(err, store.ErrNotFound) || away(err):
-		return r, nil
-	case err != nil:
-		return nil, err
-	case other.Revision <= r.Revision:
+	if ended := context.Cause(ctx); err != nil && ended != nil {
+		return nil, ended
+	}
+	if err != nil {
+		return r, nil //nolint:nilerr // the log's version is there
+	}
+	if other.Revision <= r.Revision {
 		r, other = other, r
 	}
 	join(r, other.Trace)

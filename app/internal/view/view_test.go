@@ -534,6 +534,64 @@ func TestWithoutTheArchive(t *testing.T) {
 	}
 }
 
+// failing is an archive with an error.
+type failing struct {
+	store.Reader
+	err error
+	end context.CancelFunc
+}
+
+func (f *failing) Trace(context.Context, trace.TraceID) (*store.Record, error) {
+	if f.end != nil {
+		f.end()
+	}
+	return nil, f.err
+}
+
+// TestFailingArchive: a finished trace in the log is answered after any error of the archive. The end
+// of the caller's context ends the question.
+func TestFailingArchive(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err error
+		end bool
+	}{
+		"not there":             {err: store.ErrNotFound},
+		"damaged":               {err: store.ErrDamaged},
+		"error of the disk":     {err: errors.New("disk I/O error")},
+		"deadline of its own":   {err: context.DeadlineExceeded},
+		"context of the caller": {err: context.Canceled, end: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRoom(t)
+			r.add(spantest.Apply())
+			r.move(0)
+			r.move(0)
+			left, err := r.journal.Pending(t.Context(), journal.Archive)
+			must(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			archive := &failing{err: tc.err}
+			if tc.end {
+				archive.end = cancel
+			}
+			v := view.New(r.journal.Read, func() (store.Reader, error) { return archive, nil })
+			v.Restore(left)
+			v.Publish(asOf, r.looks, nil, nil)
+			got, err := v.Trace(ctx, r.traces[0].ID)
+			if tc.end {
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			must(t, err)
+			if len(got.Trace.Spans) != len(r.traces[0].Spans) {
+				t.Errorf("%d spans", len(got.Trace.Spans))
+			}
+		})
+	}
+}
+
 // TestLeavesTheLog: an entry that moves to the archive after a question has begun is answered from
 // there, once.
 func TestLeavesTheLog(t *testing.T) {

@@ -63,7 +63,7 @@ type Journal interface {
 
 // Outbox is the part of export.Outbox that the operations need.
 type Outbox interface {
-	Withdraw(seqs []uint64)
+	Withdraw(ctx context.Context, seqs []uint64) error
 }
 
 var _ Operations = (*Local)(nil)
@@ -243,7 +243,7 @@ func (l *Local) Forget(ctx context.Context, namespace string) (out Forgotten, er
 	}
 	if len(files) > 0 {
 		return out, fmt.Errorf("nothing was removed: a server still has to copy the readable traces of %s back, "+
-			"which would undo it; try again when its log says that it has, or move the file away",
+			"and that would restore removed traces; try again when its log says that it has, or move the file away",
 			strings.Join(files, ", "))
 	}
 	missing, err := l.flush(ctx, forgetPatience)
@@ -288,7 +288,9 @@ func (l *Local) forgetUnsent(ctx context.Context, ids []trace.TraceID, namespace
 		for n, i := range unsent {
 			seqs[n] = i.Seq
 		}
-		l.Outbox.Withdraw(seqs)
+		if err := l.Outbox.Withdraw(ctx, seqs); err != nil {
+			return 0, err
+		}
 	}
 	return len(unsent), l.Journal.Forget(ctx, ids, unsent)
 }

@@ -505,7 +505,10 @@ func TestForgetDuringSalvage(t *testing.T) {
 // withdrawn is an outbox.
 type withdrawn []uint64
 
-func (w *withdrawn) Withdraw(seqs []uint64) { *w = append(*w, seqs...) }
+func (w *withdrawn) Withdraw(_ context.Context, seqs []uint64) error {
+	*w = append(*w, seqs...)
+	return nil
+}
 
 // TestForgetUnsent: the outbox of a server has read the entries perhaps, and drops them.
 func TestForgetUnsent(t *testing.T) {

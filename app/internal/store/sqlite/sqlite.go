@@ -36,7 +36,7 @@ func Open(ctx context.Context, c store.Config) (*Store, error) {
 	}
 	s := &Store{db: db}
 	if s.last, err = db.Number(ctx, "SELECT coalesce(max(num), 0) FROM traces"); err != nil {
-		return nil, errors.Join(db.Failed(ctx, "open", err), db.Close())
+		return nil, db.Opening().Failed(errors.Join(db.Failed(ctx, "open", err), db.Close()))
 	}
 	return s, nil
 }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/export"
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// keptAgain waits until a trace is on the list of kept ones.
+func (p *storedServer) keptAgain(id trace.TraceID) {
+	p.t.Helper()
+	ctx, cancel := context.WithCancel(p.t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.completeJournal(ctx) }()
+	kept := false
+	for late := time.Now().Add(time.Minute); !kept && time.Now().Before(late); time.Sleep(10 * time.Millisecond) {
+		var err error
+		kept, _, err = p.journal.Kept(p.t.Context(), id)
+		must(p.t, err)
+	}
+	cancel()
+	must(p.t, <-ended)
+	if !kept {
+		p.t.Error("later spans of an archived trace would be dropped")
+	}
+}
+
+// TestKeptAfterLoss: later spans of an archived trace belong to it, also after the loss of the journal.
+func TestKeptAfterLoss(t *testing.T) {
+	t.Run("while the server runs", func(t *testing.T) {
+		p := startStored(t, t.TempDir())
+		p.look()
+		id := p.finish()
+		p.archivedAll(id)
+		must(t, os.Remove(journalFile(p.dir)))
+		p.r.save = true
+		p.look()
+		p.keptAgain(id)
+	})
+	t.Run("before a start", func(t *testing.T) {
+		data, id := filled(t)
+		must(t, os.Remove(journalFile(filepath.Join(data, "c"))))
+		p := startStored(t, data)
+		p.look()
+		p.keptAgain(id)
+	})
+}
+
+// countingLog counts the readings of the log.
+type countingLog struct {
+	export.Log
+	reads int
+}
+
+func (l *countingLog) Pending(ctx context.Context, of journal.Consumer) ([]journal.Item, error) {
+	l.reads++
+	return l.Log.Pending(ctx, of)
+}
+
+// TestCompleteWithoutArchive: while the archive is away, the whole log is read once for each journal.
+func TestCompleteWithoutArchive(t *testing.T) {
+	p := startStored(t, t.TempDir())
+	p.look()
+	archive := p.archive
+	p.archive = p.newArchive(p.dir, nil) // it never runs
+	log := &countingLog{Log: p.journal}
+	before := p.outbox
+	var err error
+	p.outbox, err = export.OpenOutbox(t.Context(), export.OutboxOptions{Log: log})
+	must(t, err)
+	c := p.newCompletion()
+	log.reads = 0
+	for n := range 2 {
+		for range 3 {
+			if err := c.restore(t.Context(), n); !errors.Is(err, store.ErrUnavailable) {
+				t.Errorf("without the archive: %v", err)
+			}
+		}
+		if log.reads != n+1 {
+			t.Errorf("%d readings of the log for %d journals", log.reads, n+1)
+		}
+	}
+	must(t, p.outbox.Close(t.Context()))
+	p.archive, p.outbox = archive, before
+}
+
+// TestMarkOfReplacedJournal: a journal that was replaced while its list was made has no mark.
+func TestMarkOfReplacedJournal(t *testing.T) {
+	p := startStored(t, t.TempDir())
+	p.look()
+	p.archivedAll(p.finish())
+	seen := p.journal.Renewals()
+	must(t, os.Remove(journalFile(p.dir)))
+	p.r.save = true
+	p.look()
+	if err := p.newCompletion().restore(t.Context(), seen); !errors.Is(err, journal.ErrRenewed) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := p.journal.State(t.Context(), keptState); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the mark of the new journal: %v", err)
+	}
+}
