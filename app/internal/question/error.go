@@ -4,9 +4,10 @@ package question
 
 import (
 	"fmt"
-	"strings"
 
 	"cel.dev/cel-go/common/ast"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
 // Error is an error in a question, with its position there. Line and Column begin with 1; a column
@@ -54,13 +55,5 @@ func nameBefore(e ast.Expr) int32 {
 // maxDetail bounds a part of an error, in bytes.
 const maxDetail = 300
 
-// printable returns a text on one line. It may quote the question.
-func printable(text string) string {
-	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "�"), func(r rune) bool {
-		return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029'
-	}), " ")
-	if len(text) > maxDetail {
-		text = strings.ToValidUTF8(text[:maxDetail], "") + "…"
-	}
-	return text
-}
+// printable returns a text on one line. It may quote the expression.
+func printable(text string) string { return object.OneLine(text, maxDetail) }

@@ -10,6 +10,8 @@ import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
 // The variables of an expression.
@@ -178,13 +180,5 @@ func uses(e ast.Expr) (from, to bool) {
 // maxDetail bounds a message of CEL, in bytes.
 const maxDetail = 300
 
-// printable returns a message of CEL on one line. It may quote the expression.
-func printable(text string) string {
-	text = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(text, "�"), func(r rune) bool {
-		return r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029'
-	}), " ")
-	if len(text) > maxDetail {
-		text = strings.ToValidUTF8(text[:maxDetail], "") + "…"
-	}
-	return text
-}
+// printable returns a text on one line. It may quote the expression.
+func printable(text string) string { return object.OneLine(text, maxDetail) }

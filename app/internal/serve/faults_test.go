@@ -103,16 +103,20 @@ func (p *storedServer) look() {
 	p.t.Errorf("cannot store: %v", err)
 }
 
+// until waits until ready returns true. It asks again and again, since the files of a server give no signal.
+func (p *storedServer) until(otherwise string, ready func() bool) {
+	p.t.Helper()
+	for late := time.Now().Add(time.Minute); !ready(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(late) {
+			p.t.Fatalf("after a minute %s: %+v\n%s", otherwise, p.archive.Stats(), p.log)
+		}
+	}
+}
+
 // archivedAll waits until nothing waits for the archive, and checks that it has the traces.
 func (p *storedServer) archivedAll(ids ...trace.TraceID) {
 	p.t.Helper()
-	late := time.Now().Add(60 * time.Second)
-	for p.archive.Stats().Entries > 0 {
-		if time.Now().After(late) {
-			p.t.Fatalf("%+v\n%s", p.archive.Stats(), p.log)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	p.until("entries wait for the archive", func() bool { return p.archive.Stats().Entries == 0 })
 	a, err := p.archive.Archive()
 	must(p.t, err)
 	for _, id := range ids {
@@ -444,12 +448,14 @@ func TestHiddenDamage(t *testing.T) {
 			t.Fatal("there is no damage")
 		}
 		p.archivedAll(p.finish()) // the writer takes the report
-		now, err := p.archive.Archive()
-		for late := time.Now().Add(time.Minute); (err != nil || now == old) && time.Now().Before(late); {
-			time.Sleep(10 * time.Millisecond)
-			now, err = p.archive.Archive()
-		}
-		old = now
+		p.until("the reported archive is still in use", func() bool {
+			now, err := p.archive.Archive()
+			replaced := err == nil && now != old
+			if replaced {
+				old = now
+			}
+			return replaced
+		})
 	}
 	stop := p.salvaging()
 	if n := p.salvagedSome([]trace.TraceID{id}); n != 1 {

@@ -58,12 +58,7 @@ func (p *storedServer) unsalvaged() []string {
 // salvagedSome waits for the end of the salvage, and returns how many traces are in the new archive.
 func (p *storedServer) salvagedSome(of []trace.TraceID) (n int) {
 	p.t.Helper()
-	for late := time.Now().Add(time.Minute); len(p.unsalvaged()) > 0; {
-		if time.Now().After(late) {
-			p.t.Fatalf("still to be salvaged: %v", p.unsalvaged())
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	p.until("a damaged file is still to be salvaged", func() bool { return len(p.unsalvaged()) == 0 })
 	a, err := p.archive.Archive()
 	must(p.t, err)
 	for _, id := range of {
