@@ -57,9 +57,9 @@ func (w *Writer) refusedOften(first uint64) bool {
 // has accepted a later entry, perhaps of another look. Then each is written again, and left out after
 // a second refusal. Without a later success the archive is at fault, and all entries wait.
 //
-// A retry is otherwise the same batch. Splitting or reordering a batch is safe: what is stored of a
-// trace depends on its own content and the revision, and not on the other traces of the batch. So a
-// part that an earlier attempt has stored is repeated without effect.
+// Otherwise a retry is the same batch. A batch may be divided or reordered, since the traces of a batch
+// are independent: only the content and the revision of a trace decide what is stored of it. A
+// repeated write has no effect.
 func (w *Writer) writeOneByOne(ctx context.Context, archive store.Archive) error {
 	w.mu.Lock()
 	items := append([]journal.Item{}, w.waiting[:min(maxOneByOne, len(w.waiting))]...)

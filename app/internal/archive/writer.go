@@ -436,8 +436,8 @@ func (w *Writer) leave(n, lost int) {
 	w.untold = append(w.untold, seqs...)
 }
 
-// tell calls Archived for the entries since the last call. Each call costs its receiver as much as
-// everything that waits, so a long backlog is told in large parts.
+// tell calls Archived for the entries since the last call. The cost of a call grows with all waiting
+// entries. So a long backlog takes few calls with many entries each.
 func (w *Writer) tell() {
 	if len(w.untold) > 0 {
 		w.opts.Archived(w.untold)
