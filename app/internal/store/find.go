@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/question"
+)
+
+// Errors of a costly question.
+var (
+	// ErrTooLong: the question took longer than MaxQuestionTime.
+	ErrTooLong = errors.New("the question takes too long")
+	// ErrBusy: MaxQuestions other questions are being answered.
+	ErrBusy = errors.New("too many questions at the same time")
+)
+
+// The limits of costly questions.
+const (
+	// MaxQuestionTime bounds the time of one question.
+	MaxQuestionTime = 10 * time.Second
+	// MaxQuestions is the number of questions at the same time.
+	MaxQuestions = 2
+	// DefaultRange is the age of the oldest start for a question without a time of its own.
+	DefaultRange = 7 * 24 * time.Hour
+	// MaxGroups bounds the groups of one answer.
+	MaxGroups = 1000
+)
+
+// Finder answers questions about lifecycles.
+type Finder interface {
+	// Find returns the lifecycles that match q, the latest start first. Among equal starts, the
+	// highest trace ID and then the highest span ID come first.
+	Find(ctx context.Context, q FindQuery) (*FindPage, error)
+	// Group returns statistics of the lifecycles that match q. Finished ones only are counted.
+	Group(ctx context.Context, q GroupQuery) (*GroupPage, error)
+}
+
+// Scope is the part of the data that a caller may read. The zero value is all of it.
+type Scope struct {
+	// Clusters and Namespaces are the permitted ones; nil permits all. Objects without a namespace
+	// need the namespace "".
+	Clusters, Namespaces []string
+}
+
+// Lifecycle is one reconciliation of an object, with the data for questions. Outcome is empty while it
+// is open.
+type Lifecycle struct {
+	question.Lifecycle
+	// Span is the span of the reconciliation.
+	Span trace.SpanID
+}
+
+// FindQuery selects lifecycles. A zero field selects all.
+type FindQuery struct {
+	Scope Scope
+	// Where is the condition; nil selects all.
+	Where *question.Question
+	// Now is the value of now in Where, and the end of open lifecycles.
+	Now time.Time
+	// Since and Until bound the start: not before Since, before Until. Without both, and with a Where
+	// that does not use "start", Since is DefaultRange before Now.
+	Since, Until time.Time
+	// Traces selects one lifecycle a trace, the latest.
+	Traces bool
+
+	Limit int
+	After Cursor
+}
+
+// FindPage is a part of the matching lifecycles.
+type FindPage struct {
+	Lifecycles []Lifecycle
+	Next       Cursor
+	// Incomplete is as in Page.
+	Incomplete string
+	// Since is the earliest start that was asked for; zero without a bound.
+	Since time.Time
+}
+
+// GroupQuery asks for statistics.
+type GroupQuery struct {
+	// FindQuery selects the lifecycles. Limit and After do not count.
+	FindQuery
+	// By is the field of the groups, a text of question.Fields or "day"; empty for one group of all.
+	By string
+	// Zone is the time zone of days; nil means UTC.
+	Zone *time.Location
+	// Of is the duration that Quantiles are of, such as "duration" or "phase.startup".
+	Of string
+	// Quantiles are fractions from 0 to 1, as in 0.5.
+	Quantiles []float64
+}
+
+// GroupPage are the groups, the largest first, at most MaxGroups.
+type GroupPage struct {
+	Groups []Group
+	// More is the number of further groups.
+	More int
+	// Incomplete and Since are as in FindPage.
+	Incomplete string
+	Since      time.Time
+}
+
+// Group is the statistics of the lifecycles with the same value of By.
+type Group struct {
+	Value string
+	// Count counts all, and With those that have a value of Of.
+	Count, With int64
+	// Quantiles are those of the query; nil if With is 0.
+	Quantiles []time.Duration
+}
