@@ -121,6 +121,11 @@ func (s *Server) which(r *http.Request) (trace.TraceID, error) {
 	if err := s.params(r).done(); err != nil {
 		return trace.TraceID{}, err
 	}
+	return s.named(r)
+}
+
+// named is which without a check of the parameters.
+func (s *Server) named(r *http.Request) (trace.TraceID, error) {
 	text := strings.ToLower(r.PathValue("traceID"))
 	const digits = 2 * len(trace.TraceID{})
 	bad := problem(
