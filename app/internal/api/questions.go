@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/answer"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -87,6 +88,30 @@ func (s *Server) trace(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return document(rec.Trace, &rec.Summary, s.opts.Cluster)
+}
+
+// why answers for an object of a trace, or for the whole change without one.
+func (s *Server) why(r *http.Request) (any, error) {
+	p := s.params(r)
+	of := p.object()
+	if err := p.done(); err != nil {
+		return nil, err
+	}
+	id, err := s.named(r)
+	if err != nil {
+		return nil, err
+	}
+	rec, err := s.opts.Store.Trace(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	now := rec.AsOf
+	if rec.Open {
+		now = p.now
+	}
+	a := answer.Explain(rec.Trace, of, now.UTC())
+	a.Cause.TraceID = id.String()
+	return Why{Answer: a, Text: a.Text(now.UTC(), of.Namespace)}, nil
 }
 
 func (s *Server) causes(r *http.Request) (any, error) {

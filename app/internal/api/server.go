@@ -11,6 +11,7 @@
 //	traces                   a list of traces, newest first
 //	density                  the number of traces over time
 //	traces/{traceID}         one trace: OTLP JSON, with a member "lifeline"
+//	traces/{traceID}/why     how an object is after this change, and why
 //	traces/{traceID}/tree    its short tree, with groups of alike siblings
 //	traces/{traceID}/causes  its edges, and those that lead to it
 //	writes                   a list of API writes, latest first
@@ -137,6 +138,7 @@ func New(o Options) (*Server, error) {
 	s.mux.Handle("/api/v1/traces", s.answer(s.list))
 	s.mux.Handle("/api/v1/density", s.answer(s.density))
 	s.mux.Handle("/api/v1/traces/{traceID}", s.answer(s.trace))
+	s.mux.Handle("/api/v1/traces/{traceID}/why", s.answer(s.why))
 	s.mux.Handle("/api/v1/traces/{traceID}/tree", s.answer(s.tree))
 	s.mux.Handle("/api/v1/traces/{traceID}/causes", s.answer(s.causes))
 	s.mux.Handle("/api/v1/writes", s.answer(s.writes))

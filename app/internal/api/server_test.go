@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/answer"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
@@ -412,6 +413,26 @@ func TestSummaryComesBack(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestWhy(t *testing.T) {
+	s := start(t, Options{})
+	at := "/api/v1/traces/" + spantest.Unschedulable().ID.String() + "/why"
+	for query, want := range map[string]string{
+		"":                          "The change is stuck for ",
+		"?kind=Pod&name=web-6cf-x7": "Pod default/web-6cf-x7 is stuck for ",
+		"?kind=Pod&namespace=default&name=web-6cf-x7": "Pod web-6cf-x7 is stuck for ",
+	} {
+		var got Why
+		s.into(t, at+query, &got)
+		if !strings.HasPrefix(got.Text, want) || got.State != answer.Stuck || got.Cause.TraceID == "" {
+			t.Errorf("%q: got %+v, want %q", query, got, want)
+		}
+	}
+	res, body := s.get(t, "/api/v1/traces/"+strings.Repeat("0", 31)+"1/why")
+	if res.StatusCode != http.StatusNotFound {
+		t.Errorf("of no trace: %d %s", res.StatusCode, body)
 	}
 }
 

@@ -136,7 +136,11 @@ func (s *Server) tree(r *http.Request) (any, error) {
 	}
 	n, err := t.Open(key)
 	if errors.Is(err, outline.ErrKey) {
-		return nil, problem(http.StatusGone, "the trace has changed, and the key %s names nothing: ask for its tree again", key)
+		return nil, problem(
+			http.StatusGone,
+			"the trace has changed, and the key %s names nothing: ask for its tree again",
+			key,
+		)
 	}
 	if err != nil {
 		return nil, err

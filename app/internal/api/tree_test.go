@@ -28,7 +28,11 @@ func count(nodes []TreeNode) int {
 func TestTree(t *testing.T) {
 	many, joined := spantest.Many(1000), spantest.Joined()
 	v := viewtest.New(t)
-	v.Put(t, asOf, viewtest.Traces{Open: []*span.Trace{spantest.Unschedulable()}, Finished: []*span.Trace{many, joined}})
+	v.Put(
+		t,
+		asOf,
+		viewtest.Traces{Open: []*span.Trace{spantest.Unschedulable()}, Finished: []*span.Trace{many, joined}},
+	)
 	s := start(t, Options{Store: v})
 	at := "/api/v1/traces/" + many.ID.String() + "/tree"
 	var whole Tree
@@ -47,7 +51,8 @@ func TestTree(t *testing.T) {
 	if healthy.Count != 990 || evicted.Count != 10 || !evicted.Failed || evicted.Outcome != span.Failed {
 		t.Errorf("got %+v and %+v", healthy, evicted)
 	}
-	if !(healthy.Min < healthy.P50 && healthy.P50 < healthy.P99 && healthy.P99 < healthy.Max) || len(healthy.Outliers) != 5 {
+	if !(healthy.Min < healthy.P50 && healthy.P50 < healthy.P99 && healthy.P99 < healthy.Max) ||
+		len(healthy.Outliers) != 5 {
 		t.Errorf("got %+v", healthy)
 	}
 	members, key := 0, healthy.Key

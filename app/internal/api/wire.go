@@ -8,6 +8,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/answer"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -143,6 +144,13 @@ type Cause struct {
 // Causes is the answer of /api/v1/traces/{traceID}/causes.
 type Causes struct {
 	Causes []Cause `json:"causes"`
+}
+
+// Why is the answer of /api/v1/traces/{traceID}/why: how an object is after a change, and why.
+type Why struct {
+	answer.Answer
+	// Text has the same in sentences, one a line.
+	Text string `json:"text"`
 }
 
 // Problem is the body of every error response.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/answer"
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
@@ -31,8 +32,8 @@ type Why struct {
 
 // explained is the JSON document.
 type explained struct {
-	Answers    []Answer `json:"answers"`
-	Incomplete string   `json:"incomplete,omitempty"`
+	Answers    []answer.Answer `json:"answers"`
+	Incomplete string          `json:"incomplete,omitempty"`
 }
 
 // WhyOutputs returns the output formats, the default first.
@@ -68,7 +69,7 @@ func (w *Why) Run(ctx context.Context) (int, error) {
 		err = enc.Encode(explained{Answers: answers, Incomplete: w.incomplete})
 	} else {
 		for _, a := range answers {
-			_, failed := fmt.Fprint(w.Streams.Out, a.text(now, w.Namespace))
+			_, failed := fmt.Fprint(w.Streams.Out, a.Text(now, w.Namespace))
 			err = errors.Join(err, failed)
 		}
 	}
@@ -79,11 +80,11 @@ func (w *Why) Run(ctx context.Context) (int, error) {
 }
 
 // worst returns the exit code for the worst answer.
-func worst(answers []Answer) int {
+func worst(answers []answer.Answer) int {
 	code := cli.CodeOK
 	for _, a := range answers {
 		switch {
-		case a.State == State(span.Failed):
+		case a.State == answer.State(span.Failed):
 			return cli.CodeFailed
 		case a.State.Bad():
 			code = cli.CodeUnsettled
@@ -93,7 +94,7 @@ func worst(answers []Answer) int {
 }
 
 // answers returns at least one answer, that for the last change first, and the time of the answers.
-func (w *Why) answers(ctx context.Context) ([]Answer, time.Time, error) {
+func (w *Why) answers(ctx context.Context) ([]answer.Answer, time.Time, error) {
 	server, err := w.Connect(ctx, w.Server)
 	if err != nil {
 		return nil, time.Time{}, err
@@ -120,7 +121,7 @@ func (w *Why) answers(ctx context.Context) ([]Answer, time.Time, error) {
 	switch {
 	case w.Kubeconfig == nil && len(answers) == 0:
 		return nil, time.Time{}, fmt.Errorf("the server at %s has no trace of %s", server.Server(), w.where(target))
-	case w.Kubeconfig == nil, len(answers) > 0 && answers[0].final(target):
+	case w.Kubeconfig == nil, len(answers) > 0 && final(&answers[0], target):
 		return answers, now, nil
 	}
 	// The last change has ended; something may be wrong since then.
@@ -129,7 +130,7 @@ func (w *Why) answers(ctx context.Context) ([]Answer, time.Time, error) {
 		return present, now, err
 	}
 	if err == nil && present[0].State.Bad() && (!answers[0].State.Bad() ||
-		answers[0].vague(target) && present[0].Category != answers[0].Category) {
+		vague(&answers[0], target) && present[0].Category != answers[0].Category) {
 		present[0].Cause = answers[0].Cause
 		present[0].Start, present[0].Later = answers[0].Start, true
 		if answers[0].End.IsZero() && answers[0].Category != "" { // not an ordinary wait of a run
@@ -143,8 +144,8 @@ func (w *Why) answers(ctx context.Context) ([]Answer, time.Time, error) {
 
 // blame names the newest change of the field that led to the answer's reason, if the reason has one and
 // the server knows that change. Without it, the answer stays as it is.
-func (w *Why) blame(ctx context.Context, server *cli.Session, a *Answer, touching []api.Summary) {
-	if a.field == "" {
+func (w *Why) blame(ctx context.Context, server *cli.Session, a *answer.Answer, touching []api.Summary) {
+	if a.Field == "" {
 		return
 	}
 	for _, s := range touching[:min(len(touching), maxBlamed)] {
@@ -152,10 +153,10 @@ func (w *Why) blame(ctx context.Context, server *cli.Session, a *Answer, touchin
 		if err != nil {
 			return // it is gone; an older change need not be the cause
 		}
-		if own := reconciliation(doc.Trace, a.Object); own == nil || !changes(own, a.field) {
+		if own := answer.Reconciliation(doc.Trace, a.Object); own == nil || !changes(own, a.Field) {
 			continue
 		}
-		of := explain(doc.Trace, a.Object, doc.Summary.AsOf)
+		of := answer.Explain(doc.Trace, a.Object, doc.Summary.AsOf)
 		a.Cause, a.Start, a.Later, a.Since = of.Cause, of.Start, false, of.Start
 		return
 	}
@@ -164,9 +165,9 @@ func (w *Why) blame(ctx context.Context, server *cli.Session, a *Answer, touchin
 // vague reports whether the present state may say more than the answer. An ordinary wait of a run of a
 // schedule hides the state of the schedule itself. An Ingress without an address may name a Service that
 // does not exist.
-func (a *Answer) vague(target cli.Target) bool {
+func vague(a *answer.Answer, target cli.Target) bool {
 	switch {
-	case a.State == State(span.Deleted):
+	case a.State == answer.State(span.Deleted):
 		return false
 	case target.Kind == kind.Ingress.GroupKind():
 		return a.Category == string(reason.LoadBalancer)
@@ -175,8 +176,8 @@ func (a *Answer) vague(target cli.Target) bool {
 }
 
 // final reports whether the present state of the object adds nothing to the answer.
-func (a *Answer) final(target cli.Target) bool {
-	return a.State == State(span.Deleted) || a.End.IsZero() && !a.vague(target)
+func final(a *answer.Answer, target cli.Target) bool {
+	return a.State == answer.State(span.Deleted) || a.End.IsZero() && !vague(a, target)
 }
 
 // changes reports whether the change set or removed the field, or one below it.
@@ -191,7 +192,7 @@ func changes(s *span.Span, field string) bool {
 // trace of the target. touching are its traces with the target.
 func (w *Why) served(
 	ctx context.Context, server *cli.Session, target cli.Target, touching []api.Summary,
-) ([]Answer, time.Time, error) {
+) ([]answer.Answer, time.Time, error) {
 	now := server.About.AsOf
 	if len(touching) == 0 {
 		return nil, now, nil
@@ -206,15 +207,15 @@ func (w *Why) served(
 			wanted = append(wanted, s.TraceID)
 		}
 	}
-	var answers []Answer
+	var answers []answer.Answer
 	for i, id := range wanted {
 		doc, err := server.Trace(ctx, id)
 		if err != nil {
 			return nil, now, fmt.Errorf("cannot get trace %s: %w", id, err)
 		}
 		now = later(doc.Summary.AsOf, now)
-		a := explain(doc.Trace, target.Ref(w.Namespace), now)
-		a.begins = seenSince(server.About)
+		a := answer.Explain(doc.Trace, target.Ref(w.Namespace), now)
+		a.Begins = seenSince(server.About)
 		if i == 0 || a.State.Bad() {
 			answers = append(answers, a)
 		}
@@ -223,17 +224,17 @@ func (w *Why) served(
 }
 
 // present returns the answer by the present state of the object and its relatives.
-func (w *Why) present(ctx context.Context, target cli.Target) ([]Answer, time.Time, error) {
+func (w *Why) present(ctx context.Context, target cli.Target) ([]answer.Answer, time.Time, error) {
 	p := pipeline.NewDisplay(w.Options, "")
 	defer p.View.Close()
 	traces, standing, now, err := w.rebuilt(ctx, p, target)
 	if err != nil {
 		return nil, now, err
 	}
-	a := explain(traces[0], target.Ref(w.Namespace), now)
-	if standing.Text != "" && (a.Category == "" || a.vague(target)) {
-		a.stand(standing)
+	a := answer.Explain(traces[0], target.Ref(w.Namespace), now)
+	if standing.Text != "" && (a.Category == "" || vague(&a, target)) {
+		a.Stand(standing)
 	}
 	a.Cause.TraceID = ""
-	return []Answer{a}, now, nil
+	return []answer.Answer{a}, now, nil
 }

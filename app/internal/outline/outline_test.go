@@ -281,7 +281,9 @@ func TestOpen(t *testing.T) {
 }
 
 func FuzzParseKey(f *testing.F) {
-	for _, text := range []string{"", "c", "c0000000000000000:12", "g000000000000000a00c0ffee", "o00", "x0000000000000000", "c0000000000000000:0"} {
+	for _, text := range []string{
+		"", "c", "c0000000000000000:12", "g000000000000000a00c0ffee", "o00", "x0000000000000000", "c0000000000000000:0",
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

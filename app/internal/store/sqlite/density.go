@@ -30,7 +30,8 @@ func (s *Store) Density(ctx context.Context, q store.DensityQuery) (*store.Densi
 		return database.Scan(
 			ctx,
 			from,
-			"SELECT (start - ?) / ?, count(*), count(*) FILTER (WHERE outcome = ?) FROM traces"+f.String()+" GROUP BY 1",
+			"SELECT (start - ?) / ?, count(*), count(*) FILTER (WHERE outcome = ?) FROM traces"+
+				f.String()+" GROUP BY 1",
 			append([]any{nanos(q.Since), int64(q.Width()), string(span.Failed)}, f.args...),
 			[]any{&n, &b.Count, &b.Failed},
 			func() error {

@@ -23,6 +23,7 @@ func testDensity(t *testing.T, open Open) {
 		}
 	}
 	put(t, s, b)
+	named := object.Ref{Name: "change-000004-000001"}
 	for name, tc := range map[string]struct {
 		query   store.Query
 		buckets int
@@ -32,7 +33,7 @@ func testDensity(t *testing.T, open Open) {
 		"one":     {store.Query{Since: second(0), Until: second(60)}, 1, 40},
 		"uneven":  {store.Query{Since: second(3), Until: second(30).Add(time.Millisecond)}, 7, 28},
 		"failed":  {store.Query{Since: second(0), Until: second(60), Outcomes: []span.Outcome{span.Failed}}, 10, 5},
-		"name":    {store.Query{Since: second(0), Until: second(60), Object: object.Ref{Name: "change-000004-000001"}}, 4, 1},
+		"name":    {store.Query{Since: second(0), Until: second(60), Object: named}, 4, 1},
 		"open":    {store.Query{Since: second(0), Until: second(60), Open: true}, 4, 0},
 		"nothing": {store.Query{Since: second(100), Until: second(101)}, store.MaxBuckets, 0},
 	} {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ask
+package answer
 
 import (
 	"cmp"
@@ -10,14 +10,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/render"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// text returns the answer in sentences, one a line. namespace is the user's: objects in it are named
+// Text returns the answer in sentences, one a line. namespace is the user's: objects in it are named
 // without theirs.
-func (a *Answer) text(now time.Time, namespace string) string {
+func (a *Answer) Text(now time.Time, namespace string) string {
 	lines := []string{a.verdict(now, namespace)}
 	if a.Reason != "" {
 		label := "Cause: "
@@ -30,10 +30,10 @@ func (a *Answer) text(now time.Time, namespace string) string {
 		}
 	}
 	if a.Cause.Fight != "" {
-		lines = append(lines, "It fights over "+cli.Shown(a.Cause.Fight)+".")
+		lines = append(lines, "It fights over "+shown(a.Cause.Fight)+".")
 	}
 	if a.Next != "" {
-		lines = append(lines, "Next: "+cli.Shown(a.Next))
+		lines = append(lines, "Next: "+shown(a.Next))
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
@@ -49,7 +49,7 @@ func (a *Answer) verdict(now time.Time, namespace string) string {
 	if rest, same := strings.CutPrefix(reason, a.Object.Kind.Kind+" "+a.Object.Name+" "); same {
 		reason = "it " + rest
 	}
-	reason = cli.Shown(strings.TrimSuffix(reason, "."))
+	reason = shown(strings.TrimSuffix(reason, "."))
 	if reason != "" {
 		reason = ": " + reason
 	}
@@ -68,7 +68,7 @@ func (a *Answer) verdict(now time.Time, namespace string) string {
 	text := fmt.Sprintf("%s %s %s ago, in %s", subject, cmp.Or(done[a.State], "ended"), long(now.Sub(a.End)),
 		long(a.End.Sub(a.Start)))
 	if a.Slowest != "" {
-		text += fmt.Sprintf("; slowest: %s (%d %%)", cli.Shown(a.Slowest), a.Share)
+		text += fmt.Sprintf("; slowest: %s (%d %%)", shown(a.Slowest), a.Share)
 	}
 	return text + "."
 }
@@ -87,14 +87,14 @@ func (a *Answer) history(now time.Time) string {
 		return ""
 	case a.Since.IsZero() && a.Later:
 		return "Since when is not known."
-	case a.Since.IsZero() && a.begins.IsZero():
+	case a.Since.IsZero() && a.Begins.IsZero():
 		return "Since when is not known: the history begins with it."
 	case a.Since.IsZero():
-		return "Since when is not known: the history begins at " + clock(a.begins, now) + "."
+		return "Since when is not known: the history begins at " + clock(a.Begins, now) + "."
 	}
 	text := "Since " + clock(a.Since, now) + "."
 	if len(a.Before) > 0 {
-		text += " Before that, it waited " + cli.Shown(strings.Join(a.Before, ", ")) + "."
+		text += " Before that, it waited " + shown(strings.Join(a.Before, ", ")) + "."
 	}
 	return text
 }
@@ -124,8 +124,14 @@ func (c *Cause) text(start, now time.Time, namespace string) string {
 	if c.TraceID != "" {
 		what += fmt.Sprintf(", trace %.*s", minPrefix, c.TraceID)
 	}
-	return cli.Shown(what)
+	return shown(what)
 }
+
+// minPrefix is the number of digits of a trace ID.
+const minPrefix = 8
+
+// shown returns a text of a cluster for a terminal.
+func shown(text string) string { return render.Escape(object.Bound(text)) }
 
 // named returns an object as "Deployment web", with its namespace unless it is the user's.
 func named(o object.Ref, namespace string) string {
@@ -133,7 +139,7 @@ func named(o object.Ref, namespace string) string {
 	if o.Namespace != "" && o.Namespace != namespace {
 		name = o.Namespace + "/" + name
 	}
-	return cli.Shown(o.Kind.Kind + " " + name)
+	return shown(o.Kind.Kind + " " + name)
 }
 
 // clock returns the time of day, with the date unless it is today's.

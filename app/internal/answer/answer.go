@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package ask
+// Package answer says how an object is, and why, by a trace with it.
+package answer
 
 import (
 	"cmp"
@@ -55,10 +56,10 @@ type Answer struct {
 	// change need not be its cause.
 	Cause Cause `json:"cause"`
 	Later bool  `json:"later,omitempty"`
-	// field is the field whose change led to the reason; "" if there is none.
-	field string
-	// begins is the time from which the server has traces; zero if that is not known.
-	begins time.Time
+	// Field is the field whose change led to the reason; "" if there is none.
+	Field string `json:"-"`
+	// Begins is the time from which the server has traces; zero if that is not known.
+	Begins time.Time `json:"-"`
 }
 
 // Cause is the change that led to an answer.
@@ -82,15 +83,15 @@ type Cause struct {
 	Fight string `json:"fight,omitempty"`
 }
 
-// explain returns the answer for the object, by a trace with it. Without a span of the object, it
+// Explain returns the answer for the object, by a trace with it. Without a span of the object, it
 // is the answer for the whole change.
-func explain(t *span.Trace, of object.Ref, now time.Time) Answer {
+func Explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 	root := t.Root()
 	a := Answer{Object: of, Cause: Cause{TraceID: t.ID.String()}}
 	if root == nil {
 		return a
 	}
-	own := reconciliation(t, of)
+	own := Reconciliation(t, of)
 	if own == nil {
 		own = root
 	}
@@ -145,17 +146,17 @@ func explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 	return a
 }
 
-// stand replaces the verdict by the reason of an object that has converged and does not work.
-func (a *Answer) stand(r reason.Reason) {
+// Stand replaces the verdict by the reason of an object that has converged and does not work.
+func (a *Answer) Stand(r reason.Reason) {
 	a.State, a.Category = Stuck, string(r.Category)
 	a.Reason = span.Bound(a.Object.Kind.Kind + " " + a.Object.Name + " " + r.Text)
 	a.Next = r.Next(a.Object)
 	a.Slowest, a.Share, a.Later = "", 0, !a.End.IsZero()
-	a.Since, a.field = r.Since, r.Field
+	a.Since, a.Field = r.Since, r.Field
 }
 
-// reconciliation returns the newest reconciliation of the object, or nil.
-func reconciliation(t *span.Trace, of object.Ref) *span.Span {
+// Reconciliation returns the newest reconciliation of the object, or nil.
+func Reconciliation(t *span.Trace, of object.Ref) *span.Span {
 	var out *span.Span
 	for _, s := range t.Spans {
 		if of.Name != "" && s.Origin == nil && s.Name == span.ReconcileName(of.Kind.Kind) && s.Object.Name == of.Name &&

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+)
+
+var now = spantest.Epoch.Add(time.Minute)
+
+// TestLaterReason: a change that had ended before the reason is not named as its cause.
+func TestLaterReason(t *testing.T) {
+	a := Answer{
+		Object: spantest.Ref("batch", "CronJob", "work"),
+		State:  State(span.Converged),
+		Start:  spantest.Epoch,
+		End:    spantest.Epoch,
+		Cause: Cause{
+			Who:    "kubectl",
+			Verb:   "update",
+			Object: spantest.Ref("batch", "CronJob", "work"),
+			Edits:  []string{"label x a → b"},
+		},
+	}
+	a.Stand(reason.Reason{Category: reason.Suspended, Text: "is suspended"})
+	text := a.Text(spantest.Epoch, a.Object.Namespace)
+	for _, want := range []string{
+		"CronJob work is stuck: it is suspended.\n", "Last change: kubectl changed CronJob work (label x a → b) at ",
+		"Since when is not known.\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("got %q, want %q in it", text, want)
+		}
+	}
+	if strings.Contains(text, "Cause") {
+		t.Errorf("got %q, with a cause", text)
+	}
+}
+
+// TestExplain: the state of an object by a trace with it.
+func TestExplain(t *testing.T) {
+	failed := spantest.CrashLoop()
+	for _, s := range failed.Spans {
+		if s.Open() {
+			s.End, s.Outcome = spantest.At(12300), span.Failed
+		}
+	}
+	failed.Outcome = span.Failed
+	for name, tc := range map[string]struct {
+		trace  *span.Trace
+		kind   string
+		name   string
+		state  State
+		reason bool
+	}{
+		"Stuck":             {spantest.Unschedulable(), "Deployment", "web", Stuck, true},
+		"Failed":            {failed, "Deployment", "web", State(span.Failed), true},
+		"Converged":         {spantest.Apply(), "Deployment", "web", State(span.Converged), false},
+		"Without its span":  {spantest.Apply(), "Deployment", "other", State(span.Converged), false},
+		"Of a sibling":      {siblings(), "Pod", "web-6cf-k2", Waiting, true},
+		"Of a stuck one":    {stuckSiblings(), "Pod", "web-6cf-k2", Stuck, true},
+		"Of a part":         {applied(), "Deployment", "web", Stuck, true},
+		"Below a part":      {applied(), "Pod", "web-6cf-x7", Stuck, true},
+		"Of another part":   {applied(), "Deployment", "shop", State(span.Converged), false},
+		"Of another object": {spantest.Unschedulable(), "ReplicaSet", "web-6cf", Stuck, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			group := "apps"
+			if tc.kind == "Pod" {
+				group = ""
+			}
+			ref := spantest.Ref(group, tc.kind, tc.name)
+			a := Explain(tc.trace, ref, spantest.Epoch.Add(time.Minute))
+			if a.State != tc.state || (a.Reason != "") != tc.reason {
+				t.Errorf("got %+v, want state %s", a, tc.state)
+			}
+			if text := a.Text(spantest.Epoch.Add(time.Minute), "default"); !strings.HasSuffix(text, "\n") ||
+				strings.Contains(text, "%!") {
+				t.Errorf("got %q", text)
+			}
+		})
+	}
+}
+
+// stuckSiblings is siblings with a reason of the other Pod.
+func stuckSiblings() *span.Trace {
+	t := siblings()
+	for _, s := range t.Spans {
+		if s.Object.Name == "web-6cf-k2" && s.Name == "reconcile Pod" {
+			s.Attributes = append(
+				s.Attributes,
+				span.KeyReason.String(
+					"image_not_found",
+				),
+				span.KeyReasonMessage.String("Pod web-6cf-k2 cannot pull image web:9"),
+			)
+		}
+	}
+	return t
+}
+
+// siblings is a stuck Pod beside one on its way.
+func siblings() *span.Trace {
+	t := spantest.Unschedulable()
+	for _, s := range t.Spans {
+		if s.Object.Name == "web-6cf-x7" {
+			other := *s
+			other.Object.Name, other.ID[0], other.Message = "web-6cf-k2", s.ID[0]+1, "waits for a node"
+			t.Spans = append(t.Spans, &other)
+			break
+		}
+	}
+	return t
+}
+
+// applied is a command that wrote two Deployments: one has failed, web is stuck for another reason and shop
+// has converged.
+func applied() *span.Trace {
+	t := spantest.Unschedulable()
+	root := t.Root()
+	for i, name := range []string{"broken", "shop"} {
+		other := *t.Spans[1]
+		other.Object.Name, other.ID[0], other.End = name, byte(100+i), spantest.At(50)
+		other.Outcome, other.Message = span.Converged, ""
+		if name == "broken" {
+			other.Outcome, other.Attributes = span.Failed, root.Attributes
+		}
+		t.Spans = append(t.Spans, &other)
+	}
+	t.Spans[1].Attributes = append([]attribute.KeyValue(nil), span.KeyReason.String("image_not_found"),
+		span.KeyReasonMessage.String("Pod web-6cf-x7 cannot pull"), span.KeyReasonObject.String("Pod web-6cf-x7"))
+	t.Outcome, t.Reason = span.Failed, "Deployment broken has failed"
+	return t
+}
+
+// TestHostileAnswer: texts of a cluster are escaped.
+func TestHostileAnswer(t *testing.T) {
+	hostile := spantest.Hostile()
+	root := hostile.Root()
+	root.End, hostile.Reason = span.Time{}, "Pod \x1b[31mred\u202e"
+	root.Attributes = append(root.Attributes, span.KeyReason.String("\x1b"), span.KeyReasonNext.String("\x1b"),
+		span.KeyReasonBefore.StringSlice([]string{"\x1b"}), span.KeyReasonSince.String("2026-01-02T03:04:05Z"))
+	a := Explain(hostile, root.Object, now)
+	if text := a.Text(now, ""); strings.ContainsAny(text, "\x1b\r\t\x07\u202e\u2066\u200b\u009b") {
+		t.Errorf("not escaped: %q", text)
+	}
+}
