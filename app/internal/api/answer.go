@@ -153,11 +153,3 @@ func writeError(w http.ResponseWriter, e *Error) {
 	w.WriteHeader(e.Code)
 	_, _ = w.Write(doc)
 }
-
-func nowhere(r *http.Request) (any, error) {
-	return nil, problem(
-		http.StatusNotFound,
-		"there is no %.80q here: try /api/v1/info, /api/v1/sources, /api/v1/traces, /api/v1/writes or /api/v1/watch",
-		r.URL.Path,
-	)
-}

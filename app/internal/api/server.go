@@ -4,19 +4,9 @@
 // stream of present changes. Package client is its client. It reads a store and changes nothing;
 // every client of the listener may read all of it.
 //
-// All paths are below /api/v1. They take GET, except for runs:
-//
-//	info                     the server, and the amount of its stored data
-//	sources                  the sources of its traces
-//	traces                   a list of traces, newest first
-//	density                  the number of traces over time
-//	traces/{traceID}         one trace: OTLP JSON, with a member "lifeline"
-//	traces/{traceID}/why     how an object is after this change, and why
-//	traces/{traceID}/tree    its short tree, with groups of alike siblings
-//	traces/{traceID}/causes  its edges, and those that lead to it
-//	writes                   a list of API writes, latest first
-//	watch                    server-sent events: open traces, as they change
-//	runs                     POST: announcements of commands, for Options.Runs
+// All paths are below /api/v1. They take GET, except for runs, which takes announcements of commands
+// by POST. routes has those that answer with one document; openapi.json describes them; watch is a
+// stream of events: open traces, as they change.
 //
 // An error has a matching HTTP status and the body {"error":{"code","message"}}. Unknown parameters
 // are errors.
@@ -133,20 +123,7 @@ func New(o Options) (*Server, error) {
 		requests: make(chan struct{}, o.MaxRequests), streams: make(chan struct{}, o.MaxStreams),
 		heartbeat: heartbeat, patience: patience, closing: make(chan struct{}),
 	}
-	s.mux.Handle("/api/v1/info", s.answer(s.info))
-	s.mux.Handle("/api/v1/sources", s.answer(s.sources))
-	s.mux.Handle("/api/v1/traces", s.answer(s.list))
-	s.mux.Handle("/api/v1/density", s.answer(s.density))
-	s.mux.Handle("/api/v1/traces/{traceID}", s.answer(s.trace))
-	s.mux.Handle("/api/v1/traces/{traceID}/why", s.answer(s.why))
-	s.mux.Handle("/api/v1/traces/{traceID}/tree", s.answer(s.tree))
-	s.mux.Handle("/api/v1/traces/{traceID}/causes", s.answer(s.causes))
-	s.mux.Handle("/api/v1/writes", s.answer(s.writes))
-	s.mux.HandleFunc("/api/v1/watch", s.watch)
-	if o.Runs != nil {
-		s.mux.Handle(runsPath, s.limited(o.Runs))
-	}
-	s.mux.Handle("/", s.answer(nowhere))
+	s.handle()
 	guard := httpserve.Guard{Error: reject, Patience: s.patience, Done: s.done, Panicked: s.panicked}
 	s.handler = guard.Wrap(s.readOnly(httpserve.GuardHost(s.mux, reject, o.Hosts...)))
 	return s, nil

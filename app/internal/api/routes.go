@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	_ "embed"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// prefix begins every path.
+const prefix = "/api/v1/"
+
+// route is a path of the API. The document for OpenAPI comes from the routes.
+type route struct {
+	path, summary string
+	// parameters are the names of the query parameters.
+	parameters []string
+	// body is the type of the answer.
+	body reflect.Type
+	ask  func(s *Server, r *http.Request) (any, error)
+}
+
+var (
+	// objects select objects, and ages times. pages are those of a list.
+	objects = []string{"group", "kind", "namespace", "name", "uid"}
+	ages    = []string{"since", "until"}
+	pages   = []string{"limit", "after"}
+	// filters select traces.
+	filters = join(ages, objects, "outcome", "category", "open", "slowerThan")
+)
+
+func join(a, b []string, more ...string) []string { return slices.Concat(a, b, more) }
+
+// routes are the paths that answer with one document, in the order of the documentation.
+var routes = []route{
+	{"info", "The server, and the amount of its data", nil, reflect.TypeFor[Info](), (*Server).info},
+	{"sources", "The sources of the traces", nil, reflect.TypeFor[Sources](), (*Server).sources},
+	{"traces", "Traces, newest first", join(filters, pages), reflect.TypeFor[Page](), (*Server).list},
+	{
+		"density", "The number of traces over time", join(filters, nil, "buckets"),
+		reflect.TypeFor[Density](), (*Server).density,
+	},
+	{"traces/{traceID}", "One trace, as OTLP JSON", nil, reflect.TypeFor[Document](), (*Server).trace},
+	{
+		"traces/{traceID}/why", "How an object is after this change, and why", objects,
+		reflect.TypeFor[Why](), (*Server).why,
+	},
+	{
+		"traces/{traceID}/tree", "The short tree of a trace, or the nodes of one of its keys", []string{"expand"},
+		reflect.TypeFor[Tree](), (*Server).tree,
+	},
+	{
+		"traces/{traceID}/causes", "The edges of a trace, and those that lead to it", nil,
+		reflect.TypeFor[Causes](), (*Server).causes,
+	},
+	{
+		"writes", "API writes, latest first", join(ages, objects, "traceId", "actor", "part", "limit", "after"),
+		reflect.TypeFor[WritePage](), (*Server).writes,
+	},
+}
+
+// parameter describes a query parameter, which has the same meaning in all routes. format is a type or
+// format of JSON Schema.
+type parameter struct{ format, meaning string }
+
+var parameters = map[string]parameter{
+	"since":      {"string", "a time (RFC 3339), or a duration back from now, such as 90m or 1d; from then on"},
+	"until":      {"string", "a time (RFC 3339), or a duration back from now, such as 90m or 1d; before it"},
+	"group":      {"string", "API group of an object"},
+	"kind":       {"string", "kind of an object, such as Pod"},
+	"namespace":  {"string", "namespace of an object"},
+	"name":       {"string", "name of an object"},
+	"uid":        {"string", "UID of an object"},
+	"outcome":    {"string", "any of these outcomes, separated by commas"},
+	"category":   {"string", "any of these categories of reasons, separated by commas"},
+	"open":       {"boolean", "only traces that have not ended"},
+	"slowerThan": {"string", "only traces that took at least that long, such as 10s"},
+	"limit":      {"integer", "length of the page, 100 by default"},
+	"after":      {"string", "next of the previous page"},
+	"buckets":    {"integer", "number of equal parts of the time, 60 by default"},
+	"expand":     {"string", "a key of the tree: only the nodes that it opens"},
+	"traceId":    {"string", "only writes of this trace, by all 32 digits"},
+	"actor":      {"string", "only writes of this component"},
+	"part": {
+		"string",
+		"only writes that changed this part: desired, metadata, observed, bookkeeping or ownership",
+	},
+	"view": {"string", "summary for summaries instead of documents"},
+}
+
+// Document is the form of a trace: OTLP JSON with one more member.
+type Document struct {
+	ResourceSpans []any  `json:"resourceSpans"`
+	Lifeline      Detail `json:"lifeline"`
+}
+
+// openAPI describes the API. A test makes it from the routes.
+//
+//go:embed openapi.json
+var openAPI []byte
+
+// handle adds all paths.
+func (s *Server) handle() {
+	for _, to := range routes {
+		s.mux.Handle(prefix+to.path, s.answer(func(r *http.Request) (any, error) { return to.ask(s, r) }))
+	}
+	s.mux.Handle(prefix+"openapi.json", s.answer(func(r *http.Request) (any, error) {
+		return openAPI, s.params(r).done()
+	}))
+	s.mux.HandleFunc(prefix+"watch", s.watch)
+	if s.opts.Runs != nil {
+		s.mux.Handle(runsPath, s.limited(s.opts.Runs))
+	}
+	s.mux.Handle("/", s.answer(nowhere))
+}
+
+func nowhere(r *http.Request) (any, error) {
+	var known []string
+	for _, to := range routes {
+		if !strings.Contains(to.path, "{") {
+			known = append(known, prefix+to.path)
+		}
+	}
+	return nil, problem(http.StatusNotFound, "there is no %.80q here: try %s or %swatch",
+		r.URL.Path, strings.Join(known, ", "), prefix)
+}
