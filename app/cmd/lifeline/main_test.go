@@ -218,8 +218,8 @@ func TestCommandLine(t *testing.T) {
 		},
 		"ServeOpen": {
 			"the API has no accounts", "lifeline", "serve --api-address :7070", 1, "",
-			"api.address: Invalid value: \":7070\": must be of loopback, such as 127.0.0.1:7070, unless api.tls or " +
-				"api.insecure is set\n",
+			"api.address: Invalid value: \":7070\": must be of loopback, such as 127.0.0.1:7070, unless both api.tls " +
+				"and api.tokenFile are set\n",
 		},
 		"WebhookOpen": {
 			"the API server calls by TLS", "lifeline", "webhook serve --address :9443", 1, "",
