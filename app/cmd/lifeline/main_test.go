@@ -32,7 +32,7 @@ func TestCommandLine(t *testing.T) {
 			"lifeline",
 			"trace --help",
 			0,
-			"URL of the \"lifeline serve\" to use; \"\" means none\n\nFlags of the kubeconfig, as in kubectl:\n" +
+			"of the \"lifeline serve\" that --server or LIFELINE_SERVER names\n\nFlags of the kubeconfig, as in kubectl:\n" +
 				"      --as string",
 			"",
 		},

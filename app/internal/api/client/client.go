@@ -35,8 +35,9 @@ type Client struct {
 	// must not change during a request.
 	Patience time.Duration
 
-	base *url.URL
-	http *http.Client
+	base   *url.URL
+	http   *http.Client
+	access Access
 	// wait waits for a duration and reports whether ctx is still valid; tests change it.
 	wait func(context.Context, time.Duration) bool
 	// pause is Watch's pause before it connects again; tests change it.
@@ -81,8 +82,8 @@ type Event struct {
 }
 
 // New returns a Client of the server at that URL or host:port; empty means DefaultServer. It does
-// not connect. An error describes a valid URL.
-func New(server string) (*Client, error) {
+// not connect. An error describes a valid URL, or names the unusable file.
+func New(server string, a Access) (*Client, error) {
 	if server == "" {
 		server = DefaultServer
 	}
@@ -95,10 +96,15 @@ func New(server string) (*Client, error) {
 		return nil, fmt.Errorf("%.200q is not the URL of a server: give one such as %s", server, DefaultServer)
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/")
+	config, err := a.check(base)
+	if err != nil {
+		return nil, err
+	}
 	return &Client{
-		Patience: DefaultPatience, base: base, wait: wait, pause: retryAfter,
+		Patience: DefaultPatience, base: base, access: a, wait: wait, pause: retryAfter,
 		http: &http.Client{
 			Transport: &http.Transport{
+				TLSClientConfig:        config,
 				Proxy:                  http.ProxyFromEnvironment,
 				DialContext:            (&net.Dialer{Timeout: connectTimeout}).DialContext,
 				TLSHandshakeTimeout:    connectTimeout,
