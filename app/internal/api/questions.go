@@ -17,7 +17,7 @@ func (s *Server) info(r *http.Request) (any, error) {
 	if err := s.params(r).done(); err != nil {
 		return nil, err
 	}
-	stats, err := s.opts.Store.Stats(r.Context())
+	stats, err := s.opts.Store.Stats(r.Context(), s.opts.Scope(r))
 	if err != nil {
 		return nil, err
 	}
@@ -33,6 +33,7 @@ func (s *Server) list(r *http.Request) (any, error) {
 		categories = append(categories, string(c))
 	}
 	q := store.Query{
+		Scope:      s.opts.Scope(r),
 		Categories: categories,
 		Since:      p.moment("since"),
 		Until:      p.moment("until"),
@@ -66,7 +67,7 @@ func (s *Server) trace(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec, err := s.opts.Store.Trace(r.Context(), id)
+	rec, err := s.opts.Store.Trace(r.Context(), s.opts.Scope(r), id)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +79,7 @@ func (s *Server) causes(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	causes, err := s.opts.Store.Causes(r.Context(), id)
+	causes, err := s.opts.Store.Causes(r.Context(), s.opts.Scope(r), id)
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +93,7 @@ func (s *Server) causes(r *http.Request) (any, error) {
 func (s *Server) writes(r *http.Request) (any, error) {
 	p := s.params(r)
 	q := store.WriteQuery{
+		Scope: s.opts.Scope(r),
 		Since: p.moment("since"), Until: p.moment("until"), TraceID: p.traceID("traceId"), Object: p.object(),
 		Actor: p.text("actor"), Part: p.text("part"), Limit: p.limit(), After: store.Cursor(p.text("after")),
 	}
@@ -142,7 +144,7 @@ func (s *Server) which(r *http.Request) (trace.TraceID, error) {
 		return low, nil
 	}
 	high, _ := trace.TraceIDFromHex(text + strings.Repeat("f", digits-len(text)))
-	found, err := s.opts.Store.Between(r.Context(), low, high, 2)
+	found, err := s.opts.Store.Between(r.Context(), s.opts.Scope(r), low, high, 2)
 	switch {
 	case err != nil:
 		return low, err

@@ -80,8 +80,12 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	sub, asOf := s.opts.Hub.subscribe()
 	defer s.opts.Hub.unsubscribe(sub)
 	control := http.NewResponseController(w)
+	scope, permitted := s.opts.Scope(r).In(s.opts.Cluster)
+	if !permitted {
+		scope.Namespaces = []string{}
+	}
 	st := &stream{
-		server: s, sub: sub, of: of, known: map[trace.TraceID]bool{}, control: control,
+		server: s, sub: sub, scope: scope, of: of, known: map[trace.TraceID]bool{}, control: control,
 		out: &httpserve.SlowClient{Writer: w, Patience: s.patience},
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -99,8 +103,10 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 
 // stream is one watching client.
 type stream struct {
-	server  *Server
-	sub     *subscription
+	server *Server
+	sub    *subscription
+	// scope has no clusters.
+	scope   store.Scope
 	of      object.Ref
 	out     *httpserve.SlowClient
 	control *http.ResponseController
@@ -162,7 +168,7 @@ func (st *stream) next(ctx context.Context) error {
 		return nil
 	}
 	id := v.Trace.ID
-	if v.Withdrawn || !store.Touches(v.Trace, st.of) {
+	if v.Withdrawn || !store.Touches(v.Trace, st.of) || !st.scope.PermitsTrace(v.Trace) {
 		if !st.known[id] {
 			return nil
 		}

@@ -35,9 +35,14 @@ func (v *View) List(ctx context.Context, q store.Query) (*store.Page, error) {
 	if err != nil {
 		return nil, err
 	}
+	var hidden map[trace.TraceID]bool
+	if q.Scope, hidden, err = v.hidden(ctx, m, q.Scope); err != nil {
+		return nil, err
+	}
 	l := &lister[store.Summary]{
-		limit: store.PageLength(q.Limit),
-		key:   func(s *store.Summary) string { return string(s.ID[:]) },
+		hidden: func(s *store.Summary) bool { return hidden[s.ID] },
+		limit:  store.PageLength(q.Limit),
+		key:    func(s *store.Summary) string { return string(s.ID[:]) },
 		order: func(a, b *store.Summary) int {
 			return cmp.Or(b.Start.Compare(a.Start), bytes.Compare(b.ID[:], a.ID[:]))
 		},
@@ -154,7 +159,7 @@ func (v *View) amendedSummaries(
 		if !fits {
 			continue
 		}
-		r, err := archive.Trace(ctx, id)
+		r, err := archive.Trace(ctx, q.Scope, id)
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}
@@ -183,10 +188,15 @@ func (v *View) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePage
 	if err != nil {
 		return nil, err
 	}
+	var hidden map[trace.TraceID]bool
+	if q.Scope, hidden, err = v.hidden(ctx, m, q.Scope); err != nil {
+		return nil, err
+	}
 	limit := store.PageLength(q.Limit)
 	l := &lister[store.Write]{
-		limit: limit,
-		key:   func(w *store.Write) string { return string(position(w)) },
+		hidden: func(w *store.Write) bool { return hidden[w.TraceID] },
+		limit:  limit,
+		key:    func(w *store.Write) string { return string(position(w)) },
 		order: func(a, b *store.Write) int {
 			return cmp.Or(b.End.Compare(a.End), bytes.Compare(position(b), position(a)))
 		},
@@ -260,6 +270,8 @@ type lister[T any] struct {
 	key   func(*T) string
 	order func(a, b *T) int
 	after func(*T) bool
+	// hidden reports whether an entry is outside the scope of the question.
+	hidden func(*T) bool
 
 	entries []T
 	seen    map[string]bool
@@ -269,7 +281,7 @@ type lister[T any] struct {
 }
 
 func (l *lister[T]) add(e T) {
-	if l.after != nil && !l.after(&e) {
+	if l.hidden(&e) || l.after != nil && !l.after(&e) {
 		return
 	}
 	if l.seen == nil {
