@@ -61,13 +61,7 @@ type Session struct {
 // Connect returns the selected server; nil if there is none. It also returns nil, with a message,
 // for a local server of another cluster. An unreachable named server is an error.
 func (o *Options) Connect(ctx context.Context, s Server) (*Session, error) {
-	url, origin := s.URL, "--server"
-	switch {
-	case s.Direct, s.Named && url == "":
-		return nil, nil
-	case !s.Named:
-		url, origin = o.Env(EnvServer), EnvServer
-	}
+	url, origin, access := o.named(s)
 	switch url {
 	case NoServer:
 		return nil, nil
@@ -76,10 +70,6 @@ func (o *Options) Connect(ctx context.Context, s Server) (*Session, error) {
 			return nil, errors.New("--token-file and --ca-file are for a server with a name: name it with --server")
 		}
 		return o.localServer(ctx, client.DefaultServer)
-	}
-	access := client.Access{
-		TokenFile: First(s.Access.TokenFile, o.Env(EnvTokenFile)),
-		CAFile:    First(s.Access.CAFile, o.Env(EnvCAFile)),
 	}
 	found, err := o.find(ctx, url, access, askPatience)
 	var other *otherClusterError
@@ -95,6 +85,35 @@ func (o *Options) Connect(ctx context.Context, s Server) (*Session, error) {
 		return nil, fmt.Errorf("cannot ask the server that %s names: %w", origin, err)
 	}
 	return found, nil
+}
+
+// named returns the URL of the selected server, the name of the flag or variable that it is from, and
+// the access to it. The URL is NoServer for none, and empty for an unnamed server.
+func (o *Options) named(s Server) (url, origin string, access client.Access) {
+	access = client.Access{
+		TokenFile: First(s.Access.TokenFile, o.Env(EnvTokenFile)),
+		CAFile:    First(s.Access.CAFile, o.Env(EnvCAFile)),
+	}
+	switch {
+	case s.Direct, s.Named && s.URL == "":
+		return NoServer, "--server", access
+	case s.Named:
+		return s.URL, "--server", access
+	}
+	return o.Env(EnvServer), EnvServer, access
+}
+
+// Client returns a client of the selected server, or of the one at the default address, without a
+// request to it; nil if no server is selected.
+func (o *Options) Client(s Server) (*client.Client, error) {
+	switch url, _, access := o.named(s); url {
+	case NoServer:
+		return nil, nil
+	case "":
+		return client.New("", client.Access{})
+	default:
+		return client.New(url, access)
+	}
 }
 
 // FindServer returns the server that commands use; nil if there is none. The caller closes it.

@@ -157,6 +157,20 @@ func (c *Client) Pages(ctx context.Context, q Query) iter.Seq2[*api.Page, error]
 	}
 }
 
+// WriteQuery selects writes. A zero field selects all.
+type WriteQuery struct {
+	// Since, Object and Limit are as in Query.
+	Since  string
+	Object object.Ref
+	Limit  int
+}
+
+// Writes returns one page of API writes, the latest first.
+func (c *Client) Writes(ctx context.Context, q WriteQuery) (*api.WritePage, error) {
+	out := &api.WritePage{}
+	return out, c.json(ctx, "writes", Query{Since: q.Since, Object: q.Object, Limit: q.Limit}.values(), out)
+}
+
 // Trace returns one trace. A unique beginning of the ID, of at least 8 digits, is enough.
 func (c *Client) Trace(ctx context.Context, id string) (*Trace, error) {
 	if err := checkID(id); err != nil {
