@@ -86,7 +86,7 @@ func TestCompletion(t *testing.T) {
 		"kinds":    {[]string{"why", ""}, []string{"deployment", "pod", "certificate"}, []string{rollout}, noFiles},
 		"a kind":   {[]string{"ls", "dep"}, []string{"deployment"}, []string{"pod"}, noFiles},
 		"names": {
-			[]string{"why", at, "-n", "default", "deployment", ""}, []string{"web"}, []string{"$(touch", "web-6cf"}, noFiles,
+			[]string{"why", at, "-n", "default", "deployment", ""}, []string{"web"}, []string{"web-6cf"}, noFiles,
 		},
 		"short kind":   {[]string{"ls", at, "-n", "default", "deploy/w"}, []string{"deploy/web"}, nil, noFiles},
 		"no such name": {[]string{"ls", at, "-n", "default", "deploy/x"}, nil, []string{"deploy/web"}, noFiles},
@@ -97,8 +97,8 @@ func TestCompletion(t *testing.T) {
 		"one object":    {[]string{"trace", at, "deployment/web", ""}, nil, []string{"web", "pod"}, noFiles},
 		"trace IDs":     {[]string{"trace", at, ""}, []string{rollout, "deployment"}, nil, noFiles},
 		"a trace ID":    {[]string{"trace", at, rollout[:2]}, []string{rollout}, []string{"deployment"}, noFiles},
-		"several":       {[]string{"watch", at, "deployment/web", "pod"}, []string{"pod/"}, []string{"pod"}, noFilesNoSpace},
-		"several names": {[]string{"watch", at, "-A", "pod/x", "deployment/"}, []string{"deployment/web"}, nil, noFiles},
+		"several":       {[]string{"watch", at, "deploy/web", "po"}, []string{"pod/"}, []string{"pod"}, noFilesNoSpace},
+		"several names": {[]string{"watch", at, "-A", "pod/x", "deploy/"}, []string{"deploy/web"}, nil, noFiles},
 		"namespaces":    {[]string{"ls", at, "-n", ""}, []string{"default"}, []string{"`x`"}, noFiles},
 		"of run":        {[]string{"run", at, "--namespace", "de"}, []string{"default"}, nil, noFiles},
 		"flags":         {[]string{"ls", "--tok"}, []string{"--token-file"}, nil, noFiles},
@@ -131,7 +131,9 @@ func TestCompletion(t *testing.T) {
 // TestSlowCompletion: a server that does not answer delays a completion only shortly.
 func TestSlowCompletion(t *testing.T) {
 	noConfig(t)
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	server := httptest.NewServer(
+		http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
+	)
 	t.Cleanup(server.Close)
 	begun := time.Now()
 	words, directive, log := completed(t, "why", "--server="+server.URL, "deployment", "")
@@ -161,8 +163,8 @@ func TestCompletionOfCommand(t *testing.T) {
 		"programs":    {[]string{"run", "--", "kube"}, []string{"kubectl", "kubetool"}, []string{"kubenotes"}, noFiles},
 		"without --":  {[]string{"run", "-n", "x", "kube"}, []string{"kubectl"}, nil, noFiles},
 		"a path":      {[]string{"run", "--", "./ku"}, nil, []string{"kubectl"}, files},
-		"of kubectl":  {[]string{"run", "--", "kubectl", "get", "po"}, []string{"__complete", "get", "po"}, nil, noFiles},
-		"a flag":      {[]string{"run", "--", "kubectl", "--name"}, []string{"--name"}, []string{"--namespace"}, noFiles},
+		"of kubectl":  {[]string{"run", "--", "kubectl", "get", "po"}, []string{"__complete", "po"}, nil, noFiles},
+		"a flag":      {[]string{"run", "--", "kubectl", "--na"}, []string{"--na"}, []string{"--namespace"}, noFiles},
 		"its value":   {[]string{"run", "--", "kubectl", "get", "-n", "sh"}, []string{"get", "-n", "sh"}, nil, noFiles},
 		"inner --":    {[]string{"run", "kubectl", "exec", "p", "--", "ls"}, []string{"exec", "p", "ls"}, nil, noFiles},
 		"of no other": {[]string{"run", "--", "kubetool", "x"}, nil, []string{"x"}, files},
@@ -192,7 +194,8 @@ func TestFixedValues(t *testing.T) {
 	seen := 0
 	visit = func(cmd *cobra.Command) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if !strings.Contains(f.Usage, ": ") || strings.Count(f.Usage, ", ") == 0 || f.Annotations[ofKubeconfig] != nil ||
+			if !strings.Contains(f.Usage, ": ") || strings.Count(f.Usage, ", ") == 0 ||
+				f.Annotations[ofKubeconfig] != nil ||
 				!slices.Contains([]string{"output", "sort-by", "convention", "category"}, f.Name) {
 				return
 			}

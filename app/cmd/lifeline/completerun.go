@@ -23,8 +23,8 @@ const (
 	maxCommands = 500
 )
 
-// completing are the programs that complete their own arguments with "__complete". No other program is
-// started for a completion.
+// completing are the programs in $PATH that complete their own arguments with "__complete". No other
+// program is started for a completion.
 var completing = []string{"argocd", "flux", "helm", "kubectl", "oc"}
 
 // completeCommand completes the command of lifeline run: the name of a program, and the arguments of
@@ -37,7 +37,7 @@ func completeCommand(cmd *cobra.Command, args []string, begun string) ([]string,
 		}
 		return programs(begun), cobra.ShellCompDirectiveNoFileComp
 	}
-	if !slices.Contains(completing, filepath.Base(words[0])) {
+	if !slices.Contains(completing, words[0]) {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	return delegate(cmd.Context(), append(slices.Clone(words), begun))
@@ -82,6 +82,7 @@ func programs(begun string) []string {
 func delegate(ctx context.Context, words []string) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(ctx, commandPatience)
 	defer cancel()
+	//nolint:gosec // the program is one of completing, and the user's own command would start it, too
 	program := exec.CommandContext(ctx, words[0], append([]string{cobra.ShellCompRequestCmd}, words[1:]...)...)
 	program.WaitDelay = time.Second
 	printed, err := program.Output()

@@ -32,7 +32,8 @@ func TestCommandLine(t *testing.T) {
 			"lifeline",
 			"trace --help",
 			0,
-			"of the \"lifeline serve\" that --server or LIFELINE_SERVER names\n\nFlags of the kubeconfig, as in kubectl:\n" +
+			"of the \"lifeline serve\" that --server or LIFELINE_SERVER names\n\n" +
+				"Flags of the kubeconfig, as in kubectl:\n" +
 				"      --as string",
 			"",
 		},

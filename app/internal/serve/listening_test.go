@@ -41,8 +41,8 @@ func TestOpenAPI(t *testing.T) {
 		"open": {
 			"every client could read every trace",
 			config.APIConfiguration{Address: ":0"},
-			"cannot listen for the API on \":0\": an address other than loopback needs both a certificate and a token " +
-				"file (api.address, api.tls, api.tokenFile)",
+			"cannot listen for the API on \":0\": an address other than loopback needs both a certificate and a " +
+				"token file (api.address, api.tls, api.tokenFile)",
 		},
 		"only TLS":      {"no client is refused", config.APIConfiguration{Address: ":0", TLS: tls}, "needs both"},
 		"only a token":  {"it is readable", config.APIConfiguration{Address: ":0", TokenFile: token}, "needs both"},
@@ -162,7 +162,10 @@ func TestAPIWithTLS(t *testing.T) {
 	for _, authorization := range []string{"", "Bearer " + strings.ToUpper(aToken), "Basic " + aToken} {
 		resp, text := ask("https", authorization)
 		if resp.StatusCode != http.StatusUnauthorized || resp.Header.Get("WWW-Authenticate") != "Bearer" ||
-			!strings.Contains(text, `"code":401`) || strings.Contains(text, aToken) || strings.Contains(text, starting) {
+			!strings.Contains(
+				text,
+				`"code":401`,
+			) || strings.Contains(text, aToken) || strings.Contains(text, starting) {
 			t.Errorf("%q: %d %v %s", authorization, resp.StatusCode, resp.Header, text)
 		}
 	}

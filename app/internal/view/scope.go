@@ -77,7 +77,7 @@ func (v *View) hides(
 	}
 	archive, err := v.archive()
 	if err != nil {
-		return bare, nil //nolint:nilerr // nothing of the archive is returned
+		return bare, nil // nothing of the archive is returned
 	}
 	there, err := archive.Between(ctx, store.Scope{}, id, id, 1)
 	if err == nil && len(there) == 1 {

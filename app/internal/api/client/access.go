@@ -72,8 +72,7 @@ func (a Access) authorize(req *http.Request) error {
 // unauthorized is the message for a refused request.
 func (c *Client) unauthorized() string {
 	if c.access.TokenFile == "" {
-		return fmt.Sprintf("%s requires a token: name the file that has it with --token-file or LIFELINE_TOKEN_FILE",
-			c.Server())
+		return c.Server() + " requires a token: name the file that has it with --token-file or LIFELINE_TOKEN_FILE"
 	}
 	return fmt.Sprintf("%s does not accept the token in %s: use the one in its api.tokenFile", c.Server(),
 		c.access.TokenFile)

@@ -92,7 +92,12 @@ func TestMigrate(t *testing.T) {
 	late := *open[i].Trace
 	late.Spans = late.Spans[:2]
 	must(t, s.Write(ctx, &store.Batch{Revision: 5, AsOf: spantest.Epoch, Finished: []*span.Trace{&late}}))
-	if r, err := s.Trace(ctx, store.Scope{}, late.ID); err != nil || len(r.Trace.Spans) != 3 || r.Trace.Spans[2].Name != "amend" {
+	if r, err := s.Trace(
+		ctx,
+		store.Scope{},
+		late.ID,
+	); err != nil || len(r.Trace.Spans) != 3 ||
+		r.Trace.Spans[2].Name != "amend" {
 		t.Errorf("a former open trace: %+v, %v", r, err)
 	}
 }
