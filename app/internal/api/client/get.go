@@ -163,7 +163,7 @@ func (c *Client) do(req *http.Request, kind string) (*http.Response, error) {
 	}
 	defer res.Body.Close()
 	if got == "" && res.StatusCode == http.StatusBadRequest && c.base.Scheme == "http" {
-		return nil, c.strange(errors.New("it may serve https: name it with https://"))
+		return nil, fmt.Errorf("%s does not answer in plaintext: if it serves https, name it with https://", c.Server())
 	}
 	if got != kind && got != "application/json" {
 		return nil, c.strange(fmt.Errorf("status %d of type %.80q", res.StatusCode, got))
