@@ -56,7 +56,7 @@ func (v *View) List(ctx context.Context, q store.Query) (*store.Page, error) {
 			return cmp.Or(cmp.Compare(s.Start.UnixNano(), at), bytes.Compare(s.ID[:], key)) < 0
 		}
 	}
-	if err := v.liveSummaries(ctx, m, &q, l.add); err != nil {
+	if err := v.liveSummaries(ctx, m, &q, hidden, l.add); err != nil {
 		return nil, err
 	}
 	out := &store.Page{}
@@ -98,9 +98,14 @@ func (v *View) archived(ctx context.Context, m *moment, q store.Query, to *liste
 	})
 }
 
-// liveSummaries calls add with the matching traces in memory.
-func (v *View) liveSummaries(ctx context.Context, m *moment, q *store.Query, add func(store.Summary)) error {
+// liveSummaries calls add with the matching traces in memory that are not hidden.
+func (v *View) liveSummaries(
+	ctx context.Context, m *moment, q *store.Query, hidden map[trace.TraceID]bool, add func(store.Summary),
+) error {
 	for _, h := range m.traces() {
+		if hidden[h.TraceID] {
+			continue
+		}
 		sum, err := v.summarize(ctx, h)
 		if missing(err) {
 			continue
