@@ -3,6 +3,11 @@
 package api
 
 import (
+	"cmp"
+	"crypto/rand"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,7 +37,18 @@ type Hub struct {
 	order []trace.TraceID
 	subs  map[*subscription]struct{}
 	asOf  time.Time
+	// run names the updates of this Hub, and last is the number of the latest one.
+	run  string
+	last uint64
+	// ended has the latest ended or withdrawn traces, for streams that resume. forgotten is the highest
+	// number of one that is not there any more.
+	ended      []*version
+	endedSpans int
+	forgotten  uint64
 }
+
+// maxEnded and maxEndedSpans bound the ended traces for streams that resume.
+const maxEnded, maxEndedSpans = 1000, 2000
 
 // Publish passes on updates in their order. It never waits for a stream. A slow stream gets only
 // the latest version of each trace, and is cut off when too many wait.
@@ -47,12 +63,14 @@ func (h *Hub) Publish(updates []Update) {
 		if u.Trace == nil {
 			continue
 		}
-		v := &version{Update: u}
+		h.last++
+		v := &version{Update: u, number: h.last}
 		versions = append(versions, v)
 		_, was := h.open[u.Trace.ID]
 		switch {
 		case !u.Open || u.Withdrawn:
 			delete(h.open, u.Trace.ID)
+			h.end(v)
 		default:
 			h.open[u.Trace.ID] = v
 			if !was {
@@ -89,23 +107,59 @@ func (h *Hub) inOrder() []trace.TraceID {
 	return out
 }
 
-// subscribe returns a subscription that starts with all open traces and has no gap. Unsubscribe
-// ends it.
-func (h *Hub) subscribe() (s *subscription, asOf time.Time) {
+// end remembers an ended trace.
+func (h *Hub) end(v *version) {
+	h.ended = append(h.ended, v)
+	h.endedSpans += len(v.Trace.Spans)
+	for len(h.ended) > maxEnded || h.endedSpans > maxEndedSpans {
+		h.forgotten = h.ended[0].number
+		h.endedSpans -= len(h.ended[0].Trace.Spans)
+		h.ended[0] = nil
+		h.ended = h.ended[1:]
+	}
+}
+
+// subscribe returns a subscription that starts with all open traces, or with the updates after an event
+// ID if resumed is true, and has no gap. Unsubscribe ends it.
+func (h *Hub) subscribe(after string) (s *subscription, asOf time.Time, resumed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.run == "" {
+		h.run = rand.Text()
+	}
+	from, resumed := h.position(after)
 	order := h.inOrder()
-	s = newSubscription(maxPending + len(order))
-	versions := make([]*version, len(order))
-	for i, id := range order {
-		versions[i] = h.open[id]
+	s = newSubscription(maxPending+len(order)+len(h.ended), h.run, h.last)
+	var versions []*version
+	for _, id := range order {
+		if v := h.open[id]; v.number > from {
+			versions = append(versions, v)
+		}
+	}
+	for _, v := range h.ended {
+		if resumed && v.number > from {
+			versions = append(versions, v)
+		}
+	}
+	if resumed {
+		slices.SortFunc(versions, func(a, b *version) int { return cmp.Compare(a.number, b.number) })
 	}
 	s.put(versions)
 	if h.subs == nil {
 		h.subs = map[*subscription]struct{}{}
 	}
 	h.subs[s] = struct{}{}
-	return s, h.asOf
+	return s, h.asOf, resumed
+}
+
+// position returns the number of an event ID, if all later updates are known.
+func (h *Hub) position(id string) (after uint64, known bool) {
+	run, number, found := strings.Cut(id, "-")
+	after, err := strconv.ParseUint(number, 10, 64)
+	if !found || run != h.run || err != nil || after < h.forgotten || after > h.last {
+		return 0, false
+	}
+	return after, true
 }
 
 func (h *Hub) unsubscribe(s *subscription) {
@@ -117,6 +171,8 @@ func (h *Hub) unsubscribe(s *subscription) {
 // version is an update with its document. The document is made once for all streams.
 type version struct {
 	Update
+	number uint64
+
 	once sync.Once
 	doc  []byte
 	err  error
@@ -127,3 +183,6 @@ func (v *version) document(cluster string) ([]byte, error) {
 	v.once.Do(func() { v.doc, v.err = document(v.Trace, summarize(v.Trace, v.Open, v.AsOf), cluster) })
 	return v.doc, v.err
 }
+
+// line returns the summary.
+func (v *version) line() Summary { return SummaryOf(summarize(v.Trace, v.Open, v.AsOf)) }

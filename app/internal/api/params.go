@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/timestamp"
@@ -134,16 +135,36 @@ func (p *params) yes(name string) bool {
 	}
 }
 
-func (p *params) limit() int {
-	text := p.text("limit")
+func (p *params) limit() int { return p.number("limit", store.MaxPage, 0) }
+
+// number is a number from 1 to most; without one it is otherwise.
+func (p *params) number(name string, most, otherwise int) int {
+	text := p.text(name)
 	if text == "" {
-		return 0
+		return otherwise
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > store.MaxPage {
-		p.bad("limit", "%.80q is no number from 1 to %d", text, store.MaxPage)
+	if err != nil || n < 1 || n > most {
+		p.bad(name, "%.80q is no number from 1 to %d", text, most)
 	}
 	return n
+}
+
+// traces is the query of traces, without the parameters of a page.
+func (p *params) traces() store.Query {
+	var categories []string
+	for _, c := range oneOf(p, "category", reason.Names()) {
+		categories = append(categories, string(c))
+	}
+	return store.Query{
+		Categories: categories,
+		Since:      p.moment("since"),
+		Until:      p.moment("until"),
+		Outcomes:   oneOf(p, "outcome", outcomes),
+		Open:       p.yes("open"),
+		Slower:     p.duration("slowerThan"),
+		Object:     p.object(),
+	}
 }
 
 var outcomes = []span.Outcome{span.Converged, span.Superseded, span.Deleted, span.Failed, span.Unfinished}

@@ -5,11 +5,11 @@ package api
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
-	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -28,22 +28,9 @@ func (s *Server) info(r *http.Request) (any, error) {
 
 func (s *Server) list(r *http.Request) (any, error) {
 	p := s.params(r)
-	var categories []string
-	for _, c := range oneOf(p, "category", reason.Names()) {
-		categories = append(categories, string(c))
-	}
-	q := store.Query{
-		Scope:      s.opts.Scope(r),
-		Categories: categories,
-		Since:      p.moment("since"),
-		Until:      p.moment("until"),
-		Outcomes:   oneOf(p, "outcome", outcomes),
-		Open:       p.yes("open"),
-		Slower:     p.duration("slowerThan"),
-		Object:     p.object(),
-		Limit:      p.limit(),
-		After:      store.Cursor(p.text("after")),
-	}
+	q := p.traces()
+	q.Scope = s.opts.Scope(r)
+	q.Limit, q.After = p.limit(), store.Cursor(p.text("after"))
 	if err := p.done(); err != nil {
 		return nil, err
 	}
@@ -58,6 +45,36 @@ func (s *Server) list(r *http.Request) (any, error) {
 	}
 	for i := range page.Traces {
 		out.Traces[i] = SummaryOf(&page.Traces[i])
+	}
+	return out, nil
+}
+
+// defaultDensity is the time of a density without "since".
+const defaultDensity = 24 * time.Hour
+
+func (s *Server) density(r *http.Request) (any, error) {
+	p := s.params(r)
+	q := store.DensityQuery{Query: p.traces(), Buckets: p.number("buckets", store.MaxBuckets, 60)}
+	q.Scope = s.opts.Scope(r)
+	if q.Until.IsZero() {
+		q.Until = p.now
+	}
+	if q.Since.IsZero() {
+		q.Since = q.Until.Add(-defaultDensity)
+	}
+	if err := p.done(); err != nil {
+		return nil, err
+	}
+	if err := q.Validate(); err != nil {
+		return nil, problem(http.StatusBadRequest, "%s", err)
+	}
+	d, err := s.opts.Store.Density(r.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	out := Density{Since: q.Since.UTC(), Width: Seconds(q.Width()), Incomplete: object.Bound(d.Incomplete)}
+	for _, b := range d.Buckets {
+		out.Buckets = append(out.Buckets, Bucket(b))
 	}
 	return out, nil
 }
@@ -123,6 +140,11 @@ func (s *Server) which(r *http.Request) (trace.TraceID, error) {
 	if err := s.params(r).done(); err != nil {
 		return trace.TraceID{}, err
 	}
+	return s.named(r)
+}
+
+// named is which without a check of the parameters.
+func (s *Server) named(r *http.Request) (trace.TraceID, error) {
 	text := strings.ToLower(r.PathValue("traceID"))
 	const digits = 2 * len(trace.TraceID{})
 	bad := problem(

@@ -9,7 +9,9 @@
 //	info                     the server, and the amount of its stored data
 //	sources                  the sources of its traces
 //	traces                   a list of traces, newest first
+//	density                  the number of traces over time
 //	traces/{traceID}         one trace: OTLP JSON, with a member "lifeline"
+//	traces/{traceID}/tree    its short tree, with groups of alike siblings
 //	traces/{traceID}/causes  its edges, and those that lead to it
 //	writes                   a list of API writes, latest first
 //	watch                    server-sent events: open traces, as they change
@@ -93,6 +95,8 @@ type Server struct {
 	// heartbeat and patience are the constants of that name; tests change them.
 	heartbeat, patience time.Duration
 
+	trees trees
+
 	closing chan struct{}
 	close   sync.Once
 }
@@ -137,7 +141,9 @@ func New(o Options) (*Server, error) {
 	s.mux.Handle("/api/v1/info", s.answer(s.info))
 	s.mux.Handle("/api/v1/sources", s.answer(s.sources))
 	s.mux.Handle("/api/v1/traces", s.answer(s.list))
+	s.mux.Handle("/api/v1/density", s.answer(s.density))
 	s.mux.Handle("/api/v1/traces/{traceID}", s.answer(s.trace))
+	s.mux.Handle("/api/v1/traces/{traceID}/tree", s.answer(s.tree))
 	s.mux.Handle("/api/v1/traces/{traceID}/causes", s.answer(s.causes))
 	s.mux.Handle("/api/v1/writes", s.answer(s.writes))
 	s.mux.HandleFunc("/api/v1/watch", s.watch)

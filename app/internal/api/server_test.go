@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -316,6 +317,34 @@ func TestList(t *testing.T) {
 				t.Error("the list is null")
 			}
 		})
+	}
+}
+
+func TestDensity(t *testing.T) {
+	s := start(t, Options{})
+	var all, failed Density
+	s.into(t, "/api/v1/density?buckets=24", &all)
+	if !all.Since.Equal(asOf.Add(-24*time.Hour)) || all.Width != Seconds(time.Hour) || len(all.Buckets) != 24 {
+		t.Errorf("got %+v", all)
+	}
+	// all samples begin in the last hour; one is open
+	if last := all.Buckets[23]; last.Count != 7 || last.Open != 1 || all.Buckets[22].Count != 0 {
+		t.Errorf("got %+v", all.Buckets)
+	}
+	s.into(t, "/api/v1/density?outcome=failed&since=2h", &failed)
+	n := int64(0)
+	for _, b := range failed.Buckets {
+		n += b.Failed
+	}
+	var page Page
+	s.into(t, "/api/v1/traces?outcome=failed", &page)
+	if len(failed.Buckets) != 60 || int(n) != len(page.Traces) || n == 0 {
+		t.Errorf("%d of %d failed, in %d buckets", n, len(page.Traces), len(failed.Buckets))
+	}
+	for _, bad := range []string{"buckets=0", "buckets=1001", "since=1h&until=2h", "limit=3"} {
+		if res, body := s.get(t, "/api/v1/density?"+bad); res.StatusCode != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", bad, res.StatusCode, body)
+		}
 	}
 }
 

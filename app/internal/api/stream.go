@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -29,10 +30,16 @@ const (
 const (
 	// EventTrace is a new version of a trace: its document.
 	EventTrace = "trace"
+	// EventSummary is a new version of a trace in a stream of summaries: its Summary.
+	EventSummary = "summary"
+	// EventResync says that the stream cannot resume after the client's last event: it begins with all
+	// open traces, and others that the client holds may have ended: {}.
+	EventResync = "resync"
 	// EventWithdrawn names a trace of an earlier event that was withdrawn, or that does not touch
 	// the object any more: {"traceId"}.
 	EventWithdrawn = "withdrawn"
-	// EventSynced follows the traces that were open at the stream's start: {"asOf"}.
+	// EventSynced follows the traces that were open at the stream's start, or the missed updates:
+	// {"asOf"}.
 	EventSynced = "synced"
 )
 
@@ -57,6 +64,10 @@ var (
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	p := s.params(r)
 	of := p.object()
+	views := oneOf(p, "view", []string{viewDocument, viewSummary})
+	if len(views) > 1 {
+		p.bad("view", "it has two values")
+	}
 	if err := p.done(); err != nil {
 		s.fail(w, r, err)
 		return
@@ -77,15 +88,21 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	cut := false
 	s.opts.Metrics.StreamOpened()
 	defer func() { s.opts.Metrics.StreamClosed(cut) }()
-	sub, asOf := s.opts.Hub.subscribe()
-	defer s.opts.Hub.unsubscribe(sub)
-	control := http.NewResponseController(w)
 	scope, permitted := s.opts.Scope(r).In(s.opts.Cluster)
 	if !permitted {
 		scope.Namespaces = []string{}
 	}
+	last := r.Header.Get("Last-Event-ID")
+	from := last
+	if !scope.All() {
+		from = "" // which traces the client has had is not known, and a withdrawal would have another's ID
+	}
+	sub, asOf, resumed := s.opts.Hub.subscribe(from)
+	defer s.opts.Hub.unsubscribe(sub)
+	control := http.NewResponseController(w)
 	st := &stream{
 		server: s, sub: sub, scope: scope, of: of, known: map[trace.TraceID]bool{}, control: control,
+		summaries: slices.Contains(views, viewSummary), resumed: resumed, resync: last != "" && !resumed,
 		out: &httpserve.SlowClient{Writer: w, Patience: s.patience},
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -101,13 +118,25 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// The values of the parameter "view".
+const (
+	viewDocument = "document"
+	viewSummary  = "summary"
+)
+
 // stream is one watching client.
 type stream struct {
 	server *Server
 	sub    *subscription
 	// scope has no clusters.
-	scope   store.Scope
-	of      object.Ref
+	scope store.Scope
+	of    object.Ref
+	// summaries is true for a stream of summaries. resumed is true if it continues after the client's
+	// last event, and resync if it should but cannot.
+	summaries, resumed, resync bool
+	// place is the last event ID.
+	place string
+
 	out     *httpserve.SlowClient
 	control *http.ResponseController
 	// known are the open traces in the client's view.
@@ -124,6 +153,11 @@ func (st *stream) run(ctx context.Context, asOf time.Time) error {
 	if err := st.send([]byte("retry: 2000\n\n")); err != nil {
 		return err
 	}
+	if st.resync {
+		if err := st.event(EventResync, struct{}{}); err != nil {
+			return err
+		}
+	}
 	for range first {
 		if err := st.next(ctx); err != nil {
 			return err
@@ -137,6 +171,9 @@ func (st *stream) run(ctx context.Context, asOf time.Time) error {
 			if err := st.next(ctx); err != nil {
 				return err
 			}
+		}
+		if err := st.mark(); err != nil {
+			return err
 		}
 		if err := st.flush(); err != nil {
 			return err
@@ -155,6 +192,16 @@ func (st *stream) run(ctx context.Context, asOf time.Time) error {
 	}
 }
 
+// mark sends an event ID, if all updates so far were sent.
+func (st *stream) mark() error {
+	place := st.sub.place()
+	if place == "" || place == st.place {
+		return nil
+	}
+	st.place = place
+	return st.write([]byte("id: " + place + "\n\n"))
+}
+
 // next sends the version that has waited longest, if any waits.
 func (st *stream) next(ctx context.Context) error {
 	if err := st.rest(ctx); err != nil {
@@ -169,20 +216,27 @@ func (st *stream) next(ctx context.Context) error {
 	}
 	id := v.Trace.ID
 	if v.Withdrawn || !store.Touches(v.Trace, st.of) || !st.scope.PermitsTrace(v.Trace) {
-		if !st.known[id] {
+		if !st.known[id] && !st.resumed {
 			return nil
 		}
 		delete(st.known, id)
 		return st.event(EventWithdrawn, Withdrawn{TraceID: id.String()})
 	}
+	if st.known[id] = true; !v.Open {
+		delete(st.known, id)
+	}
 	begun := time.Now()
+	defer func() { st.spent += time.Since(begun) }()
+	if st.summaries {
+		doc, err := marshal(v.line())
+		if err != nil {
+			return err
+		}
+		return st.data(EventSummary, doc)
+	}
 	doc, err := v.document(st.server.opts.Cluster)
 	if err != nil {
 		return err
-	}
-	st.spent += time.Since(begun)
-	if st.known[id] = true; !v.Open {
-		delete(st.known, id)
 	}
 	return st.data(EventTrace, doc)
 }

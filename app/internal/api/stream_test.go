@@ -29,10 +29,24 @@ type listener struct {
 // listen opens a stream. The body is closed with the test.
 func (s *serving) listen(t *testing.T, query string) *listener {
 	t.Helper()
+	return s.open(t, query, "")
+}
+
+// listenAfter opens a stream of summaries that resumes after an event ID.
+func (s *serving) listenAfter(t *testing.T, id string) *listener {
+	t.Helper()
+	return s.open(t, "?view=summary", id)
+}
+
+func (s *serving) open(t *testing.T, query, after string) *listener {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/v1/watch"+query, nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if after != "" {
+		req.Header.Set("Last-Event-ID", after)
 	}
 	res, err := s.client.Do(req)
 	if err != nil {
@@ -45,6 +59,18 @@ func (s *serving) listen(t *testing.T, query string) *listener {
 	in := bufio.NewScanner(res.Body)
 	in.Buffer(nil, 64<<20)
 	return &listener{t: t, in: in, end: cancel}
+}
+
+// place is the next event ID.
+func (l *listener) place() string {
+	l.t.Helper()
+	for l.in.Scan() {
+		if id, is := strings.CutPrefix(l.in.Text(), "id: "); is {
+			return id
+		}
+	}
+	l.t.Fatal("the stream ended without an event ID")
+	return ""
 }
 
 // next is the next event: its name, and of its data what matters.
@@ -148,6 +174,50 @@ func TestStreamSaysThatItIsThere(t *testing.T) {
 	l.want("synced", "heartbeat", "heartbeat")
 }
 
+// TestStreamOfSummaries: a list needs no documents.
+func TestStreamOfSummaries(t *testing.T) {
+	s := start(t, Options{})
+	s.hub.Publish([]Update{opened(spantest.Unschedulable())})
+	l := s.listen(t, "?view=summary")
+	l.want("summary unschedulable open", "synced")
+	s.hub.Publish([]Update{finished(spantest.Apply()), withdrawn(spantest.Unschedulable())})
+	l.want("summary apply", "withdrawn unschedulable")
+	if res, body := s.get(t, "/api/v1/watch?view=tree"); res.StatusCode != http.StatusBadRequest {
+		t.Errorf("got %d %s", res.StatusCode, body)
+	}
+}
+
+// TestStreamResumes: a client that comes back gets what it has missed, and nothing twice. One that was
+// away for too long is told.
+func TestStreamResumes(t *testing.T) {
+	s := start(t, Options{})
+	s.hub.Publish([]Update{opened(spantest.Unschedulable()), opened(spantest.Apply())})
+	l := s.listen(t, "?view=summary")
+	l.want("summary unschedulable open", "summary apply open", "synced")
+	place := l.place()
+	l.end()
+	s.hub.Publish([]Update{
+		finished(spantest.Apply()), opened(spantest.Rollout()), withdrawn(spantest.Unschedulable()),
+	})
+	l = s.listenAfter(t, place)
+	l.want("summary apply", "summary rollout open", "withdrawn unschedulable", "synced")
+	if next := l.place(); next == place {
+		t.Error("the event ID is the former one")
+	}
+	l.end()
+	for n := range maxEnded {
+		s.hub.Publish([]Update{finished(&span.Trace{ID: span.DeriveTraceID(fmt.Sprint(n))})})
+	}
+	for _, gone := range []string{place, "another-7", "", "x"} {
+		l = s.listenAfter(t, gone)
+		if gone != "" {
+			l.want("resync")
+		}
+		l.want("summary rollout open", "synced")
+		l.end()
+	}
+}
+
 func TestTooManyStreams(t *testing.T) {
 	s := start(t, Options{MaxStreams: 1})
 	l := s.listen(t, "")
@@ -210,7 +280,7 @@ func TestStreamOfAClientThatDoesNotRead(t *testing.T) {
 func TestSubscriptionIsBounded(t *testing.T) {
 	h := &Hub{}
 	h.Publish([]Update{opened(spantest.Apply())})
-	s, _ := h.subscribe()
+	s, _, _ := h.subscribe("")
 	defer h.unsubscribe(s)
 	one := func(n int) Update {
 		return opened(&span.Trace{ID: span.DeriveTraceID(fmt.Sprint(n))})
@@ -240,12 +310,16 @@ func TestHubForgets(t *testing.T) {
 		h.Publish([]Update{opened(tr), opened(tr)})
 		h.Publish([]Update{finished(tr)})
 	}
-	if len(h.open) != 0 || len(h.order) > 200 {
-		t.Errorf("%d open, %d in order", len(h.open), len(h.order))
+	if len(h.open) != 0 || len(h.order) > 200 || len(h.ended) > maxEnded {
+		t.Errorf("%d open, %d in order, %d ended", len(h.open), len(h.order), len(h.ended))
+	}
+	h.Publish([]Update{finished(spantest.Many(maxEndedSpans))})
+	if len(h.ended) != 0 || h.endedSpans != 0 {
+		t.Errorf("%d ended traces with %d spans after a large one", len(h.ended), h.endedSpans)
 	}
 	a, b := spantest.Apply(), spantest.Rollout()
 	h.Publish([]Update{opened(b), opened(a), finished(b), opened(b)})
-	s, at := h.subscribe()
+	s, at, _ := h.subscribe("")
 	defer h.unsubscribe(s)
 	var got []string
 	for v, _ := s.take(); v != nil; v, _ = s.take() {

@@ -3,6 +3,7 @@
 package api
 
 import (
+	"strconv"
 	"sync"
 
 	"go.opentelemetry.io/otel/trace"
@@ -17,15 +18,32 @@ type subscription struct {
 	// wake has a token if a version waits, or if all are lost.
 	wake chan struct{}
 	most int
+	// run is that of the Hub.
+	run string
 
 	mu      sync.Mutex
 	pending map[trace.TraceID]*version
 	order   []trace.TraceID
 	lost    bool
+	// last is the highest number of an update so far.
+	last uint64
 }
 
-func newSubscription(most int) *subscription {
-	return &subscription{wake: make(chan struct{}, 1), most: most, pending: map[trace.TraceID]*version{}}
+func newSubscription(most int, run string, last uint64) *subscription {
+	return &subscription{
+		wake: make(chan struct{}, 1), most: most, run: run, last: last, pending: map[trace.TraceID]*version{},
+	}
+}
+
+// place returns the event ID of a stream that has sent all updates so far, or "" while some wait. While
+// some wait there is none, since the latest version of a trace takes the place of earlier ones.
+func (s *subscription) place() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lost || len(s.order) > 0 {
+		return ""
+	}
+	return s.run + "-" + strconv.FormatUint(s.last, 10)
 }
 
 // put adds versions, and does not wait.
@@ -39,6 +57,7 @@ func (s *subscription) put(versions []*version) {
 		if s.lost {
 			break
 		}
+		s.last = max(s.last, v.number)
 		if s.pending[v.Trace.ID] == nil {
 			s.order = append(s.order, v.Trace.ID)
 		}

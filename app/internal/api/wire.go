@@ -79,6 +79,23 @@ type Page struct {
 	Incomplete string `json:"incomplete,omitempty"`
 }
 
+// Density is the number of traces over time.
+type Density struct {
+	// Since is the start of the first bucket, and Width the length of each.
+	Since   time.Time `json:"since"`
+	Width   Seconds   `json:"width"`
+	Buckets []Bucket  `json:"buckets"`
+	// Incomplete says why stored data may be missing; empty if none is.
+	Incomplete string `json:"incomplete,omitempty"`
+}
+
+// Bucket counts the traces with a start in one part of the time.
+type Bucket struct {
+	Count  int64 `json:"count"`
+	Failed int64 `json:"failed,omitempty"`
+	Open   int64 `json:"open,omitempty"`
+}
+
 // Detail is the member "lifeline" of a trace's document, for data without a place in OTLP.
 type Detail struct {
 	Summary Summary `json:"summary"`

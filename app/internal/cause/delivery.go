@@ -162,12 +162,17 @@ func (f *Finder) publication(w *change.Write) *change.Reconciliation {
 	return nil
 }
 
-// delivers reports whether w is the work of a tool for an object without an observation from after
-// w. It also returns true if w begins a revision with an unknown publication.
+// delivers reports whether w begins a revision with an unknown publication, or is as in Applies.
 func (f *Finder) delivers(w *change.Write) bool {
 	if id := w.Revision(); id != "" && !w.Publishes() {
 		return !kind.Certificate.Is(w.Timeline.Ref.Kind) && !f.published(w, id)
 	}
+	return f.Applies(w)
+}
+
+// Applies reports whether w is the work of a tool for an object without an observation from after w. A
+// later revision of that object may be the cause.
+func (f *Finder) Applies(w *change.Write) bool {
 	to, tool := applier(w)
 	if _, _, stored := kind.Release(w.Timeline.Ref.Kind, w.Timeline.Ref.Name); stored || tool == nil ||
 		w.Verb == history.Deleted || !tool.Is(w.Manager) {

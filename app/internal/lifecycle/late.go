@@ -347,6 +347,8 @@ func (d *derivation) endHeard(r *change.Reconciliation) time.Time {
 func (d *derivation) relationLags(r *change.Reconciliation, now time.Time) bool {
 	w := r.First()
 	switch {
+	case d.Applies(w):
+		return now.Sub(r.Heard()) <= maxLag
 	case r.Parent != nil:
 		return false
 	case cause.RegistersAPI(w), d.Relates(w):

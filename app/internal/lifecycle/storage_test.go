@@ -15,10 +15,12 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// unordered are kinds of recordings with several writes in one second, in an order that only the arrival
-// shows: two changes of the owner, or a deletion and the status of the owner that shows it.
+// unordered are kinds of recordings with writes in an order that only the arrival shows: in one second,
+// two changes of the owner, or a deletion and the status of the owner that shows it; in that of the
+// DaemonSet, the deletion of a Pod four seconds before the removal of its owner, which has no timestamp.
 var unordered = map[string]string{
-	"job.kwok.jsonl.gz": "Pod", "parts.kwok.jsonl.gz": "ReplicaSet",
+	"daemon-set.kwok.jsonl.gz": "Pod",
+	"job.kwok.jsonl.gz":        "Pod", "parts.kwok.jsonl.gz": "ReplicaSet",
 	"rollout.real.jsonl.gz": "Pod", "several-people.kwok.jsonl.gz": "Pod", "storage.kwok.jsonl.gz": "Pod",
 }
 

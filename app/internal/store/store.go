@@ -218,6 +218,8 @@ type Reader interface {
 	// ID comes first. A trace that matches throughout, with the same start, appears exactly once in
 	// all pages, even with concurrent writes.
 	List(ctx context.Context, q Query) (*Page, error)
+	// Density counts the traces that match q over time.
+	Density(ctx context.Context, q DensityQuery) (*Density, error)
 	// Writes returns the API writes that match q, the latest first, with the same guarantee.
 	Writes(ctx context.Context, q WriteQuery) (*WritePage, error)
 	// Causes returns every edge from a span of the trace to its cause, and every edge from another

@@ -117,6 +117,19 @@ func CheckScope(t *testing.T, s store.Reader, scope store.Scope, all []*span.Tra
 	if len(listed) != len(want) || len(between) != len(want) {
 		t.Errorf("got %d traces in the list and %d IDs, want %v", len(listed), len(between), want)
 	}
+	dense, err := s.Density(t.Context(), store.DensityQuery{
+		Query: store.Query{Scope: scope, Since: second(0), Until: second(60)}, Buckets: 3,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for _, b := range dense.Buckets {
+		total += int(b.Count)
+	}
+	if total != len(want) {
+		t.Errorf("the density has %d traces, want %d", total, len(want))
+	}
 	visible := map[trace.TraceID]bool{}
 	for n, of := range all {
 		visible[of.ID] = slices.Contains(want, n+1)

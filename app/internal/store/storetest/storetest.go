@@ -30,7 +30,7 @@ func Run(t *testing.T, open Open) {
 	for name, test := range map[string]func(*testing.T, Open){
 		"Lossless": testLossless, "Summary": testSummary, "Invalid": testInvalid, "Closed": testClosed,
 		"Versions": testVersions, "Order": testOrder, "Amendments": testAmendments,
-		"Filters": testFilters, "Pages": testPages, "PagesWhileWriting": testPagesWhileWriting,
+		"Filters": testFilters, "Density": testDensity, "Pages": testPages, "PagesWhileWriting": testPagesWhileWriting,
 		"Scope": testScope, "Writes": testWrites, "Causes": testCauses, "Between": testBetween,
 		"PruneByAge": testPruneByAge, "PruneBySize": testPruneBySize, "PruneByOutcome": testPruneByOutcome,
 		"Pin": testPin, "Forget": testForget, "Batches": testBatches,

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// MaxBuckets bounds the buckets of a Density.
+const MaxBuckets = 1000
+
+// DensityQuery asks for the number of traces over time.
+type DensityQuery struct {
+	// Query selects the traces. Since and Until are required; Limit and After do not count.
+	Query
+	// Buckets is the number of equal parts of the time from Since to Until, from 1 to MaxBuckets.
+	Buckets int
+}
+
+// Validate returns an error for a query without an answer, or nil.
+func (q *DensityQuery) Validate() error {
+	switch {
+	case q.Since.IsZero() || q.Until.IsZero():
+		return errors.New("a density needs the start and the end of its time")
+	case q.Buckets < 1 || q.Buckets > MaxBuckets:
+		return fmt.Errorf("%d is no number of buckets from 1 to %d", q.Buckets, MaxBuckets)
+	case q.Width() <= 0:
+		return errors.New("the time of a density is too short for its buckets, or ends before it starts")
+	}
+	return nil
+}
+
+// Width is the length of a bucket. The last one may end up to that length after Until.
+func (q *DensityQuery) Width() time.Duration {
+	whole, n := q.Until.Sub(q.Since), time.Duration(q.Buckets)
+	return (whole + n - 1) / n
+}
+
+// Bucket counts the traces with a start in one part of the time.
+type Bucket struct {
+	// Count counts all, Failed those that failed, and Open those that have not ended.
+	Count, Failed, Open int64
+}
+
+// Density has the buckets in the order of time.
+type Density struct {
+	Buckets []Bucket
+	// Incomplete is as in Page.
+	Incomplete string
+}
+
+// Add counts a trace that matches q.
+func (d *Density) Add(q *DensityQuery, s *Summary) {
+	b := &d.Buckets[s.Start.Sub(q.Since)/q.Width()]
+	b.Count++
+	if s.Outcome == span.Failed {
+		b.Failed++
+	}
+	if s.Open {
+		b.Open++
+	}
+}
