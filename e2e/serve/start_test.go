@@ -47,7 +47,7 @@ func TestCannotStart(t *testing.T) {
 		},
 		"open API": {
 			"the error has the field and the remedy", harness.ServerOptions{Args: []string{"--api-address", ":0"}},
-			[]string{"api.address", "api.tls", "api.insecure"},
+			[]string{"api.address", "api.tls", "api.tokenFile"},
 		},
 		"telemetry's port in use": {
 			"the error has the field and the address",

@@ -48,7 +48,7 @@ Exit codes: 0, also for an empty list; 1 without a server, or for an error.`,
   lifeline ls deploy -l app=web --since 1d --sort-by duration
   lifeline ls --watch
   lifeline ls --open -o json --server http://lifeline.example:7070`,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: f.completeObjects(f.common, false, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l, err := f.complete(cmd, args)
 			if err != nil {
@@ -60,6 +60,7 @@ Exit codes: 0, also for an empty list; 1 without a server, or for an error.`,
 	flags := cmd.Flags()
 	f.serverFlags.add(cmd, f.common)
 	f.addConfig(cmd)
+	f.completeNamespaces(cmd, f.common)
 	f.addEverywhere(flags)
 	flags.StringVarP(&f.list.Output, "output", "o", cli.OutputTable,
 		"output format: "+strings.Join(ask.ListOutputs(), ", "))

@@ -32,7 +32,8 @@ func TestCommandLine(t *testing.T) {
 			"lifeline",
 			"trace --help",
 			0,
-			"URL of the \"lifeline serve\" to use; \"\" means none\n\nFlags of the kubeconfig, as in kubectl:\n" +
+			"of the \"lifeline serve\" that --server or LIFELINE_SERVER names\n\n" +
+				"Flags of the kubeconfig, as in kubectl:\n" +
 				"      --as string",
 			"",
 		},
@@ -218,8 +219,8 @@ func TestCommandLine(t *testing.T) {
 		},
 		"ServeOpen": {
 			"the API has no accounts", "lifeline", "serve --api-address :7070", 1, "",
-			"api.address: Invalid value: \":7070\": must be of loopback, such as 127.0.0.1:7070, unless api.tls or " +
-				"api.insecure is set\n",
+			"api.address: Invalid value: \":7070\": must be of loopback, such as 127.0.0.1:7070, unless both api.tls " +
+				"and api.tokenFile are set\n",
 		},
 		"WebhookOpen": {
 			"the API server calls by TLS", "lifeline", "webhook serve --address :9443", 1, "",

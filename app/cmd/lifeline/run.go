@@ -64,6 +64,7 @@ within --timeout; 4 if they failed; 126 or 127 if the command could not be start
 		Example: `  lifeline run -- kubectl apply -f app.yaml
   lifeline run -n shop -- helm upgrade --install shop ./chart
   lifeline run -o json -- kubectl rollout restart deployment/web > trace.json`,
+		ValidArgsFunction: completeCommand,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := f.complete(args)
 			if err != nil {
@@ -78,6 +79,7 @@ within --timeout; 4 if they failed; 126 or 127 if the command could not be start
 	f.server.add(cmd, f.common)
 	flags.Lookup("server").Usage = `report the change to the "lifeline serve" at this URL; "" means none`
 	f.addConfig(cmd)
+	f.server.completeNamespaces(cmd, f.common)
 	f.addOutput(flags)
 	flags.DurationVar(
 		&f.timeout,

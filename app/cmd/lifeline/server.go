@@ -17,6 +17,7 @@ import (
 // is that of the kubeconfig.
 type serverFlags struct {
 	url    string
+	access client.Access
 	direct bool
 }
 
@@ -28,6 +29,10 @@ const serverHelp = `The server is that of --server, else of LIFELINE_SERVER, els
 func (s *serverFlags) add(cmd *cobra.Command, c *common) {
 	c.config.names.ClusterOverrideFlags.APIServer.LongName = ""
 	cmd.Flags().StringVar(&s.url, "server", "", `URL of the "lifeline serve" to use; "" means none`)
+	cmd.Flags().StringVar(&s.access.TokenFile, "token-file", "",
+		`file with the token of the "lifeline serve" that --server or `+cli.EnvServer+` names`)
+	cmd.Flags().StringVar(&s.access.CAFile, "ca-file", "",
+		`file with the certificate authorities of the "lifeline serve"; without one those of the system`)
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("server",
 		cobra.FixedCompletions([]string{client.DefaultServer}, cobra.ShellCompDirectiveNoFileComp)))
 }
@@ -39,7 +44,7 @@ func (s *serverFlags) addDirect(cmd *cobra.Command) {
 
 // choice returns the flags' values.
 func (s *serverFlags) choice(cmd *cobra.Command) cli.Server {
-	return cli.Server{URL: s.url, Named: cmd.Flags().Changed("server"), Direct: s.direct}
+	return cli.Server{URL: s.url, Named: cmd.Flags().Changed("server"), Access: s.access, Direct: s.direct}
 }
 
 // maybeConnected is connected for commands that can work with a server alone: without a kubeconfig

@@ -43,7 +43,7 @@ Exit codes: 0 if a trace was printed, also of a failure; 1 if there is none.`,
   lifeline trace deploy web -o dot | dot -Tsvg > causes.svg
   lifeline trace deployment/web --direct`,
 		Args:              oneObject("an object (KIND/NAME) or a trace ID, as `lifeline ls` lists them"),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: f.completeObjects(f.common, true, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := f.complete(cmd, joined(args)[0])
 			if err != nil {
@@ -55,6 +55,7 @@ Exit codes: 0 if a trace was printed, also of a failure; 1 if there is none.`,
 	f.serverFlags.add(cmd, f.common)
 	f.addDirect(cmd)
 	f.addConfig(cmd)
+	f.completeNamespaces(cmd, f.common)
 	f.addOutput(cmd.Flags())
 	cmd.Flags().BoolVar(&f.all, "all", false, "also list the object's other traces, on standard error")
 	completeOutput(cmd)

@@ -38,7 +38,7 @@ Exit codes: 0 at the end of --for; 130 after Ctrl-C; 1 for an error.`,
 		Example: `  lifeline watch -n shop
   lifeline watch deployment/web -o json
   lifeline watch -A --direct --record seen.jsonl.gz`,
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: f.completeObjects(f.common, false, true),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := f.complete(cmd, joined(args))
 			if err != nil {
@@ -51,6 +51,7 @@ Exit codes: 0 at the end of --for; 130 after Ctrl-C; 1 for an error.`,
 	f.serverFlags.add(cmd, f.common)
 	f.addDirect(cmd)
 	f.addConfig(cmd)
+	f.completeNamespaces(cmd, f.common)
 	f.addOutput(flags)
 	f.addEverywhere(flags)
 	flags.DurationVar(&f.duration, "for", 0, "end after this time; 0 means at Ctrl-C")

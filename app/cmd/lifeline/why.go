@@ -32,7 +32,7 @@ stuck; 4 if its change has failed; 1 if there is no answer.`,
   lifeline why deploy web -n shop
   lifeline why pod/web-7c94b956c7-fh7fl -o json | jq -r '.answers[0].category'`,
 		Args:              oneObject("an object (KIND/NAME)"),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		ValidArgsFunction: f.completeObjects(f.common, false, false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := f.maybeConnected()
 			if err != nil {
@@ -51,6 +51,7 @@ stuck; 4 if its change has failed; 1 if there is no answer.`,
 	f.serverFlags.add(cmd, f.common)
 	f.addDirect(cmd)
 	f.addConfig(cmd)
+	f.completeNamespaces(cmd, f.common)
 	cmd.Flags().StringVarP(&output, "output", "o", ask.WhyOutputs()[0],
 		"output format: "+strings.Join(ask.WhyOutputs(), ", "))
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output",

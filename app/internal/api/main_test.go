@@ -135,7 +135,7 @@ type faulty struct {
 	trace func(context.Context, trace.TraceID) (*store.Record, error)
 }
 
-func (f *faulty) Stats(ctx context.Context) (store.Stats, error) { return f.stats(ctx) }
-func (f *faulty) Trace(ctx context.Context, id trace.TraceID) (*store.Record, error) {
+func (f *faulty) Stats(ctx context.Context, _ store.Scope) (store.Stats, error) { return f.stats(ctx) }
+func (f *faulty) Trace(ctx context.Context, _ store.Scope, id trace.TraceID) (*store.Record, error) {
 	return f.trace(ctx, id)
 }

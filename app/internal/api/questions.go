@@ -18,7 +18,7 @@ func (s *Server) info(r *http.Request) (any, error) {
 	if err := s.params(r).done(); err != nil {
 		return nil, err
 	}
-	stats, err := s.opts.Store.Stats(r.Context())
+	stats, err := s.opts.Store.Stats(r.Context(), s.opts.Scope(r))
 	if err != nil {
 		return nil, err
 	}
@@ -30,6 +30,7 @@ func (s *Server) info(r *http.Request) (any, error) {
 func (s *Server) list(r *http.Request) (any, error) {
 	p := s.params(r)
 	q := p.traces()
+	q.Scope = s.opts.Scope(r)
 	q.Limit, q.After = p.limit(), store.Cursor(p.text("after"))
 	if err := p.done(); err != nil {
 		return nil, err
@@ -55,6 +56,7 @@ const defaultDensity = 24 * time.Hour
 func (s *Server) density(r *http.Request) (any, error) {
 	p := s.params(r)
 	q := store.DensityQuery{Query: p.traces(), Buckets: p.number("buckets", store.MaxBuckets, 60)}
+	q.Scope = s.opts.Scope(r)
 	if q.Until.IsZero() {
 		q.Until = p.now
 	}
@@ -83,7 +85,7 @@ func (s *Server) trace(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec, err := s.opts.Store.Trace(r.Context(), id)
+	rec, err := s.opts.Store.Trace(r.Context(), s.opts.Scope(r), id)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +103,7 @@ func (s *Server) why(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	rec, err := s.opts.Store.Trace(r.Context(), id)
+	rec, err := s.opts.Store.Trace(r.Context(), s.opts.Scope(r), id)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +121,7 @@ func (s *Server) causes(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	causes, err := s.opts.Store.Causes(r.Context(), id)
+	causes, err := s.opts.Store.Causes(r.Context(), s.opts.Scope(r), id)
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +135,7 @@ func (s *Server) causes(r *http.Request) (any, error) {
 func (s *Server) writes(r *http.Request) (any, error) {
 	p := s.params(r)
 	q := store.WriteQuery{
+		Scope: s.opts.Scope(r),
 		Since: p.moment("since"), Until: p.moment("until"), TraceID: p.traceID("traceId"), Object: p.object(),
 		Actor: p.text("actor"), Part: p.text("part"), Limit: p.limit(), After: store.Cursor(p.text("after")),
 	}
@@ -188,7 +191,7 @@ func (s *Server) named(r *http.Request) (trace.TraceID, error) {
 		return low, nil
 	}
 	high, _ := trace.TraceIDFromHex(text + strings.Repeat("f", digits-len(text)))
-	found, err := s.opts.Store.Between(r.Context(), low, high, 2)
+	found, err := s.opts.Store.Between(r.Context(), s.opts.Scope(r), low, high, 2)
 	switch {
 	case err != nil:
 		return low, err

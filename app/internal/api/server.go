@@ -44,6 +44,9 @@ type Options struct {
 	// Sources returns the content of /api/v1/sources. It is called for each request and must not
 	// block; nil removes the path.
 	Sources func() Sources
+	// Scope returns what the sender of a request may read; nil permits everything to all. It must not
+	// block.
+	Scope func(*http.Request) store.Scope
 	// Hosts are the accepted host names (without port) of a loopback listener, beside localhost and
 	// addresses. Other listeners accept any name.
 	Hosts []string
@@ -108,6 +111,9 @@ func New(o Options) (*Server, error) {
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
+	}
+	if o.Scope == nil {
+		o.Scope = func(*http.Request) store.Scope { return store.Scope{} }
 	}
 	if o.Info == nil {
 		o.Info = func() Info { return Info{} }

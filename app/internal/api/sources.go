@@ -92,5 +92,11 @@ func (s *Server) sources(r *http.Request) (any, error) {
 	if s.opts.Sources == nil {
 		return nil, problem(http.StatusNotFound, "this server does not report its sources")
 	}
+	if !s.opts.Scope(r).All() {
+		return nil, problem(
+			http.StatusForbidden,
+			"the sources concern the whole cluster, and you may read a part of it",
+		)
+	}
 	return s.opts.Sources(), nil
 }

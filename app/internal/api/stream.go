@@ -88,12 +88,20 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	cut := false
 	s.opts.Metrics.StreamOpened()
 	defer func() { s.opts.Metrics.StreamClosed(cut) }()
+	scope, permitted := s.opts.Scope(r).In(s.opts.Cluster)
+	if !permitted {
+		scope.Namespaces = []string{}
+	}
 	last := r.Header.Get("Last-Event-ID")
-	sub, asOf, resumed := s.opts.Hub.subscribe(last)
+	from := last
+	if !scope.All() {
+		from = "" // which traces the client has had is not known, and a withdrawal would have another's ID
+	}
+	sub, asOf, resumed := s.opts.Hub.subscribe(from)
 	defer s.opts.Hub.unsubscribe(sub)
 	control := http.NewResponseController(w)
 	st := &stream{
-		server: s, sub: sub, of: of, known: map[trace.TraceID]bool{}, control: control,
+		server: s, sub: sub, scope: scope, of: of, known: map[trace.TraceID]bool{}, control: control,
 		summaries: slices.Contains(views, viewSummary), resumed: resumed, resync: last != "" && !resumed,
 		out: &httpserve.SlowClient{Writer: w, Patience: s.patience},
 	}
@@ -120,7 +128,9 @@ const (
 type stream struct {
 	server *Server
 	sub    *subscription
-	of     object.Ref
+	// scope has no clusters.
+	scope store.Scope
+	of    object.Ref
 	// summaries is true for a stream of summaries. resumed is true if it continues after the client's
 	// last event, and resync if it should but cannot.
 	summaries, resumed, resync bool
@@ -205,7 +215,7 @@ func (st *stream) next(ctx context.Context) error {
 		return nil
 	}
 	id := v.Trace.ID
-	if v.Withdrawn || !store.Touches(v.Trace, st.of) {
+	if v.Withdrawn || !store.Touches(v.Trace, st.of) || !st.scope.PermitsTrace(v.Trace) {
 		if !st.known[id] && !st.resumed {
 			return nil
 		}

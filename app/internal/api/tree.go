@@ -129,7 +129,7 @@ func (s *Server) tree(r *http.Request) (any, error) {
 		return nil, problem(http.StatusBadRequest, `parameter "expand": %.80q is no key of a tree`, text)
 	}
 	t := s.trees.get(id)
-	if t == nil {
+	if t == nil || !s.opts.Scope(r).All() { // the tree may be outside the scope
 		if t, err = s.arrange(r, id); err != nil {
 			return nil, err
 		}

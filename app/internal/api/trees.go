@@ -63,7 +63,7 @@ func (t *trees) put(a *arranged) {
 
 // arrange makes the tree of the present version of a trace, and remembers it.
 func (s *Server) arrange(r *http.Request, id trace.TraceID) (*arranged, error) {
-	rec, err := s.opts.Store.Trace(r.Context(), id)
+	rec, err := s.opts.Store.Trace(r.Context(), s.opts.Scope(r), id)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -25,8 +26,13 @@ const (
 	identityPatience = 3 * time.Second
 )
 
-// EnvServer is the environment variable with a server's URL or NoServer.
-const EnvServer = "LIFELINE_SERVER"
+// The environment variables of a server: EnvServer has its URL or NoServer, EnvTokenFile and EnvCAFile
+// the files of client.Access.
+const (
+	EnvServer    = "LIFELINE_SERVER"
+	EnvTokenFile = "LIFELINE_TOKEN_FILE"
+	EnvCAFile    = "LIFELINE_CA_FILE"
+)
 
 // NoServer replaces a URL and selects no server.
 const NoServer = "none"
@@ -38,6 +44,10 @@ type Server struct {
 	// NoServer, selects no server.
 	URL   string
 	Named bool
+	// Access has the values of --token-file and --ca-file; an empty one is that of the environment. It
+	// is for a server that a flag or the environment names: another program may have the default
+	// address, and must not get a token.
+	Access client.Access
 	// Direct selects no server, regardless of the other fields.
 	Direct bool
 }
@@ -51,20 +61,17 @@ type Session struct {
 // Connect returns the selected server; nil if there is none. It also returns nil, with a message,
 // for a local server of another cluster. An unreachable named server is an error.
 func (o *Options) Connect(ctx context.Context, s Server) (*Session, error) {
-	url, origin := s.URL, "--server"
-	switch {
-	case s.Direct, s.Named && url == "":
-		return nil, nil
-	case !s.Named:
-		url, origin = o.Env(EnvServer), EnvServer
-	}
+	url, origin, access := o.named(s)
 	switch url {
 	case NoServer:
 		return nil, nil
 	case "":
+		if s.Access != (client.Access{}) {
+			return nil, errors.New("--token-file and --ca-file are for a server with a name: name it with --server")
+		}
 		return o.localServer(ctx, client.DefaultServer)
 	}
-	found, err := o.find(ctx, url, askPatience)
+	found, err := o.find(ctx, url, access, askPatience)
 	var other *otherClusterError
 	switch {
 	case errors.As(err, &other):
@@ -80,6 +87,35 @@ func (o *Options) Connect(ctx context.Context, s Server) (*Session, error) {
 	return found, nil
 }
 
+// named returns the URL of the selected server, the name of the flag or variable that it is from, and
+// the access to it. The URL is NoServer for none, and empty for an unnamed server.
+func (o *Options) named(s Server) (url, origin string, access client.Access) {
+	access = client.Access{
+		TokenFile: First(s.Access.TokenFile, o.Env(EnvTokenFile)),
+		CAFile:    First(s.Access.CAFile, o.Env(EnvCAFile)),
+	}
+	switch {
+	case s.Direct, s.Named && s.URL == "":
+		return NoServer, "--server", access
+	case s.Named:
+		return s.URL, "--server", access
+	}
+	return o.Env(EnvServer), EnvServer, access
+}
+
+// Client returns a client of the selected server, or of the one at the default address, without a
+// request to it; nil if no server is selected.
+func (o *Options) Client(s Server) (*client.Client, error) {
+	switch url, _, access := o.named(s); url {
+	case NoServer:
+		return nil, nil
+	case "":
+		return client.New("", client.Access{})
+	default:
+		return client.New(url, access)
+	}
+}
+
 // FindServer returns the server that commands use; nil if there is none. The caller closes it.
 func (o *Options) FindServer(ctx context.Context, s Server) (*client.Client, error) {
 	found, err := o.Connect(ctx, s)
@@ -91,15 +127,19 @@ func (o *Options) FindServer(ctx context.Context, s Server) (*client.Client, err
 
 // localServer looks for an unnamed server on this machine.
 func (o *Options) localServer(ctx context.Context, url string) (*Session, error) {
-	found, err := o.find(ctx, url, probePatience)
+	found, err := o.find(ctx, url, client.Access{}, probePatience)
 	var other *otherClusterError
 	if errors.As(err, &other) {
 		o.Say("the server at %s watches another cluster (%s) than that of your kubeconfig (%s): it is not used", Shown(
 			other.server,
 		), Shown(other.watched), Shown(other.meant))
 	}
-	if client.NotReady(err) {
+	var answer *api.Error
+	switch {
+	case client.NotReady(err):
 		o.Say("the server at %s is not ready: it is not used", Shown(url))
+	case errors.As(err, &answer) && answer.Code == http.StatusUnauthorized:
+		o.Say("the server at %s requires a token: it is not used, unless you name it with --server", Shown(url))
 	}
 	if err != nil {
 		return nil, nil //nolint:nilerr // most machines have none
@@ -117,8 +157,10 @@ func (e *otherClusterError) Error() string {
 
 // find connects to a server. It returns an otherClusterError for a server of another cluster, and
 // prints a message if the cluster is uncertain.
-func (o *Options) find(ctx context.Context, url string, patience time.Duration) (*Session, error) {
-	found, err := o.reach(ctx, url, patience)
+func (o *Options) find(
+	ctx context.Context, url string, access client.Access, patience time.Duration,
+) (*Session, error) {
+	found, err := o.reach(ctx, url, access, patience)
 	if err != nil {
 		return nil, err
 	}
@@ -136,8 +178,10 @@ func (o *Options) find(ctx context.Context, url string, patience time.Duration) 
 }
 
 // reach requests a server's information. It waits for a server that is not ready.
-func (o *Options) reach(ctx context.Context, url string, patience time.Duration) (*Session, error) {
-	c, err := client.New(url)
+func (o *Options) reach(
+	ctx context.Context, url string, access client.Access, patience time.Duration,
+) (*Session, error) {
+	c, err := client.New(url, access)
 	if err != nil {
 		return nil, err
 	}

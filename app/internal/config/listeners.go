@@ -5,18 +5,18 @@ package config
 // APIConfiguration is the section `api`.
 type APIConfiguration struct {
 	// The address to listen on, as `host:port`. An empty host means every address of the machine.
-	// Without TLS it must be of loopback, such as `127.0.0.1:7070`, unless `insecure` is set. Port
-	// 0 means a free port.
+	// It must be of loopback, such as `127.0.0.1:7070`, unless both `tls` and `tokenFile` are set.
+	// Port 0 means a free port.
 	Address string `json:"address"`
-
-	// Allows an address outside loopback without TLS. The API has no accounts: every client that
-	// reaches the address can read every trace, and so can the network in between. Limit the
-	// clients with a NetworkPolicy or a firewall.
-	Insecure bool `json:"insecure"`
 
 	// The certificate of the API; without one the API is plaintext. `clientCAFile` admits only
 	// clients with a certificate. The commands of `lifeline` send none. Changed files are read again.
 	TLS TLSConfiguration `json:"tls"`
+
+	// A file with a token of at least 16 bytes; empty means no token. Every request must carry it,
+	// as `Authorization: Bearer TOKEN`. The API has no accounts: a client with the token can read
+	// every trace. A changed file is read again.
+	TokenFile string `json:"tokenFile"`
 
 	// The maximum number of clients that follow the traces live at the same time, at most 10000.
 	// Further clients get an error and can retry later.

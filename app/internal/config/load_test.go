@@ -18,7 +18,7 @@ const head = "apiVersion: lifeline.dev/v1alpha1\nkind: ServerConfiguration\n"
 
 func TestParse(t *testing.T) {
 	got, err := Parse([]byte(head + `
-api: {address: ":7070", insecure: true}
+api: {address: ":7070", tokenFile: /token, tls: {certFile: /cert, keyFile: /key}}
 telemetry: # a section without fields changes nothing
 watch:
   namespaces: [shop, "123"]
@@ -33,7 +33,8 @@ replicas: {mode: standby, identity: null}
 		t.Fatal(err)
 	}
 	want := Default()
-	want.API.Address, want.API.Insecure = ":7070", true
+	want.API.Address, want.API.TokenFile = ":7070", "/token"
+	want.API.TLS = TLSConfiguration{CertFile: "/cert", KeyFile: "/key"}
 	want.Watch.Namespaces = []string{"shop", "123"}
 	want.Watch.Exclude = []string{"configmaps", "deployments.apps", "*.example.com"}
 	want.Engine.Settle = duration(1500 * time.Millisecond)
@@ -197,7 +198,12 @@ func TestParseRefuses(t *testing.T) {
 		"OpenAPI": {
 			"an open address must be explicit", head + "api:\n  address: :7070",
 			`configuration:4: api.address: Invalid value: ":7070": must be of loopback, such as 127.0.0.1:7070, ` +
-				`unless api.tls or api.insecure is set`,
+				`unless both api.tls and api.tokenFile are set`,
+		},
+		"Insecure": {
+			"the field of earlier releases", head + "api: {insecure: true}",
+			"configuration:3: api.insecure: Forbidden: has been removed: an API outside loopback needs api.tls and " +
+				"api.tokenFile",
 		},
 		"LongValue": {
 			"messages are bounded", head + "log: {format: " + strings.Repeat("é", 500) + "}",

@@ -61,7 +61,17 @@ func (v *validator) listeners(c *ServerConfiguration) {
 	if c.API.Address == "" {
 		v.address(api.Child("address"), "")
 	}
-	v.receiver(api, EndpointConfiguration{Address: c.API.Address, Insecure: c.API.Insecure, TLS: c.API.TLS})
+	before := len(v.wrong)
+	v.receiver(api, EndpointConfiguration{Address: c.API.Address, Insecure: true, TLS: c.API.TLS})
+	if before == len(v.wrong) && (c.API.TLS == TLSConfiguration{} || c.API.TokenFile == "") &&
+		!loopback(c.API.Address) {
+		v.invalid(
+			api.Child("address"),
+			c.API.Address,
+			fmt.Sprintf("must be of loopback, such as %s, unless both %s and "+
+				"%s are set", onLoopback(c.API.Address), api.Child("tls"), api.Child("tokenFile")),
+		)
+	}
 	v.between(api.Child("maxStreams"), c.API.MaxStreams, 1, 10_000)
 	v.address(telemetry.Child("address"), c.Telemetry.Address)
 	if c.API.Address == c.Telemetry.Address && !anyPort(c.API.Address) {

@@ -107,7 +107,7 @@ func TestValidate(t *testing.T) {
 			}, "notices.stuckAfter notices.url",
 		},
 		"EveryAddress": {
-			"the API has no accounts, so an open address must be explicit", func(c *ServerConfiguration) {
+			"every client could read every trace", func(c *ServerConfiguration) {
 				c.API.Address = ":7070"
 			}, "api.address",
 		},
@@ -121,14 +121,17 @@ func TestValidate(t *testing.T) {
 				c.API.Address = "lifeline.example:7070"
 			}, "api.address",
 		},
-		"Insecure": {
-			"an open address is explicit", func(c *ServerConfiguration) {
-				c.API.Address, c.API.Insecure = ":7070", true
-			}, "",
-		},
-		"TLS": {"", func(c *ServerConfiguration) {
+		"TLSAndToken": {"", func(c *ServerConfiguration) {
 			c.API.Address, c.API.TLS = ":7070", TLSConfiguration{CertFile: "a", KeyFile: "b"}
+			c.API.TokenFile = "t"
 		}, ""},
+		"OnlyTLS": {"a certificate limits no client", func(c *ServerConfiguration) {
+			c.API.Address, c.API.TLS = ":7070", TLSConfiguration{CertFile: "a", KeyFile: "b"}
+		}, "api.address"},
+		"OnlyToken": {"the network could read the token", func(c *ServerConfiguration) {
+			c.API.Address, c.API.TokenFile = ":7070", "t"
+		}, "api.address"},
+		"TokenOnLoopback": {"", func(c *ServerConfiguration) { c.API.TokenFile = "t" }, ""},
 		"HalfTLS": {
 			"", func(c *ServerConfiguration) { c.API.Address, c.API.TLS.CertFile = ":7070", "a" }, "api.tls.keyFile",
 		},

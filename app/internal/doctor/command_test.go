@@ -41,7 +41,7 @@ func fakeServer(t *testing.T, sources api.Sources) *client.Client {
 	})
 	srv := httptest.NewServer(mux)
 	t.Cleanup(srv.Close)
-	c, err := client.New(srv.URL)
+	c, err := client.New(srv.URL, client.Access{})
 	if err != nil {
 		t.Fatal(err)
 	}

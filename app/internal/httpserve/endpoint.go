@@ -21,6 +21,8 @@ type Endpoint struct {
 	// Insecure allows plaintext on an address other than loopback. Anybody with access to that
 	// address can then read the data and send any.
 	Insecure bool
+	// Private requires TLS and a token on an address other than loopback. It excludes Insecure.
+	Private bool
 	// TLS has the certificate files; the zero value means plaintext.
 	TLS TLS
 	// Certificate returns the server certificate of a handshake. It excludes TLS. Nil means that
@@ -79,6 +81,9 @@ func (e Endpoint) Validate(name string) error {
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return fmt.Errorf("cannot listen for %s on %.80q: its port is not 0 to 65535", name, e.Address)
 	}
+	if ip := net.ParseIP(host); e.exposed() && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return e.errExposed(name)
+	}
 	if e.Certificate != nil {
 		if e.TLS.enabled() {
 			return fmt.Errorf(
@@ -103,6 +108,17 @@ func (e Endpoint) Validate(name string) error {
 		return e.errOpen(name)
 	}
 	return nil
+}
+
+// exposed reports whether a Private endpoint may listen on loopback only.
+func (e Endpoint) exposed() bool { return e.Private && (!e.TLS.enabled() || e.TokenFile == "") }
+
+func (e Endpoint) errExposed(name string) error {
+	return fmt.Errorf(
+		"cannot listen for %s on %.80q: an address other than loopback needs both a certificate and a token file",
+		name,
+		e.Address,
+	)
 }
 
 func (e Endpoint) errOpen(name string) error {
@@ -149,9 +165,15 @@ func (e Endpoint) Listen(ctx context.Context, p Purpose) (net.Listener, error) {
 		return nil, fmt.Errorf("cannot listen for %s (choose a free address, or stop the process that uses it): %w",
 			p.Name, err)
 	}
-	if local, ok := ln.Addr().(*net.TCPAddr); ok && !local.IP.IsLoopback() && config == nil && !e.Insecure {
-		_ = ln.Close() // "localhost" is not a loopback address here
-		return nil, e.errOpen(p.Name)
+	if local, ok := ln.Addr().(*net.TCPAddr); ok && !local.IP.IsLoopback() {
+		switch { // "localhost" is not a loopback address here
+		case e.exposed():
+			_ = ln.Close()
+			return nil, e.errExposed(p.Name)
+		case config == nil && !e.Insecure:
+			_ = ln.Close()
+			return nil, e.errOpen(p.Name)
+		}
 	}
 	if p.Refused != nil {
 		ln = newRefusing(ln, p.MaxConnections, p.Refused)

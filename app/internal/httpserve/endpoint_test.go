@@ -74,6 +74,24 @@ func TestValidate(t *testing.T) {
 			endpoint: httpserve.Endpoint{Address: "collector:4318"},
 			err:      "without TLS",
 		},
+		"private": {
+			reason:   "an address with a certificate and a token",
+			endpoint: httpserve.Endpoint{Address: ":7070", Private: true, TLS: pair, TokenFile: "t"},
+		},
+		"private, loopback": {
+			reason:   "only users of this machine reach it",
+			endpoint: httpserve.Endpoint{Address: "127.0.0.1:7070", Private: true},
+		},
+		"private, no token": {
+			reason:   "TLS alone limits no client",
+			endpoint: httpserve.Endpoint{Address: ":7070", Private: true, TLS: pair},
+			err:      "needs both a certificate and a token file",
+		},
+		"private, no TLS": {
+			reason:   "the network could read the token, also with Insecure",
+			endpoint: httpserve.Endpoint{Address: "lifeline:7070", Private: true, Insecure: true, TokenFile: "t"},
+			err:      "needs both a certificate and a token file",
+		},
 		"no port": {
 			reason:   "the port has no default",
 			endpoint: httpserve.Endpoint{Address: "localhost"},

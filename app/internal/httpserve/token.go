@@ -88,22 +88,31 @@ func (t *Token) current() [sha256.Size]byte {
 	return t.digest
 }
 
-// readToken returns the digest of the token in a file. Errors do not contain the token.
+// readToken returns the digest of the token in a file.
 func readToken(file string) (digest [sha256.Size]byte, err error) {
+	token, err := ReadToken(file)
+	if err != nil {
+		return digest, err
+	}
+	return sha256.Sum256([]byte(token)), nil
+}
+
+// ReadToken returns the token in a file, for clients. Its errors name the file, never the token.
+func ReadToken(file string) (string, error) {
 	in, err := os.Open(file)
 	if err != nil {
-		return digest, fmt.Errorf("cannot read the token file: %w", err)
+		return "", fmt.Errorf("cannot read the token file: %w", err)
 	}
 	defer in.Close()
 	raw, err := io.ReadAll(io.LimitReader(in, maxToken+1))
 	if err != nil {
-		return digest, fmt.Errorf("cannot read the token file: %w", err)
+		return "", fmt.Errorf("cannot read the token file: %w", err)
 	}
 	token := strings.TrimSpace(string(raw))
 	if err := checkToken(token); err != nil {
-		return digest, fmt.Errorf("cannot use the token file %s: %w", file, err)
+		return "", fmt.Errorf("cannot use the token file %s: %w", file, err)
 	}
-	return sha256.Sum256([]byte(token)), nil
+	return token, nil
 }
 
 func checkToken(token string) error {

@@ -302,8 +302,8 @@ spec:
 			"[{containerPort: 7071}, {containerPort: 9443}]", "9443",
 		},
 		"new address": {
-			"a port that the server opens", `telemetry: {address: ":7071"}`, `api: {address: ":7070", insecure: true}`,
-			"7070",
+			"a port that the server opens", `telemetry: {address: ":7071"}`,
+			`api: {address: ":7070", tls: {certFile: c, keyFile: k}, tokenFile: t}`, "7070",
 		},
 		"too much": {
 			"a port that is not in use", "ingress: [{ports: [{port: 7071}]}]",

@@ -32,7 +32,7 @@ func (s *server) takeAnnouncements(up *tasks, running []*observation.Run) {
 
 // ended reports whether an ended trace has this ID.
 func (s *server) ended(ctx context.Context, id trace.TraceID) (bool, error) {
-	rec, err := s.view.Trace(ctx, id)
+	rec, err := s.view.Trace(ctx, store.Scope{}, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return false, nil

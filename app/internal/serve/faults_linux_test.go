@@ -63,7 +63,7 @@ func TestFullDiskOfBoth(t *testing.T) {
 		`level=ERROR msg="cannot store the observations" error=.*no space left.* do="make room on the disk, or lower ` +
 			`retention.size; the observations wait, nothing is lost"`,
 	)
-	if _, err := p.view.Trace(t.Context(), first); err != nil {
+	if _, err := p.view.Trace(t.Context(), store.Scope{}, first); err != nil {
 		t.Errorf("an earlier trace: %v", err)
 	}
 	empty()

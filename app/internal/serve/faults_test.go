@@ -120,7 +120,7 @@ func (p *storedServer) archivedAll(ids ...trace.TraceID) {
 	a, err := p.archive.Archive()
 	must(p.t, err)
 	for _, id := range ids {
-		if _, err := a.Trace(p.t.Context(), id); err != nil {
+		if _, err := a.Trace(p.t.Context(), store.Scope{}, id); err != nil {
 			p.t.Errorf("trace %s: %v", id, err)
 		}
 	}
@@ -133,7 +133,7 @@ func (p *storedServer) archivedAll(ids ...trace.TraceID) {
 func (p *storedServer) waitsFor(ids ...trace.TraceID) {
 	p.t.Helper()
 	for _, id := range ids {
-		if _, err := p.view.Trace(p.t.Context(), id); err != nil {
+		if _, err := p.view.Trace(p.t.Context(), store.Scope{}, id); err != nil {
 			p.t.Errorf("a waiting trace: %v", err)
 		}
 	}
@@ -287,7 +287,7 @@ func TestArchiveFaultsAtStart(t *testing.T) {
 			if tc.mend != nil && name != "newer" {
 				p.log.await(t, `(the archive is writable again)`)
 			}
-			if _, err := p.view.Trace(t.Context(), old); (err != nil) != tc.lost {
+			if _, err := p.view.Trace(t.Context(), store.Scope{}, old); (err != nil) != tc.lost {
 				t.Errorf("the old trace: %v", err)
 			}
 			if err := p.archiving(); err != nil {

@@ -8,13 +8,16 @@ import (
 	"sync"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 )
 
-// gate is the API's handler from the start. Without a store it answers with an error, so that
-// clients need not wait. Close closes the handler behind it.
+// gate is the API's handler from the start. It refuses requests without the token. Without a store it
+// answers with an error, so that clients need not wait. Close closes the handler behind it.
 type gate struct {
 	// metrics counts the errors; required.
 	metrics api.Metrics
+	// token admits requests; nil admits all.
+	token *httpserve.Token
 
 	mu     sync.RWMutex
 	behind http.Handler
@@ -35,6 +38,13 @@ func (g *gate) handler() http.Handler {
 
 // ServeHTTP implements http.Handler.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !g.token.Admits(r) {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		w.Header().Set("Connection", "close") // a body stays unread
+		api.Reject(w, http.StatusUnauthorized, "this server requires its token, as Authorization: Bearer TOKEN")
+		g.metrics.Request("/", http.StatusUnauthorized)
+		return
+	}
 	if h := g.handler(); h != nil {
 		h.ServeHTTP(w, r)
 		return

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -26,8 +27,11 @@ func apiOf(c config.APIConfiguration) *server {
 	return s
 }
 
-// TestOpenAPI: the listener itself refuses plaintext beyond loopback, unless the configuration allows it.
+// TestOpenAPI: the listener itself refuses an address beyond loopback without TLS and a token.
 func TestOpenAPI(t *testing.T) {
+	files := httpservetest.New(t).Files(t, nil)
+	tls := config.TLSConfiguration{CertFile: files.CertFile, KeyFile: files.KeyFile}
+	token := tokenFile(t)
 	for name, tc := range map[string]struct {
 		reason string
 		api    config.APIConfiguration
@@ -37,9 +41,17 @@ func TestOpenAPI(t *testing.T) {
 		"open": {
 			"every client could read every trace",
 			config.APIConfiguration{Address: ":0"},
-			"cannot listen for the API on \":0\" without TLS",
+			"cannot listen for the API on \":0\": an address other than loopback needs both a certificate and a " +
+				"token file (api.address, api.tls, api.tokenFile)",
 		},
-		"insecure": {"it is configured", config.APIConfiguration{Address: ":0", Insecure: true}, ""},
+		"only TLS":      {"no client is refused", config.APIConfiguration{Address: ":0", TLS: tls}, "needs both"},
+		"only a token":  {"it is readable", config.APIConfiguration{Address: ":0", TokenFile: token}, "needs both"},
+		"TLS and token": {"", config.APIConfiguration{Address: ":0", TLS: tls, TokenFile: token}, ""},
+		"no token": {
+			"the field is named",
+			config.APIConfiguration{Address: "127.0.0.1:0", TokenFile: "/no/such"},
+			"api.tokenFile",
+		},
 		"no file": {
 			"the field is named",
 			config.APIConfiguration{
@@ -73,8 +85,8 @@ func TestTakenAddress(t *testing.T) {
 	c.Telemetry.Address = taken.Addr().String()
 	s.conf.Store(&c)
 	for want, listen := range map[string]func(context.Context) (net.Listener, error){
-		"the API % (api.address, api.tls)":         s.listenAPI,
-		"metrics and health % (telemetry.address)": s.listenTelemetry,
+		"the API % (api.address, api.tls, api.tokenFile)": s.listenAPI,
+		"metrics and health % (telemetry.address)":        s.listenTelemetry,
 	} {
 		name, fields, _ := strings.Cut(want, "%")
 		_, err := listen(t.Context())
@@ -86,14 +98,24 @@ func TestTakenAddress(t *testing.T) {
 	}
 }
 
-// TestAPIWithTLS: with a certificate the API answers over TLS, and not in plaintext.
+// aToken is a token, and tokenFile its file.
+const aToken = "0123456789abcdef"
+
+func tokenFile(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "token")
+	httpservetest.Write(t, file, []byte(aToken+"\n"))
+	return file
+}
+
+// TestAPIWithTLS: with a certificate the API answers over TLS, and not in plaintext. It requires its token.
 func TestAPIWithTLS(t *testing.T) {
 	ca := httpservetest.New(t)
 	files := ca.Files(t, nil)
 	s := apiOf(
 		config.APIConfiguration{
-			Address: ":0",
-			TLS:     config.TLSConfiguration{CertFile: files.CertFile, KeyFile: files.KeyFile},
+			Address: ":0", TokenFile: tokenFile(t),
+			TLS: config.TLSConfiguration{CertFile: files.CertFile, KeyFile: files.KeyFile},
 		},
 	)
 	ln, err := s.listenAPI(t.Context())
@@ -110,18 +132,41 @@ func TestAPIWithTLS(t *testing.T) {
 		}
 	}()
 	_, port, _ := strings.Cut(strings.TrimPrefix(ln.Addr().String(), "[::]"), ":")
-	for scheme, want := range map[string]int{"https": http.StatusServiceUnavailable, "http": http.StatusBadRequest} {
+	ask := func(scheme, authorization string) (*http.Response, string) {
 		tr := &http.Transport{TLSClientConfig: ca.Trusting()}
 		defer tr.CloseIdleConnections()
-		resp, err := (&http.Client{Transport: tr}).Get(scheme + "://127.0.0.1:" + port + "/api/v1/info")
+		req, err := http.NewRequestWithContext(
+			t.Context(), http.MethodGet, scheme+"://127.0.0.1:"+port+"/api/v1/info", nil,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
+		req.Header.Set("Authorization", authorization)
+		resp, err := (&http.Client{Transport: tr}).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
 		text, _ := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		if resp.StatusCode != want ||
-			(scheme == "https") != strings.Contains(string(text), "lifeline serve is starting") {
-			t.Errorf("%s: %d %s", scheme, resp.StatusCode, text)
+		return resp, string(text)
+	}
+	const starting = "lifeline serve is starting"
+	if resp, text := ask("https", "Bearer "+aToken); resp.StatusCode != http.StatusServiceUnavailable ||
+		!strings.Contains(text, starting) {
+		t.Errorf("with the token: %d %s", resp.StatusCode, text)
+	}
+	if resp, text := ask("http", "Bearer "+aToken); resp.StatusCode != http.StatusBadRequest ||
+		strings.Contains(text, starting) {
+		t.Errorf("in plaintext: %d %s", resp.StatusCode, text)
+	}
+	for _, authorization := range []string{"", "Bearer " + strings.ToUpper(aToken), "Basic " + aToken} {
+		resp, text := ask("https", authorization)
+		if resp.StatusCode != http.StatusUnauthorized || resp.Header.Get("WWW-Authenticate") != "Bearer" ||
+			!strings.Contains(
+				text,
+				`"code":401`,
+			) || strings.Contains(text, aToken) || strings.Contains(text, starting) {
+			t.Errorf("%q: %d %v %s", authorization, resp.StatusCode, resp.Header, text)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func TestStreamsOfALook(t *testing.T) {
 	if got := w.open(t); len(got) != 1 || got[0] != open[0].ID.String() {
 		t.Errorf("open are %v", got)
 	}
-	if _, err := w.view.Trace(t.Context(), open[2].ID); !errors.Is(err, store.ErrNotFound) {
+	if _, err := w.view.Trace(t.Context(), store.Scope{}, open[2].ID); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a withdrawn trace: %v", err)
 	}
 	if got := w.trace(t, open[1].ID); got.Open {

@@ -62,7 +62,7 @@ func (p *storedServer) salvagedSome(of []trace.TraceID) (n int) {
 	a, err := p.archive.Archive()
 	must(p.t, err)
 	for _, id := range of {
-		if _, err := a.Trace(p.t.Context(), id); err == nil {
+		if _, err := a.Trace(p.t.Context(), store.Scope{}, id); err == nil {
 			n++
 		} else if !errors.Is(err, store.ErrNotFound) {
 			p.t.Error(err)

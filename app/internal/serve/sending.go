@@ -10,6 +10,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/export"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
@@ -97,7 +98,7 @@ func (s *server) refresh(t *telemetry.Metrics) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if stats, err := s.view.Stats(ctx); err == nil {
+	if stats, err := s.view.Stats(ctx, store.Scope{}); err == nil {
 		t.StoreBytes.Set(float64(stats.Bytes))
 		t.StoreTraces.Set(float64(stats.Traces))
 	}

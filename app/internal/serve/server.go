@@ -313,8 +313,14 @@ func over(ctx context.Context, err error) error {
 // fields of the configuration.
 func (s *server) listenAPI(ctx context.Context) (net.Listener, error) {
 	c := s.conf.Load().API
-	at := endpoint(config.EndpointConfiguration{Address: c.Address, Insecure: c.Insecure, TLS: c.TLS})
-	return s.listen(ctx, at, "the API", "api.address, api.tls")
+	at := endpoint(config.EndpointConfiguration{Address: c.Address, TokenFile: c.TokenFile, TLS: c.TLS})
+	at.Private = true
+	const name, fields = "the API", "api.address, api.tls, api.tokenFile"
+	var err error
+	if s.gate.token, err = at.Token(httpserve.Purpose{Name: name, Log: s.log}); err != nil {
+		return nil, fmt.Errorf("%w (%s)", err, fields)
+	}
+	return s.listen(ctx, at, name, fields)
 }
 
 func (s *server) listenTelemetry(ctx context.Context) (net.Listener, error) {

@@ -101,10 +101,10 @@ func TestTakeOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer a.Close()
-	if got, err := a.Trace(t.Context(), finished); err != nil || got.Spans != 8 {
+	if got, err := a.Trace(t.Context(), store.Scope{}, finished); err != nil || got.Spans != 8 {
 		t.Errorf("the archive has the finished trace as %+v: %v", got, err)
 	}
-	if _, err := a.Trace(t.Context(), open); !errors.Is(err, store.ErrNotFound) {
+	if _, err := a.Trace(t.Context(), store.Scope{}, open); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("the archive has the open trace: %v", err)
 	}
 	if err := takeOver(t.Context(), j, path, log); err != nil {

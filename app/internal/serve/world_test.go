@@ -153,7 +153,7 @@ func (w *world) open(t testing.TB) []string {
 
 func (w *world) trace(t testing.TB, id trace.TraceID) *store.Record {
 	t.Helper()
-	r, err := w.view.Trace(t.Context(), id)
+	r, err := w.view.Trace(t.Context(), store.Scope{}, id)
 	must(t, err)
 	return r
 }

@@ -21,6 +21,7 @@ const (
 
 // Query selects traces. A zero field selects all.
 type Query struct {
+	Scope Scope
 	// Since and Until bound the start: not before Since, before Until.
 	Since, Until time.Time
 	// Outcomes selects traces with any of these outcomes.
@@ -52,6 +53,7 @@ type Page struct {
 
 // WriteQuery selects writes. A zero field selects all.
 type WriteQuery struct {
+	Scope Scope
 	// Since and Until bound the end: not before Since, before Until.
 	Since, Until time.Time
 	TraceID      trace.TraceID

@@ -208,10 +208,12 @@ type Forgotten struct {
 	Edges int64
 }
 
-// Reader answers questions about traces.
+// Reader answers questions about traces. A trace with an object outside the scope does not exist for
+// the caller: it is not returned, not counted, and no edge comes from it. A Reader that does not record
+// clusters has nothing for a Scope with Clusters.
 type Reader interface {
 	// Trace returns one trace with all its spans, or ErrNotFound.
-	Trace(ctx context.Context, id trace.TraceID) (*Record, error)
+	Trace(ctx context.Context, s Scope, id trace.TraceID) (*Record, error)
 	// List returns the traces that match q, the latest start first. Among equal starts, the highest
 	// ID comes first. A trace that matches throughout, with the same start, appears exactly once in
 	// all pages, even with concurrent writes.
@@ -222,13 +224,14 @@ type Reader interface {
 	Writes(ctx context.Context, q WriteQuery) (*WritePage, error)
 	// Causes returns every edge from a span of the trace to its cause, and every edge from another
 	// trace to a span of this one. It is empty for an unknown trace. The order is that of
-	// SortCauses.
-	Causes(ctx context.Context, id trace.TraceID) ([]Cause, error)
+	// SortCauses. An edge to a trace outside the scope stays: it has only that trace's ID.
+	Causes(ctx context.Context, s Scope, id trace.TraceID) ([]Cause, error)
 	// Between returns the IDs of the traces from low to high, both included, in order and at most
 	// limit of them. It completes the beginning of an ID.
-	Between(ctx context.Context, low, high trace.TraceID, limit int) ([]trace.TraceID, error)
-	// Stats counts what is stored.
-	Stats(ctx context.Context) (Stats, error)
+	Between(ctx context.Context, s Scope, low, high trace.TraceID, limit int) ([]trace.TraceID, error)
+	// Stats counts what is stored. Bytes and Revision, which concern all data, are 0 for a scope that
+	// does not permit everything.
+	Stats(ctx context.Context, s Scope) (Stats, error)
 }
 
 // Limits are the limits of Prune. The zero value limits nothing.

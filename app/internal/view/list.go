@@ -35,9 +35,14 @@ func (v *View) List(ctx context.Context, q store.Query) (*store.Page, error) {
 	if err != nil {
 		return nil, err
 	}
+	var hidden map[trace.TraceID]bool
+	if q.Scope, hidden, err = v.hidden(ctx, m, q.Scope); err != nil {
+		return nil, err
+	}
 	l := &lister[store.Summary]{
-		limit: store.PageLength(q.Limit),
-		key:   func(s *store.Summary) string { return string(s.ID[:]) },
+		hidden: func(s *store.Summary) bool { return hidden[s.ID] },
+		limit:  store.PageLength(q.Limit),
+		key:    func(s *store.Summary) string { return string(s.ID[:]) },
 		order: func(a, b *store.Summary) int {
 			return cmp.Or(b.Start.Compare(a.Start), bytes.Compare(b.ID[:], a.ID[:]))
 		},
@@ -51,7 +56,7 @@ func (v *View) List(ctx context.Context, q store.Query) (*store.Page, error) {
 			return cmp.Or(cmp.Compare(s.Start.UnixNano(), at), bytes.Compare(s.ID[:], key)) < 0
 		}
 	}
-	if err := v.liveSummaries(ctx, m, &q, l.add); err != nil {
+	if err := v.liveSummaries(ctx, m, &q, hidden, l.add); err != nil {
 		return nil, err
 	}
 	out := &store.Page{}
@@ -93,9 +98,14 @@ func (v *View) archived(ctx context.Context, m *moment, q store.Query, to *liste
 	})
 }
 
-// liveSummaries calls add with the matching traces in memory.
-func (v *View) liveSummaries(ctx context.Context, m *moment, q *store.Query, add func(store.Summary)) error {
+// liveSummaries calls add with the matching traces in memory that are not hidden.
+func (v *View) liveSummaries(
+	ctx context.Context, m *moment, q *store.Query, hidden map[trace.TraceID]bool, add func(store.Summary),
+) error {
 	for _, h := range m.traces() {
+		if hidden[h.TraceID] {
+			continue
+		}
 		sum, err := v.summarize(ctx, h)
 		if missing(err) {
 			continue
@@ -154,7 +164,7 @@ func (v *View) amendedSummaries(
 		if !fits {
 			continue
 		}
-		r, err := archive.Trace(ctx, id)
+		r, err := archive.Trace(ctx, q.Scope, id)
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}
@@ -183,10 +193,15 @@ func (v *View) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePage
 	if err != nil {
 		return nil, err
 	}
+	var hidden map[trace.TraceID]bool
+	if q.Scope, hidden, err = v.hidden(ctx, m, q.Scope); err != nil {
+		return nil, err
+	}
 	limit := store.PageLength(q.Limit)
 	l := &lister[store.Write]{
-		limit: limit,
-		key:   func(w *store.Write) string { return string(position(w)) },
+		hidden: func(w *store.Write) bool { return hidden[w.TraceID] },
+		limit:  limit,
+		key:    func(w *store.Write) string { return string(position(w)) },
 		order: func(a, b *store.Write) int {
 			return cmp.Or(b.End.Compare(a.End), bytes.Compare(position(b), position(a)))
 		},
@@ -260,6 +275,8 @@ type lister[T any] struct {
 	key   func(*T) string
 	order func(a, b *T) int
 	after func(*T) bool
+	// hidden reports whether an entry is outside the scope of the question.
+	hidden func(*T) bool
 
 	entries []T
 	seen    map[string]bool
@@ -269,7 +286,7 @@ type lister[T any] struct {
 }
 
 func (l *lister[T]) add(e T) {
-	if l.after != nil && !l.after(&e) {
+	if l.hidden(&e) || l.after != nil && !l.after(&e) {
 		return
 	}
 	if l.seen == nil {

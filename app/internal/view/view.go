@@ -37,6 +37,8 @@ type View struct {
 	read func(ctx context.Context, seq uint64) (*span.Trace, error)
 	// archive returns the archive, or the error that it is unavailable with.
 	archive func() (store.Reader, error)
+	// Cluster is the cluster of all traces, for scopes. It must not change after the first question.
+	Cluster string
 
 	present atomic.Pointer[moment]
 	// begun is closed by the first Publish.
@@ -274,11 +276,24 @@ func (v *View) now() (*moment, error) {
 }
 
 // Trace implements store.Reader.
-func (v *View) Trace(ctx context.Context, id trace.TraceID) (*store.Record, error) {
+func (v *View) Trace(ctx context.Context, s store.Scope, id trace.TraceID) (*store.Record, error) {
 	m, err := v.now()
 	if err != nil {
 		return nil, err
 	}
+	s, permitted := s.In(v.Cluster)
+	if !permitted {
+		return nil, store.ErrNotFound
+	}
+	r, err := v.whole(ctx, m, s, id)
+	if err == nil && !s.PermitsTrace(r.Trace) { // also by its parts in the log
+		return nil, store.ErrNotFound
+	}
+	return r, err
+}
+
+// whole returns a trace with all its parts. Only the archive applies the scope.
+func (v *View) whole(ctx context.Context, m *moment, s store.Scope, id trace.TraceID) (*store.Record, error) {
 	if h := m.live(id); h != nil {
 		r, err := v.record(ctx, h)
 		if err == nil && !h.open {
@@ -292,7 +307,7 @@ func (v *View) Trace(ctx context.Context, id trace.TraceID) (*store.Record, erro
 	if err != nil {
 		return nil, err
 	}
-	r, err := archive.Trace(ctx, id)
+	r, err := archive.Trace(ctx, s, id)
 	if errors.Is(err, store.ErrClosed) {
 		err = fmt.Errorf("%w: it was lost just now, ask again in a moment", store.ErrUnavailable)
 	}
@@ -321,7 +336,7 @@ func (v *View) earlier(ctx context.Context, r *store.Record) (*store.Record, err
 	if err != nil {
 		return r, nil //nolint:nilerr // the log's version is there
 	}
-	other, err := archive.Trace(ctx, r.ID)
+	other, err := archive.Trace(ctx, store.Scope{}, r.ID)
 	if ended := context.Cause(ctx); err != nil && ended != nil {
 		return nil, ended
 	}
@@ -375,8 +390,14 @@ func (v *View) amend(ctx context.Context, m *moment, r *store.Record, err error)
 }
 
 // Between implements store.Reader.
-func (v *View) Between(ctx context.Context, low, high trace.TraceID, limit int) ([]trace.TraceID, error) {
+func (v *View) Between(
+	ctx context.Context, s store.Scope, low, high trace.TraceID, limit int,
+) ([]trace.TraceID, error) {
 	m, err := v.now()
+	if err != nil {
+		return nil, err
+	}
+	s, hidden, err := v.hidden(ctx, m, s)
 	if err != nil {
 		return nil, err
 	}
@@ -386,7 +407,7 @@ func (v *View) Between(ctx context.Context, low, high trace.TraceID, limit int) 
 	}
 	var out []trace.TraceID
 	if archive != nil {
-		if out, err = archive.Between(ctx, low, high, limit); err != nil {
+		if out, err = archive.Between(ctx, s, low, high, limit+len(hidden)); err != nil {
 			return nil, err
 		}
 	}
@@ -398,24 +419,40 @@ func (v *View) Between(ctx context.Context, low, high trace.TraceID, limit int) 
 	if len(out) == 0 && archive == nil {
 		return nil, err
 	}
+	out = slices.DeleteFunc(out, func(id trace.TraceID) bool { return hidden[id] })
 	slices.SortFunc(out, func(a, b trace.TraceID) int { return bytes.Compare(a[:], b[:]) })
 	out = slices.Compact(out)
 	return out[:min(limit, len(out))], nil
 }
 
 // Stats implements store.Reader. Without the archive it counts what is in memory.
-func (v *View) Stats(ctx context.Context) (store.Stats, error) {
+func (v *View) Stats(ctx context.Context, s store.Scope) (store.Stats, error) {
 	m, err := v.now()
+	if err != nil {
+		return store.Stats{}, err
+	}
+	s, hidden, err := v.hidden(ctx, m, s)
 	if err != nil {
 		return store.Stats{}, err
 	}
 	var out store.Stats
 	if archive, err := v.archive(); err == nil {
-		if out, err = archive.Stats(ctx); err != nil {
+		if out, err = archive.Stats(ctx, s); err != nil {
 			return out, err
+		}
+		for id := range hidden { // the archive may permit what the log adds to
+			if r, err := archive.Trace(ctx, s, id); err == nil {
+				out.Traces, out.Spans = out.Traces-1, out.Spans-int64(r.Spans)
+				for _, of := range r.Trace.Spans {
+					out.Writes -= int64(len(store.WritesOf(of)))
+				}
+			}
 		}
 	}
 	for _, h := range m.traces() {
+		if hidden[h.TraceID] {
+			continue
+		}
 		out.Traces++
 		if h.open {
 			out.Open++
@@ -432,15 +469,27 @@ func (v *View) Stats(ctx context.Context) (store.Stats, error) {
 }
 
 // Causes implements store.Reader. Without the archive it has the edges in memory, if the trace is.
-func (v *View) Causes(ctx context.Context, id trace.TraceID) ([]store.Cause, error) {
+func (v *View) Causes(ctx context.Context, s store.Scope, id trace.TraceID) ([]store.Cause, error) {
 	m, err := v.now()
+	if err != nil {
+		return nil, err
+	}
+	if !s.All() {
+		switch _, err := v.Trace(ctx, s, id); {
+		case errors.Is(err, store.ErrNotFound):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+	s, hidden, err := v.hidden(ctx, m, s)
 	if err != nil {
 		return nil, err
 	}
 	seen := map[store.Cause]bool{}
 	var out []store.Cause
 	add := func(c store.Cause) {
-		if (c.TraceID == id || c.OfTrace == id) && !seen[c] {
+		if (c.TraceID == id || c.OfTrace == id) && !seen[c] && !hidden[c.TraceID] {
 			seen[c] = true
 			out = append(out, c)
 		}
@@ -457,7 +506,7 @@ func (v *View) Causes(ctx context.Context, id trace.TraceID) ([]store.Cause, err
 	archive, err := v.archive()
 	if err == nil {
 		var more []store.Cause
-		more, err = archive.Causes(ctx, id)
+		more, err = archive.Causes(ctx, s, id)
 		for _, c := range more {
 			add(c)
 		}

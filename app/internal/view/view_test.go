@@ -94,6 +94,7 @@ func (r *room) reopen() {
 		}
 		return r.archive, nil
 	})
+	r.view.Cluster = "c"
 	r.view.Restore(left)
 	r.publish(nil)
 }
@@ -178,6 +179,10 @@ func (r *room) amend(i int) {
 
 func late(of *span.Trace, n int, linked *span.Trace) *span.Span {
 	at := spantest.At(n)
+	object := spantest.Ref("", "ConfigMap", fmt.Sprint("late-", n%5))
+	if n%5 == 0 {
+		object.Namespace = "shop"
+	}
 	return &span.Span{
 		TraceID:    of.ID,
 		ID:         span.DeriveID(of.ID, "late", fmt.Sprint(n)),
@@ -185,7 +190,7 @@ func late(of *span.Trace, n int, linked *span.Trace) *span.Span {
 		Evidence:   span.ByOwner,
 		Name:       "update ConfigMap",
 		Service:    "someone",
-		Object:     spantest.Ref("", "ConfigMap", fmt.Sprint("late-", n%5)),
+		Object:     object,
 		Start:      at,
 		End:        at,
 		Attributes: []attribute.KeyValue{span.KeyVerb.String("update"), span.KeyStatusCode.Int(200)},
@@ -203,6 +208,11 @@ func some(random *rand.Rand, n int) []*span.Trace {
 		start := 100 * random.IntN(n/3+1)
 		d := b.Deployment(nil, start, start+100+random.IntN(3000))
 		b.Pod(d, fmt.Sprint("pod-", random.IntN(4)), start+50, start+3000)
+		for _, s := range b.Trace.Spans {
+			if i%3 == 0 || i%3 == 1 && s == d {
+				s.Object.Namespace = "shop"
+			}
+		}
 		if len(out) > 0 {
 			other := out[random.IntN(len(out))]
 			d.Links = []span.Link{{TraceID: other.ID, SpanID: other.Spans[0].ID, Attributes: []attribute.KeyValue{
@@ -249,9 +259,17 @@ func writes(t *testing.T, from store.Reader, q store.WriteQuery, between func())
 
 func nothing() {}
 
+// anyScope returns a random scope. The view of a room has the cluster "c".
+func anyScope(random *rand.Rand) store.Scope {
+	return [...]store.Scope{
+		{}, {}, {Namespaces: []string{"default"}}, {Namespaces: []string{"shop"}},
+		{Namespaces: []string{"default", "shop"}}, {Namespaces: []string{"default", ""}}, {Namespaces: []string{}},
+	}[random.IntN(7)]
+}
+
 // anyQuery returns a random query. Each matches a trace in all places or in none.
 func anyQuery(random *rand.Rand) store.Query {
-	q := store.Query{Limit: 1 + random.IntN(6)}
+	q := store.Query{Scope: anyScope(random), Limit: 1 + random.IntN(6)}
 	switch random.IntN(6) {
 	case 0:
 		q.Object = object.Ref{Kind: object.Kind{Kind: "Pod"}, Name: fmt.Sprint("pod-", random.IntN(5))}
@@ -330,7 +348,7 @@ func anyPlace(t *testing.T, random *rand.Rand, rounds int) {
 		if d := cmp.Diff(want, got, anywhere); d != "" {
 			t.Fatalf("round %d, %+v: -oracle +view:\n%s", round, q, d)
 		}
-		w := store.WriteQuery{Limit: q.Limit, Object: q.Object, Since: q.Since, Until: q.Until}
+		w := store.WriteQuery{Scope: anyScope(random), Limit: q.Limit, Object: q.Object, Since: q.Since, Until: q.Until}
 		if random.IntN(3) == 0 {
 			w.Actor = []string{"kubectl", "someone"}[random.IntN(2)]
 		}
@@ -338,10 +356,13 @@ func anyPlace(t *testing.T, random *rand.Rand, rounds int) {
 			t.Fatalf("round %d, writes of %+v: -oracle +view:\n%s", round, w, d)
 		}
 		r.density(q)
-		r.one(random.IntN(n))
+		r.one(random.IntN(n), store.Scope{})
+		r.one(random.IntN(n), anyScope(random))
+		r.between(anyScope(random))
+		r.counts(anyScope(random))
 		step()
 	}
-	r.between()
+	r.between(store.Scope{})
 	for moved := true; moved; {
 		moved = false
 		for i := range n {
@@ -349,9 +370,9 @@ func anyPlace(t *testing.T, random *rand.Rand, rounds int) {
 		}
 	}
 	for i := range n {
-		r.one(i)
+		r.one(i, store.Scope{})
 	}
-	r.between()
+	r.between(store.Scope{})
 	if d := cmp.Diff(
 		lists(t, r.oracle, store.Query{}, nothing),
 		lists(t, r.view, store.Query{}, nothing),
@@ -359,22 +380,47 @@ func anyPlace(t *testing.T, random *rand.Rand, rounds int) {
 	); d != "" {
 		t.Errorf("in the end: -oracle +view:\n%s", d)
 	}
-	got, err := r.view.Stats(t.Context())
+	got, err := r.view.Stats(t.Context(), store.Scope{})
 	must(t, err)
-	want, err := r.archive.Stats(t.Context())
+	want, err := r.archive.Stats(t.Context(), store.Scope{})
 	must(t, err)
 	if d := cmp.Diff(want, got); d != "" || want.Traces != n {
 		t.Errorf("-archive +view:\n%s", d)
 	}
 }
 
+// counts compares the number of traces with the oracle.
+func (r *room) counts(s store.Scope) {
+	r.t.Helper()
+	want, err := r.oracle.Stats(r.t.Context(), s)
+	must(r.t, err)
+	got, err := r.view.Stats(r.t.Context(), s)
+	must(r.t, err)
+	if got.Traces != want.Traces {
+		r.t.Errorf("%+v: %d traces are counted, want %d", s, got.Traces, want.Traces)
+	}
+}
+
 // one compares one trace and its causes with the oracle.
-func (r *room) one(i int) {
+func (r *room) one(i int, s store.Scope) {
 	r.t.Helper()
 	id := r.traces[i].ID
-	want, err := r.oracle.Trace(r.t.Context(), id)
+	causes, err := r.oracle.Causes(r.t.Context(), s, id)
 	must(r.t, err)
-	got, err := r.view.Trace(r.t.Context(), id)
+	found, err := r.view.Causes(r.t.Context(), s, id)
+	must(r.t, err)
+	if d := cmp.Diff(causes, found, cmpopts.EquateEmpty()); d != "" {
+		r.t.Errorf("causes of trace %d, %+v: -oracle +view:\n%s", i, s, d)
+	}
+	want, err := r.oracle.Trace(r.t.Context(), s, id)
+	if errors.Is(err, store.ErrNotFound) {
+		if _, err = r.view.Trace(r.t.Context(), s, id); !errors.Is(err, store.ErrNotFound) {
+			r.t.Errorf("trace %d, which is outside %+v: %v", i, s, err)
+		}
+		return
+	}
+	must(r.t, err)
+	got, err := r.view.Trace(r.t.Context(), s, id)
 	must(r.t, err)
 	if d := cmp.Diff(want, got, anywhere, cmpopts.EquateEmpty(), cmp.AllowUnexported(attribute.Value{})); d != "" {
 		r.t.Errorf("trace %d: -oracle +view:\n%s", i, d)
@@ -382,17 +428,10 @@ func (r *room) one(i int) {
 	if got.Open != (r.at[i] == open) {
 		r.t.Errorf("trace %d in place %d is open %t", i, r.at[i], got.Open)
 	}
-	causes, err := r.oracle.Causes(r.t.Context(), id)
-	must(r.t, err)
-	found, err := r.view.Causes(r.t.Context(), id)
-	must(r.t, err)
-	if d := cmp.Diff(causes, found); d != "" {
-		r.t.Errorf("causes of trace %d: -oracle +view:\n%s", i, d)
-	}
 }
 
 // between compares ranges of IDs with the oracle.
-func (r *room) between() {
+func (r *room) between(s store.Scope) {
 	r.t.Helper()
 	for first := range 16 {
 		low, high := trace.TraceID{byte(first) << 4}, trace.TraceID{byte(first)<<4 | 15}
@@ -400,9 +439,9 @@ func (r *room) between() {
 			high[i+1] = 0xff
 		}
 		for _, limit := range []int{1, 2, 100} {
-			want, err := r.oracle.Between(r.t.Context(), low, high, limit)
+			want, err := r.oracle.Between(r.t.Context(), s, low, high, limit)
 			must(r.t, err)
-			got, err := r.view.Between(r.t.Context(), low, high, limit)
+			got, err := r.view.Between(r.t.Context(), s, low, high, limit)
 			must(r.t, err)
 			if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
 				r.t.Errorf("IDs that begin with %x: -oracle +view:\n%s", first, d)
@@ -452,7 +491,7 @@ func TestReadWhileMoving(t *testing.T) {
 				if d := cmp.Diff(wantWrites, writes(t, r.view, store.WriteQuery{Limit: 11}, nothing)); d != "" {
 					t.Errorf("writes: -want +got:\n%s", d)
 				}
-				if _, err := r.view.Trace(t.Context(), want[0]); err != nil {
+				if _, err := r.view.Trace(t.Context(), store.Scope{}, want[0]); err != nil {
 					t.Error(err)
 				}
 			}
@@ -478,12 +517,12 @@ func TestBeforeTheFirstLook(t *testing.T) {
 	v := view.New(r.journal.Read, func() (store.Reader, error) { return r.archive, nil })
 	for _, when := range []string{"new", "restored", "archived"} {
 		id := r.traces[0].ID
-		_, err1 := v.Trace(t.Context(), id)
+		_, err1 := v.Trace(t.Context(), store.Scope{}, id)
 		_, err2 := v.List(t.Context(), store.Query{})
 		_, err3 := v.Writes(t.Context(), store.WriteQuery{})
-		_, err4 := v.Causes(t.Context(), id)
-		_, err5 := v.Between(t.Context(), id, id, 1)
-		_, err6 := v.Stats(t.Context())
+		_, err4 := v.Causes(t.Context(), store.Scope{}, id)
+		_, err5 := v.Between(t.Context(), store.Scope{}, id, id, 1)
+		_, err6 := v.Stats(t.Context(), store.Scope{})
 		for i, err := range []error{err1, err2, err3, err4, err5, err6} {
 			if !errors.Is(err, store.ErrUnavailable) {
 				t.Errorf("%s, question %d: %v", when, i, err)
@@ -535,16 +574,16 @@ func TestWithoutTheArchive(t *testing.T) {
 		if i == 2 {
 			want = store.ErrUnavailable
 		}
-		_, err1 := r.view.Trace(t.Context(), tr.ID)
-		_, err2 := r.view.Causes(t.Context(), tr.ID)
-		_, err3 := r.view.Between(t.Context(), tr.ID, tr.ID, 1)
+		_, err1 := r.view.Trace(t.Context(), store.Scope{}, tr.ID)
+		_, err2 := r.view.Causes(t.Context(), store.Scope{}, tr.ID)
+		_, err3 := r.view.Between(t.Context(), store.Scope{}, tr.ID, tr.ID, 1)
 		for question, err := range []error{err1, err2, err3} {
 			if !errors.Is(err, want) {
 				t.Errorf("trace %d, question %d: %v, want %v", i, question, err, want)
 			}
 		}
 	}
-	stats, err := r.view.Stats(t.Context())
+	stats, err := r.view.Stats(t.Context(), store.Scope{})
 	must(t, err)
 	if stats.Traces != 2 || stats.Open != 1 {
 		t.Errorf("%+v", stats)
@@ -562,7 +601,7 @@ type failing struct {
 	end context.CancelFunc
 }
 
-func (f *failing) Trace(context.Context, trace.TraceID) (*store.Record, error) {
+func (f *failing) Trace(context.Context, store.Scope, trace.TraceID) (*store.Record, error) {
 	if f.end != nil {
 		f.end()
 	}
@@ -598,7 +637,7 @@ func TestFailingArchive(t *testing.T) {
 			v := view.New(r.journal.Read, func() (store.Reader, error) { return archive, nil })
 			v.Restore(left)
 			v.Publish(asOf, r.looks, nil, nil)
-			got, err := v.Trace(ctx, r.traces[0].ID)
+			got, err := v.Trace(ctx, store.Scope{}, r.traces[0].ID)
 			if tc.end {
 				if !errors.Is(err, context.Canceled) {
 					t.Errorf("got %v", err)
@@ -618,7 +657,7 @@ func TestFailingArchive(t *testing.T) {
 func TestLeavesTheLog(t *testing.T) {
 	for name, ask := range map[string]func(*testing.T, *view.View, trace.TraceID) (int, error){
 		"Trace": func(t *testing.T, v *view.View, id trace.TraceID) (int, error) {
-			r, err := v.Trace(t.Context(), id)
+			r, err := v.Trace(t.Context(), store.Scope{}, id)
 			if err == nil && len(r.Trace.Spans) != 10 {
 				err = fmt.Errorf("it has %d spans", len(r.Trace.Spans))
 			}
@@ -634,7 +673,7 @@ func TestLeavesTheLog(t *testing.T) {
 			return len(writes(t, v, store.WriteQuery{}, nothing)) / 2, nil
 		},
 		"Causes": func(t *testing.T, v *view.View, id trace.TraceID) (int, error) {
-			all, err := v.Causes(t.Context(), id)
+			all, err := v.Causes(t.Context(), store.Scope{}, id)
 			return len(all) / 9, err
 		},
 	} {
@@ -678,7 +717,7 @@ func TestFinishedTwice(t *testing.T) {
 	r.view.Publish(asOf, e.Revision, []*span.Trace{second}, []*journal.Entry{e})
 	whole := func(where string) {
 		t.Helper()
-		got, err := r.view.Trace(t.Context(), first.ID)
+		got, err := r.view.Trace(t.Context(), store.Scope{}, first.ID)
 		must(t, err)
 		if n := len(got.Trace.Spans); n != len(first.Spans)+1 || got.Spans != n || got.Outcome != span.Converged {
 			t.Errorf("%s: %s with %d spans, want one more than %d", where, got.Outcome, n, len(first.Spans))

@@ -35,8 +35,9 @@ type Client struct {
 	// must not change during a request.
 	Patience time.Duration
 
-	base *url.URL
-	http *http.Client
+	base   *url.URL
+	http   *http.Client
+	access Access
 	// wait waits for a duration and reports whether ctx is still valid; tests change it.
 	wait func(context.Context, time.Duration) bool
 	// pause is Watch's pause before it connects again; tests change it.
@@ -81,8 +82,8 @@ type Event struct {
 }
 
 // New returns a Client of the server at that URL or host:port; empty means DefaultServer. It does
-// not connect. An error describes a valid URL.
-func New(server string) (*Client, error) {
+// not connect. An error describes a valid URL, or names the unusable file.
+func New(server string, a Access) (*Client, error) {
 	if server == "" {
 		server = DefaultServer
 	}
@@ -95,10 +96,15 @@ func New(server string) (*Client, error) {
 		return nil, fmt.Errorf("%.200q is not the URL of a server: give one such as %s", server, DefaultServer)
 	}
 	base.Path = strings.TrimSuffix(base.Path, "/")
+	config, err := a.check(base)
+	if err != nil {
+		return nil, err
+	}
 	return &Client{
-		Patience: DefaultPatience, base: base, wait: wait, pause: retryAfter,
+		Patience: DefaultPatience, base: base, access: a, wait: wait, pause: retryAfter,
 		http: &http.Client{
 			Transport: &http.Transport{
+				TLSClientConfig:        config,
 				Proxy:                  http.ProxyFromEnvironment,
 				DialContext:            (&net.Dialer{Timeout: connectTimeout}).DialContext,
 				TLSHandshakeTimeout:    connectTimeout,
@@ -149,6 +155,20 @@ func (c *Client) Pages(ctx context.Context, q Query) iter.Seq2[*api.Page, error]
 			q.After = page.Next
 		}
 	}
+}
+
+// WriteQuery selects writes. A zero field selects all.
+type WriteQuery struct {
+	// Since, Object and Limit are as in Query.
+	Since  string
+	Object object.Ref
+	Limit  int
+}
+
+// Writes returns one page of API writes, the latest first.
+func (c *Client) Writes(ctx context.Context, q WriteQuery) (*api.WritePage, error) {
+	out := &api.WritePage{}
+	return out, c.json(ctx, "writes", Query{Since: q.Since, Object: q.Object, Limit: q.Limit}.values(), out)
 }
 
 // Trace returns one trace. A unique beginning of the ID, of at least 8 digits, is enough.

@@ -58,7 +58,7 @@ func newRig(t *testing.T) *rig {
 		http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { r.handler.Load().ServeHTTP(w, req) }),
 	)
 	var err error
-	if r.client, err = New(srv.URL); err != nil {
+	if r.client, err = New(srv.URL, Access{}); err != nil {
 		t.Fatal(err)
 	}
 	r.client.pause = time.Millisecond
@@ -226,7 +226,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
-			c, err := New(tc.server)
+			c, err := New(tc.server, Access{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -263,7 +263,7 @@ func TestNew(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
-			c, err := New(tc.server)
+			c, err := New(tc.server, Access{})
 			got := ""
 			if err == nil {
 				got = c.Server()

@@ -129,6 +129,9 @@ func (c *Client) request(
 	if err != nil {
 		return nil, fmt.Errorf("cannot ask %s: %w", c.Server(), err)
 	}
+	if err := c.access.authorize(req); err != nil {
+		return nil, err
+	}
 	return req, nil
 }
 
@@ -144,6 +147,9 @@ func (c *Client) do(req *http.Request, kind string) (*http.Response, error) {
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err // the message has the URL anyway
 		}
+		if untrusted := c.untrusted(err); untrusted != nil {
+			return nil, untrusted
+		}
 		return nil, fmt.Errorf(
 			"%w at %s: start one with lifeline serve, or name another with --server: %w",
 			ErrNoServer,
@@ -156,6 +162,9 @@ func (c *Client) do(req *http.Request, kind string) (*http.Response, error) {
 		return res, nil
 	}
 	defer res.Body.Close()
+	if got == "" && res.StatusCode == http.StatusBadRequest && c.base.Scheme == "http" {
+		return nil, fmt.Errorf("%s does not answer in plaintext: if it serves https, name it with https://", c.Server())
+	}
 	if got != kind && got != "application/json" {
 		return nil, c.strange(fmt.Errorf("status %d of type %.80q", res.StatusCode, got))
 	}
@@ -168,6 +177,9 @@ func (c *Client) do(req *http.Request, kind string) (*http.Response, error) {
 		return nil, c.strange(fmt.Errorf("status %d without a message", res.StatusCode))
 	}
 	problem.Error.Message, problem.Error.Code = object.Bound(problem.Error.Message), res.StatusCode
+	if res.StatusCode == http.StatusUnauthorized {
+		problem.Error.Message = c.unauthorized()
+	}
 	if pause := pauseOf(res); pause > 0 {
 		return nil, &notReadyError{answer: &problem.Error, after: pause}
 	}

@@ -113,7 +113,7 @@ func TestNotReady(t *testing.T) {
 				fmt.Fprintf(w, `{"error":{"code":%s,"message":"answer %d"}}`, code, asked)
 			}))
 			defer srv.Close()
-			c, err := New(srv.URL)
+			c, err := New(srv.URL, Access{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +154,7 @@ func TestNotReadyEnds(t *testing.T) {
 	}
 	srv := httptest.NewServer(handler)
 	defer srv.Close()
-	c, err := New(srv.URL)
+	c, err := New(srv.URL, Access{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestStarting(t *testing.T) {
 	}
 	srv := httptest.NewServer(handler)
 	defer srv.Close()
-	c, err := New(srv.URL)
+	c, err := New(srv.URL, Access{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestWatchStarting(t *testing.T) {
 		r.handler.Load().ServeHTTP(w, req)
 	}))
 	defer srv.Close()
-	c, err := New(srv.URL)
+	c, err := New(srv.URL, Access{})
 	if err != nil {
 		t.Fatal(err)
 	}

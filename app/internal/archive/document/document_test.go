@@ -224,7 +224,7 @@ func exactSpans(t *testing.T, line []byte) int {
 
 func stats(t *testing.T, s store.Reader) store.Stats {
 	t.Helper()
-	out, err := s.Stats(t.Context())
+	out, err := s.Stats(t.Context(), store.Scope{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,8 +246,8 @@ func compare(t *testing.T, from, to store.Archive, id trace.TraceID) {
 	}
 	read := func(s store.Archive) (out all) {
 		var errs [3]error
-		out.Record, errs[0] = s.Trace(t.Context(), id)
-		out.Causes, errs[1] = s.Causes(t.Context(), id)
+		out.Record, errs[0] = s.Trace(t.Context(), store.Scope{}, id)
+		out.Causes, errs[1] = s.Causes(t.Context(), store.Scope{}, id)
 		out.Writes, errs[2] = s.Writes(t.Context(), store.WriteQuery{TraceID: id, Limit: store.MaxPage})
 		if err := errors.Join(errs[:]...); err != nil {
 			t.Fatal(err)

@@ -161,7 +161,7 @@ func (l *Local) Import(ctx context.Context, line []byte) (out Imported, err erro
 	if err != nil {
 		return out, err
 	}
-	found, err := a.Between(ctx, t.ID(), t.ID(), 1)
+	found, err := a.Between(ctx, store.Scope{}, t.ID(), t.ID(), 1)
 	if err != nil {
 		return out, err
 	}
@@ -320,7 +320,7 @@ func (l *Local) Pin(ctx context.Context, id string, on bool) (out Pinned, err er
 	if err != nil {
 		return out, err
 	}
-	found, err := a.Between(ctx, low, high, 2)
+	found, err := a.Between(ctx, store.Scope{}, low, high, 2)
 	switch {
 	case err != nil:
 		return out, err
@@ -330,7 +330,7 @@ func (l *Local) Pin(ctx context.Context, id string, on bool) (out Pinned, err er
 	case len(found) > 1:
 		return out, fmt.Errorf("more than one trace ID begins with %s: give more digits", id)
 	}
-	r, err := a.Trace(ctx, found[0])
+	r, err := a.Trace(ctx, store.Scope{}, found[0])
 	if err != nil {
 		return out, err
 	}

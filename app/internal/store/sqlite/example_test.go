@@ -36,7 +36,7 @@ func remember(ctx context.Context, path string) error {
 	if found := s.Opening(); found.SetAside != "" {
 		fmt.Printf("the database was damaged (%v) and is now %s\n", found.Why, found.SetAside)
 	}
-	stats, err := s.Stats(ctx)
+	stats, err := s.Stats(ctx, store.Scope{})
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // filter is a WHERE clause under construction.
@@ -50,6 +51,26 @@ func noneOf[T ~string](f *filter, column string, values []T) {
 	for _, v := range values {
 		f.args = append(f.args, string(v))
 	}
+}
+
+// visible restricts the table traces, under its alias, to those that a scope permits. Without its
+// finished version, a trace may have objects that are not known.
+func (f *filter) visible(s store.Scope, traces string) {
+	switch {
+	case s.All():
+		return
+	case s.Clusters != nil, len(s.Namespaces) == 0: // the file does not have its cluster
+		f.add("0")
+		return
+	}
+	f.add(traces + ".phase > 0")
+	of := &filter{}
+	of.add("so.trace = " + traces + ".num")
+	if !s.PermitsNamespace("") {
+		f.add("EXISTS (SELECT 1 FROM objects so" + of.String() + ")")
+	}
+	noneOf(of, "so.namespace", s.Namespaces)
+	f.add("NOT EXISTS (SELECT 1 FROM objects so"+of.String()+")", of.args...)
 }
 
 func (f *filter) String() string {

@@ -67,9 +67,9 @@ func TestMigrate(t *testing.T) {
 	must(t, err)
 	answers := map[string]any{"list": page.Traces, "writes": writes.Writes}
 	for _, sum := range page.Traces {
-		answers["trace "+sum.ID.String()], err = s.Trace(ctx, sum.ID)
+		answers["trace "+sum.ID.String()], err = s.Trace(ctx, store.Scope{}, sum.ID)
 		must(t, err)
-		answers["causes "+sum.ID.String()], err = s.Causes(ctx, sum.ID)
+		answers["causes "+sum.ID.String()], err = s.Causes(ctx, store.Scope{}, sum.ID)
 		must(t, err)
 	}
 	var want, got any
@@ -80,7 +80,7 @@ func TestMigrate(t *testing.T) {
 	if d := cmp.Diff(want, common(want, got)); d != "" {
 		t.Errorf("-before +after:\n%s", d)
 	}
-	counts, err := s.Stats(ctx)
+	counts, err := s.Stats(ctx, store.Scope{})
 	must(t, err)
 	if counts.Traces != int64(len(page.Traces)) || counts.Writes < int64(len(writes.Writes)) || counts.Revision != 4 {
 		t.Errorf("stats are %+v", counts)
@@ -92,7 +92,12 @@ func TestMigrate(t *testing.T) {
 	late := *open[i].Trace
 	late.Spans = late.Spans[:2]
 	must(t, s.Write(ctx, &store.Batch{Revision: 5, AsOf: spantest.Epoch, Finished: []*span.Trace{&late}}))
-	if r, err := s.Trace(ctx, late.ID); err != nil || len(r.Trace.Spans) != 3 || r.Trace.Spans[2].Name != "amend" {
+	if r, err := s.Trace(
+		ctx,
+		store.Scope{},
+		late.ID,
+	); err != nil || len(r.Trace.Spans) != 3 ||
+		r.Trace.Spans[2].Name != "amend" {
 		t.Errorf("a former open trace: %+v, %v", r, err)
 	}
 }

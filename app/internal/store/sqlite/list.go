@@ -45,6 +45,7 @@ func (s *Store) List(ctx context.Context, q store.Query) (*store.Page, error) {
 func traceFilter(q store.Query) (*filter, error) {
 	f := &filter{}
 	f.add("phase > 0")
+	f.visible(q.Scope, "traces")
 	f.between("start", q.Since, q.Until)
 	if q.After != "" {
 		at, key, err := q.After.Position(len(trace.TraceID{}))

@@ -80,7 +80,7 @@ func records(t *testing.T, s *sqlite.Store) map[trace.TraceID]*store.Record {
 	must(t, err)
 	out := map[trace.TraceID]*store.Record{}
 	for _, sum := range page.Traces {
-		out[sum.ID], err = s.Trace(t.Context(), sum.ID)
+		out[sum.ID], err = s.Trace(t.Context(), store.Scope{}, sum.ID)
 		must(t, err)
 	}
 	return out

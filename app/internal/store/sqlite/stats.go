@@ -11,7 +11,9 @@ import (
 )
 
 // Stats counts the stored data.
-func (s *Store) Stats(ctx context.Context) (store.Stats, error) {
+func (s *Store) Stats(ctx context.Context, scope store.Scope) (store.Stats, error) {
+	f := &filter{}
+	f.visible(scope, "traces")
 	var out store.Stats
 	var oldest sql.NullInt64
 	err := s.db.Read(ctx, func(q database.Querier) error {
@@ -20,12 +22,15 @@ func (s *Store) Stats(ctx context.Context) (store.Stats, error) {
 			q,
 			`SELECT coalesce(sum(phase > 0), 0), coalesce(sum(spans), 0), `+
 				`coalesce(sum(writes), 0),
-			min(CASE WHEN phase > 0 THEN start END) FROM traces`,
-			nil,
+			min(CASE WHEN phase > 0 THEN start END) FROM traces`+f.String(),
+			f.args,
 			[]any{&out.Traces, &out.Spans, &out.Writes, &oldest},
 			nothing,
 		); err != nil {
 			return err
+		}
+		if !scope.All() {
+			return nil
 		}
 		if err := database.Scan(
 			ctx,

@@ -16,10 +16,13 @@ import (
 )
 
 // Trace returns one trace with all its spans.
-func (s *Store) Trace(ctx context.Context, id trace.TraceID) (*store.Record, error) {
+func (s *Store) Trace(ctx context.Context, scope store.Scope, id trace.TraceID) (*store.Record, error) {
+	f := &filter{}
+	f.add("id = ? AND phase > 0", id[:])
+	f.visible(scope, "traces")
 	var out *store.Record
 	err := s.db.Read(ctx, func(q database.Querier) error {
-		found, nums, err := summaries(ctx, q, " WHERE id = ? AND phase > 0", []any{id[:]})
+		found, nums, err := summaries(ctx, q, f.String(), f.args)
 		if err != nil {
 			return err
 		}

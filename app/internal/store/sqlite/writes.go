@@ -83,6 +83,7 @@ func (s *Store) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePag
 
 func writeFilter(q store.WriteQuery) (*filter, error) {
 	f := &filter{}
+	f.visible(q.Scope, "t")
 	f.between("w.until", q.Since, q.Until)
 	if q.After != "" {
 		at, key, err := q.After.Position(writeKey)

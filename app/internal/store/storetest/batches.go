@@ -55,11 +55,11 @@ func testBatches(t *testing.T, open Open) {
 			if d := diff(get(t, from, sum.ID), get(t, to, sum.ID)); d != "" {
 				t.Errorf("-stored +copied:\n%s", d)
 			}
-			of, err := from.Causes(t.Context(), sum.ID)
+			of, err := from.Causes(t.Context(), store.Scope{}, sum.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			is, err := to.Causes(t.Context(), sum.ID)
+			is, err := to.Causes(t.Context(), store.Scope{}, sum.ID)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -27,15 +27,15 @@ func testCancelled(t *testing.T, open Open) {
 		"Prune":  func() error { _, err := s.Prune(ctx, store.Limits{Bytes: 1}); return err },
 		"Pin":    func() error { return s.Pin(ctx, b.Finished[0].ID, true) },
 		"Forget": func() error { _, err := s.Forget(ctx, store.Selector{Namespace: "default"}); return err },
-		"Trace":  func() error { _, err := s.Trace(ctx, b.Finished[0].ID); return err },
+		"Trace":  func() error { _, err := s.Trace(ctx, store.Scope{}, b.Finished[0].ID); return err },
 		"List":   func() error { _, err := s.List(ctx, store.Query{}); return err },
 		"Writes": func() error { _, err := s.Writes(ctx, store.WriteQuery{}); return err },
-		"Causes": func() error { _, err := s.Causes(ctx, trace.TraceID{1}); return err },
+		"Causes": func() error { _, err := s.Causes(ctx, store.Scope{}, trace.TraceID{1}); return err },
 		"Between": func() error {
-			_, err := s.Between(ctx, trace.TraceID{}, trace.TraceID{255}, 1)
+			_, err := s.Between(ctx, store.Scope{}, trace.TraceID{}, trace.TraceID{255}, 1)
 			return err
 		},
-		"Stats": func() error { _, err := s.Stats(ctx); return err },
+		"Stats": func() error { _, err := s.Stats(ctx, store.Scope{}); return err },
 	} {
 		if err := call(); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
@@ -126,7 +126,7 @@ func look(ctx context.Context, s store.Archive) error {
 		return err
 	}
 	for _, sum := range page.Traces {
-		r, err := s.Trace(ctx, sum.ID)
+		r, err := s.Trace(ctx, store.Scope{}, sum.ID)
 		if errors.Is(err, store.ErrNotFound) {
 			continue // pruned since
 		}
@@ -137,6 +137,6 @@ func look(ctx context.Context, s store.Archive) error {
 			return errors.New("a trace is not whole")
 		}
 	}
-	_, err = s.Stats(ctx)
+	_, err = s.Stats(ctx, store.Scope{})
 	return err
 }

@@ -76,7 +76,7 @@ func testForget(t *testing.T, open Open) {
 		t.Errorf("left %q", left)
 	}
 	for _, id := range []trace.TraceID{inside.ID, shared.ID, among.ID} {
-		if causes, err := s.Causes(t.Context(), id); err != nil || len(causes) != 0 {
+		if causes, err := s.Causes(t.Context(), store.Scope{}, id); err != nil || len(causes) != 0 {
 			t.Errorf("causes of a forgotten trace: %+v, %v", causes, err)
 		}
 	}

@@ -154,7 +154,7 @@ func testSummary(t *testing.T, open Open) {
 			t.Errorf("the list lacks %+v", want)
 		}
 	}
-	if _, err := s.Trace(t.Context(), trace.TraceID{1}); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.Trace(t.Context(), store.Scope{}, trace.TraceID{1}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an absent trace: %v", err)
 	}
 	want := store.Stats{Traces: 3, Oldest: spantest.Epoch, Revision: 7}
@@ -221,7 +221,7 @@ func testClosed(t *testing.T, open Open) {
 	b := batch(1)
 	b.Finished = []*span.Trace{change(1, 1)}
 	_, pruning := s.Prune(t.Context(), store.Limits{})
-	_, reading := s.Trace(t.Context(), trace.TraceID{1})
+	_, reading := s.Trace(t.Context(), store.Scope{}, trace.TraceID{1})
 	_, listing := s.List(t.Context(), store.Query{})
 	_, forgetting := s.Forget(t.Context(), store.Selector{Namespace: "default"})
 	pinning := s.Pin(t.Context(), b.Finished[0].ID, true)

@@ -81,7 +81,7 @@ func testVersions(t *testing.T, open Open) {
 				for _, b := range batches {
 					put(t, s, b)
 				}
-				got, err := s.Trace(t.Context(), done.ID)
+				got, err := s.Trace(t.Context(), store.Scope{}, done.ID)
 				if tc.want == nil {
 					if !errors.Is(err, store.ErrNotFound) || stats(t, s).Traces != 0 ||
 						len(list(t, s, store.Query{})) != 0 {
@@ -184,7 +184,7 @@ func contents(t testing.TB, s store.Archive) map[string]any {
 	out := map[string]any{"list": traces, "writes": writes.Writes, "stats": counts}
 	for _, sum := range traces {
 		out["trace "+sum.ID.String()] = get(t, s, sum.ID)
-		causes, err := s.Causes(t.Context(), sum.ID)
+		causes, err := s.Causes(t.Context(), store.Scope{}, sum.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +199,12 @@ func testAmendments(t *testing.T, open Open) {
 	b := batch(1)
 	b.Amendments = []*span.Trace{early}
 	put(t, s, b)
-	if _, err := s.Trace(t.Context(), done.ID); !errors.Is(err, store.ErrNotFound) || stats(t, s).Traces != 0 {
+	if _, err := s.Trace(
+		t.Context(),
+		store.Scope{},
+		done.ID,
+	); !errors.Is(err, store.ErrNotFound) ||
+		stats(t, s).Traces != 0 {
 		t.Errorf("an amendment alone is a trace: %v", err)
 	}
 	b = batch(2)

@@ -107,7 +107,7 @@ func testCauses(t *testing.T, open Open) {
 				}
 			}
 		}
-		got, err := s.Causes(t.Context(), of.ID)
+		got, err := s.Causes(t.Context(), store.Scope{}, of.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,10 +116,10 @@ func testCauses(t *testing.T, open Open) {
 			t.Errorf("-want +got:\n%s", d)
 		}
 	}
-	if got, err := s.Causes(t.Context(), trace.TraceID{1}); err != nil || len(got) != 0 {
+	if got, err := s.Causes(t.Context(), store.Scope{}, trace.TraceID{1}); err != nil || len(got) != 0 {
 		t.Errorf("causes of an unknown trace: %v, %v", got, err)
 	}
-	if got, err := s.Causes(t.Context(), trace.TraceID{7}); err != nil || len(got) != 2 {
+	if got, err := s.Causes(t.Context(), store.Scope{}, trace.TraceID{7}); err != nil || len(got) != 2 {
 		t.Errorf("edges into a trace that is not stored: %v, %v", got, err)
 	}
 }
@@ -147,7 +147,7 @@ func testBetween(t *testing.T, open Open) {
 		"one":       {all[7], all[7], 2, all[7:8]},
 		"none":      {all[7], all[6], 2, nil},
 	} {
-		got, err := s.Between(t.Context(), tc.low, tc.high, tc.limit)
+		got, err := s.Between(t.Context(), store.Scope{}, tc.low, tc.high, tc.limit)
 		if d := diff(tc.want, got); err != nil || d != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", name, err, d)
 		}

@@ -64,7 +64,7 @@ func testPruneBySize(t *testing.T, open Open) {
 	if after.Traces < traces/3 {
 		t.Errorf("only %d traces are left", after.Traces)
 	}
-	if _, err := s.Trace(t.Context(), change(traces, 1).ID); err != nil {
+	if _, err := s.Trace(t.Context(), store.Scope{}, change(traces, 1).ID); err != nil {
 		t.Errorf("the newest should be there: %v", err)
 	}
 	if _, err := s.Prune(t.Context(), store.Limits{Bytes: 1}); err != nil {

@@ -31,7 +31,7 @@ func Run(t *testing.T, open Open) {
 		"Lossless": testLossless, "Summary": testSummary, "Invalid": testInvalid, "Closed": testClosed,
 		"Versions": testVersions, "Order": testOrder, "Amendments": testAmendments,
 		"Filters": testFilters, "Density": testDensity, "Pages": testPages, "PagesWhileWriting": testPagesWhileWriting,
-		"Writes": testWrites, "Causes": testCauses, "Between": testBetween,
+		"Scope": testScope, "Writes": testWrites, "Causes": testCauses, "Between": testBetween,
 		"PruneByAge": testPruneByAge, "PruneBySize": testPruneBySize, "PruneByOutcome": testPruneByOutcome,
 		"Pin": testPin, "Forget": testForget, "Batches": testBatches,
 		"Cancelled": testCancelled, "Concurrent": testConcurrent,
@@ -54,7 +54,7 @@ func put(t testing.TB, s store.Archive, b *store.Batch) {
 
 func get(t testing.TB, s store.Archive, id trace.TraceID) *store.Record {
 	t.Helper()
-	r, err := s.Trace(t.Context(), id)
+	r, err := s.Trace(t.Context(), store.Scope{}, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func list(t testing.TB, s store.Archive, q store.Query) []store.Summary {
 
 func stats(t testing.TB, s store.Archive) store.Stats {
 	t.Helper()
-	out, err := s.Stats(t.Context())
+	out, err := s.Stats(t.Context(), store.Scope{})
 	if err != nil {
 		t.Fatal(err)
 	}

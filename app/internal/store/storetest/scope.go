@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storetest
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// ScopeTraces returns the traces of CheckScopes: 1 and 2 in namespace a, 3 in b, 4 in both, 5 in a and without
+// a namespace, 6 without an object. 3 and 4 link to 1, and 2 links to 3.
+func ScopeTraces() []*span.Trace {
+	var out []*span.Trace
+	for n, namespaces := range [][]string{{"a"}, {"a", "a"}, {"b"}, {"a", "b"}, {"a", ""}, {}} {
+		t := change(n+1, max(1, len(namespaces)))
+		for i, s := range t.Spans {
+			if len(namespaces) == 0 {
+				s.Object, s.Events = object.Ref{}, nil
+				continue
+			}
+			s.Object.Namespace = namespaces[i]
+		}
+		out = append(out, t)
+	}
+	for from, to := range map[int]int{2: 0, 3: 0, 1: 2} {
+		root := out[from].Root()
+		root.Links = append(root.Links, span.Link{TraceID: out[to].ID, SpanID: out[to].Root().ID})
+	}
+	return out
+}
+
+// scopes are scopes, and the numbers of their traces.
+var scopes = map[string]struct {
+	reason string
+	scope  store.Scope
+	want   []int
+}{
+	"all":           {"the zero scope permits everything", store.Scope{}, []int{1, 2, 3, 4, 5, 6}},
+	"a":             {"4 and 5 have objects elsewhere", store.Scope{Namespaces: []string{"a"}}, []int{1, 2}},
+	"b":             {"", store.Scope{Namespaces: []string{"b"}}, []int{3}},
+	"a and b":       {"", store.Scope{Namespaces: []string{"a", "b"}}, []int{1, 2, 3, 4}},
+	"a and cluster": {"a trace without objects, too", store.Scope{Namespaces: []string{"a", ""}}, []int{1, 2, 5, 6}},
+	"other":         {"", store.Scope{Namespaces: []string{"c"}}, nil},
+	"none":          {"an empty list permits nothing", store.Scope{Namespaces: []string{}}, nil},
+	"cluster":       {"not the cluster of the traces", store.Scope{Clusters: []string{"x"}}, nil},
+}
+
+// testScope: each read has the traces of its scope and no others.
+func testScope(t *testing.T, open Open) {
+	s, b := open(t), batch(1)
+	b.Finished = ScopeTraces()
+	put(t, s, b)
+	CheckScopes(t, s, b.Finished)
+	// An object that comes later counts, too.
+	late := amendment(b.Finished[0], "late")
+	late.Spans[0].Object = spantest.Ref("apps", "Deployment", "late")
+	late.Spans[0].Object.Namespace = "b"
+	put(t, s, &store.Batch{Revision: 2, AsOf: asOf, Amendments: []*span.Trace{late}})
+	CheckScope(t, s, store.Scope{Namespaces: []string{"a"}}, b.Finished, []int{2})
+	// Without the finished trace, its other objects are not known.
+	early := amendment(change(7, 1), "early")
+	early.Spans[0].Object.Namespace = "a"
+	early.Spans[0].Events[0].Name = span.EventWrite
+	put(t, s, &store.Batch{Revision: 3, AsOf: asOf, Amendments: []*span.Trace{early}})
+	CheckScope(t, s, store.Scope{Namespaces: []string{"a"}}, b.Finished, []int{2})
+}
+
+// CheckScopes checks the reads of ScopeTraces with several scopes.
+func CheckScopes(t *testing.T, s store.Reader, all []*span.Trace) {
+	t.Helper()
+	for name, tc := range scopes {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			CheckScope(t, s, tc.scope, all, tc.want)
+		})
+	}
+}
+
+// CheckScope checks that each read with a scope has the wanted traces, by their numbers from 1, and no
+// others.
+func CheckScope(t *testing.T, s store.Reader, scope store.Scope, all []*span.Trace, want []int) {
+	t.Helper()
+	page, err := s.List(t.Context(), store.Query{Scope: scope, Limit: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := page.Traces
+	for page.Next != "" {
+		if page, err = s.List(t.Context(), store.Query{Scope: scope, Limit: 2, After: page.Next}); err != nil {
+			t.Fatal(err)
+		}
+		listed = append(listed, page.Traces...)
+	}
+	writes, err := s.Writes(t.Context(), store.WriteQuery{Scope: scope})
+	if err != nil {
+		t.Fatal(err)
+	}
+	between, err := s.Between(t.Context(), scope, trace.TraceID{}, trace.TraceID(slices.Repeat([]byte{0xff}, 16)), 99)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted, err := s.Stats(t.Context(), scope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if int(counted.Traces) != len(want) || scope.Namespaces != nil && counted.Bytes != 0 {
+		t.Errorf("counted %+v, want %d traces", counted, len(want))
+	}
+	if len(listed) != len(want) || len(between) != len(want) {
+		t.Errorf("got %d traces in the list and %d IDs, want %v", len(listed), len(between), want)
+	}
+	dense, err := s.Density(t.Context(), store.DensityQuery{
+		Query: store.Query{Scope: scope, Since: second(0), Until: second(60)}, Buckets: 3,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for _, b := range dense.Buckets {
+		total += int(b.Count)
+	}
+	if total != len(want) {
+		t.Errorf("the density has %d traces, want %d", total, len(want))
+	}
+	visible := map[trace.TraceID]bool{}
+	for n, of := range all {
+		visible[of.ID] = slices.Contains(want, n+1)
+	}
+	for _, w := range writes.Writes {
+		if !visible[w.TraceID] {
+			t.Errorf("got a write of %s in namespace %q", w.TraceID, w.Object.Namespace)
+		}
+	}
+	for n, of := range all {
+		wanted := visible[of.ID]
+		if got := slices.ContainsFunc(
+			listed,
+			func(s store.Summary) bool { return s.ID == of.ID },
+		); got != wanted {
+			t.Errorf("trace %d in the list: %t", n+1, got)
+		}
+		if got := slices.Contains(between, of.ID); got != wanted {
+			t.Errorf("trace %d between IDs: %t", n+1, got)
+		}
+		if _, err := s.Trace(t.Context(), scope, of.ID); (err == nil) != wanted ||
+			err != nil && !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("trace %d: %v", n+1, err)
+		}
+		if len(store.WritesOf(of.Root())) > 0 && wanted != slices.ContainsFunc(
+			writes.Writes,
+			func(w store.Write) bool { return w.TraceID == of.ID },
+		) {
+			t.Errorf("writes of trace %d: %t", n+1, !wanted)
+		}
+		checkCauses(t, s, scope, of, visible)
+	}
+}
+
+// checkCauses: a visible trace has its own edges and those of visible traces, another one has none.
+func checkCauses(t *testing.T, s store.Reader, scope store.Scope, of *span.Trace, visible map[trace.TraceID]bool) {
+	t.Helper()
+	causes, err := s.Causes(t.Context(), scope, of.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := 0
+	for _, c := range causes {
+		if !visible[of.ID] || !visible[c.TraceID] {
+			t.Errorf("trace %s has the edge %+v", of.ID, c)
+		}
+		if c.TraceID == of.ID {
+			own++
+		}
+	}
+	want := 0
+	for _, each := range of.Spans {
+		want += len(store.CausesOf(each))
+	}
+	if visible[of.ID] && own < want {
+		t.Errorf("trace %s has %d of its %d edges", of.ID, own, want)
+	}
+}
