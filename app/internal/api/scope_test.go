@@ -37,7 +37,7 @@ func TestScope(t *testing.T) {
 	})
 	v.Cluster = "cluster-1"
 	in, out := inside.ID.String(), outside.Trace.ID.String()
-	for path, codes := range map[string][2]int{ // of a scope, and of everything
+	paths := map[string][2]int{ // of a scope, and of everything
 		"/info":                          {200, 200},
 		"/sources":                       {403, 200},
 		"/traces":                        {200, 200},
@@ -55,7 +55,15 @@ func TestScope(t *testing.T) {
 		"/writes?namespace=elsewhere":    {200, 200},
 		"/traces?outcome=converged":      {200, 200},
 		"/traces/" + out[:8] + "/causes": {404, 200},
-	} {
+		"/traces/" + in + "/why":         {200, 200},
+		"/traces/" + out + "/why":        {404, 200},
+	}
+	for _, to := range routes {
+		if _, tested := paths["/"+strings.ReplaceAll(to.path, "{traceID}", out)]; !tested {
+			t.Errorf("%s is not tested", to.path)
+		}
+	}
+	for path, codes := range paths {
 		res, body := s.get(t, "/api/v1"+path)
 		if res.StatusCode != codes[0] || strings.Contains(string(body), "elsewhere") ||
 			strings.Contains(string(body), out) || strings.Contains(string(body), root.ID.String()) {
