@@ -86,7 +86,8 @@ type Server struct {
 	// heartbeat and patience are the constants of that name; tests change them.
 	heartbeat, patience time.Duration
 
-	trees trees
+	trees     trees
+	documents documents
 
 	closing chan struct{}
 	close   sync.Once

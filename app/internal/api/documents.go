@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+const (
+	// minDocument is the size from which the document of an open trace is remembered, and maxDocuments
+	// bounds all of them.
+	minDocument, maxDocuments = 1 << 20, 32 << 20
+)
+
+// documents remembers large documents of open traces, which several clients may request again and
+// again. The zero value is ready.
+type documents struct {
+	mu sync.Mutex
+	// used has the documents, the last used one last.
+	used []*remembered
+}
+
+// remembered is the document of one version. The same version is the same pointer.
+type remembered struct {
+	of   *span.Trace
+	asOf time.Time
+	doc  []byte
+}
+
+// get returns the document of a version, by build if it is not remembered.
+func (d *documents) get(rec *store.Record, build func() ([]byte, error)) ([]byte, error) {
+	if !rec.Open {
+		return build()
+	}
+	d.mu.Lock()
+	i := slices.IndexFunc(d.used, func(r *remembered) bool { return r.of == rec.Trace && r.asOf.Equal(rec.AsOf) })
+	if i >= 0 {
+		found := d.used[i]
+		d.used = append(slices.Delete(d.used, i, i+1), found)
+		d.mu.Unlock()
+		return found.doc, nil
+	}
+	d.mu.Unlock()
+	doc, err := build()
+	if err == nil && len(doc) >= minDocument {
+		d.put(&remembered{rec.Trace, rec.AsOf, doc})
+	}
+	return doc, err
+}
+
+// put remembers a document in place of earlier versions of the trace.
+func (d *documents) put(r *remembered) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.used = append(slices.DeleteFunc(d.used, func(old *remembered) bool { return old.of.ID == r.of.ID }), r)
+	size := 0
+	for i, old := range slices.Backward(d.used) {
+		if size += len(old.doc); size > maxDocuments {
+			d.used = slices.Delete(d.used, 0, i+1)
+			break
+		}
+	}
+}
