@@ -77,7 +77,8 @@ func TestAccess(t *testing.T) {
 		},
 		"other CA": {"", server, Access{right, foreign}, "is not trusted: it is not of an authority in " + foreign},
 		"plaintext": {
-			"a server with TLS", "http://127.0.0.1:" + port, Access{right, ""}, "if it serves https, name it with https://",
+			"a server with TLS", "http://127.0.0.1:" + port, Access{right, ""},
+			"if it serves https, name it with https://",
 		},
 		"remote plaintext": {
 			"the token stays here", "http://lifeline.example:7070", Access{right, ""},
