@@ -21,8 +21,8 @@ import (
 // maxSpans limits the spans that FromOTLP accepts.
 const maxSpans = 1_000_000
 
-// FromOTLP is the inverse of ToOTLP for one trace. Lifeline's own spans return unchanged; open
-// spans are ended as by EndOpen. OTLP lacks the outcome and the reason of the whole trace, so these
+// FromOTLP is the inverse of ToOTLP for one trace. Lifeline's own spans return unchanged, except that
+// OTLP has no Facts; open spans are ended as by EndOpen. OTLP lacks the outcome and the reason of the whole trace, so these
 // stay empty. The spans are in tree order.
 //
 // Spans of other components, with any other scope than ScopeName, get an Origin. Spans without
