@@ -55,13 +55,13 @@ type Step struct {
 
 // CoursesOf is LifecyclesOf, with the steps.
 func CoursesOf(t *span.Trace, asOf time.Time) []Course {
-	at := make(map[trace.SpanID]int, len(t.Spans)) // by the IDs of the spans
-	for i, s := range t.Spans {
-		at[s.ID] = i
-	}
+	tree := newTree(t)
 	steps := map[trace.SpanID][]Step{}
 	n := 0
 	for _, s := range t.Spans {
+		if tree.byID[s.ID] != s {
+			continue // an ID names one span
+		}
 		if isLifecycle(s) {
 			n++
 			continue
@@ -70,7 +70,7 @@ func CoursesOf(t *span.Trace, asOf time.Time) []Course {
 		if phase == "" || s.Origin != nil {
 			continue
 		}
-		if up := reconciliationAbove(t, at, s); up != nil {
+		if up := tree.reconciliationAbove(s); up != nil {
 			steps[up.ID] = append(steps[up.ID], Step{phase, s})
 		}
 	}
@@ -80,14 +80,14 @@ func CoursesOf(t *span.Trace, asOf time.Time) []Course {
 	}
 	out := make([]Course, 0, n)
 	for _, s := range t.Spans {
-		if !isLifecycle(s) {
+		if !isLifecycle(s) || tree.byID[s.ID] != s {
 			continue
 		}
 		c := Course{Lifecycle: lifecycleOf(s, asOf), Steps: steps[s.ID]}
 		c.Heals = heals
 		c.measure(asOf)
 		if s.Facts == nil {
-			c.infer(t, at, s)
+			c.infer(tree, s)
 		}
 		if c.startsUp() {
 			c.setPhase(startup, c.readyAt().Sub(s.Start.Time))
@@ -114,16 +114,41 @@ var phaseNames = func() map[string]string {
 // isLifecycle reports whether s is the reconciliation of an object.
 func isLifecycle(s *span.Span) bool { return s.Origin == nil && s.IsReconciliation() }
 
+// tree finds spans by their places.
+type tree struct {
+	spans []*span.Span
+	byID  map[trace.SpanID]*span.Span
+	// below are the spans of writes by their parents; nil until needed.
+	below map[trace.SpanID][]*span.Span
+}
+
+func newTree(t *span.Trace) *tree {
+	out := &tree{spans: t.Spans, byID: make(map[trace.SpanID]*span.Span, len(t.Spans))}
+	for _, s := range t.Spans {
+		if out.byID[s.ID] == nil {
+			out.byID[s.ID] = s
+		}
+	}
+	return out
+}
+
+// parent returns the parent in the trace, or nil.
+func (t *tree) parent(s *span.Span) *span.Span {
+	if s.RemoteParent {
+		return nil
+	}
+	return t.byID[s.Parent]
+}
+
 // reconciliationAbove returns the nearest reconciliation above s with the same object, or nil.
-func reconciliationAbove(t *span.Trace, at map[trace.SpanID]int, s *span.Span) *span.Span {
+func (t *tree) reconciliationAbove(s *span.Span) *span.Span {
 	const deepest = 64 // spans of other components may form a cycle
 	up := s
 	for range deepest {
-		i, there := at[up.Parent]
-		if !there || up.RemoteParent {
+		if up = t.parent(up); up == nil {
 			return nil
 		}
-		if up = t.Spans[i]; isLifecycle(up) {
+		if isLifecycle(up) {
 			break
 		}
 	}
@@ -159,7 +184,7 @@ func lifecycleOf(s *span.Span, asOf time.Time) Lifecycle {
 	return l
 }
 
-// distinct returns the texts, each once.
+// distinct returns the texts, each once, in order.
 func distinct(texts []string) []string {
 	var out []string
 	for _, text := range texts {
@@ -167,6 +192,7 @@ func distinct(texts []string) []string {
 			out = append(out, text)
 		}
 	}
+	slices.Sort(out)
 	return out
 }
 
@@ -248,12 +274,12 @@ func (c *Course) readyAt() time.Time {
 
 // infer sets data that a span of an earlier version lacks, from attributes and other spans. Labels,
 // and images that were not pulled or started, remain unknown.
-func (c *Course) infer(t *span.Trace, at map[trace.SpanID]int, s *span.Span) {
-	if w := firstOf(t, s); w != nil {
+func (c *Course) infer(t *tree, s *span.Span) {
+	if w := t.firstOf(s); w != nil {
 		c.Verb = effect(valid(w.Verb))
 		c.Actor, c.User = cmp.Or(c.Actor, valid(w.Actor)), cmp.Or(c.User, valid(w.User))
 	}
-	c.Workload = workloadAbove(t, at, s)
+	c.Workload = t.workloadAbove(s)
 	if !kind.Pod.Is(s.Object.Kind) {
 		return
 	}
@@ -265,21 +291,27 @@ func (c *Course) infer(t *span.Trace, at map[trace.SpanID]int, s *span.Span) {
 			case span.KeyVolumes:
 				c.Volumes = new(kv.Value.AsInt64())
 			case span.KeyImage:
-				if image := valid(kv.Value.AsString()); image != "" && !slices.Contains(c.Images, image) {
+				if image := kv.Value.AsString(); image != "" {
 					c.Images = append(c.Images, image)
 				}
 			}
 		}
 	}
+	c.Images = distinct(c.Images)
 }
 
 // firstOf returns the earliest write to the object of s, of s itself or of a span below it, or nil.
-func firstOf(t *span.Trace, s *span.Span) *Write {
-	var first *Write
-	for _, one := range t.Spans {
-		if one != s && one.Parent != s.ID {
-			continue
+func (t *tree) firstOf(s *span.Span) *Write {
+	if t.below == nil {
+		t.below = map[trace.SpanID][]*span.Span{}
+		for _, one := range t.spans {
+			if one.IsWrite() {
+				t.below[one.Parent] = append(t.below[one.Parent], one)
+			}
 		}
+	}
+	var first *Write
+	for _, one := range append([]*span.Span{s}, t.below[s.ID]...) {
 		for _, w := range WritesOf(one) {
 			if w.Object.UID == s.Object.UID && (first == nil || w.Start.Before(first.Start)) {
 				first = &w
@@ -302,7 +334,7 @@ func effect(verb string) string {
 
 // workloadAbove returns the topmost workload among the objects of s and of the spans above it in an
 // unbroken row, as in "Deployment/web".
-func workloadAbove(t *span.Trace, at map[trace.SpanID]int, s *span.Span) string {
+func (t *tree) workloadAbove(s *span.Span) string {
 	const deepest = 8
 	top := ""
 	for range deepest {
@@ -312,11 +344,9 @@ func workloadAbove(t *span.Trace, at map[trace.SpanID]int, s *span.Span) string 
 		case !kind.Pod.Is(k):
 			return top
 		}
-		i, there := at[s.Parent]
-		if !there {
-			return top
+		if s = t.parent(s); s == nil {
+			break
 		}
-		s = t.Spans[i]
 	}
 	return top
 }

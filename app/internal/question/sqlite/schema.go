@@ -45,6 +45,7 @@ CREATE TABLE lifecycles (
   UNIQUE (trace, span)
 ) STRICT;
 CREATE INDEX lifecycles_kind ON lifecycles (kind, start DESC, phase_startup, volumes);
+CREATE INDEX lifecycles_start ON lifecycles (start);
 CREATE INDEX lifecycles_namespace ON lifecycles (namespace, start);
 CREATE INDEX lifecycles_name ON lifecycles (name);
 CREATE INDEX lifecycles_uid ON lifecycles (uid);

@@ -46,6 +46,9 @@ func (s *Store) Forget(ctx context.Context, which store.Selector) (store.Forgott
 		err = s.forget(ctx, which, &out)
 	}
 	if err == nil {
+		err = s.tidyOperations(ctx)
+	}
+	if err == nil {
 		err = s.clean(ctx)
 	}
 	if err == nil {
@@ -198,7 +201,7 @@ func (f *forgetting) cut(ctx context.Context, w *database.Tx, to trace.TraceID) 
 		}
 		if err := errors.Join(
 			w.Exec(ctx, "UPDATE spans SET data = ?, digest = ? WHERE trace = ? AND id = ?",
-				data, digestOf(rows[i].Span, rows[i].place, rows[i].by, data), e.num, e.span[:]),
+				data, digestOf(rows[i].Span, rows[i].place, rows[i].by, data, rows[i].facts), e.num, e.span[:]),
 			w.Exec(ctx, "DELETE FROM links WHERE trace = ? AND span = ? AND of_trace = ?", e.num, e.span[:], to[:]),
 		); err != nil {
 			return 0, err
