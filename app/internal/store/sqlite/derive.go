@@ -212,6 +212,9 @@ func (d *deriver) operation(ctx context.Context, of operation) (int64, error) {
 // tidyOperations removes the operations without spans.
 func (s *Store) tidyOperations(ctx context.Context) error {
 	return s.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
+		if err := w.Overwrite(steady); err != nil {
+			return err
+		}
 		return w.Exec(steady, `DELETE FROM operations
 			WHERE NOT EXISTS (SELECT 1 FROM span_index i WHERE i.operation = operations.num)`)
 	})

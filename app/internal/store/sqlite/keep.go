@@ -36,7 +36,7 @@ func (s *Store) Pin(ctx context.Context, id trace.TraceID, on bool) error {
 }
 
 // Forget removes everything about the selected objects. Deleted rows and freed pages become zeros,
-// and the log is emptied. Earlier versions left copies in unused space, so the first Forget after
+// indexes with names are rebuilt, and the log is emptied. Earlier versions left copies in unused space, so the first Forget after
 // them rebuilds the file. That needs free space for two further copies of the archive. The file
 // system keeps the blocks of a shortened file until it needs them. Backups stay.
 func (s *Store) Forget(ctx context.Context, which store.Selector) (store.Forgotten, error) {
@@ -49,6 +49,9 @@ func (s *Store) Forget(ctx context.Context, which store.Selector) (store.Forgott
 		err = s.tidyOperations(ctx)
 	}
 	if err == nil {
+		err = s.reindex(ctx)
+	}
+	if err == nil {
 		err = s.clean(ctx)
 	}
 	if err == nil {
@@ -58,6 +61,28 @@ func (s *Store) Forget(ctx context.Context, which store.Selector) (store.Forgott
 		return out, s.db.Failed(ctx, fmt.Sprintf("remove namespace %q from", which.Namespace), err)
 	}
 	return out, nil
+}
+
+// namedIndexes are the indexes with texts about objects, in random order.
+var namedIndexes = []string{
+	"objects_name", "objects_uid", "lifecycles_namespace", "lifecycles_name", "lifecycles_uid",
+	"lifecycle_images_image", "lifecycle_labels_label", "operations",
+}
+
+// reindex rebuilds indexes. Where SQLite has divided a page of an index, unused space of the page may
+// hold copies of entries that it deletes later.
+func (s *Store) reindex(ctx context.Context) error {
+	for _, name := range namedIndexes {
+		if err := s.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
+			if err := w.Overwrite(steady); err != nil {
+				return err
+			}
+			return w.Exec(steady, "REINDEX "+name)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // clean rebuilds a file that an earlier version has written.

@@ -63,7 +63,6 @@ func TestForgetOverwrites(t *testing.T) {
 	before := occurrences(t, path, confidential)
 	got, err := s.Forget(t.Context(), store.Selector{Namespace: confidential})
 	must(t, err)
-	dumpAround(t, path, confidential)
 	if after := occurrences(t, path, confidential); after != 0 || before < 1000 || got.Traces == 0 {
 		t.Errorf("of %d occurrences, %d are left; %+v", before, after, got)
 	}
