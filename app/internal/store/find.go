@@ -53,6 +53,7 @@ type Scope struct {
 // Lifecycle is one reconciliation of an object, with the data for questions. Outcome is empty while it
 // is open.
 type Lifecycle struct {
+	// Lifecycle has the data. The kind of the object has no version.
 	question.Lifecycle
 	// Span is the span of the reconciliation.
 	Span trace.SpanID

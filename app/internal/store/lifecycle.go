@@ -199,8 +199,9 @@ func distinct(texts []string) []string {
 // valid returns s as an archive keeps it.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
+// validRef returns r as an archive keeps it: without the version of its kind.
 func validRef(r object.Ref) object.Ref {
-	r.Group, r.Version, r.Kind.Kind = valid(r.Group), valid(r.Version), valid(r.Kind.Kind)
+	r.Group, r.Version, r.Kind.Kind = valid(r.Group), "", valid(r.Kind.Kind)
 	r.Namespace, r.Name = valid(r.Namespace), valid(r.Name)
 	r.UID = types.UID(valid(string(r.UID)))
 	return r

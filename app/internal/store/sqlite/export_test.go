@@ -50,6 +50,21 @@ func (s *Store) Occupy(n int) (release func()) {
 // Filled is closed when no goroutine fills derived tables any more.
 func (s *Store) Filled() <-chan struct{} { return s.filling.ended }
 
+// Rows counts the rows of the derived tables.
+func (s *Store) Rows(ctx context.Context) (map[string]int64, error) {
+	out := map[string]int64{}
+	for _, table := range []string{
+		"lifecycles", "lifecycle_images", "lifecycle_labels", "phases", "operations", "span_index",
+	} {
+		n, err := s.db.Number(ctx, "SELECT count(*) FROM "+table)
+		if err != nil {
+			return nil, err
+		}
+		out[table] = n
+	}
+	return out, nil
+}
+
 // Plan returns the plan of Find.
 func (s *Store) Plan(ctx context.Context, q store.FindQuery) ([]string, error) {
 	f := s.lifecycleFilter(&q)
