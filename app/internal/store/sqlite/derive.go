@@ -4,6 +4,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -62,6 +63,12 @@ func coursesOf(t *span.Trace, asOf time.Time) []store.Course {
 // lifecycles writes the lifecycles of the trace with that number.
 func (d *deriver) lifecycles(ctx context.Context, num int64, courses []store.Course) error {
 	args := make([]any, 0, 3+len(lifecycleFields))
+	images := newRows(question.Images, "lifecycle", "image")
+	labels := newRows(question.Labels, "lifecycle", "label", "value")
+	phases := newRows(
+		"phases", "lifecycle", "seq", "name", "container", "attempt", "start", "start_source", "until", "until_source",
+		"outcome",
+	)
 	for i := range courses {
 		c := &courses[i]
 		d.s.lastLifecycle++
@@ -74,27 +81,18 @@ func (d *deriver) lifecycles(ctx context.Context, num int64, courses []store.Cou
 			return err
 		}
 		for _, image := range c.Images {
-			if err := d.Exec(
-				ctx, "INSERT INTO lifecycle_images (lifecycle, image) VALUES (?, ?)", id, image,
-			); err != nil {
-				return err
-			}
+			images.add(id, image)
 		}
 		for key, value := range c.Labels {
-			if err := d.Exec(
-				ctx, "INSERT INTO lifecycle_labels (lifecycle, label, value) VALUES (?, ?, ?)", id, key, value,
-			); err != nil {
-				return err
-			}
+			labels.add(id, key, value)
 		}
-		if err := d.steps(ctx, id, c.Steps); err != nil {
-			return err
-		}
+		addSteps(phases, id, c.Steps)
 	}
-	return nil
+	return errors.Join(images.flush(ctx, d.Tx), labels.flush(ctx, d.Tx), phases.flush(ctx, d.Tx))
 }
 
-func (d *deriver) steps(ctx context.Context, lifecycle int64, steps []store.Step) error {
+// addSteps adds the steps of a lifecycle.
+func addSteps(phases *rowsOf, lifecycle int64, steps []store.Step) {
 	for seq, step := range steps {
 		container, attempt, outcome := "", int64(1), ""
 		for _, kv := range step.Span.Attributes {
@@ -108,25 +106,12 @@ func (d *deriver) steps(ctx context.Context, lifecycle int64, steps []store.Step
 		if step.Span.Status == span.StatusError {
 			outcome = string(span.Failed)
 		}
-		if err := d.Exec(
-			ctx,
-			`INSERT INTO phases (lifecycle, seq, name, container, attempt, start, start_source, until, until_source, outcome)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			lifecycle,
-			seq,
-			step.Phase,
-			text(container),
-			attempt,
-			nanos(step.Span.Start.Time),
-			text(string(step.Span.Start.Source)),
-			optional(step.Span.End.Time),
-			text(string(step.Span.End.Source)),
-			outcome,
-		); err != nil {
-			return err
-		}
+		phases.add(
+			lifecycle, seq, step.Phase, text(container), attempt,
+			nanos(step.Span.Start.Time), text(string(step.Span.Start.Source)),
+			optional(step.Span.End.Time), text(string(step.Span.End.Source)), outcome,
+		)
 	}
-	return nil
 }
 
 // removeLifecycles are the statements that delete the lifecycles of a trace.
@@ -143,8 +128,8 @@ type operation struct{ service, name string }
 // indexed is the entry of an operation in the index of spans.
 type indexed struct{ start, latest, longest int64 }
 
-// index adds spans of a trace to the index.
-func (d *deriver) index(ctx context.Context, num int64, spans []*span.Span) error {
+// index adds spans of a trace to the index. more means that it may have others.
+func (d *deriver) index(ctx context.Context, num int64, spans []*span.Span, more bool) error {
 	if len(spans) == 0 {
 		return nil
 	}
@@ -164,30 +149,36 @@ func (d *deriver) index(ctx context.Context, num int64, spans []*span.Span) erro
 		}
 		entries[key] = indexed{min(e.start, start), max(e.latest, start), max(e.longest, length)}
 	}
-	if err := database.Scan(
-		ctx, d, "SELECT min(trace_start, ?1) FROM span_index WHERE trace = ?2 LIMIT 1",
-		[]any{first, num}, []any{&first}, nothing,
-	); err != nil {
-		return err
+	if more {
+		if err := d.spread(ctx, num, &first); err != nil {
+			return err
+		}
 	}
-	if err := d.Exec(
-		ctx, "UPDATE span_index SET trace_start = ?1 WHERE trace = ?2 AND trace_start > ?1", first, num,
-	); err != nil {
-		return err
-	}
+	rows := newRows("span_index", "trace", "operation", "trace_start", "start", "latest", "longest")
+	rows.end = " ON CONFLICT DO UPDATE SET start = min(start, excluded.start), " +
+		"latest = max(latest, excluded.latest), longest = max(longest, excluded.longest)"
 	for of, e := range entries {
 		op, err := d.operation(ctx, of)
 		if err != nil {
 			return err
 		}
-		if err := d.Exec(ctx, `INSERT INTO span_index (trace, operation, trace_start, start, latest, longest)
-			VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET start = min(start, excluded.start),
-			latest = max(latest, excluded.latest), longest = max(longest, excluded.longest)`,
-			num, op, first, e.start, e.latest, e.longest); err != nil {
-			return err
-		}
+		rows.add(num, op, first, e.start, e.latest, e.longest)
 	}
-	return nil
+	return rows.flush(ctx, d.Tx)
+}
+
+// spread sets first to the start of the first span of a trace, if that is earlier; or else the entries
+// of the trace to first.
+func (d *deriver) spread(ctx context.Context, num int64, first *int64) error {
+	if err := database.Scan(
+		ctx, d, "SELECT min(trace_start, ?1) FROM span_index WHERE trace = ?2 LIMIT 1",
+		[]any{*first, num}, []any{first}, nothing,
+	); err != nil {
+		return err
+	}
+	return d.Exec(
+		ctx, "UPDATE span_index SET trace_start = ?1 WHERE trace = ?2 AND trace_start > ?1", *first, num,
+	)
 }
 
 // operation returns the number of an operation.
@@ -224,7 +215,7 @@ func (s *Store) tidyOperations(ctx context.Context) error {
 // amendments.
 func (c *content) derive(ctx context.Context, all *span.Trace, asOf time.Time) error {
 	if !c.known {
-		if err := c.index(ctx, c.num, all.Spans); err != nil {
+		if err := c.index(ctx, c.num, all.Spans, false); err != nil {
 			return err
 		}
 		return c.lifecycles(ctx, c.num, coursesOf(all, asOf))
@@ -243,7 +234,7 @@ func (d *deriver) replace(ctx context.Context, num int64, spans []*span.Span, co
 			return err
 		}
 	}
-	if err := d.index(ctx, num, spans); err != nil {
+	if err := d.index(ctx, num, spans, false); err != nil {
 		return err
 	}
 	return d.lifecycles(ctx, num, courses)

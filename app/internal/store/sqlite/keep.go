@@ -66,7 +66,7 @@ func (s *Store) Forget(ctx context.Context, which store.Selector) (store.Forgott
 // namedIndexes are the indexes with texts about objects, in random order.
 var namedIndexes = []string{
 	"objects_name", "objects_uid", "lifecycles_namespace", "lifecycles_name", "lifecycles_uid",
-	"lifecycle_images_image", "lifecycle_labels_label", "operations",
+	"operations",
 }
 
 // reindex rebuilds indexes. Where SQLite has divided a page of an index, unused space of the page may

@@ -176,7 +176,7 @@ func (m *merge) amend(ctx context.Context, h *head, t *span.Trace) error {
 		}
 	}
 	if h.phase == finished {
-		if err := m.index(ctx, h.num, t.Spans); err != nil {
+		if err := m.index(ctx, h.num, t.Spans, true); err != nil {
 			return err
 		}
 	}
