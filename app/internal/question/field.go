@@ -45,7 +45,12 @@ const (
 
 // fields is the table of all fields: the only source for questions, documents and completion.
 var fields = append([]Field{
-	text("kind", "kind", "kind of the object, such as `Pod`", func(l *Lifecycle) *string { return &l.Object.Kind.Kind }),
+	text(
+		"kind",
+		"kind",
+		"kind of the object, such as `Pod`",
+		func(l *Lifecycle) *string { return &l.Object.Kind.Kind },
+	),
 	text("group", "api_group", "API group of the object; empty for the core group",
 		func(l *Lifecycle) *string { return &l.Object.Group }),
 	text("namespace", "namespace", "namespace of the object; empty for an object of the cluster",

@@ -26,7 +26,14 @@ import (
 func pod(end int, facts *span.Facts) *span.Trace {
 	b := spantest.New("pod")
 	ref := spantest.Ref("", "Pod", "web-1")
-	set := b.Add(nil, "reconcile ReplicaSet", "replicaset-controller", spantest.Ref("apps", "ReplicaSet", "web"), 0, end)
+	set := b.Add(
+		nil,
+		"reconcile ReplicaSet",
+		"replicaset-controller",
+		spantest.Ref("apps", "ReplicaSet", "web"),
+		0,
+		end,
+	)
 	s := b.Add(set, "reconcile Pod", "kubelet", ref, 100, end, span.KeyNode.String("node-1"),
 		attribute.String("cloud.availability_zone", "zone-a"), span.KeyActor.String("replicaset-controller"))
 	s.Facts = facts
@@ -47,9 +54,16 @@ func pod(end int, facts *span.Facts) *span.Trace {
 // TestLifecyclesOf: data, and lengths of phases that overlap or are open.
 func TestLifecyclesOf(t *testing.T) {
 	facts := &span.Facts{
-		Verb: "create", Reason: "crash_loop", Workload: "Deployment/web",
-		Labels: []object.Label{{Key: "app", Value: "web"}},
-		Pod:    &span.PodFacts{Volumes: 2, Node: "node-2", Zone: "zone-b", Images: []string{"nginx:1", "b:1", "nginx:1"}},
+		Verb:     "create",
+		Reason:   "crash_loop",
+		Workload: "Deployment/web",
+		Labels:   []object.Label{{Key: "app", Value: "web"}},
+		Pod: &span.PodFacts{
+			Volumes: 2,
+			Node:    "node-2",
+			Zone:    "zone-b",
+			Images:  []string{"nginx:1", "b:1", "nginx:1"},
+		},
 	}
 	base := question.Lifecycle{
 		Trace: spantest.New("pod").Trace.ID, Object: spantest.Ref("", "Pod", "web-1"), Verb: "create",
@@ -160,4 +174,3 @@ func TestFactsOfRecordings(t *testing.T) {
 		t.Error("no Pods")
 	}
 }
-

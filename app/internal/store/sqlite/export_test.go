@@ -19,8 +19,11 @@ func (s *Store) PutLifecycles(ctx context.Context, traces iter.Seq[*span.Trace])
 		for t := range traces {
 			s.last++
 			if err := d.Exec(
-				steady, "INSERT INTO traces (num, id, phase, revision, as_of, start, derived) VALUES (?, ?, 2, 1, 0, ?, 1)",
-				s.last, t.ID[:], nanos(store.Start(t)),
+				steady,
+				"INSERT INTO traces (num, id, phase, revision, as_of, start, derived) VALUES (?, ?, 2, 1, 0, ?, 1)",
+				s.last,
+				t.ID[:],
+				nanos(store.Start(t)),
 			); err != nil {
 				return err
 			}
@@ -75,10 +78,17 @@ func (s *Store) plan(ctx context.Context, query string, args []any) (out []strin
 	var id, parent, unused int
 	var detail string
 	err = s.db.Read(ctx, func(q database.Querier) error {
-		return database.Scan(ctx, q, "EXPLAIN QUERY PLAN "+query, args, []any{&id, &parent, &unused, &detail}, func() error {
-			out = append(out, detail)
-			return nil
-		})
+		return database.Scan(
+			ctx,
+			q,
+			"EXPLAIN QUERY PLAN "+query,
+			args,
+			[]any{&id, &parent, &unused, &detail},
+			func() error {
+				out = append(out, detail)
+				return nil
+			},
+		)
 	})
 	return out, err
 }

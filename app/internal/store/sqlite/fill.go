@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-
 	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -202,4 +201,3 @@ func (d *deriver) fill(ctx context.Context, one *underived) error {
 	}
 	return d.Exec(ctx, "UPDATE traces SET derived = ? WHERE num = ? AND id = ?", mark, one.num, one.id[:])
 }
-

@@ -29,11 +29,11 @@ func many(t *testing.T) *sqlite.Store {
 func TestPlans(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "lifeline.db"))
 	for text, want := range map[string]string{
-		proposal:                   "SEARCH l USING INDEX lifecycles_kind (kind=? AND start>?)",
+		proposal:                          "SEARCH l USING INDEX lifecycles_kind (kind=? AND start>?)",
 		`phase.startup > duration("30s")`: "SEARCH l USING INDEX lifecycles_start (start>?)",
-		`namespace == "team-a"`:    "SEARCH l USING INDEX lifecycles_namespace (namespace=? AND start>?)",
-		`uid == "x"`:               "SEARCH l USING INDEX lifecycles_uid (uid=?)",
-		`name == "x"`:              "SEARCH l USING INDEX lifecycles_name (name=?)",
+		`namespace == "team-a"`:           "SEARCH l USING INDEX lifecycles_namespace (namespace=? AND start>?)",
+		`uid == "x"`:                      "SEARCH l USING INDEX lifecycles_uid (uid=?)",
+		`name == "x"`:                     "SEARCH l USING INDEX lifecycles_name (name=?)",
 	} {
 		plan, err := s.Plan(t.Context(), store.FindQuery{Where: parse(t, text), Now: spantest.Epoch})
 		must(t, err)
@@ -122,7 +122,17 @@ func TestOperationsOfRemoved(t *testing.T) {
 			return err
 		},
 	} {
-		must(t, s.Write(t.Context(), &store.Batch{Revision: 1, AsOf: spantest.Epoch, Finished: []*span.Trace{spantest.Joined(), spantest.Rollout()}}))
+		must(
+			t,
+			s.Write(
+				t.Context(),
+				&store.Batch{
+					Revision: 1,
+					AsOf:     spantest.Epoch,
+					Finished: []*span.Trace{spantest.Joined(), spantest.Rollout()},
+				},
+			),
+		)
 		if names, err := s.Services(t.Context(), store.Scope{}); err != nil || len(names) < 5 {
 			t.Errorf("%s: before: %v, %v", name, names, err)
 		}

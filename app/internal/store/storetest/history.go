@@ -116,7 +116,12 @@ func (w *rollout) run(pods int) {
 	}}}
 	name := fmt.Sprintf("%s-%08x", w.application, w.r.Uint32())
 	set := w.span(
-		deployment, "reconcile ReplicaSet", "replicaset-controller", w.ref("apps", "ReplicaSet", name), 20*time.Millisecond, 0,
+		deployment,
+		"reconcile ReplicaSet",
+		"replicaset-controller",
+		w.ref("apps", "ReplicaSet", name),
+		20*time.Millisecond,
+		0,
 	)
 	w.facts(set, span.Converged, nil)
 	last := time.Duration(0)
@@ -161,4 +166,3 @@ func (w *rollout) pod(set *span.Span, owner string) time.Duration {
 	s.End.Time = w.at.Add(at)
 	return at
 }
-

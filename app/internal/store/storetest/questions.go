@@ -57,7 +57,13 @@ var questionTime = spantest.Epoch.Add(time.Hour)
 // unfinished one, one without lifecycles, and one with hostile texts.
 func mixed() []*span.Trace {
 	h := History{Seed: 2, Start: spantest.Epoch.Add(-30 * 24 * time.Hour), Every: 24 * time.Hour, Pods: 3}
-	out := []*span.Trace{spantest.Joined(), spantest.Rollout(), spantest.Hostile(), unfinish(change(3, 3)), everything()}
+	out := []*span.Trace{
+		spantest.Joined(),
+		spantest.Rollout(),
+		spantest.Hostile(),
+		unfinish(change(3, 3)),
+		everything(),
+	}
 	for n := range 30 {
 		out = append(out, h.Trace(n))
 	}
@@ -80,7 +86,11 @@ func lifecycles(traces []*span.Trace) []store.Lifecycle {
 
 // newestFirst is the order of Find.
 func newestFirst(a, b store.Lifecycle) int {
-	return cmp.Or(b.Start.Compare(a.Start), slices.Compare(b.Trace[:], a.Trace[:]), slices.Compare(b.Span[:], a.Span[:]))
+	return cmp.Or(
+		b.Start.Compare(a.Start),
+		slices.Compare(b.Trace[:], a.Trace[:]),
+		slices.Compare(b.Span[:], a.Span[:]),
+	)
 }
 
 // selected returns those of sorted lifecycles that match q, without its page.
@@ -192,7 +202,11 @@ func testFind(t *testing.T, reading Reading) {
 			q.Where, q.Now = where(t, tc.where), questionTime
 			var want []store.Lifecycle
 			if !tc.none {
-				if want = selected(all, q); len(want) == 0 || name != "all" && name != "traces" && len(want) == len(all) {
+				if want = selected(
+					all,
+					q,
+				); len(want) == 0 ||
+					name != "all" && name != "traces" && len(want) == len(all) {
 					t.Fatalf("%d of %d lifecycles are a bad test", len(want), len(all))
 				}
 			}
