@@ -36,9 +36,10 @@ func (s *Store) Pin(ctx context.Context, id trace.TraceID, on bool) error {
 }
 
 // Forget removes everything about the selected objects. Deleted rows and freed pages become zeros,
-// indexes with names are rebuilt, and the log is emptied. Earlier versions left copies in unused space, so the first Forget after
-// them rebuilds the file. That needs free space for two further copies of the archive. The file
-// system keeps the blocks of a shortened file until it needs them. Backups stay.
+// indexes with names are rebuilt, and the log is emptied. Earlier versions left copies in unused
+// space, so the first Forget after them rebuilds the file. That needs free space for two further
+// copies of the archive. The file system keeps the blocks of a shortened file until it needs them.
+// Backups stay.
 func (s *Store) Forget(ctx context.Context, which store.Selector) (store.Forgotten, error) {
 	var out store.Forgotten
 	err := which.Validate()

@@ -148,7 +148,8 @@ func (s *Store) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID,
 			if err := database.Scan(
 				ctx, from,
 				"SELECT t.id, i.trace_start FROM span_index AS i CROSS JOIN operations AS o ON o.num = i.operation "+
-					"CROSS JOIN traces AS t ON t.num = i.trace"+f.String()+" ORDER BY i.trace_start DESC, t.id DESC LIMIT ?",
+					"CROSS JOIN traces AS t ON t.num = i.trace"+f.String()+
+					" ORDER BY i.trace_start DESC, t.id DESC LIMIT ?",
 				append(f.args, limit), []any{&id, &m.start},
 				func() error { m.id = traceID(id); all = append(all, m); return nil },
 			); err != nil {

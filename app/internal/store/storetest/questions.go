@@ -169,15 +169,17 @@ func testFind(t *testing.T, reading Reading) {
 		"until": {where: `kind == "Pod"`, q: store.FindQuery{Until: ago(20)}},
 		"both":  {q: store.FindQuery{Since: ago(20), Until: ago(10)}},
 		"proposal": {
-			where: `kind == "Pod" && phase.startup > duration("5s") && images.exists(i, i.contains("e")) && volumes > 1`,
-			q:     store.FindQuery{Since: ago(40)},
+			where: `kind == "Pod" && phase.startup > duration("5s") && ` +
+				`images.exists(i, i.contains("e")) && volumes > 1`,
+			q: store.FindQuery{Since: ago(40)},
 		},
 		"labels": {
 			where: `labels["app.kubernetes.io/name"] == workload || "x" in labels || size(labels) == 1`,
 			q:     store.FindQuery{Since: ago(40)},
 		},
 		"unfinished": {
-			reason: "an open span of a finished trace", where: `outcome == "unfinished"`, q: store.FindQuery{Since: ago(40)},
+			reason: "an open span of a finished trace", where: `outcome == "unfinished"`,
+			q: store.FindQuery{Since: ago(40)},
 		},
 		"heals and trace": {where: `heals == "" && trace.contains("1")`, q: store.FindQuery{Since: ago(40)}},
 		"traces":          {reason: "one of each trace", q: store.FindQuery{Traces: true}},
@@ -187,9 +189,13 @@ func testFind(t *testing.T, reading Reading) {
 		},
 		"namespaces":   {q: store.FindQuery{Scope: store.Scope{Namespaces: []string{"team-01", "team-02", "default"}}}},
 		"no namespace": {q: store.FindQuery{Scope: store.Scope{Namespaces: []string{""}}}},
-		"nothing":      {reason: "no namespace is permitted", q: store.FindQuery{Scope: store.Scope{Namespaces: []string{}}}, none: true},
+		"nothing": {
+			reason: "no namespace is permitted", q: store.FindQuery{Scope: store.Scope{Namespaces: []string{}}},
+			none: true,
+		},
 		"other cluster": {
-			reason: "not that of the archive", q: store.FindQuery{Scope: store.Scope{Clusters: []string{"other"}}}, none: true,
+			reason: "not that of the archive", q: store.FindQuery{Scope: store.Scope{Clusters: []string{"other"}}},
+			none: true,
 		},
 		"scope and or": {
 			reason: "a condition cannot leave the scope", where: `kind == "Pod" || true`,
