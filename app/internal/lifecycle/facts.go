@@ -18,7 +18,10 @@ const maxOwners = 8
 
 // facts returns the data about the object of r for questions.
 func (d *derivation) facts(r *change.Reconciliation) *span.Facts {
-	f := &span.Facts{Workload: d.workload(r.Timeline)}
+	f := &span.Facts{}
+	if of, name := d.workload(r.Timeline); name != "" {
+		f.Workload = span.Bound(of + "/" + name)
+	}
 	if r.Verb != history.Removed {
 		f.Verb = r.Verb.String()
 	}
@@ -55,9 +58,9 @@ func images(p *history.PodState) []string {
 	return out
 }
 
-// workload returns the kind and the name of the topmost workload above the object of t, or of itself.
-// The controller of a Pod counts as a workload, unless it is a Node.
-func (d *derivation) workload(t *change.Timeline) string {
+// workload returns the kind and the name of the topmost workload above the object of t, or of itself;
+// empty without one. The controller of a Pod counts as a workload, unless it is a Node.
+func (d *derivation) workload(t *change.Timeline) (of, name string) {
 	var top object.Owner
 	if kind.IsWorkload(t.Ref.Kind) {
 		top = object.Owner{Kind: t.Ref.Kind, Name: t.Ref.Name}
@@ -74,8 +77,5 @@ func (d *derivation) workload(t *change.Timeline) string {
 			break
 		}
 	}
-	if top.Name == "" {
-		return ""
-	}
-	return span.Bound(top.Kind.Kind + "/" + top.Name)
+	return top.Kind.Kind, top.Name
 }

@@ -61,7 +61,8 @@ func (d *derivation) reuseDigest(r *change.Reconciliation) uint64 {
 		out = append(out, above[:]...)
 	}
 	out = strconv.AppendBool(strconv.AppendBool(out, r.Remote), r.Admitted)
-	out = appendWords(out, string(r.Evidence), string(r.Ended.Outcome), r.Ended.Message, d.workload(r.Timeline))
+	of, name := d.workload(r.Timeline)
+	out = appendWords(out, string(r.Evidence), string(r.Ended.Outcome), r.Ended.Message, of, name)
 	start := d.Start(r)
 	out = appendMoment(appendMoment(out, &start), &r.Ended.At)
 	if !r.Done {

@@ -91,6 +91,15 @@ func BenchmarkQuestions(b *testing.B) {
 			must(b, err)
 		}
 	})
+	b.Run("CountOutcome", func(b *testing.B) {
+		q := store.GroupQuery{FindQuery: all}
+		q.Where = parse(b, `outcome == "converged" && volumes > 2`)
+		for b.Loop() {
+			page, err := s.Group(b.Context(), q)
+			must(b, err)
+			b.ReportMetric(float64(page.Groups[0].Count), "largest")
+		}
+	})
 	for name, group := range map[string]store.GroupQuery{
 		"Count":        {},
 		"CountStartup": {Of: "phase.startup"},
