@@ -58,6 +58,10 @@ type ServerConfiguration struct {
 	// kept. At most 64 sections. See [what changed](trace-model.md#what-a-change-changed).
 	ShowValues []ValuesConfiguration `json:"showValues"`
 
+	// The keys of the labels that questions may use, as in `labels["app.kubernetes.io/name"]`. At most 16.
+	// Labels of Secrets and ConfigMaps are not kept. See [questions](api.md).
+	Labels []string `json:"labels"`
+
 	// What is kept of the messages in conditions, container states and Events: `clean` keeps [known
 	// sentences](security.md#what-a-trace-holds-of-messages), `keep` all, on one line and at most 1024 bytes.
 	// Such a message may quote the output of an application, an argument, or the value of a variable: then

@@ -47,6 +47,7 @@ func (c *ServerConfiguration) validate() field.ErrorList {
 	v.relations(field.NewPath("relations"), c.Relations)
 	v.oneOf(field.NewPath("messages"), c.Messages, MessagesClean, MessagesKeep)
 	v.values(field.NewPath("showValues"), c.ShowValues)
+	v.labels(field.NewPath("labels"), c.Labels)
 	v.joining(field.NewPath("joining"), c.Joining)
 	v.sampling(field.NewPath("sampling"), c.Sampling)
 	v.retention(field.NewPath("retention"), c.Retention)

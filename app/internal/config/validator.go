@@ -60,6 +60,21 @@ func (v *validator) label(path *field.Path, value string) {
 	}
 }
 
+// maxLabels bounds the field labels.
+const maxLabels = 16
+
+// labels checks keys of labels.
+func (v *validator) labels(path *field.Path, keys []string) {
+	if len(keys) > maxLabels {
+		v.wrong = append(v.wrong, field.TooMany(path, len(keys), maxLabels))
+	}
+	v.each(path, keys, func(at *field.Path, key string) {
+		if len(validation.IsQualifiedName(key)) > 0 {
+			v.invalid(at, key, "must be the key of a label, such as app or app.kubernetes.io/name")
+		}
+	})
+}
+
 // address checks a listening address.
 func (v *validator) address(path *field.Path, value string) {
 	host, port, err := net.SplitHostPort(value)

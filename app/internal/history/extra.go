@@ -11,6 +11,7 @@ import (
 type IntentExtra struct {
 	Relations  []object.Relation
 	Finalizers []string
+	Labels     []object.Label
 }
 
 // StatusExtra holds the fields of a Status that only a few kinds have. It is never nil.
@@ -37,7 +38,7 @@ var (
 
 // Kept returns a pointer to the kept copy of e.
 func (e IntentExtra) Kept() *IntentExtra {
-	if len(e.Relations)+len(e.Finalizers) == 0 {
+	if len(e.Relations)+len(e.Finalizers)+len(e.Labels) == 0 {
 		return noIntentExtra
 	}
 	return kept(e)

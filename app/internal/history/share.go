@@ -67,6 +67,8 @@ type Shared struct {
 	relations map[object.Relation][]object.Relation
 	// fields are tables of fields, by their digest.
 	fields map[uint64]*Fields
+	// labels are the extras of objects with labels only, by the first label.
+	labels map[object.Label]*IntentExtra
 }
 
 // NewShared returns a Shared without data.
@@ -86,6 +88,7 @@ func NewShared() *Shared {
 		specs:      map[string]*PodSpec{},
 		relations:  map[object.Relation][]object.Relation{},
 		fields:     map[uint64]*Fields{},
+		labels:     map[object.Label]*IntentExtra{},
 	}
 }
 
@@ -149,7 +152,8 @@ func (s *Shared) intent(ref *object.Ref, o *observation.State, before *Intent) *
 func (s *Shared) intentExtra(o *observation.State, before *IntentExtra) *IntentExtra {
 	made := *before
 	relations, finalizers := slices.Equal(o.Relations, made.Relations), slices.Equal(o.Finalizers, made.Finalizers)
-	if relations && finalizers {
+	labels := slices.Equal(o.Labels, made.Labels)
+	if relations && finalizers && labels {
 		return before
 	}
 	if !relations {
@@ -158,7 +162,26 @@ func (s *Shared) intentExtra(o *observation.State, before *IntentExtra) *IntentE
 	if !finalizers {
 		made.Finalizers = o.Finalizers
 	}
+	if !labels {
+		made.Labels = o.Labels
+	}
+	if len(made.Labels) > 0 && len(made.Relations)+len(made.Finalizers) == 0 {
+		return s.labelled(made)
+	}
 	return made.Kept()
+}
+
+// labelled returns the kept copy of e, which has labels only. Many objects have the same labels.
+func (s *Shared) labelled(e IntentExtra) *IntentExtra {
+	key := e.Labels[0]
+	if known := s.labels[key]; known != nil && slices.Equal(known.Labels, e.Labels) {
+		return known
+	}
+	if len(s.labels) >= poolSize {
+		clear(s.labels)
+	}
+	s.labels[key] = e.Kept()
+	return s.labels[key]
 }
 
 // kept returns a copy of v on the heap. So its caller allocates only for a value that it keeps.

@@ -2,7 +2,11 @@
 
 package kind
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+)
 
 // Components that reconcile more than one kind, or work on Pods.
 const (
@@ -64,6 +68,15 @@ var all = []*Kind{
 	&CertificateSigningRequest,
 	&CustomResourceDefinition,
 	&APIService,
+}
+
+// IsWorkload reports whether objects of the kind are workloads: they run Pods, or Jobs.
+func IsWorkload(k object.Kind) bool {
+	return slices.ContainsFunc(workloads, func(w *Kind) bool { return w.Is(k) })
+}
+
+var workloads = []*Kind{
+	&Deployment, &ReplicaSet, &StatefulSet, &DaemonSet, &Job, &CronJob, &ReplicationController,
 }
 
 type id struct{ group, name string }

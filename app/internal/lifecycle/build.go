@@ -131,7 +131,7 @@ func (d *derivation) makeSpans(out []*span.Span, r *change.Reconciliation) []*sp
 			s.End = s.Start
 		}
 	}
-	s.Attributes = d.attributes(r)
+	s.Attributes, s.Facts = d.attributes(r), d.facts(r)
 	if !r.Done && r.Timeline.Last() != nil {
 		why := d.reasonOf(r.Timeline)
 		s.Message = span.Bound(why.Text)

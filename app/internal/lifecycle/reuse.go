@@ -45,7 +45,7 @@ func (d *derivation) reuses(r *change.Reconciliation) bool {
 		r.Parent != nil && r.Parent.Lineage == r.Lineage && !d.handedOut(r.Lineage) &&
 		r.Superseded == nil && r.Next == nil && len(r.Refused)+len(r.Links) == 0 && r.Heals == nil &&
 		d.fightOf(r) == nil &&
-		(r.Done || d.reasonOf(t).Category == "") &&
+		(r.Done && r.Ended.Outcome != span.Failed || d.reasonOf(t).Category == "") &&
 		!slices.ContainsFunc(r.Notes, func(w *change.Write) bool { return w.Timeline != t })
 }
 
@@ -61,7 +61,8 @@ func (d *derivation) reuseDigest(r *change.Reconciliation) uint64 {
 		out = append(out, above[:]...)
 	}
 	out = strconv.AppendBool(strconv.AppendBool(out, r.Remote), r.Admitted)
-	out = appendWords(out, string(r.Evidence), string(r.Ended.Outcome), r.Ended.Message)
+	of, name := d.workload(r.Timeline)
+	out = appendWords(out, string(r.Evidence), string(r.Ended.Outcome), r.Ended.Message, of, name)
 	start := d.Start(r)
 	out = appendMoment(appendMoment(out, &start), &r.Ended.At)
 	if !r.Done {

@@ -33,6 +33,8 @@ type Settings struct {
 	// Shown are the fields whose values may be shown, apart from those of package kind: paths without
 	// the keys of list items, such as "spec.containers.image".
 	Shown map[schema.GroupKind][]string
+	// Labels are the keys of the labels that are kept.
+	Labels []string
 	// KeepMessages keeps the messages of objects and Events as they are.
 	KeepMessages bool
 }

@@ -50,6 +50,7 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 		Deleting:           moment(meta, "deletionTimestamp"),
 		GraceSeconds:       number(meta, "deletionGracePeriodSeconds"),
 		Finalizers:         words(meta, "finalizers", ""),
+		Labels:             n.labels(sub(meta, "labels")),
 		Owners:             owners(items(meta, "ownerReferences")),
 		ObservedGeneration: numberOr(status, "observedGeneration", -1),
 	}
@@ -81,6 +82,18 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 	s.Clean()
 	s.Progress, s.ProgressMessage = progress(u, gk, s)
 	return s
+}
+
+// labels returns the labels with the configured keys, sorted by key.
+func (n *Normalizer) labels(all fields) []object.Label {
+	var out []object.Label
+	for _, key := range n.Labels {
+		if value, there := all[key].(string); there {
+			out = append(out, object.Label{Key: key, Value: intern(value)})
+		}
+	}
+	slices.SortFunc(out, func(a, b object.Label) int { return cmp.Compare(a.Key, b.Key) })
+	return out
 }
 
 // kindOf splits an apiVersion. The parts are interned.

@@ -34,6 +34,8 @@ type State struct {
 	Deleting     time.Time `json:"deleting,omitzero"`
 	GraceSeconds int64     `json:"graceSeconds,omitempty"`
 	Finalizers   []string  `json:"finalizers,omitempty"`
+	// Labels are those with the configured keys, sorted by key. A Secret or ConfigMap has none.
+	Labels []object.Label `json:"labels,omitempty"`
 
 	Owners []object.Owner `json:"owners,omitempty"`
 	// Relations are references to other objects by name, sorted.

@@ -23,6 +23,8 @@ type Field struct {
 
 	// value returns the value of a lifecycle, or nil if it is missing.
 	value func(*Lifecycle) any
+	// set is the inverse of Stored, for a field of the table of lifecycles.
+	set func(*Lifecycle, any)
 }
 
 // The tables of an archive.
@@ -43,42 +45,50 @@ const (
 
 // fields is the table of all fields: the only source for questions, documents and completion.
 var fields = append([]Field{
-	text("kind", "kind", "kind of the object, such as `Pod`", func(l *Lifecycle) string { return l.Object.Kind.Kind }),
+	text(
+		"kind",
+		"kind",
+		"kind of the object, such as `Pod`",
+		func(l *Lifecycle) *string { return &l.Object.Kind.Kind },
+	),
 	text("group", "api_group", "API group of the object; empty for the core group",
-		func(l *Lifecycle) string { return l.Object.Group }),
+		func(l *Lifecycle) *string { return &l.Object.Group }),
 	text("namespace", "namespace", "namespace of the object; empty for an object of the cluster",
-		func(l *Lifecycle) string { return l.Object.Namespace }),
-	text("name", "name", "name of the object", func(l *Lifecycle) string { return l.Object.Name }),
-	text("uid", "uid", "UID of the object", func(l *Lifecycle) string { return string(l.Object.UID) }),
+		func(l *Lifecycle) *string { return &l.Object.Namespace }),
+	text("name", "name", "name of the object", func(l *Lifecycle) *string { return &l.Object.Name }),
+	text("uid", "uid", "UID of the object", func(l *Lifecycle) *string { return (*string)(&l.Object.UID) }),
 	text("workload", "workload", "kind and name of its workload, such as `Deployment/web`",
-		func(l *Lifecycle) string { return l.Workload }),
-	text("verb", "verb", "verb of the first write", func(l *Lifecycle) string { return l.Verb }),
-	text("actor", "actor", "component that wrote", func(l *Lifecycle) string { return l.Actor }),
-	text("user", "user", "user of the request, from the audit log", func(l *Lifecycle) string { return l.User }),
+		func(l *Lifecycle) *string { return &l.Workload }),
+	text("verb", "verb", "verb of the first write", func(l *Lifecycle) *string { return &l.Verb }),
+	text("actor", "actor", "component that wrote", func(l *Lifecycle) *string { return &l.Actor }),
+	text("user", "user", "user of the request, from the audit log", func(l *Lifecycle) *string { return &l.User }),
 	text("outcome", "outcome",
 		"`converged`, `superseded`, `failed`, `deleted` or `unfinished`; empty for an open lifecycle",
-		func(l *Lifecycle) string { return l.Outcome }),
+		func(l *Lifecycle) *string { return &l.Outcome }),
 	text(
 		"reason",
 		"reason",
 		"category of the reason; empty without one",
-		func(l *Lifecycle) string { return l.Reason },
+		func(l *Lifecycle) *string { return &l.Reason },
 	),
 	{
 		Name: "start", Type: Timestamp, Table: Lifecycles, Column: "start", Meaning: "first write",
 		value: func(l *Lifecycle) any { return within(l.Start) },
+		set:   setInt(func(l *Lifecycle, n int64) { l.Start = time.Unix(0, n).UTC() }),
 	},
 	{
 		Name: "duration", Type: Duration, Table: Lifecycles, Column: "duration",
 		Meaning: "first write → outcome, or until now",
 		value:   func(l *Lifecycle) any { return l.Duration },
+		set:     setInt(func(l *Lifecycle, n int64) { l.Duration = time.Duration(n) }),
 	},
 	{
 		Name: "volumes", Type: Int, Optional: true, Table: Lifecycles, Column: "volumes",
 		Meaning: "number of volumes of a Pod", value: func(l *Lifecycle) any { return number(l.Volumes) },
+		set: setInt(func(l *Lifecycle, n int64) { l.Volumes = &n }),
 	},
-	text("node", "node", "node of a Pod; empty without one", func(l *Lifecycle) string { return l.Node }),
-	text("zone", "zone", "zone of that node; empty if unknown", func(l *Lifecycle) string { return l.Zone }),
+	text("node", "node", "node of a Pod; empty without one", func(l *Lifecycle) *string { return &l.Node }),
+	text("zone", "zone", "zone of that node; empty if unknown", func(l *Lifecycle) *string { return &l.Zone }),
 	{
 		Name: "images", Type: List, Table: Images, Column: "image", Meaning: "images of a Pod's containers",
 		value: func(l *Lifecycle) any { return l.Images },
@@ -99,10 +109,24 @@ var fields = append([]Field{
 }, phaseFields()...)
 
 // text returns a field of the table of lifecycles.
-func text(name, column, meaning string, value func(*Lifecycle) string) Field {
+func text(name, column, meaning string, of func(*Lifecycle) *string) Field {
 	return Field{
 		Name: name, Type: String, Table: Lifecycles, Column: column, Meaning: meaning,
-		value: func(l *Lifecycle) any { return value(l) },
+		value: func(l *Lifecycle) any { return *of(l) },
+		set: func(l *Lifecycle, v any) {
+			if s, is := v.(string); is {
+				*of(l) = s
+			}
+		},
+	}
+}
+
+// setInt returns a function that sets a number.
+func setInt(set func(*Lifecycle, int64)) func(*Lifecycle, any) {
+	return func(l *Lifecycle, v any) {
+		if n, is := v.(int64); is {
+			set(l, n)
+		}
 	}
 }
 
@@ -114,6 +138,12 @@ func phaseFields() []Field {
 			Name: phase + "." + p.Name, Type: Duration, Optional: true,
 			Table: Lifecycles, Column: "phase_" + p.Name, Meaning: p.Meaning,
 			value: func(l *Lifecycle) any { return length(l.Phases, p.Name) },
+			set: setInt(func(l *Lifecycle, n int64) {
+				if l.Phases == nil {
+					l.Phases = map[string]time.Duration{}
+				}
+				l.Phases[p.Name] = time.Duration(n)
+			}),
 		})
 	}
 	return out
@@ -168,6 +198,14 @@ func phaseNames() []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// Set sets the value of a lifecycle to one that Stored returned. It has no effect on fields of other
+// tables, nor for nil.
+func (f Field) Set(l *Lifecycle, v any) {
+	if f.set != nil {
+		f.set(l, v)
+	}
 }
 
 // Stored returns the value of a lifecycle as an archive keeps it: a string, an int64 (see Type), or

@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -28,12 +29,12 @@ func damagedServer(t *testing.T) (p *storedServer, before []trace.TraceID) {
 	}
 	p.archivedAll(before...)
 	p.end()
-	f, err := os.OpenFile(archiveFile(p.dir), os.O_RDWR, 0)
+	content, err := os.ReadFile(archiveFile(p.dir))
 	must(t, err)
-	size, err := f.Seek(0, 2)
-	must(t, err)
-	_, err = f.WriteAt([]byte(strings.Repeat("garbage!", 512)), size*3/4) // the tables begin before it
-	must(t, errors.Join(err, f.Close()))
+	const page = 4096
+	at := bytes.LastIndex(content, []byte("reconcile ")) / page * page // in a page of traces or spans
+	copy(content[at:at+page], strings.Repeat("garbage!", page/8))
+	must(t, os.WriteFile(archiveFile(p.dir), content, 0o600))
 	p = startStored(t, data)
 	<-p.archive.Opened()
 	return p, before

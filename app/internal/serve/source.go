@@ -25,6 +25,7 @@ func (s *server) newWatcher(conf *rest.Config, r *recorder) (err error) {
 		Exclude:   s.conf.Load().Watch.Excluded(),
 		Relations: s.declared,
 		Shown:     s.conf.Load().Shown(),
+		Labels:    s.conf.Load().Labels,
 		// Not of a Secret or ConfigMap: their content is not read.
 		KeepMessages: s.conf.Load().Messages == config.MessagesKeep,
 		Now:          s.clock.Now,

@@ -140,7 +140,9 @@ func (s *server) openArchive(ctx context.Context, dir string) (store.Archive, er
 		return nil, err
 	}
 	began := time.Now()
-	a, err := sqlite.Open(ctx, store.Config{Path: archiveFile(dir), Damage: s.archiveReports.Damage()})
+	a, err := sqlite.Open(ctx, store.Config{
+		Path: archiveFile(dir), Cluster: s.cluster, Damage: s.archiveReports.Damage(),
+	})
 	if err != nil {
 		s.archiveReports.Opened(database.Opening{}, err)
 		return nil, err

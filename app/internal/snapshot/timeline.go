@@ -7,6 +7,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
 )
@@ -140,14 +141,39 @@ func (w *Writer) intent(i *history.Intent) *statepb.Intent {
 		Reconciled: i.Reconciled,
 		Fields:     share(w, &w.fields, i.Fields, &w.Part.Fields, (*Writer).fieldTable),
 		Relations:  w.relationList(i.Relations),
+		Labels:     w.labels(i.Labels),
 	}
 	return m
+}
+
+func (w *Writer) labels(list []object.Label) []uint64 {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]uint64, 0, 2*len(list))
+	for _, l := range list {
+		out = append(out, w.Text(l.Key), w.Text(l.Value))
+	}
+	return out
+}
+
+func (r *Reader) labels(list []uint64) []object.Label {
+	if len(list)%2 != 0 {
+		r.Fail("a label has no value")
+		return nil
+	}
+	var out []object.Label
+	for i := 0; i < len(list); i += 2 {
+		out = append(out, object.Label{Key: r.Text(list[i]), Value: r.Text(list[i+1])})
+	}
+	return out
 }
 
 func (r *Reader) intent(m *statepb.Intent) *history.Intent {
 	extra := history.IntentExtra{
 		Finalizers: at(r, r.finalizers, m.Finalizers),
 		Relations:  at(r, r.relations, m.Relations),
+		Labels:     r.labels(m.Labels),
 	}
 	return &history.Intent{
 		Leave:       must(r, r.leaves, m.Leave),

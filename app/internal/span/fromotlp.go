@@ -21,9 +21,9 @@ import (
 // maxSpans limits the spans that FromOTLP accepts.
 const maxSpans = 1_000_000
 
-// FromOTLP is the inverse of ToOTLP for one trace. Lifeline's own spans return unchanged; open
-// spans are ended as by EndOpen. OTLP lacks the outcome and the reason of the whole trace, so these
-// stay empty. The spans are in tree order.
+// FromOTLP is the inverse of ToOTLP for one trace. Lifeline's own spans return unchanged, except that
+// OTLP has no Facts; open spans are ended as by EndOpen. OTLP lacks the outcome and the reason of the
+// whole trace, so these stay empty. The spans are in tree order.
 //
 // Spans of other components, with any other scope than ScopeName, get an Origin. Spans without
 // valid IDs are dropped, and so are later spans with the same ID. A missing parent counts as

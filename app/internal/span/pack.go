@@ -68,6 +68,10 @@ type packer struct {
 	read      []*Resource
 	// last is the start of the previous span, in nanoseconds.
 	last int64
+	// form is the version of a packed trace.
+	form byte
+	// clean is applied to texts before they are encoded; nil leaves them.
+	clean func(string) string
 }
 
 func (p *packer) fail() { p.err = errPacked; p.buf = nil }
@@ -117,7 +121,9 @@ func (p *packer) uint(v *uint64) {
 func (p *packer) int(v *int64) {
 	u := uint64(*v)<<1 ^ uint64(*v>>63) //nolint:gosec // zigzag: small numbers of either sign are short
 	p.uint(&u)
-	*v = int64(u>>1) ^ -int64(u&1)
+	if p.reading { // others may read the value that is packed
+		*v = int64(u>>1) ^ -int64(u&1)
+	}
 }
 
 // len encodes the length of a list. Each item takes at least one byte, which bounds a decoded
@@ -143,15 +149,19 @@ func (p *packer) bytes(b []byte) {
 // text encodes a string: the position of an earlier copy, or 0 and the string itself.
 func (p *packer) text(v *string) {
 	if !p.reading {
-		at, known := p.known[*v]
+		s := *v
+		if p.clean != nil {
+			s = p.clean(s)
+		}
+		at, known := p.known[s]
 		p.uint(&at)
 		if known {
 			return
 		}
-		p.known[*v] = uint64(len(p.known)) + 1
-		n := len(*v)
+		p.known[s] = uint64(len(p.known)) + 1
+		n := len(s)
 		p.len(&n)
-		p.buf = append(p.buf, *v...)
+		p.buf = append(p.buf, s...)
 		return
 	}
 	var at uint64

@@ -12,24 +12,28 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// packTraceForm is the version of PackTrace's format.
-const packTraceForm = 2
+// packTraceForm is the version of PackTrace's format, and formWithoutFacts the one before.
+const packTraceForm, formWithoutFacts = 3, 2
 
 // PackTrace encodes a whole trace in a compact form that only UnpackTrace reads. All fields of its
 // spans are kept, open spans included. A time outside 64 bits of nanoseconds around 1970 becomes
 // the nearest one inside. It only reads the trace.
 func PackTrace(t *Trace) []byte {
-	p := packer{known: map[string]uint64{}, resources: map[*Resource]uint64{}, buf: make([]byte, 0, 128*len(t.Spans))}
-	p.byte(packTraceForm)
+	p := packer{
+		known: map[string]uint64{}, resources: map[*Resource]uint64{}, buf: make([]byte, 0, 128*len(t.Spans)),
+		form: packTraceForm,
+	}
+	p.byte(p.form)
 	p.trace(t)
 	return p.buf
 }
 
-// UnpackTrace is the inverse of PackTrace. It returns an error for other or damaged data.
+// UnpackTrace is the inverse of PackTrace, also for traces that the version before this one packed. It
+// returns an error for other or damaged data.
 func UnpackTrace(data []byte) (*Trace, error) {
 	p := packer{reading: true, buf: data}
-	if form := p.byte(packTraceForm); p.err == nil && form != packTraceForm {
-		return nil, fmt.Errorf("cannot read a packed trace: it has form %d", form)
+	if p.form = p.byte(0); p.err == nil && p.form != packTraceForm && p.form != formWithoutFacts {
+		return nil, fmt.Errorf("cannot read a packed trace: it has form %d", p.form)
 	}
 	t := &Trace{}
 	p.trace(t)
@@ -85,6 +89,9 @@ func (p *packer) whole(s *Span) {
 	}
 	p.links(s)
 	p.origin(&s.Origin)
+	if p.form > formWithoutFacts {
+		p.facts(&s.Facts)
+	}
 }
 
 func (p *packer) object(o *object.Ref) {

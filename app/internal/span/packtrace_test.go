@@ -4,6 +4,9 @@ package span_test
 
 import (
 	"math"
+	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 )
@@ -44,6 +48,8 @@ func TestPackTrace(t *testing.T) {
 			End: span.Time{Time: time.Unix(0, math.MaxInt64).UTC()},
 		},
 	)
+	one.Spans[0].Facts, one.Spans[1].Facts = &span.Facts{}, facts()
+	one.Spans[2].Facts = &span.Facts{Reason: "paused", Pod: &span.PodFacts{Volumes: -1}}
 	got, err := span.UnpackTrace(span.PackTrace(one))
 	if err != nil {
 		t.Fatal(err)
@@ -64,9 +70,60 @@ func TestPackTrace(t *testing.T) {
 	}
 }
 
+// facts returns facts with all fields.
+func facts() *span.Facts {
+	return &span.Facts{
+		Verb: "create", Reason: "crash_loop", Workload: "Deployment/web",
+		Pod:    &span.PodFacts{Volumes: 3, Node: "node-1", Zone: "zone-a", Images: []string{"nginx:1", "envoy:1"}},
+		Labels: []object.Label{{Key: "app", Value: "web"}, {Key: "tier", Value: ""}},
+	}
+}
+
+// TestUnpackFormer reads a trace that the version without facts packed.
+func TestUnpackFormer(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("testdata", "trace.packed-2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := span.UnpackTrace(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := cmp.Comparer(func(a, b attribute.Value) bool { return a.Type() == b.Type() && a.String() == b.String() })
+	if diff := cmp.Diff(spantest.Joined(), got, same); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestPackFacts: facts return unchanged, and damaged ones are an error.
+func TestPackFacts(t *testing.T) {
+	clean := func(s string) string { return strings.ToValidUTF8(s, "?") }
+	hostile := facts()
+	hostile.Pod.Node = "a\xffb"
+	want := facts()
+	want.Pod.Node = "a?b"
+	for name, tc := range map[string]struct{ facts, want *span.Facts }{
+		"none": {nil, nil}, "empty": {&span.Facts{}, &span.Facts{}}, "all": {facts(), facts()}, "text": {hostile, want},
+	} {
+		data := span.PackFacts(tc.facts, clean)
+		got, err := span.UnpackFacts(data)
+		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v, -want +got:\n%s", name, err, diff)
+		}
+		for n := 1; n < len(data); n++ {
+			if _, err := span.UnpackFacts(data[:n]); err == nil {
+				t.Errorf("%s: %d of %d bytes were read", name, n, len(data))
+			}
+		}
+	}
+}
+
 func FuzzUnpackTrace(f *testing.F) {
 	f.Add(span.PackTrace(spantest.Rollout()))
 	f.Add([]byte{2})
+	one := spantest.Apply()
+	one.Spans[0].Facts = facts()
+	f.Add(span.PackTrace(one))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		first, err := span.UnpackTrace(data)
 		if err != nil {
@@ -82,6 +139,7 @@ func FuzzUnpackTrace(f *testing.F) {
 func TestPackTraceOnlyReads(t *testing.T) {
 	one := spantest.Rollout()
 	one.Spans = append(one.Spans, spantest.Joined().Spans...)
+	one.Spans[0].Facts = facts()
 	one.Spans[0].Attributes = append(one.Spans[0].Attributes, attribute.Float64("f", 1.5), attribute.Bool("b", true))
 	var packing sync.WaitGroup
 	for range 2 {

@@ -48,6 +48,9 @@ type Span struct {
 	DroppedEvents int
 	Links         []Link
 
+	// Facts is set on the span of a reconciliation, unless an earlier version made it.
+	Facts *Facts
+
 	// Origin is set on a span that another component made.
 	Origin *Origin
 }

@@ -112,6 +112,8 @@ func (e *LostError) Unwrap() error { return ErrDamaged }
 type Config struct {
 	// Path is the file of a SQLite archive.
 	Path string
+	// Cluster is the cluster of an archive of one cluster, for Scope.Clusters.
+	Cluster string
 	// Damage is the known damage of that file, which wraps ErrDamaged: the file is set aside without
 	// a check. Nil means that no damage is known.
 	Damage error
@@ -212,6 +214,8 @@ type Forgotten struct {
 // the caller: it is not returned, not counted, and no edge comes from it. A Reader that does not record
 // clusters has nothing for a Scope with Clusters.
 type Reader interface {
+	Finder
+	Spanner
 	// Trace returns one trace with all its spans, or ErrNotFound.
 	Trace(ctx context.Context, s Scope, id trace.TraceID) (*Record, error)
 	// List returns the traces that match q, the latest start first. Among equal starts, the highest

@@ -114,6 +114,16 @@ func (m *member) spans(line []byte, id trace.TraceID) (map[trace.SpanID]*span.Sp
 		}
 		out[sid] = s
 	}
+	for text, f := range m.Facts {
+		sid, err := spanID(text)
+		if err != nil {
+			return nil, err
+		}
+		if out[sid] == nil || f == nil {
+			return nil, fmt.Errorf("lifeline.facts has no data of a span %s", sid)
+		}
+		out[sid].Facts = f
+	}
 	return out, nil
 }
 

@@ -75,6 +75,8 @@ type member struct {
 	Parts []memberPart `json:"parts"`
 	// Open are the IDs of spans without an end. In the document they end at AsOf.
 	Open []string `json:"open,omitempty"`
+	// Facts are those of the spans that have any, by the ID.
+	Facts map[string]*span.Facts `json:"facts,omitempty"`
 	// Exact has the spans that OTLP would change.
 	Exact map[string]*exact `json:"exact,omitempty"`
 }
@@ -128,13 +130,22 @@ func Encode(t *Trace) ([]byte, error) {
 	return doc.Bytes(), nil
 }
 
-// addExact adds the spans that do not return unchanged from the OTLP document.
+// addExact adds the spans that do not return unchanged from the OTLP document, and the facts of all.
 func (m *member) addExact(doc []byte, spans []*span.Span) error {
 	read, err := m.read(doc)
 	if err != nil {
 		read = nil // all spans are added
 	}
 	for _, s := range spans {
+		if s.Facts != nil {
+			if m.Facts == nil {
+				m.Facts = map[string]*span.Facts{}
+			}
+			m.Facts[s.ID.String()] = s.Facts
+		}
+		if back := read[s.ID]; back != nil {
+			back.Facts = s.Facts
+		}
 		if same(s, read[s.ID]) {
 			continue
 		}

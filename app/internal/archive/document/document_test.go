@@ -204,11 +204,23 @@ func roundTrip(t *testing.T, given ...*store.Batch) (spans, exact int) {
 	if len(page.Traces) == 0 {
 		return 0, 0
 	}
+	if diff := cmp.Diff(lifecycles(t, from), lifecycles(t, to)); diff != "" {
+		t.Errorf("lifecycles: -exported +imported:\n%s", diff)
+	}
 	before, after := stats(t, from), stats(t, to)
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("-exported +imported:\n%s", diff)
 	}
 	return spans, exact
+}
+
+func lifecycles(t *testing.T, s store.Reader) []store.Lifecycle {
+	t.Helper()
+	page, err := s.Find(t.Context(), store.FindQuery{Limit: store.MaxPage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page.Lifecycles
 }
 
 func exactSpans(t *testing.T, line []byte) int {

@@ -6,7 +6,8 @@ package sqlite
 // used. A released schema is never edited; see the migrations of store/sqlite.
 //
 // Times are Unix nanoseconds, and lengths nanoseconds. An empty text means none. The index by kind
-// answers the most frequent questions without the rows: the newest of a kind with a slow start.
+// answers the most frequent questions without the rows: the newest of a kind with a slow start. Images
+// and labels are only searched by lifecycle.
 const Schema = `
 CREATE TABLE lifecycles (
   id              INTEGER PRIMARY KEY,
@@ -45,6 +46,7 @@ CREATE TABLE lifecycles (
   UNIQUE (trace, span)
 ) STRICT;
 CREATE INDEX lifecycles_kind ON lifecycles (kind, start DESC, phase_startup, volumes);
+CREATE INDEX lifecycles_start ON lifecycles (start);
 CREATE INDEX lifecycles_namespace ON lifecycles (namespace, start);
 CREATE INDEX lifecycles_name ON lifecycles (name);
 CREATE INDEX lifecycles_uid ON lifecycles (uid);
@@ -54,7 +56,6 @@ CREATE TABLE lifecycle_images (
   image     TEXT NOT NULL,
   PRIMARY KEY (lifecycle, image)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX lifecycle_images_image ON lifecycle_images (image, lifecycle);
 
 CREATE TABLE lifecycle_labels (
   lifecycle INTEGER NOT NULL,
@@ -62,5 +63,4 @@ CREATE TABLE lifecycle_labels (
   value     TEXT NOT NULL,
   PRIMARY KEY (lifecycle, label)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX lifecycle_labels_label ON lifecycle_labels (label, value, lifecycle);
 `

@@ -1280,8 +1280,9 @@ type Intent struct {
 	Generation    int64                  `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
 	Desired       uint64                 `protobuf:"fixed64,7,opt,name=desired,proto3" json:"desired,omitempty"`
 	Reconciled    bool                   `protobuf:"varint,8,opt,name=reconciled,proto3" json:"reconciled,omitempty"`
-	Fields        uint64                 `protobuf:"varint,9,opt,name=fields,proto3" json:"fields,omitempty"`        // in fields
-	Relations     uint64                 `protobuf:"varint,10,opt,name=relations,proto3" json:"relations,omitempty"` // in relations
+	Fields        uint64                 `protobuf:"varint,9,opt,name=fields,proto3" json:"fields,omitempty"`         // in fields
+	Relations     uint64                 `protobuf:"varint,10,opt,name=relations,proto3" json:"relations,omitempty"`  // in relations
+	Labels        []uint64               `protobuf:"varint,11,rep,packed,name=labels,proto3" json:"labels,omitempty"` // in texts: a key, its value, the next key …
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1384,6 +1385,13 @@ func (x *Intent) GetRelations() uint64 {
 		return x.Relations
 	}
 	return 0
+}
+
+func (x *Intent) GetLabels() []uint64 {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
 }
 
 // Leave is a history.Leave.
@@ -5146,7 +5154,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x06listed\x18\x03 \x01(\bR\x06listed\x12\x1d\n" +
 	"\n" +
 	"handed_out\x18\x04 \x01(\bR\thandedOut\x12\x18\n" +
-	"\aforeign\x18\x05 \x01(\x04R\aforeign\"\xae\x02\n" +
+	"\aforeign\x18\x05 \x01(\x04R\aforeign\"\xc6\x02\n" +
 	"\x06Intent\x12\x14\n" +
 	"\x05leave\x18\x01 \x01(\x04R\x05leave\x12\x16\n" +
 	"\x06origin\x18\x02 \x01(\x04R\x06origin\x12.\n" +
@@ -5164,7 +5172,8 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"reconciled\x12\x16\n" +
 	"\x06fields\x18\t \x01(\x04R\x06fields\x12\x1c\n" +
 	"\trelations\x18\n" +
-	" \x01(\x04R\trelations\"^\n" +
+	" \x01(\x04R\trelations\x12\x16\n" +
+	"\x06labels\x18\v \x03(\x04R\x06labels\"^\n" +
 	"\x05Leave\x120\n" +
 	"\bdeleting\x18\x01 \x01(\v2\x14.lifeline.state.TimeR\bdeleting\x12#\n" +
 	"\rgrace_seconds\x18\x02 \x01(\x03R\fgraceSeconds\"\x9c\x01\n" +

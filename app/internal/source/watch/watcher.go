@@ -35,7 +35,8 @@ type Config struct {
 	Relations *relation.Set
 	// Shown are the fields whose values may be shown, as in normalize.Settings.
 	Shown map[schema.GroupKind][]string
-	// KeepMessages is as in normalize.Settings.
+	// Labels and KeepMessages are as in normalize.Settings.
+	Labels       []string
 	KeepMessages bool
 	// Now is the observer's clock; nil means time.Now.
 	Now func() time.Time
@@ -177,7 +178,7 @@ func New(cfg Config) (*Watcher, error) {
 		cfg.Key = normalize.NewKey()
 	}
 	w.normalizer = normalize.New(cfg.Key, normalize.Settings{
-		Relations: cfg.Relations, Shown: cfg.Shown, KeepMessages: cfg.KeepMessages,
+		Relations: cfg.Relations, Shown: cfg.Shown, Labels: cfg.Labels, KeepMessages: cfg.KeepMessages,
 	})
 	if w.now == nil {
 		w.now = time.Now

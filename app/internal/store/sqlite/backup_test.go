@@ -21,7 +21,7 @@ func TestBackup(t *testing.T) {
 	c := openAt(t, to)
 	got, err := c.List(t.Context(), store.Query{Limit: store.MaxPage})
 	must(t, err)
-	if d := cmp.Diff(want, got); d != "" || len(got.Traces) == 0 || c.Opening().Version != s.Opening().Version+1 {
+	if d := cmp.Diff(want, got); d != "" || len(got.Traces) == 0 || c.Opening().Version <= s.Opening().Version {
 		t.Errorf("%+v (-want +got):\n%s", c.Opening(), d)
 	}
 }

@@ -29,7 +29,7 @@ type stored struct {
 
 // content is all stored data of one trace.
 type content struct {
-	*database.Tx
+	*deriver
 	num     int64
 	spans   map[trace.SpanID]stored
 	objects map[object.Ref]int64
@@ -46,7 +46,7 @@ type content struct {
 
 func (m *merge) content(ctx context.Context, h *head) (*content, error) {
 	c := &content{
-		Tx:      m.Tx,
+		deriver: m.deriver,
 		num:     h.num,
 		known:   h.known,
 		spans:   map[trace.SpanID]stored{},
@@ -166,7 +166,8 @@ func (c *content) put(ctx context.Context, s *span.Span, at place) error {
 			return err
 		}
 	}
-	digest := digestOf(s, at, by, data)
+	facts := span.PackFacts(s.Facts, text)
+	digest := digestOf(s, at, by, data, facts)
 	c.spans[s.ID] = stored{at, digest}
 	var parent []byte
 	if s.Parent.IsValid() {
@@ -175,8 +176,8 @@ func (c *content) put(ctx context.Context, s *span.Span, at place) error {
 	if err := c.Exec(
 		ctx,
 		`INSERT INTO spans (trace, id, amends, revision, seq, digest, parent, remote, name, service, object,
-		start, start_source, until, until_source, outcome, evidence, status, message, data, origin)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		start, start_source, until, until_source, outcome, evidence, status, message, data, origin, facts)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.num,
 		s.ID[:],
 		at.amends,
@@ -198,6 +199,7 @@ func (c *content) put(ctx context.Context, s *span.Span, at place) error {
 		text(s.Message),
 		data,
 		made,
+		facts,
 	); err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 // digestOf returns a hash of a stored span, with its place. Salvage finds damaged rows by it. by is
-// the span's encoded maker; nil for Lifeline.
-func digestOf(s *span.Span, at place, by, data []byte) int64 {
+// the span's encoded maker; nil for Lifeline. Without facts, the hash is that of earlier versions.
+func digestOf(s *span.Span, at place, by, data, facts []byte) int64 {
 	b := make(bits, 0, 512)
 	b = append(b, s.TraceID[:]...)
 	b = append(b, s.ID[:]...)
@@ -38,6 +38,9 @@ func digestOf(s *span.Span, at place, by, data []byte) int64 {
 		string(s.Object.UID),
 		string(by),
 	)
+	if len(facts) > 0 {
+		b = append(binary.AppendUvarint(b, uint64(len(facts))), facts...)
+	}
 	return b.sum(data) ^ at.digest()
 }
 

@@ -36,18 +36,21 @@ func anyOf[T ~string](f *filter, column string, values []T) {
 	if len(values) == 0 {
 		return
 	}
-	f.add(column + " IN (?" + strings.Repeat(", ?", len(values)-1) + ")")
+	f.add(column + " IN (" + params(len(values)) + ")")
 	for _, v := range values {
 		f.args = append(f.args, string(v))
 	}
 }
+
+// params returns the text of n parameters.
+func params(n int) string { return "?" + strings.Repeat(", ?", n-1) }
 
 // noneOf excludes the values of a column; none excludes nothing.
 func noneOf[T ~string](f *filter, column string, values []T) {
 	if len(values) == 0 {
 		return
 	}
-	f.add(column + " NOT IN (?" + strings.Repeat(", ?", len(values)-1) + ")")
+	f.add(column + " NOT IN (" + params(len(values)) + ")")
 	for _, v := range values {
 		f.args = append(f.args, string(v))
 	}
@@ -77,8 +80,11 @@ func (f *filter) String() string {
 	if len(f.terms) == 0 {
 		return ""
 	}
-	return " WHERE " + strings.Join(f.terms, " AND ")
+	return " WHERE " + f.all()
 }
+
+// all returns the condition that all terms hold.
+func (f *filter) all() string { return strings.Join(f.terms, " AND ") }
 
 // matching restricts the table objects to those with all nonempty fields of ref.
 func matching(ref object.Ref) *filter {

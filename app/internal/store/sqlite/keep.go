@@ -36,14 +36,21 @@ func (s *Store) Pin(ctx context.Context, id trace.TraceID, on bool) error {
 }
 
 // Forget removes everything about the selected objects. Deleted rows and freed pages become zeros,
-// and the log is emptied. Earlier versions left copies in unused space, so the first Forget after
-// them rebuilds the file. That needs free space for two further copies of the archive. The file
-// system keeps the blocks of a shortened file until it needs them. Backups stay.
+// indexes with names are rebuilt, and the log is emptied. Earlier versions left copies in unused
+// space, so the first Forget after them rebuilds the file. That needs free space for two further
+// copies of the archive. The file system keeps the blocks of a shortened file until it needs them.
+// Backups stay.
 func (s *Store) Forget(ctx context.Context, which store.Selector) (store.Forgotten, error) {
 	var out store.Forgotten
 	err := which.Validate()
 	if err == nil {
 		err = s.forget(ctx, which, &out)
+	}
+	if err == nil {
+		err = s.tidyOperations(ctx)
+	}
+	if err == nil {
+		err = s.reindex(ctx)
 	}
 	if err == nil {
 		err = s.clean(ctx)
@@ -55,6 +62,28 @@ func (s *Store) Forget(ctx context.Context, which store.Selector) (store.Forgott
 		return out, s.db.Failed(ctx, fmt.Sprintf("remove namespace %q from", which.Namespace), err)
 	}
 	return out, nil
+}
+
+// namedIndexes are the indexes with texts about objects, in random order.
+var namedIndexes = []string{
+	"objects_name", "objects_uid", "lifecycles_namespace", "lifecycles_name", "lifecycles_uid",
+	"operations",
+}
+
+// reindex rebuilds indexes. Where SQLite has divided a page of an index, unused space of the page may
+// hold copies of entries that it deletes later.
+func (s *Store) reindex(ctx context.Context) error {
+	for _, name := range namedIndexes {
+		if err := s.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
+			if err := w.Overwrite(steady); err != nil {
+				return err
+			}
+			return w.Exec(steady, "REINDEX "+name)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // clean rebuilds a file that an earlier version has written.
@@ -198,7 +227,7 @@ func (f *forgetting) cut(ctx context.Context, w *database.Tx, to trace.TraceID) 
 		}
 		if err := errors.Join(
 			w.Exec(ctx, "UPDATE spans SET data = ?, digest = ? WHERE trace = ? AND id = ?",
-				data, digestOf(rows[i].Span, rows[i].place, rows[i].by, data), e.num, e.span[:]),
+				data, digestOf(rows[i].Span, rows[i].place, rows[i].by, data, rows[i].facts), e.num, e.span[:]),
 			w.Exec(ctx, "DELETE FROM links WHERE trace = ? AND span = ? AND of_trace = ?", e.num, e.span[:], to[:]),
 		); err != nil {
 			return 0, err

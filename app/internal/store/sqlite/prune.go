@@ -77,6 +77,9 @@ func (s *Store) prune(ctx context.Context, l store.Limits, out *store.Pruned) er
 	if err := s.dropUnknown(ctx); err != nil {
 		return err
 	}
+	if err := s.tidyOperations(ctx); err != nil {
+		return err
+	}
 	return s.db.GiveBack(ctx)
 }
 
@@ -154,14 +157,15 @@ func (s *Store) drop(ctx context.Context, limit int64, which *filter) (int64, er
 
 // remove deletes a trace.
 func remove(ctx context.Context, w *database.Tx, num int64) error {
-	for _, query := range []string{
+	for _, query := range append(removeLifecycles[:len(removeLifecycles):len(removeLifecycles)],
 		"DELETE FROM links WHERE trace = ?",
+		"DELETE FROM span_index WHERE trace = ?",
 		"DELETE FROM writes WHERE trace = ?",
 		"DELETE FROM spans WHERE trace = ?",
 		"DELETE FROM objects WHERE trace = ?",
 		"DELETE FROM origins WHERE trace = ?",
 		"DELETE FROM traces WHERE num = ?",
-	} {
+	) {
 		if err := w.Exec(ctx, query, num); err != nil {
 			return err
 		}

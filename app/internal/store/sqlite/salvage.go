@@ -429,7 +429,7 @@ func (r *reading) maker(ctx context.Context, num, n int64, known map[int64][]byt
 
 // correct reports whether a span has the content of its hash, of either form.
 func (r *row) correct() bool {
-	if r.digest == digestOf(r.Span, r.place, r.by, r.data) {
+	if r.digest == digestOf(r.Span, r.place, r.by, r.data, r.facts) {
 		return true
 	}
 	former := formerDigest(r.Span, r.object, r.made, r.data)

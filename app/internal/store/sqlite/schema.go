@@ -2,13 +2,19 @@
 
 package sqlite
 
-import "github.com/kube-lifeline/lifeline/app/internal/database"
+import (
+	"github.com/kube-lifeline/lifeline/app/internal/database"
+	questions "github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
+)
 
 // schema describes the files of an archive.
 var schema = database.Schema{Name: "archive", ApplicationID: applicationID, Migrations: migrations}
 
 // formerVersion is the last version with state and open traces.
 const formerVersion = 5
+
+// derivedVersion is the first version with lifecycles and facts.
+const derivedVersion = 7
 
 // applicationID marks our databases: "Lfln".
 const applicationID = 0x4c666c6e
@@ -17,7 +23,8 @@ const applicationID = 0x4c666c6e
 // change is a new entry.
 //
 // Times are Unix nanoseconds, and IDs the bytes of OTLP. Filtered and sorted fields have columns.
-// The rest of a span is an OTLP Span in data. Objects are numbered within their trace, so a name is
+// The rest of a span is an OTLP Span in data. The tables of lifecycles, phases and names are derived from
+// the spans: Open fills them for the traces of earlier versions. Objects are numbered within their trace, so a name is
 // stored once and is deleted with its trace.
 var migrations = []string{`
 CREATE TABLE meta (
@@ -183,4 +190,45 @@ ALTER TABLE traces ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE traces ADD COLUMN digest INTEGER NOT NULL DEFAULT 0;
 DROP INDEX traces_end;
 CREATE INDEX traces_end ON traces (start + duration, outcome) WHERE phase = 2 AND pinned = 0;
+`, questions.Schema + `
+-- the steps of lifecycles, in order
+CREATE TABLE phases (
+  lifecycle    INTEGER NOT NULL,
+  seq          INTEGER NOT NULL,
+  name         TEXT NOT NULL, -- as in questions
+  container    TEXT NOT NULL,
+  attempt      INTEGER NOT NULL,
+  start        INTEGER NOT NULL,
+  start_source TEXT NOT NULL,
+  until        INTEGER,       -- NULL while open
+  until_source TEXT NOT NULL,
+  outcome      TEXT NOT NULL, -- failed, or empty
+  PRIMARY KEY (lifecycle, seq)
+) STRICT, WITHOUT ROWID;
+
+-- names of spans
+CREATE TABLE operations (
+  num     INTEGER PRIMARY KEY,
+  service TEXT NOT NULL,
+  name    TEXT NOT NULL,
+  UNIQUE (service, name)
+) STRICT;
+-- the spans of one name in a trace
+CREATE TABLE span_index (
+  trace       INTEGER NOT NULL,
+  operation   INTEGER NOT NULL,
+  trace_start INTEGER NOT NULL, -- of the first span of the trace
+  start       INTEGER NOT NULL, -- of the first span
+  latest      INTEGER NOT NULL, -- start of the last span
+  longest     INTEGER NOT NULL, -- 0 for open spans
+  PRIMARY KEY (trace, operation)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX span_index_operation ON span_index (operation, trace_start);
+
+-- data about the object for questions, in the form of span.PackFacts
+ALTER TABLE spans ADD COLUMN facts BLOB;
+-- whether the tables of lifecycles and the index of spans have the trace: 1, 0 for a trace of an
+-- earlier version, -1 if it cannot be read
+ALTER TABLE traces ADD COLUMN derived INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX traces_underived ON traces (num) WHERE derived = 0 AND phase = 2;
 `}

@@ -9,8 +9,11 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
+	questions "github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -19,6 +22,13 @@ type Store struct {
 	db *database.DB
 	// last is the highest number of a trace. Only a writing transaction uses it.
 	last int64
+	// lastLifecycle is the highest number of a lifecycle. Only a writing transaction uses it.
+	lastLifecycle int64
+	cluster       string
+	// questions has a place for each costly question. questionTime bounds the time of one.
+	questions    chan struct{}
+	questionTime time.Duration
+	filling      filling
 }
 
 var (
@@ -28,16 +38,30 @@ var (
 
 // Open opens the archive at c.Path, or creates one in an existing directory. It migrates the tables
 // of an earlier version; see OpenFormer for the data that this removes. For damaged files and
-// errors see database.Open.
+// errors see database.Open. The derived tables of traces of an earlier version are filled in the
+// background: see FindPage.Incomplete.
 func Open(ctx context.Context, c store.Config) (*Store, error) {
+	if err := questions.Register(); err != nil {
+		return nil, fmt.Errorf("cannot open archive %s: %w", c.Path, err)
+	}
 	db, err := database.Replace(ctx, c.Path, schema, c.Damage)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{db: db}
-	if s.last, err = db.Number(ctx, "SELECT coalesce(max(num), 0) FROM traces"); err != nil {
-		return nil, db.Opening().Failed(errors.Join(db.Failed(ctx, "open", err), db.Close()))
+	s := &Store{
+		db: db, cluster: c.Cluster,
+		questions: make(chan struct{}, store.MaxQuestions), questionTime: store.MaxQuestionTime,
 	}
+	for to, query := range map[*int64]string{
+		&s.last:          "SELECT coalesce(max(num), 0) FROM traces",
+		&s.lastLifecycle: "SELECT coalesce(max(id), 0) FROM lifecycles",
+		&s.filling.total: "SELECT count(*) FROM traces WHERE derived = 0 AND phase = 2",
+	} {
+		if *to, err = db.Number(ctx, query); err != nil {
+			return nil, db.Opening().Failed(errors.Join(db.Failed(ctx, "open", err), db.Close()))
+		}
+	}
+	s.startFilling()
 	return s, nil
 }
 
@@ -54,7 +78,10 @@ func (s *Store) Check(ctx context.Context) error { return s.db.Check(ctx) }
 func (s *Store) Sync(context.Context) error { return s.db.Sync() }
 
 // Close waits for running calls and releases the database.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error {
+	s.stopFilling()
+	return s.db.Close()
+}
 
 // Backup writes a complete copy of the archive, of one moment, to a new file. See database.Backup.
 func (s *Store) Backup(ctx context.Context, path string) error { return s.db.Backup(ctx, path) }

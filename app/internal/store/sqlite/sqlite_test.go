@@ -36,6 +36,8 @@ func openAt(t testing.TB, path string) *sqlite.Store {
 
 func TestConformance(t *testing.T) { storetest.Run(t, open) }
 
+func TestQuestions(t *testing.T) { storetest.Questions(t, storetest.ReadingOf(open)) }
+
 func BenchmarkStore(b *testing.B) { storetest.Benchmark(b, open) }
 
 // TestPruneGivesBack looks at the file itself.

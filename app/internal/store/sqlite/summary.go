@@ -20,9 +20,9 @@ var summaryColumns = []string{
 
 var (
 	selectSummary = "SELECT num, spans, pinned, " + strings.Join(summaryColumns, ", ") + " FROM traces"
-	upsertSummary = "INSERT INTO traces (num, spans, writes, digest, " + strings.Join(summaryColumns, ", ") +
-		") VALUES (?, ?, ?, ?" + strings.Repeat(", ?", len(summaryColumns)) +
-		") ON CONFLICT (num) DO UPDATE SET spans = excluded.spans, writes = excluded.writes, " +
+	upsertSummary = "INSERT INTO traces (derived, num, spans, writes, digest, " + strings.Join(summaryColumns, ", ") +
+		") VALUES (1, ?, ?, ?, ?" + strings.Repeat(", ?", len(summaryColumns)) +
+		") ON CONFLICT (num) DO UPDATE SET derived = 1, spans = excluded.spans, writes = excluded.writes, " +
 		"digest = excluded.digest, " + setSummary()
 )
 

@@ -71,6 +71,7 @@ type row struct {
 	stored
 	object, made int64
 	by, data     []byte
+	facts        []byte
 }
 
 // spans reads the spans of a trace in their order, with or without its amendments.
@@ -98,6 +99,10 @@ func (r *reading) rows(ctx context.Context, id trace.TraceID, which string, args
 	if r.version < 2 {
 		origin = "-1"
 	}
+	facts := "facts"
+	if r.version < derivedVersion {
+		facts = "NULL"
+	}
 	var out []row
 	var s span.Span
 	var in row
@@ -107,7 +112,7 @@ func (r *reading) rows(ctx context.Context, id trace.TraceID, which string, args
 		ctx,
 		r,
 		`SELECT id, amends, revision, seq, digest, parent, remote, name, service, object, start, start_source, `+
-			`until, until_source, outcome, evidence, status, message, data, `+origin+` FROM spans `+which,
+			`until, until_source, outcome, evidence, status, message, data, `+origin+", "+facts+` FROM spans `+which,
 		args,
 		[]any{
 			&spanid,
@@ -130,6 +135,7 @@ func (r *reading) rows(ctx context.Context, id trace.TraceID, which string, args
 			&s.Message,
 			&in.data,
 			&in.made,
+			&in.facts,
 		},
 		func() error {
 			one, row := s, in
@@ -157,6 +163,10 @@ func complete(rows []row, refs map[int64]object.Ref, makers map[int64][]byte) er
 		row.Object, row.by = refs[row.object], makers[row.made]
 		if err := decode(row.Span, row.data, made[row.made]); err != nil {
 			return fmt.Errorf("%w: span %s: %w", store.ErrDamaged, row.ID, err)
+		}
+		var err error
+		if row.Facts, err = span.UnpackFacts(row.facts); err != nil {
+			return fmt.Errorf("%w: facts of span %s: %w", store.ErrDamaged, row.ID, err)
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ func (s *Store) Write(ctx context.Context, b *store.Batch) error {
 		return s.db.Failed(context.Background(), "write to", err)
 	}
 	err := s.db.Write(ctx, func(steady context.Context, tx *database.Tx) error {
-		m := &merge{Tx: tx, s: s, batch: b}
+		m := &merge{deriver: newDeriver(tx, s), batch: b}
 		if err := m.traces(steady); err != nil {
 			return err
 		}
@@ -48,8 +48,7 @@ func (s *Store) Write(ctx context.Context, b *store.Batch) error {
 
 // merge is a batch during its Write.
 type merge struct {
-	*database.Tx
-	s     *Store
+	*deriver
 	batch *store.Batch
 }
 
@@ -150,6 +149,9 @@ func (m *merge) finish(ctx context.Context, h *head, t *span.Trace) error {
 	sum := store.Summarize(all, asOf)
 	sum.AsOf, sum.Revision = asOf, h.revision
 	h.stamp = h.digest(t.ID, int64(len(c.spans)))
+	if err := c.derive(ctx, all, asOf); err != nil {
+		return err
+	}
 	return c.finish(ctx, &sum, h.stamp)
 }
 
@@ -170,6 +172,11 @@ func (m *merge) amend(ctx context.Context, h *head, t *span.Trace) error {
 			continue
 		}
 		if err := c.put(ctx, s, place{amends: true, revision: m.batch.Revision, seq: seq}); err != nil {
+			return err
+		}
+	}
+	if h.phase == finished {
+		if err := m.index(ctx, h.num, t.Spans, true); err != nil {
 			return err
 		}
 	}

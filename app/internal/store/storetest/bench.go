@@ -33,6 +33,26 @@ func Benchmark(b *testing.B, open Open) {
 		b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "traces/s")
 		b.ReportMetric(float64(stats(b, s).Bytes)/float64(spans), "bytes/span")
 	})
+	b.Run("WriteRollouts", func(b *testing.B) {
+		s, h := open(b), Year(10_000)
+		spans, lifecycles, n := 0, 0, 0
+		for range b.N {
+			b.StopTimer()
+			w := batch(int64(n + 1))
+			for range 20 {
+				t := h.Trace(n)
+				n++
+				w.Finished = append(w.Finished, t)
+				spans += len(t.Spans)
+				lifecycles += h.Lifecycles()
+			}
+			b.StartTimer()
+			put(b, s, w)
+		}
+		b.ReportMetric(float64(spans)/b.Elapsed().Seconds(), "spans/s")
+		b.ReportMetric(float64(lifecycles)/b.Elapsed().Seconds(), "lifecycles/s")
+		b.ReportMetric(float64(stats(b, s).Bytes)/float64(spans), "bytes/span")
+	})
 	b.Run("Amend", func(b *testing.B) {
 		s, t, w := open(b), change(1, 1000), batch(1)
 		w.Finished = []*span.Trace{t}

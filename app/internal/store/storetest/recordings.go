@@ -5,7 +5,9 @@ package storetest
 import (
 	"errors"
 	"io"
+	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,6 +15,8 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/question"
+	"github.com/kube-lifeline/lifeline/app/internal/question/questiontest"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -40,6 +44,7 @@ func Recordings(t *testing.T, open Open, paths []string) {
 					t.Errorf("-handed out +stored:\n%s", d)
 				}
 			}
+			w.questions(t)
 		})
 	}
 }
@@ -50,6 +55,36 @@ type replay struct {
 	engine   *lifecycle.Engine
 	revision int64
 	want     map[trace.TraceID]*span.Trace
+	// lifecycles are those of the finished traces, without amendments.
+	lifecycles []store.Lifecycle
+}
+
+// questions compares the lifecycles in the store with those in memory, and their answers to random
+// questions.
+func (r *replay) questions(t *testing.T) {
+	t.Helper()
+	store.Finish(r.lifecycles)
+	slices.SortFunc(r.lifecycles, newestFirst)
+	now := asOf
+	if len(r.lifecycles) > 0 {
+		now = r.lifecycles[0].Start
+	}
+	all := store.FindQuery{Now: now, Limit: store.MaxPage}
+	if d := sameLifecycles(r.lifecycles, find(t, r.store, all)); d != "" {
+		t.Errorf("lifecycles: -in memory +stored:\n%s", d)
+	}
+	random := rand.New(rand.NewPCG(4, 0)) //nolint:gosec // a repeatable test
+	for range 40 {
+		q, err := question.Parse(questiontest.Expression(random, 1+random.IntN(4)))
+		if err != nil {
+			continue // too long
+		}
+		one := all
+		one.Where, one.Since = q, time.Unix(1, 0)
+		if d := sameLifecycles(selected(r.lifecycles, one), find(t, r.store, one)); d != "" {
+			t.Errorf("%s: -in memory +stored:\n%s", q, d)
+		}
+	}
 }
 
 func (r *replay) recording(t *testing.T, path string) {
@@ -84,10 +119,16 @@ func (r *replay) recording(t *testing.T, path string) {
 	// The recording ends: open traces end as unfinished.
 	r.revision++
 	b := &store.Batch{Revision: r.revision, AsOf: end, Finished: r.engine.Traces(end)}
+	r.finish(b)
+	put(t, r.store, b)
+}
+
+// finish notes the finished traces of a batch.
+func (r *replay) finish(b *store.Batch) {
 	for _, tr := range b.Finished {
 		r.want[tr.ID] = tr
+		r.lifecycles = append(r.lifecycles, store.LifecyclesOf(tr, b.AsOf)...)
 	}
-	put(t, r.store, b)
 }
 
 // look stores the traces that the engine hands out.
@@ -100,9 +141,7 @@ func (r *replay) look(t *testing.T, now time.Time) {
 		Finished:   r.engine.Take(now),
 		Amendments: r.engine.Amendments(),
 	}
-	for _, tr := range b.Finished {
-		r.want[tr.ID] = tr
-	}
+	r.finish(b)
 	for _, late := range b.Amendments {
 		whole := *r.want[late.ID]
 		whole.Spans = append(whole.Spans[:len(whole.Spans):len(whole.Spans)], late.Spans...)

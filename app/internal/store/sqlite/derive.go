@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/database"
+	"github.com/kube-lifeline/lifeline/app/internal/question"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// lifecycleFields are the fields with a column in the table lifecycles.
+var lifecycleFields = func() []question.Field {
+	var out []question.Field
+	for _, f := range question.Fields() {
+		if f.Table == question.Lifecycles {
+			out = append(out, f)
+		}
+	}
+	return out
+}()
+
+var insertLifecycle = "INSERT INTO lifecycles (id, trace, span, " + columnsOf(lifecycleFields, "") +
+	") VALUES (?, ?, ?" + strings.Repeat(", ?", len(lifecycleFields)) + ")"
+
+// columnsOf returns the columns of fields, each with the prefix.
+func columnsOf(fields []question.Field, prefix string) string {
+	columns := make([]string, len(fields))
+	for i, f := range fields {
+		columns[i] = prefix + f.Column
+	}
+	return strings.Join(columns, ", ")
+}
+
+// deriver writes the tables that are derived from the spans of traces.
+type deriver struct {
+	*database.Tx
+	s *Store
+	// operations are the numbers of the operations so far.
+	operations map[operation]int64
+}
+
+func newDeriver(tx *database.Tx, s *Store) *deriver {
+	return &deriver{tx, s, map[operation]int64{}}
+}
+
+// coursesOf returns the lifecycles of a finished trace.
+func coursesOf(t *span.Trace, asOf time.Time) []store.Course {
+	out := store.CoursesOf(t, asOf)
+	for i := range out {
+		if out[i].Outcome == "" { // the trace ended while it was open
+			out[i].Outcome = string(span.Unfinished)
+		}
+	}
+	return out
+}
+
+// lifecycles writes the lifecycles of the trace with that number.
+func (d *deriver) lifecycles(ctx context.Context, num int64, courses []store.Course) error {
+	args := make([]any, 0, 3+len(lifecycleFields))
+	images := newRows(question.Images, "lifecycle", "image")
+	labels := newRows(question.Labels, "lifecycle", "label", "value")
+	phases := newRows(
+		"phases", "lifecycle", "seq", "name", "container", "attempt", "start", "start_source", "until", "until_source",
+		"outcome",
+	)
+	for i := range courses {
+		c := &courses[i]
+		d.s.lastLifecycle++
+		id := d.s.lastLifecycle
+		args = append(args[:0], id, num, c.Span[:])
+		for _, f := range lifecycleFields {
+			args = append(args, f.Stored(&c.Lifecycle.Lifecycle))
+		}
+		if err := d.Exec(ctx, insertLifecycle, args...); err != nil {
+			return err
+		}
+		for _, image := range c.Images {
+			images.add(id, image)
+		}
+		for key, value := range c.Labels {
+			labels.add(id, key, value)
+		}
+		addSteps(phases, id, c.Steps)
+	}
+	return errors.Join(images.flush(ctx, d.Tx), labels.flush(ctx, d.Tx), phases.flush(ctx, d.Tx))
+}
+
+// addSteps adds the steps of a lifecycle.
+func addSteps(phases *rowsOf, lifecycle int64, steps []store.Step) {
+	for seq, step := range steps {
+		container, attempt, outcome := "", int64(1), ""
+		for _, kv := range step.Span.Attributes {
+			switch kv.Key {
+			case span.KeyContainer:
+				container = kv.Value.AsString()
+			case span.KeyAttempt:
+				attempt = kv.Value.AsInt64()
+			}
+		}
+		if step.Span.Status == span.StatusError {
+			outcome = string(span.Failed)
+		}
+		phases.add(
+			lifecycle, seq, step.Phase, text(container), attempt,
+			nanos(step.Span.Start.Time), text(string(step.Span.Start.Source)),
+			optional(step.Span.End.Time), text(string(step.Span.End.Source)), outcome,
+		)
+	}
+}
+
+// removeLifecycles are the statements that delete the lifecycles of a trace.
+var removeLifecycles = []string{
+	"DELETE FROM lifecycle_images WHERE lifecycle IN (SELECT id FROM lifecycles WHERE trace = ?)",
+	"DELETE FROM lifecycle_labels WHERE lifecycle IN (SELECT id FROM lifecycles WHERE trace = ?)",
+	"DELETE FROM phases WHERE lifecycle IN (SELECT id FROM lifecycles WHERE trace = ?)",
+	"DELETE FROM lifecycles WHERE trace = ?",
+}
+
+// operation is the name of a span and its service.
+type operation struct{ service, name string }
+
+// indexed is the entry of an operation in the index of spans.
+type indexed struct{ start, latest, longest int64 }
+
+// index adds spans of a trace to the index. more means that it may have others.
+func (d *deriver) index(ctx context.Context, num int64, spans []*span.Span, more bool) error {
+	if len(spans) == 0 {
+		return nil
+	}
+	entries := map[operation]indexed{}
+	first := nanos(spans[0].Start.Time)
+	for _, s := range spans {
+		start, length := nanos(s.Start.Time), int64(0)
+		if !s.Open() {
+			length = max(0, int64(s.End.Sub(s.Start.Time)))
+		}
+		first = min(first, start)
+		key := operation{text(s.Service), text(s.Name)}
+		e, there := entries[key]
+		if !there {
+			entries[key] = indexed{start, start, length}
+			continue
+		}
+		entries[key] = indexed{min(e.start, start), max(e.latest, start), max(e.longest, length)}
+	}
+	if more {
+		if err := d.spread(ctx, num, &first); err != nil {
+			return err
+		}
+	}
+	rows := newRows("span_index", "trace", "operation", "trace_start", "start", "latest", "longest")
+	rows.end = " ON CONFLICT DO UPDATE SET start = min(start, excluded.start), " +
+		"latest = max(latest, excluded.latest), longest = max(longest, excluded.longest)"
+	for of, e := range entries {
+		op, err := d.operation(ctx, of)
+		if err != nil {
+			return err
+		}
+		rows.add(num, op, first, e.start, e.latest, e.longest)
+	}
+	return rows.flush(ctx, d.Tx)
+}
+
+// spread sets first to the start of the first span of a trace, if that is earlier; or else the entries
+// of the trace to first.
+func (d *deriver) spread(ctx context.Context, num int64, first *int64) error {
+	if err := database.Scan(
+		ctx, d, "SELECT min(trace_start, ?1) FROM span_index WHERE trace = ?2 LIMIT 1",
+		[]any{*first, num}, []any{first}, nothing,
+	); err != nil {
+		return err
+	}
+	return d.Exec(
+		ctx, "UPDATE span_index SET trace_start = ?1 WHERE trace = ?2 AND trace_start > ?1", *first, num,
+	)
+}
+
+// operation returns the number of an operation.
+func (d *deriver) operation(ctx context.Context, of operation) (int64, error) {
+	if num, known := d.operations[of]; known {
+		return num, nil
+	}
+	if err := d.Exec(
+		ctx, "INSERT INTO operations (service, name) VALUES (?, ?) ON CONFLICT DO NOTHING", of.service, of.name,
+	); err != nil {
+		return 0, err
+	}
+	var num int64
+	err := database.Scan(
+		ctx, d, "SELECT num FROM operations WHERE service = ? AND name = ?", []any{of.service, of.name},
+		[]any{&num}, nothing,
+	)
+	d.operations[of] = num
+	return num, err
+}
+
+// tidyOperations removes the operations without spans.
+func (s *Store) tidyOperations(ctx context.Context) error {
+	return s.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
+		if err := w.Overwrite(steady); err != nil {
+			return err
+		}
+		return w.Exec(steady, `DELETE FROM operations
+			WHERE NOT EXISTS (SELECT 1 FROM span_index i WHERE i.operation = operations.num)`)
+	})
+}
+
+// derive writes the derived tables of a finished trace after its spans. all is its content without
+// amendments.
+func (c *content) derive(ctx context.Context, all *span.Trace, asOf time.Time) error {
+	if !c.known {
+		if err := c.index(ctx, c.num, all.Spans, false); err != nil {
+			return err
+		}
+		return c.lifecycles(ctx, c.num, coursesOf(all, asOf))
+	}
+	whole, err := load(ctx, c, c.num, all.ID, true)
+	if err != nil {
+		return err
+	}
+	return c.replace(ctx, c.num, whole, coursesOf(all, asOf))
+}
+
+// replace writes the derived tables of a trace in place of former ones.
+func (d *deriver) replace(ctx context.Context, num int64, spans []*span.Span, courses []store.Course) error {
+	for _, query := range append([]string{"DELETE FROM span_index WHERE trace = ?"}, removeLifecycles...) {
+		if err := d.Exec(ctx, query, num); err != nil {
+			return err
+		}
+	}
+	if err := d.index(ctx, num, spans, false); err != nil {
+		return err
+	}
+	return d.lifecycles(ctx, num, courses)
+}

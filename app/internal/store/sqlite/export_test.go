@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/database"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// PutLifecycles stores traces without their spans, for questions about very many lifecycles.
+func (s *Store) PutLifecycles(ctx context.Context, traces iter.Seq[*span.Trace]) error {
+	return s.db.Write(ctx, func(steady context.Context, tx *database.Tx) error {
+		d := newDeriver(tx, s)
+		for t := range traces {
+			s.last++
+			if err := d.Exec(
+				steady,
+				"INSERT INTO traces (num, id, phase, revision, as_of, start, derived) VALUES (?, ?, 2, 1, 0, ?, 1)",
+				s.last,
+				t.ID[:],
+				nanos(store.Start(t)),
+			); err != nil {
+				return err
+			}
+			if err := d.lifecycles(steady, s.last, coursesOf(t, time.Time{})); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// LimitQuestions changes the longest time of a question.
+func (s *Store) LimitQuestions(d time.Duration) { s.questionTime = d }
+
+// Occupy takes n places of costly questions until release.
+func (s *Store) Occupy(n int) (release func()) {
+	for range n {
+		s.questions <- struct{}{}
+	}
+	return func() {
+		for range n {
+			<-s.questions
+		}
+	}
+}
+
+// Filled is closed when no goroutine fills derived tables any more.
+func (s *Store) Filled() <-chan struct{} { return s.filling.ended }
+
+// Rows counts the rows of the derived tables.
+func (s *Store) Rows(ctx context.Context) (map[string]int64, error) {
+	out := map[string]int64{}
+	for _, table := range []string{
+		"lifecycles", "lifecycle_images", "lifecycle_labels", "phases", "operations", "span_index",
+	} {
+		n, err := s.db.Number(ctx, "SELECT count(*) FROM "+table)
+		if err != nil {
+			return nil, err
+		}
+		out[table] = n
+	}
+	return out, nil
+}
+
+// Plan returns the plan of Find.
+func (s *Store) Plan(ctx context.Context, q store.FindQuery) ([]string, error) {
+	f := s.lifecycleFilter(&q)
+	return s.plan(ctx, selectLifecycles+f.String()+" ORDER BY l.start DESC, t.id DESC, l.span DESC LIMIT 101", f.args)
+}
+
+func (s *Store) plan(ctx context.Context, query string, args []any) (out []string, err error) {
+	var id, parent, unused int
+	var detail string
+	err = s.db.Read(ctx, func(q database.Querier) error {
+		return database.Scan(
+			ctx,
+			q,
+			"EXPLAIN QUERY PLAN "+query,
+			args,
+			[]any{&id, &parent, &unused, &detail},
+			func() error {
+				out = append(out, detail)
+				return nil
+			},
+		)
+	})
+	return out, err
+}

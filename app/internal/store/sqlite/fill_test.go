@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+	"github.com/kube-lifeline/lifeline/app/internal/store/storetest"
+)
+
+// asFiller makes the test program fill the derived tables of the archive at that path.
+const asFiller = "LIFELINE_TEST_ARCHIVE"
+
+// fillOn opens the archive and waits until its derived tables are filled. It prints a line at the
+// beginning.
+func fillOn(path string) error {
+	s, err := sqlite.Open(context.Background(), store.Config{Path: path})
+	if err != nil {
+		return err
+	}
+	fmt.Println("open")
+	if filled := s.Filled(); filled != nil {
+		<-filled
+	}
+	return s.Close()
+}
+
+// withoutFacts returns n traces without the data that earlier versions lacked.
+func withoutFacts(n int) []*span.Trace {
+	h := storetest.Year(n)
+	out := make([]*span.Trace, n)
+	for i := range out {
+		out[i] = h.Trace(i)
+		for _, s := range out[i].Spans {
+			s.Facts = nil
+		}
+	}
+	return out
+}
+
+// earlier returns the path of an archive of the version before lifecycles, with these traces.
+func earlier(t testing.TB, traces []*span.Trace) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "lifeline.db")
+	s, err := sqlite.Open(t.Context(), store.Config{Path: path})
+	must(t, err)
+	for i := 0; i < len(traces); i += 100 {
+		b := &store.Batch{
+			Revision: int64(i + 1), AsOf: spantest.Epoch, Finished: traces[i:min(i+100, len(traces))],
+		}
+		must(t, s.Write(t.Context(), b))
+	}
+	must(t, s.Close())
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	for _, query := range []string{
+		"DROP TABLE lifecycles", "DROP TABLE lifecycle_images", "DROP TABLE lifecycle_labels", "DROP TABLE phases",
+		"DROP TABLE span_index", "DROP TABLE operations", "ALTER TABLE spans DROP COLUMN facts",
+		"DROP INDEX traces_underived", "ALTER TABLE traces DROP COLUMN derived", "PRAGMA user_version = 6",
+	} {
+		_, err := db.ExecContext(t.Context(), query)
+		must(t, err)
+	}
+	must(t, db.Close())
+	return path
+}
+
+// derived returns the number of traces with derived tables, beside the process with the archive.
+func derived(t *testing.T, path string) int {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(5000)")
+	must(t, err)
+	var n int
+	must(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM traces WHERE derived = 1").Scan(&n))
+	must(t, db.Close())
+	return n
+}
+
+// all returns all lifecycles, and what the page says of its completeness.
+func all(t testing.TB, s *sqlite.Store) ([]store.Lifecycle, string) {
+	t.Helper()
+	var out []store.Lifecycle
+	var incomplete string
+	q := store.FindQuery{Limit: store.MaxPage}
+	for {
+		page, err := s.Find(t.Context(), q)
+		must(t, err)
+		out, incomplete = append(out, page.Lifecycles...), page.Incomplete
+		if q.After = page.Next; q.After == "" {
+			return out, incomplete
+		}
+	}
+}
+
+// TestFill: the lifecycles of an archive of an earlier version come in the background, while others
+// write. A kill loses none of the work.
+func TestFill(t *testing.T) {
+	n := 1000 // with 110 spans each
+	if testing.Short() {
+		n = 150
+	}
+	traces := withoutFacts(n)
+	path := earlier(t, traces)
+
+	kills, before := 0, 0
+	for ; kills < 3; kills++ {
+		cmd := exec.CommandContext(t.Context(), os.Args[0])
+		cmd.Env = append(os.Environ(), asFiller+"="+path)
+		out, err := cmd.StdoutPipe()
+		must(t, err)
+		must(t, cmd.Start())
+		_, err = out.Read(make([]byte, 8)) // it is open
+		must(t, err)
+		now := before
+		for now == before { // until a further transaction is done
+			time.Sleep(time.Millisecond)
+			now = derived(t, path)
+		}
+		must(t, cmd.Process.Kill())
+		_ = cmd.Wait() // it was killed
+		if before = derived(t, path); before >= n {
+			t.Fatal("it was done before the kill: the test shows nothing")
+		}
+	}
+
+	s := openAt(t, path)
+	found, incomplete := all(t, s)
+	left := strings.TrimPrefix(incomplete, "the archive of an earlier version is being read: ")
+	if left == incomplete || len(found) == 0 {
+		t.Errorf("after %d kills: %d lifecycles, %q", kills, len(found), incomplete)
+	}
+	t.Logf("after %d kills: %d of %d lifecycles; %s", kills, len(found), n*20, left)
+	if len(found) < before*20 {
+		t.Errorf("%d lifecycles of %d traces", len(found), before)
+	}
+	longest := time.Duration(0)
+	later := storetest.History{Seed: 9, Start: spantest.Epoch, Every: time.Second, Pods: 3}
+	for i := 0; ; i++ {
+		one := later.Trace(i)
+		traces = append(traces, one)
+		began := time.Now()
+		must(t, s.Write(t.Context(), &store.Batch{
+			Revision: int64(10_000 + i), AsOf: spantest.Epoch, Finished: []*span.Trace{one},
+		}))
+		longest = max(longest, time.Since(began))
+		select {
+		case <-s.Filled():
+		case <-time.After(20 * time.Millisecond):
+			continue
+		}
+		break
+	}
+	t.Logf("the longest write took %s", longest)
+	if longest > 2*time.Second {
+		t.Errorf("a write took %s", longest)
+	}
+
+	fresh := openAt(t, filepath.Join(t.TempDir(), "fresh.db"))
+	for i := 0; i < len(traces); i += 100 {
+		b := &store.Batch{Revision: int64(i + 1), AsOf: spantest.Epoch, Finished: traces[i:min(i+100, len(traces))]}
+		must(t, fresh.Write(t.Context(), b))
+	}
+	same(t, fresh, s)
+}
+
+// same compares the answers of two archives.
+func same(t *testing.T, a, b *sqlite.Store) {
+	t.Helper()
+	want, _ := all(t, a)
+	got, incomplete := all(t, b)
+	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" || incomplete != "" || len(want) == 0 {
+		t.Errorf("%q, -want +got:\n%.3000s", incomplete, d)
+	}
+	for _, q := range []store.SpanQuery{{Limit: store.MaxPage}, {Operation: span.NamePull, Longer: 5 * time.Second}} {
+		want, err := a.Search(t.Context(), q)
+		must(t, err)
+		got, err := b.Search(t.Context(), q)
+		must(t, err)
+		if d := cmp.Diff(want, got); d != "" || len(want) == 0 && q.Operation == "" {
+			t.Errorf("search: -want +got:\n%.3000s", d)
+		}
+	}
+}
+
+// TestFillFormer: traces of several versions and with amendments, of the last version with state.
+func TestFillFormer(t *testing.T) {
+	s := openAt(t, former(t))
+	<-s.Filled()
+	fresh := openAt(t, filepath.Join(t.TempDir(), "fresh.db"))
+	page, err := s.List(t.Context(), store.Query{Limit: store.MaxPage})
+	must(t, err)
+	for _, sum := range page.Traces {
+		batches, err := s.Batches(t.Context(), sum.ID)
+		must(t, err)
+		for _, b := range batches {
+			must(t, fresh.Write(t.Context(), b))
+		}
+	}
+	same(t, fresh, s)
+}
+
+// TestFillDamaged: a trace that cannot be read is left out.
+func TestFillDamaged(t *testing.T) {
+	traces := withoutFacts(20)
+	path := earlier(t, traces)
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	_, err = db.ExecContext(t.Context(), "UPDATE spans SET data = x'ff' WHERE trace = 7")
+	must(t, err)
+	must(t, db.Close())
+	s := openAt(t, path)
+	<-s.Filled()
+	if found, incomplete := all(t, s); len(found) != 19*20 || incomplete != "" {
+		t.Errorf("%d lifecycles, %q", len(found), incomplete)
+	}
+}

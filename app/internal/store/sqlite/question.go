@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/database"
+	"github.com/kube-lifeline/lifeline/app/internal/question"
+	questions "github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// questionKey is the length of a lifecycle's key in a cursor: its trace and its span.
+const questionKey = len(trace.TraceID{}) + len(trace.SpanID{})
+
+// busyTime is the longest wait for a place among the costly questions.
+const busyTime = time.Second
+
+// ask answers a costly question with do, within the limits.
+func (s *Store) ask(ctx context.Context, do func(context.Context, database.Querier) error) error {
+	timed, cancel := context.WithTimeoutCause(ctx, s.questionTime, store.ErrTooLong)
+	defer cancel()
+	wait := time.NewTimer(min(busyTime, s.questionTime/2))
+	defer wait.Stop()
+	select {
+	case s.questions <- struct{}{}:
+		defer func() { <-s.questions }()
+	case <-wait.C:
+		return s.db.Failed(ctx, "ask", fmt.Errorf("%w: ask again in a moment", store.ErrBusy))
+	case <-timed.Done():
+		return s.db.Failed(timed, "ask", timed.Err())
+	}
+	err := s.db.Read(timed, func(q database.Querier) error { return do(timed, q) })
+	if err != nil {
+		return s.db.Failed(timed, "ask", err)
+	}
+	return nil
+}
+
+// sinceOf returns the earliest start that q asks for; zero without a bound.
+func sinceOf(q *store.FindQuery) time.Time {
+	if q.Since.IsZero() && q.Until.IsZero() && q.Where != nil && !q.Where.Uses("start") {
+		return q.Now.Add(-store.DefaultRange)
+	}
+	return q.Since
+}
+
+// lifecycleFilter returns the conditions of q, apart from its cursor.
+func (s *Store) lifecycleFilter(q *store.FindQuery) *filter {
+	f := &filter{}
+	s.addLifecycles(f, q)
+	return f
+}
+
+// addLifecycles adds the conditions of q, apart from its cursor. The parameters before those of f
+// count, too.
+func (s *Store) addLifecycles(f *filter, q *store.FindQuery) {
+	f.between("l.start", sinceOf(q), q.Until)
+	s.within(f, &q.Scope, "l.namespace")
+	if q.Where != nil {
+		c := q.Where.Condition(questions.Dialect{}, q.Now, len(f.args)+1)
+		f.add(c.SQL, c.Args...)
+	}
+}
+
+// within adds a scope.
+func (s *Store) within(f *filter, scope *store.Scope, namespace string) {
+	if scope.Clusters != nil && !slices.Contains(scope.Clusters, s.cluster) {
+		f.add("0")
+	}
+	if scope.Namespaces == nil {
+		return
+	}
+	if len(scope.Namespaces) == 0 {
+		f.add("0")
+		return
+	}
+	anyOf(f, namespace, scope.Namespaces)
+}
+
+// found is a lifecycle with the numbers of its rows.
+type found struct {
+	store.Lifecycle
+	id, trace int64
+	start     int64
+}
+
+func (l *found) cursor() store.Cursor {
+	return store.NewCursor(l.start, append(append(make([]byte, 0, questionKey), l.Trace[:]...), l.Span[:]...))
+}
+
+// Find implements store.Finder.
+func (s *Store) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, error) {
+	if _, _, err := position(q.After); err != nil {
+		return nil, err
+	}
+	page := &store.FindPage{Since: sinceOf(&q), Incomplete: s.incomplete()}
+	limit := store.PageLength(q.Limit)
+	err := s.ask(ctx, func(ctx context.Context, from database.Querier) error {
+		all, err := s.find(ctx, from, &q, limit+1)
+		if err != nil {
+			return err
+		}
+		if len(all) > limit {
+			all = all[:limit]
+			page.Next = all[limit-1].cursor()
+		}
+		if err := further(ctx, from, all); err != nil {
+			return err
+		}
+		for _, l := range all {
+			page.Lifecycles = append(page.Lifecycles, l.Lifecycle)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return page, nil
+}
+
+// position returns the place that a cursor names.
+func position(c store.Cursor) (at int64, key []byte, err error) {
+	if c == "" {
+		return 0, nil, nil
+	}
+	return c.Position(questionKey)
+}
+
+// find returns at most limit lifecycles, without their images and labels.
+func (s *Store) find(ctx context.Context, from database.Querier, q *store.FindQuery, limit int) ([]*found, error) {
+	if !q.Traces {
+		return s.rows(ctx, from, q, q.After, limit)
+	}
+	var out []*found
+	seen := map[int64]bool{}
+	after := q.After
+	for {
+		some, err := s.rows(ctx, from, q, after, limit)
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range some {
+			if after = l.cursor(); seen[l.trace] {
+				continue
+			}
+			seen[l.trace] = true
+			earlier, err := s.before(ctx, from, q, l)
+			if err != nil {
+				return nil, err
+			}
+			if earlier {
+				continue
+			}
+			if out = append(out, l); len(out) == limit {
+				return out, nil
+			}
+		}
+		if len(some) < limit {
+			return out, nil
+		}
+	}
+}
+
+// before reports whether an earlier page has a lifecycle of the trace of l.
+func (s *Store) before(ctx context.Context, from database.Querier, q *store.FindQuery, l *found) (bool, error) {
+	if q.After == "" {
+		return false, nil
+	}
+	at, key, err := position(q.After)
+	if err != nil {
+		return false, err
+	}
+	f := s.lifecycleFilter(q)
+	f.add("l.trace = ?", l.trace)
+	f.add("(l.start > ? OR l.start = ? AND (t.id, l.span) >= (?, ?))", at, at, key[:16], key[16:])
+	there := false
+	err = database.Scan(
+		ctx, from, "SELECT 1 FROM lifecycles AS l CROSS JOIN traces AS t ON t.num = l.trace"+f.String()+" LIMIT 1",
+		f.args, []any{&there}, nothing,
+	)
+	return there, err
+}
+
+var selectLifecycles = "SELECT l.id, l.trace, t.id, l.span, t.heals, " + columnsOf(lifecycleFields, "l.") +
+	" FROM lifecycles AS l CROSS JOIN traces AS t ON t.num = l.trace"
+
+// rows returns at most limit lifecycles after a cursor, without their images and labels.
+func (s *Store) rows(
+	ctx context.Context, from database.Querier, q *store.FindQuery, after store.Cursor, limit int,
+) ([]*found, error) {
+	f := s.lifecycleFilter(q)
+	if after != "" {
+		at, key, err := position(after)
+		if err != nil {
+			return nil, err
+		}
+		f.add("l.start <= ?", at) // what an index can use
+		f.add("(l.start < ? OR (t.id, l.span) < (?, ?))", at, key[:16], key[16:])
+	}
+	var out []*found
+	var id, spanid []byte
+	var heals string
+	var one found
+	values := make([]any, len(lifecycleFields))
+	to := []any{&one.id, &one.trace, &id, &spanid, &heals}
+	for i := range values {
+		to = append(to, &values[i])
+	}
+	err := database.Scan(
+		ctx, from, selectLifecycles+f.String()+" ORDER BY l.start DESC, t.id DESC, l.span DESC LIMIT ?",
+		append(f.args, limit), to, func() error {
+			l := one
+			l.Trace, l.Span, l.Heals = traceID(id), spanID(spanid), heals
+			for i, field := range lifecycleFields {
+				field.Set(&l.Lifecycle.Lifecycle, values[i])
+			}
+			l.start = nanos(l.Start)
+			out = append(out, &l)
+			return nil
+		},
+	)
+	return out, err
+}
+
+// furtherAtOnce is the number of lifecycles in one query for images or labels.
+const furtherAtOnce = 200
+
+// further reads the images and labels of lifecycles.
+func further(ctx context.Context, from database.Querier, all []*found) error {
+	for some := range slices.Chunk(all, furtherAtOnce) {
+		byID := make(map[int64]*found, len(some))
+		f := &filter{}
+		ids := make([]any, len(some))
+		for i, l := range some {
+			byID[l.id], ids[i] = l, l.id
+		}
+		f.add("lifecycle IN ("+params(len(ids))+")", ids...)
+		var id int64
+		var key, value string
+		if err := database.Scan(
+			ctx, from, "SELECT lifecycle, image FROM "+question.Images+f.String()+" ORDER BY lifecycle, image",
+			f.args, []any{&id, &key},
+			func() error { byID[id].Images = append(byID[id].Images, key); return nil },
+		); err != nil {
+			return err
+		}
+		if err := database.Scan(
+			ctx, from, "SELECT lifecycle, label, value FROM "+question.Labels+f.String(), f.args,
+			[]any{&id, &key, &value}, func() error {
+				if byID[id].Labels == nil {
+					byID[id].Labels = map[string]string{}
+				}
+				byID[id].Labels[key] = value
+				return nil
+			},
+		); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
+	"github.com/kube-lifeline/lifeline/app/internal/store/storetest"
+)
+
+// many returns an archive with 20,000 lifecycles.
+func many(t *testing.T) *sqlite.Store {
+	t.Helper()
+	s := openAt(t, filepath.Join(t.TempDir(), "lifeline.db"))
+	h := storetest.Year(1000)
+	must(t, s.PutLifecycles(t.Context(), traces(&h, 0, 1000)))
+	return s
+}
+
+// TestPlans: indexes serve the frequent questions.
+func TestPlans(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "lifeline.db"))
+	for text, want := range map[string]string{
+		proposal:                          "SEARCH l USING INDEX lifecycles_kind (kind=? AND start>?)",
+		`phase.startup > duration("30s")`: "SEARCH l USING INDEX lifecycles_start (start>?)",
+		`namespace == "team-a"`:           "SEARCH l USING INDEX lifecycles_namespace (namespace=? AND start>?)",
+		`uid == "x"`:                      "SEARCH l USING INDEX lifecycles_uid (uid=?)",
+		`name == "x"`:                     "SEARCH l USING INDEX lifecycles_name (name=?)",
+	} {
+		plan, err := s.Plan(t.Context(), store.FindQuery{Where: parse(t, text), Now: spantest.Epoch})
+		must(t, err)
+		if all := strings.Join(plan, "; "); !strings.HasPrefix(all, want) {
+			t.Errorf("%s: %s", text, all)
+		}
+	}
+}
+
+// TestTooLong: a question ends after its time, before the first match and after it.
+func TestTooLong(t *testing.T) {
+	s := many(t)
+	year := store.FindQuery{Now: spantest.Epoch, Since: spantest.Epoch.Add(-400 * 24 * time.Hour), Limit: 10}
+	h := storetest.Year(1000)
+	last := store.LifecyclesOf(h.Trace(999), spantest.Epoch)[0].Trace.String()
+	slow := `images.all(i, !i.matches("^(a|b)+c$"))`
+	for name, text := range map[string]string{
+		"no match":     `!(` + slow + `)`,
+		"then no more": `trace == "` + last + `" && verb == "create" && kind == "ReplicaSet" || !(` + slow + `)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := year
+			q.Where = parse(t, text)
+			s.LimitQuestions(store.MaxQuestionTime)
+			began := time.Now()
+			page, err := s.Find(t.Context(), q)
+			must(t, err)
+			whole := time.Since(began)
+			if (len(page.Lifecycles) > 0) != (name == "then no more") {
+				t.Fatalf("%d lifecycles", len(page.Lifecycles))
+			}
+			s.LimitQuestions(whole / 5)
+			began = time.Now()
+			_, err = s.Find(t.Context(), q)
+			took := time.Since(began)
+			if !errors.Is(err, store.ErrTooLong) || took > whole/5+whole/2 {
+				t.Errorf("ended after %s of %s: %v", took, whole, err)
+			}
+			if _, err = s.Group(t.Context(), store.GroupQuery{FindQuery: q}); !errors.Is(err, store.ErrTooLong) {
+				t.Errorf("group: %v", err)
+			}
+		})
+	}
+	s.LimitQuestions(store.MaxQuestionTime)
+	if _, err := s.Find(t.Context(), year); err != nil {
+		t.Errorf("the next question: %v", err)
+	}
+}
+
+// TestBusy: a question beside too many others is refused, and those without conditions are not slow.
+func TestBusy(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "lifeline.db"))
+	release := s.Occupy(store.MaxQuestions)
+	if _, err := s.Find(t.Context(), store.FindQuery{}); !errors.Is(err, store.ErrBusy) {
+		t.Errorf("beside others: %v", err)
+	}
+	if _, err := s.List(t.Context(), store.Query{}); err != nil {
+		t.Errorf("a list beside questions: %v", err)
+	}
+	release()
+	if _, err := s.Find(t.Context(), store.FindQuery{}); err != nil {
+		t.Errorf("after the others: %v", err)
+	}
+}
+
+// TestMoreGroups: the largest groups come, and the others are counted.
+func TestMoreGroups(t *testing.T) {
+	s := many(t)
+	page, err := s.Group(t.Context(), store.GroupQuery{By: "uid"})
+	must(t, err)
+	if len(page.Groups) != store.MaxGroups || page.More != 20_000-store.MaxGroups {
+		t.Errorf("%d groups and %d more", len(page.Groups), page.More)
+	}
+}
+
+// TestOperationsOfRemoved: the names of spans go with the last of them.
+func TestOperationsOfRemoved(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "lifeline.db"))
+	for name, remove := range map[string]func() error{
+		"prune": func() error {
+			_, err := s.Prune(t.Context(), store.Limits{Before: spantest.Epoch.Add(time.Hour)})
+			return err
+		},
+		"forget": func() error {
+			_, err := s.Forget(t.Context(), store.Selector{Namespace: "default"})
+			return err
+		},
+	} {
+		must(
+			t,
+			s.Write(
+				t.Context(),
+				&store.Batch{
+					Revision: 1,
+					AsOf:     spantest.Epoch,
+					Finished: []*span.Trace{spantest.Joined(), spantest.Rollout()},
+				},
+			),
+		)
+		if names, err := s.Services(t.Context(), store.Scope{}); err != nil || len(names) < 5 {
+			t.Errorf("%s: before: %v, %v", name, names, err)
+		}
+		must(t, remove())
+		if names, err := s.Services(t.Context(), store.Scope{}); err != nil || len(names) > 0 {
+			t.Errorf("%s: after: %v, %v", name, names, err)
+		}
+		rows, err := s.Rows(t.Context())
+		must(t, err)
+		for table, n := range rows {
+			if n > 0 {
+				t.Errorf("%s: table %s has %d rows", name, table, n)
+			}
+		}
+	}
+}

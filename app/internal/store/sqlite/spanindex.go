@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/database"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// Services implements store.Spanner.
+func (s *Store) Services(ctx context.Context, scope store.Scope) ([]string, error) {
+	return s.names(ctx, "o.service", &filter{}, &scope)
+}
+
+// Operations implements store.Spanner.
+func (s *Store) Operations(ctx context.Context, scope store.Scope, service string) ([]string, error) {
+	f := &filter{}
+	if service != "" {
+		f.add("o.service = ?", service)
+	}
+	return s.names(ctx, "o.name", f, &scope)
+}
+
+// names returns the distinct values of a column of operations with spans in the scope.
+func (s *Store) names(ctx context.Context, column string, f *filter, scope *store.Scope) ([]string, error) {
+	entries := &filter{}
+	entries.add("i.operation = o.num")
+	s.restrict(entries, &store.SpanQuery{Scope: *scope})
+	f.add("EXISTS (SELECT 1 FROM span_index AS i CROSS JOIN traces AS t ON t.num = i.trace"+entries.String()+")",
+		entries.args...)
+	out := []string{}
+	var name string
+	err := s.ask(ctx, func(ctx context.Context, from database.Querier) error {
+		return database.Scan(
+			ctx, from, "SELECT DISTINCT "+column+" FROM operations AS o"+f.String()+" ORDER BY 1", f.args,
+			[]any{&name}, func() error { out = append(out, name); return nil },
+		)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// searched has the conditions for the attributes that Search supports, on s, the span, and b, its
+// object.
+var searched = map[string]string{
+	store.AttributeNamespace:       "b.namespace = ?",
+	store.AttributeObjectNamespace: "b.namespace = ?",
+	store.AttributeObjectName:      "b.name = ?",
+	store.AttributeObjectKind:      "b.kind = ?",
+	store.AttributeObjectUID:       "b.uid = ?",
+	store.AttributeOutcome:         "s.outcome = ?",
+	store.AttributeActor: "EXISTS (SELECT 1 FROM lifecycles AS c WHERE c.trace = s.trace AND c.span = s.id " +
+		"AND c.actor = ?)",
+}
+
+// restrict adds the conditions of q on i, an entry of the index, and t, its trace. Where the entry
+// cannot answer, the spans are read.
+func (s *Store) restrict(f *filter, q *store.SpanQuery) {
+	f.add("t.phase = 2")
+	if !q.Since.IsZero() {
+		f.add("i.latest >= ?", nanos(q.Since))
+	}
+	if !q.Until.IsZero() {
+		f.add("i.start < ?", nanos(q.Until))
+		f.add("i.trace_start < ?", nanos(q.Until)) // what an index can use
+	}
+	if q.Longer > 0 {
+		f.add("i.longest >= ?", int64(q.Longer))
+	}
+	spans := &filter{}
+	spans.add("s.trace = i.trace")
+	spans.add("s.service = o.service")
+	spans.add("s.name = o.name")
+	n := len(spans.terms)
+	objects := ""
+	if q.Scope.Clusters != nil || q.Scope.Namespaces != nil {
+		s.within(spans, &q.Scope, "coalesce(b.namespace, '')")
+		objects = " LEFT JOIN objects AS b ON b.trace = s.trace AND b.num = s.object"
+	}
+	for _, key := range slices.Sorted(maps.Keys(q.Attributes)) {
+		condition, known := searched[key]
+		if !known {
+			f.add("0")
+			return
+		}
+		spans.add(condition, q.Attributes[key])
+		objects = " LEFT JOIN objects AS b ON b.trace = s.trace AND b.num = s.object"
+	}
+	if q.Longer > 0 {
+		spans.add("s.until - s.start >= ?", int64(q.Longer))
+	}
+	if q.Shorter > 0 {
+		spans.add("s.until - s.start <= ?", int64(q.Shorter))
+	}
+	all := &filter{} // the times of the entry suffice
+	if len(spans.terms) == n {
+		if !q.Since.IsZero() {
+			all.add("i.start >= ?", nanos(q.Since))
+		}
+		if !q.Until.IsZero() {
+			all.add("i.latest < ?", nanos(q.Until))
+		}
+		if len(all.terms) == 0 {
+			return
+		}
+	} else {
+		all.add("0")
+	}
+	spans.between("s.start", q.Since, q.Until)
+	f.add(
+		"("+all.all()+" OR EXISTS (SELECT 1 FROM spans AS s"+objects+spans.String()+"))",
+		slices.Concat(all.args, spans.args)...,
+	)
+}
+
+// match is a trace of a Search.
+type match struct {
+	id    trace.TraceID
+	start int64
+}
+
+// Search implements store.Spanner. Each operation has its own query, since an index has the traces
+// of one operation in order.
+func (s *Store) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID, error) {
+	limit := store.PageLength(q.Limit)
+	var all []match
+	err := s.ask(ctx, func(ctx context.Context, from database.Querier) error {
+		nums, err := operations(ctx, from, &q)
+		if err != nil {
+			return err
+		}
+		for _, num := range nums {
+			f := &filter{}
+			f.add("i.operation = ?", num)
+			s.restrict(f, &q)
+			var id []byte
+			var m match
+			if err := database.Scan(
+				ctx, from,
+				"SELECT t.id, i.trace_start FROM span_index AS i CROSS JOIN operations AS o ON o.num = i.operation "+
+					"CROSS JOIN traces AS t ON t.num = i.trace"+f.String()+
+					" ORDER BY i.trace_start DESC, t.id DESC LIMIT ?",
+				append(f.args, limit), []any{&id, &m.start},
+				func() error { m.id = traceID(id); all = append(all, m); return nil },
+			); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b match) int {
+		return cmp.Or(cmp.Compare(b.start, a.start), bytes.Compare(b.id[:], a.id[:]))
+	})
+	all = slices.Compact(all)
+	out := make([]trace.TraceID, 0, min(len(all), limit))
+	for _, m := range all[:cap(out)] {
+		out = append(out, m.id)
+	}
+	return out, nil
+}
+
+// operations returns the numbers of the operations that q names.
+func operations(ctx context.Context, from database.Querier, q *store.SpanQuery) ([]int64, error) {
+	f := &filter{}
+	if q.Service != "" {
+		f.add("service = ?", q.Service)
+	}
+	if q.Operation != "" {
+		f.add("name = ?", q.Operation)
+	}
+	var out []int64
+	var num int64
+	err := database.Scan(
+		ctx, from, "SELECT num FROM operations"+f.String(), f.args, []any{&num},
+		func() error { out = append(out, num); return nil },
+	)
+	return out, err
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/database"
+	"github.com/kube-lifeline/lifeline/app/internal/question"
+	questions "github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// day is GroupQuery.By for days.
+const day = "day"
+
+// nanosADay is the length of a day.
+const nanosADay = int64(24 * time.Hour)
+
+// Group implements store.Finder. All lifecycles of an archive are finished.
+func (s *Store) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage, error) {
+	if err := q.Validate(); err != nil {
+		return nil, err
+	}
+	page := &store.GroupPage{Since: sinceOf(&q.FindQuery), Incomplete: s.incomplete()}
+	err := s.ask(ctx, func(ctx context.Context, from database.Querier) error {
+		return s.group(ctx, from, &q, page)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return page, nil
+}
+
+func (s *Store) group(ctx context.Context, from database.Querier, q *store.GroupQuery, page *store.GroupPage) error {
+	by, args, err := groupedBy(ctx, from, q)
+	if err != nil {
+		return err
+	}
+	columns := []string{by + " AS v", "count(*) AS n", "0 AS w"}
+	if q.Of != "" {
+		of := fieldOf(q.Of)
+		columns[2] = "count(" + of + ") AS w"
+		for _, fraction := range q.Quantiles {
+			columns = append(columns, questions.Dialect{}.Quantile(of, "?"))
+			args = append(args, fraction)
+		}
+	}
+	// The numbers of the condition's parameters follow those before it.
+	f := &filter{args: args}
+	s.addLifecycles(f, &q.FindQuery)
+	var value sql.NullString
+	var group store.Group
+	var groups int
+	quantiles := make([]sql.NullInt64, len(columns)-3)
+	to := []any{&value, &group.Count, &group.With}
+	for i := range quantiles {
+		to = append(to, &quantiles[i])
+	}
+	to = append(to, &groups)
+	err = database.Scan(ctx, from,
+		"SELECT *, count(*) OVER () FROM (SELECT "+strings.Join(columns, ", ")+" FROM lifecycles AS l"+f.String()+
+			" GROUP BY v) ORDER BY n DESC, v LIMIT ?", append(f.args, store.MaxGroups), to, func() error {
+			one := group
+			one.Value = value.String
+			if q.By == day {
+				one.Value = dayOf(value.String)
+			}
+			if one.With > 0 {
+				for _, n := range quantiles {
+					one.Quantiles = append(one.Quantiles, time.Duration(n.Int64))
+				}
+			}
+			page.Groups = append(page.Groups, one)
+			return nil
+		})
+	page.More = max(0, groups-len(page.Groups))
+	return err
+}
+
+// fieldOf returns the SQL of a field with one value.
+func fieldOf(name string) string {
+	for _, f := range question.Fields() {
+		if f.Name == name {
+			return questions.Dialect{}.Field(&f)
+		}
+	}
+	return "NULL" // Validate refuses it
+}
+
+// groupedBy returns the SQL of the value of groups.
+func groupedBy(ctx context.Context, from database.Querier, q *store.GroupQuery) (string, []any, error) {
+	switch q.By {
+	case "":
+		return "''", nil, nil
+	case day:
+		return days(ctx, from, q)
+	}
+	return fieldOf(q.By), nil, nil
+}
+
+// maxOffsets bounds the changes of a time zone in one question.
+const maxOffsets = 1000
+
+// days returns the SQL of the day of a lifecycle, in days since 1970. The offset of the time zone
+// changes some times a year, so that it is a CASE over these times.
+func days(ctx context.Context, from database.Querier, q *store.GroupQuery) (string, []any, error) {
+	zone := q.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	var first, last sql.NullInt64
+	if err := database.Scan(
+		ctx, from, "SELECT (SELECT min(start) FROM lifecycles), (SELECT max(start) FROM lifecycles)", nil,
+		[]any{&first, &last}, nothing,
+	); err != nil {
+		return "", nil, err
+	}
+	since, until := moment(first.Int64), moment(last.Int64)
+	if bound := sinceOf(&q.FindQuery); bound.After(since) {
+		since = bound
+	}
+	if !q.Until.IsZero() && q.Until.Before(until) {
+		until = q.Until
+	}
+	var cases strings.Builder
+	var args []any
+	at := since.In(zone)
+	for range maxOffsets {
+		_, end := at.ZoneBounds()
+		if end.IsZero() || end.After(until) {
+			break
+		}
+		_, offset := at.Zone()
+		cases.WriteString(" WHEN l.start < ? THEN ?")
+		args = append(args, nanos(end), int64(offset)*int64(time.Second))
+		at = end
+	}
+	_, offset := at.Zone()
+	sum := "(l.start + ?)"
+	if cases.Len() > 0 {
+		sum = "(l.start + CASE" + cases.String() + " ELSE ? END)"
+	}
+	args = append(args, int64(offset)*int64(time.Second))
+	// Division rounds towards zero, so that times before 1970 need a correction.
+	return fmt.Sprintf("(SELECT s / %d - (s %% %d < 0) FROM (SELECT %s AS s))", nanosADay, nanosADay, sum), args, nil
+}
+
+// dayOf returns the date of a number of days since 1970.
+func dayOf(days string) string {
+	var n int64
+	if _, err := fmt.Sscan(days, &n); err != nil {
+		return days
+	}
+	return time.Unix(n*86_400, 0).UTC().Format(time.DateOnly)
+}

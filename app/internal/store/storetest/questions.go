@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/question"
+	"github.com/kube-lifeline/lifeline/app/internal/question/questiontest"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// Reading creates a reader of batches for one test.
+type Reading func(t testing.TB, batches ...*store.Batch) store.Reader
+
+// ReadingOf returns the Reading of an archive.
+func ReadingOf(open Open) Reading {
+	return func(t testing.TB, batches ...*store.Batch) store.Reader {
+		t.Helper()
+		s := open(t)
+		for _, b := range batches {
+			put(t, s, b)
+		}
+		return s
+	}
+}
+
+// Questions tests the answers to questions about lifecycles and spans: those of an archive, and of
+// others that read one. It compares them with a simple evaluation in memory.
+func Questions(t *testing.T, reading Reading) {
+	t.Helper()
+	for name, test := range map[string]func(*testing.T, Reading){
+		"Find": testFind, "FindTies": testFindTies, "FindRandom": testFindRandom, "FindVersions": testFindVersions,
+		"Group": testGroup, "Search": testSearch, "Names": testNames, "Ended": testQuestionEnded,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, reading) })
+	}
+}
+
+// questionTime is the time of questions.
+var questionTime = spantest.Epoch.Add(time.Hour)
+
+// mixed returns finished traces of several kinds: rollouts, one with spans of other components, an
+// unfinished one, one without lifecycles, and one with hostile texts.
+func mixed() []*span.Trace {
+	h := History{Seed: 2, Start: spantest.Epoch.Add(-30 * 24 * time.Hour), Every: 24 * time.Hour, Pods: 3}
+	out := []*span.Trace{
+		spantest.Joined(),
+		spantest.Rollout(),
+		spantest.Hostile(),
+		unfinish(change(3, 3)),
+		everything(),
+	}
+	for n := range 30 {
+		out = append(out, h.Trace(n))
+	}
+	for _, s := range out[7].Spans {
+		s.Object.Namespace = ""
+	}
+	return out
+}
+
+// lifecycles returns what an archive has of finished traces, in the order of Find.
+func lifecycles(traces []*span.Trace) []store.Lifecycle {
+	var out []store.Lifecycle
+	for _, t := range traces {
+		out = append(out, store.LifecyclesOf(t, asOf)...)
+	}
+	store.Finish(out)
+	slices.SortFunc(out, newestFirst)
+	return out
+}
+
+// newestFirst is the order of Find.
+func newestFirst(a, b store.Lifecycle) int {
+	return cmp.Or(
+		b.Start.Compare(a.Start),
+		slices.Compare(b.Trace[:], a.Trace[:]),
+		slices.Compare(b.Span[:], a.Span[:]),
+	)
+}
+
+// selected returns those of sorted lifecycles that match q, without its page.
+func selected(all []store.Lifecycle, q store.FindQuery) []store.Lifecycle {
+	since := q.Since
+	if q.Since.IsZero() && q.Until.IsZero() && q.Where != nil && !q.Where.Uses("start") {
+		since = q.Now.Add(-store.DefaultRange)
+	}
+	var out []store.Lifecycle
+	seen := map[trace.TraceID]bool{}
+	for i := range all {
+		l := &all[i]
+		if !since.IsZero() && l.Start.Before(since) || !q.Until.IsZero() && !l.Start.Before(q.Until) ||
+			q.Scope.Namespaces != nil && !slices.Contains(q.Scope.Namespaces, l.Object.Namespace) ||
+			q.Where != nil && !q.Where.Matches(&l.Lifecycle, q.Now) || q.Traces && seen[l.Trace] {
+			continue
+		}
+		seen[l.Trace] = true
+		out = append(out, *l)
+	}
+	return out
+}
+
+// find returns all pages of a query.
+func find(t testing.TB, r store.Reader, q store.FindQuery) []store.Lifecycle {
+	t.Helper()
+	var out []store.Lifecycle
+	for pages := 0; ; pages++ {
+		page, err := r.Find(t.Context(), q)
+		if err != nil {
+			t.Fatalf("%v: %v", q.Where, err)
+		}
+		if n := store.PageLength(q.Limit); len(page.Lifecycles) > n || page.Incomplete != "" || pages > 1000 {
+			t.Fatalf("%d lifecycles on page %d of %d; %q", len(page.Lifecycles), pages, n, page.Incomplete)
+		}
+		out = append(out, page.Lifecycles...)
+		if q.After = page.Next; q.After == "" {
+			return out
+		}
+	}
+}
+
+func sameLifecycles(want, got []store.Lifecycle) string {
+	return gocmp.Diff(want, got, cmpopts.EquateEmpty())
+}
+
+func where(t testing.TB, text string) *question.Question {
+	t.Helper()
+	if text == "" {
+		return nil
+	}
+	q, err := question.Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return q
+}
+
+func testFind(t *testing.T, reading Reading) {
+	b := batch(1)
+	b.Finished = mixed()
+	r, all := reading(t, b), lifecycles(b.Finished)
+	day := 24 * time.Hour
+	ago := func(days int) time.Time { return spantest.Epoch.Add(-time.Duration(days) * day) }
+	for name, tc := range map[string]struct {
+		reason, where string
+		q             store.FindQuery
+		none          bool
+	}{
+		"all":           {reason: "without a condition there is no default range"},
+		"default range": {where: `kind != ""`},
+		"range of its own": {
+			reason: "the condition uses start", where: `start > timestamp("2026-02-10T00:00:00Z")`,
+		},
+		"since": {where: `kind == "Pod"`, q: store.FindQuery{Since: ago(20)}},
+		"until": {where: `kind == "Pod"`, q: store.FindQuery{Until: ago(20)}},
+		"both":  {q: store.FindQuery{Since: ago(20), Until: ago(10)}},
+		"proposal": {
+			where: `kind == "Pod" && phase.startup > duration("5s") && ` +
+				`images.exists(i, i.contains("e")) && volumes > 1`,
+			q: store.FindQuery{Since: ago(40)},
+		},
+		"labels": {
+			where: `labels["app.kubernetes.io/name"] == workload || "x" in labels || size(labels) == 1`,
+			q:     store.FindQuery{Since: ago(40)},
+		},
+		"unfinished": {
+			reason: "an open span of a finished trace", where: `outcome == "unfinished"`,
+			q: store.FindQuery{Since: ago(40)},
+		},
+		"heals and trace": {where: `heals == "" && trace.contains("1")`, q: store.FindQuery{Since: ago(40)}},
+		"traces":          {reason: "one of each trace", q: store.FindQuery{Traces: true}},
+		"traces where": {
+			reason: "the latest that matches", where: `kind == "Pod" && volumes > 2`,
+			q: store.FindQuery{Traces: true, Since: ago(40)},
+		},
+		"namespaces":   {q: store.FindQuery{Scope: store.Scope{Namespaces: []string{"team-01", "team-02", "default"}}}},
+		"no namespace": {q: store.FindQuery{Scope: store.Scope{Namespaces: []string{""}}}},
+		"nothing": {
+			reason: "no namespace is permitted", q: store.FindQuery{Scope: store.Scope{Namespaces: []string{}}},
+			none: true,
+		},
+		"other cluster": {
+			reason: "not that of the archive", q: store.FindQuery{Scope: store.Scope{Clusters: []string{"other"}}},
+			none: true,
+		},
+		"scope and or": {
+			reason: "a condition cannot leave the scope", where: `kind == "Pod" || true`,
+			q: store.FindQuery{Since: ago(40), Scope: store.Scope{Namespaces: []string{"team-01"}}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Log(tc.reason)
+			q := tc.q
+			q.Where, q.Now = where(t, tc.where), questionTime
+			var want []store.Lifecycle
+			if !tc.none {
+				if want = selected(
+					all,
+					q,
+				); len(want) == 0 ||
+					name != "all" && name != "traces" && len(want) == len(all) {
+					t.Fatalf("%d of %d lifecycles are a bad test", len(want), len(all))
+				}
+			}
+			for _, limit := range []int{0, 1, 7} {
+				q.Limit = limit
+				if d := sameLifecycles(want, find(t, r, q)); d != "" {
+					t.Fatalf("limit %d: -want +got:\n%s", limit, d)
+				}
+			}
+		})
+	}
+	page, err := r.Find(t.Context(), store.FindQuery{Where: where(t, `kind == "Pod"`), Now: questionTime})
+	if want := questionTime.Add(-store.DefaultRange); err != nil || !page.Since.Equal(want) {
+		t.Errorf("the bound is %v, want %s; %v", page, want, err)
+	}
+	if page, err = r.Find(t.Context(), store.FindQuery{Now: questionTime}); err != nil || !page.Since.IsZero() {
+		t.Errorf("without a bound it is %v; %v", page, err)
+	}
+	if _, err := r.Find(t.Context(), store.FindQuery{After: "x"}); !errors.Is(err, store.ErrCursor) {
+		t.Errorf("a bad cursor: %v", err)
+	}
+}
+
+// testFindTies: many lifecycles start at the same moment.
+func testFindTies(t *testing.T, reading Reading) {
+	b := batch(1)
+	for n := range 12 {
+		c := change(n, 4)
+		for _, s := range c.Spans {
+			s.Start.Time = second(n / 4)
+		}
+		b.Finished = append(b.Finished, c)
+	}
+	r, all := reading(t, b), lifecycles(b.Finished)
+	for _, traces := range []bool{false, true} {
+		for limit := 1; limit < 12; limit++ {
+			q := store.FindQuery{Limit: limit, Traces: traces, Now: questionTime}
+			if d := sameLifecycles(selected(all, q), find(t, r, q)); d != "" {
+				t.Fatalf("limit %d, traces %t: -want +got:\n%s", limit, traces, d)
+			}
+		}
+	}
+}
+
+// testFindRandom: random questions have the same answer in memory.
+func testFindRandom(t *testing.T, reading Reading) {
+	b := batch(1)
+	b.Finished = mixed()
+	r, all := reading(t, b), lifecycles(b.Finished)
+	random := rand.New(rand.NewPCG(3, 0)) //nolint:gosec // a repeatable test
+	some := 0
+	for range 300 {
+		q, err := question.Parse(questiontest.Expression(random, 1+random.IntN(4)))
+		if err != nil {
+			continue // too long
+		}
+		query := store.FindQuery{Where: q, Now: questionTime, Since: spantest.Epoch.Add(-1000 * time.Hour)}
+		want := selected(all, query)
+		if d := sameLifecycles(want, find(t, r, query)); d != "" {
+			t.Fatalf("%s\n-want +got:\n%s", q, d)
+		}
+		if n := len(want); n > 0 && n < len(all) {
+			some++
+		}
+	}
+	if some < 20 {
+		t.Errorf("only %d questions distinguish lifecycles", some)
+	}
+}
+
+// testFindVersions: the lifecycles are those of the valid version and of the spans that only another
+// version has. Amendments have none.
+func testFindVersions(t *testing.T, reading Reading) {
+	first, second := change(1, 3), change(1, 4)
+	for _, s := range first.Spans {
+		s.Outcome = span.Failed
+	}
+	late := change(1, 5)
+	late.Spans = late.Spans[4:]
+	joined := *first
+	joined.Spans = append(slices.Clone(first.Spans), second.Spans[3])
+	one, two, three := batch(1), batch(2), batch(3)
+	one.Finished, two.Finished, three.Amendments = []*span.Trace{first}, []*span.Trace{second}, []*span.Trace{late}
+	for name, batches := range map[string][]*store.Batch{
+		"in order": {one, two, three}, "reversed": {three, two, one}, "repeated": {two, one, one, three, two},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := reading(t, batches...)
+			want := lifecycles([]*span.Trace{&joined})
+			if d := sameLifecycles(want, find(t, r, store.FindQuery{Now: questionTime})); d != "" {
+				t.Errorf("-want +got:\n%s", d)
+			}
+			ids, err := r.Search(t.Context(), store.SpanQuery{
+				Attributes: map[string]string{store.AttributeObjectName: late.Spans[0].Object.Name},
+			})
+			if err != nil || len(ids) != 1 {
+				t.Errorf("the trace of an amendment: %v, %v", ids, err)
+			}
+		})
+	}
+}
+
+func testGroup(t *testing.T, reading Reading) {
+	b := batch(1)
+	b.Finished = mixed()
+	r, all := reading(t, b), lifecycles(b.Finished)
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	year := store.FindQuery{Since: spantest.Epoch.Add(-365 * 24 * time.Hour)}
+	for name, q := range map[string]store.GroupQuery{
+		"count":      {},
+		"durations":  {Of: "duration", Quantiles: []float64{0, 0.5, 0.9, 1}},
+		"namespaces": {By: "namespace", Of: "phase.startup", Quantiles: []float64{0.5}},
+		"outcomes":   {By: "outcome"},
+		"heals":      {By: "heals", Of: "phase.condition", Quantiles: []float64{0.5}},
+		"traces":     {By: "trace", Of: "phase.pull", Quantiles: []float64{0.99}},
+		"days":       {By: "day", Of: "phase.pull", Quantiles: []float64{0.25}, FindQuery: year},
+		"local days": {By: "day", Zone: zone, FindQuery: year},
+		"all days":   {By: "day", Zone: zone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q.Now = questionTime
+			for _, text := range []string{"", `kind == "Pod" && start > timestamp("2000-01-01T00:00:00Z")`} {
+				q.Where = where(t, text)
+				page, err := r.Group(t.Context(), q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := grouped(selected(all, q.FindQuery), q)
+				if d := gocmp.Diff(want, page.Groups, cmpopts.EquateEmpty()); d != "" || page.More != 0 {
+					t.Errorf("%s: -want +got:\n%s", text, d)
+				}
+			}
+		})
+	}
+	for name, q := range map[string]store.GroupQuery{
+		"a number": {By: "volumes"}, "no field": {By: "colour"}, "a list": {By: "images"},
+		"no duration": {Of: "kind"}, "no phase": {Of: "phase.x"}, "no fraction": {Quantiles: []float64{2}},
+		"not a number": {Quantiles: []float64{math.NaN()}},
+	} {
+		if _, err := r.Group(t.Context(), q); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// grouped computes the groups of lifecycles.
+func grouped(all []store.Lifecycle, q store.GroupQuery) []store.Group {
+	groups, lengths := map[string]*store.Group{}, map[string][]time.Duration{}
+	for i := range all {
+		l := &all[i]
+		value := ""
+		switch q.By {
+		case "":
+		case "day":
+			zone := q.Zone
+			if zone == nil {
+				zone = time.UTC
+			}
+			value = l.Start.In(zone).Format(time.DateOnly)
+		default:
+			value, _ = fieldNamed(q.By).Stored(&l.Lifecycle).(string)
+		}
+		g := groups[value]
+		if g == nil {
+			g = &store.Group{Value: value}
+			groups[value] = g
+		}
+		g.Count++
+		if q.Of == "" {
+			continue
+		}
+		if n, is := fieldNamed(q.Of).Stored(&l.Lifecycle).(int64); is {
+			g.With++
+			lengths[value] = append(lengths[value], time.Duration(n))
+		}
+	}
+	var out []store.Group
+	for value, g := range groups {
+		list := lengths[value]
+		slices.Sort(list)
+		for _, f := range q.Quantiles {
+			if len(list) > 0 {
+				g.Quantiles = append(g.Quantiles, list[max(int(math.Ceil(f*float64(len(list)))), 1)-1])
+			}
+		}
+		out = append(out, *g)
+	}
+	slices.SortFunc(out, func(a, b store.Group) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
+	})
+	return out
+}
+
+func fieldNamed(name string) question.Field {
+	for _, f := range question.Fields() {
+		if f.Name == name {
+			return f
+		}
+	}
+	return question.Field{}
+}
+
+func testQuestionEnded(t *testing.T, reading Reading) {
+	b := batch(1)
+	b.Finished = mixed()
+	r := reading(t, b)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.Find(ctx, store.FindQuery{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("find: %v", err)
+	}
+	if _, err := r.Group(ctx, store.GroupQuery{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("group: %v", err)
+	}
+	if _, err := r.Search(ctx, store.SpanQuery{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("search: %v", err)
+	}
+}
