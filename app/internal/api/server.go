@@ -15,6 +15,8 @@
 //	watch                    server-sent events: open traces, as they change
 //	runs                     POST: announcements of commands, for Options.Runs
 //
+// Options.Others serves further paths.
+//
 // An error has a matching HTTP status and the body {"error":{"code","message"}}. Unknown parameters
 // are errors.
 package api
@@ -63,6 +65,9 @@ type Options struct {
 	Log *slog.Logger
 	// Runs receives the announcements of commands at /api/v1/runs (POST); nil removes the path.
 	Runs http.Handler
+	// Others are handlers of other APIs, by the pattern of their path. They check the method and write
+	// their errors themselves.
+	Others map[string]http.Handler
 	// Metrics counts responses and streams; nil means no metrics.
 	Metrics Metrics
 }
@@ -138,6 +143,9 @@ func New(o Options) (*Server, error) {
 	if o.Runs != nil {
 		s.mux.Handle(runsPath, s.limited(o.Runs))
 	}
+	for pattern, h := range o.Others {
+		s.mux.Handle(pattern, s.limited(h))
+	}
 	s.mux.Handle("/", s.answer(nowhere))
 	guard := httpserve.Guard{Error: reject, Patience: s.patience, Done: s.done, Panicked: s.panicked}
 	s.handler = guard.Wrap(s.readOnly(httpserve.GuardHost(s.mux, reject, o.Hosts...)))
@@ -164,7 +172,7 @@ func (s *Server) readOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var err *Error
 		switch {
-		case r.URL.Path == runsPath && s.opts.Runs != nil:
+		case r.URL.Path == runsPath && s.opts.Runs != nil, s.other(r):
 			next.ServeHTTP(w, r)
 			return
 		case r.Method != http.MethodGet:
@@ -179,6 +187,12 @@ func (s *Server) readOnly(next http.Handler) http.Handler {
 		w.Header().Set("Connection", "close") // the rest of the request stays unread
 		writeError(w, err)
 	})
+}
+
+// other reports whether one of Options.Others serves a request.
+func (s *Server) other(r *http.Request) bool {
+	_, pattern := s.mux.Handler(r)
+	return s.opts.Others[pattern] != nil
 }
 
 // ServeHTTP answers a request.

@@ -4,7 +4,9 @@ package store
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -28,6 +30,53 @@ func (q *WriteQuery) Fits(w *Write) bool {
 		(q.Part == "" || w.Part == q.Part) &&
 		(q.Object == object.Ref{} || Matches(w.Object, q.Object))
 }
+
+// Fits reports whether a span matches q, apart from Limit. Its texts count as the archive keeps them:
+// invalid UTF-8 becomes valid.
+func (q *SpanQuery) Fits(s *span.Span) bool {
+	long := s.Duration(s.Start.Time)
+	return (q.Service == "" || valid(s.Service) == q.Service) &&
+		(q.Operation == "" || valid(s.Name) == q.Operation) &&
+		(q.Since.IsZero() || !s.Start.Before(q.Since)) &&
+		(q.Until.IsZero() || s.Start.Before(q.Until)) &&
+		(q.Longer <= 0 || !s.Open() && long >= q.Longer) &&
+		(q.Shorter <= 0 || !s.Open() && long <= q.Shorter) &&
+		q.Scope.has(s) && hasAttributes(s, q.Attributes)
+}
+
+// has reports whether the scope permits the object of a span. The cluster of a span is unknown here.
+func (s *Scope) has(one *span.Span) bool {
+	return s.Clusters == nil && (s.Namespaces == nil || slices.Contains(s.Namespaces, one.Object.Namespace))
+}
+
+func hasAttributes(s *span.Span, want map[string]string) bool {
+	for key, value := range want {
+		got, known := "", true
+		switch key {
+		case AttributeNamespace, AttributeObjectNamespace:
+			got = s.Object.Namespace
+		case AttributeObjectName:
+			got = s.Object.Name
+		case AttributeObjectKind:
+			got = s.Object.Kind.Kind
+		case AttributeObjectUID:
+			got = string(s.Object.UID)
+		case AttributeOutcome:
+			got = string(s.Outcome)
+		case AttributeActor:
+			known = s.Origin == nil && s.IsReconciliation()
+			got = insight.Attribute(s, span.KeyActor)
+		default:
+			return false
+		}
+		if !known || valid(got) != value {
+			return false
+		}
+	}
+	return true
+}
+
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // Touches reports whether t has a span or a write of a matching object.
 func Touches(t *span.Trace, want object.Ref) bool {
