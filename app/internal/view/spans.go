@@ -124,14 +124,19 @@ func (v *View) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID, 
 	limit := store.PageLength(q.Limit)
 	live = append(live, late...)
 	slices.SortFunc(live, newest)
-	live = live[:min(limit, len(live))]
-
 	q.Limit = min(limit+len(live), store.MaxPage) // a trace may be in both
 	stored, err := archive.Search(ctx, q)
 	if err != nil {
 		return nil, lost(err)
 	}
-	out, err := insert(ctx, reader, stored, live)
+	here := make(map[trace.TraceID]bool, len(live))
+	for _, l := range live {
+		here[l.id] = true
+	}
+	stored = slices.DeleteFunc(stored, func(id trace.TraceID) bool {
+		return here[id]
+	})
+	out, err := insert(ctx, reader, stored, live[:min(limit, len(live))])
 	if err != nil {
 		return nil, lost(err)
 	}
@@ -153,7 +158,8 @@ func (v *View) liveMatches(ctx context.Context, m *moment, q *store.SpanQuery) (
 	return out, nil
 }
 
-// lateMatches returns the archived traces with a matching span in the log.
+// lateMatches returns the archived traces with spans in the log that match. The archive would put them
+// into its order without these spans.
 func (v *View) lateMatches(
 	ctx context.Context, m *moment, archive store.Reader, q *store.SpanQuery,
 ) ([]match, error) {
@@ -162,13 +168,6 @@ func (v *View) lateMatches(
 		if m.live(id) != nil {
 			continue // liveMatches has it
 		}
-		found, start, err := v.fits(ctx, q, amendments)
-		if err != nil {
-			return nil, err
-		}
-		if !found {
-			continue
-		}
 		r, err := archive.Trace(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
 			continue // it stays invisible until its trace is stored
@@ -176,7 +175,13 @@ func (v *View) lateMatches(
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, match{id, earliest(start, r.Trace)})
+		found, start, err := v.fits(ctx, q, append(slices.Clone(amendments), &held{trace: r.Trace}))
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			out = append(out, match{id, start})
+		}
 	}
 	return out, nil
 }
@@ -210,11 +215,6 @@ func earliest(than time.Time, t *span.Trace) time.Time {
 // insert adds the traces in memory to those of the archive; both are in the order of newest. The
 // archive's list has no times, so a few of its traces are read for each of the others.
 func insert(ctx context.Context, archive store.Reader, stored []trace.TraceID, live []match) ([]trace.TraceID, error) {
-	here := make(map[trace.TraceID]bool, len(live))
-	for _, l := range live {
-		here[l.id] = true
-	}
-	out := slices.DeleteFunc(slices.Clone(stored), func(id trace.TraceID) bool { return here[id] })
 	starts := make(map[trace.TraceID]time.Time)
 	var failed error
 	start := func(id trace.TraceID) time.Time {
@@ -234,13 +234,13 @@ func insert(ctx context.Context, archive store.Reader, stored []trace.TraceID, l
 	}
 	places := make([]int, len(live))
 	for i, l := range live {
-		places[i] = sort.Search(len(out), func(j int) bool { return newest(l, match{out[j], start(out[j])}) < 0 })
+		places[i] = sort.Search(len(stored), func(j int) bool { return newest(l, match{stored[j], start(stored[j])}) < 0 })
 	}
 	if failed != nil {
 		return nil, failed
 	}
 	for i, l := range slices.Backward(live) {
-		out = slices.Insert(out, places[i], l.id)
+		stored = slices.Insert(stored, places[i], l.id)
 	}
-	return out, nil
+	return stored, nil
 }
