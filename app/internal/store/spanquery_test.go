@@ -63,7 +63,10 @@ func TestSpanQueryFits(t *testing.T) {
 		}}, false},
 		"scope": {"", closed, store.SpanQuery{Scope: store.Scope{Namespaces: []string{"default"}}}, true},
 		"out of scope": {
-			"no span of another namespace", closed, store.SpanQuery{Scope: store.Scope{Namespaces: []string{""}}}, false,
+			"no span of another namespace",
+			closed,
+			store.SpanQuery{Scope: store.Scope{Namespaces: []string{""}}},
+			false,
 		},
 	}
 	for name, tc := range cases {

@@ -38,9 +38,14 @@ func (v *View) spanner() (store.Reader, store.Spanner, error) {
 // Services implements store.Spanner.
 func (v *View) Services(ctx context.Context, scope store.Scope) ([]string, error) {
 	q := store.SpanQuery{Scope: scope}
-	return v.names(ctx, &q, func(s *span.Span) string { return s.Service }, func(archive store.Spanner) ([]string, error) {
-		return archive.Services(ctx, scope)
-	})
+	return v.names(
+		ctx,
+		&q,
+		func(s *span.Span) string { return s.Service },
+		func(archive store.Spanner) ([]string, error) {
+			return archive.Services(ctx, scope)
+		},
+	)
 }
 
 // Operations implements store.Spanner.
@@ -234,7 +239,10 @@ func insert(ctx context.Context, archive store.Reader, stored []trace.TraceID, l
 	}
 	places := make([]int, len(live))
 	for i, l := range live {
-		places[i] = sort.Search(len(stored), func(j int) bool { return newest(l, match{stored[j], start(stored[j])}) < 0 })
+		places[i] = sort.Search(
+			len(stored),
+			func(j int) bool { return newest(l, match{stored[j], start(stored[j])}) < 0 },
+		)
 	}
 	if failed != nil {
 		return nil, failed
