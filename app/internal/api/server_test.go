@@ -626,7 +626,8 @@ func TestOthers(t *testing.T) {
 	if res, _ := s.get(t, "/api/other", post); res.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("a path of no API: status %d, want 405", res.StatusCode)
 	}
-	if res, _ := s.get(t, "/api/other/1", func(r *http.Request) { r.Host = "evil.example" }); res.StatusCode != 403 {
+	evil := func(r *http.Request) { r.Host = "evil.example" }
+	if res, _ := s.get(t, "/api/other/1", evil); res.StatusCode != http.StatusForbidden {
 		t.Errorf("another host: status %d, want 403", res.StatusCode)
 	}
 }

@@ -142,7 +142,7 @@ func TestRefusals(t *testing.T) {
 	}
 	req, err := http.NewRequestWithContext(
 		t.Context(),
-		"GET",
+		http.MethodGet,
 		s.url+"/api/services",
 		io.NopCloser(strings.NewReader("x")),
 	)
@@ -160,7 +160,7 @@ func TestUnknownParameters(t *testing.T) {
 		"/api/traces?service=kubelet&lookback=custom&start=0&tags=", "/api/services?x=1", "/api/v3/services?x=1",
 		"/api/traces/" + spantest.Apply().ID.String() + "?prettyPrint=true",
 	} {
-		if res, body := s.get(t, s.url+path); res.StatusCode != 200 {
+		if res, body := s.get(t, s.url+path); res.StatusCode != http.StatusOK {
 			t.Errorf("%s: status %d: %s", path, res.StatusCode, body)
 		}
 	}
@@ -184,7 +184,8 @@ func TestFailures(t *testing.T) {
 			from.failure = tc.failure
 			for _, path := range []string{
 				"/api/v3/services", "/api/v3/operations?service=a", "/api/v3/traces" + v3Query(""), "/api/v3/traces/ff",
-				"/api/v3/trace-summaries" + v3Query(""), "/api/services", "/api/services/a/operations", "/api/traces/ff",
+				"/api/v3/trace-summaries" + v3Query(""), "/api/services", "/api/services/a/operations",
+				"/api/traces/ff",
 				"/api/traces?service=a", "/api/traces?traceID=ff",
 			} {
 				res, body := s.get(t, s.url+path)
@@ -254,7 +255,7 @@ func TestSearchesAtOnce(t *testing.T) {
 	codes := make(chan int, n)
 	for range n {
 		go func() {
-			res, err := s.client.Get(s.url + "/api/traces?start=0&service=kubelet") //nolint:noctx // the server ends it
+			res, err := s.client.Get(s.url + "/api/traces?start=0&service=kubelet")
 			if err != nil {
 				codes <- 0
 				return
@@ -298,7 +299,8 @@ func FuzzSearch(f *testing.F) {
 			switch {
 			case err != nil && (!errors.As(err, &p) || p.code != 400 || p.message == ""):
 				t.Errorf("%q: %v", query, err)
-			case err == nil && (q.Limit < 1 || q.Limit > MaxTraces || q.Longer < 0 || q.Shorter < 0 || q.Attributes == nil):
+			case err != nil:
+			case q.Limit < 1 || q.Limit > MaxTraces || q.Longer < 0 || q.Shorter < 0 || q.Attributes == nil:
 				t.Errorf("%q: %+v", query, q)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"testing"
@@ -95,7 +96,7 @@ func TestTraceIDs(t *testing.T) {
 		"abcd", "ABCD", "0000000000000000000000000000abcd", "AAAAAAAAAAAAAAAAAACrzQ==", "AAAAAAAAAAAAAAAAAACrzQ",
 	} {
 		for _, path := range []string{"/api/v3/traces/", "/api/traces/"} {
-			if res, body := api.get(t, api.url+path+id); res.StatusCode != 200 ||
+			if res, body := api.get(t, api.url+path+id); res.StatusCode != http.StatusOK ||
 				!bytes.Contains(body, []byte("0000000000000000000000000000abcd")) {
 				t.Errorf("%s%s: status %d: %s", path, id, res.StatusCode, body)
 			}
@@ -279,7 +280,8 @@ func TestHostile(t *testing.T) {
 		"/api/traces?limit=5&service=kubelet&start=0",
 	} {
 		res, body := s.get(t, s.url+path)
-		if res.StatusCode != 200 || !utf8.Valid(body) || !json.Valid(body) || len(body) < 100 && path[5:7] != "se" {
+		if res.StatusCode != http.StatusOK || !utf8.Valid(body) || !json.Valid(body) ||
+			len(body) < 100 && path[5:7] != "se" {
 			t.Errorf("%s: status %d, valid UTF-8 %t: %s", path, res.StatusCode, utf8.Valid(body), body)
 		}
 	}

@@ -51,7 +51,7 @@ func (s *Scope) has(one *span.Span) bool {
 
 func hasAttributes(s *span.Span, want map[string]string) bool {
 	for key, value := range want {
-		got, known := "", true
+		var got string
 		switch key {
 		case AttributeNamespace, AttributeObjectNamespace:
 			got = s.Object.Namespace
@@ -64,12 +64,14 @@ func hasAttributes(s *span.Span, want map[string]string) bool {
 		case AttributeOutcome:
 			got = string(s.Outcome)
 		case AttributeActor:
-			known = s.Origin == nil && s.IsReconciliation()
+			if s.Origin != nil || !s.IsReconciliation() {
+				return false
+			}
 			got = insight.Attribute(s, span.KeyActor)
 		default:
 			return false
 		}
-		if !known || valid(got) != value {
+		if valid(got) != value {
 			return false
 		}
 	}
