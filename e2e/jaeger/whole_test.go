@@ -36,6 +36,7 @@ func TestEachTraceIsWhole(t *testing.T) {
 			except := repeated(t, s, backend, ns)
 			whole(t, s, backend, except)
 			found(t, s, backend, ns)
+			answers(t, s, backend, ns, except)
 			s.Stop(t)
 		})
 	}

@@ -114,6 +114,9 @@ func (s *Server) handle() {
 	if s.opts.Runs != nil {
 		s.mux.Handle(runsPath, s.limited(s.opts.Runs))
 	}
+	for pattern, h := range s.opts.Others {
+		s.mux.Handle(pattern, s.limited(h))
+	}
 	s.mux.Handle("/", s.answer(nowhere))
 }
 

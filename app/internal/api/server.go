@@ -8,6 +8,8 @@
 // by POST. routes has those that answer with one document; openapi.json describes them; watch is a
 // stream of events: open traces, as they change.
 //
+// Options.Others serves further paths.
+//
 // An error has a matching HTTP status and the body {"error":{"code","message"}}. Unknown parameters
 // are errors.
 package api
@@ -59,6 +61,9 @@ type Options struct {
 	Log *slog.Logger
 	// Runs receives the announcements of commands at /api/v1/runs (POST); nil removes the path.
 	Runs http.Handler
+	// Others are handlers of other APIs, by the pattern of their path. They check the method and write
+	// their errors themselves.
+	Others map[string]http.Handler
 	// Metrics counts responses and streams; nil means no metrics.
 	Metrics Metrics
 }
@@ -156,7 +161,7 @@ func (s *Server) readOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var err *Error
 		switch {
-		case r.URL.Path == runsPath && s.opts.Runs != nil:
+		case r.URL.Path == runsPath && s.opts.Runs != nil, s.other(r):
 			next.ServeHTTP(w, r)
 			return
 		case r.Method != http.MethodGet:
@@ -171,6 +176,12 @@ func (s *Server) readOnly(next http.Handler) http.Handler {
 		w.Header().Set("Connection", "close") // the rest of the request stays unread
 		writeError(w, err)
 	})
+}
+
+// other reports whether one of Options.Others serves a request.
+func (s *Server) other(r *http.Request) bool {
+	_, pattern := s.mux.Handler(r)
+	return s.opts.Others[pattern] != nil
 }
 
 // ServeHTTP answers a request.

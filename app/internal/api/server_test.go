@@ -656,3 +656,28 @@ func TestUnavailable(t *testing.T) {
 		t.Errorf("with the archive: %s", got)
 	}
 }
+
+// TestOthers: another API checks the method itself. All the rest is as for this one.
+func TestOthers(t *testing.T) {
+	s := start(t, Options{Others: map[string]http.Handler{
+		"/api/other/{id}": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusTeapot)
+			_, _ = io.WriteString(w, r.Method+" "+r.PathValue("id"))
+		}),
+	}})
+	post := func(r *http.Request) { r.Method = http.MethodPost }
+	if res, body := s.get(t, "/api/other/1", post); res.StatusCode != http.StatusTeapot || string(body) != "POST 1" ||
+		res.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("status %d: %s", res.StatusCode, body)
+	}
+	if got := <-s.counts.codes; got != "/api/other/{id} I'm a teapot" {
+		t.Errorf("counted as %q", got)
+	}
+	if res, _ := s.get(t, "/api/other", post); res.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("a path of no API: status %d, want 405", res.StatusCode)
+	}
+	evil := func(r *http.Request) { r.Host = "evil.example" }
+	if res, _ := s.get(t, "/api/other/1", evil); res.StatusCode != http.StatusForbidden {
+		t.Errorf("another host: status %d, want 403", res.StatusCode)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/jaeger"
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -185,6 +186,9 @@ func (s *server) newAPI() (*api.Server, error) {
 		Log:        s.log,
 		Metrics:    s.metrics,
 		Runs:       http.HandlerFunc(s.announced),
+		Others: jaeger.Handlers(jaeger.Options{
+			Store: s.view, Cluster: s.cluster, Clock: s.clock.Now, Log: s.log,
+		}),
 	})
 }
 

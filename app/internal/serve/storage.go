@@ -141,7 +141,7 @@ func (s *server) openArchive(ctx context.Context, dir string) (store.Archive, er
 	}
 	began := time.Now()
 	a, err := sqlite.Open(ctx, store.Config{
-		Path: archiveFile(dir), Cluster: s.cluster, Damage: s.archiveReports.Damage(),
+		Path: archiveFile(dir), Damage: s.archiveReports.Damage(),
 	})
 	if err != nil {
 		s.archiveReports.Opened(database.Opening{}, err)

@@ -5,6 +5,7 @@ package store
 import (
 	"slices"
 
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -27,6 +28,48 @@ func (q *WriteQuery) Fits(w *Write) bool {
 		(q.Actor == "" || w.Actor == q.Actor) &&
 		(q.Part == "" || w.Part == q.Part) &&
 		(q.Object == object.Ref{} || Matches(w.Object, q.Object))
+}
+
+// Fits reports whether a span matches q, apart from Scope and Limit. Its texts count as the archive keeps them:
+// invalid UTF-8 becomes valid.
+func (q *SpanQuery) Fits(s *span.Span) bool {
+	long := s.Duration(s.Start.Time)
+	return (q.Service == "" || valid(s.Service) == q.Service) &&
+		(q.Operation == "" || valid(s.Name) == q.Operation) &&
+		(q.Since.IsZero() || !s.Start.Before(q.Since)) &&
+		(q.Until.IsZero() || s.Start.Before(q.Until)) &&
+		(q.Longer <= 0 || !s.Open() && long >= q.Longer) &&
+		(q.Shorter <= 0 || !s.Open() && long <= q.Shorter) &&
+		hasAttributes(s, q.Attributes)
+}
+
+func hasAttributes(s *span.Span, want map[string]string) bool {
+	for key, value := range want {
+		var got string
+		switch key {
+		case AttributeNamespace, AttributeObjectNamespace:
+			got = s.Object.Namespace
+		case AttributeObjectName:
+			got = s.Object.Name
+		case AttributeObjectKind:
+			got = s.Object.Kind.Kind
+		case AttributeObjectUID:
+			got = string(s.Object.UID)
+		case AttributeOutcome:
+			got = string(s.Outcome)
+		case AttributeActor:
+			if s.Origin != nil || !s.IsReconciliation() {
+				return false
+			}
+			got = insight.Attribute(s, span.KeyActor)
+		default:
+			return false
+		}
+		if valid(got) != value {
+			return false
+		}
+	}
+	return true
 }
 
 // Touches reports whether t has a span or a write of a matching object.

@@ -112,8 +112,6 @@ func (e *LostError) Unwrap() error { return ErrDamaged }
 type Config struct {
 	// Path is the file of a SQLite archive.
 	Path string
-	// Cluster is the cluster of an archive of one cluster, for Scope.Clusters.
-	Cluster string
 	// Damage is the known damage of that file, which wraps ErrDamaged: the file is set aside without
 	// a check. Nil means that no damage is known.
 	Damage error

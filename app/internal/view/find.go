@@ -5,8 +5,6 @@ package view
 import (
 	"context"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -26,31 +24,4 @@ func (v *View) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage,
 		return nil, err
 	}
 	return archive.Group(ctx, q)
-}
-
-// Services implements store.Spanner. It has the spans of the archive only.
-func (v *View) Services(ctx context.Context, scope store.Scope) ([]string, error) {
-	archive, err := v.archive()
-	if err != nil {
-		return nil, err
-	}
-	return archive.Services(ctx, scope)
-}
-
-// Operations implements store.Spanner.
-func (v *View) Operations(ctx context.Context, scope store.Scope, service string) ([]string, error) {
-	archive, err := v.archive()
-	if err != nil {
-		return nil, err
-	}
-	return archive.Operations(ctx, scope, service)
-}
-
-// Search implements store.Spanner.
-func (v *View) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID, error) {
-	archive, err := v.archive()
-	if err != nil {
-		return nil, err
-	}
-	return archive.Search(ctx, q)
 }

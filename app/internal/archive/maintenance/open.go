@@ -105,7 +105,7 @@ func open(ctx context.Context, dir string, hasJournal bool) (*Local, error) {
 }
 
 func openArchive(ctx context.Context, dir string) (store.Archive, error) {
-	a, err := sqlite.Open(ctx, store.Config{Path: datadir.Archive(dir), Cluster: filepath.Base(dir)})
+	a, err := sqlite.Open(ctx, store.Config{Path: datadir.Archive(dir)})
 	if err != nil {
 		return nil, err
 	}

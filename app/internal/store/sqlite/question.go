@@ -62,26 +62,16 @@ func (s *Store) lifecycleFilter(q *store.FindQuery) *filter {
 // count, too.
 func (s *Store) addLifecycles(f *filter, q *store.FindQuery) {
 	f.between("l.start", sinceOf(q), q.Until)
-	s.within(f, &q.Scope, "l.namespace")
+	if !q.Scope.All() {
+		of := &filter{}
+		of.add("m.num = l.trace")
+		of.visible(q.Scope, "m")
+		f.add("EXISTS (SELECT 1 FROM traces AS m"+of.String()+")", of.args...)
+	}
 	if q.Where != nil {
 		c := q.Where.Condition(questions.Dialect{}, q.Now, len(f.args)+1)
 		f.add(c.SQL, c.Args...)
 	}
-}
-
-// within adds a scope.
-func (s *Store) within(f *filter, scope *store.Scope, namespace string) {
-	if scope.Clusters != nil && !slices.Contains(scope.Clusters, s.cluster) {
-		f.add("0")
-	}
-	if scope.Namespaces == nil {
-		return
-	}
-	if len(scope.Namespaces) == 0 {
-		f.add("0")
-		return
-	}
-	anyOf(f, namespace, scope.Namespaces)
 }
 
 // found is a lifecycle with the numbers of its rows.

@@ -67,6 +67,7 @@ var searched = map[string]string{
 // cannot answer, the spans are read.
 func (s *Store) restrict(f *filter, q *store.SpanQuery) {
 	f.add("t.phase = 2")
+	f.visible(q.Scope, "t")
 	if !q.Since.IsZero() {
 		f.add("i.latest >= ?", nanos(q.Since))
 	}
@@ -83,10 +84,6 @@ func (s *Store) restrict(f *filter, q *store.SpanQuery) {
 	spans.add("s.name = o.name")
 	n := len(spans.terms)
 	objects := ""
-	if q.Scope.Clusters != nil || q.Scope.Namespaces != nil {
-		s.within(spans, &q.Scope, "coalesce(b.namespace, '')")
-		objects = " LEFT JOIN objects AS b ON b.trace = s.trace AND b.num = s.object"
-	}
 	for _, key := range slices.Sorted(maps.Keys(q.Attributes)) {
 		condition, known := searched[key]
 		if !known {

@@ -24,7 +24,6 @@ type Store struct {
 	last int64
 	// lastLifecycle is the highest number of a lifecycle. Only a writing transaction uses it.
 	lastLifecycle int64
-	cluster       string
 	// questions has a place for each costly question. questionTime bounds the time of one.
 	questions    chan struct{}
 	questionTime time.Duration
@@ -49,7 +48,7 @@ func Open(ctx context.Context, c store.Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		db: db, cluster: c.Cluster,
+		db:        db,
 		questions: make(chan struct{}, store.MaxQuestions), questionTime: store.MaxQuestionTime,
 	}
 	for to, query := range map[*int64]string{

@@ -93,7 +93,7 @@ func newestFirst(a, b store.Lifecycle) int {
 	)
 }
 
-// selected returns those of sorted lifecycles that match q, without its page.
+// selected returns those of sorted lifecycles that match q, without its scope and its page.
 func selected(all []store.Lifecycle, q store.FindQuery) []store.Lifecycle {
 	since := q.Since
 	if q.Since.IsZero() && q.Until.IsZero() && q.Where != nil && !q.Where.Uses("start") {
@@ -104,7 +104,6 @@ func selected(all []store.Lifecycle, q store.FindQuery) []store.Lifecycle {
 	for i := range all {
 		l := &all[i]
 		if !since.IsZero() && l.Start.Before(since) || !q.Until.IsZero() && !l.Start.Before(q.Until) ||
-			q.Scope.Namespaces != nil && !slices.Contains(q.Scope.Namespaces, l.Object.Namespace) ||
 			q.Where != nil && !q.Where.Matches(&l.Lifecycle, q.Now) || q.Traces && seen[l.Trace] {
 			continue
 		}
@@ -112,6 +111,11 @@ func selected(all []store.Lifecycle, q store.FindQuery) []store.Lifecycle {
 		out = append(out, *l)
 	}
 	return out
+}
+
+// permitted returns the traces that a scope permits.
+func permitted(traces []*span.Trace, s store.Scope) []*span.Trace {
+	return slices.DeleteFunc(slices.Clone(traces), func(t *span.Trace) bool { return !s.PermitsTrace(t) })
 }
 
 // find returns all pages of a query.
@@ -208,10 +212,7 @@ func testFind(t *testing.T, reading Reading) {
 			q.Where, q.Now = where(t, tc.where), questionTime
 			var want []store.Lifecycle
 			if !tc.none {
-				if want = selected(
-					all,
-					q,
-				); len(want) == 0 ||
+				if want = selected(lifecycles(permitted(b.Finished, q.Scope)), q); len(want) == 0 ||
 					name != "all" && name != "traces" && len(want) == len(all) {
 					t.Fatalf("%d of %d lifecycles are a bad test", len(want), len(all))
 				}

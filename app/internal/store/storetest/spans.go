@@ -32,7 +32,7 @@ func searched(traces []*span.Trace, q store.SpanQuery) []trace.TraceID {
 		return at
 	}
 	var found []*span.Trace
-	for _, t := range traces {
+	for _, t := range permitted(traces, q.Scope) {
 		if slices.ContainsFunc(t.Spans, func(s *span.Span) bool { return fits(s, q) }) {
 			found = append(found, t)
 		}
@@ -47,7 +47,7 @@ func searched(traces []*span.Trace, q store.SpanQuery) []trace.TraceID {
 	return out[:min(len(out), store.PageLength(q.Limit))]
 }
 
-// fits reports whether a span has the properties of q.
+// fits reports whether a span has the properties of q, apart from its scope.
 func fits(s *span.Span, q store.SpanQuery) bool {
 	has := map[string]string{
 		store.AttributeNamespace: s.Object.Namespace, store.AttributeObjectNamespace: s.Object.Namespace,
@@ -65,8 +65,7 @@ func fits(s *span.Span, q store.SpanQuery) bool {
 	length := s.Duration(s.Start.Time)
 	return (q.Service == "" || s.Service == q.Service) && (q.Operation == "" || s.Name == q.Operation) &&
 		(q.Since.IsZero() || !s.Start.Before(q.Since)) && (q.Until.IsZero() || s.Start.Before(q.Until)) &&
-		(q.Longer == 0 || !s.Open() && length >= q.Longer) && (q.Shorter == 0 || !s.Open() && length <= q.Shorter) &&
-		(q.Scope.Namespaces == nil || slices.Contains(q.Scope.Namespaces, s.Object.Namespace))
+		(q.Longer == 0 || !s.Open() && length >= q.Longer) && (q.Shorter == 0 || !s.Open() && length <= q.Shorter)
 }
 
 func testSearch(t *testing.T, reading Reading) {
@@ -142,12 +141,10 @@ func testNames(t *testing.T, reading Reading) {
 		"all": {}, "scope": {Namespaces: []string{"team-01"}}, "no permission": {Namespaces: []string{}},
 	} {
 		services, operations := map[string]bool{}, map[string]bool{}
-		for _, tr := range b.Finished {
+		for _, tr := range permitted(b.Finished, scope) {
 			for _, s := range tr.Spans {
-				if fits(s, store.SpanQuery{Scope: scope}) {
-					services[validText(s.Service)] = true
-				}
-				if fits(s, store.SpanQuery{Scope: scope, Service: "kubelet"}) {
+				services[validText(s.Service)] = true
+				if fits(s, store.SpanQuery{Service: "kubelet"}) {
 					operations[validText(s.Name)] = true
 				}
 			}

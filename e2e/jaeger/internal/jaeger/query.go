@@ -5,8 +5,10 @@ package jaeger
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
@@ -16,6 +18,27 @@ import (
 type Trace struct {
 	TraceID string `json:"traceID"`
 	Spans   []Span `json:"spans"`
+	// Processes are the resources of the spans, by Span.ProcessID.
+	Processes map[string]Process `json:"processes"`
+}
+
+// Process is a resource in the API of Jaeger's page.
+type Process struct {
+	Service string `json:"serviceName"`
+	Tags    []Tag  `json:"tags"`
+}
+
+// Tag is an attribute in the API of Jaeger's page.
+type Tag struct {
+	Key   string `json:"key"`
+	Type  string `json:"type"`
+	Value any    `json:"value"`
+}
+
+// Log is an event in the API of Jaeger's page.
+type Log struct {
+	Timestamp int64 `json:"timestamp"`
+	Fields    []Tag `json:"fields"`
 }
 
 // Span is a span in the API of Jaeger's page.
@@ -24,6 +47,12 @@ type Span struct {
 	SpanID     string      `json:"spanID"`
 	Name       string      `json:"operationName"`
 	References []Reference `json:"references"`
+	// StartTime and Duration are in microseconds.
+	StartTime int64  `json:"startTime"`
+	Duration  int64  `json:"duration"`
+	Tags      []Tag  `json:"tags"`
+	Logs      []Log  `json:"logs"`
+	ProcessID string `json:"processID"`
 	// Warnings are Jaeger's warnings about the span.
 	Warnings []string `json:"warnings"`
 }
@@ -47,6 +76,7 @@ func (s *Server) Page(t testing.TB, id string) *Trace {
 	if !s.ask(t, "/api/traces/"+id, &answer) {
 		return nil
 	}
+	id, _, _ = strings.Cut(id, "?")
 	if len(answer.Data) != 1 || answer.Data[0].TraceID != id {
 		t.Fatalf("trace %s: Jaeger returned %d traces, want only that one", id, len(answer.Data))
 	}
@@ -65,6 +95,12 @@ func (s *Server) OTLP(t testing.TB, id string) []*harness.Trace {
 	return harness.Parse(t, harness.Result{Stdout: string(answer.Result) + "\n"}).Traces
 }
 
+// Raw is Page without Jaeger's changes.
+func (s *Server) Raw(t testing.TB, id string) *Trace {
+	t.Helper()
+	return s.Page(t, id+"?raw=true")
+}
+
 // Find returns the IDs of traces in which the service has a span of an object in the namespace.
 func (s *Server) Find(t testing.TB, service, namespace string) map[string]bool {
 	t.Helper()
@@ -72,10 +108,18 @@ func (s *Server) Find(t testing.TB, service, namespace string) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s.Search(t, url.Values{"service": {service}, "tags": {string(tags)}})
+}
+
+// Search returns the IDs of the traces of the last hour that match.
+func (s *Server) Search(t testing.TB, q url.Values) map[string]bool {
+	t.Helper()
 	var answer struct {
 		Data []Trace `json:"data"`
 	}
-	q := url.Values{"service": {service}, "tags": {string(tags)}, "limit": {"1000"}, "lookback": {"1h"}}
+	q = maps.Clone(q)
+	q.Set("limit", "1000")
+	q.Set("lookback", "1h")
 	s.ask(t, "/api/traces?"+q.Encode(), &answer)
 	out := map[string]bool{}
 	for _, tr := range answer.Data {
@@ -91,6 +135,16 @@ func (s *Server) Services(t testing.TB) []string {
 		Data []string `json:"data"`
 	}
 	s.ask(t, "/api/services", &answer)
+	return answer.Data
+}
+
+// Operations returns the names of a service's spans.
+func (s *Server) Operations(t testing.TB, service string) []string {
+	t.Helper()
+	var answer struct {
+		Data []string `json:"data"`
+	}
+	s.ask(t, "/api/services/"+url.PathEscape(service)+"/operations", &answer)
 	return answer.Data
 }
 

@@ -31,6 +31,9 @@ type Server struct {
 	query string
 }
 
+// At returns another program with Jaeger's query API, for the questions to it.
+func At(address string) *Server { return &Server{query: address} }
+
 // configuration is Jaeger's configuration for one process with an OTLP receiver. The addresses and
 // the storage are filled in.
 const configuration = `

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package jaeger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// begin waits for the permission to search. The caller calls end at the end of the search.
+func (s *server) begin(ctx context.Context) (end func(), err error) {
+	select {
+	case s.searches <- struct{}{}:
+		return func() { <-s.searches }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("cannot search beside %d other searches: %w", maxSearches, ctx.Err())
+	}
+}
+
+// each calls f with the traces that match q, the newest first. Traces that retention has removed
+// meanwhile are left out.
+func (s *server) each(r *http.Request, q store.SpanQuery, f func(*store.Record)) error {
+	ctx := r.Context()
+	q.Scope = s.Scope(r)
+	end, err := s.begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	ids, err := s.Store.Search(ctx, q)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		rec, err := s.Store.Trace(ctx, q.Scope, id)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		f(rec)
+	}
+	return nil
+}
+
+// bounded are the traces of one answer, with at most most spans together.
+type bounded struct {
+	most    int
+	spans   int
+	records []*store.Record
+	// left are the traces that the answer has no place for.
+	left []tooLarge
+}
+
+type tooLarge struct {
+	id    trace.TraceID
+	spans int
+}
+
+func (b *bounded) add(r *store.Record) {
+	n := len(r.Trace.Spans)
+	if b.spans+n > b.most {
+		b.left = append(b.left, tooLarge{r.ID, n})
+		return
+	}
+	b.spans += n
+	b.records = append(b.records, r)
+}

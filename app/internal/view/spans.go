@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+var _ store.Spanner = (*View)(nil)
+
+// Services implements store.Spanner.
+func (v *View) Services(ctx context.Context, scope store.Scope) ([]string, error) {
+	q := store.SpanQuery{Scope: scope}
+	return v.names(
+		ctx,
+		&q,
+		func(s *span.Span) string { return s.Service },
+		func(archive store.Spanner, scope store.Scope) ([]string, error) {
+			return archive.Services(ctx, scope)
+		},
+	)
+}
+
+// Operations implements store.Spanner.
+func (v *View) Operations(ctx context.Context, scope store.Scope, service string) ([]string, error) {
+	q := store.SpanQuery{Scope: scope, Service: service}
+	return v.names(
+		ctx,
+		&q,
+		func(s *span.Span) string { return s.Name },
+		func(archive store.Spanner, scope store.Scope) ([]string, error) {
+			return archive.Operations(ctx, scope, service)
+		},
+	)
+}
+
+// names returns the names of the archive and those of the matching spans in memory, sorted.
+func (v *View) names(
+	ctx context.Context, q *store.SpanQuery, of func(*span.Span) string,
+	stored func(store.Spanner, store.Scope) ([]string, error),
+) ([]string, error) {
+	m, err := v.now()
+	if err != nil {
+		return nil, err
+	}
+	scope, hidden, err := v.hidden(ctx, m, q.Scope)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]bool{}
+	if err := v.each(ctx, m, func(t *span.Trace) {
+		if hidden[t.ID] {
+			return
+		}
+		for _, s := range t.Spans {
+			if q.Fits(s) {
+				found[of(s)] = true
+			}
+		}
+	}); err != nil {
+		return nil, err
+	}
+	archive, err := v.archive()
+	if err != nil {
+		return nil, err
+	}
+	out, err := stored(archive, scope)
+	if err != nil {
+		return nil, lost(err)
+	}
+	for name := range found {
+		out = append(out, strings.ToValidUTF8(name, "\uFFFD"))
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// lost returns the error of an archive that was lost just now as unavailability.
+func lost(err error) error {
+	if errors.Is(err, store.ErrClosed) {
+		return fmt.Errorf("%w: it was lost just now, ask again in a moment", store.ErrUnavailable)
+	}
+	return err
+}
+
+// match is a trace of a search, and the start of its first span.
+type match struct {
+	id    trace.TraceID
+	start time.Time
+}
+
+// newest orders matches as store.Spanner does.
+func newest(a, b match) int {
+	return cmp.Or(b.start.Compare(a.start), bytes.Compare(b.id[:], a.id[:]))
+}
+
+// Search implements store.Spanner.
+func (v *View) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID, error) {
+	m, err := v.now()
+	if err != nil {
+		return nil, err
+	}
+	var hidden map[trace.TraceID]bool
+	if q.Scope, hidden, err = v.hidden(ctx, m, q.Scope); err != nil {
+		return nil, err
+	}
+	live, err := v.liveMatches(ctx, m, &q, hidden)
+	if err != nil {
+		return nil, err
+	}
+	archive, err := v.archive()
+	if err != nil {
+		return nil, err
+	}
+	late, err := v.lateMatches(ctx, m, archive, &q, hidden)
+	if err != nil {
+		return nil, lost(err)
+	}
+	limit := store.PageLength(q.Limit)
+	live = append(live, late...)
+	slices.SortFunc(live, newest)
+	q.Limit = min(limit+len(live)+len(hidden), store.MaxPage) // a trace may be in both
+	stored, err := archive.Search(ctx, q)
+	if err != nil {
+		return nil, lost(err)
+	}
+	here := make(map[trace.TraceID]bool, len(live))
+	for _, l := range live {
+		here[l.id] = true
+	}
+	stored = slices.DeleteFunc(stored, func(id trace.TraceID) bool {
+		return here[id] || hidden[id]
+	})
+	out, err := insert(ctx, archive, stored, live[:min(limit, len(live))])
+	if err != nil {
+		return nil, lost(err)
+	}
+	return out[:min(limit, len(out))], nil
+}
+
+// liveMatches returns the matching traces in memory.
+func (v *View) liveMatches(
+	ctx context.Context, m *moment, q *store.SpanQuery, hidden map[trace.TraceID]bool,
+) ([]match, error) {
+	var out []match
+	for _, h := range m.traces() {
+		if hidden[h.TraceID] {
+			continue
+		}
+		found, start, err := v.fits(ctx, q, slices.Concat([]*held{h}, m.repeated[h.TraceID], m.amended[h.TraceID]))
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			out = append(out, match{h.TraceID, start})
+		}
+	}
+	return out, nil
+}
+
+// lateMatches returns the archived traces with spans in the log that match. The archive would put them
+// into its order without these spans.
+func (v *View) lateMatches(
+	ctx context.Context, m *moment, archive store.Reader, q *store.SpanQuery, hidden map[trace.TraceID]bool,
+) ([]match, error) {
+	var out []match
+	for id, amendments := range m.amended {
+		if m.live(id) != nil || hidden[id] {
+			continue // liveMatches has it, or nobody may
+		}
+		r, err := archive.Trace(ctx, q.Scope, id)
+		if errors.Is(err, store.ErrNotFound) {
+			continue // it stays invisible until its trace is stored
+		}
+		if err != nil {
+			return nil, err
+		}
+		found, start, err := v.fits(ctx, q, append(slices.Clone(amendments), &held{trace: r.Trace}))
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			out = append(out, match{id, start})
+		}
+	}
+	return out, nil
+}
+
+// fits reports whether a span of the parts of a trace matches, and returns the start of the first span.
+func (v *View) fits(ctx context.Context, q *store.SpanQuery, parts []*held) (found bool, start time.Time, err error) {
+	for _, h := range parts {
+		t, err := v.load(ctx, h)
+		if missing(err) {
+			continue // the archive has it
+		}
+		if err != nil {
+			return false, start, err
+		}
+		found = found || slices.ContainsFunc(t.Spans, q.Fits)
+		start = earliest(start, t)
+	}
+	return found, start, nil
+}
+
+// earliest returns the start of the first span of a trace, or the given time if that is earlier.
+func earliest(than time.Time, t *span.Trace) time.Time {
+	for _, s := range t.Spans {
+		if than.IsZero() || s.Start.Before(than) {
+			than = s.Start.Time
+		}
+	}
+	return than
+}
+
+// insert adds the traces in memory to those of the archive; both are in the order of newest. The
+// archive's list has no times, so a few of its traces are read for each of the others.
+func insert(ctx context.Context, archive store.Reader, stored []trace.TraceID, live []match) ([]trace.TraceID, error) {
+	starts := make(map[trace.TraceID]time.Time)
+	var failed error
+	start := func(id trace.TraceID) time.Time {
+		at, known := starts[id]
+		if known || failed != nil {
+			return at
+		}
+		r, err := archive.Trace(ctx, store.Scope{}, id)
+		switch {
+		case err == nil:
+			at = earliest(time.Time{}, r.Trace)
+		case !errors.Is(err, store.ErrNotFound): // retention takes the oldest traces
+			failed = err
+		}
+		starts[id] = at
+		return at
+	}
+	places := make([]int, len(live))
+	for i, l := range live {
+		places[i] = sort.Search(
+			len(stored),
+			func(j int) bool { return newest(l, match{stored[j], start(stored[j])}) < 0 },
+		)
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	for i, l := range slices.Backward(live) {
+		stored = slices.Insert(stored, places[i], l.id)
+	}
+	return stored, nil
+}
