@@ -35,8 +35,8 @@ func (q *WriteQuery) Fits(w *Write) bool {
 // invalid UTF-8 becomes valid.
 func (q *SpanQuery) Fits(s *span.Span) bool {
 	long := s.Duration(s.Start.Time)
-	return (q.Service == "" || valid(s.Service) == q.Service) &&
-		(q.Operation == "" || valid(s.Name) == q.Operation) &&
+	return (q.Service == "" || kept(s.Service) == q.Service) &&
+		(q.Operation == "" || kept(s.Name) == q.Operation) &&
 		(q.Since.IsZero() || !s.Start.Before(q.Since)) &&
 		(q.Until.IsZero() || s.Start.Before(q.Until)) &&
 		(q.Longer <= 0 || !s.Open() && long >= q.Longer) &&
@@ -71,14 +71,15 @@ func hasAttributes(s *span.Span, want map[string]string) bool {
 		default:
 			return false
 		}
-		if valid(got) != value {
+		if kept(got) != value {
 			return false
 		}
 	}
 	return true
 }
 
-func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+// kept returns a text as the archive keeps it.
+func kept(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // Touches reports whether t has a span or a write of a matching object.
 func Touches(t *span.Trace, want object.Ref) bool {
