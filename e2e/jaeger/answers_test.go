@@ -21,15 +21,21 @@ func answers(t *testing.T, s *harness.Server, backend *jaeger.Server, ns, except
 	t.Helper()
 	mine := jaeger.At(s.APIAddress())
 	// The spans that only Jaeger has.
-	added := map[string]bool{"amend": true, "last": true, "other": true}
+	added := map[string]bool{"amend": true, "last": true, "other": true, "missing-service-name": true}
+	others := func(names []string) []string {
+		return slices.DeleteFunc(names, func(name string) bool { return added[name] })
+	}
 
 	services := mine.Services(t)
-	if d := gocmp.Diff(backend.Services(t), services, sorted); d != "" || len(services) < 5 {
+	if d := gocmp.Diff(others(backend.Services(t)), services, sorted); d != "" || len(services) < 5 {
 		t.Errorf("%d services, -Jaeger +server:\n%s", len(services), d)
 	}
 	searches, results := 0, 0
 	search := func(q url.Values) {
 		t.Helper()
+		if backend.Storage != jaeger.Memory {
+			return // Badger does not look for one span with all properties
+		}
 		there, here := backend.Search(t, q), mine.Search(t, q)
 		searches++
 		results += len(here)
@@ -38,15 +44,26 @@ func answers(t *testing.T, s *harness.Server, backend *jaeger.Server, ns, except
 		}
 	}
 	for _, service := range services {
-		there := slices.DeleteFunc(backend.Operations(t, service), func(name string) bool { return added[name] })
 		operations := mine.Operations(t, service)
-		if d := gocmp.Diff(there, operations, sorted); d != "" || len(operations) == 0 {
+		if d := gocmp.Diff(
+			others(backend.Operations(t, service)),
+			operations,
+			sorted,
+		); d != "" ||
+			len(operations) == 0 {
 			t.Errorf("operations of %s: -Jaeger +server:\n%s", service, d)
 		}
 		for _, operation := range operations {
 			search(url.Values{"service": {service}, "operation": {operation}})
 			search(url.Values{"service": {service}, "operation": {operation}, "minDuration": {"20ms"}})
-			search(url.Values{"service": {service}, "operation": {operation}, "maxDuration": {"1s"}, "minDuration": {"1ms"}})
+			search(
+				url.Values{
+					"service":     {service},
+					"operation":   {operation},
+					"maxDuration": {"1s"},
+					"minDuration": {"1ms"},
+				},
+			)
 		}
 	}
 	for _, tags := range []string{
@@ -72,8 +89,14 @@ func answers(t *testing.T, s *harness.Server, backend *jaeger.Server, ns, except
 	if there, here := backend.Page(t, unknown), mine.Page(t, unknown); there != nil || here != nil {
 		t.Error("an unknown trace is found")
 	}
-	t.Logf("the same answers: %d services, %d searches with %d results, %d spans", len(services), searches, results, spans)
-	if results == 0 || spans == 0 {
+	t.Logf(
+		"the same answers: %d services, %d searches with %d results, %d spans",
+		len(services),
+		searches,
+		results,
+		spans,
+	)
+	if (results == 0) != (backend.Storage != jaeger.Memory) || spans == 0 {
 		t.Error("nothing was compared")
 	}
 }
@@ -95,7 +118,10 @@ func shown(tr *jaeger.Trace) map[string][]string {
 	for _, s := range tr.Spans {
 		of := tr.Processes[s.ProcessID]
 		texts := []string{
-			"name " + s.Name, "service " + of.Service, fmt.Sprint("start ", s.StartTime), fmt.Sprint("duration ", s.Duration),
+			"name " + s.Name,
+			"service " + of.Service,
+			fmt.Sprint("start ", s.StartTime),
+			fmt.Sprint("duration ", s.Duration),
 		}
 		texts = append(texts, tags("process", of.Tags)...)
 		texts = append(texts, tags("tag", s.Tags)...)

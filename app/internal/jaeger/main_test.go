@@ -42,7 +42,7 @@ func (m *memory) names(q store.SpanQuery, f func(*span.Span) string) ([]string, 
 	found := map[string]bool{}
 	for _, t := range m.traces {
 		for _, s := range t.Spans {
-			if q.Fits(s) {
+			if q.Scope.PermitsTrace(t) && q.Fits(s) {
 				found[valid(f(s))] = true
 			}
 		}
@@ -50,12 +50,12 @@ func (m *memory) names(q store.SpanQuery, f func(*span.Span) string) ([]string, 
 	return slices.Sorted(maps.Keys(found)), m.failure
 }
 
-func (m *memory) Services(context.Context, store.Scope) ([]string, error) {
-	return m.names(store.SpanQuery{}, func(s *span.Span) string { return s.Service })
+func (m *memory) Services(_ context.Context, scope store.Scope) ([]string, error) {
+	return m.names(store.SpanQuery{Scope: scope}, func(s *span.Span) string { return s.Service })
 }
 
-func (m *memory) Operations(_ context.Context, _ store.Scope, service string) ([]string, error) {
-	return m.names(store.SpanQuery{Service: service}, func(s *span.Span) string { return s.Name })
+func (m *memory) Operations(_ context.Context, scope store.Scope, service string) ([]string, error) {
+	return m.names(store.SpanQuery{Scope: scope, Service: service}, func(s *span.Span) string { return s.Name })
 }
 
 func (m *memory) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID, error) {
@@ -68,7 +68,7 @@ func (m *memory) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID
 	})
 	var out []trace.TraceID
 	for _, t := range found {
-		if slices.ContainsFunc(t.Spans, q.Fits) && len(out) < q.Limit {
+		if q.Scope.PermitsTrace(t) && slices.ContainsFunc(t.Spans, q.Fits) && len(out) < q.Limit {
 			out = append(out, t.ID)
 		}
 	}

@@ -61,13 +61,6 @@ func TestSpanQueryFits(t *testing.T) {
 		"two": {"all must match", closed, store.SpanQuery{Attributes: map[string]string{
 			store.AttributeObjectKind: "Deployment", store.AttributeObjectName: "other",
 		}}, false},
-		"scope": {"", closed, store.SpanQuery{Scope: store.Scope{Namespaces: []string{"default"}}}, true},
-		"out of scope": {
-			"no span of another namespace",
-			closed,
-			store.SpanQuery{Scope: store.Scope{Namespaces: []string{""}}},
-			false,
-		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -89,7 +89,7 @@ func (s searched) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceI
 
 // anySpan returns a random query for spans.
 func anySpan(random *rand.Rand) store.SpanQuery {
-	q := store.SpanQuery{Limit: 1 + random.IntN(20)}
+	q := store.SpanQuery{Scope: anyScope(random), Limit: 1 + random.IntN(20)}
 	switch random.IntN(6) {
 	case 0:
 		q.Service = "kubelet"

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package jaeger
+
+import (
+	"io"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// BenchmarkAnswer writes a trace of 10,000 spans in both forms.
+func BenchmarkAnswer(b *testing.B) {
+	t := spantest.Many(10_000 / len(spantest.Many(1).Spans))
+	from := &memory{traces: []*span.Trace{t}}
+	s := newServer(Options{Store: from})
+	rec, err := from.Trace(b.Context(), store.Scope{}, t.ID)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, write := range map[string]answer{
+		"v3": s.otlp([]*store.Record{rec}), "page": s.page([]*store.Record{rec}, nil),
+		"summary": func(io.Writer) error { summarize(rec); return nil },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := write(io.Discard); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(len(t.Spans)), "spans")
+		})
+	}
+}

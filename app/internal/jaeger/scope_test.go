@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package jaeger
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// TestScope: no answer has anything of a trace outside the scope.
+func TestScope(t *testing.T) {
+	outside := spantest.New("outside")
+	root := outside.Add(nil, "hidden operation", "hidden service", spantest.Ref("", "Pod", "hidden"), 0, 100)
+	root.Object.Namespace = "elsewhere"
+	s := start(t, &memory{traces: []*span.Trace{spantest.Apply(), outside.Trace}})
+	s.Scope = func(*http.Request) store.Scope { return store.Scope{Namespaces: []string{"default", ""}} }
+	ids := map[string]trace.TraceID{"inside": spantest.Apply().ID, "outside": outside.Trace.ID}
+	times := "&query.start_time_min=2026-01-01T00:00:00Z&query.start_time_max=2027-01-01T00:00:00Z"
+	for path, code := range map[string]int{
+		"/api/v3/services":                                         200,
+		"/api/v3/operations?service=kubelet":                       200,
+		"/api/v3/operations?service=hidden+service":                200,
+		"/api/v3/traces?query.service_name=kubelet" + times:        200,
+		"/api/v3/traces?query.service_name=hidden+service" + times: 404,
+		"/api/v3/trace-summaries?query.service_name=" + times:      200,
+		"/api/v3/traces/" + ids["inside"].String():                 200,
+		"/api/v3/traces/" + ids["outside"].String():                404,
+		"/api/services": 200,
+		"/api/services/hidden%20service/operations":                                             200,
+		"/api/operations?service=kubelet":                                                       200,
+		"/api/traces?service=kubelet&lookback=custom&start=1&end=9000000000000000":              200,
+		"/api/traces?traceID=" + ids["inside"].String() + "&traceID=" + ids["outside"].String(): 200,
+		"/api/traces/" + ids["inside"].String():                                                 200,
+		"/api/traces/" + ids["outside"].String():                                                404,
+		"/api/dependencies?endTs=1000":                                                          200,
+	} {
+		res, body := s.get(t, s.url+path)
+		if res.StatusCode != code || strings.Contains(string(body), "elsewhere") ||
+			strings.Contains(string(body), "hidden") || strings.Contains(string(body), root.ID.String()) {
+			t.Errorf("%s: status %d, want %d: %.300s", path, res.StatusCode, code, body)
+		}
+	}
+}
