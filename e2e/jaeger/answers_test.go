@@ -68,7 +68,8 @@ func answers(t *testing.T, s *harness.Server, backend *jaeger.Server, ns, except
 	}
 	for _, tags := range []string{
 		`{"k8s.object.kind":"Pod"}`, `{"k8s.object.kind":"Deployment","k8s.object.name":"web"}`,
-		fmt.Sprintf(`{"k8s.object.namespace":%q}`, ns), `{"lifeline.outcome":"superseded"}`, `{"lifeline.outcome":"converged"}`,
+		fmt.Sprintf(`{"k8s.object.namespace":%q}`, ns),
+		`{"lifeline.outcome":"superseded"}`, `{"lifeline.outcome":"converged"}`,
 		`{"lifeline.actor.component":"kubectl"}`,
 	} {
 		for _, service := range []string{"deployment-controller", "kubelet", "replicaset-controller"} {
