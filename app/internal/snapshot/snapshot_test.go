@@ -65,7 +65,9 @@ func timelines(n int) []*change.Timeline {
 			Origin:      origin,
 			Created:     epoch,
 			Owners:      owners,
-			IntentExtra: &history.IntentExtra{Finalizers: []string{"f"}},
+			IntentExtra: &history.IntentExtra{
+				Finalizers: []string{"f"}, Labels: []object.Label{{Key: "app", Value: "web"}, {Key: "tier"}},
+			},
 			Fields: &history.Fields{
 				Leaves: []observation.Leaf{{Path: "spec", Value: math.MaxUint64, Managers: 1, Shown: "2"}},
 			},
