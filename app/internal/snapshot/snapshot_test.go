@@ -60,11 +60,11 @@ func timelines(n int) []*change.Timeline {
 			Events: []*history.Event{{Notice: &history.Notice{Reason: "Started"}, Seen: epoch}},
 		}}
 		intent := &history.Intent{
-			Ref:         &t.Ref,
-			Leave:       leave,
-			Origin:      origin,
-			Created:     epoch,
-			Owners:      owners,
+			Ref:     &t.Ref,
+			Leave:   leave,
+			Origin:  origin,
+			Created: epoch,
+			Owners:  owners,
 			IntentExtra: &history.IntentExtra{
 				Finalizers: []string{"f"}, Labels: []object.Label{{Key: "app", Value: "web"}, {Key: "tier"}},
 			},
