@@ -158,6 +158,13 @@ func TestValidate(t *testing.T) {
 		"ExcludeSecrets": {"watched and excluded", func(c *ServerConfiguration) {
 			c.Watch.SecretMetadata, c.Watch.Exclude = true, []string{"leases", "secrets"}
 		}, "watch.exclude[1]"},
+		"Labels": {"", func(c *ServerConfiguration) { c.Labels = []string{"app", "example.com/team"} }, ""},
+		"LabelsNot": {"", func(c *ServerConfiguration) {
+			c.Labels = []string{"", "a b", "a/b/c", "app", "app"}
+		}, "labels[0] labels[1] labels[2] labels[4]"},
+		"LabelsMany": {"", func(c *ServerConfiguration) {
+			c.Labels = strings.Fields("a b c d e f g h i j k l m n o p q")
+		}, "labels"},
 		"ExcludeNot": {"", func(c *ServerConfiguration) {
 			c.Watch.Exclude = []string{"", "*", "*.", "a.", ".b", "a/b", "*.*", "a.b", "a.b"}
 		}, "watch.exclude[0] watch.exclude[1] watch.exclude[2] watch.exclude[3] watch.exclude[4] watch.exclude[5] " +

@@ -60,12 +60,14 @@ func timelines(n int) []*change.Timeline {
 			Events: []*history.Event{{Notice: &history.Notice{Reason: "Started"}, Seen: epoch}},
 		}}
 		intent := &history.Intent{
-			Ref:         &t.Ref,
-			Leave:       leave,
-			Origin:      origin,
-			Created:     epoch,
-			Owners:      owners,
-			IntentExtra: &history.IntentExtra{Finalizers: []string{"f"}},
+			Ref:     &t.Ref,
+			Leave:   leave,
+			Origin:  origin,
+			Created: epoch,
+			Owners:  owners,
+			IntentExtra: &history.IntentExtra{
+				Finalizers: []string{"f"}, Labels: []object.Label{{Key: "app", Value: "web"}, {Key: "tier"}},
+			},
 			Fields: &history.Fields{
 				Leaves: []observation.Leaf{{Path: "spec", Value: math.MaxUint64, Managers: 1, Shown: "2"}},
 			},

@@ -93,11 +93,17 @@ func (s *Store) fill(ctx context.Context) {
 
 // underived is a trace without derived tables, with its data for them.
 type underived struct {
-	former
+	underivedHead
 	spans   []*span.Span
 	courses []store.Course
 	// failed means that its spans cannot be read.
 	failed bool
+}
+
+// underivedHead is the row of such a trace. count is its number of spans.
+type underivedHead struct {
+	former
+	count int64
 }
 
 // fillSome fills some traces, and returns their number. It reads them before the transaction.
@@ -143,16 +149,16 @@ func (s *Store) fillSome(ctx context.Context) (int64, error) {
 }
 
 // underivedHeads returns the next traces without derived tables.
-func underivedHeads(ctx context.Context, q database.Querier) ([]former, error) {
-	var out []former
-	var h former
+func underivedHeads(ctx context.Context, q database.Querier) ([]underivedHead, error) {
+	var out []underivedHead
+	var h underivedHead
 	var id []byte
 	err := database.Scan(
 		ctx, q,
-		"SELECT num, id, revision, as_of, outcome, reason FROM traces WHERE derived = 0 AND phase = 2 "+
+		"SELECT num, id, revision, as_of, outcome, reason, spans FROM traces WHERE derived = 0 AND phase = 2 "+
 			"ORDER BY num DESC LIMIT ?",
 		[]any{fillAtOnce},
-		[]any{&h.num, &id, &h.revision, &h.asOf, &h.outcome, &h.reason},
+		[]any{&h.num, &id, &h.revision, &h.asOf, &h.outcome, &h.reason, &h.count},
 		func() error { h.id = traceID(id); out = append(out, h); return nil },
 	)
 	return out, err
@@ -160,8 +166,8 @@ func underivedHeads(ctx context.Context, q database.Querier) ([]former, error) {
 
 // readUnderived reads the spans of a trace. It returns an error only if others could not be read
 // either.
-func readUnderived(ctx context.Context, q database.Querier, h former) (*underived, error) {
-	out := &underived{former: h}
+func readUnderived(ctx context.Context, q database.Querier, h underivedHead) (*underived, error) {
+	out := &underived{underivedHead: h}
 	r := &reading{Querier: q, version: len(migrations)}
 	rows, err := r.spans(ctx, h.num, h.id, true)
 	if errors.Is(err, store.ErrDamaged) && ctx.Err() == nil {
@@ -184,16 +190,16 @@ func (d *deriver) fill(ctx context.Context, one *underived) error {
 	same := false
 	if err := database.Scan(
 		ctx, d, "SELECT revision = ? AND spans = ? FROM traces WHERE num = ? AND id = ? AND derived = 0 AND phase = 2",
-		[]any{one.revision, len(one.spans), one.num, one.id[:]}, []any{&same}, nothing,
+		[]any{one.revision, one.count, one.num, one.id[:]}, []any{&same}, nothing,
 	); err != nil {
 		return err
 	}
 	mark := 1
 	switch {
-	case one.failed:
-		mark = -1
 	case !same:
 		return nil // the next turn reads it again, unless it is gone
+	case one.failed:
+		mark = -1
 	default:
 		if err := d.replace(ctx, one.num, one.spans, one.courses); err != nil {
 			return err

@@ -26,21 +26,34 @@ const busyTime = time.Second
 func (s *Store) ask(ctx context.Context, do func(context.Context, database.Querier) error) error {
 	timed, cancel := context.WithTimeoutCause(ctx, s.questionTime, store.ErrTooLong)
 	defer cancel()
-	wait := time.NewTimer(min(busyTime, s.questionTime/2))
-	defer wait.Stop()
-	select {
-	case s.questions <- struct{}{}:
-		defer func() { <-s.questions }()
-	case <-wait.C:
-		return s.db.Failed(ctx, "ask", fmt.Errorf("%w: ask again in a moment", store.ErrBusy))
-	case <-timed.Done():
-		return s.db.Failed(timed, "ask", timed.Err())
+	if err := s.enter(timed); err != nil {
+		return s.db.Failed(timed, "ask", err)
 	}
+	defer func() { <-s.questions }()
 	err := s.db.Read(timed, func(q database.Querier) error { return do(timed, q) })
 	if err != nil {
 		return s.db.Failed(timed, "ask", err)
 	}
 	return nil
+}
+
+// enter takes a place among the costly questions, or returns an error.
+func (s *Store) enter(ctx context.Context) error {
+	select {
+	case s.questions <- struct{}{}:
+		return nil
+	default:
+	}
+	wait := time.NewTimer(busyTime)
+	defer wait.Stop()
+	select {
+	case s.questions <- struct{}{}:
+		return nil
+	case <-wait.C:
+		return fmt.Errorf("%w: ask again in a moment", store.ErrBusy)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // sinceOf returns the earliest start that q asks for; zero without a bound.
