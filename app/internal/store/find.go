@@ -5,6 +5,8 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -51,6 +53,7 @@ type Scope struct {
 // Lifecycle is one reconciliation of an object, with the data for questions. Outcome is empty while it
 // is open.
 type Lifecycle struct {
+	// Lifecycle has the data. The kind of the object has no version.
 	question.Lifecycle
 	// Span is the span of the reconciliation.
 	Span trace.SpanID
@@ -95,6 +98,27 @@ type GroupQuery struct {
 	Of string
 	// Quantiles are fractions from 0 to 1, as in 0.5.
 	Quantiles []float64
+}
+
+// Validate returns an error for a query with an unknown field or a bad fraction, or nil.
+func (q *GroupQuery) Validate() error {
+	if q.By != "" && q.By != "day" && !hasType(q.By, question.String) {
+		return fmt.Errorf("cannot group by %.80q: it is neither a field with a text nor day", q.By)
+	}
+	if q.Of != "" && !hasType(q.Of, question.Duration) {
+		return fmt.Errorf("cannot compute quantiles of %.80q: it is no field with a duration", q.Of)
+	}
+	for _, f := range q.Quantiles {
+		if !(f >= 0 && f <= 1) {
+			return fmt.Errorf("cannot compute the quantile %v: it is not between 0 and 1", f)
+		}
+	}
+	return nil
+}
+
+// hasType reports whether there is a field with that name and type.
+func hasType(name string, of question.Type) bool {
+	return slices.ContainsFunc(question.Fields(), func(f question.Field) bool { return f.Name == name && f.Type == of })
 }
 
 // GroupPage are the groups, the largest first, at most MaxGroups.

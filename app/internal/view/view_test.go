@@ -25,6 +25,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 	"github.com/kube-lifeline/lifeline/app/internal/view"
+	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 )
 
 func must(t *testing.T, err error) {
@@ -91,7 +92,7 @@ func (r *room) reopen() {
 		if r.away != nil {
 			return nil, r.away
 		}
-		return r.archive, nil
+		return viewtest.Asking{Archive: r.archive}, nil
 	})
 	r.view.Restore(left)
 	r.publish(nil)

@@ -48,7 +48,7 @@ func New(tb testing.TB) *View {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = archive.Close() })
-	v := &View{archive: archive, open: map[trace.TraceID]*span.Trace{}}
+	v := &View{archive: Asking{archive}, open: map[trace.TraceID]*span.Trace{}}
 	v.View = view.New(pending, v.reader)
 	return v
 }
