@@ -43,8 +43,13 @@ func (s *Server) list(r *http.Request) (any, error) {
 		Limit:      p.limit(),
 		After:      store.Cursor(p.text("after")),
 	}
+	where := p.where()
 	if err := p.done(); err != nil {
 		return nil, err
+	}
+	if where != nil {
+		find := store.FindQuery{Scope: s.scope(r), Where: where, Now: p.now, Since: q.Since, Until: q.Until}
+		return s.tracesWhere(r, find, q)
 	}
 	page, err := s.opts.Store.List(r.Context(), q)
 	if err != nil {

@@ -8,7 +8,10 @@
 //
 //	info                     the server, and the amount of its stored data
 //	sources                  the sources of its traces
-//	traces                   a list of traces, newest first
+//	traces                   a list of traces, newest first; where= selects by a question
+//	lifecycles               the lifecycles that match a question
+//	groups                   statistics of these
+//	fields                   the fields of questions
 //	traces/{traceID}         one trace: OTLP JSON, with a member "lifeline"
 //	traces/{traceID}/causes  its edges, and those that lead to it
 //	writes                   a list of API writes, latest first
@@ -16,7 +19,7 @@
 //	runs                     POST: announcements of commands, for Options.Runs
 //
 // An error has a matching HTTP status and the body {"error":{"code","message"}}. Unknown parameters
-// are errors.
+// are errors. An error in a question has its position and a hint, too.
 package api
 
 import (
@@ -134,6 +137,9 @@ func New(o Options) (*Server, error) {
 	s.mux.Handle("/api/v1/traces/{traceID}", s.answer(s.trace))
 	s.mux.Handle("/api/v1/traces/{traceID}/causes", s.answer(s.causes))
 	s.mux.Handle("/api/v1/writes", s.answer(s.writes))
+	s.mux.Handle("/api/v1/lifecycles", s.answer(s.lifecycles))
+	s.mux.Handle("/api/v1/groups", s.answer(s.groups))
+	s.mux.Handle("/api/v1/fields", s.answer(s.fields))
 	s.mux.HandleFunc("/api/v1/watch", s.watch)
 	if o.Runs != nil {
 		s.mux.Handle(runsPath, s.limited(o.Runs))
