@@ -142,12 +142,13 @@ func TestFields(t *testing.T) {
 func TestQuestionErrors(t *testing.T) {
 	s := start(t, Options{})
 	for path, want := range map[string]string{
-		"lifecycles" + asked(`phase.startup > 30`): `{"error":{"code":400,"message":"cannot compare duration with int",` +
+		"lifecycles" + asked(`phase.startup > 30`): `{"error":{"code":400,` +
+			`"message":"cannot compare duration with int",` +
 			`"line":1,"column":1,"hint":"a length of time is written duration(\"30s\")"}}`,
 		"traces" + asked("kind == \"Pod\" &&\nknd == \"x\""): `{"error":{"code":400,"message":"unknown field knd",` +
 			`"line":2,"column":1,"hint":"did you mean kind?"}}`,
-		"groups" + asked(`kind = "Pod"`): `"message":"unexpected =","line":1,"column":6,"hint":"to compare, write =="}}`,
-		"lifecycles" + asked(``):         `"message":"the question is empty","line":1,"column":1,"hint":"write a condition`,
+		"groups" + asked(`kind = "Pod"`): `"unexpected =","line":1,"column":6,"hint":"to compare, write =="}}`,
+		"lifecycles" + asked(``):         `"the question is empty","line":1,"column":1,"hint":"write a cond`,
 		"groups?by=knd":                  `"message":"parameter \"by\": \"knd\" is not one of kind, group, namespace, `,
 		"groups?of=name":                 `parameter \"of\": \"name\" is not one of duration, phase.startup`,
 		"groups?quantiles=0.5,2":         `parameter \"quantiles\": \"2\" is no number from 0 to 1, such as 0.9`,
