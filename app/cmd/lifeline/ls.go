@@ -46,6 +46,7 @@ Exit codes: 0, also for an empty list; 1 without a server, or for an error.`,
   lifeline ls -A --failed --since 24h
   lifeline ls deployment/web --slow=30s -o wide
   lifeline ls deploy -l app=web --since 1d --sort-by duration
+  lifeline ls --where 'kind == "Pod" && phase.pull > duration("30s")'
   lifeline ls --watch
   lifeline ls --open -o json --server http://lifeline.example:7070`,
 		ValidArgsFunction: f.completeObjects(f.common, false, false),
@@ -79,6 +80,8 @@ Exit codes: 0, also for an empty list; 1 without a server, or for an error.`,
 	flags.BoolVar(&f.list.Failed, "failed", false, "only failed traces")
 	flags.StringSliceVar(&f.list.Categories, "category", nil,
 		"only traces with a reason of this category (docs/reasons.md), as in --category=image_not_found")
+	flags.StringVar(&f.list.Where, "where", "",
+		`only traces with a lifecycle that matches this question, as in --where 'volumes > 2'; see lifeline find`)
 	flags.BoolVar(&f.list.Open, "open", false, "only open traces")
 	flags.DurationVar(&f.list.Slow, "slow", 0,
 		"only traces with at least this duration, as in --slow=30s; --slow alone means "+slowByDefault)
@@ -93,6 +96,10 @@ Exit codes: 0, also for an empty list; 1 without a server, or for an error.`,
 	}
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("category",
 		cobra.FixedCompletions(ask.Categories(), cobra.ShellCompDirectiveNoFileComp)))
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("where",
+		func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+			return completeQuestion(cmd, nil, begun)
+		}))
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("sort-by",
 		cobra.FixedCompletions(ask.SortOrders(), cobra.ShellCompDirectiveNoFileComp)))
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("limit", cobra.NoFileCompletions))

@@ -45,6 +45,7 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 		),
 		newWatch(streams),
 		newLs(streams),
+		newFind(streams),
 		newTrace(streams),
 		newWhy(streams),
 		newServe(streams),

@@ -24,7 +24,7 @@ const (
 	// time for all of it, except for a stream.
 	patience = 10 * time.Second
 	whole    = 5 * time.Minute
-	// retryAfter is the Retry-After of every 503, in seconds.
+	// retryAfter is the Retry-After of every 503 and 429, in seconds.
 	retryAfter = "2"
 )
 
@@ -147,7 +147,7 @@ func writeError(w http.ResponseWriter, e *Error) {
 		doc = nil // impossible for a code and a string
 	}
 	w.Header().Set("Content-Type", "application/json")
-	if e.Code == http.StatusServiceUnavailable {
+	if e.Code == http.StatusServiceUnavailable || e.Code == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", retryAfter)
 	}
 	w.WriteHeader(e.Code)

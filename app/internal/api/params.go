@@ -74,7 +74,10 @@ func (p *params) done() error {
 }
 
 // text is the value of a parameter; empty without one.
-func (p *params) text(name string) string {
+func (p *params) text(name string) string { return p.bounded(name, maxValue) }
+
+// bounded is text with another bound, in bytes.
+func (p *params) bounded(name string, most int) string {
 	p.read[name] = true
 	values := p.given[name]
 	switch {
@@ -82,8 +85,8 @@ func (p *params) text(name string) string {
 		return ""
 	case len(values) > 1:
 		p.bad(name, "it was given %d times", len(values))
-	case len(values[0]) > maxValue:
-		p.bad(name, "it has %d bytes, more than %d", len(values[0]), maxValue)
+	case len(values[0]) > most:
+		p.bad(name, "it has %d bytes, more than %d", len(values[0]), most)
 	}
 	return values[0]
 }

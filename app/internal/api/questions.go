@@ -32,8 +32,13 @@ func (s *Server) list(r *http.Request) (any, error) {
 	q := p.traces()
 	q.Scope = s.opts.Scope(r)
 	q.Limit, q.After = p.limit(), store.Cursor(p.text("after"))
+	where := p.where()
 	if err := p.done(); err != nil {
 		return nil, err
+	}
+	if where != nil {
+		find := store.FindQuery{Scope: q.Scope, Where: where, Now: p.now, Since: q.Since, Until: q.Until}
+		return s.tracesWhere(r, find, q)
 	}
 	page, err := s.opts.Store.List(r.Context(), q)
 	if err != nil {

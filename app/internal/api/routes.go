@@ -38,7 +38,16 @@ func join(a, b []string, more ...string) []string { return slices.Concat(a, b, m
 var routes = []route{
 	{"info", "The server, and the amount of its data", nil, reflect.TypeFor[Info](), (*Server).info},
 	{"sources", "The sources of the traces", nil, reflect.TypeFor[Sources](), (*Server).sources},
-	{"traces", "Traces, newest first", join(filters, pages), reflect.TypeFor[Page](), (*Server).list},
+	{"traces", "Traces, newest first", join(filters, pages, "where"), reflect.TypeFor[Page](), (*Server).list},
+	{
+		"lifecycles", "Lifecycles that match a question, newest first", join([]string{"where"}, ages, pages...),
+		reflect.TypeFor[LifecyclePage](), (*Server).lifecycles,
+	},
+	{
+		"groups", "Statistics of the lifecycles that match a question",
+		join([]string{"where", "by", "of", "quantiles", "tz"}, ages), reflect.TypeFor[GroupPage](), (*Server).groups,
+	},
+	{"fields", "The fields of questions", nil, reflect.TypeFor[Fields](), (*Server).fields},
 	{
 		"density", "The number of traces over time", join(filters, nil, "buckets"),
 		reflect.TypeFor[Density](), (*Server).density,
@@ -88,7 +97,12 @@ var parameters = map[string]parameter{
 		"string",
 		"only writes that changed this part: desired, metadata, observed, bookkeeping or ownership",
 	},
-	"view": {"string", "summary for summaries instead of documents"},
+	"where":     {"string", "a condition in CEL on a lifecycle, as in kind == \"Pod\""},
+	"by":        {"string", "the field of the groups, or day"},
+	"of":        {"string", "the duration of the quantiles, duration by default"},
+	"quantiles": {"string", "numbers from 0 to 1, separated by commas"},
+	"tz":        {"string", "time zone of days, such as Europe/Berlin; UTC by default"},
+	"view":      {"string", "summary for summaries instead of documents"},
 }
 
 // Document is the form of a trace: OTLP JSON with one more member.

@@ -55,6 +55,12 @@ func TestScope(t *testing.T) {
 		"/writes?namespace=elsewhere":    {200, 200},
 		"/traces?outcome=converged":      {200, 200},
 		"/traces/" + out[:8] + "/causes": {404, 200},
+		"/lifecycles":                    {200, 200},
+		"/lifecycles?where=true":         {200, 200},
+		"/traces?where=true":             {200, 200},
+		"/groups":                        {200, 200},
+		"/groups?by=namespace":           {200, 200},
+		"/fields":                        {200, 200},
 		"/traces/" + in + "/why":         {200, 200},
 		"/traces/" + out + "/why":        {404, 200},
 	}

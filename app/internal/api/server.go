@@ -11,7 +11,7 @@
 // Options.Others serves further paths.
 //
 // An error has a matching HTTP status and the body {"error":{"code","message"}}. Unknown parameters
-// are errors.
+// are errors. An error in a question has its position and a hint, too.
 package api
 
 import (

@@ -78,6 +78,84 @@ type Page struct {
 	Next   string    `json:"next,omitempty"`
 	// Incomplete says why stored data may be missing; empty if none is.
 	Incomplete string `json:"incomplete,omitempty"`
+	// Since is the earliest start that a question was about; nil without a bound or a question.
+	Since *time.Time `json:"since,omitempty"`
+}
+
+// Lifecycle is one reconciliation of an object; the fields are those of questions. Phases has seconds
+// by the name of the phase.
+type Lifecycle struct {
+	TraceID  string             `json:"traceId"`
+	SpanID   string             `json:"spanId"`
+	Open     bool               `json:"open"`
+	Object   object.Ref         `json:"object"`
+	Workload string             `json:"workload,omitempty"`
+	Verb     string             `json:"verb,omitempty"`
+	Actor    string             `json:"actor,omitempty"`
+	User     string             `json:"user,omitempty"`
+	Outcome  string             `json:"outcome,omitempty"`
+	Reason   string             `json:"reason,omitempty"`
+	Heals    string             `json:"heals,omitempty"`
+	Start    time.Time          `json:"start"`
+	Duration Seconds            `json:"duration"`
+	Phases   map[string]Seconds `json:"phases"`
+	Volumes  *int64             `json:"volumes,omitempty"`
+	Node     string             `json:"node,omitempty"`
+	Zone     string             `json:"zone,omitempty"`
+	Images   []string           `json:"images,omitempty"`
+	Labels   map[string]string  `json:"labels,omitempty"`
+}
+
+// LifecyclePage is a page of lifecycles.
+type LifecyclePage struct {
+	Lifecycles []Lifecycle `json:"lifecycles"`
+	Next       string      `json:"next,omitempty"`
+	// Incomplete and Since are as in Page.
+	Incomplete string     `json:"incomplete,omitempty"`
+	Since      *time.Time `json:"since,omitempty"`
+	// Uses has the fields that the question uses.
+	Uses []string `json:"uses"`
+}
+
+// Group is the statistics of the lifecycles with one value of By.
+type Group struct {
+	Value string `json:"value"`
+	// Count counts all, and With those that have a value of Of.
+	Count int64 `json:"count"`
+	With  int64 `json:"with"`
+	// Quantiles are those of the page, of the values of Of; absent without values.
+	Quantiles []Seconds `json:"quantiles,omitempty"`
+}
+
+// GroupPage has the groups, the largest first.
+type GroupPage struct {
+	// By and Of are fields; each may be empty. Quantiles are fractions.
+	By        string    `json:"by,omitempty"`
+	Of        string    `json:"of,omitempty"`
+	Quantiles []float64 `json:"quantiles,omitempty"`
+	Groups    []Group   `json:"groups"`
+	// More is the number of further groups.
+	More int `json:"more,omitempty"`
+	// Incomplete and Since are as in Page.
+	Incomplete string     `json:"incomplete,omitempty"`
+	Since      *time.Time `json:"since,omitempty"`
+}
+
+// Field is a value that questions may use.
+type Field struct {
+	Name string `json:"name"`
+	// Type is a type of CEL, such as "string".
+	Type string `json:"type"`
+	// Optional is true if a lifecycle may lack the value.
+	Optional bool   `json:"optional"`
+	Meaning  string `json:"meaning"`
+	// Values are all possible ones, if they are few.
+	Values []string `json:"values,omitempty"`
+}
+
+// Fields is the answer of /api/v1/fields.
+type Fields struct {
+	Fields []Field `json:"fields"`
 }
 
 // Density is the number of traces over time.
@@ -164,6 +242,11 @@ type Error struct {
 	Code int `json:"code"`
 	// Message is a sentence for people: the problem, and the next step.
 	Message string `json:"message"`
+	// Line and Column are the place of an error in a question, from 1; 0 in other errors. A column is
+	// a character. Hint is a way out; it may be empty.
+	Line   int    `json:"line,omitempty"`
+	Column int    `json:"column,omitempty"`
+	Hint   string `json:"hint,omitempty"`
 }
 
 // Error returns the message.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ask prints traces and their reasons: from a server (ls, trace, why, watch), from the
+// Package ask prints traces and their reasons: from a server (ls, find, trace, why, watch), from the
 // cluster itself (watch), or rebuilt from the present state of an object (trace, why).
 package ask
 
@@ -64,6 +64,9 @@ type List struct {
 	Categories []string
 	// Slow is the minimum duration; 0 means any.
 	Slow time.Duration
+	// Where limits the list to traces with a lifecycle that matches this question. Since and Until
+	// are then about the lifecycle.
+	Where string
 	// Limit is the maximum number of traces; 0 means all.
 	Limit int
 	// Whole prints trace IDs and names at full length.
@@ -102,6 +105,9 @@ func (l *List) Validate() error {
 	}
 	if l.SortBy != "" && l.Watch {
 		return errors.New("--sort-by does not go with --watch: changes come in the order of time")
+	}
+	if l.Where != "" && l.Watch {
+		return errors.New("--where does not go with --watch: questions are asked once")
 	}
 	if err := checkSelector(l.Selector); err != nil {
 		return err
@@ -162,7 +168,10 @@ func (l *List) Run(ctx context.Context) (code int, err error) {
 	} else {
 		found, err = collect(ctx, server.Client, q, l.Limit)
 	}
-	if err != nil {
+	switch {
+	case pointOut(&l.Options, l.Where, err):
+		return cli.CodeError, nil
+	case err != nil:
 		return cli.CodeError, fmt.Errorf("cannot list traces: %w", err)
 	}
 	l.sort(found.Traces)
@@ -173,6 +182,7 @@ func (l *List) Run(ctx context.Context) (code int, err error) {
 		return cli.CodeError, fmt.Errorf("cannot print the list: %w", err)
 	}
 	found.note(&l.Options)
+	noteRange(&l.Options, l.Since+l.Until, found.Since)
 	if found.more {
 		l.Say("these are the newest %d; --limit shows more", len(found.Traces))
 	}
@@ -185,6 +195,7 @@ func (l *List) Run(ctx context.Context) (code int, err error) {
 func (l *List) query() (client.Query, error) {
 	q := client.Query{
 		Since: l.Since, Until: l.Until, Open: l.Open, SlowerThan: l.Slow, Categories: l.Categories,
+		Where: l.Where,
 	}
 	if l.Failed {
 		q.Outcomes = []span.Outcome{span.Failed}
@@ -226,7 +237,7 @@ func (l *listing) note(o *cli.Options) {
 // add adds a page, up to limit entries; 0 means all. It reports whether more fit.
 func (l *listing) add(page *api.Page, limit int) bool {
 	l.Traces = append(l.Traces, page.Traces...)
-	l.Incomplete = cmp.Or(l.Incomplete, page.Incomplete)
+	l.Incomplete, l.Since = cmp.Or(l.Incomplete, page.Incomplete), cmp.Or(l.Since, page.Since)
 	if limit > 0 && len(l.Traces) > limit {
 		l.Traces, l.more = l.Traces[:limit], true
 	}

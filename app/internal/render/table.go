@@ -3,9 +3,6 @@
 package render
 
 import (
-	"bufio"
-	"cmp"
-	"fmt"
 	"io"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -34,21 +31,7 @@ func Table(w io.Writer, traces []*span.Trace, o Options) error {
 			})
 		}
 	}
-	widths := make([]int, len(table[0]))
-	for _, row := range table {
-		for i, text := range row {
-			widths[i] = max(widths[i], cells(text))
-		}
-	}
-	out := bufio.NewWriter(w)
-	for _, row := range table {
-		var l line
-		for i, text := range row {
-			l = append(l, piece{pad(cmp.Or(text, "-"), widths[i]+3), plain})
-		}
-		fmt.Fprintln(out, l.string(false))
-	}
-	return out.Flush()
+	return Grid(w, table)
 }
 
 // spanText is the span's name without its object, which has a column.

@@ -50,6 +50,8 @@ type Scope struct {
 	// Clusters and Namespaces are the permitted ones; nil permits all. Objects without a namespace
 	// need the namespace "".
 	Clusters, Namespaces []string
+	// Except are traces that are not permitted in any case.
+	Except []trace.TraceID
 }
 
 // Lifecycle is one reconciliation of an object, with the data for questions. Outcome is empty while it

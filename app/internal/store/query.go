@@ -22,6 +22,8 @@ const (
 // Query selects traces. A zero field selects all.
 type Query struct {
 	Scope Scope
+	// IDs selects traces with any of these IDs.
+	IDs []trace.TraceID
 	// Since and Until bound the start: not before Since, before Until.
 	Since, Until time.Time
 	// Outcomes selects traces with any of these outcomes.

@@ -11,13 +11,13 @@ import (
 )
 
 // All reports whether the scope permits everything.
-func (s Scope) All() bool { return s.Clusters == nil && s.Namespaces == nil }
+func (s Scope) All() bool { return s.Clusters == nil && s.Namespaces == nil && len(s.Except) == 0 }
 
 // In returns the scope within one cluster, without Clusters. The result is false if it does not permit
 // that cluster.
 func (s Scope) In(cluster string) (Scope, bool) {
 	permitted := s.Clusters == nil || slices.Contains(s.Clusters, cluster)
-	return Scope{Namespaces: s.Namespaces}, permitted
+	return Scope{Namespaces: s.Namespaces, Except: s.Except}, permitted
 }
 
 // PermitsNamespace reports whether the scope permits the objects of a namespace, "" for objects
@@ -29,6 +29,9 @@ func (s Scope) PermitsNamespace(namespace string) bool {
 // PermitsTrace reports whether the scope permits a trace of a permitted cluster: all of its objects. A
 // trace without objects needs the namespace "".
 func (s Scope) PermitsTrace(t *span.Trace) bool {
+	if slices.Contains(s.Except, t.ID) {
+		return false
+	}
 	if s.Namespaces == nil {
 		return true
 	}

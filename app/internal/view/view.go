@@ -31,7 +31,7 @@ import (
 // journal.
 const maxHeld = 50_000
 
-// View is a store.Reader of all traces. It is safe for concurrent use.
+// View is a store.Reader and store.Finder of all traces. It is safe for concurrent use.
 type View struct {
 	// read returns the trace of an entry of the log.
 	read func(ctx context.Context, seq uint64) (*span.Trace, error)
@@ -46,6 +46,11 @@ type View struct {
 	once  sync.Once
 	// changing is held while the present moment is replaced.
 	changing sync.Mutex
+
+	// questions has a place for each costly question. questionTime and archiveTime are constants;
+	// tests change them.
+	questions                 chan struct{}
+	questionTime, archiveTime time.Duration
 }
 
 var _ store.Reader = (*View)(nil)
@@ -55,7 +60,11 @@ var _ store.Reader = (*View)(nil)
 func New(
 	read func(ctx context.Context, seq uint64) (*span.Trace, error), archive func() (store.Reader, error),
 ) *View {
-	return &View{read: read, archive: archive, begun: make(chan struct{})}
+	return &View{
+		read: read, archive: archive, begun: make(chan struct{}),
+		questions:    make(chan struct{}, store.MaxQuestions),
+		questionTime: store.MaxQuestionTime, archiveTime: archiveTime,
+	}
 }
 
 // Begun is closed after the first look.
@@ -73,6 +82,8 @@ type moment struct {
 	amended  map[trace.TraceID][]*held
 	// spans counts the spans of pending in memory.
 	spans int
+	// replaced is closed when this is not the present moment any more.
+	replaced chan struct{}
 }
 
 // held is an open trace, or an entry of the log.
@@ -157,7 +168,7 @@ func (v *View) Publish(asOf time.Time, revision int64, open []*span.Trace, entri
 	if len(next.pending) > len(was.pending) {
 		next.index()
 	}
-	v.present.Store(next)
+	v.replace(next)
 	v.once.Do(func() { close(v.begun) })
 }
 
@@ -171,7 +182,15 @@ func (v *View) Restore(items []journal.Item) {
 		next.pending = append(next.pending, &held{Item: i})
 	}
 	next.index()
-	v.present.Store(next)
+	v.replace(next)
+}
+
+// replace makes next the present moment. Changing is held.
+func (v *View) replace(next *moment) {
+	next.replaced = make(chan struct{})
+	if was := v.present.Swap(next); was != nil {
+		close(was.replaced)
+	}
 }
 
 // Archived removes entries of the log that are in the archive now, or lost.
@@ -196,7 +215,7 @@ func (v *View) Archived(seqs []uint64) {
 		}
 	}
 	next.index()
-	v.present.Store(&next)
+	v.replace(&next)
 }
 
 // Entry returns the trace of an entry of the log.

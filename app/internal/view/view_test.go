@@ -92,7 +92,7 @@ func (r *room) reopen() {
 		if r.away != nil {
 			return nil, r.away
 		}
-		return searched{r.archive}, nil
+		return r.archive, nil
 	})
 	r.view.Cluster = "c"
 	r.view.Restore(left)

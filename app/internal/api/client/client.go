@@ -59,6 +59,9 @@ type Query struct {
 	Limit int
 	// After is the Next of the previous page.
 	After string
+	// Where is a question, which selects traces with a matching lifecycle. Since and Until are then
+	// about the lifecycle. Empty means none.
+	Where string
 }
 
 // Trace is a trace of a server. Detail.Summary.AsOf is its time.
@@ -214,6 +217,7 @@ func (q Query) values() url.Values {
 	set(v, "since", q.Since)
 	set(v, "until", q.Until)
 	set(v, "after", q.After)
+	set(v, "where", q.Where)
 	names := make([]string, len(q.Outcomes))
 	for i, o := range q.Outcomes {
 		names[i] = string(o)

@@ -103,7 +103,8 @@ func NotReady(err error) bool {
 // pauseOf returns the pause that an answer asks for; 0 if it asks for none.
 func pauseOf(res *http.Response) time.Duration {
 	seconds, err := strconv.Atoi(res.Header.Get("Retry-After"))
-	if err != nil || res.StatusCode != http.StatusServiceUnavailable {
+	busy := res.StatusCode == http.StatusServiceUnavailable || res.StatusCode == http.StatusTooManyRequests
+	if err != nil || !busy {
 		return 0
 	}
 	return time.Duration(min(max(seconds, 1), 3600)) * time.Second
@@ -180,6 +181,7 @@ func (c *Client) do(req *http.Request, kind string) (*http.Response, error) {
 	if res.StatusCode == http.StatusUnauthorized {
 		problem.Error.Message = c.unauthorized()
 	}
+	problem.Error.Hint = object.Bound(problem.Error.Hint)
 	if pause := pauseOf(res); pause > 0 {
 		return nil, &notReadyError{answer: &problem.Error, after: pause}
 	}

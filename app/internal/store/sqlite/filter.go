@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -56,17 +58,31 @@ func noneOf[T ~string](f *filter, column string, values []T) {
 	}
 }
 
+// among restricts a column of trace IDs to some.
+func (f *filter) among(column string, ids []trace.TraceID) {
+	f.add(column + " IN (" + params(len(ids)) + ")")
+	for _, id := range ids {
+		f.args = append(f.args, id[:])
+	}
+}
+
 // visible restricts the table traces, under its alias, to those that a scope permits. Without its
 // finished version, a trace may have objects that are not known.
 func (f *filter) visible(s store.Scope, traces string) {
 	switch {
 	case s.All():
 		return
-	case s.Clusters != nil, len(s.Namespaces) == 0: // the file does not have its cluster
+	case s.Clusters != nil, s.Namespaces != nil && len(s.Namespaces) == 0: // the file does not have its cluster
 		f.add("0")
 		return
 	}
 	f.add(traces + ".phase > 0")
+	for _, id := range s.Except {
+		f.add(traces+".id != ?", id[:])
+	}
+	if s.Namespaces == nil {
+		return
+	}
 	of := &filter{}
 	of.add("so.trace = " + traces + ".num")
 	if !s.PermitsNamespace("") {

@@ -46,6 +46,9 @@ func traceFilter(q store.Query) (*filter, error) {
 	f := &filter{}
 	f.add("phase > 0")
 	f.visible(q.Scope, "traces")
+	if len(q.IDs) > 0 {
+		f.among("id", q.IDs)
+	}
 	f.between("start", q.Since, q.Until)
 	if q.After != "" {
 		at, key, err := q.After.Position(len(trace.TraceID{}))

@@ -56,14 +56,6 @@ func (s *Store) enter(ctx context.Context) error {
 	}
 }
 
-// sinceOf returns the earliest start that q asks for; zero without a bound.
-func sinceOf(q *store.FindQuery) time.Time {
-	if q.Since.IsZero() && q.Until.IsZero() && q.Where != nil && !q.Where.Uses("start") {
-		return q.Now.Add(-store.DefaultRange)
-	}
-	return q.Since
-}
-
 // lifecycleFilter returns the conditions of q, apart from its cursor.
 func (s *Store) lifecycleFilter(q *store.FindQuery) *filter {
 	f := &filter{}
@@ -74,7 +66,7 @@ func (s *Store) lifecycleFilter(q *store.FindQuery) *filter {
 // addLifecycles adds the conditions of q, apart from its cursor. The parameters before those of f
 // count, too.
 func (s *Store) addLifecycles(f *filter, q *store.FindQuery) {
-	f.between("l.start", sinceOf(q), q.Until)
+	f.between("l.start", q.Earliest(), q.Until)
 	if !q.Scope.All() {
 		of := &filter{}
 		of.add("m.num = l.trace")
@@ -103,7 +95,7 @@ func (s *Store) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, e
 	if _, _, err := position(q.After); err != nil {
 		return nil, err
 	}
-	page := &store.FindPage{Since: sinceOf(&q), Incomplete: s.incomplete()}
+	page := &store.FindPage{Since: q.Earliest(), Incomplete: s.incomplete()}
 	limit := store.PageLength(q.Limit)
 	err := s.ask(ctx, func(ctx context.Context, from database.Querier) error {
 		all, err := s.find(ctx, from, &q, limit+1)

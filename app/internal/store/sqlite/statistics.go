@@ -26,7 +26,7 @@ func (s *Store) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
-	page := &store.GroupPage{Since: sinceOf(&q.FindQuery), Incomplete: s.incomplete()}
+	page := &store.GroupPage{Since: q.Earliest(), Incomplete: s.incomplete()}
 	err := s.ask(ctx, func(ctx context.Context, from database.Querier) error {
 		return s.group(ctx, from, &q, page)
 	})
@@ -121,7 +121,7 @@ func days(ctx context.Context, from database.Querier, q *store.GroupQuery) (stri
 		return "", nil, err
 	}
 	since, until := moment(first.Int64), moment(last.Int64)
-	if bound := sinceOf(&q.FindQuery); bound.After(since) {
+	if bound := q.Earliest(); bound.After(since) {
 		since = bound
 	}
 	if !q.Until.IsZero() && q.Until.Before(until) {

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/kube-lifeline/lifeline/app/internal/ask"
+)
+
+// findFlags are the flags of lifeline find.
+type findFlags struct {
+	*common
+	serverFlags
+	find   ask.Find
+	output string
+}
+
+func newFind(streams genericiooptions.IOStreams) *cobra.Command {
+	f := &findFlags{common: newCommon(streams)}
+	cmd := &cobra.Command{
+		Use:   "find QUESTION",
+		Short: "Find lifecycles of objects by a question, or statistics of them",
+		Long: `Find the lifecycles that match a question, newest first: each is one change of one
+object, from its first write to its outcome. The question is a condition in CEL over
+fields such as kind, namespace, outcome, duration, phase.pull, images and volumes;
+docs/guides/questions.md has them all. All namespaces are searched.
+
+With --group-by, --of or --quantiles, the answer is statistics of the finished
+lifecycles that match. Without a time, both are about the last 7 days.
+
+` + serverHelp + `
+
+Exit codes: 0, also without a match; 1 without a server, or for an error.`,
+		Example: `  lifeline find 'kind == "Pod" && phase.startup > duration("30s") && volumes > 2'
+  lifeline find 'outcome == "failed"' --since 30d -o csv > failed.csv
+  lifeline find 'kind == "Pod"' --group-by node --of phase.pull --quantiles 0.5,0.99
+  lifeline find 'kind == "Deployment"' --group-by day --tz Europe/Berlin`,
+		Args:              one("a question"),
+		ValidArgsFunction: completeQuestion,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o, err := f.maybeConnected()
+			if err != nil {
+				return err
+			}
+			find := f.find
+			o.Output = f.output
+			find.Options, find.Server, find.Where = o, f.choice(cmd), args[0]
+			if err := find.Validate(); err != nil {
+				return err
+			}
+			return execute(cmd.Context(), &find)
+		},
+	}
+	f.serverFlags.add(cmd, f.common)
+	f.addConfig(cmd)
+	flags := cmd.Flags()
+	flags.StringVarP(&f.output, "output", "o", ask.FindOutputs()[0],
+		"output format: "+strings.Join(ask.FindOutputs(), ", "))
+	flags.StringVar(&f.find.Since, "since", "",
+		"only lifecycles with a later start, as an age or a time: 90m, 1d, 2026-03-01T12:00:00Z")
+	flags.StringVar(&f.find.Until, "until", "", "only lifecycles with an earlier start, as an age or a time")
+	flags.IntVar(&f.find.Limit, "limit", defaultLimit, "maximum number of lifecycles; 0 means all")
+	flags.BoolVar(&f.find.Whole, "no-trunc", false, "print whole trace IDs")
+	flags.StringVar(&f.find.GroupBy, "group-by", "", "count by the values of this field, or by day")
+	flags.StringVar(&f.find.Of, "of", "", `the duration that --quantiles are of (default "duration")`)
+	flags.StringSliceVar(&f.find.Quantiles, "quantiles", nil, "quantiles of --of, as in 0.5,0.9,0.99")
+	flags.StringVar(&f.find.Zone, "tz", "", `time zone of times and days, such as Europe/Berlin (default: that of `+
+		`this machine for times, and UTC for days)`)
+	complete := func(flag string, words []string) {
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag,
+			cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+	}
+	complete("output", ask.FindOutputs())
+	complete("since", []string{"1h", "1d", "7d"})
+	complete("until", []string{"1h", "1d", "7d"})
+	complete("group-by", ask.GroupFields())
+	complete("of", ask.LengthFields())
+	complete("quantiles", []string{"0.5,0.9,0.99"})
+	for _, flag := range []string{"limit", "tz"} {
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions))
+	}
+	return cmd
+}
+
+// completeQuestion completes a question, which goes on after each word.
+func completeQuestion(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return ask.QuestionWords(begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}

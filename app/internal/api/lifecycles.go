@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	// The image of the server has no database of time zones.
+	_ "time/tzdata"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	questions "github.com/kube-lifeline/lifeline/app/internal/question"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// maxQuantiles bounds the quantiles of one request.
+const maxQuantiles = 10
+
+// question reads the parameters of every question. Read others before done.
+func (p *params) question(scope store.Scope) store.FindQuery {
+	return store.FindQuery{
+		Scope: scope, Where: p.where(), Now: p.now, Since: p.moment("since"), Until: p.moment("until"),
+	}
+}
+
+// where is the condition; nil without one.
+func (p *params) where() *questions.Question {
+	const name = "where"
+	if !p.given.Has(name) {
+		p.read[name] = true
+		return nil
+	}
+	q, err := questions.Parse(p.bounded(name, questions.MaxText))
+	var fault *questions.Error
+	if errors.As(err, &fault) && p.err == nil {
+		p.err = &Error{
+			Code:    http.StatusBadRequest,
+			Message: fault.Detail,
+			Line:    fault.Line,
+			Column:  fault.Column,
+			Hint:    fault.Hint,
+		}
+	}
+	return q
+}
+
+func (s *Server) lifecycles(r *http.Request) (any, error) {
+	p := s.params(r)
+	q := p.question(s.opts.Scope(r))
+	q.Limit, q.After = p.limit(), store.Cursor(p.text("after"))
+	if err := p.done(); err != nil {
+		return nil, err
+	}
+	page, err := s.opts.Store.Find(r.Context(), q)
+	if err != nil {
+		return nil, refused(err)
+	}
+	out := LifecyclePage{
+		Lifecycles: make([]Lifecycle, len(page.Lifecycles)), Next: string(page.Next),
+		Incomplete: object.Bound(page.Incomplete), Since: momentOf(page.Since), Uses: used(q.Where),
+	}
+	for i := range page.Lifecycles {
+		out.Lifecycles[i] = lifecycleOf(&page.Lifecycles[i])
+	}
+	return out, nil
+}
+
+// tracesWhere lists the traces with a matching lifecycle. List selects among them, apart from its
+// bounds of time, which are those of the lifecycle.
+func (s *Server) tracesWhere(r *http.Request, q store.FindQuery, list store.Query) (any, error) {
+	limit := store.PageLength(list.Limit)
+	q.Traces, q.After = true, list.After
+	list.Since, list.Until = time.Time{}, time.Time{}
+	out := Page{Traces: []Summary{}}
+	for {
+		q.Limit = limit - len(out.Traces)
+		page, err := s.opts.Store.Find(r.Context(), q)
+		if err != nil {
+			return nil, refused(err)
+		}
+		list.IDs, list.After, list.Limit = nil, "", len(page.Lifecycles)
+		for i := range page.Lifecycles {
+			list.IDs = append(list.IDs, page.Lifecycles[i].Trace)
+		}
+		found, err := s.summaries(r.Context(), list)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range list.IDs { // others do not match, or were removed meanwhile
+			if sum := found[id]; sum != nil {
+				out.Traces = append(out.Traces, SummaryOf(sum))
+			}
+		}
+		out.Next, out.Since = string(page.Next), momentOf(page.Since)
+		if out.Incomplete == "" {
+			out.Incomplete = object.Bound(page.Incomplete)
+		}
+		if q.After = page.Next; page.Next == "" || len(out.Traces) == limit {
+			return out, nil
+		}
+	}
+}
+
+// summaries returns the traces among q.IDs that match q.
+func (s *Server) summaries(ctx context.Context, q store.Query) (map[trace.TraceID]*store.Summary, error) {
+	if len(q.IDs) == 0 {
+		return nil, nil //nolint:nilnil // none
+	}
+	page, err := s.opts.Store.List(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := map[trace.TraceID]*store.Summary{}
+	for i := range page.Traces {
+		out[page.Traces[i].ID] = &page.Traces[i]
+	}
+	return out, nil
+}
+
+func (s *Server) groups(r *http.Request) (any, error) {
+	p := s.params(r)
+	q := store.GroupQuery{
+		FindQuery: p.question(s.opts.Scope(r)), By: p.text("by"), Of: p.text("of"), Quantiles: p.fractions("quantiles"),
+		Zone: p.zone("tz"),
+	}
+	if q.Of == "" && len(q.Quantiles) > 0 {
+		q.Of = "duration"
+	}
+	p.field("by", q.By, append(fieldNames(questions.String), store.Day))
+	p.field("of", q.Of, fieldNames(questions.Duration))
+	if err := p.done(); err != nil {
+		return nil, err
+	}
+	if err := q.Validate(); err != nil {
+		return nil, problem(http.StatusBadRequest, "%s", err.Error())
+	}
+	page, err := s.opts.Store.Group(r.Context(), q)
+	if err != nil {
+		return nil, refused(err)
+	}
+	out := GroupPage{
+		By: q.By, Of: q.Of, Quantiles: q.Quantiles, Groups: make([]Group, len(page.Groups)), More: page.More,
+		Incomplete: object.Bound(page.Incomplete), Since: momentOf(page.Since),
+	}
+	for i, g := range page.Groups {
+		out.Groups[i] = Group{Value: g.Value, Count: g.Count, With: g.With}
+		for _, d := range g.Quantiles {
+			out.Groups[i].Quantiles = append(out.Groups[i].Quantiles, Seconds(d))
+		}
+	}
+	return out, nil
+}
+
+// field rejects a name that is not among the known ones.
+func (p *params) field(name, value string, known []string) {
+	for _, k := range known {
+		if value == "" || value == k {
+			return
+		}
+	}
+	p.bad(name, "%.80q is not one of %s", value, strings.Join(known, ", "))
+}
+
+// fieldNames returns the fields of a type.
+func fieldNames(of questions.Type) []string {
+	var out []string
+	for _, f := range questions.Fields() {
+		if f.Type == of {
+			out = append(out, f.Name)
+		}
+	}
+	return out
+}
+
+// fractions are numbers from 0 to 1, separated by commas.
+func (p *params) fractions(name string) []float64 {
+	text := p.text(name)
+	if text == "" {
+		return nil
+	}
+	var out []float64
+	for part := range strings.SplitSeq(text, ",") {
+		f, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+		if err != nil || !(f >= 0 && f <= 1) {
+			p.bad(name, "%.80q is no number from 0 to 1, such as 0.9", part)
+		}
+		out = append(out, f)
+	}
+	if len(out) > maxQuantiles {
+		p.bad(name, "there are %d, more than %d", len(out), maxQuantiles)
+	}
+	return out
+}
+
+// zone is a time zone; UTC without one.
+func (p *params) zone(name string) *time.Location {
+	text := p.text(name)
+	if text == "" {
+		return time.UTC
+	}
+	zone, err := time.LoadLocation(text)
+	if err != nil || text == time.Local.String() {
+		p.bad(name, `%.80q is no time zone such as "Europe/Berlin" or "UTC"`, text)
+		return time.UTC
+	}
+	return zone
+}
+
+// refused returns the answer for an error of a question: one sentence with the next step.
+func refused(err error) error {
+	switch {
+	case errors.Is(err, store.ErrTooLong):
+		return problem(
+			http.StatusUnprocessableEntity,
+			"the question takes longer than %s: narrow it with a later since, a kind or a namespace",
+			store.MaxQuestionTime,
+		)
+	case errors.Is(err, store.ErrBusy):
+		return problem(
+			http.StatusTooManyRequests,
+			"this server is at its limit of %d questions at the same time: try again in a moment",
+			store.MaxQuestions,
+		)
+	}
+	return err
+}
+
+// used returns the fields that a condition uses, in the order of the documents.
+func used(q *questions.Question) []string {
+	out := []string{}
+	if q == nil {
+		return out
+	}
+	for _, f := range questions.Fields() {
+		if q.Uses(f.Name) {
+			out = append(out, f.Name)
+		}
+	}
+	return out
+}
+
+func momentOf(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+func lifecycleOf(l *store.Lifecycle) Lifecycle {
+	out := Lifecycle{
+		TraceID: l.Trace.String(), SpanID: l.Span.String(), Object: l.Object, Workload: l.Workload, Verb: l.Verb,
+		Actor: l.Actor, User: l.User, Outcome: l.Outcome, Open: l.Outcome == "", Reason: l.Reason, Heals: l.Heals,
+		Start: l.Start.UTC(), Duration: Seconds(l.Duration), Phases: map[string]Seconds{}, Volumes: l.Volumes,
+		Node: l.Node, Zone: l.Zone, Images: l.Images, Labels: l.Labels,
+	}
+	for name, d := range l.Phases {
+		out.Phases[name] = Seconds(d)
+	}
+	return out
+}

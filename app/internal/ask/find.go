@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ask
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/api/client"
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
+)
+
+// OutputCSV is a table for spreadsheets.
+const OutputCSV = "csv"
+
+// FindOutputs returns the output formats of Find, the default first.
+func FindOutputs() []string { return []string{cli.OutputTable, cli.OutputJSON, OutputCSV} }
+
+// Find prints the lifecycles that match a question, or statistics of them: `lifeline find`.
+type Find struct {
+	cli.Options
+	Server cli.Server
+	// Where is the question, in CEL.
+	Where string
+	// Since and Until bound the start: RFC 3339, or a duration back from now.
+	Since, Until string
+	// Limit is the maximum number of lifecycles; 0 means all.
+	Limit int
+	// Whole prints trace IDs at full length.
+	Whole bool
+
+	// GroupBy is a field or "day", for statistics. Quantiles are numbers from 0 to 1, of the duration
+	// Of. If all three are empty, lifecycles are printed.
+	GroupBy, Of string
+	Quantiles   []string
+	// Zone is the time zone of times and days; empty means that of the clock for times, and UTC for
+	// days.
+	Zone string
+}
+
+// grouped reports whether statistics are wanted.
+func (f *Find) grouped() bool { return f.GroupBy != "" || f.Of != "" || len(f.Quantiles) > 0 }
+
+// usualQuantiles are those of Of without any.
+var usualQuantiles = []string{"0.5", "0.9", "0.99"}
+
+// Validate returns an error for invalid options. It sends no request.
+func (f *Find) Validate() error {
+	if !slices.Contains(FindOutputs(), f.Output) {
+		return fmt.Errorf("unknown output %q: known are %s", f.Output, strings.Join(FindOutputs(), ", "))
+	}
+	if strings.TrimSpace(f.Where) == "" {
+		return errors.New(`the question is empty: write a condition, such as 'kind == "Pod"'`)
+	}
+	if f.Limit < 0 {
+		return fmt.Errorf("--limit %d: it must be 0, for all, or more", f.Limit)
+	}
+	for _, q := range f.Quantiles {
+		if n, err := strconv.ParseFloat(q, 64); err != nil || !(n >= 0 && n <= 1) {
+			return fmt.Errorf("--quantiles %q: it must be a number from 0 to 1, such as 0.9", q)
+		}
+	}
+	if _, err := f.zone(); err != nil {
+		return err
+	}
+	return errors.Join(checkMoment("--since", f.Since), checkMoment("--until", f.Until))
+}
+
+// zone returns the time zone of times.
+func (f *Find) zone() (*time.Location, error) {
+	if f.Zone == "" {
+		return f.Time().Location(), nil
+	}
+	zone, err := time.LoadLocation(f.Zone)
+	if err != nil {
+		return nil, fmt.Errorf("--tz %q: it must be a time zone, such as Europe/Berlin or UTC", f.Zone)
+	}
+	return zone, nil
+}
+
+// Run prints the answer. It returns an error without a server.
+func (f *Find) Run(ctx context.Context) (code int, err error) {
+	server, err := f.Connect(ctx, f.Server)
+	if err != nil {
+		return cli.CodeError, err
+	}
+	if server == nil {
+		return cli.CodeError, fmt.Errorf("there is no server to ask: start one with \"lifeline serve\", or name one "+
+			"with --server or %s", cli.EnvServer)
+	}
+	defer server.Close()
+	if f.grouped() {
+		err = f.group(ctx, server.Client)
+	} else {
+		err = f.list(ctx, server.Client)
+	}
+	switch {
+	case pointOut(&f.Options, f.Where, err):
+		return cli.CodeError, nil
+	case err != nil:
+		return cli.CodeError, fmt.Errorf("cannot answer the question: %w", err)
+	}
+	return cli.CodeOK, nil
+}
+
+func (f *Find) question() client.Question {
+	return client.Question{Where: f.Where, Since: f.Since, Until: f.Until}
+}
+
+// list prints lifecycles.
+func (f *Find) list(ctx context.Context, server *client.Client) error {
+	q := f.question()
+	q.Limit = pageLength
+	if f.Limit > 0 {
+		q.Limit = min(f.Limit+1, pageLength)
+	}
+	out := api.LifecyclePage{Lifecycles: []api.Lifecycle{}}
+	more := false
+	for page, err := range server.FindPages(ctx, q) {
+		if err != nil {
+			return err
+		}
+		out.Lifecycles = append(out.Lifecycles, page.Lifecycles...)
+		out.Incomplete = cmp.Or(out.Incomplete, page.Incomplete)
+		out.Since, out.Uses = cmp.Or(out.Since, page.Since), page.Uses
+		if more = f.Limit > 0 && len(out.Lifecycles) > f.Limit; more {
+			out.Lifecycles = out.Lifecycles[:f.Limit]
+			break
+		}
+	}
+	if err := f.print(&out); err != nil {
+		return fmt.Errorf("cannot print the lifecycles: %w", err)
+	}
+	if len(out.Lifecycles) == 0 {
+		f.Say("no lifecycles match")
+	}
+	if more {
+		f.Say("these are the newest %d; --limit shows more", f.Limit)
+	}
+	f.note(out.Since, out.Incomplete)
+	return nil
+}
+
+// group prints statistics.
+func (f *Find) group(ctx context.Context, server *client.Client) error {
+	quantiles := f.Quantiles
+	if f.Of != "" && len(quantiles) == 0 {
+		quantiles = usualQuantiles
+	}
+	page, err := server.Groups(ctx, client.Grouping{
+		Question: f.question(), By: f.GroupBy, Of: f.Of, Quantiles: quantiles, Zone: f.Zone,
+	})
+	if err != nil {
+		return err
+	}
+	if err := f.printGroups(page); err != nil {
+		return fmt.Errorf("cannot print the groups: %w", err)
+	}
+	if len(page.Groups) == 0 {
+		f.Say("no finished lifecycles match")
+	}
+	if page.More > 0 {
+		f.Say("these are the largest %d groups; there are %d more", len(page.Groups), page.More)
+	}
+	f.note(page.Since, page.Incomplete)
+	return nil
+}
+
+// note says which time the answer is about if that was not given, and why it may lack data.
+func (f *Find) note(since *time.Time, incomplete string) {
+	noteRange(&f.Options, f.Since+f.Until, since)
+	if incomplete != "" {
+		f.Say("incomplete: %s", cli.Shown(incomplete))
+	}
+}
+
+// noteRange says since when a question was answered, if the user has given no time.
+func noteRange(o *cli.Options, given string, since *time.Time) {
+	if given == "" && since != nil {
+		o.Say("only what began since %s (7 days): --since looks back further",
+			since.In(o.Time().Location()).Format("2006-01-02 15:04 MST"))
+	}
+}

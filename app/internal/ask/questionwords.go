@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ask
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/app/internal/api"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+)
+
+var (
+	// comparedValue matches the end of a question after a field, a comparison and perhaps the beginning
+	// of a value.
+	comparedValue = regexp.MustCompile(`(\w+)\s*(?:==|!=)\s*("?)([\w./:-]*)$`)
+	// fieldBegun matches the beginning of a name at the end of a question.
+	fieldBegun = regexp.MustCompile(`(?:^|[\s(!&|])((?:phase\.)?\w*)$`)
+)
+
+// QuestionWords completes a question: the name of a field, or a value of a field that has few. Each
+// word is the whole question so far.
+func QuestionWords(begun string) []string {
+	var out []string
+	if m := comparedValue.FindStringSubmatchIndex(begun); m != nil {
+		field, value := begun[m[2]:m[3]], begun[m[6]:m[7]]
+		before := begun[:m[4]]
+		for _, v := range valuesOf(field) {
+			if strings.HasPrefix(v, value) {
+				out = append(out, before+`"`+v+`"`)
+			}
+		}
+		return out
+	}
+	if m := fieldBegun.FindStringSubmatchIndex(begun); m != nil {
+		before, name := begun[:m[2]], begun[m[2]:m[3]]
+		for _, f := range api.QuestionFields() {
+			if strings.HasPrefix(f.Name, name) {
+				out = append(out, before+f.Name+"\t"+strings.ReplaceAll(f.Meaning, "`", ""))
+			}
+		}
+	}
+	return out
+}
+
+// valuesOf returns the values of a field, if they are few.
+func valuesOf(field string) []string {
+	if field == "kind" {
+		var out []string
+		for _, k := range kind.All() {
+			out = append(out, k.Kind.Kind)
+		}
+		slices.Sort(out)
+		return slices.Compact(out)
+	}
+	for _, f := range api.QuestionFields() {
+		if f.Name == field {
+			return f.Values
+		}
+	}
+	return nil
+}
+
+// GroupFields returns the fields that Find can group by.
+func GroupFields() []string { return append(fieldsOf("string"), "day") }
+
+// LengthFields returns the fields that quantiles can be of.
+func LengthFields() []string { return fieldsOf("duration") }
+
+func fieldsOf(kind string) []string {
+	var out []string
+	for _, f := range api.QuestionFields() {
+		if f.Type == kind {
+			out = append(out, f.Name)
+		}
+	}
+	return out
+}

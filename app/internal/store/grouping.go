@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/question"
+)
+
+// Day is the GroupQuery.By that groups by the date of the start.
+const Day = "day"
+
+// Grouping makes the groups of lifecycles in memory. It keeps one number for each value of Of.
+type Grouping struct {
+	query  *GroupQuery
+	by, of *question.Field
+	groups map[string]*collected
+}
+
+// collected is a group so far.
+type collected struct {
+	count  int64
+	values []int64
+}
+
+// NewGrouping returns a Grouping without lifecycles, or the error of q.Validate.
+func NewGrouping(q *GroupQuery) (*Grouping, error) {
+	if err := q.Validate(); err != nil {
+		return nil, err
+	}
+	g := &Grouping{query: q, groups: map[string]*collected{}}
+	for _, f := range question.Fields() {
+		if f.Name == q.By {
+			g.by = &f
+		}
+		if f.Name == q.Of {
+			g.of = &f
+		}
+	}
+	return g, nil
+}
+
+// Add counts a lifecycle. The caller selects.
+func (g *Grouping) Add(l *Lifecycle) {
+	value := g.value(l)
+	group := g.groups[value]
+	if group == nil {
+		group = &collected{}
+		g.groups[value] = group
+	}
+	group.count++
+	if g.of == nil {
+		return
+	}
+	if n, is := g.of.Stored(&l.Lifecycle).(int64); is {
+		group.values = append(group.values, n)
+	}
+}
+
+// value returns the name of the group of a lifecycle.
+func (g *Grouping) value(l *Lifecycle) string {
+	switch {
+	case g.query.By == Day:
+		return l.Start.In(cmp.Or(g.query.Zone, time.UTC)).Format(time.DateOnly)
+	case g.by == nil:
+		return ""
+	}
+	text, _ := g.by.Stored(&l.Lifecycle).(string)
+	return text
+}
+
+// Page returns the groups: the largest first, those of equal size by their value.
+func (g *Grouping) Page() *GroupPage {
+	page := &GroupPage{Since: g.query.Earliest()}
+	for value, c := range g.groups {
+		one := Group{Value: value, Count: c.count, With: int64(len(c.values))}
+		if len(c.values) > 0 {
+			slices.Sort(c.values)
+			for _, fraction := range g.query.Quantiles {
+				rank := int(math.Ceil(fraction * float64(len(c.values)))) // from 1
+				one.Quantiles = append(one.Quantiles, time.Duration(c.values[max(rank, 1)-1]))
+			}
+		}
+		page.Groups = append(page.Groups, one)
+	}
+	slices.SortFunc(page.Groups, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
+	})
+	if page.More = len(page.Groups) - MaxGroups; page.More > 0 {
+		page.Groups = page.Groups[:MaxGroups]
+	}
+	page.More = max(0, page.More)
+	return page
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
+	"github.com/kube-lifeline/lifeline/app/internal/question"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+func where(t *testing.T, text string) *question.Question {
+	t.Helper()
+	q, err := question.Parse(text)
+	must(t, err)
+	return q
+}
+
+// finds reads all pages, and calls between after each.
+func finds(t *testing.T, from store.Finder, q store.FindQuery, between func()) (out []store.Lifecycle) {
+	t.Helper()
+	for {
+		page, err := from.Find(t.Context(), q)
+		must(t, err)
+		if page.Incomplete != "" || len(page.Lifecycles) > store.PageLength(q.Limit) {
+			t.Fatalf("a page of %d lifecycles: %q", len(page.Lifecycles), page.Incomplete)
+		}
+		out = append(out, page.Lifecycles...)
+		if q.After = page.Next; q.After == "" {
+			return out
+		}
+		between()
+	}
+}
+
+// anyQuestion returns a random query. Each matches a lifecycle in all places or in none.
+func anyQuestion(t *testing.T, random *rand.Rand) store.FindQuery {
+	t.Helper()
+	q := store.FindQuery{Now: asOf, Limit: 1 + random.IntN(9), Traces: random.IntN(3) == 0}
+	if text := []string{
+		"", `kind == "Pod"`, `kind == "Pod" && phase.startup > duration("2s")`,
+		`name.endsWith("1") || verb == "create"`, `start >= now - duration("1h") && outcome == "converged"`,
+		`images.exists(i, i.contains("nginx"))`, `kind == "X"`,
+	}[random.IntN(7)]; text != "" {
+		q.Where = where(t, text)
+	}
+	switch random.IntN(5) {
+	case 0:
+		q.Since, q.Until = spantest.At(200).Time, spantest.At(400).Time
+	}
+	q.Scope = anyScope(random)
+	return q
+}
+
+// TestFindAnyPlace moves traces at random through the three places. In between, questions have the
+// answers of an archive that has everything. Pages are read while traces move.
+func TestFindAnyPlace(t *testing.T) {
+	rounds, found := 80, 0
+	if testing.Short() {
+		rounds = 25
+	}
+	random := rand.New(rand.NewPCG(11, 1))
+	const n = 18
+	r := newRoom(t)
+	for _, tr := range some(random, n) {
+		r.add(tr)
+		r.move(len(r.at) - 1)
+	}
+	oracle := r.oracle
+	step := func() {
+		for range random.IntN(4) {
+			r.move(random.IntN(n))
+		}
+	}
+	for round := range rounds {
+		if random.IntN(3) == 0 {
+			r.amend(random.IntN(n))
+		}
+		if random.IntN(8) == 0 {
+			r.reopen()
+		}
+		q := anyQuestion(t, random)
+		want := finds(t, oracle, q, nothing)
+		found += len(want)
+		if d := cmp.Diff(want, finds(t, r.view, q, step), cmpopts.EquateEmpty()); d != "" {
+			t.Fatalf("round %d, %v %+v: -oracle +view:\n%s", round, q.Where, q, d)
+		}
+	}
+	if found < rounds {
+		t.Errorf("only %d lifecycles in %d rounds", found, rounds)
+	}
+}
+
+// TestGroupOnce moves finished traces from the log to the archive during questions. Each lifecycle
+// counts once; open ones do not.
+func TestGroupOnce(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 3))
+	const n, opened = 20, 4
+	r := newRoom(t)
+	for _, tr := range some(random, n) {
+		r.add(tr)
+		for range 2 { // into the log
+			r.move(len(r.at) - 1)
+		}
+	}
+	for _, tr := range some(rand.New(rand.NewPCG(4, 4)), n+opened)[n:] {
+		r.traces, r.at = append(r.traces, tr), append(r.at, open)
+	}
+	r.publish(nil)
+	q := store.GroupQuery{
+		FindQuery: store.FindQuery{Now: asOf, Where: where(t, `kind == "Pod"`)},
+		By:        "name", Of: "phase.pull", Quantiles: []float64{0, 0.5, 1},
+	}
+	want, err := r.oracle.Group(t.Context(), q)
+	must(t, err)
+	if len(want.Groups) != 4 || want.Groups[0].With == 0 {
+		t.Fatalf("%+v", want)
+	}
+	asked := make(chan *store.GroupPage, n)
+	for i := range n {
+		go func() {
+			got, err := r.view.Group(t.Context(), q)
+			for errors.Is(err, store.ErrBusy) {
+				got, err = r.view.Group(t.Context(), q)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			asked <- got
+		}()
+		r.move(i)
+	}
+	for range n {
+		if d := cmp.Diff(want, <-asked); d != "" {
+			t.Fatalf("-oracle +view:\n%s", d)
+		}
+	}
+}
+
+// TestGroupWithoutArchive: the log alone is counted, and the answer says so.
+func TestGroupWithoutArchive(t *testing.T) {
+	r := newRoom(t)
+	for _, tr := range some(rand.New(rand.NewPCG(3, 3)), 6) {
+		r.add(tr)
+		r.move(len(r.at) - 1)
+		r.move(len(r.at) - 1)
+	}
+	r.view.SetTimes(time.Minute, time.Millisecond)
+	q := store.GroupQuery{FindQuery: store.FindQuery{Now: asOf}, By: "kind"}
+	page, err := r.view.Group(t.Context(), q)
+	must(t, err)
+	if page.Incomplete != "12 finished lifecycles are not in the archive yet, and are not counted" ||
+		len(page.Groups) > 0 {
+		t.Errorf("an archive that is late: %+v", page)
+	}
+	r.away = fmt.Errorf("%w: it is being opened", store.ErrUnavailable)
+	page, err = r.view.Group(t.Context(), q)
+	must(t, err)
+	if d := cmp.Diff([]store.Group{{Value: "Deployment", Count: 6}, {Value: "Pod", Count: 6}}, page.Groups); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	if page.Incomplete != "the archive is unavailable: it is being opened" {
+		t.Errorf("incomplete: %q", page.Incomplete)
+	}
+	found, err := r.view.Find(t.Context(), store.FindQuery{Now: asOf})
+	must(t, err)
+	if len(found.Lifecycles) != 12 || found.Incomplete == "" {
+		t.Errorf("%d lifecycles, incomplete: %q", len(found.Lifecycles), found.Incomplete)
+	}
+}
+
+// TestQuestionLimits: a costly question has an end, and so has the wait for a place.
+func TestQuestionLimits(t *testing.T) {
+	r := newRoom(t)
+	open := make([]*span.Trace, 40)
+	for i := range open {
+		open[i] = spantest.Many(500)
+		open[i].ID[0], open[i].ID[1] = 1, byte(i)
+	}
+	r.view.Publish(asOf, 9, open, []*journal.Entry{})
+	q := store.FindQuery{Now: asOf, Where: where(t, `kind == "Pod"`), Limit: 1}
+	page, err := r.view.Find(t.Context(), q)
+	must(t, err)
+	if len(page.Lifecycles) != 1 || page.Since != asOf.Add(-store.DefaultRange) {
+		t.Errorf("%d lifecycles since %s", len(page.Lifecycles), page.Since)
+	}
+	r.view.SetTimes(time.Nanosecond, time.Minute)
+	if _, err := r.view.Find(t.Context(), q); !errors.Is(err, store.ErrTooLong) {
+		t.Errorf("a costly question: %v", err)
+	}
+	if _, err := r.view.Group(t.Context(), store.GroupQuery{FindQuery: q}); !errors.Is(err, store.ErrTooLong) {
+		t.Errorf("costly statistics: %v", err)
+	}
+	r.view.SetTimes(time.Millisecond*20, time.Minute)
+	r.view.Occupy()
+	if _, err := r.view.Find(t.Context(), q); !errors.Is(err, store.ErrBusy) {
+		t.Errorf("too many questions: %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.view.Find(ended, q); !errors.Is(err, context.Canceled) {
+		t.Errorf("an ended question: %v", err)
+	}
+}
+
+// TestFindScope: clusters and namespaces that are not permitted are not read.
+func TestFindScope(t *testing.T) {
+	r := newRoom(t)
+	r.view.Cluster = "one"
+	r.add(spantest.Apply())
+	r.move(0)
+	for name, c := range map[string]struct {
+		scope store.Scope
+		want  int
+	}{
+		"all":              {store.Scope{}, 3},
+		"the cluster":      {store.Scope{Clusters: []string{"two", "one"}}, 3},
+		"another cluster":  {store.Scope{Clusters: []string{"two"}}, 0},
+		"no cluster":       {store.Scope{Clusters: []string{}}, 0},
+		"the namespace":    {store.Scope{Namespaces: []string{"default"}}, 3},
+		"no namespace":     {store.Scope{Namespaces: []string{}}, 0},
+		"the cluster-wide": {store.Scope{Namespaces: []string{""}}, 0},
+	} {
+		if got := finds(t, r.view, store.FindQuery{Scope: c.scope, Now: asOf}, nothing); len(got) != c.want {
+			t.Errorf("%s: %d lifecycles, not %d", name, len(got), c.want)
+		}
+		r.move(0) // the answer is the same in every place
+	}
+	if _, err := r.view.Find(t.Context(), store.FindQuery{After: "x"}); !errors.Is(err, store.ErrCursor) {
+		t.Errorf("another cursor: %v", err)
+	}
+}
