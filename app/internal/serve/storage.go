@@ -86,6 +86,7 @@ func (s *server) restore(ctx context.Context, dir string) (*restored, error) {
 		return nil, err
 	}
 	s.view = view.New(s.journal.Read, func() (store.Reader, error) { return s.archive.Reader() })
+	s.view.Cluster = s.cluster
 	s.view.Restore(left)
 	o.Held = s.view.Held
 	r, err := restore(ctx, s.journal, o, time.Now().Add(maxAhead))
