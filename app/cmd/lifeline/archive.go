@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kube-lifeline/lifeline/app/internal/archive/command"
@@ -34,12 +35,18 @@ docs/guides/archive.md has more.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	flags := cmd.PersistentFlags()
+	f.add(cmd, cmd.PersistentFlags())
+	cmd.AddCommand(f.newExport(), f.newImport(), f.newBackup(), f.newForget(), f.newPin(), f.newUnpin())
+	return cmd
+}
+
+// add adds the flags.
+func (f *archiveFlags) add(cmd *cobra.Command, flags *pflag.FlagSet) {
 	flags.StringVar(&f.dataDir, "data-dir", "", `data directory of "lifeline serve" (default as there)`)
 	flags.StringVar(&f.file, "config", "", `configuration file of "lifeline serve", for its dataDir`)
 	flags.StringVar(&f.cluster, "cluster", "",
 		"UID of the cluster, or its beginning; needed if the data directory has several")
-	cobra.CheckErr(cmd.MarkPersistentFlagDirname("data-dir"))
+	cobra.CheckErr(cobra.MarkFlagDirname(flags, "data-dir"))
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("cluster",
 		func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			o, err := f.complete()
@@ -48,8 +55,6 @@ docs/guides/archive.md has more.`,
 			}
 			return o.Clusters(), cobra.ShellCompDirectiveNoFileComp
 		}))
-	cmd.AddCommand(f.newExport(), f.newImport(), f.newBackup(), f.newForget(), f.newPin(), f.newUnpin())
-	return cmd
 }
 
 // complete returns the options. The flag of the data directory overrides the configuration file.

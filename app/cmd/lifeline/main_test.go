@@ -98,6 +98,28 @@ func TestCommandLine(t *testing.T) {
 			"lifeline: there is no server whose traces could be listed: start one with \"lifeline serve\", or name " +
 				"one with --server or LIFELINE_SERVER\n",
 		},
+		"FindNoServer": {
+			"how to get one", "lifeline", "find volumes>2 --server=", 1, "",
+			"lifeline: there is no server to ask: start one with \"lifeline serve\", or name one with --server or " +
+				"LIFELINE_SERVER\n",
+		},
+		"FindNothing": {
+			"", "lifeline", "find", 1, "",
+			"lifeline: lifeline find takes one argument, a question; there are 0 (see lifeline find --help)\n",
+		},
+		"FindOutput": {
+			"", "lifeline", "find x -o yaml", 1, "", "lifeline: unknown output \"yaml\": known are table, json, csv\n",
+		},
+		"FindGroups": {
+			"completion of fields", "lifeline", "__complete find --group-by nod", 0, "node\n", "",
+		},
+		"FindWords": {
+			"completion of a question", "lifeline", "__complete find phase.pul", 0, "phase.pull\tpulls of images\n", "",
+		},
+		"SQLNoDirectory": {
+			"how to name one", "lifeline", "sql x --data-dir /no/such/dir", 1, "",
+			"lifeline: cannot answer the statement: there is no data directory /no/such/dir: name that of",
+		},
 		"LsDown": {
 			"a named one must answer", "lifeline", "ls --server http://127.0.0.1:1", 1, "",
 			"lifeline: cannot ask the server that --server names: no server answers at http://127.0.0.1:1",

@@ -50,6 +50,7 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 		newWhy(streams),
 		newServe(streams),
 		newArchive(streams),
+		newSQL(streams),
 		newWebhook(streams),
 		newRBAC(streams),
 		newDoctor(streams),

@@ -42,8 +42,9 @@ func OpenFormer(ctx context.Context, path string, schema Schema) (*ReadOnly, err
 	return d, nil
 }
 
-// OpenDamaged opens a file that Open or Check has set aside. It takes no lock.
-func OpenDamaged(ctx context.Context, path string, schema Schema) (*ReadOnly, error) {
+// OpenUnlocked opens a database for reading without its lock: a file that Open or Check has set aside,
+// or one that a process uses meanwhile, without a hindrance for it.
+func OpenUnlocked(ctx context.Context, path string, schema Schema) (*ReadOnly, error) {
 	d := &ReadOnly{path: path, schema: schema}
 	_, err := os.Stat(path)
 	if err == nil {
@@ -79,6 +80,15 @@ func (d *ReadOnly) Path() string { return d.path }
 // Read runs do with a connection that reads one moment of the database.
 func (d *ReadOnly) Read(ctx context.Context, do func(Querier) error) error {
 	return read(ctx, d.pool, do)
+}
+
+// Connection runs do with the only connection. The next one has its settings, too.
+func (d *ReadOnly) Connection(ctx context.Context, do func(*sql.Conn) error) error {
+	conn, err := d.pool.Conn(ctx)
+	if err != nil {
+		return d.Failed(ctx, "read", err)
+	}
+	return errors.Join(do(conn), conn.Close())
 }
 
 // Verify reads the whole table. It returns store.ErrDamaged if that is not possible.

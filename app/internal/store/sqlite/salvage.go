@@ -78,7 +78,7 @@ func Salvage(
 	into func(context.Context, *Part) error,
 ) (Salvaged, error) {
 	var out Salvaged
-	db, err := database.OpenDamaged(ctx, path, schema)
+	db, err := database.OpenUnlocked(ctx, path, schema)
 	if err != nil {
 		return out, err
 	}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sqlite
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	questions "github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
+)
+
+// view is a table for people who write SQL. The tables of the archive may change; the views change
+// only by further columns.
+type view struct {
+	name, meaning string
+	columns       []questions.ViewColumn
+	// query selects the columns. It reads the tables needs.
+	query string
+	needs []string
+}
+
+// views are all views.
+var views = []view{
+	lifecyclesView(),
+	newView("v_traces", "one row for each finished trace", "traces AS t WHERE t.phase = 2", []string{"traces"},
+		"id", "lower(hex(t.id))", "ID, in lower case",
+		"start", questions.Moment("t.start"), "start, in UTC",
+		"start_ns", "t.start", "the same in nanoseconds since 1970; conditions on it can use an index",
+		"duration", questions.Seconds("t.duration"), "duration, in seconds",
+		"outcome", "t.outcome", "outcome, as in `lifeline ls`",
+		"reason", "t.reason", "reason, in a sentence; empty without one",
+		"category", "t.category", "category of the reason",
+		"name", "t.name", "name of the root span",
+		"api_group", "t.api_group", "API group of the root's object",
+		"kind", "t.kind", "kind of that object",
+		"namespace", "t.namespace", "namespace of that object",
+		"object", "t.object_name", "name of that object",
+		"uid", "t.uid", "UID of that object",
+		"verb", "t.verb", "verb of the first write",
+		"command", "t.command", "command of `lifeline run`",
+		"actor", "t.actor", "component that made the change",
+		"user", "t.user", "user of the request, from the audit log",
+		"heals", "t.heals", "cause of a change that the cluster made by itself",
+		"slowest", "t.slowest", "kind of work with most of the critical path",
+		"slowest_duration", questions.Seconds("t.slowest_duration"), "its share, in seconds",
+		"spans", "t.spans", "number of spans",
+		"writes", "t.writes", "number of API writes",
+		"pinned", "t.pinned", "1 if retention keeps the trace",
+	),
+	newView("v_writes", "one row for each stored API write",
+		"writes AS w JOIN traces AS t ON t.num = w.trace AND t.phase = 2"+
+			" LEFT JOIN objects AS o ON o.trace = w.trace AND o.num = w.object",
+		[]string{"writes", "traces", "objects"},
+		"trace", "lower(hex(t.id))", "ID of the trace",
+		"span", "lower(hex(w.span))", "ID of the span",
+		"end", questions.Moment("w.until"), "answer of the request, in UTC",
+		"end_ns", "w.until", "the same in nanoseconds since 1970; conditions on it can use an index",
+		"duration", questions.Seconds("(w.until - w.start)"), "duration in seconds; 0 if the request was not seen",
+		"api_group", "o.api_group", "API group of the object",
+		"kind", "o.kind", "kind of the object",
+		"namespace", "o.namespace", "namespace of the object",
+		"object", "o.name", "name of the object",
+		"uid", "o.uid", "UID of the object",
+		"verb", "w.verb", "verb",
+		"part", "w.part", "changed part: `desired`, `metadata`, `observed`, `bookkeeping` or `ownership`",
+		"subresource", "w.subresource", "subresource",
+		"resource_version", "w.rv", "version of the object; 0 if unknown",
+		"generation", "w.generation", "generation of the object; 0 if unknown",
+		"actor", "w.actor", "component that wrote",
+		"user", "w.user", "user of the request, from the audit log",
+	),
+	newView("v_spans", "one row for each span",
+		"spans AS s JOIN traces AS t ON t.num = s.trace AND t.phase = 2"+
+			" LEFT JOIN objects AS o ON o.trace = s.trace AND o.num = s.object",
+		[]string{"spans", "traces", "objects"},
+		"trace", "lower(hex(t.id))", "ID of the trace",
+		"span", "lower(hex(s.id))", "ID of the span",
+		"parent", "lower(hex(s.parent))", "ID of the parent; empty without one",
+		"name", "s.name", "name",
+		"service", "s.service", "component",
+		"api_group", "o.api_group", "API group of the object",
+		"kind", "o.kind", "kind of the object",
+		"namespace", "o.namespace", "namespace of the object",
+		"object", "o.name", "name of the object",
+		"start", questions.Moment("s.start"), "start, in UTC",
+		"end", questions.Moment("s.until"), "end; NULL for a span without one",
+		"duration", questions.Seconds("(s.until - s.start)"), "duration, in seconds",
+		"outcome", "s.outcome", "outcome",
+		"evidence", "s.evidence", "evidence of the parent",
+		"error", "s.status = 2", "1 for an error",
+		"message", "s.message", "message of the error",
+	),
+}
+
+// newView returns a view. Each column has a name, its SQL and its meaning.
+func newView(name, meaning, from string, needs []string, columns ...string) view {
+	v := view{name: name, meaning: meaning, needs: needs}
+	var selected []string
+	for i := 0; i+2 < len(columns); i += 3 {
+		selected = append(selected, columns[i+1]+` AS "`+columns[i]+`"`)
+		v.columns = append(v.columns, questions.ViewColumn{Name: columns[i], Meaning: columns[i+2]})
+	}
+	v.query = "SELECT " + strings.Join(selected, ", ") + " FROM " + from
+	return v
+}
+
+// lifecyclesView has the columns of the fields of questions.
+func lifecyclesView() view {
+	v := view{
+		name: "v_lifecycles", meaning: "one row for each lifecycle: the fields of questions",
+		needs: []string{"lifecycles", "traces", "lifecycle_images", "lifecycle_labels"},
+	}
+	v.query, v.columns = questions.View()
+	return v
+}
+
+// WriteViews writes tables of all views in Markdown.
+func WriteViews(w io.Writer) error {
+	for i, v := range views {
+		separator := "\n"
+		if i == 0 {
+			separator = ""
+		}
+		_, err := fmt.Fprintf(w, "%s`%s`: %s.\n\n| column | meaning |\n| --- | --- |\n", separator, v.name, v.meaning)
+		if err != nil {
+			return err
+		}
+		for _, c := range v.columns {
+			if _, err := fmt.Fprintf(w, "| `%s` | %s |\n", c.Name, c.Meaning); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
