@@ -81,7 +81,8 @@ Exit codes: 0, also for an empty list; 1 without a server, or for an error.`,
 	flags.StringSliceVar(&f.list.Categories, "category", nil,
 		"only traces with a reason of this category (docs/reasons.md), as in --category=image_not_found")
 	flags.StringVar(&f.list.Where, "where", "",
-		`only traces with a lifecycle that matches this question, as in --where 'volumes > 2'; see lifeline find`)
+		`only traces with a lifecycle that matches this question, as in --where 'volumes > 2' (see lifeline find); `+
+			`--since and --until are then about the lifecycle`)
 	flags.BoolVar(&f.list.Open, "open", false, "only open traces")
 	flags.DurationVar(&f.list.Slow, "slow", 0,
 		"only traces with at least this duration, as in --slow=30s; --slow alone means "+slowByDefault)

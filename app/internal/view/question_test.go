@@ -18,6 +18,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 )
 
 func where(t *testing.T, text string) *question.Question {
@@ -68,7 +69,7 @@ func anyQuestion(t *testing.T, random *rand.Rand) store.FindQuery {
 func TestFindAnyPlace(t *testing.T) {
 	rounds, found := 80, 0
 	if testing.Short() {
-		rounds = 25
+		rounds = 12
 	}
 	random := rand.New(rand.NewPCG(11, 1))
 	const n = 18
@@ -239,5 +240,30 @@ func TestFindScope(t *testing.T) {
 	}
 	if _, err := r.view.Find(t.Context(), store.FindQuery{After: "x"}); !errors.Is(err, store.ErrCursor) {
 		t.Errorf("another cursor: %v", err)
+	}
+}
+
+// BenchmarkFindLive finds 100 of 10,000 open lifecycles, with 60,000 spans.
+func BenchmarkFindLive(b *testing.B) {
+	v := viewtest.New(b)
+	var open []*span.Trace
+	for i := range 1000 {
+		t := spantest.New(fmt.Sprint("open ", i))
+		d := t.Deployment(nil, i, -1)
+		for pod := range 9 {
+			t.Pod(d, fmt.Sprint("pod-", pod), i, i+3000)
+		}
+		open = append(open, t.Trace)
+	}
+	v.Put(b, asOf, viewtest.Traces{Open: open})
+	q, err := question.Parse(`kind == "Pod" && phase.pull > duration("1s") && images.exists(i, i.contains("nginx"))`)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		page, err := v.Find(b.Context(), store.FindQuery{Where: q, Now: asOf, Limit: 100})
+		if err != nil || len(page.Lifecycles) != 100 {
+			b.Fatal(err, len(page.Lifecycles))
+		}
 	}
 }

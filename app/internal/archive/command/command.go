@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package command is `lifeline archive` and `lifeline sql`: it finds the archive of a cluster, and
-// carries out one operation of package maintenance, or a SELECT, with the user's files and streams. Data goes to stdout or a file,
-// messages to stderr.
+// carries out one operation of package maintenance, or a SELECT, with the user's files and streams.
+// Data goes to stdout or a file, messages to stderr.
 package command
 
 import (

@@ -40,8 +40,8 @@ func TestSQL(t *testing.T) {
 		}
 	}
 	for statement, want := range map[string]string{
-		"SELECT data FROM spans": "cannot answer the statement: only SELECT from the views is permitted: v_lifecycles, " +
-			"v_traces, v_writes, v_spans",
+		"SELECT data FROM spans": "cannot answer the statement: only SELECT from the views is permitted: " +
+			"v_lifecycles, v_traces, v_writes, v_spans",
 		"SELECT absent FROM v_traces": "no such column: absent",
 	} {
 		if code, out, err := run(statement, "json"); code != 1 || err == nil || !strings.Contains(err.Error(), want) {

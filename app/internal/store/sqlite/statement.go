@@ -32,7 +32,8 @@ const (
 // temporarySchema is SQLite's table of temporary tables.
 const temporarySchema = "sqlite_temp_master"
 
-// ErrNotPermitted: the statement reads other tables than the views, or changes something.
+// ErrNotPermitted is the error of a statement that reads other tables than the views, or changes
+// something.
 var ErrNotPermitted = errors.New("only SELECT from the views is permitted")
 
 // Statement is a SELECT of a person, over the views.
@@ -93,7 +94,7 @@ func rowsOfStatement(ctx context.Context, conn *sql.Conn, statement, secret stri
 		"CREATE TEMP TABLE %s AS SELECT * FROM (%s\n) LIMIT %d", secret, statement, StatementRows+1)); err != nil {
 		return nil, permitted(err)
 	}
-	rows, err := conn.QueryContext(ctx, "SELECT * FROM temp."+secret+" ORDER BY rowid")
+	rows, err := conn.QueryContext(ctx, fmt.Sprintf("SELECT * FROM temp.%s ORDER BY rowid", secret))
 	if err != nil {
 		return nil, permitted(err)
 	}

@@ -67,7 +67,9 @@ func TestStatement(t *testing.T) {
 		},
 		"VALUES (3) ;":                         {{int64(3)}},
 		"SELECT value FROM json_each('[1,2]')": {{int64(1)}, {int64(2)}},
-		"SELECT x'00ff', NULL, upper('a') FROM v_traces WHERE actor = 'kubectl' LIMIT 1\n-- a comment": {{[]byte{0, 255}, nil, "A"}},
+		"SELECT x'00ff', NULL, upper('a') FROM v_traces WHERE actor = 'kubectl' LIMIT 1\n-- a comment": {
+			{[]byte{0, 255}, nil, "A"},
+		},
 		"WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 3) SELECT count(*) FROM c": {
 			{int64(3)},
 		},
@@ -192,7 +194,8 @@ func TestStatementLifecycles(t *testing.T) {
 	}
 	execute("DELETE FROM lifecycles")
 	execute("INSERT INTO lifecycles (id, trace, span, kind, start, duration, phase_pull) " +
-		"SELECT 99, num, x'01', 'Pod', start, 5, 2500000000 FROM traces WHERE id = x'" + spantest.Apply().ID.String() + "'")
+		"SELECT 99, num, x'01', 'Pod', start, 5, 2500000000 FROM traces " +
+		"WHERE id = x'" + spantest.Apply().ID.String() + "'")
 	got, err := ask(t, path, "SELECT kind, phase_pull, trace, images, span FROM v_lifecycles")
 	if err != nil {
 		t.Fatal(err)
