@@ -45,7 +45,11 @@ func (v *View) Density(ctx context.Context, q store.DensityQuery) (*store.Densit
 
 // without removes the archived traces that the scope hides by a part in the log.
 func without(
-	ctx context.Context, archive store.Reader, q *store.DensityQuery, hidden map[trace.TraceID]bool, from *store.Density,
+	ctx context.Context,
+	archive store.Reader,
+	q *store.DensityQuery,
+	hidden map[trace.TraceID]bool,
+	from *store.Density,
 ) error {
 	for id := range hidden {
 		r, err := archive.Trace(ctx, q.Scope, id)

@@ -56,8 +56,7 @@ func anyQuestion(t *testing.T, random *rand.Rand) store.FindQuery {
 	}[random.IntN(7)]; text != "" {
 		q.Where = where(t, text)
 	}
-	switch random.IntN(5) {
-	case 0:
+	if random.IntN(5) == 0 {
 		q.Since, q.Until = spantest.At(200).Time, spantest.At(400).Time
 	}
 	q.Scope = anyScope(random)
