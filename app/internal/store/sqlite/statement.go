@@ -120,11 +120,16 @@ func rowsOfStatement(ctx context.Context, conn *sql.Conn, statement, secret stri
 	return out, rows.Err()
 }
 
-// permitted replaces SQLite's error for what restrict denies.
+// permitted replaces SQLite's errors for what restrict denies, and for a view that it has not made.
 func permitted(err error) error {
 	var failed *sqlite.Error
 	if errors.As(err, &failed) && failed.Code()&0xff == lib.SQLITE_AUTH {
 		return notPermitted()
+	}
+	for _, name := range viewNames() {
+		if err != nil && strings.Contains(err.Error(), "no such table: "+name) {
+			return fmt.Errorf("an earlier version wrote the archive, which has no %s: start lifeline serve once", name)
+		}
 	}
 	return err
 }
