@@ -177,14 +177,20 @@ func (s *Store) before(ctx context.Context, from database.Querier, q *store.Find
 	f.add("(l.start > ? OR l.start = ? AND (t.id, l.span) >= (?, ?))", at, at, key[:16], key[16:])
 	there := false
 	err = database.Scan(
-		ctx, from, "SELECT 1 FROM lifecycles AS l CROSS JOIN traces AS t ON t.num = l.trace"+f.String()+" LIMIT 1",
+		ctx, from, "SELECT 1 FROM "+lifecyclesOfTraces+f.String()+" LIMIT 1",
 		f.args, []any{&there}, nothing,
 	)
 	return there, err
 }
 
+const (
+	// lifecyclesOfTraces are the lifecycles l and their traces t, and newestFirst is the order of Find.
+	lifecyclesOfTraces = "lifecycles AS l CROSS JOIN traces AS t ON t.num = l.trace"
+	newestFirst        = " ORDER BY l.start DESC, t.id DESC, l.span DESC"
+)
+
 var selectLifecycles = "SELECT l.id, l.trace, t.id, l.span, t.heals, " + columnsOf(lifecycleFields, "l.") +
-	" FROM lifecycles AS l CROSS JOIN traces AS t ON t.num = l.trace"
+	" FROM " + lifecyclesOfTraces
 
 // rows returns at most limit lifecycles after a cursor, without their images and labels.
 func (s *Store) rows(
@@ -199,6 +205,15 @@ func (s *Store) rows(
 		f.add("l.start <= ?", at) // what an index can use
 		f.add("(l.start < ? OR (t.id, l.span) < (?, ?))", at, key[:16], key[16:])
 	}
+	// The driver ends a query at its time only before the first row. So the costly part gives one row.
+	var ids string
+	err := database.Scan(
+		ctx, from, "SELECT json_group_array(n) FROM (SELECT l.id AS n FROM "+lifecyclesOfTraces+f.String()+
+			newestFirst+" LIMIT ?)", append(f.args, limit), []any{&ids}, nothing,
+	)
+	if err != nil {
+		return nil, err
+	}
 	var out []*found
 	var id, spanid []byte
 	var heals string
@@ -208,9 +223,9 @@ func (s *Store) rows(
 	for i := range values {
 		to = append(to, &values[i])
 	}
-	err := database.Scan(
-		ctx, from, selectLifecycles+f.String()+" ORDER BY l.start DESC, t.id DESC, l.span DESC LIMIT ?",
-		append(f.args, limit), to, func() error {
+	err = database.Scan(
+		ctx, from, selectLifecycles+" WHERE l.id IN (SELECT value FROM json_each(?))"+newestFirst,
+		[]any{ids}, to, func() error {
 			l := one
 			l.Trace, l.Span, l.Heals = traceID(id), spanID(spanid), heals
 			for i, field := range lifecycleFields {
