@@ -70,6 +70,14 @@ func (f *Find) Validate() error {
 	if _, err := f.zone(); err != nil {
 		return err
 	}
+	for _, field := range []struct {
+		flag, value string
+		known       []string
+	}{{"--group-by", f.GroupBy, GroupFields()}, {"--of", f.Of, LengthFields()}} {
+		if field.value != "" && !slices.Contains(field.known, field.value) {
+			return fmt.Errorf("%s %q: it must be one of %s", field.flag, field.value, strings.Join(field.known, ", "))
+		}
+	}
 	return errors.Join(checkMoment("--since", f.Since), checkMoment("--until", f.Until))
 }
 

@@ -59,7 +59,6 @@ func TestFindGolden(t *testing.T) {
 			Where: "kind == \"Pod\" &&\n\t" + strings.Repeat(`name != "x" && `, 6) + `status == "Failed"` +
 				strings.Repeat(` && name != "日本"`, 6),
 		}, 1},
-		"find-typo-group": {"an unknown field", cli.OutputTable, Find{Where: `kind == "Pod"`, GroupBy: "nod"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := tc.find
@@ -139,6 +138,8 @@ func TestFindValidate(t *testing.T) {
 		`unknown output "xml": known are table, json, csv`:                  {Where: "x"},
 		"the question is empty: write a condition":                          {Where: " "},
 		"--limit -1: it must be 0, for all, or more":                        {Where: "x", Limit: -1},
+		`--group-by "nod": it must be one of kind, `:                        {Where: "x", GroupBy: "nod"},
+		`--of "phase.pul": it must be one of duration, `:                    {Where: "x", Of: "phase.pul"},
 		`--quantiles "2": it must be a number from 0 to 1`:                  {Where: "x", Quantiles: []string{"2"}},
 		`--tz "Mars": it must be a time zone, such as Europe/Berlin or UTC`: {Where: "x", Zone: "Mars"},
 		`--since "yesterday": it must be a duration back from now`:          {Where: "x", Since: "yesterday"},
