@@ -5,9 +5,9 @@ package api
 import (
 	"slices"
 	"sync"
-	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -25,11 +25,23 @@ type documents struct {
 	used []*remembered
 }
 
-// remembered is the document of one version. The same version is the same pointer.
+// remembered is the document of one version.
 type remembered struct {
-	of   *span.Trace
-	asOf time.Time
-	doc  []byte
+	edition
+	doc []byte
+}
+
+// edition tells the versions of a trace apart.
+type edition struct {
+	id       trace.TraceID
+	asOf     int64
+	revision int64
+	spans    int
+	reason   string
+}
+
+func editionOf(r *store.Record) edition {
+	return edition{r.ID, r.AsOf.UnixNano(), r.Revision, len(r.Trace.Spans), r.Reason}
 }
 
 // get returns the document of a version, by build if it is not remembered.
@@ -38,7 +50,7 @@ func (d *documents) get(rec *store.Record, build func() ([]byte, error)) ([]byte
 		return build()
 	}
 	d.mu.Lock()
-	i := slices.IndexFunc(d.used, func(r *remembered) bool { return r.of == rec.Trace && r.asOf.Equal(rec.AsOf) })
+	i := slices.IndexFunc(d.used, func(r *remembered) bool { return r.edition == editionOf(rec) })
 	if i >= 0 {
 		found := d.used[i]
 		d.used = append(slices.Delete(d.used, i, i+1), found)
@@ -48,7 +60,7 @@ func (d *documents) get(rec *store.Record, build func() ([]byte, error)) ([]byte
 	d.mu.Unlock()
 	doc, err := build()
 	if err == nil && len(doc) >= minDocument {
-		d.put(&remembered{rec.Trace, rec.AsOf, doc})
+		d.put(&remembered{editionOf(rec), doc})
 	}
 	return doc, err
 }
@@ -57,7 +69,7 @@ func (d *documents) get(rec *store.Record, build func() ([]byte, error)) ([]byte
 func (d *documents) put(r *remembered) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.used = append(slices.DeleteFunc(d.used, func(old *remembered) bool { return old.of.ID == r.of.ID }), r)
+	d.used = append(slices.DeleteFunc(d.used, func(old *remembered) bool { return old.id == r.id }), r)
 	size := 0
 	for i, old := range slices.Backward(d.used) {
 		if size += len(old.doc); size > maxDocuments {

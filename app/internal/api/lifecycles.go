@@ -72,6 +72,10 @@ func (s *Server) lifecycles(r *http.Request) (any, error) {
 	return out, nil
 }
 
+// minFound is the number of lifecycles that are read at once, even for a shorter page: some of their
+// traces may not match.
+const minFound = 200
+
 // tracesWhere lists the traces with a matching lifecycle. List selects among them, apart from its
 // bounds of time, which are those of the lifecycle.
 func (s *Server) tracesWhere(r *http.Request, q store.FindQuery, list store.Query) (any, error) {
@@ -79,8 +83,8 @@ func (s *Server) tracesWhere(r *http.Request, q store.FindQuery, list store.Quer
 	q.Traces, q.After = true, list.After
 	list.Since, list.Until = time.Time{}, time.Time{}
 	out := Page{Traces: []Summary{}}
+	q.Limit = max(limit, minFound)
 	for {
-		q.Limit = limit - len(out.Traces)
 		page, err := s.opts.Store.Find(r.Context(), q)
 		if err != nil {
 			return nil, refused(err)
@@ -93,16 +97,21 @@ func (s *Server) tracesWhere(r *http.Request, q store.FindQuery, list store.Quer
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range list.IDs { // others do not match, or were removed meanwhile
-			if sum := found[id]; sum != nil {
-				out.Traces = append(out.Traces, SummaryOf(sum))
-			}
-		}
-		out.Next, out.Since = string(page.Next), momentOf(page.Since)
+		out.Since = momentOf(page.Since)
 		if out.Incomplete == "" {
 			out.Incomplete = object.Bound(page.Incomplete)
 		}
-		if q.After = page.Next; page.Next == "" || len(out.Traces) == limit {
+		for i, id := range list.IDs {
+			if sum := found[id]; sum != nil { // others do not match, or were removed meanwhile
+				out.Traces = append(out.Traces, SummaryOf(sum))
+			}
+			last := i == len(list.IDs)-1
+			if len(out.Traces) == limit && (!last || page.Next != "") {
+				out.Next = string(page.Lifecycles[i].Cursor())
+				return out, nil
+			}
+		}
+		if q.After = page.Next; page.Next == "" {
 			return out, nil
 		}
 	}

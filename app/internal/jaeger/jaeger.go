@@ -42,7 +42,7 @@ const (
 	// parts.
 	MaxSpans = 50_000
 	// maxSearches bounds the searches at the same time; others wait.
-	maxSearches = 4
+	maxSearches = store.MaxQuestions
 )
 
 // Store is the part of the store that the answers need.

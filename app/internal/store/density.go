@@ -10,8 +10,11 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// MaxBuckets bounds the buckets of a Density.
-const MaxBuckets = 1000
+// MaxBuckets bounds the buckets of a Density, and maxDensity its time.
+const (
+	MaxBuckets = 1000
+	maxDensity = 100 * 366 * 24 * time.Hour
+)
 
 // DensityQuery asks for the number of traces over time.
 type DensityQuery struct {
@@ -28,6 +31,8 @@ func (q *DensityQuery) Validate() error {
 		return errors.New("a density needs the start and the end of its time")
 	case q.Buckets < 1 || q.Buckets > MaxBuckets:
 		return fmt.Errorf("%d is no number of buckets from 1 to %d", q.Buckets, MaxBuckets)
+	case q.Until.Sub(q.Since) > maxDensity:
+		return errors.New("the time of a density is longer than 100 years")
 	case q.Width() <= 0:
 		return errors.New("the time of a density is too short for its buckets, or ends before it starts")
 	}

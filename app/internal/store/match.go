@@ -46,6 +46,9 @@ func (q *SpanQuery) Fits(s *span.Span) bool {
 
 func hasAttributes(s *span.Span, want map[string]string) bool {
 	for key, value := range want {
+		if s.Object == (object.Ref{}) && key != AttributeOutcome && key != AttributeActor {
+			return false
+		}
 		var got string
 		switch key {
 		case AttributeNamespace, AttributeObjectNamespace:

@@ -35,11 +35,10 @@ func (s *Store) Pin(ctx context.Context, id trace.TraceID, on bool) error {
 	return nil
 }
 
-// Forget removes everything about the selected objects. Deleted rows and freed pages become zeros,
-// indexes with names are rebuilt, and the log is emptied. Earlier versions left copies in unused
-// space, so the first Forget after them rebuilds the file. That needs free space for two further
-// copies of the archive. The file system keeps the blocks of a shortened file until it needs them.
-// Backups stay.
+// Forget removes everything about the selected objects, and rebuilds the file: where SQLite has divided
+// a page, its unused space may hold copies of rows that are deleted later. That needs free space for
+// two further copies of the archive, and writes wait for it. The log is emptied. The file system keeps
+// the blocks of a shortened file until it needs them. Backups stay.
 func (s *Store) Forget(ctx context.Context, which store.Selector) (store.Forgotten, error) {
 	var out store.Forgotten
 	err := which.Validate()
@@ -48,9 +47,6 @@ func (s *Store) Forget(ctx context.Context, which store.Selector) (store.Forgott
 	}
 	if err == nil {
 		err = s.tidyOperations(ctx)
-	}
-	if err == nil {
-		err = s.reindex(ctx)
 	}
 	if err == nil {
 		err = s.clean(ctx)
@@ -64,29 +60,7 @@ func (s *Store) Forget(ctx context.Context, which store.Selector) (store.Forgott
 	return out, nil
 }
 
-// namedIndexes are the indexes with texts about objects, in random order.
-var namedIndexes = []string{
-	"objects_name", "objects_uid", "lifecycles_namespace", "lifecycles_name", "lifecycles_uid",
-	"operations",
-}
-
-// reindex rebuilds indexes. Where SQLite has divided a page of an index, unused space of the page may
-// hold copies of entries that it deletes later.
-func (s *Store) reindex(ctx context.Context) error {
-	for _, name := range namedIndexes {
-		if err := s.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
-			if err := w.Overwrite(steady); err != nil {
-				return err
-			}
-			return w.Exec(steady, "REINDEX "+name)
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// clean rebuilds a file that an earlier version has written.
+// clean rebuilds a file with copies of deleted data.
 func (s *Store) clean(ctx context.Context) error {
 	unclean, err := s.db.Number(ctx, "SELECT count(*) FROM meta WHERE name = '"+metaUnclean+"'")
 	if err != nil || unclean == 0 {
@@ -145,6 +119,10 @@ func (f *forgetting) remove(ctx context.Context, nums []int64) error {
 	err := f.s.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
 		n = store.Forgotten{}
 		if err := w.Overwrite(steady); err != nil {
+			return err
+		}
+		if err := w.Exec(steady, "INSERT INTO meta (name, value) VALUES (?, 1) ON CONFLICT DO NOTHING",
+			metaUnclean); err != nil {
 			return err
 		}
 		for _, num := range nums {

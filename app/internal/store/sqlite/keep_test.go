@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/store/storetest"
 )
 
 // occurrences counts a text in the files of a database.
@@ -70,6 +72,40 @@ func TestForgetOverwrites(t *testing.T) {
 		t.Error("other texts are gone, too")
 	}
 	write(spantest.Apply())
+}
+
+// TestForgetOverwritesTables: nothing of a namespace stays in any table: images, labels and containers
+// of Pods are in tables without rowids, whose divided pages keep copies.
+func TestForgetOverwritesTables(t *testing.T) {
+	const confidential = "confidential"
+	path := filepath.Join(t.TempDir(), "lifeline.db")
+	s := openAt(t, path)
+	h := storetest.Year(600)
+	for n := range 600 {
+		one := h.Trace(n)
+		if n%2 == 0 {
+			for i, sp := range one.Spans {
+				sp.Object.Namespace = confidential
+				if f := sp.Facts; f != nil && f.Pod != nil {
+					f.Pod.Images = []string{fmt.Sprintf("registry/%s:%d-%d", confidential, n, i)}
+					f.Labels = append(f.Labels, object.Label{Key: confidential, Value: fmt.Sprint(n)})
+				}
+			}
+		}
+		must(t, s.Write(t.Context(), &store.Batch{
+			Revision: int64(n + 1), AsOf: spantest.Epoch, Finished: []*span.Trace{one},
+		}))
+	}
+	before := occurrences(t, path, confidential)
+	_, err := s.Forget(t.Context(), store.Selector{Namespace: confidential})
+	must(t, err)
+	if after := occurrences(t, path, confidential); after != 0 || before < 1000 {
+		t.Errorf("of %d occurrences, %d are left", before, after)
+	}
+	page, err := s.Find(t.Context(), store.FindQuery{Limit: 1})
+	if err != nil || len(page.Lifecycles) != 1 {
+		t.Errorf("other lifecycles: %v, %v", page, err)
+	}
 }
 
 // TestForgetFormer: an earlier version left copies in unused space.

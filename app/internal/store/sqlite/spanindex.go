@@ -8,6 +8,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -140,17 +142,22 @@ func (s *Store) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID,
 			f := &filter{}
 			f.add("i.operation = ?", num)
 			s.restrict(f, &q)
-			var id []byte
-			var m match
+			// The driver ends a query at its time only before the first row: see Store.rows.
+			var found string
 			if err := database.Scan(
 				ctx, from,
-				"SELECT t.id, i.trace_start FROM span_index AS i CROSS JOIN operations AS o ON o.num = i.operation "+
+				"SELECT coalesce(group_concat(n), '') FROM (SELECT hex(t.id) || i.trace_start AS n FROM span_index AS i CROSS JOIN operations AS o ON o.num = i.operation "+
 					"CROSS JOIN traces AS t ON t.num = i.trace"+f.String()+
-					" ORDER BY i.trace_start DESC, t.id DESC LIMIT ?",
-				append(f.args, limit), []any{&id, &m.start},
-				func() error { m.id = traceID(id); all = append(all, m); return nil },
+					" ORDER BY i.trace_start DESC, t.id DESC LIMIT ?)",
+				append(f.args, limit), []any{&found}, nothing,
 			); err != nil {
 				return err
+			}
+			if all, err = addMatches(all, found); err != nil {
+				return err
+			}
+			if len(all) > 4*limit {
+				all = newestMatches(all, limit)
 			}
 		}
 		return nil
@@ -158,15 +165,40 @@ func (s *Store) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID,
 	if err != nil {
 		return nil, err
 	}
+	var out []trace.TraceID
+	for _, m := range newestMatches(all, limit) {
+		out = append(out, m.id)
+	}
+	return out, nil
+}
+
+// addMatches adds the traces of one query: each is its ID in hexadecimal digits and its start.
+func addMatches(to []match, found string) ([]match, error) {
+	const digits = 2 * len(trace.TraceID{})
+	for text := range strings.SplitSeq(found, ",") {
+		if text == "" {
+			continue
+		}
+		var m match
+		var err error
+		if m.id, err = trace.TraceIDFromHex(strings.ToLower(text[:digits])); err != nil {
+			return nil, err
+		}
+		if m.start, err = strconv.ParseInt(text[digits:], 10, 64); err != nil {
+			return nil, err
+		}
+		to = append(to, m)
+	}
+	return to, nil
+}
+
+// newestMatches returns the newest traces, each once, at most limit.
+func newestMatches(all []match, limit int) []match {
 	slices.SortFunc(all, func(a, b match) int {
 		return cmp.Or(cmp.Compare(b.start, a.start), bytes.Compare(b.id[:], a.id[:]))
 	})
 	all = slices.Compact(all)
-	out := make([]trace.TraceID, 0, min(len(all), limit))
-	for _, m := range all[:cap(out)] {
-		out = append(out, m.id)
-	}
-	return out, nil
+	return all[:min(len(all), limit)]
 }
 
 // operations returns the numbers of the operations that q names.

@@ -25,8 +25,10 @@ const (
 	StatementTime = 10 * time.Second
 	// StatementRows bounds its rows.
 	StatementRows = 100_000
-	// maxText bounds a text of SQLite, in bytes.
-	maxText = 16 << 20
+	// maxText bounds a text of SQLite, and maxAnswer the answer in memory, in bytes.
+	maxText, maxAnswer = 1 << 20, 64 << 20
+	// pageSize is the size of a page of SQLite's temporary tables.
+	pageSize = 4096
 )
 
 // temporarySchema is SQLite's table of temporary tables.
@@ -81,11 +83,33 @@ func (s Statement) Run(ctx context.Context) (result *Result, err error) {
 	return result, err
 }
 
+// firstWord returns the first word of a statement in upper case, after comments.
+func firstWord(statement string) string {
+	for {
+		statement = strings.TrimLeft(statement, " \t\r\n")
+		end := ""
+		switch {
+		case strings.HasPrefix(statement, "--"):
+			end = "\n"
+		case strings.HasPrefix(statement, "/*"):
+			end = "*/"
+		default:
+			isLetter := func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
+			return strings.ToUpper(statement[:len(statement)-len(strings.TrimLeftFunc(statement, isLetter))])
+		}
+		_, rest, found := strings.Cut(statement, end)
+		if !found {
+			return ""
+		}
+		statement = rest
+	}
+}
+
 // rowsOfStatement runs the statement into a table in memory, and reads that. The driver interrupts a
 // statement that it executes, but none between two of its rows.
 func rowsOfStatement(ctx context.Context, conn *sql.Conn, statement, secret string) (*Result, error) {
 	statement = strings.Trim(statement, "; \t\r\n")
-	switch word, _, _ := strings.Cut(strings.ToUpper(statement), " "); strings.Fields(word + " ?")[0] {
+	switch firstWord(statement) {
 	case "SELECT", "WITH", "VALUES":
 	default:
 		return nil, notPermitted()
@@ -126,6 +150,9 @@ func permitted(err error) error {
 	if errors.As(err, &failed) && failed.Code()&0xff == lib.SQLITE_AUTH {
 		return notPermitted()
 	}
+	if failed != nil && failed.Code()&0xff == lib.SQLITE_FULL {
+		return fmt.Errorf("the answer is larger than %d MiB: select fewer columns or rows", maxAnswer>>20)
+	}
 	for _, name := range viewNames() {
 		if err != nil && strings.Contains(err.Error(), "no such table: "+name) {
 			return fmt.Errorf("an earlier version wrote the archive, which has no %s: start lifeline serve once", name)
@@ -160,7 +187,9 @@ func restrict(ctx context.Context, conn *sql.Conn) (secret string, err error) {
 	}
 	secret = "r" + strings.ToLower(rand.Text()) + "_"
 	// The file is read-only; temporary views and tables need a connection that is not.
-	if _, err := conn.ExecContext(ctx, "PRAGMA query_only = 0; PRAGMA temp_store = MEMORY"); err != nil {
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf(
+		"PRAGMA query_only = 0; PRAGMA temp_store = MEMORY; PRAGMA temp.max_page_count = %d", maxAnswer/pageSize,
+	)); err != nil {
 		return "", err
 	}
 	for _, v := range views {

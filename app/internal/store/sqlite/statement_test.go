@@ -65,6 +65,8 @@ func TestStatement(t *testing.T) {
 			"SELECT count(*), (SELECT count(*) FROM p) FROM v_traces JOIN p ON p.trace = v_traces.id": {
 			{int64(1), int64(1)},
 		},
+		"-- a comment\n/* and another */ SELECT(3)": {{int64(3)}},
+		"VALUES(3)":                            {{int64(3)}},
 		"VALUES (3) ;":                         {{int64(3)}},
 		"SELECT value FROM json_each('[1,2]')": {{int64(1)}, {int64(2)}},
 		"SELECT x'00ff', NULL, upper('a') FROM v_traces WHERE actor = 'kubectl' LIMIT 1\n-- a comment": {

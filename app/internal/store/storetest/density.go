@@ -59,6 +59,8 @@ func testDensity(t *testing.T, open Open) {
 		"no time":    {Buckets: 1},
 		"no buckets": {Query: store.Query{Since: second(0), Until: second(1)}},
 		"many":       {Query: store.Query{Since: second(0), Until: second(1)}, Buckets: store.MaxBuckets + 1},
+		"centuries":  {Query: store.Query{Since: second(0).AddDate(-326, 0, 0), Until: second(1)}, Buckets: 1},
+		"all times":  {Query: store.Query{Since: time.Unix(0, 0), Until: second(1).AddDate(7900, 0, 0)}, Buckets: 2},
 		"backwards":  {Query: store.Query{Since: second(9), Until: second(1)}, Buckets: 3},
 	} {
 		if got, err := s.Density(t.Context(), q); err == nil {
