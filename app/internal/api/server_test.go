@@ -342,7 +342,9 @@ func TestDensity(t *testing.T) {
 	if len(failed.Buckets) != 60 || int(n) != len(page.Traces) || n == 0 {
 		t.Errorf("%d of %d failed, in %d buckets", n, len(page.Traces), len(failed.Buckets))
 	}
-	for _, bad := range []string{"buckets=0", "buckets=1001", "since=1h&until=2h", "limit=3", "buckets=1&since=1700-01-01T00:00:01Z"} {
+	for _, bad := range []string{
+		"buckets=0", "buckets=1001", "since=1h&until=2h", "limit=3", "buckets=1&since=1700-01-01T00:00:01Z",
+	} {
 		if res, body := s.get(t, "/api/v1/density?"+bad); res.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", bad, res.StatusCode, body)
 		}

@@ -87,7 +87,7 @@ func (s Statement) Run(ctx context.Context) (result *Result, err error) {
 func firstWord(statement string) string {
 	for {
 		statement = strings.TrimLeft(statement, " \t\r\n")
-		end := ""
+		var end string
 		switch {
 		case strings.HasPrefix(statement, "--"):
 			end = "\n"
