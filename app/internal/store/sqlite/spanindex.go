@@ -147,7 +147,8 @@ func (s *Store) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID,
 			if err := database.Scan(
 				ctx,
 				from,
-				"SELECT coalesce(group_concat(n), '') FROM (SELECT hex(t.id) || i.trace_start AS n FROM span_index AS i "+
+				"SELECT coalesce(group_concat(n), '') FROM (SELECT hex(t.id) || i.trace_start AS n "+
+					"FROM span_index AS i "+
 					"CROSS JOIN operations AS o ON o.num = i.operation "+
 					"CROSS JOIN traces AS t ON t.num = i.trace"+f.String()+
 					" ORDER BY i.trace_start DESC, t.id DESC LIMIT ?)",
