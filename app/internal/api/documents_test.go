@@ -15,12 +15,12 @@ import (
 
 // TestDocuments: only large documents of open traces are remembered, one version each, within the bound.
 func TestDocuments(t *testing.T) {
-	var d documents
+	d := start(t, Options{})
 	made := 0
 	get := func(of *span.Trace, open bool, at time.Time, size int) {
 		t.Helper()
 		rec := &store.Record{Summary: store.Summary{ID: of.ID, Open: open, AsOf: at}, Trace: of}
-		doc, err := d.get(rec, func() ([]byte, error) {
+		doc, err := d.documentOf(rec, func() ([]byte, error) {
 			made++
 			return make([]byte, size), nil
 		})
@@ -31,8 +31,8 @@ func TestDocuments(t *testing.T) {
 	trace := func(name string) *span.Trace { return &span.Trace{ID: span.DeriveTraceID(name)} }
 	want := func(what string, n, used int) {
 		t.Helper()
-		if made != n || len(d.used) != used {
-			t.Errorf("%s: made %d times, %d remembered, want %d and %d", what, made, len(d.used), n, used)
+		if made != n || len(d.documents.used) != used {
+			t.Errorf("%s: made %d times, %d remembered, want %d and %d", what, made, len(d.documents.used), n, used)
 		}
 		made = 0
 	}
@@ -64,8 +64,8 @@ func TestOpenDocument(t *testing.T) {
 	s := start(t, Options{Store: v})
 	at := "/api/v1/traces/" + many.ID.String()
 	_, first := s.get(t, at)
-	kept := s.documents.used[0]
-	if _, second := s.get(t, at); s.documents.used[0] != kept || !bytes.Equal(first, second) {
+	kept := &s.documents.used[0].value.doc[0]
+	if _, second := s.get(t, at); &s.documents.used[0].value.doc[0] != kept || !bytes.Equal(first, second) {
 		t.Error("the document was made again")
 	}
 	later := *many

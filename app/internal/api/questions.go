@@ -94,7 +94,7 @@ func (s *Server) trace(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.documents.get(rec, func() ([]byte, error) { return document(rec.Trace, &rec.Summary, s.opts.Cluster) })
+	return s.documentOf(rec, func() ([]byte, error) { return document(rec.Trace, &rec.Summary, s.opts.Cluster) })
 }
 
 // why answers for an object of a trace, or for the whole change without one.

@@ -91,8 +91,8 @@ type Server struct {
 	// heartbeat and patience are the constants of that name; tests change them.
 	heartbeat, patience time.Duration
 
-	trees     trees
-	documents documents
+	trees     lately[*arranged]
+	documents lately[remembered]
 
 	closing chan struct{}
 	close   sync.Once
@@ -134,6 +134,7 @@ func New(o Options) (*Server, error) {
 		opts: o, mux: http.NewServeMux(),
 		requests: make(chan struct{}, o.MaxRequests), streams: make(chan struct{}, o.MaxStreams),
 		heartbeat: heartbeat, patience: patience, closing: make(chan struct{}),
+		trees: lately[*arranged]{max: maxTreeSpans}, documents: lately[remembered]{max: maxDocuments},
 	}
 	s.handle()
 	guard := httpserve.Guard{Error: reject, Patience: s.patience, Done: s.done, Panicked: s.panicked}

@@ -128,8 +128,8 @@ func (s *Server) tree(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, problem(http.StatusBadRequest, `parameter "expand": %.80q is no key of a tree`, text)
 	}
-	t := s.trees.get(id)
-	if t == nil || !s.opts.Scope(r).All() { // the tree may be outside the scope
+	t, found := s.trees.get(id)
+	if !found || !s.opts.Scope(r).All() { // the tree may be outside the scope
 		if t, err = s.arrange(r, id); err != nil {
 			return nil, err
 		}

@@ -78,7 +78,7 @@ func TestTree(t *testing.T) {
 	s.into(t, "/api/v1/traces/"+joined.ID.String()+"/tree", &whole)
 	others := 0
 	for _, k := range othersOf(whole.Nodes) {
-		s.trees = trees{}
+		s.trees.used = nil
 		var page Tree
 		s.into(t, "/api/v1/traces/"+joined.ID.String()+"/tree?expand="+k, &page)
 		others += count(page.Nodes)
@@ -109,25 +109,4 @@ func othersOf(nodes []TreeNode) (keys []string) {
 		keys = append(keys, othersOf(nodes[i].Children)...)
 	}
 	return keys
-}
-
-// TestTrees: the trees in memory are bounded by their spans, and the last used ones stay.
-func TestTrees(t *testing.T) {
-	var kept trees
-	tree := func(name string, spans int) *arranged { return &arranged{id: span.DeriveTraceID(name), spans: spans} }
-	kept.put(tree("a", maxTreeSpans/2))
-	kept.put(tree("b", maxTreeSpans/2))
-	if kept.get(span.DeriveTraceID("a")) == nil {
-		t.Fatal("a is gone")
-	}
-	kept.put(tree("c", maxTreeSpans/2))
-	for name, want := range map[string]bool{"a": true, "b": false, "c": true} {
-		if got := kept.get(span.DeriveTraceID(name)) != nil; got != want {
-			t.Errorf("%s: %v, want %v", name, got, want)
-		}
-	}
-	kept.put(tree("d", maxTreeSpans+1))
-	if len(kept.used) != 0 {
-		t.Errorf("%d trees after a huge one", len(kept.used))
-	}
 }
