@@ -20,13 +20,22 @@ func (l *Lifecycle) Key() []byte { return slices.Concat(l.Trace[:], l.Span[:]) }
 // Cursor is the place of a lifecycle in a FindPage.
 func (l *Lifecycle) Cursor() Cursor { return NewCursor(l.Start.UnixNano(), l.Key()) }
 
+// LifecyclePosition returns the place that the cursor of a FindPage names: a start in nanoseconds, and the
+// Key. They are empty for the empty cursor. The error is ErrCursor.
+func LifecyclePosition(c Cursor) (at int64, key []byte, err error) {
+	if c == "" {
+		return 0, nil, nil
+	}
+	return c.Position(lifecycleKey)
+}
+
 // Behind returns a function that reports whether a lifecycle is behind the cursor. All are behind the
 // empty one. The error is ErrCursor.
 func Behind(c Cursor) (func(*Lifecycle) bool, error) {
 	if c == "" {
 		return func(*Lifecycle) bool { return true }, nil
 	}
-	at, key, err := c.Position(lifecycleKey)
+	at, key, err := LifecyclePosition(c)
 	if err != nil {
 		return nil, err
 	}

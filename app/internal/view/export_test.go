@@ -6,12 +6,12 @@ import "time"
 
 // SetTimes changes the time of one question, and the wait for the archive.
 func (v *View) SetTimes(question, archive time.Duration) {
-	v.questionTime, v.archiveTime = question, archive
+	v.questions.Time, v.archiveTime = question, archive
 }
 
 // Occupy takes all places of costly questions.
 func (v *View) Occupy() {
-	for range cap(v.questions) {
-		v.questions <- struct{}{}
+	for range cap(v.questions.Places) {
+		v.questions.Places <- struct{}{}
 	}
 }

@@ -16,50 +16,11 @@ import (
 )
 
 const (
-	// busyTime is the longest wait for a place among the costly questions.
-	busyTime = time.Second
 	// archiveTime is the longest wait for the archive to have the finished lifecycles of the log.
 	archiveTime = 2 * time.Second
 	// checkEvery is the number of lifecycles between two checks of the time.
 	checkEvery = 256
 )
-
-// limited calls do with a place among the costly questions, and with their time. An error at the end
-// of that time is store.ErrTooLong.
-func (v *View) limited(ctx context.Context, do func(context.Context) error) error {
-	timed, cancel := context.WithTimeoutCause(ctx, v.questionTime, store.ErrTooLong)
-	defer cancel()
-	if err := v.place(timed); err != nil {
-		return err
-	}
-	defer func() { <-v.questions }()
-	if err := do(timed); err != nil {
-		if ended := context.Cause(timed); ended != nil {
-			return fmt.Errorf("%w: %w", ended, err)
-		}
-		return err
-	}
-	return nil
-}
-
-// place takes a place among the costly questions.
-func (v *View) place(ctx context.Context) error {
-	select {
-	case v.questions <- struct{}{}:
-		return nil
-	default:
-	}
-	wait := time.NewTimer(min(busyTime, v.questionTime/2))
-	defer wait.Stop()
-	select {
-	case v.questions <- struct{}{}:
-		return nil
-	case <-wait.C:
-		return store.ErrBusy
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
 
 // Find implements store.Finder.
 func (v *View) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, error) {
@@ -85,7 +46,7 @@ func (v *View) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, er
 	}
 	q.Since = q.Earliest()
 	out := &store.FindPage{Since: q.Since}
-	err = v.limited(ctx, func(ctx context.Context) error {
+	err = v.questions.Do(ctx, func(ctx context.Context) error {
 		if err := v.liveLifecycles(ctx, m, &q, hidden, l.add); err != nil {
 			return err
 		}
@@ -209,7 +170,7 @@ func (v *View) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage,
 	}
 	q.Scope.Except = slices.AppendSeq(slices.Clone(q.Scope.Except), maps.Keys(hidden))
 	var page *store.GroupPage
-	err = v.limited(ctx, func(ctx context.Context) error {
+	err = v.questions.Do(ctx, func(ctx context.Context) error {
 		waiting, err := v.waiting(ctx, m, &q.FindQuery, g)
 		if err != nil {
 			return err

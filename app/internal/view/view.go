@@ -47,10 +47,9 @@ type View struct {
 	// changing is held while the present moment is replaced.
 	changing sync.Mutex
 
-	// questions has a place for each costly question. questionTime and archiveTime are constants;
-	// tests change them.
-	questions                 chan struct{}
-	questionTime, archiveTime time.Duration
+	questions *store.Limiter
+	// archiveTime is the constant of that name; tests change it.
+	archiveTime time.Duration
 }
 
 var _ store.Reader = (*View)(nil)
@@ -62,8 +61,7 @@ func New(
 ) *View {
 	return &View{
 		read: read, archive: archive, begun: make(chan struct{}),
-		questions:    make(chan struct{}, store.MaxQuestions),
-		questionTime: store.MaxQuestionTime, archiveTime: archiveTime,
+		questions: store.NewLimiter(), archiveTime: archiveTime,
 	}
 }
 

@@ -36,16 +36,16 @@ func (s *Store) PutLifecycles(ctx context.Context, traces iter.Seq[*span.Trace])
 }
 
 // LimitQuestions changes the longest time of a question.
-func (s *Store) LimitQuestions(d time.Duration) { s.questionTime = d }
+func (s *Store) LimitQuestions(d time.Duration) { s.questions.Time = d }
 
 // Occupy takes n places of costly questions until release.
 func (s *Store) Occupy(n int) (release func()) {
 	for range n {
-		s.questions <- struct{}{}
+		s.questions.Places <- struct{}{}
 	}
 	return func() {
 		for range n {
-			<-s.questions
+			<-s.questions.Places
 		}
 	}
 }

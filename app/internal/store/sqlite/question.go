@@ -4,11 +4,7 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"time"
-
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/question"
@@ -16,44 +12,15 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// questionKey is the length of a lifecycle's key in a cursor: its trace and its span.
-const questionKey = len(trace.TraceID{}) + len(trace.SpanID{})
-
-// busyTime is the longest wait for a place among the costly questions.
-const busyTime = time.Second
-
 // ask answers a costly question with do, within the limits.
 func (s *Store) ask(ctx context.Context, do func(context.Context, database.Querier) error) error {
-	timed, cancel := context.WithTimeoutCause(ctx, s.questionTime, store.ErrTooLong)
-	defer cancel()
-	if err := s.enter(timed); err != nil {
-		return s.db.Failed(timed, "ask", err)
-	}
-	defer func() { <-s.questions }()
-	err := s.db.Read(timed, func(q database.Querier) error { return do(timed, q) })
+	err := s.questions.Do(ctx, func(ctx context.Context) error {
+		return s.db.Read(ctx, func(q database.Querier) error { return do(ctx, q) })
+	})
 	if err != nil {
-		return s.db.Failed(timed, "ask", err)
+		return s.db.Failed(ctx, "ask", err)
 	}
 	return nil
-}
-
-// enter takes a place among the costly questions, or returns an error.
-func (s *Store) enter(ctx context.Context) error {
-	select {
-	case s.questions <- struct{}{}:
-		return nil
-	default:
-	}
-	wait := time.NewTimer(busyTime)
-	defer wait.Stop()
-	select {
-	case s.questions <- struct{}{}:
-		return nil
-	case <-wait.C:
-		return fmt.Errorf("%w: ask again in a moment", store.ErrBusy)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // lifecycleFilter returns the conditions of q, apart from its cursor.
@@ -86,13 +53,9 @@ type found struct {
 	start     int64
 }
 
-func (l *found) cursor() store.Cursor {
-	return store.NewCursor(l.start, append(append(make([]byte, 0, questionKey), l.Trace[:]...), l.Span[:]...))
-}
-
 // Find implements store.Finder.
 func (s *Store) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, error) {
-	if _, _, err := position(q.After); err != nil {
+	if _, _, err := store.LifecyclePosition(q.After); err != nil {
 		return nil, err
 	}
 	page := &store.FindPage{Since: q.Earliest(), Incomplete: s.incomplete()}
@@ -104,7 +67,7 @@ func (s *Store) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, e
 		}
 		if len(all) > limit {
 			all = all[:limit]
-			page.Next = all[limit-1].cursor()
+			page.Next = all[limit-1].Cursor()
 		}
 		if err := further(ctx, from, all); err != nil {
 			return err
@@ -118,14 +81,6 @@ func (s *Store) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, e
 		return nil, err
 	}
 	return page, nil
-}
-
-// position returns the place that a cursor names.
-func position(c store.Cursor) (at int64, key []byte, err error) {
-	if c == "" {
-		return 0, nil, nil
-	}
-	return c.Position(questionKey)
 }
 
 // find returns at most limit lifecycles, without their images and labels.
@@ -142,7 +97,7 @@ func (s *Store) find(ctx context.Context, from database.Querier, q *store.FindQu
 			return nil, err
 		}
 		for _, l := range some {
-			if after = l.cursor(); seen[l.trace] {
+			if after = l.Cursor(); seen[l.trace] {
 				continue
 			}
 			seen[l.trace] = true
@@ -168,7 +123,7 @@ func (s *Store) before(ctx context.Context, from database.Querier, q *store.Find
 	if q.After == "" {
 		return false, nil
 	}
-	at, key, err := position(q.After)
+	at, key, err := store.LifecyclePosition(q.After)
 	if err != nil {
 		return false, err
 	}
@@ -198,7 +153,7 @@ func (s *Store) rows(
 ) ([]*found, error) {
 	f := s.lifecycleFilter(q)
 	if after != "" {
-		at, key, err := position(after)
+		at, key, err := store.LifecyclePosition(after)
 		if err != nil {
 			return nil, err
 		}

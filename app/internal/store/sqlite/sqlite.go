@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
 	questions "github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
@@ -24,10 +23,8 @@ type Store struct {
 	last int64
 	// lastLifecycle is the highest number of a lifecycle. Only a writing transaction uses it.
 	lastLifecycle int64
-	// questions has a place for each costly question. questionTime bounds the time of one.
-	questions    chan struct{}
-	questionTime time.Duration
-	filling      filling
+	questions     *store.Limiter
+	filling       filling
 }
 
 var (
@@ -49,7 +46,7 @@ func Open(ctx context.Context, c store.Config) (*Store, error) {
 	}
 	s := &Store{
 		db:        db,
-		questions: make(chan struct{}, store.MaxQuestions), questionTime: store.MaxQuestionTime,
+		questions: store.NewLimiter(),
 	}
 	for to, query := range map[*int64]string{
 		&s.last:          "SELECT coalesce(max(num), 0) FROM traces",
