@@ -51,7 +51,8 @@ type Dialect interface {
 	// true.
 	All(f *Field, body Operand) string
 
-	// Quantile returns the aggregate of the values at a fraction from 0 to 1, without those that are
-	// NULL. No question uses it: it is for statistics over its matches.
-	Quantile(value, fraction string) string
+	// Quantiles returns the aggregate of the values at fractions from 0 to 1, without those that are
+	// NULL. Fractions, a parameter, and the result are JSON arrays of numbers; the result is NULL without
+	// values. No question uses it: it is for statistics over its matches.
+	Quantiles(value, fractions string) string
 }

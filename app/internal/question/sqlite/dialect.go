@@ -108,7 +108,7 @@ func (Dialect) All(f *question.Field, body question.Operand) string {
 // elements returns the rows of a list or map of the lifecycle.
 func elements(f *question.Field) string { return f.Table + " AS el WHERE el.lifecycle = l.id" }
 
-// Quantile implements question.Dialect.
-func (Dialect) Quantile(value, fraction string) string {
-	return quantile + "(" + value + ", " + fraction + ")"
+// Quantiles implements question.Dialect.
+func (Dialect) Quantiles(value, fractions string) string {
+	return quantile + "(" + value + ", " + fractions + ")"
 }

@@ -22,7 +22,7 @@ const (
 	matches  = "lifeline_matches"
 	plus     = "lifeline_plus"
 	minus    = "lifeline_minus"
-	quantile = "lifeline_quantile"
+	quantile = "lifeline_quantiles"
 )
 
 // Register adds the functions of the dialect to the driver "sqlite", once. Connections that are open

@@ -101,24 +101,27 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// TestQuantile compares the registered aggregate with known quantiles.
-func TestQuantile(t *testing.T) {
+// TestQuantiles compares the registered aggregate with known quantiles.
+func TestQuantiles(t *testing.T) {
 	db := open(t)
 	execute(t, db, "CREATE TABLE numbers (n INTEGER)")
-	quantile := func(fraction float64) (got any) {
-		query(t, db, "SELECT "+sqlite.Dialect{}.Quantile("n", "?1")+" FROM numbers", []any{fraction},
-			func(scan func(...any) error) error { return scan(&got) })
-		return got
+	quantiles := func(fractions string) (got any, err error) {
+		err = db.QueryRowContext(t.Context(), "SELECT "+sqlite.Dialect{}.Quantiles("n", "?1")+" FROM numbers",
+			fractions).Scan(&got)
+		return got, err
 	}
-	if got := quantile(0.5); got != nil {
-		t.Errorf("%v without values, want NULL", got)
+	if got, err := quantiles("[0.5]"); got != nil || err != nil {
+		t.Errorf("%v, %v without values, want NULL", got, err)
 	}
 	for _, n := range rand.New(rand.NewPCG(1, 1)).Perm(100) {
 		execute(t, db, "INSERT INTO numbers VALUES (?), (NULL)", n+1)
 	}
-	for fraction, want := range map[float64]int64{0: 1, 0.5: 50, 0.95: 95, 0.99: 99, 1: 100} {
-		if got := quantile(fraction); got != want {
-			t.Errorf("quantile %v: %v, want %d", fraction, got, want)
+	if got, err := quantiles("[0, 0.5, 0.95, 0.99, 1]"); got != "[1,50,95,99,100]" || err != nil {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for _, bad := range []string{"", "x", "[2]", "[-0.1]", "{}"} {
+		if got, err := quantiles(bad); err == nil {
+			t.Errorf("%q: got %v", bad, got)
 		}
 	}
 }

@@ -4,6 +4,7 @@ package sqlite
 
 import (
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -12,14 +13,14 @@ import (
 	"modernc.org/sqlite"
 )
 
-// maxValues bounds the values of one quantile: 64 MiB.
+// maxValues bounds the values of one aggregate: 64 MiB.
 const maxValues = 8 << 20
 
-// quantiles is the aggregate quantile(value, fraction): the exact quantile of whole numbers, by the
-// nearest rank. It is NULL without values.
+// quantiles is the aggregate quantiles(value, fractions): the exact quantiles of whole numbers, by the
+// nearest rank. It sorts the values once for all fractions.
 type quantiles struct {
-	values   []int64
-	fraction float64
+	values    []int64
+	fractions string
 }
 
 // Step implements sqlite.AggregateFunction.
@@ -29,13 +30,13 @@ func (q *quantiles) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
 	}
 	value, ok := args[0].(int64)
 	if !ok {
-		return fmt.Errorf("a quantile needs whole numbers, not %T", args[0])
+		return fmt.Errorf("quantiles need whole numbers, not %T", args[0])
 	}
-	if q.fraction, ok = args[1].(float64); !ok || !(q.fraction >= 0 && q.fraction <= 1) {
-		return errors.New("a quantile needs a fraction from 0 to 1")
+	if q.fractions, ok = args[1].(string); !ok {
+		return errors.New("quantiles need a text with their fractions")
 	}
 	if len(q.values) == maxValues {
-		return errors.New("too many values for a quantile")
+		return errors.New("too many values for quantiles")
 	}
 	q.values = append(q.values, value)
 	return nil
@@ -43,7 +44,7 @@ func (q *quantiles) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
 
 // WindowInverse implements sqlite.AggregateFunction.
 func (*quantiles) WindowInverse(*sqlite.FunctionContext, []driver.Value) error {
-	return errors.New("a quantile is no window function")
+	return errors.New("quantiles are no window function")
 }
 
 // WindowValue implements sqlite.AggregateFunction.
@@ -51,9 +52,21 @@ func (q *quantiles) WindowValue(*sqlite.FunctionContext) (driver.Value, error) {
 	if len(q.values) == 0 {
 		return nil, nil
 	}
+	var fractions []float64
+	if err := json.Unmarshal([]byte(q.fractions), &fractions); err != nil {
+		return nil, fmt.Errorf("the fractions of quantiles: %w", err)
+	}
 	slices.Sort(q.values)
-	rank := int(math.Ceil(q.fraction * float64(len(q.values)))) // from 1
-	return q.values[max(rank, 1)-1], nil
+	out := make([]int64, len(fractions))
+	for i, fraction := range fractions {
+		if !(fraction >= 0 && fraction <= 1) {
+			return nil, errors.New("quantiles need fractions from 0 to 1")
+		}
+		rank := int(math.Ceil(fraction * float64(len(q.values)))) // from 1
+		out[i] = q.values[max(rank, 1)-1]
+	}
+	text, err := json.Marshal(out)
+	return string(text), err
 }
 
 // Final implements sqlite.AggregateFunction.

@@ -5,6 +5,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -41,13 +42,17 @@ func (s *Store) group(ctx context.Context, from database.Querier, q *store.Group
 	if err != nil {
 		return err
 	}
-	columns := []string{by + " AS v", "count(*) AS n", "0 AS w"}
+	columns := []string{by + " AS v", "count(*) AS n", "0 AS w", "NULL AS q"}
 	if q.Of != "" {
 		of := fieldOf(q.Of)
 		columns[2] = "count(" + of + ") AS w"
-		for _, fraction := range q.Quantiles {
-			columns = append(columns, questions.Dialect{}.Quantile(of, "?"))
-			args = append(args, fraction)
+		if len(q.Quantiles) > 0 {
+			fractions, err := json.Marshal(q.Quantiles)
+			if err != nil {
+				return err
+			}
+			columns[3] = questions.Dialect{}.Quantiles(of, "?") + " AS q"
+			args = append(args, string(fractions))
 		}
 	}
 	// The numbers of the condition's parameters follow those before it.
@@ -56,12 +61,8 @@ func (s *Store) group(ctx context.Context, from database.Querier, q *store.Group
 	var value sql.NullString
 	var group store.Group
 	var groups int
-	quantiles := make([]sql.NullInt64, len(columns)-3)
-	to := []any{&value, &group.Count, &group.With}
-	for i := range quantiles {
-		to = append(to, &quantiles[i])
-	}
-	to = append(to, &groups)
+	var quantiles sql.NullString
+	to := []any{&value, &group.Count, &group.With, &quantiles, &groups}
 	err = database.Scan(ctx, from,
 		"SELECT *, count(*) OVER () FROM (SELECT "+strings.Join(columns, ", ")+" FROM lifecycles AS l"+f.String()+
 			" GROUP BY v) ORDER BY n DESC, v LIMIT ?", append(f.args, store.MaxGroups), to, func() error {
@@ -70,9 +71,9 @@ func (s *Store) group(ctx context.Context, from database.Querier, q *store.Group
 			if q.By == day {
 				one.Value = dayOf(value.String)
 			}
-			if one.With > 0 {
-				for _, n := range quantiles {
-					one.Quantiles = append(one.Quantiles, time.Duration(n.Int64))
+			if quantiles.Valid {
+				if err := json.Unmarshal([]byte(quantiles.String), &one.Quantiles); err != nil {
+					return err
 				}
 			}
 			page.Groups = append(page.Groups, one)
