@@ -18,12 +18,8 @@ func (v *View) Density(ctx context.Context, q store.DensityQuery) (*store.Densit
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
-	m, err := v.now()
+	m, hidden, err := v.begin(ctx, &q.Scope)
 	if err != nil {
-		return nil, err
-	}
-	var hidden map[trace.TraceID]bool
-	if q.Scope, hidden, err = v.hidden(ctx, m, q.Scope); err != nil {
 		return nil, err
 	}
 	out := &store.Density{Buckets: make([]store.Bucket, q.Buckets)}

@@ -31,12 +31,8 @@ func away(err error) bool {
 
 // List implements store.Reader.
 func (v *View) List(ctx context.Context, q store.Query) (*store.Page, error) {
-	m, err := v.now()
+	m, hidden, err := v.begin(ctx, &q.Scope)
 	if err != nil {
-		return nil, err
-	}
-	var hidden map[trace.TraceID]bool
-	if q.Scope, hidden, err = v.hidden(ctx, m, q.Scope); err != nil {
 		return nil, err
 	}
 	l := &lister[store.Summary]{
@@ -189,12 +185,8 @@ func (m *moment) countAmended(s *store.Summary) {
 
 // Writes implements store.Reader.
 func (v *View) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePage, error) {
-	m, err := v.now()
+	m, hidden, err := v.begin(ctx, &q.Scope)
 	if err != nil {
-		return nil, err
-	}
-	var hidden map[trace.TraceID]bool
-	if q.Scope, hidden, err = v.hidden(ctx, m, q.Scope); err != nil {
 		return nil, err
 	}
 	limit := store.PageLength(q.Limit)

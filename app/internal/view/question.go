@@ -24,12 +24,8 @@ const (
 
 // Find implements store.Finder.
 func (v *View) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, error) {
-	m, err := v.now()
+	m, hidden, err := v.begin(ctx, &q.Scope)
 	if err != nil {
-		return nil, err
-	}
-	var hidden map[trace.TraceID]bool
-	if q.Scope, hidden, err = v.hidden(ctx, m, q.Scope); err != nil {
 		return nil, err
 	}
 	l := &lister[store.Lifecycle]{
@@ -155,17 +151,13 @@ func (v *View) lifecycles(ctx context.Context, m *moment, h *held, now time.Time
 // the matching lifecycles of the log, so that each counts once. After two seconds the page says how
 // many are missing. Without the archive, those of the log are the answer.
 func (v *View) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage, error) {
-	m, err := v.now()
-	if err != nil {
-		return nil, err
-	}
 	q.Since = q.Earliest()
 	g, err := store.NewGrouping(&q)
 	if err != nil {
 		return nil, err
 	}
-	var hidden map[trace.TraceID]bool
-	if q.Scope, hidden, err = v.hidden(ctx, m, q.Scope); err != nil {
+	m, hidden, err := v.begin(ctx, &q.Scope)
+	if err != nil {
 		return nil, err
 	}
 	q.Scope.Except = slices.AppendSeq(slices.Clone(q.Scope.Except), maps.Keys(hidden))

@@ -10,6 +10,18 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
+// begin returns the present moment, and its traces that a scope hides. The scope becomes that for the
+// archive.
+func (v *View) begin(ctx context.Context, s *store.Scope) (*moment, map[trace.TraceID]bool, error) {
+	m, err := v.now()
+	if err != nil {
+		return nil, nil, err
+	}
+	var hidden map[trace.TraceID]bool
+	*s, hidden, err = v.hidden(ctx, m, *s)
+	return m, hidden, err
+}
+
 // hidden returns the scope for the archive, and the traces with a part in memory that the scope hides.
 func (v *View) hidden(
 	ctx context.Context, m *moment, s store.Scope,

@@ -52,11 +52,7 @@ func (v *View) names(
 	ctx context.Context, q *store.SpanQuery, of func(*span.Span) string,
 	stored func(store.Spanner, store.Scope) ([]string, error),
 ) ([]string, error) {
-	m, err := v.now()
-	if err != nil {
-		return nil, err
-	}
-	scope, hidden, err := v.hidden(ctx, m, q.Scope)
+	m, hidden, err := v.begin(ctx, &q.Scope)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +73,7 @@ func (v *View) names(
 	if err != nil {
 		return nil, err
 	}
-	out, err := stored(archive, scope)
+	out, err := stored(archive, q.Scope)
 	if err != nil {
 		return nil, lost(err)
 	}
@@ -109,12 +105,8 @@ func newest(a, b match) int {
 
 // Search implements store.Spanner.
 func (v *View) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID, error) {
-	m, err := v.now()
+	m, hidden, err := v.begin(ctx, &q.Scope)
 	if err != nil {
-		return nil, err
-	}
-	var hidden map[trace.TraceID]bool
-	if q.Scope, hidden, err = v.hidden(ctx, m, q.Scope); err != nil {
 		return nil, err
 	}
 	live, err := v.liveMatches(ctx, m, &q, hidden)

@@ -410,11 +410,7 @@ func (v *View) amend(ctx context.Context, m *moment, r *store.Record, err error)
 func (v *View) Between(
 	ctx context.Context, s store.Scope, low, high trace.TraceID, limit int,
 ) ([]trace.TraceID, error) {
-	m, err := v.now()
-	if err != nil {
-		return nil, err
-	}
-	s, hidden, err := v.hidden(ctx, m, s)
+	m, hidden, err := v.begin(ctx, &s)
 	if err != nil {
 		return nil, err
 	}
@@ -444,11 +440,7 @@ func (v *View) Between(
 
 // Stats implements store.Reader. Without the archive it counts what is in memory.
 func (v *View) Stats(ctx context.Context, s store.Scope) (store.Stats, error) {
-	m, err := v.now()
-	if err != nil {
-		return store.Stats{}, err
-	}
-	s, hidden, err := v.hidden(ctx, m, s)
+	m, hidden, err := v.begin(ctx, &s)
 	if err != nil {
 		return store.Stats{}, err
 	}
@@ -487,10 +479,6 @@ func (v *View) Stats(ctx context.Context, s store.Scope) (store.Stats, error) {
 
 // Causes implements store.Reader. Without the archive it has the edges in memory, if the trace is.
 func (v *View) Causes(ctx context.Context, s store.Scope, id trace.TraceID) ([]store.Cause, error) {
-	m, err := v.now()
-	if err != nil {
-		return nil, err
-	}
 	if !s.All() {
 		switch _, err := v.Trace(ctx, s, id); {
 		case errors.Is(err, store.ErrNotFound):
@@ -499,7 +487,7 @@ func (v *View) Causes(ctx context.Context, s store.Scope, id trace.TraceID) ([]s
 			return nil, err
 		}
 	}
-	s, hidden, err := v.hidden(ctx, m, s)
+	m, hidden, err := v.begin(ctx, &s)
 	if err != nil {
 		return nil, err
 	}
