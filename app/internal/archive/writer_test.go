@@ -199,11 +199,10 @@ func TestOneBatchALook(t *testing.T) {
 			func(b *bench) journal.Item { i := b.item(1, 3); i.For = journal.Sender; return i },
 			func(b *bench) journal.Item { return b.item(2, 4) },
 		)
-		b.Add(b.item(3, 5))
 		late := b.item(3, 6)
 		late.Amends = true
-		b.Add(late, b.item(4, 7))
-		b.Add(b.item(4, 8))
+		b.Add(b.item(3, 5), late) // the writer runs: the entries of a look come together
+		b.Add(b.item(4, 7), b.item(4, 8))
 		synctest.Wait()
 		b.archive.want(t, "", "1 at 1: 1 2", "2 at 2: 4", "3 at 3: 5 +6", "4 at 4: 7 8")
 		b.wantDone("", 1, 2, 4, 5, 6, 7, 8)
