@@ -74,10 +74,15 @@ func TestCapacity(t *testing.T) {
 	r.idle = s.metrics(t)
 	s.profile(t, "heap?gc=1", "heap-idle.pprof")
 
-	rollouts := r.churn(t, s, cluster)
+	r.plain = s.churn(t, cluster, size)
 	s.profile(t, "heap?gc=1", "heap-end.pprof")
+	complete(t, s, r.plain.done.Rollouts)
+	ask := startAsking(t, s)
+	r.asked = s.churn(t, cluster, size)
+	ask.stop()
+	r.questions = ask.counts
+	complete(t, s, r.asked.done.Rollouts)
 	r.peak = s.peak(t)
-	complete(t, s, rollouts)
 
 	r.stop = s.Stop(t)
 	r.store = used(t, s.data)
@@ -95,21 +100,22 @@ func TestCapacity(t *testing.T) {
 	r.check(t)
 }
 
-// churn replaces Pods and measures meanwhile. It returns the rollouts.
-func (r *report) churn(t *testing.T, s *server, cluster *syntheticapi.Cluster) []syntheticapi.Rollout {
+// churn replaces Pods and measures meanwhile.
+func (s *server) churn(t *testing.T, cluster *syntheticapi.Cluster, size scale) *load {
 	t.Helper()
-	before, cpu, own := s.metrics(t), s.cpu(t), ownCPU()
+	r := &load{before: s.metrics(t)}
+	cpu, own := s.cpu(t), ownCPU()
 	began := time.Now()
 	var measured sync.WaitGroup
 	var mu sync.Mutex
 	n := 0
 	if s.keep != "" {
 		measured.Go(func() {
-			time.Sleep(r.size.length / 2)
+			time.Sleep(size.length / 2)
 			s.profile(t, "profile?seconds=20", "cpu-churn.pprof")
 		})
 	}
-	done := cluster.Churn(t.Context(), float64(r.size.rate), r.size.length, func(ended syntheticapi.Rollout) {
+	done := cluster.Churn(t.Context(), float64(size.rate), size.length, func(ended syntheticapi.Rollout) {
 		if n++; n%sampled != 1 {
 			return
 		}
@@ -124,7 +130,7 @@ func (r *report) churn(t *testing.T, s *server, cluster *syntheticapi.Cluster) [
 	r.took = time.Since(began)
 	r.done, r.testCPU = done, ownCPU()-own
 	observed := func() int {
-		return int(s.metrics(t).Sums["lifeline_observations_total"] - before.Sums["lifeline_observations_total"])
+		return int(s.metrics(t).Sums["lifeline_observations_total"] - r.before.Sums["lifeline_observations_total"])
 	}
 	harness.Within(t, readyPatience, "an observation of each change", func() bool {
 		s.Alive(t)
@@ -136,9 +142,9 @@ func (r *report) churn(t *testing.T, s *server, cluster *syntheticapi.Cluster) [
 	if n := observed(); n != done.Changes {
 		t.Errorf("%d observations of %d changes", n, done.Changes)
 	}
-	r.before, r.after = before, s.metrics(t)
+	r.after = s.metrics(t)
 	slices.Sort(r.lags)
-	return done.Rollouts
+	return r
 }
 
 // sampled is the share of the rollouts whose lag is measured: one of so many.

@@ -21,7 +21,17 @@ type report struct {
 	// stop and stopAgain are the times from SIGTERM to the end of the process.
 	stop, stopAgain time.Duration
 	// idle are the metrics before the churn.
-	idle, before, after harness.Metrics
+	idle harness.Metrics
+	// plain is the churn, and asked the same while clients ask questions.
+	plain, asked *load
+	questions    answered
+	// peak is the largest memory of the first process, and store the size of its data on disk.
+	peak, store float64
+}
+
+// load has the figures of one churn.
+type load struct {
+	before, after harness.Metrics
 	// took is the length of the churn, and done its work.
 	took time.Duration
 	done syntheticapi.Churned
@@ -31,8 +41,6 @@ type report struct {
 	// lags are the times from the last write of a rollout to its finished trace, without the wait for
 	// more, in order.
 	lags []time.Duration
-	// peak is the largest memory of the first process, and store the size of its data on disk.
-	peak, store float64
 }
 
 // ownCPU returns the processor time of this process, in seconds.
@@ -45,7 +53,7 @@ func ownCPU() float64 {
 }
 
 // quantile returns a value that a share q of all do not exceed.
-func (r *report) quantile(q float64) time.Duration {
+func (r *load) quantile(q float64) time.Duration {
 	if len(r.lags) == 0 {
 		return 0
 	}
@@ -53,7 +61,7 @@ func (r *report) quantile(q float64) time.Duration {
 }
 
 // pods returns the number of replaced Pods, at least 1.
-func (r *report) pods() int {
+func (r *load) pods() int {
 	n := 0
 	for _, of := range r.done.Rollouts {
 		n += len(of.Pods)
@@ -61,9 +69,15 @@ func (r *report) pods() int {
 	return max(n, 1)
 }
 
-// cores returns the processor time of lifeline for each second of churn. It counts the time for all
-// changes, so a process that falls behind does not seem cheaper.
-func (r *report) cores() float64 { return r.cpu / float64(r.pods()) * float64(r.size.rate) }
+// cores returns the processor time of lifeline for each second of a churn with that rate. It counts the
+// time for all changes, so a process that falls behind does not seem cheaper.
+func (r *load) cores(rate int) float64 { return r.cpu / float64(r.pods()) * float64(rate) }
+
+// histogram returns the quantiles of a metric in the churn.
+func (r *load) histogram(name string) string {
+	h := r.after.Histograms[name].Since(r.before.Histograms[name])
+	return fmt.Sprintf("p50 %.2f s, p99 %.2f s", h.Quantile(0.5), h.Quantile(0.99))
+}
 
 // String returns the table of docs/performance.md.
 func (r *report) String() string {
@@ -84,34 +98,36 @@ func (r *report) String() string {
 	row("ready after the first start", start(r.cold), "60 s")
 	row("heap in use, memory (RSS) before the churn", fmt.Sprintf("%.0f MiB, %.0f MiB",
 		r.idle.Sums["go_memstats_heap_alloc_bytes"]/mebi, r.idle.Sums["process_resident_memory_bytes"]/mebi), "–")
-	row("objects in the engine", fmt.Sprintf("%.0f", r.after.Sums["lifeline_engine_objects"]), "–")
-	pods := r.pods()
+	plain := r.plain
+	row("objects in the engine", fmt.Sprintf("%.0f", plain.after.Sums["lifeline_engine_objects"]), "–")
+	pods := plain.pods()
 	row(
 		"churn",
 		fmt.Sprintf("%d Pods replaced in %d rollouts: %.0f a second for %.0f s, and %.0f s for the last rollout; "+
 			"%d versions of Pods, %d Events, %d changes in all; each written at most %.2f s late",
-			pods, len(r.done.Rollouts), float64(pods)/r.size.length.Seconds(), r.size.length.Seconds(),
-			(r.took-r.size.length).Seconds(), r.done.Versions, r.done.Events, r.done.Changes, r.done.Late.Seconds()),
+			pods, len(plain.done.Rollouts), float64(pods)/r.size.length.Seconds(), r.size.length.Seconds(),
+			(plain.took-r.size.length).Seconds(), plain.done.Versions, plain.done.Events, plain.done.Changes,
+			plain.done.Late.Seconds()),
 		"100 a second",
 	)
 	each := 1000 / float64(pods)
-	row("processor, `lifeline`", fmt.Sprintf("%.1f ms a Pod: %.2f cores at %d a second", each*r.cpu, r.cores(),
-		r.size.rate), "1 core at 100 a second")
-	row("processor, generated API server and test", fmt.Sprintf("%.1f ms a Pod", each*r.testCPU), "–")
+	row("processor, `lifeline`", fmt.Sprintf("%.1f ms a Pod: %.2f cores at %d a second", each*plain.cpu,
+		plain.cores(r.size.rate), r.size.rate), "1 core at 100 a second")
+	row("processor, generated API server and test", fmt.Sprintf("%.1f ms a Pod", each*plain.testCPU), "–")
 	row("memory (RSS) at most, with the churn", fmt.Sprintf("%.0f MiB", r.peak/mebi), "1,536 MiB")
-	row("heap in use after it", fmt.Sprintf("%.0f MiB", r.after.Sums["go_memstats_heap_alloc_bytes"]/mebi), "–")
-	delta := func(name string) harness.Histogram {
-		return r.after.Histograms[name].Since(r.before.Histograms[name])
+	row("heap in use after it", fmt.Sprintf("%.0f MiB", plain.after.Sums["go_memstats_heap_alloc_bytes"]/mebi), "–")
+	lags := func(of *load) {
+		row("from an observation until it is stored", of.histogram("lifeline_observation_delay_seconds"), "2 s")
+		row("from the last write of a rollout to its finished trace in the API, without the wait for more (2 s)",
+			fmt.Sprintf("p50 %s, p99 %s of %d", of.quantile(0.5), of.quantile(0.99), len(of.lags)), "2 s")
+		row("a look of the engine", of.histogram("lifeline_engine_look_seconds"), "–")
+		row("a write to the store", of.histogram("lifeline_store_write_seconds"), "–")
 	}
-	quantiles := func(name string) string {
-		h := delta(name)
-		return fmt.Sprintf("p50 %.2f s, p99 %.2f s", h.Quantile(0.5), h.Quantile(0.99))
-	}
-	row("from an observation until it is stored", quantiles("lifeline_observation_delay_seconds"), "2 s")
-	row("from the last write of a rollout to its finished trace in the API, without the wait for more (2 s)",
-		fmt.Sprintf("p50 %s, p99 %s of %d", r.quantile(0.5), r.quantile(0.99), len(r.lags)), "2 s")
-	row("a look of the engine", quantiles("lifeline_engine_look_seconds"), "–")
-	row("a write to the store", quantiles("lifeline_store_write_seconds"), "–")
+	lags(plain)
+	row("the same churn again, while "+fmt.Sprint(askers)+" clients ask questions without a pause",
+		fmt.Sprintf("%d answers, %d refused at the limit; %.2f cores", r.questions.full, r.questions.busy,
+			r.asked.cores(r.size.rate)), "the aims below")
+	lags(r.asked)
 	row("data on disk", fmt.Sprintf("%.0f MiB", r.store/mebi), "–")
 	row("SIGTERM until the end", fmt.Sprintf("%.1f s", r.stop.Seconds()), "–")
 	row("ready after it", start(r.restart), "30 s")
@@ -129,7 +145,10 @@ func (r *report) check(t *testing.T) {
 	if peak := max(r.peak, r.restart.peak, r.killed.peak); peak > bound {
 		t.Errorf("%.0f MiB of memory, want %.0f at most", peak/mebi, bound/mebi)
 	}
-	if n := r.cores(); n > maxCores {
+	if n := r.plain.cores(r.size.rate); n > maxCores {
 		t.Errorf("%.2f cores at %d Pods a second, want %.1f at most", n, r.size.rate, maxCores)
+	}
+	if r.questions.full == 0 {
+		t.Error("no question was answered: there was no load")
 	}
 }

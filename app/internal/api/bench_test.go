@@ -17,7 +17,7 @@ import (
 // BenchmarkAPI requests data of an archive with 10,000 traces over loopback.
 func BenchmarkAPI(b *testing.B) {
 	st := viewtest.New(b)
-	many := spantest.Many(1000)
+	many := spantest.Many(1666) // 10,000 spans
 	st.Put(b, asOf, viewtest.Traces{Finished: []*span.Trace{many}})
 	for n := 0; n < 10_000; n += 500 {
 		var w viewtest.Traces
@@ -43,7 +43,8 @@ func BenchmarkAPI(b *testing.B) {
 			"TracePrefix",
 			"/api/v1/traces/" + span.DeriveTraceID("change5000").String()[:9],
 		},
-		{"Trace6000Spans", "/api/v1/traces/" + many.ID.String()}, {"Info", "/api/v1/info"},
+		{"Trace10000Spans", "/api/v1/traces/" + many.ID.String()},
+		{"Tree10000Spans", "/api/v1/traces/" + many.ID.String() + "/tree"}, {"Info", "/api/v1/info"},
 	} {
 		b.Run(q.name, func(b *testing.B) {
 			for range b.N {

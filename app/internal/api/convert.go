@@ -16,8 +16,8 @@ import (
 // document returns a trace as OTLP JSON on one line, as render.JSON writes it, with the member
 // "lifeline".
 func document(t *span.Trace, sum *store.Summary, cluster string) ([]byte, error) {
-	var doc bytes.Buffer
-	if err := render.JSON(&doc, []*span.Trace{t}, render.Options{Now: sum.AsOf, Cluster: cluster}); err != nil {
+	doc, err := render.Document([]*span.Trace{t}, render.Options{Now: sum.AsOf, Cluster: cluster})
+	if err != nil {
 		return nil, fmt.Errorf("cannot write trace %s: %w", t.ID, err)
 	}
 	detail := Detail{Summary: SummaryOf(sum), OpenSpans: []string{}}
@@ -30,11 +30,9 @@ func document(t *span.Trace, sum *store.Summary, cluster string) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	doc.Truncate(doc.Len() - len("}\n"))
-	doc.WriteString(`,"lifeline":`)
-	doc.Write(bytes.TrimSuffix(member, []byte("\n")))
-	doc.WriteString("}\n")
-	return doc.Bytes(), nil
+	doc = append(bytes.TrimSuffix(doc, []byte("}")), `,"lifeline":`...)
+	doc = append(doc, bytes.TrimSuffix(member, []byte("\n"))...)
+	return append(doc, "}\n"...), nil
 }
 
 // SummaryOf returns s for the API.

@@ -3,7 +3,6 @@
 package render
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 
@@ -18,34 +17,42 @@ import (
 // JSON writes traces as one document of OTLP JSON, {"resourceSpans":[…]}, on one line. Open spans
 // end at o.Now and are marked unfinished. The same traces give the same bytes.
 func JSON(w io.Writer, traces []*span.Trace, o Options) error {
+	doc, err := Document(traces, o)
+	if err == nil {
+		_, err = w.Write(append(doc, '\n'))
+	}
+	return err
+}
+
+// Document returns the document of JSON, without the end of the line.
+func Document(traces []*span.Trace, o Options) ([]byte, error) {
 	wire, err := proto.Marshal(&tracepb.TracesData{
 		ResourceSpans: span.ToOTLP(span.EndOpen(traces, o.Now), o.Cluster),
 	})
 	if err != nil {
-		return fmt.Errorf("cannot encode traces: %w", err)
+		return nil, fmt.Errorf("cannot encode traces: %w", err)
 	}
 	data, err := (&ptrace.ProtoUnmarshaler{}).UnmarshalTraces(wire)
 	if err != nil {
-		return fmt.Errorf("cannot read traces back: %w", err)
+		return nil, fmt.Errorf("cannot read traces back: %w", err)
 	}
 	doc, err := (&ptrace.JSONMarshaler{}).MarshalTraces(data)
 	if err != nil {
-		return fmt.Errorf("cannot write traces as JSON: %w", err)
+		return nil, fmt.Errorf("cannot write traces as JSON: %w", err)
 	}
 	if data.ResourceSpans().Len() == 0 {
 		doc = []byte(`{"resourceSpans":[]}`) // the marshaler would omit the empty list
 	}
-	_, err = w.Write(append(doc, '\n'))
-	return err
+	return doc, nil
 }
 
 // YAML writes the document of JSON as YAML, after a document separator.
 func YAML(w io.Writer, traces []*span.Trace, o Options) error {
-	var doc bytes.Buffer
-	if err := JSON(&doc, traces, o); err != nil {
+	doc, err := Document(traces, o)
+	if err != nil {
 		return err
 	}
-	text, err := yaml.JSONToYAML(doc.Bytes())
+	text, err := yaml.JSONToYAML(doc)
 	if err != nil {
 		return fmt.Errorf("cannot write traces as YAML: %w", err)
 	}

@@ -15,7 +15,8 @@ import (
 // spanAttributes returns the span's attributes, then its fields as attributes. An attribute takes
 // precedence over a field with the same key. No key is repeated.
 func spanAttributes(s *Span) []attribute.KeyValue {
-	set := attributeSet{at: map[attribute.Key]int{}}
+	const further = 16 // fields
+	set := make(attributeSet, 0, len(s.Attributes)+further)
 	for _, kv := range s.Attributes {
 		set.put(kv)
 	}
@@ -28,29 +29,36 @@ func spanAttributes(s *Span) []attribute.KeyValue {
 		set.text(KeyMessage, s.Message)
 	}
 	set.origin(s)
-	return set.list
+	return set
 }
 
-// attributeSet is a list of attributes without duplicates, in order of arrival.
-type attributeSet struct {
-	list []attribute.KeyValue
-	at   map[attribute.Key]int
+// attributeSet is a list of attributes without duplicates, in order of arrival. A span has few, so that a
+// search is faster than a map; the source of other components' spans bounds theirs.
+type attributeSet []attribute.KeyValue
+
+// find returns the place of the attribute with that key, or -1.
+func (a attributeSet) find(k attribute.Key) int {
+	for i := range a {
+		if a[i].Key == k {
+			return i
+		}
+	}
+	return -1
 }
 
 // put adds kv; a second value replaces the first.
 func (a *attributeSet) put(kv attribute.KeyValue) {
-	if i, known := a.at[kv.Key]; known {
-		a.list[i] = kv
+	if i := a.find(kv.Key); i >= 0 {
+		(*a)[i] = kv
 		return
 	}
-	a.at[kv.Key] = len(a.list)
-	a.list = append(a.list, kv)
+	*a = append(*a, kv)
 }
 
 // text adds a string unless it is empty or its key is taken.
 func (a *attributeSet) text(k attribute.Key, v string) {
-	if _, known := a.at[k]; v != "" && !known {
-		a.put(k.String(v))
+	if v != "" && a.find(k) < 0 {
+		*a = append(*a, k.String(v))
 	}
 }
 
@@ -88,18 +96,35 @@ func (a *attributeSet) origin(s *Span) {
 	}
 }
 
+// toKeyValues converts the attributes with a key. Most values are strings, which share three
+// allocations.
 func toKeyValues(kvs []attribute.KeyValue) []*commonpb.KeyValue {
-	var out []*commonpb.KeyValue
-	for _, kv := range kvs {
-		if kv.Key != "" {
-			out = append(out, toKeyValue(kv))
+	if len(kvs) == 0 {
+		return nil
+	}
+	type pair struct {
+		kv    commonpb.KeyValue
+		value commonpb.AnyValue
+		text  commonpb.AnyValue_StringValue
+	}
+	pairs := make([]pair, len(kvs))
+	out := make([]*commonpb.KeyValue, 0, len(kvs))
+	for i, kv := range kvs {
+		if kv.Key == "" {
+			continue
 		}
+		p := &pairs[i]
+		p.kv.Key = text(string(kv.Key))
+		if kv.Value.Type() == attribute.STRING {
+			p.text.StringValue = text(kv.Value.AsString())
+			p.value.Value = &p.text
+			p.kv.Value = &p.value
+		} else {
+			p.kv.Value = AnyValue(kv.Value, text)
+		}
+		out = append(out, &p.kv)
 	}
 	return out
-}
-
-func toKeyValue(kv attribute.KeyValue) *commonpb.KeyValue {
-	return &commonpb.KeyValue{Key: text(string(kv.Key)), Value: AnyValue(kv.Value, text)}
 }
 
 // AnyValue converts a value of any type to OTLP. It passes each string through text. A value

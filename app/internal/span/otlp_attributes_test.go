@@ -37,9 +37,9 @@ func TestNamedKinds(t *testing.T) {
 		semconv.K8SNamespaceNameKey: true,
 	}
 	for _, k := range kind.All() {
-		set := attributeSet{at: map[attribute.Key]int{}}
+		set := attributeSet{}
 		set.object(object.Ref{Kind: k.Kind, Namespace: "n", Name: "o", UID: "u"})
-		for _, kv := range set.list {
+		for _, kv := range set {
 			if !own[kv.Key] && !known[kv.Key] {
 				t.Errorf("%s: the semantic conventions have no key %s", k.Kind, kv.Key)
 			}

@@ -61,10 +61,11 @@ func (m *makers) resource(s *Span, service string) *tracepb.ResourceSpans {
 			Resource: &resourcepb.Resource{Attributes: toKeyValues(r.Attributes)}, SchemaUrl: text(r.SchemaURL),
 		}
 	}
-	r := &resourcepb.Resource{Attributes: []*commonpb.KeyValue{toKeyValue(attribute.String("service.name", service))}}
+	attrs := []attribute.KeyValue{attribute.String("service.name", service)}
 	if m.cluster != "" {
-		r.Attributes = append(r.Attributes, toKeyValue(attribute.String("k8s.cluster.uid", m.cluster)))
+		attrs = append(attrs, attribute.String("k8s.cluster.uid", m.cluster))
 	}
+	r := &resourcepb.Resource{Attributes: toKeyValues(attrs)}
 	schema := SchemaURL
 	if s.Origin != nil {
 		schema = ""
