@@ -19,6 +19,10 @@ import (
 // day is GroupQuery.By for days.
 const day = "day"
 
+// once ends a subquery so that SQLite computes its columns once a row: it would put them in each place
+// of their use otherwise.
+const once = " LIMIT -1"
+
 // nanosADay is the length of a day.
 const nanosADay = int64(24 * time.Hour)
 
@@ -42,18 +46,19 @@ func (s *Store) group(ctx context.Context, from database.Querier, q *store.Group
 	if err != nil {
 		return err
 	}
-	columns := []string{by + " AS v", "count(*) AS n", "0 AS w", "NULL AS q"}
-	if q.Of != "" {
-		of := fieldOf(q.Of)
-		columns[2] = "count(" + of + ") AS w"
+	columns, of := []string{"v", "count(*) AS n", "0 AS w", "NULL AS q"}, "NULL"
+	if q.Of != nil {
+		columns[2] = "count(x) AS w"
 		if len(q.Quantiles) > 0 {
 			fractions, err := json.Marshal(q.Quantiles)
 			if err != nil {
 				return err
 			}
-			columns[3] = questions.Dialect{}.Quantiles(of, "?") + " AS q"
-			args = append(args, string(fractions))
+			columns[3] = questions.Dialect{}.Quantiles("x", "?") + " AS q"
+			args = append([]any{string(fractions)}, args...)
 		}
+		length, further := q.Of.Operand(questions.Dialect{}, q.Now, len(args)+1)
+		of, args = length.SQL, append(args, further...)
 	}
 	// The numbers of the condition's parameters follow those before it.
 	f := &filter{args: args}
@@ -64,8 +69,9 @@ func (s *Store) group(ctx context.Context, from database.Querier, q *store.Group
 	var quantiles sql.NullString
 	to := []any{&value, &group.Count, &group.With, &quantiles, &groups}
 	err = database.Scan(ctx, from,
-		"SELECT *, count(*) OVER () FROM (SELECT "+strings.Join(columns, ", ")+" FROM lifecycles AS l"+f.String()+
-			" GROUP BY v) ORDER BY n DESC, v LIMIT ?", append(f.args, store.MaxGroups), to, func() error {
+		"SELECT *, count(*) OVER () FROM (SELECT "+strings.Join(columns, ", ")+" FROM (SELECT "+by+" AS v, "+of+
+			" AS x FROM lifecycles AS l"+f.String()+once+") GROUP BY v) ORDER BY n DESC, v LIMIT ?",
+		append(f.args, store.MaxGroups), to, func() error {
 			one := group
 			one.Value = value.String
 			if q.By == day {
