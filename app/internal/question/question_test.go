@@ -59,7 +59,15 @@ func web() *Lifecycle {
 		Outcome:  "converged",
 		Phases:   map[string]time.Duration{"startup": 40 * time.Second},
 		Steps: []Step{
-			timed("pull", 12, 25), timed("pull", 10, 11), timed("readiness", 30, 40), timed("run", 5, 6), timed("run", 7, -1),
+			timed(
+				"pull",
+				12,
+				25,
+			),
+			timed("pull", 10, 11),
+			timed("readiness", 30, 40),
+			timed("run", 5, 6),
+			timed("run", 7, -1),
 		},
 		Volumes: new(int64(3)),
 		Images:  []string{"nginx:1.29", "envoy:2"},

@@ -81,7 +81,9 @@ func execute(tb testing.TB, db *sql.DB, statement string, args ...any) {
 func (e *engine) Store(tb testing.TB, rows []*question.Lifecycle) {
 	tb.Helper()
 	e.rows = len(rows)
-	for _, table := range []string{question.Lifecycles, question.Images, question.Labels, question.Traces, question.Steps} {
+	for _, table := range []string{
+		question.Lifecycles, question.Images, question.Labels, question.Traces, question.Steps,
+	} {
 		execute(tb, e.db, "DELETE FROM "+table)
 	}
 	columns := []string{"id", "trace", "span"}

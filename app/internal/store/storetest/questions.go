@@ -44,7 +44,8 @@ func Questions(t *testing.T, reading Reading) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Reading){
 		"Find": testFind, "FindTies": testFindTies, "FindRandom": testFindRandom, "FindVersions": testFindVersions,
-		"Group": testGroup, "GroupRandom": testGroupRandom, "Search": testSearch, "Names": testNames, "Ended": testQuestionEnded,
+		"Group": testGroup, "GroupRandom": testGroupRandom, "Search": testSearch, "Names": testNames,
+		"Ended": testQuestionEnded,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, reading) })
 	}
@@ -400,7 +401,7 @@ func testGroupRandom(t *testing.T, reading Reading) {
 	r, all := reading(t, b), lifecycles(b.Finished)
 	random := rand.New(rand.NewPCG(5, 0)) //nolint:gosec // a repeatable test
 	some := 0
-	for range 150 {
+	for range 400 {
 		of, err := question.ParseLength(questiontest.Length(random, random.IntN(4)))
 		if err != nil {
 			continue // too long
