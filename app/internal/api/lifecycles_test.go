@@ -159,8 +159,8 @@ func TestQuestionErrors(t *testing.T) {
 			`"parameter":"where","line":2,"column":1,"hint":"did you mean kind?"}}`,
 		"groups" + asked(`kind = "Pod"`): `"unexpected =","parameter":"where","line":1,"column":6,` +
 			`"hint":"to compare, write =="}}`,
-		"lifecycles" + asked(``):         `"the question is empty","parameter":"where","line":1,"column":1,"hint":"write`,
-		"groups?by=knd":                  `"message":"parameter \"by\": \"knd\" is not one of kind, group, namespace, `,
+		"lifecycles" + asked(``): `"the question is empty","parameter":"where","line":1,"column":1,"hint":"write`,
+		"groups?by=knd":          `"message":"parameter \"by\": \"knd\" is not one of kind, group, namespace, `,
 		"groups?of=name": `"message":"the expression has the type string, and must be a duration","parameter":"of",` +
 			`"line":1,"column":1,"hint":"write a duration`,
 		"groups" + asked("true", "of", "ended.readiness -\nbegan.pul"): `"message":"unknown field began.pul",` +

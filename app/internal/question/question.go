@@ -61,6 +61,12 @@ type Question struct{ expression }
 // "ended.readiness - began.pull". It is safe for concurrent use.
 type Length struct{ expression }
 
+// IsField reports whether the length is a field alone. Others are computed, some from several rows.
+func (l *Length) IsField() bool {
+	_, is := l.root.(column)
+	return is
+}
+
 // Parse checks a question. An error is an *Error.
 func Parse(text string) (*Question, error) {
 	e, err := parse(text, conditionForm)

@@ -201,6 +201,9 @@ func TestLength(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
+		if field := byName[text] != nil; l.IsField() != field {
+			t.Errorf("%s: a field: %t, want %t", text, l.IsField(), field)
+		}
 		got, is := l.Of(web(), at)
 		if want == missing && is || want != missing && (!is || got != want) {
 			t.Errorf("%s: %v, %t, want %v", text, got, is, want)
