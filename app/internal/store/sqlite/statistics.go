@@ -104,7 +104,7 @@ func measured(q *store.GroupQuery, by string, args []any) (*statistic, error) {
 	of, values := q.Of.Operand(questions.Dialect{}, q.Now, len(fractions)+len(args)+1)
 	value := of.SQL
 	if q.Of.IsField() { // without parameters
-		out.args = append(args, fractions...)
+		out.args = slices.Concat(args, fractions)
 	} else {
 		out.columns[0], value = "v", "x"
 		out.rows, out.end = "(SELECT "+by+" AS v, "+of.SQL+" AS x FROM "+out.rows, once+")"
