@@ -83,7 +83,9 @@ func TestQuestions(t *testing.T) {
 	if !strings.Contains(got, "Deployment/slow") || !strings.Contains(got, "Deployment/fast") {
 		t.Errorf("groups:\n%s", got)
 	}
-	got = asked("find", `kind == "Pod"`+here, "--group-by", "workload", "--of", between, "--quantiles", "0.5", "-o", "csv")
+	got = asked(
+		"find", `kind == "Pod"`+here, "--group-by", "workload", "--of", between, "--quantiles", "0.5", "-o", "csv",
+	)
 	if !strings.Contains(got, "Deployment/slow,2,2,") || !strings.Contains(got, "Deployment/fast,1,1,") {
 		t.Errorf("groups of the time between two steps:\n%s", got)
 	}
