@@ -74,10 +74,20 @@ func TestQuestions(t *testing.T) {
 	if n := rows(`workload == "Deployment/slow" && labels["app.kubernetes.io/name"] == "slow" && node != ""`); n != 2 {
 		t.Errorf("%d Pods of the workload have its label and a node", n)
 	}
+	const between = "ended.readiness - began.schedule"
+	if n := rows(`kind == "Pod" && ` + between + ` > duration("3s") && ended.readiness <= end`); n != 2 {
+		t.Errorf("%d Pods needed three seconds from their scheduling to their readiness", n)
+	}
 	s.AwaitIdle(t) // the archive has everything
 	got := asked("find", `kind == "Pod"`+here, "--group-by", "workload", "--of", "phase.startup", "--quantiles", "0.5")
 	if !strings.Contains(got, "Deployment/slow") || !strings.Contains(got, "Deployment/fast") {
 		t.Errorf("groups:\n%s", got)
+	}
+	got = asked(
+		"find", `kind == "Pod"`+here, "--group-by", "workload", "--of", between, "--quantiles", "0.5", "-o", "csv",
+	)
+	if !strings.Contains(got, "Deployment/slow,2,2,") || !strings.Contains(got, "Deployment/fast,1,1,") {
+		t.Errorf("groups of the time between two steps:\n%s", got)
 	}
 	got = asked("ls", "-n", ns, "--where", slow)
 	if strings.Count(got, "Deployment") != 1 || !strings.Contains(got, "Deployment slow") {

@@ -38,6 +38,8 @@ Exit codes: 0, also without a match; 1 without a server, or for an error.`,
 		Example: `  lifeline find 'kind == "Pod" && phase.startup > duration("30s") && volumes > 2'
   lifeline find 'outcome == "failed"' --since 30d -o csv > failed.csv
   lifeline find 'kind == "Pod"' --group-by node --of phase.pull --quantiles 0.5,0.99
+  lifeline find 'kind == "Pod" && ended.readiness - began.pull > duration("20s")'
+  lifeline find 'kind == "Pod"' --group-by workload --of 'ended.readiness - began.pull' --quantiles 0.5,0.99
   lifeline find 'kind == "Deployment"' --group-by day --tz Europe/Berlin`,
 		Args:              one("a question"),
 		ValidArgsFunction: completeQuestion,
@@ -66,7 +68,8 @@ Exit codes: 0, also without a match; 1 without a server, or for an error.`,
 	flags.IntVar(&f.find.Limit, "limit", defaultLimit, "maximum number of lifecycles; 0 means all")
 	flags.BoolVar(&f.find.Whole, "no-trunc", false, "print whole trace IDs")
 	flags.StringVar(&f.find.GroupBy, "group-by", "", "count by the values of this field, or by day")
-	flags.StringVar(&f.find.Of, "of", "", `the duration that --quantiles are of (default "duration")`)
+	flags.StringVar(&f.find.Of, "of", "", `the duration that --quantiles are of, as in `+
+		`'ended.readiness - began.pull' (default "duration")`)
 	flags.StringSliceVar(&f.find.Quantiles, "quantiles", nil, "quantiles of --of, as in 0.5,0.9,0.99")
 	flags.StringVar(&f.find.Zone, "tz", "", `time zone of times and days, such as Europe/Berlin (default: that of `+
 		`this machine for times, and UTC for days)`)
@@ -78,8 +81,11 @@ Exit codes: 0, also without a match; 1 without a server, or for an error.`,
 	complete("since", []string{"1h", "1d", "7d"})
 	complete("until", []string{"1h", "1d", "7d"})
 	complete("group-by", ask.GroupFields())
-	complete("of", ask.LengthFields())
 	complete("quantiles", []string{"0.5,0.9,0.99"})
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("of",
+		func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
+			return ask.LengthWords(begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		}))
 	for _, flag := range []string{"limit", "tz"} {
 		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions))
 	}

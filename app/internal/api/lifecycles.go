@@ -38,17 +38,34 @@ func (p *params) where() *questions.Question {
 		return nil
 	}
 	q, err := questions.Parse(p.bounded(name, questions.MaxText))
+	p.wrong(name, err)
+	return q
+}
+
+// length is an expression with a duration; nil without one.
+func (p *params) length(name string) *questions.Length {
+	text := p.bounded(name, questions.MaxText)
+	if text == "" {
+		return nil
+	}
+	l, err := questions.ParseLength(text)
+	p.wrong(name, err)
+	return l
+}
+
+// wrong rejects a parameter for an error in its expression.
+func (p *params) wrong(name string, err error) {
 	var fault *questions.Error
 	if errors.As(err, &fault) && p.err == nil {
 		p.err = &Error{
-			Code:    http.StatusBadRequest,
-			Message: fault.Detail,
-			Line:    fault.Line,
-			Column:  fault.Column,
-			Hint:    fault.Hint,
+			Code:      http.StatusBadRequest,
+			Message:   fault.Detail,
+			Parameter: name,
+			Line:      fault.Line,
+			Column:    fault.Column,
+			Hint:      fault.Hint,
 		}
 	}
-	return q
 }
 
 func (s *Server) lifecycles(r *http.Request) (any, error) {
@@ -136,16 +153,23 @@ func (s *Server) summaries(ctx context.Context, q store.Query) (map[trace.TraceI
 func (s *Server) groups(r *http.Request) (any, error) {
 	p := s.params(r)
 	q := store.GroupQuery{
-		FindQuery: p.question(s.opts.Scope(r)), By: p.text("by"), Of: p.text("of"), Quantiles: p.fractions("quantiles"),
-		Zone: p.zone("tz"),
-	}
-	if q.Of == "" && len(q.Quantiles) > 0 {
-		q.Of = "duration"
+		FindQuery: p.question(
+			s.opts.Scope(r),
+		),
+		By:        p.text("by"),
+		Of:        p.length("of"),
+		Quantiles: p.fractions("quantiles"),
+		Zone:      p.zone("tz"),
 	}
 	p.field("by", q.By, append(fieldNames(questions.String), store.Day))
-	p.field("of", q.Of, fieldNames(questions.Duration))
 	if err := p.done(); err != nil {
 		return nil, err
+	}
+	if q.Of == nil && len(q.Quantiles) > 0 {
+		var err error
+		if q.Of, err = questions.ParseLength("duration"); err != nil {
+			return nil, err
+		}
 	}
 	if err := q.Validate(); err != nil {
 		return nil, problem(http.StatusBadRequest, "%s", err.Error())
@@ -155,8 +179,11 @@ func (s *Server) groups(r *http.Request) (any, error) {
 		return nil, refused(err)
 	}
 	out := GroupPage{
-		By: q.By, Of: q.Of, Quantiles: q.Quantiles, Groups: make([]Group, len(page.Groups)), More: page.More,
+		By: q.By, Quantiles: q.Quantiles, Groups: make([]Group, len(page.Groups)), More: page.More,
 		Incomplete: object.Bound(page.Incomplete), Since: momentOf(page.Since),
+	}
+	if q.Of != nil {
+		out.Of = q.Of.String()
 	}
 	for i, g := range page.Groups {
 		out.Groups[i] = Group{Value: g.Value, Count: g.Count, With: g.With}

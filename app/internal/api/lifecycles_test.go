@@ -115,6 +115,13 @@ func TestGroups(t *testing.T) {
 			t.Errorf("group %+v", g)
 		}
 	}
+	const steps = "ended.readiness - began.pull"
+	page = GroupPage{}
+	s.into(t, "/api/v1/groups"+asked(`kind == "Pod"`, "of", steps, "quantiles", "0.5"), &page)
+	if len(page.Groups) != 1 || page.Of != steps || page.Groups[0].With == 0 ||
+		page.Groups[0].With == page.Groups[0].Count || page.Groups[0].Quantiles[0] <= 0 {
+		t.Errorf("between two steps: %+v", page)
+	}
 	page = GroupPage{}
 	s.into(t, "/api/v1/groups?by=day&quantiles=0.5&tz=Pacific/Kiritimati", &page)
 	if len(page.Groups) != 1 || page.Groups[0].Value != "2026-03-02" || page.Of != "duration" {
@@ -132,7 +139,10 @@ func TestFields(t *testing.T) {
 			t.Errorf("field %+v", f)
 		}
 	}
-	if _, is := values["phase.startup"]; !is || values["outcome"] != 5 || values["reason"] < 20 || values["name"] != 0 {
+	_, began := values["began.pull"]
+	_, end := values["end"]
+	if _, is := values["phase.startup"]; !is || !began || !end || values["outcome"] != 5 || values["reason"] < 20 ||
+		values["name"] != 0 {
 		t.Errorf("values: %v", values)
 	}
 }
@@ -144,16 +154,21 @@ func TestQuestionErrors(t *testing.T) {
 	for path, want := range map[string]string{
 		"lifecycles" + asked(`phase.startup > 30`): `{"error":{"code":400,` +
 			`"message":"cannot compare duration with int",` +
-			`"line":1,"column":1,"hint":"a length of time is written duration(\"30s\")"}}`,
+			`"parameter":"where","line":1,"column":1,"hint":"a length of time is written duration(\"30s\")"}}`,
 		"traces" + asked("kind == \"Pod\" &&\nknd == \"x\""): `{"error":{"code":400,"message":"unknown field knd",` +
-			`"line":2,"column":1,"hint":"did you mean kind?"}}`,
-		"groups" + asked(`kind = "Pod"`): `"unexpected =","line":1,"column":6,"hint":"to compare, write =="}}`,
-		"lifecycles" + asked(``):         `"the question is empty","line":1,"column":1,"hint":"write a cond`,
-		"groups?by=knd":                  `"message":"parameter \"by\": \"knd\" is not one of kind, group, namespace, `,
-		"groups?of=name":                 `parameter \"of\": \"name\" is not one of duration, phase.startup`,
-		"groups?quantiles=0.5,2":         `parameter \"quantiles\": \"2\" is no number from 0 to 1, such as 0.9`,
-		"groups?tz=Mars":                 `parameter \"tz\": \"Mars\" is no time zone such as \"Europe/Berlin\"`,
-		"groups?tz=Local":                `parameter \"tz\": \"Local\" is no time zone`,
+			`"parameter":"where","line":2,"column":1,"hint":"did you mean kind?"}}`,
+		"groups" + asked(`kind = "Pod"`): `"unexpected =","parameter":"where","line":1,"column":6,` +
+			`"hint":"to compare, write =="}}`,
+		"lifecycles" + asked(``): `"the question is empty","parameter":"where","line":1,"column":1,"hint":"write`,
+		"groups?by=knd":          `"message":"parameter \"by\": \"knd\" is not one of kind, group, namespace, `,
+		"groups?of=name": `"message":"the expression has the type string, and must be a duration","parameter":"of",` +
+			`"line":1,"column":1,"hint":"write a duration`,
+		"groups" + asked("true", "of", "ended.readiness -\nbegan.pul"): `"message":"unknown field began.pul",` +
+			`"parameter":"of","line":2,"column":1,"hint":"did you mean began.pull?"}}`,
+		"groups" + asked(`kind == "Pod"`, "of", strings.Repeat("x", 4097)): `parameter \"of\": it has 4097 bytes, more`,
+		"groups?quantiles=0.5,2": `parameter \"quantiles\": \"2\" is no number from 0 to 1, such as 0.9`,
+		"groups?tz=Mars":         `parameter \"tz\": \"Mars\" is no time zone such as \"Europe/Berlin\"`,
+		"groups?tz=Local":        `parameter \"tz\": \"Local\" is no time zone`,
 		"groups?quantiles=" + strings.Repeat("0,", 10) + "0": `there are 11, more than 10`,
 		"lifecycles" + asked(strings.Repeat("x", 4097)):      `parameter \"where\": it has 4097 bytes, more than 4096`,
 		"lifecycles?after=AAAA":                              `parameter \"after\"`,

@@ -99,7 +99,7 @@ var parameters = map[string]parameter{
 	},
 	"where":     {"string", "a condition in CEL on a lifecycle, as in kind == \"Pod\""},
 	"by":        {"string", "the field of the groups, or day"},
-	"of":        {"string", "the duration of the quantiles, duration by default"},
+	"of":        {"string", "the duration of the quantiles, as in ended.readiness - began.pull; duration by default"},
 	"quantiles": {"string", "numbers from 0 to 1, separated by commas"},
 	"tz":        {"string", "time zone of days, such as Europe/Berlin; UTC by default"},
 	"view":      {"string", "summary for summaries instead of documents"},

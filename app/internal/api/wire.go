@@ -257,7 +257,9 @@ type Error struct {
 	Code int `json:"code"`
 	// Message is a sentence for people: the problem, and the next step.
 	Message string `json:"message"`
-	// Line and Column are the place of an error in a question, from 1; 0 in other errors. A column is
+	// Parameter is "where" or "of" for an error in the expression of that parameter; empty otherwise.
+	Parameter string `json:"parameter,omitempty"`
+	// Line and Column are the place of an error in an expression, from 1; 0 in other errors. A column is
 	// a character. Hint is a way out; it may be empty.
 	Line   int    `json:"line,omitempty"`
 	Column int    `json:"column,omitempty"`

@@ -16,19 +16,26 @@ import (
 // characters.
 const maxExcerpt = 50
 
-// pointOut prints the error of a question with its line, a caret below the position, and the hint. It
-// reports whether err is one.
-func pointOut(o *cli.Options, question string, err error) bool {
+// parameterOf is the parameter of a request with the duration of statistics.
+const parameterOf = "of"
+
+// pointOut prints the error of a question, or of the duration of its statistics, with its line, a caret
+// below the position, and the hint. It reports whether err is one.
+func pointOut(o *cli.Options, question, of string, err error) bool {
 	var fault *api.Error
 	if !errors.As(err, &fault) || fault.Line < 1 || fault.Column < 1 {
 		return false
 	}
-	before, after := excerpt(question, fault.Line, fault.Column)
+	wrong, text := "the question", question
+	if fault.Parameter == parameterOf {
+		wrong, text = "--of", of
+	}
+	before, after := excerpt(text, fault.Line, fault.Column)
 	place := ""
-	if strings.Contains(question, "\n") {
+	if strings.Contains(text, "\n") {
 		place = fmt.Sprintf(" in line %d", fault.Line)
 	}
-	o.Say("the question has an error%s: %s", place, cli.Shown(fault.Message))
+	o.Say("%s has an error%s: %s", wrong, place, cli.Shown(fault.Message))
 	say := func(text string) { _, _ = fmt.Fprintf(o.Streams.ErrOut, "  %s\n", text) }
 	say(before + after)
 	say(strings.Repeat(" ", render.Width(before)) + "^")

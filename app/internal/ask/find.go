@@ -37,7 +37,7 @@ type Find struct {
 	Whole bool
 
 	// GroupBy is a field or "day", for statistics. Quantiles are numbers from 0 to 1, of the duration
-	// Of. If all three are empty, lifecycles are printed.
+	// Of: a field, or an expression of fields. If all three are empty, lifecycles are printed.
 	GroupBy, Of string
 	Quantiles   []string
 	// Zone is the time zone of times and days; empty means that of the clock for times, and UTC for
@@ -70,13 +70,8 @@ func (f *Find) Validate() error {
 	if _, err := f.zone(); err != nil {
 		return err
 	}
-	for _, field := range []struct {
-		flag, value string
-		known       []string
-	}{{"--group-by", f.GroupBy, GroupFields()}, {"--of", f.Of, LengthFields()}} {
-		if field.value != "" && !slices.Contains(field.known, field.value) {
-			return fmt.Errorf("%s %q: it must be one of %s", field.flag, field.value, strings.Join(field.known, ", "))
-		}
+	if known := GroupFields(); f.GroupBy != "" && !slices.Contains(known, f.GroupBy) {
+		return fmt.Errorf("--group-by %q: it must be one of %s", f.GroupBy, strings.Join(known, ", "))
 	}
 	return errors.Join(checkMoment("--since", f.Since), checkMoment("--until", f.Until))
 }
@@ -110,7 +105,7 @@ func (f *Find) Run(ctx context.Context) (code int, err error) {
 		err = f.list(ctx, server.Client)
 	}
 	switch {
-	case pointOut(&f.Options, f.Where, err):
+	case pointOut(&f.Options, f.Where, f.Of, err):
 		return cli.CodeError, nil
 	case err != nil:
 		return cli.CodeError, fmt.Errorf("cannot answer the question: %w", err)

@@ -44,6 +44,22 @@ func TestFindGolden(t *testing.T) {
 		"find-groups": {"counts and quantiles", cli.OutputTable, Find{
 			Where: `kind == "Pod"`, GroupBy: "outcome", Of: "phase.pull",
 		}, 0},
+		"find-steps": {"the time between two steps", cli.OutputTable, Find{
+			Where: `kind == "Pod" && ended.readiness - began.pull > duration("2s")`,
+		}, 0},
+		"find-steps-groups": {"statistics of it", cli.OutputTable, Find{
+			Where: `kind == "Pod"`, GroupBy: "workload", Of: "ended.readiness\n - began.pull",
+			Quantiles: []string{"0.5"},
+		}, 0},
+		"find-long-of": {"a bounded heading", cli.OutputTable, Find{
+			Where: `kind == "Pod"`, Of: "end - ended.pull" + strings.Repeat(" + phase.pull", 10),
+		}, 0},
+		"find-typo-of": {"an error in the duration", cli.OutputTable, Find{
+			Where: `kind == "Pod"`, Of: "ended.readiness - began.pul",
+		}, 1},
+		"find-typo-group": {"an error in the question of statistics", cli.OutputTable, Find{
+			Where: `knd == "Pod"`, Of: "ended.readiness - began.pull",
+		}, 1},
 		"find-quantiles": {"one group of all", cli.OutputTable, Find{
 			Where: `kind == "Pod"`, Quantiles: []string{"0", "0.5", "0.999", "1"},
 		}, 0},
@@ -139,7 +155,6 @@ func TestFindValidate(t *testing.T) {
 		"the question is empty: write a condition":                          {Where: " "},
 		"--limit -1: it must be 0, for all, or more":                        {Where: "x", Limit: -1},
 		`--group-by "nod": it must be one of kind, `:                        {Where: "x", GroupBy: "nod"},
-		`--of "phase.pul": it must be one of duration, `:                    {Where: "x", Of: "phase.pul"},
 		`--quantiles "2": it must be a number from 0 to 1`:                  {Where: "x", Quantiles: []string{"2"}},
 		`--tz "Mars": it must be a time zone, such as Europe/Berlin or UTC`: {Where: "x", Zone: "Mars"},
 		`--since "yesterday": it must be a duration back from now`:          {Where: "x", Since: "yesterday"},
@@ -168,17 +183,24 @@ func TestQuestionWords(t *testing.T) {
 		`kind == "Po`:                  {`kind == "Pod"`, `kind == "PodDisruptionBudget"`},
 		"outcome != f":                 {`outcome != "failed"`},
 		`(!has(phase.ba`:               {`(!has(phase.backoff`},
+		`ended.readiness -began.pul`:   {`ended.readiness -began.pull`},
+		`ended.re`:                     {`ended.readiness`, `ended.retry`},
+		`en`:                           {`end`, `ended.schedule`},
 		`name == "x`:                   nil,
 		`kind == "Pod" && start > now`: nil,
 		"\x1b":                         nil,
 	} {
 		got := words(begun)
-		if begun == `kind == "Po` {
+		if begun == `kind == "Po` || begun == "en" {
 			got = got[:min(2, len(got))]
 		}
 		if d := cmp.Diff(want, got); d != "" {
 			t.Errorf("%q: -want +got:\n%s", begun, d)
 		}
+	}
+	of := LengthWords("ended.readiness - be")
+	if len(of) != 13 || !strings.HasPrefix(of[0], "ended.readiness - began.schedule\t") || len(LengthWords("ki")) > 0 {
+		t.Errorf("lengths: %q", of)
 	}
 	if by, of := GroupFields(), LengthFields(); len(by) < 10 || by[len(by)-1] != "day" || of[0] != "duration" {
 		t.Errorf("%q %q", by, of)
@@ -208,7 +230,7 @@ func TestFindHostile(t *testing.T) {
 	var log *outputText
 	var o cli.Options
 	o, _, log = asking("")
-	if !pointOut(&o, "kind", long) || strings.Contains(log.String(), "\x1b") || len(log.String()) > 200 {
+	if !pointOut(&o, "kind", "", long) || strings.Contains(log.String(), "\x1b") || len(log.String()) > 200 {
 		t.Errorf("a position outside: %q", log)
 	}
 }

@@ -4,6 +4,7 @@ package ask
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -132,12 +133,23 @@ func (f *Find) printGroups(page *api.GroupPage) error {
 	if page.By == "day" {
 		by += " (" + cmp.Or(f.Zone, "UTC") + ")"
 	}
-	with := "WITH"
-	if page.Of != "" {
-		with += " " + strings.ToUpper(strings.TrimPrefix(page.Of, phasePrefix))
-	}
-	return render.Grid(f.Streams.Out, groupRows(page, by, []string{"COUNT", with}, "P",
+	return render.Grid(f.Streams.Out, groupRows(page, by, []string{"COUNT", headingOf(page.Of)}, "P",
 		func(d api.Seconds) string { return render.Duration(time.Duration(d)) }, cli.Shown))
+}
+
+// maxHeading bounds the expression in a heading, in characters.
+const maxHeading = 60
+
+// headingOf returns the heading of the number of lifecycles that have a value of a duration.
+func headingOf(of string) string {
+	if slices.Contains(LengthFields(), of) {
+		return "WITH " + strings.ToUpper(strings.TrimPrefix(of, phasePrefix))
+	}
+	text := []rune(strings.Join(strings.Fields(of), " "))
+	if len(text) > maxHeading {
+		text = append(text[:maxHeading-1], '…')
+	}
+	return "WITH " + cli.Shown(string(text))
 }
 
 // groupRows returns the rows of statistics, with the values of the groups if there are several. Each

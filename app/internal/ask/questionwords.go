@@ -16,7 +16,7 @@ var (
 	// of a value.
 	comparedValue = regexp.MustCompile(`(\w+)\s*(?:==|!=)\s*("?)([\w./:-]*)$`)
 	// fieldBegun matches the beginning of a name at the end of a question.
-	fieldBegun = regexp.MustCompile(`(?:^|[\s(!&|])((?:phase\.)?\w*)$`)
+	fieldBegun = regexp.MustCompile(`(?:^|[\s(!&|+-])((?:(?:phase|began|ended)\.)?\w*)$`)
 )
 
 // QuestionWords completes a question: the name of a field, or a value of a field that has few. Each
@@ -33,10 +33,21 @@ func QuestionWords(begun string) []string {
 		}
 		return out
 	}
+	return fieldWords(begun, func(*api.Field) bool { return true })
+}
+
+// LengthWords completes an expression with a duration, as QuestionWords does.
+func LengthWords(begun string) []string {
+	return fieldWords(begun, func(f *api.Field) bool { return f.Type == "duration" || f.Type == "timestamp" })
+}
+
+// fieldWords completes the name of a field.
+func fieldWords(begun string, wanted func(*api.Field) bool) []string {
+	var out []string
 	if m := fieldBegun.FindStringSubmatchIndex(begun); m != nil {
 		before, name := begun[:m[2]], begun[m[2]:m[3]]
 		for _, f := range api.QuestionFields() {
-			if strings.HasPrefix(f.Name, name) {
+			if wanted(&f) && strings.HasPrefix(f.Name, name) {
 				out = append(out, before+f.Name+"\t"+strings.ReplaceAll(f.Meaning, "`", ""))
 			}
 		}
@@ -65,7 +76,7 @@ func valuesOf(field string) []string {
 // GroupFields returns the fields that Find can group by.
 func GroupFields() []string { return append(fieldsOf("string"), "day") }
 
-// LengthFields returns the fields that quantiles can be of.
+// LengthFields returns the fields with a duration.
 func LengthFields() []string { return fieldsOf("duration") }
 
 func fieldsOf(kind string) []string {

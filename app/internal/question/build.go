@@ -48,15 +48,13 @@ func (b *builder) fault(e ast.Expr, detail, hint string) (node, *Error) {
 	return nil, fault(b.info, e, detail, hint)
 }
 
-// condition builds the root.
-func (b *builder) condition(e ast.Expr) (node, *Error) {
+// root builds the root, of the type of the form.
+func (b *builder) root(e ast.Expr, f form) (node, *Error) {
 	n, err := b.value(e)
-	if err == nil && n.kind() != Bool {
-		hint := ""
-		if n.kind() == Duration {
-			hint = `compare it, as in phase.startup > duration("30s")`
-		}
-		return b.fault(e, fmt.Sprintf("the question has the type %s, and must be a condition", n.kind()), hint)
+	if err == nil && n.kind() != f.of {
+		return b.fault(
+			e, fmt.Sprintf("the %s has the type %s, and must be a %s", f.noun, n.kind(), f.result), f.hint(n.kind()),
+		)
 	}
 	return n, err
 }
@@ -104,8 +102,6 @@ func (b *builder) ident(e ast.Expr) (node, *Error) {
 		return element{b.of}, nil
 	case name == now:
 		return present{}, nil
-	case name == phase:
-		return b.fault(e, "phase has no value of its own", "use one of its fields, such as phase.startup")
 	}
 	f := b.field(name)
 	switch {
@@ -128,7 +124,7 @@ func (b *builder) collection(e ast.Expr) *Field {
 	return nil
 }
 
-// selection builds phase.x and labels.x, and has() of them.
+// selection builds phase.x, began.x, ended.x and labels.x, and has() of them.
 func (b *builder) selection(e ast.Expr) (node, *Error) {
 	s := e.AsSelect()
 	if of := b.collection(s.Operand()); of != nil && of.Type == Map {
@@ -138,8 +134,8 @@ func (b *builder) selection(e ast.Expr) (node, *Error) {
 		}
 		return lookup{of, key}, nil
 	}
-	if of := s.Operand(); of.Kind() == ast.IdentKind && of.AsIdent() == phase && b.local != phase {
-		if f := b.field(phase + "." + s.FieldName()); f != nil {
+	if of := s.Operand(); of.Kind() == ast.IdentKind && isObject(of.AsIdent()) && b.local != of.AsIdent() {
+		if f := b.field(of.AsIdent() + "." + s.FieldName()); f != nil {
 			if s.IsTestOnly() {
 				return known{f}, nil
 			}

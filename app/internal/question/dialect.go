@@ -21,7 +21,9 @@ type Operand struct {
 type Dialect interface {
 	// Param returns the placeholder of the parameter n, from 1. A parameter appears once.
 	Param(n int, of Type) string
-	// Field returns a field with one value. NULL means missing.
+	// Field returns a field with one value. NULL means missing. A field of Steps is the first start of
+	// the rows of its phase, or their last end; that is NULL while any of them has no end. The field End
+	// has no column.
 	Field(f *Field) string
 
 	// Contains, StartsWith and EndsWith compare bytes.

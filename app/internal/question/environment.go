@@ -69,45 +69,54 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 		cel.HomogeneousAggregateLiterals(),
 		cel.ParserExpressionSizeLimit(MaxText), cel.ParserRecursionLimit(maxDepth),
 		cel.Variable(now, cel.TimestampType),
-		cel.Variable(phase, cel.ObjectType(phaseType)),
+	}
+	for _, name := range objects {
+		options = append(options, cel.Variable(name, cel.ObjectType(typePrefix+name)))
 	}
 	for name, f := range byName {
-		if name != reserved && !strings.HasPrefix(name, phase+".") {
+		if name != reserved && !strings.Contains(name, ".") {
 			options = append(options, cel.Variable(name, types[f.Type]))
 		}
 	}
 	return cel.NewCustomEnv(append(options, sums()...)...)
 })
 
-// phaseType is the type of the object with the phases. It is an object since has() needs one: a map
+// typePrefix begins the names of the types of objects. They are objects since has() needs one: a map
 // would accept any name, and a variable for each phase would accept no has().
-const phaseType = "lifeline.Phases"
+const typePrefix = "lifeline."
 
-// provider adds phaseType to the types of CEL.
+// objectOf returns the object with a type.
+func objectOf(typeName string) (object string, is bool) {
+	object, is = strings.CutPrefix(typeName, typePrefix)
+	return object, is && isObject(object)
+}
+
+// provider adds the types of objects to those of CEL.
 type provider struct{ *celtypes.Registry }
 
 // FindStructType implements types.Provider.
 func (p provider) FindStructType(name string) (*celtypes.Type, bool) {
-	if name == phaseType {
-		return celtypes.NewTypeTypeWithParam(celtypes.NewObjectType(phaseType)), true
+	if _, is := objectOf(name); is {
+		return celtypes.NewTypeTypeWithParam(celtypes.NewObjectType(name)), true
 	}
 	return p.Registry.FindStructType(name)
 }
 
 // FindStructFieldNames implements types.Provider.
 func (p provider) FindStructFieldNames(name string) ([]string, bool) {
-	if name == phaseType {
-		return phaseNames(), true
+	if object, is := objectOf(name); is {
+		return phaseNames(object), true
 	}
 	return p.Registry.FindStructFieldNames(name)
 }
 
 // FindStructFieldType implements types.Provider. The value of the object is a *Lifecycle.
 func (p provider) FindStructFieldType(name, field string) (*celtypes.FieldType, bool) {
-	if name != phaseType {
+	object, is := objectOf(name)
+	if !is {
 		return p.Registry.FindStructFieldType(name, field)
 	}
-	f, ok := byName[phase+"."+field]
+	f, ok := byName[object+"."+field]
 	if !ok {
 		return nil, false
 	}

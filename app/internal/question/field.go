@@ -17,9 +17,11 @@ type Field struct {
 	// CEL, and the lifecycle does not match.
 	Optional bool
 	// Table and Column name the place of the value in an archive. A list has one row an element, and
-	// a map has one row a key, in Column.
+	// a map has one row a key, in Column. A field without a table is computed of others: see Dialect.
 	Table, Column string
-	Meaning       string
+	// Phase selects the rows of Steps, for a field of that table.
+	Phase   string
+	Meaning string
 
 	// value returns the value of a lifecycle, or nil if it is missing.
 	value func(*Lifecycle) any
@@ -33,15 +35,29 @@ const (
 	Images     = "lifecycle_images"
 	Labels     = "lifecycle_labels"
 	Traces     = "traces"
+	// Steps has one row for each span of a phase, with its start, and its end or NULL.
+	Steps = "phases"
 )
 
 // The names that are no fields.
 const (
 	// now is the time of the evaluation.
 	now = "now"
-	// phase is the object that has the phases.
+	// phase, began and ended are the objects with one field for each phase.
 	phase = "phase"
+	began = "began"
+	ended = "ended"
 )
+
+// objects has the objects, in the order of the documents.
+var objects = []string{phase, began, ended}
+
+// startup is the phase without steps of its own.
+const startup = "startup"
+
+// End is the name of the field with the end of a lifecycle. It has no place of its own: it is Plus of
+// the columns start and duration if outcome is not empty, and missing otherwise.
+const End = "end"
 
 // fields is the table of all fields: the only source for questions, documents and completion.
 var fields = append([]Field{
@@ -83,6 +99,10 @@ var fields = append([]Field{
 		set:     setInt(func(l *Lifecycle, n int64) { l.Duration = time.Duration(n) }),
 	},
 	{
+		Name: End, Type: Timestamp, Optional: true, Meaning: "outcome of a finished lifecycle",
+		value: endOf,
+	},
+	{
 		Name: "volumes", Type: Int, Optional: true, Table: Lifecycles, Column: "volumes",
 		Meaning: "number of volumes of a Pod", value: func(l *Lifecycle) any { return number(l.Volumes) },
 		set: setInt(func(l *Lifecycle, n int64) { l.Volumes = &n }),
@@ -106,7 +126,7 @@ var fields = append([]Field{
 		Meaning: "cause of a change that the cluster made by itself; empty for others",
 		value:   func(l *Lifecycle) any { return l.Heals },
 	},
-}, phaseFields()...)
+}, slices.Concat(phaseFields(), stepFields())...)
 
 // text returns a field of the table of lifecycles.
 func text(name, column, meaning string, of func(*Lifecycle) *string) Field {
@@ -137,7 +157,7 @@ func phaseFields() []Field {
 		out = append(out, Field{
 			Name: phase + "." + p.Name, Type: Duration, Optional: true,
 			Table: Lifecycles, Column: "phase_" + p.Name, Meaning: p.Meaning,
-			value: func(l *Lifecycle) any { return length(l.Phases, p.Name) },
+			value: func(l *Lifecycle) any { return phaseLength(l.Phases, p.Name) },
 			set: setInt(func(l *Lifecycle, n int64) {
 				if l.Phases == nil {
 					l.Phases = map[string]time.Duration{}
@@ -157,8 +177,8 @@ func number(n *int64) any {
 	return *n
 }
 
-// length returns the length of a phase, or nil.
-func length(phases map[string]time.Duration, name string) any {
+// phaseLength returns the length of a phase, or nil.
+func phaseLength(phases map[string]time.Duration, name string) any {
 	if d, ok := phases[name]; ok {
 		return d
 	}
@@ -178,11 +198,14 @@ var byName = func() map[string]*Field {
 // Fields returns all fields, in the order of the documents.
 func Fields() []Field { return slices.Clone(fields) }
 
-// names returns the names that a question may use, sorted.
+// isObject reports whether the name is that of an object with fields.
+func isObject(name string) bool { return slices.Contains(objects, name) }
+
+// names returns the names that a question may use, sorted, without objects.
 func names() []string {
 	out := []string{now}
 	for _, f := range fields {
-		if !strings.HasPrefix(f.Name, phase+".") {
+		if !strings.Contains(f.Name, ".") {
 			out = append(out, f.Name)
 		}
 	}
@@ -190,11 +213,13 @@ func names() []string {
 	return out
 }
 
-// phaseNames returns the names of the phases, sorted.
-func phaseNames() []string {
+// phaseNames returns the names of the fields of an object, sorted.
+func phaseNames(object string) []string {
 	var out []string
-	for _, p := range Phases() {
-		out = append(out, p.Name)
+	for _, f := range fields {
+		if name, is := strings.CutPrefix(f.Name, object+"."); is {
+			out = append(out, name)
+		}
 	}
 	slices.Sort(out)
 	return out

@@ -3,6 +3,9 @@
 package question
 
 import (
+	"cmp"
+	"strings"
+
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/overloads"
 )
@@ -11,9 +14,11 @@ import (
 const (
 	durationExample  = `duration("30s")`
 	timestampExample = `timestamp("2026-01-31T12:00:00Z")`
-	onlyFields       = "only phase and labels have fields"
-	missingHint      = "a lifecycle without the value does not match; has() is for phases and labels, " +
+	onlyFields       = "only phase, began, ended and labels have fields"
+	missingHint      = "a lifecycle without the value does not match; has() is for phases, began, ended and labels, " +
 		"as in has(phase.startup)"
+	differenceExample = "ended.readiness - began.pull"
+	lengthHint        = "write a duration, such as phase.pull, or a difference of times, as in " + differenceExample
 )
 
 // collectionHint shows what a question can do with a list or map.
@@ -22,6 +27,60 @@ func collectionHint(f *Field) string {
 		return `write labels["app"] == "web" or "app" in labels`
 	}
 	return `write images.exists(i, i.contains("nginx")) or "nginx:1.29" in images`
+}
+
+// objectHint shows the use of an object that stands alone.
+func objectHint(name string) string {
+	switch name {
+	case began:
+		return "use one of its fields, such as began.pull; the start of the lifecycle is start"
+	case ended:
+		return "use one of its fields, such as ended.readiness; the end of the lifecycle is end"
+	}
+	return "use one of its fields, such as phase.startup"
+}
+
+// phaseHint returns the way out for an unknown field of an object.
+func phaseHint(name, field string) string {
+	switch {
+	case field == startup && name == began:
+		return "the startup begins with the lifecycle: use start"
+	case field == startup && name == ended:
+		return "the startup ends with the readiness: use ended.readiness"
+	}
+	if near := nearest(field, phaseNames(name)); near != "" {
+		return "did you mean " + name + "." + near + "?"
+	}
+	return "phases are " + strings.Join(phaseNames(name), ", ")
+}
+
+// edges has the words that newcomers try for the start or the end of a phase, and the object of each.
+var edges = map[string]string{
+	"start": began, "started": began, "starts": began, "begin": began, "begins": began, "begun": began, began: began,
+	"end": ended, "ends": ended, "finish": ended, "finished": ended, "stop": ended, "stopped": ended, "until": ended,
+	"completed": ended, "done": ended, ended: ended,
+}
+
+// step returns the field with an edge of a phase, or "".
+func step(edge, phase string) string {
+	object := edges[strings.ToLower(edge)]
+	switch name := object + "." + phase; {
+	case byName[name] != nil:
+		return name
+	case phase == startup && object == began:
+		return "start"
+	case phase == startup && object == ended:
+		return ended + ".readiness"
+	}
+	return ""
+}
+
+// stepHint returns a hint for an edge and a phase in either order, as in "end.pull", or otherwise.
+func stepHint(name, field, otherwise string) string {
+	if meant := cmp.Or(step(name, field), step(field, name)); meant != "" {
+		return "did you mean " + meant + "?"
+	}
+	return otherwise
 }
 
 // signs has the operators that questions lack as they are written.
@@ -49,7 +108,7 @@ func unsupported(name string) string {
 func wayOut(name string) string {
 	switch name {
 	case operators.Has:
-		return `write has(phase.startup), has(labels.app) or "app" in labels`
+		return `write has(phase.startup), has(began.pull), has(labels.app) or "app" in labels`
 	case operators.Exists, operators.All:
 		return `write images.exists(i, i.contains("nginx"))`
 	case operators.Add, operators.Subtract:

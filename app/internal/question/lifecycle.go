@@ -27,6 +27,8 @@ type Lifecycle struct {
 	Duration time.Duration
 	// Phases has the lengths of the phases by their names in Phases. Other phases are missing.
 	Phases map[string]time.Duration
+	// Steps are the spans of the phases, in any order.
+	Steps []Step
 
 	// Volumes is nil for an object without a Pod's spec.
 	Volumes    *int64

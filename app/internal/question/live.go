@@ -18,15 +18,27 @@ func (q *Question) Matches(l *Lifecycle, now time.Time) bool {
 
 // Eval is Matches, with CEL's error if a needed value is missing or a sum does not fit.
 func (q *Question) Eval(l *Lifecycle, now time.Time) (bool, error) {
-	v, _, err := q.program.Eval(activation{l, within(now)})
+	return eval[bool](q.program, l, now)
+}
+
+// Of returns the length for a lifecycle at the time now, and false if a needed value is missing or a sum
+// does not fit. It is safe for concurrent use.
+func (l *Length) Of(lifecycle *Lifecycle, now time.Time) (time.Duration, bool) {
+	d, err := eval[time.Duration](l.program, lifecycle, now)
+	return d, err == nil
+}
+
+// eval evaluates a program with the result T.
+func eval[T any](program cel.Program, l *Lifecycle, now time.Time) (out T, err error) {
+	v, _, err := program.Eval(activation{l, within(now)})
 	if err != nil {
-		return false, err
+		return out, err
 	}
-	b, ok := v.Value().(bool)
+	out, ok := v.Value().(T)
 	if !ok {
-		return false, fmt.Errorf("the result is a %s", v.Type().TypeName())
+		return out, fmt.Errorf("the result is a %s", v.Type().TypeName())
 	}
-	return b, nil
+	return out, nil
 }
 
 // activation has the values of one lifecycle for CEL.
@@ -40,7 +52,7 @@ func (a activation) ResolveName(name string) (any, bool) {
 	switch name {
 	case now:
 		return a.now, true
-	case phase:
+	case phase, began, ended:
 		return a.lifecycle, true
 	}
 	f, ok := byName[name]

@@ -10,6 +10,8 @@ var synonyms = map[string]string{
 	"pod": "name", "ns": "namespace", "time": "start", "date": "start", "begin": "start", "timestamp": "start",
 	"latency": "duration", "container": "images", "app": `labels["app"]`, "owner": "workload", "deployment": "workload",
 	"host": "node", "by": "actor", "who": "user", "slow": "duration", "ready": "phase.startup",
+	"started": "start", "created": "start", "finish": "end", "finished": "end", "stop": "end", "stopped": "end",
+	"until": "end", "completed": "end", "ends": "end",
 }
 
 // similar returns a field that the caller may have meant, or "".
@@ -23,7 +25,7 @@ func similar(wrong string) string {
 	if near := nearest(wrong, names()); near != "" {
 		return near
 	}
-	if near := nearest(wrong, phaseNames()); near != "" {
+	if near := nearest(wrong, phaseNames(phase)); near != "" {
 		return phase + "." + near
 	}
 	return ""
@@ -39,7 +41,8 @@ func nearest(wrong string, names []string) string {
 	best, found := max(1, len(wrong)/3)+1, ""
 	for _, name := range names {
 		d := distance(strings.ToLower(wrong), strings.ToLower(name))
-		if d < best {
+		// The first letter is rarely wrong.
+		if d < best || d == best && found != "" && found[0] != wrong[0] && name[0] == wrong[0] {
 			best, found = d, name
 		}
 	}

@@ -15,13 +15,15 @@
 //
 //   - comparisons, also of times and durations; && || ! and ?:
 //   - in, for a literal list, images, and the keys of labels
-//   - labels["key"], and has() for a phase and for a label
+//   - labels["key"], and has() for a phase, its start or end, and for a label
 //   - contains, startsWith and endsWith; matches with a literal regular expression
 //   - size of images and labels; exists and all over them, not nested
 //   - literal duration() and timestamp(), now, and + and - of these and of fields
 //
 // A missing value is an error of CEL: the lifecycle does not match, also under !. Such an error is
 // NULL in SQL. A time outside 64 bits of nanoseconds (1678 to 2262) is an error, too.
+//
+// A Length is an expression of the same language with a duration as its result, for statistics.
 //
 // # Another engine
 //
@@ -38,37 +40,95 @@ import (
 	"cel.dev/cel-go/cel"
 )
 
-// Question is a checked question. It is safe for concurrent use.
-type Question struct {
+// expression is a checked expression. It is safe for concurrent use.
+type expression struct {
 	text    string
 	root    node
 	program cel.Program
 	uses    map[string]bool
 }
 
-// String returns the text of the question.
-func (q *Question) String() string { return q.text }
+// String returns the text.
+func (e *expression) String() string { return e.text }
 
-// Uses reports whether the question uses the field with this name.
-func (q *Question) Uses(field string) bool { return q.uses[field] }
+// Uses reports whether the expression uses the field with this name.
+func (e *expression) Uses(field string) bool { return e.uses[field] }
+
+// Question is a checked condition. It is safe for concurrent use.
+type Question struct{ expression }
+
+// Length is a checked expression with a duration, such as "phase.pull" or
+// "ended.readiness - began.pull". It is safe for concurrent use.
+type Length struct{ expression }
+
+// IsField reports whether the length is a field alone. Others are computed, some from several rows.
+func (l *Length) IsField() bool {
+	_, is := l.root.(column)
+	return is
+}
 
 // Parse checks a question. An error is an *Error.
 func Parse(text string) (*Question, error) {
-	q, err := parse(text)
+	e, err := parse(text, conditionForm)
 	if err != nil {
 		return nil, err // never a nil *Error in an error
 	}
-	return q, nil
+	return &Question{*e}, nil
 }
 
-func parse(text string) (*Question, *Error) {
+// ParseLength checks an expression with a duration. Its bounds are those of a question. An error is an
+// *Error.
+func ParseLength(text string) (*Length, error) {
+	e, err := parse(text, lengthForm)
+	if err != nil {
+		return nil, err
+	}
+	return &Length{*e}, nil
+}
+
+// form is the use of an expression.
+type form struct {
+	of Type
+	// noun and result name the expression and its result in errors.
+	noun, result string
+	// example ends the hint for an empty expression.
+	example string
+	// hint is the way out for a result of another type.
+	hint func(Type) string
+}
+
+var (
+	conditionForm = form{
+		of: Bool, noun: "question", result: "condition", example: `write a condition, such as kind == "Pod"`,
+		hint: func(got Type) string {
+			switch got {
+			case Duration:
+				return `compare it, as in phase.startup > duration("30s")`
+			case Timestamp:
+				return `compare it, as in began.pull > now - duration("1h")`
+			}
+			return ""
+		},
+	}
+	lengthForm = form{
+		of: Duration, noun: "expression", result: "duration", example: lengthHint,
+		hint: func(got Type) string {
+			if got == Timestamp {
+				return "subtract another time, as in " + differenceExample
+			}
+			return lengthHint
+		},
+	}
+)
+
+func parse(text string, f form) (*expression, *Error) {
 	switch {
 	case len(text) > MaxText:
-		return nil, &Error{1, 1, fmt.Sprintf("the question is longer than %d bytes", MaxText), ""}
+		return nil, &Error{1, 1, fmt.Sprintf("the %s is longer than %d bytes", f.noun, MaxText), ""}
 	case !utf8.ValidString(text):
-		return nil, &Error{1, 1, "the question is not valid UTF-8", ""}
+		return nil, &Error{1, 1, "the " + f.noun + " is not valid UTF-8", ""}
 	case strings.TrimSpace(text) == "":
-		return nil, &Error{1, 1, "the question is empty", `write a condition, such as kind == "Pod"`}
+		return nil, &Error{1, 1, "the " + f.noun + " is empty", f.example}
 	}
 	env, err := environment()
 	if err != nil {
@@ -76,7 +136,7 @@ func parse(text string) (*Question, *Error) {
 	}
 	parsed, issues := env.Parse(unreserve(text))
 	if all := issues.Errors(); len(all) > 0 {
-		return nil, syntaxError(text, all[0])
+		return nil, syntaxError(text, f.noun, all[0])
 	}
 	tree := parsed.NativeRep()
 	if err := (&scope{info: tree.SourceInfo()}).check(tree.Expr(), ""); err != nil {
@@ -87,7 +147,7 @@ func parse(text string) (*Question, *Error) {
 		return nil, typeError(tree, all[0])
 	}
 	b := builder{info: checked.NativeRep().SourceInfo(), uses: map[string]bool{}}
-	root, fail := b.condition(checked.NativeRep().Expr())
+	root, fail := b.root(checked.NativeRep().Expr(), f)
 	if fail != nil {
 		return nil, fail
 	}
@@ -95,5 +155,5 @@ func parse(text string) (*Question, *Error) {
 	if err != nil {
 		return nil, &Error{1, 1, printable(err.Error()), ""}
 	}
-	return &Question{text, root, program, b.uses}, nil
+	return &expression{text, root, program, b.uses}, nil
 }

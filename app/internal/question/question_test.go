@@ -41,16 +41,37 @@ func golden(t *testing.T, name, got string) {
 
 var at = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 
+// timed returns a step from and to these seconds after the start of web. A negative end is none.
+func timed(phase string, from, to int) Step {
+	s := Step{Phase: phase, Start: at.Add(time.Duration(from)*time.Second - time.Minute)}
+	if to >= 0 {
+		s.End = at.Add(time.Duration(to)*time.Second - time.Minute)
+	}
+	return s
+}
+
 // web is the lifecycle of a Pod.
 func web() *Lifecycle {
 	return &Lifecycle{
 		Object:   object.Ref{Kind: object.Kind{Version: "v1", Kind: "Pod"}, Namespace: "shop", Name: "web-1"},
 		Start:    at.Add(-time.Minute),
 		Duration: 45 * time.Second,
+		Outcome:  "converged",
 		Phases:   map[string]time.Duration{"startup": 40 * time.Second},
-		Volumes:  new(int64(3)),
-		Images:   []string{"nginx:1.29", "envoy:2"},
-		Labels:   map[string]string{"app": "web", "kubernetes.io/x": "y"},
+		Steps: []Step{
+			timed(
+				"pull",
+				12,
+				25,
+			),
+			timed("pull", 10, 11),
+			timed("readiness", 30, 40),
+			timed("run", 5, 6),
+			timed("run", 7, -1),
+		},
+		Volumes: new(int64(3)),
+		Images:  []string{"nginx:1.29", "envoy:2"},
+		Labels:  map[string]string{"app": "web", "kubernetes.io/x": "y"},
 	}
 }
 
@@ -58,27 +79,35 @@ func web() *Lifecycle {
 var matching = map[string]bool{
 	`kind == "Pod" && phase.startup > duration("30s") && images.exists(i, i.contains("nginx"))`: true,
 
-	`namespace == "shop"`:                                 true,
-	`namespace == "namespace"`:                            false,
-	`start > now - duration("2m")`:                        true,
-	`now - start == duration("1m")`:                       true,
-	`labels["kubernetes.io/x"] == "y"`:                    true,
-	`labels.app == "web" && "app" in labels`:              true,
-	`labels.none == "web"`:                                false,
-	`!(labels.none == "web")`:                             false, // missing, and not false
-	`has(labels.none) || has(phase.pull)`:                 false,
-	`has(phase.startup) && !has(phase.pull)`:              true,
-	`phase.pull < duration("1s") || kind == "Pod"`:        true, // || absorbs the error
-	`phase.pull < duration("1s") && kind == "Job"`:        false,
-	`images.all(i, i.matches("^[a-z]+:[0-9.]+$"))`:        true,
-	`size(images) == 2 && labels.size() == 2`:             true,
-	`kind in ["Pod", "Job"] ? volumes == 3 : false`:       true,
-	`start < timestamp("1700-01-01T00:00:00Z")`:           false,
-	`start + duration("2100000h") > start`:                false, // out of range
-	`images.exists(namespace, namespace == "envoy:2")`:    true,
-	`name.endsWith("-1") && name.startsWith("web")`:       true,
-	`trace == "00000000000000000000000000000000"`:         true,
-	"kind == 'Pod' // namespace \"\n && namespace != 'a'": true,
+	`namespace == "shop"`:                                                  true,
+	`namespace == "namespace"`:                                             false,
+	`start > now - duration("2m")`:                                         true,
+	`now - start == duration("1m")`:                                        true,
+	`labels["kubernetes.io/x"] == "y"`:                                     true,
+	`labels.app == "web" && "app" in labels`:                               true,
+	`labels.none == "web"`:                                                 false,
+	`!(labels.none == "web")`:                                              false, // missing, and not false
+	`has(labels.none) || has(phase.pull)`:                                  false,
+	`has(phase.startup) && !has(phase.pull)`:                               true,
+	`phase.pull < duration("1s") || kind == "Pod"`:                         true, // || absorbs the error
+	`phase.pull < duration("1s") && kind == "Job"`:                         false,
+	`images.all(i, i.matches("^[a-z]+:[0-9.]+$"))`:                         true,
+	`size(images) == 2 && labels.size() == 2`:                              true,
+	`kind in ["Pod", "Job"] ? volumes == 3 : false`:                        true,
+	`start < timestamp("1700-01-01T00:00:00Z")`:                            false,
+	`ended.readiness - began.pull == duration("30s")`:                      true,
+	`began.pull == start + duration("10s")`:                                true,  // the first
+	`ended.pull == start + duration("25s")`:                                true,  // the last
+	`has(began.run) && !has(ended.run)`:                                    true,  // one is open
+	`ended.run > start || has(began.init)`:                                 false, // missing
+	`end - ended.pull == duration("20s")`:                                  true,
+	`images.exists(end, end == "envoy:2")`:                                 true,
+	`phase.startup - duration("10s") == end - began.pull - duration("5s")`: true,
+	`start + duration("2100000h") > start`:                                 false, // out of range
+	`images.exists(namespace, namespace == "envoy:2")`:                     true,
+	`name.endsWith("-1") && name.startsWith("web")`:                        true,
+	`trace == "00000000000000000000000000000000"`:                          true,
+	"kind == 'Pod' // namespace \"\n && namespace != 'a'":                  true,
 }
 
 func TestMatches(t *testing.T) {
@@ -128,6 +157,67 @@ func TestErrors(t *testing.T) {
 	golden(t, "errors.out", out.String())
 }
 
+// TestLengthErrors: an expression with a duration has the errors of questions, and those of its own.
+func TestLengthErrors(t *testing.T) {
+	var out strings.Builder
+	for _, text := range []string{
+		"", "phase.pul", "pull", "ended.readiness - began.pul", "ended.readiness - ", "(phase.pull",
+		"ended.readiness", "end", "kind", "phase.pull > duration(\"1s\")", "images", "volumes", "phase", "began",
+		"ended.readiness - phase.pull", "phase.pull - 1", "phase.pull * 2", "ended.pull - ended.startup",
+		"end + start", "lower(kind)", `duration("2d")`, "phase.pull,duration", "phase.pull; DROP TABLE traces",
+		"duration" + strings.Repeat(" + duration", 100), strings.Repeat(" ", MaxText+1), "duration\xff",
+		"duration +\n  phas.pull",
+	} {
+		_, err := ParseLength(text)
+		if err == nil {
+			t.Errorf("no error: %s", text)
+			continue
+		}
+		if len(text) > 60 {
+			text = text[:40] + "…"
+		}
+		fmt.Fprintf(&out, "%s\n\t%v\n", strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\n", "⏎"), err)
+	}
+	golden(t, "lengtherrors.out", out.String())
+}
+
+// TestLength evaluates lengths of the lifecycle web.
+func TestLength(t *testing.T) {
+	const missing = time.Duration(-1)
+	for text, want := range map[string]time.Duration{
+		"duration":                     45 * time.Second,
+		"phase.startup":                40 * time.Second,
+		"ended.readiness - began.pull": 30 * time.Second,
+		"end - ended.pull":             20 * time.Second,
+		"now - began.run":              55 * time.Second,
+		"end - ended.run":              missing,
+		"phase.pull - phase.init":      missing,
+		`kind == "Pod" ? duration("1s") : phase.init`:            time.Second,
+		"duration + duration - (now - start)":                    30 * time.Second,
+		`duration + duration("2100000h") + duration("2100000h")`: missing, // out of range
+	} {
+		l, err := ParseLength(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if field := byName[text] != nil; l.IsField() != field {
+			t.Errorf("%s: a field: %t, want %t", text, l.IsField(), field)
+		}
+		got, is := l.Of(web(), at)
+		if want == missing && is || want != missing && (!is || got != want) {
+			t.Errorf("%s: %v, %t, want %v", text, got, is, want)
+		}
+	}
+	open := web()
+	open.Outcome = ""
+	if l, err := ParseLength("end - start"); err != nil {
+		t.Error(err)
+	} else if got, is := l.Of(open, at); is {
+		t.Errorf("an open lifecycle has the end %s", got)
+	}
+}
+
 // TestFields compares the table of fields with its golden file.
 func TestFields(t *testing.T) {
 	var out strings.Builder
@@ -137,7 +227,7 @@ func TestFields(t *testing.T) {
 	golden(t, "fields.md", out.String())
 	columns := map[string]bool{}
 	for _, f := range Fields() {
-		if place := f.Table + "." + f.Column; columns[place] {
+		if place := f.Table + "." + f.Column + " " + f.Phase; columns[place] {
 			t.Errorf("two fields in %s", place)
 		} else {
 			columns[place] = true

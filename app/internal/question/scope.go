@@ -60,10 +60,13 @@ func (s *scope) all(of []ast.Expr, local string) *Error {
 // name checks a name that stands alone, or before a point.
 func (s *scope) name(e ast.Expr, local string) *Error {
 	name := e.AsIdent()
-	if name == local || name == now || name == phase || byName[name] != nil {
+	switch {
+	case name == local, name == now, byName[name] != nil:
 		return nil
+	case isObject(name):
+		return fault(s.info, e, name+" has no value of its own", objectHint(name))
 	}
-	hint := "fields are " + strings.Join(names(), ", ") + " and those of " + phase
+	hint := "fields are " + strings.Join(names(), ", ") + " and those of " + strings.Join(objects, ", ")
 	if near := similar(name); near != "" {
 		hint = "did you mean " + near + "?"
 	}
@@ -74,7 +77,17 @@ func (s *scope) name(e ast.Expr, local string) *Error {
 func (s *scope) selection(e ast.Expr, local string) *Error {
 	of, field := e.AsSelect().Operand(), e.AsSelect().FieldName()
 	if of.Kind() != ast.IdentKind {
-		return s.check(of, local)
+		if err := s.check(of, local); err != nil {
+			return err
+		}
+		if object, name := fieldOf(of); object != "" && object != local {
+			hint := onlyFields
+			if meant := step(field, name); meant != "" && object == phase {
+				hint = "did you mean " + meant + "?"
+			}
+			return fault(s.info, e, object+"."+name+" has no fields", hint)
+		}
+		return nil
 	}
 	s.nodes++
 	name := of.AsIdent()
@@ -82,21 +95,37 @@ func (s *scope) selection(e ast.Expr, local string) *Error {
 	switch {
 	case name == local:
 		return fault(s.info, e, name+" has no fields", onlyFields)
-	case name == phase:
-		if byName[phase+"."+field] == nil {
-			hint := "phases are " + strings.Join(phaseNames(), ", ")
-			if near := nearest(field, phaseNames()); near != "" {
-				hint = "did you mean " + phase + "." + near + "?"
-			}
-			return fault(s.info, e, "unknown field "+phase+"."+field, hint)
+	case isObject(name):
+		if byName[name+"."+field] == nil {
+			return fault(s.info, e, "unknown field "+name+"."+field, phaseHint(name, field))
 		}
 		return nil
 	case known != nil && known.Type != Map:
-		return fault(s.info, e, known.Name+" has no fields", onlyFields)
-	case known == nil && byName[field] != nil:
-		return fault(s.info, e, "unknown field "+name+"."+field, "did you mean "+field+"?")
+		return fault(s.info, e, known.Name+" has no fields", stepHint(name, field, onlyFields))
+	case known == nil:
+		if hint := stepHint(name, field, ""); hint != "" {
+			return fault(s.info, e, "unknown field "+name+"."+field, hint)
+		}
+		if near := nearest(name, objects); near != "" && byName[near+"."+field] != nil {
+			return fault(s.info, e, "unknown field "+name+"."+field, "did you mean "+near+"."+field+"?")
+		}
+		if byName[field] != nil {
+			return fault(s.info, e, "unknown field "+name+"."+field, "did you mean "+field+"?")
+		}
 	}
 	return s.name(of, local)
+}
+
+// fieldOf returns the object and the name of a field such as phase.pull, or "" for other expressions.
+func fieldOf(e ast.Expr) (object, name string) {
+	if e.Kind() != ast.SelectKind {
+		return "", ""
+	}
+	s := e.AsSelect()
+	if of := s.Operand(); of.Kind() == ast.IdentKind && isObject(of.AsIdent()) {
+		return of.AsIdent(), s.FieldName()
+	}
+	return "", ""
 }
 
 // call checks an operator or a function.

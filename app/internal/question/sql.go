@@ -19,8 +19,19 @@ type Condition struct {
 // Condition compiles the question for an engine. All its constants are parameters. The number of the
 // first one is given, from 1. The SQL depends only on the form of the question.
 func (q *Question) Condition(d Dialect, now time.Time, first int) Condition {
-	e := &emitter{Dialect: d, now: within(now).UnixNano(), first: first}
-	return Condition{SQL: q.root.sql(e).SQL, Args: e.args}
+	of, args := q.compile(d, now, first)
+	return Condition{SQL: of.SQL, Args: args}
+}
+
+// Operand compiles the length for an engine, in nanoseconds, with the values of its parameters. It is
+// NULL for an error of CEL. Otherwise it is as Question.Condition.
+func (l *Length) Operand(d Dialect, now time.Time, first int) (Operand, []any) {
+	return l.compile(d, now, first)
+}
+
+func (e *expression) compile(d Dialect, now time.Time, first int) (Operand, []any) {
+	to := &emitter{Dialect: d, now: within(now).UnixNano(), first: first}
+	return e.root.sql(to), to.args
 }
 
 // emitter writes SQL.

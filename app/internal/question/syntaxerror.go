@@ -11,8 +11,8 @@ import (
 	"cel.dev/cel-go/common/operators"
 )
 
-// syntaxError translates an error of CEL's parser.
-func syntaxError(text string, from *cel.Error) *Error {
+// syntaxError translates an error of CEL's parser. The noun names the expression.
+func syntaxError(text, noun string, from *cel.Error) *Error {
 	line, column := max(from.Location.Line(), 1), max(from.Location.Column()+1, 1)
 	rest := ""
 	if lines := strings.Split(text, "\n"); line <= len(lines) {
@@ -31,11 +31,11 @@ func syntaxError(text string, from *cel.Error) *Error {
 	case strings.Contains(message, "invalid int literal"):
 		return at("this is not a whole number of 64 bits", "")
 	case strings.Contains(message, "invalid argument to has"):
-		return at("has() needs a phase or a label", wayOut(operators.Has))
+		return at("has() needs a phase, its start or end, or a label", wayOut(operators.Has))
 	case strings.Contains(message, "recursion"):
-		return at("the question is nested too deeply", "")
+		return at("the "+noun+" is nested too deeply", "")
 	case strings.Contains(message, "expression code point size exceeds limit"):
-		return at("the question is too long", "")
+		return at("the "+noun+" is too long", "")
 	case strings.HasPrefix(rest, "="):
 		return at("unexpected =", "to compare, write ==")
 	case strings.HasPrefix(rest, "&"):
@@ -54,9 +54,9 @@ func syntaxError(text string, from *cel.Error) *Error {
 	case rest != "" && isQuote(rest[0]) && strings.HasPrefix(message, "token recognition"):
 		return at("this string has no end", "")
 	case rest == "" && strings.Contains(message, "missing ')'"):
-		return at("the question ends too early", "a ) is missing")
+		return at("the "+noun+" ends too early", "a ) is missing")
 	case rest == "":
-		return at("the question ends too early", "")
+		return at("the "+noun+" ends too early", "")
 	case !isSyntax:
 		return at(message, "")
 	case unit.MatchString(rest) && column > 1:

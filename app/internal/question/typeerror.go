@@ -92,7 +92,7 @@ func comparisonHint(args []ast.Expr, a, b string) string {
 	case has("timestamp", "string"), has("timestamp", "int"):
 		return `write now - duration("1h"), or ` + timestampExample
 	case has("timestamp", "duration"):
-		return `a time is written now - duration("1h")`
+		return `a time is written now - duration("1h"), and the length between two times ` + differenceExample
 	case has("int", "double"), has("int", "uint"):
 		return "write a whole number without suffix, such as 2"
 	case has("int", "string"):

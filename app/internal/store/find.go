@@ -36,8 +36,8 @@ const (
 
 // Finder answers questions about lifecycles.
 type Finder interface {
-	// Find returns the lifecycles that match q, the latest start first. Among equal starts, the
-	// highest trace ID and then the highest span ID come first.
+	// Find returns the lifecycles that match q, the latest start first, without their Steps. Among
+	// equal starts, the highest trace ID and then the highest span ID come first.
 	Find(ctx context.Context, q FindQuery) (*FindPage, error)
 	// Group returns statistics of the lifecycles that match q. Finished ones only are counted.
 	Group(ctx context.Context, q GroupQuery) (*GroupPage, error)
@@ -98,8 +98,9 @@ type GroupQuery struct {
 	By string
 	// Zone is the time zone of days; nil means UTC.
 	Zone *time.Location
-	// Of is the duration that Quantiles are of, such as "duration" or "phase.startup".
-	Of string
+	// Of is the duration that Quantiles are of, such as "phase.startup" or "end - ended.pull"; nil means
+	// none. A lifecycle counts without a value if a part of it is missing.
+	Of *question.Length
 	// Quantiles are fractions from 0 to 1, as in 0.5.
 	Quantiles []float64
 }
@@ -108,9 +109,6 @@ type GroupQuery struct {
 func (q *GroupQuery) Validate() error {
 	if q.By != "" && q.By != "day" && !hasType(q.By, question.String) {
 		return fmt.Errorf("cannot group by %.80q: it is neither a field with a text nor day", q.By)
-	}
-	if q.Of != "" && !hasType(q.Of, question.Duration) {
-		return fmt.Errorf("cannot compute quantiles of %.80q: it is no field with a duration", q.Of)
 	}
 	for _, f := range q.Quantiles {
 		if !(f >= 0 && f <= 1) {

@@ -17,7 +17,7 @@ const Day = "day"
 // Grouping makes the groups of lifecycles in memory. It keeps one number for each value of Of.
 type Grouping struct {
 	query  *GroupQuery
-	by, of *question.Field
+	by     *question.Field
 	groups map[string]*collected
 }
 
@@ -37,9 +37,6 @@ func NewGrouping(q *GroupQuery) (*Grouping, error) {
 		if f.Name == q.By {
 			g.by = &f
 		}
-		if f.Name == q.Of {
-			g.of = &f
-		}
 	}
 	return g, nil
 }
@@ -53,11 +50,11 @@ func (g *Grouping) Add(l *Lifecycle) {
 		g.groups[value] = group
 	}
 	group.count++
-	if g.of == nil {
+	if g.query.Of == nil {
 		return
 	}
-	if n, is := g.of.Stored(&l.Lifecycle).(int64); is {
-		group.values = append(group.values, n)
+	if d, is := g.query.Of.Of(&l.Lifecycle, g.query.Now); is {
+		group.values = append(group.values, d.Nanoseconds())
 	}
 }
 

@@ -39,11 +39,11 @@ func Finish(all []Lifecycle) {
 
 func (l *Lifecycle) finish() { l.Outcome = cmp.Or(l.Outcome, string(span.Unfinished)) }
 
-// Course is a lifecycle with its steps.
+// Course is a lifecycle with the spans of its steps.
 type Course struct {
 	Lifecycle
-	// Steps are the spans of its phases, in the order of the trace.
-	Steps []Step
+	// Spans are those of its phases, in the order of the trace and of Steps.
+	Spans []Step
 }
 
 // Step is the span of one phase.
@@ -53,7 +53,7 @@ type Step struct {
 	Span  *span.Span
 }
 
-// CoursesOf is LifecyclesOf, with the steps.
+// CoursesOf is LifecyclesOf, with the spans of the steps.
 func CoursesOf(t *span.Trace, asOf time.Time) []Course {
 	tree := newTree(t)
 	steps := map[trace.SpanID][]Step{}
@@ -83,8 +83,8 @@ func CoursesOf(t *span.Trace, asOf time.Time) []Course {
 		if !isLifecycle(s) || tree.byID[s.ID] != s {
 			continue
 		}
-		c := Course{Lifecycle: lifecycleOf(s, asOf), Steps: steps[s.ID]}
-		c.Heals = heals
+		c := Course{Lifecycle: lifecycleOf(s, asOf), Spans: steps[s.ID]}
+		c.Heals, c.Steps = heals, timesOf(c.Spans)
 		c.measure(asOf)
 		if s.Facts == nil {
 			c.infer(tree, s)
@@ -207,15 +207,27 @@ func validRef(r object.Ref) object.Ref {
 	return r
 }
 
+// timesOf returns the times of steps.
+func timesOf(steps []Step) []question.Step {
+	if len(steps) == 0 {
+		return nil
+	}
+	out := make([]question.Step, len(steps))
+	for i, s := range steps {
+		out[i] = question.Step{Phase: s.Phase, Start: s.Span.Start.Time, End: s.Span.End.Time}
+	}
+	return out
+}
+
 // measure sets the lengths of the phases: those of the unions of their spans.
 func (c *Course) measure(asOf time.Time) {
 	done := map[string]bool{}
-	for i, s := range c.Steps {
+	for i, s := range c.Spans {
 		if done[s.Phase] {
 			continue
 		}
 		done[s.Phase] = true
-		c.setPhase(s.Phase, union(c.Steps[i:], s.Phase, asOf))
+		c.setPhase(s.Phase, union(c.Spans[i:], s.Phase, asOf))
 	}
 }
 
@@ -265,7 +277,7 @@ func (c *Course) startsUp() bool {
 // readyAt returns the end of the readiness; zero without one.
 func (c *Course) readyAt() time.Time {
 	var at time.Time
-	for _, s := range c.Steps {
+	for _, s := range c.Spans {
 		if s.Span.Name == span.NameReadiness && s.Span.End.After(at) {
 			at = s.Span.End.Time
 		}
@@ -286,7 +298,7 @@ func (c *Course) infer(t *tree, s *span.Span) {
 	}
 	c.Node = valid(insight.Attribute(s, span.KeyNode))
 	c.Zone = valid(insight.Attribute(s, "cloud.availability_zone"))
-	for _, step := range c.Steps {
+	for _, step := range c.Spans {
 		for _, kv := range step.Span.Attributes {
 			switch kv.Key {
 			case span.KeyVolumes:

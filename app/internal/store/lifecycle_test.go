@@ -70,6 +70,17 @@ func TestLifecyclesOf(t *testing.T) {
 		Actor: "replicaset-controller", Start: spantest.At(100).Time,
 	}
 	base.Object.Version = ""
+	steps := func(ready time.Time) []question.Step {
+		step := func(phase string, from, to int) question.Step {
+			return question.Step{Phase: phase, Start: spantest.At(from).Time, End: spantest.At(to).Time}
+		}
+		last := step("readiness", 4000, 0)
+		last.End = ready
+		return []question.Step{
+			step("sandbox", 100, 300), step("pull", 300, 1300), step("pull", 800, 1800), step("pull", 3000, 3500), last,
+		}
+	}
+	base.Steps = steps(spantest.At(5000).Time)
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	for name, tc := range map[string]struct {
 		reason string
@@ -87,7 +98,7 @@ func TestLifecyclesOf(t *testing.T) {
 		"open": {"it is not ready", pod(-1, facts), func(l *question.Lifecycle) {
 			l.Workload, l.Reason, l.Labels = "Deployment/web", "crash_loop", map[string]string{"app": "web"}
 			l.Volumes, l.Node, l.Zone, l.Images = new(int64(2)), "node-2", "zone-b", []string{"b:1", "nginx:1"}
-			l.Duration = ms(9900)
+			l.Duration, l.Steps = ms(9900), steps(time.Time{})
 			l.Phases = map[string]time.Duration{"sandbox": ms(200), "pull": ms(2000), "readiness": ms(6000)}
 		}},
 		"earlier version": {"without facts", pod(5000, nil), func(l *question.Lifecycle) {
@@ -111,6 +122,9 @@ func TestLifecyclesOf(t *testing.T) {
 			}
 			if got[1].Span != tc.trace.Spans[1].ID {
 				t.Errorf("span %s", got[1].Span)
+			}
+			if got[0].Steps != nil {
+				t.Errorf("the steps of the Pod are those of its ReplicaSet, too: %v", got[0].Steps)
 			}
 		})
 	}

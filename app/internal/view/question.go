@@ -102,16 +102,23 @@ func (v *View) liveLifecycles(
 			switch {
 			case !q.Fits(one):
 			case !q.Traces:
-				add(*one)
+				add(foundOf(one))
 			case latest == nil || store.CompareLifecycles(one, latest) < 0:
 				latest = one
 			}
 		}
 		if latest != nil {
-			add(*latest)
+			add(foundOf(latest))
 		}
 	}
 	return context.Cause(ctx)
+}
+
+// foundOf returns a lifecycle as a page of Find has it.
+func foundOf(l *store.Lifecycle) store.Lifecycle {
+	out := *l
+	out.Steps = nil
+	return out
 }
 
 // lifecycles returns the lifecycles of a trace in memory at the time now. There are none if the entry

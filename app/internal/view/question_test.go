@@ -28,6 +28,13 @@ func where(t *testing.T, text string) *question.Question {
 	return q
 }
 
+func lengthOf(t *testing.T, text string) *question.Length {
+	t.Helper()
+	l, err := question.ParseLength(text)
+	must(t, err)
+	return l
+}
+
 // finds reads all pages, and calls between after each.
 func finds(t *testing.T, from store.Finder, q store.FindQuery, between func()) (out []store.Lifecycle) {
 	t.Helper()
@@ -53,7 +60,8 @@ func anyQuestion(t *testing.T, random *rand.Rand) store.FindQuery {
 		"", `kind == "Pod"`, `kind == "Pod" && phase.startup > duration("2s")`,
 		`name.endsWith("1") || verb == "create"`, `start >= now - duration("1h") && outcome == "converged"`,
 		`images.exists(i, i.contains("nginx"))`, `kind == "X"`,
-	}[random.IntN(7)]; text != "" {
+		`ended.readiness - began.pull > duration("2s") && end < now`,
+	}[random.IntN(8)]; text != "" {
 		q.Where = where(t, text)
 	}
 	if random.IntN(5) == 0 {
@@ -120,7 +128,7 @@ func TestGroupOnce(t *testing.T) {
 	r.publish(nil)
 	q := store.GroupQuery{
 		FindQuery: store.FindQuery{Now: asOf, Where: where(t, `kind == "Pod"`)},
-		By:        "name", Of: "phase.pull", Quantiles: []float64{0, 0.5, 1},
+		By:        "name", Of: lengthOf(t, "ended.readiness - began.pull"), Quantiles: []float64{0, 0.5, 1},
 	}
 	want, err := r.oracle.Group(t.Context(), q)
 	must(t, err)
@@ -157,7 +165,7 @@ func TestGroupWithoutArchive(t *testing.T) {
 		r.move(len(r.at) - 1)
 	}
 	r.view.SetTimes(time.Minute, time.Millisecond)
-	q := store.GroupQuery{FindQuery: store.FindQuery{Now: asOf}, By: "kind"}
+	q := store.GroupQuery{FindQuery: store.FindQuery{Now: asOf}, By: "kind", Of: lengthOf(t, "end - ended.pull")}
 	page, err := r.view.Group(t.Context(), q)
 	must(t, err)
 	if page.Incomplete != "12 finished lifecycles are not in the archive yet, and are not counted" ||
@@ -167,7 +175,9 @@ func TestGroupWithoutArchive(t *testing.T) {
 	r.away = fmt.Errorf("%w: it is being opened", store.ErrUnavailable)
 	page, err = r.view.Group(t.Context(), q)
 	must(t, err)
-	if d := cmp.Diff([]store.Group{{Value: "Deployment", Count: 6}, {Value: "Pod", Count: 6}}, page.Groups); d != "" {
+	if d := cmp.Diff(
+		[]store.Group{{Value: "Deployment", Count: 6}, {Value: "Pod", Count: 6, With: 6}}, page.Groups,
+	); d != "" {
 		t.Errorf("-want +got:\n%s", d)
 	}
 	if page.Incomplete != "the archive is unavailable: it is being opened" {

@@ -17,6 +17,11 @@ func Expression(r *rand.Rand, depth int) string {
 	return (&generator{r: r}).of(question.Bool, depth)
 }
 
+// Length returns a random expression with a duration. depth bounds its nesting.
+func Length(r *rand.Rand, depth int) string {
+	return (&generator{r: r}).of(question.Duration, depth)
+}
+
 // generator makes expressions of a type.
 type generator struct {
 	r *rand.Rand
@@ -44,11 +49,13 @@ func (g *generator) of(t question.Type, depth int) string {
 
 func (g *generator) condition(depth int) string {
 	if depth <= 0 {
-		switch n := g.r.IntN(8); {
+		switch n := g.r.IntN(9); {
 		case n == 0:
 			return strconv.FormatBool(g.r.IntN(2) == 0)
 		case n == 1 && g.local != "phase":
 			return "has(phase." + one(g.r, question.Phases()).Name + ")"
+		case n == 3 && g.local != "began" && g.local != "ended":
+			return "has(" + g.edge() + ")"
 		case n == 2 && g.local != "labels":
 			return "has(labels." + one(g.r, []string{"app", "tier", "web", "none"}) + ")"
 		}
@@ -117,7 +124,9 @@ func (g *generator) test(depth int) string {
 }
 
 func (g *generator) quantifier(depth int) string {
-	g.local = one(g.r, []string{"i", "k", "kind", "namespace", "labels", "now", "phase"}) // some hide a field
+	g.local = one(g.r, []string{
+		"i", "k", "kind", "namespace", "labels", "now", "phase", "began", "ended", "end",
+	}) // some hide a field
 	condition := g.of(question.Bool, depth-1)
 	local := g.local
 	g.local = ""
@@ -171,13 +180,22 @@ func (g *generator) moment(depth int) string {
 			return "(" + g.of(question.Timestamp, depth-1) + " - " + g.of(question.Duration, depth-1) + ")"
 		}
 	}
-	switch n := g.r.IntN(4); {
+	switch n := g.r.IntN(8); {
 	case n == 0 && g.local != "now":
 		return "now"
 	case n == 1:
 		return g.literal(question.Timestamp)
+	case n == 2 && g.local != "end":
+		return "end"
+	case n < 6 && g.local != "began" && g.local != "ended":
+		return g.edge()
 	}
 	return "start"
+}
+
+// edge returns the start or the end of a phase.
+func (g *generator) edge() string {
+	return one(g.r, []string{"began.", "ended."}) + one(g.r, stepped).Name
 }
 
 func (g *generator) length(depth int) string {

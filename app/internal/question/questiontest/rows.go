@@ -73,9 +73,30 @@ func Rows(r *rand.Rand, n int) []*question.Lifecycle {
 		for range r.IntN(4) {
 			l.Labels[one(r, keys)] = word(r)
 		}
+		for range r.IntN(3 * len(stepped)) {
+			l.Steps = append(l.Steps, step(r))
+		}
 		out[i] = l
 	}
 	return out
+}
+
+// stepped are the phases with steps.
+var stepped = slices.DeleteFunc(question.Phases(), func(p question.Phase) bool { return p.Span == "" })
+
+// step returns a random step, which may be open. Most are near each other in time.
+func step(r *rand.Rand) question.Step {
+	at := func() time.Time {
+		if r.IntN(4) == 0 {
+			return one(r, moments)
+		}
+		return Now.Add(time.Duration(r.IntN(120)) * time.Second)
+	}
+	s := question.Step{Phase: one(r, stepped).Name, Start: at()}
+	if r.IntN(8) > 0 {
+		s.End = at()
+	}
+	return s
 }
 
 // word returns a random word; one of the first half more often.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/question"
 )
@@ -21,6 +22,8 @@ type Engine interface {
 	Values(tb testing.TB, c question.Condition) []*bool
 	// Matching returns the IDs of the lifecycles that match, in order.
 	Matching(tb testing.TB, c question.Condition) []int
+	// Lengths returns the value of a length for each lifecycle, in nanoseconds, nil for NULL.
+	Lengths(tb testing.TB, of question.Operand, args []any) []*int64
 }
 
 const (
@@ -35,17 +38,25 @@ func Run(t *testing.T, e Engine, seed uint64, n int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a repeatable test
 	var rows []*question.Lifecycle
-	var refused, mixed int
+	var refused, mixed, some int
 	var all Answers
 	for i := range n {
 		if i%questionsAtOnce == 0 {
 			rows = Rows(r, rowsAtOnce)
 			e.Store(t, rows)
 		}
-		text := Expression(r, 1+r.IntN(maxDepth))
+		text := Length(r, r.IntN(maxDepth))
+		if length, err := question.ParseLength(text); err == nil {
+			if CompareLength(t, e, length, rows) {
+				some++
+			}
+		} else if len(text) < 500 { // longer ones may exceed the bounds
+			t.Fatalf("length %d of seed %d is refused: %v\n%s", i, seed, err, text)
+		}
+		text = Expression(r, 1+r.IntN(maxDepth))
 		q, err := question.Parse(text)
 		if err != nil {
-			if refused++; len(text) < 500 { // longer ones may exceed the bounds
+			if refused++; len(text) < 500 {
 				t.Fatalf("question %d of seed %d is refused: %v\n%s", i, seed, err, text)
 			}
 			continue
@@ -56,11 +67,40 @@ func Run(t *testing.T, e Engine, seed uint64, n int) {
 		}
 		all = Answers{all.Yes + got.Yes, all.No + got.No, all.Missing + got.Missing}
 	}
-	t.Logf("%d questions, %d with several answers, %d refused; answers: %d true, %d false, %d missing",
-		n-refused, mixed, refused, all.Yes, all.No, all.Missing)
-	if refused > n/20 || mixed < n/4 {
-		t.Error("too few questions distinguish lifecycles")
+	t.Logf("%d questions, %d with several answers, %d refused; answers: %d true, %d false, %d missing; "+
+		"%d lengths that some lifecycles have", n-refused, mixed, refused, all.Yes, all.No, all.Missing, some)
+	if refused > n/20 || mixed < n/4 || some < n/4 {
+		t.Error("too few questions or lengths distinguish lifecycles")
 	}
+}
+
+// CompareLength compares the values of a length by CEL and by the engine. It reports whether some of the
+// lifecycles have one.
+func CompareLength(tb testing.TB, e Engine, length *question.Length, rows []*question.Lifecycle) (some bool) {
+	tb.Helper()
+	of, args := length.Operand(e, Now, 1)
+	values := e.Lengths(tb, of, args)
+	have := 0
+	for i, l := range rows {
+		want, is := length.Of(l, Now)
+		if is {
+			have++
+		}
+		if got := values[i]; (got != nil) != is || is && *got != want.Nanoseconds() {
+			tb.Fatalf(
+				"row %d: CEL has %v, %t, the engine %s\n%s\n%s\n%q\n%+v",
+				i,
+				want,
+				is,
+				shown(got),
+				length,
+				of.SQL,
+				args,
+				*l,
+			)
+		}
+	}
+	return have > 0 && have < len(rows)
 }
 
 // Answers counts the answers to a question.
@@ -96,6 +136,14 @@ func Compare(tb testing.TB, e Engine, q *question.Question, rows []*question.Lif
 		tb.Fatalf("CEL matches %v, the engine %v\n%s\n%s\n%q", want, matching, q, c.SQL, c.Args)
 	}
 	return out
+}
+
+// shown returns a number of nanoseconds, or "none".
+func shown(n *int64) string {
+	if n == nil {
+		return "none"
+	}
+	return time.Duration(*n).String()
 }
 
 // name returns the name of an answer.

@@ -14,20 +14,21 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
 )
 
-// token matches a token of SQL. It has no quotes, comments or semicolons.
-var token = regexp.MustCompile(`^(?:\?[0-9]+|[A-Za-z_]+(?:\.[a-z_]+)?|[0-9]+|<>|<=|>=|[=<>(),*]| )`)
+// token matches a token of SQL. It has no comments or semicolons. A text has small letters only.
+var token = regexp.MustCompile(`^(?:\?[0-9]+|'[a-z]*'|[A-Za-z_]+(?:\.[a-z_]+)?|[0-9]+|<>|<=|>=|[=<>(),*+]| )`)
 
 // known has the words of the dialect and of the compiler. Columns and tables come from the fields.
 var known = func() map[string]bool {
 	out := map[string]bool{}
 	for word := range strings.FieldsSeq(`
-		SELECT FROM AS WHERE EXISTS NOT AND OR IN IS NULL CASE WHEN THEN ELSE END instr count max min lower hex
+		SELECT FROM AS WHERE EXISTS NOT AND OR IN IS NULL CASE WHEN THEN ELSE END instr count max min lower hex typeof
+		+ '' 'integer' m.name
 		lifeline_ends_with lifeline_matches lifeline_plus lifeline_minus
 		l m el v x l.id l.trace m.id m.num m.heals m.value m.lifecycle el.lifecycle v.x traces`) {
 		out[word] = true
 	}
 	for _, f := range question.Fields() {
-		out[f.Table] = true
+		out[f.Table], out["'"+f.Phase+"'"] = true, true
 		for _, alias := range []string{"l.", "m.", "el."} {
 			out[alias+f.Column] = true
 		}
@@ -55,7 +56,7 @@ func checkSQL(tb testing.TB, c question.Condition) {
 			if found != "0" && found != "1" {
 				tb.Fatalf("number %s in the SQL: %s", found, c.SQL)
 			}
-		case first >= 'A' && first <= 'Z', first >= 'a' && first <= 'z', first == '_':
+		case first >= 'A' && first <= 'Z', first >= 'a' && first <= 'z', first == '_', first == '\'', first == '+':
 			if !known[found] {
 				tb.Fatalf("unknown word %q in the SQL: %s", found, c.SQL)
 			}
@@ -80,6 +81,9 @@ func FuzzSQL(f *testing.F) {
 		`kind in ['''"''', r'\', "\u0027"]`,
 		`size(images) == -1`,
 		`timestamp("2026-01-01T00:00:00Z") + duration == now`,
+		`kind == "Pod" && ended.readiness - began.pull > duration("20s")`,
+		`has(began.pull) && !has(ended.run) ? end - ended.pull > phase.pull : end == began.backoff + duration`,
+		`images.exists(began, began == "'pull'") || ended.terminate in [timestamp("2026-11-26T12:00:00Z")]`,
 	} {
 		f.Add(text)
 	}
@@ -100,12 +104,39 @@ func FuzzSQL(f *testing.F) {
 	})
 }
 
+// FuzzLength: the same for lengths.
+func FuzzLength(f *testing.F) {
+	for _, text := range []string{
+		"duration", "phase.pull", "ended.readiness - began.pull", "end - ended.pull + (phase.pull - phase.init)",
+		`kind == "' OR 1=1 --" ? duration("1s") : now - start`,
+		`labels.exists(ended, ended == kind) ? end - start : began.start - start - duration("-1ns")`,
+	} {
+		f.Add(text)
+	}
+	rows := questiontest.Rows(rand.New(rand.NewPCG(2, 1)), 16)
+	e := &engine{db: open(f)}
+	e.Store(f, rows)
+	f.Fuzz(func(t *testing.T, text string) {
+		length, err := question.ParseLength(text)
+		if err != nil {
+			return
+		}
+		of, args := length.Operand(sqlite.Dialect{}, questiontest.Now, 1)
+		checkSQL(t, question.Condition{SQL: of.SQL, Args: args})
+		if len(of.SQL) > question.MaxNodes*256 {
+			t.Fatalf("%d bytes of SQL for %s", len(of.SQL), text)
+		}
+		questiontest.CompareLength(t, e, length, rows)
+	})
+}
+
 // forms are questions with places for constants: %s a string, %n a number, %d a duration.
 var forms = []string{
 	`kind == %s && volumes > %n && phase.pull < duration(%d)`,
 	`labels[%s] == %s || %s in labels || %s in images || name in [%s, %s]`,
 	`images.exists(i, i.contains(%s) || i.startsWith(%s)) && !labels.all(k, labels[k].endsWith(%s))`,
 	`now - duration(%d) < start + (duration(%d) + duration(%d)) || size(images) in [%n, %n]`,
+	`ended.readiness - began.pull > duration(%d) && end < now - duration(%d) && has(began.init) && kind == %s`,
 	`(volumes == %n ? %s : labels[%s]) == %s ? duration(%d) > duration : %s < %s`,
 }
 

@@ -73,6 +73,8 @@ func TestDeep(t *testing.T) {
 			strings.Repeat(` in labels ? labels.a : "b") ? "a" : "b")`, 5) + ` == "b"`,
 		"texts": strings.Repeat("(name.endsWith(", 10) + "name" + strings.Repeat(`) ? "a" : "b")`, 10) + ` == "b"`,
 		"list":  "volumes in [1" + strings.Repeat(", 1", 250) + "]",
+		"steps": "start < ended.run" + strings.Repeat(" - (ended.terminate - end)", 21),
+		"has":   strings.Repeat("has(ended.terminate) || ", 84) + "false",
 	} {
 		c := condition(t, text)
 		checkSQL(t, c)

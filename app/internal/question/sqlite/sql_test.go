@@ -22,6 +22,7 @@ func TestSQL(t *testing.T) {
 		`labels.exists(k, k.matches("^team") && labels[k] == user)`,
 		`labels["image"] in images ? heals == "" : trace == "4bf92f3577b34da6a3ce929d0e0e4736"`,
 		`now - start - duration > duration("1h") && workload.endsWith("/web")`,
+		`kind == "Pod" && ended.readiness - began.pull > duration("20s") && has(ended.init) && end < now`,
 	} {
 		c := condition(t, text)
 		fmt.Fprintf(&out, "%s\n\t%s\n\t%v\n", text, c.SQL, c.Args)

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/question"
 	"github.com/kube-lifeline/lifeline/app/internal/question/questiontest"
@@ -52,8 +53,21 @@ func open(tb testing.TB) *sql.DB {
 	}
 	db.SetMaxOpenConns(1)
 	tb.Cleanup(func() { _ = db.Close() })
-	execute(tb, db, sqlite.Schema+"CREATE TABLE traces (num INTEGER PRIMARY KEY, id BLOB, heals TEXT) STRICT;")
+	execute(tb, db, sqlite.Schema+`
+		CREATE TABLE traces (num INTEGER PRIMARY KEY, id BLOB, heals TEXT) STRICT;
+		CREATE TABLE phases (
+			lifecycle INTEGER NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, start INTEGER NOT NULL,
+			until INTEGER, PRIMARY KEY (lifecycle, seq)
+		) STRICT, WITHOUT ROWID;`)
 	return db
+}
+
+// nanos returns a time in nanoseconds, or nil for the zero time.
+func nanos(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixNano()
 }
 
 func execute(tb testing.TB, db *sql.DB, statement string, args ...any) {
@@ -67,7 +81,9 @@ func execute(tb testing.TB, db *sql.DB, statement string, args ...any) {
 func (e *engine) Store(tb testing.TB, rows []*question.Lifecycle) {
 	tb.Helper()
 	e.rows = len(rows)
-	for _, table := range []string{question.Lifecycles, question.Images, question.Labels, question.Traces} {
+	for _, table := range []string{
+		question.Lifecycles, question.Images, question.Labels, question.Traces, question.Steps,
+	} {
 		execute(tb, e.db, "DELETE FROM "+table)
 	}
 	columns := []string{"id", "trace", "span"}
@@ -93,6 +109,10 @@ func (e *engine) Store(tb testing.TB, rows []*question.Lifecycle) {
 		for key, value := range l.Labels {
 			execute(tb, e.db, "INSERT INTO lifecycle_labels (lifecycle, label, value) VALUES (?, ?, ?)", id, key, value)
 		}
+		for seq, s := range l.Steps {
+			execute(tb, e.db, "INSERT INTO phases (lifecycle, seq, name, start, until) VALUES (?, ?, ?, ?, ?)",
+				id, seq, s.Phase, nanos(s.Start), nanos(s.End))
+		}
 	}
 }
 
@@ -110,6 +130,20 @@ func (e *engine) Values(tb testing.TB, c question.Condition) []*bool {
 			out[id] = new(value.Int64 == 1)
 		}
 		return nil
+	})
+	return out
+}
+
+// Lengths implements questiontest.Engine.
+func (e *engine) Lengths(tb testing.TB, of question.Operand, args []any) []*int64 {
+	tb.Helper()
+	out := make([]*int64, e.rows)
+	query(tb, e.db, "SELECT l.id, "+of.SQL+" FROM lifecycles AS l", args, func(scan func(...any) error) error {
+		var id int
+		var value *int64
+		err := scan(&id, &value)
+		out[id] = value
+		return err
 	})
 	return out
 }

@@ -86,7 +86,7 @@ func (d *deriver) lifecycles(ctx context.Context, num int64, courses []store.Cou
 		for key, value := range c.Labels {
 			labels.add(id, key, value)
 		}
-		addSteps(phases, id, c.Steps)
+		addSteps(phases, id, c.Spans)
 	}
 	return errors.Join(images.flush(ctx, d.Tx), labels.flush(ctx, d.Tx), phases.flush(ctx, d.Tx))
 }

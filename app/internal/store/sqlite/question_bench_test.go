@@ -29,6 +29,20 @@ func parse(t testing.TB, text string) *question.Question {
 	return q
 }
 
+// length parses an expression with a duration; "" is none.
+func length(t testing.TB, text string) *question.Length {
+	t.Helper()
+	if text == "" {
+		return nil
+	}
+	of, err := question.ParseLength(text)
+	must(t, err)
+	return of
+}
+
+// betweenSteps is the time between two steps.
+const betweenSteps = "ended.readiness - began.pull"
+
 // year returns an archive with the lifecycles of a year: 100,000 in `make bench`, or as many as
 // LIFELINE_LIFECYCLES says.
 func year(b *testing.B) *sqlite.Store {
@@ -69,6 +83,9 @@ func BenchmarkQuestions(b *testing.B) {
 		"Name":     `name == "web"`,
 		"Without":  `outcome == "failed" && labels["app.kubernetes.io/name"] == "web"`,
 		"Workload": `workload == "Deployment/web" && size(images) == 2`,
+		"Steps":    `kind == "Pod" && ` + betweenSteps + ` > duration("30s")`,
+		// It reads the steps of all Pods.
+		"RareSteps": `kind == "Pod" && ` + betweenSteps + ` > duration("2h")`,
 	} {
 		b.Run(name, func(b *testing.B) {
 			q := all
@@ -100,16 +117,29 @@ func BenchmarkQuestions(b *testing.B) {
 			b.ReportMetric(float64(page.Groups[0].Count), "largest")
 		}
 	})
-	for name, group := range map[string]store.GroupQuery{
-		"Count":        {},
-		"CountStartup": {Of: "phase.startup"},
-		"Quantiles":    {By: "namespace", Of: "phase.startup", Quantiles: []float64{0.5, 0.9, 0.99}},
-		"Days":         {By: "day", Of: "phase.startup", Quantiles: []float64{0.5, 0.9, 0.99}},
+	const startup, half = "phase.startup", `kind == "Pod" && phase.startup > duration("15s")`
+	for name, tc := range map[string]struct {
+		by, of, where string
+		quantiles     bool
+	}{
+		"Count":        {where: half},
+		"CountStartup": {where: half, of: startup},
+		"Quantiles":    {where: half, by: "namespace", of: startup, quantiles: true},
+		"Days":         {where: half, by: "day", of: startup, quantiles: true},
+		"QuantilesSteps": {
+			where: half, by: "namespace", of: betweenSteps, quantiles: true,
+		},
+		// It reads the steps of all Pods.
+		"AllQuantilesSteps": {
+			where: `kind == "Pod"`, by: "workload", of: betweenSteps, quantiles: true,
+		},
 	} {
 		b.Run(name, func(b *testing.B) {
-			q := group
-			q.FindQuery = all
-			q.Where = parse(b, `kind == "Pod" && phase.startup > duration("15s")`)
+			q := store.GroupQuery{FindQuery: all, By: tc.by, Of: length(b, tc.of)}
+			q.Where = parse(b, tc.where)
+			if tc.quantiles {
+				q.Quantiles = []float64{0.5, 0.9, 0.99}
+			}
 			for b.Loop() {
 				page, err := s.Group(b.Context(), q)
 				must(b, err)

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,10 @@ import (
 
 // day is GroupQuery.By for days.
 const day = "day"
+
+// once ends a subquery so that SQLite computes its columns once a row. It would put their expressions in
+// each place of their use otherwise.
+const once = " LIMIT -1"
 
 // nanosADay is the length of a day.
 const nanosADay = int64(24 * time.Hour)
@@ -42,21 +47,12 @@ func (s *Store) group(ctx context.Context, from database.Querier, q *store.Group
 	if err != nil {
 		return err
 	}
-	columns := []string{by + " AS v", "count(*) AS n", "0 AS w", "NULL AS q"}
-	if q.Of != "" {
-		of := fieldOf(q.Of)
-		columns[2] = "count(" + of + ") AS w"
-		if len(q.Quantiles) > 0 {
-			fractions, err := json.Marshal(q.Quantiles)
-			if err != nil {
-				return err
-			}
-			columns[3] = questions.Dialect{}.Quantiles(of, "?") + " AS q"
-			args = append(args, string(fractions))
-		}
+	of, err := measured(q, by, args)
+	if err != nil {
+		return err
 	}
 	// The numbers of the condition's parameters follow those before it.
-	f := &filter{args: args}
+	f := &filter{args: of.args}
 	s.addLifecycles(f, &q.FindQuery)
 	var value sql.NullString
 	var group store.Group
@@ -64,8 +60,8 @@ func (s *Store) group(ctx context.Context, from database.Querier, q *store.Group
 	var quantiles sql.NullString
 	to := []any{&value, &group.Count, &group.With, &quantiles, &groups}
 	err = database.Scan(ctx, from,
-		"SELECT *, count(*) OVER () FROM (SELECT "+strings.Join(columns, ", ")+" FROM lifecycles AS l"+f.String()+
-			" GROUP BY v) ORDER BY n DESC, v LIMIT ?", append(f.args, store.MaxGroups), to, func() error {
+		"SELECT *, count(*) OVER () FROM (SELECT "+strings.Join(of.columns, ", ")+" FROM "+of.rows+f.String()+
+			of.end+" GROUP BY v) ORDER BY n DESC, v LIMIT ?", append(f.args, store.MaxGroups), to, func() error {
 			one := group
 			one.Value = value.String
 			if q.By == day {
@@ -81,6 +77,44 @@ func (s *Store) group(ctx context.Context, from database.Querier, q *store.Group
 		})
 	page.More = max(0, groups-len(page.Groups))
 	return err
+}
+
+// statistic is the SQL of groups: their columns, and the rows that they are of, with a condition
+// between rows and end. The parameters before the condition are in the order of the text.
+type statistic struct {
+	columns   []string
+	rows, end string
+	args      []any
+}
+
+// measured returns the statistic of q.Of by the groups of by.
+func measured(q *store.GroupQuery, by string, args []any) (*statistic, error) {
+	out := &statistic{[]string{by + " AS v", "count(*) AS n", "0 AS w", "NULL AS q"}, "lifecycles AS l", "", args}
+	if q.Of == nil {
+		return out, nil
+	}
+	var fractions []any
+	if len(q.Quantiles) > 0 {
+		list, err := json.Marshal(q.Quantiles)
+		if err != nil {
+			return nil, err
+		}
+		fractions = []any{string(list)}
+	}
+	of, values := q.Of.Operand(questions.Dialect{}, q.Now, len(fractions)+len(args)+1)
+	value := of.SQL
+	if q.Of.IsField() { // without parameters
+		out.args = slices.Concat(args, fractions)
+	} else {
+		out.columns[0], value = "v", "x"
+		out.rows, out.end = "(SELECT "+by+" AS v, "+of.SQL+" AS x FROM "+out.rows, once+")"
+		out.args = slices.Concat(fractions, args, values)
+	}
+	out.columns[2] = "count(" + value + ") AS w"
+	if fractions != nil {
+		out.columns[3] = questions.Dialect{}.Quantiles(value, "?") + " AS q"
+	}
+	return out, nil
 }
 
 // fieldOf returns the SQL of a field with one value.

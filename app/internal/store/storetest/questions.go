@@ -44,7 +44,8 @@ func Questions(t *testing.T, reading Reading) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Reading){
 		"Find": testFind, "FindTies": testFindTies, "FindRandom": testFindRandom, "FindVersions": testFindVersions,
-		"Group": testGroup, "Search": testSearch, "Names": testNames, "Ended": testQuestionEnded,
+		"Group": testGroup, "GroupRandom": testGroupRandom, "Search": testSearch, "Names": testNames,
+		"Ended": testQuestionEnded,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, reading) })
 	}
@@ -137,8 +138,26 @@ func find(t testing.TB, r store.Reader, q store.FindQuery) []store.Lifecycle {
 	}
 }
 
+// sameLifecycles compares pages of Find, which have no steps, with lifecycles.
 func sameLifecycles(want, got []store.Lifecycle) string {
+	want = slices.Clone(want)
+	for i := range want {
+		want[i].Steps = nil
+	}
 	return gocmp.Diff(want, got, cmpopts.EquateEmpty())
+}
+
+// length parses an expression with a duration; "" is none.
+func length(t testing.TB, text string) *question.Length {
+	t.Helper()
+	if text == "" {
+		return nil
+	}
+	of, err := question.ParseLength(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return of
 }
 
 func where(t testing.TB, text string) *question.Question {
@@ -325,19 +344,32 @@ func testGroup(t *testing.T, reading Reading) {
 		t.Fatal(err)
 	}
 	year := store.FindQuery{Since: spantest.Epoch.Add(-365 * 24 * time.Hour)}
-	for name, q := range map[string]store.GroupQuery{
+	for name, tc := range map[string]struct {
+		of string
+		q  store.GroupQuery
+	}{
 		"count":      {},
-		"durations":  {Of: "duration", Quantiles: []float64{0, 0.5, 0.9, 1}},
-		"namespaces": {By: "namespace", Of: "phase.startup", Quantiles: []float64{0.5}},
-		"outcomes":   {By: "outcome"},
-		"heals":      {By: "heals", Of: "phase.condition", Quantiles: []float64{0.5}},
-		"traces":     {By: "trace", Of: "phase.pull", Quantiles: []float64{0.99}},
-		"days":       {By: "day", Of: "phase.pull", Quantiles: []float64{0.25}, FindQuery: year},
-		"local days": {By: "day", Zone: zone, FindQuery: year},
-		"all days":   {By: "day", Zone: zone},
+		"durations":  {"duration", store.GroupQuery{Quantiles: []float64{0, 0.5, 0.9, 1}}},
+		"namespaces": {"phase.startup", store.GroupQuery{By: "namespace", Quantiles: []float64{0.5}}},
+		"outcomes":   {"", store.GroupQuery{By: "outcome"}},
+		"heals":      {"phase.condition", store.GroupQuery{By: "heals", Quantiles: []float64{0.5}}},
+		"traces":     {"phase.pull", store.GroupQuery{By: "trace", Quantiles: []float64{0.99}}},
+		"days":       {"phase.pull", store.GroupQuery{By: "day", Quantiles: []float64{0.25}, FindQuery: year}},
+		"local days": {"", store.GroupQuery{By: "day", Zone: zone, FindQuery: year}},
+		"all days":   {"", store.GroupQuery{By: "day", Zone: zone}},
+		"steps": {
+			"ended.readiness - began.pull", store.GroupQuery{By: "workload", Quantiles: []float64{0, 0.5, 0.99}},
+		},
+		"steps counted": {"end - ended.pull", store.GroupQuery{By: "kind"}},
+		"with constants": {
+			`(kind == "Pod" ? now - began.schedule : duration("1m")) - duration("2s")`,
+			store.GroupQuery{By: "day", Zone: zone, Quantiles: []float64{0.1, 0.9}, FindQuery: year},
+		},
+		"missing": {"ended.address - began.address", store.GroupQuery{Quantiles: []float64{0.5}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			q.Now = questionTime
+			q := tc.q
+			q.Of, q.Now = length(t, tc.of), questionTime
 			for _, text := range []string{"", `kind == "Pod" && start > timestamp("2000-01-01T00:00:00Z")`} {
 				q.Where = where(t, text)
 				page, err := r.Group(t.Context(), q)
@@ -353,12 +385,53 @@ func testGroup(t *testing.T, reading Reading) {
 	}
 	for name, q := range map[string]store.GroupQuery{
 		"a number": {By: "volumes"}, "no field": {By: "colour"}, "a list": {By: "images"},
-		"no duration": {Of: "kind"}, "no phase": {Of: "phase.x"}, "no fraction": {Quantiles: []float64{2}},
-		"not a number": {Quantiles: []float64{math.NaN()}},
+		"no fraction": {Quantiles: []float64{2}}, "not a number": {Quantiles: []float64{math.NaN()}},
 	} {
 		if _, err := r.Group(t.Context(), q); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// testGroupRandom: the statistics of random lengths are those of store.Grouping, which computes them in
+// memory.
+func testGroupRandom(t *testing.T, reading Reading) {
+	b := batch(1)
+	b.Finished = mixed()
+	r, all := reading(t, b), lifecycles(b.Finished)
+	random := rand.New(rand.NewPCG(5, 0)) //nolint:gosec // a repeatable test
+	some := 0
+	for range 400 {
+		of, err := question.ParseLength(questiontest.Length(random, random.IntN(4)))
+		if err != nil {
+			continue // too long
+		}
+		q := store.GroupQuery{
+			FindQuery: store.FindQuery{Now: questionTime}, By: "kind", Of: of, Quantiles: []float64{0, 0.5, 1},
+		}
+		g, err := store.NewGrouping(&q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range all {
+			g.Add(&all[i])
+		}
+		want := g.Page()
+		got, err := r.Group(t.Context(), q)
+		if err != nil {
+			t.Fatalf("%s: %v", of, err)
+		}
+		if d := gocmp.Diff(want.Groups, got.Groups, cmpopts.EquateEmpty()); d != "" {
+			t.Fatalf("%s: -in memory +got:\n%s", of, d)
+		}
+		for _, one := range want.Groups {
+			if one.With > 0 && one.With < one.Count {
+				some++
+			}
+		}
+	}
+	if some < 20 {
+		t.Errorf("only %d groups have a length of some lifecycles", some)
 	}
 }
 
@@ -385,12 +458,12 @@ func grouped(all []store.Lifecycle, q store.GroupQuery) []store.Group {
 			groups[value] = g
 		}
 		g.Count++
-		if q.Of == "" {
+		if q.Of == nil {
 			continue
 		}
-		if n, is := fieldNamed(q.Of).Stored(&l.Lifecycle).(int64); is {
+		if d, is := q.Of.Of(&l.Lifecycle, q.Now); is {
 			g.With++
-			lengths[value] = append(lengths[value], time.Duration(n))
+			lengths[value] = append(lengths[value], d)
 		}
 	}
 	var out []store.Group
