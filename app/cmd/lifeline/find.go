@@ -27,7 +27,7 @@ func newFind(streams genericiooptions.IOStreams) *cobra.Command {
 		Long: `Find the lifecycles that match a question, newest first: each is one change of one
 object, from its first write to its outcome. The question is a condition in CEL over
 fields such as kind, namespace, outcome, duration, phase.pull, images and volumes;
-docs/guides/questions.md has them all. All namespaces are searched.
+docs/guides/questions.md has them all. Without --namespace, all namespaces are searched.
 
 With --group-by, --of or --quantiles, the answer is statistics of the finished
 lifecycles that match. Without a time, both are about the last 7 days.
@@ -51,6 +51,9 @@ Exit codes: 0, also without a match; 1 without a server, or for an error.`,
 			find := f.find
 			o.Output = f.output
 			find.Options, find.Server, find.Where = o, f.choice(cmd), args[0]
+			if cmd.Flags().Changed("namespace") {
+				find.Namespace = f.namespace(o)
+			}
 			if err := find.Validate(); err != nil {
 				return err
 			}
@@ -59,6 +62,7 @@ Exit codes: 0, also without a match; 1 without a server, or for an error.`,
 	}
 	f.serverFlags.add(cmd, f.common)
 	f.addConfig(cmd)
+	f.completeNamespaces(cmd, f.common)
 	flags := cmd.Flags()
 	flags.StringVarP(&f.output, "output", "o", ask.FindOutputs()[0],
 		"output format: "+strings.Join(ask.FindOutputs(), ", "))

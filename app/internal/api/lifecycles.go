@@ -71,7 +71,7 @@ func (p *params) wrong(name string, err error) {
 func (s *Server) lifecycles(r *http.Request) (any, error) {
 	p := s.params(r)
 	q := p.question(s.opts.Scope(r))
-	q.Limit, q.After = p.limit(), store.Cursor(p.text("after"))
+	q.Namespace, q.Limit, q.After = p.text("namespace"), p.limit(), store.Cursor(p.text("after"))
 	if err := p.done(); err != nil {
 		return nil, err
 	}
@@ -161,6 +161,7 @@ func (s *Server) groups(r *http.Request) (any, error) {
 		Quantiles: p.fractions("quantiles"),
 		Zone:      p.zone("tz"),
 	}
+	q.Namespace = p.text("namespace")
 	p.field("by", q.By, append(fieldNames(questions.String), store.Day))
 	if err := p.done(); err != nil {
 		return nil, err

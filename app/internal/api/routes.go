@@ -40,12 +40,21 @@ var routes = []route{
 	{"sources", "The sources of the traces", nil, reflect.TypeFor[Sources](), (*Server).sources},
 	{"traces", "Traces, newest first", join(filters, pages, "where"), reflect.TypeFor[Page](), (*Server).list},
 	{
-		"lifecycles", "Lifecycles that match a question, newest first", join([]string{"where"}, ages, pages...),
-		reflect.TypeFor[LifecyclePage](), (*Server).lifecycles,
+		"lifecycles",
+		"Lifecycles that match a question, newest first",
+		join([]string{"where", "namespace"}, ages, pages...),
+		reflect.TypeFor[LifecyclePage](),
+		(*Server).lifecycles,
 	},
 	{
-		"groups", "Statistics of the lifecycles that match a question",
-		join([]string{"where", "by", "of", "quantiles", "tz"}, ages), reflect.TypeFor[GroupPage](), (*Server).groups,
+		"groups",
+		"Statistics of the lifecycles that match a question",
+		join(
+			[]string{"where", "namespace", "by", "of", "quantiles", "tz"},
+			ages,
+		),
+		reflect.TypeFor[GroupPage](),
+		(*Server).groups,
 	},
 	{"fields", "The fields of questions", nil, reflect.TypeFor[Fields](), (*Server).fields},
 	{

@@ -29,6 +29,8 @@ type Find struct {
 	Server cli.Server
 	// Where is the question, in CEL.
 	Where string
+	// Namespace limits the answer to objects in it; empty means all.
+	Namespace string
 	// Since and Until bound the start: RFC 3339, or a duration back from now.
 	Since, Until string
 	// Limit is the maximum number of lifecycles; 0 means all.
@@ -114,7 +116,7 @@ func (f *Find) Run(ctx context.Context) (code int, err error) {
 }
 
 func (f *Find) question() client.Question {
-	return client.Question{Where: f.Where, Since: f.Since, Until: f.Until}
+	return client.Question{Where: f.Where, Namespace: f.Namespace, Since: f.Since, Until: f.Until}
 }
 
 // list prints lifecycles.

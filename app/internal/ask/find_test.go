@@ -33,6 +33,9 @@ func TestFindGolden(t *testing.T) {
 		"find-since": {"the range was given", cli.OutputTable, Find{
 			Where: `kind == "Pod"`, Since: "35m", Whole: true,
 		}, 0},
+		"find-namespace": {"objects of one namespace", cli.OutputTable, Find{
+			Where: `kind != ""`, Namespace: "shop",
+		}, 0},
 		"find-limit": {"there are more", cli.OutputTable, Find{Where: `name != ""`, Limit: 2, Zone: "Asia/Tokyo"}, 0},
 		"find-none":  {"no match is no error", cli.OutputTable, Find{Where: `kind == "Node"`}, 0},
 		"find-json": {"as the API has it", cli.OutputJSON, Find{

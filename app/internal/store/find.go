@@ -73,6 +73,8 @@ type FindQuery struct {
 	// Since and Until bound the start: not before Since, before Until. Without both, and with a Where
 	// that does not use "start", Since is DefaultRange before Now.
 	Since, Until time.Time
+	// Namespace is that of the object; empty selects all.
+	Namespace string
 	// Traces selects one lifecycle a trace, the latest.
 	Traces bool
 

@@ -60,6 +60,7 @@ func (q *FindQuery) Earliest() time.Time {
 // Fits reports whether a lifecycle matches q, apart from Scope, Limit and After.
 func (q *FindQuery) Fits(l *Lifecycle) bool {
 	since := q.Earliest()
-	return (since.IsZero() || !l.Start.Before(since)) && (q.Until.IsZero() || l.Start.Before(q.Until)) &&
+	return (q.Namespace == "" || l.Object.Namespace == q.Namespace) && (since.IsZero() || !l.Start.Before(since)) &&
+		(q.Until.IsZero() || l.Start.Before(q.Until)) &&
 		(q.Where == nil || q.Where.Matches(&l.Lifecycle, q.Now))
 }

@@ -16,6 +16,8 @@ import (
 type Question struct {
 	// Where is the condition, in CEL.
 	Where string
+	// Namespace is that of the object; empty selects all.
+	Namespace string
 	// Since and Until are as in Query, about the start of the lifecycle.
 	Since, Until string
 	// Limit and After are as in Query.
@@ -26,6 +28,7 @@ type Question struct {
 func (q Question) values() url.Values {
 	v := url.Values{}
 	set(v, "where", q.Where)
+	set(v, "namespace", q.Namespace)
 	set(v, "since", q.Since)
 	set(v, "until", q.Until)
 	set(v, "after", q.After)

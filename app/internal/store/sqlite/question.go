@@ -34,6 +34,9 @@ func (s *Store) lifecycleFilter(q *store.FindQuery) *filter {
 // count, too.
 func (s *Store) addLifecycles(f *filter, q *store.FindQuery) {
 	f.between("l.start", q.Earliest(), q.Until)
+	if q.Namespace != "" {
+		f.add("l.namespace = ?", q.Namespace)
+	}
 	if !q.Scope.All() {
 		of := &filter{}
 		of.add("m.num = l.trace")

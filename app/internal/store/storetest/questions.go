@@ -105,6 +105,7 @@ func selected(all []store.Lifecycle, q store.FindQuery) []store.Lifecycle {
 	for i := range all {
 		l := &all[i]
 		if !since.IsZero() && l.Start.Before(since) || !q.Until.IsZero() && !l.Start.Before(q.Until) ||
+			q.Namespace != "" && l.Object.Namespace != q.Namespace ||
 			q.Where != nil && !q.Where.Matches(&l.Lifecycle, q.Now) || q.Traces && seen[l.Trace] {
 			continue
 		}
@@ -191,6 +192,7 @@ func testFind(t *testing.T, reading Reading) {
 		"since": {where: `kind == "Pod"`, q: store.FindQuery{Since: ago(20)}},
 		"until": {where: `kind == "Pod"`, q: store.FindQuery{Until: ago(20)}},
 		"both":  {q: store.FindQuery{Since: ago(20), Until: ago(10)}},
+		"in":    {where: `kind == "Pod"`, q: store.FindQuery{Since: ago(40), Namespace: "team-01"}},
 		"proposal": {
 			where: `kind == "Pod" && phase.startup > duration("5s") && ` +
 				`images.exists(i, i.contains("e")) && volumes > 1`,
