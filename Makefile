@@ -81,6 +81,13 @@ bin: ## Build lifeline and the lab for this machine into bin/
 	(cd app && go build -tags $(TAGS) -ldflags '$(LDFLAGS)' -o ../$(LIFELINE) ./cmd/lifeline)
 	(cd lab && go build -o ../$(LAB) ./cmd/lab)
 
+# The page is committed as it is built, so that `go build` needs no Node.
+.PHONY: web
+web: ## Build the web page from web/ into app/internal/page/assets; needs Node 20.19 or 22.12
+	@cd web
+	npm ci --no-audit --no-fund
+	npm run build
+
 .PHONY: build
 build: ## Build lifeline for Linux, macOS and Windows, amd64 and arm64, into dist/
 	@for p in $(PLATFORMS); do

@@ -1,0 +1,1 @@
+import{t as e}from"./index.js";function t(){return e(`div`,{class:`blank`})}export{t as default};
