@@ -105,3 +105,9 @@ export interface Info {
     revision: number
   }
 }
+
+export interface LifecyclePage {
+  next?: string
+  incomplete?: string
+  since?: string
+}

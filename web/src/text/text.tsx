@@ -5,14 +5,19 @@
 
 const controls = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]/g
 
-// visible returns text in which control and formatting characters are readable.
+// visible returns text in which control and formatting characters are readable: \n, \x1b, \u202e.
 export function visible(text: string): string {
   return text.replace(controls, (c) => {
     const code = c.codePointAt(0) ?? 0
-    if (code < 0x20) return String.fromCodePoint(0x2400 + code)
-    if (code === 0x7f) return '\u2421'
-    return `\\u${code.toString(16).padStart(4, '0')}`
+    const known = { 9: '\\t', 10: '\\n', 13: '\\r' }[code]
+    if (known) return known
+    return code < 0x80 ? `\\x${code.toString(16).padStart(2, '0')}` : `\\u${code.toString(16).padStart(4, '0')}`
   })
+}
+
+// quote writes a text for a question, with control and formatting characters as escapes.
+export function quote(text: string): string {
+  return JSON.stringify(text).replace(controls, (c) => `\\u${(c.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
 }
 
 // short cuts the middle of a long text: the ends of names differ the most.
@@ -23,10 +28,17 @@ export function short(text: string, most: number): string {
   return `${runes.slice(0, head).join('')}…${runes.slice(runes.length - (most - 1 - head)).join('')}`
 }
 
-// Text shows a text of an object. The whole text is its title if `most` cuts it.
-export function Text({ of, most, class: name }: { of: string; most?: number; class?: string }) {
+// brief leaves out the registries and folders of images: "pull image web:1" for registry.example.com/team/web:1.
+export function brief(text: string): string {
+  return text.replace(/(?<![\w./:-])(?:[\w-]+\.[\w.-]+|[\w.-]+:\d+|localhost)\/(?:[\w.-]+\/)*(?=[\w.-])/g, '')
+}
+
+// Text shows a text of an object. `most` is the number of characters, and `images` is true for brief ones. The
+// whole text is the title if one cuts it.
+export function Text({ of, most, images, class: name }: { of: string; most?: number; images?: boolean; class?: string }) {
   const whole = visible(of)
-  const shown = most === undefined ? whole : short(whole, most)
+  const named = images ? brief(whole) : whole
+  const shown = most === undefined ? named : short(named, most)
   return (
     <bdi class={name} title={shown === whole ? undefined : whole}>
       {shown}
