@@ -64,7 +64,8 @@ func TestHeaders(t *testing.T) {
 		head := ask("GET", target, nil).Header()
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' " +
-				"data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+				"data:; connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; " +
+				"frame-ancestors 'none'",
 			"X-Content-Type-Options": "nosniff",
 			"Referrer-Policy":        "no-referrer",
 		} {
