@@ -42,7 +42,7 @@ test('an open change grows, and says why it is stuck', async () => {
 })
 
 test('a question is written with completion, and its state is in the address', async () => {
-  const { page, end } = await open(browser, '/')
+  const { page, end } = await open(browser, '/', { allowed: ['400 (Bad Request)'] })
   await page.keyboard.press('/')
   await page.locator('.cm-content').waitFor()
   await page.keyboard.type('names')
@@ -65,6 +65,20 @@ test('a question is written with completion, and its state is in the address', a
   })
   await page.goBack()
   await eventually('back removes it', async () => (await page.locator('.cm-content').innerText()).trim() === '')
+  await end()
+})
+
+test('completion takes a value between quotes', async () => {
+  const { page, end } = await open(browser, '/?where=outcome+%3D%3D+%22failed%22', { allowed: ['400 (Bad Request)'] })
+  await page.keyboard.press('/')
+  await page.locator('.cm-content').waitFor()
+  await page.keyboard.press('End')
+  await page.keyboard.type(' && kind == "', { delay: 40 })
+  await page.locator('.cm-tooltip-autocomplete li', { hasText: '"Pod"' }).waitFor()
+  await page.waitForTimeout(150)
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  assert.match(await page.locator('.cm-content').innerText(), /^outcome == "failed" && kind == "\w+"$/)
   await end()
 })
 
@@ -291,25 +305,31 @@ test('thousands of rows stay fast', async () => {
   const rows = Number(await page.locator('.rows').getAttribute('aria-rowcount'))
   assert.ok(rows > 2900, `${rows} rows`)
   assert.ok((await page.locator('[data-row]').count()) < 100, 'only the visible rows are in the document')
+  // The time of the main thread itself: other processes of the machine do not count.
   const client = await page.context().newCDPSession(page)
-  await client.send('Performance.enable')
-  const spent = async () => (await client.send('Performance.getMetrics')).metrics.find((m) => m.name === 'TaskDuration').value
+  await client.send('Performance.enable', { timeDomain: 'threadTicks' })
+  const spent = async () => (await client.send('Performance.getMetrics')).metrics.find((m) => m.name === 'TaskDuration').value * 1000
   await page.evaluate(() => {
     globalThis.long = []
     new PerformanceObserver((list) => globalThis.long.push(...list.getEntries().map((e) => e.duration))).observe({ entryTypes: ['longtask'] })
   })
-  const steps = []
-  for (let i = 0; i < 100; i++) {
-    const begin = await spent()
-    await window.evaluate((e) => {
-      e.scrollTop -= 600
-      return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
-    })
-    steps.push((await spent()) - begin)
+  const measure = async (by) => {
+    const steps = []
+    for (let i = 0; i < 100; i++) {
+      const begin = await spent()
+      await window.evaluate((e, by) => {
+        e.scrollTop -= by
+        return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+      }, by)
+      steps.push((await spent()) - begin)
+    }
+    return steps.sort((a, b) => a - b)
   }
-  steps.sort((a, b) => a - b)
-  const p95 = steps[94] * 1000
-  console.log(`main thread per step of 600 px: median ${(steps[50] * 1000).toFixed(1)} ms, p95 ${p95.toFixed(1)} ms`)
+  const idle = (await measure(0))[50]
+  const steps = await measure(120)
+  const p95 = steps[94] - idle
+  console.log(`main thread per step of 120 px: median ${(steps[50] - idle).toFixed(1)} ms, p95 ${p95.toFixed(1)} ms`)
+  assert.ok(p95 <= 8, `p95 ${p95} ms`)
   const long = await page.evaluate(() => globalThis.long)
   assert.deepEqual(long, [], 'tasks over 50 ms')
   await end()

@@ -32,7 +32,7 @@ let code = 1
 try {
   cluster = await startCluster(join(dir, 'cluster'), mode === 'smoke' ? 'none' : 'kwok')
   server = await startServer(cluster, join(dir, 'server'))
-  await seed(cluster, server, mode === 'smoke' ? 300 : 3000)
+  await seed(cluster, server, mode === 'smoke' ? 300 : 3000, mode === 'screenshots' ? [] : undefined)
   const env = {
     ...process.env,
     LIFELINE_PAGE: JSON.stringify({ dir, cluster, server: { address: server.address, url: server.url, data: server.data } }),
