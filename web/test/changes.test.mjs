@@ -166,16 +166,18 @@ test('alike changes are folded, with their number', async () => {
   assert.equal(await page.locator('[data-row].member').count(), times)
   await page.locator(`[data-row="${id}"]`).click()
   await eventually('folded again', async () => (await page.locator('[data-row].member').count()) === 0)
-  while (parameter(page, 'at') !== id) await page.keyboard.press('j')
+  const at = () => page.locator('[data-row].selected').getAttribute('data-row')
+  do await page.keyboard.press('j')
+  while ((await at()) !== id)
   await page.keyboard.press('f')
   await eventually('f unfolds', async () => (await page.locator('[data-row].member').count()) === times)
   await page.keyboard.press('j')
   await page.keyboard.press('f')
   await eventually('f at a member folds', async () => (await page.locator('[data-row].member').count()) === 0)
-  assert.equal(parameter(page, 'at'), id)
+  await eventually('the group is selected', () => parameter(page, 'at') === id)
   await page.keyboard.press('F')
   await eventually('nothing is folded', async () => (await page.locator('[data-row].group').count()) === 0)
-  assert.equal(parameter(page, 'fold'), 'off')
+  await eventually('so says the address', () => parameter(page, 'fold') === 'off')
   await end()
 })
 
@@ -183,8 +185,9 @@ test('keys move, open and return; deep links select', async () => {
   const { page, end } = await open(browser, '/?fold=off')
   for (let i = 0; i < 4; i++) await page.keyboard.press('j')
   await page.keyboard.press('k')
-  const at = parameter(page, 'at')
-  assert.equal(await page.locator('[data-row].selected').getAttribute('data-row'), at)
+  const at = await page.locator('[data-row].selected').getAttribute('data-row')
+  assert.equal(at, await page.locator('[data-row]').nth(2).getAttribute('data-row'), 'three down from nothing, one of them selects the first')
+  await eventually('the address has the row', () => parameter(page, 'at') === at)
   assert.equal(await page.evaluate(() => document.activeElement?.dataset.row), at)
   await page.keyboard.press('Enter')
   await page.waitForURL(`**/trace/${at}`)
@@ -309,10 +312,6 @@ test('thousands of rows stay fast', async () => {
   const client = await page.context().newCDPSession(page)
   await client.send('Performance.enable', { timeDomain: 'threadTicks' })
   const spent = async () => (await client.send('Performance.getMetrics')).metrics.find((m) => m.name === 'TaskDuration').value * 1000
-  await page.evaluate(() => {
-    globalThis.long = []
-    new PerformanceObserver((list) => globalThis.long.push(...list.getEntries().map((e) => e.duration))).observe({ entryTypes: ['longtask'] })
-  })
   const measure = async (by) => {
     const steps = []
     for (let i = 0; i < 100; i++) {
@@ -330,7 +329,6 @@ test('thousands of rows stay fast', async () => {
   const p95 = steps[94] - idle
   console.log(`main thread per step of 120 px: median ${(steps[50] - idle).toFixed(1)} ms, p95 ${p95.toFixed(1)} ms`)
   assert.ok(p95 <= 8, `p95 ${p95} ms`)
-  const long = await page.evaluate(() => globalThis.long)
-  assert.deepEqual(long, [], 'tasks over 50 ms')
+  assert.ok(steps[99] - idle <= 50, `a step of ${steps[99] - idle} ms`)
   await end()
 })

@@ -14,26 +14,53 @@ export const path = computed(() => location.value.path)
 export const parameters = computed(() => new URLSearchParams(location.value.search))
 
 addEventListener('popstate', () => {
+  forget()
   location.value = read()
 })
+addEventListener('pagehide', flush)
+
+// Browsers refuse many changes of the address in a short time, such as those of a key that is held. So
+// the address follows the state after a pause.
+const pause = 120
+let timer: ReturnType<typeof setTimeout> | undefined
+
+function forget(): void {
+  clearTimeout(timer)
+  timer = undefined
+}
+
+function flush(): void {
+  if (timer === undefined) return
+  forget()
+  const { path, search } = location.peek()
+  history.replaceState(history.state, '', path + search)
+}
 
 // go changes the address. With replace, "back" does not return to the present one.
 export function go(to: string, { replace = false } = {}): void {
-  if (to === window.location.pathname + window.location.search) return
-  if (replace) history.replaceState(history.state, '', to)
-  else history.pushState(null, '', to)
-  location.value = read()
+  const { pathname, search } = new URL(to, window.location.origin)
+  const now = location.peek()
+  if (now.path === pathname && now.search === search) return
+  if (replace) {
+    forget()
+    timer = setTimeout(flush, pause)
+  } else {
+    flush()
+    history.pushState(null, '', pathname + search)
+  }
+  location.value = { path: pathname, search }
 }
 
 // set changes parameters of the present view; '' and undefined remove one.
 export function set(changes: Record<string, string | undefined>, options: { replace?: boolean } = {}): void {
-  const query = new URLSearchParams(window.location.search)
+  const { path, search } = location.peek()
+  const query = new URLSearchParams(search)
   for (const [name, value] of Object.entries(changes)) {
     if (value) query.set(name, value)
     else query.delete(name)
   }
   const text = query.toString()
-  go(window.location.pathname + (text ? `?${text}` : ''), options)
+  go(path + (text ? `?${text}` : ''), options)
 }
 
 // follow lets a link of this page change the address without a request. It leaves other clicks alone.
