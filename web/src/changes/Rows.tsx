@@ -11,7 +11,7 @@ import { Ago, duration, now } from '../text/time'
 import type { Group, Row } from './folding'
 import { loading, loadMore, more, rows, unfolded } from './list'
 import { at, folding, select, setFolding } from './state'
-import { action, marks, present, sentence, state, who } from './words'
+import { action, marks, present, sentence, state, what, who } from './words'
 
 // Rows is the list, of which only the visible rows are in the document. All rows have one height.
 
@@ -341,7 +341,7 @@ function Cells({ of }: { of: Summary }) {
         <Who of={s} />
       </span>
       <span role="gridcell" class="what">
-        <a href={`/trace/${s.traceId}`} tabIndex={-1}>
+        <a href={`/trace/${s.traceId}`} tabIndex={-1} title={visible(what(s))}>
           {s.command ? (
             <Text of={s.command} most={120} class="mono" />
           ) : (

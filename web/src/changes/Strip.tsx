@@ -88,6 +88,10 @@ export function Strip() {
     let asked = 0
     const ask = async () => {
       clearTimeout(timer)
+      if (document.hidden) {
+        timer = setTimeout(ask, pause)
+        return
+      }
       asked = Date.now()
       // Bars begin at multiples of their width, so that they stay while time goes on.
       const each = Math.ceil((seconds * 1000) / n)

@@ -39,13 +39,13 @@ export function briefer(text: string): string {
 }
 
 // Text shows a text of an object. `most` is the number of characters, and `by` makes the text brief. The whole
-// text is the title if it is not shown.
+// text is the title if it may not be shown.
 export function Text({ of, most, by, class: name }: { of: string; most?: number; by?: (text: string) => string; class?: string }) {
   const whole = visible(of)
   const named = by ? by(whole) : whole
   const shown = most === undefined ? named : short(named, most)
   return (
-    <bdi class={name} title={shown === whole ? undefined : whole}>
+    <bdi class={name} title={by || shown !== whole ? whole : undefined}>
       {shown}
     </bdi>
   )
