@@ -24,6 +24,29 @@ test('a change of the cluster appears by itself', async () => {
   await end()
 })
 
+test('new changes do not move what one reads', async () => {
+  const { page, end } = await open(browser, '/?fold=off')
+  const window = page.locator('.window')
+  await window.evaluate((e) => (e.scrollTop = 1234))
+  // The first row that is wholly visible, and its place.
+  const first = () =>
+    window.evaluate((e) => {
+      const top = e.getBoundingClientRect().top
+      const rows = [...e.querySelectorAll('[data-row]')].map((r) => ({ id: r.dataset.row, y: Math.round(r.getBoundingClientRect().top - top) }))
+      return rows.filter((r) => r.y >= 0).sort((a, b) => a.y - b.y)[0]
+    })
+  await page.waitForTimeout(200) // a frame after the scroll
+  const before = await first()
+  const height = await window.evaluate((e) => e.scrollHeight)
+  await kubectl(setup.cluster, ['create', 'configmap', 'above'])
+  await eventually('the list is longer', async () => (await window.evaluate((e) => e.scrollHeight)) > height)
+  await page.waitForTimeout(200)
+  assert.deepEqual(await first(), before)
+  await window.evaluate((e) => (e.scrollTop = 0))
+  await row(page, 'above').waitFor()
+  await end()
+})
+
 test('an open change grows, and says why it is stuck', async () => {
   const { page, end } = await open(browser, '/')
   await kubectl(setup.cluster, ['apply', '-f', '-'], JSON.stringify({
