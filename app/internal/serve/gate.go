@@ -5,15 +5,20 @@ package serve
 import (
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
+	"github.com/kube-lifeline/lifeline/app/internal/page"
 )
 
-// gate is the API's handler from the start. It refuses requests without the token. Without a store it
-// answers with an error, so that clients need not wait. Close closes the handler behind it.
+// gate is the handler of the API's address from the start. Paths below /api are the API's: without the
+// token they are refused, and without a store they get an error, so that clients need not wait. All
+// other paths are the page's, which holds no data. Close closes the handler behind the gate.
 type gate struct {
+	// page serves the page; required.
+	page http.Handler
 	// metrics counts the errors; required.
 	metrics api.Metrics
 	// token admits requests; nil admits all.
@@ -38,6 +43,10 @@ func (g *gate) handler() http.Handler {
 
 // ServeHTTP implements http.Handler.
 func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path != "/api" && !strings.HasPrefix(r.URL.Path, "/api/") {
+		g.page.ServeHTTP(w, r)
+		return
+	}
 	if !g.token.Admits(r) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 		w.Header().Set("Connection", "close") // a body stays unread
@@ -52,6 +61,27 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	api.Reject(w, http.StatusServiceUnavailable,
 		"lifeline serve is starting: it has not reached the cluster yet, or opens its archive; see its log")
 	g.metrics.Request("/", http.StatusServiceUnavailable)
+}
+
+// newPage returns the handler of the page.
+func (s *server) newPage() http.Handler {
+	guard := httpserve.Guard{
+		Error: plainError, Patience: answerTime,
+		Done: func(_ *http.Request, code int) { s.metrics.Request("/", code) },
+		Panicked: func(r *http.Request, fault any, stack []byte) {
+			s.metrics.Panicked()
+			s.log.Error(
+				"the page met a bug; please report it",
+				"path",
+				r.URL.Path,
+				"panic",
+				fault,
+				"stack",
+				string(stack),
+			)
+		},
+	}
+	return guard.Wrap(httpserve.GuardHost(page.Handler(), plainError, hostOf(s.conf.Load().API.Address)))
 }
 
 // Close implements io.Closer.

@@ -8,12 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
+	"github.com/kube-lifeline/lifeline/app/internal/page"
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
 func TestGate(t *testing.T) {
 	metrics := telemetry.NewMetrics(nil)
-	g := gate{metrics: metrics}
+	g := gate{metrics: metrics, page: page.Handler()}
 	ask := func() *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/info", nil))
@@ -30,5 +32,35 @@ func TestGate(t *testing.T) {
 	g.open(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 	if w := ask(); w.Code != http.StatusTeapot {
 		t.Errorf("afterwards: %d, want the handler's answer", w.Code)
+	}
+}
+
+// TestGateToken: the page asks for the token itself, so its files must not need it.
+func TestGateToken(t *testing.T) {
+	token, err := httpserve.Endpoint{
+		Address:   "127.0.0.1:0",
+		TokenFile: tokenFile(t),
+	}.Token(
+		httpserve.Purpose{Name: "test"},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := gate{metrics: telemetry.NewMetrics(nil), page: page.Handler(), token: token}
+	g.open(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	for path, want := range map[string]int{
+		"/":             http.StatusOK,
+		"/index.js":     http.StatusOK,
+		"/trace/0123":   http.StatusOK,
+		"/api":          http.StatusUnauthorized,
+		"/api/":         http.StatusUnauthorized,
+		"/api/v1/info":  http.StatusUnauthorized,
+		"/api/services": http.StatusUnauthorized,
+	} {
+		w := httptest.NewRecorder()
+		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != want {
+			t.Errorf("%s without the token: %d, want %d", path, w.Code, want)
+		}
 	}
 }

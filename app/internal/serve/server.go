@@ -169,6 +169,7 @@ func newBase(o Options) (*server, error) {
 	s.conf.Store(o.Config)
 	s.metrics = telemetry.NewMetrics(s.refresh)
 	s.gate.metrics = s.metrics
+	s.gate.page = s.newPage()
 	s.webhook = s.newWebhook()
 	telemetry.RouteKlog(log)
 	slog.SetDefault(log) // for code without a logger of its own

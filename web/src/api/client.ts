@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { doubt, headers, unauthorized } from './connection'
+
+// ApiError is an error that the server explains. Errors of a question have a place, from 1.
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+    readonly line?: number,
+    readonly column?: number,
+    readonly hint?: string,
+  ) {
+    super(message)
+  }
+}
+
+export type Parameters = Record<string, string | number | boolean | undefined>
+
+export function address(path: string, parameters: Parameters = {}): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== undefined && value !== '' && value !== false) query.set(name, String(value))
+  }
+  const text = query.toString()
+  return `/api/v1/${path}${text ? `?${text}` : ''}`
+}
+
+// A busy server is asked this often, with a pause in milliseconds.
+const attempts = 3
+const pause = 700
+
+// get asks the API. It reports an absent server and a missing token to the frame, and then throws, too.
+// Callers show an ApiError with a status other than 401, and ask again when `epoch` grows.
+export async function get<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    let response: Response
+    try {
+      response = await fetch(address(path, parameters), { headers: headers(), cache: 'no-store', signal: signal ?? null })
+    } catch (err) {
+      if (!aborted(err)) void doubt()
+      throw err
+    }
+    if (response.ok) return (await response.json()) as T
+    const err = await explained(response)
+    if (err.status === 401) unauthorized()
+    else if (err.status >= 500) void doubt()
+    // The server answers few costly questions at once.
+    if (err.status !== 503 || !response.headers.has('Retry-After') || attempt === attempts) throw err
+    await new Promise((resolve) => setTimeout(resolve, attempt * pause))
+    signal?.throwIfAborted()
+  }
+}
+
+export function aborted(err: unknown): boolean {
+  return err instanceof DOMException && err.name === 'AbortError'
+}
+
+export async function explained(response: Response): Promise<ApiError> {
+  try {
+    const { error } = (await response.json()) as {
+      error: { message: string; line?: number; column?: number; hint?: string }
+    }
+    return new ApiError(response.status, error.message, error.line, error.column, error.hint)
+  } catch {
+    return new ApiError(response.status, response.statusText || `status ${response.status}`)
+  }
+}

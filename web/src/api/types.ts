@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The answers of the API, as in docs/api.md. Durations are seconds, times are RFC 3339.
+
+export type Outcome = 'converged' | 'superseded' | 'deleted' | 'failed' | 'unfinished'
+
+export interface Ref {
+  group?: string
+  version?: string
+  kind: string
+  namespace?: string
+  name: string
+  uid?: string
+}
+
+export interface Summary {
+  traceId: string
+  open: boolean
+  stuck?: boolean
+  pinned?: boolean
+  start: string
+  duration: number
+  outcome?: Outcome
+  reason?: string
+  name?: string
+  verb?: string
+  object?: Ref
+  command?: string
+  actor?: string
+  user?: string
+  heals?: string
+  fight?: string
+  edits?: string[]
+  category?: string
+  slowest?: string
+  slowestDuration?: number
+  current?: string
+  currentDuration?: number
+  spans: number
+  asOf: string
+}
+
+export interface Page {
+  traces: Summary[]
+  next?: string
+  incomplete?: string
+  since?: string
+}
+
+export interface Group {
+  value: string
+  count: number
+  with: number
+  quantiles?: number[]
+}
+
+export interface GroupPage {
+  by?: string
+  groups: Group[]
+  more?: number
+  incomplete?: string
+  since?: string
+}
+
+export interface Field {
+  name: string
+  type: string
+  optional: boolean
+  meaning: string
+  values?: string[]
+}
+
+export interface Fields {
+  fields: Field[]
+}
+
+export interface Bucket {
+  count: number
+  failed?: number
+  open?: number
+}
+
+export interface Density {
+  since: string
+  width: number
+  buckets: Bucket[]
+  incomplete?: string
+}
+
+export interface Info {
+  version: string
+  cluster: string
+  asOf: string
+  watchingSince?: string
+  identity?: string
+  mode?: string
+  leading: boolean
+  stats: {
+    traces: number
+    open: number
+    spans: number
+    writes: number
+    bytes: number
+    oldest?: string
+    revision: number
+  }
+}
+
+export interface LifecyclePage {
+  next?: string
+  incomplete?: string
+  since?: string
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { signal } from '@preact/signals'
+
+// now is the time of the page, for relative times. It moves once a second, while the page is visible.
+export const now = signal(Date.now())
+setInterval(() => {
+  if (!document.hidden) now.value = Date.now()
+}, 1000)
+
+const minute = 60
+const hour = 60 * minute
+const day = 24 * hour
+
+// duration writes seconds with two or three digits: 0.42 s, 12.3 s, 4m 05s, 3h 20m, 2d 4h.
+export function duration(seconds: number): string {
+  if (seconds < 0.0005) return '0 s'
+  if (seconds < 0.0995) return `${Math.round(seconds * 1000)} ms`
+  if (seconds < 9.995) return `${seconds.toFixed(2)} s`
+  if (seconds < 59.95) return `${seconds.toFixed(1)} s`
+  const whole = Math.round(seconds)
+  if (whole < hour) return `${Math.floor(whole / minute)}m ${pad(whole % minute)}s`
+  if (whole < day) return `${Math.floor(whole / hour)}h ${pad(Math.floor((whole % hour) / minute))}m`
+  return `${Math.floor(whole / day)}d ${Math.floor((whole % day) / hour)}h`
+}
+
+// ago writes how long ago a time is: now, 12 s, 5 min, 3 h, 2 d.
+export function ago(at: number, present: number): string {
+  const seconds = Math.max(0, (present - at) / 1000)
+  if (seconds < 2) return 'now'
+  if (seconds < minute) return `${Math.floor(seconds)} s`
+  if (seconds < hour) return `${Math.floor(seconds / minute)} min`
+  if (seconds < 2 * day) return `${Math.floor(seconds / hour)} h`
+  return `${Math.floor(seconds / day)} d`
+}
+
+function pad(n: number, digits = 2): string {
+  return String(n).padStart(digits, '0')
+}
+
+// absolute writes a time in the browser's zone, to the millisecond, with the zone's offset.
+export function absolute(at: number): string {
+  const d = new Date(at)
+  const offset = -d.getTimezoneOffset()
+  const zone = `${offset < 0 ? '−' : '+'}${pad(Math.floor(Math.abs(offset) / 60))}:${pad(Math.abs(offset) % 60)}`
+  return (
+    `${d.getFullYear()}-${pad(d.getMonth() + 1)}-${pad(d.getDate())} ` +
+    `${pad(d.getHours())}:${pad(d.getMinutes())}:${pad(d.getSeconds())}.${pad(d.getMilliseconds(), 3)} ${zone}`
+  )
+}
+
+// Ago shows a time relative to now. Its title is the absolute time.
+export function Ago({ at }: { at: string }) {
+  const then = Date.parse(at)
+  return (
+    <time dateTime={at} title={absolute(then)}>
+      {ago(then, now.value)}
+    </time>
+  )
+}
