@@ -318,11 +318,11 @@ const spare = 8
 func (r *receiving) returns(t *testing.T, before level) {
 	t.Helper()
 	var now level
+	defer func() { t.Logf("goroutines and files: %+v before, %+v after", before, now) }()
 	harness.Eventually(t, fmt.Sprintf("goroutines and files back at %+v", before), func() bool {
 		now = r.level(t)
 		return now.goroutines <= before.goroutines+spare && now.files <= before.files+spare
 	})
-	t.Logf("goroutines and files: %+v before, %+v after", before, now)
 }
 
 // costs is the tolerated memory of one bad request in MiB: that of the largest accepted audit
