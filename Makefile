@@ -33,6 +33,9 @@ help: ## List the targets
 
 # A cold machine takes two minutes to compile lifeline and ten to compile
 # Kubernetes. cmd/replay is small: its trace is there in the first minute.
+# The address of the server of the demo.
+DEMO_API ?= 127.0.0.1:7070
+
 .PHONY: demo
 demo: ## Trace one change on a real Kubernetes; the first run builds it and shows a recording first
 	@echo "building $(LAB)"
@@ -48,12 +51,42 @@ demo: ## Trace one change on a real Kubernetes; the first run builds it and show
 		echo 'Next, the same change live. Kubernetes is built for it now: about ten minutes, once.'
 	fi
 	$(MAKE) bin
-	trap '$(LAB) down --name demo' EXIT
+	work="$$(mktemp -d)"
+	server=
+	trap 'if [ -n "$$server" ]; then kill $$server 2>/dev/null || true; wait $$server 2>/dev/null || true; fi; rm -rf "$$work"; $(LAB) down --name demo' EXIT
 	$(LAB) up --name demo --nodes kwok
 	export KUBECONFIG="$$($(LAB) kubeconfig --name demo)" PATH="$$($(LAB) bin --name demo):$$PATH"
+	export LIFELINE_SERVER=http://$(DEMO_API)
+	$(LIFELINE) serve --data-dir "$$work/data" --api-address $(DEMO_API) --telemetry-address 127.0.0.1:0 2>"$$work/log" & server=$$!
+	for _ in $$(seq 100); do
+		$(LIFELINE) ls -A >/dev/null 2>&1 && break
+		kill -0 $$server 2>/dev/null || { cat "$$work/log" >&2; echo "lifeline serve ended; if $(DEMO_API) is in use, choose another: make demo DEMO_API=127.0.0.1:7080" >&2; exit 1; }
+		sleep 0.2
+	done
 	echo
 	echo '$$ lifeline run -- kubectl apply -f examples/web.yaml'
 	$(LIFELINE) run -- kubectl apply -f examples/web.yaml
+	echo
+	echo 'Some more changes. The last one asks for more processors than any node has.'
+	echo '$$ lifeline ls'
+	kubectl set image deployment/web web=registry.example/web:2 >/dev/null
+	kubectl rollout status deployment/web --timeout 30s >/dev/null
+	kubectl scale deployment/web --replicas 4 >/dev/null
+	kubectl create deployment greedy --image registry.example/greedy:1 --dry-run=client -o yaml |
+		kubectl set resources --local -f - --requests cpu=1000 -o yaml | kubectl apply -f - >/dev/null
+	sleep 4
+	$(LIFELINE) ls
+	echo
+	echo '$$ lifeline why deployment/greedy'
+	$(LIFELINE) why deployment/greedy || true
+	echo
+	if [ -t 0 ] && [ -t 1 ]; then
+		echo '$$ lifeline ui'
+		$(LIFELINE) ui
+		read -r -p 'Enter ends the demo. '
+	else
+		echo "In a terminal, the demo ends with the same on a page: lifeline ui"
+	fi
 
 .PHONY: demo-operator
 demo-operator: bin ## Trace a change through an operator that carries contexts, and print the tree
