@@ -96,13 +96,25 @@ func writeOf(w *store.Write) Write {
 		Part:            w.Part,
 		Subresource:     w.Subresource,
 		ResourceVersion: w.ResourceVersion,
+		BasedOn:         w.BasedOn,
 		Generation:      w.Generation,
 		Actor:           w.Actor,
 		User:            w.User,
+		AuditID:         w.AuditID,
 		Start:           w.Start.UTC(),
 		End:             w.End.UTC(),
 		Source:          w.Source,
+		Changes:         changesOf(w.Changes),
+		MoreChanges:     w.MoreChanges,
 	}
+}
+
+func changesOf(changes []span.FieldChange) []FieldChange {
+	var out []FieldChange
+	for _, c := range changes {
+		out = append(out, FieldChange(c))
+	}
+	return out
 }
 
 // summarize returns the summary of a version that may not be stored yet.

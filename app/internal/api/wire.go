@@ -192,12 +192,27 @@ type Write struct {
 	Part            string          `json:"part,omitempty"`
 	Subresource     string          `json:"subresource,omitempty"`
 	ResourceVersion int64           `json:"resourceVersion,omitempty"`
+	BasedOn         int64           `json:"basedOn,omitempty"`
 	Generation      int64           `json:"generation,omitempty"`
 	Actor           string          `json:"actor,omitempty"`
 	User            string          `json:"user,omitempty"`
+	AuditID         string          `json:"auditID,omitempty"`
 	Start           time.Time       `json:"start"`
 	End             time.Time       `json:"end"`
 	Source          span.TimeSource `json:"source,omitempty"`
+	// Changes are the changed fields of an update, at most 16, and MoreChanges is the number of further
+	// ones.
+	Changes     []FieldChange `json:"changes,omitempty"`
+	MoreChanges int64         `json:"moreChanges,omitempty"`
+}
+
+// FieldChange is the change of one field; the fields are those of span.FieldChange.
+type FieldChange struct {
+	Path string `json:"path"`
+	// Operation is add, remove or replace.
+	Operation span.Operation `json:"operation"`
+	From      string         `json:"from,omitempty"`
+	To        string         `json:"to,omitempty"`
 }
 
 // WritePage is a page of writes.

@@ -73,7 +73,7 @@ func (f *Finder) origination(w *change.Write) *Origination {
 
 // link returns a link to the context, with the reason why.
 func (o *Origination) link(why string) []span.Link {
-	return []span.Link{{TraceID: o.TraceID(), SpanID: o.SpanID(), Attributes: change.LinkReason(why)}}
+	return []span.Link{{TraceID: o.TraceID(), SpanID: o.SpanID(), Reason: why}}
 }
 
 // below returns the cause with the parent r, for a context that leads to the reconciliation r. The

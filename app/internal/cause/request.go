@@ -28,7 +28,7 @@ func (f *Finder) byRequest(w *change.Write) (Cause, bool) {
 			(w.Previous == nil || w.Previous.TraceParent != w.Version.TraceParent) {
 			c.Links = append(
 				c.Links,
-				span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Attributes: change.LinkReason(linkAnnotation)},
+				span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Reason: linkAnnotation},
 			)
 		}
 	}

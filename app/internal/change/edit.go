@@ -65,6 +65,25 @@ func (all Edits) Paths() []string {
 	return boundFields(out)
 }
 
+// Changes returns the changed fields, in order, at most span.MaxChanges, and the number of further ones.
+func (all Edits) Changes() (out []span.FieldChange, more int64) {
+	for _, e := range all[:min(len(all), span.MaxChanges)] {
+		c := span.FieldChange{Path: span.Bound(e.path), Operation: span.FieldReplaced}
+		if e.before == nil {
+			c.Operation = span.FieldAdded
+		} else {
+			c.From = span.Bound(e.before.Shown)
+		}
+		if e.after == nil {
+			c.Operation = span.FieldRemoved
+		} else {
+			c.To = span.Bound(e.after.Shown)
+		}
+		out = append(out, c)
+	}
+	return out, int64(len(all) - len(out))
+}
+
 // boundFields bounds a list of fields, and counts the dropped ones in its last element.
 func boundFields(all []string) []string {
 	if n := len(all) - maxFields + 1; n > 1 {

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
@@ -188,14 +187,9 @@ func (r *Reconciliation) Of(t *Timeline, w *Write) *Reconciliation {
 	}
 }
 
-// LinkReason returns the attributes of a span link with the reason why.
-func LinkReason(why string) []attribute.KeyValue {
-	return []attribute.KeyValue{span.KeyLink.String(why)}
-}
-
 // Link returns a link from another trace to r, with the reason why.
 func (r *Reconciliation) Link(why string) span.Link {
-	return span.Link{TraceID: r.Lineage.ID, SpanID: r.ID(), Attributes: LinkReason(why)}
+	return span.Link{TraceID: r.Lineage.ID, SpanID: r.ID(), Reason: why}
 }
 
 // Ending is the end of a reconciliation: its time, outcome and message. It is zero before the end.

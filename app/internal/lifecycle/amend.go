@@ -196,6 +196,19 @@ func (a *amendment) spanEvent() span.Event {
 	return span.Event{Time: a.at, Name: span.EventWrite, Attributes: attrs}
 }
 
+// facts returns the stored write, or nil.
+func (a *amendment) facts() *span.Facts {
+	switch {
+	case a.event != nil:
+		return nil
+	case a.write != nil:
+		return auditSpan(&change.Lineage{ID: a.past.TraceID}, a.write).Facts
+	}
+	return &span.Facts{Writes: []span.Write{{
+		ResourceVersion: int64(a.rv), Start: a.at, End: a.at, Source: span.TimeWatch, //nolint:gosec // as above
+	}}}
+}
+
 // Amendments returns the late facts about traces that Take has handed out, each once. The result
 // has one trace per trace ID. It contains whole spans with the attribute lifeline.late, and
 // zero-length spans named "amend". The parent of an "amend" span is the span with the additional
@@ -215,6 +228,7 @@ func (e *Engine) Amendments() []*span.Trace {
 			End:        span.Time{Time: a.at, Source: span.TimeWatch},
 			Events:     []span.Event{a.spanEvent()},
 			Attributes: fightAttributes(a.fight, a.at),
+			Facts:      a.facts(),
 		}
 		if a.event != nil {
 			//nolint:gosec // etcd revisions are int64

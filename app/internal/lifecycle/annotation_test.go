@@ -268,7 +268,7 @@ func TestHealingContext(t *testing.T) {
 	}
 	for i, l := range root.Links {
 		if l.TraceID != traces[i].ID {
-			t.Errorf("link %v leads to %s, want %s", l.Attributes, l.TraceID, traces[i].ID)
+			t.Errorf("link %q leads to %s, want %s", l.Reason, l.TraceID, traces[i].ID)
 		}
 	}
 	for _, kv := range []attribute.KeyValue{

@@ -261,7 +261,7 @@ func TestAuditServer(t *testing.T) {
 		for _, tr := range traces {
 			for _, sp := range tr.Spans {
 				for _, l := range sp.Links {
-					got += fmt.Sprintf("%s/%s %s", l.TraceID, l.SpanID, l.Attributes[0].Value.AsString())
+					got += fmt.Sprintf("%s/%s %s", l.TraceID, l.SpanID, l.Reason)
 					if !sp.IsWrite() {
 						t.Errorf("%s links it", sp.Name)
 					}

@@ -56,6 +56,10 @@ func auditedSpan(w *change.Write, r *change.Reconciliation, q *audit.Joined) *sp
 	}
 	s.Attributes = append(s.Attributes, span.KeyPart.String(string(w.Part)), span.KeyAuditMatch.String(string(q.How)))
 	s.Attributes = appendEdits(s.Attributes, w)
+	if s.Facts != nil {
+		s.Facts.Writes[0].Actor = s.Service
+	}
+	completeWrite(s, w, q)
 	return s
 }
 
@@ -74,11 +78,14 @@ func auditSpan(l *change.Lineage, q *observation.Write) *span.Span {
 	)
 	s.Service = cause.AuthorOf(q)
 	s.Start.Source, s.End.Source = span.TimeAudit, span.TimeAudit
+	if !q.Failed() {
+		s.Facts = requested(s, q)
+	}
 	s.Attributes = append(s.Attributes, userOf(q)...)
 	if sc := cause.ParseContext(q.Server, ""); sc.IsValid() && sc.TraceID() != l.ID {
 		s.Links = append(
 			s.Links,
-			span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Attributes: change.LinkReason(span.LinkServer)},
+			span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Reason: span.LinkServer},
 		)
 	}
 	return s

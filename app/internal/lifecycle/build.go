@@ -155,10 +155,12 @@ func (d *derivation) makeSpans(out []*span.Span, r *change.Reconciliation) []*sp
 				//nolint:gosec // etcd revisions are int64
 				ws.Attributes = append(ws.Attributes, span.KeyRV.Int64(int64(w.ObjectVersion())))
 			}
-			if q := d.Audited(w); q != nil {
+			q := d.Audited(w)
+			if q != nil {
 				ws.Attributes = append(ws.Attributes, userOf(q.Write)...)
 			}
 			ws.Attributes = appendEdits(ws.Attributes, w)
+			completeWrite(ws, w, q)
 			out = append(out, ws)
 			continue
 		}
@@ -178,6 +180,7 @@ func (d *derivation) makeSpans(out []*span.Span, r *change.Reconciliation) []*sp
 	s.Events = append(s.Events, objectEvents(r)...)
 	slices.SortStableFunc(s.Events, func(a, b span.Event) int { return a.Time.Compare(b.Time) })
 	boundEvents(s)
+	s.Facts.Writes = boundWrites(s.Facts.Writes)
 	return phase.Spans(out, d.steps.Of(r), r, d.Start(r))
 }
 
@@ -203,6 +206,19 @@ func boundEvents(s *span.Span) {
 	s.Events = slices.Delete(s.Events, maxEvents/2, maxEvents/2+n)
 }
 
+// maxWrites bounds the writes of one span. Each of them is an event too, so those beyond it count as
+// dropped events.
+const maxWrites = 1024
+
+// boundWrites sorts the writes by time, and keeps the first and the last ones.
+func boundWrites(all []span.Write) []span.Write {
+	slices.SortStableFunc(all, func(a, b span.Write) int { return a.End.Compare(b.End) })
+	if n := len(all) - maxWrites; n > 0 {
+		all = slices.Delete(all, maxWrites/2, maxWrites/2+n)
+	}
+	return all
+}
+
 // service returns the component that did the work of r. For an instant change, this is the author.
 func (d *derivation) service(r *change.Reconciliation) string {
 	if !r.Instant {
@@ -218,6 +234,7 @@ func (d *derivation) addStored(out []*span.Span, s *span.Span, r *change.Reconci
 		return append(out, auditedSpan(w, r, q))
 	}
 	s.Events = append(s.Events, d.writeEvent(w, r))
+	s.Facts.Writes = append(s.Facts.Writes, d.write(w, r))
 	return out
 }
 
@@ -367,7 +384,9 @@ func writeSpan(id trace.TraceID, req *observation.Write) *span.Span {
 	if req.Failed() {
 		s.Status, s.Outcome = span.StatusError, span.Failed
 		s.Message = span.Bound(refusalText(req))
+		return s
 	}
+	s.Facts = requested(s, req)
 	return s
 }
 

@@ -172,7 +172,7 @@ func configLinks(traces []*span.Trace, first uint64) []string {
 		var key [24]byte
 		copy(key[:], l.TraceID[:])
 		copy(key[16:], l.SpanID[:])
-		if l.Attributes[0].Value.AsString() == "config" {
+		if l.Reason == "config" {
 			out = append(out, names[key])
 		}
 	}

@@ -423,7 +423,7 @@ func TestKeptReport(t *testing.T) {
 				first = tr.ID
 			}
 			for _, l := range sp.Links {
-				links[sp.Object.Name+" "+l.Attributes[0].Value.AsString()] = l.TraceID
+				links[sp.Object.Name+" "+l.Reason] = l.TraceID
 			}
 		}
 	}

@@ -185,7 +185,7 @@ func fightLinks(r *change.Reconciliation, f *change.Fight) []span.Link {
 	out := slices.Clip(r.Links)
 	for _, c := range f.Against[max(0, len(f.Against)-maxFightLinks):] {
 		if c.SpanID.IsValid() && c.TraceID != r.Lineage.ID {
-			out = append(out, span.Link{TraceID: c.TraceID, SpanID: c.SpanID, Attributes: change.LinkReason(linkFight)})
+			out = append(out, span.Link{TraceID: c.TraceID, SpanID: c.SpanID, Reason: linkFight})
 		}
 	}
 	return out

@@ -285,7 +285,7 @@ func fights(traces []*span.Trace) []string {
 			}
 		}
 		for _, l := range root.Links {
-			if l.Attributes[0].Value.AsString() == linkFight {
+			if l.Reason == linkFight {
 				line += " over " + authors[l.SpanID.String()]
 			}
 		}

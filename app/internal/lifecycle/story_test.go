@@ -315,7 +315,7 @@ func outline(traces []*span.Trace) string {
 				fmt.Fprintf(&b, " (%s)", sp.Evidence)
 			}
 			for _, l := range sp.Links {
-				fmt.Fprintf(&b, " ~%s", l.Attributes[0].Value.AsString())
+				fmt.Fprintf(&b, " ~%s", l.Reason)
 			}
 			b.WriteString("\n")
 		}
@@ -341,7 +341,7 @@ func linksOf(traces []*span.Trace) []string {
 		for _, sp := range tr.Spans {
 			for _, l := range sp.Links {
 				out = append(out, fmt.Sprintf("%s: %s %s", names[fmt.Sprint(sp.TraceID, sp.ID)],
-					l.Attributes[0].Value.AsString(), names[fmt.Sprint(l.TraceID, l.SpanID)]))
+					l.Reason, names[fmt.Sprint(l.TraceID, l.SpanID)]))
 			}
 		}
 	}

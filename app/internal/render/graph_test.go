@@ -20,9 +20,7 @@ import (
 // TestGraphEdges checks the edges of a graph, one a line.
 func TestGraphEdges(t *testing.T) {
 	link := func(id trace.TraceID, to trace.SpanID, reason string) span.Link {
-		l := span.Link{TraceID: id, SpanID: to}
-		l.Attributes = append(l.Attributes, span.KeyLink.String(reason))
-		return l
+		return span.Link{TraceID: id, SpanID: to, Reason: reason}
 	}
 	add := func(b *spantest.Builder, up *span.Span, n int) *span.Span {
 		return b.Add(up, "reconcile Pod", "kubelet", spantest.Ref("", "Pod", fmt.Sprint("p", n)), 10+n, 100+2*n)

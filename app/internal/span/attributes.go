@@ -12,7 +12,7 @@ import (
 // SchemaURL names the version of Lifeline's span names and attributes.
 const SchemaURL = lifeline.SchemaURL
 
-// LinkServer is the KeyLink value of a link to the API server's own span of a request, in another
+// LinkServer is the reason of a link to the API server's own span of a request, in another
 // trace.
 const LinkServer = "server"
 

@@ -4,9 +4,9 @@ package span
 
 import "github.com/kube-lifeline/lifeline/app/internal/object"
 
-// Facts is the data about an object that questions use, beside its spans. The engine sets it on the
-// span of each reconciliation. It never changes afterwards, so spans may share it. It has no data of
-// a Secret or ConfigMap.
+// Facts is the data for questions, beside the attributes of a span. The engine sets it on the span of
+// each reconciliation and of each stored write. It never changes afterwards, so spans may share it. It
+// has no data of a Secret or ConfigMap. All fields but Writes are those of a reconciliation.
 type Facts struct {
 	// Verb is that of the first write: create, update or delete; empty if unknown.
 	Verb string `json:"verb,omitempty"`
@@ -19,6 +19,9 @@ type Facts struct {
 	Pod *PodFacts `json:"pod,omitempty"`
 	// Labels are those with the configured keys, sorted by key.
 	Labels []object.Label `json:"labels,omitempty"`
+	// Writes are the stored writes of the span, in the order of time. Writes with a span of their own
+	// are there.
+	Writes []Write `json:"writes,omitempty"`
 }
 
 // PodFacts is the part of Facts for Pods.
@@ -32,8 +35,8 @@ type PodFacts struct {
 	Images []string `json:"images,omitempty"`
 }
 
-// packFactsForm is the version of PackFacts' format.
-const packFactsForm = 1
+// packFactsForm is the version of PackFacts' format, and factsWithoutWrites the one before.
+const packFactsForm, factsWithoutWrites = 2, 1
 
 // PackFacts encodes f for UnpackFacts; nil as nil. The texts pass through clean.
 func PackFacts(f *Facts, clean func(string) string) []byte {
@@ -52,7 +55,7 @@ func UnpackFacts(data []byte) (*Facts, error) {
 		return nil, nil //nolint:nilnil // documented
 	}
 	p := packer{reading: true, buf: data}
-	if form := p.byte(packFactsForm); form != packFactsForm {
+	if form := p.byte(packFactsForm); form != packFactsForm && form != factsWithoutWrites {
 		p.fail()
 	}
 	var f *Facts
@@ -62,12 +65,15 @@ func UnpackFacts(data []byte) (*Facts, error) {
 
 // facts encodes what is there by flags. It only reads *v while packing.
 func (p *packer) facts(v **Facts) {
-	const there, isPod = 1, 2
+	const there, isPod, writes = 1, 2, 4
 	var flags byte
 	if *v != nil {
 		flags = there
 		if (*v).Pod != nil {
 			flags |= isPod
+		}
+		if len((*v).Writes) > 0 {
+			flags |= writes
 		}
 	}
 	if flags = p.byte(flags); flags&there == 0 {
@@ -89,21 +95,27 @@ func (p *packer) facts(v **Facts) {
 		p.text(&f.Labels[i].Key)
 		p.text(&f.Labels[i].Value)
 	}
-	if flags&isPod == 0 {
-		return
+	if flags&isPod != 0 {
+		if p.reading {
+			f.Pod = &PodFacts{}
+		}
+		p.pod(f.Pod)
 	}
-	if p.reading {
-		f.Pod = &PodFacts{}
+	if flags&writes != 0 {
+		p.writes(&f.Writes)
 	}
-	p.int(&f.Pod.Volumes)
-	p.text(&f.Pod.Node)
-	p.text(&f.Pod.Zone)
-	n = len(f.Pod.Images)
+}
+
+func (p *packer) pod(f *PodFacts) {
+	p.int(&f.Volumes)
+	p.text(&f.Node)
+	p.text(&f.Zone)
+	n := len(f.Images)
 	p.len(&n)
 	if p.reading && n > 0 {
-		f.Pod.Images = make([]string, n)
+		f.Images = make([]string, n)
 	}
-	for i := range f.Pod.Images {
-		p.text(&f.Pod.Images[i])
+	for i := range f.Images {
+		p.text(&f.Images[i])
 	}
 }

@@ -125,11 +125,11 @@ func fromSpan(in *tracepb.Span, service string) *Span {
 		})
 	}
 	for _, l := range in.GetLinks() {
-		var out Link
-		copy(out.TraceID[:], l.GetTraceId())
-		copy(out.SpanID[:], l.GetSpanId())
-		out.Attributes = FromKeyValues(l.GetAttributes())
-		s.Links = append(s.Links, out)
+		var id trace.TraceID
+		var of trace.SpanID
+		copy(id[:], l.GetTraceId())
+		copy(of[:], l.GetSpanId())
+		s.Links = append(s.Links, NewLink(id, of, FromKeyValues(l.GetAttributes())))
 	}
 	return s
 }

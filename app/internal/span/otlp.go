@@ -124,7 +124,7 @@ func toSpan(s *Span) *tracepb.Span {
 			TraceId:    slices.Clone(l.TraceID[:]),
 			SpanId:     slices.Clone(l.SpanID[:]),
 			Flags:      flagKnowsRemote | flagRemote,
-			Attributes: toKeyValues(l.Attributes),
+			Attributes: toKeyValues(l.AllAttributes()),
 		})
 	}
 	return out

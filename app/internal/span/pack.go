@@ -267,9 +267,14 @@ func (p *packer) links(s *Span) {
 		s.Links = make([]Link, n)
 	}
 	for i := range s.Links {
-		p.bytes(s.Links[i].TraceID[:])
-		p.bytes(s.Links[i].SpanID[:])
-		p.attributes(&s.Links[i].Attributes)
+		l := &s.Links[i]
+		p.bytes(l.TraceID[:])
+		p.bytes(l.SpanID[:])
+		attrs := l.AllAttributes()
+		p.attributes(&attrs)
+		if p.reading {
+			*l = NewLink(l.TraceID, l.SpanID, attrs)
+		}
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// packTraceForm is the version of PackTrace's format, and formWithoutFacts the one before.
-const packTraceForm, formWithoutFacts = 3, 2
+// packTraceForm is the version of PackTrace's format. UnpackTrace reads those since formWithoutFacts.
+const packTraceForm, formWithoutFacts = 4, 2
 
 // PackTrace encodes a whole trace in a compact form that only UnpackTrace reads. All fields of its
 // spans are kept, open spans included. A time outside 64 bits of nanoseconds around 1970 becomes
@@ -28,11 +28,11 @@ func PackTrace(t *Trace) []byte {
 	return p.buf
 }
 
-// UnpackTrace is the inverse of PackTrace, also for traces that the version before this one packed. It
-// returns an error for other or damaged data.
+// UnpackTrace is the inverse of PackTrace, also for traces that the two versions before this one
+// packed. It returns an error for other or damaged data.
 func UnpackTrace(data []byte) (*Trace, error) {
 	p := packer{reading: true, buf: data}
-	if p.form = p.byte(0); p.err == nil && p.form != packTraceForm && p.form != formWithoutFacts {
+	if p.form = p.byte(0); p.err == nil && (p.form < formWithoutFacts || p.form > packTraceForm) {
 		return nil, fmt.Errorf("cannot read a packed trace: it has form %d", p.form)
 	}
 	t := &Trace{}

@@ -76,23 +76,57 @@ func facts() *span.Facts {
 		Verb: "create", Reason: "crash_loop", Workload: "Deployment/web",
 		Pod:    &span.PodFacts{Volumes: 3, Node: "node-1", Zone: "zone-a", Images: []string{"nginx:1", "envoy:1"}},
 		Labels: []object.Label{{Key: "app", Value: "web"}, {Key: "tier", Value: ""}},
+		Writes: []span.Write{
+			{
+				Verb: "update", Part: "desired", ResourceVersion: 7, BasedOn: 6, Generation: 2, Actor: "kubectl",
+				Start: spantest.Epoch, End: spantest.Epoch, Source: span.TimeWatch, MoreChanges: 1,
+				Changes: []span.FieldChange{
+					{Path: "spec.replicas", Operation: span.FieldReplaced, From: "1", To: "2"},
+				},
+			},
+			{
+				Of:   &object.Ref{Kind: object.Kind{Kind: "Pod"}, Namespace: "shop", Name: "web-1", UID: "u"},
+				Verb: "patch", Subresource: "scale", User: "me", AuditID: "id",
+				Start: spantest.Epoch, End: spantest.At(5).Time, Source: span.TimeAudit,
+			},
+			{},
+		},
 	}
 }
 
-// TestUnpackFormer reads a trace that the version without facts packed.
+// TestUnpackFormer reads the traces of the version without facts and of the one without writes, and
+// facts of the latter.
 func TestUnpackFormer(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("testdata", "trace.packed-2"))
+	without := facts()
+	without.Writes = nil
+	for name, first := range map[string]*span.Facts{"trace.packed-2": nil, "trace.packed-3": without} {
+		want := spantest.Joined()
+		want.Spans[0].Facts = first
+		got, err := span.UnpackTrace(former(t, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		same := cmp.Comparer(func(a, b attribute.Value) bool {
+			return a.Type() == b.Type() && a.String() == b.String()
+		})
+		if diff := cmp.Diff(want, got, same); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	got, err := span.UnpackFacts(former(t, "facts.packed-1"))
+	if diff := cmp.Diff(without, got); diff != "" || err != nil {
+		t.Errorf("facts: %v, %s", err, diff)
+	}
+}
+
+// former returns data of an earlier version.
+func former(t *testing.T, name string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := span.UnpackTrace(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same := cmp.Comparer(func(a, b attribute.Value) bool { return a.Type() == b.Type() && a.String() == b.String() })
-	if diff := cmp.Diff(spantest.Joined(), got, same); diff != "" {
-		t.Error(diff)
-	}
+	return data
 }
 
 // TestPackFacts: facts return unchanged, and damaged ones are an error.

@@ -163,13 +163,6 @@ type Event struct {
 	Attributes []attribute.KeyValue
 }
 
-// Link is a further cause, or the trace that this one follows.
-type Link struct {
-	TraceID    trace.TraceID
-	SpanID     trace.SpanID
-	Attributes []attribute.KeyValue
-}
-
 // Trace is everything that one change caused.
 type Trace struct {
 	ID trace.TraceID

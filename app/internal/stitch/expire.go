@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -208,7 +207,7 @@ func (s *Stitcher) podsOf(bundle []*node, tops map[*node]*node) map[*node]*entry
 	return of
 }
 
-// linkPod is the KeyLink value of a link to the Pod's last trace.
+// linkPod is the reason of a link to the Pod's last trace.
 const linkPod = "pod"
 
 // lastTrace returns the link from the tree of top to the last trace of its Pod; nil if unknown.
@@ -219,7 +218,7 @@ func lastTrace(of *entry, top *node) *span.Link {
 	for _, st := range slices.Backward(of.stays) {
 		if !st.start.After(top.span.End.Time) {
 			return &span.Link{
-				TraceID: st.change.id, SpanID: st.at, Attributes: []attribute.KeyValue{span.KeyLink.String(linkPod)},
+				TraceID: st.change.id, SpanID: st.at, Reason: linkPod,
 			}
 		}
 	}

@@ -257,7 +257,7 @@ func (j *joint) unlinked(own []*span.Span) []*span.Span {
 		joined[n.key.trace] = true
 	}
 	gone := func(l span.Link) bool {
-		return joined[l.TraceID] && text(l.Attributes, span.KeyLink) == span.LinkServer
+		return joined[l.TraceID] && l.Reason == span.LinkServer
 	}
 	for i, s := range own {
 		if slices.ContainsFunc(s.Links, gone) {
@@ -288,7 +288,7 @@ func (j *joint) below(n *node, s *span.Span) bool {
 	return false
 }
 
-// linkJoined is the KeyLink value of a link from our span to a foreign span that stays in its
+// linkJoined is the reason of a link from our span to a foreign span that stays in its
 // trace.
 const linkJoined = "joined"
 
@@ -298,10 +298,7 @@ func (j *joint) linked(own []*span.Span) []*span.Span {
 	for _, n := range j.members {
 		if n.home.below == nil {
 			links[n.home.at] = append(links[n.home.at], span.Link{
-				TraceID: n.key.trace, SpanID: n.key.span,
-				Attributes: []attribute.KeyValue{
-					span.KeyLink.String(linkJoined), span.KeyEvidence.String(string(n.home.evidence)),
-				},
+				TraceID: n.key.trace, SpanID: n.key.span, Reason: linkJoined, Evidence: n.home.evidence,
 			})
 		}
 	}

@@ -55,22 +55,14 @@ func TestServerLink(t *testing.T) {
 			ours, _, _ := web()
 			write := find(t, ours.Trace, "create Deployment", false)
 			write.Links = []span.Link{
-				{
-					TraceID: c.to.traceID(), SpanID: c.to.spanID(), Attributes: []attribute.KeyValue{
-						span.KeyLink.String(span.LinkServer),
-					},
-				},
+				{TraceID: c.to.traceID(), SpanID: c.to.spanID(), Reason: span.LinkServer},
 			}
 			var f foreign
 			f.request(theirs, "POST deployments", "audit-deployment", 1, 4)
 			var got []string
 			for _, l := range find(t, join(stitch.Options{Mode: c.mode}, &f, ours.Trace)[0], "create Deployment",
 				false).Links {
-				for _, kv := range l.Attributes {
-					if kv.Key == span.KeyLink {
-						got = append(got, kv.Value.AsString())
-					}
-				}
+				got = append(got, l.Reason)
 			}
 			if !slices.Equal(got, c.want) {
 				t.Errorf("its links are %q, want %q", got, c.want)

@@ -62,7 +62,7 @@ type home struct {
 	evidence span.Evidence
 }
 
-// linkObject is the KeyLink value, in link mode, of the operator kit's link to the reconciled
+// linkObject is the reason, in link mode, of the operator kit's link to the reconciled
 // object's context.
 const linkObject = "object"
 
@@ -84,7 +84,7 @@ func calledBy(s *span.Span) (up key, edge span.Evidence) {
 		if !l.TraceID.IsValid() || !l.SpanID.IsValid() {
 			continue
 		}
-		if kind(s) == trace.SpanKindServer && len(s.Links) == 1 || text(l.Attributes, span.KeyLink) == linkObject {
+		if kind(s) == trace.SpanKindServer && len(s.Links) == 1 || l.Reason == linkObject {
 			return key{l.TraceID, l.SpanID}, span.ByRequest
 		}
 	}
@@ -129,7 +129,7 @@ func text(attrs []attribute.KeyValue, k attribute.Key) string {
 // Memory of a held span besides its texts: the node, its index entries and the span; and of an
 // attribute, an event and a link.
 const (
-	costSpan, costAttribute, costEvent, costLink = 1000, 72, 88, 56
+	costSpan, costAttribute, costEvent, costLink = 1000, 72, 88, 88
 )
 
 // size estimates the memory of s.
@@ -142,7 +142,7 @@ func size(s *span.Span) int32 {
 		n += costEvent + len(s.Events[i].Name) + sizeOf(s.Events[i].Attributes)
 	}
 	for i := range s.Links {
-		n += costLink + sizeOf(s.Links[i].Attributes)
+		n += costLink + len(s.Links[i].Reason) + sizeOf(s.Links[i].Attributes)
 	}
 	return int32(min(n, 1<<30)) //nolint:gosec // bounded
 }

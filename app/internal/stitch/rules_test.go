@@ -146,7 +146,7 @@ func TestRules(t *testing.T) {
 			reason: "an operator links to contexts that were not its cause",
 			spans: func(f *foreign, s story) {
 				l := link(s.ID, s.Spans[0].ID)
-				l.Attributes = []attribute.KeyValue{attribute.String("lifeline.link", "stale")}
+				l.Reason = "stale"
 				f.add("operator@node-1", "i", "head reconcile", by{1, 1}, 0, 1, 4).Links = []span.Link{l}
 			},
 		},
@@ -164,7 +164,7 @@ func TestRules(t *testing.T) {
 			reason: "in link mode the operator kit says which link is the object's context",
 			spans: func(f *foreign, s story) {
 				l := link(s.ID, s.Spans[0].ID)
-				l.Attributes = []attribute.KeyValue{attribute.String("lifeline.link", "object")}
+				l.Reason = "object"
 				f.add("operator@node-1", "i", "head reconcile", by{1, 1}, 0, 10, 14).Links = []span.Link{l}
 			},
 			want: []string{"reconcile Deployment > head reconcile (annotation)"},

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -230,12 +229,10 @@ func (s *Stitcher) linkedTo(n *node) *span.Link {
 	if !linked {
 		return nil
 	}
-	return &span.Link{TraceID: other.trace, SpanID: other.span, Attributes: []attribute.KeyValue{
-		span.KeyLink.String(linkStream), span.KeyEvidence.String(string(span.ByTime)),
-	}}
+	return &span.Link{TraceID: other.trace, SpanID: other.span, Reason: linkStream, Evidence: span.ByTime}
 }
 
-// linkStream is the KeyLink value of a link between a request to a kubelet and its answer in
+// linkStream is the reason of a link between a request to a kubelet and its answer in
 // another trace.
 const linkStream = "stream"
 

@@ -9,7 +9,6 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -45,14 +44,13 @@ func CausesOf(s *span.Span) []Cause {
 		)
 	}
 	for _, l := range s.Links {
-		link := &span.Span{Attributes: l.Attributes}
 		out = append(out, Cause{
 			TraceID:  s.TraceID,
 			SpanID:   s.ID,
 			OfTrace:  l.TraceID,
 			OfSpan:   l.SpanID,
-			Evidence: span.Evidence(insight.Attribute(link, span.KeyEvidence)),
-			Reason:   insight.Attribute(link, span.KeyLink),
+			Evidence: l.Evidence,
+			Reason:   l.Reason,
 		})
 	}
 	return out

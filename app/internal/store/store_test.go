@@ -132,16 +132,11 @@ func TestSummarize(t *testing.T) {
 }
 
 func TestWritesOf(t *testing.T) {
-	web := spantest.Ref("apps", "Deployment", "web")
+	web, pod := spantest.Ref("apps", "Deployment", "web"), spantest.Ref("", "Pod", "web-1")
 	request := func(s span.Span) *span.Span {
 		s.Name, s.Service, s.Object = "update Deployment", "kubectl", web
-		s.Start, s.End = span.Time{
-			Time:   spantest.Epoch,
-			Source: span.TimeRequest,
-		}, span.Time{
-			Time:   spantest.At(5).Time,
-			Source: span.TimeRequest,
-		}
+		s.Start = span.Time{Time: spantest.Epoch, Source: span.TimeRequest}
+		s.End = span.Time{Time: spantest.At(5).Time, Source: span.TimeRequest}
 		return &s
 	}
 	moment := func(attrs ...attribute.KeyValue) *span.Span {
@@ -150,66 +145,56 @@ func TestWritesOf(t *testing.T) {
 			{Time: spantest.Epoch, Name: span.EventWrite, Attributes: attrs},
 		}}
 	}
+	first := span.Write{Verb: "update", BasedOn: 6, ResourceVersion: 7, Changes: []span.FieldChange{
+		{Path: "spec.replicas", Operation: span.FieldReplaced, From: "1", To: "2"},
+	}}
+	second := span.Write{Verb: "create", Of: &pod}
+	typed := moment(span.KeyVerb.String("delete"))
+	typed.TraceID, typed.ID = trace.TraceID{1}, trace.SpanID{2}
+	typed.Facts = &span.Facts{Writes: []span.Write{first, second}}
+	foreign := request(span.Span{Origin: &span.Origin{}})
+	plain := span.Write{Verb: "create"}
 	cases := map[string]struct {
 		reason string
 		span   *span.Span
 		want   []store.Write
 	}{
-		"request": {
-			reason: "an interval, by who made it",
-			span: request(
-				span.Span{
-					Attributes: []attribute.KeyValue{
-						span.KeyVerb.String("patch"),
-						span.KeySubresource.String("scale"),
-						span.KeyRV.Int(7),
-						span.KeyGeneration.Int(2),
-						span.KeyActorUser.String("me"),
-					},
-				},
-			),
-			want: []store.Write{
-				{
-					Object:          web,
-					Verb:            "patch",
-					Subresource:     "scale",
-					ResourceVersion: 7,
-					Generation:      2,
-					Actor:           "kubectl",
-					User:            "me",
-					Start:           spantest.Epoch,
-					End:             spantest.At(5).Time,
-					Source:          span.TimeRequest,
-				},
+		"typed": {
+			"the engine's data count, not the attributes", typed, []store.Write{
+				{TraceID: typed.TraceID, SpanID: typed.ID, Object: web, Write: first},
+				{TraceID: typed.TraceID, SpanID: typed.ID, Number: 1, Object: pod, Write: plain},
 			},
 		},
-		"refused": {reason: "it was not stored", span: request(span.Span{Status: span.StatusError})},
+		"another component": {"it has a span of Lifeline already", foreign, nil},
+		"request": {
+			"an earlier version's interval, by its author",
+			request(span.Span{Attributes: []attribute.KeyValue{
+				span.KeyVerb.String("patch"), span.KeySubresource.String("scale"), span.KeyRV.Int(7),
+				span.KeyGeneration.Int(2), span.KeyActorUser.String("me"), span.KeyAuditID.String("id"),
+			}}),
+			[]store.Write{{Object: web, Write: span.Write{
+				Verb: "patch", Subresource: "scale", ResourceVersion: 7, Generation: 2, Actor: "kubectl", User: "me",
+				AuditID: "id", Start: spantest.Epoch, End: spantest.At(5).Time, Source: span.TimeRequest,
+			}}},
+		},
+		"refused": {"it was not stored", request(span.Span{Status: span.StatusError}), nil},
 		"moment": {
-			reason: "seen by watch",
-			span:   moment(span.KeyVerb.String("update"), span.KeyPart.String("observed"), span.KeyActor.String("x")),
-			want: []store.Write{
-				{
-					Object: web,
-					Verb:   "update",
-					Part:   "observed",
-					Actor:  "x",
-					Start:  spantest.Epoch,
-					End:    spantest.Epoch,
-					Source: span.TimeWatch,
-				},
-			},
+			"an earlier version's, seen by watch",
+			moment(span.KeyVerb.String("update"), span.KeyPart.String("observed"), span.KeyActor.String("x")),
+			[]store.Write{{Object: web, Write: span.Write{
+				Verb: "update", Part: "observed", Actor: "x", Start: spantest.Epoch, End: spantest.Epoch,
+				Source: span.TimeWatch,
+			}}},
 		},
 		"another object": {
-			reason: "the event names it",
-			span: moment(
-				span.KeyKind.String("Pod"),
-				span.KeyName.String("p"),
-				span.KeyUID.String("u"),
+			"the event names it",
+			moment(
+				span.KeyKind.String("Pod"), span.KeyName.String("p"), span.KeyUID.String("u"),
 				span.KeyTimeEnd.String("object"),
 			),
-			want: []store.Write{{
+			[]store.Write{{
 				Object: object.Ref{Kind: object.Kind{Kind: "Pod"}, Namespace: "default", Name: "p", UID: "u"},
-				Start:  spantest.Epoch, End: spantest.Epoch, Source: span.TimeObject,
+				Write:  span.Write{Start: spantest.Epoch, End: spantest.Epoch, Source: span.TimeObject},
 			}},
 		},
 	}

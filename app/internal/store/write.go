@@ -3,8 +3,6 @@
 package store
 
 import (
-	"time"
-
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,33 +14,41 @@ import (
 // Write is one stored API write, the source of spans.
 type Write struct {
 	// TraceID and SpanID name the write's span: its own if its request was seen, else the
-	// reconciliation with the write as an event.
+	// reconciliation.
 	TraceID trace.TraceID
 	SpanID  trace.SpanID
 	// Number is the write's place among the writes of its span, from 0.
 	Number int
-	// Object is the written object. If that is not the span's own object, only kind, name and UID
-	// are known; the namespace is assumed to be the span's.
+	// Object is the written object.
 	Object object.Ref
-	// Verb is create, update or delete, or the request's. Part is the changed part: desired,
-	// metadata, observed, bookkeeping or ownership. Each may be empty.
-	Verb, Part, Subresource string
-	// ResourceVersion and Generation are those of the stored version; 0 if unknown.
-	ResourceVersion, Generation int64
-	Actor, User                 string
-	// Start and End are the times of the request and its answer; both are the same moment if the
-	// request was not seen. Source is the source of End.
-	Start, End time.Time
-	Source     span.TimeSource
+	// Write has the rest; Of is nil.
+	span.Write
 }
 
-// WritesOf returns the stored writes of s: its own, unless it was refused, and those among its
-// events. It returns none for a span of another component, a second view of a write that has a span
+// WritesOf returns the stored writes of s: its own, unless it was refused, and those without a span of
+// their own. It returns none for a span of another component, a second view of a write that has a span
 // already.
 func WritesOf(s *span.Span) []Write {
 	if s.Origin != nil {
 		return nil
 	}
+	if s.Facts == nil || len(s.Facts.Writes) == 0 {
+		return inferWrites(s)
+	}
+	out := make([]Write, len(s.Facts.Writes))
+	for i, w := range s.Facts.Writes {
+		out[i] = Write{TraceID: s.TraceID, SpanID: s.ID, Number: i, Object: s.Object, Write: w}
+		if w.Of != nil {
+			out[i].Object, out[i].Of = *w.Of, nil
+		}
+	}
+	return out
+}
+
+// inferWrites returns the writes of a span of an earlier version, which has them only as attributes and
+// events. If the written object is not the span's own, only its kind, name and UID are known; the
+// namespace is assumed to be the span's.
+func inferWrites(s *span.Span) []Write {
 	var out []Write
 	if s.IsWrite() && s.Status != span.StatusError && !s.Open() {
 		w := write(s, s.Attributes)
@@ -86,6 +92,8 @@ func write(s *span.Span, attrs []attribute.KeyValue) Write {
 			w.Actor = v.String()
 		case span.KeyActorUser:
 			w.User = v.String()
+		case span.KeyAuditID:
+			w.AuditID = v.String()
 		case span.KeyTimeEnd:
 			w.Source = span.TimeSource(v.String())
 		case span.KeyKind:

@@ -194,9 +194,9 @@ func late(of *span.Trace, n int, linked *span.Trace) *span.Span {
 		Start:      at,
 		End:        at,
 		Attributes: []attribute.KeyValue{span.KeyVerb.String("update"), span.KeyStatusCode.Int(200)},
-		Links: []span.Link{{TraceID: linked.ID, SpanID: linked.Spans[0].ID, Attributes: []attribute.KeyValue{
-			span.KeyLink.String("previous"), span.KeyEvidence.String(string(span.ByOwner)),
-		}}},
+		Links: []span.Link{
+			{TraceID: linked.ID, SpanID: linked.Spans[0].ID, Reason: "previous", Evidence: span.ByOwner},
+		},
 	}
 }
 
@@ -215,9 +215,7 @@ func some(random *rand.Rand, n int) []*span.Trace {
 		}
 		if len(out) > 0 {
 			other := out[random.IntN(len(out))]
-			d.Links = []span.Link{{TraceID: other.ID, SpanID: other.Spans[0].ID, Attributes: []attribute.KeyValue{
-				span.KeyLink.String("previous"),
-			}}}
+			d.Links = []span.Link{{TraceID: other.ID, SpanID: other.Spans[0].ID, Reason: "previous"}}
 		}
 		out = append(out, b.Trace)
 	}

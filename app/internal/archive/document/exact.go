@@ -111,7 +111,7 @@ func newExact(s *span.Span) (*exact, error) {
 	for _, l := range s.Links {
 		in.Links = append(in.Links, &tracepb.Span_Link{
 			TraceId: slices.Clone(l.TraceID[:]), SpanId: slices.Clone(l.SpanID[:]),
-			Attributes: span.KeyValues(l.Attributes, valid),
+			Attributes: span.KeyValues(l.AllAttributes(), valid),
 		})
 	}
 	var err error
@@ -182,10 +182,11 @@ func (e *exact) fillLists(s *span.Span) error {
 		s.Events = append(s.Events, one)
 	}
 	for _, l := range in.GetLinks() {
-		one := span.Link{Attributes: span.FromKeyValues(l.GetAttributes())}
-		copy(one.TraceID[:], l.GetTraceId())
-		copy(one.SpanID[:], l.GetSpanId())
-		s.Links = append(s.Links, one)
+		var id trace.TraceID
+		var of trace.SpanID
+		copy(id[:], l.GetTraceId())
+		copy(of[:], l.GetSpanId())
+		s.Links = append(s.Links, span.NewLink(id, of, span.FromKeyValues(l.GetAttributes())))
 	}
 	return nil
 }

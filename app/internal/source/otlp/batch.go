@@ -123,6 +123,7 @@ func (b *batch) endScope() {
 		s.Origin.Scope = b.scope.Scope
 	}
 	b.clean(b.scope.first, b.scope.Name)
+	typeLinks(b.spans[b.scope.first:])
 }
 
 // charge adds bytes, and the texts since the last call, to the memory. It returns errTooMuch above

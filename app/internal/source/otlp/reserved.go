@@ -60,6 +60,15 @@ func (b *batch) clean(first int, scope string) {
 	}
 }
 
+// typeLinks sets the fields of the links that arrived as attributes.
+func typeLinks(spans []*span.Span) {
+	for _, s := range spans {
+		for i, l := range s.Links {
+			s.Links[i] = span.NewLink(l.TraceID, l.SpanID, l.Attributes)
+		}
+	}
+}
+
 // returned reports whether Lifeline has exported s as a joined span. Such a span has the attribute
 // for its original trace.
 func returned(s *span.Span) bool {

@@ -209,9 +209,7 @@ func Causes() *span.Trace {
 	wait.Status, wait.Message = span.StatusError, "container web: exit code 1 (Error)"
 
 	link := func(from *span.Span, id trace.TraceID, to trace.SpanID, reason string) {
-		from.Links = append(from.Links, span.Link{TraceID: id, SpanID: to, Attributes: []attribute.KeyValue{
-			span.KeyLink.String(reason),
-		}})
+		from.Links = append(from.Links, span.Link{TraceID: id, SpanID: to, Reason: reason})
 	}
 	link(rollout, b.Trace.ID, scaling.ID, "concurrent")
 	link(scaling, b.Trace.ID, rollout.ID, "concurrent")

@@ -213,12 +213,16 @@ func (c *content) primitives(ctx context.Context, s *span.Span) error {
 		if err != nil {
 			return err
 		}
+		changes, err := encodeChanges(w.Changes)
+		if err != nil {
+			return err
+		}
 		c.writes++
 		if err := c.Exec(
 			ctx,
-			`INSERT INTO writes (trace, span, num, object, verb, part, subresource, rv, generation, actor, user,`+
-				` start, until, source)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			`INSERT INTO writes (trace, span, num, object, verb, part, subresource, rv, based_on, generation, actor,`+
+				` user, audit_id, start, until, source, changes, more_changes)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			c.num,
 			s.ID[:],
 			i,
@@ -227,12 +231,16 @@ func (c *content) primitives(ctx context.Context, s *span.Span) error {
 			text(w.Part),
 			text(w.Subresource),
 			w.ResourceVersion,
+			w.BasedOn,
 			w.Generation,
 			text(w.Actor),
 			text(w.User),
+			text(w.AuditID),
 			nanos(w.Start),
 			nanos(w.End),
 			text(string(w.Source)),
+			changes,
+			w.MoreChanges,
 		); err != nil {
 			return err
 		}

@@ -26,9 +26,9 @@ func decode(s *span.Span, data []byte, by *maker) error {
 		s.Events = append(s.Events, out)
 	}
 	for _, l := range in.GetLinks() {
-		out := span.Link{Attributes: span.FromKeyValues(l.GetAttributes())}
-		out.TraceID, out.SpanID = traceID(l.GetTraceId()), spanID(l.GetSpanId())
-		s.Links = append(s.Links, out)
+		s.Links = append(s.Links, span.NewLink(
+			traceID(l.GetTraceId()), spanID(l.GetSpanId()), span.FromKeyValues(l.GetAttributes()),
+		))
 	}
 	if by != nil {
 		s.Origin = &span.Origin{

@@ -26,7 +26,7 @@ func encode(s *span.Span) ([]byte, error) {
 		out.Links = append(out.Links, &tracepb.Span_Link{
 			TraceId:    slices.Clone(l.TraceID[:]),
 			SpanId:     slices.Clone(l.SpanID[:]),
-			Attributes: span.KeyValues(l.Attributes, text),
+			Attributes: span.KeyValues(l.AllAttributes(), text),
 		})
 	}
 	if o := s.Origin; o != nil {

@@ -204,6 +204,27 @@ func (d *deriver) fill(ctx context.Context, one *underived) error {
 		if err := d.replace(ctx, one.num, one.spans, one.courses); err != nil {
 			return err
 		}
+		if err := d.audited(ctx, one.num, one.spans); err != nil {
+			return err
+		}
 	}
 	return d.Exec(ctx, "UPDATE traces SET derived = ? WHERE num = ? AND id = ?", mark, one.num, one.id[:])
+}
+
+// audited adds the IDs of the audit log to the writes of a trace.
+func (d *deriver) audited(ctx context.Context, num int64, spans []*span.Span) error {
+	for _, s := range spans {
+		for _, w := range store.WritesOf(s) {
+			if w.AuditID == "" {
+				continue
+			}
+			if err := d.Exec(
+				ctx, "UPDATE writes SET audit_id = ? WHERE trace = ? AND span = ? AND num = ?",
+				text(w.AuditID), num, s.ID[:], w.Number,
+			); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

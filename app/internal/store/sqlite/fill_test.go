@@ -71,7 +71,10 @@ func earlier(t testing.TB, traces []*span.Trace) string {
 	for _, query := range []string{
 		"DROP TABLE lifecycles", "DROP TABLE lifecycle_images", "DROP TABLE lifecycle_labels", "DROP TABLE phases",
 		"DROP TABLE span_index", "DROP TABLE operations", "ALTER TABLE spans DROP COLUMN facts",
-		"DROP INDEX traces_underived", "ALTER TABLE traces DROP COLUMN derived", "PRAGMA user_version = 6",
+		"DROP INDEX traces_underived", "ALTER TABLE traces DROP COLUMN derived",
+		"ALTER TABLE writes DROP COLUMN based_on", "ALTER TABLE writes DROP COLUMN audit_id",
+		"ALTER TABLE writes DROP COLUMN changes", "ALTER TABLE writes DROP COLUMN more_changes",
+		"PRAGMA user_version = 6",
 	} {
 		_, err := db.ExecContext(t.Context(), query)
 		must(t, err)
@@ -124,8 +127,9 @@ func TestFill(t *testing.T) {
 		out, err := cmd.StdoutPipe()
 		must(t, err)
 		must(t, cmd.Start())
-		_, err = out.Read(make([]byte, 8)) // it is open
-		must(t, err)
+		if _, err = out.Read(make([]byte, 8)); err != nil { // it is open
+			t.Fatalf("the filler does not open the archive: %v, %v", err, cmd.Wait())
+		}
 		now := before
 		for now == before { // until a further transaction is done
 			time.Sleep(time.Millisecond)
@@ -185,6 +189,13 @@ func same(t *testing.T, a, b *sqlite.Store) {
 	got, incomplete := all(t, b)
 	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" || incomplete != "" || len(want) == 0 {
 		t.Errorf("%q, -want +got:\n%.3000s", incomplete, d)
+	}
+	wantWrites, err := a.Writes(t.Context(), store.WriteQuery{Limit: store.MaxPage})
+	must(t, err)
+	gotWrites, err := b.Writes(t.Context(), store.WriteQuery{Limit: store.MaxPage})
+	must(t, err)
+	if d := cmp.Diff(wantWrites, gotWrites); d != "" || len(wantWrites.Writes) == 0 {
+		t.Errorf("writes: -want +got:\n%.3000s", d)
 	}
 	for _, q := range []store.SpanQuery{{Limit: store.MaxPage}, {Operation: span.NamePull, Longer: 5 * time.Second}} {
 		want, err := a.Search(t.Context(), q)

@@ -231,4 +231,11 @@ ALTER TABLE spans ADD COLUMN facts BLOB;
 -- earlier version, -1 if it cannot be read
 ALTER TABLE traces ADD COLUMN derived INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX traces_underived ON traces (num) WHERE derived = 0 AND phase = 2;
+`, `
+-- what a write changed: its JSON has path, operation, from and to; NULL without any, and for the writes
+-- of earlier versions
+ALTER TABLE writes ADD COLUMN based_on INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE writes ADD COLUMN audit_id TEXT NOT NULL DEFAULT '';
+ALTER TABLE writes ADD COLUMN changes TEXT;
+ALTER TABLE writes ADD COLUMN more_changes INTEGER NOT NULL DEFAULT 0;
 `}

@@ -5,18 +5,21 @@ package sqlite
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
+	"fmt"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // writeKey is the length of a write's key in a cursor: its trace, its span, and its number there.
 const writeKey = len(trace.TraceID{}) + len(trace.SpanID{}) + 4
 
-const selectWrites = `SELECT t.id, w.span, w.num, w.verb, w.part, w.subresource, w.rv, w.generation, w.actor, ` +
-	`w.user, w.start, w.until, w.source,
+const selectWrites = `SELECT t.id, w.span, w.num, w.verb, w.part, w.subresource, w.rv, w.based_on, w.generation, ` +
+	`w.actor, w.user, w.audit_id, w.start, w.until, w.source, w.changes, w.more_changes,
 	coalesce(b.api_group, ''), coalesce(b.api_version, ''), coalesce(b.kind, ''), coalesce(b.namespace, ''), ` +
 	`coalesce(b.name, ''), coalesce(b.uid, '')
 	FROM writes w CROSS JOIN traces t ON t.num = w.trace LEFT JOIN objects b ON b.trace = w.trace AND b.num = w.object`
@@ -33,7 +36,7 @@ func (s *Store) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePag
 	var nums []uint32
 	err = s.db.Read(ctx, func(from database.Querier) error {
 		var w store.Write
-		var id, spanid []byte
+		var id, spanid, changes []byte
 		var num uint32
 		var start, until int64
 		return database.Scan(
@@ -49,12 +52,16 @@ func (s *Store) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePag
 				&w.Part,
 				&w.Subresource,
 				&w.ResourceVersion,
+				&w.BasedOn,
 				&w.Generation,
 				&w.Actor,
 				&w.User,
+				&w.AuditID,
 				&start,
 				&until,
 				&w.Source,
+				&changes,
+				&w.MoreChanges,
 				&w.Object.Group,
 				&w.Object.Version,
 				&w.Object.Kind.Kind,
@@ -63,6 +70,10 @@ func (s *Store) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePag
 				&w.Object.UID,
 			},
 			func() error {
+				var err error
+				if w.Changes, err = decodeChanges(changes); err != nil {
+					return fmt.Errorf("%w: write of span %x: %w", store.ErrDamaged, spanid, err)
+				}
 				w.TraceID, w.SpanID, w.Start, w.End = traceID(id), spanID(spanid), moment(start), moment(until)
 				page.Writes, ends, nums = append(page.Writes, w), append(ends, until), append(nums, num)
 				return nil
@@ -79,6 +90,23 @@ func (s *Store) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePag
 		page.Next = store.NewCursor(ends[limit-1], binary.BigEndian.AppendUint32(key, nums[limit-1]))
 	}
 	return page, nil
+}
+
+// encodeChanges returns the changes as JSON; nil without any.
+func encodeChanges(changes []span.FieldChange) (any, error) {
+	if len(changes) == 0 {
+		return nil, nil //nolint:nilnil // SQL's NULL
+	}
+	data, err := json.Marshal(changes)
+	return string(data), err
+}
+
+// decodeChanges is the inverse of encodeChanges.
+func decodeChanges(data []byte) (out []span.FieldChange, err error) {
+	if len(data) > 0 {
+		err = json.Unmarshal(data, &out)
+	}
+	return out, err
 }
 
 func writeFilter(q store.WriteQuery) (*filter, error) {

@@ -34,8 +34,7 @@ func linked(t *span.Trace, to ...*span.Trace) *span.Trace {
 	last := *out.Spans[len(out.Spans)-1]
 	for _, of := range to {
 		last.Links = append(last.Links, span.Link{
-			TraceID: of.ID, SpanID: of.Spans[0].ID,
-			Attributes: []attribute.KeyValue{attribute.String("lifeline.link", "heals")},
+			TraceID: of.ID, SpanID: of.Spans[0].ID, Reason: "heals",
 		})
 	}
 	out.Spans[len(out.Spans)-1] = &last

@@ -110,10 +110,18 @@ func (w *rollout) run(pods int) {
 	)
 	w.facts(deployment, span.Converged, nil)
 	deployment.Evidence = ""
+	version := w.r.Int64N(1 << 40)
 	deployment.Events = []span.Event{{Time: w.at, Name: span.EventWrite, Attributes: []attribute.KeyValue{
-		span.KeyVerb.String("update"), span.KeyPart.String("desired"), span.KeyRV.Int64(w.r.Int64N(1 << 40)),
+		span.KeyVerb.String("update"), span.KeyPart.String("desired"), span.KeyRV.Int64(version),
 		span.KeyActor.String("kubectl"),
 	}}}
+	deployment.Facts.Writes = []span.Write{{
+		Verb: "update", Part: "desired", ResourceVersion: version, BasedOn: version - 7, Actor: "kubectl",
+		Start: w.at, End: w.at, Source: span.TimeWatch,
+		Changes: []span.FieldChange{{
+			Path: "spec.template.spec.containers[name=web].image", Operation: span.FieldReplaced, To: w.image,
+		}},
+	}}
 	name := fmt.Sprintf("%s-%08x", w.application, w.r.Uint32())
 	set := w.span(
 		deployment,

@@ -66,11 +66,11 @@ func everything() *span.Trace {
 		{Name: "event Scheduled"},
 	}
 	root.DroppedEvents = 7
+	root.Facts = &span.Facts{Writes: []span.Write{typedWrite(spantest.Epoch), {Verb: "delete"}}}
 	root.Links = []span.Link{
 		{
-			TraceID:    trace.TraceID{7},
-			SpanID:     trace.SpanID{8},
-			Attributes: []attribute.KeyValue{attribute.String("lifeline.link", "heals")},
+			TraceID: trace.TraceID{7}, SpanID: trace.SpanID{8}, Reason: "heals", Evidence: span.ByOwner,
+			Attributes: []attribute.KeyValue{attribute.String("note", "first")},
 		},
 		{TraceID: trace.TraceID{7}},
 	}

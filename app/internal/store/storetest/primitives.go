@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"slices"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
@@ -33,6 +34,8 @@ func testWrites(t *testing.T, open Open) {
 		}},
 	)
 	b.Finished = []*span.Trace{apply, change(1, 2), change(2, 2)}
+	typed := b.Finished[2].Spans[1]
+	typed.Facts = &span.Facts{Writes: []span.Write{typedWrite(second(2))}}
 	put(t, s, b)
 
 	var want []store.Write
@@ -71,14 +74,15 @@ func testWrites(t *testing.T, open Open) {
 		query store.WriteQuery
 		want  int
 	}{
-		"since":     {store.WriteQuery{Since: second(1)}, 2},
+		"since":     {store.WriteQuery{Since: second(1)}, 3},
 		"until":     {store.WriteQuery{Until: second(1)}, 3},
 		"trace":     {store.WriteQuery{TraceID: apply.ID}, 3},
 		"object":    {store.WriteQuery{Object: object.Ref{UID: "uid-web"}}, 2},
 		"kind":      {store.WriteQuery{Object: object.Ref{Kind: object.Kind{Kind: "Deployment"}}}, 4},
 		"adopted":   {store.WriteQuery{Object: object.Ref{Name: "adopted"}}, 1},
 		"actor":     {store.WriteQuery{Actor: "kubectl"}, 4},
-		"part":      {store.WriteQuery{Part: "desired"}, 2},
+		"part":      {store.WriteQuery{Part: "desired"}, 3},
+		"typed":     {store.WriteQuery{Object: object.Ref{Namespace: "shop", UID: "uid-hpa"}}, 1},
 		"no match":  {store.WriteQuery{TraceID: trace.TraceID{1}}, 0},
 		"namespace": {store.WriteQuery{Object: object.Ref{Namespace: "default"}, Part: "ownership"}, 1},
 	} {
@@ -89,6 +93,25 @@ func testWrites(t *testing.T, open Open) {
 		if len(page.Writes) != tc.want || page.Next != "" {
 			t.Errorf("%s: got %d writes, want %d: %+v", name, len(page.Writes), tc.want, page.Writes)
 		}
+	}
+}
+
+// typedWrite returns a write with every field.
+func typedWrite(at time.Time) span.Write {
+	return span.Write{
+		Of: &object.Ref{
+			Kind:      object.Kind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"},
+			Namespace: "shop", Name: "web", UID: "uid-hpa",
+		},
+		Verb: "patch", Part: "desired", Subresource: "scale", ResourceVersion: 9, BasedOn: 8, Generation: 3,
+		Actor: "hpa", User: "system:hpa", AuditID: "audit", Start: at, End: at.Add(time.Millisecond),
+		Source: span.TimeAudit,
+		Changes: []span.FieldChange{
+			{Path: "spec.replicas", Operation: span.FieldReplaced, From: "1", To: "2"},
+			{Path: "metadata.labels[a/b]", Operation: span.FieldAdded, To: "\"x\""},
+			{Path: "spec.paused", Operation: span.FieldRemoved},
+		},
+		MoreChanges: 5,
 	}
 }
 
