@@ -62,6 +62,14 @@ var routes = []route{
 		reflect.TypeFor[Tree](), (*Server).tree,
 	},
 	{
+		"traces/{traceID}/spans/{spanID}", "One span of a trace, and the way to it", nil,
+		reflect.TypeFor[SpanDetail](), (*Server).span,
+	},
+	{
+		"traces/{traceID}/find", "The spans of a trace that have a text", []string{"text", "limit"},
+		reflect.TypeFor[Found](), (*Server).find,
+	},
+	{
 		"traces/{traceID}/causes", "The edges of a trace, and those that lead to it", nil,
 		reflect.TypeFor[Causes](), (*Server).causes,
 	},
@@ -91,6 +99,7 @@ var parameters = map[string]parameter{
 	"after":      {"string", "next of the previous page"},
 	"buckets":    {"integer", "number of equal parts of the time, 60 by default"},
 	"expand":     {"string", "a key of the tree: only the nodes that it opens"},
+	"text":       {"string", "words that a span has in its names, its message, its attributes or its events"},
 	"traceId":    {"string", "only writes of this trace, by all 32 digits"},
 	"actor":      {"string", "only writes of this component"},
 	"part": {
