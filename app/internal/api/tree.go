@@ -95,9 +95,11 @@ type TreeGroup struct {
 
 // Segment is a part of the critical path, in the time of one span.
 type Segment struct {
-	SpanID string    `json:"spanId"`
-	Start  time.Time `json:"start"`
-	End    time.Time `json:"end"`
+	SpanID string `json:"spanId"`
+	// Group is the key of the outermost group that has the span; empty without one.
+	Group string    `json:"group,omitempty"`
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"`
 }
 
 // tree answers with the tree of a trace, or with the nodes of a key. Keys belong to the tree of the last
@@ -120,7 +122,8 @@ func (s *Server) tree(r *http.Request) (any, error) {
 		out := treeOf(t.Outline(), t)
 		out.Summary = t.summary
 		for _, part := range t.path {
-			out.Path = append(out.Path, Segment{part.Span.ID.String(), part.Start.UTC(), part.End.UTC()})
+			id := part.Span.ID
+			out.Path = append(out.Path, Segment{id.String(), t.Group(id).String(), part.Start.UTC(), part.End.UTC()})
 		}
 		return out, nil
 	}

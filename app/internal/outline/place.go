@@ -36,6 +36,17 @@ func (t *Tree) Way(id trace.SpanID) []Step {
 	return out
 }
 
+// Group returns the key of the outermost group with the span; the zero key without one.
+func (t *Tree) Group(id trace.SpanID) Key {
+	for _, step := range t.Way(id) {
+		if step.Key.list == members {
+			step.Key.From = 0
+			return step.Key
+		}
+	}
+	return Key{}
+}
+
 // list returns the key of the page that has w.
 func (t *Tree) list(w *twig) Key {
 	up := t.above(w)

@@ -41,6 +41,14 @@ func TestWay(t *testing.T) {
 			}
 		}
 	}
+	many := spantest.Many(20)
+	tree := New(many, spantest.At(100_000).Time)
+	if key := tree.Group(many.Spans[len(many.Spans)-1].ID); key != tree.Way(many.Spans[len(many.Spans)-1].ID)[3].Key {
+		t.Errorf("got group %s", key)
+	}
+	if key := tree.Group(many.Spans[0].ID); key != (Key{}) {
+		t.Errorf("got group %s of a root", key)
+	}
 	if way := New(spantest.Apply(), spantest.Epoch).Way(trace.SpanID{9}); way != nil {
 		t.Errorf("got a way to no span: %v", way)
 	}
