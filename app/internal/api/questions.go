@@ -86,13 +86,21 @@ func (s *Server) density(r *http.Request) (any, error) {
 }
 
 func (s *Server) trace(r *http.Request) (any, error) {
-	id, err := s.which(r)
+	p := s.params(r)
+	format := p.oneOf("format", formats)
+	if err := p.done(); err != nil {
+		return nil, err
+	}
+	id, err := s.named(r)
 	if err != nil {
 		return nil, err
 	}
 	rec, err := s.opts.Store.Trace(r.Context(), s.opts.Scope(r), id)
 	if err != nil {
 		return nil, err
+	}
+	if format != "" && format != formatOTLP {
+		return s.inFormat(r, rec, format)
 	}
 	return s.documentOf(rec, func() ([]byte, error) { return document(rec.Trace, &rec.Summary, s.opts.Cluster) })
 }

@@ -165,13 +165,19 @@ func detailOf(t *arranged, id trace.SpanID) *SpanDetail {
 	if one == nil {
 		return nil
 	}
-	out := &SpanDetail{
-		AsOf: t.asOf.UTC(), Span: treeSpan(one), Way: []Step{}, Attributes: attributesOf(one.Attributes),
-		DroppedEvents: one.DroppedEvents,
-	}
+	out := plainDetail(t, one)
 	way := t.Way(id)
 	for _, step := range way[max(0, len(way)-maxSteps):] {
 		out.Way = append(out.Way, Step{treeSpan(step.Span), step.Key.String()})
+	}
+	return out
+}
+
+// plainDetail returns all about a span except for the way to it.
+func plainDetail(t *arranged, one *span.Span) *SpanDetail {
+	out := &SpanDetail{
+		AsOf: t.asOf.UTC(), Span: treeSpan(one), Way: []Step{}, Attributes: attributesOf(one.Attributes),
+		DroppedEvents: one.DroppedEvents,
 	}
 	if one.Origin != nil && one.Origin.Resource != nil {
 		out.Resource = attributesOf(one.Origin.Resource.Attributes)

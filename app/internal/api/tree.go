@@ -119,13 +119,7 @@ func (s *Server) tree(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		out := treeOf(t.Outline(), t)
-		out.Summary = t.summary
-		for _, part := range t.path {
-			id := part.Span.ID
-			out.Path = append(out.Path, Segment{id.String(), t.Group(id).String(), part.Start.UTC(), part.End.UTC()})
-		}
-		return out, nil
+		return t.answer(), nil
 	}
 	key, err := outline.ParseKey(text)
 	if err != nil {
@@ -149,6 +143,17 @@ func (s *Server) tree(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return treeOf(n, t), nil
+}
+
+// answer returns the tree with its summary and critical path.
+func (t *arranged) answer() *Tree {
+	out := treeOf(t.Outline(), t)
+	out.Summary = t.summary
+	for _, part := range t.path {
+		id := part.Span.ID
+		out.Path = append(out.Path, Segment{id.String(), t.Group(id).String(), part.Start.UTC(), part.End.UTC()})
+	}
+	return out
 }
 
 func treeOf(n *outline.Node, t *arranged) *Tree {

@@ -4,9 +4,13 @@ import { computed, signal } from '@preact/signals'
 
 // The address has the whole state of the page: a path for the view, parameters for the rest.
 
+// A file with one trace has its state after the "#": browsers permit no other change there.
+const inFile = window.location.protocol === 'file:'
+
 const location = signal(read())
 
 function read(): { path: string; search: string } {
+  if (inFile) return { path: '/', search: window.location.hash.slice(1) }
   return { path: window.location.pathname, search: window.location.search }
 }
 
@@ -19,7 +23,7 @@ addEventListener('popstate', () => {
 
 // go changes the address. With replace, "back" does not return to the present one.
 export function go(to: string, { replace = false } = {}): void {
-  if (to === window.location.pathname + window.location.search) return
+  if (to === (inFile ? window.location.hash : window.location.pathname + window.location.search)) return
   if (replace) history.replaceState(history.state, '', to)
   else history.pushState(null, '', to)
   location.value = read()
@@ -27,13 +31,14 @@ export function go(to: string, { replace = false } = {}): void {
 
 // set changes parameters of the present view; '' and undefined remove one.
 export function set(changes: Record<string, string | undefined>, options: { replace?: boolean } = {}): void {
-  const query = new URLSearchParams(window.location.search)
+  const query = new URLSearchParams(read().search)
   for (const [name, value] of Object.entries(changes)) {
     if (value) query.set(name, value)
     else query.delete(name)
   }
   const text = query.toString()
-  go(window.location.pathname + (text ? `?${text}` : ''), options)
+  if (inFile) go(`#${text}`, options)
+  else go(window.location.pathname + (text ? `?${text}` : ''), options)
 }
 
 // follow lets a link of this page change the address without a request. It leaves other clicks alone.
