@@ -48,6 +48,7 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 		newFind(streams),
 		newTrace(streams),
 		newWhy(streams),
+		newUI(streams),
 		newServe(streams),
 		newArchive(streams),
 		newSQL(streams),

@@ -26,21 +26,30 @@ export function address(path: string, parameters: Parameters = {}): string {
   return `/api/v1/${path}${text ? `?${text}` : ''}`
 }
 
+// A busy server is asked this often, with a pause in milliseconds.
+const attempts = 3
+const pause = 700
+
 // get asks the API. It reports an absent server and a missing token to the frame, and then throws, too.
 // Callers show an ApiError with a status other than 401, and ask again when `epoch` grows.
 export async function get<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
-  let response: Response
-  try {
-    response = await fetch(address(path, parameters), { headers: headers(), cache: 'no-store', signal: signal ?? null })
-  } catch (err) {
-    if (!aborted(err)) void doubt()
-    throw err
+  for (let attempt = 1; ; attempt++) {
+    let response: Response
+    try {
+      response = await fetch(address(path, parameters), { headers: headers(), cache: 'no-store', signal: signal ?? null })
+    } catch (err) {
+      if (!aborted(err)) void doubt()
+      throw err
+    }
+    if (response.ok) return (await response.json()) as T
+    const err = await explained(response)
+    if (err.status === 401) unauthorized()
+    else if (err.status >= 500) void doubt()
+    // The server answers few costly questions at once.
+    if (err.status !== 503 || !response.headers.has('Retry-After') || attempt === attempts) throw err
+    await new Promise((resolve) => setTimeout(resolve, attempt * pause))
+    signal?.throwIfAborted()
   }
-  if (response.ok) return (await response.json()) as T
-  const err = await explained(response)
-  if (err.status === 401) unauthorized()
-  else if (err.status >= 500) void doubt()
-  throw err
 }
 
 export function aborted(err: unknown): boolean {

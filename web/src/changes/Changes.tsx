@@ -29,7 +29,7 @@ export default function Changes() {
     return follow()
   }, [])
   useKeys('Search', [
-    { keys: ['/'], help: 'search', run: () => setTimeout(focusFilter) },
+    { keys: ['/'], help: 'search', run: focusFilter },
     ...ranges.map((r, i) => ({ keys: [String(i + 1)], help: `last ${r.title}`, run: () => setRange(r.name) })),
     { keys: ['Escape'], help: 'all of the time', run: () => setPart(undefined) },
   ])
@@ -42,9 +42,9 @@ export default function Changes() {
           Filters{chosen > 0 && <span class="badge">{chosen}</span>}
         </button>
         <Filter />
-        <div class="ranges" role="group" aria-label="Time">
+        <div class="ranges" role="group" aria-label="Time, back from now">
           {ranges.map((r) => (
-            <button type="button" key={r.name} aria-pressed={range.value === r} aria-label={`last ${r.title}`} onClick={() => setRange(r.name)}>
+            <button type="button" key={r.name} aria-pressed={range.value === r} title={`last ${r.title}`} onClick={() => setRange(r.name)}>
               {r.name}
             </button>
           ))}

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { signal, useSignal, useSignalEffect } from '@preact/signals'
+import { useSignal, useSignalEffect } from '@preact/signals'
 import { get } from '../api/client'
 import { epoch } from '../api/connection'
-import type { Group, GroupPage } from '../api/types'
+import type { GroupPage } from '../api/types'
 import { Text, visible } from '../text/text'
 import { chosen, toggle, without } from './clauses'
+import { frequent } from './fields'
 import { loaded, question } from './list'
 import { setWhere } from './state'
 
@@ -29,7 +30,6 @@ const few = 7
 // The counts are asked again after this time.
 const patience = 30_000
 
-const counts = signal<Record<string, Group[]>>({})
 let answered = ''
 
 // Facets are the frequent values of the changes that match. A click adds one to the question.
@@ -49,7 +49,7 @@ export function Facets() {
             { by: field, where: without(of.where, field), since: of.since, until: of.until },
             control.signal,
           )
-          counts.value = { ...counts.peek(), [field]: page.groups }
+          frequent.value = { ...frequent.peek(), [field]: page.groups }
         } catch {
           if (control.signal.aborted) return
         }
@@ -80,7 +80,7 @@ function Values({ facet }: { facet: Facet }) {
   const all = useSignal(false)
   const where = question.value.where
   const { demanded, excluded } = chosen(where, facet.field)
-  let groups = counts.value[facet.field] ?? []
+  let groups = frequent.value[facet.field] ?? []
   if (facet.field === 'outcome' && !groups.some((g) => g.value === '')) groups = [...groups, { value: '', count: -1, with: 0 }]
   // Chosen values stay, even if nothing matches them.
   for (const value of [...demanded, ...excluded]) {

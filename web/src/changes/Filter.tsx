@@ -99,7 +99,10 @@ export function Filter() {
     }
   }
 
-  useSignalEffect(() => editor.current?.mark(wrong.value ?? problem.value))
+  useSignalEffect(() => {
+    const now = wrong.value ?? problem.value
+    editor.current?.mark(now)
+  })
 
   const shown = wrong.value ?? (text.value.trim() === where.value ? problem.value : undefined)
   return (

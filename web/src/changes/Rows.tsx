@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { computed, signal, useSignalEffect, type ReadonlySignal } from '@preact/signals'
+import { Component } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { useKeys } from '../app/keys'
 import { go } from '../app/router'
@@ -183,7 +184,7 @@ export function Rows() {
   const visibleRows = all.slice(begin.value, end.value)
   const focusable = indexOf.value.has(at.value) ? at.value : all[Math.max(0, Math.floor(top.peek() / h))]?.id
   return (
-    <div class="rows" role="grid" aria-label="Changes, the newest first" aria-rowcount={more.value ? -1 : all.length + 1} aria-busy={loading.value}>
+    <div class="rows" role="treegrid" aria-label="Changes, the newest first" aria-rowcount={more.value ? -1 : all.length + 1} aria-busy={loading.value}>
       <div class="row head" role="row" aria-rowindex={1}>
         <span role="columnheader">When</span>
         <span role="columnheader">Who</span>
@@ -197,33 +198,81 @@ export function Rows() {
       <div class="window" ref={box} onScroll={scrolled} role="rowgroup">
         <div class="all" style={{ height: `${all.length * h}px` }} role="presentation">
           {visibleRows.map((row, i) => (
-            <div
+            <RowView
               key={row.id}
-              class={`row${row.id === at.value ? ' selected' : ''}${row.kind === 'group' ? ' group' : row.of ? ' member' : ''} s-${row.kind === 'group' ? state(row.group.changes[0]!) : state(row.change)}`}
-              role="row"
-              data-row={row.id}
-              aria-rowindex={begin.value + i + 2}
-              aria-selected={row.id === at.value}
-              aria-expanded={row.kind === 'group' ? row.group.open : undefined}
-              tabIndex={row.id === focusable ? 0 : -1}
-              style={{ transform: `translateY(${(begin.value + i) * h}px)`, height: `${h}px` }}
-              onClick={(e) => {
-                if (e.defaultPrevented || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey || e.button !== 0) return
-                if (String(getSelection()) !== '') return
-                e.preventDefault()
-                open(row)
-              }}
-              onFocus={(e) => {
-                if (e.target === e.currentTarget && at.peek() !== row.id && e.currentTarget.matches(':focus-visible')) select(row.id)
-              }}
-            >
-              {row.kind === 'group' ? <GroupCells of={row.group} /> : <Cells of={row.change} />}
-            </div>
+              row={row}
+              index={begin.value + i}
+              height={h}
+              selected={row.id === at.value}
+              focusable={row.id === focusable}
+            />
           ))}
         </div>
       </div>
     </div>
   )
+}
+
+interface RowProperties {
+  row: Row
+  index: number
+  height: number
+  selected: boolean
+  focusable: boolean
+}
+
+// same reports whether two rows look the same. A group is made anew when the list changes.
+function same(a: Row, b: Row): boolean {
+  if (a === b) return true
+  if (a.kind === 'change') return b.kind === 'change' && a.change === b.change && (a.of === undefined) === (b.of === undefined)
+  return (
+    b.kind === 'group' &&
+    a.group.open === b.group.open &&
+    a.group.changes.length === b.group.changes.length &&
+    a.group.changes.every((s, i) => s === b.group.changes[i])
+  )
+}
+
+// RowView is one row. It is drawn again only after a change of what it shows.
+class RowView extends Component<RowProperties> {
+  override shouldComponentUpdate(next: RowProperties): boolean {
+    const { row, index, height, selected, focusable } = this.props
+    return (
+      index !== next.index ||
+      height !== next.height ||
+      selected !== next.selected ||
+      focusable !== next.focusable ||
+      !same(row, next.row)
+    )
+  }
+
+  render({ row, index, height, selected, focusable }: RowProperties) {
+    const group = row.kind === 'group'
+    return (
+      <div
+        class={`row${selected ? ' selected' : ''}${group ? ' group' : row.of ? ' member' : ''} s-${state(group ? row.group.changes[0]! : row.change)}`}
+        role="row"
+        data-row={row.id}
+        aria-rowindex={index + 2}
+        aria-selected={selected}
+        aria-level={!group && row.of ? 2 : 1}
+        aria-expanded={group ? row.group.open : undefined}
+        tabIndex={focusable ? 0 : -1}
+        style={{ transform: `translateY(${index * height}px)`, height: `${height}px` }}
+        onClick={(e) => {
+          if (e.defaultPrevented || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey || e.button !== 0) return
+          if (String(getSelection()) !== '') return
+          e.preventDefault()
+          open(this.props.row)
+        }}
+        onFocus={(e) => {
+          if (e.target === e.currentTarget && at.peek() !== row.id && e.currentTarget.matches(':focus-visible')) select(row.id)
+        }}
+      >
+        {group ? <GroupCells of={row.group} /> : <Cells of={row.change} />}
+      </div>
+    )
+  }
 }
 
 // useWindow returns a computed number that draws the component only when it changes.

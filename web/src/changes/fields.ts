@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { signal } from '@preact/signals'
 import { get } from '../api/client'
-import type { Field, Fields, GroupPage } from '../api/types'
+import type { Field, Fields, Group, GroupPage } from '../api/types'
 
 // What completion offers: the fields of questions, and the values of those with texts.
 
@@ -18,6 +19,9 @@ export function fields(): Promise<Field[]> {
   return known
 }
 
+// frequent has the frequent values of fields with a facet.
+export const frequent = signal<Record<string, Group[]>>({})
+
 const groupable = new Set(['kind', 'namespace', 'actor', 'user', 'node', 'zone', 'workload', 'heals'])
 
 // values returns those of a field, the most frequent first.
@@ -25,10 +29,14 @@ export async function values(name: string): Promise<string[]> {
   const field = (await fields()).find((f) => f.name === name)
   if (field?.values) return field.values
   if (!groupable.has(name)) return []
-  try {
-    const page = await get<GroupPage>('groups', { by: name })
-    return page.groups.map((g) => g.value).filter((v) => v !== '')
-  } catch {
-    return []
+  let groups = frequent.peek()[name]
+  if (!groups) {
+    try {
+      groups = (await get<GroupPage>('groups', { by: name })).groups
+      frequent.value = { ...frequent.peek(), [name]: groups }
+    } catch {
+      return []
+    }
   }
+  return groups.map((g) => g.value).filter((v) => v !== '')
 }

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/portforward"
+	"k8s.io/client-go/transport/spdy"
+	"k8s.io/streaming/pkg/httpstream"
+
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
+)
+
+const (
+	// selector selects the Pods of servers, as the manifests of this project label them.
+	selector = "app.kubernetes.io/name=lifeline"
+	// remotePort is the default port of the API.
+	remotePort = 7070
+	// again is the pause before a lost port-forward starts anew.
+	again = time.Second
+	// patience bounds a request to the API server.
+	patience = 10 * time.Second
+)
+
+// forward shows the page of a server in the cluster until ctx ends. After the loss of the connection, as
+// at a restart of the server, it starts anew on the same local port.
+func (u *UI) forward(ctx context.Context) error {
+	api, err := u.pods()
+	if err != nil {
+		return err
+	}
+	shown := false
+	for {
+		pod, err := u.pod(ctx, api)
+		if err == nil {
+			err = u.forwardTo(ctx, api, pod, &shown)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // a signal ends the command
+		case !shown:
+			return err
+		}
+		u.Say("the connection to the server has ended (%s); trying again", cli.OneLine(err))
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(again):
+		}
+	}
+}
+
+// pods returns a client for Pods.
+func (u *UI) pods() (*rest.RESTClient, error) {
+	config := rest.CopyConfig(u.Kubeconfig.Current())
+	config.APIPath, config.GroupVersion = "/api", &corev1.SchemeGroupVersion
+	config.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	config.UserAgent = u.UserAgent()
+	api, err := rest.RESTClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the kubeconfig: %w", err)
+	}
+	return api, nil
+}
+
+// pod returns the name of a ready server, or else of one that runs.
+func (u *UI) pod(ctx context.Context, api *rest.RESTClient) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var list corev1.PodList
+	err := api.Get().Namespace(u.Namespace).Resource("pods").
+		VersionedParams(&metav1.ListOptions{LabelSelector: selector}, scheme.ParameterCodec).Do(ctx).Into(&list)
+	if err != nil {
+		return "", fmt.Errorf("cannot look for a server in namespace %s: %w", cli.Shown(u.Namespace), err)
+	}
+	running := ""
+	for i := range list.Items {
+		pod := &list.Items[i]
+		switch {
+		case pod.Status.Phase != corev1.PodRunning || pod.DeletionTimestamp != nil:
+		case ready(pod):
+			return pod.Name, nil
+		case running == "":
+			running = pod.Name
+		}
+	}
+	if running == "" {
+		return "", fmt.Errorf("there is no server on this machine, and no Pod of one (%s) runs in namespace %s: "+
+			"choose its namespace with -n, or name a server with --server", selector, cli.Shown(u.Namespace))
+	}
+	return running, nil
+}
+
+func ready(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// forwardTo forwards a local port to a Pod until ctx ends or the connection is lost. The first time, it
+// shows the page.
+func (u *UI) forwardTo(ctx context.Context, api *rest.RESTClient, pod string, shown *bool) error {
+	dialer, err := u.dialer(
+		api.Post().Namespace(u.Namespace).Resource("pods").Name(pod).SubResource("portforward").URL(),
+	)
+	if err != nil {
+		return err
+	}
+	ready := make(chan struct{})
+	forwarder, err := portforward.NewForStreaming(
+		dialer, []string{fmt.Sprintf("%d:%d", u.Port, remotePort)}, ctx.Done(), ready, io.Discard, io.Discard,
+	)
+	if err != nil {
+		return fmt.Errorf("cannot forward a port: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- forwarder.ForwardPorts() }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("cannot forward a port to Pod %s of namespace %s: %w", cli.Shown(pod), cli.Shown(u.Namespace),
+			lost(err))
+	case <-ready:
+	}
+	ports, err := forwarder.GetPorts()
+	if err == nil && !*shown {
+		*shown, u.Port = true, ports[0].Local
+		u.Say("forwarding to Pod %s of namespace %s; Ctrl-C ends it", cli.Shown(pod), cli.Shown(u.Namespace))
+		err = u.show(ctx, local(ctx, u.Port))
+	}
+	if err != nil {
+		forwarder.Close()
+	}
+	return errors.Join(err, lost(<-ended))
+}
+
+// lost returns the error of a port-forward that has ended.
+func lost(err error) error {
+	if err == nil {
+		return errors.New("the connection was closed")
+	}
+	return err
+}
+
+// dialer returns a dialer over WebSocket, or over SPDY for API servers that lack it.
+func (u *UI) dialer(to *url.URL) (httpstream.Dialer, error) {
+	config := u.Kubeconfig.Current()
+	transport, upgrader, err := spdy.RoundTripperFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the kubeconfig for a port-forward: %w", err)
+	}
+	old := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, to)
+	current, err := portforward.NewSPDYOverWebsocketDialerForStreaming(to, config)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the kubeconfig for a port-forward: %w", err)
+	}
+	return portforward.NewFallbackDialerForStreaming(current, old, func(err error) bool {
+		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
+	}), nil
+}
+
+// local returns the URL of the forwarded server. A server with TLS answers plain HTTP with an error that
+// names HTTPS.
+func local(ctx context.Context, port uint16) string {
+	at := fmt.Sprintf("http://127.0.0.1:%d", port)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return at
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return at
+	}
+	defer response.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 256)) // of no use if it fails
+	if response.StatusCode == http.StatusBadRequest && strings.Contains(string(text), "HTTPS") {
+		return "https" + strings.TrimPrefix(at, "http")
+	}
+	return at
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package ui opens the page of a `lifeline serve` in a browser: that of a server with a name, of the
+// server on this machine, or of one in the cluster, through a port-forward.
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
+)
+
+// Namespace is that of the server in the manifests of this project.
+const Namespace = "lifeline"
+
+// UI opens the page: `lifeline ui`.
+type UI struct {
+	cli.Options
+
+	Server cli.Server
+	// Namespace is that of a server in the cluster.
+	Namespace string
+	// Port is the local port of a port-forward; 0 means a free one.
+	Port uint16
+	// NoBrowser prints the URL only.
+	NoBrowser bool
+	// Browse opens a URL; nil means the browser of the system.
+	Browse func(ctx context.Context, url string) error
+	// Signals end a port-forward; nil means those of the process.
+	Signals <-chan os.Signal
+}
+
+// Validate returns an error for invalid options. It sends no request.
+func (u *UI) Validate() error {
+	if u.Server.Named && (u.Server.URL == "" || u.Server.URL == cli.NoServer) {
+		return errors.New("the page is that of a server: --server must name one")
+	}
+	return nil
+}
+
+// Run opens the page. With a port-forward, it returns after a signal.
+func (u *UI) Run(ctx context.Context) (int, error) {
+	url, err := u.address(ctx)
+	switch {
+	case err != nil:
+		return cli.CodeError, err
+	case url != "":
+		return code(u.show(ctx, url))
+	case u.Kubeconfig == nil:
+		return cli.CodeError, errors.New("there is no server on this machine, and no kubeconfig to look for one in a " +
+			"cluster: name a server with --server")
+	}
+	signals, release := cli.Interrupts(u.Signals)
+	defer release()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return code(u.forward(ctx))
+}
+
+func code(err error) (int, error) {
+	if err != nil {
+		return cli.CodeError, err
+	}
+	return cli.CodeOK, nil
+}
+
+// address returns the URL of the server that a flag or the environment names, or of the one on this
+// machine; empty if there is none. A named server may refuse questions without a token: the page asks
+// for it.
+func (u *UI) address(ctx context.Context) (string, error) {
+	if u.Server.Named || u.Env(cli.EnvServer) != "" {
+		c, err := u.Client(u.Server)
+		if c == nil || err != nil {
+			return "", err
+		}
+		defer c.Close()
+		return c.Server(), nil
+	}
+	found, err := u.Connect(ctx, u.Server)
+	if found == nil || err != nil {
+		return "", err
+	}
+	defer found.Close()
+	return found.Client.Server(), nil
+}
+
+// show prints the URL and opens it, if somebody looks at a screen.
+func (u *UI) show(ctx context.Context, url string) error {
+	if _, err := fmt.Fprintln(u.Streams.Out, cli.Shown(url)); err != nil {
+		return err
+	}
+	if u.NoBrowser {
+		return nil
+	}
+	browse := u.Browse
+	if browse == nil {
+		if !cli.NewScreen(u.Streams.Out, u.Environment()).Terminal {
+			return nil
+		}
+		browse = u.browser()
+	}
+	if browse == nil {
+		u.Say("there is no browser here: open the address in one")
+	} else if err := browse(ctx, url); err != nil {
+		u.Say("cannot start a browser: %s", cli.OneLine(err))
+	}
+	return nil
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ui
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/streaming/pkg/httpstream"
+	"k8s.io/streaming/pkg/httpstream/spdy"
+
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
+)
+
+// cluster is an API server with Pods, whose ports it forwards to `behind`.
+type cluster struct {
+	*httptest.Server
+	t      *testing.T
+	behind string
+	pods   []corev1.Pod
+
+	mu sync.Mutex
+	// asked are the Pods that were forwarded to, and open the connections.
+	asked []string
+	open  []httpstream.Connection
+}
+
+func newCluster(t *testing.T, behind string, pods ...corev1.Pod) *cluster {
+	t.Helper()
+	c := &cluster{t: t, behind: behind, pods: pods}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /api/v1/namespaces/{namespace}/pods", func(w http.ResponseWriter, r *http.Request) {
+		list := corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
+		if r.PathValue("namespace") == Namespace && r.URL.Query().Get("labelSelector") == selector {
+			list.Items = c.pods
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(list)
+	})
+	mux.HandleFunc("/api/v1/namespaces/{namespace}/pods/{name}/portforward", c.forward)
+	c.Server = httptest.NewServer(mux)
+	t.Cleanup(func() {
+		c.cut()
+		c.Server.Close()
+	})
+	return c
+}
+
+// forward serves a port-forward over SPDY. It has no WebSocket, as older API servers.
+func (c *cluster) forward(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Upgrade") == "websocket" {
+		http.Error(w, "unknown", http.StatusForbidden)
+		return
+	}
+	if _, err := httpstream.Handshake(r, w, []string{"portforward.k8s.io"}); err != nil {
+		c.t.Error(err)
+		return
+	}
+	conn := spdy.NewResponseUpgrader().UpgradeResponse(w, r, func(s httpstream.Stream, _ <-chan struct{}) error {
+		if s.Headers().Get(corev1.StreamType) != corev1.StreamTypeData {
+			return nil
+		}
+		if got := s.Headers().Get(corev1.PortHeader); got != "7070" {
+			c.t.Errorf("port %s of the Pod, want 7070", got)
+		}
+		to, err := net.Dial("tcp", c.behind)
+		if err != nil {
+			return err
+		}
+		go func() {
+			defer to.Close()
+			_, _ = io.Copy(to, s)
+		}()
+		go func() {
+			defer s.Close()
+			_, _ = io.Copy(s, to)
+		}()
+		return nil
+	})
+	if conn == nil {
+		c.t.Error("no upgrade")
+		return
+	}
+	c.mu.Lock()
+	c.asked, c.open = append(c.asked, r.PathValue("name")), append(c.open, conn)
+	c.mu.Unlock()
+	<-conn.CloseChan()
+}
+
+// cut closes all connections.
+func (c *cluster) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range c.open {
+		_ = conn.Close()
+	}
+	c.open = nil
+}
+
+func (c *cluster) kubeconfig() *proxy.Kubeconfig {
+	c.t.Helper()
+	raw := clientcmdapi.NewConfig()
+	raw.Clusters["c"] = &clientcmdapi.Cluster{Server: c.URL}
+	raw.AuthInfos["u"] = &clientcmdapi.AuthInfo{}
+	raw.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
+	raw.CurrentContext = "x"
+	k, err := proxy.LoadKubeconfig(clientcmd.NewDefaultClientConfig(*raw, nil), proxy.Overrides{})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return k
+}
+
+func pod(name string, ready corev1.ConditionStatus) corev1.Pod {
+	return corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: Namespace},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}},
+		},
+	}
+}
+
+// command returns a UI with its outputs.
+func command(env ...string) (u *UI, out, talk *bytes.Buffer) {
+	out, talk = &bytes.Buffer{}, &bytes.Buffer{}
+	u = &UI{Options: cli.Options{Streams: genericiooptions.IOStreams{Out: out, ErrOut: talk}}, Namespace: Namespace}
+	u.Environ = env
+	return u, out, talk
+}
+
+// TestForward: the page of a server in the cluster opens through a port-forward, which survives the
+// loss of its connection.
+func TestForward(t *testing.T) {
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Connection", "close")
+		_, _ = io.WriteString(w, "the page")
+	}))
+	defer page.Close()
+	c := newCluster(t, page.Listener.Addr().String(), pod("lifeline-0", "False"), pod("lifeline-1", "True"))
+	u, out, talk := command()
+	u.Kubeconfig = c.kubeconfig()
+	u.Server = cli.Server{Direct: true} // a developer may have a server on this machine
+	opened := make(chan string, 1)
+	u.Browse = func(_ context.Context, url string) error {
+		opened <- url
+		return nil
+	}
+	signals := make(chan os.Signal, 1)
+	u.Signals = signals
+	ended := make(chan error, 1)
+	go func() {
+		_, err := u.Run(t.Context())
+		ended <- err
+	}()
+	var url string
+	select {
+	case url = <-opened:
+	case err := <-ended:
+		t.Fatalf("it ended: %v\n%s", err, talk)
+	}
+	if got := read(t, url); got != "the page" {
+		t.Errorf("%s has %q", url, got)
+	}
+	if out.String() != url+"\n" {
+		t.Errorf("printed %q, want the URL %s", out, url)
+	}
+	c.cut()
+	eventually(t, func() bool {
+		response, err := client.Get(url)
+		if err != nil {
+			return false
+		}
+		defer response.Body.Close()
+		return response.StatusCode == http.StatusOK
+	})
+	c.mu.Lock()
+	if len(c.asked) < 2 || c.asked[0] != "lifeline-1" {
+		t.Errorf("forwarded to %v, want lifeline-1, which is ready, twice", c.asked)
+	}
+	c.mu.Unlock()
+	signals <- os.Interrupt
+	if err := <-ended; err != nil {
+		t.Errorf("after a signal: %v", err)
+	}
+}
+
+var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+
+func read(t *testing.T, url string) string {
+	t.Helper()
+	response, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func eventually(t *testing.T, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing after 20 s")
+		}
+	}
+}
+
+func TestNoServer(t *testing.T) {
+	c := newCluster(t, "", pod("lifeline-0", "True"))
+	c.pods[0].Status.Phase = corev1.PodPending
+	for name, tc := range map[string]struct {
+		reason     string
+		kubeconfig bool
+		namespace  string
+		want       string
+	}{
+		"no kubeconfig": {"there is nothing to look in", false, Namespace, "no kubeconfig"},
+		"pending":       {"its port cannot be forwarded", true, Namespace, "no Pod of one"},
+		"elsewhere":     {"the namespace is another", true, "other", "in namespace other: choose"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u, out, _ := command()
+			u.Server, u.Namespace = cli.Server{Direct: true}, tc.namespace
+			if tc.kubeconfig {
+				u.Kubeconfig = c.kubeconfig()
+			}
+			code, err := u.Run(t.Context())
+			if code == cli.CodeOK || err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%v, want an error with %q: %s", err, tc.want, tc.reason)
+			}
+			if out.Len() > 0 {
+				t.Errorf("printed %q", out)
+			}
+		})
+	}
+}
+
+// TestNamed: a server with a name needs no answer, as without its token it gives none.
+func TestNamed(t *testing.T) {
+	u, out, talk := command("LIFELINE_SERVER=https://lifeline.example:7070")
+	browsed := ""
+	u.Browse = func(_ context.Context, url string) error {
+		browsed = url
+		return nil
+	}
+	if code, err := u.Run(t.Context()); err != nil || code != cli.CodeOK {
+		t.Fatal(code, err, talk)
+	}
+	if browsed != "https://lifeline.example:7070" || out.String() != browsed+"\n" {
+		t.Errorf("opened %q, printed %q", browsed, out)
+	}
+	u, out, _ = command()
+	u.Server = cli.Server{URL: "http://127.0.0.1:7099", Named: true}
+	u.NoBrowser = true
+	u.Browse = func(context.Context, string) error {
+		t.Error("a browser was started")
+		return nil
+	}
+	if _, err := u.Run(t.Context()); err != nil || out.String() != "http://127.0.0.1:7099\n" {
+		t.Errorf("printed %q, %v", out, err)
+	}
+	u.Server.URL = ""
+	if err := u.Validate(); err == nil {
+		t.Error(`--server "" has no page, but is accepted`)
+	}
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chromium } from 'playwright-core'
+
+// setup is what run.mjs has started.
+export const setup = JSON.parse(process.env.LIFELINE_PAGE ?? 'null')
+if (!setup) throw new Error('the tests need a server: node run.mjs all')
+
+function find() {
+  if (process.env.CHROMIUM) return process.env.CHROMIUM
+  for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
+    try {
+      return execFileSync('which', [name], { encoding: 'utf8' }).trim()
+    } catch {
+      // the next one
+    }
+  }
+  throw new Error('there is no Chromium: apt-get install chromium, or set CHROMIUM')
+}
+
+export function launch() {
+  return chromium.launch({ executablePath: find(), args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+}
+
+// open opens the page in a context of its own. Its `end` fails the test after any error of the console,
+// request to another address, or violation of the policy, except for those in `allowed`.
+export async function open(browser, path, { url = setup.server.url, allowed = [], rows = true, ...options } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: 'light', ...options })
+  const page = await context.newPage()
+  const faults = []
+  page.on('console', (m) => {
+    if (m.type() === 'error' || m.type() === 'warning') faults.push(`console: ${m.text()}`)
+  })
+  page.on('pageerror', (err) => faults.push(`error: ${err.message}`))
+  page.on('dialog', (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('request', (r) => {
+    if (!r.url().startsWith(url) && !r.url().startsWith('data:')) faults.push(`foreign request: ${r.url()}`)
+  })
+  await page.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`))
+  })
+  await page.goto(url + path)
+  if (rows) await page.waitForSelector('[data-row]')
+  return {
+    page,
+    context,
+    faults,
+    async end() {
+      await context.close()
+      const left = faults.filter((f) => !allowed.some((a) => f.includes(a)))
+      assert.deepEqual(left, [])
+    },
+  }
+}
+
+// eventually waits until a condition holds.
+export async function eventually(what, condition, patience = 15_000) {
+  const deadline = Date.now() + patience
+  for (;;) {
+    if (await condition()) return
+    if (Date.now() > deadline) assert.fail(`not within ${patience / 1000} s: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+export const parameter = (page, name) => new URL(page.url()).searchParams.get(name)

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { eventually, launch, open, parameter, setup } from './browser.mjs'
+import { hostile } from './seed.mjs'
+import { gate, kubectl, startServer } from './server.mjs'
+
+let browser
+before(async () => {
+  browser = await launch()
+})
+after(() => browser.close())
+
+const row = (page, text) => page.locator('[data-row]', { hasText: text })
+
+test('a change of the cluster appears by itself', async () => {
+  const { page, end } = await open(browser, '/')
+  await kubectl(setup.cluster, ['create', 'configmap', 'just-now'])
+  await row(page, 'just-now').waitFor()
+  assert.match(await page.locator('[data-row]').first().innerText(), /just-now/)
+  await end()
+})
+
+test('an open change grows, and says why it is stuck', async () => {
+  const { page, end } = await open(browser, '/')
+  await kubectl(setup.cluster, ['apply', '-f', '-'], JSON.stringify({
+    apiVersion: 'v1', kind: 'Pod', metadata: { name: 'nowhere', namespace: 'default' },
+    spec: { nodeSelector: { gpu: 'true' }, containers: [{ name: 'c', image: 'c:1' }] },
+  }))
+  const stuck = row(page, 'nowhere')
+  await stuck.locator('.state.stuck').waitFor()
+  assert.match(await stuck.locator('.why').innerText(), /nowhere/)
+  const took = () => stuck.locator('.took').innerText()
+  const first = await took()
+  await eventually('the duration grows', async () => (await took()) !== first)
+  await kubectl(setup.cluster, ['delete', 'pod', 'nowhere'])
+  await eventually('it ends', async () => (await page.locator('[data-row]', { hasText: 'nowhere' }).locator('.state.stuck').count()) === 0)
+  await end()
+})
+
+test('a question is written with completion, and its state is in the address', async () => {
+  const { page, end } = await open(browser, '/')
+  await page.keyboard.press('/')
+  await page.locator('.cm-content').waitFor()
+  await page.keyboard.type('names')
+  const options = page.locator('.cm-tooltip-autocomplete li')
+  await options.first().waitFor()
+  assert.match(await options.first().innerText(), /namespace/)
+  await page.keyboard.press('Tab')
+  await page.keyboard.type(' == ')
+  await page.locator('.cm-tooltip-autocomplete li', { hasText: '"shop"' }).waitFor()
+  await page.keyboard.type('"shop')
+  await page.locator('.cm-tooltip-autocomplete li', { hasText: '"shop"' }).waitFor()
+  await page.waitForTimeout(150) // completion ignores a key that comes at once
+  await page.keyboard.press('Enter')
+  assert.equal(await page.locator('.cm-content').innerText(), 'namespace == "shop"')
+  await page.keyboard.press('Enter')
+  await eventually('the address has the question', () => parameter(page, 'where') === 'namespace == "shop"')
+  await eventually('all rows match', async () => {
+    const texts = await page.locator('[data-row] .what').allInnerTexts()
+    return texts.length > 0 && texts.every((t) => t.includes('shop/'))
+  })
+  await page.goBack()
+  await eventually('back removes it', async () => (await page.locator('.cm-content').innerText()).trim() === '')
+  await end()
+})
+
+test('an error of a question is shown in its place, with a way out', async () => {
+  const { page, end } = await open(browser, '/', { allowed: ['400 (Bad Request)'] })
+  await page.keyboard.press('/')
+  await page.locator('.cm-content').waitFor()
+  await page.keyboard.type('phase.pull > 30 && kind == "Pod"')
+  await page.locator('.problem', { hasText: 'duration("30s")' }).waitFor()
+  assert.equal(await page.locator('.cm-wrong').innerText(), 'phase.pull')
+  await page.keyboard.press('Escape')
+  await eventually('Escape restores the box', async () => (await page.locator('.problem').count()) === 0)
+  await end()
+})
+
+test('the box works as a plain input, without the editor', async () => {
+  const { page, end } = await open(browser, '/', { allowed: ['editor.js', 'ERR_FAILED', '400 (Bad Request)'] })
+  await page.route('**/editor.js', (route) => route.abort())
+  await page.keyboard.press('/')
+  await page.keyboard.type('kin == "Pod"')
+  await page.locator('.problem pre').waitFor()
+  assert.match(await page.locator('.problem').innerText(), /kind/)
+  await page.locator('#search').fill('kind == "Secret"')
+  await page.keyboard.press('Enter')
+  await eventually('all rows match', async () => {
+    const texts = await page.locator('[data-row] .what').allInnerTexts()
+    return texts.length > 0 && texts.every((t) => t.includes('Secret'))
+  })
+  await end()
+})
+
+test('facets add to the question, and take away', async () => {
+  const { page, end } = await open(browser, '/?where=duration+%3E+duration%28%221s%22%29')
+  const value = (name) => page.locator('.facet .value', { hasText: name }).first()
+  await value('payments').click()
+  await eventually('one', () => parameter(page, 'where') === 'duration > duration("1s") && namespace == "payments"')
+  await value('search').click()
+  await eventually('two', () => parameter(page, 'where') === 'duration > duration("1s") && namespace in ["payments", "search"]')
+  await value('failed').click({ modifiers: ['Shift'] })
+  await eventually('not', () => parameter(page, 'where')?.endsWith(' && outcome != "failed"'))
+  await page.waitForSelector('[data-row]')
+  assert.equal(await page.locator('[data-row] .state.failed').count(), 0)
+  for (const name of ['payments', 'search', 'failed']) await value(name).click()
+  await eventually('none', () => parameter(page, 'where') === 'duration > duration("1s")')
+  await end()
+})
+
+test('a part of the time is brushed with the mouse and with the keys', async () => {
+  const { page, end } = await open(browser, '/')
+  const bars = page.locator('.bars')
+  await bars.locator('path').first().waitFor({ state: 'attached' })
+  const box = await bars.boundingBox()
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 20)
+  await page.mouse.down()
+  await page.mouse.move(box.x + box.width * 0.6, box.y + 20, { steps: 5 })
+  await page.mouse.up()
+  await eventually('the address has the part', () => parameter(page, 'since') && parameter(page, 'until'))
+  const since = Date.parse(parameter(page, 'since'))
+  const until = Date.parse(parameter(page, 'until'))
+  assert.ok(until - since > 2 * 3600e3 && until - since < 3 * 3600e3, `${(until - since) / 3600e3} hours`)
+  await eventually('all rows are of that time', async () => {
+    const times = await page.locator('[data-row] time').evaluateAll((all) => all.map((t) => Date.parse(t.dateTime)))
+    return times.length > 0 && times.every((t) => t >= since && t < until)
+  })
+  await bars.focus()
+  await page.keyboard.press('ArrowRight')
+  await eventually('the part moves', () => Date.parse(parameter(page, 'since')) > since)
+  await page.keyboard.press('Shift+ArrowLeft')
+  await eventually('it shrinks', () => Date.parse(parameter(page, 'until')) === until)
+  await page.keyboard.press('Escape')
+  await eventually('it goes', () => parameter(page, 'since') === null)
+  await page.keyboard.press('ArrowLeft')
+  await eventually('a key begins one', () => parameter(page, 'since') !== null)
+  await end()
+})
+
+test('alike changes are folded, with their number', async () => {
+  const { page, end } = await open(browser, '/')
+  const group = page.locator('[data-row].group').first()
+  const id = await group.getAttribute('data-row')
+  const times = Number(/(\d+) ×/.exec(await group.innerText())[1])
+  assert.ok(times >= 3)
+  assert.equal(await group.getAttribute('aria-expanded'), 'false')
+  await group.click()
+  assert.equal(await page.locator('[data-row].member').count(), times)
+  await page.locator(`[data-row="${id}"]`).click()
+  await eventually('folded again', async () => (await page.locator('[data-row].member').count()) === 0)
+  while (parameter(page, 'at') !== id) await page.keyboard.press('j')
+  await page.keyboard.press('f')
+  await eventually('f unfolds', async () => (await page.locator('[data-row].member').count()) === times)
+  await page.keyboard.press('j')
+  await page.keyboard.press('f')
+  await eventually('f at a member folds', async () => (await page.locator('[data-row].member').count()) === 0)
+  assert.equal(parameter(page, 'at'), id)
+  await page.keyboard.press('F')
+  await eventually('nothing is folded', async () => (await page.locator('[data-row].group').count()) === 0)
+  assert.equal(parameter(page, 'fold'), 'off')
+  await end()
+})
+
+test('keys move, open and return; deep links select', async () => {
+  const { page, end } = await open(browser, '/?fold=off')
+  for (let i = 0; i < 4; i++) await page.keyboard.press('j')
+  await page.keyboard.press('k')
+  const at = parameter(page, 'at')
+  assert.equal(await page.locator('[data-row].selected').getAttribute('data-row'), at)
+  assert.equal(await page.evaluate(() => document.activeElement?.dataset.row), at)
+  await page.keyboard.press('Enter')
+  await page.waitForURL(`**/trace/${at}`)
+  await page.goBack()
+  await page.locator(`[data-row="${at}"].selected`).waitFor()
+  // A change that is not among the first two hundred.
+  const deep = await page.evaluate(async () => {
+    const first = await (await fetch('/api/v1/traces?since=24h&limit=900')).json()
+    return first.traces[850].traceId
+  })
+  await page.goto(`${setup.server.url}/?fold=off&at=${deep}`)
+  await page.locator(`[data-row="${deep}"].selected`).waitFor()
+  assert.ok(await page.locator(`[data-row="${deep}"]`).isVisible())
+  await page.keyboard.press('?')
+  await page.locator('dialog', { hasText: 'fold or unfold' }).waitFor()
+  await page.keyboard.press('Escape')
+  await eventually('Escape closes the help', async () => (await page.locator('dialog').count()) === 0)
+  await page.goto(`${setup.server.url}/nothing/here`)
+  await page.locator('h1', { hasText: 'nothing at this address' }).waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('c')
+  await page.waitForSelector('[data-row]')
+  await end()
+})
+
+test('a server that goes away and comes back', async () => {
+  const front = await gate(setup.server.address)
+  const { page, end } = await open(browser, '/', { url: front.url, allowed: ['ERR_', 'Failed to load resource'] })
+  front.close()
+  await page.locator('.banner', { hasText: 'does not answer' }).waitFor({ timeout: 10_000 })
+  assert.ok((await page.locator('[data-row]').count()) > 10, 'the rows stay')
+  await kubectl(setup.cluster, ['create', 'configmap', 'meanwhile'])
+  front.open()
+  await eventually('the banner goes', async () => (await page.locator('.banner').count()) === 0)
+  await row(page, 'meanwhile').waitFor()
+  front.end()
+  await end()
+})
+
+test('an empty store, and a token', async () => {
+  const token = 'a-token-of-the-tests'
+  const file = join(setup.dir, 'token')
+  writeFileSync(file, token, { mode: 0o600 })
+  const server = await startServer(setup.cluster, join(setup.dir, 'second'), `api: {tokenFile: ${file}}\n`)
+  try {
+    const { page, context, end } = await open(browser, '/', { url: server.url, rows: false, allowed: ['401'] })
+    const dialog = page.locator('dialog')
+    await dialog.waitFor()
+    await page.locator('#token').fill('another-token-than-it')
+    await page.keyboard.press('Enter')
+    await dialog.locator('[role=alert]').waitFor()
+    await page.locator('#token').fill(token)
+    await page.keyboard.press('Enter')
+    await page.locator('.blank', { hasText: 'No change yet' }).waitFor()
+    await page.reload()
+    await page.locator('.blank', { hasText: 'No change yet' }).waitFor()
+    assert.equal((await context.cookies()).length, 0)
+    await kubectl(setup.cluster, ['create', 'configmap', 'first'])
+    await row(page, 'first').waitFor()
+    await end()
+  } finally {
+    await server.stop()
+  }
+})
+
+test('hostile names are text', async () => {
+  const { page, end } = await open(browser, '/?fold=off')
+  await row(page, '<script>').first().waitFor()
+  const text = await page.locator('.window').innerText()
+  for (const shown of ['<script>document.title', '<img src=x onerror=alert(1)>', '\\x1b[31mred', 'line\\nbreak\\ttab', '\\u202egnp.exe', hostile[5]]) {
+    assert.ok(text.includes(shown), shown)
+  }
+  assert.equal(await page.title(), 'Changes · Lifeline')
+  assert.equal(await page.locator('main img, main script').count(), 0)
+  const isolated = await page.locator('bdi', { hasText: hostile[5] }).first().evaluate((e) => getComputedStyle(e).unicodeBidi)
+  assert.equal(isolated, 'isolate')
+  // A name as the value of a facet becomes a text of a question.
+  const server = await page.evaluate(async () => {
+    const answer = await fetch(`/api/v1/traces?where=${encodeURIComponent('namespace == "hostile \\u202e"')}`)
+    return (await answer.json()).traces.length
+  })
+  assert.equal(server, 4)
+  await end()
+})
+
+test('a phone', async () => {
+  const { page, end } = await open(browser, '/', { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true })
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390)
+  const first = await page.locator('[data-row]').first().boundingBox()
+  assert.ok(first.width <= 390 && first.height >= 44, JSON.stringify(first))
+  await page.locator('.facets-switch').tap()
+  await page.locator('.facet .value', { hasText: 'shop' }).first().tap()
+  await eventually('the question', () => parameter(page, 'where') === 'namespace == "shop"')
+  await page.locator('.facets-switch').tap()
+  await page.locator('[data-row]:not(.group)').first().tap()
+  await page.waitForURL(/\/trace\//)
+  await end()
+})
+
+test('an incomplete list says so', async () => {
+  const { page, end } = await open(browser, '/', { rows: false })
+  await page.route('**/api/v1/traces?*', async (route) => {
+    const answer = await route.fetch()
+    await route.fulfill({ json: { ...(await answer.json()), incomplete: 'the archive is unavailable: it is being opened' } })
+  })
+  await page.reload()
+  await page.locator('.incomplete', { hasText: 'it is being opened' }).waitFor()
+  await end()
+})
+
+test('thousands of rows stay fast', async () => {
+  const { page, end } = await open(browser, '/?fold=off')
+  const window = page.locator('.window')
+  await eventually('all are loaded', async () => {
+    await window.evaluate((e) => (e.scrollTop = e.scrollHeight))
+    return !(await page.locator('.status').innerText()).includes('+')
+  })
+  const rows = Number(await page.locator('.rows').getAttribute('aria-rowcount'))
+  assert.ok(rows > 2900, `${rows} rows`)
+  assert.ok((await page.locator('[data-row]').count()) < 100, 'only the visible rows are in the document')
+  const client = await page.context().newCDPSession(page)
+  await client.send('Performance.enable')
+  const spent = async () => (await client.send('Performance.getMetrics')).metrics.find((m) => m.name === 'TaskDuration').value
+  await page.evaluate(() => {
+    globalThis.long = []
+    new PerformanceObserver((list) => globalThis.long.push(...list.getEntries().map((e) => e.duration))).observe({ entryTypes: ['longtask'] })
+  })
+  const steps = []
+  for (let i = 0; i < 100; i++) {
+    const begin = await spent()
+    await window.evaluate((e) => {
+      e.scrollTop -= 600
+      return new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
+    })
+    steps.push((await spent()) - begin)
+  }
+  steps.sort((a, b) => a - b)
+  const p95 = steps[94] * 1000
+  console.log(`main thread per step of 600 px: median ${(steps[50] * 1000).toFixed(1)} ms, p95 ${p95.toFixed(1)} ms`)
+  const long = await page.evaluate(() => globalThis.long)
+  assert.deepEqual(long, [], 'tasks over 50 ms')
+  await end()
+})
