@@ -83,7 +83,7 @@ function Overview({ model, view }: { model: Model; view: Window }) {
                   <bdi>{brief(visible(labelOf(s.span)))}</bdi>
                 </span>
                 <span class="value">
-                  {length(s.ms)} <span class="soft">{Math.round(s.part * 100)} %</span>
+                  {length(s.ms)} <span class="soft">{percent(s.part)}</span>
                 </span>
               </span>
               {s.span.object && s.span.object.name && !s.span.name.startsWith('reconcile ') && (
@@ -104,6 +104,10 @@ function Overview({ model, view }: { model: Model; view: Window }) {
       {summary && <p class="note">{number(model.tree.value!.spans)} spans, from {absolute(model.base.value + view.whole.value.from)}</p>}
     </Panel>
   )
+}
+
+function percent(part: number): string {
+  return part > 0 && part < 0.01 ? '< 1 %' : `${Math.round(part * 100)} %`
 }
 
 function labelOf(s: TreeSpan): string {

@@ -343,7 +343,9 @@ function Rows({ model, view, begin, end, left, focusable }: {
   const loading = model.loading.value
   const next = new Map<string, Drawn>()
   const out = rows.map((row, i) => {
-    const busy = loading.size > 0 && (row.kind === 'gap' ? loading.has(row.id) || loading.has(row.list) : loading.has(row.id))
+    const busy =
+      loading.size > 0 &&
+      (loading.has(row.id) || (row.kind === 'gap' && row.from === 0 && loading.has(row.list)) || (row.kind === 'span' && loading.has(row.item.under)))
     const look = `${row.id === at ? 's' : ''}${row.id === focusable ? 'f' : ''}${matches.has(row.id) ? 'm' : ''}${busy ? 'b' : ''}${width}`
     const place = from + i
     const old = cache.current.get(row.id)
@@ -443,9 +445,12 @@ function Name({ row, busy }: { row: Row; busy: boolean }) {
             <Text of={what} most={40} class="kind" /> <bdi class="mono">{short(visible(name), 64)}</bdi>
           </>
         ) : (
-          <bdi>{short(brief(visible(what)), 80)}</bdi>
+          <bdi>{short(s.other ? visible(what) : brief(visible(what)), 80)}</bdi>
         )}
       </span>
+      {s.other && row.item.others > 0 && !row.unfolded && (
+        <span class="below">{busy ? 'loading…' : `+ ${number(row.item.others)}`}</span>
+      )}
       {s.service && <Text of={s.service} most={32} class={`service${isReconciliation(s) ? ' strong' : ''}`} />}
     </>
   )

@@ -55,6 +55,12 @@ const pause = 1000
 const base = (key: string) => key.split(':', 1)[0]!
 const first = (key: string) => Number(key.split(':')[1] ?? 0)
 
+// keyOf is the key that unfolds a row; '' for a span with its children at hand.
+function keyOf(row: Row): string {
+  if (row.kind === 'group' || row.kind === 'others') return row.id
+  return row.kind === 'span' && row.item.span?.other && row.item.children === '' ? row.item.under : ''
+}
+
 export interface Model {
   source: Source
   tree: ReadonlySignal<Tree | undefined>
@@ -261,6 +267,13 @@ export function modelOf(source: Source): Model {
             if (on) walk(all.get(item.children), depth + 1, item)
             continue
           }
+          // Below a span of another component, its further spans need no row of their own.
+          if (item.span?.other && item.others > 0 && item.children === '') {
+            const on = unfolded.has(item.under)
+            out.push({ kind: 'span', id: item.id, item, depth, foldable: true, unfolded: on })
+            if (on) walk(all.get(item.under), depth + 1, item)
+            continue
+          }
           const foldable = item.children !== '' || item.others > 0
           const on = foldable && !shut.has(item.id)
           out.push({ kind: 'span', id: item.id, item, depth, foldable, unfolded: on })
@@ -315,7 +328,8 @@ export function modelOf(source: Source): Model {
 
   const toggle = (row: Row, unfold = !('unfolded' in row && row.unfolded)): void => {
     if (row.kind === 'gap') return
-    if (row.kind === 'span') {
+    const key = keyOf(row)
+    if (row.kind === 'span' && key === '') {
       if (!row.foldable) return
       const next = new Set(state.shut.peek())
       if (unfold) next.delete(row.id)
@@ -325,9 +339,9 @@ export function modelOf(source: Source): Model {
     }
     const next = new Set(opened.peek())
     if (unfold) {
-      next.add(row.id)
-      if (!lists.peek().has(row.id)) void fetchKey(row.id)
-    } else next.delete(row.id)
+      next.add(key)
+      if (!lists.peek().has(key)) void fetchKey(key)
+    } else next.delete(key)
     setOpened(next)
   }
 
@@ -340,7 +354,7 @@ export function modelOf(source: Source): Model {
   const unfoldAll = async (): Promise<void> => {
     state.setShut([])
     for (let round = 0; round < 100 && rows.peek().length < mostRows && !ended; round++) {
-      const closed = rows.peek().filter((r) => (r.kind === 'group' || r.kind === 'others') && !r.unfolded)
+      const closed = rows.peek().filter((r) => keyOf(r) !== '' && r.kind !== 'gap' && !r.unfolded)
       const gaps = rows.peek().filter((r) => r.kind === 'gap')
       if (closed.length === 0 && gaps.length === 0) break
       const next = new Set(opened.peek())
@@ -348,9 +362,10 @@ export function modelOf(source: Source): Model {
       let room = mostRows - rows.peek().length
       for (const r of closed) {
         if (room <= 0) break
-        room -= Math.min(pageLength, r.kind === 'others' ? r.count : r.kind === 'group' ? r.item.group!.count : 0)
-        next.add(r.id)
-        if (!lists.peek().has(r.id)) keys.push(r.id)
+        const key = keyOf(r)
+        room -= Math.min(pageLength, r.kind === 'others' ? r.count : r.kind === 'gap' ? 0 : (r.item.group?.count ?? r.item.others))
+        next.add(key)
+        if (!lists.peek().has(key)) keys.push(key)
       }
       for (const r of gaps) {
         if (room <= 0) break
@@ -365,7 +380,7 @@ export function modelOf(source: Source): Model {
 
   const foldAll = (): void => {
     setOpened(new Set())
-    state.setShut(rows.peek().flatMap((r) => (r.kind === 'span' && r.foldable && r.depth > 0 ? [r.id] : [])))
+    state.setShut(rows.peek().flatMap((r) => (r.kind === 'span' && keyOf(r) === '' && r.foldable && r.depth > 0 ? [r.id] : [])))
   }
 
   const has = (id: string): boolean => {

@@ -17,7 +17,7 @@ export function title(s: Summary): string {
 export function verdict(s: Summary, why: Why | undefined, took: number, present: number): string {
   const subject = s.object && !s.command ? `${s.object.kind} ${s.object.name}` : 'The change'
   const reason = sentence(why?.reason ?? s.reason ?? '', subject)
-  const state = why?.state ?? (s.open ? (s.stuck ? 'stuck' : 'waiting') : s.outcome)
+  const state = s.open ? (s.stuck ? 'stuck' : (why?.state ?? 'waiting')) : (why?.state ?? s.outcome)
   let text: string
   switch (state) {
     case 'stuck': {

@@ -38,7 +38,9 @@ func TestServer(t *testing.T) {
 	named["growing"] = s.growing
 	server, err := api.New(api.Options{
 		Store: s.view, Hub: s.hub, Cluster: "cluster-1",
-		Info: func() api.Info { return api.Info{Version: "test", Cluster: "cluster-1", AsOf: time.Now(), Leading: true} },
+		Info: func() api.Info {
+			return api.Info{Version: "test", Cluster: "cluster-1", AsOf: time.Now(), Leading: true}
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +82,7 @@ type samples struct {
 func (s *samples) finished() map[string]*span.Trace {
 	healing := spantest.Healing()
 	named := map[string]*span.Trace{
-		"apply": spantest.Apply(), "joined": spantest.Joined(), "crashloop": closed(spantest.CrashLoop()),
+		"apply": spantest.Apply(), "joined": renamed(spantest.Joined(), "joined"), "crashloop": closed(spantest.CrashLoop()),
 		"hostile": spantest.Hostile(), "delete": healing[0], "heal": healing[1], "rollout": closed(spantest.Rollout()),
 		"many": spantest.Many(1000), "writes": writes(), "wide": wide(60, 28), "deep": foreign(250_000),
 	}
@@ -108,12 +110,26 @@ func (s *samples) late(t *span.Trace) *span.Trace {
 		for i := range one.Events {
 			one.Events[i].Time = one.Events[i].Time.Add(by)
 		}
+		for i, a := range one.Attributes {
+			if a.Key == span.KeyReasonSince {
+				one.Attributes[i] = a.Key.String(s.begun.Add(-50 * time.Second).UTC().Format(time.RFC3339Nano))
+			}
+		}
 		if one.Facts != nil {
 			for i := range one.Facts.Writes {
 				w := &one.Facts.Writes[i]
 				w.Start, w.End = w.Start.Add(by), w.End.Add(by)
 			}
 		}
+	}
+	return t
+}
+
+// renamed gives a trace another ID.
+func renamed(t *span.Trace, name string) *span.Trace {
+	t.ID = span.DeriveTraceID(name)
+	for _, one := range t.Spans {
+		one.TraceID = t.ID
 	}
 	return t
 }
