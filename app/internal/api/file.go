@@ -11,8 +11,6 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/kube-lifeline/lifeline/app/internal/answer"
-	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/outline"
 	"github.com/kube-lifeline/lifeline/app/internal/page"
@@ -29,9 +27,9 @@ type recorded struct {
 	// Lists are the answers for the keys of the tree.
 	Lists map[string]*Tree `json:"lists"`
 	// Spans are all spans by ID.
-	Spans  map[string]*recordedSpan `json:"spans"`
-	Why    Why                      `json:"why"`
-	Causes []Cause                  `json:"causes"`
+	Spans map[string]*recordedSpan `json:"spans"`
+	// Causes are the edges between this trace and others.
+	Causes []Cause `json:"causes"`
 	// LeftOut is the number of spans of other components that are not in the file.
 	LeftOut int `json:"leftOut,omitempty"`
 }
@@ -46,10 +44,7 @@ type recordedSpan struct {
 // HTML writes one file with the page's view of a trace, which needs no server. Open spans last until now.
 func HTML(w io.Writer, t *span.Trace, sum *store.Summary, causes []store.Cause, now time.Time) error {
 	t, left := bounded(t, maxFileSpans)
-	summary := SummaryOf(sum)
-	arranged := &arranged{
-		Tree: outline.New(t, now), summary: &summary, path: insight.CriticalPath(t, now), asOf: now, spans: len(t.Spans),
-	}
+	arranged := arrangedOf(t, sum, now)
 	out := recorded{
 		Tree: arranged.answer(), Lists: map[string]*Tree{}, Spans: map[string]*recordedSpan{}, Causes: []Cause{}, LeftOut: left,
 	}
@@ -63,10 +58,10 @@ func HTML(w io.Writer, t *span.Trace, sum *store.Summary, causes []store.Cause, 
 	if err := out.open(arranged, out.Tree.MoreKey, ""); err != nil {
 		return err
 	}
-	a := answer.Explain(t, object.Ref{}, now.UTC())
-	out.Why = Why{Answer: a, Text: a.Text(now.UTC(), "")}
 	for _, c := range causes {
-		out.Causes = append(out.Causes, causeOf(c))
+		if c.TraceID != c.OfTrace {
+			out.Causes = append(out.Causes, causeOf(c))
+		}
 	}
 	doc, err := marshal(out)
 	if err != nil {

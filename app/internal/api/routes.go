@@ -70,7 +70,7 @@ var routes = []route{
 		reflect.TypeFor[Found](), (*Server).find,
 	},
 	{
-		"traces/{traceID}/causes", "The edges of a trace, and those that lead to it", nil,
+		"traces/{traceID}/causes", "The edges of a trace, and those that lead to it", []string{"across"},
 		reflect.TypeFor[Causes](), (*Server).causes,
 	},
 	{
@@ -100,6 +100,7 @@ var parameters = map[string]parameter{
 	"buckets":    {"integer", "number of equal parts of the time, 60 by default"},
 	"expand":     {"string", "a key of the tree: only the nodes that it opens"},
 	"format":     {"string", "the form of the trace: otlp (the default), perfetto, mermaid or html"},
+	"across":     {"boolean", "only edges between this trace and others"},
 	"text":       {"string", "words that a span has in its names, its message, its attributes or its events"},
 	"traceId":    {"string", "only writes of this trace, by all 32 digits"},
 	"actor":      {"string", "only writes of this component"},

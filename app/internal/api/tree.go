@@ -16,8 +16,10 @@ import (
 // Tree is the answer of /api/v1/traces/{traceID}/tree: the short tree of a trace, or the nodes of one
 // key of it.
 type Tree struct {
-	// Summary is the trace, and Path its critical path; both are missing in the answer for a key.
+	// Summary is the trace, Why is how it is and why, and Path is its critical path. All are missing in the
+	// answer for a key.
 	Summary *Summary  `json:"summary,omitempty"`
+	Why     *Why      `json:"why,omitempty"`
 	Path    []Segment `json:"path,omitempty"`
 	// AsOf is the time of the tree. Open spans last until then.
 	AsOf time.Time `json:"asOf"`
@@ -148,7 +150,7 @@ func (s *Server) tree(r *http.Request) (any, error) {
 // answer returns the tree with its summary and critical path.
 func (t *arranged) answer() *Tree {
 	out := treeOf(t.Outline(), t)
-	out.Summary = t.summary
+	out.Summary, out.Why = t.summary, t.why
 	for _, part := range t.path {
 		id := part.Span.ID
 		out.Path = append(out.Path, Segment{id.String(), t.Group(id).String(), part.Start.UTC(), part.End.UTC()})

@@ -124,10 +124,14 @@ function Linked({ model }: { model: Model }) {
   const causes = useSignal<Cause[]>([])
   useSignalEffect(() => {
     model.asked.value
-    model.source.causes().then(
-      (list) => (causes.value = list.filter((c) => c.traceId !== c.ofTrace)),
-      () => undefined,
-    )
+    // The trace itself comes first.
+    const timer = setTimeout(() => {
+      model.source.causes().then(
+        (list) => (causes.value = list),
+        () => undefined,
+      )
+    }, 400)
+    return () => clearTimeout(timer)
   })
   const mine = model.tree.value?.summary?.traceId
   const seen = new Set<string>()

@@ -113,23 +113,15 @@ function stateOf(s: Summary): State {
   return s.open ? (s.stuck ? 'stuck' : 'running') : (s.outcome ?? 'unfinished')
 }
 
-function useSentence(model: Model, view: Window, summary: Summary) {
-  const why = useSignal<Awaited<ReturnType<Source['why']>> | undefined>(undefined)
-  useSignalEffect(() => {
-    model.asked.value
-    const control = new AbortController()
-    model.source.why(control.signal).then(
-      (w) => (why.value = w),
-      () => undefined,
-    )
-    return () => control.abort()
-  })
-  const took = summary.open ? view.present.value + model.base.value - Date.parse(summary.start) : summary.duration * 1000
-  return { why: why.value, text: verdict(summary, why.value, took, model.base.value + view.present.value) }
+function sentenceOf(model: Model, view: Window, summary: Summary): string {
+  const present = model.base.value + view.present.value
+  const took = summary.open ? present - Date.parse(summary.start) : summary.duration * 1000
+  return verdict(summary, model.tree.value?.why, took, present)
 }
 
 function Head({ model, view, summary: s }: { model: Model; view: Window; summary: Summary }) {
-  const { why, text } = useSentence(model, view, s)
+  const text = sentenceOf(model, view, s)
+  const why = model.tree.value?.why
   const now = stateOf(s)
   const by = author(s)
   const edits = (s.edits ?? []).map(visible)
@@ -273,11 +265,8 @@ function Toolbar({ model, view, summary }: { model: Model; view: Window; summary
     let text = location.href
     if (what === 'markdown') {
       const s = model.tree.peek()?.summary ?? summary
-      const why = await model.source.why().catch(() => undefined)
-      const took = s.open ? view.present.peek() + model.base.peek() - Date.parse(s.start) : s.duration * 1000
       const by = author(s)
-      const sentence = verdict(s, why, took, model.base.peek() + view.present.peek())
-      text = markdown(s, `${title(s)}: ${sentence}`, await sharesOf(model), by.by ? `${by.name} with ${by.by}` : by.name, location.href)
+      text = markdown(s, `${title(s)}: ${sentenceOf(model, view, s)}`, await sharesOf(model), by.by ? `${by.name} with ${by.by}` : by.name, location.href)
     }
     say((await copy(text)) ? (what === 'link' ? 'Link copied' : 'Markdown copied') : 'The browser does not permit copying')
   }

@@ -58,7 +58,8 @@ export function Waterfall({ model, window: view }: { model: Model; window: Windo
     const element = canvas.current
     if (!element || width < 10) return
     const context = fit(element, width + gutter, rows.length * height)
-    element.style.transform = `translate(${left.value}px, ${from * height}px)`
+    element.style.left = `${left.value}px`
+    element.style.top = `${from * height}px`
     if (!context) return
     const scene = {
       colours: colours(), width, from: shown.from, to: shown.to, now: view.present.value,
@@ -387,7 +388,7 @@ function line(row: Row, place: number, look: Look): VNode {
       aria-expanded={foldable ? unfolded : undefined}
       aria-busy={look.busy || undefined}
       tabIndex={look.focusable ? 0 : -1}
-      style={{ transform: `translateY(${place * height}px)` }}
+      style={{ top: `${place * height}px` }}
     >
       <span class="name" role="gridcell" style={{ width: `${look.width}px`, paddingInlineStart: `${10 + Math.min(row.depth, 14) * 13}px` }}>
         <span class={`fold${foldable ? '' : ' none'}`} aria-hidden="true">

@@ -2,14 +2,13 @@
 
 import { ApiError } from '../api/client'
 import type { Source } from './source'
-import type { Cause, SpanDetail, Step, Tree, TreeSpan, Why } from './types'
+import type { Cause, SpanDetail, Step, Tree, TreeSpan } from './types'
 
 // Recorded has the answers of a server about one trace, in a file.
 export interface Recorded {
   tree: Tree
   lists: Record<string, Tree>
   spans: Record<string, Omit<SpanDetail, 'way'> & { up?: string; key: string }>
-  why: Why
   causes: Cause[]
   leftOut?: number
 }
@@ -53,7 +52,6 @@ export function recorded(data: Recorded): Source {
       const all = words.length === 0 ? [] : texts.filter((t) => words.every((w) => t.text.includes(w)))
       return { asOf: data.tree.asOf, count: all.length, spans: all.slice(0, most).map((t) => t.span) }
     },
-    why: async () => data.why,
     causes: async () => data.causes,
     summary: async () => {
       throw absent('other traces')

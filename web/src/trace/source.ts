@@ -2,7 +2,7 @@
 
 import { get } from '../api/client'
 import type { Summary } from '../api/types'
-import type { Cause, Found, SpanDetail, Tree, Why } from './types'
+import type { Cause, Found, SpanDetail, Tree } from './types'
 
 // Source has the data of one trace: a server, or the file that the page is in.
 export interface Source {
@@ -14,7 +14,7 @@ export interface Source {
   expand(key: string): Promise<Tree>
   span(id: string): Promise<SpanDetail>
   find(text: string, signal?: AbortSignal): Promise<Found>
-  why(signal?: AbortSignal): Promise<Why>
+  // causes returns the edges between this trace and others.
   causes(): Promise<Cause[]>
   summary(traceId: string): Promise<Summary>
 }
@@ -31,8 +31,7 @@ export function served(id: string): Source {
     expand: (key) => get<Tree>(`${at}/tree`, { expand: key }),
     span: (span) => get<SpanDetail>(`${at}/spans/${span}`),
     find: (text, signal) => get<Found>(`${at}/find`, { text, limit: most }, signal),
-    why: (signal) => get<Why>(`${at}/why`, {}, signal),
-    causes: async () => (await get<{ causes: Cause[] }>(`${at}/causes`)).causes,
+    causes: async () => (await get<{ causes: Cause[] }>(`${at}/causes`, { across: true })).causes,
     summary: async (trace) => (await get<Tree>(`traces/${trace}/tree`)).summary!,
   }
 }

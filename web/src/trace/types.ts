@@ -66,6 +66,7 @@ export interface Segment {
 
 export interface Tree {
   summary?: Summary
+  why?: Why
   path?: Segment[]
   asOf: string
   spans: number
