@@ -31,7 +31,7 @@ async function traced(page, run) {
   client.on('Tracing.dataCollected', ({ value }) => events.push(...value))
   await client.send('Tracing.start', {
     transferMode: 'ReportEvents',
-    traceConfig: { includedCategories: ['toplevel', 'devtools.timeline', 'disabled-by-default-devtools.timeline', 'blink.user_timing'] },
+    traceConfig: { excludedCategories: ['*'], includedCategories: ['toplevel', 'blink.user_timing'] },
   })
   await run()
   const done = new Promise((resolve) => client.once('Tracing.tracingComplete', resolve))
@@ -41,7 +41,7 @@ async function traced(page, run) {
   const marks = events.filter((e) => e.name.startsWith('step ') && e.cat.includes('blink.user_timing'))
   const main = marks[0]
   const tasks = events
-    .filter((e) => e.ph === 'X' && e.pid === main?.pid && e.tid === main.tid && e.name === 'RunTask')
+    .filter((e) => e.ph === 'X' && e.pid === main?.pid && e.tid === main.tid && e.name === 'ThreadControllerImpl::RunTask')
     .map((e) => ({ at: e.ts / 1000, ms: (e.tdur ?? e.dur) / 1000, clock: e.dur / 1000 }))
   return { tasks, marks: marks.map((m) => m.ts / 1000).sort((a, b) => a - b) }
 }

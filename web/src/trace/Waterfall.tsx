@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { computed, useSignal, useSignalEffect, type ReadonlySignal } from '@preact/signals'
+import { computed, effect, useSignal, useSignalEffect, type ReadonlySignal } from '@preact/signals'
 import type { VNode } from 'preact'
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { useKeys } from '../app/keys'
@@ -18,8 +18,8 @@ import { isReconciliation, nameOf } from './words'
 
 const height = 24
 // around is the number of rows beyond each edge, and step that by which the window moves.
-const around = 8
-const step = 8
+const around = 4
+const step = 1
 
 export function Waterfall({ model, window: view }: { model: Model; window: Window }) {
   const box = useRef<HTMLDivElement>(null)
@@ -48,8 +48,9 @@ export function Waterfall({ model, window: view }: { model: Model; window: Windo
     return () => observer.disconnect()
   }, [])
 
-  // draw: the canvas has the bars of all rows in the document.
-  useSignalEffect(() => {
+  // The canvas has the bars of all rows in the document. It is drawn in the frame in which they change: an
+  // effect of a component would be a frame late.
+  useLayoutEffect(() => effect(() => {
     dark()
     const from = begin.value
     const rows = model.rows.value.slice(from, end.value)
@@ -73,7 +74,7 @@ export function Waterfall({ model, window: view }: { model: Model; window: Windo
     }
     context.globalAlpha = 1
     drawBars(context, rows, height, scene)
-  })
+  }), [model, view])
 
   const selectedIndex = () => model.index.peek().get(state.at.peek())
   const show = (i: number, middle = false) => {
@@ -228,9 +229,12 @@ export function Waterfall({ model, window: view }: { model: Model; window: Windo
     addEventListener('pointerup', up)
   }
 
+  // A scroll repeats the last event of the pointer: nothing moves then.
+  const hovered = useRef(-1)
   const hover = (e: PointerEvent) => {
     const line = cursor.current
-    if (!line) return
+    if (!line || hovered.current === e.clientX) return
+    hovered.current = e.clientX
     const at = e.pointerType === 'touch' ? undefined : timeAt(e.clientX)
     line.hidden = at === undefined
     if (at === undefined) return
@@ -247,7 +251,14 @@ export function Waterfall({ model, window: view }: { model: Model; window: Windo
   const plot = size.value.width - left.value - gutter
   const focusable = model.index.value.has(state.at.value) ? state.at.value : all[Math.max(0, Math.floor(top.peek() / height))]?.id
   return (
-    <div class={`waterfall${phone ? ' narrow' : ''}`} onPointerMove={hover} onPointerLeave={() => cursor.current && (cursor.current.hidden = true)}>
+    <div
+      class={`waterfall${phone ? ' narrow' : ''}`}
+      onPointerMove={hover}
+      onPointerLeave={() => {
+        hovered.current = -1
+        if (cursor.current) cursor.current.hidden = true
+      }}
+    >
       <div class="scale" aria-hidden="true">
         <span class="what" style={{ width: `${left.value}px` }}>
           Object and work
@@ -390,17 +401,24 @@ function line(row: Row, place: number, look: Look): VNode {
       tabIndex={look.focusable ? 0 : -1}
       style={{ top: `${place * height}px` }}
     >
-      <span class="name" role="gridcell" style={{ width: `${look.width}px`, paddingInlineStart: `${10 + Math.min(row.depth, 14) * 13}px` }}>
+      <span class={`name${isLong(row, look.width) ? ' long' : ''}`} role="gridcell" style={{ width: `${look.width}px`, paddingInlineStart: `${10 + Math.min(row.depth, 14) * 13}px` }}>
         <span class={`fold${foldable ? '' : ' none'}`} aria-hidden="true">
           {foldable ? (unfolded ? '▾' : '▸') : ''}
         </span>
         <Name row={row} busy={look.busy} />
       </span>
-      <span class="time" role="gridcell">
-        <span class="hidden">{item ? spoken(row, look.view) : ''}</span>
-      </span>
+      <span class="time" role="gridcell" aria-label={item ? spoken(row, look.view) : undefined} />
     </div>
   )
+}
+
+// isLong guesses whether the words need more room than there is. Only these are cut by the browser, since each
+// clip costs time while scrolling.
+function isLong(row: Row, width: number): boolean {
+  if (row.kind !== 'span') return width < 320
+  const s = row.item.span!
+  const { what, name } = nameOf(s)
+  return 60 + Math.min(row.depth, 14) * 13 + (what.length + name.length) * 8 + Math.min(24, s.service?.length ?? 0) * 7.2 > width
 }
 
 const number = new Intl.NumberFormat('en').format
@@ -452,7 +470,7 @@ function Name({ row, busy }: { row: Row; busy: boolean }) {
       {s.other && row.item.others > 0 && !row.unfolded && (
         <span class="below">{busy ? 'loading…' : `+ ${number(row.item.others)}`}</span>
       )}
-      {s.service && <Text of={s.service} most={32} class={`service${isReconciliation(s) ? ' strong' : ''}`} />}
+      {s.service && <Text of={s.service} most={24} class={`service${isReconciliation(s) ? ' strong' : ''}`} />}
     </>
   )
 }
