@@ -83,10 +83,11 @@ bin: ## Build lifeline and the lab for this machine into bin/
 
 # The page is committed as it is built, so that `go build` needs no Node.
 .PHONY: web
-web: ## Build the web page from web/ into app/internal/page/assets; needs Node 20.19 or 22.12
+web: ## Build the web page from web/ into app/internal/page; needs Node 20.19 or 22.12
 	@cd web
 	npm ci --no-audit --no-fund
 	npm run build
+	npm run build:file
 
 .PHONY: build
 build: ## Build lifeline for Linux, macOS and Windows, amd64 and arm64, into dist/
@@ -113,10 +114,10 @@ host: # deps, for root on a Debian without them
 # Tests of minutes skip themselves under -short. `make lint` has go vet.
 .PHONY: test
 test: SHORT = -short
-test: unit lab-test cluster-test e2e ## Test every part, in some 20 minutes; the first run builds Kubernetes into a cache
+test: unit lab-test cluster-test web-test e2e ## Test every part, in some 20 minutes; the first run builds Kubernetes into a cache
 
 .PHONY: test-all
-test-all: vet unit lab-test cluster-test e2e e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
+test-all: vet unit lab-test cluster-test web-test e2e e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
 
 .PHONY: vet
 vet: ## go vet in every module
@@ -178,6 +179,41 @@ cluster-test: kubernetes bin ## What the API server asks the webhook, and whethe
 	$(LAB) up --dir "$$dir" --nodes none
 	export KUBECONFIG="$$($(LAB) kubeconfig --dir "$$dir")" LIFELINE_WEBHOOK_CLUSTER=1
 	(cd app && go test -v -count 1 $(SHORT) -p 1 -timeout 10m -run '^(TestWhatIsAsked|TestOnARealCluster)$$' ./internal/webhook/registration ./internal/webhook/certificate)
+
+# PAGE has the files that `make web` builds. CHROMIUM is the browser of the tests.
+PAGE     := app/internal/page/assets
+# FILE has those for a trace in one file.
+FILE     := app/internal/page/file
+CHROMIUM ?= $(shell command -v chromium || command -v google-chrome)
+
+.PHONY: web-test
+web-test: web-check ## The page in Chromium, on a cluster of the lab: a smoke test, in make test-all all
+	@if ! command -v npm >/dev/null; then
+		echo "SKIP: the page in a browser: there is no Node (20.19 or 22.12)"
+	elif [ -z "$(CHROMIUM)" ]; then
+		echo "SKIP: the page in a browser: there is no Chromium (apt-get install chromium)"
+	else
+		$(MAKE) kubernetes bin
+		cd web && CHROMIUM=$(CHROMIUM) node test/run.mjs $(if $(SHORT),smoke,all)
+	fi
+
+.PHONY: web-check
+web-check: ## Whether the committed page is what its source builds
+	@if ! command -v npm >/dev/null; then
+		echo "SKIP: whether the page is what its source builds: there is no Node (20.19 or 22.12)"
+		exit
+	fi
+	built="$$(mktemp -d)"
+	trap 'rm -rf "$$built"' EXIT
+	(cd web && npm ci --no-audit --no-fund && npm run --silent build -- --outDir "$$built/page" --emptyOutDir --logLevel warn &&
+		npm run --silent build:file -- --outDir "$$built/file" --emptyOutDir --logLevel warn)
+	diff -rq "$$built/page" $(PAGE) && diff -rq "$$built/file" $(FILE) || { echo "$(PAGE) or $(FILE) is not what web/ builds: make web, and commit it" >&2; exit 1; }
+
+.PHONY: screenshots
+screenshots: kubernetes bin ## The pictures of docs/guides/page.md; needs Node and Chromium
+	@cd web
+	npm ci --no-audit --no-fund
+	CHROMIUM=$(CHROMIUM) node test/run.mjs screenshots
 
 # Those that tell by the clock who has failed, or how much is used, run alone.
 QUIET := ./replicas ./churn ./capacity

@@ -6,9 +6,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -76,6 +79,7 @@ func TestInCluster(t *testing.T) {
 				t.Errorf("%s: lifeline trace: exit code %d, want 1\n%s", tc.reason, again.Code, again.Stdout)
 			}
 			change(t, server, ns, "scale", "deployment/app", "--replicas=2")
+			seesPage(t)
 			for i := range tc.replicas {
 				log := bench.MustKubectl(t, "", "-n", "lifeline", "logs", fmt.Sprintf("lifeline-%d", i))
 				for line := range strings.Lines(log) {
@@ -85,6 +89,30 @@ func TestInCluster(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// seesPage opens the page of the server in the cluster, without a browser.
+func seesPage(t *testing.T) {
+	t.Helper()
+	p := bench.Begin(t, harness.Call{Args: []string{"ui", "--no-browser"}})
+	p.AwaitStdout(t, "\n")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSpace(p.Stdout()), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(text), "<title>Lifeline</title>") {
+		t.Errorf("the page: %s, %v\n%.200s", resp.Status, err, text)
+	}
+	p.Signal(t, syscall.SIGINT)
+	if r := p.Wait(t); r.Code != 0 {
+		t.Errorf("lifeline ui: exit code %d, want 0\n%s", r.Code, r.Stderr)
 	}
 }
 

@@ -18,7 +18,7 @@ import { seed, startCluster, startServer, stopCluster } from './server.mjs'
 const here = dirname(fileURLToPath(import.meta.url))
 const mode = process.argv[2] ?? 'smoke'
 const files = {
-  smoke: ['smoke.test.mjs'],
+  smoke: ['unit.test.mjs', 'smoke.test.mjs'],
   all: readdirSync(here).filter((name) => name.endsWith('.test.mjs')),
   screenshots: ['screenshots.mjs'],
   serve: [],
@@ -32,7 +32,7 @@ let code = 1
 try {
   cluster = await startCluster(join(dir, 'cluster'), mode === 'smoke' ? 'none' : 'kwok')
   server = await startServer(cluster, join(dir, 'server'))
-  await seed(cluster, server, mode === 'smoke' ? 300 : 3000)
+  await seed(cluster, server, mode === 'smoke' ? 300 : 3000, mode === 'screenshots' ? [] : undefined)
   const env = {
     ...process.env,
     LIFELINE_PAGE: JSON.stringify({ dir, cluster, server: { address: server.address, url: server.url, data: server.data } }),
@@ -42,8 +42,10 @@ try {
     await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
     code = 0
   } else {
-    const args = mode === 'screenshots' ? files : ['--test', '--test-concurrency=1', '--test-reporter=spec', ...files]
-    const child = spawn(process.execPath, args.map(String), { cwd: here, env, stdio: 'inherit' })
+    const args = mode === 'screenshots' ? files : ['--test', '--test-concurrency=1', '--test-timeout=120000', '--test-reporter=spec', ...files]
+    const child = spawn(process.execPath, args, { cwd: here, env, stdio: 'inherit' })
+    // A signal ends the tests; the cluster then ends below.
+    for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
     ;[code] = await once(child, 'exit')
   }
 } finally {

@@ -222,12 +222,12 @@ function job(t, r, { namespace, name, who }) {
   return t.line(outcome, failed ? categories.crash('registry.example.com/report:3') : undefined)
 }
 
-// lines yields that many traces, the oldest first. The last ones have hostile names.
-export function* lines(count, end, cluster = '') {
+// lines yields that many traces, the oldest first. The last ones have hostile names, if these are given.
+export function* lines(count, end, names = hostile, cluster = '') {
   const r = random(7)
   const pick = (list) => list[Math.floor(r() * list.length)]
   const day = 24 * 3600
-  let left = count - hostile.length
+  let left = count - names.length
   let n = 0
   const starts = []
   for (let i = 0; i < left; i++) {
@@ -275,7 +275,7 @@ export function* lines(count, end, cluster = '') {
       yield single(next(), { kind: 'Pod', namespace, name: `${name}-${Math.floor(r() * 1e9).toString(36)}`, verb: 'delete', who: people[0], outcome: 'deleted', duration: 1 + r() * 30 })
     }
   }
-  for (const [i, name] of hostile.entries()) {
+  for (const [i, name] of names.entries()) {
     const t = new Trace(n++, end - 100 + i * 8, cluster)
     yield rollout(t, r, pick, {
       namespace: `hostile ${i % 2 ? '<b>' : '\u202e'}`, name, who: ['kubectl', `mallory <${hostile[i % 3]}>`], verb: 'update', pods: 1,

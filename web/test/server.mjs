@@ -71,14 +71,14 @@ export async function startServer(cluster, dir, config = '') {
 }
 
 // seed stores changes that end now.
-export async function seed(cluster, server, count) {
+export async function seed(cluster, server, count, names) {
   const child = spawn(lifeline, ['archive', 'import', '--data-dir', server.data, '-'], {
     env: cluster.env,
     stdio: ['pipe', 'ignore', 'pipe'],
   })
   let problem = ''
   child.stderr.on('data', (text) => (problem += text))
-  for (const line of lines(count, Date.now() / 1000)) {
+  for (const line of lines(count, Date.now() / 1000, names)) {
     if (!child.stdin.write(`${line}\n`)) await once(child.stdin, 'drain')
   }
   child.stdin.end()

@@ -10,7 +10,7 @@ const inFile = window.location.protocol === 'file:'
 const location = signal(read())
 
 function read(): { path: string; search: string } {
-  if (inFile) return { path: '/', search: window.location.hash.slice(1) }
+  if (inFile) return { path: '/', search: window.location.hash.replace('#', '?') }
   return { path: window.location.pathname, search: window.location.search }
 }
 
@@ -18,27 +18,63 @@ export const path = computed(() => location.value.path)
 export const parameters = computed(() => new URLSearchParams(location.value.search))
 
 addEventListener('popstate', () => {
+  forget()
   location.value = read()
 })
+addEventListener('pagehide', flush)
+
+// Browsers refuse many changes of the address in a short time, such as those of a key that is held. So
+// the address follows the state after a pause.
+const pause = 120
+let timer: ReturnType<typeof setTimeout> | undefined
+
+function forget(): void {
+  clearTimeout(timer)
+  timer = undefined
+}
+
+function flush(): void {
+  if (timer === undefined) return
+  forget()
+  history.replaceState(history.state, '', address())
+}
+
+function address(): string {
+  const { path, search } = location.peek()
+  return inFile ? search.replace('?', '#') || '#' : path + search
+}
+
+// link is the whole address of the present state, for copying.
+export function link(): string {
+  return new URL(address(), window.location.href).href
+}
 
 // go changes the address. With replace, "back" does not return to the present one.
 export function go(to: string, { replace = false } = {}): void {
-  if (to === (inFile ? window.location.hash : window.location.pathname + window.location.search)) return
-  if (replace) history.replaceState(history.state, '', to)
-  else history.pushState(null, '', to)
-  location.value = read()
+  const { pathname, search } = new URL(to, inFile ? 'http://file' : window.location.origin)
+  const now = location.peek()
+  if (now.path === pathname && now.search === search) return
+  if (replace) {
+    forget()
+    timer = setTimeout(flush, pause)
+  } else {
+    flush()
+    location.value = { path: pathname, search }
+    history.pushState(null, '', address())
+  }
+  location.value = { path: pathname, search }
 }
 
 // set changes parameters of the present view; '' and undefined remove one.
 export function set(changes: Record<string, string | undefined>, options: { replace?: boolean } = {}): void {
-  const query = new URLSearchParams(read().search)
+  const { path, search } = location.peek()
+  const query = new URLSearchParams(search)
   for (const [name, value] of Object.entries(changes)) {
     if (value) query.set(name, value)
     else query.delete(name)
   }
   const text = query.toString()
-  if (inFile) go(`#${text}`, options)
-  else go(window.location.pathname + (text ? `?${text}` : ''), options)
+  go(path + (text ? `?${text}` : ''), options)
 }
 
 // follow lets a link of this page change the address without a request. It leaves other clicks alone.

@@ -6,7 +6,7 @@ import { get } from '../api/client'
 import { connection, epoch } from '../api/connection'
 import type { Info } from '../api/types'
 import { useKeys } from '../app/keys'
-import { Ago } from '../text/time'
+import { absolute, Ago, duration } from '../text/time'
 import './changes.css'
 import { Facets, count } from './Facets'
 import { Filter, focusFilter } from './Filter'
@@ -72,10 +72,23 @@ export default function Changes() {
 function Status() {
   const n = changes.value.length
   const live = connection.value.state === 'ok'
+  const brushed = part.value
   return (
     <p class="status">
-      <span class={`live${live && !part.value ? ' on' : ''}`} aria-hidden="true" />
-      <span>{part.value ? 'a part of the time' : live ? 'live' : 'not live'}</span>
+      {brushed ? (
+        <span class="chosen">
+          {absolute(brushed.since).slice(0, 19)} – {absolute(brushed.until).slice(11, 19)} (
+          {duration((brushed.until - brushed.since) / 1000)})
+          <button type="button" class="tool" onClick={() => setPart(undefined)} aria-label="Remove the part of the time">
+            ×
+          </button>
+        </span>
+      ) : (
+        <>
+          <span class={`live${live ? ' on' : ''}`} aria-hidden="true" />
+          <span>{live ? 'live' : 'not live'}</span>
+        </>
+      )}
       <span aria-live="polite">
         {loaded.value ? `${count(n)}${more.value ? '+' : ''} change${n === 1 ? '' : 's'}` : 'loading'}
         {loaded.value && rows.value.length < n && ` in ${count(rows.value.length)} rows`}

@@ -42,6 +42,10 @@ export function Facets() {
     let timer: ReturnType<typeof setTimeout> | undefined
     // The server answers two costly questions at once: the facets ask one after the other.
     const ask = async () => {
+      if (document.hidden) {
+        timer = setTimeout(ask, patience)
+        return
+      }
       for (const { field } of facets) {
         try {
           const page = await get<GroupPage>(

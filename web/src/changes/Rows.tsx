@@ -6,12 +6,12 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { useKeys } from '../app/keys'
 import { go } from '../app/router'
 import type { Summary } from '../api/types'
-import { brief, short, Text, visible } from '../text/text'
+import { brief, briefer, short, Text, visible } from '../text/text'
 import { Ago, duration, now } from '../text/time'
 import type { Group, Row } from './folding'
 import { loading, loadMore, more, rows, unfolded } from './list'
 import { at, folding, select, setFolding } from './state'
-import { action, marks, present, sentence, state, who } from './words'
+import { action, marks, present, sentence, state, what, who } from './words'
 
 // Rows is the list, of which only the visible rows are in the document. All rows have one height.
 
@@ -341,7 +341,7 @@ function Cells({ of }: { of: Summary }) {
         <Who of={s} />
       </span>
       <span role="gridcell" class="what">
-        <a href={`/trace/${s.traceId}`} tabIndex={-1}>
+        <a href={`/trace/${s.traceId}`} tabIndex={-1} title={visible(what(s))}>
           {s.command ? (
             <Text of={s.command} most={120} class="mono" />
           ) : (
@@ -374,14 +374,14 @@ function Cells({ of }: { of: Summary }) {
       </span>
       <span role="gridcell" class="time">
         {why ? (
-          <Text of={why} class="why" />
+          <Text of={why} class="why" by={briefer} />
         ) : s.slowest ? (
           <>
             <span class="bar" aria-hidden="true">
               <span style={{ width: `${percent}%` }} />
             </span>
             <span class="percent">{percent} %</span>
-            <Text of={s.slowest} class="slowest" images />
+            <Text of={s.slowest} class="slowest" by={brief} />
           </>
         ) : (
           <span class="soft">–</span>

@@ -5,7 +5,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { get } from '../api/client'
 import { epoch } from '../api/connection'
 import type { Density } from '../api/types'
-import { absolute, duration } from '../text/time'
+import { absolute } from '../text/time'
 import { chosen, split } from './clauses'
 import { changes, loaded, more, updated } from './list'
 import { part, range, setPart, where } from './state'
@@ -45,8 +45,9 @@ function narrowed(question: string): { parameters: Record<string, string>; whole
   return { parameters, whole: clauses.length === Object.keys(parameters).length }
 }
 
-// matching counts the loaded changes that match, for a question that the density does not know. `from`
-// is the time from which all are loaded.
+// matching counts the loaded changes that match, for a question that the density does not know. They have
+// a scale of their own: beside all changes they would often be too small to see. `from` is the first bar
+// of which all are loaded.
 const matching = computed(() => {
   const drawn = counts.value
   if (!drawn || !loaded.value || where.value === '' || narrowed(where.value).whole) return undefined
@@ -87,6 +88,10 @@ export function Strip() {
     let asked = 0
     const ask = async () => {
       clearTimeout(timer)
+      if (document.hidden) {
+        timer = setTimeout(ask, pause)
+        return
+      }
       asked = Date.now()
       // Bars begin at multiples of their width, so that they stay while time goes on.
       const each = Math.ceil((seconds * 1000) / n)
@@ -219,7 +224,7 @@ export function Strip() {
           <svg viewBox={`0 0 ${n} ${height}`} preserveAspectRatio="none" width="100%" height={height} aria-hidden="true">
             <Bars counts={drawn} of={drawn.all} class={own ? 'faint' : 'all'} />
             {own ? (
-              <Bars counts={drawn} of={own.counts} class="match" />
+              <Bars counts={{ ...drawn, all: own.counts }} of={own.counts} class="match" />
             ) : (
               <>
                 <Bars counts={drawn} of={drawn.failed} class="failed" />
@@ -252,15 +257,6 @@ export function Strip() {
         )}
       </div>
       <Axis since={drawn ? time(0) : 0} until={drawn ? time(n) : 0} />
-      {chosenPart && (
-        <p class="chosen">
-          {absolute(chosenPart.since).slice(0, 19)} – {absolute(chosenPart.until).slice(11, 19)} (
-          {duration((chosenPart.until - chosenPart.since) / 1000)})
-          <button type="button" class="tool" onClick={() => setPart(undefined)} aria-label="Remove the part of the time">
-            ×
-          </button>
-        </p>
-      )}
     </div>
   )
 }

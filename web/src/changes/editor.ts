@@ -7,6 +7,8 @@ import {
   closeBracketsKeymap,
   completionKeymap,
   completionStatus,
+  insertCompletionText,
+  pickedCompletion,
   type Completion,
   type CompletionContext,
   type CompletionResult,
@@ -127,12 +129,12 @@ function complete(o: Options) {
       const list = await o.values(value[1]!)
       if (list.length > 0) {
         const from = context.pos - value[3]!.length - value[2]!.length
-        const closed = context.state.sliceDoc(context.pos, context.pos + 1) === '"'
         return {
           from,
-          to: closed && value[2] ? context.pos + 1 : context.pos,
-          options: list.slice(0, 200).map((v, i) => ({ label: quote(v), boost: -i / 10, type: 'text' })),
-          validFor: /^"?[^"&|]*$/,
+          options: list
+            .slice(0, 200)
+            .map((v, i) => ({ label: quote(v), boost: -i / 10, type: 'text', apply: insertValue })),
+          validFor: /^(?:"[^"&|]*|[^"&|\s][^"&|]*)?$/,
         }
       }
       if (value[2]) return null
@@ -172,6 +174,17 @@ function complete(o: Options) {
       validFor: /^[\w.]*$/,
     }
   }
+}
+
+// insertValue inserts a text in quotes. A quote that was closed by itself belongs to it.
+function insertValue(view: EditorView, completion: Completion, from: number, to: number): void {
+  const opened = view.state.sliceDoc(from, from + 1) === '"'
+  const end = opened && view.state.sliceDoc(to, to + 1) === '"' ? to + 1 : to
+  view.dispatch({
+    ...insertCompletionText(view.state, completion.label, from, end),
+    selection: { anchor: from + completion.label.length },
+    annotations: pickedCompletion.of(completion),
+  })
 }
 
 // open shows the editor in an element. Its root is a shadow tree: there its style sheet is an adopted

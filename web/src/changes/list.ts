@@ -15,6 +15,8 @@ const further = 500
 const deepest = 3000
 // The pause between two questions after live updates.
 const pause = 2500
+// A page that is open for days begins its list again above this number.
+const most = 20_000
 
 // changes are the loaded ones, the latest start first.
 export const changes = signal<Summary[]>([])
@@ -182,7 +184,14 @@ function refreshSoon(): void {
   }, pause)
 }
 
-// applyUpdates puts the updates of a tenth of a second into the list at once.
+// prune removes the ended changes from before a time.
+function prune(before: number): boolean {
+  const size = byId.size
+  for (const s of byId.values()) if (!s.open && Date.parse(s.start) < before) byId.delete(s.traceId)
+  return byId.size < size
+}
+
+// applyUpdates puts the updates since the last time into the list at once.
 function applyUpdates(): void {
   timer = undefined
   const news = waiting
@@ -193,7 +202,14 @@ function applyUpdates(): void {
   const of = question.peek()
   const bounded = part.peek()
   let changed = false
+  if (byId.size > most) {
+    answered = ''
+    byId.clear()
+    void load()
+    return
+  }
   for (const id of gone) changed = byId.delete(id) || changed
+  if (!bounded) changed = prune(Date.now() - range.peek().seconds * 1000) || changed
   for (const s of news) {
     const start = Date.parse(s.start)
     const inside = !bounded || (start >= bounded.since && start < bounded.until)
@@ -222,7 +238,7 @@ export function follow(): () => void {
         else if (name === 'resync' || name === 'synced') refreshSoon()
         // Open changes that a resync does not repeat have ended.
         if (name === 'resync') void load()
-        timer ??= setTimeout(applyUpdates, 100)
+        timer ??= setTimeout(applyUpdates, Math.max(100, byId.size / 20))
       },
     },
   )

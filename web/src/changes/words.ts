@@ -34,6 +34,13 @@ export function action(s: Summary): string {
   return s.name ?? ''
 }
 
+// what returns the command, or what was done to which object.
+export function what(s: Summary): string {
+  if (s.command) return s.command
+  const { namespace, name } = s.object ?? {}
+  return [action(s), [namespace, name].filter(Boolean).join('/')].filter(Boolean).join(' ')
+}
+
 // sentence returns why a change failed or is stuck; empty for others.
 export function sentence(s: Summary): string {
   const now = state(s)

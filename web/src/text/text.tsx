@@ -33,14 +33,19 @@ export function brief(text: string): string {
   return text.replace(/(?<![\w./:-])(?:[\w-]+\.[\w.-]+|[\w.-]+:\d+|localhost)\/(?:[\w.-]+\/)*(?=[\w.-])/g, '')
 }
 
-// Text shows a text of an object. `most` is the number of characters, and `images` is true for brief ones. The
-// whole text is the title if one cuts it.
-export function Text({ of, most, images, class: name }: { of: string; most?: number; images?: boolean; class?: string }) {
+// briefer cuts long names inside a sentence, too.
+export function briefer(text: string): string {
+  return brief(text).replace(/[\w.-]{23,}/g, (name) => short(name, 18))
+}
+
+// Text shows a text of an object. `most` is the number of characters, and `by` makes the text brief. The whole
+// text is the title if it may not be shown.
+export function Text({ of, most, by, class: name }: { of: string; most?: number; by?: (text: string) => string; class?: string }) {
   const whole = visible(of)
-  const named = images ? brief(whole) : whole
+  const named = by ? by(whole) : whole
   const shown = most === undefined ? named : short(named, most)
   return (
-    <bdi class={name} title={shown === whole ? undefined : whole}>
+    <bdi class={name} title={by || shown !== whole ? whole : undefined}>
       {shown}
     </bdi>
   )

@@ -6,6 +6,7 @@ import { connection, epoch } from '../api/connection'
 import { watch } from '../api/stream'
 import type { Summary } from '../api/types'
 import { useKeys } from '../app/keys'
+import { link } from '../app/router'
 import { brief, Text, visible } from '../text/text'
 import { absolute, Ago } from '../text/time'
 import { Details } from './Details'
@@ -260,13 +261,12 @@ function Toolbar({ model, view, summary }: { model: Model; view: Window; summary
   }
   const menu = useRef<HTMLDetailsElement>(null)
   const share = async (what: 'link' | 'markdown') => {
-    state.flush()
     if (menu.current) menu.current.open = false
-    let text = location.href
+    let text = link()
     if (what === 'markdown') {
       const s = model.tree.peek()?.summary ?? summary
       const by = author(s)
-      text = markdown(s, `${title(s)}: ${sentenceOf(model, view, s)}`, await sharesOf(model), by.by ? `${by.name} with ${by.by}` : by.name, location.href)
+      text = markdown(s, `${title(s)}: ${sentenceOf(model, view, s)}`, await sharesOf(model), by.by ? `${by.name} with ${by.by}` : by.name, link())
     }
     say((await copy(text)) ? (what === 'link' ? 'Link copied' : 'Markdown copied') : 'The browser does not permit copying')
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { computed, effect, signal } from '@preact/signals'
-import { parameters, path, set } from '../app/router'
+import { computed } from '@preact/signals'
+import { parameters, set } from '../app/router'
 
 // The state of the view, all of it in the address:
 //
@@ -11,47 +11,11 @@ import { parameters, path, set } from '../app/router'
 //   from, to  the part of the time, in milliseconds after the first second; absent for all
 //   find      the search
 //   path=off  no critical path
-//
-// The address follows a moment later, since browsers limit its changes.
 
-const names = ['at', 'open', 'shut', 'from', 'to', 'find', 'path'] as const
-type Name = (typeof names)[number]
+type Name = 'at' | 'open' | 'shut' | 'from' | 'to' | 'find' | 'path'
 
-const delay = 150
-
-const local = signal<Partial<Record<Name, string>>>({})
-let pending: Partial<Record<Name, string>> = {}
-let here = ''
-let timer: ReturnType<typeof setTimeout> | undefined
-
-effect(() => {
-  const given = parameters.value
-  if (path.value !== here) {
-    here = path.value
-    pending = {}
-    clearTimeout(timer)
-  }
-  const next: Partial<Record<Name, string>> = {}
-  for (const name of names) next[name] = pending[name] ?? given.get(name) ?? ''
-  local.value = next
-})
-
-// flush writes the address now.
-export function flush(): void {
-  clearTimeout(timer)
-  const changes = pending
-  pending = {}
-  if (Object.keys(changes).length > 0) set(changes, { replace: true })
-}
-
-function change(changes: Partial<Record<Name, string>>): void {
-  local.value = { ...local.peek(), ...changes }
-  pending = { ...pending, ...changes }
-  clearTimeout(timer)
-  timer = setTimeout(flush, delay)
-}
-
-const text = (name: Name) => computed(() => local.value[name] ?? '')
+const change = (changes: Partial<Record<Name, string>>) => set(changes, { replace: true })
+const text = (name: Name) => computed(() => parameters.value.get(name) ?? '')
 const list = (name: Name) => {
   const whole = text(name)
   return computed<ReadonlySet<string>>(() => new Set(whole.value.split('.').filter((s) => s !== '')))
@@ -95,12 +59,7 @@ export function setShut(ids: Iterable<string>): void {
 // setZoom chooses a part of the time. With step, "back" returns to the present one.
 export function setZoom(part: { from: number; to: number } | undefined, { step = false } = {}): void {
   const digits = (n: number) => String(Number(n.toFixed(6)))
-  if (step) {
-    flush()
-    set({ from: part && digits(part.from), to: part && digits(part.to) })
-    return
-  }
-  change({ from: part ? digits(part.from) : '', to: part ? digits(part.to) : '' })
+  set({ from: part && digits(part.from), to: part && digits(part.to) }, { replace: !step })
 }
 
 export function setFind(words: string): void {
