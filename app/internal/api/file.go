@@ -46,7 +46,11 @@ func HTML(w io.Writer, t *span.Trace, sum *store.Summary, causes []store.Cause, 
 	t, left := bounded(t, maxFileSpans)
 	arranged := arrangedOf(t, sum, now)
 	out := recorded{
-		Tree: arranged.answer(), Lists: map[string]*Tree{}, Spans: map[string]*recordedSpan{}, Causes: []Cause{}, LeftOut: left,
+		Tree:    arranged.answer(),
+		Lists:   map[string]*Tree{},
+		Spans:   map[string]*recordedSpan{},
+		Causes:  []Cause{},
+		LeftOut: left,
 	}
 	const roots = "c0000000000000000"
 	if err := out.add(arranged, out.Tree.Nodes, roots, ""); err != nil {

@@ -443,7 +443,7 @@ function Name({ row, busy }: { row: Row; busy: boolean }) {
     const what = g.label.startsWith('reconcile ') ? g.label.slice('reconcile '.length) : g.label
     return (
       <span class="words">
-        <b class="times">{number(g.count)} ×</b> <Text of={what} most={60} images />
+        <b class="times">{number(g.count)} ×</b> <Text of={what} most={60} by={brief} />
         {g.reason && (
           <span class="soft">
             {' '}

@@ -56,7 +56,7 @@ func TestServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	go func() { _ = http.Serve(listener, mux) }() //nolint:gosec // a test
+	go func() { _ = http.Serve(listener, mux) }()
 	fmt.Printf("serving http://%s\n", listener.Addr())
 	for name, one := range named {
 		fmt.Printf("trace %s %s\n", name, one.ID)
@@ -82,9 +82,17 @@ type samples struct {
 func (s *samples) finished() map[string]*span.Trace {
 	healing := spantest.Healing()
 	named := map[string]*span.Trace{
-		"apply": spantest.Apply(), "joined": renamed(spantest.Joined(), "joined"), "crashloop": closed(spantest.CrashLoop()),
-		"hostile": spantest.Hostile(), "delete": healing[0], "heal": healing[1], "rollout": closed(spantest.Rollout()),
-		"many": spantest.Many(1000), "writes": writes(), "wide": wide(60, 28), "deep": foreign(250_000),
+		"apply":     spantest.Apply(),
+		"joined":    renamed(spantest.Joined(), "joined"),
+		"crashloop": closed(spantest.CrashLoop()),
+		"hostile":   spantest.Hostile(),
+		"delete":    healing[0],
+		"heal":      healing[1],
+		"rollout":   closed(spantest.Rollout()),
+		"many":      spantest.Many(1000),
+		"writes":    writes(),
+		"wide":      wide(60, 28),
+		"deep":      foreign(250_000),
 	}
 	open := map[string]*span.Trace{"unschedulable": spantest.Unschedulable(), "causes": spantest.Causes()}
 	var put viewtest.Traces
@@ -182,23 +190,33 @@ func writes() *span.Trace {
 		span.KeyActor.String("kubectl"), span.KeyActorUser.String("alice@example.com"), span.KeyVerb.String("update"),
 		span.KeyEdits.StringSlice([]string{"image web:1 → web:2", "replicas 2 → 4"}),
 	)
-	d.Facts = &span.Facts{Verb: "update", Writes: []span.Write{{
-		Verb: "update", Part: "desired", Actor: "kubectl", User: "alice@example.com", ResourceVersion: 812, BasedOn: 807,
-		Start: spantest.At(0).Time, End: spantest.At(12).Time, Source: span.TimeAudit,
-		Changes: []span.FieldChange{
-			{Path: "spec.replicas", Operation: span.FieldReplaced, From: "2", To: "4"},
-			{
-				Path: "spec.template.spec.containers[name=web].image", Operation: span.FieldReplaced,
-				From: "registry.example.com/shop/web:1", To: "registry.example.com/shop/web:2",
+	d.Facts = &span.Facts{Verb: "update", Writes: []span.Write{
+		{
+			Verb:            "update",
+			Part:            "desired",
+			Actor:           "kubectl",
+			User:            "alice@example.com",
+			ResourceVersion: 812,
+			BasedOn:         807,
+			Start:           spantest.At(0).Time,
+			End:             spantest.At(12).Time,
+			Source:          span.TimeAudit,
+			Changes: []span.FieldChange{
+				{Path: "spec.replicas", Operation: span.FieldReplaced, From: "2", To: "4"},
+				{
+					Path: "spec.template.spec.containers[name=web].image", Operation: span.FieldReplaced,
+					From: "registry.example.com/shop/web:1", To: "registry.example.com/shop/web:2",
+				},
+				{Path: "spec.template.spec.containers[name=web].env[name=<script>]", Operation: span.FieldAdded},
+				{Path: "spec.paused", Operation: span.FieldRemoved},
 			},
-			{Path: "spec.template.spec.containers[name=web].env[name=<script>]", Operation: span.FieldAdded},
-			{Path: "spec.paused", Operation: span.FieldRemoved},
+			MoreChanges: 3,
 		},
-		MoreChanges: 3,
-	}, {
-		Verb: "update", Part: "observed", Subresource: "status", Actor: "deployment-controller",
-		Start: spantest.At(900).Time, End: spantest.At(900).Time, Source: span.TimeWatch,
-	}}}
+		{
+			Verb: "update", Part: "observed", Subresource: "status", Actor: "deployment-controller",
+			Start: spantest.At(900).Time, End: spantest.At(900).Time, Source: span.TimeWatch,
+		},
+	}}
 	rs := b.ReplicaSet(d, 60, 4180)
 	for i := range 4 {
 		b.Pod(rs, fmt.Sprintf("web-6cf-x%d", i), 90+i*35, 3000+i*390)
@@ -236,9 +254,20 @@ func foreign(spans int) *span.Trace {
 	for i := range pods {
 		pod := b.Pod(rs, fmt.Sprintf("web-6cf-%03d", i), 100+20*i, 50_000+100*i)
 		for k := range spans / pods {
-			s := b.Add(pod, "runtime.v1.RuntimeService/ContainerStatus", "kubelet", object.Ref{}, 200+20*i+k*9, 204+20*i+k*9)
+			s := b.Add(
+				pod,
+				"runtime.v1.RuntimeService/ContainerStatus",
+				"kubelet",
+				object.Ref{},
+				200+20*i+k*9,
+				204+20*i+k*9,
+			)
 			s.Evidence, s.Start.Source, s.End.Source = span.ByIdentity, "", ""
-			s.Origin = &span.Origin{TraceID: span.DeriveTraceID("kubelet"), Kind: trace.SpanKindClient, Resource: resource}
+			s.Origin = &span.Origin{
+				TraceID:  span.DeriveTraceID("kubelet"),
+				Kind:     trace.SpanKindClient,
+				Resource: resource,
+			}
 		}
 	}
 	return b.Trace
