@@ -433,7 +433,7 @@ test('one HTML file shows the same without a server', async () => {
       await keys(page, 'Enter')
       await eventually('the span', async () => /pull image/.test(await selected(page).innerText().catch(() => '')))
       assert.match(await details(page).locator('.way').innerText(), /Pod web-6cf-0777/)
-      assert.match(page.url(), /#.*at=[0-9a-f]{16}/)
+      await eventually('the address', () => /#.*at=[0-9a-f]{16}/.test(page.url()))
       await page.reload()
       await eventually('the same span', async () => /pull image/.test(await selected(page).innerText().catch(() => '')))
       assert.ok((await pixels(page, 'pull image', '--bar')) > 50)

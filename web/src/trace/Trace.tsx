@@ -240,7 +240,7 @@ function Toolbar({ model, view, summary }: { model: Model; view: Window; summary
     input.current?.blur()
   }
   useKeys('Trace', [
-    { keys: ['/'], help: 'search in the trace', run: () => setTimeout(() => input.current?.select()) },
+    { keys: ['/'], help: 'search in the trace', run: () => input.current?.select() },
     { keys: ['n'], help: 'next match', run: () => step(1) },
     { keys: ['N'], help: 'previous match', run: () => step(-1) },
     { keys: ['c'], help: 'critical path', run: () => state.setCritical(!state.critical.peek()) },

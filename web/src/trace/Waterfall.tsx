@@ -48,10 +48,18 @@ export function Waterfall({ model, window: view }: { model: Model; window: Windo
     return () => observer.disconnect()
   }, [])
 
+  // The colours of the style sheet follow a theme a moment later.
+  const styled = useSignal(0)
+  useSignalEffect(() => {
+    dark()
+    const frame = requestAnimationFrame(() => styled.value++)
+    return () => cancelAnimationFrame(frame)
+  })
+
   // The canvas has the bars of all rows in the document. It is drawn in the frame in which they change: an
   // effect of a component would be a frame late.
   useLayoutEffect(() => effect(() => {
-    dark()
+    styled.value
     const from = begin.value
     const rows = model.rows.value.slice(from, end.value)
     const shown = view.shown.value
