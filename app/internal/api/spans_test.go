@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -77,5 +78,56 @@ func TestSpanOfATrace(t *testing.T) {
 		if res, body := s.get(t, at+path); res.StatusCode != status {
 			t.Errorf("%s: %d %s", path, res.StatusCode, body)
 		}
+	}
+}
+
+// TestFormats: a trace as files of other tools, and as one page.
+func TestFormats(t *testing.T) {
+	v := viewtest.New(t)
+	one := spantest.Joined()
+	v.Put(t, asOf, viewtest.Traces{Finished: []*span.Trace{one}})
+	s := start(t, Options{Store: v})
+	at := "/api/v1/traces/" + one.ID.String() + "?format="
+	for format, want := range map[string][2]string{
+		"otlp":     {"application/json", `{"resourceSpans":`},
+		"perfetto": {"application/json", `{"displayTimeUnit":`},
+		"mermaid":  {"text/plain; charset=utf-8", "flowchart LR"},
+		"html":     {"text/html; charset=utf-8", "<!doctype html>"},
+	} {
+		res, body := s.get(t, at+format)
+		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != want[0] ||
+			!strings.HasPrefix(string(body), want[1]) {
+			t.Errorf("%s: %d %s %.60s", format, res.StatusCode, res.Header.Get("Content-Type"), body)
+		}
+		if attached := strings.HasPrefix(
+			res.Header.Get("Content-Disposition"),
+			"attachment",
+		); attached != (format != "otlp") {
+			t.Errorf("%s: attached: %t", format, attached)
+		}
+	}
+	if res, body := s.get(t, at+"pdf"); res.StatusCode != http.StatusBadRequest {
+		t.Errorf("an unknown format: %d %s", res.StatusCode, body)
+	}
+}
+
+// TestBounded: a file keeps Lifeline's spans and those above them, and leaves out others.
+func TestBounded(t *testing.T) {
+	one := spantest.Joined()
+	got, left := bounded(one, 11)
+	kept := map[string]bool{}
+	for _, s := range got.Spans {
+		kept[s.ID.String()] = true
+		if s.Parent.IsValid() && !kept[s.Parent.String()] {
+			t.Errorf("%s is there without its parent", s.Name)
+		}
+	}
+	for _, s := range one.Spans {
+		if s.Origin == nil && !kept[s.ID.String()] {
+			t.Errorf("%s is left out", s.Name)
+		}
+	}
+	if left == 0 || left+len(got.Spans) != len(one.Spans) {
+		t.Errorf("%d are left out, and %d of %d kept", left, len(got.Spans), len(one.Spans))
 	}
 }
