@@ -116,10 +116,11 @@ bin: ## Build lifeline and the lab for this machine into bin/
 
 # The page is committed as it is built, so that `go build` needs no Node.
 .PHONY: web
-web: ## Build the web page from web/ into app/internal/page/assets; needs Node 20.19 or 22.12
+web: ## Build the web page from web/ into app/internal/page; needs Node 20.19 or 22.12
 	@cd web
 	npm ci --no-audit --no-fund
 	npm run build
+	npm run build:file
 
 .PHONY: build
 build: ## Build lifeline for Linux, macOS and Windows, amd64 and arm64, into dist/
@@ -214,6 +215,8 @@ cluster-test: kubernetes bin ## What the API server asks the webhook, and whethe
 
 # PAGE has the files that `make web` builds. CHROMIUM is the browser of the tests.
 PAGE     := app/internal/page/assets
+# FILE has those for a trace in one file.
+FILE     := app/internal/page/file
 CHROMIUM ?= $(shell command -v chromium || command -v google-chrome)
 
 .PHONY: web-test
@@ -235,8 +238,9 @@ web-check: ## Whether the committed page is what its source builds
 	fi
 	built="$$(mktemp -d)"
 	trap 'rm -rf "$$built"' EXIT
-	(cd web && npm ci --no-audit --no-fund && npm run --silent build -- --outDir "$$built" --emptyOutDir --logLevel warn)
-	diff -rq "$$built" $(PAGE) || { echo "$(PAGE) is not what web/ builds: make web, and commit it" >&2; exit 1; }
+	(cd web && npm ci --no-audit --no-fund && npm run --silent build -- --outDir "$$built/page" --emptyOutDir --logLevel warn &&
+		npm run --silent build:file -- --outDir "$$built/file" --emptyOutDir --logLevel warn)
+	diff -rq "$$built/page" $(PAGE) && diff -rq "$$built/file" $(FILE) || { echo "$(PAGE) or $(FILE) is not what web/ builds: make web, and commit it" >&2; exit 1; }
 
 .PHONY: screenshots
 screenshots: kubernetes bin ## The pictures of docs/guides/page.md; needs Node and Chromium

@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { chromium } from 'playwright-core'
 
 // setup is what run.mjs has started.
 export const setup = JSON.parse(process.env.LIFELINE_PAGE ?? 'null')
 if (!setup) throw new Error('the tests need a server: node run.mjs all')
 
-function find() {
-  if (process.env.CHROMIUM) return process.env.CHROMIUM
-  for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
-    try {
-      return execFileSync('which', [name], { encoding: 'utf8' }).trim()
-    } catch {
-      // the next one
-    }
-  }
-  throw new Error('there is no Chromium: apt-get install chromium, or set CHROMIUM')
-}
-
-export function launch() {
-  return chromium.launch({ executablePath: find(), args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
-}
+export { launch } from './launch.mjs'
 
 // open opens the page in a context of its own. Its `end` fails the test after any error of the console,
 // request to another address, or violation of the policy, except for those in `allowed`.

@@ -6,6 +6,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { eventually, launch, open, setup } from './browser.mjs'
+import { startSamples } from './samples.mjs'
 import { kubectl } from './server.mjs'
 
 const to = join(dirname(fileURLToPath(import.meta.url)), '../../docs/guides/images')
@@ -64,4 +65,20 @@ for (const colorScheme of ['light', 'dark']) {
   await phone.page.screenshot({ path: join(to, `phone-${colorScheme}.png`) })
   await phone.end()
 }
+
+// Traces with typed writes and with 1,000 Pods are samples.
+const samples = await startSamples(setup.dir)
+const pictures = [
+  ['trace-light', 'writes', 'light', ['j'], '.changes-of'],
+  ['trace-group-dark', 'many', 'dark', ['j', 'j', 'j', 'j', 'j'], '.numbers'],
+]
+for (const [name, trace, colorScheme, presses, shown] of pictures) {
+  const at = { url: samples.url, viewport: { width: 1360, height: 800 }, colorScheme }
+  const { page, end } = await open(browser, `/trace/${samples.traces[trace]}`, at)
+  for (const key of presses) await page.keyboard.press(key)
+  await page.locator(shown).first().waitFor()
+  await page.screenshot({ path: join(to, `${name}.png`) })
+  await end()
+}
+await samples.stop()
 await browser.close()

@@ -84,7 +84,7 @@ func TestCommandLine(t *testing.T) {
 			"replay -o xml f",
 			1,
 			"",
-			"lifeline: unknown output \"xml\": known are tree, table, mermaid, dot, json, yaml, name\n",
+			"lifeline: unknown output \"xml\": known are tree, table, mermaid, dot, perfetto, json, yaml, name\n",
 		},
 		"NoRecording": {
 			"the file is named", "lifeline", "replay /no/such/file", 1, "",
@@ -174,7 +174,7 @@ func TestCommandLine(t *testing.T) {
 			"lifeline",
 			"__complete trace -o ",
 			0,
-			"tree\ntable\nmermaid\ndot\njson\nyaml\nname\n",
+			"tree\ntable\nmermaid\ndot\nperfetto\njson\nyaml\nname\nhtml\n",
 			"",
 		},
 		"TraceServer": {"", "lifeline", "__complete trace --server ", 0, "http://127.0.0.1:7070\n", ""},

@@ -55,6 +55,6 @@ func newReplay(streams genericiooptions.IOStreams) *cobra.Command {
 	}
 	f.addOutput(cmd.Flags())
 	cmd.Flags().StringVar(&otlp, "otlp", "", otlpUsage)
-	completeOutput(cmd)
+	f.completeOutput(cmd)
 	return cmd
 }

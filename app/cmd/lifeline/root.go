@@ -101,19 +101,21 @@ func buildVersion() string {
 
 // common are the flags of every command that uses a cluster.
 type common struct {
-	streams    genericiooptions.IOStreams
-	config     *kubeconfig
-	output     string
+	streams genericiooptions.IOStreams
+	config  *kubeconfig
+	output  string
+	// outputs are the output formats, the default first.
+	outputs    []string
 	full       bool
 	everywhere bool
 }
 
 func newCommon(streams genericiooptions.IOStreams) *common {
-	return &common{streams: streams, config: newKubeconfig()}
+	return &common{streams: streams, config: newKubeconfig(), outputs: cli.Outputs()}
 }
 
 func (c *common) addOutput(flags *pflag.FlagSet) {
-	flags.StringVarP(&c.output, "output", "o", cli.OutputTree, "output format: "+strings.Join(cli.Outputs(), ", "))
+	flags.StringVarP(&c.output, "output", "o", c.outputs[0], "output format: "+strings.Join(c.outputs, ", "))
 	flags.BoolVar(&c.full, "full", false,
 		"show every span; nothing is folded")
 }
@@ -122,9 +124,9 @@ func (c *common) addEverywhere(flags *pflag.FlagSet) {
 	flags.BoolVarP(&c.everywhere, "all-namespaces", "A", false, "use all namespaces")
 }
 
-func completeOutput(cmd *cobra.Command) {
+func (c *common) completeOutput(cmd *cobra.Command) {
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(cli.Outputs(), cobra.ShellCompDirectiveNoFileComp)))
+		cobra.FixedCompletions(c.outputs, cobra.ShellCompDirectiveNoFileComp)))
 }
 
 // addConfig adds kubectl's flags, with completion from the kubeconfig.
@@ -156,7 +158,7 @@ func (c *common) addConfig(cmd *cobra.Command) {
 func (c *common) options() (cli.Options, error) {
 	o := cli.Options{Streams: c.streams, Output: c.output, Full: c.full, Version: buildVersion()}
 	if c.output != "" {
-		if err := cli.CheckOutput(c.output); err != nil {
+		if err := cli.CheckOutput(c.output, c.outputs); err != nil {
 			return o, err
 		}
 	}

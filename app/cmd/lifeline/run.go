@@ -103,7 +103,7 @@ within --timeout; 4 if they failed; 126 or 127 if the command could not be start
 	)
 	flags.StringVar(&f.record, "record", "", "also record the observations to this file, for lifeline replay")
 	flags.StringVar(&f.otlp, "otlp", "", otlpUsage)
-	completeOutput(cmd)
+	f.completeOutput(cmd)
 	return cmd
 }
 

@@ -18,6 +18,7 @@ type traceFlags struct {
 
 func newTrace(streams genericiooptions.IOStreams) *cobra.Command {
 	f := &traceFlags{common: newCommon(streams)}
+	f.outputs = ask.TraceOutputs()
 	cmd := &cobra.Command{
 		Use:   "trace KIND/NAME | KIND NAME | TRACE_ID",
 		Short: "Show the last change of an object, or one trace",
@@ -33,7 +34,8 @@ have whole seconds, and the user is unknown. The first line says so.
 
 With -o mermaid or -o dot, the trace is a graph of its causes, for Mermaid or for
 Graphviz: one node for each object, with the evidence for each edge, and with links
-to further causes.
+to further causes. -o perfetto is for ui.perfetto.dev. -o html is one file with the
+page's view of the trace, which needs no server: for an incident or a CI run.
 
 Exit codes: 0 if a trace was printed, also of a failure; 1 if there is none.`,
 		Example: `  lifeline trace deployment/web
@@ -41,6 +43,7 @@ Exit codes: 0 if a trace was printed, also of a failure; 1 if there is none.`,
   lifeline trace pod/web-7c94b956c7-fh7fl -n shop --all
   lifeline trace 65e16b67 -o json > trace.json
   lifeline trace deploy web -o dot | dot -Tsvg > causes.svg
+  lifeline trace deploy web -o html > trace.html
   lifeline trace deployment/web --direct`,
 		Args:              oneObject("an object (KIND/NAME) or a trace ID, as `lifeline ls` lists them"),
 		ValidArgsFunction: f.completeObjects(f.common, true, false),
@@ -58,7 +61,7 @@ Exit codes: 0 if a trace was printed, also of a failure; 1 if there is none.`,
 	f.completeNamespaces(cmd, f.common)
 	f.addOutput(cmd.Flags())
 	cmd.Flags().BoolVar(&f.all, "all", false, "also list the object's other traces, on standard error")
-	completeOutput(cmd)
+	f.completeOutput(cmd)
 	return cmd
 }
 

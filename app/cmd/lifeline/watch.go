@@ -57,7 +57,7 @@ Exit codes: 0 at the end of --for; 130 after Ctrl-C; 1 for an error.`,
 	flags.DurationVar(&f.duration, "for", 0, "end after this time; 0 means at Ctrl-C")
 	flags.StringVar(&f.record, "record", "", "also record the observations to this file, for lifeline replay")
 	flags.StringVar(&f.otlp, "otlp", "", otlpUsage)
-	completeOutput(cmd)
+	f.completeOutput(cmd)
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"time"
 
@@ -28,7 +29,8 @@ const (
 	retryAfter = "2"
 )
 
-// answer returns a handler that writes the function's result as JSON; a []byte is JSON already.
+// answer returns a handler that writes the function's result as JSON; a []byte is JSON already, and a
+// *download is a file.
 func (s *Server) answer(ask func(r *http.Request) (any, error)) http.Handler {
 	return s.limited(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), question)
@@ -72,13 +74,22 @@ func busy(w http.ResponseWriter, what string, most int) {
 // no error.
 func (s *Server) write(w http.ResponseWriter, body any) error {
 	doc, ok := body.([]byte)
+	file, _ := body.(*download)
+	if file != nil {
+		doc, ok = file.body, true
+	}
 	if !ok {
 		var err error
 		if doc, err = marshal(body); err != nil {
 			return err
 		}
 	}
-	w.Header().Set("Content-Type", "application/json")
+	head := w.Header()
+	head.Set("Content-Type", "application/json")
+	if file != nil {
+		head.Set("Content-Type", file.contentType)
+		head.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": file.name}))
+	}
 	out := &httpserve.SlowClient{Writer: w, Patience: s.patience, Until: time.Now().Add(whole)}
 	_, _ = out.Write(doc) // an error has no receiver
 	return nil

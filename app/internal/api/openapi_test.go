@@ -192,17 +192,17 @@ func TestAnswers(t *testing.T) {
 			Configuration: json.RawMessage(`{}`),
 		}
 	}})
-	ids := []string{
-		spantest.Unschedulable().ID.String(), spantest.Joined().ID.String(), spantest.Many(200).ID.String(),
-		spantest.Hostile().ID.String(),
+	traces := []*span.Trace{
+		spantest.Unschedulable(), spantest.Joined(), spantest.Many(200), spantest.Hostile(),
 	}
 	for _, to := range routes {
 		schema, err := c.Compile("openapi.json#/components/schemas/" + nameOf(to.body))
 		if err != nil {
 			t.Fatalf("%s: %v", to.path, err)
 		}
-		for _, id := range ids {
-			path := strings.ReplaceAll(prefix+to.path, "{traceID}", id)
+		for _, one := range traces {
+			path := strings.NewReplacer("{traceID}", one.ID.String(), "{spanID}", one.Spans[1].ID.String()).
+				Replace(prefix + to.path)
 			res, body := s.get(t, path)
 			got, err := validator.UnmarshalJSON(bytes.NewReader(body))
 			if err != nil || res.StatusCode != http.StatusOK {

@@ -138,6 +138,15 @@ func (p *params) yes(name string) bool {
 	}
 }
 
+// oneOf is a text of a list; empty without one.
+func (p *params) oneOf(name string, known []string) string {
+	text := p.text(name)
+	if text != "" && !slices.Contains(known, text) {
+		p.bad(name, "%.80q is unknown: known are %s", text, strings.Join(known, ", "))
+	}
+	return text
+}
+
 func (p *params) limit() int { return p.number("limit", store.MaxPage, 0) }
 
 // number is a number from 1 to most; without one it is otherwise.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/answer"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -86,13 +87,21 @@ func (s *Server) density(r *http.Request) (any, error) {
 }
 
 func (s *Server) trace(r *http.Request) (any, error) {
-	id, err := s.which(r)
+	p := s.params(r)
+	format := p.oneOf("format", formats)
+	if err := p.done(); err != nil {
+		return nil, err
+	}
+	id, err := s.named(r)
 	if err != nil {
 		return nil, err
 	}
 	rec, err := s.opts.Store.Trace(r.Context(), s.opts.Scope(r), id)
 	if err != nil {
 		return nil, err
+	}
+	if format != "" && format != formatOTLP {
+		return s.inFormat(r, rec, format)
 	}
 	return s.documentOf(rec, func() ([]byte, error) { return document(rec.Trace, &rec.Summary, s.opts.Cluster) })
 }
@@ -116,13 +125,23 @@ func (s *Server) why(r *http.Request) (any, error) {
 	if rec.Open {
 		now = p.now
 	}
-	a := answer.Explain(rec.Trace, of, now.UTC())
-	a.Cause.TraceID = id.String()
-	return Why{Answer: a, Text: a.Text(now.UTC(), of.Namespace)}, nil
+	return whyOf(rec.Trace, of, now), nil
+}
+
+// whyOf answers for an object of a trace, or for the whole change without one.
+func whyOf(t *span.Trace, of object.Ref, now time.Time) Why {
+	a := answer.Explain(t, of, now.UTC())
+	a.Cause.TraceID = t.ID.String()
+	return Why{Answer: a, Text: a.Text(now.UTC(), of.Namespace)}
 }
 
 func (s *Server) causes(r *http.Request) (any, error) {
-	id, err := s.which(r)
+	p := s.params(r)
+	across := p.yes("across")
+	if err := p.done(); err != nil {
+		return nil, err
+	}
+	id, err := s.named(r)
 	if err != nil {
 		return nil, err
 	}
@@ -130,9 +149,11 @@ func (s *Server) causes(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := Causes{Causes: make([]Cause, len(causes))}
-	for i, c := range causes {
-		out.Causes[i] = causeOf(c)
+	out := Causes{Causes: make([]Cause, 0, len(causes))}
+	for _, c := range causes {
+		if !across || c.TraceID != c.OfTrace {
+			out.Causes = append(out.Causes, causeOf(c))
+		}
 	}
 	return out, nil
 }
@@ -165,15 +186,7 @@ func (s *Server) writes(r *http.Request) (any, error) {
 // minPrefix is the smallest number of digits of an ID.
 const minPrefix = 8
 
-// which returns the ID of the trace in the path, which may be the beginning of an ID.
-func (s *Server) which(r *http.Request) (trace.TraceID, error) {
-	if err := s.params(r).done(); err != nil {
-		return trace.TraceID{}, err
-	}
-	return s.named(r)
-}
-
-// named is which without a check of the parameters.
+// named returns the ID of the trace in the path, which may be the beginning of an ID.
 func (s *Server) named(r *http.Request) (trace.TraceID, error) {
 	text := strings.ToLower(r.PathValue("traceID"))
 	const digits = 2 * len(trace.TraceID{})

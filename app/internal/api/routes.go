@@ -61,7 +61,7 @@ var routes = []route{
 		"density", "The number of traces over time", join(filters, nil, "buckets"),
 		reflect.TypeFor[Density](), (*Server).density,
 	},
-	{"traces/{traceID}", "One trace, as OTLP JSON", nil, reflect.TypeFor[Document](), (*Server).trace},
+	{"traces/{traceID}", "One trace, as OTLP JSON", []string{"format"}, reflect.TypeFor[Document](), (*Server).trace},
 	{
 		"traces/{traceID}/why", "How an object is after this change, and why", objects,
 		reflect.TypeFor[Why](), (*Server).why,
@@ -71,7 +71,15 @@ var routes = []route{
 		reflect.TypeFor[Tree](), (*Server).tree,
 	},
 	{
-		"traces/{traceID}/causes", "The edges of a trace, and those that lead to it", nil,
+		"traces/{traceID}/spans/{spanID}", "One span of a trace, and the way to it", nil,
+		reflect.TypeFor[SpanDetail](), (*Server).span,
+	},
+	{
+		"traces/{traceID}/find", "The spans of a trace that have a text", []string{"text", "limit"},
+		reflect.TypeFor[Found](), (*Server).find,
+	},
+	{
+		"traces/{traceID}/causes", "The edges of a trace, and those that lead to it", []string{"across"},
 		reflect.TypeFor[Causes](), (*Server).causes,
 	},
 	{
@@ -100,6 +108,9 @@ var parameters = map[string]parameter{
 	"after":      {"string", "next of the previous page"},
 	"buckets":    {"integer", "number of equal parts of the time, 60 by default"},
 	"expand":     {"string", "a key of the tree: only the nodes that it opens"},
+	"format":     {"string", "the form of the trace: otlp (the default), perfetto, mermaid or html"},
+	"across":     {"boolean", "only edges between this trace and others"},
+	"text":       {"string", "words that a span has in its names, its message, its attributes or its events"},
 	"traceId":    {"string", "only writes of this trace, by all 32 digits"},
 	"actor":      {"string", "only writes of this component"},
 	"part": {

@@ -63,9 +63,13 @@ func TestScope(t *testing.T) {
 		"/fields":                        {200, 200},
 		"/traces/" + in + "/why":         {200, 200},
 		"/traces/" + out + "/why":        {404, 200},
+		"/traces/" + in + "/find":        {200, 200},
+		"/traces/" + out + "/find":       {404, 200},
 	}
+	ofSpan := strings.NewReplacer("{traceID}", out, "{spanID}", root.ID.String())
+	paths[ofSpan.Replace("/traces/{traceID}/spans/{spanID}")] = [2]int{404, 200}
 	for _, to := range routes {
-		if _, tested := paths["/"+strings.ReplaceAll(to.path, "{traceID}", out)]; !tested {
+		if _, tested := paths["/"+ofSpan.Replace(to.path)]; !tested {
 			t.Errorf("%s is not tested", to.path)
 		}
 	}

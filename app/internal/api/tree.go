@@ -16,8 +16,10 @@ import (
 // Tree is the answer of /api/v1/traces/{traceID}/tree: the short tree of a trace, or the nodes of one
 // key of it.
 type Tree struct {
-	// Summary is the trace, and Path its critical path; both are missing in the answer for a key.
+	// Summary is the trace, Why is how it is and why, and Path is its critical path. All are missing in the
+	// answer for a key.
 	Summary *Summary  `json:"summary,omitempty"`
+	Why     *Why      `json:"why,omitempty"`
 	Path    []Segment `json:"path,omitempty"`
 	// AsOf is the time of the tree. Open spans last until then.
 	AsOf time.Time `json:"asOf"`
@@ -95,9 +97,11 @@ type TreeGroup struct {
 
 // Segment is a part of the critical path, in the time of one span.
 type Segment struct {
-	SpanID string    `json:"spanId"`
-	Start  time.Time `json:"start"`
-	End    time.Time `json:"end"`
+	SpanID string `json:"spanId"`
+	// Group is the key of the outermost group that has the span; empty without one.
+	Group string    `json:"group,omitempty"`
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"`
 }
 
 // tree answers with the tree of a trace, or with the nodes of a key. Keys belong to the tree of the last
@@ -117,12 +121,7 @@ func (s *Server) tree(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		out := treeOf(t.Outline(), t)
-		out.Summary = t.summary
-		for _, part := range t.path {
-			out.Path = append(out.Path, Segment{part.Span.ID.String(), part.Start.UTC(), part.End.UTC()})
-		}
-		return out, nil
+		return t.answer(), nil
 	}
 	key, err := outline.ParseKey(text)
 	if err != nil {
@@ -146,6 +145,17 @@ func (s *Server) tree(r *http.Request) (any, error) {
 		return nil, err
 	}
 	return treeOf(n, t), nil
+}
+
+// answer returns the tree with its summary and critical path.
+func (t *arranged) answer() *Tree {
+	out := treeOf(t.Outline(), t)
+	out.Summary, out.Why = t.summary, t.why
+	for _, part := range t.path {
+		id := part.Span.ID
+		out.Path = append(out.Path, Segment{id.String(), t.Group(id).String(), part.Start.UTC(), part.End.UTC()})
+	}
+	return out
 }
 
 func treeOf(n *outline.Node, t *arranged) *Tree {

@@ -9,7 +9,10 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/outline"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // maxTreeSpans bounds the spans of the remembered trees. A larger trace is arranged at each request.
@@ -19,6 +22,7 @@ const maxTreeSpans = 300_000
 type arranged struct {
 	*outline.Tree
 	summary *Summary
+	why     *Why
 	path    []insight.Segment
 	asOf    time.Time
 	spans   int
@@ -34,11 +38,16 @@ func (s *Server) arrange(r *http.Request, id trace.TraceID) (*arranged, error) {
 	if rec.Open {
 		now = s.opts.Clock()
 	}
-	summary := SummaryOf(&rec.Summary)
-	out := &arranged{
-		Tree: outline.New(rec.Trace, now), summary: &summary,
-		path: insight.CriticalPath(rec.Trace, now), asOf: now, spans: len(rec.Trace.Spans),
-	}
+	out := arrangedOf(rec.Trace, &rec.Summary, now)
 	s.trees.put(id, out, out.spans)
 	return out, nil
+}
+
+// arrangedOf makes the tree of a trace. Open spans last until now.
+func arrangedOf(t *span.Trace, sum *store.Summary, now time.Time) *arranged {
+	summary, why := SummaryOf(sum), whyOf(t, object.Ref{}, now)
+	return &arranged{
+		Tree: outline.New(t, now), summary: &summary, why: &why,
+		path: insight.CriticalPath(t, now), asOf: now, spans: len(t.Spans),
+	}
 }

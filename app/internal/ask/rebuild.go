@@ -3,17 +3,20 @@
 package ask
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // rebuild prints the traces derived from the current state of the object and its relatives.
@@ -38,7 +41,20 @@ func (t *Trace) rebuild(ctx context.Context) error {
 	if _, err := fmt.Fprintln(mark, rebuiltMark); err != nil {
 		return fmt.Errorf("cannot print the trace: %w", err)
 	}
-	return p.Print(traces, now)
+	if t.Output != cli.OutputHTML {
+		return p.Print(traces, now)
+	}
+	var file bytes.Buffer
+	var causes []store.Cause
+	for _, one := range traces[0].Spans {
+		causes = append(causes, store.CausesOf(one)...)
+	}
+	sum := store.Summarize(traces[0], now)
+	sum.AsOf = now
+	if err := api.HTML(&file, traces[0], &sum, causes, now); err != nil {
+		return fmt.Errorf("cannot print the trace: %w", err)
+	}
+	return t.print(file.Bytes())
 }
 
 // rebuilt returns the traces derived from the current state of the target and its relatives, the reason

@@ -38,6 +38,9 @@ type Trace struct {
 	All bool
 }
 
+// TraceOutputs returns the output formats, the default first.
+func TraceOutputs() []string { return append(cli.Outputs(), cli.OutputHTML) }
+
 // Validate returns an error for invalid options. It sends no request.
 func (t *Trace) Validate() error {
 	if !strings.Contains(t.Name, "/") && !isTraceID(t.Name) {
@@ -108,6 +111,13 @@ func (t *Trace) where(target cli.Target) string {
 
 // fetch prints the trace with that ID.
 func (t *Trace) fetch(ctx context.Context, server *cli.Session, id string) error {
+	if t.Output == cli.OutputHTML {
+		file, err := server.HTML(ctx, id)
+		if err != nil {
+			return fmt.Errorf("cannot get trace %s: %w", id, err)
+		}
+		return t.print(file)
+	}
 	doc, err := server.Trace(ctx, id)
 	if err != nil {
 		return fmt.Errorf("cannot get trace %s: %w", id, err)
@@ -115,6 +125,14 @@ func (t *Trace) fetch(ctx context.Context, server *cli.Session, id string) error
 	now := later(doc.Summary.AsOf, server.About.AsOf)
 	p := pipeline.NewDisplay(t.Options, server.About.Cluster)
 	return errors.Join(p.Print([]*span.Trace{doc.Trace}, now), p.View.Close())
+}
+
+// print writes a file to standard output.
+func (t *Trace) print(file []byte) error {
+	if _, err := t.Streams.Out.Write(file); err != nil {
+		return fmt.Errorf("cannot print the trace: %w", err)
+	}
+	return nil
 }
 
 // find prints the target's best trace, if there is one, and reports the others.

@@ -37,19 +37,25 @@ const (
 	OutputJSON    = "json"
 	OutputYAML    = "yaml"
 	OutputName    = "name"
+	// OutputPerfetto is for ui.perfetto.dev.
+	OutputPerfetto = "perfetto"
+	// OutputHTML is one file with the view of a trace; only `lifeline trace` has it.
+	OutputHTML = "html"
 )
 
 // Outputs returns the output formats, the default first.
 func Outputs() []string {
-	return []string{OutputTree, OutputTable, OutputMermaid, OutputDOT, OutputJSON, OutputYAML, OutputName}
+	return []string{
+		OutputTree, OutputTable, OutputMermaid, OutputDOT, OutputPerfetto, OutputJSON, OutputYAML, OutputName,
+	}
 }
 
-// CheckOutput returns an error for an unknown output format.
-func CheckOutput(name string) error {
-	if slices.Contains(Outputs(), name) {
+// CheckOutput returns an error for an output format that is not known.
+func CheckOutput(name string, known []string) error {
+	if slices.Contains(known, name) {
 		return nil
 	}
-	return fmt.Errorf("unknown output %q: known are %s", name, strings.Join(Outputs(), ", "))
+	return fmt.Errorf("unknown output %q: known are %s", name, strings.Join(known, ", "))
 }
 
 // Options are common to all commands.
@@ -81,7 +87,7 @@ func (o *Options) Time() time.Time {
 // Machine reports whether the output is a document for programs, without any other text.
 func (o *Options) Machine() bool {
 	switch o.Output {
-	case OutputMermaid, OutputDOT, OutputJSON, OutputYAML, OutputName:
+	case OutputMermaid, OutputDOT, OutputPerfetto, OutputHTML, OutputJSON, OutputYAML, OutputName:
 		return true
 	}
 	return false

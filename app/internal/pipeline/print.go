@@ -41,6 +41,8 @@ func (p *Pipeline) PrintTo(out io.Writer, traces []*span.Trace, now time.Time, s
 		err = render.Mermaid(out, traces, o)
 	case cli.OutputDOT:
 		err = render.DOT(out, traces, o)
+	case cli.OutputPerfetto:
+		err = render.Perfetto(out, traces, o)
 	case cli.OutputTable:
 		err = render.Table(out, traces, o)
 	default:

@@ -4,9 +4,13 @@ import { computed, signal } from '@preact/signals'
 
 // The address has the whole state of the page: a path for the view, parameters for the rest.
 
+// A file with one trace has its state after the "#": browsers permit no other change there.
+const inFile = window.location.protocol === 'file:'
+
 const location = signal(read())
 
 function read(): { path: string; search: string } {
+  if (inFile) return { path: '/', search: window.location.hash.replace('#', '?') }
   return { path: window.location.pathname, search: window.location.search }
 }
 
@@ -32,13 +36,22 @@ function forget(): void {
 function flush(): void {
   if (timer === undefined) return
   forget()
+  history.replaceState(history.state, '', address())
+}
+
+function address(): string {
   const { path, search } = location.peek()
-  history.replaceState(history.state, '', path + search)
+  return inFile ? search.replace('?', '#') || '#' : path + search
+}
+
+// link is the whole address of the present state, for copying.
+export function link(): string {
+  return new URL(address(), window.location.href).href
 }
 
 // go changes the address. With replace, "back" does not return to the present one.
 export function go(to: string, { replace = false } = {}): void {
-  const { pathname, search } = new URL(to, window.location.origin)
+  const { pathname, search } = new URL(to, inFile ? 'http://file' : window.location.origin)
   const now = location.peek()
   if (now.path === pathname && now.search === search) return
   if (replace) {
@@ -46,7 +59,8 @@ export function go(to: string, { replace = false } = {}): void {
     timer = setTimeout(flush, pause)
   } else {
     flush()
-    history.pushState(null, '', pathname + search)
+    location.value = { path: pathname, search }
+    history.pushState(null, '', address())
   }
   location.value = { path: pathname, search }
 }

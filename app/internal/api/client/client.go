@@ -190,6 +190,14 @@ func (c *Client) Trace(ctx context.Context, id string) (*Trace, error) {
 	return t, nil
 }
 
+// HTML returns one file with the page's view of a trace.
+func (c *Client) HTML(ctx context.Context, id string) ([]byte, error) {
+	if err := checkID(id); err != nil {
+		return nil, err
+	}
+	return c.body(ctx, "traces/"+id, url.Values{"format": {"html"}}, "text/html")
+}
+
 // Causes returns the edges of a trace.
 func (c *Client) Causes(ctx context.Context, id string) ([]api.Cause, error) {
 	if err := checkID(id); err != nil {

@@ -42,9 +42,14 @@ func (c *Client) json(ctx context.Context, path string, v url.Values, out any) e
 	return nil
 }
 
-// get returns the whole body of an answer.
+// get returns the whole body of an answer in JSON.
 func (c *Client) get(ctx context.Context, path string, v url.Values) ([]byte, error) {
-	res, err := c.ask(ctx, path, v, "application/json")
+	return c.body(ctx, path, v, "application/json")
+}
+
+// body returns the whole body of an answer of that type.
+func (c *Client) body(ctx context.Context, path string, v url.Values, kind string) ([]byte, error) {
+	res, err := c.ask(ctx, path, v, kind)
 	if err != nil {
 		return nil, err
 	}

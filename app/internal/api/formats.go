@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/render"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// download is an answer that is no JSON of the API.
+type download struct {
+	contentType string
+	// name is that of the file.
+	name string
+	body []byte
+}
+
+// The formats of a trace beside OTLP JSON, the values of the parameter "format".
+const (
+	formatOTLP     = "otlp"
+	formatPerfetto = "perfetto"
+	formatMermaid  = "mermaid"
+	formatHTML     = "html"
+)
+
+// formats are the known values of the parameter "format".
+var formats = []string{formatOTLP, formatPerfetto, formatMermaid, formatHTML}
+
+// inFormat returns a trace in a format other than OTLP JSON.
+func (s *Server) inFormat(r *http.Request, rec *store.Record, format string) (*download, error) {
+	now := rec.AsOf
+	if rec.Open {
+		now = s.opts.Clock()
+	}
+	var body bytes.Buffer
+	out := &download{name: "trace-" + rec.ID.String()[:8]}
+	traces, o := []*span.Trace{rec.Trace}, render.Options{Now: now, Cluster: s.opts.Cluster}
+	var err error
+	switch format {
+	case formatPerfetto:
+		out.contentType, out.name = "application/json", out.name+".perfetto.json"
+		err = render.Perfetto(&body, traces, o)
+	case formatMermaid:
+		out.contentType, out.name = "text/plain; charset=utf-8", out.name+".mmd"
+		err = render.Mermaid(&body, traces, o)
+	default:
+		out.contentType, out.name = "text/html; charset=utf-8", out.name+".html"
+		err = s.html(r, &body, rec, now)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot write trace %s as %s: %w", rec.ID, format, err)
+	}
+	out.body = body.Bytes()
+	return out, nil
+}
+
+func (s *Server) html(r *http.Request, body *bytes.Buffer, rec *store.Record, now time.Time) error {
+	causes, err := s.opts.Store.Causes(r.Context(), s.opts.Scope(r), rec.ID)
+	if err != nil {
+		return err
+	}
+	return HTML(body, rec.Trace, &rec.Summary, causes, now)
+}

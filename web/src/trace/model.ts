@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { batch, computed, signal, type ReadonlySignal, type Signal } from '@preact/signals'
+import { aborted, ApiError } from '../api/client'
+import { offset, second } from './clock'
+import type { Source } from './source'
+import * as state from './state'
+import type { Found, SpanDetail, Tree, TreeGroup, TreeNode, TreeSpan } from './types'
+
+// Item is a span or a group of alike siblings, with its times in milliseconds after the base.
+export interface Item {
+  // id is the ID of the span, or the key of the group.
+  id: string
+  span?: TreeSpan
+  group?: TreeGroup
+  start: number
+  // end is that of the answer for an open one.
+  end: number
+  open: boolean
+  spans: number
+  others: number
+  // children is the list of shown children, and under that of other components' spans; '' without.
+  children: string
+  under: string
+  up: Item | undefined
+}
+
+// Chunk is a loaded part of a list, from an index on.
+interface Chunk {
+  from: number
+  items: Item[]
+}
+
+// List is the children of a span that one key names, of which some are loaded.
+interface List {
+  key: string
+  total: number
+  chunks: Chunk[]
+}
+
+// Row is one line of the waterfall.
+export type Row =
+  | { kind: 'span' | 'group'; id: string; item: Item; depth: number; foldable: boolean; unfolded: boolean }
+  | { kind: 'others'; id: string; count: number; depth: number; unfolded: boolean; up: Item | undefined }
+  | { kind: 'gap'; id: string; list: string; from: number; count: number; depth: number; up: Item | undefined }
+
+const top = 'c0000000000000000'
+// pageLength is the number of nodes of an answer for a key.
+const pageLength = 200
+// mostRows bounds "unfold all".
+const mostRows = 12_000
+// pause is the time between two answers of a trace that grows.
+const pause = 1000
+
+const base = (key: string) => key.split(':', 1)[0]!
+const first = (key: string) => Number(key.split(':')[1] ?? 0)
+
+// keyOf is the key that unfolds a row; '' for a span with its children at hand.
+function keyOf(row: Row): string {
+  if (row.kind === 'group' || row.kind === 'others') return row.id
+  return row.kind === 'span' && row.item.span?.other && row.item.children === '' ? row.item.under : ''
+}
+
+export interface Model {
+  source: Source
+  tree: ReadonlySignal<Tree | undefined>
+  problem: ReadonlySignal<ApiError | undefined>
+  // base is the whole second of the start, in milliseconds since 1970.
+  base: ReadonlySignal<number>
+  // extent is the time of all spans.
+  extent: ReadonlySignal<{ from: number; to: number }>
+  // asked is the time of the page at the last answer.
+  asked: ReadonlySignal<number>
+  // path has the parts of the critical path, by span and by the group that hides it.
+  path: ReadonlySignal<Map<string, { from: number; to: number }[]>>
+  rows: ReadonlySignal<Row[]>
+  index: ReadonlySignal<Map<string, number>>
+  found: ReadonlySignal<Found | undefined>
+  matches: ReadonlySignal<ReadonlySet<string>>
+  loading: ReadonlySignal<ReadonlySet<string>>
+  load(): Promise<void>
+  changed(): void
+  toggle(row: Row, unfold?: boolean): void
+  unfoldAll(): Promise<void>
+  foldAll(): void
+  loadGap(row: Row): void
+  // reveal unfolds and loads all above a span. It returns false without such a span.
+  reveal(id: string): Promise<boolean>
+  search(text: string): void
+  end(): void
+}
+
+export function modelOf(source: Source): Model {
+  const tree = signal<Tree | undefined>(undefined)
+  const problem = signal<ApiError | undefined>(undefined)
+  const lists: Signal<ReadonlyMap<string, List>> = signal(new Map())
+  const opened: Signal<ReadonlySet<string>> = signal(new Set(state.open.peek()))
+  const loading: Signal<ReadonlySet<string>> = signal(new Set())
+  const zero = signal(0)
+  const asked = signal(Date.now())
+  const found = signal<Found | undefined>(undefined)
+  let control = new AbortController()
+  let searching = new AbortController()
+  let ended = false
+
+  // take adds the nodes of an answer, and those below, to lists.
+  const take = (into: Map<string, List>, key: string, nodes: TreeNode[], more: number, up: Item | undefined): void => {
+    const at = zero.peek()
+    const items = nodes.map((n): Item => {
+      const of = n.span ?? n.group!
+      const start = offset(of.start, at)
+      const item: Item = {
+        id: n.span?.spanId ?? n.group!.key,
+        start,
+        end: Math.max(start, offset(of.end ?? tree.peek()?.asOf ?? of.start, at)),
+        open: n.span ? n.span.end === undefined : (n.group?.open ?? 0) > 0,
+        spans: n.spans,
+        others: n.others ?? 0,
+        children: '',
+        under: n.othersKey ?? '',
+        up,
+      }
+      if (n.span) item.span = n.span
+      if (n.group) item.group = n.group
+      if (n.group) item.children = n.group.key
+      else if (n.children?.length || n.more) {
+        item.children = `c${n.span!.spanId}`
+        into.delete(item.children)
+        take(into, item.children, n.children ?? [], n.more ?? 0, item)
+      }
+      return item
+    })
+    const from = first(key)
+    const name = base(key)
+    const old = into.get(name)
+    const chunks = old ? [...old.chunks] : []
+    chunks.push({ from, items })
+    chunks.sort((a, b) => a.from - b.from)
+    // Overlaps belong to the earlier chunk.
+    for (let i = 1; i < chunks.length; i++) {
+      const before = chunks[i - 1]!
+      const over = before.from + before.items.length - chunks[i]!.from
+      if (over > 0) chunks[i] = { from: chunks[i]!.from + over, items: chunks[i]!.items.slice(over) }
+    }
+    into.set(name, { key: name, total: from + nodes.length + more, chunks: chunks.filter((c) => c.items.length > 0 || chunks.length === 1) })
+  }
+
+  const parentOf = (name: string): Item | undefined => {
+    for (const l of lists.peek().values()) {
+      for (const c of l.chunks) for (const i of c.items) if (i.children === name || i.under === name) return i
+    }
+    return undefined
+  }
+
+  const fetchKey = async (key: string): Promise<void> => {
+    if (loading.peek().has(key) || ended) return
+    loading.value = new Set([...loading.peek(), key])
+    try {
+      const page = await source.expand(key)
+      const next = new Map(lists.peek())
+      take(next, key, page.nodes, page.more ?? 0, parentOf(base(key)))
+      lists.value = next
+    } catch (err) {
+      if (err instanceof ApiError && err.status === 410) void load()
+      else if (err instanceof ApiError && err.status === 400) drop(base(key))
+    } finally {
+      const rest = new Set(loading.peek())
+      rest.delete(key)
+      loading.value = rest
+    }
+  }
+
+  const drop = (key: string): void => {
+    const next = new Set(opened.peek())
+    next.delete(key)
+    setOpened(next)
+  }
+  const setOpened = (keys: Set<string>): void => {
+    opened.value = keys
+    state.setOpen(keys)
+  }
+
+  // load asks for the tree, and for the unfolded lists of the present one.
+  const load = async (): Promise<void> => {
+    control.abort()
+    control = new AbortController()
+    const mine = control
+    try {
+      const answer = await source.tree(mine.signal)
+      const wanted = new Map<string, number[]>()
+      for (const key of opened.peek()) {
+        const known = lists.peek().get(key)
+        wanted.set(key, known ? known.chunks.map((c) => c.from) : [0])
+      }
+      for (const [key, list] of lists.peek()) {
+        if (key[0] === 'c') {
+          const more = list.chunks.map((c) => c.from).filter((from) => from > 0)
+          if (more.length) wanted.set(key, more)
+        }
+      }
+      const next = new Map<string, List>()
+      const starts = [answer.summary?.start, answer.nodes[0]?.span?.start, answer.nodes[0]?.group?.start].filter((t) => t !== undefined)
+      if (starts[0] && zero.peek() === 0) zero.value = second(starts[0])
+      tree.value = answer
+      take(next, top, answer.nodes, answer.more ?? 0, undefined)
+      // Lists below others come after these.
+      let todo = [...wanted]
+      for (let round = 0; round < 12 && todo.length > 0; round++) {
+        const present = new Set<string>()
+        for (const l of next.values()) {
+          present.add(l.key)
+          for (const c of l.chunks) for (const i of c.items) present.add(i.children).add(i.under)
+        }
+        if (answer.othersKey) present.add(answer.othersKey)
+        const now = todo.filter(([key]) => present.has(key))
+        if (now.length === 0) break
+        todo = todo.filter(([key]) => !present.has(key))
+        const pages = await Promise.all(
+          now.flatMap(([key, froms]) =>
+            froms.map(async (from) => {
+              const whole = from > 0 ? `${key}:${from}` : key
+              try {
+                return { whole, page: await source.expand(whole) }
+              } catch (err) {
+                if (aborted(err) || !(err instanceof ApiError)) throw err
+                return undefined
+              }
+            }),
+          ),
+        )
+        if (control !== mine || ended) return
+        const parents = new Map<string, Item>()
+        for (const l of next.values()) for (const c of l.chunks) for (const i of c.items) parents.set(i.children, i).set(i.under, i)
+        for (const one of pages) if (one) take(next, one.whole, one.page.nodes, one.page.more ?? 0, parents.get(base(one.whole)))
+      }
+      if (control !== mine || ended) return
+      batch(() => {
+        lists.value = next
+        asked.value = Date.now()
+        problem.value = undefined
+      })
+    } catch (err) {
+      if (aborted(err)) return
+      if (err instanceof ApiError && err.status !== 401 && err.status < 500) problem.value = err
+    }
+  }
+
+  const rows = computed(() => {
+    const out: Row[] = []
+    const all = lists.value
+    const shut = state.shut.value
+    const unfolded = opened.value
+    const t = tree.value
+    const walk = (list: List | undefined, depth: number, up: Item | undefined): void => {
+      if (!list) return
+      let next = 0
+      const gap = (to: number) => {
+        if (to > next) out.push({ kind: 'gap', id: `${list.key}:${next}`, list: list.key, from: next, count: to - next, depth, up })
+      }
+      for (const chunk of list.chunks) {
+        gap(chunk.from)
+        next = chunk.from + chunk.items.length
+        for (const item of chunk.items) {
+          if (item.group) {
+            const on = unfolded.has(item.children)
+            out.push({ kind: 'group', id: item.id, item, depth, foldable: true, unfolded: on })
+            if (on) walk(all.get(item.children), depth + 1, item)
+            continue
+          }
+          // Below a span of another component, its further spans need no row of their own.
+          if (item.span?.other && item.others > 0 && item.children === '') {
+            const on = unfolded.has(item.under)
+            out.push({ kind: 'span', id: item.id, item, depth, foldable: true, unfolded: on })
+            if (on) walk(all.get(item.under), depth + 1, item)
+            continue
+          }
+          const foldable = item.children !== '' || item.others > 0
+          const on = foldable && !shut.has(item.id)
+          out.push({ kind: 'span', id: item.id, item, depth, foldable, unfolded: on })
+          if (!on) continue
+          if (item.children) walk(all.get(item.children), depth + 1, item)
+          if (item.others > 0) others(item.under, item.others, depth + 1, item)
+        }
+      }
+      gap(list.total)
+    }
+    const others = (key: string, count: number, depth: number, up: Item | undefined) => {
+      const on = unfolded.has(key)
+      out.push({ kind: 'others', id: key, count, depth, unfolded: on, up })
+      if (on) walk(all.get(key), depth + 1, up)
+    }
+    walk(all.get(top), 0, undefined)
+    if (t?.othersKey) others(t.othersKey, t.others ?? 0, 0, undefined)
+    return out
+  })
+
+  const index = computed(() => new Map(rows.value.map((r, i) => [r.id, i])))
+
+  const extent = computed(() => {
+    let from = Infinity
+    let to = -Infinity
+    for (const l of lists.value.values()) {
+      for (const c of l.chunks) {
+        for (const i of c.items) {
+          if (i.start < from) from = i.start
+          if (i.end > to) to = i.end
+        }
+      }
+    }
+    if (!(from <= to)) return { from: 0, to: 1 }
+    return { from, to: Math.max(to, from + 0.001) }
+  })
+
+  const path = computed(() => {
+    const out = new Map<string, { from: number; to: number }[]>()
+    for (const s of tree.value?.path ?? []) {
+      const part = { from: offset(s.start, zero.value), to: offset(s.end, zero.value) }
+      for (const id of s.group ? [s.spanId, s.group] : [s.spanId]) {
+        const list = out.get(id)
+        if (list) list.push(part)
+        else out.set(id, [part])
+      }
+    }
+    return out
+  })
+
+  const matches = computed(() => new Set(found.value?.spans.map((s) => s.spanId) ?? []))
+
+  const toggle = (row: Row, unfold = !('unfolded' in row && row.unfolded)): void => {
+    if (row.kind === 'gap') return
+    const key = keyOf(row)
+    if (row.kind === 'span' && key === '') {
+      if (!row.foldable) return
+      const next = new Set(state.shut.peek())
+      if (unfold) next.delete(row.id)
+      else next.add(row.id)
+      state.setShut(next)
+      return
+    }
+    const next = new Set(opened.peek())
+    if (unfold) {
+      next.add(key)
+      if (!lists.peek().has(key)) void fetchKey(key)
+    } else next.delete(key)
+    setOpened(next)
+  }
+
+  const loadGap = (row: Row): void => {
+    if (row.kind !== 'gap') return
+    void fetchKey(row.from > 0 ? `${row.list}:${row.from}` : row.list)
+  }
+
+  // unfoldAll opens lists from the top on, until there are enough rows.
+  const unfoldAll = async (): Promise<void> => {
+    state.setShut([])
+    for (let round = 0; round < 100 && rows.peek().length < mostRows && !ended; round++) {
+      const closed = rows.peek().filter((r) => keyOf(r) !== '' && r.kind !== 'gap' && !r.unfolded)
+      const gaps = rows.peek().filter((r) => r.kind === 'gap')
+      if (closed.length === 0 && gaps.length === 0) break
+      const next = new Set(opened.peek())
+      const keys: string[] = []
+      let room = mostRows - rows.peek().length
+      for (const r of closed) {
+        if (room <= 0) break
+        const key = keyOf(r)
+        room -= Math.min(pageLength, r.kind === 'others' ? r.count : r.kind === 'gap' ? 0 : (r.item.group?.count ?? r.item.others))
+        next.add(key)
+        if (!lists.peek().has(key)) keys.push(key)
+      }
+      for (const r of gaps) {
+        if (room <= 0) break
+        room -= Math.min(pageLength, r.count)
+        keys.push(r.from > 0 ? `${r.list}:${r.from}` : r.list)
+      }
+      opened.value = next
+      for (let i = 0; i < keys.length; i += 8) await Promise.all(keys.slice(i, i + 8).map(fetchKey))
+    }
+    state.setOpen(opened.peek())
+  }
+
+  const foldAll = (): void => {
+    setOpened(new Set())
+    state.setShut(rows.peek().flatMap((r) => (r.kind === 'span' && keyOf(r) === '' && r.foldable && r.depth > 0 ? [r.id] : [])))
+  }
+
+  const has = (id: string): boolean => {
+    for (const l of lists.peek().values()) for (const c of l.chunks) for (const i of c.items) if (i.id === id) return true
+    return false
+  }
+
+  const reveal = async (id: string): Promise<boolean> => {
+    if (index.peek().has(id)) return true
+    let detail: SpanDetail
+    try {
+      detail = await source.span(id)
+    } catch {
+      return false
+    }
+    const show = new Set(opened.peek())
+    const unshut = new Set(state.shut.peek())
+    for (const step of detail.way) {
+      const name = base(step.key)
+      if (name[0] !== 'c') show.add(name)
+      unshut.delete(step.span.spanId === id ? '' : step.span.spanId)
+      if (!has(step.span.spanId)) await fetchKey(step.key)
+    }
+    batch(() => {
+      if (unshut.size !== state.shut.peek().size) state.setShut(unshut)
+      setOpened(show)
+    })
+    return index.peek().has(id)
+  }
+
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const changed = (): void => {
+    timer ??= setTimeout(() => {
+      timer = undefined
+      void load()
+    }, pause)
+  }
+
+  const search = (text: string): void => {
+    searching.abort()
+    searching = new AbortController()
+    const mine = searching
+    if (text.trim() === '') {
+      found.value = undefined
+      return
+    }
+    source.find(text, mine.signal).then(
+      (answer) => {
+        if (searching === mine) found.value = answer
+      },
+      () => undefined, // the frame shows an absent server
+    )
+  }
+
+  return {
+    source, tree, problem, base: zero, extent, asked, path, rows, index, found, matches, loading,
+    load, changed, toggle, unfoldAll, foldAll, loadGap, reveal, search,
+    end() {
+      ended = true
+      control.abort()
+      searching.abort()
+      clearTimeout(timer)
+    },
+  }
+}

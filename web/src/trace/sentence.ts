@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { Summary } from '../api/types'
+import { brief, visible } from '../text/text'
+import { length } from './clock'
+import type { Why } from './types'
+import { done, objectName } from './words'
+
+// title says what was done: "update Deployment shop/web".
+export function title(s: Summary): string {
+  if (s.command) return visible(s.command)
+  const action = s.verb && s.object ? `${s.verb} ${objectName(s.object)}` : s.object ? objectName(s.object) : (s.name ?? 'trace')
+  return visible(action)
+}
+
+// verdict says in one sentence what happened, or why the change is stuck. `took` is in milliseconds.
+export function verdict(s: Summary, why: Why | undefined, took: number, present: number): string {
+  const subject = s.object && !s.command ? `${s.object.kind} ${s.object.name}` : 'The change'
+  const reason = sentence(why?.reason ?? s.reason ?? '', subject)
+  const state = s.open ? (s.stuck ? 'stuck' : (why?.state ?? 'waiting')) : (why?.state ?? s.outcome)
+  let text: string
+  switch (state) {
+    case 'stuck': {
+      const since = why?.since ? ` for ${length(Math.max(0, present - Date.parse(why.since)))}` : ''
+      text = `${subject} is stuck${since}${reason && `: ${reason}`}.`
+      break
+    }
+    case 'waiting':
+      text = `${subject} is on its way for ${length(took)}${reason && `: ${reason}`}.`
+      break
+    case 'failed':
+      text = `${subject} failed after ${length(took)}${reason && `: ${reason}`}.`
+      break
+    case 'unfinished':
+      text = `${subject} did not finish within ${length(took)}${reason && `: ${reason}`}.`
+      break
+    case 'deleted':
+      text = `${subject} was deleted, in ${length(took)}${slowest(s, why)}.`
+      break
+    case 'superseded':
+      text = `${subject} was replaced by a newer change after ${length(took)}${slowest(s, why)}.`
+      break
+    default:
+      text = `${subject} ${state === 'converged' ? 'converged' : 'ended'} in ${length(took)}${slowest(s, why)}.`
+  }
+  return visible(text)
+}
+
+function sentence(reason: string, subject: string): string {
+  let text = reason.trim().replace(/\.$/, '')
+  if (text.startsWith(`${subject} `)) text = `it ${text.slice(subject.length + 1)}`
+  return text
+}
+
+function slowest(s: Summary, why: Why | undefined): string {
+  const work = why?.slowest ?? s.slowest
+  if (!work) return ''
+  const share = why?.share ?? (s.duration > 0 ? Math.floor((100 * (s.slowestDuration ?? 0)) / s.duration) : 0)
+  return `; ${share} % of it for ${brief(work)}`
+}
+
+// author says who did it, and with what.
+export function author(s: Summary): { name: string; by: string } {
+  const user = s.user ?? ''
+  const actor = s.actor ?? ''
+  if (actor !== '' && (user === '' || user.startsWith('system:'))) return { name: actor, by: '' }
+  return { name: user, by: user === actor ? '' : actor }
+}
+
+export { done }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { Summary } from '../api/types'
+import { headers } from '../api/connection'
+import { absolute } from '../text/time'
+import { length } from './clock'
+import type { Share } from './shares'
+import { nameOf, objectName } from './words'
+import { visible } from '../text/text'
+
+// cell makes a text harmless in a table of Markdown.
+function cell(text: string): string {
+  return visible(text).replace(/[\\`*_{}[\]<>()#+!|~&$@:]/g, (c) => (c === ':' || c === '(' || c === ')' || c === '+' ? c : `\\${c}`)).replace(/@/g, '@\u2060')
+}
+
+// markdown describes a change for an issue or a message.
+export function markdown(s: Summary, sentence: string, shares: Share[], by: string, link: string): string {
+  const lines = [`**${cell(sentence)}**`, '']
+  const facts = [by && `by ${cell(by)}`, absolute(Date.parse(s.start)), s.edits?.length ? cell(s.edits.join(', ')) : '']
+  lines.push(facts.filter(Boolean).join(' · '), '')
+  if (shares.length > 0) {
+    lines.push('| waited for | of | time | share |', '| --- | --- | ---: | ---: |')
+    for (const one of shares) {
+      const { what, name } = nameOf(one.span)
+      const of = one.span.object?.name ? objectName(one.span.object) : (one.span.service ?? '')
+      lines.push(`| ${cell(name ? `${what}, waiting` : what)} | ${cell(of)} | ${length(one.ms)} | ${Math.round(one.part * 100)} % |`)
+    }
+    lines.push('')
+  }
+  lines.push(`[Trace ${s.traceId.slice(0, 8)}](${link})`, '')
+  return lines.join('\n')
+}
+
+// copy puts a text into the clipboard. It returns false if the browser refuses.
+export async function copy(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    const area = document.createElement('textarea')
+    area.value = text
+    area.className = 'hidden'
+    document.body.append(area)
+    area.select()
+    const done = document.execCommand('copy')
+    area.remove()
+    return done
+  }
+}
+
+export interface Format {
+  name: string
+  title: string
+  query: string
+  extension: string
+}
+
+export const formats: Format[] = [
+  { name: 'html', title: 'One HTML file', query: '?format=html', extension: 'html' },
+  { name: 'otlp', title: 'OTLP JSON', query: '', extension: 'json' },
+  { name: 'perfetto', title: 'Perfetto', query: '?format=perfetto', extension: 'perfetto.json' },
+  { name: 'mermaid', title: 'Mermaid', query: '?format=mermaid', extension: 'mmd' },
+]
+
+// download saves a form of a trace. A link cannot send a token, so the page asks for it.
+export async function download(trace: string, format: Format): Promise<void> {
+  const response = await fetch(`/api/v1/traces/${trace}${format.query}`, { headers: headers(), cache: 'no-store' })
+  if (!response.ok) throw new Error(`the server answered with status ${response.status}`)
+  const url = URL.createObjectURL(await response.blob())
+  const link = document.createElement('a')
+  link.href = url
+  link.download = `trace-${trace.slice(0, 8)}.${format.extension}`
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 60_000)
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { offset } from './clock'
+import type { Model } from './model'
+import type { TreeSpan } from './types'
+
+// Share is work on the critical path, and the time that the change waited for it.
+export interface Share {
+  span: TreeSpan
+  // ms is the time of all its parts, and part its share of the whole path.
+  ms: number
+  part: number
+}
+
+// most is the number of shares.
+const most = 8
+
+// asked has the hidden spans that were asked for, by model.
+const asked = new WeakMap<Model, Map<string, TreeSpan>>()
+
+// sharesOf returns the work that the change waited for, the longest first.
+export async function sharesOf(model: Model): Promise<Share[]> {
+  const tree = model.tree.peek()
+  if (!tree?.path) return []
+  const base = model.base.peek()
+  const known = asked.get(model) ?? new Map<string, TreeSpan>()
+  asked.set(model, known)
+  for (const r of model.rows.peek()) if (r.kind === 'span') known.set(r.id, r.item.span!)
+  const times = new Map<string, number>()
+  let whole = 0
+  for (const s of tree.path) {
+    const ms = offset(s.end, base) - offset(s.start, base)
+    times.set(s.spanId, (times.get(s.spanId) ?? 0) + ms)
+    whole += ms
+  }
+  const longest = [...times].sort((a, b) => b[1] - a[1]).slice(0, most)
+  const out: Share[] = []
+  for (const [id, ms] of longest) {
+    let span = known.get(id)
+    if (!span) {
+      try {
+        span = (await model.source.span(id)).span
+        known.set(id, span)
+      } catch {
+        continue
+      }
+    }
+    out.push({ span, ms, part: whole > 0 ? ms / whole : 0 })
+  }
+  return out
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Measures the view of a trace in headless Chromium, and prints a table for docs/performance.md:
+//
+//   npm run speed
+//
+// Frames of a headless browser prove nothing. So the numbers are tasks of the page's main thread, from the
+// tracing of the browser. A step is one tick of a wheel, 120 pixels, without animation: all tasks from its event
+// to the next one, in time of the processor, since a busy machine interrupts tasks. The longest task is also
+// checked by the clock, with PerformanceObserver.
+
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { launch } from './launch.mjs'
+import { startSamples } from './samples.mjs'
+
+const steps = 300
+const limits = { step: 8, task: 50, opens: 2000, paint: 1000 }
+
+const dir = mkdtempSync(join(tmpdir(), 'lifeline-speed-'))
+const samples = await startSamples(dir)
+const browser = await launch(['--disable-smooth-scrolling'])
+const results = []
+
+// traced runs a function, and returns the tasks of the page's main thread in milliseconds: start and length.
+async function traced(page, run) {
+  const client = await page.context().newCDPSession(page)
+  const events = []
+  client.on('Tracing.dataCollected', ({ value }) => events.push(...value))
+  await client.send('Tracing.start', {
+    transferMode: 'ReportEvents',
+    traceConfig: { excludedCategories: ['*'], includedCategories: ['toplevel', 'blink.user_timing'] },
+  })
+  await run()
+  const done = new Promise((resolve) => client.once('Tracing.tracingComplete', resolve))
+  await client.send('Tracing.end')
+  await done
+  await client.detach()
+  const marks = events.filter((e) => e.name.startsWith('step ') && e.cat.includes('blink.user_timing'))
+  const main = marks[0]
+  const tasks = events
+    .filter((e) => e.ph === 'X' && e.pid === main?.pid && e.tid === main.tid && e.name === 'ThreadControllerImpl::RunTask')
+    .map((e) => ({ at: e.ts / 1000, ms: (e.tdur ?? e.dur) / 1000, clock: e.dur / 1000 }))
+  return { tasks, marks: marks.map((m) => m.ts / 1000).sort((a, b) => a - b) }
+}
+
+const quantile = (list, q) => [...list].sort((a, b) => a - b)[Math.min(list.length - 1, Math.ceil(q * list.length) - 1)] ?? 0
+
+// scroll scrolls the waterfall by real events of the wheel, and returns the work of each step.
+async function scroll(page) {
+  const box = await page.locator('.waterfall .window').boundingBox()
+  await page.mouse.move(box.x + 200, box.y + 200)
+  await page.evaluate(() => {
+    let n = 0
+    document.querySelector('.waterfall .window').addEventListener('wheel', () => performance.mark(`step ${n++}`), { capture: true, passive: true })
+  })
+  const { tasks, marks } = await traced(page, async () => {
+    for (let i = 0; i < steps; i++) {
+      await page.mouse.wheel(0, i % 100 < 60 ? 120 : -90)
+      await new Promise((resolve) => setTimeout(resolve, 30))
+    }
+  })
+  assert.equal(marks.length, steps)
+  const work = marks.slice(1).map((mark, i) => tasks.filter((t) => t.at >= marks[i] - 1 && t.at < mark - 1).reduce((sum, t) => sum + t.ms, 0))
+  const inside = tasks.filter((t) => t.at >= marks[0] - 1)
+  return {
+    p50: quantile(work, 0.5),
+    p95: quantile(work, 0.95),
+    longest: Math.max(...inside.map((t) => t.ms)),
+    clock: Math.max(...inside.map((t) => t.clock)),
+  }
+}
+
+// drawn counts the pixels of the canvas beside the visible rows, by the colours of the style sheet.
+const drawn = (page) =>
+  page.evaluate(() => {
+    const canvas = document.querySelector('.waterfall canvas')
+    const style = getComputedStyle(document.documentElement)
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+    const out = {}
+    for (const name of ['--bar', '--accent-bar', '--line-strong']) {
+      const hex = style.getPropertyValue(name).trim()
+      const want = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16))
+      let n = 0
+      for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 250 && want.every((c, k) => Math.abs(c - data[i + k]) <= 3)) n++
+      out[name] = n
+    }
+    return out
+  })
+
+async function visit(name, prepare) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
+  const page = await context.newPage()
+  await page.addInitScript(() => {
+    window.long = []
+    new PerformanceObserver((list) => {
+      for (const e of list.getEntries()) window.long.push(e.duration)
+    }).observe({ type: 'longtask', buffered: true })
+  })
+  const begun = performance.now()
+  await page.goto(`${samples.url}/trace/${samples.traces[name]}`)
+  await page.waitForSelector('.waterfall [data-row]')
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))))
+  const opens = performance.now() - begun
+  const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0)
+  await prepare?.(page)
+  const rows = Number(await page.locator('.waterfall .window').getAttribute('aria-rowcount'))
+  const longOpening = await page.evaluate(() => window.long.splice(0))
+  const moved = await scroll(page)
+  const pixels = await drawn(page)
+  const longScrolling = await page.evaluate(() => window.long)
+  const elements = await page.locator('.waterfall [data-row]').count()
+  assert.ok(elements < 150, `${elements} rows are in the document`)
+  assert.ok(Object.values(pixels).reduce((a, b) => a + b) > 5 * elements, `bars are not drawn: ${JSON.stringify(pixels)}`)
+  await context.close()
+  return { opens, paint, rows, ...moved, longOpening, longScrolling, pixels }
+}
+
+// unfold unfolds all, and waits until no list is loading.
+async function unfold(page) {
+  await page.keyboard.press('e')
+  let last = -1
+  for (;;) {
+    await page.waitForTimeout(700)
+    const now = Number(await page.locator('.waterfall .window').getAttribute('aria-rowcount'))
+    if (now === last) return
+    last = now
+  }
+}
+
+try {
+  const load = async () => {
+    // The first request of each trace reads it from the archive; so does a reader's.
+    results.push(['10,000 spans, all unfolded', await visit('wide', unfold)])
+    results.push(['250,000 spans of other components', await visit('deep')])
+    results.push(['250,000, 12,000 rows unfolded', await visit('deep', unfold)])
+  }
+  await load()
+} finally {
+  await browser.close()
+  await samples.stop()
+  rmSync(dir, { recursive: true, force: true })
+}
+
+const ms = (n) => (n < 10 ? n.toFixed(1) : n.toFixed(0))
+console.log('| trace | rows | opens | first paint | scroll step p50 | p95 | longest task |')
+console.log('| --- | ---: | ---: | ---: | ---: | ---: | ---: |')
+let bad = false
+for (const [name, r] of results) {
+  console.log(`| ${name} | ${r.rows.toLocaleString('en')} | ${ms(r.opens)} ms | ${ms(r.paint)} ms | ${ms(r.p50)} ms | ${ms(r.p95)} ms | ${ms(r.longest)} ms |`)
+  const faults = []
+  if (r.p95 > limits.step) faults.push(`p95 of a scroll step above ${limits.step} ms`)
+  if (r.longest > limits.task) faults.push(`a task above ${limits.task} ms`)
+  if (r.opens > limits.opens) faults.push(`opens in more than ${limits.opens} ms`)
+  if (r.paint > limits.paint) faults.push(`first paint after ${limits.paint} ms`)
+  if (faults.length > 0) {
+    bad = true
+    console.error(`${name}: ${faults.join('; ')} (${JSON.stringify(r)})`)
+  }
+}
+if (bad) process.exitCode = 1
