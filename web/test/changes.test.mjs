@@ -142,8 +142,8 @@ test('facets add to the question, and take away', async () => {
   await eventually('two', () => parameter(page, 'where') === 'duration > duration("1s") && namespace in ["payments", "search"]')
   await value('failed').click({ modifiers: ['Shift'] })
   await eventually('not', () => parameter(page, 'where')?.endsWith(' && outcome != "failed"'))
-  await page.waitForSelector('[data-row]')
-  assert.equal(await page.locator('[data-row] .state.failed').count(), 0)
+  await eventually('rows, none of them failed', async () =>
+    await page.locator('[data-row]').count() > 0 && await page.locator('[data-row] .state.failed').count() === 0)
   for (const name of ['payments', 'search', 'failed']) await value(name).click()
   await eventually('none', () => parameter(page, 'where') === 'duration > duration("1s")')
   await end()

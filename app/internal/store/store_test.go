@@ -132,7 +132,7 @@ func TestSummarize(t *testing.T) {
 }
 
 func TestWritesOf(t *testing.T) {
-	web, pod := spantest.Ref("apps", "Deployment", "web"), spantest.Ref("", "Pod", "web-1")
+	web, set := spantest.Ref("apps", "Deployment", "web"), spantest.Ref("apps", "ReplicaSet", "web-1")
 	request := func(s span.Span) *span.Span {
 		s.Name, s.Service, s.Object = "update Deployment", "kubectl", web
 		s.Start = span.Time{Time: spantest.Epoch, Source: span.TimeRequest}
@@ -148,12 +148,14 @@ func TestWritesOf(t *testing.T) {
 	first := span.Write{Verb: "update", BasedOn: 6, ResourceVersion: 7, Changes: []span.FieldChange{
 		{Path: "spec.replicas", Operation: span.FieldReplaced, From: "1", To: "2"},
 	}}
-	second := span.Write{Verb: "create", Of: &pod}
+	second := span.Write{Verb: "create", Of: &set}
 	typed := moment(span.KeyVerb.String("delete"))
 	typed.TraceID, typed.ID = trace.TraceID{1}, trace.SpanID{2}
 	typed.Facts = &span.Facts{Writes: []span.Write{first, second}}
 	foreign := request(span.Span{Origin: &span.Origin{}})
 	plain := span.Write{Verb: "create"}
+	named := set
+	named.Group, named.Version = "", ""
 	cases := map[string]struct {
 		reason string
 		span   *span.Span
@@ -162,7 +164,7 @@ func TestWritesOf(t *testing.T) {
 		"typed": {
 			"the engine's data count, not the attributes", typed, []store.Write{
 				{TraceID: typed.TraceID, SpanID: typed.ID, Object: web, Write: first},
-				{TraceID: typed.TraceID, SpanID: typed.ID, Number: 1, Object: pod, Write: plain},
+				{TraceID: typed.TraceID, SpanID: typed.ID, Number: 1, Object: named, Write: plain},
 			},
 		},
 		"another component": {"it has a span of Lifeline already", foreign, nil},

@@ -19,7 +19,9 @@ type Write struct {
 	SpanID  trace.SpanID
 	// Number is the write's place among the writes of its span, from 0.
 	Number int
-	// Object is the written object.
+	// Object is the written object. If it is not that of the span, it has no group and no version: a trace
+	// that notes a write to an object in a group, such as the status of a Deployment when one of its
+	// Pods was replaced, is not among those of the object.
 	Object object.Ref
 	// Write has the rest; Of is nil.
 	span.Write
@@ -40,6 +42,7 @@ func WritesOf(s *span.Span) []Write {
 		out[i] = Write{TraceID: s.TraceID, SpanID: s.ID, Number: i, Object: s.Object, Write: w}
 		if w.Of != nil {
 			out[i].Object, out[i].Of = *w.Of, nil
+			out[i].Object.Group, out[i].Object.Version = "", ""
 		}
 	}
 	return out
