@@ -6,17 +6,16 @@ import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { eventually, launch, open, setup } from './browser.mjs'
-import { startSamples } from './samples.mjs'
 import { kubectl } from './server.mjs'
 
 const to = join(dirname(fileURLToPath(import.meta.url)), '../../docs/guides/images')
 mkdirSync(to, { recursive: true })
 
-const deployment = (name, image, spec = {}) =>
+const deployment = (name, image, spec = {}, replicas = 3) =>
   JSON.stringify({
     apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace: 'shop' },
     spec: {
-      replicas: 3, selector: { matchLabels: { app: name } },
+      replicas, selector: { matchLabels: { app: name } },
       template: { metadata: { labels: { app: name } }, spec: { containers: [{ name, image }], ...spec } },
     },
   })
@@ -28,6 +27,8 @@ await apply(deployment('storefront', 'registry.example.com/storefront:4.1'))
 await kubectl(setup.cluster, ['-n', 'shop', 'rollout', 'status', 'deployment/storefront'])
 await apply(deployment('storefront', 'registry.example.com/storefront:4.2'))
 await kubectl(setup.cluster, ['-n', 'shop', 'rollout', 'status', 'deployment/storefront'])
+await apply(deployment('catalog', 'registry.example.com/catalog:7.3', {}, 60))
+await kubectl(setup.cluster, ['-n', 'shop', 'rollout', 'status', 'deployment/catalog'])
 await apply(deployment('recommender', 'registry.example.com/recommender:1.0', { nodeSelector: { gpu: 'true' } }))
 
 const browser = await launch()
@@ -66,19 +67,37 @@ for (const colorScheme of ['light', 'dark']) {
   await phone.end()
 }
 
-// Traces with typed writes and with 1,000 Pods are samples.
-const samples = await startSamples(setup.dir)
-const pictures = [
-  ['trace-light', 'writes', 'light', ['j'], '.changes-of'],
-  ['trace-group-dark', 'many', 'dark', ['j', 'j', 'j', 'j', 'j'], '.numbers'],
+// trace returns the ID of the latest change of a Deployment, when it is finished or stuck.
+async function trace(name) {
+  const query = `kind=Deployment&group=apps&namespace=shop&name=${name}&limit=1`
+  let found
+  await eventually(`a trace of ${name}`, async () => {
+    const answer = await fetch(`${setup.server.url}/api/v1/traces?${query}`)
+    found = (await answer.json()).traces[0]
+    return found && (!found.open || found.stuck)
+  })
+  return found.traceId
+}
+
+// The keys select a row: the Deployment, and the group of its Pods.
+const traces = [
+  ['trace', await trace('storefront'), ['j'], '.changes-of'],
+  ['group', await trace('catalog'), ['j', 'j', 'j', 'j'], '.numbers'],
+  ['stuck', await trace('recommender'), ['j'], '.details'],
 ]
-for (const [name, trace, colorScheme, presses, shown] of pictures) {
-  const at = { url: samples.url, viewport: { width: 1360, height: 800 }, colorScheme }
-  const { page, end } = await open(browser, `/trace/${samples.traces[trace]}`, at)
-  for (const key of presses) await page.keyboard.press(key)
-  await page.locator(shown).first().waitFor()
-  await page.screenshot({ path: join(to, `${name}.png`) })
+for (const colorScheme of ['light', 'dark']) {
+  for (const [name, id, presses, shown] of traces) {
+    const { page, end } = await open(browser, `/trace/${id}`, { viewport: { width: 1360, height: 800 }, colorScheme })
+    await page.locator('[data-row]').first().waitFor()
+    for (const key of presses) await page.keyboard.press(key)
+    await page.locator(shown).first().waitFor({ timeout: 10_000 }).catch(() => console.error(`${name}: there is no ${shown}`))
+    await page.screenshot({ path: join(to, `${name}-${colorScheme}.png`) })
+    await end()
+  }
+  const at = { viewport: { width: 390, height: 780 }, deviceScaleFactor: 2, colorScheme }
+  const { page, end } = await open(browser, `/trace/${traces[0][1]}`, at)
+  await page.locator('[data-row]').first().waitFor()
+  await page.screenshot({ path: join(to, `phone-trace-${colorScheme}.png`) })
   await end()
 }
-await samples.stop()
 await browser.close()
