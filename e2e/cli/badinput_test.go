@@ -169,7 +169,7 @@ func TestRefusesToStart(t *testing.T) {
 			[]string{"run", "-o", "xml", "--", "true"},
 			"",
 			1,
-			`lifeline: unknown output "xml": known are tree, table, mermaid, dot, json, yaml, name`,
+			`lifeline: unknown output "xml": known are tree, table, mermaid, dot, perfetto, json, yaml, name`,
 		},
 		"no duration": {
 			"flag and value are named",
