@@ -66,8 +66,16 @@ func (all Edits) Paths() []string {
 }
 
 // Changes returns the changed fields, in order, at most span.MaxChanges, and the number of further ones.
+// It omits a new revision, which is no field.
 func (all Edits) Changes() (out []span.FieldChange, more int64) {
-	for _, e := range all[:min(len(all), span.MaxChanges)] {
+	for _, e := range all {
+		switch {
+		case e.before == nil && e.after == nil:
+			continue
+		case len(out) == span.MaxChanges:
+			more++
+			continue
+		}
 		c := span.FieldChange{Path: span.Bound(e.path), Operation: span.FieldReplaced}
 		if e.before == nil {
 			c.Operation = span.FieldAdded
@@ -81,7 +89,7 @@ func (all Edits) Changes() (out []span.FieldChange, more int64) {
 		}
 		out = append(out, c)
 	}
-	return out, int64(len(all) - len(out))
+	return out, more
 }
 
 // boundFields bounds a list of fields, and counts the dropped ones in its last element.

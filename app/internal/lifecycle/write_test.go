@@ -4,6 +4,8 @@ package lifecycle
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +36,11 @@ func TestTypedWrites(t *testing.T) {
 							others++
 						}
 						changed += len(w.Changes)
+						for _, c := range w.Changes {
+							if c.Path == "revision" {
+								t.Errorf("%s: %s: the revision is shown as a field: %+v", name, s.Name, c)
+							}
+						}
 						if w.BasedOn >= w.ResourceVersion && w.ResourceVersion > 0 {
 							t.Errorf("%s: %s: version %d is based on %d", name, s.Name, w.ResourceVersion, w.BasedOn)
 						}
@@ -101,7 +108,10 @@ func shownText(actor string, attrs []attribute.KeyValue) string {
 		of = kind + " " + text(span.KeyName)
 	}
 	rv := said[span.KeyRV]
-	_, edits := said[span.KeyEdits]
+	shown := said[span.KeyEdits]
+	edits := slices.ContainsFunc(shown.AsStringSlice(), func(word string) bool {
+		return !strings.HasPrefix(word, "revision") // it is no field
+	})
 	return fmt.Sprintf(
 		"%s %s %s rv=%d by=%s user=%s audit=%s of=%s changes=%t", text(span.KeyVerb), text(span.KeyPart),
 		text(span.KeySubresource), rv.AsInt64(), actor, text(span.KeyActorUser), text(span.KeyAuditID), of, edits,

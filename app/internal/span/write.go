@@ -66,11 +66,18 @@ const (
 func (p *packer) writes(v *[]Write) {
 	n := len(*v)
 	p.len(&n)
-	if p.reading && n > 0 {
-		*v = make([]Write, n)
+	if !p.reading {
+		for i := range *v {
+			p.write(&(*v)[i])
+		}
+		return
 	}
-	for i := range *v {
-		p.write(&(*v)[i])
+	for range n { // damaged data may name more than there are
+		var w Write
+		if p.write(&w); p.err != nil {
+			return
+		}
+		*v = append(*v, w)
 	}
 }
 
