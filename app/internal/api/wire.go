@@ -196,7 +196,7 @@ type Write struct {
 	Generation      int64           `json:"generation,omitempty"`
 	Actor           string          `json:"actor,omitempty"`
 	User            string          `json:"user,omitempty"`
-	AuditID         string          `json:"auditID,omitempty"`
+	AuditID         string          `json:"auditId,omitempty"`
 	Start           time.Time       `json:"start"`
 	End             time.Time       `json:"end"`
 	Source          span.TimeSource `json:"source,omitempty"`

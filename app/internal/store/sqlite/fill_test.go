@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,9 +49,20 @@ func withoutFacts(n int) []*span.Trace {
 		out[i] = h.Trace(i)
 		for _, s := range out[i].Spans {
 			s.Facts = nil
+			for j := range s.Events {
+				if e := &s.Events[j]; e.Name == span.EventWrite {
+					e.Attributes = append(e.Attributes, span.KeyAuditID.String(fmt.Sprint("audit-", i)))
+				}
+			}
 		}
 	}
 	return out
+}
+
+// withoutWriteColumns removes the columns of writes that the version with lifecycles lacked.
+var withoutWriteColumns = []string{
+	"ALTER TABLE writes DROP COLUMN based_on", "ALTER TABLE writes DROP COLUMN audit_id",
+	"ALTER TABLE writes DROP COLUMN changes", "ALTER TABLE writes DROP COLUMN more_changes",
 }
 
 // earlier returns the path of an archive of the version before lifecycles, with these traces.
@@ -68,14 +80,12 @@ func earlier(t testing.TB, traces []*span.Trace) string {
 	must(t, s.Close())
 	db, err := sql.Open("sqlite", path)
 	must(t, err)
-	for _, query := range []string{
+	for _, query := range append([]string{
 		"DROP TABLE lifecycles", "DROP TABLE lifecycle_images", "DROP TABLE lifecycle_labels", "DROP TABLE phases",
 		"DROP TABLE span_index", "DROP TABLE operations", "ALTER TABLE spans DROP COLUMN facts",
 		"DROP INDEX traces_underived", "ALTER TABLE traces DROP COLUMN derived",
-		"ALTER TABLE writes DROP COLUMN based_on", "ALTER TABLE writes DROP COLUMN audit_id",
-		"ALTER TABLE writes DROP COLUMN changes", "ALTER TABLE writes DROP COLUMN more_changes",
 		"PRAGMA user_version = 6",
-	} {
+	}, withoutWriteColumns...) {
 		_, err := db.ExecContext(t.Context(), query)
 		must(t, err)
 	}
@@ -180,6 +190,17 @@ func TestFill(t *testing.T) {
 		must(t, fresh.Write(t.Context(), b))
 	}
 	same(t, fresh, s)
+	audited(t, s)
+}
+
+// audited checks that the writes of withoutFacts have their IDs of the audit log.
+func audited(t *testing.T, s *sqlite.Store) {
+	t.Helper()
+	page, err := s.Writes(t.Context(), store.WriteQuery{Limit: store.MaxPage})
+	must(t, err)
+	if !slices.ContainsFunc(page.Writes, func(w store.Write) bool { return strings.HasPrefix(w.AuditID, "audit-") }) {
+		t.Error("no write has an ID of the audit log")
+	}
 }
 
 // same compares the answers of two archives.
@@ -206,6 +227,29 @@ func same(t *testing.T, a, b *sqlite.Store) {
 			t.Errorf("search: -want +got:\n%.3000s", d)
 		}
 	}
+}
+
+// TestFillWithoutAuditIDs: the writes of the version with lifecycles get their IDs of the audit log.
+func TestFillWithoutAuditIDs(t *testing.T) {
+	traces := withoutFacts(20)
+	path := filepath.Join(t.TempDir(), "lifeline.db")
+	s, err := sqlite.Open(t.Context(), store.Config{Path: path})
+	must(t, err)
+	must(t, s.Write(t.Context(), &store.Batch{Revision: 1, AsOf: spantest.Epoch, Finished: traces}))
+	must(t, s.Close())
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	for _, query := range append(slices.Clone(withoutWriteColumns), "PRAGMA user_version = 7") {
+		_, err := db.ExecContext(t.Context(), query)
+		must(t, err)
+	}
+	must(t, db.Close())
+	s = openAt(t, path)
+	<-s.Filled()
+	fresh := openAt(t, filepath.Join(t.TempDir(), "fresh.db"))
+	must(t, fresh.Write(t.Context(), &store.Batch{Revision: 1, AsOf: spantest.Epoch, Finished: traces}))
+	same(t, fresh, s)
+	audited(t, s)
 }
 
 // TestFillFormer: traces of several versions and with amendments, of the last version with state.

@@ -238,4 +238,6 @@ ALTER TABLE writes ADD COLUMN based_on INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE writes ADD COLUMN audit_id TEXT NOT NULL DEFAULT '';
 ALTER TABLE writes ADD COLUMN changes TEXT;
 ALTER TABLE writes ADD COLUMN more_changes INTEGER NOT NULL DEFAULT 0;
+-- the traces of earlier versions get their IDs of the audit log in the background
+UPDATE traces SET derived = 0 WHERE derived = 1;
 `}
