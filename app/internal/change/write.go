@@ -39,6 +39,9 @@ type Write struct {
 	// Version is the written version, nil for a removal and for a write with only a request.
 	// Previous is the version before, nil for a creation.
 	Version, Previous *history.Version
+	// Before is the resourceVersion of the write before it, if only the audit log shows that one or
+	// this one; else 0.
+	Before uint64
 	// Request is the observed request, or nil.
 	Request *observation.Write
 	// Audit is the request of a write known only from the audit log. It is nil for other writes:

@@ -170,10 +170,10 @@ func (e *Engine) amend(t *change.Timeline, p change.Past, a amendment) {
 	e.late = append(e.late, a)
 }
 
-// spanEvent returns the late fact as a span event.
-func (a *amendment) spanEvent() span.Event {
+// spanEvent returns the late fact as a span event, and the stored write in it; nil without one.
+func (a *amendment) spanEvent() (span.Event, *span.Facts) {
 	if a.event != nil {
-		return phase.Occurred(a.event)
+		return phase.Occurred(a.event), nil
 	}
 	if a.write != nil {
 		said := auditSpan(&change.Lineage{ID: a.past.TraceID}, a.write)
@@ -187,24 +187,13 @@ func (a *amendment) spanEvent() span.Event {
 			)
 		}
 		return span.Event{Time: a.at, Name: name, Attributes: append(said.Attributes,
-			span.KeyActor.String(said.Service), span.KeyTimeEnd.String(string(span.TimeAudit)))}
+			span.KeyActor.String(said.Service), span.KeyTimeEnd.String(string(span.TimeAudit)))}, requested(said, a.write)
 	}
 	attrs := []attribute.KeyValue{span.KeyRV.Int64(int64(a.rv))} //nolint:gosec // etcd revisions are int64
 	if a.repeats > 0 {
 		attrs = append(attrs, span.KeyRepeats.Int64(a.repeats))
 	}
-	return span.Event{Time: a.at, Name: span.EventWrite, Attributes: attrs}
-}
-
-// facts returns the stored write, or nil.
-func (a *amendment) facts() *span.Facts {
-	switch {
-	case a.event != nil:
-		return nil
-	case a.write != nil:
-		return auditSpan(&change.Lineage{ID: a.past.TraceID}, a.write).Facts
-	}
-	return &span.Facts{Writes: []span.Write{{
+	return span.Event{Time: a.at, Name: span.EventWrite, Attributes: attrs}, &span.Facts{Writes: []span.Write{{
 		ResourceVersion: int64(a.rv), Start: a.at, End: a.at, Source: span.TimeWatch, //nolint:gosec // as above
 	}}}
 }
@@ -217,6 +206,7 @@ func (e *Engine) Amendments() []*span.Trace {
 	out := e.added
 	e.added = nil
 	for _, a := range e.late {
+		event, facts := a.spanEvent()
 		s := &span.Span{
 			TraceID:    a.past.TraceID,
 			Parent:     a.past.SpanID,
@@ -226,9 +216,9 @@ func (e *Engine) Amendments() []*span.Trace {
 			Object:     a.ref,
 			Start:      span.Time{Time: a.at, Source: span.TimeWatch},
 			End:        span.Time{Time: a.at, Source: span.TimeWatch},
-			Events:     []span.Event{a.spanEvent()},
+			Events:     []span.Event{event},
 			Attributes: fightAttributes(a.fight, a.at),
-			Facts:      a.facts(),
+			Facts:      facts,
 		}
 		if a.event != nil {
 			//nolint:gosec // etcd revisions are int64

@@ -5,6 +5,7 @@ package lifecycle
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -299,8 +300,52 @@ func TestAuditAfterTake(t *testing.T) {
 			t.Errorf("the amendment lacks %q: %s", want, text)
 		}
 	}
+	want := []span.Write{{
+		Verb: "update", Subresource: "status", ResourceVersion: int64(late.ResourceVersion), Actor: "kubectl",
+		User: "jane", AuditID: late.AuditID, Start: late.Start, End: late.End, Source: span.TimeAudit,
+	}}
+	if diff := cmp.Diff(want, amended[0].Spans[0].Facts.Writes); diff != "" {
+		t.Errorf("the typed write, -want +got:\n%s", diff)
+	}
 	if len(e.Take(s.now().Add(time.Hour))) != 0 {
 		t.Error("a trace was taken twice")
+	}
+}
+
+// TestTypedAuditedWrites: a write that only the audit log shows (103) is the one before the next
+// observed write.
+func TestTypedAuditedWrites(t *testing.T) {
+	s := newStory()
+	s.write("web", deployment(0))
+	s.write("web", scaled(2))
+	s.rv++
+	s.audited("web", "patch")
+	s.write("web", scaled(3))
+	s.write("web", scaled(4))
+	s.audited("web", "patch")
+	s.write("web", arrived)
+	var got []string
+	for _, tr := range observe(s.seen).Traces(s.now().Add(2 * time.Hour)) {
+		for _, sp := range tr.Spans {
+			if sp.Facts == nil || sp.Object.Kind.Kind != "Deployment" {
+				continue
+			}
+			for _, w := range sp.Facts.Writes {
+				if w.Part != "observed" {
+					got = append(got, fmt.Sprintf("%d on %d %s user=%s audit=%s %s", w.ResourceVersion, w.BasedOn,
+						w.Actor, w.User, w.AuditID, w.Source))
+				}
+			}
+		}
+	}
+	slices.Sort(got)
+	want := []string{
+		"101 on 0 kubectl user= audit= watch", "102 on 101  user= audit= watch",
+		"103 on 102 kubectl user=jane audit=audit-103 audit", "104 on 103  user= audit= watch",
+		"105 on 104 kubectl user=jane audit=audit-105 audit",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

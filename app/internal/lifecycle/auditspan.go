@@ -56,9 +56,7 @@ func auditedSpan(w *change.Write, r *change.Reconciliation, q *audit.Joined) *sp
 	}
 	s.Attributes = append(s.Attributes, span.KeyPart.String(string(w.Part)), span.KeyAuditMatch.String(string(q.How)))
 	s.Attributes = appendEdits(s.Attributes, w)
-	if s.Facts != nil {
-		s.Facts.Writes[0].Actor = s.Service
-	}
+	s.Facts = requested(s, &req)
 	completeWrite(s, w, q)
 	return s
 }
@@ -78,9 +76,6 @@ func auditSpan(l *change.Lineage, q *observation.Write) *span.Span {
 	)
 	s.Service = cause.AuthorOf(q)
 	s.Start.Source, s.End.Source = span.TimeAudit, span.TimeAudit
-	if !q.Failed() {
-		s.Facts = requested(s, q)
-	}
 	s.Attributes = append(s.Attributes, userOf(q)...)
 	if sc := cause.ParseContext(q.Server, ""); sc.IsValid() && sc.TraceID() != l.ID {
 		s.Links = append(
@@ -196,6 +191,15 @@ func (e *Engine) missed(t *change.Timeline, out []change.Write, from int) []chan
 		}
 		w.At = history.Moment{Lo: q.Start, Hi: q.End}
 		known, _ := t.Position(place)
+		if known > 0 {
+			w.Before = t.Versions[known-1].ObjectVersion()
+		}
+		if i > from && out[i-1].ObjectVersion() > w.Before {
+			w.Before = out[i-1].ObjectVersion()
+		}
+		if i < len(out) {
+			out[i].Before = w.ObjectVersion()
+		}
 		switch {
 		case q.Subresource == "status", q.Subresource == "binding":
 			w.Part = change.Observed

@@ -44,6 +44,7 @@ func (d *derivation) trace(l *change.Lineage) *span.Trace {
 	}
 	for _, w := range l.Loose {
 		s := writeSpan(l.ID, w)
+		s.Facts = requested(s, w)
 		if l.Run != nil {
 			s.Parent = cause.ParseContext(l.Run.TraceParent, "").SpanID()
 			s.Evidence = span.ByRequest
@@ -160,6 +161,7 @@ func (d *derivation) makeSpans(out []*span.Span, r *change.Reconciliation) []*sp
 				ws.Attributes = append(ws.Attributes, userOf(q.Write)...)
 			}
 			ws.Attributes = appendEdits(ws.Attributes, w)
+			ws.Facts = requested(ws, w.Request)
 			completeWrite(ws, w, q)
 			out = append(out, ws)
 			continue
@@ -384,9 +386,7 @@ func writeSpan(id trace.TraceID, req *observation.Write) *span.Span {
 	if req.Failed() {
 		s.Status, s.Outcome = span.StatusError, span.Failed
 		s.Message = span.Bound(refusalText(req))
-		return s
 	}
-	s.Facts = requested(s, req)
 	return s
 }
 

@@ -34,17 +34,24 @@ func (d *derivation) write(w *change.Write, r *change.Reconciliation) span.Write
 // explain adds the versions and changes of the write.
 func explain(out *span.Write, w *change.Write) {
 	out.Part = string(w.Part)
-	if w.Previous != nil {
-		out.BasedOn = cmp.Or(out.BasedOn, int64(w.Previous.ObjectVersion())) //nolint:gosec // as above
-	}
 	if w.Version != nil {
 		out.Generation = cmp.Or(out.Generation, w.Version.Generation)
+	}
+	if w.Before > 0 { // the differences from the last observed version are those of two writes
+		out.BasedOn = cmp.Or(out.BasedOn, int64(w.Before)) //nolint:gosec // as above
+		return
+	}
+	if w.Previous != nil {
+		out.BasedOn = cmp.Or(out.BasedOn, int64(w.Previous.ObjectVersion())) //nolint:gosec // as above
 	}
 	out.Changes, out.MoreChanges = w.Edits().Changes()
 }
 
-// requested returns the facts of s, the span of a successful request.
+// requested returns the facts of s, the span of a request; nil if it failed.
 func requested(s *span.Span, req *observation.Write) *span.Facts {
+	if req.Failed() {
+		return nil
+	}
 	return &span.Facts{Writes: []span.Write{{
 		Verb: req.Verb, Subresource: span.Bound(req.Subresource),
 		ResourceVersion: int64(req.ResourceVersion), //nolint:gosec // etcd revisions are int64
