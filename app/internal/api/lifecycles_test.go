@@ -226,3 +226,24 @@ func TestCostlyQuestions(t *testing.T) {
 		}
 	}
 }
+
+// TestNamespace: both ways to ask have only the lifecycles of objects in the namespace.
+func TestNamespace(t *testing.T) {
+	s := start(t, Options{})
+	var all, some GroupPage
+	s.into(t, "/api/v1/groups?by=namespace", &all)
+	s.into(t, "/api/v1/groups?by=namespace&namespace=default", &some)
+	if len(all.Groups) < 2 || len(some.Groups) != 1 || some.Groups[0].Value != "default" {
+		t.Errorf("groups of all namespaces %+v, of one %+v", all.Groups, some.Groups)
+	}
+	var found LifecyclePage
+	s.into(t, "/api/v1/lifecycles?limit=1000&namespace=default", &found)
+	for _, l := range found.Lifecycles {
+		if l.Object.Namespace != "default" {
+			t.Errorf("%s is in %q", l.Object.Name, l.Object.Namespace)
+		}
+	}
+	if len(found.Lifecycles) == 0 {
+		t.Error("there are no lifecycles in the namespace")
+	}
+}

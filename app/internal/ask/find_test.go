@@ -34,7 +34,13 @@ func TestFindGolden(t *testing.T) {
 			Where: `kind == "Pod"`, Since: "35m", Whole: true,
 		}, 0},
 		"find-namespace": {"objects of one namespace", cli.OutputTable, Find{
-			Where: `kind != ""`, Namespace: "shop",
+			Where: `kind != ""`, Namespace: "default", Limit: 5,
+		}, 0},
+		"find-namespace-groups": {"statistics of one namespace", cli.OutputTable, Find{
+			Where: `kind != ""`, Namespace: "default", GroupBy: "namespace",
+		}, 0},
+		"find-namespaces": {"the same of all", cli.OutputTable, Find{
+			Where: `kind != ""`, GroupBy: "namespace",
 		}, 0},
 		"find-limit": {"there are more", cli.OutputTable, Find{Where: `name != ""`, Limit: 2, Zone: "Asia/Tokyo"}, 0},
 		"find-none":  {"no match is no error", cli.OutputTable, Find{Where: `kind == "Node"`}, 0},

@@ -3,6 +3,7 @@
 package span
 
 import (
+	"slices"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -16,7 +17,10 @@ import (
 // precedence over a field with the same key. No key is repeated.
 func spanAttributes(s *Span) []attribute.KeyValue {
 	const further = 16 // fields
-	set := make(attributeSet, 0, len(s.Attributes)+further)
+	set := attributeSet{list: make([]attribute.KeyValue, 0, len(s.Attributes)+further)}
+	if len(s.Attributes) > few {
+		set.at = make(map[attribute.Key]int, len(s.Attributes)+further)
+	}
 	for _, kv := range s.Attributes {
 		set.put(kv)
 	}
@@ -29,36 +33,47 @@ func spanAttributes(s *Span) []attribute.KeyValue {
 		set.text(KeyMessage, s.Message)
 	}
 	set.origin(s)
-	return set
+	return set.list
 }
 
-// attributeSet is a list of attributes without duplicates, in order of arrival. A span has few, so that a
-// search is faster than a map; the source of other components' spans bounds theirs.
-type attributeSet []attribute.KeyValue
+// few is the number of attributes up to which a search is faster than a map. Nearly all spans have fewer;
+// an imported one may have any number.
+const few = 64
+
+// attributeSet is a list of attributes without duplicates, in order of arrival.
+type attributeSet struct {
+	list []attribute.KeyValue
+	// at has the places by key; nil for few attributes.
+	at map[attribute.Key]int
+}
 
 // find returns the place of the attribute with that key, or -1.
-func (a attributeSet) find(k attribute.Key) int {
-	for i := range a {
-		if a[i].Key == k {
+func (a *attributeSet) find(k attribute.Key) int {
+	if a.at != nil {
+		if i, known := a.at[k]; known {
 			return i
 		}
+		return -1
 	}
-	return -1
+	return slices.IndexFunc(a.list, func(kv attribute.KeyValue) bool { return kv.Key == k })
 }
 
 // put adds kv; a second value replaces the first.
 func (a *attributeSet) put(kv attribute.KeyValue) {
 	if i := a.find(kv.Key); i >= 0 {
-		(*a)[i] = kv
+		a.list[i] = kv
 		return
 	}
-	*a = append(*a, kv)
+	if a.at != nil {
+		a.at[kv.Key] = len(a.list)
+	}
+	a.list = append(a.list, kv)
 }
 
 // text adds a string unless it is empty or its key is taken.
 func (a *attributeSet) text(k attribute.Key, v string) {
 	if v != "" && a.find(k) < 0 {
-		*a = append(*a, k.String(v))
+		a.put(k.String(v))
 	}
 }
 

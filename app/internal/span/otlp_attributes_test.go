@@ -3,6 +3,7 @@
 package span
 
 import (
+	"fmt"
 	"testing"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -39,7 +40,7 @@ func TestNamedKinds(t *testing.T) {
 	for _, k := range kind.All() {
 		set := attributeSet{}
 		set.object(object.Ref{Kind: k.Kind, Namespace: "n", Name: "o", UID: "u"})
-		for _, kv := range set {
+		for _, kv := range set.list {
 			if !own[kv.Key] && !known[kv.Key] {
 				t.Errorf("%s: the semantic conventions have no key %s", k.Kind, kv.Key)
 			}
@@ -48,5 +49,22 @@ func TestNamedKinds(t *testing.T) {
 	}
 	for k := range known {
 		t.Errorf("no kind has the key %s", k)
+	}
+}
+
+// TestAttributesOnce: a later value of a key replaces the first, for any number of attributes.
+func TestAttributesOnce(t *testing.T) {
+	for _, n := range []int{2, few, few + 1, 3 * few} {
+		var attrs []attribute.KeyValue
+		for i := range n {
+			attrs = append(attrs, attribute.Int(fmt.Sprint("key-", i), 0))
+		}
+		for i := range n {
+			attrs = append(attrs, attribute.Int(fmt.Sprint("key-", i), i))
+		}
+		got := spanAttributes(&Span{Attributes: attrs})
+		if len(got) != n || got[n-1] != attrs[2*n-1] {
+			t.Errorf("%d keys, each twice: %d attributes, the last %v", n, len(got), got[len(got)-1])
+		}
 	}
 }
