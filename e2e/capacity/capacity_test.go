@@ -33,6 +33,8 @@ const mebi = 1 << 20
 const (
 	maxMemory = 1.5 * 1024 * mebi
 	maxCores  = 1.0
+	// maxQuestionCores is for the questions that a server answers at a time.
+	maxQuestionCores = 2.0
 	// smallMemory is the bound of the small size.
 	smallMemory = 200 * mebi
 )
@@ -78,6 +80,7 @@ func TestCapacity(t *testing.T) {
 	s.profile(t, "heap?gc=1", "heap-end.pprof")
 	complete(t, s, r.plain.done.Rollouts)
 	ask := startAsking(t, s)
+	defer ask.stop() // also if the churn ends the test
 	r.asked = s.churn(t, cluster, size)
 	ask.stop()
 	r.questions = ask.counts

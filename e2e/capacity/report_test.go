@@ -148,6 +148,12 @@ func (r *report) check(t *testing.T) {
 	if n := r.plain.cores(r.size.rate); n > maxCores {
 		t.Errorf("%.2f cores at %d Pods a second, want %.1f at most", n, r.size.rate, maxCores)
 	}
+	if n, most := r.asked.cores(r.size.rate), maxCores+maxQuestionCores; n > most {
+		t.Errorf("%.2f cores at %d Pods a second with questions, want %.1f at most", n, r.size.rate, most)
+	}
+	if len(r.asked.lags) == 0 {
+		t.Error("no rollout was finished while clients asked questions")
+	}
 	if r.questions.full == 0 {
 		t.Error("no question was answered: there was no load")
 	}

@@ -186,8 +186,13 @@ func (a *amendment) spanEvent() (span.Event, *span.Facts) {
 				span.KeyMessage.String(a.write.Message),
 			)
 		}
-		return span.Event{Time: a.at, Name: name, Attributes: append(said.Attributes,
-			span.KeyActor.String(said.Service), span.KeyTimeEnd.String(string(span.TimeAudit)))}, requested(said, a.write)
+		return span.Event{Time: a.at, Name: name, Attributes: append(
+			said.Attributes,
+			span.KeyActor.String(
+				said.Service,
+			),
+			span.KeyTimeEnd.String(string(span.TimeAudit)),
+		)}, requested(said, a.write)
 	}
 	attrs := []attribute.KeyValue{span.KeyRV.Int64(int64(a.rv))} //nolint:gosec // etcd revisions are int64
 	if a.repeats > 0 {

@@ -208,8 +208,8 @@ func boundEvents(s *span.Span) {
 	s.Events = slices.Delete(s.Events, maxEvents/2, maxEvents/2+n)
 }
 
-// maxWrites bounds the writes of one span. Each of them is an event too, so those beyond it count as
-// dropped events.
+// maxWrites bounds the writes of one span. DroppedEvents already counts the rest, because each write is
+// also an event.
 const maxWrites = 1024
 
 // boundWrites sorts the writes by time, and keeps the first and the last ones.

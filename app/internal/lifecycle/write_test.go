@@ -15,7 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// TestTypedWrites: the typed writes of recordings say what their attributes say.
+// TestTypedWrites: the typed writes of recordings match their attributes.
 func TestTypedWrites(t *testing.T) {
 	based, changed, others := 0, 0, 0
 	for name, seen := range recordings(t) {

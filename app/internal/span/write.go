@@ -32,8 +32,9 @@ type Write struct {
 	Start  time.Time  `json:"start,omitzero"`
 	End    time.Time  `json:"end,omitzero"`
 	Source TimeSource `json:"source,omitempty"`
-	// Changes are the changed fields of an update, in the order of their paths, without bookkeeping; at
-	// most MaxChanges. MoreChanges is the number of further ones.
+	// Changes are the changed fields, in the order of their paths, without bookkeeping; at most
+	// MaxChanges. MoreChanges is the number of further ones. Both are empty for a creation, and after a
+	// write that was not observed.
 	Changes     []FieldChange `json:"changes,omitempty"`
 	MoreChanges int64         `json:"moreChanges,omitempty"`
 }

@@ -19,9 +19,8 @@ type Write struct {
 	SpanID  trace.SpanID
 	// Number is the write's place among the writes of its span, from 0.
 	Number int
-	// Object is the written object. If it is not that of the span, it has no group and no version: a trace
-	// that notes a write to an object in a group, such as the status of a Deployment when one of its
-	// Pods was replaced, is not among those of the object.
+	// Object is the written object. An object other than the span's has no group and no version. So a
+	// list of the traces of a Deployment omits traces that only note its status.
 	Object object.Ref
 	// Write has the rest; Of is nil.
 	span.Write

@@ -20,8 +20,8 @@ import (
 // day is GroupQuery.By for days.
 const day = "day"
 
-// once ends a subquery so that SQLite computes its columns once a row. It would put their expressions in
-// each place of their use otherwise.
+// once ends a subquery so that SQLite computes its columns once a row. Without a LIMIT, SQLite copies the
+// expression to each use.
 const once = " LIMIT -1"
 
 // nanosADay is the length of a day.
