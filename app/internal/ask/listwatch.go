@@ -26,17 +26,8 @@ func (l *List) follow(
 	of []types.UID,
 	shown []api.Summary,
 ) (int, error) {
-	signals, release := cli.Interrupts(l.Signals)
+	ctx, release := cli.UntilInterrupt(ctx, l.Signals)
 	defer release()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-signals:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	states := map[string]string{}
 	for i := range shown {
 		states[shown[i].TraceID] = state(&shown[i])

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"os"
 	"os/signal"
 	"syscall"
@@ -17,4 +18,18 @@ func Interrupts(given <-chan os.Signal) (signals <-chan os.Signal, release func(
 	own := make(chan os.Signal, 2)
 	signal.Notify(own, os.Interrupt, syscall.SIGTERM)
 	return own, func() { signal.Stop(own) }
+}
+
+// UntilInterrupt returns a context that ends with ctx, with the first of these signals, or at the release.
+func UntilInterrupt(ctx context.Context, given <-chan os.Signal) (until context.Context, release func()) {
+	signals, stop := Interrupts(given)
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(); stop() }
 }

@@ -53,17 +53,8 @@ func (u *UI) Run(ctx context.Context) (int, error) {
 		return cli.CodeError, errors.New("there is no server on this machine, and no kubeconfig to look for one in a " +
 			"cluster: name a server with --server")
 	}
-	signals, release := cli.Interrupts(u.Signals)
+	ctx, release := cli.UntilInterrupt(ctx, u.Signals)
 	defer release()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	go func() {
-		select {
-		case <-signals:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	return code(u.forward(ctx))
 }
 

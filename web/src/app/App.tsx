@@ -8,6 +8,7 @@ import { useKeys } from './keys'
 import { go, path } from './router'
 import { dark, turn } from './theme'
 import { TokenDialog } from './TokenDialog'
+import { Tools } from './Tools'
 import { views, type View } from './views'
 
 type Loaded = ComponentType<{ argument: string }>
@@ -67,16 +68,7 @@ export function App() {
             </a>
           ))}
         </nav>
-        <div class="tools">
-          <button type="button" class="tool" onClick={turn} title={`${dark() ? 'Light' : 'Dark'} colours (t)`}>
-            <span aria-hidden="true">{dark() ? '☀' : '☾'}</span>
-            <span class="hidden">{dark() ? 'Light' : 'Dark'} colours</span>
-          </button>
-          <button type="button" class="tool" onClick={() => (showHelp.value = true)} title="Shortcuts (?)">
-            <span aria-hidden="true">?</span>
-            <span class="hidden">Shortcuts</span>
-          </button>
-        </div>
+        <Tools />
       </header>
       <Banner />
       <main id="main" tabIndex={-1}>

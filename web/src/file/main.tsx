@@ -6,6 +6,7 @@ import '../style.css'
 import { Help, showHelp } from '../app/Help'
 import { press, useKeys } from '../app/keys'
 import { dark, turn } from '../app/theme'
+import { Tools } from '../app/Tools'
 import { TraceOf } from '../trace/Trace'
 import { recorded, type Recorded } from '../trace/recorded'
 import type { Source } from '../trace/source'
@@ -39,16 +40,7 @@ function File({ source, leftOut }: { source: Source; leftOut: number }) {
           one trace in a file
           {leftOut > 0 && `, without ${leftOut.toLocaleString('en')} spans of other components`}
         </span>
-        <div class="tools">
-          <button type="button" class="tool" onClick={turn} title={`${dark() ? 'Light' : 'Dark'} colours (t)`}>
-            <span aria-hidden="true">{dark() ? '☀' : '☾'}</span>
-            <span class="hidden">{dark() ? 'Light' : 'Dark'} colours</span>
-          </button>
-          <button type="button" class="tool" onClick={() => (showHelp.value = true)} title="Shortcuts (?)">
-            <span aria-hidden="true">?</span>
-            <span class="hidden">Shortcuts</span>
-          </button>
-        </div>
+        <Tools />
       </header>
       <main id="main" tabIndex={-1}>
         <TraceOf source={source} />
