@@ -116,6 +116,15 @@ func (o *Options) Client(s Server) (*client.Client, error) {
 	}
 }
 
+// SayIfAway prints a message if no server answers the client soon.
+func (o *Options) SayIfAway(ctx context.Context, c *client.Client) {
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	if _, err := c.Info(ctx); errors.Is(err, client.ErrNoServer) || errors.Is(err, context.DeadlineExceeded) {
+		o.Say("%s", OneLine(err))
+	}
+}
+
 // FindServer returns the server that commands use; nil if there is none. The caller closes it.
 func (o *Options) FindServer(ctx context.Context, s Server) (*client.Client, error) {
 	found, err := o.Connect(ctx, s)

@@ -75,6 +75,7 @@ func (u *UI) address(ctx context.Context) (string, error) {
 			return "", err
 		}
 		defer c.Close()
+		u.SayIfAway(ctx, c) // the browser may have another way to it, so this is no error
 		return c.Server(), nil
 	}
 	found, err := u.Connect(ctx, u.Server)

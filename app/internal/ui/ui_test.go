@@ -255,7 +255,8 @@ func TestNoServer(t *testing.T) {
 	}
 }
 
-// TestNamed: a server with a name needs no answer, as without its token it gives none.
+// TestNamed: the URL of a server with a name is printed without its answer, too: without its token it
+// gives none. That no server is there is said.
 func TestNamed(t *testing.T) {
 	u, out, talk := command("LIFELINE_SERVER=https://lifeline.example:7070")
 	browsed := ""
@@ -269,15 +270,18 @@ func TestNamed(t *testing.T) {
 	if browsed != "https://lifeline.example:7070" || out.String() != browsed+"\n" {
 		t.Errorf("opened %q, printed %q", browsed, out)
 	}
-	u, out, _ = command()
-	u.Server = cli.Server{URL: "http://127.0.0.1:7099", Named: true}
+	u, out, talk = command()
+	u.Server = cli.Server{URL: "http://127.0.0.1:1", Named: true}
 	u.NoBrowser = true
 	u.Browse = func(context.Context, string) error {
 		t.Error("a browser was started")
 		return nil
 	}
-	if _, err := u.Run(t.Context()); err != nil || out.String() != "http://127.0.0.1:7099\n" {
+	if _, err := u.Run(t.Context()); err != nil || out.String() != "http://127.0.0.1:1\n" {
 		t.Errorf("printed %q, %v", out, err)
+	}
+	if !strings.Contains(talk.String(), "no server answers at http://127.0.0.1:1") {
+		t.Errorf("said %q", talk)
 	}
 	u.Server.URL = ""
 	if err := u.Validate(); err == nil {
