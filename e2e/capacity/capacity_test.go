@@ -200,7 +200,22 @@ func complete(t *testing.T, s *server, rollouts []syntheticapi.Rollout) {
 	}
 	for _, r := range rollouts {
 		var found serving.Summary
-		harness.Eventually(t, "a finished trace of "+r.Namespace+"/"+r.Name, func() (ok bool) {
+		ok := false
+		t.Cleanup(func() {
+			if !ok {
+				text, err := s.Read(t, s.API, "/api/v1/traces?limit=20&"+url.Values{"name": {r.Name}}.Encode())
+				t.Logf(
+					"%s/%s was rolled out from %s to %s; the traces are %s, %v",
+					r.Namespace,
+					r.Name,
+					r.Began,
+					r.Ended,
+					text,
+					err,
+				)
+			}
+		})
+		harness.Eventually(t, "a finished trace of "+r.Namespace+"/"+r.Name, func() bool {
 			s.Alive(t)
 			found, ok = s.traceOf(t, r)
 			return ok
