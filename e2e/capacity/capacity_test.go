@@ -192,6 +192,21 @@ func (s *server) finished(t *testing.T, r syntheticapi.Rollout) (time.Duration, 
 	return 0, false
 }
 
+// explain prints the traces of a rollout without a finished one.
+func (s *server) explain(t *testing.T, r syntheticapi.Rollout) {
+	t.Helper()
+	text, err := s.Read(t, s.API, "/api/v1/traces?limit=20&"+url.Values{"name": {r.Name}}.Encode())
+	t.Logf(
+		"%s/%s was rolled out from %s to %s; its traces are %s, %v",
+		r.Namespace,
+		r.Name,
+		r.Began,
+		r.Ended,
+		text,
+		err,
+	)
+}
+
 // complete checks that the trace of each rollout has all new and all old Pods.
 func complete(t *testing.T, s *server, rollouts []syntheticapi.Rollout) {
 	t.Helper()
@@ -201,20 +216,11 @@ func complete(t *testing.T, s *server, rollouts []syntheticapi.Rollout) {
 	for _, r := range rollouts {
 		var found serving.Summary
 		ok := false
-		t.Cleanup(func() {
+		defer func() {
 			if !ok {
-				text, err := s.Read(t, s.API, "/api/v1/traces?limit=20&"+url.Values{"name": {r.Name}}.Encode())
-				t.Logf(
-					"%s/%s was rolled out from %s to %s; the traces are %s, %v",
-					r.Namespace,
-					r.Name,
-					r.Began,
-					r.Ended,
-					text,
-					err,
-				)
+				s.explain(t, r)
 			}
-		})
+		}()
 		harness.Eventually(t, "a finished trace of "+r.Namespace+"/"+r.Name, func() bool {
 			s.Alive(t)
 			found, ok = s.traceOf(t, r)
