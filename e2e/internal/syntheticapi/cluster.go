@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -155,7 +156,7 @@ func (c *Cluster) newPod(d *deployment, of *replicaSet, at time.Time) *pod {
 	v := &values{}
 	host := c.nodes[c.random.IntN(len(c.nodes))]
 	c.addresses++
-	v.text[name], v.text[namespace], v.text[uid] = of.name+"-"+c.word(5), d.namespace, c.uid()
+	v.text[name], v.text[namespace], v.text[uid] = c.podName(of), d.namespace, c.uid()
 	v.text[ownerName], v.text[ownerUID], v.text[hash], v.text[app] = of.name, of.uid, of.hash, d.name
 	v.text[node], v.text[nodeIP], v.text[ip] = host.text[name], host.text[nodeIP], address(10, c.addresses)
 	second := func(f timeField, after time.Duration) { v.time[f] = at.Add(after).Unix() }
@@ -167,6 +168,16 @@ func (c *Cluster) newPod(d *deployment, of *replicaSet, at time.Time) *pod {
 	p := &pod{values: v}
 	of.pods = append(of.pods, p)
 	return p
+}
+
+// podName returns a name that no Pod of the set has: the API server refuses a second object of one name.
+func (c *Cluster) podName(of *replicaSet) string {
+	for {
+		n := of.name + "-" + c.word(5)
+		if !slices.ContainsFunc(of.pods, func(p *pod) bool { return p.values.text[name] == n }) {
+			return n
+		}
+	}
 }
 
 func (c *Cluster) putPod(s *store, p *pod) {

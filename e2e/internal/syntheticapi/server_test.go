@@ -224,3 +224,16 @@ func TestSize(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestPodNames: no two Pods of a set have one name, as random as the names are.
+func TestPodNames(t *testing.T) {
+	const count = 20_000 // without a check, nine names exist twice
+	c, err := New(Size{Nodes: 1, Namespaces: 1, Deployments: 1, Pods: count})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	if got := len(c.store.collections[pods].objects); got != count {
+		t.Errorf("there are %d Pods, want %d", got, count)
+	}
+}
