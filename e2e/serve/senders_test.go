@@ -159,11 +159,13 @@ func zipped(text []byte) []byte {
 	return out.Bytes()
 }
 
-// sender is a client with separate connections. close closes them, even during a request.
+// sender is a client with separate connections. close closes them, even during a request. A transport
+// keeps a connection that it gets after the end of the request: such a one is closed at once.
 type sender struct {
 	http.Client
-	mu    sync.Mutex
-	conns []net.Conn
+	mu     sync.Mutex
+	conns  []net.Conn
+	closed bool
 }
 
 // client1 returns a client of HTTP/1.1.
@@ -178,12 +180,17 @@ func newSender(speak func(*http.Protocols, bool)) *sender {
 	speak(tr.Protocols, true)
 	tr.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
-		if err == nil {
-			s.mu.Lock()
-			s.conns = append(s.conns, conn)
-			s.mu.Unlock()
+		if err != nil {
+			return nil, err
 		}
-		return conn, err
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.closed {
+			_ = conn.Close()
+			return nil, net.ErrClosed
+		}
+		s.conns = append(s.conns, conn)
+		return conn, nil
 	}
 	s.Transport = tr
 	return s
@@ -192,6 +199,7 @@ func newSender(speak func(*http.Protocols, bool)) *sender {
 func (s *sender) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.closed = true
 	for _, conn := range s.conns {
 		_ = conn.Close()
 	}
