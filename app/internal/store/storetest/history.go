@@ -51,6 +51,7 @@ func (h *History) Trace(n int) *span.Trace {
 	r := rand.New(rand.NewPCG(h.Seed, uint64(n))) //nolint:gosec // a repeatable test
 	w := &rollout{r: r, at: h.Start.Add(time.Duration(n) * h.Every)}
 	w.id(n)
+	w.version = 1000 * int64(n+1)
 	w.application = applications[r.IntN(len(applications))]
 	w.image = historyImage[min(r.IntN(len(historyImage)), r.IntN(len(historyImage)))]
 	w.namespace = fmt.Sprintf("team-%02d", r.IntN(20))
@@ -64,6 +65,8 @@ type rollout struct {
 	at                            time.Time
 	trace                         *span.Trace
 	application, image, namespace string
+	// version is the last resourceVersion.
+	version int64
 }
 
 func (w *rollout) id(n int) {
@@ -104,23 +107,30 @@ func (w *rollout) facts(s *span.Span, outcome span.Outcome, pod *span.PodFacts) 
 	}
 }
 
+// write adds a write of the object of s, as an event and in the facts, and returns the latter.
+func (w *rollout) write(s *span.Span, verb, part, actor string, after time.Duration) *span.Write {
+	at := w.at.Add(after)
+	w.version++
+	s.Events = append(s.Events, span.Event{Time: at, Name: span.EventWrite, Attributes: []attribute.KeyValue{
+		span.KeyVerb.String(verb), span.KeyPart.String(part), span.KeyRV.Int64(w.version), span.KeyActor.String(actor),
+	}})
+	s.Facts.Writes = append(s.Facts.Writes, span.Write{
+		Verb: verb, Part: part, ResourceVersion: w.version, Actor: actor, Start: at, End: at, Source: span.TimeWatch,
+	})
+	if verb == "update" {
+		s.Facts.Writes[len(s.Facts.Writes)-1].BasedOn = w.version - 7
+	}
+	return &s.Facts.Writes[len(s.Facts.Writes)-1]
+}
+
 func (w *rollout) run(pods int) {
 	deployment := w.span(
 		nil, "reconcile Deployment", "deployment-controller", w.ref("apps", "Deployment", w.application), 0, 0,
 	)
 	w.facts(deployment, span.Converged, nil)
 	deployment.Evidence = ""
-	version := w.r.Int64N(1 << 40)
-	deployment.Events = []span.Event{{Time: w.at, Name: span.EventWrite, Attributes: []attribute.KeyValue{
-		span.KeyVerb.String("update"), span.KeyPart.String("desired"), span.KeyRV.Int64(version),
-		span.KeyActor.String("kubectl"),
-	}}}
-	deployment.Facts.Writes = []span.Write{{
-		Verb: "update", Part: "desired", ResourceVersion: version, BasedOn: version - 7, Actor: "kubectl",
-		Start: w.at, End: w.at, Source: span.TimeWatch,
-		Changes: []span.FieldChange{{
-			Path: "spec.template.spec.containers[name=web].image", Operation: span.FieldReplaced, To: w.image,
-		}},
+	w.write(deployment, "update", "desired", "kubectl", 0).Changes = []span.FieldChange{{
+		Path: "spec.template.spec.containers[name=web].image", Operation: span.FieldReplaced, To: w.image,
 	}}
 	name := fmt.Sprintf("%s-%08x", w.application, w.r.Uint32())
 	set := w.span(
@@ -132,11 +142,14 @@ func (w *rollout) run(pods int) {
 		0,
 	)
 	w.facts(set, span.Converged, nil)
+	w.write(set, "create", "desired", "deployment-controller", 20*time.Millisecond)
 	last := time.Duration(0)
 	for range pods {
 		last = max(last, w.pod(set, name))
 	}
 	set.End.Time, deployment.End.Time = w.at.Add(last), w.at.Add(last+10*time.Millisecond)
+	w.write(set, "update", "observed", "replicaset-controller", last)
+	w.write(deployment, "update", "observed", "deployment-controller", last+10*time.Millisecond)
 }
 
 // pod adds a Pod with its phases, and returns its end. One of 50 fails.
@@ -154,6 +167,7 @@ func (w *rollout) pod(set *span.Span, owner string) time.Duration {
 		Volumes: 1 + w.r.Int64N(4), Node: fmt.Sprintf("node-%d", node), Zone: zones[node%len(zones)],
 		Images: []string{w.image, "envoy:1.36"}[:1+w.r.IntN(2)],
 	})
+	w.write(s, "create", "desired", "replicaset-controller", from)
 	at := from
 	for _, p := range []struct {
 		name, service string
@@ -170,6 +184,7 @@ func (w *rollout) pod(set *span.Span, owner string) time.Duration {
 			one.Attributes = []attribute.KeyValue{span.KeyContainer.String("main"), span.KeyImage.String(w.image)}
 		}
 		at += p.takes
+		w.write(s, "update", "observed", p.service, at)
 	}
 	s.End.Time = w.at.Add(at)
 	return at
