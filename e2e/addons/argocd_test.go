@@ -114,21 +114,35 @@ func TestArgoCD(t *testing.T) {
 		s.as(userA, "delete", "-n", "argocd", "application/shop")
 		s.settle()
 	})
+	// On a loaded machine, Argo CD compares before it has seen the effects of its sync. It then syncs again
+	// as after a drift, and writes nothing.
+	corrections, repeated := 0, 0
+	for _, tr := range traces {
+		if tr.Spans[0].Attributes["lifeline.drift"] != "Application shop" {
+			continue
+		}
+		reconciled := map[string]bool{}
+		for _, sp := range tr.Spans {
+			if strings.HasPrefix(sp.Name, "reconcile ") {
+				reconciled[strings.TrimPrefix(sp.Name, "reconcile ")] = true
+			}
+		}
+		switch {
+		case reconciled["ConfigMap"]:
+			corrections++
+		case len(reconciled) == 1:
+			repeated++
+		}
+	}
 	expect(t, traces, map[string]int{
 		// Created, synced four times by people, once in vain; changed, synced against a drift and after a
 		// commit, and deleted. A requested refresh changes nothing.
-		"Application shop <":                9,
+		"Application shop <":                9 + repeated,
 		"Deployment web < Application shop": 4,
 		"ConfigMap web < Application shop":  4,
 		"ConfigMap web <":                   1, // the drift
 	})
-	corrections := 0
-	for _, tr := range traces {
-		if tr.Spans[0].Attributes["lifeline.drift"] == "Application shop" {
-			corrections++
-		}
-	}
 	if corrections != 1 {
-		t.Errorf("%d traces correct a drift of the Application, want 1", corrections)
+		t.Errorf("%d traces correct the drift of the ConfigMap, want 1", corrections)
 	}
 }
