@@ -18,7 +18,8 @@ const maxURL = 8 << 10
 type Guard struct {
 	// Error writes an error response.
 	Error func(w http.ResponseWriter, code int, message string)
-	// Patience limits the write of a response that sets no deadline itself.
+	// Patience limits the write of a response from its beginning, unless the handler then sets a deadline
+	// itself.
 	Patience time.Duration
 	// Done is called after each response, with its status; may be nil.
 	Done func(r *http.Request, code int)
@@ -29,7 +30,7 @@ type Guard struct {
 // Wrap returns the guarded handler.
 func (g Guard) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		out := &recorder{ResponseWriter: w}
+		out := &recorder{ResponseWriter: w, patience: g.Patience}
 		defer func() {
 			if p := recover(); p != nil {
 				g.recovered(out, r, p)
@@ -41,9 +42,6 @@ func (g Guard) Wrap(next http.Handler) http.Handler {
 				panic(http.ErrAbortHandler)
 			}
 		}()
-		// A deadline of the connection's previous response must not remain. Only a test's recorder
-		// has no deadlines.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(g.Patience))
 		out.Header().Set("Cache-Control", "no-store")
 		out.Header().Set("X-Content-Type-Options", "nosniff")
 		if n := len(r.RequestURI); n > maxURL {
@@ -53,6 +51,7 @@ func (g Guard) Wrap(next http.Handler) http.Handler {
 			return
 		}
 		next.ServeHTTP(out, r)
+		out.begin(http.StatusOK) // net/http answers for a handler that wrote nothing
 	})
 }
 
@@ -71,26 +70,34 @@ func (g Guard) recovered(out *recorder, r *http.Request, p any) {
 	}
 }
 
-// recorder records the status of a response.
+// recorder records the status of a response, and sets its deadline.
 type recorder struct {
 	http.ResponseWriter
+	patience time.Duration
 	// code is 0 until the response begins.
 	code    int
 	aborted bool
 }
 
 func (w *recorder) WriteHeader(code int) {
-	if w.code == 0 {
-		w.code = code
-	}
+	w.begin(code)
 	w.ResponseWriter.WriteHeader(code)
 }
 
 func (w *recorder) Write(b []byte) (int, error) {
-	if w.code == 0 {
-		w.code = http.StatusOK
-	}
+	w.begin(http.StatusOK)
 	return w.ResponseWriter.Write(b)
+}
+
+// begin notes the status of a response and sets its deadline, at its first byte. The time of the handler
+// before it does not count, and the deadline of the connection's previous response ends. Only a test's
+// recorder has no deadlines.
+func (w *recorder) begin(code int) {
+	if w.code != 0 {
+		return
+	}
+	w.code = code
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.patience))
 }
 
 // Unwrap serves http.ResponseController.
