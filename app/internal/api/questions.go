@@ -96,6 +96,11 @@ func (s *Server) trace(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	release, err := s.turn(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	rec, err := s.opts.Store.Trace(r.Context(), s.opts.Scope(r), id)
 	if err != nil {
 		return nil, err
@@ -117,6 +122,11 @@ func (s *Server) why(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	release, err := s.turn(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	rec, err := s.opts.Store.Trace(r.Context(), s.opts.Scope(r), id)
 	if err != nil {
 		return nil, err

@@ -86,8 +86,8 @@ type Server struct {
 	opts    Options
 	mux     *http.ServeMux
 	handler http.Handler
-	// requests and streams have a token for each running one.
-	requests, streams chan struct{}
+	// requests, streams and turns have a token for each running one.
+	requests, streams, turns chan struct{}
 	// heartbeat and patience are the constants of that name; tests change them.
 	heartbeat, patience time.Duration
 
@@ -133,6 +133,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		opts: o, mux: http.NewServeMux(),
 		requests: make(chan struct{}, o.MaxRequests), streams: make(chan struct{}, o.MaxStreams),
+		turns:     make(chan struct{}, turns),
 		heartbeat: heartbeat, patience: patience, closing: make(chan struct{}),
 		trees: lately[*arranged]{max: maxTreeSpans}, documents: lately[remembered]{max: maxDocuments},
 	}

@@ -26,10 +26,23 @@ type arranged struct {
 	path    []insight.Segment
 	asOf    time.Time
 	spans   int
+	// read is the time of the process just before the trace was read.
+	read time.Time
 }
 
-// arrange makes the tree of the present version of a trace, and remembers it.
+// arrange makes the tree of the present version of a trace, and remembers it. Requests that wait for their
+// turn together share one tree.
 func (s *Server) arrange(r *http.Request, id trace.TraceID) (*arranged, error) {
+	asked := time.Now()
+	release, err := s.turn(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if t, found := s.trees.get(id); found && s.opts.Scope(r).All() && t.read.After(asked) {
+		return t, nil
+	}
+	read := time.Now()
 	rec, err := s.opts.Store.Trace(r.Context(), s.opts.Scope(r), id)
 	if err != nil {
 		return nil, err
@@ -39,6 +52,7 @@ func (s *Server) arrange(r *http.Request, id trace.TraceID) (*arranged, error) {
 		now = s.opts.Clock()
 	}
 	out := arrangedOf(rec.Trace, &rec.Summary, now)
+	out.read = read
 	s.trees.put(id, out, out.spans)
 	return out, nil
 }

@@ -61,9 +61,15 @@ func ordered(t *span.Trace, now time.Time) []*span.Span {
 type perfetto struct {
 	out       io.Writer
 	processes map[string]*process
-	written   bool
-	err       error
+	// begun counts all processes.
+	begun   int
+	written bool
+	err     error
 }
+
+// maxLanes bounds the lanes of a process. Further spans that overlap get another process of the same name: the
+// search for a lane would take too long.
+const maxLanes = 200
 
 // process is one row of Perfetto. lanes has the ends of the spans that are open in each lane, the outermost
 // first.
@@ -81,17 +87,16 @@ func (p *perfetto) span(s *span.Span, now time.Time) {
 		}
 	}
 	name = object.Bound(name)
-	proc := p.processes[name]
-	if proc == nil {
-		proc = &process{id: len(p.processes) + 1}
-		p.processes[name] = proc
-		p.add(event{Phase: "M", Name: "process_name", Process: proc.id, Args: map[string]any{"name": name}})
-		p.add(event{
-			Phase: "M", Name: "process_sort_index", Process: proc.id, Args: map[string]any{"sort_index": proc.id},
-		})
-	}
 	length := max(0, s.Duration(now))
-	lane := proc.lane(s.Start.Time, s.Start.Add(length))
+	proc := p.processes[name]
+	lane := 0
+	if proc != nil {
+		lane = proc.lane(s.Start.Time, s.Start.Add(length))
+	}
+	if lane == 0 {
+		proc = p.begin(name)
+		lane = proc.lane(s.Start.Time, s.Start.Add(length))
+	}
 	args := map[string]any{"span": s.ID.String(), "trace": s.TraceID.String(), "component": object.Bound(s.Service)}
 	for _, a := range s.Attributes {
 		args[object.Bound(string(a.Key))] = object.Bound(a.Value.String())
@@ -122,7 +127,20 @@ func (p *perfetto) span(s *span.Span, now time.Time) {
 	}
 }
 
-// lane returns the number, from 1, of the first lane where a span nests in the open ones or follows them.
+// begin adds a process, which takes the further spans of that name.
+func (p *perfetto) begin(name string) *process {
+	p.begun++
+	proc := &process{id: p.begun}
+	p.processes[name] = proc
+	p.add(event{Phase: "M", Name: "process_name", Process: proc.id, Args: map[string]any{"name": name}})
+	p.add(event{
+		Phase: "M", Name: "process_sort_index", Process: proc.id, Args: map[string]any{"sort_index": proc.id},
+	})
+	return proc
+}
+
+// lane returns the number, from 1, of the first lane where a span nests in the open ones or follows them; 0 if
+// there is none.
 func (p *process) lane(start, end time.Time) int {
 	for i, open := range p.lanes {
 		for len(open) > 0 && !open[len(open)-1].After(start) {
@@ -133,6 +151,9 @@ func (p *process) lane(start, end time.Time) int {
 			return i + 1
 		}
 		p.lanes[i] = open
+	}
+	if len(p.lanes) == maxLanes {
+		return 0
 	}
 	p.lanes = append(p.lanes, []time.Time{end})
 	return len(p.lanes)

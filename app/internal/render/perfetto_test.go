@@ -5,8 +5,10 @@ package render
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"testing"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 )
@@ -14,7 +16,7 @@ import (
 // TestPerfetto: every span is there, and those of one thread nest or follow each other.
 func TestPerfetto(t *testing.T) {
 	for _, one := range []*span.Trace{
-		spantest.Many(20), spantest.Joined(), spantest.Hostile(), spantest.CrashLoop(), {},
+		spantest.Many(20), spantest.Joined(), spantest.Hostile(), spantest.CrashLoop(), {}, overlapping(3 * maxLanes),
 	} {
 		var out bytes.Buffer
 		now := spantest.At(100_000).Time
@@ -51,6 +53,25 @@ func TestPerfetto(t *testing.T) {
 		}
 		if spans != len(one.Spans) {
 			t.Errorf("got %d of %d spans", spans, len(one.Spans))
+		}
+	}
+}
+
+// overlapping returns a trace in which all spans of one component overlap, and none is inside another.
+func overlapping(n int) *span.Trace {
+	b := spantest.New("overlapping")
+	for i := range n {
+		b.Add(nil, "work", "somebody", object.Ref{}, i, 2*n+i)
+	}
+	return b.Trace
+}
+
+// BenchmarkPerfettoOverlaps has the worst spans for the search of lanes.
+func BenchmarkPerfettoOverlaps(b *testing.B) {
+	one := []*span.Trace{overlapping(10_000)}
+	for b.Loop() {
+		if err := Perfetto(io.Discard, one, Options{Now: spantest.At(100_000).Time}); err != nil {
+			b.Fatal(err)
 		}
 	}
 }
