@@ -26,12 +26,15 @@ type recorded struct {
 	Tree *Tree `json:"tree"`
 	// Lists are the answers for the keys of the tree.
 	Lists map[string]*Tree `json:"lists"`
-	// Spans are all spans by ID.
+	// Spans are all spans by ID, and Order has their IDs in the order of the tree, as a search has them.
 	Spans map[string]*recordedSpan `json:"spans"`
+	Order []string                 `json:"order"`
 	// Causes are the edges between this trace and others.
 	Causes []Cause `json:"causes"`
 	// LeftOut is the number of spans of other components that are not in the file.
 	LeftOut int `json:"leftOut,omitempty"`
+	// Note limits what the trace says; empty for one of a server.
+	Note string `json:"note,omitempty"`
 }
 
 // recordedSpan is a span without the way to it: Up is the span above, and Key opens the list with it.
@@ -41,16 +44,19 @@ type recordedSpan struct {
 	Key string `json:"key"`
 }
 
-// HTML writes one file with the page's view of a trace, which needs no server. Open spans last until now.
-func HTML(w io.Writer, t *span.Trace, sum *store.Summary, causes []store.Cause, now time.Time) error {
+// HTML writes one file with the page's view of a trace, which needs no server. Open spans last until now. The
+// file shows the note, unless it is empty.
+func HTML(w io.Writer, t *span.Trace, sum *store.Summary, causes []store.Cause, now time.Time, note string) error {
 	t, left := bounded(t, maxFileSpans)
 	arranged := arrangedOf(t, sum, now)
 	out := recorded{
 		Tree:    arranged.answer(),
 		Lists:   map[string]*Tree{},
 		Spans:   map[string]*recordedSpan{},
+		Order:   []string{},
 		Causes:  []Cause{},
 		LeftOut: left,
+		Note:    note,
 	}
 	const roots = "c0000000000000000"
 	if err := out.add(arranged, out.Tree.Nodes, roots, ""); err != nil {
@@ -61,6 +67,10 @@ func HTML(w io.Writer, t *span.Trace, sum *store.Summary, causes []store.Cause, 
 	}
 	if err := out.open(arranged, out.Tree.MoreKey, ""); err != nil {
 		return err
+	}
+	all, _ := arranged.Find(func(*span.Span) bool { return true }, len(t.Spans))
+	for _, s := range all {
+		out.Order = append(out.Order, s.ID.String())
 	}
 	for _, c := range causes {
 		if c.TraceID != c.OfTrace {

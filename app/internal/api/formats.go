@@ -65,5 +65,5 @@ func (s *Server) html(r *http.Request, body *bytes.Buffer, rec *store.Record, no
 	if err != nil {
 		return err
 	}
-	return HTML(body, rec.Trace, &rec.Summary, causes, now)
+	return HTML(body, rec.Trace, &rec.Summary, causes, now, "")
 }

@@ -51,7 +51,8 @@ func (t *Trace) rebuild(ctx context.Context) error {
 	}
 	sum := store.Summarize(traces[0], now)
 	sum.AsOf = now
-	if err := api.HTML(&file, traces[0], &sum, causes, now); err != nil {
+	sum.Open = slices.ContainsFunc(traces[0].Spans, (*span.Span).Open)
+	if err := api.HTML(&file, traces[0], &sum, causes, now, rebuiltMark); err != nil {
 		return fmt.Errorf("cannot print the trace: %w", err)
 	}
 	return t.print(file.Bytes())

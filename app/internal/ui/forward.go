@@ -3,6 +3,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,8 +28,8 @@ import (
 const (
 	// selector selects the Pods of servers, as the manifests of this project label them.
 	selector = "app.kubernetes.io/name=lifeline"
-	// remotePort is the default port of the API.
-	remotePort = 7070
+	// DefaultPort is the default port of the API.
+	DefaultPort = 7070
 	// again is the pause before a lost port-forward starts anew.
 	again = time.Second
 	// patience bounds a request to the API server.
@@ -122,8 +124,9 @@ func (u *UI) forwardTo(ctx context.Context, api *rest.RESTClient, pod string, sh
 		return err
 	}
 	ready := make(chan struct{})
+	remote, failures := cmp.Or(u.RemotePort, DefaultPort), &last{}
 	forwarder, err := portforward.NewForStreaming(
-		dialer, []string{fmt.Sprintf("%d:%d", u.Port, remotePort)}, ctx.Done(), ready, io.Discard, io.Discard,
+		dialer, []string{fmt.Sprintf("%d:%d", u.Port, remote)}, ctx.Done(), ready, io.Discard, failures,
 	)
 	if err != nil {
 		return fmt.Errorf("cannot forward a port: %w", err)
@@ -140,7 +143,12 @@ func (u *UI) forwardTo(ctx context.Context, api *rest.RESTClient, pod string, sh
 	if err == nil && !*shown {
 		*shown, u.Port = true, ports[0].Local
 		u.Say("forwarding to Pod %s of namespace %s; Ctrl-C ends it", cli.Shown(pod), cli.Shown(u.Namespace))
-		err = u.show(ctx, local(ctx, u.Port))
+		url, silent := local(ctx, u.Port)
+		if silent != nil {
+			u.Say("port %d of the Pod does not answer (%s): if its api.address has another port, name it with "+
+				"--remote-port", remote, cli.OneLine(cmp.Or(failures.error(), silent)))
+		}
+		err = u.show(ctx, url)
 	}
 	if err != nil {
 		forwarder.Close()
@@ -173,24 +181,50 @@ func (u *UI) dialer(to *url.URL) (httpstream.Dialer, error) {
 	}), nil
 }
 
-// local returns the URL of the forwarded server. A server with TLS answers plain HTTP with an error that
-// names HTTPS.
-func local(ctx context.Context, port uint16) string {
+// last keeps the last message of a port-forward, which reports the failures of its connections as text.
+type last struct {
+	mu   sync.Mutex
+	text string
+}
+
+// Write implements io.Writer.
+func (l *last) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if text := strings.TrimSpace(string(b)); text != "" {
+		l.text = text
+	}
+	return len(b), nil
+}
+
+// error returns the last message, or nil.
+func (l *last) error() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.text == "" {
+		return nil
+	}
+	return errors.New(l.text)
+}
+
+// local returns the URL of the forwarded server, and an error if nothing answers there. A server with TLS
+// answers plain HTTP with an error that names HTTPS.
+func local(ctx context.Context, port uint16) (string, error) {
 	at := fmt.Sprintf("http://127.0.0.1:%d", port)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
-		return at
+		return at, err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return at
+		return at, err
 	}
 	defer response.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(response.Body, 256)) // of no use if it fails
 	if response.StatusCode == http.StatusBadRequest && strings.Contains(string(text), "HTTPS") {
-		return "https" + strings.TrimPrefix(at, "http")
+		return "https" + strings.TrimPrefix(at, "http"), nil
 	}
-	return at
+	return at, nil
 }

@@ -25,6 +25,8 @@ type UI struct {
 	Namespace string
 	// Port is the local port of a port-forward; 0 means a free one.
 	Port uint16
+	// RemotePort is the port of the API in a Pod; 0 means DefaultPort.
+	RemotePort uint16
 	// NoBrowser prints the URL only.
 	NoBrowser bool
 	// Browse opens a URL; nil means the browser of the system.

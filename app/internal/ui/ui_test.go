@@ -34,6 +34,8 @@ type cluster struct {
 	t      *testing.T
 	behind string
 	pods   []corev1.Pod
+	// port is the expected port of the Pods.
+	port string
 
 	mu sync.Mutex
 	// asked are the Pods that were forwarded to, and open the connections.
@@ -43,7 +45,7 @@ type cluster struct {
 
 func newCluster(t *testing.T, behind string, pods ...corev1.Pod) *cluster {
 	t.Helper()
-	c := &cluster{t: t, behind: behind, pods: pods}
+	c := &cluster{t: t, behind: behind, pods: pods, port: "7070"}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/namespaces/{namespace}/pods", func(w http.ResponseWriter, r *http.Request) {
 		list := corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
@@ -76,8 +78,8 @@ func (c *cluster) forward(w http.ResponseWriter, r *http.Request) {
 		if s.Headers().Get(corev1.StreamType) != corev1.StreamTypeData {
 			return nil
 		}
-		if got := s.Headers().Get(corev1.PortHeader); got != "7070" {
-			c.t.Errorf("port %s of the Pod, want 7070", got)
+		if got := s.Headers().Get(corev1.PortHeader); got != c.port {
+			c.t.Errorf("port %s of the Pod, want %s", got, c.port)
 		}
 		to, err := net.Dial("tcp", c.behind)
 		if err != nil {
@@ -197,6 +199,32 @@ func TestForward(t *testing.T) {
 	signals <- os.Interrupt
 	if err := <-ended; err != nil {
 		t.Errorf("after a signal: %v", err)
+	}
+}
+
+// TestForwardToAnotherPort: a port without an answer is named, with the flag for another one.
+func TestForwardToAnotherPort(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = ln.Close() // nothing listens there
+	c := newCluster(t, ln.Addr().String(), pod("lifeline-0", "True"))
+	c.port = "8443"
+	u, _, talk := command()
+	u.Kubeconfig, u.RemotePort, u.Server = c.kubeconfig(), 8443, cli.Server{Direct: true}
+	signals := make(chan os.Signal, 1)
+	u.Signals = signals
+	u.Browse = func(context.Context, string) error {
+		signals <- os.Interrupt
+		return nil
+	}
+	if _, err := u.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := talk.String(); !strings.Contains(got, "port 8443 of the Pod does not answer") ||
+		!strings.Contains(got, "--remote-port") {
+		t.Errorf("got %q", got)
 	}
 }
 

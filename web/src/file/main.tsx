@@ -19,7 +19,7 @@ async function read(): Promise<Recorded> {
   return (await new Response(stream).json()) as Recorded
 }
 
-function File({ source, leftOut }: { source: Source; leftOut: number }) {
+function File({ source, leftOut, note }: { source: Source; leftOut: number; note: string }) {
   useSignalEffect(() => {
     document.documentElement.dataset.theme = dark() ? 'dark' : 'light'
   })
@@ -39,6 +39,7 @@ function File({ source, leftOut }: { source: Source; leftOut: number }) {
         <span class="note">
           one trace in a file
           {leftOut > 0 && `, without ${leftOut.toLocaleString('en')} spans of other components`}
+          {note && `; ${note}`}
         </span>
         <Tools />
       </header>
@@ -54,7 +55,7 @@ document.addEventListener('keydown', press)
 const root = document.getElementById('app')
 if (root) {
   read().then(
-    (data) => render(<File source={recorded(data)} leftOut={data.leftOut ?? 0} />, root),
+    (data) => render(<File source={recorded(data)} leftOut={data.leftOut ?? 0} note={data.note ?? ''} />, root),
     (err: unknown) => (root.textContent = `This file cannot be read: ${err instanceof Error ? err.message : String(err)}`),
   )
 }

@@ -9,8 +9,11 @@ export interface Recorded {
   tree: Tree
   lists: Record<string, Tree>
   spans: Record<string, Omit<SpanDetail, 'way'> & { up?: string; key: string }>
+  // order has the IDs of the spans in the order of the tree.
+  order: string[]
   causes: Cause[]
   leftOut?: number
+  note?: string
 }
 
 // most is the number of matches that one can step through, as a server has it.
@@ -41,7 +44,7 @@ export function recorded(data: Recorded): Source {
     },
     async find(text) {
       const words = text.toLowerCase().split(/\s+/).filter((w) => w !== '')
-      texts ??= Object.values(data.spans).map(({ span, attributes, events }) => ({
+      texts ??= data.order.map((id) => data.spans[id]!).map(({ span, attributes, events }) => ({
         span,
         text: [
           span.spanId, span.name, span.service, span.outcome, span.message, span.object?.kind, span.object?.namespace, span.object?.name,
