@@ -357,7 +357,8 @@ func TestDensity(t *testing.T) {
 		t.Errorf("got %+v", groups)
 	}
 	for _, bad := range []string{
-		"where=kind", "buckets=0", "buckets=1001", "since=1h&until=2h", "limit=3", "buckets=1&since=1700-01-01T00:00:01Z",
+		"where=kind",
+		"buckets=0", "buckets=1001", "since=1h&until=2h", "limit=3", "buckets=1&since=1700-01-01T00:00:01Z",
 	} {
 		if res, body := s.get(t, "/api/v1/density?"+bad); res.StatusCode != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", bad, res.StatusCode, body)

@@ -32,7 +32,7 @@ func decodeWork(data []byte) []insight.Work {
 		}
 		data = data[n:]
 		length, n := binary.Uvarint(data)
-		if n <= 0 || length > uint64(len(data)-n) {
+		if n <= 0 || length > uint64(len(data)-n) { //nolint:gosec // not negative
 			return nil
 		}
 		data = data[n:]
