@@ -56,7 +56,6 @@ for (const colorScheme of ['light', 'dark']) {
   await page.keyboard.press('End')
   await page.keyboard.type(' && kind == "', { delay: 30 })
   await page.locator('.cm-tooltip-autocomplete li', { hasText: '"Pod"' }).waitFor()
-  await page.locator('.bars path.match').waitFor({ state: 'attached' })
   await page.screenshot({ path: join(to, `question-${colorScheme}.png`) })
   await end()
 

@@ -100,16 +100,32 @@ test('folding', async () => {
   assert.deepEqual(ids(fold([...like.slice(0, 2), elsewhere], true, new Set())), ['a', 'b', 'e'])
 })
 
+test('where the time went', async () => {
+  const { gradient, parts, words } = await load('changes/work.tsx')
+  const s = {
+    duration: 10, slowest: 'pull image web:2', slowestDuration: 6,
+    work: [{ name: 'schedule', duration: 1 }, { name: 'pull image example.com/web:2', duration: 6 }, { name: 'create Pod', duration: 2.5 }],
+  }
+  assert.equal(words(parts(s)), 'schedule 1.00 s, pull image web:2 6.00 s, create Pod 2.50 s, other work 0.50 s')
+  assert.equal(
+    gradient(parts(s)),
+    'linear-gradient(to right, var(--work-place) 0.0% 10.0%, var(--work-image) 10.0% 70.0%, var(--work-control) 70.0% 95.0%, var(--work-other) 95.0% 100.0%)',
+  )
+  assert.deepEqual(parts({ ...s, work: undefined }).map((p) => p.tone), ['image', 'other'], 'an archive of an earlier version')
+  assert.deepEqual(parts({ duration: 0 }), [])
+})
+
 test('an open change continues', async () => {
   const { present, state, who } = await load('changes/words.ts')
   const s = {
     open: true, stuck: false, start: '2026-03-01T12:00:00Z', duration: 10, slowest: 'schedule', slowestDuration: 8,
-    current: 'pull image', currentDuration: 2,
+    current: 'pull image', currentDuration: 2, work: [{ name: 'schedule', duration: 8 }, { name: 'pull image', duration: 2 }],
   }
   const at = (seconds) => present(s, Date.parse(s.start) + seconds * 1000)
   assert.equal(at(12).duration, 12)
   assert.equal(at(12).slowest, 'schedule')
   assert.deepEqual([at(60).slowest, at(60).slowestDuration], ['pull image', 52])
+  assert.deepEqual(at(60).work.map((w) => w.duration), [8, 52])
   assert.equal(at(5).duration, 10, 'a clock behind the server’s')
   assert.equal(state(s), 'running')
   assert.equal(state({ ...s, stuck: true }), 'stuck')

@@ -62,6 +62,9 @@ func SummaryOf(s *store.Summary) Summary {
 		Spans:           s.Spans,
 		AsOf:            s.AsOf.UTC(),
 	}
+	for _, w := range s.Work {
+		out.Work = append(out.Work, Work{w.Label, Seconds(w.Duration)})
+	}
 	if s.Object != (object.Ref{}) {
 		ref := s.Object
 		out.Object = &ref

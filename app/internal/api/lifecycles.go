@@ -181,6 +181,7 @@ func (s *Server) groups(r *http.Request) (any, error) {
 	}
 	out := GroupPage{
 		By: q.By, Quantiles: q.Quantiles, Groups: make([]Group, len(page.Groups)), More: page.More,
+		Open:       page.Open,
 		Incomplete: object.Bound(page.Incomplete), Since: momentOf(page.Since),
 	}
 	if q.Of != nil {

@@ -61,7 +61,9 @@ const defaultDensity = 24 * time.Hour
 
 func (s *Server) density(r *http.Request) (any, error) {
 	p := s.params(r)
-	q := store.DensityQuery{Query: p.traces(), Buckets: p.number("buckets", store.MaxBuckets, 60)}
+	q := store.DensityQuery{
+		Query: p.traces(), Buckets: p.number("buckets", store.MaxBuckets, 60), Where: p.where(), Now: p.now,
+	}
 	q.Scope = s.opts.Scope(r)
 	if q.Until.IsZero() {
 		q.Until = p.now
@@ -77,7 +79,7 @@ func (s *Server) density(r *http.Request) (any, error) {
 	}
 	d, err := s.opts.Store.Density(r.Context(), q)
 	if err != nil {
-		return nil, err
+		return nil, refused(err)
 	}
 	out := Density{Since: q.Since.UTC(), Width: Seconds(q.Width()), Incomplete: object.Bound(d.Incomplete)}
 	for _, b := range d.Buckets {

@@ -58,7 +58,7 @@ var routes = []route{
 	},
 	{"fields", "The fields of questions", nil, reflect.TypeFor[Fields](), (*Server).fields},
 	{
-		"density", "The number of traces over time", join(filters, nil, "buckets"),
+		"density", "The number of traces over time", join(filters, nil, "buckets", "where"),
 		reflect.TypeFor[Density](), (*Server).density,
 	},
 	{"traces/{traceID}", "One trace, as OTLP JSON", []string{"format"}, reflect.TypeFor[Document](), (*Server).trace},

@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -342,7 +343,21 @@ func TestDensity(t *testing.T) {
 	if len(failed.Buckets) != 60 || int(n) != len(page.Traces) || n == 0 {
 		t.Errorf("%d of %d failed, in %d buckets", n, len(page.Traces), len(failed.Buckets))
 	}
+	for text, want := range map[string]int64{`user == "nobody"`: 0, `kind in ["Pod", "Deployment"]`: 1} {
+		var asked Density
+		s.into(t, "/api/v1/density?buckets=1&where="+url.QueryEscape(text), &asked)
+		s.into(t, "/api/v1/traces?where="+url.QueryEscape(text), &page)
+		if got := asked.Buckets[0].Count; got != int64(len(page.Traces)) || got < want || got > 7*want {
+			t.Errorf("%s: %d traces, but %d in the list", text, got, len(page.Traces))
+		}
+	}
+	var groups GroupPage
+	s.into(t, "/api/v1/groups?by=outcome", &groups)
+	if groups.Open == 0 {
+		t.Errorf("got %+v", groups)
+	}
 	for _, bad := range []string{
+		"where=kind",
 		"buckets=0", "buckets=1001", "since=1h&until=2h", "limit=3", "buckets=1&since=1700-01-01T00:00:01Z",
 	} {
 		if res, body := s.get(t, "/api/v1/density?"+bad); res.StatusCode != http.StatusBadRequest {
@@ -388,8 +403,16 @@ func TestSummaryOnTheWire(t *testing.T) {
 		"actor":           "kubectl",
 		"slowest":         "pull image nginx:1.27",
 		"slowestDuration": 2.93,
-		"spans":           10.0,
-		"asOf":            "2026-03-01T12:01:00Z",
+		"work": []any{
+			map[string]any{"name": "reconcile Deployment", "duration": 0.073},
+			map[string]any{"name": "reconcile ReplicaSet", "duration": 0.04},
+			map[string]any{"name": "sandbox", "duration": 0.21},
+			map[string]any{"name": "pull image nginx:1.27", "duration": 2.93},
+			map[string]any{"name": "start container", "duration": 0.047},
+			map[string]any{"name": "readiness", "duration": 0.873},
+		},
+		"spans": 10.0,
+		"asOf":  "2026-03-01T12:01:00Z",
 	}
 	if diff := cmp.Diff([]map[string]any{want}, got.Traces); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

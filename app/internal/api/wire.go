@@ -66,10 +66,17 @@ type Summary struct {
 	Category        string       `json:"category,omitempty"`
 	Slowest         string       `json:"slowest,omitempty"`
 	SlowestDuration Seconds      `json:"slowestDuration,omitempty"`
+	Work            []Work       `json:"work,omitempty"`
 	Current         string       `json:"current,omitempty"`
 	CurrentDuration Seconds      `json:"currentDuration,omitempty"`
 	Spans           int          `json:"spans"`
 	AsOf            time.Time    `json:"asOf"`
+}
+
+// Work is one kind of work on the critical path, and its part of the path.
+type Work struct {
+	Name     string  `json:"name"`
+	Duration Seconds `json:"duration"`
 }
 
 // Page is a page of traces. Next is for the parameter "after"; empty on the last page.
@@ -136,6 +143,8 @@ type GroupPage struct {
 	Groups    []Group   `json:"groups"`
 	// More is the number of further groups.
 	More int `json:"more,omitempty"`
+	// Open counts the matching lifecycles that have not ended. They are in no group.
+	Open int64 `json:"open,omitempty"`
 	// Incomplete and Since are as in Page.
 	Incomplete string     `json:"incomplete,omitempty"`
 	Since      *time.Time `json:"since,omitempty"`

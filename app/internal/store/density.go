@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/question"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -20,6 +21,11 @@ const (
 type DensityQuery struct {
 	// Query selects the traces. Since and Until are required; Limit and After do not count.
 	Query
+	// Where selects traces with a matching lifecycle that starts between Since and Until; nil selects
+	// all. Such a query is a costly question.
+	Where *question.Question
+	// Now is as in FindQuery.
+	Now time.Time
 	// Buckets is the number of equal parts of the time from Since to Until, from 1 to MaxBuckets.
 	Buckets int
 }
@@ -37,6 +43,11 @@ func (q *DensityQuery) Validate() error {
 		return errors.New("the time of a density is too short for its buckets, or ends before it starts")
 	}
 	return nil
+}
+
+// Lifecycles selects the lifecycles of which a trace needs one, in any scope.
+func (q *DensityQuery) Lifecycles() FindQuery {
+	return FindQuery{Where: q.Where, Now: q.Now, Since: q.Since, Until: q.Until}
 }
 
 // Width is the length of a bucket. The last one may end up to that length after Until.

@@ -39,7 +39,7 @@ type Finder interface {
 	// Find returns the lifecycles that match q, the latest start first, without their Steps. Among
 	// equal starts, the highest trace ID and then the highest span ID come first.
 	Find(ctx context.Context, q FindQuery) (*FindPage, error)
-	// Group returns statistics of the lifecycles that match q. Finished ones only are counted.
+	// Group returns statistics of the lifecycles that match q. The groups have the finished ones only.
 	Group(ctx context.Context, q GroupQuery) (*GroupPage, error)
 }
 
@@ -130,6 +130,8 @@ type GroupPage struct {
 	Groups []Group
 	// More is the number of further groups.
 	More int
+	// Open counts the matching lifecycles that have not ended. An archive has none.
+	Open int64
 	// Incomplete and Since are as in FindPage.
 	Incomplete string
 	Since      time.Time

@@ -4,6 +4,7 @@ package store
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -58,6 +59,9 @@ type Summary struct {
 	// Slowest is the kind of work with most of the critical path, and its share; empty without any.
 	Slowest         string
 	SlowestDuration time.Duration
+	// Work are the kinds of work on the critical path, as insight.Longest returns them. The rest of
+	// Duration is other work. It is nil without a path, and for an archived trace of an earlier version.
+	Work []insight.Work
 	// Current is the work at the end of an open trace's critical path, and CurrentDuration its part
 	// of the path by AsOf. It continues.
 	Current         string
@@ -80,6 +84,7 @@ func Summarize(t *span.Trace, asOf time.Time) Summary {
 	if shares := insight.Shares(path); len(shares) > 0 && shares[0].Label != insight.Other {
 		out.Slowest, out.SlowestDuration = shares[0].Label, shares[0].Duration
 	}
+	out.Work = insight.Longest(path)
 	if n := len(path); n > 0 && path[n-1].Span.Open() {
 		out.Current = insight.Label(path[n-1].Span)
 		for _, s := range path {
@@ -118,6 +123,10 @@ func (s Summary) At(now time.Time) Summary {
 	}
 	if s.CurrentDuration += more; s.Current == s.Slowest || s.CurrentDuration > s.SlowestDuration {
 		s.Slowest, s.SlowestDuration = s.Current, s.CurrentDuration
+	}
+	if i := slices.IndexFunc(s.Work, func(w insight.Work) bool { return w.Label == s.Current }); i >= 0 {
+		s.Work = slices.Clone(s.Work)
+		s.Work[i].Duration = s.CurrentDuration
 	}
 	return s
 }

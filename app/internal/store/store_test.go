@@ -13,11 +13,14 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
+
+func work(label string, d time.Duration) insight.Work { return insight.Work{Label: label, Duration: d} }
 
 func TestSummarize(t *testing.T) {
 	asOf := spantest.Epoch.Add(time.Minute)
@@ -39,7 +42,18 @@ func TestSummarize(t *testing.T) {
 				Actor:           "kubectl",
 				Slowest:         "pull image nginx:1.27",
 				SlowestDuration: 2930 * time.Millisecond,
-				Spans:           10,
+				Work: []insight.Work{
+					work(
+						"reconcile Deployment",
+						73*time.Millisecond,
+					),
+					work("reconcile ReplicaSet", 40*time.Millisecond),
+					work("sandbox", 210*time.Millisecond),
+					work("pull image nginx:1.27", 2930*time.Millisecond),
+					work("start container", 47*time.Millisecond),
+					work("readiness", 873*time.Millisecond),
+				},
+				Spans: 10,
 			},
 		},
 		"change": {
@@ -59,7 +73,10 @@ func TestSummarize(t *testing.T) {
 				Actor:           "kubectl",
 				Slowest:         "reconcile Deployment",
 				SlowestDuration: 88 * time.Millisecond,
-				Spans:           2,
+				Work: []insight.Work{
+					work("create Deployment", 12*time.Millisecond), work("reconcile Deployment", 88*time.Millisecond),
+				},
+				Spans: 2,
 			},
 		},
 		"open": {
@@ -75,6 +92,7 @@ func TestSummarize(t *testing.T) {
 				Name: "reconcile ReplicaSet", Object: spantest.Ref("apps", "ReplicaSet", "web-6cf"),
 				Slowest: "reconcile ReplicaSet", SlowestDuration: 59 * time.Second,
 				Current: "reconcile ReplicaSet", CurrentDuration: 59 * time.Second, Spans: 1,
+				Work: []insight.Work{work("reconcile ReplicaSet", 59*time.Second)},
 			},
 		},
 		"stuck": {
@@ -90,6 +108,7 @@ func TestSummarize(t *testing.T) {
 				Name: "reconcile ReplicaSet", Object: spantest.Ref("apps", "ReplicaSet", "web-6cf"),
 				Slowest: "reconcile ReplicaSet", SlowestDuration: 59 * time.Second,
 				Current: "reconcile ReplicaSet", CurrentDuration: 59 * time.Second, Spans: 1,
+				Work: []insight.Work{work("reconcile ReplicaSet", 59*time.Second)},
 			},
 		},
 		"fight": {
@@ -100,6 +119,9 @@ func TestSummarize(t *testing.T) {
 				Name: "reconcile Deployment", Object: web, Verb: "create", Actor: "kubectl",
 				Fight:   "spec.replicas with horizontal-pod-autoscaler, 5 times in 40s",
 				Slowest: "reconcile Deployment", SlowestDuration: 88 * time.Millisecond, Spans: 2,
+				Work: []insight.Work{
+					work("create Deployment", 12*time.Millisecond), work("reconcile Deployment", 88*time.Millisecond),
+				},
 			},
 		},
 		"no root": {
@@ -226,9 +248,13 @@ func FuzzCursor(f *testing.F) {
 
 // TestSummaryAt: an open trace's current work continues after its last change.
 func TestSummaryAt(t *testing.T) {
+	pulled := func(d time.Duration) []insight.Work {
+		return []insight.Work{work("schedule", 8*time.Second), work("pull image", d)}
+	}
 	open := store.Summary{
 		Open: true, Start: spantest.Epoch, Duration: 10 * time.Second, Slowest: "schedule",
 		SlowestDuration: 8 * time.Second, Current: "pull image", CurrentDuration: 2 * time.Second,
+		Work: pulled(2 * time.Second),
 	}
 	cases := map[string]struct {
 		reason string
@@ -241,13 +267,15 @@ func TestSummaryAt(t *testing.T) {
 		},
 		"a little": {
 			reason: "the other work still has more", after: 12 * time.Second,
-			want: func(s *store.Summary) { s.Duration, s.CurrentDuration = 12*time.Second, 4*time.Second },
+			want: func(s *store.Summary) {
+				s.Duration, s.CurrentDuration, s.Work = 12*time.Second, 4*time.Second, pulled(4*time.Second)
+			},
 		},
 		"long": {
 			reason: "the current work has most", after: 60 * time.Second,
 			want: func(s *store.Summary) {
 				s.Duration, s.CurrentDuration = 60*time.Second, 52*time.Second
-				s.Slowest, s.SlowestDuration = "pull image", 52*time.Second
+				s.Slowest, s.SlowestDuration, s.Work = "pull image", 52*time.Second, pulled(52*time.Second)
 			},
 		},
 		"ended": {

@@ -4,11 +4,11 @@ package view
 
 import (
 	"context"
-	"errors"
+	"maps"
+	"slices"
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -22,13 +22,29 @@ func (v *View) Density(ctx context.Context, q store.DensityQuery) (*store.Densit
 	if err != nil {
 		return nil, err
 	}
+	var out *store.Density
+	count := func(ctx context.Context) error {
+		out, err = v.count(ctx, m, q, hidden)
+		return err
+	}
+	if q.Where != nil {
+		return out, v.questions.Do(ctx, count)
+	}
+	return out, count(ctx)
+}
+
+// count counts the traces of the archive and those in memory.
+func (v *View) count(
+	ctx context.Context, m *moment, q store.DensityQuery, hidden map[trace.TraceID]bool,
+) (*store.Density, error) {
 	out := &store.Density{Buckets: make([]store.Bucket, q.Buckets)}
 	archive, err := v.archive()
 	if err == nil {
+		of := q
+		of.Scope.Except = slices.AppendSeq(slices.Clone(q.Scope.Except), maps.Keys(hidden))
 		var stored *store.Density
-		if stored, err = archive.Density(ctx, q); err == nil {
+		if stored, err = archive.Density(ctx, of); err == nil {
 			out = stored
-			err = without(ctx, archive, &q, hidden, out)
 		}
 	}
 	if away(err) {
@@ -36,31 +52,24 @@ func (v *View) Density(ctx context.Context, q store.DensityQuery) (*store.Densit
 	} else if err != nil {
 		return nil, err
 	}
-	return out, v.liveSummaries(ctx, m, &q.Query, hidden, func(s store.Summary) { out.Add(&q, &s) })
-}
-
-// without removes the archived traces that the scope hides by a part in the log.
-func without(
-	ctx context.Context,
-	archive store.Reader,
-	q *store.DensityQuery,
-	hidden map[trace.TraceID]bool,
-	from *store.Density,
-) error {
-	for id := range hidden {
-		r, err := archive.Trace(ctx, q.Scope, id)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if !q.Open && q.Fits(&r.Summary) && store.Touches(r.Trace, q.Object) {
-			b := &from.Buckets[r.Start.Sub(q.Since)/q.Width()]
-			if b.Count--; r.Outcome == span.Failed {
-				b.Failed--
-			}
-		}
+	add := func(s store.Summary) { out.Add(&q, &s) }
+	if q.Where == nil {
+		return out, v.liveSummaries(ctx, m, &q.Query, hidden, add)
 	}
-	return nil
+	find, matching := q.Lifecycles(), map[trace.TraceID]bool{}
+	find.Traces = true
+	if err := v.liveLifecycles(
+		ctx,
+		m,
+		&find,
+		hidden,
+		func(l store.Lifecycle) { matching[l.Trace] = true },
+	); err != nil {
+		return nil, err
+	}
+	return out, v.liveSummaries(ctx, m, &q.Query, hidden, func(s store.Summary) {
+		if matching[s.ID] {
+			add(s)
+		}
+	})
 }

@@ -184,12 +184,17 @@ func (v *View) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage,
 		case away(err):
 			page = g.Page()
 			page.Incomplete = err.Error()
-			return nil
-		case err == nil && left > 0:
+		case err != nil:
+			return err
+		case left > 0:
 			page.Incomplete = cmp.Or(page.Incomplete,
 				fmt.Sprintf("%d finished lifecycles are not in the archive yet, and are not counted", left))
 		}
-		return err
+		return v.liveLifecycles(ctx, m, &q.FindQuery, hidden, func(l store.Lifecycle) {
+			if l.Outcome == "" {
+				page.Open++
+			}
+		})
 	})
 	if err != nil {
 		return nil, err

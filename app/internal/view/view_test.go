@@ -303,6 +303,24 @@ func (r *room) density(q store.Query) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		r.t.Errorf("%+v: -list +density:\n%s", q, diff)
 	}
+	d.Where, d.Now = where(r.t, `kind == "Pod" && name.endsWith("1")`), asOf
+	find := d.Lifecycles()
+	find.Scope, find.Traces = q.Scope, true
+	matching := map[trace.TraceID]bool{}
+	for _, l := range finds(r.t, r.view, find, nothing) {
+		matching[l.Trace] = true
+	}
+	want = &store.Density{Buckets: make([]store.Bucket, d.Buckets)}
+	for _, sum := range lists(r.t, r.view, q, nothing) {
+		if matching[sum.ID] {
+			want.Add(&d, &sum)
+		}
+	}
+	got, err = r.view.Density(r.t.Context(), d)
+	must(r.t, err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.t.Errorf("%+v, %s: -list +density:\n%s", q, d.Where, diff)
+	}
 }
 
 // anywhere ignores what depends on the place of a trace.

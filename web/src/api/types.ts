@@ -34,6 +34,8 @@ export interface Summary {
   category?: string
   slowest?: string
   slowestDuration?: number
+  // work has kinds of work on the critical path, in the order of time.
+  work?: { name: string; duration: number }[]
   current?: string
   currentDuration?: number
   spans: number
@@ -58,6 +60,8 @@ export interface GroupPage {
   by?: string
   groups: Group[]
   more?: number
+  // open counts those that have not ended.
+  open?: number
   incomplete?: string
   since?: string
 }

@@ -53,7 +53,9 @@ export function Facets() {
             { by: field, where: without(of.where, field), since: of.since, until: of.until },
             control.signal,
           )
-          frequent.value = { ...frequent.peek(), [field]: page.groups }
+          // Open changes have no outcome, and are in no group.
+          const groups = field === 'outcome' ? [...page.groups, { value: '', count: page.open ?? 0, with: 0 }] : page.groups
+          frequent.value = { ...frequent.peek(), [field]: groups }
         } catch {
           if (control.signal.aborted) return
         }
@@ -73,8 +75,8 @@ export function Facets() {
         <Values key={facet.field} facet={facet} />
       ))}
       <p class="note">
-        Counts are of objects’ changes that have ended: one change of a Deployment has several. Shift and click excludes a
-        value.
+        Counts are of objects’ changes: one change of a Deployment has several. Except for open ones, they have ended. Shift
+        and click excludes a value.
       </p>
     </>
   )
@@ -85,7 +87,6 @@ function Values({ facet }: { facet: Facet }) {
   const where = question.value.where
   const { demanded, excluded } = chosen(where, facet.field)
   let groups = frequent.value[facet.field] ?? []
-  if (facet.field === 'outcome' && !groups.some((g) => g.value === '')) groups = [...groups, { value: '', count: -1, with: 0 }]
   // Chosen values stay, even if nothing matches them.
   for (const value of [...demanded, ...excluded]) {
     if (!groups.some((g) => g.value === value)) groups = [...groups, { value, count: 0, with: 0 }]
@@ -112,13 +113,13 @@ function Values({ facet }: { facet: Facet }) {
             title={g.value === name ? visible(name) : undefined}
             onClick={(e) => setWhere(toggle(where, facet.field, g.value, off || e.shiftKey))}
           >
-            <span class="share" style={{ width: `${(100 * Math.max(0, g.count)) / most}%` }} aria-hidden="true" />
+            <span class="share" style={{ width: `${(100 * g.count) / most}%` }} aria-hidden="true" />
             <span class="check" aria-hidden="true">
               {on ? '✓' : off ? '−' : ''}
             </span>
             {off && <span class="hidden">not </span>}
             <Text of={name || '—'} class="name" />
-            {g.count >= 0 && <span class="count">{count(g.count)}</span>}
+            <span class="count">{count(g.count)}</span>
           </button>
         )
       })}

@@ -12,6 +12,7 @@ import type { Group, Row } from './folding'
 import { loading, loadMore, more, rows, unfolded } from './list'
 import { at, folding, select, setFolding } from './state'
 import { action, marks, present, sentence, state, what, who } from './words'
+import { WorkBar } from './work'
 
 // Rows is the list, of which only the visible rows are in the document. All rows have one height.
 
@@ -377,9 +378,7 @@ function Cells({ of }: { of: Summary }) {
           <Text of={why} class="why" by={briefer} />
         ) : s.slowest ? (
           <>
-            <span class="bar" aria-hidden="true">
-              <span style={{ width: `${percent}%` }} />
-            </span>
+            <WorkBar of={s} />
             <span class="percent">{percent} %</span>
             <Text of={s.slowest} class="slowest" by={brief} />
           </>

@@ -2,12 +2,11 @@
 
 import { computed, signal, useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { get } from '../api/client'
+import { aborted, ApiError, get } from '../api/client'
 import { epoch } from '../api/connection'
 import type { Density } from '../api/types'
 import { absolute } from '../text/time'
-import { chosen, split } from './clauses'
-import { changes, loaded, more, updated } from './list'
+import { updated } from './list'
 import { part, range, setPart, where } from './state'
 
 // Strip shows the number of changes over time. A part of it can be brushed, with the mouse or the keys:
@@ -32,34 +31,8 @@ interface Counts {
 
 const counts = signal<Counts | undefined>(undefined)
 const width = signal(0)
-
-// narrowed are the parameters of the density that a question permits: only those of its clauses.
-function narrowed(question: string): { parameters: Record<string, string>; whole: boolean } {
-  const parameters: Record<string, string> = {}
-  const clauses = split(question)
-  for (const field of ['namespace', 'kind', 'name']) {
-    const { demanded, excluded } = chosen(question, field)
-    const [value] = demanded
-    if (demanded.size === 1 && excluded.size === 0 && value) parameters[field] = value
-  }
-  return { parameters, whole: clauses.length === Object.keys(parameters).length }
-}
-
-// matching counts the loaded changes that match, for a question that the density does not know. They have
-// a scale of their own: beside all changes they would often be too small to see. `from` is the first bar
-// of which all are loaded.
-const matching = computed(() => {
-  const drawn = counts.value
-  if (!drawn || !loaded.value || where.value === '' || narrowed(where.value).whole) return undefined
-  const out = drawn.all.map(() => 0)
-  for (const s of changes.value) {
-    const i = Math.floor((Date.parse(s.start) - drawn.since) / drawn.width)
-    if (i >= 0 && i < out.length) out[i]!++
-  }
-  const oldest = changes.value.at(-1)
-  const from = more.value && oldest ? Math.floor((Date.parse(oldest.start) - drawn.since) / drawn.width) : 0
-  return { counts: out, from: Math.max(0, from) }
-})
+// counted is the question of the counts.
+let counted = ''
 
 export function Strip() {
   const box = useRef<HTMLDivElement>(null)
@@ -80,7 +53,7 @@ export function Strip() {
   useSignalEffect(() => {
     const n = bars.value
     const seconds = range.value.seconds
-    const { parameters } = narrowed(where.value)
+    const of = where.value
     epoch.value
     if (width.value === 0) return
     const control = new AbortController()
@@ -93,13 +66,14 @@ export function Strip() {
         return
       }
       asked = Date.now()
+      let wait = patience
       // Bars begin at multiples of their width, so that they stay while time goes on.
       const each = Math.ceil((seconds * 1000) / n)
       const end = (Math.floor(asked / each) + 1) * each
       try {
         const answer = await get<Density>(
           'density',
-          { since: new Date(end - n * each).toISOString(), until: new Date(end).toISOString(), buckets: n, ...parameters },
+          { since: new Date(end - n * each).toISOString(), until: new Date(end).toISOString(), buckets: n, where: of },
           control.signal,
         )
         counts.value = {
@@ -109,10 +83,14 @@ export function Strip() {
           failed: answer.buckets.map((b) => b.failed ?? 0),
           open: answer.buckets.map((b) => b.open ?? 0),
         }
-      } catch {
-        // The frame shows an absent server.
+        counted = of
+      } catch (err) {
+        // The frame shows an absent server. The counts of another question would mislead.
+        if (!aborted(err) && counted !== of) counts.value = undefined
+        // A busy server answers soon.
+        if (err instanceof ApiError && err.status === 429) wait = pause
       }
-      if (!control.signal.aborted) timer = setTimeout(ask, patience)
+      if (!control.signal.aborted) timer = setTimeout(ask, wait)
     }
     void ask()
     const end = updated.subscribe((time) => {
@@ -172,7 +150,6 @@ export function Strip() {
     if (!selected) return list.reduce((a, b) => a + b, 0)
     return list.slice(Math.max(0, Math.round(selected[0])), Math.max(0, Math.round(selected[1]))).reduce((a, b) => a + b, 0)
   }
-  const own = matching.value
   const label = drawn
     ? `${selected ? `${absolute(time(selected[0]))} to ${absolute(time(selected[1]))}: ` : 'all: '}${sum(drawn.all)} changes, ${sum(drawn.failed)} failed`
     : 'loading'
@@ -222,15 +199,9 @@ export function Strip() {
       >
         {drawn && (
           <svg viewBox={`0 0 ${n} ${height}`} preserveAspectRatio="none" width="100%" height={height} aria-hidden="true">
-            <Bars counts={drawn} of={drawn.all} class={own ? 'faint' : 'all'} />
-            {own ? (
-              <Bars counts={{ ...drawn, all: own.counts }} of={own.counts} class="match" />
-            ) : (
-              <>
-                <Bars counts={drawn} of={drawn.failed} class="failed" />
-                <Bars counts={drawn} of={drawn.open} class="open" from={drawn.failed} />
-              </>
-            )}
+            <Bars counts={drawn} of={drawn.all} class="all" />
+            <Bars counts={drawn} of={drawn.failed} class="failed" />
+            <Bars counts={drawn} of={drawn.open} class="open" from={drawn.failed} />
             {at !== undefined && <rect class="at" x={at} width={1} y={0} height={height} />}
             {selected && (
               <>
@@ -251,7 +222,6 @@ export function Strip() {
             <b>{drawn.all[at]}</b> changes
             {drawn.failed[at]! > 0 && <span class="failed"> · {drawn.failed[at]} failed</span>}
             {drawn.open[at]! > 0 && <span> · {drawn.open[at]} open</span>}
-            {own && at >= own.from && <span class="match"> · {own.counts[at]} in the list</span>}
             <span class="soft"> · {absolute(time(at)).slice(5, 16)}</span>
           </div>
         )}

@@ -57,6 +57,7 @@ export function present(s: Summary, time: number): Summary {
   if (s.current) {
     const current = (s.currentDuration ?? 0) + more
     out.currentDuration = current
+    if (s.work) out.work = s.work.map((w) => (w.name === s.current ? { ...w, duration: current } : w))
     if (s.current === s.slowest || current > (s.slowestDuration ?? 0)) {
       out.slowest = s.current
       out.slowestDuration = current

@@ -21,27 +21,44 @@ func (s *Store) Density(ctx context.Context, q store.DensityQuery) (*store.Densi
 		return nil, err
 	}
 	out := &store.Density{Buckets: make([]store.Bucket, q.Buckets)}
+	if q.Where != nil {
+		out.Incomplete = s.incomplete()
+	}
 	if q.Open {
 		return out, nil // an archive has none
 	}
-	err = s.db.Read(ctx, func(from database.Querier) error {
+	// The numbers of the condition's parameters follow those before it.
+	of := &filter{args: []any{nanos(q.Since), int64(q.Width()), string(span.Failed)}}
+	rows := "traces"
+	if q.Where != nil {
+		find := q.Lifecycles()
+		s.addLifecycles(of, &find)
+		rows = "(SELECT DISTINCT l.trace AS matching FROM lifecycles AS l" + of.String() +
+			") CROSS JOIN traces ON num = matching"
+	}
+	count := func(ctx context.Context, from database.Querier) error {
 		var n int
 		var b store.Bucket
 		return database.Scan(
 			ctx,
 			from,
-			"SELECT (start - ?) / ?, count(*), count(*) FILTER (WHERE outcome = ?) FROM traces"+
+			"SELECT (start - ?) / ?, count(*), count(*) FILTER (WHERE outcome = ?) FROM "+rows+
 				f.String()+" GROUP BY 1",
-			append([]any{nanos(q.Since), int64(q.Width()), string(span.Failed)}, f.args...),
+			append(of.args, f.args...),
 			[]any{&n, &b.Count, &b.Failed},
 			func() error {
 				out.Buckets[n] = b
 				return nil
 			},
 		)
-	})
+	}
+	if q.Where != nil {
+		err = s.ask(ctx, count)
+	} else if err = s.db.Read(ctx, func(from database.Querier) error { return count(ctx, from) }); err != nil {
+		err = s.db.Failed(ctx, "count traces of", err)
+	}
 	if err != nil {
-		return nil, s.db.Failed(ctx, "count traces of", err)
+		return nil, err
 	}
 	return out, nil
 }

@@ -51,7 +51,14 @@ func (s *Store) Occupy(n int) (release func()) {
 }
 
 // Filled is closed when no goroutine fills derived tables any more.
-func (s *Store) Filled() <-chan struct{} { return s.filling.ended }
+func (s *Store) Filled() <-chan struct{} {
+	if s.filling.ended == nil {
+		none := make(chan struct{})
+		close(none)
+		return none
+	}
+	return s.filling.ended
+}
 
 // Rows counts the rows of the derived tables.
 func (s *Store) Rows(ctx context.Context) (map[string]int64, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -96,6 +97,7 @@ type underived struct {
 	underivedHead
 	spans   []*span.Span
 	courses []store.Course
+	work    []insight.Work
 	// failed means that its spans cannot be read.
 	failed bool
 }
@@ -182,6 +184,7 @@ func readUnderived(ctx context.Context, q database.Querier, h underivedHead) (*u
 		}
 	}
 	out.courses = coursesOf(own, moment(h.asOf))
+	out.work = insight.Longest(insight.CriticalPath(own, moment(h.asOf)))
 	return out, err
 }
 
@@ -208,7 +211,10 @@ func (d *deriver) fill(ctx context.Context, one *underived) error {
 			return err
 		}
 	}
-	return d.Exec(ctx, "UPDATE traces SET derived = ? WHERE num = ? AND id = ?", mark, one.num, one.id[:])
+	return d.Exec(
+		ctx, "UPDATE traces SET derived = ?, work = ? WHERE num = ? AND id = ?",
+		mark, encodeWork(one.work), one.num, one.id[:],
+	)
 }
 
 // audited adds the IDs of the audit log to the writes of a trace.

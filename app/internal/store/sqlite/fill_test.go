@@ -59,10 +59,11 @@ func withoutFacts(n int) []*span.Trace {
 	return out
 }
 
-// withoutWriteColumns removes the columns of writes that the version with lifecycles lacked.
-var withoutWriteColumns = []string{
+// withoutLaterColumns removes the columns that the version with lifecycles lacked.
+var withoutLaterColumns = []string{
 	"ALTER TABLE writes DROP COLUMN based_on", "ALTER TABLE writes DROP COLUMN audit_id",
 	"ALTER TABLE writes DROP COLUMN changes", "ALTER TABLE writes DROP COLUMN more_changes",
+	"ALTER TABLE traces DROP COLUMN work",
 }
 
 // earlier returns the path of an archive of the version before lifecycles, with these traces.
@@ -85,7 +86,7 @@ func earlier(t testing.TB, traces []*span.Trace) string {
 		"DROP TABLE span_index", "DROP TABLE operations", "ALTER TABLE spans DROP COLUMN facts",
 		"DROP INDEX traces_underived", "ALTER TABLE traces DROP COLUMN derived",
 		"PRAGMA user_version = 6",
-	}, withoutWriteColumns...) {
+	}, withoutLaterColumns...) {
 		_, err := db.ExecContext(t.Context(), query)
 		must(t, err)
 	}
@@ -229,7 +230,8 @@ func same(t *testing.T, a, b *sqlite.Store) {
 	}
 }
 
-// TestFillWithoutAuditIDs: the writes of the version with lifecycles get their IDs of the audit log.
+// TestFillWithoutAuditIDs: the writes of the version with lifecycles get their IDs of the audit log, and
+// its traces their kinds of work.
 func TestFillWithoutAuditIDs(t *testing.T) {
 	traces := withoutFacts(20)
 	path := filepath.Join(t.TempDir(), "lifeline.db")
@@ -239,7 +241,7 @@ func TestFillWithoutAuditIDs(t *testing.T) {
 	must(t, s.Close())
 	db, err := sql.Open("sqlite", path)
 	must(t, err)
-	for _, query := range append(slices.Clone(withoutWriteColumns), "PRAGMA user_version = 7") {
+	for _, query := range append(slices.Clone(withoutLaterColumns), "PRAGMA user_version = 7") {
 		_, err := db.ExecContext(t.Context(), query)
 		must(t, err)
 	}
@@ -250,6 +252,14 @@ func TestFillWithoutAuditIDs(t *testing.T) {
 	must(t, fresh.Write(t.Context(), &store.Batch{Revision: 1, AsOf: spantest.Epoch, Finished: traces}))
 	same(t, fresh, s)
 	audited(t, s)
+	var lists [2]*store.Page
+	for i, s := range []*sqlite.Store{fresh, s} {
+		lists[i], err = s.List(t.Context(), store.Query{})
+		must(t, err)
+	}
+	if d := cmp.Diff(lists[0], lists[1]); d != "" || lists[0].Traces[0].Work == nil {
+		t.Errorf("summaries: -want +got:\n%s", d)
+	}
 }
 
 // TestFillFormer: traces of several versions and with amendments, of the last version with state.

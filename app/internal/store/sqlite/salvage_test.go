@@ -146,6 +146,7 @@ func TestSalvageIntact(t *testing.T) {
 				t.Error("the damaged file has changed")
 			}
 			s := openAt(t, path)
+			<-s.Filled()
 			want := records(t, s)
 			delete(want, unverified)
 			if d := cmp.Diff(want, got, exactly...); d != "" {
@@ -176,7 +177,9 @@ func TestSalvageDamaged(t *testing.T) {
 			must(t, err)
 			copied := filepath.Join(t.TempDir(), "copy.db")
 			must(t, os.WriteFile(copied, data, 0o600))
-			want := records(t, openAt(t, copied))
+			s := openAt(t, copied)
+			<-s.Filled()
+			want := records(t, s)
 			path := filepath.Join(t.TempDir(), "damaged.db")
 			reference := referenceOf(t, whole)
 			var sum sqlite.Salvaged

@@ -240,4 +240,7 @@ ALTER TABLE writes ADD COLUMN changes TEXT;
 ALTER TABLE writes ADD COLUMN more_changes INTEGER NOT NULL DEFAULT 0;
 -- the traces of earlier versions get their IDs of the audit log in the background
 UPDATE traces SET derived = 0 WHERE derived = 1;
+`, `
+-- the kinds of work on the critical path; NULL without any, and for the traces of earlier versions
+ALTER TABLE traces ADD COLUMN work BLOB;
 `}

@@ -15,7 +15,7 @@ var summaryColumns = []string{
 	"id", "phase", "revision", "as_of", "start", "duration", "outcome", "reason", "name",
 	"api_group", "api_version", "kind", "namespace", "object_name", "uid",
 	"verb", "command", "actor", "user", "heals", "slowest", "slowest_duration", "stuck", "current",
-	"current_duration", "fight", "edits", "category",
+	"current_duration", "fight", "edits", "category", "work",
 }
 
 var (
@@ -78,6 +78,7 @@ func (c *content) finish(ctx context.Context, sum *store.Summary, digest int64) 
 		text(sum.Fight),
 		text(strings.Join(sum.Edits, "\n")),
 		text(sum.Category),
+		encodeWork(sum.Work),
 	)
 }
 
@@ -92,6 +93,7 @@ func summaries(
 	var p phase
 	var id []byte
 	var edits string
+	var work []byte
 	var sum store.Summary
 	err = database.Scan(ctx, from, selectSummary+where, args, []any{
 		&num,
@@ -125,11 +127,13 @@ func summaries(
 		&sum.Fight,
 		&edits,
 		&sum.Category,
+		&work,
 	}, func() error {
 		sum.Edits = nil
 		if edits != "" {
 			sum.Edits = strings.Split(edits, "\n")
 		}
+		sum.Work = decodeWork(work)
 		sum.ID, sum.Open = traceID(id), p == open
 		sum.Start, sum.AsOf = moment(at), moment(asOf)
 		out, nums = append(out, sum), append(nums, num)

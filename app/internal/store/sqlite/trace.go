@@ -3,9 +3,11 @@
 package sqlite
 
 import (
+	"bytes"
+	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
+	"slices"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -86,11 +88,43 @@ func (r *reading) spans(ctx context.Context, num int64, id trace.TraceID, amendi
 			return nil, err
 		}
 	}
-	rows, err := r.rows(ctx, id, "WHERE trace = ? AND amends <= ? ORDER BY amends, revision, seq, id", num, amending)
+	rows, err := r.rows(ctx, id, "WHERE trace = ? AND amends <= ?", num, amending)
 	if err != nil {
 		return nil, err
 	}
+	rows = inOrder(rows)
 	return rows, complete(rows, refs, makers)
+}
+
+// inOrder returns the rows by amends, revision, seq and ID. It is faster than ORDER BY, which moves whole
+// rows through a sorter of SQLite.
+func inOrder(rows []row) []row {
+	type key struct {
+		place
+		at int
+	}
+	keys := make([]key, len(rows))
+	for i := range rows {
+		keys[i] = key{rows[i].place, i}
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		switch {
+		case a.amends != b.amends && b.amends:
+			return -1
+		case a.amends != b.amends:
+			return 1
+		case a.revision != b.revision:
+			return cmp.Compare(a.revision, b.revision)
+		case a.seq != b.seq:
+			return cmp.Compare(a.seq, b.seq)
+		}
+		return bytes.Compare(rows[a.at].ID[:], rows[b.at].ID[:])
+	})
+	out := make([]row, len(rows))
+	for i, k := range keys {
+		out[i] = rows[k.at]
+	}
+	return out
 }
 
 // rows reads spans without their objects and data.
@@ -107,7 +141,8 @@ func (r *reading) rows(ctx context.Context, id trace.TraceID, which string, args
 	var s span.Span
 	var in row
 	var spanid, parent []byte
-	var start, until sql.NullInt64
+	var start, until optionalTime
+	var amends, revision, seq, digest, remote, of, status, made number
 	err := database.Scan(
 		ctx,
 		r,
@@ -116,31 +151,34 @@ func (r *reading) rows(ctx context.Context, id trace.TraceID, which string, args
 		args,
 		[]any{
 			&spanid,
-			&in.amends,
-			&in.revision,
-			&in.seq,
-			&in.digest,
+			&amends,
+			&revision,
+			&seq,
+			&digest,
 			&parent,
-			&s.RemoteParent,
+			&remote,
 			&s.Name,
 			&s.Service,
-			&in.object,
+			&of,
 			&start,
-			&s.Start.Source,
+			(*string)(&s.Start.Source),
 			&until,
-			&s.End.Source,
-			&s.Outcome,
-			&s.Evidence,
-			&s.Status,
+			(*string)(&s.End.Source),
+			(*string)(&s.Outcome),
+			(*string)(&s.Evidence),
+			&status,
 			&s.Message,
 			&in.data,
-			&in.made,
+			&made,
 			&in.facts,
 		},
 		func() error {
 			one, row := s, in
 			one.TraceID, one.ID, one.Parent = id, spanID(spanid), spanID(parent)
-			one.Start.Time, one.End.Time = optionalMoment(start), optionalMoment(until)
+			one.Start.Time, one.End.Time = start.Time, until.Time
+			one.RemoteParent, one.Status = remote != 0, span.Status(status)
+			row.amends, row.revision, row.seq, row.digest = amends != 0, int64(revision), int(seq), int64(digest)
+			row.object, row.made = int64(of), int64(made)
 			row.Span = &one
 			out = append(out, row)
 			return nil

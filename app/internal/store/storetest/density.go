@@ -7,8 +7,10 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/question"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -52,6 +54,39 @@ func testDensity(t *testing.T, open Open) {
 			}
 			if diff := gocmp.Diff(want, got); diff != "" || total != tc.count {
 				t.Errorf("%d traces, want %d; -list +density:\n%s", total, tc.count, diff)
+			}
+		})
+	}
+	for _, text := range []string{
+		`kind == "Pod"`, `name == "change-000004-000001"`, `outcome == "failed"`, `kind == "Nothing"`,
+	} {
+		t.Run(text, func(t *testing.T) {
+			where, err := question.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q := store.DensityQuery{
+				Query: store.Query{Since: second(3), Until: second(30)}, Buckets: 9, Where: where, Now: second(60),
+			}
+			got, err := s.Density(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			find := q.Lifecycles()
+			find.Traces, find.Limit = true, store.MaxPage
+			page, err := s.Find(t.Context(), find)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := &store.Density{Buckets: make([]store.Bucket, q.Buckets)}
+			for _, l := range page.Lifecycles {
+				sums := list(t, s, store.Query{IDs: []trace.TraceID{l.Trace}, Since: q.Since, Until: q.Until})
+				for i := range sums {
+					want.Add(&q, &sums[i])
+				}
+			}
+			if diff := gocmp.Diff(want, got); diff != "" {
+				t.Errorf("-list +density:\n%s", diff)
 			}
 		})
 	}
