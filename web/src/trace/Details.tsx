@@ -6,6 +6,7 @@ import type { Summary } from '../api/types'
 import { brief, Text, visible } from '../text/text'
 import { absolute } from '../text/time'
 import { length, offset } from './clock'
+import { explain, reasonOf } from './explain'
 import type { Item, Model } from './model'
 import { sharesOf, type Share } from './shares'
 import * as state from './state'
@@ -293,12 +294,14 @@ const shownElsewhere = /^(k8s\.object\.(group|version|kind|namespace|name)|lifel
 function SpanDetails({ id, model, view, close }: { id: string; model: Model; view: Window; close: ComponentChildren }) {
   const detail = useSignal<SpanDetail | undefined>(undefined)
   const gone = useSignal(false)
+  const reason = useSignal('')
   useSignalEffect(() => {
     model.asked.value
     model.source.span(id).then(
       (d) => {
         detail.value = d
         gone.value = false
+        void reasonOf(model, d, view.present.peek()).then((text) => (reason.value = text))
       },
       (err: unknown) => (gone.value = err instanceof Error && 'status' in err && err.status === 404),
     )
@@ -318,6 +321,7 @@ function SpanDetails({ id, model, view, close }: { id: string; model: Model; vie
   const { what, name } = nameOf(s)
   const parent = d.way.at(-2)?.span
   const path = model.path.value.get(id)
+  const because = explain(model, id, reason.value, view.present.value) || reason.value
   const waited = path?.reduce((sum, p) => sum + p.to - p.from, 0) ?? 0
   return (
     <Panel title={name ? `${what} ${name}` : what} close={close}>
@@ -329,6 +333,11 @@ function SpanDetails({ id, model, view, close }: { id: string; model: Model; vie
         {s.failed && !s.outcome && <span class="outcome o-failed"> error</span>}
         {waited > 0 && <span class="soft"> · {length(waited)} on the critical path</span>}
       </p>
+      {because && (
+        <p class="because">
+          <bdi>{because}</bdi>
+        </p>
+      )}
       {s.message && (
         <p class={s.failed ? 'message failed' : 'message'}>
           <Text of={s.message} />
