@@ -78,7 +78,7 @@ demo: ## Trace one change on a real Kubernetes; the first run builds it and show
 		kubectl set resources --local -f - --requests cpu=1000 -o yaml | kubectl apply -f - >/dev/null
 	sleep 3
 	kubectl label nodes --all disk=fast >/dev/null
-	sleep 2
+	sleep 4
 	$(LIFELINE) ls
 	echo
 	echo '$$ lifeline why deployment/greedy'

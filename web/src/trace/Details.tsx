@@ -220,7 +220,7 @@ function GroupDetails({ item, model, close, unfolded, toggle }: {
         <section>
           <h3>Farthest from the middle</h3>
           <ul class="plain">
-            {g.outliers.map((o) => (
+            {[...g.outliers].sort((a, b) => (lasted(a) < lasted(b) ? 1 : -1)).map((o) => (
               <li key={o.spanId}>
                 <button type="button" class="jump" onClick={() => void jump(model, o.spanId)}>
                   <span class="share-words">
@@ -244,6 +244,9 @@ function GroupDetails({ item, model, close, unfolded, toggle }: {
     </Panel>
   )
 }
+
+// lasted is the duration of a span, the longest for an open one.
+const lasted = (s: TreeSpan) => (s.end ? Date.parse(s.end) - Date.parse(s.start) : Infinity)
 
 function wayOf(item: Item): TreeSpan[] {
   const out: TreeSpan[] = []
