@@ -25,6 +25,7 @@ func TestTraceWithoutServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := spantest.Rollout().ID.String()
+	const html = "<!doctype html>"
 	several := filled(t, "first", "second")
 	damaged := filepath.Join(t.TempDir(), "damaged.jsonl")
 	if err := os.WriteFile(damaged, []byte(`{"lifeline": "`+id+"\n"), 0o600); err != nil {
@@ -37,15 +38,30 @@ func TestTraceWithoutServer(t *testing.T) {
 		want     string
 		err      string
 	}{
-		"Export":      {reason: "a compressed export has the trace", from: export, id: id[:8], output: cli.OutputHTML, want: "<!doctype html>"},
-		"Directory":   {reason: "so does the data directory", from: dataDir, id: id, output: cli.OutputHTML, want: "<!doctype html>"},
-		"Cluster":     {reason: "and that of the cluster", from: datadir.Cluster(several, "second"), id: id, output: cli.OutputHTML, want: "<!doctype html>"},
-		"Tree":        {reason: "other formats work, too", from: export, id: strings.ToUpper(id[:8]), output: cli.OutputTree, want: "reconcile Deployment"},
-		"Absent":      {reason: "an unknown ID is an error", from: export, id: "00000000", output: cli.OutputHTML, err: "there is no such trace"},
-		"Several":     {reason: "two clusters need a choice", from: several, id: id, output: cli.OutputHTML, err: "2 clusters"},
-		"NoFile":      {reason: "a missing file is named", from: "/nowhere/x", id: id, output: cli.OutputHTML, err: "/nowhere/x"},
-		"Damaged":     {reason: "a damaged line is named", from: damaged, id: id, output: cli.OutputHTML, err: "line 1 of"},
-		"NoDirectory": {reason: "a directory without archives is named", from: t.TempDir(), id: id, output: cli.OutputHTML, err: "own directory"},
+		"Export": {
+			reason: "a compressed export has the trace",
+			from:   export, id: id[:8], want: html,
+		},
+		"Directory": {reason: "so does the data directory", from: dataDir, id: id, want: html},
+		"Cluster": {
+			reason: "and that of the cluster",
+			from:   datadir.Cluster(several, "second"), id: id, want: html,
+		},
+		"Tree": {
+			reason: "other formats work, too",
+			from:   export, id: strings.ToUpper(id[:8]), output: cli.OutputTree, want: "reconcile Deployment",
+		},
+		"Absent": {
+			reason: "an unknown ID is an error",
+			from:   export, id: "00000000", err: "there is no such trace",
+		},
+		"Several": {reason: "two clusters need a choice", from: several, id: id, err: "2 clusters"},
+		"NoFile":  {reason: "a missing file is named", from: "/nowhere/x", id: id, err: "/nowhere/x"},
+		"Damaged": {reason: "a damaged line is named", from: damaged, id: id, err: "line 1 of"},
+		"NoDirectory": {
+			reason: "a directory without archives is named",
+			from:   t.TempDir(), id: id, err: "own directory",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			streams, _, out, _ := genericiooptions.NewTestIOStreams()
