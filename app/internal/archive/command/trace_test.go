@@ -34,7 +34,7 @@ func TestTraceWithoutServer(t *testing.T) {
 	for name, test := range map[string]struct {
 		reason   string
 		from, id string
-		output   string
+		tree     bool
 		want     string
 		err      string
 	}{
@@ -49,7 +49,7 @@ func TestTraceWithoutServer(t *testing.T) {
 		},
 		"Tree": {
 			reason: "other formats work, too",
-			from:   export, id: strings.ToUpper(id[:8]), output: cli.OutputTree, want: "reconcile Deployment",
+			from:   export, id: strings.ToUpper(id[:8]), tree: true, want: "reconcile Deployment",
 		},
 		"Absent": {
 			reason: "an unknown ID is an error",
