@@ -66,7 +66,10 @@ func TestTraceWithoutServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			streams, _, out, _ := genericiooptions.NewTestIOStreams()
 			c := &command.Trace{
-				Options: cli.Options{Streams: streams, Output: test.output},
+			c := &command.Trace{Options: cli.Options{Streams: streams, Output: cli.OutputHTML}}
+			if test.tree {
+				c.Output = cli.OutputTree
+			}
 				From:    test.from,
 				ID:      test.id,
 			}
