@@ -65,11 +65,12 @@ func TestTraceWithoutServer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			streams, _, out, _ := genericiooptions.NewTestIOStreams()
-			c := &command.Trace{
-			c := &command.Trace{Options: cli.Options{Streams: streams, Output: cli.OutputHTML}}
+			output := cli.OutputHTML
 			if test.tree {
-				c.Output = cli.OutputTree
+				output = cli.OutputTree
 			}
+			c := &command.Trace{
+				Options: cli.Options{Streams: streams, Output: output},
 				From:    test.from,
 				ID:      test.id,
 			}
