@@ -67,13 +67,17 @@ demo: ## Trace one change on a real Kubernetes; the first run builds it and show
 	echo '$$ lifeline run -- kubectl apply -f examples/web.yaml'
 	$(LIFELINE) run -- kubectl apply -f examples/web.yaml
 	echo
-	echo 'Some more changes. The last one asks for more processors than any node has.'
+	echo 'Some more changes. One Pod waits three seconds for a disk. The last one asks for more processors than any node has.'
 	echo '$$ lifeline ls'
 	kubectl set image deployment/web web=registry.example/web:2 >/dev/null
 	kubectl rollout status deployment/web --timeout 30s >/dev/null
 	kubectl scale deployment/web --replicas 4 >/dev/null
+	kubectl create deployment patient --image registry.example/patient:1 --dry-run=client -o yaml |
+		kubectl patch --local -f - --type merge -p '{"spec":{"template":{"spec":{"nodeSelector":{"disk":"fast"}}}}}' -o yaml | kubectl apply -f - >/dev/null
 	kubectl create deployment greedy --image registry.example/greedy:1 --dry-run=client -o yaml |
 		kubectl set resources --local -f - --requests cpu=1000 -o yaml | kubectl apply -f - >/dev/null
+	sleep 3
+	kubectl label nodes --all disk=fast >/dev/null
 	sleep 4
 	$(LIFELINE) ls
 	echo

@@ -204,6 +204,44 @@ test('alike changes are folded, with their number', async () => {
   await end()
 })
 
+test('unfolded rows are in the address: back, a reload and a copied link have them', async () => {
+  // Only visible rows are in the document: the window is high.
+  const tall = { viewport: { width: 1280, height: 2400 }, allowed: ['400'] }
+  const { page, end } = await open(browser, '/', tall)
+  const members = () => page.locator('[data-row].member').count()
+  const group = page.locator('[data-row].group').first()
+  const times = Number(/(\d+) ×/.exec(await group.innerText())[1])
+  await group.click()
+  await eventually('unfolded', async () => (await members()) === times)
+  await eventually('so says the address', () => /^[0-9a-f]{8}$/.test(parameter(page, 'open') ?? ''))
+  const second = page.locator('[data-row].group[aria-expanded=false]').first()
+  const more = Number(/(\d+) ×/.exec(await second.innerText())[1])
+  await second.click()
+  await eventually('two groups', () => parameter(page, 'open')?.split('.').length === 2)
+  assert.equal(await members(), times + more)
+  const link = new URL(page.url())
+  // Another view, and back.
+  await page.locator('[data-row].member a').first().click()
+  await page.waitForURL(/\/trace\//)
+  await page.goBack()
+  await eventually('back returns to both', async () => (await members()) === times + more)
+  await page.reload()
+  await eventually('a reload, too', async () => (await members()) === times + more)
+  // Another question has other groups, and "back" the present ones.
+  await page.locator('.facet .value', { hasText: 'shop' }).first().click()
+  await eventually('the question', () => parameter(page, 'where') !== null && parameter(page, 'open') === null)
+  await eventually('all folded', async () => (await members()) === 0)
+  await page.goBack()
+  await eventually('both again', async () => (await members()) === times + more)
+  await page.locator('[data-row].group[aria-expanded=true]').first().click()
+  await eventually('one remains', async () => (await members()) === more)
+  await eventually('in the address, too', () => parameter(page, 'open')?.length === 8)
+  await end()
+  const copied = await open(browser, link.pathname + link.search, tall)
+  await eventually('the link has both', async () => (await copied.page.locator('[data-row].member').count()) === times + more)
+  await copied.end()
+})
+
 test('keys move, open and return; deep links select', async () => {
   const { page, end } = await open(browser, '/?fold=off')
   for (let i = 0; i < 4; i++) await page.keyboard.press('j')

@@ -6,6 +6,8 @@
 //   node run.mjs all          all tests
 //   node run.mjs screenshots  writes the pictures of docs/guides
 //   node run.mjs serve        prints the URL of the server, until Ctrl-C
+//
+// Further arguments of smoke and all go to node, such as --test-name-pattern=TEXT.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -42,7 +44,7 @@ try {
     await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
     code = 0
   } else {
-    const args = mode === 'screenshots' ? files : ['--test', '--test-concurrency=1', '--test-timeout=120000', '--test-reporter=spec', ...files]
+    const args = mode === 'screenshots' ? files : ['--test', '--test-concurrency=1', '--test-timeout=300000', '--test-reporter=spec', ...process.argv.slice(3), ...files]
     const child = spawn(process.execPath, args, { cwd: here, env, stdio: 'inherit' })
     // A signal ends the tests; the cluster then ends below.
     for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))

@@ -31,6 +31,21 @@ await apply(deployment('catalog', 'registry.example.com/catalog:7.3', {}, 60))
 await kubectl(setup.cluster, ['-n', 'shop', 'rollout', 'status', 'deployment/catalog'])
 await apply(deployment('recommender', 'registry.example.com/recommender:1.0', { nodeSelector: { gpu: 'true' } }))
 
+// One of eight Pods waits until another one frees its processors.
+const processors = Number(JSON.parse(await kubectl(setup.cluster, ['get', 'nodes', '-o', 'json'])).items[0].status.allocatable.cpu) * 1000
+const asking = (share) => ({ requests: { cpu: `${Math.floor(processors * share)}m` } })
+await apply(JSON.stringify({
+  apiVersion: 'v1', kind: 'Pod', metadata: { name: 'batch', namespace: 'shop' },
+  spec: { containers: [{ name: 'batch', image: 'registry.example.com/batch:2', resources: asking(0.15) }] },
+}))
+await kubectl(setup.cluster, ['-n', 'shop', 'wait', '--for=condition=Ready', 'pod/batch'])
+await apply(deployment('checkout', 'registry.example.com/checkout:2.0', {
+  containers: [{ name: 'checkout', image: 'registry.example.com/checkout:2.0', resources: asking(0.115) }],
+}, 8))
+await new Promise((resolve) => setTimeout(resolve, 5000)) // the wait is the picture
+await kubectl(setup.cluster, ['-n', 'shop', 'delete', 'pod', 'batch', '--wait=false'])
+await kubectl(setup.cluster, ['-n', 'shop', 'rollout', 'status', 'deployment/checkout'])
+
 const browser = await launch()
 for (const colorScheme of ['light', 'dark']) {
   const desktop = { viewport: { width: 1360, height: 800 }, colorScheme, allowed: ['400'] }
@@ -93,6 +108,14 @@ for (const colorScheme of ['light', 'dark']) {
     await page.screenshot({ path: join(to, `${name}-${colorScheme}.png`) })
     await end()
   }
+  // The three clicks.
+  const why = await open(browser, '/?where=' + encodeURIComponent('name == "checkout" && namespace == "shop"'), { viewport: { width: 1360, height: 800 }, colorScheme })
+  await why.page.locator('[data-row]', { hasText: 'create Deployment' }).first().click()
+  await why.page.locator('.waterfall [data-row]', { hasText: '8 × Pod' }).click()
+  await why.page.locator('.details .jump', { hasText: 'checkout-' }).first().click()
+  await why.page.locator('.because', { hasText: 'Insufficient cpu' }).waitFor()
+  await why.page.screenshot({ path: join(to, `why-${colorScheme}.png`) })
+  await why.end()
   const at = { viewport: { width: 390, height: 780 }, deviceScaleFactor: 2, colorScheme }
   const { page, end } = await open(browser, `/trace/${traces[0][1]}`, at)
   await page.locator('[data-row]').first().waitFor()

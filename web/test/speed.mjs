@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures the view of a trace in headless Chromium, and prints a table for docs/performance.md:
+// Measures the views of changes and of a trace in headless Chromium, and prints a table for docs/performance.md:
 //
 //   npm run speed
+//   npm run speed -- NAME   only the rows of the table with that text
 //
 // Frames of a headless browser prove nothing. So the numbers are tasks of the page's main thread, from the
 // tracing of the browser. A step is one tick of a wheel, 120 pixels, without animation: all tasks from its event
@@ -48,14 +49,14 @@ async function traced(page, run) {
 
 const quantile = (list, q) => [...list].sort((a, b) => a - b)[Math.min(list.length - 1, Math.ceil(q * list.length) - 1)] ?? 0
 
-// scroll scrolls the waterfall by real events of the wheel, and returns the work of each step.
-async function scroll(page) {
-  const box = await page.locator('.waterfall .window').boundingBox()
+// scroll scrolls a list by real events of the wheel, and returns the work of each step.
+async function scroll(page, list = '.waterfall .window') {
+  const box = await page.locator(list).boundingBox()
   await page.mouse.move(box.x + 200, box.y + 200)
-  await page.evaluate(() => {
+  await page.evaluate((list) => {
     let n = 0
-    document.querySelector('.waterfall .window').addEventListener('wheel', () => performance.mark(`step ${n++}`), { capture: true, passive: true })
-  })
+    document.querySelector(list).addEventListener('wheel', () => performance.mark(`step ${n++}`), { capture: true, passive: true })
+  }, list)
   const { tasks, marks } = await traced(page, async () => {
     for (let i = 0; i < steps; i++) {
       await page.mouse.wheel(0, i % 100 < 60 ? 120 : -90)
@@ -118,6 +119,34 @@ async function visit(name, prepare) {
   return { opens, paint, rows, ...moved, longOpening, longScrolling, pixels }
 }
 
+// changes opens a list of many changes: copies of those of the server, each a minute older than the one before.
+async function changes(number) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
+  const page = await context.newPage()
+  await page.route('**/api/v1/traces?*', async (route) => {
+    const { traces, ...rest } = await (await route.fetch()).json()
+    const now = Date.now()
+    const copies = Array.from({ length: number }, (_, i) => ({
+      ...traces[i % traces.length],
+      traceId: i.toString(16).padStart(32, '0'),
+      start: new Date(now - (i + 1) * 10_000).toISOString().replace('Z', '000000Z'),
+    }))
+    await route.fulfill({ json: { ...rest, traces: copies, next: '' } })
+  })
+  const begun = performance.now()
+  await page.goto(`${samples.url}/?fold=off&range=30d`)
+  await page.waitForSelector('.rows [data-row]')
+  const opens = performance.now() - begun
+  const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0)
+  await page.waitForTimeout(1500)
+  const rows = Number(await page.locator('.rows').getAttribute('aria-rowcount')) - 1
+  assert.equal(rows, number)
+  const moved = await scroll(page, '.rows .window')
+  assert.ok((await page.locator('.rows [data-row]').count()) < 150, 'only visible rows are in the document')
+  await context.close()
+  return { opens, paint, rows, ...moved }
+}
+
 // unfold unfolds all, and waits until no list is loading.
 async function unfold(page) {
   await page.keyboard.press('e')
@@ -133,9 +162,14 @@ async function unfold(page) {
 try {
   const load = async () => {
     // The first request of each trace reads it from the archive; so does a reader's.
-    results.push(['10,000 spans, all unfolded', await visit('wide', unfold)])
-    results.push(['250,000 spans of other components', await visit('deep')])
-    results.push(['250,000, 12,000 rows unfolded', await visit('deep', unfold)])
+    for (const [name, run] of [
+      ['Changes: 10,000, nothing folded', () => changes(10_000)],
+      ['10,000 spans, all unfolded', () => visit('wide', unfold)],
+      ['250,000 spans of other components', () => visit('deep')],
+      ['250,000, 12,000 rows unfolded', () => visit('deep', unfold)],
+    ]) {
+      if (name.includes(process.argv[2] ?? '')) results.push([name, await run()])
+    }
   }
   await load()
 } finally {
@@ -145,7 +179,7 @@ try {
 }
 
 const ms = (n) => (n < 10 ? n.toFixed(1) : n.toFixed(0))
-console.log('| trace | rows | opens | first paint | scroll step p50 | p95 | longest task |')
+console.log('| view | rows | opens | first paint | scroll step p50 | p95 | longest task |')
 console.log('| --- | ---: | ---: | ---: | ---: | ---: | ---: |')
 let bad = false
 for (const [name, r] of results) {

@@ -9,8 +9,8 @@ import type { Summary } from '../api/types'
 import { brief, briefer, short, Text, visible } from '../text/text'
 import { Ago, duration, now } from '../text/time'
 import type { Group, Row } from './folding'
-import { loading, loadMore, more, rows, unfolded } from './list'
-import { at, folding, select, setFolding } from './state'
+import { loading, loadMore, more, rows } from './list'
+import { at, folding, select, setFolding, setUnfolded } from './state'
 import { action, marks, present, sentence, state, what, who } from './words'
 import { WorkBar } from './work'
 
@@ -33,20 +33,11 @@ const viewport = signal(600)
 
 const indexOf = computed(() => new Map(rows.value.map((r, i) => [r.id, i])))
 
-function setUnfolded(group: Group, open: boolean): void {
-  const next = new Set(unfolded.peek())
-  for (const s of group.changes) {
-    if (open) next.add(s.traceId)
-    else next.delete(s.traceId)
-  }
-  unfolded.value = next
-}
-
 // foldAt folds or unfolds the group of a row.
 function foldAt(row: Row): void {
   const group = row.kind === 'group' ? row.group : row.of
   if (!group) return
-  setUnfolded(group, !group.open)
+  setUnfolded(group.changes, !group.open)
   if (row.kind === 'change') select(group.id)
 }
 
@@ -139,7 +130,7 @@ export function Rows() {
       if (i === undefined) {
         const row = rows.peek().find((r) => r.kind === 'group' && r.group.changes.some((s) => s.traceId === id))
         if (row?.kind === 'group') {
-          setUnfolded(row.group, true)
+          setUnfolded(row.group.changes, true)
           shown.current = false
           return
         }

@@ -24,7 +24,10 @@ function likeness(s: Summary): string {
   return [name, by, action(s), s.object?.group, s.object?.namespace, state(s), s.heals, s.command].join('\u0000')
 }
 
-// fold returns the rows of changes. `unfolded` has the IDs of changes whose groups are open.
+// shortId returns the digits of a trace ID that name it in the address.
+export const shortId = (traceId: string) => traceId.slice(0, 8)
+
+// fold returns the rows of changes. `unfolded` has the short ID of one change of each open group.
 export function fold(changes: Summary[], on: boolean, unfolded: ReadonlySet<string>): Row[] {
   const rows: Row[] = []
   const plain = (s: Summary, of?: Group) => rows.push({ kind: 'change', id: s.traceId, change: s, of })
@@ -45,7 +48,7 @@ export function fold(changes: Summary[], on: boolean, unfolded: ReadonlySet<stri
     const group: Group = {
       id: `g-${run[run.length - 1]!.traceId}`,
       changes: run,
-      open: run.some((s) => unfolded.has(s.traceId)),
+      open: unfolded.size > 0 && run.some((s) => unfolded.has(shortId(s.traceId))),
     }
     rows.push({ kind: 'group', id: group.id, group })
     if (group.open) for (const s of run) plain(s, group)

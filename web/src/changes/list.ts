@@ -5,7 +5,7 @@ import { aborted, ApiError, get } from '../api/client'
 import { watch } from '../api/stream'
 import type { Page, Summary } from '../api/types'
 import { fold } from './folding'
-import { at, folding, part, range, where } from './state'
+import { at, folding, part, range, unfolded, where } from './state'
 
 // The changes of the list. They stay when the view is left, so that "back" shows them at once.
 
@@ -27,8 +27,6 @@ export const loading = signal(false)
 export const loaded = signal(false)
 export const problem = signal<ApiError | undefined>(undefined)
 export const incomplete = signal('')
-// unfolded has the IDs of changes whose groups are open.
-export const unfolded = signal<ReadonlySet<string>>(new Set())
 // updated is the time of the last live update, in milliseconds.
 export const updated = signal(0)
 

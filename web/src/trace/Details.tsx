@@ -6,6 +6,7 @@ import type { Summary } from '../api/types'
 import { brief, Text, visible } from '../text/text'
 import { absolute } from '../text/time'
 import { length, offset } from './clock'
+import { explain, reasonOf } from './explain'
 import type { Item, Model } from './model'
 import { sharesOf, type Share } from './shares'
 import * as state from './state'
@@ -219,7 +220,7 @@ function GroupDetails({ item, model, close, unfolded, toggle }: {
         <section>
           <h3>Farthest from the middle</h3>
           <ul class="plain">
-            {g.outliers.map((o) => (
+            {[...g.outliers].sort((a, b) => (lasted(a) < lasted(b) ? 1 : -1)).map((o) => (
               <li key={o.spanId}>
                 <button type="button" class="jump" onClick={() => void jump(model, o.spanId)}>
                   <span class="share-words">
@@ -243,6 +244,9 @@ function GroupDetails({ item, model, close, unfolded, toggle }: {
     </Panel>
   )
 }
+
+// lasted is the duration of a span, the longest for an open one.
+const lasted = (s: TreeSpan) => (s.end ? Date.parse(s.end) - Date.parse(s.start) : Infinity)
 
 function wayOf(item: Item): TreeSpan[] {
   const out: TreeSpan[] = []
@@ -293,12 +297,14 @@ const shownElsewhere = /^(k8s\.object\.(group|version|kind|namespace|name)|lifel
 function SpanDetails({ id, model, view, close }: { id: string; model: Model; view: Window; close: ComponentChildren }) {
   const detail = useSignal<SpanDetail | undefined>(undefined)
   const gone = useSignal(false)
+  const reason = useSignal('')
   useSignalEffect(() => {
     model.asked.value
     model.source.span(id).then(
       (d) => {
         detail.value = d
         gone.value = false
+        void reasonOf(model, d, view.present.peek()).then((text) => (reason.value = text))
       },
       (err: unknown) => (gone.value = err instanceof Error && 'status' in err && err.status === 404),
     )
@@ -318,6 +324,7 @@ function SpanDetails({ id, model, view, close }: { id: string; model: Model; vie
   const { what, name } = nameOf(s)
   const parent = d.way.at(-2)?.span
   const path = model.path.value.get(id)
+  const because = explain(model, id, reason.value, view.present.value) || reason.value
   const waited = path?.reduce((sum, p) => sum + p.to - p.from, 0) ?? 0
   return (
     <Panel title={name ? `${what} ${name}` : what} close={close}>
@@ -329,6 +336,11 @@ function SpanDetails({ id, model, view, close }: { id: string; model: Model; vie
         {s.failed && !s.outcome && <span class="outcome o-failed"> error</span>}
         {waited > 0 && <span class="soft"> · {length(waited)} on the critical path</span>}
       </p>
+      {because && (
+        <p class="because">
+          <bdi>{because}</bdi>
+        </p>
+      )}
       {s.message && (
         <p class={s.failed ? 'message failed' : 'message'}>
           <Text of={s.message} />

@@ -7,11 +7,11 @@ import { useKeys } from '../app/keys'
 import { dark } from '../app/theme'
 import { brief, short, Text, visible } from '../text/text'
 import { length, ticks } from './clock'
-import { colours, drawBars, endOf, fit, gutter } from './draw'
+import { colours, drawBars, type Colours, endOf, fit, gutter } from './draw'
 import type { Model, Row } from './model'
 import * as state from './state'
 import { names, type Window } from './view'
-import { isReconciliation, nameOf } from './words'
+import { nameOf } from './words'
 
 // Waterfall has one row for each span, group or folded list. Only the visible rows are in the document, and
 // one canvas beside them has their bars. It moves with them, and is drawn again when the rows change.
@@ -49,17 +49,18 @@ export function Waterfall({ model, window: view }: { model: Model; window: Windo
   }, [])
 
   // The colours of the style sheet follow a theme a moment later.
-  const styled = useSignal(0)
+  const styled = useSignal<Colours | undefined>(undefined)
   useSignalEffect(() => {
     dark()
-    const frame = requestAnimationFrame(() => styled.value++)
+    const frame = requestAnimationFrame(() => (styled.value = colours()))
     return () => cancelAnimationFrame(frame)
   })
 
   // The canvas has the bars of all rows in the document. It is drawn in the frame in which they change: an
   // effect of a component would be a frame late.
   useLayoutEffect(() => effect(() => {
-    styled.value
+    // They are read once: a read after a write would make the browser compute all styles.
+    const tones = styled.value ?? colours()
     const from = begin.value
     const rows = model.rows.value.slice(from, end.value)
     const shown = view.shown.value
@@ -71,7 +72,7 @@ export function Waterfall({ model, window: view }: { model: Model; window: Windo
     element.style.top = `${from * height}px`
     if (!context) return
     const scene = {
-      colours: colours(), width, from: shown.from, to: shown.to, now: view.present.value,
+      colours: tones, width, from: shown.from, to: shown.to, now: view.present.value,
       path: state.critical.value ? model.path.value : undefined, matches: model.matches.value,
     }
     context.fillStyle = scene.colours.line
@@ -190,6 +191,12 @@ export function Waterfall({ model, window: view }: { model: Model; window: Windo
     return s.from + (x / width) * (s.to - s.from)
   }
 
+  const rowOf = (e: MouseEvent): Row | undefined => {
+    const id = (e.target as Element).closest<HTMLElement>('[data-row]')?.dataset.row
+    const i = id === undefined ? undefined : model.index.peek().get(id)
+    return i === undefined ? undefined : model.rows.peek()[i]
+  }
+
   // The wheel with Ctrl zooms, and sideways it pans.
   useLayoutEffect(() => {
     const element = box.current!
@@ -292,18 +299,14 @@ export function Waterfall({ model, window: view }: { model: Model; window: Windo
         onPointerDown={press}
         onClick={(e) => {
           const target = e.target as Element
-          const id = target.closest<HTMLElement>('[data-row]')?.dataset.row
-          const i = id === undefined ? undefined : model.index.peek().get(id)
-          const row = i === undefined ? undefined : model.rows.peek()[i]
+          const row = rowOf(e)
           if (!row || e.ctrlKey || e.metaKey || e.shiftKey) return
           last.current = row.id
           state.select(row.id)
           if (row.kind !== 'span' || target.closest('.fold')) toggle(row)
         }}
         onDblClick={(e) => {
-          const id = (e.target as Element).closest<HTMLElement>('[data-row]')?.dataset.row
-          const i = id === undefined ? undefined : model.index.peek().get(id)
-          const row = i === undefined ? undefined : model.rows.peek()[i]
+          const row = rowOf(e)
           if (row && timeAt(e.clientX) !== undefined) zoomTo(row)
         }}
       >
@@ -409,11 +412,13 @@ function line(row: Row, place: number, look: Look): VNode {
       tabIndex={look.focusable ? 0 : -1}
       style={{ top: `${place * height}px` }}
     >
-      <span class={`name${isLong(row, look.width) ? ' long' : ''}`} role="gridcell" style={{ width: `${look.width}px`, paddingInlineStart: `${10 + Math.min(row.depth, 14) * 13}px` }}>
-        <span class={`fold${foldable ? '' : ' none'}`} aria-hidden="true">
-          {foldable ? (unfolded ? '▾' : '▸') : ''}
-        </span>
-        <Name row={row} busy={look.busy} />
+      <span class={`name${isLong(row, look.width) ? ' long' : ''}`} role="gridcell" style={{ width: `${look.width}px`, paddingInlineStart: `${(foldable ? 10 : 28) + Math.min(row.depth, 14) * 13}px` }}>
+        {foldable && (
+          <span class="fold" aria-hidden="true">
+            {unfolded ? '▾' : '▸'}
+          </span>
+        )}
+        {words(row, look.busy)}
       </span>
       <span class="time" role="gridcell" aria-label={item ? spoken(row, look.view) : undefined} />
     </div>
@@ -431,7 +436,8 @@ function isLong(row: Row, width: number): boolean {
 
 const number = new Intl.NumberFormat('en').format
 
-function Name({ row, busy }: { row: Row; busy: boolean }) {
+// words returns the content of a row's name. It is no component, and has few elements: rows are made while scrolling.
+function words(row: Row, busy: boolean): VNode {
   if (row.kind === 'gap') {
     return (
       <span class="words soft">
@@ -466,19 +472,19 @@ function Name({ row, busy }: { row: Row; busy: boolean }) {
   const { what, name } = nameOf(s)
   return (
     <>
-      <span class="words" title={visible(name ? `${what} ${name}` : what)}>
-        {name ? (
-          <>
-            <Text of={what} most={40} class="kind" /> <bdi class="mono">{short(visible(name), 64)}</bdi>
-          </>
-        ) : (
-          <bdi>{short(s.other ? visible(what) : brief(visible(what)), 80)}</bdi>
-        )}
-      </span>
+      {name ? (
+        <span class="words" title={visible(`${what} ${name}`)}>
+          {Text({ of: what, most: 40, class: 'kind' })} <bdi class="mono">{short(visible(name), 64)}</bdi>
+        </span>
+      ) : (
+        <bdi class="words" title={visible(what)}>
+          {short(s.other ? visible(what) : brief(visible(what)), 80)}
+        </bdi>
+      )}
       {s.other && row.item.others > 0 && !row.unfolded && (
         <span class="below">{busy ? 'loading…' : `+ ${number(row.item.others)}`}</span>
       )}
-      {s.service && <Text of={s.service} most={24} class={`service${isReconciliation(s) ? ' strong' : ''}`} />}
+      {s.service && Text({ of: s.service, most: 24, class: 'service' })}
     </>
   )
 }

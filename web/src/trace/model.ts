@@ -78,6 +78,9 @@ export interface Model {
   found: ReadonlySignal<Found | undefined>
   matches: ReadonlySignal<ReadonlySet<string>>
   loading: ReadonlySignal<ReadonlySet<string>>
+  // item returns a loaded span or group, and children the loaded children of a span, also of a folded one.
+  item(id: string): Item | undefined
+  children(id: string): Item[]
   load(): Promise<void>
   changed(): void
   toggle(row: Row, unfold?: boolean): void
@@ -383,10 +386,11 @@ export function modelOf(source: Source): Model {
     state.setShut(rows.peek().flatMap((r) => (r.kind === 'span' && keyOf(r) === '' && r.foldable && r.depth > 0 ? [r.id] : [])))
   }
 
-  const has = (id: string): boolean => {
-    for (const l of lists.peek().values()) for (const c of l.chunks) for (const i of c.items) if (i.id === id) return true
-    return false
+  const itemOf = (id: string): Item | undefined => {
+    for (const l of lists.peek().values()) for (const c of l.chunks) for (const i of c.items) if (i.id === id) return i
+    return undefined
   }
+  const children = (id: string): Item[] => lists.peek().get(`c${id}`)?.chunks.flatMap((c) => c.items) ?? []
 
   const reveal = async (id: string): Promise<boolean> => {
     if (index.peek().has(id)) return true
@@ -402,7 +406,7 @@ export function modelOf(source: Source): Model {
       const name = base(step.key)
       if (name[0] !== 'c') show.add(name)
       unshut.delete(step.span.spanId === id ? '' : step.span.spanId)
-      if (!has(step.span.spanId)) await fetchKey(step.key)
+      if (!itemOf(step.span.spanId)) await fetchKey(step.key)
     }
     batch(() => {
       if (unshut.size !== state.shut.peek().size) state.setShut(unshut)
@@ -437,7 +441,7 @@ export function modelOf(source: Source): Model {
 
   return {
     source, tree, problem, base: zero, extent, asked, path, rows, index, found, matches, loading,
-    load, changed, toggle, unfoldAll, foldAll, loadGap, reveal, search,
+    item: itemOf, children, load, changed, toggle, unfoldAll, foldAll, loadGap, reveal, search,
     end() {
       ended = true
       control.abort()

@@ -56,7 +56,14 @@ function slowest(s: Summary, why: Why | undefined): string {
   const work = why?.slowest ?? s.slowest
   if (!work) return ''
   const share = why?.share ?? (s.duration > 0 ? Math.floor((100 * (s.slowestDuration ?? 0)) / s.duration) : 0)
-  return `; ${share} % of it for ${brief(work)}`
+  return `; ${share} % of it for ${workOf(work, s.object?.kind)}`
+}
+
+// workOf names work in a sentence about an object: its own reconciliation, and that of an object below.
+function workOf(work: string, kind: string | undefined): string {
+  const below = /^reconcile (\S+)$/.exec(work)?.[1]
+  if (!below) return brief(work)
+  return below === kind ? 'itself' : `its ${below}`
 }
 
 // author says who did it, and with what.
