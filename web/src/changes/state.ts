@@ -28,10 +28,13 @@ export const range = computed<Range>(() => ranges.find((r) => r.name === paramet
 export const folding = computed(() => parameters.value.get('fold') !== 'off')
 export const at = computed(() => parameters.value.get('at') ?? '')
 
-// part is the brushed part of the strip, in milliseconds.
+const sinceText = computed(() => parameters.value.get('since') ?? '')
+const untilText = computed(() => parameters.value.get('until') ?? '')
+
+// part is the brushed part of the strip, in milliseconds. It stays the same object while other parameters change.
 export const part = computed(() => {
-  const since = Date.parse(parameters.value.get('since') ?? '')
-  const until = Date.parse(parameters.value.get('until') ?? '')
+  const since = Date.parse(sinceText.value)
+  const until = Date.parse(untilText.value)
   return since < until ? { since, until } : undefined
 })
 
