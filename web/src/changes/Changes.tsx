@@ -6,7 +6,7 @@ import { get } from '../api/client'
 import { connection, epoch } from '../api/connection'
 import type { Info } from '../api/types'
 import { useKeys } from '../app/keys'
-import { absolute, Ago, duration } from '../text/time'
+import { Ago, duration, period } from '../text/time'
 import './changes.css'
 import { Facets, count } from './Facets'
 import { Filter, focusFilter } from './Filter'
@@ -77,8 +77,7 @@ function Status() {
     <p class="status">
       {brushed ? (
         <span class="chosen">
-          {absolute(brushed.since).slice(0, 19)} – {absolute(brushed.until).slice(11, 19)} (
-          {duration((brushed.until - brushed.since) / 1000)})
+          {period(brushed.since, brushed.until)} ({duration((brushed.until - brushed.since) / 1000)})
           <button type="button" class="tool" onClick={() => setPart(undefined)} aria-label="Remove the part of the time">
             ×
           </button>

@@ -7,6 +7,7 @@ import { epoch } from '../api/connection'
 import type { Density } from '../api/types'
 import { absolute } from '../text/time'
 import { chosen, split } from './clauses'
+import { marks } from './axis'
 import { changes, loaded, more, updated } from './list'
 import { part, range, setPart, where } from './state'
 
@@ -281,25 +282,16 @@ function Bars({ counts: { all }, of, class: name, from }: { counts: Counts; of: 
 function Axis({ since, until }: { since: number; until: number }) {
   if (!since) return <div class="axis" />
   const span = until - since
-  const steps = [5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200].map((minutes) => minutes * 60_000)
-  const room = Math.max(2, Math.floor(width.value / 90))
-  const step = steps.find((s) => span / s <= room) ?? steps[steps.length - 1]!
-  const offset = new Date(since).getTimezoneOffset() * 60_000
-  const marks = []
-  for (let t = Math.ceil((since - offset) / step) * step + offset; t < until; t += step) {
-    const x = ((t - since) / span) * width.value
-    if (x > 16 && x < width.value - 16) marks.push(t)
-  }
+  const x = (t: number) => ((t - since) / span) * width.value
   return (
     <div class="axis" aria-hidden="true">
-      {marks.map((t) => {
-        const text = absolute(t)
-        return (
-          <span key={t} style={{ left: `${(100 * (t - since)) / span}%` }}>
-            {step >= 1440 * 60_000 || text.slice(11, 16) === '00:00' ? text.slice(5, 10) : text.slice(11, 16)}
+      {marks(since, until, Math.floor(width.value / 90))
+        .filter(({ at }) => x(at) > 16 && x(at) < width.value - 16)
+        .map(({ at, text }) => (
+          <span key={at} style={{ left: `${(100 * (at - since)) / span}%` }}>
+            {text}
           </span>
-        )
-      })}
+        ))}
     </div>
   )
 }

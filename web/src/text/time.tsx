@@ -49,6 +49,12 @@ export function absolute(at: number): string {
   )
 }
 
+// period writes two times, the second without its date if it is that of the first.
+export function period(since: number, until: number): string {
+  const [from, to] = [absolute(since).slice(0, 19), absolute(until).slice(0, 19)]
+  return `${from} – ${from.slice(0, 10) === to.slice(0, 10) ? to.slice(11) : to}`
+}
+
 // Ago shows a time relative to now. Its title is the absolute time.
 export function Ago({ at }: { at: string }) {
   const then = Date.parse(at)
