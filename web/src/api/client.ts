@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { heard } from './clock'
 import { doubt, headers, unauthorized } from './connection'
 
 // ApiError is an error that the server explains. Errors of a question have a place, from 1.
@@ -35,12 +36,14 @@ const pause = 700
 export async function get<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     let response: Response
+    const sent = Date.now()
     try {
       response = await fetch(address(path, parameters), { headers: headers(), cache: 'no-store', signal: signal ?? null })
     } catch (err) {
       if (!aborted(err)) void doubt()
       throw err
     }
+    heard(response, sent)
     if (response.ok) return (await response.json()) as T
     const err = await explained(response)
     if (err.status === 401) unauthorized()

@@ -3,6 +3,7 @@
 import { computed, signal, useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { get } from '../api/client'
+import { offset, serverTime } from '../api/clock'
 import { epoch } from '../api/connection'
 import type { Density } from '../api/types'
 import { absolute } from '../text/time'
@@ -83,6 +84,7 @@ export function Strip() {
     const seconds = range.value.seconds
     const { parameters } = narrowed(where.value)
     epoch.value
+    offset.value
     if (width.value === 0) return
     const control = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -96,7 +98,7 @@ export function Strip() {
       asked = Date.now()
       // Bars begin at multiples of their width, so that they stay while time goes on.
       const each = Math.ceil((seconds * 1000) / n)
-      const end = (Math.floor(asked / each) + 1) * each
+      const end = (Math.floor(serverTime() / each) + 1) * each
       try {
         const answer = await get<Density>(
           'density',

@@ -2,6 +2,7 @@
 
 import { batch, computed, signal } from '@preact/signals'
 import { aborted, ApiError, get } from '../api/client'
+import { serverTime } from '../api/clock'
 import { watch } from '../api/stream'
 import type { Page, Summary } from '../api/types'
 import { fold } from './folding'
@@ -209,7 +210,7 @@ function applyUpdates(): void {
     return
   }
   for (const id of gone) changed = byId.delete(id) || changed
-  if (!bounded) changed = prune(Date.now() - range.peek().seconds * 1000) || changed
+  if (!bounded) changed = prune(serverTime() - range.peek().seconds * 1000) || changed
   for (const s of news) {
     const start = Date.parse(s.start)
     const inside = !bounded || (start >= bounded.since && start < bounded.until)
