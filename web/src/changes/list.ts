@@ -175,13 +175,14 @@ export async function load(): Promise<void> {
   })
   try {
     let page = await ask(of, same ? Math.min(10_000, Math.max(first, byId.size)) : first, '', control)
+    const open = await askOpen(of, control)
     const all = [...page.traces]
     const wanted = at.peek()
-    while (wanted && !wanted.startsWith('g-') && page.next && all.length < deepest && !all.some((s) => s.traceId === wanted)) {
+    const has = (id: string) => [...all, ...(open?.traces ?? [])].some((s) => s.traceId === id)
+    while (wanted && !wanted.startsWith('g-') && page.next && all.length < deepest && !has(wanted)) {
       page = await ask(of, further, page.next, control)
       all.push(...page.traces)
     }
-    const open = await askOpen(of, control)
     batch(() => {
       byId.clear()
       for (const s of [...all, ...(open?.traces ?? [])]) put(s)
