@@ -9,8 +9,8 @@ if (!setup) throw new Error('the tests need a server: node run.mjs all')
 export { launch } from './launch.mjs'
 
 // open opens the page in a context of its own. Its `end` fails the test after any error of the console,
-// request to another address, or violation of the policy, except for those in `allowed`.
-export async function open(browser, path, { url = setup.server.url, allowed = [], rows = true, ...options } = {}) {
+// request to another address, or violation of the policy, except for those in `allowed`. `prepare` gets the page before it is loaded.
+export async function open(browser, path, { url = setup.server.url, allowed = [], rows = true, prepare, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: 'light', ...options })
   const page = await context.newPage()
   const faults = []
@@ -28,6 +28,7 @@ export async function open(browser, path, { url = setup.server.url, allowed = []
   await page.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`))
   })
+  await prepare?.(page)
   await page.goto(url + path)
   if (rows) await page.waitForSelector('[data-row]')
   return {

@@ -82,6 +82,48 @@ test('durations and ages', async () => {
   }
 })
 
+test('marks of the strip are round local times, also across a change of the clock', async () => {
+  const { marks } = await load('changes/axis.ts')
+  const { period } = await load('text/time.tsx')
+  const zone = process.env.TZ
+  process.env.TZ = 'Europe/Berlin'
+  try {
+    const of = (since, until, room) => marks(Date.parse(since), Date.parse(until), room).map((m) => m.text)
+    const month = ['10-09', '10-14', '10-19', '10-24', '10-29', '11-03']
+    assert.deepEqual(of('2026-10-06T09:00:00Z', '2026-11-05T09:00:00Z', 8), month, 'days, over the end of summer time')
+    const days = ['03-24', '03-25', '03-26', '03-27', '03-28', '03-29', '03-30']
+    assert.deepEqual(of('2026-03-23T12:00:00Z', '2026-03-30T12:00:00Z', 8), days, 'a day of 23 hours')
+    const hours = ['06:00', '12:00', '18:00', '10-25', '06:00', '12:00']
+    assert.deepEqual(of('2026-10-24T00:00:00Z', '2026-10-25T12:00:00Z', 6), hours, 'hours, by the clock')
+    assert.deepEqual(of('2026-10-24T23:30:00Z', '2026-10-25T02:30:00Z', 4), ['02:00', '02:00', '03:00'], 'an hour comes twice')
+    assert.deepEqual(of('2026-06-01T10:01:00Z', '2026-06-01T11:01:00Z', 4), ['12:15', '12:30', '12:45', '13:00'])
+    const at = (text) => Date.parse(text)
+    assert.equal(period(at('2026-10-25T10:00:00Z'), at('2026-10-25T12:00:00Z')), '2026-10-25 11:00:00 – 13:00:00')
+    assert.equal(period(at('2026-10-24T10:00:00Z'), at('2026-10-25T12:00:00Z')), '2026-10-24 12:00:00 – 2026-10-25 13:00:00')
+  } finally {
+    if (zone === undefined) delete process.env.TZ
+    else process.env.TZ = zone
+  }
+})
+
+test('the clock of the server', async () => {
+  const { offsetOf } = await load('api/clock.ts')
+  const date = 'Thu, 26 Nov 2026 12:00:00 GMT'
+  const at = Date.parse(date)
+  for (const [reason, former, header, sent, received, want] of [
+    ['the same time', 0, date, at + 400, at + 600, 0],
+    ['a slow answer', 0, date, at - 20_000, at + 600, 0],
+    ['less than the header can show', 0, date, at - 900, at - 800, 0],
+    ['an hour ahead', 0, date, at + 3_600_000, at + 3_600_200, -3_599_600],
+    ['an hour behind', 0, date, at - 3_600_000, at - 3_599_800, 3_600_400],
+    ['known already', -3_599_600, date, at + 3_600_800, at + 3_600_900, -3_599_600],
+    ['the clock was set', -3_599_600, date, at + 400, at + 600, 0],
+    ['no header', 7, null, at, at, 7],
+  ]) {
+    assert.equal(offsetOf(former, header, sent, received), want, reason)
+  }
+})
+
 test('folding', async () => {
   const { fold } = await load('changes/folding.ts')
   const change = (id, more = {}) => ({

@@ -122,7 +122,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		out = problem(http.StatusBadRequest, `parameter "after": it is not the "next" of a page of this list`)
 	case errors.Is(err, context.DeadlineExceeded):
 		out = problem(
-			http.StatusServiceUnavailable,
+			http.StatusGatewayTimeout,
 			"the store did not answer within %s: ask for less, or try again",
 			question,
 		)

@@ -38,7 +38,7 @@ func (s *Server) list(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if where != nil {
-		find := store.FindQuery{Scope: q.Scope, Where: where, Now: p.now, Since: q.Since, Until: q.Until}
+		find := store.FindQuery{Scope: q.Scope, Where: where, Now: p.now, Since: q.Since, Until: q.Until, Open: q.Open}
 		return s.tracesWhere(r, find, q)
 	}
 	page, err := s.opts.Store.List(r.Context(), q)

@@ -513,7 +513,7 @@ func TestFailures(t *testing.T) {
 			"the store cannot be read",
 		},
 		"closed":  {"it will be back", store.ErrClosed, 503, "stopping"},
-		"slow":    {"the request is too large", context.DeadlineExceeded, 503, "within 30s"},
+		"slow":    {"the request is too large", context.DeadlineExceeded, 504, "within 30s"},
 		"panic":   {"the server survives", nil, 500, "met a bug"},
 		"panic 2": {"and again", nil, 500, "met a bug"},
 	}

@@ -255,8 +255,9 @@ func (d definer) kept(m *Metrics) {
 func (d definer) working(m *Metrics) {
 	m.APIRequests = d.total("api_requests_total",
 		"Responses of the HTTP API, by the path's pattern and the status. 500: see the log. 503: more streams than "+
-			"api.maxStreams, more than 64 other requests, an archive that cannot be read within 30 s, or the start "+
-			"or end of the server (at the start, all paths are /). 499: the client disconnected first.", "path", "code")
+			"api.maxStreams, more than 64 other requests, an archive that cannot be read, or the start or end of "+
+			"the server (at the start, all paths are /). 504: no answer within 30 s. 499: the client disconnected "+
+			"first.", "path", "code")
 	m.APIStreams = d.gauge("api_streams",
 		"Open streams of watching clients. At api.maxStreams, further ones are rejected.")
 	m.APIStreamsCut = d.total("api_streams_cut_total",

@@ -66,6 +66,9 @@ func (v *View) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, er
 func (v *View) archivedLifecycles(
 	ctx context.Context, q store.FindQuery, to *lister[store.Lifecycle], incomplete *string,
 ) error {
+	if q.Open {
+		return nil
+	}
 	archive, err := v.archive()
 	if err != nil {
 		return err
@@ -86,7 +89,7 @@ func (v *View) liveLifecycles(
 ) error {
 	evaluated := 0
 	for _, h := range m.traces() {
-		if hidden[h.TraceID] {
+		if hidden[h.TraceID] || q.Open && !h.open {
 			continue
 		}
 		all, err := v.lifecycles(ctx, m, h, q.Now)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { heard } from './clock'
 import { doubt, headers, unauthorized } from './connection'
 
 // ApiError is an error that the server explains. Errors of a question have a place, from 1.
@@ -26,28 +27,41 @@ export function address(path: string, parameters: Parameters = {}): string {
   return `/api/v1/${path}${text ? `?${text}` : ''}`
 }
 
-// A busy server is asked this often, with a pause in milliseconds.
+// A busy server is asked this often, after the pause in its Retry-After. Both times are in milliseconds.
 const attempts = 3
-const pause = 700
+const usualPause = 1000
+const longestPause = 5000
+
+// pauseOf returns the pause before the next attempt; undefined if the answer asks for none. The server answers
+// few costly questions at once (429), and is at another limit or starts (503). It gives up after a time (504), and
+// would do so again.
+function pauseOf(response: Response): number | undefined {
+  const after = response.headers.get('Retry-After')
+  if (after === null || (response.status !== 429 && response.status !== 503)) return undefined
+  const seconds = Number(after)
+  return seconds > 0 ? Math.min(longestPause, seconds * 1000) : usualPause
+}
 
 // get asks the API. It reports an absent server and a missing token to the frame, and then throws, too.
 // Callers show an ApiError with a status other than 401, and ask again when `epoch` grows.
 export async function get<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     let response: Response
+    const sent = Date.now()
     try {
       response = await fetch(address(path, parameters), { headers: headers(), cache: 'no-store', signal: signal ?? null })
     } catch (err) {
       if (!aborted(err)) void doubt()
       throw err
     }
+    heard(response, sent)
     if (response.ok) return (await response.json()) as T
     const err = await explained(response)
     if (err.status === 401) unauthorized()
     else if (err.status >= 500) void doubt()
-    // The server answers few costly questions at once.
-    if (err.status !== 503 || !response.headers.has('Retry-After') || attempt === attempts) throw err
-    await new Promise((resolve) => setTimeout(resolve, attempt * pause))
+    const pause = pauseOf(response)
+    if (pause === undefined || attempt === attempts) throw err
+    await new Promise((resolve) => setTimeout(resolve, pause))
     signal?.throwIfAborted()
   }
 }

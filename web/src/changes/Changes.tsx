@@ -6,11 +6,11 @@ import { get } from '../api/client'
 import { connection, epoch } from '../api/connection'
 import type { Info } from '../api/types'
 import { useKeys } from '../app/keys'
-import { absolute, Ago, duration } from '../text/time'
+import { Ago, duration, period } from '../text/time'
 import './changes.css'
 import { Facets, count } from './Facets'
 import { Filter, focusFilter } from './Filter'
-import { changes, follow, incomplete, load, loaded, loading, more, problem, question, rows } from './list'
+import { changes, failure, follow, incomplete, load, loaded, loading, more, problem, question, rows } from './list'
 import { Rows } from './Rows'
 import { part, range, ranges, setPart, setRange, setWhere, where } from './state'
 import { split } from './clauses'
@@ -62,7 +62,8 @@ export default function Changes() {
         </aside>
         <section class="list" aria-label="List">
           <Status />
-          {loaded.value && changes.value.length === 0 && !problem.value ? <Empty /> : <Rows />}
+          <Failure />
+          {loaded.value && changes.value.length === 0 && !problem.value && !failure.value ? <Empty /> : <Rows />}
         </section>
       </div>
     </div>
@@ -77,8 +78,7 @@ function Status() {
     <p class="status">
       {brushed ? (
         <span class="chosen">
-          {absolute(brushed.since).slice(0, 19)} – {absolute(brushed.until).slice(11, 19)} (
-          {duration((brushed.until - brushed.since) / 1000)})
+          {period(brushed.since, brushed.until)} ({duration((brushed.until - brushed.since) / 1000)})
           <button type="button" class="tool" onClick={() => setPart(undefined)} aria-label="Remove the part of the time">
             ×
           </button>
@@ -90,10 +90,29 @@ function Status() {
         </>
       )}
       <span aria-live="polite">
-        {loaded.value ? `${count(n)}${more.value ? '+' : ''} change${n === 1 ? '' : 's'}` : 'loading'}
+        {loaded.value
+          ? `${count(n)}${more.value ? '+' : ''} change${n === 1 ? '' : 's'}`
+          : failure.value
+            ? 'not loaded'
+            : 'loading'}
         {loaded.value && rows.value.length < n && ` in ${count(rows.value.length)} rows`}
       </span>
       {loading.value && loaded.value && <span class="soft">loading more</span>}
+    </p>
+  )
+}
+
+// Failure shows an error of the server. The frame shows an absent one.
+function Failure() {
+  if (!failure.value || connection.value.state !== 'ok') return null
+  return (
+    <p class="failure" role="alert">
+      <span>
+        The list cannot be loaded: <bdi>{failure.value.message}</bdi>
+      </span>
+      <button type="button" onClick={() => void load()}>
+        Try again
+      </button>
     </p>
   )
 }

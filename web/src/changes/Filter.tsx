@@ -9,6 +9,8 @@ import { fields, values } from './fields'
 import { problem } from './list'
 import { setWhere, where } from './state'
 
+// A check asks for an empty time: the server reads the question, and searches nothing.
+const never = '2000-01-01T00:00:00Z'
 // The pause after a key before the server checks the question.
 const patience = 350
 
@@ -54,7 +56,7 @@ export function Filter() {
       if (question === '' || question === where.peek()) return
       timer = setTimeout(() => {
         const asked = (control = new AbortController())
-        get<LifecyclePage>('lifecycles', { where: question, limit: 1 }, asked.signal).catch((err: unknown) => {
+        get<LifecyclePage>('lifecycles', { where: question, since: never, until: never, limit: 1 }, asked.signal).catch((err: unknown) => {
           if (asked.signal.aborted || !(err instanceof ApiError) || err.status !== 400) return
           // A question that only ends too early is still being written.
           if (err.column === undefined || err.column <= [...question].length) wrong.value = err

@@ -7,7 +7,7 @@ import { useKeys } from '../app/keys'
 import { go } from '../app/router'
 import type { Summary } from '../api/types'
 import { brief, briefer, short, Text, visible } from '../text/text'
-import { Ago, duration, now } from '../text/time'
+import { Ago, duration, serverNow } from '../text/time'
 import type { Group, Row } from './folding'
 import { loading, loadMore, more, rows } from './list'
 import { at, folding, select, setFolding, setUnfolded } from './state'
@@ -319,7 +319,7 @@ function StateCell({ of, many }: { of: Summary; many?: boolean }) {
 }
 
 function Cells({ of }: { of: Summary }) {
-  const s = of.open ? present(of, now.value) : of
+  const s = of.open ? present(of, serverNow.value) : of
   const why = sentence(s)
   const share = s.slowest && s.duration > 0 ? Math.min(1, (s.slowestDuration ?? 0) / s.duration) : 0
   const percent = Math.round(share * 100)
@@ -387,7 +387,7 @@ const few = 3
 function GroupCells({ of }: { of: Group }) {
   const newest = of.changes[0]!
   const oldest = of.changes[of.changes.length - 1]!
-  const times = of.changes.map((s) => present(s, now.value).duration)
+  const times = of.changes.map((s) => present(s, serverNow.value).duration)
   const least = Math.min(...times)
   const most = Math.max(...times)
   const names = [...new Set(of.changes.map((s) => s.object?.name ?? ''))]

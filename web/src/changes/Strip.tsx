@@ -3,9 +3,11 @@
 import { computed, signal, useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { aborted, ApiError, get } from '../api/client'
+import { offset, serverTime } from '../api/clock'
 import { epoch } from '../api/connection'
 import type { Density } from '../api/types'
 import { absolute } from '../text/time'
+import { marks } from './axis'
 import { updated } from './list'
 import { part, range, setPart, where } from './state'
 
@@ -55,6 +57,7 @@ export function Strip() {
     const seconds = range.value.seconds
     const of = where.value
     epoch.value
+    offset.value
     if (width.value === 0) return
     const control = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
@@ -69,7 +72,7 @@ export function Strip() {
       let wait = patience
       // Bars begin at multiples of their width, so that they stay while time goes on.
       const each = Math.ceil((seconds * 1000) / n)
-      const end = (Math.floor(asked / each) + 1) * each
+      const end = (Math.floor(serverTime() / each) + 1) * each
       try {
         const answer = await get<Density>(
           'density',
@@ -251,25 +254,16 @@ function Bars({ counts: { all }, of, class: name, from }: { counts: Counts; of: 
 function Axis({ since, until }: { since: number; until: number }) {
   if (!since) return <div class="axis" />
   const span = until - since
-  const steps = [5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 7200].map((minutes) => minutes * 60_000)
-  const room = Math.max(2, Math.floor(width.value / 90))
-  const step = steps.find((s) => span / s <= room) ?? steps[steps.length - 1]!
-  const offset = new Date(since).getTimezoneOffset() * 60_000
-  const marks = []
-  for (let t = Math.ceil((since - offset) / step) * step + offset; t < until; t += step) {
-    const x = ((t - since) / span) * width.value
-    if (x > 16 && x < width.value - 16) marks.push(t)
-  }
+  const x = (t: number) => ((t - since) / span) * width.value
   return (
     <div class="axis" aria-hidden="true">
-      {marks.map((t) => {
-        const text = absolute(t)
-        return (
-          <span key={t} style={{ left: `${(100 * (t - since)) / span}%` }}>
-            {step >= 1440 * 60_000 || text.slice(11, 16) === '00:00' ? text.slice(5, 10) : text.slice(11, 16)}
+      {marks(since, until, Math.floor(width.value / 90))
+        .filter(({ at }) => x(at) > 16 && x(at) < width.value - 16)
+        .map(({ at, text }) => (
+          <span key={at} style={{ left: `${(100 * (at - since)) / span}%` }}>
+            {text}
           </span>
-        )
-      })}
+        ))}
     </div>
   )
 }

@@ -38,10 +38,13 @@ const openText = computed(() => parameters.value.get('open') ?? '')
 // unfolded names the open groups, each by one of its changes.
 export const unfolded = computed<ReadonlySet<string>>(() => new Set(openText.value.split('.').filter((s) => s !== '')))
 
-// part is the brushed part of the strip, in milliseconds.
+const sinceText = computed(() => parameters.value.get('since') ?? '')
+const untilText = computed(() => parameters.value.get('until') ?? '')
+
+// part is the brushed part of the strip, in milliseconds. It stays the same object while other parameters change.
 export const part = computed(() => {
-  const since = Date.parse(parameters.value.get('since') ?? '')
-  const until = Date.parse(parameters.value.get('until') ?? '')
+  const since = Date.parse(sinceText.value)
+  const until = Date.parse(untilText.value)
   return since < until ? { since, until } : undefined
 })
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
+import { offset } from '../api/clock'
 
 // now is the time of the page, for relative times. It moves once a second, while the page is visible.
 export const now = signal(Date.now())
 setInterval(() => {
   if (!document.hidden) now.value = Date.now()
 }, 1000)
+
+// serverNow is `now` by the clock of the server, for the times of changes.
+export const serverNow = computed(() => now.value + offset.value)
 
 const minute = 60
 const hour = 60 * minute
@@ -49,12 +53,18 @@ export function absolute(at: number): string {
   )
 }
 
+// period writes two times, the second without its date if it is that of the first.
+export function period(since: number, until: number): string {
+  const [from, to] = [absolute(since).slice(0, 19), absolute(until).slice(0, 19)]
+  return `${from} – ${from.slice(0, 10) === to.slice(0, 10) ? to.slice(11) : to}`
+}
+
 // Ago shows a time relative to now. Its title is the absolute time.
 export function Ago({ at }: { at: string }) {
   const then = Date.parse(at)
   return (
     <time dateTime={at} title={absolute(then)}>
-      {ago(then, now.value)}
+      {ago(then, serverNow.value)}
     </time>
   )
 }

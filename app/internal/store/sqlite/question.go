@@ -61,6 +61,9 @@ func (s *Store) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, e
 	if _, _, err := store.LifecyclePosition(q.After); err != nil {
 		return nil, err
 	}
+	if q.Open {
+		return &store.FindPage{Since: q.Earliest()}, nil
+	}
 	page := &store.FindPage{Since: q.Earliest(), Incomplete: s.incomplete()}
 	limit := store.PageLength(q.Limit)
 	err := s.ask(ctx, func(ctx context.Context, from database.Querier) error {

@@ -208,6 +208,9 @@ func testFind(t *testing.T, reading Reading) {
 		},
 		"heals and trace": {where: `heals == "" && trace.contains("1")`, q: store.FindQuery{Since: ago(40)}},
 		"traces":          {reason: "one of each trace", q: store.FindQuery{Traces: true}},
+		"open": {
+			reason: "an archive has no open traces", where: `kind == "Pod"`, q: store.FindQuery{Open: true}, none: true,
+		},
 		"traces where": {
 			reason: "the latest that matches", where: `kind == "Pod" && volumes > 2`,
 			q: store.FindQuery{Traces: true, Since: ago(40)},
