@@ -2,6 +2,7 @@
 
 import { batch, computed, signal, type ReadonlySignal, type Signal } from '@preact/signals'
 import { aborted, ApiError } from '../api/client'
+import { path as place } from '../app/router'
 import { offset, second } from './clock'
 import type { Source } from './source'
 import * as state from './state'
@@ -105,6 +106,9 @@ export function modelOf(source: Source): Model {
   let control = new AbortController()
   let searching = new AbortController()
   let ended = false
+  // left is true if another view has the address. Work that ends late then must not write into it.
+  const here = place.peek()
+  const left = () => ended || place.peek() !== here
 
   // take adds the nodes of an answer, and those below, to lists.
   const take = (into: Map<string, List>, key: string, nodes: TreeNode[], more: number, up: Item | undefined): void => {
@@ -156,10 +160,11 @@ export function modelOf(source: Source): Model {
   }
 
   const fetchKey = async (key: string): Promise<void> => {
-    if (loading.peek().has(key) || ended) return
+    if (loading.peek().has(key) || left()) return
     loading.value = new Set([...loading.peek(), key])
     try {
       const page = await source.expand(key)
+      if (left()) return
       const next = new Map(lists.peek())
       take(next, key, page.nodes, page.more ?? 0, parentOf(base(key)))
       lists.value = next
@@ -179,6 +184,7 @@ export function modelOf(source: Source): Model {
     setOpened(next)
   }
   const setOpened = (keys: Set<string>): void => {
+    if (left()) return
     opened.value = keys
     state.setOpen(keys)
   }
@@ -356,7 +362,7 @@ export function modelOf(source: Source): Model {
   // unfoldAll opens lists from the top on, until there are enough rows.
   const unfoldAll = async (): Promise<void> => {
     state.setShut([])
-    for (let round = 0; round < 100 && rows.peek().length < mostRows && !ended; round++) {
+    for (let round = 0; round < 100 && rows.peek().length < mostRows; round++) {
       const closed = rows.peek().filter((r) => keyOf(r) !== '' && r.kind !== 'gap' && !r.unfolded)
       const gaps = rows.peek().filter((r) => r.kind === 'gap')
       if (closed.length === 0 && gaps.length === 0) break
@@ -377,6 +383,7 @@ export function modelOf(source: Source): Model {
       }
       opened.value = next
       for (let i = 0; i < keys.length; i += 8) await Promise.all(keys.slice(i, i + 8).map(fetchKey))
+      if (left()) return
     }
     state.setOpen(opened.peek())
   }
@@ -393,7 +400,7 @@ export function modelOf(source: Source): Model {
   const children = (id: string): Item[] => lists.peek().get(`c${id}`)?.chunks.flatMap((c) => c.items) ?? []
 
   const reveal = async (id: string): Promise<boolean> => {
-    if (index.peek().has(id)) return true
+    if (index.peek().has(id)) return !left()
     let detail: SpanDetail
     try {
       detail = await source.span(id)
@@ -408,6 +415,7 @@ export function modelOf(source: Source): Model {
       unshut.delete(step.span.spanId === id ? '' : step.span.spanId)
       if (!itemOf(step.span.spanId)) await fetchKey(step.key)
     }
+    if (left()) return false
     batch(() => {
       if (unshut.size !== state.shut.peek().size) state.setShut(unshut)
       setOpened(show)
