@@ -103,7 +103,7 @@ export function modelOf(source: Source): Model {
   const zero = signal(0)
   const asked = signal(Date.now())
   const found = signal<Found | undefined>(undefined)
-  let control = new AbortController()
+  const control = new AbortController()
   let searching = new AbortController()
   let ended = false
   // left is true if another view has the address. Work that ends late then must not write into it.
@@ -189,13 +189,26 @@ export function modelOf(source: Source): Model {
     state.setOpen(keys)
   }
 
-  // load asks for the tree, and for the unfolded lists of the present one.
+  // load asks for the tree and its unfolded lists. A further load begins after the present one: if it ended the
+  // present one, a trace with constant changes would never be shown.
+  let busy = false
+  let again = false
   const load = async (): Promise<void> => {
-    control.abort()
-    control = new AbortController()
-    const mine = control
+    if (busy) {
+      again = true
+      return
+    }
+    busy = true
+    again = false
+    await loadOnce()
+    busy = false
+    if (again && !left()) changed()
+  }
+
+  const loadOnce = async (): Promise<void> => {
     try {
-      const answer = await source.tree(mine.signal)
+      const answer = await source.tree(control.signal)
+      if (left()) return
       const wanted = new Map<string, number[]>()
       for (const key of opened.peek()) {
         const known = lists.peek().get(key)
@@ -237,12 +250,12 @@ export function modelOf(source: Source): Model {
             }),
           ),
         )
-        if (control !== mine || ended) return
+        if (left()) return
         const parents = new Map<string, Item>()
         for (const l of next.values()) for (const c of l.chunks) for (const i of c.items) parents.set(i.children, i).set(i.under, i)
         for (const one of pages) if (one) take(next, one.whole, one.page.nodes, one.page.more ?? 0, parents.get(base(one.whole)))
       }
-      if (control !== mine || ended) return
+      if (left()) return
       batch(() => {
         lists.value = next
         asked.value = Date.now()
