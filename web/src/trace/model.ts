@@ -159,6 +159,24 @@ export function modelOf(source: Source): Model {
     return undefined
   }
 
+  // added are the keys that fetchKey has loaded since the last load began.
+  const added = new Set<string>()
+
+  // wanted returns the keys of the pages that the rows need: of unfolded lists, further pages of other lists, and
+  // those in added.
+  const wanted = (): Set<string> => {
+    const out = new Set(added)
+    for (const key of opened.peek()) {
+      const known = lists.peek().get(key)?.chunks ?? [{ from: 0 }]
+      for (const { from } of known) out.add(from > 0 ? `${key}:${from}` : key)
+    }
+    for (const [key, list] of lists.peek()) {
+      if (key[0] !== 'c') continue
+      for (const { from } of list.chunks) if (from > 0) out.add(`${key}:${from}`)
+    }
+    return out
+  }
+
   const fetchKey = async (key: string): Promise<void> => {
     if (loading.peek().has(key) || left()) return
     loading.value = new Set([...loading.peek(), key])
@@ -168,6 +186,7 @@ export function modelOf(source: Source): Model {
       const next = new Map(lists.peek())
       take(next, key, page.nodes, page.more ?? 0, parentOf(base(key)))
       lists.value = next
+      added.add(key)
     } catch (err) {
       if (err instanceof ApiError && err.status === 410) void load()
       else if (err instanceof ApiError && err.status === 400) drop(base(key))
@@ -207,53 +226,34 @@ export function modelOf(source: Source): Model {
 
   const loadOnce = async (): Promise<void> => {
     try {
+      added.clear()
       const answer = await source.tree(control.signal)
       if (left()) return
-      const wanted = new Map<string, number[]>()
-      for (const key of opened.peek()) {
-        const known = lists.peek().get(key)
-        wanted.set(key, known ? known.chunks.map((c) => c.from) : [0])
-      }
-      for (const [key, list] of lists.peek()) {
-        if (key[0] === 'c') {
-          const more = list.chunks.map((c) => c.from).filter((from) => from > 0)
-          if (more.length) wanted.set(key, more)
-        }
-      }
       const next = new Map<string, List>()
       const starts = [answer.summary?.start, answer.nodes[0]?.span?.start, answer.nodes[0]?.group?.start].filter((t) => t !== undefined)
       if (starts[0] && zero.peek() === 0) zero.value = second(starts[0])
       tree.value = answer
       take(next, top, answer.nodes, answer.more ?? 0, undefined)
-      // Lists below others come after these.
-      let todo = [...wanted]
-      for (let round = 0; round < 12 && todo.length > 0; round++) {
-        const present = new Set<string>()
-        for (const l of next.values()) {
-          present.add(l.key)
-          for (const c of l.chunks) for (const i of c.items) present.add(i.children).add(i.under)
-        }
-        if (answer.othersKey) present.add(answer.othersKey)
-        const now = todo.filter(([key]) => present.has(key))
+      // Lists below others come after these. A list that is unfolded meanwhile comes in a further round.
+      const had = new Set<string>()
+      for (let round = 0; round < 12; round++) {
+        const parents = new Map<string, Item | undefined>([[top, undefined], [answer.othersKey ?? '', undefined]])
+        for (const l of next.values()) for (const c of l.chunks) for (const i of c.items) parents.set(i.children, i).set(i.under, i)
+        const now = [...wanted()].filter((key) => !had.has(key) && parents.has(base(key)))
         if (now.length === 0) break
-        todo = todo.filter(([key]) => !present.has(key))
         const pages = await Promise.all(
-          now.flatMap(([key, froms]) =>
-            froms.map(async (from) => {
-              const whole = from > 0 ? `${key}:${from}` : key
-              try {
-                return { whole, page: await source.expand(whole) }
-              } catch (err) {
-                if (aborted(err) || !(err instanceof ApiError)) throw err
-                return undefined
-              }
-            }),
-          ),
+          now.map(async (key) => {
+            had.add(key)
+            try {
+              return { key, page: await source.expand(key) }
+            } catch (err) {
+              if (aborted(err) || !(err instanceof ApiError)) throw err
+              return undefined
+            }
+          }),
         )
         if (left()) return
-        const parents = new Map<string, Item>()
-        for (const l of next.values()) for (const c of l.chunks) for (const i of c.items) parents.set(i.children, i).set(i.under, i)
-        for (const one of pages) if (one) take(next, one.whole, one.page.nodes, one.page.more ?? 0, parents.get(base(one.whole)))
+        for (const one of pages) if (one) take(next, one.key, one.page.nodes, one.page.more ?? 0, parents.get(base(one.key)))
       }
       if (left()) return
       batch(() => {
