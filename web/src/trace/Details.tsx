@@ -2,6 +2,7 @@
 
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { ApiError } from '../api/client'
 import type { Summary } from '../api/types'
 import { brief, Text, visible } from '../text/text'
 import { absolute } from '../text/time'
@@ -293,24 +294,42 @@ const shownElsewhere = /^(k8s\.object\.(group|version|kind|namespace|name)|lifel
 
 function SpanDetails({ id, model, view, close }: { id: string; model: Model; view: Window; close: ComponentChildren }) {
   const detail = useSignal<SpanDetail | undefined>(undefined)
-  const gone = useSignal(false)
+  const problem = useSignal<Error | undefined>(undefined)
   const reason = useSignal('')
+  const attempt = useSignal(0)
   useSignalEffect(() => {
     model.asked.value
+    attempt.value
     model.source.span(id).then(
       (d) => {
         detail.value = d
-        gone.value = false
+        problem.value = undefined
         void reasonOf(model, d, view.present.peek()).then((text) => (reason.value = text))
       },
-      (err: unknown) => (gone.value = err instanceof Error && 'status' in err && err.status === 404),
+      (err: unknown) => (problem.value = err instanceof Error ? err : new Error(String(err))),
     )
   })
   const d = detail.value
   if (!d) {
+    const wrong = problem.value
+    if (!wrong) return <Panel title="Loading" close={close}>{null}</Panel>
+    if (wrong instanceof ApiError && wrong.status === 404) {
+      return (
+        <Panel title="This span is not there" close={close}>
+          <p class="note">The trace has no span with this ID. It may have changed since the link was copied.</p>
+        </Panel>
+      )
+    }
     return (
-      <Panel title={gone.value ? 'This span is not there' : 'Loading'} close={close}>
-        {gone.value && <p class="note">The trace has no span with this ID. It may have changed since the link was copied.</p>}
+      <Panel title="The span cannot be shown" close={close}>
+        <p role="alert">
+          <bdi>{visible(wrong.message)}</bdi>
+        </p>
+        <p>
+          <button type="button" onClick={() => attempt.value++}>
+            Try again
+          </button>
+        </p>
       </Panel>
     )
   }

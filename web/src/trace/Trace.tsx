@@ -2,6 +2,7 @@
 
 import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
+import type { ApiError } from '../api/client'
 import { connection, epoch } from '../api/connection'
 import { watch } from '../api/stream'
 import type { Summary } from '../api/types'
@@ -32,7 +33,7 @@ export function TraceOf({ source }: { source: Source }) {
   useEffect(() => () => model.end(), [model])
   useSignalEffect(() => {
     epoch.value
-    void model.load()
+    model.retry()
   })
   useEffect(() => (source.live ? follow(model) : undefined), [model])
   // A selected span that is hidden is unfolded, also after the trace has changed.
@@ -51,23 +52,10 @@ export function TraceOf({ source }: { source: Source }) {
   useEffect(() => {
     document.title = summary ? `${title(summary)} · Lifeline` : 'Trace · Lifeline'
   }, [summary && title(summary)])
-  const problem = model.problem.value
-  if (problem) {
-    return (
-      <div class="blank" role="alert">
-        <h1>{problem.status === 404 ? 'There is no such trace' : 'The trace cannot be shown'}</h1>
-        <p>
-          <bdi>{problem.message}</bdi>
-        </p>
-        <p>
-          <a href="/">All changes</a>
-        </p>
-      </div>
-    )
-  }
-  if (!summary) return <div class="blank" aria-busy="true" />
+  if (!summary) return <Absent model={model} />
   return (
     <div class="trace">
+      <Trouble model={model} />
       <Head model={model} view={view} summary={summary} />
       <Toolbar model={model} view={view} summary={summary} />
       <Minimap model={model} window={view} />
@@ -75,6 +63,52 @@ export function TraceOf({ source }: { source: Source }) {
         <Waterfall model={model} window={view} />
         <Details model={model} window={view} />
       </div>
+    </div>
+  )
+}
+
+// shownProblem returns the problem to show. While the server is away, the frame has a banner.
+function shownProblem(model: Model): ApiError | undefined {
+  return connection.value.state === 'ok' ? model.problem.value : undefined
+}
+
+// Absent is in the place of a trace without an answer yet.
+function Absent({ model }: { model: Model }) {
+  const problem = shownProblem(model)
+  if (!problem) return <div class="blank" aria-busy="true" />
+  return (
+    <div class="blank" role="alert">
+      <h1>{problem.status === 404 ? 'There is no such trace' : 'The trace cannot be shown'}</h1>
+      <p>
+        <bdi>{visible(problem.message)}</bdi>
+      </p>
+      {problem.status !== 404 && (
+        <p>
+          <button type="button" onClick={() => model.retry()}>
+            Try again
+          </button>
+        </p>
+      )}
+      <p>
+        <a href="/">All changes</a>
+      </p>
+    </div>
+  )
+}
+
+// Trouble says above a trace why it lacks the last changes or a list.
+function Trouble({ model }: { model: Model }) {
+  const problem = shownProblem(model)
+  return (
+    <div class="banner-place" role="status">
+      {problem && (
+        <p class="banner">
+          <bdi>{visible(problem.message)}</bdi>{' '}
+          <button type="button" onClick={() => model.retry()}>
+            Try again
+          </button>
+        </p>
+      )}
     </div>
   )
 }

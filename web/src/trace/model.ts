@@ -64,7 +64,9 @@ function keyOf(row: Row): string {
 
 export interface Model {
   source: Source
+  // tree is that of the last answer; none before the first, and without such a trace.
   tree: ReadonlySignal<Tree | undefined>
+  // problem is why the last answers are missing. Those before them stay.
   problem: ReadonlySignal<ApiError | undefined>
   // base is the whole second of the start, in milliseconds since 1970.
   base: ReadonlySignal<number>
@@ -82,7 +84,9 @@ export interface Model {
   // item returns a loaded span or group, and children the loaded children of a span, also of a folded one.
   item(id: string): Item | undefined
   children(id: string): Item[]
-  load(): Promise<void>
+  load(): void
+  // retry is load after an error, without the words of the error.
+  retry(): void
   changed(): void
   toggle(row: Row, unfold?: boolean): void
   unfoldAll(): Promise<void>
@@ -159,6 +163,12 @@ export function modelOf(source: Source): Model {
     return undefined
   }
 
+  // fail keeps an error for the view. The frame reports a missing token.
+  const fail = (err: unknown): void => {
+    if (err === undefined || aborted(err) || left() || (err instanceof ApiError && err.status === 401)) return
+    problem.value = err instanceof ApiError ? err : new ApiError(0, `The server did not answer: ${err instanceof Error ? err.message : String(err)}`)
+  }
+
   // added are the keys that fetchKey has loaded since the last load began.
   const added = new Set<string>()
 
@@ -188,8 +198,9 @@ export function modelOf(source: Source): Model {
       lists.value = next
       added.add(key)
     } catch (err) {
-      if (err instanceof ApiError && err.status === 410) void load()
+      if (err instanceof ApiError && err.status === 410) load()
       else if (err instanceof ApiError && err.status === 400) drop(base(key))
+      else fail(err)
     } finally {
       const rest = new Set(loading.peek())
       rest.delete(key)
@@ -212,59 +223,71 @@ export function modelOf(source: Source): Model {
   // present one, a trace with constant changes would never be shown.
   let busy = false
   let again = false
-  const load = async (): Promise<void> => {
-    if (busy) {
-      again = true
-      return
-    }
+  const load = (): void => {
+    again = busy
+    if (busy) return
     busy = true
-    again = false
-    await loadOnce()
-    busy = false
-    if (again && !left()) changed()
+    const end = () => {
+      busy = false
+      if (again && !left()) changed()
+    }
+    loadOnce().then(end, (err: unknown) => {
+      if (err instanceof ApiError && err.status === 404) tree.value = undefined
+      fail(err)
+      end()
+    })
+  }
+
+  const retry = (): void => {
+    problem.value = undefined
+    load()
   }
 
   const loadOnce = async (): Promise<void> => {
-    try {
-      added.clear()
-      const answer = await source.tree(control.signal)
+    added.clear()
+    const answer = await source.tree(control.signal)
+    if (left()) return
+    const next = new Map<string, List>()
+    const starts = [answer.summary?.start, answer.nodes[0]?.span?.start, answer.nodes[0]?.group?.start].filter((t) => t !== undefined)
+    if (starts[0] && zero.peek() === 0) zero.value = second(starts[0])
+    tree.value = answer
+    take(next, top, answer.nodes, answer.more ?? 0, undefined)
+    // Lists below others come after these. A list that is unfolded meanwhile comes in a further round.
+    const had = new Set<string>()
+    let failed: unknown
+    for (let round = 0; round < 12; round++) {
+      const parents = new Map<string, Item | undefined>([[top, undefined], [answer.othersKey ?? '', undefined]])
+      for (const l of next.values()) for (const c of l.chunks) for (const i of c.items) parents.set(i.children, i).set(i.under, i)
+      const now = [...wanted()].filter((key) => !had.has(key) && parents.has(base(key)))
+      if (now.length === 0) break
+      const pages = await Promise.all(
+        now.map(async (key) => {
+          had.add(key)
+          try {
+            return { key, page: await source.expand(key) }
+          } catch (err) {
+            // The trace may have changed since.
+            if (err instanceof ApiError && err.status === 410) again ||= answer.summary?.open === true
+            else if (!(err instanceof ApiError && err.status === 400)) failed = err
+            return { key }
+          }
+        }),
+      )
       if (left()) return
-      const next = new Map<string, List>()
-      const starts = [answer.summary?.start, answer.nodes[0]?.span?.start, answer.nodes[0]?.group?.start].filter((t) => t !== undefined)
-      if (starts[0] && zero.peek() === 0) zero.value = second(starts[0])
-      tree.value = answer
-      take(next, top, answer.nodes, answer.more ?? 0, undefined)
-      // Lists below others come after these. A list that is unfolded meanwhile comes in a further round.
-      const had = new Set<string>()
-      for (let round = 0; round < 12; round++) {
-        const parents = new Map<string, Item | undefined>([[top, undefined], [answer.othersKey ?? '', undefined]])
-        for (const l of next.values()) for (const c of l.chunks) for (const i of c.items) parents.set(i.children, i).set(i.under, i)
-        const now = [...wanted()].filter((key) => !had.has(key) && parents.has(base(key)))
-        if (now.length === 0) break
-        const pages = await Promise.all(
-          now.map(async (key) => {
-            had.add(key)
-            try {
-              return { key, page: await source.expand(key) }
-            } catch (err) {
-              if (aborted(err) || !(err instanceof ApiError)) throw err
-              return undefined
-            }
-          }),
-        )
-        if (left()) return
-        for (const one of pages) if (one) take(next, one.key, one.page.nodes, one.page.more ?? 0, parents.get(base(one.key)))
+      for (const one of pages) if (one.page) take(next, one.key, one.page.nodes, one.page.more ?? 0, parents.get(base(one.key)))
+      // Without an answer, a list stays as it was.
+      for (const one of pages) {
+        const old = lists.peek().get(base(one.key))
+        if (!one.page && old && failed && !next.has(old.key)) next.set(old.key, old)
       }
-      if (left()) return
-      batch(() => {
-        lists.value = next
-        asked.value = Date.now()
-        problem.value = undefined
-      })
-    } catch (err) {
-      if (aborted(err)) return
-      if (err instanceof ApiError && err.status !== 401 && err.status < 500) problem.value = err
     }
+    if (left()) return
+    batch(() => {
+      lists.value = next
+      asked.value = Date.now()
+      problem.value = undefined
+      fail(failed)
+    })
   }
 
   const rows = computed(() => {
@@ -440,7 +463,7 @@ export function modelOf(source: Source): Model {
   const changed = (): void => {
     timer ??= setTimeout(() => {
       timer = undefined
-      void load()
+      load()
     }, pause)
   }
 
@@ -456,13 +479,15 @@ export function modelOf(source: Source): Model {
       (answer) => {
         if (searching === mine) found.value = answer
       },
-      () => undefined, // the frame shows an absent server
+      (err: unknown) => {
+        if (searching === mine) fail(err)
+      },
     )
   }
 
   return {
     source, tree, problem, base: zero, extent, asked, path, rows, index, found, matches, loading,
-    item: itemOf, children, load, changed, toggle, unfoldAll, foldAll, loadGap, reveal, search,
+    item: itemOf, children, load, retry, changed, toggle, unfoldAll, foldAll, loadGap, reveal, search,
     end() {
       ended = true
       control.abort()
