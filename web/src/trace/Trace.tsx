@@ -116,6 +116,8 @@ function Trouble({ model }: { model: Model }) {
 // follow asks again when the trace has changed, until it has ended.
 function follow(model: Model): () => void {
   let end: (() => void) | undefined
+  // A new stream begins with the open traces. Without this one among them, the trace has ended.
+  let sent = false
   const stop = () => {
     end?.()
     end = undefined
@@ -129,7 +131,13 @@ function follow(model: Model): () => void {
       {
         event(name, data) {
           if (name === 'resync') model.changed()
-          else if ((name === 'summary' || name === 'withdrawn') && (data as { traceId: string }).traceId === s.traceId) model.changed()
+          else if (name === 'synced') {
+            if (!sent) model.changed()
+            sent = false
+          } else if ((name === 'summary' || name === 'withdrawn') && (data as { traceId: string }).traceId === s.traceId) {
+            sent = true
+            model.changed()
+          }
         },
       },
     )
