@@ -2,6 +2,7 @@
 
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
 import { ApiError } from '../api/client'
 import type { Summary } from '../api/types'
 import { brief, Text, visible } from '../text/text'
@@ -9,7 +10,9 @@ import { absolute } from '../text/time'
 import { length, offset } from './clock'
 import { explain, reasonOf } from './explain'
 import type { Item, Model } from './model'
+import { title } from './sentence'
 import { sharesOf, type Share } from './shares'
+import { mostSummaries } from './source'
 import * as state from './state'
 import type { Attribute, Cause, SpanDetail, SpanEvent, TreeSpan, Write } from './types'
 import type { Window } from './view'
@@ -121,6 +124,9 @@ async function jump(model: Model, id: string): Promise<void> {
   if (await model.reveal(id)) state.select(id)
 }
 
+// mostLinks bounds the links of a list.
+const mostLinks = 20
+
 // Linked lists the traces at the other ends of links, with what each says about itself.
 function Linked({ model }: { model: Model }) {
   const causes = useSignal<Cause[]>([])
@@ -145,37 +151,44 @@ function Linked({ model }: { model: Model }) {
     seen.add(key)
     return [{ trace, span: out ? c.ofSpan : c.spanId, reason: c.reason, out }]
   })
+  const summaries = useSummaries(model, links.slice(0, mostLinks).map((l) => l.trace))
   if (links.length === 0) return null
   return (
     <section>
       <h3>Linked traces</h3>
       <ul class="plain">
-        {links.slice(0, 20).map((l) => (
+        {links.slice(0, mostLinks).map((l) => (
           <li key={`${l.trace} ${l.reason} ${l.out}`}>
-            <LinkedTrace model={model} trace={l.trace} span={l.span} />
+            <LinkedTrace model={model} trace={l.trace} span={l.span} summary={summaries.get(l.trace)} />
             <span class="soft"> {l.out ? link(l.reason) : 'follows from this change'}</span>
           </li>
         ))}
       </ul>
-      {links.length > 20 && <p class="note">and {links.length - 20} more</p>}
+      {links.length > mostLinks && <p class="note">and {links.length - mostLinks} more</p>}
     </section>
   )
 }
 
-function LinkedTrace({ model, trace, span }: { model: Model; trace: string; span: string }) {
-  const summary = useSignal<Summary | undefined>(undefined)
-  useSignalEffect(() => {
-    model.source.summary(trace).then(
-      (s) => (summary.value = s),
-      () => undefined,
+// useSummaries returns the known summaries of traces, by ID.
+function useSummaries(model: Model, traces: string[]): ReadonlyMap<string, Summary> {
+  const known = useSignal<ReadonlyMap<string, Summary>>(new Map())
+  const ids = [...new Set(traces)].slice(0, mostSummaries).join(',')
+  useEffect(() => {
+    if (ids === '') return
+    model.source.summaries(ids.split(',')).then(
+      (list) => (known.value = new Map(list.map((s) => [s.traceId, s]))),
+      () => undefined, // a link without words has the ID
     )
-  })
-  const s = summary.value
-  const words = s ? (s.command ?? [s.verb, s.object && objectName(s.object)].filter(Boolean).join(' ')) : `trace ${trace.slice(0, 8)}`
+  }, [model, ids])
+  return known.value
+}
+
+function LinkedTrace({ model, trace, span, summary }: { model: Model; trace: string; span: string; summary: Summary | undefined }) {
+  const words = summary ? title(summary) : `trace ${trace.slice(0, 8)}`
   if (!model.source.live) return <Text of={words} most={80} />
   return (
     <a href={`/trace/${trace}${/^0*$/.test(span) ? '' : `?at=${span}`}`}>
-      <Text of={words || trace.slice(0, 8)} most={80} />
+      <Text of={words} most={80} />
     </a>
   )
 }
@@ -397,29 +410,36 @@ function SpanDetails({ id, model, view, close }: { id: string; model: Model; vie
       </dl>
       {d.writes && d.writes.length > 0 && <Writes list={d.writes} base={base} from={view.whole.value.from} />}
       {d.events && d.events.length > 0 && <Events list={d.events} more={d.droppedEvents ?? 0} base={base} from={view.whole.value.from} />}
-      {d.links && d.links.length > 0 && (
-        <section>
-          <h3>Links</h3>
-          <ul class="plain">
-            {d.links.slice(0, 20).map((l) => (
-              <li key={`${l.traceId} ${l.spanId} ${l.reason}`}>
-                {l.traceId === model.tree.value?.summary?.traceId ? (
-                  <button type="button" class="as-link" onClick={() => void jump(model, l.spanId)}>
-                    another span of this trace
-                  </button>
-                ) : (
-                  <LinkedTrace model={model} trace={l.traceId} span={l.spanId} />
-                )}
-                <span class="soft"> {link(l.reason)}</span>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      {d.links && d.links.length > 0 && <Links model={model} list={d.links} />}
       <Attributes title="Attributes" list={d.attributes.filter((a) => !shownElsewhere.test(a.key))} />
       <Attributes title="Resource" list={d.resource ?? []} />
       <p class="note mono">span {id}</p>
     </Panel>
+  )
+}
+
+function Links({ model, list }: { model: Model; list: NonNullable<SpanDetail['links']> }) {
+  const own = model.tree.value?.summary?.traceId
+  const shown = list.slice(0, mostLinks)
+  const summaries = useSummaries(model, shown.flatMap((l) => (l.traceId === own ? [] : [l.traceId])))
+  return (
+    <section>
+      <h3>Links</h3>
+      <ul class="plain">
+        {shown.map((l) => (
+          <li key={`${l.traceId} ${l.spanId} ${l.reason}`}>
+            {l.traceId === own ? (
+              <button type="button" class="as-link" onClick={() => void jump(model, l.spanId)}>
+                another span of this trace
+              </button>
+            ) : (
+              <LinkedTrace model={model} trace={l.traceId} span={l.spanId} summary={summaries.get(l.traceId)} />
+            )}
+            <span class="soft"> {link(l.reason)}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }
 
