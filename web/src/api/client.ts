@@ -30,9 +30,14 @@ export function address(path: string, parameters: Parameters = {}): string {
 const attempts = 3
 const pause = 700
 
-// get asks the API. It reports an absent server and a missing token to the frame, and then throws, too.
-// Callers show an ApiError with a status other than 401, and ask again when `epoch` grows.
+// get asks the API for JSON, like ask.
 export async function get<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
+  return (await (await ask(path, parameters, signal)).json()) as T
+}
+
+// ask asks the API. It reports an absent server and a missing token to the frame, and then throws, too.
+// Callers show an ApiError with a status other than 401, and ask again when `epoch` grows.
+export async function ask(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<Response> {
   for (let attempt = 1; ; attempt++) {
     let response: Response
     try {
@@ -41,7 +46,7 @@ export async function get<T>(path: string, parameters: Parameters = {}, signal?:
       if (!aborted(err)) void doubt()
       throw err
     }
-    if (response.ok) return (await response.json()) as T
+    if (response.ok) return response
     const err = await explained(response)
     if (err.status === 401) unauthorized()
     else if (err.status >= 500) void doubt()

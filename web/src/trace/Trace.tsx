@@ -266,7 +266,7 @@ function CopyButton({ text, title: name }: { text: () => string; title: string }
 function Toolbar({ model, view, summary }: { model: Model; view: Window; summary: Summary }) {
   const input = useRef<HTMLInputElement>(null)
   const place = useSignal(-1)
-  const status = useSignal('')
+  const status = useSignal({ text: '', wrong: false })
   const found = model.found.value
   const list = found?.spans ?? []
   const step = (by: number) => {
@@ -297,9 +297,12 @@ function Toolbar({ model, view, summary }: { model: Model; view: Window; summary
     },
     { keys: ['y'], help: 'copy the link', run: () => void share('link') },
   ], [model, view])
-  const say = (text: string) => {
-    status.value = text
-    setTimeout(() => (status.value = ''), 2500)
+  // say shows a text for a moment, and an error until the next text.
+  const fading = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const say = (text: string, { wrong = false } = {}) => {
+    clearTimeout(fading.current)
+    status.value = { text, wrong }
+    if (!wrong) fading.current = setTimeout(() => (status.value = { text: '', wrong }), 2500)
   }
   const menu = useRef<HTMLDetailsElement>(null)
   const share = async (what: 'link' | 'markdown') => {
@@ -360,8 +363,8 @@ function Toolbar({ model, view, summary }: { model: Model; view: Window; summary
           All of the time
         </button>
       )}
-      <span class="said" role="status">
-        {status.value}
+      <span class={`said${status.value.wrong ? ' wrong' : ''}`} role="status">
+        {status.value.text}
       </span>
       {model.source.live && (
         <details
@@ -391,7 +394,7 @@ function Toolbar({ model, view, summary }: { model: Model; view: Window; summary
                 key={f.name}
                 onClick={() => {
                   if (menu.current) menu.current.open = false
-                  download(summary.traceId, f).catch((err: unknown) => say(`Not downloaded: ${err instanceof Error ? err.message : String(err)}`))
+                  download(summary.traceId, f).catch((err: unknown) => say(`Not downloaded: ${err instanceof Error ? visible(err.message) : String(err)}`, { wrong: true }))
                 }}
               >
                 Download {f.title}
