@@ -447,9 +447,10 @@ function Writes({ list, base, from }: { list: Write[]; base: number; from: numbe
   return (
     <section>
       <h3>{list.length === 1 ? 'Write' : `${number(list.length)} writes`}</h3>
-      <ol class="plain writes">
+      <ol class="plain timed">
         {list.slice(0, 50).map((w, i) => (
           <li key={i}>
+            <When at={w.end} base={base} from={from} />
             <p>
               <b>{w.verb ?? 'write'}</b>
               {w.subresource && <Text of={`/${w.subresource}`} />}
@@ -466,9 +467,6 @@ function Writes({ list, base, from }: { list: Write[]; base: number; from: numbe
                   )}
                 </>
               )}
-              <span class="soft when" title={absolute(Date.parse(w.end))}>
-                {length(offset(w.end, base) - from)}
-              </span>
             </p>
             {w.changes && w.changes.length > 0 && (
               <table class="changes-of">
@@ -509,16 +507,23 @@ function Writes({ list, base, from }: { list: Write[]; base: number; from: numbe
   )
 }
 
+// When is a time after the start, the first column of writes and of events.
+function When({ at, base, from }: { at: string; base: number; from: number }) {
+  return (
+    <span class="soft when" title={absolute(Date.parse(at))}>
+      {length(offset(at, base) - from)}
+    </span>
+  )
+}
+
 function Events({ list, more, base, from }: { list: SpanEvent[]; more: number; base: number; from: number }) {
   return (
     <section>
       <h3>Events</h3>
-      <ol class="plain events">
+      <ol class="plain timed">
         {list.slice(0, 100).map((e, i) => (
           <li key={i}>
-            <span class="soft when" title={absolute(Date.parse(e.time))}>
-              {length(offset(e.time, base) - from)}
-            </span>
+            <When at={e.time} base={base} from={from} />
             <div>
               <Text of={e.name} />
               {e.attributes && e.attributes.length > 0 && (
