@@ -75,7 +75,7 @@ test('a trace says in one sentence what happened, who did it, and what changed',
 test('a stuck trace says why, since when, and what to do', async () => {
   const { page, end } = await show('unschedulable')
   const text = await page.locator('.verdict').innerText()
-  assert.match(text, /is stuck for 5\d(\.\d)? s|is stuck for 1m/)
+  assert.match(text, /has been stuck for (5\d(\.\d)? s|1m)/)
   assert.match(text, /Insufficient memory/)
   assert.match(await page.locator('.meta').innerText(), /next: kubectl describe node/)
   await end()

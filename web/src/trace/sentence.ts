@@ -21,8 +21,8 @@ export function verdict(s: Summary, why: Why | undefined, took: number, present:
   let text: string
   switch (state) {
     case 'stuck': {
-      const since = why?.since ? ` for ${length(Math.max(0, present - Date.parse(why.since)))}` : ''
-      text = `${subject} is stuck${since}${reason && `: ${reason}`}.`
+      const since = why?.since && length(Math.max(0, present - Date.parse(why.since)))
+      text = `${subject} ${since ? `has been stuck for ${since}` : 'is stuck'}${reason && `: ${reason}`}.`
       break
     }
     case 'waiting':
