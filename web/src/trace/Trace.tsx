@@ -8,12 +8,13 @@ import { watch } from '../api/stream'
 import type { Summary } from '../api/types'
 import { useKeys } from '../app/keys'
 import { link } from '../app/router'
+import { marks, state as stateOf, who } from '../text/summary'
 import { brief, Text, visible } from '../text/text'
 import { absolute, Ago } from '../text/time'
 import { Details } from './Details'
 import { Minimap } from './Minimap'
 import { modelOf, type Model } from './model'
-import { author, title, verdict } from './sentence'
+import { title, verdict } from './sentence'
 import { copy, download, formats, markdown } from './share'
 import { sharesOf } from './shares'
 import { served, type Source } from './source'
@@ -148,14 +149,6 @@ function follow(model: Model): () => void {
   }
 }
 
-type State = NonNullable<Summary['outcome']> | 'stuck' | 'running'
-
-const marks: Record<State, string> = { converged: '✓', superseded: '»', deleted: '−', failed: '✕', unfinished: '?', stuck: '!', running: '•' }
-
-function stateOf(s: Summary): State {
-  return s.open ? (s.stuck ? 'stuck' : 'running') : (s.outcome ?? 'unfinished')
-}
-
 function sentenceOf(model: Model, view: Window, summary: Summary): string {
   const present = model.base.value + view.present.value
   const took = summary.open ? present - Date.parse(summary.start) : summary.duration * 1000
@@ -166,7 +159,7 @@ function Head({ model, view, summary: s }: { model: Model; view: Window; summary
   const text = sentenceOf(model, view, s)
   const why = model.tree.value?.why
   const now = stateOf(s)
-  const by = author(s)
+  const by = who(s)
   const edits = (s.edits ?? []).map(visible)
   const next = why?.next
   return (
@@ -209,7 +202,7 @@ function Head({ model, view, summary: s }: { model: Model; view: Window; summary
         <span title={absolute(Date.parse(s.start))}>
           {model.source.live ? (
             <>
-              <Ago at={s.start} /> ago
+              <Ago at={s.start} past />
             </>
           ) : (
             absolute(Date.parse(s.start))
@@ -265,7 +258,6 @@ function CopyButton({ text, title: name }: { text: () => string; title: string }
 
 function Toolbar({ model, view, summary }: { model: Model; view: Window; summary: Summary }) {
   const input = useRef<HTMLInputElement>(null)
-  const place = useSignal(-1)
   const status = useSignal({ text: '', wrong: false })
   const found = model.found.value
   const list = found?.spans ?? []
@@ -274,7 +266,6 @@ function Toolbar({ model, view, summary }: { model: Model; view: Window; summary
     if (all.length === 0) return
     const here = all.findIndex((s) => s.spanId === state.at.peek())
     const next = here < 0 ? (by > 0 ? 0 : all.length - 1) : (here + by + all.length) % all.length
-    place.value = next
     const id = all[next]!.spanId
     void model.reveal(id).then((ok) => ok && state.select(id))
   }
@@ -310,7 +301,7 @@ function Toolbar({ model, view, summary }: { model: Model; view: Window; summary
     let text = link()
     if (what === 'markdown') {
       const s = model.tree.peek()?.summary ?? summary
-      const by = author(s)
+      const by = who(s)
       text = markdown(s, `${title(s)}: ${sentenceOf(model, view, s)}`, await sharesOf(model), by.by ? `${by.name} with ${by.by}` : by.name, link())
     }
     say((await copy(text)) ? (what === 'link' ? 'Link copied' : 'Markdown copied') : 'The browser does not permit copying')
