@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
-import { eventually, launch, open } from './browser.mjs'
+import { eventually, launch, open, refuse, refused } from './browser.mjs'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -52,5 +52,63 @@ test('the colours follow the system, until one chooses', async () => {
   await page.reload()
   await page.waitForSelector('[data-row]')
   assert.equal(await theme(), 'dark')
+  await end()
+})
+
+test('the keyboard reaches the content, and stays in it', async () => {
+  const { page, end } = await open(browser, '/')
+  const focused = () => page.evaluate(() => document.activeElement?.id)
+  await page.keyboard.press('Tab')
+  assert.equal(await page.evaluate(() => document.activeElement?.className), 'skip')
+  await page.keyboard.press('Enter')
+  await eventually('the content', async () => (await focused()) === 'main')
+  await page.keyboard.press('j')
+  await eventually('a row', () => page.evaluate(() => document.activeElement?.closest('[data-row]') !== null))
+  await page.locator('[data-row]:not(.group) a').first().focus()
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/trace\/[0-9a-f]{32}/)
+  await eventually('the new content', async () => (await focused()) === 'main')
+  await eventually('its name', async () => (await page.locator('main').getAttribute('aria-label')) === 'Trace')
+  await end()
+})
+
+// locked opens a page whose server needs a token.
+const locked = () =>
+  open(browser, '/', {
+    rows: false,
+    allowed: [refused(401)],
+    prepare: (page) =>
+      page.route(/\/api\/v1\//, (route) =>
+        route.request().headers().authorization === 'Bearer the-right-token' ? route.continue() : refuse(route, 401, 'no token')),
+  })
+
+test('the dialog of the token stays', async () => {
+  const { page, end } = await locked()
+  const dialog = page.locator('dialog[open]')
+  await dialog.waitFor()
+  for (let i = 0; i < 4; i++) {
+    await page.keyboard.press('Escape')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    assert.ok(await dialog.isVisible(), `after Escape ${i + 1}`)
+  }
+  await end()
+})
+
+test('a token with characters that no header has is refused', async () => {
+  const { page, end } = await locked()
+  const enter = async (token) => {
+    await page.locator('#token').fill(token)
+    await page.keyboard.press('Enter')
+  }
+  await enter('the-right\u200b-token')
+  await page.locator('dialog .wrong', { hasText: 'U+200B' }).waitFor()
+  assert.equal(await page.evaluate(() => sessionStorage.length), 0)
+  await page.evaluate(() => sessionStorage.setItem('lifeline.token', '\u201cquoted\u201d'))
+  await page.reload()
+  await page.locator('dialog[open]').waitFor()
+  await enter('a-wrong-token')
+  await page.locator('dialog .wrong', { hasText: 'refused' }).waitFor()
+  await enter(' the-right-token ')
+  await page.waitForSelector('[data-row]')
   await end()
 })

@@ -9,7 +9,8 @@ if (!setup) throw new Error('the tests need a server: node run.mjs all')
 export { launch } from './launch.mjs'
 
 // open opens the page in a context of its own. Its `end` fails the test after any error of the console,
-// request to another address, or violation of the policy, except for those in `allowed`. `prepare` gets the page before it is loaded.
+// request to another address, or violation of the policy, except for those in `allowed`. `prepare` gets the page
+// before its first request.
 export async function open(browser, path, { url = setup.server.url, allowed = [], rows = true, prepare, ...options } = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: 'light', ...options })
   const page = await context.newPage()
@@ -52,5 +53,12 @@ export async function eventually(what, condition, patience = 15_000) {
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
+
+// refused is what the console says about an answer with an error.
+export const refused = (status) => `console: Failed to load resource: the server responded with a status of ${status} (`
+
+// refuse answers with an error of the server.
+export const refuse = (route, status, message) =>
+  route.fulfill({ status, contentType: 'application/json', body: JSON.stringify({ error: { message } }) })
 
 export const parameter = (page, name) => new URL(page.url()).searchParams.get(name)

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { eventually, launch, open, parameter } from './browser.mjs'
+import { eventually, launch, open, parameter, refuse, refused } from './browser.mjs'
 import { startSamples } from './samples.mjs'
 import { gate } from './server.mjs'
 
@@ -75,7 +75,7 @@ test('a trace says in one sentence what happened, who did it, and what changed',
 test('a stuck trace says why, since when, and what to do', async () => {
   const { page, end } = await show('unschedulable')
   const text = await page.locator('.verdict').innerText()
-  assert.match(text, /is stuck for 5\d(\.\d)? s|is stuck for 1m/)
+  assert.match(text, /has been stuck for (5\d(\.\d)? s|1m)/)
   assert.match(text, /Insufficient memory/)
   assert.match(await page.locator('.meta').innerText(), /next: kubectl describe node/)
   await end()
@@ -239,19 +239,19 @@ test('a search finds hidden spans, and steps through them', async () => {
   const { page, end } = await show('many')
   await keys(page, '/')
   await page.keyboard.type('web-6cf-05 readiness')
-  await eventually('100 matches', async () => /100/.test(await page.locator('.found').innerText()))
+  await eventually('100 matches', async () => (await page.locator('.found').innerText()) === '100')
   await keys(page, 'Enter')
   await eventually('the first', async () => /readiness/.test(await selected(page).innerText().catch(() => '')))
-  await eventually('its place', async () => /1 of 100/.test(await page.locator('.found').innerText()))
+  await eventually('its place', async () => (await page.locator('.found').innerText()) === '1 of 100')
   assert.ok(await selected(page).evaluate((e) => e.classList.contains('match')))
   await keys(page, 'n', 'n')
-  await eventually('the third', async () => /3 of 100/.test(await page.locator('.found').innerText()))
+  await eventually('the third', async () => (await page.locator('.found').innerText()) === '3 of 100')
   await keys(page, 'N')
-  await eventually('the second', async () => /2 of 100/.test(await page.locator('.found').innerText()))
+  await eventually('the second', async () => (await page.locator('.found').innerText()) === '2 of 100')
   await has(page, 'find', 'web-6cf-05 readiness')
   await has(page, 'at', await selected(page).getAttribute('data-row'))
   await page.reload()
-  await eventually('the same', async () => /2 of 100/.test(await page.locator('.found').innerText()))
+  await eventually('the same', async () => (await page.locator('.found').innerText()) === '2 of 100')
   await keys(page, 'Escape')
   await has(page, 'find', '')
   await keys(page, '/')
@@ -264,7 +264,8 @@ test('the keys move, fold, and jump', async () => {
   const { page, end } = await show('writes')
   await keys(page, 'j', 'j', 'j')
   await eventually('the third row', async () => /ReplicaSet/.test(await selected(page).innerText()))
-  assert.equal(await page.evaluate(() => document.activeElement.dataset.row), await selected(page).getAttribute('data-row'))
+  const third = await selected(page).getAttribute('data-row')
+  await eventually('the focus', async () => (await page.evaluate(() => document.activeElement.dataset.row)) === third)
   const all = await count(page)
   await keys(page, 'ArrowLeft')
   await eventually('folded', async () => (await count(page)) === 3)
@@ -292,6 +293,14 @@ test('details: writes with what they changed, times with their sources, events, 
   for (const want of ['spec.replicas', '2 → 4', 'registry.example.com/shop/web:1', 'added', 'removed', 'and 3 further fields', 'alice@example.com', 'observed']) {
     assert.ok(text.includes(want), want)
   }
+  const lines = await page.locator('.timed > li').evaluateAll((list) =>
+    list.map((li) => {
+      const [time, text] = [li.querySelector('.when'), li.querySelector('p, div')].map((e) => e.getBoundingClientRect())
+      return { end: Math.round(time.right), before: time.right <= text.left, level: Math.abs(time.top - text.top) < 4 }
+    }),
+  )
+  assert.ok(lines.length > 1)
+  for (const line of lines) assert.deepEqual(line, { end: lines[0].end, before: true, level: true }, 'a time is in the first column')
   await row(page, 'pull image').first().click()
   await eventually('the source of times', async () => /exact: a Kubernetes Event/.test(await details(page).innerText()))
   assert.match(await details(page).innerText(), /below web-6cf-x0 by the owner reference/)
@@ -300,8 +309,15 @@ test('details: writes with what they changed, times with their sources, events, 
   await row(failed.page, 'schedule').click()
   await eventually('events', async () => /untolerated taint/.test(await details(failed.page).innerText()))
   await failed.end()
-  const linked = await show('heal')
+})
+
+test('links have the words of their traces, by one request', async () => {
+  const asked = []
+  const linked = await show('heal', '', { prepare: (page) => page.on('request', (r) => asked.push(r.url())) })
   const link = details(linked.page).locator('section a', { hasText: 'kubectl delete pod' })
+  await link.waitFor()
+  assert.equal(asked.filter((url) => url.includes('/api/v1/traces?id=')).length, 1, 'one request for the words of links')
+  assert.deepEqual(asked.filter((url) => url.includes(`${samples.traces.delete}/tree`)), [], 'no tree of another trace')
   await link.click()
   await eventually('the other trace', () => linked.page.url().includes(samples.traces.delete))
   await linked.page.locator('.verdict', { hasText: 'The change' }).waitFor()
@@ -330,11 +346,11 @@ test('an open trace grows while one looks, and the selection stays', async () =>
 })
 
 test('an unknown trace, and a server that goes away and comes back', async () => {
-  const unknown = await open(browser, '/trace/0123456789abcdef0123456789abcdef', { url: samples.url, rows: false, allowed: ['404'] })
+  const unknown = await open(browser, '/trace/0123456789abcdef0123456789abcdef', { url: samples.url, rows: false, allowed: [refused(404)] })
   await unknown.page.locator('h1', { hasText: 'There is no such trace' }).waitFor()
   await unknown.end()
   const door = await gate(samples.address)
-  const { page, end } = await open(browser, `/trace/${samples.traces.many}`, { url: door.url, allowed: ['ERR_', 'console'] })
+  const { page, end } = await open(browser, `/trace/${samples.traces.many}`, { url: door.url, allowed: ['console: Failed to load resource: net::ERR_'] })
   door.close()
   await row(page, '990 ×').click()
   await page.locator('.banner').waitFor()
@@ -344,6 +360,183 @@ test('an unknown trace, and a server that goes away and comes back', async () =>
   await row(page, 'web-6cf-0000').waitFor()
   await end()
   door.end()
+})
+
+// altered changes the trees of an answer: n counts them.
+const altered = (change) => async (page) => {
+  let n = 0
+  await page.route(/\/tree$/, async (route) => {
+    const response = await route.fetch()
+    const tree = await response.json()
+    await change(tree, ++n)
+    await route.fulfill({ response, json: tree }).catch(() => undefined) // an aborted request
+  })
+}
+const opened = (tree) => {
+  tree.summary.open = true
+  delete tree.summary.outcome
+  delete tree.why
+}
+// busy is a stream that reports a change of a trace, ends, and so begins again each two seconds.
+const busy = (page, name) =>
+  page.route(/\/api\/v1\/watch/, (route) =>
+    route.fulfill({ contentType: 'text/event-stream', body: `event: summary\ndata: {"traceId":"${samples.traces[name]}"}\n\n` }))
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
+
+test('a trace that ends while its tab is hidden shows its end', async () => {
+  const { page, end } = await show('writes', '', {
+    async prepare(page) {
+      await page.addInitScript(() => {
+        globalThis.away = true
+        Object.defineProperty(document, 'hidden', { get: () => globalThis.away })
+      })
+      await altered((tree, n) => n === 1 && opened(tree))(page)
+    },
+  })
+  await page.locator('.outcome', { hasText: 'running' }).first().waitFor()
+  await page.evaluate(() => {
+    globalThis.away = false
+    document.dispatchEvent(new Event('visibilitychange'))
+  })
+  await page.locator('.meta .outcome', { hasText: 'converged' }).waitFor()
+  await end()
+})
+
+test('a trace with constant changes and slow answers is shown', async () => {
+  const { page, end } = await show('writes', '', {
+    async prepare(page) {
+      await busy(page, 'writes')
+      await altered(async (tree, n) => {
+        opened(tree)
+        tree.summary.edits = [`answer ${n}`]
+        if (n > 1) await pause(4000)
+      })(page)
+    },
+  })
+  await page.locator('.edit', { hasText: /answer [23]/ }).waitFor({ timeout: 20_000 })
+  await end()
+})
+
+test('a list that is unfolded during a reload stays', async () => {
+  let held
+  const { page, end } = await show('joined', '', {
+    async prepare(page) {
+      await page.route(/\?expand=/, async (route) => {
+        const wait = held?.()
+        held = undefined
+        await wait
+        await route.continue()
+      })
+      await altered(opened)(page)
+    },
+  })
+  await row(page, 'spans of other components').first().click()
+  await row(page, 'POST /apis').waitFor()
+  // The reload waits for its lists.
+  let go
+  const waits = new Promise((resolve) => {
+    held = () => {
+      resolve()
+      return new Promise((resolve) => (go = resolve))
+    }
+  })
+  await busy(page, 'joined')
+  await page.evaluate(() => {
+    Object.defineProperty(document, 'hidden', { get: () => globalThis.away, configurable: true })
+    for (const away of [true, false]) {
+      globalThis.away = away
+      document.dispatchEvent(new Event('visibilitychange'))
+    }
+  })
+  await waits
+  await row(page, 'spans of other components').last().click()
+  await row(page, 'syncPod').waitFor()
+  const all = await count(page)
+  go()
+  await pause(1000)
+  assert.equal(await count(page), all)
+  await row(page, 'syncPod').waitFor()
+  await end()
+})
+
+test('errors of the server have words and a way on', async () => {
+  let status = 500
+  let part = /\/tree$/
+  const { page, end } = await show('many', '', {
+    rows: false,
+    allowed: [refused(500), refused(429)],
+    prepare: (page) =>
+      page.route(/\/api\/v1\/traces\//, (route) =>
+        part?.test(route.request().url()) ? refuse(route, status, 'the archive is on fire') : route.continue()),
+  })
+  const again = page.locator('button', { hasText: 'Try again' })
+  const words = (of) => page.locator(of, { hasText: 'the archive is on fire' })
+  await words('.blank').waitFor()
+  await again.click()
+  await words('.blank').waitFor()
+  part = /\?expand=/
+  await again.click()
+  await row(page, '990 × Pod').click()
+  await words('.trace .banner').waitFor()
+  part = undefined
+  await again.click()
+  await row(page, 'web-6cf-0000').waitFor()
+  await page.locator('.trace .banner').waitFor({ state: 'detached' })
+  part = /\/spans\//
+  await row(page, 'ReplicaSet').click()
+  await words('.details').waitFor()
+  part = undefined
+  await details(page).locator('button', { hasText: 'Try again' }).click()
+  await details(page).locator('.facts').first().waitFor()
+  ;[part, status] = [/\/find\?/, 429]
+  await keys(page, '/')
+  await page.keyboard.type('readiness')
+  await words('.trace .banner').waitFor()
+  part = undefined
+  await again.click()
+  await eventually('matches', async () => /^[\d,]+$/.test(await page.locator('.found').innerText()))
+  await keys(page, 'Escape')
+  await end()
+})
+
+test('a failed download says what the server said, and asks for a token', async () => {
+  let status = 500
+  const { page, end } = await show('writes', '', {
+    allowed: [refused(500), refused(401)],
+    prepare: (page) => page.route(/format=perfetto/, (route) => refuse(route, status, 'the archive is on fire')),
+  })
+  const download = async () => {
+    await page.locator('.menu > summary').click()
+    await page.locator('.menu button', { hasText: 'Perfetto' }).click()
+  }
+  await download()
+  await page.locator('.said', { hasText: 'Not downloaded: the archive is on fire' }).waitFor()
+  await pause(3000)
+  assert.equal(await page.locator('.said').innerText(), 'Not downloaded: the archive is on fire', 'an error stays')
+  status = 401
+  await download()
+  await page.locator('dialog', { hasText: 'token' }).waitFor()
+  await end()
+})
+
+test('work that ends after the trace was left does not change the address', async () => {
+  const late = []
+  const { page, end } = await show('many', '', {
+    prepare: (page) =>
+      page.route(/\?expand=/, async (route) => {
+        late.push(route)
+        await pause(1500)
+        await route.continue()
+        late.pop()
+      }),
+  })
+  await keys(page, 'e', 'g', 'c')
+  await page.waitForURL(`${samples.url}/`)
+  assert.ok(late.length > 0, 'a list is on its way')
+  await eventually('the answers', () => late.length === 0)
+  await pause(500)
+  assert.equal(page.url(), `${samples.url}/`)
+  await end()
 })
 
 test('hostile names are text', async () => {
@@ -429,7 +622,7 @@ test('one HTML file shows the same without a server', async () => {
       await row(page, 'web-6cf-0000').waitFor()
       await keys(page, '/')
       await page.keyboard.type('web-6cf-0777 pull')
-      await eventually('a match', async () => /1/.test(await page.locator('.found').innerText()))
+      await eventually('a match', async () => (await page.locator('.found').innerText()) === '1')
       await keys(page, 'Enter')
       await eventually('the span', async () => /pull image/.test(await selected(page).innerText().catch(() => '')))
       assert.match(await details(page).locator('.way').innerText(), /Pod web-6cf-0777/)

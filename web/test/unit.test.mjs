@@ -72,7 +72,8 @@ test('texts', async () => {
 test('durations and ages', async () => {
   const { duration, ago } = await load('text/time.tsx')
   for (const [seconds, want] of [
-    [0, '0 s'], [0.0421, '42 ms'], [0.0996, '0.10 s'], [4.2049, '4.20 s'], [9.996, '10.0 s'], [59.96, '1m 00s'],
+    [0, '0 s'], [0.0000174, '17.4 µs'], [0.0421, '42.1 ms'], [0.42, '420 ms'], [0.9996, '1 s'], [4.2049, '4.2 s'], [9.996, '10 s'],
+    [59.94, '59.9 s'], [59.96, '1m 00s'], [-0.5, '−500 ms'],
     [245, '4m 05s'], [3599.6, '1h 00m'], [12_060, '3h 21m'], [190_000, '2d 4h'],
   ]) {
     assert.equal(duration(seconds), want)
@@ -158,7 +159,7 @@ test('where the time went', async () => {
 })
 
 test('an open change continues', async () => {
-  const { present, state, who } = await load('changes/words.ts')
+  const { present, state, who } = await load('text/summary.ts')
   const s = {
     open: true, stuck: false, start: '2026-03-01T12:00:00Z', duration: 10, slowest: 'schedule', slowestDuration: 8,
     current: 'pull image', currentDuration: 2, work: [{ name: 'schedule', duration: 8 }, { name: 'pull image', duration: 2 }],

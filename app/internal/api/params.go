@@ -212,13 +212,27 @@ func (p *params) object() object.Ref {
 }
 
 func (p *params) traceID(name string) (id trace.TraceID) {
-	text := p.text(name)
-	if text == "" {
-		return id
-	}
-	id, err := trace.TraceIDFromHex(strings.ToLower(text))
-	if err != nil {
-		p.bad(name, "%.80q is no trace ID of 32 hexadecimal digits", text)
+	if ids := p.traceIDs(name); len(ids) > 0 {
+		if len(ids) > 1 {
+			p.bad(name, "it has %d trace IDs, more than one", len(ids))
+		}
+		id = ids[0]
 	}
 	return id
+}
+
+// traceIDs are the trace IDs in a list separated by commas.
+func (p *params) traceIDs(name string) (ids []trace.TraceID) {
+	text := p.text(name)
+	if text == "" {
+		return nil
+	}
+	for one := range strings.SplitSeq(text, ",") {
+		id, err := trace.TraceIDFromHex(strings.ToLower(strings.TrimSpace(one)))
+		if err != nil {
+			p.bad(name, "%.80q is no trace ID of 32 hexadecimal digits", one)
+		}
+		ids = append(ids, id)
+	}
+	return ids
 }

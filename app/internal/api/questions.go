@@ -33,7 +33,11 @@ func (s *Server) list(r *http.Request) (any, error) {
 	q := p.traces()
 	q.Scope = s.opts.Scope(r)
 	q.Limit, q.After = p.limit(), store.Cursor(p.text("after"))
+	q.IDs = p.traceIDs("id")
 	where := p.where()
+	if where != nil && len(q.IDs) > 0 {
+		p.bad("id", "it cannot be combined with %q", "where")
+	}
 	if err := p.done(); err != nil {
 		return nil, err
 	}

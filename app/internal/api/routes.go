@@ -38,7 +38,7 @@ func join(a, b []string, more ...string) []string { return slices.Concat(a, b, m
 var routes = []route{
 	{"info", "The server, and the amount of its data", nil, reflect.TypeFor[Info](), (*Server).info},
 	{"sources", "The sources of the traces", nil, reflect.TypeFor[Sources](), (*Server).sources},
-	{"traces", "Traces, newest first", join(filters, pages, "where"), reflect.TypeFor[Page](), (*Server).list},
+	{"traces", "Traces, newest first", join(filters, pages, "id", "where"), reflect.TypeFor[Page](), (*Server).list},
 	{
 		"lifecycles",
 		"Lifecycles that match a question, newest first",
@@ -107,6 +107,7 @@ var parameters = map[string]parameter{
 	"limit":      {"integer", "length of the page, 100 by default"},
 	"after":      {"string", "next of the previous page"},
 	"buckets":    {"integer", "number of equal parts of the time, 60 by default"},
+	"id":         {"string", "any of these trace IDs, by all 32 digits, separated by commas"},
 	"expand":     {"string", "a key of the tree: only the nodes that it opens"},
 	"format":     {"string", "the form of the trace: otlp (the default), perfetto, mermaid or html"},
 	"across":     {"boolean", "only edges between this trace and others"},

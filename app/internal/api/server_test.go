@@ -123,6 +123,27 @@ func TestRefusals(t *testing.T) {
 			400,
 			`parameter \"slowerThan\": \"2\" is no duration`,
 		},
+		"id": {
+			"the first digits do not suffice in a list",
+			"/api/v1/traces?id=193797b1e3343470432b935e3f525b28,193797b1",
+			nil,
+			400,
+			`parameter \"id\": \"193797b1\" is no trace ID`,
+		},
+		"id and where": {
+			"the question selects the traces",
+			"/api/v1/traces?id=193797b1e3343470432b935e3f525b28&where=true",
+			nil,
+			400,
+			`parameter \"id\": it cannot be combined with \"where\"`,
+		},
+		"writes of two traces": {
+			"writes have one trace",
+			"/api/v1/writes?traceId=193797b1e3343470432b935e3f525b28,293797b1e3343470432b935e3f525b28",
+			nil,
+			400,
+			`parameter \"traceId\": it has 2 trace IDs`,
+		},
 		"category": {
 			"a closed list",
 			"/api/v1/traces?category=image_not_found,nope",
@@ -319,6 +340,21 @@ func TestList(t *testing.T) {
 				t.Error("the list is null")
 			}
 		})
+	}
+}
+
+func TestListOfIDs(t *testing.T) {
+	s := start(t, Options{})
+	var all, got Page
+	s.into(t, "/api/v1/traces", &all)
+	first, last := all.Traces[0].TraceID, all.Traces[len(all.Traces)-1].TraceID
+	s.into(t, "/api/v1/traces?id="+last+",0123456789abcdef0123456789abcdef,"+strings.ToUpper(first), &got)
+	var ids []string
+	for _, sum := range got.Traces {
+		ids = append(ids, sum.TraceID)
+	}
+	if diff := cmp.Diff([]string{first, last}, ids); diff != "" {
+		t.Errorf("an unknown ID is left out: -want +got:\n%s", diff)
 	}
 }
 

@@ -42,9 +42,14 @@ function pauseOf(response: Response): number | undefined {
   return seconds > 0 ? Math.min(longestPause, seconds * 1000) : usualPause
 }
 
-// get asks the API. It reports an absent server and a missing token to the frame, and then throws, too.
-// Callers show an ApiError with a status other than 401, and ask again when `epoch` grows.
+// get asks the API for JSON, like ask.
 export async function get<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
+  return (await (await ask(path, parameters, signal)).json()) as T
+}
+
+// ask asks the API. It reports an absent server and a missing token to the frame, and then throws, too.
+// Callers show an ApiError with a status other than 401, and ask again when `epoch` grows.
+export async function ask(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<Response> {
   for (let attempt = 1; ; attempt++) {
     let response: Response
     const sent = Date.now()
@@ -55,7 +60,7 @@ export async function get<T>(path: string, parameters: Parameters = {}, signal?:
       throw err
     }
     heard(response, sent)
-    if (response.ok) return (await response.json()) as T
+    if (response.ok) return response
     const err = await explained(response)
     if (err.status === 401) unauthorized()
     else if (err.status >= 500) void doubt()

@@ -11,10 +11,14 @@ export type Connection = { state: 'ok' } | { state: 'away'; message: string } | 
 export const connection = signal<Connection>({ state: 'ok' })
 export const epoch = signal(0)
 
+// A header takes no other characters in a token, and neither does the server.
+const usable = /^[!-~]*$/
+
 const stored = 'lifeline.token'
 let token = ''
 try {
-  token = sessionStorage.getItem(stored) ?? ''
+  const kept = sessionStorage.getItem(stored) ?? ''
+  if (usable.test(kept)) token = kept
 } catch {
   // Without storage the token lasts until the page is left.
 }
@@ -23,8 +27,15 @@ export function headers(): Record<string, string> {
   return token ? { Authorization: `Bearer ${token}` } : {}
 }
 
-export function setToken(given: string): void {
-  token = given.trim()
+// setToken takes a token into use. It returns why the token cannot be one; empty if it can.
+export function setToken(given: string): string {
+  const text = given.trim()
+  if (!usable.test(text)) {
+    const wrong = [...text].find((c) => !usable.test(c)) ?? ''
+    const code = (wrong.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
+    return `A token has only visible ASCII characters. This one also has U+${code}: copy it from the file again.`
+  }
+  token = text
   try {
     sessionStorage.setItem(stored, token)
   } catch {
@@ -32,6 +43,7 @@ export function setToken(given: string): void {
   }
   connection.value = { state: 'ok' }
   epoch.value++
+  return ''
 }
 
 export function unauthorized(): void {

@@ -2,6 +2,7 @@
 
 import { signal, useSignalEffect } from '@preact/signals'
 import type { ComponentType } from 'preact'
+import { useRef } from 'preact/hooks'
 import { connection } from '../api/connection'
 import { Help, showHelp } from './Help'
 import { useKeys } from './keys'
@@ -43,6 +44,13 @@ export function App() {
     const here = found()
     if (here) void load(here.view)
   })
+  // The element with the focus goes with its view.
+  const shown = useRef(path.peek())
+  useSignalEffect(() => {
+    if (path.value === shown.current) return
+    shown.current = path.value
+    document.getElementById('main')?.focus({ preventScroll: true })
+  })
   useKeys('Page', [
     { keys: ['?'], help: 'this help', run: () => (showHelp.value = true) },
     { keys: ['t'], help: 'light or dark', run: turn },
@@ -71,7 +79,7 @@ export function App() {
         <Tools />
       </header>
       <Banner />
-      <main id="main" tabIndex={-1}>
+      <main id="main" tabIndex={-1} aria-label={here?.view.title}>
         <Body />
       </main>
       <Help />
@@ -123,4 +131,3 @@ function Banner() {
     </div>
   )
 }
-

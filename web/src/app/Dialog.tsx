@@ -24,6 +24,13 @@ export function Dialog({ title, onClose, children }: { title: string; onClose?: 
         e.preventDefault()
         onClose?.()
       }}
+      onClose={(e) => {
+        // Chromium closes a dialog at the second Escape, whatever the first one's event led to.
+        const dialog = e.currentTarget
+        if (!dialog.isConnected || dialog.open) return
+        if (onClose) onClose()
+        else dialog.showModal()
+      }}
       onClick={(e) => {
         if (e.target === ref.current) onClose?.()
       }}

@@ -7,6 +7,7 @@ import { Dialog } from './Dialog'
 // TokenDialog asks for the server's token. It stays in this tab, until the tab is closed.
 export function TokenDialog() {
   const [token, change] = useState('')
+  const [problem, explain] = useState('')
   const now = connection.value
   if (now.state !== 'token') return null
   return (
@@ -14,13 +15,13 @@ export function TokenDialog() {
       <form
         onSubmit={(e) => {
           e.preventDefault()
-          if (token.trim()) setToken(token)
+          if (token.trim()) explain(setToken(token))
           change('')
         }}
       >
-        {now.refused && (
+        {(problem || now.refused) && (
           <p class="wrong" role="alert">
-            The server refused that token.
+            {problem || 'The server refused that token.'}
           </p>
         )}
         <label for="token">Token</label>

@@ -83,6 +83,7 @@ export function follow(event: MouseEvent): void {
   const link = (event.target as Element | null)?.closest?.('a[href]')
   if (!(link instanceof HTMLAnchorElement) || link.origin !== window.location.origin) return
   if (link.target || link.hasAttribute('download') || link.pathname.startsWith('/api/')) return
+  if (link.getAttribute('href')?.startsWith('#')) return flush() // to a part of this page
   event.preventDefault()
   go(link.pathname + link.search)
 }

@@ -154,7 +154,7 @@ function Empty() {
         The server has {count(stats.traces)} changes
         {stats.oldest && (
           <>
-            , the oldest from <Ago at={stats.oldest} /> ago
+            , the oldest from <Ago at={stats.oldest} past />
           </>
         )}
         .

@@ -11,7 +11,7 @@ import { Ago, duration, serverNow } from '../text/time'
 import type { Group, Row } from './folding'
 import { loading, loadMore, more, rows } from './list'
 import { at, folding, select, setFolding, setUnfolded } from './state'
-import { action, marks, present, sentence, state, what, who } from './words'
+import { action, marks, present, sentence, state, what, who } from '../text/summary'
 import { WorkBar } from './work'
 
 // Rows is the list, of which only the visible rows are in the document. All rows have one height.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Summary } from '../api/types'
-import { action, state, who } from './words'
+import { action, state, who } from '../text/summary'
 
 // Row is one row of the list: a change, or several neighbours that are alike.
 export type Row =

@@ -16,16 +16,21 @@ const minute = 60
 const hour = 60 * minute
 const day = 24 * hour
 
-// duration writes seconds with two or three digits: 0.42 s, 12.3 s, 4m 05s, 3h 20m, 2d 4h.
+// duration writes seconds with up to three digits: 17 µs, 420 ms, 4.2 s, 12.3 s, 4m 05s, 3h 20m, 2d 4h.
 export function duration(seconds: number): string {
-  if (seconds < 0.0005) return '0 s'
-  if (seconds < 0.0995) return `${Math.round(seconds * 1000)} ms`
-  if (seconds < 9.995) return `${seconds.toFixed(2)} s`
-  if (seconds < 59.95) return `${seconds.toFixed(1)} s`
+  if (seconds < 0) return `−${duration(-seconds)}`
+  if (seconds === 0) return '0 s'
+  if (seconds < 0.0009995) return `${digits(seconds * 1e6)} µs`
+  if (seconds < 0.9995) return `${digits(seconds * 1000)} ms`
+  if (seconds < 59.95) return `${digits(seconds)} s`
   const whole = Math.round(seconds)
   if (whole < hour) return `${Math.floor(whole / minute)}m ${pad(whole % minute)}s`
   if (whole < day) return `${Math.floor(whole / hour)}h ${pad(Math.floor((whole % hour) / minute))}m`
   return `${Math.floor(whole / day)}d ${Math.floor((whole % day) / hour)}h`
+}
+
+function digits(n: number): number {
+  return Number(n.toPrecision(3))
 }
 
 // ago writes how long ago a time is: now, 12 s, 5 min, 3 h, 2 d.
@@ -59,12 +64,13 @@ export function period(since: number, until: number): string {
   return `${from} – ${from.slice(0, 10) === to.slice(0, 10) ? to.slice(11) : to}`
 }
 
-// Ago shows a time relative to now. Its title is the absolute time.
-export function Ago({ at }: { at: string }) {
+// Ago shows a time relative to now: "12 s", and with past "12 s ago". Its title is the absolute time.
+export function Ago({ at, past = false }: { at: string; past?: boolean }) {
   const then = Date.parse(at)
+  const text = ago(then, serverNow.value)
   return (
     <time dateTime={at} title={absolute(then)}>
-      {ago(then, serverNow.value)}
+      {past && text !== 'now' ? `${text} ago` : text}
     </time>
   )
 }

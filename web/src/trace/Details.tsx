@@ -2,13 +2,17 @@
 
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { ApiError } from '../api/client'
 import type { Summary } from '../api/types'
 import { brief, Text, visible } from '../text/text'
 import { absolute } from '../text/time'
 import { length, offset } from './clock'
 import { explain, reasonOf } from './explain'
 import type { Item, Model } from './model'
+import { title } from './sentence'
 import { sharesOf, type Share } from './shares'
+import { mostSummaries } from './source'
 import * as state from './state'
 import type { Attribute, Cause, SpanDetail, SpanEvent, TreeSpan, Write } from './types'
 import type { Window } from './view'
@@ -120,6 +124,9 @@ async function jump(model: Model, id: string): Promise<void> {
   if (await model.reveal(id)) state.select(id)
 }
 
+// mostLinks bounds the links of a list.
+const mostLinks = 20
+
 // Linked lists the traces at the other ends of links, with what each says about itself.
 function Linked({ model }: { model: Model }) {
   const causes = useSignal<Cause[]>([])
@@ -144,37 +151,44 @@ function Linked({ model }: { model: Model }) {
     seen.add(key)
     return [{ trace, span: out ? c.ofSpan : c.spanId, reason: c.reason, out }]
   })
+  const summaries = useSummaries(model, links.slice(0, mostLinks).map((l) => l.trace))
   if (links.length === 0) return null
   return (
     <section>
       <h3>Linked traces</h3>
       <ul class="plain">
-        {links.slice(0, 20).map((l) => (
+        {links.slice(0, mostLinks).map((l) => (
           <li key={`${l.trace} ${l.reason} ${l.out}`}>
-            <LinkedTrace model={model} trace={l.trace} span={l.span} />
+            <LinkedTrace model={model} trace={l.trace} span={l.span} summary={summaries.get(l.trace)} />
             <span class="soft"> {l.out ? link(l.reason) : 'follows from this change'}</span>
           </li>
         ))}
       </ul>
-      {links.length > 20 && <p class="note">and {links.length - 20} more</p>}
+      {links.length > mostLinks && <p class="note">and {links.length - mostLinks} more</p>}
     </section>
   )
 }
 
-function LinkedTrace({ model, trace, span }: { model: Model; trace: string; span: string }) {
-  const summary = useSignal<Summary | undefined>(undefined)
-  useSignalEffect(() => {
-    model.source.summary(trace).then(
-      (s) => (summary.value = s),
-      () => undefined,
+// useSummaries returns the known summaries of traces, by ID.
+function useSummaries(model: Model, traces: string[]): ReadonlyMap<string, Summary> {
+  const known = useSignal<ReadonlyMap<string, Summary>>(new Map())
+  const ids = [...new Set(traces)].slice(0, mostSummaries).join(',')
+  useEffect(() => {
+    if (ids === '') return
+    model.source.summaries(ids.split(',')).then(
+      (list) => (known.value = new Map(list.map((s) => [s.traceId, s]))),
+      () => undefined, // a link without words has the ID
     )
-  })
-  const s = summary.value
-  const words = s ? (s.command ?? [s.verb, s.object && objectName(s.object)].filter(Boolean).join(' ')) : `trace ${trace.slice(0, 8)}`
+  }, [model, ids])
+  return known.value
+}
+
+function LinkedTrace({ model, trace, span, summary }: { model: Model; trace: string; span: string; summary: Summary | undefined }) {
+  const words = summary ? title(summary) : `trace ${trace.slice(0, 8)}`
   if (!model.source.live) return <Text of={words} most={80} />
   return (
     <a href={`/trace/${trace}${/^0*$/.test(span) ? '' : `?at=${span}`}`}>
-      <Text of={words || trace.slice(0, 8)} most={80} />
+      <Text of={words} most={80} />
     </a>
   )
 }
@@ -296,24 +310,42 @@ const shownElsewhere = /^(k8s\.object\.(group|version|kind|namespace|name)|lifel
 
 function SpanDetails({ id, model, view, close }: { id: string; model: Model; view: Window; close: ComponentChildren }) {
   const detail = useSignal<SpanDetail | undefined>(undefined)
-  const gone = useSignal(false)
+  const problem = useSignal<Error | undefined>(undefined)
   const reason = useSignal('')
+  const attempt = useSignal(0)
   useSignalEffect(() => {
     model.asked.value
+    attempt.value
     model.source.span(id).then(
       (d) => {
         detail.value = d
-        gone.value = false
+        problem.value = undefined
         void reasonOf(model, d, view.present.peek()).then((text) => (reason.value = text))
       },
-      (err: unknown) => (gone.value = err instanceof Error && 'status' in err && err.status === 404),
+      (err: unknown) => (problem.value = err instanceof Error ? err : new Error(String(err))),
     )
   })
   const d = detail.value
   if (!d) {
+    const wrong = problem.value
+    if (!wrong) return <Panel title="Loading" close={close}>{null}</Panel>
+    if (wrong instanceof ApiError && wrong.status === 404) {
+      return (
+        <Panel title="This span is not there" close={close}>
+          <p class="note">The trace has no span with this ID. It may have changed since the link was copied.</p>
+        </Panel>
+      )
+    }
     return (
-      <Panel title={gone.value ? 'This span is not there' : 'Loading'} close={close}>
-        {gone.value && <p class="note">The trace has no span with this ID. It may have changed since the link was copied.</p>}
+      <Panel title="The span cannot be shown" close={close}>
+        <p role="alert">
+          <bdi>{visible(wrong.message)}</bdi>
+        </p>
+        <p>
+          <button type="button" onClick={() => attempt.value++}>
+            Try again
+          </button>
+        </p>
       </Panel>
     )
   }
@@ -381,25 +413,7 @@ function SpanDetails({ id, model, view, close }: { id: string; model: Model; vie
       </dl>
       {d.writes && d.writes.length > 0 && <Writes list={d.writes} base={base} from={view.whole.value.from} />}
       {d.events && d.events.length > 0 && <Events list={d.events} more={d.droppedEvents ?? 0} base={base} from={view.whole.value.from} />}
-      {d.links && d.links.length > 0 && (
-        <section>
-          <h3>Links</h3>
-          <ul class="plain">
-            {d.links.slice(0, 20).map((l) => (
-              <li key={`${l.traceId} ${l.spanId} ${l.reason}`}>
-                {l.traceId === model.tree.value?.summary?.traceId ? (
-                  <button type="button" class="as-link" onClick={() => void jump(model, l.spanId)}>
-                    another span of this trace
-                  </button>
-                ) : (
-                  <LinkedTrace model={model} trace={l.traceId} span={l.spanId} />
-                )}
-                <span class="soft"> {link(l.reason)}</span>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      {d.links && d.links.length > 0 && <Links model={model} list={d.links} />}
       <Attributes title="Attributes" list={d.attributes.filter((a) => !shownElsewhere.test(a.key))} />
       <Attributes title="Resource" list={d.resource ?? []} />
       <p class="note mono">span {id}</p>
@@ -407,13 +421,39 @@ function SpanDetails({ id, model, view, close }: { id: string; model: Model; vie
   )
 }
 
+function Links({ model, list }: { model: Model; list: NonNullable<SpanDetail['links']> }) {
+  const own = model.tree.value?.summary?.traceId
+  const shown = list.slice(0, mostLinks)
+  const summaries = useSummaries(model, shown.flatMap((l) => (l.traceId === own ? [] : [l.traceId])))
+  return (
+    <section>
+      <h3>Links</h3>
+      <ul class="plain">
+        {shown.map((l) => (
+          <li key={`${l.traceId} ${l.spanId} ${l.reason}`}>
+            {l.traceId === own ? (
+              <button type="button" class="as-link" onClick={() => void jump(model, l.spanId)}>
+                another span of this trace
+              </button>
+            ) : (
+              <LinkedTrace model={model} trace={l.traceId} span={l.spanId} summary={summaries.get(l.traceId)} />
+            )}
+            <span class="soft"> {link(l.reason)}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
 function Writes({ list, base, from }: { list: Write[]; base: number; from: number }) {
   return (
     <section>
       <h3>{list.length === 1 ? 'Write' : `${number(list.length)} writes`}</h3>
-      <ol class="plain writes">
+      <ol class="plain timed">
         {list.slice(0, 50).map((w, i) => (
           <li key={i}>
+            <When at={w.end} base={base} from={from} />
             <p>
               <b>{w.verb ?? 'write'}</b>
               {w.subresource && <Text of={`/${w.subresource}`} />}
@@ -430,9 +470,6 @@ function Writes({ list, base, from }: { list: Write[]; base: number; from: numbe
                   )}
                 </>
               )}
-              <span class="soft when" title={absolute(Date.parse(w.end))}>
-                {length(offset(w.end, base) - from)}
-              </span>
             </p>
             {w.changes && w.changes.length > 0 && (
               <table class="changes-of">
@@ -473,16 +510,23 @@ function Writes({ list, base, from }: { list: Write[]; base: number; from: numbe
   )
 }
 
+// When is a time after the start, the first column of writes and of events.
+function When({ at, base, from }: { at: string; base: number; from: number }) {
+  return (
+    <span class="soft when" title={absolute(Date.parse(at))}>
+      {length(offset(at, base) - from)}
+    </span>
+  )
+}
+
 function Events({ list, more, base, from }: { list: SpanEvent[]; more: number; base: number; from: number }) {
   return (
     <section>
       <h3>Events</h3>
-      <ol class="plain events">
+      <ol class="plain timed">
         {list.slice(0, 100).map((e, i) => (
           <li key={i}>
-            <span class="soft when" title={absolute(Date.parse(e.time))}>
-              {length(offset(e.time, base) - from)}
-            </span>
+            <When at={e.time} base={base} from={from} />
             <div>
               <Text of={e.name} />
               {e.attributes && e.attributes.length > 0 && (

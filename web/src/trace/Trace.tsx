@@ -2,17 +2,19 @@
 
 import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
+import type { ApiError } from '../api/client'
 import { connection, epoch } from '../api/connection'
 import { watch } from '../api/stream'
 import type { Summary } from '../api/types'
 import { useKeys } from '../app/keys'
 import { link } from '../app/router'
+import { marks, state as stateOf, who } from '../text/summary'
 import { brief, Text, visible } from '../text/text'
 import { absolute, Ago } from '../text/time'
 import { Details } from './Details'
 import { Minimap } from './Minimap'
 import { modelOf, type Model } from './model'
-import { author, title, verdict } from './sentence'
+import { title, verdict } from './sentence'
 import { copy, download, formats, markdown } from './share'
 import { sharesOf } from './shares'
 import { served, type Source } from './source'
@@ -32,7 +34,7 @@ export function TraceOf({ source }: { source: Source }) {
   useEffect(() => () => model.end(), [model])
   useSignalEffect(() => {
     epoch.value
-    void model.load()
+    model.retry()
   })
   useEffect(() => (source.live ? follow(model) : undefined), [model])
   // A selected span that is hidden is unfolded, also after the trace has changed.
@@ -51,23 +53,10 @@ export function TraceOf({ source }: { source: Source }) {
   useEffect(() => {
     document.title = summary ? `${title(summary)} · Lifeline` : 'Trace · Lifeline'
   }, [summary && title(summary)])
-  const problem = model.problem.value
-  if (problem) {
-    return (
-      <div class="blank" role="alert">
-        <h1>{problem.status === 404 ? 'There is no such trace' : 'The trace cannot be shown'}</h1>
-        <p>
-          <bdi>{problem.message}</bdi>
-        </p>
-        <p>
-          <a href="/">All changes</a>
-        </p>
-      </div>
-    )
-  }
-  if (!summary) return <div class="blank" aria-busy="true" />
+  if (!summary) return <Absent model={model} />
   return (
     <div class="trace">
+      <Trouble model={model} />
       <Head model={model} view={view} summary={summary} />
       <Toolbar model={model} view={view} summary={summary} />
       <Minimap model={model} window={view} />
@@ -79,9 +68,57 @@ export function TraceOf({ source }: { source: Source }) {
   )
 }
 
+// shownProblem returns the problem to show. While the server is away, the frame has a banner.
+function shownProblem(model: Model): ApiError | undefined {
+  return connection.value.state === 'ok' ? model.problem.value : undefined
+}
+
+// Absent is in the place of a trace without an answer yet.
+function Absent({ model }: { model: Model }) {
+  const problem = shownProblem(model)
+  if (!problem) return <div class="blank" aria-busy="true" />
+  return (
+    <div class="blank" role="alert">
+      <h1>{problem.status === 404 ? 'There is no such trace' : 'The trace cannot be shown'}</h1>
+      <p>
+        <bdi>{visible(problem.message)}</bdi>
+      </p>
+      {problem.status !== 404 && (
+        <p>
+          <button type="button" onClick={() => model.retry()}>
+            Try again
+          </button>
+        </p>
+      )}
+      <p>
+        <a href="/">All changes</a>
+      </p>
+    </div>
+  )
+}
+
+// Trouble says above a trace why it lacks the last changes or a list.
+function Trouble({ model }: { model: Model }) {
+  const problem = shownProblem(model)
+  return (
+    <div class="banner-place" role="status">
+      {problem && (
+        <p class="banner">
+          <bdi>{visible(problem.message)}</bdi>{' '}
+          <button type="button" onClick={() => model.retry()}>
+            Try again
+          </button>
+        </p>
+      )}
+    </div>
+  )
+}
+
 // follow asks again when the trace has changed, until it has ended.
 function follow(model: Model): () => void {
   let end: (() => void) | undefined
+  // A new stream begins with the open traces. Without this one among them, the trace has ended.
+  let sent = false
   const stop = () => {
     end?.()
     end = undefined
@@ -95,7 +132,13 @@ function follow(model: Model): () => void {
       {
         event(name, data) {
           if (name === 'resync') model.changed()
-          else if ((name === 'summary' || name === 'withdrawn') && (data as { traceId: string }).traceId === s.traceId) model.changed()
+          else if (name === 'synced') {
+            if (!sent) model.changed()
+            sent = false
+          } else if ((name === 'summary' || name === 'withdrawn') && (data as { traceId: string }).traceId === s.traceId) {
+            sent = true
+            model.changed()
+          }
         },
       },
     )
@@ -104,14 +147,6 @@ function follow(model: Model): () => void {
     off()
     stop()
   }
-}
-
-type State = NonNullable<Summary['outcome']> | 'stuck' | 'running'
-
-const marks: Record<State, string> = { converged: '✓', superseded: '»', deleted: '−', failed: '✕', unfinished: '?', stuck: '!', running: '•' }
-
-function stateOf(s: Summary): State {
-  return s.open ? (s.stuck ? 'stuck' : 'running') : (s.outcome ?? 'unfinished')
 }
 
 function sentenceOf(model: Model, view: Window, summary: Summary): string {
@@ -124,7 +159,7 @@ function Head({ model, view, summary: s }: { model: Model; view: Window; summary
   const text = sentenceOf(model, view, s)
   const why = model.tree.value?.why
   const now = stateOf(s)
-  const by = author(s)
+  const by = who(s)
   const edits = (s.edits ?? []).map(visible)
   const next = why?.next
   return (
@@ -167,7 +202,7 @@ function Head({ model, view, summary: s }: { model: Model; view: Window; summary
         <span title={absolute(Date.parse(s.start))}>
           {model.source.live ? (
             <>
-              <Ago at={s.start} /> ago
+              <Ago at={s.start} past />
             </>
           ) : (
             absolute(Date.parse(s.start))
@@ -223,8 +258,7 @@ function CopyButton({ text, title: name }: { text: () => string; title: string }
 
 function Toolbar({ model, view, summary }: { model: Model; view: Window; summary: Summary }) {
   const input = useRef<HTMLInputElement>(null)
-  const place = useSignal(-1)
-  const status = useSignal('')
+  const status = useSignal({ text: '', wrong: false })
   const found = model.found.value
   const list = found?.spans ?? []
   const step = (by: number) => {
@@ -232,7 +266,6 @@ function Toolbar({ model, view, summary }: { model: Model; view: Window; summary
     if (all.length === 0) return
     const here = all.findIndex((s) => s.spanId === state.at.peek())
     const next = here < 0 ? (by > 0 ? 0 : all.length - 1) : (here + by + all.length) % all.length
-    place.value = next
     const id = all[next]!.spanId
     void model.reveal(id).then((ok) => ok && state.select(id))
   }
@@ -255,9 +288,12 @@ function Toolbar({ model, view, summary }: { model: Model; view: Window; summary
     },
     { keys: ['y'], help: 'copy the link', run: () => void share('link') },
   ], [model, view])
-  const say = (text: string) => {
-    status.value = text
-    setTimeout(() => (status.value = ''), 2500)
+  // say shows a text for a moment, and an error until the next text.
+  const fading = useRef<ReturnType<typeof setTimeout>>(undefined)
+  const say = (text: string, { wrong = false } = {}) => {
+    clearTimeout(fading.current)
+    status.value = { text, wrong }
+    if (!wrong) fading.current = setTimeout(() => (status.value = { text: '', wrong }), 2500)
   }
   const menu = useRef<HTMLDetailsElement>(null)
   const share = async (what: 'link' | 'markdown') => {
@@ -265,7 +301,7 @@ function Toolbar({ model, view, summary }: { model: Model; view: Window; summary
     let text = link()
     if (what === 'markdown') {
       const s = model.tree.peek()?.summary ?? summary
-      const by = author(s)
+      const by = who(s)
       text = markdown(s, `${title(s)}: ${sentenceOf(model, view, s)}`, await sharesOf(model), by.by ? `${by.name} with ${by.by}` : by.name, link())
     }
     say((await copy(text)) ? (what === 'link' ? 'Link copied' : 'Markdown copied') : 'The browser does not permit copying')
@@ -318,8 +354,8 @@ function Toolbar({ model, view, summary }: { model: Model; view: Window; summary
           All of the time
         </button>
       )}
-      <span class="said" role="status">
-        {status.value}
+      <span class={`said${status.value.wrong ? ' wrong' : ''}`} role="status">
+        {status.value.text}
       </span>
       {model.source.live && (
         <details
@@ -349,7 +385,7 @@ function Toolbar({ model, view, summary }: { model: Model; view: Window; summary
                 key={f.name}
                 onClick={() => {
                   if (menu.current) menu.current.open = false
-                  download(summary.traceId, f).catch((err: unknown) => say(`Not downloaded: ${err instanceof Error ? err.message : String(err)}`))
+                  download(summary.traceId, f).catch((err: unknown) => say(`Not downloaded: ${err instanceof Error ? visible(err.message) : String(err)}`, { wrong: true }))
                 }}
               >
                 Download {f.title}

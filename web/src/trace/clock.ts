@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { duration } from '../text/time'
+
 // Times of a trace are milliseconds after its first whole second, so that a double keeps nanoseconds.
 
 // offset returns a time of the API as milliseconds after `base`, which has whole seconds.
@@ -32,16 +34,7 @@ const steps = [
   day,
 ]
 
-// length writes milliseconds as a duration, to the microsecond below a millisecond.
+// length writes milliseconds as a duration.
 export function length(ms: number): string {
-  const a = Math.abs(ms)
-  if (a === 0) return '0'
-  if (a < 0.9995) return `${Number((ms * 1000).toPrecision(3))} µs`
-  if (a < 999.5) return `${Number(ms.toPrecision(3))} ms`
-  if (a < 59_950) return `${Number((ms / 1000).toPrecision(3))} s`
-  const whole = Math.round(ms / 1000)
-  const pad = (n: number) => String(n).padStart(2, '0')
-  if (whole < 3600) return `${Math.floor(whole / 60)}m ${pad(whole % 60)}s`
-  if (whole < 86_400) return `${Math.floor(whole / 3600)}h ${pad(Math.floor((whole % 3600) / 60))}m`
-  return `${Math.floor(whole / 86_400)}d ${Math.floor((whole % 86_400) / 3600)}h`
+  return duration(ms / 1000)
 }

@@ -2,6 +2,7 @@
 
 import { batch, computed, signal, type ReadonlySignal, type Signal } from '@preact/signals'
 import { aborted, ApiError } from '../api/client'
+import { path as place } from '../app/router'
 import { offset, second } from './clock'
 import type { Source } from './source'
 import * as state from './state'
@@ -63,7 +64,9 @@ function keyOf(row: Row): string {
 
 export interface Model {
   source: Source
+  // tree is that of the last answer; none before the first, and without such a trace.
   tree: ReadonlySignal<Tree | undefined>
+  // problem is why the last answers are missing. Those before them stay.
   problem: ReadonlySignal<ApiError | undefined>
   // base is the whole second of the start, in milliseconds since 1970.
   base: ReadonlySignal<number>
@@ -81,7 +84,9 @@ export interface Model {
   // item returns a loaded span or group, and children the loaded children of a span, also of a folded one.
   item(id: string): Item | undefined
   children(id: string): Item[]
-  load(): Promise<void>
+  load(): void
+  // retry is load after an error, without the words of the error.
+  retry(): void
   changed(): void
   toggle(row: Row, unfold?: boolean): void
   unfoldAll(): Promise<void>
@@ -102,9 +107,12 @@ export function modelOf(source: Source): Model {
   const zero = signal(0)
   const asked = signal(Date.now())
   const found = signal<Found | undefined>(undefined)
-  let control = new AbortController()
+  const control = new AbortController()
   let searching = new AbortController()
   let ended = false
+  // left is true if another view has the address. Work that ends late then must not write into it.
+  const here = place.peek()
+  const left = () => ended || place.peek() !== here
 
   // take adds the nodes of an answer, and those below, to lists.
   const take = (into: Map<string, List>, key: string, nodes: TreeNode[], more: number, up: Item | undefined): void => {
@@ -155,17 +163,44 @@ export function modelOf(source: Source): Model {
     return undefined
   }
 
+  // fail keeps an error for the view. The frame reports a missing token.
+  const fail = (err: unknown): void => {
+    if (err === undefined || aborted(err) || left() || (err instanceof ApiError && err.status === 401)) return
+    problem.value = err instanceof ApiError ? err : new ApiError(0, `The server did not answer: ${err instanceof Error ? err.message : String(err)}`)
+  }
+
+  // added are the keys that fetchKey has loaded since the last load began.
+  const added = new Set<string>()
+
+  // wanted returns the keys of the pages that the rows need: of unfolded lists, further pages of other lists, and
+  // those in added.
+  const wanted = (): Set<string> => {
+    const out = new Set(added)
+    for (const key of opened.peek()) {
+      const known = lists.peek().get(key)?.chunks ?? [{ from: 0 }]
+      for (const { from } of known) out.add(from > 0 ? `${key}:${from}` : key)
+    }
+    for (const [key, list] of lists.peek()) {
+      if (key[0] !== 'c') continue
+      for (const { from } of list.chunks) if (from > 0) out.add(`${key}:${from}`)
+    }
+    return out
+  }
+
   const fetchKey = async (key: string): Promise<void> => {
-    if (loading.peek().has(key) || ended) return
+    if (loading.peek().has(key) || left()) return
     loading.value = new Set([...loading.peek(), key])
     try {
       const page = await source.expand(key)
+      if (left()) return
       const next = new Map(lists.peek())
       take(next, key, page.nodes, page.more ?? 0, parentOf(base(key)))
       lists.value = next
+      added.add(key)
     } catch (err) {
-      if (err instanceof ApiError && err.status === 410) void load()
+      if (err instanceof ApiError && err.status === 410) load()
       else if (err instanceof ApiError && err.status === 400) drop(base(key))
+      else fail(err)
     } finally {
       const rest = new Set(loading.peek())
       rest.delete(key)
@@ -179,73 +214,80 @@ export function modelOf(source: Source): Model {
     setOpened(next)
   }
   const setOpened = (keys: Set<string>): void => {
+    if (left()) return
     opened.value = keys
     state.setOpen(keys)
   }
 
-  // load asks for the tree, and for the unfolded lists of the present one.
-  const load = async (): Promise<void> => {
-    control.abort()
-    control = new AbortController()
-    const mine = control
-    try {
-      const answer = await source.tree(mine.signal)
-      const wanted = new Map<string, number[]>()
-      for (const key of opened.peek()) {
-        const known = lists.peek().get(key)
-        wanted.set(key, known ? known.chunks.map((c) => c.from) : [0])
-      }
-      for (const [key, list] of lists.peek()) {
-        if (key[0] === 'c') {
-          const more = list.chunks.map((c) => c.from).filter((from) => from > 0)
-          if (more.length) wanted.set(key, more)
-        }
-      }
-      const next = new Map<string, List>()
-      const starts = [answer.summary?.start, answer.nodes[0]?.span?.start, answer.nodes[0]?.group?.start].filter((t) => t !== undefined)
-      if (starts[0] && zero.peek() === 0) zero.value = second(starts[0])
-      tree.value = answer
-      take(next, top, answer.nodes, answer.more ?? 0, undefined)
-      // Lists below others come after these.
-      let todo = [...wanted]
-      for (let round = 0; round < 12 && todo.length > 0; round++) {
-        const present = new Set<string>()
-        for (const l of next.values()) {
-          present.add(l.key)
-          for (const c of l.chunks) for (const i of c.items) present.add(i.children).add(i.under)
-        }
-        if (answer.othersKey) present.add(answer.othersKey)
-        const now = todo.filter(([key]) => present.has(key))
-        if (now.length === 0) break
-        todo = todo.filter(([key]) => !present.has(key))
-        const pages = await Promise.all(
-          now.flatMap(([key, froms]) =>
-            froms.map(async (from) => {
-              const whole = from > 0 ? `${key}:${from}` : key
-              try {
-                return { whole, page: await source.expand(whole) }
-              } catch (err) {
-                if (aborted(err) || !(err instanceof ApiError)) throw err
-                return undefined
-              }
-            }),
-          ),
-        )
-        if (control !== mine || ended) return
-        const parents = new Map<string, Item>()
-        for (const l of next.values()) for (const c of l.chunks) for (const i of c.items) parents.set(i.children, i).set(i.under, i)
-        for (const one of pages) if (one) take(next, one.whole, one.page.nodes, one.page.more ?? 0, parents.get(base(one.whole)))
-      }
-      if (control !== mine || ended) return
-      batch(() => {
-        lists.value = next
-        asked.value = Date.now()
-        problem.value = undefined
-      })
-    } catch (err) {
-      if (aborted(err)) return
-      if (err instanceof ApiError && err.status !== 401 && err.status < 500) problem.value = err
+  // load asks for the tree and its unfolded lists. A further load begins after the present one: if it ended the
+  // present one, a trace with constant changes would never be shown.
+  let busy = false
+  let again = false
+  const load = (): void => {
+    again = busy
+    if (busy) return
+    busy = true
+    const end = () => {
+      busy = false
+      if (again && !left()) changed()
     }
+    loadOnce().then(end, (err: unknown) => {
+      if (err instanceof ApiError && err.status === 404) tree.value = undefined
+      fail(err)
+      end()
+    })
+  }
+
+  const retry = (): void => {
+    problem.value = undefined
+    load()
+  }
+
+  const loadOnce = async (): Promise<void> => {
+    added.clear()
+    const answer = await source.tree(control.signal)
+    if (left()) return
+    const next = new Map<string, List>()
+    const starts = [answer.summary?.start, answer.nodes[0]?.span?.start, answer.nodes[0]?.group?.start].filter((t) => t !== undefined)
+    if (starts[0] && zero.peek() === 0) zero.value = second(starts[0])
+    tree.value = answer
+    take(next, top, answer.nodes, answer.more ?? 0, undefined)
+    // Lists below others come after these. A list that is unfolded meanwhile comes in a further round.
+    const had = new Set<string>()
+    let failed: unknown
+    for (let round = 0; round < 12; round++) {
+      const parents = new Map<string, Item | undefined>([[top, undefined], [answer.othersKey ?? '', undefined]])
+      for (const l of next.values()) for (const c of l.chunks) for (const i of c.items) parents.set(i.children, i).set(i.under, i)
+      const now = [...wanted()].filter((key) => !had.has(key) && parents.has(base(key)))
+      if (now.length === 0) break
+      const pages = await Promise.all(
+        now.map(async (key) => {
+          had.add(key)
+          try {
+            return { key, page: await source.expand(key) }
+          } catch (err) {
+            // The trace may have changed since.
+            if (err instanceof ApiError && err.status === 410) again ||= answer.summary?.open === true
+            else if (!(err instanceof ApiError && err.status === 400)) failed = err
+            return { key }
+          }
+        }),
+      )
+      if (left()) return
+      for (const one of pages) if (one.page) take(next, one.key, one.page.nodes, one.page.more ?? 0, parents.get(base(one.key)))
+      // Without an answer, a list stays as it was.
+      for (const one of pages) {
+        const old = lists.peek().get(base(one.key))
+        if (!one.page && old && failed && !next.has(old.key)) next.set(old.key, old)
+      }
+    }
+    if (left()) return
+    batch(() => {
+      lists.value = next
+      asked.value = Date.now()
+      problem.value = undefined
+      fail(failed)
+    })
   }
 
   const rows = computed(() => {
@@ -356,7 +398,7 @@ export function modelOf(source: Source): Model {
   // unfoldAll opens lists from the top on, until there are enough rows.
   const unfoldAll = async (): Promise<void> => {
     state.setShut([])
-    for (let round = 0; round < 100 && rows.peek().length < mostRows && !ended; round++) {
+    for (let round = 0; round < 100 && rows.peek().length < mostRows; round++) {
       const closed = rows.peek().filter((r) => keyOf(r) !== '' && r.kind !== 'gap' && !r.unfolded)
       const gaps = rows.peek().filter((r) => r.kind === 'gap')
       if (closed.length === 0 && gaps.length === 0) break
@@ -377,6 +419,7 @@ export function modelOf(source: Source): Model {
       }
       opened.value = next
       for (let i = 0; i < keys.length; i += 8) await Promise.all(keys.slice(i, i + 8).map(fetchKey))
+      if (left()) return
     }
     state.setOpen(opened.peek())
   }
@@ -393,7 +436,7 @@ export function modelOf(source: Source): Model {
   const children = (id: string): Item[] => lists.peek().get(`c${id}`)?.chunks.flatMap((c) => c.items) ?? []
 
   const reveal = async (id: string): Promise<boolean> => {
-    if (index.peek().has(id)) return true
+    if (index.peek().has(id)) return !left()
     let detail: SpanDetail
     try {
       detail = await source.span(id)
@@ -408,6 +451,7 @@ export function modelOf(source: Source): Model {
       unshut.delete(step.span.spanId === id ? '' : step.span.spanId)
       if (!itemOf(step.span.spanId)) await fetchKey(step.key)
     }
+    if (left()) return false
     batch(() => {
       if (unshut.size !== state.shut.peek().size) state.setShut(unshut)
       setOpened(show)
@@ -419,7 +463,7 @@ export function modelOf(source: Source): Model {
   const changed = (): void => {
     timer ??= setTimeout(() => {
       timer = undefined
-      void load()
+      load()
     }, pause)
   }
 
@@ -435,13 +479,15 @@ export function modelOf(source: Source): Model {
       (answer) => {
         if (searching === mine) found.value = answer
       },
-      () => undefined, // the frame shows an absent server
+      (err: unknown) => {
+        if (searching === mine) fail(err)
+      },
     )
   }
 
   return {
     source, tree, problem, base: zero, extent, asked, path, rows, index, found, matches, loading,
-    item: itemOf, children, load, changed, toggle, unfoldAll, foldAll, loadGap, reveal, search,
+    item: itemOf, children, load, retry, changed, toggle, unfoldAll, foldAll, loadGap, reveal, search,
     end() {
       ended = true
       control.abort()

@@ -56,9 +56,7 @@ export function recorded(data: Recorded): Source {
       return { asOf: data.tree.asOf, count: all.length, spans: all.slice(0, most).map((t) => t.span) }
     },
     causes: async () => data.causes,
-    summary: async () => {
-      throw absent('other traces')
-    },
+    summaries: async () => [],
   }
 }
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Summary } from '../api/types'
+import { what } from '../text/summary'
 import { brief, visible } from '../text/text'
 import { length } from './clock'
 import type { Why } from './types'
-import { done, objectName } from './words'
 
 // title says what was done: "update Deployment shop/web".
 export function title(s: Summary): string {
-  if (s.command) return visible(s.command)
-  const action = s.verb && s.object ? `${s.verb} ${objectName(s.object)}` : s.object ? objectName(s.object) : (s.name ?? 'trace')
-  return visible(action)
+  return visible(what(s) || 'trace')
 }
 
 // verdict says in one sentence what happened, or why the change is stuck. `took` is in milliseconds.
@@ -21,8 +19,8 @@ export function verdict(s: Summary, why: Why | undefined, took: number, present:
   let text: string
   switch (state) {
     case 'stuck': {
-      const since = why?.since ? ` for ${length(Math.max(0, present - Date.parse(why.since)))}` : ''
-      text = `${subject} is stuck${since}${reason && `: ${reason}`}.`
+      const since = why?.since && length(Math.max(0, present - Date.parse(why.since)))
+      text = `${subject} ${since ? `has been stuck for ${since}` : 'is stuck'}${reason && `: ${reason}`}.`
       break
     }
     case 'waiting':
@@ -65,13 +63,3 @@ function workOf(work: string, kind: string | undefined): string {
   if (!below) return brief(work)
   return below === kind ? 'itself' : `its ${below}`
 }
-
-// author says who did it, and with what.
-export function author(s: Summary): { name: string; by: string } {
-  const user = s.user ?? ''
-  const actor = s.actor ?? ''
-  if (actor !== '' && (user === '' || user.startsWith('system:'))) return { name: actor, by: '' }
-  return { name: user, by: user === actor ? '' : actor }
-}
-
-export { done }

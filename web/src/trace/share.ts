@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Summary } from '../api/types'
-import { headers } from '../api/connection'
+import { ask } from '../api/client'
 import { absolute } from '../text/time'
 import { length } from './clock'
 import type { Share } from './shares'
@@ -51,21 +51,21 @@ export async function copy(text: string): Promise<boolean> {
 export interface Format {
   name: string
   title: string
-  query: string
+  // format is the parameter of the API; empty for its default.
+  format: string
   extension: string
 }
 
 export const formats: Format[] = [
-  { name: 'html', title: 'One HTML file', query: '?format=html', extension: 'html' },
-  { name: 'otlp', title: 'OTLP JSON', query: '', extension: 'json' },
-  { name: 'perfetto', title: 'Perfetto', query: '?format=perfetto', extension: 'perfetto.json' },
-  { name: 'mermaid', title: 'Mermaid', query: '?format=mermaid', extension: 'mmd' },
+  { name: 'html', title: 'One HTML file', format: 'html', extension: 'html' },
+  { name: 'otlp', title: 'OTLP JSON', format: '', extension: 'json' },
+  { name: 'perfetto', title: 'Perfetto', format: 'perfetto', extension: 'perfetto.json' },
+  { name: 'mermaid', title: 'Mermaid', format: 'mermaid', extension: 'mmd' },
 ]
 
 // download saves a form of a trace. A link cannot send a token, so the page asks for it.
 export async function download(trace: string, format: Format): Promise<void> {
-  const response = await fetch(`/api/v1/traces/${trace}${format.query}`, { headers: headers(), cache: 'no-store' })
-  if (!response.ok) throw new Error(`the server answered with status ${response.status}`)
+  const response = await ask(`traces/${trace}`, { format: format.format })
   const url = URL.createObjectURL(await response.blob())
   const link = document.createElement('a')
   link.href = url

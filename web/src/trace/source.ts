@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { get } from '../api/client'
-import type { Summary } from '../api/types'
+import type { Page, Summary } from '../api/types'
 import type { Cause, Found, SpanDetail, Tree } from './types'
 
 // Source has the data of one trace: a server, or the file that the page is in.
@@ -16,11 +16,15 @@ export interface Source {
   find(text: string, signal?: AbortSignal): Promise<Found>
   // causes returns the edges between this trace and others.
   causes(): Promise<Cause[]>
-  summary(traceId: string): Promise<Summary>
+  // summaries returns those of other traces, at most mostSummaries. It leaves out unknown ones.
+  summaries(traceIds: string[]): Promise<Summary[]>
 }
 
 // most is the number of matches that one can step through.
 const most = 1000
+
+// mostSummaries is the number of IDs that the server takes in one request.
+export const mostSummaries = 31
 
 export function served(id: string): Source {
   const at = `traces/${id}`
@@ -32,6 +36,6 @@ export function served(id: string): Source {
     span: (span) => get<SpanDetail>(`${at}/spans/${span}`),
     find: (text, signal) => get<Found>(`${at}/find`, { text, limit: most }, signal),
     causes: async () => (await get<{ causes: Cause[] }>(`${at}/causes`, { across: true })).causes,
-    summary: async (trace) => (await get<Tree>(`traces/${trace}/tree`)).summary!,
+    summaries: async (traces) => (await get<Page>('traces', { id: traces.join(',') })).traces,
   }
 }

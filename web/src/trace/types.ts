@@ -53,7 +53,6 @@ export interface TreeNode {
   othersKey?: string
   children?: TreeNode[]
   more?: number
-  moreKey?: string
 }
 
 export interface Segment {
@@ -74,7 +73,6 @@ export interface Tree {
   othersKey?: string
   nodes: TreeNode[]
   more?: number
-  moreKey?: string
 }
 
 export interface Attribute {

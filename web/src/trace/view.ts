@@ -68,5 +68,5 @@ export function windowOf(model: Model): Window {
   }
 }
 
-// wide is the share of the width that the names have.
+// names is the share of the width that the names have.
 export const names = signal(0.38)

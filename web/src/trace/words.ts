@@ -69,9 +69,3 @@ export function nameOf(s: TreeSpan): { what: string; name: string } {
   if (!s.other && s.object && s.name.startsWith('reconcile ')) return { what: s.name.slice('reconcile '.length), name: s.object.name }
   return { what: s.label || s.name, name: '' }
 }
-
-const past: Record<string, string> = { create: 'created', update: 'updated', delete: 'deleted', patch: 'patched', apply: 'applied' }
-
-export function done(verb: string | undefined): string {
-  return verb ? (past[verb] ?? verb) : 'changed'
-}

@@ -2,6 +2,8 @@
 
 import type { Summary } from '../api/types'
 
+// The words of the page about a whole change.
+
 // State is the outcome of a change as the list shows it. Open changes have none yet.
 export type State = 'converged' | 'superseded' | 'deleted' | 'failed' | 'unfinished' | 'stuck' | 'running'
 
