@@ -21,7 +21,9 @@ type fits struct{}
 
 func (fits) Name() string { return "Fits" }
 
-func (fits) Filter(context.Context, fwk.CycleState, *corev1.Pod, fwk.NodeInfo) *fwk.Status { return nil }
+func (fits) Filter(context.Context, fwk.CycleState, *corev1.Pod, fwk.NodeInfo) *fwk.Status {
+	return nil
+}
 
 // BenchmarkPluginCall measures one call of a Filter plugin: of a Pod that is not sampled, which is
 // the original's call, and of a sampled one.

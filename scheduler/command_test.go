@@ -38,10 +38,15 @@ func TestProviderFromEnvironment(t *testing.T) {
 	}{
 		"nothing":    {reason: "the original scheduler"},
 		"endpoint":   {set: map[string]string{endpoint: "http://127.0.0.1:4317"}, want: true},
-		"for traces": {set: map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:4317"}, want: true},
+		"for traces": {
+			set: map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:4317"}, want: true,
+		},
 		"disabled":   {set: map[string]string{endpoint: "http://127.0.0.1:4317", "OTEL_SDK_DISABLED": "TRUE"}},
 		"http": {
-			set: map[string]string{endpoint: "http://127.0.0.1:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"}, want: true,
+			set: map[string]string{
+				endpoint: "http://127.0.0.1:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",
+			},
+			want: true,
 		},
 		"unknown protocol": {
 			reason: "rather an error than no spans", refused: true,

@@ -59,7 +59,10 @@ func newExporter(ctx context.Context) (exporter sdktrace.SpanExporter, err error
 	case "http/protobuf":
 		exporter, err = otlptracehttp.New(ctx)
 	default:
-		return nil, fmt.Errorf("cannot send spans by %q: set OTEL_EXPORTER_OTLP_PROTOCOL to grpc or http/protobuf", protocol)
+		return nil, fmt.Errorf(
+			"cannot send spans by %q: set OTEL_EXPORTER_OTLP_PROTOCOL to grpc or http/protobuf",
+			protocol,
+		)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot create the OTLP exporter of the spans: %w", err)

@@ -52,7 +52,12 @@ type settings struct {
 // start runs a scheduler over the objects until the test's end.
 func start(t testing.TB, s settings) *cluster {
 	t.Helper()
-	c := &cluster{t: t, client: fake.NewClientset(s.objects...), bound: map[types.UID]string{}, more: make(chan struct{}, 1)}
+	c := &cluster{
+		t:      t,
+		client: fake.NewClientset(s.objects...),
+		bound:  map[types.UID]string{},
+		more:   make(chan struct{}, 1),
+	}
 	c.client.PrependReactor("create", "pods", c.bind)
 	ctx, cancel := context.WithCancel(t.Context())
 	factory := informers.NewSharedInformerFactory(c.client, 0)

@@ -111,8 +111,8 @@ func TestRewrittenNames(t *testing.T) {
 		t.Error("the registry takes a second plugin of an in-tree name")
 	}
 	registry = frameworkruntime.Registry{
-		"Traced" + imagelocality.Name: func(ctx context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
-			p, err := imagelocality.New(ctx, args, h)
+		"Traced" + imagelocality.Name: func(c context.Context, args runtime.Object, h fwk.Handle) (fwk.Plugin, error) {
+			p, err := imagelocality.New(c, args, h)
 			if err != nil {
 				return nil, err
 			}

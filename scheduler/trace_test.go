@@ -114,7 +114,10 @@ func TestABoundPod(t *testing.T) {
 		t.Errorf("the parent is %s, want the Pod's context", p.SpanID())
 	}
 	want(t, attempt, map[string]string{
-		"k8s.pod.uid": "uid-web-1", "k8s.scheduler.outcome": "bound", "k8s.node.name": "a", "k8s.scheduler.attempt": "1",
+		"k8s.pod.uid":           "uid-web-1",
+		"k8s.scheduler.outcome": "bound",
+		"k8s.node.name":         "a",
+		"k8s.scheduler.attempt": "1",
 	})
 	want(t, named(t, all, "Filter"), map[string]string{
 		"k8s.scheduler.nodes.evaluated": "3", "k8s.scheduler.nodes.feasible": "2",
@@ -172,12 +175,19 @@ func TestSampling(t *testing.T) {
 				return
 			}
 			// A sampled Pod after it shows that the first one has ended.
-			if _, err := c.client.CoreV1().Pods("default").Create(t.Context(), pod("two", "1", "1Gi"), metav1.CreateOptions{}); err != nil {
+			if _, err := c.client.CoreV1().Pods(
+				"default",
+			).Create(
+				t.Context(),
+				pod("two", "1", "1Gi"),
+				metav1.CreateOptions{},
+			); err != nil {
 				t.Fatal(err)
 			}
 			c.waitBound(2)
 			for _, s := range c.recorder.Ended() {
-				if s.Name() == "scheduling attempt" && slices.Contains(s.Attributes(), attribute.String("k8s.pod.uid", "uid-one")) {
+				if s.Name() == "scheduling attempt" &&
+					slices.Contains(s.Attributes(), attribute.String("k8s.pod.uid", "uid-one")) {
 					t.Errorf("the Pod has spans: %s", test.reason)
 				}
 			}
@@ -200,7 +210,10 @@ func TestNoNodeFits(t *testing.T) {
 		"k8s.scheduler.outcome": "unschedulable", "k8s.scheduler.rejectors": `["NodeResourcesFit","TaintToleration"]`,
 	})
 	if s := attempt.Status(); s.Code != codes.Error ||
-		!strings.HasPrefix(s.Description, "0/10 nodes are available: 4 node(s) had untolerated taint(s), 6 Insufficient memory") {
+		!strings.HasPrefix(
+			s.Description,
+			"0/10 nodes are available: 4 node(s) had untolerated taint(s), 6 Insufficient memory",
+		) {
 		t.Errorf("status %v, want the scheduler's message", s)
 	}
 	fit := named(t, all, "Filter NodeResourcesFit")
@@ -219,7 +232,11 @@ func TestNoNodeFits(t *testing.T) {
 	}
 
 	// A node for it: the second attempt knows why it waited.
-	if _, err := c.client.CoreV1().Nodes().Create(t.Context(), node("large", "4", "128Gi"), metav1.CreateOptions{}); err != nil {
+	if _, err := c.client.CoreV1().Nodes().Create(
+		t.Context(),
+		node("large", "4", "128Gi"),
+		metav1.CreateOptions{},
+	); err != nil {
 		t.Fatal(err)
 	}
 	c.waitBound(1)
@@ -277,4 +294,3 @@ func TestPreemption(t *testing.T) {
 	})
 	named(t, all, "PostFilter DefaultPreemption")
 }
-
