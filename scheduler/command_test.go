@@ -36,12 +36,12 @@ func TestProviderFromEnvironment(t *testing.T) {
 		want    bool
 		refused bool
 	}{
-		"nothing":    {reason: "the original scheduler"},
-		"endpoint":   {set: map[string]string{endpoint: "http://127.0.0.1:4317"}, want: true},
+		"nothing":  {reason: "the original scheduler"},
+		"endpoint": {set: map[string]string{endpoint: "http://127.0.0.1:4317"}, want: true},
 		"for traces": {
 			set: map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:4317"}, want: true,
 		},
-		"disabled":   {set: map[string]string{endpoint: "http://127.0.0.1:4317", "OTEL_SDK_DISABLED": "TRUE"}},
+		"disabled": {set: map[string]string{endpoint: "http://127.0.0.1:4317", "OTEL_SDK_DISABLED": "TRUE"}},
 		"http": {
 			set: map[string]string{
 				endpoint: "http://127.0.0.1:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",

@@ -45,8 +45,10 @@ type settings struct {
 	options []scheduler.Option
 	sampler sdktrace.Sampler
 	objects []runtime.Object
-	// silent leaves the spans unrecorded.
+	// silent makes the spans and discards them.
 	silent bool
+	// adjust, if set, changes the scheduler before it runs.
+	adjust func(*scheduler.Scheduler)
 }
 
 // start runs a scheduler over the objects until the test's end.
@@ -82,6 +84,9 @@ func start(t testing.TB, s settings) *cluster {
 		if stop, err = lifeline.Trace(sched, sdktrace.NewTracerProvider(options...)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if s.adjust != nil {
+		s.adjust(sched)
 	}
 	factory.Start(ctx.Done())
 	factory.WaitForCacheSync(ctx.Done())

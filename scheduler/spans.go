@@ -88,11 +88,20 @@ func (s spans) wait() {
 func (s spans) cycle(name string, in interval, binding bool) {
 	ctx, span := s.otel.Start(s.ctx, name, trace.WithTimestamp(s.at(in.start)))
 	for p := range points {
-		if p.binding() == binding {
+		if s.inBinding(p) == binding {
 			s.point(ctx, p)
 		}
 	}
 	span.End(trace.WithTimestamp(s.at(in.end)))
+}
+
+// inBinding reports whether an extension point ran in the binding cycle. Both cycles can end with
+// Unreserve.
+func (s spans) inBinding(p point) bool {
+	if p == pointUnreserve {
+		return s.bindingStart > 0 && s.points[p].start >= s.bindingStart
+	}
+	return p.binding()
 }
 
 // point makes the span of an extension point, with its plugins. A point without a plugin for the

@@ -49,6 +49,7 @@ type tracer struct {
 // Trace returns an error, and changes nothing, if the frameworks of the scheduler are not those of
 // the Kubernetes version that this module requires.
 func Trace(sched *scheduler.Scheduler, provider trace.TracerProvider) (stop func(), err error) {
+	register()
 	t := &tracer{
 		otel:     provider.Tracer(scopeName),
 		attempts: map[types.UID]*attempt{},
@@ -130,6 +131,7 @@ func (t *tracer) add(a *attempt) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.attempts) >= maxAttempts {
+		dropped.WithLabelValues("attempts").Inc()
 		return false
 	}
 	t.attempts[a.pod.UID] = a
@@ -176,6 +178,7 @@ func (t *tracer) end(a *attempt) {
 	select {
 	case t.finished <- a:
 	default:
+		dropped.WithLabelValues("finished").Inc()
 	}
 }
 
