@@ -29,8 +29,8 @@ type attempt struct {
 	started time.Time
 	// points are the extension points that ran.
 	points [points]interval
-	// filterFirst and filterLast are the start and the end of Filter, for all nodes; nodes counts them.
-	filterFirst, filterLast, nodes atomic.Int64
+	// filtering is the start of Filter, or 0 before; nodes counts its nodes.
+	filtering, nodes atomic.Int64
 
 	// cycleEnd and bindingStart are 0 if there was no binding cycle.
 	cycleEnd, bindingStart, ended int64
@@ -105,13 +105,10 @@ func (f algorithm) RunPreFilterPlugins(
 func (f algorithm) RunFilterPluginsWithNominatedPods(
 	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo,
 ) *fwk.Status {
-	if f.a.filterFirst.Load() == 0 {
-		f.a.filterFirst.CompareAndSwap(0, f.a.now())
+	if f.a.nodes.Add(1) == 1 {
+		f.a.filtering.Store(f.a.now())
 	}
-	status := f.twin.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
-	f.a.nodes.Add(1)
-	f.a.filterLast.Store(f.a.now())
-	return status
+	return f.twin.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
 }
 
 func (f algorithm) RunPreScorePlugins(
@@ -143,8 +140,12 @@ func (a *attempt) scheduled(result scheduler.ScheduleResult, err error) {
 			a.rejectors = append(a.rejectors, plugin)
 		}
 	}
-	if end := a.filterLast.Load(); end > 0 {
-		a.points[pointFilter] = interval{start: a.filterFirst.Load(), end: end}
+	if start := a.filtering.Load(); start > 0 {
+		end := a.points[pointPreScore].start // what follows, if several nodes fit
+		if end == 0 {
+			end = a.now()
+		}
+		a.points[pointFilter] = interval{start: start, end: end}
 	}
 	if err == nil {
 		a.choice = choose(a.twin.scores, result.SuggestedHost)

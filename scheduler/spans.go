@@ -175,7 +175,7 @@ func (s spans) call(ctx context.Context, c *call) {
 			keyPoint.String(pointNames[c.point]),
 			keyPlugin.String(c.plugin),
 			keyCalls.Int64(c.calls.Load()),
-			keyDuration.Float64(float64(c.busy.Load())/1e9)))
+			keyDuration.Float64(c.duration())))
 	switch c.point {
 	case pointPreFilter:
 		setStatus(span, c.status)
