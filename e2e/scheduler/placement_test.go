@@ -39,8 +39,9 @@ func pods(namespace string, n int) string {
 			"priority: 0",
 			"topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: " +
 				"ScheduleAnyway, labelSelector: {matchLabels: {app: " + app + "}}}]",
-			"affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 50, podAffinityTerm: " +
-				"{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: " + app + "}}}}]}}",
+			"affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 50, " +
+				"podAffinityTerm: {topologyKey: kubernetes.io/hostname, labelSelector: " +
+				"{matchLabels: {app: " + app + "}}}}]}}",
 			"tolerations: [{key: dedicated, operator: Exists}]",
 		}[i%5]
 		fmt.Fprintf(&out, `---
@@ -132,7 +133,10 @@ func nodesOf(t *testing.T, namespace string) map[string]string {
 			Spec     struct{ NodeName string }
 		}
 	}
-	if err := json.Unmarshal([]byte(bench.MustKubectl(t, "", "-n", namespace, "get", "pods", "-o", "json")), &list); err != nil {
+	if err := json.Unmarshal(
+		[]byte(bench.MustKubectl(t, "", "-n", namespace, "get", "pods", "-o", "json")),
+		&list,
+	); err != nil {
 		t.Fatal(err)
 	}
 	out := map[string]string{}

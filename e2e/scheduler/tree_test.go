@@ -14,7 +14,10 @@ import (
 // serve starts a server that receives the scheduler's spans, until the test ends.
 func serve(t *testing.T) *harness.Server {
 	t.Helper()
-	s := bench.Server(t, harness.ServerOptions{Config: fmt.Sprintf("receivers: {otlp: {grpc: {address: %q}}}\n", receiver)})
+	s := bench.Server(
+		t,
+		harness.ServerOptions{Config: fmt.Sprintf("receivers: {otlp: {grpc: {address: %q}}}\n", receiver)},
+	)
 	s.Start(t)
 	t.Cleanup(func() { s.Stop(t) })
 	return s
@@ -82,7 +85,17 @@ func TestTree(t *testing.T) {
 			attempt.Attributes["k8s.pod.uid"] != phase.Attributes["k8s.object.uid"] {
 			t.Errorf("the attempt is of %s: %v", attempt.Service, attempt.Attributes)
 		}
-		if got, want := children(tr, attempt), []string{"binding cycle", "queue wait", "scheduling cycle"}; !slices.Equal(got, want) {
+		if got, want := children(
+			tr,
+			attempt,
+		), []string{
+			"binding cycle",
+			"queue wait",
+			"scheduling cycle",
+		}; !slices.Equal(
+			got,
+			want,
+		) {
 			t.Errorf("the attempt has %v, want %v", got, want)
 		}
 		cycle := child(t, tr, attempt, "scheduling cycle")

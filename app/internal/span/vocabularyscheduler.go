@@ -10,11 +10,20 @@ var (
 			"one attempt to schedule a Pod, below its `schedule` (scheduler)", "",
 		},
 		{SpanName, "scheduling cycle", "dequeued → node chosen, or none", "the choice of a node (scheduler)", ""},
-		{SpanName, "binding cycle", "node chosen → bound", "the preparation of the node, and the binding (scheduler)", ""},
 		{
-			SpanName, "<extension point>", "first plugin called → last one returned",
-			"`PreFilter`, `Filter`, `PostFilter`, `PreScore`, `Score`, `Reserve`, `Permit`, `Unreserve`, `WaitOnPermit`, " +
-				"`PreBind`, `Bind` or `PostBind` (scheduler)", "",
+			SpanName,
+			"binding cycle",
+			"node chosen → bound",
+			"the preparation of the node, and the binding (scheduler)",
+			"",
+		},
+		{
+			SpanName,
+			"<extension point>",
+			"first plugin called → last one returned",
+			"`PreFilter`, `Filter`, `PostFilter`, `PreScore`, `Score`, `Reserve`, `Permit`, `Unreserve`, " +
+				"`WaitOnPermit`, `PreBind`, `Bind` or `PostBind` (scheduler)",
+			"",
 		},
 		{
 			SpanName, "<extension point> <plugin>", "first call → last return",
@@ -38,7 +47,11 @@ var (
 		scheduler("extension_point", "an extension point, a plugin", "its name"),
 		scheduler("plugin", "a plugin", "its name"),
 		scheduler("status", "an extension point, a plugin", "its status, unless that is `Success`"),
-		scheduler("message", "beside `k8s.scheduler.status`", "the message of the status, without text that may quote values"),
+		scheduler(
+			"message",
+			"beside `k8s.scheduler.status`",
+			"the message of the status, without text that may quote values",
+		),
 		scheduler("skipped", "an extension point", "the plugins that had nothing to do for the Pod"),
 		scheduler("calls", "a plugin", "the number of its calls"),
 		scheduler("duration", "a plugin", "seconds in its calls; those for several nodes run at once"),
