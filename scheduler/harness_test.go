@@ -33,6 +33,8 @@ type cluster struct {
 	client   *fake.Clientset
 	sched    *scheduler.Scheduler
 	recorder *tracetest.SpanRecorder
+	// stop ends the scheduler and makes its last spans.
+	stop func()
 
 	mu    sync.Mutex
 	bound map[types.UID]string
@@ -98,13 +100,14 @@ func start(t testing.TB, s settings) *cluster {
 		defer close(done)
 		sched.Run(ctx)
 	}()
-	t.Cleanup(func() {
+	c.stop = sync.OnceFunc(func() {
 		cancel()
 		<-done
 		stop()
 		broadcaster.Shutdown()
 		factory.Shutdown()
 	})
+	t.Cleanup(c.stop)
 	return c
 }
 
