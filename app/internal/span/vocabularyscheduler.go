@@ -54,7 +54,7 @@ var (
 		),
 		scheduler("skipped", "an extension point", "the plugins that had nothing to do for the Pod"),
 		scheduler("calls", "a plugin", "the number of its calls"),
-		scheduler("duration", "a plugin", "seconds in its calls, extrapolated for many; calls for several nodes run at once"),
+		scheduler("duration", "a plugin", "seconds in its calls, extrapolated for many; some run at once"),
 		scheduler("nodes.all", "`Filter`", "the nodes of the cluster, if no node fits"),
 		scheduler("nodes.evaluated", "`Filter`, `Score`", "the nodes that were filtered, or scored"),
 		scheduler("nodes.feasible", "`Filter`", "the nodes that fit"),
