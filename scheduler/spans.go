@@ -170,37 +170,38 @@ func (s spans) scored(span trace.Span) {
 
 // call makes the span of a plugin.
 func (s spans) call(ctx context.Context, c *call) {
-	_, span := s.otel.Start(ctx, pointNames[c.point]+" "+c.plugin, trace.WithTimestamp(s.at(c.first.Load())),
-		trace.WithAttributes(
-			keyPoint.String(pointNames[c.point]),
-			keyPlugin.String(c.plugin),
-			keyCalls.Int64(c.calls.Load()),
-			keyDuration.Float64(c.duration())))
+	_, span := s.otel.Start(ctx, pointNames[c.point]+" "+c.plugin, trace.WithTimestamp(s.at(c.first.Load())))
+	attributes := make([]attribute.KeyValue, 0, 8)
+	attributes = append(attributes,
+		keyPoint.String(pointNames[c.point]),
+		keyPlugin.String(c.plugin),
+		keyCalls.Int64(c.calls.Load()),
+		keyDuration.Float64(c.duration()))
 	switch c.point {
 	case pointPreFilter:
-		setStatus(span, c.status)
 		if c.kept >= 0 {
-			span.SetAttributes(keyKept.Int(c.kept))
+			attributes = append(attributes, keyKept.Int(c.kept))
 		}
 	case pointFilter:
+		attributes = append(attributes, keyRejected.Int(c.rejected))
 		s.rejections(span, c)
 	case pointScore:
-		setStatus(span, c.status)
 		if points, ok := scoreOf(&s.choice.winner, c.plugin); ok {
-			span.SetAttributes(keyScore.Int64(points))
+			attributes = append(attributes, keyScore.Int64(points))
 		}
 		if points, ok := scoreOf(&s.choice.second, c.plugin); ok {
-			span.SetAttributes(keySecondScore.Int64(points))
+			attributes = append(attributes, keySecondScore.Int64(points))
 		}
-	default:
+	}
+	if c.point != pointFilter {
 		setStatus(span, c.status)
 	}
+	span.SetAttributes(attributes...)
 	span.End(trace.WithTimestamp(s.at(c.last.Load())))
 }
 
-// rejections adds how many nodes a plugin rejected, and why.
+// rejections adds why a plugin rejected nodes.
 func (s spans) rejections(span trace.Span, c *call) {
-	span.SetAttributes(keyRejected.Int(c.rejected))
 	if c.rejected == 0 {
 		return
 	}
