@@ -14,8 +14,8 @@ VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo de
 # gRPC without its debug pages: with them the linker removes no unused method.
 TAGS      := grpcnotrace
 LDFLAGS   := -s -w -X main.version=$(VERSION)
-MODULES   := . operator app lab e2e examples/head-operator
-UNITS     := . operator app examples/head-operator
+MODULES   := . operator app lab e2e examples/head-operator scheduler
+UNITS     := . operator app examples/head-operator scheduler
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 LAB       := bin/lab
 LIFELINE  := bin/lifeline
@@ -26,6 +26,10 @@ LINTER    := bin/golangci-lint
 RACE = $(shell command -v "$$(go env CC)" >/dev/null && echo -race)
 RACED = CGO_ENABLED=$(if $(RACE),1,0)
 export CGO_ENABLED := 0
+
+# scheduler/ has the dependencies of Kubernetes' release and is not in go.work
+# (docs/adr/0006-scheduler-plugins.md).
+ALONE = if [ $$m = scheduler ]; then export GOWORK=off; fi
 
 .PHONY: help
 help: ## List the targets
@@ -126,6 +130,14 @@ web: ## Build the web page from web/ into app/internal/page; needs Node 20.19 or
 	npm run build
 	npm run build:file
 
+# The ldflags of a release of Kubernetes; without them --version is v0.0.0.
+KUBERNETES = $(shell sed -n 's|^\tk8s.io/kubernetes ||p' scheduler/go.mod)
+
+.PHONY: scheduler
+scheduler: ## Build lifeline-scheduler, a kube-scheduler with spans, for this machine into bin/
+	@echo "building bin/lifeline-scheduler"
+	cd scheduler && GOWORK=off go build -ldflags '-s -w -X k8s.io/component-base/version.gitVersion=$(KUBERNETES)' -o ../bin/lifeline-scheduler ./cmd/lifeline-scheduler
+
 .PHONY: build
 build: ## Build lifeline for Linux, macOS and Windows, amd64 and arm64, into dist/
 	@for p in $(PLATFORMS); do
@@ -158,17 +170,19 @@ test-all: vet unit lab-test cluster-test web-test e2e e2e-components e2e-jaeger 
 
 .PHONY: vet
 vet: ## go vet in every module
-	@for m in $(MODULES); do (cd $$m && echo "vet $$m" && go vet ./...); done
+	@for m in $(MODULES); do (cd $$m; $(ALONE); echo "vet $$m"; go vet ./...); done
 
 # These take minutes under the race detector, and their long tests hours: make test
 # runs them without it, and make test-all the short tests again with it. They run beside
 # the others: they mostly compute on one core, and the others mostly wait.
-UNRACED := /app/internal/(export|lifecycle|stitch|store/sqlite)$$$$
+# scheduler/ waits for its compilation: of Kubernetes, in two minutes, and with the race detector again.
+UNRACED := /app/internal/(export|lifecycle|stitch|store/sqlite)$$$$|/lifeline/scheduler$$$$
 
 .PHONY: unit
 unit: ## Unit tests, with the race detector where there is a C compiler
 	@[ -n "$(RACE)" ] || echo "SKIP: the race detector needs a C compiler: apt-get install gcc"
 	for m in $(UNITS); do (cd $$m
+		$(ALONE)
 		echo "test $$m"
 		beside=
 		unraced="$$(go list ./... | grep -E '$(UNRACED)' || true)"
@@ -313,7 +327,7 @@ generate: ## Generate the Go code of the saved state; needs protoc (apt-get inst
 
 .PHONY: bench
 bench: ## Benchmarks; docs/performance.md holds figures of one run
-	@for m in . operator app; do (cd $$m && go test -run '^$$' -bench . -benchmem ./...); done
+	@for m in . operator app scheduler; do (cd $$m; $(ALONE); go test -run '^$$' -bench . -benchmem ./...); done
 	cd e2e && go test -run '^$$' -bench . -benchtime 5x -timeout 30m ./...
 
 .PHONY: reasons
@@ -351,6 +365,7 @@ attack: kubernetes ## Damaged, forged and hostile input to each port of a server
 .PHONY: fuzz
 fuzz: ## Each fuzz target for 20 seconds
 	@for m in $(UNITS); do (cd $$m
+		$(ALONE)
 		for p in $$(go list ./...); do
 			for f in $$(go test -list '^Fuzz' $$p | grep ^Fuzz || true); do
 				go test -run '^$$' -fuzz "^$$f$$" -fuzztime 20s $$p

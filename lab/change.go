@@ -49,7 +49,7 @@ func (c *Cluster) signal(component Component, signal syscall.Signal) error {
 
 // Reconfigure lets change modify a copy of the cluster's options, restarts
 // the components that the change concerns and waits until they are ready. It
-// can change ExtraArgs, Tracing, the audit options, KWOK and PullBandwidth, and
+// can change ExtraArgs, Scheduler, Tracing, the audit options, KWOK and PullBandwidth, and
 // add Users; any other change is an error, and nothing happens.
 func (c *Cluster) Reconfigure(ctx context.Context, change func(*Options)) error {
 	c.changing.Lock()
@@ -127,6 +127,8 @@ func concerned(component Component, before, after Options) bool {
 	changed := !slices.Equal(before.ExtraArgs[component], after.ExtraArgs[component]) ||
 		before.Tracing[component] != after.Tracing[component]
 	switch component {
+	case Scheduler:
+		return changed || before.Scheduler != after.Scheduler
 	case APIServer:
 		return changed || before.AuditPolicy != after.AuditPolicy || before.AuditWebhook != after.AuditWebhook
 	case KWOK:

@@ -47,8 +47,11 @@ func (c *Cluster) launch(component Component) error {
 		Args:    append(args, c.opts.ExtraArgs[component]...),
 		LogFile: c.Logs(component),
 	}
-	if component == APIServer {
+	switch {
+	case component == APIServer:
 		spec.Grace = apiserverGrace
+	case component == Scheduler && c.opts.Scheduler != "":
+		spec.Path, spec.Env = c.opts.Scheduler, c.schedulerEnv()
 	}
 	_, err = c.group.Start(spec)
 	return err
@@ -173,6 +176,23 @@ func (c *Cluster) schedulerArgs() ([]string, error) {
 		"--kubeconfig="+c.etc("kube-scheduler.kubeconfig"),
 		"--leader-elect=false",
 	), nil
+}
+
+// schedulerEnv configures the spans of a scheduler that is not kube-scheduler.
+func (c *Cluster) schedulerEnv() []string {
+	t, ok := c.opts.Tracing[Scheduler]
+	if !ok {
+		return []string{"OTEL_SDK_DISABLED=true"}
+	}
+	return []string{
+		"OTEL_SDK_DISABLED=false",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + t.Endpoint,
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://" + t.Endpoint,
+		"OTEL_EXPORTER_OTLP_PROTOCOL=grpc",
+		"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc",
+		"OTEL_TRACES_SAMPLER=parentbased_traceidratio",
+		"OTEL_TRACES_SAMPLER_ARG=" + strconv.FormatFloat(float64(t.SamplingRatePerMillion)/EveryTrace, 'f', -1, 64),
+	}
 }
 
 // healthArgs let a component serve its health, and metrics, on a free port.

@@ -61,9 +61,13 @@ type Options struct {
 	// AuditWebhook is the URL of a further sink for audit batches.
 	AuditWebhook string
 
+	// Scheduler is the absolute path of a program in place of the version's kube-scheduler, with the
+	// same flags. Empty means kube-scheduler.
+	Scheduler string
+
 	// Tracing sends a component's own spans to an OTLP endpoint. It may name
 	// those that Traced lists; one that it does not name has no tracing
-	// configuration at all.
+	// configuration at all. It may name Scheduler if Options.Scheduler sends spans.
 	Tracing map[Component]Tracing
 	// ExtraArgs are appended to a component's command line, and so win over
 	// the lab's own flags: {"--kube-api-qps=100"}.
@@ -168,8 +172,11 @@ func (o Options) Validate() error {
 	if u, err := url.Parse(o.AuditWebhook); err != nil || (o.AuditWebhook != "" && u.Host == "") {
 		bad("AuditWebhook %q: want a URL", o.AuditWebhook)
 	}
+	if o.Scheduler != "" && !filepath.IsAbs(o.Scheduler) {
+		bad("Scheduler %q: want the absolute path of a program", o.Scheduler)
+	}
 	for component, t := range o.Tracing {
-		if !slices.Contains(Traced(), component) {
+		if !slices.Contains(Traced(), component) && (component != Scheduler || o.Scheduler == "") {
 			bad("Tracing: %s sends no spans", component)
 		}
 		if t.Endpoint == "" || t.SamplingRatePerMillion < 0 || t.SamplingRatePerMillion > EveryTrace {

@@ -43,6 +43,20 @@ func TestValidate(t *testing.T) {
 			},
 			want: "Tracing of etcd",
 		},
+		"TracingOfTheScheduler": {
+			reason: "kube-scheduler sends no spans; another program may.",
+			opts:   Options{Tracing: map[Component]Tracing{Scheduler: {Endpoint: "e"}}},
+			want:   "kube-scheduler sends no spans",
+		},
+		"AnotherScheduler": {
+			reason: "It may send spans.",
+			opts:   Options{Scheduler: "/bin/s", Tracing: map[Component]Tracing{Scheduler: {Endpoint: "e"}}},
+		},
+		"SchedulerHere": {
+			reason: "The cluster may outlive the working directory.",
+			opts:   Options{Scheduler: "s"},
+			want:   "Scheduler \"s\"",
+		},
 		"ExtraArgs": {
 			reason: "A typo is not a component.",
 			opts:   Options{ExtraArgs: map[Component][]string{"kcm": nil}},

@@ -27,11 +27,13 @@ const (
 	LinkReason   Sort = "link"
 )
 
-// Vocabulary returns every name in the spans of Lifeline and of the operator kit,
+// Vocabulary returns every name in the spans of Lifeline, of the operator kit and of the scheduler,
 // sort by sort. docs/span-names.md is generated from it.
 func Vocabulary() []Term {
 	terms := []Term{}
-	for _, list := range [][]Term{spanTerms, eventTerms, attributeTerms, linkTerms} {
+	for _, list := range [][]Term{
+		spanTerms, schedulerSpans, eventTerms, schedulerEvents, attributeTerms, schedulerAttributes, linkTerms,
+	} {
 		terms = append(terms, list...)
 	}
 	return terms
@@ -80,7 +82,13 @@ var spanTerms = []Term{
 		"one call of an operator's reconciler (operator kit)",
 		"",
 	},
-	{SpanName, "queue wait", "due → dequeued", "the wait in an operator's queue (operator kit)", ""},
+	{
+		SpanName,
+		"queue wait",
+		"due → dequeued",
+		"the wait in an operator's queue (operator kit), or in the scheduling queue (scheduler)",
+		"",
+	},
 	{SpanName, "watch lag", "object written → delivered", "the delay of an operator's watch (operator kit)", ""},
 	{SpanName, "get <Kind>", "request sent → answered", "a read without informer; likewise `list` (operator kit)", ""},
 	{SpanName, "admission <Kind>", "review received → answered", "a call of an operator's webhook (operator kit)", ""},

@@ -51,10 +51,11 @@ type spot struct {
 	given  bool
 }
 
-// stay is a Pod's reconciliation.
+// stay is a Pod's reconciliation. schedule is its phase of that name, if it has one.
 type stay struct {
 	change   *change
 	at       trace.SpanID
+	schedule trace.SpanID
 	pod      string
 	named    identity
 	start    span.Time
@@ -203,6 +204,7 @@ func (s *Stitcher) knowStays(c *change, t *span.Trace) {
 			})
 		}
 	}
+	knowSchedules(now, t)
 	if slices.Equal(now, c.stays) {
 		return
 	}

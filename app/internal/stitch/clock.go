@@ -78,6 +78,9 @@ func (j *joint) ownCause(n *node) trace.SpanID {
 	if n.home.below != nil {
 		return trace.SpanID{}
 	}
+	if st, ok := j.scheduledIn(n); ok {
+		return st.at // a scheduler sees a Pod before the phase's start, the end of the Pod's creation
+	}
 	if spot, named := j.own[n.up]; named && !spot.given || n.identity.kind == byPod {
 		return n.home.at
 	}

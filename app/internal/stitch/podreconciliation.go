@@ -20,6 +20,11 @@ func (s *Stitcher) stayOf(n *node, pod string) (stay, bool) {
 		return stay{}, false
 	}
 	switch {
+	case schedules(n.span):
+		if st, ok := s.scheduledIn(n); ok {
+			return st, true
+		}
+		return then(e.stays, n, false)
 	case begins(n):
 		for _, st := range e.stays {
 			if !st.deletion {

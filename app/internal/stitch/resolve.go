@@ -84,7 +84,7 @@ func (s *Stitcher) register(top *node, changes []*change) {
 
 // homeOf returns n's home, if that is near in time.
 func (s *Stitcher) homeOf(n *node) home {
-	h := s.placeOf(n)
+	h := s.inPhase(n, s.placeOf(n))
 	if h.change != nil && !h.change.near(n.span) {
 		return home{}
 	}
@@ -139,7 +139,7 @@ func (s *Stitcher) claim(n *node) {
 			return
 		}
 		root := claimant(n)
-		if root.above != nil || root.up != (key{}) {
+		if root.above != nil || root.up != (key{}) && !schedules(root.span) {
 			return // its home will be below its parent
 		}
 		if st, ok := s.stayOf(n, pod); ok {

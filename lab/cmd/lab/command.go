@@ -187,6 +187,8 @@ func upCommand(out, talk io.Writer) *cobra.Command {
 	addOnsFlag(cmd, &opts)
 	cmd.Flags().StringVar(&nodes, "nodes", "kwok", "who plays the nodes: kwok, real or none")
 	cmd.Flags().IntVar(&opts.NodeCount, "node-count", 1, "how many nodes KWOK plays")
+	cmd.Flags().StringVar(&opts.Scheduler, "scheduler", "",
+		"absolute path of a program in place of kube-scheduler, with the same flags")
 	cmd.Flags().Var(tracingFlag{&opts.Tracing}, "tracing", tracingUsage)
 	cmd.Flags().Int64Var(
 		&opts.PullBandwidth,

@@ -15,7 +15,7 @@ import (
 
 // tracingUsage explains tracingFlag.
 const tracingUsage = "OTLP gRPC receiver (no TLS) for the spans of etcd, kube-apiserver, kubelet and " +
-	"containerd, or of the COMPONENT, " +
+	"containerd, or of the COMPONENT (kube-scheduler with --scheduler), " +
 	"and the share of the traces that it begins (default 100%); \"none\" takes a component out; may be " +
 	"repeated, the last word counts"
 
@@ -46,7 +46,7 @@ func (f tracingFlag) String() string {
 func (f tracingFlag) Set(text string) error {
 	these := lab.Traced()
 	if name, rest, ok := strings.Cut(text, "="); ok {
-		if !slices.Contains(these, lab.Component(name)) {
+		if these = append(these, lab.Scheduler); !slices.Contains(these, lab.Component(name)) {
 			return fmt.Errorf("%q sends no spans: want one of %v", name, these)
 		}
 		these, text = []lab.Component{lab.Component(name)}, rest

@@ -45,9 +45,9 @@ func TestTracingFlag(t *testing.T) {
 		},
 		"NoneOfNothing": {reason: "The removal of an absent part is no error.", args: []string{"none"}},
 		"NoSuchComponent": {
-			reason: "The scheduler sends no spans.",
-			args:   []string{"kube-scheduler=" + here},
-			fails:  `"kube-scheduler" sends no spans`,
+			reason: "The controller manager sends no spans.",
+			args:   []string{"kube-controller-manager=" + here},
+			fails:  `"kube-controller-manager" sends no spans`,
 		},
 		"NoPort": {
 			reason: "A receiver is an address.",

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package scheduler
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+)
+
+// attempt is the record of one scheduling attempt of a sampled Pod. Its spans are made at its end,
+// outside of the scheduling cycle. One goroutine at a time writes to it: the scheduling cycle, then
+// the binding cycle. Calls of plugins have their own locks.
+type attempt struct {
+	pod     *corev1.Pod
+	profile *profile
+	twin    *twin
+	root    trace.Span
+	ctx     context.Context //nolint:containedctx // the parent of the spans that are made at the end
+
+	queue   wait
+	started time.Time
+	// points are the extension points that ran.
+	points [points]interval
+	// filtering is the start of Filter, or 0 before; nodes counts its nodes.
+	filtering, nodes atomic.Int64
+
+	// cycleEnd and bindingStart are 0 if there was no binding cycle.
+	cycleEnd, bindingStart, ended int64
+
+	result    scheduler.ScheduleResult
+	allNodes  int
+	choice    choice
+	nominated string
+	outcome   string
+	message   string
+	rejectors []string
+}
+
+// interval is a period in nanoseconds since the attempt's start. end is 0 if the point did not run.
+type interval struct {
+	start, end int64
+	status     *fwk.Status
+}
+
+// wait is the wait in the scheduling queue before the attempt.
+type wait struct {
+	since time.Time
+	// number is that of the attempt, from 1.
+	number int
+	// gated is the end of the time behind a gate. backoff is the end of the back-off. Either may be
+	// zero.
+	gated, backoff time.Time
+	// flushed reports that the Pod was tried again because of the time alone.
+	flushed bool
+	// rejectors are the plugins that rejected the Pod before, or gated it.
+	rejectors []string
+}
+
+// choice is the outcome of scoring.
+type choice struct {
+	winner, second fwk.NodePluginScores
+	// equal counts the other nodes with the winner's total score.
+	equal int
+	nodes int
+}
+
+// now returns the time since the attempt's start, and at least 1: 0 means never.
+func (a *attempt) now() int64 { return max(1, int64(time.Since(a.started))) }
+
+// at returns the time of an offset.
+func (a *attempt) at(offset int64) time.Time { return a.started.Add(time.Duration(offset)) }
+
+// during records an extension point around run.
+func (a *attempt) during(p point, run func() *fwk.Status) *fwk.Status {
+	start := a.now()
+	status := run()
+	a.points[p] = interval{start, a.now(), status}
+	return status
+}
+
+// algorithm is the framework for SchedulePod: the twin, with the times of its extension points.
+type algorithm struct {
+	*twin
+	a *attempt
+}
+
+func (f algorithm) RunPreFilterPlugins(
+	ctx context.Context, state fwk.CycleState, pod *corev1.Pod,
+) (result *fwk.PreFilterResult, status *fwk.Status, rejectors sets.Set[string]) {
+	f.a.during(pointPreFilter, func() *fwk.Status {
+		result, status, rejectors = f.twin.RunPreFilterPlugins(ctx, state, pod)
+		return status
+	})
+	return result, status, rejectors
+}
+
+func (f algorithm) RunFilterPluginsWithNominatedPods(
+	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo,
+) *fwk.Status {
+	if f.a.nodes.Add(1) == 1 {
+		f.a.filtering.Store(f.a.now())
+	}
+	return f.twin.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
+}
+
+func (f algorithm) RunPreScorePlugins(
+	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo,
+) *fwk.Status {
+	return f.a.during(pointPreScore, func() *fwk.Status {
+		return f.twin.RunPreScorePlugins(ctx, state, pod, nodes)
+	})
+}
+
+func (f algorithm) RunScorePlugins(
+	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo,
+) (scores []fwk.NodePluginScores, status *fwk.Status) {
+	f.a.during(pointScore, func() *fwk.Status {
+		scores, status = f.twin.RunScorePlugins(ctx, state, pod, nodes)
+		return status
+	})
+	// The scheduler sorts its list in place.
+	f.twin.scores = append(f.twin.scores[:0], scores...)
+	return scores, status
+}
+
+// scheduled records the result of SchedulePod.
+func (a *attempt) scheduled(result scheduler.ScheduleResult, err error) {
+	a.result = result
+	if fit, ok := err.(*framework.FitError); ok { //nolint:errorlint // the scheduler compares it like this
+		a.allNodes = fit.NumAllNodes
+		for plugin := range fit.Diagnosis.UnschedulablePlugins {
+			a.rejectors = append(a.rejectors, plugin)
+		}
+	}
+	if start := a.filtering.Load(); start > 0 {
+		end := a.points[pointPreScore].start // what follows, if several nodes fit
+		if end == 0 {
+			end = a.now()
+		}
+		a.points[pointFilter] = interval{start: start, end: end}
+	}
+	if err == nil {
+		a.choice = choose(a.twin.scores, result.SuggestedHost)
+	}
+}
+
+// choose returns the scores of the winner, and of the best other node.
+func choose(scores []fwk.NodePluginScores, winner string) choice {
+	c := choice{nodes: len(scores)}
+	for i := range scores {
+		if scores[i].Name == winner {
+			c.winner = scores[i]
+		}
+	}
+	for i := range scores {
+		s := &scores[i]
+		if s.Name == winner {
+			continue
+		}
+		if s.TotalScore == c.winner.TotalScore {
+			c.equal++
+		}
+		if c.second.Name == "" || s.TotalScore > c.second.TotalScore {
+			c.second = *s
+		}
+	}
+	return c
+}
