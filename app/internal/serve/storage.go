@@ -130,7 +130,8 @@ func (s *server) newArchive(dir string, left []journal.Item) *archive.Writer {
 func (s *server) startArchive() (end func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- s.archive.Run(ctx) }()
+	writer := s.archive // a test replaces the field
+	go func() { ended <- writer.Run(ctx) }()
 	return func() error { cancel(); return <-ended }
 }
 
