@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cputime"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -25,7 +26,7 @@ func BenchmarkEngine(b *testing.B) {
 	seen := readThousand(b)
 	end := seen[len(seen)-1].Seen.Add(time.Minute)
 	b.ReportAllocs()
-	before := cpuTime(b)
+	before := cputime.Used(b)
 	for b.Loop() {
 		e := New(Options{Cluster: "bench"})
 		for _, o := range seen {
@@ -37,7 +38,7 @@ func BenchmarkEngine(b *testing.B) {
 	}
 	observations := float64(len(seen)) * float64(b.N)
 	b.ReportMetric(observations/b.Elapsed().Seconds(), "observations/s")
-	b.ReportMetric(observations/(cpuTime(b)-before).Seconds(), "observations/cpu-s")
+	b.ReportMetric(observations/(cputime.Used(b)-before).Seconds(), "observations/cpu-s")
 }
 
 // BenchmarkEngineLive is the same with a snapshot taken as a live display or a

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cputime"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 )
 
@@ -21,7 +22,7 @@ func BenchmarkPods(b *testing.B) {
 	for name, r := range map[string]*recorded{"protobuf": proto, "json": text} {
 		b.Run(name, func(b *testing.B) {
 			count, size := mallocs()
-			before := cpuTime(b)
+			before := cputime.Used(b)
 			for b.Loop() {
 				r.trace(b)
 				for len(r.watched) > 0 {
@@ -30,7 +31,7 @@ func BenchmarkPods(b *testing.B) {
 			}
 			after, bytes := mallocs()
 			all := float64(b.N) * pods
-			b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/all, "cpu-µs/pod")
+			b.ReportMetric(float64((cputime.Used(b)-before).Microseconds())/all, "cpu-µs/pod")
 			b.ReportMetric(float64(after-count)/all, "allocs/pod")
 			b.ReportMetric(float64(bytes-size)/all, "B/pod")
 		})

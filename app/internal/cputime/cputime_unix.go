@@ -2,7 +2,8 @@
 
 //go:build unix
 
-package watch
+// Package cputime measures processor time in tests. Unlike wall time, it excludes other processes.
+package cputime
 
 import (
 	"syscall"
@@ -10,9 +11,8 @@ import (
 	"time"
 )
 
-// cpuTime returns the processor time of this process. Unlike wall time, it excludes other
-// processes.
-func cpuTime(tb testing.TB) time.Duration {
+// Used returns the processor time of this process so far.
+func Used(tb testing.TB) time.Duration {
 	tb.Helper()
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
