@@ -23,14 +23,16 @@ func (v *View) Density(ctx context.Context, q store.DensityQuery) (*store.Densit
 		return nil, err
 	}
 	var out *store.Density
-	count := func(ctx context.Context) error {
+	count := func(ctx context.Context) (err error) {
 		out, err = v.count(ctx, m, q, hidden)
 		return err
 	}
 	if q.Where != nil {
-		return out, v.questions.Do(ctx, count)
+		err = v.questions.Do(ctx, count)
+	} else {
+		err = count(ctx)
 	}
-	return out, count(ctx)
+	return out, err
 }
 
 // count counts the traces of the archive and those in memory.

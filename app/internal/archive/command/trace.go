@@ -12,8 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/archive/document"
 	"github.com/kube-lifeline/lifeline/app/internal/archive/maintenance"
@@ -37,13 +35,8 @@ type Trace struct {
 
 // Validate returns an error for invalid options.
 func (t *Trace) Validate() error {
-	digits := strings.Trim(strings.ToLower(t.ID), "0123456789abcdef") == ""
-	if !digits || len(t.ID) < maintenance.MinDigits || len(t.ID) > 2*len(trace.TraceID{}) {
-		return fmt.Errorf(
-			"%q is no trace ID: --archive needs one, or at least its first %d digits",
-			t.ID,
-			maintenance.MinDigits,
-		)
+	if err := maintenance.CheckID(t.ID); err != nil {
+		return fmt.Errorf("--archive: %w", err)
 	}
 	return nil
 }
@@ -120,7 +113,7 @@ func (t *Trace) readArchive(ctx context.Context, s *search) error {
 		}
 	}
 	return connected(ctx, dir, false, func(ctx context.Context, ops maintenance.Operations) error {
-		_, err := ops.Export(ctx, maintenance.Filter{}, s)
+		_, err := ops.Export(ctx, maintenance.Filter{ID: t.ID}, s)
 		return err
 	})
 }

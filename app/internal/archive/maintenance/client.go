@@ -155,6 +155,7 @@ func (c *Client) Export(ctx context.Context, f Filter, w io.Writer) (Exported, e
 		}
 	}
 	q.Set("namespace", f.Namespace)
+	q.Set("id", f.ID)
 	return c.stream(ctx, pathTraces+"?"+q.Encode(), w)
 }
 

@@ -103,6 +103,15 @@ func (l *Local) Export(ctx context.Context, f Filter, w io.Writer) (out Exported
 		return out, err
 	}
 	q := store.Query{Since: f.Since, Until: f.Until, Object: object.Ref{Namespace: f.Namespace}}
+	if f.ID != "" {
+		low, high, err := digits(f.ID)
+		if err != nil {
+			return out, err
+		}
+		if q.IDs, err = a.Between(ctx, store.Scope{}, low, high, 2); err != nil || len(q.IDs) == 0 {
+			return out, err
+		}
+	}
 	for sum, err := range summaries(ctx, a, q) {
 		if err != nil {
 			return out, err
@@ -335,6 +344,12 @@ func (l *Local) Pin(ctx context.Context, id string, on bool) (out Pinned, err er
 		return out, err
 	}
 	return Pinned{TraceID: r.ID.String(), What: what(&r.Summary), Before: r.Pinned}, a.Pin(ctx, r.ID, on)
+}
+
+// CheckID returns an error unless text is a trace ID, or at least its first MinDigits digits.
+func CheckID(text string) error {
+	_, _, err := digits(text)
+	return err
 }
 
 // digits returns the first and the last ID that begin with text.

@@ -58,6 +58,9 @@ type Filter struct {
 	Since, Until time.Time
 	// Namespace selects the traces that touch an object in a namespace.
 	Namespace string
+	// ID selects the traces with these first digits, at least MinDigits. The first two are enough to see
+	// that it is ambiguous: no more are selected.
+	ID string
 }
 
 // Exported counts the traces of an export or a copy.

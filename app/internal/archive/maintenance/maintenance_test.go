@@ -186,10 +186,17 @@ func TestExportAndImport(t *testing.T) {
 		for _, f := range []maintenance.Filter{
 			{Namespace: "shop"}, {Until: spantest.Epoch.Add(time.Second)},
 			{Since: spantest.Epoch, Until: spantest.Epoch.Add(time.Nanosecond)},
+			{ID: shop.ID.String()}, {ID: strings.ToUpper(shop.ID.String()[:8])},
 		} {
 			if _, some := export(t, o, f); len(some) != 1 || some[0].ID() != shop.ID {
 				t.Errorf("%+v: %d traces", f, len(some))
 			}
+		}
+		if _, none := export(t, o, maintenance.Filter{ID: "0123456789"}); len(none) > 0 {
+			t.Errorf("%d traces for an unknown ID", len(none))
+		}
+		if _, err := o.Export(t.Context(), maintenance.Filter{ID: "no digits"}, io.Discard); err == nil {
+			t.Error("an ID without digits selects traces")
 		}
 
 		to, err := maintenance.Open(t.Context(), t.TempDir(), true)

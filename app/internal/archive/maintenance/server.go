@@ -148,7 +148,7 @@ func (h *handler) export(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	f.Namespace = r.URL.Query().Get("namespace")
+	f.Namespace, f.ID = r.URL.Query().Get("namespace"), r.URL.Query().Get("id")
 	stream(w, func(to io.Writer) (Exported, error) { return h.o.Export(r.Context(), f, to) })
 }
 
