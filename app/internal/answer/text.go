@@ -57,9 +57,9 @@ func (a *Answer) verdict(now time.Time, namespace string) string {
 	case a.State == Stuck && a.Since.IsZero():
 		return fmt.Sprintf("%s is stuck%s.", subject, reason)
 	case a.State == Stuck:
-		return fmt.Sprintf("%s is stuck for %s%s.", subject, long(now.Sub(a.Since)), reason)
+		return fmt.Sprintf("%s has been stuck for %s%s.", subject, long(now.Sub(a.Since)), reason)
 	case a.State == Waiting:
-		return fmt.Sprintf("%s is on its way for %s%s.", subject, long(now.Sub(a.Start)), reason)
+		return fmt.Sprintf("%s has been on its way for %s%s.", subject, long(now.Sub(a.Start)), reason)
 	case a.State == State(span.Failed):
 		return fmt.Sprintf("%s failed %s ago%s.", subject, long(now.Sub(a.End)), reason)
 	case a.State == State(span.Unfinished):

@@ -481,9 +481,9 @@ func TestWhy(t *testing.T) {
 	s := start(t, Options{})
 	at := "/api/v1/traces/" + spantest.Unschedulable().ID.String() + "/why"
 	for query, want := range map[string]string{
-		"":                          "The change is stuck for ",
-		"?kind=Pod&name=web-6cf-x7": "Pod default/web-6cf-x7 is stuck for ",
-		"?kind=Pod&namespace=default&name=web-6cf-x7": "Pod web-6cf-x7 is stuck for ",
+		"":                          "The change has been stuck for ",
+		"?kind=Pod&name=web-6cf-x7": "Pod default/web-6cf-x7 has been stuck for ",
+		"?kind=Pod&namespace=default&name=web-6cf-x7": "Pod web-6cf-x7 has been stuck for ",
 	} {
 		var got Why
 		s.into(t, at+query, &got)

@@ -24,7 +24,7 @@ export function verdict(s: Summary, why: Why | undefined, took: number, present:
       break
     }
     case 'waiting':
-      text = `${subject} is on its way for ${length(took)}${reason && `: ${reason}`}.`
+      text = `${subject} has been on its way for ${length(took)}${reason && `: ${reason}`}.`
       break
     case 'failed':
       text = `${subject} failed after ${length(took)}${reason && `: ${reason}`}.`
