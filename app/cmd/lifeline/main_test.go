@@ -260,6 +260,10 @@ func TestCommandLine(t *testing.T) {
 			"not Go's words", "lifeline", "run --timeout 5 -- true", 1, "",
 			"lifeline: --timeout \"5\": it must be a duration with its unit, such as 90s or 5m\n",
 		},
+		"Port": {
+			"not Go's words", "lifeline", "ui --remote-port 99999", 1, "",
+			"lifeline: --remote-port \"99999\": it must be a whole number from 0 to 65535\n",
+		},
 		"DryRun": {
 			"kubectl's values", "lifeline", "webhook install --dry-run=server", 1, "",
 			"lifeline: there is no kubeconfig",

@@ -15,6 +15,7 @@ import (
 var parseErrors = []struct{ prefix, want string }{
 	{"strconv.ParseBool", "true or false"},
 	{"strconv.ParseInt", "a whole number"},
+	{"strconv.ParseUint", "a whole number from 0 to 65535"}, // all unsigned flags are ports
 	{"time: ", "a duration with its unit, such as 90s or 5m"},
 }
 

@@ -98,6 +98,11 @@ func (t *Trace) readExport(s *search) error {
 		case err != nil:
 			return i.at(from.number, err)
 		}
+		if from.number == 1 { // another kind of file has no such trace either
+			if _, err := document.Decode(line); err != nil {
+				return i.at(1, err)
+			}
+		}
 		if err := s.take(line); err != nil {
 			return i.at(from.number, err)
 		}

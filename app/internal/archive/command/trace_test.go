@@ -31,6 +31,10 @@ func TestTraceWithoutServer(t *testing.T) {
 	if err := os.WriteFile(damaged, []byte(`{"lifeline": "`+id+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	other := filepath.Join(t.TempDir(), "hosts")
+	if err := os.WriteFile(other, []byte("127.0.0.1 localhost\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		reason   string
 		from, id string
@@ -58,6 +62,7 @@ func TestTraceWithoutServer(t *testing.T) {
 		"Several": {reason: "two clusters need a choice", from: several, id: id, err: "2 clusters"},
 		"NoFile":  {reason: "a missing file is named", from: "/nowhere/x", id: id, err: "/nowhere/x"},
 		"Damaged": {reason: "a damaged line is named", from: damaged, id: id, err: "line 1 of"},
+		"NoExport": {reason: "another kind of file is named", from: other, id: id, err: "line 1 of " + other},
 		"NoDirectory": {
 			reason: "a directory without archives is named",
 			from:   t.TempDir(), id: id, err: "own directory",
