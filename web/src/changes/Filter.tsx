@@ -13,6 +13,8 @@ import { setWhere, where } from './state'
 const never = '2000-01-01T00:00:00Z'
 // The pause after a key before the server checks the question.
 const patience = 350
+// The pause before a check that had no answer is repeated.
+const again = 3000
 
 export const searchId = 'search'
 
@@ -54,14 +56,19 @@ export function Filter() {
       wrong.value = undefined
       const question = now.trim()
       if (question === '' || question === where.peek()) return
-      timer = setTimeout(() => {
+      const check = () => {
         const asked = (control = new AbortController())
         get<LifecyclePage>('lifecycles', { where: question, since: never, until: never, limit: 1 }, asked.signal).catch((err: unknown) => {
-          if (asked.signal.aborted || !(err instanceof ApiError) || err.status !== 400) return
+          if (asked.signal.aborted) return
+          if (!(err instanceof ApiError) || err.status !== 400) {
+            timer = setTimeout(check, again) // the server is busy or away
+            return
+          }
           // A question that only ends too early is still being written.
           if (err.column === undefined || err.column <= [...question].length) wrong.value = err
         })
-      }, patience)
+      }
+      timer = setTimeout(check, patience)
     })
     return () => {
       end()

@@ -59,9 +59,9 @@ func TestTraceWithoutServer(t *testing.T) {
 			reason: "an unknown ID is an error",
 			from:   export, id: "00000000", err: "there is no such trace",
 		},
-		"Several": {reason: "two clusters need a choice", from: several, id: id, err: "2 clusters"},
-		"NoFile":  {reason: "a missing file is named", from: "/nowhere/x", id: id, err: "/nowhere/x"},
-		"Damaged": {reason: "a damaged line is named", from: damaged, id: id, err: "line 1 of"},
+		"Several":  {reason: "two clusters need a choice", from: several, id: id, err: "2 clusters"},
+		"NoFile":   {reason: "a missing file is named", from: "/nowhere/x", id: id, err: "/nowhere/x"},
+		"Damaged":  {reason: "a damaged line is named", from: damaged, id: id, err: "line 1 of"},
 		"NoExport": {reason: "another kind of file is named", from: other, id: id, err: "line 1 of " + other},
 		"NoDirectory": {
 			reason: "a directory without archives is named",
