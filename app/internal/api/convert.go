@@ -4,7 +4,6 @@ package api
 
 import (
 	"bytes"
-	"fmt"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -16,10 +15,7 @@ import (
 // document returns a trace as OTLP JSON on one line, as render.JSON writes it, with the member
 // "lifeline".
 func document(t *span.Trace, sum *store.Summary, cluster string) ([]byte, error) {
-	doc, err := render.Document([]*span.Trace{t}, render.Options{Now: sum.AsOf, Cluster: cluster})
-	if err != nil {
-		return nil, fmt.Errorf("cannot write trace %s: %w", t.ID, err)
-	}
+	doc := render.Document([]*span.Trace{t}, render.Options{Now: sum.AsOf, Cluster: cluster})
 	detail := Detail{Summary: SummaryOf(sum), OpenSpans: []string{}}
 	for _, s := range t.Spans {
 		if s.Open() {

@@ -372,8 +372,8 @@ func FuzzFromOTLP(f *testing.F) {
 				t.Fatalf("span %s comes before its parent", s.ID)
 			}
 		}
-		if _, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: span.ToOTLP([]*span.Trace{tr}, "")}); err != nil {
-			t.Fatal(err)
+		if got, want := string(span.ToJSON(span.ToOTLP([]*span.Trace{tr}, "c"))), marshaled(t, tr); got != want {
+			t.Fatalf("the document is\n%s\ninstead of\n%s", got, want)
 		}
 	})
 }
