@@ -263,8 +263,7 @@ func refused(err error) error {
 	case errors.Is(err, store.ErrBusy):
 		return problem(
 			http.StatusTooManyRequests,
-			"this server is at its limit of %d questions at the same time: try again in a moment",
-			store.MaxQuestions,
+			"this server is busy with other questions: try again in a moment",
 		)
 	}
 	return err

@@ -219,7 +219,7 @@ func TestCostlyQuestions(t *testing.T) {
 		},
 		"busy": {
 			fmt.Errorf("x: %w", store.ErrBusy), 429, "2",
-			"this server is at its limit of 2 questions at the same time: try again in a moment",
+			"this server is busy with other questions: try again in a moment",
 		},
 	} {
 		s := start(t, Options{Store: refusing{filled(t), tc.why}, Clock: time.Now})

@@ -41,9 +41,10 @@ const (
 	// MaxSpans bounds the spans in the answer of a search. A single trace has no bound: it is sent in
 	// parts.
 	MaxSpans = 50_000
-	// maxSearches bounds the searches at the same time; others wait.
-	maxSearches = store.MaxQuestions
 )
+
+// maxSearches bounds the searches at the same time; others wait.
+var maxSearches = store.MaxQuestions()
 
 // Store is the part of the store that the answers need.
 type Store interface {

@@ -243,7 +243,7 @@ func TestByID(t *testing.T) {
 
 // TestSearchesAtOnce: only some searches run at the same time, and the others get their turn.
 func TestSearchesAtOnce(t *testing.T) {
-	const n = 3 * maxSearches
+	n := 3 * maxSearches
 	running, ended := make(chan struct{}, n), make(chan struct{})
 	s := start(t, &memory{traces: []*span.Trace{spantest.Apply()}, searching: func(ctx context.Context) {
 		running <- struct{}{}

@@ -18,7 +18,7 @@ import (
 var (
 	// ErrTooLong: the question took longer than MaxQuestionTime.
 	ErrTooLong = errors.New("the question takes too long")
-	// ErrBusy: MaxQuestions other questions are being answered.
+	// ErrBusy: MaxQuestions others are being answered.
 	ErrBusy = errors.New("too many questions at the same time")
 )
 
@@ -26,8 +26,6 @@ var (
 const (
 	// MaxQuestionTime bounds the time of one question.
 	MaxQuestionTime = 10 * time.Second
-	// MaxQuestions is the number of questions at the same time.
-	MaxQuestions = 2
 	// DefaultRange is the age of the oldest start for a question without a time of its own.
 	DefaultRange = 7 * 24 * time.Hour
 	// MaxGroups bounds the groups of one answer.

@@ -5,11 +5,16 @@ package store
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"time"
 )
 
 // busyTime is the longest wait for a place among the costly questions.
-const busyTime = time.Second
+const busyTime = 3 * time.Second
+
+// MaxQuestions returns the number of questions at the same time. Half of the processors stay free for the
+// observation of the cluster.
+func MaxQuestions() int { return min(2, max(1, runtime.GOMAXPROCS(0)/2)) }
 
 // Limiter bounds costly questions: their number at the same time, and the time of each. NewLimiter makes
 // one with the limits of this package. It is safe for concurrent use.
@@ -22,7 +27,7 @@ type Limiter struct {
 
 // NewLimiter returns a Limiter of MaxQuestions and MaxQuestionTime.
 func NewLimiter() *Limiter {
-	return &Limiter{Places: make(chan struct{}, MaxQuestions), Time: MaxQuestionTime}
+	return &Limiter{Places: make(chan struct{}, MaxQuestions()), Time: MaxQuestionTime}
 }
 
 // Do answers a question with do. The error is ErrBusy if no place is free in time, and wraps ErrTooLong

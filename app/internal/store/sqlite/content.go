@@ -4,6 +4,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -27,13 +28,25 @@ type stored struct {
 	digest int64
 }
 
+var (
+	insertSpans = insertInto("spans", "", "trace", "id", "amends", "revision", "seq", "digest", "parent", "remote",
+		"name", "service", "object", "start", "start_source", "until", "until_source", "outcome", "evidence", "status",
+		"message", "data", "origin", "facts")
+	insertWrites = insertInto("writes", "", "trace", "span", "num", "object", "verb", "part", "subresource", "rv",
+		"based_on", "generation", "actor", "user", "audit_id", "start", "until", "source", "changes", "more_changes")
+	insertObjects = insertInto("objects", "", "trace", "num", "api_group", "api_version", "kind", "namespace", "name",
+		"uid")
+)
+
 // content is all stored data of one trace.
 type content struct {
 	*deriver
-	num     int64
-	spans   map[trace.SpanID]stored
-	objects map[object.Ref]int64
-	origins map[string]int64
+	// newSpans, newWrites and newObjects are not inserted yet.
+	newSpans, newWrites, newObjects rowsOf
+	num                             int64
+	spans                           map[trace.SpanID]stored
+	objects                         map[object.Ref]int64
+	origins                         map[string]int64
 	// next and nextOrigin are the next free numbers.
 	next, nextOrigin int64
 	// known marks a trace with spans from earlier batches. writes counts the writes of an unknown
@@ -46,12 +59,15 @@ type content struct {
 
 func (m *merge) content(ctx context.Context, h *head) (*content, error) {
 	c := &content{
-		deriver: m.deriver,
-		num:     h.num,
-		known:   h.known,
-		spans:   map[trace.SpanID]stored{},
-		objects: map[object.Ref]int64{},
-		origins: map[string]int64{},
+		deriver:    m.deriver,
+		newSpans:   rowsOf{insertion: insertSpans},
+		newWrites:  rowsOf{insertion: insertWrites},
+		newObjects: rowsOf{insertion: insertObjects},
+		num:        h.num,
+		known:      h.known,
+		spans:      map[trace.SpanID]stored{},
+		objects:    map[object.Ref]int64{},
+		origins:    map[string]int64{},
 	}
 	if !h.known {
 		return c, nil
@@ -107,10 +123,9 @@ func (c *content) object(ctx context.Context, ref object.Ref) (int64, error) {
 	num = c.next
 	c.next++
 	c.objects[ref] = num
-	return num, c.Exec(
+	return num, c.newObjects.put(
 		ctx,
-		"INSERT INTO objects (trace, num, api_group, api_version, kind, namespace, name, uid) "+
-			"VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		c.Tx,
 		c.num,
 		num,
 		text(ref.Group),
@@ -147,7 +162,12 @@ func (c *content) yield(ctx context.Context, revision int64) error {
 	return nil
 }
 
-// put stores a span, with its writes and links, in place of one with the same ID.
+// flush inserts what put has collected. Only then can a query see it.
+func (c *content) flush(ctx context.Context) error {
+	return errors.Join(c.newObjects.flush(ctx, c.Tx), c.newSpans.flush(ctx, c.Tx), c.newWrites.flush(ctx, c.Tx))
+}
+
+// put stores a span, with its writes and links, in place of one with the same ID. flush has to follow.
 func (c *content) put(ctx context.Context, s *span.Span, at place) error {
 	data, err := encode(s)
 	if err != nil {
@@ -173,11 +193,9 @@ func (c *content) put(ctx context.Context, s *span.Span, at place) error {
 	if s.Parent.IsValid() {
 		parent = s.Parent[:]
 	}
-	if err := c.Exec(
+	if err := c.newSpans.put(
 		ctx,
-		`INSERT INTO spans (trace, id, amends, revision, seq, digest, parent, remote, name, service, object,
-		start, start_source, until, until_source, outcome, evidence, status, message, data, origin, facts)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		c.Tx,
 		c.num,
 		s.ID[:],
 		at.amends,
@@ -218,11 +236,9 @@ func (c *content) primitives(ctx context.Context, s *span.Span) error {
 			return err
 		}
 		c.writes++
-		if err := c.Exec(
+		if err := c.newWrites.put(
 			ctx,
-			`INSERT INTO writes (trace, span, num, object, verb, part, subresource, rv, based_on, generation, actor,`+
-				` user, audit_id, start, until, source, changes, more_changes)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			c.Tx,
 			c.num,
 			s.ID[:],
 			i,
@@ -268,6 +284,9 @@ func (c *content) primitives(ctx context.Context, s *span.Span) error {
 
 // remove deletes a span, its writes and its links.
 func (c *content) remove(ctx context.Context, id trace.SpanID) error {
+	if err := c.flush(ctx); err != nil {
+		return err
+	}
 	c.loose = true
 	delete(c.spans, id)
 	for _, query := range []string{

@@ -5,7 +5,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
@@ -25,16 +24,25 @@ var lifecycleFields = func() []question.Field {
 	return out
 }()
 
-var insertLifecycle = "INSERT INTO lifecycles (id, trace, span, " + columnsOf(lifecycleFields, "") +
-	") VALUES (?, ?, ?" + strings.Repeat(", ?", len(lifecycleFields)) + ")"
+var (
+	insertLifecycles = insertInto("lifecycles", "",
+		append([]string{"id", "trace", "span"}, columnNames(lifecycleFields, "")...)...)
+	insertImages = insertInto(question.Images, "", "lifecycle", "image")
+	insertLabels = insertInto(question.Labels, "", "lifecycle", "label", "value")
+	insertPhases = insertInto("phases", "", "lifecycle", "seq", "name", "container", "attempt", "start", "start_source",
+		"until", "until_source", "outcome")
+	insertIndex = insertInto("span_index", " ON CONFLICT DO UPDATE SET start = min(start, excluded.start), "+
+		"latest = max(latest, excluded.latest), longest = max(longest, excluded.longest)",
+		"trace", "operation", "trace_start", "start", "latest", "longest")
+)
 
-// columnsOf returns the columns of fields, each with the prefix.
-func columnsOf(fields []question.Field, prefix string) string {
+// columnNames returns the columns of fields, each with the prefix.
+func columnNames(fields []question.Field, prefix string) []string {
 	columns := make([]string, len(fields))
 	for i, f := range fields {
 		columns[i] = prefix + f.Column
 	}
-	return strings.Join(columns, ", ")
+	return columns
 }
 
 // deriver writes the tables that are derived from the spans of traces.
@@ -62,23 +70,15 @@ func coursesOf(t *span.Trace, asOf time.Time) []store.Course {
 
 // lifecycles writes the lifecycles of the trace with that number.
 func (d *deriver) lifecycles(ctx context.Context, num int64, courses []store.Course) error {
-	args := make([]any, 0, 3+len(lifecycleFields))
-	images := newRows(question.Images, "lifecycle", "image")
-	labels := newRows(question.Labels, "lifecycle", "label", "value")
-	phases := newRows(
-		"phases", "lifecycle", "seq", "name", "container", "attempt", "start", "start_source", "until", "until_source",
-		"outcome",
-	)
+	found := rowsOf{insertion: insertLifecycles}
+	images, labels, phases := rowsOf{insertion: insertImages}, rowsOf{insertion: insertLabels}, rowsOf{insertion: insertPhases}
 	for i := range courses {
 		c := &courses[i]
 		d.s.lastLifecycle++
 		id := d.s.lastLifecycle
-		args = append(args[:0], id, num, c.Span[:])
+		found.add(id, num, c.Span[:])
 		for _, f := range lifecycleFields {
-			args = append(args, f.Stored(&c.Lifecycle.Lifecycle))
-		}
-		if err := d.Exec(ctx, insertLifecycle, args...); err != nil {
-			return err
+			found.add(f.Stored(&c.Lifecycle.Lifecycle))
 		}
 		for _, image := range c.Images {
 			images.add(id, image)
@@ -86,9 +86,9 @@ func (d *deriver) lifecycles(ctx context.Context, num int64, courses []store.Cou
 		for key, value := range c.Labels {
 			labels.add(id, key, value)
 		}
-		addSteps(phases, id, c.Spans)
+		addSteps(&phases, id, c.Spans)
 	}
-	return errors.Join(images.flush(ctx, d.Tx), labels.flush(ctx, d.Tx), phases.flush(ctx, d.Tx))
+	return errors.Join(found.flush(ctx, d.Tx), images.flush(ctx, d.Tx), labels.flush(ctx, d.Tx), phases.flush(ctx, d.Tx))
 }
 
 // addSteps adds the steps of a lifecycle.
@@ -154,17 +154,15 @@ func (d *deriver) index(ctx context.Context, num int64, spans []*span.Span, more
 			return err
 		}
 	}
-	rows := newRows("span_index", "trace", "operation", "trace_start", "start", "latest", "longest")
-	rows.end = " ON CONFLICT DO UPDATE SET start = min(start, excluded.start), " +
-		"latest = max(latest, excluded.latest), longest = max(longest, excluded.longest)"
+	added := rowsOf{insertion: insertIndex}
 	for of, e := range entries {
 		op, err := d.operation(ctx, of)
 		if err != nil {
 			return err
 		}
-		rows.add(num, op, first, e.start, e.latest, e.longest)
+		added.add(num, op, first, e.start, e.latest, e.longest)
 	}
-	return rows.flush(ctx, d.Tx)
+	return added.flush(ctx, d.Tx)
 }
 
 // spread sets first to the start of the first span of a trace, if that is earlier; or else the entries

@@ -5,6 +5,7 @@ package sqlite
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/question"
@@ -150,7 +151,7 @@ const (
 	newestFirst        = " ORDER BY l.start DESC, t.id DESC, l.span DESC"
 )
 
-var selectLifecycles = "SELECT l.id, l.trace, t.id, l.span, t.heals, " + columnsOf(lifecycleFields, "l.") +
+var selectLifecycles = "SELECT l.id, l.trace, t.id, l.span, t.heals, " + strings.Join(columnNames(lifecycleFields, "l."), ", ") +
 	" FROM " + lifecyclesOfTraces
 
 // rows returns at most limit lifecycles after a cursor, without their images and labels.

@@ -90,7 +90,7 @@ func TestTooLong(t *testing.T) {
 // TestBusy: a question beside too many others is refused, and those without conditions are not slow.
 func TestBusy(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "lifeline.db"))
-	release := s.Occupy(store.MaxQuestions)
+	release := s.Occupy(store.MaxQuestions())
 	if _, err := s.Find(t.Context(), store.FindQuery{}); !errors.Is(err, store.ErrBusy) {
 		t.Errorf("beside others: %v", err)
 	}

@@ -138,6 +138,9 @@ func (m *merge) finish(ctx context.Context, h *head, t *span.Trace) error {
 			return err
 		}
 	}
+	if err := c.flush(ctx); err != nil {
+		return err
+	}
 	all := t
 	if second {
 		all = &span.Trace{ID: t.ID, Outcome: h.outcome, Reason: h.reason}
@@ -174,6 +177,9 @@ func (m *merge) amend(ctx context.Context, h *head, t *span.Trace) error {
 		if err := c.put(ctx, s, place{amends: true, revision: m.batch.Revision, seq: seq}); err != nil {
 			return err
 		}
+	}
+	if err := c.flush(ctx); err != nil {
+		return err
 	}
 	if h.phase == finished {
 		if err := m.index(ctx, h.num, t.Spans, true); err != nil {
