@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { eventually, launch, open, parameter } from './browser.mjs'
+import { eventually, launch, open, parameter, refused } from './browser.mjs'
 
 let browser
 before(async () => {
@@ -281,5 +281,18 @@ test('the times are those of the server, whatever the clock of the browser', asy
     const until = Date.parse(of('density').at(-1)?.until ?? '')
     return Math.abs(until - (Date.now() - ahead)) < 2 * minute
   })
+  await end()
+})
+
+test('counts that cannot be read are not silent', async () => {
+  const { page, end } = await list('/', () => [change('one', minute)], {
+    allowed: [refused(422)],
+    given: {
+      groups: (q) =>
+        q.by === 'kind' ? wrong(422, 'the question takes longer than 10s') : { json: { groups: [{ value: 'some', count: 3, with: 0 }] } },
+    },
+  })
+  await page.getByText('Counts are missing or old. Kind: the question takes longer than 10s').waitFor()
+  await page.locator('.facet', { hasText: 'Namespace' }).getByText('some').waitFor()
   await end()
 })

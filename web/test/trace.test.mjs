@@ -648,3 +648,12 @@ test('one HTML file shows the same without a server', async () => {
     })
   }
 })
+
+test('links to other traces that cannot be read are not silent', async () => {
+  const { page, end } = await show('writes', '', {
+    allowed: [refused(422)],
+    prepare: (page) => page.route(/\/causes\?/, (route) => refuse(route, 422, 'the archive is on fire')),
+  })
+  await page.locator('section', { hasText: 'Linked traces' }).getByText('They are missing or old. the archive is on fire').waitFor()
+  await end()
+})

@@ -111,35 +111,9 @@ func (a *attributeSet) origin(s *Span) {
 	}
 }
 
-// toKeyValues converts the attributes with a key. Most values are strings, which share three
-// allocations.
+// toKeyValues converts the attributes with a key.
 func toKeyValues(kvs []attribute.KeyValue) []*commonpb.KeyValue {
-	if len(kvs) == 0 {
-		return nil
-	}
-	type pair struct {
-		kv    commonpb.KeyValue
-		value commonpb.AnyValue
-		text  commonpb.AnyValue_StringValue
-	}
-	pairs := make([]pair, len(kvs))
-	out := make([]*commonpb.KeyValue, 0, len(kvs))
-	for i, kv := range kvs {
-		if kv.Key == "" {
-			continue
-		}
-		p := &pairs[i]
-		p.kv.Key = text(string(kv.Key))
-		if kv.Value.Type() == attribute.STRING {
-			p.text.StringValue = text(kv.Value.AsString())
-			p.value.Value = &p.text
-			p.kv.Value = &p.value
-		} else {
-			p.kv.Value = AnyValue(kv.Value, text)
-		}
-		out = append(out, &p.kv)
-	}
-	return out
+	return slices.DeleteFunc(KeyValues(kvs, text), func(kv *commonpb.KeyValue) bool { return kv.GetKey() == "" })
 }
 
 // AnyValue converts a value of any type to OTLP. It passes each string through text. A value
@@ -177,11 +151,30 @@ func AnyValue(v attribute.Value, text func(string) string) *commonpb.AnyValue {
 	}
 }
 
-// KeyValues converts attributes to OTLP, with AnyValue for the values.
+// KeyValues converts attributes to OTLP, with AnyValue for the values. Most values are strings, which share two
+// allocations.
 func KeyValues(kvs []attribute.KeyValue, text func(string) string) []*commonpb.KeyValue {
+	if len(kvs) == 0 {
+		return nil
+	}
+	type pair struct {
+		kv    commonpb.KeyValue
+		value commonpb.AnyValue
+		text  commonpb.AnyValue_StringValue
+	}
+	pairs := make([]pair, len(kvs))
 	out := make([]*commonpb.KeyValue, len(kvs))
 	for i, kv := range kvs {
-		out[i] = &commonpb.KeyValue{Key: text(string(kv.Key)), Value: AnyValue(kv.Value, text)}
+		p := &pairs[i]
+		p.kv.Key = text(string(kv.Key))
+		if kv.Value.Type() == attribute.STRING {
+			p.text.StringValue = text(kv.Value.AsString())
+			p.value.Value = &p.text
+			p.kv.Value = &p.value
+		} else {
+			p.kv.Value = AnyValue(kv.Value, text)
+		}
+		out[i] = &p.kv
 	}
 	return out
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { useSignal, useSignalEffect } from '@preact/signals'
-import { get } from '../api/client'
+import { aborted, ApiError, get } from '../api/client'
 import { epoch } from '../api/connection'
 import type { GroupPage } from '../api/types'
 import { Text, visible } from '../text/text'
@@ -34,19 +34,22 @@ let answered = ''
 
 // Facets are the frequent values of the changes that match. A click adds one to the question.
 export function Facets() {
+  // problem is why counts are missing, or older than the list.
+  const problem = useSignal('')
   useSignalEffect(() => {
     const of = question.value
     epoch.value
     if (!loaded.value) return
     const control = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
-    // The server answers two costly questions at once: the facets ask one after the other.
+    // The server answers few costly questions at once: the facets ask one after the other.
     const ask = async () => {
       if (document.hidden) {
         timer = setTimeout(ask, patience)
         return
       }
-      for (const { field } of facets) {
+      let failed = ''
+      for (const { field, title } of facets) {
         try {
           const page = await get<GroupPage>(
             'groups',
@@ -56,10 +59,13 @@ export function Facets() {
           // Open changes have no outcome, and are in no group.
           const groups = field === 'outcome' ? [...page.groups, { value: '', count: page.open ?? 0, with: 0 }] : page.groups
           frequent.value = { ...frequent.peek(), [field]: groups }
-        } catch {
-          if (control.signal.aborted) return
+        } catch (err) {
+          if (control.signal.aborted || aborted(err)) return
+          // The frame shows an absent server and a missing token.
+          if (err instanceof ApiError && err.status !== 401) failed ||= `${title}: ${err.message}`
         }
       }
+      problem.value = failed
       answered = of.key
       if (!control.signal.aborted) timer = setTimeout(ask, patience)
     }
@@ -74,6 +80,11 @@ export function Facets() {
       {facets.map((facet) => (
         <Values key={facet.field} facet={facet} />
       ))}
+      {problem.value && (
+        <p class="note" role="status">
+          Counts are missing or old. <Text of={problem.value} />
+        </p>
+      )}
       <p class="note">
         Counts are of objects’ changes: one change of a Deployment has several. Except for open ones, they have ended. Shift
         and click excludes a value.

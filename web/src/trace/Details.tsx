@@ -130,13 +130,18 @@ const mostLinks = 20
 // Linked lists the traces at the other ends of links, with what each says about itself.
 function Linked({ model }: { model: Model }) {
   const causes = useSignal<Cause[]>([])
+  const problem = useSignal('')
   useSignalEffect(() => {
     model.asked.value
     // The trace itself comes first.
     const timer = setTimeout(() => {
       model.source.causes().then(
-        (list) => (causes.value = list),
-        () => undefined,
+        (list) => {
+          causes.value = list
+          problem.value = ''
+        },
+        // The frame shows an absent server and a missing token.
+        (err: unknown) => (problem.value = err instanceof ApiError && err.status !== 401 ? err.message : ''),
       )
     }, 400)
     return () => clearTimeout(timer)
@@ -152,10 +157,15 @@ function Linked({ model }: { model: Model }) {
     return [{ trace, span: out ? c.ofSpan : c.spanId, reason: c.reason, out }]
   })
   const summaries = useSummaries(model, links.slice(0, mostLinks).map((l) => l.trace))
-  if (links.length === 0) return null
+  if (links.length === 0 && problem.value === '') return null
   return (
     <section>
       <h3>Linked traces</h3>
+      {problem.value && (
+        <p class="note" role="status">
+          They are missing or old. <Text of={problem.value} />
+        </p>
+      )}
       <ul class="plain">
         {links.slice(0, mostLinks).map((l) => (
           <li key={`${l.trace} ${l.reason} ${l.out}`}>

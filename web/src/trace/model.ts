@@ -169,7 +169,7 @@ export function modelOf(source: Source): Model {
     problem.value = err instanceof ApiError ? err : new ApiError(0, `The server did not answer: ${err instanceof Error ? err.message : String(err)}`)
   }
 
-  // added are the keys that fetchKey has loaded since the last load began.
+  // added are the keys that fetchKeys has loaded since the last load began.
   const added = new Set<string>()
 
   // wanted returns the keys of the pages that the rows need: of unfolded lists, further pages of other lists, and
@@ -187,25 +187,32 @@ export function modelOf(source: Source): Model {
     return out
   }
 
-  const fetchKey = async (key: string): Promise<void> => {
-    if (loading.peek().has(key) || left()) return
-    loading.value = new Set([...loading.peek(), key])
-    try {
-      const page = await source.expand(key)
+  // fetchKeys loads pages, and shows them together: each time, all rows are made anew.
+  const fetchKeys = async (keys: string[]): Promise<void> => {
+    const wanting = keys.filter((key) => !loading.peek().has(key))
+    if (wanting.length === 0 || left()) return
+    loading.value = new Set([...loading.peek(), ...wanting])
+    const pages = await Promise.allSettled(wanting.map((key) => source.expand(key)))
+    batch(() => {
+      const rest = new Set(loading.peek())
+      for (const key of wanting) rest.delete(key)
+      loading.value = rest
       if (left()) return
       const next = new Map(lists.peek())
-      take(next, key, page.nodes, page.more ?? 0, parentOf(base(key)))
+      pages.forEach((page, i) => {
+        const key = wanting[i]!
+        if (page.status === 'fulfilled') {
+          take(next, key, page.value.nodes, page.value.more ?? 0, parentOf(base(key)))
+          added.add(key)
+          return
+        }
+        const err: unknown = page.reason
+        if (err instanceof ApiError && err.status === 410) load()
+        else if (err instanceof ApiError && err.status === 400) drop(base(key))
+        else fail(err)
+      })
       lists.value = next
-      added.add(key)
-    } catch (err) {
-      if (err instanceof ApiError && err.status === 410) load()
-      else if (err instanceof ApiError && err.status === 400) drop(base(key))
-      else fail(err)
-    } finally {
-      const rest = new Set(loading.peek())
-      rest.delete(key)
-      loading.value = rest
-    }
+    })
   }
 
   const drop = (key: string): void => {
@@ -385,14 +392,14 @@ export function modelOf(source: Source): Model {
     const next = new Set(opened.peek())
     if (unfold) {
       next.add(key)
-      if (!lists.peek().has(key)) void fetchKey(key)
+      if (!lists.peek().has(key)) void fetchKeys([key])
     } else next.delete(key)
     setOpened(next)
   }
 
   const loadGap = (row: Row): void => {
     if (row.kind !== 'gap') return
-    void fetchKey(row.from > 0 ? `${row.list}:${row.from}` : row.list)
+    void fetchKeys([row.from > 0 ? `${row.list}:${row.from}` : row.list])
   }
 
   // unfoldAll opens lists from the top on, until there are enough rows.
@@ -413,12 +420,13 @@ export function modelOf(source: Source): Model {
         if (!lists.peek().has(key)) keys.push(key)
       }
       for (const r of gaps) {
-        if (room <= 0) break
-        room -= Math.min(pageLength, r.count)
-        keys.push(r.from > 0 ? `${r.list}:${r.from}` : r.list)
+        for (let from = r.from; from < r.from + r.count && room > 0; from += pageLength) {
+          room -= Math.min(pageLength, r.from + r.count - from)
+          keys.push(from > 0 ? `${r.list}:${from}` : r.list)
+        }
       }
       opened.value = next
-      for (let i = 0; i < keys.length; i += 8) await Promise.all(keys.slice(i, i + 8).map(fetchKey))
+      for (let i = 0; i < keys.length; i += 8) await fetchKeys(keys.slice(i, i + 8))
       if (left()) return
     }
     state.setOpen(opened.peek())
@@ -449,7 +457,7 @@ export function modelOf(source: Source): Model {
       const name = base(step.key)
       if (name[0] !== 'c') show.add(name)
       unshut.delete(step.span.spanId === id ? '' : step.span.spanId)
-      if (!itemOf(step.span.spanId)) await fetchKey(step.key)
+      if (!itemOf(step.span.spanId)) await fetchKeys([step.key])
     }
     if (left()) return false
     batch(() => {
