@@ -5,6 +5,7 @@ import { Component } from 'preact'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { useKeys } from '../app/keys'
 import { go } from '../app/router'
+import { useUnder } from '../app/under'
 import type { Summary } from '../api/types'
 import { brief, briefer, short, Text, visible } from '../text/text'
 import { Ago, duration, serverNow } from '../text/time'
@@ -173,6 +174,7 @@ export function Rows() {
     if (more.value && end.value + ahead >= all.length) void loadMore()
   }, [end.value, all.length, more.value])
 
+  const under = useUnder(box, () => rowHeight.peek())
   const visibleRows = all.slice(begin.value, end.value)
   const focusable = indexOf.value.has(at.value) ? at.value : all[Math.max(0, Math.floor(top.peek() / h))]?.id
   return (
@@ -187,8 +189,9 @@ export function Rows() {
         </span>
         <span role="columnheader">Where the time went</span>
       </div>
-      <div class="window" ref={box} onScroll={scrolled} role="rowgroup">
+      <div class="window" ref={box} onScroll={scrolled} onPointerMove={under.move} onPointerLeave={under.leave} role="rowgroup">
         <div class="all" style={{ height: `${all.length * h}px` }} role="presentation">
+          {under.element}
           {visibleRows.map((row, i) => (
             <RowView
               key={row.id}

@@ -5,6 +5,7 @@ import type { VNode } from 'preact'
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { useKeys } from '../app/keys'
 import { dark } from '../app/theme'
+import { useUnder } from '../app/under'
 import { brief, short, Text, visible } from '../text/text'
 import { length, ticks } from './clock'
 import { colours, drawBars, type Colours, endOf, fit, gutter } from './draw'
@@ -246,6 +247,7 @@ export function Waterfall({ model, window: view }: { model: Model; window: Windo
 
   // A scroll repeats the last event of the pointer: nothing moves then.
   const hovered = useRef(-1)
+  const under = useUnder(box, () => height)
   const hover = (e: PointerEvent) => {
     const line = cursor.current
     if (!line || hovered.current === e.clientX) return
@@ -268,8 +270,12 @@ export function Waterfall({ model, window: view }: { model: Model; window: Windo
   return (
     <div
       class={`waterfall${phone ? ' narrow' : ''}`}
-      onPointerMove={hover}
+      onPointerMove={(e) => {
+        hover(e)
+        under.move(e)
+      }}
       onPointerLeave={() => {
+        under.leave()
         hovered.current = -1
         if (cursor.current) cursor.current.hidden = true
       }}
@@ -311,6 +317,7 @@ export function Waterfall({ model, window: view }: { model: Model; window: Windo
         }}
       >
         <div class="all" style={{ height: `${all.length * height}px` }} role="presentation">
+          {under.element}
           <Rows model={model} view={view} begin={begin} end={end} left={left} focusable={focusable ?? ''} />
           <canvas ref={canvas} aria-hidden="true" />
         </div>
