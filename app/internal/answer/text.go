@@ -25,9 +25,15 @@ func (a *Answer) Text(now time.Time, namespace string) string {
 			label = "Last change: "
 		}
 		lines = append(lines, label+a.Cause.text(a.Start, now, namespace)+".")
+		for i := range a.Nodes {
+			lines = append(lines, a.Nodes[i].text(now, namespace))
+		}
 		if text := a.history(now); text != "" {
 			lines = append(lines, text)
 		}
+	}
+	if text := a.Attempt.text(); text != "" {
+		lines = append(lines, shown(text))
 	}
 	if a.Cause.Fight != "" {
 		lines = append(lines, "It fights over "+shown(a.Cause.Fight)+".")
