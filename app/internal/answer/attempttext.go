@@ -148,7 +148,7 @@ func (a *Attempt) detailed(text string) string {
 // fields are the fields of a Pod that a plugin looks at, in the words of edits.
 func (r *Rejection) fields() []string {
 	if resource, lacking := strings.CutPrefix(r.Reason, "Insufficient "); lacking {
-		return []string{"requests." + resource, "limits." + resource, "requests[" + resource, "limits[" + resource}
+		return []string{"requests." + resource, "limits." + resource}
 	}
 	return map[string][]string{
 		"NodeAffinity": {"nodeSelector", "affinity"}, "TaintToleration": {"tolerations"}, "NodePorts": {"ports", "hostPort"},
