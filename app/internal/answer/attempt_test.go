@@ -125,6 +125,15 @@ func TestNoNodeFits(t *testing.T) {
 			},
 			want: "no node of 100 fits: 97 were left out (NodeAffinity), 3 lack CPU (NodeResourcesFit).",
 		},
+		"one node": {
+			message: "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had custom trouble",
+			spans: func(s scheduler) {
+				filter := s.filter(s.attempt(1, span.AttemptUnschedulable), 2, 2, 0)
+				s.rejects(filter, "NodeResourcesFit", 1, []string{"Insufficient cpu"}, []int{1})
+				s.rejects(filter, "Own", 1, []string{"node(s) had custom trouble"}, []int{1})
+			},
+			want: "no node of 2 fits: 1 lacks CPU (NodeResourcesFit), 1 had custom trouble (Own).",
+		},
 		"all at once": {
 			message: "0/100 nodes are available: pod has unbound immediate PersistentVolumeClaims",
 			spans: func(s scheduler) {

@@ -17,7 +17,7 @@ const maxReasons = 4
 // misfits has what nodes lack or have by the reasons of Kubernetes' plugins.
 var misfits = map[string]string{
 	"Insufficient cpu":                                           "lack CPU",
-	"Too many pods":                                              "have the most Pods that they may have",
+	"Too many pods":                                              "have no room for another Pod",
 	"node(s) were unschedulable":                                 "are cordoned",
 	"node(s) had untolerated taint(s)":                           "have an untolerated taint",
 	"node(s) didn't match the requested node name":               "have another name",
@@ -29,18 +29,26 @@ var misfits = map[string]string{
 	"node(s) didn't match pod topology spread constraints":       "do not match the topology spread constraints",
 }
 
-// words says in words what nodes lack or have: "lack memory".
+// singular has the verbs of misfits for one node.
+var singular = map[string]string{"lack": "lacks", "have": "has", "are": "is", "do": "does", "were": "was"}
+
+// words says in words what the nodes lack or have: "lack memory".
 func (r *Rejection) words() string {
-	if known := misfits[r.Reason]; known != "" {
-		return known
+	text := misfits[r.Reason]
+	if resource, lacking := strings.CutPrefix(r.Reason, "Insufficient "); lacking && text == "" {
+		text = "lack " + resource
 	}
-	if resource, lacking := strings.CutPrefix(r.Reason, "Insufficient "); lacking {
-		return "lack " + resource
+	switch {
+	case r.Reason == "":
+		text = "were left out"
+	case text == "":
+		return strings.TrimPrefix(r.Reason, "node(s) ")
 	}
-	if r.Reason == "" {
-		return "were left out"
+	verb, rest, _ := strings.Cut(text, " ")
+	if one := singular[verb]; one != "" && r.Nodes == 1 {
+		verb = one
 	}
-	return strings.TrimPrefix(r.Reason, "node(s) ")
+	return verb + " " + rest
 }
 
 // misfit says why no node fits: "no node of 100 fits: 60 lack memory (NodeResourcesFit), …".

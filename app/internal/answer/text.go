@@ -19,6 +19,9 @@ import (
 // without theirs.
 func (a *Answer) Text(now time.Time, namespace string) string {
 	lines := []string{a.verdict(now, namespace)}
+	if text := a.Attempt.text(); text != "" {
+		lines = append(lines, shown(text))
+	}
 	if a.Reason != "" {
 		label := "Cause: "
 		if a.Later {
@@ -31,9 +34,6 @@ func (a *Answer) Text(now time.Time, namespace string) string {
 		if text := a.history(now); text != "" {
 			lines = append(lines, text)
 		}
-	}
-	if text := a.Attempt.text(); text != "" {
-		lines = append(lines, shown(text))
 	}
 	if a.Cause.Fight != "" {
 		lines = append(lines, "It fights over "+shown(a.Cause.Fight)+".")
