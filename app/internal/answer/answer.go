@@ -5,6 +5,7 @@ package answer
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -177,6 +178,28 @@ func (a *Answer) schedule(t *span.Trace, part, own *span.Span) {
 		a.Attempt = attempt
 		a.Reason = span.Bound(attempt.detailed(a.Reason))
 	}
+}
+
+// Scheduling says about a Pod's reconciliation, or its phase schedule, why no node fits, or which node was
+// chosen. It is "" for any other span, and without the spans of the attempt. The text is not escaped.
+func Scheduling(t *span.Trace, of *span.Span) string {
+	if of.Origin != nil || !kind.Pod.Is(of.Object.Kind) || !of.IsReconciliation() && of.Name != span.NameSchedule {
+		return ""
+	}
+	a := attemptOf(t, of)
+	switch {
+	case a == nil:
+		return ""
+	case a.Choice != nil:
+		return a.Choice.text()
+	case of.Name == span.NameSchedule && !a.agrees(of.Message), of.IsReconciliation() && !a.agrees(waiting(t, of)):
+		return ""
+	}
+	text := strings.ToUpper(a.misfit()[:1]) + a.misfit()[1:] + "."
+	if more := a.examples(); more != "" {
+		text += " " + more
+	}
+	return span.Bound(text)
 }
 
 // waiting returns the message of the open phase schedule of a Pod's reconciliation, or "".

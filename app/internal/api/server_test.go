@@ -775,6 +775,18 @@ func TestWhyNoNodeFits(t *testing.T) {
 	if tree.Why == nil || tree.Why.Reason != reason || tree.Why.Attempt == nil {
 		t.Errorf("got %+v in the tree", tree.Why)
 	}
+	for _, one := range rejected.Spans {
+		var detail SpanDetail
+		s.into(t, at+"/spans/"+one.ID.String(), &detail)
+		want := ""
+		if one.Name == "reconcile Pod" || one.Name == span.NameSchedule {
+			want = "No node of 10 fits: 6 lack memory (NodeResourcesFit), 4 are cordoned (NodeUnschedulable). " +
+				"Examples: node-1, node-2 (lack memory); node-7, node-8, node-9 (are cordoned)."
+		}
+		if detail.Scheduling != want {
+			t.Errorf("%s: got %q, want %q", one.Name, detail.Scheduling, want)
+		}
+	}
 	v.Fail(errors.New("test"))
 	var got Why
 	s.into(t, at+"/why", &got)
