@@ -183,7 +183,8 @@ func choiceOf(t *span.Trace, attempt *span.Span, points []*span.Span) *Choice {
 	for _, point := range points {
 		switch point.Name {
 		case span.NameFilter:
-			c.Evaluated, c.Feasible = insight.Number(point, span.KeyNodesEvaluated), insight.Number(point, span.KeyNodesFeasible)
+			c.Evaluated = insight.Number(point, span.KeyNodesEvaluated)
+			c.Feasible = insight.Number(point, span.KeyNodesFeasible)
 		case span.NameScore:
 			if insight.Attribute(point, span.KeyNode) != insight.Attribute(attempt, span.KeyNode) {
 				continue

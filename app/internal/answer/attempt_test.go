@@ -59,7 +59,9 @@ func (s scheduler) filter(cycle *span.Span, all, evaluated, feasible int) *span.
 	return s.add(cycle, span.NameFilter, 1000, attrs...)
 }
 
-func (s scheduler) rejects(filter *span.Span, plugin string, total int, reasons []string, counts []int, nodes ...string) {
+func (s scheduler) rejects(
+	filter *span.Span, plugin string, total int, reasons []string, counts []int, nodes ...string,
+) {
 	s.add(filter, "Filter "+plugin, 1000, span.KeyPlugin.String(plugin), span.KeyNodesRejected.Int(total),
 		span.KeyRejectReasons.StringSlice(reasons), span.KeyRejectCounts.IntSlice(counts),
 		span.KeyRejectExamples.StringSlice(nodes))
@@ -87,8 +89,10 @@ const twoReasons = "0/100 nodes are available: 40 node(s) had untolerated taint(
 func (s scheduler) refuse(n int) *span.Span {
 	cycle := s.attempt(n, span.AttemptUnschedulable)
 	filter := s.filter(cycle, 100, 100, 0)
-	s.rejects(filter, "TaintToleration", 40, []string{"node(s) had untolerated taint(s)"}, []int{40}, "node-61, node-62")
-	s.rejects(filter, "NodeResourcesFit", 60, []string{"Insufficient memory"}, []int{60}, "node-1, node-2, node-3, node-4")
+	s.rejects(filter, "TaintToleration", 40, []string{"node(s) had untolerated taint(s)"}, []int{40},
+		"node-61, node-62")
+	s.rejects(filter, "NodeResourcesFit", 60, []string{"Insufficient memory"}, []int{60},
+		"node-1, node-2, node-3, node-4")
 	return cycle
 }
 
@@ -116,12 +120,14 @@ func TestNoNodeFits(t *testing.T) {
 			want: "no node of 100 fits: 60 lack memory",
 		},
 		"left out before": {
-			message: "0/100 nodes are available: 3 Insufficient cpu, 97 node(s) didn't satisfy plugin(s) [NodeAffinity]",
+			message: "0/100 nodes are available: 3 Insufficient cpu, " +
+				"97 node(s) didn't satisfy plugin(s) [NodeAffinity]",
 			spans: func(s scheduler) {
 				cycle := s.attempt(1, span.AttemptUnschedulable)
 				s.add(s.add(cycle, span.NamePreFilter, 1000), "PreFilter NodeAffinity", 1000,
 					span.KeyPlugin.String("NodeAffinity"), span.KeyNodesKept.Int(3))
-				s.rejects(s.filter(cycle, 100, 3, 0), "NodeResourcesFit", 3, []string{"Insufficient cpu"}, []int{3}, "node-1")
+				s.rejects(s.filter(cycle, 100, 3, 0), "NodeResourcesFit", 3, []string{"Insufficient cpu"},
+					[]int{3}, "node-1")
 			},
 			want: "no node of 100 fits: 97 were left out (NodeAffinity), 3 lack CPU (NodeResourcesFit).",
 		},
@@ -229,9 +235,12 @@ func TestChoice(t *testing.T) {
 			"node-7 with score 452; second node-3 with 433: P1 made the difference.",
 		},
 		"without plugins": {40, 452, 433, 0, "node-3", nil, "node-7 with score 452; second node-3 with 433."},
-		"equal":           {40, 452, 452, 12, "node-3", []score{{1, 5, 5}}, "node-7 with score 452, equal to that of node-3 and 11 more."},
-		"only one":        {1, 0, 0, 0, "", nil, "node-7, the only one of 100 nodes that fits."},
-		"not scored":      {2, 0, 0, 0, "", nil, "node-7."},
+		"equal": {
+			40, 452, 452, 12, "node-3", []score{{1, 5, 5}},
+			"node-7 with score 452, equal to that of node-3 and 11 more.",
+		},
+		"only one":   {1, 0, 0, 0, "", nil, "node-7, the only one of 100 nodes that fits."},
+		"not scored": {2, 0, 0, 0, "", nil, "node-7."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			trace := spantest.Apply()
@@ -240,10 +249,11 @@ func TestChoice(t *testing.T) {
 			s.filter(cycle, 0, 100, tc.feasible)
 			if tc.score > 0 {
 				point := s.add(cycle, span.NameScore, 1000, span.KeyNode.String("node-7"), span.KeyScore.Int(tc.score),
-					span.KeyScoreSecond.Int(tc.second), span.KeyScoreSecondNode.String(tc.runner), span.KeyScoreEqual.Int(tc.equal))
+					span.KeyScoreSecond.Int(tc.second), span.KeyScoreSecondNode.String(tc.runner),
+					span.KeyScoreEqual.Int(tc.equal))
 				for _, p := range tc.plugins {
-					s.add(point, "Score P", 1000, span.KeyPlugin.String(fmt.Sprint("P", p.plugin)), span.KeyScore.Int(p.first),
-						span.KeyScoreSecond.Int(p.second))
+					s.add(point, "Score P", 1000, span.KeyPlugin.String(fmt.Sprint("P", p.plugin)),
+						span.KeyScore.Int(p.first), span.KeyScoreSecond.Int(p.second))
 				}
 			}
 			a := Explain(trace, s.pod.Object, now)
@@ -298,14 +308,18 @@ func TestSuspects(t *testing.T) {
 		writes []store.Write
 		want   int
 	}{
-		"cordoned":             {Cordoned, []store.Write{status, label, cordon, uncordon}, 2},
-		"uncordoned":           {Cordoned, []store.Write{uncordon, cordon}, -1},
-		"unknown fields":       {Cordoned, []store.Write{unknown, cordon}, -1},
-		"not all fields":       {Cordoned, []store.Write{cut, cordon}, -1},
-		"tainted":              {Tainted, []store.Write{label, taint(span.FieldAdded, "NoSchedule")}, 1},
-		"taint for later":      {Tainted, []store.Write{taint(span.FieldAdded, "PreferNoSchedule")}, -1},
-		"taint that is gone":   {Tainted, []store.Write{taint(span.FieldRemoved, "NoExecute"), taint(span.FieldAdded, "NoExecute")}, -1},
-		"another taint went":   {Tainted, []store.Write{taint(span.FieldRemoved, "NoSchedule"), taint(span.FieldAdded, "NoExecute")}, 1},
+		"cordoned":        {Cordoned, []store.Write{status, label, cordon, uncordon}, 2},
+		"uncordoned":      {Cordoned, []store.Write{uncordon, cordon}, -1},
+		"unknown fields":  {Cordoned, []store.Write{unknown, cordon}, -1},
+		"not all fields":  {Cordoned, []store.Write{cut, cordon}, -1},
+		"tainted":         {Tainted, []store.Write{label, taint(span.FieldAdded, "NoSchedule")}, 1},
+		"taint for later": {Tainted, []store.Write{taint(span.FieldAdded, "PreferNoSchedule")}, -1},
+		"taint that is gone": {
+			Tainted, []store.Write{taint(span.FieldRemoved, "NoExecute"), taint(span.FieldAdded, "NoExecute")}, -1,
+		},
+		"another taint went": {
+			Tainted, []store.Write{taint(span.FieldRemoved, "NoSchedule"), taint(span.FieldAdded, "NoExecute")}, 1,
+		},
 		"relabelled":           {Relabelled, []store.Write{cordon, label}, 1},
 		"nothing":              {Relabelled, nil, -1},
 		"no label was changed": {Relabelled, []store.Write{cordon}, -1},
@@ -345,7 +359,9 @@ func TestNodeChange(t *testing.T) {
 	for i, node := range []string{"node-1", "node-2", "node-3"} {
 		w := store.Write{}
 		w.End = spantest.Epoch.Add(time.Duration(i%2) * time.Minute)
-		sum := store.Summary{User: "alice", Verb: "update", Object: spantest.Ref("", "Node", node), Edits: []string{"cordon"}}
+		sum := store.Summary{
+			User: "alice", Verb: "update", Object: spantest.Ref("", "Node", node), Edits: []string{"cordon"},
+		}
 		sum.Object.Namespace = ""
 		a.Add(Suspect{Node: node, What: Cordoned}, &w, &sum)
 	}
@@ -360,7 +376,9 @@ func TestRelevantEdits(t *testing.T) {
 	a := &Attempt{Rejections: []Rejection{
 		{Plugin: "NodeResourcesFit", Reason: "Insufficient memory"}, {Plugin: "NodeAffinity"},
 	}}
-	got := a.relevantFirst([]string{"image a → b", "requests.memory 1Gi → 9Gi", "replicas 1 → 2", "nodeSelector.disk ssd added"})
+	got := a.relevantFirst([]string{
+		"image a → b", "requests.memory 1Gi → 9Gi", "replicas 1 → 2", "nodeSelector.disk ssd added",
+	})
 	want := []string{"requests.memory 1Gi → 9Gi", "nodeSelector.disk ssd added", "image a → b", "replicas 1 → 2"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

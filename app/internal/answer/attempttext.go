@@ -159,7 +159,8 @@ func (r *Rejection) fields() []string {
 		return []string{"requests." + resource, "limits." + resource}
 	}
 	return map[string][]string{
-		"NodeAffinity": {"nodeSelector", "affinity"}, "TaintToleration": {"tolerations"}, "NodePorts": {"ports", "hostPort"},
+		"NodeAffinity": {"nodeSelector", "affinity"}, "TaintToleration": {"tolerations"},
+		"NodePorts":         {"ports", "hostPort"},
 		"PodTopologySpread": {"topologySpreadConstraints"}, "InterPodAffinity": {"affinity", "podAntiAffinity"},
 	}[r.Plugin]
 }

@@ -151,7 +151,8 @@ func (s *Server) why(r *http.Request) (any, error) {
 func (s *Server) suspect(r *http.Request, a *answer.Answer, id trace.TraceID) {
 	for _, suspect := range a.Suspects() {
 		page, err := s.opts.Store.Writes(r.Context(), store.WriteQuery{
-			Scope: s.opts.Scope(r), Object: suspect.Object(), Since: suspect.Since, Until: suspect.Until, Limit: maxWrites,
+			Scope: s.opts.Scope(r), Object: suspect.Object(), Since: suspect.Since, Until: suspect.Until,
+			Limit: maxWrites,
 		})
 		if err != nil || page.Incomplete != "" {
 			return

@@ -61,7 +61,9 @@ func TestWhyNoNodeFits(t *testing.T) {
 		"why-no-node-json": {"deploy/web", cli.OutputJSON},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := Why{Trace: Trace{Name: tc.object, Namespace: "default", Server: cli.Server{URL: server.URL, Named: true}}}
+			w := Why{
+				Trace: Trace{Name: tc.object, Namespace: "default", Server: cli.Server{URL: server.URL, Named: true}},
+			}
 			var out, log *outputText
 			w.Options, out, log = asking(tc.output)
 			if code, err := w.Run(t.Context()); err != nil || code != cli.CodeUnsettled {

@@ -12,25 +12,32 @@ import (
 )
 
 // rank orders the spans of a trace with more of them than Options.MaxPerTrace. Spans of a higher rank are
-// surplus first. So a parent never has a higher rank than its children, except in a forged tree.
+// surplus first. The spans below one of rankFirst or rankDetail have its rank.
 type rank int8
 
 const (
-	// rankFirst has the attempts to schedule a Pod that found no node: they are the answer to why it waits.
+	// rankFirst has the last attempt to schedule each Pod, if it found no node: it is the answer to why the
+	// Pod waits.
 	rankFirst rank = iota
 	rankUsual
-	// rankDetail has reads and polls, and the plugins of an attempt that found a node. Those of Score stay
-	// usual: they compare that node with the second.
+	// rankDetail has reads and polls, earlier attempts without a node, and the plugins of an attempt that
+	// found one. Those of Score stay usual: they compare that node with the second.
 	rankDetail
 )
 
 // leaveOut divides the members of a full trace into those that stay, and the surplus. Parents are before
 // their children in members. The result has no order.
 func leaveOut(members []*node, most int) (stay, surplus []*node) {
+	last := map[string]*node{} // by Pod
+	for _, n := range members {
+		if was := last[n.pod]; n.span.IsAttempt() && (was == nil || later(n, was)) {
+			last[n.pod] = n
+		}
+	}
 	ranks := make(map[*node]rank, len(members))
 	for _, n := range members {
-		r, above := n.rank(), n.above
-		if up, there := ranks[above]; there && up != rankUsual {
+		r := n.rank(last[n.pod])
+		if up, there := ranks[n.above]; there && up != rankUsual {
 			r = up
 		}
 		ranks[n] = r
@@ -44,11 +51,22 @@ func leaveOut(members []*node, most int) (stay, surplus []*node) {
 	return members[:most], members[most:]
 }
 
-// rank returns n's rank without its ancestors.
-func (n *node) rank() rank {
+// later reports whether a started after b. Of two with the same start, one is later in any order of arrival.
+func later(a, b *node) bool {
+	if c := a.span.Start.Compare(b.span.Start.Time); c != 0 {
+		return c > 0
+	}
+	return compareKeys(a, b) > 0
+}
+
+// rank returns n's rank without its ancestors. last is the last attempt to schedule n's Pod.
+func (n *node) rank(last *node) rank {
 	switch s := n.span; {
 	case s.IsAttempt() && text(s.Attributes, span.KeyAttemptOutcome) != span.AttemptBound:
-		return rankFirst
+		if n == last {
+			return rankFirst
+		}
+		return rankDetail
 	case n.weak, s.OfScheduler() && hasPlugin(s) && !strings.HasPrefix(s.Name, span.NameScore+" "):
 		return rankDetail
 	}

@@ -24,8 +24,11 @@ func Rejected() *span.Trace {
 		s := b.Add(parent, name, "kube-scheduler", object.Ref{}, start, 2000, attrs...)
 		s.Evidence, s.Start.Source, s.End.Source = "", span.TimeOTLP, span.TimeOTLP
 		s.Origin = &span.Origin{
-			TraceID: span.DeriveTraceID("attempt"), Parent: parent.ID, Scope: span.Scope{Name: span.ScopeName + "/scheduler"},
-			Resource: &span.Resource{Attributes: []attribute.KeyValue{attribute.String("service.name", "kube-scheduler")}},
+			TraceID: span.DeriveTraceID("attempt"), Parent: parent.ID,
+			Scope: span.Scope{Name: span.ScopeName + "/scheduler"},
+			Resource: &span.Resource{Attributes: []attribute.KeyValue{
+				attribute.String("service.name", "kube-scheduler"),
+			}},
 		}
 		return s
 	}
