@@ -168,6 +168,7 @@ func rejectionsOf(s *span.Span, plugin string) []Rejection {
 			for _, node := range nodes[:min(len(nodes), maxExamples)] {
 				r.Examples = append(r.Examples, object.OneLine(node, maxName))
 			}
+			slices.Sort(r.Examples)
 		}
 		out = append(out, r)
 	}
