@@ -5,11 +5,13 @@ package answer
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -56,6 +58,10 @@ type Answer struct {
 	// change need not be its cause.
 	Cause Cause `json:"cause"`
 	Later bool  `json:"later,omitempty"`
+	// Attempt is the last attempt to schedule the Pod, or the Pod to blame; nil without its spans. Nodes are
+	// changes of nodes that it rejected.
+	Attempt *Attempt     `json:"attempt,omitempty"`
+	Nodes   []NodeChange `json:"nodes,omitempty"`
 	// Field is the field whose change led to the reason; "" if there is none.
 	Field string `json:"-"`
 	// Begins is the time from which the server has traces; zero if that is not known.
@@ -134,16 +140,76 @@ func Explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 			a.Since = since
 		}
 	}
+	a.schedule(t, part, own)
 	sum := store.Summarize(t, now)
 	if a.Reason == "" && part == root && sum.SlowestDuration > 0 && sum.Duration > 0 {
 		a.Slowest, a.Share = sum.Slowest, int(100*sum.SlowestDuration/sum.Duration)
 	}
-	a.Cause = Cause{
-		TraceID: t.ID.String(), Who: cmp.Or(sum.User, sum.Actor), Object: sum.Object, Verb: sum.Verb,
-		Fields: insight.List(root, span.KeyFields), Edits: sum.Edits, Command: sum.Command, Heals: sum.Heals,
-		Fight: sum.Fight,
-	}
+	a.Cause = CauseOf(&sum)
+	a.Cause.Fields, a.Cause.Edits = insight.List(root, span.KeyFields), a.Attempt.relevantFirst(a.Cause.Edits)
 	return a
+}
+
+// CauseOf returns the change of a trace as a cause, without its fields.
+func CauseOf(sum *store.Summary) Cause {
+	return Cause{
+		TraceID: sum.ID.String(), Who: cmp.Or(sum.User, sum.Actor), Object: sum.Object, Verb: sum.Verb,
+		Edits: sum.Edits, Command: sum.Command, Heals: sum.Heals, Fight: sum.Fight,
+	}
+}
+
+// schedule adds the last attempt to schedule a Pod: own, or the Pod to blame for the reason of part.
+func (a *Answer) schedule(t *span.Trace, part, own *span.Span) {
+	pod := own
+	if !kind.Pod.Is(own.Object.Kind) {
+		pod = blamed(t, part)
+	}
+	if pod == nil || !kind.Pod.Is(pod.Object.Kind) {
+		return
+	}
+	attempt := attemptOf(t, pod)
+	switch {
+	case attempt == nil:
+	case attempt.Choice != nil:
+		if pod == own {
+			a.Attempt = attempt
+		}
+	case attempt.agrees(waiting(t, pod)):
+		a.Attempt = attempt
+		a.Reason = span.Bound(attempt.detailed(a.Reason))
+	}
+}
+
+// Scheduling says about a Pod's reconciliation, or its phase schedule, why no node fits, or which node was
+// chosen. It is "" for any other span, and without the spans of the attempt. The text is not escaped.
+func Scheduling(t *span.Trace, of *span.Span) string {
+	if of.Origin != nil || !kind.Pod.Is(of.Object.Kind) || !of.IsReconciliation() && of.Name != span.NameSchedule {
+		return ""
+	}
+	a := attemptOf(t, of)
+	switch {
+	case a == nil:
+		return ""
+	case a.Choice != nil:
+		return a.Choice.text()
+	case of.Name == span.NameSchedule && !a.agrees(of.Message), of.IsReconciliation() && !a.agrees(waiting(t, of)):
+		return ""
+	}
+	text := strings.ToUpper(a.misfit()[:1]) + a.misfit()[1:] + "."
+	if more := a.examples(); more != "" {
+		text += " " + more
+	}
+	return span.Bound(text)
+}
+
+// waiting returns the message of the open phase schedule of a Pod's reconciliation, or "".
+func waiting(t *span.Trace, pod *span.Span) string {
+	for _, s := range t.Spans {
+		if s.Parent == pod.ID && s.Name == span.NameSchedule && s.Origin == nil {
+			return s.Message
+		}
+	}
+	return ""
 }
 
 // Stand replaces the verdict by the reason of an object that has converged and does not work.

@@ -19,12 +19,18 @@ import (
 // without theirs.
 func (a *Answer) Text(now time.Time, namespace string) string {
 	lines := []string{a.verdict(now, namespace)}
+	if text := a.Attempt.text(); text != "" {
+		lines = append(lines, shown(text))
+	}
 	if a.Reason != "" {
 		label := "Cause: "
 		if a.Later {
 			label = "Last change: "
 		}
 		lines = append(lines, label+a.Cause.text(a.Start, now, namespace)+".")
+		for i := range a.Nodes {
+			lines = append(lines, a.Nodes[i].text(now, namespace))
+		}
 		if text := a.history(now); text != "" {
 			lines = append(lines, text)
 		}

@@ -141,14 +141,43 @@ func (s *Server) why(r *http.Request) (any, error) {
 	if rec.Open {
 		now = p.now
 	}
-	return whyOf(rec.Trace, of, now), nil
+	a := answer.Explain(rec.Trace, of, now.UTC())
+	s.suspect(r, &a, id)
+	return whyFrom(a, of, now), nil
 }
+
+// suspect adds the changes of nodes that explain why the scheduler rejected them. Without an answer of the
+// archive there are none.
+func (s *Server) suspect(r *http.Request, a *answer.Answer, id trace.TraceID) {
+	for _, suspect := range a.Suspects() {
+		page, err := s.opts.Store.Writes(r.Context(), store.WriteQuery{
+			Scope: s.opts.Scope(r), Object: suspect.Object(), Since: suspect.Since, Until: suspect.Until,
+			Limit: maxWrites,
+		})
+		if err != nil || page.Incomplete != "" {
+			return
+		}
+		w := suspect.Find(page.Writes)
+		if w == nil || w.TraceID == id {
+			continue
+		}
+		of, err := s.opts.Store.List(r.Context(), store.Query{Scope: s.opts.Scope(r), IDs: []trace.TraceID{w.TraceID}})
+		if err == nil && len(of.Traces) == 1 {
+			a.Add(suspect, w, &of.Traces[0])
+		}
+	}
+}
+
+// maxWrites is the number of writes of one node in the search for the change that explains its rejection.
+const maxWrites = 50
 
 // whyOf answers for an object of a trace, or for the whole change without one.
 func whyOf(t *span.Trace, of object.Ref, now time.Time) Why {
-	a := answer.Explain(t, of, now.UTC())
-	a.Cause.TraceID = t.ID.String()
-	return Why{Answer: a, Text: a.Text(now.UTC(), of.Namespace)}
+	return whyFrom(answer.Explain(t, of, now.UTC()), of, now)
+}
+
+func whyFrom(a answer.Answer, of object.Ref, now time.Time) Why {
+	return Why{Answer: a, AsOf: now.UTC(), Text: a.Text(now.UTC(), of.Namespace)}
 }
 
 func (s *Server) causes(r *http.Request) (any, error) {

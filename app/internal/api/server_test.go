@@ -742,3 +742,58 @@ func TestOthers(t *testing.T) {
 		t.Errorf("another host: status %d, want 403", res.StatusCode)
 	}
 }
+
+// TestWhyNoNodeFits: the answer has the scheduler's reasons, and the change that cordoned a node. The
+// answer of the tree has the reasons.
+func TestWhyNoNodeFits(t *testing.T) {
+	v := viewtest.New(t)
+	rejected := spantest.Rejected()
+	v.Put(t, asOf, viewtest.Traces{
+		Finished: []*span.Trace{
+			spantest.Cordon("node-8", 100), spantest.Cordon("node-9", 5000), spantest.Cordon("node-1", 100),
+		},
+		Open: []*span.Trace{rejected},
+	})
+	s := start(t, Options{Store: v})
+	const reason = "Pod web-6cf-x7 cannot be scheduled: no node of 10 fits: 6 lack memory (NodeResourcesFit), " +
+		"4 are cordoned (NodeUnschedulable)"
+	at := "/api/v1/traces/" + rejected.ID.String()
+	for query, want := range map[string]string{
+		"?group=apps&kind=Deployment&name=web": "Deployment default/web has been stuck for ",
+		"?kind=Pod&name=web-6cf-x7":            "Pod default/web-6cf-x7 has been stuck for ",
+	} {
+		var got Why
+		s.into(t, at+"/why"+query, &got)
+		if got.Reason != reason || !strings.HasPrefix(got.Text, want) || !got.AsOf.Equal(asOf) {
+			t.Errorf("%q: got %+v, want %q", query, got, want)
+		}
+		if len(got.Nodes) != 1 || got.Nodes[0].Node != "node-8" || got.Nodes[0].Cause.Who != "alice" ||
+			!strings.Contains(got.Text, "\nNode node-8 was cordoned: alice changed Node node-8 (unschedulable ") {
+			t.Errorf("%q: got nodes %+v in %q; only the cordon of node-8 was before the attempt", query, got.Nodes,
+				got.Text)
+		}
+	}
+	var tree Tree
+	s.into(t, at+"/tree", &tree)
+	if tree.Why == nil || tree.Why.Reason != reason || tree.Why.Attempt == nil {
+		t.Errorf("got %+v in the tree", tree.Why)
+	}
+	for _, one := range rejected.Spans {
+		var detail SpanDetail
+		s.into(t, at+"/spans/"+one.ID.String(), &detail)
+		want := ""
+		if one.Name == "reconcile Pod" || one.Name == span.NameSchedule {
+			want = "No node of 10 fits: 6 lack memory (NodeResourcesFit), 4 are cordoned (NodeUnschedulable). " +
+				"Examples: node-1, node-2 (lack memory); node-7, node-8, node-9 (are cordoned)."
+		}
+		if detail.Scheduling != want {
+			t.Errorf("%s: got %q, want %q", one.Name, detail.Scheduling, want)
+		}
+	}
+	v.Fail(errors.New("test"))
+	var got Why
+	s.into(t, at+"/why", &got)
+	if got.Reason != reason || len(got.Nodes) != 0 {
+		t.Errorf("without an archive: got %+v", got)
+	}
+}

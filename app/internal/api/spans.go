@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/answer"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -29,6 +30,9 @@ type SpanDetail struct {
 	Span TreeSpan  `json:"span"`
 	// Way leads from a root of the trace to the span, both included.
 	Way []Step `json:"way"`
+	// Scheduling says why no node fits the Pod, or which one was chosen and which came second, by the spans of
+	// the last attempt. Only a Pod's change, and its phase "schedule", have it, and only in a live trace.
+	Scheduling string `json:"scheduling,omitempty"`
 	// Attributes are those of the span, and Resource those of another component's resource.
 	Attributes []Attribute `json:"attributes"`
 	Resource   []Attribute `json:"resource,omitempty"`
@@ -166,6 +170,7 @@ func detailOf(t *arranged, id trace.SpanID) *SpanDetail {
 		return nil
 	}
 	out := plainDetail(t, one)
+	out.Scheduling = answer.Scheduling(t.of, one)
 	way := t.Way(id)
 	for _, step := range way[max(0, len(way)-maxSteps):] {
 		out.Way = append(out.Way, Step{treeSpan(step.Span), step.Key.String()})

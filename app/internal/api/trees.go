@@ -21,6 +21,7 @@ const maxTreeSpans = 300_000
 // arranged is the tree of one version of a trace.
 type arranged struct {
 	*outline.Tree
+	of      *span.Trace
 	summary *Summary
 	why     *Why
 	path    []insight.Segment
@@ -61,7 +62,7 @@ func (s *Server) arrange(r *http.Request, id trace.TraceID) (*arranged, error) {
 func arrangedOf(t *span.Trace, sum *store.Summary, now time.Time) *arranged {
 	summary, why := SummaryOf(sum), whyOf(t, object.Ref{}, now)
 	return &arranged{
-		Tree: outline.New(t, now), summary: &summary, why: &why,
+		Tree: outline.New(t, now), of: t, summary: &summary, why: &why,
 		path: insight.CriticalPath(t, now), asOf: now, spans: len(t.Spans),
 	}
 }

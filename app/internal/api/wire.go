@@ -251,6 +251,8 @@ type Causes struct {
 // Why is the answer of /api/v1/traces/{traceID}/why: how an object is after a change, and why.
 type Why struct {
 	answer.Answer
+	// AsOf is the time of the answer.
+	AsOf time.Time `json:"asOf"`
 	// Text has the same in sentences, one a line.
 	Text string `json:"text"`
 }

@@ -209,12 +209,12 @@ func (w *Why) served(
 	}
 	var answers []answer.Answer
 	for i, id := range wanted {
-		doc, err := server.Trace(ctx, id)
+		why, err := server.Why(ctx, id, target.Ref(w.Namespace))
 		if err != nil {
-			return nil, now, fmt.Errorf("cannot get trace %s: %w", id, err)
+			return nil, now, fmt.Errorf("cannot ask why of trace %s: %w", id, err)
 		}
-		now = later(doc.Summary.AsOf, now)
-		a := answer.Explain(doc.Trace, target.Ref(w.Namespace), now)
+		now = later(why.AsOf, now)
+		a := why.Answer
 		a.Begins = seenSince(server.About)
 		if i == 0 || a.State.Bad() {
 			answers = append(answers, a)

@@ -49,6 +49,31 @@ func TestWhyGolden(t *testing.T) {
 	}
 }
 
+// TestWhyNoNodeFits: the scheduler's reasons, and the change that cordoned a node.
+func TestWhyNoNodeFits(t *testing.T) {
+	server := serve(t, "cluster-1")
+	server.view.Put(t, stored, viewtest.Traces{
+		Finished: []*span.Trace{shift(spantest.Cordon("node-8", 0), 45)},
+		Open:     []*span.Trace{shift(spantest.Rejected(), 45)},
+	})
+	for name, tc := range map[string]struct{ object, output string }{
+		"why-no-node": {"deploy/web", textOutput}, "why-no-node-pod": {"pod/web-6cf-x7", textOutput},
+		"why-no-node-json": {"deploy/web", cli.OutputJSON},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := Why{
+				Trace: Trace{Name: tc.object, Namespace: "default", Server: cli.Server{URL: server.URL, Named: true}},
+			}
+			var out, log *outputText
+			w.Options, out, log = asking(tc.output)
+			if code, err := w.Run(t.Context()); err != nil || code != cli.CodeUnsettled {
+				t.Fatalf("code %d, %v", code, err)
+			}
+			golden(t, name, "", server.URL, out, log)
+		})
+	}
+}
+
 // TestBlame: the cause of a reason is the newest change of its field, not the last change.
 func TestBlame(t *testing.T) {
 	server, ctx := serve(t, "cluster-1"), t.Context()

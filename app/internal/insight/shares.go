@@ -122,3 +122,14 @@ func Attribute(s *span.Span, k attribute.Key) string {
 	}
 	return ""
 }
+
+// Number returns the value of the span's attribute k as an integer, or 0.
+func Number(s *span.Span, k attribute.Key) int64 {
+	if v := value(s, k); v.Type() == attribute.INT64 {
+		return v.AsInt64()
+	}
+	return 0
+}
+
+// Numbers returns the value of the span's attribute k as a list of integers, or nil.
+func Numbers(s *span.Span, k attribute.Key) []int64 { return value(s, k).AsInt64Slice() }

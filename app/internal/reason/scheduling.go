@@ -39,6 +39,9 @@ var misfits = []struct {
 	{"no nodes available", UnschedulableNoNodes},
 }
 
+// NotScheduled is in the text of the reason of a Pod without a node, before the message of its condition.
+const NotScheduled = "cannot be scheduled: "
+
 // scheduling is the reason of a Pod without a node.
 func scheduling(v *history.Version, events []*history.Event) Reason {
 	if v.Pod == nil || v.Pod.Node != "" || v.Pod.Phase == "Failed" {
@@ -64,7 +67,7 @@ func scheduling(v *history.Version, events []*history.Event) Reason {
 		return waits("a new node")
 	}
 	return Reason{
-		Category: unschedulable(c.Message), Text: "cannot be scheduled: " + misfit(says(c)),
+		Category: unschedulable(c.Message), Text: NotScheduled + misfit(says(c)),
 		For: "a node that fits",
 	}
 }

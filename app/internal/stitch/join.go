@@ -91,7 +91,7 @@ type joint struct {
 	*Stitcher
 	change *change
 	of     *span.Trace
-	// members are the foreign spans, by key. surplus are those above MaxPerTrace.
+	// members are the foreign spans, by key. surplus are those above MaxPerTrace (surplus.go).
 	members, surplus []*node
 	// ids are the new IDs of members whose ID is already taken.
 	ids   map[*node]trace.SpanID
@@ -107,12 +107,10 @@ func (s *Stitcher) joint(c *change, t *span.Trace) *joint {
 			}
 		}
 	}
-	slices.SortFunc(j.members, func(a, b *node) int {
-		return cmp.Or(bytes.Compare(a.key.trace[:], b.key.trace[:]), bytes.Compare(a.key.span[:], b.key.span[:]))
-	})
 	if most := max(0, s.opts.MaxPerTrace-len(c.given)); len(j.members) > most {
-		j.members, j.surplus = j.members[:most], j.members[most:]
+		j.members, j.surplus = leaveOut(j.members, most)
 	}
+	slices.SortFunc(j.members, compareKeys)
 	j.name()
 	if c.done {
 		j.clock = c.clock
@@ -120,6 +118,10 @@ func (s *Stitcher) joint(c *change, t *span.Trace) *joint {
 		j.clock = j.clocks()
 	}
 	return j
+}
+
+func compareKeys(a, b *node) int {
+	return cmp.Or(bytes.Compare(a.key.trace[:], b.key.trace[:]), bytes.Compare(a.key.span[:], b.key.span[:]))
 }
 
 // name derives an ID for each member whose ID is taken: by a span of ours, or by a member from a

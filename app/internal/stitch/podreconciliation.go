@@ -20,7 +20,7 @@ func (s *Stitcher) stayOf(n *node, pod string) (stay, bool) {
 		return stay{}, false
 	}
 	switch {
-	case schedules(n.span):
+	case n.span.IsAttempt():
 		if st, ok := s.scheduledIn(n); ok {
 			return st, true
 		}

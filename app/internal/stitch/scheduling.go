@@ -8,21 +8,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Scope and name of the spans of a scheduler's attempts, in the module scheduler.
-const (
-	scopeScheduler = span.ScopeName + "/scheduler"
-	nameAttempt    = "scheduling attempt"
-)
-
-// schedules reports whether s is an attempt to schedule a Pod.
-func schedules(s *span.Span) bool {
-	return s.Name == nameAttempt && s.Origin != nil && s.Origin.Scope.Name == scopeScheduler
-}
-
 // scheduledIn returns the reconciliation with the phase `schedule` of an attempt's Pod.
 func (s *Stitcher) scheduledIn(n *node) (stay, bool) {
 	e := s.entries[identity{byPod, n.pod}]
-	if e == nil || !schedules(n.span) {
+	if e == nil || !n.span.IsAttempt() {
 		return stay{}, false
 	}
 	for _, st := range e.stays {

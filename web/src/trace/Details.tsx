@@ -383,6 +383,11 @@ function SpanDetails({ id, model, view, close }: { id: string; model: Model; vie
           <bdi>{because}</bdi>
         </p>
       )}
+      {d.scheduling && (
+        <p class="because">
+          <bdi>{visible(d.scheduling)}</bdi>
+        </p>
+      )}
       {s.message && (
         <p class={s.failed ? 'message failed' : 'message'}>
           <Text of={s.message} />

@@ -117,6 +117,8 @@ export interface SpanDetail {
   asOf: string
   span: TreeSpan
   way: Step[]
+  // scheduling says why no node fits a Pod, or which one was chosen.
+  scheduling?: string
   attributes: Attribute[]
   resource?: Attribute[]
   events?: SpanEvent[]

@@ -208,6 +208,18 @@ func (c *Client) Causes(ctx context.Context, id string) ([]api.Cause, error) {
 	return out.Causes, err
 }
 
+// Why returns the answer for an object of a trace.
+func (c *Client) Why(ctx context.Context, id string, o object.Ref) (*api.Why, error) {
+	if err := checkID(id); err != nil {
+		return nil, err
+	}
+	var out api.Why
+	if err := c.json(ctx, "traces/"+id+"/why", objectValues(o), &out); err != nil {
+		return nil, err
+	}
+	return &out, nil
+}
+
 // checkID keeps invalid IDs out of URLs.
 func checkID(id string) error {
 	if id == "" || strings.Trim(id, "0123456789abcdefABCDEF") != "" {

@@ -59,7 +59,11 @@ func CrashLoop() *span.Trace {
 func Unschedulable() *span.Trace {
 	const message = "0/3 nodes are available: 3 Insufficient memory. preemption: 0/3 nodes are available: 3 No " +
 		"preemption victims found for incoming pod."
-	b := New("unschedulable")
+	return unschedulable("unschedulable", message)
+}
+
+func unschedulable(name, message string) *span.Trace {
+	b := New(name)
 	b.Trace.Outcome = span.Unfinished
 	b.Trace.Reason = "Pod web-6cf-x7 cannot be scheduled: " + message
 	run := b.Run("kubectl apply -f web.yaml", 0, -1)

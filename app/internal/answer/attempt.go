@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package answer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Attempt is the last attempt to schedule a Pod, by the spans of its scheduler. Either it has
+// Rejections, or a Choice.
+type Attempt struct {
+	// Number is the number of the attempt, from 1, and End its end.
+	Number int64     `json:"number"`
+	End    time.Time `json:"end"`
+	// Nodes is the number of nodes of the cluster, if none fits.
+	Nodes int64 `json:"nodes,omitempty"`
+	// Rejections says why no node fits, the reason of most nodes first. MoreRejections is the number
+	// of further ones.
+	Rejections     []Rejection `json:"rejections,omitempty"`
+	MoreRejections int         `json:"moreRejections,omitempty"`
+	// Choice is the choice of the node.
+	Choice *Choice `json:"choice,omitempty"`
+}
+
+// Rejection is a reason of one plugin against nodes.
+type Rejection struct {
+	Plugin string `json:"plugin"`
+	// Reason is the plugin's text. It is empty for nodes that a plugin of PreFilter left out.
+	Reason string `json:"reason,omitempty"`
+	// Nodes is the number of nodes with this reason; 0 stands for all, without a look at each.
+	Nodes int64 `json:"nodes,omitempty"`
+	// Examples are a few of these nodes.
+	Examples []string `json:"examples,omitempty"`
+}
+
+// Choice is the chosen node, and the best other one.
+type Choice struct {
+	Node  string `json:"node"`
+	Score int64  `json:"score,omitempty"`
+	// Second is the best other node; "" if no other node was scored.
+	Second      string `json:"second,omitempty"`
+	SecondScore int64  `json:"secondScore,omitempty"`
+	// Equal is the number of other nodes with the same score.
+	Equal int64 `json:"equal,omitempty"`
+	// Plugins made the difference to the second node, the largest part first.
+	Plugins []Advantage `json:"plugins,omitempty"`
+	// Evaluated is the number of filtered nodes, and Feasible that of the fitting ones.
+	Evaluated int64 `json:"evaluated,omitempty"`
+	Feasible  int64 `json:"feasible,omitempty"`
+}
+
+// Advantage is the number of points that a plugin gave to the chosen node more than to the second.
+type Advantage struct {
+	Plugin string `json:"plugin"`
+	Points int64  `json:"points"`
+}
+
+// Bounds of an Attempt. The spans may be from any sender.
+const (
+	maxRejections = 8
+	maxExamples   = 3
+	maxAdvantages = 3
+	maxName       = 253
+)
+
+// attemptOf returns the last attempt to schedule the Pod of a reconciliation, or nil. It looks at the
+// spans of this attempt only.
+func attemptOf(t *span.Trace, pod *span.Span) *Attempt {
+	var last *span.Span
+	for _, s := range t.Spans {
+		if s.IsAttempt() && pod.Object.UID != "" && insight.Attribute(s, span.KeyPodUID) == string(pod.Object.UID) &&
+			(last == nil || s.Start.After(last.Start.Time)) {
+			last = s
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	a := &Attempt{Number: insight.Number(last, span.KeyAttemptNumber), End: last.End.Time}
+	var points []*span.Span
+	for _, cycle := range below(t, last.ID, span.NameCycle) {
+		points = append(points, below(t, cycle.ID, "")...)
+	}
+	switch insight.Attribute(last, span.KeyAttemptOutcome) {
+	case span.AttemptBound:
+		a.Choice = choiceOf(t, last, points)
+	case span.AttemptUnschedulable:
+		a.reject(t, points)
+	}
+	if a.Choice == nil && len(a.Rejections) == 0 {
+		return nil
+	}
+	return a
+}
+
+// below returns the scheduler's spans with that parent, and with that name unless it is empty.
+func below(t *span.Trace, parent trace.SpanID, name string) []*span.Span {
+	var out []*span.Span
+	for _, s := range t.Spans {
+		if s.Parent == parent && (name == "" || s.Name == name) && s.OfScheduler() {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// reject sets the reasons why no node fits. It sets none if a node fitted, and a later step refused it.
+func (a *Attempt) reject(t *span.Trace, points []*span.Span) {
+	var all []Rejection
+	var keepers []string
+	var rejected int64
+	for _, point := range points {
+		if insight.Number(point, span.KeyNodesFeasible) > 0 {
+			return
+		}
+		a.Nodes = max(a.Nodes, insight.Number(point, span.KeyNodesAll))
+		if point.Name != span.NamePreFilter && point.Name != span.NameFilter {
+			continue
+		}
+		for _, s := range below(t, point.ID, "") {
+			plugin := object.OneLine(insight.Attribute(s, span.KeyPlugin), maxName)
+			switch text := insight.Attribute(s, span.KeyPluginMessage); {
+			case plugin == "":
+			case point.Name == span.NameFilter:
+				rejected += insight.Number(s, span.KeyNodesRejected)
+				all = append(all, rejectionsOf(s, plugin)...)
+			case text != "":
+				all = append(all, Rejection{Plugin: plugin, Reason: object.Bound(text)})
+			case insight.Attribute(s, span.KeyNodesKept) != "":
+				keepers = append(keepers, plugin)
+			}
+		}
+	}
+	if rest := a.Nodes - rejected; len(keepers) == 1 && rest > 0 {
+		all = append(all, Rejection{Plugin: keepers[0], Nodes: rest})
+	}
+	slices.SortStableFunc(all, func(x, y Rejection) int {
+		return cmp.Or(cmp.Compare(y.Nodes, x.Nodes), strings.Compare(x.Plugin, y.Plugin))
+	})
+	a.Rejections = all[:min(len(all), maxRejections)]
+	a.MoreRejections = len(all) - len(a.Rejections)
+}
+
+// rejectionsOf returns the reasons of a plugin of Filter.
+func rejectionsOf(s *span.Span, plugin string) []Rejection {
+	counts, examples := insight.Numbers(s, span.KeyRejectCounts), insight.List(s, span.KeyRejectExamples)
+	var out []Rejection
+	for i, text := range insight.List(s, span.KeyRejectReasons) {
+		if i == len(counts) {
+			break
+		}
+		r := Rejection{Plugin: plugin, Reason: object.Bound(text), Nodes: counts[i]}
+		if r.Nodes <= 0 {
+			continue
+		}
+		if i < len(examples) && examples[i] != "" {
+			nodes := strings.Split(examples[i], ", ")
+			for _, node := range nodes[:min(len(nodes), maxExamples)] {
+				r.Examples = append(r.Examples, object.OneLine(node, maxName))
+			}
+			slices.Sort(r.Examples)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// choiceOf returns the choice of the node of a bound Pod, or nil.
+func choiceOf(t *span.Trace, attempt *span.Span, points []*span.Span) *Choice {
+	c := &Choice{Node: object.OneLine(insight.Attribute(attempt, span.KeyNode), maxName)}
+	if c.Node == "" {
+		return nil
+	}
+	for _, point := range points {
+		switch point.Name {
+		case span.NameFilter:
+			c.Evaluated = insight.Number(point, span.KeyNodesEvaluated)
+			c.Feasible = insight.Number(point, span.KeyNodesFeasible)
+		case span.NameScore:
+			if insight.Attribute(point, span.KeyNode) != insight.Attribute(attempt, span.KeyNode) {
+				continue
+			}
+			c.Score, c.SecondScore = insight.Number(point, span.KeyScore), insight.Number(point, span.KeyScoreSecond)
+			c.Second = object.OneLine(insight.Attribute(point, span.KeyScoreSecondNode), maxName)
+			c.Equal = insight.Number(point, span.KeyScoreEqual)
+			for _, s := range below(t, point.ID, "") {
+				plugin := object.OneLine(insight.Attribute(s, span.KeyPlugin), maxName)
+				more := insight.Number(s, span.KeyScore) - insight.Number(s, span.KeyScoreSecond)
+				if more > 0 && insight.Attribute(s, span.KeyScoreSecond) != "" && c.Score > c.SecondScore {
+					c.Plugins = append(c.Plugins, Advantage{plugin, more})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(c.Plugins, func(x, y Advantage) int {
+		return cmp.Or(cmp.Compare(y.Points, x.Points), strings.Compare(x.Plugin, y.Plugin))
+	})
+	c.Plugins = c.Plugins[:min(len(c.Plugins), maxAdvantages)]
+	return c
+}
+
+// agrees reports whether the message of the Pod's condition is about this attempt: it has the same
+// reasons and numbers of nodes. The message of a later attempt counts more than these spans.
+func (a *Attempt) agrees(message string) bool {
+	message, cut := strings.CutSuffix(message, "…")
+	_, message, found := strings.Cut(message, "nodes are available: ")
+	if !found {
+		return false
+	}
+	message = ", " + strings.TrimSuffix(message, ".") + ", "
+	agreed := 0
+	for _, r := range a.Rejections {
+		clause := r.Reason
+		if r.Nodes > 0 {
+			clause = fmt.Sprintf("%d %s", r.Nodes, r.Reason)
+		}
+		switch {
+		case r.Reason == "":
+		case strings.Contains(message, ", "+clause+", "), strings.Contains(message, ", "+clause+". "):
+			agreed++
+		case !cut:
+			return false
+		}
+	}
+	return agreed > 0
+}
