@@ -166,7 +166,7 @@ test: SHORT = -short
 test: unit lab-test cluster-test web-test e2e ## Test every part, in some 20 minutes; the first run builds Kubernetes into a cache
 
 .PHONY: test-all
-test-all: vet unit lab-test cluster-test web-test e2e e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
+test-all: vet unit scheduler-conformance lab-test cluster-test web-test e2e e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
 
 .PHONY: vet
 vet: ## go vet in every module
@@ -197,6 +197,10 @@ unit: ## Unit tests, with the race detector where there is a C compiler
 		fi
 		exit $$status)
 	done
+
+.PHONY: scheduler-conformance
+scheduler-conformance: ## Kubernetes' own tests of the scheduler, on schedulers with spans
+	scheduler/conformance.sh -count 1 -timeout 30m
 
 .PHONY: kubernetes
 kubernetes: host ## Build the Kubernetes that the tests run on into the lab's cache; on Debian, root gets `make deps`, too

@@ -4,6 +4,7 @@ package scheduler
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,8 +23,10 @@ type attempt struct {
 	pod     *corev1.Pod
 	profile *profile
 	twin    *twin
-	root    trace.Span
-	ctx     context.Context //nolint:containedctx // the parent of the spans that are made at the end
+	// trace, parent and state are those of the span of the attempt.
+	trace  trace.TraceID
+	parent trace.SpanID // invalid without a context on the Pod
+	state  trace.TraceState
 
 	queue   wait
 	started time.Time
@@ -35,13 +38,23 @@ type attempt struct {
 	// cycleEnd and bindingStart are 0 if there was no binding cycle.
 	cycleEnd, bindingStart, ended int64
 
-	result    scheduler.ScheduleResult
-	allNodes  int
-	choice    choice
-	nominated string
-	outcome   string
-	message   string
-	rejectors []string
+	result   scheduler.ScheduleResult
+	allNodes int
+	choice   choice
+	// unfiltered are the plugins of Filter that PreFilter left out.
+	unfiltered sets.Set[string]
+	// scored is the number of nodes in Score. manyScored reports that some calls have no time.
+	scored     int
+	manyScored bool
+	nominated  string
+	outcome    string
+	message    string
+	rejectors  []string
+
+	mu       sync.Mutex
+	extended []*extension
+	// bonus are the weighted scores of extenders by node.
+	bonus map[string]int64
 }
 
 // interval is a period in nanoseconds since the attempt's start. end is 0 if the point did not run.
@@ -58,6 +71,8 @@ type wait struct {
 	// gated is the end of the time behind a gate. backoff is the end of the back-off. Either may be
 	// zero.
 	gated, backoff time.Time
+	gates          []gate
+	moved          move
 	// flushed reports that the Pod was tried again because of the time alone.
 	flushed bool
 	// rejectors are the plugins that rejected the Pod before, or gated it.
@@ -105,10 +120,19 @@ func (f algorithm) RunPreFilterPlugins(
 func (f algorithm) RunFilterPluginsWithNominatedPods(
 	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo,
 ) *fwk.Status {
-	if f.a.nodes.Add(1) == 1 {
+	n := f.a.nodes.Add(1)
+	if n == 1 {
 		f.a.filtering.Store(f.a.now())
 	}
-	return f.twin.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
+	through := f.a.profile.Framework // its plugins have no times
+	if n <= alwaysTimed || n%timedShare == 0 {
+		through = f.twin
+	}
+	status := through.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
+	if !status.IsSuccess() {
+		f.twin.reject(node.Node().Name, status)
+	}
+	return status
 }
 
 func (f algorithm) RunPreScorePlugins(
@@ -122,6 +146,7 @@ func (f algorithm) RunPreScorePlugins(
 func (f algorithm) RunScorePlugins(
 	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo,
 ) (scores []fwk.NodePluginScores, status *fwk.Status) {
+	f.a.scored, f.a.manyScored = len(nodes), len(nodes) > 2*timedShare
 	f.a.during(pointScore, func() *fwk.Status {
 		scores, status = f.twin.RunScorePlugins(ctx, state, pod, nodes)
 		return status
@@ -132,8 +157,9 @@ func (f algorithm) RunScorePlugins(
 }
 
 // scheduled records the result of SchedulePod.
-func (a *attempt) scheduled(result scheduler.ScheduleResult, err error) {
+func (a *attempt) scheduled(result scheduler.ScheduleResult, err error, state fwk.CycleState) {
 	a.result = result
+	a.unfiltered = state.GetSkipFilterPlugins()
 	if fit, ok := err.(*framework.FitError); ok { //nolint:errorlint // the scheduler compares it like this
 		a.allNodes = fit.NumAllNodes
 		for plugin := range fit.Diagnosis.UnschedulablePlugins {
@@ -148,14 +174,16 @@ func (a *attempt) scheduled(result scheduler.ScheduleResult, err error) {
 		a.points[pointFilter] = interval{start: start, end: end}
 	}
 	if err == nil {
-		a.choice = choose(a.twin.scores, result.SuggestedHost)
+		a.choice = choose(a.twin.scores, a.bonus, result.SuggestedHost)
 	}
 }
 
-// choose returns the scores of the winner, and of the best other node.
-func choose(scores []fwk.NodePluginScores, winner string) choice {
+// choose returns the scores of the winner, and of the best other node. bonus are the scores of
+// extenders.
+func choose(scores []fwk.NodePluginScores, bonus map[string]int64, winner string) choice {
 	c := choice{nodes: len(scores)}
 	for i := range scores {
+		scores[i].TotalScore += bonus[scores[i].Name]
 		if scores[i].Name == winner {
 			c.winner = scores[i]
 		}

@@ -7,11 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	fwk "k8s.io/kube-scheduler/framework"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
 )
@@ -52,10 +49,7 @@ func BenchmarkAttempt(b *testing.B) {
 		"sampled":   "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 	} {
 		b.Run(name, func(b *testing.B) {
-			provider := trace.NewTracerProvider(trace.WithBatcher(tracetest.NewNoopExporter()))
-			t := &tracer{
-				otel: provider.Tracer(scopeName), attempts: map[types.UID]*attempt{}, finished: make(chan *attempt, 1),
-			}
+			t := newTracer(newExporter(b))
 			p, err := newProfile(t, sched.Profiles["default-scheduler"])
 			if err != nil {
 				b.Fatal(err)
@@ -76,6 +70,7 @@ func BenchmarkAttempt(b *testing.B) {
 				}
 				for _, c := range a.twin.calls {
 					c.end(c.begin())
+					a.nodes.Store(1)
 					a.points[c.point] = interval{1, 2, nil}
 				}
 				a.outcome = outcomeBound
@@ -93,9 +88,13 @@ func BenchmarkTwin(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	first, err := newTwin(sched.Profiles["default-scheduler"], nil)
+	if err != nil {
+		b.Fatal(err)
+	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := newTwin(sched.Profiles["default-scheduler"]); err != nil {
+		if _, err := newTwin(sched.Profiles["default-scheduler"], first); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -27,7 +27,7 @@ import (
 const shutdownTimeout = 5 * time.Second
 
 // NewCommand returns the command of a kube-scheduler with spans. It takes the place of
-// app.NewSchedulerCommand, with the same options, flags and configuration. ProviderFromEnvironment
+// app.NewSchedulerCommand, with the same options, flags and configuration. ExporterFromEnvironment
 // describes the configuration of the spans.
 func NewCommand(registryOptions ...app.Option) *cobra.Command {
 	opts := options.NewOptions()
@@ -81,12 +81,12 @@ func run(command *cobra.Command, opts *options.Options, registryOptions []app.Op
 	}
 	opts.ComponentGlobalsRegistry.AddMetrics()
 
-	provider, err := ProviderFromEnvironment(ctx)
+	exporter, err := ExporterFromEnvironment(ctx)
 	if err != nil {
 		return err
 	}
-	if provider != nil {
-		stop, err := Trace(sched, provider)
+	if exporter != nil {
+		stop, err := Trace(sched, exporter)
 		if err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func run(command *cobra.Command, opts *options.Options, registryOptions []app.Op
 			stop()
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 			defer cancel()
-			if err := provider.Shutdown(ctx); err != nil {
+			if err := exporter.Shutdown(ctx); err != nil {
 				klog.FromContext(ctx).Error(err, "Cannot send the last spans")
 			}
 		}()

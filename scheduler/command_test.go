@@ -28,7 +28,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-func TestProviderFromEnvironment(t *testing.T) {
+func TestExporterFromEnvironment(t *testing.T) {
 	const endpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
 	for name, test := range map[string]struct {
 		reason  string
@@ -57,12 +57,12 @@ func TestProviderFromEnvironment(t *testing.T) {
 			for k, v := range test.set {
 				t.Setenv(k, v)
 			}
-			provider, err := scheduler.ProviderFromEnvironment(t.Context())
-			if (err != nil) != test.refused || (provider != nil) != test.want {
-				t.Errorf("provider %v, error %v: want %v %s", provider, err, test.want, test.reason)
+			exporter, err := scheduler.ExporterFromEnvironment(t.Context())
+			if (err != nil) != test.refused || (exporter != nil) != test.want {
+				t.Errorf("exporter %v, error %v: want %v %s", exporter, err, test.want, test.reason)
 			}
-			if provider != nil {
-				_ = provider.Shutdown(t.Context())
+			if exporter != nil {
+				_ = exporter.Shutdown(t.Context())
 			}
 		})
 	}

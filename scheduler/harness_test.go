@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
-	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,7 +33,7 @@ type cluster struct {
 	t        testing.TB
 	client   *fake.Clientset
 	sched    *scheduler.Scheduler
-	recorder *tracetest.SpanRecorder
+	recorder *recorder
 	// stop ends the scheduler and makes its last spans.
 	stop func()
 
@@ -47,8 +48,8 @@ type settings struct {
 	options []scheduler.Option
 	sampler sdktrace.Sampler
 	objects []runtime.Object
-	// silent makes the spans and discards them.
-	silent bool
+	// sink, if set, is the address of a receiver of the spans. Without it, the cluster records them.
+	sink string
 	// adjust, if set, changes the scheduler before it runs.
 	adjust func(*scheduler.Scheduler)
 }
@@ -57,8 +58,9 @@ type settings struct {
 func start(t testing.TB, s settings) *cluster {
 	t.Helper()
 	c := &cluster{
-		t:      t,
-		client: fake.NewClientset(s.objects...),
+		t: t,
+		// The other fake one tracks the managers of fields. It takes more time than the scheduler.
+		client: fake.NewSimpleClientset(s.objects...), //nolint:staticcheck // as above
 		bound:  map[types.UID]string{},
 		more:   make(chan struct{}, 1),
 	}
@@ -73,18 +75,27 @@ func start(t testing.TB, s settings) *cluster {
 	c.sched = sched
 	stop := func() {}
 	if s.traced {
-		c.recorder = tracetest.NewSpanRecorder()
-		var options []sdktrace.TracerProviderOption
-		if !s.silent {
-			options = append(options, sdktrace.WithSpanProcessor(c.recorder))
+		var client otlptrace.Client
+		if s.sink == "" {
+			c.recorder = &recorder{}
+			client = c.recorder
+			t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "1")
 		} else {
-			options = append(options, sdktrace.WithBatcher(tracetest.NewNoopExporter()))
+			client = otlptracegrpc.NewClient(otlptracegrpc.WithEndpoint(s.sink), otlptracegrpc.WithInsecure())
 		}
-		if s.sampler != nil {
-			options = append(options, sdktrace.WithSampler(s.sampler))
-		}
-		if stop, err = lifeline.Trace(sched, sdktrace.NewTracerProvider(options...)); err != nil {
+		exporter, err := lifeline.NewExporter(ctx, client, nil, s.sampler)
+		if err != nil {
 			t.Fatal(err)
+		}
+		stopTrace, err := lifeline.Trace(sched, exporter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stop = func() {
+			stopTrace()
+			if err := exporter.Shutdown(context.WithoutCancel(ctx)); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 	if s.adjust != nil {

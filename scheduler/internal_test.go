@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"go.opentelemetry.io/otel/trace/noop"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -33,6 +33,30 @@ func newScheduler(t testing.TB, options ...scheduler.Option) (*scheduler.Schedul
 		schedprofile.NewRecorderFactory(broadcaster), options...)
 }
 
+// discard is an OTLP client without a receiver.
+type discard struct{}
+
+func (discard) Start(context.Context) error { return nil }
+
+func (discard) Stop(context.Context) error { return nil }
+
+func (discard) UploadTraces(context.Context, []*tracepb.ResourceSpans) error { return nil }
+
+// newExporter returns an exporter that discards the spans, until the test's end.
+func newExporter(tb testing.TB) *Exporter {
+	tb.Helper()
+	e, err := NewExporter(tb.Context(), discard{}, nil, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := e.Shutdown(context.Background()); err != nil {
+			tb.Error(err)
+		}
+	})
+	return e
+}
+
 // unwrapped are the lists of plugins without spans: they decide about the queue, before an attempt,
 // or about groups of Pods.
 var unwrapped = []string{
@@ -47,7 +71,11 @@ func TestEveryListOfPlugins(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, original := range sched.Profiles {
-		twin, err := newTwin(original)
+		first, err := newTwin(original, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		twin, err := newTwin(original, first)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +118,7 @@ func TestAnotherFramework(t *testing.T) {
 		"a pointer without the lists": {&strange{original}},
 	} {
 		sched.Profiles["default-scheduler"] = test.framework
-		_, err := Trace(sched, noop.NewTracerProvider())
+		_, err := Trace(sched, newExporter(t))
 		if err == nil || !strings.Contains(err.Error(), "profile default-scheduler") {
 			t.Errorf("%s: error %v, want one that names the profile", name, err)
 		}

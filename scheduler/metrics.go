@@ -12,8 +12,9 @@ import (
 // dropped counts sampled attempts without spans, because of a limit: too many at one time, or too
 // many that wait for their spans.
 var dropped = metrics.NewCounterVec(&metrics.CounterOpts{
-	Name:           "lifeline_scheduler_attempts_dropped_total",
-	Help:           "Sampled scheduling attempts without spans, by the limit that they exceeded (attempts, finished).",
+	Name: "lifeline_scheduler_attempts_dropped_total",
+	Help: "Sampled scheduling attempts without spans, by the limit that they exceeded" +
+		" (attempts, finished, unsent).",
 	StabilityLevel: metrics.ALPHA,
 }, []string{"limit"})
 

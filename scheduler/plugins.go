@@ -40,10 +40,7 @@ func (p filter) Filter(ctx context.Context, state fwk.CycleState, pod *corev1.Po
 	start := p.begin()
 	status := p.FilterPlugin.Filter(ctx, state, pod, node)
 	p.end(start)
-	if !status.IsSuccess() {
-		p.reject(node.Node().Name, status)
-	}
-	return status
+	return status // a rejection is recorded once for the node
 }
 
 type postFilter struct {
@@ -82,6 +79,11 @@ type score struct {
 func (p score) Score(
 	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo,
 ) (int64, *fwk.Status) {
+	if !p.chosen() {
+		points, status := p.ScorePlugin.Score(ctx, state, pod, node)
+		p.result(status)
+		return points, status
+	}
 	start := p.begin()
 	points, status := p.ScorePlugin.Score(ctx, state, pod, node)
 	p.finish(start, status)
@@ -105,9 +107,12 @@ type normalize struct {
 func (p normalize) NormalizeScore(
 	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, scores fwk.NodeScoreList,
 ) *fwk.Status {
-	start := p.begin()
+	start := p.attempt.now()
 	status := p.ScoreExtensions.NormalizeScore(ctx, state, pod, scores)
-	p.finish(start, status)
+	end := p.attempt.now()
+	p.normalizing = end - start
+	p.last.Store(end)
+	p.result(status)
 	return status
 }
 

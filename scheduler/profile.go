@@ -19,16 +19,16 @@ const maxIdle = 64
 type profile struct {
 	framework.Framework
 	tracer *tracer
+	first  *twin // the others are like it
 	idle   chan *twin
 }
 
 func newProfile(t *tracer, original framework.Framework) (*profile, error) {
 	p := &profile{Framework: original, tracer: t, idle: make(chan *twin, maxIdle)}
-	first, err := newTwin(original)
-	if err != nil {
+	var err error
+	if p.first, err = newTwin(original, nil); err != nil {
 		return nil, err
 	}
-	p.put(first)
 	return p, nil
 }
 
@@ -38,7 +38,7 @@ func (p *profile) get() *twin {
 	case t := <-p.idle:
 		return t
 	default:
-		t, err := newTwin(p.Framework)
+		t, err := newTwin(p.Framework, p.first)
 		if err != nil {
 			return nil // not possible: newProfile made one
 		}

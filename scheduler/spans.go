@@ -3,239 +3,377 @@
 package scheduler
 
 import (
-	"context"
+	"encoding/binary"
+	"math/rand/v2"
 	"slices"
-	"strings"
+	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
-	corev1 "k8s.io/api/core/v1"
 	fwk "k8s.io/kube-scheduler/framework"
-
-	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
-// spans makes the spans of a finished attempt.
+// spans encodes the spans of a finished attempt.
 type spans struct {
-	otel trace.Tracer
 	*attempt
+	*wire
+	cleaned *cleaner
+	// encoded counts the spans.
+	encoded int
 }
 
-// podAttributes identify the Pod. Lifeline joins an attempt to its Pod by the UID.
-func podAttributes(pod *corev1.Pod) []attribute.KeyValue {
-	return []attribute.KeyValue{
-		keyPodUID.String(string(pod.UID)), keyPodName.String(pod.Name), keyNamespace.String(pod.Namespace),
+// newSpanID returns a random ID of a span.
+func newSpanID() (id trace.SpanID) {
+	for !id.IsValid() {
+		binary.NativeEndian.PutUint64(id[:], rand.Uint64()) //nolint:gosec // no secret
 	}
+	return id
 }
 
-func (s spans) emit() {
-	s.wait()
+// newTraceID returns a random ID of a trace.
+func newTraceID() (id trace.TraceID) {
+	for !id.IsValid() {
+		binary.NativeEndian.PutUint64(id[:8], rand.Uint64()) //nolint:gosec // no secret
+		binary.NativeEndian.PutUint64(id[8:], rand.Uint64()) //nolint:gosec // no secret
+	}
+	return id
+}
+
+// Flags of a span (opentelemetry/proto/trace/v1/trace.proto): the bit of W3C for sampled, and whether
+// the parent is remote.
+const (
+	flagSampled     = 0x001
+	flagRemoteKnown = 0x100
+	flagRemote      = 0x200
+)
+
+// begin begins a span, and returns its ID, and its start for shut.
+func (s *spans) begin(name string, parent trace.SpanID, from, to time.Time) (trace.SpanID, int) {
+	id, start := s.beginFixed(parent, from, to)
+	s.text(fieldName, name)
+	s.number(fieldKind, kindInternal)
+	return id, start
+}
+
+// beginFixed is begin without the name.
+func (s *spans) beginFixed(parent trace.SpanID, from, to time.Time) (trace.SpanID, int) {
+	s.encoded++
+	id := newSpanID()
+	start := s.open(fieldSpans)
+	s.head(id, parent, from, to)
+	s.flags(flagSampled | flagRemoteKnown)
+	return id, start
+}
+
+func (s *spans) head(id, parent trace.SpanID, from, to time.Time) {
+	s.bytes(fieldTraceID, s.trace[:])
+	s.bytes(fieldSpanID, id[:])
+	if parent.IsValid() {
+		s.bytes(fieldParent, parent[:])
+	}
+	if s.state.Len() > 0 {
+		s.text(fieldTraceState, s.state.String())
+	}
+	s.time(fieldStart, from)
+	s.time(fieldEnd, to)
+}
+
+// fixedPart returns the encoded name, kind and attributes of a plugin's span.
+func fixedPart(at point, plugin string) []byte {
+	var w wire
+	w.text(fieldName, pointNames[at]+" "+plugin)
+	w.number(fieldKind, kindInternal)
+	w.string(keyPoint, pointNames[at])
+	w.string(keyPlugin, plugin)
+	return w
+}
+
+// encode appends all spans of the attempt, and returns their number.
+func (s *spans) encode() int {
+	root := newSpanID()
+	s.root(root)
+	s.wait(root)
 	end := s.cycleEnd
 	if end == 0 {
 		end = s.ended
 	}
-	s.cycle(nameCycle, interval{0, end, nil}, false)
+	s.cycle(nameCycle, root, interval{0, end, nil}, false)
 	if s.bindingStart > 0 {
-		s.cycle(nameBinding, interval{s.bindingStart, s.ended, nil}, true)
+		s.cycle(nameBinding, root, interval{s.bindingStart, s.ended, nil}, true)
 	}
-	attributes := []attribute.KeyValue{
-		keyProfile.String(s.profile.ProfileName()),
-		keyAttempt.Int(s.queue.number),
-		keyOutcome.String(s.outcome),
+	return s.encoded
+}
+
+// root encodes the span of the attempt. Lifeline joins it to its Pod by the UID.
+func (s *spans) root(id trace.SpanID) {
+	s.encoded++
+	span := s.open(fieldSpans)
+	s.head(id, s.parent, s.queue.since, s.at(s.ended))
+	flags := uint32(flagSampled | flagRemoteKnown)
+	if s.parent.IsValid() {
+		flags |= flagRemote
 	}
+	s.flags(flags)
+	s.text(fieldName, nameAttempt)
+	s.number(fieldKind, kindInternal)
+	s.string(keyPodUID, string(s.pod.UID))
+	s.string(keyPodName, s.pod.Name)
+	s.string(keyNamespace, s.pod.Namespace)
+	s.string(keyProfile, s.profile.ProfileName())
+	s.int(keyAttempt, int64(s.queue.number))
+	s.string(keyOutcome, s.outcome)
 	if s.result.SuggestedHost != "" {
-		attributes = append(attributes, keyNode.String(s.result.SuggestedHost))
+		s.string(keyNode, s.result.SuggestedHost)
 	}
 	if s.nominated != "" {
-		attributes = append(attributes, keyNominated.String(s.nominated))
+		s.string(keyNominated, s.nominated)
 	}
 	if len(s.rejectors) > 0 {
 		slices.Sort(s.rejectors)
-		attributes = append(attributes, keyRejectors.StringSlice(s.rejectors))
+		s.strings(keyRejectors, s.rejectors)
 	}
-	s.root.SetAttributes(attributes...)
 	if s.outcome != outcomeBound {
-		s.root.SetStatus(codes.Error, message.Clean(s.message))
+		s.failed(s.cleaned.text(s.message))
 	}
-	s.root.End(trace.WithTimestamp(s.at(s.ended)))
+	s.shut(span)
 }
 
-// wait makes the span of the wait in the queue.
-func (s spans) wait() {
+// wait encodes the span of the wait in the queue, and those of its gates.
+func (s *spans) wait(parent trace.SpanID) {
 	q := s.queue
-	_, span := s.otel.Start(s.ctx, nameWait, trace.WithTimestamp(q.since))
+	id, span := s.begin(nameWait, parent, q.since, s.started)
 	if !q.gated.IsZero() {
-		span.SetAttributes(keyGated.Float64(q.gated.Sub(q.since).Seconds()))
-		span.AddEvent(eventUngated, trace.WithTimestamp(q.gated))
+		s.float(keyGated, q.gated.Sub(q.since).Seconds())
+		s.event(eventUngated, q.gated)
+	}
+	if !q.moved.at.IsZero() {
+		s.string(keyMoveEvent, q.moved.event)
+		s.string(keyMovePlugin, q.moved.plugin)
+		if q.moved.object != "" {
+			s.string(keyMoveObject, q.moved.object)
+		}
+		s.event(eventMoved, q.moved.at)
 	}
 	if !q.backoff.IsZero() {
-		span.SetAttributes(keyBackoff.Float64(q.backoff.Sub(q.since).Seconds()))
+		s.float(keyBackoff, q.backoff.Sub(q.since).Seconds())
 		if q.backoff.Before(s.started) {
-			span.AddEvent(eventBackoff, trace.WithTimestamp(q.backoff))
+			s.event(eventBackoff, q.backoff)
 		}
 	}
 	if q.flushed {
-		span.SetAttributes(keyFlushed.Bool(true))
+		s.bool(keyFlushed, true)
 	}
 	if len(q.rejectors) > 0 {
-		span.SetAttributes(keyBefore.StringSlice(q.rejectors))
+		s.strings(keyBefore, q.rejectors)
 	}
-	span.End(trace.WithTimestamp(s.started))
+	s.shut(span)
+	for _, g := range q.gates {
+		s.gate(id, g)
+	}
 }
 
-// cycle makes the span of the scheduling or the binding cycle, with its extension points.
-func (s spans) cycle(name string, in interval, binding bool) {
-	ctx, span := s.otel.Start(s.ctx, name, trace.WithTimestamp(s.at(in.start)))
+// gate encodes the span of a gate: from the first call of the plugin to the one that let the Pod pass.
+func (s *spans) gate(parent trace.SpanID, g gate) {
+	until := g.until
+	if until.IsZero() {
+		until = s.started
+	}
+	_, span := s.begin(pointPreEnqueue+" "+g.plugin, parent, g.since, until)
+	s.string(keyPoint, pointPreEnqueue)
+	s.string(keyPlugin, g.plugin)
+	if g.message != "" {
+		s.string(keyMessage, s.cleaned.text(g.message))
+	}
+	s.shut(span)
+}
+
+// cycle encodes the span of the scheduling or the binding cycle, with its extension points.
+func (s *spans) cycle(name string, parent trace.SpanID, in interval, binding bool) {
+	id, span := s.begin(name, parent, s.at(in.start), s.at(in.end))
+	s.shut(span)
 	for p := range points {
 		if s.inBinding(p) == binding {
-			s.point(ctx, p)
+			s.point(id, p)
 		}
 	}
-	span.End(trace.WithTimestamp(s.at(in.end)))
 }
 
 // inBinding reports whether an extension point ran in the binding cycle. Both cycles can end with
 // Unreserve.
-func (s spans) inBinding(p point) bool {
+func (s *spans) inBinding(p point) bool {
 	if p == pointUnreserve {
 		return s.bindingStart > 0 && s.points[p].start >= s.bindingStart
 	}
 	return p.binding()
 }
 
-// point makes the span of an extension point, with its plugins. A point without a plugin for the
+// point encodes the span of an extension point, with its plugins. A point without a plugin for the
 // Pod has none.
-func (s spans) point(ctx context.Context, p point) {
+func (s *spans) point(parent trace.SpanID, p point) {
 	in := s.points[p]
 	if in.end == 0 {
 		return
 	}
-	var calls []*call
-	var skipped []string
+	calls, skipped := s.callsOf(p)
+	var extended []*extension
+	for _, x := range s.extended {
+		if x.point == p {
+			extended = append(extended, x)
+		}
+	}
+	if len(calls)+len(skipped)+len(extended) == 0 && in.status.IsSuccess() && p != pointWaitOnPermit {
+		return
+	}
+	id, span := s.begin(pointNames[p], parent, s.at(in.start), s.at(in.end))
+	s.string(keyPoint, pointNames[p])
+	if len(skipped) > 0 {
+		s.strings(keySkipped, skipped)
+	}
+	s.status(in.status)
+	switch p {
+	case pointFilter:
+		s.filtered()
+	case pointScore:
+		s.scores()
+	}
+	s.shut(span)
+	reached := s.nodes.Load()
+	for _, c := range calls {
+		n := c.timed.Load()
+		switch p {
+		case pointFilter: // a plugin has the nodes that those before it left
+			n = reached
+			reached -= int64(c.rejections.nodes)
+		case pointScore:
+			n = int64(s.scored)
+		}
+		s.call(id, c, n)
+	}
+	for _, x := range extended {
+		s.extension(id, x)
+	}
+}
+
+// callsOf returns the plugins that ran at an extension point, and those that had nothing to do.
+func (s *spans) callsOf(p point) (calls []*call, skipped []string) {
+	reached := s.nodes.Load()
 	for _, c := range s.twin.calls {
 		switch {
-		case c.point != p || !c.ran():
+		case c.point != p:
+		case p == pointFilter:
+			if reached > 0 && !s.unfiltered.Has(c.plugin) {
+				calls = append(calls, c)
+				reached -= int64(c.rejections.nodes)
+			}
+		case !c.ran():
 		case c.skipped():
 			skipped = append(skipped, c.plugin)
 		default:
 			calls = append(calls, c)
 		}
 	}
-	if len(calls)+len(skipped) == 0 && in.status.IsSuccess() && p != pointWaitOnPermit {
-		return
-	}
-	ctx, span := s.otel.Start(ctx, pointNames[p], trace.WithTimestamp(s.at(in.start)),
-		trace.WithAttributes(keyPoint.String(pointNames[p])))
-	if len(skipped) > 0 {
-		span.SetAttributes(keySkipped.StringSlice(skipped))
-	}
-	setStatus(span, in.status)
-	switch p {
-	case pointFilter:
-		s.filtered(span)
-	case pointScore:
-		s.scored(span)
-	}
-	for _, c := range calls {
-		s.call(ctx, c)
-	}
-	span.End(trace.WithTimestamp(s.at(in.end)))
+	return calls, skipped
 }
 
-// filtered adds the numbers of nodes.
-func (s spans) filtered(span trace.Span) {
-	span.SetAttributes(keyEvaluated.Int64(s.nodes.Load()), keyFeasible.Int(s.result.FeasibleNodes))
+// filtered appends the numbers of nodes.
+func (s *spans) filtered() {
+	s.int(keyEvaluated, s.nodes.Load())
+	s.int(keyFeasible, int64(s.result.FeasibleNodes))
 	if s.allNodes > 0 {
-		span.SetAttributes(keyAllNodes.Int(s.allNodes))
+		s.int(keyAllNodes, int64(s.allNodes))
 	}
 }
 
-// scored adds the winner and the runner-up.
-func (s spans) scored(span trace.Span) {
+// scores appends the winner and the runner-up.
+func (s *spans) scores() {
 	if s.choice.winner.Name == "" {
 		return
 	}
-	span.SetAttributes(
-		keyNode.String(s.choice.winner.Name),
-		keyScore.Int64(s.choice.winner.TotalScore),
-		keyEqual.Int(s.choice.equal),
-		keyEvaluated.Int(s.choice.nodes))
+	s.string(keyNode, s.choice.winner.Name)
+	s.int(keyScore, s.choice.winner.TotalScore)
+	s.int(keyEqual, int64(s.choice.equal))
+	s.int(keyEvaluated, int64(s.choice.nodes))
 	if s.choice.second.Name != "" {
-		span.SetAttributes(
-			keySecondNode.String(s.choice.second.Name),
-			keySecondScore.Int64(s.choice.second.TotalScore))
+		s.string(keySecondNode, s.choice.second.Name)
+		s.int(keySecondScore, s.choice.second.TotalScore)
 	}
 }
 
-// call makes the span of a plugin.
-func (s spans) call(ctx context.Context, c *call) {
-	_, span := s.otel.Start(ctx, pointNames[c.point]+" "+c.plugin, trace.WithTimestamp(s.at(c.first.Load())))
-	attributes := make([]attribute.KeyValue, 0, 8)
-	attributes = append(attributes,
-		keyPoint.String(pointNames[c.point]),
-		keyPlugin.String(c.plugin),
-		keyCalls.Int64(c.calls.Load()),
-		keyDuration.Float64(c.duration()))
+// call encodes the span of a plugin.
+func (s *spans) call(parent trace.SpanID, c *call, calls int64) {
+	from, to := c.first.Load(), c.last.Load()
+	if from == 0 { // no call with a time
+		from = s.points[c.point].start
+		to = from
+	}
+	_, span := s.beginFixed(parent, s.at(from), s.at(max(from, to)))
+	*s.wire = append(*s.wire, c.fixed...)
+	s.int(keyCalls, calls)
+	if c.timed.Load() > 0 {
+		s.float(keyDuration, c.duration(calls))
+	}
 	switch c.point {
 	case pointPreFilter:
 		if c.kept >= 0 {
-			attributes = append(attributes, keyKept.Int(c.kept))
+			s.int(keyKept, int64(c.kept))
 		}
 	case pointFilter:
-		attributes = append(attributes, keyRejected.Int(c.rejected))
-		s.rejections(span, c)
+		c.rejections.encode(s.wire, s.cleaned)
+		if c.status.Code() == fwk.Error {
+			s.status(c.status)
+		}
+	case pointPostFilter:
+		if c.preemption != nil {
+			c.preemption.encode(s.wire, s.nominated)
+		}
 	case pointScore:
 		if points, ok := scoreOf(&s.choice.winner, c.plugin); ok {
-			attributes = append(attributes, keyScore.Int64(points))
+			s.int(keyScore, points)
 		}
 		if points, ok := scoreOf(&s.choice.second, c.plugin); ok {
-			attributes = append(attributes, keySecondScore.Int64(points))
+			s.int(keySecondScore, points)
 		}
 	}
 	if c.point != pointFilter {
-		setStatus(span, c.status)
+		s.status(c.status)
 	}
-	span.SetAttributes(attributes...)
-	span.End(trace.WithTimestamp(s.at(c.last.Load())))
+	s.shut(span)
 }
 
-// rejections adds why a plugin rejected nodes.
-func (s spans) rejections(span trace.Span, c *call) {
-	if c.rejected == 0 {
-		return
+// extension encodes the span of an extender's call.
+func (s *spans) extension(parent trace.SpanID, x *extension) {
+	_, span := s.begin(pointNames[x.point]+" "+nameExtender, parent, s.at(x.start), s.at(x.end))
+	s.string(keyPoint, pointNames[x.point])
+	s.string(keyExtender, x.extender)
+	if x.nodes >= 0 {
+		s.int(keyEvaluated, int64(x.nodes))
 	}
-	slices.SortFunc(c.reasons, func(a, b reason) int {
-		if a.nodes != b.nodes {
-			return b.nodes - a.nodes
-		}
-		return strings.Compare(a.text, b.text)
-	})
-	var texts, examples []string
-	var counts []int
-	for _, r := range c.reasons {
-		texts = append(texts, message.Clean(r.text))
-		counts = append(counts, r.nodes)
-		examples = append(examples, strings.Join(r.examples, ", "))
+	if x.rejections != nil {
+		x.rejections.encode(s.wire, s.cleaned)
 	}
-	span.SetAttributes(keyReasons.StringSlice(texts), keyCounts.IntSlice(counts), keyExamples.StringSlice(examples))
-	if c.status.Code() == fwk.Error {
-		setStatus(span, c.status)
+	if points, ok := x.scores[s.choice.winner.Name]; ok {
+		s.int(keyScore, points)
 	}
+	if points, ok := x.scores[s.choice.second.Name]; ok {
+		s.int(keySecondScore, points)
+	}
+	if x.err != nil {
+		s.failed(s.cleaned.text(x.err.Error()))
+	}
+	s.shut(span)
 }
 
-// setStatus adds a status that is no success. Only an error makes the span failed: a rejection is an
+// status appends a status that is no success. Only an error makes the span failed: a rejection is an
 // answer.
-func setStatus(span trace.Span, status *fwk.Status) {
+func (s *spans) status(status *fwk.Status) {
 	if status.IsSuccess() {
 		return
 	}
-	text := message.Clean(status.Message())
-	span.SetAttributes(keyStatus.String(status.Code().String()))
+	text := s.cleaned.text(status.Message())
+	s.string(keyStatus, status.Code().String())
 	if status.Code() == fwk.Error {
-		span.SetStatus(codes.Error, text)
+		s.failed(text)
 	} else if text != "" {
-		span.SetAttributes(keyMessage.String(text))
+		s.string(keyMessage, text)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,7 +33,9 @@ const maxFinished = 1024
 
 // tracer holds the sampled attempts of a scheduler.
 type tracer struct {
-	otel trace.Tracer
+	exporter *Exporter
+	queue    *queue
+	cleaned  cleaner // of the goroutine that makes spans
 
 	// active is the number of attempts. It spares the others the lock.
 	active   atomic.Int64
@@ -43,27 +46,31 @@ type tracer struct {
 }
 
 // Trace adds spans to a scheduler that does not run yet. Attempts of Pods that the context on the
-// Pod or the provider's sampler leaves out have none. After the scheduler's end, stop makes the
-// last spans; it does not shut the provider down.
+// Pod or the exporter's sampler leaves out have none. After the scheduler's end, stop makes the
+// last spans; it does not shut the exporter down.
 //
-// Trace returns an error, and changes nothing, if the frameworks of the scheduler are not those of
-// the Kubernetes version that this module requires.
-func Trace(sched *scheduler.Scheduler, provider trace.TracerProvider) (stop func(), err error) {
+// Trace returns an error, and changes nothing, if the frameworks or the queue of the scheduler are
+// not those of the Kubernetes version that this module requires.
+func Trace(sched *scheduler.Scheduler, exporter *Exporter) (stop func(), err error) {
 	register()
-	t := &tracer{
-		otel:     provider.Tracer(scopeName),
-		attempts: map[types.UID]*attempt{},
-		finished: make(chan *attempt, maxFinished),
-	}
+	t := newTracer(exporter)
 	profiles := make(map[string]framework.Framework, len(sched.Profiles))
 	for name, original := range sched.Profiles {
 		if profiles[name], err = newProfile(t, original); err != nil {
 			return nil, err
 		}
 	}
-	// The scheduler's event handlers have the map itself.
+	gates, hints, err := hooks(sched.SchedulingQueue)
+	if err != nil {
+		return nil, err
+	}
+	t.queue.record(gates, hints)
+	// The scheduler's event handlers have the map itself, and the plugins the list of extenders.
 	for name, traced := range profiles {
 		sched.Profiles[name] = traced
+	}
+	for i, original := range sched.Extenders {
+		sched.Extenders[i] = t.extender(original)
 	}
 	sched.SchedulePod = t.schedule(sched.SchedulePod)
 	sched.FailureHandler = t.fail(sched.FailureHandler)
@@ -77,6 +84,15 @@ func Trace(sched *scheduler.Scheduler, provider trace.TracerProvider) (stop func
 		close(quit)
 		<-done
 	}), nil
+}
+
+func newTracer(exporter *Exporter) *tracer {
+	return &tracer{
+		exporter: exporter,
+		queue:    newQueue(),
+		attempts: map[types.UID]*attempt{},
+		finished: make(chan *attempt, maxFinished),
+	}
 }
 
 // schedulePod is the type of a scheduler's SchedulePod.
@@ -98,7 +114,7 @@ func (t *tracer) schedule(original schedulePod) schedulePod {
 			return original(ctx, p.Framework, state, info)
 		}
 		result, err := original(ctx, algorithm{a.twin, a}, state, info)
-		a.scheduled(result, err)
+		a.scheduled(result, err, state)
 		return result, err
 	}
 }
@@ -109,17 +125,24 @@ func (t *tracer) begin(p *profile, info *framework.QueuedPodInfo) *attempt {
 	if parent.IsValid() && !parent.IsSampled() {
 		return nil
 	}
-	started := time.Now()
-	ctx := trace.ContextWithRemoteSpanContext(context.Background(), parent)
-	ctx, root := t.otel.Start(ctx, nameAttempt, trace.WithTimestamp(info.Timestamp))
-	if !root.IsRecording() {
+	moved, gates := t.queue.take(info.Pod.UID)
+	a := &attempt{
+		pod: info.Pod, profile: p, trace: parent.TraceID(), parent: parent.SpanID(), started: time.Now(),
+		queue: waited(info, moved, gates),
+	}
+	ctx := context.Background()
+	if parent.IsValid() {
+		ctx = trace.ContextWithRemoteSpanContext(ctx, parent)
+	} else {
+		a.trace = newTraceID()
+	}
+	sampling := t.exporter.sampler.ShouldSample(sdktrace.SamplingParameters{
+		ParentContext: ctx, TraceID: a.trace, Name: nameAttempt, Kind: trace.SpanKindInternal,
+	})
+	if sampling.Decision != sdktrace.RecordAndSample || !t.add(a) {
 		return nil
 	}
-	root.SetAttributes(podAttributes(info.Pod)...)
-	a := &attempt{pod: info.Pod, profile: p, root: root, ctx: ctx, started: started, queue: waited(info)}
-	if !t.add(a) {
-		return nil
-	}
+	a.state = sampling.Tracestate
 	a.twin = p.get()
 	a.twin.use(a)
 	return a
@@ -140,13 +163,15 @@ func (t *tracer) add(a *attempt) bool {
 }
 
 // find returns the attempt of a Pod, or nil.
-func (t *tracer) find(pod *corev1.Pod) *attempt {
+func (t *tracer) find(pod *corev1.Pod) *attempt { return t.findUID(pod.UID) }
+
+func (t *tracer) findUID(pod types.UID) *attempt {
 	if t.active.Load() == 0 {
 		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.attempts[pod.UID]
+	return t.attempts[pod]
 }
 
 // fail returns FailureHandler with the end of attempts.
@@ -202,16 +227,28 @@ func (t *tracer) makeSpans(quit <-chan struct{}) {
 }
 
 func (t *tracer) makeSpansOf(a *attempt) {
-	spans{t.otel, a}.emit()
+	if !t.exporter.add(func(w *wire) int {
+		s := spans{attempt: a, wire: w, cleaned: &t.cleaned}
+		return s.encode()
+	}) {
+		dropped.WithLabelValues("unsent").Inc()
+	}
 	a.profile.put(a.twin)
 }
 
 // waited returns the wait of a Pod that was just taken from the queue.
-func waited(info *framework.QueuedPodInfo) wait {
-	w := wait{since: info.Timestamp, number: info.Attempts, flushed: info.WasFlushedFromUnschedulable}
-	if first := info.InitialAttemptTimestamp; w.number <= 1 && first != nil && first.After(w.since) &&
-		len(info.UnschedulablePlugins) > 0 {
-		w.gated = *first
+func waited(info *framework.QueuedPodInfo, moved move, gates []gate) wait {
+	w := wait{
+		since: info.Timestamp, number: info.Attempts, flushed: info.WasFlushedFromUnschedulable,
+		gates: gates,
+	}
+	if !moved.at.Before(w.since) {
+		w.moved = moved
+	}
+	for _, g := range gates {
+		if g.until.After(w.gated) {
+			w.gated = g.until
+		}
 	}
 	if info.BackoffExpiration.After(w.since) {
 		w.backoff = info.BackoffExpiration

@@ -248,8 +248,14 @@ func TestNoNodeFits(t *testing.T) {
 		}
 	}
 	want(t, waits[len(waits)-1], map[string]string{
-		"k8s.scheduler.queue.rejectors": `["NodeResourcesFit","TaintToleration"]`,
+		"k8s.scheduler.queue.rejectors":    `["NodeResourcesFit","TaintToleration"]`,
+		"k8s.scheduler.queue.event":        "NodeAdd",
+		"k8s.scheduler.queue.event.object": "Node large",
 	})
+	if !has(waits[len(waits)-1], "k8s.scheduler.queue.event.plugin") || has(waits[0], "k8s.scheduler.queue.event") {
+		t.Errorf("waits %v, %v: want the event of the second one only", waits[0].Attributes(),
+			waits[len(waits)-1].Attributes())
+	}
 	if has(waits[0], "k8s.scheduler.queue.rejectors") {
 		t.Error("the first wait has rejectors")
 	}
@@ -271,26 +277,108 @@ func TestAGate(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.waitBound(1)
-	wait := named(t, c.spans(1), "queue wait")
-	want(t, wait, map[string]string{"k8s.scheduler.queue.rejectors": `["SchedulingGates"]`})
-	if !has(wait, "k8s.scheduler.queue.gated") || len(wait.Events()) != 1 || wait.Events()[0].Name != "ungated" {
-		t.Errorf("attributes %v, events %v: want the end of the gate", wait.Attributes(), wait.Events())
+	all := c.spans(1)
+	wait := named(t, all, "queue wait")
+	want(t, wait, map[string]string{
+		"k8s.scheduler.queue.rejectors":    `["SchedulingGates"]`,
+		"k8s.scheduler.queue.event":        "UnschedulablePodUpdatePodSchedulingGatesEliminated",
+		"k8s.scheduler.queue.event.object": "Pod default/gated-1",
+		"k8s.scheduler.queue.event.plugin": "SchedulingGates",
+	})
+	var events []string
+	for _, e := range wait.Events() {
+		events = append(events, e.Name)
+	}
+	slices.Sort(events)
+	if !has(wait, "k8s.scheduler.queue.gated") || !slices.Equal(events, []string{"moved", "ungated"}) {
+		t.Errorf("attributes %v, events %v: want the end of the gate", wait.Attributes(), events)
+	}
+	gate := named(t, all, "PreEnqueue SchedulingGates")
+	if gate.Parent().SpanID() != wait.SpanContext().SpanID() || gate.StartTime().Before(wait.StartTime()) ||
+		!gate.EndTime().Before(wait.EndTime()) || !gate.EndTime().After(gate.StartTime()) {
+		t.Errorf("the gate is from %v to %v, the wait from %v to %v", gate.StartTime(), gate.EndTime(),
+			wait.StartTime(), wait.EndTime())
 	}
 }
 
+// withPriority sets the priority of a Pod, and on sets its node.
+func withPriority(n int32) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.Priority = &n }
+}
+
+func on(node string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) { p.Spec.NodeName = node }
+}
+
 func TestPreemption(t *testing.T) {
-	priority := func(n int32) func(*corev1.Pod) {
-		return func(p *corev1.Pod) { p.Spec.Priority = &n }
+	never := corev1.PreemptNever
+	for name, test := range map[string]struct {
+		reason    string
+		objects   []runtime.Object
+		preemptor []func(*corev1.Pod)
+		want      map[string]string
+	}{
+		"one node": {
+			reason:  "without another candidate there is no choice",
+			objects: []runtime.Object{node("a", "4", "8Gi"), pod("low-1", "3", "1Gi", withPriority(1), on("a"))},
+			want: map[string]string{
+				"k8s.node.name": "a", "k8s.scheduler.nodes.evaluated": "1",
+				"k8s.scheduler.preemption.candidates":        "1",
+				"k8s.scheduler.preemption.decided_by":        "only_candidate",
+				"k8s.scheduler.preemption.victims":           "1",
+				"k8s.scheduler.preemption.victim.names":      `["default/low-1"]`,
+				"k8s.scheduler.preemption.victim.priorities": "[1]",
+			},
+		},
+		"two nodes": {
+			reason: "the node whose highest victim has the lower priority is chosen",
+			objects: []runtime.Object{
+				node("a", "4", "8Gi"), pod("middle-1", "3", "1Gi", withPriority(5), on("a")),
+				node("b", "4", "8Gi"), pod("low-1", "2", "1Gi", withPriority(1), on("b")),
+				pod("low-2", "2", "1Gi", withPriority(2), on("b")),
+				node("c", "1", "8Gi"), pod("low-3", "1", "1Gi", withPriority(1), on("c")),
+			},
+			want: map[string]string{
+				"k8s.node.name": "b", "k8s.scheduler.nodes.evaluated": "2", // c is too small for the Pod
+				"k8s.scheduler.preemption.candidates":           "2",
+				"k8s.scheduler.preemption.candidate.nodes":      `["b","a"]`,
+				"k8s.scheduler.preemption.candidate.victims":    "[2,1]",
+				"k8s.scheduler.preemption.candidate.priorities": "[2,5]",
+				"k8s.scheduler.preemption.candidate.violations": "[0,0]",
+				"k8s.scheduler.preemption.decided_by":           "highest_priority",
+				"k8s.scheduler.preemption.victims":              "2",
+				"k8s.scheduler.preemption.victim.names":         `["default/low-2","default/low-1"]`,
+				"k8s.scheduler.preemption.victim.priorities":    "[2,1]",
+			},
+		},
+		"it may not preempt": {
+			reason:  "the status says why there are no candidates",
+			objects: []runtime.Object{node("a", "4", "8Gi"), pod("low-1", "3", "1Gi", withPriority(1), on("a"))},
+			preemptor: []func(*corev1.Pod){func(p *corev1.Pod) {
+				p.Spec.PreemptionPolicy = &never
+			}},
+			want: map[string]string{"k8s.scheduler.status": "Unschedulable"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			preemptor := pod("high-1", "3", "1Gi", append(test.preemptor, withPriority(100))...)
+			c := start(t, settings{traced: true, objects: append(test.objects, preemptor)})
+			all := c.spans(1)
+			attempt := named(t, all, "scheduling attempt")
+			want(t, attempt, map[string]string{"k8s.scheduler.outcome": "unschedulable"})
+			plugin := named(t, all, "PostFilter DefaultPreemption")
+			want(t, plugin, test.want)
+			chosen := test.want["k8s.node.name"]
+			if has(plugin, "k8s.scheduler.preemption.decided_by") != (chosen != "") {
+				t.Errorf("attributes %v: %s", plugin.Attributes(), test.reason)
+			}
+			if chosen == "" {
+				return
+			}
+			want(t, attempt, map[string]string{"k8s.scheduler.nominated_node": chosen})
+			if got := c.waitBound(1)["uid-high-1"]; got != chosen {
+				t.Errorf("the Pod is on %s, want %s", got, chosen)
+			}
+		})
 	}
-	victim := pod("low-1", "3", "1Gi", priority(1))
-	victim.Spec.NodeName = "a"
-	c := start(t, settings{traced: true, objects: []runtime.Object{
-		node("a", "4", "8Gi"), victim, pod("high-1", "3", "1Gi", priority(100)),
-	}})
-	c.waitBound(1)
-	all := c.spans(2)
-	want(t, named(t, all, "scheduling attempt"), map[string]string{
-		"k8s.scheduler.outcome": "unschedulable", "k8s.scheduler.nominated_node": "a",
-	})
-	named(t, all, "PostFilter DefaultPreemption")
 }

@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"unsafe"
@@ -18,13 +19,16 @@ type twin struct {
 	framework.Framework
 	// calls are the plugins in the order of extension points and of the configuration.
 	calls []*call
+	// filters are the indices of the calls of Filter by plugin. All twins of a profile share them.
+	filters map[string]int
 	// scores is reused memory of the attempt.
 	scores []fwk.NodePluginScores
 }
 
-// newTwin copies the framework of a profile. It returns an error if the framework is not that of
+// newTwin copies the framework of a profile. like is another twin of the profile, or nil for the
+// first one. It returns an error if the framework is not that of
 // the Kubernetes version that this module requires.
-func newTwin(original framework.Framework) (*twin, error) {
+func newTwin(original framework.Framework, like *twin) (*twin, error) {
 	of := reflect.ValueOf(original)
 	if of.Kind() != reflect.Pointer || of.Elem().Kind() != reflect.Struct {
 		return nil, fmt.Errorf("cannot wrap the plugins of profile %s: its framework is a %T, not that of Kubernetes",
@@ -38,7 +42,11 @@ func newTwin(original framework.Framework) (*twin, error) {
 			original.ProfileName(), copied.Type())
 	}
 	t := &twin{Framework: same}
-	f := fields{t, copied.Elem(), nil}
+	if like != nil {
+		t.filters = like.filters
+		t.calls = make([]*call, 0, len(like.calls))
+	}
+	f := fields{twin: t, like: like, of: copied.Elem()}
 	wrap(&f, "preFilterPlugins", func(p fwk.PreFilterPlugin) fwk.PreFilterPlugin {
 		return preFilter{p, f.call(pointPreFilter, p)}
 	})
@@ -46,7 +54,8 @@ func newTwin(original framework.Framework) (*twin, error) {
 		return filter{p, f.call(pointFilter, p)}
 	})
 	wrap(&f, "postFilterPlugins", func(p fwk.PostFilterPlugin) fwk.PostFilterPlugin {
-		return postFilter{p, f.call(pointPostFilter, p)}
+		c := f.call(pointPostFilter, p)
+		return postFilter{c.watch(p), c}
 	})
 	wrap(&f, "preScorePlugins", func(p fwk.PreScorePlugin) fwk.PreScorePlugin {
 		return preScore{p, f.call(pointPreScore, p)}
@@ -72,40 +81,68 @@ func newTwin(original framework.Framework) (*twin, error) {
 	if f.err != nil {
 		return nil, fmt.Errorf("cannot wrap the plugins of profile %s: %w", original.ProfileName(), f.err)
 	}
+	if like == nil {
+		t.filters = map[string]int{}
+		for i, c := range t.calls {
+			if c.point == pointFilter {
+				t.filters[c.plugin] = i
+			}
+		}
+	}
 	return t, nil
 }
 
 // fields are those of a twin's framework.
 type fields struct {
 	twin *twin
+	like *twin // with the same plugins, or nil
 	of   reflect.Value
 	err  error
 }
 
 // call returns a new call of the twin.
 func (f *fields) call(at point, p fwk.Plugin) *call {
-	c := &call{point: at, plugin: p.Name()}
+	c := &call{point: at}
+	if f.like != nil {
+		same := f.like.calls[len(f.twin.calls)]
+		c.plugin, c.fixed = same.plugin, same.fixed
+	} else {
+		c.plugin, c.fixed = p.Name(), fixedPart(at, p.Name())
+	}
 	f.twin.calls = append(f.twin.calls, c)
 	return c
 }
 
 // wrap replaces a list of plugins by one of wrapped plugins. Kubernetes has no exported way to do
 // that (docs/adr/0006-scheduler-plugins.md).
-func wrap[P fwk.Plugin](f *fields, field string, with func(P) P) {
-	v := f.of.FieldByName(field)
-	if !v.IsValid() || v.Type() != reflect.TypeFor[[]P]() {
-		if f.err == nil {
-			f.err = fmt.Errorf("%s has no field %s of type %s: use the Kubernetes version that this module requires",
-				f.of.Type(), field, reflect.TypeFor[[]P]())
-		}
+func wrap[P fwk.Plugin](f *fields, name string, with func(P) P) {
+	list, err := field[[]P](f.of, name)
+	if err != nil {
+		f.err = cmp.Or(f.err, err)
 		return
 	}
-	list := (*[]P)(unsafe.Pointer(v.UnsafeAddr())) //nolint:gosec // the type is checked above
 	wrapped := make([]P, len(*list))
 	for i, p := range *list {
 		wrapped[i] = with(p)
 	}
 	*list = wrapped
+}
+
+// reject records that a plugin rejected a node.
+func (t *twin) reject(node string, status *fwk.Status) {
+	if i, ok := t.filters[status.Plugin()]; ok {
+		t.calls[i].reject(node, status)
+	}
+}
+
+// field returns a field of a struct of Kubernetes that is not exported.
+func field[T any](of reflect.Value, name string) (*T, error) {
+	v := of.FieldByName(name)
+	if !v.IsValid() || v.Type() != reflect.TypeFor[T]() {
+		return nil, fmt.Errorf("%s has no field %s of type %s: use the Kubernetes version that this module requires",
+			of.Type(), name, reflect.TypeFor[T]())
+	}
+	return (*T)(unsafe.Pointer(v.UnsafeAddr())), nil //nolint:gosec // the type is checked above
 }
 
 // use prepares the twin for an attempt.
