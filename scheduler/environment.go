@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -37,10 +38,14 @@ func ProviderFromEnvironment(ctx context.Context) (*sdktrace.TracerProvider, err
 		return nil, err
 	}
 	host, _ := os.Hostname()
+	attributes := []attribute.KeyValue{
+		attribute.String("service.name", serviceName), attribute.String("host.name", host),
+	}
+	if version := kubernetesVersion(); version != "" {
+		attributes = append(attributes, attribute.String("service.version", version))
+	}
 	service, err := resource.New(ctx,
-		resource.WithTelemetrySDK(),
-		resource.WithAttributes(attribute.String("service.name", serviceName), attribute.String("host.name", host)),
-		resource.WithFromEnv())
+		resource.WithTelemetrySDK(), resource.WithAttributes(attributes...), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the resource of the spans from OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
@@ -50,6 +55,21 @@ func ProviderFromEnvironment(ctx context.Context) (*sdktrace.TracerProvider, err
 	}
 	return sdktrace.NewTracerProvider(
 		sdktrace.WithBatcher(exporter, batching...), sdktrace.WithResource(service)), nil
+}
+
+// kubernetesVersion returns the version of Kubernetes in this program, such as v1.36.3. It is empty if
+// the program has no build information. `lifeline doctor` compares it with that of the cluster.
+func kubernetesVersion() string {
+	info, known := debug.ReadBuildInfo()
+	if !known {
+		return ""
+	}
+	for _, module := range info.Deps {
+		if module.Path == "k8s.io/kubernetes" {
+			return module.Version
+		}
+	}
+	return ""
 }
 
 func newExporter(ctx context.Context) (exporter sdktrace.SpanExporter, err error) {

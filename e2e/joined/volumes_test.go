@@ -140,6 +140,12 @@ func TestVolumes(t *testing.T) {
 	})
 	calls(t, tr, ns, "terminate", unpublish)
 	examine(t, s, anyCode, map[string]finding{"CSI drivers": {status: "ok", found: " calls"}})
+
+	const onNode = `kind == "Pod" && zone == "lab-a" && region == "lab" && runtime.startsWith("containerd://2.")`
+	r := bench.Exec(t, "find", onNode, "-n", ns, "--server", "http://"+s.APIAddress(), "-o", "json")
+	if !strings.Contains(r.Stdout, `"runtime": "containerd://`) {
+		t.Errorf("lifeline find %s: %s%s", onNode, r.Stdout, r.Stderr)
+	}
 }
 
 // calls checks that the spans with these names are below a Pod's phase, and name the Pod, its volume
