@@ -93,13 +93,15 @@ func (d *driver) NodeGetVolumeStats(
 // set is a kubelet's client of a proxy of a driver.
 type set struct {
 	*driver
-	node  spec.NodeClient
-	spans *tracetest.InMemoryExporter
-	proxy *csi.Proxy
+	node spec.NodeClient
+	// direct is a client of the driver itself.
+	direct spec.NodeClient
+	spans  *tracetest.InMemoryExporter
+	proxy  *csi.Proxy
 }
 
 // start starts the driver and the proxy.
-func start(t *testing.T) *set {
+func start(t testing.TB) *set {
 	t.Helper()
 	dir := t.TempDir()
 	listen, at := filepath.Join(dir, "proxy.sock"), filepath.Join(dir, "csi.sock")
@@ -127,14 +129,20 @@ func start(t *testing.T) *set {
 		}
 		_ = s.proxy.Close()
 	})
-	connection, err := grpc.NewClient("unix:"+listen, grpc.WithTransportCredentials(insecure.NewCredentials()),
+	s.node, s.direct = client(t, listen), client(t, at)
+	return s
+}
+
+// client returns a client of a socket, as soon as that is there.
+func client(t testing.TB, socket string) spec.NodeClient {
+	t.Helper()
+	connection, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = connection.Close() })
-	s.node = spec.NewNodeClient(connection)
-	return s
+	return spec.NewNodeClient(connection)
 }
 
 // described returns the spans, each as "method pod status".
@@ -275,5 +283,24 @@ func TestWaiting(t *testing.T) {
 	got := s.spans.GetSpans()
 	if len(got) != 1 || got[0].EndTime.After(time.Now()) {
 		t.Errorf("spans %v", s.described())
+	}
+}
+
+// BenchmarkCall measures a call with a span through the proxy, and one to the driver itself.
+func BenchmarkCall(b *testing.B) {
+	for _, through := range []string{"driver", "proxy"} {
+		b.Run(through, func(b *testing.B) {
+			s := start(b)
+			node := s.node
+			if through == "driver" {
+				node = s.direct
+			}
+			request := &spec.NodeUnpublishVolumeRequest{VolumeId: "vol-1", TargetPath: target}
+			for b.Loop() {
+				if _, err := node.NodeUnpublishVolume(b.Context(), request); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
