@@ -143,7 +143,7 @@ func TestVolumes(t *testing.T) {
 
 	const onNode = `kind == "Pod" && zone == "lab-a" && region == "lab" && runtime.startsWith("containerd://2.")`
 	r := bench.Exec(t, "find", onNode, "-n", ns, "--server", "http://"+s.APIAddress(), "-o", "json")
-	if !strings.Contains(r.Stdout, `"runtime": "containerd://`) {
+	if !strings.Contains(r.Stdout, `"runtime":"containerd://`) {
 		t.Errorf("lifeline find %s: %s%s", onNode, r.Stdout, r.Stderr)
 	}
 }
