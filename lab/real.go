@@ -33,6 +33,10 @@ type realNodes struct {
 // realNodeDir is where the real node of the cluster in dir lives.
 func realNodeDir(dir string) string { return filepath.Join(dir, realNodeName) }
 
+// KubeletDir returns the directory of the real node's kubelet. CSI drivers register below it, and mount
+// the volumes of Pods there.
+func (c *Cluster) KubeletDir() string { return realnode.KubeletRoot(realNodeDir(c.dir)) }
+
 func (n *realNodes) names() []string { return []string{realNodeName} }
 
 func (n *realNodes) start(ctx context.Context) error {

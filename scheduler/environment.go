@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -49,14 +50,33 @@ func ExporterFromEnvironment(ctx context.Context) (*Exporter, error) {
 		return nil, err
 	}
 	host, _ := os.Hostname()
+	attributes := []attribute.KeyValue{
+		attribute.String("service.name", serviceName), attribute.String("host.name", host),
+	}
+	if version := kubernetesVersion(); version != "" {
+		attributes = append(attributes, attribute.String("service.version", version))
+	}
 	service, err := resource.New(ctx,
-		resource.WithTelemetrySDK(),
-		resource.WithAttributes(attribute.String("service.name", serviceName), attribute.String("host.name", host)),
-		resource.WithFromEnv())
+		resource.WithTelemetrySDK(), resource.WithAttributes(attributes...), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the resource of the spans from OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
 	return NewExporter(ctx, client, service, sampler)
+}
+
+// kubernetesVersion returns the version of Kubernetes in this program, such as v1.36.3. It is empty if
+// the program has no build information. `lifeline doctor` compares it with that of the cluster.
+func kubernetesVersion() string {
+	info, known := debug.ReadBuildInfo()
+	if !known {
+		return ""
+	}
+	for _, module := range info.Deps {
+		if module.Path == "k8s.io/kubernetes" {
+			return module.Version
+		}
+	}
+	return ""
 }
 
 func newClient() (otlptrace.Client, error) {

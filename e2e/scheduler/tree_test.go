@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -111,6 +112,30 @@ func TestTree(t *testing.T) {
 	if orphans := tr.Orphans(); len(orphans) > 0 {
 		t.Errorf("%d orphans", len(orphans))
 	}
+	examined(t, s)
+}
+
+// examined checks that `lifeline doctor` reports the scheduler, with the cluster's version.
+func examined(t *testing.T, s *harness.Server) {
+	t.Helper()
+	want := "; it is of Kubernetes " + bench.Release()
+	r := bench.Exec(t, "doctor", "--server", "http://"+s.APIAddress(), "-o", "json")
+	var report struct {
+		Checks []struct{ Name, Status, Found string }
+	}
+	if err := json.Unmarshal([]byte(r.Stdout), &report); err != nil {
+		t.Fatalf("%v: %s%s", err, r.Stdout, r.Stderr)
+	}
+	for _, c := range report.Checks {
+		if c.Name != "scheduler" {
+			continue
+		}
+		if t.Log(c.Status, c.Found); c.Status != "ok" || !strings.Contains(c.Found, want) {
+			t.Errorf("the scheduler is %s: %s, want %q", c.Status, c.Found, want)
+		}
+		return
+	}
+	t.Error("lifeline doctor does not report the scheduler")
 }
 
 // TestNoNodeFits: the open trace says which plugin rejected how many nodes, and why.

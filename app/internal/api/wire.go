@@ -109,8 +109,12 @@ type Lifecycle struct {
 	Volumes  *int64             `json:"volumes,omitempty"`
 	Node     string             `json:"node,omitempty"`
 	Zone     string             `json:"zone,omitempty"`
-	Images   []string           `json:"images,omitempty"`
-	Labels   map[string]string  `json:"labels,omitempty"`
+	Region   string             `json:"region,omitempty"`
+	// InstanceType and Runtime are the machine type and the container runtime of the node.
+	InstanceType string            `json:"instanceType,omitempty"`
+	Runtime      string            `json:"runtime,omitempty"`
+	Images       []string          `json:"images,omitempty"`
+	Labels       map[string]string `json:"labels,omitempty"`
 }
 
 // LifecyclePage is a page of lifecycles.

@@ -50,6 +50,8 @@ type Cluster struct {
 	// APIServers and Etcds are those that run as Pods in kube-system.
 	APIServers Known[[]Process] `json:"apiServers"`
 	Etcds      Known[[]Process] `json:"etcds"`
+	// Schedulers are likewise the kube-schedulers.
+	Schedulers Known[[]Process] `json:"schedulers"`
 	// Audited is the number of audit events of the queried API server since its start.
 	Audited Known[float64] `json:"audited"`
 	// Rights are the resources to watch, and those that the caller may not watch.
@@ -110,6 +112,8 @@ type Node struct {
 	Provider string `json:"provider,omitempty"`
 	// Serverless means that the user has no access to the machine.
 	Serverless bool `json:"serverless,omitempty"`
+	// Drivers are the CSI drivers that the kubelet has registered, sorted.
+	Drivers []string `json:"drivers,omitempty"`
 }
 
 // Kubelet is the tracing configuration of a kubelet.

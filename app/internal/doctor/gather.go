@@ -4,8 +4,10 @@ package doctor
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -75,7 +77,7 @@ func gatherCluster(ctx context.Context, conf *rest.Config, now func() time.Time,
 	all.Go(func() { c.Audited = g.audited(ctx) })
 	all.Go(func() { c.Rights = g.rights(ctx) })
 	all.Go(func() { c.Webhook = g.webhook(ctx) })
-	all.Go(func() { c.APIServers, c.Etcds = g.controlPlane(ctx) })
+	all.Go(func() { c.APIServers, c.Etcds, c.Schedulers = g.controlPlane(ctx) })
 	all.Go(func() {
 		c.Nodes = g.nodes(ctx)
 		c.Kubelets = g.kubelets(ctx, c.Nodes)
@@ -152,11 +154,33 @@ func nodeOf(n *corev1.Node) Node {
 		Name: object.Bound(n.Name), Kubelet: object.Bound(info.KubeletVersion),
 		Runtime:  object.Bound(info.ContainerRuntimeVersion),
 		Provider: providerOf(n.Labels, n.Annotations, info.KubeletVersion), Serverless: serverless(n.Labels),
+		Drivers: driversOf(n.Annotations[annotationDrivers]),
 	}
 }
 
-// controlPlane reads the flags of API servers and etcds that run as Pods.
-func (g *gatherer) controlPlane(ctx context.Context) (apiServers, etcds Known[[]Process]) {
+// annotationDrivers has a JSON object with the node's ID in each CSI driver of its kubelet.
+const annotationDrivers = "csi.volume.kubernetes.io/nodeid"
+
+// maxDrivers bounds the CSI drivers of a node.
+const maxDrivers = 32
+
+func driversOf(annotation string) []string {
+	var ids map[string]string
+	if json.Unmarshal([]byte(annotation), &ids) != nil {
+		return nil
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(ids)) {
+		if len(out) < maxDrivers {
+			out = append(out, object.Bound(name))
+		}
+	}
+	return out
+}
+
+// controlPlane reads the flags of API servers and etcds that run as Pods, and the versions of
+// schedulers.
+func (g *gatherer) controlPlane(ctx context.Context) (apiServers, etcds, schedulers Known[[]Process]) {
 	pods, err := within(ctx, func(ctx context.Context) (*corev1.PodList, error) {
 		return g.client.CoreV1().Pods(metav1.NamespaceSystem).List(ctx, metav1.ListOptions{
 			LabelSelector: "tier=control-plane", Limit: nodePage,
@@ -164,10 +188,11 @@ func (g *gatherer) controlPlane(ctx context.Context) (apiServers, etcds Known[[]
 	})
 	if err != nil {
 		why := g.why(err, "list pods in kube-system")
-		return unknown[[]Process](why), unknown[[]Process](why)
+		return unknown[[]Process](why), unknown[[]Process](why), unknown[[]Process](why)
 	}
-	return known(processes(pods.Items, "kube-apiserver", apiServerFlags)), known(processes(pods.Items, "etcd",
-		etcdFlags))
+	return known(processes(pods.Items, "kube-apiserver", apiServerFlags)),
+		known(processes(pods.Items, "etcd", etcdFlags)),
+		known(processes(pods.Items, "kube-scheduler", nil))
 }
 
 // The flags to read. Others may hold confidential values.

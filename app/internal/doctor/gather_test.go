@@ -125,7 +125,8 @@ func TestGatherCluster(t *testing.T) {
 		Etcds: known([]Process{{Node: "n1", Version: "3.5.21-0", Flags: map[string]string{
 			"enable-distributed-tracing": "true", "distributed-tracing-address": "localhost:4317",
 		}}}),
-		Audited: known(1200.0), Rights: known(Rights{Resources: 2}), Webhook: known[*Webhook](nil),
+		Schedulers: known([]Process{}),
+		Audited:    known(1200.0), Rights: known(Rights{Resources: 2}), Webhook: known[*Webhook](nil),
 	})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

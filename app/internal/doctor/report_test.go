@@ -41,7 +41,8 @@ func whole() Facts {
 			Etcds: known([]Process{
 				{Node: "n1", Version: "3.6.13-0", Flags: map[string]string{"enable-distributed-tracing": "true"}},
 			}),
-			Audited: known(1200.0), Rights: known(Rights{Resources: 42}),
+			Schedulers: known([]Process{{Node: "n1", Version: "v1.36.3"}}),
+			Audited:    known(1200.0), Rights: known(Rights{Resources: 42}),
 			Webhook: known(&Webhook{
 				Name: "lifeline", Where: "lifeline/lifeline-webhook:443", Authority: "managed", Authorities: 1,
 				Until: noon.Add(60 * 24 * time.Hour),
@@ -67,6 +68,7 @@ func whole() Facts {
 								{Name: "n1", Last: noon}, {Name: "n2", Last: noon},
 							},
 						},
+						{Name: "kube-scheduler", Spans: 300, All: 900, Last: noon, Joined: 270, Version: "v1.36.3"},
 					},
 					Audit: received.Audit{
 						Writes: 310, Refused: 4, Answers: received.Rate{Of: 200, With: 200}, Delay: 0.6, Last: noon,
@@ -125,6 +127,23 @@ var reports = map[string]struct {
 		s.From.Received.Coverage = received.Coverage{Changes: received.Rate{Of: 300}}
 		c.APIServers.Value[0].Flags = map[string]string{}
 	}, true},
+	"scheduler-other": {"a scheduler of another version", func(c *Cluster, _ *Server, _ *Facts) {
+		c.Version = "v1.35.2"
+	}, false},
+	"scheduler-none": {"kube-scheduler itself, and drivers without spans", func(c *Cluster, s *Server, _ *Facts) {
+		s.From.Received.Components = s.From.Received.Components[:4]
+		c.Nodes.Value[1].Drivers = []string{"disk.example.com", "files.example.com"}
+	}, false},
+	"scheduler-silent": {"spans came before", func(_ *Cluster, s *Server, _ *Facts) {
+		s.From.Received.Components[4] = received.Component{
+			Name: "kube-scheduler", All: 900, Last: noon.Add(-20 * time.Minute), Version: "v1.36.3",
+		}
+	}, false},
+	"drivers": {"calls to drivers", func(c *Cluster, s *Server, _ *Facts) {
+		c.Nodes.Value[0].Drivers = []string{"disk.example.com"}
+		s.From.Received.Components = append(s.From.Received.Components,
+			received.Component{Name: "csi-driver", Spans: 8, All: 8, Last: noon})
+	}, false},
 	"just-begun": {"nothing has had the time to come", func(_ *Cluster, s *Server, _ *Facts) {
 		s.From.Received.Since = noon.Add(-20 * time.Second)
 		s.From.Received.Components, s.From.Received.Audit, s.From.Received.Coverage = nil, received.Audit{},

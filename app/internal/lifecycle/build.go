@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -301,10 +302,13 @@ func appendNode(out []attribute.KeyValue, n *observation.Node) []attribute.KeyVa
 	if n == nil {
 		return out
 	}
+	runtime, version, _ := strings.Cut(n.Runtime, span.RuntimeSeparator)
 	for _, kv := range [...]attribute.KeyValue{
-		attribute.String("cloud.availability_zone", span.Bound(n.Zone)),
-		attribute.String("cloud.region", span.Bound(n.Region)),
-		attribute.String("host.type", span.Bound(n.InstanceType)),
+		span.KeyZone.String(span.Bound(n.Zone)),
+		span.KeyRegion.String(span.Bound(n.Region)),
+		span.KeyInstanceType.String(span.Bound(n.InstanceType)),
+		span.KeyRuntime.String(span.Bound(runtime)),
+		span.KeyRuntimeVersion.String(span.Bound(version)),
 	} {
 		if kv.Value.AsString() != "" {
 			out = append(out, kv)

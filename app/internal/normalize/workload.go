@@ -88,5 +88,6 @@ func node(obj fields) *observation.Node {
 		Zone:         word(labels, labelZone),
 		InstanceType: word(labels, labelInstanceType),
 		ProviderID:   text(sub(obj, "spec"), "providerID"),
+		Runtime:      word(sub(sub(obj, "status"), "nodeInfo"), "containerRuntimeVersion"),
 	}
 }

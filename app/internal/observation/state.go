@@ -142,4 +142,6 @@ type Node struct {
 	Zone         string `json:"zone,omitempty"`
 	InstanceType string `json:"instanceType,omitempty"`
 	ProviderID   string `json:"providerID,omitempty"`
+	// Runtime is the container runtime and its version, as in "containerd://2.3.7".
+	Runtime string `json:"runtime,omitempty"`
 }

@@ -109,6 +109,11 @@ var fields = append([]Field{
 	},
 	text("node", "node", "node of a Pod; empty without one", func(l *Lifecycle) *string { return &l.Node }),
 	text("zone", "zone", "zone of that node; empty if unknown", func(l *Lifecycle) *string { return &l.Zone }),
+	text("region", "region", "region of that node; empty if unknown", func(l *Lifecycle) *string { return &l.Region }),
+	text("instance_type", "instance_type", "machine type of that node, such as `m7i.large`; empty if unknown",
+		func(l *Lifecycle) *string { return &l.InstanceType }),
+	text("runtime", "runtime", "container runtime of that node, such as `containerd://2.3.7`; empty if unknown",
+		func(l *Lifecycle) *string { return &l.Runtime }),
 	{
 		Name: "images", Type: List, Table: Images, Column: "image", Meaning: "images of a Pod's containers",
 		value: func(l *Lifecycle) any { return l.Images },

@@ -33,6 +33,8 @@ type Lifecycle struct {
 	// Volumes is nil for an object without a Pod's spec.
 	Volumes    *int64
 	Node, Zone string
+	// Region, InstanceType and Runtime are those of the Node.
+	Region, InstanceType, Runtime string
 	// Images are distinct.
 	Images []string
 	Labels map[string]string

@@ -22,6 +22,7 @@ const (
 	keyUpdateType  = attribute.Key("k8s.pod.update_type")
 	keySandboxName = attribute.Key("sandbox.name")
 	keyHost        = attribute.Key("host.name")
+	keyVersion     = attribute.Key("service.version")
 )
 
 // text returns the value of a string attribute, or "".
@@ -35,11 +36,16 @@ func text(attrs []attribute.KeyValue, key attribute.Key) string {
 }
 
 // host returns the host.name of a resource, or "".
-func host(r *span.Resource) string {
+func host(r *span.Resource) string { return attributeOf(r, keyHost) }
+
+// version returns the version of the component, or an empty string.
+func version(r *span.Resource) string { return attributeOf(r, keyVersion) }
+
+func attributeOf(r *span.Resource, key attribute.Key) string {
 	if r == nil {
 		return ""
 	}
-	return text(r.Attributes, keyHost)
+	return text(r.Attributes, key)
 }
 
 // keyOf returns the key of a span for pairs.

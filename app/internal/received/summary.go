@@ -17,6 +17,8 @@ const (
 	Kubelet    = "kubelet"
 	Containerd = "containerd"
 	Etcd       = "etcd"
+	Scheduler  = "kube-scheduler"
+	CSIDriver  = "csi-driver"
 	// Others stands for the components above the limit of names.
 	Others = "(others)"
 )
@@ -47,6 +49,8 @@ type Component struct {
 	Joined int64 `json:"joined"`
 	// Hosts are the values of host.name in spans within the window, sorted.
 	Hosts []Host `json:"hosts,omitempty"`
+	// Version is the service.version of its latest span; empty if spans do not have it.
+	Version string `json:"version,omitempty"`
 	// Corrected counts joined spans whose times were corrected because the component's clock was
 	// wrong, within the window. Correction is the shift of the latest one in seconds.
 	Corrected  int64   `json:"corrected"`

@@ -50,6 +50,7 @@ type component struct {
 	all                      int64
 	last                     time.Time
 	hosts                    map[string]time.Time
+	version                  string
 	correction               float64
 }
 
@@ -95,6 +96,9 @@ func (t *Tally) Spans(spans []*span.Span, now time.Time) {
 			c = t.component(s.Service)
 			c.last = now
 			c.note(host(of), now)
+			if v := version(of); v != "" && v != c.version {
+				c.version = strings.Clone(span.Bound(v))
+			}
 		}
 		run++
 		t.pair(s, now)
@@ -234,7 +238,9 @@ func (t *Tally) component(name string) *component {
 	if c := t.components[name]; c != nil {
 		return c
 	}
-	if len(t.components) >= maxComponents && !slices.Contains([]string{APIServer, Kubelet, Containerd, Etcd}, name) {
+	if len(t.components) >= maxComponents && !slices.Contains([]string{
+		APIServer, Kubelet, Containerd, Etcd, Scheduler, CSIDriver,
+	}, name) {
 		name = Others
 		if c := t.components[name]; c != nil {
 			return c
@@ -297,7 +303,7 @@ func (t *Tally) Summary(now time.Time) Summary {
 func (c *component) summary(name string, now time.Time) Component {
 	c.forgetHosts(now)
 	out := Component{
-		Name: name, Spans: c.spans.sum(now), All: c.all, Last: c.last,
+		Name: name, Spans: c.spans.sum(now), All: c.all, Last: c.last, Version: c.version,
 		Joined: c.joined.sum(now), Corrected: c.corrected.sum(now),
 	}
 	if out.Corrected > 0 {

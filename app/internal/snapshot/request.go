@@ -109,6 +109,7 @@ func (w *Writer) Node(o *observation.Node) *statepb.Node {
 		Zone:         w.Text(o.Zone),
 		InstanceType: w.Text(o.InstanceType),
 		ProviderId:   w.Text(o.ProviderID),
+		Runtime:      w.Text(o.Runtime),
 	}
 }
 
@@ -119,5 +120,6 @@ func (r *Reader) Node(m *statepb.Node) *observation.Node {
 		Zone:         r.Text(m.GetZone()),
 		InstanceType: r.Text(m.GetInstanceType()),
 		ProviderID:   r.Text(m.GetProviderId()),
+		Runtime:      r.Text(m.GetRuntime()),
 	}
 }

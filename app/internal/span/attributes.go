@@ -125,7 +125,19 @@ const (
 	KeyImage     = attribute.Key("container.image.name")
 	KeyNode      = attribute.Key("k8s.node.name")
 	KeyService   = attribute.Key("k8s.service.name")
+
+	// The Node of a Pod. KeyRuntime and KeyRuntimeVersion are the two parts of the Node's container
+	// runtime, around RuntimeSeparator.
+	KeyRegion         = attribute.Key("cloud.region")
+	KeyZone           = attribute.Key("cloud.availability_zone")
+	KeyInstanceType   = attribute.Key("host.type")
+	KeyRuntime        = attribute.Key("container.runtime.name")
+	KeyRuntimeVersion = attribute.Key("container.runtime.version")
 )
+
+// RuntimeSeparator is between the name and the version of a Node's container runtime, as in
+// "containerd://2.3.7".
+const RuntimeSeparator = "://"
 
 // Bound applies object.Bound to texts of spans.
 func Bound(s string) string { return object.Bound(s) }

@@ -27,12 +27,12 @@ const (
 	LinkReason   Sort = "link"
 )
 
-// Vocabulary returns every name in the spans of Lifeline, of the operator kit and of the scheduler,
-// sort by sort. docs/span-names.md is generated from it.
+// Vocabulary returns every name in the spans of Lifeline, of the operator kit, of the scheduler and of
+// the proxy of CSI drivers, sort by sort. docs/span-names.md is generated from it.
 func Vocabulary() []Term {
 	terms := []Term{}
 	for _, list := range [][]Term{
-		spanTerms, schedulerSpans, eventTerms, schedulerEvents, attributeTerms, schedulerAttributes, linkTerms,
+		spanTerms, schedulerSpans, csiSpans, eventTerms, schedulerEvents, attributeTerms, schedulerAttributes, linkTerms,
 	} {
 		terms = append(terms, list...)
 	}

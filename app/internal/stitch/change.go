@@ -51,16 +51,19 @@ type spot struct {
 	given  bool
 }
 
-// stay is a Pod's reconciliation. schedule is its phase of that name, if it has one.
+// stay is a Pod's reconciliation. schedule, sandbox and terminate are its phases of these names, if it
+// has them.
 type stay struct {
-	change   *change
-	at       trace.SpanID
-	schedule trace.SpanID
-	pod      string
-	named    identity
-	start    span.Time
-	end      time.Time // zero while open
-	deletion bool
+	change    *change
+	at        trace.SpanID
+	schedule  trace.SpanID
+	sandbox   period
+	terminate trace.SpanID
+	pod       string
+	named     identity
+	start     span.Time
+	end       time.Time // zero while open
+	deletion  bool
 }
 
 // size returns the number of identities stored for c.
@@ -204,7 +207,7 @@ func (s *Stitcher) knowStays(c *change, t *span.Trace) {
 			})
 		}
 	}
-	knowSchedules(now, t)
+	knowPhases(now, t)
 	if slices.Equal(now, c.stays) {
 		return
 	}

@@ -25,6 +25,11 @@ func (s *Stitcher) stayOf(n *node, pod string) (stay, bool) {
 			return st, true
 		}
 		return then(e.stays, n, false)
+	case mounts(n.span):
+		if st, _, ok := s.mountedIn(n); ok {
+			return st, true
+		}
+		return then(e.stays, n, false)
 	case begins(n):
 		for _, st := range e.stays {
 			if !st.deletion {

@@ -23,7 +23,8 @@ func (s *Stitcher) scheduledIn(n *node) (stay, bool) {
 }
 
 // inPhase moves an attempt from its Pod's reconciliation, or from a write of that, to the phase
-// `schedule`. The context on a Pod names one of those.
+// `schedule`. The context on a Pod names one of those. Likewise it moves a call to a CSI driver to its
+// phase.
 func (s *Stitcher) inPhase(n *node, h home) home {
 	if h.change == nil || h.below != nil {
 		return h
@@ -31,18 +32,33 @@ func (s *Stitcher) inPhase(n *node, h home) home {
 	if st, ok := s.scheduledIn(n); ok && st.change == h.change {
 		h.at = st.schedule
 	}
+	if st, phase, ok := s.mountedIn(n); ok && st.change == h.change {
+		h.at = phase
+	}
 	return h
 }
 
-// knowSchedules adds the phases `schedule` of t to the reconciliations in stays.
-func knowSchedules(stays []stay, t *span.Trace) {
-	phases := map[trace.SpanID]trace.SpanID{}
-	for _, own := range t.Spans {
-		if own.Name == span.NameSchedule {
-			phases[own.Parent] = own.ID
-		}
+// knowPhases adds those phases of t to the reconciliations in stays.
+func knowPhases(stays []stay, t *span.Trace) {
+	if len(stays) == 0 {
+		return
 	}
+	at := make(map[trace.SpanID]int, len(stays))
 	for i := range stays {
-		stays[i].schedule = phases[stays[i].at]
+		at[stays[i].at] = i
+	}
+	for _, own := range t.Spans {
+		i, is := at[own.Parent]
+		if !is {
+			continue
+		}
+		switch own.Name {
+		case span.NameSchedule:
+			stays[i].schedule = own.ID
+		case span.NameSandbox:
+			stays[i].sandbox = period{own.ID, own.Start.Time, own.End.Time}
+		case span.NameTerminate:
+			stays[i].terminate = own.ID
+		}
 	}
 }

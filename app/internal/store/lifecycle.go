@@ -180,8 +180,29 @@ func lifecycleOf(s *span.Span, asOf time.Time) Lifecycle {
 	if p := f.Pod; p != nil {
 		l.Volumes, l.Node, l.Zone = &p.Volumes, valid(p.Node), valid(p.Zone)
 		l.Images = distinct(p.Images)
+		l.place(s)
 	}
 	return l
+}
+
+// place sets the data about the Pod's Node that is only in attributes.
+func (l *Lifecycle) place(s *span.Span) {
+	var version string
+	for i := range s.Attributes {
+		switch v := s.Attributes[i].Value; s.Attributes[i].Key {
+		case span.KeyRegion:
+			l.Region = valid(v.String())
+		case span.KeyInstanceType:
+			l.InstanceType = valid(v.String())
+		case span.KeyRuntime:
+			l.Runtime = valid(v.String())
+		case span.KeyRuntimeVersion:
+			version = valid(v.String())
+		}
+	}
+	if version != "" {
+		l.Runtime += span.RuntimeSeparator + version
+	}
 }
 
 // distinct returns the texts, each once, in order.
@@ -297,7 +318,8 @@ func (c *Course) infer(t *tree, s *span.Span) {
 		return
 	}
 	c.Node = valid(insight.Attribute(s, span.KeyNode))
-	c.Zone = valid(insight.Attribute(s, "cloud.availability_zone"))
+	c.Zone = valid(insight.Attribute(s, span.KeyZone))
+	c.place(s)
 	for _, step := range c.Spans {
 		for _, kv := range step.Span.Attributes {
 			switch kv.Key {

@@ -35,7 +35,9 @@ func pod(end int, facts *span.Facts) *span.Trace {
 		end,
 	)
 	s := b.Add(set, "reconcile Pod", "kubelet", ref, 100, end, span.KeyNode.String("node-1"),
-		attribute.String("cloud.availability_zone", "zone-a"), span.KeyActor.String("replicaset-controller"))
+		span.KeyZone.String("zone-a"), span.KeyRegion.String("eu"), span.KeyInstanceType.String("m7i.large"),
+		span.KeyRuntime.String("containerd"), span.KeyRuntimeVersion.String("2.3.7"),
+		span.KeyActor.String("replicaset-controller"))
 	s.Facts = facts
 	s.Events = []span.Event{{Time: spantest.At(100).Time, Name: span.EventWrite, Attributes: []attribute.KeyValue{
 		span.KeyVerb.String("create"),
@@ -67,7 +69,8 @@ func TestLifecyclesOf(t *testing.T) {
 	}
 	base := question.Lifecycle{
 		Trace: spantest.New("pod").Trace.ID, Object: spantest.Ref("", "Pod", "web-1"), Verb: "create",
-		Actor: "replicaset-controller", Start: spantest.At(100).Time,
+		Actor: "replicaset-controller", Start: spantest.At(100).Time, Region: "eu", InstanceType: "m7i.large",
+		Runtime: "containerd://2.3.7",
 	}
 	base.Object.Version = ""
 	steps := func(ready time.Time) []question.Step {

@@ -39,6 +39,9 @@ func (l layout) containerdTemp() string { return filepath.Join(l.dir, "tmp") }
 func (l layout) cniDir() string         { return filepath.Join(l.dir, "cni") }
 func (l layout) hostsDir() string       { return filepath.Join(l.dir, "registries") }
 
+// KubeletRoot returns the kubelet's directory of the node in dir.
+func KubeletRoot(dir string) string { return layoutOf(dir).kubeletRoot() }
+
 // kubeletRoot is the kubelet's name for its data: it has sockets in there, too,
 // for which the node's directory may be too deep.
 func (l layout) kubeletRoot() string { return filepath.Join(l.runDir(), "k") }

@@ -137,7 +137,7 @@ func (g *generator) quantifier(depth int) string {
 // texts are the fields with one string, and a part of them.
 var texts = []string{
 	"kind", "group", "namespace", "name", "uid", "workload", "verb", "actor", "user", "outcome", "reason", "node",
-	"zone", "trace", "heals",
+	"zone", "region", "instance_type", "runtime", "trace", "heals",
 }
 
 func (g *generator) text(depth int) string {

@@ -53,6 +53,7 @@ func Rows(r *rand.Rand, n int) []*question.Lifecycle {
 			},
 			Workload: word(r), Verb: word(r), Actor: word(r), User: word(r), Outcome: word(r), Reason: word(r),
 			Heals: word(r), Node: word(r), Zone: word(r),
+			Region: word(r), InstanceType: word(r), Runtime: word(r),
 			Start: one(r, moments), Duration: time.Duration(one(r, lengths)),
 			Phases: map[string]time.Duration{}, Labels: map[string]string{},
 		}

@@ -2,7 +2,7 @@
 
 package sqlite
 
-// Schema creates the tables of lifecycles. The table traces is the archive's: num, id and heals are
+// Schema creates the tables of lifecycles, without the columns of SchemaOfNodes. The table traces is the archive's: num, id and heals are
 // used. A released schema is never edited; see the migrations of store/sqlite.
 //
 // Times are Unix nanoseconds, and lengths nanoseconds. An empty text means none. The index by kind
@@ -63,4 +63,11 @@ CREATE TABLE lifecycle_labels (
   value     TEXT NOT NULL,
   PRIMARY KEY (lifecycle, label)
 ) STRICT, WITHOUT ROWID;
+`
+
+// SchemaOfNodes adds the columns about the Nodes of Pods to the tables of Schema.
+const SchemaOfNodes = `
+ALTER TABLE lifecycles ADD COLUMN region TEXT NOT NULL DEFAULT '';
+ALTER TABLE lifecycles ADD COLUMN instance_type TEXT NOT NULL DEFAULT '';
+ALTER TABLE lifecycles ADD COLUMN runtime TEXT NOT NULL DEFAULT '';
 `

@@ -53,7 +53,7 @@ func open(tb testing.TB) *sql.DB {
 	}
 	db.SetMaxOpenConns(1)
 	tb.Cleanup(func() { _ = db.Close() })
-	execute(tb, db, sqlite.Schema+`
+	execute(tb, db, sqlite.Schema+sqlite.SchemaOfNodes+`
 		CREATE TABLE traces (num INTEGER PRIMARY KEY, id BLOB, heals TEXT) STRICT;
 		CREATE TABLE phases (
 			lifecycle INTEGER NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, start INTEGER NOT NULL,

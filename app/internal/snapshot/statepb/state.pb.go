@@ -3612,6 +3612,7 @@ type Node struct {
 	Zone          uint64                 `protobuf:"varint,2,opt,name=zone,proto3" json:"zone,omitempty"`                                     // in texts
 	InstanceType  uint64                 `protobuf:"varint,3,opt,name=instance_type,json=instanceType,proto3" json:"instance_type,omitempty"` // in texts
 	ProviderId    uint64                 `protobuf:"varint,4,opt,name=provider_id,json=providerId,proto3" json:"provider_id,omitempty"`       // in texts
+	Runtime       uint64                 `protobuf:"varint,5,opt,name=runtime,proto3" json:"runtime,omitempty"`                               // in texts
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3670,6 +3671,13 @@ func (x *Node) GetInstanceType() uint64 {
 func (x *Node) GetProviderId() uint64 {
 	if x != nil {
 		return x.ProviderId
+	}
+	return 0
+}
+
+func (x *Node) GetRuntime() uint64 {
+	if x != nil {
+		return x.Runtime
 	}
 	return 0
 }
@@ -5375,13 +5383,14 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\texit_code\x18\x06 \x01(\x03R\bexitCode\"L\n" +
 	"\bKeyedRun\x12\x19\n" +
 	"\btrace_id\x18\x01 \x01(\x04R\atraceId\x12%\n" +
-	"\x03run\x18\x02 \x01(\v2\x13.lifeline.state.RunR\x03run\"x\n" +
+	"\x03run\x18\x02 \x01(\v2\x13.lifeline.state.RunR\x03run\"\x92\x01\n" +
 	"\x04Node\x12\x16\n" +
 	"\x06region\x18\x01 \x01(\x04R\x06region\x12\x12\n" +
 	"\x04zone\x18\x02 \x01(\x04R\x04zone\x12#\n" +
 	"\rinstance_type\x18\x03 \x01(\x04R\finstanceType\x12\x1f\n" +
 	"\vprovider_id\x18\x04 \x01(\x04R\n" +
-	"providerId\"I\n" +
+	"providerId\x12\x18\n" +
+	"\aruntime\x18\x05 \x01(\x04R\aruntime\"I\n" +
 	"\tKeyedNode\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\x04R\x04name\x12(\n" +
 	"\x04node\x18\x02 \x01(\v2\x14.lifeline.state.NodeR\x04node\"\xb4\x01\n" +

@@ -66,6 +66,12 @@ var withoutLaterColumns = []string{
 	"ALTER TABLE traces DROP COLUMN work",
 }
 
+// withoutNodes removes the columns that were added to the lifecycles later.
+var withoutNodes = []string{
+	"ALTER TABLE lifecycles DROP COLUMN region", "ALTER TABLE lifecycles DROP COLUMN instance_type",
+	"ALTER TABLE lifecycles DROP COLUMN runtime",
+}
+
 // earlier returns the path of an archive of the version before lifecycles, with these traces.
 func earlier(t testing.TB, traces []*span.Trace) string {
 	t.Helper()
@@ -241,7 +247,7 @@ func TestFillWithoutAuditIDs(t *testing.T) {
 	must(t, s.Close())
 	db, err := sql.Open("sqlite", path)
 	must(t, err)
-	for _, query := range append(slices.Clone(withoutLaterColumns), "PRAGMA user_version = 7") {
+	for _, query := range slices.Concat(withoutLaterColumns, withoutNodes, []string{"PRAGMA user_version = 7"}) {
 		_, err := db.ExecContext(t.Context(), query)
 		must(t, err)
 	}
@@ -259,6 +265,38 @@ func TestFillWithoutAuditIDs(t *testing.T) {
 	}
 	if d := cmp.Diff(lists[0], lists[1]); d != "" || lists[0].Traces[0].Work == nil {
 		t.Errorf("summaries: -want +got:\n%s", d)
+	}
+}
+
+// TestFillNodes: lifecycles of an earlier version get the data about Nodes from the attributes of their
+// spans.
+func TestFillNodes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lifeline.db")
+	s, err := sqlite.Open(t.Context(), store.Config{Path: path})
+	must(t, err)
+	b := spantest.New("node")
+	pod := b.Add(nil, "reconcile Pod", "kubelet", spantest.Ref("", "Pod", "web-1"), 0, 100, span.KeyRegion.String("eu"),
+		span.KeyInstanceType.String("m7i.large"), span.KeyRuntime.String("containerd"),
+		span.KeyRuntimeVersion.String("2.3.7"))
+	pod.Outcome, pod.Facts = span.Converged, &span.Facts{Verb: "create", Pod: &span.PodFacts{Node: "node-1"}}
+	b.Trace.Outcome = span.Converged
+	must(t, s.Write(t.Context(), &store.Batch{Revision: 1, AsOf: spantest.Epoch, Finished: []*span.Trace{b.Trace}}))
+	must(t, s.Close())
+	db, err := sql.Open("sqlite", path)
+	must(t, err)
+	for _, query := range append(slices.Clone(withoutNodes), "PRAGMA user_version = 9") {
+		_, err := db.ExecContext(t.Context(), query)
+		must(t, err)
+	}
+	must(t, db.Close())
+	s = openAt(t, path)
+	<-s.Filled()
+	found, _ := all(t, s)
+	if len(found) != 1 {
+		t.Fatalf("%d lifecycles", len(found))
+	}
+	if l := found[0]; l.Region != "eu" || l.InstanceType != "m7i.large" || l.Runtime != "containerd://2.3.7" {
+		t.Errorf("the lifecycle has %q, %q, %q", l.Region, l.InstanceType, l.Runtime)
 	}
 }
 

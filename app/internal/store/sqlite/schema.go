@@ -243,4 +243,7 @@ UPDATE traces SET derived = 0 WHERE derived = 1;
 `, `
 -- the kinds of work on the critical path; NULL without any, and for the traces of earlier versions
 ALTER TABLE traces ADD COLUMN work BLOB;
+`, questions.SchemaOfNodes + `
+-- the spans of earlier versions have the values, apart from the runtime: they are read in the background
+UPDATE traces SET derived = 0 WHERE derived = 1 AND phase = 2;
 `}

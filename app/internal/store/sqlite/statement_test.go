@@ -193,7 +193,7 @@ func TestStatementLifecycles(t *testing.T) {
 			!strings.HasPrefix(err.Error(), "an earlier version wrote the archive, which has no v_lifecycles") {
 			t.Errorf("an archive without lifecycles: %v", err)
 		}
-		execute(questions.Schema)
+		execute(questions.Schema + questions.SchemaOfNodes)
 	}
 	execute("DELETE FROM lifecycles")
 	execute("INSERT INTO lifecycles (id, trace, span, kind, start, duration, phase_pull) " +

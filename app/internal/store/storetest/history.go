@@ -44,6 +44,7 @@ var (
 	applications = []string{"web", "shop", "search", "mail", "auth", "billing", "report", "cache"}
 	historyImage = []string{"nginx:1.29", "nginx:1.27", "redis:8", "postgres:18", "node:24", "python:3.14", "java:25"}
 	zones        = []string{"zone-a", "zone-b", "zone-c"}
+	regions      = []string{"eu", "us"}
 )
 
 // Trace returns the trace with that number, from 0.
@@ -163,6 +164,9 @@ func (w *rollout) pod(set *span.Span, owner string) time.Duration {
 	if w.r.IntN(50) == 0 {
 		outcome = span.Failed
 	}
+	s.Attributes = append(s.Attributes, span.KeyRegion.String(regions[node%len(regions)]),
+		span.KeyInstanceType.String("m7i.large"), span.KeyRuntime.String("containerd"),
+		span.KeyRuntimeVersion.String("2.3.7"))
 	w.facts(s, outcome, &span.PodFacts{
 		Volumes: 1 + w.r.Int64N(4), Node: fmt.Sprintf("node-%d", node), Zone: zones[node%len(zones)],
 		Images: []string{w.image, "envoy:1.36"}[:1+w.r.IntN(2)],

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package doctor
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestTracedScheduler compares the version with that of the module scheduler, and the guides with the
+// files.
+func TestTracedScheduler(t *testing.T) {
+	const root = "../../../"
+	module, err := os.ReadFile(root + "scheduler/go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(module), "\tk8s.io/kubernetes "+tracedScheduler+"\n") {
+		t.Errorf("scheduler/go.mod has another Kubernetes than %s", tracedScheduler)
+	}
+	for _, guide := range []string{guideScheduler, guideVolumes} {
+		if _, err := os.Stat(root + guide); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestDriversOf(t *testing.T) {
+	for annotation, want := range map[string]string{
+		`{"b.example.com":"1","a.example.com":"2"}`: "a.example.com b.example.com",
+		`{`: "", ``: "", `{"a":{}}`: "",
+	} {
+		if got := strings.Join(driversOf(annotation), " "); got != want {
+			t.Errorf("%s has %q, want %q", annotation, got, want)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package csi
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestPodOf(t *testing.T) {
+	const uid = "0b8bb6b8-4a4c-4bb9-9d39-9e26a7c1a1f2"
+	for path, want := range map[string][2]string{
+		"/var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~csi/pvc-1/mount": {uid, "pvc-1"},
+		"/k/plugins/kubernetes.io/csi/volumeDevices/publish/pvc-1/" + uid:         {uid, "pvc-1"},
+		"/var/lib/kubelet/pods/" + uid + "/volumes/kubernetes.io~csi/pvc-1":       {},
+		"/var/lib/kubelet/plugins/kubernetes.io/csi/d/0a1b/globalmount":           {},
+		"/pods/" + strings.Repeat("a", 65) + "/volumes/kubernetes.io~csi/v/mount": {},
+		"": {},
+	} {
+		if uid, volume := podOf(path); uid != want[0] || volume != want[1] {
+			t.Errorf("%s is %q, %q, want %q", path, uid, volume, want)
+		}
+	}
+}
+
+// FuzzRead reads damaged requests.
+func FuzzRead(f *testing.F) {
+	f.Add([]byte("\x0a\x03vol\x22\x05/path\x42\x06\x0a\x01k\x12\x01v"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for method := range layouts {
+			r, _ := read(method, data)
+			for _, s := range []string{r.volume, r.name, r.pod.uid, r.pod.name, r.pod.namespace} {
+				if len(s) > maxText || !utf8.ValidString(s) {
+					t.Errorf("%q", s)
+				}
+			}
+		}
+	})
+}

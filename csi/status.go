@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package csi
+
+import (
+	"strings"
+
+	"google.golang.org/grpc/codes"
+)
+
+// codeName returns the name of a code as gRPC's specification has it, such as DEADLINE_EXCEEDED.
+func codeName(c codes.Code) string {
+	var out strings.Builder
+	name := c.String()
+	for i, letter := range name {
+		if i > 0 && letter >= 'A' && letter <= 'Z' && name[i-1] >= 'a' && name[i-1] <= 'z' {
+			out.WriteByte('_')
+		}
+		out.WriteRune(letter)
+	}
+	return strings.ToUpper(out.String())
+}
