@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command scheduler-operator runs a second scheduler of a cluster. The profiles of the scheduler are
-// SchedulingPolicies.
+// SchedulingPolicies. "scheduler-operator compare" prints the difference of the scheduler's spans in
+// two traces.
 package main
 
 import (
@@ -64,8 +65,16 @@ func (o *options) schedulerKubeconfig() (string, error) {
 	return filepath.Abs(path)
 }
 
-// command runs the operator until ctx ends.
+// command runs the command in args until it ends or ctx ends.
 func command(ctx context.Context, args []string, talk io.Writer) error {
+	if len(args) > 0 && args[0] == "compare" {
+		return compareCommand(args[1:], os.Stdout)
+	}
+	return operatorCommand(ctx, args, talk)
+}
+
+// operatorCommand runs the operator until ctx ends.
+func operatorCommand(ctx context.Context, args []string, talk io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("scheduler-operator", flag.ContinueOnError)
 	flags.SetOutput(talk)

@@ -15,6 +15,8 @@ func TestRefused(t *testing.T) {
 		want string
 	}{
 		"Argument":   {[]string{"instal"}, `unexpected argument "instal"`},
+		"Compare":    {[]string{"compare", "one.json"}, "two files"},
+		"NoTrace":    {[]string{"compare", "/nowhere", "/nowhere"}, "cannot open the trace"},
 		"Flag":       {[]string{"--schedular", "x"}, "-schedular"},
 		"Program":    {[]string{"--scheduler", "/nowhere"}, "cannot find the scheduler, see --scheduler"},
 		"Kubeconfig": {[]string{"--scheduler", "true", "--kubeconfig", "/nowhere"}, "cannot load the cluster configuration"},
