@@ -57,11 +57,11 @@ func TestPrint(t *testing.T) {
 	if err := Print(&out, before, after); err != nil {
 		t.Fatal(err)
 	}
-	want := `                         BEFORE                       AFTER
-Filter TaintToleration   2 nodes rejected             –
-Score Mine               –                            score 1, second 0
-Score NodeResourcesFit   score 85, second 80          score 255, second 30
-Pods                     1 on node-1, 1 on node-2     1 on node-0, 1 on node-0[31m
+	want := `                         BEFORE                     AFTER
+Filter TaintToleration   2 nodes rejected           –
+Score Mine               –                          score 1, second 0
+Score NodeResourcesFit   score 85, second 80        score 255, second 30
+Pods                     1 on node-1, 1 on node-2   1 on node-0, 1 on node-0[31m
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
