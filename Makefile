@@ -175,8 +175,7 @@ demo-scheduler: bin scheduler ## Change the policy of a scheduler: one trace, to
 	kubectl rollout status deployment/web --timeout 60s >/dev/null
 	placed
 	sleep 4 # the settle window
-	before="$$($(LIFELINE) trace deployment/web -o name)"
-	$(LIFELINE) trace "$$before" -o json >"$$work/before.json"
+	$(LIFELINE) trace deployment/web -o json >"$$work/before.json"
 	echo
 	echo '$$ kubectl apply -f $(POLICY)/config/samples/packed.yaml'
 	kubectl apply -f $(POLICY)/config/samples/packed.yaml

@@ -235,8 +235,8 @@ spec:
 		t.Fatal("both changes are one trace")
 	}
 	change := only(t, after, "reconcile SchedulingPolicy", name)
-	if change.Parent != "" && after.Roots()[0].Name != "admission SchedulingPolicy" {
-		t.Errorf("the change of the policy is not the root:\n%s", harness.Names{}.Outline(after))
+	if roots := after.Roots(); len(roots) != 1 || roots[0] != change {
+		t.Errorf("the change of the policy is not the only root:\n%s", harness.Names{}.Outline(after))
 	}
 	if edits := change.Attributes["lifeline.write.edits"]; !strings.Contains(edits, "LeastAllocated → MostAllocated") {
 		t.Errorf("the change has the edits %s", edits)
