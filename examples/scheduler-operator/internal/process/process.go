@@ -100,7 +100,7 @@ func (s *Scheduler) Run(ctx context.Context, configuration string) error {
 	defer os.RemoveAll(certificates)
 	next := &child{configuration: configuration, done: make(chan struct{}), wanted: make(chan struct{})}
 	// Not with ctx: the scheduler outlives the reconcile.
-	next.cmd = exec.CommandContext(context.WithoutCancel(ctx), s.Program, //nolint:gosec // the user's own program
+	next.cmd = exec.CommandContext(context.WithoutCancel(ctx), s.Program,
 		"--config="+file, "--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(port), "--cert-dir="+certificates)
 	next.cmd.Stdout, next.cmd.Stderr = s.Log, s.Log
 	if err := s.start(next); err != nil {
