@@ -151,6 +151,8 @@ demo-scheduler: bin scheduler ## Change the policy of a scheduler: one trace, to
 		receivers: {otlp: {grpc: {address: "$(DEMO_OTLP)"}}}
 		webhook: {endpoint: {address: "$(DEMO_WEBHOOK)"}, certificate: {managed: true, names: [127.0.0.1]}}
 		replicas: {namespace: lifeline}
+		relations: [{name: policy, from: {group: scheduling.lifeline.dev, kind: SchedulingPolicy}, to: {group: apps, kind: Deployment},
+			match: to.spec.template.spec.schedulerName == from.metadata.name}]
 		showValues: [{group: scheduling.lifeline.dev, kind: SchedulingPolicy, fields: [spec.profile]}]
 	END
 	$(LIFELINE) serve --config "$$work/lifeline.yaml" 2>"$$work/log" & started="$$started $$!"

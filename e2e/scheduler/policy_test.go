@@ -91,6 +91,11 @@ func serveExactly(t *testing.T) *harness.Server {
 	s := bench.Server(t, harness.ServerOptions{Config: fmt.Sprintf(`
 receivers: {otlp: {grpc: {address: %q}}}
 webhook: {endpoint: {address: %q, tls: {certFile: %q, keyFile: %q}}}
+relations:
+- name: policy
+  from: {group: scheduling.lifeline.dev, kind: SchedulingPolicy}
+  to: {group: apps, kind: Deployment}
+  match: to.spec.template.spec.schedulerName == from.metadata.name
 showValues: [{group: scheduling.lifeline.dev, kind: SchedulingPolicy, fields: [spec.profile]}]
 `, receiver, calls, filepath.Join(dir, "cert"), filepath.Join(dir, "key"))})
 	s.Start(t)
