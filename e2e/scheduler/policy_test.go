@@ -262,9 +262,10 @@ spec:
 	if reconciles := after.Find("scheduling-policy reconcile", ""); len(reconciles) == 0 {
 		t.Errorf("no reconcile of the operator:\n%s", harness.Names{}.Outline(after))
 	}
-	restart := only(t, after, "patch Deployment", "web")
+	only(t, after, "patch Deployment", "web")
+	restart := only(t, after, "reconcile Deployment", "web")
 	for _, a := range second {
-		if !above(after, restart, a) || a.Start.Before(replaced.End) {
+		if !above(after, change, restart) || !above(after, restart, a) || a.Start.Before(replaced.End) {
 			t.Errorf("the attempt of %s is not an effect of the restart:\n%s", a.Attributes["k8s.pod.name"],
 				harness.Names{}.Outline(after))
 		}
