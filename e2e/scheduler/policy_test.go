@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -176,6 +177,16 @@ func number(t *testing.T, s *harness.Span, key string) int {
 	return n
 }
 
+// undo runs kubectl at the end of the test, whose own context has ended then.
+func undo(t *testing.T, args ...string) {
+	t.Helper()
+	t.Cleanup(func() {
+		if out, err := bench.RunKubectl(context.WithoutCancel(t.Context()), nil, args...); err != nil {
+			t.Errorf("kubectl %v: %v\n%s", args, err, out)
+		}
+	})
+}
+
 // only returns the single span with a name.
 func only(t *testing.T, tr *harness.Trace, name, object string) *harness.Span {
 	t.Helper()
@@ -193,7 +204,7 @@ func TestPolicy(t *testing.T) {
 	operate(t)
 	ns := bench.Namespace(t)
 	bench.MustKubectl(t, "", "taint", "node", reserved, "reserved=true:NoSchedule")
-	t.Cleanup(func() { bench.MustKubectl(t, "", "taint", "node", reserved, "reserved-") })
+	undo(t, "taint", "node", reserved, "reserved-")
 	bench.MustKubectl(t, fmt.Sprintf(`
 apiVersion: v1
 kind: Pod
@@ -207,7 +218,7 @@ spec:
 	ready := func() {
 		bench.MustKubectl(t, "", "wait", "schedulingpolicy/"+name, "--for=condition=Ready", "--timeout=4m")
 	}
-	t.Cleanup(func() { bench.MustKubectl(t, "", "delete", "schedulingpolicy", name) })
+	undo(t, "delete", "schedulingpolicy", name)
 	bench.MustKubectl(t, policy(name, "{strategy: LeastAllocated}"), "apply", "-f", "-")
 	ready()
 	bench.MustKubectl(t, placed(ns, name), "apply", "-f", "-")

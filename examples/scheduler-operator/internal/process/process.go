@@ -54,7 +54,9 @@ type Scheduler struct {
 // child is one process.
 type child struct {
 	configuration string
-	cmd           *exec.Cmd
+	// certificates is the directory of its serving certificate.
+	certificates string
+	cmd          *exec.Cmd
 	// done is closed after the end of the process. err is set before.
 	done chan struct{}
 	err  error
@@ -97,13 +99,16 @@ func (s *Scheduler) Run(ctx context.Context, configuration string) error {
 	if err != nil {
 		return fmt.Errorf("cannot make a directory for the scheduler's certificate: %w", err)
 	}
-	defer os.RemoveAll(certificates)
-	next := &child{configuration: configuration, done: make(chan struct{}), wanted: make(chan struct{})}
+	next := &child{
+		configuration: configuration, certificates: certificates,
+		done: make(chan struct{}), wanted: make(chan struct{}),
+	}
 	// Not with ctx: the scheduler outlives the reconcile.
 	next.cmd = exec.CommandContext(context.WithoutCancel(ctx), s.Program,
 		"--config="+file, "--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(port), "--cert-dir="+certificates)
 	next.cmd.Stdout, next.cmd.Stderr = s.Log, s.Log
 	if err := s.start(next); err != nil {
+		_ = os.RemoveAll(certificates)
 		return fmt.Errorf("cannot start the scheduler %s: %w", s.Program, err)
 	}
 	s.child = next
@@ -160,6 +165,7 @@ func (s *Scheduler) stop() {
 	if c == nil {
 		return
 	}
+	defer os.RemoveAll(c.certificates)
 	close(c.wanted)
 	_ = c.cmd.Process.Signal(syscall.SIGTERM) // fails after its end
 	select {
