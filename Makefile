@@ -14,8 +14,8 @@ VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo de
 # gRPC without its debug pages: with them the linker removes no unused method.
 TAGS      := grpcnotrace
 LDFLAGS   := -s -w -X main.version=$(VERSION)
-MODULES   := . operator app csi lab e2e examples/head-operator scheduler
-UNITS     := . operator app csi examples/head-operator scheduler
+MODULES   := . operator app csi lab e2e examples/head-operator examples/scheduler-operator scheduler
+UNITS     := . operator app csi examples/head-operator examples/scheduler-operator scheduler
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 LAB       := bin/lab
 LIFELINE  := bin/lifeline
@@ -115,6 +115,82 @@ demo-operator: bin ## Trace a change through an operator that carries contexts, 
 	echo
 	echo '$$ lifeline replay -o table change.jsonl   # EVIDENCE: how each edge is known'
 	$(LIFELINE) replay -o table "$$work/change.jsonl"
+
+# The receiver of the spans, and the webhook, of the server of this demo.
+DEMO_OTLP    ?= 127.0.0.1:14317
+DEMO_WEBHOOK ?= 127.0.0.1:19444
+POLICY       := examples/scheduler-operator
+
+.PHONY: demo-scheduler
+demo-scheduler: bin scheduler ## Change the policy of a scheduler: one trace, to the filters and scores of each Pod
+	@echo "building bin/scheduler-operator"
+	(cd $(POLICY) && go build -o ../../bin/scheduler-operator .)
+	work="$$(mktemp -d)"
+	started=
+	end() {
+		for p in $$started; do kill $$p 2>/dev/null || true; done
+		for p in $$started; do wait $$p 2>/dev/null || true; done
+		rm -rf "$$work"
+		$(LAB) down --name demo-scheduler
+	}
+	trap end EXIT
+	$(LAB) up --name demo-scheduler --nodes kwok --node-count 4
+	export KUBECONFIG="$$($(LAB) kubeconfig --name demo-scheduler)" PATH="$$($(LAB) bin --name demo-scheduler):$$PATH"
+	export LIFELINE_SERVER=http://$(DEMO_API)
+	placed() { kubectl get pods -l app=web --field-selector status.phase=Running -o custom-columns=NODE:.spec.nodeName --no-headers | sort | uniq -c; }
+	kubectl create namespace lifeline >/dev/null
+	kubectl create namespace scheduler-operator-system >/dev/null
+	kubectl apply -f $(POLICY)/config/crd >/dev/null
+	kubectl wait --for=condition=Established crd/schedulingpolicies.scheduling.lifeline.dev >/dev/null
+	cat >"$$work/lifeline.yaml" <<-END
+		apiVersion: lifeline.dev/v1alpha1
+		kind: ServerConfiguration
+		dataDir: $$work/data
+		api: {address: "$(DEMO_API)"}
+		telemetry: {address: "127.0.0.1:0"}
+		receivers: {otlp: {grpc: {address: "$(DEMO_OTLP)"}}}
+		webhook: {endpoint: {address: "$(DEMO_WEBHOOK)"}, certificate: {managed: true, names: [127.0.0.1]}}
+		replicas: {namespace: lifeline}
+		relations: [{name: policy, from: {group: scheduling.lifeline.dev, kind: SchedulingPolicy}, to: {group: apps, kind: Deployment},
+			match: to.spec.template.spec.schedulerName == from.metadata.name}]
+		showValues: [{group: scheduling.lifeline.dev, kind: SchedulingPolicy, fields: [spec.profile]}]
+	END
+	$(LIFELINE) serve --config "$$work/lifeline.yaml" 2>"$$work/log" & started="$$started $$!"
+	for _ in $$(seq 100); do
+		$(LIFELINE) ls -A >/dev/null 2>&1 && break
+		kill -0 $$started 2>/dev/null || { cat "$$work/log" >&2; echo "lifeline serve ended; see DEMO_API, DEMO_OTLP and DEMO_WEBHOOK for its addresses" >&2; exit 1; }
+		sleep 0.2
+	done
+	$(LIFELINE) webhook install --url https://$(DEMO_WEBHOOK)/admission -n lifeline
+	echo 'endpoint: $(DEMO_OTLP)' >"$$work/tracing.yaml"
+	OTEL_EXPORTER_OTLP_ENDPOINT=http://$(DEMO_OTLP) bin/scheduler-operator --scheduler bin/lifeline-scheduler \
+		--tracing-config-file "$$work/tracing.yaml" 2>"$$work/operator.log" & started="$$started $$!"
+	# node-0 is the fullest, and has a taint.
+	kubectl taint node node-0 reserved=true:NoSchedule >/dev/null
+	kubectl run filler --image registry.example/filler:1 --overrides '{"spec": {"nodeName": "node-0", "containers": [
+		{"name": "filler", "image": "registry.example/filler:1", "resources": {"requests": {"cpu": "8", "memory": "32Gi"}}}]}}' >/dev/null
+	echo
+	echo '$$ kubectl apply -f $(POLICY)/config/samples/spread.yaml -f $(POLICY)/config/samples/workload.yaml'
+	kubectl apply -f $(POLICY)/config/samples/spread.yaml
+	kubectl wait --for=condition=Ready schedulingpolicy/batch --timeout 60s >/dev/null
+	kubectl apply -f $(POLICY)/config/samples/workload.yaml
+	kubectl rollout status deployment/web --timeout 60s >/dev/null
+	placed
+	sleep 4 # the settle window
+	$(LIFELINE) trace deployment/web -o json >"$$work/before.json"
+	echo
+	echo '$$ kubectl apply -f $(POLICY)/config/samples/packed.yaml'
+	kubectl apply -f $(POLICY)/config/samples/packed.yaml
+	kubectl wait --for=condition=Ready schedulingpolicy/batch --timeout 60s >/dev/null
+	sleep 8 # and the end of the old Pods
+	placed
+	echo
+	echo '$$ lifeline trace schedulingpolicy/batch'
+	$(LIFELINE) trace schedulingpolicy/batch
+	$(LIFELINE) trace schedulingpolicy/batch -o json >"$$work/after.json"
+	echo
+	echo '$$ scheduler-operator compare before.json after.json   # the scheduler'"'"'s spans of the Pods'
+	bin/scheduler-operator compare "$$work/before.json" "$$work/after.json"
 
 .PHONY: bin
 bin: ## Build lifeline and the lab for this machine into bin/

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package scheduler tests the scheduler with spans of scheduler/ on a real control plane with fake
-// nodes: its spans in the traces of `lifeline serve`, and its placements.
+// nodes: its spans in the traces of `lifeline serve`, and its placements. It tests the scheduler operator
+// of examples/, too.
 package scheduler
 
 import (
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 		nodes = 10
 	}
 	var err error
-	if traced, err = build(context.Background()); err == nil {
+	if traced, err = build(context.Background(), "scheduler", "./cmd/lifeline-scheduler"); err == nil {
 		receiver, err = harness.FreeAddress()
 	}
 	if err != nil {
@@ -47,18 +48,23 @@ func TestMain(m *testing.M) {
 	}, &bench))
 }
 
-// build compiles the scheduler and returns its path. The first build takes minutes.
-func build(ctx context.Context) (string, error) {
+// build compiles a program of one of the repository's modules, and returns its path. The first build
+// of the scheduler takes minutes.
+func build(ctx context.Context, module, pkg string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
-	program := filepath.Join(cache, "lifeline-lab", "test", "lifeline-scheduler")
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/lifeline-scheduler")
-	cmd.Dir = filepath.Join("..", "..", "scheduler")
+	dir, err := filepath.Abs(filepath.Join("..", "..", module))
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(cache, "lifeline-lab", "test", filepath.Base(filepath.Join(dir, pkg)))
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, pkg)
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("cannot build lifeline-scheduler: %w\n%s", err, text)
+		return "", fmt.Errorf("cannot build %s: %w\n%s", filepath.Base(program), err, text)
 	}
 	return program, nil
 }

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package controller reconciles SchedulingPolicies. It keeps one ConfigMap with the configuration of
+// the scheduler, makes the scheduler run with it, and then restarts the workloads of a changed policy.
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/examples/scheduler-operator/api/v1alpha1"
+	"github.com/kube-lifeline/lifeline/examples/scheduler-operator/internal/configuration"
+	"github.com/kube-lifeline/lifeline/operator"
+)
+
+//go:generate go run sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0 rbac:roleName=scheduler-operator paths=. output:rbac:dir=../../config/rbac
+
+// +kubebuilder:rbac:groups=scheduling.lifeline.dev,resources=schedulingpolicies,verbs=get;list;watch
+// +kubebuilder:rbac:groups=scheduling.lifeline.dev,resources=schedulingpolicies/status,verbs=update
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups="",namespace=scheduler-operator-system,resources=configmaps,verbs=get;list;watch;create;update
+
+const (
+	// ConfigMapName is the ConfigMap with the scheduler's configuration, and ConfigMapKey its key.
+	ConfigMapName = "lifeline-scheduler"
+	ConfigMapKey  = "scheduler.yaml"
+
+	// spanReplace is the span around the end of one scheduler and the start of the next.
+	spanReplace = "replace scheduler"
+	keyProfile  = attribute.Key("k8s.scheduler.profile")
+	keyChanges  = attribute.Key("k8s.scheduler.changes")
+)
+
+// Scheduler runs with one configuration at a time.
+type Scheduler interface {
+	// Runs reports whether it runs with this configuration.
+	Runs(configuration string) bool
+	// Run makes it run with this configuration, and returns when it is ready.
+	Run(ctx context.Context, configuration string) error
+	// Stop ends it.
+	Stop()
+}
+
+// PolicyReconciler reconciles SchedulingPolicies, one at a time.
+type PolicyReconciler struct {
+	client.Client
+	Scheduler Scheduler
+	// Exits has an item after the scheduler has ended by itself.
+	Exits <-chan event.GenericEvent
+	// Tracer makes the span "replace scheduler".
+	Tracer trace.Tracer
+	// Namespace is that of the ConfigMap.
+	Namespace string
+	// Kubeconfig is the scheduler's; empty means that of its service account.
+	Kubeconfig string
+	// Now is the clock.
+	Now func() time.Time
+}
+
+// SetupWithManager adds the reconciler to the manager.
+func (r *PolicyReconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.Client = client.WithFieldOwner(mgr.GetClient(), "scheduler-operator")
+	// The kit's second line: operator instead of ctrl.
+	return operator.NewControllerManagedBy(mgr).
+		Named("scheduling-policy").
+		For(&v1alpha1.SchedulingPolicy{}).
+		Watches(&appsv1.Deployment{}, handler.EnqueueRequestsFromMapFunc(ofDeployment)).
+		WatchesRawSource(source.Channel(r.Exits, handler.EnqueueRequestsFromMapFunc(r.all))).
+		Complete(r)
+}
+
+// ofDeployment returns the policy that a Deployment's Pods name as their scheduler.
+func ofDeployment(_ context.Context, obj client.Object) []reconcile.Request {
+	d, ok := obj.(*appsv1.Deployment)
+	if !ok || d.Spec.Template.Spec.SchedulerName == corev1.DefaultSchedulerName {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: d.Spec.Template.Spec.SchedulerName}}}
+}
+
+func (r *PolicyReconciler) all(ctx context.Context, _ client.Object) (out []reconcile.Request) {
+	policies, err := r.policies(ctx)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "cannot reconcile after the end of the scheduler")
+	}
+	for i := range policies {
+		out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&policies[i])})
+	}
+	return out
+}
+
+// policies returns the policies that are not being deleted.
+func (r *PolicyReconciler) policies(ctx context.Context) ([]v1alpha1.SchedulingPolicy, error) {
+	var list v1alpha1.SchedulingPolicyList
+	if err := r.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("cannot list SchedulingPolicies: %w", err)
+	}
+	return slices.DeleteFunc(list.Items, func(p v1alpha1.SchedulingPolicy) bool {
+		return !p.DeletionTimestamp.IsZero()
+	}), nil
+}
+
+// Reconcile makes the scheduler run with the profiles of all policies, and restarts the outdated
+// workloads of one policy. Each step follows from the stored state, so it can be repeated.
+func (r *PolicyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	policies, err := r.policies(ctx)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	at := slices.IndexFunc(policies, func(p v1alpha1.SchedulingPolicy) bool { return p.Name == req.Name })
+	if len(policies) == 0 {
+		r.Scheduler.Stop() // without a profile, it would be a second default-scheduler
+		return ctrl.Result{}, nil
+	}
+	text, err := configuration.Render(policies, r.Kubeconfig)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := r.writeConfigMap(ctx, text); err != nil {
+		return ctrl.Result{}, err
+	}
+	if at < 0 {
+		return ctrl.Result{}, r.Scheduler.Run(ctx, text)
+	}
+	policy := &policies[at]
+	if err := r.run(ctx, policy, text); err != nil {
+		status := policy.Status.DeepCopy()
+		setReady(status, policy.Generation, failed())
+		if err := r.writeStatus(ctx, policy, status); err != nil {
+			log.FromContext(ctx).Error(err, "cannot report the failed scheduler")
+		}
+		return ctrl.Result{}, err
+	}
+	if err := r.recordProfile(ctx, policy); err != nil {
+		return ctrl.Result{}, err
+	}
+	placed, err := r.place(ctx, policy)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	status := policy.Status.DeepCopy()
+	setReady(status, policy.Generation, placed)
+	return ctrl.Result{}, r.writeStatus(ctx, policy, status)
+}
+
+func (r *PolicyReconciler) writeConfigMap(ctx context.Context, text string) error {
+	m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: ConfigMapName}}
+	if _, err := controllerutil.CreateOrUpdate(ctx, r.Client, m, func() error {
+		m.Data = map[string]string{ConfigMapKey: text}
+		return nil
+	}); err != nil {
+		return fmt.Errorf("cannot write ConfigMap %s/%s: %w", m.Namespace, m.Name, err)
+	}
+	return nil
+}
+
+// run makes the scheduler run with the configuration. A new profile of the policy has a span with
+// the difference to the one before. The start after an exit has none: nothing has changed.
+func (r *PolicyReconciler) run(ctx context.Context, policy *v1alpha1.SchedulingPolicy, text string) error {
+	if r.Scheduler.Runs(text) {
+		return nil
+	}
+	old := policy.Status.Profile
+	if old != nil && equality.Semantic.DeepEqual(*old, policy.Spec.Profile) {
+		return r.Scheduler.Run(ctx, text)
+	}
+	attributes := []attribute.KeyValue{keyProfile.String(policy.Name)}
+	if old != nil {
+		attributes = append(attributes, keyChanges.StringSlice(configuration.Changes(*old, policy.Spec.Profile)))
+	}
+	ctx, span := lifeline.Start(ctx, r.Tracer, policy, spanReplace, trace.WithAttributes(attributes...))
+	defer span.End()
+	err := r.Scheduler.Run(ctx, text)
+	if err != nil {
+		span.SetStatus(codes.Error, err.Error())
+	}
+	return err
+}
+
+// recordProfile records in the status that the scheduler runs the policy's profile. Workloads are
+// restarted after that alone: after a crash in between, they are not restarted twice.
+func (r *PolicyReconciler) recordProfile(ctx context.Context, policy *v1alpha1.SchedulingPolicy) error {
+	status := policy.Status.DeepCopy()
+	if status.Profile != nil && equality.Semantic.DeepEqual(*status.Profile, policy.Spec.Profile) {
+		return nil
+	}
+	if status.Profile != nil {
+		now := metav1.NewMicroTime(r.Now())
+		status.Changed = &now
+	}
+	status.Profile = policy.Spec.Profile.DeepCopy()
+	setReady(status, policy.Generation, replacing())
+	return r.writeStatus(ctx, policy, status)
+}
+
+// writeStatus writes the status if it differs.
+func (r *PolicyReconciler) writeStatus(
+	ctx context.Context, policy *v1alpha1.SchedulingPolicy, status *v1alpha1.SchedulingPolicyStatus,
+) error {
+	if equality.Semantic.DeepEqual(status, &policy.Status) {
+		return nil
+	}
+	policy.Status = *status
+	if err := r.Status().Update(ctx, policy); err != nil {
+		return fmt.Errorf("cannot update the status of SchedulingPolicy %s: %w", policy.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace/noop"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"github.com/kube-lifeline/lifeline/examples/scheduler-operator/api/v1alpha1"
+)
+
+var (
+	// created is the creation of all objects, and changed the first reading of the clock.
+	created = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	changed = created.Add(time.Minute)
+)
+
+// stage is a fake API server that records writes, and a fake scheduler.
+type stage struct {
+	client.Client
+	*PolicyReconciler
+	steps []string
+	// configuration is what the scheduler runs.
+	configuration string
+	err           error
+}
+
+func newStage(t *testing.T, objects ...client.Object) *stage {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := errors.Join(
+		appsv1.AddToScheme(scheme), corev1.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
+		t.Fatal(err)
+	}
+	s := &stage{}
+	note := func(verb string, obj client.Object) {
+		s.steps = append(s.steps, fmt.Sprintf("%s %T", verb, obj))
+	}
+	s.Client = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).
+		WithStatusSubresource(&v1alpha1.SchedulingPolicy{}, &appsv1.Deployment{}).
+		WithInterceptorFuncs(interceptor.Funcs{
+			Create: func(c context.Context, in client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+				note("create", o)
+				return in.Create(c, o, opts...)
+			},
+			Update: func(c context.Context, in client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+				note("update", o)
+				return in.Update(c, o, opts...)
+			},
+			Patch: func(
+				c context.Context, in client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption,
+			) error {
+				note("patch", o)
+				return in.Patch(c, o, p, opts...)
+			},
+			SubResourceUpdate: func(
+				c context.Context, in client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption,
+			) error {
+				note(sub+" of", o)
+				return in.SubResource(sub).Update(c, o, opts...)
+			},
+		}).Build()
+	now := changed
+	s.PolicyReconciler = &PolicyReconciler{
+		Client: s.Client, Scheduler: s, Tracer: noop.NewTracerProvider().Tracer(""), Namespace: "system",
+		Now: func() time.Time {
+			defer func() { now = now.Add(time.Minute) }()
+			return now
+		},
+	}
+	return s
+}
+
+func (s *stage) Runs(configuration string) bool { return s.configuration == configuration }
+
+func (s *stage) Run(_ context.Context, configuration string) error {
+	if s.Runs(configuration) {
+		return nil
+	}
+	s.steps = append(s.steps, "run")
+	s.configuration = configuration
+	if s.err != nil {
+		s.configuration = ""
+	}
+	return s.err
+}
+
+func (s *stage) Stop() { s.configuration = "" }
+
+// reconcile reconciles the policy pack and returns the steps.
+func (s *stage) reconcile(t *testing.T) []string {
+	t.Helper()
+	s.steps = nil
+	req := ctrl.Request{NamespacedName: client.ObjectKey{Name: "pack"}}
+	if _, err := s.Reconcile(t.Context(), req); err != nil && s.err == nil {
+		t.Fatal(err)
+	}
+	return s.steps
+}
+
+// policy returns the stored policy pack.
+func (s *stage) policy(t *testing.T) *v1alpha1.SchedulingPolicy {
+	t.Helper()
+	var p v1alpha1.SchedulingPolicy
+	if err := s.Client.Get(t.Context(), client.ObjectKey{Name: "pack"}, &p); err != nil {
+		t.Fatal(err)
+	}
+	return &p
+}
+
+// change changes the strategy of the policy pack.
+func (s *stage) change(t *testing.T, to v1alpha1.Strategy) {
+	t.Helper()
+	p := s.policy(t)
+	p.Spec.Profile.Strategy = to
+	p.Generation++
+	if err := s.Update(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// restarted returns the value of the annotation of a Deployment's template.
+func (s *stage) restarted(t *testing.T, name string) string {
+	t.Helper()
+	var d appsv1.Deployment
+	if err := s.Client.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, &d); err != nil {
+		t.Fatal(err)
+	}
+	return d.Spec.Template.Annotations[Restarted]
+}
+
+func pack() *v1alpha1.SchedulingPolicy {
+	return &v1alpha1.SchedulingPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "pack", Generation: 1},
+		Spec: v1alpha1.SchedulingPolicySpec{
+			Profile:   v1alpha1.Profile{Strategy: v1alpha1.LeastAllocated},
+			Workloads: &metav1.LabelSelector{MatchLabels: map[string]string{"placed": "again"}},
+		},
+	}
+}
+
+// deployment returns a complete Deployment that the policy selects.
+func deployment(name string, change ...func(*appsv1.Deployment)) *appsv1.Deployment {
+	d := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "default", Name: name, Labels: map[string]string{"placed": "again"},
+			CreationTimestamp: metav1.NewTime(created),
+		},
+		Spec: appsv1.DeploymentSpec{Replicas: ptr.To[int32](1)},
+		Status: appsv1.DeploymentStatus{
+			Replicas: 1, UpdatedReplicas: 1, AvailableReplicas: 1,
+		},
+	}
+	d.Spec.Template.Spec.SchedulerName = "pack"
+	for _, f := range change {
+		f(d)
+	}
+	return d
+}
+
+// TestPlacesAgain: a change of the profile restarts the selected workloads once; everything else
+// stays.
+func TestPlacesAgain(t *testing.T) {
+	s := newStage(
+		t,
+		pack(),
+		deployment("selected"),
+		deployment("newer", func(d *appsv1.Deployment) { d.CreationTimestamp = metav1.NewTime(changed.Add(time.Hour)) }),
+		deployment("unselected", func(d *appsv1.Deployment) { d.Labels = nil }),
+		deployment("other-scheduler", func(d *appsv1.Deployment) { d.Spec.Template.Spec.SchedulerName = "spread" }),
+	)
+	first := []string{
+		"create *v1.ConfigMap", "run", "status of *v1alpha1.SchedulingPolicy", "status of *v1alpha1.SchedulingPolicy",
+	}
+	if diff := cmp.Diff(first, s.reconcile(t)); diff != "" {
+		t.Errorf("a first profile restarts nothing: -want +got:\n%s", diff)
+	}
+	if again := s.reconcile(t); again != nil {
+		t.Errorf("a second reconcile must do nothing, not %v", again)
+	}
+
+	s.change(t, v1alpha1.MostAllocated)
+	second := []string{
+		"update *v1.ConfigMap", "run", "status of *v1alpha1.SchedulingPolicy", "patch *v1.Deployment",
+		"status of *v1alpha1.SchedulingPolicy",
+	}
+	if diff := cmp.Diff(second, s.reconcile(t)); diff != "" {
+		t.Errorf("steps of a change: -want +got:\n%s", diff)
+	}
+	if again := s.reconcile(t); again != nil {
+		t.Errorf("after the change, a second reconcile must do nothing, not %v", again)
+	}
+	want := map[string]string{
+		"selected": changed.Format(metav1.RFC3339Micro), "newer": "", "unselected": "", "other-scheduler": "",
+	}
+	for name, value := range want {
+		if got := s.restarted(t, name); got != value {
+			t.Errorf("Deployment %s: restarted for %q, want %q", name, got, value)
+		}
+	}
+	if !strings.Contains(s.configuration, "MostAllocated") {
+		t.Errorf("the scheduler runs with:\n%s", s.configuration)
+	}
+}
+
+// TestExit: after the end of the scheduler alone, nothing is restarted.
+func TestExit(t *testing.T) {
+	s := newStage(t, pack(), deployment("selected"))
+	s.reconcile(t)
+	s.configuration = ""
+	if diff := cmp.Diff([]string{"run"}, s.reconcile(t)); diff != "" {
+		t.Errorf("steps: -want +got:\n%s", diff)
+	}
+}
+
+// TestRollingOut: a policy is ready when its workloads are.
+func TestRollingOut(t *testing.T) {
+	s := newStage(t, pack(), deployment("selected", func(d *appsv1.Deployment) { d.Status.UpdatedReplicas = 0 }))
+	s.reconcile(t)
+	c := meta.FindStatusCondition(s.policy(t).Status.Conditions, v1alpha1.Ready)
+	if c == nil || c.Status != metav1.ConditionFalse || c.Reason != v1alpha1.ReasonReplacing {
+		t.Errorf("the condition is %v", c)
+	}
+}
+
+// TestSchedulerFails: no workload is restarted for a scheduler that does not start.
+func TestSchedulerFails(t *testing.T) {
+	s := newStage(t, pack(), deployment("selected"))
+	s.reconcile(t)
+	s.change(t, v1alpha1.MostAllocated)
+	s.err = errors.New("exit status 1")
+	want := []string{"update *v1.ConfigMap", "run", "status of *v1alpha1.SchedulingPolicy"}
+	if diff := cmp.Diff(want, s.reconcile(t)); diff != "" {
+		t.Errorf("steps: -want +got:\n%s", diff)
+	}
+	status := s.policy(t).Status
+	c := meta.FindStatusCondition(status.Conditions, v1alpha1.Ready)
+	if c == nil || c.Reason != v1alpha1.ReasonSchedulerFailed || status.Profile.Strategy != v1alpha1.LeastAllocated {
+		t.Errorf("the status is %v", status)
+	}
+	s.err = nil
+	s.reconcile(t)
+	if s.restarted(t, "selected") == "" {
+		t.Error("the Deployment must be restarted once the scheduler runs")
+	}
+}
+
+// TestLastPolicy: without a policy there is no scheduler.
+func TestLastPolicy(t *testing.T) {
+	s := newStage(t, pack())
+	s.reconcile(t)
+	if err := s.Delete(t.Context(), pack()); err != nil {
+		t.Fatal(err)
+	}
+	s.reconcile(t)
+	if s.configuration != "" {
+		t.Error("the scheduler still runs")
+	}
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package process runs one kube-scheduler as a child process, and replaces it when its configuration
+// changes.
+package process
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+const (
+	// patience limits the start of a scheduler until it is ready.
+	patience = time.Minute
+	// grace limits the end of a scheduler. Its last spans are sent meanwhile.
+	grace = 10 * time.Second
+	// pace is the time between two probes.
+	pace = 50 * time.Millisecond
+)
+
+// Scheduler is a kube-scheduler that runs with at most one configuration at a time. It is a Runnable
+// of a manager, and ends with it.
+type Scheduler struct {
+	// Program is the path of the scheduler. It takes kube-scheduler's flags.
+	Program string
+	// Dir is an existing directory for the configuration and the serving certificate.
+	Dir string
+	// Log gets the scheduler's output.
+	Log io.Writer
+	// Exited is called in a new goroutine after a scheduler has ended without Run or Stop.
+	Exited func()
+
+	mu     sync.Mutex
+	closed bool
+	child  *child
+}
+
+// child is one process.
+type child struct {
+	configuration string
+	// certificates is the directory of its serving certificate.
+	certificates string
+	cmd          *exec.Cmd
+	// done is closed after the end of the process. err is set before.
+	done chan struct{}
+	err  error
+	// wanted is closed before a wanted end.
+	wanted chan struct{}
+}
+
+// Runs reports whether a scheduler with this configuration runs.
+func (s *Scheduler) Runs(configuration string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.runs(configuration)
+}
+
+func (s *Scheduler) runs(configuration string) bool {
+	return s.child != nil && s.child.configuration == configuration && !s.child.ended()
+}
+
+// Run makes a scheduler run with this configuration. It returns when the scheduler is ready, and the
+// one before it has ended. After an error no scheduler runs.
+func (s *Scheduler) Run(ctx context.Context, configuration string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return errors.New("cannot start the scheduler: the operator ends")
+	}
+	if s.runs(configuration) {
+		return nil
+	}
+	s.stop()
+	file := filepath.Join(s.Dir, "scheduler.yaml")
+	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
+		return fmt.Errorf("cannot write the scheduler's configuration: %w", err)
+	}
+	port, err := freePort(ctx)
+	if err != nil {
+		return err
+	}
+	certificates, err := os.MkdirTemp(s.Dir, "certificate-")
+	if err != nil {
+		return fmt.Errorf("cannot make a directory for the scheduler's certificate: %w", err)
+	}
+	next := &child{
+		configuration: configuration, certificates: certificates,
+		done: make(chan struct{}), wanted: make(chan struct{}),
+	}
+	// Not with ctx: the scheduler outlives the reconcile.
+	next.cmd = exec.CommandContext(context.WithoutCancel(ctx), s.Program,
+		"--config="+file, "--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(port), "--cert-dir="+certificates)
+	next.cmd.Stdout, next.cmd.Stderr = s.Log, s.Log
+	if err := s.start(next); err != nil {
+		_ = os.RemoveAll(certificates)
+		return fmt.Errorf("cannot start the scheduler %s: %w", s.Program, err)
+	}
+	s.child = next
+	if err := next.awaitReady(ctx, port, certificates); err != nil {
+		s.stop()
+		return fmt.Errorf("the scheduler is not ready; see its log: %w", err)
+	}
+	return nil
+}
+
+// Stop ends the scheduler.
+func (s *Scheduler) Stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop()
+}
+
+// Start waits for the end of ctx, and then ends the scheduler for good.
+func (s *Scheduler) Start(ctx context.Context) error {
+	<-ctx.Done()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	s.stop()
+	return nil
+}
+
+// start starts the process. The thread that starts it stays until its end: on Linux the process ends
+// with that thread, and so with the operator.
+func (s *Scheduler) start(c *child) error {
+	started := make(chan error)
+	go onThread(func() {
+		bindLifetime(c.cmd)
+		err := c.cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		c.err = c.cmd.Wait()
+		close(c.done)
+		select {
+		case <-c.wanted:
+		default:
+			ctrl.Log.Error(c.err, "the scheduler has ended by itself")
+			s.Exited()
+		}
+	})
+	return <-started
+}
+
+func (s *Scheduler) stop() {
+	c := s.child
+	s.child = nil
+	if c == nil {
+		return
+	}
+	defer os.RemoveAll(c.certificates)
+	close(c.wanted)
+	_ = c.cmd.Process.Signal(syscall.SIGTERM) // fails after its end
+	select {
+	case <-c.done:
+	case <-time.After(grace):
+		_ = c.cmd.Process.Kill()
+		<-c.done
+	}
+}
+
+func (c *child) ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// awaitReady waits until the scheduler has read the cluster.
+func (c *child) awaitReady(ctx context.Context, port int, certificates string) error {
+	url := "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) + "/readyz"
+	return wait.PollUntilContextTimeout(ctx, pace, patience, true, func(ctx context.Context) (bool, error) {
+		if c.ended() {
+			return false, fmt.Errorf("it ended: %w", c.err)
+		}
+		pem, err := os.ReadFile(filepath.Join(certificates, "kube-scheduler.crt"))
+		if err != nil {
+			return false, nil //nolint:nilerr // not written yet
+		}
+		authority := x509.NewCertPool()
+		authority.AppendCertsFromPEM(pem)
+		return ready(ctx, url, authority), nil
+	})
+}
+
+func ready(ctx context.Context, url string, authority *x509.CertPool) bool {
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: authority, MinVersion: tls.VersionTLS12}}
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return false
+	}
+	answer, err := (&http.Client{Transport: transport, Timeout: time.Second}).Do(req)
+	if err != nil {
+		return false
+	}
+	defer answer.Body.Close()
+	return answer.StatusCode == http.StatusOK
+}
+
+func freePort(ctx context.Context) (int, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("cannot find a free port for the scheduler: %w", err)
+	}
+	_, text, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		return 0, err
+	}
+	port, err := strconv.Atoi(text)
+	return port, errors.Join(err, l.Close())
+}
