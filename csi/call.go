@@ -56,6 +56,7 @@ func (p *Proxy) begin(ctx context.Context, method string, data []byte) (context.
 		p.volumes.unpublish(r.target)
 	case methodUnstage:
 		c.request.pod = p.volumes.user(r.volume)
+		p.volumes.release(r.volume, pod{}) // a later publication is that of another staging
 	}
 	if c.again {
 		return ctx, c
@@ -90,8 +91,8 @@ func (p *Proxy) end(ctx context.Context, c *call, err error) {
 	}
 	code := status.Code(err)
 	c.span.SetAttributes(keyStatus.String(codeName(code)))
-	if driver := p.driverName(); driver != "" {
-		c.span.SetAttributes(keyDriver.String(driver))
+	if driver := p.name.Load(); driver != nil && *driver != "" {
+		c.span.SetAttributes(keyDriver.String(*driver))
 	}
 	if err != nil {
 		c.span.SetStatus(codes.Error, message.Clean(status.Convert(err).Message()))

@@ -3,6 +3,7 @@
 package csi_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -42,6 +43,9 @@ type driver struct {
 	parents []string
 	// fail is the error of the next calls; nil for none.
 	fail error
+	// asked counts the questions for the name. answer holds them back until it is closed; nil for at once.
+	asked  int
+	answer chan struct{}
 }
 
 func (d *driver) note(ctx context.Context, call string) error {
@@ -50,12 +54,33 @@ func (d *driver) note(ctx context.Context, call string) error {
 	d.calls = append(d.calls, call)
 	incoming, _ := metadata.FromIncomingContext(ctx)
 	d.parents = append(d.parents, strings.Join(incoming.Get("traceparent"), ","))
-	return d.fail
+	return cmp.Or(echo(ctx, func(sent metadata.MD) error { return grpc.SetHeader(ctx, sent) }), d.fail)
+}
+
+// echo sets a header and a trailer with what the driver has of a call.
+func echo(ctx context.Context, set func(metadata.MD) error) error {
+	incoming, _ := metadata.FromIncomingContext(ctx)
+	out := metadata.MD{"had": incoming.Get("key"), "had-bin": incoming.Get("key-bin")}
+	if deadline, has := ctx.Deadline(); has {
+		out.Set("deadline", deadline.Format(time.RFC3339Nano))
+	}
+	return cmp.Or(set(out), grpc.SetTrailer(ctx, metadata.Pairs("last", "trailer")))
 }
 
 func (d *driver) GetPluginInfo(
-	context.Context, *spec.GetPluginInfoRequest,
+	ctx context.Context, _ *spec.GetPluginInfoRequest,
 ) (*spec.GetPluginInfoResponse, error) {
+	d.mu.Lock()
+	d.asked++
+	answer := d.answer
+	d.mu.Unlock()
+	if answer != nil {
+		select {
+		case <-answer:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	return &spec.GetPluginInfoResponse{Name: "disk.example.com", VendorVersion: "1"}, nil
 }
 
@@ -93,19 +118,29 @@ func (d *driver) NodeGetVolumeStats(
 // set is a kubelet's client of a proxy of a driver.
 type set struct {
 	*driver
-	node spec.NodeClient
+	// connection is one to the proxy.
+	connection *grpc.ClientConn
+	node       spec.NodeClient
 	// direct is a client of the driver itself.
 	direct spec.NodeClient
 	spans  *tracetest.InMemoryExporter
 	proxy  *csi.Proxy
 }
 
-// start starts the driver and the proxy.
+// start starts the driver and the proxy, which knows the driver's name.
 func start(t testing.TB) *set {
+	t.Helper()
+	s := startWith(t, &driver{}, 0)
+	s.proxy.WaitForName()
+	return s
+}
+
+// startWith starts a driver that needs some time to write to a new connection, and the proxy.
+func startWith(t testing.TB, d *driver, delay time.Duration) *set {
 	t.Helper()
 	dir := t.TempDir()
 	listen, at := filepath.Join(dir, "proxy.sock"), filepath.Join(dir, "csi.sock")
-	s := &set{driver: &driver{}, spans: tracetest.NewInMemoryExporter()}
+	s := &set{driver: d, spans: tracetest.NewInMemoryExporter()}
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", at)
 	if err != nil {
 		t.Fatal(err)
@@ -113,8 +148,9 @@ func start(t testing.TB) *set {
 	server := grpc.NewServer()
 	spec.RegisterIdentityServer(server, s.driver)
 	spec.RegisterNodeServer(server, s.driver)
+	server.RegisterService(&talks, nil)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
+	go func() { served <- server.Serve(slow{l, delay}) }()
 	t.Cleanup(func() { server.Stop(); <-served })
 	if s.proxy, err = csi.New(at, sdktrace.NewTracerProvider(sdktrace.WithSyncer(s.spans))); err != nil {
 		t.Fatal(err)
@@ -129,12 +165,13 @@ func start(t testing.TB) *set {
 		}
 		_ = s.proxy.Close()
 	})
-	s.node, s.direct = client(t, listen), client(t, at)
+	s.connection = connect(t, listen)
+	s.node, s.direct = spec.NewNodeClient(s.connection), spec.NewNodeClient(connect(t, at))
 	return s
 }
 
-// client returns a client of a socket, as soon as that is there.
-func client(t testing.TB, socket string) spec.NodeClient {
+// connect returns a connection to a socket. Its calls wait for the socket.
+func connect(t testing.TB, socket string) *grpc.ClientConn {
 	t.Helper()
 	connection, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
@@ -142,7 +179,7 @@ func client(t testing.TB, socket string) spec.NodeClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = connection.Close() })
-	return spec.NewNodeClient(connection)
+	return connection
 }
 
 // described returns the spans, each as "method pod status".
@@ -283,6 +320,53 @@ func TestWaiting(t *testing.T) {
 	got := s.spans.GetSpans()
 	if len(got) != 1 || got[0].EndTime.After(time.Now()) {
 		t.Errorf("spans %v", s.described())
+	}
+}
+
+// TestUnstaged: an unstaging ends the wait of the stagings before it. A later Pod does not get them.
+func TestUnstaged(t *testing.T) {
+	s := start(t)
+	s.fail = status.Error(codes.Unavailable, "no disk")
+	if s.stage(t) == nil {
+		t.Error("no error")
+	}
+	s.fail = nil
+	_, err := s.node.NodeUnstageVolume(t.Context(),
+		&spec.NodeUnstageVolumeRequest{VolumeId: "vol-1", StagingTargetPath: "/staging"})
+	must(t, err)
+	must(t, s.publish(t))
+	want := []string{
+		"NodeStageVolume vol-1 disk.example.com  UNAVAILABLE", "NodeUnstageVolume vol-1 disk.example.com  OK",
+		"NodePublishVolume vol-1 disk.example.com " + uid + " OK",
+	}
+	if got := s.described(); !slices.Equal(got, want) {
+		t.Errorf("spans:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestSlowName: no call waits until the driver has answered with its name.
+func TestSlowName(t *testing.T) {
+	d := &driver{answer: make(chan struct{})}
+	s := startWith(t, d, 0)
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		_, err := s.node.NodeUnpublishVolume(ctx,
+			&spec.NodeUnpublishVolumeRequest{VolumeId: "vol-1", TargetPath: target})
+		cancel()
+		must(t, err)
+	}
+	d.mu.Lock()
+	if d.asked > 1 {
+		t.Errorf("%d questions at once", d.asked)
+	}
+	d.mu.Unlock()
+	close(d.answer)
+	s.proxy.WaitForName()
+	must(t, s.publish(t))
+	want := slices.Repeat([]string{"NodeUnpublishVolume vol-1  " + uid + " OK"}, 3)
+	want = append(want, "NodePublishVolume vol-1 disk.example.com "+uid+" OK")
+	if got := s.described(); !slices.Equal(got, want) {
+		t.Errorf("spans:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

@@ -78,22 +78,23 @@ func read(method string, data []byte) (request, bool) {
 	return r, whole
 }
 
-// annotate reads one entry of a volume's context.
+// annotate reads one entry of a volume's context. It decodes no value of another key: that may be a
+// secret, such as a token of the Pod's service account.
 func (r *request) annotate(entry []byte) {
-	var key, value string
+	var key, value []byte
 	each(entry, func(field protowire.Number, data []byte) {
 		switch field {
 		case 1:
-			key = string(data)
+			key = data
 		case 2:
-			value = text(data)
+			value = data
 		}
 	})
-	switch key {
+	switch string(key) {
 	case contextPodName:
-		r.pod.name = value
+		r.pod.name = text(value)
 	case contextNamespace:
-		r.pod.namespace = value
+		r.pod.namespace = text(value)
 	}
 }
 

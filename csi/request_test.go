@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 func TestPodOf(t *testing.T) {
@@ -21,6 +23,24 @@ func TestPodOf(t *testing.T) {
 		if uid, volume := podOf(path); uid != want[0] || volume != want[1] {
 			t.Errorf("%s is %q, %q, want %q", path, uid, volume, want)
 		}
+	}
+}
+
+// TestAnnotate: only the values of two keys are decoded.
+func TestAnnotate(t *testing.T) {
+	entry := func(key, value string) []byte {
+		out := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), key)
+		return protowire.AppendString(protowire.AppendTag(out, 2, protowire.BytesType), value)
+	}
+	var r request
+	r.annotate(entry(contextPodName, "web-0"))
+	r.annotate(entry(contextNamespace, "shop"))
+	if want := (pod{namespace: "shop", name: "web-0"}); r.pod != want {
+		t.Errorf("the Pod is %v, want %v", r.pod, want)
+	}
+	tokens := entry("csi.storage.k8s.io/serviceAccount.tokens", strings.Repeat("s", 1024))
+	if n := testing.AllocsPerRun(100, func() { r.annotate(tokens) }); n > 0 {
+		t.Errorf("a value of another key has %v allocations", n)
 	}
 }
 

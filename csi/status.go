@@ -10,6 +10,9 @@ import (
 
 // codeName returns the name of a code as gRPC's specification has it, such as DEADLINE_EXCEEDED.
 func codeName(c codes.Code) string {
+	if c == codes.Canceled {
+		return "CANCELLED" // Go's name has one L
+	}
 	var out strings.Builder
 	name := c.String()
 	for i, letter := range name {

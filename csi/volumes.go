@@ -3,6 +3,7 @@
 package csi
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -50,7 +51,7 @@ func (v *volumes) hold(volume string, s trace.Span, end time.Time) {
 	}
 	v.held++
 	h := &held{span: s, end: end}
-	h.timer = time.AfterFunc(maxWait, func() { v.release(volume, pod{}) })
+	h.timer = time.AfterFunc(maxWait, func() { v.expire(volume, h) })
 	v.waiting[volume] = append(v.waiting[volume], h)
 }
 
@@ -73,6 +74,21 @@ func (v *volumes) release(volume string, by pod) {
 		v.held--
 	}
 	delete(v.waiting, volume)
+}
+
+// expire ends one span without a Pod, unless it has ended.
+func (v *volumes) expire(volume string, h *held) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	at := slices.Index(v.waiting[volume], h)
+	if at < 0 {
+		return
+	}
+	h.span.End(trace.WithTimestamp(h.end))
+	v.held--
+	if v.waiting[volume] = slices.Delete(v.waiting[volume], at, at+1); len(v.waiting[volume]) == 0 {
+		delete(v.waiting, volume)
+	}
 }
 
 // close ends all spans.

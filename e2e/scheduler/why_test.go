@@ -42,11 +42,9 @@ func eventuallyWhy(t *testing.T, s *harness.Server, namespace, object string, te
 func TestWhyNoNodeFits(t *testing.T) {
 	s := serve(t)
 	ns := bench.Namespace(t)
-	t.Cleanup(func() {
-		bench.MustKubectl(t, "", "uncordon", "node-3")
-		bench.MustKubectl(t, "", "taint", "nodes", "node-0", "node-1", "node-2", "dedicated-")
-	})
+	undo(t, "taint", "nodes", "node-0", "node-1", "node-2", "dedicated-")
 	bench.MustKubectl(t, "", "taint", "nodes", "node-0", "node-1", "node-2", "dedicated=database:NoSchedule")
+	undo(t, "uncordon", "node-3")
 	bench.MustKubectl(t, "", "cordon", "node-3")
 	bench.MustKubectl(t, strings.Replace(deployment(ns, "100m"), "cpu", "memory: 100Gi, cpu", 1), "apply", "-f", "-")
 	reason := fmt.Sprintf("cannot be scheduled: no node of %d fits: %d lack memory (NodeResourcesFit), 3 have an "+

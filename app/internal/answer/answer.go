@@ -158,7 +158,8 @@ func CauseOf(sum *store.Summary) Cause {
 	}
 }
 
-// schedule adds the last attempt to schedule a Pod: own, or the Pod to blame for the reason of part.
+// schedule adds the last attempt to schedule a Pod: own, or the Pod to blame for the reason of part. A failed
+// attempt is added only to a reason that is about scheduling.
 func (a *Answer) schedule(t *span.Trace, part, own *span.Span) {
 	pod := own
 	if !kind.Pod.Is(own.Object.Kind) {
@@ -174,7 +175,7 @@ func (a *Answer) schedule(t *span.Trace, part, own *span.Span) {
 		if pod == own {
 			a.Attempt = attempt
 		}
-	case attempt.agrees(waiting(t, pod)):
+	case strings.Contains(a.Reason, reason.NotScheduled) && attempt.agrees(waiting(t, pod)):
 		a.Attempt = attempt
 		a.Reason = span.Bound(attempt.detailed(a.Reason))
 	}
@@ -202,7 +203,7 @@ func Scheduling(t *span.Trace, of *span.Span) string {
 	return span.Bound(text)
 }
 
-// waiting returns the message of the open phase schedule of a Pod's reconciliation, or "".
+// waiting returns the message of the phase schedule of a Pod's reconciliation, or "".
 func waiting(t *span.Trace, pod *span.Span) string {
 	for _, s := range t.Spans {
 		if s.Parent == pod.ID && s.Name == span.NameSchedule && s.Origin == nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
@@ -87,15 +88,12 @@ func attemptOf(t *span.Trace, pod *span.Span) *Attempt {
 		return nil
 	}
 	a := &Attempt{Number: insight.Number(last, span.KeyAttemptNumber), End: last.End.Time}
-	var points []*span.Span
-	for _, cycle := range below(t, last.ID, span.NameCycle) {
-		points = append(points, below(t, cycle.ID, "")...)
-	}
+	spans := childrenOf(t)
 	switch insight.Attribute(last, span.KeyAttemptOutcome) {
 	case span.AttemptBound:
-		a.Choice = choiceOf(t, last, points)
+		a.Choice = choiceOf(last, spans)
 	case span.AttemptUnschedulable:
-		a.reject(t, points)
+		a.reject(last, spans)
 	}
 	if a.Choice == nil && len(a.Rejections) == 0 {
 		return nil
@@ -103,23 +101,47 @@ func attemptOf(t *span.Trace, pod *span.Span) *Attempt {
 	return a
 }
 
-// below returns the scheduler's spans with that parent, and with that name unless it is empty.
-func below(t *span.Trace, parent trace.SpanID, name string) []*span.Span {
-	var out []*span.Span
+// children are the scheduler's spans by their parent.
+type children map[trace.SpanID][]*span.Span
+
+func childrenOf(t *span.Trace) children {
+	out := children{}
 	for _, s := range t.Spans {
-		if s.Parent == parent && (name == "" || s.Name == name) && s.OfScheduler() {
-			out = append(out, s)
+		if s.OfScheduler() {
+			out[s.Parent] = append(out[s.Parent], s)
 		}
 	}
 	return out
 }
 
+// points returns the extension points of the attempt's scheduling cycle. An attempt has one cycle.
+func (c children) points(attempt *span.Span) []*span.Span {
+	for _, s := range c[attempt.ID] {
+		if s.Name == span.NameCycle {
+			return c[s.ID]
+		}
+	}
+	return nil
+}
+
+// keyExtender is the host of an extender. Its span has no plugin.
+const keyExtender = attribute.Key("k8s.scheduler.extender")
+
+// pluginOf returns the plugin of a span, or "extender HOST"; "" if it has neither.
+func pluginOf(s *span.Span) string {
+	name := insight.Attribute(s, span.KeyPlugin)
+	if host := insight.Attribute(s, keyExtender); name == "" && host != "" {
+		name = "extender " + host
+	}
+	return object.OneLine(name, maxName)
+}
+
 // reject sets the reasons why no node fits. It sets none if a node fitted, and a later step refused it.
-func (a *Attempt) reject(t *span.Trace, points []*span.Span) {
+func (a *Attempt) reject(attempt *span.Span, spans children) {
 	var all []Rejection
 	var keepers []string
-	var rejected int64
-	for _, point := range points {
+	var evaluated, kept int64
+	for _, point := range spans.points(attempt) {
 		if insight.Number(point, span.KeyNodesFeasible) > 0 {
 			return
 		}
@@ -127,21 +149,24 @@ func (a *Attempt) reject(t *span.Trace, points []*span.Span) {
 		if point.Name != span.NamePreFilter && point.Name != span.NameFilter {
 			continue
 		}
-		for _, s := range below(t, point.ID, "") {
-			plugin := object.OneLine(insight.Attribute(s, span.KeyPlugin), maxName)
+		if point.Name == span.NameFilter {
+			evaluated = insight.Number(point, span.KeyNodesEvaluated)
+		}
+		for _, s := range spans[point.ID] {
+			plugin := pluginOf(s)
 			switch text := insight.Attribute(s, span.KeyPluginMessage); {
 			case plugin == "":
 			case point.Name == span.NameFilter:
-				rejected += insight.Number(s, span.KeyNodesRejected)
 				all = append(all, rejectionsOf(s, plugin)...)
 			case text != "":
 				all = append(all, Rejection{Plugin: plugin, Reason: object.Bound(text)})
 			case insight.Attribute(s, span.KeyNodesKept) != "":
-				keepers = append(keepers, plugin)
+				keepers, kept = append(keepers, plugin), insight.Number(s, span.KeyNodesKept)
 			}
 		}
 	}
-	if rest := a.Nodes - rejected; len(keepers) == 1 && rest > 0 {
+	// A nominated node is filtered twice, and a kept node may be gone.
+	if rest := a.Nodes - max(0, min(evaluated, kept)); len(keepers) == 1 && rest > 0 {
 		all = append(all, Rejection{Plugin: keepers[0], Nodes: rest})
 	}
 	slices.SortStableFunc(all, func(x, y Rejection) int {
@@ -176,12 +201,13 @@ func rejectionsOf(s *span.Span, plugin string) []Rejection {
 }
 
 // choiceOf returns the choice of the node of a bound Pod, or nil.
-func choiceOf(t *span.Trace, attempt *span.Span, points []*span.Span) *Choice {
+func choiceOf(attempt *span.Span, spans children) *Choice {
 	c := &Choice{Node: object.OneLine(insight.Attribute(attempt, span.KeyNode), maxName)}
 	if c.Node == "" {
 		return nil
 	}
-	for _, point := range points {
+	var advantages int64
+	for _, point := range spans.points(attempt) {
 		switch point.Name {
 		case span.NameFilter:
 			c.Evaluated = insight.Number(point, span.KeyNodesEvaluated)
@@ -193,14 +219,17 @@ func choiceOf(t *span.Trace, attempt *span.Span, points []*span.Span) *Choice {
 			c.Score, c.SecondScore = insight.Number(point, span.KeyScore), insight.Number(point, span.KeyScoreSecond)
 			c.Second = object.OneLine(insight.Attribute(point, span.KeyScoreSecondNode), maxName)
 			c.Equal = insight.Number(point, span.KeyScoreEqual)
-			for _, s := range below(t, point.ID, "") {
-				plugin := object.OneLine(insight.Attribute(s, span.KeyPlugin), maxName)
+			for _, s := range spans[point.ID] {
 				more := insight.Number(s, span.KeyScore) - insight.Number(s, span.KeyScoreSecond)
 				if more > 0 && insight.Attribute(s, span.KeyScoreSecond) != "" && c.Score > c.SecondScore {
-					c.Plugins = append(c.Plugins, Advantage{plugin, more})
+					c.Plugins = append(c.Plugins, Advantage{pluginOf(s), more})
+					advantages += more
 				}
 			}
 		}
+	}
+	if advantages < c.Score-c.SecondScore {
+		c.Plugins = nil // an extender or a plugin without a span has a part in the difference
 	}
 	slices.SortStableFunc(c.Plugins, func(x, y Advantage) int {
 		return cmp.Or(cmp.Compare(y.Points, x.Points), strings.Compare(x.Plugin, y.Plugin))
@@ -213,24 +242,35 @@ func choiceOf(t *span.Trace, attempt *span.Span, points []*span.Span) *Choice {
 // reasons and numbers of nodes. The message of a later attempt counts more than these spans.
 func (a *Attempt) agrees(message string) bool {
 	message, cut := strings.CutSuffix(message, "…")
-	_, message, found := strings.Cut(message, "nodes are available: ")
-	if !found {
+	of, message, found := strings.Cut(message, "nodes are available: ")
+	if !found || a.Nodes > 0 && !strings.HasSuffix(" "+of, fmt.Sprintf(" 0/%d ", a.Nodes)) {
 		return false
 	}
-	message = ", " + strings.TrimSuffix(message, ".") + ", "
-	agreed := 0
+	message = ", " + strings.TrimSuffix(message, ".") + ". "
+	agreed, nodes, leftOut := 0, int64(0), false
 	for _, r := range a.Rejections {
-		clause := r.Reason
+		nodes += r.Nodes
+		if r.Reason == "" {
+			leftOut = true
+			continue
+		}
+		clause := ", " + r.Reason
 		if r.Nodes > 0 {
-			clause = fmt.Sprintf("%d %s", r.Nodes, r.Reason)
+			clause = fmt.Sprintf(", %d %s", r.Nodes, r.Reason)
+		}
+		before := len(message)
+		if message = strings.Replace(message, clause+", ", ", ", 1); len(message) == before {
+			message = strings.Replace(message, clause+". ", ". ", 1)
 		}
 		switch {
-		case r.Reason == "":
-		case strings.Contains(message, ", "+clause+", "), strings.Contains(message, ", "+clause+". "):
+		case len(message) < before:
 			agreed++
 		case !cut:
 			return false
 		}
 	}
-	return agreed > 0
+	// Another clause means another attempt. If the attempt has a reason for each node, the clause may be one
+	// more reason of the same plugin: the spans have the first.
+	complete := strings.HasPrefix(message, ". ") || a.Nodes > 0 && nodes == a.Nodes
+	return agreed > 0 && (complete || cut || leftOut || a.MoreRejections > 0)
 }

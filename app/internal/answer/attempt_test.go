@@ -51,6 +51,11 @@ func (s scheduler) attempt(n int, outcome string, attrs ...attribute.KeyValue) *
 	return s.add(root, span.NameCycle, 1000*n)
 }
 
+// deployment is the span above the Pod's ReplicaSet.
+func (s scheduler) deployment() *span.Span {
+	return Reconciliation(s.Trace, spantest.Ref("apps", "Deployment", "web"))
+}
+
 func (s scheduler) filter(cycle *span.Span, all, evaluated, feasible int) *span.Span {
 	attrs := []attribute.KeyValue{span.KeyNodesEvaluated.Int(evaluated), span.KeyNodesFeasible.Int(feasible)}
 	if all > 0 {
@@ -160,6 +165,72 @@ func TestNoNodeFits(t *testing.T) {
 			},
 			want: "no node of 100 fits: 9 r8 (P8), 8 r7 (P7), 7 r6 (P6), 6 r5 (P5), and 5 more reasons.",
 		},
+		"one more reason": {
+			message: "0/100 nodes are available: 1 r0, 2 r1, 3 r2, 4 r3, 5 r4",
+			spans: func(s scheduler) {
+				filter := s.filter(s.attempt(1, span.AttemptUnschedulable), 100, 100, 0)
+				for i := range 5 {
+					s.rejects(filter, fmt.Sprint("P", i), i+1, []string{fmt.Sprint("r", i)}, []int{i + 1})
+				}
+			},
+			want: "2 r1 (P1), and 1 more reason.",
+		},
+		"an extender": {
+			reason: "the extender rejected 2 of the 3 nodes that the keeper left",
+			message: "0/10 nodes are available: 1 Insufficient cpu, 2 no GPU, " +
+				"7 node(s) didn't satisfy plugin(s) [NodeAffinity]",
+			spans: func(s scheduler) {
+				cycle := s.attempt(1, span.AttemptUnschedulable)
+				s.add(s.add(cycle, span.NamePreFilter, 1000), "PreFilter NodeAffinity", 1000,
+					span.KeyPlugin.String("NodeAffinity"), span.KeyNodesKept.Int(3))
+				filter := s.filter(cycle, 10, 3, 0)
+				s.rejects(filter, "NodeResourcesFit", 1, []string{"Insufficient cpu"}, []int{1})
+				s.add(filter, "Filter extender", 1000, keyExtender.String("gpu.example:80"),
+					span.KeyNodesRejected.Int(2), span.KeyRejectReasons.StringSlice([]string{"no GPU"}),
+					span.KeyRejectCounts.IntSlice([]int{2}),
+					span.KeyRejectExamples.StringSlice([]string{"node-1, node-2"}))
+			},
+			want: "no node of 10 fits: 7 were left out (NodeAffinity), 2 no GPU (extender gpu.example:80), " +
+				"1 lacks CPU (NodeResourcesFit).",
+		},
+		"rejections without a reason": {
+			reason:  "the only keeper left all nodes",
+			message: "0/10 nodes are available: 4 Insufficient cpu",
+			want:    "no node of 10 fits: 4 lack CPU (NodeResourcesFit).",
+			spans: func(s scheduler) {
+				cycle := s.attempt(1, span.AttemptUnschedulable)
+				s.add(s.add(cycle, span.NamePreFilter, 1000), "PreFilter NodeAffinity", 1000,
+					span.KeyPlugin.String("NodeAffinity"), span.KeyNodesKept.Int(10))
+				s.rejects(s.filter(cycle, 10, 10, 0), "NodeResourcesFit", 4, []string{"Insufficient cpu"}, []int{4})
+			},
+		},
+		"a second reason of the same nodes": {
+			reason:  "the spans have the first reason of each node",
+			message: "0/100 nodes are available: 100 Insufficient cpu, 100 Insufficient memory",
+			spans: func(s scheduler) {
+				filter := s.filter(s.attempt(1, span.AttemptUnschedulable), 100, 100, 0)
+				s.rejects(filter, "NodeResourcesFit", 100, []string{"Insufficient cpu"}, []int{100})
+			},
+			want: "no node of 100 fits: 100 lack CPU (NodeResourcesFit).",
+		},
+		"more nodes since the attempt": {
+			reason:  "the condition is about a later attempt",
+			message: "0/10 nodes are available: 4 node(s) were unschedulable, 6 Insufficient memory",
+			spans: func(s scheduler) {
+				filter := s.filter(s.attempt(1, span.AttemptUnschedulable), 6, 6, 0)
+				s.rejects(filter, "NodeResourcesFit", 6, []string{"Insufficient memory"}, []int{6})
+			},
+			want: "0/10 nodes are available: 4 node(s) were unschedulable",
+		},
+		"a reason more than the attempt has": {
+			reason:  "the condition is about a later attempt",
+			message: "0/10 nodes are available: 4 node(s) were unschedulable, 6 Insufficient memory",
+			spans: func(s scheduler) {
+				filter := s.filter(s.attempt(1, span.AttemptUnschedulable), 0, 6, 0)
+				s.rejects(filter, "NodeResourcesFit", 6, []string{"Insufficient memory"}, []int{6})
+			},
+			want: "0/10 nodes are available: 4 node(s) were unschedulable",
+		},
 		"a later attempt without spans": {
 			reason:  "the condition is about another attempt",
 			message: "0/100 nodes are available: 41 node(s) had untolerated taint(s), 59 Insufficient memory",
@@ -206,6 +277,46 @@ func TestNoNodeFits(t *testing.T) {
 	}
 }
 
+// TestNoNodeFitsElsewhere: the attempt is in no answer without its reason.
+func TestNoNodeFitsElsewhere(t *testing.T) {
+	for name, tc := range map[string]struct {
+		of     object.Ref
+		change func(scheduler)
+	}{
+		"another ReplicaSet": {
+			of: spantest.Ref("apps", "ReplicaSet", "web-old"),
+			change: func(s scheduler) {
+				old := s.Add(s.deployment(), "reconcile ReplicaSet", "deployment-controller",
+					spantest.Ref("apps", "ReplicaSet", "web-old"), 10, 20)
+				old.Outcome = span.Converged
+			},
+		},
+		"an open ConfigMap": {
+			of: spantest.Ref("", "ConfigMap", "web"),
+			change: func(s scheduler) {
+				s.Add(s.deployment(), "reconcile ConfigMap", "operator", spantest.Ref("", "ConfigMap", "web"), 10, -1)
+			},
+		},
+		"a Pod that was deleted while it waited": {
+			of: spantest.Ref("", "Pod", "web-6cf-x7"),
+			change: func(s scheduler) {
+				s.pod.End, s.pod.Outcome, s.pod.Message = spantest.At(3000), span.Deleted, ""
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			trace, s := waits(twoReasons)
+			s.refuse(1)
+			tc.change(s)
+			a := Explain(trace, tc.of, now)
+			if text := a.Text(now, "default"); a.Attempt != nil || len(a.Suspects()) != 0 ||
+				a.Object.Name != tc.of.Name || strings.Contains(text, "Examples") {
+				t.Errorf("got %+v, %q", a.Attempt, text)
+			}
+		})
+	}
+}
+
 // TestNoNodeFitsExamples: a few nodes for each reason, and their bounds.
 func TestNoNodeFitsExamples(t *testing.T) {
 	trace, s := waits(twoReasons)
@@ -235,6 +346,13 @@ func TestChoice(t *testing.T) {
 			"node-7 with score 452; second node-3 with 433: P1 made the difference.",
 		},
 		"without plugins": {40, 452, 433, 0, "node-3", nil, "node-7 with score 452; second node-3 with 433."},
+		"not all of it": {
+			40, 452, 433, 0, "node-3", []score{{1, 81, 68}}, "node-7 with score 452; second node-3 with 433.",
+		},
+		"four plugins": {
+			40, 452, 433, 0, "node-3", []score{{1, 10, 4}, {2, 10, 5}, {3, 10, 6}, {4, 10, 6}},
+			"node-7 with score 452; second node-3 with 433: P1 (+6), P2 (+5) and P3 (+4) made the difference.",
+		},
 		"equal": {
 			40, 452, 452, 12, "node-3", []score{{1, 5, 5}},
 			"node-7 with score 452, equal to that of node-3 and 11 more.",
@@ -299,7 +417,11 @@ func TestSuspects(t *testing.T) {
 			Path: "spec.taints[key=dedicated,effect=" + effect + "].key", Operation: operation,
 		})
 	}
-	label := change("metadata", span.FieldChange{Path: "metadata.labels[disk]", Operation: span.FieldReplaced})
+	label := change("metadata", span.FieldChange{Path: "metadata.labels.disk", Operation: span.FieldReplaced})
+	domain := change("metadata", span.FieldChange{
+		Path: "metadata.labels[example.com/disk]", Operation: span.FieldReplaced,
+	})
+	other := change("metadata", span.FieldChange{Path: "metadata.labelsets.disk", Operation: span.FieldReplaced})
 	status, unknown := change("observed"), change("desired")
 	cut := change("desired", span.FieldChange{Path: "spec.providerID", Operation: span.FieldAdded})
 	cut.MoreChanges = 1
@@ -321,6 +443,8 @@ func TestSuspects(t *testing.T) {
 			Tainted, []store.Write{taint(span.FieldRemoved, "NoSchedule"), taint(span.FieldAdded, "NoExecute")}, 1,
 		},
 		"relabelled":           {Relabelled, []store.Write{cordon, label}, 1},
+		"relabelled twice":     {Relabelled, []store.Write{label, domain}, 0},
+		"another domain":       {Relabelled, []store.Write{other, domain}, 1},
 		"nothing":              {Relabelled, nil, -1},
 		"no label was changed": {Relabelled, []store.Write{cordon}, -1},
 	} {
@@ -356,18 +480,46 @@ func TestSuspects(t *testing.T) {
 // TestNodeChange: of several changes of a kind the latest is named, with its author.
 func TestNodeChange(t *testing.T) {
 	a := Answer{State: Stuck, Reason: "it cannot"}
+	var writes []NodeWrite
 	for i, node := range []string{"node-1", "node-2", "node-3"} {
-		w := store.Write{}
+		w := NodeWrite{Suspect: Suspect{Node: node, What: Cordoned}}
 		w.End = spantest.Epoch.Add(time.Duration(i%2) * time.Minute)
+		writes = append(writes, w)
+	}
+	for _, w := range Latest(writes) {
 		sum := store.Summary{
-			User: "alice", Verb: "update", Object: spantest.Ref("", "Node", node), Edits: []string{"cordon"},
+			User: "alice", Verb: "update", Object: spantest.Ref("", "Node", w.Node), Edits: []string{"cordon"},
 		}
 		sum.Object.Namespace = ""
-		a.Add(Suspect{Node: node, What: Cordoned}, &w, &sum)
+		a.Add(w, &sum)
 	}
 	want := "\nNode node-2 was cordoned: alice changed Node node-2 (cordon) at "
 	if text := a.Text(now, ""); len(a.Nodes) != 1 || !strings.Contains(text, want) {
 		t.Errorf("got %q, want %q", text, want)
+	}
+}
+
+// TestNodeChangeSince: a change during the wait was not shortly before it.
+func TestNodeChangeSince(t *testing.T) {
+	for name, tc := range map[string]struct {
+		what  string
+		after time.Duration
+		want  string
+	}{
+		"before":     {Tainted, -time.Minute, "\nShortly before, Node node-1 got a taint: "},
+		"meanwhile":  {Tainted, 3 * time.Hour, "\nSince then, Node node-1 got a taint: "},
+		"relabelled": {Relabelled, 3 * time.Hour, "\nSince then, Node node-1 got other labels: "},
+		"cordoned":   {Cordoned, 3 * time.Hour, "\nNode node-1 was cordoned: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := Answer{State: Stuck, Reason: "it cannot", Since: spantest.Epoch}
+			w := NodeWrite{Suspect: Suspect{Node: "node-1", What: tc.what}}
+			w.End = spantest.Epoch.Add(tc.after)
+			a.Add(w, &store.Summary{})
+			if text := a.Text(now, ""); !strings.Contains(text, tc.want) {
+				t.Errorf("got %q, want %q", text, tc.want)
+			}
+		})
 	}
 }
 

@@ -67,7 +67,10 @@ func (a *Attempt) misfit() string {
 		parts = append(parts, fmt.Sprintf("%d %s (%s)", r.Nodes, r.words(), r.Plugin))
 	}
 	text += ": " + strings.Join(parts, ", ")
-	if n := len(a.Rejections) - len(parts) + a.MoreRejections; n > 0 {
+	switch n := len(a.Rejections) - len(parts) + a.MoreRejections; {
+	case n == 1:
+		text += ", and 1 more reason"
+	case n > 1:
 		text += fmt.Sprintf(", and %d more reasons", n)
 	}
 	return text
@@ -112,7 +115,7 @@ func (c *Choice) text() string {
 	text += fmt.Sprintf(" with score %d; second %s with %d", c.Score, c.Second, c.SecondScore)
 	switch {
 	case len(c.Plugins) == 0:
-	case len(c.Plugins) == 1 || c.Plugins[0].Points >= c.Score-c.SecondScore:
+	case c.Plugins[0].Points >= c.Score-c.SecondScore:
 		text += ": " + c.Plugins[0].Plugin + " made the difference"
 	default:
 		var parts []string

@@ -3,6 +3,7 @@
 package answer
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ type NodeChange struct {
 }
 
 // Values of NodeChange.What. A cordoned node is rejected because of that change. A new taint or other
-// labels came shortly before: the Pod may tolerate that taint, and need another label.
+// labels came shortly before the wait, or during it: the Pod may tolerate that taint, and need another label.
 const (
 	Cordoned   = "cordoned"
 	Tainted    = "tainted"
@@ -54,11 +55,7 @@ func (a *Answer) Suspects() []Suspect {
 		}
 		asked[s.What] = true
 		if s.What != Cordoned {
-			since := a.Since
-			if since.IsZero() {
-				since = a.Start
-			}
-			s.Since = since.Add(-shortly)
+			s.Since = a.since().Add(-shortly)
 		}
 		for _, node := range r.Examples {
 			s.Node = node
@@ -66,6 +63,14 @@ func (a *Answer) Suspects() []Suspect {
 		}
 	}
 	return out
+}
+
+// since returns the begin of the wait.
+func (a *Answer) since() time.Time {
+	if a.Since.IsZero() {
+		return a.Start
+	}
+	return a.Since
 }
 
 // suspicions are the changes of nodes by the plugins that look at them.
@@ -87,7 +92,7 @@ func (s *Suspect) Find(writes []store.Write) *store.Write {
 		}
 		for _, c := range w.Changes {
 			switch field, removed := fieldOf(s.What), c.Operation == "remove"; {
-			case !strings.HasPrefix(c.Path, field):
+			case !under(c.Path, field):
 			case s.What == Cordoned:
 				if removed || c.To != "true" {
 					return nil
@@ -113,9 +118,15 @@ func fieldOf(what string) string {
 	case Cordoned:
 		return "spec.unschedulable"
 	case Tainted:
-		return "spec.taints["
+		return "spec.taints"
 	}
-	return "metadata.labels["
+	return "metadata.labels"
+}
+
+// under reports whether the path is that of the field, or below it.
+func under(path, field string) bool {
+	rest, below := strings.CutPrefix(path, field)
+	return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // keepsOff reports whether the path of a taint's key is of a taint that keeps Pods off a node.
@@ -123,25 +134,43 @@ func keepsOff(path string) bool {
 	return strings.HasSuffix(path, ",effect=NoSchedule].key") || strings.HasSuffix(path, ",effect=NoExecute].key")
 }
 
-// Add adds the change with write w of a suspect. sum is the trace of the write. Of several changes of a kind, the
-// latest counts.
-func (a *Answer) Add(s Suspect, w *store.Write, sum *store.Summary) {
-	for i := range a.Nodes {
-		if n := &a.Nodes[i]; n.What == s.What {
-			if n.At.Before(w.End) {
-				*n = NodeChange{s.Node, s.What, w.End, CauseOf(sum)}
-			}
-			return
-		}
-	}
-	a.Nodes = append(a.Nodes, NodeChange{s.Node, s.What, w.End, CauseOf(sum)})
+// NodeWrite is the write of a suspect that explains the rejection.
+type NodeWrite struct {
+	Suspect
+	store.Write
 }
 
-// text says what happened to the node, and by which change.
-func (n *NodeChange) text(now time.Time, namespace string) string {
-	text := map[string]string{
-		Cordoned: "Node " + n.Node + " was cordoned", Tainted: "Shortly before, Node " + n.Node + " got a taint",
-		Relabelled: "Shortly before, Node " + n.Node + " got other labels",
+// Latest returns the latest write of each What, in the order of the first.
+func Latest(writes []NodeWrite) []NodeWrite {
+	var out []NodeWrite
+	for _, w := range writes {
+		same := func(other NodeWrite) bool { return other.What == w.What }
+		switch i := slices.IndexFunc(out, same); {
+		case i < 0:
+			out = append(out, w)
+		case out[i].End.Before(w.End):
+			out[i] = w
+		}
+	}
+	return out
+}
+
+// Add adds the change with the write. sum is the trace of the write.
+func (a *Answer) Add(w NodeWrite, sum *store.Summary) {
+	a.Nodes = append(a.Nodes, NodeChange{w.Node, w.What, w.End, CauseOf(sum)})
+}
+
+// text says what happened to the node, and by which change. since is the begin of the wait.
+func (n *NodeChange) text(since, now time.Time, namespace string) string {
+	text := "Node " + n.Node + map[string]string{
+		Cordoned: " was cordoned", Tainted: " got a taint", Relabelled: " got other labels",
 	}[n.What]
+	switch {
+	case n.What == Cordoned:
+	case n.At.Before(since):
+		text = "Shortly before, " + text
+	default:
+		text = "Since then, " + text
+	}
 	return shown(text) + ": " + n.Cause.text(n.At, now, namespace) + "."
 }

@@ -128,27 +128,40 @@ func (s *Server) why(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	release, err := s.turn(r.Context())
+	a, now, err := s.explain(r, id, of, p.now)
 	if err != nil {
 		return nil, err
+	}
+	s.suspect(r, &a, id)
+	return whyFrom(a, of, now), nil
+}
+
+// explain answers by a trace, in a turn. It returns the time of the answer, which is now for an open trace.
+func (s *Server) explain(r *http.Request, id trace.TraceID, of object.Ref, now time.Time) (
+	answer.Answer, time.Time, error,
+) {
+	release, err := s.turn(r.Context())
+	if err != nil {
+		return answer.Answer{}, now, err
 	}
 	defer release()
 	rec, err := s.opts.Store.Trace(r.Context(), s.opts.Scope(r), id)
 	if err != nil {
-		return nil, err
+		return answer.Answer{}, now, err
 	}
-	now := rec.AsOf
-	if rec.Open {
-		now = p.now
+	if !rec.Open {
+		now = rec.AsOf
 	}
-	a := answer.Explain(rec.Trace, of, now.UTC())
-	s.suspect(r, &a, id)
-	return whyFrom(a, of, now), nil
+	return answer.Explain(rec.Trace, of, now.UTC()), now, nil
 }
 
 // suspect adds the changes of nodes that explain why the scheduler rejected them. Without an answer of the
 // archive there are none.
 func (s *Server) suspect(r *http.Request, a *answer.Answer, id trace.TraceID) {
+	if !a.State.Bad() {
+		return
+	}
+	var found []answer.NodeWrite
 	for _, suspect := range a.Suspects() {
 		page, err := s.opts.Store.Writes(r.Context(), store.WriteQuery{
 			Scope: s.opts.Scope(r), Object: suspect.Object(), Since: suspect.Since, Until: suspect.Until,
@@ -157,13 +170,14 @@ func (s *Server) suspect(r *http.Request, a *answer.Answer, id trace.TraceID) {
 		if err != nil || page.Incomplete != "" {
 			return
 		}
-		w := suspect.Find(page.Writes)
-		if w == nil || w.TraceID == id {
-			continue
+		if w := suspect.Find(page.Writes); w != nil && w.TraceID != id {
+			found = append(found, answer.NodeWrite{Suspect: suspect, Write: *w})
 		}
+	}
+	for _, w := range answer.Latest(found) {
 		of, err := s.opts.Store.List(r.Context(), store.Query{Scope: s.opts.Scope(r), IDs: []trace.TraceID{w.TraceID}})
 		if err == nil && len(of.Traces) == 1 {
-			a.Add(suspect, w, &of.Traces[0])
+			a.Add(w, &of.Traces[0])
 		}
 	}
 }

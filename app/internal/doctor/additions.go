@@ -57,13 +57,17 @@ func checkScheduler(f *Facts) Check {
 		c.Found = fmt.Sprintf("no span for %s; before, %d came", duration(s.From.Received.AsOf.Sub(got.Last)), got.All)
 	case s.counted() < young:
 		c.Status, c.Lose = Unknown, ""
-		c.Found = fmt.Sprintf("no span yet; the server counts only for %s", duration(s.counted()))
+		c.Found = "no span yet; the server counts only for " + duration(s.counted())
 		return c
 	default:
 		c.Found = "no span in " + f.window() + "; " + f.original() + " sends none"
 	}
 	if cluster != "" && minor(cluster) != minor(tracedScheduler) {
-		c.Found += fmt.Sprintf("; lifeline-scheduler is of Kubernetes %s, and the cluster is %s", tracedScheduler, cluster)
+		c.Found += fmt.Sprintf(
+			"; lifeline-scheduler is of Kubernetes %s, and the cluster is %s",
+			tracedScheduler,
+			cluster,
+		)
 		return c
 	}
 	c.Add = f.schedulerLines()
@@ -83,7 +87,8 @@ func (f *Facts) original() string {
 
 // schedulerLines put lifeline-scheduler into a cluster.
 func (f *Facts) schedulerLines() []Lines {
-	where := "the scheduler of the control plane: lifeline-scheduler in place of kube-scheduler, with the same arguments"
+	where := "the scheduler of the control plane: lifeline-scheduler in place of kube-scheduler, with the same " +
+		"arguments"
 	if is := f.cluster(); is != nil {
 		if m, ok := is.managed(); ok {
 			where = m.name + " does not let one replace its scheduler: a Deployment of lifeline-scheduler with a " +
@@ -137,7 +142,7 @@ func checkDrivers(f *Facts) Check {
 		return none
 	case s.counted() < young:
 		c.Status, c.Lose, c.Add = Unknown, "", nil
-		c.Found = fmt.Sprintf("no call yet; the server counts only for %s", duration(s.counted()))
+		c.Found = "no call yet; the server counts only for " + duration(s.counted())
 	default:
 		c.Found = fmt.Sprintf("no call in %s; the nodes have %s", f.window(), some(drivers))
 	}

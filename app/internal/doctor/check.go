@@ -48,7 +48,8 @@ func Examine(f Facts) Report {
 	r := Report{Facts: f}
 	for _, check := range []func(*Facts) Check{
 		checkCluster, checkVersions, checkClock, checkRights, checkServer, checkWatching, checkRelations,
-		checkAudit, checkAPIServer, checkEtcd, checkScheduler, checkKubelet, checkRuntime, checkDrivers, checkWebhook, checkJoining, checkClocks,
+		checkAudit, checkAPIServer, checkEtcd, checkScheduler, checkKubelet, checkRuntime, checkDrivers,
+		checkWebhook, checkJoining, checkClocks,
 	} {
 		if c := check(&f); c.Name != "" {
 			r.Checks = append(r.Checks, c)

@@ -29,7 +29,8 @@ func TestToJSON(t *testing.T) {
 	s.Attributes = append(s.Attributes,
 		attribute.Int64("min", math.MinInt64), attribute.Bool("no", false), attribute.String("empty", ""),
 		attribute.ByteSlice("bytes", []byte{0, 255}), attribute.ByteSlice("no bytes", nil),
-		attribute.StringSlice("none", nil), attribute.StringSlice("texts", []string{"a\x00\x1f\x7f\"\\/\r\n\t<&>\u2028", ""}),
+		attribute.StringSlice("none", nil),
+		attribute.StringSlice("texts", []string{"a\x00\x1f\x7f\"\\/\r\n\t<&>\u2028", ""}),
 		attribute.Map("map", attribute.String("", "no key"), attribute.Map("inner")),
 		attribute.KeyValue{Key: "untyped"},
 	)

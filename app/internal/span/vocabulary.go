@@ -32,7 +32,8 @@ const (
 func Vocabulary() []Term {
 	terms := []Term{}
 	for _, list := range [][]Term{
-		spanTerms, schedulerSpans, csiSpans, eventTerms, schedulerEvents, attributeTerms, schedulerAttributes, linkTerms,
+		spanTerms, schedulerSpans, csiSpans, eventTerms, schedulerEvents, attributeTerms, schedulerAttributes,
+		linkTerms,
 	} {
 		terms = append(terms, list...)
 	}

@@ -77,7 +77,11 @@ var (
 		scheduler("nodes.feasible", "`Filter`", "the nodes that fit"),
 		scheduler("nodes.rejected", "a plugin of `Filter`, an extender", "the nodes that it rejected"),
 		scheduler("nodes.kept", "a plugin of `PreFilter`", "the nodes that it left, if not all"),
-		scheduler("reject.reasons", "a plugin of `Filter`, an extender", "at most eight reasons, the most frequent first"),
+		scheduler(
+			"reject.reasons",
+			"a plugin of `Filter`, an extender",
+			"at most eight reasons, the most frequent first",
+		),
 		scheduler("reject.counts", "beside `k8s.scheduler.reject.reasons`", "the nodes with each reason"),
 		scheduler("reject.examples", "beside `k8s.scheduler.reject.reasons`", "at most three nodes with each reason"),
 		scheduler("score", "`Score`, its plugins", "the weighted score of the chosen node"),

@@ -25,8 +25,8 @@ func TestSurplus(t *testing.T) {
 		}
 	}
 	plugins(by{0xf0, 1}, "Filter", "unschedulable")
-	attempt(&f, by{0x08, 1}, "web-1", 20.5, 38).Attributes = append(f.list[len(f.list)-2].Attributes,
-		span.KeyAttemptOutcome.String("unschedulable")) // an earlier one
+	earlier := attempt(&f, by{0x08, 1}, "web-1", 20.5, 38)
+	earlier.Attributes = append(earlier.Attributes, span.KeyAttemptOutcome.String("unschedulable"))
 	plugins(by{0x10, 1}, "Filter", "bound")
 	plugins(by{0x20, 1}, "Score", "bound")
 	f.request(by{0x30, 1}, patchPod, "audit-web-1", 33, 36)

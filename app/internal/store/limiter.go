@@ -12,8 +12,8 @@ import (
 // busyTime is the longest wait for a place among the costly questions.
 const busyTime = 3 * time.Second
 
-// MaxQuestions returns the number of questions at the same time. Half of the processors stay free for the
-// observation of the cluster.
+// MaxQuestions returns the number of questions at the same time. At most half of the processors answer questions,
+// but at least one does: the others are for the observation of the cluster.
 func MaxQuestions() int { return min(2, max(1, runtime.GOMAXPROCS(0)/2)) }
 
 // Limiter bounds costly questions: their number at the same time, and the time of each. NewLimiter makes

@@ -9,46 +9,61 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
 	"github.com/kube-lifeline/lifeline/csi"
 )
 
 func main() {
-	if err := run(); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stderr)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "lifeline-csi-proxy:", err)
 		os.Exit(1)
 	}
 }
 
-func run() (err error) {
-	listen := flag.String("listen", "", "the Unix socket for the kubelet; the driver is registered with this path")
-	driver := flag.String("driver", "", "the Unix socket of the driver")
-	flag.Parse()
-	if *listen == "" || *driver == "" || flag.NArg() > 0 {
+// run forwards calls until ctx ends. It writes to log what is wrong with the spans: that stops no mount.
+func run(ctx context.Context, args []string, log io.Writer) (err error) {
+	flags := flag.NewFlagSet("lifeline-csi-proxy", flag.ExitOnError)
+	listen := flags.String("listen", "", "the Unix socket for the kubelet; the driver is registered with this path")
+	driver := flags.String("driver", "", "the Unix socket of the driver")
+	_ = flags.Parse(args)
+	if *listen == "" || *driver == "" || flags.NArg() > 0 {
 		return errors.New("set --listen and --driver to the paths of two Unix sockets")
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	provider, err := csi.ProviderFromEnvironment(ctx, os.Getenv("NODE_NAME"))
+	var provider trace.TracerProvider = noop.NewTracerProvider()
+	sender, err := csi.ProviderFromEnvironment(ctx, os.Getenv("NODE_NAME"))
 	if err != nil {
-		return err
+		fmt.Fprintln(log, "lifeline-csi-proxy: calls have no spans:", err)
+	} else {
+		provider = sender
+		defer shutDown(sender, log)
 	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		err = errors.Join(err, provider.Shutdown(ctx))
-	}()
 	proxy, err := csi.New(path(*driver), provider)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, proxy.Close()) }()
 	return proxy.Serve(ctx, path(*listen))
+}
+
+// shutDown sends the last spans.
+func shutDown(sender interface{ Shutdown(context.Context) error }, log io.Writer) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := sender.Shutdown(ctx); err != nil {
+		fmt.Fprintln(log, "lifeline-csi-proxy: cannot send the last spans:", err)
+	}
 }
 
 // path returns the path of an address such as unix:///csi/csi.sock.

@@ -25,6 +25,7 @@ export function useUnder(list: RefObject<HTMLElement | null>, height: () => numb
     if (e.pointerType === 'touch' || !list.current.contains(e.target as Node)) return leave()
     last.current = place
     const y = e.clientY - list.current.getBoundingClientRect().top + list.current.scrollTop
+    if (y < 0 || y >= mark.current.parentElement!.offsetHeight) return leave() // beyond the rows
     mark.current.hidden = false
     mark.current.style.transform = `translateY(${Math.floor(y / height()) * height()}px)`
   }

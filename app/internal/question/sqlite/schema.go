@@ -2,8 +2,9 @@
 
 package sqlite
 
-// Schema creates the tables of lifecycles, without the columns of SchemaOfNodes. The table traces is the archive's: num, id and heals are
-// used. A released schema is never edited; see the migrations of store/sqlite.
+// Schema creates the tables of lifecycles, without the columns of SchemaOfNodes. The table traces is the
+// archive's: num, id and heals are used. A released schema is never edited; see the migrations of
+// store/sqlite.
 //
 // Times are Unix nanoseconds, and lengths nanoseconds. An empty text means none. The index by kind
 // answers the most frequent questions without the rows: the newest of a kind with a slow start. Images

@@ -70,15 +70,19 @@ func coursesOf(t *span.Trace, asOf time.Time) []store.Course {
 
 // lifecycles writes the lifecycles of the trace with that number.
 func (d *deriver) lifecycles(ctx context.Context, num int64, courses []store.Course) error {
-	found := rowsOf{insertion: insertLifecycles}
-	images, labels, phases := rowsOf{insertion: insertImages}, rowsOf{insertion: insertLabels}, rowsOf{insertion: insertPhases}
+	found, args := rowsOf{insertion: insertLifecycles}, make([]any, 0, insertLifecycles.columns)
+	images, labels := rowsOf{insertion: insertImages}, rowsOf{insertion: insertLabels}
+	phases := rowsOf{insertion: insertPhases}
 	for i := range courses {
 		c := &courses[i]
 		d.s.lastLifecycle++
 		id := d.s.lastLifecycle
-		found.add(id, num, c.Span[:])
+		args = append(args[:0], id, num, c.Span[:])
 		for _, f := range lifecycleFields {
-			found.add(f.Stored(&c.Lifecycle.Lifecycle))
+			args = append(args, f.Stored(&c.Lifecycle.Lifecycle))
+		}
+		if err := found.put(ctx, d.Tx, args...); err != nil {
+			return err
 		}
 		for _, image := range c.Images {
 			images.add(id, image)
@@ -88,7 +92,12 @@ func (d *deriver) lifecycles(ctx context.Context, num int64, courses []store.Cou
 		}
 		addSteps(&phases, id, c.Spans)
 	}
-	return errors.Join(found.flush(ctx, d.Tx), images.flush(ctx, d.Tx), labels.flush(ctx, d.Tx), phases.flush(ctx, d.Tx))
+	return errors.Join(
+		found.flush(ctx, d.Tx),
+		images.flush(ctx, d.Tx),
+		labels.flush(ctx, d.Tx),
+		phases.flush(ctx, d.Tx),
+	)
 }
 
 // addSteps adds the steps of a lifecycle.

@@ -151,8 +151,8 @@ const (
 	newestFirst        = " ORDER BY l.start DESC, t.id DESC, l.span DESC"
 )
 
-var selectLifecycles = "SELECT l.id, l.trace, t.id, l.span, t.heals, " + strings.Join(columnNames(lifecycleFields, "l."), ", ") +
-	" FROM " + lifecyclesOfTraces
+var selectLifecycles = "SELECT l.id, l.trace, t.id, l.span, t.heals, " +
+	strings.Join(columnNames(lifecycleFields, "l."), ", ") + " FROM " + lifecyclesOfTraces
 
 // rows returns at most limit lifecycles after a cursor, without their images and labels.
 func (s *Store) rows(

@@ -196,6 +196,17 @@ func restrict(ctx context.Context, conn *sql.Conn) (secret string, err error) {
 		if slices.ContainsFunc(v.needs, func(t string) bool { return !slices.Contains(tables, t) }) {
 			continue // an archive of an earlier version
 		}
+		// Its tables may lack columns, too.
+		probe, err := conn.PrepareContext(ctx, v.query)
+		if err != nil && strings.Contains(err.Error(), "no such column") {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if err := probe.Close(); err != nil {
+			return "", err
+		}
 		for _, create := range []string{
 			"CREATE TEMP VIEW " + secret + v.name + " AS " + v.query,
 			"CREATE TEMP VIEW " + v.name + " AS SELECT * FROM temp." + secret + v.name,
