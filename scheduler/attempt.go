@@ -34,6 +34,8 @@ type attempt struct {
 	points [points]interval
 	// filtering is the start of Filter, or 0 before; nodes counts its nodes.
 	filtering, nodes atomic.Int64
+	// first is the name of the first node in Filter.
+	first atomic.Pointer[string]
 
 	// cycleEnd and bindingStart are 0 if there was no binding cycle.
 	cycleEnd, bindingStart, ended int64
@@ -120,8 +122,14 @@ func (f algorithm) RunPreFilterPlugins(
 func (f algorithm) RunFilterPluginsWithNominatedPods(
 	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo,
 ) *fwk.Status {
+	name := node.Node().Name
+	// The scheduler filters a nominated node first, and once more with all nodes if it was rejected.
+	if first := f.a.first.Load(); first != nil && *first == name {
+		return f.a.profile.Framework.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
+	}
 	n := f.a.nodes.Add(1)
 	if n == 1 {
+		f.a.first.Store(&name)
 		f.a.filtering.Store(f.a.now())
 	}
 	through := f.a.profile.Framework // its plugins have no times
@@ -130,7 +138,7 @@ func (f algorithm) RunFilterPluginsWithNominatedPods(
 	}
 	status := through.RunFilterPluginsWithNominatedPods(ctx, state, pod, node)
 	if !status.IsSuccess() {
-		f.twin.reject(node.Node().Name, status)
+		f.twin.reject(name, status)
 	}
 	return status
 }

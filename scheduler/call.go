@@ -92,11 +92,7 @@ func (c *call) reject(node string, status *fwk.Status) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.status = status
-	text := ""
-	if reasons := status.Reasons(); len(reasons) > 0 {
-		text = reasons[0]
-	}
-	c.rejections.add(node, text)
+	c.rejections.add(node, status.Reasons()...)
 }
 
 // skipped reports whether the plugin had nothing to do for the Pod.

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -67,10 +69,8 @@ func run(command *cobra.Command, opts *options.Options, registryOptions []app.Op
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	go func() {
-		<-server.SetupSignalHandler()
-		cancel()
-	}()
+	var flush atomic.Pointer[func()]
+	go terminate(server.SetupSignalHandler(), &flush, cancel)
 
 	completed, sched, err := app.Setup(ctx, opts, registryOptions...)
 	if err != nil {
@@ -90,14 +90,28 @@ func run(command *cobra.Command, opts *options.Options, registryOptions []app.Op
 		if err != nil {
 			return err
 		}
-		defer func() {
+		end := sync.OnceFunc(func() {
 			stop()
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 			defer cancel()
 			if err := exporter.Shutdown(ctx); err != nil {
 				klog.FromContext(ctx).Error(err, "Cannot send the last spans")
 			}
-		}()
+		})
+		defer end()
+		if completed.LeaderElection != nil {
+			flush.Store(&end)
+		}
 	}
 	return app.Run(ctx, completed, sched)
+}
+
+// terminate calls flush, if it is set, and then cancel, when a signal arrives. With leader election,
+// app.Run exits the process once the context has ended, so the last spans go before that.
+func terminate(signal <-chan struct{}, flush *atomic.Pointer[func()], cancel func()) {
+	<-signal
+	if f := flush.Load(); f != nil {
+		(*f)()
+	}
+	cancel()
 }

@@ -3,8 +3,8 @@
 #
 # Runs Kubernetes' own tests of the scheduler, with spans on each scheduler that they make. An overlay
 # adds a call to scheduler.New and to Scheduler.ScheduleOne, and a file to the tests
-# (testdata/conformance). Without spans (PLAIN=1), the same tests run unchanged. Arguments go to
-# `go test`.
+# (testdata/conformance). It fails if these schedulers have no spans. Without spans (PLAIN=1), the same
+# tests run unchanged. Arguments go to `go test`.
 set -eu
 cd "$(dirname "$0")"
 export GOWORK=off OTEL_BSP_SCHEDULE_DELAY=100
@@ -54,4 +54,19 @@ cat > "$work/overlay.json" <<JSON
 }}
 JSON
 [ -n "${PLAIN:-}" ] || overlay="-overlay $work/overlay.json"
-go test -modfile "$work/go.mod" -mod=mod ${overlay:-} -vet=off "$@" k8s.io/kubernetes/pkg/scheduler
+export LIFELINE_MARKS="$work/marks"
+: > "$LIFELINE_MARKS"
+go test -modfile "$work/go.mod" -mod=mod ${overlay:-} -vet=off -count 1 "$@" k8s.io/kubernetes/pkg/scheduler
+[ -z "${PLAIN:-}" ] || exit 0
+
+# Success means nothing if the schedulers had no spans. Some tests of Kubernetes have a framework of their
+# own, which cannot have spans.
+if ! grep -q '^spans$' "$LIFELINE_MARKS"; then
+	echo "no scheduler of the tests sent spans" >&2
+	exit 1
+fi
+untraced=$(grep '^not traced: ' "$LIFELINE_MARKS" | grep -v ': scheduler.FakeFramework has no field ' | sort | uniq -c)
+if [ -n "$untraced" ]; then
+	printf 'schedulers of the tests have no spans:\n%s\n' "$untraced" >&2
+	exit 1
+fi

@@ -4,6 +4,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -34,6 +35,7 @@ type Exporter struct {
 
 	due        chan struct{} // a batch is full
 	quit, done chan struct{}
+	cancel     context.CancelFunc // of the requests of run
 	stopped    sync.Once
 }
 
@@ -64,7 +66,8 @@ func NewExporter(
 		client: client, resource: resourceOf(service), sampler: sampler, batching: batching,
 		due: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 	}
-	go e.run()
+	ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	go e.run(ctx)
 	return e, nil
 }
 
@@ -103,7 +106,7 @@ func (e *Exporter) add(encode func(*wire) int) bool {
 	return true
 }
 
-// turn begins a new batch.
+// turn begins a new batch. The caller holds the lock.
 func (e *Exporter) turn() {
 	if e.filling.spans > 0 {
 		e.full = append(e.full, e.filling)
@@ -112,13 +115,10 @@ func (e *Exporter) turn() {
 	}
 }
 
-// take removes the oldest batch. all includes the batch that grows.
-func (e *Exporter) take(all bool) (batch, bool) {
+// take removes the oldest of the batches to be sent.
+func (e *Exporter) take() (batch, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if all && len(e.full) == 0 {
-		e.turn()
-	}
 	if len(e.full) == 0 {
 		return batch{}, false
 	}
@@ -128,7 +128,7 @@ func (e *Exporter) take(all bool) (batch, bool) {
 }
 
 // run sends full batches at once, and the others after a delay.
-func (e *Exporter) run() {
+func (e *Exporter) run(ctx context.Context) {
 	defer close(e.done)
 	ticker := time.NewTicker(e.batching.delay)
 	defer ticker.Stop()
@@ -141,14 +141,19 @@ func (e *Exporter) run() {
 		case <-e.quit:
 			return
 		}
-		e.drain(context.Background(), all)
+		e.drain(ctx, all)
 	}
 }
 
-// drain sends batches until none is left. all includes the batch that grows.
+// drain sends batches until none is left. all includes the batch that grows, as it is at the start.
 func (e *Exporter) drain(ctx context.Context, all bool) {
+	if all {
+		e.mu.Lock()
+		e.turn()
+		e.mu.Unlock()
+	}
 	for {
-		b, ok := e.take(all)
+		b, ok := e.take()
 		if !ok {
 			return
 		}
@@ -176,15 +181,21 @@ func (e *Exporter) send(ctx context.Context, b batch) {
 	}
 }
 
-// Shutdown sends the last spans and stops the client. Spans that come later are lost.
+// Shutdown sends the last spans and stops the client. Spans that come later are lost. When the context
+// ends, spans that wait are lost, too, and Shutdown returns an error.
 func (e *Exporter) Shutdown(ctx context.Context) error {
 	var err error
 	e.stopped.Do(func() {
+		defer e.cancel()
+		defer context.AfterFunc(ctx, e.cancel)()
 		close(e.quit)
 		<-e.done
 		e.drain(ctx, true)
-		if err = e.client.Stop(ctx); err != nil {
-			err = fmt.Errorf("cannot stop the OTLP client of the spans: %w", err)
+		if ctx.Err() != nil {
+			err = fmt.Errorf("cannot send the last spans in time: %w", ctx.Err())
+		}
+		if stopErr := e.client.Stop(ctx); stopErr != nil {
+			err = errors.Join(err, fmt.Errorf("cannot stop the OTLP client of the spans: %w", stopErr))
 		}
 	})
 	return err

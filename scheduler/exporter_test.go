@@ -95,6 +95,74 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// growing is an OTLP client. During each request, a span of another attempt arrives.
+type growing struct {
+	discard
+	exporter *Exporter
+	requests int
+}
+
+func (g *growing) UploadTraces(context.Context, []*tracepb.ResourceSpans) error {
+	if g.requests++; g.requests < 10 {
+		g.exporter.add(aSpan("later"))
+	}
+	return nil
+}
+
+func TestDrainIsBounded(t *testing.T) {
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "3600000")
+	client := &growing{}
+	e, err := NewExporter(t.Context(), client, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.exporter = e
+	e.add(aSpan("first"))
+	e.drain(t.Context(), true)
+	if client.requests != 1 {
+		t.Errorf("%d requests, want 1: spans that come during a request wait for the next tick", client.requests)
+	}
+	if err := e.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// stuck is an OTLP client whose receiver does not answer.
+type stuck struct {
+	discard
+	began chan struct{}
+}
+
+func (s stuck) UploadTraces(ctx context.Context, _ []*tracepb.ResourceSpans) error {
+	s.began <- struct{}{}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestShutdownEndsWithItsContext(t *testing.T) {
+	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "1")
+	register()
+	client := stuck{began: make(chan struct{}, 10)}
+	e, err := NewExporter(t.Context(), client, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.add(aSpan("a"))
+	<-client.began // the request of run
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- e.Shutdown(ctx) }()
+	cancel()
+	select {
+	case err := <-done:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want that of the context: a span was lost", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("Shutdown waits longer than its context")
+	}
+}
+
 // TestWire decodes an encoded span.
 func TestWire(t *testing.T) {
 	at := time.Unix(1, 2)

@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"maps"
 	"net/url"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,8 @@ type extension struct {
 	// nodes are those that the extender was asked about, or -1.
 	nodes      int
 	rejections *rejections // nil unless the point is Filter
+	// left are the candidates of preemption that the extender left.
+	left map[string]*extenderv1.Victims
 	// scores are the weighted scores by node.
 	scores map[string]int64
 }
@@ -92,7 +95,7 @@ func (e extender) Prioritize(pod *corev1.Pod, nodes []fwk.NodeInfo) (
 		}
 		x.scores = make(map[string]int64, len(*priorities))
 		for _, p := range *priorities { // as the scheduler weights them
-			x.scores[p.Host] = p.Score * weight * (fwk.MaxNodeScore / extenderv1.MaxExtenderPriority)
+			x.scores[p.Host] = p.Score * weight * (fwk.MaxScore / extenderv1.MaxExtenderPriority)
 		}
 	})
 	return priorities, weight, err
@@ -105,7 +108,7 @@ func (e extender) ProcessPreemption(
 		asked := len(victims)
 		left, err = e.Extender.ProcessPreemption(pod, victims, nodes)
 		if x != nil {
-			x.nodes, x.err = asked, err
+			x.nodes, x.err, x.left = asked, err, maps.Clone(left) // the scheduler changes the map
 		}
 	})
 	return left, err

@@ -15,6 +15,42 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/apis/config"
 )
 
+// TestPreemptionWithExtender: an extender leaves one of two candidates, and not the better one.
+func TestPreemptionWithExtender(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var args extenderv1.ExtenderPreemptionArgs
+		if err := json.NewDecoder(r.Body).Decode(&args); err != nil || len(args.NodeNameToMetaVictims) != 2 {
+			http.Error(w, "not two candidates", http.StatusBadRequest)
+			return
+		}
+		left := map[string]*extenderv1.MetaVictims{"a": args.NodeNameToMetaVictims["a"]}
+		if err := json.NewEncoder(w).Encode(
+			extenderv1.ExtenderPreemptionResult{NodeNameToMetaVictims: left},
+		); err != nil {
+			t.Error(err)
+		}
+	}))
+	defer server.Close()
+	c := start(t, settings{
+		traced: true,
+		objects: []runtime.Object{
+			node("a", "4", "8Gi"), pod("middle-1", "3", "1Gi", withPriority(5), on("a")),
+			node("b", "4", "8Gi"), pod("low-1", "3", "1Gi", withPriority(1), on("b")),
+			pod("high-1", "3", "1Gi", withPriority(100)),
+		},
+		options: []scheduler.Option{scheduler.WithExtenders(config.Extender{
+			URLPrefix: server.URL, PreemptVerb: "preempt", NodeCacheCapable: true,
+		})},
+	})
+	want(t, named(t, c.spans(1), "PostFilter DefaultPreemption"), map[string]string{
+		"k8s.node.name": "a", "k8s.scheduler.nodes.evaluated": "2",
+		"k8s.scheduler.preemption.candidates":      "1",
+		"k8s.scheduler.preemption.candidate.nodes": `["a"]`,
+		"k8s.scheduler.preemption.decided_by":      "only_candidate",
+		"k8s.scheduler.preemption.victim.names":    `["default/middle-1"]`,
+	})
+}
+
 // TestExtender: an extender rejects a node, and its score decides between the others.
 func TestExtender(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -60,7 +60,7 @@ func start(t testing.TB, s settings) *cluster {
 	c := &cluster{
 		t: t,
 		// The other fake one tracks the managers of fields. It takes more time than the scheduler.
-		client: fake.NewSimpleClientset(s.objects...), //nolint:staticcheck // as above
+		client: fake.NewSimpleClientset(s.objects...),
 		bound:  map[types.UID]string{},
 		more:   make(chan struct{}, 1),
 	}

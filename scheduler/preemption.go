@@ -5,7 +5,6 @@ package scheduler
 import (
 	"cmp"
 	"context"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -31,7 +30,7 @@ type preemption struct {
 	// tried counts the nodes of which the plugin tried to remove Pods.
 	tried int
 	// candidates are the nodes on which the Pod fits after the removal of the victims. An extender can
-	// have removed some.
+	// have removed some. Each has a victim.
 	candidates map[string]*extenderv1.Victims
 	// custom reports that the plugin has an own order of candidates.
 	custom bool
@@ -58,7 +57,11 @@ type dryRun struct {
 
 // SelectVictimsOnNode runs for several nodes at once.
 func (d dryRun) SelectVictimsOnNode(
-	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo, budgets []*policyv1.PodDisruptionBudget,
+	ctx context.Context,
+	state fwk.CycleState,
+	pod *corev1.Pod,
+	node fwk.NodeInfo,
+	budgets []*policyv1.PodDisruptionBudget,
 ) ([]*corev1.Pod, int, *fwk.Status) {
 	victims, violations, status := d.Interface.SelectVictimsOnNode(ctx, state, pod, node, budgets)
 	d.mu.Lock()
@@ -76,7 +79,7 @@ func (d dryRun) CandidatesToVictimsMap(candidates []kubepreemption.Candidate) ma
 	victims := d.Interface.CandidatesToVictimsMap(candidates)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.found().candidates = maps.Clone(victims)
+	d.found().keep(victims)
 	return victims
 }
 
@@ -88,6 +91,26 @@ func (d dryRun) OrderedScoreFuncs(
 	defer d.mu.Unlock()
 	d.found().custom = len(order) > 0
 	return order
+}
+
+// keep replaces the candidates. It leaves out nodes without victims.
+func (p *preemption) keep(candidates map[string]*extenderv1.Victims) {
+	p.candidates = make(map[string]*extenderv1.Victims, len(candidates))
+	for node, of := range candidates {
+		if of != nil && len(of.Pods) > 0 {
+			p.candidates[node] = of
+		}
+	}
+}
+
+// narrow replaces the candidates by those that the last extender left during the plugin's call, from
+// first to last. After an error, Kubernetes ignores the extender or chooses no node.
+func (p *preemption) narrow(all []*extension, first, last int64) {
+	for _, x := range all {
+		if x.point == pointPostFilter && x.err == nil && x.start >= first && x.end <= last {
+			p.keep(x.left)
+		}
+	}
 }
 
 // found returns the record of the attempt. The caller holds the lock.
@@ -137,10 +160,8 @@ func (p *preemption) encode(w *wire, chosen string) {
 // inOrder returns the best candidates, the chosen one first.
 func (p *preemption) inOrder(chosen string) []string {
 	nodes := make([]string, 0, len(p.candidates))
-	for node, of := range p.candidates {
-		if len(of.Pods) > 0 {
-			nodes = append(nodes, node)
-		}
+	for node := range p.candidates {
+		nodes = append(nodes, node)
 	}
 	slices.SortFunc(nodes, func(a, b string) int {
 		if a == chosen || b == chosen {
@@ -193,7 +214,7 @@ func (p *preemption) decided(chosen string) string {
 	if p.custom {
 		return "plugin"
 	}
-	others := slices.DeleteFunc(p.others(chosen), func(v *extenderv1.Victims) bool { return len(v.Pods) == 0 })
+	others := p.others(chosen)
 	if len(others) == 0 {
 		return "only_candidate"
 	}

@@ -28,7 +28,7 @@ func (c candidate) Victims() *extenderv1.Victims { return c.victims }
 
 // TestCriteria compares the criteria with the choice of Kubernetes.
 func TestCriteria(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // repeatable
+	random := rand.New(rand.NewPCG(1, 2))
 	plugin := &defaultpreemption.DefaultPreemption{}
 	evaluator := &kubepreemption.Evaluator{Interface: plugin}
 	seen := map[string]int{}

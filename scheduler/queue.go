@@ -52,6 +52,15 @@ type queue struct {
 	mu    sync.Mutex
 	moves memory[move]
 	gates memory[[]gate]
+	last  described
+}
+
+// described is an event of the queue and its description. A hint can run for thousands of Pods with the
+// same event.
+type described struct {
+	before, after any
+	registered    fwk.ClusterEvent
+	event, object string
 }
 
 func newQueue() *queue {
@@ -104,14 +113,32 @@ func (q *queue) hint(plugin string, registered fwk.ClusterEvent, original fwk.Qu
 	return func(logger klog.Logger, pod *corev1.Pod, before, after any) (fwk.QueueingHint, error) {
 		hint, err := original(logger, pod, before, after)
 		if (hint == fwk.Queue || err != nil) && wanted(pod) {
-			m := move{at: time.Now(), plugin: plugin, event: label(registered, before, after), object: named(before, after)}
+			m := move{at: time.Now(), plugin: plugin}
 			q.mu.Lock()
 			defer q.mu.Unlock()
+			m.event, m.object = q.describe(registered, before, after)
 			q.moves.put(pod.UID, m)
 			q.known.Store(int64(q.moves.len() + q.gates.len()))
 		}
 		return hint, err
 	}
+}
+
+// describe returns the label of an event, and the kind and the name of its object. It keeps the last
+// event until an attempt begins. The caller holds the lock.
+func (q *queue) describe(registered fwk.ClusterEvent, before, after any) (event, object string) {
+	if !pointer(before) || !pointer(after) {
+		return label(registered, before, after), named(before, after)
+	}
+	if l := &q.last; l.event == "" || l.before != before || l.after != after || l.registered != registered {
+		*l = described{before, after, registered, label(registered, before, after), named(before, after)}
+	}
+	return q.last.event, q.last.object
+}
+
+// pointer reports whether an object of an event is a pointer or nil. Others may not be comparable.
+func pointer(object any) bool {
+	return object == nil || reflect.TypeOf(object).Kind() == reflect.Pointer
 }
 
 // wanted reports whether the attempts of a Pod can have spans.
@@ -223,6 +250,7 @@ func (q *queue) take(pod types.UID) (move, []gate) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.last = described{} // the objects are large
 	m, gates := q.moves.take(pod), q.gates.take(pod)
 	q.known.Store(int64(q.moves.len() + q.gates.len()))
 	return m, gates

@@ -27,9 +27,17 @@ type reason struct {
 	examples []string
 }
 
-// add counts a node. The nodes without a reason are the difference to the sum.
-func (r *rejections) add(node, text string) {
+// add counts a node once, and each of its reasons, as Kubernetes does in its message. So the counts of
+// reasons can exceed the number of nodes in sum.
+func (r *rejections) add(node string, reasons ...string) {
 	r.nodes++
+	for _, text := range reasons {
+		r.count(node, text)
+	}
+}
+
+// count counts a node for a reason. Reasons above the limit are not kept.
+func (r *rejections) count(node, text string) {
 	at := slices.IndexFunc(r.reasons, func(r reason) bool { return r.text == text })
 	if at < 0 {
 		if len(r.reasons) == maxReasons {

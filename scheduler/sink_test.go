@@ -62,7 +62,7 @@ func serveSink() error {
 // startSink runs a receiver in another process until the test's end, and returns its address.
 func startSink(tb testing.TB) string {
 	tb.Helper()
-	command := exec.CommandContext(tb.Context(), os.Args[0]) //nolint:gosec // this test binary
+	command := exec.CommandContext(tb.Context(), os.Args[0])
 	command.Env = append(os.Environ(), sinkVariable+"=1")
 	command.Stderr = os.Stderr
 	in, err := command.StdinPipe()

@@ -323,7 +323,12 @@ func (s *spans) call(parent trace.SpanID, c *call, calls int64) {
 		}
 	case pointPostFilter:
 		if c.preemption != nil {
-			c.preemption.encode(s.wire, s.nominated)
+			chosen := "" // another plugin may have nominated a node
+			if c.status.IsSuccess() {
+				chosen = s.nominated
+			}
+			c.preemption.narrow(s.extended, from, to)
+			c.preemption.encode(s.wire, chosen)
 		}
 	case pointScore:
 		if points, ok := scoreOf(&s.choice.winner, c.plugin); ok {

@@ -26,8 +26,8 @@ type twin struct {
 }
 
 // newTwin copies the framework of a profile. like is another twin of the profile, or nil for the
-// first one. It returns an error if the framework is not that of
-// the Kubernetes version that this module requires.
+// first one. It returns an error if the framework is not that of the Kubernetes version that this
+// module requires.
 func newTwin(original framework.Framework, like *twin) (*twin, error) {
 	of := reflect.ValueOf(original)
 	if of.Kind() != reflect.Pointer || of.Elem().Kind() != reflect.Struct {

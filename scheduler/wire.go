@@ -57,6 +57,12 @@ type key string
 // the SDK's objects for them would cost several times the rest of the attempt's record.
 type wire []byte
 
+// length is the size of a message, as protobuf encodes it.
+func length(n int) uint64 { return uint64(n) } //nolint:gosec // never negative
+
+// bits are those of an integer, as protobuf encodes it.
+func bits(n int64) uint64 { return uint64(n) } //nolint:gosec // all 64 bits count
+
 // open begins a message in a field, and returns its start for shut.
 func (w *wire) open(field protowire.Number) int {
 	*w = append(protowire.AppendTag(*w, field, protowire.BytesType), 0) // one byte for the size
@@ -67,12 +73,12 @@ func (w *wire) open(field protowire.Number) int {
 func (w *wire) shut(start int) {
 	b := *w
 	n := len(b) - start
-	if more := protowire.SizeVarint(uint64(n)) - 1; more > 0 { // the size takes more than one byte
+	if more := protowire.SizeVarint(length(n)) - 1; more > 0 { // the size takes more than one byte
 		var room [9]byte
 		b = append(b, room[:more]...)
 		copy(b[start+more:], b[start:start+n])
 	}
-	protowire.AppendVarint(b[:start-1], uint64(n))
+	protowire.AppendVarint(b[:start-1], length(n))
 	*w = b
 }
 
@@ -120,10 +126,10 @@ func (w *wire) attributeEnd(outer, inner int) {
 func (w *wire) scalar(name key, size int) {
 	keySize := protowire.SizeTag(fieldKey) + protowire.SizeBytes(len(name))
 	*w = protowire.AppendTag(*w, fieldAttributes, protowire.BytesType)
-	*w = protowire.AppendVarint(*w, uint64(keySize+protowire.SizeTag(fieldValue)+protowire.SizeBytes(size)))
+	*w = protowire.AppendVarint(*w, length(keySize+protowire.SizeTag(fieldValue)+protowire.SizeBytes(size)))
 	*w = protowire.AppendString(protowire.AppendTag(*w, fieldKey, protowire.BytesType), string(name))
 	*w = protowire.AppendTag(*w, fieldValue, protowire.BytesType)
-	*w = protowire.AppendVarint(*w, uint64(size))
+	*w = protowire.AppendVarint(*w, length(size))
 }
 
 func (w *wire) string(name key, value string) {
@@ -133,8 +139,8 @@ func (w *wire) string(name key, value string) {
 }
 
 func (w *wire) int(name key, value int64) {
-	w.scalar(name, protowire.SizeTag(fieldInt)+protowire.SizeVarint(uint64(value)))
-	w.number(fieldInt, uint64(value))
+	w.scalar(name, protowire.SizeTag(fieldInt)+protowire.SizeVarint(bits(value)))
+	w.number(fieldInt, bits(value))
 }
 
 func (w *wire) float(name key, value float64) {
@@ -164,7 +170,7 @@ func (w *wire) ints(name key, values []int64) {
 	array := w.open(fieldArray)
 	for _, v := range values {
 		value := w.open(fieldValues)
-		w.number(fieldInt, uint64(v))
+		w.number(fieldInt, bits(v))
 		w.shut(value)
 	}
 	w.shut(array)

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -19,6 +20,8 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 
@@ -41,6 +44,8 @@ type options struct {
 	tracing   tracing.Options
 	// kubeconfig is the flag of controller-runtime.
 	kubeconfig *flag.Flag
+	// schedulerPath is the kubeconfig of the scheduler; empty means that of the operator.
+	schedulerPath string
 }
 
 func (o *options) register(flags *flag.FlagSet) {
@@ -48,21 +53,35 @@ func (o *options) register(flags *flag.FlagSet) {
 	o.kubeconfig = flags.Lookup(config.KubeconfigFlagName)
 	flags.StringVar(&o.scheduler, "scheduler", "lifeline-scheduler",
 		"program of the scheduler; OTEL_EXPORTER_OTLP_ENDPOINT is the receiver of its spans")
+	flags.StringVar(&o.schedulerPath, "scheduler-kubeconfig", "",
+		"kubeconfig of the scheduler, with the rights of system:kube-scheduler (default the operator's)")
 	flags.StringVar(&o.namespace, "namespace", "scheduler-operator-system",
 		"existing namespace for the ConfigMap with the scheduler's configuration")
 	o.tracing.BindFlags(flags)
 }
 
-// schedulerKubeconfig returns the path of the operator's kubeconfig, or an empty one in a cluster.
-func (o *options) schedulerKubeconfig() (string, error) {
-	path := o.kubeconfig.Value.String()
-	if path == "" {
-		path = os.Getenv("KUBECONFIG")
+// schedulerKubeconfig returns the absolute path of the scheduler's kubeconfig. It is empty for the
+// service account of a Pod. The default is the operator's kubeconfig, in the order of precedence of
+// controller-runtime's GetConfig. Several files in KUBECONFIG are merged into one in dir.
+func (o *options) schedulerKubeconfig(dir string) (string, error) {
+	if path := cmp.Or(o.schedulerPath, o.kubeconfig.Value.String()); path != "" {
+		return filepath.Abs(path)
 	}
-	if path == "" {
-		return "", nil
+	if os.Getenv(clientcmd.RecommendedConfigPathEnvVar) == "" {
+		if _, err := rest.InClusterConfig(); err == nil {
+			return "", nil
+		}
 	}
-	return filepath.Abs(path)
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	if len(rules.Precedence) == 1 {
+		return filepath.Abs(rules.Precedence[0])
+	}
+	merged, err := rules.Load()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "kubeconfig")
+	return path, clientcmd.WriteToFile(*merged, path)
 }
 
 // command runs the command in args until it ends or ctx ends.

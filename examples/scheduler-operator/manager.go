@@ -22,6 +22,9 @@ import (
 	"github.com/kube-lifeline/lifeline/operator/tracing"
 )
 
+// restart is the least time between two starts of a scheduler that ends by itself.
+const restart = 10 * time.Second
+
 // manager returns a manager with the controller and the scheduler. dir is the scheduler's, and talk
 // gets its log.
 func (o *options) manager(tracer *tracing.Tracing, dir string, talk io.Writer) (ctrl.Manager, error) {
@@ -33,7 +36,7 @@ func (o *options) manager(tracer *tracing.Tracing, dir string, talk io.Writer) (
 	if err != nil {
 		return nil, fmt.Errorf("cannot load the cluster configuration: %w", err)
 	}
-	kubeconfig, err := o.schedulerKubeconfig()
+	kubeconfig, err := o.schedulerKubeconfig(dir)
 	if err != nil {
 		return nil, fmt.Errorf("cannot find the kubeconfig of the scheduler: %w", err)
 	}
@@ -53,7 +56,7 @@ func (o *options) manager(tracer *tracing.Tracing, dir string, talk io.Writer) (
 		return nil, fmt.Errorf("cannot make the manager: %w", err)
 	}
 	exits := make(chan event.GenericEvent, 1)
-	scheduler := &process.Scheduler{Program: program, Dir: dir, Log: talk, Exited: func() {
+	scheduler := &process.Scheduler{Program: program, Dir: dir, Log: talk, Interval: restart, Exited: func() {
 		select {
 		case exits <- event.GenericEvent{Object: &v1alpha1.SchedulingPolicy{}}:
 		default: // one is waiting

@@ -25,9 +25,21 @@ func (discard) Stop(context.Context) error { return nil }
 
 func (discard) UploadTraces(_ context.Context, all []*tracepb.ResourceSpans) error {
 	if len(all) > 0 {
-		fmt.Fprintln(os.Stderr, "lifeline: spans")
+		mark("spans")
 	}
 	return nil
+}
+
+// mark appends a line to the file of $LIFELINE_MARKS, which conformance.sh checks.
+func mark(line string) {
+	f, err := os.OpenFile(os.Getenv("LIFELINE_MARKS"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		panic(err)
+	}
+	defer f.Close()
+	if _, err := fmt.Fprintln(f, line); err != nil {
+		panic(err)
+	}
 }
 
 func init() {
@@ -45,9 +57,9 @@ func init() {
 		}
 		seen[sched] = true
 		if _, err := lifeline.Trace(sched, exporter); err != nil {
-			fmt.Fprintln(os.Stderr, "lifeline: not traced:", err)
+			mark(fmt.Sprint("not traced: ", err))
 			return
 		}
-		fmt.Fprintln(os.Stderr, "lifeline: traced")
+		mark("traced")
 	}
 }

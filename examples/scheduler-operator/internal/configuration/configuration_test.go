@@ -39,7 +39,8 @@ func TestRender(t *testing.T) {
 	if got.ClientConnection.Kubeconfig != "/etc/kubeconfig" || *got.LeaderElection.LeaderElect {
 		t.Errorf("kubeconfig and leader election:\n%s", text)
 	}
-	if len(got.Profiles) != 2 || *got.Profiles[0].SchedulerName != "pack" || *got.Profiles[1].SchedulerName != "spread" {
+	if len(got.Profiles) != 2 || *got.Profiles[0].SchedulerName != "pack" ||
+		*got.Profiles[1].SchedulerName != "spread" {
 		t.Fatalf("want the profiles pack and spread:\n%s", text)
 	}
 	p := got.Profiles[0]
@@ -99,8 +100,11 @@ func TestChanges(t *testing.T) {
 		},
 		"Back": {
 			reason: "the way back to the default",
-			before: v1alpha1.Profile{DisabledScores: []string{fit}, Weights: []v1alpha1.Weight{{Plugin: fit, Weight: 2}}},
-			want:   []string{"Score NodeResourcesFit: enabled", "Score NodeResourcesFit: weight 2 → 1"},
+			before: v1alpha1.Profile{
+				DisabledScores: []string{fit},
+				Weights:        []v1alpha1.Weight{{Plugin: fit, Weight: 2}},
+			},
+			want: []string{"Score NodeResourcesFit: enabled", "Score NodeResourcesFit: weight 2 → 1"},
 		},
 	}
 	for name, tc := range cases {

@@ -7,6 +7,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -37,12 +39,14 @@ import (
 // +kubebuilder:rbac:groups=scheduling.lifeline.dev,resources=schedulingpolicies,verbs=get;list;watch
 // +kubebuilder:rbac:groups=scheduling.lifeline.dev,resources=schedulingpolicies/status,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups="",namespace=scheduler-operator-system,resources=configmaps,verbs=get;list;watch;create;update
+// +kubebuilder:rbac:groups="",namespace=scheduler-operator-system,resources=configmaps,verbs=list;watch;create
+// +kubebuilder:rbac:groups="",namespace=scheduler-operator-system,resources=configmaps,resourceNames=lifeline-scheduler,verbs=get;update
 
 const (
-	// ConfigMapName is the ConfigMap with the scheduler's configuration, and ConfigMapKey its key.
+	// ConfigMapName is the ConfigMap with the scheduler's configuration.
 	ConfigMapName = "lifeline-scheduler"
-	ConfigMapKey  = "scheduler.yaml"
+	// ConfigMapKey is the key of the configuration in it.
+	ConfigMapKey = "scheduler.yaml"
 
 	// spanReplace is the span around the end of one scheduler and the start of the next.
 	spanReplace = "replace scheduler"
@@ -52,9 +56,10 @@ const (
 
 // Scheduler runs with one configuration at a time.
 type Scheduler interface {
-	// Runs reports whether it runs with this configuration.
-	Runs(configuration string) bool
-	// Run makes it run with this configuration, and returns when it is ready.
+	// Running reports whether it runs.
+	Running() bool
+	// Run makes it run with this configuration, and returns when it is ready. It does nothing if the
+	// configuration is unchanged.
 	Run(ctx context.Context, configuration string) error
 	// Stop ends it.
 	Stop()
@@ -74,6 +79,10 @@ type PolicyReconciler struct {
 	Kubeconfig string
 	// Now is the clock.
 	Now func() time.Time
+
+	// ran has the profiles that the scheduler ran last, by the UIDs of their policies. The client's
+	// cache may lag behind Status.Profile. Without an entry, Status.Profile applies.
+	ran map[types.UID]v1alpha1.Profile
 }
 
 // SetupWithManager adds the reconciler to the manager.
@@ -126,29 +135,23 @@ func (r *PolicyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	at := slices.IndexFunc(policies, func(p v1alpha1.SchedulingPolicy) bool { return p.Name == req.Name })
 	if len(policies) == 0 {
 		r.Scheduler.Stop() // without a profile, it would be a second default-scheduler
+		r.forget(nil)
 		return ctrl.Result{}, nil
 	}
-	text, err := configuration.Render(policies, r.Kubeconfig)
-	if err != nil {
-		return ctrl.Result{}, err
+	var policy *v1alpha1.SchedulingPolicy // nil after its deletion
+	if at := slices.IndexFunc(policies, func(p v1alpha1.SchedulingPolicy) bool { return p.Name == req.Name }); at >= 0 {
+		policy = &policies[at]
 	}
-	if err := r.writeConfigMap(ctx, text); err != nil {
-		return ctrl.Result{}, err
-	}
-	if at < 0 {
-		return ctrl.Result{}, r.Scheduler.Run(ctx, text)
-	}
-	policy := &policies[at]
-	if err := r.run(ctx, policy, text); err != nil {
-		status := policy.Status.DeepCopy()
-		setReady(status, policy.Generation, failed())
-		if err := r.writeStatus(ctx, policy, status); err != nil {
-			log.FromContext(ctx).Error(err, "cannot report the failed scheduler")
+	if !r.leaves(policies, policy) {
+		if err := r.configure(ctx, policies, policy); err != nil {
+			return ctrl.Result{}, err
 		}
-		return ctrl.Result{}, err
+	}
+	if policy == nil {
+		r.forget(policies)
+		return ctrl.Result{}, nil
 	}
 	if err := r.recordProfile(ctx, policy); err != nil {
 		return ctrl.Result{}, err
@@ -160,6 +163,41 @@ func (r *PolicyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	status := policy.Status.DeepCopy()
 	setReady(status, policy.Generation, placed)
 	return ctrl.Result{}, r.writeStatus(ctx, policy, status)
+}
+
+// leaves reports whether the reconcile of a policy without a change leaves the running scheduler to
+// the reconcile of a policy with one. So the replacement is in the trace of its cause. policy is nil
+// after its deletion.
+func (r *PolicyReconciler) leaves(policies []v1alpha1.SchedulingPolicy, policy *v1alpha1.SchedulingPolicy) bool {
+	if policy != nil && r.changed(policy) {
+		return false
+	}
+	return slices.ContainsFunc(policies, func(p v1alpha1.SchedulingPolicy) bool { return r.changed(&p) }) &&
+		r.Scheduler.Running()
+}
+
+// configure writes the configuration and makes the scheduler run with it. The status of the policy
+// has the condition of a failed start. policy is nil after its deletion.
+func (r *PolicyReconciler) configure(
+	ctx context.Context, policies []v1alpha1.SchedulingPolicy, policy *v1alpha1.SchedulingPolicy,
+) error {
+	text, err := configuration.Render(policies, r.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	if err := r.writeConfigMap(ctx, text); err != nil {
+		return err
+	}
+	err = r.run(ctx, policy, text)
+	if err == nil || policy == nil {
+		return err
+	}
+	status := policy.Status.DeepCopy()
+	setReady(status, policy.Generation, failed())
+	if err := r.writeStatus(ctx, policy, status); err != nil {
+		log.FromContext(ctx).Error(err, "cannot report the failed scheduler")
+	}
+	return err
 }
 
 func (r *PolicyReconciler) writeConfigMap(ctx context.Context, text string) error {
@@ -174,26 +212,48 @@ func (r *PolicyReconciler) writeConfigMap(ctx context.Context, text string) erro
 }
 
 // run makes the scheduler run with the configuration. A new profile of the policy has a span with
-// the difference to the one before. The start after an exit has none: nothing has changed.
+// the difference to the one before. The start after an exit has none: nothing has changed. policy is
+// nil after its deletion.
 func (r *PolicyReconciler) run(ctx context.Context, policy *v1alpha1.SchedulingPolicy, text string) error {
-	if r.Scheduler.Runs(text) {
-		return nil
-	}
-	old := policy.Status.Profile
-	if old != nil && equality.Semantic.DeepEqual(*old, policy.Spec.Profile) {
+	if policy == nil || !r.changed(policy) {
 		return r.Scheduler.Run(ctx, text)
 	}
 	attributes := []attribute.KeyValue{keyProfile.String(policy.Name)}
-	if old != nil {
+	if old := r.old(policy); old != nil {
 		attributes = append(attributes, keyChanges.StringSlice(configuration.Changes(*old, policy.Spec.Profile)))
 	}
 	ctx, span := lifeline.Start(ctx, r.Tracer, policy, spanReplace, trace.WithAttributes(attributes...))
 	defer span.End()
-	err := r.Scheduler.Run(ctx, text)
-	if err != nil {
+	if err := r.Scheduler.Run(ctx, text); err != nil {
 		span.SetStatus(codes.Error, err.Error())
+		return err
 	}
-	return err
+	if r.ran == nil {
+		r.ran = map[types.UID]v1alpha1.Profile{}
+	}
+	r.ran[policy.UID] = *policy.Spec.Profile.DeepCopy()
+	return nil
+}
+
+// old returns the profile that the scheduler ran last for a policy; nil means none.
+func (r *PolicyReconciler) old(policy *v1alpha1.SchedulingPolicy) *v1alpha1.Profile {
+	if ran, ok := r.ran[policy.UID]; ok {
+		return &ran
+	}
+	return policy.Status.Profile
+}
+
+// forget removes the profiles of deleted policies.
+func (r *PolicyReconciler) forget(policies []v1alpha1.SchedulingPolicy) {
+	maps.DeleteFunc(r.ran, func(uid types.UID, _ v1alpha1.Profile) bool {
+		return !slices.ContainsFunc(policies, func(p v1alpha1.SchedulingPolicy) bool { return p.UID == uid })
+	})
+}
+
+// changed reports whether the scheduler must be replaced for a policy's profile.
+func (r *PolicyReconciler) changed(policy *v1alpha1.SchedulingPolicy) bool {
+	old := r.old(policy)
+	return old == nil || !equality.Semantic.DeepEqual(*old, policy.Spec.Profile)
 }
 
 // recordProfile records in the status that the scheduler runs the policy's profile. Workloads are

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -37,6 +38,8 @@ type stage struct {
 	client.Client
 	*PolicyReconciler
 	steps []string
+	// spans are the attributes of the spans "replace scheduler".
+	spans []string
 	// configuration is what the scheduler runs.
 	configuration string
 	err           error
@@ -71,7 +74,8 @@ func newStage(t *testing.T, objects ...client.Object) *stage {
 				return in.Patch(c, o, p, opts...)
 			},
 			SubResourceUpdate: func(
-				c context.Context, in client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption,
+				c context.Context, in client.Client, sub string, o client.Object,
+				opts ...client.SubResourceUpdateOption,
 			) error {
 				note(sub+" of", o)
 				return in.SubResource(sub).Update(c, o, opts...)
@@ -79,7 +83,7 @@ func newStage(t *testing.T, objects ...client.Object) *stage {
 		}).Build()
 	now := changed
 	s.PolicyReconciler = &PolicyReconciler{
-		Client: s.Client, Scheduler: s, Tracer: noop.NewTracerProvider().Tracer(""), Namespace: "system",
+		Client: s.Client, Scheduler: s, Tracer: &recorder{stage: s}, Namespace: "system",
 		Now: func() time.Time {
 			defer func() { now = now.Add(time.Minute) }()
 			return now
@@ -88,10 +92,28 @@ func newStage(t *testing.T, objects ...client.Object) *stage {
 	return s
 }
 
-func (s *stage) Runs(configuration string) bool { return s.configuration == configuration }
+// recorder is a tracer that records its spans in a stage.
+type recorder struct {
+	noop.Tracer
+	stage *stage
+}
+
+func (r *recorder) Start(
+	ctx context.Context, name string, opts ...trace.SpanStartOption,
+) (context.Context, trace.Span) {
+	var attributes []string
+	c := trace.NewSpanStartConfig(opts...)
+	for _, a := range c.Attributes() {
+		attributes = append(attributes, a.Value.String())
+	}
+	r.stage.spans = append(r.stage.spans, strings.Join(attributes, " "))
+	return r.Tracer.Start(ctx, name, opts...)
+}
+
+func (s *stage) Running() bool { return s.configuration != "" }
 
 func (s *stage) Run(_ context.Context, configuration string) error {
-	if s.Runs(configuration) {
+	if s.configuration == configuration {
 		return nil
 	}
 	s.steps = append(s.steps, "run")
@@ -107,8 +129,13 @@ func (s *stage) Stop() { s.configuration = "" }
 // reconcile reconciles the policy pack and returns the steps.
 func (s *stage) reconcile(t *testing.T) []string {
 	t.Helper()
-	s.steps = nil
-	req := ctrl.Request{NamespacedName: client.ObjectKey{Name: "pack"}}
+	return s.reconcileNamed(t, "pack")
+}
+
+func (s *stage) reconcileNamed(t *testing.T, name string) []string {
+	t.Helper()
+	s.steps, s.spans = nil, nil
+	req := ctrl.Request{NamespacedName: client.ObjectKey{Name: name}}
 	if _, err := s.Reconcile(t.Context(), req); err != nil && s.err == nil {
 		t.Fatal(err)
 	}
@@ -148,7 +175,7 @@ func (s *stage) restarted(t *testing.T, name string) string {
 
 func pack() *v1alpha1.SchedulingPolicy {
 	return &v1alpha1.SchedulingPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: "pack", Generation: 1},
+		ObjectMeta: metav1.ObjectMeta{Name: "pack", UID: "pack", Generation: 1},
 		Spec: v1alpha1.SchedulingPolicySpec{
 			Profile:   v1alpha1.Profile{Strategy: v1alpha1.LeastAllocated},
 			Workloads: &metav1.LabelSelector{MatchLabels: map[string]string{"placed": "again"}},
@@ -182,7 +209,10 @@ func TestPlacesAgain(t *testing.T) {
 		t,
 		pack(),
 		deployment("selected"),
-		deployment("newer", func(d *appsv1.Deployment) { d.CreationTimestamp = metav1.NewTime(changed.Add(time.Hour)) }),
+		deployment(
+			"newer",
+			func(d *appsv1.Deployment) { d.CreationTimestamp = metav1.NewTime(changed.Add(time.Hour)) },
+		),
 		deployment("unselected", func(d *appsv1.Deployment) { d.Labels = nil }),
 		deployment("other-scheduler", func(d *appsv1.Deployment) { d.Spec.Template.Spec.SchedulerName = "spread" }),
 	)
@@ -272,5 +302,80 @@ func TestLastPolicy(t *testing.T) {
 	s.reconcile(t)
 	if s.configuration != "" {
 		t.Error("the scheduler still runs")
+	}
+}
+
+// spread returns a policy without workloads.
+func spread() *v1alpha1.SchedulingPolicy {
+	return &v1alpha1.SchedulingPolicy{ObjectMeta: metav1.ObjectMeta{Name: "spread", UID: "spread", Generation: 1}}
+}
+
+// TestOtherPolicy: the span of a replacement belongs to the policy that changed, even if another one
+// is reconciled first.
+func TestOtherPolicy(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		// prepare comes after the change of pack.
+		prepare func(*testing.T, *stage)
+		want    []string
+	}{
+		"Running": {
+			reason:  "a running scheduler is left to the changed policy",
+			prepare: func(*testing.T, *stage) {},
+		},
+		"Ended": {
+			reason:  "an ended scheduler must run soon, with the current configuration",
+			prepare: func(_ *testing.T, s *stage) { s.configuration = "" },
+			want:    []string{"update *v1.ConfigMap", "run"},
+		},
+		"Deleted": {
+			reason: "a deletion leaves a running scheduler, too",
+			prepare: func(t *testing.T, s *stage) {
+				if err := s.Delete(t.Context(), spread()); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, pack(), spread())
+			s.reconcile(t)
+			s.reconcileNamed(t, "spread")
+			s.change(t, v1alpha1.MostAllocated)
+			tc.prepare(t, s)
+			if diff := cmp.Diff(tc.want, s.reconcileNamed(t, "spread")); diff != "" {
+				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
+			}
+			if len(s.spans) > 0 {
+				t.Errorf("the other policy has the spans %v", s.spans)
+			}
+			s.reconcile(t)
+			want := []string{`pack ["Score NodeResourcesFit: LeastAllocated → MostAllocated"]`}
+			if diff := cmp.Diff(want, s.spans); diff != "" {
+				t.Errorf("spans of the changed policy: -want +got:\n%s", diff)
+			}
+			if !strings.Contains(s.configuration, "MostAllocated") {
+				t.Errorf("the scheduler runs with:\n%s", s.configuration)
+			}
+		})
+	}
+}
+
+// TestStaleStatus: a status that is older than the scheduler's configuration makes no second span.
+func TestStaleStatus(t *testing.T) {
+	s := newStage(t, pack())
+	s.reconcile(t)
+	s.change(t, v1alpha1.MostAllocated)
+	stale := s.policy(t).Status
+	s.reconcile(t)
+	p := s.policy(t)
+	p.Status = stale
+	if err := s.Status().Update(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	s.reconcile(t)
+	if len(s.spans) > 0 {
+		t.Errorf("a second reconcile has the spans %v", s.spans)
 	}
 }

@@ -11,8 +11,14 @@ import (
 	"strings"
 )
 
-// maxTrace limits the size of a trace in bytes.
-const maxTrace = 1 << 30
+const (
+	// maxTrace limits the size of a trace in bytes.
+	maxTrace = 1 << 30
+	// maxDepth limits the levels from an attempt to a plugin. Invalid traces may have cycles.
+	maxDepth = 16
+	// spanAttempt is the name of the span of a scheduling attempt.
+	spanAttempt = "scheduling attempt"
+)
 
 // document has the used fields of OTLP in JSON.
 type document struct {
@@ -24,6 +30,8 @@ type document struct {
 }
 
 type span struct {
+	ID         string `json:"spanId"`
+	Parent     string `json:"parentSpanId"`
 	Name       string `json:"name"`
 	Attributes []struct {
 		Key   string `json:"key"`
@@ -50,6 +58,21 @@ func (s *span) number(key string) (n int64, ok bool) {
 	return n, err == nil
 }
 
+// bound reports whether the span is an attempt that bound a Pod.
+func (s *span) bound() bool {
+	return s.Name == spanAttempt && s.text("k8s.scheduler.outcome") == "bound"
+}
+
+// inBound reports whether the span is below an attempt that bound a Pod.
+func (s *span) inBound(spans map[string]*span) bool {
+	for range maxDepth {
+		if s = spans[s.Parent]; s == nil || s.Name == spanAttempt {
+			return s != nil && s.bound()
+		}
+	}
+	return false
+}
+
 // Attempts are figures of the scheduling attempts in one trace that bound a Pod.
 type Attempts struct {
 	// nodes has the number of Pods on each node.
@@ -58,9 +81,8 @@ type Attempts struct {
 	plugins map[string]*plugin
 }
 
-// plugin has the sums over all attempts.
+// plugin has the sums over the attempts that bound a Pod.
 type plugin struct {
-	calls            int64
 	rejected         int64
 	scored, second   int64
 	scores, runnerUp int64
@@ -72,26 +94,35 @@ func Read(r io.Reader) (Attempts, error) {
 	if err := json.NewDecoder(io.LimitReader(r, maxTrace)).Decode(&d); err != nil {
 		return Attempts{}, fmt.Errorf("cannot read the trace as OTLP in JSON: %w", err)
 	}
-	out := Attempts{map[string]int{}, map[string]*plugin{}}
+	var all []*span
+	spans := map[string]*span{}
 	for _, resource := range d.ResourceSpans {
 		for _, scope := range resource.ScopeSpans {
 			for i := range scope.Spans {
-				out.add(&scope.Spans[i])
+				s := &scope.Spans[i]
+				all, spans[s.ID] = append(all, s), s
 			}
 		}
 	}
+	out := Attempts{map[string]int{}, map[string]*plugin{}}
+	for _, s := range all {
+		out.add(s, spans)
+	}
 	if len(out.nodes) == 0 {
-		return out, fmt.Errorf("the trace has no span %q of a bound Pod: use a scheduler with spans", "scheduling attempt")
+		return out, fmt.Errorf("the trace has no span %q of a bound Pod: use a scheduler with spans", spanAttempt)
 	}
 	return out, nil
 }
 
-func (a *Attempts) add(s *span) {
-	if s.Name == "scheduling attempt" && s.text("k8s.scheduler.outcome") == "bound" {
+func (a *Attempts) add(s *span, spans map[string]*span) {
+	if s.bound() {
 		a.nodes[s.text("k8s.node.name")]++
 	}
 	name := s.text("k8s.scheduler.plugin")
 	if name == "" || !strings.HasPrefix(s.Name, "Filter ") && !strings.HasPrefix(s.Name, "Score ") {
+		return
+	}
+	if !s.inBound(spans) {
 		return
 	}
 	p := a.plugins[s.Name]
@@ -99,7 +130,6 @@ func (a *Attempts) add(s *span) {
 		p = &plugin{}
 		a.plugins[s.Name] = p
 	}
-	p.calls++
 	n, _ := s.number("k8s.scheduler.nodes.rejected")
 	p.rejected += n
 	if n, ok := s.number("k8s.scheduler.score"); ok {

@@ -43,8 +43,12 @@ type Scheduler struct {
 	Dir string
 	// Log gets the scheduler's output.
 	Log io.Writer
-	// Exited is called in a new goroutine after a scheduler has ended without Run or Stop.
+	// Exited is called in a new goroutine after a ready scheduler has ended without Run or Stop. Run
+	// returns an error for one that was never ready.
 	Exited func()
+	// Interval is the least time from a start to the call of Exited. It limits the restarts of a
+	// scheduler that soon ends again.
+	Interval time.Duration
 
 	mu     sync.Mutex
 	closed bool
@@ -60,15 +64,19 @@ type child struct {
 	// done is closed after the end of the process. err is set before.
 	done chan struct{}
 	err  error
+	// started is the time of the start. It is set before done is closed.
+	started time.Time
+	// ready is closed once the scheduler is ready.
+	ready chan struct{}
 	// wanted is closed before a wanted end.
 	wanted chan struct{}
 }
 
-// Runs reports whether a scheduler with this configuration runs.
-func (s *Scheduler) Runs(configuration string) bool {
+// Running reports whether a scheduler runs.
+func (s *Scheduler) Running() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.runs(configuration)
+	return s.child != nil && !s.child.ended()
 }
 
 func (s *Scheduler) runs(configuration string) bool {
@@ -101,18 +109,24 @@ func (s *Scheduler) Run(ctx context.Context, configuration string) error {
 	}
 	next := &child{
 		configuration: configuration, certificates: certificates,
-		done: make(chan struct{}), wanted: make(chan struct{}),
+		done: make(chan struct{}), ready: make(chan struct{}), wanted: make(chan struct{}),
 	}
 	// Not with ctx: the scheduler outlives the reconcile.
 	next.cmd = exec.CommandContext(context.WithoutCancel(ctx), s.Program,
 		"--config="+file, "--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(port), "--cert-dir="+certificates)
 	next.cmd.Stdout, next.cmd.Stderr = s.Log, s.Log
+	next.cmd.WaitDelay = grace // for a child of the scheduler that keeps its output open
 	if err := s.start(next); err != nil {
 		_ = os.RemoveAll(certificates)
 		return fmt.Errorf("cannot start the scheduler %s: %w", s.Program, err)
 	}
 	s.child = next
-	if err := next.awaitReady(ctx, port, certificates); err != nil {
+	err = next.awaitReady(ctx, port, certificates)
+	if err == nil {
+		close(next.ready)
+		err = next.failure() // its end before the close is not reported by Exited
+	}
+	if err != nil {
 		s.stop()
 		return fmt.Errorf("the scheduler is not ready; see its log: %w", err)
 	}
@@ -143,20 +157,36 @@ func (s *Scheduler) start(c *child) error {
 	go onThread(func() {
 		bindLifetime(c.cmd)
 		err := c.cmd.Start()
+		c.started = time.Now()
 		started <- err
 		if err != nil {
 			return
 		}
 		c.err = c.cmd.Wait()
 		close(c.done)
-		select {
-		case <-c.wanted:
-		default:
-			ctrl.Log.Error(c.err, "the scheduler has ended by itself")
-			s.Exited()
-		}
+		s.report(c)
 	})
 	return <-started
+}
+
+// report calls Exited for the unwanted end of a ready scheduler.
+func (s *Scheduler) report(c *child) {
+	select {
+	case <-c.wanted:
+		return
+	default:
+	}
+	select {
+	case <-c.ready:
+	default:
+		return
+	}
+	ctrl.Log.Error(c.err, "the scheduler has ended by itself")
+	select {
+	case <-c.wanted: // replaced meanwhile
+	case <-time.After(time.Until(c.started.Add(s.Interval))):
+		s.Exited()
+	}
 }
 
 func (s *Scheduler) stop() {
@@ -185,12 +215,20 @@ func (c *child) ended() bool {
 	}
 }
 
+// failure returns an error if the process has ended.
+func (c *child) failure() error {
+	if !c.ended() {
+		return nil
+	}
+	return fmt.Errorf("it ended: %s", c.cmd.ProcessState)
+}
+
 // awaitReady waits until the scheduler has read the cluster.
 func (c *child) awaitReady(ctx context.Context, port int, certificates string) error {
 	url := "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) + "/readyz"
 	return wait.PollUntilContextTimeout(ctx, pace, patience, true, func(ctx context.Context) (bool, error) {
-		if c.ended() {
-			return false, fmt.Errorf("it ended: %w", c.err)
+		if err := c.failure(); err != nil {
+			return false, err
 		}
 		pem, err := os.ReadFile(filepath.Join(certificates, "kube-scheduler.crt"))
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestMain makes this program a scheduler if the variable FAKE_SCHEDULER is set.
@@ -86,7 +87,7 @@ func run(t *testing.T, s *Scheduler, configuration string) *child {
 	if err := s.Run(t.Context(), configuration); err != nil {
 		t.Fatal(err)
 	}
-	if !s.Runs(configuration) {
+	if !s.runs(configuration) {
 		t.Fatalf("the scheduler must run with %s", configuration)
 	}
 	return s.child
@@ -100,11 +101,11 @@ func TestReplaces(t *testing.T) {
 		t.Error("the same configuration started another process")
 	}
 	second := run(t, s, "b")
-	if !first.ended() || second.ended() || s.Runs("a") {
+	if !first.ended() || second.ended() || s.runs("a") {
 		t.Error("the second process must run alone")
 	}
 	s.Stop()
-	if !second.ended() || s.Runs("b") {
+	if !second.ended() || s.runs("b") {
 		t.Error("no process may run after Stop")
 	}
 	if got := output(); got != "runs a\nruns b\n" {
@@ -123,7 +124,7 @@ func TestExit(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-exited
-	if s.Runs("a") {
+	if s.runs("a") {
 		t.Error("the killed process must not count as running")
 	}
 	run(t, s, "a")
@@ -134,13 +135,34 @@ func TestExit(t *testing.T) {
 
 // TestNotReady: a process that ends before it is ready is an error.
 func TestNotReady(t *testing.T) {
-	s, output, _ := newScheduler(t)
+	s, output, exited := newScheduler(t)
 	err := s.Run(t.Context(), "invalid")
-	if err == nil || !strings.Contains(err.Error(), "exit status 1") || s.Runs("invalid") {
+	if err == nil || !strings.Contains(err.Error(), "exit status 1") || s.runs("invalid") {
 		t.Errorf("got the error %v", err)
 	}
 	if !strings.Contains(output(), "is invalid") {
 		t.Errorf("the log has %q", output())
+	}
+	if len(exited) > 0 {
+		t.Error("Exited must not be called for an error of Run")
+	}
+}
+
+// TestInterval: the end of a young scheduler is not reported at once. A new one replaces the report.
+func TestInterval(t *testing.T) {
+	s, _, exited := newScheduler(t)
+	s.Interval = time.Hour
+	first := run(t, s, "a")
+	if err := first.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-first.done
+	if s.Running() {
+		t.Error("the killed process must not count as running")
+	}
+	run(t, s, "a")
+	if !s.Running() || len(exited) > 0 {
+		t.Error("a scheduler must run, and no end may be reported")
 	}
 }
 
