@@ -162,6 +162,11 @@ demo-scheduler: bin scheduler ## Change the policy of a scheduler: one trace, to
 		sleep 0.2
 	done
 	$(LIFELINE) webhook install --url https://$(DEMO_WEBHOOK)/admission -n lifeline
+	# The API server calls the webhook as soon as it has the certificate.
+	for _ in $$(seq 100); do
+		kubectl create deployment probe --image probe --dry-run=server -o yaml | grep -q trace.kubernetes.io/context && break
+		sleep 0.3
+	done
 	echo 'endpoint: $(DEMO_OTLP)' >"$$work/tracing.yaml"
 	OTEL_EXPORTER_OTLP_ENDPOINT=http://$(DEMO_OTLP) bin/scheduler-operator --scheduler bin/lifeline-scheduler \
 		--tracing-config-file "$$work/tracing.yaml" 2>"$$work/operator.log" & started="$$started $$!"

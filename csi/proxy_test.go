@@ -188,7 +188,7 @@ func (s *set) described() []string {
 	for _, span := range s.spans.GetSpans() {
 		values := map[string]string{}
 		for _, kv := range span.Attributes {
-			values[string(kv.Key)] = kv.Value.Emit()
+			values[string(kv.Key)] = kv.Value.String()
 		}
 		out = append(out, fmt.Sprintf("%s %s %s %s %s", strings.TrimPrefix(span.Name, "csi.v1.Node/"),
 			values["container.csi.volume.id"], values["container.csi.plugin.name"], values["k8s.pod.uid"],
@@ -239,7 +239,9 @@ func TestLife(t *testing.T) {
 		&spec.NodeUnstageVolumeRequest{VolumeId: "vol-1", StagingTargetPath: "/staging"})
 	must(t, err)
 	want := []string{}
-	for _, method := range []string{"NodeStageVolume", "NodePublishVolume", "NodeUnpublishVolume", "NodeUnstageVolume"} {
+	for _, method := range []string{
+		"NodeStageVolume", "NodePublishVolume", "NodeUnpublishVolume", "NodeUnstageVolume",
+	} {
 		want = append(want, method+" vol-1 disk.example.com "+uid+" OK")
 	}
 	if got := s.described(); !slices.Equal(got, want) {
@@ -275,7 +277,8 @@ func TestErrors(t *testing.T) {
 	must(t, s.publish(t))
 	want := []string{
 		"NodeStageVolume vol-1 disk.example.com " + uid + " FAILED_PRECONDITION",
-		"NodeStageVolume vol-1 disk.example.com " + uid + " OK", "NodePublishVolume vol-1 disk.example.com " + uid + " OK",
+		"NodeStageVolume vol-1 disk.example.com " + uid + " OK",
+		"NodePublishVolume vol-1 disk.example.com " + uid + " OK",
 	}
 	if got := s.described(); !slices.Equal(got, want) {
 		t.Errorf("spans:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -29,7 +29,7 @@ func proxy(t *testing.T, dir, driver string) string {
 		t.Fatalf("cannot build lifeline-csi-proxy: %v\n%s", err, text)
 	}
 	listen := filepath.Join(dir, "traced.sock")
-	cmd := exec.Command(program, "--listen=unix://"+listen, "--driver=unix://"+driver) //nolint:noctx // see the end
+	cmd := exec.Command(program, "--listen=unix://"+listen, "--driver=unix://"+driver)
 	cmd.Env = append(os.Environ(), "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+receiver, "OTEL_BSP_SCHEDULE_DELAY=500")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {

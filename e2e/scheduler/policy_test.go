@@ -60,7 +60,8 @@ func operate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bench.MustKubectl(t, "", "apply", "-f", filepath.Join("..", "..", "examples", "scheduler-operator", "config", "crd"))
+	crd := filepath.Join("..", "..", "examples", "scheduler-operator", "config", "crd")
+	bench.MustKubectl(t, "", "apply", "-f", crd)
 	bench.MustKubectl(t, "", "wait", "--for=condition=Established", "--timeout=4m",
 		"crd/schedulingpolicies.scheduling.lifeline.dev")
 	ns := bench.Namespace(t)

@@ -97,7 +97,9 @@ func serve(t testing.TB, socket string, register func(*grpc.Server)) {
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {
 		s.Stop()
-		<-served
+		if err := <-served; err != nil {
+			t.Errorf("the CSI driver: %v", err)
+		}
 	})
 }
 
