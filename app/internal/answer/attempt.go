@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
@@ -124,13 +123,10 @@ func (c children) points(attempt *span.Span) []*span.Span {
 	return nil
 }
 
-// keyExtender is the host of an extender. Its span has no plugin.
-const keyExtender = attribute.Key("k8s.scheduler.extender")
-
-// pluginOf returns the plugin of a span, or "extender HOST"; "" if it has neither.
+// pluginOf returns the plugin of a span, or "extender HOST", since an extender has no plugin; "" if it has neither.
 func pluginOf(s *span.Span) string {
 	name := insight.Attribute(s, span.KeyPlugin)
-	if host := insight.Attribute(s, keyExtender); name == "" && host != "" {
+	if host := insight.Attribute(s, span.KeyExtender); name == "" && host != "" {
 		name = "extender " + host
 	}
 	return object.OneLine(name, maxName)

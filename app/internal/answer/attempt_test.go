@@ -185,7 +185,7 @@ func TestNoNodeFits(t *testing.T) {
 					span.KeyPlugin.String("NodeAffinity"), span.KeyNodesKept.Int(3))
 				filter := s.filter(cycle, 10, 3, 0)
 				s.rejects(filter, "NodeResourcesFit", 1, []string{"Insufficient cpu"}, []int{1})
-				s.add(filter, "Filter extender", 1000, keyExtender.String("gpu.example:80"),
+				s.add(filter, "Filter extender", 1000, span.KeyExtender.String("gpu.example:80"),
 					span.KeyNodesRejected.Int(2), span.KeyRejectReasons.StringSlice([]string{"no GPU"}),
 					span.KeyRejectCounts.IntSlice([]int{2}),
 					span.KeyRejectExamples.StringSlice([]string{"node-1, node-2"}))

@@ -29,6 +29,7 @@ const (
 	KeyAttemptNumber   = attribute.Key("k8s.scheduler.attempt")
 	KeyAttemptOutcome  = attribute.Key("k8s.scheduler.outcome")
 	KeyPlugin          = attribute.Key("k8s.scheduler.plugin")
+	KeyExtender        = attribute.Key("k8s.scheduler.extender")
 	KeyPluginMessage   = attribute.Key("k8s.scheduler.message")
 	KeyNodesAll        = attribute.Key("k8s.scheduler.nodes.all")
 	KeyNodesEvaluated  = attribute.Key("k8s.scheduler.nodes.evaluated")
