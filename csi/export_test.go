@@ -2,11 +2,23 @@
 
 package csi
 
+import "google.golang.org/grpc"
+
 // WaitForName waits until the proxy has the name of its driver.
 func (p *Proxy) WaitForName() {
-	for p.name.Load() == nil {
+	for !p.isNamed() {
 		p.askName()
-		p.asking <- struct{}{}
-		<-p.asking
 	}
+}
+
+// isNamed waits for the end of a question, and reports whether the name is known.
+func (p *Proxy) isNamed() bool {
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	return p.name.Load() != nil
+}
+
+// Pass passes a call without a first request.
+func (p *Proxy) Pass(method string, from grpc.ServerStream) error {
+	return p.pass(from.Context(), method, nil, from)
 }

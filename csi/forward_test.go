@@ -130,6 +130,27 @@ func TestStreamEnds(t *testing.T) {
 	}
 }
 
+// damaged is a caller's stream with a damaged request.
+type damaged struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (d damaged) Context() context.Context   { return d.ctx }
+func (damaged) SendHeader(metadata.MD) error { return nil }
+func (damaged) SetTrailer(metadata.MD)       {}
+func (damaged) RecvMsg(any) error            { return status.Error(codes.Internal, "damaged") }
+
+// TestDamagedRequest: a request that cannot be read ends the call, and its error is that of the call.
+func TestDamagedRequest(t *testing.T) {
+	s := start(t)
+	must(t, s.publish(t)) // the proxy serves
+	err := s.proxy.Pass("/test.Talks/Talk", damaged{ctx: t.Context()})
+	if status.Code(err) != codes.Internal || status.Convert(err).Message() != "damaged" {
+		t.Errorf("the call has %v", err)
+	}
+}
+
 // TestMetadata: metadata and the deadline reach the driver, and its header and trailer the caller.
 func TestMetadata(t *testing.T) {
 	s := start(t)

@@ -36,8 +36,8 @@ type Proxy struct {
 	volumes *volumes
 	// name is the driver's name; nil while it is unknown.
 	name atomic.Pointer[string]
-	// asking holds a value while a goroutine asks for the name.
-	asking chan struct{}
+	// asking is locked while a goroutine asks for the name.
+	asking sync.Mutex
 	// senders are the goroutines that send requests to the driver.
 	senders sync.WaitGroup
 }
@@ -59,7 +59,6 @@ func New(driver string, provider trace.TracerProvider) (*Proxy, error) {
 	}
 	return &Proxy{
 		driver: connection, socket: driver, tracer: provider.Tracer(ScopeName), volumes: newVolumes(),
-		asking: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -67,8 +66,8 @@ func New(driver string, provider trace.TracerProvider) (*Proxy, error) {
 func (p *Proxy) Close() error {
 	p.volumes.close()
 	err := p.driver.Close()
-	p.asking <- struct{}{} // the end of the connection has ended the question
-	<-p.asking
+	p.asking.Lock() // the end of the connection has ended the question
+	defer p.asking.Unlock()
 	return err
 }
 
@@ -150,8 +149,8 @@ func (p *Proxy) forward(_ any, from grpc.ServerStream) error {
 // pass sends the requests to the driver, and its responses to the caller. first is the request that
 // was read already; nil means none.
 func (p *Proxy) pass(ctx context.Context, method string, first *frame, from grpc.ServerStream) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	to, err := p.driver.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method)
 	if err != nil {
 		return err
@@ -161,7 +160,7 @@ func (p *Proxy) pass(ctx context.Context, method string, first *frame, from grpc
 		if err == nil || errors.Is(err, io.EOF) || from.Context().Err() != nil {
 			return // RecvMsg returns the reason
 		}
-		cancel()
+		cancel(err)
 	})
 	header, err := to.Header()
 	if err == nil && len(header) > 0 {
@@ -176,6 +175,11 @@ func (p *Proxy) pass(ctx context.Context, method string, first *frame, from grpc
 			from.SetTrailer(to.Trailer())
 			if errors.Is(err, io.EOF) {
 				return nil
+			}
+			// The error of the sender is the reason for the end, if it ended the call.
+			cause := context.Cause(ctx)
+			if from.Context().Err() == nil && cause != nil && !errors.Is(cause, context.Canceled) {
+				return cause
 			}
 			return err
 		}
@@ -211,16 +215,11 @@ func send(to grpc.ClientStream, first *frame, from grpc.ServerStream) error {
 // askName starts to ask the driver for its name, unless that is known or was asked already. No call
 // waits for the answer.
 func (p *Proxy) askName() {
-	if p.name.Load() != nil {
-		return
-	}
-	select {
-	case p.asking <- struct{}{}:
-	default:
+	if p.name.Load() != nil || !p.asking.TryLock() {
 		return
 	}
 	go func() {
-		defer func() { <-p.asking }()
+		defer p.asking.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		var response frame

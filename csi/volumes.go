@@ -68,10 +68,7 @@ func (v *volumes) release(volume string, by pod) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, h := range v.waiting[volume] {
-		h.timer.Stop()
-		h.span.SetAttributes(by.attributes()...)
-		h.span.End(trace.WithTimestamp(h.end))
-		v.held--
+		v.finish(h, by)
 	}
 	delete(v.waiting, volume)
 }
@@ -84,11 +81,18 @@ func (v *volumes) expire(volume string, h *held) {
 	if at < 0 {
 		return
 	}
-	h.span.End(trace.WithTimestamp(h.end))
-	v.held--
+	v.finish(h, pod{})
 	if v.waiting[volume] = slices.Delete(v.waiting[volume], at, at+1); len(v.waiting[volume]) == 0 {
 		delete(v.waiting, volume)
 	}
+}
+
+// finish ends one span. The caller holds the lock, and removes the span from those that wait.
+func (v *volumes) finish(h *held, by pod) {
+	h.timer.Stop()
+	h.span.SetAttributes(by.attributes()...)
+	h.span.End(trace.WithTimestamp(h.end))
+	v.held--
 }
 
 // close ends all spans.

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// TestExpire: each span waits for its own ten minutes.
+// TestExpire: each span waits for its own ten minutes. The clock is that of the bubble: a sleep takes no real time.
 func TestExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		spans := tracetest.NewInMemoryExporter()

@@ -129,7 +129,8 @@ func (f algorithm) RunFilterPluginsWithNominatedPods(
 	}
 	n := f.a.nodes.Add(1)
 	if n == 1 {
-		f.a.first.Store(&name)
+		first := name // one allocation an attempt, not one a node
+		f.a.first.Store(&first)
 		f.a.filtering.Store(f.a.now())
 	}
 	through := f.a.profile.Framework // its plugins have no times

@@ -4,6 +4,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
@@ -58,8 +60,11 @@ func ExporterFromEnvironment(ctx context.Context) (*Exporter, error) {
 	}
 	service, err := resource.New(ctx,
 		resource.WithTelemetrySDK(), resource.WithAttributes(attributes...), resource.WithFromEnv())
-	if err != nil {
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, fmt.Errorf("cannot read the resource of the spans from OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	if err != nil {
+		otel.Handle(err) // the resource has the other attributes
 	}
 	return NewExporter(ctx, client, service, sampler)
 }

@@ -5,6 +5,7 @@ package scheduler
 import (
 	"maps"
 	"net/url"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +17,7 @@ import (
 type extension struct {
 	point      point
 	extender   string
+	number     int // of the extender
 	start, end int64
 	err        error
 	// nodes are those that the extender was asked about, or -1.
@@ -32,10 +34,12 @@ type extender struct {
 	fwk.Extender
 	tracer *tracer
 	host   string
+	number int
 }
 
-func (t *tracer) extender(original fwk.Extender) fwk.Extender {
-	e := extender{Extender: original, tracer: t}
+// extender returns the extender with that number.
+func (t *tracer) extender(number int, original fwk.Extender) fwk.Extender {
+	e := extender{Extender: original, tracer: t, number: number}
 	if u, err := url.Parse(original.Name()); err == nil {
 		e.host = u.Host // its path and its user may be confidential
 	}
@@ -49,11 +53,17 @@ func (e extender) record(pod types.UID, p point, call func(*extension)) {
 		call(nil)
 		return
 	}
-	x := &extension{point: p, extender: e.host, nodes: -1, start: a.now()}
+	x := &extension{point: p, extender: e.host, number: e.number, nodes: -1, start: a.now()}
 	call(x)
 	x.end = a.now()
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if p == pointFilter { // the scheduler asks about a nominated node first, and then about all
+		a.extended = slices.DeleteFunc(
+			a.extended,
+			func(o *extension) bool { return o.point == p && o.number == e.number },
+		)
+	}
 	a.extended = append(a.extended, x)
 	for node, score := range x.scores {
 		if a.bonus == nil {
@@ -72,8 +82,11 @@ func (e extender) Filter(pod *corev1.Pod, nodes []fwk.NodeInfo) (
 			return
 		}
 		x.nodes, x.err, x.rejections = len(nodes), err, &rejections{}
-		for _, of := range []extenderv1.FailedNodesMap{failed, unresolvable} {
-			for node, reason := range of {
+		for node, reason := range unresolvable {
+			x.rejections.add(node, reason)
+		}
+		for node, reason := range failed {
+			if _, twice := unresolvable[node]; !twice {
 				x.rejections.add(node, reason)
 			}
 		}

@@ -70,7 +70,7 @@ func Trace(sched *scheduler.Scheduler, exporter *Exporter) (stop func(), err err
 		sched.Profiles[name] = traced
 	}
 	for i, original := range sched.Extenders {
-		sched.Extenders[i] = t.extender(original)
+		sched.Extenders[i] = t.extender(i, original)
 	}
 	sched.SchedulePod = t.schedule(sched.SchedulePod)
 	sched.FailureHandler = t.fail(sched.FailureHandler)

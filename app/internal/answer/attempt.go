@@ -136,7 +136,7 @@ func pluginOf(s *span.Span) string {
 func (a *Attempt) reject(attempt *span.Span, spans children) {
 	var all []Rejection
 	var keepers []string
-	var evaluated, kept int64
+	var evaluated int64
 	for _, point := range spans.points(attempt) {
 		if insight.Number(point, span.KeyNodesFeasible) > 0 {
 			return
@@ -157,12 +157,11 @@ func (a *Attempt) reject(attempt *span.Span, spans children) {
 			case text != "":
 				all = append(all, Rejection{Plugin: plugin, Reason: object.Bound(text)})
 			case insight.Attribute(s, span.KeyNodesKept) != "":
-				keepers, kept = append(keepers, plugin), insight.Number(s, span.KeyNodesKept)
+				keepers = append(keepers, plugin)
 			}
 		}
 	}
-	// A nominated node is filtered twice, and a kept node may be gone.
-	if rest := a.Nodes - max(0, min(evaluated, kept)); len(keepers) == 1 && rest > 0 {
+	if rest := a.Nodes - max(0, evaluated); len(keepers) == 1 && rest > 0 {
 		all = append(all, Rejection{Plugin: keepers[0], Nodes: rest})
 	}
 	slices.SortStableFunc(all, func(x, y Rejection) int {
@@ -243,9 +242,8 @@ func (a *Attempt) agrees(message string) bool {
 		return false
 	}
 	message = ", " + strings.TrimSuffix(message, ".") + ". "
-	agreed, nodes, leftOut := 0, int64(0), false
+	agreed, leftOut := 0, false
 	for _, r := range a.Rejections {
-		nodes += r.Nodes
 		if r.Reason == "" {
 			leftOut = true
 			continue
@@ -265,8 +263,6 @@ func (a *Attempt) agrees(message string) bool {
 			return false
 		}
 	}
-	// Another clause means another attempt. If the attempt has a reason for each node, the clause may be one
-	// more reason of the same plugin: the spans have the first.
-	complete := strings.HasPrefix(message, ". ") || a.Nodes > 0 && nodes == a.Nodes
+	complete := strings.HasPrefix(message, ". ") // another clause means another attempt
 	return agreed > 0 && (complete || cut || leftOut || a.MoreRejections > 0)
 }

@@ -205,13 +205,23 @@ func TestNoNodeFits(t *testing.T) {
 			},
 		},
 		"a second reason of the same nodes": {
-			reason:  "the spans have the first reason of each node",
+			reason:  "the condition is about another attempt: the spans have all reasons of a node",
 			message: "0/100 nodes are available: 100 Insufficient cpu, 100 Insufficient memory",
 			spans: func(s scheduler) {
 				filter := s.filter(s.attempt(1, span.AttemptUnschedulable), 100, 100, 0)
 				s.rejects(filter, "NodeResourcesFit", 100, []string{"Insufficient cpu"}, []int{100})
 			},
-			want: "no node of 100 fits: 100 lack CPU (NodeResourcesFit).",
+			want: "0/100 nodes are available: 100 Insufficient cpu, 100 Insufficient memory (and 2 more).",
+		},
+		"two reasons of the same nodes": {
+			reason:  "the spans have all reasons of a node",
+			message: "0/100 nodes are available: 100 Insufficient cpu, 100 Insufficient memory",
+			spans: func(s scheduler) {
+				filter := s.filter(s.attempt(1, span.AttemptUnschedulable), 100, 100, 0)
+				s.rejects(filter, "NodeResourcesFit", 100, []string{"Insufficient cpu", "Insufficient memory"},
+					[]int{100, 100})
+			},
+			want: "no node of 100 fits: 100 lack CPU (NodeResourcesFit), 100 lack memory (NodeResourcesFit).",
 		},
 		"more nodes since the attempt": {
 			reason:  "the condition is about a later attempt",

@@ -4,6 +4,7 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -174,10 +175,21 @@ func (s *Server) suspect(r *http.Request, a *answer.Answer, id trace.TraceID) {
 			found = append(found, answer.NodeWrite{Suspect: suspect, Write: *w})
 		}
 	}
-	for _, w := range answer.Latest(found) {
-		of, err := s.opts.Store.List(r.Context(), store.Query{Scope: s.opts.Scope(r), IDs: []trace.TraceID{w.TraceID}})
-		if err == nil && len(of.Traces) == 1 {
-			a.Add(w, &of.Traces[0])
+	latest := answer.Latest(found)
+	if len(latest) == 0 {
+		return // without IDs, List has all traces
+	}
+	ids := make([]trace.TraceID, len(latest))
+	for i, w := range latest {
+		ids[i] = w.TraceID
+	}
+	of, err := s.opts.Store.List(r.Context(), store.Query{Scope: s.opts.Scope(r), IDs: ids})
+	if err != nil {
+		return
+	}
+	for _, w := range latest {
+		if i := slices.IndexFunc(of.Traces, func(t store.Summary) bool { return t.ID == w.TraceID }); i >= 0 {
+			a.Add(w, &of.Traces[i])
 		}
 	}
 }

@@ -193,13 +193,10 @@ func restrict(ctx context.Context, conn *sql.Conn) (secret string, err error) {
 		return "", err
 	}
 	for _, v := range views {
-		if slices.ContainsFunc(v.needs, func(t string) bool { return !slices.Contains(tables, t) }) {
-			continue // an archive of an earlier version
-		}
-		// Its tables may lack columns, too.
 		probe, err := conn.PrepareContext(ctx, v.query)
-		if err != nil && strings.Contains(err.Error(), "no such column") {
-			continue
+		if err != nil && (strings.Contains(err.Error(), "no such table") ||
+			strings.Contains(err.Error(), "no such column")) {
+			continue // an archive of an earlier version
 		}
 		if err != nil {
 			return "", err

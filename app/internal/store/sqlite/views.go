@@ -15,15 +15,14 @@ import (
 type view struct {
 	name, meaning string
 	columns       []questions.ViewColumn
-	// query selects the columns. It reads the tables needs.
+	// query selects the columns.
 	query string
-	needs []string
 }
 
 // views are all views.
 var views = []view{
 	lifecyclesView(),
-	newView("v_traces", "one row for each finished trace", "traces AS t WHERE t.phase = 2", []string{"traces"},
+	newView("v_traces", "one row for each finished trace", "traces AS t WHERE t.phase = 2",
 		"id", "lower(hex(t.id))", "ID, in lower case",
 		"start", questions.Moment("t.start"), "start, in UTC",
 		"start_ns", "t.start", "the same in nanoseconds since 1970; conditions on it can use an index",
@@ -53,7 +52,6 @@ var views = []view{
 		"one row for each stored API write",
 		"writes AS w JOIN traces AS t ON t.num = w.trace AND t.phase = 2"+
 			" LEFT JOIN objects AS o ON o.trace = w.trace AND o.num = w.object",
-		[]string{"writes", "traces", "objects"},
 		"trace", "lower(hex(t.id))", "ID of the trace",
 		"span", "lower(hex(w.span))", "ID of the span",
 		"end", questions.Moment("w.until"), "answer of the request, in UTC",
@@ -80,7 +78,6 @@ var views = []view{
 	newView("v_spans", "one row for each span",
 		"spans AS s JOIN traces AS t ON t.num = s.trace AND t.phase = 2"+
 			" LEFT JOIN objects AS o ON o.trace = s.trace AND o.num = s.object",
-		[]string{"spans", "traces", "objects"},
 		"trace", "lower(hex(t.id))", "ID of the trace",
 		"span", "lower(hex(s.id))", "ID of the span",
 		"parent", "lower(hex(s.parent))", "ID of the parent; empty without one",
@@ -101,8 +98,8 @@ var views = []view{
 }
 
 // newView returns a view. Each column has a name, its SQL and its meaning.
-func newView(name, meaning, from string, needs []string, columns ...string) view {
-	v := view{name: name, meaning: meaning, needs: needs}
+func newView(name, meaning, from string, columns ...string) view {
+	v := view{name: name, meaning: meaning}
 	var selected []string
 	for i := 0; i+2 < len(columns); i += 3 {
 		selected = append(selected, columns[i+1]+` AS "`+columns[i]+`"`)
@@ -116,7 +113,6 @@ func newView(name, meaning, from string, needs []string, columns ...string) view
 func lifecyclesView() view {
 	v := view{
 		name: "v_lifecycles", meaning: "one row for each lifecycle: the fields of questions",
-		needs: []string{"lifecycles", "traces", "lifecycle_images", "lifecycle_labels"},
 	}
 	v.query, v.columns = questions.View()
 	return v
