@@ -56,8 +56,6 @@ const (
 
 // Scheduler runs with one configuration at a time.
 type Scheduler interface {
-	// Running reports whether it runs.
-	Running() bool
 	// Run makes it run with this configuration, and returns when it is ready. It does nothing if the
 	// configuration is unchanged.
 	Run(ctx context.Context, configuration string) error
@@ -128,8 +126,8 @@ func (r *PolicyReconciler) policies(ctx context.Context) ([]v1alpha1.SchedulingP
 	}), nil
 }
 
-// Reconcile makes the scheduler run with the profiles of all policies, and restarts the outdated
-// workloads of one policy. Each step follows from the stored state, so it can be repeated.
+// Reconcile makes the scheduler run with the new profile of one policy, and restarts the outdated
+// workloads of that policy. Each step follows from the stored state, so it can be repeated.
 func (r *PolicyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	policies, err := r.policies(ctx)
 	if err != nil {
@@ -144,10 +142,8 @@ func (r *PolicyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	if at := slices.IndexFunc(policies, func(p v1alpha1.SchedulingPolicy) bool { return p.Name == req.Name }); at >= 0 {
 		policy = &policies[at]
 	}
-	if !r.leaves(policies, policy) {
-		if err := r.configure(ctx, policies, policy); err != nil {
-			return ctrl.Result{}, err
-		}
+	if err := r.configure(ctx, r.decided(policies, req.Name), policy); err != nil {
+		return ctrl.Result{}, err
 	}
 	if policy == nil {
 		r.forget(policies)
@@ -165,22 +161,34 @@ func (r *PolicyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	return ctrl.Result{}, r.writeStatus(ctx, policy, status)
 }
 
-// leaves reports whether the reconcile of a policy without a change leaves the running scheduler to
-// the reconcile of a policy with one. So the replacement is in the trace of its cause. policy is nil
-// after its deletion.
-func (r *PolicyReconciler) leaves(policies []v1alpha1.SchedulingPolicy, policy *v1alpha1.SchedulingPolicy) bool {
-	if policy != nil && r.changed(policy) {
-		return false
+// decided returns the policies with the profiles to run: the new one of the named policy, and the
+// last ones of the others. So each change is one replacement in its own trace, and other policies do
+// not start a broken profile.
+func (r *PolicyReconciler) decided(
+	policies []v1alpha1.SchedulingPolicy, name string,
+) (out []v1alpha1.SchedulingPolicy) {
+	for _, p := range policies {
+		if p.Name != name {
+			old := r.old(&p)
+			if old == nil {
+				continue // its own reconcile adds it
+			}
+			p.Spec.Profile = *old
+		}
+		out = append(out, p)
 	}
-	return slices.ContainsFunc(policies, func(p v1alpha1.SchedulingPolicy) bool { return r.changed(&p) }) &&
-		r.Scheduler.Running()
+	return out
 }
 
-// configure writes the configuration and makes the scheduler run with it. The status of the policy
-// has the condition of a failed start. policy is nil after its deletion.
+// configure writes the configuration and makes the scheduler run with it. Without a profile, it does
+// nothing. The status of the policy has the condition of a failed start. policy is nil after its
+// deletion.
 func (r *PolicyReconciler) configure(
 	ctx context.Context, policies []v1alpha1.SchedulingPolicy, policy *v1alpha1.SchedulingPolicy,
 ) error {
+	if len(policies) == 0 {
+		return nil // the policy does not exist, and no other has run yet
+	}
 	text, err := configuration.Render(policies, r.Kubeconfig)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,8 +43,12 @@ type stage struct {
 	spans []string
 	// configuration is what the scheduler runs.
 	configuration string
-	err           error
+	// broken is a text of configurations that do not start; empty means none.
+	broken string
 }
+
+// errBroken is the error of a broken configuration.
+var errBroken = errors.New("exit status 1")
 
 func newStage(t *testing.T, objects ...client.Object) *stage {
 	t.Helper()
@@ -110,18 +115,17 @@ func (r *recorder) Start(
 	return r.Tracer.Start(ctx, name, opts...)
 }
 
-func (s *stage) Running() bool { return s.configuration != "" }
-
 func (s *stage) Run(_ context.Context, configuration string) error {
 	if s.configuration == configuration {
 		return nil
 	}
 	s.steps = append(s.steps, "run")
-	s.configuration = configuration
-	if s.err != nil {
+	if s.broken != "" && strings.Contains(configuration, s.broken) {
 		s.configuration = ""
+		return errBroken
 	}
-	return s.err
+	s.configuration = configuration
+	return nil
 }
 
 func (s *stage) Stop() { s.configuration = "" }
@@ -136,7 +140,7 @@ func (s *stage) reconcileNamed(t *testing.T, name string) []string {
 	t.Helper()
 	s.steps, s.spans = nil, nil
 	req := ctrl.Request{NamespacedName: client.ObjectKey{Name: name}}
-	if _, err := s.Reconcile(t.Context(), req); err != nil && s.err == nil {
+	if _, err := s.Reconcile(t.Context(), req); err != nil && !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
 	return s.steps
@@ -145,8 +149,13 @@ func (s *stage) reconcileNamed(t *testing.T, name string) []string {
 // policy returns the stored policy pack.
 func (s *stage) policy(t *testing.T) *v1alpha1.SchedulingPolicy {
 	t.Helper()
+	return s.policyNamed(t, "pack")
+}
+
+func (s *stage) policyNamed(t *testing.T, name string) *v1alpha1.SchedulingPolicy {
+	t.Helper()
 	var p v1alpha1.SchedulingPolicy
-	if err := s.Client.Get(t.Context(), client.ObjectKey{Name: "pack"}, &p); err != nil {
+	if err := s.Client.Get(t.Context(), client.ObjectKey{Name: name}, &p); err != nil {
 		t.Fatal(err)
 	}
 	return &p
@@ -155,8 +164,14 @@ func (s *stage) policy(t *testing.T) *v1alpha1.SchedulingPolicy {
 // change changes the strategy of the policy pack.
 func (s *stage) change(t *testing.T, to v1alpha1.Strategy) {
 	t.Helper()
-	p := s.policy(t)
-	p.Spec.Profile.Strategy = to
+	s.update(t, "pack", func(p *v1alpha1.Profile) { p.Strategy = to })
+}
+
+// update changes the profile of a policy.
+func (s *stage) update(t *testing.T, name string, change func(*v1alpha1.Profile)) {
+	t.Helper()
+	p := s.policyNamed(t, name)
+	change(&p.Spec.Profile)
 	p.Generation++
 	if err := s.Update(t.Context(), p); err != nil {
 		t.Fatal(err)
@@ -275,7 +290,7 @@ func TestSchedulerFails(t *testing.T) {
 	s := newStage(t, pack(), deployment("selected"))
 	s.reconcile(t)
 	s.change(t, v1alpha1.MostAllocated)
-	s.err = errors.New("exit status 1")
+	s.broken = "MostAllocated"
 	want := []string{"update *v1.ConfigMap", "run", "status of *v1alpha1.SchedulingPolicy"}
 	if diff := cmp.Diff(want, s.reconcile(t)); diff != "" {
 		t.Errorf("steps: -want +got:\n%s", diff)
@@ -285,7 +300,7 @@ func TestSchedulerFails(t *testing.T) {
 	if c == nil || c.Reason != v1alpha1.ReasonSchedulerFailed || status.Profile.Strategy != v1alpha1.LeastAllocated {
 		t.Errorf("the status is %v", status)
 	}
-	s.err = nil
+	s.broken = ""
 	s.reconcile(t)
 	if s.restarted(t, "selected") == "" {
 		t.Error("the Deployment must be restarted once the scheduler runs")
@@ -310,31 +325,52 @@ func spread() *v1alpha1.SchedulingPolicy {
 	return &v1alpha1.SchedulingPolicy{ObjectMeta: metav1.ObjectMeta{Name: "spread", UID: "spread", Generation: 1}}
 }
 
-// TestOtherPolicy: the span of a replacement belongs to the policy that changed, even if another one
-// is reconciled first.
+// TestOtherPolicy: each change is one replacement, in the span of the policy that changed, even if
+// another policy is reconciled first.
 func TestOtherPolicy(t *testing.T) {
 	cases := map[string]struct {
 		reason string
-		// prepare comes after the change of pack.
+		// prepare comes after the change of pack, and before the reconcile of spread.
 		prepare func(*testing.T, *stage)
-		want    []string
+		// want and spans are those of spread.
+		want, spans []string
 	}{
 		"Running": {
 			reason:  "a running scheduler is left to the changed policy",
 			prepare: func(*testing.T, *stage) {},
 		},
 		"Ended": {
-			reason:  "an ended scheduler must run soon, with the current configuration",
+			reason:  "an ended scheduler must run soon, with its last configuration",
 			prepare: func(_ *testing.T, s *stage) { s.configuration = "" },
-			want:    []string{"update *v1.ConfigMap", "run"},
+			want:    []string{"run"},
 		},
 		"Deleted": {
-			reason: "a deletion leaves a running scheduler, too",
+			reason: "a deletion removes the deleted profile alone",
 			prepare: func(t *testing.T, s *stage) {
 				if err := s.Delete(t.Context(), spread()); err != nil {
 					t.Fatal(err)
 				}
 			},
+			want: []string{"update *v1.ConfigMap", "run"},
+		},
+		"Changed": {
+			reason: "of two changes at once, each is a replacement with its own difference",
+			prepare: func(t *testing.T, s *stage) {
+				s.update(t, "spread", func(p *v1alpha1.Profile) { p.DisabledFilters = []string{"NodePorts"} })
+			},
+			want: []string{
+				"update *v1.ConfigMap", "run", "status of *v1alpha1.SchedulingPolicy",
+				"status of *v1alpha1.SchedulingPolicy",
+			},
+			spans: []string{`spread ["Filter NodePorts: disabled"]`},
+		},
+		"Broken": {
+			reason: "another policy does not start a broken profile, and is not failed",
+			prepare: func(t *testing.T, s *stage) {
+				s.broken = "MostAllocated"
+				s.reconcile(t)
+			},
+			want: []string{"update *v1.ConfigMap", "run"},
 		},
 	}
 	for name, tc := range cases {
@@ -347,10 +383,16 @@ func TestOtherPolicy(t *testing.T) {
 			if diff := cmp.Diff(tc.want, s.reconcileNamed(t, "spread")); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
-			if len(s.spans) > 0 {
-				t.Errorf("the other policy has the spans %v", s.spans)
+			if diff := cmp.Diff(tc.spans, s.spans); diff != "" {
+				t.Errorf("%s: spans of the other policy: -want +got:\n%s", tc.reason, diff)
 			}
-			s.reconcile(t)
+			if s.configuration == "" || strings.Contains(s.configuration, "MostAllocated") {
+				t.Errorf("%s: before the reconcile of pack, the scheduler runs with:\n%s", tc.reason, s.configuration)
+			}
+			s.broken = ""
+			if steps := s.reconcile(t); !slices.Contains(steps, "run") {
+				t.Errorf("the changed policy has the steps %v without a run", steps)
+			}
 			want := []string{`pack ["Score NodeResourcesFit: LeastAllocated → MostAllocated"]`}
 			if diff := cmp.Diff(want, s.spans); diff != "" {
 				t.Errorf("spans of the changed policy: -want +got:\n%s", diff)
@@ -359,6 +401,28 @@ func TestOtherPolicy(t *testing.T) {
 				t.Errorf("the scheduler runs with:\n%s", s.configuration)
 			}
 		})
+	}
+}
+
+// TestFirstPolicies: each new policy is added by its own reconcile.
+func TestFirstPolicies(t *testing.T) {
+	s := newStage(t, pack(), spread())
+	if steps := s.reconcileNamed(t, "absent"); steps != nil {
+		t.Errorf("without a profile that ran, an absent policy must do nothing, not %v", steps)
+	}
+	s.broken = "schedulerName: pack"
+	s.reconcile(t)
+	s.reconcileNamed(t, "spread")
+	if !strings.Contains(s.configuration, "schedulerName: spread") {
+		t.Errorf("beside a broken new policy, the scheduler runs with:\n%s", s.configuration)
+	}
+	if diff := cmp.Diff([]string{"spread"}, s.spans); diff != "" {
+		t.Errorf("spans of a first profile: -want +got:\n%s", diff)
+	}
+	s.broken = ""
+	s.reconcile(t)
+	if diff := cmp.Diff([]string{"pack"}, s.spans); diff != "" {
+		t.Errorf("spans of the repaired policy: -want +got:\n%s", diff)
 	}
 }
 

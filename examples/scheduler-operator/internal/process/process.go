@@ -72,13 +72,6 @@ type child struct {
 	wanted chan struct{}
 }
 
-// Running reports whether a scheduler runs.
-func (s *Scheduler) Running() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.child != nil && !s.child.ended()
-}
-
 func (s *Scheduler) runs(configuration string) bool {
 	return s.child != nil && s.child.configuration == configuration && !s.child.ended()
 }

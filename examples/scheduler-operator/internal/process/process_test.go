@@ -157,11 +157,11 @@ func TestInterval(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-first.done
-	if s.Running() {
+	if s.runs("a") {
 		t.Error("the killed process must not count as running")
 	}
 	run(t, s, "a")
-	if !s.Running() || len(exited) > 0 {
+	if !s.runs("a") || len(exited) > 0 {
 		t.Error("a scheduler must run, and no end may be reported")
 	}
 }
