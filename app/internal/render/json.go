@@ -20,7 +20,7 @@ func JSON(w io.Writer, traces []*span.Trace, o Options) error {
 
 // Document returns the document of JSON, without the end of the line.
 func Document(traces []*span.Trace, o Options) []byte {
-	return span.ToJSON(span.ToOTLP(span.EndOpen(traces, o.Now), o.Cluster))
+	return span.ToJSON(span.EndOpen(traces, o.Now), o.Cluster)
 }
 
 // YAML writes the document of JSON as YAML, after a document separator.

@@ -200,7 +200,7 @@ func (s *Span) fields() {
 	// ToOTLP appends them in this order, except those among the span's own attributes.
 	bare := *s
 	bare.Attributes = nil
-	added := spanAttributes(&bare)
+	added := spanAttributes(&bare, nil)
 	rest := len(s.Attributes)
 	for _, kv := range slices.Backward(added) {
 		if rest == 0 {

@@ -3,7 +3,6 @@
 package span
 
 import (
-	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -11,6 +10,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
+	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
 
@@ -25,6 +26,7 @@ const unknownService = "unknown_service"
 const (
 	flagKnowsRemote = uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK)
 	flagRemote      = uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK)
+	linkFlags       = flagKnowsRemote | flagRemote
 )
 
 // ToOTLP converts the ended spans of traces. It returns one resource per component, sorted by name,
@@ -33,20 +35,24 @@ const (
 // ended ones; EndOpen ends them. Unless cluster is empty, every span of Lifeline carries it as its
 // cluster. The result shares no memory with traces.
 func ToOTLP(traces []*Trace, cluster string) []*tracepb.ResourceSpans {
-	m := makers{
-		byResource: map[string]*tracepb.ResourceSpans{}, byScope: map[string]*tracepb.ScopeSpans{}, cluster: cluster,
-	}
-	for _, t := range traces {
-		for _, s := range t.Spans {
-			if !s.Open() {
-				scope := m.scope(s)
-				scope.Spans = append(scope.Spans, toSpan(s))
-			}
+	made := makersOf(traces, cluster)
+	out := make([]*tracepb.ResourceSpans, len(made))
+	for i, maker := range made {
+		out[i] = &tracepb.ResourceSpans{
+			Resource: &resourcepb.Resource{Attributes: toKeyValues(maker.attributes)}, SchemaUrl: maker.schema,
+			ScopeSpans: make([]*tracepb.ScopeSpans, len(maker.scopes)),
 		}
-	}
-	out := make([]*tracepb.ResourceSpans, 0, len(m.byResource))
-	for _, key := range slices.Sorted(maps.Keys(m.byResource)) {
-		out = append(out, m.byResource[key])
+		for j, made := range maker.scopes {
+			scope := &tracepb.ScopeSpans{
+				Scope:     &commonpb.InstrumentationScope{Name: made.scope.Name, Version: made.scope.Version},
+				SchemaUrl: made.schema,
+				Spans:     make([]*tracepb.Span, len(made.spans)),
+			}
+			for k, s := range made.spans {
+				scope.Spans[k] = toSpan(s)
+			}
+			out[i].ScopeSpans[j] = scope
+		}
 	}
 	return out
 }
@@ -84,19 +90,16 @@ func latest(a, b time.Time) time.Time {
 }
 
 func toSpan(s *Span) *tracepb.Span {
-	flags := uint32(trace.FlagsSampled) | flagKnowsRemote
-	if s.RemoteParent {
-		flags |= flagRemote
-	}
 	out := &tracepb.Span{
 		TraceId:           slices.Clone(s.TraceID[:]),
 		SpanId:            slices.Clone(s.ID[:]),
-		Flags:             flags,
+		TraceState:        s.traceState(),
+		Flags:             s.flags(),
 		Name:              text(s.Name),
-		Kind:              tracepb.Span_SPAN_KIND_INTERNAL,
+		Kind:              s.kind(),
 		StartTimeUnixNano: nanos(s.Start.Time),
 		EndTimeUnixNano:   nanos(latest(s.End.Time, s.Start.Time)),
-		Attributes:        toKeyValues(spanAttributes(s)),
+		Attributes:        toKeyValues(spanAttributes(s, nil)),
 		Status:            toStatus(s),
 	}
 	if s.DroppedEvents > 0 {
@@ -104,13 +107,6 @@ func toSpan(s *Span) *tracepb.Span {
 	}
 	if s.Parent.IsValid() {
 		out.ParentSpanId = slices.Clone(s.Parent[:])
-	}
-	switch {
-	case s.Origin != nil:
-		out.Kind = tracepb.Span_SpanKind(s.Origin.Kind) //nolint:gosec // the same five numbers
-		out.TraceState = s.Origin.TraceState
-	case s.IsWrite():
-		out.Kind = tracepb.Span_SPAN_KIND_CLIENT
 	}
 	for _, e := range s.Events {
 		out.Events = append(out.Events, &tracepb.Span_Event{
@@ -123,11 +119,39 @@ func toSpan(s *Span) *tracepb.Span {
 		out.Links = append(out.Links, &tracepb.Span_Link{
 			TraceId:    slices.Clone(l.TraceID[:]),
 			SpanId:     slices.Clone(l.SpanID[:]),
-			Flags:      flagKnowsRemote | flagRemote,
+			Flags:      linkFlags,
 			Attributes: toKeyValues(l.AllAttributes()),
 		})
 	}
 	return out
+}
+
+// flags returns OTLP's flags of a span.
+func (s *Span) flags() uint32 {
+	flags := uint32(trace.FlagsSampled) | flagKnowsRemote
+	if s.RemoteParent {
+		flags |= flagRemote
+	}
+	return flags
+}
+
+// kind returns OTLP's kind of a span.
+func (s *Span) kind() tracepb.Span_SpanKind {
+	switch {
+	case s.Origin != nil:
+		return tracepb.Span_SpanKind(s.Origin.Kind) //nolint:gosec // the same five numbers
+	case s.IsWrite():
+		return tracepb.Span_SPAN_KIND_CLIENT
+	default:
+		return tracepb.Span_SPAN_KIND_INTERNAL
+	}
+}
+
+func (s *Span) traceState() string {
+	if s.Origin == nil {
+		return ""
+	}
+	return s.Origin.TraceState
 }
 
 func toStatus(s *Span) *tracepb.Status {

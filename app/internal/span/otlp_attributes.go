@@ -14,10 +14,11 @@ import (
 )
 
 // spanAttributes returns the span's attributes, then its fields as attributes. An attribute takes
-// precedence over a field with the same key. No key is repeated.
-func spanAttributes(s *Span) []attribute.KeyValue {
+// precedence over a field with the same key. No key is repeated. The result is in the memory of buf as far as
+// that has room.
+func spanAttributes(s *Span, buf []attribute.KeyValue) []attribute.KeyValue {
 	const further = 16 // fields
-	set := attributeSet{list: make([]attribute.KeyValue, 0, len(s.Attributes)+further)}
+	set := attributeSet{list: slices.Grow(buf[:0], len(s.Attributes)+further)}
 	if len(s.Attributes) > few {
 		set.at = make(map[attribute.Key]int, len(s.Attributes)+further)
 	}

@@ -62,7 +62,7 @@ func TestAttributesOnce(t *testing.T) {
 		for i := range n {
 			attrs = append(attrs, attribute.Int(fmt.Sprint("key-", i), i))
 		}
-		got := spanAttributes(&Span{Attributes: attrs})
+		got := spanAttributes(&Span{Attributes: attrs}, nil)
 		if len(got) != n || got[n-1] != attrs[2*n-1] {
 			t.Errorf("%d keys, each twice: %d attributes, the last %v", n, len(got), got[len(got)-1])
 		}

@@ -4,73 +4,120 @@ package span
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"strconv"
 
 	"go.opentelemetry.io/otel/attribute"
-	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	resourcepb "go.opentelemetry.io/proto/otlp/resource/v1"
-	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 )
 
-// makers holds the resources and scopes of a document. Their keys begin with the component's name
-// and define their order.
+// maker is a component with its spans: one resource of a document.
+type maker struct {
+	attributes []attribute.KeyValue
+	schema     string
+	scopes     []*madeSpans
+}
+
+// madeSpans are the spans of one scope of a maker.
+type madeSpans struct {
+	scope  Scope
+	schema string
+	spans  []*Span
+}
+
+// makersOf sorts the ended spans of traces by resource and scope, as ToOTLP describes.
+func makersOf(traces []*Trace, cluster string) []*maker {
+	m := makers{
+		byResource: map[string]*maker{},
+		byScope:    map[string]*madeSpans{},
+		byService:  map[string]*madeSpans{},
+		cluster:    cluster,
+	}
+	for _, t := range traces {
+		for _, s := range t.Spans {
+			if !s.Open() {
+				scope := m.of(s)
+				scope.spans = append(scope.spans, s)
+			}
+		}
+	}
+	out := make([]*maker, 0, len(m.byResource))
+	for _, key := range slices.Sorted(maps.Keys(m.byResource)) {
+		out = append(out, m.byResource[key])
+	}
+	return out
+}
+
+// makers holds the resources and scopes of a document. The keys of byResource and byScope begin with the
+// component's name and define their order.
 type makers struct {
 	cluster    string
-	byResource map[string]*tracepb.ResourceSpans
-	byScope    map[string]*tracepb.ScopeSpans
+	byResource map[string]*maker
+	byScope    map[string]*madeSpans
+	// byService has the scopes of Lifeline's spans by Span.Service.
+	byService map[string]*madeSpans
 	// given and givenKey cache the last foreign resource and its key: spans of one request share a
 	// resource.
 	given    *Resource
 	givenKey string
 }
 
-// scope returns the scope to which s belongs.
-func (m *makers) scope(s *Span) *tracepb.ScopeSpans {
+// of returns the scope to which s belongs.
+func (m *makers) of(s *Span) *madeSpans {
+	if s.Origin != nil {
+		return m.scope(s)
+	}
+	scope := m.byService[s.Service]
+	if scope == nil {
+		scope = m.scope(s)
+		m.byService[s.Service] = scope
+	}
+	return scope
+}
+
+func (m *makers) scope(s *Span) *madeSpans {
 	service := cmp.Or(text(s.Service), unknownService)
 	resourceKey := service + "\x00"
 	if foreign(s) {
 		resourceKey += "\x01" + m.key(s.Origin.Resource)
 	}
-	rs := m.byResource[resourceKey]
-	if rs == nil {
-		rs = m.resource(s, service)
-		m.byResource[resourceKey] = rs
+	resource := m.byResource[resourceKey]
+	if resource == nil {
+		resource = m.resource(s, service)
+		m.byResource[resourceKey] = resource
 	}
-	name, version, schema := ScopeName, version(), SchemaURL
+	scope, schema := Scope{Name: ScopeName, Version: version()}, SchemaURL
 	if s.Origin != nil {
-		name, version, schema = text(s.Origin.Scope.Name), text(s.Origin.Scope.Version), ""
+		scope, schema = Scope{Name: text(s.Origin.Scope.Name), Version: text(s.Origin.Scope.Version)}, ""
 	}
-	scopeKey := resourceKey + "\x00" + strconv.Itoa(len(name)) + name + version
-	ss := m.byScope[scopeKey]
-	if ss == nil {
-		ss = &tracepb.ScopeSpans{Scope: &commonpb.InstrumentationScope{Name: name, Version: version}, SchemaUrl: schema}
-		m.byScope[scopeKey] = ss
-		rs.ScopeSpans = append(rs.ScopeSpans, ss)
+	scopeKey := resourceKey + "\x00" + strconv.Itoa(len(scope.Name)) + scope.Name + scope.Version
+	made := m.byScope[scopeKey]
+	if made == nil {
+		made = &madeSpans{scope: scope, schema: schema}
+		m.byScope[scopeKey] = made
+		resource.scopes = append(resource.scopes, made)
 	}
-	return ss
+	return made
 }
 
 // foreign reports whether s carries a resource.
 func foreign(s *Span) bool { return s.Origin != nil && s.Origin.Resource != nil }
 
-func (m *makers) resource(s *Span, service string) *tracepb.ResourceSpans {
+func (m *makers) resource(s *Span, service string) *maker {
 	if foreign(s) {
 		r := s.Origin.Resource
-		return &tracepb.ResourceSpans{
-			Resource: &resourcepb.Resource{Attributes: toKeyValues(r.Attributes)}, SchemaUrl: text(r.SchemaURL),
-		}
+		return &maker{attributes: r.Attributes, schema: text(r.SchemaURL)}
 	}
-	attrs := []attribute.KeyValue{attribute.String("service.name", service)}
+	out := &maker{attributes: []attribute.KeyValue{attribute.String("service.name", service)}}
 	if m.cluster != "" {
-		attrs = append(attrs, attribute.String("k8s.cluster.uid", m.cluster))
+		out.attributes = append(out.attributes, attribute.String("k8s.cluster.uid", m.cluster))
 	}
-	r := &resourcepb.Resource{Attributes: toKeyValues(attrs)}
-	schema := SchemaURL
-	if s.Origin != nil {
-		schema = ""
+	if s.Origin == nil {
+		out.schema = SchemaURL
 	}
-	return &tracepb.ResourceSpans{Resource: r, SchemaUrl: schema}
+	return out
 }
 
 // key identifies a resource by its contents.

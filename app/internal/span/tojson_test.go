@@ -36,11 +36,11 @@ func TestToJSON(t *testing.T) {
 	)
 	all["odd"], all["joined"], all["hostile"] = odd.Trace, spantest.Joined(), spantest.Hostile()
 	for name, tr := range all {
-		if got, want := string(span.ToJSON(span.ToOTLP([]*span.Trace{tr}, "c"))), marshaled(t, tr); got != want {
+		if got, want := string(span.ToJSON([]*span.Trace{tr}, "c")), marshaled(t, tr); got != want {
 			t.Errorf("%s is\n%.2000s\ninstead of\n%.2000s", name, got, want)
 		}
 	}
-	if got := string(span.ToJSON(nil)); got != `{"resourceSpans":[]}` {
+	if got := string(span.ToJSON(nil, "")); got != `{"resourceSpans":[]}` {
 		t.Errorf("no traces are %s", got)
 	}
 }
