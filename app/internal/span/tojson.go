@@ -46,7 +46,9 @@ func (d *jsonDocument) key(name string) {
 	if (*d)[len(*d)-1] != '{' {
 		d.raw(",")
 	}
-	d.raw(`"` + name + `":`)
+	d.raw(`"`) // not a concatenation, which allocates
+	d.raw(name)
+	d.raw(`":`)
 }
 
 // text adds a member unless the string is empty.
