@@ -198,3 +198,19 @@ func TestFormer(t *testing.T) {
 		t.Errorf("was moved to %v", found)
 	}
 }
+
+// TestRelativePath: a path may begin in the working directory.
+func TestRelativePath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	written(t, "items.db", 3)
+	for name, open := range map[string]func(context.Context, string, database.Schema) (*database.ReadOnly, error){
+		"locked": database.OpenFormer, "unlocked": database.OpenUnlocked,
+	} {
+		d, err := open(t.Context(), "items.db", items)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		must(t, d.Close())
+	}
+}

@@ -46,8 +46,11 @@ func OpenFormer(ctx context.Context, path string, schema Schema) (*ReadOnly, err
 // or one that a process uses meanwhile, without a hindrance for it.
 func OpenUnlocked(ctx context.Context, path string, schema Schema) (*ReadOnly, error) {
 	d := &ReadOnly{path: path, schema: schema}
-	_, err := os.Stat(path)
-	if err == nil {
+	var err error
+	if d.path, err = filepath.Abs(path); err != nil {
+		return nil, d.Failed(ctx, "read", err)
+	}
+	if _, err = os.Stat(d.path); err == nil {
 		err = d.connect(ctx)
 	}
 	if err != nil {
