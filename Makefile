@@ -14,8 +14,8 @@ VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo de
 # gRPC without its debug pages: with them the linker removes no unused method.
 TAGS      := grpcnotrace
 LDFLAGS   := -s -w -X main.version=$(VERSION)
-MODULES   := . operator app csi lab e2e examples/head-operator examples/scheduler-operator scheduler
-UNITS     := . operator app csi examples/head-operator examples/scheduler-operator scheduler
+MODULES   := . operator app kubelet lab e2e examples/head-operator examples/scheduler-operator scheduler
+UNITS     := . operator app kubelet examples/head-operator examples/scheduler-operator scheduler
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 LAB       := bin/lab
 LIFELINE  := bin/lifeline
@@ -214,10 +214,12 @@ web: ## Build the web page from web/ into app/internal/page; needs Node 20.19 or
 # The ldflags of a release of Kubernetes; without them --version is v0.0.0.
 KUBERNETES = $(shell sed -n 's|^\tk8s.io/kubernetes ||p' scheduler/go.mod)
 
-.PHONY: csi-proxy
+.PHONY: csi-proxy device-proxy
 csi-proxy: ## Build lifeline-csi-proxy, between kubelet and CSI driver, for this machine into bin/
-	@echo "building bin/lifeline-csi-proxy"
-	cd csi && go build -tags $(TAGS) -ldflags '-s -w' -o ../bin/lifeline-csi-proxy ./cmd/lifeline-csi-proxy
+device-proxy: ## Build lifeline-device-proxy, between kubelet and device plugins, for this machine into bin/
+csi-proxy device-proxy:
+	@echo "building bin/lifeline-$@"
+	cd kubelet && go build -tags $(TAGS) -ldflags '-s -w' -o ../bin/lifeline-$@ ./cmd/lifeline-$@
 
 .PHONY: scheduler
 scheduler: ## Build lifeline-scheduler, a kube-scheduler with spans, for this machine into bin/

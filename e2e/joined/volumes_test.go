@@ -4,11 +4,8 @@ package joined
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/csidriver"
@@ -21,30 +18,8 @@ const csiDriver = "disk.lifeline.test"
 // socket for the kubelet.
 func proxy(t *testing.T, dir, driver string) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "lifeline-csi-proxy")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./cmd/lifeline-csi-proxy")
-	build.Dir = filepath.Join("..", "..", "csi")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build lifeline-csi-proxy: %v\n%s", err, text)
-	}
 	listen := filepath.Join(dir, "traced.sock")
-	cmd := exec.Command(program, "--listen=unix://"+listen, "--driver=unix://"+driver)
-	cmd.Env = append(os.Environ(), "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+receiver, "OTEL_BSP_SCHEDULE_DELAY=500")
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("lifeline-csi-proxy: %v", err)
-		}
-	})
-	harness.Eventually(t, "the socket of lifeline-csi-proxy", func() bool {
-		_, err := os.Stat(listen)
-		return err == nil
-	})
+	runProxy(t, "lifeline-csi-proxy", listen, "--listen=unix://"+listen, "--driver=unix://"+driver)
 	return listen
 }
 

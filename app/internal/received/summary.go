@@ -19,6 +19,8 @@ const (
 	Etcd       = "etcd"
 	Scheduler  = "kube-scheduler"
 	CSIDriver  = "csi-driver"
+	// DevicePlugin is the service of calls to device plugins.
+	DevicePlugin = "device-plugin"
 	// Others stands for the components above the limit of names.
 	Others = "(others)"
 )

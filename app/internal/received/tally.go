@@ -239,7 +239,7 @@ func (t *Tally) component(name string) *component {
 		return c
 	}
 	if len(t.components) >= maxComponents && !slices.Contains([]string{
-		APIServer, Kubelet, Containerd, Etcd, Scheduler, CSIDriver,
+		APIServer, Kubelet, Containerd, Etcd, Scheduler, CSIDriver, DevicePlugin,
 	}, name) {
 		name = Others
 		if c := t.components[name]; c != nil {

@@ -28,12 +28,12 @@ const (
 )
 
 // Vocabulary returns every name in the spans of Lifeline, of the operator kit, of the scheduler and of
-// the proxy of CSI drivers, sort by sort. docs/span-names.md is generated from it.
+// the proxies beside the kubelet, sort by sort. docs/span-names.md is generated from it.
 func Vocabulary() []Term {
 	terms := []Term{}
 	for _, list := range [][]Term{
-		spanTerms, schedulerSpans, csiSpans, eventTerms, schedulerEvents, attributeTerms, schedulerAttributes,
-		linkTerms,
+		spanTerms, schedulerSpans, kubeletSpans, eventTerms, schedulerEvents, attributeTerms, schedulerAttributes,
+		kubeletAttributes, linkTerms,
 	} {
 		terms = append(terms, list...)
 	}

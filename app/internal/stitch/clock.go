@@ -81,7 +81,7 @@ func (j *joint) ownCause(n *node) trace.SpanID {
 	if st, ok := j.scheduledIn(n); ok {
 		return st.at // a scheduler sees a Pod before the phase's start, the end of the Pod's creation
 	}
-	if st, _, ok := j.mountedIn(n); ok {
+	if st, _, ok := j.calledIn(n); ok {
 		return st.at // likewise a kubelet sees a bound Pod
 	}
 	if spot, named := j.own[n.up]; named && !spot.given || n.identity.kind == byPod {

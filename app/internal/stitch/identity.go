@@ -72,7 +72,7 @@ func identify(s *span.Span) (id identity, pod string) {
 	switch {
 	case audit != "" && kind(s) == trace.SpanKindServer:
 		return identity{byAudit, audit}, ""
-	case uid != "" && (syncs(s.Name) || s.IsAttempt() || mounts(s)):
+	case uid != "" && (syncs(s.Name) || s.IsAttempt() || callsPlugin(s)):
 		return identity{byPod, uid}, uid
 	}
 	if uid, _, ok := podOf(sandboxName); ok {

@@ -25,8 +25,8 @@ func (s *Stitcher) stayOf(n *node, pod string) (stay, bool) {
 			return st, true
 		}
 		return then(e.stays, n, false)
-	case mounts(n.span):
-		if st, _, ok := s.mountedIn(n); ok {
+	case callsPlugin(n.span):
+		if st, _, ok := s.calledIn(n); ok {
 			return st, true
 		}
 		return then(e.stays, n, false)

@@ -139,7 +139,7 @@ func (s *Stitcher) claim(n *node) {
 			return
 		}
 		root := claimant(n)
-		if root.above != nil || root.up != (key{}) && !root.span.IsAttempt() && !mounts(root.span) {
+		if root.above != nil || root.up != (key{}) && !root.span.IsAttempt() && !callsPlugin(root.span) {
 			return // its home will be below its parent
 		}
 		if st, ok := s.stayOf(n, pod); ok {

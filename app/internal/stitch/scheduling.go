@@ -23,8 +23,8 @@ func (s *Stitcher) scheduledIn(n *node) (stay, bool) {
 }
 
 // inPhase moves an attempt from its Pod's reconciliation, or from a write of that, to the phase
-// `schedule`. The context on a Pod names one of those. Likewise it moves a call to a CSI driver to its
-// phase.
+// `schedule`. The context on a Pod names one of those. Likewise it moves a call to a plugin of the kubelet to
+// its phase.
 func (s *Stitcher) inPhase(n *node, h home) home {
 	if h.change == nil || h.below != nil {
 		return h
@@ -32,7 +32,7 @@ func (s *Stitcher) inPhase(n *node, h home) home {
 	if st, ok := s.scheduledIn(n); ok && st.change == h.change {
 		h.at = st.schedule
 	}
-	if st, phase, ok := s.mountedIn(n); ok && st.change == h.change {
+	if st, phase, ok := s.calledIn(n); ok && st.change == h.change {
 		h.at = phase
 	}
 	return h

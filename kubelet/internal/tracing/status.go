@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package csi
+package tracing
 
 import (
 	"strings"
@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// codeName returns the name of a code as gRPC's specification has it, such as DEADLINE_EXCEEDED.
-func codeName(c codes.Code) string {
+// CodeName returns the name of a code as gRPC's specification has it, such as DEADLINE_EXCEEDED.
+func CodeName(c codes.Code) string {
 	if c == codes.Canceled {
 		return "CANCELLED" // Go's name has one L
 	}

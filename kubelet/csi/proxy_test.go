@@ -24,7 +24,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/kube-lifeline/lifeline/csi"
+	"github.com/kube-lifeline/lifeline/kubelet/csi"
 )
 
 const (

@@ -14,12 +14,9 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
-	"time"
 
-	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/noop"
-
-	"github.com/kube-lifeline/lifeline/csi"
+	"github.com/kube-lifeline/lifeline/kubelet/csi"
+	"github.com/kube-lifeline/lifeline/kubelet/internal/tracing"
 )
 
 func main() {
@@ -41,29 +38,14 @@ func run(ctx context.Context, args []string, log io.Writer) (err error) {
 	if *listen == "" || *driver == "" || flags.NArg() > 0 {
 		return errors.New("set --listen and --driver to the paths of two Unix sockets")
 	}
-	var provider trace.TracerProvider = noop.NewTracerProvider()
-	sender, err := csi.ProviderFromEnvironment(ctx, os.Getenv("NODE_NAME"))
-	if err != nil {
-		fmt.Fprintln(log, "lifeline-csi-proxy: calls have no spans:", err)
-	} else {
-		provider = sender
-		defer shutDown(sender, log)
-	}
+	provider, end := tracing.Start(ctx, csi.ServiceName, os.Getenv("NODE_NAME"), log)
+	defer end()
 	proxy, err := csi.New(path(*driver), provider)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, proxy.Close()) }()
 	return proxy.Serve(ctx, path(*listen))
-}
-
-// shutDown sends the last spans.
-func shutDown(sender interface{ Shutdown(context.Context) error }, log io.Writer) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if err := sender.Shutdown(ctx); err != nil {
-		fmt.Fprintln(log, "lifeline-csi-proxy: cannot send the last spans:", err)
-	}
 }
 
 // path returns the path of an address such as unix:///csi/csi.sock.

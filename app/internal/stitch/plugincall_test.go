@@ -3,6 +3,7 @@
 package stitch_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,7 +14,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
 )
 
-const csiScope = "github.com/kube-lifeline/lifeline/csi"
+const (
+	csiScope    = "github.com/kube-lifeline/lifeline/kubelet/csi"
+	deviceScope = "github.com/kube-lifeline/lifeline/kubelet/deviceplugin"
+)
 
 // mount adds a call to a CSI driver for a Pod, with the driver's own span.
 func mount(f *foreign, method, pod string, start, end float64) *span.Span {
@@ -22,6 +26,30 @@ func mount(f *foreign, method, pod string, start, end float64) *span.Span {
 	out.Origin.Scope.Name = csiScope
 	f.add("disk@node-1", "s", "csi.v1.Node/"+method, by{7, 2}, 1, start, end)
 	return out
+}
+
+// allocate adds a call to a device plugin for a Pod.
+func allocate(f *foreign, method string, id byte, start, end float64) {
+	f.add("device-plugin@node-1", "c", "v1beta1.DevicePlugin/"+method, by{7, id}, 0, start, end,
+		attribute.String("k8s.pod.uid", string(uid("web-1")))).Origin.Scope.Name = deviceScope
+}
+
+// TestCallsOfDevicePlugins joins calls to device plugins to their Pods.
+func TestCallsOfDevicePlugins(t *testing.T) {
+	s, _, _ := web()
+	var f foreign
+	allocate(&f, "Allocate", 1, 45, 50)
+	allocate(&f, "PreStartContainer", 2, 51, 52)
+	joined := join(stitch.Options{}, &f, s.Trace)[0]
+	check(t, s.Trace, joined)
+	for _, want := range []string{
+		"sandbox > v1beta1.DevicePlugin/Allocate (identity)",
+		"reconcile Pod > v1beta1.DevicePlugin/PreStartContainer (identity)",
+	} {
+		if got := edgesOf(joined); !slices.Contains(got, want) {
+			t.Errorf("the edges are %q, want also %q", got, want)
+		}
+	}
 }
 
 // TestCallsOfDrivers joins calls to CSI drivers to the phases of their Pods.

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,19 +44,5 @@ func TestWrongVariable(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Errorf("the proxy ended with %v", err)
-	}
-}
-
-// away is a receiver that is away.
-type away struct{}
-
-func (away) Shutdown(context.Context) error { return errors.New("the receiver is away") }
-
-// TestShutDown: an unsent span is reported, and no error of the process.
-func TestShutDown(t *testing.T) {
-	var log strings.Builder
-	shutDown(away{}, &log)
-	if !strings.Contains(log.String(), "the receiver is away") {
-		t.Errorf("the log is %q", log.String())
 	}
 }

@@ -12,10 +12,15 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/kube-lifeline/lifeline/internal/message"
+	"github.com/kube-lifeline/lifeline/kubelet/internal/tracing"
 )
 
+// ServiceName is the service of the spans, unless the environment names another: the driver does the
+// work.
+const ServiceName = "csi-driver"
+
 // ScopeName is the name of the tracer. Lifeline joins its spans to Pods.
-const ScopeName = "github.com/kube-lifeline/lifeline/csi"
+const ScopeName = "github.com/kube-lifeline/lifeline/kubelet/csi"
 
 // Attributes of OpenTelemetry's semantic conventions.
 const (
@@ -90,7 +95,7 @@ func (p *Proxy) end(ctx context.Context, c *call, err error) {
 		p.start(ctx, c)
 	}
 	code := status.Code(err)
-	c.span.SetAttributes(keyStatus.String(codeName(code)))
+	c.span.SetAttributes(keyStatus.String(tracing.CodeName(code)))
 	if driver := p.name.Load(); driver != nil && *driver != "" {
 		c.span.SetAttributes(keyDriver.String(*driver))
 	}

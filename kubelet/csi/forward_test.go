@@ -23,7 +23,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
-	"github.com/kube-lifeline/lifeline/csi"
+	"github.com/kube-lifeline/lifeline/kubelet/csi"
 )
 
 // slow is a listener with connections that need some time before their first write.
@@ -141,11 +141,16 @@ func (damaged) SendHeader(metadata.MD) error { return nil }
 func (damaged) SetTrailer(metadata.MD)       {}
 func (damaged) RecvMsg(any) error            { return status.Error(codes.Internal, "damaged") }
 
+// talking is the transport of a call of the method talk.
+type talking struct{ grpc.ServerTransportStream }
+
+func (talking) Method() string { return "/test.Talks/Talk" }
+
 // TestDamagedRequest: a request that cannot be read ends the call, and its error is that of the call.
 func TestDamagedRequest(t *testing.T) {
 	s := start(t)
 	must(t, s.publish(t)) // the proxy serves
-	err := s.proxy.Pass("/test.Talks/Talk", damaged{ctx: t.Context()})
+	err := s.proxy.Handle(damaged{ctx: grpc.NewContextWithServerTransportStream(t.Context(), talking{})})
 	if status.Code(err) != codes.Internal || status.Convert(err).Message() != "damaged" {
 		t.Errorf("the call has %v", err)
 	}

@@ -18,7 +18,5 @@ func (p *Proxy) isNamed() bool {
 	return p.name.Load() != nil
 }
 
-// Pass passes a call without a first request.
-func (p *Proxy) Pass(method string, from grpc.ServerStream) error {
-	return p.pass(from.Context(), method, nil, from)
-}
+// Handle forwards a call.
+func (p *Proxy) Handle(from grpc.ServerStream) error { return p.relay.Handle(nil, from) }

@@ -10,15 +10,20 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// scopeCSI is the scope of the spans of calls to CSI drivers, in the module csi.
-const scopeCSI = span.ScopeName + "/csi"
+// The scopes of the spans of calls to CSI drivers and device plugins, in the module kubelet.
+const (
+	scopeCSI     = span.ScopeName + "/kubelet/csi"
+	scopeDevices = span.ScopeName + "/kubelet/deviceplugin"
+)
 
-// mounts reports whether s is a call to a CSI driver for a Pod.
-func mounts(s *span.Span) bool { return s.Origin != nil && s.Origin.Scope.Name == scopeCSI }
+// callsPlugin reports whether s is a call of a kubelet to one of its plugins for a Pod.
+func callsPlugin(s *span.Span) bool {
+	return s.Origin != nil && (s.Origin.Scope.Name == scopeCSI || s.Origin.Scope.Name == scopeDevices)
+}
 
 // unmounts reports whether s is such a call at the end of a Pod.
 func unmounts(s *span.Span) bool {
-	if !mounts(s) {
+	if !callsPlugin(s) {
 		return false
 	}
 	switch method(s.Name) {
@@ -40,11 +45,12 @@ func (p period) during(s *span.Span) bool {
 		(p.end.IsZero() || !s.Start.After(p.end.Add(slack)))
 }
 
-// mountedIn returns the reconciliation of n's Pod with the phase of a call to a CSI driver, and that
-// phase: `sandbox` for a mount, `terminate` for an unmount.
-func (s *Stitcher) mountedIn(n *node) (st stay, phase trace.SpanID, ok bool) {
+// calledIn returns the reconciliation of n's Pod with the phase of a call to a plugin of the kubelet, and that
+// phase: `terminate` for an unmount, `sandbox` for a mount and an allocation of devices. The preparation of a
+// container has none: it is between the phases.
+func (s *Stitcher) calledIn(n *node) (st stay, phase trace.SpanID, ok bool) {
 	e := s.entries[identity{byPod, n.pod}]
-	if e == nil || !mounts(n.span) {
+	if e == nil || !callsPlugin(n.span) || method(n.span.Name) == "PreStartContainer" {
 		return stay{}, phase, false
 	}
 	for _, st := range e.stays {
