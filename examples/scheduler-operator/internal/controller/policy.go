@@ -261,14 +261,14 @@ func (r *PolicyReconciler) forget(policies []v1alpha1.SchedulingPolicy) {
 // changed reports whether the scheduler must be replaced for a policy's profile.
 func (r *PolicyReconciler) changed(policy *v1alpha1.SchedulingPolicy) bool {
 	old := r.old(policy)
-	return old == nil || !equality.Semantic.DeepEqual(*old, policy.Spec.Profile)
+	return old == nil || !configuration.Same(*old, policy.Spec.Profile)
 }
 
 // recordProfile records in the status that the scheduler runs the policy's profile. Workloads are
 // restarted after that alone: after a crash in between, they are not restarted twice.
 func (r *PolicyReconciler) recordProfile(ctx context.Context, policy *v1alpha1.SchedulingPolicy) error {
 	status := policy.Status.DeepCopy()
-	if status.Profile != nil && equality.Semantic.DeepEqual(*status.Profile, policy.Spec.Profile) {
+	if status.Profile != nil && configuration.Same(*status.Profile, policy.Spec.Profile) {
 		return nil
 	}
 	if status.Profile != nil {

@@ -265,6 +265,27 @@ func TestPlacesAgain(t *testing.T) {
 	}
 }
 
+// TestSameProfile: another order of the same profile replaces nothing, restarts nothing, and has no span.
+func TestSameProfile(t *testing.T) {
+	s := newStage(t, pack(), deployment("selected"))
+	weights := []v1alpha1.Weight{{Plugin: "NodeResourcesFit", Weight: 5}, {Plugin: "ImageLocality", Weight: 7}}
+	s.update(t, "pack", func(p *v1alpha1.Profile) { p.Weights = weights })
+	s.reconcile(t)
+	s.update(t, "pack", func(p *v1alpha1.Profile) {
+		p.Weights = []v1alpha1.Weight{weights[1], weights[0], {Plugin: "TaintToleration", Weight: 3}}
+	})
+	// The status has the new generation.
+	if diff := cmp.Diff([]string{"status of *v1alpha1.SchedulingPolicy"}, s.reconcile(t)); diff != "" {
+		t.Errorf("steps: -want +got:\n%s", diff)
+	}
+	if len(s.spans) > 0 {
+		t.Errorf("an unchanged scheduler has the spans %v", s.spans)
+	}
+	if got := s.restarted(t, "selected"); got != "" {
+		t.Errorf("the Deployment was restarted for %s", got)
+	}
+}
+
 // TestExit: after the end of the scheduler alone, nothing is restarted.
 func TestExit(t *testing.T) {
 	s := newStage(t, pack(), deployment("selected"))
