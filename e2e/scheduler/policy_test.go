@@ -53,25 +53,43 @@ spec:
 `, namespace, policy, replicas)
 }
 
-// operate starts the scheduler operator, whose spans and whose scheduler's go to the receiver.
+// operate applies the operator's manifests, and runs the operator beside the cluster with the rights of its
+// service account alone. Its spans and its scheduler's go to the receiver.
 func operate(t *testing.T) {
 	t.Helper()
 	operator, err := build(t.Context(), filepath.Join("examples", "scheduler-operator"), ".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	crd := filepath.Join("..", "..", "examples", "scheduler-operator", "config", "crd")
-	bench.MustKubectl(t, "", "apply", "-f", crd)
+	manifests := filepath.Join("..", "..", "examples", "scheduler-operator", "config")
+	undo(t, "delete", "-k", manifests, "--ignore-not-found")
+	bench.MustKubectl(t, "", "apply", "-k", manifests)
+	const name, ns = "scheduler-operator", "scheduler-operator-system"
+	bench.MustKubectl(t, "", "-n", ns, "delete", "deployment", name) // runs nothing on a fake node
 	bench.MustKubectl(t, "", "wait", "--for=condition=Established", "--timeout=4m",
 		"crd/schedulingpolicies.scheduling.lifeline.dev")
-	ns := bench.Namespace(t)
+	token := bench.MustKubectl(t, "", "-n", ns, "create", "token", name)
+	kubeconfig := bench.KubeconfigWith(t, func(c *harness.Config) {
+		for _, user := range c.AuthInfos {
+			user.ClientCertificate, user.ClientKey, user.Token = "", "", strings.TrimSpace(token)
+			user.ClientCertificateData, user.ClientKeyData = nil, nil
+		}
+	})
+	log := filepath.Join(t.TempDir(), "operator.log")
+	t.Cleanup(func() {
+		text, err := os.ReadFile(log)
+		if err != nil || strings.Contains(string(text), "forbidden") {
+			t.Errorf("the service account has too few rights: %v\n%s", err, text)
+		}
+	})
 	program.Run(t, program.Call{
 		Path: operator,
 		Args: []string{
-			"--scheduler", traced, "--namespace", ns,
+			"--scheduler", traced,
 			"--tracing-config-file", harness.File(t, fmt.Sprintf("endpoint: %s\n", receiver)),
 		},
-		Env: []string{"KUBECONFIG=" + bench.Kubeconfig(), "OTEL_EXPORTER_OTLP_ENDPOINT=http://" + receiver},
+		Env: []string{"KUBECONFIG=" + kubeconfig, "OTEL_EXPORTER_OTLP_ENDPOINT=http://" + receiver},
+		Log: log,
 	})
 }
 

@@ -40,8 +40,8 @@ import (
 // +kubebuilder:rbac:groups=scheduling.lifeline.dev,resources=schedulingpolicies,verbs=get;list;watch
 // +kubebuilder:rbac:groups=scheduling.lifeline.dev,resources=schedulingpolicies/status,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups="",namespace=scheduler-operator-system,resources=configmaps,verbs=list;watch;create
-// +kubebuilder:rbac:groups="",namespace=scheduler-operator-system,resources=configmaps,resourceNames=lifeline-scheduler,verbs=get;update
+// +kubebuilder:rbac:groups="",namespace=scheduler-operator-system,resources=configmaps,verbs=create
+// +kubebuilder:rbac:groups="",namespace=scheduler-operator-system,resources=configmaps,resourceNames=lifeline-scheduler,verbs=get;list;watch;update
 
 const (
 	// ConfigMapName is the ConfigMap with the configuration that runs, for people to read.

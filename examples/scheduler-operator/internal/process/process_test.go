@@ -154,7 +154,8 @@ func TestLastLine(t *testing.T) {
 	cases := map[string]struct{ log, want string }{
 		"Empty": {},
 		"Klog": {
-			"I1127 14:37:18.042121   16369 a.go:1] first\n" + `E1127 14:37:18.042121   16369 run.go:72] "failed" err="x] y"` + "\n",
+			"I1127 14:37:18.042121   16369 a.go:1] first\n" +
+				`E1127 14:37:18.042121   16369 run.go:72] "failed" err="x] y"` + "\n",
 			`"failed" err="x] y"`,
 		},
 		"Plain":   {"one\ntwo\n\n", "two"},
