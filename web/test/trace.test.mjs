@@ -311,6 +311,20 @@ test('details: writes with what they changed, times with their sources, events, 
   await failed.end()
 })
 
+test('a Pod that fits nowhere says why, and links to the changes of the nodes', async () => {
+  const { page, end } = await show('rejected')
+  await row(page, 'schedule').first().click()
+  const panel = details(page)
+  await panel.locator('.because', { hasText: 'No node of 10 fits: 6 lack memory (NodeResourcesFit)' }).waitFor()
+  const change = panel.locator('.node-changes li')
+  assert.match(await change.innerText(), /^Node node-8 was cordoned: alice changed Node node-8 \(unschedulable <none> → true\)/)
+  assert.equal(await change.count(), 1)
+  await change.locator('a').click()
+  await eventually('the trace of the node', () => page.url().includes(samples.traces.cordon))
+  await page.locator('.verdict', { hasText: 'Node node-8 converged' }).waitFor()
+  await end()
+})
+
 test('links have the words of their traces, by one request', async () => {
   const asked = []
   const linked = await show('heal', '', { prepare: (page) => page.on('request', (r) => asked.push(r.url())) })
