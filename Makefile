@@ -353,10 +353,11 @@ web-check: ## Whether the committed page is what its source builds
 	diff -rq "$$built/page" $(PAGE) && diff -rq "$$built/file" $(FILE) || { echo "$(PAGE) or $(FILE) is not what web/ builds: make web, and commit it" >&2; exit 1; }
 
 .PHONY: screenshots
-screenshots: kubernetes bin ## The pictures of docs/guides/page.md; needs Node and Chromium
+screenshots: kubernetes bin scheduler ## The pictures of docs/guides; needs Node and Chromium
 	@cd web
 	npm ci --no-audit --no-fund
 	CHROMIUM=$(CHROMIUM) node test/run.mjs screenshots
+	CHROMIUM=$(CHROMIUM) node test/screenshots-scheduler.mjs
 
 # Those that tell by the clock who has failed, or how much is used, run alone.
 QUIET := ./replicas ./churn ./capacity

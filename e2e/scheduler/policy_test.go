@@ -53,26 +53,64 @@ spec:
 `, namespace, policy, replicas)
 }
 
-// operate starts the scheduler operator, whose spans and whose scheduler's go to the receiver.
+// operate applies the operator's manifests, and runs the operator beside the cluster with the rights of its
+// service account alone. Its spans and its scheduler's go to the receiver.
 func operate(t *testing.T) {
 	t.Helper()
 	operator, err := build(t.Context(), filepath.Join("examples", "scheduler-operator"), ".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	crd := filepath.Join("..", "..", "examples", "scheduler-operator", "config", "crd")
-	bench.MustKubectl(t, "", "apply", "-f", crd)
+	manifests := filepath.Join("..", "..", "examples", "scheduler-operator", "config")
+	undo(t, "delete", "-k", manifests, "--ignore-not-found")
+	bench.MustKubectl(t, "", "apply", "-k", manifests)
+	const name, ns = "scheduler-operator", "scheduler-operator-system"
+	bench.MustKubectl(t, "", "-n", ns, "delete", "deployment", name) // runs nothing on a fake node
 	bench.MustKubectl(t, "", "wait", "--for=condition=Established", "--timeout=4m",
 		"crd/schedulingpolicies.scheduling.lifeline.dev")
-	ns := bench.Namespace(t)
+	token := bench.MustKubectl(t, "", "-n", ns, "create", "token", name)
+	kubeconfig := bench.KubeconfigWith(t, func(c *harness.Config) {
+		for _, user := range c.AuthInfos {
+			user.ClientCertificate, user.ClientKey, user.Token = "", "", strings.TrimSpace(token)
+			user.ClientCertificateData, user.ClientKeyData = nil, nil
+		}
+	})
+	log := filepath.Join(t.TempDir(), "operator.log")
+	t.Cleanup(func() {
+		text, err := os.ReadFile(log)
+		if err != nil || strings.Contains(string(text), "forbidden") {
+			t.Errorf("the service account has too few rights: %v\n%s", err, text)
+		}
+	})
 	program.Run(t, program.Call{
 		Path: operator,
 		Args: []string{
-			"--scheduler", traced, "--namespace", ns,
+			"--scheduler", picky(t),
 			"--tracing-config-file", harness.File(t, fmt.Sprintf("endpoint: %s\n", receiver)),
 		},
-		Env: []string{"KUBECONFIG=" + bench.Kubeconfig(), "OTEL_EXPORTER_OTLP_ENDPOINT=http://" + receiver},
+		Env: []string{"KUBECONFIG=" + kubeconfig, "OTEL_EXPORTER_OTLP_ENDPOINT=http://" + receiver},
+		Log: log,
 	})
+}
+
+// unwanted is a weight with which the scheduler of picky does not start.
+const unwanted = 77
+
+// picky returns a program that is the scheduler, but for one weight.
+func picky(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "scheduler")
+	script := fmt.Sprintf(`#!/bin/sh
+if grep -q 'weight: %d$' "${1#--config=}"; then
+	echo 'E1127 14:37:18.042121   16369 run.go:72] "command failed" err="unwanted weight"' >&2
+	exit 1
+fi
+exec '%s' "$@"
+`, unwanted, traced)
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // serveExactly starts a server that receives the scheduler's spans, and whose webhook gives each
@@ -283,12 +321,45 @@ spec:
 		}
 	}
 	compareAttempts(t, before, after, first, second)
+	checkRejected(t, ns, name)
 	for _, sp := range after.Spans {
 		for key, value := range sp.Attributes {
 			if strings.Contains(value, "KubeSchedulerConfiguration") {
 				t.Errorf("%s of %s has data of the ConfigMap: %s", key, sp.Name, value)
 			}
 		}
+	}
+}
+
+// checkRejected checks that a profile with which the scheduler does not start leaves the last one running.
+func checkRejected(t *testing.T, ns, name string) {
+	t.Helper()
+	bench.MustKubectl(t, policy(name, fmt.Sprintf("{weights: [{plugin: NodeResourcesFit, weight: %d}]}", unwanted)),
+		"apply", "-f", "-")
+	bench.MustKubectl(t, "", "wait", "schedulingpolicy/"+name, "--timeout=4m",
+		`--for=jsonpath={.status.conditions[0].reason}=SchedulerFailed`)
+	message := bench.MustKubectl(
+		t,
+		"",
+		"get",
+		"schedulingpolicy",
+		name,
+		"-o",
+		"jsonpath={.status.conditions[0].message}",
+	)
+	if !strings.Contains(message, `runs with the last profile`) || !strings.Contains(message, `unwanted weight`) ||
+		strings.Contains(message, "run.go") {
+		t.Errorf("the condition of the rejected profile has the message %q", message)
+	}
+	bench.MustKubectl(t, fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {namespace: %s, name: later}
+spec: {schedulerName: %s, containers: [{name: c, image: registry.example/c:1}]}
+`, ns, name), "apply", "-f", "-")
+	bench.MustKubectl(t, "", "-n", ns, "wait", "pod/later", "--for=condition=PodScheduled", "--timeout=4m")
+	if node := nodesOf(t, ns)["later"]; node != reserved {
+		t.Errorf("the last profile places Pods on %s, and the Pod is on %s", reserved, node)
 	}
 }
 

@@ -41,7 +41,9 @@ func main() {
 type options struct {
 	scheduler string
 	namespace string
-	tracing   tracing.Options
+	// health is the address of the probes; "0" means none.
+	health  string
+	tracing tracing.Options
 	// kubeconfig is the flag of controller-runtime.
 	kubeconfig *flag.Flag
 	// schedulerPath is the kubeconfig of the scheduler; empty means that of the operator.
@@ -57,6 +59,7 @@ func (o *options) register(flags *flag.FlagSet) {
 		"kubeconfig of the scheduler, with the rights of system:kube-scheduler (default the operator's)")
 	flags.StringVar(&o.namespace, "namespace", "scheduler-operator-system",
 		"existing namespace for the ConfigMap with the scheduler's configuration")
+	flags.StringVar(&o.health, "health-probe-bind-address", "0", "address for /healthz and /readyz; 0 means none")
 	o.tracing.BindFlags(flags)
 }
 

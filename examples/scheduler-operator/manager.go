@@ -3,16 +3,19 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/kube-lifeline/lifeline/examples/scheduler-operator/api/v1alpha1"
@@ -46,10 +49,15 @@ func (o *options) manager(tracer *tracing.Tracing, dir string, talk io.Writer) (
 	}
 	// The kit's first line: the client, the cache and the requests are traced.
 	mgr, err := operator.NewManager(cfg, ctrl.Options{
-		Scheme:  scheme,
-		Metrics: metricsserver.Options{BindAddress: "0"},
+		Scheme:                 scheme,
+		Metrics:                metricsserver.Options{BindAddress: "0"},
+		HealthProbeBindAddress: o.health,
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
-			&corev1.ConfigMap{}: {Namespaces: map[string]cache.Config{o.namespace: {}}},
+			&corev1.ConfigMap{}: {
+				Namespaces: map[string]cache.Config{o.namespace: {}},
+				// With this selector, RBAC needs the right to this one ConfigMap only.
+				Field: fields.OneTermEqualSelector("metadata.name", controller.ConfigMapName),
+			},
 		}},
 	}, operator.WithTracerProvider(tracer))
 	if err != nil {
@@ -75,6 +83,10 @@ func (o *options) manager(tracer *tracing.Tracing, dir string, talk io.Writer) (
 	}
 	if err := reconciler.SetupWithManager(mgr); err != nil {
 		return nil, fmt.Errorf("cannot set up the controller: %w", err)
+	}
+	if err := errors.Join(
+		mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
+		return nil, fmt.Errorf("cannot add the probes: %w", err)
 	}
 	return mgr, nil
 }

@@ -4,7 +4,7 @@
 //
 //   node run.mjs smoke        the smoke test
 //   node run.mjs all          all tests
-//   node run.mjs screenshots  writes the pictures of docs/guides
+//   node run.mjs screenshots  writes the pictures of docs/guides/page.md
 //   node run.mjs serve        prints the URL of the server, until Ctrl-C
 //
 // Further arguments of smoke and all go to node, such as --test-name-pattern=TEXT.

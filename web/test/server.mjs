@@ -17,10 +17,10 @@ const lab = join(root, 'bin/lab')
 const lifeline = join(root, 'bin/lifeline')
 const run = promisify(execFile)
 
-// startCluster starts a cluster in a directory.
-export async function startCluster(dir, nodes) {
+// startCluster starts a cluster in a directory. `flags` are further ones of `lab up`.
+export async function startCluster(dir, nodes, flags = []) {
   for (const program of [lab, lifeline]) if (!existsSync(program)) throw new Error(`${program} is missing: make bin`)
-  await run(lab, ['up', '--dir', dir, '--nodes', nodes])
+  await run(lab, ['up', '--dir', dir, '--nodes', nodes, ...flags])
   const kubeconfig = (await run(lab, ['kubeconfig', '--dir', dir])).stdout.trim()
   const path = `${(await run(lab, ['bin', '--dir', dir])).stdout.trim()}:${process.env.PATH}`
   return { dir, env: { ...process.env, KUBECONFIG: kubeconfig, PATH: path } }

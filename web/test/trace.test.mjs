@@ -311,6 +311,28 @@ test('details: writes with what they changed, times with their sources, events, 
   await failed.end()
 })
 
+test('a Pod that fits nowhere says why, and links to the changes of the nodes', async () => {
+  const { page, end } = await show('rejected')
+  await row(page, 'schedule').first().click()
+  const panel = details(page)
+  await panel.locator('.because', { hasText: 'No node of 10 fits: 6 lack memory (NodeResourcesFit)' }).waitFor()
+  const change = panel.locator('.node-changes li')
+  assert.match(await change.innerText(), /^Node node-8 was cordoned: alice changed Node node-8 \(unschedulable <none> → true\)/)
+  assert.equal(await change.count(), 1)
+  await change.locator('a').click()
+  await eventually('the trace of the node', () => page.url().includes(samples.traces.cordon))
+  await page.locator('.verdict', { hasText: 'Node node-8 converged' }).waitFor()
+  await end()
+
+  const path = join(dir, 'rejected.html')
+  writeFileSync(path, await (await fetch(`${samples.url}/api/v1/traces/${samples.traces.rejected}?format=html`)).text())
+  const file = await open(browser, '', { url: pathToFileURL(path).href, allowed: reading })
+  await row(file.page, 'schedule').first().click()
+  await details(file.page).locator('.because', { hasText: 'No node of 10 fits: 6 lack memory (NodeResourcesFit)' }).waitFor()
+  assert.equal(await details(file.page).locator('.node-changes').count(), 0, 'a file has no other traces')
+  await file.end()
+})
+
 test('links have the words of their traces, by one request', async () => {
   const asked = []
   const linked = await show('heal', '', { prepare: (page) => page.on('request', (r) => asked.push(r.url())) })

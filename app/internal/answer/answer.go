@@ -168,49 +168,18 @@ func (a *Answer) schedule(t *span.Trace, part, own *span.Span) {
 	if pod == nil || !kind.Pod.Is(pod.Object.Kind) {
 		return
 	}
-	attempt := attemptOf(t, pod)
+	attempts := AttemptsOf(t)
+	attempt := attempts.of(pod)
 	switch {
 	case attempt == nil:
 	case attempt.Choice != nil:
 		if pod == own {
 			a.Attempt = attempt
 		}
-	case strings.Contains(a.Reason, reason.NotScheduled) && attempt.agrees(waiting(t, pod)):
+	case strings.Contains(a.Reason, reason.NotScheduled) && attempt.agrees(attempts.waiting(pod)):
 		a.Attempt = attempt
 		a.Reason = span.Bound(attempt.detailed(a.Reason))
 	}
-}
-
-// Scheduling says about a Pod's reconciliation, or its phase schedule, why no node fits, or which node was
-// chosen. It is "" for any other span, and without the spans of the attempt. The text is not escaped.
-func Scheduling(t *span.Trace, of *span.Span) string {
-	if of.Origin != nil || !kind.Pod.Is(of.Object.Kind) || !of.IsReconciliation() && of.Name != span.NameSchedule {
-		return ""
-	}
-	a := attemptOf(t, of)
-	switch {
-	case a == nil:
-		return ""
-	case a.Choice != nil:
-		return a.Choice.text()
-	case of.Name == span.NameSchedule && !a.agrees(of.Message), of.IsReconciliation() && !a.agrees(waiting(t, of)):
-		return ""
-	}
-	text := strings.ToUpper(a.misfit()[:1]) + a.misfit()[1:] + "."
-	if more := a.examples(); more != "" {
-		text += " " + more
-	}
-	return span.Bound(text)
-}
-
-// waiting returns the message of the phase schedule of a Pod's reconciliation, or "".
-func waiting(t *span.Trace, pod *span.Span) string {
-	for _, s := range t.Spans {
-		if s.Parent == pod.ID && s.Name == span.NameSchedule && s.Origin == nil {
-			return s.Message
-		}
-	}
-	return ""
 }
 
 // Stand replaces the verdict by the reason of an object that has converged and does not work.

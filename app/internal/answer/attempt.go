@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -73,26 +74,52 @@ const (
 	maxName       = 253
 )
 
-// attemptOf returns the last attempt to schedule the Pod of a reconciliation, or nil. It looks at the
-// spans of this attempt only.
-func attemptOf(t *span.Trace, pod *span.Span) *Attempt {
-	var last *span.Span
+// Attempts are the spans of the scheduler's last attempts in a trace.
+type Attempts struct {
+	// last has the last attempt of each Pod by its UID.
+	last map[string]*span.Span
+	// spans are the scheduler's spans by their parent.
+	spans children
+	// waits are the phases schedule by the reconciliation that they belong to.
+	waits map[trace.SpanID]*span.Span
+}
+
+// children are the scheduler's spans by their parent.
+type children map[trace.SpanID][]*span.Span
+
+// AttemptsOf returns the attempts in a trace.
+func AttemptsOf(t *span.Trace) *Attempts {
+	x := &Attempts{last: map[string]*span.Span{}, spans: children{}, waits: map[trace.SpanID]*span.Span{}}
 	for _, s := range t.Spans {
-		if s.IsAttempt() && pod.Object.UID != "" && insight.Attribute(s, span.KeyPodUID) == string(pod.Object.UID) &&
-			(last == nil || s.Start.After(last.Start.Time)) {
-			last = s
+		switch {
+		case s.OfScheduler():
+			x.spans[s.Parent] = append(x.spans[s.Parent], s)
+		case s.Origin == nil && s.Name == span.NameSchedule && x.waits[s.Parent] == nil:
+			x.waits[s.Parent] = s
+		}
+		if !s.IsAttempt() {
+			continue
+		}
+		pod := insight.Attribute(s, span.KeyPodUID)
+		if last := x.last[pod]; last == nil || s.Start.After(last.Start.Time) {
+			x.last[pod] = s
 		}
 	}
-	if last == nil {
+	return x
+}
+
+// of returns the last attempt to schedule the Pod of a reconciliation, or nil. It has the data of this attempt only.
+func (x *Attempts) of(pod *span.Span) *Attempt {
+	last := x.last[string(pod.Object.UID)]
+	if last == nil || pod.Object.UID == "" {
 		return nil
 	}
 	a := &Attempt{Number: insight.Number(last, span.KeyAttemptNumber), End: last.End.Time}
-	spans := childrenOf(t)
 	switch insight.Attribute(last, span.KeyAttemptOutcome) {
 	case span.AttemptBound:
-		a.Choice = choiceOf(last, spans)
+		a.Choice = choiceOf(last, x.spans)
 	case span.AttemptUnschedulable:
-		a.reject(last, spans)
+		a.reject(last, x.spans)
 	}
 	if a.Choice == nil && len(a.Rejections) == 0 {
 		return nil
@@ -100,17 +127,49 @@ func attemptOf(t *span.Trace, pod *span.Span) *Attempt {
 	return a
 }
 
-// children are the scheduler's spans by their parent.
-type children map[trace.SpanID][]*span.Span
-
-func childrenOf(t *span.Trace) children {
-	out := children{}
-	for _, s := range t.Spans {
-		if s.OfScheduler() {
-			out[s.Parent] = append(out[s.Parent], s)
-		}
+// waiting returns the message of the phase schedule of a Pod's reconciliation, or "".
+func (x *Attempts) waiting(pod *span.Span) string {
+	if s := x.waits[pod.ID]; s != nil {
+		return s.Message
 	}
-	return out
+	return ""
+}
+
+// Scheduling is AttemptsOf(t).Scheduling(of). It is quick for spans that have no answer.
+func Scheduling(t *span.Trace, of *span.Span) *Answer {
+	if !isScheduled(of) {
+		return nil
+	}
+	return AttemptsOf(t).Scheduling(of)
+}
+
+// isScheduled reports whether a span is a Pod's reconciliation, or its phase schedule.
+func isScheduled(s *span.Span) bool {
+	return s.Origin == nil && kind.Pod.Is(s.Object.Kind) && (s.IsReconciliation() || s.Name == span.NameSchedule)
+}
+
+// Scheduling answers for a Pod's reconciliation, or its phase schedule, by the spans of the last attempt. The
+// answer has the attempt, and is stuck if no node fits. It is nil for any other span, and without these spans.
+func (x *Attempts) Scheduling(of *span.Span) *Answer {
+	if !isScheduled(of) {
+		return nil
+	}
+	a := &Answer{Object: of.Object, State: State(of.Outcome), Start: of.Start.Time, End: of.End.Time, Attempt: x.of(of)}
+	switch {
+	case a.Attempt == nil:
+		return nil
+	case a.Attempt.Choice != nil:
+		return a
+	}
+	message := of.Message
+	if of.Name != span.NameSchedule {
+		message = x.waiting(of)
+	}
+	if !a.Attempt.agrees(message) {
+		return nil
+	}
+	a.State = Stuck
+	return a
 }
 
 // points returns the extension points of the attempt's scheduling cycle. An attempt has one cycle.

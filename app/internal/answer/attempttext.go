@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // maxReasons is the number of a scheduler's reasons in a sentence.
@@ -88,6 +89,19 @@ func (a *Attempt) examples() string {
 		return ""
 	}
 	return "Examples: " + strings.Join(parts, "; ") + "."
+}
+
+// Text says why no node fits, with examples, or which node was chosen. It is bounded, and not escaped.
+func (a *Attempt) Text() string {
+	if a.Choice != nil {
+		return span.Bound(a.Choice.text())
+	}
+	text := a.misfit()
+	text = strings.ToUpper(text[:1]) + text[1:] + "."
+	if more := a.examples(); more != "" {
+		text += " " + more
+	}
+	return span.Bound(text)
 }
 
 // text is the sentence about nodes: the chosen one, or examples of the rejected ones. It is "" for nil.

@@ -17,6 +17,9 @@ type NodeChange struct {
 	Node string `json:"node"`
 	// What is Cordoned, Tainted or Relabelled.
 	What string `json:"what"`
+	// Text says in words what happened to the node, and for a taint or labels, whether that was shortly before the
+	// wait or during it. It has no full stop, and is not escaped.
+	Text string `json:"text"`
 	// At is the time of the write.
 	At    time.Time `json:"at"`
 	Cause Cause     `json:"cause"`
@@ -157,20 +160,20 @@ func Latest(writes []NodeWrite) []NodeWrite {
 
 // Add adds the change with the write. sum is the trace of the write.
 func (a *Answer) Add(w NodeWrite, sum *store.Summary) {
-	a.Nodes = append(a.Nodes, NodeChange{w.Node, w.What, w.End, CauseOf(sum)})
-}
-
-// text says what happened to the node, and by which change. since is the begin of the wait.
-func (n *NodeChange) text(since, now time.Time, namespace string) string {
-	text := "Node " + n.Node + map[string]string{
+	text := "Node " + w.Node + map[string]string{
 		Cordoned: " was cordoned", Tainted: " got a taint", Relabelled: " got other labels",
-	}[n.What]
+	}[w.What]
 	switch {
-	case n.What == Cordoned:
-	case n.At.Before(since):
+	case w.What == Cordoned:
+	case w.End.Before(a.since()):
 		text = "Shortly before, " + text
 	default:
 		text = "Since then, " + text
 	}
-	return shown(text) + ": " + n.Cause.text(n.At, now, namespace) + "."
+	a.Nodes = append(a.Nodes, NodeChange{w.Node, w.What, text, w.End, CauseOf(sum)})
+}
+
+// text says what happened to the node, and by which change.
+func (n *NodeChange) text(now time.Time, namespace string) string {
+	return shown(n.Text) + ": " + n.Cause.text(n.At, now, namespace) + "."
 }

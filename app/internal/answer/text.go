@@ -29,7 +29,7 @@ func (a *Answer) Text(now time.Time, namespace string) string {
 		}
 		lines = append(lines, label+a.Cause.text(a.Start, now, namespace)+".")
 		for i := range a.Nodes {
-			lines = append(lines, a.Nodes[i].text(a.since(), now, namespace))
+			lines = append(lines, a.Nodes[i].text(now, namespace))
 		}
 		if text := a.history(now); text != "" {
 			lines = append(lines, text)

@@ -11,6 +11,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/answer"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/outline"
 	"github.com/kube-lifeline/lifeline/app/internal/page"
@@ -47,41 +48,57 @@ type recordedSpan struct {
 // HTML writes one file with the page's view of a trace, which needs no server. Open spans last until now. The
 // file shows the note, unless it is empty.
 func HTML(w io.Writer, t *span.Trace, sum *store.Summary, causes []store.Cause, now time.Time, note string) error {
-	t, left := bounded(t, maxFileSpans)
+	data, err := recordedOf(t, sum, causes, now, maxFileSpans)
+	if err != nil {
+		return err
+	}
+	data.Note = note
+	doc, err := marshal(data)
+	if err != nil {
+		return err
+	}
+	return page.File(w, titleOf(sum), doc)
+}
+
+// recordedOf returns the data of a file with at most that many spans.
+func recordedOf(
+	t *span.Trace, sum *store.Summary, causes []store.Cause, now time.Time, limit int,
+) (*recorded, error) {
+	attempts := answer.AttemptsOf(t) // with the spans that are left out
+	t, left := bounded(t, limit)
 	arranged := arrangedOf(t, sum, now)
-	out := recorded{
+	out := &recorded{
 		Tree:    arranged.answer(),
 		Lists:   map[string]*Tree{},
 		Spans:   map[string]*recordedSpan{},
 		Order:   []string{},
 		Causes:  []Cause{},
 		LeftOut: left,
-		Note:    note,
 	}
 	const roots = "c0000000000000000"
 	if err := out.add(arranged, out.Tree.Nodes, roots, ""); err != nil {
-		return err
+		return nil, err
 	}
 	if err := out.open(arranged, out.Tree.OthersKey, ""); err != nil {
-		return err
+		return nil, err
 	}
 	if err := out.open(arranged, out.Tree.MoreKey, ""); err != nil {
-		return err
+		return nil, err
 	}
 	all, _ := arranged.Find(func(*span.Span) bool { return true }, len(t.Spans))
 	for _, s := range all {
-		out.Order = append(out.Order, s.ID.String())
+		id := s.ID.String()
+		out.Order = append(out.Order, id)
+		if one, a := out.Spans[id], attempts.Scheduling(s); one != nil && a != nil {
+			one.Scheduling = a.Attempt.Text()
+		}
 	}
 	for _, c := range causes {
 		if c.TraceID != c.OfTrace {
 			out.Causes = append(out.Causes, causeOf(c))
 		}
 	}
-	doc, err := marshal(out)
-	if err != nil {
-		return err
-	}
-	return page.File(w, titleOf(sum), doc)
+	return out, nil
 }
 
 // titleOf names a trace in the title of its file.

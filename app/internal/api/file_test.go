@@ -13,11 +13,38 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 var fileData = regexp.MustCompile(`(?s)id="data"[^>]*>([^<]*)<`)
+
+// TestFileScheduling: the file says why no node fits, as the server does, also without the spans that say it.
+func TestFileScheduling(t *testing.T) {
+	of, now := spantest.Rejected(), spantest.Epoch.Add(time.Hour)
+	sum := store.Summarize(of, now)
+	got, err := recordedOf(of, &sum, nil, now, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.LeftOut == 0 {
+		t.Error("the scheduler's spans are not left out")
+	}
+	const want = "No node of 10 fits: 6 lack memory (NodeResourcesFit), 4 are cordoned (NodeUnschedulable). "
+	texts := 0
+	for _, one := range got.Spans {
+		if strings.HasPrefix(one.Scheduling, want) {
+			texts++
+		}
+		if pod := one.Span.Name == "reconcile Pod" || one.Span.Name == span.NameSchedule; !pod && one.Scheduling != "" {
+			t.Errorf("%s has the text %q", one.Span.Name, one.Scheduling)
+		}
+	}
+	if texts != 2 {
+		t.Errorf("%d texts, want those of the Pod and of its phase", texts)
+	}
+}
 
 // TestFile: a file has each span once, in the order of the tree, and the note of its maker.
 func TestFile(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -747,10 +748,10 @@ func TestOthers(t *testing.T) {
 // answer of the tree has the reasons.
 func TestWhyNoNodeFits(t *testing.T) {
 	v := viewtest.New(t)
-	rejected := spantest.Rejected()
+	rejected, cordon := spantest.Rejected(), spantest.Cordon("node-8", 100)
 	v.Put(t, asOf, viewtest.Traces{
 		Finished: []*span.Trace{
-			spantest.Cordon("node-8", 100), spantest.Cordon("node-9", 5000), spantest.Cordon("node-1", 100),
+			cordon, spantest.Cordon("node-9", 5000), spantest.Cordon("node-1", 100),
 		},
 		Open: []*span.Trace{rejected},
 	})
@@ -788,6 +789,18 @@ func TestWhyNoNodeFits(t *testing.T) {
 		}
 		if detail.Scheduling != want {
 			t.Errorf("%s: got %q, want %q", one.Name, detail.Scheduling, want)
+		}
+		var nodes []string
+		for _, n := range detail.Nodes {
+			nodes = append(nodes, n.Text+" by "+n.Cause.TraceID)
+		}
+		if wanted := []string{
+			"Node node-8 was cordoned by " + cordon.ID.String(),
+		}; (want != "") != slices.Equal(
+			nodes,
+			wanted,
+		) {
+			t.Errorf("%s: got the changes of nodes %q, want %q", one.Name, nodes, wanted)
 		}
 	}
 	v.Fail(errors.New("test"))

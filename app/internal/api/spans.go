@@ -31,8 +31,10 @@ type SpanDetail struct {
 	// Way leads from a root of the trace to the span, both included.
 	Way []Step `json:"way"`
 	// Scheduling says why no node fits the Pod, or which one was chosen and which came second, by the spans of
-	// the last attempt. Only a Pod's change, and its phase "schedule", have it, and only in a live trace.
-	Scheduling string `json:"scheduling,omitempty"`
+	// the last attempt. Only a Pod's change, and its phase "schedule", have it. Nodes are changes of nodes that
+	// this attempt rejected; only a server has them.
+	Scheduling string              `json:"scheduling,omitempty"`
+	Nodes      []answer.NodeChange `json:"nodes,omitempty"`
 	// Attributes are those of the span, and Resource those of another component's resource.
 	Attributes []Attribute `json:"attributes"`
 	Resource   []Attribute `json:"resource,omitempty"`
@@ -97,6 +99,10 @@ func (s *Server) span(r *http.Request) (any, error) {
 	detail := detailOf(t, id)
 	if detail == nil {
 		return nil, problem(http.StatusNotFound, "the trace has no span %s: it may have changed", id)
+	}
+	if a := answer.Scheduling(t.of, t.Span(id)); a != nil {
+		s.suspect(r, a, t.of.ID)
+		detail.Scheduling, detail.Nodes = a.Attempt.Text(), a.Nodes
 	}
 	return detail, nil
 }
@@ -170,7 +176,6 @@ func detailOf(t *arranged, id trace.SpanID) *SpanDetail {
 		return nil
 	}
 	out := plainDetail(t, one)
-	out.Scheduling = answer.Scheduling(t.of, one)
 	way := t.Way(id)
 	for _, step := range way[max(0, len(way)-maxSteps):] {
 		out.Way = append(out.Way, Step{treeSpan(step.Span), step.Key.String()})

@@ -27,8 +27,8 @@ const (
 	LinkReason   Sort = "link"
 )
 
-// Vocabulary returns every name in the spans of Lifeline, of the operator kit, of the scheduler and of
-// the proxies beside the kubelet, sort by sort. docs/span-names.md is generated from it.
+// Vocabulary returns every name in the spans of Lifeline, of the operator kit, of the scheduler, of the scheduler
+// operator and of the proxies beside the kubelet, sort by sort. docs/span-names.md is generated from it.
 func Vocabulary() []Term {
 	terms := []Term{}
 	for _, list := range [][]Term{

@@ -151,8 +151,8 @@ func TestIncompatible(t *testing.T) {
 	}
 }
 
-// TestSpelledOnce: each attribute of Lifeline in the code of the app, of the
-// operator kit and of the scheduler is in the vocabulary, and nowhere a phase's name is spelled out.
+// TestSpelledOnce: each attribute of Lifeline in the code of the app, of the operator kit, of the scheduler and of
+// the scheduler operator is in the vocabulary, and nowhere a phase's name is spelled out.
 func TestSpelledOnce(t *testing.T) {
 	known := map[string]bool{}
 	for _, term := range Vocabulary() {
@@ -162,7 +162,9 @@ func TestSpelledOnce(t *testing.T) {
 	phase := regexp.MustCompile(`(?:[nN]ame(?:: +| == | = |, )|case )"` +
 		`(?:reconcile |(?:schedule|sandbox|pull image|init container|start container|run container|retry ` +
 		`pause|backoff|readiness|publish endpoint|terminate)")`)
-	for _, dir := range []string{"../../../app/internal", "../../../operator", "../../../scheduler"} {
+	for _, dir := range []string{
+		"../../../app/internal", "../../../operator", "../../../scheduler", "../../../examples/scheduler-operator",
+	} {
 		err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 			aside := strings.HasSuffix(path, "_test.go") ||
 				slices.Contains([]string{"storetest", "spantest"}, filepath.Base(filepath.Dir(path)))

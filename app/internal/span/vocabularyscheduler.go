@@ -2,7 +2,7 @@
 
 package span
 
-// The names in the spans of the module scheduler.
+// The names in the spans of the module scheduler, and of the scheduler operator in examples/.
 var (
 	schedulerSpans = []Term{
 		{
@@ -37,6 +37,10 @@ var (
 			SpanName, "<extension point> extender", "request → answer",
 			"a call of an extender at `Filter`, `Score`, `PostFilter` or `Bind` (scheduler)", "",
 		},
+		{
+			SpanName, "replace scheduler", "end of one scheduler → the next one is ready",
+			"the start of a scheduler with the new profile of a policy (scheduler operator)", "",
+		},
 	}
 	schedulerEvents = []Term{
 		{EventName, "ungated", "`queue wait`", "the last gate of the Pod was removed (scheduler)", ""},
@@ -44,7 +48,7 @@ var (
 		{EventName, "backoff ended", "`queue wait`", "the end of the pause after a failed attempt (scheduler)", ""},
 	}
 	schedulerAttributes = []Term{
-		scheduler("profile", "`scheduling attempt`", "the scheduler's name, `spec.schedulerName`"),
+		scheduler("profile", "`scheduling attempt`, `replace scheduler`", "the scheduler's name, `spec.schedulerName`"),
 		scheduler("attempt", "`scheduling attempt`", "the number of the attempt, from 1"),
 		scheduler("outcome", "`scheduling attempt`", "`bound`, `unschedulable` or `error`"),
 		scheduler("rejectors", "`scheduling attempt`", "the plugins that rejected the Pod, or nodes for it"),
@@ -101,6 +105,11 @@ var (
 		scheduler("preemption.victims", preempts, "the number of victims on the chosen node"),
 		scheduler("preemption.victim.names", preempts, "at most sixteen of them, with their namespaces"),
 		scheduler("preemption.victim.priorities", preempts, "their priorities"),
+		{
+			AttributeKey, "k8s.scheduler.changes", "`replace scheduler`",
+			"the difference to the profile before, one text for each property of a plugin, such as " +
+				"`Score NodeResourcesFit: weight 1 → 5` (scheduler operator)", "",
+		},
 	}
 )
 

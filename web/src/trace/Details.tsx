@@ -10,11 +10,11 @@ import { absolute } from '../text/time'
 import { length, offset } from './clock'
 import { explain, reasonOf } from './explain'
 import type { Item, Model } from './model'
-import { title } from './sentence'
+import { changed, title } from './sentence'
 import { sharesOf, type Share } from './shares'
 import { mostSummaries } from './source'
 import * as state from './state'
-import type { Attribute, Cause, SpanDetail, SpanEvent, TreeSpan, Write } from './types'
+import type { Attribute, Cause, NodeChange, SpanDetail, SpanEvent, TreeSpan, Write } from './types'
 import type { Window } from './view'
 import { evidence, link, nameOf, objectName, sources } from './words'
 
@@ -388,6 +388,7 @@ function SpanDetails({ id, model, view, close }: { id: string; model: Model; vie
           <bdi>{visible(d.scheduling)}</bdi>
         </p>
       )}
+      {d.nodes && d.nodes.length > 0 && <NodeChanges list={d.nodes} />}
       {s.message && (
         <p class={s.failed ? 'message failed' : 'message'}>
           <Text of={s.message} />
@@ -433,6 +434,27 @@ function SpanDetails({ id, model, view, close }: { id: string; model: Model; vie
       <Attributes title="Resource" list={d.resource ?? []} />
       <p class="note mono">span {id}</p>
     </Panel>
+  )
+}
+
+// NodeChanges are the changes of nodes that explain why the scheduler rejected them, each with its trace.
+function NodeChanges({ list }: { list: NodeChange[] }) {
+  return (
+    <ul class="plain node-changes">
+      {list.map((n) => (
+        <li key={`${n.what} ${n.node}`}>
+          <Text of={n.text} />:{' '}
+          {n.cause.traceId ? (
+            <a href={`/trace/${n.cause.traceId}`}>
+              <Text of={changed(n.cause)} most={120} />
+            </a>
+          ) : (
+            <Text of={changed(n.cause)} most={120} />
+          )}
+          <span class="soft source">{absolute(Date.parse(n.at))}</span>
+        </li>
+      ))}
+    </ul>
   )
 }
 

@@ -119,12 +119,36 @@ export interface SpanDetail {
   way: Step[]
   // scheduling says why no node fits a Pod, or which one was chosen.
   scheduling?: string
+  // nodes are changes of nodes that did not fit. A file has none.
+  nodes?: NodeChange[]
   attributes: Attribute[]
   resource?: Attribute[]
   events?: SpanEvent[]
   droppedEvents?: number
   links?: { traceId: string; spanId: string; reason?: string; evidence?: Evidence }[]
   writes?: Write[]
+}
+
+export interface NodeChange {
+  node: string
+  what: 'cordoned' | 'tainted' | 'relabelled'
+  // text says what happened to the node, without a full stop.
+  text: string
+  at: string
+  cause: CausingChange
+}
+
+// CausingChange is a change, as an answer names it.
+export interface CausingChange {
+  traceId?: string
+  who?: string
+  object: Ref
+  verb?: string
+  fields?: string[]
+  edits?: string[]
+  command?: string
+  heals?: string
+  fight?: string
 }
 
 export interface Found {
@@ -155,16 +179,7 @@ export interface Why {
   next?: string
   slowest?: string
   share?: number
-  cause: {
-    who?: string
-    object: Ref
-    verb?: string
-    fields?: string[]
-    edits?: string[]
-    command?: string
-    heals?: string
-    fight?: string
-  }
+  cause: CausingChange
   later?: boolean
   text: string
 }

@@ -93,8 +93,11 @@ func (s *samples) finished() map[string]*span.Trace {
 		"writes":    writes(),
 		"wide":      wide(60, 28),
 		"deep":      foreign(250_000),
+		"cordon":    spantest.Cordon("node-8", 100),
 	}
-	open := map[string]*span.Trace{"unschedulable": spantest.Unschedulable(), "causes": spantest.Causes()}
+	open := map[string]*span.Trace{
+		"unschedulable": spantest.Unschedulable(), "causes": spantest.Causes(), "rejected": spantest.Rejected(),
+	}
 	var put viewtest.Traces
 	for _, one := range named {
 		put.Finished = append(put.Finished, s.late(one))

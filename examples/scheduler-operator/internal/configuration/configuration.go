@@ -7,9 +7,11 @@ package configuration
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 	kubeschedulerv1 "k8s.io/kube-scheduler/config/v1"
 	"k8s.io/utils/ptr"
@@ -45,40 +47,45 @@ func Render(policies []v1alpha1.SchedulingPolicy, kubeconfig string) (string, er
 	return string(text), nil
 }
 
+// Same reports whether two profiles are one for the scheduler. Orders, defaults and the weights of disabled
+// plugins make no difference.
+func Same(a, b v1alpha1.Profile) bool {
+	return strategy(a) == strategy(b) && equality.Semantic.DeepEqual(plugins(a), plugins(b))
+}
+
 func profile(name string, p v1alpha1.Profile) (kubeschedulerv1.KubeSchedulerProfile, error) {
-	plugins := &kubeschedulerv1.Plugins{}
-	plugins.Filter.Disabled = named(p.DisabledFilters)
-	plugins.Score.Disabled = named(p.DisabledScores)
-	for _, w := range sorted(p.Weights) {
-		// The scheduler runs a plugin that is both enabled and disabled.
-		if !slices.Contains(p.DisabledScores, w.Plugin) {
-			plugins.Score.Enabled = append(
-				plugins.Score.Enabled,
-				kubeschedulerv1.Plugin{Name: w.Plugin, Weight: ptr.To(w.Weight)},
-			)
-		}
-	}
 	args, err := json.Marshal(kubeschedulerv1.NodeResourcesFitArgs{
 		ScoringStrategy: &kubeschedulerv1.ScoringStrategy{Type: kubeschedulerv1.ScoringStrategyType(strategy(p))},
 	})
 	return kubeschedulerv1.KubeSchedulerProfile{
 		SchedulerName: &name,
-		Plugins:       plugins,
+		Plugins:       plugins(p),
 		PluginConfig:  []kubeschedulerv1.PluginConfig{{Name: fit, Args: runtime.RawExtension{Raw: args}}},
 	}, err
 }
 
-func named(plugins []string) (out []kubeschedulerv1.Plugin) {
-	for _, name := range slices.Sorted(slices.Values(plugins)) {
-		out = append(out, kubeschedulerv1.Plugin{Name: name})
+// plugins returns the plugins of a profile. Default weights are in it, so that the same profile is the
+// same text, and an unchanged scheduler is not replaced.
+func plugins(p v1alpha1.Profile) *kubeschedulerv1.Plugins {
+	out := &kubeschedulerv1.Plugins{}
+	out.Filter.Disabled = named(p.DisabledFilters)
+	out.Score.Disabled = named(p.DisabledScores)
+	all := weights(p)
+	for _, plugin := range slices.Sorted(maps.Keys(all)) {
+		// The scheduler runs a plugin that is both enabled and disabled.
+		if !slices.Contains(p.DisabledScores, plugin) {
+			out.Score.Enabled = append(
+				out.Score.Enabled, kubeschedulerv1.Plugin{Name: plugin, Weight: ptr.To(all[plugin])})
+		}
 	}
 	return out
 }
 
-func sorted(weights []v1alpha1.Weight) []v1alpha1.Weight {
-	return slices.SortedFunc(slices.Values(weights), func(a, b v1alpha1.Weight) int {
-		return strings.Compare(a.Plugin, b.Plugin)
-	})
+func named(all []string) (out []kubeschedulerv1.Plugin) {
+	for _, name := range slices.Sorted(slices.Values(all)) {
+		out = append(out, kubeschedulerv1.Plugin{Name: name})
+	}
+	return out
 }
 
 func strategy(p v1alpha1.Profile) v1alpha1.Strategy {

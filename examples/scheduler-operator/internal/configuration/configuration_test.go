@@ -44,9 +44,14 @@ func TestRender(t *testing.T) {
 		t.Fatalf("want the profiles pack and spread:\n%s", text)
 	}
 	p := got.Profiles[0]
-	five := int32(5)
+	weighted := func(plugin string, weight int32) kubeschedulerv1.Plugin {
+		return kubeschedulerv1.Plugin{Name: plugin, Weight: &weight}
+	}
 	want := kubeschedulerv1.PluginSet{
-		Enabled:  []kubeschedulerv1.Plugin{{Name: fit, Weight: &five}},
+		Enabled: []kubeschedulerv1.Plugin{
+			weighted("InterPodAffinity", 2), weighted("NodeAffinity", 2),
+			weighted("NodeResourcesBalancedAllocation", 1), weighted(fit, 5), weighted("TaintToleration", 3),
+		},
 		Disabled: []kubeschedulerv1.Plugin{{Name: "ImageLocality"}, {Name: "PodTopologySpread"}},
 	}
 	if diff := cmp.Diff(want, p.Plugins.Score); diff != "" {
@@ -112,6 +117,28 @@ func TestChanges(t *testing.T) {
 			if diff := cmp.Diff(tc.want, Changes(tc.before, tc.after)); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
+			if same := Same(tc.before, tc.after); same != (tc.want == nil) {
+				t.Errorf("%s: the profiles are the same: %t", tc.reason, same)
+			}
+			texts := [2]string{}
+			for i, p := range []v1alpha1.Profile{tc.before, tc.after} {
+				var err error
+				if texts[i], err = Render([]v1alpha1.SchedulingPolicy{policy("pack", p)}, ""); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if same := texts[0] == texts[1]; same != (tc.want == nil) {
+				t.Errorf("%s: the texts are the same: %t", tc.reason, same)
+			}
 		})
+	}
+}
+
+// TestSameOfDisabled: the weight of a disabled plugin has no effect, until the plugin is enabled.
+func TestSameOfDisabled(t *testing.T) {
+	other := packed
+	other.Weights = []v1alpha1.Weight{{Plugin: fit, Weight: 5}}
+	if !Same(packed, other) {
+		t.Error("the weight of a disabled plugin makes a difference")
 	}
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package controller reconciles SchedulingPolicies. It keeps one ConfigMap with the configuration of
-// the scheduler, makes the scheduler run with it, and then restarts the workloads of a changed policy.
+// Package controller reconciles SchedulingPolicies. It makes the scheduler run with their profiles, keeps one
+// ConfigMap with the configuration that runs, and restarts the workloads of a changed policy.
 package controller
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,11 +40,11 @@ import (
 // +kubebuilder:rbac:groups=scheduling.lifeline.dev,resources=schedulingpolicies,verbs=get;list;watch
 // +kubebuilder:rbac:groups=scheduling.lifeline.dev,resources=schedulingpolicies/status,verbs=update
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups="",namespace=scheduler-operator-system,resources=configmaps,verbs=list;watch;create
-// +kubebuilder:rbac:groups="",namespace=scheduler-operator-system,resources=configmaps,resourceNames=lifeline-scheduler,verbs=get;update
+// +kubebuilder:rbac:groups="",namespace=scheduler-operator-system,resources=configmaps,verbs=create
+// +kubebuilder:rbac:groups="",namespace=scheduler-operator-system,resources=configmaps,resourceNames=lifeline-scheduler,verbs=get;list;watch;update
 
 const (
-	// ConfigMapName is the ConfigMap with the scheduler's configuration.
+	// ConfigMapName is the ConfigMap with the configuration that runs, for people to read.
 	ConfigMapName = "lifeline-scheduler"
 	// ConfigMapKey is the key of the configuration in it.
 	ConfigMapKey = "scheduler.yaml"
@@ -81,6 +82,14 @@ type PolicyReconciler struct {
 	// ran has the profiles that the scheduler ran last, by the UIDs of their policies. The client's
 	// cache may lag behind Status.Profile. Without an entry, Status.Profile applies.
 	ran map[types.UID]v1alpha1.Profile
+	// rejected has the profiles with which the scheduler did not start, although it did with the last ones.
+	rejected map[types.UID]rejection
+}
+
+// rejection is a profile that does not run, and the reason.
+type rejection struct {
+	profile v1alpha1.Profile
+	why     string
 }
 
 // SetupWithManager adds the reconciler to the manager.
@@ -142,12 +151,15 @@ func (r *PolicyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	if at := slices.IndexFunc(policies, func(p v1alpha1.SchedulingPolicy) bool { return p.Name == req.Name }); at >= 0 {
 		policy = &policies[at]
 	}
-	if err := r.configure(ctx, r.decided(policies, req.Name), policy); err != nil {
+	if err := r.configure(ctx, policies, req.Name, policy); err != nil {
 		return ctrl.Result{}, err
 	}
 	if policy == nil {
 		r.forget(policies)
 		return ctrl.Result{}, nil
+	}
+	if why, ok := r.rejection(policy); ok {
+		return ctrl.Result{}, r.writeReady(ctx, policy, rejected(why))
 	}
 	if err := r.recordProfile(ctx, policy); err != nil {
 		return ctrl.Result{}, err
@@ -156,19 +168,17 @@ func (r *PolicyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	status := policy.Status.DeepCopy()
-	setReady(status, policy.Generation, placed)
-	return ctrl.Result{}, r.writeStatus(ctx, policy, status)
+	return ctrl.Result{}, r.writeReady(ctx, policy, placed)
 }
 
-// decided returns the policies with the profiles to run: the new one of the named policy, and the
-// last ones of the others. So each change is one replacement in its own trace, and other policies do
-// not start a broken profile.
+// decided returns the policies with the profiles to run: the new one of the named policy, unless it is
+// rejected, and the last ones of the others. So each change is one replacement in its own trace, and other
+// policies do not start a broken profile.
 func (r *PolicyReconciler) decided(
 	policies []v1alpha1.SchedulingPolicy, name string,
 ) (out []v1alpha1.SchedulingPolicy) {
 	for _, p := range policies {
-		if p.Name != name {
+		if _, broken := r.rejection(&p); broken || p.Name != name {
 			old := r.old(&p)
 			if old == nil {
 				continue // its own reconcile adds it
@@ -180,30 +190,32 @@ func (r *PolicyReconciler) decided(
 	return out
 }
 
-// configure writes the configuration and makes the scheduler run with it. Without a profile, it does
-// nothing. The status of the policy has the condition of a failed start. policy is nil after its
-// deletion.
+// configure makes the scheduler run with the decided profiles, and writes the configuration that runs.
+// Without a profile, it does nothing. The status of the policy has the condition of a failed start. policy
+// is nil after its deletion.
 func (r *PolicyReconciler) configure(
-	ctx context.Context, policies []v1alpha1.SchedulingPolicy, policy *v1alpha1.SchedulingPolicy,
+	ctx context.Context, policies []v1alpha1.SchedulingPolicy, name string, policy *v1alpha1.SchedulingPolicy,
 ) error {
-	if len(policies) == 0 {
+	decided := r.decided(policies, name)
+	if len(decided) == 0 {
 		return nil // the policy does not exist, and no other has run yet
 	}
-	text, err := configuration.Render(policies, r.Kubeconfig)
+	text, err := configuration.Render(decided, r.Kubeconfig)
 	if err != nil {
 		return err
 	}
-	if err := r.writeConfigMap(ctx, text); err != nil {
-		return err
+	if policy != nil && r.changed(policy) {
+		text, err = r.replace(ctx, policies, policy, text)
+	} else {
+		err = r.Scheduler.Run(ctx, text) // no span for a start after an exit: nothing has changed
 	}
-	err = r.run(ctx, policy, text)
-	if err == nil || policy == nil {
-		return err
+	if err == nil {
+		return r.writeConfigMap(ctx, text)
 	}
-	status := policy.Status.DeepCopy()
-	setReady(status, policy.Generation, failed())
-	if err := r.writeStatus(ctx, policy, status); err != nil {
-		log.FromContext(ctx).Error(err, "cannot report the failed scheduler")
+	if policy != nil {
+		if err := r.writeReady(ctx, policy, failed()); err != nil {
+			log.FromContext(ctx).Error(err, "cannot report the failed scheduler")
+		}
 	}
 	return err
 }
@@ -219,28 +231,56 @@ func (r *PolicyReconciler) writeConfigMap(ctx context.Context, text string) erro
 	return nil
 }
 
-// run makes the scheduler run with the configuration. A new profile of the policy has a span with
-// the difference to the one before. The start after an exit has none: nothing has changed. policy is
-// nil after its deletion.
-func (r *PolicyReconciler) run(ctx context.Context, policy *v1alpha1.SchedulingPolicy, text string) error {
-	if policy == nil || !r.changed(policy) {
-		return r.Scheduler.Run(ctx, text)
-	}
+// replace makes the scheduler run with the new profile of a policy, in a span with the difference to the one
+// before. It returns the configuration that runs. If the scheduler does not start, that is the last one, and
+// the new profile is rejected. If that one does not start either, the profile is not the cause: it is an
+// error, and nothing runs.
+func (r *PolicyReconciler) replace(
+	ctx context.Context, policies []v1alpha1.SchedulingPolicy, policy *v1alpha1.SchedulingPolicy, text string,
+) (string, error) {
 	attributes := []attribute.KeyValue{keyProfile.String(policy.Name)}
 	if old := r.old(policy); old != nil {
 		attributes = append(attributes, keyChanges.StringSlice(configuration.Changes(*old, policy.Spec.Profile)))
 	}
 	ctx, span := lifeline.Start(ctx, r.Tracer, policy, spanReplace, trace.WithAttributes(attributes...))
 	defer span.End()
-	if err := r.Scheduler.Run(ctx, text); err != nil {
-		span.SetStatus(codes.Error, err.Error())
-		return err
+	err := r.Scheduler.Run(ctx, text)
+	if err == nil {
+		if r.ran == nil {
+			r.ran = map[types.UID]v1alpha1.Profile{}
+		}
+		r.ran[policy.UID] = *policy.Spec.Profile.DeepCopy()
+		return text, nil
 	}
-	if r.ran == nil {
-		r.ran = map[types.UID]v1alpha1.Profile{}
+	span.SetStatus(codes.Error, err.Error())
+	last := r.decided(policies, "")
+	if len(last) == 0 {
+		return "", err
 	}
-	r.ran[policy.UID] = *policy.Spec.Profile.DeepCopy()
-	return nil
+	text, restored := configuration.Render(last, r.Kubeconfig)
+	if restored == nil {
+		restored = r.Scheduler.Run(ctx, text)
+	}
+	if restored != nil {
+		return "", errors.Join(err, restored)
+	}
+	log.FromContext(ctx).Error(err, "cannot run the new profile; the scheduler runs with the last ones")
+	if r.rejected == nil {
+		r.rejected = map[types.UID]rejection{}
+	}
+	r.rejected[policy.UID] = rejection{*policy.Spec.Profile.DeepCopy(), err.Error()}
+	return text, nil
+}
+
+// rejection returns why the profile of a policy does not run. A rejected profile is not tried again until
+// it has changed: each start would end the running scheduler.
+func (r *PolicyReconciler) rejection(policy *v1alpha1.SchedulingPolicy) (why string, ok bool) {
+	rej, ok := r.rejected[policy.UID]
+	if ok && !configuration.Same(rej.profile, policy.Spec.Profile) {
+		delete(r.rejected, policy.UID)
+		return "", false
+	}
+	return rej.why, ok
 }
 
 // old returns the profile that the scheduler ran last for a policy; nil means none.
@@ -253,22 +293,27 @@ func (r *PolicyReconciler) old(policy *v1alpha1.SchedulingPolicy) *v1alpha1.Prof
 
 // forget removes the profiles of deleted policies.
 func (r *PolicyReconciler) forget(policies []v1alpha1.SchedulingPolicy) {
-	maps.DeleteFunc(r.ran, func(uid types.UID, _ v1alpha1.Profile) bool {
+	gone := func(uid types.UID) bool {
 		return !slices.ContainsFunc(policies, func(p v1alpha1.SchedulingPolicy) bool { return p.UID == uid })
-	})
+	}
+	maps.DeleteFunc(r.ran, func(uid types.UID, _ v1alpha1.Profile) bool { return gone(uid) })
+	maps.DeleteFunc(r.rejected, func(uid types.UID, _ rejection) bool { return gone(uid) })
 }
 
 // changed reports whether the scheduler must be replaced for a policy's profile.
 func (r *PolicyReconciler) changed(policy *v1alpha1.SchedulingPolicy) bool {
+	if _, broken := r.rejection(policy); broken {
+		return false
+	}
 	old := r.old(policy)
-	return old == nil || !equality.Semantic.DeepEqual(*old, policy.Spec.Profile)
+	return old == nil || !configuration.Same(*old, policy.Spec.Profile)
 }
 
 // recordProfile records in the status that the scheduler runs the policy's profile. Workloads are
 // restarted after that alone: after a crash in between, they are not restarted twice.
 func (r *PolicyReconciler) recordProfile(ctx context.Context, policy *v1alpha1.SchedulingPolicy) error {
 	status := policy.Status.DeepCopy()
-	if status.Profile != nil && equality.Semantic.DeepEqual(*status.Profile, policy.Spec.Profile) {
+	if status.Profile != nil && configuration.Same(*status.Profile, policy.Spec.Profile) {
 		return nil
 	}
 	if status.Profile != nil {
@@ -277,6 +322,15 @@ func (r *PolicyReconciler) recordProfile(ctx context.Context, policy *v1alpha1.S
 	}
 	status.Profile = policy.Spec.Profile.DeepCopy()
 	setReady(status, policy.Generation, replacing())
+	return r.writeStatus(ctx, policy, status)
+}
+
+// writeReady writes the condition Ready.
+func (r *PolicyReconciler) writeReady(
+	ctx context.Context, policy *v1alpha1.SchedulingPolicy, ready readiness,
+) error {
+	status := policy.Status.DeepCopy()
+	setReady(status, policy.Generation, ready)
 	return r.writeStatus(ctx, policy, status)
 }
 

@@ -47,6 +47,9 @@ type stage struct {
 	broken string
 }
 
+// statusStep is the step of a write to a policy's status.
+const statusStep = "status of *v1alpha1.SchedulingPolicy"
+
 // errBroken is the error of a broken configuration.
 var errBroken = errors.New("exit status 1")
 
@@ -232,7 +235,7 @@ func TestPlacesAgain(t *testing.T) {
 		deployment("other-scheduler", func(d *appsv1.Deployment) { d.Spec.Template.Spec.SchedulerName = "spread" }),
 	)
 	first := []string{
-		"create *v1.ConfigMap", "run", "status of *v1alpha1.SchedulingPolicy", "status of *v1alpha1.SchedulingPolicy",
+		"run", "create *v1.ConfigMap", statusStep, statusStep,
 	}
 	if diff := cmp.Diff(first, s.reconcile(t)); diff != "" {
 		t.Errorf("a first profile restarts nothing: -want +got:\n%s", diff)
@@ -243,8 +246,8 @@ func TestPlacesAgain(t *testing.T) {
 
 	s.change(t, v1alpha1.MostAllocated)
 	second := []string{
-		"update *v1.ConfigMap", "run", "status of *v1alpha1.SchedulingPolicy", "patch *v1.Deployment",
-		"status of *v1alpha1.SchedulingPolicy",
+		"run", "update *v1.ConfigMap", statusStep, "patch *v1.Deployment",
+		statusStep,
 	}
 	if diff := cmp.Diff(second, s.reconcile(t)); diff != "" {
 		t.Errorf("steps of a change: -want +got:\n%s", diff)
@@ -262,6 +265,27 @@ func TestPlacesAgain(t *testing.T) {
 	}
 	if !strings.Contains(s.configuration, "MostAllocated") {
 		t.Errorf("the scheduler runs with:\n%s", s.configuration)
+	}
+}
+
+// TestSameProfile: another order of the same profile replaces nothing, restarts nothing, and has no span.
+func TestSameProfile(t *testing.T) {
+	s := newStage(t, pack(), deployment("selected"))
+	weights := []v1alpha1.Weight{{Plugin: "NodeResourcesFit", Weight: 5}, {Plugin: "ImageLocality", Weight: 7}}
+	s.update(t, "pack", func(p *v1alpha1.Profile) { p.Weights = weights })
+	s.reconcile(t)
+	s.update(t, "pack", func(p *v1alpha1.Profile) {
+		p.Weights = []v1alpha1.Weight{weights[1], weights[0], {Plugin: "TaintToleration", Weight: 3}}
+	})
+	// The status has the new generation.
+	if diff := cmp.Diff([]string{statusStep}, s.reconcile(t)); diff != "" {
+		t.Errorf("steps: -want +got:\n%s", diff)
+	}
+	if len(s.spans) > 0 {
+		t.Errorf("an unchanged scheduler has the spans %v", s.spans)
+	}
+	if got := s.restarted(t, "selected"); got != "" {
+		t.Errorf("the Deployment was restarted for %s", got)
 	}
 }
 
@@ -285,15 +309,66 @@ func TestRollingOut(t *testing.T) {
 	}
 }
 
-// TestSchedulerFails: no workload is restarted for a scheduler that does not start.
+// TestRejected: a profile that does not start restarts no workload, leaves the last configuration running,
+// and is not tried again until it changes.
+func TestRejected(t *testing.T) {
+	s := newStage(t, pack(), spread(), deployment("selected"))
+	s.reconcile(t)
+	s.reconcileNamed(t, "spread")
+	last := s.configuration
+	s.change(t, v1alpha1.MostAllocated)
+	s.broken = "MostAllocated"
+	if diff := cmp.Diff([]string{"run", "run", statusStep}, s.reconcile(t)); diff != "" {
+		t.Errorf("steps: -want +got:\n%s", diff)
+	}
+	check := func() {
+		t.Helper()
+		status := s.policy(t).Status
+		c := meta.FindStatusCondition(status.Conditions, v1alpha1.Ready)
+		if c == nil || c.Status != metav1.ConditionFalse || c.Reason != v1alpha1.ReasonSchedulerFailed ||
+			!strings.Contains(c.Message, errBroken.Error()) || status.Profile.Strategy != v1alpha1.LeastAllocated {
+			t.Errorf("the status is %v", status)
+		}
+		if s.configuration != last {
+			t.Errorf("the scheduler does not run with the last configuration:\n%s", cmp.Diff(last, s.configuration))
+		}
+	}
+	check()
+	for _, policy := range []string{"pack", "spread"} {
+		if again := s.reconcileNamed(t, policy); again != nil {
+			t.Errorf("a second reconcile of %s must do nothing, not %v", policy, again)
+		}
+	}
+	s.configuration = "" // an end by itself
+	s.broken = ""
+	if diff := cmp.Diff([]string{"run"}, s.reconcile(t)); diff != "" {
+		t.Errorf("steps after an end: -want +got:\n%s", diff)
+	}
+	check()
+
+	s.change(t, v1alpha1.LeastAllocated)
+	s.reconcile(t)
+	if c := meta.FindStatusCondition(s.policy(t).Status.Conditions, v1alpha1.Ready); c.Status != metav1.ConditionTrue {
+		t.Errorf("with the profile that runs, the condition is %v", c)
+	}
+	s.change(t, v1alpha1.MostAllocated)
+	s.reconcile(t)
+	if !strings.Contains(s.configuration, "MostAllocated") || s.restarted(t, "selected") == "" {
+		t.Errorf("a repaired profile does not run, or its Deployment is not restarted:\n%s", s.configuration)
+	}
+}
+
+// TestSchedulerFails: a scheduler that does not start with the last profile either is tried again.
 func TestSchedulerFails(t *testing.T) {
 	s := newStage(t, pack(), deployment("selected"))
 	s.reconcile(t)
 	s.change(t, v1alpha1.MostAllocated)
-	s.broken = "MostAllocated"
-	want := []string{"update *v1.ConfigMap", "run", "status of *v1alpha1.SchedulingPolicy"}
-	if diff := cmp.Diff(want, s.reconcile(t)); diff != "" {
+	s.broken = "profiles"
+	if diff := cmp.Diff([]string{"run", "run", statusStep}, s.reconcile(t)); diff != "" {
 		t.Errorf("steps: -want +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"run", "run"}, s.reconcile(t)); diff != "" {
+		t.Errorf("steps of the second reconcile: -want +got:\n%s", diff)
 	}
 	status := s.policy(t).Status
 	c := meta.FindStatusCondition(status.Conditions, v1alpha1.Ready)
@@ -351,7 +426,7 @@ func TestOtherPolicy(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			want: []string{"update *v1.ConfigMap", "run"},
+			want: []string{"run", "update *v1.ConfigMap"},
 		},
 		"Changed": {
 			reason: "of two changes at once, each is a replacement with its own difference",
@@ -359,18 +434,10 @@ func TestOtherPolicy(t *testing.T) {
 				s.update(t, "spread", func(p *v1alpha1.Profile) { p.DisabledFilters = []string{"NodePorts"} })
 			},
 			want: []string{
-				"update *v1.ConfigMap", "run", "status of *v1alpha1.SchedulingPolicy",
-				"status of *v1alpha1.SchedulingPolicy",
+				"run", "update *v1.ConfigMap", statusStep,
+				statusStep,
 			},
 			spans: []string{`spread ["Filter NodePorts: disabled"]`},
-		},
-		"Broken": {
-			reason: "another policy does not start a broken profile, and is not failed",
-			prepare: func(t *testing.T, s *stage) {
-				s.broken = "MostAllocated"
-				s.reconcile(t)
-			},
-			want: []string{"update *v1.ConfigMap", "run"},
 		},
 	}
 	for name, tc := range cases {

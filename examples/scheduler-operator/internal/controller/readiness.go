@@ -9,8 +9,8 @@ import (
 	"github.com/kube-lifeline/lifeline/examples/scheduler-operator/api/v1alpha1"
 )
 
-// readiness is the condition Ready of a policy. Its message has no numbers: each change of a number
-// would be a write.
+// readiness is the condition Ready of a policy. Its message is the same after a repeated reconcile: each
+// change of it would be a write, and a further reconcile.
 type readiness struct {
 	status          metav1.ConditionStatus
 	reason, message string
@@ -26,6 +26,14 @@ func replacing() readiness {
 
 func failed() readiness {
 	return readiness{metav1.ConditionFalse, v1alpha1.ReasonSchedulerFailed, "the scheduler did not start; see its log"}
+}
+
+// rejected is the readiness of a policy whose profile does not run, and is not tried again.
+func rejected(why string) readiness {
+	return readiness{
+		metav1.ConditionFalse, v1alpha1.ReasonSchedulerFailed,
+		"the scheduler runs with the last profile, as it does not start with this one: " + why,
+	}
 }
 
 // setReady updates a status. An up-to-date status stays unchanged.

@@ -61,6 +61,8 @@ type child struct {
 	// certificates is the directory of its serving certificate.
 	certificates string
 	cmd          *exec.Cmd
+	// output has the last line of the scheduler's log. It is complete when done is closed.
+	output tail
 	// done is closed after the end of the process. err is set before.
 	done chan struct{}
 	err  error
@@ -107,7 +109,8 @@ func (s *Scheduler) Run(ctx context.Context, configuration string) error {
 	// Not with ctx: the scheduler outlives the reconcile.
 	next.cmd = exec.CommandContext(context.WithoutCancel(ctx), s.Program,
 		"--config="+file, "--bind-address=127.0.0.1", "--secure-port="+strconv.Itoa(port), "--cert-dir="+certificates)
-	next.cmd.Stdout, next.cmd.Stderr = s.Log, s.Log
+	log := io.MultiWriter(s.Log, &next.output)
+	next.cmd.Stdout, next.cmd.Stderr = log, log
 	next.cmd.WaitDelay = grace // for a child of the scheduler that keeps its output open
 	if err := s.start(next); err != nil {
 		_ = os.RemoveAll(certificates)
@@ -121,7 +124,7 @@ func (s *Scheduler) Run(ctx context.Context, configuration string) error {
 	}
 	if err != nil {
 		s.stop()
-		return fmt.Errorf("the scheduler is not ready; see its log: %w", err)
+		return fmt.Errorf("the scheduler is not ready: %w", err)
 	}
 	return nil
 }
@@ -213,7 +216,7 @@ func (c *child) failure() error {
 	if !c.ended() {
 		return nil
 	}
-	return fmt.Errorf("it ended: %s", c.cmd.ProcessState)
+	return fmt.Errorf("%s, last line %q", c.cmd.ProcessState, c.output.line())
 }
 
 // awaitReady waits until the scheduler has read the cluster.

@@ -137,7 +137,8 @@ func TestExit(t *testing.T) {
 func TestNotReady(t *testing.T) {
 	s, output, exited := newScheduler(t)
 	err := s.Run(t.Context(), "invalid")
-	if err == nil || !strings.Contains(err.Error(), "exit status 1") || s.runs("invalid") {
+	if err == nil || !strings.Contains(err.Error(), "exit status 1") || s.runs("invalid") ||
+		!strings.Contains(err.Error(), "scheduler.yaml is invalid") {
 		t.Errorf("got the error %v", err)
 	}
 	if !strings.Contains(output(), "is invalid") {
@@ -145,6 +146,34 @@ func TestNotReady(t *testing.T) {
 	}
 	if len(exited) > 0 {
 		t.Error("Exited must not be called for an error of Run")
+	}
+}
+
+// TestLastLine: the reason of an end is one bounded line, and the same after each start.
+func TestLastLine(t *testing.T) {
+	cases := map[string]struct{ log, want string }{
+		"Empty": {},
+		"Klog": {
+			"I1127 14:37:18.042121   16369 a.go:1] first\n" +
+				`E1127 14:37:18.042121   16369 run.go:72] "failed" err="x] y"` + "\n",
+			`"failed" err="x] y"`,
+		},
+		"Plain":   {"one\ntwo\n\n", "two"},
+		"Long":    {"one\n" + strings.Repeat("x", 600), strings.Repeat("x", limit)},
+		"Longest": {strings.Repeat("ä", 5000), strings.Repeat("ä", limit/2)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var c tail
+			for _, part := range strings.SplitAfter(tc.log, " ") {
+				if n, err := c.Write([]byte(part)); n != len(part) || err != nil {
+					t.Fatalf("%d bytes written, %v", n, err)
+				}
+			}
+			if got := c.line(); got != tc.want {
+				t.Errorf("the last line is %q, want %q", got, tc.want)
+			}
+		})
 	}
 }
 
