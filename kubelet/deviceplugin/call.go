@@ -81,7 +81,9 @@ func newObserver(ctx context.Context, tracer trace.Tracer, dir, resource string)
 }
 
 // Observes implements relay.Observer.
-func (o *observer) Observes(method string) bool { return method == methodAllocate || method == methodPrepare }
+func (o *observer) Observes(method string) bool {
+	return method == methodAllocate || method == methodPrepare
+}
 
 // Begin implements relay.Observer. A request that is no protobuf has no span.
 func (o *observer) Begin(ctx context.Context, method string, request []byte) (context.Context, func(error)) {

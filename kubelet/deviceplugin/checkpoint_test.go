@@ -11,7 +11,11 @@ import (
 
 // FuzzCheckpoint reads damaged files.
 func FuzzCheckpoint(f *testing.F) {
-	f.Add([]byte(`{"Data":{"PodDeviceEntries":[{"PodUID":"u","ContainerName":"c","ResourceName":"r","DeviceIDs":{"-1":["d"]}}]}}`))
+	f.Add(
+		[]byte(
+			`{"Data":{"PodDeviceEntries":[{"PodUID":"u","ContainerName":"c","ResourceName":"r","DeviceIDs":{"-1":["d"]}}]}}`,
+		),
+	)
 	f.Add([]byte(`{"Data":{"PodDeviceEntries":[{"PodUID":"u","DeviceIDs":["d"]}]}}`))
 	path := filepath.Join(f.TempDir(), checkpointName)
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -75,7 +74,7 @@ func (p *Proxy) serve(ctx context.Context, kubelet fs.FileInfo) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	r := &registrar{Proxy: p, ctx: ctx, endpoints: map[string]context.CancelFunc{}}
-	l, err := listen(ctx, filepath.Join(p.Plugins, registration))
+	l, err := relay.Listen(ctx, filepath.Join(p.Plugins, registration), "")
 	if err != nil {
 		return err
 	}
@@ -103,24 +102,6 @@ func (p *Proxy) serve(ctx context.Context, kubelet fs.FileInfo) error {
 	return err
 }
 
-// listen makes a socket in place of that of an earlier process.
-func listen(ctx context.Context, socket string) (net.Listener, error) {
-	if old, err := os.Lstat(socket); err == nil {
-		if old.Mode()&fs.ModeSocket == 0 {
-			return nil, fmt.Errorf("cannot replace %s: the file is no socket", socket)
-		}
-		if err := os.Remove(socket); err != nil {
-			return nil, fmt.Errorf("cannot replace the socket %s: %w", socket, err)
-		}
-	}
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "unix", socket)
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen on the socket %s: %w", socket, err)
-	}
-	return l, nil
-}
-
 // registrar takes registrations for one kubelet.
 type registrar struct {
 	plugin.UnimplementedRegistrationServer
@@ -137,7 +118,8 @@ type registrar struct {
 // Register makes a socket for the plugin, and registers that with the kubelet.
 func (r *registrar) Register(ctx context.Context, in *plugin.RegisterRequest) (*plugin.Empty, error) {
 	endpoint := in.GetEndpoint()
-	if endpoint == "." || endpoint == registration || filepath.Base(endpoint) != endpoint || !filepath.IsLocal(endpoint) {
+	if endpoint == "." || endpoint == registration || filepath.Base(endpoint) != endpoint ||
+		!filepath.IsLocal(endpoint) {
 		return nil, status.Errorf(codes.InvalidArgument, "the endpoint %q is no name of a file", text(endpoint))
 	}
 	own := "lifeline-" + endpoint

@@ -82,17 +82,9 @@ func (r *Relay) Serve(ctx context.Context, socket string) error {
 	return r.ServeOn(ctx, l)
 }
 
-// Listen listens on a socket, in place of that of an earlier process.
+// Listen listens on a socket for ServeOn, in place of that of an earlier process.
 func (r *Relay) Listen(ctx context.Context, socket string) (net.Listener, error) {
-	if err := r.clear(socket); err != nil {
-		return nil, fmt.Errorf("cannot replace the socket %s: %w", socket, err)
-	}
-	var listen net.ListenConfig
-	l, err := listen.Listen(ctx, "unix", socket)
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen on the socket %s: %w", socket, err)
-	}
-	return l, nil
+	return Listen(ctx, socket, r.socket)
 }
 
 // ServeOn is Serve with a listener, which it closes.
@@ -124,10 +116,23 @@ func Run(ctx context.Context, server *grpc.Server, l net.Listener) error {
 	}
 }
 
-// clear removes the socket of an earlier process. The server's socket and other files stay.
-func (r *Relay) clear(socket string) error {
+// Listen listens on a Unix socket in place of that of an earlier process. It replaces neither the socket of the
+// server nor another file. server may be empty.
+func Listen(ctx context.Context, socket, server string) (net.Listener, error) {
+	if err := clearSocket(socket, server); err != nil {
+		return nil, fmt.Errorf("cannot replace the socket %s: %w", socket, err)
+	}
+	var listen net.ListenConfig
+	l, err := listen.Listen(ctx, "unix", socket)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on the socket %s: %w", socket, err)
+	}
+	return l, nil
+}
+
+func clearSocket(socket, server string) error {
 	own := errors.New("the calls go to it")
-	if filepath.Clean(socket) == filepath.Clean(r.socket) {
+	if filepath.Clean(socket) == filepath.Clean(server) {
 		return own
 	}
 	old, err := os.Lstat(socket)
@@ -140,7 +145,7 @@ func (r *Relay) clear(socket string) error {
 	if old.Mode()&fs.ModeSocket == 0 {
 		return errors.New("the file is no socket")
 	}
-	if server, err := os.Stat(r.socket); err == nil && os.SameFile(old, server) {
+	if of, err := os.Stat(server); err == nil && os.SameFile(old, of) {
 		return own
 	}
 	return os.Remove(socket)
