@@ -13,7 +13,7 @@ import (
 func FuzzCheckpoint(f *testing.F) {
 	f.Add(
 		[]byte(
-			`{"Data":{"PodDeviceEntries":[{"PodUID":"u","ContainerName":"c","ResourceName":"r","DeviceIDs":{"-1":["d"]}}]}}`,
+			`{"Data":{"PodDeviceEntries":[{"PodUID":"u","ResourceName":"r","DeviceIDs":{"-1":["d"]}}]}}`,
 		),
 	)
 	f.Add([]byte(`{"Data":{"PodDeviceEntries":[{"PodUID":"u","DeviceIDs":["d"]}]}}`))
