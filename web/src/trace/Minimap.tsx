@@ -23,6 +23,7 @@ export function Minimap({ model, window: view }: { model: Model; window: Window 
     const element = box.current!
     const observer = new ResizeObserver(() => (width.value = element.clientWidth))
     observer.observe(element)
+    width.value = element.clientWidth
     return () => observer.disconnect()
   }, [])
 

@@ -22,9 +22,8 @@ export function Waterfall({ model, window: view }: { model: Model; window: Windo
   const box = useRef<HTMLDivElement>(null)
   const cursor = useRef<HTMLDivElement>(null)
   const top = useSignal(0)
-  // The size is known after the first layout, which so is no part of the task that makes the rows.
-  const size = useSignal({ width: 0, height: 0 })
-  const phone = size.value.width > 0 && size.value.width < 560
+  const size = useSignal({ width: 800, height: 600 })
+  const phone = size.value.width < 560
 
   const blocks = useMemo(
     () => ({
@@ -40,8 +39,10 @@ export function Waterfall({ model, window: view }: { model: Model; window: Windo
 
   useLayoutEffect(() => {
     const element = box.current!
-    const observer = new ResizeObserver(() => (size.value = { width: element.clientWidth, height: element.clientHeight }))
+    const measure = () => (size.value = { width: element.clientWidth, height: element.clientHeight })
+    const observer = new ResizeObserver(measure)
     observer.observe(element)
+    measure()
     return () => observer.disconnect()
   }, [])
 
