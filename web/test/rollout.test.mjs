@@ -46,9 +46,10 @@ const reach = (page, text) =>
       return getComputedStyle(probe).color.match(/\d+/g).slice(0, 3).map(Number)
     })
     probe.remove()
-    const canvas = document.querySelector('.waterfall canvas')
-    const box = canvas.getBoundingClientRect()
     const at = element.getBoundingClientRect()
+    const beside = (c) => c.getBoundingClientRect().top <= at.top + 1 && c.getBoundingClientRect().bottom >= at.bottom - 1
+    const canvas = [...document.querySelectorAll('.waterfall canvas')].find(beside)
+    const box = canvas.getBoundingClientRect()
     const ratio = canvas.width / box.width
     const { data, width } = canvas.getContext('2d').getImageData(0, Math.round((at.top - box.top) * ratio), canvas.width, Math.round(at.height * ratio))
     let last = -1

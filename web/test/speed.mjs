@@ -74,19 +74,19 @@ async function scroll(page, list = '.waterfall .window') {
   }
 }
 
-// drawn counts the pixels of the canvas beside the visible rows, by the colours of the style sheet.
+// drawn counts the pixels of the canvases beside the visible rows, by the colours of the style sheet.
 const drawn = (page) =>
   page.evaluate(() => {
-    const canvas = document.querySelector('.waterfall canvas')
     const style = getComputedStyle(document.documentElement)
-    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
     const out = {}
-    for (const name of ['--bar', '--accent-bar', '--line-strong']) {
-      const hex = style.getPropertyValue(name).trim()
-      const want = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16))
-      let n = 0
-      for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 250 && want.every((c, k) => Math.abs(c - data[i + k]) <= 3)) n++
-      out[name] = n
+    for (const canvas of document.querySelectorAll('.waterfall canvas')) {
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+      for (const name of ['--bar', '--accent-bar', '--line-strong']) {
+        const hex = style.getPropertyValue(name).trim()
+        const want = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16))
+        out[name] ??= 0
+        for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 250 && want.every((c, k) => Math.abs(c - data[i + k]) <= 3)) out[name]++
+      }
     }
     return out
   })

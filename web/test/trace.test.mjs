@@ -47,9 +47,10 @@ const pixels = (page, text, variable) =>
     document.body.append(probe)
     const want = getComputedStyle(probe).color.match(/\d+/g).slice(0, 3).map(Number)
     probe.remove()
-    const canvas = document.querySelector('.waterfall canvas')
-    const box = canvas.getBoundingClientRect()
     const at = element.getBoundingClientRect()
+    const beside = (c) => c.getBoundingClientRect().top <= at.top + 1 && c.getBoundingClientRect().bottom >= at.bottom - 1
+    const canvas = [...document.querySelectorAll('.waterfall canvas')].find(beside)
+    const box = canvas.getBoundingClientRect()
     const ratio = canvas.width / box.width
     const { data } = canvas.getContext('2d').getImageData(0, Math.round((at.top - box.top) * ratio), canvas.width, Math.round(at.height * ratio))
     let n = 0
@@ -278,6 +279,16 @@ test('the keys move, fold, and jump', async () => {
   await eventually('folded', async () => (await count(page)) < all)
   await keys(page, 'e', 'End')
   await eventually('the last row', async () => /readiness/.test(await selected(page).innerText()))
+  // The last row comes into another block, and keeps the focus.
+  const focused = () => page.evaluate(() => document.activeElement.dataset.row)
+  await row(page, 'Pod web-6cf').first().locator('.fold').click()
+  await eventually('a folded Pod', async () => (await count(page)) < all)
+  await keys(page, 'End')
+  const low = await selected(page).getAttribute('data-row')
+  await eventually('the focus of the last row', async () => (await focused()) === low)
+  await keys(page, 'e')
+  await eventually('unfolded', async () => (await count(page)) === all)
+  assert.equal(await focused(), low)
   await keys(page, 'Home', 'k')
   await eventually('the first row', async () => (await selected(page).getAttribute('aria-rowindex')) === '1')
   await keys(page, '?')

@@ -1,38 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { computed, effect, useSignal, useSignalEffect, type ReadonlySignal } from '@preact/signals'
-import type { VNode } from 'preact'
+import { computed, useSignal, useSignalEffect, type ReadonlySignal } from '@preact/signals'
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { useKeys } from '../app/keys'
-import { dark } from '../app/theme'
 import { useUnder } from '../app/under'
-import { brief, short, Text, visible } from '../text/text'
+import { Bars } from './Bars'
 import { length, ticks } from './clock'
-import { colours, drawBars, type Colours, endOf, fit, gutter } from './draw'
+import { endOf, gutter } from './draw'
 import type { Model, Row } from './model'
+import { blockHeight, blockRows, rowHeight, Rows } from './Rows'
 import * as state from './state'
 import { names, type Window } from './view'
-import { nameOf } from './words'
 
-// Waterfall has one row for each span, group or folded list. Only the visible rows are in the document, and
-// one canvas beside them has their bars. It moves with them, and is drawn again when the rows change.
+// Waterfall has one row for each span, group or folded list. Only the visible blocks of rows are in the document.
 
-const height = 24
-// around is the number of rows beyond each edge, and step that by which the window moves.
-const around = 4
-const step = 1
+const height = rowHeight
+// around is the room beyond each edge that has rows, too.
+const around = 4 * rowHeight
 
 export function Waterfall({ model, window: view }: { model: Model; window: Window }) {
   const box = useRef<HTMLDivElement>(null)
-  const canvas = useRef<HTMLCanvasElement>(null)
   const cursor = useRef<HTMLDivElement>(null)
   const top = useSignal(0)
   const size = useSignal({ width: 800, height: 600 })
   const phone = size.value.width < 560
 
-  const begin = useMemo(() => computed(() => Math.max(0, Math.floor(top.value / height / step) * step - around)), [])
-  const end = useMemo(
-    () => computed(() => Math.min(model.rows.value.length, Math.ceil((top.value + size.value.height) / height / step) * step + around)),
+  const blocks = useMemo(
+    () => ({
+      from: computed(() => Math.max(0, Math.floor((top.value - around) / blockHeight))),
+      to: computed(() => Math.min(Math.ceil(model.rows.value.length / blockRows), Math.ceil((top.value + size.value.height + around) / blockHeight))),
+    }),
     [model],
   )
   const left = useMemo(
@@ -48,43 +45,6 @@ export function Waterfall({ model, window: view }: { model: Model; window: Windo
     measure()
     return () => observer.disconnect()
   }, [])
-
-  // The colours of the style sheet follow a theme a moment later.
-  const styled = useSignal<Colours | undefined>(undefined)
-  useSignalEffect(() => {
-    dark()
-    const frame = requestAnimationFrame(() => (styled.value = colours()))
-    return () => cancelAnimationFrame(frame)
-  })
-
-  // The canvas has the bars of all rows in the document. It is drawn in the frame in which they change: an
-  // effect of a component would be a frame late.
-  useLayoutEffect(() => effect(() => {
-    // They are read once: a read after a write would make the browser compute all styles.
-    const tones = styled.value ?? colours()
-    const from = begin.value
-    const rows = model.rows.value.slice(from, end.value)
-    const shown = view.shown.value
-    const width = size.value.width - left.value - gutter
-    const element = canvas.current
-    if (!element || width < 10) return
-    const context = fit(element, width + gutter, rows.length * height)
-    element.style.left = `${left.value}px`
-    element.style.top = `${from * height}px`
-    if (!context) return
-    const scene = {
-      colours: tones, width, from: shown.from, to: shown.to, now: view.present.value,
-      path: state.critical.value ? model.path.value : undefined, matches: model.matches.value,
-    }
-    context.fillStyle = scene.colours.line
-    context.globalAlpha = 0.6
-    for (const t of ticks(shown.from - view.whole.value.from, shown.to - view.whole.value.from, width / 110)) {
-      const x = ((t + view.whole.value.from - shown.from) / (shown.to - shown.from)) * width
-      context.fillRect(Math.round(x), 0, 1, rows.length * height)
-    }
-    context.globalAlpha = 1
-    drawBars(context, rows, height, scene)
-  }), [model, view])
 
   const selectedIndex = () => model.index.peek().get(state.at.peek())
   const show = (i: number, middle = false) => {
@@ -316,10 +276,10 @@ export function Waterfall({ model, window: view }: { model: Model; window: Windo
           if (row && timeAt(e.clientX) !== undefined) zoomTo(row)
         }}
       >
-        <div class="all" style={{ height: `${all.length * height}px` }} role="presentation">
+        <div class="all" style={{ height: `${all.length * height}px`, '--names': `${left.value}px` }} role="presentation">
           {under.element}
-          <Rows model={model} view={view} begin={begin} end={end} left={left} focusable={focusable ?? ''} />
-          <canvas ref={canvas} aria-hidden="true" />
+          <Rows model={model} view={view} from={blocks.from} to={blocks.to} focusable={focusable ?? ''} wide={left} />
+          <Bars model={model} view={view} from={blocks.from} to={blocks.to} left={left} size={size} />
         </div>
       </div>
     </div>
@@ -347,166 +307,3 @@ function Divider({ left, size }: { left: ReadonlySignal<number>; size: ReadonlyS
     />
   )
 }
-
-interface Drawn {
-  row: Row
-  place: number
-  look: string
-  node: VNode
-}
-
-// Rows draws the rows of the window. A row that has not changed keeps its node, so that nothing is compared.
-function Rows({ model, view, begin, end, left, focusable }: {
-  model: Model
-  view: Window
-  begin: ReadonlySignal<number>
-  end: ReadonlySignal<number>
-  left: ReadonlySignal<number>
-  focusable: string
-}) {
-  const cache = useRef(new Map<string, Drawn>())
-  const from = begin.value
-  const rows = model.rows.value.slice(from, end.value)
-  const matches = model.matches.value
-  const at = state.at.value
-  const width = left.value
-  const loading = model.loading.value
-  const next = new Map<string, Drawn>()
-  const out = rows.map((row, i) => {
-    const busy =
-      loading.size > 0 &&
-      (loading.has(row.id) || (row.kind === 'gap' && row.from === 0 && loading.has(row.list)) || (row.kind === 'span' && loading.has(row.item.under)))
-    const look = `${row.id === at ? 's' : ''}${row.id === focusable ? 'f' : ''}${matches.has(row.id) ? 'm' : ''}${busy ? 'b' : ''}${width}`
-    const place = from + i
-    const old = cache.current.get(row.id)
-    if (old && old.row === row && old.place === place && old.look === look) {
-      next.set(row.id, old)
-      return old.node
-    }
-    const node = line(row, place, { selected: row.id === at, focusable: row.id === focusable, match: matches.has(row.id), busy, width, view })
-    next.set(row.id, { row, place, look, node })
-    return node
-  })
-  cache.current = next
-  return <>{out}</>
-}
-
-interface Look {
-  selected: boolean
-  focusable: boolean
-  match: boolean
-  busy: boolean
-  width: number
-  view: Window
-}
-
-function line(row: Row, place: number, look: Look): VNode {
-  const foldable = row.kind === 'span' ? row.foldable : row.kind !== 'gap'
-  const unfolded = row.kind !== 'gap' && row.unfolded
-  const item = row.kind === 'span' || row.kind === 'group' ? row.item : undefined
-  const failed = item && ((item.span ?? item.group)!.failed || (item.span ?? item.group)!.outcome === 'failed')
-  return (
-    <div
-      key={row.id}
-      class={`row ${row.kind}${look.selected ? ' selected' : ''}${look.match ? ' match' : ''}${failed ? ' failed' : ''}${item?.span?.other ? ' other' : ''}${item?.open ? ' open' : ''}`}
-      role="row"
-      data-row={row.id}
-      aria-rowindex={place + 1}
-      aria-level={row.depth + 1}
-      aria-selected={look.selected}
-      aria-expanded={foldable ? unfolded : undefined}
-      aria-busy={look.busy || undefined}
-      tabIndex={look.focusable ? 0 : -1}
-      style={{ top: `${place * height}px` }}
-    >
-      <span class={`name${isLong(row, look.width) ? ' long' : ''}`} role="gridcell" style={{ width: `${look.width}px`, paddingInlineStart: `${(foldable ? 10 : 28) + Math.min(row.depth, 14) * 13}px` }}>
-        {foldable && (
-          <span class="fold" aria-hidden="true">
-            {unfolded ? '▾' : '▸'}
-          </span>
-        )}
-        {words(row, look.busy)}
-      </span>
-      <span class="time" role="gridcell" aria-label={item ? spoken(row, look.view) : undefined} />
-    </div>
-  )
-}
-
-// isLong guesses whether the words need more room than there is. Only these are cut by the browser, since each
-// clip costs time while scrolling.
-function isLong(row: Row, width: number): boolean {
-  if (row.kind !== 'span') return width < 320
-  const s = row.item.span!
-  const { what, name } = nameOf(s)
-  return 60 + Math.min(row.depth, 14) * 13 + (what.length + name.length) * 8 + Math.min(24, s.service?.length ?? 0) * 7.2 > width
-}
-
-const number = new Intl.NumberFormat('en').format
-
-// words returns the content of a row's name. It is no component, and has few elements: rows are made while scrolling.
-function words(row: Row, busy: boolean): VNode {
-  if (row.kind === 'gap') {
-    return (
-      <span class="words soft">
-        {busy ? 'loading…' : `${number(row.count)} more, load ${number(Math.min(row.count, 200))}`}
-      </span>
-    )
-  }
-  if (row.kind === 'others') {
-    return (
-      <span class="words soft">
-        {number(row.count)} span{row.count === 1 ? '' : 's'} of other components{busy && ', loading…'}
-      </span>
-    )
-  }
-  if (row.item.group) {
-    const g = row.item.group
-    const what = g.label.startsWith('reconcile ') ? g.label.slice('reconcile '.length) : g.label
-    return (
-      <span class="words">
-        <b class="times">{number(g.count)} ×</b> <Text of={what} most={60} by={brief} />
-        {g.reason && (
-          <span class="soft">
-            {' '}
-            <Text of={g.reason} />
-          </span>
-        )}
-        {busy && <span class="soft"> loading…</span>}
-      </span>
-    )
-  }
-  const s = row.item.span!
-  const { what, name } = nameOf(s)
-  return (
-    <>
-      {name ? (
-        <span class="words" title={visible(`${what} ${name}`)}>
-          {Text({ of: what, most: 40, class: 'kind' })} <bdi class="mono">{short(visible(name), 64)}</bdi>
-        </span>
-      ) : (
-        <bdi class="words" title={visible(what)}>
-          {short(s.other ? visible(what) : brief(visible(what)), 80)}
-        </bdi>
-      )}
-      {s.other && row.item.others > 0 && !row.unfolded && (
-        <span class="below">{busy ? 'loading…' : `+ ${number(row.item.others)}`}</span>
-      )}
-      {s.service && Text({ of: s.service, most: 24, class: 'service' })}
-    </>
-  )
-}
-
-// spoken says in words what the bar shows.
-function spoken(row: Row, view: Window): string {
-  if (row.kind !== 'span' && row.kind !== 'group') return ''
-  const { item } = row
-  const start = length(item.start - view.whole.peek().from)
-  const of = item.span ?? item.group!
-  const end = of.failed || of.outcome === 'failed' ? ', failed' : of.outcome ? `, ${of.outcome}` : ''
-  if (item.group) {
-    const g = item.group
-    return `${g.count} alike, from ${length(g.min * 1000)} to ${length(g.max * 1000)}, half within ${length(g.p50 * 1000)}${end}`
-  }
-  return `${item.open ? 'not ended, ' : ''}${length(endOf(item, view.present.peek()) - item.start)}, ${start} after the start${end}`
-}
-
