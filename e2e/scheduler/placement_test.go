@@ -15,18 +15,17 @@ import (
 	"github.com/kube-lifeline/lifeline/lab"
 )
 
-// configuration has one worker: then the choice among equal nodes does not depend on the order of
-// goroutines. Streamed lists are off: their Nodes and Pods come in a random order. Without its limit
-// of requests, the scheduler binds more than 50 Pods a second.
-func configuration(t *testing.T) string {
+// configuration has a number of workers. Without its limit of requests, the scheduler binds more than
+// 50 Pods a second.
+func configuration(t testing.TB, workers int) string {
 	t.Helper()
 	return harness.File(t, fmt.Sprintf(`
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
-parallelism: 1
+parallelism: %d
 clientConnection: {kubeconfig: %q, qps: 5000, burst: 5000}
 leaderElection: {leaderElect: false}
-`, bench.Kubeconfig()))
+`, workers, bench.Kubeconfig()))
 }
 
 // pods returns n Pods that exercise most plugins.
@@ -74,9 +73,11 @@ func TestSamePlacements(t *testing.T) {
 		bench.MustKubectl(t, pods(ns, count), "create", "-f", "-")
 		begin := time.Now()
 		if err := bench.Reconfigure(t.Context(), func(o *lab.Options) {
-			// A new file each time: then the scheduler starts in any case.
+			// With one worker, the choice among equal nodes does not depend on the order of goroutines.
+			// Streamed lists are off: their Nodes and Pods come in a random order. A new file each time:
+			// then the scheduler starts in any case.
 			o.ExtraArgs = map[lab.Component][]string{lab.Scheduler: {
-				"--config=" + configuration(t), "--feature-gates=WatchListClient=false",
+				"--config=" + configuration(t, 1), "--feature-gates=WatchListClient=false",
 			}}
 			change(o)
 		}); err != nil {
