@@ -48,7 +48,7 @@ func (s *Server) list(r *http.Request) (any, error) {
 	}
 	page, err := s.opts.Store.List(r.Context(), q)
 	if err != nil {
-		return nil, err
+		return nil, refused(err)
 	}
 	out := Page{
 		Traces:     make([]Summary, len(page.Traces)),
@@ -241,7 +241,7 @@ func (s *Server) writes(r *http.Request) (any, error) {
 	}
 	page, err := s.opts.Store.Writes(r.Context(), q)
 	if err != nil {
-		return nil, err
+		return nil, refused(err)
 	}
 	out := WritePage{
 		Writes:     make([]Write, len(page.Writes)),
