@@ -181,6 +181,9 @@ func (p *params) traces() store.Query {
 
 var outcomes = []span.Outcome{span.Converged, span.Superseded, span.Deleted, span.Failed, span.Unfinished}
 
+// parts are the parts of an object that a write changes.
+var parts = []string{"desired", "metadata", "observed", "bookkeeping", "ownership"}
+
 // oneOf returns the values in a list separated by commas. Others than the known ones are an error.
 func oneOf[T ~string](p *params, name string, known []T) []T {
 	text := p.text(name)
