@@ -492,9 +492,42 @@ func TestWhy(t *testing.T) {
 			t.Errorf("%q: got %+v, want %q", query, got, want)
 		}
 	}
-	res, body := s.get(t, "/api/v1/traces/"+strings.Repeat("0", 31)+"1/why")
-	if res.StatusCode != http.StatusNotFound {
-		t.Errorf("of no trace: %d %s", res.StatusCode, body)
+	for path, want := range map[string]string{
+		"/api/v1/traces/" + strings.Repeat("0", 31) + "1/why": "there is no such trace",
+		at + "?kind=Nope&name=x":                              "the trace has no Nope x",
+		at + "?kind=Pod&name=web-6cf-x7&group=apps":           "the trace has no Pod web-6cf-x7 of the group apps",
+		at + "?namespace=a&name=b":                            "the trace has no object a/b",
+	} {
+		res, body := s.get(t, path)
+		if res.StatusCode != http.StatusNotFound || !strings.Contains(string(body), want) {
+			t.Errorf("%s: %d %s, want 404 %q", path, res.StatusCode, body, want)
+		}
+	}
+	var got Why
+	s.into(t, at+"?kind=ReplicaSet&name=web-6cf", &got)
+	if got.Object.Kind.Kind != "ReplicaSet" || got.Object.Group != "apps" {
+		t.Errorf("without its group, the ReplicaSet is %+v", got.Object)
+	}
+}
+
+// TestAges: the sentences about a finished trace have the ages of the present time, and its data their own.
+func TestAges(t *testing.T) {
+	now := asOf
+	s := start(t, Options{Clock: func() time.Time { return now }})
+	at := "/api/v1/traces/" + spantest.Apply().ID.String()
+	read := func() (out [2]Why) {
+		var tree Tree
+		s.into(t, at+"/why", &out[0])
+		s.into(t, at+"/tree", &tree)
+		out[1] = *tree.Why
+		return out
+	}
+	before := read()
+	now = now.Add(50 * time.Hour)
+	for i, got := range read() {
+		if !got.AsOf.Equal(before[i].AsOf) || got.Text == before[i].Text || !strings.Contains(got.Text, "2d") {
+			t.Errorf("after two days: %s %q, before %s %q", got.AsOf, got.Text, before[i].AsOf, before[i].Text)
+		}
 	}
 }
 
