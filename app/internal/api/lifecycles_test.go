@@ -58,7 +58,8 @@ func TestLifecycles(t *testing.T) {
 		t.Errorf("open lifecycles: %+v", page.Lifecycles)
 	}
 	for query, want := range map[string]bool{
-		asked(`kind == "Pod"`, "until", "1m"): false, asked(`start < now`): false, "": false,
+		asked(`kind == "Pod"`, "until", "1m"): false, asked(`start < now`): false, "": true,
+		"?since=30d": true, "?until=1m": false,
 		asked(`kind == "Pod"`, "since", "1h"): true,
 	} {
 		page = LifecyclePage{}
@@ -200,7 +201,6 @@ type refusing struct {
 	why error
 }
 
-func (r refusing) Find(context.Context, store.FindQuery) (*store.FindPage, error) { return nil, r.why }
 func (r refusing) List(context.Context, store.Query) (*store.Page, error) { return nil, r.why }
 func (r refusing) Writes(context.Context, store.WriteQuery) (*store.WritePage, error) {
 	return nil, r.why
@@ -209,6 +209,7 @@ func (r refusing) Writes(context.Context, store.WriteQuery) (*store.WritePage, e
 func (r refusing) Density(context.Context, store.DensityQuery) (*store.Density, error) {
 	return nil, r.why
 }
+func (r refusing) Find(context.Context, store.FindQuery) (*store.FindPage, error) { return nil, r.why }
 func (r refusing) Group(context.Context, store.GroupQuery) (*store.GroupPage, error) {
 	return nil, r.why
 }
