@@ -267,7 +267,7 @@ func (s *Server) writes(r *http.Request) (any, error) {
 	q := store.WriteQuery{
 		Scope: s.opts.Scope(r),
 		Since: p.moment("since"), Until: p.moment("until"), TraceID: p.traceID("traceId"), Object: p.object(),
-		Actor: p.text("actor"), Part: p.text("part"), Limit: p.limit(), After: store.Cursor(p.text("after")),
+		Actor: p.text("actor"), Part: p.oneOf("part", parts), Limit: p.limit(), After: store.Cursor(p.text("after")),
 	}
 	if err := p.done(); err != nil {
 		return nil, err
