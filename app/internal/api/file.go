@@ -66,7 +66,7 @@ func recordedOf(
 ) (*recorded, error) {
 	attempts := answer.AttemptsOf(t) // with the spans that are left out
 	t, left := bounded(t, limit)
-	arranged := arrangedOf(t, sum, now)
+	arranged := arrangedOf(t, sum, now, now)
 	out := &recorded{
 		Tree:    arranged.answer(),
 		Lists:   map[string]*Tree{},

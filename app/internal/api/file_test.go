@@ -73,7 +73,7 @@ func TestFile(t *testing.T) {
 	if len(got.Spans) != len(of.Spans) || len(got.Order) != len(of.Spans) || got.Note != "from a copy" {
 		t.Errorf("%d spans, %d in order, want %d; note %q", len(got.Spans), len(got.Order), len(of.Spans), got.Note)
 	}
-	tree := arrangedOf(of, &sum, now)
+	tree := arrangedOf(of, &sum, now, now)
 	all, _ := tree.Find(containing("web"), len(of.Spans))
 	var want []string
 	for _, s := range all {

@@ -50,8 +50,9 @@ type Hub struct {
 // maxEnded and maxEndedSpans bound the ended traces for streams that resume.
 const maxEnded, maxEndedSpans = 1000, 2000
 
-// Publish passes on updates in their order. It never waits for a stream. A slow stream gets only
-// the latest version of each trace, and is cut off when too many wait.
+// Publish passes on updates in their order. One without a trace only has the time of the data. It never
+// waits for a stream. A slow stream gets only the latest version of each trace, and is cut off when too
+// many wait.
 func (h *Hub) Publish(updates []Update) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -60,6 +61,9 @@ func (h *Hub) Publish(updates []Update) {
 	}
 	versions := make([]*version, 0, len(updates))
 	for _, u := range updates {
+		if u.AsOf.After(h.asOf) {
+			h.asOf = u.AsOf
+		}
 		if u.Trace == nil {
 			continue
 		}
@@ -76,9 +80,6 @@ func (h *Hub) Publish(updates []Update) {
 			if !was {
 				h.order = append(h.order, u.Trace.ID)
 			}
-		}
-		if u.AsOf.After(h.asOf) {
-			h.asOf = u.AsOf
 		}
 	}
 	h.tidy()

@@ -58,7 +58,8 @@ func TestLifecycles(t *testing.T) {
 		t.Errorf("open lifecycles: %+v", page.Lifecycles)
 	}
 	for query, want := range map[string]bool{
-		asked(`kind == "Pod"`, "until", "1m"): false, asked(`start < now`): false, "": false,
+		asked(`kind == "Pod"`, "until", "1m"): false, asked(`start < now`): false, "": true,
+		"?since=30d": true, "?until=1m": false,
 		asked(`kind == "Pod"`, "since", "1h"): true,
 	} {
 		page = LifecyclePage{}
@@ -200,6 +201,14 @@ type refusing struct {
 	why error
 }
 
+func (r refusing) List(context.Context, store.Query) (*store.Page, error) { return nil, r.why }
+func (r refusing) Writes(context.Context, store.WriteQuery) (*store.WritePage, error) {
+	return nil, r.why
+}
+
+func (r refusing) Density(context.Context, store.DensityQuery) (*store.Density, error) {
+	return nil, r.why
+}
 func (r refusing) Find(context.Context, store.FindQuery) (*store.FindPage, error) { return nil, r.why }
 func (r refusing) Group(context.Context, store.GroupQuery) (*store.GroupPage, error) {
 	return nil, r.why
@@ -223,8 +232,11 @@ func TestCostlyQuestions(t *testing.T) {
 		},
 	} {
 		s := start(t, Options{Store: refusing{filled(t), tc.why}, Clock: time.Now})
-		for _, path := range []string{"lifecycles", "groups", "traces"} {
-			res, body := s.get(t, "/api/v1/"+path+asked(`kind == "Pod"`))
+		for _, path := range []string{
+			"lifecycles" + asked(`kind == "Pod"`), "groups" + asked(`kind == "Pod"`), "traces" + asked(`kind == "Pod"`),
+			"traces?namespace=x", "writes?part=desired", "density?kind=Pod",
+		} {
+			res, body := s.get(t, "/api/v1/"+path)
 			if res.StatusCode != tc.code || res.Header.Get("Retry-After") != tc.retry ||
 				!strings.Contains(string(body), `"message":"`+tc.message+`"`) {
 				t.Errorf(

@@ -88,12 +88,18 @@ func describe(t *testing.T) []byte {
 	}
 	failure := answer(schema(reflect.TypeFor[Problem]()), "application/json")
 	failure["description"] = "an error, with a sentence for people"
+	inPath := map[string]string{
+		"traceID": "the ID of a trace, or its first digits, at least 8", "spanID": "the ID of a span, all 16 digits",
+	}
 	operation := func(summary, at string, names []string, ok dict) dict {
-		var list []dict
+		list := []dict{}
 		for _, name := range regexp.MustCompile(`{(\w+)}`).FindAllStringSubmatch(at, -1) {
+			if inPath[name[1]] == "" {
+				t.Errorf("parameter %s has no description", name[1])
+			}
 			list = append(list, dict{
 				"name": name[1], "in": "path", "required": true, "schema": dict{"type": "string"},
-				"description": "the ID of a trace, or its first digits, at least 8",
+				"description": inPath[name[1]],
 			})
 		}
 		for _, name := range names {
@@ -101,22 +107,40 @@ func describe(t *testing.T) []byte {
 			if !known {
 				t.Errorf("parameter %s has no description", name)
 			}
+			of := dict{"type": p.format}
+			if p.to > 0 {
+				of["minimum"], of["maximum"] = p.from, p.to
+			}
+			if p.values != nil {
+				of["enum"] = p.values
+			}
 			list = append(list, dict{
-				"name": name, "in": "query", "description": p.meaning, "schema": dict{"type": p.format},
+				"name": name, "in": "query", "required": slices.Contains(required, name), "description": p.meaning,
+				"schema": of,
 			})
 		}
 		return dict{"get": dict{
-			"summary": summary, "parameters": list, "responses": dict{"200": ok, "default": failure},
+			"operationId": operationID(
+				at,
+			),
+			"summary":    summary,
+			"parameters": list,
+			"responses":  dict{"200": ok, "default": failure},
 		}}
 	}
 	paths := dict{}
 	for _, to := range routes {
-		paths[prefix+to.path] = operation(
-			to.summary,
-			to.path,
-			to.parameters,
-			answer(schema(to.body), "application/json"),
-		)
+		ok := answer(schema(to.body), "application/json")
+		if slices.Contains(to.parameters, "format") {
+			ok["content"] = dict{
+				"application/json": dict{"schema": dict{"anyOf": []dict{schema(to.body), {
+					"type": "object", "required": []string{"traceEvents"}, "description": "with format=perfetto",
+				}}}},
+				"text/plain": dict{"schema": dict{"type": "string", "description": "with format=mermaid"}},
+				"text/html":  dict{"schema": dict{"type": "string", "description": "with format=html"}},
+			}
+		}
+		paths[prefix+to.path] = operation(to.summary, to.path, to.parameters, ok)
 	}
 	paths[prefix+"watch"] = operation("Server-sent events: open traces, as they change", "watch",
 		append(slices.Clone(objects), "view"), answer(dict{"type": "string"}, "text/event-stream"))
@@ -126,12 +150,87 @@ func describe(t *testing.T) []byte {
 			"title": "Lifeline", "version": "v1",
 			"description": "Traces of the changes in a Kubernetes cluster. Durations are in seconds.",
 		},
-		"paths": paths, "components": dict{"schemas": schemas},
+		"security": []dict{{}, {"token": []string{}}},
+		"paths":    paths,
+		"components": dict{"schemas": schemas, "securitySchemes": dict{"token": dict{
+			"type": "http", "scheme": "bearer",
+			"description": "the token of api.tokenFile, if the server has one",
+		}}},
 	}, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return append(out, '\n')
+}
+
+// required are the parameters without which there is no answer.
+var required = []string{"text"}
+
+// operationID names the operation of a path for generated clients: "traces/{traceID}/why" is traceWhy.
+func operationID(at string) string {
+	words := strings.Split(regexp.MustCompile(`s/{\w+}`).ReplaceAllString(at, ""), "/")
+	for i, w := range words[1:] {
+		words[i+1] = strings.ToUpper(w[:1]) + w[1:]
+	}
+	return strings.Join(words, "")
+}
+
+// TestOpenAPIValid holds the document to the schema of OpenAPI 3.1, and its references and names to each
+// other.
+func TestOpenAPIValid(t *testing.T) {
+	read := func(data []byte) any {
+		v, err := validator.UnmarshalJSON(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	standard, err := os.ReadFile("testdata/openapi-3.1-schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := validator.NewCompiler()
+	if err := c.AddResource("openapi-3.1.json", read(standard)); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("openapi-3.1.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, _ := read(openAPI).(dict)
+	if err := schema.Validate(whole); err != nil {
+		t.Error(err)
+	}
+	components, _ := whole["components"].(dict)
+	schemas, _ := components["schemas"].(dict)
+	ids := map[string]bool{}
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case dict:
+			if ref, ok := v["$ref"].(string); ok && schemas[strings.TrimPrefix(ref, "#/components/schemas/")] == nil {
+				t.Errorf("%s leads nowhere", ref)
+			}
+			if get, ok := v["get"].(dict); ok {
+				id, _ := get["operationId"].(string)
+				if id == "" || ids[id] {
+					t.Errorf("the operationId %q is empty or not the only one", id)
+				}
+				ids[id] = true
+			}
+			for _, inner := range v {
+				walk(inner)
+			}
+		case []any:
+			for _, inner := range v {
+				walk(inner)
+			}
+		}
+	}
+	walk(whole)
+	if len(ids) != len(routes)+1 {
+		t.Errorf("%d operations, want %d", len(ids), len(routes)+1)
+	}
 }
 
 // TestOpenAPI holds the embedded document to the routes and types.
@@ -203,6 +302,9 @@ func TestAnswers(t *testing.T) {
 		for _, one := range traces {
 			path := strings.NewReplacer("{traceID}", one.ID.String(), "{spanID}", one.Spans[1].ID.String()).
 				Replace(prefix + to.path)
+			if slices.ContainsFunc(to.parameters, func(p string) bool { return slices.Contains(required, p) }) {
+				path += "?text=web"
+			}
 			res, body := s.get(t, path)
 			got, err := validator.UnmarshalJSON(bytes.NewReader(body))
 			if err != nil || res.StatusCode != http.StatusOK {

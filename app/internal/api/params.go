@@ -111,6 +111,9 @@ func (p *params) moment(name string) time.Time {
 			text,
 		)
 	}
+	if at.IsZero() {
+		at = at.Add(1) // the zero time means that none was given
+	}
 	return at
 }
 
@@ -181,6 +184,9 @@ func (p *params) traces() store.Query {
 
 var outcomes = []span.Outcome{span.Converged, span.Superseded, span.Deleted, span.Failed, span.Unfinished}
 
+// parts are the parts of an object that a write changes.
+var parts = []string{"desired", "metadata", "observed", "bookkeeping", "ownership"}
+
 // oneOf returns the values in a list separated by commas. Others than the known ones are an error.
 func oneOf[T ~string](p *params, name string, known []T) []T {
 	text := p.text(name)
@@ -195,7 +201,11 @@ func oneOf[T ~string](p *params, name string, known []T) []T {
 	for value := range strings.SplitSeq(text, ",") {
 		v := T(strings.TrimSpace(value))
 		if !slices.Contains(known, v) {
-			p.bad(name, "%.80q is not known: the values are %v%s", value, known[:min(len(known), maxNamed)], others)
+			var named []string
+			for _, k := range known[:min(len(known), maxNamed)] {
+				named = append(named, string(k))
+			}
+			p.bad(name, "%.80q is not known: the values are %s%s", value, strings.Join(named, ", "), others)
 		}
 		if !slices.Contains(out, v) {
 			out = append(out, v)

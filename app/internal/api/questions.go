@@ -3,6 +3,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -48,7 +49,7 @@ func (s *Server) list(r *http.Request) (any, error) {
 	}
 	page, err := s.opts.Store.List(r.Context(), q)
 	if err != nil {
-		return nil, err
+		return nil, refused(err)
 	}
 	out := Page{
 		Traces:     make([]Summary, len(page.Traces)),
@@ -129,15 +130,16 @@ func (s *Server) why(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, now, err := s.explain(r, id, of, p.now)
+	a, asOf, err := s.explain(r, id, of, p.now)
 	if err != nil {
 		return nil, err
 	}
 	s.suspect(r, &a, id)
-	return whyFrom(a, of, now), nil
+	return whyFrom(a, of, asOf, p.now), nil
 }
 
 // explain answers by a trace, in a turn. It returns the time of the answer, which is now for an open trace.
+// A trace without the object is an error.
 func (s *Server) explain(r *http.Request, id trace.TraceID, of object.Ref, now time.Time) (
 	answer.Answer, time.Time, error,
 ) {
@@ -150,10 +152,45 @@ func (s *Server) explain(r *http.Request, id trace.TraceID, of object.Ref, now t
 	if err != nil {
 		return answer.Answer{}, now, err
 	}
+	if !store.Touches(rec.Trace, of) {
+		return answer.Answer{}, now, problem(http.StatusNotFound, "the trace has no %.200s", wanted(of))
+	}
 	if !rec.Open {
 		now = rec.AsOf
 	}
-	return answer.Explain(rec.Trace, of, now.UTC()), now, nil
+	return answer.Explain(rec.Trace, completed(rec.Trace, of), now.UTC()), now, nil
+}
+
+// completed completes the selection of an object by its newest reconciliation in the trace.
+func completed(t *span.Trace, of object.Ref) object.Ref {
+	var newest *span.Span
+	for _, s := range t.Spans {
+		if of != (object.Ref{}) && s.Origin == nil && s.Name == span.ReconcileName(s.Object.Kind.Kind) &&
+			store.Matches(s.Object, of) && (newest == nil || s.Start.After(newest.Start.Time)) {
+			newest = s
+		}
+	}
+	if newest == nil {
+		return of
+	}
+	return newest.Object
+}
+
+// wanted names a selected object in an error.
+func wanted(of object.Ref) string {
+	var words []string
+	for _, word := range []string{
+		cmp.Or(of.Kind.Kind, "object"), strings.Trim(of.Namespace+"/"+of.Name, "/"), string(of.UID),
+	} {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	text := strings.Join(words, " ")
+	if of.Group != "" {
+		text += " of the group " + of.Group
+	}
+	return text
 }
 
 // suspect adds the changes of nodes that explain why the scheduler rejected them. Without an answer of the
@@ -197,13 +234,9 @@ func (s *Server) suspect(r *http.Request, a *answer.Answer, id trace.TraceID) {
 // maxWrites is the number of writes of one node in the search for the change that explains its rejection.
 const maxWrites = 50
 
-// whyOf answers for an object of a trace, or for the whole change without one.
-func whyOf(t *span.Trace, of object.Ref, now time.Time) Why {
-	return whyFrom(answer.Explain(t, of, now.UTC()), of, now)
-}
-
-func whyFrom(a answer.Answer, of object.Ref, now time.Time) Why {
-	return Why{Answer: a, AsOf: now.UTC(), Text: a.Text(now.UTC(), of.Namespace)}
+// whyFrom returns an answer of the time asOf, with its ages at the time now.
+func whyFrom(a answer.Answer, of object.Ref, asOf, now time.Time) Why {
+	return Why{Answer: a, AsOf: asOf.UTC(), Text: a.Text(now.UTC(), of.Namespace)}
 }
 
 func (s *Server) causes(r *http.Request) (any, error) {
@@ -234,14 +267,14 @@ func (s *Server) writes(r *http.Request) (any, error) {
 	q := store.WriteQuery{
 		Scope: s.opts.Scope(r),
 		Since: p.moment("since"), Until: p.moment("until"), TraceID: p.traceID("traceId"), Object: p.object(),
-		Actor: p.text("actor"), Part: p.text("part"), Limit: p.limit(), After: store.Cursor(p.text("after")),
+		Actor: p.text("actor"), Part: p.oneOf("part", parts), Limit: p.limit(), After: store.Cursor(p.text("after")),
 	}
 	if err := p.done(); err != nil {
 		return nil, err
 	}
 	page, err := s.opts.Store.Writes(r.Context(), q)
 	if err != nil {
-		return nil, err
+		return nil, refused(err)
 	}
 	out := WritePage{
 		Writes:     make([]Write, len(page.Writes)),

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // prefix begins every path.
@@ -90,40 +92,67 @@ var routes = []route{
 
 // parameter describes a query parameter, which has the same meaning in all routes. format is a type or
 // format of JSON Schema.
-type parameter struct{ format, meaning string }
+type parameter struct {
+	format, meaning string
+	// from and to bound a number, and values are all values of a text; both may be empty.
+	from, to int
+	values   []string
+}
 
 var parameters = map[string]parameter{
-	"since":      {"string", "a time (RFC 3339), or a duration back from now, such as 90m or 1d; from then on"},
-	"until":      {"string", "a time (RFC 3339), or a duration back from now, such as 90m or 1d; before it"},
-	"group":      {"string", "API group of an object"},
-	"kind":       {"string", "kind of an object, such as Pod"},
-	"namespace":  {"string", "namespace of an object"},
-	"name":       {"string", "name of an object"},
-	"uid":        {"string", "UID of an object"},
-	"outcome":    {"string", "any of these outcomes, separated by commas"},
-	"category":   {"string", "any of these categories of reasons, separated by commas"},
-	"open":       {"boolean", "only traces that have not ended"},
-	"slowerThan": {"string", "only traces that took at least that long, such as 10s"},
-	"limit":      {"integer", "length of the page, 100 by default"},
-	"after":      {"string", "next of the previous page"},
-	"buckets":    {"integer", "number of equal parts of the time, 60 by default"},
-	"id":         {"string", "any of these trace IDs, by all 32 digits, separated by commas"},
-	"expand":     {"string", "a key of the tree: only the nodes that it opens"},
-	"format":     {"string", "the form of the trace: otlp (the default), perfetto, mermaid or html"},
-	"across":     {"boolean", "only edges between this trace and others"},
-	"text":       {"string", "words that a span has in its names, its message, its attributes or its events"},
-	"traceId":    {"string", "only writes of this trace, by all 32 digits"},
-	"actor":      {"string", "only writes of this component"},
-	"part": {
-		"string",
-		"only writes that changed this part: desired, metadata, observed, bookkeeping or ownership",
+	"since": {
+		format:  "string",
+		meaning: "a time (RFC 3339), or a duration back from now, such as 90m or 1d; from then on",
 	},
-	"where":     {"string", "a condition in CEL on a lifecycle, as in kind == \"Pod\""},
-	"by":        {"string", "the field of the groups, or day"},
-	"of":        {"string", "the duration of the quantiles, as in ended.readiness - began.pull; duration by default"},
-	"quantiles": {"string", "numbers from 0 to 1, separated by commas"},
-	"tz":        {"string", "time zone of days, such as Europe/Berlin; UTC by default"},
-	"view":      {"string", "summary for summaries instead of documents"},
+	"until": {
+		format:  "string",
+		meaning: "a time (RFC 3339), or a duration back from now, such as 90m or 1d; before it",
+	},
+	"group":      {format: "string", meaning: "API group of an object"},
+	"kind":       {format: "string", meaning: "kind of an object, such as Pod"},
+	"namespace":  {format: "string", meaning: "namespace of an object"},
+	"name":       {format: "string", meaning: "name of an object"},
+	"uid":        {format: "string", meaning: "UID of an object"},
+	"outcome":    {format: "string", meaning: "any of these outcomes, separated by commas"},
+	"category":   {format: "string", meaning: "any of these categories of reasons, separated by commas"},
+	"open":       {format: "boolean", meaning: "only traces that have not ended"},
+	"slowerThan": {format: "string", meaning: "only traces that took at least that long, such as 10s"},
+	"limit":      {format: "integer", meaning: "length of the page, 100 by default", from: 1, to: store.MaxPage},
+	"after":      {format: "string", meaning: "next of the previous page"},
+	"buckets": {
+		format:  "integer",
+		meaning: "number of equal parts of the time, 60 by default",
+		from:    1,
+		to:      store.MaxBuckets,
+	},
+	"id":     {format: "string", meaning: "any of these trace IDs, by all 32 digits, separated by commas"},
+	"expand": {format: "string", meaning: "a key of the tree: only the nodes that it opens"},
+	"format": {
+		format:  "string",
+		meaning: "the form of the trace: otlp (the default), perfetto, mermaid or html",
+		values:  formats,
+	},
+	"across": {format: "boolean", meaning: "only edges between this trace and others"},
+	"text": {
+		format:  "string",
+		meaning: "words that a span has in its names, its message, its attributes or its events",
+	},
+	"traceId": {format: "string", meaning: "only writes of this trace, by all 32 digits"},
+	"actor":   {format: "string", meaning: "only writes of this component"},
+	"part": {
+		format:  "string",
+		meaning: "only writes that changed this part: desired, metadata, observed, bookkeeping or ownership",
+		values:  parts,
+	},
+	"where": {format: "string", meaning: "a condition in CEL on a lifecycle, as in kind == \"Pod\""},
+	"by":    {format: "string", meaning: "the field of the groups, or day"},
+	"of": {
+		format:  "string",
+		meaning: "the duration of the quantiles, as in ended.readiness - began.pull; duration by default",
+	},
+	"quantiles": {format: "string", meaning: "numbers from 0 to 1, separated by commas"},
+	"tz":        {format: "string", meaning: "time zone of days, such as Europe/Berlin; UTC by default"},
+	"view":      {format: "string", meaning: "summary for summaries instead of documents", values: views},
 }
 
 // Document is the form of a trace: OTLP JSON with one more member.

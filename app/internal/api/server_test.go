@@ -150,14 +150,35 @@ func TestRefusals(t *testing.T) {
 			"/api/v1/traces?category=image_not_found,nope",
 			nil,
 			400,
-			`parameter \"category\": \"nope\" is not known: the values are [unschedulable`,
+			`parameter \"category\": \"nope\" is not known: the values are unschedulable, `,
 		},
 		"outcome": {
 			"the message lists the outcomes",
 			"/api/v1/traces?outcome=failed,ok",
 			nil,
 			400,
-			`parameter \"outcome\": \"ok\" is not known: the values are [converged`,
+			`parameter \"outcome\": \"ok\" is not known: the values are converged, superseded, `,
+		},
+		"part": {
+			"a closed list",
+			"/api/v1/writes?part=foo",
+			nil,
+			400,
+			`parameter \"part\": \"foo\" is unknown: known are desired, metadata, observed, bookkeeping, ownership`,
+		},
+		"no words": {
+			"nothing to look for",
+			"/api/v1/traces/" + apply + "/find",
+			nil,
+			400,
+			`parameter \"text\": it has no words`,
+		},
+		"the zero time": {
+			"it is a time like others",
+			"/api/v1/density?since=0001-01-01T00:00:00Z",
+			nil,
+			400,
+			"longer than 100 years",
 		},
 		"open": {
 			"yes or no",
@@ -492,9 +513,42 @@ func TestWhy(t *testing.T) {
 			t.Errorf("%q: got %+v, want %q", query, got, want)
 		}
 	}
-	res, body := s.get(t, "/api/v1/traces/"+strings.Repeat("0", 31)+"1/why")
-	if res.StatusCode != http.StatusNotFound {
-		t.Errorf("of no trace: %d %s", res.StatusCode, body)
+	for path, want := range map[string]string{
+		"/api/v1/traces/" + strings.Repeat("0", 31) + "1/why": "there is no such trace",
+		at + "?kind=Nope&name=x":                              "the trace has no Nope x",
+		at + "?kind=Pod&name=web-6cf-x7&group=apps":           "the trace has no Pod web-6cf-x7 of the group apps",
+		at + "?namespace=a&name=b":                            "the trace has no object a/b",
+	} {
+		res, body := s.get(t, path)
+		if res.StatusCode != http.StatusNotFound || !strings.Contains(string(body), want) {
+			t.Errorf("%s: %d %s, want 404 %q", path, res.StatusCode, body, want)
+		}
+	}
+	var got Why
+	s.into(t, at+"?kind=ReplicaSet&name=web-6cf", &got)
+	if got.Object.Kind.Kind != "ReplicaSet" || got.Object.Group != "apps" {
+		t.Errorf("without its group, the ReplicaSet is %+v", got.Object)
+	}
+}
+
+// TestAges: the sentences about a finished trace have the ages of the present time, and its data their own.
+func TestAges(t *testing.T) {
+	now := asOf
+	s := start(t, Options{Clock: func() time.Time { return now }})
+	at := "/api/v1/traces/" + spantest.Apply().ID.String()
+	read := func() (out [2]Why) {
+		var tree Tree
+		s.into(t, at+"/why", &out[0])
+		s.into(t, at+"/tree", &tree)
+		out[1] = *tree.Why
+		return out
+	}
+	before := read()
+	now = now.Add(50 * time.Hour)
+	for i, got := range read() {
+		if !got.AsOf.Equal(before[i].AsOf) || got.Text == before[i].Text || !strings.Contains(got.Text, "2d") {
+			t.Errorf("after two days: %s %q, before %s %q", got.AsOf, got.Text, before[i].AsOf, before[i].Text)
+		}
 	}
 }
 

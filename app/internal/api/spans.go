@@ -111,6 +111,12 @@ func (s *Server) span(r *http.Request) (any, error) {
 func (s *Server) find(r *http.Request) (any, error) {
 	p := s.params(r)
 	text, limit := p.text("text"), p.limit()
+	if err := p.done(); err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(text) == "" {
+		return nil, problem(http.StatusBadRequest, `parameter "text": it has no words to look for`)
+	}
 	t, err := s.tidy(r, p)
 	if err != nil {
 		return nil, err

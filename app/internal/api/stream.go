@@ -64,8 +64,8 @@ var (
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	p := s.params(r)
 	of := p.object()
-	views := oneOf(p, "view", []string{viewDocument, viewSummary})
-	if len(views) > 1 {
+	chosen := oneOf(p, "view", views)
+	if len(chosen) > 1 {
 		p.bad("view", "it has two values")
 	}
 	if err := p.done(); err != nil {
@@ -102,7 +102,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	st := &stream{
 		server: s, sub: sub, scope: scope, of: of, known: map[trace.TraceID]bool{}, control: control,
-		summaries: slices.Contains(views, viewSummary), resumed: resumed, resync: last != "" && !resumed,
+		summaries: slices.Contains(chosen, viewSummary), resumed: resumed, resync: last != "" && !resumed,
 		out: &httpserve.SlowClient{Writer: w, Patience: s.patience},
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -123,6 +123,8 @@ const (
 	viewDocument = "document"
 	viewSummary  = "summary"
 )
+
+var views = []string{viewDocument, viewSummary}
 
 // stream is one watching client.
 type stream struct {

@@ -119,6 +119,23 @@ func withdrawn(t *span.Trace) Update {
 	return Update{Trace: &span.Trace{ID: t.ID}, Withdrawn: true, AsOf: asOf}
 }
 
+// TestSyncedTime: the time of the data comes also without traces.
+func TestSyncedTime(t *testing.T) {
+	s := start(t, Options{})
+	s.hub.Publish([]Update{{AsOf: asOf}})
+	l := s.listen(t, "")
+	want := `data: {"asOf":"` + asOf.Format(time.RFC3339Nano) + `"}`
+	for l.in.Scan() {
+		if data := l.in.Text(); strings.HasPrefix(data, "data: ") {
+			if data != want {
+				t.Errorf("got %s, want %s", data, want)
+			}
+			return
+		}
+	}
+	t.Error("the stream ended")
+}
+
 func TestStream(t *testing.T) {
 	s := start(t, Options{})
 	s.hub.Publish([]Update{opened(spantest.Apply()), opened(spantest.Unschedulable()), {}})

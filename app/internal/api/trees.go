@@ -8,6 +8,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/answer"
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/outline"
@@ -48,21 +49,23 @@ func (s *Server) arrange(r *http.Request, id trace.TraceID) (*arranged, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := rec.AsOf
-	if rec.Open {
-		now = s.opts.Clock()
+	now := s.opts.Clock()
+	asOf := now
+	if !rec.Open {
+		asOf = rec.AsOf
 	}
-	out := arrangedOf(rec.Trace, &rec.Summary, now)
+	out := arrangedOf(rec.Trace, &rec.Summary, asOf, now)
 	out.read = read
 	s.trees.put(id, out, out.spans)
 	return out, nil
 }
 
-// arrangedOf makes the tree of a trace. Open spans last until now.
-func arrangedOf(t *span.Trace, sum *store.Summary, now time.Time) *arranged {
-	summary, why := SummaryOf(sum), whyOf(t, object.Ref{}, now)
+// arrangedOf makes the tree of a trace. Open spans last until asOf, and the ages in sentences are those of now.
+func arrangedOf(t *span.Trace, sum *store.Summary, asOf, now time.Time) *arranged {
+	summary := SummaryOf(sum)
+	why := whyFrom(answer.Explain(t, object.Ref{}, asOf.UTC()), object.Ref{}, asOf, now)
 	return &arranged{
-		Tree: outline.New(t, now), of: t, summary: &summary, why: &why,
-		path: insight.CriticalPath(t, now), asOf: now, spans: len(t.Spans),
+		Tree: outline.New(t, asOf), of: t, summary: &summary, why: &why,
+		path: insight.CriticalPath(t, asOf), asOf: asOf, spans: len(t.Spans),
 	}
 }

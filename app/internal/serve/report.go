@@ -31,7 +31,7 @@ func (s *server) stored(l *look) {
 	s.archive.Add(items...)
 	s.outbox.Add(items...)
 	finished := l.kept(false)
-	var updates []api.Update
+	updates := []api.Update{{AsOf: l.AsOf}} // also without changes
 	add := func(traces []*span.Trace, open bool) {
 		for _, t := range traces {
 			updates = append(updates, api.Update{Trace: t, Open: open, AsOf: l.AsOf})

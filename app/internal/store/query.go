@@ -44,6 +44,12 @@ type Query struct {
 	After Cursor
 }
 
+// Costly reports whether few traces among many may match q, so that an archive may read very many of them.
+func (q *Query) Costly() bool {
+	return len(q.IDs) == 0 && (q.Object != object.Ref{} || q.Slower > 0 || len(q.Outcomes) > 0 ||
+		len(q.Categories) > 0 || q.Scope.Namespaces != nil)
+}
+
 // Page is a part of a list.
 type Page struct {
 	Traces []Summary
@@ -66,6 +72,12 @@ type WriteQuery struct {
 
 	Limit int
 	After Cursor
+}
+
+// Costly is as for a Query.
+func (q *WriteQuery) Costly() bool {
+	return !q.TraceID.IsValid() &&
+		(q.Object != object.Ref{} || q.Actor != "" || q.Part != "" || q.Scope.Namespaces != nil)
 }
 
 // WritePage is a part of a list of writes.

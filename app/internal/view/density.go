@@ -30,7 +30,7 @@ func (v *View) Density(ctx context.Context, q store.DensityQuery) (*store.Densit
 	if q.Where != nil {
 		err = v.questions.Do(ctx, count)
 	} else {
-		err = count(ctx)
+		err = v.search(ctx, true, count)
 	}
 	return out, err
 }

@@ -9,6 +9,9 @@ func (v *View) SetTimes(question, archive time.Duration) {
 	v.questions.Time, v.archiveTime = question, archive
 }
 
+// SetBriefTime changes the time of a search that is no costly question.
+func (v *View) SetBriefTime(d time.Duration) { v.briefTime = d }
+
 // Occupy takes all places of costly questions.
 func (v *View) Occupy() {
 	for range cap(v.questions.Places) {

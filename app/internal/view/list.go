@@ -30,11 +30,21 @@ func away(err error) bool {
 }
 
 // List implements store.Reader.
-func (v *View) List(ctx context.Context, q store.Query) (*store.Page, error) {
+func (v *View) List(ctx context.Context, q store.Query) (page *store.Page, err error) {
 	m, hidden, err := v.begin(ctx, &q.Scope)
 	if err != nil {
 		return nil, err
 	}
+	err = v.search(ctx, q.Costly(), func(ctx context.Context) (err error) {
+		page, err = v.list(ctx, m, q, hidden)
+		return err
+	})
+	return page, err
+}
+
+func (v *View) list(
+	ctx context.Context, m *moment, q store.Query, hidden map[trace.TraceID]bool,
+) (*store.Page, error) {
 	l := &lister[store.Summary]{
 		hidden: func(s *store.Summary) bool { return hidden[s.ID] },
 		limit:  store.PageLength(q.Limit),
@@ -184,11 +194,21 @@ func (m *moment) countAmended(s *store.Summary) {
 }
 
 // Writes implements store.Reader.
-func (v *View) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePage, error) {
+func (v *View) Writes(ctx context.Context, q store.WriteQuery) (page *store.WritePage, err error) {
 	m, hidden, err := v.begin(ctx, &q.Scope)
 	if err != nil {
 		return nil, err
 	}
+	err = v.search(ctx, q.Costly(), func(ctx context.Context) (err error) {
+		page, err = v.writes(ctx, m, q, hidden)
+		return err
+	})
+	return page, err
+}
+
+func (v *View) writes(
+	ctx context.Context, m *moment, q store.WriteQuery, hidden map[trace.TraceID]bool,
+) (*store.WritePage, error) {
 	limit := store.PageLength(q.Limit)
 	l := &lister[store.Write]{
 		hidden: func(w *store.Write) bool { return hidden[w.TraceID] },

@@ -18,9 +18,26 @@ import (
 const (
 	// archiveTime is the longest wait for the archive to have the finished lifecycles of the log.
 	archiveTime = 2 * time.Second
+	// briefTime is the time in which the answer to a search is no costly question.
+	briefTime = 200 * time.Millisecond
 	// checkEvery is the number of lifecycles between two checks of the time.
 	checkEvery = 256
 )
+
+// search answers with do. A costly query that takes longer than briefTime becomes a costly question: it
+// begins again, within the limits of questions.
+func (v *View) search(ctx context.Context, costly bool, do func(context.Context) error) error {
+	if !costly {
+		return do(ctx)
+	}
+	brief, cancel := context.WithTimeout(ctx, v.briefTime)
+	defer cancel()
+	err := do(brief)
+	if err == nil || brief.Err() == nil || ctx.Err() != nil {
+		return err
+	}
+	return v.questions.Do(ctx, do)
+}
 
 // Find implements store.Finder.
 func (v *View) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/question"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
@@ -232,6 +233,53 @@ func TestQuestionLimits(t *testing.T) {
 	if _, err := r.view.Find(ended, q); !errors.Is(err, context.Canceled) {
 		t.Errorf("an ended question: %v", err)
 	}
+}
+
+// TestSearchLimits: a search that takes long is a costly question, and has its limits. A short one has none.
+func TestSearchLimits(t *testing.T) {
+	r := newRoom(t)
+	r.view.Publish(asOf, 9, []*span.Trace{spantest.Unschedulable()}, []*journal.Entry{})
+	some := object.Ref{Kind: object.Kind{Kind: "Pod"}}
+	searches := map[string]func() error{}
+	for name, q := range map[string]store.Query{
+		"object": {Object: some}, "slower": {Slower: time.Second}, "outcome": {Outcomes: []span.Outcome{span.Failed}},
+		"category": {Categories: []string{"paused"}}, "scope": {Scope: store.Scope{Namespaces: []string{"default"}}},
+	} {
+		searches["traces by "+name] = func() error { _, err := r.view.List(t.Context(), q); return err }
+	}
+	for name, q := range map[string]store.WriteQuery{
+		"object": {Object: some}, "actor": {Actor: "x"}, "part": {Part: "desired"},
+		"scope": {Scope: store.Scope{Namespaces: []string{"default"}}},
+	} {
+		searches["writes by "+name] = func() error { _, err := r.view.Writes(t.Context(), q); return err }
+	}
+	searches["density"] = func() error {
+		q := store.DensityQuery{Query: store.Query{Since: asOf.Add(-time.Hour), Until: asOf, Object: some}, Buckets: 1}
+		_, err := r.view.Density(t.Context(), q)
+		return err
+	}
+	others := map[string]func() error{
+		"traces": func() error { _, err := r.view.List(t.Context(), store.Query{}); return err },
+		"writes": func() error { _, err := r.view.Writes(t.Context(), store.WriteQuery{}); return err },
+	}
+	all := func(of map[string]func() error, want error) {
+		t.Helper()
+		for name, search := range of {
+			if err := search(); !errors.Is(err, want) {
+				t.Errorf("%s: %v, want %v", name, err, want)
+			}
+		}
+	}
+	r.view.SetBriefTime(0)
+	all(searches, nil)
+	r.view.SetTimes(time.Nanosecond, time.Minute)
+	all(searches, store.ErrTooLong)
+	r.view.Occupy()
+	r.view.SetTimes(20*time.Millisecond, time.Minute)
+	all(searches, store.ErrBusy)
+	all(others, nil)
+	r.view.SetBriefTime(time.Minute)
+	all(searches, nil)
 }
 
 // TestFindScope: clusters and namespaces that are not permitted are not read.

@@ -48,8 +48,8 @@ type View struct {
 	changing sync.Mutex
 
 	questions *store.Limiter
-	// archiveTime is the constant of that name; tests change it.
-	archiveTime time.Duration
+	// archiveTime and briefTime are the constants of that name; tests change them.
+	archiveTime, briefTime time.Duration
 }
 
 var _ store.Reader = (*View)(nil)
@@ -61,7 +61,7 @@ func New(
 ) *View {
 	return &View{
 		read: read, archive: archive, begun: make(chan struct{}),
-		questions: store.NewLimiter(), archiveTime: archiveTime,
+		questions: store.NewLimiter(), archiveTime: archiveTime, briefTime: briefTime,
 	}
 }
 

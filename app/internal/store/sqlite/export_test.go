@@ -35,6 +35,28 @@ func (s *Store) PutLifecycles(ctx context.Context, traces iter.Seq[*span.Trace])
 	})
 }
 
+// PutWrites stores n traces with an object and a write each, the last ones in the namespace "last".
+func (s *Store) PutWrites(ctx context.Context, n int) error {
+	return s.db.Write(ctx, func(steady context.Context, tx *database.Tx) error {
+		const numbers = " FROM (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ?1) " +
+			"SELECT n FROM c)"
+		for _, into := range []string{
+			"INSERT INTO traces (num, id, phase, revision, as_of, start, derived) " +
+				"SELECT n, unhex(printf('%032x', n)), 2, 1, 0, n, 1",
+			"INSERT INTO objects SELECT n, 0, '', 'v1', 'Pod', iif(n + 9 > ?1, 'last', 'default'), 'x', ''",
+			"INSERT INTO writes (trace, span, num, object, verb, part, subresource, rv, generation, actor, user, " +
+				"start, until, source) " +
+				"SELECT n, unhex(printf('%016x', n)), 0, 0, '', 'desired', '', 0, 0, 'x', '', n, n, ''",
+		} {
+			if err := tx.Exec(steady, into+numbers, n); err != nil {
+				return err
+			}
+		}
+		s.last = int64(n)
+		return nil
+	})
+}
+
 // LimitQuestions changes the longest time of a question.
 func (s *Store) LimitQuestions(d time.Duration) { s.questions.Time = d }
 

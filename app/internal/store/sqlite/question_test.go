@@ -3,6 +3,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -100,6 +102,46 @@ func TestBusy(t *testing.T) {
 	release()
 	if _, err := s.Find(t.Context(), store.FindQuery{}); err != nil {
 		t.Errorf("after the others: %v", err)
+	}
+}
+
+// TestSearchEnds: a search ends with its context, before the first match and after it.
+func TestSearchEnds(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "lifeline.db"))
+	must(t, s.PutWrites(t.Context(), 100_000))
+	for namespace, want := range map[string]int{"none": 0, "last": 9} {
+		of := object.Ref{Namespace: namespace}
+		for name, search := range map[string]func(context.Context) (int, error){
+			"traces": func(ctx context.Context) (int, error) {
+				page, err := s.List(ctx, store.Query{Object: of})
+				if err != nil {
+					return 0, err
+				}
+				return len(page.Traces), nil
+			},
+			"writes": func(ctx context.Context) (int, error) {
+				page, err := s.Writes(ctx, store.WriteQuery{Object: of})
+				if err != nil {
+					return 0, err
+				}
+				return len(page.Writes), nil
+			},
+		} {
+			t.Run(name+" in "+namespace, func(t *testing.T) {
+				began := time.Now()
+				n, err := search(t.Context())
+				if must(t, err); n != want {
+					t.Errorf("%d, want %d", n, want)
+				}
+				whole := time.Since(began)
+				endsEarly(t, whole, func() error {
+					ctx, cancel := context.WithTimeoutCause(t.Context(), whole/20, store.ErrTooLong)
+					defer cancel()
+					_, err := search(ctx)
+					return err
+				})
+			})
+		}
 	}
 }
 
