@@ -14,7 +14,12 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestCommandLine(t *testing.T) {
 	cases := map[string]struct {
