@@ -58,8 +58,8 @@ func (f *Find) Validate() error {
 	if !slices.Contains(FindOutputs(), f.Output) {
 		return fmt.Errorf("unknown output %q: known are %s", f.Output, strings.Join(FindOutputs(), ", "))
 	}
-	if strings.TrimSpace(f.Where) == "" {
-		return errors.New(`the question is empty: write a condition, such as 'kind == "Pod"'`)
+	if err := checkQuestion(f.Where); err != nil {
+		return err
 	}
 	if f.Limit < 0 {
 		return fmt.Errorf("--limit %d: it must be 0, for all, or more", f.Limit)
@@ -75,7 +75,15 @@ func (f *Find) Validate() error {
 	if known := GroupFields(); f.GroupBy != "" && !slices.Contains(known, f.GroupBy) {
 		return fmt.Errorf("--group-by %q: it must be one of %s", f.GroupBy, strings.Join(known, ", "))
 	}
-	return errors.Join(checkMoment("--since", f.Since), checkMoment("--until", f.Until))
+	return checkRange(f.Since, f.Until, f.Time())
+}
+
+// checkQuestion returns an error for a question without a condition.
+func checkQuestion(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errors.New(`the question is empty: write a condition, such as 'kind == "Pod"'`)
+	}
+	return nil
 }
 
 // zone returns the time zone of times.

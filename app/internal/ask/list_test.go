@@ -113,6 +113,8 @@ func TestListRefuses(t *testing.T) {
 		},
 		"Since":    {"", List{Since: "yesterday"}, `--since "yesterday": it must be a duration`},
 		"Until":    {"in the future", List{Until: "-1h"}, `--until "-1h": it must be a duration`},
+		"Range":    {"", List{Since: "1m", Until: "5m"}, "--since 1m --until 5m: the range is empty"},
+		"Question": {"--where ''", List{Asked: true}, "--where: the question is empty"},
 		"Limit":    {"", List{Limit: -1}, "--limit -1"},
 		"Slow":     {"", List{Slow: -1}, "--slow -1ns"},
 		"Name":     {"", List{Name: "deploy/"}, `"deploy/" is not KIND/NAME`},
