@@ -76,13 +76,19 @@ printf '%s\n' "${COMPREPLY[@]}"`
 		words []string
 		want  []string // the first ones
 	}{
-		"a value":          {[]string{"find", `'kind == "Po`}, []string{`kind == "Pod"`, `kind == "PodDisruptionBudget"`}},
-		"several spaces":   {[]string{"find", `'kind  ==  "Nod`}, []string{`kind  ==  "Node"`}},
-		"a field":          {[]string{"find", `'phase.pul`}, []string{"phase.pull"}},
-		"double quotes":    {[]string{"find", `"phase.pul`}, []string{"phase.pull"}},
-		"escaped":          {[]string{"find", `"name == \"\$x\" && kind == \"Nod`}, []string{`name == \"\$x\" && kind == \"Node\"`}},
-		"a duration":       {[]string{"find", "x", "--of", `'ended.readiness - began.pul`}, []string{"ended.readiness - began.pull"}},
-		"a flag with =":    {[]string{"find", "x", `--of='ended.readiness - began.pul`}, []string{"ended.readiness - began.pull"}},
+		"a value":        {[]string{"find", `'kind == "Po`}, []string{`kind == "Pod"`, `kind == "PodDisruptionBudget"`}},
+		"several spaces": {[]string{"find", `'kind  ==  "Nod`}, []string{`kind  ==  "Node"`}},
+		"a field":        {[]string{"find", `'phase.pul`}, []string{"phase.pull"}},
+		"double quotes":  {[]string{"find", `"phase.pul`}, []string{"phase.pull"}},
+		"escaped": {
+			[]string{"find", `"name == \"\$x\" && kind == \"Nod`}, []string{`name == \"\$x\" && kind == \"Node\"`},
+		},
+		"a duration": {
+			[]string{"find", "x", "--of", `'ended.readiness - began.pul`}, []string{"ended.readiness - began.pull"},
+		},
+		"a flag with =": {
+			[]string{"find", "x", `--of='ended.readiness - began.pul`}, []string{"ended.readiness - began.pull"},
+		},
 		"no word":          {[]string{"find", `'phase.xyz`}, []string{""}},
 		"without quotes":   {[]string{"why", "deploym"}, []string{"deployment"}},
 		"a value after =":  {[]string{"ls", "--sort-by=dur"}, []string{"duration"}},

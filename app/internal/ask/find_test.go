@@ -53,6 +53,12 @@ func TestFindGolden(t *testing.T) {
 		"find-groups": {"counts and quantiles", cli.OutputTable, Find{
 			Where: `kind == "Pod"`, GroupBy: "outcome", Of: "phase.pull",
 		}, 0},
+		"find-groups-limit": {"the largest groups", cli.OutputTable, Find{
+			Where: `kind == "Pod"`, GroupBy: "outcome", Limit: 2,
+		}, 0},
+		"find-groups-json": {"the same as the API has it", cli.OutputJSON, Find{
+			Where: `kind == "Pod"`, GroupBy: "outcome", Limit: 2,
+		}, 0},
 		"find-steps": {"the time between two steps", cli.OutputTable, Find{
 			Where: `kind == "Pod" && ended.readiness - began.pull > duration("2s")`,
 		}, 0},
