@@ -135,7 +135,7 @@ func TestCommandLine(t *testing.T) {
 			"ls -o tree",
 			1,
 			"",
-			"lifeline: unknown output \"tree\": known are table, wide, json, yaml, name\n",
+			"lifeline: unknown output \"tree\": known are table, wide, json, yaml, name, csv\n",
 		},
 		"LsSlow": {
 			"the flag's value needs its equals sign", "lifeline", "ls --slow 30s", 1, "",

@@ -33,7 +33,7 @@ const pageLength = 500
 
 // ListOutputs returns the output formats of a list, the default first.
 func ListOutputs() []string {
-	return []string{cli.OutputTable, OutputWide, cli.OutputJSON, cli.OutputYAML, cli.OutputName}
+	return []string{cli.OutputTable, OutputWide, cli.OutputJSON, cli.OutputYAML, cli.OutputName, OutputCSV}
 }
 
 // Categories returns the categories of reasons.
@@ -80,6 +80,8 @@ type List struct {
 	Signals <-chan os.Signal
 
 	table *render.GrowingList
+	// headed is true after the header of OutputCSV.
+	headed bool
 }
 
 // Validate returns an error for invalid options. It sends no request.
