@@ -76,7 +76,9 @@ printf '%s\n' "${COMPREPLY[@]}"`
 		words []string
 		want  []string // the first ones
 	}{
-		"a value":        {[]string{"find", `'kind == "Po`}, []string{`kind == "Pod"`, `kind == "PodDisruptionBudget"`}},
+		"a value": {
+			[]string{"find", `'kind == "Po`}, []string{`kind == "Pod"`, `kind == "PodDisruptionBudget"`},
+		},
 		"several spaces": {[]string{"find", `'kind  ==  "Nod`}, []string{`kind  ==  "Node"`}},
 		"a field":        {[]string{"find", `'phase.pul`}, []string{"phase.pull"}},
 		"double quotes":  {[]string{"find", `"phase.pul`}, []string{"phase.pull"}},

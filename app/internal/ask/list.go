@@ -141,8 +141,7 @@ func checkRange(since, until string, now time.Time) error {
 	if since == "" || until == "" || moment(since, now).Before(moment(until, now)) {
 		return nil
 	}
-	return fmt.Errorf("--since %s --until %s: the range is empty, since it ends before it starts: --since must be earlier",
-		since, until)
+	return fmt.Errorf("--since %s --until %s: the range is empty: --since must be earlier than --until", since, until)
 }
 
 // moment returns the time of a valid text.

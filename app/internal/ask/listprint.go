@@ -66,7 +66,7 @@ func (l *List) sheet(found []store.Summary) [][]string {
 		rows = append(rows, []string{
 			s.Start.In(l.Time().Location()).Format(time.RFC3339Nano), s.ID.String(), s.Actor, s.User, s.Verb,
 			s.Object.Kind.Kind, s.Object.Namespace, s.Object.Name, s.Command, outcome, seconds(api.Seconds(s.Duration)),
-			s.Slowest, string(s.Category), s.Reason,
+			s.Slowest, s.Category, s.Reason,
 		})
 	}
 	return rows
