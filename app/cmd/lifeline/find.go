@@ -51,6 +51,9 @@ Exit codes: 0, also without a match; 1 without a server, or for an error.`,
 			find := f.find
 			o.Output = f.output
 			find.Options, find.Server, find.Where = o, f.choice(cmd), args[0]
+			if find.Grouped() && !cmd.Flags().Changed("limit") {
+				find.Limit = 0
+			}
 			if cmd.Flags().Changed("namespace") {
 				find.Namespace = f.namespace(o)
 			}
@@ -69,7 +72,8 @@ Exit codes: 0, also without a match; 1 without a server, or for an error.`,
 	flags.StringVar(&f.find.Since, "since", "",
 		"only lifecycles with a later start, as an age or a time: 90m, 1d, 2026-03-01T12:00:00Z")
 	flags.StringVar(&f.find.Until, "until", "", "only lifecycles with an earlier start, as an age or a time")
-	flags.IntVar(&f.find.Limit, "limit", defaultLimit, "maximum number of lifecycles; 0 means all")
+	flags.IntVar(&f.find.Limit, "limit", defaultLimit,
+		"maximum number of lifecycles, or of groups if given with --group-by; 0 means all")
 	flags.BoolVar(&f.find.Whole, "no-trunc", false, "print whole trace IDs")
 	flags.StringVar(&f.find.GroupBy, "group-by", "", "count by the values of this field, or by day")
 	flags.StringVar(&f.find.Of, "of", "", `the duration that --quantiles are of, as in `+

@@ -115,6 +115,7 @@ func (f *lsFlags) complete(cmd *cobra.Command, args []string) (*ask.List, error)
 		l.Name = names[0]
 	}
 	output := l.Output
+	l.Asked = cmd.Flags().Changed("where")
 	o, err := f.maybeConnected()
 	if err != nil {
 		return nil, err

@@ -14,7 +14,12 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func TestCommandLine(t *testing.T) {
 	cases := map[string]struct {
@@ -130,7 +135,7 @@ func TestCommandLine(t *testing.T) {
 			"ls -o tree",
 			1,
 			"",
-			"lifeline: unknown output \"tree\": known are table, wide, json, yaml, name\n",
+			"lifeline: unknown output \"tree\": known are table, wide, json, yaml, name, csv\n",
 		},
 		"LsSlow": {
 			"the flag's value needs its equals sign", "lifeline", "ls --slow 30s", 1, "",

@@ -59,6 +59,7 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 		newReplay(streams),
 		newVersion(streams),
 	)
+	addCompletion(root, streams)
 	return root
 }
 

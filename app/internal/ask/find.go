@@ -33,7 +33,7 @@ type Find struct {
 	Namespace string
 	// Since and Until bound the start: RFC 3339, or a duration back from now.
 	Since, Until string
-	// Limit is the maximum number of lifecycles; 0 means all.
+	// Limit is the maximum number of lifecycles, or of groups; 0 means all.
 	Limit int
 	// Whole prints trace IDs at full length.
 	Whole bool
@@ -47,8 +47,8 @@ type Find struct {
 	Zone string
 }
 
-// grouped reports whether statistics are wanted.
-func (f *Find) grouped() bool { return f.GroupBy != "" || f.Of != "" || len(f.Quantiles) > 0 }
+// Grouped reports whether statistics are wanted.
+func (f *Find) Grouped() bool { return f.GroupBy != "" || f.Of != "" || len(f.Quantiles) > 0 }
 
 // usualQuantiles are those of Of without any.
 var usualQuantiles = []string{"0.5", "0.9", "0.99"}
@@ -58,8 +58,8 @@ func (f *Find) Validate() error {
 	if !slices.Contains(FindOutputs(), f.Output) {
 		return fmt.Errorf("unknown output %q: known are %s", f.Output, strings.Join(FindOutputs(), ", "))
 	}
-	if strings.TrimSpace(f.Where) == "" {
-		return errors.New(`the question is empty: write a condition, such as 'kind == "Pod"'`)
+	if err := checkQuestion(f.Where); err != nil {
+		return err
 	}
 	if f.Limit < 0 {
 		return fmt.Errorf("--limit %d: it must be 0, for all, or more", f.Limit)
@@ -75,7 +75,15 @@ func (f *Find) Validate() error {
 	if known := GroupFields(); f.GroupBy != "" && !slices.Contains(known, f.GroupBy) {
 		return fmt.Errorf("--group-by %q: it must be one of %s", f.GroupBy, strings.Join(known, ", "))
 	}
-	return errors.Join(checkMoment("--since", f.Since), checkMoment("--until", f.Until))
+	return checkRange(f.Since, f.Until, f.Time())
+}
+
+// checkQuestion returns an error for a question without a condition.
+func checkQuestion(text string) error {
+	if strings.TrimSpace(text) == "" {
+		return errors.New(`the question is empty: write a condition, such as 'kind == "Pod"'`)
+	}
+	return nil
 }
 
 // zone returns the time zone of times.
@@ -101,7 +109,7 @@ func (f *Find) Run(ctx context.Context) (code int, err error) {
 			"with --server or %s", cli.EnvServer)
 	}
 	defer server.Close()
-	if f.grouped() {
+	if f.Grouped() {
 		err = f.group(ctx, server.Client)
 	} else {
 		err = f.list(ctx, server.Client)
@@ -165,6 +173,10 @@ func (f *Find) group(ctx context.Context, server *client.Client) error {
 	if err != nil {
 		return err
 	}
+	if f.Limit > 0 && len(page.Groups) > f.Limit {
+		page.More += len(page.Groups) - f.Limit
+		page.Groups = page.Groups[:f.Limit]
+	}
 	if err := f.printGroups(page); err != nil {
 		return fmt.Errorf("cannot print the groups: %w", err)
 	}
@@ -173,6 +185,9 @@ func (f *Find) group(ctx context.Context, server *client.Client) error {
 	}
 	if page.More > 0 {
 		f.Say("these are the largest %d groups; there are %d more", len(page.Groups), page.More)
+	}
+	if page.Open > 0 && f.Output != cli.OutputJSON {
+		f.Say("open lifecycles that match, in no group: %d", page.Open)
 	}
 	f.note(page.Since, page.Incomplete)
 	return nil

@@ -53,6 +53,12 @@ func TestFindGolden(t *testing.T) {
 		"find-groups": {"counts and quantiles", cli.OutputTable, Find{
 			Where: `kind == "Pod"`, GroupBy: "outcome", Of: "phase.pull",
 		}, 0},
+		"find-groups-limit": {"the largest groups", cli.OutputTable, Find{
+			Where: `kind == "Pod"`, GroupBy: "outcome", Limit: 2,
+		}, 0},
+		"find-groups-json": {"the same as the API has it", cli.OutputJSON, Find{
+			Where: `kind == "Pod"`, GroupBy: "outcome", Limit: 2,
+		}, 0},
 		"find-steps": {"the time between two steps", cli.OutputTable, Find{
 			Where: `kind == "Pod" && ended.readiness - began.pull > duration("2s")`,
 		}, 0},
@@ -166,7 +172,11 @@ func TestFindValidate(t *testing.T) {
 		`--group-by "nod": it must be one of kind, `:                        {Where: "x", GroupBy: "nod"},
 		`--quantiles "2": it must be a number from 0 to 1`:                  {Where: "x", Quantiles: []string{"2"}},
 		`--tz "Mars": it must be a time zone, such as Europe/Berlin or UTC`: {Where: "x", Zone: "Mars"},
-		`--since "yesterday": it must be a duration back from now`:          {Where: "x", Since: "yesterday"},
+		"--since 1m --until 5m: the range is empty":                         {Where: "x", Since: "1m", Until: "5m"},
+		"--since 1h --until 2020-01-01T00:00:00Z: the range is empty": {
+			Where: "x", Since: "1h", Until: "2020-01-01T00:00:00Z",
+		},
+		`--since "yesterday": it must be a duration back from now`: {Where: "x", Since: "yesterday"},
 	} {
 		f.Output = cli.OutputTable
 		if strings.HasPrefix(want, "unknown output") {

@@ -33,7 +33,7 @@ const pageLength = 500
 
 // ListOutputs returns the output formats of a list, the default first.
 func ListOutputs() []string {
-	return []string{cli.OutputTable, OutputWide, cli.OutputJSON, cli.OutputYAML, cli.OutputName}
+	return []string{cli.OutputTable, OutputWide, cli.OutputJSON, cli.OutputYAML, cli.OutputName, OutputCSV}
 }
 
 // Categories returns the categories of reasons.
@@ -65,8 +65,9 @@ type List struct {
 	// Slow is the minimum duration; 0 means any.
 	Slow time.Duration
 	// Where limits the list to traces with a lifecycle that matches this question. Since and Until
-	// are then about the lifecycle.
+	// are then about the lifecycle. Asked is true if it was given: it is then an error if it is empty.
 	Where string
+	Asked bool
 	// Limit is the maximum number of traces; 0 means all.
 	Limit int
 	// Whole prints trace IDs and names at full length.
@@ -79,6 +80,8 @@ type List struct {
 	Signals <-chan os.Signal
 
 	table *render.GrowingList
+	// headed is true after the header of OutputCSV.
+	headed bool
 }
 
 // Validate returns an error for invalid options. It sends no request.
@@ -106,6 +109,11 @@ func (l *List) Validate() error {
 	if l.SortBy != "" && l.Watch {
 		return errors.New("--sort-by does not go with --watch: changes come in the order of time")
 	}
+	if l.Asked || l.Where != "" {
+		if err := checkQuestion(l.Where); err != nil {
+			return fmt.Errorf("--where: %w", err)
+		}
+	}
 	if l.Where != "" && l.Watch {
 		return errors.New("--where does not go with --watch: questions are asked once")
 	}
@@ -122,7 +130,30 @@ func (l *List) Validate() error {
 			)
 		}
 	}
-	return errors.Join(checkMoment("--since", l.Since), checkMoment("--until", l.Until))
+	return checkRange(l.Since, l.Until, l.Time())
+}
+
+// checkRange returns an error for invalid values of --since and --until, and for a range without any time.
+func checkRange(since, until string, now time.Time) error {
+	if err := errors.Join(checkMoment("--since", since), checkMoment("--until", until)); err != nil {
+		return err
+	}
+	if since == "" || until == "" || moment(since, now).Before(moment(until, now)) {
+		return nil
+	}
+	return fmt.Errorf("--since %s --until %s: the range is empty: --since must be earlier than --until", since, until)
+}
+
+// moment returns the time of a valid text.
+func moment(text string, now time.Time) time.Time {
+	if age, err := timestamp.ParseAge(text); err == nil {
+		return now.Add(-age)
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return now
+	}
+	return at
 }
 
 // checkMoment returns an error for an invalid time.

@@ -44,6 +44,7 @@ func TestListGolden(t *testing.T) {
 		"ls-name":      {"trace IDs for other commands", cli.OutputName, List{Failed: true}},
 		"ls-yaml":      {"the JSON as YAML", cli.OutputYAML, List{Since: "31m"}},
 		"ls-days":      {"days, as in kubectl", cli.OutputTable, List{Since: "1d", Limit: 1}},
+		"ls-csv":       {"for spreadsheets", OutputCSV, List{}},
 		"ls-json-none": {"an empty list, not null", cli.OutputJSON, List{Name: "cm/none"}},
 	}
 	for name, tc := range cases {
@@ -59,7 +60,8 @@ func TestListGolden(t *testing.T) {
 				t.Fatalf("%s: code %d, %v", tc.reason, code, err)
 			}
 			golden(t, name, tc.reason, server.URL, out, log)
-			if strings.ContainsAny(out.String()+log.String(), "\x1b\r\t\x07\u202e\u2066\u200b\u009b") {
+			lines := strings.ReplaceAll(out.String(), "\r\n", "\n") // of CSV
+			if strings.ContainsAny(lines+log.String(), "\x1b\r\t\x07\u202e\u2066\u200b\u009b") {
 				t.Errorf("%s: what a terminal would act upon is printed:\n%q", tc.reason, out)
 			}
 		})
@@ -113,6 +115,8 @@ func TestListRefuses(t *testing.T) {
 		},
 		"Since":    {"", List{Since: "yesterday"}, `--since "yesterday": it must be a duration`},
 		"Until":    {"in the future", List{Until: "-1h"}, `--until "-1h": it must be a duration`},
+		"Range":    {"", List{Since: "1m", Until: "5m"}, "--since 1m --until 5m: the range is empty"},
+		"Question": {"--where ''", List{Asked: true}, "--where: the question is empty"},
 		"Limit":    {"", List{Limit: -1}, "--limit -1"},
 		"Slow":     {"", List{Slow: -1}, "--slow -1ns"},
 		"Name":     {"", List{Name: "deploy/"}, `"deploy/" is not KIND/NAME`},
@@ -160,6 +164,24 @@ func TestListNeedsAServer(t *testing.T) {
 				t.Errorf("%s: printed %s", tc.reason, out)
 			}
 		})
+	}
+}
+
+// TestListSheet: a spreadsheet computes nothing, and --watch has one header.
+func TestListSheet(t *testing.T) {
+	var l List
+	var out *outputText
+	l.Options, out, _ = asking(OutputCSV)
+	page := api.Page{Traces: []api.Summary{{Actor: "=cmd|x", User: "@\x1b", Command: "+1+1", Outcome: span.Converged}}}
+	for range 2 {
+		if err := l.print(page, asked); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := out.String()
+	if strings.Count(text, ",'=cmd|x,'@\\x1b,") != 2 || strings.Count(text, ",'+1+1,") != 2 ||
+		strings.Count(text, "start,trace,actor") != 1 {
+		t.Errorf("%q", text)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -34,11 +35,41 @@ func (l *List) print(page api.Page, asOf time.Time) error {
 			}
 		}
 		return nil
+	case OutputCSV:
+		return render.CSV(out, l.sheet(summaries(page.Traces, asOf)))
 	}
 	if l.table == nil {
 		l.table = render.NewGrowingList(out)
 	}
 	return l.table.Add(summaries(page.Traces, asOf), l.listOptions(cli.NewScreen(out, l.Environment())))
+}
+
+// sheet returns the rows for spreadsheets, after a header in the first call. Lengths are in seconds.
+func (l *List) sheet(found []store.Summary) [][]string {
+	var rows [][]string
+	if !l.headed {
+		l.headed = true
+		rows = append(rows, []string{
+			"start", "trace", "actor", "user", "verb", "kind", "namespace", "name", "command", "outcome", "duration",
+			"slowest", "category", "reason",
+		})
+	}
+	for i := range found {
+		s := &found[i]
+		outcome := string(s.Outcome)
+		switch {
+		case s.Open && (s.Stuck || s.Outcome == span.Failed):
+			outcome = "stuck"
+		case s.Open:
+			outcome = "open"
+		}
+		rows = append(rows, []string{
+			s.Start.In(l.Time().Location()).Format(time.RFC3339Nano), s.ID.String(), s.Actor, s.User, s.Verb,
+			s.Object.Kind.Kind, s.Object.Namespace, s.Object.Name, s.Command, outcome, seconds(api.Seconds(s.Duration)),
+			s.Slowest, s.Category, s.Reason,
+		})
+	}
+	return rows
 }
 
 func (l *List) listOptions(s cli.Screen) render.ListOptions {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,8 +125,13 @@ func (o object) MarshalJSON() ([]byte, error) {
 			out.WriteByte(',')
 		}
 		value := o.row[i]
-		if raw, is := value.([]byte); is {
-			value = hex.EncodeToString(raw)
+		switch v := value.(type) {
+		case []byte:
+			value = hex.EncodeToString(v)
+		case float64:
+			if math.IsInf(v, 0) || math.IsNaN(v) {
+				value = nil // JSON has no such number
+			}
 		}
 		for j, part := range []any{column, value} {
 			doc, err := json.Marshal(part)

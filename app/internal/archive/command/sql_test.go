@@ -39,6 +39,10 @@ func TestSQL(t *testing.T) {
 			t.Errorf("%s: code %d, %v:\n%q\n%q", output, code, err, out, want)
 		}
 	}
+	const infinite = "SELECT 1e400 AS b, -1e400 AS c"
+	if code, out, err := run(infinite, "json"); code != 0 || err != nil || out != `[{"b":null,"c":null}]`+"\n" {
+		t.Errorf("infinite numbers: code %d, %v: %s", code, err, out)
+	}
 	for statement, want := range map[string]string{
 		"SELECT data FROM spans": "cannot answer the statement: only SELECT from the views is permitted: " +
 			"v_lifecycles, v_traces, v_writes, v_spans",
