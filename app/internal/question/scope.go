@@ -132,6 +132,9 @@ func fieldOf(e ast.Expr) (object, name string) {
 func (s *scope) call(e ast.Expr, local string) *Error {
 	c := e.AsCall()
 	name := c.FunctionName()
+	if err := s.unquoted(c, local); err != nil {
+		return err
+	}
 	if _, is := operatorSigns[name]; !is && !slices.Contains(functionNames, name) {
 		return fault(s.info, e, unsupported(name), wayOut(name))
 	}
