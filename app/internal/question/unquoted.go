@@ -69,7 +69,9 @@ func isCollection(e ast.Expr, local string) bool {
 	return f != nil && (f.Type == List || f.Type == Map)
 }
 
-func isMap(e ast.Expr, local string) bool { return isCollection(e, local) && byName[e.AsIdent()].Type == Map }
+func isMap(e ast.Expr, local string) bool {
+	return isCollection(e, local) && byName[e.AsIdent()].Type == Map
+}
 
 // bare returns the text of an expression that names no field but may be a text without quotes, such as
 // kube-system, or "".
