@@ -167,7 +167,7 @@ func TestQuestionErrors(t *testing.T) {
 	for path, want := range map[string]string{
 		"lifecycles" + asked(`phase.startup > 30`): `{"error":{"code":400,` +
 			`"message":"cannot compare duration with int",` +
-			`"parameter":"where","line":1,"column":1,"hint":"a length of time is written duration(\"30s\")"}}`,
+			`"parameter":"where","line":1,"column":17,"hint":"a length of time is written duration(\"30s\")"}}`,
 		"traces" + asked("kind == \"Pod\" &&\nknd == \"x\""): `{"error":{"code":400,"message":"unknown field knd",` +
 			`"parameter":"where","line":2,"column":1,"hint":"did you mean kind?"}}`,
 		"groups" + asked(`kind = "Pod"`): `"unexpected =","parameter":"where","line":1,"column":6,` +

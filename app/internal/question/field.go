@@ -55,6 +55,9 @@ const (
 	ended = "ended"
 )
 
+// labels is the name of the map.
+const labels = "labels"
+
 // objects has the objects, in the order of the documents.
 var objects = []string{phase, began, ended}
 
@@ -134,7 +137,7 @@ var fields = append([]Field{
 		value: func(l *Lifecycle) any { return l.Images },
 	},
 	{
-		Name: "labels", Type: Map, Table: Labels, Column: "label", Meaning: "labels of the configured keys",
+		Name: labels, Type: Map, Table: Labels, Column: "label", Meaning: "labels of the configured keys",
 		value: func(l *Lifecycle) any { return l.Labels },
 	},
 	{

@@ -4,6 +4,7 @@ package question
 
 import (
 	"strconv"
+	"strings"
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
@@ -104,6 +105,9 @@ func meant(s ast.SelectExpr) bool {
 func spelled(e ast.Expr) string {
 	switch e.Kind() {
 	case ast.IdentKind:
+		if e.AsIdent() == unreserved {
+			return reserved
+		}
 		return e.AsIdent()
 	case ast.SelectKind:
 		if s := e.AsSelect(); !s.IsTestOnly() {
@@ -129,4 +133,16 @@ func joined(a, sign, b string) string {
 		return ""
 	}
 	return a + sign + b
+}
+
+// labelKey returns the key of a label without quotes, such as that of labels.app.kubernetes.io/name, or "".
+func labelKey(e ast.Expr, local string) string {
+	if local == labels {
+		return ""
+	}
+	key, is := strings.CutPrefix(spelled(e), labels+".")
+	if !is || !strings.ContainsAny(key, "./-") {
+		return ""
+	}
+	return key
 }
