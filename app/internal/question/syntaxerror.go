@@ -62,7 +62,10 @@ func syntaxError(text, noun string, from *cel.Error) *Error {
 	case rest != "" && isQuote(rest[0]) && strings.HasPrefix(message, "token recognition"):
 		if i := badEscape(rest); i > 0 {
 			column += utf8.RuneCountInString(rest[:i])
-			return at(firstRunes(rest[i:], 2)+" is not an escape", `write \\ for a backslash, or a string without escapes, as in r"\d"`)
+			return at(
+				firstRunes(rest[i:], 2)+" is not an escape",
+				`write \\ for a backslash, or a string without escapes, as in r"\d"`,
+			)
 		}
 		return at("this string has no end", "")
 	case rest == "" && strings.Contains(message, "missing ')'"):
@@ -100,7 +103,9 @@ var testWords = []string{"like", "contains", "startswith", "endswith", "matches"
 const testHint = `write name.contains("web"), startsWith, endsWith or matches`
 
 // escape matches an escape in a string.
-var escape = regexp.MustCompile(`^\\([abfnrtv\\?"'` + "`" + `]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2})`)
+var escape = regexp.MustCompile(
+	`^\\([abfnrtv\\?"'` + "`" + `]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2})`,
+)
 
 // badEscape returns the place of the first bad escape in the string at the beginning of text, or 0.
 func badEscape(text string) int {
