@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	questions "github.com/kube-lifeline/lifeline/app/internal/question"
-	"github.com/kube-lifeline/lifeline/app/internal/reason"
 )
 
 func (s *Server) fields(r *http.Request) (any, error) {
@@ -21,26 +20,8 @@ func QuestionFields() []Field {
 	var out []Field
 	for _, f := range questions.Fields() {
 		out = append(out, Field{
-			Name: f.Name, Type: f.Type.String(), Optional: f.Optional, Meaning: f.Meaning, Values: valuesOf(f.Name),
+			Name: f.Name, Type: f.Type.String(), Optional: f.Optional, Meaning: f.Meaning, Values: f.Values,
 		})
-	}
-	return out
-}
-
-// valuesOf returns the values of a field that has few.
-func valuesOf(name string) []string {
-	var out []string
-	switch name {
-	case "outcome":
-		for _, o := range outcomes {
-			out = append(out, string(o))
-		}
-	case "reason":
-		for _, c := range reason.Names() {
-			out = append(out, string(c))
-		}
-	case "verb":
-		out = []string{"create", "update", "delete"}
 	}
 	return out
 }

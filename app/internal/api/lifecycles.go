@@ -208,7 +208,11 @@ func (p *params) field(name, value string, known []string) {
 			return
 		}
 	}
-	p.bad(name, "%.80q is not one of %s", value, strings.Join(known, ", "))
+	hint := ""
+	if near := questions.Nearest(value, known); near != "" {
+		hint = "; did you mean " + near + "?"
+	}
+	p.bad(name, "%.80q is not one of %s%s", value, strings.Join(known, ", "), hint)
 }
 
 // fieldNames returns the fields of a type.

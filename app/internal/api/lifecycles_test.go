@@ -168,13 +168,14 @@ func TestQuestionErrors(t *testing.T) {
 	for path, want := range map[string]string{
 		"lifecycles" + asked(`phase.startup > 30`): `{"error":{"code":400,` +
 			`"message":"cannot compare duration with int",` +
-			`"parameter":"where","line":1,"column":1,"hint":"a length of time is written duration(\"30s\")"}}`,
+			`"parameter":"where","line":1,"column":17,"hint":"a length of time is written duration(\"30s\")"}}`,
 		"traces" + asked("kind == \"Pod\" &&\nknd == \"x\""): `{"error":{"code":400,"message":"unknown field knd",` +
 			`"parameter":"where","line":2,"column":1,"hint":"did you mean kind?"}}`,
 		"groups" + asked(`kind = "Pod"`): `"unexpected =","parameter":"where","line":1,"column":6,` +
 			`"hint":"to compare, write =="}}`,
 		"lifecycles" + asked(``): `"the question is empty","parameter":"where","line":1,"column":1,"hint":"write`,
 		"groups?by=knd":          `"message":"parameter \"by\": \"knd\" is not one of kind, group, namespace, `,
+		"groups?by=status":       `, day; did you mean outcome?`,
 		"groups?of=name": `"message":"the expression has the type string, and must be a duration","parameter":"of",` +
 			`"line":1,"column":1,"hint":"write a duration`,
 		"groups" + asked("true", "of", "ended.readiness -\nbegan.pul"): `"message":"unknown field began.pul",` +

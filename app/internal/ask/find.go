@@ -15,6 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/question"
 )
 
 // OutputCSV is a table for spreadsheets.
@@ -73,7 +74,11 @@ func (f *Find) Validate() error {
 		return err
 	}
 	if known := GroupFields(); f.GroupBy != "" && !slices.Contains(known, f.GroupBy) {
-		return fmt.Errorf("--group-by %q: it must be one of %s", f.GroupBy, strings.Join(known, ", "))
+		hint := ""
+		if near := question.Nearest(f.GroupBy, known); near != "" {
+			hint = "; did you mean " + near + "?"
+		}
+		return fmt.Errorf("--group-by %.80q: it must be one of %s%s", f.GroupBy, strings.Join(known, ", "), hint)
 	}
 	return checkRange(f.Since, f.Until, f.Time())
 }

@@ -3,6 +3,7 @@
 package question
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -186,6 +187,11 @@ func (b *builder) call(e ast.Expr) (node, *Error) {
 			return nil, err
 		}
 		nodes[i] = n
+	}
+	if len(nodes) == 2 && (name == operators.Equals || name == operators.NotEquals) {
+		if err := cmp.Or(b.possible(args[1], nodes[0], nodes[1]), b.possible(args[0], nodes[1], nodes[0])); err != nil {
+			return nil, err
+		}
 	}
 	if n := combined(name, nodes); n != nil {
 		return n, nil

@@ -41,6 +41,9 @@ func (b *builder) in(e ast.Expr, args []ast.Expr) (node, *Error) {
 		if !is || c.of != of.kind() {
 			return b.fault(a, fmt.Sprintf("the list of in needs literals, here of the type %s", of.kind()), "")
 		}
+		if err := b.possible(a, of, c); err != nil {
+			return nil, err
+		}
 		values = append(values, c)
 	}
 	return oneOf{of, values}, nil

@@ -40,6 +40,21 @@ func fault(info *ast.SourceInfo, e ast.Expr, detail, hint string) *Error {
 	return &Error{max(at.Line(), 1), max(at.Column()+1, 1), printable(detail), printable(hint)}
 }
 
+// named returns an error at the name of the method that e calls, otherwise at the first character of e.
+func named(info *ast.SourceInfo, e ast.Expr, detail, hint string) *Error {
+	out := fault(info, e, detail, hint)
+	c := e.AsCall()
+	at, ok := info.GetOffsetRange(e.ID())
+	if !ok || !c.IsMemberFunction() || len(c.FunctionName()) > MaxText {
+		return out
+	}
+	paren := info.GetLocationByOffset(at.Start)
+	if column := paren.Column() - len(c.FunctionName()); column >= 0 {
+		out.Line, out.Column = paren.Line(), column+1
+	}
+	return out
+}
+
 // nameBefore returns the length of the name before the position of a call, which is its parenthesis.
 func nameBefore(e ast.Expr) int32 {
 	if e.Kind() != ast.CallKind || e.AsCall().IsMemberFunction() {

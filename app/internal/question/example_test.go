@@ -21,6 +21,6 @@ func ExampleParse() {
 	slow := &question.Lifecycle{Phases: map[string]time.Duration{"startup": time.Minute}}
 	fmt.Println(q.Matches(slow, time.Now()), q.Matches(&question.Lifecycle{}, time.Now()))
 	// Output:
-	// 1:18: cannot compare duration with int; a length of time is written duration("30s")
+	// 1:34: cannot compare duration with int; a length of time is written duration("30s")
 	// true false
 }

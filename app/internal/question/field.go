@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // Field is a value of a lifecycle that a question may use.
@@ -22,6 +25,9 @@ type Field struct {
 	// Phase selects the rows of Steps, for a field of that table.
 	Phase   string
 	Meaning string
+	// Values are the values of a text with few, without the empty one. Any other value is an error in a
+	// question. It is nil for all other fields.
+	Values []string
 
 	// value returns the value of a lifecycle, or nil if it is missing.
 	value func(*Lifecycle) any
@@ -49,6 +55,9 @@ const (
 	ended = "ended"
 )
 
+// labels is the name of the map.
+const labels = "labels"
+
 // objects has the objects, in the order of the documents.
 var objects = []string{phase, began, ended}
 
@@ -58,6 +67,15 @@ const startup = "startup"
 // End is the name of the field with the end of a lifecycle. It has no place of its own: it is Plus of
 // the columns start and duration if outcome is not empty, and missing otherwise.
 const End = "end"
+
+// outcome is the name of the field that is empty for an open lifecycle.
+const outcome = "outcome"
+
+// The values of outcome and verb.
+var (
+	outcomes = []span.Outcome{span.Converged, span.Superseded, span.Deleted, span.Failed, span.Unfinished}
+	verbs    = []string{"create", "update", "delete"}
+)
 
 // fields is the table of all fields: the only source for questions, documents and completion.
 var fields = append([]Field{
@@ -75,18 +93,18 @@ var fields = append([]Field{
 	text("uid", "uid", "UID of the object", func(l *Lifecycle) *string { return (*string)(&l.Object.UID) }),
 	text("workload", "workload", "kind and name of its workload, such as `Deployment/web`",
 		func(l *Lifecycle) *string { return &l.Workload }),
-	text("verb", "verb", "verb of the first write", func(l *Lifecycle) *string { return &l.Verb }),
+	oneOfFew(verbs, text("verb", "verb", "verb of the first write", func(l *Lifecycle) *string { return &l.Verb })),
 	text("actor", "actor", "component that wrote", func(l *Lifecycle) *string { return &l.Actor }),
 	text("user", "user", "user of the request, from the audit log", func(l *Lifecycle) *string { return &l.User }),
-	text("outcome", "outcome",
+	oneOfFew(outcomes, text(outcome, "outcome",
 		"`converged`, `superseded`, `failed`, `deleted` or `unfinished`; empty for an open lifecycle",
-		func(l *Lifecycle) *string { return &l.Outcome }),
-	text(
+		func(l *Lifecycle) *string { return &l.Outcome })),
+	oneOfFew(reason.Names(), text(
 		"reason",
 		"reason",
 		"category of the reason; empty without one",
 		func(l *Lifecycle) *string { return &l.Reason },
-	),
+	)),
 	{
 		Name: "start", Type: Timestamp, Table: Lifecycles, Column: "start", Meaning: "first write",
 		value: func(l *Lifecycle) any { return within(l.Start) },
@@ -119,7 +137,7 @@ var fields = append([]Field{
 		value: func(l *Lifecycle) any { return l.Images },
 	},
 	{
-		Name: "labels", Type: Map, Table: Labels, Column: "label", Meaning: "labels of the configured keys",
+		Name: labels, Type: Map, Table: Labels, Column: "label", Meaning: "labels of the configured keys",
 		value: func(l *Lifecycle) any { return l.Labels },
 	},
 	{
@@ -144,6 +162,14 @@ func text(name, column, meaning string, of func(*Lifecycle) *string) Field {
 			}
 		},
 	}
+}
+
+// oneOfFew returns the field with its values.
+func oneOfFew[T ~string](values []T, f Field) Field {
+	for _, v := range values {
+		f.Values = append(f.Values, string(v))
+	}
+	return f
 }
 
 // setInt returns a function that sets a number.

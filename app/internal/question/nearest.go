@@ -2,7 +2,10 @@
 
 package question
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // synonyms has the words that newcomers try.
 var synonyms = map[string]string{
@@ -29,6 +32,14 @@ func similar(wrong string) string {
 		return phase + "." + near
 	}
 	return ""
+}
+
+// Nearest returns the one of names that the caller may have meant, or "".
+func Nearest(wrong string, names []string) string {
+	if meant := synonyms[strings.ToLower(wrong)]; slices.Contains(names, meant) {
+		return meant
+	}
+	return nearest(wrong, names)
 }
 
 // nearest returns the name that the caller may have meant, or "": few letters differ, or one is the

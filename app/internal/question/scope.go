@@ -5,6 +5,7 @@ package question
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
@@ -77,6 +78,14 @@ func (s *scope) name(e ast.Expr, local string) *Error {
 func (s *scope) selection(e ast.Expr, local string) *Error {
 	of, field := e.AsSelect().Operand(), e.AsSelect().FieldName()
 	if of.Kind() != ast.IdentKind {
+		if key := labelKey(e, local); key != "" {
+			return fault(
+				s.info,
+				e,
+				"the values of "+labels+" have no fields",
+				"write "+labels+"["+strconv.Quote(key)+"]",
+			)
+		}
 		if err := s.check(of, local); err != nil {
 			return err
 		}
@@ -132,8 +141,14 @@ func fieldOf(e ast.Expr) (object, name string) {
 func (s *scope) call(e ast.Expr, local string) *Error {
 	c := e.AsCall()
 	name := c.FunctionName()
+	if err := s.unquoted(c, local); err != nil {
+		return err
+	}
+	if key := labelKey(e, local); key != "" {
+		return fault(s.info, e, unsupported(name), "write "+labels+"["+strconv.Quote(key)+"]")
+	}
 	if _, is := operatorSigns[name]; !is && !slices.Contains(functionNames, name) {
-		return fault(s.info, e, unsupported(name), wayOut(name))
+		return named(s.info, e, unsupported(name), wayOut(name))
 	}
 	if c.IsMemberFunction() {
 		if err := s.check(c.Target(), local); err != nil {

@@ -4,6 +4,7 @@ package question
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
 	"cel.dev/cel-go/cel"
@@ -40,7 +41,7 @@ func typeError(tree *ast.AST, from *cel.Error) *Error {
 		applied = strings.Replace(applied, ".(", ", ", 1) // a method
 	}
 	a, b := pair(applied)
-	detail, hint := unsupported(name)+" for "+applied, ""
+	detail, hint, at := unsupported(name)+" for "+applied, "", e
 	switch {
 	case comparisonSigns[name] != "":
 		detail = "cannot compare " + a + " with " + b
@@ -48,8 +49,14 @@ func typeError(tree *ast.AST, from *cel.Error) *Error {
 			detail = a + " has no comparison " + operatorSigns[name]
 		}
 		hint = comparisonHint(e.AsCall().Args(), a, b)
+		if literal := literalOf(e.AsCall().Args()); literal != nil && !strings.Contains(a+b, "(") {
+			at = literal
+		}
 	case name == operators.LogicalAnd, name == operators.LogicalOr, name == operators.LogicalNot:
 		detail = operatorSigns[name] + " needs conditions, not " + applied
+		if name == operators.LogicalNot {
+			hint = notHint(tree.Expr(), e)
+		}
 	case name == operators.Conditional:
 		detail = "?: needs a condition and two values of one type, not " + applied
 	case name == operators.Index:
@@ -69,17 +76,50 @@ func typeError(tree *ast.AST, from *cel.Error) *Error {
 	case name == overloads.TypeConvertTimestamp:
 		hint = "write " + timestampExample
 	}
-	return fault(tree.SourceInfo(), e, detail, hint)
+	return fault(tree.SourceInfo(), at, detail, hint)
 }
 
-// comparisonHint returns a way to compare values of the types a and b.
-func comparisonHint(args []ast.Expr, a, b string) string {
-	literal := ast.Expr(nil)
+// notHint returns a way to write !kind == "Pod", whose ! is only that of kind, or "".
+func notHint(root, not ast.Expr) string {
+	hint := ""
+	ast.PreOrderVisit(root, ast.NewExprVisitor(func(e ast.Expr) {
+		if e.Kind() != ast.CallKind || len(e.AsCall().Args()) != 2 || e.AsCall().Args()[0].ID() != not.ID() {
+			return
+		}
+		of := spelled(not.AsCall().Args()[0])
+		sign, other := operatorSigns[e.AsCall().FunctionName()], e.AsCall().Args()[1]
+		text := "…"
+		if isLiteral(other) && value(other) != "" {
+			text = strconv.Quote(value(other))
+		} else if n := spelled(other); n != "" {
+			text = n
+		}
+		switch {
+		case of == "":
+		case sign == "==":
+			hint = "write " + of + " != " + text
+		case sign == "!=":
+			hint = "write " + of + " == " + text
+		case comparisonSigns[e.AsCall().FunctionName()] != "", sign == "in":
+			hint = "write !(" + of + " " + sign + " " + text + ")"
+		}
+	}))
+	return hint
+}
+
+// literalOf returns the last literal, or nil.
+func literalOf(args []ast.Expr) (literal ast.Expr) {
 	for _, arg := range args {
 		if isLiteral(arg) {
 			literal = arg
 		}
 	}
+	return literal
+}
+
+// comparisonHint returns a way to compare values of the types a and b.
+func comparisonHint(args []ast.Expr, a, b string) string {
+	literal := literalOf(args)
 	has := func(x, y string) bool { return a == x && b == y || a == y && b == x }
 	switch {
 	case has("duration", "int"), has("duration", "double"):

@@ -87,7 +87,32 @@ func (g *generator) comparison(depth int) string {
 		t = question.Bool
 	}
 	sign := one(g.r, []string{" == ", " != ", " < ", " <= ", " > ", " >= "})
-	return "(" + g.of(t, depth-1) + sign + g.of(t, depth-1) + ")"
+	a, b := g.of(t, depth-1), g.of(t, depth-1)
+	if equal := sign == " == " || sign == " != "; equal && few[b] != nil && b != g.local {
+		a = g.possible(a, b)
+	} else if equal && few[a] != nil && a != g.local {
+		b = g.possible(b, a)
+	}
+	return "(" + a + sign + b + ")"
+}
+
+// few has the values of the fields that have few.
+var few = func() map[string][]string {
+	out := map[string][]string{}
+	for _, f := range question.Fields() {
+		if f.Values != nil {
+			out[f.Name] = append([]string{""}, f.Values[:3]...)
+		}
+	}
+	return out
+}()
+
+// possible returns a text to compare with a field that has few values: other literals are errors.
+func (g *generator) possible(text, field string) string {
+	if strings.HasPrefix(text, `"`) {
+		return quoted(one(g.r, few[field]))
+	}
+	return text
 }
 
 func (g *generator) membership(depth int) string {
@@ -100,11 +125,15 @@ func (g *generator) membership(depth int) string {
 	t := one(g.r, []question.Type{
 		question.String, question.Int, question.Timestamp, question.Duration, question.Bool,
 	})
+	of := g.of(t, depth-1)
 	elements := make([]string, 1+g.r.IntN(3))
 	for i := range elements {
 		elements[i] = g.literal(t)
+		if few[of] != nil && of != g.local {
+			elements[i] = g.possible(elements[i], of)
+		}
 	}
-	return "(" + g.of(t, depth-1) + " in [" + strings.Join(elements, ", ") + "])"
+	return "(" + of + " in [" + strings.Join(elements, ", ") + "])"
 }
 
 func (g *generator) test(depth int) string {

@@ -57,6 +57,9 @@ func Rows(r *rand.Rand, n int) []*question.Lifecycle {
 			Start: one(r, moments), Duration: time.Duration(one(r, lengths)),
 			Phases: map[string]time.Duration{}, Labels: map[string]string{},
 		}
+		if r.IntN(2) == 0 {
+			l.Verb, l.Outcome, l.Reason = one(r, few["verb"]), one(r, few["outcome"]), one(r, few["reason"])
+		}
 		binary.BigEndian.PutUint64(l.Trace[8:], uint64(i))
 		for _, p := range question.Phases() {
 			if r.IntN(2) == 0 {

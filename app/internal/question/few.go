@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package question
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cel.dev/cel-go/common/ast"
+)
+
+// openWords are the words that newcomers try for the outcome of an open lifecycle.
+var openWords = []string{"open", "running", "pending", "active", "progressing", "in progress", "none"}
+
+// valueSynonyms has the words that newcomers try for the values of outcome, reason and verb.
+var valueSynonyms = map[string]string{
+	"success": "converged", "succeeded": "converged", "successful": "converged", "ok": "converged",
+	"ready": "converged", "done": "converged", "complete": "converged", "completed": "converged",
+	"error": "failed", "failure": "failed", "replaced": "superseded",
+	"patch": "update", "apply": "update", "replace": "update", "edit": "update",
+	"oomkilled": "out_of_memory", "crashloopbackoff": "crash_loop",
+	"imagepullbackoff": "image_pull", "errimagepull": "image_pull",
+}
+
+// possible returns an error if a field with few values is compared with another one at e. It would
+// match silently always or never.
+func (b *builder) possible(e ast.Expr, field, value node) *Error {
+	c, isColumn := field.(column)
+	v, isConstant := value.(constant)
+	if !isColumn || !isConstant || c.field.Values == nil {
+		return nil
+	}
+	text, _ := v.value.(string)
+	if text == "" || slices.Contains(c.field.Values, text) {
+		return nil
+	}
+	return fault(
+		b.info, e, c.field.Name+" has no value "+strconv.Quote(clipped(text)), valueHint(c.field, text),
+	)
+}
+
+// clipped returns the beginning of a value for an error.
+func clipped(text string) string {
+	const most = 80
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// valueHint returns the way out for an impossible value of a field.
+func valueHint(f *Field, wrong string) string {
+	const listed = 10
+	word := strings.ToLower(strings.TrimSpace(wrong))
+	if f.Name == outcome && slices.Contains(openWords, word) {
+		return `write outcome == "" for open lifecycles`
+	}
+	near := valueSynonyms[word]
+	if !slices.Contains(f.Values, near) {
+		near = nearest(strings.NewReplacer(" ", "_", "-", "_").Replace(word), f.Values)
+	}
+	var hints []string
+	if len(f.Values) <= listed {
+		hints = append(hints, f.Name+" has the values "+strings.Join(f.Values, ", "))
+	}
+	if near != "" {
+		hints = append(hints, fmt.Sprintf("did you mean %q?", near))
+	}
+	if hints == nil {
+		return fmt.Sprintf("%s has %d values, such as %q; docs/reasons.md has all", f.Name, len(f.Values), f.Values[0])
+	}
+	return strings.Join(hints, "; ")
+}
