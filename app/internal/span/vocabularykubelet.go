@@ -7,12 +7,13 @@ var (
 	kubeletSpans = []Term{
 		{
 			SpanName, "csi.v1.Node/<method>", "driver called → answered",
-			"`NodeStageVolume`, `NodePublishVolume`, `NodeUnpublishVolume`, `NodeUnstageVolume` or `NodeExpandVolume`, " +
-				"below the Pod's `sandbox` or `terminate` (CSI proxy)", "",
+			"`NodeStageVolume`, `NodePublishVolume`, `NodeUnpublishVolume`, `NodeUnstageVolume` or " +
+				"`NodeExpandVolume`, below the Pod's `sandbox` or `terminate` (CSI proxy)", "",
 		},
 		{
 			SpanName, "v1beta1.DevicePlugin/<method>", "device plugin called → answered",
-			"`Allocate`, below the Pod's `sandbox`, or `PreStartContainer`, below its reconciliation (device proxy)", "",
+			"`Allocate`, below the Pod's `sandbox`, or `PreStartContainer`, below its reconciliation " +
+				"(device proxy)", "",
 		},
 	}
 	kubeletAttributes = []Term{
