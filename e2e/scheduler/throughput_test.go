@@ -153,7 +153,8 @@ func createAll(b *testing.B, manifest string) {
 	var creating sync.WaitGroup
 	for i := range parts {
 		creating.Go(func() {
-			if _, err := bench.RunKubectl(b.Context(), strings.NewReader(parts[i].String()), "create", "-f", "-"); err != nil {
+			manifest := strings.NewReader(parts[i].String())
+			if _, err := bench.RunKubectl(b.Context(), manifest, "create", "-f", "-"); err != nil {
 				b.Error(err)
 			}
 		})
@@ -199,7 +200,12 @@ func awaitBound(b *testing.B, client kubernetes.Interface, namespace string, bin
 // watchBound returns the events of Pods with a node.
 func watchBound(b *testing.B, client kubernetes.Interface, namespace string) watch.Interface {
 	b.Helper()
-	events, err := client.CoreV1().Pods(namespace).Watch(b.Context(), metav1.ListOptions{FieldSelector: "spec.nodeName!="})
+	events, err := client.CoreV1().Pods(
+		namespace,
+	).Watch(
+		b.Context(),
+		metav1.ListOptions{FieldSelector: "spec.nodeName!="},
+	)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -230,15 +236,15 @@ func processorTime(b *testing.B, pid int) time.Duration {
 	}
 	// The program's name can have spaces.
 	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	var ticks time.Duration
+	ticks := 0
 	for _, f := range fields[11:13] { // utime and stime
 		n, err := strconv.Atoi(f)
 		if err != nil {
 			b.Fatal(err)
 		}
-		ticks += time.Duration(n)
+		ticks += n
 	}
-	return ticks * 10 * time.Millisecond
+	return time.Duration(ticks*10) * time.Millisecond
 }
 
 // meanOf returns the mean and half of its 95 % interval, by Student's distribution.
