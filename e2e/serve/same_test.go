@@ -247,10 +247,6 @@ func (c *comparison) time(s *harness.Span, which string, want, got time.Time, wa
 		// the time of a condition again.
 		c.looser++
 		ok = diff <= time.Second && diff > -time.Second-slack
-	case wantBy == objectSource && gotBy == objectSource && s.Kind() == "Pod":
-		// As above: each of the two has one of the two times that KWOK wrote.
-		c.looser++
-		ok = diff.Abs() <= time.Second
 	case wantBy == objectSource && gotBy == watchSource:
 		c.looser++
 		ok = diff >= -slack && diff < c.away+slack
