@@ -115,7 +115,7 @@ func (f *Find) location() *time.Location {
 
 // seconds formats a length for programs.
 func seconds(d api.Seconds) string {
-	return strconv.FormatFloat(time.Duration(d).Seconds(), 'f', -1, 64)
+	return strconv.FormatFloat(float64(d)/float64(time.Second), 'f', -1, 64) // Duration.Seconds rounds twice
 }
 
 // printGroups writes statistics in the selected format.

@@ -58,6 +58,9 @@ func TestStatement(t *testing.T) {
 			{spantest.Apply().ID.String(), "converged", "2026-03-01T12:00:00.000Z", 4.21},
 		},
 		"SELECT count(*) > 10 FROM v_spans": {{int64(1)}},
+		"SELECT count(*) > 0 FROM v_lifecycles UNION ALL SELECT count(*) > 0 FROM v_writes UNION ALL " +
+			"SELECT count(*) > 0 FROM v_traces": {{int64(1)}, {int64(1)}, {int64(1)}},
+		"SELECT 'rows' FROM v_lifecycles LIMIT 1": {{"rows"}},
 		`SELECT kind, object, verb, "end" FROM v_writes ORDER BY end_ns LIMIT 1`: {
 			{"Deployment", "web", "create", "2026-03-01T12:00:00.005Z"},
 		},
