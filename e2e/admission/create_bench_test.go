@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 	"github.com/kube-lifeline/lifeline/lab"
 )
 
@@ -239,29 +238,9 @@ spec:
 // processorTime is what the API server has used so far.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
-	info, err := lab.Inspect(bench.Dir())
+	used, err := harness.ProcessorTime(bench.PID(b, lab.APIServer))
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, p := range info.Processes {
-		if p.Name != string(lab.APIServer) {
-			continue
-		}
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid))
-		if err != nil {
-			b.Fatal(err)
-		}
-		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-		ticks := 0
-		for _, f := range fields[11:13] { // utime and stime, in hundredths of a second
-			n, err := strconv.Atoi(f)
-			if err != nil {
-				b.Fatal(err)
-			}
-			ticks += n
-		}
-		return time.Duration(ticks) * 10 * time.Millisecond
-	}
-	b.Fatal("there is no API server")
-	return 0
+	return used
 }

@@ -92,35 +92,14 @@ func (s *server) peak(t *testing.T) float64 {
 	return 0
 }
 
-// clockTick is the unit of the times in /proc: Linux has 100 a second on all machines.
-const clockTick = 100
-
 // cpu returns the processor time of the process so far, in seconds.
 func (s *server) cpu(t *testing.T) float64 {
 	t.Helper()
-	seconds, err := cpuOf(s.PID())
+	used, err := harness.ProcessorTime(s.PID())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return seconds
-}
-
-// cpuOf returns the processor time of a process so far, in seconds.
-func cpuOf(pid int) (float64, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, fmt.Errorf("cannot read the processor time of process %d: %w", pid, err)
-	}
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	total := 0.0
-	for _, i := range []int{11, 12} { // utime and stime, after the name in parentheses
-		ticks, err := strconv.ParseFloat(fields[i], 64)
-		if err != nil {
-			return 0, fmt.Errorf("cannot read the processor time of process %d: %w", pid, err)
-		}
-		total += ticks
-	}
-	return total / clockTick, nil
+	return used.Seconds()
 }
 
 // profile keeps a profile, if anything is kept. A busy server may be late with one.

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"math"
 	"net"
-	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 	"github.com/kube-lifeline/lifeline/lab"
 )
 
@@ -170,7 +169,7 @@ func createAll(b *testing.B, manifest string) {
 func awaitBound(b *testing.B, client kubernetes.Interface, namespace string, binding watch.Interface, count int) cost {
 	b.Helper()
 	defer func() { binding.Stop() }()
-	pid := schedulerPid(b)
+	pid := bench.PID(b, lab.Scheduler)
 	var begin time.Time
 	var before time.Duration
 	seen := make(map[string]bool, count)
@@ -212,39 +211,14 @@ func watchBound(b *testing.B, client kubernetes.Interface, namespace string) wat
 	return events
 }
 
-func schedulerPid(b *testing.B) int {
-	b.Helper()
-	info, err := lab.Inspect(bench.Dir())
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, p := range info.Processes {
-		if p.Name == string(lab.Scheduler) && p.Running {
-			return p.Pid
-		}
-	}
-	b.Fatal("no scheduler runs")
-	return 0
-}
-
-// processorTime returns the processor time of a process so far, in steps of 10 ms.
+// processorTime returns the processor time of a process so far.
 func processorTime(b *testing.B, pid int) time.Duration {
 	b.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	used, err := harness.ProcessorTime(pid)
 	if err != nil {
 		b.Fatal(err)
 	}
-	// The program's name can have spaces.
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	ticks := 0
-	for _, f := range fields[11:13] { // utime and stime
-		n, err := strconv.Atoi(f)
-		if err != nil {
-			b.Fatal(err)
-		}
-		ticks += n
-	}
-	return time.Duration(ticks*10) * time.Millisecond
+	return used
 }
 
 // meanOf returns the mean and half of its 95 % interval, by Student's distribution.
