@@ -7,11 +7,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
-	"google.golang.org/grpc/status"
 
-	"github.com/kube-lifeline/lifeline/internal/message"
 	"github.com/kube-lifeline/lifeline/kubelet/internal/tracing"
 )
 
@@ -30,9 +27,6 @@ const (
 	keyVolumeName = attribute.Key("k8s.volume.name")
 	keyVolumeID   = attribute.Key("container.csi.volume.id")
 	keyDriver     = attribute.Key("container.csi.plugin.name")
-	keySystem     = attribute.Key("rpc.system.name")
-	keyMethod     = attribute.Key("rpc.method")
-	keyStatus     = attribute.Key("rpc.response.status_code")
 )
 
 // call is one traced call.
@@ -71,9 +65,7 @@ func (p *Proxy) begin(ctx context.Context, method string, data []byte) (context.
 
 // start starts the span.
 func (p *Proxy) start(ctx context.Context, c *call) context.Context {
-	attributes := []attribute.KeyValue{
-		keySystem.String("grpc"), keyMethod.String(c.method[1:]), keyVolumeID.String(c.request.volume),
-	}
+	attributes := append(tracing.Called(c.method), keyVolumeID.String(c.request.volume))
 	if c.request.name != "" {
 		attributes = append(attributes, keyVolumeName.String(c.request.name))
 	}
@@ -94,13 +86,9 @@ func (p *Proxy) end(ctx context.Context, c *call, err error) {
 		}
 		p.start(ctx, c)
 	}
-	code := status.Code(err)
-	c.span.SetAttributes(keyStatus.String(tracing.CodeName(code)))
+	tracing.Answered(c.span, err)
 	if driver := p.name.Load(); driver != nil && *driver != "" {
 		c.span.SetAttributes(keyDriver.String(*driver))
-	}
-	if err != nil {
-		c.span.SetStatus(codes.Error, message.Clean(status.Convert(err).Message()))
 	}
 	switch c.method {
 	case methodStage:

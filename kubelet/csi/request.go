@@ -4,9 +4,10 @@ package csi
 
 import (
 	"regexp"
-	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/kube-lifeline/lifeline/kubelet/internal/tracing"
 )
 
 // service begins the names of the traced methods.
@@ -52,9 +53,6 @@ type request struct {
 
 // pod identifies a Pod. namespace and name may be empty.
 type pod struct{ uid, namespace, name string }
-
-// maxText bounds each text in bytes.
-const maxText = 256
 
 // read decodes the traced part of a request. It returns false for a method without spans, and for a
 // request that is no protobuf.
@@ -143,7 +141,5 @@ func podOf(path string) (uid, volume string) {
 	return "", ""
 }
 
-// text returns valid, bounded text.
-func text(b []byte) string {
-	return strings.ToValidUTF8(string(b[:min(len(b), maxText)]), "")
-}
+// text returns valid, bounded text. It copies no more of b than that.
+func text(b []byte) string { return tracing.Text(string(b[:min(len(b), tracing.MaxText)])) }

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/kube-lifeline/lifeline/kubelet/internal/tracing"
 )
 
 func TestPodOf(t *testing.T) {
@@ -51,7 +53,7 @@ func FuzzRead(f *testing.F) {
 		for method := range layouts {
 			r, _ := read(method, data)
 			for _, s := range []string{r.volume, r.name, r.pod.uid, r.pod.name, r.pod.namespace} {
-				if len(s) > maxText || !utf8.ValidString(s) {
+				if len(s) > tracing.MaxText || !utf8.ValidString(s) {
 					t.Errorf("%q", s)
 				}
 			}

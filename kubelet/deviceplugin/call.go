@@ -6,18 +6,14 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	plugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
-	"github.com/kube-lifeline/lifeline/internal/message"
 	"github.com/kube-lifeline/lifeline/kubelet/internal/tracing"
 )
 
@@ -31,9 +27,6 @@ const ScopeName = "github.com/kube-lifeline/lifeline/kubelet/deviceplugin"
 const (
 	keyPodUID    = attribute.Key("k8s.pod.uid")
 	keyContainer = attribute.Key("k8s.container.name")
-	keySystem    = attribute.Key("rpc.system.name")
-	keyMethod    = attribute.Key("rpc.method")
-	keyStatus    = attribute.Key("rpc.response.status_code")
 )
 
 // Attributes of devices. KeyDevices are the first IDs of KeyDeviceCount devices.
@@ -50,8 +43,8 @@ const (
 )
 
 const (
-	// maxDevices bounds the IDs on a span, and maxText each text in bytes.
-	maxDevices, maxText = 8, 256
+	// maxDevices bounds the IDs on a span.
+	maxDevices = 8
 	// maxWait is how long a finished span waits for its Pod. The kubelet writes its checkpoint after the devices
 	// of all resources of a container are allocated.
 	maxWait, pollEvery = 10 * time.Second, 50 * time.Millisecond
@@ -75,7 +68,7 @@ type observer struct {
 
 func newObserver(ctx context.Context, tracer trace.Tracer, dir, resource string) *observer {
 	return &observer{
-		tracer: tracer, resource: text(resource), checkpoint: filepath.Join(dir, checkpointName), ctx: ctx,
+		tracer: tracer, resource: tracing.Text(resource), checkpoint: filepath.Join(dir, checkpointName), ctx: ctx,
 		waiting: make(chan struct{}, maxWaiting),
 	}
 }
@@ -93,12 +86,12 @@ func (o *observer) Begin(ctx context.Context, method string, request []byte) (co
 	}
 	ids := make([]string, 0, maxDevices)
 	for _, id := range devices[:min(len(devices), maxDevices)] {
-		ids = append(ids, text(id))
+		ids = append(ids, tracing.Text(id))
 	}
-	ctx, span := o.tracer.Start(ctx, method[1:], trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
-		keySystem.String("grpc"), keyMethod.String(method[1:]), KeyResource.String(o.resource),
-		KeyDevices.StringSlice(ids), KeyDeviceCount.Int(len(devices)),
-	))
+	attributes := append(tracing.Called(method),
+		KeyResource.String(o.resource), KeyDevices.StringSlice(ids), KeyDeviceCount.Int(len(devices)))
+	ctx, span := o.tracer.Start(ctx, method[1:], trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(attributes...))
 	return ctx, func(err error) { o.end(span, method, devices, err) }
 }
 
@@ -121,13 +114,13 @@ func devicesOf(method string, request []byte) ([]string, error) {
 // end ends the span of a call. That of an allocation waits for its Pod.
 func (o *observer) end(span trace.Span, method string, devices []string, err error) {
 	now := time.Now()
-	span.SetAttributes(keyStatus.String(tracing.CodeName(status.Code(err))))
-	if err != nil {
-		span.SetStatus(codes.Error, message.Clean(status.Convert(err).Message()))
-	}
+	tracing.Answered(span, err)
 	finish := func(by user) {
 		if by.pod != "" {
-			span.SetAttributes(keyPodUID.String(by.pod), keyContainer.String(by.container))
+			span.SetAttributes(keyPodUID.String(by.pod))
+		}
+		if by.container != "" {
+			span.SetAttributes(keyContainer.String(by.container))
 		}
 		span.End(trace.WithTimestamp(now))
 	}
@@ -149,7 +142,7 @@ func (o *observer) end(span trace.Span, method string, devices []string, err err
 	}
 }
 
-// await returns the container with the device, from a checkpoint that is not older than since.
+// await returns the user of the device, from a checkpoint that is not older than since.
 func (o *observer) await(device string, since time.Time) user {
 	ctx, cancel := context.WithTimeout(o.ctx, maxWait)
 	defer cancel()
@@ -167,7 +160,7 @@ func (o *observer) await(device string, since time.Time) user {
 	}
 }
 
-// find returns the container with the device, unless the checkpoint is older than since.
+// find returns the user of the device, unless the checkpoint is older than since.
 func (o *observer) find(device string, since time.Time) user {
 	if info, err := os.Stat(o.checkpoint); err != nil || info.ModTime().Before(since.Add(-coarse)) {
 		return user{}
@@ -176,9 +169,5 @@ func (o *observer) find(device string, since time.Time) user {
 	if err != nil || changed.Before(since.Add(-coarse)) {
 		return user{}
 	}
-	by, _ := c.user(o.resource, device)
-	return by
+	return c.user(o.resource, device)
 }
-
-// text returns valid, bounded text.
-func text(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxText)], "") }

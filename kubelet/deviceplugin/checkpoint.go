@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/kube-lifeline/lifeline/kubelet/internal/tracing"
 )
 
 // checkpointName is the kubelet's file of devices and Pods, beside its socket.
@@ -17,7 +19,7 @@ const checkpointName = "kubelet_internal_checkpoint"
 // maxCheckpoint bounds the file in bytes. An entry has some 300 bytes, and more with a large response of a plugin.
 const maxCheckpoint = 16 << 20
 
-// user is the container that has devices.
+// user is the Pod and the container that have a device. Either is empty if unknown.
 type user struct{ pod, container string }
 
 // checkpoint is the part of the kubelet's file that is decoded. The form is that of Kubernetes 1.20 and later
@@ -60,8 +62,10 @@ func readCheckpoint(path string) (*checkpoint, time.Time, error) {
 	return &c, info.ModTime(), nil
 }
 
-// user returns the container that has a device of a resource. It returns none if two Pods have it.
-func (c *checkpoint) user(resource, device string) (user, bool) {
+// user returns the user of a device of a resource. It has no container if two of the Pod have the device: the kubelet
+// gives the devices of an init container to an app container, and keeps both entries. It is empty if two Pods have
+// the device.
+func (c *checkpoint) user(resource, device string) user {
 	var found user
 	for _, e := range c.Data.PodDeviceEntries {
 		if e.ResourceName != resource || e.PodUID == "" {
@@ -71,11 +75,16 @@ func (c *checkpoint) user(resource, device string) (user, bool) {
 			if !slices.Contains(ids, device) {
 				continue
 			}
-			if found.pod != "" && found.pod != e.PodUID {
-				return user{}, false
+			by := user{pod: tracing.Text(e.PodUID), container: tracing.Text(e.ContainerName)}
+			switch {
+			case found.pod == "":
+				found = by
+			case found.pod != by.pod:
+				return user{}
+			case found.container != by.container:
+				found.container = ""
 			}
-			found = user{pod: text(e.PodUID), container: text(e.ContainerName)}
 		}
 	}
-	return found, found.pod != ""
+	return found
 }

@@ -20,6 +20,7 @@ import (
 	plugin "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 
 	"github.com/kube-lifeline/lifeline/kubelet/internal/relay"
+	"github.com/kube-lifeline/lifeline/kubelet/internal/tracing"
 )
 
 // registration is the name of the socket to which plugins send their registrations.
@@ -73,7 +74,7 @@ func (p *Proxy) await(ctx context.Context) (fs.FileInfo, error) {
 func (p *Proxy) serve(ctx context.Context, kubelet fs.FileInfo) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := &registrar{Proxy: p, ctx: ctx, endpoints: map[string]context.CancelFunc{}}
+	r := &registrar{Proxy: p, ctx: ctx, relays: map[registered]context.CancelFunc{}}
 	l, err := relay.Listen(ctx, filepath.Join(p.Plugins, registration), "")
 	if err != nil {
 		return err
@@ -102,6 +103,9 @@ func (p *Proxy) serve(ctx context.Context, kubelet fs.FileInfo) error {
 	return err
 }
 
+// registered is a registration of a plugin.
+type registered struct{ endpoint, resource string }
+
 // registrar takes registrations for one kubelet.
 type registrar struct {
 	plugin.UnimplementedRegistrationServer
@@ -111,8 +115,8 @@ type registrar struct {
 	running sync.WaitGroup
 
 	mu sync.Mutex
-	// endpoints has the end of the relay of each endpoint.
-	endpoints map[string]context.CancelFunc
+	// relays has the end of the relay of each registration. Both an endpoint and a resource have one at most.
+	relays map[registered]context.CancelFunc
 }
 
 // Register makes a socket for the plugin, and registers that with the kubelet.
@@ -120,7 +124,7 @@ func (r *registrar) Register(ctx context.Context, in *plugin.RegisterRequest) (*
 	endpoint := in.GetEndpoint()
 	if endpoint == "." || endpoint == registration || filepath.Base(endpoint) != endpoint ||
 		!filepath.IsLocal(endpoint) {
-		return nil, status.Errorf(codes.InvalidArgument, "the endpoint %q is no name of a file", text(endpoint))
+		return nil, status.Errorf(codes.InvalidArgument, "the endpoint %q is no name of a file", tracing.Text(endpoint))
 	}
 	own := "lifeline-" + endpoint
 	if err := r.open(endpoint, own, in.GetResourceName()); err != nil {
@@ -137,13 +141,16 @@ func (r *registrar) Register(ctx context.Context, in *plugin.RegisterRequest) (*
 	})
 }
 
-// open starts to forward calls at the kubelet's socket own to the plugin's socket endpoint. It ends an earlier
-// relay of the endpoint.
+// open starts to forward calls at the kubelet's socket own to the plugin's socket endpoint. It ends the earlier
+// relays of the endpoint and of the resource: a plugin may start again with another endpoint.
 func (r *registrar) open(endpoint, own, resource string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if end := r.endpoints[endpoint]; end != nil {
-		end()
+	for earlier, end := range r.relays {
+		if earlier.endpoint == endpoint || earlier.resource == resource {
+			end()
+			delete(r.relays, earlier)
+		}
 	}
 	ctx, cancel := context.WithCancel(r.ctx)
 	o := newObserver(ctx, r.Provider.Tracer(ScopeName), r.Kubelet, resource)
@@ -158,7 +165,7 @@ func (r *registrar) open(endpoint, own, resource string) error {
 		return errors.Join(err, to.Close())
 	}
 	done := make(chan struct{})
-	r.endpoints[endpoint] = func() { cancel(); <-done }
+	r.relays[registered{endpoint, resource}] = func() { cancel(); <-done }
 	r.running.Go(func() {
 		defer close(done)
 		if err := errors.Join(to.ServeOn(ctx, l), to.Close()); err != nil && r.Log != nil {

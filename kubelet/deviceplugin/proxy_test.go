@@ -168,7 +168,7 @@ func start(t *testing.T) *set {
 		filepath.Join(s.plugins, "gpu.sock"),
 		func(g *grpc.Server) { plugin.RegisterDevicePluginServer(g, s.devices) },
 	)
-	s.register(t)
+	s.register(t, "gpu.sock", resource)
 	s.client = plugin.NewDevicePluginClient(connect(t, filepath.Join(s.dir, "lifeline-gpu.sock")))
 	return s
 }
@@ -183,16 +183,16 @@ func connect(t *testing.T, socket string) *grpc.ClientConn {
 }
 
 // register registers the plugin with the proxy, and checks what the kubelet gets.
-func (s *set) register(t *testing.T) {
+func (s *set) register(t *testing.T, endpoint, resource string) {
 	t.Helper()
 	_, err := plugin.NewRegistrationClient(connect(t, filepath.Join(s.plugins, "kubelet.sock"))).Register(t.Context(),
 		&plugin.RegisterRequest{
-			Version: plugin.Version, Endpoint: "gpu.sock", ResourceName: resource,
+			Version: plugin.Version, Endpoint: endpoint, ResourceName: resource,
 			Options: &plugin.DevicePluginOptions{PreStartRequired: true},
 		})
 	must(t, err)
 	r := <-s.registered
-	if r.GetEndpoint() != "lifeline-gpu.sock" || r.GetResourceName() != resource || r.GetVersion() != plugin.Version ||
+	if r.GetEndpoint() != "lifeline-"+endpoint || r.GetResourceName() != resource || r.GetVersion() != plugin.Version ||
 		!r.GetOptions().GetPreStartRequired() {
 		t.Errorf("the kubelet has the registration %v", r)
 	}
@@ -295,6 +295,25 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
+// TestInitContainer: the kubelet gives the devices of an init container to an app container, and its checkpoint keeps
+// both. The span has the Pod, and no container.
+func TestInitContainer(t *testing.T) {
+	s := start(t)
+	early, app := of(uid, "init", "gpu-0"), of(uid, "train", "gpu-0")
+	for _, entries := range [][]entry{{early, app}, {app, early}, {app, early, app}} {
+		s.checkpoint(t, entries...)
+		_, err := s.client.PreStartContainer(
+			t.Context(),
+			&plugin.PreStartContainerRequest{DevicesIds: []string{"gpu-0"}},
+		)
+		must(t, err)
+		_, attrs := s.awaited(t)
+		if _, named := attrs["k8s.container.name"]; named || attrs["k8s.pod.uid"].AsString() != uid {
+			t.Errorf("with the container %s first, the span has %v", entries[0].ContainerName, attrs)
+		}
+	}
+}
+
 // TestListAndWatch: the stream of devices passes, without a span.
 func TestListAndWatch(t *testing.T) {
 	s := start(t)
@@ -330,9 +349,36 @@ func TestStopWithoutPod(t *testing.T) {
 // TestRegisterAgain: a plugin that starts again registers again, and calls reach it at the same socket.
 func TestRegisterAgain(t *testing.T) {
 	s := start(t)
-	s.register(t)
+	s.register(t, "gpu.sock", resource)
 	if _, err := s.allocate(t, "gpu-0"); err != nil {
 		t.Errorf("after a second registration: %v", err)
+	}
+}
+
+// TestOtherEndpoint: a resource has one relay, and an endpoint has one. A registration ends the earlier relay of
+// either, and no other relay.
+func TestOtherEndpoint(t *testing.T) {
+	s := start(t)
+	sockets := func() []string {
+		all, err := filepath.Glob(filepath.Join(s.dir, "lifeline-*"))
+		must(t, err)
+		for i := range all {
+			all[i] = strings.TrimPrefix(filepath.Base(all[i]), "lifeline-")
+		}
+		return all
+	}
+	for _, step := range []struct {
+		endpoint, resource string
+		want               []string
+	}{
+		{"nic.sock", "example.com/nic", []string{"gpu.sock", "nic.sock"}},
+		{"gpu-2.sock", resource, []string{"gpu-2.sock", "nic.sock"}},
+		{"gpu-2.sock", "example.com/nic", []string{"gpu-2.sock"}},
+	} {
+		s.register(t, step.endpoint, step.resource)
+		if got := sockets(); !slices.Equal(got, step.want) {
+			t.Errorf("after %s of %s, the sockets are %q, want %q", step.endpoint, step.resource, got, step.want)
+		}
 	}
 }
 

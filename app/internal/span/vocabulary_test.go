@@ -151,19 +151,20 @@ func TestIncompatible(t *testing.T) {
 	}
 }
 
-// TestSpelledOnce: each attribute of Lifeline in the code of the app, of the operator kit, of the scheduler and of
-// the scheduler operator is in the vocabulary, and nowhere a phase's name is spelled out.
+// TestSpelledOnce: each attribute of Lifeline in the code of the app, of the operator kit, of the scheduler, of the
+// kubelet's proxies and of the scheduler operator is in the vocabulary, and nowhere a phase's name is spelled out.
 func TestSpelledOnce(t *testing.T) {
 	known := map[string]bool{}
 	for _, term := range Vocabulary() {
 		known[term.Name] = true
 	}
-	key := regexp.MustCompile(`attribute\.\w+\("((?:lifeline|k8s\.object|k8s\.event|k8s\.scheduler)\.[^"]*)"`)
+	key := regexp.MustCompile(`attribute\.\w+\("((?:lifeline|k8s\.(?:object|event|scheduler|device))\.[^"]*)"`)
 	phase := regexp.MustCompile(`(?:[nN]ame(?:: +| == | = |, )|case )"` +
 		`(?:reconcile |(?:schedule|sandbox|pull image|init container|start container|run container|retry ` +
 		`pause|backoff|readiness|publish endpoint|terminate)")`)
 	for _, dir := range []string{
-		"../../../app/internal", "../../../operator", "../../../scheduler", "../../../examples/scheduler-operator",
+		"../../../app/internal", "../../../operator", "../../../scheduler", "../../../kubelet",
+		"../../../examples/scheduler-operator",
 	} {
 		err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 			aside := strings.HasSuffix(path, "_test.go") ||

@@ -8,8 +8,8 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// CodeName returns the name of a code as gRPC's specification has it, such as DEADLINE_EXCEEDED.
-func CodeName(c codes.Code) string {
+// codeName returns the name of a code as gRPC's specification has it, such as DEADLINE_EXCEEDED.
+func codeName(c codes.Code) string {
 	if c == codes.Canceled {
 		return "CANCELLED" // Go's name has one L
 	}

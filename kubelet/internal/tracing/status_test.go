@@ -15,7 +15,7 @@ func TestCodeName(t *testing.T) {
 		"PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED",
 		"INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
 	} {
-		if got := CodeName(codes.Code(code)); got != want {
+		if got := codeName(codes.Code(code)); got != want {
 			t.Errorf("code %d is %s, want %s", code, got, want)
 		}
 	}
