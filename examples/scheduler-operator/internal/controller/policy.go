@@ -142,11 +142,6 @@ func (r *PolicyReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if len(policies) == 0 {
-		r.Scheduler.Stop() // without a profile, it would be a second default-scheduler
-		r.forget(nil)
-		return ctrl.Result{}, nil
-	}
 	var policy *v1alpha1.SchedulingPolicy // nil after its deletion
 	if at := slices.IndexFunc(policies, func(p v1alpha1.SchedulingPolicy) bool { return p.Name == req.Name }); at >= 0 {
 		policy = &policies[at]
@@ -191,14 +186,18 @@ func (r *PolicyReconciler) decided(
 }
 
 // configure makes the scheduler run with the decided profiles, and writes the configuration that runs.
-// Without a profile, it does nothing. The status of the policy has the condition of a failed start. policy
-// is nil after its deletion.
+// Without a profile, it stops the scheduler. The status of the policy has the condition of a failed start.
+// policy is nil after its deletion. The error of a start is only logged, because the kit's span has the text
+// of the returned error.
 func (r *PolicyReconciler) configure(
 	ctx context.Context, policies []v1alpha1.SchedulingPolicy, name string, policy *v1alpha1.SchedulingPolicy,
 ) error {
 	decided := r.decided(policies, name)
 	if len(decided) == 0 {
-		return nil // the policy does not exist, and no other has run yet
+		// The profile of a deleted policy must not run on. A scheduler without a profile would be a second
+		// default-scheduler.
+		r.Scheduler.Stop()
+		return nil
 	}
 	text, err := configuration.Render(decided, r.Kubeconfig)
 	if err != nil {
@@ -217,7 +216,8 @@ func (r *PolicyReconciler) configure(
 			log.FromContext(ctx).Error(err, "cannot report the failed scheduler")
 		}
 	}
-	return err
+	log.FromContext(ctx).Error(err, "cannot run the scheduler")
+	return errNotStarted
 }
 
 func (r *PolicyReconciler) writeConfigMap(ctx context.Context, text string) error {
@@ -252,7 +252,7 @@ func (r *PolicyReconciler) replace(
 		r.ran[policy.UID] = *policy.Spec.Profile.DeepCopy()
 		return text, nil
 	}
-	span.SetStatus(codes.Error, err.Error())
+	span.SetStatus(codes.Error, errNotStarted.Error()) // err has a line of the scheduler's log
 	last := r.decided(policies, "")
 	if len(last) == 0 {
 		return "", err

@@ -11,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 	appsv1 "k8s.io/api/apps/v1"
@@ -24,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/kube-lifeline/lifeline/examples/scheduler-operator/api/v1alpha1"
 )
@@ -41,6 +45,8 @@ type stage struct {
 	steps []string
 	// spans are the attributes of the spans "replace scheduler".
 	spans []string
+	// said are the texts of these spans: of their statuses, events and errors.
+	said []string
 	// configuration is what the scheduler runs.
 	configuration string
 	// broken is a text of configurations that do not start; empty means none.
@@ -50,8 +56,8 @@ type stage struct {
 // statusStep is the step of a write to a policy's status.
 const statusStep = "status of *v1alpha1.SchedulingPolicy"
 
-// errBroken is the error of a broken configuration.
-var errBroken = errors.New("exit status 1")
+// errBroken is the error of a broken configuration, with a line of the scheduler's log.
+var errBroken = errors.New(`exit status 1, last line "unknown plugin Hidden"`)
 
 func newStage(t *testing.T, objects ...client.Object) *stage {
 	t.Helper()
@@ -115,8 +121,28 @@ func (r *recorder) Start(
 		attributes = append(attributes, a.Value.String())
 	}
 	r.stage.spans = append(r.stage.spans, strings.Join(attributes, " "))
-	return r.Tracer.Start(ctx, name, opts...)
+	ctx, span := r.Tracer.Start(ctx, name, opts...)
+	return ctx, &recorded{span, r.stage}
 }
+
+// recorded is a span that records its texts in a stage.
+type recorded struct {
+	trace.Span
+	stage *stage
+}
+
+func (r *recorded) say(text string) { r.stage.said = append(r.stage.said, text) }
+
+func (r *recorded) SetStatus(_ codes.Code, text string) { r.say(text) }
+
+func (r *recorded) RecordError(err error, _ ...trace.EventOption) { r.say(err.Error()) }
+
+func (r *recorded) AddEvent(name string, opts ...trace.EventOption) {
+	c := trace.NewEventConfig(opts...)
+	r.say(fmt.Sprint(name, c.Attributes()))
+}
+
+func (r *recorded) SetAttributes(attributes ...attribute.KeyValue) { r.say(fmt.Sprint(attributes)) }
 
 func (s *stage) Run(_ context.Context, configuration string) error {
 	if s.configuration == configuration {
@@ -141,12 +167,17 @@ func (s *stage) reconcile(t *testing.T) []string {
 
 func (s *stage) reconcileNamed(t *testing.T, name string) []string {
 	t.Helper()
-	s.steps, s.spans = nil, nil
-	req := ctrl.Request{NamespacedName: client.ObjectKey{Name: name}}
-	if _, err := s.Reconcile(t.Context(), req); err != nil && !errors.Is(err, errBroken) {
+	if err := s.try(t.Context(), name); err != nil && err.Error() != errNotStarted.Error() {
 		t.Fatal(err)
 	}
 	return s.steps
+}
+
+// try reconciles a policy and returns the error.
+func (s *stage) try(ctx context.Context, name string) error {
+	s.steps, s.spans, s.said = nil, nil, nil
+	_, err := s.Reconcile(ctx, ctrl.Request{NamespacedName: client.ObjectKey{Name: name}})
+	return err
 }
 
 // policy returns the stored policy pack.
@@ -392,6 +423,118 @@ func TestLastPolicy(t *testing.T) {
 	s.reconcile(t)
 	if s.configuration != "" {
 		t.Error("the scheduler still runs")
+	}
+}
+
+// TestLastRunning: after the deletion of the only policy that ran, nothing runs, even if another policy exists.
+func TestLastRunning(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		// prepare comes before the deletion of pack.
+		prepare func(*testing.T, *stage)
+	}{
+		"Rejected": {
+			reason: "the profile of spread is rejected",
+			prepare: func(t *testing.T, s *stage) {
+				s.broken = "schedulerName: spread"
+				s.reconcileNamed(t, "spread")
+			},
+		},
+		"New": {
+			reason:  "the reconcile of spread comes later",
+			prepare: func(*testing.T, *stage) {},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, pack(), spread())
+			s.reconcile(t)
+			tc.prepare(t, s)
+			if !strings.Contains(s.configuration, "schedulerName: pack") {
+				t.Fatalf("before the deletion of pack, the scheduler runs with:\n%s", s.configuration)
+			}
+			if err := s.Delete(t.Context(), pack()); err != nil {
+				t.Fatal(err)
+			}
+			s.reconcile(t)
+			if s.configuration != "" {
+				t.Errorf("%s: after the deletion of pack, the scheduler runs with:\n%s", tc.reason, s.configuration)
+			}
+			if len(s.ran) > 0 {
+				t.Errorf("after the deletion of pack, its profile is remembered: %v", s.ran)
+			}
+			s.broken = ""
+			s.update(t, "spread", func(p *v1alpha1.Profile) { p.DisabledFilters = []string{"NodePorts"} })
+			s.reconcileNamed(t, "spread")
+			if !strings.Contains(s.configuration, "schedulerName: spread") {
+				t.Errorf("after a change of spread, the scheduler runs with:\n%s", s.configuration)
+			}
+		})
+	}
+}
+
+// TestHiddenLog: the scheduler's last line of log may quote its configuration. It is in the operator's log, and
+// in no span. The kit's span of the reconcile has the text of its error.
+func TestHiddenLog(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		// prepare comes before the reconcile of pack.
+		prepare func(*testing.T, *stage)
+		// want is the error, and said are the texts of the span.
+		want error
+		said []string
+	}{
+		"First": {
+			reason:  "no other profile can run",
+			prepare: func(_ *testing.T, s *stage) { s.broken = "profiles" },
+			want:    errNotStarted,
+			said:    []string{errNotStarted.Error()},
+		},
+		"Rejected": {
+			reason: "the last profile runs again",
+			prepare: func(t *testing.T, s *stage) {
+				s.reconcile(t)
+				s.change(t, v1alpha1.MostAllocated)
+				s.broken = "MostAllocated"
+			},
+			said: []string{errNotStarted.Error()},
+		},
+		"Neither": {
+			reason: "the last profile does not start either",
+			prepare: func(t *testing.T, s *stage) {
+				s.reconcile(t)
+				s.change(t, v1alpha1.MostAllocated)
+				s.broken = "profiles"
+			},
+			want: errNotStarted,
+			said: []string{errNotStarted.Error()},
+		},
+		"Ended": {
+			reason: "a scheduler that has ended does not start again",
+			prepare: func(t *testing.T, s *stage) {
+				s.reconcile(t)
+				s.configuration, s.broken = "", "profiles"
+			},
+			want: errNotStarted,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, pack())
+			tc.prepare(t, s)
+			var lines strings.Builder
+			logger := funcr.New(func(_, line string) { lines.WriteString(line) }, funcr.Options{})
+			err := s.try(log.IntoContext(t.Context(), logger), "pack")
+			if diff := cmp.Diff(fmt.Sprint(tc.want), fmt.Sprint(err)); diff != "" {
+				t.Errorf("%s: error of the reconcile: -want +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.said, s.said); diff != "" {
+				t.Errorf("%s: texts of the span: -want +got:\n%s", tc.reason, diff)
+			}
+			if !strings.Contains(lines.String(), "unknown plugin Hidden") {
+				t.Errorf("%s: the operator's log does not have the reason: %s", tc.reason, lines.String())
+			}
+		})
 	}
 }
 

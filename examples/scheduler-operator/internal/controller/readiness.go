@@ -3,11 +3,17 @@
 package controller
 
 import (
+	"errors"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-lifeline/lifeline/examples/scheduler-operator/api/v1alpha1"
 )
+
+// errNotStarted replaces the error of a start in spans and in the status. That one has a line of the
+// scheduler's log, which may quote the configuration.
+var errNotStarted = errors.New("the scheduler did not start; see its log")
 
 // readiness is the condition Ready of a policy. Its message is the same after a repeated reconcile: each
 // change of it would be a write, and a further reconcile.
@@ -25,7 +31,7 @@ func replacing() readiness {
 }
 
 func failed() readiness {
-	return readiness{metav1.ConditionFalse, v1alpha1.ReasonSchedulerFailed, "the scheduler did not start; see its log"}
+	return readiness{metav1.ConditionFalse, v1alpha1.ReasonSchedulerFailed, errNotStarted.Error()}
 }
 
 // rejected is the readiness of a policy whose profile does not run, and is not tried again.
