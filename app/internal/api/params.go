@@ -175,14 +175,12 @@ func (p *params) traces() store.Query {
 		Categories: categories,
 		Since:      p.moment("since"),
 		Until:      p.moment("until"),
-		Outcomes:   oneOf(p, "outcome", outcomes),
+		Outcomes:   oneOf(p, "outcome", span.Outcomes),
 		Open:       p.yes("open"),
 		Slower:     p.duration("slowerThan"),
 		Object:     p.object(),
 	}
 }
-
-var outcomes = []span.Outcome{span.Converged, span.Superseded, span.Deleted, span.Failed, span.Unfinished}
 
 // parts are the parts of an object that a write changes.
 var parts = []string{"desired", "metadata", "observed", "bookkeeping", "ownership"}

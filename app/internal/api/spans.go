@@ -111,7 +111,7 @@ func (s *Server) span(r *http.Request) (any, error) {
 func (s *Server) find(r *http.Request) (any, error) {
 	p := s.params(r)
 	text, limit := p.text("text"), p.limit()
-	if err := p.done(); err != nil {
+	if err := p.done(); err != nil { // an unknown parameter may be a misspelt text
 		return nil, err
 	}
 	if strings.TrimSpace(text) == "" {
@@ -145,13 +145,10 @@ func (s *Server) tidy(r *http.Request, p *params) (*arranged, error) {
 }
 
 // containing returns a match of spans with all words of text, in any of the span's texts. Upper and lower case
-// are alike. A text without words matches nothing.
+// are alike.
 func containing(text string) func(*span.Span) bool {
 	words := strings.Fields(strings.ToLower(text))
 	return func(s *span.Span) bool {
-		if len(words) == 0 {
-			return false
-		}
 		texts := []string{
 			s.ID.String(), s.Name, s.Service, string(s.Outcome), s.Message,
 			s.Object.Kind.Kind, s.Object.Namespace, s.Object.Name,

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -64,10 +63,7 @@ var (
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	p := s.params(r)
 	of := p.object()
-	chosen := oneOf(p, "view", views)
-	if len(chosen) > 1 {
-		p.bad("view", "it has two values")
-	}
+	view := p.oneOf("view", views)
 	if err := p.done(); err != nil {
 		s.fail(w, r, err)
 		return
@@ -102,7 +98,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	st := &stream{
 		server: s, sub: sub, scope: scope, of: of, known: map[trace.TraceID]bool{}, control: control,
-		summaries: slices.Contains(chosen, viewSummary), resumed: resumed, resync: last != "" && !resumed,
+		summaries: view == viewSummary, resumed: resumed, resync: last != "" && !resumed,
 		out: &httpserve.SlowClient{Writer: w, Patience: s.patience},
 	}
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -135,43 +135,23 @@ func (l *List) Validate() error {
 
 // checkRange returns an error for invalid values of --since and --until, and for a range without any time.
 func checkRange(since, until string, now time.Time) error {
-	if err := errors.Join(checkMoment("--since", since), checkMoment("--until", until)); err != nil {
+	from, err := moment("--since", since, now)
+	to, wrong := moment("--until", until, now)
+	if err := errors.Join(err, wrong); err != nil || since == "" || until == "" || from.Before(to) {
 		return err
-	}
-	if since == "" || until == "" || moment(since, now).Before(moment(until, now)) {
-		return nil
 	}
 	return fmt.Errorf("--since %s --until %s: the range is empty: --since must be earlier than --until", since, until)
 }
 
-// moment returns the time of a valid text.
-func moment(text string, now time.Time) time.Time {
-	if age, err := timestamp.ParseAge(text); err == nil {
-		return now.Add(-age)
-	}
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return now
-	}
-	return at
-}
-
-// checkMoment returns an error for an invalid time.
-func checkMoment(flag, text string) error {
+// moment reads a time; it is zero for an empty text.
+func moment(flag, text string, now time.Time) (at time.Time, err error) {
 	if text == "" {
-		return nil
+		return at, nil
 	}
-	if d, err := timestamp.ParseAge(text); err == nil && d >= 0 {
-		return nil
+	if at, err = timestamp.ParseMoment(text, now); err != nil {
+		err = fmt.Errorf("%s %w", flag, err)
 	}
-	if _, err := time.Parse(time.RFC3339, text); err == nil {
-		return nil
-	}
-	return fmt.Errorf(
-		"%s %q: it must be a duration back from now, such as 90m or 1d, or a time, such as 2026-03-01T12:00:00Z",
-		flag,
-		text,
-	)
+	return at, err
 }
 
 // Run prints the list. It returns an error without a server.

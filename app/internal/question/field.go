@@ -71,11 +71,8 @@ const End = "end"
 // outcome is the name of the field that is empty for an open lifecycle.
 const outcome = "outcome"
 
-// The values of outcome and verb.
-var (
-	outcomes = []span.Outcome{span.Converged, span.Superseded, span.Deleted, span.Failed, span.Unfinished}
-	verbs    = []string{"create", "update", "delete"}
-)
+// verbs are the values of verb.
+var verbs = []string{"create", "update", "delete"}
 
 // fields is the table of all fields: the only source for questions, documents and completion.
 var fields = append([]Field{
@@ -96,7 +93,7 @@ var fields = append([]Field{
 	oneOfFew(verbs, text("verb", "verb", "verb of the first write", func(l *Lifecycle) *string { return &l.Verb })),
 	text("actor", "actor", "component that wrote", func(l *Lifecycle) *string { return &l.Actor }),
 	text("user", "user", "user of the request, from the audit log", func(l *Lifecycle) *string { return &l.User }),
-	oneOfFew(outcomes, text(outcome, "outcome",
+	oneOfFew(span.Outcomes, text(outcome, "outcome",
 		"`converged`, `superseded`, `failed`, `deleted` or `unfinished`; empty for an open lifecycle",
 		func(l *Lifecycle) *string { return &l.Outcome })),
 	oneOfFew(reason.Names(), text(

@@ -89,7 +89,7 @@ func notHint(root, not ast.Expr) string {
 		of := spelled(not.AsCall().Args()[0])
 		sign, other := operatorSigns[e.AsCall().FunctionName()], e.AsCall().Args()[1]
 		text := "…"
-		if isLiteral(other) && value(other) != "" {
+		if isLiteral(other) && other.AsLiteral().Type() == celtypes.StringType {
 			text = strconv.Quote(value(other))
 		} else if n := spelled(other); n != "" {
 			text = n

@@ -141,6 +141,9 @@ const (
 	Unfinished Outcome = "unfinished"
 )
 
+// Outcomes are all outcomes.
+var Outcomes = []Outcome{Converged, Superseded, Deleted, Failed, Unfinished}
+
 // Evidence is the kind of proof for an edge, the value of lifeline.evidence.
 type Evidence string
 

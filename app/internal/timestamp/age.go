@@ -35,3 +35,16 @@ func ParseAge(text string) (time.Duration, error) {
 	}
 	return time.Duration(hours)*time.Hour + rest, nil
 }
+
+// ParseMoment reads a duration back from now, or a time (RFC 3339).
+func ParseMoment(text string, now time.Time) (time.Time, error) {
+	if age, err := ParseAge(text); err == nil && age >= 0 {
+		return now.Add(-age), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, fmt.Errorf("%q: it must be a duration back from now, such as 90m or 1d, or a time, such as "+
+			"2026-03-01T12:00:00Z", text)
+	}
+	return at, nil
+}

@@ -13,11 +13,12 @@ export function title(s: Summary): string {
 
 // changed says who changed what: "kubectl changed Node node-2 (unschedulable <none> → true)".
 export function changed(c: CausingChange): string {
-  if (c.command) return visible(c.command)
+  const after = c.heals ? ` after the loss of ${c.heals}` : ''
+  if (c.command) return visible(c.command + after)
   const did = { create: 'created', update: 'changed', delete: 'deleted' }[c.verb ?? ''] ?? 'changed'
   const edits = did === 'changed' && c.edits?.length ? ` (${c.edits.slice(0, mostEdits).join(', ')}${more(c.edits.length - mostEdits)})` : ''
   const name = [c.object.namespace, c.object.name].filter(Boolean).join('/')
-  return visible(`${c.who || 'somebody'} ${did} ${c.object.kind} ${name}${edits}`)
+  return visible(`${c.who || 'somebody'} ${did} ${c.object.kind} ${name}${edits}${after}`)
 }
 
 // mostEdits is the number of changed fields in a sentence.

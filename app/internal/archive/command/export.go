@@ -70,15 +70,11 @@ func (o *Options) moment(flag, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if age, err := timestamp.ParseAge(text); err == nil && age >= 0 {
-		return o.now().Add(-age), nil
-	}
-	at, err := time.Parse(time.RFC3339, text)
+	at, err := timestamp.ParseMoment(text, o.now())
 	if err != nil {
-		return at, fmt.Errorf("%s %q: it must be a duration back from now, such as 90m or 1d, or a time, such as "+
-			"2026-03-01T12:00:00Z", flag, text)
+		err = fmt.Errorf("%s %w", flag, err)
 	}
-	return at, nil
+	return at, err
 }
 
 // output is stdout or a file. A regular file gets its name when it is complete.
