@@ -191,17 +191,25 @@ func (a *Answer) Stand(r reason.Reason) {
 	a.Since, a.Field = r.Since, r.Field
 }
 
-// Reconciliation returns the newest reconciliation of the object, or nil.
+// Reconciliation returns the newest reconciliation of an object that matches of, or nil. An object of the same group
+// has precedence: a Service of Knative and the core one that it creates have one name.
 func Reconciliation(t *span.Trace, of object.Ref) *span.Span {
 	var out *span.Span
 	for _, s := range t.Spans {
-		if of.Name != "" && s.Origin == nil && s.Name == span.ReconcileName(of.Kind.Kind) && s.Object.Name == of.Name &&
-			s.Object.Group == of.Group && (of.Namespace == "" || s.Object.Namespace == of.Namespace) &&
-			(out == nil || s.Start.After(out.Start.Time)) {
+		if of != (object.Ref{}) && s.Origin == nil && s.Name == span.ReconcileName(s.Object.Kind.Kind) &&
+			store.Matches(s.Object, of) && (out == nil || precedes(s, out, of.Group)) {
 			out = s
 		}
 	}
 	return out
+}
+
+// precedes reports whether the reconciliation a is preferred to b for an object of that group.
+func precedes(a, b *span.Span, group string) bool {
+	if x, y := a.Object.Group == group, b.Object.Group == group; x != y {
+		return x
+	}
+	return a.Start.After(b.Start.Time)
 }
 
 // partOf returns the span with the reason of own: the root, or for a command that wrote several objects the

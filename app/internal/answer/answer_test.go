@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
@@ -90,6 +91,44 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// TestReconciliation: all given fields of an object select its newest reconciliation.
+func TestReconciliation(t *testing.T) {
+	replaced := spantest.Unschedulable()
+	var old *span.Span
+	for _, s := range replaced.Spans {
+		if s.Name == "reconcile Pod" {
+			old = s
+			break
+		}
+	}
+	newer := *old
+	newer.Object.UID, newer.ID[0], newer.Start.Time = "uid-newer", old.ID[0]+1, old.Start.Add(time.Second)
+	other := newer // of another API, and the newest
+	other.Object.Group, other.Object.UID, other.ID[0] = "example.com", "uid-other", newer.ID[0]+1
+	other.Start.Time = newer.Start.Add(time.Second)
+	replaced.Spans = append(replaced.Spans, &newer, &other)
+	uid, name := object.Ref{UID: old.Object.UID}, object.Ref{Name: old.Object.Name}
+	newest := old.Object
+	newest.UID = ""
+	for title, tc := range map[string]struct {
+		of   object.Ref
+		want *span.Span
+	}{
+		"the older of two with one name": {old.Object, old},
+		"a UID alone":                    {uid, old},
+		"the newest of a name":           {newest, &newer},
+		"a name alone":                   {name, &newer},
+		"the group":                      {object.Ref{Kind: other.Object.Kind}, &other},
+		"any group":                      {object.Ref{Kind: object.Kind{Kind: "Deployment"}}, replaced.Spans[1]},
+		"another group":                  {object.Ref{Kind: object.Kind{Group: "apps", Kind: "Pod"}}, nil},
+		"nothing":                        {object.Ref{}, nil},
+	} {
+		if got := Reconciliation(replaced, tc.of); got != tc.want {
+			t.Errorf("%s: got %+v, want %+v", title, got, tc.want)
+		}
+	}
+}
+
 // stuckSiblings is siblings with a reason of the other Pod.
 func stuckSiblings() *span.Trace {
 	t := siblings()
@@ -113,7 +152,8 @@ func siblings() *span.Trace {
 	for _, s := range t.Spans {
 		if s.Object.Name == "web-6cf-x7" {
 			other := *s
-			other.Object.Name, other.ID[0], other.Message = "web-6cf-k2", s.ID[0]+1, "waits for a node"
+			other.Object = spantest.Ref("", "Pod", "web-6cf-k2")
+			other.ID[0], other.Message = s.ID[0]+1, "waits for a node"
 			t.Spans = append(t.Spans, &other)
 			break
 		}
@@ -128,7 +168,8 @@ func applied() *span.Trace {
 	root := t.Root()
 	for i, name := range []string{"broken", "shop"} {
 		other := *t.Spans[1]
-		other.Object.Name, other.ID[0], other.End = name, byte(100+i), spantest.At(50)
+		other.Object = spantest.Ref("apps", "Deployment", name)
+		other.ID[0], other.End = byte(100+i), spantest.At(50)
 		other.Outcome, other.Message = span.Converged, ""
 		if name == "broken" {
 			other.Outcome, other.Attributes = span.Failed, root.Attributes

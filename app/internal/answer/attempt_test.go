@@ -308,7 +308,7 @@ func TestNoNodeFitsElsewhere(t *testing.T) {
 			},
 		},
 		"a Pod that was deleted while it waited": {
-			of: spantest.Ref("", "Pod", "web-6cf-x7"),
+			of: object.Ref{Kind: object.Kind{Kind: "Pod"}, Namespace: "default", Name: "web-6cf-x7"},
 			change: func(s scheduler) {
 				s.pod.End, s.pod.Outcome, s.pod.Message = spantest.At(3000), span.Deleted, ""
 			},
@@ -331,7 +331,7 @@ func TestNoNodeFitsElsewhere(t *testing.T) {
 func TestNoNodeFitsExamples(t *testing.T) {
 	trace, s := waits(twoReasons)
 	s.refuse(1)
-	a := Explain(trace, spantest.Ref("", "Pod", "web-6cf-x7"), now)
+	a := Explain(trace, s.pod.Object, now)
 	want := "Examples: node-1, node-2, node-3 (lack memory); node-61, node-62 (have an untolerated taint).\n"
 	if text := a.Text(now, "default"); !strings.Contains(text, want) {
 		t.Errorf("got %q, want %q", text, want)

@@ -23,16 +23,11 @@ import (
 // maxQuantiles bounds the quantiles of one request.
 const maxQuantiles = 10
 
-// question reads the parameters of every question. Read others before done. All lifecycles have the bound of
-// a question without its own.
+// question reads the parameters of every question. Read others before done.
 func (p *params) question(scope store.Scope) store.FindQuery {
-	q := store.FindQuery{
+	return store.FindQuery{
 		Scope: scope, Where: p.where(), Now: p.now, Since: p.moment("since"), Until: p.moment("until"),
 	}
-	if q.Where == nil && q.Since.IsZero() && q.Until.IsZero() {
-		q.Since = p.now.Add(-store.DefaultRange)
-	}
-	return q
 }
 
 // where is the condition; nil without one.

@@ -4,6 +4,7 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/answer"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -158,22 +158,7 @@ func (s *Server) explain(r *http.Request, id trace.TraceID, of object.Ref, now t
 	if !rec.Open {
 		now = rec.AsOf
 	}
-	return answer.Explain(rec.Trace, completed(rec.Trace, of), now.UTC()), now, nil
-}
-
-// completed completes the selection of an object by its newest reconciliation in the trace.
-func completed(t *span.Trace, of object.Ref) object.Ref {
-	var newest *span.Span
-	for _, s := range t.Spans {
-		if of != (object.Ref{}) && s.Origin == nil && s.Name == span.ReconcileName(s.Object.Kind.Kind) &&
-			store.Matches(s.Object, of) && (newest == nil || s.Start.After(newest.Start.Time)) {
-			newest = s
-		}
-	}
-	if newest == nil {
-		return of
-	}
-	return newest.Object
+	return answer.Explain(rec.Trace, of, now.UTC()), now, nil
 }
 
 // wanted names a selected object in an error.
@@ -193,15 +178,20 @@ func wanted(of object.Ref) string {
 	return text
 }
 
+// suspectTime bounds the search for changes of nodes: an answer without them is complete enough.
+const suspectTime = time.Second
+
 // suspect adds the changes of nodes that explain why the scheduler rejected them. Without an answer of the
-// archive there are none.
+// archive in suspectTime there are none.
 func (s *Server) suspect(r *http.Request, a *answer.Answer, id trace.TraceID) {
 	if !a.State.Bad() {
 		return
 	}
+	ctx, cancel := context.WithTimeout(r.Context(), suspectTime)
+	defer cancel()
 	var found []answer.NodeWrite
 	for _, suspect := range a.Suspects() {
-		page, err := s.opts.Store.Writes(r.Context(), store.WriteQuery{
+		page, err := s.opts.Store.Writes(ctx, store.WriteQuery{
 			Scope: s.opts.Scope(r), Object: suspect.Object(), Since: suspect.Since, Until: suspect.Until,
 			Limit: maxWrites,
 		})
@@ -220,7 +210,7 @@ func (s *Server) suspect(r *http.Request, a *answer.Answer, id trace.TraceID) {
 	for i, w := range latest {
 		ids[i] = w.TraceID
 	}
-	of, err := s.opts.Store.List(r.Context(), store.Query{Scope: s.opts.Scope(r), IDs: ids})
+	of, err := s.opts.Store.List(ctx, store.Query{Scope: s.opts.Scope(r), IDs: ids})
 	if err != nil {
 		return
 	}

@@ -68,8 +68,8 @@ type FindQuery struct {
 	Where *question.Question
 	// Now is the value of now in Where, and the end of open lifecycles.
 	Now time.Time
-	// Since and Until bound the start: not before Since, before Until. Without both and without Open, and
-	// with a Where that does not use "start", Since is DefaultRange before Now.
+	// Since and Until bound the start: not before Since, before Until. Without both, without Open and without
+	// a Where that uses "start", Since is DefaultRange before Now.
 	Since, Until time.Time
 	// Open selects lifecycles of open traces only. An archive has none.
 	Open bool

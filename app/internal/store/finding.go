@@ -51,7 +51,7 @@ func CompareLifecycles(a, b *Lifecycle) int {
 
 // Earliest is the earliest start that q asks for; zero without a bound.
 func (q *FindQuery) Earliest() time.Time {
-	if !q.Open && q.Since.IsZero() && q.Until.IsZero() && q.Where != nil && !q.Where.Uses("start") {
+	if !q.Open && q.Since.IsZero() && q.Until.IsZero() && (q.Where == nil || !q.Where.Uses("start")) {
 		return q.Now.Add(-DefaultRange)
 	}
 	return q.Since

@@ -97,7 +97,7 @@ func newestFirst(a, b store.Lifecycle) int {
 // selected returns those of sorted lifecycles that match q, without its scope and its page.
 func selected(all []store.Lifecycle, q store.FindQuery) []store.Lifecycle {
 	since := q.Since
-	if q.Since.IsZero() && q.Until.IsZero() && q.Where != nil && !q.Where.Uses("start") {
+	if q.Since.IsZero() && q.Until.IsZero() && (q.Where == nil || !q.Where.Uses("start")) {
 		since = q.Now.Add(-store.DefaultRange)
 	}
 	var out []store.Lifecycle
@@ -184,7 +184,8 @@ func testFind(t *testing.T, reading Reading) {
 		q             store.FindQuery
 		none          bool
 	}{
-		"all":           {reason: "without a condition there is no default range"},
+		"all":           {reason: "the bound is before all", q: store.FindQuery{Since: ago(40)}},
+		"no condition":  {reason: "it has the default range"},
 		"default range": {where: `kind != ""`},
 		"range of its own": {
 			reason: "the condition uses start", where: `start > timestamp("2026-02-10T00:00:00Z")`,
@@ -207,7 +208,7 @@ func testFind(t *testing.T, reading Reading) {
 			q: store.FindQuery{Since: ago(40)},
 		},
 		"heals and trace": {where: `heals == "" && trace.contains("1")`, q: store.FindQuery{Since: ago(40)}},
-		"traces":          {reason: "one of each trace", q: store.FindQuery{Traces: true}},
+		"traces":          {reason: "one of each trace", q: store.FindQuery{Traces: true, Since: ago(40)}},
 		"open": {
 			reason: "an archive has no open traces", where: `kind == "Pod"`, q: store.FindQuery{Open: true}, none: true,
 		},
@@ -215,15 +216,19 @@ func testFind(t *testing.T, reading Reading) {
 			reason: "the latest that matches", where: `kind == "Pod" && volumes > 2`,
 			q: store.FindQuery{Traces: true, Since: ago(40)},
 		},
-		"namespaces":   {q: store.FindQuery{Scope: store.Scope{Namespaces: []string{"team-01", "team-02", "default"}}}},
-		"no namespace": {q: store.FindQuery{Scope: store.Scope{Namespaces: []string{""}}}},
+		"namespaces": {
+			q: store.FindQuery{
+				Since: ago(40), Scope: store.Scope{Namespaces: []string{"team-01", "team-02", "default"}},
+			},
+		},
+		"no namespace": {q: store.FindQuery{Since: ago(40), Scope: store.Scope{Namespaces: []string{""}}}},
 		"nothing": {
-			reason: "no namespace is permitted", q: store.FindQuery{Scope: store.Scope{Namespaces: []string{}}},
-			none: true,
+			reason: "no namespace is permitted",
+			q:      store.FindQuery{Since: ago(40), Scope: store.Scope{Namespaces: []string{}}}, none: true,
 		},
 		"other cluster": {
-			reason: "not that of the archive", q: store.FindQuery{Scope: store.Scope{Clusters: []string{"other"}}},
-			none: true,
+			reason: "not that of the archive",
+			q:      store.FindQuery{Since: ago(40), Scope: store.Scope{Clusters: []string{"other"}}}, none: true,
 		},
 		"scope and or": {
 			reason: "a condition cannot leave the scope", where: `kind == "Pod" || true`,
@@ -249,12 +254,14 @@ func testFind(t *testing.T, reading Reading) {
 			}
 		})
 	}
-	page, err := r.Find(t.Context(), store.FindQuery{Where: where(t, `kind == "Pod"`), Now: questionTime})
-	if want := questionTime.Add(-store.DefaultRange); err != nil || !page.Since.Equal(want) {
-		t.Errorf("the bound is %v, want %s; %v", page, want, err)
-	}
-	if page, err = r.Find(t.Context(), store.FindQuery{Now: questionTime}); err != nil || !page.Since.IsZero() {
-		t.Errorf("without a bound it is %v; %v", page, err)
+	for text, want := range map[string]time.Time{
+		"": questionTime.Add(-store.DefaultRange), `kind == "Pod"`: questionTime.Add(-store.DefaultRange),
+		"start < now": {},
+	} {
+		page, err := r.Find(t.Context(), store.FindQuery{Where: where(t, text), Now: questionTime})
+		if err != nil || !page.Since.Equal(want) {
+			t.Errorf("%q: the bound is %v, want %s; %v", text, page, want, err)
+		}
 	}
 	if _, err := r.Find(t.Context(), store.FindQuery{After: "x"}); !errors.Is(err, store.ErrCursor) {
 		t.Errorf("a bad cursor: %v", err)
@@ -353,24 +360,25 @@ func testGroup(t *testing.T, reading Reading) {
 		of string
 		q  store.GroupQuery
 	}{
-		"count":      {},
-		"durations":  {"duration", store.GroupQuery{Quantiles: []float64{0, 0.5, 0.9, 1}}},
-		"namespaces": {"phase.startup", store.GroupQuery{By: "namespace", Quantiles: []float64{0.5}}},
-		"outcomes":   {"", store.GroupQuery{By: "outcome"}},
-		"heals":      {"phase.condition", store.GroupQuery{By: "heals", Quantiles: []float64{0.5}}},
-		"traces":     {"phase.pull", store.GroupQuery{By: "trace", Quantiles: []float64{0.99}}},
+		"count":      {q: store.GroupQuery{FindQuery: year}},
+		"durations":  {"duration", store.GroupQuery{Quantiles: []float64{0, 0.5, 0.9, 1}, FindQuery: year}},
+		"namespaces": {"phase.startup", store.GroupQuery{By: "namespace", Quantiles: []float64{0.5}, FindQuery: year}},
+		"outcomes":   {"", store.GroupQuery{By: "outcome", FindQuery: year}},
+		"heals":      {"phase.condition", store.GroupQuery{By: "heals", Quantiles: []float64{0.5}, FindQuery: year}},
+		"traces":     {"phase.pull", store.GroupQuery{By: "trace", Quantiles: []float64{0.99}, FindQuery: year}},
 		"days":       {"phase.pull", store.GroupQuery{By: "day", Quantiles: []float64{0.25}, FindQuery: year}},
 		"local days": {"", store.GroupQuery{By: "day", Zone: zone, FindQuery: year}},
-		"all days":   {"", store.GroupQuery{By: "day", Zone: zone}},
+		"no bound":   {"", store.GroupQuery{By: "day", Zone: zone}},
 		"steps": {
-			"ended.readiness - began.pull", store.GroupQuery{By: "workload", Quantiles: []float64{0, 0.5, 0.99}},
+			"ended.readiness - began.pull",
+			store.GroupQuery{By: "workload", Quantiles: []float64{0, 0.5, 0.99}, FindQuery: year},
 		},
-		"steps counted": {"end - ended.pull", store.GroupQuery{By: "kind"}},
+		"steps counted": {"end - ended.pull", store.GroupQuery{By: "kind", FindQuery: year}},
 		"with constants": {
 			`(kind == "Pod" ? now - began.schedule : duration("1m")) - duration("2s")`,
 			store.GroupQuery{By: "day", Zone: zone, Quantiles: []float64{0.1, 0.9}, FindQuery: year},
 		},
-		"missing": {"ended.address - began.address", store.GroupQuery{Quantiles: []float64{0.5}}},
+		"missing": {"ended.address - began.address", store.GroupQuery{Quantiles: []float64{0.5}, FindQuery: year}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := tc.q
@@ -412,7 +420,8 @@ func testGroupRandom(t *testing.T, reading Reading) {
 			continue // too long
 		}
 		q := store.GroupQuery{
-			FindQuery: store.FindQuery{Now: questionTime}, By: "kind", Of: of, Quantiles: []float64{0, 0.5, 1},
+			FindQuery: store.FindQuery{Now: questionTime, Since: spantest.Epoch.Add(-1000 * time.Hour)},
+			By:        "kind", Of: of, Quantiles: []float64{0, 0.5, 1},
 		}
 		g, err := store.NewGrouping(&q)
 		if err != nil {
