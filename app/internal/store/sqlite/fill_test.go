@@ -207,8 +207,10 @@ func audited(t *testing.T, s *sqlite.Store) {
 	for more := true; more; more = len(q.After) > 0 {
 		page, err := s.Writes(t.Context(), q)
 		must(t, err)
-		if slices.ContainsFunc(page.Writes, func(w store.Write) bool { return strings.HasPrefix(w.AuditID, "audit-") }) {
-			return
+		for _, w := range page.Writes {
+			if strings.HasPrefix(w.AuditID, "audit-") {
+				return
+			}
 		}
 		q.After = page.Next
 	}
