@@ -83,4 +83,5 @@ func TestDevices(t *testing.T) {
 			}
 		}
 	}
+	examine(t, s, anyCode, map[string]finding{"device plugins": {status: "ok", found: " calls"}})
 }

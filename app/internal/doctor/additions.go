@@ -14,6 +14,7 @@ import (
 const (
 	guideScheduler = "docs/guides/scheduler.md"
 	guideVolumes   = "docs/guides/volumes.md"
+	guideDevices   = "docs/guides/devices.md"
 )
 
 // tracedScheduler is the version of Kubernetes of lifeline-scheduler.
@@ -110,19 +111,8 @@ func minor(version string) string {
 // checkDrivers reports on the spans of calls to CSI drivers. It returns none for a cluster without
 // drivers.
 func checkDrivers(f *Facts) Check {
-	s := f.server()
-	if s == nil || !s.receivesSpans() {
-		return none
-	}
-	var drivers []string
-	for _, n := range f.machines() {
-		drivers = append(drivers, n.Drivers...)
-	}
-	slices.Sort(drivers)
-	drivers = slices.Compact(drivers)
-	got := s.From.Received.Component(received.CSIDriver)
-	c := Check{
-		Name: "CSI drivers", Status: Advice,
+	return f.checkCalls(received.CSIDriver, func(n Node) []string { return n.Drivers }, Check{
+		Name: "CSI drivers",
 		Lose: "which volume a Pod waited for: the calls of the kubelet that stage, mount and unmount it",
 		Add: []Lines{{
 			Where: "the DaemonSet of each driver: lifeline-csi-proxy between the kubelet and the driver (" +
@@ -130,21 +120,53 @@ func checkDrivers(f *Facts) Check {
 			Text: fmt.Sprintf("lifeline-csi-proxy --listen=/csi/traced.sock --driver=/csi/csi.sock\n"+
 				"OTEL_EXPORTER_OTLP_ENDPOINT=http://%s\n", f.endpoint()),
 		}},
+	})
+}
+
+// checkDevices reports on the spans of calls to device plugins. It returns none for a cluster without
+// extended resources.
+func checkDevices(f *Facts) Check {
+	return f.checkCalls(received.DevicePlugin, func(n Node) []string { return n.Devices }, Check{
+		Name: "device plugins",
+		Lose: "which devices a Pod got, and how long it waited for them: the calls of the kubelet to device plugins",
+		Add: []Lines{{
+			Where: "a DaemonSet of lifeline-device-proxy, between the kubelet and the device plugins (" +
+				guideDevices + ")",
+			Text: fmt.Sprintf("lifeline-device-proxy --plugins=/var/lib/kubelet/device-plugins/traced\n"+
+				"OTEL_EXPORTER_OTLP_ENDPOINT=http://%s\n", f.endpoint()),
+		}},
+	})
+}
+
+// checkCalls completes c, the check of the spans of the kubelet's calls to its plugins. of returns the names of
+// a node that show that there are plugins. Without a name and without a span it returns none.
+func (f *Facts) checkCalls(component string, of func(Node) []string, c Check) Check {
+	s := f.server()
+	if s == nil || !s.receivesSpans() {
+		return none
 	}
+	var names []string
+	for _, n := range f.machines() {
+		names = append(names, of(n)...)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	got := s.From.Received.Component(component)
+	c.Status = Advice
 	switch {
 	case got.Spans > 0:
 		c.Status, c.Lose, c.Add = OK, "", nil
 		c.Found = fmt.Sprintf("%d calls in %s", got.Spans, f.window())
-	case got.All > 0: // volumes are mounted rarely
+	case got.All > 0: // such calls are rare
 		c.Status, c.Lose, c.Add = OK, "", nil
 		c.Found = fmt.Sprintf("%d calls, the last one %s ago", got.All, duration(s.From.Received.AsOf.Sub(got.Last)))
-	case len(drivers) == 0:
+	case len(names) == 0:
 		return none
 	case s.counted() < young:
 		c.Status, c.Lose, c.Add = Unknown, "", nil
 		c.Found = "no call yet; the server counts only for " + duration(s.counted())
 	default:
-		c.Found = fmt.Sprintf("no call in %s; the nodes have %s", f.window(), some(drivers))
+		c.Found = fmt.Sprintf("no call in %s; the nodes have %s", f.window(), some(names))
 	}
 	return c
 }

@@ -6,6 +6,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // TestTracedScheduler compares the version with that of the module scheduler, and the guides with the
@@ -19,7 +22,7 @@ func TestTracedScheduler(t *testing.T) {
 	if !strings.Contains(string(module), "\tk8s.io/kubernetes "+tracedScheduler+"\n") {
 		t.Errorf("scheduler/go.mod has another Kubernetes than %s", tracedScheduler)
 	}
-	for _, guide := range []string{guideScheduler, guideVolumes} {
+	for _, guide := range []string{guideScheduler, guideVolumes, guideDevices} {
 		if _, err := os.Stat(root + guide); err != nil {
 			t.Error(err)
 		}
@@ -34,5 +37,18 @@ func TestDriversOf(t *testing.T) {
 		if got := strings.Join(driversOf(annotation), " "); got != want {
 			t.Errorf("%s has %q, want %q", annotation, got, want)
 		}
+	}
+}
+
+func TestDevicesOf(t *testing.T) {
+	capacity := corev1.ResourceList{"absent.example.com/gpu": resource.MustParse("0")}
+	for _, name := range []string{
+		"cpu", "memory", "hugepages-2Mi", "attachable-volumes-csi-disk", "kubernetes.io/batch-cpu",
+		"node.kubernetes.io/x", "example.com/gpu", "a.example.com/nic",
+	} {
+		capacity[corev1.ResourceName(name)] = resource.MustParse("1")
+	}
+	if got, want := strings.Join(devicesOf(capacity), " "), "a.example.com/nic example.com/gpu"; got != want {
+		t.Errorf("the devices are %q, want %q", got, want)
 	}
 }

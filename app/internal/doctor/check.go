@@ -49,6 +49,7 @@ func Examine(f Facts) Report {
 	for _, check := range []func(*Facts) Check{
 		checkCluster, checkVersions, checkClock, checkRights, checkServer, checkWatching, checkRelations,
 		checkAudit, checkAPIServer, checkEtcd, checkScheduler, checkKubelet, checkRuntime, checkDrivers,
+		checkDevices,
 		checkWebhook, checkJoining, checkClocks,
 	} {
 		if c := check(&f); c.Name != "" {

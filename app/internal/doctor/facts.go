@@ -114,6 +114,8 @@ type Node struct {
 	Serverless bool `json:"serverless,omitempty"`
 	// Drivers are the CSI drivers that the kubelet has registered, sorted.
 	Drivers []string `json:"drivers,omitempty"`
+	// Devices are the extended resources of the node, sorted. Most are of device plugins.
+	Devices []string `json:"devices,omitempty"`
 }
 
 // Kubelet is the tracing configuration of a kubelet.

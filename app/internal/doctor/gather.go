@@ -154,15 +154,15 @@ func nodeOf(n *corev1.Node) Node {
 		Name: object.Bound(n.Name), Kubelet: object.Bound(info.KubeletVersion),
 		Runtime:  object.Bound(info.ContainerRuntimeVersion),
 		Provider: providerOf(n.Labels, n.Annotations, info.KubeletVersion), Serverless: serverless(n.Labels),
-		Drivers: driversOf(n.Annotations[annotationDrivers]),
+		Drivers: driversOf(n.Annotations[annotationDrivers]), Devices: devicesOf(n.Status.Capacity),
 	}
 }
 
 // annotationDrivers has a JSON object with the node's ID in each CSI driver of its kubelet.
 const annotationDrivers = "csi.volume.kubernetes.io/nodeid"
 
-// maxDrivers bounds the CSI drivers of a node.
-const maxDrivers = 32
+// maxNames bounds the CSI drivers of a node, and its extended resources.
+const maxNames = 32
 
 func driversOf(annotation string) []string {
 	var ids map[string]string
@@ -171,9 +171,25 @@ func driversOf(annotation string) []string {
 	}
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(ids)) {
-		if len(out) < maxDrivers {
+		if len(out) < maxNames {
 			out = append(out, object.Bound(name))
 		}
+	}
+	return out
+}
+
+// devicesOf returns the extended resources of a node: those with a domain that is not one of Kubernetes. It
+// skips those of an absent plugin, with a capacity of 0.
+func devicesOf(capacity corev1.ResourceList) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(capacity)) {
+		domain, _, extended := strings.Cut(string(name), "/")
+		count := capacity[name]
+		if !extended || count.IsZero() || len(out) >= maxNames ||
+			domain == "kubernetes.io" || strings.HasSuffix(domain, ".kubernetes.io") {
+			continue
+		}
+		out = append(out, object.Bound(string(name)))
 	}
 	return out
 }

@@ -130,19 +130,21 @@ var reports = map[string]struct {
 	"scheduler-other": {"a scheduler of another version", func(c *Cluster, _ *Server, _ *Facts) {
 		c.Version = "v1.35.2"
 	}, false},
-	"scheduler-none": {"kube-scheduler itself, and drivers without spans", func(c *Cluster, s *Server, _ *Facts) {
+	"scheduler-none": {"kube-scheduler itself; drivers and devices without spans", func(c *Cluster, s *Server, _ *Facts) {
 		s.From.Received.Components = s.From.Received.Components[:4]
 		c.Nodes.Value[1].Drivers = []string{"disk.example.com", "files.example.com"}
+		c.Nodes.Value[1].Devices = []string{"example.com/gpu"}
 	}, false},
 	"scheduler-silent": {"spans came before", func(_ *Cluster, s *Server, _ *Facts) {
 		s.From.Received.Components[4] = received.Component{
 			Name: "kube-scheduler", All: 900, Last: noon.Add(-20 * time.Minute), Version: "v1.36.3",
 		}
 	}, false},
-	"drivers": {"calls to drivers", func(c *Cluster, s *Server, _ *Facts) {
+	"drivers": {"calls to drivers and device plugins", func(c *Cluster, s *Server, _ *Facts) {
 		c.Nodes.Value[0].Drivers = []string{"disk.example.com"}
 		s.From.Received.Components = append(s.From.Received.Components,
-			received.Component{Name: "csi-driver", Spans: 8, All: 8, Last: noon})
+			received.Component{Name: "csi-driver", Spans: 8, All: 8, Last: noon},
+			received.Component{Name: "device-plugin", All: 3, Last: noon.Add(-time.Hour)})
 	}, false},
 	"just-begun": {"nothing has had the time to come", func(_ *Cluster, s *Server, _ *Facts) {
 		s.From.Received.Since = noon.Add(-20 * time.Second)
