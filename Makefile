@@ -266,7 +266,7 @@ vet: ## go vet in every module
 # runs them without it, and make test-all the short tests again with it. They run beside
 # the others: they mostly compute on one core, and the others mostly wait.
 # scheduler/ waits for its compilation: of Kubernetes, in two minutes, and with the race detector again.
-UNRACED := /app/internal/(export|lifecycle|stitch|store/sqlite)$$$$|/lifeline/scheduler$$$$
+UNRACED := /app/internal/(archive/document|export|lifecycle|stitch|store/sqlite)$$$$|/lifeline/scheduler$$$$
 
 .PHONY: unit
 unit: ## Unit tests, with the race detector where there is a C compiler
