@@ -363,6 +363,8 @@ screenshots: kubernetes bin scheduler ## The pictures of docs/guides; needs Node
 
 # Those that tell by the clock who has failed, or how much is used, run alone.
 QUIET := ./replicas ./churn ./capacity
+# The longest begin first, so that none of them runs alone at the end.
+LONG  := ./server ./cli ./serve
 # Tests of one package side by side: they wait more than they compute.
 PARALLEL := -parallel 4
 
@@ -370,7 +372,8 @@ PARALLEL := -parallel 4
 e2e: kubernetes ## End-to-end tests on real clusters; real nodes need root and `make deps`
 	@if [ -z "$(SHORT)" ]; then (cd lab && go run ./cmd/lab build --add-ons $(ADD_ONS)); fi
 	cd e2e
-	go test -v -count 1 $(SHORT) $(PARALLEL) -p 2 -timeout 90m $$(go list ./... | grep -vE '/($(subst $(space),|,$(patsubst ./%,%,$(QUIET))))$$')
+	go test -v -count 1 $(SHORT) $(PARALLEL) -p 2 -timeout 90m $(LONG) \
+		$$(go list ./... | grep -vE '/($(subst $(space),|,$(patsubst ./%,%,$(QUIET) $(LONG))))$$')
 	go test -v -count 1 $(SHORT) -p 1 -timeout 90m $(QUIET)
 
 .PHONY: e2e-components

@@ -7,8 +7,8 @@
 //
 // Frames of a headless browser prove nothing. So the numbers are tasks of the page's main thread, from the
 // tracing of the browser. A step is one tick of a wheel, 120 pixels, without animation: all tasks from its event
-// to the next one, in time of the processor, since a busy machine interrupts tasks. The longest task is also
-// checked by the clock, with PerformanceObserver.
+// to the next one, in time of the processor, since a busy machine interrupts tasks. Opening includes unfolding. The
+// longest tasks by the clock, of PerformanceObserver, are printed after a miss.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -100,13 +100,19 @@ async function visit(name, prepare) {
       for (const e of list.getEntries()) window.long.push(e.duration)
     }).observe({ type: 'longtask', buffered: true })
   })
-  const begun = performance.now()
-  await page.goto(`${samples.url}/trace/${samples.traces[name]}`)
-  await page.waitForSelector('.waterfall [data-row]')
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))))
-  const opens = performance.now() - begun
-  const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0)
-  await prepare?.(page)
+  let opens
+  let paint
+  const { tasks } = await traced(page, async () => {
+    const begun = performance.now()
+    await page.goto(`${samples.url}/trace/${samples.traces[name]}`)
+    await page.waitForSelector('.waterfall [data-row]')
+    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))))
+    opens = performance.now() - begun
+    paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0)
+    await page.evaluate(() => performance.mark('step opened'))
+    await prepare?.(page)
+  })
+  const opening = Math.max(...tasks.map((t) => t.ms))
   const rows = Number(await page.locator('.waterfall .window').getAttribute('aria-rowcount'))
   const longOpening = await page.evaluate(() => window.long.splice(0))
   const moved = await scroll(page)
@@ -116,7 +122,7 @@ async function visit(name, prepare) {
   assert.ok(elements < 150, `${elements} rows are in the document`)
   assert.ok(Object.values(pixels).reduce((a, b) => a + b) > 5 * elements, `bars are not drawn: ${JSON.stringify(pixels)}`)
   await context.close()
-  return { opens, paint, rows, ...moved, longOpening, longScrolling, pixels }
+  return { opens, opening, paint, rows, ...moved, longOpening, longScrolling, pixels }
 }
 
 // changes opens a list of many changes: copies of those of the server, each a minute older than the one before.
@@ -179,14 +185,14 @@ try {
 }
 
 const ms = (n) => (n < 10 ? n.toFixed(1) : n.toFixed(0))
-console.log('| view | rows | opens | first paint | scroll step p50 | p95 | longest task |')
-console.log('| --- | ---: | ---: | ---: | ---: | ---: | ---: |')
+console.log('| view | rows | opens | first paint | longest task | scroll step p50 | p95 | longest task |')
+console.log('| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |')
 let bad = false
 for (const [name, r] of results) {
-  console.log(`| ${name} | ${r.rows.toLocaleString('en')} | ${ms(r.opens)} ms | ${ms(r.paint)} ms | ${ms(r.p50)} ms | ${ms(r.p95)} ms | ${ms(r.longest)} ms |`)
+  console.log(`| ${name} | ${r.rows.toLocaleString('en')} | ${ms(r.opens)} ms | ${ms(r.paint)} ms | ${r.opening ? `${ms(r.opening)} ms` : '–'} | ${ms(r.p50)} ms | ${ms(r.p95)} ms | ${ms(r.longest)} ms |`)
   const faults = []
   if (r.p95 > limits.step) faults.push(`p95 of a scroll step above ${limits.step} ms`)
-  if (r.longest > limits.task) faults.push(`a task above ${limits.task} ms`)
+  if (Math.max(r.longest, r.opening ?? 0) > limits.task) faults.push(`a task above ${limits.task} ms`)
   if (r.opens > limits.opens) faults.push(`opens in more than ${limits.opens} ms`)
   if (r.paint > limits.paint) faults.push(`first paint after ${limits.paint} ms`)
   if (faults.length > 0) {

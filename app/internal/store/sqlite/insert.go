@@ -9,21 +9,25 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/database"
 )
 
-// rowsAtOnce is the number of rows in one statement: a call costs more than a small row.
-const rowsAtOnce = 16
+// rowsAtOnce are the numbers of rows in one statement, the largest first: a call costs more than a small row.
+var rowsAtOnce = [...]int{32, 8, 2, 1}
 
-// insertion has the statements that add rows to a table.
+// insertion has the statements that add rows to a table, one for each of rowsAtOnce.
 type insertion struct {
-	columns int
-	// one adds a row, and full as many as rowsAtOnce.
-	one, full string
+	columns    int
+	statements [len(rowsAtOnce)]string
 }
 
-// insertInto returns the statements for a table and its columns, with that end.
+// insertInto returns the statements for a table and its columns, with that end. A failed statement may have added
+// some rows: then its transaction fails as a whole. So SQLite keeps no journal of each statement.
 func insertInto(table, end string, columns ...string) *insertion {
+	out := &insertion{columns: len(columns)}
 	row := "(" + params(len(columns)) + ")"
-	one := "INSERT INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES " + row
-	return &insertion{len(columns), one + end, one + strings.Repeat(", "+row, rowsAtOnce-1) + end}
+	first := "INSERT OR FAIL INTO " + table + " (" + strings.Join(columns, ", ") + ") VALUES " + row
+	for i, rows := range rowsAtOnce {
+		out.statements[i] = first + strings.Repeat(", "+row, rows-1) + end
+	}
+	return out
 }
 
 // rowsOf collects rows for a table.
@@ -35,10 +39,10 @@ type rowsOf struct {
 // add adds a row.
 func (r *rowsOf) add(values ...any) { r.args = append(r.args, values...) }
 
-// put adds a row, and inserts the rows so far if a statement is full.
+// put adds a row, and inserts the rows so far if the largest statement is full.
 func (r *rowsOf) put(ctx context.Context, tx *database.Tx, values ...any) error {
 	r.add(values...)
-	if len(r.args) < rowsAtOnce*r.columns {
+	if len(r.args) < rowsAtOnce[0]*r.columns {
 		return nil
 	}
 	return r.flush(ctx, tx)
@@ -47,15 +51,12 @@ func (r *rowsOf) put(ctx context.Context, tx *database.Tx, values ...any) error 
 // flush inserts the rows.
 func (r *rowsOf) flush(ctx context.Context, tx *database.Tx) error {
 	args := r.args
-	for len(args) > 0 {
-		n, statement := 1, r.one
-		if len(args) >= rowsAtOnce*r.columns {
-			n, statement = rowsAtOnce, r.full
+	for i, rows := range rowsAtOnce {
+		for n := rows * r.columns; len(args) >= n; args = args[n:] {
+			if err := tx.Exec(ctx, r.statements[i], args[:n]...); err != nil {
+				return err
+			}
 		}
-		if err := tx.Exec(ctx, statement, args[:n*r.columns]...); err != nil {
-			return err
-		}
-		args = args[n*r.columns:]
 	}
 	r.args = r.args[:0]
 	return nil
