@@ -130,7 +130,7 @@ var reports = map[string]struct {
 	"scheduler-other": {"a scheduler of another version", func(c *Cluster, _ *Server, _ *Facts) {
 		c.Version = "v1.35.2"
 	}, false},
-	"scheduler-none": {"kube-scheduler itself; drivers and devices without spans", func(c *Cluster, s *Server, _ *Facts) {
+	"scheduler-none": {"kube-scheduler itself; drivers, devices: no spans", func(c *Cluster, s *Server, _ *Facts) {
 		s.From.Received.Components = s.From.Received.Components[:4]
 		c.Nodes.Value[1].Drivers = []string{"disk.example.com", "files.example.com"}
 		c.Nodes.Value[1].Devices = []string{"example.com/gpu"}
