@@ -235,5 +235,5 @@ func shareText(t *store.Summary) string {
 	if t.Slowest == "" || t.Duration <= 0 {
 		return ""
 	}
-	return fmt.Sprintf(" %d%%", min(100, max(0, (100*t.SlowestDuration+t.Duration/2)/t.Duration)))
+	return fmt.Sprintf(" %d%%", min(100, max(0, 100*t.SlowestDuration/t.Duration)))
 }

@@ -325,7 +325,7 @@ function Cells({ of }: { of: Summary }) {
   const s = of.open ? present(of, serverNow.value) : of
   const why = sentence(s)
   const share = s.slowest && s.duration > 0 ? Math.min(1, (s.slowestDuration ?? 0) / s.duration) : 0
-  const percent = Math.round(share * 100)
+  const percent = Math.floor(share * 100)
   const edits = (s.edits ?? []).map(visible).join(', ')
   return (
     <>
