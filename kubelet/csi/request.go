@@ -54,8 +54,8 @@ type request struct {
 // pod identifies a Pod. namespace and name may be empty.
 type pod struct{ uid, namespace, name string }
 
-// read decodes the traced part of a request. It returns false for a method without spans, and for a
-// request that is no protobuf.
+// read decodes the traced part of a request. It returns false for a method without spans and for invalid
+// protobuf.
 func read(method string, data []byte) (request, bool) {
 	at, traced := layouts[method]
 	if !traced {

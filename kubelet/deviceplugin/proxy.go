@@ -42,8 +42,8 @@ type Proxy struct {
 	Log func(error)
 }
 
-// Serve takes registrations, and forwards calls, until ctx ends. As a kubelet does, it makes its socket anew
-// after each start of the kubelet: plugins then register again.
+// Serve takes registrations, and forwards calls, until ctx ends. After each start of the kubelet it replaces its
+// socket, like the kubelet. Plugins then register again.
 func (p *Proxy) Serve(ctx context.Context) error {
 	for {
 		kubelet, err := p.await(ctx)

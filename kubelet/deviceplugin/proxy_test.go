@@ -382,7 +382,7 @@ func TestOtherEndpoint(t *testing.T) {
 	}
 }
 
-// TestKubeletStarts: after a new start of the kubelet, the proxy makes its socket anew.
+// TestKubeletStarts: after a new start of the kubelet, the proxy replaces its socket.
 func TestKubeletStarts(t *testing.T) {
 	k := &kubelet{dir: t.TempDir(), registered: make(chan *plugin.RegisterRequest, 8)}
 	plugins := t.TempDir()
@@ -411,7 +411,7 @@ func appears(t *testing.T, socket string, earlier os.FileInfo) os.FileInfo {
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-t.Context().Done():
-			t.Fatal("the socket is not made anew")
+			t.Fatal("the socket is not replaced")
 		}
 	}
 }

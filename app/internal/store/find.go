@@ -26,7 +26,7 @@ var (
 const (
 	// MaxQuestionTime bounds the time of one question.
 	MaxQuestionTime = 10 * time.Second
-	// DefaultRange is the age of the oldest start for a question without a time of its own.
+	// DefaultRange limits a question without a range of time: to starts within it before now.
 	DefaultRange = 7 * 24 * time.Hour
 	// MaxGroups bounds the groups of one answer.
 	MaxGroups = 1000
