@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,6 +69,41 @@ func count(t testing.TB, d *database.DB) int64 {
 	n, err := d.Number(t.Context(), "SELECT count(*) FROM items")
 	must(t, err)
 	return n
+}
+
+// TestFailedStatement: after a failed statement a transaction stores nothing, also if the error is ignored. The
+// failed one has many rows and no journal of its own (OR FAIL): SQLite rolls back the transaction at a full disk.
+func TestFailedStatement(t *testing.T) {
+	d := openAt(t, filepath.Join(t.TempDir(), "items.db"))
+	add(t, d, 1)
+	pages, err := d.Number(t.Context(), "PRAGMA page_count")
+	must(t, err)
+	must(t, d.Write(t.Context(), func(ctx context.Context, tx *database.Tx) error {
+		return tx.Exec(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", pages+3))
+	}))
+	err = d.Write(t.Context(), func(ctx context.Context, tx *database.Tx) error {
+		large := make([]byte, 30_000)
+		if err := tx.Exec(ctx, "INSERT OR FAIL INTO items (num, value) VALUES (?, ?), (?, ?), (?, ?)",
+			11, []byte{1}, 12, large, 13, large); err == nil {
+			t.Error("the large rows have room")
+		}
+		if err := tx.Exec(ctx, "INSERT INTO items (num, value) VALUES (?, ?)", 14, []byte{1}); err == nil {
+			t.Error("a statement ran after a failed one")
+		}
+		var num int64
+		if err := database.Scan(ctx, tx, "SELECT num FROM items", nil, []any{&num},
+			func() error { return nil }); err == nil {
+			t.Error("a query ran after a failed statement")
+		}
+		return nil
+	})
+	if err = d.Failed(t.Context(), "write to", err); !errors.Is(err, store.ErrFull) {
+		t.Errorf("the transaction ended with %v", err)
+	}
+	if n := count(t, d); n != 1 {
+		t.Errorf("%d items are stored, want 1", n)
+	}
+	must(t, put(t.Context(), d, 15, []byte{1}))
 }
 
 // written creates a database with n items and closes it.

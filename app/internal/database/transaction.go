@@ -3,6 +3,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -50,29 +51,30 @@ func (d *DB) Write(ctx context.Context, do func(context.Context, *Tx) error) err
 		return err
 	}
 	defer d.note()
-	if err := w.Exec(steady, "BEGIN IMMEDIATE"); err != nil {
+	if err := w.exec(steady, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	err = do(steady, w)
+	err = cmp.Or(err, w.failed, ctx.Err())
 	if err == nil {
-		err = ctx.Err()
-	}
-	if err == nil {
-		err = w.Exec(steady, "COMMIT")
+		err = w.exec(steady, "COMMIT")
 	}
 	if err != nil {
-		_ = w.Exec(steady, "ROLLBACK") // an error if SQLite already did so
+		_ = w.exec(steady, "ROLLBACK") // an error if SQLite already did so
 	}
 	if w.overwrites {
-		err = errors.Join(err, w.Exec(steady, "PRAGMA secure_delete = FAST"))
+		err = errors.Join(err, w.exec(steady, "PRAGMA secure_delete = FAST"))
 	}
 	return err
 }
 
-// Tx is a transaction that writes.
+// Tx is a transaction that writes. Nothing runs after a failed statement: SQLite may have rolled back the
+// transaction, such as on a full disk, and a later statement would be stored alone.
 type Tx struct {
 	d          *DB
 	overwrites bool
+	// failed is the error of the failed statement.
+	failed error
 	// Cancelled returns the error of the context of Write.
 	Cancelled func() error
 }
@@ -97,8 +99,15 @@ func (w *Tx) Overwrite(ctx context.Context) error {
 	return w.Exec(ctx, "PRAGMA secure_delete = ON")
 }
 
-// Exec runs a statement, without its rows.
+// Exec runs a statement, without its rows. After a failed statement it returns that error.
 func (w *Tx) Exec(ctx context.Context, query string, args ...any) error {
+	if w.failed == nil {
+		w.failed = w.exec(ctx, query, args...)
+	}
+	return w.failed
+}
+
+func (w *Tx) exec(ctx context.Context, query string, args ...any) error {
 	st, err := w.statement(ctx, query)
 	if err != nil {
 		return err
@@ -107,13 +116,19 @@ func (w *Tx) Exec(ctx context.Context, query string, args ...any) error {
 	return err
 }
 
-// QueryContext makes a transaction a Querier.
+// QueryContext makes a transaction a Querier. After a failed statement it returns that error.
 func (w *Tx) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	if w.failed != nil {
+		return nil, w.failed
+	}
 	st, err := w.statement(ctx, query)
 	if err != nil {
+		w.failed = err
 		return nil, err
 	}
-	return st.QueryContext(ctx, args...)
+	rows, err := st.QueryContext(ctx, args...)
+	w.failed = err
+	return rows, err
 }
 
 // Querier is a source of rows: a snapshot, or a writing transaction.

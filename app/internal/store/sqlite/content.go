@@ -4,7 +4,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -164,7 +163,7 @@ func (c *content) yield(ctx context.Context, revision int64) error {
 
 // flush inserts what put has collected. Only then can a query see it.
 func (c *content) flush(ctx context.Context) error {
-	return errors.Join(c.newObjects.flush(ctx, c.Tx), c.newSpans.flush(ctx, c.Tx), c.newWrites.flush(ctx, c.Tx))
+	return flushAll(ctx, c.Tx, &c.newObjects, &c.newSpans, &c.newWrites)
 }
 
 // put stores a span, with its writes and links, in place of one with the same ID. flush has to follow.

@@ -4,7 +4,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
@@ -92,12 +91,7 @@ func (d *deriver) lifecycles(ctx context.Context, num int64, courses []store.Cou
 		}
 		addSteps(&phases, id, c.Spans)
 	}
-	return errors.Join(
-		found.flush(ctx, d.Tx),
-		images.flush(ctx, d.Tx),
-		labels.flush(ctx, d.Tx),
-		phases.flush(ctx, d.Tx),
-	)
+	return flushAll(ctx, d.Tx, &found, &images, &labels, &phases)
 }
 
 // addSteps adds the steps of a lifecycle.

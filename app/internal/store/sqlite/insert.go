@@ -18,8 +18,8 @@ type insertion struct {
 	statements [len(rowsAtOnce)]string
 }
 
-// insertInto returns the statements for a table and its columns, with that end. A failed statement may have added
-// some rows: then its transaction fails as a whole. So SQLite keeps no journal of each statement.
+// insertInto returns the statements for a table and its columns; end follows the rows. A failed statement fails its
+// transaction (database.Tx), so it may leave some of its rows there (OR FAIL). SQLite needs no journal of it then.
 func insertInto(table, end string, columns ...string) *insertion {
 	out := &insertion{columns: len(columns)}
 	row := "(" + params(len(columns)) + ")"
@@ -59,5 +59,15 @@ func (r *rowsOf) flush(ctx context.Context, tx *database.Tx) error {
 		}
 	}
 	r.args = r.args[:0]
+	return nil
+}
+
+// flushAll inserts the rows for several tables, in that order.
+func flushAll(ctx context.Context, tx *database.Tx, all ...*rowsOf) error {
+	for _, r := range all {
+		if err := r.flush(ctx, tx); err != nil {
+			return err
+		}
+	}
 	return nil
 }

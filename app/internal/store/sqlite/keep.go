@@ -4,7 +4,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -203,11 +202,18 @@ func (f *forgetting) cut(ctx context.Context, w *database.Tx, to trace.TraceID) 
 		if err != nil {
 			return 0, err
 		}
-		if err := errors.Join(
-			w.Exec(ctx, "UPDATE spans SET data = ?, digest = ? WHERE trace = ? AND id = ?",
-				data, digestOf(rows[i].Span, rows[i].place, rows[i].by, data, rows[i].facts), e.num, e.span[:]),
-			w.Exec(ctx, "DELETE FROM links WHERE trace = ? AND span = ? AND of_trace = ?", e.num, e.span[:], to[:]),
+		if err := w.Exec(
+			ctx,
+			"UPDATE spans SET data = ?, digest = ? WHERE trace = ? AND id = ?",
+			data,
+			digestOf(rows[i].Span, rows[i].place, rows[i].by, data, rows[i].facts),
+			e.num,
+			e.span[:],
 		); err != nil {
+			return 0, err
+		}
+		if err := w.Exec(ctx, "DELETE FROM links WHERE trace = ? AND span = ? AND of_trace = ?",
+			e.num, e.span[:], to[:]); err != nil {
 			return 0, err
 		}
 	}
