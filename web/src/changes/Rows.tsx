@@ -324,8 +324,7 @@ function StateCell({ of, many }: { of: Summary; many?: boolean }) {
 function Cells({ of }: { of: Summary }) {
   const s = of.open ? present(of, serverNow.value) : of
   const why = sentence(s)
-  const share = s.slowest && s.duration > 0 ? Math.min(1, (s.slowestDuration ?? 0) / s.duration) : 0
-  const percent = Math.floor(share * 100)
+  const percent = s.slowest && s.duration > 0 ? Math.min(100, Math.floor((100 * (s.slowestDuration ?? 0)) / s.duration)) : 0
   const edits = (s.edits ?? []).map(visible).join(', ')
   return (
     <>
