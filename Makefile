@@ -21,10 +21,11 @@ LAB       := bin/lab
 LIFELINE  := bin/lifeline
 LINTER    := bin/golangci-lint
 
-# The race detector is C; without a compiler the tests run without it. It leaves out SQLite's own code, which is
-# translated from C: our tests of SQLite take 3 times as long with the detector, and with that code in it 20 times.
-# Everything else is built in one way, without C and with the paths of this checkout: a second way compiles all
-# dependencies again.
+# The race detector is C; without a compiler the tests run without it. It leaves out SQLite's own code, nearly all
+# of it translated from C: our tests of SQLite take 3 times as long with the detector, and with that code in it 20
+# times.
+# What is no test with the detector is built in one way, without C and with the paths of this checkout: a second way
+# compiles all dependencies again.
 RACE = $(shell command -v "$$(go env CC)" >/dev/null && echo -race -gcflags=modernc.org/sqlite/lib=-race=false)
 RACED = CGO_ENABLED=$(if $(RACE),1,0)
 export CGO_ENABLED := 0

@@ -58,7 +58,7 @@ func many(t testing.TB, kit *operator.Kit, keys int) {
 
 func TestMemoryIsBounded(t *testing.T) {
 	kit := operator.New(operator.WithTracerProvider(provider(t, 0)))
-	const keys = 20_000 // some above each bound
+	keys := max(operator.MaxTriggered, operator.Remembered) + 1000
 	many(t, kit, keys)
 	triggers, writes, episodes := kit.Counts()
 	if triggers != operator.MaxTriggered || writes != operator.Remembered || episodes != operator.Remembered {

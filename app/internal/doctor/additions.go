@@ -138,8 +138,8 @@ func checkDevices(f *Facts) Check {
 	})
 }
 
-// checkCalls completes c, the check of the spans of the kubelet's calls to its plugins. of returns the names of
-// a node that show that there are plugins. Without a name and without a span it returns none.
+// checkCalls completes c, the check of the spans of the kubelet's calls to its plugins. of returns the
+// plugins of a node, or their resources. Without a name and without a span it returns none.
 func (f *Facts) checkCalls(component string, of func(Node) []string, c Check) Check {
 	s := f.server()
 	if s == nil || !s.receivesSpans() {

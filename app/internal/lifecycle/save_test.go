@@ -66,7 +66,7 @@ func ask(e *Engine, now time.Time) given {
 
 // TestRestoredGoesOn saves and restores at every k-th observation of every
 // recording: from then on the restored engine gives the same as one that was
-// left alone. Together, the runs of a recording save at each observation; under -short, at a fifth of them.
+// left alone. Together, the runs of a recording save at each observation; under -short, at some of them.
 func TestRestoredGoesOn(t *testing.T) {
 	for name, seen := range recordings(t) {
 		t.Run(name, func(t *testing.T) {
