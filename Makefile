@@ -27,7 +27,9 @@ LINTER    := bin/golangci-lint
 # What is no test with the detector is built in one way, without C and with the paths of this checkout: a second way
 # compiles all dependencies again.
 RACE = $(shell command -v "$$(go env CC)" >/dev/null && echo -race -gcflags=modernc.org/sqlite/lib=-race=false)
-RACED = CGO_ENABLED=$(if $(RACE),1,0)
+# A program with the detector sleeps for a second before its end, so that goroutines may still race. The tests wait for
+# their goroutines.
+RACED = GORACE=atexit_sleep_ms=0 CGO_ENABLED=$(if $(RACE),1,0)
 export CGO_ENABLED := 0
 
 # scheduler/ has the dependencies of Kubernetes' release and is not in go.work
@@ -263,31 +265,30 @@ test-all: vet unit scheduler-conformance lab-test cluster-test web-test e2e e2e-
 vet: ## go vet in every module
 	@for m in $(MODULES); do (cd $$m; $(ALONE); echo "vet $$m"; go vet ./...); done
 
-# These take minutes under the race detector, and their long tests hours: make test
-# runs them without it, and make test-all the short tests again with it. They run beside
-# the others: they mostly compute on one core, and the others mostly wait.
-# scheduler/ waits for its compilation: of Kubernetes, in two minutes, and with the race detector again.
-UNRACED := /app/internal/(archive/document|export|lifecycle|stitch|store/sqlite)$$$$|/lifeline/scheduler$$$$
+# These mostly compute in one goroutine. They take minutes under the race detector, and their long tests hours: make
+# test runs them without it, and make test-all the short tests again with it. They run beside the others, and so do
+# those of scheduler/, whose dependencies, Kubernetes, take two minutes to compile.
+UNRACED := /app/internal/(archive/document|export|lifecycle|normalize|outline|snapshot|source/apiproto|span|stitch|store/sqlite)$$
 
 .PHONY: unit
 unit: ## Unit tests, with the race detector where there is a C compiler
 	@[ -n "$(RACE)" ] || echo "SKIP: the race detector needs a C compiler: apt-get install gcc"
-	for m in $(UNITS); do (cd $$m
-		$(ALONE)
-		echo "test $$m"
-		beside=
-		unraced="$$(go list ./... | grep -E '$(UNRACED)' || true)"
-		if [ -n "$$unraced" ]; then
-			go test $(SHORT) -timeout 60m $$unraced & beside=$$!
-		fi
+	all="$$(go list $(patsubst %,./%/...,$(filter-out scheduler,$(UNITS))))"
+	unraced="$$(grep -E '$(UNRACED)' <<<"$$all")"
+	raced="$$(grep -vE '$(UNRACED)' <<<"$$all")"
+	status=0
+	(
 		status=0
-		$(RACED) go test $(RACE) $(SHORT) -timeout 40m $$(go list ./... | grep -vE '$(UNRACED)') || status=1
-		if [ -n "$$beside" ]; then
-			wait $$beside || status=1
-			$(if $(SHORT),,$(if $(RACE),$(RACED) go test $(RACE) -short -timeout 40m $$unraced || status=1))
-		fi
-		exit $$status)
-	done
+		go test $(SHORT) -timeout 60m $$unraced || status=1
+		cd scheduler && GOWORK=off go test $(SHORT) -timeout 60m ./... || status=1
+		exit $$status
+	) & beside=$$!
+	$(RACED) go test $(RACE) $(SHORT) -timeout 40m $$raced || status=1
+	wait $$beside || status=1
+	$(if $(SHORT),exit $$status)
+	$(if $(RACE),$(RACED) go test $(RACE) -short -timeout 40m $$unraced || status=1)
+	$(if $(RACE),(cd scheduler && GOWORK=off $(RACED) go test $(RACE) -short -timeout 40m ./...) || status=1)
+	exit $$status
 
 .PHONY: scheduler-conformance
 scheduler-conformance: ## Kubernetes' own tests of the scheduler, on schedulers with spans
@@ -364,6 +365,8 @@ screenshots: kubernetes bin scheduler ## The pictures of docs/guides; needs Node
 
 # Those that tell by the clock who has failed, or how much is used, run alone.
 QUIET := ./replicas ./churn ./capacity
+# Those of which -short skips all, or runs the same in small. They take longer to link than to skip.
+SLOW  := ./accuracy ./addons ./components ./foreign ./jaeger ./reasons $(QUIET)
 # The longest begin first, so that none of them runs alone at the end.
 LONG  := ./server ./cli ./serve
 # Tests of one package side by side: they wait more than they compute.
@@ -373,9 +376,9 @@ PARALLEL := -parallel 4
 e2e: kubernetes ## End-to-end tests on real clusters; real nodes need root and `make deps`
 	@if [ -z "$(SHORT)" ]; then (cd lab && go run ./cmd/lab build --add-ons $(ADD_ONS)); fi
 	cd e2e
-	go test -v -count 1 $(SHORT) $(PARALLEL) -p 2 -timeout 90m $(LONG) \
-		$$(go list ./... | grep -vE '/($(subst $(space),|,$(patsubst ./%,%,$(QUIET) $(LONG))))$$')
-	go test -v -count 1 $(SHORT) -p 1 -timeout 90m $(QUIET)
+	go test -v -count 1 $(SHORT) $(PARALLEL) -p 3 -timeout 90m $(LONG) \
+		$$(go list ./... | grep -vE '/($(subst $(space),|,$(patsubst ./%,%,$(LONG) $(if $(SHORT),$(SLOW),$(QUIET)))))$$')
+	$(if $(SHORT),,go test -v -count 1 -p 1 -timeout 90m $(QUIET))
 
 .PHONY: e2e-components
 e2e-components: kubernetes ## What the components of Kubernetes tell of themselves, held against the docs; real nodes

@@ -24,12 +24,16 @@ import (
 	"github.com/kube-lifeline/lifeline/examples/head-operator/api/v1alpha1"
 )
 
-const (
-	// steady is the number of forced reconciles without work.
-	steady = 20
-	// again is the same number after a restart or a change.
-	again = 3
-)
+// again is the number of forced reconciles without work after a restart or a change.
+const again = 3
+
+// steady is the same number after the creation.
+func steady() int {
+	if testing.Short() {
+		return 5
+	}
+	return 20
+}
 
 // phase is one step in the life of a subject.
 type phase struct {
@@ -143,7 +147,7 @@ func (l *life) live(t *testing.T) {
 	heads := headNames()
 	l.create(t)
 	l.phase(t, "create", func() { l.start(t) })
-	l.phase(t, "steady", func() { l.force(t, steady, heads...) })
+	l.phase(t, "steady", func() { l.force(t, steady(), heads...) })
 	l.phase(t, "restart", func() {
 		l.restart(t)
 		l.force(t, again, heads...)

@@ -151,6 +151,7 @@ func forget(t *testing.T, dir, ns, gone, stays string) {
 // retention removes all traces except the pinned one.
 func retention(t *testing.T, dir, pinned string) {
 	t.Helper()
+	harness.Slow(t) // the server looks once a minute
 	s := serve(t, harness.ServerOptions{Dir: dir, Config: "retention: {age: 1ms, outcomes: {failed: 1ms}}\n"})
 	harness.Within(t, 3*time.Minute, "the removal of old traces", func() bool {
 		return len(s.List(t, url.Values{"until": {"1m"}})) == 1

@@ -164,10 +164,14 @@ func TestContextsAnywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	seeds := uint64(6)
+	if testing.Short() {
+		seeds = 2
+	}
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			recorded := read(t, path)
-			for seed := range uint64(6) {
+			for seed := range seeds {
 				seen := scattered(recorded, seed)
 				traces := observe(seen).Traces(seen[len(seen)-1].Seen.Add(time.Minute))
 				for _, tr := range traces {

@@ -186,7 +186,7 @@ type killSeries struct {
 func TestKilledBetweenLogAndArchive(t *testing.T) {
 	kills := 300
 	if testing.Short() {
-		kills = 12
+		kills = 7
 	}
 	k := &killSeries{
 		t: t, dir: t.TempDir(), backend: newBackend(t), next: 1, committed: map[int]bool{},

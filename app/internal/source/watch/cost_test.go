@@ -51,7 +51,7 @@ func (r *recorded) trace(tb testing.TB) (spans int) {
 
 // TestCost bounds the allocations for each Pod that comes up.
 func TestCost(t *testing.T) {
-	const pods, most = 200, 1900
+	const pods, most = 50, 1900
 	r := record(t, pods)
 	r.trace(t) // fills the tables of kinds
 	count, _ := mallocs()

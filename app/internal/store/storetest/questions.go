@@ -295,8 +295,11 @@ func testFindRandom(t *testing.T, reading Reading) {
 	b.Finished = mixed()
 	r, all := reading(t, b), lifecycles(b.Finished)
 	random := rand.New(rand.NewPCG(3, 0)) //nolint:gosec // a repeatable test
-	some := 0
-	for range 300 {
+	some, rounds := 0, 300
+	if testing.Short() {
+		rounds = 75
+	}
+	for range rounds {
 		q, err := question.Parse(questiontest.Expression(random, 1+random.IntN(4)))
 		if err != nil {
 			continue // too long
@@ -310,7 +313,7 @@ func testFindRandom(t *testing.T, reading Reading) {
 			some++
 		}
 	}
-	if some < 20 {
+	if some < rounds/15 {
 		t.Errorf("only %d questions distinguish lifecycles", some)
 	}
 }
@@ -413,8 +416,11 @@ func testGroupRandom(t *testing.T, reading Reading) {
 	b.Finished = mixed()
 	r, all := reading(t, b), lifecycles(b.Finished)
 	random := rand.New(rand.NewPCG(5, 0)) //nolint:gosec // a repeatable test
-	some := 0
-	for range 400 {
+	some, rounds := 0, 400
+	if testing.Short() {
+		rounds = 100
+	}
+	for range rounds {
 		of, err := question.ParseLength(questiontest.Length(random, random.IntN(4)))
 		if err != nil {
 			continue // too long
@@ -444,7 +450,7 @@ func testGroupRandom(t *testing.T, reading Reading) {
 			}
 		}
 	}
-	if some < 20 {
+	if some < rounds/20 {
 		t.Errorf("only %d groups have a length of some lifecycles", some)
 	}
 }
