@@ -4,6 +4,7 @@ package scheduler
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -45,13 +46,14 @@ type attempt struct {
 	choice   choice
 	// unfiltered are the plugins of Filter that PreFilter left out.
 	unfiltered sets.Set[string]
-	// scored is the number of nodes in Score. manyScored reports that some calls have no time.
-	scored     int
-	manyScored bool
-	nominated  string
-	outcome    string
-	message    string
-	rejectors  []string
+	// scored is the number of nodes in Score. timed are those of which the calls have a time, or none
+	// if all have.
+	scored    int
+	timed     [timedScores]*framework.NodeInfo
+	nominated string
+	outcome   string
+	message   string
+	rejectors []string
 
 	mu       sync.Mutex
 	extended []*extension
@@ -92,8 +94,8 @@ type choice struct {
 // now returns the time since the attempt's start, and at least 1: 0 means never.
 func (a *attempt) now() int64 { return max(1, int64(time.Since(a.started))) }
 
-// at returns the time of an offset.
-func (a *attempt) at(offset int64) time.Time { return a.started.Add(time.Duration(offset)) }
+// at returns the time of an offset, in nanoseconds since 1970.
+func (a *attempt) at(offset int64) int64 { return a.started.UnixNano() + offset }
 
 // during records an extension point around run.
 func (a *attempt) during(p point, run func() *fwk.Status) *fwk.Status {
@@ -155,7 +157,7 @@ func (f algorithm) RunPreScorePlugins(
 func (f algorithm) RunScorePlugins(
 	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, nodes []fwk.NodeInfo,
 ) (scores []fwk.NodePluginScores, status *fwk.Status) {
-	f.a.scored, f.a.manyScored = len(nodes), len(nodes) > 2*timedShare
+	f.a.chooseTimed(nodes)
 	f.a.during(pointScore, func() *fwk.Status {
 		scores, status = f.twin.RunScorePlugins(ctx, state, pod, nodes)
 		return status
@@ -163,6 +165,33 @@ func (f algorithm) RunScorePlugins(
 	// The scheduler sorts its list in place.
 	f.twin.scores = append(f.twin.scores[:0], scores...)
 	return scores, status
+}
+
+// chooseTimed chooses the nodes of Score that have times: evenly spread, from a random one.
+func (a *attempt) chooseTimed(nodes []fwk.NodeInfo) {
+	a.scored, a.timed = len(nodes), [timedScores]*framework.NodeInfo{}
+	if len(nodes) <= 2*timedScores {
+		return
+	}
+	step := len(nodes) / timedScores
+	first := rand.IntN(step) //nolint:gosec // no secret
+	for i := range a.timed {
+		a.timed[i], _ = nodes[first+i*step].(*framework.NodeInfo) // as in the scheduler's snapshot
+	}
+}
+
+// timesScore reports whether the calls of Score for a node have times.
+func (a *attempt) timesScore(node fwk.NodeInfo) bool {
+	if a.timed[0] == nil {
+		return true
+	}
+	info, _ := node.(*framework.NodeInfo) // pointers are compared faster than interfaces
+	for _, timed := range a.timed {
+		if timed == info {
+			return true
+		}
+	}
+	return false
 }
 
 // scheduled records the result of SchedulePod.

@@ -34,7 +34,10 @@ func BenchmarkPluginCall(b *testing.B) {
 		}
 	}
 	b.Run("unsampled", func(b *testing.B) { run(b, fits{}) })
-	b.Run("sampled", func(b *testing.B) { run(b, filter{fits{}, &call{attempt: &attempt{started: time.Now()}}}) })
+	b.Run(
+		"sampled",
+		func(b *testing.B) { run(b, filter{fits{}, &call{twin: &twin{attempt: &attempt{started: time.Now()}}}}) },
+	)
 }
 
 // BenchmarkAttempt measures what an attempt costs besides its plugins: beginning, finding it at each

@@ -3,7 +3,6 @@
 package scheduler
 
 import (
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 
@@ -11,10 +10,13 @@ import (
 )
 
 // Filter and Score run for each node. Reading the clock twice takes longer than most plugins do, so
-// for many nodes one call of timedShare has a time. Filter times the first alwaysTimed nodes, too.
+// only the calls for some nodes have a time.
 const (
-	alwaysTimed = 8
-	timedShare  = 16
+	// alwaysTimed are the first nodes in Filter. Of the others, one of timedShare has times.
+	alwaysTimed = 4
+	timedShare  = 32
+	// timedScores is the number of nodes in Score that have times.
+	timedScores = 4
 )
 
 // call is what one plugin did at one extension point in one attempt. Filter and Score run for many
@@ -24,8 +26,8 @@ type call struct {
 	plugin string
 	// fixed is the encoded part of the span that is the same for each attempt.
 	fixed []byte
-	// attempt is the attempt in which the plugin runs now.
-	attempt *attempt
+	// twin has the attempt in which the plugin runs now.
+	twin *twin
 
 	// timed counts the calls with a time, and busy is their total duration. first and last are the
 	// start of the first and the end of the last of them, in nanoseconds since the attempt's start;
@@ -43,21 +45,16 @@ type call struct {
 
 // begin returns the start of a call with a time.
 func (c *call) begin() int64 {
-	start := c.attempt.now()
+	start := c.twin.attempt.now()
 	if c.first.Load() == 0 {
 		c.first.CompareAndSwap(0, start)
 	}
 	return start
 }
 
-// chosen reports whether one of the calls for many nodes has a time. The first one has.
-func (c *call) chosen() bool {
-	return !c.attempt.manyScored || rand.Uint32()%timedShare == 0 || c.first.Load() == 0 //nolint:gosec // no secret
-}
-
 // end records the end of a call that began at start.
 func (c *call) end(start int64) {
-	end := c.attempt.now()
+	end := c.twin.attempt.now()
 	c.timed.Add(1)
 	c.busy.Add(end - start)
 	c.last.Store(end) // calls that end at once differ by less than is shown
@@ -98,16 +95,14 @@ func (c *call) reject(node string, status *fwk.Status) {
 // skipped reports whether the plugin had nothing to do for the Pod.
 func (c *call) skipped() bool { return c.status.IsSkip() }
 
-// ran reports whether a call of the plugin had a time, or its result was recorded.
-func (c *call) ran() bool { return c.first.Load() > 0 || c.rejections.nodes > 0 }
+// ran reports whether a call of the plugin had a time, or a status that was no success.
+func (c *call) ran() bool { return c.first.Load() > 0 || c.status != nil }
 
 // reset prepares the call for the next attempt.
 func (c *call) reset() {
-	if !c.ran() && c.status == nil {
-		c.attempt = nil
+	if !c.ran() {
 		return
 	}
-	c.attempt = nil
 	c.timed.Store(0)
 	c.busy.Store(0)
 	c.first.Store(0)

@@ -31,7 +31,11 @@ type Exporter struct {
 	filling batch
 	full    []batch
 	waiting int
+	// one has the spans of one attempt. spare is the memory of a sent batch, and largest that of
+	// the largest one.
+	one     wire
 	spare   []byte
+	largest int
 
 	due        chan struct{} // a batch is full
 	quit, done chan struct{}
@@ -41,7 +45,7 @@ type Exporter struct {
 
 // batch is encoded spans of some attempts.
 type batch struct {
-	wire            wire
+	wire            []byte
 	spans, attempts int
 }
 
@@ -92,7 +96,9 @@ func (e *Exporter) add(encode func(*wire) int) bool {
 	if e.waiting >= e.batching.queue {
 		return false
 	}
-	spans := encode(&e.filling.wire)
+	e.one.clear()
+	spans := encode(&e.one)
+	e.filling.append(e.one.encoded(), e.largest)
 	e.filling.spans += spans
 	e.filling.attempts++
 	e.waiting += spans
@@ -106,10 +112,22 @@ func (e *Exporter) add(encode func(*wire) int) bool {
 	return true
 }
 
+// append adds encoded spans. largest is the memory of another batch. The memory of a batch grows in few
+// steps: each of them is work for the garbage collector.
+func (b *batch) append(encoded []byte, largest int) {
+	if need := len(b.wire) + len(encoded); need > cap(b.wire) {
+		grown := make([]byte, len(b.wire), max(need, largest, 2*cap(b.wire)))
+		copy(grown, b.wire)
+		b.wire = grown
+	}
+	b.wire = append(b.wire, encoded...)
+}
+
 // turn begins a new batch. The caller holds the lock.
 func (e *Exporter) turn() {
 	if e.filling.spans > 0 {
 		e.full = append(e.full, e.filling)
+		e.largest = max(e.largest, len(e.filling.wire)*9/8) // the next one can be somewhat larger
 		e.filling = batch{wire: e.spare[:0]}
 		e.spare = nil
 	}
@@ -171,7 +189,7 @@ func (e *Exporter) send(ctx context.Context, b batch) {
 	defer cancel()
 	spans := &tracepb.ScopeSpans{Scope: &commonpb.InstrumentationScope{Name: scopeName}}
 	// The encoded spans are fields of the message, so the client's encoding appends them as they are.
-	spans.ProtoReflect().SetUnknown([]byte(b.wire))
+	spans.ProtoReflect().SetUnknown(b.wire)
 	err := e.client.UploadTraces(ctx, []*tracepb.ResourceSpans{
 		{Resource: e.resource, ScopeSpans: []*tracepb.ScopeSpans{spans}},
 	})

@@ -184,7 +184,7 @@ func TestWire(t *testing.T) {
 	w.failed("text")
 	w.shut(span)
 	got := &tracepb.ScopeSpans{}
-	if err := proto.Unmarshal(w, got); err != nil {
+	if err := proto.Unmarshal(w.encoded(), got); err != nil {
 		t.Fatal(err)
 	}
 	if len(got.Spans) != 1 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
@@ -158,4 +159,50 @@ func TestRewrittenNames(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "is not configured with weight") {
 		t.Errorf("error %v: want that a plugin with its original name has no weight", err)
 	}
+}
+
+// TestTimedScores counts the nodes of which the calls of Score have times.
+func TestTimedScores(t *testing.T) {
+	for nodes, want := range map[int]int{0: 0, 1: 1, 8: 8, 9: timedScores, 100: timedScores, 5000: timedScores} {
+		all := make([]fwk.NodeInfo, nodes)
+		for i := range all {
+			all[i] = framework.NewNodeInfo()
+		}
+		a := &attempt{}
+		a.chooseTimed(all)
+		got := 0
+		for _, n := range all {
+			if a.timesScore(n) {
+				got++
+			}
+		}
+		if got != want || a.scored != nodes {
+			t.Errorf("%d of %d nodes have times, want %d", got, a.scored, want)
+		}
+	}
+}
+
+// TestUntimedFailure records a failed call of Score without a time.
+func TestUntimedFailure(t *testing.T) {
+	nodes := make([]fwk.NodeInfo, 100)
+	for i := range nodes {
+		nodes[i] = framework.NewNodeInfo()
+	}
+	a := &attempt{}
+	a.chooseTimed(nodes)
+	at := slices.IndexFunc(nodes, func(n fwk.NodeInfo) bool { return !a.timesScore(n) })
+	c := &call{point: pointScore, plugin: "Broken", twin: &twin{attempt: a}}
+	if _, status := (score{&scoring{broken{}, c}}).Score(t.Context(), nil, nil, nodes[at]); status.Code() != fwk.Error {
+		t.Errorf("status %v, want that of the plugin", status)
+	}
+	if !c.ran() || c.status.Code() != fwk.Error || c.timed.Load() != 0 {
+		t.Errorf("recorded: ran %v, status %v, %d calls with a time", c.ran(), c.status, c.timed.Load())
+	}
+}
+
+// broken is a Score plugin that fails.
+type broken struct{ fwk.ScorePlugin }
+
+func (broken) Score(context.Context, fwk.CycleState, *corev1.Pod, fwk.NodeInfo) (int64, *fwk.Status) {
+	return 0, fwk.NewStatus(fwk.Error, "broken")
 }

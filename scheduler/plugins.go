@@ -71,15 +71,21 @@ func (p preScore) PreScore(
 	return status
 }
 
-type score struct {
+// score is a pointer in a struct, so that the interface of each call has no copy of it.
+type score struct{ *scoring }
+
+type scoring struct {
 	fwk.ScorePlugin
 	*call
 }
 
+// Name returns the name without a call of the plugin: the framework asks for it at each node.
+func (p score) Name() string { return p.plugin }
+
 func (p score) Score(
 	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo,
 ) (int64, *fwk.Status) {
-	if !p.chosen() {
+	if !p.twin.attempt.timesScore(node) {
 		points, status := p.ScorePlugin.Score(ctx, state, pod, node)
 		p.result(status)
 		return points, status
@@ -92,24 +98,21 @@ func (p score) Score(
 
 // ScoreExtensions records NormalizeScore as part of the plugin's scoring.
 func (p score) ScoreExtensions() fwk.ScoreExtensions {
-	extensions := p.ScorePlugin.ScoreExtensions()
-	if extensions == nil {
+	if p.ScorePlugin.ScoreExtensions() == nil {
 		return nil
 	}
-	return normalize{extensions, p.call}
+	return normalize(p)
 }
 
-type normalize struct {
-	fwk.ScoreExtensions
-	*call
-}
+type normalize struct{ *scoring }
 
 func (p normalize) NormalizeScore(
 	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, scores fwk.NodeScoreList,
 ) *fwk.Status {
-	start := p.attempt.now()
-	status := p.ScoreExtensions.NormalizeScore(ctx, state, pod, scores)
-	end := p.attempt.now()
+	a := p.twin.attempt
+	start := a.now()
+	status := p.ScorePlugin.ScoreExtensions().NormalizeScore(ctx, state, pod, scores)
+	end := a.now()
 	p.normalizing = end - start
 	p.last.Store(end)
 	p.result(status)

@@ -4,6 +4,7 @@ package scheduler
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,11 +21,13 @@ type profile struct {
 	framework.Framework
 	tracer *tracer
 	first  *twin // the others are like it
-	idle   chan *twin
+
+	mu   sync.Mutex
+	idle []*twin
 }
 
 func newProfile(t *tracer, original framework.Framework) (*profile, error) {
-	p := &profile{Framework: original, tracer: t, idle: make(chan *twin, maxIdle)}
+	p := &profile{Framework: original, tracer: t}
 	var err error
 	if p.first, err = newTwin(original, nil); err != nil {
 		return nil, err
@@ -32,26 +35,31 @@ func newProfile(t *tracer, original framework.Framework) (*profile, error) {
 	return p, nil
 }
 
-// get returns an idle twin, or a new one.
+// get returns the twin that was idle for the shortest time, as its memory is in the caches, or a new
+// one.
 func (p *profile) get() *twin {
-	select {
-	case t := <-p.idle:
-		return t
-	default:
-		t, err := newTwin(p.Framework, p.first)
-		if err != nil {
-			return nil // not possible: newProfile made one
-		}
+	p.mu.Lock()
+	if last := len(p.idle) - 1; last >= 0 {
+		t := p.idle[last]
+		p.idle = p.idle[:last]
+		p.mu.Unlock()
 		return t
 	}
+	p.mu.Unlock()
+	t, err := newTwin(p.Framework, p.first)
+	if err != nil {
+		return nil // not possible: newProfile made one
+	}
+	return t
 }
 
 // put returns a twin after its attempt.
 func (p *profile) put(t *twin) {
 	t.reset()
-	select {
-	case p.idle <- t:
-	default:
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.idle) < maxIdle {
+		p.idle = append(p.idle, t)
 	}
 }
 

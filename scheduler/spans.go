@@ -6,19 +6,21 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	fwk "k8s.io/kube-scheduler/framework"
 )
 
-// spans encodes the spans of a finished attempt.
+// spans encodes the spans of finished attempts, one after the other.
 type spans struct {
 	*attempt
 	*wire
-	cleaned *cleaner
-	// encoded counts the spans.
-	encoded int
+	cleaned cleaner
+	// made counts the spans of the attempt.
+	made int
+	// calls and skipped are reused memory of callsOf.
+	calls   []*call
+	skipped []string
 }
 
 // newSpanID returns a random ID of a span.
@@ -46,8 +48,8 @@ const (
 	flagRemote      = 0x200
 )
 
-// begin begins a span, and returns its ID, and its start for shut.
-func (s *spans) begin(name string, parent trace.SpanID, from, to time.Time) (trace.SpanID, int) {
+// begin begins a span, and returns its ID, and its start for shutSpan. Times are in nanoseconds since 1970.
+func (s *spans) begin(name string, parent trace.SpanID, from, to int64) (trace.SpanID, int) {
 	id, start := s.beginFixed(parent, from, to)
 	s.text(fieldName, name)
 	s.number(fieldKind, kindInternal)
@@ -55,16 +57,16 @@ func (s *spans) begin(name string, parent trace.SpanID, from, to time.Time) (tra
 }
 
 // beginFixed is begin without the name.
-func (s *spans) beginFixed(parent trace.SpanID, from, to time.Time) (trace.SpanID, int) {
-	s.encoded++
+func (s *spans) beginFixed(parent trace.SpanID, from, to int64) (trace.SpanID, int) {
+	s.made++
 	id := newSpanID()
-	start := s.open(fieldSpans)
+	start := s.openSpan()
 	s.head(id, parent, from, to)
 	s.flags(flagSampled | flagRemoteKnown)
 	return id, start
 }
 
-func (s *spans) head(id, parent trace.SpanID, from, to time.Time) {
+func (s *spans) head(id, parent trace.SpanID, from, to int64) {
 	s.bytes(fieldTraceID, s.trace[:])
 	s.bytes(fieldSpanID, id[:])
 	if parent.IsValid() {
@@ -73,8 +75,8 @@ func (s *spans) head(id, parent trace.SpanID, from, to time.Time) {
 	if s.state.Len() > 0 {
 		s.text(fieldTraceState, s.state.String())
 	}
-	s.time(fieldStart, from)
-	s.time(fieldEnd, to)
+	s.fixed64(fieldStart, bits(from))
+	s.fixed64(fieldEnd, bits(to))
 }
 
 // fixedPart returns the encoded name, kind and attributes of a plugin's span.
@@ -84,11 +86,12 @@ func fixedPart(at point, plugin string) []byte {
 	w.number(fieldKind, kindInternal)
 	w.string(keyPoint, pointNames[at])
 	w.string(keyPlugin, plugin)
-	return w
+	return slices.Clone(w.encoded())
 }
 
-// encode appends all spans of the attempt, and returns their number.
-func (s *spans) encode() int {
+// encode appends all spans of an attempt, and returns their number.
+func (s *spans) encode(a *attempt, w *wire) int {
+	s.attempt, s.wire, s.made = a, w, 0
 	root := newSpanID()
 	s.root(root)
 	s.wait(root)
@@ -100,14 +103,15 @@ func (s *spans) encode() int {
 	if s.bindingStart > 0 {
 		s.cycle(nameBinding, root, interval{s.bindingStart, s.ended, nil}, true)
 	}
-	return s.encoded
+	s.attempt, s.wire = nil, nil
+	return s.made
 }
 
 // root encodes the span of the attempt. Lifeline joins it to its Pod by the UID.
 func (s *spans) root(id trace.SpanID) {
-	s.encoded++
-	span := s.open(fieldSpans)
-	s.head(id, s.parent, s.queue.since, s.at(s.ended))
+	s.made++
+	span := s.openSpan()
+	s.head(id, s.parent, s.queue.since.UnixNano(), s.at(s.ended))
 	flags := uint32(flagSampled | flagRemoteKnown)
 	if s.parent.IsValid() {
 		flags |= flagRemote
@@ -134,13 +138,13 @@ func (s *spans) root(id trace.SpanID) {
 	if s.outcome != outcomeBound {
 		s.failed(s.cleaned.text(s.message))
 	}
-	s.shut(span)
+	s.shutSpan(span)
 }
 
 // wait encodes the span of the wait in the queue, and those of its gates.
 func (s *spans) wait(parent trace.SpanID) {
 	q := s.queue
-	id, span := s.begin(nameWait, parent, q.since, s.started)
+	id, span := s.begin(nameWait, parent, q.since.UnixNano(), s.at(0))
 	if !q.gated.IsZero() {
 		s.float(keyGated, q.gated.Sub(q.since).Seconds())
 		s.event(eventUngated, q.gated)
@@ -165,7 +169,7 @@ func (s *spans) wait(parent trace.SpanID) {
 	if len(q.rejectors) > 0 {
 		s.strings(keyBefore, q.rejectors)
 	}
-	s.shut(span)
+	s.shutSpan(span)
 	for _, g := range q.gates {
 		s.gate(id, g)
 	}
@@ -177,19 +181,19 @@ func (s *spans) gate(parent trace.SpanID, g gate) {
 	if until.IsZero() {
 		until = s.started
 	}
-	_, span := s.begin(pointPreEnqueue+" "+g.plugin, parent, g.since, until)
+	_, span := s.begin(pointPreEnqueue+" "+g.plugin, parent, g.since.UnixNano(), until.UnixNano())
 	s.string(keyPoint, pointPreEnqueue)
 	s.string(keyPlugin, g.plugin)
 	if g.message != "" {
 		s.string(keyMessage, s.cleaned.text(g.message))
 	}
-	s.shut(span)
+	s.shutSpan(span)
 }
 
 // cycle encodes the span of the scheduling or the binding cycle, with its extension points.
 func (s *spans) cycle(name string, parent trace.SpanID, in interval, binding bool) {
 	id, span := s.begin(name, parent, s.at(in.start), s.at(in.end))
-	s.shut(span)
+	s.shutSpan(span)
 	for p := range points {
 		if s.inBinding(p) == binding {
 			s.point(id, p)
@@ -235,7 +239,7 @@ func (s *spans) point(parent trace.SpanID, p point) {
 	case pointScore:
 		s.scores()
 	}
-	s.shut(span)
+	s.shutSpan(span)
 	reached := s.nodes.Load()
 	for _, c := range calls {
 		n := c.timed.Load()
@@ -253,12 +257,13 @@ func (s *spans) point(parent trace.SpanID, p point) {
 	}
 }
 
-// callsOf returns the plugins that ran at an extension point, and those that had nothing to do.
+// callsOf returns the plugins that ran at an extension point, and those that had nothing to do. The
+// next call reuses their memory.
 func (s *spans) callsOf(p point) (calls []*call, skipped []string) {
+	calls, skipped = s.calls[:0], s.skipped[:0]
 	reached := s.nodes.Load()
-	for _, c := range s.twin.calls {
+	for _, c := range s.twin.at[p] {
 		switch {
-		case c.point != p:
 		case p == pointFilter:
 			if reached > 0 && !s.unfiltered.Has(c.plugin) {
 				calls = append(calls, c)
@@ -271,6 +276,7 @@ func (s *spans) callsOf(p point) (calls []*call, skipped []string) {
 			calls = append(calls, c)
 		}
 	}
+	s.calls, s.skipped = calls, skipped
 	return calls, skipped
 }
 
@@ -306,7 +312,7 @@ func (s *spans) call(parent trace.SpanID, c *call, calls int64) {
 		to = from
 	}
 	_, span := s.beginFixed(parent, s.at(from), s.at(max(from, to)))
-	*s.wire = append(*s.wire, c.fixed...)
+	s.raw(c.fixed)
 	s.int(keyCalls, calls)
 	if c.timed.Load() > 0 {
 		s.float(keyDuration, c.duration(calls))
@@ -317,7 +323,7 @@ func (s *spans) call(parent trace.SpanID, c *call, calls int64) {
 			s.int(keyKept, int64(c.kept))
 		}
 	case pointFilter:
-		c.rejections.encode(s.wire, s.cleaned)
+		c.rejections.encode(s.wire, &s.cleaned)
 		if c.status.Code() == fwk.Error {
 			s.status(c.status)
 		}
@@ -341,7 +347,7 @@ func (s *spans) call(parent trace.SpanID, c *call, calls int64) {
 	if c.point != pointFilter {
 		s.status(c.status)
 	}
-	s.shut(span)
+	s.shutSpan(span)
 }
 
 // extension encodes the span of an extender's call.
@@ -353,7 +359,7 @@ func (s *spans) extension(parent trace.SpanID, x *extension) {
 		s.int(keyEvaluated, int64(x.nodes))
 	}
 	if x.rejections != nil {
-		x.rejections.encode(s.wire, s.cleaned)
+		x.rejections.encode(s.wire, &s.cleaned)
 	}
 	if points, ok := x.scores[s.choice.winner.Name]; ok {
 		s.int(keyScore, points)
@@ -364,7 +370,7 @@ func (s *spans) extension(parent trace.SpanID, x *extension) {
 	if x.err != nil {
 		s.failed(s.cleaned.text(x.err.Error()))
 	}
-	s.shut(span)
+	s.shutSpan(span)
 }
 
 // status appends a status that is no success. Only an error makes the span failed: a rejection is an

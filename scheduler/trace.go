@@ -35,7 +35,7 @@ const maxFinished = 1024
 type tracer struct {
 	exporter *Exporter
 	queue    *queue
-	cleaned  cleaner // of the goroutine that makes spans
+	spans    spans // of the goroutine that makes them
 
 	// active is the number of attempts. It spares the others the lock.
 	active   atomic.Int64
@@ -144,7 +144,7 @@ func (t *tracer) begin(p *profile, info *framework.QueuedPodInfo) *attempt {
 	}
 	a.state = sampling.Tracestate
 	a.twin = p.get()
-	a.twin.use(a)
+	a.twin.attempt = a
 	return a
 }
 
@@ -227,10 +227,7 @@ func (t *tracer) makeSpans(quit <-chan struct{}) {
 }
 
 func (t *tracer) makeSpansOf(a *attempt) {
-	if !t.exporter.add(func(w *wire) int {
-		s := spans{attempt: a, wire: w, cleaned: &t.cleaned}
-		return s.encode()
-	}) {
+	if !t.exporter.add(func(w *wire) int { return t.spans.encode(a, w) }) {
 		dropped.WithLabelValues("unsent").Inc()
 	}
 	a.profile.put(a.twin)

@@ -17,8 +17,12 @@ import (
 // a time.
 type twin struct {
 	framework.Framework
-	// calls are the plugins in the order of extension points and of the configuration.
+	// attempt is the one that the twin serves now.
+	attempt *attempt
+	// calls are the plugins in the order of extension points and of the configuration. at are those of
+	// each point.
 	calls []*call
+	at    [points][]*call
 	// filters are the indices of the calls of Filter by plugin. All twins of a profile share them.
 	filters map[string]int
 	// scores is reused memory of the attempt.
@@ -42,11 +46,12 @@ func newTwin(original framework.Framework, like *twin) (*twin, error) {
 			original.ProfileName(), copied.Type())
 	}
 	t := &twin{Framework: same}
+	f := fields{twin: t, like: like, of: copied.Elem()}
 	if like != nil {
 		t.filters = like.filters
 		t.calls = make([]*call, 0, len(like.calls))
+		f.memory = make([]call, len(like.calls)) // side by side, as an attempt visits all of them
 	}
-	f := fields{twin: t, like: like, of: copied.Elem()}
 	wrap(&f, "preFilterPlugins", func(p fwk.PreFilterPlugin) fwk.PreFilterPlugin {
 		return preFilter{p, f.call(pointPreFilter, p)}
 	})
@@ -61,7 +66,7 @@ func newTwin(original framework.Framework, like *twin) (*twin, error) {
 		return preScore{p, f.call(pointPreScore, p)}
 	})
 	wrap(&f, "scorePlugins", func(p fwk.ScorePlugin) fwk.ScorePlugin {
-		return score{p, f.call(pointScore, p)}
+		return score{&scoring{p, f.call(pointScore, p)}}
 	})
 	wrap(&f, "reservePlugins", func(p fwk.ReservePlugin) fwk.ReservePlugin {
 		return reserve{p, f.call(pointReserve, p), f.call(pointUnreserve, p)}
@@ -81,6 +86,9 @@ func newTwin(original framework.Framework, like *twin) (*twin, error) {
 	if f.err != nil {
 		return nil, fmt.Errorf("cannot wrap the plugins of profile %s: %w", original.ProfileName(), f.err)
 	}
+	for _, c := range t.calls {
+		t.at[c.point] = append(t.at[c.point], c)
+	}
 	if like == nil {
 		t.filters = map[string]int{}
 		for i, c := range t.calls {
@@ -98,17 +106,21 @@ type fields struct {
 	like *twin // with the same plugins, or nil
 	of   reflect.Value
 	err  error
+	// memory is that of the calls, if their number is known.
+	memory []call
 }
 
 // call returns a new call of the twin.
 func (f *fields) call(at point, p fwk.Plugin) *call {
-	c := &call{point: at}
+	var c *call
 	if f.like != nil {
-		same := f.like.calls[len(f.twin.calls)]
-		c.plugin, c.fixed = same.plugin, same.fixed
+		n := len(f.twin.calls)
+		c = &f.memory[n]
+		c.plugin, c.fixed = f.like.calls[n].plugin, f.like.calls[n].fixed
 	} else {
-		c.plugin, c.fixed = p.Name(), fixedPart(at, p.Name())
+		c = &call{plugin: p.Name(), fixed: fixedPart(at, p.Name())}
 	}
+	c.point, c.twin = at, f.twin
 	f.twin.calls = append(f.twin.calls, c)
 	return c
 }
@@ -145,15 +157,9 @@ func field[T any](of reflect.Value, name string) (*T, error) {
 	return (*T)(unsafe.Pointer(v.UnsafeAddr())), nil //nolint:gosec // the type is checked above
 }
 
-// use prepares the twin for an attempt.
-func (t *twin) use(a *attempt) {
-	for _, c := range t.calls {
-		c.attempt = a
-	}
-}
-
 // reset makes the twin ready for another attempt.
 func (t *twin) reset() {
+	t.attempt = nil
 	for _, c := range t.calls {
 		c.reset()
 	}

@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"encoding/binary"
 	"math"
 	"strings"
 	"time"
@@ -45,17 +46,69 @@ const (
 	fieldValues protowire.Number = 1 // of ArrayValue
 )
 
+// Tags of one byte: the field and the type of a message or a string.
+const (
+	tagAttributes = byte(fieldAttributes<<3) | byte(protowire.BytesType)
+	tagKey        = byte(fieldKey<<3) | byte(protowire.BytesType)
+	tagValue      = byte(fieldValue<<3) | byte(protowire.BytesType)
+)
+
 const (
 	kindInternal = 1
 	statusError  = 2
 )
+
+// minMemory is the first memory of a wire: the spans of a usual attempt.
+const minMemory = 8 << 10
 
 // key is the key of an attribute.
 type key string
 
 // wire encodes spans as the elements of OTLP's ScopeSpans. An attempt has some thirty spans, and
 // the SDK's objects for them would cost several times the rest of the attempt's record.
-type wire []byte
+//
+// It counts the used bytes of its memory: a field of type int costs less to change than a slice, of
+// which the garbage collector sees each change.
+type wire struct {
+	memory []byte
+	used   int
+}
+
+// encoded returns the encoded spans. They are valid until the next change.
+func (w *wire) encoded() []byte { return w.memory[:w.used] }
+
+// clear removes all spans, and keeps the memory.
+func (w *wire) clear() { w.used = 0 }
+
+// next returns the next n bytes to fill.
+func (w *wire) next(n int) []byte {
+	if len(w.memory)-w.used < n {
+		w.grow(n)
+	}
+	w.used += n
+	return w.memory[w.used-n : w.used]
+}
+
+// grow makes room for n bytes.
+func (w *wire) grow(n int) {
+	more := make([]byte, max(minMemory, 2*len(w.memory), w.used+n))
+	copy(more, w.encoded())
+	w.memory = more
+}
+
+// raw appends encoded fields.
+func (w *wire) raw(fields []byte) { copy(w.next(len(fields)), fields) }
+
+func (w *wire) varint(v uint64) {
+	for ; v >= 0x80; v >>= 7 {
+		w.next(1)[0] = byte(v) | 0x80
+	}
+	w.next(1)[0] = byte(v)
+}
+
+func (w *wire) tag(field protowire.Number, kind protowire.Type) {
+	w.varint(protowire.EncodeTag(field, kind))
+}
 
 // length is the size of a message, as protobuf encodes it.
 func length(n int) uint64 { return uint64(n) } //nolint:gosec // never negative
@@ -65,30 +118,54 @@ func bits(n int64) uint64 { return uint64(n) } //nolint:gosec // all 64 bits cou
 
 // open begins a message in a field, and returns its start for shut.
 func (w *wire) open(field protowire.Number) int {
-	*w = append(protowire.AppendTag(*w, field, protowire.BytesType), 0) // one byte for the size
-	return len(*w)
+	w.tag(field, protowire.BytesType)
+	w.next(1) // for the size
+	return w.used
 }
 
 // shut ends the message that begins at start.
-func (w *wire) shut(start int) {
-	b := *w
-	n := len(b) - start
-	if more := protowire.SizeVarint(length(n)) - 1; more > 0 { // the size takes more than one byte
-		var room [9]byte
-		b = append(b, room[:more]...)
-		copy(b[start+more:], b[start:start+n])
+func (w *wire) shut(start int) { w.resize(start, 1) }
+
+// spanSize is the number of bytes for the size of a span: most have between 128 and 16,383 bytes.
+const spanSize = 2
+
+// openSpan begins a span, and returns its start for shutSpan.
+func (w *wire) openSpan() int {
+	w.tag(fieldSpans, protowire.BytesType)
+	w.next(spanSize)
+	return w.used
+}
+
+// shutSpan ends the span that begins at start.
+func (w *wire) shutSpan(start int) { w.resize(start, spanSize) }
+
+// resize writes the size of the message from start to the end. room is the number of bytes before
+// start that are left for it.
+func (w *wire) resize(start, room int) {
+	n := w.used - start
+	size := protowire.SizeVarint(length(n))
+	if size > room {
+		w.next(size - room)
 	}
-	protowire.AppendVarint(b[:start-1], length(n))
-	*w = b
+	if size != room {
+		copy(w.memory[start-room+size:], w.memory[start:start+n])
+		w.used = start - room + size + n
+	}
+	protowire.AppendVarint(w.memory[start-room:start-room:start-room+size], length(n))
 }
 
 func (w *wire) bytes(field protowire.Number, value []byte) {
-	*w = protowire.AppendBytes(protowire.AppendTag(*w, field, protowire.BytesType), value)
+	w.tag(field, protowire.BytesType)
+	w.varint(length(len(value)))
+	w.raw(value)
 }
 
 // text appends a string. OTLP's strings are valid UTF-8.
 func (w *wire) text(field protowire.Number, value string) {
-	*w = protowire.AppendString(protowire.AppendTag(*w, field, protowire.BytesType), valid(value))
+	value = valid(value)
+	w.tag(field, protowire.BytesType)
+	w.varint(length(len(value)))
+	copy(w.next(len(value)), value)
 }
 
 func valid(text string) string {
@@ -99,15 +176,17 @@ func valid(text string) string {
 }
 
 func (w *wire) number(field protowire.Number, value uint64) {
-	*w = protowire.AppendVarint(protowire.AppendTag(*w, field, protowire.VarintType), value)
+	w.tag(field, protowire.VarintType)
+	w.varint(value)
 }
 
-func (w *wire) fixed(field protowire.Number, value uint64) {
-	*w = protowire.AppendFixed64(protowire.AppendTag(*w, field, protowire.Fixed64Type), value)
+func (w *wire) fixed64(field protowire.Number, value uint64) {
+	w.tag(field, protowire.Fixed64Type)
+	binary.LittleEndian.PutUint64(w.next(8), value)
 }
 
 func (w *wire) time(field protowire.Number, value time.Time) {
-	w.fixed(field, uint64(value.UnixNano()))
+	w.fixed64(field, bits(value.UnixNano()))
 }
 
 // attribute begins an attribute. It returns the starts of both messages, for attributeEnd.
@@ -124,18 +203,30 @@ func (w *wire) attributeEnd(outer, inner int) {
 
 // scalar begins an attribute of which the size of the AnyValue is known.
 func (w *wire) scalar(name key, size int) {
-	keySize := protowire.SizeTag(fieldKey) + protowire.SizeBytes(len(name))
-	*w = protowire.AppendTag(*w, fieldAttributes, protowire.BytesType)
-	*w = protowire.AppendVarint(*w, length(keySize+protowire.SizeTag(fieldValue)+protowire.SizeBytes(size)))
-	*w = protowire.AppendString(protowire.AppendTag(*w, fieldKey, protowire.BytesType), string(name))
-	*w = protowire.AppendTag(*w, fieldValue, protowire.BytesType)
-	*w = protowire.AppendVarint(*w, length(size))
+	inner := 4 + len(name) + size // with the tags and the sizes of both fields, of one byte each
+	if len(name) < 0x80 && size < 0x80 && inner < 0x80 {
+		b := w.next(4 + len(name) + 2)
+		b[0], b[1], b[2], b[3] = tagAttributes, byte(inner), tagKey, byte(len(name)) //nolint:gosec // below 0x80
+		b = b[4+copy(b[4:], name):]
+		b[0], b[1] = tagValue, byte(size) //nolint:gosec // below 0x80
+		return
+	}
+	w.tag(fieldAttributes, protowire.BytesType)
+	w.varint(length(protowire.SizeTag(fieldKey) + protowire.SizeBytes(len(name)) +
+		protowire.SizeTag(fieldValue) + protowire.SizeBytes(size)))
+	w.tag(fieldKey, protowire.BytesType)
+	w.varint(length(len(name)))
+	copy(w.next(len(name)), name)
+	w.tag(fieldValue, protowire.BytesType)
+	w.varint(length(size))
 }
 
 func (w *wire) string(name key, value string) {
 	value = valid(value)
 	w.scalar(name, protowire.SizeTag(fieldString)+protowire.SizeBytes(len(value)))
-	*w = protowire.AppendString(protowire.AppendTag(*w, fieldString, protowire.BytesType), value)
+	w.tag(fieldString, protowire.BytesType)
+	w.varint(length(len(value)))
+	copy(w.next(len(value)), value)
 }
 
 func (w *wire) int(name key, value int64) {
@@ -145,7 +236,7 @@ func (w *wire) int(name key, value int64) {
 
 func (w *wire) float(name key, value float64) {
 	w.scalar(name, protowire.SizeTag(fieldDouble)+protowire.SizeFixed64())
-	w.fixed(fieldDouble, math.Float64bits(value))
+	w.fixed64(fieldDouble, math.Float64bits(value))
 }
 
 func (w *wire) bool(name key, value bool) {
@@ -195,5 +286,6 @@ func (w *wire) failed(text string) {
 
 // flags appends the flags of a span.
 func (w *wire) flags(flags uint32) {
-	*w = protowire.AppendFixed32(protowire.AppendTag(*w, fieldFlags, protowire.Fixed32Type), flags)
+	w.tag(fieldFlags, protowire.Fixed32Type)
+	binary.LittleEndian.PutUint32(w.next(4), flags)
 }
