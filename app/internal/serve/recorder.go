@@ -75,6 +75,8 @@ type recorder struct {
 	stale []string
 	// save requests a saved engine in the next look.
 	save bool
+	// rests means that the next look only stores the observations, as if it waited.
+	rests bool
 }
 
 // ledger is the part of a journal that a recorder needs. A *journal.Journal is one.
@@ -255,7 +257,7 @@ func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 	if l.seen > 0 {
 		l.first = r.seen[0].Seen
 	}
-	waits := r.Waits != nil && r.Waits()
+	waits := r.Waits != nil && r.Waits() || r.rests && r.prints != nil
 	// The chunk comes first: its encoding may fail, and then nothing is lost.
 	data, err := (&chunk{At: now, Waited: waits, Observations: r.seen}).encode(r.packer, r.Warn)
 	if err != nil {
