@@ -143,8 +143,9 @@ type look struct {
 	inputs    inputs
 	// again counts the entries at the beginning that an earlier look had: the journal was lost.
 	again int
-	// took is the duration of its preparation.
-	took time.Duration
+	// took is the duration of its preparation, and derived reports whether traces were derived in it.
+	took    time.Duration
+	derived bool
 	// seen counts its observations, and first is the time of the first one.
 	seen  int
 	first time.Time
@@ -266,6 +267,7 @@ func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 	r.seen = nil
 	switch {
 	case !waits:
+		l.derived = true
 		r.conclude(ctx, l, now)
 	case r.prints == nil: // the open traces of the last process
 		r.joining.resume(now)
