@@ -17,8 +17,11 @@ func progresses(r *change.Reconciliation, w *change.Write) bool {
 	if w.Version == nil || w.Part != change.Observed {
 		return true
 	}
+	if len(r.Stages) >= maxStages {
+		return false
+	}
 	stage := w.Version.Stage()
-	if len(r.Stages) >= maxStages || slices.Contains(r.Stages, stage) {
+	if slices.Contains(r.Stages, stage) {
 		return false
 	}
 	r.Stages = append(r.Stages, stage)
