@@ -256,7 +256,7 @@ host: # deps, for root on a Debian without them
 # Tests of minutes skip themselves under -short. `make lint` has go vet.
 .PHONY: test
 test: SHORT = -short
-test: unit lab-test cluster-test web-test e2e ## Test every part, in 15 to 35 minutes; the first run builds Kubernetes into a cache
+test: unit lab-test cluster-test web-test e2e ## Test every part, in 15 to 30 minutes; the first run builds Kubernetes into a cache
 
 .PHONY: test-all
 test-all: vet unit scheduler-conformance lab-test cluster-test web-test e2e e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours

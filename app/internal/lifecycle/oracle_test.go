@@ -160,16 +160,6 @@ func TestOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	disorders := []struct {
-		name string
-		of   func([]*observation.Observation, uint64) []*observation.Observation
-	}{
-		{"Lag", lagging},
-		{"Late", func(recorded []*observation.Observation, seed uint64) []*observation.Observation {
-			return lagging(begunLate(recorded, seed), seed)
-		}},
-		{"Mixed", mixed},
-	}
 	for i, path := range append(paths, traffic) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			recorded := read(t, path)
@@ -192,6 +182,18 @@ func TestOnce(t *testing.T) {
 			}
 		})
 	}
+}
+
+// disorders are the ways in which observations arrive late.
+var disorders = []struct {
+	name string
+	of   func([]*observation.Observation, uint64) []*observation.Observation
+}{
+	{"Lag", lagging},
+	{"Late", func(recorded []*observation.Observation, seed uint64) []*observation.Observation {
+		return lagging(begunLate(recorded, seed), seed)
+	}},
+	{"Mixed", mixed},
 }
 
 // lagging returns the observations with the watch of each kind up to 10 s late.
