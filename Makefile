@@ -278,10 +278,9 @@ unit: ## Unit tests, with the race detector where there is a C compiler
 	raced="$$(grep -vE '$(UNRACED)' <<<"$$all")"
 	status=0
 	(
-		status=0
-		go test $(SHORT) -timeout 60m $$unraced || status=1
-		cd scheduler && GOWORK=off go test $(SHORT) -timeout 60m ./... || status=1
-		exit $$status
+		go test $(SHORT) -timeout 60m $$unraced
+		cd scheduler
+		GOWORK=off go test $(SHORT) -timeout 60m ./...
 	) & beside=$$!
 	$(RACED) go test $(RACE) $(SHORT) -timeout 40m $$raced || status=1
 	wait $$beside || status=1

@@ -46,8 +46,8 @@ type attempt struct {
 	choice   choice
 	// unfiltered are the plugins of Filter that PreFilter left out.
 	unfiltered sets.Set[string]
-	// scored is the number of nodes in Score. timed are those of which the calls have a time, or none
-	// if all have.
+	// scored is the number of nodes in Score. The calls for the nodes in timed have a time; without any, all
+	// calls have.
 	scored    int
 	timed     [timedScores]*framework.NodeInfo
 	nominated string

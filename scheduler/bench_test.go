@@ -84,8 +84,7 @@ func BenchmarkAttempt(b *testing.B) {
 	}
 }
 
-// BenchmarkTwin measures the copy of a framework, of which a profile has one for each attempt at a
-// time.
+// BenchmarkTwin measures the copy of a framework. A profile has one copy for each attempt at a time.
 func BenchmarkTwin(b *testing.B) {
 	sched, err := newScheduler(b)
 	if err != nil {

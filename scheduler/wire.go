@@ -67,8 +67,8 @@ type key string
 // wire encodes spans as the elements of OTLP's ScopeSpans. An attempt has some thirty spans, and
 // the SDK's objects for them would cost several times the rest of the attempt's record.
 //
-// It counts the used bytes of its memory: a field of type int costs less to change than a slice, of
-// which the garbage collector sees each change.
+// It counts the used bytes of its memory in an int. A slice would cost more to change: each change would be one of
+// a pointer, which the garbage collector tracks.
 type wire struct {
 	memory []byte
 	used   int
