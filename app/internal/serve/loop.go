@@ -17,12 +17,10 @@ import (
 const (
 	// lookEvery is the shortest pause between two looks. The pause is restShare times the last look, at
 	// most maxRest; after a look above maxRest it is as long as the look. So looks use at most half of one
-	// core. After a backlog the next look is not late as well. Within a pause above storeEvery, the loop
-	// only stores the observations.
-	lookEvery  = 500 * time.Millisecond
-	restShare  = 50
-	maxRest    = 1500 * time.Millisecond
-	storeEvery = time.Second
+	// core. After a backlog the next look is not late as well.
+	lookEvery = 500 * time.Millisecond
+	restShare = 50
+	maxRest   = time.Second
 	// maxSeen bounds the observations of one look.
 	maxSeen = 20_000
 	// firstRetry and maxRetry bound the pauses between attempts to store a look.
@@ -59,8 +57,6 @@ type loop struct {
 	ended    chan struct{}
 	stopOnce sync.Once
 	counted  time.Time
-	// due is the earliest time of the next look that derives traces.
-	due time.Time
 	// saveFailed is the time of the last failed save of the engine.
 	saveFailed time.Time
 	// stored are called after the next stored look.
@@ -147,18 +143,12 @@ func (l *loop) run() error {
 		case <-next.C:
 			l.takeWaiting()
 			began := time.Now()
-			if !l.recorder.blocked() {
-				l.recorder.rests = began.Before(l.due)
-			}
 			if err := l.look(ctx); err != nil {
 				next.Reset(retry.take())
 				continue
 			}
 			retry.next = firstRetry
-			if !l.recorder.rests {
-				l.due = time.Now().Add(pauseAfter(time.Since(began)))
-			}
-			pause := part(time.Until(l.due))
+			pause := pauseAfter(time.Since(began))
 			if l.save(ctx) {
 				pause = 0 // the observations waited
 			}
@@ -170,11 +160,6 @@ func (l *loop) run() error {
 // pauseAfter returns the pause after a look.
 func pauseAfter(took time.Duration) time.Duration {
 	return max(lookEvery, min(restShare*took, max(maxRest, took)))
-}
-
-// part divides a pause into equal parts of at most storeEvery, and returns one of them.
-func part(pause time.Duration) time.Duration {
-	return pause / (max(pause-1, 0)/storeEvery + 1)
 }
 
 // takeWaiting takes the items that wait at present. A look without them would count the time of a
@@ -256,7 +241,7 @@ func (l *loop) look(ctx context.Context) error {
 	}
 	l.count(time.Now())
 	l.s.looked(err)
-	if err == nil && !l.s.behind.waits && !l.recorder.rests {
+	if err == nil && !l.s.behind.waits {
 		l.callStored()
 	}
 	if err != nil {
@@ -299,7 +284,7 @@ func (l *loop) count(now time.Time) {
 func (l *loop) last(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lastTries)
 	defer cancel()
-	l.recorder.save, l.recorder.rests = true, false
+	l.recorder.save = true
 	defer func() { l.recorder.joining.end(l.s.clock.Now()) }()
 	retry := pauses{firstRetry, maxRetry}
 	for {

@@ -4,8 +4,6 @@ package serve
 
 import (
 	"log/slog"
-	"maps"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -62,57 +60,11 @@ func TestPauseAfter(t *testing.T) {
 	}{
 		"Quick":   {"two looks a second", 10 * time.Millisecond, lookEvery},
 		"Usual":   {"a fiftieth of one core", 14 * time.Millisecond, 700 * time.Millisecond},
-		"Backlog": {"the next look is not late as well", 1200 * time.Millisecond, maxRest},
+		"Backlog": {"the next look is not late as well", 700 * time.Millisecond, maxRest},
 		"Load":    {"half of one core", 3 * time.Second, 3 * time.Second},
 	} {
 		if got := pauseAfter(c.took); got != c.want {
 			t.Errorf("%s: %s: a pause of %s after %s, want %s", name, c.reason, got, c.took, c.want)
-		}
-	}
-}
-
-func TestPart(t *testing.T) {
-	for pause, want := range map[time.Duration]time.Duration{
-		0: 0, lookEvery: lookEvery, storeEvery: storeEvery, maxRest: maxRest / 2, 3 * storeEvery: storeEvery,
-	} {
-		if got := part(pause); got != want {
-			t.Errorf("part of a pause of %s is %s, want %s", pause, got, want)
-		}
-	}
-}
-
-// TestRest: between two looks, the observations are stored and nothing is derived. Callbacks wait for
-// the results.
-func TestRest(t *testing.T) {
-	s := &server{log: slog.New(slog.DiscardHandler), metrics: telemetry.NewMetrics(func(*telemetry.Metrics) {})}
-	s.clock = newClock(time.Now, time.Time{}, nil)
-	w, r := begin(t, t.TempDir())
-	l := newLoop(s, r.recorder)
-	for _, step := range []struct {
-		rests, called bool
-		waited        []bool
-	}{
-		{false, true, nil}, // the first look saves the engine instead
-		{true, false, []bool{true}},
-		{false, true, []bool{true, false}},
-	} {
-		called := false
-		l.afterStored(func() { called = true })
-		l.take(<-l.in)
-		r.mark("audit/log", strconv.Itoa(len(step.waited)))
-		r.rests = step.rests
-		must(t, l.look(t.Context()))
-		chunks, err := w.States(t.Context(), inputState)
-		must(t, err)
-		var waited []bool
-		for _, name := range slices.Sorted(maps.Keys(chunks)) {
-			c, err := decodeChunk(chunks[name])
-			must(t, err)
-			waited = append(waited, c.Waited)
-		}
-		if called != step.called || !slices.Equal(waited, step.waited) {
-			t.Errorf("called: %t, want %t; chunks of looks that derived nothing: %t, want %t",
-				called, step.called, waited, step.waited)
 		}
 	}
 }

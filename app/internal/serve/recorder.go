@@ -75,8 +75,6 @@ type recorder struct {
 	stale []string
 	// save requests a saved engine in the next look.
 	save bool
-	// rests means that the next look only stores the observations, as if it waited.
-	rests bool
 }
 
 // ledger is the part of a journal that a recorder needs. A *journal.Journal is one.
@@ -143,9 +141,8 @@ type look struct {
 	inputs    inputs
 	// again counts the entries at the beginning that an earlier look had: the journal was lost.
 	again int
-	// took is the duration of its preparation, and derived reports whether traces were derived in it.
-	took    time.Duration
-	derived bool
+	// took is the duration of its preparation.
+	took time.Duration
 	// seen counts its observations, and first is the time of the first one.
 	seen  int
 	first time.Time
@@ -258,7 +255,7 @@ func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 	if l.seen > 0 {
 		l.first = r.seen[0].Seen
 	}
-	waits := r.Waits != nil && r.Waits() || r.rests && r.prints != nil
+	waits := r.Waits != nil && r.Waits()
 	// The chunk comes first: its encoding may fail, and then nothing is lost.
 	data, err := (&chunk{At: now, Waited: waits, Observations: r.seen}).encode(r.packer, r.Warn)
 	if err != nil {
@@ -267,7 +264,6 @@ func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 	r.seen = nil
 	switch {
 	case !waits:
-		l.derived = true
 		r.conclude(ctx, l, now)
 	case r.prints == nil: // the open traces of the last process
 		r.joining.resume(now)

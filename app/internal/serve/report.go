@@ -50,9 +50,7 @@ func (s *server) stored(l *look) {
 // count sets the metrics of a stored look.
 func (s *server) count(l *look) {
 	now := s.clock.Now()
-	if l.derived {
-		s.metrics.EngineLook.Observe(l.took.Seconds())
-	}
+	s.metrics.EngineLook.Observe(l.took.Seconds())
 	if l.seen > 0 {
 		s.metrics.ObservationDelay.Observe(now.Sub(l.first).Seconds())
 	}
