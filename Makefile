@@ -364,7 +364,8 @@ screenshots: kubernetes bin scheduler ## The pictures of docs/guides; needs Node
 
 # Those that tell by the clock who has failed, or how much is used, run alone.
 QUIET := ./replicas ./churn ./capacity
-# Those of which -short skips all, or runs the same in small. They take longer to link than to skip.
+# Those of which -short skips all, except for tests of their own helpers and the small size of capacity. They take
+# longer to link than to skip.
 SLOW  := ./accuracy ./addons ./components ./foreign ./jaeger ./reasons $(QUIET)
 # The longest begin first, so that none of them runs alone at the end.
 LONG  := ./server ./cli ./serve

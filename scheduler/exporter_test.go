@@ -168,7 +168,10 @@ func TestWire(t *testing.T) {
 	at := time.Unix(1, 2)
 	long := string(make([]byte, 20000)) // its size takes three bytes
 	var w wire
-	span := w.open(fieldSpans)
+	short := w.openSpan() // its size takes one byte
+	w.text(fieldName, "short")
+	w.shutSpan(short)
+	span := w.openSpan()
 	w.bytes(fieldSpanID, []byte{1, 2})
 	w.text(fieldName, "not \xff UTF-8")
 	w.number(fieldKind, kindInternal)
@@ -182,15 +185,18 @@ func TestWire(t *testing.T) {
 	w.ints("ints", []int64{1, -1})
 	w.event("event", at)
 	w.failed("text")
-	w.shut(span)
+	w.shutSpan(span)
+	usual := w.openSpan() // two bytes
+	w.text(fieldName, long[:200])
+	w.shutSpan(usual)
 	got := &tracepb.ScopeSpans{}
 	if err := proto.Unmarshal(w.encoded(), got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Spans) != 1 {
-		t.Fatalf("%d spans", len(got.Spans))
+	if len(got.Spans) != 3 || got.Spans[0].Name != "short" || got.Spans[2].Name != long[:200] {
+		t.Fatalf("%d spans: %v", len(got.Spans), got)
 	}
-	s := got.Spans[0]
+	s := got.Spans[1]
 	texts := map[string]string{}
 	for _, kv := range s.Attributes {
 		texts[kv.Key] = kv.Value.String()

@@ -192,12 +192,25 @@ func TestUntimedFailure(t *testing.T) {
 	a.chooseTimed(nodes)
 	at := slices.IndexFunc(nodes, func(n fwk.NodeInfo) bool { return !a.timesScore(n) })
 	c := &call{point: pointScore, plugin: "Broken", twin: &twin{attempt: a}}
+	if _, status := (score{&scoring{scores{}, c}}).Score(t.Context(), nil, nil, nodes[at]); !status.IsSuccess() {
+		t.Fatal(status)
+	}
+	if c.timed.Load() != 1 {
+		t.Errorf("the first call: %d calls with a time, want 1", c.timed.Load())
+	}
 	if _, status := (score{&scoring{broken{}, c}}).Score(t.Context(), nil, nil, nodes[at]); status.Code() != fwk.Error {
 		t.Errorf("status %v, want that of the plugin", status)
 	}
-	if !c.ran() || c.status.Code() != fwk.Error || c.timed.Load() != 0 {
+	if !c.ran() || c.status.Code() != fwk.Error || c.timed.Load() != 1 {
 		t.Errorf("recorded: ran %v, status %v, %d calls with a time", c.ran(), c.status, c.timed.Load())
 	}
+}
+
+// scores is a Score plugin without work.
+type scores struct{ fwk.ScorePlugin }
+
+func (scores) Score(context.Context, fwk.CycleState, *corev1.Pod, fwk.NodeInfo) (int64, *fwk.Status) {
+	return 0, nil
 }
 
 // broken is a Score plugin that fails.

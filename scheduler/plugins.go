@@ -85,7 +85,7 @@ func (p score) Name() string { return p.plugin }
 func (p score) Score(
 	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node fwk.NodeInfo,
 ) (int64, *fwk.Status) {
-	if !p.twin.attempt.timesScore(node) {
+	if !p.twin.attempt.timesScore(node) && p.first.Load() > 0 { // a plugin without any time would have no span
 		points, status := p.ScorePlugin.Score(ctx, state, pod, node)
 		p.result(status)
 		return points, status

@@ -23,8 +23,6 @@ type behind struct {
 	// missing, or if none is.
 	since time.Time
 	was   bool
-	// waits is the last result of check.
-	waits bool
 }
 
 // check reports whether watches are behind by their statistics, or their observations still wait
@@ -32,7 +30,7 @@ type behind struct {
 func (b *behind) check(stats watch.Stats, waiting int, now time.Time) bool {
 	away := stats.Lag > 0 || !b.synced.Load()
 	if !away && (!b.was || waiting == 0) {
-		b.was, b.waits, b.since = false, false, time.Time{}
+		b.was, b.since = false, time.Time{}
 		return false
 	}
 	b.was = true
@@ -42,8 +40,7 @@ func (b *behind) check(stats watch.Stats, waiting int, now time.Time) bool {
 	case b.since.IsZero():
 		b.since = now
 	}
-	b.waits = b.since.IsZero() || now.Sub(b.since) < catchUp
-	return b.waits
+	return b.since.IsZero() || now.Sub(b.since) < catchUp
 }
 
 // connected reports whether any watch is connected.

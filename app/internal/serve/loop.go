@@ -231,7 +231,9 @@ func (l *loop) look(ctx context.Context) error {
 		now := l.s.clock.Now()
 		l.s.state.set(func(st *state) { st.asOf = now })
 		l.s.looked(nil)
-		l.callStored()
+		if !l.recorder.owes {
+			l.callStored()
+		}
 		return nil
 	}
 	err := l.recorder.look(ctx, l.s.clock.Now())
@@ -241,7 +243,7 @@ func (l *loop) look(ctx context.Context) error {
 	}
 	l.count(time.Now())
 	l.s.looked(err)
-	if err == nil && !l.s.behind.waits {
+	if err == nil && !l.recorder.owes {
 		l.callStored()
 	}
 	if err != nil {

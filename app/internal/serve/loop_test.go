@@ -115,6 +115,39 @@ func TestFailedSave(t *testing.T) {
 	}
 }
 
+// TestLookAfterAWait: the observations of a look that waited are derived by the next one, also if nothing follows
+// them.
+func TestLookAfterAWait(t *testing.T) {
+	_, r := begin(t, t.TempDir())
+	waits := false
+	r.Waits = func() bool { return waits }
+	seen := read(t, recordings(t)[0])
+	now := seen[0].Seen
+	must(t, r.look(t.Context(), now)) // the first one publishes the open traces of the last process
+	for _, o := range seen {
+		r.observe(o)
+		now = o.Seen
+	}
+	waits = true
+	must(t, r.look(t.Context(), now))
+	if len(r.open) > 0 {
+		t.Fatalf("a look that waits has %d open traces", len(r.open))
+	}
+	if !r.idle(t.Context()) {
+		t.Error("a look that goes on waiting, without observations, is not idle")
+	}
+	waits = false
+	if r.idle(t.Context()) {
+		t.Error("idle, although nothing was derived from the stored observations")
+	}
+	var made int
+	r.Stored = func(l *look) { made = len(l.open) + len(l.finished) }
+	must(t, r.look(t.Context(), now))
+	if made == 0 {
+		t.Error("no traces")
+	}
+}
+
 // A watch that never returns, such as one of a kind without its conversion, delays stored callbacks
 // no longer than it delays traces.
 func TestOneWatchStaysAway(t *testing.T) {

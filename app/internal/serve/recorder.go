@@ -75,6 +75,8 @@ type recorder struct {
 	stale []string
 	// save requests a saved engine in the next look.
 	save bool
+	// owes means that the last look waited: its observations are stored, and nothing was derived from them.
+	owes bool
 }
 
 // ledger is the part of a journal that a recorder needs. A *journal.Journal is one.
@@ -208,8 +210,12 @@ func (r *recorder) idle(ctx context.Context) bool {
 		!r.save &&
 		(r.Notices == nil || !r.Notices.Changed()) &&
 		r.joining.idle() &&
+		(!r.owes || r.waits()) &&
 		r.journal.Sound(ctx, r.renewals)
 }
+
+// waits reports whether a look takes nothing from the engine now.
+func (r *recorder) waits() bool { return r.Waits != nil && r.Waits() }
 
 // look stores the results of the observations. After an error, the next call stores the same look.
 func (r *recorder) look(ctx context.Context, now time.Time) error {
@@ -255,13 +261,13 @@ func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 	if l.seen > 0 {
 		l.first = r.seen[0].Seen
 	}
-	waits := r.Waits != nil && r.Waits()
+	waits := r.waits()
 	// The chunk comes first: its encoding may fail, and then nothing is lost.
 	data, err := (&chunk{At: now, Waited: waits, Observations: r.seen}).encode(r.packer, r.Warn)
 	if err != nil {
 		return nil, err
 	}
-	r.seen = nil
+	r.seen, r.owes = nil, waits
 	switch {
 	case !waits:
 		r.conclude(ctx, l, now)
