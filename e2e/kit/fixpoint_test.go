@@ -25,12 +25,17 @@ import (
 )
 
 // again is the number of forced reconciles without work after a restart or a change.
-const again = 3
+func again() int {
+	if testing.Short() {
+		return 1
+	}
+	return 3
+}
 
 // steady is the same number after the creation.
 func steady() int {
 	if testing.Short() {
-		return 5
+		return 3
 	}
 	return 20
 }
@@ -150,18 +155,18 @@ func (l *life) live(t *testing.T) {
 	l.phase(t, "steady", func() { l.force(t, steady(), heads...) })
 	l.phase(t, "restart", func() {
 		l.restart(t)
-		l.force(t, again, heads...)
+		l.force(t, again(), heads...)
 	})
 	l.phase(t, "other", func() {
 		l.change(t, func(i int, h *v1alpha1.Head) {
 			h.Spec.Message = "changed"
 			h.Annotations = outside(2, i)
 		})
-		l.force(t, again, heads...)
+		l.force(t, again(), heads...)
 	})
 	l.phase(t, "restart after other", func() {
 		l.restart(t)
-		l.force(t, again, heads...)
+		l.force(t, again(), heads...)
 	})
 	l.phase(t, "change", func() {
 		l.change(t, func(i int, h *v1alpha1.Head) {
@@ -170,11 +175,11 @@ func (l *life) live(t *testing.T) {
 		})
 	})
 	l.contexts(t)
-	l.phase(t, "steady after change", func() { l.force(t, again, heads...) })
+	l.phase(t, "steady after change", func() { l.force(t, again(), heads...) })
 	l.phase(t, "scale", func() {
 		l.change(t, func(_ int, h *v1alpha1.Head) { h.Spec.Replicas = ptr.To[int32](1) })
 	})
-	l.phase(t, "steady after scale", func() { l.force(t, again, heads...) })
+	l.phase(t, "steady after scale", func() { l.force(t, again(), heads...) })
 	l.stop()
 }
 

@@ -72,3 +72,15 @@ func looksAlike(t *testing.T, seen []*observation.Observation) {
 		look(now.Add(step))
 	}
 }
+
+// looksAlikeMixed is looksAlike in other orders.
+func looksAlikeMixed(t *testing.T, seen []*observation.Observation) {
+	t.Helper()
+	seeds := uint64(5)
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range seeds {
+		looksAlike(t, mixed(seen, seed))
+	}
+}

@@ -73,7 +73,7 @@ func TestRestoredGoesOn(t *testing.T) {
 			t.Parallel()
 			k, step := max(7, len(seen)/20), 1
 			if testing.Short() {
-				step = 10
+				step = (k + 2) / 3
 			}
 			for from := 0; from < k; from += step {
 				goesOn(t, seen, from, k)
