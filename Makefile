@@ -254,13 +254,11 @@ host: # deps, for root on a Debian without them
 	fi
 
 # Tests of minutes skip themselves under -short. `make lint` has go vet. The unit tests compute, and the parts beside
-# them wait, mostly; the end-to-end tests are alone. Fewer garbage collections, of Go's tools and of the tests, make up
-# for some more memory.
+# them wait, mostly; the end-to-end tests are alone.
 .PHONY: test
-test: export GOGC = 400
 test: ## Test every part, in 15 to 30 minutes; the first run builds Kubernetes into a cache
 	@short='SHORT=-short -vet=off'
-	$(MAKE) kubernetes
+	$(MAKE) kubernetes bin
 	$(MAKE) -j2 "$$short" unit lab-test cluster-test web-test
 	$(MAKE) "$$short" e2e
 
@@ -271,15 +269,16 @@ test-all: vet unit scheduler-conformance lab-test cluster-test web-test e2e e2e-
 vet: ## go vet in every module
 	@for m in $(MODULES); do (cd $$m; $(ALONE); echo "vet $$m"; go vet ./...); done
 
-# These mostly compute in one goroutine. They take minutes under the race detector, and their long tests hours: make
+# These mostly compute in one goroutine. Some take minutes under the race detector, and their long tests hours: make
 # test runs them without it, and make test-all the short tests again with it. They run beside the others, and so do
 # those of scheduler/, whose dependencies, Kubernetes, take two minutes to compile.
-UNRACED := /app/internal/(archive/document|export|lifecycle|normalize|outline|snapshot|source/apiproto|span|stitch|store/sqlite)$$
+UNRACED := /(app/internal/(archive/document|export|lifecycle|normalize|outline|snapshot|source/apiproto|span|stitch|store/sqlite)|examples/.*)$$
 
 .PHONY: unit
 unit: ## Unit tests, with the race detector where there is a C compiler
 	@[ -n "$(RACE)" ] || echo "SKIP: the race detector needs a C compiler: apt-get install gcc"
 	all="$$(go list $(patsubst %,./%/...,$(filter-out scheduler,$(UNITS))))"
+	$(if $(SHORT),export GOGC=400) # less processor time and more memory, also of Go's tools
 	unraced="$$(grep -E '$(UNRACED)' <<<"$$all")"
 	raced="$$(grep -vE '$(UNRACED)' <<<"$$all")"
 	status=0

@@ -42,6 +42,5 @@ rules:
 `
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	os.Exit(harness.Main(m, lab.Options{Nodes: lab.NodesKWOK, AuditPolicy: policy}, &bench))
+	os.Exit(harness.MainSlow(m, lab.Options{Nodes: lab.NodesKWOK, AuditPolicy: policy}, &bench))
 }

@@ -35,14 +35,12 @@ type event struct {
 
 // TestRecord records the same changes, granted and refused, at each level.
 func TestRecord(t *testing.T) {
+	harness.Slow(t)
 	for level, name := range map[string]string{
 		"Metadata":        "metadata",
 		"Request":         "request",
 		"RequestResponse": "response",
 	} {
-		if testing.Short() && level != "Request" {
-			continue
-		}
 		t.Run(level, func(t *testing.T) {
 			t.Parallel()
 			ns := "level-" + name

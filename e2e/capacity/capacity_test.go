@@ -3,7 +3,7 @@
 // Package capacity runs the real `lifeline serve` at the size of the largest Kubernetes cluster: 5,000
 // Nodes and 150,000 Pods, of which 100 a second are replaced. A generated API server takes the place of
 // the cluster. The test asserts memory, processor time and completeness; it reports times, which depend
-// on other work of the machine. `make test` runs a small size.
+// on other work of the machine. `-short` runs a small size.
 package capacity
 
 import (

@@ -2,8 +2,8 @@
 
 // Package churn watches one `lifeline serve` while the Pods of a cluster are
 // replaced over and over: whether what it takes stays level, and how much that
-// is. `make test` does so for a minute on a small cluster, `make churn` for an
-// hour on a large one.
+// is. `make test-all` does so for a minute on a small cluster, `make churn` for
+// an hour on a large one.
 package churn
 
 import (
