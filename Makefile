@@ -256,7 +256,7 @@ host: # deps, for root on a Debian without them
 # Tests of minutes skip themselves under -short. `make lint` has go vet. The unit tests compute, and the parts beside
 # them wait, mostly; the end-to-end tests are alone.
 .PHONY: test
-test: ## Test every part, in 15 to 30 minutes; the first run builds Kubernetes into a cache
+test: ## Test every part, in 15 to 25 minutes; the first run builds Kubernetes into a cache
 	@short='SHORT=-short -vet=off'
 	$(MAKE) kubernetes bin
 	$(MAKE) -j2 "$$short" unit lab-test cluster-test web-test
