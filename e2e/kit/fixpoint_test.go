@@ -24,20 +24,15 @@ import (
 	"github.com/kube-lifeline/lifeline/examples/head-operator/api/v1alpha1"
 )
 
-// again is the number of forced reconciles without work after a restart or a change.
-func again() int {
-	if testing.Short() {
-		return 1
-	}
-	return 3
-}
+// again is the number of forced reconciles without work.
+const again = 3
 
-// steady is the same number after the creation.
-func steady() int {
+// forced returns these numbers for many Heads: after a restart or a change, and after the creation.
+func forced() (later, steady int) {
 	if testing.Short() {
-		return 3
+		return 1, 3
 	}
-	return 20
+	return again, 20
 }
 
 // phase is one step in the life of a subject.
@@ -150,23 +145,24 @@ func (l *life) create(t *testing.T) {
 // live runs all phases of the subject.
 func (l *life) live(t *testing.T) {
 	heads := headNames()
+	later, steady := forced()
 	l.create(t)
 	l.phase(t, "create", func() { l.start(t) })
-	l.phase(t, "steady", func() { l.force(t, steady(), heads...) })
+	l.phase(t, "steady", func() { l.force(t, steady, heads...) })
 	l.phase(t, "restart", func() {
 		l.restart(t)
-		l.force(t, again(), heads...)
+		l.force(t, later, heads...)
 	})
 	l.phase(t, "other", func() {
 		l.change(t, func(i int, h *v1alpha1.Head) {
 			h.Spec.Message = "changed"
 			h.Annotations = outside(2, i)
 		})
-		l.force(t, again(), heads...)
+		l.force(t, later, heads...)
 	})
 	l.phase(t, "restart after other", func() {
 		l.restart(t)
-		l.force(t, again(), heads...)
+		l.force(t, later, heads...)
 	})
 	l.phase(t, "change", func() {
 		l.change(t, func(i int, h *v1alpha1.Head) {
@@ -175,11 +171,11 @@ func (l *life) live(t *testing.T) {
 		})
 	})
 	l.contexts(t)
-	l.phase(t, "steady after change", func() { l.force(t, again(), heads...) })
+	l.phase(t, "steady after change", func() { l.force(t, later, heads...) })
 	l.phase(t, "scale", func() {
 		l.change(t, func(_ int, h *v1alpha1.Head) { h.Spec.Replicas = ptr.To[int32](1) })
 	})
-	l.phase(t, "steady after scale", func() { l.force(t, again(), heads...) })
+	l.phase(t, "steady after scale", func() { l.force(t, later, heads...) })
 	l.stop()
 }
 

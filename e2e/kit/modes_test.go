@@ -31,7 +31,7 @@ func with(t *testing.T, o operator.Option, f func(h, child trace.SpanContext, wh
 	l.create(t)
 	l.start(t)
 	l.calm(t)
-	l.force(t, again(), headNames()...)
+	l.force(t, again, headNames()...)
 	l.stop()
 	for _, name := range headNames() {
 		h := &v1alpha1.Head{}

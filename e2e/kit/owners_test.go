@@ -69,7 +69,7 @@ func (s *shared) rests(t *testing.T, reason string, by ...*subject) {
 	t.Helper()
 	before := s.read(t)
 	for _, o := range by {
-		o.force(t, again(), s.head.Name)
+		o.force(t, again, s.head.Name)
 		if err := o.failures(); err != nil {
 			t.Errorf("%s: %v", reason, err)
 		}

@@ -3,14 +3,11 @@
 package scheduler
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math"
 	"net"
-	"os"
-	"os/exec"
-	"runtime"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,6 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/internal/program"
 	"github.com/kube-lifeline/lifeline/lab"
 )
 
@@ -97,10 +95,9 @@ func BenchmarkThroughput(b *testing.B) {
 
 // contender is a running scheduler for the Pods that name it. It is stopped while another one works.
 type contender struct {
+	*program.Process
 	name string
 	env  []string
-	cmd  *exec.Cmd
-	log  bytes.Buffer
 }
 
 // spansTo are the variables of a scheduler with spans.
@@ -118,28 +115,28 @@ func spansTo(address, ratio string) []string {
 	}
 }
 
-// start starts the scheduler. The end of the benchmark kills it, and so does the kernel at the end of this process.
+// start starts the scheduler until the end of the benchmark. It kills it: a stopped process cannot end by itself.
 func (c *contender) start(b *testing.B) {
 	b.Helper()
-	c.cmd = exec.Command(traced, "--secure-port=0", "--config="+harness.File(b, fmt.Sprintf(`
+	var err error
+	c.Process, err = program.Start(program.Call{
+		Path: traced, Env: c.env, Log: filepath.Join(b.TempDir(), "log"),
+		Args: []string{"--secure-port=0", "--config=" + harness.File(b, fmt.Sprintf(`
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: %q, qps: 5000, burst: 5000}
 leaderElection: {leaderElect: false}
 profiles: [{schedulerName: %s}]
-`, bench.Kubeconfig(), c.name)))
-	c.cmd.Env = append(os.Environ(), c.env...)
-	c.cmd.Stderr = &c.log
-	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	runtime.LockOSThread() // the kernel does so, too, at the end of the thread
-	if err := c.cmd.Start(); err != nil {
+`, bench.Kubeconfig(), c.name))},
+	})
+	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		_ = c.cmd.Process.Kill()
-		_ = c.cmd.Wait()
+		_ = c.Signal(syscall.SIGKILL) // fails if it has ended
+		<-c.Ended()
 		if b.Failed() {
-			b.Logf("the scheduler %s:\n%s", c.name, c.log.String())
+			b.Logf("the last words of the scheduler %s:\n%s", c.name, c.LastWords())
 		}
 	})
 }
@@ -159,12 +156,12 @@ func schedule(
 	}
 	createAll(b, client, namespace, c.name, count)
 	binding := watchBound(b, client, namespace) // before the first of them
-	begin, before := time.Now(), processorTime(b, c.cmd.Process.Pid)
+	begin, before := time.Now(), processorTime(b, c.PID())
 	c.signal(b, syscall.SIGCONT)
 	awaitBound(b, client, namespace, binding, count)
 	took := time.Since(begin)
 	time.Sleep(time.Second) // the last spans are sent, and the Pods start
-	used := processorTime(b, c.cmd.Process.Pid) - before
+	used := processorTime(b, c.PID()) - before
 	if err := client.CoreV1().Pods(namespace).DeleteCollection(
 		b.Context(), metav1.DeleteOptions{GracePeriodSeconds: new(int64)}, metav1.ListOptions{},
 	); err != nil {
@@ -187,7 +184,7 @@ func schedule(
 // signal sends a signal to the scheduler's process.
 func (c *contender) signal(b *testing.B, s syscall.Signal) {
 	b.Helper()
-	if err := c.cmd.Process.Signal(s); err != nil {
+	if err := c.Signal(s); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -73,6 +73,17 @@ func (p *Process) run(started chan<- error) {
 // Ended is closed once the program has ended, by whatever.
 func (p *Process) Ended() <-chan struct{} { return p.done }
 
+// PID is the number of the process.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Signal sends it a signal.
+func (p *Process) Signal(s os.Signal) error {
+	if err := p.cmd.Process.Signal(s); err != nil {
+		return fmt.Errorf("cannot send %s to %s: %w", s, filepath.Base(p.call.Path), err)
+	}
+	return nil
+}
+
 // Stop asks the program to end, waits until it has, and kills it if that takes
 // too long. The error is how it ended, if not now and well; asked again, it says
 // the same again.
