@@ -272,7 +272,7 @@ vet: ## go vet in every module
 # These mostly compute in one goroutine. Some take minutes under the race detector, and their long tests hours: make
 # test runs them without it, and make test-all the short tests again with it. They run beside the others, and so do
 # those of scheduler/, whose dependencies, Kubernetes, take two minutes to compile.
-UNRACED := /(app/internal/(archive/document|export|lifecycle|normalize|outline|snapshot|source/apiproto|span|stitch|store/sqlite)|examples/.*)$$
+UNRACED := /app/internal/(archive/document|export|lifecycle|normalize|outline|snapshot|source/apiproto|span|stitch|store/sqlite)$$
 
 .PHONY: unit
 unit: ## Unit tests, with the race detector where there is a C compiler
