@@ -145,6 +145,7 @@ func TestWhatIsAsked(t *testing.T) {
 	if code, err := install.Run(ctx); code != 0 || err != nil {
 		t.Fatal(code, err)
 	}
+	lengthenTimeout(t, client, install.Name)
 	maps := client.CoreV1().ConfigMaps(namespace)
 	await(t, a, func(name string) error {
 		_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -168,6 +169,23 @@ func TestWhatIsAsked(t *testing.T) {
 			t.Errorf("%s: asked %q, want %q", name, got, tc.want)
 		}
 		marks++
+	}
+}
+
+// lengthenTimeout sets the webhook's timeout to 30 s. On a busy machine, the API server else goes on after a
+// second, and the call arrives in a later test case or not at all.
+func lengthenTimeout(t *testing.T, client *kubernetes.Clientset, name string) {
+	t.Helper()
+	configurations := client.AdmissionregistrationV1().MutatingWebhookConfigurations()
+	c, err := configurations.Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range c.Webhooks {
+		c.Webhooks[i].TimeoutSeconds = ptr(int32(30))
+	}
+	if _, err := configurations.Update(t.Context(), c, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -237,7 +255,7 @@ func asking(client *kubernetes.Clientset, conf *rest.Config, namespace string) f
 			{"an object", ask{do: func(ctx context.Context) error {
 				return made(core.ConfigMaps(namespace).Create(ctx,
 					&corev1.ConfigMap{ObjectMeta: meta("m"),
-						Data: map[string]string{"a": "1", "large": string(make([]byte, 900<<10))}}, create))
+						Data: map[string]string{"a": "1", "large": strings.Repeat("x", 900<<10)}}, create))
 			}, want: []string{"CREATE configmaps m"}}},
 			{
 				"an update", ask{
