@@ -54,7 +54,7 @@ func contexts(t *testing.T, namespace string) (config string, secrets []string) 
 	for _, data := range [][]byte{admin.ClientKeyData, certificate.ClientKeyData} {
 		secrets = append(secrets, strings.Split(string(data), "\n")[1])
 	}
-	return config, append(secrets, token, plugin, dir, "client-key", "client-certificate", "exec:")
+	return config, append(secrets, token, plugin, dir, "client-key", "client-certificate", " exec:")
 }
 
 func TestEveryContextIsMirrored(t *testing.T) {
