@@ -373,7 +373,7 @@ QUIET := ./replicas ./churn ./capacity
 # longer to link than to skip.
 SLOW  := ./accuracy ./addons ./audit ./components ./foreign ./jaeger ./reasons $(QUIET)
 # The longest begin first, so that none of them runs alone at the end.
-LONG  := ./server ./cli ./serve
+LONG  := ./server ./cli ./serve ./admission ./kit
 # Tests of one package side by side: they wait more than they compute.
 PARALLEL := -parallel 4
 

@@ -24,9 +24,10 @@ func TestMain(m *testing.M) {
 // serve starts a server after the namespaces of earlier tests are gone.
 func serve(t *testing.T, o harness.ServerOptions) *harness.Server {
 	t.Helper()
-	harness.Eventually(t, "the end of other tests' namespaces", func() bool {
-		return !strings.Contains(bench.MustKubectl(t, "", "get", "namespaces"), "Terminating")
-	})
+	ends := bench.MustKubectl(t, "", "get", "namespaces", "-o", "name", "--field-selector", "status.phase=Terminating")
+	if names := strings.Fields(ends); len(names) > 0 {
+		bench.MustKubectl(t, "", append([]string{"wait", "--for=delete", "--timeout=4m"}, names...)...)
+	}
 	s := bench.Server(t, o)
 	s.Start(t)
 	return s
