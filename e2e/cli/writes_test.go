@@ -196,6 +196,7 @@ func TestWhatKubectlWrites(t *testing.T) {
 			)
 			bench.MustKubectl(t, service(ns, "there")+"---\n"+configMap(ns, "bare", ""), "create", "-f", "-")
 			bench.MustKubectl(t, "", "-n", ns, "label", "configmap", "there", "app=x")
+			bench.MustKubectl(t, "", "-n", ns, "label", "configmap", "other", "app=y")
 			settled(t, ns, "none")
 			bench.MustKubectl(t, "", "-n", ns, "wait", "--for=create", "serviceaccount/default", "--timeout=4m")
 			file := write(t, "manifest.yaml", strings.ReplaceAll(tt.manifest, "NS", ns), 0o600)
