@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -47,11 +48,14 @@ func (c *Cluster) launch(component Component) error {
 		Args:    append(args, c.opts.ExtraArgs[component]...),
 		LogFile: c.Logs(component),
 	}
+	if os.Getenv("GOGC") == "" { // a tenth less processor time, and some 130 MiB more of the API server
+		spec.Env = []string{"GOGC=400"}
+	}
 	switch {
 	case component == APIServer:
 		spec.Grace = apiserverGrace
 	case component == Scheduler && c.opts.Scheduler != "":
-		spec.Path, spec.Env = c.opts.Scheduler, c.schedulerEnv()
+		spec.Path, spec.Env = c.opts.Scheduler, c.schedulerEnv() // with the caller's settings of Go
 	}
 	_, err = c.group.Start(spec)
 	return err
