@@ -2,6 +2,8 @@
 
 package lab
 
+import "strconv"
+
 // EveryTrace is the SamplingRatePerMillion at which a component records every
 // trace that it begins.
 const EveryTrace = 1_000_000
@@ -32,4 +34,17 @@ func (t Tracing) Of(these ...Component) map[Component]Tracing {
 		tracing[component] = t
 	}
 	return tracing
+}
+
+// Env returns the environment variables of OpenTelemetry's SDK for the same.
+func (t Tracing) Env() []string {
+	return []string{
+		"OTEL_SDK_DISABLED=false",
+		"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + t.Endpoint,
+		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://" + t.Endpoint,
+		"OTEL_EXPORTER_OTLP_PROTOCOL=grpc",
+		"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc",
+		"OTEL_TRACES_SAMPLER=parentbased_traceidratio",
+		"OTEL_TRACES_SAMPLER_ARG=" + strconv.FormatFloat(float64(t.SamplingRatePerMillion)/EveryTrace, 'f', -1, 64),
+	}
 }

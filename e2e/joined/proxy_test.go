@@ -4,8 +4,6 @@ package joined
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
@@ -15,12 +13,9 @@ import (
 // runProxy runs a program of the module kubelet until the test ends, and waits for its socket.
 func runProxy(t *testing.T, name, socket string, args ...string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "./cmd/"+name)
-	build.Dir = filepath.Join("..", "..", "kubelet")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("cannot build %s: %v\n%s", name, err, text)
+	path, err := program.Own(t.Context(), "kubelet", "./cmd/"+name)
+	if err != nil {
+		t.Fatal(err)
 	}
 	program.Run(t, program.Call{
 		Path: path, Args: args,

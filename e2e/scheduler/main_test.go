@@ -10,11 +10,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/internal/program"
 	"github.com/kube-lifeline/lifeline/lab"
 )
 
@@ -35,7 +34,7 @@ func TestMain(m *testing.M) {
 		nodes = 10
 	}
 	var err error
-	if traced, err = build(context.Background(), "scheduler", "./cmd/lifeline-scheduler"); err == nil {
+	if traced, err = program.Own(context.Background(), "scheduler", "./cmd/lifeline-scheduler"); err == nil {
 		receiver, err = harness.FreeAddress()
 	}
 	if err != nil {
@@ -46,25 +45,4 @@ func TestMain(m *testing.M) {
 		Nodes: lab.NodesKWOK, NodeCount: nodes, Scheduler: traced,
 		Tracing: lab.Tracing{Endpoint: receiver, SamplingRatePerMillion: lab.EveryTrace}.Of(lab.Scheduler),
 	}, &bench))
-}
-
-// build compiles a program of one of the repository's modules, and returns its path. The first build
-// of the scheduler takes minutes.
-func build(ctx context.Context, module, pkg string) (string, error) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err
-	}
-	dir, err := filepath.Abs(filepath.Join("..", "..", module))
-	if err != nil {
-		return "", err
-	}
-	program := filepath.Join(cache, "lifeline-lab", "test", filepath.Base(filepath.Join(dir, pkg)))
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, pkg)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("cannot build %s: %w\n%s", filepath.Base(program), err, text)
-	}
-	return program, nil
 }

@@ -57,7 +57,7 @@ spec:
 // service account alone. Its spans and its scheduler's go to the receiver.
 func operate(t *testing.T) {
 	t.Helper()
-	operator, err := build(t.Context(), filepath.Join("examples", "scheduler-operator"), ".")
+	operator, err := program.Own(t.Context(), "examples/scheduler-operator", ".")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,8 +45,8 @@ func BenchmarkThroughput(b *testing.B) {
 	}
 	kinds := []*contender{
 		{name: "original", env: []string{"OTEL_SDK_DISABLED=true"}},
-		{name: "unsampled", env: spansTo(receiver, "0")},
-		{name: "sampled", env: spansTo(receiver, "1")},
+		{name: "unsampled", env: spans(0)},
+		{name: "sampled", env: spans(lab.EveryTrace)},
 	}
 	for _, kind := range kinds {
 		kind.start(b)
@@ -100,19 +100,12 @@ type contender struct {
 	env  []string
 }
 
-// spansTo are the variables of a scheduler with spans.
-func spansTo(address, ratio string) []string {
-	return []string{
-		"OTEL_SDK_DISABLED=false",
-		"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + address,
-		"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://" + address,
-		"OTEL_EXPORTER_OTLP_PROTOCOL=grpc",
-		"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=grpc",
-		"OTEL_TRACES_SAMPLER=parentbased_traceidratio",
-		"OTEL_TRACES_SAMPLER_ARG=" + ratio,
-		// Then the spans of the Pods are sent before the end of a measurement.
+// spans are the variables of a scheduler with spans, which are sent before the end of a measurement.
+func spans(perMillion int32) []string {
+	return append(
+		lab.Tracing{Endpoint: receiver, SamplingRatePerMillion: perMillion}.Env(),
 		"OTEL_BSP_SCHEDULE_DELAY=200",
-	}
+	)
 }
 
 // start starts the scheduler until the end of the benchmark. It kills it: a stopped process cannot end by itself.

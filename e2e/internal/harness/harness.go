@@ -11,15 +11,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/e2e/internal/program"
 	"github.com/kube-lifeline/lifeline/lab"
 )
 
@@ -52,62 +51,20 @@ func Start(ctx context.Context, opts lab.Options) (*Bench, error) {
 // Stop ends the cluster.
 func (b *Bench) Stop() error { return errors.Join(b.Cluster.Stop(), os.RemoveAll(b.dir)) }
 
-// Build builds the lifeline binary as the Makefile does. The packages of tests share the linked binary, in
-// bin/test of the repository; each has its own copy.
+// Build builds the lifeline binary as the Makefile does. out is a copy, so a later build does not change it.
 func Build(ctx context.Context, out string) error {
-	app, err := appModule()
+	shared, err := program.Own(ctx, "app", "./cmd/lifeline", "-tags", "grpcnotrace")
 	if err != nil {
 		return err
 	}
-	shared := filepath.Join(filepath.Dir(app), "bin", "test", "lifeline")
-	unlock, err := lockFile(shared + ".lock")
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	cmd := exec.CommandContext(ctx, "go", "build", "-tags", "grpcnotrace", "-o", shared, "./cmd/lifeline")
-	cmd.Dir = app
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("cannot build lifeline in %s: %w\n%s", app, err, text)
-	}
-	program, err := os.ReadFile(shared)
+	binary, err := os.ReadFile(shared)
 	if err == nil {
-		err = os.WriteFile(out, program, 0o755)
+		err = os.WriteFile(out, binary, 0o755)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot copy lifeline: %w", err)
 	}
 	return nil
-}
-
-// lockFile locks a file, which it creates, against other processes. The lock ends with unlock or with the process.
-func lockFile(path string) (unlock func(), err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("cannot make a folder for the tests: %w", err)
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("cannot open a lock of the tests: %w", err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot lock %s: %w", path, err), f.Close())
-	}
-	return func() { _ = f.Close() }, nil
-}
-
-// appModule finds the folder of the app module, beside this one.
-func appModule() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", fmt.Errorf("cannot find the app module: %w", err)
-	}
-	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "app", "go.mod")); err == nil {
-			return filepath.Join(dir, "app"), nil
-		}
-	}
-	return "", errors.New("cannot find the app module above the working directory")
 }
 
 // Result is what one lifeline command printed and how it ended.

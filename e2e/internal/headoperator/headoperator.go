@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/internal/program"
 )
 
 // grace is how long the operator has to end by itself.
@@ -37,47 +38,18 @@ type Operator struct {
 	done    chan struct{}
 }
 
-var (
-	build   sync.Once
-	program string
-	built   error
-)
+var compile = sync.OnceValues(func() (string, error) {
+	return program.Own(context.Background(), "examples/head-operator", ".")
+})
 
 // Program compiles the operator, once in a process, and returns its path.
 func Program(t testing.TB) string {
 	t.Helper()
-	build.Do(func() {
-		var dir, cache string
-		if dir, built = source(); built != nil {
-			return
-		}
-		if cache, built = os.UserCacheDir(); built != nil {
-			return
-		}
-		program = filepath.Join(cache, "lifeline-lab", "test", "head-operator")
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
-		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
-		if text, err := cmd.CombinedOutput(); err != nil {
-			built = fmt.Errorf("cannot build the Head operator in %s: %w\n%s", dir, err, text)
-		}
-	})
-	if built != nil {
-		t.Fatal(built)
+	path, err := compile()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return program
-}
-
-// source finds the operator's module above the working directory.
-func source() (string, error) {
-	dir, err := os.Getwd()
-	for ; err == nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-		found := filepath.Join(dir, "examples", "head-operator")
-		if _, err := os.Stat(filepath.Join(found, "go.mod")); err == nil {
-			return found, nil
-		}
-	}
-	return "", fmt.Errorf("cannot find examples/head-operator above the working directory: %w", err)
+	return path
 }
 
 // Options say how the operator runs.

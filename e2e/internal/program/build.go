@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package program builds and runs programs of other projects for the tests: a
-// backend, a Collector, an operator. Each is compiled from pinned modules into
-// the lab's cache, once for each set of versions.
+// Package program builds and runs programs for the tests. Those of other projects, such as
+// a backend or a Collector, are compiled from pinned modules into the lab's cache, once for each set of versions.
 package program
 
 import (
