@@ -57,16 +57,19 @@ func TestQuestions(t *testing.T) {
 	rows := func(question string) int {
 		return strings.Count(asked("find", question+here, "-o", "csv"), "\n") - 1
 	}
-	const waiting = `kind == "Pod" && outcome == "" && now - start > duration("3s") && volumes > 2`
-	harness.Eventually(t, "two Pods wait for three seconds", func() bool { return rows(waiting) == 2 })
+	const waiting = `kind == "Pod" && outcome == "" && now - start > duration("8s") && volumes > 2`
+	harness.Eventually(t, "two Pods wait for eight seconds", func() bool { return rows(waiting) == 2 })
 
 	bench.MustKubectl(t, "", "label", "nodes", "--all", "questions="+ns)
 	bench.MustKubectl(t, "", "-n", ns, "rollout", "status", "deployment/slow", "--timeout=60s")
-	const slow = `kind == "Pod" && phase.startup > duration("3s") && ` +
+	const slow = `kind == "Pod" && phase.startup > duration("8s") && ` +
 		`images.exists(i, i.contains("nginx")) && volumes > 2`
 	harness.Eventually(t, "two Pods have started", func() bool { return rows(slow) == 2 })
 	if n := rows(waiting); n != 0 {
 		t.Errorf("%d Pods still wait", n)
+	}
+	if got := asked("find", slow+here, "-o", "csv", "-A", "-n", "default"); strings.Count(got, "\n") != 3 {
+		t.Errorf("-A after -n:\n%s", got)
 	}
 	if n := rows(`kind == "Pod" && !(` + slow + `)`); n != 1 {
 		t.Errorf("%d Pods were not slow, want the one of fast", n)
@@ -75,8 +78,8 @@ func TestQuestions(t *testing.T) {
 		t.Errorf("%d Pods of the workload have its label and a node", n)
 	}
 	const between = "ended.readiness - began.schedule"
-	if n := rows(`kind == "Pod" && ` + between + ` > duration("3s") && ended.readiness <= end`); n != 2 {
-		t.Errorf("%d Pods needed three seconds from their scheduling to their readiness", n)
+	if n := rows(`kind == "Pod" && ` + between + ` > duration("8s") && ended.readiness <= end`); n != 2 {
+		t.Errorf("%d Pods needed eight seconds from their scheduling to their readiness", n)
 	}
 	s.AwaitIdle(t) // the archive has everything
 	got := asked("find", `kind == "Pod"`+here, "--group-by", "workload", "--of", "phase.startup", "--quantiles", "0.5")
@@ -89,16 +92,24 @@ func TestQuestions(t *testing.T) {
 	if !strings.Contains(got, "Deployment/slow,2,2,") || !strings.Contains(got, "Deployment/fast,1,1,") {
 		t.Errorf("groups of the time between two steps:\n%s", got)
 	}
+	got = asked("find", `kind == "Pod"`+here, "--group-by", `labels["app.kubernetes.io/name"]`, "-o", "csv")
+	if !strings.Contains(got, "\r\nslow,2\r\n") {
+		t.Errorf("groups of a label:\n%s", got)
+	}
 	got = asked("ls", "-n", ns, "--where", slow)
 	if strings.Count(got, "Deployment") != 1 || !strings.Contains(got, "Deployment slow") {
 		t.Errorf("ls --where:\n%s", got)
 	}
 	r := bench.Do(t, harness.Call{Args: []string{
 		"sql", "--data-dir", s.Dir, "-o", "csv",
-		"SELECT count(*) FROM v_lifecycles WHERE kind = 'Pod' AND phase_startup > 3 AND namespace = '" + ns + "'",
+		"SELECT count(*) FROM v_lifecycles WHERE kind = 'Pod' AND phase_startup > 8 AND namespace = '" + ns + "'",
 	}})
 	if r.Code != 0 || r.Stdout != "count(*)\r\n2\r\n" {
 		t.Errorf("sql: exit code %d, %s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	r = bench.Do(t, harness.Call{Args: []string{"sql", "--data-dir", s.Dir, "SELECT phase.startup FROM v_lifecycles"}})
+	if r.Code != 1 || !strings.HasSuffix(r.Stderr, "no such column: phase.startup: did you mean phase_startup?\n") {
+		t.Errorf("sql with a mistake: exit code %d, %s%s", r.Code, r.Stdout, r.Stderr)
 	}
 	id := s.TraceOf(t, ns, "slow").ID
 	var tree struct {

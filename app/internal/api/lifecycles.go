@@ -156,13 +156,14 @@ func (s *Server) groups(r *http.Request) (any, error) {
 		FindQuery: p.question(
 			s.opts.Scope(r),
 		),
-		By:        p.text("by"),
+		By:        p.bounded("by", questions.MaxText),
 		Of:        p.length("of"),
 		Quantiles: p.fractions("quantiles"),
 		Zone:      p.zone("tz"),
 	}
 	q.Namespace = p.text("namespace")
-	p.field("by", q.By, append(fieldNames(questions.String), store.Day))
+	_, err := q.Text()
+	p.wrong("by", err)
 	if err := p.done(); err != nil {
 		return nil, err
 	}
@@ -194,31 +195,6 @@ func (s *Server) groups(r *http.Request) (any, error) {
 		}
 	}
 	return out, nil
-}
-
-// field rejects a name that is not among the known ones.
-func (p *params) field(name, value string, known []string) {
-	for _, k := range known {
-		if value == "" || value == k {
-			return
-		}
-	}
-	hint := ""
-	if near := questions.Nearest(value, known); near != "" {
-		hint = "; did you mean " + near + "?"
-	}
-	p.bad(name, "%.80q is not one of %s%s", value, strings.Join(known, ", "), hint)
-}
-
-// fieldNames returns the fields of a type.
-func fieldNames(of questions.Type) []string {
-	var out []string
-	for _, f := range questions.Fields() {
-		if f.Type == of {
-			out = append(out, f.Name)
-		}
-	}
-	return out
 }
 
 // fractions are numbers from 0 to 1, separated by commas.

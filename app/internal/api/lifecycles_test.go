@@ -174,8 +174,9 @@ func TestQuestionErrors(t *testing.T) {
 		"groups" + asked(`kind = "Pod"`): `"unexpected =","parameter":"where","line":1,"column":6,` +
 			`"hint":"to compare, write =="}}`,
 		"lifecycles" + asked(``): `"the question is empty","parameter":"where","line":1,"column":1,"hint":"write`,
-		"groups?by=knd":          `"message":"parameter \"by\": \"knd\" is not one of kind, group, namespace, `,
-		"groups?by=status":       `, day; did you mean outcome?`,
+		"groups?by=knd": `"unknown field knd","parameter":"by","line":1,"column":1,` +
+			`"hint":"did you mean kind?"`,
+		"groups?by=status": `"hint":"did you mean outcome?"`,
 		"groups?of=name": `"message":"the expression has the type string, and must be a duration","parameter":"of",` +
 			`"line":1,"column":1,"hint":"write a duration`,
 		"groups" + asked("true", "of", "ended.readiness -\nbegan.pul"): `"message":"unknown field began.pul",` +

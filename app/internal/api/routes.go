@@ -145,7 +145,7 @@ var parameters = map[string]parameter{
 		values:  parts,
 	},
 	"where": {format: "string", meaning: "a condition in CEL on a lifecycle, as in kind == \"Pod\""},
-	"by":    {format: "string", meaning: "the field of the groups, or day"},
+	"by":    {format: "string", meaning: "the text that makes groups, such as namespace or labels[\"app\"], or day"},
 	"of": {
 		format:  "string",
 		meaning: "the duration of the quantiles, as in ended.readiness - began.pull; duration by default",

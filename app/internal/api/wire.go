@@ -140,7 +140,7 @@ type Group struct {
 
 // GroupPage has the groups, the largest first.
 type GroupPage struct {
-	// By and Of are fields; each may be empty. Quantiles are fractions.
+	// By and Of are expressions; each may be empty. Quantiles are fractions.
 	By        string    `json:"by,omitempty"`
 	Of        string    `json:"of,omitempty"`
 	Quantiles []float64 `json:"quantiles,omitempty"`
@@ -272,7 +272,7 @@ type Error struct {
 	Code int `json:"code"`
 	// Message is a sentence for people: the problem, and the next step.
 	Message string `json:"message"`
-	// Parameter is "where" or "of" for an error in the expression of that parameter; empty otherwise.
+	// Parameter is "where", "of" or "by" for an error in the expression of that parameter; empty otherwise.
 	Parameter string `json:"parameter,omitempty"`
 	// Line and Column are the place of an error in an expression, from 1; 0 in other errors. A column is
 	// a character. Hint is a way out; it may be empty.

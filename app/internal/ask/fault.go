@@ -16,20 +16,28 @@ import (
 // characters.
 const maxExcerpt = 50
 
-// parameterOf is the parameter of a request with the duration of statistics.
-const parameterOf = "of"
+// expressions are those of a request: the question, the duration of its statistics, and the text that makes groups.
+type expressions struct{ where, of, by string }
 
-// pointOut prints the error of a question, or of the duration of its statistics, with its line, a caret
-// below the position, and the hint. It reports whether err is one.
-func pointOut(o *cli.Options, question, of string, err error) bool {
+// named returns the expression of a parameter of the request, and its name in the command.
+func (e expressions) named(parameter string) (name, text string) {
+	switch parameter {
+	case "of":
+		return "--of", e.of
+	case "by":
+		return "--group-by", e.by
+	}
+	return "the question", e.where
+}
+
+// pointOut prints the error of an expression, with its line, a caret below the position, and the hint. It
+// reports whether err is one.
+func pointOut(o *cli.Options, in expressions, err error) bool {
 	var fault *api.Error
 	if !errors.As(err, &fault) || fault.Line < 1 || fault.Column < 1 {
 		return false
 	}
-	wrong, text := "the question", question
-	if fault.Parameter == parameterOf {
-		wrong, text = "--of", of
-	}
+	wrong, text := in.named(fault.Parameter)
 	before, after := excerpt(text, fault.Line, fault.Column)
 	place := ""
 	if strings.Contains(text, "\n") {

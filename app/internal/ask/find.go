@@ -15,7 +15,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
-	"github.com/kube-lifeline/lifeline/app/internal/question"
 )
 
 // OutputCSV is a table for spreadsheets.
@@ -73,13 +72,6 @@ func (f *Find) Validate() error {
 	if _, err := f.zone(); err != nil {
 		return err
 	}
-	if known := GroupFields(); f.GroupBy != "" && !slices.Contains(known, f.GroupBy) {
-		hint := ""
-		if near := question.Nearest(f.GroupBy, known); near != "" {
-			hint = "; did you mean " + near + "?"
-		}
-		return fmt.Errorf("--group-by %.80q: it must be one of %s%s", f.GroupBy, strings.Join(known, ", "), hint)
-	}
 	return checkRange(f.Since, f.Until, f.Time())
 }
 
@@ -120,7 +112,7 @@ func (f *Find) Run(ctx context.Context) (code int, err error) {
 		err = f.list(ctx, server.Client)
 	}
 	switch {
-	case pointOut(&f.Options, f.Where, f.Of, err):
+	case pointOut(&f.Options, expressions{f.Where, f.Of, f.GroupBy}, err):
 		return cli.CodeError, nil
 	case err != nil:
 		return cli.CodeError, fmt.Errorf("cannot answer the question: %w", err)

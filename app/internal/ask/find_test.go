@@ -75,6 +75,13 @@ func TestFindGolden(t *testing.T) {
 		"find-typo-group": {"an error in the question of statistics", cli.OutputTable, Find{
 			Where: `knd == "Pod"`, Of: "ended.readiness - began.pull",
 		}, 1},
+		"find-labels": {"groups of a label", cli.OutputTable, Find{
+			Where: `kind == "Pod"`, GroupBy: `labels["app"]`, Quantiles: []string{"0.5"},
+		}, 0},
+		"find-typo-by": {"an error in the value of groups", cli.OutputTable, Find{
+			Where: `kind == "Pod"`, GroupBy: "nod",
+		}, 1},
+		"find-typo-days": {"days are no field", cli.OutputTable, Find{Where: `kind == "Pod"`, GroupBy: "days"}, 1},
 		"find-quantiles": {"one group of all", cli.OutputTable, Find{
 			Where: `kind == "Pod"`, Quantiles: []string{"0", "0.5", "0.999", "1"},
 		}, 0},
@@ -169,9 +176,6 @@ func TestFindValidate(t *testing.T) {
 		`unknown output "xml": known are table, json, csv`:                  {Where: "x"},
 		"the question is empty: write a condition":                          {Where: " "},
 		"--limit -1: it must be 0, for all, or more":                        {Where: "x", Limit: -1},
-		`--group-by "nod": it must be one of kind, `:                        {Where: "x", GroupBy: "nod"},
-		`heals, day; did you mean node?`:                                    {Where: "x", GroupBy: "nod"},
-		`heals, day; did you mean outcome?`:                                 {Where: "x", GroupBy: "status"},
 		`--quantiles "2": it must be a number from 0 to 1`:                  {Where: "x", Quantiles: []string{"2"}},
 		`--tz "Mars": it must be a time zone, such as Europe/Berlin or UTC`: {Where: "x", Zone: "Mars"},
 		"--since 1m --until 5m: the range is empty":                         {Where: "x", Since: "1m", Until: "5m"},
@@ -251,7 +255,8 @@ func TestFindHostile(t *testing.T) {
 	var log *outputText
 	var o cli.Options
 	o, _, log = asking("")
-	if !pointOut(&o, "kind", "", long) || strings.Contains(log.String(), "\x1b") || len(log.String()) > 200 {
+	if !pointOut(&o, expressions{where: "kind"}, long) || strings.Contains(log.String(), "\x1b") ||
+		len(log.String()) > 200 {
 		t.Errorf("a position outside: %q", log)
 	}
 }

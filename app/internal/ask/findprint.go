@@ -129,27 +129,30 @@ func (f *Find) printGroups(page *api.GroupPage) error {
 	case len(page.Groups) == 0:
 		return nil
 	}
-	by := strings.ToUpper(page.By)
+	by := headingOf(page.By, GroupFields())
 	if page.By == "day" {
 		by += " (" + cmp.Or(f.Zone, "UTC") + ")"
 	}
-	return render.Grid(f.Streams.Out, groupRows(page, by, []string{"COUNT", headingOf(page.Of)}, "P",
-		func(d api.Seconds) string { return render.Duration(time.Duration(d)) }, cli.Shown))
+	return render.Grid(
+		f.Streams.Out,
+		groupRows(page, by, []string{"COUNT", "WITH " + headingOf(page.Of, LengthFields())}, "P",
+			func(d api.Seconds) string { return render.Duration(time.Duration(d)) }, cli.Shown),
+	)
 }
 
 // maxHeading bounds the expression in a heading, in characters.
 const maxHeading = 60
 
-// headingOf returns the heading of the number of lifecycles that have a value of a duration.
-func headingOf(of string) string {
-	if slices.Contains(LengthFields(), of) {
-		return "WITH " + strings.ToUpper(strings.TrimPrefix(of, phasePrefix))
+// headingOf returns the heading for an expression: the name of one of fields, or the bounded expression.
+func headingOf(of string, fields []string) string {
+	if slices.Contains(fields, of) {
+		return strings.ToUpper(strings.TrimPrefix(of, phasePrefix))
 	}
 	text := []rune(strings.Join(strings.Fields(of), " "))
 	if len(text) > maxHeading {
 		text = append(text[:maxHeading-1], '…')
 	}
-	return "WITH " + cli.Shown(string(text))
+	return cli.Shown(string(text))
 }
 
 // groupRows returns the rows of statistics, with the values of the groups if there are several. Each

@@ -180,7 +180,7 @@ func (l *List) Run(ctx context.Context) (code int, err error) {
 		found, err = collect(ctx, server.Client, q, l.Limit)
 	}
 	switch {
-	case pointOut(&l.Options, l.Where, "", err):
+	case pointOut(&l.Options, expressions{where: l.Where}, err):
 		return cli.CodeError, nil
 	case err != nil:
 		return cli.CodeError, fmt.Errorf("cannot list traces: %w", err)

@@ -18,6 +18,7 @@ const (
 	missingHint      = "a lifecycle without the value does not match; has() is for phases, began, ended and labels, " +
 		"as in has(phase.startup)"
 	differenceExample = "ended.readiness - began.pull"
+	textHint          = `write a field with a text, such as namespace, or labels["app"]`
 	lengthHint        = "write a duration, such as phase.pull, or a difference of times, as in " + differenceExample
 )
 

@@ -28,6 +28,16 @@ func (l *Length) Of(lifecycle *Lifecycle, now time.Time) (time.Duration, bool) {
 	return d, err == nil
 }
 
+// Of returns the text for a lifecycle at the time now, and "" if a needed value is missing. It is safe for
+// concurrent use.
+func (t *Text) Of(lifecycle *Lifecycle, now time.Time) string {
+	text, err := eval[string](t.program, lifecycle, now)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
 // eval evaluates a program with the result T.
 func eval[T any](program cel.Program, l *Lifecycle, now time.Time) (out T, err error) {
 	v, _, err := program.Eval(activation{l, within(now)})

@@ -23,7 +23,8 @@
 // A missing value is an error of CEL: the lifecycle does not match, also under !. Such an error is
 // NULL in SQL. A time outside 64 bits of nanoseconds (1678 to 2262) is an error, too.
 //
-// A Length is an expression of the same language with a duration as its result, for statistics.
+// A Length is an expression of the same language with a duration as its result, and a Text one with a string, for
+// statistics.
 //
 // # Another engine
 //
@@ -61,6 +62,9 @@ type Question struct{ expression }
 // "ended.readiness - began.pull". It is safe for concurrent use.
 type Length struct{ expression }
 
+// Text is a checked expression with a text, such as "namespace" or labels["app"]. It is safe for concurrent use.
+type Text struct{ expression }
+
 // IsField reports whether the length is a field alone. Others are computed, some from several rows.
 func (l *Length) IsField() bool {
 	_, is := l.root.(column)
@@ -84,6 +88,15 @@ func ParseLength(text string) (*Length, error) {
 		return nil, err
 	}
 	return &Length{*e}, nil
+}
+
+// ParseText checks an expression with a text. Its bounds are those of a question. An error is an *Error.
+func ParseText(text string) (*Text, error) {
+	e, err := parse(text, textForm)
+	if err != nil {
+		return nil, err
+	}
+	return &Text{*e}, nil
 }
 
 // form is the use of an expression.
@@ -118,6 +131,10 @@ var (
 			}
 			return lengthHint
 		},
+	}
+	textForm = form{
+		of: String, noun: "expression", result: "string", example: textHint,
+		hint: func(Type) string { return textHint },
 	}
 )
 

@@ -29,6 +29,11 @@ func (l *Length) Operand(d Dialect, now time.Time, first int) (Operand, []any) {
 	return l.compile(d, now, first)
 }
 
+// Operand compiles the text for an engine. It is as Length.Operand.
+func (t *Text) Operand(d Dialect, now time.Time, first int) (Operand, []any) {
+	return t.compile(d, now, first)
+}
+
 func (e *expression) compile(d Dialect, now time.Time, first int) (Operand, []any) {
 	to := &emitter{Dialect: d, now: within(now).UnixNano(), first: first}
 	return e.root.sql(to), to.args

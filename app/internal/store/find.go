@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -96,7 +95,8 @@ type FindPage struct {
 type GroupQuery struct {
 	// FindQuery selects the lifecycles. Limit and After do not count.
 	FindQuery
-	// By is the field of the groups, a text of question.Fields or "day"; empty for one group of all.
+	// By is the value that the lifecycles of a group share: Day, or the expression of a question.Text. It is empty
+	// for one group of all.
 	By string
 	// Zone is the time zone of days; nil means UTC.
 	Zone *time.Location
@@ -107,10 +107,23 @@ type GroupQuery struct {
 	Quantiles []float64
 }
 
+// Text returns the expression of By; nil for Day and without one. The error is a *question.Error.
+func (q *GroupQuery) Text() (*question.Text, error) {
+	if q.By == "" || q.By == Day {
+		return nil, nil
+	}
+	text, err := question.ParseText(q.By)
+	var fault *question.Error
+	if errors.As(err, &fault) && question.Nearest(q.By, []string{Day}) != "" {
+		fault.Hint = "did you mean " + Day + "?"
+	}
+	return text, err
+}
+
 // Validate returns an error for a query with an unknown field or a bad fraction, or nil.
 func (q *GroupQuery) Validate() error {
-	if q.By != "" && q.By != "day" && !hasType(q.By, question.String) {
-		return fmt.Errorf("cannot group by %.80q: it is neither a field with a text nor day", q.By)
+	if _, err := q.Text(); err != nil {
+		return fmt.Errorf("cannot group by %.80q: %w", q.By, err)
 	}
 	for _, f := range q.Quantiles {
 		if !(f >= 0 && f <= 1) {
@@ -118,11 +131,6 @@ func (q *GroupQuery) Validate() error {
 		}
 	}
 	return nil
-}
-
-// hasType reports whether there is a field with that name and type.
-func hasType(name string, of question.Type) bool {
-	return slices.ContainsFunc(question.Fields(), func(f question.Field) bool { return f.Name == name && f.Type == of })
 }
 
 // GroupPage are the groups, the largest first, at most MaxGroups.

@@ -17,7 +17,7 @@ const Day = "day"
 // Grouping makes the groups of lifecycles in memory. It keeps one number for each value of Of.
 type Grouping struct {
 	query  *GroupQuery
-	by     *question.Field
+	by     *question.Text
 	groups map[string]*collected
 }
 
@@ -32,13 +32,11 @@ func NewGrouping(q *GroupQuery) (*Grouping, error) {
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
-	g := &Grouping{query: q, groups: map[string]*collected{}}
-	for _, f := range question.Fields() {
-		if f.Name == q.By {
-			g.by = &f
-		}
+	by, err := q.Text()
+	if err != nil {
+		return nil, err
 	}
-	return g, nil
+	return &Grouping{q, by, map[string]*collected{}}, nil
 }
 
 // Add counts a lifecycle. The caller selects.
@@ -66,8 +64,7 @@ func (g *Grouping) value(l *Lifecycle) string {
 	case g.by == nil:
 		return ""
 	}
-	text, _ := g.by.Stored(&l.Lifecycle).(string)
-	return text
+	return g.by.Of(&l.Lifecycle, g.query.Now)
 }
 
 // Page returns the groups: the largest first, those of equal size by their value.

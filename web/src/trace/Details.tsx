@@ -11,7 +11,7 @@ import { length, offset } from './clock'
 import { explain, reasonOf } from './explain'
 import type { Item, Model } from './model'
 import { changed, title } from './sentence'
-import { sharesOf, type Share } from './shares'
+import { percent, sharesOf, type Share } from './shares'
 import { mostSummaries } from './source'
 import * as state from './state'
 import type { Attribute, Cause, NodeChange, SpanDetail, SpanEvent, TreeSpan, Write } from './types'
@@ -109,10 +109,6 @@ function Overview({ model, view }: { model: Model; view: Window }) {
       {summary && <p class="note">{number(model.tree.value!.spans)} spans, from {absolute(model.base.value + view.whole.value.from)}</p>}
     </Panel>
   )
-}
-
-function percent(part: number): string {
-  return part > 0 && part < 0.01 ? '< 1 %' : `${Math.round(part * 100)} %`
 }
 
 function labelOf(s: TreeSpan): string {

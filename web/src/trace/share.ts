@@ -4,7 +4,7 @@ import type { Summary } from '../api/types'
 import { ask } from '../api/client'
 import { absolute } from '../text/time'
 import { length } from './clock'
-import type { Share } from './shares'
+import { percent, type Share } from './shares'
 import { nameOf, objectName } from './words'
 import { visible } from '../text/text'
 
@@ -23,7 +23,7 @@ export function markdown(s: Summary, sentence: string, shares: Share[], by: stri
     for (const one of shares) {
       const { what, name } = nameOf(one.span)
       const of = one.span.object?.name ? objectName(one.span.object) : (one.span.service ?? '')
-      lines.push(`| ${cell(name ? `${what}, waiting` : what)} | ${cell(of)} | ${length(one.ms)} | ${Math.round(one.part * 100)} % |`)
+      lines.push(`| ${cell(name ? `${what}, waiting` : what)} | ${cell(of)} | ${length(one.ms)} | ${percent(one.part)} |`)
     }
     lines.push('')
   }

@@ -49,3 +49,8 @@ export async function sharesOf(model: Model): Promise<Share[]> {
   }
   return out
 }
+
+// percent formats a part of 1, rounded down as in the sentence of the trace.
+export function percent(part: number): string {
+  return part > 0 && part < 0.01 ? '< 1 %' : `${Math.floor(part * 100 + 1e-6)} %`
+}

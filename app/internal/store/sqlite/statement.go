@@ -116,11 +116,11 @@ func rowsOfStatement(ctx context.Context, conn *sql.Conn, statement, secret stri
 	}
 	if _, err := conn.ExecContext(ctx, fmt.Sprintf(
 		"CREATE TEMP TABLE %s AS SELECT * FROM (%s\n) LIMIT %d", secret, statement, StatementRows+1)); err != nil {
-		return nil, permitted(err)
+		return nil, explained(statement, err)
 	}
 	rows, err := conn.QueryContext(ctx, fmt.Sprintf("SELECT * FROM temp.%s ORDER BY rowid", secret))
 	if err != nil {
-		return nil, permitted(err)
+		return nil, explained(statement, err)
 	}
 	defer func() { _ = rows.Close() }()
 	out := &Result{}
@@ -144,8 +144,9 @@ func rowsOfStatement(ctx context.Context, conn *sql.Conn, statement, secret stri
 	return out, rows.Err()
 }
 
-// permitted replaces SQLite's errors for what restrict denies, and for a view that it has not made.
-func permitted(err error) error {
+// explained replaces SQLite's errors for what restrict denies, for a view that it has not made, and for an unknown
+// name.
+func explained(statement string, err error) error {
 	var failed *sqlite.Error
 	if errors.As(err, &failed) && failed.Code()&0xff == lib.SQLITE_AUTH {
 		return notPermitted()
@@ -154,11 +155,11 @@ func permitted(err error) error {
 		return fmt.Errorf("the answer is larger than %d MiB: select fewer columns or rows", maxAnswer>>20)
 	}
 	for _, name := range viewNames() {
-		if err != nil && strings.Contains(err.Error(), "no such table: "+name) {
+		if strings.Contains(err.Error()+" ", "no such table: "+name+" ") {
 			return fmt.Errorf("an earlier version wrote the archive, which has no %s: start lifeline serve once", name)
 		}
 	}
-	return err
+	return similar(statement, err)
 }
 
 func notPermitted() error {

@@ -153,6 +153,28 @@ func TestStatementRefused(t *testing.T) {
 	}
 }
 
+// TestStatementMistaken: the error for an unknown name has the nearest one.
+func TestStatementMistaken(t *testing.T) {
+	path := archive(t)
+	const columns = ": docs/guides/questions.md has the columns of each view"
+	for statement, want := range map[string]string{
+		"SELECT outcom FROM v_traces":             "no such column: outcom: did you mean outcome?",
+		"SELECT status FROM v_spans":              "no such column: status: did you mean outcome?",
+		"SELECT t.objekt FROM v_writes AS t":      "no such column: t.objekt: did you mean object?",
+		"SELECT phase.pull FROM v_lifecycles":     "no such column: phase.pull: did you mean phase_pull?",
+		`SELECT pinnd FROM V_Traces JOIN v_spans`: "no such column: pinnd: did you mean pinned?",
+		"SELECT pinnd FROM v_spans":               "no such column: pinnd" + columns,
+		"SELECT * FROM v_trace":                   "no such table: v_trace: did you mean v_traces?",
+		"SELECT * FROM nowhere": "no such table: nowhere: the views are v_lifecycles, v_traces, v_writes, " +
+			"v_spans",
+		"SELECT upper(kind), [no (1)] FROM v_spans": "no such column: no (1)" + columns,
+	} {
+		if _, err := ask(t, path, statement); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", statement, err, want)
+		}
+	}
+}
+
 // TestStatementEnds: the limits of time and rows.
 func TestStatementEnds(t *testing.T) {
 	path := archive(t)

@@ -12,13 +12,9 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
-	"github.com/kube-lifeline/lifeline/app/internal/question"
 	questions "github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
-
-// day is GroupQuery.By for days.
-const day = "day"
 
 // once ends a subquery so that SQLite computes its columns once a row. Without a LIMIT, SQLite copies the
 // expression to each use.
@@ -43,11 +39,7 @@ func (s *Store) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage
 }
 
 func (s *Store) group(ctx context.Context, from database.Querier, q *store.GroupQuery, page *store.GroupPage) error {
-	by, args, err := groupedBy(ctx, from, q)
-	if err != nil {
-		return err
-	}
-	of, err := measured(q, by, args)
+	of, err := measured(ctx, from, q)
 	if err != nil {
 		return err
 	}
@@ -64,7 +56,7 @@ func (s *Store) group(ctx context.Context, from database.Querier, q *store.Group
 			of.end+" GROUP BY v) ORDER BY n DESC, v LIMIT ?", append(f.args, store.MaxGroups), to, func() error {
 			one := group
 			one.Value = value.String
-			if q.By == day {
+			if q.By == store.Day {
 				one.Value = dayOf(value.String)
 			}
 			if quantiles.Valid {
@@ -87,28 +79,37 @@ type statistic struct {
 	args      []any
 }
 
-// measured returns the statistic of q.Of by the groups of by.
-func measured(q *store.GroupQuery, by string, args []any) (*statistic, error) {
-	out := &statistic{[]string{by + " AS v", "count(*) AS n", "0 AS w", "NULL AS q"}, "lifecycles AS l", "", args}
-	if q.Of == nil {
-		return out, nil
-	}
+// measured returns the statistic of q.Of by the groups of q.By.
+func measured(ctx context.Context, from database.Querier, q *store.GroupQuery) (*statistic, error) {
 	var fractions []any
-	if len(q.Quantiles) > 0 {
+	if q.Of != nil && len(q.Quantiles) > 0 {
 		list, err := json.Marshal(q.Quantiles)
 		if err != nil {
 			return nil, err
 		}
 		fractions = []any{string(list)}
 	}
+	before := 0 // the parameters before those of the groups
+	computed := q.Of != nil && !q.Of.IsField()
+	if computed {
+		before = len(fractions)
+	}
+	by, args, err := groupedBy(ctx, from, q, before+1)
+	if err != nil {
+		return nil, err
+	}
+	out := &statistic{[]string{by + " AS v", "count(*) AS n", "0 AS w", "NULL AS q"}, "lifecycles AS l", "", args}
+	if q.Of == nil {
+		return out, nil
+	}
 	of, values := q.Of.Operand(questions.Dialect{}, q.Now, len(fractions)+len(args)+1)
 	value := of.SQL
-	if q.Of.IsField() { // without parameters
-		out.args = slices.Concat(args, fractions)
-	} else {
+	if computed {
 		out.columns[0], value = "v", "x"
 		out.rows, out.end = "(SELECT "+by+" AS v, "+of.SQL+" AS x FROM "+out.rows, once+")"
 		out.args = slices.Concat(fractions, args, values)
+	} else { // without parameters
+		out.args = slices.Concat(args, fractions)
 	}
 	out.columns[2] = "count(" + value + ") AS w"
 	if fractions != nil {
@@ -117,25 +118,24 @@ func measured(q *store.GroupQuery, by string, args []any) (*statistic, error) {
 	return out, nil
 }
 
-// fieldOf returns the SQL of a field with one value.
-func fieldOf(name string) string {
-	for _, f := range question.Fields() {
-		if f.Name == name {
-			return questions.Dialect{}.Field(&f)
-		}
-	}
-	return "NULL" // Validate refuses it
-}
-
-// groupedBy returns the SQL of the value of groups.
-func groupedBy(ctx context.Context, from database.Querier, q *store.GroupQuery) (string, []any, error) {
-	switch q.By {
-	case "":
-		return "''", nil, nil
-	case day:
+// groupedBy returns the SQL of the value of groups, with the values of its parameters. The number of the first one is
+// given.
+func groupedBy(ctx context.Context, from database.Querier, q *store.GroupQuery, first int) (string, []any, error) {
+	if q.By == store.Day {
 		return days(ctx, from, q)
 	}
-	return fieldOf(q.By), nil, nil
+	by, err := q.Text()
+	if err != nil {
+		return "", nil, err
+	}
+	if by == nil {
+		return "''", nil, nil
+	}
+	of, args := by.Operand(questions.Dialect{}, q.Now, first)
+	if of.Nullable {
+		of.SQL = "ifnull(" + of.SQL + ", '')"
+	}
+	return of.SQL, args, nil
 }
 
 // maxOffsets bounds the changes of a time zone in one question.

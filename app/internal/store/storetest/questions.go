@@ -354,6 +354,9 @@ func testFindVersions(t *testing.T, reading Reading) {
 	}
 }
 
+// podsByName is a GroupQuery.By.
+const podsByName = `kind == "Pod" ? labels["app.kubernetes.io/name"] : "other"`
+
 func testGroup(t *testing.T, reading Reading) {
 	b := batch(1)
 	b.Finished = mixed()
@@ -375,7 +378,20 @@ func testGroup(t *testing.T, reading Reading) {
 		"traces":     {"phase.pull", store.GroupQuery{By: "trace", Quantiles: []float64{0.99}, FindQuery: year}},
 		"days":       {"phase.pull", store.GroupQuery{By: "day", Quantiles: []float64{0.25}, FindQuery: year}},
 		"local days": {"", store.GroupQuery{By: "day", Zone: zone, FindQuery: year}},
-		"no bound":   {"", store.GroupQuery{By: "day", Zone: zone}},
+		"labels": {
+			"phase.pull",
+			store.GroupQuery{By: `labels["app.kubernetes.io/name"]`, Quantiles: []float64{0.5}, FindQuery: year},
+		},
+		"no label": {"", store.GroupQuery{By: "labels.app", FindQuery: year}},
+		"labels, steps": {
+			`end - ended.pull + duration("1s")`,
+			store.GroupQuery{By: `labels["app.kubernetes.io/name"]`, Quantiles: []float64{0, 0.9}, FindQuery: year},
+		},
+		"one of two texts": {
+			`end - ended.pull`,
+			store.GroupQuery{By: podsByName, Quantiles: []float64{1}, FindQuery: year},
+		},
+		"no bound": {"", store.GroupQuery{By: "day", Zone: zone}},
 		"steps": {
 			"ended.readiness - began.pull",
 			store.GroupQuery{By: "workload", Quantiles: []float64{0, 0.5, 0.99}, FindQuery: year},
@@ -404,7 +420,7 @@ func testGroup(t *testing.T, reading Reading) {
 		})
 	}
 	for name, q := range map[string]store.GroupQuery{
-		"a number": {By: "volumes"}, "no field": {By: "colour"}, "a list": {By: "images"},
+		"a number": {By: "volumes"}, "no field": {By: "colour"}, "a list": {By: "images"}, "all labels": {By: "labels"},
 		"no fraction": {Quantiles: []float64{2}}, "not a number": {Quantiles: []float64{math.NaN()}},
 	} {
 		if _, err := r.Group(t.Context(), q); err == nil {
@@ -473,6 +489,13 @@ func grouped(all []store.Lifecycle, q store.GroupQuery) []store.Group {
 				zone = time.UTC
 			}
 			value = l.Start.In(zone).Format(time.DateOnly)
+		case "labels.app": // absent
+		case `labels["app.kubernetes.io/name"]`:
+			value = l.Labels["app.kubernetes.io/name"]
+		case podsByName:
+			if value = "other"; l.Object.Kind.Kind == "Pod" {
+				value = l.Labels["app.kubernetes.io/name"]
+			}
 		default:
 			value, _ = fieldNamed(q.By).Stored(&l.Lifecycle).(string)
 		}
