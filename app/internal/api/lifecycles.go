@@ -53,6 +53,17 @@ func (p *params) length(name string) *questions.Length {
 	return l
 }
 
+// by is what groups share; zero without one.
+func (p *params) by(name string) store.By {
+	text := p.bounded(name, questions.MaxText)
+	if text == "" {
+		return store.By{}
+	}
+	by, err := store.ParseBy(text)
+	p.wrong(name, err)
+	return by
+}
+
 // wrong rejects a parameter for an error in its expression.
 func (p *params) wrong(name string, err error) {
 	var fault *questions.Error
@@ -156,14 +167,12 @@ func (s *Server) groups(r *http.Request) (any, error) {
 		FindQuery: p.question(
 			s.opts.Scope(r),
 		),
-		By:        p.bounded("by", questions.MaxText),
+		By:        p.by("by"),
 		Of:        p.length("of"),
 		Quantiles: p.fractions("quantiles"),
 		Zone:      p.zone("tz"),
 	}
 	q.Namespace = p.text("namespace")
-	_, err := q.Text()
-	p.wrong("by", err)
 	if err := p.done(); err != nil {
 		return nil, err
 	}
@@ -181,7 +190,7 @@ func (s *Server) groups(r *http.Request) (any, error) {
 		return nil, refused(err)
 	}
 	out := GroupPage{
-		By: q.By, Quantiles: q.Quantiles, Groups: make([]Group, len(page.Groups)), More: page.More,
+		By: p.given.Get("by"), Quantiles: q.Quantiles, Groups: make([]Group, len(page.Groups)), More: page.More,
 		Open:       page.Open,
 		Incomplete: object.Bound(page.Incomplete), Since: momentOf(page.Since),
 	}

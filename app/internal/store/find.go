@@ -95,9 +95,8 @@ type FindPage struct {
 type GroupQuery struct {
 	// FindQuery selects the lifecycles. Limit and After do not count.
 	FindQuery
-	// By is the value that the lifecycles of a group share: Day, or the expression of a question.Text. It is empty
-	// for one group of all.
-	By string
+	// By is what the lifecycles of a group share. The zero value makes one group of all.
+	By By
 	// Zone is the time zone of days; nil means UTC.
 	Zone *time.Location
 	// Of is the duration that Quantiles are of, such as "phase.startup" or "end - ended.pull"; nil means
@@ -107,24 +106,8 @@ type GroupQuery struct {
 	Quantiles []float64
 }
 
-// Text returns the expression of By; nil for Day and without one. The error is a *question.Error.
-func (q *GroupQuery) Text() (*question.Text, error) {
-	if q.By == "" || q.By == Day {
-		return nil, nil
-	}
-	text, err := question.ParseText(q.By)
-	var fault *question.Error
-	if errors.As(err, &fault) && question.Nearest(q.By, []string{Day}) != "" {
-		fault.Hint = "did you mean " + Day + "?"
-	}
-	return text, err
-}
-
-// Validate returns an error for a query with an unknown field or a bad fraction, or nil.
+// Validate returns an error for a query with a bad fraction, or nil.
 func (q *GroupQuery) Validate() error {
-	if _, err := q.Text(); err != nil {
-		return fmt.Errorf("cannot group by %.80q: %w", q.By, err)
-	}
 	for _, f := range q.Quantiles {
 		if !(f >= 0 && f <= 1) {
 			return fmt.Errorf("cannot compute the quantile %v: it is not between 0 and 1", f)

@@ -4,6 +4,7 @@ package store
 
 import (
 	"cmp"
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -11,13 +12,34 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/question"
 )
 
-// Day is the GroupQuery.By that groups by the date of the start.
-const Day = "day"
+// day is the text of the By of days.
+const day = "day"
+
+// By is what the lifecycles of a group share: a text, or the date of their start.
+type By struct {
+	// Text is nil without a text.
+	Text *question.Text
+	// Day means the date.
+	Day bool
+}
+
+// ParseBy returns the By of a field with a text, of another expression with one, or of "day". The error is a
+// *question.Error.
+func ParseBy(text string) (By, error) {
+	if text == day {
+		return By{Day: true}, nil
+	}
+	of, err := question.ParseText(text)
+	var fault *question.Error
+	if errors.As(err, &fault) && question.Nearest(text, []string{day}) != "" {
+		fault.Hint = "did you mean " + day + "?"
+	}
+	return By{Text: of}, err
+}
 
 // Grouping makes the groups of lifecycles in memory. It keeps one number for each value of Of.
 type Grouping struct {
 	query  *GroupQuery
-	by     *question.Text
 	groups map[string]*collected
 }
 
@@ -32,11 +54,7 @@ func NewGrouping(q *GroupQuery) (*Grouping, error) {
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
-	by, err := q.Text()
-	if err != nil {
-		return nil, err
-	}
-	return &Grouping{q, by, map[string]*collected{}}, nil
+	return &Grouping{q, map[string]*collected{}}, nil
 }
 
 // Add counts a lifecycle. The caller selects.
@@ -58,13 +76,13 @@ func (g *Grouping) Add(l *Lifecycle) {
 
 // value returns the name of the group of a lifecycle.
 func (g *Grouping) value(l *Lifecycle) string {
-	switch {
-	case g.query.By == Day:
+	switch by := g.query.By; {
+	case by.Day:
 		return l.Start.In(cmp.Or(g.query.Zone, time.UTC)).Format(time.DateOnly)
-	case g.by == nil:
-		return ""
+	case by.Text != nil:
+		return by.Text.Of(&l.Lifecycle, g.query.Now)
 	}
-	return g.by.Of(&l.Lifecycle, g.query.Now)
+	return ""
 }
 
 // Page returns the groups: the largest first, those of equal size by their value.

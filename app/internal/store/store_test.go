@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -302,5 +303,32 @@ func TestSummaryAt(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestParseBy: only texts and days make groups, and the error has the way out.
+func TestParseBy(t *testing.T) {
+	for text, want := range map[string]string{
+		"volumes":         "1:1: the expression has the type int, and must be a string; write a field with a text",
+		"kind == \"Pod\"": "the type bool, and must be a string; write a field with a text",
+		"colour":          "1:1: unknown field colour",
+		"nod":             "1:1: unknown field nod; did you mean node?",
+		"days":            "1:1: unknown field days; did you mean day?",
+		"images":          "1:1: ",
+		"labels":          "1:1: ",
+		"":                "1:1: the expression is empty; write a field with a text",
+		"name; DROP":      "1:5: ",
+	} {
+		if by, err := store.ParseBy(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %+v %v, want %s", text, by, err, want)
+		}
+	}
+	for _, text := range []string{"node", `labels["app"]`, "labels.app", `has(labels.app) ? labels.app : name`} {
+		if by, err := store.ParseBy(text); err != nil || by.Day || by.Text.String() != text {
+			t.Errorf("%s: %+v %v", text, by, err)
+		}
+	}
+	if by, err := store.ParseBy("day"); err != nil || !by.Day || by.Text != nil {
+		t.Errorf("days: %+v %v", by, err)
 	}
 }

@@ -36,6 +36,13 @@ func lengthOf(t *testing.T, text string) *question.Length {
 	return l
 }
 
+func by(t *testing.T, text string) store.By {
+	t.Helper()
+	out, err := store.ParseBy(text)
+	must(t, err)
+	return out
+}
+
 // finds reads all pages, and calls between after each.
 func finds(t *testing.T, from store.Finder, q store.FindQuery, between func()) (out []store.Lifecycle) {
 	t.Helper()
@@ -134,7 +141,7 @@ func TestGroupOnce(t *testing.T) {
 	r.publish(nil)
 	q := store.GroupQuery{
 		FindQuery: store.FindQuery{Now: asOf, Where: where(t, `kind == "Pod"`)},
-		By:        "name", Of: lengthOf(t, "ended.readiness - began.pull"), Quantiles: []float64{0, 0.5, 1},
+		By:        by(t, "name"), Of: lengthOf(t, "ended.readiness - began.pull"), Quantiles: []float64{0, 0.5, 1},
 	}
 	want, err := r.oracle.Group(t.Context(), q)
 	must(t, err)
@@ -176,7 +183,7 @@ func TestGroupWithoutArchive(t *testing.T) {
 		r.move(len(r.at) - 1)
 	}
 	r.view.SetTimes(time.Minute, time.Millisecond)
-	q := store.GroupQuery{FindQuery: store.FindQuery{Now: asOf}, By: "kind", Of: lengthOf(t, "end - ended.pull")}
+	q := store.GroupQuery{FindQuery: store.FindQuery{Now: asOf}, By: by(t, "kind"), Of: lengthOf(t, "end - ended.pull")}
 	page, err := r.view.Group(t.Context(), q)
 	must(t, err)
 	if page.Incomplete != "12 finished lifecycles are not in the archive yet, and are not counted" ||

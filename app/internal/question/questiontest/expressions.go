@@ -22,6 +22,11 @@ func Length(r *rand.Rand, depth int) string {
 	return (&generator{r: r}).of(question.Duration, depth)
 }
 
+// Text returns a random expression with a text. depth bounds its nesting.
+func Text(r *rand.Rand, depth int) string {
+	return (&generator{r: r}).of(question.String, depth)
+}
+
 // generator makes expressions of a type.
 type generator struct {
 	r *rand.Rand

@@ -40,6 +40,16 @@ func length(t testing.TB, text string) *question.Length {
 	return of
 }
 
+func by(t testing.TB, text string) store.By {
+	t.Helper()
+	if text == "" {
+		return store.By{}
+	}
+	out, err := store.ParseBy(text)
+	must(t, err)
+	return out
+}
+
 // betweenSteps is the time between two steps.
 const betweenSteps = "ended.readiness - began.pull"
 
@@ -135,7 +145,7 @@ func BenchmarkQuestions(b *testing.B) {
 		},
 	} {
 		b.Run(name, func(b *testing.B) {
-			q := store.GroupQuery{FindQuery: all, By: tc.by, Of: length(b, tc.of)}
+			q := store.GroupQuery{FindQuery: all, By: by(b, tc.by), Of: length(b, tc.of)}
 			q.Where = parse(b, tc.where)
 			if tc.quantiles {
 				q.Quantiles = []float64{0.5, 0.9, 0.99}

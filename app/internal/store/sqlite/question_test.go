@@ -148,7 +148,7 @@ func TestSearchEnds(t *testing.T) {
 // TestMoreGroups: the largest groups come, and the others are counted.
 func TestMoreGroups(t *testing.T) {
 	s := many(t)
-	page, err := s.Group(t.Context(), store.GroupQuery{By: "uid"})
+	page, err := s.Group(t.Context(), store.GroupQuery{By: by(t, "uid")})
 	must(t, err)
 	if len(page.Groups) != store.MaxGroups || page.More != 20_000-store.MaxGroups {
 		t.Errorf("%d groups and %d more", len(page.Groups), page.More)

@@ -26,15 +26,15 @@ func similar(statement string, err error) error {
 		names, of = columnsNamed(statement), "docs/guides/questions.md has the columns of each view"
 	}
 	unknown := strings.Trim(found[2], "\"")
-	if near := nearestColumn(unknown, names); near != "" {
+	if near := nearestName(unknown, names); near != "" {
 		of = "did you mean " + near + "?"
 	}
 	return fmt.Errorf("no such %s: %s: %s", found[1], unknown, of)
 }
 
-// nearestColumn returns the one of names that the caller may have meant, or "". The name may be that of a field in a
+// nearestName returns the one of names that the caller may have meant, or "". The name may be that of a field in a
 // question (phase.pull), or follow that of a table (t.outcome).
-func nearestColumn(unknown string, names []string) string {
+func nearestName(unknown string, names []string) string {
 	if near := question.Nearest(strings.ReplaceAll(unknown, ".", "_"), names); near != "" {
 		return near
 	}

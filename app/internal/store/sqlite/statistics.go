@@ -56,7 +56,7 @@ func (s *Store) group(ctx context.Context, from database.Querier, q *store.Group
 			of.end+" GROUP BY v) ORDER BY n DESC, v LIMIT ?", append(f.args, store.MaxGroups), to, func() error {
 			one := group
 			one.Value = value.String
-			if q.By == store.Day {
+			if q.By.Day {
 				one.Value = dayOf(value.String)
 			}
 			if quantiles.Valid {
@@ -121,17 +121,13 @@ func measured(ctx context.Context, from database.Querier, q *store.GroupQuery) (
 // groupedBy returns the SQL of the value of groups, with the values of its parameters. The number of the first one is
 // given.
 func groupedBy(ctx context.Context, from database.Querier, q *store.GroupQuery, first int) (string, []any, error) {
-	if q.By == store.Day {
+	switch {
+	case q.By.Day:
 		return days(ctx, from, q)
-	}
-	by, err := q.Text()
-	if err != nil {
-		return "", nil, err
-	}
-	if by == nil {
+	case q.By.Text == nil:
 		return "''", nil, nil
 	}
-	of, args := by.Operand(questions.Dialect{}, q.Now, first)
+	of, args := q.By.Text.Operand(questions.Dialect{}, q.Now, first)
 	if of.Nullable {
 		of.SQL = "ifnull(" + of.SQL + ", '')"
 	}

@@ -165,6 +165,18 @@ func length(t testing.TB, text string) *question.Length {
 	return of
 }
 
+func by(t testing.TB, text string) store.By {
+	t.Helper()
+	if text == "" {
+		return store.By{}
+	}
+	out, err := store.ParseBy(text)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return out
+}
+
 func where(t testing.TB, text string) *question.Question {
 	t.Helper()
 	if text == "" {
@@ -366,40 +378,45 @@ func testGroup(t *testing.T, reading Reading) {
 		t.Fatal(err)
 	}
 	year := store.FindQuery{Since: spantest.Epoch.Add(-365 * 24 * time.Hour)}
+	ofName := by(t, `labels["app.kubernetes.io/name"]`)
 	for name, tc := range map[string]struct {
 		of string
 		q  store.GroupQuery
 	}{
-		"count":      {q: store.GroupQuery{FindQuery: year}},
-		"durations":  {"duration", store.GroupQuery{Quantiles: []float64{0, 0.5, 0.9, 1}, FindQuery: year}},
-		"namespaces": {"phase.startup", store.GroupQuery{By: "namespace", Quantiles: []float64{0.5}, FindQuery: year}},
-		"outcomes":   {"", store.GroupQuery{By: "outcome", FindQuery: year}},
-		"heals":      {"phase.condition", store.GroupQuery{By: "heals", Quantiles: []float64{0.5}, FindQuery: year}},
-		"traces":     {"phase.pull", store.GroupQuery{By: "trace", Quantiles: []float64{0.99}, FindQuery: year}},
-		"days":       {"phase.pull", store.GroupQuery{By: "day", Quantiles: []float64{0.25}, FindQuery: year}},
-		"local days": {"", store.GroupQuery{By: "day", Zone: zone, FindQuery: year}},
+		"count":     {q: store.GroupQuery{FindQuery: year}},
+		"durations": {"duration", store.GroupQuery{Quantiles: []float64{0, 0.5, 0.9, 1}, FindQuery: year}},
+		"namespaces": {
+			"phase.startup", store.GroupQuery{By: by(t, "namespace"), Quantiles: []float64{0.5}, FindQuery: year},
+		},
+		"outcomes": {"", store.GroupQuery{By: by(t, "outcome"), FindQuery: year}},
+		"heals": {
+			"phase.condition", store.GroupQuery{By: by(t, "heals"), Quantiles: []float64{0.5}, FindQuery: year},
+		},
+		"traces":     {"phase.pull", store.GroupQuery{By: by(t, "trace"), Quantiles: []float64{0.99}, FindQuery: year}},
+		"days":       {"phase.pull", store.GroupQuery{By: by(t, "day"), Quantiles: []float64{0.25}, FindQuery: year}},
+		"local days": {"", store.GroupQuery{By: by(t, "day"), Zone: zone, FindQuery: year}},
 		"labels": {
 			"phase.pull",
-			store.GroupQuery{By: `labels["app.kubernetes.io/name"]`, Quantiles: []float64{0.5}, FindQuery: year},
+			store.GroupQuery{By: ofName, Quantiles: []float64{0.5}, FindQuery: year},
 		},
-		"no label": {"", store.GroupQuery{By: "labels.app", FindQuery: year}},
+		"no label": {"", store.GroupQuery{By: by(t, "labels.app"), FindQuery: year}},
 		"labels, steps": {
 			`end - ended.pull + duration("1s")`,
-			store.GroupQuery{By: `labels["app.kubernetes.io/name"]`, Quantiles: []float64{0, 0.9}, FindQuery: year},
+			store.GroupQuery{By: ofName, Quantiles: []float64{0, 0.9}, FindQuery: year},
 		},
 		"one of two texts": {
 			`end - ended.pull`,
-			store.GroupQuery{By: podsByName, Quantiles: []float64{1}, FindQuery: year},
+			store.GroupQuery{By: by(t, podsByName), Quantiles: []float64{1}, FindQuery: year},
 		},
-		"no bound": {"", store.GroupQuery{By: "day", Zone: zone}},
+		"no bound": {"", store.GroupQuery{By: by(t, "day"), Zone: zone}},
 		"steps": {
 			"ended.readiness - began.pull",
-			store.GroupQuery{By: "workload", Quantiles: []float64{0, 0.5, 0.99}, FindQuery: year},
+			store.GroupQuery{By: by(t, "workload"), Quantiles: []float64{0, 0.5, 0.99}, FindQuery: year},
 		},
-		"steps counted": {"end - ended.pull", store.GroupQuery{By: "kind", FindQuery: year}},
+		"steps counted": {"end - ended.pull", store.GroupQuery{By: by(t, "kind"), FindQuery: year}},
 		"with constants": {
 			`(kind == "Pod" ? now - began.schedule : duration("1m")) - duration("2s")`,
-			store.GroupQuery{By: "day", Zone: zone, Quantiles: []float64{0.1, 0.9}, FindQuery: year},
+			store.GroupQuery{By: by(t, "day"), Zone: zone, Quantiles: []float64{0.1, 0.9}, FindQuery: year},
 		},
 		"missing": {"ended.address - began.address", store.GroupQuery{Quantiles: []float64{0.5}, FindQuery: year}},
 	} {
@@ -420,7 +437,6 @@ func testGroup(t *testing.T, reading Reading) {
 		})
 	}
 	for name, q := range map[string]store.GroupQuery{
-		"a number": {By: "volumes"}, "no field": {By: "colour"}, "a list": {By: "images"}, "all labels": {By: "labels"},
 		"no fraction": {Quantiles: []float64{2}}, "not a number": {Quantiles: []float64{math.NaN()}},
 	} {
 		if _, err := r.Group(t.Context(), q); err == nil {
@@ -429,7 +445,7 @@ func testGroup(t *testing.T, reading Reading) {
 	}
 }
 
-// testGroupRandom: the statistics of random lengths are those of store.Grouping, which computes them in
+// testGroupRandom: the statistics of random lengths by random texts are those of store.Grouping, which computes them in
 // memory.
 func testGroupRandom(t *testing.T, reading Reading) {
 	b := batch(1)
@@ -445,9 +461,13 @@ func testGroupRandom(t *testing.T, reading Reading) {
 		if err != nil {
 			continue // too long
 		}
+		by, err := store.ParseBy(questiontest.Text(random, random.IntN(3)))
+		if err != nil {
+			continue // too long
+		}
 		q := store.GroupQuery{
 			FindQuery: store.FindQuery{Now: questionTime, Since: spantest.Epoch.Add(-1000 * time.Hour)},
-			By:        "kind", Of: of, Quantiles: []float64{0, 0.5, 1},
+			By:        by, Of: of, Quantiles: []float64{0, 0.5, 1},
 		}
 		g, err := store.NewGrouping(&q)
 		if err != nil {
@@ -462,7 +482,7 @@ func testGroupRandom(t *testing.T, reading Reading) {
 			t.Fatalf("%s: %v", of, err)
 		}
 		if d := gocmp.Diff(want.Groups, got.Groups, cmpopts.EquateEmpty()); d != "" {
-			t.Fatalf("%s: -in memory +got:\n%s", of, d)
+			t.Fatalf("%s by %s: -in memory +got:\n%s", of, by.Text, d)
 		}
 		for _, one := range want.Groups {
 			if one.With > 0 && one.With < one.Count {
@@ -481,23 +501,26 @@ func grouped(all []store.Lifecycle, q store.GroupQuery) []store.Group {
 	for i := range all {
 		l := &all[i]
 		value := ""
-		switch q.By {
-		case "":
-		case "day":
+		text := ""
+		if q.By.Text != nil {
+			text = q.By.Text.String()
+		}
+		switch {
+		case q.By.Day:
 			zone := q.Zone
 			if zone == nil {
 				zone = time.UTC
 			}
 			value = l.Start.In(zone).Format(time.DateOnly)
-		case "labels.app": // absent
-		case `labels["app.kubernetes.io/name"]`:
+		case text == "", text == "labels.app": // absent
+		case text == `labels["app.kubernetes.io/name"]`:
 			value = l.Labels["app.kubernetes.io/name"]
-		case podsByName:
+		case text == podsByName:
 			if value = "other"; l.Object.Kind.Kind == "Pod" {
 				value = l.Labels["app.kubernetes.io/name"]
 			}
 		default:
-			value, _ = fieldNamed(q.By).Stored(&l.Lifecycle).(string)
+			value, _ = fieldNamed(text).Stored(&l.Lifecycle).(string)
 		}
 		g := groups[value]
 		if g == nil {
