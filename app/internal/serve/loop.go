@@ -15,12 +15,13 @@ import (
 )
 
 const (
-	// lookEvery is the shortest pause between two looks. The pause is restShare times the last look, at
-	// most maxRest; after a look above maxRest it is as long as the look. So looks use at most half of one
-	// core. After a backlog the next look is not late as well.
+	// lookEvery is the shortest pause between two looks. The pause is restShare times the last look. A look
+	// and its pause take at most maxPeriod, unless the look alone takes more than half of it; then the pause
+	// is as long as the look. So looks use at most half of one core, and after a backlog the next look is
+	// not late as well.
 	lookEvery = 500 * time.Millisecond
-	restShare = 50
-	maxRest   = time.Second
+	restShare = 150
+	maxPeriod = 1600 * time.Millisecond
 	// maxSeen bounds the observations of one look.
 	maxSeen = 20_000
 	// firstRetry and maxRetry bound the pauses between attempts to store a look.
@@ -159,7 +160,7 @@ func (l *loop) run() error {
 
 // pauseAfter returns the pause after a look.
 func pauseAfter(took time.Duration) time.Duration {
-	return max(lookEvery, min(restShare*took, max(maxRest, took)))
+	return max(lookEvery, min(restShare*took, max(maxPeriod-took, took)))
 }
 
 // takeWaiting takes the items that wait at present. A look without them would count the time of a
