@@ -22,6 +22,8 @@ const (
 	lookEvery = 500 * time.Millisecond
 	restShare = 150
 	maxPeriod = 1600 * time.Millisecond
+	// flushTime bounds the wait of a look for the waiting changes of the watches.
+	flushTime = 200 * time.Millisecond
 	// maxSeen bounds the observations of one look.
 	maxSeen = 20_000
 	// firstRetry and maxRetry bound the pauses between attempts to store a look.
@@ -120,6 +122,7 @@ func (l *loop) run() error {
 	defer next.Stop()
 	retry := pauses{firstRetry, maxRetry}
 	ctx := context.Background()
+	var flushed <-chan struct{}
 	for {
 		in, spans := l.in, l.spans
 		if l.recorder.blocked() || len(l.recorder.seen) >= maxSeen {
@@ -142,6 +145,9 @@ func (l *loop) run() error {
 			l.drain()
 			return l.last(ctx)
 		case <-next.C:
+			flushed = l.flush()
+		case <-flushed:
+			flushed = nil
 			l.takeWaiting()
 			began := time.Now()
 			if err := l.look(ctx); err != nil {
@@ -162,6 +168,21 @@ func (l *loop) run() error {
 func pauseAfter(took time.Duration) time.Duration {
 	return max(lookEvery, min(restShare*took, max(maxPeriod-took, took)))
 }
+
+// flush requests the changes that wait in the watches, so that the look has all that has arrived. The
+// result is closed when they are in l.in.
+func (l *loop) flush() <-chan struct{} {
+	if l.s.watcher == nil || l.recorder.blocked() || len(l.recorder.seen) >= maxSeen {
+		return closed
+	}
+	return l.s.watcher.Flush(flushTime)
+}
+
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 // takeWaiting takes the items that wait at present. A look without them would count the time of a
 // long look as quiet.

@@ -293,6 +293,7 @@ func (s *server) work(ctx context.Context, up *tasks, recorder *restored, conf *
 	s.log.Info("lifeline serve stops and stores its observations")
 	quiet()
 	leave()
+	<-s.watcher.Flush(flushTime)
 	s.loop.stop()
 	s.watcher.Close()
 	close(s.loop.ended)

@@ -22,6 +22,7 @@ func (s *server) newWatcher(conf *rest.Config, r *recorder) (err error) {
 		Key:       r.digestKey,
 		Reload:    s.connect,
 		Probes:    true,
+		Batches:   true,
 		Exclude:   s.conf.Load().Watch.Excluded(),
 		Relations: s.declared,
 		Shown:     s.conf.Load().Shown(),

@@ -104,6 +104,16 @@ var kinds = shared(func(b []byte) (any, error) {
 	return k, err
 })
 
+// isStatus reports whether a response is a Status. A damaged response is none.
+func isStatus(data []byte) bool {
+	meta, _, err := open(data)
+	if err != nil {
+		return false
+	}
+	of, err := kinds(meta)
+	return err == nil && of.(*kind).fields == nil //nolint:forcetypeassert // kinds returns nothing else
+}
+
 var statusKind = schema.GroupVersionKind{Version: "v1", Kind: "Status"}
 
 // open reads the envelope, a runtime.Unknown: a TypeMeta and a message. Both share memory with data.

@@ -89,31 +89,29 @@ func (decoder) Encode(obj runtime.Object, _ io.Writer) error {
 // Identifier implements runtime.Encoder.
 func (decoder) Identifier() runtime.Identifier { return "apiproto" }
 
-// Unreadable stands for an object in a watch whose decoding failed. client-go would replace the
-// decoder's error by one without its type.
-type Unreadable struct {
+// Encoded is an object in a watch in protobuf, for Decode; a Status is decoded already. So the receiver
+// decides when to decode, and gets an error with its type; client-go would replace it by another.
+type Encoded struct {
 	metav1.TypeMeta
-	Err error
+	Data []byte
 }
 
 // DeepCopyObject implements runtime.Object.
-func (u *Unreadable) DeepCopyObject() runtime.Object {
-	out := *u
+func (e *Encoded) DeepCopyObject() runtime.Object {
+	out := *e
 	return &out
 }
 
 func decodeProto(data []byte, into *unstructured.UnstructuredList) (runtime.Object, error) {
+	if into == nil && !isStatus(data) {
+		return &Encoded{Data: data}, nil
+	}
 	obj, err := Decode(data)
-	switch list, is := obj.(*unstructured.UnstructuredList); {
-	case err != nil && into == nil:
-		return &Unreadable{Err: err}, nil
-	case err != nil:
-		return nil, err
-	case is && into != nil:
+	if list, is := obj.(*unstructured.UnstructuredList); is && into != nil {
 		*into = *list
 		return into, nil
 	}
-	return obj, nil
+	return obj, err
 }
 
 func decodeJSON(data []byte, into *unstructured.UnstructuredList) (runtime.Object, error) {

@@ -57,9 +57,10 @@ func (s *stream) opened(ctx context.Context) error {
 	return nil
 }
 
-// changed is called after each change. A slow receiver makes the remaining changes late.
-func (s *stream) changed(ctx context.Context) error {
-	if s.pulse.missed(s.w.pace.late) {
+// changed is called after changes that the receiver has taken since began. A slow receiver makes the
+// remaining changes late.
+func (s *stream) changed(ctx context.Context, began pulse) error {
+	if began.missed(s.w.pace.late) {
 		return s.opened(ctx)
 	}
 	s.checkCaughtUp()

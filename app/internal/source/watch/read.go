@@ -111,9 +111,10 @@ func (s *stream) selectName(opts *metav1.ListOptions) {
 	}
 }
 
-// observe returns an observation of an object, or nil if the object has no identity.
-func (s *stream) observe(obj metav1.Object) *observation.Observation {
-	o := &observation.Observation{Seen: s.w.now(), Source: observation.SourceWatch}
+// observe returns an observation of an object that arrived at that time, or nil if the object has no
+// identity.
+func (s *stream) observe(obj metav1.Object, at time.Time) *observation.Observation {
+	o := &observation.Observation{Seen: at, Source: observation.SourceWatch}
 	switch obj := obj.(type) {
 	case *metav1.PartialObjectMetadata:
 		o.State = s.w.normalizer.Metadata(s.kind().Kind, obj)

@@ -4,6 +4,7 @@ package watch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"sync"
@@ -74,6 +75,10 @@ type stream struct {
 	noted map[object.Kind]bool
 	// emptied are the deleted Namespaces whose contents are watched.
 	emptied map[string]bool
+
+	// waiting are the changes of the watch that wait for Flush, and flushes has its latest call.
+	waiting []arrived
+	flushes chan *flush
 }
 
 // covers reports whether the stream shows every change after since.
@@ -170,7 +175,7 @@ func (s *stream) vanish() {
 }
 
 func (s *stream) listItem(item metav1.Object) {
-	o := s.observe(item)
+	o := s.observe(item, s.w.now())
 	if o == nil {
 		s.w.warnings.once(
 			"identity "+s.what(), "cannot follow %s: its objects have no UID or no numeric resourceVersion", s.what(),
@@ -209,21 +214,22 @@ func (s *stream) watch(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return errors.Join(s.flush(ctx), ctx.Err())
 		case <-quiet.C:
 			if s.behind {
 				s.caughtUp()
 			}
-		case change, ok := <-changes.ResultChan():
-			if !ok {
-				return nil
-			}
-			s.pulse.beat()
-			s.w.heard.now(s.w.now())
-			if err := s.change(change); err != nil {
+		case f := <-s.flushes:
+			err := s.flush(ctx)
+			s.w.batches.answer(f)
+			if err != nil {
 				return err
 			}
-			if err := s.changed(ctx); err != nil {
+		case change, ok := <-changes.ResultChan():
+			if !ok {
+				return s.flush(ctx)
+			}
+			if err := s.receive(ctx, change); err != nil {
 				return err
 			}
 			if s.behind {
@@ -233,12 +239,14 @@ func (s *stream) watch(ctx context.Context) error {
 	}
 }
 
-func (s *stream) change(change apiwatch.Event) error {
+func (s *stream) change(change arrived) (err error) {
+	if encoded, is := change.Object.(*apiproto.Encoded); is {
+		if change.Object, err = apiproto.Decode(encoded.Data); err != nil {
+			return err
+		}
+	}
 	if change.Type == apiwatch.Error {
 		return apierrors.FromObject(change.Object)
-	}
-	if unreadable, is := change.Object.(*apiproto.Unreadable); is {
-		return unreadable.Err
 	}
 	obj, ok := change.Object.(metav1.Object)
 	if !ok || obj.GetResourceVersion() == "" {
@@ -246,22 +254,22 @@ func (s *stream) change(change apiwatch.Event) error {
 	}
 	switch change.Type {
 	case apiwatch.Added, apiwatch.Modified:
-		if o := s.observe(obj); o != nil && s.hold(o) {
+		if o := s.observe(obj, change.at); o != nil && s.hold(o) {
 			s.measure(obj, o)
 			o.Late = s.isLate(o.State, o.Event)
 			o.Listed = o.Late
 			s.hand(o)
 		}
 	case apiwatch.Deleted:
-		s.deleted(obj)
+		s.deleted(obj, change.at)
 	}
 	s.version = obj.GetResourceVersion()
 	s.reached()
 	return nil
 }
 
-func (s *stream) deleted(obj metav1.Object) {
-	o := s.observe(obj)
+func (s *stream) deleted(obj metav1.Object, at time.Time) {
+	o := s.observe(obj, at)
 	if o == nil {
 		return
 	}

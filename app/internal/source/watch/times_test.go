@@ -30,16 +30,16 @@ func TestImpossibleTimes(t *testing.T) {
 		return out
 	}
 	s := &stream{w: w, plan: plan{resource: coreEvents}}
-	e := s.observe(u(`{"apiVersion":"v1","kind":"Event",` + meta +
-		`"eventTime":"9999-12-31T23:59:59.000000Z","firstTimestamp":"0001-01-02T00:00:00Z",` +
-		`"lastTimestamp":"2026-01-02T03:04:04Z"}`)).Event
+	e := s.observe(u(`{"apiVersion":"v1","kind":"Event",`+meta+
+		`"eventTime":"9999-12-31T23:59:59.000000Z","firstTimestamp":"0001-01-02T00:00:00Z",`+
+		`"lastTimestamp":"2026-01-02T03:04:04Z"}`), time.Now()).Event
 	if !e.Time.IsZero() || !e.First.IsZero() || e.Last.IsZero() {
 		t.Errorf("the Event's times are %v, %v and %v", e.Time, e.First, e.Last)
 	}
 	s = &stream{w: w}
-	state := s.observe(u(`{"apiVersion":"x/v1","kind":"X",` + meta +
-		`"status":{"conditions":[{"type":"Ready","status":"True","lastTransitionTime":"2099-01-01T00:00:00Z"},` +
-		`{"type":"Old","status":"True","lastTransitionTime":"2026-01-02T03:04:01Z"}]}}`)).State
+	state := s.observe(u(`{"apiVersion":"x/v1","kind":"X",`+meta+
+		`"status":{"conditions":[{"type":"Ready","status":"True","lastTransitionTime":"2099-01-01T00:00:00Z"},`+
+		`{"type":"Old","status":"True","lastTransitionTime":"2026-01-02T03:04:01Z"}]}}`), time.Now()).State
 	if !state.Conditions[0].Since.IsZero() || state.Conditions[1].Since.IsZero() || state.Created.IsZero() {
 		t.Errorf("the state is %+v", state)
 	}

@@ -67,6 +67,9 @@ type Config struct {
 	// Probes sends a small request when the watches have been silent for some seconds. So
 	// Stats.Heard stays recent while the API server responds.
 	Probes bool
+	// Batches lets the changes of a watch wait, undecoded, until Flush is called or many of them wait. Their
+	// Seen is the time of their arrival.
+	Batches bool
 	// Warn receives one warning for each thing that cannot be observed; nil ignores it. Several
 	// goroutines may call it concurrently.
 	Warn func(format string, args ...any)
@@ -106,7 +109,10 @@ type Watcher struct {
 	outage outage
 	heard  heard
 	probes bool
-	past   *memory
+	// batched is Config.Batches.
+	batched bool
+	batches batches
+	past    *memory
 
 	link     atomic.Pointer[link]
 	requests atomic.Uint64
@@ -155,6 +161,8 @@ func New(cfg Config) (*Watcher, error) {
 		lists:    make(chan struct{}, maxLists),
 		pace:     usualPace,
 		probes:   cfg.Probes,
+		batched:  cfg.Batches,
+		batches:  batches{of: map[*stream]struct{}{}},
 		past:     remember(cfg),
 		rest:     rest.CopyConfig(cfg.REST),
 		reload:   cfg.Reload,
@@ -250,7 +258,9 @@ func (w *Watcher) start(ctx context.Context, p plan) {
 }
 
 func (w *Watcher) newStream(p plan) *stream {
-	s := &stream{plan: p, named: p.resource, w: w, behind: p.old, objects: map[uidKey]held{}}
+	s := &stream{
+		plan: p, named: p.resource, w: w, behind: p.old, objects: map[uidKey]held{}, flushes: make(chan *flush, 1),
+	}
 	s.state.begin(w.now())
 	return s
 }

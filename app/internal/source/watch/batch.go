@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package watch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+)
+
+// maxBatch bounds the waiting changes of one stream.
+const maxBatch = 64
+
+// arrived is a change of a watch and the time of its arrival.
+type arrived struct {
+	apiwatch.Event
+	at time.Time
+}
+
+// batches are the streams with waiting changes. The decoding of one change after another takes much less
+// processor time than the decoding of each at its arrival: then the processor's caches have lost the code.
+type batches struct {
+	mu sync.Mutex
+	of map[*stream]struct{}
+}
+
+// flush is one call of Flush.
+type flush struct {
+	done chan struct{}
+	once sync.Once
+	// left is the number of streams with waiting changes, under batches.mu.
+	left int
+}
+
+func (f *flush) end() { f.once.Do(func() { close(f.done) }) }
+
+// Flush requests the waiting changes of all watches (Config.Batches). The result is closed when Emit has
+// received them, or after the limit. Emit must be able to receive meanwhile.
+func (w *Watcher) Flush(limit time.Duration) <-chan struct{} {
+	f := &flush{done: make(chan struct{})}
+	w.batches.mu.Lock()
+	defer w.batches.mu.Unlock()
+	for s := range w.batches.of {
+		select {
+		case s.flushes <- f:
+			f.left++
+		default: // an earlier call is not answered yet
+		}
+	}
+	if f.left == 0 {
+		f.end()
+		return f.done
+	}
+	time.AfterFunc(limit, f.end)
+	return f.done
+}
+
+// receive takes a change from the watch. It waits for Flush if nothing speaks against it: an error must be
+// handled at once, and the changes of a stream that is behind end its catching up.
+func (s *stream) receive(ctx context.Context, change apiwatch.Event) error {
+	now := s.w.now()
+	s.pulse.beat()
+	s.w.heard.now(now)
+	s.waiting = append(s.waiting, arrived{change, now})
+	if !s.w.batched || s.behind || change.Type == apiwatch.Error || len(s.waiting) == maxBatch {
+		return s.flush(ctx)
+	}
+	if len(s.waiting) == 1 {
+		s.w.batches.mu.Lock()
+		s.w.batches.of[s] = struct{}{}
+		s.w.batches.mu.Unlock()
+	}
+	return nil
+}
+
+// flush emits the waiting changes. After an error, the next watch delivers the remaining ones again.
+func (s *stream) flush(ctx context.Context) error {
+	defer s.flushed()
+	if len(s.waiting) == 0 {
+		return nil
+	}
+	var began pulse
+	began.beat()
+	for _, change := range s.waiting {
+		if err := s.change(change); err != nil {
+			return err
+		}
+	}
+	return s.changed(ctx, began)
+}
+
+// flushed records that no change waits, which answers a call of Flush.
+func (s *stream) flushed() {
+	clear(s.waiting)
+	s.waiting = s.waiting[:0]
+	s.w.batches.mu.Lock()
+	delete(s.w.batches.of, s)
+	s.w.batches.mu.Unlock()
+	select {
+	case f := <-s.flushes:
+		s.w.batches.answer(f)
+	default:
+	}
+}
+
+// answer records that one stream has no waiting changes.
+func (b *batches) answer(f *flush) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if f.left--; f.left == 0 {
+		f.end()
+	}
+}
