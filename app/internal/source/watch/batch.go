@@ -8,10 +8,15 @@ import (
 	"time"
 
 	apiwatch "k8s.io/apimachinery/pkg/watch"
+
+	"github.com/kube-lifeline/lifeline/app/internal/source/apiproto"
 )
 
-// maxBatch bounds the waiting changes of one stream.
-const maxBatch = 64
+// maxBatch and maxBatchBytes bound the waiting changes of one stream.
+const (
+	maxBatch      = 64
+	maxBatchBytes = 1 << 20
+)
 
 // arrived is a change of a watch and the time of its arrival.
 type arrived struct {
@@ -64,7 +69,11 @@ func (s *stream) receive(ctx context.Context, change apiwatch.Event) error {
 	s.pulse.beat()
 	s.w.heard.now(now)
 	s.waiting = append(s.waiting, arrived{change, now})
-	if !s.w.batched || s.behind || change.Type == apiwatch.Error || len(s.waiting) == maxBatch {
+	if encoded, is := change.Object.(*apiproto.Encoded); is {
+		s.waitingBytes += len(encoded.Data)
+	}
+	full := len(s.waiting) == maxBatch || s.waitingBytes >= maxBatchBytes
+	if full || !s.w.batched || s.behind || change.Type == apiwatch.Error {
 		return s.flush(ctx)
 	}
 	if len(s.waiting) == 1 {
@@ -94,7 +103,7 @@ func (s *stream) flush(ctx context.Context) error {
 // flushed records that no change waits, which answers a call of Flush.
 func (s *stream) flushed() {
 	clear(s.waiting)
-	s.waiting = s.waiting[:0]
+	s.waiting, s.waitingBytes = s.waiting[:0], 0
 	s.w.batches.mu.Lock()
 	delete(s.w.batches.of, s)
 	s.w.batches.mu.Unlock()

@@ -4,6 +4,7 @@ package watch
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ func observations(t *testing.T, r *recorded) (all []*observation.Observation) {
 	t.Helper()
 	cfg := Config{
 		Key: [normalize.KeySize]byte{1}, Now: func() time.Time { return time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC) },
+		Batches: r.batches,
 	}
 	r.replay(t, cfg, func(o *observation.Observation) {
 		o.Late, o.Listed = false, false // depend on the order of the streams
@@ -52,9 +54,10 @@ func TestProtobuf(t *testing.T) {
 			t.Errorf("watched %s", watched)
 		}
 	}
-	some := record(t, 4)
+	some, batches := record(t, 4), record(t, 4)
 	some.onlyJSON = none.onlyJSON[:2]
-	for name, r := range map[string]*recorded{"all": record(t, 4), "some": some} {
+	batches.batches = true
+	for name, r := range map[string]*recorded{"all": record(t, 4), "some": some, "batches": batches} {
 		if diff := gocmp.Diff(want, observations(t, r)); diff != "" {
 			t.Errorf("%s: -JSON +protobuf:\n%s", name, diff)
 		}
@@ -74,21 +77,26 @@ func TestProtobuf(t *testing.T) {
 // lost or repeated.
 func TestNewerField(t *testing.T) {
 	want := observations(t, record(t, 2))
-	r := record(t, 2)
-	newer := &apiruntime.Unknown{TypeMeta: apiruntime.TypeMeta{APIVersion: "v1", Kind: "Pod"}, Raw: []byte{0x20, 1}}
-	r.proto["pods"].Reset()
-	r.frame(t, "pods", "ADDED", protoOf(t, newer))
-	if diff := gocmp.Diff(want, observations(t, r)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	var watched []string
-	for w := range r.watched {
-		if resource, mediaType, _ := strings.Cut(w, " "); resource == "pods" {
-			watched = append(watched, mediaType)
-		}
-	}
-	if diff := gocmp.Diff([]string{apiruntime.ContentTypeProtobuf, apiruntime.ContentTypeJSON}, watched); diff != "" {
-		t.Errorf("watches of Pods, -want +got:\n%s", diff)
+	for _, batches := range []bool{false, true} {
+		t.Run(fmt.Sprintf("batches %t", batches), func(t *testing.T) {
+			r := record(t, 2)
+			r.batches = batches
+			newer := &apiruntime.Unknown{TypeMeta: apiruntime.TypeMeta{APIVersion: "v1", Kind: "Pod"}, Raw: []byte{0x20, 1}}
+			r.proto["pods"].Reset()
+			r.frame(t, "pods", "ADDED", protoOf(t, newer))
+			if diff := gocmp.Diff(want, observations(t, r)); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			var watched []string
+			for w := range r.watched {
+				if resource, mediaType, _ := strings.Cut(w, " "); resource == "pods" {
+					watched = append(watched, mediaType)
+				}
+			}
+			if diff := gocmp.Diff([]string{apiruntime.ContentTypeProtobuf, apiruntime.ContentTypeJSON}, watched); diff != "" {
+				t.Errorf("watches of Pods, -want +got:\n%s", diff)
+			}
+		})
 	}
 }
 

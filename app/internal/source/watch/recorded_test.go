@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,6 +50,8 @@ type recorded struct {
 	refusal *metav1.Status
 	// changes is the number of changes in the bodies.
 	changes int
+	// batches is Config.Batches of observations.
+	batches bool
 }
 
 // record returns the watches of a Deployment while so many Pods come up. They are copies of the
@@ -243,7 +246,14 @@ func (r *recorded) replay(tb testing.TB, cfg Config, emit func(*observation.Obse
 	}
 	defer w.Close()
 	w.Follow(tb.Context(), deployments, "perf", 0)
-	<-done
+	for {
+		select {
+		case <-done:
+			return
+		case <-time.After(5 * time.Millisecond):
+			<-w.Flush(patience)
+		}
+	}
 }
 
 // mallocs returns the number of allocations of this process so far, and their bytes.

@@ -76,8 +76,10 @@ type stream struct {
 	// emptied are the deleted Namespaces whose contents are watched.
 	emptied map[string]bool
 
-	// waiting are the changes of the watch that wait for Flush, and flushes has its latest call.
-	waiting []arrived
+	// waiting are the changes of the watch that wait for Flush. Those in protobuf have waitingBytes.
+	waiting      []arrived
+	waitingBytes int
+	// flushes has a call of Flush.
 	flushes chan *flush
 }
 
