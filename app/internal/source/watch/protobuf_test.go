@@ -81,7 +81,10 @@ func TestNewerField(t *testing.T) {
 		t.Run(fmt.Sprintf("batches %t", batches), func(t *testing.T) {
 			r := record(t, 2)
 			r.batches = batches
-			newer := &apiruntime.Unknown{TypeMeta: apiruntime.TypeMeta{APIVersion: "v1", Kind: "Pod"}, Raw: []byte{0x20, 1}}
+			newer := &apiruntime.Unknown{
+				TypeMeta: apiruntime.TypeMeta{APIVersion: "v1", Kind: "Pod"},
+				Raw:      []byte{0x20, 1},
+			}
 			r.proto["pods"].Reset()
 			r.frame(t, "pods", "ADDED", protoOf(t, newer))
 			if diff := gocmp.Diff(want, observations(t, r)); diff != "" {
@@ -93,7 +96,10 @@ func TestNewerField(t *testing.T) {
 					watched = append(watched, mediaType)
 				}
 			}
-			if diff := gocmp.Diff([]string{apiruntime.ContentTypeProtobuf, apiruntime.ContentTypeJSON}, watched); diff != "" {
+			if diff := gocmp.Diff(
+				[]string{apiruntime.ContentTypeProtobuf, apiruntime.ContentTypeJSON},
+				watched,
+			); diff != "" {
 				t.Errorf("watches of Pods, -want +got:\n%s", diff)
 			}
 		})
