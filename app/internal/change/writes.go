@@ -34,7 +34,12 @@ func (t *Timeline) Writes(out []Write, how *Rebuilt) []Write {
 		case prev == nil:
 			out = append(out, t.born(v))
 		default:
-			out = append(out, t.between(prev, v))
+			w := t.between(prev, v)
+			if len(out) > from {
+				// The time of a write during an outage of the watch has whole seconds.
+				w.At = w.At.After(out[len(out)-1].At.At().Time)
+			}
+			out = append(out, w)
 		}
 		prev = v
 	}

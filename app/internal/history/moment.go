@@ -78,6 +78,15 @@ func (m Moment) Before(t time.Time) Moment {
 	return m
 }
 
+// After returns m without its part before t. It changes nothing if m is exact or live, or if t is
+// outside m.
+func (m Moment) After(t time.Time) Moment {
+	if m.Exact == "" && !m.Live && t.After(m.Lo) && t.Before(m.Hi) {
+		m.Lo = t
+	}
+	return m
+}
+
 // Exactly returns the time of the reception of the request. Without a request it returns m.
 func (m Moment) Exactly(req *observation.Write) Moment {
 	if req == nil {

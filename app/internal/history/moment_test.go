@@ -70,6 +70,18 @@ func TestMoment(t *testing.T) {
 			time.Second,
 			span.TimeWatch,
 		},
+		"after another": {
+			"it is not earlier than what came before it",
+			Whole(at(0)).After(at(700 * time.Millisecond)),
+			700 * time.Millisecond,
+			span.TimeObject,
+		},
+		"live after another": {
+			"a live arrival is not moved",
+			live(300 * time.Millisecond).After(at(200 * time.Millisecond)),
+			300 * time.Millisecond,
+			span.TimeWatch,
+		},
 		"request is kept": {
 			"a request is not made less exact",
 			live(time.Second).Exactly(&observation.Write{Start: at(7 * time.Millisecond)}).Within(at(0)),

@@ -335,7 +335,7 @@ func (c *Course) infer(t *tree, s *span.Span) {
 	c.Images = distinct(c.Images)
 }
 
-// firstOf returns the earliest write to the object of s, of s itself or of a span below it, or nil.
+// firstOf returns the first write to the object of s, of s itself or of a span below it, or nil.
 func (t *tree) firstOf(s *span.Span) *Write {
 	if t.below == nil {
 		t.below = map[trace.SpanID][]*span.Span{}
@@ -348,7 +348,7 @@ func (t *tree) firstOf(s *span.Span) *Write {
 	var first *Write
 	for _, one := range append([]*span.Span{s}, t.below[s.ID]...) {
 		for _, w := range WritesOf(one) {
-			if w.Object.UID == s.Object.UID && (first == nil || w.Start.Before(first.Start)) {
+			if w.Object.UID == s.Object.UID && (first == nil || w.precedes(first)) {
 				first = &w
 			}
 		}

@@ -159,7 +159,7 @@ func extent(t *span.Trace, asOf time.Time) (time.Time, time.Duration) {
 	return start, max(0, end.Sub(start))
 }
 
-// firstWrite returns the earliest write to root's object, or to any object if root is a run.
+// firstWrite returns the first write to root's object, or to any object if root is a run.
 func firstWrite(t *span.Trace, root *span.Span) *Write {
 	var first *Write
 	for _, s := range t.Spans {
@@ -167,7 +167,7 @@ func firstWrite(t *span.Trace, root *span.Span) *Write {
 			continue
 		}
 		for _, w := range WritesOf(s) {
-			if (root.Object.Name == "" || w.Object == root.Object) && (first == nil || w.Start.Before(first.Start)) {
+			if (root.Object.Name == "" || w.Object == root.Object) && (first == nil || w.precedes(first)) {
 				first = &w
 			}
 		}

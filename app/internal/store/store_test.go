@@ -80,6 +80,25 @@ func TestSummarize(t *testing.T) {
 				Spans: 2,
 			},
 		},
+		"status of an outage": {
+			reason: "after an outage of the watch, the time of a status has whole seconds",
+			trace: func() *span.Trace {
+				b := spantest.New("outage")
+				s := b.Deployment(nil, 700, 800)
+				s.Facts = &span.Facts{Writes: []span.Write{
+					{Verb: "update", ResourceVersion: 9, Actor: "controller", Start: spantest.Epoch},
+					{Verb: "create", ResourceVersion: 7, Actor: "kubectl", Start: spantest.At(700).Time},
+				}}
+				b.Trace.Spans = b.Trace.Spans[:1]
+				return b.Trace
+			}(),
+			want: store.Summary{
+				Start: spantest.At(700).Time, Duration: 100 * time.Millisecond, Outcome: span.Converged,
+				Name: "reconcile Deployment", Object: web, Verb: "create", Actor: "kubectl",
+				Slowest: "reconcile Deployment", SlowestDuration: 100 * time.Millisecond, Spans: 1,
+				Work: []insight.Work{work("reconcile Deployment", 100*time.Millisecond)},
+			},
+		},
 		"open": {
 			reason: "it is as long as it was then",
 			trace: func() *span.Trace {

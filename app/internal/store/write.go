@@ -26,6 +26,15 @@ type Write struct {
 	span.Write
 }
 
+// precedes reports whether w was stored before v. The times of two writes to one object may have different
+// precisions, so their resourceVersions decide.
+func (w *Write) precedes(v *Write) bool {
+	if w.Object == v.Object && w.ResourceVersion > 0 && v.ResourceVersion > 0 {
+		return w.ResourceVersion < v.ResourceVersion
+	}
+	return w.Start.Before(v.Start)
+}
+
 // WritesOf returns the stored writes of s: its own, unless it was refused, and those without a span of
 // their own. It returns none for a span of another component, a second view of a write that has a span
 // already.
