@@ -145,7 +145,7 @@ type look struct {
 	again int
 	// took is the duration of its preparation.
 	took time.Duration
-	// seen counts its observations, and first is the time of the first one.
+	// seen counts its observations, and first is the earliest time of one.
 	seen  int
 	first time.Time
 }
@@ -258,8 +258,10 @@ func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
 		prints:  map[trace.TraceID]uint64{},
 		inputs:  r.inputs,
 	}
-	if l.seen > 0 {
-		l.first = r.seen[0].Seen
+	for i, o := range r.seen { // each watch has its own order
+		if i == 0 || o.Seen.Before(l.first) {
+			l.first = o.Seen
+		}
 	}
 	waits := r.waits()
 	// The chunk comes first: its encoding may fail, and then nothing is lost.
