@@ -37,7 +37,7 @@ func (t *Timeline) Writes(out []Write, how *Rebuilt) []Write {
 			w := t.between(prev, v)
 			if len(out) > from {
 				// The time of a write during an outage of the watch has whole seconds.
-				w.At = w.At.After(out[len(out)-1].At.At().Time)
+				w.At = w.At.After(out[len(out)-1].At)
 			}
 			out = append(out, w)
 		}

@@ -78,11 +78,18 @@ func (m Moment) Before(t time.Time) Moment {
 	return m
 }
 
-// After returns m without its part before t. It changes nothing if m is exact or live, or if t is
-// outside m.
-func (m Moment) After(t time.Time) Moment {
-	if m.Exact == "" && !m.Live && t.After(m.Lo) && t.Before(m.Hi) {
+// After returns m for something that was no earlier than before. It changes nothing if m is exact or live,
+// or if before has an upper bound only.
+func (m Moment) After(before Moment) Moment {
+	if m.Exact != "" || m.Live || before.Exact == "" && !before.Live && before.Lo.IsZero() {
+		return m
+	}
+	t := before.At().Time
+	if t.After(m.Lo) {
 		m.Lo = t
+	}
+	if !m.Hi.IsZero() && t.After(m.Hi) {
+		m.Hi = t
 	}
 	return m
 }

@@ -72,13 +72,25 @@ func TestMoment(t *testing.T) {
 		},
 		"after another": {
 			"it is not earlier than what came before it",
-			Whole(at(0)).After(at(700 * time.Millisecond)),
+			Whole(at(0)).After(live(700 * time.Millisecond)),
 			700 * time.Millisecond,
+			span.TimeObject,
+		},
+		"after a later one": {
+			"the earlier one has the better time",
+			Whole(at(0)).After(live(1050 * time.Millisecond)),
+			1050 * time.Millisecond,
+			span.TimeObject,
+		},
+		"after an upper bound": {
+			"an upper bound moves nothing",
+			Whole(at(0)).After(Moment{Hi: at(700 * time.Millisecond)}),
+			0,
 			span.TimeObject,
 		},
 		"live after another": {
 			"a live arrival is not moved",
-			live(300 * time.Millisecond).After(at(200 * time.Millisecond)),
+			live(300 * time.Millisecond).After(live(400 * time.Millisecond)),
 			300 * time.Millisecond,
 			span.TimeWatch,
 		},

@@ -22,8 +22,9 @@ const (
 	lookEvery = 500 * time.Millisecond
 	restShare = 150
 	maxPeriod = 1600 * time.Millisecond
-	// flushTime bounds the wait of a look for the waiting changes of the watches.
-	flushTime = 200 * time.Millisecond
+	// flushTime bounds the wait of a look for the waiting changes of the watches. The wait comes on top of
+	// maxPeriod.
+	flushTime = time.Second
 	// maxSeen bounds the observations of one look.
 	maxSeen = 20_000
 	// firstRetry and maxRetry bound the pauses between attempts to store a look.

@@ -145,7 +145,7 @@ type look struct {
 	again int
 	// took is the duration of its preparation.
 	took time.Duration
-	// seen counts its observations, and first is the earliest time of one.
+	// seen counts its observations, and first is the earliest of their times.
 	seen  int
 	first time.Time
 }

@@ -161,13 +161,16 @@ func extent(t *span.Trace, asOf time.Time) (time.Time, time.Duration) {
 
 // firstWrite returns the first write to root's object, or to any object if root is a run.
 func firstWrite(t *span.Trace, root *span.Span) *Write {
+	run := root.Object.Name == ""
 	var first *Write
 	for _, s := range t.Spans {
-		if root.Object.Name != "" && s.Object != root.Object {
+		if !run && s.Object != root.Object {
 			continue
 		}
 		for _, w := range WritesOf(s) {
-			if (root.Object.Name == "" || w.Object == root.Object) && (first == nil || w.precedes(first)) {
+			switch {
+			case !run && w.Object != root.Object:
+			case first == nil, run && w.Start.Before(first.Start), !run && w.precedes(first):
 				first = &w
 			}
 		}

@@ -29,7 +29,8 @@ type Write struct {
 // precedes reports whether w was stored before v. The times of two writes to one object may have different
 // precisions, so their resourceVersions decide.
 func (w *Write) precedes(v *Write) bool {
-	if w.Object == v.Object && w.ResourceVersion > 0 && v.ResourceVersion > 0 {
+	same := w.Object.UID != "" && w.Object.UID == v.Object.UID
+	if same && w.ResourceVersion > 0 && v.ResourceVersion > 0 {
 		return w.ResourceVersion < v.ResourceVersion
 	}
 	return w.Start.Before(v.Start)

@@ -104,7 +104,7 @@ var kinds = shared(func(b []byte) (any, error) {
 	return k, err
 })
 
-// isStatus reports whether a response is a Status. A damaged response is none.
+// isStatus reports whether a response is a Status. It returns false for a damaged response.
 func isStatus(data []byte) bool {
 	meta, _, err := open(data)
 	if err != nil {

@@ -24,8 +24,9 @@ type arrived struct {
 	at time.Time
 }
 
-// batches are the streams with waiting changes. The decoding of one change after another takes much less
-// processor time than the decoding of each at its arrival: then the processor's caches have lost the code.
+// batches is the set of streams with waiting changes. Decoding one change after another takes much less
+// processor time than decoding each at its arrival: between two changes, other work replaces the code in the
+// processor's caches.
 type batches struct {
 	mu sync.Mutex
 	of map[*stream]struct{}
@@ -62,8 +63,9 @@ func (w *Watcher) Flush(limit time.Duration) <-chan struct{} {
 	return f.done
 }
 
-// receive takes a change from the watch. It waits for Flush if nothing speaks against it: an error must be
-// handled at once, and the changes of a stream that is behind end its catching up.
+// receive takes a change from the watch. The change waits for Flush, with these exceptions: an error, a full
+// batch, a stream that is behind, and a stream without protobuf. The changes of the last are decoded already,
+// and among them are definitions of kinds, which discovery must not overtake.
 func (s *stream) receive(ctx context.Context, change apiwatch.Event) error {
 	now := s.w.now()
 	s.pulse.beat()
@@ -73,7 +75,7 @@ func (s *stream) receive(ctx context.Context, change apiwatch.Event) error {
 		s.waitingBytes += len(encoded.Data)
 	}
 	full := len(s.waiting) == maxBatch || s.waitingBytes >= maxBatchBytes
-	if full || !s.w.batched || s.behind || change.Type == apiwatch.Error {
+	if full || !s.w.batched || s.behind || change.Type == apiwatch.Error || !s.binary() {
 		return s.flush(ctx)
 	}
 	if len(s.waiting) == 1 {
@@ -84,19 +86,23 @@ func (s *stream) receive(ctx context.Context, change apiwatch.Event) error {
 	return nil
 }
 
-// flush emits the waiting changes. After an error, the next watch delivers the remaining ones again.
+// flush emits the waiting changes. After an error, the next watch delivers the remaining ones again. They
+// are late if they waited for long.
 func (s *stream) flush(ctx context.Context) error {
-	defer s.flushed()
 	if len(s.waiting) == 0 {
+		s.flushed()
 		return nil
 	}
 	var began pulse
 	began.beat()
 	for _, change := range s.waiting {
 		if err := s.change(change); err != nil {
+			s.behind = s.behind || s.w.now().Sub(change.at) > s.w.pace.late
+			s.flushed()
 			return err
 		}
 	}
+	s.flushed() // before a request
 	return s.changed(ctx, began)
 }
 

@@ -111,3 +111,29 @@ func TestFlushOfASlowReceiver(t *testing.T) {
 	<-wd.Flush(patience)
 	wd.want("a later change", "Pod/slow 101", "Pod/after 102")
 }
+
+// TestSlowReceiverOfABatch: the stream of a quiet resource does not stay behind after a slow receiver.
+func TestSlowReceiverOfABatch(t *testing.T) {
+	f := newFakeAPI(t)
+	taken, goOn := make(chan struct{}), make(chan struct{})
+	wd := watchingAs(t, f, func(c *Config) {
+		c.Batches = true
+		c.Emit = func(*observation.Observation) {
+			close(taken)
+			<-goOn
+		}
+	})
+	wd.pace.late = shortly
+	wd.Follow(t.Context(), pods, "default", 0)
+	wd.present()
+	f.put(podsPath, "default", "slow")
+	wd.waits(1)
+	done := wd.Flush(patience)
+	<-taken
+	f.put(nodesPath, "", "elsewhere") // the version of the next list is beyond all Pods
+	<-time.After(2 * shortly)         // the test needs time to pass
+	close(goOn)
+	<-done
+	wd.await("a stream that is behind", func() bool { defer wd.ping(); return wd.Stats().Lag > 0 })
+	wd.present()
+}

@@ -96,10 +96,15 @@ func (s *stream) open(ctx context.Context, opts metav1.ListOptions) (apiwatch.In
 
 // client returns the client for the stream's objects.
 func (s *stream) client() dynamic.Interface {
-	if s.jsonOnly || !apiproto.Has(s.resource.GroupVersion()) {
-		return s.link.dynamic
+	if s.binary() {
+		return s.link.binary
 	}
-	return s.link.binary
+	return s.link.dynamic
+}
+
+// binary reports whether the stream asks for objects in protobuf.
+func (s *stream) binary() bool {
+	return !s.jsonOnly && !s.kind().MetadataOnly && apiproto.Has(s.resource.GroupVersion())
 }
 
 // kind is the known kind of the stream's objects, or the zero Kind.

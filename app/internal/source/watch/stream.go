@@ -227,6 +227,9 @@ func (s *stream) watch(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			if s.behind { // the receiver was slow
+				quiet.Reset(s.w.pace.quiet)
+			}
 		case change, ok := <-changes.ResultChan():
 			if !ok {
 				return s.flush(ctx)

@@ -67,8 +67,9 @@ type Config struct {
 	// Probes sends a small request when the watches have been silent for some seconds. So
 	// Stats.Heard stays recent while the API server responds.
 	Probes bool
-	// Batches lets the changes of a watch wait, undecoded, until Flush is called or many of them wait. Their
-	// Seen is the time of their arrival.
+	// Batches lets the changes of a watch in protobuf wait, undecoded, until Flush is called. Their Seen is
+	// the time of their arrival. A full batch (64 changes or 1 MiB), a stream that is behind, an error and
+	// the end of a watch wait for no call.
 	Batches bool
 	// Warn receives one warning for each thing that cannot be observed; nil ignores it. Several
 	// goroutines may call it concurrently.
