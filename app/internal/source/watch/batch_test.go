@@ -123,15 +123,16 @@ func TestSlowReceiverOfABatch(t *testing.T) {
 			<-goOn
 		}
 	})
-	wd.pace.late = shortly
+	wd.pace.late, wd.pace.quiet = shortly, 500*time.Millisecond
 	wd.Follow(t.Context(), pods, "default", 0)
 	wd.present()
+	<-time.After(wd.pace.quiet) // the stream is quiet
 	f.put(podsPath, "default", "slow")
 	wd.waits(1)
 	done := wd.Flush(patience)
 	<-taken
 	f.put(nodesPath, "", "elsewhere") // the version of the next list is beyond all Pods
-	<-time.After(2 * shortly)         // the test needs time to pass
+	<-time.After(2 * shortly)         // the receiver is slow
 	close(goOn)
 	<-done
 	wd.await("a stream that is behind", func() bool { defer wd.ping(); return wd.Stats().Lag > 0 })
