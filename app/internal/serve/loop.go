@@ -174,16 +174,12 @@ func pauseAfter(took time.Duration) time.Duration {
 // result is closed when they are in l.in.
 func (l *loop) flush() <-chan struct{} {
 	if l.s.watcher == nil || l.recorder.blocked() || len(l.recorder.seen) >= maxSeen {
-		return closed
+		nothing := make(chan struct{})
+		close(nothing)
+		return nothing
 	}
 	return l.s.watcher.Flush(flushTime)
 }
-
-var closed = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
 
 // takeWaiting takes the items that wait at present. A look without them would count the time of a
 // long look as quiet.

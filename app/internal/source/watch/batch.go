@@ -34,18 +34,16 @@ type batches struct {
 
 // flush is one call of Flush.
 type flush struct {
-	done chan struct{}
-	once sync.Once
+	end context.CancelFunc
 	// left is the number of streams with waiting changes, under batches.mu.
 	left int
 }
 
-func (f *flush) end() { f.once.Do(func() { close(f.done) }) }
-
 // Flush requests the waiting changes of all watches (Config.Batches). The result is closed when Emit has
 // received them, or after the limit. Emit must be able to receive meanwhile.
 func (w *Watcher) Flush(limit time.Duration) <-chan struct{} {
-	f := &flush{done: make(chan struct{})}
+	ctx, cancel := context.WithTimeout(w.closing, limit)
+	f := &flush{end: cancel}
 	w.batches.mu.Lock()
 	defer w.batches.mu.Unlock()
 	for s := range w.batches.of {
@@ -57,10 +55,8 @@ func (w *Watcher) Flush(limit time.Duration) <-chan struct{} {
 	}
 	if f.left == 0 {
 		f.end()
-		return f.done
 	}
-	time.AfterFunc(limit, f.end)
-	return f.done
+	return ctx.Done()
 }
 
 // receive takes a change from the watch. The change waits for Flush, with these exceptions: an error, a full

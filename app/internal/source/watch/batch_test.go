@@ -81,6 +81,16 @@ func TestBatchEndsWithoutFlush(t *testing.T) {
 	}
 }
 
+// TestDefinitionDoesNotWait: discovery must not show a kind before its definition was observed.
+func TestDefinitionDoesNotWait(t *testing.T) {
+	f := newFakeAPI(t)
+	wd := watchingAs(t, f, func(c *Config) { c.Batches = true })
+	wd.Follow(t.Context(), crds.WithVersion("v1"), "", 0)
+	wd.present()
+	f.put(crdsPath, "", "things.example.com")
+	wd.awaitLine("CustomResourceDefinition/things.example.com 101")
+}
+
 // TestFlushOfASlowReceiver: neither the call that waits for it nor a later one waits for longer than its
 // limit.
 func TestFlushOfASlowReceiver(t *testing.T) {
