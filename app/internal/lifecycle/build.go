@@ -144,6 +144,7 @@ func (d *derivation) makeSpans(out []*span.Span, r *change.Reconciliation) []*sp
 	}
 	out = append(out, s)
 	s.Events = slices.Grow(s.Events, len(r.Writes)+len(r.Notes))
+	s.Facts.Writes = slices.Grow(s.Facts.Writes, len(r.Writes)+len(r.Notes))
 	before := d.handedOutBefore(r)
 	for _, w := range r.Writes {
 		if before(w) {
@@ -243,7 +244,7 @@ func (d *derivation) addStored(out []*span.Span, s *span.Span, r *change.Reconci
 
 // attributes returns the attributes of the span of r.
 func (d *derivation) attributes(r *change.Reconciliation) []attribute.KeyValue {
-	out := make([]attribute.KeyValue, 0, 6) // a Pod has no more of them, as a rule
+	out := make([]attribute.KeyValue, 0, 10) // a Pod has no more of them, as a rule
 	w := r.Last()
 	if w.Version != nil && w.Version.Generation > 0 {
 		out = append(out, span.KeyGeneration.Int64(w.Version.Generation))
@@ -319,7 +320,7 @@ func appendNode(out []attribute.KeyValue, n *observation.Node) []attribute.KeyVa
 
 // writeEvent returns a stored write as an event of the span of r.
 func (d *derivation) writeEvent(w *change.Write, r *change.Reconciliation) span.Event {
-	attrs := append(make([]attribute.KeyValue, 0, 4),
+	attrs := append(make([]attribute.KeyValue, 0, 5), // no more of them, as a rule
 		span.KeyVerb.String(w.Verb.String()), span.KeyPart.String(string(w.Part)),
 		span.KeyRV.Int64(int64(w.ObjectVersion()))) //nolint:gosec // etcd revisions are int64
 	if a := d.author(w); a != "" {

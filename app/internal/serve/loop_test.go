@@ -79,9 +79,20 @@ func TestLookTakesWhatWaits(t *testing.T) {
 	for range 3 {
 		l.reached(at)
 	}
-	l.takeWaiting()
+	l.takeWaiting(time.Now())
 	if len(l.in) > 0 || len(r.reached) != 1 {
 		t.Errorf("%d items wait, and %d positions are taken; want 0 and 1", len(l.in), len(r.reached))
+	}
+}
+
+// TestManyItems: the watches do not wait for the next look.
+func TestManyItems(t *testing.T) {
+	l := newLoop(nil, nil)
+	for n := 1; n <= backlog; n++ {
+		l.reached(watch.Position{})
+		if got, want := len(l.filling) > 0, n >= backlog/2; got != want {
+			t.Fatalf("%d of %d items: requested: %t, want %t", n, backlog, got, want)
+		}
 	}
 }
 
@@ -164,7 +175,7 @@ func TestOneWatchStaysAway(t *testing.T) {
 	l := newLoop(s, r.recorder)
 	called := false
 	l.afterStored(func() { called = true })
-	l.take(<-l.in)
+	l.take(<-l.in, now)
 	for _, step := range []struct {
 		reason string
 		after  time.Duration

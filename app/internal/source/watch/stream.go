@@ -291,7 +291,7 @@ func (s *stream) deleted(obj metav1.Object, at time.Time) {
 
 // hand emits an observation.
 func (s *stream) hand(o *observation.Observation) {
-	s.count.observed(s.w.now())
+	s.count.observed(o.Seen)
 	s.seen(s, o)
 }
 
