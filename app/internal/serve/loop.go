@@ -21,7 +21,7 @@ const (
 	// not late as well.
 	lookEvery = 500 * time.Millisecond
 	restShare = 150
-	maxPeriod = 1600 * time.Millisecond
+	maxPeriod = 1400 * time.Millisecond
 	// flushTime bounds the wait of a look for the waiting changes of the watches. The wait comes on top of
 	// maxPeriod.
 	flushTime = time.Second

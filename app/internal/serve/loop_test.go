@@ -60,8 +60,8 @@ func TestPauseAfter(t *testing.T) {
 	}{
 		"Quick":   {"two looks a second", 3 * time.Millisecond, lookEvery},
 		"Usual":   {"one part in 150 of one core", 5 * time.Millisecond, 750 * time.Millisecond},
-		"Slow":    {"a look at least every 1.6 s", 100 * time.Millisecond, 1500 * time.Millisecond},
-		"Backlog": {"the next look is not late as well", 700 * time.Millisecond, 900 * time.Millisecond},
+		"Slow":    {"a look at least every 1.4 s", 100 * time.Millisecond, 1300 * time.Millisecond},
+		"Backlog": {"the next look is not late as well", 650 * time.Millisecond, 750 * time.Millisecond},
 		"Load":    {"half of one core", 3 * time.Second, 3 * time.Second},
 	} {
 		if got := pauseAfter(c.took); got != c.want {
