@@ -22,8 +22,8 @@ const (
 	lookEvery = 500 * time.Millisecond
 	restShare = 150
 	maxPeriod = 1400 * time.Millisecond
-	// flushTime bounds the wait of a look for the waiting changes of the watches. The wait comes on top of
-	// maxPeriod.
+	// flushTime bounds the wait of a look for the waiting changes of the watches. The wait, and the time to take
+	// all items, come on top of maxPeriod.
 	flushTime = time.Second
 	// maxSeen bounds the observations of one look.
 	maxSeen = 20_000
@@ -151,6 +151,7 @@ func (l *loop) run() error {
 				next.Reset(0) // the watches wait
 			}
 		case h := <-spans:
+			l.takeWaiting(l.s.clock.Now()) // storing the copies may take long
 			l.takeSpans(ctx, h)
 		case f := <-l.calls:
 			f(l.recorder)
@@ -198,10 +199,10 @@ func (l *loop) flush() <-chan struct{} {
 	return l.s.watcher.Flush(flushTime)
 }
 
-// takeWaiting takes the items that wait at present, now. A look without them would count the time of a
-// long look as quiet.
+// takeWaiting takes the items that wait; now is the time of taking. A look without them would count the time of a
+// long look as quiet. It also takes those that arrive meanwhile, up to a bound.
 func (l *loop) takeWaiting(now time.Time) {
-	for n := len(l.in); n > 0 && !l.recorder.blocked() && len(l.recorder.seen) < maxSeen; n-- {
+	for n := 2 * backlog; n > 0 && len(l.in) > 0 && !l.recorder.blocked() && len(l.recorder.seen) < maxSeen; n-- {
 		l.take(<-l.in, now)
 	}
 }

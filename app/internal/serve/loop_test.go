@@ -3,9 +3,11 @@
 package serve
 
 import (
+	"context"
 	"log/slog"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
@@ -85,14 +87,26 @@ func TestLookTakesWhatWaits(t *testing.T) {
 	}
 }
 
-// TestManyItems: the watches do not wait for the next look.
+// TestManyItems: neither the watches nor the audit log wait for the next look.
 func TestManyItems(t *testing.T) {
-	l := newLoop(nil, nil)
-	for n := 1; n <= backlog; n++ {
-		l.reached(watch.Position{})
-		if got, want := len(l.filling) > 0, n >= backlog/2; got != want {
-			t.Fatalf("%d of %d items: requested: %t, want %t", n, backlog, got, want)
-		}
+	for name, hand := range map[string]func(context.Context, *loop) error{
+		"Watch": func(_ context.Context, l *loop) error { l.hand(item{}); return nil },
+		"Audit": func(ctx context.Context, l *loop) error { return l.handIn(ctx, item{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, _ := looping(t)
+				began := time.Now()
+				for range 3 * backlog {
+					if err := hand(t.Context(), l); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if took := time.Since(began); took > 0 {
+					t.Errorf("%d items took %v", 3*backlog, took)
+				}
+			})
+		})
 	}
 }
 
