@@ -72,12 +72,13 @@ test('a question is written with completion, and its state is in the address', a
   const options = page.locator('.cm-tooltip-autocomplete li')
   await options.first().waitFor()
   assert.match(await options.first().innerText(), /namespace/)
+  await page.waitForTimeout(150) // completion ignores a key that comes at once
   await page.keyboard.press('Tab')
   await page.keyboard.type(' == ')
   await page.locator('.cm-tooltip-autocomplete li', { hasText: '"shop"' }).waitFor()
   await page.keyboard.type('"shop')
   await page.locator('.cm-tooltip-autocomplete li', { hasText: '"shop"' }).waitFor()
-  await page.waitForTimeout(150) // completion ignores a key that comes at once
+  await page.waitForTimeout(150)
   await page.keyboard.press('Enter')
   assert.equal(await page.locator('.cm-content').innerText(), 'namespace == "shop"')
   await page.keyboard.press('Enter')

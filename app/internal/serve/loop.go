@@ -15,15 +15,14 @@ import (
 )
 
 const (
-	// lookEvery is the shortest pause between two looks. The pause is restShare times the last look. A look
-	// and its pause take at most maxPeriod, unless the look alone takes more than half of it; then the pause
-	// is as long as the look. So looks use at most half of one core, and after a backlog the next look is
-	// not late as well.
+	// lookEvery is the shortest pause between two looks. The pause is restShare times the last look, with its
+	// wait for the watches. A look and its pause take at most maxPeriod, unless the look alone takes more than
+	// half of it; then the pause is as long as the look. So looks use at most half of one core, and after a
+	// backlog the next look is not late as well.
 	lookEvery = 500 * time.Millisecond
 	restShare = 150
 	maxPeriod = 1400 * time.Millisecond
-	// flushTime bounds the wait of a look for the waiting changes of the watches. The wait, and the time to take
-	// all items, come on top of maxPeriod.
+	// flushTime bounds the wait of a look for the waiting changes of the watches.
 	flushTime = time.Second
 	// maxSeen bounds the observations of one look.
 	maxSeen = 20_000
@@ -140,6 +139,7 @@ func (l *loop) run() error {
 	retry := pauses{firstRetry, maxRetry}
 	ctx := context.Background()
 	var flushed <-chan struct{}
+	var began time.Time
 	for {
 		filling, spans := l.filling, l.spans
 		if l.recorder.blocked() || len(l.recorder.seen) >= maxSeen {
@@ -163,11 +163,10 @@ func (l *loop) run() error {
 			l.drain()
 			return l.last(ctx)
 		case <-next.C:
-			flushed = l.flush()
+			began, flushed = time.Now(), l.flush()
 		case <-flushed:
 			flushed = nil
 			l.takeWaiting(l.s.clock.Now())
-			began := time.Now()
 			if err := l.look(ctx); err != nil {
 				next.Reset(retry.take())
 				continue
