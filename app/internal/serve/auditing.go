@@ -155,7 +155,7 @@ func (l *loop) handIn(ctx context.Context, i item) error {
 	}
 	select {
 	case l.in <- i:
-		l.handed()
+		l.checkFilling()
 		return nil
 	case <-l.quit:
 		return errEnding

@@ -98,13 +98,13 @@ func (l *loop) hand(i item) {
 	}
 	select {
 	case l.in <- i:
-		l.handed()
+		l.checkFilling()
 	case <-l.quit:
 	}
 }
 
-// handed requests that the loop takes the items, if half of in is full.
-func (l *loop) handed() {
+// checkFilling requests that the loop takes the items, if half of in is full.
+func (l *loop) checkFilling() {
 	if len(l.in) < backlog/2 {
 		return
 	}
@@ -177,7 +177,7 @@ func (l *loop) run() error {
 				pause = 0 // the observations waited
 			}
 			next.Reset(pause)
-			l.handed()
+			l.checkFilling()
 		}
 	}
 }

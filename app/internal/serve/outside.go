@@ -73,9 +73,9 @@ func undelivered(o export.OutboxStats) error {
 	if o.Holding || o.Spans == 0 || o.LastError == nil || !o.LastFailure.After(o.LastSuccess) {
 		return nil
 	}
-	last := "never"
+	accepted := "has accepted none yet"
 	if !o.LastSuccess.IsZero() {
-		last = "last at " + o.LastSuccess.UTC().Format(time.RFC3339)
+		accepted = "last accepted some at " + o.LastSuccess.UTC().Format(time.RFC3339)
 	}
-	return fmt.Errorf("%d spans wait for %s, which took some %s: %w", o.Spans, o.Endpoint, last, o.LastError)
+	return fmt.Errorf("%d spans wait for %s, which %s: %w", o.Spans, o.Endpoint, accepted, o.LastError)
 }

@@ -132,12 +132,12 @@ func TestUndelivered(t *testing.T) {
 				LastFailure: later,
 				LastSuccess: then,
 			},
-			"3 spans wait for otel:4317, which took some last at 2026-01-02T03:04:05Z: connection refused",
+			"3 spans wait for otel:4317, which last accepted some at 2026-01-02T03:04:05Z: connection refused",
 		},
 		"down from then": {
 			"it never was there",
 			export.OutboxStats{Endpoint: "otel:4317", Spans: 3, LastError: refused, LastFailure: later},
-			"3 spans wait for otel:4317, which took some never: connection refused",
+			"3 spans wait for otel:4317, which has accepted none yet: connection refused",
 		},
 	}
 	for name, tt := range tests {
