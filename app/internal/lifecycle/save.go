@@ -55,15 +55,12 @@ func (e *Engine) restore(in io.Reader) error {
 	switch {
 	case err != nil:
 		return err
-	case v == snapshot.Version:
-		r := restorer{snapshot.NewReader(in)}
-		r.engine(e)
-		return r.Err()
-	case v >= oldestFormat && v <= newestOldFormat:
-		return restoreOld(e, v, in)
+	case v != snapshot.Version:
+		return fmt.Errorf("%w: its format is version %d; the known one is %d", ErrFormat, v, snapshot.Version)
 	}
-	return fmt.Errorf(
-		"%w: its format is version %d; known are %d to %d", ErrFormat, v, oldestFormat, snapshot.Version)
+	r := restorer{snapshot.NewReader(in)}
+	r.engine(e)
+	return r.Err()
 }
 
 func compareIDs(a, b trace.TraceID) int { return bytes.Compare(a[:], b[:]) }

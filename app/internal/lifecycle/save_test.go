@@ -5,13 +5,10 @@ package lifecycle
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
-	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
@@ -514,11 +511,6 @@ func FuzzRestore(f *testing.F) {
 	f.Add(byte(snapshot.Version), payload(f, saved(f, e)))
 	f.Add(byte(snapshot.Version), payload(f, saved(f, filled())))
 	f.Add(byte(snapshot.Version), []byte{0xff, 0xff, 0xff, 0xff, 0x7f})
-	for _, path := range savedStates() {
-		old := unzip(f, path)
-		f.Add(old[len("lifeline engine\n")], payload(f, old))
-	}
-	f.Add(byte(newestOldFormat), []byte{0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0x7f})
 	f.Fuzz(func(t *testing.T, version byte, data []byte) {
 		in := inBlocks(version, data)
 		for _, cluster := range []string{"", "test"} {
@@ -580,10 +572,8 @@ func TestRestoreLengths(t *testing.T) {
 		version byte
 		content []byte
 	}{
-		"Part":  {"the length of a part", snapshot.Version, huge},
-		"Text":  {"the length of a text", snapshot.Version, append([]byte{7, 2<<3 | 2}, huge...)},
-		"Old":   {"the length of the cluster's name", newestOldFormat, append([]byte{1}, huge...)},
-		"Older": {"the number of objects", oldestFormat, append([]byte{0, 0, 0}, huge...)},
+		"Part": {"the length of a part", snapshot.Version, huge},
+		"Text": {"the length of a text", snapshot.Version, append([]byte{7, 2<<3 | 2}, huge...)},
 	}
 	for name, tt := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -687,52 +677,4 @@ func BenchmarkRestore(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-}
-
-// TestRestorePreviousFormat restores states that earlier releases saved in the middle of a rollout,
-// and gives them the rest of it.
-func TestRestorePreviousFormat(t *testing.T) {
-	seen := read(t, "testdata/rollout.real.jsonl.gz")
-	end := seen[len(seen)-1].Seen.Add(time.Minute)
-	want := outline(observe(seen).Traces(end))
-	for _, path := range savedStates() {
-		e, err := Restore(Options{Cluster: "test"}, bytes.NewReader(unzip(t, path)))
-		if err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		for _, o := range seen[len(seen)*2/3:] {
-			e.Observe(o)
-		}
-		if diff := cmp.Diff(want, outline(e.Traces(end))); diff != "" {
-			t.Errorf("%s: traces differ from those of an uninterrupted engine: -want +got:\n%s", path, diff)
-		}
-	}
-}
-
-// savedStates returns the paths of a state of each format that Restore reads. Each state has the
-// first two thirds of rollout.real.jsonl.gz.
-func savedStates() []string {
-	var out []string
-	for v := oldestFormat; v <= snapshot.Version; v++ {
-		out = append(out, fmt.Sprintf("testdata/saved/v%d.gz", v))
-	}
-	return out
-}
-
-func unzip(tb testing.TB, path string) []byte {
-	tb.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer f.Close()
-	r, err := gzip.NewReader(f)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	out, err := io.ReadAll(r)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return out
 }

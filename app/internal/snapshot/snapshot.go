@@ -22,7 +22,7 @@ var ErrFormat = errors.New("not an engine's state that can be read")
 
 // Version is the version of the format. It changes only if an older release cannot read the new
 // format, or would misunderstand it. A new field needs no new version.
-const Version = 12
+const Version = 1
 
 // magic is the beginning of every saved engine. The version follows in one byte.
 const magic = "lifeline engine\n"
