@@ -277,7 +277,7 @@ func (d *derivation) attributes(r *change.Reconciliation) []attribute.KeyValue {
 	out = append(out, fightAttributes(d.fightOf(r), w.At.At().Time)...)
 	if last := r.Timeline.Last(); last != nil && last.Pod != nil && last.Pod.Node != "" {
 		out = append(out, span.KeyNode.String(last.Pod.Node))
-		out = appendNode(out, d.engine.nodes[last.Pod.Node])
+		out = appendNode(out, d.engine.attributesOf(last.Pod.Node))
 	}
 	if len(out) == 0 {
 		return nil

@@ -256,7 +256,7 @@ func (d *derivation) needed() needed {
 			}
 		}
 		for _, w := range l.Loose {
-			if t := d.engine.objects[w.UID]; t != nil {
+			if t := d.Object(w.UID); t != nil {
 				n.add(d, t)
 			}
 		}
@@ -276,10 +276,10 @@ func (n *needed) add(d *derivation, t *change.Timeline) {
 			continue
 		}
 		n.owners[o.UID] = true
-		for _, dependant := range d.engine.dependants[o.UID] {
+		for _, dependant := range d.engine.claiming(o.UID) {
 			n.objects[dependant] = true
 		}
-		if up := d.engine.objects[o.UID]; up != nil {
+		if up := d.Object(o.UID); up != nil {
 			n.add(d, up)
 		}
 	}

@@ -126,7 +126,7 @@ func (e *Engine) climb(g *group, t *change.Timeline, seen []types.UID) (*group, 
 		}
 		seen = append(seen, o.UID)
 		g = e.groups.tieUID(g, o.UID)
-		if up := e.objects[o.UID]; up != nil {
+		if up := e.object(o.UID); up != nil {
 			g, seen = e.climb(e.tiePast(g, up), up, seen)
 		}
 	}
@@ -135,10 +135,10 @@ func (e *Engine) climb(g *group, t *change.Timeline, seen []types.UID) (*group, 
 
 // namespaceKey and apiKey return the names that relate objects to a changing Namespace, and to the
 // CustomResourceDefinition of an API group.
-func namespaceKey(name string) subject { return subject{kind: kind.Namespace.Kind.Kind, name: name} }
+func namespaceKey(name string) subject { return subject{Kind: kind.Namespace.Kind.Kind, Name: name} }
 
 func apiKey(group string) subject {
-	return subject{kind: kind.CustomResourceDefinition.Kind.Kind, name: group}
+	return subject{Kind: kind.CustomResourceDefinition.Kind.Kind, Name: group}
 }
 
 // tieRelatives connects the group with relatives by name. All objects in a Namespace belong to the
@@ -233,10 +233,10 @@ func (e *Engine) changedRefusal(id subject) {
 	switch {
 	case e.inOne():
 		g = e.one()
-	case id.uid != "":
-		g = e.groups.byUID[id.uid]
-	case id.owner != "":
-		g = e.groups.byUID[id.owner]
+	case id.UID != "":
+		g = e.groups.byUID[id.UID]
+	case id.Owner != "":
+		g = e.groups.byUID[id.Owner]
 	default:
 		g = e.groups.byName[id]
 	}
@@ -250,10 +250,10 @@ func (e *Engine) changedRefusal(id subject) {
 	}
 	switch {
 	case e.inOne():
-	case id.uid != "":
-		e.groups.tieUID(g, id.uid)
-	case id.owner != "":
-		e.groups.tieUID(g, id.owner)
+	case id.UID != "":
+		e.groups.tieUID(g, id.UID)
+	case id.Owner != "":
+		e.groups.tieUID(g, id.Owner)
 	default:
 		e.groups.tieName(g, id)
 		for _, t := range e.named(id) {

@@ -186,7 +186,7 @@ func (d *derivation) depth(t *change.Timeline, sofar int) int {
 	if o == nil || sofar > 16 {
 		return sofar
 	}
-	if up := d.engine.objects[o.UID]; up != nil {
+	if up := d.Object(o.UID); up != nil {
 		return d.depth(up, sofar+1)
 	}
 	return sofar + 1
@@ -242,7 +242,7 @@ func (d *derivation) finish() {
 // History returns the reconciliations of an object, oldest first. The first one may be a stand-in
 // for a handed-out and folded one.
 func (d *derivation) History(uid types.UID) []*change.Reconciliation {
-	if t := d.engine.objects[uid]; t != nil {
+	if t := d.Object(uid); t != nil {
 		return d.historyOf(t)
 	}
 	return nil

@@ -227,7 +227,7 @@ func (e *Engine) withCreation(all []change.Publication) []phase.Publication {
 	out := make([]phase.Publication, len(all))
 	for i := range all {
 		out[i].Publication = all[i]
-		if up := e.objects[all[i].Owner]; up != nil && len(up.Versions) > 0 {
+		if up := e.object(all[i].Owner); up != nil && len(up.Versions) > 0 {
 			out[i].Created = up.Versions[0].Created
 		}
 	}

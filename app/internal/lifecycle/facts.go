@@ -38,7 +38,7 @@ func (d *derivation) facts(r *change.Reconciliation) *span.Facts {
 	f.Labels = last.Labels
 	if p := last.Pod; p != nil {
 		f.Pod = &span.PodFacts{Volumes: int64(p.Volumes), Node: span.Bound(p.Node), Images: images(p)}
-		if n := d.engine.nodes[p.Node]; n != nil {
+		if n := d.engine.attributesOf(p.Node); n != nil {
 			f.Pod.Zone = span.Bound(n.Zone)
 		}
 	}
@@ -73,7 +73,7 @@ func (d *derivation) workload(t *change.Timeline) (of, name string) {
 		if kind.IsWorkload(o.Kind) || kind.Pod.Is(t.Ref.Kind) && !kind.Node.Is(o.Kind) {
 			top = *o
 		}
-		if t = d.engine.objects[o.UID]; t == nil {
+		if t = d.Object(o.UID); t == nil {
 			break
 		}
 	}

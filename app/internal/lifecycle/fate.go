@@ -74,7 +74,7 @@ func (e *Engine) count(d *derivation) {
 // forgotten reports whether w is not kept as a write of its object any more.
 func (e *Engine) forgotten(w *change.Write) bool {
 	switch {
-	case e.objects[w.Timeline.Ref.UID] != w.Timeline:
+	case e.object(w.Timeline.Ref.UID) != w.Timeline:
 		return true
 	case w.Version == nil:
 		return w.Timeline.Past != nil && w.Timeline.Past.Gone

@@ -68,7 +68,7 @@ func (e *Engine) reown(t *change.Timeline) {
 func (d *derivation) Controller(t *change.Timeline) *object.Owner { return d.engine.controllerOf(t) }
 
 // Object returns the object of that UID, or nil.
-func (d *derivation) Object(uid types.UID) *change.Timeline { return d.engine.objects[uid] }
+func (d *derivation) Object(uid types.UID) *change.Timeline { return d.engine.object(uid) }
 
 // Owns reports whether o, an owner reference of t, is possible.
 func (d *derivation) Owns(o object.Owner, t *change.Timeline) bool { return d.engine.owns(o, t) }
@@ -87,7 +87,7 @@ func (d *derivation) Taken(id trace.TraceID) (cause.Taken, bool) {
 // owns reports whether o, an ownerReference of t, is possible: an owner is in the same namespace,
 // or in none. An author of t could write any UID.
 func (e *Engine) owns(o object.Owner, t *change.Timeline) bool {
-	up := e.objects[o.UID]
+	up := e.object(o.UID)
 	return up == nil || mayOwn(up, t)
 }
 
@@ -98,7 +98,7 @@ func mayOwn(up, t *change.Timeline) bool {
 
 // dependantsOf returns the objects with a possible ownerReference to the object (see owns).
 func (e *Engine) dependantsOf(uid types.UID) []*change.Timeline {
-	all, up := e.dependants[uid], e.objects[uid]
+	all, up := e.dependants[uid], e.object(uid)
 	strange := func(t *change.Timeline) bool { return t.Ref.Namespace != up.Ref.Namespace }
 	if up == nil || up.Ref.Namespace == "" || !slices.ContainsFunc(all, strange) {
 		return all
@@ -120,7 +120,7 @@ func (e *Engine) controllerAbove(t *change.Timeline) *change.Timeline {
 	if o == nil {
 		return nil
 	}
-	up := e.objects[o.UID]
+	up := e.object(o.UID)
 	if up == nil || !mayOwn(up, t) {
 		return nil
 	}
@@ -191,3 +191,18 @@ func (e *Engine) reindex() {
 	}
 	e.regroup(func(t *change.Timeline) bool { return !t.Idle(e.opts.Rebuild) })
 }
+
+// object returns the object of that UID, or nil.
+func (e *Engine) object(uid types.UID) *change.Timeline { return e.objects[uid] }
+
+// attributesOf returns the attributes of the Node of that name for the spans of its Pods, or nil.
+func (e *Engine) attributesOf(node string) *observation.Node { return e.nodes[node] }
+
+// claiming returns the objects with an ownerReference to the object, also an impossible one (see owns).
+func (e *Engine) claiming(owner types.UID) []*change.Timeline { return e.dependants[owner] }
+
+// namedBy returns the objects with that name.
+func (e *Engine) namedBy(name object.Name) []*change.Timeline { return e.relations.named[name] }
+
+// referrers returns the objects with a relation to that name.
+func (e *Engine) referrers(name object.Name) []*change.Timeline { return e.relations.referrers[name] }

@@ -16,7 +16,7 @@ import (
 // for forgotten ones.
 func (d *derivation) Instants(uid types.UID) []*change.Reconciliation {
 	all, known := d.instants[uid]
-	if t := d.engine.objects[uid]; !known && t != nil && t.Recent != nil {
+	if t := d.Object(uid); !known && t != nil && t.Recent != nil {
 		for i := range t.Recent.List {
 			all = append(all, d.recalled(t, &t.Recent.List[i]))
 		}

@@ -215,7 +215,7 @@ func (d *derivation) ownerLags(r *change.Reconciliation, now time.Time) bool {
 	if o == nil || r.Instant && r.Verb == history.Updated {
 		return false
 	}
-	k, up := kind.Of(o.Group, o.Kind.Kind), d.engine.objects[o.UID]
+	k, up := kind.Of(o.Group, o.Kind.Kind), d.Object(o.UID)
 	if k.Schedule || up != nil && (up.Removal != nil || up.Last() != nil &&
 		(len(k.Effects) == 0 || up.Last().ResourceVersion > r.Last().RV)) {
 		return false

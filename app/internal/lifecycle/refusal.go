@@ -50,7 +50,7 @@ func sameRefusal(a, b *observation.Write) bool {
 // refuse adds a refused request that was not observed before.
 func (e *Engine) refuse(w *observation.Write) {
 	id := identify(w)
-	if t := e.objects[id.uid]; id.uid != "" && t != nil && e.lateRefusal(t, w) {
+	if t := e.object(id.UID); id.UID != "" && t != nil && e.lateRefusal(t, w) {
 		return
 	}
 	of := e.trail.refusals[id]
@@ -162,10 +162,10 @@ func (d *derivation) requested() map[string]bool {
 func (d *derivation) openAt(id subject, w *observation.Write) *change.Reconciliation {
 	var timelines []*change.Timeline
 	switch {
-	case id.uid != "":
-		timelines = append(timelines, d.engine.objects[id.uid])
-	case id.owner != "":
-		timelines = append(timelines, d.engine.objects[id.owner])
+	case id.UID != "":
+		timelines = append(timelines, d.Object(id.UID))
+	case id.Owner != "":
+		timelines = append(timelines, d.Object(id.Owner))
 	default:
 		timelines = d.engine.named(id)
 	}
@@ -207,11 +207,11 @@ func (d *derivation) drainOf(id subject, w *observation.Write) *change.Reconcili
 
 // evictedFrom returns the Node of the Pod of a refused eviction, or "".
 func (e *Engine) evictedFrom(id subject, w *observation.Write) string {
-	if w.Subresource != "eviction" || id.owner != "" {
+	if w.Subresource != "eviction" || id.Owner != "" {
 		return ""
 	}
-	pods := []*change.Timeline{e.objects[id.uid]}
-	if id.uid == "" {
+	pods := []*change.Timeline{e.object(id.UID)}
+	if id.UID == "" {
 		pods = e.named(id)
 	}
 	for _, t := range pods {

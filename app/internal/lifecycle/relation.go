@@ -96,7 +96,7 @@ func remove(all map[object.Name][]*change.Timeline, name object.Name, t *change.
 
 // keyOf returns the key of the group with an object of that name.
 func keyOf(n object.Name) subject {
-	return subject{group: n.Group, kind: n.Kind, namespace: n.Namespace, name: n.Name}
+	return subject{Group: n.Group, Kind: n.Kind, Namespace: n.Namespace, Name: n.Name}
 }
 
 // tieRelations connects the group of t with the changing objects related to t, in both directions.
@@ -115,7 +115,7 @@ func (e *Engine) tieRelations(g *group, t *change.Timeline) *group {
 	for _, name := range t.Names() {
 		key := keyOf(name)
 		g = e.groups.tieName(g, key)
-		for _, other := range e.relations.referrers[name] {
+		for _, other := range e.referrers(name) {
 			if of := e.groups.of[other]; of != nil && of != g && e.refersTo(other, name) {
 				g = e.groups.tieName(of, key)
 			}
@@ -127,7 +127,7 @@ func (e *Engine) tieRelations(g *group, t *change.Timeline) *group {
 // connects reports whether the relation r connects groups. A Node connects the Pods of DaemonSets only
 // while a change of the Node is known: its status changes often.
 func (e *Engine) connects(r object.Relation) bool {
-	return r.Type != object.Placed || slices.ContainsFunc(e.relations.named[r.To], changes)
+	return r.Type != object.Placed || slices.ContainsFunc(e.namedBy(r.To), changes)
 }
 
 // refersTo reports whether t has a relation to the name that connects groups.
@@ -149,7 +149,7 @@ func changes(t *change.Timeline) bool {
 // changedReferrers marks the groups with a relation to t as changed.
 func (e *Engine) changedReferrers(t *change.Timeline) {
 	for _, name := range t.Names() {
-		for _, other := range e.relations.referrers[name] {
+		for _, other := range e.referrers(name) {
 			if g := e.groups.of[other]; g != nil {
 				g.change()
 			}

@@ -99,22 +99,22 @@ func (r restorer) refusals(m *statepb.Refusals) *refusals {
 
 func (s saver) subject(i subject) *statepb.Subject {
 	return &statepb.Subject{
-		Uid:       s.Text(string(i.uid)),
-		Owner:     s.Text(string(i.owner)),
-		Group:     s.Text(i.group),
-		Kind:      s.Text(i.kind),
-		Namespace: s.Text(i.namespace),
-		Name:      s.Text(i.name),
+		Uid:       s.Text(string(i.UID)),
+		Owner:     s.Text(string(i.Owner)),
+		Group:     s.Text(i.Group),
+		Kind:      s.Text(i.Kind),
+		Namespace: s.Text(i.Namespace),
+		Name:      s.Text(i.Name),
 	}
 }
 
 func (r restorer) subject(m *statepb.Subject) subject {
 	return subject{
-		uid:       types.UID(r.Text(m.GetUid())),
-		owner:     types.UID(r.Text(m.GetOwner())),
-		group:     r.Text(m.GetGroup()),
-		kind:      r.Text(m.GetKind()),
-		namespace: r.Text(m.GetNamespace()),
-		name:      r.Text(m.GetName()),
+		UID:       types.UID(r.Text(m.GetUid())),
+		Owner:     types.UID(r.Text(m.GetOwner())),
+		Group:     r.Text(m.GetGroup()),
+		Kind:      r.Text(m.GetKind()),
+		Namespace: r.Text(m.GetNamespace()),
+		Name:      r.Text(m.GetName()),
 	}
 }

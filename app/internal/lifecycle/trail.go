@@ -44,18 +44,18 @@ type sighting struct {
 // subject identifies the object of a request: by UID, or by kind and name. For a refused creation
 // it is the UID of the owner.
 type subject struct {
-	uid, owner                   types.UID
-	group, kind, namespace, name string
+	UID, Owner                   types.UID
+	Group, Kind, Namespace, Name string
 }
 
 func compareSubjects(a, b subject) int {
 	return cmp.Or(
-		cmp.Compare(a.uid, b.uid),
-		cmp.Compare(a.owner, b.owner),
-		cmp.Compare(a.group, b.group),
-		cmp.Compare(a.kind, b.kind),
-		cmp.Compare(a.namespace, b.namespace),
-		cmp.Compare(a.name, b.name),
+		cmp.Compare(a.UID, b.UID),
+		cmp.Compare(a.Owner, b.Owner),
+		cmp.Compare(a.Group, b.Group),
+		cmp.Compare(a.Kind, b.Kind),
+		cmp.Compare(a.Namespace, b.Namespace),
+		cmp.Compare(a.Name, b.Name),
 	)
 }
 
@@ -71,15 +71,15 @@ func newTrail() trail {
 func identify(w *observation.Write) subject {
 	switch {
 	case w.UID != "":
-		return subject{uid: w.UID}
+		return subject{UID: w.UID}
 	case w.Controller != "":
-		return subject{owner: w.Controller}
+		return subject{Owner: w.Controller}
 	}
 	return nameOf(w)
 }
 
 func nameOf(w *observation.Write) subject {
-	return subject{group: w.Group, kind: w.Kind.Kind, namespace: w.Namespace, name: w.Name}
+	return subject{Group: w.Group, Kind: w.Kind.Kind, Namespace: w.Namespace, Name: w.Name}
 }
 
 // AuditStats counts the writes of the audit log by their results. It is not saved.
@@ -112,11 +112,11 @@ func (e *Engine) observeAudit(w *observation.Write) {
 		return
 	}
 	id := identify(w)
-	if t := e.objects[id.uid]; id.uid != "" && t != nil {
+	if t := e.object(id.UID); id.UID != "" && t != nil {
 		e.attach(t, w, again)
 		return
 	}
-	if id.uid == "" {
+	if id.UID == "" {
 		for _, t := range e.named(id) {
 			e.attach(t, w, again)
 		}
@@ -246,12 +246,12 @@ func (e *Engine) adopt(t *change.Timeline) {
 	}
 	name := subjectOf(t)
 	for _, drift := range []map[subject][]*observation.Write{e.trail.longAdrift, e.trail.adrift} {
-		for _, id := range []subject{{uid: t.Ref.UID}, name} {
+		for _, id := range []subject{{UID: t.Ref.UID}, name} {
 			for _, w := range drift[id] {
 				e.attach(t, w, true)
 			}
 		}
-		delete(drift, subject{uid: t.Ref.UID})
+		delete(drift, subject{UID: t.Ref.UID})
 	}
 }
 
@@ -363,7 +363,7 @@ func (e *Engine) unname(t *change.Timeline) {
 
 // subjectOf returns the subject of a request that names the object without its UID.
 func subjectOf(t *change.Timeline) subject {
-	return subject{group: t.Ref.Group, kind: t.Ref.Kind.Kind, namespace: t.Ref.Namespace, name: t.Ref.Name}
+	return subject{Group: t.Ref.Group, Kind: t.Ref.Kind.Kind, Namespace: t.Ref.Namespace, Name: t.Ref.Name}
 }
 
 // doubt discards the joins of the audit log's requests to the writes of t. They are then computed

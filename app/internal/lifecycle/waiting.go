@@ -68,7 +68,7 @@ func (d *derivation) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
 		}
 	}
 	of := reason.Behind(last, owned)
-	switch pod := d.engine.objects[of.At.UID]; {
+	switch pod := d.Object(of.At.UID); {
 	case of.Text == "":
 		return r
 	case pod != nil:
@@ -89,7 +89,7 @@ var podByUID = regexp.MustCompile(`\bpod (\S+)`)
 func (d *derivation) withName(text string) string {
 	return podByUID.ReplaceAllStringFunc(text, func(pod string) string {
 		uid := types.UID(strings.TrimPrefix(pod, "pod "))
-		if t := d.engine.objects[uid]; t != nil && t.Ref.Name != "" {
+		if t := d.Object(uid); t != nil && t.Ref.Name != "" {
 			return "Pod " + t.Ref.Name
 		}
 		if name := d.engine.otherPods[uid]; name != "" {
@@ -204,7 +204,7 @@ func (e *Engine) node(name string) *history.Version {
 // Standing returns the reason why an object in its desired state does not work; see reason.Standing.
 // It is empty for an unknown object, and for one that has not converged.
 func (e *Engine) Standing(uid types.UID) reason.Reason {
-	t := e.objects[uid]
+	t := e.object(uid)
 	if t == nil || t.Removal != nil {
 		return reason.Reason{}
 	}
