@@ -3,11 +3,10 @@
 package cause
 
 import (
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/kube-lifeline/lifeline"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // A context from admission is the context of the object's reconciliation itself. Its claim names
@@ -59,8 +58,8 @@ func (o *Origination) names(c Cause) Cause {
 
 // admittedIn returns the span from admission for the reconciliation begun by w, in the trace id. It
 // is zero without such a span.
-func (f *Finder) admittedIn(w *change.Write, id trace.TraceID) trace.SpanID {
-	if o := f.origination(w); o != nil && o.admitted && o.TraceID() == id {
+func admittedIn(s *Scene, w *change.Write, id trace.TraceID) trace.SpanID {
+	if o := origination(s, w); o != nil && o.admitted && o.TraceID() == id {
 		return o.SpanID()
 	}
 	return trace.SpanID{}
@@ -70,35 +69,35 @@ func (f *Finder) admittedIn(w *change.Write, id trace.TraceID) trace.SpanID {
 // deletion. Admission notes the context of the request in the audit log. The context counts only
 // without a cause by an earlier rule, and only if the derived trace of the write has not been
 // handed out.
-func (f *Finder) byAdmission(w *change.Write) (Cause, bool, []span.Link) {
-	o := f.Asked(w)
+func byAdmission(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
+	o := Asked(s, w)
 	if o == nil {
 		return Cause{}, false, nil
 	}
-	l := f.known(o.TraceID())
-	if end, ended := f.Taken(o.TraceID()); ended {
-		return f.byTaken(o, l, end)
+	l := known(s, o.TraceID())
+	if end, ended := s.Placed.Taken(o.TraceID()); ended {
+		return byTaken(s, o, l, end)
 	}
-	if _, taken := f.Taken(f.derivedID(w)); taken {
+	if _, taken := s.Placed.Taken(derivedID(s, w)); taken {
 		return Cause{}, false, nil
 	}
 	if l == nil {
-		return f.byOutside(o)
+		return byOutside(s, o)
 	}
-	return f.byKnown(o, l)
+	return byKnown(s, o, l)
 }
 
 // Asked returns the context in the request of w, from the audit log. It is nil without such a
 // context, or if w put a context on its object.
-func (f *Finder) Asked(w *change.Write) *Origination {
+func Asked(s *Scene, w *change.Write) *Origination {
 	if w.Originates() {
 		return nil
 	}
-	q := f.Audited(w)
+	q := s.Trail.Audited(w)
 	if q == nil || q.TraceParent == "" {
 		return nil
 	}
-	o := &Origination{Write: w, SpanContext: ParseContext(q.TraceParent, ""), asked: true}
+	o := &Origination{Write: w, SpanContext: change.ParseContext(q.TraceParent, ""), asked: true}
 	if !o.IsValid() {
 		return nil
 	}

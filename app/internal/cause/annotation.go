@@ -6,13 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/kube-lifeline/lifeline"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // stale is the greatest age of a context on an object as a cause (rule P4).
@@ -52,11 +51,11 @@ type Origination struct {
 }
 
 // origination returns w with its context on the object, or nil without a valid one.
-func (f *Finder) origination(w *change.Write) *Origination {
+func origination(s *Scene, w *change.Write) *Origination {
 	if !w.Originates() {
 		return nil
 	}
-	o := &Origination{Write: w, SpanContext: ParseContext(w.Version.TraceParent, w.Version.TraceState)}
+	o := &Origination{Write: w, SpanContext: change.ParseContext(w.Version.TraceParent, w.Version.TraceState)}
 	if !o.IsValid() {
 		return nil
 	}
@@ -64,9 +63,9 @@ func (f *Finder) origination(w *change.Write) *Origination {
 		o.claim = claim
 		o.admitted = claim.Names(identity(w.Timeline, w.Version.GenerateName)) && lifeline.IsAdmitted(o.SpanContext)
 	}
-	if owner := f.controllerOf(w); owner != nil && f.ByController(w) {
-		o.owner, o.above = owner, f.Current(owner.UID)
-		o.open = o.above != nil && o.above.OpenAt(w, f.options.Quiet)
+	if owner := controllerOf(s, w); owner != nil && ByController(s, w) {
+		o.owner, o.above = owner, s.Placed.Current(owner.UID)
+		o.open = o.above != nil && o.above.OpenAt(w, s.options.Quiet)
 	}
 	return o
 }
@@ -88,27 +87,27 @@ func (o *Origination) below(r *change.Reconciliation) Cause {
 }
 
 // byAnnotation is rule C1, for a context that rule P4 accepts. A rejected context becomes a link.
-func (f *Finder) byAnnotation(w *change.Write) (Cause, bool, []span.Link) {
-	o := f.origination(w)
+func byAnnotation(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
+	o := origination(s, w)
 	if o == nil {
 		return Cause{}, false, nil
 	}
-	if o.open && f.leads(o) {
+	if o.open && leads(s, o) {
 		// Rule P2 precedes all checks of the age, since a reconciliation may be long.
 		return o.below(o.above), true, nil
 	}
-	if why := f.foreign(o); why != "" {
+	if why := foreign(s, o); why != "" {
 		return Cause{}, false, o.link(why)
 	}
-	if o.begins() && f.itself(w) {
+	if o.begins() && itself(s, w) {
 		return Cause{}, false, o.link(linkAnnotation)
 	}
-	l := f.known(o.TraceID())
-	if o.open && f.replaced(o) {
+	l := known(s, o.TraceID())
+	if o.open && replaced(s, o) {
 		return Cause{}, false, o.link(linkSuperseded)
 	}
-	if !o.open && f.resumes(o) {
-		if f.continues(o) {
+	if !o.open && resumes(s, o) {
+		if continues(s, o) {
 			return o.below(o.above), true, nil
 		}
 		return Cause{}, false, o.link(linkStale)
@@ -116,19 +115,19 @@ func (f *Finder) byAnnotation(w *change.Write) (Cause, bool, []span.Link) {
 	if o.owned() {
 		return Cause{}, false, o.link(linkUnverified)
 	}
-	if end, ended := f.Taken(o.TraceID()); ended {
-		return f.byTaken(o, l, end)
+	if end, ended := s.Placed.Taken(o.TraceID()); ended {
+		return byTaken(s, o, l, end)
 	}
 	if l == nil {
-		return f.byOutside(o)
+		return byOutside(s, o)
 	}
-	return f.byKnown(o, l)
+	return byKnown(s, o, l)
 }
 
 // known returns the trace id, or nil if it is unknown or forgotten.
-func (f *Finder) known(id trace.TraceID) *change.Lineage {
-	l := f.Lines[id]
-	if _, taken := f.Taken(id); l == nil || l.Old && !taken {
+func known(s *Scene, id trace.TraceID) *change.Lineage {
+	l := s.Placed.Lines[id]
+	if _, taken := s.Placed.Taken(id); l == nil || l.Old && !taken {
 		return nil
 	}
 	return l
@@ -136,45 +135,38 @@ func (f *Finder) known(id trace.TraceID) *change.Lineage {
 
 // byTaken is the part of rule C1 for a context of a handed-out trace. A part of the trace remains a
 // part of it. For any other write before its end, the result is the same as before the handover.
-func (f *Finder) byTaken(o *Origination, l *change.Lineage, end Taken) (Cause, bool, []span.Link) {
-	member := end.has(o.RV)
+func byTaken(s *Scene, o *Origination, l *change.Lineage, end change.Taken) (Cause, bool, []span.Link) {
+	member := end.Has(o.RV)
 	switch {
-	case !member && o.Heard().Sub(end.Latest) >= f.options.Settle:
+	case !member && o.Heard().Sub(end.Latest) >= s.options.Settle:
 		return Cause{}, false, o.link(linkStale)
 	case !member && o.open && end.Outside:
 		return Cause{}, false, o.link(linkAnnotation)
 	case !member:
 		return Cause{}, false, o.link(linkUnverified)
 	case l == nil:
-		l = f.outsideLine(o)
+		l = &change.Lineage{ID: o.TraceID()}
 	}
-	return f.outside(o, l), true, nil
+	return outside(s, o, l), true, nil
 }
 
 // byOutside is the part of rule C1 for a context of an unknown trace. The context is a parent from
 // outside (rule L5), except in a write by the owner's controller for an owner under way. Such a
 // controller has separate traces.
-func (f *Finder) byOutside(o *Origination) (Cause, bool, []span.Link) {
+func byOutside(s *Scene, o *Origination) (Cause, bool, []span.Link) {
 	if o.open {
 		return Cause{}, false, o.link(linkAnnotation)
 	}
-	return f.outside(o, f.outsideLine(o)), true, nil
-}
-
-// outsideLine adds a lineage with the trace of the context.
-func (f *Finder) outsideLine(o *Origination) *change.Lineage {
-	l := &change.Lineage{ID: o.TraceID()}
-	f.Lines[l.ID] = l
-	return l
+	return outside(s, o, &change.Lineage{ID: o.TraceID()}), true, nil
 }
 
 // outside returns the cause of a write below a span from outside, or without a cause known to
 // admission. A trace begun by the owner's controller heals a converged state (rule C3).
-func (f *Finder) outside(o *Origination, l *change.Lineage) Cause {
+func outside(s *Scene, o *Origination, l *change.Lineage) Cause {
 	above := o.parent()
 	c := o.names(Cause{Line: l, Above: above, Remote: above.IsValid(), Evidence: o.evidence()})
 	if o.owner != nil && (o.above != nil || o.Verb == history.Created) {
-		f.heal(&c, o.Write, o.above, o.owner)
+		heal(s, &c, o.Write, o.above, o.owner)
 	}
 	return c
 }
@@ -183,12 +175,12 @@ func (f *Finder) outside(o *Origination, l *change.Lineage) Cause {
 // to the object. Either the object is already in it. Or it is from outside, and the same component,
 // or the controller of the same owner, continues to write in it. A write by the owner's controller
 // for an owner under way belongs to the owner.
-func (f *Finder) byKnown(o *Origination, l *change.Lineage) (Cause, bool, []span.Link) {
-	own := f.Current(o.Timeline.Ref.UID)
+func byKnown(s *Scene, o *Origination, l *change.Lineage) (Cause, bool, []span.Link) {
+	own := s.Placed.Current(o.Timeline.Ref.UID)
 	switch {
-	case !f.Alive(l, o.Write):
+	case !StillOpen(s, l, o.Write):
 		return Cause{}, false, o.link(linkStale)
-	case own != nil && own.Lineage == l && (!o.open || own.OpenAt(o.Write, f.options.Quiet)):
+	case own != nil && own.Lineage == l && (!o.open || own.OpenAt(o.Write, s.options.Quiet)):
 		return o.names(
 			Cause{Line: l, Parent: own.Parent, Above: own.Above, Remote: own.Remote, Evidence: o.evidence()},
 		), true, nil
@@ -197,7 +189,7 @@ func (f *Finder) byKnown(o *Origination, l *change.Lineage) (Cause, bool, []span
 	case o.open:
 		return Cause{}, false, o.link(linkUnverified)
 	case l.Outside() && l.Reconciliations[0].Akin(o.Write), l.Named(o.parent()):
-		return f.outside(o, l), true, nil
+		return outside(s, o, l), true, nil
 	}
 	return Cause{}, false, o.link(linkUnverified)
 }
@@ -205,9 +197,9 @@ func (f *Finder) byKnown(o *Origination, l *change.Lineage) (Cause, bool, []span
 // leads reports whether the context is for the current work of the owner's controller. In this case
 // its trace, or the linked trace in its claim, is that of the owner's reconciliation or that of the
 // owner's own context.
-func (f *Finder) leads(o *Origination) bool {
+func leads(s *Scene, o *Origination) bool {
 	for _, id := range [...]trace.TraceID{o.TraceID(), o.claim.ParentTrace} {
-		if id.IsValid() && (id == o.above.Lineage.ID || id == f.carries(o.above.Timeline, o.RV)) {
+		if id.IsValid() && (id == o.above.Lineage.ID || id == carries(s, o.above.Timeline, o.RV)) {
 			return true
 		}
 	}
@@ -216,76 +208,58 @@ func (f *Finder) leads(o *Origination) bool {
 
 // resumes reports whether the context is in the trace of the owner's convergence, possibly from
 // before the start of the observer.
-func (f *Finder) resumes(o *Origination) bool {
+func resumes(s *Scene, o *Origination) bool {
 	if o.owner == nil {
 		return false
 	}
 	if o.above != nil && o.above.Lineage.ID == o.TraceID() {
 		return true
 	}
-	t := f.Object(o.owner.UID)
-	return t != nil && t.Last() != nil && t.Last().Reconciled && f.carries(t, o.RV) == o.TraceID()
+	t := s.Known.Object(o.owner.UID)
+	return t != nil && t.Last() != nil && t.Last().Reconciled && carries(s, t, o.RV) == o.TraceID()
 }
 
 // continues reports whether the trace of the owner's convergence continues with the write. A
 // replacement of a lost object is not part of it, but healing.
-func (f *Finder) continues(o *Origination) bool {
+func continues(s *Scene, o *Origination) bool {
 	if o.above == nil {
 		return false
 	}
-	if end, ended := f.Taken(o.above.Lineage.ID); ended {
-		return end.has(o.RV)
+	if end, ended := s.Placed.Taken(o.above.Lineage.ID); ended {
+		return end.Has(o.RV)
 	}
-	return f.Alive(f.Lines[o.above.Lineage.ID], o.Write) &&
-		(o.Verb != history.Created || f.lost(o.Write, o.owner) == nil)
+	return StillOpen(s, s.Placed.Lines[o.above.Lineage.ID], o.Write) &&
+		(o.Verb != history.Created || lossOf(s, o.Write, o.owner) == nil)
 }
 
 // carries returns the trace of the context on the object of t just before rv, or zero.
-func (f *Finder) carries(t *change.Timeline, rv uint64) trace.TraceID {
+func carries(s *Scene, t *change.Timeline, rv uint64) trace.TraceID {
 	i, _ := t.Position(rv)
 	if i == 0 {
 		return trace.TraceID{}
 	}
-	return ParseContext(t.Versions[i-1].TraceParent, "").TraceID()
+	return change.ParseContext(t.Versions[i-1].TraceParent, "").TraceID()
 }
 
 // replaced reports whether the context is in the trace of an older, superseded desired state of the
 // owner.
-func (f *Finder) replaced(o *Origination) bool {
-	return slices.ContainsFunc(f.History(o.owner.UID), func(r *change.Reconciliation) bool {
+func replaced(s *Scene, o *Origination) bool {
+	return slices.ContainsFunc(s.Placed.History(o.owner.UID), func(r *change.Reconciliation) bool {
 		return r.Superseded != nil && r.Lineage.ID == o.TraceID()
 	})
 }
 
-// Alive reports whether the trace l was still open just before w: it had not ended, or had not been
+// StillOpen reports whether the trace l was still open just before w: it had not ended, or had not been
 // quiet for Options.Settle.
-func (f *Finder) Alive(l *change.Lineage, w *change.Write) bool {
+func StillOpen(s *Scene, l *change.Lineage, w *change.Write) bool {
 	if l == nil {
 		return false
 	}
-	return w.At.At().Sub(l.Latest) < f.options.Settle ||
+	return w.At.At().Sub(l.Latest) < s.options.Settle ||
 		slices.ContainsFunc(l.Reconciliations, func(r *change.Reconciliation) bool {
 			if r.Verb == history.Deleted {
 				return r.Timeline.Removal == nil || r.Timeline.Removal.RV >= w.RV
 			}
-			return r.OpenAt(w, f.options.Quiet)
+			return r.OpenAt(w, s.options.Quiet)
 		})
-}
-
-// Taken holds the remembered facts about a handed-out trace.
-type Taken struct {
-	// At is the time of the handover. Latest is the Latest of the lineage at that time.
-	At, Latest time.Time
-	// Outside means that the trace began with a context from outside.
-	Outside bool
-	// Originations are the resourceVersions, in order, of the writes in the trace by their
-	// contexts: on their objects, or in their requests. No other write with a context of the trace
-	// is part of it.
-	Originations []uint64
-}
-
-// has reports whether the write with the resourceVersion rv is one of the Originations.
-func (t *Taken) has(rv uint64) bool {
-	_, found := slices.BinarySearch(t.Originations, rv)
-	return found
 }

@@ -5,6 +5,7 @@ package cause
 import (
 	"strings"
 
+	"github.com/kube-lifeline/lifeline/app/internal/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -18,8 +19,8 @@ const ControllerAccounts = "system:serviceaccount:kube-system:"
 // auditedController reports whether, by the audit log, the author of w is the controller of the
 // owner o (rule A2). known reports whether the log decides this. An event from an unauthenticated
 // source decides nothing.
-func (f *Finder) auditedController(w *change.Write, o *object.Owner) (is, known bool) {
-	q := f.Audited(w)
+func auditedController(s *Scene, w *change.Write, o *object.Owner) (is, known bool) {
+	q := s.Trail.Audited(w)
 	if q == nil || q.User == "" || q.Unauthenticated {
 		return false, false
 	}
@@ -30,17 +31,17 @@ func (f *Finder) auditedController(w *change.Write, o *object.Owner) (is, known 
 		// The dependants of a Pod or a Service are the work of other controllers than the owner's.
 		return is, is || len(k.Effects) > 0
 	}
-	maker := f.makerOf(w.Timeline)
+	maker := makerOf(s, w.Timeline)
 	return maker == q.User, maker != "" && maker != q.User
 }
 
 // makerOf returns the user in the audit log for the creation of the object of t, or "".
-func (f *Finder) makerOf(t *change.Timeline) string {
+func makerOf(s *Scene, t *change.Timeline) string {
 	if len(t.Versions) == 0 {
 		return ""
 	}
 	v := t.Versions[0]
-	q := f.Audited(&change.Write{Timeline: t, Version: v, RV: v.ResourceVersion})
+	q := s.Trail.Audited(&change.Write{Timeline: t, Version: v, RV: v.ResourceVersion})
 	if q == nil || v.Baseline || q.Unauthenticated {
 		return ""
 	}
@@ -80,4 +81,15 @@ var systems = map[string]string{
 	"system:kube-controller-manager":                 change.Manager,
 	"system:apiserver":                               "kube-apiserver",
 	ControllerAccounts + "generic-garbage-collector": change.Collector,
+}
+
+// Author returns the component that made w, also by the audit log, or "".
+func Author(s *Scene, w *change.Write) string {
+	if q := s.Trail.Audited(w); q != nil && w.Request == nil && !audit.Unnamed(q.Write) {
+		return AuthorOf(q.Write)
+	}
+	if Autoscaler(s, w) != nil {
+		return kind.HorizontalPodAutoscaler.Controller
+	}
+	return w.Actor()
 }

@@ -16,16 +16,16 @@ import (
 // byAutoscaler is rule C4 for a scaling by an autoscaler. If the autoscaler itself was changed and
 // has not converged, the scaling belongs to that change. Otherwise a metric is the cause: the scaling
 // is a separate change, with a link to the last change of the autoscaler.
-func (f *Finder) byAutoscaler(w *change.Write) (Cause, bool, []span.Link) {
-	t := f.Autoscaler(w)
+func byAutoscaler(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
+	t := Autoscaler(s, w)
 	if t == nil {
 		return Cause{}, false, nil
 	}
-	r := f.Current(t.Ref.UID)
+	r := s.Placed.Current(t.Ref.UID)
 	switch {
 	case r == nil || r.Verb == history.Deleted:
 		return Cause{}, false, nil
-	case r.OpenAt(w, f.options.Quiet):
+	case r.OpenAt(w, s.options.Quiet):
 		c := Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}
 		if r.ConvergedBy(w.RV) != nil {
 			c.Evidence = span.ByTime
@@ -40,11 +40,11 @@ const linkAutoscaler = "autoscaler"
 
 // Autoscaler returns the HorizontalPodAutoscaler that made w, a change of a number of replicas, or
 // nil.
-func (f *Finder) Autoscaler(w *change.Write) *change.Timeline {
-	if !f.scales(w) {
+func Autoscaler(s *Scene, w *change.Write) *change.Timeline {
+	if !scales(s, w) {
 		return nil
 	}
-	for _, t := range f.Referrers(object.NameOf(&w.Timeline.Ref)) {
+	for _, t := range s.Known.Referrers(object.NameOf(&w.Timeline.Ref)) {
 		if kind.HorizontalPodAutoscaler.Is(t.Ref.Kind) && (t.Removal == nil || t.Removal.RV > w.RV) &&
 			slices.ContainsFunc(t.Refers(), func(r object.Relation) bool { return r.Type == object.Target }) {
 			return t
@@ -54,9 +54,9 @@ func (f *Finder) Autoscaler(w *change.Write) *change.Timeline {
 }
 
 // scales reports whether w may be a scaling by an autoscaler.
-func (f *Finder) scales(w *change.Write) bool {
+func scales(s *Scene, w *change.Write) bool {
 	return w.Verb == history.Updated && w.Request == nil && w.Parts() == kind.Scale &&
-		f.maybeBy(w, change.Manager, kind.HorizontalPodAutoscaler.Controller) && f.controllerOf(w) == nil
+		maybeBy(s, w, change.Manager, kind.HorizontalPodAutoscaler.Controller) && controllerOf(s, w) == nil
 }
 
 // Decision returns the metrics and targets by which the autoscaler t made w, a scaling; "" if they are

@@ -3,10 +3,9 @@
 package cause
 
 import (
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Cause is the place of a write: its trace and its parent there.
@@ -27,57 +26,67 @@ type Cause struct {
 	// Span is the ID from admission for the span of the reconciliation. It is zero if the ID must
 	// be derived.
 	Span trace.SpanID
+
+	// replaces is the loss that the write makes good, or nil. by is its resourceVersion, or 0 without a
+	// separate trace.
+	replaces *departure
+	by       uint64
+	// follows is the trace of that loss, or of the owner; nil without one.
+	follows *change.Lineage
+	// rescales is the reconciliation found under way that the write shows to be a scaling, or nil.
+	rescales *change.Reconciliation
 }
 
 // rule finds the cause of a write. Without a cause it may return links to related spans.
-type rule func(f *Finder, w *change.Write) (c Cause, found bool, links []span.Link)
+type rule func(s *Scene, w *change.Write) (c Cause, found bool, links []span.Link)
 
 // rules are all rules in order, one file a rule. The first cause in this order names the parent.
 // The request of a command precedes a context on the object, since the user asked for the trace of
 // the command.
 var rules = [...]rule{
-	(*Finder).byConfig,           // C4, links of a restart: config.go
-	(*Finder).byRefusal,          // C4, links of an object refused before: refusal.go
-	plain((*Finder).byRequest),   // C2, of a command: request.go
-	plain((*Finder).byRebuild),   // L7: rebuild.go
-	(*Finder).byAnnotation,       // C1: annotation.go
-	plain((*Finder).ByOwnersEnd), // C3b: ownersend.go
-	plain((*Finder).byEviction),  // C4, of an evicted Pod: eviction.go
-	(*Finder).byNode,             // C4, of a DaemonSet's Pod: node.go
-	plain((*Finder).byOwner),     // C3: owner.go
-	(*Finder).byPlainOwner,       // C3, of an object without a controller: plainowner.go
-	(*Finder).byPublication,      // C4, of a new revision: delivery.go
-	plain((*Finder).byItself),    // itself.go
-	(*Finder).byAdmission,        // C2, of the audit log: admitted.go
-	plain((*Finder).byRelation),  // C4, of an API: relation.go
-	plain((*Finder).byClaim),     // C4, of storage: storage.go
-	(*Finder).byAutoscaler,       // C4, of a scaling: autoscaler.go
-	(*Finder).byDelivery,         // C4, of an applied object: delivery.go
-	(*Finder).byIssuance,         // C4, of a Certificate: issuance.go
-	(*Finder).byDeclared,         // C4, of the configuration: declared.go
-	(*Finder).byEvent,            // C5: event.go
+	byConfig,           // C4, links of a restart: config.go
+	byRefusal,          // C4, links of an object refused before: refusal.go
+	plain(byRequest),   // C2, of a command: request.go
+	plain(byRebuild),   // L7: rebuild.go
+	byAnnotation,       // C1: annotation.go
+	plain(ByOwnersEnd), // C3b: ownersend.go
+	plain(byEviction),  // C4, of an evicted Pod: eviction.go
+	byNode,             // C4, of a DaemonSet's Pod: node.go
+	plain(byOwner),     // C3: owner.go
+	byPlainOwner,       // C3, of an object without a controller: plainowner.go
+	byPublication,      // C4, of a new revision: delivery.go
+	plain(byItself),    // itself.go
+	byAdmission,        // C2, of the audit log: admitted.go
+	plain(byRelation),  // C4, of an API: relation.go
+	plain(byClaim),     // C4, of storage: storage.go
+	byAutoscaler,       // C4, of a scaling: autoscaler.go
+	byDelivery,         // C4, of an applied object: delivery.go
+	byIssuance,         // C4, of a Certificate: issuance.go
+	byDeclared,         // C4, of the configuration: declared.go
+	byEvent,            // C5: event.go
 }
 
 // plain converts a function that returns no links into a rule.
-func plain(by func(*Finder, *change.Write) (Cause, bool)) rule {
-	return func(f *Finder, w *change.Write) (Cause, bool, []span.Link) {
-		c, found := by(f, w)
+func plain(by func(*Scene, *change.Write) (Cause, bool)) rule {
+	return func(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
+		c, found := by(s, w)
 		return c, found, nil
 	}
 }
 
-// Cause applies the rules to a write. A write without a cause begins a trace (rule C6).
-func (f *Finder) Cause(w *change.Write) Cause {
+// Of applies the rules to a write. A write without a cause begins a trace (rule C6). It changes nothing; Apply
+// does.
+func Of(s *Scene, w *change.Write) Cause {
 	var related []span.Link
 	for _, by := range rules {
-		c, found, links := by(f, w)
+		c, found, links := by(s, w)
 		if found {
 			c.Links = append(c.Links, related...)
 			return c
 		}
 		related = append(related, links...)
 	}
-	c := f.byNone(w)
+	c := byNone(s, w)
 	c.Links = append(c.Links, related...)
 	return c
 }

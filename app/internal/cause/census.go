@@ -6,11 +6,10 @@ import (
 	"cmp"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Census holds the numbers of living dependants of an owner, each valid from one resourceVersion to
@@ -23,18 +22,18 @@ type headcount struct {
 	alive int
 }
 
-// Census returns the numbers of dependants of an owner. All rules share one count per owner.
-func (f *Finder) Census(owner types.UID) Census {
-	c, counted := f.censuses[owner]
+// CensusOf returns the numbers of dependants of an owner. All rules share one count per owner.
+func CensusOf(s *Scene, owner types.UID) Census {
+	c, counted := s.counts.censuses[owner]
 	if !counted {
-		for _, t := range f.Dependants(owner) {
+		for _, t := range s.Known.Dependants(owner) {
 			c = livingIn(t, c)
 		}
 		slices.SortFunc(c, func(a, b headcount) int { return cmp.Compare(a.from, b.from) })
 		for i := 1; i < len(c); i++ {
 			c[i].alive += c[i-1].alive
 		}
-		f.censuses[owner] = c
+		s.counts.censuses[owner] = c
 	}
 	return c
 }

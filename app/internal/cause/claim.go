@@ -9,12 +9,12 @@ import (
 
 // foreign returns the reason in the claim against a context as the cause of this write: another
 // object, another desired state or another time. It is empty without such a reason.
-func (f *Finder) foreign(o *Origination) string {
+func foreign(s *Scene, o *Origination) string {
 	c := o.claim
 	if c.Object != 0 {
 		mine, generation := c.Names(identity(o.Timeline, o.Version.GenerateName)), o.Version.Generation
 		switch counted := mine && c.Generation > 0 && generation > 0; {
-		case !mine && !f.namesOwner(c, o.Timeline):
+		case !mine && !namesOwner(s, c, o.Timeline):
 			return linkStale
 		case counted && c.Generation < generation:
 			return linkSuperseded
@@ -30,7 +30,7 @@ func (f *Finder) foreign(o *Origination) string {
 
 // namesOwner reports whether the claim was made for an object above t. The controllers of such an
 // object have copied the context.
-func (f *Finder) namesOwner(c lifeline.Claim, t *change.Timeline) bool {
+func namesOwner(s *Scene, c lifeline.Claim, t *change.Timeline) bool {
 	for range 16 {
 		owners := t.Owners()
 		for _, o := range owners {
@@ -48,11 +48,11 @@ func (f *Finder) namesOwner(c lifeline.Claim, t *change.Timeline) bool {
 				return true
 			}
 		}
-		up := f.Controller(t)
+		up := s.Known.Controller(t)
 		if up == nil {
 			return false
 		}
-		if t = f.Object(up.UID); t == nil {
+		if t = s.Known.Object(up.UID); t == nil {
 			return false
 		}
 	}

@@ -17,17 +17,17 @@ import (
 // the last change of each ConfigMap and Secret of the template since the template's previous change.
 // It never finds a cause: the content may be unrelated, and its reader may have been restarted for
 // another reason.
-func (f *Finder) byConfig(w *change.Write) (Cause, bool, []span.Link) {
+func byConfig(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
 	if !restarts(w) {
 		return Cause{}, false, nil
 	}
 	var links []span.Link
-	since := f.templateBefore(w)
+	since := templateBefore(s, w)
 	for _, r := range w.Version.Relations {
 		if r.Type != object.Config {
 			continue
 		}
-		if edit := f.edit(r.To, since, w.RV); edit != nil {
+		if edit := edit(s, r.To, since, w.RV); edit != nil {
 			links = append(links, edit.Link(linkConfig))
 		}
 	}
@@ -55,9 +55,9 @@ func restarts(w *change.Write) bool {
 
 // templateBefore returns the resourceVersion of the last change of the Pod template before w. It is 0
 // if that is unknown, as from before the start.
-func (f *Finder) templateBefore(w *change.Write) uint64 {
+func templateBefore(s *Scene, w *change.Write) uint64 {
 	last := uint64(0)
-	for _, r := range f.History(w.Timeline.Ref.UID) {
+	for _, r := range s.Placed.History(w.Timeline.Ref.UID) {
 		last = max(last, r.TemplateBefore(w.RV))
 	}
 	return last
@@ -65,10 +65,10 @@ func (f *Finder) templateBefore(w *change.Write) uint64 {
 
 // edit returns the last change of the content of an object of that name, after the resourceVersion
 // since and before rv; nil without one.
-func (f *Finder) edit(name object.Name, since, rv uint64) *change.Reconciliation {
+func edit(s *Scene, name object.Name, since, rv uint64) *change.Reconciliation {
 	var last *change.Reconciliation
-	for _, t := range f.Named(name) {
-		for _, r := range f.Instants(t.Ref.UID) {
+	for _, t := range s.Known.Named(name) {
+		for _, r := range s.Placed.Instants(t.Ref.UID) {
 			w := r.First()
 			if w.Verb == history.Updated && w.RV > since && w.RV < rv && (last == nil || w.RV > last.First().RV) &&
 				slices.Contains(w.Changed.Paths, observation.PathData) {
@@ -85,19 +85,19 @@ func (f *Finder) edit(name object.Name, since, rv uint64) *change.Reconciliation
 //   - the objects of tools of delivery
 //   - the ConfigMaps and Secrets of a restart
 //   - the quotas and LimitRanges that had refused the object
-func (f *Finder) Sources(w *change.Write) []*change.Timeline {
-	if t := f.Autoscaler(w); t != nil {
+func Sources(s *Scene, w *change.Write) []*change.Timeline {
+	if t := Autoscaler(s, w); t != nil {
 		return []*change.Timeline{t}
 	}
-	out := append(f.declared(w), f.reported(w)...)
+	out := append(declared(s, w), reported(s, w)...)
 	if to, tool := applier(w); tool != nil {
-		return append(out, f.Named(to)...)
+		return append(out, s.Known.Named(to)...)
 	}
 	if w.Verb == history.Created {
-		if up := f.refusedOwner(w); up != nil {
+		if up := refusedOwner(s, w); up != nil {
 			for _, r := range up.Refers() {
 				if Refuses(r) {
-					out = append(out, f.Named(r.To)...)
+					out = append(out, s.Known.Named(r.To)...)
 				}
 			}
 		}
@@ -108,7 +108,7 @@ func (f *Finder) Sources(w *change.Write) []*change.Timeline {
 	}
 	for _, r := range w.Version.Relations {
 		if r.Type == object.Config {
-			out = append(out, f.Named(r.To)...)
+			out = append(out, s.Known.Named(r.To)...)
 		}
 	}
 	return out

@@ -17,26 +17,26 @@ import (
 // belongs to the open change of the object that is its cause. Of several open changes the newest is
 // the parent, and the others are links. Without an open change, the write has links to the last
 // changes.
-func (f *Finder) byDeclared(w *change.Write) (Cause, bool, []span.Link) {
-	causes := f.declared(w)
-	if len(causes) == 0 || !f.byComponent(w) || f.Autoscaler(w) != nil {
+func byDeclared(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
+	causes := declared(s, w)
+	if len(causes) == 0 || !byComponent(s, w) || Autoscaler(s, w) != nil {
 		return Cause{}, false, nil
 	}
 	var open, last []*change.Reconciliation
 	for _, t := range causes {
-		if r := f.openFor(w, t); r != nil {
+		if r := openFor(s, w, t); r != nil {
 			open = append(open, r)
 		}
-		if r := f.lastBefore(w, t); r != nil {
+		if r := lastBefore(s, w, t); r != nil {
 			last = append(last, r)
 		}
 	}
-	return f.newest(w, open, last, span.ByRelation, linkDeclared)
+	return newest(s, w, open, last, span.ByRelation, linkDeclared)
 }
 
 // newest returns the newest open change as the cause of w, by that evidence. The other open changes become
 // links with that reason. Without an open change it returns links to the last ones.
-func (f *Finder) newest(
+func newest(s *Scene,
 	w *change.Write, open, last []*change.Reconciliation, by span.Evidence, reason string,
 ) (Cause, bool, []span.Link) {
 	newestFirst(open)
@@ -46,20 +46,20 @@ func (f *Finder) newest(
 	}
 	r := open[0]
 	c := Cause{Line: r.Lineage, Parent: r, Evidence: by, Links: linksTo(open[1:], reason)}
-	if r.Verb != history.Deleted && r.ConvergedBy(w.RV) != nil || f.byArrival(w, r) {
+	if r.Verb != history.Deleted && r.ConvergedBy(w.RV) != nil || byArrival(s, w, r) {
 		c.Evidence = span.ByTime // only the quiet time keeps it open, or only the arrival gives the order
 	}
 	return c, true, nil
 }
 
 // declared returns the causes of the object of w, by the relations of the configuration, each once.
-func (f *Finder) declared(w *change.Write) []*change.Timeline {
+func declared(s *Scene, w *change.Write) []*change.Timeline {
 	var out []*change.Timeline
 	for _, r := range w.Timeline.Refers() {
 		if r.Type != object.Effect {
 			continue
 		}
-		for _, t := range f.Named(r.To) {
+		for _, t := range s.Known.Named(r.To) {
 			if t != w.Timeline && !slices.Contains(out, t) {
 				out = append(out, t)
 			}
@@ -71,11 +71,11 @@ func (f *Finder) declared(w *change.Write) []*change.Timeline {
 // byComponent reports whether a component made w: the audit log names a user of the cluster's
 // (system:) without kubectl, or without the log the field manager is not that of kubectl. A deletion
 // leaves no field manager.
-func (f *Finder) byComponent(w *change.Write) bool {
+func byComponent(s *Scene, w *change.Write) bool {
 	if w.Request != nil {
 		return false
 	}
-	if q := f.Audited(w); q != nil && q.User != "" && !q.Unauthenticated {
+	if q := s.Trail.Audited(w); q != nil && q.User != "" && !q.Unauthenticated {
 		return strings.HasPrefix(q.User, "system:") && !change.IsClient(AuthorOf(q.Write))
 	}
 	return !change.IsClient(w.Manager) && (w.Manager != "" || w.Verb == history.Deleted)
@@ -84,17 +84,17 @@ func (f *Finder) byComponent(w *change.Write) bool {
 // openFor returns the newest open change of the cause t, or nil. The author of a change is not its
 // effect: a program may write several related objects, one after another. A deletion by an unknown
 // author belongs only to a deletion.
-func (f *Finder) openFor(w *change.Write, t *change.Timeline) *change.Reconciliation {
-	for _, r := range slices.Backward(f.History(t.Ref.UID)) {
+func openFor(s *Scene, w *change.Write, t *change.Timeline) *change.Reconciliation {
+	for _, r := range slices.Backward(s.Placed.History(t.Ref.UID)) {
 		first := r.First()
 		switch {
 		case first.RV >= w.RV, r.Parent == nil && w.Manager != "" && w.Manager == first.Manager:
 		case r.Verb == history.Deleted:
-			if t.Removal == nil || t.Removal.RV > w.RV || w.Verb == history.Deleted && f.Alive(r.Lineage, w) {
+			if t.Removal == nil || t.Removal.RV > w.RV || w.Verb == history.Deleted && StillOpen(s, r.Lineage, w) {
 				return r
 			}
-		case w.Verb == history.Deleted && f.Audited(w) == nil:
-		case r.OpenAt(w, f.options.Quiet):
+		case w.Verb == history.Deleted && s.Trail.Audited(w) == nil:
+		case r.OpenAt(w, s.options.Quiet):
 			return r
 		}
 	}
@@ -102,9 +102,9 @@ func (f *Finder) openFor(w *change.Write, t *change.Timeline) *change.Reconcilia
 }
 
 // lastBefore returns the last change of t before w, or nil.
-func (f *Finder) lastBefore(w *change.Write, t *change.Timeline) *change.Reconciliation {
+func lastBefore(s *Scene, w *change.Write, t *change.Timeline) *change.Reconciliation {
 	var last *change.Reconciliation
-	for _, all := range [][]*change.Reconciliation{f.History(t.Ref.UID), f.Instants(t.Ref.UID)} {
+	for _, all := range [][]*change.Reconciliation{s.Placed.History(t.Ref.UID), s.Placed.Instants(t.Ref.UID)} {
 		for _, r := range all {
 			if rv := r.First().RV; rv < w.RV && (last == nil || rv > last.First().RV) {
 				last = r
@@ -137,7 +137,7 @@ func linksTo(all []*change.Reconciliation, why string) []span.Link {
 
 // awaitsDeclared reports whether a component created the object of w, and no cause is known. The
 // watch of the cause may be delayed.
-func (f *Finder) awaitsDeclared(w *change.Write) bool {
-	return w.Verb == history.Created && f.byComponent(w) && len(f.declared(w)) == 0 &&
+func awaitsDeclared(s *Scene, w *change.Write) bool {
+	return w.Verb == history.Created && byComponent(s, w) && len(declared(s, w)) == 0 &&
 		slices.ContainsFunc(w.Timeline.Refers(), func(r object.Relation) bool { return r.Type == object.Effect })
 }

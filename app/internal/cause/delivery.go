@@ -16,22 +16,22 @@ import (
 // the tool applies: the tool wrote it, its object names the release or application, and the revision
 // was under way. Outside a revision the tool corrects a drift: a separate change, with a link to
 // the last revision.
-func (f *Finder) byDelivery(w *change.Write) (Cause, bool, []span.Link) {
+func byDelivery(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
 	to, tool := applier(w)
 	if tool == nil {
 		return Cause{}, false, nil
 	}
 	var open, last *change.Reconciliation
 	ambiguous := false
-	for _, t := range f.Named(to) {
-		r := f.revisionAt(t, w)
+	for _, t := range s.Known.Named(to) {
+		r := revisionAt(s, t, w)
 		switch {
 		case r == nil || t == w.Timeline && w.Verb != history.Deleted:
-		case !f.underWay(r, w):
+		case !underWay(s, r, w):
 			if last == nil || last.First().RV < r.First().RV {
 				last = r
 			}
-		case f.delivered(w, r, tool):
+		case delivered(s, w, r, tool):
 			ambiguous = ambiguous || open != nil
 			open = r
 		}
@@ -39,11 +39,11 @@ func (f *Finder) byDelivery(w *change.Write) (Cause, bool, []span.Link) {
 	switch {
 	case open != nil && !ambiguous:
 		c := Cause{Line: open.Lineage, Parent: open, Evidence: span.ByRelation}
-		if !f.certain(w, to) {
+		if !certain(s, w, to) {
 			c.Evidence = span.ByTime
 		}
 		return c, true, nil
-	case last != nil && f.Drift(w) != nil:
+	case last != nil && Drift(s, w) != nil:
 		return Cause{}, false, []span.Link{last.Link(linkDelivery)}
 	}
 	return Cause{}, false, nil
@@ -63,8 +63,8 @@ func applier(w *change.Write) (object.Name, *kind.Delivery) {
 }
 
 // revisionAt returns the newest reconciliation of t that began before w, or nil.
-func (f *Finder) revisionAt(t *change.Timeline, w *change.Write) *change.Reconciliation {
-	for _, r := range slices.Backward(f.History(t.Ref.UID)) {
+func revisionAt(s *Scene, t *change.Timeline, w *change.Write) *change.Reconciliation {
+	for _, r := range slices.Backward(s.Placed.History(t.Ref.UID)) {
 		if r.First().RV < w.RV {
 			return r
 		}
@@ -73,8 +73,8 @@ func (f *Finder) revisionAt(t *change.Timeline, w *change.Write) *change.Reconci
 }
 
 // underWay reports whether r applied objects at the time of w. A failed revision has ended.
-func (f *Finder) underWay(r *change.Reconciliation, w *change.Write) bool {
-	if !r.OpenAt(w, f.options.Quiet) {
+func underWay(s *Scene, r *change.Reconciliation, w *change.Write) bool {
+	if !r.OpenAt(w, s.options.Quiet) {
 		return false
 	}
 	if t := r.Timeline; r.Verb == history.Deleted {
@@ -84,18 +84,18 @@ func (f *Finder) underWay(r *change.Reconciliation, w *change.Write) bool {
 }
 
 // delivered reports whether the tool wrote w for r. A person's tool acts as that person.
-func (f *Finder) delivered(w *change.Write, r *change.Reconciliation, tool *kind.Delivery) bool {
+func delivered(s *Scene, w *change.Write, r *change.Reconciliation, tool *kind.Delivery) bool {
 	if tool.Personal {
-		if user, by := f.userOf(w), f.userOf(r.First()); user != "" && by != "" && user != by {
+		if user, by := userOf(s, w), userOf(s, r.First()); user != "" && by != "" && user != by {
 			return false
 		}
 	}
-	return f.byTool(w, tool)
+	return byTool(s, w, tool)
 }
 
 // byTool reports whether the tool may have written w. A deletion has no field manager.
-func (f *Finder) byTool(w *change.Write, tool *kind.Delivery) bool {
-	if q := f.Audited(w); q != nil && !q.Unauthenticated && (q.UserAgent != "" || q.Manager != "") {
+func byTool(s *Scene, w *change.Write, tool *kind.Delivery) bool {
+	if q := s.Trail.Audited(w); q != nil && !q.Unauthenticated && (q.UserAgent != "" || q.Manager != "") {
 		return tool.Is(q.Manager) || tool.Is(change.ClientOf(q.UserAgent))
 	}
 	return tool.Is(w.Manager) || w.Manager == "" && w.Verb == history.Deleted
@@ -103,22 +103,22 @@ func (f *Finder) byTool(w *change.Write, tool *kind.Delivery) bool {
 
 // certain reports whether author and name agree. A hook does not name its release. Without an audit
 // log, the author of a deletion is unknown.
-func (f *Finder) certain(w *change.Write, to object.Name) bool {
-	return to != kind.AnyRelease(to.Namespace) && (w.Manager != "" || f.userOf(w) != "")
+func certain(s *Scene, w *change.Write, to object.Name) bool {
+	return to != kind.AnyRelease(to.Namespace) && (w.Manager != "" || userOf(s, w) != "")
 }
 
 // Drift returns the object of the tool that undoes a change of somebody else with w, or nil. A person
 // with a tool undoes nothing.
-func (f *Finder) Drift(w *change.Write) *change.Timeline {
+func Drift(s *Scene, w *change.Write) *change.Timeline {
 	to, tool := applier(w)
-	if tool == nil || tool.Personal || w.Verb == history.Deleted || !f.byTool(w, tool) {
+	if tool == nil || tool.Personal || w.Verb == history.Deleted || !byTool(s, w, tool) {
 		return nil
 	}
-	named := f.Named(to)
+	named := s.Known.Named(to)
 	if len(named) == 0 {
 		return nil
 	}
-	if r := f.revisionAt(named[0], w); r != nil && f.underWay(r, w) {
+	if r := revisionAt(s, named[0], w); r != nil && underWay(s, r, w) {
 		return nil
 	}
 	return named[0]
@@ -126,12 +126,12 @@ func (f *Finder) Drift(w *change.Write) *change.Timeline {
 
 // byPublication is rule C4 for the beginning of a revision: the source has published it. An open change
 // of the object that has not begun a revision is nearer. The publication is then a link.
-func (f *Finder) byPublication(w *change.Write) (Cause, bool, []span.Link) {
-	r := f.publication(w)
+func byPublication(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
+	r := publication(s, w)
 	switch {
 	case r == nil:
 		return Cause{}, false, nil
-	case f.itself(w) && !f.UnderWay(w).BeganRevision():
+	case itself(s, w) && !s.Placed.UnderWay(w).BeganRevision():
 		return Cause{}, false, []span.Link{r.Link(linkRevision)}
 	}
 	return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true, nil
@@ -142,7 +142,7 @@ const linkRevision = "revision"
 
 // publication returns the change in which the source of w's object published the revision that w
 // begins, or nil.
-func (f *Finder) publication(w *change.Write) *change.Reconciliation {
+func publication(s *Scene, w *change.Write) *change.Reconciliation {
 	id := w.Revision()
 	if id == "" {
 		return nil
@@ -151,8 +151,8 @@ func (f *Finder) publication(w *change.Write) *change.Reconciliation {
 		if relation.Type != object.Source {
 			continue
 		}
-		for _, source := range f.Named(relation.To) {
-			for _, r := range slices.Backward(f.Instants(source.Ref.UID)) {
+		for _, source := range s.Known.Named(relation.To) {
+			for _, r := range slices.Backward(s.Placed.Instants(source.Ref.UID)) {
 				if r.First().RV < w.RV && r.Revision() == id {
 					return r
 				}
@@ -163,29 +163,29 @@ func (f *Finder) publication(w *change.Write) *change.Reconciliation {
 }
 
 // delivers reports whether w begins a revision with an unknown publication, or is as in Applies.
-func (f *Finder) delivers(w *change.Write) bool {
+func delivers(s *Scene, w *change.Write) bool {
 	if id := w.Revision(); id != "" && !w.Publishes() {
-		return !kind.Certificate.Is(w.Timeline.Ref.Kind) && !f.published(w, id)
+		return !kind.Certificate.Is(w.Timeline.Ref.Kind) && !published(s, w, id)
 	}
-	return f.Applies(w)
+	return Applies(s, w)
 }
 
 // Applies reports whether w is the work of a tool for an object without an observation from after w. A
 // later revision of that object may be the cause.
-func (f *Finder) Applies(w *change.Write) bool {
+func Applies(s *Scene, w *change.Write) bool {
 	to, tool := applier(w)
 	if _, _, stored := kind.Release(w.Timeline.Ref.Kind, w.Timeline.Ref.Name); stored || tool == nil ||
 		w.Verb == history.Deleted || !tool.Is(w.Manager) {
 		return false
 	}
-	return !f.after(w, f.Named(to))
+	return !after(s, w, s.Known.Named(to))
 }
 
 // published reports whether a source of w's object had the revision id, perhaps before the start of the
 // observer.
-func (f *Finder) published(w *change.Write, id string) bool {
+func published(s *Scene, w *change.Write, id string) bool {
 	for _, relation := range w.Version.Relations {
-		if relation.Type == object.Source && slices.ContainsFunc(f.Named(relation.To), func(t *change.Timeline) bool {
+		if relation.Type == object.Source && slices.ContainsFunc(s.Known.Named(relation.To), func(t *change.Timeline) bool {
 			return slices.ContainsFunc(t.Versions, func(v *history.Version) bool {
 				return v.Revision != nil && v.Revision.ID == id
 			})

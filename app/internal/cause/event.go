@@ -17,29 +17,29 @@ import (
 // w gives a link to the last change.
 //
 // Events may be lost or late. A write whose own trace was handed out keeps that trace.
-func (f *Finder) byEvent(w *change.Write) (Cause, bool, []span.Link) {
-	others := f.reported(w)
-	if len(others) == 0 || !f.byComponent(w) || f.Autoscaler(w) != nil || f.handedOut(w) {
+func byEvent(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
+	others := reported(s, w)
+	if len(others) == 0 || !byComponent(s, w) || Autoscaler(s, w) != nil || handedOut(s, w) {
 		return Cause{}, false, nil
 	}
 	var open, last []*change.Reconciliation
 	for _, t := range others {
-		events := f.reports(w, t)
-		if r := f.openFor(w, t); r != nil && !below(r, w.Timeline) && slices.ContainsFunc(events, r.Has) {
+		events := reports(s, w, t)
+		if r := openFor(s, w, t); r != nil && !below(r, w.Timeline) && slices.ContainsFunc(events, r.Has) {
 			open = append(open, r)
 			continue
 		}
 		after := func(e *history.Event) bool { return change.Follows(e, w) }
-		if r := f.lastBefore(w, t); r != nil && !below(r, w.Timeline) && slices.ContainsFunc(events, after) {
+		if r := lastBefore(s, w, t); r != nil && !below(r, w.Timeline) && slices.ContainsFunc(events, after) {
 			last = append(last, r)
 		}
 	}
-	return f.newest(w, open, last, span.ByEvent, linkEvent)
+	return newest(s, w, open, last, span.ByEvent, linkEvent)
 }
 
 // handedOut reports whether w began a trace that was handed out. A later Event does not change its cause.
-func (f *Finder) handedOut(w *change.Write) bool {
-	_, over := f.Taken(f.derivedID(w))
+func handedOut(s *Scene, w *change.Write) bool {
+	_, over := s.Placed.Taken(derivedID(s, w))
 	return over
 }
 
@@ -49,11 +49,11 @@ const linkEvent = "event"
 // reported returns the other objects of the Events about the object of w: those that it is related to, and
 // those related to it. Both are in one namespace, unless one is cluster-scoped: the author of an Event could
 // write any UID.
-func (f *Finder) reported(w *change.Write) []*change.Timeline {
+func reported(s *Scene, w *change.Write) []*change.Timeline {
 	t := w.Timeline
-	others := slices.Clone(f.Referrers(object.UIDName(t.Ref.UID)))
+	others := slices.Clone(s.Known.Referrers(object.UIDName(t.Ref.UID)))
 	for _, r := range t.Refers() {
-		if other := f.related(r); other != nil && !slices.Contains(others, other) {
+		if other := related(s, r); other != nil && !slices.Contains(others, other) {
 			others = append(others, other)
 		}
 	}
@@ -64,17 +64,17 @@ func (f *Finder) reported(w *change.Write) []*change.Timeline {
 }
 
 // related returns the related object of an Event, or nil for another relation.
-func (f *Finder) related(r object.Relation) *change.Timeline {
+func related(s *Scene, r object.Relation) *change.Timeline {
 	if uid, ok := r.To.UID(); ok && r.Type == object.Reported {
-		return f.Object(uid)
+		return s.Known.Object(uid)
 	}
 	return nil
 }
 
 // reports returns the Events by the author of w that relate the object of w and that of t. If the author is
 // unknown, they are about t and by its controller.
-func (f *Finder) reports(w *change.Write, t *change.Timeline) []*history.Event {
-	authors := f.authors(w)
+func reports(s *Scene, w *change.Write, t *change.Timeline) []*history.Event {
+	authors := authors(s, w)
 	if len(authors) == 0 {
 		return about(t, w.Timeline, change.Reconciler(t))
 	}
@@ -82,9 +82,9 @@ func (f *Finder) reports(w *change.Write, t *change.Timeline) []*history.Event {
 }
 
 // authors returns the names of the author of w: that in the audit log, and that of the field manager.
-func (f *Finder) authors(w *change.Write) []string {
+func authors(s *Scene, w *change.Write) []string {
 	var out []string
-	if q := f.Audited(w); q != nil && q.User != "" && !q.Unauthenticated {
+	if q := s.Trail.Audited(w); q != nil && q.User != "" && !q.Unauthenticated {
 		out = append(out, AuthorOf(q.Write))
 	}
 	if actor := w.Actor(); actor != "" {

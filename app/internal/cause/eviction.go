@@ -15,7 +15,7 @@ import (
 
 // byEviction is rule C4 for the deletion of a Pod for the sake of another object. The API server, the
 // scheduler and the controllers mark such a Pod with a reason first.
-func (f *Finder) byEviction(w *change.Write) (Cause, bool) {
+func byEviction(s *Scene, w *change.Write) (Cause, bool) {
 	if w.Verb != history.Deleted {
 		return Cause{}, false
 	}
@@ -28,13 +28,13 @@ func (f *Finder) byEviction(w *change.Write) (Cause, bool) {
 	}
 	switch change.Disruption(v) {
 	case change.Evicted:
-		return f.byDrain(w, v.Pod.Node)
+		return byDrain(s, w, v.Pod.Node)
 	case change.Tainted:
-		return f.byTaint(w, v.Pod.Node)
+		return byTaint(s, w, v.Pod.Node)
 	case change.Collected:
-		return f.byNodesEnd(w, v.Pod.Node)
+		return byNodesEnd(s, w, v.Pod.Node)
 	case change.Preempted:
-		return f.byPreemption(w, v.Pod.Node)
+		return byPreemption(s, w, v.Pod.Node)
 	}
 	return Cause{}, false
 }
@@ -50,13 +50,13 @@ const drainTime = 10 * time.Minute
 
 // byDrain returns the cordon of the Node as the cause of an eviction by the same user. Without a known
 // user, only the time since the cordon decides.
-func (f *Finder) byDrain(w *change.Write, node string) (Cause, bool) {
-	cordon := f.nodeChange(w, node, pathUnschedulable)
+func byDrain(s *Scene, w *change.Write, node string) (Cause, bool) {
+	cordon := nodeChange(s, w, node, pathUnschedulable)
 	if cordon == nil || !hasField(cordon.Timeline, pathUnschedulable, w.RV) {
 		return Cause{}, false
 	}
 	c := Cause{Line: cordon.Lineage, Parent: cordon, Evidence: span.ByRelation}
-	by, evicted := f.userOf(cordon.First()), f.userOf(w)
+	by, evicted := userOf(s, cordon.First()), userOf(s, w)
 	switch {
 	case by != "" && evicted != "":
 		return c, by == evicted
@@ -68,21 +68,21 @@ func (f *Finder) byDrain(w *change.Write, node string) (Cause, bool) {
 }
 
 // Drain returns the cordon by a user that was in effect on the Node at the time at, or nil.
-func (f *Finder) Drain(node, user string, at time.Time) *change.Reconciliation {
+func Drain(s *Scene, node, user string, at time.Time) *change.Reconciliation {
 	if user == "" {
 		return nil
 	}
-	for _, n := range f.Named(change.NodeName(node)) {
-		for _, r := range slices.Backward(f.Instants(n.Ref.UID)) {
+	for _, n := range s.Known.Named(change.NodeName(node)) {
+		for _, r := range slices.Backward(s.Placed.Instants(n.Ref.UID)) {
 			w := r.First()
 			asked := w.At.At().Time
-			if q := f.Audited(w); q != nil {
+			if q := s.Trail.Audited(w); q != nil {
 				asked = q.Start // the watch may be late
 			}
 			if asked.After(at) || !touches(w, pathUnschedulable) {
 				continue
 			}
-			if hasField(n, pathUnschedulable, w.RV) && f.userOf(w) == user {
+			if hasField(n, pathUnschedulable, w.RV) && userOf(s, w) == user {
 				return r
 			}
 			return nil
@@ -92,17 +92,17 @@ func (f *Finder) Drain(node, user string, at time.Time) *change.Reconciliation {
 }
 
 // userOf returns the user who made w, by an authenticated audit log or an observed request, or "".
-func (f *Finder) userOf(w *change.Write) string {
-	if q := f.Audited(w); q != nil && !q.Unauthenticated {
+func userOf(s *Scene, w *change.Write) string {
+	if q := s.Trail.Audited(w); q != nil && !q.Unauthenticated {
 		return q.User
 	}
 	return ""
 }
 
 // byTaint returns the last change of the Node with a taint that evicts Pods and was still there.
-func (f *Finder) byTaint(w *change.Write, node string) (Cause, bool) {
-	for _, n := range f.Named(change.NodeName(node)) {
-		for _, r := range slices.Backward(f.Instants(n.Ref.UID)) {
+func byTaint(s *Scene, w *change.Write, node string) (Cause, bool) {
+	for _, n := range s.Known.Named(change.NodeName(node)) {
+		for _, r := range slices.Backward(s.Placed.Instants(n.Ref.UID)) {
 			if r.First().RV < w.RV && evicts(r, w.RV) {
 				return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true
 			}
@@ -121,10 +121,10 @@ func evicts(r *change.Reconciliation, rv uint64) bool {
 }
 
 // byNodesEnd returns the deletion of the Node before w, with which its Pods go.
-func (f *Finder) byNodesEnd(w *change.Write, node string) (Cause, bool) {
+func byNodesEnd(s *Scene, w *change.Write, node string) (Cause, bool) {
 	var last *change.Reconciliation
-	for _, n := range f.Named(change.NodeName(node)) {
-		r := f.Current(n.Ref.UID)
+	for _, n := range s.Known.Named(change.NodeName(node)) {
+		r := s.Placed.Current(n.Ref.UID)
 		if r != nil && r.Verb == history.Deleted && r.First().RV < w.RV &&
 			(last == nil || r.First().RV > last.First().RV) {
 			last = r
@@ -137,8 +137,8 @@ func (f *Finder) byNodesEnd(w *change.Write, node string) (Cause, bool) {
 }
 
 // Loss returns the loss of the Node of w that lasted until w, or nil.
-func (f *Finder) Loss(w *change.Write) *change.Reconciliation {
-	for _, r := range slices.Backward(f.Instants(w.Timeline.Ref.UID)) {
+func Loss(s *Scene, w *change.Write) *change.Reconciliation {
+	for _, r := range slices.Backward(s.Placed.Instants(w.Timeline.Ref.UID)) {
 		if r.Loss() && r.First().RV < w.RV {
 			return r
 		}
@@ -147,9 +147,9 @@ func (f *Finder) Loss(w *change.Write) *change.Reconciliation {
 }
 
 // nodeChange returns the last change of a field of the Node before w, or nil.
-func (f *Finder) nodeChange(w *change.Write, node, path string) *change.Reconciliation {
-	for _, n := range f.Named(change.NodeName(node)) {
-		for _, r := range slices.Backward(f.Instants(n.Ref.UID)) {
+func nodeChange(s *Scene, w *change.Write, node, path string) *change.Reconciliation {
+	for _, n := range s.Known.Named(change.NodeName(node)) {
+		for _, r := range slices.Backward(s.Placed.Instants(n.Ref.UID)) {
 			if r.First().RV < w.RV && touches(r.First(), path) {
 				return r
 			}
@@ -176,17 +176,17 @@ func hasField(node *change.Timeline, path string, rv uint64) bool {
 // byPreemption returns the change of the Pod that preempts the Pod of w. The scheduler nominates
 // the preempting Pod for the Node. If several Pods are nominated, the scheduler's Event names the
 // right one.
-func (f *Finder) byPreemption(w *change.Write, node string) (Cause, bool) {
+func byPreemption(s *Scene, w *change.Write, node string) (Cause, bool) {
 	var found []*change.Reconciliation
-	for _, t := range f.Named(change.Nomination(node)) {
-		r := f.Current(t.Ref.UID)
+	for _, t := range s.Known.Named(change.Nomination(node)) {
+		r := s.Placed.Current(t.Ref.UID)
 		if t == w.Timeline || r == nil || r.Verb != history.Created || r.First().RV > w.RV || !waiting(t, w.RV) {
 			continue
 		}
 		found = append(found, r)
 	}
 	evidence := span.ByRelation
-	if len(found) > 1 && !f.handedOut(w) {
+	if len(found) > 1 && !handedOut(s, w) {
 		evidence = span.ByEvent
 		found = slices.DeleteFunc(found, func(r *change.Reconciliation) bool {
 			return len(about(w.Timeline, r.Timeline, change.Scheduler)) == 0

@@ -13,52 +13,51 @@ import (
 
 // healing returns the cause of a write for the restoration of a converged state: a separate trace,
 // with references to the reasons. owner is nil if the last reconciliation of the owner is unknown.
-func (f *Finder) healing(w *change.Write, owner *change.Reconciliation, o *object.Owner) Cause {
-	c := Cause{Line: f.newLine(w)}
-	f.heal(&c, w, owner, o)
+func healing(s *Scene, w *change.Write, owner *change.Reconciliation, o *object.Owner) Cause {
+	c := Cause{Line: newLine(s, w)}
+	heal(s, &c, w, owner, o)
 	return c
 }
 
 // heal adds the references of healing to c: the owner's last trace, and the object replaced by w.
-func (f *Finder) heal(c *Cause, w *change.Write, owner *change.Reconciliation, o *object.Owner) {
+func heal(s *Scene, c *Cause, w *change.Write, owner *change.Reconciliation, o *object.Owner) {
 	if owner != nil {
 		c.Links = append(c.Links, owner.Link("owner"))
 	}
-	lost := f.lost(w, o)
+	lost := lossOf(s, w, o)
 	if w.Verb != history.Created || lost == nil {
 		return
 	}
-	lost.replaced, lost.by = true, w.RV
-	c.Heals = lost.timeline
+	c.Heals, c.replaces, c.by = lost.timeline, lost, w.RV
 	if lost.last != nil {
 		if owner == nil || lost.last.Lineage != owner.Lineage {
 			c.Links = append(c.Links, lost.last.Link("heals"))
 		}
-		c.Line.Follows = append(c.Line.Follows, lost.last.Lineage)
+		c.follows = lost.last.Lineage
 	}
 }
 
 // refills reports whether w replaces a lost Pod of the owner's open change. Only a StatefulSet and
 // a DaemonSet show this, because each of their Pods has its own place.
-func (f *Finder) refills(w *change.Write, o *object.Owner) bool {
+func refills(s *Scene, w *change.Write, o *object.Owner) bool {
 	if w.Verb != history.Created {
 		return false
 	}
 	switch {
 	case kind.StatefulSet.Is(o.Kind):
-		return f.lost(w, o) != nil
+		return lossOf(s, w, o) != nil
 	case kind.DaemonSet.Is(o.Kind):
-		lost := f.lost(w, o)
-		return lost != nil && sameRevision(lost.timeline, w.Timeline)
+		gone := lossOf(s, w, o)
+		return gone != nil && sameRevision(gone.timeline, w.Timeline)
 	}
 	return false
 }
 
-// lost returns the dependant replaced by w, or nil: the first loss in the same place before w
+// lossOf returns the dependant replaced by w, or nil: the first loss in the same place before w
 // without a replacement.
-func (f *Finder) lost(w *change.Write, o *object.Owner) *departure {
+func lossOf(s *Scene, w *change.Write, o *object.Owner) *departure {
 	at := place(o, w.Timeline)
-	for _, lost := range f.departed[o.UID] {
+	for _, lost := range s.losses.byOwner[o.UID] {
 		if !lost.replaced && lost.rv < w.RV && lost.timeline != w.Timeline && !edited(lost.timeline, w.Timeline) &&
 			lost.timeline.Ref.Kind == w.Timeline.Ref.Kind &&
 			place(o, lost.timeline) == at {

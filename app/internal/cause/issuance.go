@@ -12,22 +12,22 @@ import (
 
 // byIssuance is rule C4 for cert-manager. The Secret of a Certificate belongs to the change of the
 // Certificate: it has no owner, but names it. An issuance because the Secret is gone heals its loss.
-func (f *Finder) byIssuance(w *change.Write) (Cause, bool, []span.Link) {
-	if lost := f.lostSecret(w); lost != nil {
-		c := Cause{Line: f.newLine(w), Heals: lost}
-		if r := f.lastBefore(w, lost); r != nil && r.Verb == history.Deleted {
+func byIssuance(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
+	if lost := lostSecret(s, w); lost != nil {
+		c := Cause{Line: newLine(s, w), Heals: lost}
+		if r := lastBefore(s, w, lost); r != nil && r.Verb == history.Deleted {
 			c.Links = []span.Link{r.Link("heals")}
 		}
 		return c, true, nil
 	}
-	if !f.byCertManager(w) {
+	if !byCertManager(s, w) {
 		return Cause{}, false, nil
 	}
-	for _, t := range f.Named(certificateOf(w)) {
-		if r := f.openFor(w, t); r != nil {
+	for _, t := range s.Known.Named(certificateOf(w)) {
+		if r := openFor(s, w, t); r != nil {
 			return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true, nil
 		}
-		if r := f.lastBefore(w, t); r != nil {
+		if r := lastBefore(s, w, t); r != nil {
 			return Cause{}, false, []span.Link{r.Link(linkDeclared)}
 		}
 	}
@@ -42,14 +42,14 @@ func certificateOf(w *change.Write) object.Name {
 }
 
 // byCertManager reports whether a controller of cert-manager wrote w, the Secret of a Certificate.
-func (f *Finder) byCertManager(w *change.Write) bool {
-	return w.Verb != history.Deleted && certificateOf(w) != object.Name{} && f.byComponent(w) &&
+func byCertManager(s *Scene, w *change.Write) bool {
+	return w.Verb != history.Deleted && certificateOf(w) != object.Name{} && byComponent(s, w) &&
 		kind.IsCertManager(w.Manager)
 }
 
 // lostSecret returns the Secret that is gone, if w begins an issuance for that reason; else nil.
-func (f *Finder) lostSecret(w *change.Write) *change.Timeline {
-	if !kind.Certificate.Is(w.Timeline.Ref.Kind) || w.Revision() == "" || !f.byComponent(w) {
+func lostSecret(s *Scene, w *change.Write) *change.Timeline {
+	if !kind.Certificate.Is(w.Timeline.Ref.Kind) || w.Revision() == "" || !byComponent(s, w) {
 		return nil
 	}
 	if c := w.Version.Condition("Issuing"); c == nil || c.Reason != "DoesNotExist" {
@@ -60,7 +60,7 @@ func (f *Finder) lostSecret(w *change.Write) *change.Timeline {
 		if r.Type != object.Issues {
 			continue
 		}
-		for _, t := range f.Named(r.To) {
+		for _, t := range s.Known.Named(r.To) {
 			if t.Removal != nil && t.Removal.RV < w.RV && (lost == nil || lost.Removal.RV < t.Removal.RV) {
 				lost = t
 			}
@@ -70,6 +70,6 @@ func (f *Finder) lostSecret(w *change.Write) *change.Timeline {
 }
 
 // issues reports whether cert-manager wrote w, and no later version of the Certificate was observed.
-func (f *Finder) issues(w *change.Write) bool {
-	return f.byCertManager(w) && !f.after(w, f.Named(certificateOf(w)))
+func issues(s *Scene, w *change.Write) bool {
+	return byCertManager(s, w) && !after(s, w, s.Known.Named(certificateOf(w)))
 }

@@ -16,42 +16,42 @@ import (
 // byItself is the rule for the own controller of an object. Such a controller completes the object
 // during an open reconciliation, by a field or a label. The write is a step of the reconciliation
 // and replaces nothing.
-func (f *Finder) byItself(w *change.Write) (Cause, bool) {
-	if !f.itself(w) {
+func byItself(s *Scene, w *change.Write) (Cause, bool) {
+	if !itself(s, w) {
 		return Cause{}, false
 	}
-	r := f.UnderWay(w)
+	r := s.Placed.UnderWay(w)
 	return Cause{Line: r.Lineage, Parent: r.Parent, Above: r.Above, Remote: r.Remote, Evidence: r.Evidence}, true
 }
 
 // itself reports whether w is such a step.
-func (f *Finder) itself(w *change.Write) bool {
-	r := f.UnderWay(w)
-	return r != nil && w.Verb == history.Updated && r.Verb != history.Deleted && r.OpenAt(w, f.options.Quiet) &&
-		(OwnController(w) || f.manages(w))
+func itself(s *Scene, w *change.Write) bool {
+	r := s.Placed.UnderWay(w)
+	return r != nil && w.Verb == history.Updated && r.Verb != history.Deleted && r.OpenAt(w, s.options.Quiet) &&
+		(OwnController(w) || manages(s, w))
 }
 
 // manages reports whether the author of w is a component that made an object with the object of w as its
 // controller owner: it acts for that owner. For example, Kueue makes the Workload of a Job and resumes the
 // Job.
-func (f *Finder) manages(w *change.Write) bool {
-	if scalesReplicas(w) || !f.byComponent(w) {
+func manages(s *Scene, w *change.Write) bool {
+	if scalesReplicas(w) || !byComponent(s, w) {
 		return false
 	}
-	q := f.Audited(w)
-	return slices.ContainsFunc(f.Dependants(w.Timeline.Ref.UID), func(t *change.Timeline) bool {
+	q := s.Trail.Audited(w)
+	return slices.ContainsFunc(s.Known.Dependants(w.Timeline.Ref.UID), func(t *change.Timeline) bool {
 		if len(t.Versions) == 0 || t.Versions[0].ResourceVersion > w.RV {
 			return false
 		}
-		o := f.Controller(t)
-		return o != nil && o.UID == w.Timeline.Ref.UID && f.isMaker(w, q, t)
+		o := s.Known.Controller(t)
+		return o != nil && o.UID == w.Timeline.Ref.UID && isMaker(s, w, q, t)
 	})
 }
 
 // isMaker reports whether the author of w made the object of t: by its user in the audit log, or without that
 // by its field manager. The controllers of kube-controller-manager share one. q is the audited request of w, or nil.
-func (f *Finder) isMaker(w *change.Write, q *audit.Joined, t *change.Timeline) bool {
-	if maker := f.makerOf(t); maker != "" && q != nil && q.User != "" && !q.Unauthenticated {
+func isMaker(s *Scene, w *change.Write, q *audit.Joined, t *change.Timeline) bool {
+	if maker := makerOf(s, t); maker != "" && q != nil && q.User != "" && !q.Unauthenticated {
 		return q.User == maker
 	}
 	return w.Manager != "" && w.Manager != change.Manager && len(t.Versions) > 0 &&

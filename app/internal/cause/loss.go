@@ -10,6 +10,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // departure is the loss of a dependant. Its controller may replace it.
@@ -24,50 +25,56 @@ type departure struct {
 	by       uint64
 }
 
+// losses are the losses of dependants without an action of their controller, oldest first, by the UID of the
+// controller owner. A dependant on its way out counts as well.
+type losses struct {
+	byOwner map[types.UID][]*departure
+}
+
 // Lose records a dependant that was removed, or failed permanently, without an action of its
 // controller. Its replacement is healing (rule C3).
-func (f *Finder) Lose(w *change.Write) {
+func Lose(s *Scene, w *change.Write) {
 	failed := w.Part == change.Observed && w.Version != nil && w.Previous != nil && judge.Failure(w.Version) != "" &&
 		judge.Failure(w.Previous) == ""
 	if w.Verb != history.Deleted && !failed {
 		return
 	}
-	o := f.controllerOf(w)
+	o := controllerOf(s, w)
 	if o == nil || kind.Of(o.Group, o.Kind.Kind).Schedule {
 		return
 	}
-	r := f.Current(w.Timeline.Ref.UID)
+	r := s.Placed.Current(w.Timeline.Ref.UID)
 	if w.Verb == history.Deleted && r != nil && r.Verb == history.Deleted && r.Parent != nil &&
 		(r.Parent.Timeline.Ref.UID == o.UID || replaces(r.Parent.Timeline, w.Timeline)) {
 		return // removed by its controller
 	}
-	for _, known := range f.departed[o.UID] {
+	for _, known := range s.losses.byOwner[o.UID] {
 		if known.timeline == w.Timeline {
 			return
 		}
 	}
-	f.departed[o.UID] = append(f.departed[o.UID], &departure{
+	s.losses.byOwner[o.UID] = append(s.losses.byOwner[o.UID], &departure{
 		timeline: w.Timeline, rv: w.RV, last: r, replaced: w.Timeline.Past != nil && w.Timeline.Past.Replaced,
 	})
 }
 
-// RememberLoss records the loss of a folded object. Its replacement may still come.
-func (f *Finder) RememberLoss(t *change.Timeline) {
+// rememberLoss records the loss of a folded object. Its replacement may still come.
+func rememberLoss(s *Scene, t *change.Timeline) {
 	p := t.Past
 	if p == nil || !p.Gone || !p.Lost {
 		return
 	}
-	if o := f.Controller(t); o != nil {
-		list := f.departed[o.UID]
-		list = append(list, &departure{timeline: t, rv: p.RV, last: f.Current(t.Ref.UID), replaced: p.Replaced})
+	if o := s.Known.Controller(t); o != nil {
+		list := s.losses.byOwner[o.UID]
+		list = append(list, &departure{timeline: t, rv: p.RV, last: s.Placed.Current(t.Ref.UID), replaced: p.Replaced})
 		slices.SortFunc(list, func(a, b *departure) int { return cmp.Compare(a.rv, b.rv) })
-		f.departed[o.UID] = list
+		s.losses.byOwner[o.UID] = list
 	}
 }
 
 // Departed reports whether the object was lost, and whether a later one has replaced it.
-func (f *Finder) Departed(t *change.Timeline) (lost, replaced bool) {
-	for _, list := range f.departed {
+func Departed(s *Scene, t *change.Timeline) (lost, replaced bool) {
+	for _, list := range s.losses.byOwner {
 		for _, known := range list {
 			if known.timeline == t {
 				return true, known.replaced

@@ -16,25 +16,25 @@ import (
 
 // byNode is rule C4 for the first Pod of a DaemonSet on a Node since the Node was created, or changed
 // its labels or taints. Such a change after the last one of the DaemonSet made the Pod wanted.
-func (f *Finder) byNode(w *change.Write) (Cause, bool, []span.Link) {
-	o := f.controllerOf(w)
-	if w.Verb != history.Created || o == nil || !kind.DaemonSet.Is(o.Kind) || !f.ByController(w) ||
-		f.lost(w, o) != nil {
+func byNode(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
+	o := controllerOf(s, w)
+	if w.Verb != history.Created || o == nil || !kind.DaemonSet.Is(o.Kind) || !ByController(s, w) ||
+		lossOf(s, w, o) != nil {
 		return Cause{}, false, nil
 	}
-	r := f.opening(w, change.PlacedOn(w.Timeline))
-	if r == nil || f.hadPod(w, o, r.First().RV) {
+	r := opening(s, w, change.PlacedOn(w.Timeline))
+	if r == nil || hadPod(s, w, o, r.First().RV) {
 		return Cause{}, false, nil
 	}
 	c := Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}
-	if !r.OpenAt(w, f.options.Quiet) {
+	if !r.OpenAt(w, s.options.Quiet) {
 		// The timestamps are those of the objects, so a late watch changes nothing.
-		if opened := openedAt(r, w); w.Version.Created.Sub(opened) > f.options.Settle {
+		if opened := openedAt(r, w); w.Version.Created.Sub(opened) > s.options.Settle {
 			return Cause{}, false, nil
 		}
 		c.Evidence = span.ByTime
 	}
-	sets := f.History(o.UID)
+	sets := s.Placed.History(o.UID)
 	for _, set := range sets {
 		if set.Verb == history.Deleted || set.Last().RV > r.First().RV {
 			return Cause{}, false, nil
@@ -48,16 +48,16 @@ func (f *Finder) byNode(w *change.Write) (Cause, bool, []span.Link) {
 
 // opening returns the last change before w that may have made the Node eligible for the Pods of a
 // DaemonSet, or nil.
-func (f *Finder) opening(w *change.Write, node string) *change.Reconciliation {
+func opening(s *Scene, w *change.Write, node string) *change.Reconciliation {
 	if node == "" {
 		return nil
 	}
 	var last *change.Reconciliation
-	for _, n := range f.Named(change.NodeName(node)) {
+	for _, n := range s.Known.Named(change.NodeName(node)) {
 		if n.Removal != nil && n.Removal.RV < w.RV {
 			continue
 		}
-		for _, r := range slices.Concat(f.History(n.Ref.UID), f.Instants(n.Ref.UID)) {
+		for _, r := range slices.Concat(s.Placed.History(n.Ref.UID), s.Placed.Instants(n.Ref.UID)) {
 			if r.First().RV < w.RV && opens(r) && (last == nil || r.First().RV > last.First().RV) {
 				last = r
 			}
@@ -93,8 +93,8 @@ func openedAt(r *change.Reconciliation, w *change.Write) time.Time {
 
 // hadPod reports whether the DaemonSet already made another Pod for the Node of w after the
 // resourceVersion rv.
-func (f *Finder) hadPod(w *change.Write, o *object.Owner, rv uint64) bool {
-	return slices.ContainsFunc(f.Dependants(o.UID), func(t *change.Timeline) bool {
+func hadPod(s *Scene, w *change.Write, o *object.Owner, rv uint64) bool {
+	return slices.ContainsFunc(s.Known.Dependants(o.UID), func(t *change.Timeline) bool {
 		if t == w.Timeline || change.PlacedOn(t) != change.PlacedOn(w.Timeline) {
 			return false
 		}
@@ -105,8 +105,8 @@ func (f *Finder) hadPod(w *change.Write, o *object.Owner, rv uint64) bool {
 
 // unknownNode reports whether w creates a DaemonSet's Pod for a Node without an observed version.
 // Events about the Node may have been observed.
-func (f *Finder) unknownNode(w *change.Write) bool {
+func unknownNode(s *Scene, w *change.Write) bool {
 	node := change.PlacedOn(w.Timeline)
 	return node != "" && w.Verb == history.Created &&
-		!slices.ContainsFunc(f.Named(change.NodeName(node)), func(n *change.Timeline) bool { return n.Last() != nil })
+		!slices.ContainsFunc(s.Known.Named(change.NodeName(node)), func(n *change.Timeline) bool { return n.Last() != nil })
 }

@@ -3,27 +3,24 @@
 package cause
 
 import (
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // byNone is rule C6: a new trace.
-func (f *Finder) byNone(w *change.Write) Cause { return Cause{Line: f.newLine(w)} }
+func byNone(s *Scene, w *change.Write) Cause { return Cause{Line: newLine(s, w)} }
 
-// newLine returns the lineage begun by w. Its ID is the same for every observer.
-func (f *Finder) newLine(w *change.Write) *change.Lineage {
-	id := f.derivedID(w)
-	if l := f.Lines[id]; l != nil {
+// newLine returns the lineage begun by w, a new one if it is not known. Its ID is the same for every observer.
+func newLine(s *Scene, w *change.Write) *change.Lineage {
+	id := derivedID(s, w)
+	if l := s.Placed.Lines[id]; l != nil {
 		return l
 	}
-	l := &change.Lineage{ID: id, First: w.RV}
-	f.Lines[id] = l
-	return l
+	return &change.Lineage{ID: id, First: w.RV}
 }
 
 // derivedID returns the trace ID for w as the beginning of a trace.
-func (f *Finder) derivedID(w *change.Write) trace.TraceID {
-	return span.DeriveTraceID(f.options.Cluster, string(w.Timeline.Ref.UID), w.Verb.String(), w.Which())
+func derivedID(s *Scene, w *change.Write) trace.TraceID {
+	return span.DeriveTraceID(s.options.Cluster, string(w.Timeline.Ref.UID), w.Verb.String(), w.Which())
 }

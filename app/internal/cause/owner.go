@@ -12,57 +12,72 @@ import (
 )
 
 // controllerOf returns the controller owner of w's object at the time of w, or nil.
-func (f *Finder) controllerOf(w *change.Write) *object.Owner {
-	if o := object.ControllerOf(w.Owners()); o != nil && f.Owns(*o, w.Timeline) {
+func controllerOf(s *Scene, w *change.Write) *object.Owner {
+	if o := object.ControllerOf(w.Owners()); o != nil && s.Known.Owns(*o, w.Timeline) {
 		return o
 	}
 	return nil
 }
 
 // byOwner is rule C3: the write is by the controller of the controller owner.
-func (f *Finder) byOwner(w *change.Write) (Cause, bool) {
-	o := f.controllerOf(w)
-	if o == nil || adoptedLater(w) || !f.ByController(w) {
+func byOwner(s *Scene, w *change.Write) (Cause, bool) {
+	o := controllerOf(s, w)
+	if o == nil || adoptedLater(w) || !ByController(s, w) {
 		return Cause{}, false
 	}
 	if change.ServiceOf(w.Timeline) != nil {
-		if !f.MaintainsSlice(w) {
+		if !MaintainsSlice(s, w) {
 			return Cause{}, false
 		}
-		return f.bySlice(w, o)
+		return bySlice(s, w, o)
 	}
-	r := f.wanting(w, o)
+	r := wanting(s, w, o)
+	rescales := isFoundScaling(w, r)
+	c, found := ofWanting(s, w, o, r, rescales)
+	if rescales {
+		c.rescales = r
+	}
+	return c, found
+}
+
+// ofWanting returns the cause of w, by the reconciliation r of its owner that wanted it. r may be nil. rescales means
+// that w shows r to be a scaling.
+func ofWanting(s *Scene, w *change.Write, o *object.Owner, r *change.Reconciliation, rescales bool) (Cause, bool) {
+	is := r
+	if rescales {
+		is = r.AsScaling()
+	}
 	if kind.Of(o.Group, o.Kind.Kind).Schedule && (r == nil || r.Verb != history.Deleted) {
-		return f.scheduled(w, o, r)
+		return scheduled(s, w, o, r)
 	}
-	if r == nil || !r.OpenAt(w, f.options.Quiet) {
-		if c, found := f.byManifest(w, o); found {
+	if r == nil || !is.OpenAt(w, s.options.Quiet) {
+		if c, found := byManifest(s, w, o); found {
 			return c, true
 		}
 	}
 	if r == nil {
 		// The owner had converged before the start of the observer.
-		if w.Verb != history.Created || f.lost(w, o) == nil {
+		if w.Verb != history.Created || lossOf(s, w, o) == nil {
 			return Cause{}, false
 		}
-		return f.healing(w, nil, o), true
+		return healing(s, w, nil, o), true
 	}
-	open := r.OpenAt(w, f.options.Quiet)
+	open := is.OpenAt(w, s.options.Quiet)
 	switch {
-	case w.Verb == history.Deleted && open && f.surplus(w, r):
-		return Cause{Line: r.Lineage, Parent: r, Evidence: f.byDeletion(w, o)}, true
-	case w.Verb == history.Deleted && (f.surplusSet(w, o) || f.surplusRequest(w, o)):
+	case w.Verb == history.Deleted && open && surplus(s, w, r):
+		return Cause{Line: r.Lineage, Parent: r, Evidence: byDeletion(s, w, o)}, true
+	case w.Verb == history.Deleted && (surplusSet(s, w, o) || surplusRequest(s, w, o)):
 		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true
 	case w.Verb == history.Deleted:
 		return Cause{}, false
-	case open && !f.refills(w, o):
-		return Cause{Line: r.Lineage, Parent: r, Evidence: f.byWindow(w, r, o)}, true
-	case opaqueAt(r.Timeline, w) && f.lost(w, o) == nil && f.newRole(w, r, o):
+	case open && !refills(s, w, o):
+		return Cause{Line: r.Lineage, Parent: r, Evidence: byWindow(s, w, is, o)}, true
+	case opaqueAt(r.Timeline, w) && lossOf(s, w, o) == nil && newRole(s, w, r, o):
 		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true
-	case opaqueAt(r.Timeline, w) && f.firstUpdate(w, r, o):
+	case opaqueAt(r.Timeline, w) && firstUpdate(s, w, r, o):
 		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByTime}, true
 	}
-	return f.healing(w, r, o), true
+	return healing(s, w, r, o), true
 }
 
 // opaqueAt reports whether nothing showed before w when the controller of t has handled a change. Its kind may
@@ -80,11 +95,11 @@ func adoptedLater(w *change.Write) bool {
 // byWindow returns the evidence for the owner's open reconciliation r. It is time if r is open only
 // by the quiet window. It is also time if r is one of several, and only the order of arrival shows
 // which one came before w.
-func (f *Finder) byWindow(w *change.Write, r *change.Reconciliation, o *object.Owner) span.Evidence {
-	if f.byArrival(w, r) {
+func byWindow(s *Scene, w *change.Write, r *change.Reconciliation, o *object.Owner) span.Evidence {
+	if byArrival(s, w, r) {
 		return span.ByTime
 	}
-	if r.Verb != history.Deleted && r.ConvergedBy(w.RV) != nil && !f.newRole(w, r, o) {
+	if r.Verb != history.Deleted && r.ConvergedBy(w.RV) != nil && !newRole(s, w, r, o) {
 		return span.ByTime
 	}
 	return span.ByOwner
@@ -92,11 +107,11 @@ func (f *Finder) byWindow(w *change.Write, r *change.Reconciliation, o *object.O
 
 // byDeletion returns the evidence for the open reconciliation of the owner o as the cause of the deletion w. It
 // is time for an owner of an unknown kind: nothing shows why its controller, or somebody else, deletes.
-func (f *Finder) byDeletion(w *change.Write, o *object.Owner) span.Evidence {
+func byDeletion(s *Scene, w *change.Write, o *object.Owner) span.Evidence {
 	if kind.Of(o.Group, o.Kind.Kind).Controller != "" {
 		return span.ByOwner
 	}
-	if is, _ := f.auditedController(w, o); is {
+	if is, _ := auditedController(s, w, o); is {
 		return span.ByOwner
 	}
 	return span.ByTime
@@ -104,20 +119,20 @@ func (f *Finder) byDeletion(w *change.Write, o *object.Owner) span.Evidence {
 
 // byArrival reports whether only the order of arrival decides between r and an earlier state of its
 // object: one of the objects of w and r is in another storage (history/storage.go).
-func (f *Finder) byArrival(w *change.Write, r *change.Reconciliation) bool {
+func byArrival(s *Scene, w *change.Write, r *change.Reconciliation) bool {
 	if w.Timeline == r.Timeline || !w.Timeline.IsForeign() && !r.Timeline.IsForeign() {
 		return false
 	}
 	all := r.Timeline.Versions
-	return len(f.History(r.Timeline.Ref.UID)) > 1 || len(all) > 0 && all[0].Baseline
+	return len(s.Placed.History(r.Timeline.Ref.UID)) > 1 || len(all) > 0 && all[0].Baseline
 }
 
 // ByController reports whether the write may be by the owner's controller. Either the audit log
 // names this controller. Or it made the object, and managedFields show no other author of this
 // change.
-func (f *Finder) ByController(w *change.Write) bool {
-	if o := f.controllerOf(w); o != nil {
-		if is, known := f.auditedController(w, o); known {
+func ByController(s *Scene, w *change.Write) bool {
+	if o := controllerOf(s, w); o != nil {
+		if is, known := auditedController(s, w, o); known {
 			return is
 		}
 	}
@@ -137,12 +152,12 @@ func (f *Finder) ByController(w *change.Write) bool {
 }
 
 // OpenOwner returns the open reconciliation of the object's controller owner, or nil.
-func (f *Finder) OpenOwner(w *change.Write) *change.Reconciliation {
-	o := f.controllerOf(w)
+func OpenOwner(s *Scene, w *change.Write) *change.Reconciliation {
+	o := controllerOf(s, w)
 	if o == nil {
 		return nil
 	}
-	if r := f.Current(o.UID); r != nil && r.OpenAt(w, f.options.Quiet) {
+	if r := s.Placed.Current(o.UID); r != nil && r.OpenAt(w, s.options.Quiet) {
 		return r
 	}
 	return nil
@@ -150,11 +165,11 @@ func (f *Finder) OpenOwner(w *change.Write) *change.Reconciliation {
 
 // OwnershipCause returns the cause of added or removed ownerReferences, or nil: the deletion of an
 // owner, or the reconciliation of the adopting owner.
-func (f *Finder) OwnershipCause(w *change.Write) *change.Reconciliation {
+func OwnershipCause(s *Scene, w *change.Write) *change.Reconciliation {
 	for _, o := range w.Previous.Owners {
-		if r := f.Current(o.UID); r != nil && r.Verb == history.Deleted && f.Owns(o, w.Timeline) {
+		if r := s.Placed.Current(o.UID); r != nil && r.Verb == history.Deleted && s.Known.Owns(o, w.Timeline) {
 			return r
 		}
 	}
-	return f.OpenOwner(w)
+	return OpenOwner(s, w)
 }

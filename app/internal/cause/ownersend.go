@@ -9,12 +9,12 @@ import (
 )
 
 // ByOwnersEnd is rule C3b: the removal of a dependant after its owner.
-func (f *Finder) ByOwnersEnd(w *change.Write) (Cause, bool) {
+func ByOwnersEnd(s *Scene, w *change.Write) (Cause, bool) {
 	if w.Verb != history.Deleted {
 		return Cause{}, false
 	}
 	for _, o := range w.Timeline.Owners() {
-		if r := f.Current(o.UID); r != nil && r.Verb == history.Deleted && f.Owns(o, w.Timeline) {
+		if r := s.Placed.Current(o.UID); r != nil && r.Verb == history.Deleted && s.Known.Owns(o, w.Timeline) {
 			evidence := span.ByOwner
 			if w.Timeline.IsForeign() || r.Timeline.IsForeign() {
 				evidence = span.ByTime // a removal has no timestamp (history/storage.go)
@@ -22,7 +22,7 @@ func (f *Finder) ByOwnersEnd(w *change.Write) (Cause, bool) {
 			return Cause{Line: r.Lineage, Parent: r, Evidence: evidence}, true
 		}
 	}
-	if r := f.endingNamespace(w); r != nil {
+	if r := endingNamespace(s, w); r != nil {
 		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true
 	}
 	return Cause{}, false

@@ -12,13 +12,12 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // wanting returns the reconciliation of the owner o that led to the write w of its controller
 // (rules D4 and D5), or nil. Most owners have one reconciliation at a time.
-func (f *Finder) wanting(w *change.Write, o *object.Owner) *change.Reconciliation {
-	recs := f.History(o.UID)
+func wanting(s *Scene, w *change.Write, o *object.Owner) *change.Reconciliation {
+	recs := s.Placed.History(o.UID)
 	if len(recs) == 0 {
 		return nil
 	}
@@ -30,13 +29,13 @@ func (f *Finder) wanting(w *change.Write, o *object.Owner) *change.Reconciliatio
 	case kind.Deployment.Is(o.Kind) && kind.ReplicaSet.Is(w.Timeline.Ref.Kind):
 		return cmp.Or(ofReplicaSet(w, recs), newest)
 	case kind.ReplicaSet.Is(o.Kind) && w.Verb == history.Created:
-		return ofSlot(recs, f.Census(o.UID).Before(w.RV)+1)
+		return ofSlot(recs, CensusOf(s, o.UID).Before(w.RV)+1)
 	case kind.ReplicaSet.Is(o.Kind) && w.Verb == history.Deleted:
 		return cmp.Or(scaleDown(recs, anyNumber), newest)
 	case kind.StatefulSet.Is(o.Kind) && w.Timeline.Last() != nil && w.Timeline.Last().Pod != nil:
-		return f.ofOrdinal(w, o, recs)
+		return ofOrdinal(s, w, o, recs)
 	case kind.Job.Is(o.Kind) && w.Timeline.Last() != nil && w.Timeline.Last().Pod != nil:
-		return f.ofJob(w, o, recs)
+		return ofJob(s, w, o, recs)
 	}
 	return newest
 }
@@ -73,28 +72,29 @@ func newestOf(recs []*change.Reconciliation, parts kind.Part) *change.Reconcilia
 	return nil
 }
 
-// foundScaling converts the reconciliation found under way into a scaling and returns it, or nil.
-// The reason is a ReplicaSet's number of replicas without a later change of the Deployment as its
-// cause. A later change of the template did not supersede the scaling.
+// foundScaling returns the reconciliation found under way that a change of a ReplicaSet's number of replicas shows to
+// be a scaling, or nil. No later change of the Deployment is its cause.
 func foundScaling(recs []*change.Reconciliation) *change.Reconciliation {
-	r := recs[0]
-	if !r.First().Reconstructed || r.Verb != history.Updated || r.Took != kind.Everything {
-		return nil
-	}
-	r.Took, r.Parts = kind.Scale, kind.Scale
-	if r.Superseded == nil {
+	if r := recs[0]; foundUnderWay(r) {
 		return r
 	}
-	by := r.Superseded.Reconciliation
-	r.Superseded = nil
-	by.Links = slices.DeleteFunc(by.Links, func(l span.Link) bool { return l.SpanID == r.ID() })
-	change.Beside(r, by)
-	return r
+	return nil
+}
+
+func foundUnderWay(r *change.Reconciliation) bool {
+	return r.First().Reconstructed && r.Verb == history.Updated && r.Took == kind.Everything
+}
+
+// isFoundScaling reports whether r is the result of foundScaling for w. It was superseded by a later change of the
+// template, which does not supersede a scaling.
+func isFoundScaling(w *change.Write, r *change.Reconciliation) bool {
+	return r != nil && kind.Deployment.Is(r.Timeline.Ref.Kind) && kind.ReplicaSet.Is(w.Timeline.Ref.Kind) &&
+		w.Verb == history.Updated && w.Changed.Scale && r.Superseded != nil && foundUnderWay(r)
 }
 
 // ofOrdinal returns the reconciliation of a StatefulSet with the demand for one of its Pods, or
 // with the end of that demand. It may be nil.
-func (f *Finder) ofOrdinal(w *change.Write, o *object.Owner, recs []*change.Reconciliation) *change.Reconciliation {
+func ofOrdinal(s *Scene, w *change.Write, o *object.Owner, recs []*change.Reconciliation) *change.Reconciliation {
 	newest := recs[len(recs)-1]
 	n, ok := ordinal(w.Timeline.Ref.Name)
 	switch {
@@ -109,26 +109,26 @@ func (f *Finder) ofOrdinal(w *change.Write, o *object.Owner, recs []*change.Reco
 		return newest
 	}
 	r := ofSlot(recs, n+1)
-	if r == nil || !f.hadOrdinal(w, o, r) {
+	if r == nil || !hadOrdinal(s, w, o, r) {
 		return r
 	}
 	return cmp.Or(newestOf(recs, kind.Template), newest)
 }
 
 // hadOrdinal reports whether r already had an earlier Pod with the name of w's object.
-func (f *Finder) hadOrdinal(w *change.Write, o *object.Owner, r *change.Reconciliation) bool {
-	return slices.ContainsFunc(f.Dependants(o.UID), func(t *change.Timeline) bool {
+func hadOrdinal(s *Scene, w *change.Write, o *object.Owner, r *change.Reconciliation) bool {
+	return slices.ContainsFunc(s.Known.Dependants(o.UID), func(t *change.Timeline) bool {
 		if t == w.Timeline || t.Ref.Name != w.Timeline.Ref.Name {
 			return false
 		}
-		mine := f.Current(t.Ref.UID)
+		mine := s.Placed.Current(t.Ref.UID)
 		return mine != nil && mine.First().RV < w.RV && mine.First().RV >= r.First().RV
 	})
 }
 
 // ofJob returns the reconciliation of a Job with the demand for one of its Pods, or with the end of
 // that demand. It may be nil.
-func (f *Finder) ofJob(w *change.Write, o *object.Owner, recs []*change.Reconciliation) *change.Reconciliation {
+func ofJob(s *Scene, w *change.Write, o *object.Owner, recs []*change.Reconciliation) *change.Reconciliation {
 	newest := recs[len(recs)-1]
 	index, indexed := completionIndex(w.Timeline, o)
 	switch w.Verb {
@@ -136,14 +136,14 @@ func (f *Finder) ofJob(w *change.Write, o *object.Owner, recs []*change.Reconcil
 		if indexed {
 			return ofSlot(recs, index+1)
 		}
-		if n := f.slots(o.UID)[w.Timeline.Ref.UID]; n > 0 {
+		if n := slots(s, o.UID)[w.Timeline.Ref.UID]; n > 0 {
 			return ofSlot(recs, n)
 		}
 	case history.Deleted:
 		if !indexed {
 			index = anyNumber
 		}
-		if r := scaleDown(recs, index); r != nil && r.OpenAt(w, f.options.Quiet) {
+		if r := scaleDown(recs, index); r != nil && r.OpenAt(w, s.options.Quiet) {
 			return r
 		}
 		return cmp.Or(newestOf(recs, kind.Template), newest)

@@ -16,22 +16,22 @@ import (
 // not make the object. A component creates it: for example, Kueue makes the Workload of a Job. The object
 // belongs to the open change of its owner, or to the creation of the object that it was made for. Otherwise,
 // and if a person creates it, it has a link to the owner's last change.
-func (f *Finder) byPlainOwner(w *change.Write) (Cause, bool, []span.Link) {
-	o := f.plainOwner(w)
+func byPlainOwner(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
+	o := plainOwner(s, w)
 	if o == nil {
-		return Cause{}, false, f.namedOwners(w)
+		return Cause{}, false, namedOwners(s, w)
 	}
-	t := f.Object(o.UID)
+	t := s.Known.Object(o.UID)
 	if t == nil {
 		return Cause{}, false, nil
 	}
-	if r := f.openFor(w, t); r != nil && r.Verb != history.Deleted {
-		return Cause{Line: r.Lineage, Parent: r, Evidence: f.byWindow(w, r, o)}, true, nil
+	if r := openFor(s, w, t); r != nil && r.Verb != history.Deleted {
+		return Cause{Line: r.Lineage, Parent: r, Evidence: byWindow(s, w, r, o)}, true, nil
 	}
-	if r := f.adopter(w); r != nil {
+	if r := adopter(s, w); r != nil {
 		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true, nil
 	}
-	if r := f.lastBefore(w, t); r != nil {
+	if r := lastBefore(s, w, t); r != nil {
 		return Cause{}, false, []span.Link{r.Link("owner")}
 	}
 	return Cause{}, false, nil
@@ -39,18 +39,18 @@ func (f *Finder) byPlainOwner(w *change.Write) (Cause, bool, []span.Link) {
 
 // namedOwners returns a link to the last change of each owner, none of them a controller, that a person gives
 // a new object.
-func (f *Finder) namedOwners(w *change.Write) []span.Link {
+func namedOwners(s *Scene, w *change.Write) []span.Link {
 	if w.Verb != history.Created || w.Version == nil || len(w.Version.Owners) > maxNamedOwners ||
-		object.ControllerOf(w.Version.Owners) != nil || f.byComponent(w) {
+		object.ControllerOf(w.Version.Owners) != nil || byComponent(s, w) {
 		return nil
 	}
 	var links []span.Link
 	for _, o := range w.Version.Owners {
-		t := f.Object(o.UID)
-		if t == nil || !f.Owns(o, w.Timeline) {
+		t := s.Known.Object(o.UID)
+		if t == nil || !s.Known.Owns(o, w.Timeline) {
 			continue
 		}
-		if r := f.lastBefore(w, t); r != nil {
+		if r := lastBefore(s, w, t); r != nil {
 			links = append(links, r.Link("owner"))
 		}
 	}
@@ -62,11 +62,11 @@ const maxNamedOwners = 4
 
 // plainOwner returns the only owner of the object that a component creates with w, or nil. Either the owner is
 // not the controller of the object, or the component is not the controller of the owner's kind.
-func (f *Finder) plainOwner(w *change.Write) *object.Owner {
+func plainOwner(s *Scene, w *change.Write) *object.Owner {
 	if w.Verb != history.Created || w.Version == nil || len(w.Version.Owners) != 1 {
 		return nil
 	}
-	if o := &w.Version.Owners[0]; (!o.Controller || !f.ByController(w)) && f.byComponent(w) {
+	if o := &w.Version.Owners[0]; (!o.Controller || !ByController(s, w)) && byComponent(s, w) {
 		return o
 	}
 	return nil
@@ -76,20 +76,20 @@ func (f *Finder) plainOwner(w *change.Write) *object.Owner {
 // same owner, and the one was created soon after the other and became its controller. For example,
 // Cluster API creates the infrastructure of a Machine before the Machine, with the MachineSet as its
 // owner.
-func (f *Finder) Adopting(w *change.Write) *change.Timeline {
-	plain := f.plainOwner(w)
+func Adopting(s *Scene, w *change.Write) *change.Timeline {
+	plain := plainOwner(s, w)
 	if plain == nil {
 		return nil
 	}
-	o := f.Controller(w.Timeline)
+	o := s.Known.Controller(w.Timeline)
 	if o == nil {
 		return nil
 	}
-	t := f.Object(o.UID)
+	t := s.Known.Object(o.UID)
 	if t == nil || len(t.Versions) == 0 || t.Versions[0].Created.Sub(w.Version.Created) > oneLook {
 		return nil
 	}
-	if up := f.Controller(t); up == nil || up.UID != plain.UID {
+	if up := s.Known.Controller(t); up == nil || up.UID != plain.UID {
 		return nil
 	}
 	return t
@@ -99,12 +99,12 @@ func (f *Finder) Adopting(w *change.Write) *change.Timeline {
 const oneLook = 10 * time.Second
 
 // adopter returns the creation of the object that the author of w created the object of w for, or nil.
-func (f *Finder) adopter(w *change.Write) *change.Reconciliation {
-	t := f.Adopting(w)
+func adopter(s *Scene, w *change.Write) *change.Reconciliation {
+	t := Adopting(s, w)
 	if t == nil {
 		return nil
 	}
-	for _, r := range f.History(t.Ref.UID) {
+	for _, r := range s.Placed.History(t.Ref.UID) {
 		if first := r.First(); r.Verb == history.Created && first.Manager == w.Manager && first.Stored() <= w.Stored() {
 			return r
 		}
@@ -115,25 +115,25 @@ func (f *Finder) adopter(w *change.Write) *change.Reconciliation {
 // awaitsPlainOwner reports whether no version of the plain owner after w was observed. Its watch may be
 // late. If the owner had lost an object before w, and not replaced it, w may be for its replacement: then it
 // reports whether that has not adopted the object of w so far.
-func (f *Finder) awaitsPlainOwner(w *change.Write) bool {
-	o := f.plainOwner(w)
+func awaitsPlainOwner(s *Scene, w *change.Write) bool {
+	o := plainOwner(s, w)
 	if o == nil {
 		return false
 	}
-	t := f.Object(o.UID)
-	if t == nil || !f.after(w, []*change.Timeline{t}) {
+	t := s.Known.Object(o.UID)
+	if t == nil || !after(s, w, []*change.Timeline{t}) {
 		return true
 	}
-	return f.Controller(w.Timeline) == nil && slices.ContainsFunc(f.departed[o.UID], func(lost *departure) bool {
+	return s.Known.Controller(w.Timeline) == nil && slices.ContainsFunc(s.losses.byOwner[o.UID], func(lost *departure) bool {
 		return lost.rv < w.RV && (!lost.replaced || lost.by > w.RV)
 	})
 }
 
 // Adopter returns the open reconciliation of an owner that a component adds to the object with w, or
 // nil. The labels and annotations of that write are a step of the owner's.
-func (f *Finder) Adopter(w *change.Write) *change.Reconciliation {
+func Adopter(s *Scene, w *change.Write) *change.Reconciliation {
 	for _, o := range added(w) {
-		if r := f.Current(o.UID); r != nil && r.OpenAt(w, f.options.Quiet) {
+		if r := s.Placed.Current(o.UID); r != nil && r.OpenAt(w, s.options.Quiet) {
 			return r
 		}
 	}
@@ -151,9 +151,9 @@ func added(w *change.Write) []object.Owner {
 }
 
 // awaitsAdopter reports whether w adds an owner without an observation from after w.
-func (f *Finder) awaitsAdopter(w *change.Write) bool {
+func awaitsAdopter(s *Scene, w *change.Write) bool {
 	return slices.ContainsFunc(added(w), func(o object.Owner) bool {
-		t := f.Object(o.UID)
-		return t == nil || !f.after(w, []*change.Timeline{t})
+		t := s.Known.Object(o.UID)
+		return t == nil || !after(s, w, []*change.Timeline{t})
 	})
 }

@@ -36,26 +36,26 @@ type rebuild struct {
 }
 
 // HowRebuilt returns the write behind the found state of t, or nil.
-func (f *Finder) HowRebuilt(t *change.Timeline) *change.Rebuilt {
-	if r := f.rebuilt[t]; r != nil {
+func HowRebuilt(s *Scene, t *change.Timeline) *change.Rebuilt {
+	if r := s.rebuilt[t]; r != nil {
 		return &r.Rebuilt
 	}
 	return nil
 }
 
-// RebuildAll finds the origins of all objects from before the start of the observer, owners before
+// rebuildAll finds the origins of all objects from before the start of the observer, owners before
 // dependants. It finds none without Options.Rebuild.
-func (f *Finder) RebuildAll(all iter.Seq[*change.Timeline]) {
-	f.rebuilt = map[*change.Timeline]*rebuild{}
-	if !f.options.Rebuild {
+func rebuildAll(s *Scene, all iter.Seq[*change.Timeline]) {
+	s.rebuilt = map[*change.Timeline]*rebuild{}
+	if !s.options.Rebuild {
 		return
 	}
 	for t := range all {
-		owner := f.Controller(t)
-		if !rebuildable(t) || owner != nil && rebuildable(f.Object(owner.UID)) {
+		owner := s.Known.Controller(t)
+		if !rebuildable(t) || owner != nil && rebuildable(s.Known.Object(owner.UID)) {
 			continue
 		}
-		f.rebuild(t, nil)
+		rebuildOf(s, t, nil)
 	}
 }
 
@@ -69,16 +69,16 @@ func rebuildable(t *change.Timeline) bool {
 	return v.Baseline && v.Reconciled && v.Deleting.IsZero() && !isIdle(v)
 }
 
-// rebuild finds the origin of t and of all objects below it. owner is the origin of its controller
+// rebuildOf finds the origin of t and of all objects below it. owner is the origin of its controller
 // owner, or nil.
-func (f *Finder) rebuild(t *change.Timeline, owner *rebuild) *rebuild {
+func rebuildOf(s *Scene, t *change.Timeline, owner *rebuild) *rebuild {
 	v := t.Versions[0]
 	r := &rebuild{t: t, owner: owner}
-	if f.rebuilt[t] != nil {
-		return f.rebuilt[t] // a cycle of owners
+	if s.rebuilt[t] != nil {
+		return s.rebuilt[t] // a cycle of owners
 	}
-	f.rebuilt[t] = r
-	f.begin(r, v)
+	s.rebuilt[t] = r
+	begin(s, r, v)
 	switch {
 	case v.Workload != nil && !v.Workload.Complete.IsZero():
 		r.complete = v.Workload.Complete
@@ -86,8 +86,8 @@ func (f *Finder) rebuild(t *change.Timeline, owner *rebuild) *rebuild {
 		r.complete = owner.complete
 	}
 	var below []*rebuild
-	for _, dep := range f.madeBy(t) {
-		below = append(below, f.rebuild(dep, r))
+	for _, dep := range madeBy(s, t) {
+		below = append(below, rebuildOf(s, dep, r))
 	}
 	slices.SortFunc(below, func(a, b *rebuild) int {
 		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.t.Ref.UID, b.t.Ref.UID))
@@ -117,10 +117,10 @@ func (f *Finder) rebuild(t *change.Timeline, owner *rebuild) *rebuild {
 }
 
 // madeBy returns the objects controlled by t and found together with it.
-func (f *Finder) madeBy(t *change.Timeline) []*change.Timeline {
+func madeBy(s *Scene, t *change.Timeline) []*change.Timeline {
 	var out []*change.Timeline
-	for _, dep := range f.Dependants(t.Ref.UID) {
-		if o := f.Controller(dep); o != nil && o.UID == t.Ref.UID && rebuildable(dep) {
+	for _, dep := range s.Known.Dependants(t.Ref.UID) {
+		if o := s.Known.Controller(dep); o != nil && o.UID == t.Ref.UID && rebuildable(dep) {
 			out = append(out, dep)
 		}
 	}
@@ -130,14 +130,14 @@ func (f *Finder) madeBy(t *change.Timeline) []*change.Timeline {
 // begin finds the write that led to v: the object's creation, or a later write behind the present
 // state. A Pod is created only once. A Deployment of the first revision has only been scaled since
 // its creation.
-func (f *Finder) begin(r *rebuild, v *history.Version) {
+func begin(s *Scene, r *rebuild, v *history.Version) {
 	r.Verb, r.Start = history.Created, v.Created
 	switch {
 	case v.Generation <= 1, v.Pod != nil, r.owner != nil && !v.Created.Before(r.owner.Start),
 		kind.Deployment.Is(v.Kind) && v.Workload != nil && v.Workload.Revision == "1":
 		return
 	}
-	effect := f.firstPod(r.t, 0)
+	effect := firstPod(s, r.t, 0)
 	var at, last time.Time
 	for _, m := range v.Managers {
 		if m.Subresource != "" {
@@ -156,7 +156,7 @@ func (f *Finder) begin(r *rebuild, v *history.Version) {
 	case r.owner == nil && kind.Deployment.Is(v.Kind):
 		// The author of the rollout has written the Deployment again since, such as a label. So the
 		// ReplicaSets of the rollout give its time.
-		for _, dep := range f.madeBy(r.t) {
+		for _, dep := range madeBy(s, r.t) {
 			if made := dep.Versions[0].Created; made.After(r.Start) && !made.After(effect) {
 				r.Verb, r.Start = history.Updated, made
 			}
@@ -165,15 +165,15 @@ func (f *Finder) begin(r *rebuild, v *history.Version) {
 }
 
 // firstPod returns the time of creation of the oldest existing Pod below t, or zero.
-func (f *Finder) firstPod(t *change.Timeline, depth int) time.Time {
+func firstPod(s *Scene, t *change.Timeline, depth int) time.Time {
 	var first time.Time
-	for _, dep := range f.madeBy(t) {
+	for _, dep := range madeBy(s, t) {
 		at := dep.Versions[0].Created
 		if dep.Versions[0].Pod == nil {
 			if depth > 16 {
 				continue
 			}
-			at = f.firstPod(dep, depth+1)
+			at = firstPod(s, dep, depth+1)
 		}
 		if first.IsZero() || !at.IsZero() && at.Before(first) {
 			first = at
@@ -224,19 +224,19 @@ func arrivalOf(v *history.Version, start time.Time) time.Time {
 }
 
 // byRebuild is rule L7: the cause of a write concluded from its effects.
-func (f *Finder) byRebuild(w *change.Write) (Cause, bool) {
-	b := f.rebuilt[w.Timeline]
+func byRebuild(s *Scene, w *change.Write) (Cause, bool) {
+	b := s.rebuilt[w.Timeline]
 	if b == nil || !w.Reconstructed || b.owner == nil {
 		return Cause{}, false
 	}
-	owner := f.Current(b.owner.t.Ref.UID)
+	owner := s.Placed.Current(b.owner.t.Ref.UID)
 	switch {
 	case owner == nil:
 		return Cause{}, false
 	case b.member:
 		return Cause{Line: owner.Lineage, Parent: owner, Evidence: span.ByOwner}, true
 	}
-	c := Cause{Line: f.newLine(w), Links: []span.Link{owner.Link("owner")}}
-	c.Line.Follows = append(c.Line.Follows, owner.Lineage)
+	c := Cause{Line: newLine(s, w), Links: []span.Link{owner.Link("owner")}}
+	c.follows = owner.Lineage
 	return c, true
 }

@@ -21,11 +21,11 @@ const (
 
 // byRefusal is rule C4 for an object that a quota or a LimitRange had refused. It links to the change of the
 // latter, or to its deletion. It never finds a cause: the owner wanted the object before.
-func (f *Finder) byRefusal(w *change.Write) (Cause, bool, []span.Link) {
+func byRefusal(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
 	if w.Verb != history.Created {
 		return Cause{}, false, nil
 	}
-	up := f.refusedOwner(w)
+	up := refusedOwner(s, w)
 	if up == nil {
 		return Cause{}, false, nil
 	}
@@ -38,8 +38,8 @@ func (f *Finder) byRefusal(w *change.Write) (Cause, bool, []span.Link) {
 		if relation.Type == object.Limits {
 			why = linkLimitRange
 		}
-		for _, last := range f.relaxations(up, relation, w.RV) {
-			if f.nextBatch(up, w, last.First().RV) {
+		for _, last := range relaxations(s, up, relation, w.RV) {
+			if nextBatch(s, up, w, last.First().RV) {
 				links = append(links, last.Link(why))
 			}
 		}
@@ -57,10 +57,10 @@ const maxLimitRanges = 4
 
 // relaxations returns the last change before the resourceVersion rv of each object of the relation, the newest
 // first, if dependants of up were refused just before it.
-func (f *Finder) relaxations(up *change.Timeline, relation object.Relation, rv uint64) []*change.Reconciliation {
+func relaxations(s *Scene, up *change.Timeline, relation object.Relation, rv uint64) []*change.Reconciliation {
 	last := map[string]*change.Reconciliation{}
-	for _, t := range f.Named(relation.To) {
-		last[t.Ref.Name] = newer(last[t.Ref.Name], f.relaxation(up, relation, t, rv))
+	for _, t := range s.Known.Named(relation.To) {
+		last[t.Ref.Name] = newer(last[t.Ref.Name], relaxation(s, up, relation, t, rv))
 	}
 	if len(last) > maxLimitRanges {
 		return nil
@@ -76,17 +76,17 @@ func (f *Finder) relaxations(up *change.Timeline, relation object.Relation, rv u
 }
 
 // relaxation returns such a change of the object of t, or nil.
-func (f *Finder) relaxation(
+func relaxation(s *Scene,
 	up *change.Timeline, relation object.Relation, t *change.Timeline, rv uint64,
 ) *change.Reconciliation {
-	all := f.History(t.Ref.UID)
+	all := s.Placed.History(t.Ref.UID)
 	if kind.LimitRange.Is(t.Ref.Kind) {
-		all = f.Instants(t.Ref.UID)
+		all = s.Placed.Instants(t.Ref.UID)
 	}
 	var last *change.Reconciliation
 	for _, r := range all {
 		first := r.First()
-		if r.Verb != history.Created && first.RV < rv && !onlyMetadata(r) && f.refused(up, relation, first.RV) {
+		if r.Verb != history.Created && first.RV < rv && !onlyMetadata(r) && refused(s, up, relation, first.RV) {
 			last = newer(last, r)
 		}
 	}
@@ -108,12 +108,12 @@ func newer(a, b *change.Reconciliation) *change.Reconciliation {
 
 // refusedOwner returns the controller owner of the object of w if a quota or a LimitRange refused its
 // dependants, or nil.
-func (f *Finder) refusedOwner(w *change.Write) *change.Timeline {
-	o := f.controllerOf(w)
+func refusedOwner(s *Scene, w *change.Write) *change.Timeline {
+	o := controllerOf(s, w)
 	if o == nil {
 		return nil
 	}
-	up := f.Object(o.UID)
+	up := s.Known.Object(o.UID)
 	if up == nil || !slices.ContainsFunc(up.Refers(), Refuses) {
 		return nil
 	}
@@ -122,13 +122,13 @@ func (f *Finder) refusedOwner(w *change.Write) *change.Timeline {
 
 // refused reports whether the quota or LimitRange of the relation refused dependants of the object just before
 // the resourceVersion rv: by the object's condition, or by an Event after the last creation.
-func (f *Finder) refused(up *change.Timeline, relation object.Relation, rv uint64) bool {
+func refused(s *Scene, up *change.Timeline, relation object.Relation, rv uint64) bool {
 	i, _ := up.Position(rv)
 	if i > 0 && change.RefusedIn(up.Versions[i-1], relation) {
 		return true
 	}
 	made := uint64(0)
-	for _, t := range f.Dependants(up.Ref.UID) {
+	for _, t := range s.Known.Dependants(up.Ref.UID) {
 		if born := birth(t); born < rv {
 			made = max(made, born)
 		}
@@ -140,9 +140,9 @@ func (f *Finder) refused(up *change.Timeline, relation object.Relation, rv uint6
 
 // nextBatch reports whether w is among the first creations of dependants after the resourceVersion rv. A
 // controller creates several, and then writes the owner's status.
-func (f *Finder) nextBatch(up *change.Timeline, w *change.Write, rv uint64) bool {
+func nextBatch(s *Scene, up *change.Timeline, w *change.Write, rv uint64) bool {
 	first := w.RV
-	for _, t := range f.Dependants(up.Ref.UID) {
+	for _, t := range s.Known.Dependants(up.Ref.UID) {
 		if born := birth(t); born > rv {
 			first = min(first, born)
 		}

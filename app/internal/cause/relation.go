@@ -21,12 +21,12 @@ type relative struct {
 
 // Relate records r if other objects have a relation by name to its object: to a Namespace by its
 // name, or to a CustomResourceDefinition by its API group.
-func (f *Finder) Relate(r *change.Reconciliation) {
+func Relate(s *Scene, r *change.Reconciliation) {
 	switch ref := &r.Timeline.Ref; {
 	case kind.Namespace.Is(ref.Kind):
-		f.relatives[relative{&kind.Namespace, ref.Name}] = r
+		s.relatives[relative{&kind.Namespace, ref.Name}] = r
 	case kind.CustomResourceDefinition.Is(ref.Kind):
-		f.relatives[relative{&kind.CustomResourceDefinition, GroupOf(ref.Name)}] = r
+		s.relatives[relative{&kind.CustomResourceDefinition, GroupOf(ref.Name)}] = r
 	}
 }
 
@@ -38,12 +38,12 @@ func GroupOf(name string) string {
 
 // byRelation is rule C4 for a relation by name: the API server registers the API of a
 // CustomResourceDefinition.
-func (f *Finder) byRelation(w *change.Write) (Cause, bool) {
+func byRelation(s *Scene, w *change.Write) (Cause, bool) {
 	if !RegistersAPI(w) {
 		return Cause{}, false
 	}
-	r := f.relatives[relative{&kind.CustomResourceDefinition, GroupOf(w.Timeline.Ref.Name)}]
-	if r == nil || !f.Alive(r.Lineage, w) {
+	r := s.relatives[relative{&kind.CustomResourceDefinition, GroupOf(w.Timeline.Ref.Name)}]
+	if r == nil || !StillOpen(s, r.Lineage, w) {
 		return Cause{}, false
 	}
 	return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true
@@ -56,8 +56,8 @@ func RegistersAPI(w *change.Write) bool {
 
 // endingNamespace returns the deletion of the object's Namespace, or nil. It removes all contents
 // of the Namespace.
-func (f *Finder) endingNamespace(w *change.Write) *change.Reconciliation {
-	if r := f.namespaceOf(w); r != nil && r.Verb == history.Deleted {
+func endingNamespace(s *Scene, w *change.Write) *change.Reconciliation {
+	if r := namespaceOf(s, w); r != nil && r.Verb == history.Deleted {
 		return r
 	}
 	return nil
@@ -65,48 +65,48 @@ func (f *Finder) endingNamespace(w *change.Write) *change.Reconciliation {
 
 // NamespaceDefault returns the creation of the object's Namespace, for a default object of
 // kube-controller-manager in each Namespace. Otherwise it returns nil.
-func (f *Finder) NamespaceDefault(w *change.Write) *change.Reconciliation {
+func NamespaceDefault(s *Scene, w *change.Write) *change.Reconciliation {
 	if !w.IsDefault() && (w.Verb != history.Created || w.Manager != change.Manager) {
 		return nil
 	}
-	if r := f.namespaceOf(w); r != nil && r.Verb == history.Created && f.Alive(r.Lineage, w) {
+	if r := namespaceOf(s, w); r != nil && r.Verb == history.Created && StillOpen(s, r.Lineage, w) {
 		return r
 	}
 	return nil
 }
 
 // namespaceOf returns the newest reconciliation of the object's Namespace, or nil.
-func (f *Finder) namespaceOf(w *change.Write) *change.Reconciliation {
+func namespaceOf(s *Scene, w *change.Write) *change.Reconciliation {
 	if w.Timeline.Ref.Namespace == "" {
 		return nil
 	}
-	return f.relatives[relative{&kind.Namespace, w.Timeline.Ref.Namespace}]
+	return s.relatives[relative{&kind.Namespace, w.Timeline.Ref.Namespace}]
 }
 
 // Relates reports whether w is a controller's work for a named object without an observation from
 // after w. The watch of that object may be delayed.
-func (f *Finder) Relates(w *change.Write) bool {
+func Relates(s *Scene, w *change.Write) bool {
 	switch {
 	case w.Verb != history.Created && w.Verb != history.Updated:
 		return false
 	case kind.PersistentVolumeClaim.Is(w.Timeline.Ref.Kind) && w.Verb == history.Created && w.Manager == change.Manager:
 		pattern, ok := kind.ClaimPattern(object.NameOf(&w.Timeline.Ref))
-		return ok && !f.after(w, f.Referrers(pattern))
+		return ok && !after(s, w, s.Known.Referrers(pattern))
 	case kind.PersistentVolume.Is(w.Timeline.Ref.Kind) && w.Verb == history.Created && !change.IsClient(w.Manager):
 		claim, ok := change.Related(w.Timeline, object.Claim)
-		return ok && !f.after(w, f.Named(claim))
-	case f.unknownNode(w):
+		return ok && !after(s, w, s.Known.Named(claim))
+	case unknownNode(s, w):
 		return true
-	case f.scales(w):
-		return !f.after(w, f.Referrers(object.NameOf(&w.Timeline.Ref)))
-	case f.awaitsDeclared(w), f.delivers(w), f.issues(w), f.awaitsPlainOwner(w), f.awaitsAdopter(w):
+	case scales(s, w):
+		return !after(s, w, s.Known.Referrers(object.NameOf(&w.Timeline.Ref)))
+	case awaitsDeclared(s, w), delivers(s, w), issues(s, w), awaitsPlainOwner(s, w), awaitsAdopter(s, w):
 		return true
 	}
 	return false
 }
 
 // after reports whether one of the objects has an observation from after w.
-func (f *Finder) after(w *change.Write, objects []*change.Timeline) bool {
+func after(s *Scene, w *change.Write, objects []*change.Timeline) bool {
 	return slices.ContainsFunc(objects, func(t *change.Timeline) bool {
 		return t.Removal != nil || t.Last() != nil && t.Last().ResourceVersion > w.RV
 	})

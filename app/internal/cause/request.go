@@ -9,19 +9,19 @@ import (
 
 // byRequest is rule C2 for a request of a run. The new context on the object, if any, becomes a
 // link.
-func (f *Finder) byRequest(w *change.Write) (Cause, bool) {
-	l := f.LineOf(w)
+func byRequest(s *Scene, w *change.Write) (Cause, bool) {
+	l := s.Placed.LineOf(w)
 	if l == nil {
 		return Cause{}, false
 	}
 	c := Cause{
 		Line:     l,
-		Above:    ParseContext(l.Run.TraceParent, "").SpanID(),
+		Above:    change.ParseContext(l.Run.TraceParent, "").SpanID(),
 		Evidence: span.ByRequest,
-		Span:     f.admittedIn(w, l.ID),
+		Span:     admittedIn(s, w, l.ID),
 	}
 	if w.Version != nil && w.Version.TraceParent != "" {
-		if sc := ParseContext(
+		if sc := change.ParseContext(
 			w.Version.TraceParent,
 			w.Version.TraceState,
 		); sc.IsValid() && sc.TraceID() != l.ID &&

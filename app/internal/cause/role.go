@@ -6,22 +6,21 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // newRole reports whether w creates the first dependant of its role since r, the last change of the
 // owner. Such a dependant belongs to r after any delay of its controller, for an owner of a kind
 // without a convergence signal. A quiet window decides only about further dependants of the role.
-func (f *Finder) newRole(w *change.Write, r *change.Reconciliation, o *object.Owner) bool {
+func newRole(s *Scene, w *change.Write, r *change.Reconciliation, o *object.Owner) bool {
 	began := r.Began()
 	if w.Verb != history.Created || w.Version == nil || began.IsZero() {
 		return false
 	}
-	for _, t := range f.sameRole(o.UID, w) {
+	for _, t := range sameRole(s, o.UID, w) {
 		if t != w.Timeline && !t.Versions[0].Created.Before(began) && t.Before(w) {
 			return false
 		}
@@ -35,21 +34,21 @@ const lateUpdate = 60
 // firstUpdate reports whether w is the first change of a dependant since r, the last change of the
 // owner o, within a minute by their timestamps. For an owner of a kind without a convergence signal, such an
 // update belongs to r. The loss of a dependant since r, or somebody else's change of one, may be its cause instead.
-func (f *Finder) firstUpdate(w *change.Write, r *change.Reconciliation, o *object.Owner) bool {
+func firstUpdate(s *Scene, w *change.Write, r *change.Reconciliation, o *object.Owner) bool {
 	began := r.Second()
 	if w.Verb != history.Updated || r.Verb == history.Deleted || began == 0 || w.Second() == 0 ||
 		w.Second()-began > lateUpdate {
 		return false
 	}
 	since := func(rv uint64) bool { return rv > r.First().RV && rv < w.RV }
-	if slices.ContainsFunc(f.departed[o.UID], func(lost *departure) bool { return since(lost.rv) }) {
+	if slices.ContainsFunc(s.losses.byOwner[o.UID], func(lost *departure) bool { return since(lost.rv) }) {
 		return false
 	}
-	for _, t := range f.Dependants(o.UID) {
+	for _, t := range s.Known.Dependants(o.UID) {
 		other := func(c *change.Reconciliation) bool {
 			return since(c.First().RV) && (t == w.Timeline || c.Lineage != r.Lineage)
 		}
-		if slices.ContainsFunc(f.History(t.Ref.UID), other) || slices.ContainsFunc(f.Instants(t.Ref.UID), other) {
+		if slices.ContainsFunc(s.Placed.History(t.Ref.UID), other) || slices.ContainsFunc(s.Placed.Instants(t.Ref.UID), other) {
 			return false
 		}
 	}
@@ -57,17 +56,17 @@ func (f *Finder) firstUpdate(w *change.Write, r *change.Reconciliation, o *objec
 }
 
 // sameRole returns the dependants of an owner in the role of w's object, in order.
-func (f *Finder) sameRole(owner types.UID, w *change.Write) []*change.Timeline {
-	of := f.roles[owner]
+func sameRole(s *Scene, owner types.UID, w *change.Write) []*change.Timeline {
+	of := s.counts.roles[owner]
 	if of == nil {
 		of = map[string][]*change.Timeline{}
-		for _, t := range f.Dependants(owner) {
+		for _, t := range s.Known.Dependants(owner) {
 			if len(t.Versions) > 0 {
 				key := t.Ref.Kind.Group + "/" + t.Ref.Kind.Kind + "/" + role(t, t.Versions[0])
 				of[key] = append(of[key], t)
 			}
 		}
-		f.roles[owner] = of
+		s.counts.roles[owner] = of
 	}
 	return of[w.Timeline.Ref.Kind.Group+"/"+w.Timeline.Ref.Kind.Kind+"/"+role(w.Timeline, w.Version)]
 }

@@ -12,16 +12,16 @@ import (
 // scheduled returns the cause of a write by a controller with a schedule. Each created object is a
 // separate change, with a link to the last change of the schedule. The removal of an old object
 // belongs to the newest one.
-func (f *Finder) scheduled(w *change.Write, o *object.Owner, owner *change.Reconciliation) (Cause, bool) {
+func scheduled(s *Scene, w *change.Write, o *object.Owner, owner *change.Reconciliation) (Cause, bool) {
 	switch w.Verb {
 	case history.Created:
-		c := Cause{Line: f.newLine(w)}
+		c := Cause{Line: newLine(s, w)}
 		if owner != nil {
 			c.Links = append(c.Links, owner.Link("owner"))
 		}
 		return c, true
 	case history.Deleted:
-		if r := f.latestRun(w, o); r != nil {
+		if r := latestRun(s, w, o); r != nil {
 			return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByTime}, true
 		}
 	}
@@ -30,14 +30,14 @@ func (f *Finder) scheduled(w *change.Write, o *object.Owner, owner *change.Recon
 
 // latestRun returns the reconciliation of the newest object of a schedule at the time of w, or nil.
 // It is the creation of another object than that of w, in a trace still open.
-func (f *Finder) latestRun(w *change.Write, o *object.Owner) *change.Reconciliation {
+func latestRun(s *Scene, w *change.Write, o *object.Owner) *change.Reconciliation {
 	var newest *change.Reconciliation
-	for _, t := range f.Dependants(o.UID) {
+	for _, t := range s.Known.Dependants(o.UID) {
 		if t == w.Timeline || t.Removal != nil && t.Removal.RV < w.RV {
 			continue
 		}
-		r := f.Current(t.Ref.UID)
-		if r == nil || r.Verb != history.Created || !f.Alive(r.Lineage, w) {
+		r := s.Placed.Current(t.Ref.UID)
+		if r == nil || r.Verb != history.Created || !StillOpen(s, r.Lineage, w) {
 			continue
 		}
 		if newest == nil || r.First().RV > newest.First().RV {

@@ -7,15 +7,14 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // slots returns the numbers of the slots of an owner's Pods, from 1. A new Pod gets the lowest slot that
 // no living Pod has. The Pods that the observer found at its start are in order of creation.
-func (f *Finder) slots(owner types.UID) map[types.UID]int {
-	if all, known := f.slotsOf[owner]; known {
+func slots(s *Scene, owner types.UID) map[types.UID]int {
+	if all, known := s.counts.slots[owner]; known {
 		return all
 	}
 	type turn struct {
@@ -25,7 +24,7 @@ func (f *Finder) slots(owner types.UID) map[types.UID]int {
 		ends  bool
 	}
 	var turns []turn
-	for _, t := range f.Dependants(owner) {
+	for _, t := range s.Known.Dependants(owner) {
 		for i, h := range livingIn(t, nil) {
 			next := turn{rv: h.from, pod: t.Ref.UID, ends: h.alive < 0}
 			if v := t.Versions[0]; i == 0 && v.Baseline {
@@ -54,7 +53,7 @@ func (f *Finder) slots(owner types.UID) map[types.UID]int {
 			all[t.pod] = used
 		}
 	}
-	f.slotsOf[owner] = all
+	s.counts.slots[owner] = all
 	return all
 }
 

@@ -19,17 +19,17 @@ const linkPrevious = "previous"
 
 // byManifest returns the cause of a write to a mirror Pod after an edit of its manifest on the Node. The kubelet
 // replaces the mirror Pod: the new one is a change, and the deletion of the old one is part of it.
-func (f *Finder) byManifest(w *change.Write, o *object.Owner) (Cause, bool) {
+func byManifest(s *Scene, w *change.Write, o *object.Owner) (Cause, bool) {
 	switch {
 	case !kind.Node.Is(o.Kind):
 	case w.Verb == history.Created:
-		return f.ofManifest(w, o)
+		return ofManifest(s, w, o)
 	case w.Verb == history.Deleted:
-		next := f.Replacing(w)
+		next := Replacing(s, w)
 		if next == nil {
 			return Cause{}, false
 		}
-		if r := f.Current(next.Ref.UID); r != nil && r.Verb == history.Created {
+		if r := s.Placed.Current(next.Ref.UID); r != nil && r.Verb == history.Created {
 			return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true
 		}
 	}
@@ -38,32 +38,32 @@ func (f *Finder) byManifest(w *change.Write, o *object.Owner) (Cause, bool) {
 
 // ofManifest returns the cause of a new mirror Pod with another manifest than the one before, which went or goes.
 // It heals nothing, and has a link to the Pod before.
-func (f *Finder) ofManifest(w *change.Write, o *object.Owner) (Cause, bool) {
-	c := Cause{Line: f.newLine(w)}
-	for _, gone := range f.departed[o.UID] {
+func ofManifest(s *Scene, w *change.Write, o *object.Owner) (Cause, bool) {
+	c := Cause{Line: newLine(s, w)}
+	for _, gone := range s.losses.byOwner[o.UID] {
 		if gone.replaced || gone.rv >= w.RV || !replaces(w.Timeline, gone.timeline) {
 			continue
 		}
-		gone.replaced = true
+		c.replaces = gone
 		if gone.last != nil {
 			c.Links = append(c.Links, gone.last.Link(linkPrevious))
 		}
 		return c, true
 	}
-	old := f.replacedBy(w.Timeline, o)
+	old := replacedBy(s, w.Timeline, o)
 	if old == nil {
 		return Cause{}, false
 	}
-	if last := f.Current(old.Ref.UID); last != nil {
+	if last := s.Placed.Current(old.Ref.UID); last != nil {
 		c.Links = append(c.Links, last.Link(linkPrevious))
 	}
 	return c, true
 }
 
 // replacedBy returns the mirror Pod that the kubelet replaced with that of t, after an edit of its manifest, or nil.
-func (f *Finder) replacedBy(t *change.Timeline, o *object.Owner) *change.Timeline {
+func replacedBy(s *Scene, t *change.Timeline, o *object.Owner) *change.Timeline {
 	var old *change.Timeline
-	for _, other := range f.Dependants(o.UID) {
+	for _, other := range s.Known.Dependants(o.UID) {
 		if sameStatic(t, other) && precedes(other, t) &&
 			(old == nil || other.Last().ResourceVersion > old.Last().ResourceVersion) {
 			old = other
@@ -77,19 +77,19 @@ func (f *Finder) replacedBy(t *change.Timeline, o *object.Owner) *change.Timelin
 
 // Replacing returns the mirror Pod that the kubelet replaced the mirror Pod of w with, or nil. w is the deletion of
 // that Pod, by the kubelet or by an unknown author. The kubelet creates the new one at once.
-func (f *Finder) Replacing(w *change.Write) *change.Timeline {
+func Replacing(s *Scene, w *change.Write) *change.Timeline {
 	if w.Verb != history.Deleted || !IsMirror(w) {
 		return nil
 	}
-	o := f.controllerOf(w)
+	o := controllerOf(s, w)
 	if o == nil {
 		return nil
 	}
-	if q := f.Audited(w); q != nil && AuthorOf(q.Write) != change.Kubelet {
+	if q := s.Trail.Audited(w); q != nil && AuthorOf(q.Write) != change.Kubelet {
 		return nil
 	}
-	for _, t := range f.Dependants(o.UID) {
-		if sameStatic(t, w.Timeline) && f.replacedBy(t, o) == w.Timeline {
+	for _, t := range s.Known.Dependants(o.UID) {
+		if sameStatic(t, w.Timeline) && replacedBy(s, t, o) == w.Timeline {
 			return t
 		}
 	}

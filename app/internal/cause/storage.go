@@ -14,13 +14,13 @@ import (
 
 // byClaim is rule C4 for storage. A StatefulSet makes the claims of its Pods, a provisioner makes
 // the volume of a claim, and the volume may go with its claim.
-func (f *Finder) byClaim(w *change.Write) (Cause, bool) {
+func byClaim(s *Scene, w *change.Write) (Cause, bool) {
 	var r *change.Reconciliation
 	switch {
 	case kind.PersistentVolumeClaim.Is(w.Timeline.Ref.Kind) && w.Verb == history.Created:
-		r = f.claimant(w)
+		r = claimant(s, w)
 	case kind.PersistentVolume.Is(w.Timeline.Ref.Kind) && w.Verb != history.Updated:
-		r = f.claimOf(w)
+		r = claimOf(s, w)
 	}
 	if r == nil {
 		return Cause{}, false
@@ -30,8 +30,8 @@ func (f *Finder) byClaim(w *change.Write) (Cause, bool) {
 
 // claimant returns the open reconciliation of the StatefulSet that made the claim of w, or nil. The
 // claim has no owner, but its name consists of the template, the StatefulSet and the ordinal.
-func (f *Finder) claimant(w *change.Write) *change.Reconciliation {
-	if !f.maybeBy(w, change.Manager, kind.StatefulSet.Controller) {
+func claimant(s *Scene, w *change.Write) *change.Reconciliation {
+	if !maybeBy(s, w, change.Manager, kind.StatefulSet.Controller) {
 		return nil
 	}
 	pattern, ok := kind.ClaimPattern(object.NameOf(&w.Timeline.Ref))
@@ -39,12 +39,12 @@ func (f *Finder) claimant(w *change.Write) *change.Reconciliation {
 		return nil
 	}
 	n, _ := ordinal(w.Timeline.Ref.Name)
-	for _, set := range f.Referrers(pattern) {
-		recs := f.History(set.Ref.UID)
+	for _, set := range s.Known.Referrers(pattern) {
+		recs := s.Placed.History(set.Ref.UID)
 		if len(recs) == 0 || !kind.StatefulSet.Is(set.Ref.Kind) {
 			continue
 		}
-		if r := ofSlot(recs, n+1); r != nil && r.Verb != history.Deleted && r.OpenAt(w, f.options.Quiet) {
+		if r := ofSlot(recs, n+1); r != nil && r.Verb != history.Deleted && r.OpenAt(w, s.options.Quiet) {
 			return r
 		}
 	}
@@ -53,19 +53,19 @@ func (f *Finder) claimant(w *change.Write) *change.Reconciliation {
 
 // claimOf returns the reconciliation of the claim for which the volume of w was made, or with which
 // it went; nil without one.
-func (f *Finder) claimOf(w *change.Write) *change.Reconciliation {
-	if q := f.Audited(w); change.IsClient(w.Manager) || q != nil && change.IsClient(AuthorOf(q.Write)) {
+func claimOf(s *Scene, w *change.Write) *change.Reconciliation {
+	if q := s.Trail.Audited(w); change.IsClient(w.Manager) || q != nil && change.IsClient(AuthorOf(q.Write)) {
 		return nil
 	}
 	name, ok := change.Related(w.Timeline, object.Claim)
 	if !ok {
 		return nil
 	}
-	for _, claim := range f.Named(name) {
-		r := f.Current(claim.Ref.UID)
+	for _, claim := range s.Known.Named(name) {
+		r := s.Placed.Current(claim.Ref.UID)
 		switch {
 		case r == nil, r.First().RV > w.RV:
-		case w.Verb == history.Created && r.Verb == history.Created && r.OpenAt(w, f.options.Quiet),
+		case w.Verb == history.Created && r.Verb == history.Created && r.OpenAt(w, s.options.Quiet),
 			w.Verb == history.Deleted && r.Verb == history.Deleted:
 			return r
 		}
@@ -74,7 +74,7 @@ func (f *Finder) claimOf(w *change.Write) *change.Reconciliation {
 }
 
 // Binding returns the open reconciliation of the claim to which w binds a volume, or nil.
-func (f *Finder) Binding(w *change.Write) *change.Reconciliation {
+func Binding(s *Scene, w *change.Write) *change.Reconciliation {
 	if w.Part != change.Bookkeeping || w.Verb != history.Updated || !kind.PersistentVolume.Is(w.Timeline.Ref.Kind) ||
 		w.Version == nil || slices.Equal(w.Version.Relations, w.Previous.Relations) {
 		return nil
@@ -83,8 +83,8 @@ func (f *Finder) Binding(w *change.Write) *change.Reconciliation {
 		if relation.Type != object.Claim {
 			continue
 		}
-		for _, claim := range f.Named(relation.To) {
-			if r := f.Current(claim.Ref.UID); r != nil && r.Verb != history.Deleted && r.OpenAt(w, f.options.Quiet) {
+		for _, claim := range s.Known.Named(relation.To) {
+			if r := s.Placed.Current(claim.Ref.UID); r != nil && r.Verb != history.Deleted && r.OpenAt(w, s.options.Quiet) {
 				return r
 			}
 		}
@@ -94,8 +94,8 @@ func (f *Finder) Binding(w *change.Write) *change.Reconciliation {
 
 // maybeBy reports whether one of the components may have written w: the audit log names it, or
 // without the log its field manager is that of the write.
-func (f *Finder) maybeBy(w *change.Write, manager string, components ...string) bool {
-	if q := f.Audited(w); q != nil && q.User != "" && !q.Unauthenticated {
+func maybeBy(s *Scene, w *change.Write, manager string, components ...string) bool {
+	if q := s.Trail.Audited(w); q != nil && q.User != "" && !q.Unauthenticated {
 		author := AuthorOf(q.Write)
 		for _, c := range components {
 			if author == c {

@@ -15,15 +15,15 @@ import (
 
 // surplus reports whether the owner's controller removes a dependant because of r, an open
 // reconciliation. An owner of an unknown kind may do so for any reason.
-func (f *Finder) surplus(w *change.Write, r *change.Reconciliation) bool {
+func surplus(s *Scene, w *change.Write, r *change.Reconciliation) bool {
 	logged := false // the audit log names the controller
-	if o := f.controllerOf(w); o != nil {
-		logged, _ = f.auditedController(w, o)
+	if o := controllerOf(s, w); o != nil {
+		logged, _ = auditedController(s, w, o)
 	}
 	switch of := r.Timeline.Ref.Kind; {
 	case kind.ReplicaSet.Is(of):
 		want := wanted(r.Timeline, w.RV)
-		return want >= 0 && f.Census(r.Timeline.Ref.UID).Before(w.RV) > want
+		return want >= 0 && CensusOf(s, r.Timeline.Ref.UID).Before(w.RV) > want
 	case kind.StatefulSet.Is(of):
 		n, ok := ordinal(w.Timeline.Ref.Name)
 		return ok && n >= wanted(r.Timeline, w.RV) ||
@@ -98,16 +98,16 @@ func ended(t *change.Timeline, rv uint64) bool {
 // surplusSet reports whether the owner's controller removed a ReplicaSet that was scaled to
 // nothing. Either the audit log names the controller, or the owner's history limit of such
 // ReplicaSets remains. Without a known limit, each such removal counts.
-func (f *Finder) surplusSet(w *change.Write, o *object.Owner) bool {
-	up := f.Object(o.UID)
+func surplusSet(s *Scene, w *change.Write, o *object.Owner) bool {
+	up := s.Known.Object(o.UID)
 	if !idle(w) || up == nil || up.Last() == nil || up.Last().Workload == nil {
 		return idle(w)
 	}
-	if is, _ := f.auditedController(w, o); is {
+	if is, _ := auditedController(s, w, o); is {
 		return true
 	}
 	left := 0
-	for _, t := range f.Dependants(o.UID) {
+	for _, t := range s.Known.Dependants(o.UID) {
 		if v := t.Last(); t != w.Timeline && (t.Removal == nil || t.Removal.RV > w.RV) && v != nil && isIdle(v) {
 			left++
 		}
@@ -125,12 +125,12 @@ func isIdle(v *history.Version) bool {
 
 // surplusRequest reports whether the owner's controller removed the CertificateRequest of an earlier
 // revision. It does so some time after the issuance: a request of a later revision is left.
-func (f *Finder) surplusRequest(w *change.Write, o *object.Owner) bool {
+func surplusRequest(s *Scene, w *change.Write, o *object.Owner) bool {
 	if !kind.CertificateRequest.Is(w.Timeline.Ref.Kind) || len(w.Timeline.Versions) == 0 {
 		return false
 	}
 	mine := w.Timeline.Versions[0]
-	return slices.ContainsFunc(f.Dependants(o.UID), func(t *change.Timeline) bool {
+	return slices.ContainsFunc(s.Known.Dependants(o.UID), func(t *change.Timeline) bool {
 		if !kind.CertificateRequest.Is(t.Ref.Kind) || len(t.Versions) == 0 ||
 			t.Removal != nil && t.Removal.RV <= w.RV {
 			return false

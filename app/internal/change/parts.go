@@ -3,8 +3,11 @@
 package change
 
 import (
+	"slices"
+
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // Parts returns the parts of the desired state that w changed. It returns all parts if they are
@@ -56,4 +59,20 @@ func (r *Reconciliation) top(now int32) int32 {
 		return v.Workload.Replicas
 	}
 	return now
+}
+
+// AsScaling returns a copy of r, a superseded reconciliation, that is only a change of the number of replicas.
+// A change of the template does not supersede it.
+func (r *Reconciliation) AsScaling() *Reconciliation {
+	is := *r
+	is.Took, is.Parts, is.Superseded = kind.Scale, kind.Scale, nil
+	return &is
+}
+
+// BecomeScaling makes r what AsScaling returns. It goes on beside the one that superseded it.
+func (r *Reconciliation) BecomeScaling() {
+	by := r.Superseded.Reconciliation
+	r.Took, r.Parts, r.Superseded = kind.Scale, kind.Scale, nil
+	by.Links = slices.DeleteFunc(by.Links, func(l span.Link) bool { return l.SpanID == r.ID() })
+	Beside(r, by)
 }

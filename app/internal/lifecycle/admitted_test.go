@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline"
-	"github.com/kube-lifeline/lifeline/app/internal/cause"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -391,7 +391,7 @@ func TestAdmittedSpans(t *testing.T) {
 	for what, seen := range map[string][]*observation.Observation{"the run": s.seen, "the watch alone": s.seen[1:]} {
 		for _, st := range []*observation.State{head, child} {
 			got := of(seen, st.UID)
-			if want := cause.ParseContext(
+			if want := change.ParseContext(
 				st.TraceParent,
 				"",
 			); got.ID != want.SpanID() ||

@@ -7,9 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/kube-lifeline/lifeline/app/internal/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
@@ -17,6 +14,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/phase"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/trail"
+	"github.com/kube-lifeline/lifeline/app/internal/tree"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // amendment is a late fact about a reconciliation, from after its trace was handed out. It becomes
@@ -39,9 +40,22 @@ type amendment struct {
 	fight *change.Fight
 }
 
-// lateState reports whether the version is older than the rest of a handed-out trace. It records
+// amendments are the late facts about traces that Take has handed out.
+type amendments struct {
+	trail  *trail.Trail
+	memory *memory
+	opts   Options
+	facts  []amendment
+	// added are late spans. They are not saved.
+	added []*span.Trace
+}
+
+// count returns the number of late facts and spans.
+func (am *amendments) count() int { return len(am.facts) + len(am.added) }
+
+// state reports whether the version is older than the rest of a handed-out trace. It records
 // such a version as an amendment.
-func (e *Engine) lateState(t *change.Timeline, o *observation.Observation) bool {
+func (am *amendments) state(t *change.Timeline, o *observation.Observation) bool {
 	if t.Past == nil && t.Folded && o.State.ResourceVersion < t.Versions[0].ObjectVersion() {
 		return true // older than all kept versions: already seen, or in no trace
 	}
@@ -55,15 +69,15 @@ func (e *Engine) lateState(t *change.Timeline, o *observation.Observation) bool 
 	if o.Listed {
 		return true // a list of old state repeats versions that were seen and forgotten
 	}
-	e.amend(t, *t.Past, amendment{
+	am.amend(t, *t.Past, amendment{
 		key: "state/" + strconv.FormatUint(o.State.ResourceVersion, 10), at: o.Seen, rv: o.State.ResourceVersion,
 	})
 	return true
 }
 
-// lateAudit reports whether the request of the audit log made a write in a handed-out trace, or a
+// audit reports whether the request of the audit log made a write in a handed-out trace, or a
 // write before the start of the observer. It records the first kind as an amendment.
-func (e *Engine) lateAudit(t *change.Timeline, w *observation.Write, again bool) bool {
+func (am *amendments) audit(t *change.Timeline, w *observation.Write, again bool) bool {
 	switch {
 	case t.Past != nil && t.Past.Gone:
 	case w.ResourceVersion == 0 && t.Past != nil && len(t.Versions) > 0 &&
@@ -87,75 +101,75 @@ func (e *Engine) lateAudit(t *change.Timeline, w *observation.Write, again bool)
 		switch {
 		case again:
 		case change.ServiceOf(t) != nil && w.ResourceVersion > 0:
-			e.tally.Joined++ // an update of an EndpointSlice, forgotten at once
+			am.trail.Count(func(s *trail.Stats) { s.Joined++ }) // an update of an EndpointSlice, forgotten at once
 		default:
-			e.tally.Late++
+			am.trail.Count(func(s *trail.Stats) { s.Late++ })
 		}
 		return true
 	}
-	e.amend(t, *of, amendment{key: "audit/" + w.AuditID, at: w.Start, write: w})
+	am.amend(t, *of, amendment{key: "audit/" + w.AuditID, at: w.Start, write: w})
 	return true
 }
 
-// lateRefusal reports whether the refused request is older than the last activity in a handed-out
+// refusal reports whether the refused request is older than the last activity in a handed-out
 // trace. It records such a request as an amendment.
-func (e *Engine) lateRefusal(t *change.Timeline, w *observation.Write) bool {
+func (am *amendments) refusal(t *change.Timeline, w *observation.Write) bool {
 	if t.Past == nil || !w.Start.Before(t.Past.Activity) {
 		return false
 	}
-	e.amend(t, *t.Past, amendment{key: "audit/" + w.AuditID, at: w.Start, write: w})
+	am.amend(t, *t.Past, amendment{key: "audit/" + w.AuditID, at: w.Start, write: w})
 	return true
 }
 
-// lateEvent reports whether the Kubernetes Event is from the time before a trace was handed out. It
+// event reports whether the Kubernetes Event is from the time before a trace was handed out. It
 // records such an Event as an amendment.
-func (e *Engine) lateEvent(t *change.Timeline, o *observation.Observation) bool {
+func (am *amendments) event(t *change.Timeline, o *observation.Observation, shared *history.Shared) bool {
 	if t.Past == nil {
 		return false
 	}
-	ev := e.shared.Occurrence(o)
+	ev := shared.Occurrence(o)
 	at, of := ev.At().At(), t.Past.Of(ev)
 	if of == nil {
 		return true // its reconciliation is forgotten
 	}
 	// All Events before the next reconciliation belong to an earlier one.
-	if at.IsZero() || of == t.Past && !at.Before(of.Activity) || !e.beforeTaken(of.TraceID, at.Time) {
+	if at.IsZero() || of == t.Past && !at.Before(of.Activity) || !am.beforeTaken(of.TraceID, at.Time) {
 		return false
 	}
 	if o.Listed && !o.Late {
 		return true // a list repeats Events that were seen and forgotten
 	}
-	e.amend(t, *of, amendment{key: ev.Key(), at: at.Time, event: ev})
+	am.amend(t, *of, amendment{key: ev.Key(), at: at.Time, event: ev})
 	return true
 }
 
 // beforeTaken reports whether the time at is within a handed-out trace. Later changes of its
 // objects are not part of it. The result is false for a forgotten trace: no observation comes that
 // late.
-func (e *Engine) beforeTaken(line trace.TraceID, at time.Time) bool {
-	of, known := e.taken[line]
+func (am *amendments) beforeTaken(line trace.TraceID, at time.Time) bool {
+	of, known := am.memory.taken[line]
 	return known && !at.After(of.Latest)
 }
 
-// lateEvents records the Events that arrived after their traces were handed out. It covers the
+// events records the Events that arrived after their traces were handed out. It covers the
 // objects that are not folded yet because an open trace needs them.
-func (e *Engine) lateEvents(d *derivation) {
-	for _, l := range d.ordered {
-		if _, taken := e.taken[l.ID]; !taken {
+func (am *amendments) events(d *derivation) {
+	for _, l := range d.placed.Ordered {
+		if _, taken := am.memory.taken[l.ID]; !taken {
 			continue
 		}
 		for _, r := range l.Reconciliations {
-			if some, all := d.pending(r); some && all {
+			if some, all := d.placed.Pending(r); some && all {
 				continue // it will be handed out with its Events
 			}
 			for _, ev := range r.Timeline.Events {
 				at := ev.At().At()
 				if ev.HandedOut || at.IsZero() || !r.Has(ev) || r.Next == nil && !at.Before(r.Activity) ||
-					!e.beforeTaken(l.ID, at.Time) {
+					!am.beforeTaken(l.ID, at.Time) {
 					continue
 				}
 				ev.HandedOut = true
-				e.amend(
+				am.amend(
 					r.Timeline,
 					change.Past{TraceID: l.ID, SpanID: r.ID()},
 					amendment{key: ev.Key(), at: at.Time, event: ev},
@@ -165,9 +179,9 @@ func (e *Engine) lateEvents(d *derivation) {
 	}
 }
 
-func (e *Engine) amend(t *change.Timeline, p change.Past, a amendment) {
+func (am *amendments) amend(t *change.Timeline, p change.Past, a amendment) {
 	a.ref, a.service, a.past = t.Ref, change.Reconciler(t), p
-	e.late = append(e.late, a)
+	am.facts = append(am.facts, a)
 }
 
 // spanEvent returns the late fact as a span event, and the stored write in it; nil without one.
@@ -176,7 +190,7 @@ func (a *amendment) spanEvent() (span.Event, *span.Facts) {
 		return phase.Occurred(a.event), nil
 	}
 	if a.write != nil {
-		said := auditSpan(&change.Lineage{ID: a.past.TraceID}, a.write)
+		said := tree.AuditSpan(&change.Lineage{ID: a.past.TraceID}, a.write)
 		name := span.EventWrite
 		if a.write.Failed() {
 			name = "write refused"
@@ -192,7 +206,7 @@ func (a *amendment) spanEvent() (span.Event, *span.Facts) {
 				said.Service,
 			),
 			span.KeyTimeEnd.String(string(span.TimeAudit)),
-		)}, requested(said, a.write)
+		)}, tree.Requested(said, a.write)
 	}
 	attrs := []attribute.KeyValue{span.KeyRV.Int64(int64(a.rv))} //nolint:gosec // etcd revisions are int64
 	if a.repeats > 0 {
@@ -203,14 +217,14 @@ func (a *amendment) spanEvent() (span.Event, *span.Facts) {
 	}}}
 }
 
-// Amendments returns the late facts about traces that Take has handed out, each once. The result
+// take returns the late facts about traces that Take has handed out, each once. The result
 // has one trace per trace ID. It contains whole spans with the attribute lifeline.late, and
 // zero-length spans named "amend". The parent of an "amend" span is the span with the additional
 // fact (rule L9).
-func (e *Engine) Amendments() []*span.Trace {
-	out := e.added
-	e.added = nil
-	for _, a := range e.late {
+func (am *amendments) take() []*span.Trace {
+	out := am.added
+	am.added = nil
+	for _, a := range am.facts {
 		event, facts := a.spanEvent()
 		s := &span.Span{
 			TraceID:    a.past.TraceID,
@@ -222,7 +236,7 @@ func (e *Engine) Amendments() []*span.Trace {
 			Start:      span.Time{Time: a.at, Source: span.TimeWatch},
 			End:        span.Time{Time: a.at, Source: span.TimeWatch},
 			Events:     []span.Event{event},
-			Attributes: fightAttributes(a.fight, a.at),
+			Attributes: tree.FightAttributes(a.fight, a.at),
 			Facts:      facts,
 		}
 		if a.event != nil {
@@ -238,6 +252,46 @@ func (e *Engine) Amendments() []*span.Trace {
 			out[i].Spans = append(out[i].Spans, s)
 		}
 	}
-	e.late = nil
+	am.facts = nil
 	return out
+}
+
+// writes adds the late writes of d to traces that were handed out. A whole reconciliation gets its spans
+// after its end and a quiet time, and is returned. Further writes of a reconciliation that was handed out become
+// amendments.
+func (am *amendments) writes(d *derivation, now time.Time) (whole []*change.Reconciliation) {
+	for _, r := range d.placed.Late() {
+		_, all := d.placed.Pending(r)
+		switch {
+		case !all:
+			for _, w := range d.placed.PendingWrites(r) {
+				am.amend(w.Timeline, change.Past{TraceID: r.Lineage.ID, SpanID: r.ID()}, lateWrite(w))
+			}
+		case r.Done && now.Sub(r.Heard()) >= am.opts.Settle && !d.settling.behind(r, now):
+			am.add(r.Lineage.ID, d.spans.LateSpans(r))
+			whole = append(whole, r)
+		default:
+			continue
+		}
+		r.HandOut()
+	}
+	return whole
+}
+
+func (am *amendments) add(id trace.TraceID, spans []*span.Span) {
+	i := slices.IndexFunc(am.added, func(t *span.Trace) bool { return t.ID == id })
+	if i < 0 {
+		i = len(am.added)
+		am.added = append(am.added, &span.Trace{ID: id})
+	}
+	am.added[i].Spans = append(am.added[i].Spans, spans...)
+}
+
+// lateWrite returns the amendment of a stored write.
+func lateWrite(w *change.Write) amendment {
+	if w.Audit != nil {
+		return amendment{key: "audit/" + w.Audit.AuditID, at: w.Audit.Start, write: w.Audit.Write}
+	}
+	rv := w.ObjectVersion()
+	return amendment{key: "state/" + strconv.FormatUint(rv, 10), at: w.At.At().Time, rv: rv}
 }

@@ -18,7 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline"
-	"github.com/kube-lifeline/lifeline/app/internal/cause"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -33,7 +33,7 @@ const (
 
 // spanContext is the span n of the trace, with a claim if one is given.
 func spanContext(id string, n int, claim *lifeline.Claim) trace.SpanContext {
-	sc := cause.ParseContext(fmt.Sprintf("00-%s-%016x-01", id, n), "")
+	sc := change.ParseContext(fmt.Sprintf("00-%s-%016x-01", id, n), "")
 	if claim != nil {
 		sc = lifeline.Claimed(sc, *claim)
 	}

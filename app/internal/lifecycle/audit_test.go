@@ -16,6 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/trail"
 )
 
 // audited adds the audit event of the last write to the named object.
@@ -379,7 +380,7 @@ func TestAuditBounded(t *testing.T) {
 	s.write("web", deployment(0))
 	s.write("web", arrived)
 	e := observe(s.seen)
-	for i := range 3 * maxAdrift {
+	for i := range 3 * trail.MaxWaiting {
 		at := s.now().Add(time.Duration(i) * time.Microsecond)
 		w := &observation.Write{
 			Ref: object.Ref{
@@ -401,24 +402,18 @@ func TestAuditBounded(t *testing.T) {
 		}
 		e.Observe(&observation.Observation{Seen: at, Source: observation.SourceAudit, Write: w})
 	}
-	loose := len(e.objects["uid-web"].Audits.List)
-	if n := len(e.trail.adrift) + len(e.trail.longAdrift); n > maxAdrift || len(e.trail.refusals) > maxRefused ||
-		len(e.trail.sightings)+len(e.trail.earlier) > maxSightings || loose > maxLoose+2 || len(e.objects) != 1 {
-		t.Errorf(
-			"%d adrift, %d refusals, %d sightings, %d of one object, %d objects",
-			n,
-			len(e.trail.refusals),
-			len(e.trail.sightings)+len(e.trail.earlier),
-			loose,
-			len(e.objects),
-		)
+	loose := len(e.index.Objects()["uid-web"].Audits.List)
+	waiting, refused, sightings := e.trail.Size()
+	if waiting > trail.MaxWaiting || refused > trail.MaxRefused || sightings > trail.MaxSightings ||
+		loose > trail.MaxLoose+2 || len(e.index.Objects()) != 1 {
+		t.Errorf("%d waiting, %d refusals, %d sightings, %d of one object, %d objects",
+			waiting, refused, sightings, loose, len(e.index.Objects()))
 	}
 	e.Take(s.now().Add(time.Hour))
 	e.Take(s.now().Add(2 * time.Hour))
 	e.Take(s.now().Add(3 * time.Hour))
-	if n := len(e.trail.adrift) + len(e.trail.longAdrift) + len(e.trail.refusals) + len(
-		e.trail.sightings,
-	) + len(e.trail.earlier); n != 0 {
+	waiting, refused, sightings = e.trail.Size()
+	if n := waiting + refused + sightings; n != 0 {
 		t.Errorf("%d things are remembered for ever", n)
 	}
 }

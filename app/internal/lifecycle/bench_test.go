@@ -65,7 +65,7 @@ func BenchmarkEngineLive(b *testing.B) {
 func BenchmarkEngineMemory(b *testing.B) {
 	readThousand(b) // fills the caches of the decoder
 	for b.Loop() {
-		open, arrived := memory(b)
+		open, arrived := memoryUsed(b)
 		b.ReportMetric(open, "B/open-object")
 		b.ReportMetric(arrived, "B/converged-object")
 	}
@@ -78,7 +78,7 @@ func TestMemory(t *testing.T) {
 		t.Skip("reads a large recording")
 	}
 	readThousand(t)
-	open, arrived := memory(t)
+	open, arrived := memoryUsed(t)
 	if open > 4096 || arrived > 1024 {
 		t.Errorf(
 			"state of an open object is %.0f bytes, want at most 4096; of a converged one %.0f, want at most 1024",
@@ -90,7 +90,7 @@ func TestMemory(t *testing.T) {
 
 // memory returns the engine's state per object in bytes: with all objects open, and after their
 // traces were taken. It reads the observations again, so that retained parts of them count.
-func memory(tb testing.TB) (open, arrived float64) {
+func memoryUsed(tb testing.TB) (open, arrived float64) {
 	tb.Helper()
 	before := heap()
 	e := New(Options{Cluster: "bench"})
@@ -101,7 +101,7 @@ func memory(tb testing.TB) (open, arrived float64) {
 			end = o.Seen
 		}
 	}()
-	objects := float64(len(e.objects))
+	objects := float64(len(e.index.Objects()))
 	open = float64(heap()-before) / objects
 	e.Take(end.Add(time.Minute))
 	arrived = float64(heap()-before) / objects

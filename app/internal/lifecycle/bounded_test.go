@@ -27,28 +27,25 @@ func TestBounded(t *testing.T) {
 	}
 	size := func() string {
 		things, versions, active := 0, 0, 0
-		for _, t := range e.objects {
+		for uid, t := range e.index.Objects() {
+			things += len(e.index.View().Claiming(uid))
 			versions += len(t.Versions) + len(t.Events) + len(t.Requests())
-		}
-		for _, d := range e.dependants {
-			things += len(d)
 		}
 		for g := range e.groups.all {
 			active += len(g.members)
 		}
 		return fmt.Sprintf(
-			"%d objects with %d versions, %d active, %d dependants of %d, %d taken, %d runs, %d refused, %d "+
+			"%d objects with %d versions, %d active, %d dependants, %d taken, %d runs, %d refused, %d "+
 				"nodes, %d late",
-			len(e.objects),
+			len(e.index.Objects()),
 			versions,
 			active,
 			things,
-			len(e.dependants),
-			len(e.taken),
-			len(e.runs),
-			len(e.refused),
-			len(e.nodes),
-			len(e.late),
+			len(e.memory.taken),
+			len(e.index.Runs()),
+			len(e.index.Refused()),
+			len(e.index.Nodes()),
+			len(e.late.facts),
 		)
 	}
 	s.write("lock", ofKind("", "ConfigMap"), func(st *observation.State) { st.Reconciled = false })

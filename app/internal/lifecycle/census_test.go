@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -21,7 +22,7 @@ func TestCensus(t *testing.T) {
 	s.gone("a")
 	s.gone("c")
 	d := observe(s.seen).refresh(s.now())[0].derived
-	c := d.Census(s.objects["web-1"].UID)
+	c := cause.CensusOf(d.scene, s.objects["web-1"].UID)
 	var got []int
 	for rv := uint64(101); rv <= 110; rv++ {
 		got = append(got, c.Before(rv))

@@ -156,8 +156,8 @@ func TestForget(t *testing.T) {
 	}
 	later := s.now().Add(2 * time.Hour)
 	e.Take(later)
-	e.Take(later.Add(2 * retention))
-	for uid, o := range e.objects {
+	e.Take(later.Add(2 * maxAge))
+	for uid, o := range e.index.Objects() {
 		if len(o.Versions) != 1 || len(o.Events)+len(o.Requests()) > 0 {
 			t.Errorf(
 				"%s: %d versions, %d events and %d requests are kept",
@@ -169,12 +169,12 @@ func TestForget(t *testing.T) {
 		}
 	}
 	for _, gone := range []string{"uid-web-1-a", "nobody"} {
-		if e.objects[types.UID(gone)] != nil {
+		if e.index.Objects()[types.UID(gone)] != nil {
 			t.Errorf("%s is kept", gone)
 		}
 	}
-	if len(e.taken) > 0 {
-		t.Errorf("%d traces are still remembered as taken", len(e.taken))
+	if len(e.memory.taken) > 0 {
+		t.Errorf("%d traces are still remembered as taken", len(e.memory.taken))
 	}
 }
 
@@ -258,7 +258,7 @@ func compacted(t *testing.T, s *story) []*span.Trace {
 	for i, o := range s.seen {
 		look(o.Seen)
 		if i > 0 && o.Seen.Sub(s.seen[i-1].Seen) > time.Hour {
-			for uid, object := range e.objects {
+			for uid, object := range e.index.Objects() {
 				if len(object.Versions) != 1 {
 					t.Errorf("%d versions of %s are kept", len(object.Versions), uid)
 				}

@@ -5,111 +5,109 @@ package lifecycle
 import (
 	"slices"
 
-	"go.opentelemetry.io/otel/trace"
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/index"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/trail"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // inOne reports whether everything is one group. Rebuilding needs all present objects together.
-func (e *Engine) inOne() bool { return e.opts.Rebuild || e.whole }
+func (gs *groups) inOne() bool { return gs.rebuild || gs.whole }
 
 // changed puts t into its group after an observation of its object, and marks the group as changed.
-func (e *Engine) changed(t *change.Timeline) {
-	if len(t.Versions) == 0 {
-		e.relate(t, nil) // it has a name already
-	}
-	g := e.groups.of[t]
-	if g == nil && !e.inOne() && t.Idle(false) {
-		e.changedIdle(t)
+func (gs *groups) changed(t *change.Timeline) {
+	g := gs.of[t]
+	if g == nil && !gs.inOne() && t.Idle(false) {
+		gs.changedIdle(t)
 		return
 	}
 	if g == nil {
-		g = e.groupFor(t)
-		e.groups.of[t] = g
+		g = gs.groupFor(t)
+		gs.of[t] = g
 		g.members[t] = struct{}{}
-		e.active(t)
+		gs.joined(t)
 	}
 	g.change()
-	g.forget(t)
-	if !e.inOne() {
-		e.tie(g, t)
+	g.kept.Forget(t)
+	if !gs.inOne() {
+		gs.tie(g, t)
 	}
 }
 
 // groupFor returns the group for t, a timeline without a group: that of the object or of an owner,
 // or else a new one. A new group would only be merged with them.
-func (e *Engine) groupFor(t *change.Timeline) *group {
-	if e.inOne() {
-		return e.one()
+func (gs *groups) groupFor(t *change.Timeline) *group {
+	if gs.inOne() {
+		return gs.one()
 	}
-	if g := e.groups.byUID[t.Ref.UID]; g != nil {
+	if g := gs.byUID[t.Ref.UID]; g != nil {
 		return g
 	}
 	for _, o := range t.Above {
-		if g := e.groups.byUID[o.UID]; g != nil {
+		if g := gs.byUID[o.UID]; g != nil {
 			return g
 		}
 	}
-	return e.groups.add()
+	return gs.add()
 }
 
 // changedIdle marks the groups above and below t as changed. t itself has no spans and joins no
 // group. So a list of all objects makes no groups.
-func (e *Engine) changedIdle(t *change.Timeline) {
+func (gs *groups) changedIdle(t *change.Timeline) {
 	for _, o := range t.Above {
-		if g := e.groups.byUID[o.UID]; g != nil {
+		if g := gs.byUID[o.UID]; g != nil {
 			g.change()
 		}
 	}
-	if g := e.groups.byUID[t.Ref.UID]; g != nil {
+	if g := gs.byUID[t.Ref.UID]; g != nil {
 		g.change()
-		e.tie(g, t)
+		gs.tie(g, t)
 	}
-	e.changedReferrers(t)
+	gs.changedReferrers(t)
 }
 
 // one returns the only group.
-func (e *Engine) one() *group {
-	for g := range e.groups.all {
+func (gs *groups) one() *group {
+	for g := range gs.all {
 		return g
 	}
-	return e.groups.add()
+	return gs.add()
 }
 
 // tie connects the group of t with the objects above t and with the relatives of t by name.
-func (e *Engine) tie(g *group, t *change.Timeline) {
-	g = e.groups.tieUID(g, t.Ref.UID)
-	g = e.tiePast(g, t)
-	g = e.tieAbove(g, t)
-	g = e.tieRelatives(g, t)
-	g = e.tieRelations(g, t)
-	if len(e.trail.refusals) > 0 && e.trail.refusals[subjectOf(t)] != nil {
-		e.groups.tieName(g, subjectOf(t))
+func (gs *groups) tie(g *group, t *change.Timeline) {
+	g = gs.tieUID(g, t.Ref.UID)
+	g = gs.tiePast(g, t)
+	g = gs.tieAbove(g, t)
+	g = gs.tieRelatives(g, t)
+	g = gs.tieRelations(g, t)
+	if gs.trail.RefusalsOf(index.SubjectOf(t)) != nil {
+		gs.tieName(g, index.SubjectOf(t))
 	}
 }
 
 // tiePast connects the group with the traces in the Past of t.
-func (e *Engine) tiePast(g *group, t *change.Timeline) *group {
+func (gs *groups) tiePast(g *group, t *change.Timeline) *group {
 	if t.Past == nil {
 		return g
 	}
-	g = e.groups.tieLine(g, t.Past.TraceID)
+	g = gs.tieLine(g, t.Past.TraceID)
 	if t.Past.Before != nil {
 		for i := range t.Past.Before.Recs {
-			g = e.groups.tieLine(g, t.Past.Before.Recs[i].TraceID)
+			g = gs.tieLine(g, t.Past.Before.Recs[i].TraceID)
 		}
 	}
 	return g
 }
 
 // tieAbove connects the group with the owners of t and the objects above them.
-func (e *Engine) tieAbove(g *group, t *change.Timeline) *group {
-	g, _ = e.climb(g, t, make([]types.UID, 0, 4))
+func (gs *groups) tieAbove(g *group, t *change.Timeline) *group {
+	g, _ = gs.climb(g, t, make([]types.UID, 0, 4))
 	return g
 }
 
@@ -119,15 +117,15 @@ const maxAbove = 64
 
 // climb connects the group with the objects above t. It adds their UIDs to seen, because
 // ownerReferences may form a cycle.
-func (e *Engine) climb(g *group, t *change.Timeline, seen []types.UID) (*group, []types.UID) {
+func (gs *groups) climb(g *group, t *change.Timeline, seen []types.UID) (*group, []types.UID) {
 	for _, o := range t.Above {
 		if len(seen) >= maxAbove || slices.Contains(seen, o.UID) {
 			continue
 		}
 		seen = append(seen, o.UID)
-		g = e.groups.tieUID(g, o.UID)
-		if up := e.object(o.UID); up != nil {
-			g, seen = e.climb(e.tiePast(g, up), up, seen)
+		g = gs.tieUID(g, o.UID)
+		if up := gs.known.Object(o.UID); up != nil {
+			g, seen = gs.climb(gs.tiePast(g, up), up, seen)
 		}
 	}
 	return g, seen
@@ -135,32 +133,34 @@ func (e *Engine) climb(g *group, t *change.Timeline, seen []types.UID) (*group, 
 
 // namespaceKey and apiKey return the names that relate objects to a changing Namespace, and to the
 // CustomResourceDefinition of an API group.
-func namespaceKey(name string) subject { return subject{Kind: kind.Namespace.Kind.Kind, Name: name} }
+func namespaceKey(name string) index.Subject {
+	return index.Subject{Kind: kind.Namespace.Kind.Kind, Name: name}
+}
 
-func apiKey(group string) subject {
-	return subject{Kind: kind.CustomResourceDefinition.Kind.Kind, Name: group}
+func apiKey(group string) index.Subject {
+	return index.Subject{Kind: kind.CustomResourceDefinition.Kind.Kind, Name: group}
 }
 
 // tieRelatives connects the group with relatives by name. All objects in a Namespace belong to the
 // Namespace's group while the Namespace changes.
-func (e *Engine) tieRelatives(g *group, t *change.Timeline) *group {
+func (gs *groups) tieRelatives(g *group, t *change.Timeline) *group {
 	switch {
 	case kind.CustomResourceDefinition.Is(t.Ref.Kind), kind.APIService.Is(t.Ref.Kind):
-		return e.groups.tieName(g, apiKey(cause.GroupOf(t.Ref.Name)))
+		return gs.tieName(g, apiKey(cause.GroupOf(t.Ref.Name)))
 	case kind.Namespace.Is(t.Ref.Kind):
 		key := namespaceKey(t.Ref.Name)
-		if t.Idle(e.opts.Rebuild) || e.groups.byName[key] == g {
+		if t.Idle(gs.rebuild) || gs.byName[key] == g {
 			return g
 		}
-		g = e.groups.tieName(g, key)
-		for other := range e.groups.all {
+		g = gs.tieName(g, key)
+		for other := range gs.all {
 			if other != g && other.has(t.Ref.Name) {
-				g = e.groups.merge(g, other)
+				g = gs.merge(g, other)
 			}
 		}
 		return g
-	case t.Ref.Namespace != "" && e.groups.byName[namespaceKey(t.Ref.Namespace)] != nil:
-		return e.groups.tieName(g, namespaceKey(t.Ref.Namespace))
+	case t.Ref.Namespace != "" && gs.byName[namespaceKey(t.Ref.Namespace)] != nil:
+		return gs.tieName(g, namespaceKey(t.Ref.Namespace))
 	}
 	return g
 }
@@ -176,51 +176,51 @@ func (g *group) has(namespace string) bool {
 }
 
 // context connects the group of t with the trace in the trace context.
-func (e *Engine) context(t *change.Timeline, traceparent string) {
-	if traceparent == "" || e.inOne() {
+func (gs *groups) context(t *change.Timeline, traceparent string) {
+	if traceparent == "" || gs.inOne() {
 		return
 	}
-	if g := e.groups.of[t]; g != nil {
-		e.groups.tieLine(g, cause.ParseContext(traceparent, "").TraceID())
+	if g := gs.of[t]; g != nil {
+		gs.tieLine(g, change.ParseContext(traceparent, "").TraceID())
 	}
 }
 
 // tieOwners connects the group of t with former owners, because their ends may wait for t.
-func (e *Engine) tieOwners(t *change.Timeline, owners []object.Owner) {
+func (gs *groups) tieOwners(t *change.Timeline, owners []object.Owner) {
 	for _, o := range owners {
-		if g := e.groups.of[t]; g != nil && !e.inOne() {
-			e.groups.tieUID(g, o.UID)
-		} else if g := e.groups.byUID[o.UID]; g != nil {
+		if g := gs.of[t]; g != nil && !gs.inOne() {
+			gs.tieUID(g, o.UID)
+		} else if g := gs.byUID[o.UID]; g != nil {
 			g.change()
 		}
 	}
 }
 
 // again puts t into a group, by all kept data of t.
-func (e *Engine) again(t *change.Timeline) {
-	e.changed(t)
+func (gs *groups) again(t *change.Timeline) {
+	gs.changed(t)
 	for _, v := range t.Versions {
-		e.context(t, v.TraceParent)
-		e.tieOwners(t, v.Owners)
+		gs.context(t, v.TraceParent)
+		gs.tieOwners(t, v.Owners)
 	}
 	for _, w := range t.Requests() {
-		e.context(t, w.TraceParent)
+		gs.context(t, w.TraceParent)
 	}
 	if t.Audits != nil {
 		for _, w := range t.Audits.List {
-			e.context(t, w.TraceParent)
+			gs.context(t, w.TraceParent)
 		}
 	}
 }
 
 // changedRun puts a command into the group of its trace.
-func (e *Engine) changedRun(id trace.TraceID) {
-	g := e.groups.byLine[id]
+func (gs *groups) changedRun(id trace.TraceID) {
+	g := gs.byLine[id]
 	switch {
-	case e.inOne():
-		g = e.one()
+	case gs.inOne():
+		g = gs.one()
 	case g == nil:
-		g = e.groups.tieLine(e.groups.add(), id)
+		g = gs.tieLine(gs.add(), id)
 	}
 	g.runs[id] = struct{}{}
 	g.change()
@@ -228,89 +228,164 @@ func (e *Engine) changedRun(id trace.TraceID) {
 
 // changedRefusal puts the refused writes to an object into the group of that object, or of its
 // owner. Several objects may have the same name.
-func (e *Engine) changedRefusal(id subject) {
+func (gs *groups) changedRefusal(id index.Subject) {
 	var g *group
 	switch {
-	case e.inOne():
-		g = e.one()
+	case gs.inOne():
+		g = gs.one()
 	case id.UID != "":
-		g = e.groups.byUID[id.UID]
+		g = gs.byUID[id.UID]
 	case id.Owner != "":
-		g = e.groups.byUID[id.Owner]
+		g = gs.byUID[id.Owner]
 	default:
-		g = e.groups.byName[id]
+		g = gs.byName[id]
 	}
 	if g == nil {
-		g = e.groups.add()
+		g = gs.add()
 	}
 	g.refusals[id] = struct{}{}
 	g.change()
-	if !e.inOne() {
-		g = e.tieDrain(g, id)
+	if !gs.inOne() {
+		g = gs.tieDrain(g, id)
 	}
 	switch {
-	case e.inOne():
+	case gs.inOne():
 	case id.UID != "":
-		e.groups.tieUID(g, id.UID)
+		gs.tieUID(g, id.UID)
 	case id.Owner != "":
-		e.groups.tieUID(g, id.Owner)
+		gs.tieUID(g, id.Owner)
 	default:
-		e.groups.tieName(g, id)
-		for _, t := range e.named(id) {
-			if other := e.groups.of[t]; other != nil {
-				e.groups.tieName(other, id)
+		gs.tieName(g, id)
+		for _, t := range gs.known.BySubject(id) {
+			if other := gs.of[t]; other != nil {
+				gs.tieName(other, id)
 			}
 		}
 	}
 }
 
 // tieDrain connects the group of refused evictions with the change of the Pod's Node.
-func (e *Engine) tieDrain(g *group, id subject) *group {
-	of := e.trail.refusals[id]
+func (gs *groups) tieDrain(g *group, id index.Subject) *group {
+	of := gs.trail.RefusalsOf(id)
 	if of == nil {
 		return g
 	}
-	for _, r := range of.kinds {
-		if node := e.evictedFrom(id, r.writes[0]); node != "" {
-			if key := keyOf(change.NodeName(node)); e.groups.byName[key] != nil {
-				g = e.groups.tieName(g, key)
+	for _, r := range of.Kinds {
+		if node := gs.known.EvictedFrom(id, r.Writes[0]); node != "" {
+			if key := keyOf(change.NodeName(node)); gs.byName[key] != nil {
+				g = gs.tieName(g, key)
 			}
 		}
 	}
 	return g
 }
 
-// changedRefusals marks the groups with a refused write that may be the request w as changed.
-func (e *Engine) changedRefusals(w *observation.Write) {
-	if g := e.groups.byName[nameOf(w)]; g != nil {
+// changedRequest marks the groups of w, a request without an object, as changed: that of its command, and those
+// with a refused write that may be the same request.
+func (gs *groups) changedRequest(w *observation.Write) {
+	if g := gs.byLine[change.RunOf(w)]; g != nil {
+		g.change()
+	} else if gs.inOne() {
+		gs.changeAll()
+	}
+	if g := gs.byName[index.NameOf(w)]; g != nil {
 		g.change()
 	}
-	if g := e.groups.byUID[w.Controller]; g != nil {
+	if g := gs.byUID[w.Controller]; g != nil {
 		g.change()
 	}
 }
 
-// regroup replaces all groups by new ones, made from the active timelines, the commands and the
-// refused writes.
-func (e *Engine) regroup(active func(*change.Timeline) bool) {
-	e.groups = newGroups()
-	for _, t := range e.objects {
-		if active(t) {
-			e.again(t)
+// doubt marks the joins of the audit log's requests to the writes of t as doubtful. They are then computed again.
+func (gs *groups) doubt(t *change.Timeline) {
+	if trail.Doubt(t) {
+		if g := gs.of[t]; g != nil {
+			g.change()
 		}
 	}
-	for id := range e.runs {
-		e.changedRun(id)
-	}
-	for id := range e.trail.refusals {
-		e.changedRefusal(id)
+}
+
+// changedPods marks Pods as changed without an observation of their own.
+func (gs *groups) changedPods(pods []*change.Timeline) {
+	for _, t := range pods {
+		if g := gs.of[t]; g != nil {
+			g.change()
+			g.kept.Forget(t)
+		}
 	}
 }
 
-// nodeChanged records the attributes of a Node for the spans of its Pods.
-func (e *Engine) nodeChanged(name string, n *observation.Node) {
-	if known := e.nodes[name]; known == nil || *known != *n {
-		e.groups.changeAll()
+// keyOf returns the key of the group with an object of that name.
+func keyOf(n object.Name) index.Subject {
+	return index.Subject{Group: n.Group, Kind: n.Kind, Namespace: n.Namespace, Name: n.Name}
+}
+
+// tieRelations connects the group of t with the changing objects related to t, in both directions.
+// An unchanged object connects nothing: many workloads may read one ConfigMap.
+func (gs *groups) tieRelations(g *group, t *change.Timeline) *group {
+	for _, r := range t.Refers() {
+		if uid, ok := r.To.UID(); ok {
+			g = gs.tieUID(g, uid)
+		} else if key := keyOf(r.To); gs.byName[key] != nil && gs.connects(r) {
+			g = gs.tieName(g, key)
+		}
 	}
-	e.nodes[name] = n
+	if t.Idle(false) {
+		return g
+	}
+	for _, name := range t.Names() {
+		key := keyOf(name)
+		g = gs.tieName(g, key)
+		for _, other := range gs.known.Referrers(name) {
+			if of := gs.of[other]; of != nil && of != g && gs.refersTo(other, name) {
+				g = gs.tieName(of, key)
+			}
+		}
+	}
+	return g
+}
+
+// connects reports whether the relation r connects groups. A Node connects the Pods of DaemonSets only
+// while a change of the Node is known: its status changes often.
+func (gs *groups) connects(r object.Relation) bool {
+	return r.Type != object.Placed || slices.ContainsFunc(gs.known.Named(r.To), changes)
+}
+
+// refersTo reports whether t has a relation to the name that connects groups.
+func (gs *groups) refersTo(t *change.Timeline, name object.Name) bool {
+	return slices.ContainsFunc(t.Refers(), func(r object.Relation) bool { return r.To == name && gs.connects(r) })
+}
+
+// changes reports whether a version of t differs from the one before outside its status, or created
+// the object.
+func changes(t *change.Timeline) bool {
+	for i, v := range t.Versions {
+		if i == 0 && (!v.Baseline || change.Found(v)) || i > 0 && v.Fields != t.Versions[i-1].Fields {
+			return true
+		}
+	}
+	return t.Removal != nil
+}
+
+// changedReferrers marks the groups with a relation to t as changed.
+func (gs *groups) changedReferrers(t *change.Timeline) {
+	for _, name := range t.Names() {
+		for _, other := range gs.known.Referrers(name) {
+			if g := gs.of[other]; g != nil {
+				g.change()
+			}
+		}
+	}
+}
+
+// turn marks the Pods on Nodes with another readiness as changed. Their reasons depend on it.
+func (gs *groups) turn(turned map[string]bool) {
+	if len(turned) == 0 {
+		return
+	}
+	for t, g := range gs.of {
+		if last := t.Last(); last != nil && last.Pod != nil && turned[last.Pod.Node] {
+			g.change()
+		}
+	}
 }

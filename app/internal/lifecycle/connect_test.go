@@ -39,7 +39,7 @@ func ownedBy(k string, names ...string) func(*observation.State) {
 func together(t *testing.T, seen []*observation.Observation) {
 	t.Helper()
 	whole, divided := New(Options{Cluster: "test"}), New(Options{Cluster: "test"})
-	whole.whole = true
+	whole.groups.whole = true
 	look := func(now time.Time) {
 		t.Helper()
 		want, got := ask(whole, now), ask(divided, now)

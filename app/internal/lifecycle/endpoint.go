@@ -4,19 +4,20 @@ package lifecycle
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/index"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/phase"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 const (
@@ -29,8 +30,27 @@ const (
 	maxUnpublished = time.Minute
 )
 
-// endpoint holds the publications of one Pod as an endpoint. It is a shared look-up (rule G2): an
-// EndpointSlice connects no groups. It is kept until the creation of the Pod has been handed out. For a
+// endpoints holds the publications of Pods as endpoints. It is a shared look-up (rule G2): an EndpointSlice connects
+// no groups.
+type endpoints struct {
+	known index.View
+	byKey map[observation.EndpointKey]*endpoint
+	// pending are the Pods with a publication after their handout.
+	pending []observation.EndpointKey
+	// pods are the Pods in groups, by their keys in EndpointSlices. slices are the numbers of known
+	// EndpointSlices, by namespace.
+	pods   map[observation.EndpointKey]*change.Timeline
+	slices map[string]int
+}
+
+func newEndpoints(known index.View) *endpoints {
+	return &endpoints{
+		known: known, byKey: map[observation.EndpointKey]*endpoint{},
+		pods: map[observation.EndpointKey]*change.Timeline{}, slices: map[string]int{},
+	}
+}
+
+// endpoint holds the publications of one Pod. It is kept until the creation of the Pod has been handed out. For a
 // Pod without a publication by then, it is kept for a minute more.
 type endpoint struct {
 	// of are the publications in order of their Services. More than maxPublications are never kept.
@@ -73,14 +93,14 @@ func (e *endpoint) add(p *change.Publication) bool {
 	return true
 }
 
-// publish records the new endpoints of o, a version of an EndpointSlice. before is the version of the
-// slice before it, or nil. newest means that no later version is known. An older version may improve
-// what is known.
-func (e *Engine) publish(o *observation.Observation, before *observation.Endpoints, newest bool) {
+// publish records the new endpoints of o, a version of the EndpointSlice t that t does not have yet. It returns the
+// Pods with a new publication. An older version may improve what is known.
+func (es *endpoints) publish(t *change.Timeline, o *observation.Observation) (changed []*change.Timeline) {
 	s := o.State
 	if s.Endpoints.Service == "" {
-		return
+		return nil
 	}
+	before, newest := endpointsBefore(t, s.ResourceVersion)
 	p := change.Publication{
 		Service: s.Endpoints.Service, RV: s.ResourceVersion, At: publishedAt(o), Baseline: o.Baseline,
 	}
@@ -88,40 +108,44 @@ func (e *Engine) publish(o *observation.Observation, before *observation.Endpoin
 		p.Owner = owner.UID
 	}
 	for key := range s.Endpoints.Keys(before) {
-		known := e.endpoints[key]
+		known := es.byKey[key]
 		if known == nil {
 			// An endpoint from before the start gives no phase.
-			if e.pods[key] == nil && (p.Baseline || len(e.endpoints) >= maxStrangers) {
+			if es.pods[key] == nil && (p.Baseline || len(es.byKey) >= maxStrangers) {
 				continue
 			}
 			known = &endpoint{}
-			e.endpoints[key] = known
+			es.byKey[key] = known
 		}
-		e.publishOne(key, known, p, o.Seen)
+		changed = es.publishOne(changed, key, known, p, o.Seen)
 	}
 	if newest {
-		return
+		return changed
 	}
 	for key := range s.Endpoints.Keys(nil) {
-		if known := e.endpoints[key]; known != nil {
-			e.publishOne(key, known, p, o.Seen)
+		if known := es.byKey[key]; known != nil {
+			changed = es.publishOne(changed, key, known, p, o.Seen)
 		}
 	}
+	return changed
 }
 
-// publishOne adds a publication to those of a Pod.
-func (e *Engine) publishOne(key observation.EndpointKey, of *endpoint, p change.Publication, seen time.Time) {
+// publishOne adds a publication to those of a Pod, and the Pod to changed.
+func (es *endpoints) publishOne(
+	changed []*change.Timeline, key observation.EndpointKey, of *endpoint, p change.Publication, seen time.Time,
+) []*change.Timeline {
 	if !of.add(&p) {
-		return
+		return changed
 	}
 	of.seen = history.Later(of.seen, seen)
-	switch t := e.pods[key]; {
-	case of.handedOut != nil:
-		e.published = append(e.published, key)
-	case t != nil && e.groups.of[t] != nil:
-		e.groups.of[t].change()
-		e.groups.of[t].forget(t)
+	if of.handedOut != nil {
+		es.pending = append(es.pending, key)
+		return changed
 	}
+	if t := es.pods[key]; t != nil {
+		return append(changed, t)
+	}
+	return changed
 }
 
 // endpointsBefore returns the endpoints of an EndpointSlice before the version rv, or nil, and whether
@@ -149,28 +173,26 @@ func publishedAt(o *observation.Observation) history.Moment {
 }
 
 // first completes the look-ups with the object of t, which has a first version now. The creation of a
-// Service limits the waits of its Pods.
-func (e *Engine) first(t *change.Timeline) {
+// Service limits the waits of its Pods, which are returned.
+func (es *endpoints) first(t *change.Timeline) []*change.Timeline {
 	switch {
 	case kind.EndpointSlice.Is(t.Ref.Kind):
-		e.slices[t.Ref.Namespace]++
+		es.slices[t.Ref.Namespace]++
 	case kind.Service.Is(t.Ref.Kind) && !t.Versions[0].Baseline:
-		e.changedService(t.Ref.UID)
+		return es.podsOf(t.Ref.UID)
 	}
+	return nil
 }
 
-// changedService marks the Pods of a Service as changed: the creation of the Service is known now, or no
-// longer.
-func (e *Engine) changedService(service types.UID) {
-	for key, known := range e.endpoints {
-		if !known.by(service) {
-			continue
-		}
-		if pod := e.pods[key]; pod != nil && e.groups.of[pod] != nil {
-			e.groups.of[pod].change()
-			e.groups.of[pod].forget(pod)
+// podsOf returns the Pods of a Service. They change when its creation becomes known, or is forgotten.
+func (es *endpoints) podsOf(service types.UID) []*change.Timeline {
+	var out []*change.Timeline
+	for key, known := range es.byKey {
+		if pod := es.pods[key]; pod != nil && known.by(service) {
+			out = append(out, pod)
 		}
 	}
+	return out
 }
 
 // by reports whether the Service with that UID publishes the Pod.
@@ -178,31 +200,32 @@ func (e *endpoint) by(service types.UID) bool {
 	return slices.ContainsFunc(e.of, func(p change.Publication) bool { return p.Owner == service })
 }
 
-// leave removes the object of t from the look-ups.
-func (e *Engine) leave(t *change.Timeline) {
+// leave removes the object of t from the look-ups. It returns the Pods that change with it.
+func (es *endpoints) leave(t *change.Timeline) []*change.Timeline {
 	switch {
 	case kind.EndpointSlice.Is(t.Ref.Kind) && len(t.Versions) > 0:
-		if e.slices[t.Ref.Namespace]--; e.slices[t.Ref.Namespace] == 0 {
-			delete(e.slices, t.Ref.Namespace)
+		if es.slices[t.Ref.Namespace]--; es.slices[t.Ref.Namespace] == 0 {
+			delete(es.slices, t.Ref.Namespace)
 		}
 	case kind.Service.Is(t.Ref.Kind):
-		e.changedService(t.Ref.UID)
+		return es.podsOf(t.Ref.UID)
 	case kind.Pod.Is(t.Ref.Kind):
-		e.inactive(t)
-		delete(e.endpoints, keyOfPod(t))
+		es.inactive(t)
+		delete(es.byKey, keyOfPod(t))
 	}
+	return nil
 }
 
 // active and inactive note that the Pod of t is a member of a group, or of none.
-func (e *Engine) active(t *change.Timeline) {
+func (es *endpoints) active(t *change.Timeline) {
 	if kind.Pod.Is(t.Ref.Kind) {
-		e.pods[keyOfPod(t)] = t
+		es.pods[keyOfPod(t)] = t
 	}
 }
 
-func (e *Engine) inactive(t *change.Timeline) {
+func (es *endpoints) inactive(t *change.Timeline) {
 	if kind.Pod.Is(t.Ref.Kind) {
-		delete(e.pods, keyOfPod(t))
+		delete(es.pods, keyOfPod(t))
 	}
 }
 
@@ -210,83 +233,88 @@ func keyOfPod(t *change.Timeline) observation.EndpointKey {
 	return observation.KeyOfEndpoint(t.Ref.Namespace, t.Ref.UID)
 }
 
-// Published returns the publications of the Pod of t as an endpoint, in order of their Services.
-func (d *derivation) Published(t *change.Timeline) []phase.Publication {
-	if len(d.engine.endpoints) == 0 {
+// published returns the publications of the Pod of t as an endpoint, in order of their Services.
+func (es *endpoints) published(t *change.Timeline) []phase.Publication {
+	if len(es.byKey) == 0 {
 		return nil
 	}
-	known := d.engine.endpoints[keyOfPod(t)]
+	known := es.byKey[keyOfPod(t)]
 	if known == nil {
 		return nil
 	}
-	return d.engine.withCreation(known.of)
+	return es.withCreation(known.of)
 }
 
 // withCreation adds the creation of their Services to publications.
-func (e *Engine) withCreation(all []change.Publication) []phase.Publication {
+func (es *endpoints) withCreation(all []change.Publication) []phase.Publication {
 	out := make([]phase.Publication, len(all))
 	for i := range all {
 		out[i].Publication = all[i]
-		if up := e.object(all[i].Owner); up != nil && len(up.Versions) > 0 {
+		if up := es.known.Object(all[i].Owner); up != nil && len(up.Versions) > 0 {
 			out[i].Created = up.Versions[0].Created
 		}
 	}
 	return out
 }
 
-// handOutPublications records the handout of r. The publications of its Pod are not needed any more. If
+// handOut records the handout of r. The publications of its Pod are not needed any more. If
 // there are none, a late one may follow.
-func (e *Engine) handOutPublications(d *derivation, r *change.Reconciliation, now time.Time) {
+func (es *endpoints) handOut(times phase.Times, r *change.Reconciliation, now time.Time) {
 	v := r.ConvergedBy(^uint64(0))
 	if v == nil || v.Pod == nil || r.Verb != history.Created || r.Folded {
 		return
 	}
 	key := keyOfPod(r.Timeline)
-	switch known := e.endpoints[key]; {
+	switch known := es.byKey[key]; {
 	case known != nil && known.handedOut == nil:
-		delete(e.endpoints, key)
+		delete(es.byKey, key)
 	case known != nil, v.Baseline, r.Timeline.Removal != nil, !r.First().Arrived.IsZero(),
-		e.slices[r.Timeline.Ref.Namespace] == 0:
+		es.slices[r.Timeline.Ref.Namespace] == 0:
 	default:
-		e.endpoints[key] = &endpoint{handedOut: &handedOutPod{
+		es.byKey[key] = &endpoint{handedOut: &handedOutPod{
 			ref: &r.Timeline.Ref, line: r.Lineage.ID, span: r.ID(), at: now,
-			ready: phase.Ready(d, r.Timeline, v), rv: v.ResourceVersion,
+			ready: phase.Ready(times, r.Timeline, v), rv: v.ResourceVersion,
 		}}
 	}
 }
 
-// latePublications adds the publications since the handout of their Pods as late spans.
-func (e *Engine) latePublications() {
-	slices.Sort(e.published)
-	for _, key := range slices.Compact(e.published) {
-		known := e.endpoints[key]
-		if known == nil || known.handedOut == nil {
-			continue
-		}
-		var late []change.Publication
-		for i := range known.of {
-			p := &known.of[i]
-			if !p.HandedOut && p.At.Hi.Sub(known.handedOut.at) <= maxUnpublished {
-				late = append(late, *p)
+// late returns the late spans of the publications since the handout of their Pods, by trace.
+func (es *endpoints) late() iter.Seq2[trace.TraceID, []*span.Span] {
+	return func(yield func(trace.TraceID, []*span.Span) bool) {
+		slices.Sort(es.pending)
+		for _, key := range slices.Compact(es.pending) {
+			known := es.byKey[key]
+			if known == nil || known.handedOut == nil {
+				continue
 			}
-			p.HandedOut = true
+			var late []change.Publication
+			for i := range known.of {
+				p := &known.of[i]
+				if !p.HandedOut && p.At.Hi.Sub(known.handedOut.at) <= maxUnpublished {
+					late = append(late, *p)
+				}
+				p.HandedOut = true
+			}
+			if spans := known.handedOut.spans(es.withCreation(late)); len(spans) > 0 {
+				yield(known.handedOut.line, spans)
+			}
 		}
-		if spans := known.handedOut.spans(e.withCreation(late)); len(spans) > 0 {
-			e.add(known.handedOut.line, spans)
-		}
+		es.pending = nil
 	}
-	e.published = nil
 }
 
-// pendingPublications restores the list of late publications.
-func (e *Engine) pendingPublications() {
-	for key, known := range e.endpoints {
+// restorePending restores the list of late publications.
+func (es *endpoints) restorePending() {
+	for key, known := range es.byKey {
 		if known.handedOut != nil &&
 			slices.ContainsFunc(known.of, func(p change.Publication) bool { return !p.HandedOut }) {
-			e.published = append(e.published, key)
+			es.pending = append(es.pending, key)
 		}
 	}
 }
+
+// shrink copies the maps, to free the memory of deleted entries.
+func (es *endpoints) shrink() { es.pods, es.byKey = shrunk(es.pods), shrunk(es.byKey) }
 
 // spans returns the late spans of the publications of the Pod.
 func (p *handedOutPod) spans(all []phase.Publication) []*span.Span {
@@ -302,17 +330,17 @@ func (p *handedOutPod) spans(all []phase.Publication) []*span.Span {
 	return spans
 }
 
-// forgetEndpoints forgets the endpoints that no trace needs any more: those of Pods handed out a
+// forget forgets the endpoints that no trace needs any more: those of Pods handed out a
 // minute ago, and old ones of Pods in no group.
-func (e *Engine) forgetEndpoints(now time.Time) {
-	for key, known := range e.endpoints {
-		t := e.pods[key]
+func (es *endpoints) forget(now time.Time) {
+	for key, known := range es.byKey {
+		t := es.pods[key]
 		switch {
 		case known.handedOut != nil && now.Sub(known.handedOut.at) <= maxUnpublished:
 		case known.handedOut == nil && t != nil && t.Past == nil:
-		case known.handedOut == nil && now.Sub(known.seen) <= retention:
+		case known.handedOut == nil && now.Sub(known.seen) <= maxAge:
 		default:
-			delete(e.endpoints, key)
+			delete(es.byKey, key)
 		}
 	}
 }

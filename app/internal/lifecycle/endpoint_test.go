@@ -192,7 +192,7 @@ func TestLatePublication(t *testing.T) {
 				t.Errorf("a Service of much later is told: %v", got)
 			}
 			look(5 * time.Minute)
-			if n := len(e.endpoints) + len(e.pods); n > 0 {
+			if n := len(e.endpoints.byKey) + len(e.endpoints.pods); n > 0 {
 				t.Errorf("%d endpoints are kept", n)
 			}
 		})
@@ -217,7 +217,7 @@ func TestSlices(t *testing.T) {
 	if n := len(e.groups.all); n > 0 {
 		t.Errorf("%d groups, want none", n)
 	}
-	if n := len(e.objects["uid-svc-a"].Versions); n != 1 {
+	if n := len(e.index.Objects()["uid-svc-a"].Versions); n != 1 {
 		t.Errorf("%d versions are kept, want 1", n)
 	}
 	if got := outline(e.Take(s.now().Add(time.Hour))); got != "" {

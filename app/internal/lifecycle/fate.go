@@ -2,7 +2,10 @@
 
 package lifecycle
 
-import "github.com/kube-lifeline/lifeline/app/internal/change"
+import (
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/index"
+)
 
 // WriteStats counts stored writes. Observed is the sum of all other counts. It is not saved: after
 // Restore it counts the writes that the Engine still holds, and later ones.
@@ -26,7 +29,7 @@ type WriteStats struct {
 
 // WriteStats returns the counts since the Engine was made or restored.
 func (e *Engine) WriteStats() WriteStats {
-	s := e.fates
+	s := e.memory.fates
 	s.Held = s.Observed - s.Baseline - s.Traced - s.Step - s.Series - s.Noise
 	return s
 }
@@ -38,43 +41,44 @@ func (s *WriteStats) ByFate() map[string]uint64 {
 	}
 }
 
-func (s *WriteStats) add(versions, baselines int) {
-	s.Observed += uint64(versions)  //nolint:gosec // not negative
-	s.Baseline += uint64(baselines) //nolint:gosec // wraps around to subtract
+func (s *WriteStats) add(p *index.Put) {
+	s.Observed += uint64(p.Versions)  //nolint:gosec // not negative
+	s.Baseline += uint64(p.Baselines) //nolint:gosec // wraps around to subtract
+	s.Step += p.Absorbed
 }
 
 // hold counts the writes that a restored engine holds.
 func (e *Engine) hold() {
-	for _, t := range e.objects {
-		e.fates.Observed += t.Held()
+	for _, t := range e.index.Objects() {
+		e.memory.fates.Observed += t.Held()
 	}
 }
 
 // count counts the stored writes that compaction has forgotten. This includes a version that is now
 // the oldest one, as a baseline.
-func (e *Engine) count(d *derivation) {
-	for _, w := range d.written {
+func (k *retention) count(d *derivation) {
+	for _, w := range d.placed.Written {
 		if w.Version == nil && (w.Timeline.Removal == nil || w.RV != w.Timeline.Removal.RV) || w.Reconstructed ||
-			!e.forgotten(w) {
+			!k.forgotten(w) {
 			continue
 		}
 		switch w.Fate {
 		case change.Noise:
-			e.fates.Noise++
+			k.memory.fates.Noise++
 		case change.Traced:
-			e.fates.Traced++
+			k.memory.fates.Traced++
 		case change.Step:
-			e.fates.Step++
+			k.memory.fates.Step++
 		case change.Repeated:
-			e.fates.Series++
+			k.memory.fates.Series++
 		}
 	}
 }
 
 // forgotten reports whether w is not kept as a write of its object any more.
-func (e *Engine) forgotten(w *change.Write) bool {
+func (k *retention) forgotten(w *change.Write) bool {
 	switch {
-	case e.object(w.Timeline.Ref.UID) != w.Timeline:
+	case k.index.View().Object(w.Timeline.Ref.UID) != w.Timeline:
 		return true
 	case w.Version == nil:
 		return w.Timeline.Past != nil && w.Timeline.Past.Gone

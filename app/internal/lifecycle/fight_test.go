@@ -12,10 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/tree"
 )
 
 // valued sets the field at path to a value; 0 removes it.
@@ -219,8 +221,8 @@ func served(t *testing.T, s *story) (out, added []*span.Trace) {
 		at = at.Add(3 * time.Minute)
 		out, added = append(out, e.Take(at)...), append(added, e.Amendments()...)
 	}
-	if len(e.contests) > 0 {
-		t.Errorf("%d objects with old writes are remembered", len(e.contests))
+	if len(e.memory.contests) > 0 {
+		t.Errorf("%d objects with old writes are remembered", len(e.memory.contests))
 	}
 	return out, added
 }
@@ -285,7 +287,7 @@ func fights(traces []*span.Trace) []string {
 			}
 		}
 		for _, l := range root.Links {
-			if l.Reason == linkFight {
+			if l.Reason == tree.LinkFight {
 				line += " over " + authors[l.SpanID.String()]
 			}
 		}
@@ -306,8 +308,8 @@ func TestFightLong(t *testing.T) {
 	}
 	traces, added := served(t, s)
 	got := fights(traces)
-	if len(got) != 2*seriesBegins {
-		t.Errorf("%d traces, want %d: %v", len(got), 2*seriesBegins, got)
+	if len(got) != 2*change.SeriesBegins {
+		t.Errorf("%d traces, want %d: %v", len(got), 2*change.SeriesBegins, got)
 	}
 	if !strings.Contains(got[len(got)-1], "against x-operator, 6") {
 		t.Errorf("the last trace is %q", got[len(got)-1])
@@ -359,7 +361,7 @@ func TestFightFast(t *testing.T) {
 			}
 		}
 		e.Observe(o)
-		most = max(most, len(e.objects["uid-web"].Versions))
+		most = max(most, len(e.index.Objects()["uid-web"].Versions))
 	}
 	if most > maxVersions+8 {
 		t.Errorf("%d versions were kept, want about %d", most, maxVersions)

@@ -43,7 +43,7 @@ func TestGroups(t *testing.T) {
 func looksAlike(t *testing.T, seen []*observation.Observation) {
 	t.Helper()
 	whole, divided := New(Options{Cluster: "test"}), New(Options{Cluster: "test"})
-	whole.whole = true
+	whole.groups.whole = true
 	n := 0
 	look := func(now time.Time) {
 		want, got := ask(whole, now), ask(divided, now)

@@ -3,32 +3,29 @@
 package lifecycle
 
 import (
-	"cmp"
-	"iter"
 	"maps"
 	"reflect"
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/kube-lifeline/lifeline/app/internal/change"
-	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/placed"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // refresh derives the groups with changes or with an expired derivation. It returns all groups,
 // oldest first.
 func (e *Engine) refresh(now time.Time) []*group {
 	now = now.Round(0)
-	e.turn()
+	e.groups.turn(e.index.TakeTurned())
 	for e.deriveChanged(now) {
 	}
 	out := make([]*group, 0, len(e.groups.all))
 	for g := range e.groups.all {
 		out = append(out, g)
 	}
-	slices.SortFunc(out, func(a, b *group) int { return compareLineages(a.oldest(), b.oldest()) })
+	slices.SortFunc(out, func(a, b *group) int { return placed.CompareLineages(a.oldest(), b.oldest()) })
 	return out
 }
 
@@ -41,15 +38,15 @@ func (e *Engine) deriveChanged(now time.Time) (merged bool) {
 		case g.size() == 0:
 			e.groups.dissolve(g)
 			continue
-		case g.derived != nil && g.derived.holds(now):
+		case g.derived != nil && g.derived.clock.Holds(now):
 			continue
 		}
 		d := derive(e, g, now)
 		g.derived, g.built = d, nil
-		if e.inOne() {
+		if e.groups.inOne() {
 			continue
 		}
-		for id := range d.Lines {
+		for id := range d.placed.Lines {
 			other := e.groups.byLine[id]
 			merged = merged || other != nil && other != g
 			g = e.groups.tieLine(g, id)
@@ -61,7 +58,7 @@ func (e *Engine) deriveChanged(now time.Time) (merged bool) {
 // of returns the derivation of the group with that trace, or nil.
 func (e *Engine) of(id trace.TraceID, now time.Time) *derivation {
 	for _, g := range e.refresh(now) {
-		if g.derived.Lines[id] != nil {
+		if g.derived.placed.Lines[id] != nil {
 			return g.derived
 		}
 	}
@@ -70,31 +67,23 @@ func (e *Engine) of(id trace.TraceID, now time.Time) *derivation {
 
 // oldest returns the oldest lineage of a derived group, or nil.
 func (g *group) oldest() *change.Lineage {
-	if len(g.derived.ordered) == 0 {
+	if len(g.derived.placed.Ordered) == 0 {
 		return nil
 	}
-	return g.derived.ordered[0]
-}
-
-// compareLineages orders lineages by their first writes. nil comes last.
-func compareLineages(a, b *change.Lineage) int {
-	if a == nil || b == nil {
-		return cmp.Compare(history.Truth(a == nil), history.Truth(b == nil))
-	}
-	return cmp.Or(cmp.Compare(a.First, b.First), slices.Compare(a.ID[:], b.ID[:]))
+	return g.derived.placed.Ordered[0]
 }
 
 // open returns the traces of a derived group that were not handed out.
 func (g *group) open() []*span.Trace {
 	if g.built == nil {
-		g.built = g.derived.build(g.derived.untaken())
+		g.built = g.derived.spans.Build(g.derived.placed.Untaken())
 	}
 	return g.built
 }
 
 // sorted returns traces in the order of their lineages.
 func sorted(all []lineTrace) []*span.Trace {
-	slices.SortFunc(all, func(a, b lineTrace) int { return compareLineages(a.line, b.line) })
+	slices.SortFunc(all, func(a, b lineTrace) int { return placed.CompareLineages(a.line, b.line) })
 	out := make([]*span.Trace, len(all))
 	for i := range all {
 		out[i] = all[i].trace
@@ -110,7 +99,7 @@ type lineTrace struct {
 
 func (d *derivation) withLines(out []lineTrace, traces []*span.Trace) []lineTrace {
 	for _, t := range traces {
-		out = append(out, lineTrace{d.Lines[t.ID], t})
+		out = append(out, lineTrace{d.placed.Lines[t.ID], t})
 	}
 	return out
 }
@@ -119,20 +108,20 @@ func (d *derivation) withLines(out []lineTrace, traces []*span.Trace) []lineTrac
 // from those of the separate groups. The result should be empty.
 func (e *Engine) Differences(now time.Time) []trace.TraceID {
 	now = now.Round(0)
-	everything := newGroups()
+	everything := newGroups(e.groups.known, e.trail, e.opts.Rebuild, func(*change.Timeline) {})
 	g := everything.add()
-	for t := range e.members() {
+	for t := range e.groups.members() {
 		g.members[t] = struct{}{}
 	}
-	for id := range e.runs {
+	for id := range e.index.Runs() {
 		g.runs[id] = struct{}{}
 	}
-	for id := range e.trail.refusals {
+	for id := range e.trail.Refused() {
 		g.refusals[id] = struct{}{}
 	}
 	d := derive(e, g, now)
 	want := map[trace.TraceID]*span.Trace{}
-	for _, t := range d.build(d.untaken()) {
+	for _, t := range d.spans.Build(d.placed.Untaken()) {
 		want[t.ID] = t
 	}
 	var out []trace.TraceID
@@ -143,17 +132,4 @@ func (e *Engine) Differences(now time.Time) []trace.TraceID {
 		delete(want, t.ID)
 	}
 	return append(out, slices.SortedFunc(maps.Keys(want), compareIDs)...)
-}
-
-// members yields the timelines of all groups.
-func (e *Engine) members() iter.Seq[*change.Timeline] {
-	return func(yield func(*change.Timeline) bool) {
-		for g := range e.groups.all {
-			for t := range g.members {
-				if !yield(t) {
-					return
-				}
-			}
-		}
-	}
 }

@@ -122,7 +122,7 @@ func BenchmarkSlice(b *testing.B) {
 			e.Take(at)
 		}
 	}
-	if n := len(e.endpoints); n > 10_000 {
+	if n := len(e.endpoints.byKey); n > 10_000 {
 		b.Errorf("%d endpoints", n)
 	}
 }

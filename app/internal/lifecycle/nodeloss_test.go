@@ -200,8 +200,8 @@ func TestNodeFoundLost(t *testing.T) {
 // joining is a Node before it is ready.
 func joining(st *observation.State) { st.Progress = observation.ProgressInProgress }
 
-// placed is a Pod of the DaemonSet agent for a Node.
-func placed(node string) func(*observation.State) {
+// agentOn is a Pod of the DaemonSet agent for a Node.
+func agentOn(node string) func(*observation.State) {
 	return func(st *observation.State) {
 		pod("")(st)
 		st.Owners = []object.Owner{{Kind: kind.DaemonSet.Kind, Name: "agent", UID: "uid-agent", Controller: true}}
@@ -235,56 +235,56 @@ func TestNodeJoins(t *testing.T) {
 	}{
 		"joins": {"the Pod is wanted because of the Node", func(s *story) {
 			s.write("node-1", aNode, managedBy("kubelet"), joining)
-			s.write("agent-a", placed("node-1"))
+			s.write("agent-a", agentOn("node-1"))
 			s.write("node-1", joined)
 			runs(s, "agent-a")
 		}, inNode + " (relation) ~owner"},
 		"ready first": {"the DaemonSet controller may be slower than the kubelet", func(s *story) {
 			s.write("node-1", aNode, managedBy("kubelet"), joining)
 			s.write("node-1", joined)
-			s.write("agent-a", placed("node-1"))
+			s.write("agent-a", agentOn("node-1"))
 			runs(s, "agent-a")
 		}, inNode + " (time) ~owner"},
 		"much later": {"another reason is likely", func(s *story) {
 			s.write("node-1", aNode, managedBy("kubelet"))
 			s.wait(time.Minute)
-			s.write("agent-a", placed("node-1"))
+			s.write("agent-a", agentOn("node-1"))
 			runs(s, "agent-a")
 		}, "reconcile Pod agent-a ~owner"},
 		"labelled": {"a label makes the Node eligible", func(s *story) {
 			s.write("node-1", aNode, managedBy("kubectl-label"))
 			s.wait(time.Minute)
 			s.write("node-1", set("metadata.labels[gpu]"))
-			s.write("agent-a", placed("node-1"))
+			s.write("agent-a", agentOn("node-1"))
 			runs(s, "agent-a")
 		}, inNode + " (time) ~owner"},
 		"annotated": {"an annotation does not", func(s *story) {
 			s.write("node-1", aNode, managedBy("kubectl-annotate"))
 			s.wait(time.Minute)
 			s.write("node-1", set("metadata.annotations[note]"))
-			s.write("agent-a", placed("node-1"))
+			s.write("agent-a", agentOn("node-1"))
 			runs(s, "agent-a")
 		}, "reconcile Pod agent-a ~owner"},
 		"DaemonSet changed": {"the later change made the Pod wanted", func(s *story) {
 			s.write("node-1", aNode, managedBy("kubelet"), joining)
 			s.write("agent", scaled(1))
-			s.write("agent-a", placed("node-1"))
+			s.write("agent-a", agentOn("node-1"))
 			s.write("node-1", joined)
 			runs(s, "agent-a")
 			s.write("agent", arrived)
 		}, "reconcile DaemonSet agent ~previous > reconcile Pod agent-a (owner)"},
 		"lost on the way": {"the second Pod heals the loss of the first", func(s *story) {
 			s.write("node-1", aNode, managedBy("kubelet"), joining)
-			s.write("agent-b", placed("node-1"))
+			s.write("agent-b", agentOn("node-1"))
 			s.write("agent-b", bind)
 			s.gone("agent-b")
-			s.write("agent-a", placed("node-1"))
+			s.write("agent-a", agentOn("node-1"))
 			s.write("node-1", joined)
 			runs(s, "agent-a")
 		}, "reconcile Pod agent-a ~owner ~heals"},
 		"another Node": {"a Pod belongs to its own Node", func(s *story) {
 			s.write("node-1", aNode, managedBy("kubelet"), joining)
-			s.write("agent-a", placed("node-2"))
+			s.write("agent-a", agentOn("node-2"))
 			runs(s, "agent-a")
 			s.write("node-1", joined)
 		}, "reconcile Pod agent-a ~owner"},

@@ -13,7 +13,7 @@ import (
 // iteration.
 func (e *Engine) Objects() iter.Seq2[object.Ref, uint64] {
 	return func(yield func(object.Ref, uint64) bool) {
-		for _, t := range e.objects {
+		for _, t := range e.index.Objects() {
 			if v := t.Last(); v != nil && t.Removal == nil && !yield(t.Ref, v.ObjectVersion()) {
 				return
 			}

@@ -6,11 +6,10 @@ import (
 	"iter"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Open yields the span contexts of the open reconciliations, each with its object. The writes of
@@ -21,7 +20,7 @@ func (e *Engine) Open(now time.Time) iter.Seq2[object.Ref, trace.SpanContext] {
 	all := e.refresh(now)
 	return func(yield func(object.Ref, trace.SpanContext) bool) {
 		for _, g := range all {
-			for _, l := range g.derived.untaken() {
+			for _, l := range g.derived.placed.Untaken() {
 				if !yieldOpen(l, yield) {
 					return
 				}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/tree"
 )
 
 // TestOutcomes: the outcome of a change is that of the changed object, not of the attempts below
@@ -214,13 +215,13 @@ func TestFailureIsToldOnce(t *testing.T) {
 		s.seen = nil
 		for _, tr := range append(e.Traces(s.now()), e.Amendments()...) {
 			for _, sp := range tr.Spans {
-				if len(sp.Events) > maxEvents {
+				if len(sp.Events) > tree.MaxEvents {
 					t.Fatalf(
 						"after %d reports: %s has %d events, want at most %d",
 						i+1,
 						sp.Name,
 						len(sp.Events),
-						maxEvents,
+						tree.MaxEvents,
 					)
 				}
 			}
@@ -321,7 +322,7 @@ func TestStatusEachSecond(t *testing.T) {
 			if len(taken) != 1 || taken[0].Outcome != tc.outcome || tc.within != 0 {
 				t.Fatalf("handed out:\n%s\nwant one trace in time: %s", outline(taken), tc.outcome)
 			}
-			if root := taken[0].Root(); len(root.Events) > maxEvents || (root.DroppedEvents > 0) != tc.many {
+			if root := taken[0].Root(); len(root.Events) > tree.MaxEvents || (root.DroppedEvents > 0) != tc.many {
 				t.Errorf("%d events, and %d counted", len(root.Events), root.DroppedEvents)
 			}
 			if open := e.Traces(s.now()); len(open) > 0 {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -26,11 +27,11 @@ func overgrown(t *change.Timeline) bool { return len(t.Versions) > maxVersions &
 
 // shortenOvergrown forgets the oldest versions of an overgrown object, and the reconciliations that they began.
 // All traces with these versions were handed out.
-func (e *Engine) shortenOvergrown(
+func (k *retention) shortenOvergrown(
 	t *change.Timeline, recs []*change.Reconciliation, d *derivation, now time.Time,
 ) {
 	old := len(t.Versions) - keptVersions
-	for old > 0 && now.Sub(t.Versions[old].Seen) <= maxLag {
+	for old > 0 && now.Sub(t.Versions[old].Seen) <= change.MaxLag {
 		old--
 	}
 	cut, n := d.handedOutTo(t, t.Versions[old].ResourceVersion), 0
@@ -46,8 +47,8 @@ func (e *Engine) shortenOvergrown(
 		return
 	}
 	from := t.Versions[i]
-	d.recall(t)
-	e.trimAudits(t, from.Seen)
+	k.recall(d, t)
+	k.trail.Trim(t, from.Seen)
 	t.Past = d.past(t, recs[:n])
 	if last.Superseded != nil && t.Past.Arrived == 0 {
 		t.Past.Arrived = last.Superseded.RV // it has ended
@@ -63,10 +64,10 @@ func (e *Engine) shortenOvergrown(
 // handedOutTo returns the resourceVersion up to which all writes of t were handed out, at most limit.
 func (d *derivation) handedOutTo(t *change.Timeline, limit uint64) uint64 {
 	cut := uint64(0)
-	for _, w := range d.written {
+	for _, w := range d.placed.Written {
 		switch r := w.Reconciliation; {
 		case w.Timeline != t:
-		case w.RV > limit, r != nil && !d.handedOut(r.Lineage):
+		case w.RV > limit, r != nil && !d.placed.HandedOut(r.Lineage):
 			return cut
 		default:
 			cut = w.RV
@@ -77,7 +78,7 @@ func (d *derivation) handedOutTo(t *change.Timeline, limit uint64) uint64 {
 
 // complete reports whether r and all reconciliations below it were handed out.
 func (d *derivation) complete(r *change.Reconciliation) bool {
-	if some, _ := d.pending(r); some {
+	if some, _ := d.placed.Pending(r); some {
 		return false
 	}
 	return !slices.ContainsFunc(r.Children, func(c *change.Reconciliation) bool { return !d.complete(c) })
@@ -99,6 +100,6 @@ func (d *derivation) past(t *change.Timeline, recs []*change.Reconciliation) *ch
 		p.Arrived = v.ResourceVersion
 	}
 	p.Follow(t.Past, recs)
-	p.Lost, p.Replaced = d.Departed(t)
+	p.Lost, p.Replaced = cause.Departed(d.scene, t)
 	return p
 }

@@ -100,7 +100,7 @@ func TestForgottenVersion(t *testing.T) {
 	}
 	e.Take(end.Add(10 * time.Minute))
 	for _, o := range seen {
-		if o.State == nil || e.objects[o.State.UID] == nil {
+		if o.State == nil || e.index.Objects()[o.State.UID] == nil {
 			continue // it was forgotten altogether
 		}
 		again := *o

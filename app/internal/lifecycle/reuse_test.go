@@ -87,7 +87,8 @@ func noteOfOther(e *Engine, but map[uint64]bool) *change.Write {
 		if g.derived == nil {
 			continue
 		}
-		for t, recs := range g.derived.recs {
+		for t := range g.members {
+			recs := g.derived.placed.Of(t)
 			if !kind.Pod.Is(t.Ref.Kind) {
 				continue
 			}

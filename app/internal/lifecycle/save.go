@@ -7,16 +7,15 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"iter"
 	"maps"
 	"slices"
-	"time"
-
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
+	"github.com/kube-lifeline/lifeline/app/internal/trail"
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // ErrFormat is the error of Restore for damaged or incomplete input, and for a state of another
@@ -28,8 +27,8 @@ var ErrFormat = snapshot.ErrFormat
 // this one. Another Save of that Engine gives the same bytes. Save streams its output, and does not
 // change the engine. All errors are errors of w.
 func (e *Engine) Save(w io.Writer) error {
-	s := saver{snapshot.NewWriter(w, e.last)}
-	s.engine(e)
+	s := snapshot.NewWriter(w, e.last)
+	e.save(s)
 	if err := s.Close(); err != nil {
 		return fmt.Errorf("cannot save the engine: %w", err)
 	}
@@ -44,9 +43,7 @@ func Restore(opts Options, r io.Reader) (*Engine, error) {
 	if err := e.restore(r); err != nil {
 		return nil, fmt.Errorf("cannot restore the engine: %w", err)
 	}
-	e.reindex()
-	e.pendingPublications()
-	e.hold()
+	e.complete()
 	return e, nil
 }
 
@@ -58,69 +55,61 @@ func (e *Engine) restore(in io.Reader) error {
 	case v != snapshot.Version:
 		return fmt.Errorf("%w: its format is version %d; the known one is %d", ErrFormat, v, snapshot.Version)
 	}
-	r := restorer{snapshot.NewReader(in)}
-	r.engine(e)
+	r := snapshot.NewReader(in)
+	e.restoreAll(r)
 	return r.Err()
 }
 
 func compareIDs(a, b trace.TraceID) int { return bytes.Compare(a[:], b[:]) }
 
-// saver converts an engine to its saved state. The engine's derivation, index and pools follow from
-// the rest, and are not saved.
-type saver struct{ *snapshot.Writer }
-
-// restorer converts a saved state to an engine.
-type restorer struct{ *snapshot.Reader }
-
-func (s saver) engine(e *Engine) {
-	s.Header(&statepb.Header{
-		Cluster:     []byte(e.opts.Cluster),
-		Compacted:   s.Time(e.compacted),
-		Last:        s.Time(e.last),
-		AuditDelay:  int64(e.auditDelay),
-		AuditAt:     s.Time(e.auditAt),
-		TrailTurned: s.Time(e.trail.turned),
-	})
-	for _, t := range s.neighbours(e) {
+// save writes what cannot be derived. The look-ups of the index, the groups and their derivations follow from the
+// rest.
+func (e *Engine) save(s *snapshot.Writer) {
+	h := &statepb.Header{
+		Cluster: []byte(e.opts.Cluster), Compacted: s.Time(e.memory.compacted), Last: s.Time(e.last),
+	}
+	e.trail.Header(s, h)
+	s.Header(h)
+	for _, t := range neighbours(e.index.Objects()) {
 		s.Part.Timelines = append(s.Part.Timelines, s.Timeline(t))
 		s.Next()
 	}
-	for id, r := range byKey(e.runs, compareIDs) {
+	for id, r := range snapshot.ByKey(e.index.Runs(), compareIDs) {
 		s.Part.Runs = append(s.Part.Runs, &statepb.KeyedRun{TraceId: s.TraceID(id), Run: s.Run(r)})
 		s.Next()
 	}
-	for key, w := range byKey(e.refused, cmp.Compare) {
+	for key, w := range snapshot.ByKey(e.index.Refused(), cmp.Compare) {
 		s.Part.Refused = append(s.Part.Refused, &statepb.KeyedRequest{Key: s.Text(key), Request: s.Request(w)})
 		s.Next()
 	}
-	for name, n := range byKey(e.nodes, cmp.Compare) {
+	for name, n := range snapshot.ByKey(e.index.Nodes(), cmp.Compare) {
 		s.Part.Nodes = append(s.Part.Nodes, &statepb.KeyedNode{Name: s.Text(name), Node: s.Node(n)})
 		s.Next()
 	}
-	for id, t := range byKey(e.taken, compareIDs) {
+	for id, t := range snapshot.ByKey(e.memory.taken, compareIDs) {
 		s.Part.Taken = append(s.Part.Taken, s.Taken(id, t))
 		s.Next()
 	}
-	for i := range e.late {
-		s.Part.Late = append(s.Part.Late, s.amendment(&e.late[i]))
+	for i := range e.late.facts {
+		s.Part.Late = append(s.Part.Late, savedAmendment(s, &e.late.facts[i]))
 		s.Next()
 	}
-	for _, l := range byKey(e.series, cmp.Compare) {
-		s.Part.Series = append(s.Part.Series, s.seriesList(l))
+	for _, l := range snapshot.ByKey(e.memory.series, cmp.Compare) {
+		s.Part.Series = append(s.Part.Series, savedSeries(s, l))
 		s.Next()
 	}
-	for uid, c := range byKey(e.contests, cmp.Compare) {
+	for uid, c := range snapshot.ByKey(e.memory.contests, cmp.Compare) {
 		s.Part.Contests = append(s.Part.Contests, s.Contests(uid, c))
 		s.Next()
 	}
-	s.trail(&e.trail)
-	s.endpoints(e)
+	e.trail.Save(s)
+	e.endpoints.save(s)
 }
 
 // neighbours returns the timelines so that objects with common values are close to each other: by
 // kind, namespace and name. The Writer knows only recent values.
-func (saver) neighbours(e *Engine) []*change.Timeline {
-	return slices.SortedFunc(maps.Values(e.objects), func(a, b *change.Timeline) int {
+func neighbours(objects map[types.UID]*change.Timeline) []*change.Timeline {
+	return slices.SortedFunc(maps.Values(objects), func(a, b *change.Timeline) int {
 		return cmp.Or(
 			cmp.Compare(a.Ref.Kind.Kind, b.Ref.Kind.Kind),
 			cmp.Compare(a.Ref.Kind.Group, b.Ref.Kind.Group),
@@ -131,65 +120,83 @@ func (saver) neighbours(e *Engine) []*change.Timeline {
 	})
 }
 
-// byKey yields the entries of m in the order of their keys.
-func byKey[K comparable, V any](m map[K]V, order func(a, b K) int) iter.Seq2[K, V] {
-	return func(yield func(K, V) bool) {
-		for _, k := range slices.SortedFunc(maps.Keys(m), order) {
-			if !yield(k, m[k]) {
-				return
-			}
-		}
-	}
-}
-
-func (r restorer) engine(e *Engine) {
+func (e *Engine) restoreAll(r *snapshot.Reader) {
 	for p := r.Next(); p != nil; p = r.Next() {
 		if h := p.Header; h != nil {
 			if string(h.Cluster) != e.opts.Cluster {
 				r.Fail("it is of cluster %q, not %q", h.Cluster, e.opts.Cluster)
 			}
-			e.compacted, e.last = r.Time(h.Compacted), r.Time(h.Last)
-			e.auditDelay, e.auditAt = time.Duration(h.AuditDelay), r.Time(h.AuditAt)
-			e.trail.turned = r.Time(h.TrailTurned)
+			e.memory.compacted, e.last = r.Time(h.Compacted), r.Time(h.Last)
+			e.trail.RestoreHeader(r, h)
 		}
-		r.part(e, p)
+		e.restorePart(r, p)
 	}
 }
 
-func (r restorer) part(e *Engine, p *statepb.Part) {
+func (e *Engine) restorePart(r *snapshot.Reader, p *statepb.Part) {
 	for _, m := range p.Timelines {
-		t := r.Timeline(m)
-		e.objects[t.Ref.UID] = t
+		e.index.Restore(r.Timeline(m))
 	}
 	for _, m := range p.Runs {
-		e.runs[r.TraceID(m.TraceId)] = r.Run(m.Run)
+		e.index.AddRun(r.TraceID(m.TraceId), r.Run(m.Run))
 	}
 	for _, m := range p.Refused {
-		e.refused[r.Text(m.Key)] = r.Request(m.Request)
+		e.index.RestoreRefused(r.Text(m.Key), r.Request(m.Request))
 	}
 	for _, m := range p.Nodes {
-		e.nodes[r.Text(m.Name)] = r.Node(m.Node)
+		e.index.SetNode(r.Text(m.Name), r.Node(m.Node))
 	}
 	for _, m := range p.Taken {
 		id, t := r.Taken(m)
-		e.taken[id] = t
+		e.memory.taken[id] = t
 	}
 	for _, m := range p.Late {
-		e.late = append(e.late, r.amendment(m))
+		e.late.facts = append(e.late.facts, restoredAmendment(r, m))
 	}
 	for _, m := range p.Series {
-		l := r.seriesList(m)
-		e.series[l.ref.UID] = l
+		l := restoredSeries(r, m)
+		e.memory.series[l.Ref.UID] = l
 	}
 	for _, m := range p.Contests {
 		uid, c := r.Contests(m)
-		e.contests[uid] = c
+		e.memory.contests[uid] = c
 	}
-	r.trail(&e.trail, p)
-	r.endpoints(e, p)
+	e.trail.Restore(r, p)
+	e.endpoints.restore(r, p)
 }
 
-func (s saver) amendment(a *amendment) *statepb.Amendment {
+// complete derives the look-ups and the groups of a restored engine.
+func (e *Engine) complete() {
+	for _, t := range e.index.Objects() {
+		trail.Doubt(t)
+		e.index.Complete(t)
+		if len(t.Versions) > 0 {
+			e.endpoints.first(t)
+		}
+	}
+	e.regroup(func(t *change.Timeline) bool { return !t.Idle(e.opts.Rebuild) })
+	e.endpoints.restorePending()
+	e.hold()
+}
+
+// regroup replaces all groups by new ones, made from the active timelines, the commands and the
+// refused writes.
+func (e *Engine) regroup(active func(*change.Timeline) bool) {
+	e.groups.clear()
+	for _, t := range e.index.Objects() {
+		if active(t) {
+			e.groups.again(t)
+		}
+	}
+	for id := range e.index.Runs() {
+		e.groups.changedRun(id)
+	}
+	for id := range e.trail.Refused() {
+		e.groups.changedRefusal(id)
+	}
+}
+
+func savedAmendment(s *snapshot.Writer, a *amendment) *statepb.Amendment {
 	m := &statepb.Amendment{
 		Ref:     s.Ref(&a.ref),
 		Service: s.Text(a.service),
@@ -209,7 +216,7 @@ func (s saver) amendment(a *amendment) *statepb.Amendment {
 	return m
 }
 
-func (r restorer) amendment(m *statepb.Amendment) amendment {
+func restoredAmendment(r *snapshot.Reader, m *statepb.Amendment) amendment {
 	a := amendment{
 		ref:     r.Ref(m.Ref),
 		service: r.Text(m.Service),
@@ -229,38 +236,38 @@ func (r restorer) amendment(m *statepb.Amendment) amendment {
 	return a
 }
 
-func (s saver) seriesList(l *seriesList) *statepb.SeriesList {
-	m := &statepb.SeriesList{Ref: s.Ref(&l.ref)}
-	for i := range l.all {
-		one := &l.all[i]
+func savedSeries(s *snapshot.Writer, l *change.SeriesList) *statepb.SeriesList {
+	m := &statepb.SeriesList{Ref: s.Ref(&l.Ref)}
+	for i := range l.All {
+		one := &l.All[i]
 		m.All = append(m.All, &statepb.Series{
-			Author:     s.Text(one.author),
-			Fields:     s.Text(one.fields),
-			Line:       s.TraceID(one.line),
-			Span:       s.SpanID(one.span),
-			Writes:     one.writes,
-			Reported:   one.reported,
-			Rv:         one.rv,
-			Last:       s.Time(one.last),
-			ReportedAt: s.Time(one.reportedAt),
+			Author:     s.Text(one.Author),
+			Fields:     s.Text(one.Fields),
+			Line:       s.TraceID(one.Line),
+			Span:       s.SpanID(one.Span),
+			Writes:     one.Writes,
+			Reported:   one.Reported,
+			Rv:         one.RV,
+			Last:       s.Time(one.Last),
+			ReportedAt: s.Time(one.ReportedAt),
 		})
 	}
 	return m
 }
 
-func (r restorer) seriesList(m *statepb.SeriesList) *seriesList {
-	l := &seriesList{ref: r.Ref(m.Ref), all: make([]series, len(m.All))}
+func restoredSeries(r *snapshot.Reader, m *statepb.SeriesList) *change.SeriesList {
+	l := &change.SeriesList{Ref: r.Ref(m.Ref), All: make([]change.Series, len(m.All))}
 	for i, one := range m.All {
-		l.all[i] = series{
-			author:     r.Text(one.Author),
-			fields:     r.Text(one.Fields),
-			line:       r.TraceID(one.Line),
-			span:       r.SpanID(one.Span),
-			writes:     one.Writes,
-			reported:   one.Reported,
-			rv:         one.Rv,
-			last:       r.Time(one.Last),
-			reportedAt: r.Time(one.ReportedAt),
+		l.All[i] = change.Series{
+			Author:     r.Text(one.Author),
+			Fields:     r.Text(one.Fields),
+			Line:       r.TraceID(one.Line),
+			Span:       r.SpanID(one.Span),
+			Writes:     one.Writes,
+			Reported:   one.Reported,
+			RV:         one.Rv,
+			Last:       r.Time(one.Last),
+			ReportedAt: r.Time(one.ReportedAt),
 		}
 	}
 	return l

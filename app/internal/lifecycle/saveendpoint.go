@@ -6,11 +6,12 @@ import (
 	"cmp"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/snapshot"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
 )
 
-func (s saver) endpoints(e *Engine) {
-	for key, one := range byKey(e.endpoints, cmp.Compare) {
+func (es *endpoints) save(s *snapshot.Writer) {
+	for key, one := range snapshot.ByKey(es.byKey, cmp.Compare) {
 		m := &statepb.Endpoint{
 			Key: uint64(key), Publications: s.Publications(one.of), Seen: s.Time(one.seen),
 		}
@@ -25,7 +26,7 @@ func (s saver) endpoints(e *Engine) {
 	}
 }
 
-func (r restorer) endpoints(e *Engine, p *statepb.Part) {
+func (es *endpoints) restore(r *snapshot.Reader, p *statepb.Part) {
 	for _, m := range p.Endpoints {
 		one := &endpoint{of: r.Publications(m.Publications), seen: r.Time(m.Seen)}
 		if t := m.HandedOut; t != nil {
@@ -35,6 +36,6 @@ func (r restorer) endpoints(e *Engine, p *statepb.Part) {
 				ready: r.Moment(t.Ready), rv: t.Rv, at: r.Time(t.At),
 			}
 		}
-		e.endpoints[observation.EndpointKey(m.Key)] = one
+		es.byKey[observation.EndpointKey(m.Key)] = one
 	}
 }

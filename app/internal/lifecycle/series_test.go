@@ -82,7 +82,7 @@ func TestSeries(t *testing.T) {
 				t.Errorf("%s: %d traces and a count of %d, want %d and %d", tc.reason, traces, counted, tc.traces,
 					tc.count)
 			}
-			if len(e.series) > 0 {
+			if len(e.memory.series) > 0 {
 				t.Error("the series is not forgotten after its end")
 			}
 		})

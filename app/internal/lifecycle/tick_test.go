@@ -46,7 +46,7 @@ func busy(tb testing.TB) (*Engine, []*observation.Observation) {
 func BenchmarkTick(b *testing.B) {
 	e, rest := busy(b)
 	now := e.last
-	b.Logf("%d objects", len(e.objects))
+	b.Logf("%d objects", len(e.index.Objects()))
 	for _, quiet := range []bool{true, false} {
 		name := "one write"
 		if quiet {

@@ -20,14 +20,14 @@ func (s *Steps) address(r *change.Reconciliation) []Step {
 	if r.Verb == history.Deleted || first == nil || judge.Converged(first) {
 		return nil
 	}
-	p := Step{name: span.NameAddress, start: s.facts.Start(r)}
+	p := Step{name: span.NameAddress, start: s.from.Times.Start(r)}
 	until := ^uint64(0)
 	if r.Superseded != nil {
 		until = r.Superseded.RV
 	}
 	switch v := r.ConvergedBy(until); {
 	case v != nil:
-		p.service, p.end = setter(r.Timeline, v), s.facts.Stored(r.Timeline, v)
+		p.service, p.end = setter(r.Timeline, v), s.from.Times.Stored(r.Timeline, v)
 	case r.Done:
 		return nil
 	}

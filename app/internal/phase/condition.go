@@ -38,7 +38,7 @@ func (s *Steps) conditionPhases(r *change.Reconciliation) []Step {
 			p, attempt := waiting[c.Type], 0
 			switch {
 			case c.Status == "True" && p != nil:
-				p.end, p.message = s.facts.StoredIn(r.Timeline, v, c.Since), ""
+				p.end, p.message = s.from.Times.StoredIn(r.Timeline, v, c.Since), ""
 				out = append(out, *p)
 				delete(waiting, c.Type)
 			case c.Status != "True" && p == nil:
@@ -86,10 +86,10 @@ func (s *Steps) since(r *change.Reconciliation, v *history.Version, c *observati
 			}
 		}
 		if !first {
-			return s.facts.StoredIn(r.Timeline, v, c.Since)
+			return s.from.Times.StoredIn(r.Timeline, v, c.Since)
 		}
 	}
-	return s.facts.Start(r)
+	return s.from.Times.Start(r)
 }
 
 // setter returns the component that set a condition: the writer of the status of that version.

@@ -39,7 +39,7 @@ func (s *Steps) retryPauses(r *change.Reconciliation) []Step {
 	var pods []*change.Reconciliation
 	for _, c := range r.Children {
 		if last := c.Timeline.Last(); c.Verb == history.Created && last != nil && last.Pod != nil {
-			s.facts.Conclude(c)
+			s.from.Conclude(c)
 			pods = append(pods, c)
 		}
 	}
@@ -55,7 +55,7 @@ func (s *Steps) retryPauses(r *change.Reconciliation) []Step {
 			name: span.NameRetry, service: kind.Job.Controller, attempt: len(out) + 1, start: failed.Ended.At,
 		}
 		if next < len(pods) {
-			p.end = s.facts.Began(pods[next].First())
+			p.end = s.from.Times.Began(pods[next].First())
 			next++
 		} else if r.Done {
 			break

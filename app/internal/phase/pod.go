@@ -18,7 +18,7 @@ import (
 
 // podStory is the course of a Pod in one reconciliation.
 type podStory struct {
-	Facts
+	from     Sources
 	r        *change.Reconciliation
 	versions []*history.Version
 	events   []*history.Event
@@ -28,7 +28,7 @@ type podStory struct {
 
 // podPhases returns the steps from creation to Ready. endPhases returns those of a deletion.
 func (s *Steps) podPhases(r *change.Reconciliation) []Step {
-	story := &podStory{Facts: s.facts, r: r, events: r.Timeline.Events}
+	story := &podStory{from: s.from, r: r, events: r.Timeline.Events}
 	until := ^uint64(0)
 	if r.Superseded != nil {
 		until = r.Superseded.RV
@@ -94,7 +94,7 @@ func (s *podStory) published(out []Step) []Step {
 	if s.ready == nil || s.ready.Baseline || !s.r.First().Arrived.IsZero() || s.completes() {
 		return out
 	}
-	return Published(out, Ready(s, s.r.Timeline, s.ready), s.ready.ResourceVersion, s.Facts.Published(s.r.Timeline))
+	return Published(out, Ready(s.from.Times, s.r.Timeline, s.ready), s.ready.ResourceVersion, s.from.Published(s.r.Timeline))
 }
 
 // cut ends an open phase at the end of the reconciliation.
@@ -118,7 +118,7 @@ func (s *podStory) cut(p *Step) {
 
 // completes reports whether the Pod is a Job's. Such a Pod exists until its containers exit.
 func (s *podStory) completes() bool {
-	o := s.Controller(s.r.Timeline)
+	o := s.from.Controller(s.r.Timeline)
 	return o != nil && kind.Job.Is(o.Kind)
 }
 
@@ -128,7 +128,7 @@ func (s *podStory) latest() *history.PodState { return s.versions[len(s.versions
 // created bound has no such step.
 func (s *podStory) schedule(out []Step) ([]Step, history.Moment) {
 	first := s.versions[0]
-	made := s.Start(s.r)
+	made := s.from.Times.Start(s.r)
 	if first.Pod.Node != "" && s.r.First().Verb == history.Created && !first.Baseline && !first.Listed {
 		return out, made
 	}
@@ -172,14 +172,14 @@ func (s *podStory) schedule(out []Step) ([]Step, history.Moment) {
 // condition.
 func (s *podStory) bound(i int) history.Moment {
 	v := s.versions[i]
-	m := s.Stored(s.r.Timeline, v)
+	m := s.from.Times.Stored(s.r.Timeline, v)
 	if m.Exact != "" {
 		return m
 	}
 	if c := v.Condition(judge.PodScheduled); c != nil && c.Status == "True" {
 		m = m.Within(c.Since)
 	}
-	at, made := time.Unix(0, v.Pod.Scheduled).UTC(), s.Start(s.r)
+	at, made := time.Unix(0, v.Pod.Scheduled).UTC(), s.from.Times.Start(s.r)
 	switch {
 	case v.Pod.Scheduled == 0, i > 0 && s.versions[i-1].Pod.Scheduled != 0:
 		return m // the note is from before the binding
@@ -261,7 +261,7 @@ func (s *podStory) readiness(tracks []*track) (Step, bool) {
 		p.attrs = append(p.attrs, attribute.StringSlice("k8s.pod.readiness_gates", gates))
 	}
 	if s.ready != nil {
-		p.end = Ready(s, s.r.Timeline, s.ready)
+		p.end = Ready(s.from.Times, s.r.Timeline, s.ready)
 	} else {
 		p.message = reason.Of(s.versions[len(s.versions)-1], s.events).Text
 	}
@@ -275,9 +275,9 @@ func (s *podStory) readiness(tracks []*track) (Step, bool) {
 
 // endPhases returns the deletion of a Pod: from the request to the removal.
 func (s *Steps) endPhases(r *change.Reconciliation) []Step {
-	p := Step{name: span.NameTerminate, service: change.Kubelet, start: s.facts.Start(r)}
+	p := Step{name: span.NameTerminate, service: change.Kubelet, start: s.from.Times.Start(r)}
 	if r.Timeline.Removal != nil {
-		p.end = s.facts.Gone(r.Timeline)
+		p.end = s.from.Times.Gone(r.Timeline)
 	}
 	if v := r.First().Version; v != nil && !v.Deleting.IsZero() {
 		p.attrs = append(p.attrs, span.KeyGrace.Int64(v.GraceSeconds))

@@ -31,11 +31,11 @@ func (p *Publication) since(ready history.Moment) history.Moment {
 }
 
 // Ready returns the time at which the Pod of t was ready, by v, the version in which it was.
-func Ready(facts Facts, t *change.Timeline, v *history.Version) history.Moment {
+func Ready(times Times, t *change.Timeline, v *history.Version) history.Moment {
 	if c := v.Condition(judge.PodReady); c != nil {
-		return facts.StoredIn(t, v, c.Since)
+		return times.StoredIn(t, v, c.Since)
 	}
-	return facts.Stored(t, v)
+	return times.Stored(t, v)
 }
 
 // Published appends the steps from the readiness of a Pod to its publications. ready is the time,

@@ -15,8 +15,19 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// Facts is the source of the data outside the reconciliation.
-type Facts interface {
+// Sources are the data outside the reconciliation.
+type Sources struct {
+	Times Times
+	// Conclude derives whether r has ended.
+	Conclude func(r *change.Reconciliation)
+	// Published returns the publications of the Pod as an endpoint, in order of their Services.
+	Published func(t *change.Timeline) []Publication
+	// Controller returns the controller owner of the object, or nil.
+	Controller func(t *change.Timeline) *object.Owner
+}
+
+// Times gives the times of writes and versions, with the best known precision.
+type Times interface {
 	// Start returns the start of the span of r.
 	Start(r *change.Reconciliation) history.Moment
 	// Began returns the time of the request of w.
@@ -27,23 +38,17 @@ type Facts interface {
 	StoredIn(t *change.Timeline, v *history.Version, since time.Time) history.Moment
 	// Gone returns the time of the removal of the object.
 	Gone(t *change.Timeline) history.Moment
-	// Conclude derives whether r has ended.
-	Conclude(r *change.Reconciliation)
-	// Published returns the publications of the Pod as an endpoint, in order of their Services.
-	Published(t *change.Timeline) []Publication
-	// Controller returns the controller owner of the object, or nil.
-	Controller(t *change.Timeline) *object.Owner
 }
 
 // Steps derives the phases of reconciliations.
 type Steps struct {
-	facts Facts
+	from Sources
 	// pod is reused memory for the phases of one Pod.
 	pod []Step
 }
 
-// New returns Steps with f as the source of facts.
-func New(f Facts) Steps { return Steps{facts: f} }
+// New returns Steps with these sources.
+func New(from Sources) Steps { return Steps{from: from} }
 
 // Of returns the phases of r, by the kind of its object. They are valid until the next call.
 func (s *Steps) Of(r *change.Reconciliation) []Step {

@@ -7,7 +7,6 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
@@ -111,7 +110,7 @@ func (r *Reader) instant(m *statepb.Instant) change.Instant {
 }
 
 // Taken returns the saved form of a trace that was handed out.
-func (w *Writer) Taken(id trace.TraceID, t cause.Taken) *statepb.Taken {
+func (w *Writer) Taken(id trace.TraceID, t change.Taken) *statepb.Taken {
 	w.values += len(t.Originations)
 	return &statepb.Taken{
 		TraceId:      w.TraceID(id),
@@ -123,8 +122,8 @@ func (w *Writer) Taken(id trace.TraceID, t cause.Taken) *statepb.Taken {
 }
 
 // Taken returns the trace that was handed out.
-func (r *Reader) Taken(m *statepb.Taken) (trace.TraceID, cause.Taken) {
-	return r.TraceID(m.TraceId), cause.Taken{
+func (r *Reader) Taken(m *statepb.Taken) (trace.TraceID, change.Taken) {
+	return r.TraceID(m.TraceId), change.Taken{
 		At:           r.Time(m.At),
 		Latest:       r.Time(m.Latest),
 		Outside:      m.Outside,

@@ -15,6 +15,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"maps"
+	"slices"
 )
 
 // ErrFormat is the error for damaged or incomplete input, and for input of another format.
@@ -37,4 +40,15 @@ func ReadVersion(r io.Reader) (byte, error) {
 		return 0, fmt.Errorf("%w: it does not begin like one", ErrFormat)
 	}
 	return head[len(magic)], nil
+}
+
+// ByKey yields the entries of m in the order of their keys. So two saved states of one engine are equal.
+func ByKey[K comparable, V any](m map[K]V, order func(a, b K) int) iter.Seq2[K, V] {
+	return func(yield func(K, V) bool) {
+		for _, k := range slices.SortedFunc(maps.Keys(m), order) {
+			if !yield(k, m[k]) {
+				return
+			}
+		}
+	}
 }

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cause finds the trace and the parent of each write, by the rules of one ordered list
+// (cause.go), one file a rule. A rule reads a Scene and returns a Cause. It changes nothing. Apply is the one
+// place where a cause changes the Scene.
+package cause
+
+import (
+	"iter"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/index"
+	"github.com/kube-lifeline/lifeline/app/internal/placed"
+	"github.com/kube-lifeline/lifeline/app/internal/trail"
+)
+
+// Scene is all that a rule may look at. All writes before the present one have been placed.
+type Scene struct {
+	// Known are the observed objects, Placed their reconciliations so far, and Trail the audit log.
+	Known  index.View
+	Placed *placed.Changes
+	Trail  *trail.Trail
+
+	options change.Options
+	losses  losses
+	counts  counts
+	// rebuilt are the origins of objects from before the start. It is empty without Options.Rebuild.
+	rebuilt map[*change.Timeline]*rebuild
+	// relatives are the newest reconciliations of objects with relations by name.
+	relatives map[relative]*change.Reconciliation
+}
+
+// counts are results about the dependants of an owner, by its UID. They are filled on demand.
+type counts struct {
+	// roles are the dependants by role.
+	roles map[types.UID]map[string][]*change.Timeline
+	// censuses are the numbers of dependants.
+	censuses map[types.UID]Census
+	// slots are the slots of Pods, by the UID of the Pod.
+	slots map[types.UID]map[types.UID]int
+}
+
+// NewScene returns the Scene of some objects before the first write: with their remembered losses, and with
+// the origins of those from before the start.
+func NewScene(
+	known index.View, p *placed.Changes, tr *trail.Trail, o change.Options, members iter.Seq[*change.Timeline],
+) *Scene {
+	s := &Scene{
+		Known: known, Placed: p, Trail: tr, options: o,
+		losses: losses{byOwner: map[types.UID][]*departure{}},
+		counts: counts{
+			roles:    map[types.UID]map[string][]*change.Timeline{},
+			censuses: map[types.UID]Census{},
+			slots:    map[types.UID]map[types.UID]int{},
+		},
+		relatives: map[relative]*change.Reconciliation{},
+	}
+	for t := range members {
+		rememberLoss(s, t)
+	}
+	rebuildAll(s, members)
+	return s
+}
+
+// Apply records the consequences of c, the cause of a write: its trace, and the replaced object.
+func Apply(s *Scene, c *Cause) {
+	s.Placed.Lines[c.Line.ID] = c.Line
+	if c.replaces != nil {
+		c.replaces.replaced = true
+		c.replaces.by = max(c.replaces.by, c.by)
+	}
+	if c.follows != nil {
+		c.Line.Follows = append(c.Line.Follows, c.follows)
+	}
+	if c.rescales != nil {
+		c.rescales.BecomeScaling()
+	}
+}

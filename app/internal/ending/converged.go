@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ending
+
+import (
+	"math"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// byConvergence ends a reconciliation with the first version in which the object has its desired state.
+func byConvergence(e *Endings, r *change.Reconciliation) (change.Ending, state) {
+	v := r.ConvergedBy(until(r))
+	switch {
+	case v == nil:
+		return change.Ending{}, undecided
+	case !r.Last().Arrived.IsZero() && v == r.Last().Version:
+		return end(history.Whole(r.Last().Arrived), span.Converged, ended)
+	case r.Superseded == nil && e.recovering(v):
+		return change.Ending{}, open
+	}
+	at := e.convergedAt(r, v)
+	if judge.Opaque(r.Timeline.Last()) && r.Superseded == nil {
+		return e.opaque(r, at)
+	}
+	return e.scaled(r, v, at)
+}
+
+// until returns the last resourceVersion that counts for r.
+func until(r *change.Reconciliation) uint64 {
+	if r.Superseded != nil {
+		return r.Superseded.RV
+	}
+	return math.MaxUint64
+}
+
+// convergedAt returns the time of the convergence of r with v.
+func (e *Endings) convergedAt(r *change.Reconciliation, v *history.Version) history.Moment {
+	at := e.trail.Stored(r.Timeline, v)
+	if v.ResourceVersion == r.Last().RV && (at.Exact == "" || r.Last().Request != nil) {
+		return r.Last().At.ExactlyEnd(r.Last().Request)
+	}
+	if c := v.Condition("Ready"); c != nil && v.Pod != nil && r.Verb == history.Created {
+		return e.trail.StoredIn(r.Timeline, v, c.Since)
+	}
+	return at
+}
+
+// recovering reports whether v is a Pod that is ready after a crash, but not yet for long enough to
+// count as stable.
+func (e *Endings) recovering(v *history.Version) bool {
+	return change.Crashed(v) && !e.clock.Passed(v.Seen, judge.Steady)
+}
+
+// opaque ends a reconciliation of a kind that does not report convergence. It ends with the
+// last write that it caused, after a quiet time.
+func (e *Endings) opaque(r *change.Reconciliation, at history.Moment) (change.Ending, state) {
+	if !e.clock.Passed(r.Activity, r.Quiet(e.opts.Quiet)) {
+		return change.Ending{}, open
+	}
+	if r.Activity.After(at.At().Time) {
+		at = history.Moment{Hi: r.Activity, Live: true}
+	}
+	return end(at, span.Converged, ended)
+}
+
+// scaled ends a reconciliation that has converged with v. A change of the number of replicas
+// alone ends with the last Pod that it created or deleted.
+func (e *Endings) scaled(r *change.Reconciliation, v *history.Version, at history.Moment) (change.Ending, state) {
+	out := change.Ending{At: at, Outcome: span.Converged}
+	if v.Workload != nil && v.Workload.Paused && r.Took&kind.Template != 0 {
+		out.Message = "held: the rollout is paused"
+	}
+	if r.Took != kind.Scale {
+		return out, ended
+	}
+	for _, c := range r.Children {
+		if c.Verb != history.Deleted && c.Took != kind.Scale && c.Verb != history.Created {
+			continue
+		}
+		e.Conclude(c)
+		if !c.Done && r.Superseded == nil {
+			return change.Ending{}, open
+		}
+		if c.Done && c.Ended.At.At().After(out.At.At().Time) {
+			out.At = c.Ended.At
+		}
+	}
+	return out, ended
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ending
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/index"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Reasons are the reasons of objects without their desired state, by their newest versions.
+type Reasons struct {
+	known index.View
+	clock *Clock
+	// memo has the reasons so far.
+	memo map[*change.Timeline]reason.Reason
+}
+
+// NewReasons returns Reasons at the time of the clock.
+func NewReasons(known index.View, c *Clock) *Reasons {
+	return &Reasons{known: known, clock: c, memo: map[*change.Timeline]reason.Reason{}}
+}
+
+// Of returns the reason why the object of t, by its newest version, does not have its desired
+// state. It is empty for an object without a version.
+func (rs *Reasons) Of(t *change.Timeline) reason.Reason {
+	last := t.Last()
+	if last == nil {
+		return reason.Reason{}
+	}
+	r, known := rs.memo[t]
+	if !known {
+		r = reason.Of(last, rs.EventsOf(t))
+		if r.Category == "" {
+			r = rs.byPods(t, r)
+		}
+		switch r.Category {
+		case reason.VolumeNotBound:
+			r = rs.byClaims(last, r)
+		case reason.Preempted:
+			r.Text = rs.withName(r.Text) // the scheduler reports the UID of the other Pod
+		}
+		if last.Pod != nil {
+			r = rs.byNode(last, r)
+		}
+		rs.memo[t] = r
+	}
+	return r
+}
+
+// byPods returns the reason of the object of t by one of its Pods, or else r.
+func (rs *Reasons) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
+	last := t.Last()
+	if !reason.WaitsForPods(last) || !last.Deleting.IsZero() {
+		return r
+	}
+	var pods []*change.Timeline
+	for _, dep := range rs.known.Dependants(t.Ref.UID) {
+		if v := dep.Last(); v != nil && v.Pod != nil && dep.Removal == nil {
+			pods = append(pods, dep)
+		}
+	}
+	if kind.Job.Is(last.Kind) && len(pods) > 0 {
+		pods = []*change.Timeline{slices.MaxFunc(pods, byAge)} // the last attempt
+	}
+	var owned []reason.Owned
+	for _, pod := range pods {
+		if v := pod.Last(); !judge.Converged(v) {
+			owned = append(owned, reason.Owned{Version: v, Reason: rs.Of(pod)})
+		}
+	}
+	of := reason.Behind(last, owned)
+	switch pod := rs.known.Object(of.At.UID); {
+	case of.Text == "":
+		return r
+	case pod != nil:
+		of.Since = rs.reasonSince(pod).Since
+	}
+	return of
+}
+
+// byAge orders objects by their creation, and by name within a second.
+func byAge(a, b *change.Timeline) int {
+	return cmp.Or(a.Last().Created.Compare(b.Last().Created), strings.Compare(a.Ref.Name, b.Ref.Name))
+}
+
+// podByUID is a Pod in a message of the scheduler.
+var podByUID = regexp.MustCompile(`\bpod (\S+)`)
+
+// withName returns the text with the name of a Pod instead of its UID, if the Pod is known.
+func (rs *Reasons) withName(text string) string {
+	return podByUID.ReplaceAllStringFunc(text, func(pod string) string {
+		uid := types.UID(strings.TrimPrefix(pod, "pod "))
+		if name := rs.known.PodName(uid); name != "" {
+			return "Pod " + name
+		}
+		return pod
+	})
+}
+
+// byClaims returns the reason of a Pod by the first of its claims that is not bound and has a reason, or else r.
+func (rs *Reasons) byClaims(pod *history.Version, r reason.Reason) reason.Reason {
+	for _, relation := range pod.Relations {
+		if relation.Type != object.Claim {
+			continue
+		}
+		for _, claim := range rs.known.Named(relation.To) {
+			v := claim.Last()
+			if v == nil || claim.Removal != nil || judge.Converged(v) {
+				continue
+			}
+			if of := reason.Unbound(r, reason.Owned{Version: v, Reason: rs.reasonSince(claim)}); of.Cause != "" {
+				return of
+			}
+		}
+	}
+	return r
+}
+
+// reasonSince is reasonOf with the time when the object got its reason, if that is known.
+func (rs *Reasons) reasonSince(t *change.Timeline) reason.Reason {
+	r := rs.Of(t)
+	r.Since = Since(r, reason.Waits(t.Versions, rs.EventsOf(t)))
+	return r
+}
+
+// Since returns the time when an object with these waits got the reason, its present one; zero if it is
+// not known.
+func Since(r reason.Reason, waits []reason.Wait) time.Time {
+	if n := len(waits); r.Since.IsZero() && n > 0 && waits[n-1].Category == r.Category {
+		return waits[n-1].Since
+	}
+	return r.Since
+}
+
+// overdue is the time for which a Pod may be there after its grace period: the kubelet takes a moment.
+const overdue = 10 * time.Second
+
+// byNode returns the reason of a Pod by its Node, or that its grace period is over, or else r.
+func (rs *Reasons) byNode(v *history.Version, r reason.Reason) reason.Reason {
+	if node := rs.known.Node(v.Pod.Node); node != nil {
+		if of := reason.OnNode(v, node); of.Category == reason.NodeLost || of.Text != "" && r.Category == "" {
+			return of
+		}
+	}
+	if r.Category == "" && !v.Deleting.IsZero() && rs.clock.Passed(v.Deleting, overdue) {
+		return reason.Overdue(v)
+	}
+	return r
+}
+
+// EventsOf returns the Events about the object of t. It leaves out those about a refused dependant
+// before the last creation of one.
+func (rs *Reasons) EventsOf(t *change.Timeline) []*history.Event {
+	refused := func(e *history.Event) bool { return e.Reason == change.FailedCreate }
+	if !t.Kind().Owner || !slices.ContainsFunc(t.Events, refused) {
+		return t.Events
+	}
+	created := rs.lastCreation(t)
+	return slices.DeleteFunc(slices.Clone(t.Events), func(e *history.Event) bool {
+		return refused(e) && e.ResourceVersion < created
+	})
+}
+
+// lastCreation returns the resourceVersion of the last creation of a dependant of t, or 0.
+func (rs *Reasons) lastCreation(t *change.Timeline) uint64 {
+	last := uint64(0)
+	for _, dep := range rs.known.Dependants(t.Ref.UID) {
+		if len(dep.Versions) > 0 {
+			last = max(last, dep.Versions[0].ResourceVersion)
+		}
+	}
+	return last
+}

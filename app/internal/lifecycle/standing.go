@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Standing returns the reason why an object in its desired state does not work; see reason.Standing.
+// It is empty for an unknown object, and for one that has not converged.
+func (e *Engine) Standing(uid types.UID) reason.Reason {
+	known := e.index.View()
+	t := known.Object(uid)
+	if t == nil || t.Removal != nil {
+		return reason.Reason{}
+	}
+	last := t.Last()
+	if last == nil || !judge.Converged(last) {
+		return reason.Reason{}
+	}
+	var owned []*history.Version
+	for _, dep := range known.Dependants(uid) {
+		if v := dep.Last(); v != nil && dep.Removal == nil {
+			owned = append(owned, v)
+		}
+	}
+	return reason.Standing(last, owned, t.Events)
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tree
+
+import (
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// refusalText returns the reason of a refused write. A webhook may omit the reason.
+func refusalText(w *observation.Write) string {
+	switch {
+	case w.Reason == "":
+		return w.Message
+	case w.Message == "":
+		return w.Reason
+	}
+	return w.Reason + ": " + w.Message
+}
+
+// refusedSpan returns the span of a refused write.
+func refusedSpan(r change.Refused, l *change.Lineage) *span.Span {
+	s := AuditSpan(l, r.Write)
+	s.Status, s.Outcome = span.StatusError, span.Failed
+	if r.Repeats > 0 {
+		s.Attributes = append(s.Attributes, span.KeyRepeats.Int(r.Repeats))
+	}
+	return s
+}
