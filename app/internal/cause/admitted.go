@@ -14,26 +14,26 @@ import (
 // this span is the parent.
 
 // parent returns the parent span, from outside, of the reconciliation. It is zero if there is none.
-func (o *Origination) parent() trace.SpanID {
+func (o *origination) parent() trace.SpanID {
 	if o.admitted {
 		return o.claim.Parent
 	}
-	return o.SpanID()
+	return o.context.SpanID()
 }
 
 // begins reports whether the context is from admission, without a cause known to admission.
-func (o *Origination) begins() bool {
+func (o *origination) begins() bool {
 	return o.admitted && o.claim.Admitted == lifeline.BasisNone
 }
 
 // owned reports whether admission placed the context in the owner's trace. If the stored versions
 // do not confirm this, the context belongs to no trace.
-func (o *Origination) owned() bool {
+func (o *origination) owned() bool {
 	return o.admitted && o.claim.Admitted == lifeline.BasisOwner
 }
 
 // evidence returns the evidence for the parent of the context.
-func (o *Origination) evidence() span.Evidence {
+func (o *origination) evidence() span.Evidence {
 	switch {
 	case o.asked:
 		return span.ByRequest
@@ -49,9 +49,9 @@ func (o *Origination) evidence() span.Evidence {
 
 // names returns c with the span of the context, if the context is from admission. The trace of c is
 // that of the context.
-func (o *Origination) names(c Cause) Cause {
+func (o *origination) names(c Cause) Cause {
 	if o.admitted {
-		c.Span = o.SpanID()
+		c.Span = o.context.SpanID()
 	}
 	return c
 }
@@ -59,8 +59,8 @@ func (o *Origination) names(c Cause) Cause {
 // admittedIn returns the span from admission for the reconciliation begun by w, in the trace id. It
 // is zero without such a span.
 func admittedIn(s *Scene, w *change.Write, id trace.TraceID) trace.SpanID {
-	if o := origination(s, w); o != nil && o.admitted && o.TraceID() == id {
-		return o.SpanID()
+	if o := originationOf(s, w); o != nil && o.admitted && o.context.TraceID() == id {
+		return o.context.SpanID()
 	}
 	return trace.SpanID{}
 }
@@ -70,12 +70,12 @@ func admittedIn(s *Scene, w *change.Write, id trace.TraceID) trace.SpanID {
 // without a cause by an earlier rule, and only if the derived trace of the write has not been
 // handed out.
 func byAdmission(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
-	o := Asked(s, w)
+	o := asked(s, w)
 	if o == nil {
 		return Cause{}, false, nil
 	}
-	l := known(s, o.TraceID())
-	if end, ended := s.Placed.Taken(o.TraceID()); ended {
+	l := known(s, o.context.TraceID())
+	if end, ended := s.Placed.Taken(o.context.TraceID()); ended {
 		return byTaken(s, o, l, end)
 	}
 	if _, taken := s.Placed.Taken(derivedID(s, w)); taken {
@@ -87,9 +87,9 @@ func byAdmission(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
 	return byKnown(s, o, l)
 }
 
-// Asked returns the context in the request of w, from the audit log. It is nil without such a
+// asked returns the context in the request of w, from the audit log. It is nil without such a
 // context, or if w put a context on its object.
-func Asked(s *Scene, w *change.Write) *Origination {
+func asked(s *Scene, w *change.Write) *origination {
 	if w.Originates() {
 		return nil
 	}
@@ -97,9 +97,12 @@ func Asked(s *Scene, w *change.Write) *Origination {
 	if q == nil || q.TraceParent == "" {
 		return nil
 	}
-	o := &Origination{Write: w, SpanContext: change.ParseContext(q.TraceParent, ""), asked: true}
-	if !o.IsValid() {
+	o := &origination{write: w, context: change.ParseContext(q.TraceParent, ""), asked: true}
+	if !o.context.IsValid() {
 		return nil
 	}
 	return o
 }
+
+// IsAsked reports whether the request of w has a context, in the audit log, and w put none on its object.
+func IsAsked(s *Scene, w *change.Write) bool { return asked(s, w) != nil }

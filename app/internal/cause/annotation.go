@@ -32,11 +32,11 @@ const (
 	linkUnverified = "unverified"
 )
 
-// Origination is a write together with the new context on its object, or with the context of its
+// origination is a write together with the new context on its object, or with the context of its
 // request.
-type Origination struct {
-	*change.Write
-	trace.SpanContext
+type origination struct {
+	write   *change.Write
+	context trace.SpanContext
 	// claim is the claim of the context. It is zero unless valid.
 	claim lifeline.Claim
 	// admitted means that the context is from admission, for this object.
@@ -50,18 +50,18 @@ type Origination struct {
 	open  bool
 }
 
-// origination returns w with its context on the object, or nil without a valid one.
-func origination(s *Scene, w *change.Write) *Origination {
+// originationOf returns w with its context on the object, or nil without a valid one.
+func originationOf(s *Scene, w *change.Write) *origination {
 	if !w.Originates() {
 		return nil
 	}
-	o := &Origination{Write: w, SpanContext: change.ParseContext(w.Version.TraceParent, w.Version.TraceState)}
-	if !o.IsValid() {
+	o := &origination{write: w, context: change.ParseContext(w.Version.TraceParent, w.Version.TraceState)}
+	if !o.context.IsValid() {
 		return nil
 	}
-	if claim, holds := lifeline.ClaimOf(o.SpanContext); holds {
+	if claim, holds := lifeline.ClaimOf(o.context); holds {
 		o.claim = claim
-		o.admitted = claim.Names(identity(w.Timeline, w.Version.GenerateName)) && lifeline.IsAdmitted(o.SpanContext)
+		o.admitted = claim.Names(identity(w.Timeline, w.Version.GenerateName)) && lifeline.IsAdmitted(o.context)
 	}
 	if owner := controllerOf(s, w); owner != nil && ByController(s, w) {
 		o.owner, o.above = owner, s.Placed.Current(owner.UID)
@@ -71,15 +71,15 @@ func origination(s *Scene, w *change.Write) *Origination {
 }
 
 // link returns a link to the context, with the reason why.
-func (o *Origination) link(why string) []span.Link {
-	return []span.Link{{TraceID: o.TraceID(), SpanID: o.SpanID(), Reason: why}}
+func (o *origination) link(why string) []span.Link {
+	return []span.Link{{TraceID: o.context.TraceID(), SpanID: o.context.SpanID(), Reason: why}}
 }
 
 // below returns the cause with the parent r, for a context that leads to the reconciliation r. The
 // trace of r may differ from that of the context.
-func (o *Origination) below(r *change.Reconciliation) Cause {
+func (o *origination) below(r *change.Reconciliation) Cause {
 	c := Cause{Line: r.Lineage, Parent: r, Evidence: o.evidence()}
-	if o.TraceID() != r.Lineage.ID {
+	if o.context.TraceID() != r.Lineage.ID {
 		c.Links = o.link(linkAnnotation)
 		return c
 	}
@@ -88,7 +88,7 @@ func (o *Origination) below(r *change.Reconciliation) Cause {
 
 // byAnnotation is rule C1, for a context that rule P4 accepts. A rejected context becomes a link.
 func byAnnotation(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
-	o := origination(s, w)
+	o := originationOf(s, w)
 	if o == nil {
 		return Cause{}, false, nil
 	}
@@ -102,7 +102,7 @@ func byAnnotation(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
 	if o.begins() && itself(s, w) {
 		return Cause{}, false, o.link(linkAnnotation)
 	}
-	l := known(s, o.TraceID())
+	l := known(s, o.context.TraceID())
 	if o.open && replaced(s, o) {
 		return Cause{}, false, o.link(linkSuperseded)
 	}
@@ -115,7 +115,7 @@ func byAnnotation(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
 	if o.owned() {
 		return Cause{}, false, o.link(linkUnverified)
 	}
-	if end, ended := s.Placed.Taken(o.TraceID()); ended {
+	if end, ended := s.Placed.Taken(o.context.TraceID()); ended {
 		return byTaken(s, o, l, end)
 	}
 	if l == nil {
@@ -135,17 +135,17 @@ func known(s *Scene, id trace.TraceID) *change.Lineage {
 
 // byTaken is the part of rule C1 for a context of a handed-out trace. A part of the trace remains a
 // part of it. For any other write before its end, the result is the same as before the handover.
-func byTaken(s *Scene, o *Origination, l *change.Lineage, end change.Taken) (Cause, bool, []span.Link) {
-	member := end.Has(o.RV)
+func byTaken(s *Scene, o *origination, l *change.Lineage, end change.Taken) (Cause, bool, []span.Link) {
+	member := end.Has(o.write.RV)
 	switch {
-	case !member && o.Heard().Sub(end.Latest) >= s.options.Settle:
+	case !member && o.write.Heard().Sub(end.Latest) >= s.options.Settle:
 		return Cause{}, false, o.link(linkStale)
 	case !member && o.open && end.Outside:
 		return Cause{}, false, o.link(linkAnnotation)
 	case !member:
 		return Cause{}, false, o.link(linkUnverified)
 	case l == nil:
-		l = &change.Lineage{ID: o.TraceID()}
+		l = &change.Lineage{ID: o.context.TraceID()}
 	}
 	return outside(s, o, l), true, nil
 }
@@ -153,20 +153,20 @@ func byTaken(s *Scene, o *Origination, l *change.Lineage, end change.Taken) (Cau
 // byOutside is the part of rule C1 for a context of an unknown trace. The context is a parent from
 // outside (rule L5), except in a write by the owner's controller for an owner under way. Such a
 // controller has separate traces.
-func byOutside(s *Scene, o *Origination) (Cause, bool, []span.Link) {
+func byOutside(s *Scene, o *origination) (Cause, bool, []span.Link) {
 	if o.open {
 		return Cause{}, false, o.link(linkAnnotation)
 	}
-	return outside(s, o, &change.Lineage{ID: o.TraceID()}), true, nil
+	return outside(s, o, &change.Lineage{ID: o.context.TraceID()}), true, nil
 }
 
 // outside returns the cause of a write below a span from outside, or without a cause known to
 // admission. A trace begun by the owner's controller heals a converged state (rule C3).
-func outside(s *Scene, o *Origination, l *change.Lineage) Cause {
+func outside(s *Scene, o *origination, l *change.Lineage) Cause {
 	above := o.parent()
 	c := o.names(Cause{Line: l, Above: above, Remote: above.IsValid(), Evidence: o.evidence()})
-	if o.owner != nil && (o.above != nil || o.Verb == history.Created) {
-		heal(s, &c, o.Write, o.above, o.owner)
+	if o.owner != nil && (o.above != nil || o.write.Verb == history.Created) {
+		heal(s, &c, o.write, o.above, o.owner)
 	}
 	return c
 }
@@ -175,12 +175,12 @@ func outside(s *Scene, o *Origination, l *change.Lineage) Cause {
 // to the object. Either the object is already in it. Or it is from outside, and the same component,
 // or the controller of the same owner, continues to write in it. A write by the owner's controller
 // for an owner under way belongs to the owner.
-func byKnown(s *Scene, o *Origination, l *change.Lineage) (Cause, bool, []span.Link) {
-	own := s.Placed.Current(o.Timeline.Ref.UID)
+func byKnown(s *Scene, o *origination, l *change.Lineage) (Cause, bool, []span.Link) {
+	own := s.Placed.Current(o.write.Timeline.Ref.UID)
 	switch {
-	case !StillOpen(s, l, o.Write):
+	case !StillOpen(s, l, o.write):
 		return Cause{}, false, o.link(linkStale)
-	case own != nil && own.Lineage == l && (!o.open || own.OpenAt(o.Write, s.options.Quiet)):
+	case own != nil && own.Lineage == l && (!o.open || own.OpenAt(o.write, s.options.Quiet)):
 		return o.names(
 			Cause{Line: l, Parent: own.Parent, Above: own.Above, Remote: own.Remote, Evidence: o.evidence()},
 		), true, nil
@@ -188,7 +188,7 @@ func byKnown(s *Scene, o *Origination, l *change.Lineage) (Cause, bool, []span.L
 		return Cause{}, false, o.link(linkAnnotation)
 	case o.open:
 		return Cause{}, false, o.link(linkUnverified)
-	case l.Outside() && l.Reconciliations[0].Akin(o.Write), l.Named(o.parent()):
+	case l.Outside() && l.Reconciliations[0].Akin(o.write), l.Named(o.parent()):
 		return outside(s, o, l), true, nil
 	}
 	return Cause{}, false, o.link(linkUnverified)
@@ -197,9 +197,9 @@ func byKnown(s *Scene, o *Origination, l *change.Lineage) (Cause, bool, []span.L
 // leads reports whether the context is for the current work of the owner's controller. In this case
 // its trace, or the linked trace in its claim, is that of the owner's reconciliation or that of the
 // owner's own context.
-func leads(s *Scene, o *Origination) bool {
-	for _, id := range [...]trace.TraceID{o.TraceID(), o.claim.ParentTrace} {
-		if id.IsValid() && (id == o.above.Lineage.ID || id == carries(s, o.above.Timeline, o.RV)) {
+func leads(s *Scene, o *origination) bool {
+	for _, id := range [...]trace.TraceID{o.context.TraceID(), o.claim.ParentTrace} {
+		if id.IsValid() && (id == o.above.Lineage.ID || id == carries(s, o.above.Timeline, o.write.RV)) {
 			return true
 		}
 	}
@@ -208,28 +208,28 @@ func leads(s *Scene, o *Origination) bool {
 
 // resumes reports whether the context is in the trace of the owner's convergence, possibly from
 // before the start of the observer.
-func resumes(s *Scene, o *Origination) bool {
+func resumes(s *Scene, o *origination) bool {
 	if o.owner == nil {
 		return false
 	}
-	if o.above != nil && o.above.Lineage.ID == o.TraceID() {
+	if o.above != nil && o.above.Lineage.ID == o.context.TraceID() {
 		return true
 	}
 	t := s.Known.Object(o.owner.UID)
-	return t != nil && t.Last() != nil && t.Last().Reconciled && carries(s, t, o.RV) == o.TraceID()
+	return t != nil && t.Last() != nil && t.Last().Reconciled && carries(s, t, o.write.RV) == o.context.TraceID()
 }
 
 // continues reports whether the trace of the owner's convergence continues with the write. A
 // replacement of a lost object is not part of it, but healing.
-func continues(s *Scene, o *Origination) bool {
+func continues(s *Scene, o *origination) bool {
 	if o.above == nil {
 		return false
 	}
 	if end, ended := s.Placed.Taken(o.above.Lineage.ID); ended {
-		return end.Has(o.RV)
+		return end.Has(o.write.RV)
 	}
-	return StillOpen(s, s.Placed.Lines[o.above.Lineage.ID], o.Write) &&
-		(o.Verb != history.Created || lossOf(s, o.Write, o.owner) == nil)
+	return StillOpen(s, s.Placed.Lines[o.above.Lineage.ID], o.write) &&
+		(o.write.Verb != history.Created || lossOf(s, o.write, o.owner) == nil)
 }
 
 // carries returns the trace of the context on the object of t just before rv, or zero.
@@ -243,9 +243,9 @@ func carries(s *Scene, t *change.Timeline, rv uint64) trace.TraceID {
 
 // replaced reports whether the context is in the trace of an older, superseded desired state of the
 // owner.
-func replaced(s *Scene, o *Origination) bool {
+func replaced(s *Scene, o *origination) bool {
 	return slices.ContainsFunc(s.Placed.History(o.owner.UID), func(r *change.Reconciliation) bool {
-		return r.Superseded != nil && r.Lineage.ID == o.TraceID()
+		return r.Superseded != nil && r.Lineage.ID == o.context.TraceID()
 	})
 }
 

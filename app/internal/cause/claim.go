@@ -9,12 +9,12 @@ import (
 
 // foreign returns the reason in the claim against a context as the cause of this write: another
 // object, another desired state or another time. It is empty without such a reason.
-func foreign(s *Scene, o *Origination) string {
+func foreign(s *Scene, o *origination) string {
 	c := o.claim
 	if c.Object != 0 {
-		mine, generation := c.Names(identity(o.Timeline, o.Version.GenerateName)), o.Version.Generation
+		mine, generation := c.Names(identity(o.write.Timeline, o.write.Version.GenerateName)), o.write.Version.Generation
 		switch counted := mine && c.Generation > 0 && generation > 0; {
-		case !mine && !namesOwner(s, c, o.Timeline):
+		case !mine && !namesOwner(s, c, o.write.Timeline):
 			return linkStale
 		case counted && c.Generation < generation:
 			return linkSuperseded
@@ -22,7 +22,7 @@ func foreign(s *Scene, o *Origination) string {
 			return linkStale // from a backup of an earlier object
 		}
 	}
-	if !c.Time.IsZero() && o.At.At().Sub(c.Time) > stale {
+	if !c.Time.IsZero() && o.write.At.At().Sub(c.Time) > stale {
 		return linkStale
 	}
 	return ""

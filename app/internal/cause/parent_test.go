@@ -7,8 +7,10 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/index"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/placed"
 )
 
 // replicas returns a version with n desired and total existing replicas.
@@ -74,8 +76,15 @@ func TestFoundScaling(t *testing.T) {
 	by := scaled(2, 3, 3)
 	by.Lineage, by.Timeline = &change.Lineage{}, r.Timeline
 	by.Writes[0].Reconciliation, r.Superseded = by, by.Writes[0]
-	if got := foundScaling([]*change.Reconciliation{r, by}); got != r || r.Superseded != nil || r.Parts != kind.Scale {
-		t.Errorf("got %+v, want the found change, not superseded, with the replicas alone", got)
+	if got := foundScaling([]*change.Reconciliation{r, by}); got != r || r.Superseded == nil {
+		t.Errorf("got %+v, want the found change, as it was", got)
+	}
+	if is := r.AsScaling(); is.Superseded != nil || is.Parts != kind.Scale || r.Parts == kind.Scale {
+		t.Errorf("got %+v, want a copy, not superseded, with the replicas alone", is)
+	}
+	Apply(&Scene{Placed: placed.New(index.New().View(), change.Options{}, nil, 0)}, &Cause{Line: r.Lineage, rescales: r})
+	if r.Superseded != nil || r.Parts != kind.Scale {
+		t.Errorf("got %+v, want a scaling", r)
 	}
 	if len(r.Links) != 1 || len(by.Links) != 1 {
 		t.Errorf("want one link each way, got %d and %d", len(r.Links), len(by.Links))

@@ -83,9 +83,9 @@ func namespaceOf(s *Scene, w *change.Write) *change.Reconciliation {
 	return s.relatives[relative{&kind.Namespace, w.Timeline.Ref.Namespace}]
 }
 
-// Relates reports whether w is a controller's work for a named object without an observation from
+// AwaitsRelated reports whether w is a controller's work for a named object without an observation from
 // after w. The watch of that object may be delayed.
-func Relates(s *Scene, w *change.Write) bool {
+func AwaitsRelated(s *Scene, w *change.Write) bool {
 	switch {
 	case w.Verb != history.Created && w.Verb != history.Updated:
 		return false

@@ -71,6 +71,6 @@ func (t *Timeline) AbsorbBaseline() (n uint64) {
 
 // updates reports whether the i-th version is a mere update of the one before.
 func (t *Timeline) updates(i int) bool {
-	w := t.between(t.Versions[i-1], t.Versions[i])
+	w := update(t, t.Versions[i-1], t.Versions[i])
 	return w.UpdatesSlice()
 }

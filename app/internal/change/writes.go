@@ -32,9 +32,9 @@ func (t *Timeline) Writes(out []Write, how *Rebuilt) []Write {
 				out = append(out, reconstruct(t, v, how))
 			}
 		case prev == nil:
-			out = append(out, t.born(v))
+			out = append(out, creation(t, v))
 		default:
-			w := t.between(prev, v)
+			w := update(t, prev, v)
 			if len(out) > from {
 				// The time of a write during an outage of the watch has whole seconds.
 				w.At = w.At.After(out[len(out)-1].At)
@@ -43,15 +43,15 @@ func (t *Timeline) Writes(out []Write, how *Rebuilt) []Write {
 		}
 		prev = v
 	}
-	out = t.unseen(out, from)
+	out = withUnseen(t, out, from)
 	if t.Removal != nil {
-		out = append(out, t.end(prev))
+		out = append(out, removal(t, prev))
 	}
 	return out
 }
 
-// born returns the creation of the object with the version v.
-func (t *Timeline) born(v *history.Version) Write {
+// creation returns the creation of the object with the version v.
+func creation(t *Timeline, v *history.Version) Write {
 	w := Write{
 		Timeline: t,
 		RV:       v.ResourceVersion,
@@ -68,8 +68,8 @@ func (t *Timeline) born(v *history.Version) Write {
 	return w
 }
 
-// between returns the write of v, the version after u.
-func (t *Timeline) between(u, v *history.Version) Write {
+// update returns the write of v, the version after u.
+func update(t *Timeline, u, v *history.Version) Write {
 	w := Write{
 		Timeline: t,
 		RV:       v.ResourceVersion,
@@ -108,7 +108,7 @@ func (t *Timeline) between(u, v *history.Version) Write {
 	w.At = history.Arrival(v).Exactly(w.Request)
 	if w.Verb == history.Deleted && !v.Deleting.IsZero() {
 		if w.Request == nil {
-			w.Request = t.deletion()
+			w.Request = deletionRequest(t)
 		}
 		w.At = history.Arrival(
 			v,
@@ -133,11 +133,11 @@ func (w *Write) desires() bool {
 	return raised || w.Previous.Desired != w.Version.Desired
 }
 
-// unseen inserts the requests without an observed version into out, after the index from. They were
+// withUnseen inserts the requests without an observed version into out, after the index from. They were
 // stored, too.
-func (t *Timeline) unseen(out []Write, from int) []Write {
+func withUnseen(t *Timeline, out []Write, from int) []Write {
 	for _, req := range t.Requests() {
-		if req.Failed() || req.ResourceVersion == 0 && t.shows(req) {
+		if req.Failed() || req.ResourceVersion == 0 && shows(t, req) {
 			continue
 		}
 		place, known := t.Place(req.ResourceVersion)
@@ -169,9 +169,9 @@ func (t *Timeline) unseen(out []Write, from int) []Write {
 	return out
 }
 
-// deletion returns the request for the deletion of the object, or nil. Its response may lack a
+// deletionRequest returns the request for the deletion of the object, or nil. Its response may lack a
 // resourceVersion: for an eviction, for the deletion of a collection, or for an immediate deletion.
-func (t *Timeline) deletion() *observation.Write {
+func deletionRequest(t *Timeline) *observation.Write {
 	for _, req := range t.Requests() {
 		if !req.Failed() && history.RequestVerb(req) == history.Deleted {
 			return req
@@ -182,7 +182,7 @@ func (t *Timeline) deletion() *observation.Write {
 
 // shows reports whether the observations of the object show the effect of a request without a
 // resourceVersion in its response.
-func (t *Timeline) shows(req *observation.Write) bool {
+func shows(t *Timeline, req *observation.Write) bool {
 	if history.RequestVerb(req) != history.Deleted {
 		return len(t.Versions) > 0
 	}
@@ -198,13 +198,13 @@ func requestPart(req *observation.Write) part {
 	return Desired
 }
 
-// end returns the removal of the object. Without an observed start of the deletion, it is the
+// removal returns the removal of the object. Without an observed start of the deletion, it is the
 // deletion itself. prev is the last version, or nil.
-func (t *Timeline) end(prev *history.Version) Write {
+func removal(t *Timeline, prev *history.Version) Write {
 	w := Write{Timeline: t, RV: t.Removal.RV, Verb: history.Removed, Part: Observed, Previous: prev}
 	w.At = history.Moment{Hi: t.Removal.Seen, Live: !t.Removal.Listed}
 	if prev == nil || prev.Deleting.IsZero() && !t.uninstalls(prev) {
-		w.Verb, w.Part, w.Request = history.Deleted, Desired, t.deletion()
+		w.Verb, w.Part, w.Request = history.Deleted, Desired, deletionRequest(t)
 		w.At = w.At.Exactly(w.Request)
 	}
 	return w

@@ -112,7 +112,7 @@ func (d *derivation) originations(l *change.Lineage) []uint64 {
 			continue
 		}
 		for _, w := range r.Writes {
-			if w.Originates() || byRequest && cause.Asked(d.scene, w) != nil {
+			if w.Originates() || byRequest && cause.IsAsked(d.scene, w) {
 				out = append(out, w.RV)
 			}
 		}

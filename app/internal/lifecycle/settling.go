@@ -197,7 +197,7 @@ func (st *settling) relationLags(r *change.Reconciliation, now time.Time) bool {
 		return now.Sub(r.Heard()) <= change.MaxLag
 	case r.Parent != nil:
 		return false
-	case cause.RegistersAPI(w), cause.Relates(st.scene, w):
+	case cause.RegistersAPI(w), cause.AwaitsRelated(st.scene, w):
 		return now.Sub(r.Heard()) <= change.MaxLag
 	case w.Verb == history.Deleted && w.Timeline.Ref.Namespace != "" && w.Request == nil && st.scene.Trail.Audited(w) == nil,
 		w.Verb == history.Deleted && cause.IsMirror(w):

@@ -3,31 +3,30 @@
 package snapshot
 
 import (
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Publications returns the saved form of the publications of a Pod.
 func (w *Writer) Publications(all []change.Publication) []*statepb.Publication {
-	return messages(w, all, (*Writer).publication)
+	return messages(w, all, savedPublication)
 }
 
 // Publications returns the publications of a Pod.
 func (r *Reader) Publications(all []*statepb.Publication) []change.Publication {
-	return values(r, all, (*Reader).publication)
+	return values(r, all, readPublication)
 }
 
-func (w *Writer) publication(p change.Publication) *statepb.Publication {
+func savedPublication(w *Writer, p change.Publication) *statepb.Publication {
 	return &statepb.Publication{
 		Service: w.Text(p.Service), Owner: w.Text(string(p.Owner)), Rv: p.RV, At: w.Moment(p.At),
 		Baseline: p.Baseline, HandedOut: p.HandedOut,
 	}
 }
 
-func (r *Reader) publication(m *statepb.Publication) change.Publication {
+func readPublication(r *Reader, m *statepb.Publication) change.Publication {
 	return change.Publication{
 		Service: r.Text(m.Service), Owner: types.UID(r.Text(m.Owner)), RV: m.Rv, At: r.Moment(m.At),
 		Baseline: m.Baseline, HandedOut: m.HandedOut,

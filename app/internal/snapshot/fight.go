@@ -3,20 +3,19 @@
 package snapshot
 
 import (
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Contests returns the saved form of the recently written fields of an object.
 func (w *Writer) Contests(uid types.UID, c *change.Contests) *statepb.Contests {
-	return &statepb.Contests{Uid: w.Text(string(uid)), Fields: messages(w, c.Fields, (*Writer).contest)}
+	return &statepb.Contests{Uid: w.Text(string(uid)), Fields: messages(w, c.Fields, savedContest)}
 }
 
 // Contests returns the recently written fields of an object.
 func (r *Reader) Contests(m *statepb.Contests) (types.UID, *change.Contests) {
-	return types.UID(r.Text(m.Uid)), &change.Contests{Fields: values(r, m.Fields, (*Reader).contest)}
+	return types.UID(r.Text(m.Uid)), &change.Contests{Fields: values(r, m.Fields, readContest)}
 }
 
 // Fight returns the saved form of a part in a fight, which may be nil.
@@ -24,7 +23,7 @@ func (w *Writer) Fight(f *change.Fight) *statepb.Fight {
 	if f == nil {
 		return nil
 	}
-	m := &statepb.Fight{Against: messages(w, f.Against, (*Writer).claim), Count: f.Count, Since: w.Time(f.Since)}
+	m := &statepb.Fight{Against: messages(w, f.Against, savedClaim), Count: f.Count, Since: w.Time(f.Since)}
 	for _, p := range f.Paths {
 		m.Paths = append(m.Paths, w.Text(p))
 	}
@@ -37,15 +36,15 @@ func (r *Reader) Fight(m *statepb.Fight) *change.Fight {
 		return nil
 	}
 	return &change.Fight{
-		Paths: texts(r, m.Paths), Against: values(r, m.Against, (*Reader).claim),
+		Paths: texts(r, m.Paths), Against: values(r, m.Against, readClaim),
 		Count: m.Count, Since: r.Time(m.Since),
 	}
 }
 
-func (w *Writer) contest(c change.Contest) *statepb.Contest {
+func savedContest(w *Writer, c change.Contest) *statepb.Contest {
 	return &statepb.Contest{
 		Path:    w.Text(c.Path),
-		Claims:  messages(w, c.Claims, (*Writer).claim),
+		Claims:  messages(w, c.Claims, savedClaim),
 		Unknown: c.Unknown,
 		Count:   c.Count,
 		Since:   w.Time(c.Since),
@@ -53,10 +52,10 @@ func (w *Writer) contest(c change.Contest) *statepb.Contest {
 	}
 }
 
-func (r *Reader) contest(m *statepb.Contest) change.Contest {
+func readContest(r *Reader, m *statepb.Contest) change.Contest {
 	return change.Contest{
 		Path:    r.Text(m.Path),
-		Claims:  values(r, m.Claims, (*Reader).claim),
+		Claims:  values(r, m.Claims, readClaim),
 		Unknown: m.Unknown,
 		Count:   m.Count,
 		Since:   r.Time(m.Since),
@@ -64,7 +63,7 @@ func (r *Reader) contest(m *statepb.Contest) change.Contest {
 	}
 }
 
-func (w *Writer) claim(c change.Claim) *statepb.Claim {
+func savedClaim(w *Writer, c change.Claim) *statepb.Claim {
 	return &statepb.Claim{
 		User:         w.Text(c.Author.User),
 		Impersonator: w.Text(c.Author.Impersonator),
@@ -77,7 +76,7 @@ func (w *Writer) claim(c change.Claim) *statepb.Claim {
 	}
 }
 
-func (r *Reader) claim(m *statepb.Claim) change.Claim {
+func readClaim(r *Reader, m *statepb.Claim) change.Claim {
 	return change.Claim{
 		Author: change.Author{
 			User: r.Text(m.User), Impersonator: r.Text(m.Impersonator), Component: r.Text(m.Component),

@@ -3,17 +3,16 @@
 package snapshot
 
 import (
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Ref returns the saved form of a reference.
 func (w *Writer) Ref(o *object.Ref) *statepb.Ref {
 	m := w.slabs.refs.next()
 	*m = statepb.Ref{
-		Kind:      w.kind(o.Kind),
+		Kind:      savedKind(w, o.Kind),
 		Namespace: w.Text(o.Namespace),
 		Name:      w.Text(o.Name),
 		Uid:       w.Text(string(o.UID)),
@@ -31,7 +30,7 @@ func (r *Reader) Ref(m *statepb.Ref) object.Ref {
 	}
 }
 
-func (w *Writer) kind(k object.Kind) uint64 {
+func savedKind(w *Writer, k object.Kind) uint64 {
 	if k == (object.Kind{}) {
 		return 0
 	}
@@ -47,35 +46,35 @@ func (w *Writer) kind(k object.Kind) uint64 {
 	return n
 }
 
-func (r *Reader) kind(m *statepb.Kind) object.Kind {
+func readKind(r *Reader, m *statepb.Kind) object.Kind {
 	return object.Kind{Group: r.Text(m.Group), Version: r.Text(m.Version), Kind: r.Text(m.Kind)}
 }
 
-func (w *Writer) ownerList(list []object.Owner) uint64 {
+func savedOwnerList(w *Writer, list []object.Owner) uint64 {
 	if len(list) == 0 {
 		return 0
 	}
 	n, added := w.owners.number(stretch[object.Owner]{&list[0], len(list)})
 	if added {
-		w.Part.Owners = append(w.Part.Owners, &statepb.Owners{Owners: messages(w, list, (*Writer).owner)})
+		w.Part.Owners = append(w.Part.Owners, &statepb.Owners{Owners: messages(w, list, savedOwner)})
 	}
 	return n
 }
 
-func (r *Reader) ownerList(m *statepb.Owners) []object.Owner {
-	return values(r, m.Owners, (*Reader).owner)
+func readOwnerList(r *Reader, m *statepb.Owners) []object.Owner {
+	return values(r, m.Owners, readOwner)
 }
 
-func (w *Writer) owner(o object.Owner) *statepb.Owner {
+func savedOwner(w *Writer, o object.Owner) *statepb.Owner {
 	return &statepb.Owner{
-		Kind:       w.kind(o.Kind),
+		Kind:       savedKind(w, o.Kind),
 		Name:       w.Text(o.Name),
 		Uid:        w.Text(string(o.UID)),
 		Controller: o.Controller,
 	}
 }
 
-func (r *Reader) owner(m *statepb.Owner) object.Owner {
+func readOwner(r *Reader, m *statepb.Owner) object.Owner {
 	return object.Owner{
 		Kind:       at(r, r.kinds, m.Kind),
 		Name:       r.Text(m.Name),
@@ -84,24 +83,24 @@ func (r *Reader) owner(m *statepb.Owner) object.Owner {
 	}
 }
 
-func (w *Writer) relationList(list []object.Relation) uint64 {
+func savedRelationList(w *Writer, list []object.Relation) uint64 {
 	if len(list) == 0 {
 		return 0
 	}
 	n, added := w.relations.number(stretch[object.Relation]{&list[0], len(list)})
 	if added {
 		w.Part.Relations = append(w.Part.Relations, &statepb.Relations{
-			Relations: messages(w, list, (*Writer).relation),
+			Relations: messages(w, list, savedRelation),
 		})
 	}
 	return n
 }
 
-func (r *Reader) relationList(m *statepb.Relations) []object.Relation {
-	return values(r, m.Relations, (*Reader).relation)
+func readRelationList(r *Reader, m *statepb.Relations) []object.Relation {
+	return values(r, m.Relations, readRelation)
 }
 
-func (w *Writer) relation(o object.Relation) *statepb.Relation {
+func savedRelation(w *Writer, o object.Relation) *statepb.Relation {
 	return &statepb.Relation{
 		Type:      w.Text(string(o.Type)),
 		Group:     w.Text(o.To.Group),
@@ -111,7 +110,7 @@ func (w *Writer) relation(o object.Relation) *statepb.Relation {
 	}
 }
 
-func (r *Reader) relation(m *statepb.Relation) object.Relation {
+func readRelation(r *Reader, m *statepb.Relation) object.Relation {
 	return object.Relation{
 		Type: object.RelationType(r.Text(m.Type)),
 		To: object.Name{
@@ -120,7 +119,7 @@ func (r *Reader) relation(m *statepb.Relation) object.Relation {
 	}
 }
 
-func (r *Reader) textList(m *statepb.List) []string { return texts(r, m.Values) }
+func readTextList(r *Reader, m *statepb.List) []string { return texts(r, m.Values) }
 
 // texts returns the texts of these numbers.
 func texts(r *Reader, numbers []uint64) []string {

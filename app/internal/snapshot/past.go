@@ -5,11 +5,10 @@ package snapshot
 import (
 	"cmp"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // Past returns the saved form of the summary of a reconciliation.
@@ -30,7 +29,7 @@ func (w *Writer) Past(p *change.Past) *statepb.Past {
 		Template: p.Template,
 	}
 	if p.Before != nil {
-		m.Before = messages(w, p.Before.Recs, (*Writer).earlier)
+		m.Before = messages(w, p.Before.Recs, savedEarlier)
 	}
 	return m
 }
@@ -55,12 +54,12 @@ func (r *Reader) Past(m *statepb.Past) change.Past {
 		Template: m.Template,
 	}
 	if len(m.Before) > 0 {
-		p.Before = &change.Before{Recs: values(r, m.Before, (*Reader).earlier)}
+		p.Before = &change.Before{Recs: values(r, m.Before, readEarlier)}
 	}
 	return p
 }
 
-func (w *Writer) earlier(e change.Earlier) *statepb.Earlier {
+func savedEarlier(w *Writer, e change.Earlier) *statepb.Earlier {
 	return &statepb.Earlier{
 		TraceId:  w.TraceID(e.TraceID),
 		SpanId:   w.SpanID(e.SpanID),
@@ -71,7 +70,7 @@ func (w *Writer) earlier(e change.Earlier) *statepb.Earlier {
 	}
 }
 
-func (r *Reader) earlier(m *statepb.Earlier) change.Earlier {
+func readEarlier(r *Reader, m *statepb.Earlier) change.Earlier {
 	return change.Earlier{
 		TraceID:  r.TraceID(m.TraceId),
 		SpanID:   r.SpanID(m.SpanId),
@@ -82,7 +81,7 @@ func (r *Reader) earlier(m *statepb.Earlier) change.Earlier {
 	}
 }
 
-func (w *Writer) instant(i change.Instant) *statepb.Instant {
+func savedInstant(w *Writer, i change.Instant) *statepb.Instant {
 	m := &statepb.Instant{
 		TraceId: w.TraceID(i.TraceID),
 		SpanId:  w.SpanID(i.SpanID),
@@ -97,7 +96,7 @@ func (w *Writer) instant(i change.Instant) *statepb.Instant {
 	return m
 }
 
-func (r *Reader) instant(m *statepb.Instant) change.Instant {
+func readInstant(r *Reader, m *statepb.Instant) change.Instant {
 	return change.Instant{
 		TraceID: r.TraceID(m.TraceId),
 		SpanID:  r.SpanID(m.SpanId),

@@ -8,13 +8,12 @@ import (
 	"io"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-	"google.golang.org/protobuf/proto"
-
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/protobuf/proto"
 )
 
 // Reader reads a saved state. Its methods return the value of a message, or of a number in a table.
@@ -129,28 +128,28 @@ func (r *Reader) tables(p *statepb.Part) {
 		r.texts = append(r.texts, string(b))
 	}
 	for _, k := range p.Kinds {
-		r.kinds = append(r.kinds, r.kind(k))
+		r.kinds = append(r.kinds, readKind(r, k))
 	}
-	add(r, &r.leaves, p.Leaves, (*Reader).leave)
-	add(r, &r.origins, p.Origins, (*Reader).origin)
-	add(r, &r.owners, p.Owners, (*Reader).ownerList)
-	add(r, &r.finalizers, p.Finalizers, (*Reader).textList)
-	add(r, &r.relations, p.Relations, (*Reader).relationList)
-	add(r, &r.fields, p.Fields, (*Reader).fieldTable)
-	add(r, &r.managers, p.Managers, (*Reader).manager)
+	add(r, &r.leaves, p.Leaves, readLeave)
+	add(r, &r.origins, p.Origins, readOrigin)
+	add(r, &r.owners, p.Owners, readOwnerList)
+	add(r, &r.finalizers, p.Finalizers, readTextList)
+	add(r, &r.relations, p.Relations, readRelationList)
+	add(r, &r.fields, p.Fields, readFieldTable)
+	add(r, &r.managers, p.Managers, readManager)
 	add(r, &r.managerLists, p.ManagerLists, listOf(&r.managers))
-	add(r, &r.verdicts, p.Verdicts, (*Reader).verdict)
-	add(r, &r.conditions, p.Conditions, (*Reader).condition)
+	add(r, &r.verdicts, p.Verdicts, readVerdict)
+	add(r, &r.conditions, p.Conditions, readCondition)
 	add(r, &r.conditionLists, p.ConditionLists, listOf(&r.conditions))
-	add(r, &r.workloads, p.Workloads, (*Reader).workload)
-	add(r, &r.states, p.ContainerStates, (*Reader).containerState)
-	add(r, &r.containers, p.Containers, (*Reader).container)
+	add(r, &r.workloads, p.Workloads, readWorkload)
+	add(r, &r.states, p.ContainerStates, readContainerState)
+	add(r, &r.containers, p.Containers, readContainer)
 	add(r, &r.containerLists, p.ContainerLists, listOf(&r.containers))
-	add(r, &r.podSpecs, p.PodSpecs, (*Reader).podSpec)
-	add(r, &r.podPhases, p.PodPhases, (*Reader).podPhase)
-	add(r, &r.pods, p.Pods, (*Reader).pod)
-	add(r, &r.statuses, p.Statuses, (*Reader).status)
-	add(r, &r.notices, p.Notices, (*Reader).notice)
+	add(r, &r.podSpecs, p.PodSpecs, readPodSpec)
+	add(r, &r.podPhases, p.PodPhases, readPodPhase)
+	add(r, &r.pods, p.Pods, readPod)
+	add(r, &r.statuses, p.Statuses, readStatus)
+	add(r, &r.notices, p.Notices, readNotice)
 	add(r, &r.audits, p.Audits, (*Reader).Request)
 }
 

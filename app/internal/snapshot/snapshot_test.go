@@ -331,7 +331,7 @@ func TestReaderRefuses(t *testing.T) {
 				}
 				content = append(binary.AppendUvarint(content, uint64(len(b))), b...)
 			}
-			if _, _, err := read(append([]byte(magic+"\x0c"), blocks(t, content)...)); !errors.Is(err, ErrFormat) {
+			if _, _, err := read(append(append([]byte(magic), Version), blocks(t, content)...)); !errors.Is(err, ErrFormat) {
 				t.Errorf("%s: got error %v, want ErrFormat", tt.reason, err)
 			}
 		})
@@ -345,7 +345,7 @@ func TestReaderDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head := []byte(magic + "\x0c")
+	head := append([]byte(magic), Version)
 	for i := range content {
 		if _, _, err := read(append(bytes.Clone(head), blocks(t, content[:i])...)); !errors.Is(err, ErrFormat) {
 			t.Errorf("%d of %d bytes gave %v, want ErrFormat", i, len(content), err)
@@ -369,7 +369,7 @@ func TestReadVersion(t *testing.T) {
 		want       byte
 		err        error
 	}{
-		"this":  {"the version follows the magic", magic + "\x0c…", 12, nil},
+		"this":  {"the version follows the magic", magic + "\x01…", 1, nil},
 		"other": {"any version is returned", magic + "\xff", 255, nil},
 		"empty": {"nothing is no state", "", 0, ErrFormat},
 		"short": {"the version is missing", magic, 0, ErrFormat},

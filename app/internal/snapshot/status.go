@@ -8,14 +8,14 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
 )
 
-func (w *Writer) status(s *history.Status) *statepb.Status {
+func savedStatus(w *Writer, s *history.Status) *statepb.Status {
 	m := w.slabs.statuses.next()
 	*m = statepb.Status{
-		Verdict:            share(w, &w.verdicts, s.Verdict, &w.Part.Verdicts, (*Writer).verdict),
+		Verdict:            share(w, &w.verdicts, s.Verdict, &w.Part.Verdicts, savedVerdict),
 		ObservedGeneration: s.ObservedGeneration,
-		Conditions:         w.conditionList(s.Conditions),
-		Pod:                share(w, &w.pods, s.Pod, &w.Part.Pods, (*Writer).pod),
-		Workload:           share(w, &w.workloads, s.Workload, &w.Part.Workloads, (*Writer).workload),
+		Conditions:         savedConditionList(w, s.Conditions),
+		Pod:                share(w, &w.pods, s.Pod, &w.Part.Pods, savedPod),
+		Workload:           share(w, &w.workloads, s.Workload, &w.Part.Workloads, savedWorkload),
 	}
 	if a := s.Autoscaler; a != nil {
 		m.Autoscaler = &statepb.Autoscaler{Scaled: w.Time(a.Scaled), Metrics: w.Text(a.Metrics)}
@@ -31,7 +31,7 @@ func (w *Writer) status(s *history.Status) *statepb.Status {
 	return m
 }
 
-func (r *Reader) status(m *statepb.Status) *history.Status {
+func readStatus(r *Reader, m *statepb.Status) *history.Status {
 	s := &history.Status{
 		Verdict:            must(r, r.verdicts, m.Verdict),
 		ObservedGeneration: m.ObservedGeneration,
@@ -55,30 +55,30 @@ func (r *Reader) status(m *statepb.Status) *history.Status {
 	return s
 }
 
-func (w *Writer) verdict(v *history.Verdict) *statepb.Verdict {
+func savedVerdict(w *Writer, v *history.Verdict) *statepb.Verdict {
 	return &statepb.Verdict{Progress: w.Text(string(v.Progress)), ProgressMessage: w.Text(v.ProgressMessage)}
 }
 
-func (r *Reader) verdict(m *statepb.Verdict) *history.Verdict {
+func readVerdict(r *Reader, m *statepb.Verdict) *history.Verdict {
 	return &history.Verdict{
 		Progress:        observation.Progress(r.Text(m.Progress)),
 		ProgressMessage: r.Text(m.ProgressMessage),
 	}
 }
 
-func (w *Writer) conditionList(list []*observation.Condition) uint64 {
+func savedConditionList(w *Writer, list []*observation.Condition) uint64 {
 	return shareList(
 		w,
 		&w.conditionLists,
 		list,
 		&w.Part.ConditionLists,
 		func(w *Writer, c *observation.Condition) uint64 {
-			return share(w, &w.conditions, c, &w.Part.Conditions, (*Writer).condition)
+			return share(w, &w.conditions, c, &w.Part.Conditions, savedCondition)
 		},
 	)
 }
 
-func (w *Writer) condition(c *observation.Condition) *statepb.Condition {
+func savedCondition(w *Writer, c *observation.Condition) *statepb.Condition {
 	return &statepb.Condition{
 		Type:    w.Text(c.Type),
 		Status:  w.Text(c.Status),
@@ -88,7 +88,7 @@ func (w *Writer) condition(c *observation.Condition) *statepb.Condition {
 	}
 }
 
-func (r *Reader) condition(m *statepb.Condition) *observation.Condition {
+func readCondition(r *Reader, m *statepb.Condition) *observation.Condition {
 	return &observation.Condition{
 		Type:    r.Text(m.Type),
 		Status:  r.Text(m.Status),
@@ -98,7 +98,7 @@ func (r *Reader) condition(m *statepb.Condition) *observation.Condition {
 	}
 }
 
-func (w *Writer) workload(o *observation.Workload) *statepb.Workload {
+func savedWorkload(w *Writer, o *observation.Workload) *statepb.Workload {
 	return &statepb.Workload{
 		Replicas:     o.Replicas,
 		Paused:       o.Paused,
@@ -112,7 +112,7 @@ func (w *Writer) workload(o *observation.Workload) *statepb.Workload {
 	}
 }
 
-func (r *Reader) workload(m *statepb.Workload) *observation.Workload {
+func readWorkload(r *Reader, m *statepb.Workload) *observation.Workload {
 	return &observation.Workload{
 		Replicas:     m.Replicas,
 		Paused:       m.Paused,
@@ -126,19 +126,19 @@ func (r *Reader) workload(m *statepb.Workload) *observation.Workload {
 	}
 }
 
-func (w *Writer) pod(p *history.PodState) *statepb.Pod {
+func savedPod(w *Writer, p *history.PodState) *statepb.Pod {
 	m := w.slabs.pods.next()
 	*m = statepb.Pod{
-		Spec:       share(w, &w.podSpecs, p.PodSpec, &w.Part.PodSpecs, (*Writer).podSpec),
-		Phase:      share(w, &w.podPhases, p.PodPhase, &w.Part.PodPhases, (*Writer).podPhase),
-		Init:       w.containerList(p.Init),
-		Containers: w.containerList(p.Containers),
+		Spec:       share(w, &w.podSpecs, p.PodSpec, &w.Part.PodSpecs, savedPodSpec),
+		Phase:      share(w, &w.podPhases, p.PodPhase, &w.Part.PodPhases, savedPodPhase),
+		Init:       savedContainerList(w, p.Init),
+		Containers: savedContainerList(w, p.Containers),
 		Scheduled:  p.Scheduled,
 	}
 	return m
 }
 
-func (r *Reader) pod(m *statepb.Pod) *history.PodState {
+func readPod(r *Reader, m *statepb.Pod) *history.PodState {
 	extra := history.PodExtra{Init: at(r, r.containerLists, m.Init), Scheduled: m.Scheduled}
 	return &history.PodState{
 		PodSpec:    must(r, r.podSpecs, m.Spec),
@@ -148,7 +148,7 @@ func (r *Reader) pod(m *statepb.Pod) *history.PodState {
 	}
 }
 
-func (w *Writer) podSpec(s *history.PodSpec) *statepb.PodSpec {
+func savedPodSpec(w *Writer, s *history.PodSpec) *statepb.PodSpec {
 	return &statepb.PodSpec{
 		Node:            w.Text(s.Node),
 		Scheduler:       w.Text(s.Scheduler),
@@ -158,7 +158,7 @@ func (w *Writer) podSpec(s *history.PodSpec) *statepb.PodSpec {
 	}
 }
 
-func (r *Reader) podSpec(m *statepb.PodSpec) *history.PodSpec {
+func readPodSpec(r *Reader, m *statepb.PodSpec) *history.PodSpec {
 	return &history.PodSpec{
 		Node:            r.Text(m.Node),
 		Scheduler:       r.Text(m.Scheduler),
@@ -168,27 +168,27 @@ func (r *Reader) podSpec(m *statepb.PodSpec) *history.PodSpec {
 	}
 }
 
-func (w *Writer) podPhase(p *history.PodPhase) *statepb.PodPhase {
+func savedPodPhase(w *Writer, p *history.PodPhase) *statepb.PodPhase {
 	return &statepb.PodPhase{Phase: w.Text(p.Phase), Reason: w.Text(p.Reason), Message: w.Text(p.Message)}
 }
 
-func (r *Reader) podPhase(m *statepb.PodPhase) *history.PodPhase {
+func readPodPhase(r *Reader, m *statepb.PodPhase) *history.PodPhase {
 	return &history.PodPhase{Phase: r.Text(m.Phase), Reason: r.Text(m.Reason), Message: r.Text(m.Message)}
 }
 
-func (w *Writer) containerList(list []*observation.Container) uint64 {
+func savedContainerList(w *Writer, list []*observation.Container) uint64 {
 	return shareList(
 		w,
 		&w.containerLists,
 		list,
 		&w.Part.ContainerLists,
 		func(w *Writer, c *observation.Container) uint64 {
-			return share(w, &w.containers, c, &w.Part.Containers, (*Writer).container)
+			return share(w, &w.containers, c, &w.Part.Containers, savedContainer)
 		},
 	)
 }
 
-func (w *Writer) container(c *observation.Container) *statepb.Container {
+func savedContainer(w *Writer, c *observation.Container) *statepb.Container {
 	return &statepb.Container{
 		Name:           w.Text(c.Name),
 		Image:          w.Text(c.Image),
@@ -201,12 +201,12 @@ func (w *Writer) container(c *observation.Container) *statepb.Container {
 		Ready:          c.Ready,
 		Started:        c.Started,
 		Restarts:       c.Restarts,
-		State:          share(w, &w.states, c.State, &w.Part.ContainerStates, (*Writer).containerState),
-		Last:           share(w, &w.states, c.Last, &w.Part.ContainerStates, (*Writer).containerState),
+		State:          share(w, &w.states, c.State, &w.Part.ContainerStates, savedContainerState),
+		Last:           share(w, &w.states, c.Last, &w.Part.ContainerStates, savedContainerState),
 	}
 }
 
-func (r *Reader) container(m *statepb.Container) *observation.Container {
+func readContainer(r *Reader, m *statepb.Container) *observation.Container {
 	return &observation.Container{
 		Name:           r.Text(m.Name),
 		Image:          r.Text(m.Image),
@@ -224,7 +224,7 @@ func (r *Reader) container(m *statepb.Container) *observation.Container {
 	}
 }
 
-func (w *Writer) containerState(s *observation.ContainerState) *statepb.ContainerState {
+func savedContainerState(w *Writer, s *observation.ContainerState) *statepb.ContainerState {
 	return &statepb.ContainerState{
 		Waiting:  s.Waiting,
 		Reason:   w.Text(s.Reason),
@@ -236,7 +236,7 @@ func (w *Writer) containerState(s *observation.ContainerState) *statepb.Containe
 	}
 }
 
-func (r *Reader) containerState(m *statepb.ContainerState) *observation.ContainerState {
+func readContainerState(r *Reader, m *statepb.ContainerState) *observation.ContainerState {
 	return &observation.ContainerState{
 		Waiting:  m.Waiting,
 		Reason:   r.Text(m.Reason),

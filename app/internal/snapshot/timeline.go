@@ -3,13 +3,12 @@
 package snapshot
 
 import (
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Timeline returns the saved form of a timeline. Its Above, Refers and Names and the Joined of its
@@ -24,10 +23,10 @@ func (w *Writer) Timeline(t *change.Timeline) *statepb.Timeline {
 		Folded:   t.Folded,
 	}
 	m.Versions = messages(w, t.Versions, func(w *Writer, v *history.Version) *statepb.Version {
-		return w.version(v, &m.Intents)
+		return savedVersion(w, v, &m.Intents)
 	})
 	if t.Removal != nil {
-		m.Removal = w.removal(t.Removal)
+		m.Removal = savedRemoval(w, t.Removal)
 	}
 	if t.Audits != nil {
 		m.Audits, m.AuditsHandedOut = w.Audits(t.Audits.List), t.Audits.HandedOut
@@ -36,7 +35,7 @@ func (w *Writer) Timeline(t *change.Timeline) *statepb.Timeline {
 		m.Past = w.Past(t.Past)
 	}
 	if t.Recent != nil {
-		m.Recent = messages(w, t.Recent.List, (*Writer).instant)
+		m.Recent = messages(w, t.Recent.List, savedInstant)
 	}
 	return m
 }
@@ -49,18 +48,18 @@ func (r *Reader) Timeline(m *statepb.Timeline) *change.Timeline {
 		Folded: m.Folded,
 	}}
 	t.SetRequests(values(r, m.Requests, (*Reader).Request))
-	intents := values(r, m.Intents, (*Reader).intent)
+	intents := values(r, m.Intents, readIntent)
 	for _, i := range intents {
 		i.Ref = &t.Ref
 	}
 	t.Versions = values(r, m.Versions, func(r *Reader, v *statepb.Version) *history.Version {
-		return r.version(v, intents)
+		return readVersion(r, v, intents)
 	})
 	if t.Folded && len(t.Versions) == 0 {
 		r.Fail("a value is missing")
 	}
 	if m.Removal != nil {
-		t.Removal = r.removal(m.Removal)
+		t.Removal = readRemoval(r, m.Removal)
 	}
 	if len(m.Audits) > 0 {
 		t.Audits = &change.Audits{List: r.Audits(m.Audits), HandedOut: m.AuditsHandedOut}
@@ -70,18 +69,18 @@ func (r *Reader) Timeline(m *statepb.Timeline) *change.Timeline {
 		t.Past = &past
 	}
 	if len(m.Recent) > 0 {
-		t.Recent = &change.Recent{List: values(r, m.Recent, (*Reader).instant)}
+		t.Recent = &change.Recent{List: values(r, m.Recent, readInstant)}
 	}
 	return t
 }
 
-func (w *Writer) version(v *history.Version, intents *[]*statepb.Intent) *statepb.Version {
+func savedVersion(w *Writer, v *history.Version, intents *[]*statepb.Intent) *statepb.Version {
 	m := w.slabs.versions.next()
 	*m = statepb.Version{
-		Intent:          share(w, &w.intents, v.Intent, intents, (*Writer).intent),
-		Status:          share(w, &w.statuses, v.Status, &w.Part.Statuses, (*Writer).status),
+		Intent:          share(w, &w.intents, v.Intent, intents, savedIntent),
+		Status:          share(w, &w.statuses, v.Status, &w.Part.Statuses, savedStatus),
 		ResourceVersion: v.ResourceVersion,
-		Managers:        w.managerList(v.Managers),
+		Managers:        savedManagerList(w, v.Managers),
 		Seen:            w.Time(v.Seen),
 		Listed:          v.Listed,
 		Late:            v.Late,
@@ -92,7 +91,7 @@ func (w *Writer) version(v *history.Version, intents *[]*statepb.Intent) *statep
 	return m
 }
 
-func (r *Reader) version(m *statepb.Version, intents []*history.Intent) *history.Version {
+func readVersion(r *Reader, m *statepb.Version, intents []*history.Intent) *history.Version {
 	return &history.Version{
 		Intent:          must(r, intents, m.Intent),
 		Status:          must(r, r.statuses, m.Status),
@@ -107,7 +106,7 @@ func (r *Reader) version(m *statepb.Version, intents []*history.Intent) *history
 	}
 }
 
-func (w *Writer) removal(o *history.Removal) *statepb.Removal {
+func savedRemoval(w *Writer, o *history.Removal) *statepb.Removal {
 	return &statepb.Removal{
 		Rv:        o.RV,
 		Seen:      w.Time(o.Seen),
@@ -117,7 +116,7 @@ func (w *Writer) removal(o *history.Removal) *statepb.Removal {
 	}
 }
 
-func (r *Reader) removal(m *statepb.Removal) *history.Removal {
+func readRemoval(r *Reader, m *statepb.Removal) *history.Removal {
 	return &history.Removal{
 		RV:        m.Rv,
 		Seen:      r.Time(m.Seen),
@@ -127,26 +126,26 @@ func (r *Reader) removal(m *statepb.Removal) *history.Removal {
 	}
 }
 
-// intent omits the Ref, which is that of the timeline.
-func (w *Writer) intent(i *history.Intent) *statepb.Intent {
+// savedIntent omits the Ref, which is that of the timeline.
+func savedIntent(w *Writer, i *history.Intent) *statepb.Intent {
 	m := w.slabs.intents.next()
 	*m = statepb.Intent{
-		Leave:      share(w, &w.leaves, i.Leave, &w.Part.Leaves, (*Writer).leave),
-		Origin:     share(w, &w.origins, i.Origin, &w.Part.Origins, (*Writer).origin),
+		Leave:      share(w, &w.leaves, i.Leave, &w.Part.Leaves, savedLeave),
+		Origin:     share(w, &w.origins, i.Origin, &w.Part.Origins, savedOrigin),
 		Created:    w.Time(i.Created),
-		Owners:     w.ownerList(i.Owners),
+		Owners:     savedOwnerList(w, i.Owners),
 		Finalizers: shareList(w, &w.finalizers, i.Finalizers, &w.Part.Finalizers, (*Writer).Text),
 		Generation: i.Generation,
 		Desired:    i.Desired,
 		Reconciled: i.Reconciled,
-		Fields:     share(w, &w.fields, i.Fields, &w.Part.Fields, (*Writer).fieldTable),
-		Relations:  w.relationList(i.Relations),
-		Labels:     w.labels(i.Labels),
+		Fields:     share(w, &w.fields, i.Fields, &w.Part.Fields, savedFieldTable),
+		Relations:  savedRelationList(w, i.Relations),
+		Labels:     savedLabels(w, i.Labels),
 	}
 	return m
 }
 
-func (w *Writer) labels(list []object.Label) []uint64 {
+func savedLabels(w *Writer, list []object.Label) []uint64 {
 	if len(list) == 0 {
 		return nil
 	}
@@ -157,7 +156,7 @@ func (w *Writer) labels(list []object.Label) []uint64 {
 	return out
 }
 
-func (r *Reader) labels(list []uint64) []object.Label {
+func readLabels(r *Reader, list []uint64) []object.Label {
 	if len(list)%2 != 0 {
 		r.Fail("a label has no value")
 		return nil
@@ -169,11 +168,11 @@ func (r *Reader) labels(list []uint64) []object.Label {
 	return out
 }
 
-func (r *Reader) intent(m *statepb.Intent) *history.Intent {
+func readIntent(r *Reader, m *statepb.Intent) *history.Intent {
 	extra := history.IntentExtra{
 		Finalizers: at(r, r.finalizers, m.Finalizers),
 		Relations:  at(r, r.relations, m.Relations),
-		Labels:     r.labels(m.Labels),
+		Labels:     readLabels(r, m.Labels),
 	}
 	return &history.Intent{
 		Leave:       must(r, r.leaves, m.Leave),
@@ -188,15 +187,15 @@ func (r *Reader) intent(m *statepb.Intent) *history.Intent {
 	}
 }
 
-func (w *Writer) leave(l *history.Leave) *statepb.Leave {
+func savedLeave(w *Writer, l *history.Leave) *statepb.Leave {
 	return &statepb.Leave{Deleting: w.Time(l.Deleting), GraceSeconds: l.GraceSeconds}
 }
 
-func (r *Reader) leave(m *statepb.Leave) *history.Leave {
+func readLeave(r *Reader, m *statepb.Leave) *history.Leave {
 	return &history.Leave{Deleting: r.Time(m.Deleting), GraceSeconds: m.GraceSeconds}
 }
 
-func (w *Writer) origin(o *history.Origin) *statepb.Origin {
+func savedOrigin(w *Writer, o *history.Origin) *statepb.Origin {
 	return &statepb.Origin{
 		TraceParent:     w.Text(o.TraceParent),
 		TraceState:      w.Text(o.TraceState),
@@ -205,7 +204,7 @@ func (w *Writer) origin(o *history.Origin) *statepb.Origin {
 	}
 }
 
-func (r *Reader) origin(m *statepb.Origin) *history.Origin {
+func readOrigin(r *Reader, m *statepb.Origin) *history.Origin {
 	return &history.Origin{
 		TraceParent:     r.Text(m.TraceParent),
 		TraceState:      r.Text(m.TraceState),
@@ -214,7 +213,7 @@ func (r *Reader) origin(m *statepb.Origin) *history.Origin {
 	}
 }
 
-func (w *Writer) fieldTable(f *history.Fields) *statepb.Fields {
+func savedFieldTable(w *Writer, f *history.Fields) *statepb.Fields {
 	n := len(f.Leaves)
 	w.values += n
 	m := &statepb.Fields{Paths: make([]uint64, n), Values: make([]uint64, n), Managers: make([]uint64, n)}
@@ -230,7 +229,7 @@ func (w *Writer) fieldTable(f *history.Fields) *statepb.Fields {
 	return m
 }
 
-func (r *Reader) fieldTable(m *statepb.Fields) *history.Fields {
+func readFieldTable(r *Reader, m *statepb.Fields) *history.Fields {
 	n := len(m.Paths)
 	if len(m.Values) != n || len(m.Managers) != n || len(m.Shown) != 0 && len(m.Shown) != n {
 		r.Fail("a table of fields is incomplete")
@@ -249,13 +248,13 @@ func (r *Reader) fieldTable(m *statepb.Fields) *history.Fields {
 	return f
 }
 
-func (w *Writer) managerList(list []*observation.Manager) uint64 {
+func savedManagerList(w *Writer, list []*observation.Manager) uint64 {
 	return shareList(w, &w.managerLists, list, &w.Part.ManagerLists, func(w *Writer, m *observation.Manager) uint64 {
-		return share(w, &w.managers, m, &w.Part.Managers, (*Writer).manager)
+		return share(w, &w.managers, m, &w.Part.Managers, savedManager)
 	})
 }
 
-func (w *Writer) manager(m *observation.Manager) *statepb.Manager {
+func savedManager(w *Writer, m *observation.Manager) *statepb.Manager {
 	return &statepb.Manager{
 		Name:        w.Text(m.Name),
 		Operation:   w.Text(m.Operation),
@@ -265,7 +264,7 @@ func (w *Writer) manager(m *observation.Manager) *statepb.Manager {
 	}
 }
 
-func (r *Reader) manager(m *statepb.Manager) *observation.Manager {
+func readManager(r *Reader, m *statepb.Manager) *observation.Manager {
 	return &observation.Manager{
 		Name:        r.Text(m.Name),
 		Operation:   r.Text(m.Operation),
@@ -278,7 +277,7 @@ func (r *Reader) manager(m *statepb.Manager) *observation.Manager {
 // Event returns the saved form of an occurrence of a Kubernetes Event.
 func (w *Writer) Event(e *history.Event) *statepb.Event {
 	m := &statepb.Event{
-		Notice:          share(w, &w.notices, e.Notice, &w.Part.Notices, (*Writer).notice),
+		Notice:          share(w, &w.notices, e.Notice, &w.Part.Notices, savedNotice),
 		ResourceVersion: e.ResourceVersion,
 		Count:           e.Count,
 		Exact:           e.Exact,
@@ -317,7 +316,7 @@ func (r *Reader) Event(m *statepb.Event) *history.Event {
 	return e
 }
 
-func (w *Writer) notice(n *history.Notice) *statepb.Notice {
+func savedNotice(w *Writer, n *history.Notice) *statepb.Notice {
 	return &statepb.Notice{
 		Type:      w.Text(n.Type),
 		Reason:    w.Text(n.Reason),
@@ -326,7 +325,7 @@ func (w *Writer) notice(n *history.Notice) *statepb.Notice {
 	}
 }
 
-func (r *Reader) notice(m *statepb.Notice) *history.Notice {
+func readNotice(r *Reader, m *statepb.Notice) *history.Notice {
 	return &history.Notice{
 		Type:      r.Text(m.Type),
 		Reason:    r.Text(m.Reason),
