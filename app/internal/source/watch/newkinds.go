@@ -35,8 +35,8 @@ type droppedKind struct {
 	version uint64
 }
 
-func makeNewKinds() newKinds {
-	return newKinds{
+func newNewKinds() *newKinds {
+	return &newKinds{
 		from:      map[schema.GroupResource]uint64{},
 		defined:   map[schema.GroupResource]bool{},
 		undefined: map[schema.GroupResource]bool{},
