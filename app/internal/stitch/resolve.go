@@ -188,9 +188,9 @@ func claimant(n *node) *node {
 	return n
 }
 
-// writeOf returns our write with n's audit-id. The entry is that of the ID. An ID of writes in two traces, or of two requests,
-// joins nothing, because a client may choose it. An API server that forwards a request forwards its
-// ID; then the outer request counts.
+// writeOf returns our write with n's audit-id; the entry is that of the ID. An ID of writes in two
+// traces, or of two requests, joins nothing, because a client may choose it. An API server that forwards
+// a request forwards its ID; then the outer request counts.
 func (e *entry) writeOf(n *node) (written, bool) {
 	if len(e.writes) != 1 || e.nodes.len > maxHops {
 		return written{}, false
