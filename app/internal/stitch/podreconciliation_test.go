@@ -33,7 +33,9 @@ func TestStays(t *testing.T) {
 	}{
 		"Create": {
 			"a kubelet creates a Pod once, at any time by its clock",
-			func(s *span.Span) { s.Name, s.Attributes = "syncPod", []attribute.KeyValue{keyUpdateType.String("create")} },
+			func(s *span.Span) {
+				s.Name, s.Attributes = "syncPod", []attribute.KeyValue{keyUpdateType.String("create")}
+			},
 			900, 901, creation, trace.SpanID{},
 		},
 		"Open":    {"work at the time of a restart", call("", "syncPod"), 120, 121, restart, trace.SpanID{}},
