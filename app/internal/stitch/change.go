@@ -66,6 +66,18 @@ type stay struct {
 	deletion  bool
 }
 
+// enter adds a tree with a span in the trace, also one that has changed.
+func (c *change) enter(top *node) {
+	c.trees[top] = struct{}{}
+	c.stale = true
+}
+
+// leave removes a tree.
+func (c *change) leave(top *node) {
+	delete(c.trees, top)
+	c.stale = true
+}
+
 // size returns the number of identities stored for c.
 func (c *change) size() int { return len(c.keys) + len(c.audits) + 2*len(c.given) }
 

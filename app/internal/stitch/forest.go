@@ -106,8 +106,7 @@ func (f *forest) wait(n *node) {
 // disown clears the changes of a tree's top.
 func (f *forest) disown(n *node) {
 	for _, c := range n.changes {
-		delete(c.trees, n)
-		c.stale = true
+		c.leave(n)
 	}
 	n.changes = nil
 }

@@ -79,14 +79,10 @@ func (r *resolver) resolve(top *node) {
 // register records the changes with a span of the tree.
 func (r *resolver) register(top *node, changes []*change) {
 	for _, c := range top.changes {
-		c.stale = true
-		if !slices.Contains(changes, c) {
-			delete(c.trees, top)
-		}
+		c.leave(top)
 	}
 	for _, c := range changes {
-		c.stale = true
-		c.trees[top] = struct{}{}
+		c.enter(top)
 		if c.done {
 			r.traces.late[c] = struct{}{}
 		}
