@@ -87,13 +87,13 @@ func TestJudge(t *testing.T) {
 			"the server is alive", pods, follow, apierrors.NewTooManyRequests("", 1), nil,
 			after{next: soon, stage: follow},
 		},
-		"Slow":     {"no response", pods, follow, errSlow, nil, after{next: soon, stage: follow, lost: true}},
+		"Slow": {"no response", pods, follow, errSlow, nil, after{next: soon, stage: follow, lost: true}},
 		"Internal": {
 			"no useful response", pods, follow, apierrors.NewInternalError(io.EOF), nil,
 			after{next: soon, stage: follow, lost: true},
 		},
-		"Refused":  {"no connection", pods, follow, refused, nil, after{next: soon, stage: follow, lost: true}},
-		"Other":    {"an unknown error", pods, follow, errors.New("other"), nil, after{next: soon, stage: follow}},
+		"Refused": {"no connection", pods, follow, refused, nil, after{next: soon, stage: follow, lost: true}},
+		"Other":   {"an unknown error", pods, follow, errors.New("other"), nil, after{next: soon, stage: follow}},
 		"Unauthorized": {
 			"the credentials are refused, and there are no others yet", pods, follow, apierrors.NewUnauthorized(""), nil,
 			after{next: soon, stage: follow, lost: true, refused: true},
