@@ -53,7 +53,9 @@ func TestSolve(t *testing.T) {
 		},
 		"BothWaysFirst": {
 			"a clock with two bounds is known before one with one",
-			map[pair]bounds{{kubelet, reference}: after(2 * s), {runtime, reference}: both(5 * s), {kubelet, runtime}: both(0)},
+			map[pair]bounds{
+				{kubelet, reference}: after(2 * s), {runtime, reference}: both(5 * s), {kubelet, runtime}: both(0),
+			},
 			corrections{kubelet: 5 * s, runtime: 5 * s},
 		},
 		"TooMuch": {

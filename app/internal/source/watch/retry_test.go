@@ -63,7 +63,7 @@ func TestJudge(t *testing.T) {
 			after{next: soon, stage: compare},
 		},
 		"GoneInAList": {
-			"the continue token is lost; the list starts again", pods, compare, apierrors.NewGone("too old"), nil,
+			"the continue token is lost; the list starts again", pods, compare, apierrors.NewResourceExpired("no token"), nil,
 			after{next: soon, stage: compare},
 		},
 		"GoneAtTheStart": {
@@ -74,14 +74,16 @@ func TestJudge(t *testing.T) {
 			"the storage is older than what was observed", pods, follow, errSetBack, nil,
 			after{next: atOnce, stage: compare},
 		},
-		"NoPast": {"the past state does not come", pods, startAt, errNoAnswer, nil, after{next: atOnce, stage: startNow}},
+		"NoPast": {
+			"the past state does not come", pods, startAt, errNoAnswer, nil, after{next: atOnce, stage: startNow},
+		},
 		"InvalidPast": {
 			"the past state is refused", pods, startAt, apierrors.NewBadRequest("no such version"), nil,
 			after{next: atOnce, stage: startNow},
 		},
 		"UnavailablePast": {
-			"a server that is starting may have the past state", pods, startAt, apierrors.NewServiceUnavailable(""), nil,
-			after{next: soon, stage: startAt, lost: true},
+			"a server that is starting may have the past state", pods, startAt, apierrors.NewServiceUnavailable(""),
+			nil, after{next: soon, stage: startAt, lost: true},
 		},
 		"Busy": {
 			"the server is alive", pods, follow, apierrors.NewTooManyRequests("", 1), nil,
@@ -95,8 +97,8 @@ func TestJudge(t *testing.T) {
 		"Refused": {"no connection", pods, follow, refused, nil, after{next: soon, stage: follow, lost: true}},
 		"Other":   {"an unknown error", pods, follow, errors.New("other"), nil, after{next: soon, stage: follow}},
 		"Unauthorized": {
-			"the credentials are refused, and there are no others yet", pods, follow, apierrors.NewUnauthorized(""), nil,
-			after{next: soon, stage: follow, lost: true, refused: true},
+			"the credentials are refused, and there are no others yet", pods, follow, apierrors.NewUnauthorized(""),
+			nil, after{next: soon, stage: follow, lost: true, refused: true},
 		},
 		"UnauthorizedOnce": {
 			"another stream has replaced the connection", pods, follow, apierrors.NewUnauthorized(""),
