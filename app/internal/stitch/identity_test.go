@@ -51,7 +51,7 @@ func TestLearnIsBounded(t *testing.T) {
 		i.learn(name(n), "pod-"+name(n))
 	}
 	if len(i.learned) != maxLearned || len(i.entries) != 2*maxLearned {
-		t.Errorf("%d containers with %d entries, want %d with twice as many", len(i.learned), len(i.entries), maxLearned)
+		t.Errorf("%d containers, %d entries; want %d, and twice as many", len(i.learned), len(i.entries), maxLearned)
 	}
 	for n, want := range map[int]bool{0: false, 2: false, 3: true, maxLearned + 2: true} {
 		if got := i.pod("pod-"+name(n)) != nil; got != want {

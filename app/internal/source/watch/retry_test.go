@@ -63,8 +63,8 @@ func TestJudge(t *testing.T) {
 			after{next: soon, stage: compare},
 		},
 		"GoneInAList": {
-			"the continue token is lost; the list starts again", pods, compare, apierrors.NewResourceExpired("no token"), nil,
-			after{next: soon, stage: compare},
+			"the continue token is lost; the list starts again", pods, compare, apierrors.NewResourceExpired(""),
+			nil, after{next: soon, stage: compare},
 		},
 		"GoneAtTheStart": {
 			"the past state is lost", pods, startAt, apierrors.NewResourceExpired("too old"), nil,
