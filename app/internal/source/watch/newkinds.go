@@ -60,7 +60,7 @@ type droppedKind struct {
 	version uint64
 }
 
-func newNewKinds() *newKinds {
+func trackNewKinds() *newKinds {
 	return &newKinds{kinds: map[schema.GroupResource]newKind{}, changed: make(chan struct{}, 1)}
 }
 

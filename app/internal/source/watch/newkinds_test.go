@@ -68,7 +68,7 @@ func TestNewKinds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for from := range unknownKind + 5 {
-				n := newNewKinds()
+				n := trackNewKinds()
 				before := newKind{state: from}
 				if from == announced || from == settled {
 					before.from = 5

@@ -155,7 +155,7 @@ func New(cfg Config) (*Watcher, error) {
 		lists:   make(chan struct{}, maxLists),
 		batched: cfg.Batches, batches: batches{of: map[*batch]struct{}{}},
 	}
-	w := &Watcher{shared: of, past: remember(cfg), kinds: newNewKinds(), probes: cfg.Probes}
+	w := &Watcher{shared: of, past: remember(cfg), kinds: trackNewKinds(), probes: cfg.Probes}
 	w.roster = newRoster(of, w.past)
 	w.explorer = &explorer{
 		roster: w.roster, known: of.known, out: of.out, kinds: w.kinds,
