@@ -19,7 +19,9 @@ func (s kindState) String() string {
 func TestNewKinds(t *testing.T) {
 	things := schema.GroupResource{Group: "example.com", Resource: "things"}
 	ref := object.Ref{Name: things.String()}
-	offer := []resource{{GroupVersionResource: things.WithVersion("v1")}, {GroupVersionResource: things.WithVersion("v2")}}
+	offer := []resource{
+		{GroupVersionResource: things.WithVersion("v1")}, {GroupVersionResource: things.WithVersion("v2")},
+	}
 	for name, c := range map[string]struct {
 		reason string
 		event  func(*newKinds) (agree bool)
@@ -41,7 +43,8 @@ func TestNewKinds(t *testing.T) {
 		"Baseline": {
 			"a definition that existed at the start is no news",
 			func(n *newKinds) bool {
-				n.note(&observation.Observation{Baseline: true, State: &observation.State{Ref: ref, ResourceVersion: 9}})
+				s := &observation.State{Ref: ref, ResourceVersion: 9}
+				n.note(&observation.Observation{Baseline: true, State: s})
 				return true
 			},
 			[5]kindState{unknownKind, announced, undefined, settled, leaving}, [5]bool{true, true, true, true, true}, 0,
