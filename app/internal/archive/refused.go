@@ -43,14 +43,20 @@ func isRefusal(err error) bool {
 // errUnreadable is the reason for an entry among refused ones that cannot be read.
 var errUnreadable = &writeError{errors.New("it cannot be read from the journal")}
 
-// refusedOften counts a refusal of the batch that begins with an entry. It reports whether there were
+// refusals counts the refusals of the batch that begins with the entry first.
+type refusals struct {
+	first uint64
+	count int
+}
+
+// areEnough counts a refusal of the batch that begins with an entry. It reports whether there were
 // enough attempts.
-func (w *Writer) refusedOften(first uint64) bool {
-	if w.refused != first {
-		w.refused, w.refusals = first, 0
+func (r *refusals) areEnough(first uint64) bool {
+	if r.first != first {
+		r.first, r.count = first, 0
 	}
-	w.refusals++
-	return w.refusals >= maxRefusals
+	r.count++
+	return r.count >= maxRefusals
 }
 
 // writeOneByOne writes the entries of the first look one by one. Refused ones wait until the archive
@@ -61,16 +67,14 @@ func (w *Writer) refusedOften(first uint64) bool {
 // are independent: only the content and the revision of a trace decide what is stored of it. A
 // repeated write has no effect.
 func (w *Writer) writeOneByOne(ctx context.Context, archive store.Archive) error {
-	w.mu.Lock()
-	items := append([]journal.Item{}, w.waiting[:min(maxOneByOne, len(w.waiting))]...)
-	w.mu.Unlock()
+	items := w.backlog.first(maxOneByOne)
 	first := 0 // the first refused entry; the number of the present one without any
 	var refusal error
 	for at, i := range items {
 		if first == at && i.Revision != items[0].Revision {
 			return nil
 		}
-		lost, err := w.put(ctx, archive, []journal.Item{i})
+		lost, err := w.opts.write(ctx, archive, []journal.Item{i})
 		if err == nil && lost > 0 && first < at { // nothing was written, so the archive accepted nothing
 			err = errUnreadable
 		}
@@ -100,7 +104,7 @@ func (w *Writer) writeOneByOne(ctx context.Context, archive store.Archive) error
 // writeAgain writes the first entry that waits, which the archive refused before. After another
 // refusal it is left out.
 func (w *Writer) writeAgain(ctx context.Context, archive store.Archive, i journal.Item) error {
-	lost, err := w.put(ctx, archive, []journal.Item{i})
+	lost, err := w.opts.write(ctx, archive, []journal.Item{i})
 	if isRefusal(err) {
 		lost = i.Spans
 		if w.opts.Refused != nil {

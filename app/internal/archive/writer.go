@@ -9,8 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
@@ -78,33 +76,14 @@ type Stats struct {
 
 // Writer is the log's consumer for the archive. It is safe for concurrent use.
 type Writer struct {
-	opts Options
-	wake chan struct{}
-	// opened is closed after the first success of Open.
-	opened chan struct{}
-	once   sync.Once
-
-	mu      sync.Mutex
-	archive store.Archive
-	// why is the reason for a missing archive.
-	why     error
-	waiting []journal.Item
-	bytes   int
-	dropped int64
-	// done are the entries to mark in the log.
-	done []uint64
-	// refusals counts the refusals of the batch that begins with the entry refused. Only Run uses
-	// both.
-	refused  uint64
-	refusals int
-	// untold are the entries to call Archived for. Only Run uses it.
-	untold []uint64
-	// damage is the damage of the archive that another user of it has found.
-	damage error
+	opts    Options
+	wake    chan struct{}
+	current current
+	backlog backlog
+	// refusals and untold are only for Run. untold are the entries to call Archived for.
+	refusals refusals
+	untold   []uint64
 }
-
-// errOpening is the reason at the start.
-var errOpening = errors.New("it is being opened")
 
 // New returns a Writer with the entries that an earlier process left. Run starts it.
 func New(o Options, left []journal.Item) *Writer {
@@ -114,95 +93,46 @@ func New(o Options, left []journal.Item) *Writer {
 	if o.MaxAge == 0 {
 		o.MaxAge = DefaultMaxAge
 	}
-	w := &Writer{opts: o, wake: make(chan struct{}, 1), opened: make(chan struct{}), why: errOpening}
+	w := &Writer{opts: o, wake: make(chan struct{}, 1), current: newCurrent()}
 	w.Add(left...)
 	return w
 }
 
 // Add adds entries of the log.
 func (w *Writer) Add(items ...journal.Item) {
-	w.mu.Lock()
-	for _, i := range items {
-		if i.For&journal.Archive != 0 {
-			w.waiting = append(w.waiting, i)
-			w.bytes += i.Bytes
-		}
-	}
-	w.mu.Unlock()
+	w.backlog.add(items)
+	signal(w.wake)
+}
+
+func signal(c chan<- struct{}) {
 	select {
-	case w.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
 
 // Opened is closed when the archive was opened for the first time.
-func (w *Writer) Opened() <-chan struct{} { return w.opened }
+func (w *Writer) Opened() <-chan struct{} { return w.current.opened }
 
 // Archive returns the archive, or an error that wraps store.ErrUnavailable and has the kind of the
 // trouble. The log has its details, which name files.
-func (w *Writer) Archive() (store.Archive, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.archive == nil {
-		return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, kindOf(w.why))
-	}
-	return w.archive, nil
-}
-
-// Damaged tells that a user of the archive has found damage in it, which writes may not touch. The
-// next step loses the archive, so that Open checks it. Other errors are ignored.
-func (w *Writer) Damaged(archive store.Archive, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if errors.Is(err, store.ErrDamaged) && w.archive == archive {
-		w.damage = err
-	}
-}
-
-// found returns the damage that Damaged has reported, once.
-func (w *Writer) found() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	err := w.damage
-	w.damage = nil
-	return err
-}
-
-// errTrouble stands for an error without a kind.
-var errTrouble = errors.New("see the log of the server")
-
-// kindOf returns the error of package store that err wraps.
-func kindOf(err error) error {
-	for _, kind := range []error{
-		errOpening, store.ErrDamaged, store.ErrForeign, store.ErrNewer, store.ErrInUse, store.ErrFull,
-		store.ErrReadOnly, store.ErrClosed,
-	} {
-		if errors.Is(err, kind) {
-			return kind
-		}
-	}
-	return errTrouble
-}
+func (w *Writer) Archive() (store.Archive, error) { return w.current.available() }
 
 // Reader is Archive for readers.
 func (w *Writer) Reader() (store.Reader, error) {
-	a, err := w.Archive()
+	a, err := w.current.available()
 	if err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
+// Damaged tells that a user of the archive has found damage in it, which writes may not touch. The
+// next step loses the archive, so that Open checks it. Other errors are ignored.
+func (w *Writer) Damaged(archive store.Archive, err error) { w.current.damaged(archive, err) }
+
 // Stats returns the counts.
-func (w *Writer) Stats() Stats {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	out := Stats{Entries: len(w.waiting), Bytes: w.bytes, Dropped: w.dropped}
-	if len(w.waiting) > 0 {
-		out.Oldest = w.waiting[0].AsOf
-	}
-	return out
-}
+func (w *Writer) Stats() Stats { return w.backlog.stats() }
 
 // flushEvery is the period of checks during a Flush.
 const flushEvery = 20 * time.Millisecond
@@ -210,22 +140,11 @@ const flushEvery = 20 * time.Millisecond
 // Flush waits until the entries that are in the log now are in the archive, or lost, and are marked
 // in the log. Run must be running.
 func (w *Writer) Flush(ctx context.Context) error {
-	w.mu.Lock()
-	last := uint64(0)
-	if n := len(w.waiting); n > 0 {
-		last = w.waiting[n-1].Seq
-	}
-	for _, seq := range w.done {
-		last = max(last, seq)
-	}
-	w.mu.Unlock()
+	last := w.backlog.last()
 	ticker := time.NewTicker(flushEvery)
 	defer ticker.Stop()
-	for !w.flushed(last) {
-		select {
-		case w.wake <- struct{}{}:
-		default:
-		}
+	for !w.backlog.isFlushed(last) {
+		signal(w.wake)
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -233,14 +152,6 @@ func (w *Writer) Flush(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// flushed reports whether no entry up to last waits for the archive or for its mark.
-func (w *Writer) flushed(last uint64) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return (len(w.waiting) == 0 || w.waiting[0].Seq > last) &&
-		!slices.ContainsFunc(w.done, func(seq uint64) bool { return seq <= last })
 }
 
 // Run opens the archive and writes until ctx ends. Then it writes the rest, for a limited time, and
@@ -255,17 +166,17 @@ func (w *Writer) Run(ctx context.Context) error {
 		}
 		if err == nil {
 			pause = firstPause
-			w.wait(ctx, w.wake, checkEvery)
+			wait(ctx, w.wake, checkEvery)
 			continue
 		}
-		w.wait(ctx, nil, pause)
+		wait(ctx, nil, pause)
 		pause = min(2*pause, maxPause)
 	}
 	return w.end(context.WithoutCancel(ctx))
 }
 
 // wait waits for a signal, a time, or the end.
-func (*Writer) wait(ctx context.Context, signal <-chan struct{}, most time.Duration) {
+func wait(ctx context.Context, signal <-chan struct{}, most time.Duration) {
 	t := time.NewTimer(most)
 	defer t.Stop()
 	select {
@@ -279,16 +190,12 @@ func (*Writer) wait(ctx context.Context, signal <-chan struct{}, most time.Durat
 func (w *Writer) end(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, ending)
 	defer cancel()
-	w.mu.Lock()
-	archive := w.archive
-	w.mu.Unlock()
+	archive := w.current.get()
 	if archive == nil {
 		return nil
 	}
 	_ = w.writeAll(ctx, archive) // the rest stays in the log
-	w.mu.Lock()
-	w.archive, w.why = nil, store.ErrClosed
-	w.mu.Unlock()
+	w.current.lack(store.ErrClosed)
 	if err := archive.Close(); err != nil && !errors.Is(err, store.ErrDamaged) {
 		return fmt.Errorf("cannot close the archive: %w", err)
 	}
@@ -297,23 +204,16 @@ func (w *Writer) end(ctx context.Context) error {
 
 // step opens the archive if it is not open, and writes all that waits.
 func (w *Writer) step(ctx context.Context) error {
-	w.mu.Lock()
-	archive := w.archive
-	w.mu.Unlock()
+	archive := w.current.get()
 	if archive == nil {
 		var err error
 		if archive, err = w.opts.Open(ctx); err != nil {
-			w.mu.Lock()
-			w.why = err
-			w.mu.Unlock()
+			w.current.lack(err)
 			return err
 		}
-		w.mu.Lock()
-		w.archive = archive
-		w.mu.Unlock()
-		w.once.Do(func() { close(w.opened) })
+		w.current.open(archive)
 	}
-	err := w.found()
+	err := w.current.takeDamage()
 	if err == nil {
 		err = archive.Check(ctx)
 	}
@@ -332,9 +232,7 @@ var errLost = errors.New("the archive was lost")
 
 // lose closes a lost archive. The next step opens another one.
 func (w *Writer) lose(archive store.Archive, why error) {
-	w.mu.Lock()
-	w.archive, w.why = nil, why
-	w.mu.Unlock()
+	w.current.lack(why)
 	if err := archive.Close(); errors.Is(err, store.ErrDamaged) {
 		why = err
 	}
@@ -346,20 +244,23 @@ func (w *Writer) lose(archive store.Archive, why error) {
 // writeAll writes what waits, one look at a time.
 func (w *Writer) writeAll(ctx context.Context, archive store.Archive) error {
 	for {
-		items := w.next()
+		items := w.backlog.firstLook()
 		if len(items) == 0 {
 			w.tidy(ctx)
 			return nil
 		}
-		err := w.write(ctx, archive, items)
-		if isRefusal(err) && w.refusedOften(items[0].Seq) {
+		lost, err := w.opts.write(ctx, archive, items)
+		switch {
+		case err == nil:
+			w.leave(len(items), lost)
+		case isRefusal(err) && w.refusals.areEnough(items[0].Seq):
 			err = w.writeOneByOne(ctx, archive)
 		}
 		if err != nil {
 			w.tell()
 			return err
 		}
-		if w.untidy() >= maxDone {
+		if len(w.backlog.unmarked()) >= maxDone {
 			w.tidy(ctx)
 		}
 	}
@@ -369,31 +270,11 @@ func (w *Writer) writeAll(ctx context.Context, archive store.Archive) error {
 // without a mark are written again, which changes nothing.
 const maxDone = 500
 
-// next returns the entries of the first look that waits.
-func (w *Writer) next() []journal.Item {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	n := 0
-	for n < len(w.waiting) && w.waiting[n].Revision == w.waiting[0].Revision {
-		n++
-	}
-	return append([]journal.Item{}, w.waiting[:n]...)
-}
-
-// write writes the entries of one look.
-func (w *Writer) write(ctx context.Context, archive store.Archive, items []journal.Item) error {
-	lost, err := w.put(ctx, archive, items)
-	if err == nil {
-		w.leave(len(items), lost)
-	}
-	return err
-}
-
-// put writes entries of one look as a batch. It returns the spans of those that cannot be read.
-func (w *Writer) put(ctx context.Context, archive store.Archive, items []journal.Item) (lost int, err error) {
+// write writes entries of one look as a batch. It returns the spans of those that cannot be read.
+func (o *Options) write(ctx context.Context, archive store.Archive, items []journal.Item) (lost int, err error) {
 	b := &store.Batch{Revision: items[0].Revision, AsOf: items[0].AsOf}
 	for _, i := range items {
-		t, err := w.opts.Read(ctx, i.Seq)
+		t, err := o.Read(ctx, i.Seq)
 		switch {
 		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrDamaged):
 			lost += i.Spans
@@ -412,29 +293,14 @@ func (w *Writer) put(ctx context.Context, archive store.Archive, items []journal
 	if err := archive.Write(ctx, b); err != nil {
 		return 0, &writeError{err}
 	}
-	if w.opts.Wrote != nil {
-		w.opts.Wrote(time.Since(began))
+	if o.Wrote != nil {
+		o.Wrote(time.Since(began))
 	}
 	return lost, nil
 }
 
 // leave removes the first n entries, which are in the archive or lost.
-func (w *Writer) leave(n, lost int) {
-	w.mu.Lock()
-	var seqs []uint64
-	for _, i := range w.waiting[:n] {
-		seqs = append(seqs, i.Seq)
-		w.bytes -= i.Bytes
-	}
-	w.waiting = w.waiting[n:]
-	if len(w.waiting) == 0 {
-		w.waiting = nil
-	}
-	w.done = append(w.done, seqs...)
-	w.dropped += int64(lost)
-	w.mu.Unlock()
-	w.untold = append(w.untold, seqs...)
-}
+func (w *Writer) leave(n, lost int) { w.untold = append(w.untold, w.backlog.leave(n, lost)...) }
 
 // tell calls Archived for the entries since the last call. The cost of a call grows with all waiting
 // entries. So a long backlog takes few calls with many entries each.
@@ -445,47 +311,26 @@ func (w *Writer) tell() {
 	}
 }
 
-// untidy counts the archived entries that are not marked in the log.
-func (w *Writer) untidy() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.done)
-}
-
 // tidy marks the archived entries in the log. After an error they are marked with the next ones. It
 // is not an error of the archive, and the looks report those of the journal.
 func (w *Writer) tidy(ctx context.Context) {
 	w.tell()
-	w.mu.Lock()
-	done, archive := w.done, w.archive
-	w.mu.Unlock()
+	done := w.backlog.unmarked()
 	if len(done) == 0 {
 		return
 	}
-	if s, ok := archive.(store.Syncer); ok && s.Sync(ctx) != nil {
+	if s, ok := w.current.get().(store.Syncer); ok && s.Sync(ctx) != nil {
 		return // a power failure would lose them
 	}
 	if err := w.opts.Log.Done(ctx, journal.Archive, done...); err != nil {
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.done = w.done[len(done):]; len(w.done) == 0 {
-		w.done = nil
-	}
+	w.backlog.mark(len(done))
 }
 
 // limit drops the oldest entries beyond the limits of the log.
 func (w *Writer) limit(ctx context.Context) {
-	w.mu.Lock()
-	n, spans, bytes := 0, 0, w.bytes
-	before := w.opts.Now().Add(-w.opts.MaxAge)
-	for ; n < len(w.waiting) && (bytes > w.opts.MaxBytes || w.waiting[n].AsOf.Before(before)); n++ {
-		bytes -= w.waiting[n].Bytes
-		spans += w.waiting[n].Spans
-	}
-	w.mu.Unlock()
-	if n > 0 {
+	if n, spans := w.backlog.beyond(w.opts.MaxBytes, w.opts.Now().Add(-w.opts.MaxAge)); n > 0 {
 		w.leave(n, spans)
 		w.tidy(ctx)
 	}

@@ -73,18 +73,17 @@ type Outbox struct {
 	sender *sender // nil without a destination
 	cancel context.CancelFunc
 
-	wake    chan struct{}
-	closing chan struct{}
-	done    chan struct{}
-	close   sync.Once
-	result  error
-	// removing is held during a call of Done.
-	removing chan struct{}
+	wake     chan struct{}
+	closing  chan struct{}
+	done     chan struct{}
+	close    sync.Once
+	result   error
+	removals removals
+	drops    *drops
 
 	mu      sync.Mutex
 	last    uint64 // the highest number of an entry so far
 	backlog backlog
-	removed removals
 	limits  limits
 	holding bool
 	// withdrawing counts the calls of Withdraw, which stop the sending. released signals that the
@@ -95,9 +94,6 @@ type Outbox struct {
 	callBack context.CancelFunc
 	stats    OutboxStats
 	losses   losses
-	// news are reasons to warn about. told has the time of each reason's last warning.
-	news []DropReason
-	told map[DropReason]time.Time
 }
 
 // limits are the values of SetLimits.
@@ -129,8 +125,8 @@ func OpenOutbox(ctx context.Context, o OutboxOptions) (*Outbox, error) {
 	b := &Outbox{
 		opts: o, sender: to, cancel: cancel, holding: o.Hold,
 		wake: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{}),
-		removing: make(chan struct{}, 1), told: map[DropReason]time.Time{},
-		limits: normalLimits(o.MaxSpans, o.MaxAge), removed: removals{linger: o.linger},
+		removals: removals{log: o.Log, linger: o.linger, calling: make(chan struct{}, 1)}, drops: newDrops(),
+		limits: normalLimits(o.MaxSpans, o.MaxAge),
 	}
 	b.released = sync.NewCond(&b.mu)
 	b.Add(left...)
@@ -164,11 +160,11 @@ func (b *Outbox) Close(ctx context.Context) error {
 		}
 		b.cancel()
 		<-b.done
-		b.result = b.tidy(ctx)
+		b.result = b.removals.removeAll(ctx)
 		if ctx.Err() != nil {
 			grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 			defer cancel()
-			b.result = b.tidy(grace)
+			b.result = b.removals.removeAll(grace)
 		}
 		if b.sender != nil {
 			b.result = errors.Join(b.result, b.sender.stop(ctx))

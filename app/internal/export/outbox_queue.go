@@ -78,9 +78,9 @@ func (b *Outbox) Delivered() time.Time {
 // crash before that they would be sent.
 func (b *Outbox) Forget(ctx context.Context, before time.Time) error {
 	b.mu.Lock()
-	b.backlog.forget(func(i *item) bool { return i.queued.Before(before) }, func(i *item) { b.removed.add(i.seq) })
+	b.backlog.forget(func(i *item) bool { return i.queued.Before(before) }, func(i *item) { b.removals.add(i.seq) })
 	b.mu.Unlock()
-	return b.tidy(ctx)
+	return b.removals.removeAll(ctx)
 }
 
 // Reconcile marks the entries of the log again that this Outbox has delivered or dropped. A journal
@@ -100,11 +100,11 @@ func (b *Outbox) Reconcile(ctx context.Context) error {
 	}
 	for _, i := range pending {
 		if i.Seq <= b.last && !waiting[i.Seq] {
-			b.removed.add(i.Seq)
+			b.removals.add(i.Seq)
 		}
 	}
 	b.mu.Unlock()
-	return b.tidy(ctx)
+	return b.removals.removeAll(ctx)
 }
 
 // Withdraw removes entries whose traces are to be forgotten. They do not count as lost. It cancels

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
@@ -18,24 +19,34 @@ const (
 	linger = time.Second
 )
 
-// removals are the entries to mark as done, by number. The zero value is empty.
+// removals are the delivered and dropped entries, until they are marked as done. They are safe for
+// concurrent use.
 type removals struct {
+	log    Log
 	linger time.Duration
-	seqs   []uint64
+	// calling is held during a call of Done.
+	calling chan struct{}
+
+	mu   sync.Mutex
+	seqs []uint64
 	// since is the time of the first of them, or of the last removal. After a failed removal it is
 	// later by linger.
 	since time.Time
 }
 
-func (r *removals) add(seq uint64) {
+func (r *removals) add(seqs ...uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if len(r.seqs) == 0 {
 		r.since = time.Now()
 	}
-	r.seqs = append(r.seqs, seq)
+	r.seqs = append(r.seqs, seqs...)
 }
 
 // due returns how long they may still wait. It returns false if there are none.
 func (r *removals) due() (time.Duration, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if len(r.seqs) == 0 {
 		return 0, false
 	}
@@ -46,40 +57,40 @@ func (r *removals) due() (time.Duration, bool) {
 }
 
 // remove marks up to maxRemove of them as done. It returns the number of remaining ones.
-func (b *Outbox) remove(ctx context.Context) (left int, err error) {
+func (r *removals) remove(ctx context.Context) (left int, err error) {
 	select {
-	case b.removing <- struct{}{}:
-		defer func() { <-b.removing }()
+	case r.calling <- struct{}{}:
+		defer func() { <-r.calling }()
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	b.mu.Lock()
-	some := slices.Clone(b.removed.seqs[:min(maxRemove, len(b.removed.seqs))])
-	b.mu.Unlock()
+	r.mu.Lock()
+	some := slices.Clone(r.seqs[:min(maxRemove, len(r.seqs))])
+	r.mu.Unlock()
 	if len(some) == 0 {
 		return 0, nil
 	}
 	if err == nil {
-		err = b.opts.Log.Done(ctx, journal.Sender, some...)
+		err = r.log.Done(ctx, journal.Sender, some...)
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err != nil {
-		b.removed.since = time.Now().Add(b.removed.linger)
-		return len(b.removed.seqs), fmt.Errorf("cannot remove delivered spans from the outbox; they stay for "+
+		r.since = time.Now().Add(r.linger)
+		return len(r.seqs), fmt.Errorf("cannot remove delivered spans from the outbox; they stay for "+
 			"another attempt: %w", err)
 	}
-	if b.removed.seqs = b.removed.seqs[len(some):]; len(b.removed.seqs) == 0 {
-		b.removed.seqs = nil
+	if r.seqs = r.seqs[len(some):]; len(r.seqs) == 0 {
+		r.seqs = nil
 	}
-	b.removed.since = time.Now()
-	return len(b.removed.seqs), nil
+	r.since = time.Now()
+	return len(r.seqs), nil
 }
 
-// tidy removes all of them.
-func (b *Outbox) tidy(ctx context.Context) error {
+// removeAll marks all of them as done.
+func (r *removals) removeAll(ctx context.Context) error {
 	for {
-		if left, err := b.remove(ctx); err != nil || left == 0 {
+		if left, err := r.remove(ctx); err != nil || left == 0 {
 			return err
 		}
 	}

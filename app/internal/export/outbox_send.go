@@ -16,13 +16,14 @@ import (
 // ends.
 func (b *Outbox) run(ctx context.Context) {
 	defer close(b.done)
-	defer b.tell()
-	troubles := map[string]bool{} // warned about and not yet over
+	tell := func() { b.drops.tell(b.opts.Warn) }
+	defer tell()
+	reading, removing := trouble{warn: b.opts.Warn}, trouble{warn: b.opts.Warn}
 	for ctx.Err() == nil {
-		b.tell()
-		b.settle(ctx, troubles)
+		tell()
+		b.settle(ctx, &removing)
 		spans, err := b.load(ctx)
-		b.warn(ctx, troubles, "read", err)
+		reading.note(ctx, err)
 		switch {
 		case err != nil:
 			b.pause(ctx, err)
@@ -36,23 +37,25 @@ func (b *Outbox) run(ctx context.Context) {
 
 // settle marks delivered entries as done once they have waited long enough. Sending continues after
 // a failure.
-func (b *Outbox) settle(ctx context.Context, troubles map[string]bool) {
-	b.mu.Lock()
-	due, some := b.removed.due()
-	b.mu.Unlock()
-	if !some || due > 0 {
-		return
+func (b *Outbox) settle(ctx context.Context, removing *trouble) {
+	if due, some := b.removals.due(); some && due <= 0 {
+		_, err := b.removals.remove(ctx)
+		removing.note(ctx, err)
 	}
-	_, err := b.remove(ctx)
-	b.warn(ctx, troubles, "remove", err)
 }
 
-// warn reports a failure once, until a success.
-func (b *Outbox) warn(ctx context.Context, troubles map[string]bool, what string, err error) {
-	if err != nil && !troubles[what] && ctx.Err() == nil {
-		b.opts.Warn("%v", err)
+// trouble is a failure that lasts.
+type trouble struct {
+	warn  func(format string, args ...any)
+	lasts bool
+}
+
+// note warns of a failure once, until a success.
+func (t *trouble) note(ctx context.Context, err error) {
+	if err != nil && !t.lasts && ctx.Err() == nil {
+		t.warn("%v", err)
 	}
-	troubles[what] = err != nil
+	t.lasts = err != nil
 }
 
 // load returns the spans of the next request, oldest first, and reads the missing ones. They are
@@ -100,7 +103,7 @@ func (b *Outbox) gather(ctx context.Context) error {
 			case err != nil:
 				return err
 			case len(spans) == 0:
-				b.removed.add(entry.seq)
+				b.removals.add(entry.seq)
 				b.backlog.remove(i)
 				continue
 			}
@@ -174,7 +177,7 @@ func (b *Outbox) pause(ctx context.Context, reason error) {
 	b.stats.LastError, b.stats.LastFailure = reason, b.opts.Now()
 	b.shed()
 	b.mu.Unlock()
-	b.tell()
+	b.drops.tell(b.opts.Warn)
 	b.sender.rest(ctx, b.closing)
 }
 
@@ -186,9 +189,7 @@ func (b *Outbox) answered(got answer) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.release()
-	for _, seq := range b.backlog.consume(got.spans) {
-		b.removed.add(seq)
-	}
+	b.removals.add(b.backlog.consume(got.spans)...)
 	b.stats.Exported += int64(exported)
 	b.stats.Refused += int64(refused)
 	b.stats.Bytes += int64(got.bytes)
@@ -204,8 +205,8 @@ func (b *Outbox) answered(got answer) bool {
 // wait blocks until there may be work. It returns false when there will be none.
 func (b *Outbox) wait(ctx context.Context) bool {
 	var timer <-chan time.Time
+	pause, some := b.removals.due()
 	b.mu.Lock()
-	pause, some := b.removed.due()
 	if !some && len(b.backlog.queue)+len(b.backlog.head) > 0 {
 		pause, some = maxPause, true // held entries grow old
 	}

@@ -2,10 +2,7 @@
 
 package export
 
-import (
-	"maps"
-	"time"
-)
+import "time"
 
 // OutboxStats is the state of an Outbox, and its counts since it was opened.
 type OutboxStats struct {
@@ -42,6 +39,6 @@ func (b *Outbox) Stats() OutboxStats {
 	out := b.stats
 	out.Endpoint, out.Holding = b.Endpoint(), b.holding
 	out.Entries, out.Spans = len(b.backlog.head)+len(b.backlog.queue), b.backlog.spans
-	out.Oldest, out.Dropped = b.backlog.oldest(), maps.Clone(b.stats.Dropped)
+	out.Oldest, out.Dropped = b.backlog.oldest(), b.drops.byReason()
 	return out
 }

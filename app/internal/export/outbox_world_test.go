@@ -206,9 +206,9 @@ func (w *world) until(what string, holds func(OutboxStats) bool) OutboxStats {
 
 // unremoved returns the number of delivered or dropped entries that are not done yet.
 func (w *world) unremoved() int {
-	w.box.mu.Lock()
-	defer w.box.mu.Unlock()
-	return len(w.box.removed.seqs)
+	w.box.removals.mu.Lock()
+	defer w.box.removals.mu.Unlock()
+	return len(w.box.removals.seqs)
 }
 
 // small returns a finished trace with the given number of spans.

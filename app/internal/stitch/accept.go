@@ -18,21 +18,9 @@ import (
 // Accept takes spans of other components, in any order; repeated spans are allowed. It retains
 // them: the caller must not change them afterwards. Spans without Origin or valid IDs are skipped.
 func (s *Stitcher) Accept(spans []*span.Span, now time.Time) {
-	var from instances
-	for _, given := range spans {
-		if given.Origin == nil || !given.TraceID.IsValid() || !given.ID.IsValid() {
-			continue
-		}
-		s.stats.Received++
-		if given.Origin.Scope.Name == span.ScopeName {
-			s.stats.Own++ // Lifeline's own span, returned by its receiver
-			continue
-		}
-		s.accept(given, from.of(given), now)
-	}
-	if len(s.nodes)+len(s.passed) > s.opts.MaxSpans || s.bytes+s.passedBytes > s.opts.MaxBytes ||
-		len(s.dirty) > maxDirty {
-		s.settle()
+	s.intake.accept(spans, now)
+	if s.isFull() || len(s.buffer.forest.dirty) > maxDirty {
+		s.resolver.settle()
 		s.makeRoom()
 	}
 }
@@ -40,74 +28,63 @@ func (s *Stitcher) Accept(spans []*span.Span, now time.Time) {
 // maxDirty limits the spans that wait to be resolved.
 const maxDirty = 1 << 16
 
-func (s *Stitcher) accept(given *span.Span, instance uint64, now time.Time) {
+// intake adds accepted spans to the buffer, except repeated spans and noise.
+type intake struct {
+	stats  *Stats
+	noise  noise
+	buffer *buffer
+	traces *traces
+}
+
+func (i *intake) accept(spans []*span.Span, now time.Time) {
+	var from instances
+	for _, given := range spans {
+		if given.Origin == nil || !given.TraceID.IsValid() || !given.ID.IsValid() {
+			continue
+		}
+		i.stats.Received++
+		if given.Origin.Scope.Name == span.ScopeName {
+			i.stats.Own++ // Lifeline's own span, returned by its receiver
+			continue
+		}
+		i.add(given, from.of(given), now)
+	}
+}
+
+func (i *intake) add(given *span.Span, instance uint64, now time.Time) {
 	k := key{given.TraceID, given.ID}
-	if spot, handedOut := s.own[k]; handedOut && spot.given {
-		s.stats.Repeated++
+	if spot, handedOut := i.traces.own[k]; handedOut && spot.given {
+		i.stats.Repeated++
 		return
 	}
-	if known := s.nodes[k]; known != nil {
-		s.stats.Repeated++
+	if known := i.buffer.forest.nodes[k]; known != nil {
+		i.stats.Repeated++
 		if compare(given, known.span) < 0 { // two spans with one ID: keep the same one in any order
-			s.release(known)
-			s.plantNew(newNode(given, instance, now))
+			i.buffer.remove(known)
+			i.buffer.add(newNode(given, instance, now))
 		}
 		return
 	}
 	n := newNode(given, instance, now)
-	if n.up != (key{}) && s.noise.has(n.up) || isNoise(given) {
-		s.stats.Noise++
-		s.noise.add(k)
-		s.silence(k)
+	if n.up != (key{}) && i.noise.has(n.up) || isNoise(given) {
+		i.stats.Noise++
+		i.noise.add(k)
+		i.silence(k)
 		return
 	}
-	s.plantNew(n)
-}
-
-func (s *Stitcher) plantNew(n *node) {
-	s.plant(n)
-	s.keep(n)
-	s.meet(n)
-	if n.identity.kind == noIdentity {
-		return
-	}
-	e := s.entry(n.identity)
-	e.nodes.push(n)
-	s.recount(n.identity, e)
+	i.buffer.add(n)
 }
 
 // silence drops the spans that wait for a noise span.
-func (s *Stitcher) silence(k key) {
+func (i *intake) silence(k key) {
 	var tree []*node
-	for o := s.orphans[k]; o != nil; o = o.next {
+	for o := i.buffer.forest.orphans[k]; o != nil; o = o.next {
 		tree = append(tree, walk(o, nil)...)
 	}
 	for _, n := range tree {
-		s.stats.Noise++
-		s.noise.add(n.key)
-		s.release(n)
-	}
-}
-
-// release removes n from all indexes.
-func (s *Stitcher) release(n *node) {
-	s.part(n)
-	s.uproot(n)
-	s.unkeep(n)
-	if n.identity.kind == noIdentity {
-		return
-	}
-	e := s.entries[n.identity]
-	e.nodes.remove(n)
-	s.recount(n.identity, e)
-	s.identities.release(n.identity)
-}
-
-// recount marks the requests of an audit-id to be resolved again after a change of their number. A
-// further request may make the ID ambiguous. Beyond maxHops nothing changes.
-func (s *Stitcher) recount(id identity, e *entry) {
-	if id.kind == byAudit && e.nodes.len <= maxHops+1 {
-		e.nodes.each(s.touch)
+		i.stats.Noise++
+		i.noise.add(n.key)
+		i.buffer.remove(n)
 	}
 }
 

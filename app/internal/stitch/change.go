@@ -40,7 +40,7 @@ type change struct {
 	// corrections clock. After that the trace does not change.
 	done  bool
 	given []key
-	clock map[uint64]time.Duration
+	clock corrections
 }
 
 // spot is a place in a trace of ours. It is a span of ours, or a foreign span already returned with
@@ -66,93 +66,20 @@ type stay struct {
 	deletion  bool
 }
 
+// enter adds a tree with a span in the trace, also one that has changed.
+func (c *change) enter(top *node) {
+	c.trees[top] = struct{}{}
+	c.stale = true
+}
+
+// leave removes a tree.
+func (c *change) leave(top *node) {
+	delete(c.trees, top)
+	c.stale = true
+}
+
 // size returns the number of identities stored for c.
 func (c *change) size() int { return len(c.keys) + len(c.audits) + 2*len(c.given) }
-
-// know records the identities in t, and marks the spans that they may join to be resolved again.
-func (s *Stitcher) know(t *span.Trace, now time.Time) *change {
-	c := s.changes[t.ID]
-	if c == nil {
-		c = &change{
-			id: t.ID, keys: map[trace.SpanID]uint32{}, audits: map[string]trace.SpanID{}, trees: map[*node]struct{}{},
-		}
-		s.changes[t.ID] = c
-		s.open[c] = struct{}{}
-		if g := s.groups[t.ID]; g != nil {
-			g.each(s.touch) // created under the trace's context
-		}
-	}
-	c.seen = now
-	if c.done {
-		return c
-	}
-	looks := fingerprint(t)
-	if looks == c.print && c.version > 0 {
-		return c
-	}
-	c.print, c.stale, c.version = looks, true, c.version+1
-	if root := t.Root(); root != nil {
-		c.root = root.ID
-	}
-	s.knowSpans(c, t)
-	s.knowWrites(c, t)
-	s.knowStays(c, t)
-	if c.span(t) && c.version > 1 {
-		s.touchAll(c)
-	}
-	return c
-}
-
-func (s *Stitcher) knowSpans(c *change, t *span.Trace) {
-	for _, own := range t.Spans {
-		if _, known := c.keys[own.ID]; !known {
-			k := key{t.ID, own.ID}
-			s.own[k] = spot{change: c, id: own.ID}
-			s.touchBelow(k)
-		}
-		c.keys[own.ID] = c.version
-	}
-	for id, version := range c.keys {
-		if version != c.version {
-			delete(c.keys, id)
-			k := key{t.ID, id}
-			delete(s.own, k)
-			s.touchBelow(k)
-		}
-	}
-}
-
-// touchBelow marks k and all spans with parent k to be resolved again.
-func (s *Stitcher) touchBelow(k key) {
-	s.touchOrphans(k)
-	if n := s.nodes[k]; n != nil {
-		s.touch(n)
-	}
-}
-
-// knowWrites records the audit-ids of our writes.
-func (s *Stitcher) knowWrites(c *change, t *span.Trace) {
-	audits := auditsOf(t)
-	for id, at := range c.audits {
-		if now, there := audits[id]; !there || now != at {
-			s.unwrite(c, id)
-		}
-	}
-	s.addWrites(c, audits)
-}
-
-// addWrites records new audit-ids.
-func (s *Stitcher) addWrites(c *change, audits map[string]trace.SpanID) {
-	for id, at := range audits {
-		if _, known := c.audits[id]; known {
-			continue
-		}
-		c.audits[id] = at
-		e := s.entry(identity{byAudit, id})
-		e.writes = append(e.writes, written{c, at})
-		e.nodes.each(s.touch)
-	}
-}
 
 // auditsOf returns the audit-ids of our writes in t, from spans and span events. Of several writes
 // of one request, it returns the first.
@@ -180,60 +107,6 @@ func auditsOf(t *span.Trace) map[string]trace.SpanID {
 	return audits
 }
 
-func (s *Stitcher) unwrite(c *change, id string) {
-	delete(c.audits, id)
-	which := identity{byAudit, id}
-	e := s.entries[which]
-	e.writes = slices.DeleteFunc(e.writes, func(w written) bool { return w.change == c })
-	e.nodes.each(s.touch)
-	s.identities.release(which)
-}
-
-// knowStays records the reconciliations of Pods.
-func (s *Stitcher) knowStays(c *change, t *span.Trace) {
-	var now []stay
-	ending := map[trace.SpanID]bool{}
-	for _, own := range t.Spans {
-		if own.Name == span.NameTerminate {
-			ending[own.Parent] = true
-		}
-	}
-	for _, own := range t.Spans {
-		if own.Object.Kind.Kind == "Pod" && own.Object.Group == "" && own.Object.UID != "" && own.IsReconciliation() {
-			now = append(now, stay{
-				change: c, at: own.ID, pod: string(own.Object.UID),
-				named: podNamed(own.Object.Namespace, own.Object.Name), start: own.Start, end: own.End.Time,
-				deletion: ending[own.ID] || own.Outcome == span.Deleted,
-			})
-		}
-	}
-	knowPhases(now, t)
-	if slices.Equal(now, c.stays) {
-		return
-	}
-	s.unstay(c)
-	c.stays = now
-	for _, st := range now {
-		e := s.entry(identity{byPod, st.pod})
-		at, _ := slices.BinarySearchFunc(e.stays, st, compareStays)
-		e.stays = slices.Insert(e.stays, at, st)
-		s.touchPod(e)
-		named := s.entry(st.named)
-		at, _ = slices.BinarySearchFunc(named.stays, st, compareStays)
-		named.stays = slices.Insert(named.stays, at, st)
-	}
-}
-
-// touchPod marks all spans of a Pod, and of its containers, to be resolved again.
-func (s *Stitcher) touchPod(e *entry) {
-	e.nodes.each(s.touch)
-	for _, id := range e.containers {
-		if c := s.entries[id]; c != nil {
-			c.nodes.each(s.touch)
-		}
-	}
-}
-
 func compareStays(a, b stay) int {
 	if c := a.start.Compare(b.start.Time); c != 0 {
 		return c
@@ -242,40 +115,6 @@ func compareStays(a, b stay) int {
 		return c
 	}
 	return slices.Compare(a.at[:], b.at[:])
-}
-
-func (s *Stitcher) unstay(c *change) {
-	for _, st := range c.stays {
-		for _, which := range []identity{{byPod, st.pod}, st.named} {
-			if e := s.entries[which]; e != nil {
-				e.stays = slices.DeleteFunc(e.stays, func(other stay) bool { return other.change == c })
-				s.touchPod(e)
-				s.identities.release(which)
-			}
-		}
-	}
-	c.stays = nil
-}
-
-// forget removes a change, and marks the spans joined to it to be resolved again.
-func (s *Stitcher) forget(c *change) {
-	for id := range c.keys {
-		delete(s.own, key{c.id, id})
-		s.touchBelow(key{c.id, id})
-	}
-	for _, k := range c.given {
-		delete(s.own, k)
-		s.touchBelow(k)
-	}
-	for id := range c.audits {
-		s.unwrite(c, id)
-	}
-	s.unstay(c)
-	for top := range c.trees {
-		s.touch(top)
-	}
-	delete(s.changes, c.id)
-	delete(s.open, c)
 }
 
 // podNamed is a Pod's identity by name.

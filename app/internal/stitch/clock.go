@@ -33,18 +33,24 @@ const endless = time.Duration(math.MaxInt64 / 4)
 // pair are two instances, the effect's and the cause's.
 type pair struct{ caused, by uint64 }
 
-// clocks returns the correction for the spans of each instance. Afterwards no span starts before
-// its cause, and no called span starts after its caller's end. The correction is minimal and within
-// MaxSkew. It is zero without proof that a clock is wrong, and where the proofs contradict each
+// corrections are the corrections of clocks, by instance.
+type corrections map[uint64]time.Duration
+
+// of returns the correction of n's clock.
+func (c corrections) of(n *node) time.Duration { return c[instanceOf(n)] }
+
+// correct returns the correction for the spans of each instance. Afterwards no span starts before
+// its cause, and no called span starts after its caller's end. The correction is minimal and at most
+// most. It is zero without proof that a clock is wrong, and where the proofs contradict each
 // other. Only spans of this trace count, so that the result does not depend on order.
-func (j *joint) clocks() map[uint64]time.Duration {
+func correct(members []*node, of *span.Trace, by causes, most time.Duration) corrections {
 	edges := map[pair]bounds{}
 	own := map[trace.SpanID]*span.Span{}
-	for _, s := range j.of.Spans {
+	for _, s := range of.Spans {
 		own[s.ID] = s
 	}
 	suspect := false
-	for _, n := range j.members {
+	for _, n := range members {
 		note := func(p pair, b bounds) {
 			if known, again := edges[p]; again {
 				b = b.and(known)
@@ -52,39 +58,47 @@ func (j *joint) clocks() map[uint64]time.Duration {
 			edges[p] = b
 			suspect = suspect || b.lo > precision || b.hi < -precision
 		}
-		if s := own[j.ownCause(n)]; s != nil {
+		if s := own[by.of(n)]; s != nil {
 			if b, tells := ownBounds(n, s); tells {
-				note(pair{j.instance(n), reference}, b)
+				note(pair{instanceOf(n), reference}, b)
 			}
 		}
-		if above := n.home.below; above != nil && n.edge != span.ByTime && j.instance(above) != j.instance(n) {
-			note(pair{j.instance(n), j.instance(above)}, callBounds(n, above))
+		if above := n.home.below; above != nil && n.edge != span.ByTime && instanceOf(n) != instanceOf(above) {
+			note(pair{instanceOf(n), instanceOf(above)}, callBounds(n, above))
 		}
 	}
 	if !suspect {
 		return nil
 	}
-	return solve(edges, j.trusted(), j.opts.MaxSkew)
+	return solve(edges, trusted(members), most)
 }
 
-// ownCause returns our span that caused n: its parent, or the write of n's request. The caller of
+// causes finds the causes of the foreign spans of one change.
+type causes struct {
+	change     *change
+	own        map[key]spot
+	identities *identities
+}
+
+// of returns our span that caused n: its parent, or the write of n's request. The caller of
 // that request started earlier, and proves nothing.
-func (j *joint) ownCause(n *node) trace.SpanID {
+func (c causes) of(n *node) trace.SpanID {
 	if n.identity.kind == byAudit {
-		if at, known := j.change.audits[n.identity.id]; known {
+		if at, known := c.change.audits[n.identity.id]; known {
 			return at
 		}
 	}
 	if n.home.below != nil {
 		return trace.SpanID{}
 	}
-	if st, ok := j.scheduledIn(n); ok {
+	pod := c.identities.pod(n.pod)
+	if st, ok := pod.scheduledIn(n); ok {
 		return st.at // a scheduler sees a Pod before the phase's start, the end of the Pod's creation
 	}
-	if st, _, ok := j.calledIn(n); ok {
+	if st, _, ok := pod.calledIn(n); ok {
 		return st.at // likewise a kubelet sees a bound Pod
 	}
-	if spot, named := j.own[n.up]; named && !spot.given || n.identity.kind == byPod {
+	if spot, named := c.own[n.up]; named && !spot.given || n.identity.kind == byPod {
 		return n.home.at
 	}
 	return trace.SpanID{}
@@ -166,8 +180,8 @@ func nearest(lo, hi time.Duration) time.Duration {
 // solve corrects one instance after the other, each against the corrected ones. It begins with our
 // own clock. Anchors come first, then instances bounded on both sides, then the others. If no
 // instance is bounded, the most trusted of the rest counts as correct.
-func solve(edges map[pair]bounds, trusted []clocked, most time.Duration) map[uint64]time.Duration {
-	known := map[uint64]time.Duration{reference: 0}
+func solve(edges map[pair]bounds, trusted []clocked, most time.Duration) corrections {
+	known := corrections{reference: 0}
 	for len(trusted) > 0 {
 		best, bestTie := 0, -1
 		var of bounds
@@ -196,7 +210,7 @@ const boundBothWays = 2
 
 // tied returns the bounds of an instance's clock by the corrected clocks, and the strength of the
 // tie.
-func tied(instance uint64, edges map[pair]bounds, known map[uint64]time.Duration) (bounds, int) {
+func tied(instance uint64, edges map[pair]bounds, known corrections) (bounds, int) {
 	all, tie := bounds{lo: -endless, hi: endless, calmLo: -endless, calmHi: endless}, 0
 	for p, b := range edges {
 		d, ok := known[p.by]
@@ -222,11 +236,11 @@ type clocked struct {
 }
 
 // trusted lists the instances, anchors first.
-func (j *joint) trusted() []clocked {
+func trusted(members []*node) []clocked {
 	var out []clocked
 	seen := map[uint64]bool{}
-	for _, n := range j.members {
-		if id := j.instance(n); !seen[id] {
+	for _, n := range members {
+		if id := instanceOf(n); !seen[id] {
 			seen[id] = true
 			out = append(out, clocked{id, n.span.Service == "apiserver" || n.span.Service == "kube-apiserver"})
 		}
@@ -243,9 +257,9 @@ func (j *joint) trusted() []clocked {
 	return out
 }
 
-// instance returns the instance of n. A component without a host in its resource is identified by
+// instanceOf returns the instance of n. A component without a host in its resource is identified by
 // its caller: a kubelet's containerd runs on the kubelet's host.
-func (j *joint) instance(n *node) uint64 {
+func instanceOf(n *node) uint64 {
 	if n.instance&unplaced == 0 {
 		return n.instance
 	}

@@ -49,19 +49,43 @@ func (s *traceSet) has(id trace.TraceID) bool {
 	return there
 }
 
+// endings are the finished traces, until they accept no more spans.
+type endings struct {
+	opts   *Options
+	traces *traces
+	// finished are the traces, oldest first. index counts their identities.
+	finished []*change
+	index    int
+}
+
+// add adds a trace, and forgets the oldest ones above Options.MaxIndex.
+func (e *endings) add(c *change) {
+	e.finished = append(e.finished, c)
+	e.index += c.size()
+	for e.index > e.opts.MaxIndex && len(e.finished) > 1 {
+		e.forget(e.finished[0])
+		e.finished = slices.Delete(e.finished, 0, 1)
+	}
+}
+
 // close removes the finished traces older than Options.Keep. Later spans with such a trace's ID are
 // refused. A trace with a parent outside still passes spans, because others share its ID.
-func (s *Stitcher) close(now time.Time) {
+func (e *endings) close(now time.Time) {
 	over := 0
-	for over < len(s.finished) && now.Sub(s.finished[over].handed) > s.opts.Keep {
-		c := s.finished[over]
-		s.forgetFinished(c)
+	for over < len(e.finished) && now.Sub(e.finished[over].handed) > e.opts.Keep {
+		c := e.finished[over]
+		e.forget(c)
 		if !c.outside {
-			s.closed.add(c.id)
+			e.traces.closed.add(c.id)
 		}
 		over++
 	}
-	s.finished = slices.Delete(s.finished, 0, over)
+	e.finished = slices.Delete(e.finished, 0, over)
+}
+
+func (e *endings) forget(c *change) {
+	e.index -= c.size()
+	e.traces.forget(c)
 }
 
 // span sets the trace's start, and whether it has a parent outside. It reports whether the start
@@ -82,42 +106,4 @@ func (c *change) span(t *span.Trace) bool {
 // the trace is near at any length.
 func (c *change) near(s *span.Span) bool {
 	return !s.End.Before(c.from.Add(-margin)) && (c.handed.IsZero() || !s.Start.After(c.handed.Add(margin)))
-}
-
-// touchAll marks all spans that may belong to c to be resolved again.
-func (s *Stitcher) touchAll(c *change) {
-	if g := s.groups[c.id]; g != nil {
-		g.each(s.touch)
-	}
-	for id := range c.keys {
-		s.touchBelow(key{c.id, id})
-	}
-	for id := range c.audits {
-		s.entries[identity{byAudit, id}].nodes.each(s.touch)
-	}
-	for _, st := range c.stays {
-		s.touchPod(s.entries[identity{byPod, st.pod}])
-	}
-}
-
-// refuse removes spans with the ID of a trace of ours that they may not join. It returns the
-// others.
-func (s *Stitcher) refuse(bundle []*node) []*node {
-	var others, refused []*node
-	for _, n := range bundle {
-		switch c := s.changes[n.key.trace]; {
-		case c != nil && !c.outside:
-			s.stats.Untimely++
-		case c == nil && s.closed.has(n.key.trace):
-			s.stats.Overdue++
-		default:
-			others = append(others, n)
-			continue
-		}
-		refused = append(refused, n)
-	}
-	for _, n := range refused {
-		s.release(n)
-	}
-	return others
 }

@@ -2,7 +2,13 @@
 
 package stitch
 
-import "go.opentelemetry.io/otel/trace"
+import (
+	"slices"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
 
 // forest holds all spans, each below its parent or caller.
 type forest struct {
@@ -100,8 +106,7 @@ func (f *forest) wait(n *node) {
 // disown clears the changes of a tree's top.
 func (f *forest) disown(n *node) {
 	for _, c := range n.changes {
-		delete(c.trees, n)
-		c.stale = true
+		c.leave(n)
 	}
 	n.changes = nil
 }
@@ -148,6 +153,17 @@ func (f *forest) uproot(n *node) {
 	n.queue = nil
 }
 
+// move puts an answer below another span; the zero key means none.
+func (f *forest) move(a *node, up key) {
+	f.uproot(a)
+	a.gone, a.home = false, home{}
+	a.up, a.edge = up, ""
+	if up != (key{}) {
+		a.edge = span.ByTime
+	}
+	f.plant(a)
+}
+
 // enqueue moves n to its queue.
 func (f *forest) enqueue(n *node) {
 	to := f.waiting
@@ -180,6 +196,38 @@ func (f *forest) touchOrphans(k key) {
 	for o := f.orphans[k]; o != nil; o = o.next {
 		f.touch(o)
 	}
+}
+
+// touchBelow marks k and all spans with parent k to be resolved again.
+func (f *forest) touchBelow(k key) {
+	f.touchOrphans(k)
+	if n := f.nodes[k]; n != nil {
+		f.touch(n)
+	}
+}
+
+// bundle returns the spans without a home in n's tree and in the traces of that tree. They leave
+// together.
+func (f *forest) bundle(n *node) []*node {
+	var out []*node
+	in := map[*node]bool{}
+	add := func(n *node) {
+		if n.home.change == nil && !in[n] {
+			in[n] = true
+			out = append(out, n)
+		}
+	}
+	for _, n := range walk(n.top(), nil) {
+		add(n)
+	}
+	seen := map[trace.TraceID]bool{}
+	for _, n := range slices.Clone(out) {
+		if !seen[n.key.trace] {
+			seen[n.key.trace] = true
+			f.groups[n.key.trace].each(add)
+		}
+	}
+	return out
 }
 
 // walk returns top and its descendants, parents first. It reuses the memory of into.

@@ -151,6 +151,9 @@ func (i *identities) entry(id identity) *entry {
 	return e
 }
 
+// pod returns the entry of a Pod; nil means none.
+func (i *identities) pod(uid string) *entry { return i.entries[identity{byPod, uid}] }
+
 // release removes an empty entry.
 func (i *identities) release(id identity) {
 	if e := i.entries[id]; e != nil && e.nodes.len == 0 && len(e.writes) == 0 && len(e.stays) == 0 && e.pod == "" &&

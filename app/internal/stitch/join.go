@@ -21,11 +21,11 @@ import (
 //
 // After a call with finished, Late returns the further spans of the trace.
 func (s *Stitcher) Join(t *span.Trace, finished bool, now time.Time) *span.Trace {
-	c := s.know(t, now)
+	c := s.traces.know(t, now)
 	if c.done {
 		return t
 	}
-	s.settle()
+	s.resolver.settle()
 	out, j := t, (*joint)(nil)
 	switch {
 	case len(c.trees) == 0:
@@ -33,7 +33,7 @@ func (s *Stitcher) Join(t *span.Trace, finished bool, now time.Time) *span.Trace
 	case !c.stale && !finished && c.joined != nil:
 		return c.joined
 	default:
-		j = s.joint(c, t)
+		j = s.joiner.joint(c, t)
 		out = j.trace()
 		c.joined = out
 	}
@@ -49,57 +49,64 @@ func (s *Stitcher) conclude(c *change, j *joint, now time.Time) {
 	c.done, c.handed, c.joined = true, now, nil
 	if j != nil {
 		c.clock = j.clock
-		s.handOut(j, &s.stats.Joined)
+		s.joiner.handOut(j, &s.stats.Joined)
 	}
-	delete(s.open, c)
-	s.finished = append(s.finished, c)
-	s.index += c.size()
-	for s.index > s.opts.MaxIndex && len(s.finished) > 1 {
-		s.forgetOldest()
-	}
+	delete(s.traces.open, c)
+	s.endings.add(c)
 }
 
-// handOut removes joined spans from the forest.
-func (s *Stitcher) handOut(j *joint, count *int64) {
+// joiner makes traces with their foreign spans, and lets these go.
+type joiner struct {
+	opts    *Options
+	stats   *Stats
+	buffer  *buffer
+	traces  *traces
+	passing *passing
+}
+
+// handOut removes joined spans from the buffer.
+func (o *joiner) handOut(j *joint, count *int64) {
 	c := j.change
 	if len(j.clock) > 0 {
 		for _, n := range j.members {
-			if j.clock[j.instance(n)] != 0 {
-				s.stats.Corrected++
+			if j.clock.of(n) != 0 {
+				o.stats.Corrected++
 			}
 		}
 	}
-	s.stats.Collisions += int64(len(j.ids))
+	o.stats.Collisions += int64(len(j.ids))
 	for _, n := range j.members {
-		s.own[n.key] = spot{change: c, id: j.idOf(n), given: true}
+		o.traces.own[n.key] = spot{change: c, id: j.idOf(n), given: true}
 		c.given = append(c.given, n.key)
 		*count++
-		s.release(n)
-		s.touchOrphans(n.key)
-		if s.opts.Mode == Link {
-			s.queue(n.span, int(n.size))
+		o.buffer.remove(n)
+		o.buffer.forest.touchOrphans(n.key)
+		if o.opts.Mode == Link {
+			o.passing.queue(n.span, int(n.size))
 		}
 	}
 	for _, n := range j.surplus {
-		s.stats.Surplus++
-		s.release(n)
+		o.stats.Surplus++
+		o.buffer.remove(n)
 	}
 }
 
 // joint is one trace of ours with its foreign spans.
 type joint struct {
-	*Stitcher
+	mode   Mode
 	change *change
 	of     *span.Trace
+	// held are the spans of the buffer.
+	held map[key]*node
 	// members are the foreign spans, by key. surplus are those above MaxPerTrace (surplus.go).
 	members, surplus []*node
 	// ids are the new IDs of members whose ID is already taken.
 	ids   map[*node]trace.SpanID
-	clock map[uint64]time.Duration
+	clock corrections
 }
 
-func (s *Stitcher) joint(c *change, t *span.Trace) *joint {
-	j := &joint{Stitcher: s, change: c, of: t}
+func (o *joiner) joint(c *change, t *span.Trace) *joint {
+	j := &joint{mode: o.opts.Mode, change: c, of: t, held: o.buffer.forest.nodes}
 	for top := range c.trees {
 		for _, n := range walk(top, nil) {
 			if n.home.change == c {
@@ -107,15 +114,16 @@ func (s *Stitcher) joint(c *change, t *span.Trace) *joint {
 			}
 		}
 	}
-	if most := max(0, s.opts.MaxPerTrace-len(c.given)); len(j.members) > most {
+	if most := max(0, o.opts.MaxPerTrace-len(c.given)); len(j.members) > most {
 		j.members, j.surplus = leaveOut(j.members, most)
 	}
 	slices.SortFunc(j.members, compareKeys)
-	j.name()
+	j.name(o.traces.own)
 	if c.done {
 		j.clock = c.clock
 	} else {
-		j.clock = j.clocks()
+		by := causes{change: c, own: o.traces.own, identities: &o.buffer.identities}
+		j.clock = correct(j.members, t, by, o.opts.MaxSkew)
 	}
 	return j
 }
@@ -126,10 +134,10 @@ func compareKeys(a, b *node) int {
 
 // name derives an ID for each member whose ID is taken: by a span of ours, or by a member from a
 // trace with a lower ID.
-func (j *joint) name() {
+func (j *joint) name(own map[key]spot) {
 	used := make(map[trace.SpanID]bool, len(j.members))
 	for _, k := range j.change.given {
-		used[j.own[k].id] = true
+		used[own[k].id] = true
 	}
 	for _, n := range j.members {
 		id := n.key.span
@@ -154,8 +162,8 @@ func (j *joint) idOf(n *node) trace.SpanID {
 // trace returns the joined trace.
 func (j *joint) trace() *span.Trace {
 	out := *j.of
-	own := j.improve()
-	if j.opts.Mode == Link {
+	own := timing{change: j.change, members: j.members, clock: j.clock}.improve(j.of.Spans)
+	if j.mode == Link {
 		out.Spans = j.linked(own)
 		return &out
 	}
@@ -185,7 +193,7 @@ func (j *joint) joined() []*span.Span {
 		s.Evidence = n.home.evidence
 		s.Origin = origin(n.span)
 		s.Attributes = j.mark(n)
-		if by := j.clock[j.instance(n)]; by != 0 {
+		if by := j.clock.of(n); by != 0 {
 			shift(s, by)
 		}
 		out[i] = s
@@ -209,7 +217,7 @@ func (j *joint) mark(n *node) []attribute.KeyValue {
 	if id := j.idOf(n); id != n.key.span {
 		attrs = append(attrs, span.KeyOriginSpan.String(n.key.span.String()))
 	}
-	if by := j.clock[j.instance(n)]; by != 0 {
+	if by := j.clock.of(n); by != 0 {
 		attrs = append(attrs, span.KeyCorrection.Float64(by.Seconds()))
 	}
 	return attrs
@@ -237,7 +245,7 @@ func (j *joint) adopt(own []*span.Span) []*span.Span {
 		if !s.RemoteParent {
 			continue
 		}
-		n := j.nodes[key{j.change.id, s.Parent}]
+		n := j.held[key{j.change.id, s.Parent}]
 		if n == nil || n.home.change != j.change || j.idOf(n) != s.Parent {
 			continue
 		}

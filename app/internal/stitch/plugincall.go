@@ -47,9 +47,8 @@ func (p period) during(s *span.Span) bool {
 
 // calledIn returns the reconciliation of n's Pod with the phase of a call to a plugin of the kubelet, and that
 // phase: `terminate` for an unmount, `sandbox` for a mount and an allocation of devices. The preparation of a
-// container has none: it is between the phases.
-func (s *Stitcher) calledIn(n *node) (st stay, phase trace.SpanID, ok bool) {
-	e := s.entries[identity{byPod, n.pod}]
+// container has none: it is between the phases. The entry is that of the Pod, or nil.
+func (e *entry) calledIn(n *node) (st stay, phase trace.SpanID, ok bool) {
 	if e == nil || !callsPlugin(n.span) || method(n.span.Name) == "PreStartContainer" {
 		return stay{}, phase, false
 	}

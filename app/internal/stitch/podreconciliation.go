@@ -13,20 +13,19 @@ const slack = time.Second
 
 // stayOf returns the reconciliation of a Pod to which n belongs. The UID identifies the Pod. The
 // kind of work, or else the time, selects the reconciliation. Work outside the reconciliations is
-// routine checking by the kubelet.
-func (s *Stitcher) stayOf(n *node, pod string) (stay, bool) {
-	e := s.entries[identity{byPod, pod}]
+// routine checking by the kubelet. The entry is that of the Pod, or nil.
+func (e *entry) stayOf(n *node) (stay, bool) {
 	if e == nil || len(e.stays) == 0 {
 		return stay{}, false
 	}
 	switch {
 	case n.span.IsAttempt():
-		if st, ok := s.scheduledIn(n); ok {
+		if st, ok := e.scheduledIn(n); ok {
 			return st, true
 		}
 		return then(e.stays, n, false)
 	case callsPlugin(n.span):
-		if st, _, ok := s.calledIn(n); ok {
+		if st, _, ok := e.calledIn(n); ok {
 			return st, true
 		}
 		return then(e.stays, n, false)

@@ -10,25 +10,37 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// scratch is reused memory.
-type scratch struct {
+// resolver assigns a home to each span of the buffer.
+type resolver struct {
+	forest     *forest
+	identities *identities
+	copies     *copies
+	traces     *traces
+
+	// The rest is reused memory.
 	walk, dirty []*node
 	claims      map[*node]home
 	changes     []*change
 }
 
+func newResolver(b *buffer, t *traces) resolver {
+	return resolver{
+		forest: &b.forest, identities: &b.identities, copies: &b.copies, traces: t, claims: map[*node]home{},
+	}
+}
+
 // settle resolves every tree with possible changes.
-func (s *Stitcher) settle() {
-	for len(s.dirty) > 0 { // resolving may mark more spans
-		batch := s.dirty
-		s.dirty = s.scratch.dirty[:0]
+func (r *resolver) settle() {
+	for len(r.forest.dirty) > 0 { // resolving may mark more spans
+		batch := r.forest.dirty
+		r.forest.dirty = r.dirty[:0]
 		for _, n := range batch {
 			if n.dirty && !n.gone {
-				s.resolve(n.top())
+				r.resolve(n.top())
 			}
 		}
 		clear(batch)
-		s.scratch.dirty = batch[:0]
+		r.dirty = batch[:0]
 	}
 }
 
@@ -40,65 +52,61 @@ func (s *Stitcher) settle() {
 //  4. in the trace with its original trace ID.
 //
 // For 2 and 3 the home belongs to the topmost span of the same request (claimant).
-func (s *Stitcher) resolve(top *node) {
-	s.scratch.walk = walk(top, s.scratch.walk)
-	nodes := s.scratch.walk
-	clear(s.scratch.claims)
+func (r *resolver) resolve(top *node) {
+	r.walk = walk(top, r.walk)
+	nodes := r.walk
+	clear(r.claims)
 	for _, n := range nodes {
 		n.dirty = false
-		s.claim(n)
+		r.claim(n)
 	}
-	changes := s.scratch.changes[:0]
+	changes := r.changes[:0]
 	for _, n := range nodes {
-		n.home = s.homeOf(n)
-		s.enqueue(n)
+		n.home = r.homeOf(n)
+		r.forest.enqueue(n)
 		c := n.home.change
 		if c != nil && n.kept == 0 && n.minor() {
-			s.keep(n) // Fresh has left it out
+			r.copies.add(n) // Fresh has left it out
 		}
 		if c != nil && !slices.Contains(changes, c) {
 			changes = append(changes, c)
 		}
 	}
-	s.scratch.changes = changes
-	s.register(top, changes)
+	r.changes = changes
+	r.register(top, changes)
 }
 
 // register records the changes with a span of the tree.
-func (s *Stitcher) register(top *node, changes []*change) {
+func (r *resolver) register(top *node, changes []*change) {
 	for _, c := range top.changes {
-		c.stale = true
-		if !slices.Contains(changes, c) {
-			delete(c.trees, top)
-		}
+		c.leave(top)
 	}
 	for _, c := range changes {
-		c.stale = true
-		c.trees[top] = struct{}{}
+		c.enter(top)
 		if c.done {
-			s.late[c] = struct{}{}
+			r.traces.late[c] = struct{}{}
 		}
 	}
 	top.changes = append(top.changes[:0], changes...)
 }
 
 // homeOf returns n's home, if that is near in time.
-func (s *Stitcher) homeOf(n *node) home {
-	h := s.inPhase(n, s.placeOf(n))
+func (r *resolver) homeOf(n *node) home {
+	h := r.inPhase(n, r.placeOf(n))
 	if h.change != nil && !h.change.near(n.span) {
 		return home{}
 	}
 	return h
 }
 
-func (s *Stitcher) placeOf(n *node) home {
+func (r *resolver) placeOf(n *node) home {
 	var h home
 	if n.above != nil && n.above.home.change != nil {
 		h = home{change: n.above.home.change, below: n.above, evidence: n.edge}
-	} else if spot, ours := s.own[n.up]; ours && n.up != (key{}) {
+	} else if spot, ours := r.traces.own[n.up]; ours && n.up != (key{}) {
 		h = home{change: spot.change, at: spot.id, evidence: parentage(n, spot)}
 	}
-	claim, claimed := s.scratch.claims[n]
+	claim, claimed := r.claims[n]
 	if claimed && claim.change != nil &&
 		(h.change == nil || claim.evidence == span.ByRequest && claim.change != h.change) {
 		return claim
@@ -106,7 +114,7 @@ func (s *Stitcher) placeOf(n *node) home {
 	if h.change != nil {
 		return h
 	}
-	if c := s.changes[n.key.trace]; c != nil {
+	if c := r.traces.changes[n.key.trace]; c != nil {
 		h = home{change: c, evidence: span.ByAnnotation}
 		if n.up != (key{}) {
 			h.at = c.root // its parent is missing
@@ -127,14 +135,14 @@ func parentage(n *node, at spot) span.Evidence {
 }
 
 // claim records n's home by its identity.
-func (s *Stitcher) claim(n *node) {
+func (r *resolver) claim(n *node) {
 	switch n.identity.kind {
 	case byAudit:
-		if w, ok := s.writeOf(n); ok {
-			s.dispute(claimant(n), home{change: w.change, at: w.at, evidence: span.ByRequest})
+		if w, ok := r.identities.entries[n.identity].writeOf(n); ok {
+			r.dispute(claimant(n), home{change: w.change, at: w.at, evidence: span.ByRequest})
 		}
 	case byPod, byContainer:
-		pod := s.teach(n)
+		pod := r.teach(n)
 		if pod == "" {
 			return
 		}
@@ -142,20 +150,20 @@ func (s *Stitcher) claim(n *node) {
 		if root.above != nil || root.up != (key{}) && !root.span.IsAttempt() && !callsPlugin(root.span) {
 			return // its home will be below its parent
 		}
-		if st, ok := s.stayOf(n, pod); ok {
-			s.dispute(root, home{change: st.change, at: st.at, evidence: span.ByIdentity})
+		if st, ok := r.identities.pod(pod).stayOf(n); ok {
+			r.dispute(root, home{change: st.change, at: st.at, evidence: span.ByIdentity})
 		}
 	}
 }
 
 // dispute records a claim. Of two different claims, a request wins over a Pod; two of the same kind
 // cancel each other.
-func (s *Stitcher) dispute(n *node, h home) {
-	switch was, known := s.scratch.claims[n]; {
+func (r *resolver) dispute(n *node, h home) {
+	switch was, known := r.claims[n]; {
 	case !known, h.evidence == span.ByRequest && was.evidence != span.ByRequest:
-		s.scratch.claims[n] = h
+		r.claims[n] = h
 	case was.evidence == h.evidence && (was.change != h.change || was.at != h.at):
-		s.scratch.claims[n] = home{evidence: h.evidence}
+		r.claims[n] = home{evidence: h.evidence}
 	}
 }
 
@@ -176,11 +184,10 @@ func claimant(n *node) *node {
 	return n
 }
 
-// writeOf returns our write with n's audit-id. An ID of writes in two traces, or of two requests,
-// joins nothing, because a client may choose it. An API server that forwards a request forwards its
-// ID; then the outer request counts.
-func (s *Stitcher) writeOf(n *node) (written, bool) {
-	e := s.entries[n.identity]
+// writeOf returns our write with n's audit-id; the entry is that of the ID. An ID of writes in two
+// traces, or of two requests, joins nothing, because a client may choose it. An API server that forwards
+// a request forwards its ID; then the outer request counts.
+func (e *entry) writeOf(n *node) (written, bool) {
 	if len(e.writes) != 1 || e.nodes.len > maxHops {
 		return written{}, false
 	}
@@ -194,7 +201,7 @@ const maxHops = 4
 
 // teach records the Pod of n's sandbox and container, and returns it. The Pod is that of n, or of
 // the Pod work above n.
-func (s *Stitcher) teach(n *node) string {
+func (r *resolver) teach(n *node) string {
 	pod, up := n.pod, n.above
 	for range maxDepth {
 		if up == nil || pod != "" {
@@ -206,14 +213,14 @@ func (s *Stitcher) teach(n *node) string {
 		up = up.above
 	}
 	if pod == "" {
-		pod = s.podOf(n)
+		pod = r.identities.podOf(n)
 	}
 	if pod == "" {
 		return ""
 	}
 	for _, id := range ids(n.span) {
-		if id != "" && s.learn(id, pod) {
-			s.entries[identity{byContainer, id}].nodes.each(s.touch)
+		if id != "" && r.identities.learn(id, pod) {
+			r.identities.entries[identity{byContainer, id}].nodes.each(r.forest.touch)
 		}
 	}
 	return pod

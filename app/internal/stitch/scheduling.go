@@ -8,9 +8,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// scheduledIn returns the reconciliation with the phase `schedule` of an attempt's Pod.
-func (s *Stitcher) scheduledIn(n *node) (stay, bool) {
-	e := s.entries[identity{byPod, n.pod}]
+// scheduledIn returns the reconciliation with the phase `schedule` of an attempt's Pod. The entry is that
+// of the Pod, or nil.
+func (e *entry) scheduledIn(n *node) (stay, bool) {
 	if e == nil || !n.span.IsAttempt() {
 		return stay{}, false
 	}
@@ -25,14 +25,15 @@ func (s *Stitcher) scheduledIn(n *node) (stay, bool) {
 // inPhase moves an attempt from its Pod's reconciliation, or from a write of that, to the phase
 // `schedule`. The context on a Pod names one of those. Likewise it moves a call to a plugin of the kubelet to
 // its phase.
-func (s *Stitcher) inPhase(n *node, h home) home {
+func (r *resolver) inPhase(n *node, h home) home {
 	if h.change == nil || h.below != nil {
 		return h
 	}
-	if st, ok := s.scheduledIn(n); ok && st.change == h.change {
+	pod := r.identities.pod(n.pod)
+	if st, ok := pod.scheduledIn(n); ok && st.change == h.change {
 		h.at = st.schedule
 	}
-	if st, phase, ok := s.calledIn(n); ok && st.change == h.change {
+	if st, phase, ok := pod.calledIn(n); ok && st.change == h.change {
 		h.at = phase
 	}
 	return h

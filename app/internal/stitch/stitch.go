@@ -17,10 +17,6 @@ package stitch
 
 import (
 	"time"
-
-	"go.opentelemetry.io/otel/trace"
-
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // Mode is the treatment of a joined span (rule X2).
@@ -106,59 +102,58 @@ type Stats struct {
 }
 
 // Stitcher joins spans to traces. Create one with New. It is not safe for concurrent use.
+//
+// Its parts form a line. Each uses only those before it:
+//
+//	buffer    the spans of other components, in all indexes
+//	traces    our traces, and what can join a span to them
+//	intake    adds accepted spans to the buffer
+//	resolver  finds the place of each held span in our traces
+//	passing   lets spans go that have no such place
+//	joiner    makes a trace with its foreign spans, and lets these go
+//	endings   the finished traces, until they accept no more spans
 type Stitcher struct {
-	opts  Options
-	stats Stats
-
-	forest
-	identities
-	noise   noise
-	streams streams
-
-	// changes are our traces. own holds the possible parents in them: our spans, and foreign spans
-	// that were returned.
-	changes map[trace.TraceID]*change
-	own     map[key]spot
-	// open are the unfinished changes.
-	open map[*change]struct{}
-	// finished are the finished changes, oldest first. index counts their identities. late are
-	// those with late spans.
-	finished []*change
-	index    int
-	late     map[*change]struct{}
-	// closed are the traces that accept no more spans.
-	closed traceSet
-	// passed are spans to return; passedBytes counts towards the bound.
-	passed      []*span.Span
-	passedBytes int
-	// fresh and left are the results of Fresh and Left.
-	fresh   []*node
-	left    []Left
-	scratch scratch
+	opts     Options
+	stats    Stats
+	buffer   *buffer
+	traces   *traces
+	intake   intake
+	resolver resolver
+	passing  passing
+	joiner   joiner
+	endings  endings
 }
 
 // New returns an empty Stitcher.
 func New(o Options) *Stitcher {
-	return &Stitcher{
-		opts:       o.withDefaults(),
-		forest:     newForest(),
-		identities: newIdentities(),
-		noise:      newNoise(),
-		streams:    newStreams(),
-		changes:    map[trace.TraceID]*change{},
-		open:       map[*change]struct{}{},
-		own:        map[key]spot{},
-		late:       map[*change]struct{}{},
-		closed:     newTraceSet(maxClosed),
-		scratch:    scratch{claims: map[*node]home{}},
-	}
+	s := &Stitcher{opts: o.withDefaults()}
+	s.buffer = newBuffer(s.opts.Kept)
+	s.traces = newTraces(&s.buffer.forest, &s.buffer.identities)
+	s.intake = intake{stats: &s.stats, noise: newNoise(), buffer: s.buffer, traces: s.traces}
+	s.resolver = newResolver(s.buffer, s.traces)
+	s.passing = passing{opts: &s.opts, stats: &s.stats, buffer: s.buffer, traces: s.traces}
+	s.joiner = joiner{opts: &s.opts, stats: &s.stats, buffer: s.buffer, traces: s.traces, passing: &s.passing}
+	s.endings = endings{opts: &s.opts, traces: s.traces}
+	return s
 }
 
 // Stats returns the counts so far and the current contents.
 func (s *Stitcher) Stats() Stats {
 	out := s.stats
-	out.Buffered, out.Bytes = len(s.nodes)+len(s.passed), s.bytes+s.passedBytes
-	out.Changes = len(s.changes)
-	out.Index = s.index
+	out.Buffered, out.Bytes = s.held()
+	out.Changes = len(s.traces.changes)
+	out.Index = s.endings.index
 	return out
+}
+
+// held returns the number of held spans and their bytes, with those to return.
+func (s *Stitcher) held() (spans, bytes int) {
+	f, p := &s.buffer.forest, &s.passing
+	return len(f.nodes) + len(p.spans), f.bytes + p.bytes
+}
+
+// isFull reports whether the held spans exceed the bounds.
+func (s *Stitcher) isFull() bool {
+	spans, bytes := s.held()
+	return spans > s.opts.MaxSpans || bytes > s.opts.MaxBytes
 }

@@ -111,15 +111,15 @@ func isKubeletVerb(verb string) bool {
 
 // meet accepts a span that may belong to a stream. It moves each held answer of the stream below
 // its request.
-func (s *Stitcher) meet(n *node) {
+func (s *streams) meet(n *node, f *forest) {
 	st, container, answered, ok := streamOf(n)
 	if !ok || answered && n.up != (key{}) {
 		return
 	}
-	e := s.streams.of[st]
+	e := s.of[st]
 	if e == nil {
 		e = &exchange{asked: map[*node]string{}, answered: map[*node]string{}}
-		s.streams.of[st] = e
+		s.of[st] = e
 	}
 	if answered {
 		e.answered[n] = container
@@ -138,7 +138,7 @@ func (s *Stitcher) meet(n *node) {
 	}
 	for _, a := range all.answered {
 		up := pairs[a.node]
-		if up != (key{}) && s.streams.started.has(a.key.trace) {
+		if up != (key{}) && s.started.has(a.key.trace) {
 			// A part of the answer's trace was passed on, and the rest must stay with it.
 			if e.linked == nil {
 				e.linked = map[key]key{}
@@ -147,7 +147,7 @@ func (s *Stitcher) meet(n *node) {
 			up = key{}
 		}
 		if !a.gone && up != a.up {
-			s.move(a.node, up)
+			f.move(a.node, up)
 		}
 	}
 }
@@ -185,9 +185,9 @@ func parties(of map[*node]string) []party {
 
 // part is called when a span of a stream leaves. An unpaired one is recorded, because the remaining
 // spans are then incomplete.
-func (s *Stitcher) part(n *node) {
+func (s *streams) part(n *node) {
 	st, _, _, ok := streamOf(n)
-	e := s.streams.of[st]
+	e := s.of[st]
 	if !ok || e == nil {
 		return
 	}
@@ -202,7 +202,7 @@ func (s *Stitcher) part(n *node) {
 		delete(e.answered, n)
 	}
 	if !e.holds() {
-		delete(s.streams.of, st)
+		delete(s.of, st)
 	}
 }
 
@@ -220,12 +220,12 @@ func (e *exchange) holds() bool {
 
 // linkedTo returns the link from a request to its answer, or back, if they are in two traces;
 // otherwise nil.
-func (s *Stitcher) linkedTo(n *node) *span.Link {
+func (s *streams) linkedTo(n *node) *span.Link {
 	st, _, _, ok := streamOf(n)
-	if !ok || s.streams.of[st] == nil {
+	if !ok || s.of[st] == nil {
 		return nil
 	}
-	other, linked := s.streams.of[st].linked[n.key]
+	other, linked := s.of[st].linked[n.key]
 	if !linked {
 		return nil
 	}
@@ -349,15 +349,4 @@ func mayAnswer(a, q party, but time.Duration) bool {
 		return false
 	}
 	return !a.span.Start.Before(q.span.Start.Add(-but)) && !a.span.End.After(q.span.End.Add(but))
-}
-
-// move puts an answer below another span; the zero key means none.
-func (s *Stitcher) move(a *node, up key) {
-	s.uproot(a)
-	a.gone, a.home = false, home{}
-	a.up, a.edge = up, ""
-	if up != (key{}) {
-		a.edge = span.ByTime
-	}
-	s.plant(a)
 }

@@ -15,12 +15,19 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
+// timing has the times of the foreign spans of a change.
+type timing struct {
+	change  *change
+	members []*node
+	clock   corrections
+}
+
 // improve returns our spans. Spans with better times in the foreign spans are replaced by copies
 // (rule T).
-func (j *joint) improve() []*span.Span {
-	out := slices.Clone(j.of.Spans)
+func (g timing) improve(own []*span.Span) []*span.Span {
+	out := slices.Clone(own)
 	below := map[trace.SpanID][]*node{}
-	for _, n := range j.members {
+	for _, n := range g.members {
 		if n.home.below == nil {
 			below[n.home.at] = append(below[n.home.at], n)
 		}
@@ -41,11 +48,11 @@ func (j *joint) improve() []*span.Span {
 		if !known {
 			continue
 		}
-		if s := j.answered(out[i], tops); s != nil {
+		if s := g.answered(out[i], tops); s != nil {
 			out[i] = s
 		}
 		if out[i].Name == span.ReconcileName("Pod") && len(phases[id]) > 0 {
-			j.pod(out, i, phases[id], tops)
+			g.pod(out, i, phases[id], tops)
 		}
 	}
 	return out
@@ -58,18 +65,18 @@ func isPhase(s *span.Span) bool {
 
 // answered returns a copy of our write with the times of the API server's span. It returns nil if
 // the times are exact already.
-func (j *joint) answered(s *span.Span, tops []*node) *span.Span {
+func (g timing) answered(s *span.Span, tops []*node) *span.Span {
 	if !s.IsWrite() || s.Open() || exact(s.Start.Source) && exact(s.End.Source) {
 		return nil
 	}
 	audit := text(s.Attributes, span.KeyAuditID)
 	for _, top := range tops {
 		for _, n := range walk(top, nil) {
-			if n.identity != (identity{byAudit, audit}) || n.home.change != j.change {
+			if n.identity != (identity{byAudit, audit}) || n.home.change != g.change {
 				continue
 			}
 			c := *s
-			c.Start, c.End = j.times(n)
+			c.Start, c.End = g.times(n)
 			return &c
 		}
 	}
@@ -77,8 +84,8 @@ func (j *joint) answered(s *span.Span, tops []*node) *span.Span {
 }
 
 // times returns the start and end of n after clock correction.
-func (j *joint) times(n *node) (start, end span.Time) {
-	by := j.clock[j.instance(n)]
+func (g timing) times(n *node) (start, end span.Time) {
+	by := g.clock.of(n)
 	return span.Time{Time: n.span.Start.Add(by), Source: span.TimeOTLP}, span.Time{
 		Time: n.span.End.Add(by), Source: span.TimeOTLP,
 	}
@@ -95,12 +102,12 @@ type call struct {
 }
 
 // calls returns the calls below tops, by method and in order.
-func (j *joint) calls(tops []*node) map[string][]call {
+func (g timing) calls(tops []*node) map[string][]call {
 	out := map[string][]call{}
 	for _, top := range tops {
 		for _, n := range walk(top, nil) {
 			m := method(n.span.Name)
-			if n.home.change != j.change || !isRPC(strings.TrimSuffix(n.span.Name, "/"+m)) || n.span.Open() {
+			if n.home.change != g.change || !isRPC(strings.TrimSuffix(n.span.Name, "/"+m)) || n.span.Open() {
 				continue
 			}
 			if n.home.below != nil && method(n.home.below.span.Name) == m && isCall(n.home.below.span, n.span) {
@@ -108,7 +115,7 @@ func (j *joint) calls(tops []*node) map[string][]call {
 			}
 			switch m {
 			case "RunPodSandbox", "PullImage", "CreateContainer", "StartContainer":
-				out[m] = append(out[m], j.call(n))
+				out[m] = append(out[m], g.call(n))
 			}
 		}
 	}
@@ -120,9 +127,9 @@ func (j *joint) calls(tops []*node) map[string][]call {
 	return out
 }
 
-func (j *joint) call(n *node) call {
+func (g timing) call(n *node) call {
 	var c call
-	c.start, c.end = j.times(n)
+	c.start, c.end = g.times(n)
 	c.failed = n.span.Status == span.StatusError
 	for _, in := range walk(n, nil) {
 		attrs := in.span.Attributes
@@ -140,9 +147,9 @@ func (j *joint) call(n *node) call {
 
 // pod replaces the times of a Pod's phases by those of the calls that did the work. Phases that
 // share a moment still share it afterwards.
-func (j *joint) pod(out []*span.Span, pod int, phases []int, tops []*node) {
+func (g timing) pod(out []*span.Span, pod int, phases []int, tops []*node) {
 	b := better{out: out, pod: out[pod], phases: phases, set: map[int]edges{}}
-	calls := j.calls(tops)
+	calls := g.calls(tops)
 	b.sandbox(calls["RunPodSandbox"])
 	b.pulls(calls["PullImage"])
 	b.containers(calls["CreateContainer"], calls["StartContainer"])

@@ -29,8 +29,20 @@ type arrived struct {
 // processor's caches.
 type batches struct {
 	mu sync.Mutex
-	of map[*stream]struct{}
+	of map[*batch]struct{}
 }
+
+// batch holds the changes of one stream that wait for Flush.
+type batch struct {
+	in      *batches
+	waiting []arrived
+	// bytes is the size of those in protobuf.
+	bytes int
+	// flushes has a call of Flush.
+	flushes chan *flush
+}
+
+func newBatch(in *batches) batch { return batch{in: in, flushes: make(chan *flush, 1)} }
 
 // flush is one call of Flush.
 type flush struct {
@@ -42,77 +54,24 @@ type flush struct {
 // Flush requests the waiting changes of all watches (Config.Batches). The result is closed when Emit has
 // received them, or after the limit. Emit must be able to receive meanwhile.
 func (w *Watcher) Flush(limit time.Duration) <-chan struct{} {
-	ctx, cancel := context.WithTimeout(w.closing, limit)
-	f := &flush{end: cancel}
-	w.batches.mu.Lock()
-	defer w.batches.mu.Unlock()
-	for s := range w.batches.of {
+	ctx, cancel := context.WithTimeout(w.roster.closing, limit)
+	w.batches.flush(&flush{end: cancel})
+	return ctx.Done()
+}
+
+// flush passes a call to each stream with waiting changes, and ends it if there is none.
+func (b *batches) flush(f *flush) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for one := range b.of {
 		select {
-		case s.flushes <- f:
+		case one.flushes <- f:
 			f.left++
 		default: // an earlier call is not answered yet
 		}
 	}
 	if f.left == 0 {
 		f.end()
-	}
-	return ctx.Done()
-}
-
-// receive takes a change from the watch. The change waits for Flush, with these exceptions: an error, a full
-// batch, a stream that is behind, and a stream without protobuf. The changes of the last are decoded already,
-// and among them are definitions of kinds, which discovery must not overtake.
-func (s *stream) receive(ctx context.Context, change apiwatch.Event) error {
-	now := s.w.now()
-	s.pulse.beat()
-	s.w.heard.now(now)
-	s.waiting = append(s.waiting, arrived{change, now})
-	if encoded, is := change.Object.(*apiproto.Encoded); is {
-		s.waitingBytes += len(encoded.Data)
-	}
-	full := len(s.waiting) == maxBatch || s.waitingBytes >= maxBatchBytes
-	if full || !s.w.batched || s.behind || change.Type == apiwatch.Error || !s.binary() {
-		return s.flush(ctx)
-	}
-	if len(s.waiting) == 1 {
-		s.w.batches.mu.Lock()
-		s.w.batches.of[s] = struct{}{}
-		s.w.batches.mu.Unlock()
-	}
-	return nil
-}
-
-// flush emits the waiting changes. After an error, the next watch delivers the remaining ones again. They
-// are late if they waited for long.
-func (s *stream) flush(ctx context.Context) error {
-	if len(s.waiting) == 0 {
-		s.flushed()
-		return nil
-	}
-	var began pulse
-	began.beat()
-	for _, change := range s.waiting {
-		if err := s.change(change); err != nil {
-			s.behind = s.behind || s.w.now().Sub(change.at) > s.w.pace.late
-			s.flushed()
-			return err
-		}
-	}
-	s.flushed() // before a request
-	return s.changed(ctx, began)
-}
-
-// flushed records that no change waits, which answers a call of Flush.
-func (s *stream) flushed() {
-	clear(s.waiting)
-	s.waiting, s.waitingBytes = s.waiting[:0], 0
-	s.w.batches.mu.Lock()
-	delete(s.w.batches.of, s)
-	s.w.batches.mu.Unlock()
-	select {
-	case f := <-s.flushes:
-		s.w.batches.answer(f)
-	default:
 	}
 }
 
@@ -123,4 +82,74 @@ func (b *batches) answer(f *flush) {
 	if f.left--; f.left == 0 {
 		f.end()
 	}
+}
+
+// add adds a change, and reports whether the batch is full.
+func (b *batch) add(change apiwatch.Event, at time.Time) (full bool) {
+	b.waiting = append(b.waiting, arrived{change, at})
+	if encoded, is := change.Object.(*apiproto.Encoded); is {
+		b.bytes += len(encoded.Data)
+	}
+	return len(b.waiting) == maxBatch || b.bytes >= maxBatchBytes
+}
+
+// wait makes Flush include the batch.
+func (b *batch) wait() {
+	if len(b.waiting) > 1 {
+		return // it is included
+	}
+	b.in.mu.Lock()
+	defer b.in.mu.Unlock()
+	b.in.of[b] = struct{}{}
+}
+
+// empty removes all changes, and answers a call of Flush.
+func (b *batch) empty() {
+	clear(b.waiting)
+	b.waiting, b.bytes = b.waiting[:0], 0
+	b.in.mu.Lock()
+	delete(b.in.of, b)
+	b.in.mu.Unlock()
+	select {
+	case f := <-b.flushes:
+		b.in.answer(f)
+	default:
+	}
+}
+
+// receive takes a change from the watch. The change waits for Flush, with these exceptions: an error, a full
+// batch, a stream that is behind, and a stream without protobuf. The changes of the last are decoded already,
+// and among them are definitions of kinds, which discovery must not overtake.
+func (s *stream) receive(ctx context.Context, change apiwatch.Event) error {
+	now := s.now()
+	s.lag.pulse.beat()
+	s.server.heard.now(now)
+	full := s.batch.add(change, now)
+	if full || !s.batched || s.lag.delivery != live || change.Type == apiwatch.Error || !s.read.isBinary() {
+		return s.flush(ctx)
+	}
+	s.batch.wait()
+	return nil
+}
+
+// flush emits the waiting changes. After an error, the next watch delivers the remaining ones again. They
+// are late if they waited for long.
+func (s *stream) flush(ctx context.Context) error {
+	if len(s.batch.waiting) == 0 {
+		s.batch.empty()
+		return nil
+	}
+	var began pulse
+	began.beat()
+	for _, change := range s.batch.waiting {
+		if err := s.change(change); err != nil {
+			if s.now().Sub(change.at) > s.pace.late {
+				s.lag.fallBehind()
+			}
+			s.batch.empty()
+			return err
+		}
+	}
+	s.batch.empty() // before a request
+	return s.changed(ctx, began)
 }

@@ -39,10 +39,23 @@ func (d *delay) get(now time.Time) time.Duration {
 	return d.last
 }
 
-// measure adds the delay of a change, if the API server's newest time in it is later than all before.
-// Other changes may have an older time: that of a deletion is of the write before it. Components set
-// the times of Events; they may be older, too. So only the creation of an Event counts.
-func (s *stream) measure(obj metav1.Object, o *observation.Observation) {
+// meter measures the delays of one stream.
+type meter struct {
+	// newest is the API server's newest time in the changes of the watch, or the time of its start.
+	newest time.Time
+}
+
+// start begins the measurement. A later watch resumes where the last one ended, and its delay counts.
+func (m *meter) start(now time.Time) {
+	if m.newest.IsZero() {
+		m.newest = now
+	}
+}
+
+// measure returns the delay of a change. It is known if the API server's newest time in the change is
+// later than all before. Other changes may have an older time: that of a deletion is of the write before
+// it. Components set the times of Events; they may be older, too. So only the creation of an Event counts.
+func (m *meter) measure(obj metav1.Object, o *observation.Observation) (took time.Duration, known bool) {
 	var at time.Time
 	if o.State == nil {
 		at = obj.GetCreationTimestamp().Time
@@ -54,13 +67,12 @@ func (s *stream) measure(obj metav1.Object, o *observation.Observation) {
 			}
 		}
 	}
-	if !at.After(s.newest) {
-		return
+	if !at.After(m.newest) {
+		return 0, false
 	}
-	s.newest = at
+	m.newest = at
 	if o.Seen.Before(at) {
-		s.newest = o.Seen // a clock is ahead, or the time is forged
+		m.newest = o.Seen // a clock is ahead, or the time is forged
 	}
-	// The times have whole seconds.
-	s.count.delay.add(max(0, o.Seen.Sub(at)-time.Second), o.Seen)
+	return max(0, o.Seen.Sub(at)-time.Second), true // the times have whole seconds
 }

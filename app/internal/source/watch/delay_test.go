@@ -42,7 +42,7 @@ func TestDelay(t *testing.T) {
 		"Event": {"an Event counts by its creation", []change{{event: true, created: 10, now: 25}}, 14 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, now := &stream{newest: began, count: new(counters)}, began
+			m, count, now := meter{newest: began}, new(counters), began
 			for _, ch := range c.changes {
 				now = at(ch.now)
 				o := &observation.Observation{Seen: now, Event: &observation.Event{Last: at(-100)}}
@@ -54,12 +54,15 @@ func TestDelay(t *testing.T) {
 						Managers: []observation.Manager{{Time: at(-90)}, {Time: at(ch.managed)}},
 					}}
 				}
-				s.measure(&metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(at(ch.created))}, o)
+				obj := &metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(at(ch.created))}
+				if took, known := m.measure(obj, o); known {
+					count.delay.add(took, now)
+				}
 			}
-			if got := s.count.stats(pods.GroupResource(), now).Delay; got != c.want {
+			if got := count.stats(pods.GroupResource(), now).Delay; got != c.want {
 				t.Errorf("a delay of %s, want %s: %s", got, c.want, c.reason)
 			}
-			if got := s.count.stats(pods.GroupResource(), now.Add(delayFor+1)).Delay; got != 0 {
+			if got := count.stats(pods.GroupResource(), now.Add(delayFor+1)).Delay; got != 0 {
 				t.Errorf("a delay of %s after a time without changes, want none", got)
 			}
 		})

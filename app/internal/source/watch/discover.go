@@ -27,6 +27,8 @@ type resource struct {
 
 // catalogue is the result of the last discovery.
 type catalogue struct {
+	server    *server
+	warnings  *warnings
 	asking    sync.Mutex
 	mu        sync.Mutex
 	asked     time.Time
@@ -35,15 +37,15 @@ type catalogue struct {
 
 // discover returns the offered resources from a discovery not older than age. It warns once of each
 // API group that failed and returns the rest.
-func (w *Watcher) discover(ctx context.Context, age time.Duration) ([]resource, error) {
-	w.known.asking.Lock()
-	defer w.known.asking.Unlock()
-	if fresh := w.known.since(age); fresh != nil {
+func (c *catalogue) discover(ctx context.Context, age time.Duration) ([]resource, error) {
+	c.asking.Lock()
+	defer c.asking.Unlock()
+	if fresh := c.since(age); fresh != nil {
 		return fresh, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, discoveryTimeout)
 	defer cancel()
-	link := w.link.Load()
+	link := c.server.link.Load()
 	client, err := discovery.NewDiscoveryClientForConfigAndClient(
 		link.conf, &http.Client{Transport: within{ctx, link.client.Transport}},
 	)
@@ -54,7 +56,7 @@ func (w *Watcher) discover(ctx context.Context, age time.Duration) ([]resource, 
 	var partly *discovery.ErrGroupDiscoveryFailed
 	if errors.As(err, &partly) && len(lists) > 0 {
 		for gv, cause := range partly.Groups {
-			w.warnings.once("discovery "+gv.String(), "cannot watch the API %s: %v; continuing without it", gv, cause)
+			c.warnings.once("discovery "+gv.String(), "cannot watch the API %s: %v; continuing without it", gv, cause)
 		}
 	} else if err != nil {
 		return nil, fmt.Errorf("cannot discover the resources of %s: %w", link.conf.Host, err)
@@ -71,22 +73,10 @@ func (w *Watcher) discover(ctx context.Context, age time.Duration) ([]resource, 
 			}
 		}
 	}
-	w.known.mu.Lock()
-	defer w.known.mu.Unlock()
-	w.known.asked, w.known.resources = time.Now(), all
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked, c.resources = time.Now(), all
 	return all, nil
-}
-
-// KindOf returns the kind of a resource's objects from the last discovery, or an empty string.
-func (w *Watcher) KindOf(gvr schema.GroupVersionResource) string {
-	w.known.mu.Lock()
-	defer w.known.mu.Unlock()
-	for _, r := range w.known.resources {
-		if r.GroupResource() == gvr.GroupResource() {
-			return r.kind
-		}
-	}
-	return ""
 }
 
 func (c *catalogue) since(age time.Duration) []resource {
@@ -112,12 +102,12 @@ func (c *catalogue) kind(gr schema.GroupResource) string {
 
 // find returns the first resource that matches is. Without a match in the cache, it repeats the
 // discovery.
-func (w *Watcher) find(ctx context.Context, is func(resource) bool) (resource, bool) {
+func (c *catalogue) find(ctx context.Context, is func(resource) bool) (resource, bool) {
 	for _, age := range []time.Duration{time.Hour, time.Second} {
-		all, err := w.discover(ctx, age)
+		all, err := c.discover(ctx, age)
 		if err != nil {
 			if ctx.Err() == nil {
-				w.warnings.once("discovery", "%v; continuing without it", err)
+				c.warnings.once("discovery", "%v; continuing without it", err)
 			}
 			return resource{}, false
 		}
@@ -128,20 +118,20 @@ func (w *Watcher) find(ctx context.Context, is func(resource) bool) (resource, b
 	return resource{}, false
 }
 
-// otherVersion switches the stream to another offered version of its resource, if the current one
-// is gone.
-func (s *stream) otherVersion(ctx context.Context) bool {
-	all, err := s.w.discover(ctx, time.Second)
+// otherVersion returns another offered version of a resource.
+func (c *catalogue) otherVersion(
+	ctx context.Context, of schema.GroupVersionResource,
+) (other schema.GroupVersionResource, ok bool) {
+	all, err := c.discover(ctx, time.Second)
 	if err != nil {
-		return false
+		return other, false
 	}
 	for _, r := range all {
-		if r.GroupResource() == s.resource.GroupResource() && r.Version != s.resource.Version {
-			s.serve(r.GroupVersionResource)
-			return true
+		if r.GroupResource() == of.GroupResource() && r.Version != of.Version {
+			return r.GroupVersionResource, true
 		}
 	}
-	return false
+	return other, false
 }
 
 // within binds the requests of a client without contexts to ctx.

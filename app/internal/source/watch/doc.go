@@ -12,6 +12,16 @@
 // was opened is Listed and Late, because its observation time is far from its real time. The
 // boundary is a resourceVersion requested from the API server, not a time.
 //
+// # States
+//
+// Watch and Follow make plans; the explorer adds plans for the effects of changes. The roster runs one
+// stream for each plan. A stream has three independent states, each with its own table of transitions:
+//
+//	progress  the next request: a list at a past version, a list of the present, a comparison with
+//	          the known state, or a watch from the reached version
+//	lag       its changes are live, or begin with changes stored before the watch was opened
+//	contact   the API server was lost, or has refused the credentials
+//
 // # Faults
 //
 // Each stream recovers separately; Stats counts its requests and errors.

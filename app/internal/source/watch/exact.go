@@ -17,15 +17,12 @@ const exactTimeout = 10 * time.Second
 
 var errNoAnswer = errors.New("the API server did not list the state at a resourceVersion in time")
 
-// exact reports whether the next list must show the state at since.
-func (s *stream) exact() bool { return s.since != 0 && !s.listed && !s.inexact }
-
-// listExact is listPage with exactTimeout.
-func (s *stream) listExact(ctx context.Context, opts metav1.ListOptions) (page, error) {
+// exactPage is page with exactTimeout.
+func (r *reader) exactPage(ctx context.Context, opts metav1.ListOptions) (page, error) {
 	askedIn(ctx).patient = true
 	ctx, cancel := context.WithTimeoutCause(ctx, exactTimeout, errNoAnswer)
 	defer cancel()
-	p, err := s.listPage(ctx, opts)
+	p, err := r.page(ctx, opts)
 	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
 		return page{}, errNoAnswer
 	}
@@ -36,15 +33,15 @@ func (s *stream) listExact(ctx context.Context, opts metav1.ListOptions) (page, 
 // in a separate etcd, whose versions are not comparable. A list at a version that the storage has
 // not reached would block.
 func (s *stream) compareVersions(ctx context.Context) error {
-	if !s.exact() || !s.isEvents() {
+	if s.progress.stage != startAt || !isEvents(s.read.resource) {
 		return nil
 	}
-	p, err := s.listPage(ctx, metav1.ListOptions{Limit: 1})
+	p, err := s.read.page(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return err
 	}
 	if version, err := strconv.ParseUint(p.version, 10, 64); err != nil || version < s.since {
-		s.inexact = true
+		s.progress.inexact()
 	}
 	return nil
 }

@@ -259,14 +259,12 @@ func BenchmarkStats(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer w.Close()
-	w.mu.Lock()
+	w.roster.mu.Lock()
 	for i := range 200 {
 		k := key{GroupResource: schema.GroupResource{Resource: string(rune('a' + i))}}
-		s := w.newStream(plan{})
-		s.count = w.countersOf(k.GroupResource)
-		w.streams[k] = s
+		w.roster.streams[k] = newStream(plan{}, w.shared, w.roster.countersOf(k.GroupResource))
 	}
-	w.mu.Unlock()
+	w.roster.mu.Unlock()
 	for b.Loop() {
 		w.Stats()
 	}

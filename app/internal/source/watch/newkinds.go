@@ -3,7 +3,6 @@
 package watch
 
 import (
-	"maps"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,22 +10,48 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// newKinds tracks the kinds that appear and disappear during the watch. A new kind is watched from
-// the version of its CustomResourceDefinition on, so that its first objects count as live.
+// kindState is the state of a kind between its definition and discovery. The two are not synchronized:
+// either may be the first to show a kind.
 //
-// Discovery and the watch of the definitions are not synchronized: either may be the first to show
-// a kind.
+//	           defined    removed  in discovery  not in discovery
+//	---------  ---------  -------  ------------  ----------------
+//	unknown    announced  leaving  undefined     unknown
+//	announced  announced  leaving  settled       announced
+//	undefined  announced  leaving  settled       undefined
+//	settled    settled    leaving  settled       settled
+//	leaving    announced  leaving  leaving       unknown
+type kindState uint8
+
+const (
+	unknownKind kindState = iota
+	// announced kinds have a definition, and are not in discovery yet.
+	announced
+	// undefined kinds are in discovery for the first time, without a definition.
+	undefined
+	// settled kinds are in discovery. They have a definition, existed at the start, or have no readable
+	// definition.
+	settled
+	// leaving kinds are still in discovery, but their definition is gone.
+	leaving
+)
+
+// newKind is a kind, with the version at which its watch starts. It is 0 for kinds that existed before,
+// or whose definition cannot be read.
+type newKind struct {
+	state kindState
+	from  uint64
+}
+
+// newKinds tracks the kinds that appear and disappear during the watch. A new kind is watched from
+// the version of its CustomResourceDefinition on, so that its first objects count as live. It is safe
+// for concurrent use.
 type newKinds struct {
-	mu sync.Mutex
-	// from maps each kind to the start version of its watch. It is 0 for kinds that existed before,
-	// or whose definition cannot be read.
-	from map[schema.GroupResource]uint64
-	// defined kinds are not in discovery yet. undefined kinds are in discovery without a
-	// definition. leaving kinds are still in discovery, but their definition is gone.
-	defined, undefined, leaving map[schema.GroupResource]bool
+	changed chan struct{}
+
+	mu    sync.Mutex
+	kinds map[schema.GroupResource]newKind
 	// dropped kinds must not be watched any more.
 	dropped []droppedKind
-	changed chan struct{}
 }
 
 // droppedKind is a kind whose definition was removed at that version.
@@ -35,14 +60,8 @@ type droppedKind struct {
 	version uint64
 }
 
-func makeNewKinds() newKinds {
-	return newKinds{
-		from:      map[schema.GroupResource]uint64{},
-		defined:   map[schema.GroupResource]bool{},
-		undefined: map[schema.GroupResource]bool{},
-		leaving:   map[schema.GroupResource]bool{},
-		changed:   make(chan struct{}, 1),
-	}
+func trackNewKinds() *newKinds {
+	return &newKinds{kinds: map[schema.GroupResource]newKind{}, changed: make(chan struct{}, 1)}
 }
 
 // stood records the kinds that existed at the start, with their start versions.
@@ -50,7 +69,7 @@ func (n *newKinds) stood(all []resource, from func(resource) uint64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, r := range all {
-		n.from[r.GroupResource()] = from(r)
+		n.kinds[r.GroupResource()] = newKind{settled, from(r)}
 	}
 }
 
@@ -61,19 +80,14 @@ func (n *newKinds) note(o *observation.Observation) {
 	switch {
 	case o.Gone != nil:
 		gr := schema.ParseGroupResource(o.Gone.Name)
-		delete(n.from, gr)
-		delete(n.defined, gr)
-		n.leaving[gr] = true
+		n.kinds[gr] = newKind{state: leaving}
 		n.dropped = append(n.dropped, droppedKind{gr, o.Gone.ResourceVersion})
 	case o.State != nil && !o.Baseline:
 		gr := schema.ParseGroupResource(o.State.Name)
-		if _, known := n.from[gr]; known {
+		if s := n.kinds[gr].state; s == announced || s == settled {
 			return
 		}
-		n.from[gr] = o.State.ResourceVersion
-		n.defined[gr] = true
-		delete(n.undefined, gr)
-		delete(n.leaving, gr)
+		n.kinds[gr] = newKind{announced, o.State.ResourceVersion}
 	default:
 		return
 	}
@@ -84,30 +98,40 @@ func (n *newKinds) note(o *observation.Observation) {
 }
 
 // offered records the kinds in discovery and reports whether discovery and the definitions agree. A
-// kind without a definition in two consecutive calls has no readable definition; its current
-// objects become its Baseline.
+// kind without a definition in two calls has no readable definition; its current objects become its
+// Baseline.
 func (n *newKinds) offered(all []resource) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	agree := true
-	there := map[schema.GroupResource]bool{}
+	there := make(map[schema.GroupResource]bool, len(all))
 	for _, r := range all {
 		gr := r.GroupResource()
+		if there[gr] {
+			continue
+		}
 		there[gr] = true
-		delete(n.defined, gr)
-		if _, known := n.from[gr]; known || n.leaving[gr] {
-			continue
+		k := n.kinds[gr]
+		switch k.state {
+		case unknownKind:
+			k.state = undefined
+			agree = false
+		case announced, undefined:
+			k.state = settled
+		case settled, leaving:
 		}
-		if n.undefined[gr] {
-			n.from[gr] = 0
-			delete(n.undefined, gr)
-			continue
-		}
-		n.undefined[gr] = true
-		agree = false
+		n.kinds[gr] = k
 	}
-	maps.DeleteFunc(n.leaving, func(gr schema.GroupResource, _ bool) bool { return !there[gr] })
-	return agree && len(n.defined) == 0
+	for gr, k := range n.kinds {
+		switch {
+		case there[gr]:
+		case k.state == leaving:
+			delete(n.kinds, gr)
+		case k.state == announced:
+			agree = false
+		}
+	}
+	return agree
 }
 
 // since returns the start version of a resource; known is false until the resource should be
@@ -115,8 +139,8 @@ func (n *newKinds) offered(all []resource) bool {
 func (n *newKinds) since(gr schema.GroupResource) (version uint64, known bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	version, known = n.from[gr]
-	return version, known
+	k := n.kinds[gr]
+	return k.from, k.state == announced || k.state == settled
 }
 
 func (n *newKinds) takeDropped() []droppedKind {

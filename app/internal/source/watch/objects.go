@@ -3,13 +3,51 @@
 package watch
 
 import (
-	"strconv"
+	"sync/atomic"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
+
+// converter turns objects into observations, for all streams.
+type converter struct {
+	normalizer *normalize.Normalizer
+	storages   *storages
+	// impossible counts the replaced times.
+	impossible atomic.Uint64
+}
+
+// observe returns an observation of an object that arrived at that time, or nil if the object has no
+// identity.
+func (c *converter) observe(
+	of schema.GroupVersionResource, in storage, obj metav1.Object, at time.Time,
+) *observation.Observation {
+	o := &observation.Observation{Seen: at, Source: observation.SourceWatch}
+	switch obj := obj.(type) {
+	case *metav1.PartialObjectMetadata:
+		o.State = c.normalizer.Metadata(kind.OfResource(of.Group, of.Resource).Kind, obj)
+	case *unstructured.Unstructured:
+		if isEvents(of) {
+			o.Event = c.normalizer.Event(obj)
+		} else {
+			o.State = c.normalizer.Object(obj)
+		}
+	}
+	if o.State == nil && o.Event == nil {
+		return nil
+	}
+	c.storages.order(o, in)
+	c.impossible.Add(uint64(o.BoundTimes(o.Seen))) //nolint:gosec // a count
+	return o
+}
 
 type uidKey = types.UID
 
@@ -27,34 +65,106 @@ func (h held) ref(uid uidKey) object.Ref {
 	return object.Ref{Kind: h.kind, Namespace: h.namespace, Name: h.name, UID: uid}
 }
 
-// kept returns the UID and the record of an object.
-func kept(o *observation.State, round uint32) (uidKey, held) {
-	return o.UID, held{
-		version: o.ResourceVersion, kind: o.Kind, namespace: o.Namespace, name: o.Name, round: round,
+// objects emits the observations of one stream. Of each object it keeps the version, to detect
+// duplicates, and the identity, to report a removal that a list shows. Of Events it keeps nothing.
+type objects struct {
+	*converter
+	storage storage
+	// seen receives the observations.
+	seen  func(*observation.Observation)
+	count *counters
+	delay meter
+	// round is the number of the list; held are the records.
+	round uint32
+	held  map[uidKey]held
+}
+
+// list emits an object of a list, unless the version is known. It reports false for one without an
+// identity. For emitted and first see progress.
+func (l *objects) list(
+	of schema.GroupVersionResource, obj metav1.Object, at time.Time, emitted uint64, first bool,
+) bool {
+	o := l.observe(of, l.storage, obj, at)
+	if o == nil {
+		return false
+	}
+	if l.hold(o, emitted) {
+		o.Listed = true
+		o.Baseline = first
+		l.hand(o)
+	}
+	return true
+}
+
+// change emits a created or changed object of a watch, unless the version is known.
+func (l *objects) change(of schema.GroupVersionResource, obj metav1.Object, at time.Time, p *progress, g *lag) {
+	o := l.observe(of, l.storage, obj, at)
+	if o == nil || !l.hold(o, p.emitted) {
+		return
+	}
+	if took, known := l.delay.measure(obj, o); known {
+		l.count.delay.add(took, o.Seen)
+	}
+	if o.State != nil {
+		o.Late = g.isLate(o.State.ResourceVersion)
+	} else {
+		o.Late = g.isLate(o.Event.ResourceVersion)
+	}
+	o.Listed = o.Late
+	l.hand(o)
+}
+
+// remove emits the removal of an object of a watch.
+func (l *objects) remove(of schema.GroupVersionResource, obj metav1.Object, at time.Time, g *lag) {
+	o := l.observe(of, l.storage, obj, at)
+	if o == nil {
+		return
+	}
+	delete(l.held, obj.GetUID())
+	if o.State == nil {
+		return // an Event that expired
+	}
+	o.Late = g.isLate(o.State.ResourceVersion)
+	o.Listed = o.Late
+	o.Gone = &observation.Gone{Ref: o.State.Ref, ResourceVersion: o.State.ResourceVersion, Order: o.State.Order}
+	o.State = nil
+	l.hand(o)
+}
+
+// removeMissing emits the removals that a list at that version shows.
+func (l *objects) removeMissing(version uint64, now func() time.Time) {
+	for uid, h := range l.releaseMissing() {
+		gone := &observation.Gone{Ref: h.ref(uid), ResourceVersion: version}
+		if l.storage == separateStorage {
+			gone.Order = l.storages.place()
+		}
+		l.hand(&observation.Observation{Seen: now(), Source: observation.SourceWatch, Listed: true, Gone: gone})
 	}
 }
 
 // hold stores the object's record and reports whether this version is new. An Event needs no record,
 // since its removal is not observed: its version is new if the stream has not reached it. So a list of
 // Events that breaks on a later page emits its first pages twice; the engine ignores the repetition.
-func (s *stream) hold(o *observation.Observation) bool {
+func (l *objects) hold(o *observation.Observation, emitted uint64) bool {
 	if o.Event != nil {
-		return o.Event.ResourceVersion > s.emitted
+		return o.Event.ResourceVersion > emitted
 	}
-	uid, h := kept(o.State, s.round)
-	before, known := s.objects[uid]
-	s.objects[uid] = h
-	return !known || before.version != h.version
+	s := o.State
+	before, known := l.held[s.UID]
+	l.held[s.UID] = held{
+		version: s.ResourceVersion, kind: s.Kind, namespace: s.Namespace, name: s.Name, round: l.round,
+	}
+	return !known || before.version != s.ResourceVersion
 }
 
 // releaseMissing removes and returns the objects that the last list did not contain.
-func (s *stream) releaseMissing() map[uidKey]held {
+func (l *objects) releaseMissing() map[uidKey]held {
 	var missing map[uidKey]held
-	for uid, h := range s.objects {
-		if h.round == s.round {
+	for uid, h := range l.held {
+		if h.round == l.round {
 			continue
 		}
-		delete(s.objects, uid)
+		delete(l.held, uid)
 		if missing == nil {
 			missing = map[uidKey]held{}
 		}
@@ -63,20 +173,8 @@ func (s *stream) releaseMissing() map[uidKey]held {
 	return missing
 }
 
-// endList emits the removals that the list shows.
-func (s *stream) endList(version string) {
-	number, _ := strconv.ParseUint(version, 10, 64)
-	for uid, h := range s.releaseMissing() {
-		gone := &observation.Gone{Ref: h.ref(uid), ResourceVersion: number}
-		if s.separate {
-			gone.Order = s.w.storages.place()
-		}
-		s.hand(&observation.Observation{
-			Seen: s.w.now(), Source: observation.SourceWatch, Listed: true, Gone: gone,
-		})
-	}
-	s.version = version
-	s.listed = true
-	s.ready.Do(s.w.oneSynced)
-	s.reached()
+// hand emits an observation.
+func (l *objects) hand(o *observation.Observation) {
+	l.count.observed(o.Seen)
+	l.seen(o)
 }

@@ -30,7 +30,7 @@ func Offers(ctx context.Context, cfg Config) ([]Offered, error) {
 		return nil, err
 	}
 	defer w.Close()
-	all, err := w.discover(ctx, 0)
+	all, err := w.known.discover(ctx, 0)
 	if err != nil {
 		return nil, err
 	}

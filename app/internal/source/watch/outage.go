@@ -50,10 +50,3 @@ func (o *outage) over() <-chan struct{} {
 	}
 	return o.back
 }
-
-// answered records that the server works.
-func (w *Watcher) answered() {
-	w.heard.now(w.now())
-	w.warnings.again(unreachable)
-	w.outage.found()
-}

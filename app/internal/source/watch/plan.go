@@ -22,7 +22,7 @@ type plan struct {
 	// quiet plans give no warning for an unreadable resource.
 	quiet bool
 	// seen receives the observations of the stream.
-	seen func(s *stream, o *observation.Observation)
+	seen func(*observation.Observation)
 }
 
 // key identifies a stream: one for each resource, in any version.

@@ -54,36 +54,3 @@ func ParsePosition(text string) (Position, error) {
 func (p Position) key() key {
 	return key{GroupResource: p.Resource.GroupResource(), namespace: p.Namespace, name: p.Name}
 }
-
-// gone reports the removal of a position's resource, unless the resource is back already.
-func (w *Watcher) gone(p Position) {
-	if w.tell == nil {
-		return
-	}
-	w.emitting.Lock()
-	defer w.emitting.Unlock()
-	if p.Version = ""; !w.follows(p) {
-		w.tell(p)
-	}
-}
-
-// follows reports whether the stream of position p is running.
-func (w *Watcher) follows(p Position) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.streams[p.key()] != nil
-}
-
-// reached reports the stream's position after all its observations.
-func (s *stream) reached() {
-	s.emitted = s.number()
-	if !s.separate {
-		s.w.storages.reach(s.emitted)
-	}
-	if s.w.tell == nil {
-		return
-	}
-	s.w.emitting.Lock()
-	defer s.w.emitting.Unlock()
-	s.w.tell(Position{Resource: s.named, Namespace: s.namespace, Name: s.name, Version: s.version})
-}

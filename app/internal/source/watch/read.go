@@ -10,13 +10,12 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	selector "k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
-	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/apiproto"
 )
 
@@ -27,21 +26,32 @@ type page struct {
 	version, next string
 }
 
-// listPage reads one page of the stream's resource, or returns errSlow.
-func (s *stream) listPage(ctx context.Context, opts metav1.ListOptions) (page, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.w.pace.slow, errSlow)
+// reader makes the requests of one stream.
+type reader struct {
+	// resource has the version in use.
+	resource        schema.GroupVersionResource
+	namespace, name string
+	link            *link
+	pace            *pace
+	// jsonOnly means that the protobuf of the resource is unreadable.
+	jsonOnly bool
+}
+
+// page reads one page of the resource, or returns errSlow.
+func (r *reader) page(ctx context.Context, opts metav1.ListOptions) (page, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, r.pace.slow, errSlow)
 	defer cancel()
-	p, err := s.readPage(ctx, opts)
+	p, err := r.list(ctx, opts)
 	if err != nil && errors.Is(context.Cause(ctx), errSlow) {
 		return page{}, errSlow
 	}
 	return p, err
 }
 
-func (s *stream) readPage(ctx context.Context, opts metav1.ListOptions) (page, error) {
-	s.selectName(&opts)
-	if s.kind().MetadataOnly {
-		list, err := s.link.metadata.Resource(s.resource).Namespace(s.namespace).List(ctx, opts)
+func (r *reader) list(ctx context.Context, opts metav1.ListOptions) (page, error) {
+	r.selectName(&opts)
+	if r.kind().MetadataOnly {
+		list, err := r.link.metadata.Resource(r.resource).Namespace(r.namespace).List(ctx, opts)
 		if err != nil {
 			return page{}, err
 		}
@@ -51,7 +61,7 @@ func (s *stream) readPage(ctx context.Context, opts metav1.ListOptions) (page, e
 		}
 		return p, nil
 	}
-	list, err := s.client().Resource(s.resource).Namespace(s.namespace).List(ctx, opts)
+	list, err := r.client().Resource(r.resource).Namespace(r.namespace).List(ctx, opts)
 	if err != nil {
 		return page{}, err
 	}
@@ -64,15 +74,17 @@ func (s *stream) readPage(ctx context.Context, opts metav1.ListOptions) (page, e
 	return p, nil
 }
 
-// openInTime opens a watch at the stream's version, or returns errSlow. The watch ends with ctx;
-// cancel must end ctx.
-func (s *stream) openInTime(ctx context.Context, cancel context.CancelCauseFunc) (apiwatch.Interface, error) {
-	timer := time.AfterFunc(s.w.pace.slow, func() { cancel(errSlow) })
+// openInTime opens a watch at a version, or returns errSlow. The watch ends with ctx; cancel must end
+// ctx.
+func (r *reader) openInTime(
+	ctx context.Context, cancel context.CancelCauseFunc, version string,
+) (apiwatch.Interface, error) {
+	timer := time.AfterFunc(r.pace.slow, func() { cancel(errSlow) })
 	defer timer.Stop()
 	// Without a timeout, a watch behind a proxy may hang unnoticed.
 	timeout := int64(300 + rand.IntN(300)) //nolint:gosec // spreads load
-	changes, err := s.open(ctx, metav1.ListOptions{
-		ResourceVersion:     s.version,
+	changes, err := r.open(ctx, metav1.ListOptions{
+		ResourceVersion:     version,
 		AllowWatchBookmarks: true,
 		TimeoutSeconds:      &timeout,
 	})
@@ -81,61 +93,49 @@ func (s *stream) openInTime(ctx context.Context, cancel context.CancelCauseFunc)
 	}
 	if asked := askedIn(ctx); err == nil && asked.err != nil {
 		changes.Stop()
-		return nil, &url.Error{Op: "Get", URL: s.link.conf.Host, Err: asked.err}
+		return nil, &url.Error{Op: "Get", URL: r.link.conf.Host, Err: asked.err}
 	}
 	return changes, err
 }
 
-func (s *stream) open(ctx context.Context, opts metav1.ListOptions) (apiwatch.Interface, error) {
-	s.selectName(&opts)
-	if s.kind().MetadataOnly {
-		return s.link.metadata.Resource(s.resource).Namespace(s.namespace).Watch(ctx, opts)
+func (r *reader) open(ctx context.Context, opts metav1.ListOptions) (apiwatch.Interface, error) {
+	r.selectName(&opts)
+	if r.kind().MetadataOnly {
+		return r.link.metadata.Resource(r.resource).Namespace(r.namespace).Watch(ctx, opts)
 	}
-	return s.client().Resource(s.resource).Namespace(s.namespace).Watch(ctx, opts)
+	return r.client().Resource(r.resource).Namespace(r.namespace).Watch(ctx, opts)
 }
 
-// client returns the client for the stream's objects.
-func (s *stream) client() dynamic.Interface {
-	if s.binary() {
-		return s.link.binary
+// client returns the client for the objects.
+func (r *reader) client() dynamic.Interface {
+	if r.isBinary() {
+		return r.link.binary
 	}
-	return s.link.dynamic
+	return r.link.dynamic
 }
 
-// binary reports whether the stream asks for objects in protobuf.
-func (s *stream) binary() bool {
-	return !s.jsonOnly && !s.kind().MetadataOnly && apiproto.Has(s.resource.GroupVersion())
+// isBinary reports whether the requests are for objects in protobuf.
+func (r *reader) isBinary() bool {
+	return !r.jsonOnly && !r.kind().MetadataOnly && apiproto.Has(r.resource.GroupVersion())
 }
 
-// kind is the known kind of the stream's objects, or the zero Kind.
-func (s *stream) kind() *kind.Kind { return kind.OfResource(s.resource.Group, s.resource.Resource) }
+// kind is the known kind of the objects, or the zero Kind.
+func (r *reader) kind() *kind.Kind { return kind.OfResource(r.resource.Group, r.resource.Resource) }
 
-func (s *stream) selectName(opts *metav1.ListOptions) {
-	if s.name != "" {
-		opts.FieldSelector = selector.OneTermEqualSelector("metadata.name", s.name).String()
+func (r *reader) selectName(opts *metav1.ListOptions) {
+	if r.name != "" {
+		opts.FieldSelector = selector.OneTermEqualSelector("metadata.name", r.name).String()
 	}
 }
 
-// observe returns an observation of an object that arrived at that time, or nil if the object has no
-// identity.
-func (s *stream) observe(obj metav1.Object, at time.Time) *observation.Observation {
-	o := &observation.Observation{Seen: at, Source: observation.SourceWatch}
-	switch obj := obj.(type) {
-	case *metav1.PartialObjectMetadata:
-		o.State = s.w.normalizer.Metadata(s.kind().Kind, obj)
-	case *unstructured.Unstructured:
-		if s.isEvents() {
-			o.Event = s.w.normalizer.Event(obj)
-		} else {
-			o.State = s.w.normalizer.Object(obj)
-		}
+// String returns the name of the watched resource: "deployments.apps in namespace default".
+func (r *reader) String() string {
+	what := r.resource.GroupResource().String()
+	if r.name != "" {
+		what += " " + r.name
 	}
-	if o.State == nil && o.Event == nil {
-		return nil
+	if r.namespace != "" {
+		what += " in namespace " + r.namespace
 	}
-	s.order(o)
-	s.w.impossible.Add(uint64(o.BoundTimes(o.Seen))) //nolint:gosec // a count
-	return o
+	return what
 }
-
-func (s *stream) isEvents() bool { return isEvents(s.resource) }

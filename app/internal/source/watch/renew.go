@@ -16,37 +16,37 @@ import (
 
 // renew replaces the refused link if the credentials have changed. It reports whether the stream
 // should retry at once. All streams may call it; pace.renew limits the reads.
-func (w *Watcher) renew(refused *link) bool {
-	w.renewing.Lock()
-	defer w.renewing.Unlock()
-	if w.link.Load() != refused {
+func (s *server) renew(refused *link) bool {
+	s.renewing.Lock()
+	defer s.renewing.Unlock()
+	if s.link.Load() != refused {
 		return true // another stream has renewed it
 	}
-	if !w.renewed.IsZero() && time.Since(w.renewed) < w.pace.renew {
+	if !s.renewed.IsZero() && time.Since(s.renewed) < s.pace.renew {
 		return false
 	}
-	w.renewed = time.Now()
-	next, err := w.redial(refused)
+	s.renewed = time.Now()
+	next, err := s.redial(refused)
 	if err != nil {
-		w.warnings.once("renew", "cannot renew the credentials: %v; trying again", err)
+		s.warnings.once("renew", "cannot renew the credentials: %v; trying again", err)
 		return false
 	}
 	if next == nil {
 		return false
 	}
-	w.link.Store(next)
-	w.warnings.again("renew")
+	s.link.Store(next)
+	s.warnings.again("renew")
 	refused.hangUp()
 	return true
 }
 
 // redial returns a link with new credentials, or nil if they are unchanged. Another address is an
 // error: it may be another cluster, and objects of two clusters must not mix.
-func (w *Watcher) redial(refused *link) (*link, error) {
-	cfg := w.rest
-	if w.reload != nil {
+func (s *server) redial(refused *link) (*link, error) {
+	cfg := s.rest
+	if s.reload != nil {
 		var err error
-		if cfg, err = w.reload(); err != nil {
+		if cfg, err = s.reload(); err != nil {
 			return nil, err
 		}
 	}
@@ -55,7 +55,7 @@ func (w *Watcher) redial(refused *link) (*link, error) {
 			"the server is now %.200q, not %.200q: restart to follow it", cfg.Host, refused.conf.Host,
 		)
 	}
-	next, err := dial(cfg, &w.requests)
+	next, err := dial(cfg, &s.requests)
 	if err != nil || next.credentials == refused.credentials {
 		return nil, err
 	}

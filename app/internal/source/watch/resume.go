@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
-	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
 // memory is the state of an earlier Watcher: the positions of its streams and the objects that it
@@ -127,27 +126,4 @@ func (m *memory) leftover(gr schema.GroupResource) []Position {
 		}
 	}
 	return left
-}
-
-// buryOrphans emits the removal of all objects of a resource that was removed before its stream
-// could start.
-func (w *Watcher) buryOrphans(kind droppedKind) {
-	for uid, h := range w.past.orphaned(kind.GroupResource) {
-		w.hand(&observation.Observation{
-			Seen: w.now(), Source: observation.SourceWatch, Listed: true,
-			Gone: &observation.Gone{Ref: h.ref(uid), ResourceVersion: kind.version},
-		})
-	}
-	for _, p := range w.past.leftover(kind.GroupResource) {
-		w.gone(p)
-	}
-}
-
-// resume sets a new stream to the position of an earlier one.
-func (s *stream) resume(kind string) {
-	if version, objects, ok := s.w.past.take(s.key(), kind); ok {
-		s.version, s.objects = version, objects
-		s.emitted = s.number()
-		s.listed, s.behind = true, true
-	}
 }

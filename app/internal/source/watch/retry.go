@@ -11,7 +11,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/kube-lifeline/lifeline/app/internal/source/apiproto"
@@ -28,9 +27,6 @@ const (
 
 // rareInterval is the retry interval of an unreadable resource.
 const rareInterval = 3 * time.Minute
-
-// startingUp is how long refusals count as temporary after the server was lost.
-const startingUp = 30 * time.Second
 
 // healthy is the minimum lifetime of a healthy watch.
 const healthy = 2 * time.Second
@@ -49,112 +45,103 @@ func (s *stream) judge(ctx context.Context, err error) next {
 	case err == nil:
 		return soon // watches end; the next one continues from the same version
 	case apierrors.IsForbidden(err):
-		if s.isEvents() && s.resource != coreEvents {
-			s.serve(coreEvents)
+		if isEvents(s.read.resource) && s.read.resource != coreEvents {
+			s.read.resource = coreEvents
 			return atOnce
 		}
-		if s.starting() {
-			return soon
-		}
-		if !s.quiet {
-			s.w.warnings.forbidden(s.resource.GroupResource(), s.namespace)
-		}
-		s.settle()
-		return rarely
+		return s.deny(func() { s.warnings.forbidden(s.read.resource.GroupResource(), s.namespace) })
 	case apierrors.IsNotFound(err), apierrors.IsMethodNotSupported(err):
-		if s.otherVersion(ctx) {
+		if other, ok := s.known.otherVersion(ctx, s.read.resource); ok {
+			s.read.resource = other
 			return atOnce
 		}
-		if s.starting() {
-			return soon
-		}
-		if !s.quiet {
-			s.w.warnings.once("offer "+s.what(), "cannot watch %s: the API server does not offer it", s.what())
-		}
-		s.settle()
-		return rarely
+		return s.deny(func() {
+			what := s.read.String()
+			s.warnings.once("offer "+what, "cannot watch %s: the API server does not offer it", what)
+		})
 	case apierrors.IsTooManyRequests(err):
 		return soon
 	case apierrors.IsGone(err), apierrors.IsResourceExpired(err):
-		if s.version != "" {
-			s.version = ""
-			return soon
-		}
-		s.inexact = true
+		s.progress.expire()
 		return soon
 	case apierrors.IsUnauthorized(err):
-		if s.w.renew(s.link) {
+		if s.server.renew(s.read.link) {
 			return atOnce
 		}
 		// A longer delay would bring this stream's changes back last.
 		s.unreached()
-		s.refused = true
-		s.w.warnings.once(unaccepted, "the API server does not accept the credentials any more; trying again")
+		s.contact.refuse()
+		s.warnings.once(unaccepted, "the API server does not accept the credentials any more; trying again")
 		return soon
 	case errors.Is(err, apiproto.ErrUnreadable):
-		s.jsonOnly = true
+		s.read.jsonOnly = true
 		return atOnce
 	case errors.Is(err, errNoAnswer):
-		s.inexact = true
+		s.progress.inexact()
 		return atOnce
 	case errors.Is(err, errSetBack):
-		s.w.warnings.once("set back", "%v: comparing all that is there with what was", err)
-		s.version = ""
+		s.warnings.once("set back", "%v: comparing all that is there with what was", err)
+		s.progress.expire()
 		return atOnce
 	case errors.Is(err, errSlow):
 		s.unreached()
-		s.w.warnings.once(unreachable, "%v; trying again", err)
+		s.warnings.once(unreachable, "%v; trying again", err)
 		return soon
-	case s.exact() && errors.As(err, &status) && status.Status().Code != http.StatusServiceUnavailable:
-		s.inexact = true
+	case s.progress.stage == startAt && errors.As(err, &status) &&
+		status.Status().Code != http.StatusServiceUnavailable:
+		s.progress.inexact()
 		return atOnce
 	}
+	return s.fail(err)
+}
+
+// deny decides after a response that shows no access. The resource counts as listed then, and the
+// warning shows the missing access.
+func (s *stream) deny(warn func()) next {
+	if s.contact.isStarting(time.Now()) {
+		return soon
+	}
+	if !s.quiet {
+		warn()
+	}
+	s.state.unreadable()
+	s.ready()
+	s.pending.settled() // for a stream that had been listed before
+	return rarely
+}
+
+// fail decides after an error of the server or of the connection.
+func (s *stream) fail(err error) next {
 	if apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) || apierrors.IsTimeout(err) {
 		s.unreached()
 	}
 	var network *url.Error
-	if errors.As(err, &network) {
-		if untrusted(err) && s.w.renew(s.link) {
-			return atOnce
-		}
-		s.unreached()
-		s.w.warnings.once(unreachable, "cannot reach the API server: %v; trying again", network.Err)
-	} else {
-		s.w.warnings.once("read "+s.what(), "cannot watch %s: %v; trying again", s.what(), err)
+	if !errors.As(err, &network) {
+		what := s.read.String()
+		s.warnings.once("read "+what, "cannot watch %s: %v; trying again", what, err)
+		return soon
 	}
+	if untrusted(err) && s.server.renew(s.read.link) {
+		return atOnce
+	}
+	s.unreached()
+	s.warnings.once(unreachable, "cannot reach the API server: %v; trying again", network.Err)
 	return soon
-}
-
-// settle counts the stream as listed. The warning shows the missing access.
-func (s *stream) settle() {
-	s.state.unreadable()
-	s.ready.Do(s.w.oneSynced)
-	s.w.settled() // for a stream that had been listed before
 }
 
 // unreached records that the server gave no useful response.
 func (s *stream) unreached() {
-	s.lost = time.Now()
-	s.w.outage.lost()
+	s.contact.lose(time.Now())
+	s.server.outage.lost()
 }
 
 // answered records that the server works and accepts the credentials.
 func (s *stream) answered() {
-	if s.refused {
-		s.refused = false
-		s.w.warnings.again(unaccepted)
+	if s.contact.accept() {
+		s.warnings.again(unaccepted)
 	}
-	s.w.answered()
+	s.server.answered()
 }
-
-// starting reports whether a refusal may be due to the server's start. At first, a new server does
-// not have all rights and kinds loaded.
-func (s *stream) starting() bool {
-	return !s.lost.IsZero() && time.Since(s.lost) < startingUp
-}
-
-// serve switches the stream to another version of its resource.
-func (s *stream) serve(r schema.GroupVersionResource) { s.resource = r }
 
 // retry paces the requests of one stream.
 type retry struct{ delay wait.DelayFunc }

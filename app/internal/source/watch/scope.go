@@ -30,29 +30,24 @@ const refreshInterval = 2 * time.Minute
 // Watch observes the scope from the present on, until ctx is done. It returns after discovery. An
 // error means that discovery failed, or that the cluster does not offer a resource in the scope.
 func (w *Watcher) Watch(ctx context.Context, scope Scope) error {
-	all, err := w.discover(ctx, time.Minute)
+	all, err := w.known.discover(ctx, time.Minute)
 	if err != nil {
 		return err
 	}
-	w.startProbing(ctx)
+	if w.probes && !w.probing.Swap(true) {
+		w.roster.run(ctx, w.server.probe)
+	}
 	w.past.recall()
-	defer w.together()()
+	defer w.pending.together()()
 	if scope.Resources != nil {
 		return w.watchSome(ctx, scope, all)
 	}
 	if scope.Namespaces != nil {
-		w.start(ctx, plan{
-			resource: crds.WithVersion("v1"), quiet: true,
-			seen: func(_ *stream, o *observation.Observation) { w.kinds.note(o) },
-		})
+		w.explorer.start(ctx, plan{resource: crds.WithVersion("v1"), quiet: true, seen: w.kinds.note})
 	}
 	w.kinds.stood(all, w.past.from)
 	w.watchAll(ctx, scope, all)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.closed {
-		w.launch(ctx, func(ctx context.Context) { w.keepUp(ctx, scope) })
-	}
+	w.roster.run(ctx, func(ctx context.Context) { w.keepUp(ctx, scope) })
 	return nil
 }
 
@@ -63,11 +58,11 @@ func (w *Watcher) watchSome(ctx context.Context, scope Scope, all []resource) er
 			return fmt.Errorf("cannot watch %s: the API server does not offer it", gr)
 		}
 		for _, namespace := range scope.namespaces(all[i]) {
-			w.follow(ctx, all[i].GroupVersionResource, namespace, 0)
+			w.explorer.startWithEffects(ctx, all[i].GroupVersionResource, namespace, 0)
 			if all[i].namespaced {
-				w.start(ctx, plan{resource: events, namespace: namespace, seen: w.follower(ctx)})
+				w.explorer.startFollowed(ctx, plan{resource: events, namespace: namespace})
 			} else {
-				w.startEvents(ctx, "", 0)
+				w.explorer.startEvents(ctx, "", 0)
 			}
 		}
 	}
@@ -89,9 +84,8 @@ func (w *Watcher) watchAll(ctx context.Context, scope Scope, all []resource) {
 			continue
 		}
 		for _, namespace := range scope.namespaces(r) {
-			w.start(ctx, plan{
+			w.explorer.startFollowed(ctx, plan{
 				resource: gvr, namespace: namespace, since: since, old: since != 0 && since == w.past.kindsFrom,
-				seen: w.follower(ctx),
 			})
 		}
 	}
@@ -119,16 +113,16 @@ func (w *Watcher) keepUp(ctx context.Context, scope Scope) {
 		case <-timer.C:
 		}
 		for _, kind := range w.kinds.takeDropped() {
-			w.drop(kind)
+			w.roster.drop(kind)
 			w.buryOrphans(kind)
 		}
-		all, err := w.discover(ctx, 0)
+		all, err := w.known.discover(ctx, 0)
 		if err != nil {
 			continue // the streams give the warnings
 		}
 		before := agreed
 		agreed = w.kinds.offered(all)
-		started := w.together()
+		started := w.pending.together()
 		w.watchAll(ctx, scope, all)
 		started()
 		switch {
@@ -142,15 +136,16 @@ func (w *Watcher) keepUp(ctx context.Context, scope Scope) {
 	}
 }
 
-// drop ends the streams of a removed resource. Without its definition, all its objects are gone.
-func (w *Watcher) drop(kind droppedKind) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for k, s := range w.streams {
-		if k.GroupResource == kind.GroupResource {
-			s.vanished.Store(kind.version)
-			s.cancel()
-			delete(w.streams, k)
-		}
+// buryOrphans emits the removal of all objects of a resource that was removed before its stream
+// could start.
+func (w *Watcher) buryOrphans(kind droppedKind) {
+	for uid, h := range w.past.orphaned(kind.GroupResource) {
+		w.out.hand(&observation.Observation{
+			Seen: w.now(), Source: observation.SourceWatch, Listed: true,
+			Gone: &observation.Gone{Ref: h.ref(uid), ResourceVersion: kind.version},
+		})
+	}
+	for _, p := range w.past.leftover(kind.GroupResource) {
+		w.roster.gone(p)
 	}
 }

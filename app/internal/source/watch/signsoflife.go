@@ -30,41 +30,27 @@ func (h *heard) last() time.Time {
 	return time.Time{}
 }
 
-// startProbing starts the probes once, if Config.Probes is set.
-func (w *Watcher) startProbing(ctx context.Context) {
-	if !w.probes {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed || w.probing {
-		return
-	}
-	w.probing = true
-	w.launch(ctx, w.probe)
-}
-
 // probe sends a request when the API server has shown no sign of life for a while. A hung server
 // keeps its connections open, as do idle watches. The response distinguishes the two.
-func (w *Watcher) probe(ctx context.Context) {
+func (s *server) probe(ctx context.Context) {
 	for ctx.Err() == nil {
-		quiet := w.now().Sub(w.heard.last())
-		if 0 <= quiet && quiet < w.pace.probe {
-			sleep(ctx, w.pace.probe-quiet, nil)
+		quiet := s.now().Sub(s.heard.last())
+		if 0 <= quiet && quiet < s.pace.probe {
+			sleep(ctx, s.pace.probe-quiet, nil)
 			continue
 		}
-		if w.ask(ctx) {
-			w.heard.now(w.now())
+		if s.ask(ctx) {
+			s.heard.now(s.now())
 		}
-		sleep(ctx, w.pace.probe/3, nil)
+		sleep(ctx, s.pace.probe/3, nil)
 	}
 }
 
 // ask reports whether the API server responds in time.
-func (w *Watcher) ask(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, w.pace.answer)
+func (s *server) ask(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, s.pace.answer)
 	defer cancel()
-	l := w.link.Load()
+	l := s.link.Load()
 	base, _, err := rest.DefaultServerUrlFor(l.conf)
 	if err != nil {
 		return false

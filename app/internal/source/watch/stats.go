@@ -121,32 +121,36 @@ func (s *state) behind(now time.Time) { s.since.CompareAndSwap(0, now.UnixNano()
 
 // Stats returns a snapshot. The call is cheap and safe at any time.
 func (w *Watcher) Stats() Stats {
-	now := w.now()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	out := Stats{Requests: w.requests.Load(), ImpossibleTimes: w.impossible.Load(), Resources: make(
-		[]ResourceStats, 0, len(w.counters),
-	)}
-	at := make(map[schema.GroupResource]int, len(w.counters))
+	out := Stats{Requests: w.server.requests.Load(), ImpossibleTimes: w.converter.impossible.Load()}
 	if w.probes {
-		out.Heard = w.heard.last()
+		out.Heard = w.server.heard.last()
 	}
-	for gr, c := range w.counters {
-		at[gr] = len(out.Resources)
-		out.Resources = append(out.Resources, c.stats(gr, now))
+	out.Resources, out.Lag = w.roster.stats(w.now())
+	return out
+}
+
+// stats returns the state of all resources, and the lag of the stream that is furthest behind.
+func (r *roster) stats(now time.Time) (out []ResourceStats, lag time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out = make([]ResourceStats, 0, len(r.counters))
+	at := make(map[schema.GroupResource]int, len(r.counters))
+	for gr, c := range r.counters {
+		at[gr] = len(out)
+		out = append(out, c.stats(gr, now))
 	}
-	for k, s := range w.streams {
-		behind := out.Resources[at[k.GroupResource]].add(s)
+	for k, s := range r.streams {
+		behind := out[at[k.GroupResource]].add(s)
 		if !behind.IsZero() {
-			out.Lag = max(out.Lag, now.Sub(behind))
+			lag = max(lag, now.Sub(behind))
 		}
 	}
-	slices.SortFunc(out.Resources, func(a, b ResourceStats) int {
+	slices.SortFunc(out, func(a, b ResourceStats) int {
 		return cmp.Or(
 			cmp.Compare(a.Resource.Group, b.Resource.Group), cmp.Compare(a.Resource.Resource, b.Resource.Resource),
 		)
 	})
-	return out
+	return out, lag
 }
 
 // add counts a stream. It returns since when the stream is behind, or zero.
@@ -185,14 +189,4 @@ func (c *counters) stats(gr schema.GroupResource, now time.Time) ResourceStats {
 		}
 	}
 	return r
-}
-
-// countersOf returns the counters of a resource. The caller holds w.mu.
-func (w *Watcher) countersOf(gr schema.GroupResource) *counters {
-	c := w.counters[gr]
-	if c == nil {
-		c = new(counters)
-		w.counters[gr] = c
-	}
-	return c
 }

@@ -20,6 +20,18 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
+// storage is where a resource is stored.
+type storage uint8
+
+const (
+	// unknownStorage counts as clusterStorage until it is known.
+	unknownStorage storage = iota
+	// clusterStorage is shared by most resources.
+	clusterStorage
+	// separateStorage has resourceVersions of its own.
+	separateStorage
+)
+
 // storages separates the resources of the cluster's storage from those of other storages: aggregated
 // APIs, and Events in large clusters. The resourceVersions of two storages cannot be compared.
 type storages struct {
@@ -68,92 +80,87 @@ func (s *storages) reach(version uint64) {
 	}
 }
 
-// findStorage finds out whether the stream's resource is in another storage. APIServices that cannot
-// be read leave it in the cluster's storage.
-func (s *stream) findStorage(ctx context.Context) error {
-	if s.checked {
-		return nil
+// find finds out whether a resource is in another storage. APIServices that cannot be read leave it in
+// the cluster's storage.
+func (s *storages) find(ctx context.Context, r *reader) (storage, error) {
+	separate, err := s.isSeparate(ctx, r)
+	switch {
+	case errors.Is(err, errNoAPIServices):
+		s.mu.Lock()
+		s.unreadable = true
+		s.mu.Unlock()
+		return clusterStorage, nil
+	case err != nil:
+		return unknownStorage, err
+	case separate:
+		return separateStorage, nil
 	}
-	separate, err := s.isSeparate(ctx)
-	if errors.Is(err, errNoAPIServices) {
-		s.w.storages.mu.Lock()
-		s.w.storages.unreadable = true
-		s.w.storages.mu.Unlock()
-		err = nil
-	}
-	if err != nil {
-		return err
-	}
-	s.checked, s.separate = true, separate
-	s.inexact = s.inexact || separate
-	return nil
+	return clusterStorage, nil
 }
 
-func (s *stream) isSeparate(ctx context.Context) (bool, error) {
-	gr := s.resource.GroupResource()
-	all := &s.w.storages
-	all.mu.Lock()
-	separate, known := all.separate[gr]
-	unreadable := all.unreadable
-	all.mu.Unlock()
-	if known || unreadable || slices.Contains(builtInGroups, gr.Group) && !s.isEvents() {
+func (s *storages) isSeparate(ctx context.Context, r *reader) (bool, error) {
+	gr := r.resource.GroupResource()
+	s.mu.Lock()
+	separate, known := s.separate[gr]
+	unreadable := s.unreadable
+	s.mu.Unlock()
+	if known || unreadable || slices.Contains(builtInGroups, gr.Group) && !isEvents(r.resource) {
 		return separate, nil
 	}
-	if !s.isEvents() {
-		if aggregated, err := s.isAggregated(ctx); err != nil || !aggregated {
+	if !isEvents(r.resource) {
+		if aggregated, err := s.isAggregated(ctx, r); err != nil || !aggregated {
 			return false, err
 		}
 	}
-	separate, err := s.disagrees(ctx)
+	separate, err := s.disagrees(ctx, r)
 	if err != nil {
 		return false, err
 	}
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	if all.separate == nil {
-		all.separate = map[schema.GroupResource]bool{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.separate == nil {
+		s.separate = map[schema.GroupResource]bool{}
 	}
-	all.separate[gr] = separate
+	s.separate[gr] = separate
 	return separate, nil
 }
 
-// isAggregated reports whether another API server serves the stream's API group.
-func (s *stream) isAggregated(ctx context.Context) (bool, error) {
-	all := &s.w.storages
-	all.mu.Lock()
-	aggregated, known := all.aggregated[s.resource.Group]
-	all.mu.Unlock()
+// isAggregated reports whether another API server serves the resource's API group.
+func (s *storages) isAggregated(ctx context.Context, r *reader) (bool, error) {
+	s.mu.Lock()
+	aggregated, known := s.aggregated[r.resource.Group]
+	s.mu.Unlock()
 	if known {
 		return aggregated, nil
 	}
-	list, err := s.link.dynamic.Resource(kind.APIService.GroupVersionResource()).List(ctx, metav1.ListOptions{})
+	list, err := r.link.dynamic.Resource(kind.APIService.GroupVersionResource()).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return false, readable(err)
 	}
-	groups := map[string]bool{s.resource.Group: false}
+	groups := map[string]bool{r.resource.Group: false}
 	for i := range list.Items {
 		group, _, _ := unstructured.NestedString(list.Items[i].Object, "spec", "group")
 		_, served, _ := unstructured.NestedMap(list.Items[i].Object, "spec", "service")
 		groups[group] = groups[group] || served
 	}
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	all.aggregated = groups
-	return groups[s.resource.Group], nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.aggregated = groups
+	return groups[r.resource.Group], nil
 }
 
 // disagrees reports whether the present version of the resource's storage lies outside two versions
 // of the cluster's storage, from before and after.
-func (s *stream) disagrees(ctx context.Context) (bool, error) {
-	before, err := s.present(ctx)
+func (s *storages) disagrees(ctx context.Context, r *reader) (bool, error) {
+	before, err := s.present(ctx, r.link)
 	if err != nil {
 		return false, err
 	}
-	p, err := s.listPage(ctx, metav1.ListOptions{Limit: 1})
+	p, err := r.page(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return false, err
 	}
-	after, err := s.present(ctx)
+	after, err := s.present(ctx, r.link)
 	if err != nil {
 		return false, err
 	}
@@ -162,13 +169,8 @@ func (s *stream) disagrees(ctx context.Context) (bool, error) {
 }
 
 // present returns the present version of the cluster's storage.
-func (s *stream) present(ctx context.Context) (uint64, error) {
-	list, err := s.link.metadata.Resource(
-		kind.APIService.GroupVersionResource(),
-	).List(
-		ctx,
-		metav1.ListOptions{Limit: 1},
-	)
+func (s *storages) present(ctx context.Context, over *link) (uint64, error) {
+	list, err := over.metadata.Resource(kind.APIService.GroupVersionResource()).List(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
 		return 0, readable(err)
 	}
@@ -176,22 +178,22 @@ func (s *stream) present(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	s.w.storages.reach(version)
+	s.reach(version)
 	return version, nil
 }
 
 // order places a version of another storage after all observed versions of the cluster's storage, and
 // after the places before it.
-func (s *stream) order(o *observation.Observation) {
-	switch all := &s.w.storages; {
-	case s.separate && o.State != nil:
-		o.State.Order = all.place()
-	case s.separate:
-		o.Event.Order = all.reached.Load() + 1 // timestamps order Events
+func (s *storages) order(o *observation.Observation, in storage) {
+	switch {
+	case in == separateStorage && o.State != nil:
+		o.State.Order = s.place()
+	case in == separateStorage:
+		o.Event.Order = s.reached.Load() + 1 // timestamps order Events
 	case o.State != nil:
-		all.reach(o.State.ResourceVersion)
+		s.reach(o.State.ResourceVersion)
 	case o.Event != nil:
-		all.reach(o.Event.ResourceVersion)
+		s.reach(o.Event.ResourceVersion)
 	}
 }
 

@@ -13,74 +13,58 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
-	"github.com/kube-lifeline/lifeline/app/internal/object"
-	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/apiproto"
 )
 
-// stream lists one resource and then watches it until its context ends. For each object it keeps
-// the version, to detect duplicates, and the identity, to report a removal that a list shows. Of
-// Events it keeps nothing.
+// stream lists one resource and then watches it until its context ends. Its state has three
+// independent parts: progress is the next request, lag the relation of the changes to the present, and
+// contact the condition of the API server.
 //
 // client-go's informers would keep the objects. Its RetryWatcher retries an expired resourceVersion
 // forever when the server responds at once.
 type stream struct {
 	plan
-	// named is the planned resource. It identifies the stream, whichever version is in use.
-	named  schema.GroupVersionResource
-	w      *Watcher
-	link   *link
+	*shared
 	cancel context.CancelFunc
 	// over is non-nil; it returns an error once the stream was cancelled.
-	over  func() error
-	ready sync.Once
+	over func() error
+	// ready counts the stream as listed for Synced. Further calls have no effect.
+	ready func()
 	// vanished is the version at which the resource itself was removed.
 	vanished atomic.Uint64
 
-	// version is the reached resourceVersion; empty means that a list must come next. emitted is the
-	// same as a number, and stays during a list.
-	version string
-	emitted uint64
-	listed  bool
-	// inexact means that the state at since is not available.
-	inexact bool
-	// checked means that separate is known: whether the resource is in another storage than the
-	// cluster's.
-	checked, separate bool
-	// jsonOnly means that the protobuf of the resource is unreadable.
-	jsonOnly bool
-	// behind means that the watch still has to deliver changes stored before it was opened, up to
-	// version late.
-	behind bool
-	late   uint64
-	pulse  pulse
-	// lost is when the last watch ended or the server was last unreachable; zero means never.
-	// worked means that the last request opened a watch. refused means that the credentials were
-	// rejected since the last success.
-	lost    time.Time
-	worked  bool
-	refused bool
-	// newest is the API server's newest time in the changes of the watch, or the time of its start.
-	newest time.Time
-	state  state
-	count  *counters
+	read     reader
+	progress progress
+	lag      lag
+	contact  contact
+	objects  objects
+	batch    batch
+	// state is that of Stats.
+	state state
+	count *counters
+}
 
-	// round is the number of the list; objects are the records.
-	round   uint32
-	objects map[uidKey]held
-	// noted are the edges already followed.
-	noted map[object.Kind]bool
-	// emptied are the deleted Namespaces whose contents are watched.
-	emptied map[string]bool
+func newStream(p plan, of *shared, count *counters) *stream {
+	s := &stream{
+		plan: p, shared: of, count: count, ready: sync.OnceFunc(of.pending.remove), progress: newProgress(p.since),
+		read:    reader{resource: p.resource, namespace: p.namespace, name: p.name, pace: of.pace},
+		objects: objects{converter: of.converter, seen: p.seen, count: count, held: map[uidKey]held{}},
+		batch:   newBatch(&of.batches),
+	}
+	if p.old {
+		s.lag.fallBehind()
+	}
+	s.state.begin(of.now())
+	return s
+}
 
-	// waiting are the changes of the watch that wait for Flush. Those in protobuf have waitingBytes.
-	waiting      []arrived
-	waitingBytes int
-	// flushes has a call of Flush.
-	flushes chan *flush
+// resume continues from the position of an earlier stream, with the objects that it knew.
+func (s *stream) resume(version string, objects map[uidKey]held) {
+	s.progress.reach(version)
+	s.objects.held = objects
+	s.lag.fallBehind()
 }
 
 // covers reports whether the stream shows every change after since.
@@ -89,76 +73,79 @@ func (s *stream) covers(since uint64) bool {
 }
 
 func (s *stream) run(ctx context.Context) {
-	defer s.vanish()
 	retry := newRetry()
 	for ctx.Err() == nil {
 		began := time.Now()
 		asked := new(answer)
-		listing := s.version == ""
-		err := s.step(asked.in(ctx))
+		listing := s.progress.stage != follow
+		opened, err := s.step(asked.in(ctx))
 		if ctx.Err() != nil || listing && err == nil {
 			continue
 		}
 		s.count.failed(err)
 		n := s.judge(ctx, err)
-		if s.worked && time.Since(began) > healthy {
+		if opened && time.Since(began) > healthy {
 			retry.reset()
 			continue
 		}
-		retry.wait(ctx, n, asked.retryAfter, s.w.outage.over())
+		retry.wait(ctx, n, asked.retryAfter, s.server.outage.over())
 	}
 }
 
-// step makes the next request, and follows a watch until it ends.
-func (s *stream) step(ctx context.Context) error {
-	s.link, s.worked = s.w.link.Load(), false
-	if err := s.findStorage(ctx); err != nil {
-		return err
+// step makes the next request, and follows a watch until it ends. It reports whether a watch was opened.
+func (s *stream) step(ctx context.Context) (opened bool, err error) {
+	s.read.link = s.server.link.Load()
+	if s.objects.storage == unknownStorage {
+		if s.objects.storage, err = s.storages.find(ctx, &s.read); err != nil {
+			return false, err
+		}
+		if s.objects.storage == separateStorage {
+			s.progress.inexact()
+		}
 	}
-	if s.version == "" {
-		return s.list(ctx)
+	if s.progress.stage == follow {
+		return s.watch(ctx)
 	}
-	return s.watch(ctx)
+	return false, s.list(ctx)
 }
 
 // list reads the whole list, page by page, and emits the differences from the known state.
 func (s *stream) list(ctx context.Context) error {
 	select {
-	case s.w.lists <- struct{}{}:
-		defer func() { <-s.w.lists }()
+	case s.lists <- struct{}{}:
+		defer func() { <-s.lists }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	s.round++
-	if s.listed || s.since == 0 {
-		s.pulse.beat()
+	s.objects.round++
+	if s.since == 0 || !s.progress.isFirst() {
+		s.lag.pulse.beat()
 	}
 	s.count.lists.Add(1)
 	opts := metav1.ListOptions{Limit: s.pageSize()}
 	if err := s.compareVersions(ctx); err != nil {
 		return err
 	}
-	read := s.listPage
-	exact := s.exact()
-	if exact {
+	read := s.read.page
+	if s.progress.stage == startAt {
 		opts.ResourceVersion = strconv.FormatUint(s.since, 10)
 		opts.ResourceVersionMatch = metav1.ResourceVersionMatchExact
-		read = s.listExact
+		read = s.read.exactPage
 	}
 	for {
 		p, err := read(ctx, opts)
 		if err != nil {
 			return err
 		}
-		if n, err := strconv.ParseUint(p.version, 10, 64); err == nil && n < s.emitted {
-			s.emitted = 0 // the storage was set back
-		}
+		s.progress.setBack(p.version)
 		for _, item := range p.items {
 			s.listItem(item)
 		}
 		if p.next == "" {
 			s.answered()
-			s.behind = s.behind && exact // a list of the present is not late
+			if s.progress.stage != startAt {
+				s.lag.caughtUp() // a list of the present is not late
+			}
 			s.endList(p.version)
 			return nil
 		}
@@ -166,84 +153,88 @@ func (s *stream) list(ctx context.Context) error {
 	}
 }
 
-// vanish emits the removal of all objects if the resource itself was removed, and reports that no
-// stream can resume.
-func (s *stream) vanish() {
-	if version := s.vanished.Load(); version != 0 {
-		s.round++
-		s.endList(strconv.FormatUint(version, 10))
-		s.w.gone(Position{Resource: s.named, Namespace: s.namespace, Name: s.name})
+func (s *stream) listItem(item metav1.Object) {
+	if !s.objects.list(s.read.resource, item, s.now(), s.progress.emitted, s.progress.isFirst()) {
+		what := s.read.String()
+		s.warnings.once(
+			"identity "+what, "cannot follow %s: its objects have no UID or no numeric resourceVersion", what,
+		)
 	}
 }
 
-func (s *stream) listItem(item metav1.Object) {
-	o := s.observe(item, s.w.now())
-	if o == nil {
-		s.w.warnings.once(
-			"identity "+s.what(), "cannot follow %s: its objects have no UID or no numeric resourceVersion", s.what(),
-		)
-		return
+// endList emits the removals that the list shows.
+func (s *stream) endList(version string) {
+	number, _ := strconv.ParseUint(version, 10, 64)
+	s.objects.removeMissing(number, s.now)
+	s.ready()
+	s.reach(version)
+}
+
+// vanish emits the removal of all objects if the resource itself was removed. It reports whether it was.
+func (s *stream) vanish() bool {
+	version := s.vanished.Load()
+	if version == 0 {
+		return false
 	}
-	if !s.hold(o) {
-		return
-	}
-	o.Listed = true
-	o.Baseline = !s.listed
-	s.hand(o)
+	s.objects.round++
+	s.endList(strconv.FormatUint(version, 10))
+	return true
 }
 
 // watch follows the resource until the watch ends or breaks.
-func (s *stream) watch(ctx context.Context) error {
+func (s *stream) watch(ctx context.Context) (opened bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	changes, err := s.openInTime(ctx, cancel)
+	changes, err := s.read.openInTime(ctx, cancel, s.progress.version)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer changes.Stop()
 	defer s.disconnected()
 	s.answered()
 	s.count.watches.Add(1)
-	s.worked = true
 	if err := s.opened(ctx); err != nil {
-		return err
+		return true, err
 	}
-	if s.newest.IsZero() { // a later watch resumes where the last one ended, and its delay counts
-		s.newest = s.w.now()
-	}
-	quiet := time.NewTimer(s.w.pace.quiet)
+	s.objects.delay.start(s.now())
+	return true, s.followChanges(ctx, changes.ResultChan())
+}
+
+// followChanges takes changes until the watch ends. After a time without changes, a stream that is
+// behind has caught up.
+func (s *stream) followChanges(ctx context.Context, changes <-chan apiwatch.Event) error {
+	quiet := time.NewTimer(s.pace.quiet)
 	defer quiet.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return errors.Join(s.flush(ctx), ctx.Err())
 		case <-quiet.C:
-			if s.behind {
+			if s.lag.delivery != live {
 				s.caughtUp()
 			}
-		case f := <-s.flushes:
+			continue
+		case f := <-s.batch.flushes:
 			err := s.flush(ctx)
-			s.w.batches.answer(f)
+			s.batches.answer(f)
 			if err != nil {
 				return err
 			}
-			if s.behind { // the receiver was slow
-				quiet.Reset(s.w.pace.quiet)
-			}
-		case change, ok := <-changes.ResultChan():
+		case change, ok := <-changes:
 			if !ok {
 				return s.flush(ctx)
 			}
 			if err := s.receive(ctx, change); err != nil {
 				return err
 			}
-			if s.behind {
-				quiet.Reset(s.w.pace.quiet)
-			}
+		}
+		if s.lag.delivery != live { // after a flush, because the receiver was slow
+			quiet.Reset(s.pace.quiet)
 		}
 	}
 }
 
+// change emits a change of the watch.
 func (s *stream) change(change arrived) (err error) {
 	if encoded, is := change.Object.(*apiproto.Encoded); is {
 		if change.Object, err = apiproto.Decode(encoded.Data); err != nil {
@@ -255,54 +246,23 @@ func (s *stream) change(change arrived) (err error) {
 	}
 	obj, ok := change.Object.(metav1.Object)
 	if !ok || obj.GetResourceVersion() == "" {
-		return fmt.Errorf("unexpected %T in the watch of %s", change.Object, s.what())
+		return fmt.Errorf("unexpected %T in the watch of %s", change.Object, s.read.String())
 	}
 	switch change.Type {
 	case apiwatch.Added, apiwatch.Modified:
-		if o := s.observe(obj, change.at); o != nil && s.hold(o) {
-			s.measure(obj, o)
-			o.Late = s.isLate(o.State, o.Event)
-			o.Listed = o.Late
-			s.hand(o)
-		}
+		s.objects.change(s.read.resource, obj, change.at, &s.progress, &s.lag)
 	case apiwatch.Deleted:
-		s.deleted(obj, change.at)
+		s.objects.remove(s.read.resource, obj, change.at, &s.lag)
 	}
-	s.version = obj.GetResourceVersion()
-	s.reached()
+	s.reach(obj.GetResourceVersion())
 	return nil
 }
 
-func (s *stream) deleted(obj metav1.Object, at time.Time) {
-	o := s.observe(obj, at)
-	if o == nil {
-		return
+// reach reports the stream's position after all its observations.
+func (s *stream) reach(version string) {
+	s.progress.reach(version)
+	if s.objects.storage != separateStorage {
+		s.storages.reach(s.progress.emitted)
 	}
-	delete(s.objects, obj.GetUID())
-	if o.State == nil {
-		return // an Event that expired
-	}
-	o.Late = o.State.ResourceVersion <= s.late
-	o.Listed = o.Late
-	o.Gone = &observation.Gone{Ref: o.State.Ref, ResourceVersion: o.State.ResourceVersion, Order: o.State.Order}
-	o.State = nil
-	s.hand(o)
-}
-
-// hand emits an observation.
-func (s *stream) hand(o *observation.Observation) {
-	s.count.observed(o.Seen)
-	s.seen(s, o)
-}
-
-// what returns the name of the watched resource: "deployments.apps in namespace default".
-func (s *stream) what() string {
-	what := s.resource.GroupResource().String()
-	if s.name != "" {
-		what += " " + s.name
-	}
-	if s.namespace != "" {
-		what += " in namespace " + s.namespace
-	}
-	return what
+	s.out.reach(Position{Resource: s.resource, Namespace: s.namespace, Name: s.name, Version: version})
 }

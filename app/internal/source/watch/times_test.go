@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 )
@@ -17,8 +18,8 @@ func TestImpossibleTimes(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	const meta = `"metadata":{"name":"n","namespace":"default","uid":"u","resourceVersion":"7",` +
 		`"creationTimestamp":"2026-01-02T03:04:00Z"},`
-	w := &Watcher{
-		now:        func() time.Time { return now },
+	c := &converter{
+		storages:   new(storages),
 		normalizer: normalize.New(normalize.NewKey(), normalize.Settings{}),
 	}
 	u := func(text string) *unstructured.Unstructured {
@@ -29,21 +30,19 @@ func TestImpossibleTimes(t *testing.T) {
 		}
 		return out
 	}
-	s := &stream{w: w, plan: plan{resource: coreEvents}}
-	e := s.observe(u(`{"apiVersion":"v1","kind":"Event",`+meta+
+	e := c.observe(coreEvents, clusterStorage, u(`{"apiVersion":"v1","kind":"Event",`+meta+
 		`"eventTime":"9999-12-31T23:59:59.000000Z","firstTimestamp":"0001-01-02T00:00:00Z",`+
-		`"lastTimestamp":"2026-01-02T03:04:04Z"}`), time.Now()).Event
+		`"lastTimestamp":"2026-01-02T03:04:04Z"}`), now).Event
 	if !e.Time.IsZero() || !e.First.IsZero() || e.Last.IsZero() {
 		t.Errorf("the Event's times are %v, %v and %v", e.Time, e.First, e.Last)
 	}
-	s = &stream{w: w}
-	state := s.observe(u(`{"apiVersion":"x/v1","kind":"X",`+meta+
+	state := c.observe(schema.GroupVersionResource{}, clusterStorage, u(`{"apiVersion":"x/v1","kind":"X",`+meta+
 		`"status":{"conditions":[{"type":"Ready","status":"True","lastTransitionTime":"2099-01-01T00:00:00Z"},`+
-		`{"type":"Old","status":"True","lastTransitionTime":"2026-01-02T03:04:01Z"}]}}`), time.Now()).State
+		`{"type":"Old","status":"True","lastTransitionTime":"2026-01-02T03:04:01Z"}]}}`), now).State
 	if !state.Conditions[0].Since.IsZero() || state.Conditions[1].Since.IsZero() || state.Created.IsZero() {
 		t.Errorf("the state is %+v", state)
 	}
-	if got := w.Stats().ImpossibleTimes; got != 3 {
+	if got := c.impossible.Load(); got != 3 {
 		t.Errorf("%d impossible times were counted, want 3", got)
 	}
 }

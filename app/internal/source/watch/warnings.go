@@ -20,11 +20,11 @@ type warnings struct {
 	denied map[string][]string // by namespace, for the next flush
 }
 
-func makeWarnings(tell func(string, ...any)) warnings {
+func newWarnings(tell func(string, ...any)) *warnings {
 	if tell == nil {
 		tell = func(string, ...any) {}
 	}
-	return warnings{tell: tell, said: map[string]bool{}, denied: map[string][]string{}}
+	return &warnings{tell: tell, said: map[string]bool{}, denied: map[string][]string{}}
 }
 
 // once warns at most once of each thing.

@@ -5,9 +5,7 @@ package watch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -98,56 +96,35 @@ var usualPace = pace{
 }
 
 // Watcher observes a cluster. Its methods are safe for concurrent use.
+//
+// Watch and Follow make plans; the explorer adds those for the effects of changes. The roster runs one
+// stream for each plan. All streams share the API server and the output.
 type Watcher struct {
-	now     func() time.Time
-	exclude excluded
-	related *relation.Set
-	// normalizer converts the objects.
-	normalizer *normalize.Normalizer
+	*shared
+	roster   *roster
+	explorer *explorer
+	past     *memory
+	kinds    *newKinds
+	probes   bool
+	probing  atomic.Bool
+}
+
+// shared is what the streams of a Watcher have in common.
+type shared struct {
+	now       func() time.Time
+	pace      *pace
+	warnings  *warnings
+	server    *server
+	known     *catalogue
+	storages  *storages
+	converter *converter
+	out       *output
+	pending   *pending
 	// lists bounds the concurrent lists.
-	lists  chan struct{}
-	pace   pace
-	outage outage
-	heard  heard
-	probes bool
+	lists chan struct{}
 	// batched is Config.Batches.
 	batched bool
 	batches batches
-	past    *memory
-
-	link     atomic.Pointer[link]
-	requests atomic.Uint64
-	// impossible counts the replaced times.
-	impossible atomic.Uint64
-	rest       *rest.Config
-	reload     func() (*rest.Config, error)
-	// renewing guards renewed, the time of the last attempt to renew the credentials.
-	renewing sync.Mutex
-	renewed  time.Time
-
-	emitting sync.Mutex
-	emit     func(*observation.Observation)
-	tell     func(Position)
-
-	running sync.WaitGroup
-	// closing ends with Close, and all goroutines end with it.
-	closing context.Context
-	close   context.CancelFunc
-
-	mu       sync.Mutex
-	closed   bool
-	probing  bool
-	streams  map[key]*stream
-	warnings warnings
-	unsynced int
-	synced   chan struct{} // closed when unsynced falls to 0
-	counters map[schema.GroupResource]*counters
-	// namedNodes counts the Nodes watched by name.
-	namedNodes int
-
-	known    catalogue
-	kinds    newKinds
-	storages storages
 }
 
 // New returns a Watcher without any streams. It does not connect.
@@ -155,42 +132,34 @@ func New(cfg Config) (*Watcher, error) {
 	if cfg.REST == nil || cfg.Emit == nil {
 		return nil, errors.New("cannot watch: Config needs REST and Emit")
 	}
-	w := &Watcher{
-		now:      cfg.Now,
-		exclude:  newExcluded(cfg.Exclude),
-		related:  cfg.Relations,
-		lists:    make(chan struct{}, maxLists),
-		pace:     usualPace,
-		probes:   cfg.Probes,
-		batched:  cfg.Batches,
-		batches:  batches{of: map[*stream]struct{}{}},
-		past:     remember(cfg),
-		rest:     rest.CopyConfig(cfg.REST),
-		reload:   cfg.Reload,
-		emit:     cfg.Emit,
-		tell:     cfg.Reached,
-		counters: map[schema.GroupResource]*counters{},
-		streams:  map[key]*stream{},
-		warnings: makeWarnings(cfg.Warn),
-		synced:   make(chan struct{}),
-		kinds:    makeNewKinds(),
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
-	w.storages.resume(cfg.Resume)
-	link, err := dial(w.rest, &w.requests)
-	if err != nil {
-		return nil, err
-	}
-	w.link.Store(link)
-	close(w.synced)
-	w.closing, w.close = context.WithCancel(context.Background())
 	if cfg.Key == [normalize.KeySize]byte{} {
 		cfg.Key = normalize.NewKey()
 	}
-	w.normalizer = normalize.New(cfg.Key, normalize.Settings{
-		Relations: cfg.Relations, Shown: cfg.Shown, Labels: cfg.Labels, KeepMessages: cfg.KeepMessages,
-	})
-	if w.now == nil {
-		w.now = time.Now
+	limits, warnings, storages := usualPace, newWarnings(cfg.Warn), new(storages)
+	storages.resume(cfg.Resume)
+	server, err := newServer(cfg, &limits, warnings)
+	if err != nil {
+		return nil, err
+	}
+	of := &shared{
+		now: cfg.Now, pace: &limits, warnings: warnings, server: server, storages: storages,
+		known: &catalogue{server: server, warnings: warnings},
+		converter: &converter{storages: storages, normalizer: normalize.New(cfg.Key, normalize.Settings{
+			Relations: cfg.Relations, Shown: cfg.Shown, Labels: cfg.Labels, KeepMessages: cfg.KeepMessages,
+		})},
+		out:     &output{emit: cfg.Emit, reached: cfg.Reached},
+		pending: newPending(warnings),
+		lists:   make(chan struct{}, maxLists),
+		batched: cfg.Batches, batches: batches{of: map[*batch]struct{}{}},
+	}
+	w := &Watcher{shared: of, past: remember(cfg), kinds: trackNewKinds(), probes: cfg.Probes}
+	w.roster = newRoster(of, w.past)
+	w.explorer = &explorer{
+		roster: w.roster, known: of.known, out: of.out, kinds: w.kinds,
+		exclude: newExcluded(cfg.Exclude), related: cfg.Relations,
 	}
 	return w, nil
 }
@@ -198,135 +167,15 @@ func New(cfg Config) (*Watcher, error) {
 // Close ends all watching and waits for its end. Nothing is emitted afterwards. A second call is
 // allowed.
 func (w *Watcher) Close() {
-	w.mu.Lock()
-	w.closed = true
-	w.mu.Unlock()
-	w.close()
-	w.running.Wait()
-	w.link.Load().hangUp()
+	w.roster.close()
+	w.server.link.Load().hangUp()
 }
 
 // Synced waits until each watched resource has been listed once, or was found to be unreadable.
 // Resources added later make a later call wait again.
-func (w *Watcher) Synced(ctx context.Context) error {
-	for {
-		w.mu.Lock()
-		done, left := w.synced, w.unsynced
-		w.mu.Unlock()
-		if left == 0 {
-			w.warnings.flush() // the last list's goroutine may not have come to it
-			return nil
-		}
-		select {
-		case <-done:
-		case <-ctx.Done():
-			return fmt.Errorf("cannot list %d resources in time: %w", left, context.Cause(ctx))
-		}
-	}
-}
+func (w *Watcher) Synced(ctx context.Context) error { return w.pending.wait(ctx) }
 
-// start watches a target unless a stream already covers it from plan.since or earlier. ctx bounds
-// the watch, not the call.
-func (w *Watcher) start(ctx context.Context, p plan) {
-	gr := p.resource.GroupResource()
-	if w.exclude.has(gr, w.related.Has(schema.GroupKind{Group: gr.Group, Kind: w.known.kind(gr)})) {
-		return
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return
-	}
-	k := p.key()
-	for _, wider := range []key{k, k.anyName(), k.anyNamespace()} {
-		if old := w.streams[wider]; old != nil && old.covers(p.since) {
-			return
-		}
-	}
-	if old := w.streams[k]; old != nil {
-		old.cancel()
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	s := w.newStream(p)
-	s.cancel, s.over, s.count = cancel, ctx.Err, w.countersOf(k.GroupResource)
-	s.resume(w.known.kind(k.GroupResource))
-	w.streams[k] = s
-	w.oneMore()
-	w.launch(ctx, func(ctx context.Context) {
-		defer w.forget(k, s)
-		s.run(ctx)
-	})
-}
-
-func (w *Watcher) newStream(p plan) *stream {
-	s := &stream{
-		plan: p, named: p.resource, w: w, behind: p.old, objects: map[uidKey]held{}, flushes: make(chan *flush, 1),
-	}
-	s.state.begin(w.now())
-	return s
-}
-
-// launch runs f in a goroutine. Its context ends with ctx and with Close. The caller holds w.mu.
-func (w *Watcher) launch(ctx context.Context, f func(context.Context)) {
-	ctx, cancel := context.WithCancel(ctx)
-	unhook := context.AfterFunc(w.closing, cancel)
-	w.running.Go(func() {
-		defer unhook()
-		defer cancel()
-		f(ctx)
-	})
-}
-
-// forget removes a stream that has ended.
-func (w *Watcher) forget(k key, s *stream) {
-	s.cancel()
-	s.ready.Do(w.oneSynced)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.streams[k] == s {
-		delete(w.streams, k)
-	}
-}
-
-// oneMore makes Synced wait for one more list. The caller holds w.mu.
-func (w *Watcher) oneMore() {
-	if w.unsynced == 0 {
-		w.synced = make(chan struct{})
-	}
-	w.unsynced++
-}
-
-// together makes Synced and the warnings wait until the returned function is called: the first of
-// several streams may be listed before the last one starts.
-func (w *Watcher) together() (started func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.oneMore()
-	return w.oneSynced
-}
-
-func (w *Watcher) oneSynced() {
-	w.mu.Lock()
-	w.unsynced--
-	if w.unsynced == 0 {
-		close(w.synced)
-	}
-	w.mu.Unlock()
-	w.settled()
-}
-
-// settled warns of forbidden resources when no list or discovery is pending.
-func (w *Watcher) settled() {
-	w.mu.Lock()
-	all := w.unsynced == 0
-	w.mu.Unlock()
-	if all {
-		w.warnings.flush()
-	}
-}
-
-func (w *Watcher) hand(o *observation.Observation) {
-	w.emitting.Lock()
-	defer w.emitting.Unlock()
-	w.emit(o)
+// KindOf returns the kind of a resource's objects from the last discovery, or an empty string.
+func (w *Watcher) KindOf(gvr schema.GroupVersionResource) string {
+	return w.known.kind(gvr.GroupResource())
 }

@@ -336,12 +336,12 @@ func TestRelistOfEvents(t *testing.T) {
 	wd.awaitLine("listed event Started 105")
 	wd.want("only new versions are emitted", "baseline event Scheduled 101", "baseline event Pulling 102",
 		"event Pulled 103", "listed event Pulling 104", "listed event Started 105")
-	wd.Watcher.mu.Lock()
-	streams := slices.Collect(maps.Values(wd.streams))
-	wd.Watcher.mu.Unlock()
+	wd.roster.mu.Lock()
+	streams := slices.Collect(maps.Values(wd.roster.streams))
+	wd.roster.mu.Unlock()
 	wd.Close()
 	for _, s := range streams {
-		if n := len(s.objects); s.isEvents() && n > 0 {
+		if n := len(s.objects.held); isEvents(s.resource) && n > 0 {
 			t.Errorf("the stream of Events keeps %d of them", n)
 		}
 	}
@@ -421,11 +421,11 @@ func TestForbiddenTogether(t *testing.T) {
 	f := newFakeAPI(t)
 	f.with(func() { f.refuse[podsPath], f.refuse[replicaSetsPath] = http.StatusForbidden, http.StatusForbidden })
 	wd := watching(t, f)
-	started := wd.together()
-	wd.start(t.Context(), plan{resource: pods, namespace: "default"})
+	started := wd.pending.together()
+	wd.roster.start(t.Context(), plan{resource: pods, namespace: "default"})
 	wd.await("a refusal", func() bool { defer wd.ping(); return wd.Stats().Resources[0].Unreadable == 1 })
 	replicas := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}
-	wd.start(t.Context(), plan{resource: replicas, namespace: "default"})
+	wd.roster.start(t.Context(), plan{resource: replicas, namespace: "default"})
 	started()
 	wd.sync()
 	wd.wantWarnings("not permitted to watch in namespace default: pods, replicasets.apps; continuing without them")
@@ -582,7 +582,7 @@ func TestEndsWithItsContext(t *testing.T) {
 	wd.Follow(ctx, pods, "default", 0)
 	wd.sync()
 	cancel()
-	wd.running.Wait()
+	wd.roster.running.Wait()
 	wd.Follow(t.Context(), pods, "default", 0)
 	wd.sync()
 	wd.want("an ended stream can be restarted", "baseline Pod/a 101", "baseline Pod/a 101")

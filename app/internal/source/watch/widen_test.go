@@ -179,14 +179,16 @@ func TestNamespacesThatGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close() // without any request
-	s := w.newStream(plan{resource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}})
+	from := &edges{of: plan{resource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}}}
 	ref := object.Ref{Kind: object.Kind{Version: "v1", Kind: "Namespace"}, Name: "brief", UID: "u"}
-	w.followed(t.Context(), s, &observation.Observation{State: &observation.State{Ref: ref, Deleting: time.Unix(1, 0)}})
-	if !s.emptied["brief"] {
+	w.explorer.follow(t.Context(), from, &observation.Observation{
+		State: &observation.State{Ref: ref, Deleting: time.Unix(1, 0)},
+	})
+	if !from.emptied["brief"] {
 		t.Fatal("a deleted Namespace is not remembered")
 	}
-	w.followed(t.Context(), s, &observation.Observation{Gone: &observation.Gone{Ref: ref}})
-	if len(s.emptied) != 0 {
-		t.Errorf("removed Namespaces are still remembered: %v", s.emptied)
+	w.explorer.follow(t.Context(), from, &observation.Observation{Gone: &observation.Gone{Ref: ref}})
+	if len(from.emptied) != 0 {
+		t.Errorf("removed Namespaces are still remembered: %v", from.emptied)
 	}
 }
