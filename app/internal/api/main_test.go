@@ -73,8 +73,8 @@ type serving struct {
 func start(t testing.TB, o Options) *serving {
 	t.Helper()
 	s := &serving{hub: &Hub{}, counts: newCounts()}
-	if o.Store == nil {
-		o.Store = filled(t)
+	if o.Gate == nil {
+		o.Gate = filled(t).Gate()
 	}
 	o.Hub, o.Metrics, o.Cluster = s.hub, s.counts, "cluster-1"
 	if o.Clock == nil {
@@ -126,6 +126,17 @@ func (s *serving) into(t testing.TB, path string, out any) {
 	if err := json.Unmarshal(body, out); err != nil {
 		t.Fatalf("%s: %v in %s", path, err, body)
 	}
+}
+
+// routes are the routes without their handlers.
+var routes = (&handlers{}).routes()
+
+// gateTo returns a gate to a store.
+func gateTo(from store.Reader) *store.Gate { return store.NewGate(from, store.Whole) }
+
+// excerptOf returns the excerpt of a version of a trace for a caller who may see everything.
+func excerptOf(t *span.Trace, open bool, asOf time.Time) *store.Excerpt {
+	return gateTo(nil).For(store.Scope{}).Unseal(store.Seal(t, open, asOf))
 }
 
 // faulty is a store with configured faults.

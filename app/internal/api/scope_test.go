@@ -26,7 +26,7 @@ func TestScope(t *testing.T) {
 	v := viewtest.New(t)
 	v.Put(t, asOf, viewtest.Traces{Finished: []*span.Trace{inside, outside.Trace}})
 	s := start(t, Options{
-		Store: v,
+		Gate: v.Gate(),
 		Scope: func(r *http.Request) store.Scope {
 			if r.Header.Get("User") == "all" {
 				return store.Scope{}

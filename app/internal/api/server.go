@@ -34,8 +34,8 @@ const (
 
 // Options configure a Server and its limits.
 type Options struct {
-	// Store is the store to read; required.
-	Store store.Reader
+	// Gate leads to the traces; required. A handler has no other way to them.
+	Gate *store.Gate
 	// Hub feeds the streams; nil means a new one without a publisher.
 	Hub *Hub
 	// Cluster is the UID of the cluster, for documents; may be empty.
@@ -83,16 +83,14 @@ type Metrics interface {
 
 // Server is the http.Handler of the API. It is safe for concurrent use. Close ends it.
 type Server struct {
-	opts    Options
-	mux     *http.ServeMux
-	handler http.Handler
-	// requests, streams and turns have a token for each running one.
-	requests, streams, turns chan struct{}
+	opts     Options
+	mux      *http.ServeMux
+	handler  http.Handler
+	handlers handlers
+	// requests and streams have a token for each running one.
+	requests, streams chan struct{}
 	// heartbeat and patience are the constants of that name; tests change them.
 	heartbeat, patience time.Duration
-
-	trees     lately[*arranged]
-	documents lately[remembered]
 
 	closing chan struct{}
 	close   sync.Once
@@ -100,7 +98,7 @@ type Server struct {
 
 // New returns a Server, or an error that names the wrong option.
 func New(o Options) (*Server, error) {
-	if o.Store == nil {
+	if o.Gate == nil {
 		return nil, errors.New("cannot serve an API without a store")
 	}
 	if o.MaxStreams < 0 || o.MaxRequests < 0 {
@@ -132,10 +130,9 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		opts: o, mux: http.NewServeMux(),
+		handlers: handlers{about: about{o.Info, o.Sources}, traces: newTraces(o.Cluster, o.Clock)},
 		requests: make(chan struct{}, o.MaxRequests), streams: make(chan struct{}, o.MaxStreams),
-		turns:     make(chan struct{}, turns),
 		heartbeat: heartbeat, patience: patience, closing: make(chan struct{}),
-		trees: lately[*arranged]{max: maxTreeSpans}, documents: lately[remembered]{max: maxDocuments},
 	}
 	s.handle()
 	guard := httpserve.Guard{Error: reject, Patience: s.patience, Done: s.done, Panicked: s.panicked}

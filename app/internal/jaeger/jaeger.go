@@ -24,12 +24,9 @@
 package jaeger
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"time"
-
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -46,16 +43,10 @@ const (
 // maxSearches bounds the searches at the same time; others wait.
 var maxSearches = store.MaxQuestions()
 
-// Store is the part of the store that the answers need.
-type Store interface {
-	store.Spanner
-	Trace(ctx context.Context, s store.Scope, id trace.TraceID) (*store.Record, error)
-}
-
 // Options configure Handlers.
 type Options struct {
-	// Store is the store to read; required.
-	Store Store
+	// Gate leads to the traces; required. A handler has no other way to them.
+	Gate *store.Gate
 	// Cluster is the UID of the cluster, for spans; may be empty.
 	Cluster string
 	// Scope returns what the sender of a request may read; nil permits everything to all.
@@ -90,6 +81,9 @@ func newServer(o Options) *server {
 	}
 	return &server{Options: o, searches: make(chan struct{}, maxSearches), maxSpans: MaxSpans}
 }
+
+// access returns the access of the sender of a request.
+func (s *server) access(r *http.Request) store.Access { return s.Gate.For(s.Scope(r)) }
 
 func (s *server) handlers() map[string]http.Handler {
 	return map[string]http.Handler{

@@ -174,8 +174,9 @@ func (s *server) keeping() (err error) {
 // newAPI returns the API over all traces.
 func (s *server) newAPI() (*api.Server, error) {
 	c := s.conf.Load().API
+	gate := store.NewGate(s.view, store.Whole)
 	return api.New(api.Options{
-		Store:      s.view,
+		Gate:       gate,
 		Hub:        &s.hub,
 		Cluster:    s.cluster,
 		Info:       s.info,
@@ -187,7 +188,7 @@ func (s *server) newAPI() (*api.Server, error) {
 		Metrics:    s.metrics,
 		Runs:       http.HandlerFunc(s.announced),
 		Others: jaeger.Handlers(jaeger.Options{
-			Store: s.view, Cluster: s.cluster, Clock: s.clock.Now, Log: s.log,
+			Gate: gate, Cluster: s.cluster, Clock: s.clock.Now, Log: s.log,
 		}),
 	})
 }

@@ -53,6 +53,9 @@ func New(tb testing.TB) *View {
 	return v
 }
 
+// Gate returns a gate to the view.
+func (v *View) Gate() *store.Gate { return store.NewGate(v, store.Whole) }
+
 // pending reads an entry of the pending log, which is empty.
 func pending(context.Context, uint64) (*span.Trace, error) { return nil, store.ErrNotFound }
 
