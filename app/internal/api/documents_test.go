@@ -68,11 +68,11 @@ func TestOpenDocument(t *testing.T) {
 	root.End = span.Time{}
 	v := viewtest.New(t)
 	v.Put(t, asOf, viewtest.Traces{Open: []*span.Trace{many}})
-	s := start(t, Options{Gate: v.Gate()})
+	s := start(t, Options{Access: v.Access})
 	at := "/api/v1/traces/" + many.ID.String()
 	_, first := s.get(t, at)
-	kept := &s.handlers.traces.documents.used[0].value.doc[0]
-	if _, second := s.get(t, at); &s.handlers.traces.documents.used[0].value.doc[0] != kept || !bytes.Equal(first, second) {
+	kept := &s.traces.documents.used[0].value.doc[0]
+	if _, second := s.get(t, at); &s.traces.documents.used[0].value.doc[0] != kept || !bytes.Equal(first, second) {
 		t.Error("the document was made again")
 	}
 	later := *many

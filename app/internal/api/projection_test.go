@@ -51,14 +51,14 @@ func TestCallers(t *testing.T) {
 	}
 }
 
-// projecting is a gate whose callers without the right to everything do not see one object.
+// projecting counts projections. Its callers without the right to everything do not see one object.
 type projecting struct{ calls atomic.Int64 }
 
 // confidential is the name of that object.
 const confidential = "confidential"
 
-func (p *projecting) gate(to store.Reader) *store.Gate {
-	return store.NewGate(to, func(s store.Scope, t *span.Trace) *span.Trace {
+func (p *projecting) access(from store.Reader) func(*http.Request) store.Access {
+	gate := store.NewGate(from, func(s store.Scope, t *span.Trace) *span.Trace {
 		p.calls.Add(1)
 		if s.All() {
 			return t
@@ -69,18 +69,17 @@ func (p *projecting) gate(to store.Reader) *store.Gate {
 		})
 		return &part
 	})
+	return func(r *http.Request) store.Access {
+		if r.Header.Get("User") == "all" {
+			return gate.For(store.Scope{})
+		}
+		return gate.For(store.Scope{Namespaces: []string{"default", ""}})
+	}
 }
 
 // asUser sets the sender of a request: "all" may see everything.
 func asUser(name string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("User", name) }
-}
-
-func scopeOfUser(r *http.Request) store.Scope {
-	if r.Header.Get("User") == "all" {
-		return store.Scope{}
-	}
-	return store.Scope{Namespaces: []string{"default", ""}}
 }
 
 // partly returns a trace with a confidential object, and the ID of a span of it.
@@ -105,7 +104,7 @@ func TestProjection(t *testing.T) {
 		} else {
 			v.Put(t, asOf, viewtest.Traces{Finished: []*span.Trace{of}})
 		}
-		s := start(t, Options{Gate: p.gate(v), Scope: scopeOfUser})
+		s := start(t, Options{Access: p.access(v)})
 		at := "/api/v1/traces/" + of.ID.String()
 		for _, tc := range []struct {
 			reason, path string
@@ -121,7 +120,7 @@ func TestProjection(t *testing.T) {
 			{"an answer", "/why", [2]int{200, 200}, [2]int64{1, 1}, false},
 			{"an answer for the object", "/why?kind=Pod&name=" + confidential, [2]int{404, 200}, [2]int64{1, 1}, true},
 			{"a tree", "/tree", [2]int{200, 200}, [2]int64{1, 1}, true},
-			{"the tree is remembered for all of it", "/tree?expand=c0000000000000000", [2]int{200, 200}, [2]int64{1, 0}, true},
+			{"the remembered tree", "/tree?expand=c0000000000000000", [2]int{200, 200}, [2]int64{1, 0}, true},
 			{"a search", "/find?text=" + confidential, [2]int{200, 200}, [2]int64{1, 0}, true},
 			{"a span", "/spans/" + of.Root().ID.String(), [2]int{200, 200}, [2]int64{1, 0}, false},
 			{"the hidden span", "/spans/" + hidden.String(), [2]int{404, 200}, [2]int64{1, 0}, true},
@@ -130,8 +129,8 @@ func TestProjection(t *testing.T) {
 				p.calls.Store(0)
 				res, body := s.get(t, at+tc.path, asUser(user))
 				if res.StatusCode != tc.codes[i] || p.calls.Load() != tc.calls[i] {
-					t.Errorf("%s for %q, open %t: status %d, want %d; projected %d times, want %d", tc.reason, user, open,
-						res.StatusCode, tc.codes[i], p.calls.Load(), tc.calls[i])
+					t.Errorf("%s for %q, open %t: status %d, want %d; projected %d times, want %d",
+						tc.reason, user, open, res.StatusCode, tc.codes[i], p.calls.Load(), tc.calls[i])
 				}
 				got := strings.Contains(string(body), hidden.String()) || strings.Contains(string(body), confidential)
 				if want := tc.tells && user == "all"; res.StatusCode == http.StatusOK && got != want {
@@ -146,7 +145,7 @@ func TestProjection(t *testing.T) {
 func TestProjectedStream(t *testing.T) {
 	of, hidden := partly()
 	p := &projecting{}
-	s := start(t, Options{Gate: p.gate(nil), Scope: scopeOfUser})
+	s := start(t, Options{Access: p.access(nil)})
 	s.hub.Publish([]Update{{Trace: of, Open: true, AsOf: asOf}})
 	for _, tc := range []struct {
 		reason, user string

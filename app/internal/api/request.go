@@ -20,7 +20,7 @@ type request struct {
 }
 
 func (s *Server) request(r *http.Request) *request {
-	return &request{http: r, params: newParams(r, s.opts.Clock()), access: s.opts.Gate.For(s.opts.Scope(r))}
+	return &request{http: r, params: newParams(r, s.opts.Clock()), access: s.opts.Access(r)}
 }
 
 func (r *request) ctx() context.Context { return r.http.Context() }

@@ -70,7 +70,10 @@ func (h *handlers) routes() []route {
 			"density", "The number of traces over time", join(filters, nil, "buckets", "where"),
 			reflect.TypeFor[Density](), countTraces,
 		},
-		{"traces/{traceID}", "One trace, as OTLP JSON", []string{"format"}, reflect.TypeFor[Document](), h.traces.document},
+		{
+			"traces/{traceID}", "One trace, as OTLP JSON", []string{"format"},
+			reflect.TypeFor[Document](), h.traces.document,
+		},
 		{
 			"traces/{traceID}/why", "How an object is after this change, and why", objects,
 			reflect.TypeFor[Why](), h.traces.why,

@@ -34,8 +34,9 @@ const (
 
 // Options configure a Server and its limits.
 type Options struct {
-	// Gate leads to the traces; required. A handler has no other way to them.
-	Gate *store.Gate
+	// Access returns what the sender of a request may see; required. A handler has no other way to the
+	// traces. It must not block.
+	Access func(*http.Request) store.Access
 	// Hub feeds the streams; nil means a new one without a publisher.
 	Hub *Hub
 	// Cluster is the UID of the cluster, for documents; may be empty.
@@ -46,9 +47,6 @@ type Options struct {
 	// Sources returns the content of /api/v1/sources. It is called for each request and must not
 	// block; nil removes the path.
 	Sources func() Sources
-	// Scope returns what the sender of a request may read; nil permits everything to all. It must not
-	// block.
-	Scope func(*http.Request) store.Scope
 	// Hosts are the accepted host names (without port) of a loopback listener, beside localhost and
 	// addresses. Other listeners accept any name.
 	Hosts []string
@@ -83,10 +81,10 @@ type Metrics interface {
 
 // Server is the http.Handler of the API. It is safe for concurrent use. Close ends it.
 type Server struct {
-	opts     Options
-	mux      *http.ServeMux
-	handler  http.Handler
-	handlers handlers
+	opts    Options
+	mux     *http.ServeMux
+	handler http.Handler
+	handlers
 	// requests and streams have a token for each running one.
 	requests, streams chan struct{}
 	// heartbeat and patience are the constants of that name; tests change them.
@@ -98,7 +96,7 @@ type Server struct {
 
 // New returns a Server, or an error that names the wrong option.
 func New(o Options) (*Server, error) {
-	if o.Gate == nil {
+	if o.Access == nil {
 		return nil, errors.New("cannot serve an API without a store")
 	}
 	if o.MaxStreams < 0 || o.MaxRequests < 0 {
@@ -115,9 +113,6 @@ func New(o Options) (*Server, error) {
 	}
 	if o.Clock == nil {
 		o.Clock = time.Now
-	}
-	if o.Scope == nil {
-		o.Scope = func(*http.Request) store.Scope { return store.Scope{} }
 	}
 	if o.Info == nil {
 		o.Info = func() Info { return Info{} }

@@ -30,7 +30,7 @@ func TestTurns(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 		return v.Trace(ctx, store.Scope{}, id)
 	}}
-	s := start(t, Options{Gate: gateTo(slow)})
+	s := start(t, Options{Access: all(slow)})
 	var all sync.WaitGroup
 	for range clients {
 		all.Go(func() {
@@ -49,13 +49,11 @@ func TestTurns(t *testing.T) {
 func TestSharedTree(t *testing.T) {
 	v, id := filled(t), spantest.Rollout().ID
 	reads := 0
-	s := start(
-		t,
-		Options{Gate: gateTo(&faulty{Reader: v, trace: func(ctx context.Context, id trace.TraceID) (*store.Record, error) {
-			reads++
-			return v.Trace(ctx, store.Scope{}, id)
-		}})},
-	)
+	counted := &faulty{Reader: v, trace: func(ctx context.Context, id trace.TraceID) (*store.Record, error) {
+		reads++
+		return v.Trace(ctx, store.Scope{}, id)
+	}}
+	s := start(t, Options{Access: all(counted)})
 	req := s.request(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 	for _, c := range []struct {
 		reason string
@@ -65,15 +63,15 @@ func TestSharedTree(t *testing.T) {
 		{"an older tree may lack a change", -time.Hour, 1},
 		{"another request read it meanwhile", time.Hour, 0},
 	} {
-		tree, err := s.handlers.traces.arrange(req, id)
+		tree, err := s.traces.arrange(req, id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		tree.read, reads = time.Now().Add(c.read), 0
-		if _, err := s.handlers.traces.arrange(req, id); err != nil || reads != c.want {
+		if _, err := s.traces.arrange(req, id); err != nil || reads != c.want {
 			t.Errorf("%s: %d reads, want %d; %v", c.reason, reads, c.want, err)
 		}
-		s.handlers.traces.trees.put(id, &arranged{}, 1)
+		s.traces.trees.put(id, &arranged{}, 1)
 	}
 }
 
@@ -81,11 +79,11 @@ func TestSharedTree(t *testing.T) {
 func TestTurnEnds(t *testing.T) {
 	s := start(t, Options{})
 	for range turns {
-		s.handlers.traces.turns <- struct{}{}
+		s.traces.turns <- struct{}{}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, err := s.handlers.traces.turn(ctx); err == nil {
+	if _, err := s.traces.turn(ctx); err == nil {
 		t.Error("there is a further turn")
 	}
 }

@@ -15,8 +15,8 @@ import (
 func BenchmarkAnswer(b *testing.B) {
 	t := spantest.Many(1666)
 	from := &memory{traces: []*span.Trace{t}}
-	s := newServer(Options{Gate: store.NewGate(from, store.Whole)})
-	e, err := s.Gate.For(store.Scope{}).Trace(b.Context(), t.ID)
+	s := newServer(Options{})
+	e, err := store.NewGate(from, store.Whole).For(store.Scope{}).Trace(b.Context(), t.ID)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -45,12 +45,11 @@ var maxSearches = store.MaxQuestions()
 
 // Options configure Handlers.
 type Options struct {
-	// Gate leads to the traces; required. A handler has no other way to them.
-	Gate *store.Gate
+	// Access returns what the sender of a request may see; required. A handler has no other way to the
+	// traces.
+	Access func(*http.Request) store.Access
 	// Cluster is the UID of the cluster, for spans; may be empty.
 	Cluster string
-	// Scope returns what the sender of a request may read; nil permits everything to all.
-	Scope func(*http.Request) store.Scope
 	// Clock returns the end of searches without one; nil means time.Now.
 	Clock func() time.Time
 	// Log receives failures; nil means no log.
@@ -73,17 +72,11 @@ func newServer(o Options) *server {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	if o.Scope == nil {
-		o.Scope = func(*http.Request) store.Scope { return store.Scope{} }
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return &server{Options: o, searches: make(chan struct{}, maxSearches), maxSpans: MaxSpans}
 }
-
-// access returns the access of the sender of a request.
-func (s *server) access(r *http.Request) store.Access { return s.Gate.For(s.Scope(r)) }
 
 func (s *server) handlers() map[string]http.Handler {
 	return map[string]http.Handler{

@@ -107,8 +107,10 @@ type serving struct {
 
 func start(t testing.TB, from store.Reader) *serving {
 	t.Helper()
+	all := store.NewGate(from, store.Whole).For(store.Scope{})
 	s := &serving{server: newServer(Options{
-		Gate: store.NewGate(from, store.Whole), Cluster: "cluster-1", Clock: func() time.Time { return asOf },
+		Access:  func(*http.Request) store.Access { return all },
+		Cluster: "cluster-1", Clock: func() time.Time { return asOf },
 	})}
 	mux := http.NewServeMux()
 	for pattern, h := range s.handlers() {

@@ -136,7 +136,7 @@ func (s *server) tracePage(r *http.Request, given url.Values) (answer, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	e, err := s.access(r).Trace(r.Context(), id)
+	e, err := s.Access(r).Trace(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}

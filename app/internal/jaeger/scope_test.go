@@ -22,8 +22,11 @@ func TestScope(t *testing.T) {
 	outside := spantest.New("outside")
 	root := outside.Add(nil, "hidden operation", "hidden service", spantest.Ref("", "Pod", "hidden"), 0, 100)
 	root.Object.Namespace = "elsewhere"
-	s := start(t, &memory{traces: []*span.Trace{spantest.Apply(), outside.Trace}})
-	s.Scope = func(*http.Request) store.Scope { return store.Scope{Namespaces: []string{"default", ""}} }
+	from := &memory{traces: []*span.Trace{spantest.Apply(), outside.Trace}}
+	s := start(t, from)
+	s.Access = func(*http.Request) store.Access {
+		return store.NewGate(from, store.Whole).For(store.Scope{Namespaces: []string{"default", ""}})
+	}
 	ids := map[string]trace.TraceID{"inside": spantest.Apply().ID, "outside": outside.Trace.ID}
 	times := "&query.start_time_min=2026-01-01T00:00:00Z&query.start_time_max=2027-01-01T00:00:00Z"
 	for path, code := range map[string]int{
@@ -58,9 +61,9 @@ func TestCallers(t *testing.T) { storetest.CheckCallers(t, nil) }
 // TestProjection: answers have the sender's part of each trace, with one projection for each.
 func TestProjection(t *testing.T) {
 	traces := samples()
-	s := start(t, &memory{traces: traces})
-	calls := 0
-	s.Gate = store.NewGate(&memory{traces: traces}, func(_ store.Scope, t *span.Trace) *span.Trace {
+	from, calls := &memory{traces: traces}, 0
+	s := start(t, from)
+	gate := store.NewGate(from, func(_ store.Scope, t *span.Trace) *span.Trace {
 		calls++
 		part := *t
 		part.Spans = slices.DeleteFunc(slices.Clone(t.Spans), func(s *span.Span) bool {
@@ -71,6 +74,7 @@ func TestProjection(t *testing.T) {
 		}
 		return &part
 	})
+	s.Access = func(*http.Request) store.Access { return gate.For(store.Scope{}) }
 	times := "query.start_time_min=2020-01-01T00:00:00Z&query.start_time_max=2027-01-01T00:00:00Z"
 	one := spantest.Rollout().ID.String()
 	for path, want := range map[string]int{

@@ -26,7 +26,7 @@ func (s *server) begin(ctx context.Context) (end func(), err error) {
 // each calls f with the traces that match q, the newest first. Traces that retention has removed
 // meanwhile are left out.
 func (s *server) each(r *http.Request, q store.SpanQuery, f func(*store.Excerpt)) error {
-	ctx, access := r.Context(), s.access(r)
+	ctx, access := r.Context(), s.Access(r)
 	end, err := s.begin(ctx)
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ func (s *server) servicesV3(r *http.Request, _ url.Values) (answer, error) {
 
 // services returns the names of the services. Spans without one have no entry.
 func (s *server) services(r *http.Request) ([]string, error) {
-	names, err := s.access(r).Services(r.Context())
+	names, err := s.Access(r).Services(r.Context())
 	return named(names), err
 }
 
@@ -68,7 +68,7 @@ func (s *server) operations(r *http.Request, service, kind string) ([]operation,
 	if service == "" {
 		return nil, bad(http.StatusBadRequest, "parameter 'service' is required")
 	}
-	names, err := s.access(r).Operations(r.Context(), service)
+	names, err := s.Access(r).Operations(r.Context(), service)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (s *server) traceV3(r *http.Request, given url.Values) (answer, error) {
 
 // trace returns a trace; nil without an error if there is none.
 func (s *server) trace(r *http.Request, id trace.TraceID) (*store.Excerpt, error) {
-	e, err := s.access(r).Trace(r.Context(), id)
+	e, err := s.Access(r).Trace(r.Context(), id)
 	if isNotFound(err) {
 		return nil, nil //nolint:nilnil // the forms have different errors for it
 	}

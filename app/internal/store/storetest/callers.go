@@ -14,8 +14,8 @@ import (
 
 // unprojected are the names of package store that lead around its Access.
 var unprojected = []string{
-	"Archive", "Batch", "Copier", "Finder", "NewGate", "Projection", "Reader", "Record", "Seal", "Sealed", "Spanner",
-	"Whole",
+	"Archive", "Batch", "Copier", "Finder", "Gate", "NewGate", "Projection", "Reader", "Record", "Scope", "Seal",
+	"Sealed", "Spanner", "Whole",
 }
 
 // CheckCallers reports the places in the package of the working directory, apart from its tests, that name
