@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package api is the HTTP API of `lifeline serve`: lists of traces, a trace as OTLP JSON, and a
-// stream of present changes. Package client is its client. It reads a store and changes nothing;
-// every client of the listener may read all of it.
+// stream of present changes. Package client is its client. It changes nothing. A sender sees what
+// Options.Access permits: each handler gets that access, and no trace besides.
 //
 // All paths are below /api/v1. They take GET, except for runs, which takes announcements of commands
 // by POST. routes has those that answer with one document; openapi.json describes them; watch is a

@@ -17,23 +17,6 @@ import (
 // maxTreeSpans bounds the spans of the remembered trees. A larger trace is arranged at each request.
 const maxTreeSpans = 300_000
 
-// traces answers about one trace. It reads whole traces in turns, and remembers their trees and documents.
-type traces struct {
-	cluster string
-	clock   func() time.Time
-	// turns has a token for each running one.
-	turns     chan struct{}
-	trees     lately[*arranged]
-	documents lately[remembered]
-}
-
-func newTraces(cluster string, clock func() time.Time) *traces {
-	return &traces{
-		cluster: cluster, clock: clock, turns: make(chan struct{}, turns),
-		trees: lately[*arranged]{max: maxTreeSpans}, documents: lately[remembered]{max: maxDocuments},
-	}
-}
-
 // arranged is the tree of one version of a trace.
 type arranged struct {
 	*outline.Tree
