@@ -2,9 +2,7 @@
 
 package api
 
-import (
-	"time"
-)
+import "time"
 
 // traces answers about one trace. It reads whole traces in turns, and remembers their trees and documents.
 type traces struct {
