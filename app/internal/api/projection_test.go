@@ -134,7 +134,8 @@ func TestProjection(t *testing.T) {
 				}
 				got := strings.Contains(string(body), hidden.String()) || strings.Contains(string(body), confidential)
 				if want := tc.tells && user == "all"; res.StatusCode == http.StatusOK && got != want {
-					t.Errorf("%s for %q, open %t: it has the object: %t, want %t: %s", tc.reason, user, open, got, want, body)
+					t.Errorf("%s for %q, open %t: it has the object: %t, want %t: %s",
+						tc.reason, user, open, got, want, body)
 				}
 			}
 		}
