@@ -84,7 +84,7 @@ func manyServed(b *testing.B) string {
 		}
 		st.Put(b, asOf, w)
 	}
-	s, err := api.New(api.Options{Store: st, Clock: func() time.Time { return asOf }})
+	s, err := api.New(api.Options{Access: st.Access, Clock: func() time.Time { return asOf }})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func TestCompletion(t *testing.T) {
 	evil.Pod(nil, "$(touch x)", 0, 10).Object.Namespace = "`x`"
 	v := viewtest.New(t)
 	v.Put(t, asOf, viewtest.Traces{Finished: []*span.Trace{spantest.Apply(), spantest.Rollout(), evil.Trace}})
-	handler, err := api.New(api.Options{Store: v, Clock: func() time.Time { return asOf }})
+	handler, err := api.New(api.Options{Access: v.Access, Clock: func() time.Time { return asOf }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,11 +31,11 @@ const (
 
 // answer returns a handler that writes the function's result as JSON; a []byte is JSON already, and a
 // *download is a file.
-func (s *Server) answer(ask func(r *http.Request) (any, error)) http.Handler {
+func (s *Server) answer(ask func(*request) (any, error)) http.Handler {
 	return s.limited(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), question)
 		defer cancel()
-		got, err := ask(r.WithContext(ctx))
+		got, err := ask(s.request(r.WithContext(ctx)))
 		if err == nil {
 			err = s.write(w, got)
 		}

@@ -28,7 +28,7 @@ func BenchmarkAPI(b *testing.B) {
 		}
 		st.Put(b, asOf, w)
 	}
-	s := start(b, Options{Store: st, Clock: func() time.Time { return asOf }})
+	s := start(b, Options{Access: st.Access, Clock: func() time.Time { return asOf }})
 	go func() {
 		for range s.counts.codes {
 			continue // no count needed

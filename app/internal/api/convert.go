@@ -4,7 +4,6 @@ package api
 
 import (
 	"bytes"
-	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
@@ -14,7 +13,8 @@ import (
 
 // document returns a trace as OTLP JSON on one line, as render.JSON writes it, with the member
 // "lifeline".
-func document(t *span.Trace, sum *store.Summary, cluster string) ([]byte, error) {
+func document(e *store.Excerpt, cluster string) ([]byte, error) {
+	t, sum := e.Trace(), e.Summary()
 	doc := render.Document([]*span.Trace{t}, render.Options{Now: sum.AsOf, Cluster: cluster})
 	detail := Detail{Summary: SummaryOf(sum), OpenSpans: []string{}}
 	for _, s := range t.Spans {
@@ -112,11 +112,4 @@ func changesOf(changes []span.FieldChange) []FieldChange {
 		out = append(out, FieldChange(c))
 	}
 	return out
-}
-
-// summarize returns the summary of a version that may not be stored yet.
-func summarize(t *span.Trace, open bool, asOf time.Time) *store.Summary {
-	sum := store.Summarize(t, asOf)
-	sum.Open, sum.AsOf = open, asOf
-	return &sum
 }

@@ -24,22 +24,24 @@ type edition struct {
 	reason   string
 }
 
-func editionOf(r *store.Record) edition {
-	return edition{r.AsOf.UnixNano(), r.Revision, len(r.Trace.Spans), r.Reason}
+func editionOf(e *store.Excerpt) edition {
+	sum := e.Summary()
+	return edition{sum.AsOf.UnixNano(), sum.Revision, len(e.Trace().Spans), sum.Reason}
 }
 
-// documentOf returns the document of a trace, by build unless it is remembered.
-func (s *Server) documentOf(rec *store.Record, build func() ([]byte, error)) ([]byte, error) {
-	if !rec.Open {
+// documentOf returns the document of a trace, by build unless it is remembered. The remembered ones have the
+// whole trace.
+func (t *traces) documentOf(e *store.Excerpt, build func() ([]byte, error)) ([]byte, error) {
+	if !e.Summary().Open || !e.Whole() {
 		return build()
 	}
-	version := editionOf(rec)
-	if found, is := s.documents.get(rec.ID); is && found.version == version {
+	id, version := e.Trace().ID, editionOf(e)
+	if found, is := t.documents.get(id); is && found.version == version {
 		return found.doc, nil
 	}
 	doc, err := build()
 	if err == nil && len(doc) >= minDocument {
-		s.documents.put(rec.ID, remembered{version, doc}, len(doc))
+		t.documents.put(id, remembered{version, doc}, len(doc))
 	}
 	return doc, err
 }

@@ -9,18 +9,20 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 )
 
-// TestDocuments: only large documents of open traces are remembered, one version each, within the bound.
+// TestDocuments: only large documents of whole open traces are remembered, one version each, within the bound.
 func TestDocuments(t *testing.T) {
-	d := start(t, Options{})
-	made := 0
+	d := newTraces("", time.Now)
+	made, part := 0, false
 	get := func(of *span.Trace, open bool, at time.Time, size int) {
 		t.Helper()
-		rec := &store.Record{Summary: store.Summary{ID: of.ID, Open: open, AsOf: at}, Trace: of}
-		doc, err := d.documentOf(rec, func() ([]byte, error) {
+		e := excerptOf(of, open, at)
+		if part {
+			e = e.Narrow(func(*span.Span) bool { return false })
+		}
+		doc, err := d.documentOf(e, func() ([]byte, error) {
 			made++
 			return make([]byte, size), nil
 		})
@@ -43,6 +45,11 @@ func TestDocuments(t *testing.T) {
 	get(a, true, asOf.Add(1), minDocument)
 	get(&span.Trace{ID: a.ID, Spans: []*span.Span{{}}}, true, asOf.Add(1), minDocument)
 	want("other versions", 2, 1)
+	part = true
+	get(a, true, asOf.Add(1), minDocument)
+	get(a, true, asOf.Add(1), minDocument)
+	want("a part of the trace", 2, 1)
+	part = false
 	get(trace("small"), true, asOf, minDocument-1)
 	get(trace("ended"), false, asOf, minDocument)
 	want("small or ended", 2, 1)
@@ -61,11 +68,11 @@ func TestOpenDocument(t *testing.T) {
 	root.End = span.Time{}
 	v := viewtest.New(t)
 	v.Put(t, asOf, viewtest.Traces{Open: []*span.Trace{many}})
-	s := start(t, Options{Store: v})
+	s := start(t, Options{Access: v.Access})
 	at := "/api/v1/traces/" + many.ID.String()
 	_, first := s.get(t, at)
-	kept := &s.documents.used[0].value.doc[0]
-	if _, second := s.get(t, at); &s.documents.used[0].value.doc[0] != kept || !bytes.Equal(first, second) {
+	kept := &s.traces.documents.used[0].value.doc[0]
+	if _, second := s.get(t, at); &s.traces.documents.used[0].value.doc[0] != kept || !bytes.Equal(first, second) {
 		t.Error("the document was made again")
 	}
 	later := *many

@@ -2,14 +2,10 @@
 
 package api
 
-import (
-	"net/http"
+import questions "github.com/kube-lifeline/lifeline/app/internal/question"
 
-	questions "github.com/kube-lifeline/lifeline/app/internal/question"
-)
-
-func (s *Server) fields(r *http.Request) (any, error) {
-	if err := s.params(r).done(); err != nil {
+func listFields(r *request) (any, error) {
+	if err := r.params.done(); err != nil {
 		return nil, err
 	}
 	return Fields{QuestionFields()}, nil

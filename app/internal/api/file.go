@@ -47,8 +47,8 @@ type recordedSpan struct {
 
 // HTML writes one file with the page's view of a trace, which needs no server. Open spans last until now. The
 // file shows the note, unless it is empty.
-func HTML(w io.Writer, t *span.Trace, sum *store.Summary, causes []store.Cause, now time.Time, note string) error {
-	data, err := recordedOf(t, sum, causes, now, maxFileSpans)
+func HTML(w io.Writer, e *store.Excerpt, causes []store.Cause, now time.Time, note string) error {
+	data, err := recordedOf(e, causes, now, maxFileSpans)
 	if err != nil {
 		return err
 	}
@@ -57,16 +57,14 @@ func HTML(w io.Writer, t *span.Trace, sum *store.Summary, causes []store.Cause, 
 	if err != nil {
 		return err
 	}
-	return page.File(w, titleOf(sum), doc)
+	return page.File(w, titleOf(e.Summary()), doc)
 }
 
 // recordedOf returns the data of a file with at most that many spans.
-func recordedOf(
-	t *span.Trace, sum *store.Summary, causes []store.Cause, now time.Time, limit int,
-) (*recorded, error) {
-	attempts := answer.AttemptsOf(t) // with the spans that are left out
-	t, left := bounded(t, limit)
-	arranged := arrangedOf(t, sum, now, now)
+func recordedOf(e *store.Excerpt, causes []store.Cause, now time.Time, limit int) (*recorded, error) {
+	attempts := answer.AttemptsOf(e.Trace()) // with the spans that are left out
+	e, left := bounded(e, limit)
+	arranged := arrangedOf(e, now, now)
 	out := &recorded{
 		Tree:    arranged.answer(),
 		Lists:   map[string]*Tree{},
@@ -85,7 +83,7 @@ func recordedOf(
 	if err := out.open(arranged, out.Tree.MoreKey, ""); err != nil {
 		return nil, err
 	}
-	all, _ := arranged.Find(func(*span.Span) bool { return true }, len(t.Spans))
+	all, _ := arranged.Find(func(*span.Span) bool { return true }, arranged.spans)
 	for _, s := range all {
 		id := s.ID.String()
 		out.Order = append(out.Order, id)
@@ -159,11 +157,12 @@ func (r *recorded) add(t *arranged, nodes []TreeNode, key, up string) error {
 	return nil
 }
 
-// bounded returns t, or a copy with at most that many spans beside Lifeline's and those above them. It also
-// returns the number of spans that are left out.
-func bounded(t *span.Trace, limit int) (*span.Trace, int) {
+// bounded returns e, or an excerpt with at most that many spans beside Lifeline's and those above them. It
+// also returns the number of spans that are left out.
+func bounded(e *store.Excerpt, limit int) (*store.Excerpt, int) {
+	t := e.Trace()
 	if len(t.Spans) <= limit {
-		return t, 0
+		return e, 0
 	}
 	byID := make(map[trace.SpanID]*span.Span, len(t.Spans))
 	for _, s := range t.Spans {
@@ -186,7 +185,6 @@ func bounded(t *span.Trace, limit int) (*span.Trace, int) {
 			kept[s.ID] = true
 		}
 	}
-	out := *t
-	out.Spans = slices.DeleteFunc(slices.Clone(t.Spans), func(s *span.Span) bool { return !kept[s.ID] })
-	return &out, len(t.Spans) - len(out.Spans)
+	out := e.Narrow(func(s *span.Span) bool { return kept[s.ID] })
+	return out, len(t.Spans) - len(out.Trace().Spans)
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
-	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 var fileData = regexp.MustCompile(`(?s)id="data"[^>]*>([^<]*)<`)
@@ -23,8 +22,7 @@ var fileData = regexp.MustCompile(`(?s)id="data"[^>]*>([^<]*)<`)
 // TestFileScheduling: the file says why no node fits, as the server does, also without the spans that say it.
 func TestFileScheduling(t *testing.T) {
 	of, now := spantest.Rejected(), spantest.Epoch.Add(time.Hour)
-	sum := store.Summarize(of, now)
-	got, err := recordedOf(of, &sum, nil, now, 1)
+	got, err := recordedOf(excerptOf(of, false, now), nil, now, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,9 +47,9 @@ func TestFileScheduling(t *testing.T) {
 // TestFile: a file has each span once, in the order of the tree, and the note of its maker.
 func TestFile(t *testing.T) {
 	of, now := spantest.Many(300), spantest.Epoch.Add(time.Hour)
-	sum := store.Summarize(of, now)
+	excerpt := excerptOf(of, false, now)
 	var file bytes.Buffer
-	if err := HTML(&file, of, &sum, nil, now, "from a copy"); err != nil {
+	if err := HTML(&file, excerpt, nil, now, "from a copy"); err != nil {
 		t.Fatal(err)
 	}
 	found := fileData.FindSubmatch(file.Bytes())
@@ -73,7 +71,7 @@ func TestFile(t *testing.T) {
 	if len(got.Spans) != len(of.Spans) || len(got.Order) != len(of.Spans) || got.Note != "from a copy" {
 		t.Errorf("%d spans, %d in order, want %d; note %q", len(got.Spans), len(got.Order), len(of.Spans), got.Note)
 	}
-	tree := arrangedOf(of, &sum, now, now)
+	tree := arrangedOf(excerpt, now, now)
 	all, _ := tree.Find(containing("web"), len(of.Spans))
 	var want []string
 	for _, s := range all {

@@ -5,7 +5,6 @@ package api
 import (
 	"bytes"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/render"
@@ -33,14 +32,15 @@ const (
 var formats = []string{formatOTLP, formatPerfetto, formatMermaid, formatHTML}
 
 // inFormat returns a trace in a format other than OTLP JSON.
-func (s *Server) inFormat(r *http.Request, rec *store.Record, format string) (*download, error) {
-	now := rec.AsOf
-	if rec.Open {
-		now = s.opts.Clock()
+func (t *traces) inFormat(r *request, e *store.Excerpt, format string) (*download, error) {
+	sum := e.Summary()
+	now := sum.AsOf
+	if sum.Open {
+		now = t.clock()
 	}
 	var body bytes.Buffer
-	out := &download{name: "trace-" + rec.ID.String()[:8]}
-	traces, o := []*span.Trace{rec.Trace}, render.Options{Now: now, Cluster: s.opts.Cluster}
+	out := &download{name: "trace-" + sum.ID.String()[:8]}
+	traces, o := []*span.Trace{e.Trace()}, render.Options{Now: now, Cluster: t.cluster}
 	var err error
 	switch format {
 	case formatPerfetto:
@@ -51,19 +51,19 @@ func (s *Server) inFormat(r *http.Request, rec *store.Record, format string) (*d
 		err = render.Mermaid(&body, traces, o)
 	default:
 		out.contentType, out.name = "text/html; charset=utf-8", out.name+".html"
-		err = s.html(r, &body, rec, now)
+		err = html(r, &body, e, now)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot write trace %s as %s: %w", rec.ID, format, err)
+		return nil, fmt.Errorf("cannot write trace %s as %s: %w", sum.ID, format, err)
 	}
 	out.body = body.Bytes()
 	return out, nil
 }
 
-func (s *Server) html(r *http.Request, body *bytes.Buffer, rec *store.Record, now time.Time) error {
-	causes, err := s.opts.Store.Causes(r.Context(), s.opts.Scope(r), rec.ID)
+func html(r *request, body *bytes.Buffer, e *store.Excerpt, now time.Time) error {
+	causes, err := r.access.Causes(r.ctx(), e.Trace().ID)
 	if err != nil {
 		return err
 	}
-	return HTML(body, rec.Trace, &rec.Summary, causes, now, "")
+	return HTML(body, e, causes, now, "")
 }

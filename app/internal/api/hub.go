@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // Update is a new version of a trace.
@@ -68,17 +69,18 @@ func (h *Hub) Publish(updates []Update) {
 			continue
 		}
 		h.last++
-		v := &version{Update: u, number: h.last}
+		v := &version{Sealed: store.Seal(u.Trace, u.Open, u.AsOf), withdrawn: u.Withdrawn, number: h.last}
 		versions = append(versions, v)
-		_, was := h.open[u.Trace.ID]
+		id := v.ID()
+		_, was := h.open[id]
 		switch {
-		case !u.Open || u.Withdrawn:
-			delete(h.open, u.Trace.ID)
+		case !v.Open() || v.withdrawn:
+			delete(h.open, id)
 			h.end(v)
 		default:
-			h.open[u.Trace.ID] = v
+			h.open[id] = v
 			if !was {
-				h.order = append(h.order, u.Trace.ID)
+				h.order = append(h.order, id)
 			}
 		}
 	}
@@ -111,10 +113,10 @@ func (h *Hub) inOrder() []trace.TraceID {
 // end remembers an ended trace.
 func (h *Hub) end(v *version) {
 	h.ended = append(h.ended, v)
-	h.endedSpans += len(v.Trace.Spans)
+	h.endedSpans += v.Spans()
 	for len(h.ended) > maxEnded || h.endedSpans > maxEndedSpans {
 		h.forgotten = h.ended[0].number
-		h.endedSpans -= len(h.ended[0].Trace.Spans)
+		h.endedSpans -= h.ended[0].Spans()
 		h.ended[0] = nil
 		h.ended = h.ended[1:]
 	}
@@ -169,21 +171,23 @@ func (h *Hub) unsubscribe(s *subscription) {
 	delete(h.subs, s)
 }
 
-// version is an update with its document. The document is made once for all streams.
+// version is an update, sealed for the streams. Its document is made once for all streams with the whole
+// trace.
 type version struct {
-	Update
-	number uint64
+	*store.Sealed
+	withdrawn bool
+	number    uint64
 
 	once sync.Once
 	doc  []byte
 	err  error
 }
 
-// document is called by the streams of one Server, with its cluster.
-func (v *version) document(cluster string) ([]byte, error) {
-	v.once.Do(func() { v.doc, v.err = document(v.Trace, summarize(v.Trace, v.Open, v.AsOf), cluster) })
+// document returns the document of an excerpt of the version. All calls have the same cluster.
+func (v *version) document(of *store.Excerpt, cluster string) ([]byte, error) {
+	if !of.Whole() {
+		return document(of, cluster)
+	}
+	v.once.Do(func() { v.doc, v.err = document(of, cluster) })
 	return v.doc, v.err
 }
-
-// line returns the summary.
-func (v *version) line() Summary { return SummaryOf(summarize(v.Trace, v.Open, v.AsOf)) }

@@ -3,7 +3,6 @@
 package api
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -23,15 +22,13 @@ import (
 // maxQuantiles bounds the quantiles of one request.
 const maxQuantiles = 10
 
-// question reads the parameters of every question. Read others before done.
-func (p *params) question(scope store.Scope) store.FindQuery {
-	return store.FindQuery{
-		Scope: scope, Where: p.where(), Now: p.now, Since: p.moment("since"), Until: p.moment("until"),
-	}
+// questionOf reads the parameters of every question. Read others before done.
+func questionOf(p *params) store.FindQuery {
+	return store.FindQuery{Where: whereOf(p), Now: p.now, Since: p.moment("since"), Until: p.moment("until")}
 }
 
-// where is the condition; nil without one.
-func (p *params) where() *questions.Question {
+// whereOf is the condition; nil without one.
+func whereOf(p *params) *questions.Question {
 	const name = "where"
 	if !p.given.Has(name) {
 		p.read[name] = true
@@ -42,8 +39,8 @@ func (p *params) where() *questions.Question {
 	return q
 }
 
-// length is an expression with a duration; nil without one.
-func (p *params) length(name string) *questions.Length {
+// lengthOf is an expression with a duration; nil without one.
+func lengthOf(p *params, name string) *questions.Length {
 	text := p.bounded(name, questions.MaxText)
 	if text == "" {
 		return nil
@@ -53,8 +50,8 @@ func (p *params) length(name string) *questions.Length {
 	return l
 }
 
-// by is what groups share; zero without one.
-func (p *params) by(name string) store.By {
+// byOf is what groups share; zero without one.
+func byOf(p *params, name string) store.By {
 	text := p.bounded(name, questions.MaxText)
 	if text == "" {
 		return store.By{}
@@ -79,14 +76,14 @@ func (p *params) wrong(name string, err error) {
 	}
 }
 
-func (s *Server) lifecycles(r *http.Request) (any, error) {
-	p := s.params(r)
-	q := p.question(s.opts.Scope(r))
+func listLifecycles(r *request) (any, error) {
+	p := r.params
+	q := questionOf(p)
 	q.Namespace, q.Limit, q.After = p.text("namespace"), p.limit(), store.Cursor(p.text("after"))
 	if err := p.done(); err != nil {
 		return nil, err
 	}
-	page, err := s.opts.Store.Find(r.Context(), q)
+	page, err := r.access.Find(r.ctx(), q)
 	if err != nil {
 		return nil, refused(err)
 	}
@@ -106,14 +103,14 @@ const minFound = 200
 
 // tracesWhere lists the traces with a matching lifecycle. List selects among them, apart from its
 // bounds of time, which are those of the lifecycle.
-func (s *Server) tracesWhere(r *http.Request, q store.FindQuery, list store.Query) (any, error) {
+func tracesWhere(r *request, q store.FindQuery, list store.Query) (any, error) {
 	limit := store.PageLength(list.Limit)
 	q.Traces, q.After = true, list.After
 	list.Since, list.Until = time.Time{}, time.Time{}
 	out := Page{Traces: []Summary{}}
 	q.Limit = max(limit, minFound)
 	for {
-		page, err := s.opts.Store.Find(r.Context(), q)
+		page, err := r.access.Find(r.ctx(), q)
 		if err != nil {
 			return nil, refused(err)
 		}
@@ -121,7 +118,7 @@ func (s *Server) tracesWhere(r *http.Request, q store.FindQuery, list store.Quer
 		for i := range page.Lifecycles {
 			list.IDs = append(list.IDs, page.Lifecycles[i].Trace)
 		}
-		found, err := s.summaries(r.Context(), list)
+		found, err := summaries(r, list)
 		if err != nil {
 			return nil, err
 		}
@@ -146,11 +143,11 @@ func (s *Server) tracesWhere(r *http.Request, q store.FindQuery, list store.Quer
 }
 
 // summaries returns the traces among q.IDs that match q.
-func (s *Server) summaries(ctx context.Context, q store.Query) (map[trace.TraceID]*store.Summary, error) {
+func summaries(r *request, q store.Query) (map[trace.TraceID]*store.Summary, error) {
 	if len(q.IDs) == 0 {
 		return nil, nil //nolint:nilnil // none
 	}
-	page, err := s.opts.Store.List(ctx, q)
+	page, err := r.access.List(r.ctx(), q)
 	if err != nil {
 		return nil, err
 	}
@@ -161,16 +158,14 @@ func (s *Server) summaries(ctx context.Context, q store.Query) (map[trace.TraceI
 	return out, nil
 }
 
-func (s *Server) groups(r *http.Request) (any, error) {
-	p := s.params(r)
+func groupLifecycles(r *request) (any, error) {
+	p := r.params
 	q := store.GroupQuery{
-		FindQuery: p.question(
-			s.opts.Scope(r),
-		),
-		By:        p.by("by"),
-		Of:        p.length("of"),
-		Quantiles: p.fractions("quantiles"),
-		Zone:      p.zone("tz"),
+		FindQuery: questionOf(p),
+		By:        byOf(p, "by"),
+		Of:        lengthOf(p, "of"),
+		Quantiles: fractionsOf(p, "quantiles"),
+		Zone:      zoneOf(p, "tz"),
 	}
 	q.Namespace = p.text("namespace")
 	if err := p.done(); err != nil {
@@ -185,7 +180,7 @@ func (s *Server) groups(r *http.Request) (any, error) {
 	if err := q.Validate(); err != nil {
 		return nil, problem(http.StatusBadRequest, "%s", err.Error())
 	}
-	page, err := s.opts.Store.Group(r.Context(), q)
+	page, err := r.access.Group(r.ctx(), q)
 	if err != nil {
 		return nil, refused(err)
 	}
@@ -206,8 +201,8 @@ func (s *Server) groups(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// fractions are numbers from 0 to 1, separated by commas.
-func (p *params) fractions(name string) []float64 {
+// fractionsOf are numbers from 0 to 1, separated by commas.
+func fractionsOf(p *params, name string) []float64 {
 	text := p.text(name)
 	if text == "" {
 		return nil
@@ -226,8 +221,8 @@ func (p *params) fractions(name string) []float64 {
 	return out
 }
 
-// zone is a time zone; UTC without one.
-func (p *params) zone(name string) *time.Location {
+// zoneOf is a time zone; UTC without one.
+func zoneOf(p *params, name string) *time.Location {
 	text := p.text(name)
 	if text == "" {
 		return time.UTC

@@ -233,7 +233,7 @@ func TestCostlyQuestions(t *testing.T) {
 			"this server is busy with other questions: try again in a moment",
 		},
 	} {
-		s := start(t, Options{Store: refusing{filled(t), tc.why}, Clock: time.Now})
+		s := start(t, Options{Access: all(refusing{filled(t), tc.why}), Clock: time.Now})
 		for _, path := range []string{
 			"lifecycles" + asked(`kind == "Pod"`), "groups" + asked(`kind == "Pod"`), "traces" + asked(`kind == "Pod"`),
 			"traces?namespace=x", "writes?part=desired", "density?kind=Pod",

@@ -73,8 +73,8 @@ type serving struct {
 func start(t testing.TB, o Options) *serving {
 	t.Helper()
 	s := &serving{hub: &Hub{}, counts: newCounts()}
-	if o.Store == nil {
-		o.Store = filled(t)
+	if o.Access == nil {
+		o.Access = filled(t).Access
 	}
 	o.Hub, o.Metrics, o.Cluster = s.hub, s.counts, "cluster-1"
 	if o.Clock == nil {
@@ -126,6 +126,25 @@ func (s *serving) into(t testing.TB, path string, out any) {
 	if err := json.Unmarshal(body, out); err != nil {
 		t.Fatalf("%s: %v in %s", path, err, body)
 	}
+}
+
+// routes are the routes without their handlers.
+var routes = (&handlers{}).routes()
+
+// all gives every sender all of a store.
+func all(from store.Reader) func(*http.Request) store.Access {
+	return within(from, func(*http.Request) store.Scope { return store.Scope{} })
+}
+
+// within gives each sender the traces of a scope.
+func within(from store.Reader, of func(*http.Request) store.Scope) func(*http.Request) store.Access {
+	gate := store.NewGate(from, store.Whole)
+	return func(r *http.Request) store.Access { return gate.For(of(r)) }
+}
+
+// excerptOf returns the excerpt of a version of a trace for a caller who may see everything.
+func excerptOf(t *span.Trace, open bool, asOf time.Time) *store.Excerpt {
+	return all(nil)(nil).Unseal(store.Seal(t, open, asOf))
 }
 
 // faulty is a store with configured faults.

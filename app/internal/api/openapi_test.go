@@ -282,7 +282,7 @@ func TestAnswers(t *testing.T) {
 		Finished: append(spantest.Healing(), spantest.Apply(), spantest.Rollout(), spantest.Hostile(),
 			spantest.Many(200), spantest.Joined(), spantest.Fight(), spantest.Causes()),
 	})
-	s := start(t, Options{Store: v, Sources: func() Sources {
+	s := start(t, Options{Access: v.Access, Sources: func() Sources {
 		var none *received.Tally
 		return Sources{
 			Received:      none.Summary(asOf),

@@ -37,9 +37,9 @@ type params struct {
 	err   error
 }
 
-func (s *Server) params(r *http.Request) *params {
+func newParams(r *http.Request, now time.Time) *params {
 	given, err := url.ParseQuery(r.URL.RawQuery)
-	p := &params{given: given, read: map[string]bool{}, now: s.opts.Clock()}
+	p := &params{given: given, read: map[string]bool{}, now: now}
 	if err != nil {
 		p.fail("the parameters cannot be read: %.120s", err.Error())
 	}
@@ -141,8 +141,8 @@ func (p *params) yes(name string) bool {
 	}
 }
 
-// oneOf is a text of a list; empty without one.
-func (p *params) oneOf(name string, known []string) string {
+// choice is a text of a list; empty without one.
+func (p *params) choice(name string, known []string) string {
 	text := p.text(name)
 	if text != "" && !slices.Contains(known, text) {
 		p.bad(name, "%.80q is unknown: known are %s", text, strings.Join(known, ", "))
@@ -165,8 +165,8 @@ func (p *params) number(name string, most, otherwise int) int {
 	return n
 }
 
-// traces is the query of traces, without the parameters of a page.
-func (p *params) traces() store.Query {
+// tracesOf is the query of traces, without the parameters of a page.
+func tracesOf(p *params) store.Query {
 	var categories []string
 	for _, c := range oneOf(p, "category", reason.Names()) {
 		categories = append(categories, string(c))
@@ -178,7 +178,7 @@ func (p *params) traces() store.Query {
 		Outcomes:   oneOf(p, "outcome", span.Outcomes),
 		Open:       p.yes("open"),
 		Slower:     p.duration("slowerThan"),
-		Object:     p.object(),
+		Object:     objectOf(p),
 	}
 }
 
@@ -212,15 +212,15 @@ func oneOf[T ~string](p *params, name string, known []T) []T {
 	return out
 }
 
-func (p *params) object() object.Ref {
+func objectOf(p *params) object.Ref {
 	return object.Ref{
 		Kind:      object.Kind{Group: p.text("group"), Kind: p.text("kind")},
 		Namespace: p.text("namespace"), Name: p.text("name"), UID: types.UID(p.text("uid")),
 	}
 }
 
-func (p *params) traceID(name string) (id trace.TraceID) {
-	if ids := p.traceIDs(name); len(ids) > 0 {
+func traceIDOf(p *params, name string) (id trace.TraceID) {
+	if ids := traceIDsOf(p, name); len(ids) > 0 {
 		if len(ids) > 1 {
 			p.bad(name, "it has %d trace IDs, more than one", len(ids))
 		}
@@ -229,8 +229,8 @@ func (p *params) traceID(name string) (id trace.TraceID) {
 	return id
 }
 
-// traceIDs are the trace IDs in a list separated by commas.
-func (p *params) traceIDs(name string) (ids []trace.TraceID) {
+// traceIDsOf are the trace IDs in a list separated by commas.
+func traceIDsOf(p *params, name string) (ids []trace.TraceID) {
 	text := p.text(name)
 	if text == "" {
 		return nil

@@ -43,11 +43,11 @@ func TestWhyReads(t *testing.T) {
 		Open: []*span.Trace{rejected},
 	})
 	counted := &archive{Reader: v}
-	s := start(t, Options{Store: counted})
-	counted.turns = func() int { return len(s.turns) }
+	s := start(t, Options{Access: all(counted)})
+	counted.turns = func() int { return len(s.traces.turns) }
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	req.SetPathValue("traceID", rejected.ID.String())
-	got, err := s.why(req)
+	got, err := s.traces.why(s.request(req))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,13 @@ type route struct {
 	parameters []string
 	// body is the type of the answer.
 	body reflect.Type
-	ask  func(s *Server, r *http.Request) (any, error)
+	ask  func(*request) (any, error)
+}
+
+// handlers are the handlers with a state. The others are functions.
+type handlers struct {
+	about  about
+	traces *traces
 }
 
 var (
@@ -37,57 +43,62 @@ var (
 func join(a, b []string, more ...string) []string { return slices.Concat(a, b, more) }
 
 // routes are the paths that answer with one document, in the order of the documentation.
-var routes = []route{
-	{"info", "The server, and the amount of its data", nil, reflect.TypeFor[Info](), (*Server).info},
-	{"sources", "The sources of the traces", nil, reflect.TypeFor[Sources](), (*Server).sources},
-	{"traces", "Traces, newest first", join(filters, pages, "id", "where"), reflect.TypeFor[Page](), (*Server).list},
-	{
-		"lifecycles",
-		"Lifecycles that match a question, newest first",
-		join([]string{"where", "namespace"}, ages, pages...),
-		reflect.TypeFor[LifecyclePage](),
-		(*Server).lifecycles,
-	},
-	{
-		"groups",
-		"Statistics of the lifecycles that match a question",
-		join(
-			[]string{"where", "namespace", "by", "of", "quantiles", "tz"},
-			ages,
-		),
-		reflect.TypeFor[GroupPage](),
-		(*Server).groups,
-	},
-	{"fields", "The fields of questions", nil, reflect.TypeFor[Fields](), (*Server).fields},
-	{
-		"density", "The number of traces over time", join(filters, nil, "buckets", "where"),
-		reflect.TypeFor[Density](), (*Server).density,
-	},
-	{"traces/{traceID}", "One trace, as OTLP JSON", []string{"format"}, reflect.TypeFor[Document](), (*Server).trace},
-	{
-		"traces/{traceID}/why", "How an object is after this change, and why", objects,
-		reflect.TypeFor[Why](), (*Server).why,
-	},
-	{
-		"traces/{traceID}/tree", "The short tree of a trace, or the nodes of one of its keys", []string{"expand"},
-		reflect.TypeFor[Tree](), (*Server).tree,
-	},
-	{
-		"traces/{traceID}/spans/{spanID}", "One span of a trace, and the way to it", nil,
-		reflect.TypeFor[SpanDetail](), (*Server).span,
-	},
-	{
-		"traces/{traceID}/find", "The spans of a trace that have a text", []string{"text", "limit"},
-		reflect.TypeFor[Found](), (*Server).find,
-	},
-	{
-		"traces/{traceID}/causes", "The edges of a trace, and those that lead to it", []string{"across"},
-		reflect.TypeFor[Causes](), (*Server).causes,
-	},
-	{
-		"writes", "API writes, latest first", join(ages, objects, "traceId", "actor", "part", "limit", "after"),
-		reflect.TypeFor[WritePage](), (*Server).writes,
-	},
+func (h *handlers) routes() []route {
+	return []route{
+		{"info", "The server, and the amount of its data", nil, reflect.TypeFor[Info](), h.about.info},
+		{"sources", "The sources of the traces", nil, reflect.TypeFor[Sources](), h.about.sources},
+		{"traces", "Traces, newest first", join(filters, pages, "id", "where"), reflect.TypeFor[Page](), listTraces},
+		{
+			"lifecycles",
+			"Lifecycles that match a question, newest first",
+			join([]string{"where", "namespace"}, ages, pages...),
+			reflect.TypeFor[LifecyclePage](),
+			listLifecycles,
+		},
+		{
+			"groups",
+			"Statistics of the lifecycles that match a question",
+			join(
+				[]string{"where", "namespace", "by", "of", "quantiles", "tz"},
+				ages,
+			),
+			reflect.TypeFor[GroupPage](),
+			groupLifecycles,
+		},
+		{"fields", "The fields of questions", nil, reflect.TypeFor[Fields](), listFields},
+		{
+			"density", "The number of traces over time", join(filters, nil, "buckets", "where"),
+			reflect.TypeFor[Density](), countTraces,
+		},
+		{
+			"traces/{traceID}", "One trace, as OTLP JSON", []string{"format"},
+			reflect.TypeFor[Document](), h.traces.document,
+		},
+		{
+			"traces/{traceID}/why", "How an object is after this change, and why", objects,
+			reflect.TypeFor[Why](), h.traces.why,
+		},
+		{
+			"traces/{traceID}/tree", "The short tree of a trace, or the nodes of one of its keys", []string{"expand"},
+			reflect.TypeFor[Tree](), h.traces.tree,
+		},
+		{
+			"traces/{traceID}/spans/{spanID}", "One span of a trace, and the way to it", nil,
+			reflect.TypeFor[SpanDetail](), h.traces.span,
+		},
+		{
+			"traces/{traceID}/find", "The spans of a trace that have a text", []string{"text", "limit"},
+			reflect.TypeFor[Found](), h.traces.find,
+		},
+		{
+			"traces/{traceID}/causes", "The edges of a trace, and those that lead to it", []string{"across"},
+			reflect.TypeFor[Causes](), listCauses,
+		},
+		{
+			"writes", "API writes, latest first", join(ages, objects, "traceId", "actor", "part", "limit", "after"),
+			reflect.TypeFor[WritePage](), listWrites,
+		},
+	}
 }
 
 // parameter describes a query parameter, which has the same meaning in all routes. format is a type or
@@ -168,12 +179,11 @@ var openAPI []byte
 
 // handle adds all paths.
 func (s *Server) handle() {
+	routes := s.handlers.routes()
 	for _, to := range routes {
-		s.mux.Handle(prefix+to.path, s.answer(func(r *http.Request) (any, error) { return to.ask(s, r) }))
+		s.mux.Handle(prefix+to.path, s.answer(to.ask))
 	}
-	s.mux.Handle(prefix+"openapi.json", s.answer(func(r *http.Request) (any, error) {
-		return openAPI, s.params(r).done()
-	}))
+	s.mux.Handle(prefix+"openapi.json", s.answer(func(r *request) (any, error) { return openAPI, r.params.done() }))
 	s.mux.HandleFunc(prefix+"watch", s.watch)
 	if s.opts.Runs != nil {
 		s.mux.Handle(runsPath, s.limited(s.opts.Runs))
@@ -181,16 +191,19 @@ func (s *Server) handle() {
 	for pattern, h := range s.opts.Others {
 		s.mux.Handle(pattern, s.limited(h))
 	}
-	s.mux.Handle("/", s.answer(nowhere))
+	s.mux.Handle("/", s.answer(nowhere(routes)))
 }
 
-func nowhere(r *http.Request) (any, error) {
+// nowhere returns the handler of unknown paths.
+func nowhere(routes []route) func(*request) (any, error) {
 	var known []string
 	for _, to := range routes {
 		if !strings.Contains(to.path, "{") {
 			known = append(known, prefix+to.path)
 		}
 	}
-	return nil, problem(http.StatusNotFound, "there is no %.80q here: try %s or %swatch",
-		r.URL.Path, strings.Join(known, ", "), prefix)
+	return func(r *request) (any, error) {
+		return nil, problem(http.StatusNotFound, "there is no %.80q here: try %s or %swatch",
+			r.http.URL.Path, strings.Join(known, ", "), prefix)
+	}
 }

@@ -26,13 +26,12 @@ func TestScope(t *testing.T) {
 	v := viewtest.New(t)
 	v.Put(t, asOf, viewtest.Traces{Finished: []*span.Trace{inside, outside.Trace}})
 	s := start(t, Options{
-		Store: v,
-		Scope: func(r *http.Request) store.Scope {
+		Access: within(v, func(r *http.Request) store.Scope {
 			if r.Header.Get("User") == "all" {
 				return store.Scope{}
 			}
 			return store.Scope{Clusters: []string{"cluster-1"}, Namespaces: []string{"default", ""}}
-		},
+		}),
 		Sources: func() Sources { return Sources{Receives: Receives{AuditLog: "elsewhere"}} },
 	})
 	v.Cluster = "cluster-1"
@@ -94,9 +93,9 @@ func TestScope(t *testing.T) {
 // TestStreamScope: a stream has the traces of the scope. A trace that gets an object outside is
 // withdrawn.
 func TestStreamScope(t *testing.T) {
-	s := start(t, Options{Scope: func(*http.Request) store.Scope {
+	s := start(t, Options{Access: within(nil, func(*http.Request) store.Scope {
 		return store.Scope{Clusters: []string{"cluster-1"}, Namespaces: []string{"default"}}
-	}})
+	})})
 	open := func(traces ...*span.Trace) {
 		var updates []Update
 		for _, one := range traces {
@@ -120,9 +119,9 @@ func TestStreamScope(t *testing.T) {
 	if got := l.next(); !strings.HasPrefix(got, "withdrawn unschedulable") {
 		t.Errorf("got %q after the trace got an object outside", got)
 	}
-	foreign := start(t, Options{Scope: func(*http.Request) store.Scope {
+	foreign := start(t, Options{Access: within(nil, func(*http.Request) store.Scope {
 		return store.Scope{Clusters: []string{"another"}}
-	}})
+	})})
 	foreign.hub.Publish([]Update{{Trace: spantest.Unschedulable(), Open: true, AsOf: asOf}})
 	if got := foreign.listen(t, "").next(); got != "synced" {
 		t.Errorf("of another cluster: got %q", got)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package api is the HTTP API of `lifeline serve`: lists of traces, a trace as OTLP JSON, and a
-// stream of present changes. Package client is its client. It reads a store and changes nothing;
-// every client of the listener may read all of it.
+// stream of present changes. Package client is its client. It changes nothing. A sender sees what
+// Options.Access permits: each handler gets that access, and no trace besides.
 //
 // All paths are below /api/v1. They take GET, except for runs, which takes announcements of commands
 // by POST. routes has those that answer with one document; openapi.json describes them; watch is a
@@ -34,8 +34,9 @@ const (
 
 // Options configure a Server and its limits.
 type Options struct {
-	// Store is the store to read; required.
-	Store store.Reader
+	// Access returns what the sender of a request may see; required. A handler has no other way to the
+	// traces. It must not block.
+	Access func(*http.Request) store.Access
 	// Hub feeds the streams; nil means a new one without a publisher.
 	Hub *Hub
 	// Cluster is the UID of the cluster, for documents; may be empty.
@@ -46,9 +47,6 @@ type Options struct {
 	// Sources returns the content of /api/v1/sources. It is called for each request and must not
 	// block; nil removes the path.
 	Sources func() Sources
-	// Scope returns what the sender of a request may read; nil permits everything to all. It must not
-	// block.
-	Scope func(*http.Request) store.Scope
 	// Hosts are the accepted host names (without port) of a loopback listener, beside localhost and
 	// addresses. Other listeners accept any name.
 	Hosts []string
@@ -86,13 +84,11 @@ type Server struct {
 	opts    Options
 	mux     *http.ServeMux
 	handler http.Handler
-	// requests, streams and turns have a token for each running one.
-	requests, streams, turns chan struct{}
+	handlers
+	// requests and streams have a token for each running one.
+	requests, streams chan struct{}
 	// heartbeat and patience are the constants of that name; tests change them.
 	heartbeat, patience time.Duration
-
-	trees     lately[*arranged]
-	documents lately[remembered]
 
 	closing chan struct{}
 	close   sync.Once
@@ -100,7 +96,7 @@ type Server struct {
 
 // New returns a Server, or an error that names the wrong option.
 func New(o Options) (*Server, error) {
-	if o.Store == nil {
+	if o.Access == nil {
 		return nil, errors.New("cannot serve an API without a store")
 	}
 	if o.MaxStreams < 0 || o.MaxRequests < 0 {
@@ -118,9 +114,6 @@ func New(o Options) (*Server, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	if o.Scope == nil {
-		o.Scope = func(*http.Request) store.Scope { return store.Scope{} }
-	}
 	if o.Info == nil {
 		o.Info = func() Info { return Info{} }
 	}
@@ -132,10 +125,9 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		opts: o, mux: http.NewServeMux(),
+		handlers: handlers{about: about{o.Info, o.Sources}, traces: newTraces(o.Cluster, o.Clock)},
 		requests: make(chan struct{}, o.MaxRequests), streams: make(chan struct{}, o.MaxStreams),
-		turns:     make(chan struct{}, turns),
 		heartbeat: heartbeat, patience: patience, closing: make(chan struct{}),
-		trees: lately[*arranged]{max: maxTreeSpans}, documents: lately[remembered]{max: maxDocuments},
 	}
 	s.handle()
 	guard := httpserve.Guard{Error: reject, Patience: s.patience, Done: s.done, Panicked: s.panicked}

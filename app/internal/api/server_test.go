@@ -306,7 +306,8 @@ func TestTraceIsWhatIsRendered(t *testing.T) {
 }
 
 func TestTraceByPrefix(t *testing.T) {
-	s := start(t, Options{})
+	v := filled(t)
+	s := start(t, Options{Access: v.Access})
 	for _, n := range []int{8, 9, 31, 32} {
 		for _, form := range []func(string) string{strings.ToLower, strings.ToUpper} {
 			id := spantest.Apply().ID.String()
@@ -324,7 +325,7 @@ func TestTraceByPrefix(t *testing.T) {
 	for _, sp := range twin.Spans {
 		sp.TraceID = twin.ID
 	}
-	s.opts.Store.(*viewtest.View).Put(t, asOf, viewtest.Traces{Finished: []*span.Trace{twin}})
+	v.Put(t, asOf, viewtest.Traces{Finished: []*span.Trace{twin}})
 	if res, got := s.get(t, "/api/v1/traces/"+twin.ID.String()[:31]); res.StatusCode != http.StatusConflict {
 		t.Errorf("two traces begin so: status %d: %s", res.StatusCode, got)
 	}
@@ -585,12 +586,12 @@ func TestInfo(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	var err error
-	s := start(t, Options{Store: &faulty{stats: func(context.Context) (store.Stats, error) {
+	s := start(t, Options{Access: all(&faulty{stats: func(context.Context) (store.Stats, error) {
 		if err == nil {
 			panic("nil map")
 		}
 		return store.Stats{}, err
-	}}})
+	}})})
 	cases := map[string]struct {
 		reason string
 		err    error
@@ -630,14 +631,14 @@ func TestFailures(t *testing.T) {
 // TestTooManyRequests: concurrent requests up to the limit, and no more.
 func TestTooManyRequests(t *testing.T) {
 	began, leave := make(chan struct{}), make(chan struct{})
-	s := start(t, Options{MaxRequests: 1, Store: &faulty{stats: func(ctx context.Context) (store.Stats, error) {
+	s := start(t, Options{MaxRequests: 1, Access: all(&faulty{stats: func(ctx context.Context) (store.Stats, error) {
 		began <- struct{}{}
 		select {
 		case <-leave:
 		case <-ctx.Done():
 		}
 		return store.Stats{}, ctx.Err()
-	}}})
+	}})})
 	first := make(chan int)
 	go func() {
 		res, _ := s.get(t, "/api/v1/info")
@@ -671,7 +672,7 @@ func TestRequestsAreCounted(t *testing.T) {
 
 // TestOtherListeners: a name is harmless on a listener that everyone may use.
 func TestOtherListeners(t *testing.T) {
-	s, err := New(Options{Store: filled(t)})
+	s, err := New(Options{Access: filled(t).Access})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -684,7 +685,7 @@ func TestOtherListeners(t *testing.T) {
 }
 
 func TestNewRefuses(t *testing.T) {
-	for name, o := range map[string]Options{"no store": {}, "negative": {Store: filled(t), MaxStreams: -1}} {
+	for name, o := range map[string]Options{"no store": {}, "negative": {Access: filled(t).Access, MaxStreams: -1}} {
 		if _, err := New(o); err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -730,7 +731,7 @@ func TestSources(t *testing.T) {
 // traces. A trace in the archive is not reported as missing.
 func TestUnavailable(t *testing.T) {
 	v := viewtest.New(t)
-	s := start(t, Options{Store: v})
+	s := start(t, Options{Access: v.Access})
 	res, got := s.get(t, "/api/v1/traces")
 	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" ||
 		!strings.Contains(string(got), "has just started") {
@@ -809,7 +810,7 @@ func TestWhyNoNodeFits(t *testing.T) {
 		},
 		Open: []*span.Trace{rejected},
 	})
-	s := start(t, Options{Store: v})
+	s := start(t, Options{Access: v.Access})
 	const reason = "Pod web-6cf-x7 cannot be scheduled: no node of 10 fits: 6 lack memory (NodeResourcesFit), " +
 		"4 are cordoned (NodeUnschedulable)"
 	at := "/api/v1/traces/" + rejected.ID.String()

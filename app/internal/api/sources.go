@@ -85,18 +85,37 @@ type Joining struct {
 	Buffered  int64 `json:"buffered"`
 }
 
-func (s *Server) sources(r *http.Request) (any, error) {
-	if err := s.params(r).done(); err != nil {
+// about answers about the server.
+type about struct {
+	newInfo    func() Info
+	newSources func() Sources
+}
+
+func (a *about) info(r *request) (any, error) {
+	if err := r.params.done(); err != nil {
 		return nil, err
 	}
-	if s.opts.Sources == nil {
+	stats, err := r.access.Stats(r.ctx())
+	if err != nil {
+		return nil, err
+	}
+	info := a.newInfo()
+	info.Stats = statsOf(stats)
+	return info, nil
+}
+
+func (a *about) sources(r *request) (any, error) {
+	if err := r.params.done(); err != nil {
+		return nil, err
+	}
+	if a.newSources == nil {
 		return nil, problem(http.StatusNotFound, "this server does not report its sources")
 	}
-	if !s.opts.Scope(r).All() {
+	if !r.access.All() {
 		return nil, problem(
 			http.StatusForbidden,
 			"the sources concern the whole cluster, and you may read a part of it",
 		)
 	}
-	return s.opts.Sources(), nil
+	return a.newSources(), nil
 }

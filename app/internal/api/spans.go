@@ -83,33 +83,33 @@ type Found struct {
 }
 
 // span answers with one span of a trace.
-func (s *Server) span(r *http.Request) (any, error) {
-	t, err := s.tidy(r, s.params(r))
+func (t *traces) span(r *request) (any, error) {
+	of, err := t.tidy(r)
 	if err != nil {
 		return nil, err
 	}
-	id, err := trace.SpanIDFromHex(strings.ToLower(r.PathValue("spanID")))
+	id, err := trace.SpanIDFromHex(strings.ToLower(r.http.PathValue("spanID")))
 	if err != nil {
 		return nil, problem(
 			http.StatusBadRequest,
 			"%.80q is no span ID: it has 16 hexadecimal digits",
-			r.PathValue("spanID"),
+			r.http.PathValue("spanID"),
 		)
 	}
-	detail := detailOf(t, id)
+	detail := detailOf(of, id)
 	if detail == nil {
 		return nil, problem(http.StatusNotFound, "the trace has no span %s: it may have changed", id)
 	}
-	if a := answer.Scheduling(t.of, t.Span(id)); a != nil {
-		s.suspect(r, a, t.of.ID)
+	if a := answer.Scheduling(of.of.Trace(), of.Span(id)); a != nil {
+		suspect(r, a, of.of.Trace().ID)
 		detail.Scheduling, detail.Nodes = a.Attempt.Text(), a.Nodes
 	}
 	return detail, nil
 }
 
 // find answers with the spans of a trace that have a text.
-func (s *Server) find(r *http.Request) (any, error) {
-	p := s.params(r)
+func (t *traces) find(r *request) (any, error) {
+	p := r.params
 	text, limit := p.text("text"), p.limit()
 	if err := p.done(); err != nil { // an unknown parameter may be a misspelt text
 		return nil, err
@@ -117,12 +117,12 @@ func (s *Server) find(r *http.Request) (any, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, problem(http.StatusBadRequest, `parameter "text": it has no words to look for`)
 	}
-	t, err := s.tidy(r, p)
+	of, err := t.tidy(r)
 	if err != nil {
 		return nil, err
 	}
-	found, count := t.Find(containing(text), min(cmp.Or(limit, usualFound), maxFound))
-	out := Found{AsOf: t.asOf.UTC(), Count: count, Spans: make([]TreeSpan, len(found))}
+	found, count := of.Find(containing(text), min(cmp.Or(limit, usualFound), maxFound))
+	out := Found{AsOf: of.asOf.UTC(), Count: count, Spans: make([]TreeSpan, len(found))}
 	for i, one := range found {
 		out.Spans[i] = treeSpan(one)
 	}
@@ -130,18 +130,18 @@ func (s *Server) find(r *http.Request) (any, error) {
 }
 
 // tidy returns the remembered tree of the trace in the path, or a new one.
-func (s *Server) tidy(r *http.Request, p *params) (*arranged, error) {
-	if err := p.done(); err != nil {
+func (t *traces) tidy(r *request) (*arranged, error) {
+	if err := r.params.done(); err != nil {
 		return nil, err
 	}
-	id, err := s.named(r)
+	id, err := r.traceID()
 	if err != nil {
 		return nil, err
 	}
-	if t, found := s.trees.get(id); found && s.opts.Scope(r).All() { // the tree may be outside a scope
-		return t, nil
+	if found, is := t.rememberedTree(r, id); is {
+		return found, nil
 	}
-	return s.arrange(r, id)
+	return t.arrange(r, id)
 }
 
 // containing returns a match of spans with all words of text, in any of the span's texts. Upper and lower case

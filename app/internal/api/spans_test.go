@@ -19,7 +19,7 @@ func TestSpanOfATrace(t *testing.T) {
 	many, joined := spantest.Many(1000), spantest.Joined()
 	v := viewtest.New(t)
 	v.Put(t, asOf, viewtest.Traces{Finished: []*span.Trace{many, joined, spantest.Hostile()}})
-	s := start(t, Options{Store: v})
+	s := start(t, Options{Access: v.Access})
 	at := "/api/v1/traces/" + many.ID.String()
 	var found Found
 	s.into(t, at+"/find?limit=2&text="+url.QueryEscape("WEB-6cf-0777 pull"), &found)
@@ -86,7 +86,7 @@ func TestFormats(t *testing.T) {
 	v := viewtest.New(t)
 	one := spantest.Joined()
 	v.Put(t, asOf, viewtest.Traces{Finished: []*span.Trace{one}})
-	s := start(t, Options{Store: v})
+	s := start(t, Options{Access: v.Access})
 	at := "/api/v1/traces/" + one.ID.String() + "?format="
 	for format, want := range map[string][2]string{
 		"otlp":     {"application/json", `{"resourceSpans":`},
@@ -114,7 +114,8 @@ func TestFormats(t *testing.T) {
 // TestBounded: a file keeps Lifeline's spans and those above them, and leaves out others.
 func TestBounded(t *testing.T) {
 	one := spantest.Joined()
-	got, left := bounded(one, 11)
+	shorter, left := bounded(excerptOf(one, false, asOf), 11)
+	got := shorter.Trace()
 	kept := map[string]bool{}
 	for _, s := range got.Spans {
 		kept[s.ID.String()] = true

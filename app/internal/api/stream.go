@@ -61,10 +61,10 @@ var (
 
 // watch serves a stream until its client disconnects or does not read, or the Server closes.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
-	p := s.params(r)
-	of := p.object()
-	view := p.oneOf("view", views)
-	if err := p.done(); err != nil {
+	asked := s.request(r)
+	of := objectOf(asked.params)
+	view := asked.params.choice("view", views)
+	if err := asked.params.done(); err != nil {
 		s.fail(w, r, err)
 		return
 	}
@@ -84,20 +84,17 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	cut := false
 	s.opts.Metrics.StreamOpened()
 	defer func() { s.opts.Metrics.StreamClosed(cut) }()
-	scope, permitted := s.opts.Scope(r).In(s.opts.Cluster)
-	if !permitted {
-		scope.Namespaces = []string{}
-	}
+	access := asked.access.In(s.opts.Cluster)
 	last := r.Header.Get("Last-Event-ID")
 	from := last
-	if !scope.All() {
+	if !access.All() {
 		from = "" // which traces the client has had is not known, and a withdrawal would have another's ID
 	}
 	sub, asOf, resumed := s.opts.Hub.subscribe(from)
 	defer s.opts.Hub.unsubscribe(sub)
 	control := http.NewResponseController(w)
 	st := &stream{
-		server: s, sub: sub, scope: scope, of: of, known: map[trace.TraceID]bool{}, control: control,
+		server: s, sub: sub, access: access, of: of, known: map[trace.TraceID]bool{}, control: control,
 		summaries: view == viewSummary, resumed: resumed, resync: last != "" && !resumed,
 		out: &httpserve.SlowClient{Writer: w, Patience: s.patience},
 	}
@@ -126,9 +123,8 @@ var views = []string{viewDocument, viewSummary}
 type stream struct {
 	server *Server
 	sub    *subscription
-	// scope has no clusters.
-	scope store.Scope
-	of    object.Ref
+	access store.Access
+	of     object.Ref
 	// summaries is true for a stream of summaries. resumed is true if it continues after the client's
 	// last event, and resync if it should but cannot.
 	summaries, resumed, resync bool
@@ -212,27 +208,31 @@ func (st *stream) next(ctx context.Context) error {
 	case v == nil:
 		return nil
 	}
-	id := v.Trace.ID
-	if v.Withdrawn || !store.Touches(v.Trace, st.of) || !st.scope.PermitsTrace(v.Trace) {
+	id := v.ID()
+	var visible *store.Excerpt
+	if !v.withdrawn {
+		visible = st.access.Unseal(v.Sealed)
+	}
+	if visible == nil || !store.Touches(visible.Trace(), st.of) {
 		if !st.known[id] && !st.resumed {
 			return nil
 		}
 		delete(st.known, id)
 		return st.event(EventWithdrawn, Withdrawn{TraceID: id.String()})
 	}
-	if st.known[id] = true; !v.Open {
+	if st.known[id] = true; !v.Open() {
 		delete(st.known, id)
 	}
 	begun := time.Now()
 	defer func() { st.spent += time.Since(begun) }()
 	if st.summaries {
-		doc, err := marshal(v.line())
+		doc, err := marshal(SummaryOf(visible.Summary()))
 		if err != nil {
 			return err
 		}
 		return st.data(EventSummary, doc)
 	}
-	doc, err := v.document(st.server.opts.Cluster)
+	doc, err := v.document(visible, st.server.opts.Cluster)
 	if err != nil {
 		return err
 	}

@@ -310,7 +310,7 @@ func TestSubscriptionIsBounded(t *testing.T) {
 	if got := s.waiting(); got != maxPending+1 {
 		t.Errorf("%d traces wait: of each, the latest version is enough", got)
 	}
-	if v, lost := s.take(); v == nil || lost || v.Trace.ID != spantest.Apply().ID {
+	if v, lost := s.take(); v == nil || lost || v.ID() != spantest.Apply().ID {
 		t.Errorf("got %v, lost %v", v, lost)
 	}
 	h.Publish([]Update{one(maxPending), one(maxPending + 1)})
@@ -340,7 +340,7 @@ func TestHubForgets(t *testing.T) {
 	defer h.unsubscribe(s)
 	var got []string
 	for v, _ := s.take(); v != nil; v, _ = s.take() {
-		got = append(got, v.Trace.ID.String())
+		got = append(got, v.ID().String())
 	}
 	if diff := cmp.Diff([]string{b.ID.String(), a.ID.String()}, got); diff != "" || !at.Equal(asOf) {
 		t.Errorf("%v: -want +got:\n%s", at, diff)

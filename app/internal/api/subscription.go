@@ -58,10 +58,10 @@ func (s *subscription) put(versions []*version) {
 			break
 		}
 		s.last = max(s.last, v.number)
-		if s.pending[v.Trace.ID] == nil {
-			s.order = append(s.order, v.Trace.ID)
+		if s.pending[v.ID()] == nil {
+			s.order = append(s.order, v.ID())
 		}
-		s.pending[v.Trace.ID] = v
+		s.pending[v.ID()] = v
 		if len(s.order) > s.most {
 			s.lost, s.pending, s.order = true, nil, nil
 		}

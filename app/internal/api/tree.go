@@ -106,34 +106,34 @@ type Segment struct {
 
 // tree answers with the tree of a trace, or with the nodes of a key. Keys belong to the tree of the last
 // request without one.
-func (s *Server) tree(r *http.Request) (any, error) {
-	p := s.params(r)
+func (t *traces) tree(r *request) (any, error) {
+	p := r.params
 	text := p.text("expand")
 	if err := p.done(); err != nil {
 		return nil, err
 	}
-	id, err := s.named(r)
+	id, err := r.traceID()
 	if err != nil {
 		return nil, err
 	}
 	if text == "" {
-		t, err := s.arrange(r, id)
+		whole, err := t.arrange(r, id)
 		if err != nil {
 			return nil, err
 		}
-		return t.answer(), nil
+		return whole.answer(), nil
 	}
 	key, err := outline.ParseKey(text)
 	if err != nil {
 		return nil, problem(http.StatusBadRequest, `parameter "expand": %.80q is no key of a tree`, text)
 	}
-	t, found := s.trees.get(id)
-	if !found || !s.opts.Scope(r).All() { // the tree may be outside the scope
-		if t, err = s.arrange(r, id); err != nil {
+	from, found := t.rememberedTree(r, id)
+	if !found {
+		if from, err = t.arrange(r, id); err != nil {
 			return nil, err
 		}
 	}
-	n, err := t.Open(key)
+	n, err := from.Open(key)
 	if errors.Is(err, outline.ErrKey) {
 		return nil, problem(
 			http.StatusGone,
@@ -144,7 +144,7 @@ func (s *Server) tree(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return treeOf(n, t), nil
+	return treeOf(n, from), nil
 }
 
 // answer returns the tree with its summary and critical path.

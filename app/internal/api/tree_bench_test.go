@@ -43,7 +43,7 @@ func joined(others int) *span.Trace {
 func BenchmarkTreeOfOthers(b *testing.B) {
 	st, t := viewtest.New(b), joined(250_000)
 	st.Put(b, asOf, viewtest.Traces{Finished: []*span.Trace{t}})
-	s := start(b, Options{Store: st, Clock: func() time.Time { return asOf }})
+	s := start(b, Options{Access: st.Access, Clock: func() time.Time { return asOf }})
 	go func() {
 		for range s.counts.codes {
 			continue // no count needed

@@ -33,7 +33,7 @@ func TestTree(t *testing.T) {
 		asOf,
 		viewtest.Traces{Open: []*span.Trace{spantest.Unschedulable()}, Finished: []*span.Trace{many, joined}},
 	)
-	s := start(t, Options{Store: v})
+	s := start(t, Options{Access: v.Access})
 	at := "/api/v1/traces/" + many.ID.String() + "/tree"
 	var whole Tree
 	s.into(t, at, &whole)
@@ -78,7 +78,7 @@ func TestTree(t *testing.T) {
 	s.into(t, "/api/v1/traces/"+joined.ID.String()+"/tree", &whole)
 	others := 0
 	for _, k := range othersOf(whole.Nodes) {
-		s.trees.used = nil
+		s.traces.trees.used = nil
 		var page Tree
 		s.into(t, "/api/v1/traces/"+joined.ID.String()+"/tree?expand="+k, &page)
 		others += count(page.Nodes)

@@ -3,7 +3,6 @@
 package api
 
 import (
-	"net/http"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -12,7 +11,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/outline"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -22,7 +20,7 @@ const maxTreeSpans = 300_000
 // arranged is the tree of one version of a trace.
 type arranged struct {
 	*outline.Tree
-	of      *span.Trace
+	of      *store.Excerpt
 	summary *Summary
 	why     *Why
 	path    []insight.Segment
@@ -32,40 +30,51 @@ type arranged struct {
 	read time.Time
 }
 
+// rememberedTree returns the remembered tree of a trace. Only a caller who may see everything gets one: the tree
+// has the whole trace.
+func (t *traces) rememberedTree(r *request, id trace.TraceID) (*arranged, bool) {
+	if !r.access.All() {
+		return nil, false
+	}
+	return t.trees.get(id)
+}
+
 // arrange makes the tree of the present version of a trace, and remembers it. Requests that wait for their
 // turn together share one tree.
-func (s *Server) arrange(r *http.Request, id trace.TraceID) (*arranged, error) {
+func (t *traces) arrange(r *request, id trace.TraceID) (*arranged, error) {
 	asked := time.Now()
-	release, err := s.turn(r.Context())
+	release, err := t.turn(r.ctx())
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if t, found := s.trees.get(id); found && s.opts.Scope(r).All() && t.read.After(asked) {
-		return t, nil
+	if found, is := t.rememberedTree(r, id); is && found.read.After(asked) {
+		return found, nil
 	}
 	read := time.Now()
-	rec, err := s.opts.Store.Trace(r.Context(), s.opts.Scope(r), id)
+	e, err := r.access.Trace(r.ctx(), id)
 	if err != nil {
 		return nil, err
 	}
-	now := s.opts.Clock()
+	now := t.clock()
 	asOf := now
-	if !rec.Open {
-		asOf = rec.AsOf
+	if sum := e.Summary(); !sum.Open {
+		asOf = sum.AsOf
 	}
-	out := arrangedOf(rec.Trace, &rec.Summary, asOf, now)
+	out := arrangedOf(e, asOf, now)
 	out.read = read
-	s.trees.put(id, out, out.spans)
+	if e.Whole() {
+		t.trees.put(id, out, out.spans)
+	}
 	return out, nil
 }
 
 // arrangedOf makes the tree of a trace. Open spans last until asOf, and the ages in sentences are those of now.
-func arrangedOf(t *span.Trace, sum *store.Summary, asOf, now time.Time) *arranged {
-	summary := SummaryOf(sum)
+func arrangedOf(e *store.Excerpt, asOf, now time.Time) *arranged {
+	t, summary := e.Trace(), SummaryOf(e.Summary())
 	why := whyFrom(answer.Explain(t, object.Ref{}, asOf.UTC()), object.Ref{}, asOf, now)
 	return &arranged{
-		Tree: outline.New(t, asOf), of: t, summary: &summary, why: &why,
+		Tree: outline.New(t, asOf), of: e, summary: &summary, why: &why,
 		path: insight.CriticalPath(t, asOf), asOf: asOf, spans: len(t.Spans),
 	}
 }

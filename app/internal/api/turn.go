@@ -12,10 +12,10 @@ import (
 var turns = max(2, runtime.GOMAXPROCS(0)/2)
 
 // turn waits until the request may read a whole trace, or until ctx ends. release ends the turn.
-func (s *Server) turn(ctx context.Context) (release func(), err error) {
+func (t *traces) turn(ctx context.Context) (release func(), err error) {
 	select {
-	case s.turns <- struct{}{}:
-		return func() { <-s.turns }, nil
+	case t.turns <- struct{}{}:
+		return func() { <-t.turns }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

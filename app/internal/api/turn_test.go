@@ -30,7 +30,7 @@ func TestTurns(t *testing.T) {
 		time.Sleep(5 * time.Millisecond)
 		return v.Trace(ctx, store.Scope{}, id)
 	}}
-	s := start(t, Options{Store: slow})
+	s := start(t, Options{Access: all(slow)})
 	var all sync.WaitGroup
 	for range clients {
 		all.Go(func() {
@@ -49,14 +49,12 @@ func TestTurns(t *testing.T) {
 func TestSharedTree(t *testing.T) {
 	v, id := filled(t), spantest.Rollout().ID
 	reads := 0
-	s := start(
-		t,
-		Options{Store: &faulty{Reader: v, trace: func(ctx context.Context, id trace.TraceID) (*store.Record, error) {
-			reads++
-			return v.Trace(ctx, store.Scope{}, id)
-		}}},
-	)
-	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+	counted := &faulty{Reader: v, trace: func(ctx context.Context, id trace.TraceID) (*store.Record, error) {
+		reads++
+		return v.Trace(ctx, store.Scope{}, id)
+	}}
+	s := start(t, Options{Access: all(counted)})
+	req := s.request(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
 	for _, c := range []struct {
 		reason string
 		read   time.Duration
@@ -65,15 +63,15 @@ func TestSharedTree(t *testing.T) {
 		{"an older tree may lack a change", -time.Hour, 1},
 		{"another request read it meanwhile", time.Hour, 0},
 	} {
-		tree, err := s.arrange(req, id)
+		tree, err := s.traces.arrange(req, id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		tree.read, reads = time.Now().Add(c.read), 0
-		if _, err := s.arrange(req, id); err != nil || reads != c.want {
+		if _, err := s.traces.arrange(req, id); err != nil || reads != c.want {
 			t.Errorf("%s: %d reads, want %d; %v", c.reason, reads, c.want, err)
 		}
-		s.trees.put(id, &arranged{}, 1)
+		s.traces.trees.put(id, &arranged{}, 1)
 	}
 }
 
@@ -81,11 +79,11 @@ func TestSharedTree(t *testing.T) {
 func TestTurnEnds(t *testing.T) {
 	s := start(t, Options{})
 	for range turns {
-		s.turns <- struct{}{}
+		s.traces.turns <- struct{}{}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, err := s.turn(ctx); err == nil {
+	if _, err := s.traces.turn(ctx); err == nil {
 		t.Error("there is a further turn")
 	}
 }

@@ -49,10 +49,9 @@ func (t *Trace) rebuild(ctx context.Context) error {
 	for _, one := range traces[0].Spans {
 		causes = append(causes, store.CausesOf(one)...)
 	}
-	sum := store.Summarize(traces[0], now)
-	sum.AsOf = now
-	sum.Open = slices.ContainsFunc(traces[0].Spans, (*span.Span).Open)
-	if err := api.HTML(&file, traces[0], &sum, causes, now, rebuiltMark); err != nil {
+	open := slices.ContainsFunc(traces[0].Spans, (*span.Span).Open)
+	rebuilt := store.NewGate(nil, store.Whole).For(store.Scope{}).Unseal(store.Seal(traces[0], open, now))
+	if err := api.HTML(&file, rebuilt, causes, now, rebuiltMark); err != nil {
 		return fmt.Errorf("cannot print the trace: %w", err)
 	}
 	return t.print(file.Bytes())

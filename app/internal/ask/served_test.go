@@ -44,7 +44,7 @@ func serve(t *testing.T, cluster string) *served {
 		Finished: finished(), Open: []*span.Trace{shift(spantest.Unschedulable(), 40)},
 	})
 	handler, err := api.New(api.Options{
-		Store: out.view, Hub: out.hub, Cluster: cluster, Clock: func() time.Time { return asked },
+		Access: out.view.Access, Hub: out.hub, Cluster: cluster, Clock: func() time.Time { return asked },
 		Info: func() api.Info { return api.Info{Version: "1", Cluster: cluster, AsOf: asked, Leading: true} },
 	})
 	if err != nil {

@@ -27,7 +27,7 @@ func serve(t *testing.T, cluster string) *httptest.Server {
 	v := viewtest.New(t)
 	v.Put(t, time.Now(), viewtest.Traces{})
 	handler, err := api.New(api.Options{
-		Store: v, Hub: &api.Hub{}, Cluster: cluster, Clock: time.Now,
+		Access: v.Access, Hub: &api.Hub{}, Cluster: cluster, Clock: time.Now,
 		Info: func() api.Info { return api.Info{Version: "1", Cluster: cluster, Leading: true} },
 	})
 	if err != nil {

@@ -15,14 +15,14 @@ import (
 func BenchmarkAnswer(b *testing.B) {
 	t := spantest.Many(1666)
 	from := &memory{traces: []*span.Trace{t}}
-	s := newServer(Options{Store: from})
-	rec, err := from.Trace(b.Context(), store.Scope{}, t.ID)
+	s := newServer(Options{})
+	e, err := store.NewGate(from, store.Whole).For(store.Scope{}).Trace(b.Context(), t.ID)
 	if err != nil {
 		b.Fatal(err)
 	}
 	for name, write := range map[string]answer{
-		"v3": s.otlp([]*store.Record{rec}), "page": s.page([]*store.Record{rec}, nil),
-		"summary": func(io.Writer) error { summarize(rec); return nil },
+		"v3": s.otlp([]*store.Excerpt{e}), "page": s.page([]*store.Excerpt{e}, nil),
+		"summary": func(io.Writer) error { summarize(e); return nil },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -24,12 +24,9 @@
 package jaeger
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"time"
-
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -46,20 +43,13 @@ const (
 // maxSearches bounds the searches at the same time; others wait.
 var maxSearches = store.MaxQuestions()
 
-// Store is the part of the store that the answers need.
-type Store interface {
-	store.Spanner
-	Trace(ctx context.Context, s store.Scope, id trace.TraceID) (*store.Record, error)
-}
-
 // Options configure Handlers.
 type Options struct {
-	// Store is the store to read; required.
-	Store Store
+	// Access returns what the sender of a request may see; required. A handler has no other way to the
+	// traces.
+	Access func(*http.Request) store.Access
 	// Cluster is the UID of the cluster, for spans; may be empty.
 	Cluster string
-	// Scope returns what the sender of a request may read; nil permits everything to all.
-	Scope func(*http.Request) store.Scope
 	// Clock returns the end of searches without one; nil means time.Now.
 	Clock func() time.Time
 	// Log receives failures; nil means no log.
@@ -81,9 +71,6 @@ func Handlers(o Options) map[string]http.Handler { return newServer(o).handlers(
 func newServer(o Options) *server {
 	if o.Clock == nil {
 		o.Clock = time.Now
-	}
-	if o.Scope == nil {
-		o.Scope = func(*http.Request) store.Scope { return store.Scope{} }
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

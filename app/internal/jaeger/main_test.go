@@ -28,9 +28,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // asOf is the time of the stored traces.
 var asOf = spantest.Epoch.Add(time.Minute)
 
-// memory is a Store of a few traces.
+// memory is a store of a few traces.
 type memory struct {
-	traces []*span.Trace
+	store.Reader // nil: the others are not asked
+	traces       []*span.Trace
 	// failure is the error of every question.
 	failure error
 	// searching is called at the begin of each search; may be nil.
@@ -104,10 +105,12 @@ type serving struct {
 	client *http.Client
 }
 
-func start(t testing.TB, from Store) *serving {
+func start(t testing.TB, from store.Reader) *serving {
 	t.Helper()
+	all := store.NewGate(from, store.Whole).For(store.Scope{})
 	s := &serving{server: newServer(Options{
-		Store: from, Cluster: "cluster-1", Clock: func() time.Time { return asOf },
+		Access:  func(*http.Request) store.Access { return all },
+		Cluster: "cluster-1", Clock: func() time.Time { return asOf },
 	})}
 	mux := http.NewServeMux()
 	for pattern, h := range s.handlers() {

@@ -99,7 +99,7 @@ func (s *server) tracesPage(r *http.Request, given url.Values) (answer, error) {
 			TraceID: l.id.String(),
 		})
 	}
-	return s.page(found.records, failed), nil
+	return s.page(found.excerpts, failed), nil
 }
 
 // byID adds the traces with these IDs, and returns an error for each unknown one.
@@ -110,14 +110,14 @@ func (s *server) byID(r *http.Request, ids []trace.TraceID, to *bounded) (unknow
 	}
 	defer end()
 	for _, id := range ids {
-		rec, err := s.trace(r, id)
+		e, err := s.trace(r, id)
 		switch {
 		case err != nil:
 			return nil, err
-		case rec == nil:
+		case e == nil:
 			unknown = append(unknown, pageError{Message: "trace not found", TraceID: id.String()})
 		default:
-			to.add(rec)
+			to.add(e)
 		}
 	}
 	return unknown, nil
@@ -136,11 +136,11 @@ func (s *server) tracePage(r *http.Request, given url.Values) (answer, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	rec, err := s.Store.Trace(r.Context(), s.Scope(r), id)
+	e, err := s.Access(r).Trace(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
-	return s.page([]*store.Record{rec}, nil), nil
+	return s.page([]*store.Excerpt{e}, nil), nil
 }
 
 // dependenciesPage answers that there are no calls between services: a parent in a trace of a cluster is
@@ -157,19 +157,19 @@ func (s *server) dependenciesPage(_ *http.Request, given url.Values) (answer, er
 }
 
 // page is the answer with traces.
-func (s *server) page(records []*store.Record, failed []pageError) answer {
+func (s *server) page(excerpts []*store.Excerpt, failed []pageError) answer {
 	return func(w io.Writer) error {
 		before := `{"data":[`
-		for _, rec := range records {
+		for _, e := range excerpts {
 			if _, err := io.WriteString(w, before); err != nil {
 				return err
 			}
-			if err := s.pageTrace(w, rec); err != nil {
+			if err := s.pageTrace(w, e); err != nil {
 				return err
 			}
 			before = ","
 		}
-		if len(records) == 0 {
+		if len(excerpts) == 0 {
 			if _, err := io.WriteString(w, before); err != nil {
 				return err
 			}

@@ -60,14 +60,15 @@ type process struct {
 }
 
 // pageTrace writes one trace.
-func (s *server) pageTrace(w io.Writer, rec *store.Record) error {
-	if _, err := fmt.Fprintf(w, `{"traceID":%q,"spans":[`, rec.ID.String()); err != nil {
+func (s *server) pageTrace(w io.Writer, e *store.Excerpt) error {
+	id := e.Trace().ID
+	if _, err := fmt.Fprintf(w, `{"traceID":%q,"spans":[`, id.String()); err != nil {
 		return err
 	}
 	known := processes{ids: map[string]string{}, byID: map[string]process{}}
 	before := ""
-	if err := parts(rec.Trace, func(part *span.Trace) error {
-		for _, rs := range span.ToOTLP(span.EndOpen([]*span.Trace{part}, rec.AsOf), s.Cluster) {
+	if err := parts(e.Trace(), func(part *span.Trace) error {
+		for _, rs := range span.ToOTLP(span.EndOpen([]*span.Trace{part}, e.Summary().AsOf), s.Cluster) {
 			of, err := known.id(rs.GetResource())
 			if err != nil {
 				return err
@@ -76,7 +77,7 @@ func (s *server) pageTrace(w io.Writer, rec *store.Record) error {
 				for _, one := range ss.GetSpans() {
 					text, err := json.Marshal(pageSpanOf(one, ss.GetScope(), of))
 					if err != nil {
-						return fmt.Errorf("cannot write span %x of trace %s: %w", one.GetSpanId(), rec.ID, err)
+						return fmt.Errorf("cannot write span %x of trace %s: %w", one.GetSpanId(), id, err)
 					}
 					if _, err := io.WriteString(w, before+string(text)); err != nil {
 						return err
@@ -91,7 +92,7 @@ func (s *server) pageTrace(w io.Writer, rec *store.Record) error {
 	}
 	text, err := json.Marshal(known.byID)
 	if err != nil {
-		return fmt.Errorf("cannot write the processes of trace %s: %w", rec.ID, err)
+		return fmt.Errorf("cannot write the processes of trace %s: %w", id, err)
 	}
 	_, err = io.WriteString(w, `],"processes":`+string(text)+`,"warnings":null}`)
 	return err

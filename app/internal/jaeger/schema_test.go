@@ -286,5 +286,3 @@ func TestHostile(t *testing.T) {
 		}
 	}
 }
-
-var _ Store = (*memory)(nil)

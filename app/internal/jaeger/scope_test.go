@@ -4,14 +4,17 @@ package jaeger
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/store/storetest"
 )
 
 // TestScope: no answer has anything of a trace outside the scope.
@@ -19,8 +22,11 @@ func TestScope(t *testing.T) {
 	outside := spantest.New("outside")
 	root := outside.Add(nil, "hidden operation", "hidden service", spantest.Ref("", "Pod", "hidden"), 0, 100)
 	root.Object.Namespace = "elsewhere"
-	s := start(t, &memory{traces: []*span.Trace{spantest.Apply(), outside.Trace}})
-	s.Scope = func(*http.Request) store.Scope { return store.Scope{Namespaces: []string{"default", ""}} }
+	from := &memory{traces: []*span.Trace{spantest.Apply(), outside.Trace}}
+	s := start(t, from)
+	s.Access = func(*http.Request) store.Access {
+		return store.NewGate(from, store.Whole).For(store.Scope{Namespaces: []string{"default", ""}})
+	}
 	ids := map[string]trace.TraceID{"inside": spantest.Apply().ID, "outside": outside.Trace.ID}
 	times := "&query.start_time_min=2026-01-01T00:00:00Z&query.start_time_max=2027-01-01T00:00:00Z"
 	for path, code := range map[string]int{
@@ -45,6 +51,52 @@ func TestScope(t *testing.T) {
 		if res.StatusCode != code || strings.Contains(string(body), "elsewhere") ||
 			strings.Contains(string(body), "hidden") || strings.Contains(string(body), root.ID.String()) {
 			t.Errorf("%s: status %d, want %d: %.300s", path, res.StatusCode, code, body)
+		}
+	}
+}
+
+// TestCallers: no handler can name a trace before its projection.
+func TestCallers(t *testing.T) { storetest.CheckCallers(t, nil) }
+
+// TestProjection: answers have the sender's part of each trace, with one projection for each.
+func TestProjection(t *testing.T) {
+	traces := samples()
+	from, calls := &memory{traces: traces}, 0
+	s := start(t, from)
+	gate := store.NewGate(from, func(_ store.Scope, t *span.Trace) *span.Trace {
+		calls++
+		part := *t
+		part.Spans = slices.DeleteFunc(slices.Clone(t.Spans), func(s *span.Span) bool {
+			return s.Object.Kind.Kind == "Pod" || s.Object == (object.Ref{})
+		})
+		if len(part.Spans) == 0 {
+			return nil
+		}
+		return &part
+	})
+	s.Access = func(*http.Request) store.Access { return gate.For(store.Scope{}) }
+	times := "query.start_time_min=2020-01-01T00:00:00Z&query.start_time_max=2027-01-01T00:00:00Z"
+	one := spantest.Rollout().ID.String()
+	for path, want := range map[string]int{
+		"/api/v3/traces/" + one: 1,
+		"/api/traces/" + one:    1,
+		"/api/traces?traceID=" + one + "&traceID=" + traces[0].ID.String(): 2,
+		"/api/v3/traces?query.service_name=&" + times:                      len(traces),
+		"/api/v3/trace-summaries?query.service_name=&" + times:             len(traces),
+		"/api/v3/services": 0,
+	} {
+		calls = 0
+		res, body := s.get(t, s.url+path)
+		if res.StatusCode != http.StatusOK || calls != want {
+			t.Errorf("%s: status %d, projected %d times, want %d: %.300s", path, res.StatusCode, calls, want, body)
+		}
+		for _, of := range traces {
+			for _, hidden := range of.Spans {
+				id := `":"` + hidden.ID.String() + `"`
+				if hidden.Object.Kind.Kind == "Pod" && strings.Contains(string(body), id) {
+					t.Errorf("%s: it has the span %s of a Pod", path, hidden.ID)
+				}
+			}
 		}
 	}
 }

@@ -25,36 +25,35 @@ func (s *server) begin(ctx context.Context) (end func(), err error) {
 
 // each calls f with the traces that match q, the newest first. Traces that retention has removed
 // meanwhile are left out.
-func (s *server) each(r *http.Request, q store.SpanQuery, f func(*store.Record)) error {
-	ctx := r.Context()
-	q.Scope = s.Scope(r)
+func (s *server) each(r *http.Request, q store.SpanQuery, f func(*store.Excerpt)) error {
+	ctx, access := r.Context(), s.Access(r)
 	end, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer end()
-	ids, err := s.Store.Search(ctx, q)
+	ids, err := access.Search(ctx, q)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		rec, err := s.Store.Trace(ctx, q.Scope, id)
+		e, err := access.Trace(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		f(rec)
+		f(e)
 	}
 	return nil
 }
 
 // bounded are the traces of one answer, with at most most spans together.
 type bounded struct {
-	most    int
-	spans   int
-	records []*store.Record
+	most     int
+	spans    int
+	excerpts []*store.Excerpt
 	// left are the traces that the answer has no place for.
 	left []tooLarge
 }
@@ -64,12 +63,12 @@ type tooLarge struct {
 	spans int
 }
 
-func (b *bounded) add(r *store.Record) {
-	n := len(r.Trace.Spans)
+func (b *bounded) add(e *store.Excerpt) {
+	n := len(e.Trace().Spans)
 	if b.spans+n > b.most {
-		b.left = append(b.left, tooLarge{r.ID, n})
+		b.left = append(b.left, tooLarge{e.Trace().ID, n})
 		return
 	}
 	b.spans += n
-	b.records = append(b.records, r)
+	b.excerpts = append(b.excerpts, e)
 }

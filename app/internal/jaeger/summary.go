@@ -45,25 +45,26 @@ func (s *server) summariesV3(r *http.Request, given url.Values) (answer, error) 
 		return nil, err
 	}
 	out := []summary{}
-	if err := s.each(r, q, func(rec *store.Record) { out = append(out, summarize(rec)) }); err != nil {
+	if err := s.each(r, q, func(e *store.Excerpt) { out = append(out, summarize(e)) }); err != nil {
 		return nil, err
 	}
 	return value(map[string][]summary{"summaries": out})
 }
 
-func summarize(rec *store.Record) summary {
-	out := summary{TraceID: rec.ID.String(), Spans: len(rec.Trace.Spans)}
-	known := make(map[trace.SpanID]bool, len(rec.Trace.Spans))
-	for _, s := range rec.Trace.Spans {
+func summarize(e *store.Excerpt) summary {
+	t, asOf := e.Trace(), e.Summary().AsOf
+	out := summary{TraceID: t.ID.String(), Spans: len(t.Spans)}
+	known := make(map[trace.SpanID]bool, len(t.Spans))
+	for _, s := range t.Spans {
 		known[s.ID] = true
 	}
 	services := map[string]*serviceSummary{}
 	var start, end time.Time
 	var root *span.Span
-	for _, s := range rec.Trace.Spans {
+	for _, s := range t.Spans {
 		until := s.End.Time
 		if s.Open() {
-			until = rec.AsOf
+			until = asOf
 		}
 		if start.IsZero() || s.Start.Before(start) {
 			start = s.Start.Time
@@ -91,7 +92,7 @@ func summarize(rec *store.Record) summary {
 		}
 	}
 	if root == nil { // the parent is outside
-		root = rec.Trace.Root()
+		root = t.Root()
 	}
 	if root != nil {
 		out.RootService, out.RootOperation = serviceOf(root), valid(root.Name)

@@ -38,7 +38,7 @@ func (s *server) servicesV3(r *http.Request, _ url.Values) (answer, error) {
 
 // services returns the names of the services. Spans without one have no entry.
 func (s *server) services(r *http.Request) ([]string, error) {
-	names, err := s.Store.Services(r.Context(), s.Scope(r))
+	names, err := s.Access(r).Services(r.Context())
 	return named(names), err
 }
 
@@ -68,7 +68,7 @@ func (s *server) operations(r *http.Request, service, kind string) ([]operation,
 	if service == "" {
 		return nil, bad(http.StatusBadRequest, "parameter 'service' is required")
 	}
-	names, err := s.Store.Operations(r.Context(), s.Scope(r), service)
+	names, err := s.Access(r).Operations(r.Context(), service)
 	if err != nil {
 		return nil, err
 	}
@@ -96,11 +96,11 @@ func (s *server) tracesV3(r *http.Request, given url.Values) (answer, error) {
 		return nil, bad(http.StatusBadRequest,
 			"%d of %d traces would exceed the %d spans of an answer, the first of them trace %s with %d spans: "+
 				"lower query.searchDepth, ask for a shorter time, or use /api/v3/trace-summaries",
-			len(found.left), len(found.left)+len(found.records), s.maxSpans, found.left[0].id, found.left[0].spans)
-	case len(found.records) == 0:
+			len(found.left), len(found.left)+len(found.excerpts), s.maxSpans, found.left[0].id, found.left[0].spans)
+	case len(found.excerpts) == 0:
 		return nil, errNoTraces
 	}
-	return s.otlp(found.records), nil
+	return s.otlp(found.excerpts), nil
 }
 
 func (s *server) traceV3(r *http.Request, given url.Values) (answer, error) {
@@ -116,23 +116,23 @@ func (s *server) traceV3(r *http.Request, given url.Values) (answer, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	rec, err := s.trace(r, id)
+	e, err := s.trace(r, id)
 	switch {
 	case err != nil:
 		return nil, err
-	case rec == nil:
+	case e == nil:
 		return nil, errNoTraces
 	}
-	return s.otlp([]*store.Record{rec}), nil
+	return s.otlp([]*store.Excerpt{e}), nil
 }
 
 // trace returns a trace; nil without an error if there is none.
-func (s *server) trace(r *http.Request, id trace.TraceID) (*store.Record, error) {
-	rec, err := s.Store.Trace(r.Context(), s.Scope(r), id)
+func (s *server) trace(r *http.Request, id trace.TraceID) (*store.Excerpt, error) {
+	e, err := s.Access(r).Trace(r.Context(), id)
 	if isNotFound(err) {
 		return nil, nil //nolint:nilnil // the forms have different errors for it
 	}
-	return rec, err
+	return e, err
 }
 
 // perPart is the number of spans that are converted at once.
@@ -152,21 +152,22 @@ func parts(t *span.Trace, f func(*span.Trace) error) error {
 
 // otlp is the answer with traces as {"result":{"resourceSpans":[…]}}, TracesData of OTLP within
 // GRPCGatewayWrapper of jaeger-idl.
-func (s *server) otlp(records []*store.Record) answer {
+func (s *server) otlp(excerpts []*store.Excerpt) answer {
 	return func(w io.Writer) error {
 		const begin, end = `{"resourceSpans":[`, "]}\n"
 		before := []byte(`{"result":` + begin)
-		for _, rec := range records {
-			if err := parts(rec.Trace, func(part *span.Trace) error {
+		for _, e := range excerpts {
+			id := e.Trace().ID
+			if err := parts(e.Trace(), func(part *span.Trace) error {
 				var doc bytes.Buffer
-				o := render.Options{Now: rec.AsOf, Cluster: s.Cluster}
+				o := render.Options{Now: e.Summary().AsOf, Cluster: s.Cluster}
 				if err := render.JSON(&doc, []*span.Trace{part}, o); err != nil {
-					return fmt.Errorf("cannot write trace %s: %w", rec.ID, err)
+					return fmt.Errorf("cannot write trace %s: %w", id, err)
 				}
 				list, begun := bytes.CutPrefix(doc.Bytes(), []byte(begin))
 				list, ended := bytes.CutSuffix(list, []byte(end))
 				if !begun || !ended {
-					return fmt.Errorf("cannot write trace %s: its JSON is no list of resources", rec.ID)
+					return fmt.Errorf("cannot write trace %s: its JSON is no list of resources", id)
 				}
 				if _, err := w.Write(before); err != nil {
 					return err

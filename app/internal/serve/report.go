@@ -174,8 +174,10 @@ func (s *server) keeping() (err error) {
 // newAPI returns the API over all traces.
 func (s *server) newAPI() (*api.Server, error) {
 	c := s.conf.Load().API
+	all := store.NewGate(s.view, store.Whole).For(store.Scope{})
+	access := func(*http.Request) store.Access { return all } // every client of the listener may see everything
 	return api.New(api.Options{
-		Store:      s.view,
+		Access:     access,
 		Hub:        &s.hub,
 		Cluster:    s.cluster,
 		Info:       s.info,
@@ -187,7 +189,7 @@ func (s *server) newAPI() (*api.Server, error) {
 		Metrics:    s.metrics,
 		Runs:       http.HandlerFunc(s.announced),
 		Others: jaeger.Handlers(jaeger.Options{
-			Store: s.view, Cluster: s.cluster, Clock: s.clock.Now, Log: s.log,
+			Access: access, Cluster: s.cluster, Clock: s.clock.Now, Log: s.log,
 		}),
 	})
 }

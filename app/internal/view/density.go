@@ -18,32 +18,31 @@ func (v *View) Density(ctx context.Context, q store.DensityQuery) (*store.Densit
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
-	m, hidden, err := v.begin(ctx, &q.Scope)
+	from, err := v.begin(ctx, q.Scope)
 	if err != nil {
 		return nil, err
 	}
+	q.Scope = from.scope
 	var out *store.Density
-	count := func(ctx context.Context) (err error) {
-		out, err = v.count(ctx, m, q, hidden)
+	do := func(ctx context.Context) (err error) {
+		out, err = count(ctx, from, q)
 		return err
 	}
 	if q.Where != nil {
-		err = v.questions.Do(ctx, count)
+		err = v.limits.Do(ctx, do)
 	} else {
-		err = v.search(ctx, true, count)
+		err = v.limits.search(ctx, true, do)
 	}
 	return out, err
 }
 
 // count counts the traces of the archive and those in memory.
-func (v *View) count(
-	ctx context.Context, m *moment, q store.DensityQuery, hidden map[trace.TraceID]bool,
-) (*store.Density, error) {
+func count(ctx context.Context, r *reading, q store.DensityQuery) (*store.Density, error) {
 	out := &store.Density{Buckets: make([]store.Bucket, q.Buckets)}
-	archive, err := v.archive()
+	archive, err := r.archive()
 	if err == nil {
 		of := q
-		of.Scope.Except = slices.AppendSeq(slices.Clone(q.Scope.Except), maps.Keys(hidden))
+		of.Scope.Except = slices.AppendSeq(slices.Clone(q.Scope.Except), maps.Keys(r.hidden))
 		var stored *store.Density
 		if stored, err = archive.Density(ctx, of); err == nil {
 			out = stored
@@ -56,20 +55,14 @@ func (v *View) count(
 	}
 	add := func(s store.Summary) { out.Add(&q, &s) }
 	if q.Where == nil {
-		return out, v.liveSummaries(ctx, m, &q.Query, hidden, add)
+		return out, r.summaries(ctx, &q.Query, add)
 	}
 	find, matching := q.Lifecycles(), map[trace.TraceID]bool{}
 	find.Traces = true
-	if err := v.liveLifecycles(
-		ctx,
-		m,
-		&find,
-		hidden,
-		func(l store.Lifecycle) { matching[l.Trace] = true },
-	); err != nil {
+	if err := r.lifecycles(ctx, &find, func(l store.Lifecycle) { matching[l.Trace] = true }); err != nil {
 		return nil, err
 	}
-	return out, v.liveSummaries(ctx, m, &q.Query, hidden, func(s store.Summary) {
+	return out, r.summaries(ctx, &q.Query, func(s store.Summary) {
 		if matching[s.ID] {
 			add(s)
 		}

@@ -10,43 +10,18 @@ import (
 	"slices"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-const (
-	// archiveTime is the longest wait for the archive to have the finished lifecycles of the log.
-	archiveTime = 2 * time.Second
-	// briefTime is the time in which the answer to a search is no costly question.
-	briefTime = 200 * time.Millisecond
-	// checkEvery is the number of lifecycles between two checks of the time.
-	checkEvery = 256
-)
-
-// search answers with do. A costly query that takes longer than briefTime becomes a costly question: it
-// begins again, within the limits of questions.
-func (v *View) search(ctx context.Context, costly bool, do func(context.Context) error) error {
-	if !costly {
-		return do(ctx)
-	}
-	brief, cancel := context.WithTimeout(ctx, v.briefTime)
-	defer cancel()
-	err := do(brief)
-	if err == nil || brief.Err() == nil || ctx.Err() != nil {
-		return err
-	}
-	return v.questions.Do(ctx, do)
-}
-
 // Find implements store.Finder.
 func (v *View) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, error) {
-	m, hidden, err := v.begin(ctx, &q.Scope)
+	from, err := v.begin(ctx, q.Scope)
 	if err != nil {
 		return nil, err
 	}
+	q.Scope = from.scope
 	l := &lister[store.Lifecycle]{
-		hidden: func(l *store.Lifecycle) bool { return hidden[l.Trace] },
+		hidden: func(l *store.Lifecycle) bool { return from.hidden[l.Trace] },
 		limit:  store.PageLength(q.Limit),
 		key:    func(l *store.Lifecycle) string { return string(l.Key()) },
 		order:  store.CompareLifecycles,
@@ -59,11 +34,12 @@ func (v *View) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, er
 	}
 	q.Since = q.Earliest()
 	out := &store.FindPage{Since: q.Since}
-	err = v.questions.Do(ctx, func(ctx context.Context) error {
-		if err := v.liveLifecycles(ctx, m, &q, hidden, l.add); err != nil {
+	find := &finding{from, q}
+	err = v.limits.Do(ctx, func(ctx context.Context) error {
+		if err := from.lifecycles(ctx, &q, l.add); err != nil {
 			return err
 		}
-		err := v.archivedLifecycles(ctx, q, l, &out.Incomplete)
+		err := find.archived(ctx, l, &out.Incomplete)
 		if away(err) {
 			out.Incomplete, err = err.Error(), nil
 		}
@@ -79,17 +55,22 @@ func (v *View) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, er
 	return out, nil
 }
 
-// archivedLifecycles adds the matching lifecycles of the archive.
-func (v *View) archivedLifecycles(
-	ctx context.Context, q store.FindQuery, to *lister[store.Lifecycle], incomplete *string,
-) error {
-	if q.Open {
+// finding is the answer to a question about lifecycles.
+type finding struct {
+	*reading
+	q store.FindQuery
+}
+
+// archived adds the matching lifecycles of the archive.
+func (r *finding) archived(ctx context.Context, to *lister[store.Lifecycle], incomplete *string) error {
+	if r.q.Open {
 		return nil
 	}
-	archive, err := v.archive()
+	archive, err := r.archive()
 	if err != nil {
 		return err
 	}
+	q := r.q
 	return to.fill(func() (page []store.Lifecycle, last bool, err error) {
 		p, err := archive.Find(ctx, q)
 		if err != nil {
@@ -98,80 +79,6 @@ func (v *View) archivedLifecycles(
 		q.After, *incomplete = p.Next, cmp.Or(*incomplete, p.Incomplete)
 		return p.Lifecycles, p.Next == "", nil
 	})
-}
-
-// liveLifecycles calls add with the matching lifecycles in memory.
-func (v *View) liveLifecycles(
-	ctx context.Context, m *moment, q *store.FindQuery, hidden map[trace.TraceID]bool, add func(store.Lifecycle),
-) error {
-	evaluated := 0
-	for _, h := range m.traces() {
-		if hidden[h.TraceID] || q.Open && !h.open {
-			continue
-		}
-		all, err := v.lifecycles(ctx, m, h, q.Now)
-		if err != nil {
-			return err
-		}
-		var latest *store.Lifecycle
-		for i := range all {
-			if evaluated++; evaluated%checkEvery == 0 && ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			one := &all[i]
-			switch {
-			case !q.Fits(one):
-			case !q.Traces:
-				add(foundOf(one))
-			case latest == nil || store.CompareLifecycles(one, latest) < 0:
-				latest = one
-			}
-		}
-		if latest != nil {
-			add(foundOf(latest))
-		}
-	}
-	return context.Cause(ctx)
-}
-
-// foundOf returns a lifecycle as a page of Find has it.
-func foundOf(l *store.Lifecycle) store.Lifecycle {
-	out := *l
-	out.Steps = nil
-	return out
-}
-
-// lifecycles returns the lifecycles of a trace in memory at the time now. There are none if the entry
-// has left the log.
-func (v *View) lifecycles(ctx context.Context, m *moment, h *held, now time.Time) ([]store.Lifecycle, error) {
-	t, err := v.load(ctx, h)
-	if missing(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if h.open {
-		return store.LifecyclesOf(t, now), nil
-	}
-	if further := m.repeated[h.TraceID]; len(further) > 0 {
-		one := *t
-		one.Spans = slices.Clone(t.Spans)
-		r := &store.Record{Trace: &one}
-		for _, h := range further {
-			more, err := v.load(ctx, h)
-			if err != nil && !missing(err) {
-				return nil, err
-			}
-			if err == nil {
-				join(r, more)
-			}
-		}
-		t = r.Trace
-	}
-	all := store.LifecyclesOf(t, h.AsOf)
-	store.Finish(all)
-	return all, nil
 }
 
 // Group implements store.Finder. The archive counts. Before, the answer waits until the archive has
@@ -183,18 +90,19 @@ func (v *View) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage,
 	if err != nil {
 		return nil, err
 	}
-	m, hidden, err := v.begin(ctx, &q.Scope)
+	from, err := v.begin(ctx, q.Scope)
 	if err != nil {
 		return nil, err
 	}
-	q.Scope.Except = slices.AppendSeq(slices.Clone(q.Scope.Except), maps.Keys(hidden))
+	q.Scope = from.scope
+	q.Scope.Except = slices.AppendSeq(slices.Clone(q.Scope.Except), maps.Keys(from.hidden))
 	var page *store.GroupPage
-	err = v.questions.Do(ctx, func(ctx context.Context) error {
-		waiting, err := v.waiting(ctx, m, &q.FindQuery, g)
+	err = v.limits.Do(ctx, func(ctx context.Context) error {
+		waiting, err := (&finding{from, q.FindQuery}).waiting(ctx, g)
 		if err != nil {
 			return err
 		}
-		archive, err := v.archive()
+		archive, err := from.archive()
 		left := 0
 		if err == nil {
 			left = v.archiving(ctx, waiting)
@@ -210,7 +118,7 @@ func (v *View) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage,
 			page.Incomplete = cmp.Or(page.Incomplete,
 				fmt.Sprintf("%d finished lifecycles are not in the archive yet, and are not counted", left))
 		}
-		return v.liveLifecycles(ctx, m, &q.FindQuery, hidden, func(l store.Lifecycle) {
+		return from.lifecycles(ctx, &q.FindQuery, func(l store.Lifecycle) {
 			if l.Outcome == "" {
 				page.Open++
 			}
@@ -223,16 +131,14 @@ func (v *View) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage,
 }
 
 // waiting adds the matching lifecycles of the log to g. It returns their numbers by entry.
-func (v *View) waiting(
-	ctx context.Context, m *moment, q *store.FindQuery, g *store.Grouping,
-) (map[uint64]int, error) {
+func (r *finding) waiting(ctx context.Context, g *store.Grouping) (map[uint64]int, error) {
 	out := map[uint64]int{}
 	evaluated := 0
-	for _, h := range m.finished {
-		if slices.Contains(q.Scope.Except, h.TraceID) {
+	for _, h := range r.finished {
+		if slices.Contains(r.q.Scope.Except, h.TraceID) {
 			continue
 		}
-		all, err := v.lifecycles(ctx, m, h, q.Now)
+		all, err := r.lifecyclesOf(ctx, h, r.q.Now)
 		if err != nil {
 			return nil, err
 		}
@@ -240,7 +146,7 @@ func (v *View) waiting(
 			if evaluated++; evaluated%checkEvery == 0 && ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
-			if q.Fits(&all[i]) {
+			if r.q.Fits(&all[i]) {
 				out[h.Seq]++
 				g.Add(&all[i])
 			}
@@ -252,7 +158,7 @@ func (v *View) waiting(
 // archiving waits until the entries have left the log. It returns the sum of the numbers of the
 // others.
 func (v *View) archiving(ctx context.Context, entries map[uint64]int) int {
-	wait := time.NewTimer(v.archiveTime)
+	wait := time.NewTimer(v.limits.archiveTime)
 	defer wait.Stop()
 	for {
 		left := 0

@@ -52,13 +52,13 @@ func (v *View) names(
 	ctx context.Context, q *store.SpanQuery, of func(*span.Span) string,
 	stored func(store.Spanner, store.Scope) ([]string, error),
 ) ([]string, error) {
-	m, hidden, err := v.begin(ctx, &q.Scope)
+	from, err := v.begin(ctx, q.Scope)
 	if err != nil {
 		return nil, err
 	}
 	found := map[string]bool{}
-	if err := v.each(ctx, m, func(t *span.Trace) {
-		if hidden[t.ID] {
+	if err := from.each(ctx, func(t *span.Trace) {
+		if from.hidden[t.ID] {
 			return
 		}
 		for _, s := range t.Spans {
@@ -69,11 +69,11 @@ func (v *View) names(
 	}); err != nil {
 		return nil, err
 	}
-	archive, err := v.archive()
+	archive, err := from.archive()
 	if err != nil {
 		return nil, err
 	}
-	out, err := stored(archive, q.Scope)
+	out, err := stored(archive, from.scope)
 	if err != nil {
 		return nil, lost(err)
 	}
@@ -105,26 +105,28 @@ func newest(a, b match) int {
 
 // Search implements store.Spanner.
 func (v *View) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID, error) {
-	m, hidden, err := v.begin(ctx, &q.Scope)
+	from, err := v.begin(ctx, q.Scope)
 	if err != nil {
 		return nil, err
 	}
-	live, err := v.liveMatches(ctx, m, &q, hidden)
+	q.Scope = from.scope
+	found := search{from, &q}
+	live, err := found.inMemory(ctx)
 	if err != nil {
 		return nil, err
 	}
-	archive, err := v.archive()
+	archive, err := from.archive()
 	if err != nil {
 		return nil, err
 	}
-	late, err := v.lateMatches(ctx, m, archive, &q, hidden)
+	late, err := found.late(ctx, archive)
 	if err != nil {
 		return nil, lost(err)
 	}
 	limit := store.PageLength(q.Limit)
 	live = append(live, late...)
 	slices.SortFunc(live, newest)
-	q.Limit = min(limit+len(live)+len(hidden), store.MaxPage) // a trace may be in both
+	q.Limit = min(limit+len(live)+len(from.hidden), store.MaxPage) // a trace may be in both
 	stored, err := archive.Search(ctx, q)
 	if err != nil {
 		return nil, lost(err)
@@ -134,7 +136,7 @@ func (v *View) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID, 
 		here[l.id] = true
 	}
 	stored = slices.DeleteFunc(stored, func(id trace.TraceID) bool {
-		return here[id] || hidden[id]
+		return here[id] || from.hidden[id]
 	})
 	out, err := insert(ctx, archive, stored, live[:min(limit, len(live))])
 	if err != nil {
@@ -143,16 +145,20 @@ func (v *View) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID, 
 	return out[:min(limit, len(out))], nil
 }
 
-// liveMatches returns the matching traces in memory.
-func (v *View) liveMatches(
-	ctx context.Context, m *moment, q *store.SpanQuery, hidden map[trace.TraceID]bool,
-) ([]match, error) {
+// search finds the traces with a matching span.
+type search struct {
+	*reading
+	q *store.SpanQuery
+}
+
+// inMemory returns the matching traces in memory.
+func (r search) inMemory(ctx context.Context) ([]match, error) {
 	var out []match
-	for _, h := range m.traces() {
-		if hidden[h.TraceID] {
+	for _, h := range r.traces() {
+		if r.hidden[h.TraceID] {
 			continue
 		}
-		found, start, err := v.fits(ctx, q, slices.Concat([]*held{h}, m.repeated[h.TraceID], m.amended[h.TraceID]))
+		found, start, err := r.fits(ctx, slices.Concat([]*held{h}, r.repeated[h.TraceID], r.amended[h.TraceID]))
 		if err != nil {
 			return nil, err
 		}
@@ -163,24 +169,22 @@ func (v *View) liveMatches(
 	return out, nil
 }
 
-// lateMatches returns the archived traces with spans in the log that match. The archive would put them
+// late returns the archived traces with spans in the log that match. The archive would put them
 // into its order without these spans.
-func (v *View) lateMatches(
-	ctx context.Context, m *moment, archive store.Reader, q *store.SpanQuery, hidden map[trace.TraceID]bool,
-) ([]match, error) {
+func (r search) late(ctx context.Context, archive store.Reader) ([]match, error) {
 	var out []match
-	for id, amendments := range m.amended {
-		if m.live(id) != nil || hidden[id] {
-			continue // liveMatches has it, or nobody may
+	for id, amendments := range r.amended {
+		if r.live(id) != nil || r.hidden[id] {
+			continue // inMemory has it, or nobody may see it
 		}
-		r, err := archive.Trace(ctx, q.Scope, id)
+		stored, err := archive.Trace(ctx, r.scope, id)
 		if errors.Is(err, store.ErrNotFound) {
 			continue // it stays invisible until its trace is stored
 		}
 		if err != nil {
 			return nil, err
 		}
-		found, start, err := v.fits(ctx, q, append(slices.Clone(amendments), &held{trace: r.Trace}))
+		found, start, err := r.fits(ctx, append(slices.Clone(amendments), &held{trace: stored.Trace}))
 		if err != nil {
 			return nil, err
 		}
@@ -192,16 +196,16 @@ func (v *View) lateMatches(
 }
 
 // fits reports whether a span of the parts of a trace matches, and returns the start of the first span.
-func (v *View) fits(ctx context.Context, q *store.SpanQuery, parts []*held) (found bool, start time.Time, err error) {
+func (r search) fits(ctx context.Context, parts []*held) (found bool, start time.Time, err error) {
 	for _, h := range parts {
-		t, err := v.load(ctx, h)
+		t, err := r.load(ctx, h)
 		if missing(err) {
 			continue // the archive has it
 		}
 		if err != nil {
 			return false, start, err
 		}
-		found = found || slices.ContainsFunc(t.Spans, q.Fits)
+		found = found || slices.ContainsFunc(t.Spans, r.q.Fits)
 		start = earliest(start, t)
 	}
 	return found, start, nil

@@ -47,7 +47,7 @@ func newRig(t *testing.T) *rig {
 	r := &rig{hub: &api.Hub{}, view: viewtest.New(t)}
 	r.view.Put(t, asOf, viewtest.Traces{})
 	r.options = api.Options{
-		Store:   r.view,
+		Access:  r.view.Access,
 		Hub:     r.hub,
 		Cluster: "c",
 		Clock:   func() time.Time { return asOf },

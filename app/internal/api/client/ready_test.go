@@ -148,7 +148,7 @@ func TestNotReady(t *testing.T) {
 // TestNotReadyEnds: the end of the context ends the wait.
 func TestNotReadyEnds(t *testing.T) {
 	v := viewtest.New(t) // without a look
-	handler, err := api.New(api.Options{Store: v})
+	handler, err := api.New(api.Options{Access: v.Access})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func TestNotReadyEnds(t *testing.T) {
 // TestStarting: a list waits for the first look of a server, and then has its traces.
 func TestStarting(t *testing.T) {
 	v := viewtest.New(t)
-	handler, err := api.New(api.Options{Store: v})
+	handler, err := api.New(api.Options{Access: v.Access})
 	if err != nil {
 		t.Fatal(err)
 	}

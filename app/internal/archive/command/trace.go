@@ -178,20 +178,22 @@ func (t *Trace) print(ctx context.Context, found *document.Trace) (err error) {
 			return err
 		}
 	}
-	rec, err := a.Trace(ctx, store.Scope{}, found.ID())
+	access := store.NewGate(a, store.Whole).For(store.Scope{})
+	rec, err := access.Trace(ctx, found.ID())
 	if err != nil {
 		return err
 	}
+	asOf := rec.Summary().AsOf
 	if t.Output != cli.OutputHTML {
 		p := pipeline.NewDisplay(t.Options, found.Cluster)
-		return errors.Join(p.Print([]*span.Trace{rec.Trace}, rec.AsOf), p.View.Close())
+		return errors.Join(p.Print([]*span.Trace{rec.Trace()}, asOf), p.View.Close())
 	}
-	causes, err := a.Causes(ctx, store.Scope{}, rec.ID)
+	causes, err := access.Causes(ctx, found.ID())
 	if err != nil {
 		return err
 	}
 	var file bytes.Buffer
-	if err := api.HTML(&file, rec.Trace, &rec.Summary, causes, rec.AsOf, ""); err != nil {
+	if err := api.HTML(&file, rec, causes, asOf, ""); err != nil {
 		return err
 	}
 	_, err = t.Streams.Out.Write(file.Bytes())

@@ -37,7 +37,7 @@ func TestServer(t *testing.T) {
 	s.grow(0, false)
 	named["growing"] = s.growing
 	server, err := api.New(api.Options{
-		Store: s.view, Hub: s.hub, Cluster: "cluster-1",
+		Access: s.view.Access, Hub: s.hub, Cluster: "cluster-1",
 		Info: func() api.Info {
 			return api.Info{Version: "test", Cluster: "cluster-1", AsOf: time.Now(), Leading: true}
 		},

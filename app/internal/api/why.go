@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/answer"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// why answers for an object of a trace, or for the whole change without one.
+func (t *traces) why(r *request) (any, error) {
+	p := r.params
+	of := objectOf(p)
+	if err := p.done(); err != nil {
+		return nil, err
+	}
+	id, err := r.traceID()
+	if err != nil {
+		return nil, err
+	}
+	a, asOf, err := t.explain(r, id, of, p.now)
+	if err != nil {
+		return nil, err
+	}
+	suspect(r, &a, id)
+	return whyFrom(a, of, asOf, p.now), nil
+}
+
+// explain answers by a trace, in a turn. It returns the time of the answer, which is now for an open trace.
+// A trace without the object is an error.
+func (t *traces) explain(r *request, id trace.TraceID, of object.Ref, now time.Time) (
+	answer.Answer, time.Time, error,
+) {
+	release, err := t.turn(r.ctx())
+	if err != nil {
+		return answer.Answer{}, now, err
+	}
+	defer release()
+	e, err := r.access.Trace(r.ctx(), id)
+	if err != nil {
+		return answer.Answer{}, now, err
+	}
+	if !store.Touches(e.Trace(), of) {
+		return answer.Answer{}, now, problem(http.StatusNotFound, "the trace has no %.200s", wanted(of))
+	}
+	if sum := e.Summary(); !sum.Open {
+		now = sum.AsOf
+	}
+	return answer.Explain(e.Trace(), of, now.UTC()), now, nil
+}
+
+// wanted names a selected object in an error.
+func wanted(of object.Ref) string {
+	var words []string
+	for _, word := range []string{
+		cmp.Or(of.Kind.Kind, "object"), strings.Trim(of.Namespace+"/"+of.Name, "/"), string(of.UID),
+	} {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	text := strings.Join(words, " ")
+	if of.Group != "" {
+		text += " of the group " + of.Group
+	}
+	return text
+}
+
+// suspectTime bounds the search for changes of nodes: an answer without them is complete enough.
+const suspectTime = time.Second
+
+// suspect adds the changes of nodes that explain why the scheduler rejected them. Without an answer of the
+// archive in suspectTime there are none.
+func suspect(r *request, a *answer.Answer, id trace.TraceID) {
+	if !a.State.Bad() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.ctx(), suspectTime)
+	defer cancel()
+	var found []answer.NodeWrite
+	for _, suspect := range a.Suspects() {
+		page, err := r.access.Writes(ctx, store.WriteQuery{
+			Object: suspect.Object(), Since: suspect.Since, Until: suspect.Until, Limit: maxWrites,
+		})
+		if err != nil || page.Incomplete != "" {
+			return
+		}
+		if w := suspect.Find(page.Writes); w != nil && w.TraceID != id {
+			found = append(found, answer.NodeWrite{Suspect: suspect, Write: *w})
+		}
+	}
+	latest := answer.Latest(found)
+	if len(latest) == 0 {
+		return // without IDs, List has all traces
+	}
+	ids := make([]trace.TraceID, len(latest))
+	for i, w := range latest {
+		ids[i] = w.TraceID
+	}
+	of, err := r.access.List(ctx, store.Query{IDs: ids})
+	if err != nil {
+		return
+	}
+	for _, w := range latest {
+		if i := slices.IndexFunc(of.Traces, func(t store.Summary) bool { return t.ID == w.TraceID }); i >= 0 {
+			a.Add(w, &of.Traces[i])
+		}
+	}
+}
+
+// maxWrites is the number of writes of one node in the search for the change that explains its rejection.
+const maxWrites = 50
+
+// whyFrom returns an answer of the time asOf, with its ages at the time now.
+func whyFrom(a answer.Answer, of object.Ref, asOf, now time.Time) Why {
+	return Why{Answer: a, AsOf: asOf.UTC(), Text: a.Text(now.UTC(), of.Namespace)}
+}

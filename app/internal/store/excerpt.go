@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package store
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// Excerpt is what one caller may see of a trace: the visible spans and their summary. Only Access makes
+// one. Callers may share it, and must not change it.
+type Excerpt struct {
+	trace *span.Trace
+	whole bool
+
+	// once guards summary, unless that is known from the beginning.
+	once      sync.Once
+	summary   *Summary
+	summarize func() *Summary
+}
+
+// Trace returns the visible spans.
+func (e *Excerpt) Trace() *span.Trace { return e.trace }
+
+// Whole reports whether these are all spans of the trace. Such an excerpt is the same for all its callers.
+func (e *Excerpt) Whole() bool { return e.whole }
+
+// Summary returns the summary of the visible spans.
+func (e *Excerpt) Summary() *Summary {
+	e.once.Do(func() {
+		if e.summary == nil {
+			e.summary = e.summarize()
+		}
+	})
+	return e.summary
+}
+
+// Narrow returns an excerpt of the spans for which keep is true. It has the summary of e.
+func (e *Excerpt) Narrow(keep func(*span.Span) bool) *Excerpt {
+	t := *e.trace
+	t.Spans = slices.DeleteFunc(slices.Clone(t.Spans), func(s *span.Span) bool { return !keep(s) })
+	return &Excerpt{trace: &t, summarize: e.Summary}
+}
+
+// Sealed is a version of a trace that is not stored. Only Access opens it, as an Excerpt.
+type Sealed struct {
+	open bool
+	asOf time.Time
+	// excerpt is that of callers with the whole trace.
+	excerpt Excerpt
+}
+
+// Seal returns the version of t at the time asOf. The trace must not change afterwards.
+func Seal(t *span.Trace, open bool, asOf time.Time) *Sealed {
+	s := &Sealed{open: open, asOf: asOf, excerpt: Excerpt{trace: t, whole: true}}
+	s.excerpt.summarize = func() *Summary { return s.summaryOf(t) }
+	return s
+}
+
+// ID returns the ID of the trace.
+func (s *Sealed) ID() trace.TraceID { return s.excerpt.trace.ID }
+
+// Spans returns the number of all spans.
+func (s *Sealed) Spans() int { return len(s.excerpt.trace.Spans) }
+
+// Open reports whether the trace is unfinished.
+func (s *Sealed) Open() bool { return s.open }
+
+// summaryOf returns the summary of a part of the version.
+func (s *Sealed) summaryOf(t *span.Trace) *Summary {
+	sum := Summarize(t, s.asOf)
+	sum.Open, sum.AsOf = s.open, s.asOf
+	return &sum
+}
+
+// Projection returns the part of a trace that a scope permits; nil means none. It is a pure function. It
+// returns the trace itself if all of it is permitted, and never changes it.
+type Projection func(s Scope, t *span.Trace) *span.Trace
+
+// Whole is the projection of a trace to all of it or nothing, as Scope defines.
+func Whole(s Scope, t *span.Trace) *span.Trace {
+	if !s.PermitsTrace(t) {
+		return nil
+	}
+	return t
+}

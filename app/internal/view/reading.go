@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package view
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
+)
+
+// checkEvery is the number of lifecycles between two checks of the time.
+const checkEvery = 256
+
+// sources has the traces that are not in memory.
+type sources struct {
+	// read returns the trace of an entry of the log.
+	read func(ctx context.Context, seq uint64) (*span.Trace, error)
+	// archive returns the archive, or the error that it is unavailable with.
+	archive func() (store.Reader, error)
+}
+
+// load returns the trace.
+func (s *sources) load(ctx context.Context, h *held) (*span.Trace, error) {
+	if h.trace != nil {
+		return h.trace, nil
+	}
+	return s.read(ctx, h.Seq)
+}
+
+// summarize returns the summary. An error is store.ErrNotFound for an entry that has left the log
+// meanwhile.
+func (s *sources) summarize(ctx context.Context, h *held) (*store.Summary, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.summary != nil {
+		return h.summary, nil
+	}
+	t, err := s.load(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	sum := store.Summarize(t, h.AsOf)
+	sum.Open, sum.AsOf, sum.Revision = h.open, h.AsOf, h.Revision
+	h.summary = &sum
+	return h.summary, nil
+}
+
+// reading is the answer to one question: from the traces in memory at one moment, and from the archive
+// afterwards.
+type reading struct {
+	sources
+	*moment
+	// scope is that for the archive. hidden are the traces with a part in memory that it hides.
+	scope  store.Scope
+	hidden map[trace.TraceID]bool
+}
+
+// each calls f with every trace in memory and every amendment.
+func (r *reading) each(ctx context.Context, f func(*span.Trace)) error {
+	all := r.traces()
+	for _, further := range []map[trace.TraceID][]*held{r.repeated, r.amended} {
+		for _, entries := range further {
+			all = append(all, entries...)
+		}
+	}
+	for _, h := range all {
+		t, err := r.load(ctx, h)
+		if missing(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		f(t)
+	}
+	return nil
+}
+
+// missing reports whether an entry has left the log or cannot be read. The archive has it then, or
+// it is lost.
+func missing(err error) bool {
+	return errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDamaged)
+}
+
+// away reports whether an error says that the archive cannot be asked now: it is being opened, or it
+// was lost just now.
+func away(err error) bool {
+	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrDamaged)
+}
+
+// summaries calls add with the matching traces in memory that are not hidden.
+func (r *reading) summaries(ctx context.Context, q *store.Query, add func(store.Summary)) error {
+	for _, h := range r.traces() {
+		if r.hidden[h.TraceID] {
+			continue
+		}
+		sum, err := r.summarize(ctx, h)
+		if missing(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		one := *sum
+		r.countAmended(&one)
+		if !q.Fits(&one) {
+			continue
+		}
+		fits, err := r.touches(ctx, h, q.Object)
+		if err != nil {
+			return err
+		}
+		if fits {
+			add(one)
+		}
+	}
+	return nil
+}
+
+// touches reports whether a trace in memory, with its amendments, has a matching object.
+func (r *reading) touches(ctx context.Context, h *held, want object.Ref) (bool, error) {
+	if want == (object.Ref{}) {
+		return true, nil
+	}
+	for _, part := range append([]*held{h}, r.amended[h.TraceID]...) {
+		t, err := r.load(ctx, part)
+		if err != nil && !missing(err) {
+			return false, err
+		}
+		if err == nil && store.Touches(t, want) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// lifecycles calls add with the matching lifecycles in memory.
+func (r *reading) lifecycles(ctx context.Context, q *store.FindQuery, add func(store.Lifecycle)) error {
+	evaluated := 0
+	for _, h := range r.traces() {
+		if r.hidden[h.TraceID] || q.Open && !h.open {
+			continue
+		}
+		all, err := r.lifecyclesOf(ctx, h, q.Now)
+		if err != nil {
+			return err
+		}
+		var latest *store.Lifecycle
+		for i := range all {
+			if evaluated++; evaluated%checkEvery == 0 && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			one := &all[i]
+			switch {
+			case !q.Fits(one):
+			case !q.Traces:
+				add(foundOf(one))
+			case latest == nil || store.CompareLifecycles(one, latest) < 0:
+				latest = one
+			}
+		}
+		if latest != nil {
+			add(foundOf(latest))
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// lifecyclesOf returns the lifecycles of a trace in memory at the time now. There are none if the entry
+// has left the log.
+func (r *reading) lifecyclesOf(ctx context.Context, h *held, now time.Time) ([]store.Lifecycle, error) {
+	t, err := r.load(ctx, h)
+	if missing(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if h.open {
+		return store.LifecyclesOf(t, now), nil
+	}
+	if further := r.repeated[h.TraceID]; len(further) > 0 {
+		one := *t
+		one.Spans = slices.Clone(t.Spans)
+		whole := &store.Record{Trace: &one}
+		for _, h := range further {
+			more, err := r.load(ctx, h)
+			if err != nil && !missing(err) {
+				return nil, err
+			}
+			if err == nil {
+				join(whole, more)
+			}
+		}
+		t = whole.Trace
+	}
+	all := store.LifecyclesOf(t, h.AsOf)
+	store.Finish(all)
+	return all, nil
+}
+
+// foundOf returns a lifecycle as a page of Find has it.
+func foundOf(l *store.Lifecycle) store.Lifecycle {
+	out := *l
+	out.Steps = nil
+	return out
+}
