@@ -33,7 +33,7 @@ func CensusOf(s *Scene, owner types.UID) Census {
 		for i := 1; i < len(c); i++ {
 			c[i].alive += c[i-1].alive
 		}
-		s.counts.censuses[owner] = c
+		put(&s.counts.censuses, owner, c)
 	}
 	return c
 }

@@ -53,9 +53,9 @@ func Lose(s *Scene, w *change.Write) {
 			return
 		}
 	}
-	s.losses.byOwner[o.UID] = append(s.losses.byOwner[o.UID], &departure{
+	put(&s.losses.byOwner, o.UID, append(s.losses.byOwner[o.UID], &departure{
 		timeline: w.Timeline, rv: w.RV, last: r, replaced: w.Timeline.Past != nil && w.Timeline.Past.Replaced,
-	})
+	}))
 }
 
 // rememberLoss records the loss of a folded object. Its replacement may still come.
@@ -68,7 +68,7 @@ func rememberLoss(s *Scene, t *change.Timeline) {
 		list := s.losses.byOwner[o.UID]
 		list = append(list, &departure{timeline: t, rv: p.RV, last: s.Placed.Current(t.Ref.UID), replaced: p.Replaced})
 		slices.SortFunc(list, func(a, b *departure) int { return cmp.Compare(a.rv, b.rv) })
-		s.losses.byOwner[o.UID] = list
+		put(&s.losses.byOwner, o.UID, list)
 	}
 }
 

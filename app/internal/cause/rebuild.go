@@ -46,7 +46,6 @@ func HowRebuilt(s *Scene, t *change.Timeline) *change.Rebuilt {
 // rebuildAll finds the origins of all objects from before the start of the observer, owners before
 // dependants. It finds none without Options.Rebuild.
 func rebuildAll(s *Scene, all iter.Seq[*change.Timeline]) {
-	s.rebuilt = map[*change.Timeline]*rebuild{}
 	if !s.options.Rebuild {
 		return
 	}
@@ -77,7 +76,7 @@ func rebuildOf(s *Scene, t *change.Timeline, owner *rebuild) *rebuild {
 	if s.rebuilt[t] != nil {
 		return s.rebuilt[t] // a cycle of owners
 	}
-	s.rebuilt[t] = r
+	put(&s.rebuilt, t, r)
 	begin(s, r, v)
 	switch {
 	case v.Workload != nil && !v.Workload.Complete.IsZero():

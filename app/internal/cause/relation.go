@@ -24,9 +24,9 @@ type relative struct {
 func Relate(s *Scene, r *change.Reconciliation) {
 	switch ref := &r.Timeline.Ref; {
 	case kind.Namespace.Is(ref.Kind):
-		s.relatives[relative{&kind.Namespace, ref.Name}] = r
+		put(&s.relatives, relative{&kind.Namespace, ref.Name}, r)
 	case kind.CustomResourceDefinition.Is(ref.Kind):
-		s.relatives[relative{&kind.CustomResourceDefinition, GroupOf(ref.Name)}] = r
+		put(&s.relatives, relative{&kind.CustomResourceDefinition, GroupOf(ref.Name)}, r)
 	}
 }
 

@@ -66,7 +66,7 @@ func sameRole(s *Scene, owner types.UID, w *change.Write) []*change.Timeline {
 				of[key] = append(of[key], t)
 			}
 		}
-		s.counts.roles[owner] = of
+		put(&s.counts.roles, owner, of)
 	}
 	return of[w.Timeline.Ref.Kind.Group+"/"+w.Timeline.Ref.Kind.Kind+"/"+role(w.Timeline, w.Version)]
 }

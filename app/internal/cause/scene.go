@@ -23,6 +23,7 @@ type Scene struct {
 	Placed *placed.Changes
 	Trail  *trail.Trail
 
+	// All maps are made on their first use: most groups need none of them.
 	options change.Options
 	losses  losses
 	counts  counts
@@ -47,21 +48,20 @@ type counts struct {
 func NewScene(
 	known index.View, p *placed.Changes, tr *trail.Trail, o change.Options, members iter.Seq[*change.Timeline],
 ) *Scene {
-	s := &Scene{
-		Known: known, Placed: p, Trail: tr, options: o,
-		losses: losses{byOwner: map[types.UID][]*departure{}},
-		counts: counts{
-			roles:    map[types.UID]map[string][]*change.Timeline{},
-			censuses: map[types.UID]Census{},
-			slots:    map[types.UID]map[types.UID]int{},
-		},
-		relatives: map[relative]*change.Reconciliation{},
-	}
+	s := &Scene{Known: known, Placed: p, Trail: tr, options: o}
 	for t := range members {
 		rememberLoss(s, t)
 	}
 	rebuildAll(s, members)
 	return s
+}
+
+// put adds an entry to a map, and makes the map if it is nil.
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
 }
 
 // Apply records the consequences of c, the cause of a write: its trace, and the replaced object.

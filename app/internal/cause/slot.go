@@ -53,7 +53,7 @@ func slots(s *Scene, owner types.UID) map[types.UID]int {
 			all[t.pod] = used
 		}
 	}
-	s.counts.slots[owner] = all
+	put(&s.counts.slots, owner, all)
 	return all
 }
 

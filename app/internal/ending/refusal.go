@@ -34,7 +34,6 @@ type Refusals struct {
 func NewRefusals(s *cause.Scene, e *Endings, cluster string) *Refusals {
 	return &Refusals{
 		known: s.Known, placed: s.Placed, trail: s.Trail, scene: s, endings: e, cluster: cluster,
-		traces: map[*trail.Refusal][]*change.Lineage{},
 	}
 }
 
@@ -48,6 +47,7 @@ func (rf *Refusals) Place(subjects map[index.Subject]struct{}, members map[*chan
 	if len(subjects) == 0 {
 		return
 	}
+	rf.traces = map[*trail.Refusal][]*change.Lineage{}
 	seen := rf.requested(members)
 	for id := range subjects {
 		of := rf.trail.RefusalsOf(id)

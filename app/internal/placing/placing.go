@@ -42,7 +42,7 @@ func New(
 ) *Placing {
 	return &Placing{
 		known: s.Known, placed: s.Placed, trail: s.Trail, scene: s, opts: o, members: members, series: series,
-		heartbeats: map[*change.Timeline]*change.Heartbeat{}, stirred: map[*change.Timeline]stirring{},
+		stirred: map[*change.Timeline]stirring{},
 	}
 }
 

@@ -15,6 +15,9 @@ func (p *Placing) heartbeatOf(t *change.Timeline) *change.Heartbeat {
 		if l := p.series[t.Ref.UID]; l != nil {
 			h.All = slices.Clone(l.All)
 		}
+		if p.heartbeats == nil {
+			p.heartbeats = map[*change.Timeline]*change.Heartbeat{}
+		}
 		p.heartbeats[t] = h
 	}
 	return h

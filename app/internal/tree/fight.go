@@ -39,13 +39,12 @@ type Fights struct {
 
 // NewFights returns the updates among the placed writes. contests are those of forgotten versions.
 func NewFights(s *cause.Scene, contests map[types.UID]*change.Contests) *Fights {
-	f := &Fights{
-		scene: s, trail: s.Trail, contests: contests,
-		updates: map[*change.Timeline][]FieldUpdate{},
-		known:   map[*change.Timeline]map[*change.Write]*change.Fight{},
-	}
+	f := &Fights{scene: s, trail: s.Trail, contests: contests}
 	for _, w := range s.Placed.Written {
 		if w.Updates() {
+			if f.updates == nil {
+				f.updates = map[*change.Timeline][]FieldUpdate{}
+			}
 			f.updates[w.Timeline] = append(f.updates[w.Timeline], FieldUpdate{Write: w})
 		}
 	}
@@ -112,7 +111,13 @@ func (f *Fights) fightsOf(t *change.Timeline) map[*change.Write]*change.Fight {
 		return out
 	}
 	before, n := f.contests[t.Ref.UID], len(f.updates[t])
-	if n > 0 && (before != nil || n > 2) { // a fight has three updates
+	if n == 0 {
+		return nil
+	}
+	if f.known == nil {
+		f.known = map[*change.Timeline]map[*change.Write]*change.Fight{}
+	}
+	if before != nil || n > 2 { // a fight has three updates
 		out = map[*change.Write]*change.Fight{}
 		all := before.Clone()
 		for _, u := range f.UpdatesOf(t) {
