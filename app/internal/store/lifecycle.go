@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/question"
@@ -59,7 +58,7 @@ func CoursesOf(t *span.Trace, asOf time.Time) []Course {
 	steps := map[trace.SpanID][]Step{}
 	n := 0
 	for _, s := range t.Spans {
-		if tree.byID[s.ID] != s {
+		if tree[s.ID] != s {
 			continue // an ID names one span
 		}
 		if isLifecycle(s) {
@@ -74,21 +73,15 @@ func CoursesOf(t *span.Trace, asOf time.Time) []Course {
 			steps[up.ID] = append(steps[up.ID], Step{phase, s})
 		}
 	}
-	heals := ""
-	if root := t.Root(); root != nil {
-		heals = valid(insight.Attribute(root, span.KeyHeals))
-	}
+	root := t.Root()
 	out := make([]Course, 0, n)
 	for _, s := range t.Spans {
-		if !isLifecycle(s) || tree.byID[s.ID] != s {
+		if !isLifecycle(s) || tree[s.ID] != s {
 			continue
 		}
 		c := Course{Lifecycle: lifecycleOf(s, asOf), Spans: steps[s.ID]}
-		c.Heals, c.Steps = heals, timesOf(c.Spans)
+		c.Values, c.Steps = question.Source{Span: s, Root: root}.Values(), timesOf(c.Spans)
 		c.measure(asOf)
-		if s.Facts == nil {
-			c.infer(tree, s)
-		}
 		if c.startsUp() {
 			c.setPhase(startup, c.readyAt().Sub(s.Start.Time))
 		}
@@ -114,34 +107,29 @@ var phaseNames = func() map[string]string {
 // isLifecycle reports whether s is the reconciliation of an object.
 func isLifecycle(s *span.Span) bool { return s.Origin == nil && s.IsReconciliation() }
 
-// tree finds spans by their places.
-type tree struct {
-	spans []*span.Span
-	byID  map[trace.SpanID]*span.Span
-	// below are the spans of writes by their parents; nil until needed.
-	below map[trace.SpanID][]*span.Span
-}
+// tree finds spans by their IDs.
+type tree map[trace.SpanID]*span.Span
 
-func newTree(t *span.Trace) *tree {
-	out := &tree{spans: t.Spans, byID: make(map[trace.SpanID]*span.Span, len(t.Spans))}
+func newTree(t *span.Trace) tree {
+	out := make(tree, len(t.Spans))
 	for _, s := range t.Spans {
-		if out.byID[s.ID] == nil {
-			out.byID[s.ID] = s
+		if out[s.ID] == nil {
+			out[s.ID] = s
 		}
 	}
 	return out
 }
 
 // parent returns the parent in the trace, or nil.
-func (t *tree) parent(s *span.Span) *span.Span {
+func (t tree) parent(s *span.Span) *span.Span {
 	if s.RemoteParent {
 		return nil
 	}
-	return t.byID[s.Parent]
+	return t[s.Parent]
 }
 
 // reconciliationAbove returns the nearest reconciliation above s with the same object, or nil.
-func (t *tree) reconciliationAbove(s *span.Span) *span.Span {
+func (t tree) reconciliationAbove(s *span.Span) *span.Span {
 	const deepest = 64 // spans of other components may form a cycle
 	up := s
 	for range deepest {
@@ -158,63 +146,12 @@ func (t *tree) reconciliationAbove(s *span.Span) *span.Span {
 	return up
 }
 
-// lifecycleOf returns the lifecycle of a span, as far as the span itself has its data.
+// lifecycleOf returns the lifecycle of a span, without its phases and the data for questions.
 func lifecycleOf(s *span.Span, asOf time.Time) Lifecycle {
 	l := Lifecycle{Span: s.ID}
-	l.Trace, l.Object = s.TraceID, validRef(s.Object)
-	l.Actor = valid(insight.Attribute(s, span.KeyActor))
-	l.User = valid(insight.Attribute(s, span.KeyActorUser))
-	l.Outcome, l.Reason = valid(string(s.Outcome)), valid(insight.Attribute(s, span.KeyReason))
+	l.Trace, l.Object, l.Outcome = s.TraceID, validRef(s.Object), valid(string(s.Outcome))
 	l.Start, l.Duration = s.Start.Time, max(0, s.Duration(asOf))
-	f := s.Facts
-	if f == nil {
-		return l
-	}
-	l.Verb, l.Workload, l.Reason = valid(f.Verb), valid(f.Workload), cmp.Or(l.Reason, valid(f.Reason))
-	if len(f.Labels) > 0 {
-		l.Labels = make(map[string]string, len(f.Labels))
-		for _, label := range f.Labels {
-			l.Labels[valid(label.Key)] = valid(label.Value)
-		}
-	}
-	if p := f.Pod; p != nil {
-		l.Volumes, l.Node, l.Zone = &p.Volumes, valid(p.Node), valid(p.Zone)
-		l.Images = distinct(p.Images)
-		l.place(s)
-	}
 	return l
-}
-
-// place sets the data about the Pod's Node that is only in attributes.
-func (l *Lifecycle) place(s *span.Span) {
-	var version string
-	for i := range s.Attributes {
-		switch v := s.Attributes[i].Value; s.Attributes[i].Key {
-		case span.KeyRegion:
-			l.Region = valid(v.String())
-		case span.KeyInstanceType:
-			l.InstanceType = valid(v.String())
-		case span.KeyRuntime:
-			l.Runtime = valid(v.String())
-		case span.KeyRuntimeVersion:
-			version = valid(v.String())
-		}
-	}
-	if version != "" {
-		l.Runtime += span.RuntimeSeparator + version
-	}
-}
-
-// distinct returns the texts, each once, in order.
-func distinct(texts []string) []string {
-	var out []string
-	for _, text := range texts {
-		if text = valid(text); !slices.Contains(out, text) {
-			out = append(out, text)
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // valid returns s as an archive keeps it.
@@ -291,7 +228,7 @@ func union(steps []Step, phase string, asOf time.Time) time.Duration {
 // startsUp reports whether the lifecycle is that of a new Pod that became Ready. The readiness of
 // others ends with the lifecycle.
 func (c *Course) startsUp() bool {
-	return kind.Pod.Is(c.Object.Kind) && c.Verb == "create" && c.Outcome == string(span.Converged) &&
+	return kind.Pod.Is(c.Object.Kind) && c.Text("verb") == "create" && c.Outcome == string(span.Converged) &&
 		!c.readyAt().IsZero()
 }
 
@@ -304,84 +241,4 @@ func (c *Course) readyAt() time.Time {
 		}
 	}
 	return at
-}
-
-// infer sets data that a span of an earlier version lacks, from attributes and other spans. Labels,
-// and images that were not pulled or started, remain unknown.
-func (c *Course) infer(t *tree, s *span.Span) {
-	if w := t.firstOf(s); w != nil {
-		c.Verb = effect(valid(w.Verb))
-		c.Actor, c.User = cmp.Or(c.Actor, valid(w.Actor)), cmp.Or(c.User, valid(w.User))
-	}
-	c.Workload = t.workloadAbove(s)
-	if !kind.Pod.Is(s.Object.Kind) {
-		return
-	}
-	c.Node = valid(insight.Attribute(s, span.KeyNode))
-	c.Zone = valid(insight.Attribute(s, span.KeyZone))
-	c.place(s)
-	for _, step := range c.Spans {
-		for _, kv := range step.Span.Attributes {
-			switch kv.Key {
-			case span.KeyVolumes:
-				c.Volumes = new(kv.Value.AsInt64())
-			case span.KeyImage:
-				if image := kv.Value.AsString(); image != "" {
-					c.Images = append(c.Images, image)
-				}
-			}
-		}
-	}
-	c.Images = distinct(c.Images)
-}
-
-// firstOf returns the first write to the object of s, of s itself or of a span below it, or nil.
-func (t *tree) firstOf(s *span.Span) *Write {
-	if t.below == nil {
-		t.below = map[trace.SpanID][]*span.Span{}
-		for _, one := range t.spans {
-			if one.IsWrite() {
-				t.below[one.Parent] = append(t.below[one.Parent], one)
-			}
-		}
-	}
-	var first *Write
-	for _, one := range append([]*span.Span{s}, t.below[s.ID]...) {
-		for _, w := range WritesOf(one) {
-			if w.Object.UID == s.Object.UID && (first == nil || w.precedes(first)) {
-				first = &w
-			}
-		}
-	}
-	return first
-}
-
-// effect returns the effect of a requested verb.
-func effect(verb string) string {
-	switch verb {
-	case "patch", "apply":
-		return "update"
-	case "deletecollection":
-		return "delete"
-	}
-	return verb
-}
-
-// workloadAbove returns the topmost workload among the objects of s and of the spans above it in an
-// unbroken row, as in "Deployment/web".
-func (t *tree) workloadAbove(s *span.Span) string {
-	const deepest = 8
-	top := ""
-	for range deepest {
-		switch k := s.Object.Kind; {
-		case kind.IsWorkload(k):
-			top = valid(k.Kind) + "/" + valid(s.Object.Name)
-		case !kind.Pod.Is(k):
-			return top
-		}
-		if s = t.parent(s); s == nil {
-			break
-		}
-	}
-	return top
 }

@@ -28,10 +28,8 @@ func (Dialect) Param(n int, _ question.Type) string { return "?" + strconv.Itoa(
 // Field implements question.Dialect.
 func (Dialect) Field(f *question.Field) string {
 	switch {
-	case f.Table == question.Traces && f.Column == "id":
-		return "(SELECT lower(hex(m.id)) FROM traces AS m WHERE m.num = l.trace)"
 	case f.Table == question.Traces:
-		return "(SELECT m." + f.Column + " FROM traces AS m WHERE m.num = l.trace)"
+		return "(SELECT lower(hex(m." + f.Column + ")) FROM traces AS m WHERE m.num = l.trace)"
 	case f.Table == question.Steps && f.Column == "start":
 		return "(SELECT min(m.start) FROM " + stepsOf(f)
 	case f.Table == question.Steps:

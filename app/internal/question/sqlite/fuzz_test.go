@@ -24,7 +24,7 @@ var known = func() map[string]bool {
 		SELECT FROM AS WHERE EXISTS NOT AND OR IN IS NULL CASE WHEN THEN ELSE END instr count max min lower hex typeof
 		+ '' 'integer' m.name
 		lifeline_ends_with lifeline_matches lifeline_plus lifeline_minus
-		l m el v x l.id l.trace m.id m.num m.heals m.value m.lifecycle el.lifecycle v.x traces`) {
+		l m el v x l.id l.trace m.id m.num m.value m.lifecycle el.lifecycle v.x traces`) {
 		out[word] = true
 	}
 	for _, f := range question.Fields() {

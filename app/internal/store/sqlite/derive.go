@@ -7,42 +7,17 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
-	"github.com/kube-lifeline/lifeline/app/internal/question"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// lifecycleFields are the fields with a column in the table lifecycles.
-var lifecycleFields = func() []question.Field {
-	var out []question.Field
-	for _, f := range question.Fields() {
-		if f.Table == question.Lifecycles {
-			out = append(out, f)
-		}
-	}
-	return out
-}()
-
 var (
-	insertLifecycles = insertInto("lifecycles", "",
-		append([]string{"id", "trace", "span"}, columnNames(lifecycleFields, "")...)...)
-	insertImages = insertInto(question.Images, "", "lifecycle", "image")
-	insertLabels = insertInto(question.Labels, "", "lifecycle", "label", "value")
 	insertPhases = insertInto("phases", "", "lifecycle", "seq", "name", "container", "attempt", "start", "start_source",
 		"until", "until_source", "outcome")
 	insertIndex = insertInto("span_index", " ON CONFLICT DO UPDATE SET start = min(start, excluded.start), "+
 		"latest = max(latest, excluded.latest), longest = max(longest, excluded.longest)",
 		"trace", "operation", "trace_start", "start", "latest", "longest")
 )
-
-// columnNames returns the columns of fields, each with the prefix.
-func columnNames(fields []question.Field, prefix string) []string {
-	columns := make([]string, len(fields))
-	for i, f := range fields {
-		columns[i] = prefix + f.Column
-	}
-	return columns
-}
 
 // deriver writes the tables that are derived from the spans of traces.
 type deriver struct {
@@ -69,29 +44,39 @@ func coursesOf(t *span.Trace, asOf time.Time) []store.Course {
 
 // lifecycles writes the lifecycles of the trace with that number.
 func (d *deriver) lifecycles(ctx context.Context, num int64, courses []store.Course) error {
-	found, args := rowsOf{insertion: insertLifecycles}, make([]any, 0, insertLifecycles.columns)
-	images, labels := rowsOf{insertion: insertImages}, rowsOf{insertion: insertLabels}
+	tables := lifecycles()
+	found, args := rowsOf{insertion: tables.insert}, make([]any, 0, tables.insert.columns)
 	phases := rowsOf{insertion: insertPhases}
+	all := []*rowsOf{&found, &phases}
+	for _, c := range tables.collections {
+		all = append(all, &rowsOf{insertion: c.insert})
+	}
 	for i := range courses {
 		c := &courses[i]
 		d.s.lastLifecycle++
 		id := d.s.lastLifecycle
 		args = append(args[:0], id, num, c.Span[:])
-		for _, f := range lifecycleFields {
-			args = append(args, f.Stored(&c.Lifecycle.Lifecycle))
+		for i := range tables.columns {
+			args = append(args, tables.columns[i].Stored(&c.Lifecycle.Lifecycle))
 		}
 		if err := found.put(ctx, d.Tx, args...); err != nil {
 			return err
 		}
-		for _, image := range c.Images {
-			images.add(id, image)
-		}
-		for key, value := range c.Labels {
-			labels.add(id, key, value)
+		for i, f := range tables.collections {
+			switch v := c.Values[f.Name].(type) {
+			case []string:
+				for _, element := range v {
+					all[2+i].add(id, element)
+				}
+			case map[string]string:
+				for key, value := range v {
+					all[2+i].add(id, key, value)
+				}
+			}
 		}
 		addSteps(&phases, id, c.Spans)
 	}
-	return flushAll(ctx, d.Tx, &found, &images, &labels, &phases)
+	return flushAll(ctx, d.Tx, all...)
 }
 
 // addSteps adds the steps of a lifecycle.
@@ -115,14 +100,6 @@ func addSteps(phases *rowsOf, lifecycle int64, steps []store.Step) {
 			optional(step.Span.End.Time), text(string(step.Span.End.Source)), outcome,
 		)
 	}
-}
-
-// removeLifecycles are the statements that delete the lifecycles of a trace.
-var removeLifecycles = []string{
-	"DELETE FROM lifecycle_images WHERE lifecycle IN (SELECT id FROM lifecycles WHERE trace = ?)",
-	"DELETE FROM lifecycle_labels WHERE lifecycle IN (SELECT id FROM lifecycles WHERE trace = ?)",
-	"DELETE FROM phases WHERE lifecycle IN (SELECT id FROM lifecycles WHERE trace = ?)",
-	"DELETE FROM lifecycles WHERE trace = ?",
 }
 
 // operation is the name of a span and its service.
@@ -230,7 +207,7 @@ func (c *content) derive(ctx context.Context, all *span.Trace, asOf time.Time) e
 
 // replace writes the derived tables of a trace in place of former ones.
 func (d *deriver) replace(ctx context.Context, num int64, spans []*span.Span, courses []store.Course) error {
-	for _, query := range append([]string{"DELETE FROM span_index WHERE trace = ?"}, removeLifecycles...) {
+	for _, query := range append([]string{"DELETE FROM span_index WHERE trace = ?"}, lifecycles().remove...) {
 		if err := d.Exec(ctx, query, num); err != nil {
 			return err
 		}

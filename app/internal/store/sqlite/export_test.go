@@ -100,7 +100,7 @@ func (s *Store) Rows(ctx context.Context) (map[string]int64, error) {
 // Plan returns the plan of Find.
 func (s *Store) Plan(ctx context.Context, q store.FindQuery) ([]string, error) {
 	f := s.lifecycleFilter(&q)
-	return s.plan(ctx, selectLifecycles+f.String()+" ORDER BY l.start DESC, t.id DESC, l.span DESC LIMIT 101", f.args)
+	return s.plan(ctx, lifecycles().query+f.String()+" ORDER BY l.start DESC, t.id DESC, l.span DESC LIMIT 101", f.args)
 }
 
 func (s *Store) plan(ctx context.Context, query string, args []any) (out []string, err error) {

@@ -302,8 +302,8 @@ func TestFillNodes(t *testing.T) {
 	if len(found) != 1 {
 		t.Fatalf("%d lifecycles", len(found))
 	}
-	if l := found[0]; l.Region != "eu" || l.InstanceType != "m7i.large" || l.Runtime != "containerd://2.3.7" {
-		t.Errorf("the lifecycle has %q, %q, %q", l.Region, l.InstanceType, l.Runtime)
+	if l := found[0]; l.Text("region") != "eu" || l.Text("instance_type") != "m7i.large" || l.Text("runtime") != "containerd://2.3.7" {
+		t.Errorf("the lifecycle has %v", l.Values)
 	}
 }
 

@@ -157,7 +157,7 @@ func (s *Store) drop(ctx context.Context, limit int64, which *filter) (int64, er
 
 // remove deletes a trace.
 func remove(ctx context.Context, w *database.Tx, num int64) error {
-	for _, query := range append(removeLifecycles[:len(removeLifecycles):len(removeLifecycles)],
+	for _, query := range slices.Concat(lifecycles().remove, []string{
 		"DELETE FROM links WHERE trace = ?",
 		"DELETE FROM span_index WHERE trace = ?",
 		"DELETE FROM writes WHERE trace = ?",
@@ -165,7 +165,7 @@ func remove(ctx context.Context, w *database.Tx, num int64) error {
 		"DELETE FROM objects WHERE trace = ?",
 		"DELETE FROM origins WHERE trace = ?",
 		"DELETE FROM traces WHERE num = ?",
-	) {
+	}) {
 		if err := w.Exec(ctx, query, num); err != nil {
 			return err
 		}

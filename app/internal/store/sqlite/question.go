@@ -5,7 +5,6 @@ package sqlite
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/question"
@@ -151,9 +150,6 @@ const (
 	newestFirst        = " ORDER BY l.start DESC, t.id DESC, l.span DESC"
 )
 
-var selectLifecycles = "SELECT l.id, l.trace, t.id, l.span, t.heals, " +
-	strings.Join(columnNames(lifecycleFields, "l."), ", ") + " FROM " + lifecyclesOfTraces
-
 // rows returns at most limit lifecycles after a cursor, without their images and labels.
 func (s *Store) rows(
 	ctx context.Context, from database.Querier, q *store.FindQuery, after store.Cursor, limit int,
@@ -178,20 +174,20 @@ func (s *Store) rows(
 	}
 	var out []*found
 	var id, spanid []byte
-	var heals string
 	var one found
-	values := make([]any, len(lifecycleFields))
-	to := []any{&one.id, &one.trace, &id, &spanid, &heals}
+	tables := lifecycles()
+	values := make([]any, len(tables.columns))
+	to := []any{&one.id, &one.trace, &id, &spanid}
 	for i := range values {
 		to = append(to, &values[i])
 	}
 	err = database.Scan(
-		ctx, from, selectLifecycles+" WHERE l.id IN (SELECT value FROM json_each(?))"+newestFirst,
+		ctx, from, tables.query+" WHERE l.id IN (SELECT value FROM json_each(?))"+newestFirst,
 		[]any{ids}, to, func() error {
 			l := one
-			l.Trace, l.Span, l.Heals = traceID(id), spanID(spanid), heals
-			for i, field := range lifecycleFields {
-				field.Set(&l.Lifecycle.Lifecycle, values[i])
+			l.Trace, l.Span = traceID(id), spanID(spanid)
+			for i := range tables.columns {
+				tables.columns[i].Set(&l.Lifecycle.Lifecycle, values[i])
 			}
 			l.start = nanos(l.Start)
 			out = append(out, &l)
@@ -201,10 +197,10 @@ func (s *Store) rows(
 	return out, err
 }
 
-// furtherAtOnce is the number of lifecycles in one query for images or labels.
+// furtherAtOnce is the number of lifecycles in one query for lists or maps.
 const furtherAtOnce = 200
 
-// further reads the images and labels of lifecycles.
+// further reads the lists and maps of lifecycles.
 func further(ctx context.Context, from database.Querier, all []*found) error {
 	for some := range slices.Chunk(all, furtherAtOnce) {
 		byID := make(map[int64]*found, len(some))
@@ -214,27 +210,44 @@ func further(ctx context.Context, from database.Querier, all []*found) error {
 			byID[l.id], ids[i] = l, l.id
 		}
 		f.add("lifecycle IN ("+params(len(ids))+")", ids...)
-		var id int64
-		var key, value string
-		if err := database.Scan(
-			ctx, from, "SELECT lifecycle, image FROM "+question.Images+f.String()+" ORDER BY lifecycle, image",
-			f.args, []any{&id, &key},
-			func() error { byID[id].Images = append(byID[id].Images, key); return nil },
-		); err != nil {
-			return err
-		}
-		if err := database.Scan(
-			ctx, from, "SELECT lifecycle, label, value FROM "+question.Labels+f.String(), f.args,
-			[]any{&id, &key, &value}, func() error {
-				if byID[id].Labels == nil {
-					byID[id].Labels = map[string]string{}
-				}
-				byID[id].Labels[key] = value
-				return nil
-			},
-		); err != nil {
-			return err
+		for _, c := range lifecycles().collections {
+			if err := c.read(ctx, from, f, byID); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// read reads the lists or maps of the lifecycles that f selects.
+func (c *collection) read(ctx context.Context, from database.Querier, f *filter, byID map[int64]*found) error {
+	var id int64
+	var key, value string
+	to, columns := []any{&id, &key}, "lifecycle, "+c.Column
+	if c.Type == question.Map {
+		to, columns = append(to, &value), columns+", value"
+	}
+	return database.Scan(
+		ctx, from, "SELECT "+columns+" FROM "+c.Table+f.String()+" ORDER BY lifecycle, "+c.Column, f.args, to,
+		func() error {
+			l := byID[id]
+			switch v := l.Values[c.Name].(type) {
+			case []string:
+				l.Values[c.Name] = append(v, key)
+			case map[string]string:
+				v[key] = value
+			default:
+				c.Set(&l.Lifecycle.Lifecycle, c.first(key, value))
+			}
+			return nil
+		},
+	)
+}
+
+// first returns a list or a map of one row.
+func (c *collection) first(key, value string) any {
+	if c.Type == question.Map {
+		return map[string]string{key: value}
+	}
+	return []string{key}
 }

@@ -190,7 +190,7 @@ ALTER TABLE traces ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE traces ADD COLUMN digest INTEGER NOT NULL DEFAULT 0;
 DROP INDEX traces_end;
 CREATE INDEX traces_end ON traces (start + duration, outcome) WHERE phase = 2 AND pinned = 0;
-`, questions.Schema + `
+`, questions.Schema() + `
 -- the steps of lifecycles, in order
 CREATE TABLE phases (
   lifecycle    INTEGER NOT NULL,
@@ -243,7 +243,7 @@ UPDATE traces SET derived = 0 WHERE derived = 1;
 `, `
 -- the kinds of work on the critical path; NULL without any, and for the traces of earlier versions
 ALTER TABLE traces ADD COLUMN work BLOB;
-`, questions.SchemaOfNodes + `
+`, `
 -- the spans of earlier versions have the values, apart from the runtime: they are read in the background
 UPDATE traces SET derived = 0 WHERE derived = 1 AND phase = 2;
 `}

@@ -48,6 +48,9 @@ func Open(ctx context.Context, c store.Config) (*Store, error) {
 		db:        db,
 		questions: store.NewLimiter(),
 	}
+	if err := extend(ctx, db); err != nil {
+		return nil, db.Opening().Failed(errors.Join(db.Failed(ctx, "open", err), db.Close()))
+	}
 	for to, query := range map[*int64]string{
 		&s.last:          "SELECT coalesce(max(num), 0) FROM traces",
 		&s.lastLifecycle: "SELECT coalesce(max(id), 0) FROM lifecycles",

@@ -168,7 +168,7 @@ func notPermitted() error {
 
 func viewNames() []string {
 	var out []string
-	for _, v := range views {
+	for _, v := range views() {
 		out = append(out, v.name)
 	}
 	return out
@@ -193,7 +193,7 @@ func restrict(ctx context.Context, conn *sql.Conn) (secret string, err error) {
 	)); err != nil {
 		return "", err
 	}
-	for _, v := range views {
+	for _, v := range views() {
 		probe, err := conn.PrepareContext(ctx, v.query)
 		if err != nil && (strings.Contains(err.Error(), "no such table") ||
 			strings.Contains(err.Error(), "no such column")) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	questions "github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
 )
@@ -19,9 +20,11 @@ type view struct {
 	query string
 }
 
-// views are all views.
-var views = []view{
-	lifecyclesView(),
+// views returns all views.
+var views = sync.OnceValue(func() []view { return append([]view{lifecyclesView()}, otherViews...) })
+
+// otherViews are the views without fields of questions.
+var otherViews = []view{
 	newView("v_traces", "one row for each finished trace", "traces AS t WHERE t.phase = 2",
 		"id", "lower(hex(t.id))", "ID, in lower case",
 		"start", questions.Moment("t.start"), "start, in UTC",
@@ -123,7 +126,7 @@ func lifecyclesView() view {
 
 // WriteViews writes tables of all views in Markdown.
 func WriteViews(w io.Writer) error {
-	for i, v := range views {
+	for i, v := range views() {
 		separator := "\n"
 		if i == 0 {
 			separator = ""
