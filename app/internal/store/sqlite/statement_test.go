@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kube-lifeline/lifeline/app/internal/question"
-	questions "github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -195,8 +194,7 @@ func TestStatementEnds(t *testing.T) {
 	}
 }
 
-// TestStatementLifecycles reads a lifecycle through its view. The archive of an earlier version lacks some of
-// its columns.
+// TestStatementLifecycles reads a lifecycle through its view.
 func TestStatementLifecycles(t *testing.T) {
 	path := archive(t)
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -209,14 +207,6 @@ func TestStatementLifecycles(t *testing.T) {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	for _, drop := range withoutNodes {
-		execute(drop)
-	}
-	if _, err := ask(t, path, "SELECT kind FROM v_lifecycles"); err == nil ||
-		!strings.HasPrefix(err.Error(), "an earlier version wrote the archive, which has no v_lifecycles") {
-		t.Errorf("an archive without the columns of nodes: %v", err)
-	}
-	execute(questions.SchemaOfNodes)
 	execute("DELETE FROM lifecycles")
 	execute("INSERT INTO lifecycles (id, trace, span, kind, start, duration, phase_pull) " +
 		"SELECT 99, num, x'01', 'Pod', start, 5, 2500000000 FROM traces " +
