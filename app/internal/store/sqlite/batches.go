@@ -28,8 +28,7 @@ func (s *Store) Batches(ctx context.Context, id trace.TraceID) ([]*store.Batch, 
 		if len(found) == 0 {
 			return store.ErrNotFound
 		}
-		r := &reading{Querier: q, version: len(migrations)}
-		rows, err = r.spans(ctx, nums[0], id, true)
+		rows, err = readSpans(ctx, q, nums[0], id, true)
 		return err
 	})
 	if err != nil {

@@ -21,9 +21,6 @@ func (s *Store) Density(ctx context.Context, q store.DensityQuery) (*store.Densi
 		return nil, err
 	}
 	out := &store.Density{Buckets: make([]store.Bucket, q.Buckets)}
-	if q.Where != nil {
-		out.Incomplete = s.incomplete()
-	}
 	if q.Open {
 		return out, nil // an archive has none
 	}

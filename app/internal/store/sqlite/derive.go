@@ -205,7 +205,7 @@ func (c *content) derive(ctx context.Context, all *span.Trace, asOf time.Time) e
 	return c.replace(ctx, c.num, whole, coursesOf(all, asOf))
 }
 
-// replace writes the derived tables of a trace in place of former ones.
+// replace writes the derived tables of a trace again.
 func (d *deriver) replace(ctx context.Context, num int64, spans []*span.Span, courses []store.Course) error {
 	for _, query := range append([]string{"DELETE FROM span_index WHERE trace = ?"}, lifecycles().remove...) {
 		if err := d.Exec(ctx, query, num); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // digestOf returns a hash of a stored span, with its place. Salvage finds damaged rows by it. by is
-// the span's encoded maker; nil for Lifeline. Without facts, the hash is that of earlier versions.
+// the span's encoded maker; nil for Lifeline.
 func digestOf(s *span.Span, at place, by, data, facts []byte) int64 {
 	b := make(bits, 0, 512)
 	b = append(b, s.TraceID[:]...)
@@ -50,25 +50,6 @@ func (p place) digest() int64 {
 	b.flags(p.amends)
 	b.numbers(p.revision, int64(p.seq))
 	return b.sum(nil)
-}
-
-// formerDigest is digestOf in the versions up to formerVersion. It has numbers for the object and
-// the maker, and no place.
-func formerDigest(s *span.Span, obj, made int64, data []byte) int64 {
-	b := make(bits, 0, 512)
-	b = append(b, s.Parent[:]...)
-	b.numbers(obj, made, nanos(s.Start.Time), nanos(s.End.Time), int64(s.Status))
-	b.flags(s.RemoteParent, s.Start.IsZero(), s.End.IsZero())
-	b.texts(
-		s.Name,
-		s.Service,
-		string(s.Start.Source),
-		string(s.End.Source),
-		string(s.Outcome),
-		string(s.Evidence),
-		s.Message,
-	)
-	return b.sum(data)
 }
 
 // digest returns a hash of the stored fields of a finished trace that do not follow from its spans.

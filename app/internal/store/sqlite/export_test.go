@@ -20,7 +20,7 @@ func (s *Store) PutLifecycles(ctx context.Context, traces iter.Seq[*span.Trace])
 			s.last++
 			if err := d.Exec(
 				steady,
-				"INSERT INTO traces (num, id, phase, revision, as_of, start, derived) VALUES (?, ?, 2, 1, 0, ?, 1)",
+				"INSERT INTO traces (num, id, phase, revision, as_of, start) VALUES (?, ?, 2, 1, 0, ?)",
 				s.last,
 				t.ID[:],
 				nanos(store.Start(t)),
@@ -41,12 +41,12 @@ func (s *Store) PutWrites(ctx context.Context, n int) error {
 		const numbers = " FROM (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ?1) " +
 			"SELECT n FROM c)"
 		for _, into := range []string{
-			"INSERT INTO traces (num, id, phase, revision, as_of, start, derived) " +
-				"SELECT n, unhex(printf('%032x', n)), 2, 1, 0, n, 1",
+			"INSERT INTO traces (num, id, phase, revision, as_of, start) " +
+				"SELECT n, unhex(printf('%032x', n)), 2, 1, 0, n",
 			"INSERT INTO objects SELECT n, 0, '', 'v1', 'Pod', iif(n + 9 > ?1, 'last', 'default'), 'x', ''",
-			"INSERT INTO writes (trace, span, num, object, verb, part, subresource, rv, generation, actor, user, " +
-				"start, until, source) " +
-				"SELECT n, unhex(printf('%016x', n)), 0, 0, '', 'desired', '', 0, 0, 'x', '', n, n, ''",
+			"INSERT INTO writes (trace, span, num, object, verb, part, subresource, rv, based_on, generation, actor, user, " +
+				"audit_id, start, until, source, more_changes) " +
+				"SELECT n, unhex(printf('%016x', n)), 0, 0, '', 'desired', '', 0, 0, 0, 'x', '', '', n, n, '', 0",
 		} {
 			if err := tx.Exec(steady, into+numbers, n); err != nil {
 				return err
@@ -70,16 +70,6 @@ func (s *Store) Occupy(n int) (release func()) {
 			<-s.questions.Places
 		}
 	}
-}
-
-// Filled is closed when no goroutine fills derived tables any more.
-func (s *Store) Filled() <-chan struct{} {
-	if s.filling.ended == nil {
-		none := make(chan struct{})
-		close(none)
-		return none
-	}
-	return s.filling.ended
 }
 
 // Rows counts the rows of the derived tables.

@@ -188,8 +188,7 @@ func (f *forgetting) cut(ctx context.Context, w *database.Tx, to trace.TraceID) 
 		return 0, err
 	}
 	for _, e := range slices.Compact(edges) {
-		r := &reading{Querier: w, version: len(migrations)}
-		rows, err := r.spans(ctx, e.num, e.from, true)
+		rows, err := readSpans(ctx, w, e.num, e.from, true)
 		if err != nil {
 			return 0, err
 		}

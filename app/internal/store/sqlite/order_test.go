@@ -14,7 +14,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// TestInOrder compares the order of rows with that of the former ORDER BY amends, revision, seq, id.
+// TestInOrder compares the order of rows with ORDER BY amends, revision, seq, id.
 func TestInOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	rows := make([]row, 500)

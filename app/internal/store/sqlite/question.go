@@ -64,7 +64,7 @@ func (s *Store) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, e
 	if q.Open {
 		return &store.FindPage{Since: q.Earliest()}, nil
 	}
-	page := &store.FindPage{Since: q.Earliest(), Incomplete: s.incomplete()}
+	page := &store.FindPage{Since: q.Earliest()}
 	limit := store.PageLength(q.Limit)
 	err := s.ask(ctx, func(ctx context.Context, from database.Querier) error {
 		all, err := s.find(ctx, from, &q, limit+1)

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -68,9 +67,7 @@ func (s *Salvaged) add(other Salvaged) {
 // error of into ends it. Salvage returns the sum of all parts. A file whose schema cannot be read is
 // one error, store.ErrDamaged.
 //
-// A trace is read as a whole or not at all. Each row has a hash of its content. In rows of versions
-// up to formerVersion, the hash lacks IDs, objects and reasons, so a few wrong bits there remain
-// unnoticed. A trace of these versions with invalid UTF-8 counts as lost.
+// A trace is read as a whole or not at all. Each row has a hash of its content.
 func Salvage(
 	ctx context.Context,
 	path string,
@@ -214,10 +211,6 @@ type salvagedHead struct {
 // heads reads the rows of the traces from lo to hi. It divides an unreadable range until each rest
 // is one number, and returns how many those are.
 func (s *salvage) heads(ctx context.Context, lo, hi int64) (out []salvagedHead, unreadable int64, err error) {
-	columns := "0, 0"
-	if s.db.Version() > formerVersion {
-		columns = "pinned, digest"
-	}
 	var h salvagedHead
 	var id []byte
 	last := lo - 1
@@ -227,8 +220,8 @@ func (s *salvage) heads(ctx context.Context, lo, hi int64) (out []salvagedHead, 
 	}
 	err = s.read(
 		ctx,
-		"SELECT num, id, phase, revision, as_of, outcome, reason, spans, "+columns+
-			" FROM traces WHERE "+which+" ORDER BY num",
+		"SELECT num, id, phase, revision, as_of, outcome, reason, spans, pinned, digest FROM traces WHERE "+
+			which+" ORDER BY num",
 		[]any{lo, hi},
 		[]any{
 			&h.num, &id, &h.phase, &h.revision, &h.asOf, &h.outcome, &h.reason, &h.spans, &h.pinned, &h.stamp,
@@ -280,20 +273,11 @@ func (s *salvage) withSpans(ctx context.Context, lo, hi int64) (int, error) {
 
 // plausible reports whether the row of a trace is as it was written.
 func (h *salvagedHead) plausible(idLength int) bool {
-	if h.phase == unknown || h.phase == open {
+	if h.phase == unknown {
 		return h.stamp == 0
 	}
-	if h.phase != finished || idLength != len(h.id) || !h.id.IsValid() || h.revision <= 0 || h.spans <= 0 {
-		return false
-	}
-	if h.stamp != 0 {
-		return h.stamp == h.digest(h.id, h.spans)
-	}
-	switch h.outcome {
-	case "", span.Converged, span.Superseded, span.Deleted, span.Failed, span.Unfinished:
-		return utf8.ValidString(h.reason)
-	}
-	return false
+	return h.phase == finished && idLength == len(h.id) && h.id.IsValid() && h.revision > 0 && h.spans > 0 &&
+		h.stamp == h.digest(h.id, h.spans)
 }
 
 // spans reads the spans of a trace, with amendments. It reads exactly their rows, since their
@@ -301,22 +285,21 @@ func (h *salvagedHead) plausible(idLength int) bool {
 func (s *salvage) spans(ctx context.Context, h salvagedHead) ([]row, error) {
 	var rows []row
 	err := s.db.Read(ctx, func(q database.Querier) error {
-		r := &reading{Querier: q, version: s.db.Version()}
 		var err error
-		if rows, err = r.exactly(ctx, h); err != nil {
+		if rows, err = exactly(ctx, q, h); err != nil {
 			return err
 		}
-		refs, err := objects(ctx, r, h.num)
-		if err != nil || h.stamp == 0 {
+		refs, err := objects(ctx, q, h.num)
+		if err != nil {
 			refs = map[int64]object.Ref{} // those that can be read, one by one
 		}
 		refs[-1] = object.Ref{}
 		makers := map[int64][]byte{-1: nil}
 		for _, row := range rows {
-			if err := r.object(ctx, h, row.object, refs); err != nil {
+			if err := readObject(ctx, q, h.num, row.object, refs); err != nil {
 				return err
 			}
-			if err := r.maker(ctx, h.num, row.made, makers); err != nil {
+			if err := readMaker(ctx, q, h.num, row.made, makers); err != nil {
 				return err
 			}
 		}
@@ -351,12 +334,12 @@ func amending(amends bool) int {
 
 // exactly reads the rows of a trace's spans. If their neighbours at one end are damaged, it reads
 // from the other end.
-func (r *reading) exactly(ctx context.Context, h salvagedHead) ([]row, error) {
+func exactly(ctx context.Context, from database.Querier, h salvagedHead) ([]row, error) {
 	known := map[trace.SpanID]bool{}
 	var out []row
 	var errs []error
 	for _, order := range []string{"id", "id DESC"} {
-		rows, err := r.rows(ctx, h.id, "WHERE trace = ? ORDER BY "+order+" LIMIT ?", h.num, h.spans)
+		rows, err := readRows(ctx, from, h.id, "WHERE trace = ? ORDER BY "+order+" LIMIT ?", h.num, h.spans)
 		for _, row := range rows {
 			if !known[row.ID] {
 				known[row.ID] = true
@@ -373,53 +356,38 @@ func (r *reading) exactly(ctx context.Context, h salvagedHead) ([]row, error) {
 	case int64(len(out)) != h.spans:
 		return nil, errWrong
 	}
-	if h.stamp == 0 { // the number is not part of a hash
-		var n int64
-		err := database.Scan(ctx, r, "SELECT count(*) FROM spans WHERE trace = ?", []any{h.num}, []any{&n}, nothing)
-		if err == nil && n != h.spans {
-			return nil, errWrong
-		}
-	}
 	return out, nil
 }
 
-// object reads one object of a trace.
-func (r *reading) object(ctx context.Context, h salvagedHead, n int64, known map[int64]object.Ref) error {
+// readObject reads one object of a trace.
+func readObject(
+	ctx context.Context, from database.Querier, num, n int64, known map[int64]object.Ref,
+) error {
 	if _, there := known[n]; there {
 		return nil
 	}
 	var ref object.Ref
 	err := database.Scan(
 		ctx,
-		r,
+		from,
 		"SELECT api_group, api_version, kind, namespace, name, uid FROM objects WHERE trace = ? AND num = ?",
-		[]any{h.num, n},
+		[]any{num, n},
 		[]any{&ref.Group, &ref.Version, &ref.Kind.Kind, &ref.Namespace, &ref.Name, &ref.UID},
 		func() error { known[n] = ref; return nil },
 	)
 	if _, there := known[n]; err == nil && !there {
 		err = errWrong
 	}
-	if err != nil || h.stamp != 0 {
-		return err
-	}
-	for _, field := range []string{
-		ref.Group, ref.Version, ref.Kind.Kind, ref.Namespace, ref.Name, string(ref.UID),
-	} {
-		if !utf8.ValidString(field) {
-			return errWrong
-		}
-	}
-	return nil
+	return err
 }
 
-// maker reads one encoded maker of a trace.
-func (r *reading) maker(ctx context.Context, num, n int64, known map[int64][]byte) error {
+// readMaker reads one encoded maker of a trace.
+func readMaker(ctx context.Context, from database.Querier, num, n int64, known map[int64][]byte) error {
 	if _, there := known[n]; there {
 		return nil
 	}
 	var data []byte
-	err := database.Scan(ctx, r, "SELECT data FROM origins WHERE trace = ? AND num = ?", []any{num, n}, []any{&data},
+	err := database.Scan(ctx, from, "SELECT data FROM origins WHERE trace = ? AND num = ?", []any{num, n}, []any{&data},
 		func() error { known[n] = data; return nil })
 	if _, there := known[n]; err == nil && !there {
 		err = errWrong
@@ -427,15 +395,8 @@ func (r *reading) maker(ctx context.Context, num, n int64, known map[int64][]byt
 	return err
 }
 
-// correct reports whether a span has the content of its hash, of either form.
-func (r *row) correct() bool {
-	if r.digest == digestOf(r.Span, r.place, r.by, r.data, r.facts) {
-		return true
-	}
-	former := formerDigest(r.Span, r.object, r.made, r.data)
-	earlier := place{seq: r.seq} // before another version came first
-	return r.digest == former || r.digest == former^earlier.digest()^r.place.digest()
-}
+// correct reports whether a span has the content of its hash.
+func (r *row) correct() bool { return r.digest == digestOf(r.Span, r.place, r.by, r.data, r.facts) }
 
 // batches are batches by revision and time.
 type batches map[[2]int64]*store.Batch

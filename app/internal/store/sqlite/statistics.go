@@ -28,7 +28,7 @@ func (s *Store) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
-	page := &store.GroupPage{Since: q.Earliest(), Incomplete: s.incomplete()}
+	page := &store.GroupPage{Since: q.Earliest()}
 	err := s.ask(ctx, func(ctx context.Context, from database.Querier) error {
 		return s.group(ctx, from, &q, page)
 	})

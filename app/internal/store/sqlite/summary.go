@@ -12,7 +12,7 @@ import (
 
 // summaryColumns are the columns of a trace for its Summary, except for those that change alone.
 var summaryColumns = []string{
-	"id", "phase", "revision", "as_of", "start", "duration", "outcome", "reason", "name",
+	"id", "revision", "as_of", "start", "duration", "outcome", "reason", "name",
 	"api_group", "api_version", "kind", "namespace", "object_name", "uid",
 	"verb", "command", "actor", "user", "heals", "slowest", "slowest_duration", "stuck", "current",
 	"current_duration", "fight", "edits", "category", "work",
@@ -20,9 +20,9 @@ var summaryColumns = []string{
 
 var (
 	selectSummary = "SELECT num, spans, pinned, " + strings.Join(summaryColumns, ", ") + " FROM traces"
-	upsertSummary = "INSERT INTO traces (derived, num, spans, writes, digest, " + strings.Join(summaryColumns, ", ") +
-		") VALUES (1, ?, ?, ?, ?" + strings.Repeat(", ?", len(summaryColumns)) +
-		") ON CONFLICT (num) DO UPDATE SET derived = 1, spans = excluded.spans, writes = excluded.writes, " +
+	upsertSummary = "INSERT INTO traces (num, phase, spans, writes, digest, " + strings.Join(summaryColumns, ", ") +
+		") VALUES (?, ?, ?, ?, ?" + strings.Repeat(", ?", len(summaryColumns)) +
+		") ON CONFLICT (num) DO UPDATE SET phase = excluded.phase, spans = excluded.spans, writes = excluded.writes, " +
 		"digest = excluded.digest, " + setSummary()
 )
 
@@ -47,11 +47,11 @@ func (c *content) finish(ctx context.Context, sum *store.Summary, digest int64) 
 		ctx,
 		upsertSummary,
 		c.num,
+		finished,
 		len(c.spans),
 		writes,
 		digest,
 		sum.ID[:],
-		finished,
 		sum.Revision,
 		nanos(sum.AsOf),
 		nanos(sum.Start),
@@ -90,7 +90,6 @@ func summaries(
 	args []any,
 ) (out []store.Summary, nums []int64, err error) {
 	var num, at, asOf int64
-	var p phase
 	var id []byte
 	var edits string
 	var work []byte
@@ -100,7 +99,6 @@ func summaries(
 		&sum.Spans,
 		&sum.Pinned,
 		&id,
-		&p,
 		&sum.Revision,
 		&asOf,
 		&at,
@@ -134,7 +132,7 @@ func summaries(
 			sum.Edits = strings.Split(edits, "\n")
 		}
 		sum.Work = decodeWork(work)
-		sum.ID, sum.Open = traceID(id), p == open
+		sum.ID = traceID(id)
 		sum.Start, sum.AsOf = moment(at), moment(asOf)
 		out, nums = append(out, sum), append(nums, num)
 		return nil

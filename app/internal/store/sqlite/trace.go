@@ -52,19 +52,12 @@ func load(
 	id trace.TraceID,
 	amending bool,
 ) ([]*span.Span, error) {
-	r := &reading{Querier: from, version: len(migrations)}
-	rows, err := r.spans(ctx, num, id, amending)
+	rows, err := readSpans(ctx, from, num, id, amending)
 	out := make([]*span.Span, len(rows))
 	for i, row := range rows {
 		out[i] = row.Span
 	}
 	return out, err
-}
-
-// reading reads the tables of any version.
-type reading struct {
-	database.Querier
-	version int
 }
 
 // row is a stored span.
@@ -76,19 +69,19 @@ type row struct {
 	facts        []byte
 }
 
-// spans reads the spans of a trace in their order, with or without its amendments.
-func (r *reading) spans(ctx context.Context, num int64, id trace.TraceID, amending bool) ([]row, error) {
-	refs, err := objects(ctx, r, num)
+// readSpans reads the spans of a trace in their order, with or without its amendments.
+func readSpans(
+	ctx context.Context, from database.Querier, num int64, id trace.TraceID, amending bool,
+) ([]row, error) {
+	refs, err := objects(ctx, from, num)
 	if err != nil {
 		return nil, err
 	}
-	var makers map[int64][]byte
-	if r.version > 1 {
-		if makers, err = origins(ctx, r, num); err != nil {
-			return nil, err
-		}
+	makers, err := origins(ctx, from, num)
+	if err != nil {
+		return nil, err
 	}
-	rows, err := r.rows(ctx, id, "WHERE trace = ? AND amends <= ?", num, amending)
+	rows, err := readRows(ctx, from, id, "WHERE trace = ? AND amends <= ?", num, amending)
 	if err != nil {
 		return nil, err
 	}
@@ -127,16 +120,10 @@ func inOrder(rows []row) []row {
 	return out
 }
 
-// rows reads spans without their objects and data.
-func (r *reading) rows(ctx context.Context, id trace.TraceID, which string, args ...any) ([]row, error) {
-	origin := "origin"
-	if r.version < 2 {
-		origin = "-1"
-	}
-	facts := "facts"
-	if r.version < derivedVersion {
-		facts = "NULL"
-	}
+// readRows reads spans without their objects and data.
+func readRows(
+	ctx context.Context, from database.Querier, id trace.TraceID, which string, args ...any,
+) ([]row, error) {
 	var out []row
 	var s span.Span
 	var in row
@@ -145,9 +132,9 @@ func (r *reading) rows(ctx context.Context, id trace.TraceID, which string, args
 	var amends, revision, seq, digest, remote, of, status, made number
 	err := database.Scan(
 		ctx,
-		r,
+		from,
 		`SELECT id, amends, revision, seq, digest, parent, remote, name, service, object, start, start_source, `+
-			`until, until_source, outcome, evidence, status, message, data, `+origin+", "+facts+` FROM spans `+which,
+			`until, until_source, outcome, evidence, status, message, data, origin, facts FROM spans `+which,
 		args,
 		[]any{
 			&spanid,

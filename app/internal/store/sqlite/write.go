@@ -17,7 +17,6 @@ type phase int64
 
 const (
 	unknown  phase = 0 // only amendments
-	open     phase = 1 // in the versions up to formerVersion: more spans are expected
 	finished phase = 2 // only amendments may follow
 )
 
@@ -84,7 +83,7 @@ type head struct {
 	asOf     int64
 	outcome  span.Outcome
 	reason   string
-	// stamp is the stored digest; 0 without one.
+	// stamp is the stored digest; 0 for an unknown trace.
 	stamp int64
 }
 
