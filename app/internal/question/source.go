@@ -5,6 +5,7 @@ package question
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 
@@ -99,9 +100,11 @@ func labelsOf(s Source) any {
 	return out
 }
 
-// clean returns a value as an archive keeps it: valid texts, and lists without repetitions, sorted.
+// clean returns a value as an archive keeps it: valid texts, lists without repetitions, sorted, and times in UTC.
 func clean(v any) any {
 	switch v := v.(type) {
+	case time.Time:
+		return within(v).UTC()
 	case string:
 		return valid(v)
 	case []string:

@@ -52,7 +52,7 @@ func Rows(r *rand.Rand, n int) []*question.Lifecycle {
 				Namespace: word(r), Name: word(r), UID: types.UID(word(r)),
 			},
 			Outcome: word(r),
-			Start: one(r, moments), Duration: time.Duration(one(r, lengths)),
+			Start:   one(r, moments), Duration: time.Duration(one(r, lengths)),
 			Phases: map[string]time.Duration{},
 		}
 		if r.IntN(2) == 0 {
