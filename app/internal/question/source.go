@@ -93,8 +93,12 @@ func volumesOf(s Source) any {
 
 // labelsOf returns the labels of the object.
 func labelsOf(s Source) any {
-	out := map[string]string{}
-	for _, label := range s.facts().Labels {
+	all := s.facts().Labels
+	if len(all) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(all))
+	for _, label := range all {
 		out[label.Key] = label.Value
 	}
 	return out

@@ -180,7 +180,8 @@ func TestFactsOfRecordings(t *testing.T) {
 				}
 			}
 			labels, _ := l.Values["labels"].(map[string]string)
-			if l.Text("verb") != "create" || labels["app"] != "x" || l.Outcome == "converged" && (ready <= 0 || ready > l.Duration) {
+			if l.Text("verb") != "create" || labels["app"] != "x" ||
+				l.Outcome == "converged" && (ready <= 0 || ready > l.Duration) {
 				t.Errorf("%+v", l)
 			}
 		}

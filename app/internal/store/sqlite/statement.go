@@ -155,7 +155,7 @@ func explained(statement string, err error) error {
 	}
 	for _, f := range lifecycles().columns {
 		if strings.Contains(err.Error()+" ", "no such column: l."+f.Column+" ") {
-			return fmt.Errorf("an earlier version wrote the archive, which has no %s: start lifeline serve once", f.Name)
+			return fmt.Errorf("the archive is older than the field %s: start lifeline serve once", f.Name)
 		}
 	}
 	return similar(statement, err)

@@ -224,7 +224,7 @@ func TestStatementLifecycles(t *testing.T) {
 	}
 	execute("ALTER TABLE lifecycles DROP COLUMN region")
 	if _, err := ask(t, path, "SELECT kind FROM v_lifecycles"); err == nil ||
-		!strings.HasPrefix(err.Error(), "an earlier version wrote the archive, which has no region:") {
+		!strings.HasPrefix(err.Error(), "the archive is older than the field region:") {
 		t.Errorf("an archive without a column: %v", err)
 	}
 }
