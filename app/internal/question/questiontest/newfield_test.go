@@ -27,14 +27,17 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 )
 
-// added is one new field of each type, and what follows from its row.
-var added = []struct {
+// addition is a new field, and what follows from its row.
+type addition struct {
 	row      question.Field
 	question string
 	// member is the name in the API, and json its value. column is the value in the view.
 	member, json string
 	column       any
-}{
+}
+
+// added are the new fields, one of each type.
+var added = []addition{
 	{
 		question.Field{
 			Name: "service_account", Type: question.String, Meaning: "account of the span", Facet: true,
@@ -190,7 +193,7 @@ func TestLifecycleJSON(t *testing.T) {
 	}
 }
 
-// withoutNewFields makes an archive as a program without the new fields has it.
+// withoutNewFields makes an archive as a program without the new fields, and without a phase, has it.
 func withoutNewFields(t *testing.T, path string) {
 	t.Helper()
 	archive, err := sqlite.Open(t.Context(), store.Config{Path: path})
@@ -205,7 +208,11 @@ func withoutNewFields(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	for _, f := range question.Fields()[len(question.Fields())-len(added):] {
+	for _, f := range question.Fields() {
+		isNew := f.Name == "phase.pull" || slices.ContainsFunc(added, func(a addition) bool { return a.row.Name == f.Name })
+		if !isNew {
+			continue
+		}
 		statement := "ALTER TABLE lifecycles DROP COLUMN " + f.Column
 		if f.Table != question.Lifecycles {
 			statement = "DROP TABLE " + f.Table

@@ -38,17 +38,17 @@ func Schema() string {
 		",\n  UNIQUE (trace, span)\n) STRICT;" + indexes + collections.String()
 }
 
-// Extend returns the statements that add what a file lacks for the fields of data. The file has the columns
-// given as "table.column". Lifecycles that are stored already do not have the values.
+// Extend returns the statements that add what a file lacks for fields. The file has the columns given as
+// "table.column". Lifecycles that are stored already do not have the values.
 func Extend(columns []string) []string {
 	var out []string
 	for _, f := range question.Fields() {
 		switch {
-		case f.From == nil, slices.Contains(columns, f.Table+"."+f.Column):
+		case slices.Contains(columns, f.Table+"."+f.Column):
+		case f.Type == question.List, f.Type == question.Map:
+			out = append(out, collection(&f))
 		case f.Table == question.Lifecycles:
 			out = append(out, "ALTER TABLE lifecycles ADD COLUMN "+column(&f))
-		default:
-			out = append(out, collection(&f))
 		}
 	}
 	return out
