@@ -209,8 +209,8 @@ func withoutNewFields(t *testing.T, path string) {
 	}
 	defer func() { _ = db.Close() }()
 	for _, f := range question.Fields() {
-		isNew := f.Name == "phase.pull" || slices.ContainsFunc(added, func(a addition) bool { return a.row.Name == f.Name })
-		if !isNew {
+		isNew := func(a addition) bool { return a.row.Name == f.Name }
+		if f.Name != "phase.pull" && !slices.ContainsFunc(added, isNew) {
 			continue
 		}
 		statement := "ALTER TABLE lifecycles DROP COLUMN " + f.Column
