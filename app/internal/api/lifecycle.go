@@ -26,7 +26,8 @@ type Lifecycle struct {
 	Start    time.Time          `json:"start"`
 	Duration Seconds            `json:"duration"`
 	Phases   map[string]Seconds `json:"phases"`
-	// Values has the fields of data, as question.Lifecycle has them. In JSON, each is a member.
+	// Values has the fields of data by name, as question.Lifecycle has them. In JSON, each is a member. A client
+	// has the JSON of each.
 	Values map[string]any `json:"-"`
 }
 
@@ -43,12 +44,25 @@ func lifecycleOf(l *store.Lifecycle) Lifecycle {
 	return out
 }
 
-// lifecycleFields are the fields of the table, in the order of the members in JSON.
-var lifecycleFields = sync.OnceValue(questions.Fields)
+// fieldMember is a field of the table, and its member in JSON. The member has data if the field has no member of
+// Lifecycle.
+type fieldMember struct {
+	field, member string
+	data          bool
+}
 
-// memberOf returns the name of the member for a field of data: instanceType for "instance_type".
-func memberOf(f *questions.Field) string {
-	words := strings.Split(f.Name, "_")
+// lifecycleMembers are those of the table, in its order.
+var lifecycleMembers = sync.OnceValue(func() []fieldMember {
+	var out []fieldMember
+	for _, f := range questions.Fields() {
+		out = append(out, fieldMember{f.Name, memberOf(f.Name), f.From != nil})
+	}
+	return out
+})
+
+// memberOf returns the name of the member for a field: instanceType for "instance_type".
+func memberOf(field string) string {
+	words := strings.Split(field, "_")
 	for i, w := range words[1:] {
 		words[i+1] = strings.ToUpper(w[:1]) + w[1:]
 	}
@@ -71,22 +85,20 @@ func (l Lifecycle) MarshalJSON() ([]byte, error) {
 	add("spanId", l.SpanID)
 	add("open", l.Open)
 	add("object", l.Object)
-	all := lifecycleFields()
-	for i := range all {
-		switch f := &all[i]; {
-		case f.Name == "outcome" && l.Outcome != "":
-			add(f.Name, l.Outcome)
-		case f.Name == "start":
-			add(f.Name, l.Start)
-		case f.Name == "duration":
-			add(f.Name, l.Duration)
+	for _, f := range lifecycleMembers() {
+		v := l.Values[f.field]
+		switch d, isLength := v.(time.Duration); {
+		case f.field == "outcome" && l.Outcome != "":
+			add(f.member, l.Outcome)
+		case f.field == "start":
+			add(f.member, l.Start)
+		case f.field == "duration":
+			add(f.member, l.Duration)
 			add("phases", l.Phases)
-		case l.Values[f.Name] != nil:
-			v := l.Values[f.Name]
-			if d, is := v.(time.Duration); is {
-				v = Seconds(d)
-			}
-			add(memberOf(f), v)
+		case isLength:
+			add(f.member, Seconds(d))
+		case v != nil:
+			add(f.member, v)
 		}
 	}
 	doc := append(out.Bytes(), '}')
@@ -105,44 +117,11 @@ func (l *Lifecycle) UnmarshalJSON(doc []byte) error {
 	if err := json.Unmarshal(doc, &members); err != nil {
 		return err
 	}
-	values := questions.Lifecycle{}
-	all := lifecycleFields()
-	for i := range all {
-		f := &all[i]
-		member := members[memberOf(f)]
-		if f.From == nil || member == nil {
-			continue
+	l.Values = map[string]any{}
+	for _, f := range lifecycleMembers() {
+		if member := members[f.member]; f.data && member != nil {
+			l.Values[f.field] = member
 		}
-		v, err := valueOf(f.Type, member)
-		if err != nil {
-			return fmt.Errorf("cannot read %s of a lifecycle: %w", memberOf(f), err)
-		}
-		values.Set(f.Name, v)
 	}
-	l.Values = values.Values
 	return nil
-}
-
-// valueOf reads a value of that type.
-func valueOf(of questions.Type, doc json.RawMessage) (any, error) {
-	switch of {
-	case questions.List:
-		return read[[]string](doc)
-	case questions.Map:
-		return read[map[string]string](doc)
-	case questions.Int:
-		return read[int64](doc)
-	case questions.Timestamp:
-		return read[time.Time](doc)
-	case questions.Duration:
-		d, err := read[Seconds](doc)
-		return time.Duration(d), err
-	case questions.Bool, questions.String:
-	}
-	return read[string](doc)
-}
-
-func read[T any](doc json.RawMessage) (out T, err error) {
-	err = json.Unmarshal(doc, &out)
-	return out, err
 }

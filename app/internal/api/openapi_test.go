@@ -148,7 +148,7 @@ func describe(t *testing.T) []byte {
 		if f.From != nil {
 			of := schemaOf[f.Type]()
 			of["description"] = f.Meaning
-			properties[memberOf(&f)] = of
+			properties[memberOf(f.Name)] = of
 		}
 	}
 	paths[prefix+"watch"] = operation("Server-sent events: open traces, as they change", "watch",

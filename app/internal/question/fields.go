@@ -23,14 +23,14 @@ var fields = table(
 		memberText("name", "name", "name of the object", func(l *Lifecycle) *string { return &l.Object.Name }),
 		memberText("uid", "uid", "UID of the object", func(l *Lifecycle) *string { return (*string)(&l.Object.UID) }),
 		text("workload", "kind and name of its workload, such as `Deployment/web`",
-			func(s Source) string { return s.facts().Workload }).faceted(),
-		limited(verbs, text("verb", "verb of the first write", func(s Source) string { return s.facts().Verb })),
+			func(s Source) any { return s.facts().Workload }).faceted(),
+		limited(verbs, text("verb", "verb of the first write", func(s Source) any { return s.facts().Verb })),
 		text("actor", "component that wrote", fromAttribute(span.KeyActor)).faceted(),
 		text("user", "user of the request, from the audit log", fromAttribute(span.KeyActorUser)).faceted(),
 		limited(span.Outcomes, memberText(outcome, outcome,
 			"`converged`, `superseded`, `failed`, `deleted` or `unfinished`; empty for an open lifecycle",
 			func(l *Lifecycle) *string { return &l.Outcome })),
-		limited(reason.Names(), text("reason", "category of the reason; empty without one", func(s Source) string {
+		limited(reason.Names(), text("reason", "category of the reason; empty without one", func(s Source) any {
 			return cmp.Or(attributeOf(s.Span, span.KeyReason), s.facts().Reason)
 		})),
 		{
@@ -48,30 +48,42 @@ var fields = table(
 			Name: End, Type: Timestamp, Optional: true, Meaning: "outcome of a finished lifecycle",
 			value: endOf,
 		},
-		{Name: "volumes", Type: Int, Meaning: "number of volumes of a Pod", From: volumesOf},
+		{
+			Name: "volumes", Type: Int, Meaning: "number of volumes of a Pod",
+			From: ofPod(func(_ Source, p *span.PodFacts) any { return p.Volumes }),
+		},
 		text("node", "node of a Pod; empty without one",
-			ofPod(func(_ Source, p *span.PodFacts) string { return p.Node })).faceted(),
+			ofPod(func(_ Source, p *span.PodFacts) any { return p.Node })).faceted(),
 		text("zone", "zone of that node; empty if unknown",
-			ofPod(func(_ Source, p *span.PodFacts) string { return p.Zone })).faceted(),
+			ofPod(func(_ Source, p *span.PodFacts) any { return p.Zone })).faceted(),
 		text("region", "region of that node; empty if unknown", ofNode(span.KeyRegion)).faceted(),
 		text("instance_type", "machine type of that node, such as `m7i.large`; empty if unknown",
 			ofNode(span.KeyInstanceType)).faceted(),
 		text("runtime", "container runtime of that node, such as `containerd://2.3.7`; empty if unknown",
-			ofPod(func(s Source, _ *span.PodFacts) string {
+			ofPod(func(s Source, _ *span.PodFacts) any {
 				runtime := attributeOf(s.Span, span.KeyRuntime)
 				if version := attributeOf(s.Span, span.KeyRuntimeVersion); version != "" {
 					runtime += span.RuntimeSeparator + version
 				}
 				return runtime
 			})).faceted(),
-		{Name: "images", Type: List, Meaning: "images of a Pod's containers", From: imagesOf},
-		{Name: labels, Type: Map, Meaning: "labels of the configured keys", From: labelsOf},
+		{
+			Name: "images", Type: List, Meaning: "images of a Pod's containers",
+			From: ofPod(func(_ Source, p *span.PodFacts) any { return p.Images }),
+		},
+		{Name: labels, Type: Map, Meaning: "labels of the configured keys", From: func(s Source) any {
+			out := make(map[string]string, len(s.facts().Labels))
+			for _, label := range s.facts().Labels {
+				out[label.Key] = label.Value
+			}
+			return out
+		}},
 		{
 			Name: "trace", Type: String, Table: Traces, Column: "id", Meaning: "ID of the trace, in lower case",
 			value: func(l *Lifecycle) any { return l.Trace.String() },
 		},
 		text("heals", "cause of a change that the cluster made by itself; empty for others",
-			func(s Source) string { return attributeOf(s.Root, span.KeyHeals) }).faceted(),
+			func(s Source) any { return attributeOf(s.Root, span.KeyHeals) }).faceted(),
 	},
 	phaseFields(), stepFields(),
 )
@@ -80,8 +92,8 @@ var fields = table(
 var verbs = []string{"create", "update", "delete"}
 
 // text returns a field of data with a text.
-func text(name, meaning string, from func(Source) string) Field {
-	return Field{Name: name, Type: String, Meaning: meaning, From: func(s Source) any { return from(s) }}
+func text(name, meaning string, from func(Source) any) Field {
+	return Field{Name: name, Type: String, Meaning: meaning, From: from}
 }
 
 // memberText returns a field whose text is a member of Lifecycle.

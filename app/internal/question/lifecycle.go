@@ -38,23 +38,10 @@ func (l *Lifecycle) Text(name string) string {
 	return text
 }
 
-// Set sets the value of a field of data. nil and empty values have no effect.
+// Set sets the value of a field of data. nil and "" have no effect.
 func (l *Lifecycle) Set(name string, v any) {
-	switch v := v.(type) {
-	case nil:
+	if v == nil || v == "" {
 		return
-	case string:
-		if v == "" {
-			return
-		}
-	case []string:
-		if len(v) == 0 {
-			return
-		}
-	case map[string]string:
-		if len(v) == 0 {
-			return
-		}
 	}
 	if l.Values == nil {
 		l.Values = map[string]any{}

@@ -3,6 +3,7 @@
 package question
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -32,15 +33,7 @@ func (s Source) Values() map[string]any {
 // none are the facts of a span without any.
 var none = &span.Facts{}
 
-func (s Source) facts() *span.Facts {
-	if s.Span.Facts == nil {
-		return none
-	}
-	return s.Span.Facts
-}
-
-// pod returns the data of a Pod, or nil for other objects.
-func (s Source) pod() *span.PodFacts { return s.facts().Pod }
+func (s Source) facts() *span.Facts { return cmp.Or(s.Span.Facts, none) }
 
 // attributeOf returns an attribute of a span as text, or "". The span may be nil.
 func attributeOf(s *span.Span, key attribute.Key) string {
@@ -56,55 +49,27 @@ func attributeOf(s *span.Span, key attribute.Key) string {
 }
 
 // fromAttribute reads an attribute of the span.
-func fromAttribute(key attribute.Key) func(Source) string {
-	return func(s Source) string { return attributeOf(s.Span, key) }
+func fromAttribute(key attribute.Key) func(Source) any {
+	return func(s Source) any { return attributeOf(s.Span, key) }
 }
 
-// ofPod reads data of a Pod. Other objects have "".
-func ofPod(of func(s Source, p *span.PodFacts) string) func(Source) string {
-	return func(s Source) string {
-		if p := s.pod(); p != nil {
+// ofPod reads data of a Pod. Other objects have none.
+func ofPod(of func(s Source, p *span.PodFacts) any) func(Source) any {
+	return func(s Source) any {
+		if p := s.facts().Pod; p != nil {
 			return of(s, p)
 		}
-		return ""
+		return nil
 	}
 }
 
 // ofNode reads an attribute about the node of a Pod.
-func ofNode(key attribute.Key) func(Source) string {
-	return ofPod(func(s Source, _ *span.PodFacts) string { return attributeOf(s.Span, key) })
+func ofNode(key attribute.Key) func(Source) any {
+	return ofPod(func(s Source, _ *span.PodFacts) any { return attributeOf(s.Span, key) })
 }
 
-// imagesOf returns the images of a Pod's containers.
-func imagesOf(s Source) any {
-	if p := s.pod(); p != nil {
-		return p.Images
-	}
-	return nil
-}
-
-// volumesOf returns the number of volumes of a Pod.
-func volumesOf(s Source) any {
-	if p := s.pod(); p != nil {
-		return p.Volumes
-	}
-	return nil
-}
-
-// labelsOf returns the labels of the object.
-func labelsOf(s Source) any {
-	all := s.facts().Labels
-	if len(all) == 0 {
-		return nil
-	}
-	out := make(map[string]string, len(all))
-	for _, label := range all {
-		out[label.Key] = label.Value
-	}
-	return out
-}
-
-// clean returns a value as an archive keeps it: valid texts, lists without repetitions, sorted, and times in UTC.
+// clean returns a value as Lifecycle.Values has it: with valid texts, sorted lists without repetitions, and times
+// in UTC. An empty list or map is nil.
 func clean(v any) any {
 	switch v := v.(type) {
 	case time.Time:
@@ -112,6 +77,9 @@ func clean(v any) any {
 	case string:
 		return valid(v)
 	case []string:
+		if len(v) == 0 {
+			return nil
+		}
 		out := make([]string, len(v))
 		for i, text := range v {
 			out[i] = valid(text)
@@ -119,6 +87,9 @@ func clean(v any) any {
 		slices.Sort(out)
 		return slices.Compact(out)
 	case map[string]string:
+		if len(v) == 0 {
+			return nil
+		}
 		out := make(map[string]string, len(v))
 		for key, value := range v {
 			out[valid(key)] = valid(value)

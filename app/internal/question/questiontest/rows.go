@@ -92,13 +92,19 @@ func value(r *rand.Rand, f *question.Field) any {
 				out = append(out, element)
 			}
 		}
-		return out
+		if out != nil {
+			return out
+		}
+		return nil
 	case question.Map:
 		out := map[string]string{}
 		for range r.IntN(4) {
 			out[one(r, keys)] = word(r)
 		}
-		return out
+		if len(out) > 0 {
+			return out
+		}
+		return nil
 	}
 	if r.IntN(2) == 0 {
 		return nil
