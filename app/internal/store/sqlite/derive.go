@@ -8,6 +8,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/question"
+	questions "github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -28,9 +29,8 @@ var (
 		append([]string{"id", "trace", "span"}, columnNames(lifecycleFields, "")...)...)
 	insertImages = insertInto(question.Images, "", "lifecycle", "image")
 	insertLabels = insertInto(question.Labels, "", "lifecycle", "label", "value")
-	insertPhases = insertInto("phases", "", "lifecycle", "seq", "name", "container", "attempt", "start", "start_source",
-		"until", "until_source", "outcome")
-	insertIndex = insertInto("span_index", " ON CONFLICT DO UPDATE SET start = min(start, excluded.start), "+
+	insertPhases = insertInto(question.Steps, "", "lifecycle", "steps")
+	insertIndex  = insertInto("span_index", " ON CONFLICT DO UPDATE SET start = min(start, excluded.start), "+
 		"latest = max(latest, excluded.latest), longest = max(longest, excluded.longest)",
 		"trace", "operation", "trace_start", "start", "latest", "longest")
 )
@@ -48,12 +48,13 @@ func columnNames(fields []question.Field, prefix string) []string {
 type deriver struct {
 	*database.Tx
 	s *Store
-	// operations are the numbers of the operations so far.
+	// operations and kinds are the numbers of those so far.
 	operations map[operation]int64
+	kinds      map[writeKind]int64
 }
 
 func newDeriver(tx *database.Tx, s *Store) *deriver {
-	return &deriver{tx, s, map[operation]int64{}}
+	return &deriver{tx, s, map[operation]int64{}, map[writeKind]int64{}}
 }
 
 // coursesOf returns the lifecycles of a finished trace.
@@ -89,32 +90,11 @@ func (d *deriver) lifecycles(ctx context.Context, num int64, courses []store.Cou
 		for key, value := range c.Labels {
 			labels.add(id, key, value)
 		}
-		addSteps(&phases, id, c.Spans)
+		if steps := questions.EncodeSteps(c.Steps, nanos); steps != nil {
+			phases.add(id, steps)
+		}
 	}
 	return flushAll(ctx, d.Tx, &found, &images, &labels, &phases)
-}
-
-// addSteps adds the steps of a lifecycle.
-func addSteps(phases *rowsOf, lifecycle int64, steps []store.Step) {
-	for seq, step := range steps {
-		container, attempt, outcome := "", int64(1), ""
-		for _, kv := range step.Span.Attributes {
-			switch kv.Key {
-			case span.KeyContainer:
-				container = kv.Value.AsString()
-			case span.KeyAttempt:
-				attempt = kv.Value.AsInt64()
-			}
-		}
-		if step.Span.Status == span.StatusError {
-			outcome = string(span.Failed)
-		}
-		phases.add(
-			lifecycle, seq, step.Phase, text(container), attempt,
-			nanos(step.Span.Start.Time), text(string(step.Span.Start.Source)),
-			optional(step.Span.End.Time), text(string(step.Span.End.Source)), outcome,
-		)
-	}
 }
 
 // removeLifecycles are the statements that delete the lifecycles of a trace.
@@ -201,6 +181,33 @@ func (d *deriver) operation(ctx context.Context, of operation) (int64, error) {
 	return num, err
 }
 
+// writeKind is what a write has in common with others.
+type writeKind struct{ verb, part, subresource, actor, user, source string }
+
+// kind returns the number of the kind of a write.
+func (d *deriver) kind(ctx context.Context, w *store.Write) (int64, error) {
+	k := writeKind{
+		text(w.Verb), text(w.Part), text(w.Subresource), text(w.Actor), text(w.User), text(string(w.Source)),
+	}
+	if num, known := d.kinds[k]; known {
+		return num, nil
+	}
+	args := []any{k.verb, k.part, k.subresource, k.actor, k.user, k.source}
+	if err := d.Exec(
+		ctx, "INSERT INTO write_kinds (verb, part, subresource, actor, user, source) VALUES (?, ?, ?, ?, ?, ?) "+
+			"ON CONFLICT DO NOTHING", args...,
+	); err != nil {
+		return 0, err
+	}
+	var num int64
+	err := database.Scan(
+		ctx, d, "SELECT num FROM write_kinds WHERE verb = ? AND part = ? AND subresource = ? AND actor = ? "+
+			"AND user = ? AND source = ?", args, []any{&num}, nothing,
+	)
+	d.kinds[k] = num
+	return num, err
+}
+
 // tidyOperations removes the operations without spans.
 func (s *Store) tidyOperations(ctx context.Context) error {
 	return s.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
@@ -210,22 +217,6 @@ func (s *Store) tidyOperations(ctx context.Context) error {
 		return w.Exec(steady, `DELETE FROM operations
 			WHERE NOT EXISTS (SELECT 1 FROM span_index i WHERE i.operation = operations.num)`)
 	})
-}
-
-// derive writes the derived tables of a finished trace after its spans. all is its content without
-// amendments.
-func (c *content) derive(ctx context.Context, all *span.Trace, asOf time.Time) error {
-	if !c.known {
-		if err := c.index(ctx, c.num, all.Spans, false); err != nil {
-			return err
-		}
-		return c.lifecycles(ctx, c.num, coursesOf(all, asOf))
-	}
-	whole, err := load(ctx, c, c.num, all.ID, true)
-	if err != nil {
-		return err
-	}
-	return c.replace(ctx, c.num, whole, coursesOf(all, asOf))
 }
 
 // replace writes the derived tables of a trace again.

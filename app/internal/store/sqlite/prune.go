@@ -161,14 +161,12 @@ func remove(ctx context.Context, w *database.Tx, num int64) error {
 		"DELETE FROM links WHERE trace = ?",
 		"DELETE FROM span_index WHERE trace = ?",
 		"DELETE FROM writes WHERE trace = ?",
-		"DELETE FROM spans WHERE trace = ?",
 		"DELETE FROM objects WHERE trace = ?",
-		"DELETE FROM origins WHERE trace = ?",
 		"DELETE FROM traces WHERE num = ?",
 	) {
 		if err := w.Exec(ctx, query, num); err != nil {
 			return err
 		}
 	}
-	return nil
+	return w.Exec(ctx, "DELETE FROM parts WHERE num >= ? AND num < ?", firstPart(num), firstPart(num+1))
 }
