@@ -50,11 +50,11 @@ type deriver struct {
 	s *Store
 	// operations and kinds are the numbers of those so far.
 	operations map[operation]int64
-	kinds      map[writeKind]int64
+	kinds      map[writeKind]*usedKind
 }
 
 func newDeriver(tx *database.Tx, s *Store) *deriver {
-	return &deriver{tx, s, map[operation]int64{}, map[writeKind]int64{}}
+	return &deriver{tx, s, map[operation]int64{}, map[writeKind]*usedKind{}}
 }
 
 // coursesOf returns the lifecycles of a finished trace.
@@ -179,44 +179,6 @@ func (d *deriver) operation(ctx context.Context, of operation) (int64, error) {
 	)
 	d.operations[of] = num
 	return num, err
-}
-
-// writeKind is what a write has in common with others.
-type writeKind struct{ verb, part, subresource, actor, user, source string }
-
-// kind returns the number of the kind of a write.
-func (d *deriver) kind(ctx context.Context, w *store.Write) (int64, error) {
-	k := writeKind{
-		text(w.Verb), text(w.Part), text(w.Subresource), text(w.Actor), text(w.User), text(string(w.Source)),
-	}
-	if num, known := d.kinds[k]; known {
-		return num, nil
-	}
-	args := []any{k.verb, k.part, k.subresource, k.actor, k.user, k.source}
-	if err := d.Exec(
-		ctx, "INSERT INTO write_kinds (verb, part, subresource, actor, user, source) VALUES (?, ?, ?, ?, ?, ?) "+
-			"ON CONFLICT DO NOTHING", args...,
-	); err != nil {
-		return 0, err
-	}
-	var num int64
-	err := database.Scan(
-		ctx, d, "SELECT num FROM write_kinds WHERE verb = ? AND part = ? AND subresource = ? AND actor = ? "+
-			"AND user = ? AND source = ?", args, []any{&num}, nothing,
-	)
-	d.kinds[k] = num
-	return num, err
-}
-
-// tidyOperations removes the operations without spans.
-func (s *Store) tidyOperations(ctx context.Context) error {
-	return s.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
-		if err := w.Overwrite(steady); err != nil {
-			return err
-		}
-		return w.Exec(steady, `DELETE FROM operations
-			WHERE NOT EXISTS (SELECT 1 FROM span_index i WHERE i.operation = operations.num)`)
-	})
 }
 
 // replace writes the derived tables of a trace again.

@@ -41,7 +41,7 @@ func (s *Store) PutWrites(ctx context.Context, n int) error {
 		const numbers = " FROM (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ?1) " +
 			"SELECT n FROM c)"
 		if err := tx.Exec(
-			steady, "INSERT INTO write_kinds VALUES (1, '', 'desired', '', 'x', '', '')",
+			steady, "INSERT INTO write_kinds VALUES (1, '', 'desired', '', 'x', '', '', ?)", n,
 		); err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (s *Store) Occupy(n int) (release func()) {
 func (s *Store) Rows(ctx context.Context) (map[string]int64, error) {
 	out := map[string]int64{}
 	for _, table := range []string{
-		"lifecycles", "lifecycle_images", "lifecycle_labels", "phases", "operations", "span_index",
+		"lifecycles", "lifecycle_images", "lifecycle_labels", "phases", "operations", "span_index", "writes", "write_kinds",
 	} {
 		n, err := s.db.Number(ctx, "SELECT count(*) FROM "+table)
 		if err != nil {
@@ -93,11 +93,11 @@ func (s *Store) Rows(ctx context.Context) (map[string]int64, error) {
 
 // Plan returns the plan of Find.
 func (s *Store) Plan(ctx context.Context, q store.FindQuery) ([]string, error) {
-	f := s.lifecycleFilter(&q)
-	return s.plan(ctx, selectLifecycles+f.String()+" ORDER BY l.start DESC, t.id DESC, l.span DESC LIMIT 101", f.args)
+	f := lifecycleFilter(&q)
+	return plan(ctx, s, selectLifecycles+f.String()+" ORDER BY l.start DESC, t.id DESC, l.span DESC LIMIT 101", f.args)
 }
 
-func (s *Store) plan(ctx context.Context, query string, args []any) (out []string, err error) {
+func plan(ctx context.Context, s *Store, query string, args []any) (out []string, err error) {
 	var id, parent, unused int
 	var detail string
 	err = s.db.Read(ctx, func(q database.Querier) error {

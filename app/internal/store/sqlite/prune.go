@@ -77,7 +77,7 @@ func (s *Store) prune(ctx context.Context, l store.Limits, out *store.Pruned) er
 	if err := s.dropUnknown(ctx); err != nil {
 		return err
 	}
-	if err := s.tidyOperations(ctx); err != nil {
+	if err := s.tidy(ctx, false); err != nil {
 		return err
 	}
 	return s.db.GiveBack(ctx)

@@ -93,6 +93,7 @@ CREATE TABLE write_kinds (
   actor       TEXT NOT NULL,
   user        TEXT NOT NULL,
   source      TEXT NOT NULL,
+  latest      INTEGER NOT NULL, -- no write of the kind is later
   UNIQUE (verb, part, subresource, actor, user, source)
 ) STRICT;
 

@@ -38,7 +38,7 @@ func (s *Store) Operations(ctx context.Context, scope store.Scope, service strin
 func (s *Store) names(ctx context.Context, column string, f *filter, scope *store.Scope) ([]string, error) {
 	entries := &filter{}
 	entries.add("i.operation = o.num")
-	s.restrict(entries, &store.SpanQuery{Scope: *scope})
+	restrictEntries(entries, &store.SpanQuery{Scope: *scope})
 	f.add("EXISTS (SELECT 1 FROM span_index AS i CROSS JOIN traces AS t ON t.num = i.trace"+entries.String()+")",
 		entries.args...)
 	out := []string{}
@@ -55,9 +55,9 @@ func (s *Store) names(ctx context.Context, column string, f *filter, scope *stor
 	return out, nil
 }
 
-// restrict adds the conditions of q on i, an entry of the index, and t, its trace. Where the entry
+// restrictEntries adds the conditions of q on i, an entry of the index, and t, its trace. Where the entry
 // cannot answer, the spans are read.
-func (s *Store) restrict(f *filter, q *store.SpanQuery) {
+func restrictEntries(f *filter, q *store.SpanQuery) {
 	f.add("t.phase = 2")
 	f.visible(q.Scope, "t")
 	if !q.Since.IsZero() {
@@ -130,8 +130,8 @@ func (s *Store) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID,
 		for _, num := range nums {
 			f := &filter{}
 			f.add("i.operation = ?", num)
-			s.restrict(f, &q)
-			// The driver ends a query at its time only before the first row: see Store.rows.
+			restrictEntries(f, &q)
+			// The driver ends a query at its time only before the first row: see lifecycleRows.
 			var found string
 			if err := database.Scan(
 				ctx,

@@ -33,7 +33,7 @@ const (
 	basedOn = "ifnull(w.rv - w.back, 0)"
 )
 
-// findWrites returns the keys of the writes that a filter selects. As in rows, the costly part gives one row.
+// findWrites returns the keys of the writes that a filter selects. As in lifecycleRows, the costly part gives one row.
 func findWrites(f *filter) string {
 	return "SELECT json_group_array(json_array(trace, num)) FROM (" +
 		"SELECT w.trace AS trace, w.num AS num FROM writes w " +
