@@ -54,20 +54,8 @@ func open(tb testing.TB) *sql.DB {
 	db.SetMaxOpenConns(1)
 	tb.Cleanup(func() { _ = db.Close() })
 	execute(tb, db, sqlite.Schema()+`
-		CREATE TABLE traces (num INTEGER PRIMARY KEY, id BLOB) STRICT;
-		CREATE TABLE phases (
-			lifecycle INTEGER NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, start INTEGER NOT NULL,
-			until INTEGER, PRIMARY KEY (lifecycle, seq)
-		) STRICT, WITHOUT ROWID;`)
+		CREATE TABLE traces (num INTEGER PRIMARY KEY, id BLOB) STRICT;`+sqlite.SchemaOfSteps)
 	return db
-}
-
-// nanos returns a time in nanoseconds, or nil for the zero time.
-func nanos(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UnixNano()
 }
 
 func execute(tb testing.TB, db *sql.DB, statement string, args ...any) {
@@ -116,9 +104,8 @@ func (e *engine) Store(tb testing.TB, rows []*question.Lifecycle) {
 				}
 			}
 		}
-		for seq, s := range l.Steps {
-			execute(tb, e.db, "INSERT INTO phases (lifecycle, seq, name, start, until) VALUES (?, ?, ?, ?, ?)",
-				id, seq, s.Phase, nanos(s.Start), nanos(s.End))
+		if steps := sqlite.EncodeSteps(l.Steps, time.Time.UnixNano); steps != nil {
+			execute(tb, e.db, "INSERT INTO phases (lifecycle, steps) VALUES (?, ?)", id, steps)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (s *Store) Density(ctx context.Context, q store.DensityQuery) (*store.Densi
 	rows := "traces"
 	if q.Where != nil {
 		find := q.Lifecycles()
-		s.addLifecycles(of, &find)
+		addLifecycles(of, &find)
 		rows = "(SELECT DISTINCT l.trace AS matching FROM lifecycles AS l" + of.String() +
 			") CROSS JOIN traces ON num = matching"
 	}

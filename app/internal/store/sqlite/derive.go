@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
+	questions "github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 var (
-	insertPhases = insertInto("phases", "", "lifecycle", "seq", "name", "container", "attempt", "start", "start_source",
-		"until", "until_source", "outcome")
-	insertIndex = insertInto("span_index", " ON CONFLICT DO UPDATE SET start = min(start, excluded.start), "+
+	insertPhases = insertInto("phases", "", "lifecycle", "steps")
+	insertIndex  = insertInto("span_index", " ON CONFLICT DO UPDATE SET start = min(start, excluded.start), "+
 		"latest = max(latest, excluded.latest), longest = max(longest, excluded.longest)",
 		"trace", "operation", "trace_start", "start", "latest", "longest")
 )
@@ -23,12 +23,13 @@ var (
 type deriver struct {
 	*database.Tx
 	s *Store
-	// operations are the numbers of the operations so far.
+	// operations and kinds are the numbers of those so far.
 	operations map[operation]int64
+	kinds      map[writeKind]*usedKind
 }
 
 func newDeriver(tx *database.Tx, s *Store) *deriver {
-	return &deriver{tx, s, map[operation]int64{}}
+	return &deriver{tx, s, map[operation]int64{}, map[writeKind]*usedKind{}}
 }
 
 // coursesOf returns the lifecycles of a finished trace.
@@ -74,32 +75,11 @@ func (d *deriver) lifecycles(ctx context.Context, num int64, courses []store.Cou
 				}
 			}
 		}
-		addSteps(&phases, id, c.Spans)
+		if steps := questions.EncodeSteps(c.Steps, nanos); steps != nil {
+			phases.add(id, steps)
+		}
 	}
 	return flushAll(ctx, d.Tx, all...)
-}
-
-// addSteps adds the steps of a lifecycle.
-func addSteps(phases *rowsOf, lifecycle int64, steps []store.Step) {
-	for seq, step := range steps {
-		container, attempt, outcome := "", int64(1), ""
-		for _, kv := range step.Span.Attributes {
-			switch kv.Key {
-			case span.KeyContainer:
-				container = kv.Value.AsString()
-			case span.KeyAttempt:
-				attempt = kv.Value.AsInt64()
-			}
-		}
-		if step.Span.Status == span.StatusError {
-			outcome = string(span.Failed)
-		}
-		phases.add(
-			lifecycle, seq, step.Phase, text(container), attempt,
-			nanos(step.Span.Start.Time), text(string(step.Span.Start.Source)),
-			optional(step.Span.End.Time), text(string(step.Span.End.Source)), outcome,
-		)
-	}
 }
 
 // operation is the name of a span and its service.
@@ -176,33 +156,6 @@ func (d *deriver) operation(ctx context.Context, of operation) (int64, error) {
 	)
 	d.operations[of] = num
 	return num, err
-}
-
-// tidyOperations removes the operations without spans.
-func (s *Store) tidyOperations(ctx context.Context) error {
-	return s.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
-		if err := w.Overwrite(steady); err != nil {
-			return err
-		}
-		return w.Exec(steady, `DELETE FROM operations
-			WHERE NOT EXISTS (SELECT 1 FROM span_index i WHERE i.operation = operations.num)`)
-	})
-}
-
-// derive writes the derived tables of a finished trace after its spans. all is its content without
-// amendments.
-func (c *content) derive(ctx context.Context, all *span.Trace, asOf time.Time) error {
-	if !c.known {
-		if err := c.index(ctx, c.num, all.Spans, false); err != nil {
-			return err
-		}
-		return c.lifecycles(ctx, c.num, coursesOf(all, asOf))
-	}
-	whole, err := load(ctx, c, c.num, all.ID, true)
-	if err != nil {
-		return err
-	}
-	return c.replace(ctx, c.num, whole, coursesOf(all, asOf))
 }
 
 // replace writes the derived tables of a trace again.

@@ -24,15 +24,15 @@ func (s *Store) ask(ctx context.Context, do func(context.Context, database.Queri
 }
 
 // lifecycleFilter returns the conditions of q, apart from its cursor.
-func (s *Store) lifecycleFilter(q *store.FindQuery) *filter {
+func lifecycleFilter(q *store.FindQuery) *filter {
 	f := &filter{}
-	s.addLifecycles(f, q)
+	addLifecycles(f, q)
 	return f
 }
 
 // addLifecycles adds the conditions of q, apart from its cursor. The parameters before those of f
 // count, too.
-func (s *Store) addLifecycles(f *filter, q *store.FindQuery) {
+func addLifecycles(f *filter, q *store.FindQuery) {
 	f.between("l.start", q.Earliest(), q.Until)
 	if q.Namespace != "" {
 		f.add("l.namespace = ?", q.Namespace)
@@ -67,7 +67,7 @@ func (s *Store) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, e
 	page := &store.FindPage{Since: q.Earliest()}
 	limit := store.PageLength(q.Limit)
 	err := s.ask(ctx, func(ctx context.Context, from database.Querier) error {
-		all, err := s.find(ctx, from, &q, limit+1)
+		all, err := findLifecycles(ctx, from, &q, limit+1)
 		if err != nil {
 			return err
 		}
@@ -89,16 +89,16 @@ func (s *Store) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, e
 	return page, nil
 }
 
-// find returns at most limit lifecycles, without their images and labels.
-func (s *Store) find(ctx context.Context, from database.Querier, q *store.FindQuery, limit int) ([]*found, error) {
+// findLifecycles returns at most limit lifecycles, without their images and labels.
+func findLifecycles(ctx context.Context, from database.Querier, q *store.FindQuery, limit int) ([]*found, error) {
 	if !q.Traces {
-		return s.rows(ctx, from, q, q.After, limit)
+		return lifecycleRows(ctx, from, q, q.After, limit)
 	}
 	var out []*found
 	seen := map[int64]bool{}
 	after := q.After
 	for {
-		some, err := s.rows(ctx, from, q, after, limit)
+		some, err := lifecycleRows(ctx, from, q, after, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +107,7 @@ func (s *Store) find(ctx context.Context, from database.Querier, q *store.FindQu
 				continue
 			}
 			seen[l.trace] = true
-			earlier, err := s.before(ctx, from, q, l)
+			earlier, err := onEarlierPage(ctx, from, q, l)
 			if err != nil {
 				return nil, err
 			}
@@ -124,8 +124,8 @@ func (s *Store) find(ctx context.Context, from database.Querier, q *store.FindQu
 	}
 }
 
-// before reports whether an earlier page has a lifecycle of the trace of l.
-func (s *Store) before(ctx context.Context, from database.Querier, q *store.FindQuery, l *found) (bool, error) {
+// onEarlierPage reports whether an earlier page has a lifecycle of the trace of l.
+func onEarlierPage(ctx context.Context, from database.Querier, q *store.FindQuery, l *found) (bool, error) {
 	if q.After == "" {
 		return false, nil
 	}
@@ -133,7 +133,7 @@ func (s *Store) before(ctx context.Context, from database.Querier, q *store.Find
 	if err != nil {
 		return false, err
 	}
-	f := s.lifecycleFilter(q)
+	f := lifecycleFilter(q)
 	f.add("l.trace = ?", l.trace)
 	f.add("(l.start > ? OR l.start = ? AND (t.id, l.span) >= (?, ?))", at, at, key[:16], key[16:])
 	there := false
@@ -150,11 +150,11 @@ const (
 	newestFirst        = " ORDER BY l.start DESC, t.id DESC, l.span DESC"
 )
 
-// rows returns at most limit lifecycles after a cursor, without their images and labels.
-func (s *Store) rows(
+// lifecycleRows returns at most limit lifecycles after a cursor, without their lists and maps.
+func lifecycleRows(
 	ctx context.Context, from database.Querier, q *store.FindQuery, after store.Cursor, limit int,
 ) ([]*found, error) {
-	f := s.lifecycleFilter(q)
+	f := lifecycleFilter(q)
 	if after != "" {
 		at, key, err := store.LifecyclePosition(after)
 		if err != nil {

@@ -8,9 +8,8 @@ import (
 )
 
 // schema describes the files of an archive. Times are Unix nanoseconds, and IDs the bytes of OTLP.
-// Filtered and sorted fields have columns. The rest of a span is an OTLP Span in data. The tables of
-// lifecycles, phases and names are derived from the spans. Objects are numbered within their trace,
-// so a name is stored once and is deleted with its trace.
+// The spans of a trace are packed together, and all other tables are derived from them. Objects are
+// numbered within their trace, so a name is stored once and is deleted with its trace.
 var schema = database.Schema{
 	Name:          "archive",
 	ApplicationID: 0x4c666c41, // "LflA"
@@ -76,61 +75,44 @@ CREATE TABLE objects (
 CREATE INDEX objects_name ON objects (name);
 CREATE INDEX objects_uid ON objects (uid);
 
-CREATE TABLE spans (
-  trace        INTEGER NOT NULL,
-  id           BLOB NOT NULL,
-  amends       INTEGER NOT NULL,
-  revision     INTEGER NOT NULL, -- 0: that of the trace
-  seq          INTEGER NOT NULL,
-  digest       INTEGER NOT NULL, -- of all that follows
-  parent       BLOB,
-  remote       INTEGER NOT NULL,
-  name         TEXT NOT NULL,
-  service      TEXT NOT NULL,
-  object       INTEGER NOT NULL,
-  start        INTEGER,
-  start_source TEXT NOT NULL,
-  until        INTEGER,          -- NULL while open
-  until_source TEXT NOT NULL,
-  outcome      TEXT NOT NULL,
-  evidence     TEXT NOT NULL,
-  status       INTEGER NOT NULL,
-  message      TEXT NOT NULL,
-  data         BLOB NOT NULL,    -- OTLP: attributes, events, links
-  origin       INTEGER NOT NULL, -- -1 for Lifeline
-  facts        BLOB,             -- data for questions, in the form of span.PackFacts
-  PRIMARY KEY (trace, id)
-) STRICT, WITHOUT ROWID;
+-- the spans of traces: those of one batch in each row
+CREATE TABLE parts (
+  num      INTEGER PRIMARY KEY, -- that of the trace, and its place in the trace: see partBits
+  amends   INTEGER NOT NULL,
+  revision INTEGER NOT NULL,    -- 0: that of the trace
+  digest   INTEGER NOT NULL,
+  data     BLOB NOT NULL        -- a packed trace, compressed: see seal
+) STRICT;
 
--- who made the spans of other components: an OTLP ResourceSpans without spans,
--- numbered within the trace
-CREATE TABLE origins (
-  trace INTEGER NOT NULL,
-  num   INTEGER NOT NULL,
-  data  BLOB NOT NULL,
-  PRIMARY KEY (trace, num)
-) STRICT, WITHOUT ROWID;
+-- what many writes have in common
+CREATE TABLE write_kinds (
+  num         INTEGER PRIMARY KEY,
+  verb        TEXT NOT NULL,
+  part        TEXT NOT NULL,
+  subresource TEXT NOT NULL,
+  actor       TEXT NOT NULL,
+  user        TEXT NOT NULL,
+  source      TEXT NOT NULL,
+  latest      INTEGER NOT NULL, -- no write of the kind is later
+  UNIQUE (verb, part, subresource, actor, user, source)
+) STRICT;
 
 CREATE TABLE writes (
   trace        INTEGER NOT NULL,
+  num          INTEGER NOT NULL, -- in the trace
   span         BLOB NOT NULL,
-  num          INTEGER NOT NULL,
+  number       INTEGER NOT NULL, -- among the writes of the span
   object       INTEGER NOT NULL,
-  verb         TEXT NOT NULL,
-  part         TEXT NOT NULL,
-  subresource  TEXT NOT NULL,
+  kind         INTEGER NOT NULL,
   rv           INTEGER NOT NULL,
-  based_on     INTEGER NOT NULL,
+  back         INTEGER,          -- the distance to the version before; NULL if unknown
   generation   INTEGER NOT NULL,
-  actor        TEXT NOT NULL,
-  user         TEXT NOT NULL,
-  audit_id     TEXT NOT NULL,
-  start        INTEGER NOT NULL,
+  audit_id     TEXT,
+  start        INTEGER,          -- NULL for that of until
   until        INTEGER NOT NULL,
-  source       TEXT NOT NULL,
   changes      TEXT,             -- JSON of path, operation, from and to; NULL without any
   more_changes INTEGER NOT NULL,
-  PRIMARY KEY (trace, span, num)
+  PRIMARY KEY (trace, num)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX writes_until ON writes (until);
 
@@ -145,21 +127,6 @@ CREATE TABLE links (
   PRIMARY KEY (trace, span, num)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX links_of ON links (of_trace);
-
--- the steps of lifecycles, in order
-CREATE TABLE phases (
-  lifecycle    INTEGER NOT NULL,
-  seq          INTEGER NOT NULL,
-  name         TEXT NOT NULL, -- as in questions
-  container    TEXT NOT NULL,
-  attempt      INTEGER NOT NULL,
-  start        INTEGER NOT NULL,
-  start_source TEXT NOT NULL,
-  until        INTEGER,       -- NULL while open
-  until_source TEXT NOT NULL,
-  outcome      TEXT NOT NULL, -- failed, or empty
-  PRIMARY KEY (lifecycle, seq)
-) STRICT, WITHOUT ROWID;
 
 -- names of spans
 CREATE TABLE operations (
@@ -179,5 +146,5 @@ CREATE TABLE span_index (
   PRIMARY KEY (trace, operation)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX span_index_operation ON span_index (operation, trace_start);
-` + questions.Schema()},
+` + questions.Schema() + questions.SchemaOfSteps},
 }

@@ -12,7 +12,6 @@ import (
 	"fmt"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
-	questions "github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -34,7 +33,7 @@ var (
 // Open opens the archive at c.Path, or creates one in an existing directory. For damaged files and
 // errors see database.Open.
 func Open(ctx context.Context, c store.Config) (*Store, error) {
-	if err := questions.Register(); err != nil {
+	if err := register(); err != nil {
 		return nil, fmt.Errorf("cannot open archive %s: %w", c.Path, err)
 	}
 	db, err := database.Replace(ctx, c.Path, schema, c.Damage)

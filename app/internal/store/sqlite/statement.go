@@ -26,7 +26,7 @@ const (
 	// StatementRows bounds its rows.
 	StatementRows = 100_000
 	// maxText bounds a text of SQLite, and maxAnswer the answer in memory, in bytes.
-	maxText, maxAnswer = 1 << 20, 64 << 20
+	maxText, maxAnswer = 16 << 20, 64 << 20
 	// pageSize is the size of a page of SQLite's temporary tables.
 	pageSize = 4096
 )
@@ -58,6 +58,9 @@ type Result struct {
 
 // Run returns the answer. It reads only. An error at the end of the time is store.ErrTooLong.
 func (s Statement) Run(ctx context.Context) (result *Result, err error) {
+	if err := register(); err != nil {
+		return nil, err
+	}
 	limit := s.Time
 	if limit == 0 {
 		limit = StatementTime

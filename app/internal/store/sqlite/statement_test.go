@@ -99,13 +99,13 @@ func TestStatementRefused(t *testing.T) {
 	}
 	for _, statement := range []string{
 		"SELECT * FROM traces",
-		"SELECT data FROM main.spans",
-		"SELECT count(*) FROM spans",
-		"SELECT count(*) FROM main.spans",
-		"WITH v_spans AS (SELECT data FROM spans) SELECT * FROM v_spans",
-		"WITH v_spans AS (SELECT data FROM spans), x AS (SELECT * FROM v_spans) SELECT data FROM x",
-		"SELECT (SELECT hex(data) FROM spans LIMIT 1) FROM v_traces",
-		"SELECT name FROM v_traces WHERE EXISTS (SELECT 1 FROM spans AS v_spans WHERE length(v_spans.data) > 0)",
+		"SELECT data FROM main.parts",
+		"SELECT count(*) FROM parts",
+		"SELECT count(*) FROM main.parts",
+		"WITH v_spans AS (SELECT data FROM parts) SELECT * FROM v_spans",
+		"WITH v_spans AS (SELECT data FROM parts), x AS (SELECT * FROM v_spans) SELECT data FROM x",
+		"SELECT (SELECT hex(data) FROM parts LIMIT 1) FROM v_traces",
+		"SELECT name FROM v_traces WHERE EXISTS (SELECT 1 FROM parts AS v_spans WHERE length(v_spans.data) > 0)",
 		"SELECT v_traces.id FROM traces AS v_traces",
 		"SELECT sql FROM sqlite_schema",
 		"SELECT name FROM sqlite_temp_schema",
@@ -121,7 +121,7 @@ func TestStatementRefused(t *testing.T) {
 		"UPDATE traces SET outcome = 'x'",
 		"CREATE TABLE x (y)",
 		"CREATE TEMP TABLE x (y)",
-		"CREATE TEMP VIEW v_x AS SELECT data FROM spans",
+		"CREATE TEMP VIEW v_x AS SELECT data FROM parts",
 		"DROP VIEW v_traces",
 		"VACUUM INTO '/tmp/x.db'",
 		"BEGIN IMMEDIATE",
@@ -129,7 +129,7 @@ func TestStatementRefused(t *testing.T) {
 		"ANALYZE",
 		"SELECT 1) LIMIT 1; DELETE FROM traces; --",
 		"SELECT 1) LIMIT 1; INSERT INTO meta VALUES ('x', 1); --",
-		"SELECT 1) LIMIT 1; CREATE TEMP TABLE x AS SELECT * FROM (SELECT data FROM spans",
+		"SELECT 1) LIMIT 1; CREATE TEMP TABLE x AS SELECT * FROM (SELECT data FROM parts",
 	} {
 		got, err := ask(t, path, statement)
 		if !errors.Is(err, sqlite.ErrNotPermitted) {
@@ -143,7 +143,7 @@ func TestStatementRefused(t *testing.T) {
 	for _, statement := range []string{
 		"SELECT", "SELECT absent FROM v_traces", "SELECT * FROM nowhere",
 		"SELECT randomblob(1 << 30)",
-		"SELECT load_extension('x')", "SELECT 1; DROP TABLE traces", "SELECT 1; SELECT data FROM spans",
+		"SELECT load_extension('x')", "SELECT 1; DROP TABLE traces", "SELECT 1; SELECT data FROM parts",
 		"SELECT 1; ; SELECT 1", "",
 	} {
 		if _, err := ask(t, path, statement); err == nil {

@@ -35,22 +35,15 @@ func setSummary() string {
 }
 
 // finish stores the finished trace itself, after its spans.
-func (c *content) finish(ctx context.Context, sum *store.Summary, digest int64) error {
-	writes, err := c.countWrites(ctx)
-	if err == nil {
-		err = c.tidy(ctx)
-	}
-	if err != nil {
-		return err
-	}
+func (c *content) finish(ctx context.Context, sum *store.Summary, h *head) error {
 	return c.Exec(
 		ctx,
 		upsertSummary,
-		c.num,
+		h.num,
 		finished,
-		len(c.spans),
-		writes,
-		digest,
+		len(c.of),
+		c.rows.nextWrite,
+		h.digest(sum.ID, int64(len(c.of))),
 		sum.ID[:],
 		sum.Revision,
 		nanos(sum.AsOf),
