@@ -21,41 +21,8 @@ import (
 // for each span of a reconciliation. An open one has no outcome, and extends to asOf. A finished
 // trace may have open spans, too: see Finish.
 func LifecyclesOf(t *span.Trace, asOf time.Time) []Lifecycle {
-	courses := CoursesOf(t, asOf)
-	out := make([]Lifecycle, len(courses))
-	for i := range courses {
-		out[i] = courses[i].Lifecycle
-	}
-	return out
-}
-
-// Finish marks the open ones among the lifecycles of a finished trace as unfinished.
-func Finish(all []Lifecycle) {
-	for i := range all {
-		all[i].finish()
-	}
-}
-
-func (l *Lifecycle) finish() { l.Outcome = cmp.Or(l.Outcome, string(span.Unfinished)) }
-
-// Course is a lifecycle with the spans of its steps.
-type Course struct {
-	Lifecycle
-	// Spans are those of its phases, in the order of the trace and of Steps.
-	Spans []Step
-}
-
-// Step is the span of one phase.
-type Step struct {
-	// Phase is the name of the phase in questions, such as "pull".
-	Phase string
-	Span  *span.Span
-}
-
-// CoursesOf is LifecyclesOf, with the spans of the steps.
-func CoursesOf(t *span.Trace, asOf time.Time) []Course {
 	tree := newTree(t)
-	steps := map[trace.SpanID][]Step{}
+	steps := map[trace.SpanID][]question.Step{}
 	n := 0
 	for _, s := range t.Spans {
 		if tree[s.ID] != s {
@@ -70,25 +37,34 @@ func CoursesOf(t *span.Trace, asOf time.Time) []Course {
 			continue
 		}
 		if up := tree.reconciliationAbove(s); up != nil {
-			steps[up.ID] = append(steps[up.ID], Step{phase, s})
+			steps[up.ID] = append(steps[up.ID], question.Step{Phase: phase, Start: s.Start.Time, End: s.End.Time})
 		}
 	}
 	root := t.Root()
-	out := make([]Course, 0, n)
+	out := make([]Lifecycle, 0, n)
 	for _, s := range t.Spans {
 		if !isLifecycle(s) || tree[s.ID] != s {
 			continue
 		}
-		c := Course{Lifecycle: lifecycleOf(s, asOf), Spans: steps[s.ID]}
-		c.Values, c.Steps = question.Source{Span: s, Root: root}.Values(), timesOf(c.Spans)
-		c.measure(asOf)
-		if c.startsUp() {
-			c.setPhase(startup, c.readyAt().Sub(s.Start.Time))
+		l := lifecycleOf(s, asOf)
+		l.Values, l.Steps = question.Source{Span: s, Root: root}.Values(), steps[s.ID]
+		l.measure(asOf)
+		if l.startsUp() {
+			l.setPhase(startup, l.readyAt().Sub(s.Start.Time))
 		}
-		out = append(out, c)
+		out = append(out, l)
 	}
 	return out
 }
+
+// Finish marks the open ones among the lifecycles of a finished trace as unfinished.
+func Finish(all []Lifecycle) {
+	for i := range all {
+		all[i].finish()
+	}
+}
+
+func (l *Lifecycle) finish() { l.Outcome = cmp.Or(l.Outcome, string(span.Unfinished)) }
 
 // startup is the phase without spans of its own.
 const startup = "startup"
@@ -165,50 +141,38 @@ func validRef(r object.Ref) object.Ref {
 	return r
 }
 
-// timesOf returns the times of steps.
-func timesOf(steps []Step) []question.Step {
-	if len(steps) == 0 {
-		return nil
-	}
-	out := make([]question.Step, len(steps))
-	for i, s := range steps {
-		out[i] = question.Step{Phase: s.Phase, Start: s.Span.Start.Time, End: s.Span.End.Time}
-	}
-	return out
-}
-
 // measure sets the lengths of the phases: those of the unions of their spans.
-func (c *Course) measure(asOf time.Time) {
+func (l *Lifecycle) measure(asOf time.Time) {
 	done := map[string]bool{}
-	for i, s := range c.Spans {
+	for i, s := range l.Steps {
 		if done[s.Phase] {
 			continue
 		}
 		done[s.Phase] = true
-		c.setPhase(s.Phase, union(c.Spans[i:], s.Phase, asOf))
+		l.setPhase(s.Phase, union(l.Steps[i:], s.Phase, asOf))
 	}
 }
 
-func (c *Course) setPhase(name string, length time.Duration) {
-	if c.Phases == nil {
-		c.Phases = make(map[string]time.Duration, 8)
+func (l *Lifecycle) setPhase(name string, length time.Duration) {
+	if l.Phases == nil {
+		l.Phases = make(map[string]time.Duration, 8)
 	}
-	c.Phases[name] = max(0, length)
+	l.Phases[name] = max(0, length)
 }
 
 // union returns the length of the union of the steps of one phase.
-func union(steps []Step, phase string, asOf time.Time) time.Duration {
+func union(steps []question.Step, phase string, asOf time.Time) time.Duration {
 	type interval struct{ from, to time.Time }
 	var all []interval
 	for _, s := range steps {
 		if s.Phase != phase {
 			continue
 		}
-		to := s.Span.End.Time
-		if s.Span.Open() {
+		to := s.End
+		if to.IsZero() {
 			to = asOf
 		}
-		all = append(all, interval{s.Span.Start.Time, to})
+		all = append(all, interval{s.Start, to})
 	}
 	slices.SortFunc(all, func(a, b interval) int { return a.from.Compare(b.from) })
 	var length time.Duration
@@ -227,17 +191,17 @@ func union(steps []Step, phase string, asOf time.Time) time.Duration {
 
 // startsUp reports whether the lifecycle is that of a new Pod that became Ready. The readiness of
 // others ends with the lifecycle.
-func (c *Course) startsUp() bool {
-	return kind.Pod.Is(c.Object.Kind) && c.Text("verb") == "create" && c.Outcome == string(span.Converged) &&
-		!c.readyAt().IsZero()
+func (l *Lifecycle) startsUp() bool {
+	return kind.Pod.Is(l.Object.Kind) && l.Text("verb") == "create" && l.Outcome == string(span.Converged) &&
+		!l.readyAt().IsZero()
 }
 
 // readyAt returns the end of the readiness; zero without one.
-func (c *Course) readyAt() time.Time {
+func (l *Lifecycle) readyAt() time.Time {
 	var at time.Time
-	for _, s := range c.Spans {
-		if s.Span.Name == span.NameReadiness && s.Span.End.After(at) {
-			at = s.Span.End.Time
+	for _, s := range l.Steps {
+		if s.Phase == phaseNames[span.NameReadiness] && s.End.After(at) {
+			at = s.End
 		}
 	}
 	return at

@@ -129,14 +129,14 @@ func (c *content) all(amending bool) []*span.Span {
 
 // derive writes the derived tables of a finished trace after its spans. all is its content without
 // amendments.
-func (c *content) derive(ctx context.Context, all *span.Trace, courses []store.Course) error {
+func (c *content) derive(ctx context.Context, all *span.Trace, rows []store.Lifecycle) error {
 	if !c.known {
 		if err := c.index(ctx, c.rows.num, all.Spans, false); err != nil {
 			return err
 		}
-		return c.lifecycles(ctx, c.rows.num, courses)
+		return c.lifecycles(ctx, c.rows.num, rows)
 	}
-	return c.replace(ctx, c.rows.num, c.all(true), courses)
+	return c.replace(ctx, c.rows.num, c.all(true), rows)
 }
 
 var (

@@ -32,19 +32,15 @@ func newDeriver(tx *database.Tx, s *Store) *deriver {
 	return &deriver{tx, s, map[operation]int64{}, map[writeKind]*usedKind{}}
 }
 
-// coursesOf returns the lifecycles of a finished trace.
-func coursesOf(t *span.Trace, asOf time.Time) []store.Course {
-	out := store.CoursesOf(t, asOf)
-	for i := range out {
-		if out[i].Outcome == "" { // the trace ended while it was open
-			out[i].Outcome = string(span.Unfinished)
-		}
-	}
+// lifecyclesOf returns the lifecycles of a finished trace.
+func lifecyclesOf(t *span.Trace, asOf time.Time) []store.Lifecycle {
+	out := store.LifecyclesOf(t, asOf)
+	store.Finish(out)
 	return out
 }
 
 // lifecycles writes the lifecycles of the trace with that number.
-func (d *deriver) lifecycles(ctx context.Context, num int64, courses []store.Course) error {
+func (d *deriver) lifecycles(ctx context.Context, num int64, rows []store.Lifecycle) error {
 	tables := lifecycles()
 	found, args := rowsOf{insertion: tables.insert}, make([]any, 0, tables.insert.columns)
 	phases := rowsOf{insertion: insertPhases}
@@ -52,19 +48,19 @@ func (d *deriver) lifecycles(ctx context.Context, num int64, courses []store.Cou
 	for _, c := range tables.collections {
 		all = append(all, &rowsOf{insertion: c.insert})
 	}
-	for i := range courses {
-		c := &courses[i]
+	for i := range rows {
+		l := &rows[i]
 		d.s.lastLifecycle++
 		id := d.s.lastLifecycle
-		args = append(args[:0], id, num, c.Span[:])
+		args = append(args[:0], id, num, l.Span[:])
 		for i := range tables.columns {
-			args = append(args, tables.columns[i].Stored(&c.Lifecycle.Lifecycle))
+			args = append(args, tables.columns[i].Stored(&l.Lifecycle))
 		}
 		if err := found.put(ctx, d.Tx, args...); err != nil {
 			return err
 		}
 		for i, f := range tables.collections {
-			switch v := c.Values[f.Name].(type) {
+			switch v := l.Values[f.Name].(type) {
 			case []string:
 				for _, element := range v {
 					all[2+i].add(id, element)
@@ -75,7 +71,7 @@ func (d *deriver) lifecycles(ctx context.Context, num int64, courses []store.Cou
 				}
 			}
 		}
-		if steps := questions.EncodeSteps(c.Steps, nanos); steps != nil {
+		if steps := questions.EncodeSteps(l.Steps, nanos); steps != nil {
 			phases.add(id, steps)
 		}
 	}
@@ -159,7 +155,7 @@ func (d *deriver) operation(ctx context.Context, of operation) (int64, error) {
 }
 
 // replace writes the derived tables of a trace again.
-func (d *deriver) replace(ctx context.Context, num int64, spans []*span.Span, courses []store.Course) error {
+func (d *deriver) replace(ctx context.Context, num int64, spans []*span.Span, rows []store.Lifecycle) error {
 	for _, query := range append([]string{"DELETE FROM span_index WHERE trace = ?"}, lifecycles().remove...) {
 		if err := d.Exec(ctx, query, num); err != nil {
 			return err
@@ -168,5 +164,5 @@ func (d *deriver) replace(ctx context.Context, num int64, spans []*span.Span, co
 	if err := d.index(ctx, num, spans, false); err != nil {
 		return err
 	}
-	return d.lifecycles(ctx, num, courses)
+	return d.lifecycles(ctx, num, rows)
 }

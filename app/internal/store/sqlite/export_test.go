@@ -27,7 +27,7 @@ func (s *Store) PutLifecycles(ctx context.Context, traces iter.Seq[*span.Trace])
 			); err != nil {
 				return err
 			}
-			if err := d.lifecycles(steady, s.last, coursesOf(t, time.Time{})); err != nil {
+			if err := d.lifecycles(steady, s.last, lifecyclesOf(t, time.Time{})); err != nil {
 				return err
 			}
 		}

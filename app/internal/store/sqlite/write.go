@@ -144,7 +144,7 @@ func (m *merge) finish(ctx context.Context, h *head, t *span.Trace) error {
 	asOf := moment(h.asOf)
 	sum := store.Summarize(all, asOf)
 	sum.AsOf, sum.Revision = asOf, h.revision
-	if err := c.derive(ctx, all, coursesOf(all, asOf)); err != nil {
+	if err := c.derive(ctx, all, lifecyclesOf(all, asOf)); err != nil {
 		return err
 	}
 	return c.finish(ctx, &sum, h)
