@@ -94,7 +94,7 @@ func (s *Store) Rows(ctx context.Context) (map[string]int64, error) {
 // Plan returns the plan of Find.
 func (s *Store) Plan(ctx context.Context, q store.FindQuery) ([]string, error) {
 	f := lifecycleFilter(&q)
-	return plan(ctx, s, lifecycles().query+f.String()+" ORDER BY l.start DESC, t.id DESC, l.span DESC LIMIT 101", f.args)
+	return plan(ctx, s, lifecycles().query+f.String()+newestFirst+" LIMIT 101", f.args)
 }
 
 func plan(ctx context.Context, s *Store, query string, args []any) (out []string, err error) {
