@@ -46,7 +46,7 @@ CREATE TABLE lifecycles (
   zone            TEXT NOT NULL DEFAULT '',
   UNIQUE (trace, span)
 ) STRICT;
-CREATE INDEX lifecycles_kind ON lifecycles (kind, start, phase_startup, volumes);
+CREATE INDEX lifecycles_kind ON lifecycles (kind, start DESC, phase_startup, volumes);
 CREATE INDEX lifecycles_start ON lifecycles (start);
 CREATE INDEX lifecycles_namespace ON lifecycles (namespace, start);
 CREATE INDEX lifecycles_name ON lifecycles (name);
