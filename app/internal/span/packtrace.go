@@ -76,13 +76,14 @@ func (p *packer) whole(t *Trace) {
 }
 
 // The flags of a span: its trace is another one than that of the previous span, its parent is remote,
-// it has the status error, facts or an origin.
+// it has the status error, facts, an origin, or one of the fields of described.
 const (
 	otherTrace = 1 << iota
 	remoteParent
 	isError
 	hasFacts
 	hasOrigin
+	isDescribed
 )
 
 // span encodes all fields of a span.
@@ -96,20 +97,16 @@ func (p *packer) span(s *Span) {
 	p.parent(s)
 	p.text(&s.Name)
 	p.text(&s.Service)
-	p.object(&s.Object)
-	p.time(&s.Start)
-	p.time(&s.End)
-	p.text((*string)(&s.Outcome))
-	p.text((*string)(&s.Evidence))
-	p.text(&s.Message)
+	p.instant(&s.Start.Time)
+	p.instant(&s.End.Time)
+	if flags&isDescribed != 0 {
+		p.described(s)
+	}
 	p.attributes(&s.Attributes)
 	p.events(s)
-	dropped := uint64(s.DroppedEvents) //nolint:gosec // a count
-	p.uint(&dropped)
 	p.links(s)
 	if p.reading {
 		s.TraceID, s.RemoteParent = p.trace, flags&remoteParent != 0
-		s.DroppedEvents = int(dropped) //nolint:gosec // as above
 		if flags&isError != 0 {
 			s.Status = StatusError
 		}
@@ -137,7 +134,24 @@ func (p *packer) flags(s *Span) (out byte) {
 	set(isError, s.Status == StatusError)
 	set(hasFacts, s.Facts != nil)
 	set(hasOrigin, s.Origin != nil)
+	set(isDescribed, s.Object != (object.Ref{}) || s.Start.Source != "" || s.End.Source != "" || s.Outcome != "" ||
+		s.Evidence != "" || s.Message != "" || s.DroppedEvents != 0)
 	return out
+}
+
+// described encodes the fields that most spans of other components lack.
+func (p *packer) described(s *Span) {
+	p.object(&s.Object)
+	for _, text := range []*string{
+		(*string)(&s.Start.Source), (*string)(&s.End.Source), (*string)(&s.Outcome), (*string)(&s.Evidence), &s.Message,
+	} {
+		p.text(text)
+	}
+	dropped := uint64(s.DroppedEvents) //nolint:gosec // a count
+	p.uint(&dropped)
+	if p.reading {
+		s.DroppedEvents = int(dropped) //nolint:gosec // as above
+	}
 }
 
 // parent encodes the parent: 0 for none, 1 and the ID, or the distance to it in the order of spans,
@@ -174,9 +188,14 @@ func (p *packer) object(v *object.Ref) {
 	})
 }
 
-// time encodes a moment relative to the previous one, and its source.
+// time encodes a moment and its source.
 func (p *packer) time(t *Time) {
 	p.text((*string)(&t.Source))
+	p.instant(&t.Time)
+}
+
+// instant encodes a moment relative to the previous one.
+func (p *packer) instant(t *time.Time) {
 	var set byte
 	if !t.IsZero() {
 		set = 1
@@ -186,12 +205,12 @@ func (p *packer) time(t *Time) {
 	}
 	var since int64
 	if !p.reading {
-		since = clamped(t.Time) - p.last
+		since = clamped(*t) - p.last
 	}
 	p.int(&since)
 	p.last += since
 	if p.reading {
-		t.Time = time.Unix(0, p.last).UTC()
+		*t = time.Unix(0, p.last).UTC()
 	}
 }
 
@@ -206,21 +225,29 @@ func clamped(t time.Time) int64 {
 	return t.UnixNano()
 }
 
-// foreign encodes the origin of a span. Most have the trace of the previous one, and their parent.
+// foreign encodes the origin of a span. Most have their own trace or that of the previous origin, and
+// their own parent.
 func (p *packer) foreign(s *Span) {
-	const sameTrace, sameParent = 1, 2
+	const ownTrace, sameTrace, sameParent = 1, 2, 4
 	if p.reading {
 		s.Origin = &Origin{}
 	}
 	o := s.Origin
 	var flags byte
-	if o.TraceID == p.origin {
+	switch o.TraceID {
+	case s.TraceID:
+		flags |= ownTrace
+	case p.origin:
 		flags |= sameTrace
 	}
 	if o.Parent == s.Parent {
 		flags |= sameParent
 	}
-	if flags = p.byte(flags); flags&sameTrace == 0 {
+	flags = p.byte(flags)
+	switch {
+	case flags&ownTrace != 0:
+		p.origin = s.TraceID
+	case flags&sameTrace == 0:
 		p.bytes(o.TraceID[:])
 		p.origin = o.TraceID
 	}

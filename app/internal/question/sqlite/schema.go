@@ -12,7 +12,7 @@ import (
 // indexes answer the most frequent questions. That by kind needs no rows for the newest of a kind with a slow
 // start. Lists and maps are only searched by lifecycle.
 const indexes = `
-CREATE INDEX lifecycles_kind ON lifecycles (kind, start, phase_startup, volumes);
+CREATE INDEX lifecycles_kind ON lifecycles (kind, start DESC, phase_startup, volumes);
 CREATE INDEX lifecycles_start ON lifecycles (start);
 CREATE INDEX lifecycles_namespace ON lifecycles (namespace, start);
 CREATE INDEX lifecycles_name ON lifecycles (name);

@@ -53,13 +53,15 @@ var otherViews = []view{
 	newView(
 		"v_writes",
 		"one row for each stored API write",
-		"writes AS w JOIN traces AS t ON t.num = w.trace AND t.phase = 2 JOIN write_kinds AS k ON k.num = w.kind AND k.verb <> char(0)"+
-			" LEFT JOIN objects AS o ON o.trace = w.trace AND o.num = w.object",
+		// The condition on k reads a column: see lifecyclesView.
+		"writes AS w JOIN traces AS t ON t.num = w.trace AND t.phase = 2 JOIN write_kinds AS k ON k.num = w.kind"+
+			" AND length(k.verb) >= 0 LEFT JOIN objects AS o ON o.trace = w.trace AND o.num = w.object",
 		"trace", "lower(hex(t.id))", "ID of the trace",
 		"span", "lower(hex(w.span))", "ID of the span",
 		"end", questions.Moment("w.until"), "answer of the request, in UTC",
 		"end_ns", "w.until", "the same in nanoseconds since 1970; conditions on it can use an index",
-		"duration", questions.Seconds("(w.until - ifnull(w.start, w.until))"), "duration in seconds; 0 if the request was not seen",
+		"duration", questions.Seconds("(w.until - ifnull(w.start, w.until))"),
+		"duration in seconds; 0 if the request was not seen",
 		"api_group", "o.api_group", "API group of the object; empty for one that is not that of the span",
 		"kind", "o.kind", "kind of the object",
 		"namespace", "o.namespace", "namespace of the object",

@@ -19,13 +19,13 @@ import (
 const writeKey = len(trace.TraceID{}) + len(trace.SpanID{}) + 4
 
 // selectWrites reads the writes with the keys of findWrites.
-const selectWrites = `SELECT t.id, w.span, w.number, k.verb, k.part, k.subresource, w.rv, ` + basedOn +
-	`, w.generation, k.actor, k.user, ifnull(w.audit_id, ''), ifnull(w.start, w.until), w.until, k.source, ` +
-	`w.changes, w.more_changes,
-	coalesce(b.api_group, ''), coalesce(b.api_version, ''), coalesce(b.kind, ''), coalesce(b.namespace, ''), ` +
-	`coalesce(b.name, ''), coalesce(b.uid, '')
-	FROM json_each(?) j CROSS JOIN writes w ON w.trace = j.value ->> 0 AND w.num = j.value ->> 1 ` +
-	`CROSS JOIN write_kinds k ON k.num = w.kind CROSS JOIN traces t ON t.num = w.trace LEFT JOIN objects b ON b.trace = w.trace AND b.num = w.object` + latestFirst
+const selectWrites = "SELECT t.id, w.span, w.number, k.verb, k.part, k.subresource, w.rv, " + basedOn +
+	", w.generation, k.actor, k.user, ifnull(w.audit_id, ''), ifnull(w.start, w.until), w.until, k.source, " +
+	"w.changes, w.more_changes, coalesce(b.api_group, ''), coalesce(b.api_version, ''), coalesce(b.kind, ''), " +
+	"coalesce(b.namespace, ''), coalesce(b.name, ''), coalesce(b.uid, '') " +
+	"FROM json_each(?) j CROSS JOIN writes w ON w.trace = j.value ->> 0 AND w.num = j.value ->> 1 " +
+	"CROSS JOIN write_kinds k ON k.num = w.kind CROSS JOIN traces t ON t.num = w.trace " +
+	"LEFT JOIN objects b ON b.trace = w.trace AND b.num = w.object" + latestFirst
 
 const (
 	latestFirst = " ORDER BY w.until DESC, t.id DESC, w.span DESC, w.number DESC"
