@@ -17,6 +17,7 @@ func QuestionFields() []Field {
 	for _, f := range questions.Fields() {
 		out = append(out, Field{
 			Name: f.Name, Type: f.Type.String(), Optional: f.Optional, Meaning: f.Meaning, Values: f.Values,
+			Facet: f.Facet,
 		})
 	}
 	return out

@@ -274,17 +274,3 @@ func momentOf(t time.Time) *time.Time {
 	t = t.UTC()
 	return &t
 }
-
-func lifecycleOf(l *store.Lifecycle) Lifecycle {
-	out := Lifecycle{
-		TraceID: l.Trace.String(), SpanID: l.Span.String(), Object: l.Object, Workload: l.Workload, Verb: l.Verb,
-		Actor: l.Actor, User: l.User, Outcome: l.Outcome, Open: l.Outcome == "", Reason: l.Reason, Heals: l.Heals,
-		Start: l.Start.UTC(), Duration: Seconds(l.Duration), Phases: map[string]Seconds{}, Volumes: l.Volumes,
-		Node: l.Node, Zone: l.Zone, Region: l.Region, InstanceType: l.InstanceType, Runtime: l.Runtime,
-		Images: l.Images, Labels: l.Labels,
-	}
-	for name, d := range l.Phases {
-		out.Phases[name] = Seconds(d)
-	}
-	return out
-}

@@ -20,6 +20,7 @@ import (
 	"github.com/invopop/jsonschema"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 
+	questions "github.com/kube-lifeline/lifeline/app/internal/question"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
@@ -42,7 +43,7 @@ func nameOf(t reflect.Type) string {
 // describe returns the OpenAPI document of the routes, as JSON.
 func describe(t *testing.T) []byte {
 	t.Helper()
-	schemas := dict{}
+	schemas := map[string]dict{}
 	reflector := jsonschema.Reflector{
 		Anonymous: true, AllowAdditionalProperties: true, Namer: nameOf,
 		Mapper: func(of reflect.Type) *jsonschema.Schema {
@@ -142,6 +143,14 @@ func describe(t *testing.T) []byte {
 		}
 		paths[prefix+to.path] = operation(to.summary, to.path, to.parameters, ok)
 	}
+	properties, _ := schemas["Lifecycle"]["properties"].(dict)
+	for _, f := range questions.Fields() {
+		if f.From != nil {
+			of := schemaOf[f.Type]()
+			of["description"] = f.Meaning
+			properties[memberOf(f.Name)] = of
+		}
+	}
 	paths[prefix+"watch"] = operation("Server-sent events: open traces, as they change", "watch",
 		append(slices.Clone(objects), "view"), answer(dict{"type": "string"}, "text/event-stream"))
 	out, err := json.MarshalIndent(dict{
@@ -161,6 +170,18 @@ func describe(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return append(out, '\n')
+}
+
+// schemaOf returns the schema of the member for a field, by its type.
+var schemaOf = map[questions.Type]func() dict{
+	questions.String:    func() dict { return dict{"type": "string"} },
+	questions.Int:       func() dict { return dict{"type": "integer"} },
+	questions.Timestamp: func() dict { return dict{"type": "string", "format": "date-time"} },
+	questions.Duration:  func() dict { return dict{"type": "number"} },
+	questions.List:      func() dict { return dict{"type": "array", "items": dict{"type": "string"}} },
+	questions.Map: func() dict {
+		return dict{"type": "object", "additionalProperties": dict{"type": "string"}}
+	},
 }
 
 // required are the parameters without which there is no answer.

@@ -89,34 +89,6 @@ type Page struct {
 	Since *time.Time `json:"since,omitempty"`
 }
 
-// Lifecycle is one reconciliation of an object; the fields are those of questions. Phases has seconds
-// by the name of the phase.
-type Lifecycle struct {
-	TraceID  string             `json:"traceId"`
-	SpanID   string             `json:"spanId"`
-	Open     bool               `json:"open"`
-	Object   object.Ref         `json:"object"`
-	Workload string             `json:"workload,omitempty"`
-	Verb     string             `json:"verb,omitempty"`
-	Actor    string             `json:"actor,omitempty"`
-	User     string             `json:"user,omitempty"`
-	Outcome  string             `json:"outcome,omitempty"`
-	Reason   string             `json:"reason,omitempty"`
-	Heals    string             `json:"heals,omitempty"`
-	Start    time.Time          `json:"start"`
-	Duration Seconds            `json:"duration"`
-	Phases   map[string]Seconds `json:"phases"`
-	Volumes  *int64             `json:"volumes,omitempty"`
-	Node     string             `json:"node,omitempty"`
-	Zone     string             `json:"zone,omitempty"`
-	Region   string             `json:"region,omitempty"`
-	// InstanceType and Runtime are the machine type and the container runtime of the node.
-	InstanceType string            `json:"instanceType,omitempty"`
-	Runtime      string            `json:"runtime,omitempty"`
-	Images       []string          `json:"images,omitempty"`
-	Labels       map[string]string `json:"labels,omitempty"`
-}
-
 // LifecyclePage is a page of lifecycles.
 type LifecyclePage struct {
 	Lifecycles []Lifecycle `json:"lifecycles"`
@@ -164,6 +136,8 @@ type Field struct {
 	Meaning  string `json:"meaning"`
 	// Values are all possible ones, if they are few.
 	Values []string `json:"values,omitempty"`
+	// Facet is true if the most frequent values of a text complete a question.
+	Facet bool `json:"facet,omitempty"`
 }
 
 // Fields is the answer of /api/v1/fields.

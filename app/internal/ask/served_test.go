@@ -77,10 +77,19 @@ func finished() []*span.Trace {
 	return append(out, shift(crash, 30), shift(spantest.Hostile(), 35))
 }
 
-// shift returns t moved by the given minutes.
+// shift returns t moved by the given minutes. A Deployment is the workload of the objects after it.
 func shift(t *span.Trace, minutes int) *span.Trace {
 	by := time.Duration(minutes) * time.Minute
+	facts := &span.Facts{}
 	for _, s := range t.Spans {
+		if s.IsReconciliation() {
+			if s.Object.Kind.Kind == "Deployment" {
+				facts = &span.Facts{Workload: "Deployment/" + s.Object.Name}
+			}
+			if s.Facts == nil {
+				s.Facts = facts
+			}
+		}
 		for i, kv := range s.Attributes {
 			if since, err := time.Parse(
 				time.RFC3339Nano,

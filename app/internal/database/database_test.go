@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -188,19 +189,19 @@ func TestGiveBack(t *testing.T) {
 	}
 }
 
-// TestFormer reads a database without a change.
-func TestFormer(t *testing.T) {
+// TestUnlocked reads a database without a change, beside the process that has it.
+func TestUnlocked(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "items.db")
-	if d, err := database.OpenFormer(t.Context(), path, items); d != nil || err != nil {
-		t.Errorf("without a file: %v, %v", d, err)
+	if _, err := database.OpenUnlocked(t.Context(), path, items); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without a file: %v", err)
 	}
 	written(t, path, 3)
+	openAt(t, path)
 	later := items
 	later.Migrations = slices.Concat(items.Migrations, []string{"DROP TABLE items"})
-	d, err := database.OpenFormer(t.Context(), path, later)
+	d, err := database.OpenUnlocked(t.Context(), path, later)
 	must(t, err)
-	must(t, d.Verify(t.Context(), "items"))
 	var n int64
 	must(t, d.Read(t.Context(), func(q database.Querier) error {
 		return database.Scan(
@@ -210,28 +211,18 @@ func TestFormer(t *testing.T) {
 	if n != 3 || d.Version() != 1 {
 		t.Errorf("%d items in version %d", n, d.Version())
 	}
-	if _, err := database.Open(t.Context(), path, items); !errors.Is(err, store.ErrInUse) {
-		t.Errorf("a second opener: %v", err)
-	}
 	must(t, d.Close())
 	must(t, d.Close())
 	older := items
 	older.Migrations = nil
-	if _, err := database.OpenFormer(t.Context(), path, older); !errors.Is(err, store.ErrNewer) {
+	if _, err := database.OpenUnlocked(t.Context(), path, older); !errors.Is(err, store.ErrNewer) {
 		t.Errorf("a newer version: %v", err)
 	}
 	other := items
 	other.ApplicationID++
-	if _, err := database.OpenFormer(t.Context(), path, other); !errors.Is(err, store.ErrForeign) ||
+	if _, err := database.OpenUnlocked(t.Context(), path, other); !errors.Is(err, store.ErrForeign) ||
 		!strings.Contains(err.Error(), path) {
 		t.Errorf("another program: %v", err)
-	}
-	overwrite(t, path, 0, 1)
-	if _, err := database.OpenFormer(t.Context(), path, items); !errors.Is(err, store.ErrDamaged) {
-		t.Errorf("damaged: %v", err)
-	}
-	if found, _ := filepath.Glob(path + ".damaged*"); len(found) > 0 {
-		t.Errorf("was moved to %v", found)
 	}
 }
 
@@ -239,14 +230,7 @@ func TestFormer(t *testing.T) {
 func TestRelativePath(t *testing.T) {
 	t.Chdir(t.TempDir())
 	written(t, "items.db", 3)
-	for name, open := range map[string]func(context.Context, string, database.Schema) (*database.ReadOnly, error){
-		"locked": database.OpenFormer, "unlocked": database.OpenUnlocked,
-	} {
-		d, err := open(t.Context(), "items.db", items)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
-		}
-		must(t, d.Close())
-	}
+	d, err := database.OpenUnlocked(t.Context(), "items.db", items)
+	must(t, err)
+	must(t, d.Close())
 }

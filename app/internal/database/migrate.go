@@ -10,8 +10,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// version returns the version of a database. It refuses those of newer versions and of other
-// programs.
+// version returns the version of a database: 0 for an empty one. It refuses newer and unknown
+// versions, and files of other programs.
 func (s *Schema) version(ctx context.Context, conn *sql.Conn) (int, error) {
 	var version, app, tables int
 	for pragma, to := range map[string]*int{
@@ -22,7 +22,7 @@ func (s *Schema) version(ctx context.Context, conn *sql.Conn) (int, error) {
 		}
 	}
 	switch {
-	case tables > 0 && app != s.ApplicationID:
+	case tables > 0 && (app != s.ApplicationID || version < 1):
 		return version, store.ErrForeign
 	case version > len(s.Migrations):
 		return version, fmt.Errorf(

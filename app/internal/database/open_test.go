@@ -135,6 +135,10 @@ func TestNotOurs(t *testing.T) {
 	}{
 		"foreign": {reason: "another program needs it", sql: "CREATE TABLE bookmarks (x)", want: store.ErrForeign,
 			text: "another program"},
+		"without a version": {
+			reason: "no release writes it", sql: "CREATE TABLE t (x); PRAGMA application_id = 7",
+			want: store.ErrForeign, text: "before 0.1.0",
+		},
 		"newer": {
 			reason: "an older version would harm it",
 			sql:    "CREATE TABLE t (x); PRAGMA application_id = 7; PRAGMA user_version = 99",

@@ -6,11 +6,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // ReadOnly is a database that is read as it is, in its own version. It is safe for concurrent use.
@@ -18,28 +15,7 @@ type ReadOnly struct {
 	path    string
 	schema  Schema
 	version int
-	lock    *os.File
 	pool    *sql.DB
-}
-
-// OpenFormer opens the database at path for reading, and locks it. It returns nil without a file or
-// with an empty one. Nothing is checked, migrated or set aside; Verify checks single tables.
-func OpenFormer(ctx context.Context, path string, schema Schema) (*ReadOnly, error) {
-	d := &ReadOnly{path: path, schema: schema}
-	var err error
-	if d.path, err = filepath.Abs(path); err != nil {
-		return nil, d.Failed(ctx, "open", err)
-	}
-	if info, err := os.Stat(d.path); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
-		return nil, nil //nolint:nilnil // documented
-	}
-	if d.lock, err = lock(d.path); err == nil {
-		err = d.connect(ctx)
-	}
-	if err != nil {
-		return nil, errors.Join(d.Failed(ctx, "open", err), d.Close())
-	}
-	return d, nil
 }
 
 // OpenUnlocked opens a database for reading without its lock: a file that Open or Check has set aside,
@@ -94,18 +70,6 @@ func (d *ReadOnly) Connection(ctx context.Context, do func(*sql.Conn) error) err
 	return errors.Join(do(conn), conn.Close())
 }
 
-// Verify reads the whole table. It returns store.ErrDamaged if that is not possible.
-func (d *ReadOnly) Verify(ctx context.Context, table string) error {
-	var problem string
-	if err := d.pool.QueryRowContext(ctx, fmt.Sprintf("PRAGMA quick_check('%s')", table)).Scan(&problem); err != nil {
-		return err
-	}
-	if problem != "ok" {
-		return fmt.Errorf("%w: %s", store.ErrDamaged, problem)
-	}
-	return nil
-}
-
 // Failed is as in DB.
 func (d *ReadOnly) Failed(ctx context.Context, doing string, err error) error {
 	return d.schema.failed(ctx, doing, d.path, err)
@@ -113,13 +77,8 @@ func (d *ReadOnly) Failed(ctx context.Context, doing string, err error) error {
 
 // Close releases the database. A second call does nothing.
 func (d *ReadOnly) Close() error {
-	var errs []error
-	if d.pool != nil {
-		errs = append(errs, d.pool.Close())
+	if d.pool == nil {
+		return nil
 	}
-	if d.lock != nil {
-		errs = append(errs, d.lock.Close())
-		d.lock = nil
-	}
-	return errors.Join(errs...)
+	return d.pool.Close()
 }

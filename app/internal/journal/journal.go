@@ -29,7 +29,7 @@ import (
 // schema has the tables. Times are Unix nanoseconds.
 var schema = database.Schema{
 	Name:          "journal",
-	ApplicationID: 0x4c666c6a, // "Lflj"
+	ApplicationID: 0x4c666c4a, // "LflJ"
 	Migrations: []string{`
 CREATE TABLE meta (
   name  TEXT PRIMARY KEY,

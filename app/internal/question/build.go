@@ -29,7 +29,7 @@ type builder struct {
 // a subquery in SQL, and engines bound the nesting of these.
 func (b *builder) inside(e ast.Expr) (node, *Error) {
 	if b.inner == maxInner {
-		return b.fault(e, "images and labels are nested too deeply", "")
+		return b.fault(e, collections(" and ", List, Map)+" are nested too deeply", "")
 	}
 	b.inner++
 	defer func() { b.inner-- }()
@@ -247,7 +247,7 @@ func (b *builder) quantifier(e ast.Expr) (node, *Error) {
 	c := e.AsComprehension()
 	f := b.collection(c.IterRange())
 	if f == nil || b.local != "" {
-		return b.fault(e, "exists and all are supported for images and labels only, not nested", "")
+		return b.fault(e, "exists and all are supported for "+collections(" and ", List, Map)+" only, not nested", "")
 	}
 	b.local, b.of = c.IterVar(), f
 	n, err := b.inside(body(c))

@@ -4,6 +4,8 @@ package question
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"cel.dev/cel-go/common/ast"
 )
@@ -27,7 +29,7 @@ func (b *builder) in(e ast.Expr, args []ast.Expr) (node, *Error) {
 	if args[1].Kind() != ast.ListKind || args[1].AsList().Size() == 0 {
 		return b.fault(
 			args[1],
-			"in needs a literal list that is not empty, images or labels",
+			"in needs a literal list that is not empty, "+collections(" or ", List, Map),
 			`write kind in ["Pod", "Job"]`,
 		)
 	}
@@ -56,7 +58,7 @@ func (b *builder) size(e ast.Expr, args []ast.Expr) (node, *Error) {
 			return size{f}, nil
 		}
 	}
-	return b.fault(e, "size is supported for images and labels only", "")
+	return b.fault(e, "size is supported for "+collections(" and ", List, Map)+" only", "")
 }
 
 // index builds labels[key].
@@ -66,7 +68,8 @@ func (b *builder) index(e ast.Expr, args []ast.Expr) (node, *Error) {
 	}
 	f := b.collection(args[0])
 	if f == nil || f.Type != Map {
-		return b.fault(e, "[] is supported for labels only", `for images, write images.exists(i, i.contains("nginx"))`)
+		return b.fault(e, "[] is supported for "+collections(" and ", Map)+" only",
+			`for images, write images.exists(i, i.contains("nginx"))`)
 	}
 	key, err := b.inside(args[1])
 	if err != nil {
@@ -76,4 +79,19 @@ func (b *builder) index(e ast.Expr, args []ast.Expr) (node, *Error) {
 		return b.fault(args[1], fmt.Sprintf("the key of a label is a string, not %s", key.kind()), "")
 	}
 	return lookup{f, key}, nil
+}
+
+// collections returns the names of the fields of these types, with a word before the last.
+func collections(word string, types ...Type) string {
+	var out []string
+	for _, f := range fields {
+		if slices.Contains(types, f.Type) {
+			out = append(out, f.Name)
+		}
+	}
+	last := len(out) - 1
+	if last < 1 {
+		return strings.Join(out, "")
+	}
+	return strings.Join(out[:last], ", ") + word + out[last]
 }

@@ -6,18 +6,17 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/kube-lifeline/lifeline/app/internal/reason"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Field is a value of a lifecycle that a question may use.
+// Field is a value of a lifecycle that a question may use. A row of data has Name, Type, Meaning and From,
+// and perhaps Values and Facet. The rest follows.
 type Field struct {
 	// Name is the name in a question, such as "kind" or "phase.pull".
 	Name string
+	// Type is the type of the value. No field is a Bool.
 	Type Type
 	// Optional: a lifecycle may lack the value. An expression with a missing value is an error of
-	// CEL, and the lifecycle does not match.
+	// CEL, and the lifecycle does not match. Texts, lists and maps of data are never missing, but empty.
 	Optional bool
 	// Table and Column name the place of the value in an archive. A list has one row an element, and
 	// a map has one row a key, in Column. A field without a table is computed of others: see Dialect.
@@ -28,18 +27,21 @@ type Field struct {
 	// Values are the values of a text with few, without the empty one. Any other value is an error in a
 	// question. It is nil for all other fields.
 	Values []string
+	// Facet: the most frequent values of the text complete a question.
+	Facet bool
 
+	// From reads the value of a field of data: one of the types of Lifecycle.Values, or nil. It is nil for the
+	// other fields, whose values are members of Lifecycle.
+	From func(Source) any
 	// value returns the value of a lifecycle, or nil if it is missing.
 	value func(*Lifecycle) any
-	// set is the inverse of Stored, for a field of the table of lifecycles.
+	// set is the inverse of Stored, for a member.
 	set func(*Lifecycle, any)
 }
 
 // The tables of an archive.
 const (
 	Lifecycles = "lifecycles"
-	Images     = "lifecycle_images"
-	Labels     = "lifecycle_labels"
 	Traces     = "traces"
 	// Steps has one row for each span of a phase, with its start, and its end or NULL.
 	Steps = "phases"
@@ -71,160 +73,61 @@ const End = "end"
 // outcome is the name of the field that is empty for an open lifecycle.
 const outcome = "outcome"
 
-// verbs are the values of verb.
-var verbs = []string{"create", "update", "delete"}
-
-// fields is the table of all fields: the only source for questions, documents and completion.
-var fields = append([]Field{
-	text(
-		"kind",
-		"kind",
-		"kind of the object, such as `Pod`",
-		func(l *Lifecycle) *string { return &l.Object.Kind.Kind },
-	),
-	text("group", "api_group", "API group of the object; empty for the core group",
-		func(l *Lifecycle) *string { return &l.Object.Group }),
-	text("namespace", "namespace", "namespace of the object; empty for an object of the cluster",
-		func(l *Lifecycle) *string { return &l.Object.Namespace }),
-	text("name", "name", "name of the object", func(l *Lifecycle) *string { return &l.Object.Name }),
-	text("uid", "uid", "UID of the object", func(l *Lifecycle) *string { return (*string)(&l.Object.UID) }),
-	text("workload", "workload", "kind and name of its workload, such as `Deployment/web`",
-		func(l *Lifecycle) *string { return &l.Workload }),
-	oneOfFew(verbs, text("verb", "verb", "verb of the first write", func(l *Lifecycle) *string { return &l.Verb })),
-	text("actor", "actor", "component that wrote", func(l *Lifecycle) *string { return &l.Actor }),
-	text("user", "user", "user of the request, from the audit log", func(l *Lifecycle) *string { return &l.User }),
-	oneOfFew(span.Outcomes, text(outcome, "outcome",
-		"`converged`, `superseded`, `failed`, `deleted` or `unfinished`; empty for an open lifecycle",
-		func(l *Lifecycle) *string { return &l.Outcome })),
-	oneOfFew(reason.Names(), text(
-		"reason",
-		"reason",
-		"category of the reason; empty without one",
-		func(l *Lifecycle) *string { return &l.Reason },
-	)),
-	{
-		Name: "start", Type: Timestamp, Table: Lifecycles, Column: "start", Meaning: "first write",
-		value: func(l *Lifecycle) any { return within(l.Start) },
-		set:   setInt(func(l *Lifecycle, n int64) { l.Start = time.Unix(0, n).UTC() }),
-	},
-	{
-		Name: "duration", Type: Duration, Table: Lifecycles, Column: "duration",
-		Meaning: "first write → outcome, or until now",
-		value:   func(l *Lifecycle) any { return l.Duration },
-		set:     setInt(func(l *Lifecycle, n int64) { l.Duration = time.Duration(n) }),
-	},
-	{
-		Name: End, Type: Timestamp, Optional: true, Meaning: "outcome of a finished lifecycle",
-		value: endOf,
-	},
-	{
-		Name: "volumes", Type: Int, Optional: true, Table: Lifecycles, Column: "volumes",
-		Meaning: "number of volumes of a Pod", value: func(l *Lifecycle) any { return number(l.Volumes) },
-		set: setInt(func(l *Lifecycle, n int64) { l.Volumes = &n }),
-	},
-	text("node", "node", "node of a Pod; empty without one", func(l *Lifecycle) *string { return &l.Node }),
-	text("zone", "zone", "zone of that node; empty if unknown", func(l *Lifecycle) *string { return &l.Zone }),
-	text("region", "region", "region of that node; empty if unknown", func(l *Lifecycle) *string { return &l.Region }),
-	text("instance_type", "instance_type", "machine type of that node, such as `m7i.large`; empty if unknown",
-		func(l *Lifecycle) *string { return &l.InstanceType }),
-	text("runtime", "runtime", "container runtime of that node, such as `containerd://2.3.7`; empty if unknown",
-		func(l *Lifecycle) *string { return &l.Runtime }),
-	{
-		Name: "images", Type: List, Table: Images, Column: "image", Meaning: "images of a Pod's containers",
-		value: func(l *Lifecycle) any { return l.Images },
-	},
-	{
-		Name: labels, Type: Map, Table: Labels, Column: "label", Meaning: "labels of the configured keys",
-		value: func(l *Lifecycle) any { return l.Labels },
-	},
-	{
-		Name: "trace", Type: String, Table: Traces, Column: "id", Meaning: "ID of the trace, in lower case",
-		value: func(l *Lifecycle) any { return l.Trace.String() },
-	},
-	{
-		Name: "heals", Type: String, Table: Traces, Column: "heals",
-		Meaning: "cause of a change that the cluster made by itself; empty for others",
-		value:   func(l *Lifecycle) any { return l.Heals },
-	},
-}, slices.Concat(phaseFields(), stepFields())...)
-
-// text returns a field of the table of lifecycles.
-func text(name, column, meaning string, of func(*Lifecycle) *string) Field {
-	return Field{
-		Name: name, Type: String, Table: Lifecycles, Column: column, Meaning: meaning,
-		value: func(l *Lifecycle) any { return *of(l) },
-		set: func(l *Lifecycle, v any) {
-			if s, is := v.(string); is {
-				*of(l) = s
-			}
-		},
-	}
-}
-
-// oneOfFew returns the field with its values.
-func oneOfFew[T ~string](values []T, f Field) Field {
-	for _, v := range values {
-		f.Values = append(f.Values, string(v))
-	}
-	return f
-}
-
-// setInt returns a function that sets a number.
-func setInt(set func(*Lifecycle, int64)) func(*Lifecycle, any) {
-	return func(l *Lifecycle, v any) {
-		if n, is := v.(int64); is {
-			set(l, n)
+// table returns the rows with all that follows from them.
+func table(rows ...[]Field) []Field {
+	out := slices.Concat(rows...)
+	for i := range out {
+		if out[i].From != nil {
+			out[i].complete()
 		}
-	}
-}
-
-// phaseFields returns one field a phase.
-func phaseFields() []Field {
-	var out []Field
-	for _, p := range Phases() {
-		out = append(out, Field{
-			Name: phase + "." + p.Name, Type: Duration, Optional: true,
-			Table: Lifecycles, Column: "phase_" + p.Name, Meaning: p.Meaning,
-			value: func(l *Lifecycle) any { return phaseLength(l.Phases, p.Name) },
-			set: setInt(func(l *Lifecycle, n int64) {
-				if l.Phases == nil {
-					l.Phases = map[string]time.Duration{}
-				}
-				l.Phases[p.Name] = time.Duration(n)
-			}),
-		})
 	}
 	return out
 }
 
-// number returns the number, or nil.
-func number(n *int64) any {
-	if n == nil {
-		return nil
+// complete derives the rest of a row of data.
+func (f *Field) complete() {
+	f.Table, f.Column = Lifecycles, f.Name
+	var empty any
+	switch f.Type {
+	case String:
+		empty = ""
+	case List:
+		f.Table, f.Column, empty = "lifecycle_"+f.Name, "element", []string(nil)
+	case Map:
+		f.Table, f.Column, empty = "lifecycle_"+f.Name, "key", map[string]string(nil)
+	case Bool, Int, Timestamp, Duration:
+		f.Optional = true
 	}
-	return *n
-}
-
-// phaseLength returns the length of a phase, or nil.
-func phaseLength(phases map[string]time.Duration, name string) any {
-	if d, ok := phases[name]; ok {
-		return d
+	name := f.Name
+	f.value = func(l *Lifecycle) any {
+		if v, is := l.Values[name]; is {
+			return v
+		}
+		return empty
 	}
-	return nil
 }
 
 // byName has the fields by name, that of a reserved name by its spelling for CEL, too.
-var byName = func() map[string]*Field {
+var byName = indexed(fields)
+
+func indexed(fields []Field) map[string]*Field {
 	out := map[string]*Field{}
 	for i := range fields {
 		out[fields[i].Name] = &fields[i]
 	}
 	out[unreserved] = out[reserved]
 	return out
-}()
+}
 
 // Fields returns all fields, in the order of the documents.
 func Fields() []Field { return slices.Clone(fields) }
+
+// Add adds a row of data to the table, for tests of what follows from one. It must come before the first
+// question, lifecycle and archive of the process.
+func Add(row Field) {
+	fields = append(fields, table([]Field{row})...)
+	byName = indexed(fields)
+}
 
 // isObject reports whether the name is that of an object with fields.
 func isObject(name string) bool { return slices.Contains(objects, name) }
@@ -253,24 +156,32 @@ func phaseNames(object string) []string {
 	return out
 }
 
-// Set sets the value of a lifecycle to one that Stored returned. It has no effect on fields of other
-// tables, nor for nil.
-func (f Field) Set(l *Lifecycle, v any) {
-	if f.set != nil {
-		f.set(l, v)
-	}
-}
-
 // Stored returns the value of a lifecycle as an archive keeps it: a string, an int64 (see Type), or
-// nil if it is missing. It returns nil for a list or a map.
-func (f Field) Stored(l *Lifecycle) any {
+// nil if it is missing. It returns nil for a list or a map: see Lifecycle.Values.
+func (f *Field) Stored(l *Lifecycle) any {
 	switch v := f.value(l).(type) {
 	case string, int64:
 		return v
 	case time.Time:
-		return v.UnixNano()
+		return within(v).UnixNano()
 	case time.Duration:
 		return v.Nanoseconds()
 	}
 	return nil
+}
+
+// Set sets the value of a lifecycle to one that Stored returned, or to a list or a map. It has no effect on
+// fields of other tables, nor for nil.
+func (f *Field) Set(l *Lifecycle, v any) {
+	switch n, isNumber := v.(int64); {
+	case f.set != nil:
+		f.set(l, v)
+	case f.From == nil:
+	case isNumber && f.Type == Timestamp:
+		l.Set(f.Name, time.Unix(0, n).UTC())
+	case isNumber && f.Type == Duration:
+		l.Set(f.Name, time.Duration(n))
+	default:
+		l.Set(f.Name, v)
+	}
 }

@@ -25,9 +25,9 @@ const (
 // collectionHint shows what a question can do with a list or map.
 func collectionHint(f *Field) string {
 	if f.Type == Map {
-		return `write labels["app"] == "web" or "app" in labels`
+		return "write " + f.Name + `["app"] == "web" or "app" in ` + f.Name
 	}
-	return `write images.exists(i, i.contains("nginx")) or "nginx:1.29" in images`
+	return "write " + f.Name + `.exists(i, i.contains("nginx")) or "nginx:1.29" in ` + f.Name
 }
 
 // objectHint shows the use of an object that stands alone.

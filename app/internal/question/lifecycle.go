@@ -10,17 +10,13 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// Lifecycle is the data of one reconciliation that questions are about. Fields describes each value.
-// An empty string is a value, too. A question never changes a Lifecycle.
+// Lifecycle is one reconciliation of an object, as questions see it. Fields describes each value. A
+// question never changes a Lifecycle.
 type Lifecycle struct {
 	Trace  trace.TraceID
 	Object object.Ref
-	// Workload is the kind and the name, as in "Deployment/web".
-	Workload string
-
-	Verb, Actor, User string
-	Outcome, Reason   string
-	Heals             string
+	// Outcome is empty while the lifecycle is open.
+	Outcome string
 
 	// Start counts as the nearest time in 64 bits of nanoseconds.
 	Start    time.Time
@@ -30,12 +26,25 @@ type Lifecycle struct {
 	// Steps are the spans of the phases, in any order.
 	Steps []Step
 
-	// Volumes is nil for an object without a Pod's spec.
-	Volumes    *int64
-	Node, Zone string
-	// Region, InstanceType and Runtime are those of the Node.
-	Region, InstanceType, Runtime string
-	// Images are distinct.
-	Images []string
-	Labels map[string]string
+	// Values has the fields of data by name: see Field.From. A value is a string, an int64, a time.Time, a
+	// time.Duration, a []string without repetitions, or a map[string]string. Empty texts, lists and maps are
+	// left out. Lifecycles may share it.
+	Values map[string]any
+}
+
+// Text returns the text of a field of data; empty without one.
+func (l *Lifecycle) Text(name string) string {
+	text, _ := l.Values[name].(string)
+	return text
+}
+
+// Set sets the value of a field of data. nil and "" have no effect.
+func (l *Lifecycle) Set(name string, v any) {
+	if v == nil || v == "" {
+		return
+	}
+	if l.Values == nil {
+		l.Values = map[string]any{}
+	}
+	l.Values[name] = v
 }

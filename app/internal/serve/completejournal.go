@@ -15,6 +15,9 @@ import (
 )
 
 const (
+	// filledState marks a journal with the state of the loop. A replaced one lacks it until the next
+	// look.
+	filledState = "filled"
 	// keptState marks a journal whose list of kept traces is complete.
 	keptState = "kept-traces"
 	// completeEvery is the period of the look for a new journal.
@@ -69,7 +72,7 @@ func (c *completion) logOnce(ctx context.Context, err error) {
 //
 // The outbox reads the whole log, so it is asked once. The archive is asked again after an error.
 func (c *completion) restore(ctx context.Context, renewals int) error {
-	if _, err := c.journal.State(ctx, takenState); errors.Is(err, store.ErrNotFound) {
+	if _, err := c.journal.State(ctx, filledState); errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("%w: the next look fills the journal", store.ErrUnavailable)
 	} else if err != nil {
 		return err

@@ -229,7 +229,8 @@ func TestArchiveFaultsAtStart(t *testing.T) {
 			foreignDatabase, func(t *testing.T, path string) { must(t, os.Rename(path, path+".other")) },
 			[]string{
 				`level=ERROR msg="cannot write to the archive; finished traces wait in the journal" ` +
-					`error="cannot open archive \S+lifeline.db: it is a database of another program" do="move`,
+					`error="cannot open archive \S+lifeline.db: it is a database of another program, or of lifeline ` +
+					`before 0.1.0" do="move`,
 				`level=INFO msg="the archive is writable again"`,
 			},
 			true,

@@ -85,7 +85,7 @@ func (r *recorder) saveEngine(l *look) error {
 // refill turns a failed look into a full one, for an empty journal.
 func (r *recorder) refill(l *look) error {
 	renewals := r.journal.Renewals()
-	l.State[takenState] = []byte{1} // a former store is older than this state
+	l.State[filledState] = []byte{1}
 	for key, p := range r.at {
 		l.State[watchState+key] = []byte(p.String())
 	}

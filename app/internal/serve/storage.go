@@ -38,7 +38,7 @@ func (s *server) openStorage(ctx context.Context) (*restored, error) {
 	return r, nil
 }
 
-// openJournal opens the journal, and takes over the state of a store of an earlier release.
+// openJournal opens the journal and marks it as filled.
 func (s *server) openJournal(ctx context.Context, dir string) error {
 	path := journalFile(dir)
 	j, err := journal.Open(ctx, path)
@@ -63,7 +63,9 @@ func (s *server) openJournal(ctx context.Context, dir string) error {
 	}
 	j.Wrote = func(took time.Duration) { s.metrics.StoreWrite.Observe(took.Seconds()) }
 	j.Renewed = func(why error, o database.Opening) { s.renewed(path, why, o) }
-	if err := takeOver(ctx, j, archiveFile(dir), s.log); err != nil {
+	if err := j.Commit(ctx, &journal.Changes{
+		AsOf: time.Now(), State: map[string][]byte{filledState: {1}},
+	}); err != nil {
 		return errors.Join(err, j.Close())
 	}
 	s.journal = j
@@ -231,7 +233,7 @@ func adviceFor(err error) string {
 	case errors.Is(err, store.ErrReadOnly):
 		return "make dataDir writable"
 	case errors.Is(err, store.ErrForeign):
-		return "move the file away, or set another dataDir"
+		return "move the file away: the server creates a new one; or set another dataDir"
 	case errors.Is(err, store.ErrNewer):
 		return "run a newer version of lifeline, or move the file away"
 	case errors.Is(err, store.ErrInUse):

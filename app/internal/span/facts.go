@@ -35,54 +35,17 @@ type PodFacts struct {
 	Images []string `json:"images,omitempty"`
 }
 
-// packFactsForm is the version of PackFacts' format, and factsWithoutWrites the one before.
-const packFactsForm, factsWithoutWrites = 2, 1
-
-// PackFacts encodes f for UnpackFacts; nil as nil. The texts pass through clean.
-func PackFacts(f *Facts, clean func(string) string) []byte {
-	if f == nil {
-		return nil
-	}
-	p := packer{known: map[string]uint64{}, buf: make([]byte, 0, 128), clean: clean}
-	p.byte(packFactsForm)
-	p.facts(&f)
-	return p.buf
-}
-
-// UnpackFacts is the inverse of PackFacts. It returns an error for other or damaged data.
-func UnpackFacts(data []byte) (*Facts, error) {
-	if len(data) == 0 {
-		return nil, nil //nolint:nilnil // documented
-	}
-	p := packer{reading: true, buf: data}
-	if form := p.byte(packFactsForm); form != packFactsForm && form != factsWithoutWrites {
-		p.fail()
-	}
-	var f *Facts
-	p.facts(&f)
-	return f, p.err
-}
-
-// facts encodes what is there by flags. It only reads *v while packing.
+// facts encodes the facts of a span. It only reads *v while packing.
 func (p *packer) facts(v **Facts) {
-	const there, isPod, writes = 1, 2, 4
-	var flags byte
-	if *v != nil {
-		flags = there
-		if (*v).Pod != nil {
-			flags |= isPod
-		}
-		if len((*v).Writes) > 0 {
-			flags |= writes
-		}
-	}
-	if flags = p.byte(flags); flags&there == 0 {
-		return
-	}
 	if p.reading {
 		*v = &Facts{}
 	}
 	f := *v
+	var isPod byte
+	if f.Pod != nil {
+		isPod = 1
+	}
+	isPod = p.byte(isPod)
 	p.text(&f.Verb)
 	p.text(&f.Reason)
 	p.text(&f.Workload)
@@ -95,15 +58,13 @@ func (p *packer) facts(v **Facts) {
 		p.text(&f.Labels[i].Key)
 		p.text(&f.Labels[i].Value)
 	}
-	if flags&isPod != 0 {
+	if isPod != 0 {
 		if p.reading {
 			f.Pod = &PodFacts{}
 		}
 		p.pod(f.Pod)
 	}
-	if flags&writes != 0 {
-		p.writes(&f.Writes)
-	}
+	p.writes(&f.Writes)
 }
 
 func (p *packer) pod(f *PodFacts) {

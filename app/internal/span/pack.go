@@ -4,53 +4,17 @@ package span
 
 import (
 	"errors"
-	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
-
-// Pack encodes spans of other components in a compact form that only Unpack reads. It is fast and
-// stores each text once, because such spans repeat most texts. Fields of Lifeline's own spans are
-// omitted. All spans must have an Origin and must have ended.
-func Pack(spans []*Span) []byte {
-	p := packer{known: map[string]uint64{}, resources: map[*Resource]uint64{}, buf: make([]byte, 0, 128*len(spans))}
-	p.byte(packForm)
-	n := len(spans)
-	p.len(&n)
-	for _, s := range spans {
-		p.span(s)
-	}
-	return p.buf
-}
-
-// Unpack is the inverse of Pack. It returns an error for other or damaged data.
-func Unpack(data []byte) ([]*Span, error) {
-	p := packer{reading: true, buf: data}
-	form := p.byte(packForm)
-	if p.err == nil && form != packForm {
-		return nil, fmt.Errorf("cannot read packed spans: they have form %d", form)
-	}
-	var n int
-	p.len(&n)
-	out := make([]*Span, 0, n)
-	for range n {
-		s := &Span{Origin: &Origin{}}
-		p.span(s)
-		if p.err != nil {
-			return nil, fmt.Errorf("cannot read packed spans: %w", p.err)
-		}
-		out = append(out, s)
-	}
-	return out, p.err
-}
-
-// packForm is the version of the format.
-const packForm = 1
 
 var errPacked = errors.New("the data are damaged")
 
@@ -62,16 +26,34 @@ type packer struct {
 	buf     []byte
 	err     error
 	// known holds the encoded texts by position; texts holds the decoded ones.
-	known     map[string]uint64
-	texts     []string
-	resources map[*Resource]uint64
-	read      []*Resource
-	// last is the start of the previous span, in nanoseconds.
+	known map[string]uint64
+	texts []string
+	// resources and objects are those so far, as texts are.
+	resources repeated[*Resource]
+	objects   repeated[object.Ref]
+	// ids are the numbers of the spans so far, and spans their IDs.
+	ids   map[trace.SpanID]uint64
+	spans []trace.SpanID
+	// trace is that of the previous span, and origin its original trace.
+	trace, origin trace.TraceID
+	// last is the previous time, in nanoseconds.
 	last int64
-	// form is the version of a packed trace.
-	form byte
-	// clean is applied to texts before they are encoded; nil leaves them.
-	clean func(string) string
+}
+
+// repeated are values that are encoded once.
+type repeated[T comparable] struct {
+	at   map[T]uint64
+	read []T
+}
+
+func newPacker(spans int) *packer {
+	return &packer{
+		buf:       make([]byte, 0, 128*spans),
+		known:     map[string]uint64{},
+		resources: repeated[*Resource]{at: map[*Resource]uint64{}},
+		objects:   repeated[object.Ref]{at: map[object.Ref]uint64{}},
+		ids:       make(map[trace.SpanID]uint64, spans),
+	}
 }
 
 func (p *packer) fail() { p.err = errPacked; p.buf = nil }
@@ -146,19 +128,18 @@ func (p *packer) bytes(b []byte) {
 	copy(b, p.take(uint64(len(b))))
 }
 
-// text encodes a string: the position of an earlier copy, or 0 and the string itself.
+// text encodes a string: the position of an earlier copy, or 0 and the string itself. Invalid UTF-8
+// becomes valid.
 func (p *packer) text(v *string) {
 	if !p.reading {
 		s := *v
-		if p.clean != nil {
-			s = p.clean(s)
-		}
 		at, known := p.known[s]
 		p.uint(&at)
 		if known {
 			return
 		}
 		p.known[s] = uint64(len(p.known)) + 1
+		s = valid(s)
 		n := len(s)
 		p.len(&n)
 		p.buf = append(p.buf, s...)
@@ -176,64 +157,6 @@ func (p *packer) text(v *string) {
 		*v = p.texts[at-1]
 	default:
 		p.fail()
-	}
-}
-
-func (p *packer) span(s *Span) {
-	o := s.Origin
-	p.resource(&o.Resource)
-	p.text(&o.Scope.Name)
-	p.text(&o.Scope.Version)
-	p.bytes(s.TraceID[:])
-	p.bytes(s.ID[:])
-	p.parent(s)
-	p.text(&s.Name)
-	p.text(&s.Service)
-	p.text(&o.TraceState)
-	kind := uint64(o.Kind) //nolint:gosec // one of six
-	p.uint(&kind)
-	p.times(s)
-	if status := p.byte(byte(s.Status)); status != 0 { //nolint:gosec // one of three
-		s.Status = Status(status)
-		p.text(&s.Message)
-	}
-	p.attributes(&s.Attributes)
-	p.events(s)
-	p.links(s)
-	if p.reading {
-		o.TraceID, o.Parent, o.Kind = s.TraceID, s.Parent, trace.SpanKind(kind) //nolint:gosec // as above
-	}
-}
-
-// parent encodes the parent, and whether it is remote.
-func (p *packer) parent(s *Span) {
-	var flags byte
-	if s.Parent.IsValid() {
-		flags = 1
-	}
-	if s.RemoteParent {
-		flags |= 2
-	}
-	flags = p.byte(flags)
-	if flags&1 != 0 {
-		p.bytes(s.Parent[:])
-	}
-	if p.reading {
-		s.RemoteParent = flags&2 != 0
-	}
-}
-
-// times encodes the start, relative to that of the previous span, and the duration.
-func (p *packer) times(s *Span) {
-	var since, length int64
-	if !p.reading {
-		since, length = s.Start.UnixNano()-p.last, s.End.Time.UnixNano()-s.Start.UnixNano()
-	}
-	p.int(&since)
-	p.int(&length)
-	p.last += since
-	if p.reading {
-		s.Start.Time, s.End.Time = time.Unix(0, p.last).UTC(), time.Unix(0, p.last+length).UTC()
 	}
 }
 
@@ -278,35 +201,44 @@ func (p *packer) links(s *Span) {
 	}
 }
 
-// resource encodes each resource once, even if many spans share it.
-func (p *packer) resource(v **Resource) {
-	var at uint64
-	var known bool
+// once encodes a value that many spans share: 0 for the zero value, the position of an earlier copy,
+// or the next position and the value itself.
+func once[T comparable](p *packer, of *repeated[T], v *T, value func(*T)) {
+	var zero T
+	next := uint64(max(len(of.at), len(of.read))) + 1
+	at := next
 	if !p.reading {
-		at, known = p.resources[*v]
+		if earlier, known := of.at[*v]; known {
+			at = earlier
+		} else if *v == zero {
+			at = 0
+		}
 	}
 	p.uint(&at)
 	switch {
-	case p.reading && at > uint64(len(p.read)):
+	case at > next:
 		p.fail()
-		return
-	case p.reading && at > 0:
-		*v = p.read[at-1]
-		return
-	case known:
-		return
-	case p.reading:
-		*v = &Resource{}
-		p.read = append(p.read, *v)
-	default:
-		p.resources[*v] = uint64(len(p.resources)) + 1
-		if *v == nil {
-			v = new(*Resource)
-			*v = &Resource{}
-		}
+	case at == 0:
+	case at < next && p.reading:
+		*v = of.read[at-1]
+	case at == next && p.reading:
+		value(v)
+		of.read = append(of.read, *v)
+	case at == next:
+		of.at[*v] = at
+		value(v)
 	}
-	p.text(&(*v).SchemaURL)
-	p.attributes(&(*v).Attributes)
+}
+
+// resource encodes each resource once, even if many spans share it.
+func (p *packer) resource(v **Resource) {
+	once(p, &p.resources, v, func(r **Resource) {
+		if p.reading {
+			*r = &Resource{}
+		}
+		p.text(&(*r).SchemaURL)
+		p.attributes(&(*r).Attributes)
+	})
 }
 
 func (p *packer) attributes(v *[]attribute.KeyValue) {
@@ -355,18 +287,22 @@ func (p *packer) value(v *attribute.Value) {
 
 // nested encodes a list or a map as OTLP does; both are rare.
 func (p *packer) nested(v *attribute.Value) {
-	var raw string
+	var raw []byte
 	if !p.reading {
-		if b, err := proto.Marshal(AnyValue(*v, text)); err == nil { // text leaves nothing that cannot be encoded
-			raw = string(b)
-		}
+		raw, _ = proto.Marshal(AnyValue(*v, valid)) // valid leaves nothing that cannot be encoded
 	}
-	p.text(&raw)
-	if p.reading {
-		var said commonpb.AnyValue
-		if proto.Unmarshal([]byte(raw), &said) != nil {
-			p.fail()
-		}
-		*v = fromValue(&said, 0)
+	n := len(raw)
+	p.len(&n)
+	if !p.reading {
+		p.buf = append(p.buf, raw...)
+		return
 	}
+	var said commonpb.AnyValue
+	if proto.Unmarshal(p.take(uint64(n)), &said) != nil { //nolint:gosec // it is a length
+		p.fail()
+	}
+	*v = fromValue(&said, 0)
 }
+
+// valid returns s as valid UTF-8.
+func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

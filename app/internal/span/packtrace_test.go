@@ -4,9 +4,6 @@ package span_test
 
 import (
 	"math"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -54,6 +53,7 @@ func TestPackTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	one.Reason = "invalid \uFFFD text"
 	same := cmp.Comparer(func(a, b attribute.Value) bool { return a.Type() == b.Type() && a.String() == b.String() })
 	if diff := cmp.Diff(one, got, same); diff != "" {
 		t.Error(diff)
@@ -94,64 +94,6 @@ func facts() *span.Facts {
 	}
 }
 
-// TestUnpackFormer reads the traces of the version without facts and of the one without writes, and
-// facts of the latter.
-func TestUnpackFormer(t *testing.T) {
-	without := facts()
-	without.Writes = nil
-	for name, first := range map[string]*span.Facts{"trace.packed-2": nil, "trace.packed-3": without} {
-		want := spantest.Joined()
-		want.Spans[0].Facts = first
-		got, err := span.UnpackTrace(former(t, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		same := cmp.Comparer(func(a, b attribute.Value) bool {
-			return a.Type() == b.Type() && a.String() == b.String()
-		})
-		if diff := cmp.Diff(want, got, same); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
-	}
-	got, err := span.UnpackFacts(former(t, "facts.packed-1"))
-	if diff := cmp.Diff(without, got); diff != "" || err != nil {
-		t.Errorf("facts: %v, %s", err, diff)
-	}
-}
-
-// former returns data of an earlier version.
-func former(t *testing.T, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
-// TestPackFacts: facts return unchanged, and damaged ones are an error.
-func TestPackFacts(t *testing.T) {
-	clean := func(s string) string { return strings.ToValidUTF8(s, "?") }
-	hostile := facts()
-	hostile.Pod.Node = "a\xffb"
-	want := facts()
-	want.Pod.Node = "a?b"
-	for name, tc := range map[string]struct{ facts, want *span.Facts }{
-		"none": {nil, nil}, "empty": {&span.Facts{}, &span.Facts{}}, "all": {facts(), facts()}, "text": {hostile, want},
-	} {
-		data := span.PackFacts(tc.facts, clean)
-		got, err := span.UnpackFacts(data)
-		if diff := cmp.Diff(tc.want, got); diff != "" || err != nil {
-			t.Errorf("%s: %v, -want +got:\n%s", name, err, diff)
-		}
-		for n := 1; n < len(data); n++ {
-			if _, err := span.UnpackFacts(data[:n]); err == nil {
-				t.Errorf("%s: %d of %d bytes were read", name, n, len(data))
-			}
-		}
-	}
-}
-
 func FuzzUnpackTrace(f *testing.F) {
 	f.Add(span.PackTrace(spantest.Rollout()))
 	f.Add([]byte{2})
@@ -180,4 +122,65 @@ func TestPackTraceOnlyReads(t *testing.T) {
 		packing.Go(func() { span.PackTrace(one) })
 	}
 	packing.Wait()
+}
+
+// TestUnpackDamaged: a trace that was cut is an error.
+func TestUnpackDamaged(t *testing.T) {
+	one := spantest.Joined()
+	one.Spans[0].Facts = facts()
+	data := span.PackTrace(one)
+	for n := range data {
+		if _, err := span.UnpackTrace(data[:n]); err == nil {
+			t.Errorf("%d of %d bytes were read", n, len(data))
+		}
+	}
+}
+
+// BenchmarkEncodings compares PackTrace with the protobuf of OTLP, which lacks facts and objects.
+func BenchmarkEncodings(b *testing.B) {
+	one := spantest.Many(100)
+	report := func(b *testing.B, size int) {
+		b.ReportMetric(float64(b.N*len(one.Spans))/b.Elapsed().Seconds(), "spans/s")
+		b.ReportMetric(float64(size)/float64(len(one.Spans)), "bytes/span")
+	}
+	packed := span.PackTrace(one)
+	protobuf, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: span.ToOTLP([]*span.Trace{one}, "")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("write/packed", func(b *testing.B) {
+		for b.Loop() {
+			span.PackTrace(one)
+		}
+		report(b, len(packed))
+	})
+	b.Run("write/protobuf", func(b *testing.B) {
+		for b.Loop() {
+			otlp := &tracepb.TracesData{ResourceSpans: span.ToOTLP([]*span.Trace{one}, "")}
+			if _, err := proto.Marshal(otlp); err != nil {
+				b.Fatal(err)
+			}
+		}
+		report(b, len(protobuf))
+	})
+	b.Run("read/packed", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := span.UnpackTrace(packed); err != nil {
+				b.Fatal(err)
+			}
+		}
+		report(b, len(packed))
+	})
+	b.Run("read/protobuf", func(b *testing.B) {
+		for b.Loop() {
+			var otlp tracepb.TracesData
+			if err := proto.Unmarshal(protobuf, &otlp); err != nil {
+				b.Fatal(err)
+			}
+			if _, err := span.FromOTLP(otlp.GetResourceSpans()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		report(b, len(protobuf))
+	})
 }

@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/question"
@@ -22,10 +21,38 @@ import (
 // for each span of a reconciliation. An open one has no outcome, and extends to asOf. A finished
 // trace may have open spans, too: see Finish.
 func LifecyclesOf(t *span.Trace, asOf time.Time) []Lifecycle {
-	courses := CoursesOf(t, asOf)
-	out := make([]Lifecycle, len(courses))
-	for i := range courses {
-		out[i] = courses[i].Lifecycle
+	tree := newTree(t)
+	steps := map[trace.SpanID][]question.Step{}
+	n := 0
+	for _, s := range t.Spans {
+		if tree[s.ID] != s {
+			continue // an ID names one span
+		}
+		if isLifecycle(s) {
+			n++
+			continue
+		}
+		phase := phaseNames[s.Name]
+		if phase == "" || s.Origin != nil {
+			continue
+		}
+		if up := tree.reconciliationAbove(s); up != nil {
+			steps[up.ID] = append(steps[up.ID], question.Step{Phase: phase, Start: s.Start.Time, End: s.End.Time})
+		}
+	}
+	root := t.Root()
+	out := make([]Lifecycle, 0, n)
+	for _, s := range t.Spans {
+		if !isLifecycle(s) || tree[s.ID] != s {
+			continue
+		}
+		l := lifecycleOf(s, asOf)
+		l.Values, l.Steps = question.Source{Span: s, Root: root}.Values(), steps[s.ID]
+		l.measure(asOf)
+		if l.startsUp() {
+			l.setPhase(startup, l.readyAt().Sub(s.Start.Time))
+		}
+		out = append(out, l)
 	}
 	return out
 }
@@ -38,64 +65,6 @@ func Finish(all []Lifecycle) {
 }
 
 func (l *Lifecycle) finish() { l.Outcome = cmp.Or(l.Outcome, string(span.Unfinished)) }
-
-// Course is a lifecycle with the spans of its steps.
-type Course struct {
-	Lifecycle
-	// Spans are those of its phases, in the order of the trace and of Steps.
-	Spans []Step
-}
-
-// Step is the span of one phase.
-type Step struct {
-	// Phase is the name of the phase in questions, such as "pull".
-	Phase string
-	Span  *span.Span
-}
-
-// CoursesOf is LifecyclesOf, with the spans of the steps.
-func CoursesOf(t *span.Trace, asOf time.Time) []Course {
-	tree := newTree(t)
-	steps := map[trace.SpanID][]Step{}
-	n := 0
-	for _, s := range t.Spans {
-		if tree.byID[s.ID] != s {
-			continue // an ID names one span
-		}
-		if isLifecycle(s) {
-			n++
-			continue
-		}
-		phase := phaseNames[s.Name]
-		if phase == "" || s.Origin != nil {
-			continue
-		}
-		if up := tree.reconciliationAbove(s); up != nil {
-			steps[up.ID] = append(steps[up.ID], Step{phase, s})
-		}
-	}
-	heals := ""
-	if root := t.Root(); root != nil {
-		heals = valid(insight.Attribute(root, span.KeyHeals))
-	}
-	out := make([]Course, 0, n)
-	for _, s := range t.Spans {
-		if !isLifecycle(s) || tree.byID[s.ID] != s {
-			continue
-		}
-		c := Course{Lifecycle: lifecycleOf(s, asOf), Spans: steps[s.ID]}
-		c.Heals, c.Steps = heals, timesOf(c.Spans)
-		c.measure(asOf)
-		if s.Facts == nil {
-			c.infer(tree, s)
-		}
-		if c.startsUp() {
-			c.setPhase(startup, c.readyAt().Sub(s.Start.Time))
-		}
-		out = append(out, c)
-	}
-	return out
-}
 
 // startup is the phase without spans of its own.
 const startup = "startup"
@@ -114,34 +83,29 @@ var phaseNames = func() map[string]string {
 // isLifecycle reports whether s is the reconciliation of an object.
 func isLifecycle(s *span.Span) bool { return s.Origin == nil && s.IsReconciliation() }
 
-// tree finds spans by their places.
-type tree struct {
-	spans []*span.Span
-	byID  map[trace.SpanID]*span.Span
-	// below are the spans of writes by their parents; nil until needed.
-	below map[trace.SpanID][]*span.Span
-}
+// tree finds spans by their IDs.
+type tree map[trace.SpanID]*span.Span
 
-func newTree(t *span.Trace) *tree {
-	out := &tree{spans: t.Spans, byID: make(map[trace.SpanID]*span.Span, len(t.Spans))}
+func newTree(t *span.Trace) tree {
+	out := make(tree, len(t.Spans))
 	for _, s := range t.Spans {
-		if out.byID[s.ID] == nil {
-			out.byID[s.ID] = s
+		if out[s.ID] == nil {
+			out[s.ID] = s
 		}
 	}
 	return out
 }
 
 // parent returns the parent in the trace, or nil.
-func (t *tree) parent(s *span.Span) *span.Span {
+func (t tree) parent(s *span.Span) *span.Span {
 	if s.RemoteParent {
 		return nil
 	}
-	return t.byID[s.Parent]
+	return t[s.Parent]
 }
 
 // reconciliationAbove returns the nearest reconciliation above s with the same object, or nil.
-func (t *tree) reconciliationAbove(s *span.Span) *span.Span {
+func (t tree) reconciliationAbove(s *span.Span) *span.Span {
 	const deepest = 64 // spans of other components may form a cycle
 	up := s
 	for range deepest {
@@ -158,63 +122,12 @@ func (t *tree) reconciliationAbove(s *span.Span) *span.Span {
 	return up
 }
 
-// lifecycleOf returns the lifecycle of a span, as far as the span itself has its data.
+// lifecycleOf returns the lifecycle of a span, without its phases and the data for questions.
 func lifecycleOf(s *span.Span, asOf time.Time) Lifecycle {
 	l := Lifecycle{Span: s.ID}
-	l.Trace, l.Object = s.TraceID, validRef(s.Object)
-	l.Actor = valid(insight.Attribute(s, span.KeyActor))
-	l.User = valid(insight.Attribute(s, span.KeyActorUser))
-	l.Outcome, l.Reason = valid(string(s.Outcome)), valid(insight.Attribute(s, span.KeyReason))
+	l.Trace, l.Object, l.Outcome = s.TraceID, validRef(s.Object), valid(string(s.Outcome))
 	l.Start, l.Duration = s.Start.Time, max(0, s.Duration(asOf))
-	f := s.Facts
-	if f == nil {
-		return l
-	}
-	l.Verb, l.Workload, l.Reason = valid(f.Verb), valid(f.Workload), cmp.Or(l.Reason, valid(f.Reason))
-	if len(f.Labels) > 0 {
-		l.Labels = make(map[string]string, len(f.Labels))
-		for _, label := range f.Labels {
-			l.Labels[valid(label.Key)] = valid(label.Value)
-		}
-	}
-	if p := f.Pod; p != nil {
-		l.Volumes, l.Node, l.Zone = &p.Volumes, valid(p.Node), valid(p.Zone)
-		l.Images = distinct(p.Images)
-		l.place(s)
-	}
 	return l
-}
-
-// place sets the data about the Pod's Node that is only in attributes.
-func (l *Lifecycle) place(s *span.Span) {
-	var version string
-	for i := range s.Attributes {
-		switch v := s.Attributes[i].Value; s.Attributes[i].Key {
-		case span.KeyRegion:
-			l.Region = valid(v.String())
-		case span.KeyInstanceType:
-			l.InstanceType = valid(v.String())
-		case span.KeyRuntime:
-			l.Runtime = valid(v.String())
-		case span.KeyRuntimeVersion:
-			version = valid(v.String())
-		}
-	}
-	if version != "" {
-		l.Runtime += span.RuntimeSeparator + version
-	}
-}
-
-// distinct returns the texts, each once, in order.
-func distinct(texts []string) []string {
-	var out []string
-	for _, text := range texts {
-		if text = valid(text); !slices.Contains(out, text) {
-			out = append(out, text)
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // valid returns s as an archive keeps it.
@@ -228,50 +141,38 @@ func validRef(r object.Ref) object.Ref {
 	return r
 }
 
-// timesOf returns the times of steps.
-func timesOf(steps []Step) []question.Step {
-	if len(steps) == 0 {
-		return nil
-	}
-	out := make([]question.Step, len(steps))
-	for i, s := range steps {
-		out[i] = question.Step{Phase: s.Phase, Start: s.Span.Start.Time, End: s.Span.End.Time}
-	}
-	return out
-}
-
 // measure sets the lengths of the phases: those of the unions of their spans.
-func (c *Course) measure(asOf time.Time) {
+func (l *Lifecycle) measure(asOf time.Time) {
 	done := map[string]bool{}
-	for i, s := range c.Spans {
+	for i, s := range l.Steps {
 		if done[s.Phase] {
 			continue
 		}
 		done[s.Phase] = true
-		c.setPhase(s.Phase, union(c.Spans[i:], s.Phase, asOf))
+		l.setPhase(s.Phase, union(l.Steps[i:], s.Phase, asOf))
 	}
 }
 
-func (c *Course) setPhase(name string, length time.Duration) {
-	if c.Phases == nil {
-		c.Phases = make(map[string]time.Duration, 8)
+func (l *Lifecycle) setPhase(name string, length time.Duration) {
+	if l.Phases == nil {
+		l.Phases = make(map[string]time.Duration, 8)
 	}
-	c.Phases[name] = max(0, length)
+	l.Phases[name] = max(0, length)
 }
 
 // union returns the length of the union of the steps of one phase.
-func union(steps []Step, phase string, asOf time.Time) time.Duration {
+func union(steps []question.Step, phase string, asOf time.Time) time.Duration {
 	type interval struct{ from, to time.Time }
 	var all []interval
 	for _, s := range steps {
 		if s.Phase != phase {
 			continue
 		}
-		to := s.Span.End.Time
-		if s.Span.Open() {
+		to := s.End
+		if to.IsZero() {
 			to = asOf
 		}
-		all = append(all, interval{s.Span.Start.Time, to})
+		all = append(all, interval{s.Start, to})
 	}
 	slices.SortFunc(all, func(a, b interval) int { return a.from.Compare(b.from) })
 	var length time.Duration
@@ -290,98 +191,18 @@ func union(steps []Step, phase string, asOf time.Time) time.Duration {
 
 // startsUp reports whether the lifecycle is that of a new Pod that became Ready. The readiness of
 // others ends with the lifecycle.
-func (c *Course) startsUp() bool {
-	return kind.Pod.Is(c.Object.Kind) && c.Verb == "create" && c.Outcome == string(span.Converged) &&
-		!c.readyAt().IsZero()
+func (l *Lifecycle) startsUp() bool {
+	return kind.Pod.Is(l.Object.Kind) && l.Text("verb") == "create" && l.Outcome == string(span.Converged) &&
+		!l.readyAt().IsZero()
 }
 
 // readyAt returns the end of the readiness; zero without one.
-func (c *Course) readyAt() time.Time {
+func (l *Lifecycle) readyAt() time.Time {
 	var at time.Time
-	for _, s := range c.Spans {
-		if s.Span.Name == span.NameReadiness && s.Span.End.After(at) {
-			at = s.Span.End.Time
+	for _, s := range l.Steps {
+		if s.Phase == phaseNames[span.NameReadiness] && s.End.After(at) {
+			at = s.End
 		}
 	}
 	return at
-}
-
-// infer sets data that a span of an earlier version lacks, from attributes and other spans. Labels,
-// and images that were not pulled or started, remain unknown.
-func (c *Course) infer(t *tree, s *span.Span) {
-	if w := t.firstOf(s); w != nil {
-		c.Verb = effect(valid(w.Verb))
-		c.Actor, c.User = cmp.Or(c.Actor, valid(w.Actor)), cmp.Or(c.User, valid(w.User))
-	}
-	c.Workload = t.workloadAbove(s)
-	if !kind.Pod.Is(s.Object.Kind) {
-		return
-	}
-	c.Node = valid(insight.Attribute(s, span.KeyNode))
-	c.Zone = valid(insight.Attribute(s, span.KeyZone))
-	c.place(s)
-	for _, step := range c.Spans {
-		for _, kv := range step.Span.Attributes {
-			switch kv.Key {
-			case span.KeyVolumes:
-				c.Volumes = new(kv.Value.AsInt64())
-			case span.KeyImage:
-				if image := kv.Value.AsString(); image != "" {
-					c.Images = append(c.Images, image)
-				}
-			}
-		}
-	}
-	c.Images = distinct(c.Images)
-}
-
-// firstOf returns the first write to the object of s, of s itself or of a span below it, or nil.
-func (t *tree) firstOf(s *span.Span) *Write {
-	if t.below == nil {
-		t.below = map[trace.SpanID][]*span.Span{}
-		for _, one := range t.spans {
-			if one.IsWrite() {
-				t.below[one.Parent] = append(t.below[one.Parent], one)
-			}
-		}
-	}
-	var first *Write
-	for _, one := range append([]*span.Span{s}, t.below[s.ID]...) {
-		for _, w := range WritesOf(one) {
-			if w.Object.UID == s.Object.UID && (first == nil || w.precedes(first)) {
-				first = &w
-			}
-		}
-	}
-	return first
-}
-
-// effect returns the effect of a requested verb.
-func effect(verb string) string {
-	switch verb {
-	case "patch", "apply":
-		return "update"
-	case "deletecollection":
-		return "delete"
-	}
-	return verb
-}
-
-// workloadAbove returns the topmost workload among the objects of s and of the spans above it in an
-// unbroken row, as in "Deployment/web".
-func (t *tree) workloadAbove(s *span.Span) string {
-	const deepest = 8
-	top := ""
-	for range deepest {
-		switch k := s.Object.Kind; {
-		case kind.IsWorkload(k):
-			top = valid(k.Kind) + "/" + valid(s.Object.Name)
-		case !kind.Pod.Is(k):
-			return top
-		}
-		if s = t.parent(s); s == nil {
-			break
-		}
-	}
-	return top
 }

@@ -68,9 +68,13 @@ func TestLifecyclesOf(t *testing.T) {
 		},
 	}
 	base := question.Lifecycle{
-		Trace: spantest.New("pod").Trace.ID, Object: spantest.Ref("", "Pod", "web-1"), Verb: "create",
-		Actor: "replicaset-controller", Start: spantest.At(100).Time, Region: "eu", InstanceType: "m7i.large",
-		Runtime: "containerd://2.3.7",
+		Trace: spantest.New("pod").Trace.ID, Object: spantest.Ref("", "Pod", "web-1"), Start: spantest.At(100).Time,
+		Values: map[string]any{
+			"verb": "create", "actor": "replicaset-controller", "workload": "Deployment/web", "reason": "crash_loop",
+			"labels": map[string]string{"app": "web"}, "volumes": int64(2), "images": []string{"b:1", "nginx:1"},
+			"node": "node-2", "zone": "zone-b", "region": "eu", "instance_type": "m7i.large",
+			"runtime": "containerd://2.3.7",
+		},
 	}
 	base.Object.Version = ""
 	steps := func(ready time.Time) []question.Step {
@@ -91,25 +95,14 @@ func TestLifecyclesOf(t *testing.T) {
 		want   func(l *question.Lifecycle)
 	}{
 		"converged": {"time in common counts once", pod(5000, facts), func(l *question.Lifecycle) {
-			l.Workload, l.Reason, l.Labels = "Deployment/web", "crash_loop", map[string]string{"app": "web"}
-			l.Volumes, l.Node, l.Zone, l.Images = new(int64(2)), "node-2", "zone-b", []string{"b:1", "nginx:1"}
 			l.Outcome, l.Duration = "converged", ms(4900)
 			l.Phases = map[string]time.Duration{
 				"sandbox": ms(200), "pull": ms(2000), "readiness": ms(1000), "startup": ms(4900),
 			}
 		}},
 		"open": {"it is not ready", pod(-1, facts), func(l *question.Lifecycle) {
-			l.Workload, l.Reason, l.Labels = "Deployment/web", "crash_loop", map[string]string{"app": "web"}
-			l.Volumes, l.Node, l.Zone, l.Images = new(int64(2)), "node-2", "zone-b", []string{"b:1", "nginx:1"}
 			l.Duration, l.Steps = ms(9900), steps(time.Time{})
 			l.Phases = map[string]time.Duration{"sandbox": ms(200), "pull": ms(2000), "readiness": ms(6000)}
-		}},
-		"earlier version": {"without facts", pod(5000, nil), func(l *question.Lifecycle) {
-			l.Workload, l.Outcome, l.Duration = "ReplicaSet/web", "converged", ms(4900)
-			l.Volumes, l.Node, l.Zone, l.Images = new(int64(3)), "node-1", "zone-a", []string{"envoy:1", "nginx:1"}
-			l.Phases = map[string]time.Duration{
-				"sandbox": ms(200), "pull": ms(2000), "readiness": ms(1000), "startup": ms(4900),
-			}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -181,8 +174,14 @@ func TestFactsOfRecordings(t *testing.T) {
 			}
 			pods++
 			ready := l.Phases["startup"]
-			if l.Workload == "" || l.Volumes == nil || len(l.Images) == 0 || l.Node == "" || l.Verb != "create" ||
-				l.Labels["app"] != "x" || l.Outcome == "converged" && (ready <= 0 || ready > l.Duration) {
+			for _, name := range []string{"workload", "volumes", "images", "node"} {
+				if l.Values[name] == nil {
+					t.Errorf("%s has no %s", l.Object, name)
+				}
+			}
+			labels, _ := l.Values["labels"].(map[string]string)
+			if l.Text("verb") != "create" || labels["app"] != "x" ||
+				l.Outcome == "converged" && (ready <= 0 || ready > l.Duration) {
 				t.Errorf("%+v", l)
 			}
 		}

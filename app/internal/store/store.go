@@ -69,8 +69,8 @@ var (
 	ErrInUse = errors.New("in use")
 	// ErrNewer: a newer version of Lifeline has written the store.
 	ErrNewer = errors.New("written by a newer version of lifeline")
-	// ErrForeign: the file or the database belongs to another program.
-	ErrForeign = errors.New("it is a database of another program")
+	// ErrForeign: the file belongs to another program, or a build before 0.1.0 has written it.
+	ErrForeign = errors.New("it is a database of another program, or of lifeline before 0.1.0")
 	// ErrUnavailable: the archive cannot be asked now. What is in memory can.
 	ErrUnavailable = errors.New("the archive is unavailable")
 	// ErrFull: no space is left for the batch.
@@ -116,9 +116,6 @@ type Config struct {
 	// a check. Nil means that no damage is known.
 	Damage error
 }
-
-// Opener is the constructor of an engine.
-type Opener func(ctx context.Context, c Config) (Archive, error)
 
 // Archive is an engine that keeps finished traces.
 type Archive interface {

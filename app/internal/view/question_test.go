@@ -325,7 +325,10 @@ func BenchmarkFindLive(b *testing.B) {
 		t := spantest.New(fmt.Sprint("open ", i))
 		d := t.Deployment(nil, i, -1)
 		for pod := range 9 {
-			t.Pod(d, fmt.Sprint("pod-", pod), i, i+3000)
+			p := t.Pod(d, fmt.Sprint("pod-", pod), i, i+3000)
+			p.Facts = &span.Facts{Verb: "create", Workload: "Deployment/web", Pod: &span.PodFacts{
+				Volumes: 2, Node: "node-1", Zone: "zone-a", Images: []string{"nginx:1.27"},
+			}}
 		}
 		open = append(open, t.Trace)
 	}

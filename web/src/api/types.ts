@@ -72,6 +72,8 @@ export interface Field {
   optional: boolean
   meaning: string
   values?: string[]
+  // facet is true if the most frequent values of a text complete a question.
+  facet?: boolean
 }
 
 export interface Fields {

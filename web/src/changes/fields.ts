@@ -22,25 +22,11 @@ export function fields(): Promise<Field[]> {
 // frequent has the frequent values of fields with a facet.
 export const frequent = signal<Record<string, Group[]>>({})
 
-const groupable = new Set([
-  'kind',
-  'namespace',
-  'actor',
-  'user',
-  'node',
-  'zone',
-  'region',
-  'instance_type',
-  'runtime',
-  'workload',
-  'heals',
-])
-
 // values returns those of a field, the most frequent first.
 export async function values(name: string): Promise<string[]> {
   const field = (await fields()).find((f) => f.name === name)
   if (field?.values) return field.values
-  if (!groupable.has(name)) return []
+  if (!field?.facet) return []
   let groups = frequent.peek()[name]
   if (!groups) {
     try {

@@ -102,6 +102,8 @@ func advice(err error) string {
 		return ": run the command as the user of the server, on a writable data directory"
 	case errors.Is(err, store.ErrUnavailable):
 		return ": try again in a moment, or see the server's log"
+	case errors.Is(err, store.ErrForeign):
+		return ": move the file away; lifeline serve creates a new one"
 	case errors.Is(err, store.ErrNewer):
 		return ": use that version"
 	}

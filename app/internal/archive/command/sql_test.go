@@ -44,7 +44,7 @@ func TestSQL(t *testing.T) {
 		t.Errorf("infinite numbers: code %d, %v: %s", code, err, out)
 	}
 	for statement, want := range map[string]string{
-		"SELECT data FROM spans": "cannot answer the statement: only SELECT from the views is permitted: " +
+		"SELECT data FROM parts": "cannot answer the statement: only SELECT from the views is permitted: " +
 			"v_lifecycles, v_traces, v_writes, v_spans",
 		"SELECT absent FROM v_traces": "no such column: absent",
 	} {

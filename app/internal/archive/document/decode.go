@@ -105,14 +105,14 @@ func (m *member) spans(line []byte, id trace.TraceID) (map[trace.SpanID]*span.Sp
 		if err != nil {
 			return nil, err
 		}
-		if e == nil {
-			return nil, fmt.Errorf("lifeline.exact has no span %s", sid)
-		}
-		s := &span.Span{TraceID: id, ID: sid}
-		if err := e.fill(s); err != nil {
+		exact, err := span.Unpack(e)
+		if err != nil {
 			return nil, fmt.Errorf("span %s of lifeline.exact: %w", sid, err)
 		}
-		out[sid] = s
+		if len(exact) != 1 || exact[0].ID != sid || exact[0].TraceID != id {
+			return nil, fmt.Errorf("lifeline.exact has no span %s", sid)
+		}
+		out[sid] = exact[0]
 	}
 	for text, f := range m.Facts {
 		sid, err := spanID(text)

@@ -77,8 +77,8 @@ type member struct {
 	Open []string `json:"open,omitempty"`
 	// Facts are those of the spans that have any, by the ID.
 	Facts map[string]*span.Facts `json:"facts,omitempty"`
-	// Exact has the spans that OTLP would change.
-	Exact map[string]*exact `json:"exact,omitempty"`
+	// Exact has the spans that OTLP would change, by the ID: each is packed by span.Pack, without facts.
+	Exact map[string][]byte `json:"exact,omitempty"`
 }
 
 type memberPart struct {
@@ -116,9 +116,7 @@ func Encode(t *Trace) ([]byte, error) {
 	if err := render.JSON(&doc, []*span.Trace{whole}, render.Options{Now: m.AsOf, Cluster: t.Cluster}); err != nil {
 		return nil, fmt.Errorf("trace %s: %w", whole.ID, err)
 	}
-	if err := m.addExact(doc.Bytes(), whole.Spans); err != nil {
-		return nil, fmt.Errorf("cannot write trace %s as JSON: %w", whole.ID, err)
-	}
+	m.addExact(doc.Bytes(), whole.Spans)
 	data, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write trace %s as JSON: %w", whole.ID, err)
@@ -131,7 +129,7 @@ func Encode(t *Trace) ([]byte, error) {
 }
 
 // addExact adds the spans that do not return unchanged from the OTLP document, and the facts of all.
-func (m *member) addExact(doc []byte, spans []*span.Span) error {
+func (m *member) addExact(doc []byte, spans []*span.Span) {
 	read, err := m.read(doc)
 	if err != nil {
 		read = nil // all spans are added
@@ -143,31 +141,20 @@ func (m *member) addExact(doc []byte, spans []*span.Span) error {
 			}
 			m.Facts[s.ID.String()] = s.Facts
 		}
-		if back := read[s.ID]; back != nil {
-			back.Facts = s.Facts
-		}
-		if same(s, read[s.ID]) {
+		plain := packed(s)
+		if back := read[s.ID]; back != nil && bytes.Equal(plain, packed(back)) {
 			continue
 		}
-		e, err := newExact(s)
-		if err != nil {
-			return fmt.Errorf("span %s: %w", s.ID, err)
-		}
 		if m.Exact == nil {
-			m.Exact = map[string]*exact{}
+			m.Exact = map[string][]byte{}
 		}
-		m.Exact[s.ID.String()] = e
+		m.Exact[s.ID.String()] = plain
 	}
-	return nil
 }
 
-// same reports whether all fields are equal.
-func same(a, b *span.Span) bool {
-	if b == nil {
-		return false
-	}
-	packed := func(s *span.Span) []byte {
-		return span.PackTrace(&span.Trace{ID: s.TraceID, Spans: []*span.Span{s}})
-	}
-	return a.TraceID == b.TraceID && bytes.Equal(packed(a), packed(b))
+// packed returns a span with all fields but its facts.
+func packed(s *span.Span) []byte {
+	plain := *s
+	plain.Facts = nil
+	return span.Pack([]*span.Span{&plain})
 }

@@ -4,7 +4,6 @@ package maintenance_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"database/sql"
 	"errors"
@@ -439,18 +438,6 @@ func TestOpen(t *testing.T) {
 	if _, err := maintenance.Open(t.Context(), empty, false); !errors.Is(err, maintenance.ErrNoArchive) {
 		t.Errorf("without an archive: %v", err)
 	}
-	former := t.TempDir()
-	unzip(t, "../../store/sqlite/testdata/former.db.gz", datadir.Archive(former))
-	before, err := os.ReadFile(datadir.Archive(former))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := maintenance.Open(t.Context(), former, false); err == nil || !strings.Contains(err.Error(), "once") {
-		t.Errorf("a store of an earlier release, whose server has open traces: %v", err)
-	}
-	if after, err := os.ReadFile(datadir.Archive(former)); err != nil || !bytes.Equal(before, after) {
-		t.Errorf("the store of an earlier release was changed (%v)", err)
-	}
 	for _, file := range []func(string) string{datadir.Archive, datadir.Journal} {
 		dir := filled(t, t.TempDir())
 		if err := os.WriteFile(file(dir), bytes.Repeat([]byte("damaged!"), 1000), 0o600); err != nil {
@@ -465,26 +452,6 @@ func TestOpen(t *testing.T) {
 				!errors.Is(err, store.ErrForeign) {
 			t.Errorf("a damaged %s: %v", file(dir), err)
 		}
-	}
-}
-
-func unzip(t *testing.T, from, to string) {
-	t.Helper()
-	f, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	zip, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(zip)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(to, data, 0o600); err != nil {
-		t.Fatal(err)
 	}
 }
 

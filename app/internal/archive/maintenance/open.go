@@ -53,8 +53,8 @@ func Open(ctx context.Context, dir string, create bool) (*Local, error) {
 		_ = RemoveCopies(dir) // the next start tries again
 	}
 	if errors.Is(err, store.ErrInUse) {
-		err = fmt.Errorf("%w, and that process offers no archive operations on %s: it starts or ends just now, "+
-			"or it is of an earlier version; try again, or stop it first", err, datadir.Socket(dir))
+		err = fmt.Errorf("%w, and that process offers no archive operations on %s: it starts or ends just now; "+
+			"try again, or stop it first", err, datadir.Socket(dir))
 	}
 	return l, err
 }
@@ -68,17 +68,6 @@ func exists(path string) (bool, error) {
 }
 
 func open(ctx context.Context, dir string, hasJournal bool) (*Local, error) {
-	former, err := sqlite.OpenFormer(ctx, datadir.Archive(dir))
-	if err != nil {
-		return nil, err
-	}
-	if former != nil {
-		return nil, errors.Join(
-			fmt.Errorf("%s has the open traces of an earlier release, which only a server can take "+
-				"over: start \"lifeline serve\" once", datadir.Archive(dir)),
-			former.Close(),
-		)
-	}
 	l := &Local{UID: filepath.Base(dir), Dir: dir}
 	if !hasJournal {
 		a, err := openArchive(ctx, dir)

@@ -168,11 +168,16 @@ func (g *generator) quantifier(depth int) string {
 	return of + "." + one(g.r, []string{"exists", "all"}) + "(" + local + ", " + condition + ")"
 }
 
-// texts are the fields with one string, and a part of them.
-var texts = []string{
-	"kind", "group", "namespace", "name", "uid", "workload", "verb", "actor", "user", "outcome", "reason", "node",
-	"zone", "region", "instance_type", "runtime", "trace", "heals",
-}
+// texts are the fields with one string.
+var texts = func() []string {
+	var out []string
+	for _, f := range question.Fields() {
+		if f.Type == question.String {
+			out = append(out, f.Name)
+		}
+	}
+	return out
+}()
 
 func (g *generator) text(depth int) string {
 	if g.local != "" && g.r.IntN(2) == 0 {

@@ -51,14 +51,17 @@ func Rows(r *rand.Rand, n int) []*question.Lifecycle {
 				Kind:      object.Kind{Group: word(r), Kind: word(r)},
 				Namespace: word(r), Name: word(r), UID: types.UID(word(r)),
 			},
-			Workload: word(r), Verb: word(r), Actor: word(r), User: word(r), Outcome: word(r), Reason: word(r),
-			Heals: word(r), Node: word(r), Zone: word(r),
-			Region: word(r), InstanceType: word(r), Runtime: word(r),
-			Start: one(r, moments), Duration: time.Duration(one(r, lengths)),
-			Phases: map[string]time.Duration{}, Labels: map[string]string{},
+			Outcome: word(r),
+			Start:   one(r, moments), Duration: time.Duration(one(r, lengths)),
+			Phases: map[string]time.Duration{},
 		}
 		if r.IntN(2) == 0 {
-			l.Verb, l.Outcome, l.Reason = one(r, few["verb"]), one(r, few["outcome"]), one(r, few["reason"])
+			l.Outcome = one(r, few["outcome"])
+		}
+		for _, f := range question.Fields() {
+			if f.From != nil {
+				l.Set(f.Name, value(r, &f))
+			}
 		}
 		binary.BigEndian.PutUint64(l.Trace[8:], uint64(i))
 		for _, p := range question.Phases() {
@@ -66,23 +69,53 @@ func Rows(r *rand.Rand, n int) []*question.Lifecycle {
 				l.Phases[p.Name] = time.Duration(one(r, lengths))
 			}
 		}
-		if r.IntN(2) == 0 {
-			l.Volumes = new(int64(r.IntN(4)))
-		}
-		for range r.IntN(4) {
-			if image := word(r); !slices.Contains(l.Images, image) {
-				l.Images = append(l.Images, image)
-			}
-		}
-		for range r.IntN(4) {
-			l.Labels[one(r, keys)] = word(r)
-		}
 		for range r.IntN(3 * len(stepped)) {
 			l.Steps = append(l.Steps, step(r))
 		}
 		out[i] = l
 	}
 	return out
+}
+
+// value returns a random value of a field of data, or nil.
+func value(r *rand.Rand, f *question.Field) any {
+	switch f.Type {
+	case question.String:
+		if f.Values != nil && r.IntN(2) == 0 {
+			return one(r, few[f.Name])
+		}
+		return word(r)
+	case question.List:
+		var out []string
+		for range r.IntN(4) {
+			if element := word(r); !slices.Contains(out, element) {
+				out = append(out, element)
+			}
+		}
+		if out != nil {
+			return out
+		}
+		return nil
+	case question.Map:
+		out := map[string]string{}
+		for range r.IntN(4) {
+			out[one(r, keys)] = word(r)
+		}
+		if len(out) > 0 {
+			return out
+		}
+		return nil
+	}
+	if r.IntN(2) == 0 {
+		return nil
+	}
+	switch f.Type {
+	case question.Timestamp:
+		return one(r, moments)
+	case question.Duration:
+		return time.Duration(one(r, lengths))
+	}
+	return int64(r.IntN(4))
 }
 
 // stepped are the phases with steps.

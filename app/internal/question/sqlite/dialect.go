@@ -28,24 +28,23 @@ func (Dialect) Param(n int, _ question.Type) string { return "?" + strconv.Itoa(
 // Field implements question.Dialect.
 func (Dialect) Field(f *question.Field) string {
 	switch {
-	case f.Table == question.Traces && f.Column == "id":
-		return "(SELECT lower(hex(m.id)) FROM traces AS m WHERE m.num = l.trace)"
 	case f.Table == question.Traces:
-		return "(SELECT m." + f.Column + " FROM traces AS m WHERE m.num = l.trace)"
+		return "(SELECT lower(hex(m." + f.Column + ")) FROM traces AS m WHERE m.num = l.trace)"
 	case f.Table == question.Steps && f.Column == "start":
-		return "(SELECT min(m.start) FROM " + stepsOf(f)
+		return stepOf(stepBegan, f)
 	case f.Table == question.Steps:
-		return "(SELECT CASE WHEN count(m.until) = count(*) THEN max(m.until) END FROM " + stepsOf(f)
+		return stepOf(stepEnded, f)
 	case f.Name == question.End: // a sum above 64 bits would be a rounded number
 		return "(CASE WHEN l.outcome <> '' AND typeof(l.start + l.duration) = 'integer' THEN l.start + l.duration END)"
 	}
 	return "l." + f.Column
 }
 
-// stepsOf returns the rows of a phase of the lifecycle. The name of the phase is no parameter, since it is
-// that of the field.
-func stepsOf(f *question.Field) string {
-	return f.Table + " AS m WHERE m.lifecycle = l.id AND m.name = '" + f.Phase + "')"
+// stepOf returns a function of a phase of the lifecycle. The name of the phase is no parameter, since it
+// is that of the field.
+func stepOf(function string, f *question.Field) string {
+	return "(SELECT " + function + "(m.steps, '" + f.Phase + "') FROM " + f.Table +
+		" AS m WHERE m.lifecycle = l.id)"
 }
 
 // Contains implements question.Dialect. LIKE would ignore case.

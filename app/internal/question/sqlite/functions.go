@@ -23,6 +23,10 @@ const (
 	plus     = "lifeline_plus"
 	minus    = "lifeline_minus"
 	quantile = "lifeline_quantiles"
+	// stepBegan and stepEnded return the start and the end of a phase; NULL without one, or for an end
+	// that is open.
+	stepBegan = "lifeline_step_began"
+	stepEnded = "lifeline_step_ended"
 )
 
 // Register adds the functions of the dialect to the driver "sqlite", once. Connections that are open
@@ -30,10 +34,17 @@ const (
 var Register = sync.OnceValue(func() error {
 	var errs []error
 	for name, f := range map[string]func(a, b driver.Value) (driver.Value, error){
-		endsWith: onTexts(func(text, suffix string) (bool, error) { return strings.HasSuffix(text, suffix), nil }),
-		matches:  onTexts(match),
-		plus:     onNanos(question.Plus),
-		minus:    onNanos(question.Minus),
+		endsWith:  onTexts(func(text, suffix string) (bool, error) { return strings.HasSuffix(text, suffix), nil }),
+		matches:   onTexts(match),
+		plus:      onNanos(question.Plus),
+		minus:     onNanos(question.Minus),
+		stepBegan: ofStep(func(i interval) driver.Value { return i.began }),
+		stepEnded: ofStep(func(i interval) driver.Value {
+			if i.open {
+				return nil
+			}
+			return i.ended
+		}),
 	} {
 		errs = append(errs, sqlite.RegisterFunction(name, &sqlite.FunctionImpl{
 			NArgs: 2, Deterministic: true,

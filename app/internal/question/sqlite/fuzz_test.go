@@ -22,9 +22,9 @@ var known = func() map[string]bool {
 	out := map[string]bool{}
 	for word := range strings.FieldsSeq(`
 		SELECT FROM AS WHERE EXISTS NOT AND OR IN IS NULL CASE WHEN THEN ELSE END instr count max min lower hex typeof
-		+ '' 'integer' m.name
-		lifeline_ends_with lifeline_matches lifeline_plus lifeline_minus
-		l m el v x l.id l.trace m.id m.num m.heals m.value m.lifecycle el.lifecycle v.x traces`) {
+		+ '' 'integer' m.steps
+		lifeline_ends_with lifeline_matches lifeline_plus lifeline_minus lifeline_step_began lifeline_step_ended
+		l m el v x l.id l.trace m.id m.num m.value m.lifecycle el.lifecycle v.x traces`) {
 		out[word] = true
 	}
 	for _, f := range question.Fields() {

@@ -33,7 +33,7 @@ func TestIndexes(t *testing.T) {
 		`namespace == "shop" && start > now - duration("24h")`:            "_namespace (namespace=? AND start>?)",
 		`name == "web"`:          "lifecycles_name (name=?)",
 		`uid in ["a", "b"]`:      "lifecycles_uid (uid=?)",
-		`"nginx:1.29" in images`: "PRIMARY KEY (lifecycle=? AND image=?)",
+		`"nginx:1.29" in images`: "PRIMARY KEY (lifecycle=? AND element=?)",
 	} {
 		c := condition(t, text)
 		var plan strings.Builder
@@ -169,7 +169,7 @@ func BenchmarkMatches(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	l := &question.Lifecycle{Images: []string{"a", "nginx:" + strconv.Itoa(1)}}
+	l := &question.Lifecycle{Values: map[string]any{"images": []string{"a", "nginx:" + strconv.Itoa(1)}}}
 	l.Object.Kind.Kind = "Pod"
 	l.Phases = map[string]time.Duration{"startup": time.Minute}
 	for b.Loop() {

@@ -2,73 +2,75 @@
 
 package sqlite
 
-// Schema creates the tables of lifecycles, without the columns of SchemaOfNodes. The table traces is the
-// archive's: num, id and heals are used. A released schema is never edited; see the migrations of
-// store/sqlite.
-//
-// Times are Unix nanoseconds, and lengths nanoseconds. An empty text means none. The index by kind
-// answers the most frequent questions without the rows: the newest of a kind with a slow start. Images
-// and labels are only searched by lifecycle.
-const Schema = `
-CREATE TABLE lifecycles (
-  id              INTEGER PRIMARY KEY,
-  trace           INTEGER NOT NULL,
-  span            BLOB NOT NULL,
-  api_group       TEXT NOT NULL DEFAULT '',
-  kind            TEXT NOT NULL DEFAULT '',
-  namespace       TEXT NOT NULL DEFAULT '',
-  name            TEXT NOT NULL DEFAULT '',
-  uid             TEXT NOT NULL DEFAULT '',
-  workload        TEXT NOT NULL DEFAULT '',
-  verb            TEXT NOT NULL DEFAULT '',
-  actor           TEXT NOT NULL DEFAULT '',
-  user            TEXT NOT NULL DEFAULT '',
-  outcome         TEXT NOT NULL DEFAULT '',
-  reason          TEXT NOT NULL DEFAULT '',
-  start           INTEGER NOT NULL,
-  duration        INTEGER NOT NULL,
-  phase_startup   INTEGER,
-  phase_schedule  INTEGER,
-  phase_sandbox   INTEGER,
-  phase_pull      INTEGER,
-  phase_init      INTEGER,
-  phase_start     INTEGER,
-  phase_run       INTEGER,
-  phase_backoff   INTEGER,
-  phase_readiness INTEGER,
-  phase_publish   INTEGER,
-  phase_terminate INTEGER,
-  phase_condition INTEGER,
-  phase_retry     INTEGER,
-  phase_address   INTEGER,
-  volumes         INTEGER, -- NULL without a Pod's spec
-  node            TEXT NOT NULL DEFAULT '',
-  zone            TEXT NOT NULL DEFAULT '',
-  UNIQUE (trace, span)
-) STRICT;
+import (
+	"slices"
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/app/internal/question"
+)
+
+// indexes answer the most frequent questions. That by kind needs no rows for the newest of a kind with a slow
+// start. Lists and maps are only searched by lifecycle.
+const indexes = `
 CREATE INDEX lifecycles_kind ON lifecycles (kind, start DESC, phase_startup, volumes);
 CREATE INDEX lifecycles_start ON lifecycles (start);
 CREATE INDEX lifecycles_namespace ON lifecycles (namespace, start);
 CREATE INDEX lifecycles_name ON lifecycles (name);
 CREATE INDEX lifecycles_uid ON lifecycles (uid);
-
-CREATE TABLE lifecycle_images (
-  lifecycle INTEGER NOT NULL,
-  image     TEXT NOT NULL,
-  PRIMARY KEY (lifecycle, image)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE lifecycle_labels (
-  lifecycle INTEGER NOT NULL,
-  label     TEXT NOT NULL,
-  value     TEXT NOT NULL,
-  PRIMARY KEY (lifecycle, label)
-) STRICT, WITHOUT ROWID;
 `
 
-// SchemaOfNodes adds the columns about the Nodes of Pods to the tables of Schema.
-const SchemaOfNodes = `
-ALTER TABLE lifecycles ADD COLUMN region TEXT NOT NULL DEFAULT '';
-ALTER TABLE lifecycles ADD COLUMN instance_type TEXT NOT NULL DEFAULT '';
-ALTER TABLE lifecycles ADD COLUMN runtime TEXT NOT NULL DEFAULT '';
-`
+// Schema returns the statements that create the tables of lifecycles. The table traces is the archive's: num
+// and id are used.
+//
+// Times are Unix nanoseconds, and lengths nanoseconds. An empty text means none.
+func Schema() string {
+	columns := []string{"id INTEGER PRIMARY KEY", "trace INTEGER NOT NULL", "span BLOB NOT NULL"}
+	var collections strings.Builder
+	for _, f := range question.Fields() {
+		switch {
+		case f.Type == question.List, f.Type == question.Map:
+			collections.WriteString(collection(&f) + ";\n")
+		case f.Table == question.Lifecycles:
+			columns = append(columns, column(&f))
+		}
+	}
+	return "\nCREATE TABLE lifecycles (\n  " + strings.Join(columns, ",\n  ") +
+		",\n  UNIQUE (trace, span)\n) STRICT;" + indexes + collections.String()
+}
+
+// Extend returns the statements that add what a file lacks for fields. The file has the columns given as
+// "table.column". Lifecycles that are stored already do not have the values.
+func Extend(columns []string) []string {
+	var out []string
+	for _, f := range question.Fields() {
+		switch {
+		case slices.Contains(columns, f.Table+"."+f.Column):
+		case f.Type == question.List, f.Type == question.Map:
+			out = append(out, collection(&f))
+		case f.Table == question.Lifecycles:
+			out = append(out, "ALTER TABLE lifecycles ADD COLUMN "+column(&f))
+		}
+	}
+	return out
+}
+
+// column returns the definition of the column of a field.
+func column(f *question.Field) string {
+	switch {
+	case f.Type == question.String:
+		return f.Column + " TEXT NOT NULL DEFAULT ''"
+	case f.Optional:
+		return f.Column + " INTEGER"
+	}
+	return f.Column + " INTEGER NOT NULL"
+}
+
+// collection returns the statement that creates the table of a list or a map.
+func collection(f *question.Field) string {
+	value := ""
+	if f.Type == question.Map {
+		value = " value TEXT NOT NULL,"
+	}
+	return "CREATE TABLE " + f.Table + " (lifecycle INTEGER NOT NULL, " + f.Column + " TEXT NOT NULL," + value +
+		" PRIMARY KEY (lifecycle, " + f.Column + ")) STRICT, WITHOUT ROWID"
+}

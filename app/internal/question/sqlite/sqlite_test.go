@@ -53,21 +53,9 @@ func open(tb testing.TB) *sql.DB {
 	}
 	db.SetMaxOpenConns(1)
 	tb.Cleanup(func() { _ = db.Close() })
-	execute(tb, db, sqlite.Schema+sqlite.SchemaOfNodes+`
-		CREATE TABLE traces (num INTEGER PRIMARY KEY, id BLOB, heals TEXT) STRICT;
-		CREATE TABLE phases (
-			lifecycle INTEGER NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, start INTEGER NOT NULL,
-			until INTEGER, PRIMARY KEY (lifecycle, seq)
-		) STRICT, WITHOUT ROWID;`)
+	execute(tb, db, sqlite.Schema()+`
+		CREATE TABLE traces (num INTEGER PRIMARY KEY, id BLOB) STRICT;`+sqlite.SchemaOfSteps)
 	return db
-}
-
-// nanos returns a time in nanoseconds, or nil for the zero time.
-func nanos(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UnixNano()
 }
 
 func execute(tb testing.TB, db *sql.DB, statement string, args ...any) {
@@ -81,10 +69,10 @@ func execute(tb testing.TB, db *sql.DB, statement string, args ...any) {
 func (e *engine) Store(tb testing.TB, rows []*question.Lifecycle) {
 	tb.Helper()
 	e.rows = len(rows)
-	for _, table := range []string{
-		question.Lifecycles, question.Images, question.Labels, question.Traces, question.Steps,
-	} {
-		execute(tb, e.db, "DELETE FROM "+table)
+	for _, f := range question.Fields() {
+		if f.Table != "" {
+			execute(tb, e.db, "DELETE FROM "+f.Table)
+		}
 	}
 	columns := []string{"id", "trace", "span"}
 	for _, f := range question.Fields() {
@@ -102,16 +90,22 @@ func (e *engine) Store(tb testing.TB, rows []*question.Lifecycle) {
 			}
 		}
 		execute(tb, e.db, insert, values...)
-		execute(tb, e.db, "INSERT INTO traces (num, id, heals) VALUES (?, ?, ?)", id, l.Trace[:], l.Heals)
-		for _, image := range l.Images {
-			execute(tb, e.db, "INSERT INTO lifecycle_images (lifecycle, image) VALUES (?, ?)", id, image)
+		execute(tb, e.db, "INSERT INTO traces (num, id) VALUES (?, ?)", id, l.Trace[:])
+		for _, f := range question.Fields() {
+			into := "INSERT INTO " + f.Table + " VALUES (?, ?"
+			switch v := l.Values[f.Name].(type) {
+			case []string:
+				for _, element := range v {
+					execute(tb, e.db, into+")", id, element)
+				}
+			case map[string]string:
+				for key, value := range v {
+					execute(tb, e.db, into+", ?)", id, key, value)
+				}
+			}
 		}
-		for key, value := range l.Labels {
-			execute(tb, e.db, "INSERT INTO lifecycle_labels (lifecycle, label, value) VALUES (?, ?, ?)", id, key, value)
-		}
-		for seq, s := range l.Steps {
-			execute(tb, e.db, "INSERT INTO phases (lifecycle, seq, name, start, until) VALUES (?, ?, ?, ?, ?)",
-				id, seq, s.Phase, nanos(s.Start), nanos(s.End))
+		if steps := sqlite.EncodeSteps(l.Steps, time.Time.UnixNano); steps != nil {
+			execute(tb, e.db, "INSERT INTO phases (lifecycle, steps) VALUES (?, ?)", id, steps)
 		}
 	}
 }

@@ -22,7 +22,9 @@ func TestView(t *testing.T) {
 		Object: object.Ref{Kind: object.Kind{Kind: "Pod"}, Namespace: "shop", Name: "web-1"},
 		Start:  time.Date(2026, 3, 1, 12, 0, 0, 250e6, time.UTC), Duration: 1500 * time.Millisecond,
 		Phases: map[string]time.Duration{"pull": 2 * time.Second},
-		Images: []string{"nginx:1.29", "it's"}, Labels: map[string]string{"app": "web"}, Volumes: new(int64(3)),
+		Values: map[string]any{
+			"images": []string{"nginx:1.29", "it's"}, "labels": map[string]string{"app": "web"}, "volumes": int64(3),
+		},
 	}})
 	view, columns := sqlite.View()
 	execute(t, e.db, "CREATE TEMP VIEW v AS "+view)

@@ -4,6 +4,8 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -13,85 +15,197 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// place is the position of a stored span in its trace.
-type place struct {
-	amends bool
-	// revision is the revision of the span's batch; 0 for the trace's own.
-	revision int64
-	seq      int
-}
-
-// stored is a stored span, apart from its content.
-type stored struct {
-	place
-	digest int64
-}
-
-var (
-	insertSpans = insertInto("spans", "", "trace", "id", "amends", "revision", "seq", "digest", "parent", "remote",
-		"name", "service", "object", "start", "start_source", "until", "until_source", "outcome", "evidence", "status",
-		"message", "data", "origin", "facts")
-	insertWrites = insertInto("writes", "", "trace", "span", "num", "object", "verb", "part", "subresource", "rv",
-		"based_on", "generation", "actor", "user", "audit_id", "start", "until", "source", "changes", "more_changes")
-	insertObjects = insertInto("objects", "", "trace", "num", "api_group", "api_version", "kind", "namespace", "name",
-		"uid")
-)
-
-// content is all stored data of one trace.
+// content is all stored data of one trace, during the merge of a batch.
 type content struct {
 	*deriver
-	// newSpans, newWrites and newObjects are not inserted yet.
-	newSpans, newWrites, newObjects rowsOf
-	num                             int64
-	spans                           map[trace.SpanID]stored
-	objects                         map[object.Ref]int64
-	origins                         map[string]int64
-	// next and nextOrigin are the next free numbers.
-	next, nextOrigin int64
-	// known marks a trace with spans from earlier batches. writes counts the writes of an unknown
-	// one.
-	known  bool
-	writes int64
-	// loose marks objects and origins that may have lost their last span.
-	loose bool
+	rows rowsOfTrace
+	id   trace.TraceID
+	// known marks a trace with spans from earlier batches.
+	known bool
+	parts []*part
+	// of is the part of each span.
+	of map[trace.SpanID]*part
+	// changed are the parts to write, and added the new spans.
+	changed map[*part]bool
+	added   []*span.Span
+	// moved means that a span was replaced: the rows of the trace are written again.
+	moved bool
 }
 
-func (m *merge) content(ctx context.Context, h *head) (*content, error) {
+func (m *merge) content(ctx context.Context, h *head, id trace.TraceID) (*content, error) {
 	c := &content{
-		deriver:    m.deriver,
-		newSpans:   rowsOf{insertion: insertSpans},
-		newWrites:  rowsOf{insertion: insertWrites},
-		newObjects: rowsOf{insertion: insertObjects},
-		num:        h.num,
-		known:      h.known,
-		spans:      map[trace.SpanID]stored{},
-		objects:    map[object.Ref]int64{},
-		origins:    map[string]int64{},
+		deriver: m.deriver, rows: newRows(m.deriver, h.num), id: id, known: h.known,
+		of: map[trace.SpanID]*part{}, changed: map[*part]bool{},
 	}
 	if !h.known {
 		return c, nil
 	}
-	var id []byte
-	var s stored
-	if err := database.Scan(ctx, m, "SELECT id, amends, revision, seq, digest FROM spans WHERE trace = ?", []any{h.num},
-		[]any{&id, &s.amends, &s.revision, &s.seq, &s.digest},
-		func() error { c.spans[spanID(id)] = s; return nil }); err != nil {
-		return nil, err
-	}
-	refs, err := objects(ctx, m, h.num)
-	for num, ref := range refs {
-		c.objects[ref] = num
-		c.next = max(c.next, num+1)
-	}
-	if err != nil {
-		return nil, err
-	}
-	made, err := origins(ctx, m, h.num)
-	for num, data := range made {
-		c.origins[string(data)] = num
-		c.nextOrigin = max(c.nextOrigin, num+1)
+	parts, err := readParts(ctx, m, h.num, id)
+	for i := range parts {
+		p := &parts[i]
+		c.parts = append(c.parts, p)
+		for _, s := range p.spans {
+			c.of[s.ID] = p
+		}
 	}
 	return c, err
+}
+
+// part returns the part at a place, a new one if necessary.
+func (c *content) part(at place) *part {
+	for _, p := range c.parts {
+		if p.place == at {
+			return p
+		}
+	}
+	p := &part{place: at, num: firstPart(c.rows.num)}
+	for _, other := range c.parts {
+		p.num = max(p.num, other.num+1)
+	}
+	c.parts = append(c.parts, p)
+	slices.SortFunc(c.parts, func(a, b *part) int { return a.compare(b.place) })
+	return p
+}
+
+// yield prepares for a version with priority: the part of the trace's own revision gets that revision
+// as its own.
+func (c *content) yield(revision int64) {
+	for _, p := range c.parts {
+		if !p.amends && p.revision == 0 {
+			p.revision = revision
+			c.changed[p] = true
+		}
+	}
+}
+
+// put adds a span to a part, in place of one with the same ID.
+func (c *content) put(s *span.Span, to *part) {
+	if from := c.of[s.ID]; from != nil {
+		from.spans = slices.DeleteFunc(from.spans, func(one *span.Span) bool { return one.ID == s.ID })
+		c.changed[from], c.moved = true, true
+	}
+	to.spans = append(to.spans, s)
+	c.of[s.ID], c.changed[to] = to, true
+	c.added = append(c.added, s)
+}
+
+// flush writes the changes: the parts, the writes and the links.
+func (c *content) flush(ctx context.Context) error {
+	for _, p := range c.parts {
+		if !c.changed[p] {
+			continue
+		}
+		if p.num >= firstPart(c.rows.num+1) {
+			return fmt.Errorf("trace %s has too many amendments", c.id)
+		}
+		if err := p.write(ctx, c.Tx, c.id); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.moved:
+		if err := c.rows.clear(ctx); err != nil {
+			return err
+		}
+		return c.rows.add(ctx, c.all(true))
+	case c.known:
+		if err := c.rows.load(ctx); err != nil {
+			return err
+		}
+	}
+	return c.rows.add(ctx, c.added)
+}
+
+// all returns the spans of the trace in their order, with or without its amendments.
+func (c *content) all(amending bool) []*span.Span {
+	var out []*span.Span
+	for _, p := range c.parts {
+		if amending || !p.amends {
+			out = append(out, p.spans...)
+		}
+	}
+	return out
+}
+
+// derive writes the derived tables of a finished trace after its spans. all is its content without
+// amendments.
+func (c *content) derive(ctx context.Context, all *span.Trace, rows []store.Lifecycle) error {
+	if !c.known {
+		if err := c.index(ctx, c.rows.num, all.Spans, false); err != nil {
+			return err
+		}
+		return c.lifecycles(ctx, c.rows.num, rows)
+	}
+	return c.replace(ctx, c.rows.num, c.all(true), rows)
+}
+
+var (
+	insertWrites = insertInto("writes", "", "trace", "num", "span", "number", "object", "kind", "rv", "back",
+		"generation", "audit_id", "start", "until", "changes", "more_changes")
+	insertObjects = insertInto("objects", "", "trace", "num", "api_group", "api_version", "kind", "namespace", "name",
+		"uid")
+)
+
+// rowsOfTrace writes the rows of one trace for queries: its objects, writes and links.
+type rowsOfTrace struct {
+	*deriver
+	// num is the number of the trace.
+	num     int64
+	objects map[object.Ref]int64
+	// nextObject and nextWrite are the next free numbers.
+	nextObject, nextWrite int64
+	newObjects, newWrites rowsOf
+}
+
+func newRows(d *deriver, num int64) rowsOfTrace {
+	return rowsOfTrace{
+		deriver: d, num: num, objects: map[object.Ref]int64{},
+		newObjects: rowsOf{insertion: insertObjects}, newWrites: rowsOf{insertion: insertWrites},
+	}
+}
+
+// load reads the numbers that the trace has already.
+func (r *rowsOfTrace) load(ctx context.Context) error {
+	refs, err := objects(ctx, r, r.num)
+	for num, ref := range refs {
+		r.objects[ref] = num
+		r.nextObject = max(r.nextObject, num+1)
+	}
+	if err != nil {
+		return err
+	}
+	return database.Scan(
+		ctx, r, "SELECT coalesce(max(num), -1) + 1 FROM writes WHERE trace = ?", []any{r.num},
+		[]any{&r.nextWrite}, nothing,
+	)
+}
+
+// clear removes all rows of the trace.
+func (r *rowsOfTrace) clear(ctx context.Context) error {
+	for _, table := range []string{"objects", "writes", "links"} {
+		if err := r.Exec(ctx, "DELETE FROM "+table+" WHERE trace = ?", r.num); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds the rows of spans.
+func (r *rowsOfTrace) add(ctx context.Context, spans []*span.Span) error {
+	for _, s := range spans {
+		if _, err := r.object(ctx, s.Object); err != nil {
+			return err
+		}
+		for _, w := range store.WritesOf(s) {
+			if err := r.write(ctx, &w); err != nil {
+				return err
+			}
+		}
+		if err := r.links(ctx, s); err != nil {
+			return err
+		}
+	}
+	return flushAll(ctx, r.Tx, &r.newObjects, &r.newWrites)
 }
 
 // objects returns the objects of a trace by their numbers.
@@ -111,221 +225,71 @@ func objects(ctx context.Context, from database.Querier, num int64) (map[int64]o
 }
 
 // object returns the number of ref; -1 without one.
-func (c *content) object(ctx context.Context, ref object.Ref) (int64, error) {
+func (r *rowsOfTrace) object(ctx context.Context, ref object.Ref) (int64, error) {
 	if ref == (object.Ref{}) {
 		return -1, nil
 	}
-	num, known := c.objects[ref]
+	num, known := r.objects[ref]
 	if known {
 		return num, nil
 	}
-	num = c.next
-	c.next++
-	c.objects[ref] = num
-	return num, c.newObjects.put(
-		ctx,
-		c.Tx,
-		c.num,
-		num,
-		text(ref.Group),
-		text(ref.Version),
-		text(ref.Kind.Kind),
-		text(ref.Namespace),
-		text(ref.Name),
-		text(string(ref.UID)),
+	num = r.nextObject
+	r.nextObject++
+	r.objects[ref] = num
+	return num, r.newObjects.put(
+		ctx, r.Tx, r.num, num, text(ref.Group), text(ref.Version), text(ref.Kind.Kind), text(ref.Namespace),
+		text(ref.Name), text(string(ref.UID)),
 	)
 }
 
-// yield prepares for a version with priority: spans of the trace's own revision get that revision
-// as their own.
-func (c *content) yield(ctx context.Context, revision int64) error {
-	for id, s := range c.spans {
-		if s.amends || s.revision != 0 {
-			continue
-		}
-		s.digest ^= s.place.digest()
-		s.revision = revision
-		s.digest ^= s.place.digest()
-		c.spans[id] = s
-		if err := c.Exec(
-			ctx,
-			"UPDATE spans SET revision = ?, digest = ? WHERE trace = ? AND id = ?",
-			s.revision,
-			s.digest,
-			c.num,
-			id[:],
-		); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// flush inserts what put has collected. Only then can a query see it.
-func (c *content) flush(ctx context.Context) error {
-	return flushAll(ctx, c.Tx, &c.newObjects, &c.newSpans, &c.newWrites)
-}
-
-// put stores a span, with its writes and links, in place of one with the same ID. flush has to follow.
-func (c *content) put(ctx context.Context, s *span.Span, at place) error {
-	data, err := encode(s)
+// write adds a write. Most columns have short values: the version before it is a distance, and a start
+// that is the end is NULL.
+func (r *rowsOfTrace) write(ctx context.Context, w *store.Write) error {
+	obj, err := r.object(ctx, w.Object)
 	if err != nil {
 		return err
 	}
-	obj, err := c.object(ctx, s.Object)
+	kind, err := r.kind(ctx, w)
 	if err != nil {
 		return err
 	}
-	made, by, err := c.origin(ctx, s)
+	changes, err := encodeChanges(w.Changes)
 	if err != nil {
 		return err
 	}
-	if _, there := c.spans[s.ID]; there {
-		if err := c.remove(ctx, s.ID); err != nil {
-			return err
-		}
+	var back, audit, start any
+	if w.BasedOn != 0 {
+		back = w.ResourceVersion - w.BasedOn
 	}
-	facts := span.PackFacts(s.Facts, text)
-	digest := digestOf(s, at, by, data, facts)
-	c.spans[s.ID] = stored{at, digest}
-	var parent []byte
-	if s.Parent.IsValid() {
-		parent = s.Parent[:]
+	if w.AuditID != "" {
+		audit = text(w.AuditID)
 	}
-	if err := c.newSpans.put(
-		ctx,
-		c.Tx,
-		c.num,
-		s.ID[:],
-		at.amends,
-		at.revision,
-		at.seq,
-		digest,
-		parent,
-		s.RemoteParent,
-		text(s.Name),
-		text(s.Service),
-		obj,
-		optional(s.Start.Time),
-		text(string(s.Start.Source)),
-		optional(s.End.Time),
-		text(string(s.End.Source)),
-		text(string(s.Outcome)),
-		text(string(s.Evidence)),
-		int64(s.Status),
-		text(s.Message),
-		data,
-		made,
-		facts,
-	); err != nil {
-		return err
+	if !w.Start.Equal(w.End) {
+		start = nanos(w.Start)
 	}
-	return c.primitives(ctx, s)
+	num := r.nextWrite
+	r.nextWrite++
+	return r.newWrites.put(
+		ctx, r.Tx, r.num, num, w.SpanID[:], w.Number, obj, kind, w.ResourceVersion, back, w.Generation, audit, start,
+		nanos(w.End), changes, w.MoreChanges,
+	)
 }
 
-// primitives stores the writes of s and its links.
-func (c *content) primitives(ctx context.Context, s *span.Span) error {
-	for i, w := range store.WritesOf(s) {
-		obj, err := c.object(ctx, w.Object)
-		if err != nil {
-			return err
-		}
-		changes, err := encodeChanges(w.Changes)
-		if err != nil {
-			return err
-		}
-		c.writes++
-		if err := c.newWrites.put(
-			ctx,
-			c.Tx,
-			c.num,
-			s.ID[:],
-			i,
-			obj,
-			text(w.Verb),
-			text(w.Part),
-			text(w.Subresource),
-			w.ResourceVersion,
-			w.BasedOn,
-			w.Generation,
-			text(w.Actor),
-			text(w.User),
-			text(w.AuditID),
-			nanos(w.Start),
-			nanos(w.End),
-			text(string(w.Source)),
-			changes,
-			w.MoreChanges,
-		); err != nil {
-			return err
-		}
-	}
+// links adds the edges of s other than that to its parent.
+func (r *rowsOfTrace) links(ctx context.Context, s *span.Span) error {
 	for i, edge := range store.CausesOf(s) {
 		if edge.Parent {
-			continue // the span's own columns
+			continue
 		}
-		if err := c.Exec(
+		if err := r.Exec(
 			ctx,
 			"INSERT INTO links (trace, span, num, of_trace, of_span, evidence, reason) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			c.num,
-			s.ID[:],
-			i,
-			edge.OfTrace[:],
-			edge.OfSpan[:],
-			text(string(edge.Evidence)),
-			text(edge.Reason),
+			r.num, s.ID[:], i, edge.OfTrace[:], edge.OfSpan[:], text(string(edge.Evidence)), text(edge.Reason),
 		); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// remove deletes a span, its writes and its links.
-func (c *content) remove(ctx context.Context, id trace.SpanID) error {
-	if err := c.flush(ctx); err != nil {
-		return err
-	}
-	c.loose = true
-	delete(c.spans, id)
-	for _, query := range []string{
-		"DELETE FROM spans WHERE trace = ? AND id = ?",
-		"DELETE FROM writes WHERE trace = ? AND span = ?",
-		"DELETE FROM links WHERE trace = ? AND span = ?",
-	} {
-		if err := c.Exec(ctx, query, c.num, id[:]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// tidy deletes the objects and origins without spans.
-func (c *content) tidy(ctx context.Context) error {
-	if !c.loose {
-		return nil
-	}
-	c.loose = false
-	if err := c.Exec(ctx, `DELETE FROM objects WHERE trace = ?1 AND num NOT IN
-		(SELECT object FROM spans WHERE trace = ?1 UNION SELECT object FROM writes WHERE trace = ?1)`,
-		c.num); err != nil {
-		return err
-	}
-	return c.Exec(
-		ctx,
-		"DELETE FROM origins WHERE trace = ?1 AND num NOT IN (SELECT origin FROM spans WHERE trace = ?1)",
-		c.num,
-	)
-}
-
-// countWrites returns the number of all writes of the trace.
-func (c *content) countWrites(ctx context.Context) (int64, error) {
-	if !c.known {
-		return c.writes, nil
-	}
-	var n int64
-	err := database.Scan(ctx, c, "SELECT count(*) FROM writes WHERE trace = ?", []any{c.num}, []any{&n}, nothing)
-	return n, err
 }
 
 // nothing is for rows whose columns suffice.

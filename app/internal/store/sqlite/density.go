@@ -21,9 +21,6 @@ func (s *Store) Density(ctx context.Context, q store.DensityQuery) (*store.Densi
 		return nil, err
 	}
 	out := &store.Density{Buckets: make([]store.Bucket, q.Buckets)}
-	if q.Where != nil {
-		out.Incomplete = s.incomplete()
-	}
 	if q.Open {
 		return out, nil // an archive has none
 	}
@@ -32,7 +29,7 @@ func (s *Store) Density(ctx context.Context, q store.DensityQuery) (*store.Densi
 	rows := "traces"
 	if q.Where != nil {
 		find := q.Lifecycles()
-		s.addLifecycles(of, &find)
+		addLifecycles(of, &find)
 		rows = "(SELECT DISTINCT l.trace AS matching FROM lifecycles AS l" + of.String() +
 			") CROSS JOIN traces ON num = matching"
 	}

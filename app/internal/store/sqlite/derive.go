@@ -7,122 +7,75 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
-	"github.com/kube-lifeline/lifeline/app/internal/question"
+	questions "github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// lifecycleFields are the fields with a column in the table lifecycles.
-var lifecycleFields = func() []question.Field {
-	var out []question.Field
-	for _, f := range question.Fields() {
-		if f.Table == question.Lifecycles {
-			out = append(out, f)
-		}
-	}
-	return out
-}()
-
 var (
-	insertLifecycles = insertInto("lifecycles", "",
-		append([]string{"id", "trace", "span"}, columnNames(lifecycleFields, "")...)...)
-	insertImages = insertInto(question.Images, "", "lifecycle", "image")
-	insertLabels = insertInto(question.Labels, "", "lifecycle", "label", "value")
-	insertPhases = insertInto("phases", "", "lifecycle", "seq", "name", "container", "attempt", "start", "start_source",
-		"until", "until_source", "outcome")
-	insertIndex = insertInto("span_index", " ON CONFLICT DO UPDATE SET start = min(start, excluded.start), "+
+	insertPhases = insertInto("phases", "", "lifecycle", "steps")
+	insertIndex  = insertInto("span_index", " ON CONFLICT DO UPDATE SET start = min(start, excluded.start), "+
 		"latest = max(latest, excluded.latest), longest = max(longest, excluded.longest)",
 		"trace", "operation", "trace_start", "start", "latest", "longest")
 )
-
-// columnNames returns the columns of fields, each with the prefix.
-func columnNames(fields []question.Field, prefix string) []string {
-	columns := make([]string, len(fields))
-	for i, f := range fields {
-		columns[i] = prefix + f.Column
-	}
-	return columns
-}
 
 // deriver writes the tables that are derived from the spans of traces.
 type deriver struct {
 	*database.Tx
 	s *Store
-	// operations are the numbers of the operations so far.
+	// operations and kinds are the numbers of those so far.
 	operations map[operation]int64
+	kinds      map[writeKind]*usedKind
 }
 
 func newDeriver(tx *database.Tx, s *Store) *deriver {
-	return &deriver{tx, s, map[operation]int64{}}
+	return &deriver{tx, s, map[operation]int64{}, map[writeKind]*usedKind{}}
 }
 
-// coursesOf returns the lifecycles of a finished trace.
-func coursesOf(t *span.Trace, asOf time.Time) []store.Course {
-	out := store.CoursesOf(t, asOf)
-	for i := range out {
-		if out[i].Outcome == "" { // the trace ended while it was open
-			out[i].Outcome = string(span.Unfinished)
-		}
-	}
+// lifecyclesOf returns the lifecycles of a finished trace.
+func lifecyclesOf(t *span.Trace, asOf time.Time) []store.Lifecycle {
+	out := store.LifecyclesOf(t, asOf)
+	store.Finish(out)
 	return out
 }
 
 // lifecycles writes the lifecycles of the trace with that number.
-func (d *deriver) lifecycles(ctx context.Context, num int64, courses []store.Course) error {
-	found, args := rowsOf{insertion: insertLifecycles}, make([]any, 0, insertLifecycles.columns)
-	images, labels := rowsOf{insertion: insertImages}, rowsOf{insertion: insertLabels}
+func (d *deriver) lifecycles(ctx context.Context, num int64, rows []store.Lifecycle) error {
+	tables := lifecycles()
+	found, args := rowsOf{insertion: tables.insert}, make([]any, 0, tables.insert.columns)
 	phases := rowsOf{insertion: insertPhases}
-	for i := range courses {
-		c := &courses[i]
+	all := []*rowsOf{&found, &phases}
+	for _, c := range tables.collections {
+		all = append(all, &rowsOf{insertion: c.insert})
+	}
+	for i := range rows {
+		l := &rows[i]
 		d.s.lastLifecycle++
 		id := d.s.lastLifecycle
-		args = append(args[:0], id, num, c.Span[:])
-		for _, f := range lifecycleFields {
-			args = append(args, f.Stored(&c.Lifecycle.Lifecycle))
+		args = append(args[:0], id, num, l.Span[:])
+		for i := range tables.columns {
+			args = append(args, tables.columns[i].Stored(&l.Lifecycle))
 		}
 		if err := found.put(ctx, d.Tx, args...); err != nil {
 			return err
 		}
-		for _, image := range c.Images {
-			images.add(id, image)
-		}
-		for key, value := range c.Labels {
-			labels.add(id, key, value)
-		}
-		addSteps(&phases, id, c.Spans)
-	}
-	return flushAll(ctx, d.Tx, &found, &images, &labels, &phases)
-}
-
-// addSteps adds the steps of a lifecycle.
-func addSteps(phases *rowsOf, lifecycle int64, steps []store.Step) {
-	for seq, step := range steps {
-		container, attempt, outcome := "", int64(1), ""
-		for _, kv := range step.Span.Attributes {
-			switch kv.Key {
-			case span.KeyContainer:
-				container = kv.Value.AsString()
-			case span.KeyAttempt:
-				attempt = kv.Value.AsInt64()
+		for i, f := range tables.collections {
+			switch v := l.Values[f.Name].(type) {
+			case []string:
+				for _, element := range v {
+					all[2+i].add(id, element)
+				}
+			case map[string]string:
+				for key, value := range v {
+					all[2+i].add(id, key, value)
+				}
 			}
 		}
-		if step.Span.Status == span.StatusError {
-			outcome = string(span.Failed)
+		if steps := questions.EncodeSteps(l.Steps, nanos); steps != nil {
+			phases.add(id, steps)
 		}
-		phases.add(
-			lifecycle, seq, step.Phase, text(container), attempt,
-			nanos(step.Span.Start.Time), text(string(step.Span.Start.Source)),
-			optional(step.Span.End.Time), text(string(step.Span.End.Source)), outcome,
-		)
 	}
-}
-
-// removeLifecycles are the statements that delete the lifecycles of a trace.
-var removeLifecycles = []string{
-	"DELETE FROM lifecycle_images WHERE lifecycle IN (SELECT id FROM lifecycles WHERE trace = ?)",
-	"DELETE FROM lifecycle_labels WHERE lifecycle IN (SELECT id FROM lifecycles WHERE trace = ?)",
-	"DELETE FROM phases WHERE lifecycle IN (SELECT id FROM lifecycles WHERE trace = ?)",
-	"DELETE FROM lifecycles WHERE trace = ?",
+	return flushAll(ctx, d.Tx, all...)
 }
 
 // operation is the name of a span and its service.
@@ -201,36 +154,9 @@ func (d *deriver) operation(ctx context.Context, of operation) (int64, error) {
 	return num, err
 }
 
-// tidyOperations removes the operations without spans.
-func (s *Store) tidyOperations(ctx context.Context) error {
-	return s.db.Write(ctx, func(steady context.Context, w *database.Tx) error {
-		if err := w.Overwrite(steady); err != nil {
-			return err
-		}
-		return w.Exec(steady, `DELETE FROM operations
-			WHERE NOT EXISTS (SELECT 1 FROM span_index i WHERE i.operation = operations.num)`)
-	})
-}
-
-// derive writes the derived tables of a finished trace after its spans. all is its content without
-// amendments.
-func (c *content) derive(ctx context.Context, all *span.Trace, asOf time.Time) error {
-	if !c.known {
-		if err := c.index(ctx, c.num, all.Spans, false); err != nil {
-			return err
-		}
-		return c.lifecycles(ctx, c.num, coursesOf(all, asOf))
-	}
-	whole, err := load(ctx, c, c.num, all.ID, true)
-	if err != nil {
-		return err
-	}
-	return c.replace(ctx, c.num, whole, coursesOf(all, asOf))
-}
-
-// replace writes the derived tables of a trace in place of former ones.
-func (d *deriver) replace(ctx context.Context, num int64, spans []*span.Span, courses []store.Course) error {
-	for _, query := range append([]string{"DELETE FROM span_index WHERE trace = ?"}, removeLifecycles...) {
+// replace writes the derived tables of a trace again.
+func (d *deriver) replace(ctx context.Context, num int64, spans []*span.Span, rows []store.Lifecycle) error {
+	for _, query := range append([]string{"DELETE FROM span_index WHERE trace = ?"}, lifecycles().remove...) {
 		if err := d.Exec(ctx, query, num); err != nil {
 			return err
 		}
@@ -238,5 +164,5 @@ func (d *deriver) replace(ctx context.Context, num int64, spans []*span.Span, co
 	if err := d.index(ctx, num, spans, false); err != nil {
 		return err
 	}
-	return d.lifecycles(ctx, num, courses)
+	return d.lifecycles(ctx, num, rows)
 }

@@ -4,72 +4,11 @@ package sqlite
 
 import (
 	"encoding/binary"
-	"time"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 	"go.opentelemetry.io/otel/trace"
-
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
-
-// digestOf returns a hash of a stored span, with its place. Salvage finds damaged rows by it. by is
-// the span's encoded maker; nil for Lifeline. Without facts, the hash is that of earlier versions.
-func digestOf(s *span.Span, at place, by, data, facts []byte) int64 {
-	b := make(bits, 0, 512)
-	b = append(b, s.TraceID[:]...)
-	b = append(b, s.ID[:]...)
-	b = append(b, s.Parent[:]...)
-	b.times(s.Start.Time, s.End.Time)
-	b.numbers(int64(s.Status))
-	b.flags(s.RemoteParent)
-	b.texts(
-		s.Name,
-		s.Service,
-		string(s.Start.Source),
-		string(s.End.Source),
-		string(s.Outcome),
-		string(s.Evidence),
-		s.Message,
-		s.Object.Group,
-		s.Object.Version,
-		s.Object.Kind.Kind,
-		s.Object.Namespace,
-		s.Object.Name,
-		string(s.Object.UID),
-		string(by),
-	)
-	if len(facts) > 0 {
-		b = append(binary.AppendUvarint(b, uint64(len(facts))), facts...)
-	}
-	return b.sum(data) ^ at.digest()
-}
-
-// digest returns a hash of a place. A span that moves exchanges it.
-func (p place) digest() int64 {
-	b := make(bits, 0, 32)
-	b.flags(p.amends)
-	b.numbers(p.revision, int64(p.seq))
-	return b.sum(nil)
-}
-
-// formerDigest is digestOf in the versions up to formerVersion. It has numbers for the object and
-// the maker, and no place.
-func formerDigest(s *span.Span, obj, made int64, data []byte) int64 {
-	b := make(bits, 0, 512)
-	b = append(b, s.Parent[:]...)
-	b.numbers(obj, made, nanos(s.Start.Time), nanos(s.End.Time), int64(s.Status))
-	b.flags(s.RemoteParent, s.Start.IsZero(), s.End.IsZero())
-	b.texts(
-		s.Name,
-		s.Service,
-		string(s.Start.Source),
-		string(s.End.Source),
-		string(s.Outcome),
-		string(s.Evidence),
-		s.Message,
-	)
-	return b.sum(data)
-}
 
 // digest returns a hash of the stored fields of a finished trace that do not follow from its spans.
 func (h *head) digest(id trace.TraceID, spans int64) int64 {
@@ -77,7 +16,7 @@ func (h *head) digest(id trace.TraceID, spans int64) int64 {
 	b = append(b, id[:]...)
 	b.numbers(h.revision, h.asOf, spans)
 	b.texts(string(h.outcome), h.reason)
-	return b.sum(nil)
+	return b.sum()
 }
 
 // bits is the input of a hash.
@@ -89,23 +28,6 @@ func (b *bits) numbers(numbers ...int64) {
 	}
 }
 
-func (b *bits) times(times ...time.Time) {
-	for _, t := range times {
-		b.numbers(nanos(t))
-		b.flags(t.IsZero())
-	}
-}
-
-func (b *bits) flags(flags ...bool) {
-	for _, flag := range flags {
-		if flag {
-			*b = append(*b, 1)
-		} else {
-			*b = append(*b, 0)
-		}
-	}
-}
-
 func (b *bits) texts(texts ...string) {
 	for _, s := range texts {
 		s = text(s)
@@ -113,6 +35,7 @@ func (b *bits) texts(texts ...string) {
 	}
 }
 
-func (b *bits) sum(data []byte) int64 {
-	return int64(xxhash.Sum64(append(*b, data...))) //nolint:gosec // all 64 bits count
-}
+func (b *bits) sum() int64 { return int64(xxhash.Sum64(*b)) } //nolint:gosec // all 64 bits count
+
+// text returns s as valid text for SQLite.
+func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

@@ -20,14 +20,14 @@ func (s *Store) PutLifecycles(ctx context.Context, traces iter.Seq[*span.Trace])
 			s.last++
 			if err := d.Exec(
 				steady,
-				"INSERT INTO traces (num, id, phase, revision, as_of, start, derived) VALUES (?, ?, 2, 1, 0, ?, 1)",
+				"INSERT INTO traces (num, id, phase, revision, as_of, start) VALUES (?, ?, 2, 1, 0, ?)",
 				s.last,
 				t.ID[:],
 				nanos(store.Start(t)),
 			); err != nil {
 				return err
 			}
-			if err := d.lifecycles(steady, s.last, coursesOf(t, time.Time{})); err != nil {
+			if err := d.lifecycles(steady, s.last, lifecyclesOf(t, time.Time{})); err != nil {
 				return err
 			}
 		}
@@ -40,13 +40,17 @@ func (s *Store) PutWrites(ctx context.Context, n int) error {
 	return s.db.Write(ctx, func(steady context.Context, tx *database.Tx) error {
 		const numbers = " FROM (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < ?1) " +
 			"SELECT n FROM c)"
+		if err := tx.Exec(
+			steady, "INSERT INTO write_kinds VALUES (1, '', 'desired', '', 'x', '', '', ?)", n,
+		); err != nil {
+			return err
+		}
 		for _, into := range []string{
-			"INSERT INTO traces (num, id, phase, revision, as_of, start, derived) " +
-				"SELECT n, unhex(printf('%032x', n)), 2, 1, 0, n, 1",
+			"INSERT INTO traces (num, id, phase, revision, as_of, start) " +
+				"SELECT n, unhex(printf('%032x', n)), 2, 1, 0, n",
 			"INSERT INTO objects SELECT n, 0, '', 'v1', 'Pod', iif(n + 9 > ?1, 'last', 'default'), 'x', ''",
-			"INSERT INTO writes (trace, span, num, object, verb, part, subresource, rv, generation, actor, user, " +
-				"start, until, source) " +
-				"SELECT n, unhex(printf('%016x', n)), 0, 0, '', 'desired', '', 0, 0, 'x', '', n, n, ''",
+			"INSERT INTO writes (trace, num, span, number, object, kind, rv, generation, until, more_changes) " +
+				"SELECT n, 0, unhex(printf('%016x', n)), 0, 0, 1, 0, 0, n, 0",
 		} {
 			if err := tx.Exec(steady, into+numbers, n); err != nil {
 				return err
@@ -72,21 +76,11 @@ func (s *Store) Occupy(n int) (release func()) {
 	}
 }
 
-// Filled is closed when no goroutine fills derived tables any more.
-func (s *Store) Filled() <-chan struct{} {
-	if s.filling.ended == nil {
-		none := make(chan struct{})
-		close(none)
-		return none
-	}
-	return s.filling.ended
-}
-
 // Rows counts the rows of the derived tables.
 func (s *Store) Rows(ctx context.Context) (map[string]int64, error) {
 	out := map[string]int64{}
 	for _, table := range []string{
-		"lifecycles", "lifecycle_images", "lifecycle_labels", "phases", "operations", "span_index",
+		"lifecycles", "lifecycle_images", "lifecycle_labels", "phases", "operations", "span_index", "writes", "write_kinds",
 	} {
 		n, err := s.db.Number(ctx, "SELECT count(*) FROM "+table)
 		if err != nil {
@@ -99,11 +93,11 @@ func (s *Store) Rows(ctx context.Context) (map[string]int64, error) {
 
 // Plan returns the plan of Find.
 func (s *Store) Plan(ctx context.Context, q store.FindQuery) ([]string, error) {
-	f := s.lifecycleFilter(&q)
-	return s.plan(ctx, selectLifecycles+f.String()+" ORDER BY l.start DESC, t.id DESC, l.span DESC LIMIT 101", f.args)
+	f := lifecycleFilter(&q)
+	return plan(ctx, s, lifecycles().query+f.String()+newestFirst+" LIMIT 101", f.args)
 }
 
-func (s *Store) plan(ctx context.Context, query string, args []any) (out []string, err error) {
+func plan(ctx context.Context, s *Store, query string, args []any) (out []string, err error) {
 	var id, parent, unused int
 	var detail string
 	err = s.db.Read(ctx, func(q database.Querier) error {

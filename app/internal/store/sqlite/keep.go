@@ -45,7 +45,7 @@ func (s *Store) Forget(ctx context.Context, which store.Selector) (store.Forgott
 		err = s.forget(ctx, which, &out)
 	}
 	if err == nil {
-		err = s.tidyOperations(ctx)
+		err = s.tidy(ctx, true)
 	}
 	if err == nil {
 		err = s.clean(ctx)
@@ -188,28 +188,11 @@ func (f *forgetting) cut(ctx context.Context, w *database.Tx, to trace.TraceID) 
 		return 0, err
 	}
 	for _, e := range slices.Compact(edges) {
-		r := &reading{Querier: w, version: len(migrations)}
-		rows, err := r.spans(ctx, e.num, e.from, true)
+		parts, err := readParts(ctx, w, e.num, e.from)
 		if err != nil {
 			return 0, err
 		}
-		i := slices.IndexFunc(rows, func(row row) bool { return row.ID == e.span })
-		if i < 0 {
-			return 0, fmt.Errorf("%w: trace %s has a link of an absent span", store.ErrDamaged, e.from)
-		}
-		rows[i].Links = slices.DeleteFunc(rows[i].Links, func(l span.Link) bool { return l.TraceID == to })
-		data, err := encode(rows[i].Span)
-		if err != nil {
-			return 0, err
-		}
-		if err := w.Exec(
-			ctx,
-			"UPDATE spans SET data = ?, digest = ? WHERE trace = ? AND id = ?",
-			data,
-			digestOf(rows[i].Span, rows[i].place, rows[i].by, data, rows[i].facts),
-			e.num,
-			e.span[:],
-		); err != nil {
+		if err := unlink(ctx, w, e.from, parts, e.span, to); err != nil {
 			return 0, err
 		}
 		if err := w.Exec(ctx, "DELETE FROM links WHERE trace = ? AND span = ? AND of_trace = ?",
@@ -218,4 +201,19 @@ func (f *forgetting) cut(ctx context.Context, w *database.Tx, to trace.TraceID) 
 		}
 	}
 	return removed, nil
+}
+
+// unlink removes the links of a stored span to a trace.
+func unlink(
+	ctx context.Context, w *database.Tx, id trace.TraceID, parts []part, from trace.SpanID, to trace.TraceID,
+) error {
+	for _, p := range parts {
+		for _, s := range p.spans {
+			if s.ID == from {
+				s.Links = slices.DeleteFunc(s.Links, func(l span.Link) bool { return l.TraceID == to })
+				return p.write(ctx, w, id)
+			}
+		}
+	}
+	return fmt.Errorf("%w: trace %s has a link of an absent span", store.ErrDamaged, id)
 }

@@ -111,19 +111,3 @@ func TestForgetOverwritesTables(t *testing.T) {
 		t.Errorf("other lifecycles: %v, %v", page, err)
 	}
 }
-
-// TestForgetFormer: an earlier version left copies in unused space.
-func TestForgetFormer(t *testing.T) {
-	path := former(t)
-	s := openAt(t, path)
-	for range 2 {
-		if _, err := s.Forget(t.Context(), store.Selector{Namespace: "team-a"}); err != nil {
-			t.Fatal(err)
-		}
-		if left := occurrences(t, path, "team-a"); left != 0 {
-			t.Errorf("%d occurrences are left", left)
-		}
-	}
-	write := &store.Batch{Revision: 9, AsOf: spantest.Epoch, Finished: []*span.Trace{spantest.Apply()}}
-	must(t, s.Write(t.Context(), write))
-}

@@ -23,7 +23,7 @@ func (s *Store) List(ctx context.Context, q store.Query) (*store.Page, error) {
 		return page, nil // an archive has none
 	}
 	err = s.db.Read(ctx, func(from database.Querier) error {
-		// As in rows, the costly part gives one row.
+		// As in lifecycleRows, the costly part gives one row.
 		const order = " ORDER BY start DESC, id DESC"
 		var nums string
 		if err := database.Scan(

@@ -3,20 +3,16 @@
 package sqlite_test
 
 import (
-	"fmt"
-	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) {
-	if path := os.Getenv(asFiller); path != "" {
-		if err := fillOn(path); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		return
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
-	goleak.VerifyTestMain(m)
 }

@@ -77,7 +77,7 @@ func (s *Store) prune(ctx context.Context, l store.Limits, out *store.Pruned) er
 	if err := s.dropUnknown(ctx); err != nil {
 		return err
 	}
-	if err := s.tidyOperations(ctx); err != nil {
+	if err := s.tidy(ctx, false); err != nil {
 		return err
 	}
 	return s.db.GiveBack(ctx)
@@ -157,18 +157,16 @@ func (s *Store) drop(ctx context.Context, limit int64, which *filter) (int64, er
 
 // remove deletes a trace.
 func remove(ctx context.Context, w *database.Tx, num int64) error {
-	for _, query := range append(removeLifecycles[:len(removeLifecycles):len(removeLifecycles)],
+	for _, query := range slices.Concat(lifecycles().remove, []string{
 		"DELETE FROM links WHERE trace = ?",
 		"DELETE FROM span_index WHERE trace = ?",
 		"DELETE FROM writes WHERE trace = ?",
-		"DELETE FROM spans WHERE trace = ?",
 		"DELETE FROM objects WHERE trace = ?",
-		"DELETE FROM origins WHERE trace = ?",
 		"DELETE FROM traces WHERE num = ?",
-	) {
+	}) {
 		if err := w.Exec(ctx, query, num); err != nil {
 			return err
 		}
 	}
-	return nil
+	return w.Exec(ctx, "DELETE FROM parts WHERE num >= ? AND num < ?", firstPart(num), firstPart(num+1))
 }

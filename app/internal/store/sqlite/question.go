@@ -5,7 +5,6 @@ package sqlite
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/question"
@@ -25,15 +24,15 @@ func (s *Store) ask(ctx context.Context, do func(context.Context, database.Queri
 }
 
 // lifecycleFilter returns the conditions of q, apart from its cursor.
-func (s *Store) lifecycleFilter(q *store.FindQuery) *filter {
+func lifecycleFilter(q *store.FindQuery) *filter {
 	f := &filter{}
-	s.addLifecycles(f, q)
+	addLifecycles(f, q)
 	return f
 }
 
 // addLifecycles adds the conditions of q, apart from its cursor. The parameters before those of f
 // count, too.
-func (s *Store) addLifecycles(f *filter, q *store.FindQuery) {
+func addLifecycles(f *filter, q *store.FindQuery) {
 	f.between("l.start", q.Earliest(), q.Until)
 	if q.Namespace != "" {
 		f.add("l.namespace = ?", q.Namespace)
@@ -65,10 +64,10 @@ func (s *Store) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, e
 	if q.Open {
 		return &store.FindPage{Since: q.Earliest()}, nil
 	}
-	page := &store.FindPage{Since: q.Earliest(), Incomplete: s.incomplete()}
+	page := &store.FindPage{Since: q.Earliest()}
 	limit := store.PageLength(q.Limit)
 	err := s.ask(ctx, func(ctx context.Context, from database.Querier) error {
-		all, err := s.find(ctx, from, &q, limit+1)
+		all, err := findLifecycles(ctx, from, &q, limit+1)
 		if err != nil {
 			return err
 		}
@@ -90,16 +89,16 @@ func (s *Store) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, e
 	return page, nil
 }
 
-// find returns at most limit lifecycles, without their images and labels.
-func (s *Store) find(ctx context.Context, from database.Querier, q *store.FindQuery, limit int) ([]*found, error) {
+// findLifecycles returns at most limit lifecycles, without their images and labels.
+func findLifecycles(ctx context.Context, from database.Querier, q *store.FindQuery, limit int) ([]*found, error) {
 	if !q.Traces {
-		return s.rows(ctx, from, q, q.After, limit)
+		return lifecycleRows(ctx, from, q, q.After, limit)
 	}
 	var out []*found
 	seen := map[int64]bool{}
 	after := q.After
 	for {
-		some, err := s.rows(ctx, from, q, after, limit)
+		some, err := lifecycleRows(ctx, from, q, after, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -108,7 +107,7 @@ func (s *Store) find(ctx context.Context, from database.Querier, q *store.FindQu
 				continue
 			}
 			seen[l.trace] = true
-			earlier, err := s.before(ctx, from, q, l)
+			earlier, err := onEarlierPage(ctx, from, q, l)
 			if err != nil {
 				return nil, err
 			}
@@ -125,8 +124,8 @@ func (s *Store) find(ctx context.Context, from database.Querier, q *store.FindQu
 	}
 }
 
-// before reports whether an earlier page has a lifecycle of the trace of l.
-func (s *Store) before(ctx context.Context, from database.Querier, q *store.FindQuery, l *found) (bool, error) {
+// onEarlierPage reports whether an earlier page has a lifecycle of the trace of l.
+func onEarlierPage(ctx context.Context, from database.Querier, q *store.FindQuery, l *found) (bool, error) {
 	if q.After == "" {
 		return false, nil
 	}
@@ -134,7 +133,7 @@ func (s *Store) before(ctx context.Context, from database.Querier, q *store.Find
 	if err != nil {
 		return false, err
 	}
-	f := s.lifecycleFilter(q)
+	f := lifecycleFilter(q)
 	f.add("l.trace = ?", l.trace)
 	f.add("(l.start > ? OR l.start = ? AND (t.id, l.span) >= (?, ?))", at, at, key[:16], key[16:])
 	there := false
@@ -151,14 +150,11 @@ const (
 	newestFirst        = " ORDER BY l.start DESC, t.id DESC, l.span DESC"
 )
 
-var selectLifecycles = "SELECT l.id, l.trace, t.id, l.span, t.heals, " +
-	strings.Join(columnNames(lifecycleFields, "l."), ", ") + " FROM " + lifecyclesOfTraces
-
-// rows returns at most limit lifecycles after a cursor, without their images and labels.
-func (s *Store) rows(
+// lifecycleRows returns at most limit lifecycles after a cursor, without their lists and maps.
+func lifecycleRows(
 	ctx context.Context, from database.Querier, q *store.FindQuery, after store.Cursor, limit int,
 ) ([]*found, error) {
-	f := s.lifecycleFilter(q)
+	f := lifecycleFilter(q)
 	if after != "" {
 		at, key, err := store.LifecyclePosition(after)
 		if err != nil {
@@ -178,20 +174,20 @@ func (s *Store) rows(
 	}
 	var out []*found
 	var id, spanid []byte
-	var heals string
 	var one found
-	values := make([]any, len(lifecycleFields))
-	to := []any{&one.id, &one.trace, &id, &spanid, &heals}
+	tables := lifecycles()
+	values := make([]any, len(tables.columns))
+	to := []any{&one.id, &one.trace, &id, &spanid}
 	for i := range values {
 		to = append(to, &values[i])
 	}
 	err = database.Scan(
-		ctx, from, selectLifecycles+" WHERE l.id IN (SELECT value FROM json_each(?))"+newestFirst,
+		ctx, from, tables.query+" WHERE l.id IN (SELECT value FROM json_each(?))"+newestFirst,
 		[]any{ids}, to, func() error {
 			l := one
-			l.Trace, l.Span, l.Heals = traceID(id), spanID(spanid), heals
-			for i, field := range lifecycleFields {
-				field.Set(&l.Lifecycle.Lifecycle, values[i])
+			l.Trace, l.Span = traceID(id), spanID(spanid)
+			for i := range tables.columns {
+				tables.columns[i].Set(&l.Lifecycle.Lifecycle, values[i])
 			}
 			l.start = nanos(l.Start)
 			out = append(out, &l)
@@ -201,10 +197,10 @@ func (s *Store) rows(
 	return out, err
 }
 
-// furtherAtOnce is the number of lifecycles in one query for images or labels.
+// furtherAtOnce is the number of lifecycles in one query for lists or maps.
 const furtherAtOnce = 200
 
-// further reads the images and labels of lifecycles.
+// further reads the lists and maps of lifecycles.
 func further(ctx context.Context, from database.Querier, all []*found) error {
 	for some := range slices.Chunk(all, furtherAtOnce) {
 		byID := make(map[int64]*found, len(some))
@@ -214,27 +210,44 @@ func further(ctx context.Context, from database.Querier, all []*found) error {
 			byID[l.id], ids[i] = l, l.id
 		}
 		f.add("lifecycle IN ("+params(len(ids))+")", ids...)
-		var id int64
-		var key, value string
-		if err := database.Scan(
-			ctx, from, "SELECT lifecycle, image FROM "+question.Images+f.String()+" ORDER BY lifecycle, image",
-			f.args, []any{&id, &key},
-			func() error { byID[id].Images = append(byID[id].Images, key); return nil },
-		); err != nil {
-			return err
-		}
-		if err := database.Scan(
-			ctx, from, "SELECT lifecycle, label, value FROM "+question.Labels+f.String(), f.args,
-			[]any{&id, &key, &value}, func() error {
-				if byID[id].Labels == nil {
-					byID[id].Labels = map[string]string{}
-				}
-				byID[id].Labels[key] = value
-				return nil
-			},
-		); err != nil {
-			return err
+		for _, c := range lifecycles().collections {
+			if err := c.read(ctx, from, f, byID); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// read reads the lists or maps of the lifecycles that f selects.
+func (c *collection) read(ctx context.Context, from database.Querier, f *filter, byID map[int64]*found) error {
+	var id int64
+	var key, value string
+	to, columns := []any{&id, &key}, "lifecycle, "+c.Column
+	if c.Type == question.Map {
+		to, columns = append(to, &value), columns+", value"
+	}
+	return database.Scan(
+		ctx, from, "SELECT "+columns+" FROM "+c.Table+f.String()+" ORDER BY lifecycle, "+c.Column, f.args, to,
+		func() error {
+			l := byID[id]
+			switch v := l.Values[c.Name].(type) {
+			case []string:
+				l.Values[c.Name] = append(v, key)
+			case map[string]string:
+				v[key] = value
+			default:
+				c.Set(&l.Lifecycle.Lifecycle, c.first(key, value))
+			}
+			return nil
+		},
+	)
+}
+
+// first returns a list or a map of one row.
+func (c *collection) first(key, value string) any {
+	if c.Type == question.Map {
+		return map[string]string{key: value}
+	}
+	return []string{key}
 }

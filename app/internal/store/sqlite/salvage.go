@@ -9,12 +9,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
-	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -68,9 +66,7 @@ func (s *Salvaged) add(other Salvaged) {
 // error of into ends it. Salvage returns the sum of all parts. A file whose schema cannot be read is
 // one error, store.ErrDamaged.
 //
-// A trace is read as a whole or not at all. Each row has a hash of its content. In rows of versions
-// up to formerVersion, the hash lacks IDs, objects and reasons, so a few wrong bits there remain
-// unnoticed. A trace of these versions with invalid UTF-8 counts as lost.
+// A trace is read as a whole or not at all. Each row has a hash of its content.
 func Salvage(
 	ctx context.Context,
 	path string,
@@ -121,7 +117,7 @@ func (s *salvage) bounds(ctx context.Context) error {
 	var errs []error
 	for _, query := range []string{
 		"SELECT max(num) FROM traces",
-		"SELECT max(trace) FROM spans",
+		fmt.Sprintf("SELECT max(num) >> %d FROM parts", partBits),
 		"SELECT max(trace) FROM objects",
 		"SELECT max(trace) FROM writes",
 	} {
@@ -177,7 +173,7 @@ func (s *salvage) part(ctx context.Context, at int64) (*Part, error) {
 			if h.phase != finished {
 				continue
 			}
-			rows, err := s.spans(ctx, h)
+			parts, err := s.parts(ctx, h)
 			if ctx.Err() != nil {
 				return nil, err
 			}
@@ -186,11 +182,11 @@ func (s *salvage) part(ctx context.Context, at int64) (*Part, error) {
 				continue
 			}
 			p.Traces++
-			p.Spans += int64(len(rows))
+			p.Spans += h.spans
 			if h.pinned {
 				p.Pinned = append(p.Pinned, h.id)
 			}
-			batches.divide(h, rows)
+			batches.divide(h, parts)
 			if p.Spans >= salvageAtOnce {
 				p.Next = h.num + 1
 				break
@@ -214,10 +210,6 @@ type salvagedHead struct {
 // heads reads the rows of the traces from lo to hi. It divides an unreadable range until each rest
 // is one number, and returns how many those are.
 func (s *salvage) heads(ctx context.Context, lo, hi int64) (out []salvagedHead, unreadable int64, err error) {
-	columns := "0, 0"
-	if s.db.Version() > formerVersion {
-		columns = "pinned, digest"
-	}
 	var h salvagedHead
 	var id []byte
 	last := lo - 1
@@ -227,8 +219,8 @@ func (s *salvage) heads(ctx context.Context, lo, hi int64) (out []salvagedHead, 
 	}
 	err = s.read(
 		ctx,
-		"SELECT num, id, phase, revision, as_of, outcome, reason, spans, "+columns+
-			" FROM traces WHERE "+which+" ORDER BY num",
+		"SELECT num, id, phase, revision, as_of, outcome, reason, spans, pinned, digest FROM traces WHERE "+
+			which+" ORDER BY num",
 		[]any{lo, hi},
 		[]any{
 			&h.num, &id, &h.phase, &h.revision, &h.asOf, &h.outcome, &h.reason, &h.spans, &h.pinned, &h.stamp,
@@ -273,168 +265,61 @@ func (s *salvage) heads(ctx context.Context, lo, hi int64) (out []salvagedHead, 
 func (s *salvage) withSpans(ctx context.Context, lo, hi int64) (int, error) {
 	var out int
 	err := s.read(
-		ctx, "SELECT count(DISTINCT trace) FROM spans WHERE trace BETWEEN ? AND ?", []any{lo, hi}, []any{&out}, nothing,
+		ctx, fmt.Sprintf("SELECT count(DISTINCT num >> %d) FROM parts WHERE num >= ? AND num < ?", partBits),
+		[]any{firstPart(lo), firstPart(hi + 1)}, []any{&out}, nothing,
 	)
 	return out, err
 }
 
 // plausible reports whether the row of a trace is as it was written.
 func (h *salvagedHead) plausible(idLength int) bool {
-	if h.phase == unknown || h.phase == open {
+	if h.phase == unknown {
 		return h.stamp == 0
 	}
-	if h.phase != finished || idLength != len(h.id) || !h.id.IsValid() || h.revision <= 0 || h.spans <= 0 {
-		return false
-	}
-	if h.stamp != 0 {
-		return h.stamp == h.digest(h.id, h.spans)
-	}
-	switch h.outcome {
-	case "", span.Converged, span.Superseded, span.Deleted, span.Failed, span.Unfinished:
-		return utf8.ValidString(h.reason)
-	}
-	return false
+	return h.phase == finished && idLength == len(h.id) && h.id.IsValid() && h.revision > 0 && h.spans > 0 &&
+		h.stamp == h.digest(h.id, h.spans)
 }
 
-// spans reads the spans of a trace, with amendments. It reads exactly their rows, since their
-// neighbours may be damaged.
-func (s *salvage) spans(ctx context.Context, h salvagedHead) ([]row, error) {
-	var rows []row
-	err := s.db.Read(ctx, func(q database.Querier) error {
-		r := &reading{Querier: q, version: s.db.Version()}
-		var err error
-		if rows, err = r.exactly(ctx, h); err != nil {
-			return err
-		}
-		refs, err := objects(ctx, r, h.num)
-		if err != nil || h.stamp == 0 {
-			refs = map[int64]object.Ref{} // those that can be read, one by one
-		}
-		refs[-1] = object.Ref{}
-		makers := map[int64][]byte{-1: nil}
-		for _, row := range rows {
-			if err := r.object(ctx, h, row.object, refs); err != nil {
-				return err
-			}
-			if err := r.maker(ctx, h.num, row.made, makers); err != nil {
-				return err
-			}
-		}
-		delete(makers, -1)
-		if err := complete(rows, refs, makers); err != nil {
-			return err
-		}
-		for _, row := range rows {
-			if !row.correct() {
-				return errWrong
-			}
-		}
-		return nil
-	})
-	slices.SortFunc(rows, func(a, b row) int {
-		return cmp.Or(
-			cmp.Compare(amending(a.amends), amending(b.amends)),
-			cmp.Compare(a.revision, b.revision),
-			cmp.Compare(a.seq, b.seq),
-			slices.Compare(a.ID[:], b.ID[:]),
-		)
-	})
-	return rows, err
-}
+// errEnough ends a reading before the neighbours of a trace.
+var errEnough = errors.New("all spans are read")
 
-func amending(amends bool) int {
-	if amends {
-		return 1
-	}
-	return 0
-}
-
-// exactly reads the rows of a trace's spans. If their neighbours at one end are damaged, it reads
-// from the other end.
-func (r *reading) exactly(ctx context.Context, h salvagedHead) ([]row, error) {
-	known := map[trace.SpanID]bool{}
-	var out []row
+// parts reads the parts of a trace. It reads exactly their rows, since their neighbours may be damaged.
+// If those at one end are damaged, it reads from the other end.
+func (s *salvage) parts(ctx context.Context, h salvagedHead) ([]part, error) {
+	known := map[int64]bool{}
+	var out []part
+	var spans int64
 	var errs []error
-	for _, order := range []string{"id", "id DESC"} {
-		rows, err := r.rows(ctx, h.id, "WHERE trace = ? ORDER BY "+order+" LIMIT ?", h.num, h.spans)
-		for _, row := range rows {
-			if !known[row.ID] {
-				known[row.ID] = true
-				out = append(out, row)
+	err := s.db.Read(ctx, func(q database.Querier) error {
+		for _, order := range []string{"num", "num DESC"} {
+			err := eachPart(
+				ctx, q, h.id, "WHERE num >= ? AND num < ? ORDER BY "+order, []any{firstPart(h.num), firstPart(h.num + 1)},
+				func(p part) error {
+					if !known[p.num] {
+						known[p.num] = true
+						out = append(out, p)
+						spans += int64(len(p.spans))
+					}
+					if spans >= h.spans {
+						return errEnough
+					}
+					return nil
+				},
+			)
+			if errors.Is(err, errEnough) {
+				return nil
+			}
+			if errs = append(errs, err); ctx.Err() != nil {
+				break
 			}
 		}
-		if errs = append(errs, err); ctx.Err() != nil || int64(len(out)) == h.spans {
-			break
-		}
-	}
-	switch {
-	case ctx.Err() != nil:
-		return nil, errors.Join(errs...)
-	case int64(len(out)) != h.spans:
-		return nil, errWrong
-	}
-	if h.stamp == 0 { // the number is not part of a hash
-		var n int64
-		err := database.Scan(ctx, r, "SELECT count(*) FROM spans WHERE trace = ?", []any{h.num}, []any{&n}, nothing)
-		if err == nil && n != h.spans {
-			return nil, errWrong
-		}
-	}
-	return out, nil
-}
-
-// object reads one object of a trace.
-func (r *reading) object(ctx context.Context, h salvagedHead, n int64, known map[int64]object.Ref) error {
-	if _, there := known[n]; there {
-		return nil
-	}
-	var ref object.Ref
-	err := database.Scan(
-		ctx,
-		r,
-		"SELECT api_group, api_version, kind, namespace, name, uid FROM objects WHERE trace = ? AND num = ?",
-		[]any{h.num, n},
-		[]any{&ref.Group, &ref.Version, &ref.Kind.Kind, &ref.Namespace, &ref.Name, &ref.UID},
-		func() error { known[n] = ref; return nil },
-	)
-	if _, there := known[n]; err == nil && !there {
+		return errors.Join(errs...)
+	})
+	if err == nil && spans != h.spans {
 		err = errWrong
 	}
-	if err != nil || h.stamp != 0 {
-		return err
-	}
-	for _, field := range []string{
-		ref.Group, ref.Version, ref.Kind.Kind, ref.Namespace, ref.Name, string(ref.UID),
-	} {
-		if !utf8.ValidString(field) {
-			return errWrong
-		}
-	}
-	return nil
-}
-
-// maker reads one encoded maker of a trace.
-func (r *reading) maker(ctx context.Context, num, n int64, known map[int64][]byte) error {
-	if _, there := known[n]; there {
-		return nil
-	}
-	var data []byte
-	err := database.Scan(ctx, r, "SELECT data FROM origins WHERE trace = ? AND num = ?", []any{num, n}, []any{&data},
-		func() error { known[n] = data; return nil })
-	if _, there := known[n]; err == nil && !there {
-		err = errWrong
-	}
-	return err
-}
-
-// correct reports whether a span has the content of its hash, of either form.
-func (r *row) correct() bool {
-	if r.digest == digestOf(r.Span, r.place, r.by, r.data, r.facts) {
-		return true
-	}
-	former := formerDigest(r.Span, r.object, r.made, r.data)
-	earlier := place{seq: r.seq} // before another version came first
-	return r.digest == former || r.digest == former^earlier.digest()^r.place.digest()
+	slices.SortFunc(out, func(a, b part) int { return a.compare(b.place) })
+	return out, err
 }
 
 // batches are batches by revision and time.
@@ -448,19 +333,9 @@ func (b batches) of(revision, asOf int64) *store.Batch {
 	return b[key]
 }
 
-// divide adds the spans of a trace to batches like those that contained them.
-func (b batches) divide(h salvagedHead, rows []row) {
-	for at := 0; at < len(rows); {
-		first := rows[at]
-		t := &span.Trace{ID: h.id, Outcome: h.outcome, Reason: h.reason}
-		for ; at < len(rows) && rows[at].amends == first.amends && rows[at].revision == first.revision; at++ {
-			t.Spans = append(t.Spans, rows[at].Span)
-		}
-		to := b.of(cmp.Or(first.revision, h.revision), h.asOf)
-		if first.amends {
-			to.Amendments = append(to.Amendments, t)
-		} else {
-			to.Finished = append(to.Finished, t)
-		}
+// divide adds the parts of a trace to batches like those that contained them.
+func (b batches) divide(h salvagedHead, parts []part) {
+	for _, p := range parts {
+		p.addTo(b.of(cmp.Or(p.revision, h.revision), h.asOf), &span.Trace{ID: h.id, Outcome: h.outcome, Reason: h.reason})
 	}
 }

@@ -4,7 +4,6 @@ package sqlite_test
 
 import (
 	"database/sql"
-	"fmt"
 	"reflect"
 	"testing"
 
@@ -32,18 +31,22 @@ func referenceOf(t *testing.T, whole string) *reference {
 	out := &reference{}
 	for _, head := range rowsOf(db, "SELECT num, id FROM traces WHERE phase = 2") {
 		rows := []keyed{{query: "SELECT * FROM traces WHERE num = ?", args: []any{head[0]}}}
-		for table, key := range map[string]string{"spans": "id", "objects": "num", "origins": "num"} {
-			query := fmt.Sprintf("SELECT * FROM %s WHERE trace = ? AND %s = ?", table, key)
-			for _, row := range rowsOf(db, fmt.Sprintf("SELECT %s FROM %s WHERE trace = %v", key, table, head[0])) {
-				rows = append(rows, keyed{query: query, args: []any{head[0], row[0]}})
-			}
-		}
+		rows = append(rows, partsOf(db, head[0].(int64))...)
 		for i := range rows {
 			rows[i].row = rowsOf(db, rows[i].query, rows[i].args...)
 		}
 		var id trace.TraceID
 		copy(id[:], head[1].([]byte))
 		out.ids, out.rows = append(out.ids, id), append(out.rows, rows)
+	}
+	return out
+}
+
+// partsOf returns the parts of a trace.
+func partsOf(db *sql.DB, num int64) []keyed {
+	var out []keyed
+	for _, row := range rowsOf(db, "SELECT num FROM parts WHERE num >> 20 = ?", num) {
+		out = append(out, keyed{query: "SELECT * FROM parts WHERE num = ?", args: row})
 	}
 	return out
 }

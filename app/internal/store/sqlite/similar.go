@@ -45,7 +45,7 @@ func nearestName(unknown string, names []string) string {
 func columnsNamed(statement string) []string {
 	statement = strings.ToLower(statement)
 	var named, all []string
-	for _, v := range views {
+	for _, v := range views() {
 		for _, c := range v.columns {
 			all = append(all, c.Name)
 			if strings.Contains(statement, v.name) {

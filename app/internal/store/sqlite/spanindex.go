@@ -6,10 +6,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -35,7 +38,7 @@ func (s *Store) Operations(ctx context.Context, scope store.Scope, service strin
 func (s *Store) names(ctx context.Context, column string, f *filter, scope *store.Scope) ([]string, error) {
 	entries := &filter{}
 	entries.add("i.operation = o.num")
-	s.restrict(entries, &store.SpanQuery{Scope: *scope})
+	restrictEntries(entries, &store.SpanQuery{Scope: *scope})
 	f.add("EXISTS (SELECT 1 FROM span_index AS i CROSS JOIN traces AS t ON t.num = i.trace"+entries.String()+")",
 		entries.args...)
 	out := []string{}
@@ -52,22 +55,9 @@ func (s *Store) names(ctx context.Context, column string, f *filter, scope *stor
 	return out, nil
 }
 
-// searched has the conditions for the attributes that Search supports, on s, the span, and b, its
-// object.
-var searched = map[string]string{
-	store.AttributeNamespace:       "b.namespace = ?",
-	store.AttributeObjectNamespace: "b.namespace = ?",
-	store.AttributeObjectName:      "b.name = ?",
-	store.AttributeObjectKind:      "b.kind = ?",
-	store.AttributeObjectUID:       "b.uid = ?",
-	store.AttributeOutcome:         "s.outcome = ?",
-	store.AttributeActor: "EXISTS (SELECT 1 FROM lifecycles AS c WHERE c.trace = s.trace AND c.span = s.id " +
-		"AND c.actor = ?)",
-}
-
-// restrict adds the conditions of q on i, an entry of the index, and t, its trace. Where the entry
+// restrictEntries adds the conditions of q on i, an entry of the index, and t, its trace. Where the entry
 // cannot answer, the spans are read.
-func (s *Store) restrict(f *filter, q *store.SpanQuery) {
+func restrictEntries(f *filter, q *store.SpanQuery) {
 	f.add("t.phase = 2")
 	f.visible(q.Scope, "t")
 	if !q.Since.IsZero() {
@@ -80,46 +70,45 @@ func (s *Store) restrict(f *filter, q *store.SpanQuery) {
 	if q.Longer > 0 {
 		f.add("i.longest >= ?", int64(q.Longer))
 	}
-	spans := &filter{}
-	spans.add("s.trace = i.trace")
-	spans.add("s.service = o.service")
-	spans.add("s.name = o.name")
-	n := len(spans.terms)
-	objects := ""
-	for _, key := range slices.Sorted(maps.Keys(q.Attributes)) {
-		condition, known := searched[key]
-		if !known {
+	m := spanMatch{Attributes: maps.Clone(q.Attributes), Longer: int64(q.Longer), Shorter: int64(q.Shorter)}
+	actor, ofActor := m.Attributes[store.AttributeActor]
+	delete(m.Attributes, store.AttributeActor)
+	for key := range m.Attributes {
+		if searched[key] == nil {
 			f.add("0")
 			return
 		}
-		spans.add(condition, q.Attributes[key])
-		objects = " LEFT JOIN objects AS b ON b.trace = s.trace AND b.num = s.object"
 	}
-	if q.Longer > 0 {
-		spans.add("s.until - s.start >= ?", int64(q.Longer))
-	}
-	if q.Shorter > 0 {
-		spans.add("s.until - s.start <= ?", int64(q.Shorter))
-	}
-	all := &filter{} // the times of the entry suffice
-	if len(spans.terms) == n {
-		if !q.Since.IsZero() {
-			all.add("i.start >= ?", nanos(q.Since))
-		}
-		if !q.Until.IsZero() {
-			all.add("i.latest < ?", nanos(q.Until))
-		}
-		if len(all.terms) == 0 {
+	suffices := &filter{} // the times of the entry suffice
+	if len(q.Attributes) == 0 && q.Longer <= 0 && q.Shorter <= 0 {
+		suffices.between("i.start", q.Since, time.Time{})
+		suffices.between("i.latest", time.Time{}, q.Until)
+		if len(suffices.terms) == 0 {
 			return
 		}
 	} else {
-		all.add("0")
+		suffices.add("0")
 	}
-	spans.between("s.start", q.Since, q.Until)
-	f.add(
-		"("+all.all()+" OR EXISTS (SELECT 1 FROM spans AS s"+objects+spans.String()+"))",
-		slices.Concat(all.args, spans.args)...,
-	)
+	m.Since, m.Until = bound(q.Since), bound(q.Until)
+	criteria, _ := json.Marshal(m) // texts and numbers
+	spans := func(id string) string {
+		return fmt.Sprintf("EXISTS (SELECT 1 FROM parts AS p WHERE p.num >= i.trace << %d AND p.num < (i.trace + 1) << %d "+
+			"AND %s(p.data, o.service, o.name, ?, %s))", partBits, partBits, hasSpan, id)
+	}
+	read, args := spans("NULL"), []any{string(criteria)}
+	if ofActor { // that of a lifecycle
+		read = "EXISTS (SELECT 1 FROM lifecycles AS c WHERE c.trace = i.trace AND c.actor = ? AND " + spans("c.span") + ")"
+		args = []any{actor, string(criteria)}
+	}
+	f.add("("+suffices.all()+" OR "+read+")", slices.Concat(suffices.args, args)...)
+}
+
+// bound returns a time for a spanMatch.
+func bound(t time.Time) *int64 {
+	if t.IsZero() {
+		return nil
+	}
+	return new(nanos(t))
 }
 
 // match is a trace of a Search.
@@ -141,8 +130,8 @@ func (s *Store) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID,
 		for _, num := range nums {
 			f := &filter{}
 			f.add("i.operation = ?", num)
-			s.restrict(f, &q)
-			// The driver ends a query at its time only before the first row: see Store.rows.
+			restrictEntries(f, &q)
+			// The driver ends a query at its time only before the first row: see lifecycleRows.
 			var found string
 			if err := database.Scan(
 				ctx,

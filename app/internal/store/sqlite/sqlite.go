@@ -12,7 +12,6 @@ import (
 	"fmt"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
-	questions "github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -24,7 +23,6 @@ type Store struct {
 	// lastLifecycle is the highest number of a lifecycle. Only a writing transaction uses it.
 	lastLifecycle int64
 	questions     *store.Limiter
-	filling       filling
 }
 
 var (
@@ -32,12 +30,10 @@ var (
 	_ store.Backupper = (*Store)(nil)
 )
 
-// Open opens the archive at c.Path, or creates one in an existing directory. It migrates the tables
-// of an earlier version; see OpenFormer for the data that this removes. For damaged files and
-// errors see database.Open. The derived tables of traces of an earlier version are filled in the
-// background: see FindPage.Incomplete.
+// Open opens the archive at c.Path, or creates one in an existing directory. For damaged files and
+// errors see database.Open.
 func Open(ctx context.Context, c store.Config) (*Store, error) {
-	if err := questions.Register(); err != nil {
+	if err := register(); err != nil {
 		return nil, fmt.Errorf("cannot open archive %s: %w", c.Path, err)
 	}
 	db, err := database.Replace(ctx, c.Path, schema, c.Damage)
@@ -48,16 +44,17 @@ func Open(ctx context.Context, c store.Config) (*Store, error) {
 		db:        db,
 		questions: store.NewLimiter(),
 	}
+	if err := extend(ctx, db); err != nil {
+		return nil, db.Opening().Failed(errors.Join(db.Failed(ctx, "open", err), db.Close()))
+	}
 	for to, query := range map[*int64]string{
 		&s.last:          "SELECT coalesce(max(num), 0) FROM traces",
 		&s.lastLifecycle: "SELECT coalesce(max(id), 0) FROM lifecycles",
-		&s.filling.total: "SELECT count(*) FROM traces WHERE derived = 0 AND phase = 2",
 	} {
 		if *to, err = db.Number(ctx, query); err != nil {
 			return nil, db.Opening().Failed(errors.Join(db.Failed(ctx, "open", err), db.Close()))
 		}
 	}
-	s.startFilling()
 	return s, nil
 }
 
@@ -74,10 +71,7 @@ func (s *Store) Check(ctx context.Context) error { return s.db.Check(ctx) }
 func (s *Store) Sync(context.Context) error { return s.db.Sync() }
 
 // Close waits for running calls and releases the database.
-func (s *Store) Close() error {
-	s.stopFilling()
-	return s.db.Close()
-}
+func (s *Store) Close() error { return s.db.Close() }
 
 // Backup writes a complete copy of the archive, of one moment, to a new file. See database.Backup.
 func (s *Store) Backup(ctx context.Context, path string) error { return s.db.Backup(ctx, path) }

@@ -26,7 +26,7 @@ const (
 	// StatementRows bounds its rows.
 	StatementRows = 100_000
 	// maxText bounds a text of SQLite, and maxAnswer the answer in memory, in bytes.
-	maxText, maxAnswer = 1 << 20, 64 << 20
+	maxText, maxAnswer = 16 << 20, 64 << 20
 	// pageSize is the size of a page of SQLite's temporary tables.
 	pageSize = 4096
 )
@@ -58,6 +58,9 @@ type Result struct {
 
 // Run returns the answer. It reads only. An error at the end of the time is store.ErrTooLong.
 func (s Statement) Run(ctx context.Context) (result *Result, err error) {
+	if err := register(); err != nil {
+		return nil, err
+	}
 	limit := s.Time
 	if limit == 0 {
 		limit = StatementTime
@@ -144,8 +147,7 @@ func rowsOfStatement(ctx context.Context, conn *sql.Conn, statement, secret stri
 	return out, rows.Err()
 }
 
-// explained replaces SQLite's errors for what restrict denies, for a view that it has not made, and for an unknown
-// name.
+// explained replaces SQLite's errors for what restrict denies, and for an unknown name.
 func explained(statement string, err error) error {
 	var failed *sqlite.Error
 	if errors.As(err, &failed) && failed.Code()&0xff == lib.SQLITE_AUTH {
@@ -154,9 +156,9 @@ func explained(statement string, err error) error {
 	if failed != nil && failed.Code()&0xff == lib.SQLITE_FULL {
 		return fmt.Errorf("the answer is larger than %d MiB: select fewer columns or rows", maxAnswer>>20)
 	}
-	for _, name := range viewNames() {
-		if strings.Contains(err.Error()+" ", "no such table: "+name+" ") {
-			return fmt.Errorf("an earlier version wrote the archive, which has no %s: start lifeline serve once", name)
+	for _, f := range lifecycles().columns {
+		if strings.Contains(err.Error()+" ", "no such column: l."+f.Column+" ") {
+			return fmt.Errorf("the archive is older than the field %s: start lifeline serve once", f.Name)
 		}
 	}
 	return similar(statement, err)
@@ -168,7 +170,7 @@ func notPermitted() error {
 
 func viewNames() []string {
 	var out []string
-	for _, v := range views {
+	for _, v := range views() {
 		out = append(out, v.name)
 	}
 	return out
@@ -193,18 +195,7 @@ func restrict(ctx context.Context, conn *sql.Conn) (secret string, err error) {
 	)); err != nil {
 		return "", err
 	}
-	for _, v := range views {
-		probe, err := conn.PrepareContext(ctx, v.query)
-		if err != nil && (strings.Contains(err.Error(), "no such table") ||
-			strings.Contains(err.Error(), "no such column")) {
-			continue // an archive of an earlier version
-		}
-		if err != nil {
-			return "", err
-		}
-		if err := probe.Close(); err != nil {
-			return "", err
-		}
+	for _, v := range views() {
 		for _, create := range []string{
 			"CREATE TEMP VIEW " + secret + v.name + " AS " + v.query,
 			"CREATE TEMP VIEW " + v.name + " AS SELECT * FROM temp." + secret + v.name,

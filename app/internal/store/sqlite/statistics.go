@@ -28,9 +28,9 @@ func (s *Store) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage
 	if err := q.Validate(); err != nil {
 		return nil, err
 	}
-	page := &store.GroupPage{Since: q.Earliest(), Incomplete: s.incomplete()}
+	page := &store.GroupPage{Since: q.Earliest()}
 	err := s.ask(ctx, func(ctx context.Context, from database.Querier) error {
-		return s.group(ctx, from, &q, page)
+		return groups(ctx, from, &q, page)
 	})
 	if err != nil {
 		return nil, err
@@ -38,14 +38,14 @@ func (s *Store) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage
 	return page, nil
 }
 
-func (s *Store) group(ctx context.Context, from database.Querier, q *store.GroupQuery, page *store.GroupPage) error {
+func groups(ctx context.Context, from database.Querier, q *store.GroupQuery, page *store.GroupPage) error {
 	of, err := measured(ctx, from, q)
 	if err != nil {
 		return err
 	}
 	// The numbers of the condition's parameters follow those before it.
 	f := &filter{args: of.args}
-	s.addLifecycles(f, &q.FindQuery)
+	addLifecycles(f, &q.FindQuery)
 	var value sql.NullString
 	var group store.Group
 	var groups int

@@ -12,7 +12,7 @@ import (
 
 // summaryColumns are the columns of a trace for its Summary, except for those that change alone.
 var summaryColumns = []string{
-	"id", "phase", "revision", "as_of", "start", "duration", "outcome", "reason", "name",
+	"id", "revision", "as_of", "start", "duration", "outcome", "reason", "name",
 	"api_group", "api_version", "kind", "namespace", "object_name", "uid",
 	"verb", "command", "actor", "user", "heals", "slowest", "slowest_duration", "stuck", "current",
 	"current_duration", "fight", "edits", "category", "work",
@@ -20,9 +20,9 @@ var summaryColumns = []string{
 
 var (
 	selectSummary = "SELECT num, spans, pinned, " + strings.Join(summaryColumns, ", ") + " FROM traces"
-	upsertSummary = "INSERT INTO traces (derived, num, spans, writes, digest, " + strings.Join(summaryColumns, ", ") +
-		") VALUES (1, ?, ?, ?, ?" + strings.Repeat(", ?", len(summaryColumns)) +
-		") ON CONFLICT (num) DO UPDATE SET derived = 1, spans = excluded.spans, writes = excluded.writes, " +
+	upsertSummary = "INSERT INTO traces (num, phase, spans, writes, digest, " + strings.Join(summaryColumns, ", ") +
+		") VALUES (?, ?, ?, ?, ?" + strings.Repeat(", ?", len(summaryColumns)) +
+		") ON CONFLICT (num) DO UPDATE SET phase = excluded.phase, spans = excluded.spans, writes = excluded.writes, " +
 		"digest = excluded.digest, " + setSummary()
 )
 
@@ -35,23 +35,16 @@ func setSummary() string {
 }
 
 // finish stores the finished trace itself, after its spans.
-func (c *content) finish(ctx context.Context, sum *store.Summary, digest int64) error {
-	writes, err := c.countWrites(ctx)
-	if err == nil {
-		err = c.tidy(ctx)
-	}
-	if err != nil {
-		return err
-	}
+func (c *content) finish(ctx context.Context, sum *store.Summary, h *head) error {
 	return c.Exec(
 		ctx,
 		upsertSummary,
-		c.num,
-		len(c.spans),
-		writes,
-		digest,
-		sum.ID[:],
+		h.num,
 		finished,
+		len(c.of),
+		c.rows.nextWrite,
+		h.digest(sum.ID, int64(len(c.of))),
+		sum.ID[:],
 		sum.Revision,
 		nanos(sum.AsOf),
 		nanos(sum.Start),
@@ -90,7 +83,6 @@ func summaries(
 	args []any,
 ) (out []store.Summary, nums []int64, err error) {
 	var num, at, asOf int64
-	var p phase
 	var id []byte
 	var edits string
 	var work []byte
@@ -100,7 +92,6 @@ func summaries(
 		&sum.Spans,
 		&sum.Pinned,
 		&id,
-		&p,
 		&sum.Revision,
 		&asOf,
 		&at,
@@ -134,7 +125,7 @@ func summaries(
 			sum.Edits = strings.Split(edits, "\n")
 		}
 		sum.Work = decodeWork(work)
-		sum.ID, sum.Open = traceID(id), p == open
+		sum.ID = traceID(id)
 		sum.Start, sum.AsOf = moment(at), moment(asOf)
 		out, nums = append(out, sum), append(nums, num)
 		return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	questions "github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
 )
@@ -19,9 +20,11 @@ type view struct {
 	query string
 }
 
-// views are all views.
-var views = []view{
-	lifecyclesView(),
+// views returns all views.
+var views = sync.OnceValue(func() []view { return append([]view{lifecyclesView()}, otherViews...) })
+
+// otherViews are the views without fields of questions.
+var otherViews = []view{
 	newView("v_traces", "one row for each finished trace", "traces AS t WHERE t.phase = 2",
 		"id", "lower(hex(t.id))", "ID, in lower case",
 		"start", questions.Moment("t.start"), "start, in UTC",
@@ -50,50 +53,52 @@ var views = []view{
 	newView(
 		"v_writes",
 		"one row for each stored API write",
-		"writes AS w JOIN traces AS t ON t.num = w.trace AND t.phase = 2"+
-			" LEFT JOIN objects AS o ON o.trace = w.trace AND o.num = w.object",
+		// The condition on k reads a column: see lifecyclesView.
+		"writes AS w JOIN traces AS t ON t.num = w.trace AND t.phase = 2 JOIN write_kinds AS k ON k.num = w.kind"+
+			" AND length(k.verb) >= 0 LEFT JOIN objects AS o ON o.trace = w.trace AND o.num = w.object",
 		"trace", "lower(hex(t.id))", "ID of the trace",
 		"span", "lower(hex(w.span))", "ID of the span",
 		"end", questions.Moment("w.until"), "answer of the request, in UTC",
 		"end_ns", "w.until", "the same in nanoseconds since 1970; conditions on it can use an index",
-		"duration", questions.Seconds("(w.until - w.start)"), "duration in seconds; 0 if the request was not seen",
+		"duration", questions.Seconds("(w.until - ifnull(w.start, w.until))"),
+		"duration in seconds; 0 if the request was not seen",
 		"api_group", "o.api_group", "API group of the object; empty for one that is not that of the span",
 		"kind", "o.kind", "kind of the object",
 		"namespace", "o.namespace", "namespace of the object",
 		"object", "o.name", "name of the object",
 		"uid", "o.uid", "UID of the object",
-		"verb", "w.verb", "verb",
-		"part", "w.part", "changed part: `desired`, `metadata`, `observed`, `bookkeeping` or `ownership`",
-		"subresource", "w.subresource", "subresource",
+		"verb", "k.verb", "verb",
+		"part", "k.part", "changed part: `desired`, `metadata`, `observed`, `bookkeeping` or `ownership`",
+		"subresource", "k.subresource", "subresource",
 		"resource_version", "w.rv", "version of the object; 0 if unknown",
 		"generation", "w.generation", "generation of the object; 0 if unknown",
-		"actor", "w.actor", "component that wrote",
-		"user", "w.user", "user of the request, from the audit log",
-		"audit_id", "w.audit_id", "ID of the request in the audit log; empty if unknown",
-		"based_on", "w.based_on", "version of the object before the write; 0 if unknown, and for a creation",
+		"actor", "k.actor", "component that wrote",
+		"user", "k.user", "user of the request, from the audit log",
+		"audit_id", "ifnull(w.audit_id, '')", "ID of the request in the audit log; empty if unknown",
+		"based_on", basedOn, "version of the object before the write; 0 if unknown, and for a creation",
 		"changes", "w.changes", "changed fields as a JSON array of `path`, `operation` (`add`, `remove` or "+
 			"`replace`), `from` and `to`; NULL without any",
 		"more_changes", "w.more_changes", "number of further changed fields",
 	),
 	newView("v_spans", "one row for each span",
-		"spans AS s JOIN traces AS t ON t.num = s.trace AND t.phase = 2"+
-			" LEFT JOIN objects AS o ON o.trace = s.trace AND o.num = s.object",
+		fmt.Sprintf("traces AS t CROSS JOIN parts AS p ON p.num >= t.num << %d AND p.num < (t.num + 1) << %d"+
+			" AND t.phase = 2 CROSS JOIN json_each(%s(p.data)) AS j", partBits, partBits, spansFunction),
 		"trace", "lower(hex(t.id))", "ID of the trace",
-		"span", "lower(hex(s.id))", "ID of the span",
-		"parent", "lower(hex(s.parent))", "ID of the parent; empty without one",
-		"name", "s.name", "name",
-		"service", "s.service", "component",
-		"api_group", "o.api_group", "API group of the object",
-		"kind", "o.kind", "kind of the object",
-		"namespace", "o.namespace", "namespace of the object",
-		"object", "o.name", "name of the object",
-		"start", questions.Moment("s.start"), "start, in UTC",
-		"end", questions.Moment("s.until"), "end; NULL for a span without one",
-		"duration", questions.Seconds("(s.until - s.start)"), "duration, in seconds",
-		"outcome", "s.outcome", "outcome",
-		"evidence", "s.evidence", "evidence of the parent",
-		"error", "s.status = 2", "1 for an error",
-		"message", "s.message", "message of the error",
+		"span", column(0), "ID of the span",
+		"parent", column(1), "ID of the parent; empty without one",
+		"name", column(2), "name",
+		"service", column(3), "component",
+		"api_group", column(4), "API group of the object",
+		"kind", column(5), "kind of the object",
+		"namespace", column(6), "namespace of the object",
+		"object", column(7), "name of the object",
+		"start", questions.Moment("("+column(8)+")"), "start, in UTC",
+		"end", questions.Moment("("+column(9)+")"), "end; NULL for a span without one",
+		"duration", questions.Seconds("(("+column(9)+") - ("+column(8)+"))"), "duration, in seconds",
+		"outcome", column(10), "outcome",
+		"evidence", column(11), "evidence of the parent",
+		"error", "("+column(12)+") = 1", "1 for an error",
+		"message", column(13), "message of the error",
 	),
 }
 
@@ -123,7 +128,7 @@ func lifecyclesView() view {
 
 // WriteViews writes tables of all views in Markdown.
 func WriteViews(w io.Writer) error {
-	for i, v := range views {
+	for i, v := range views() {
 		separator := "\n"
 		if i == 0 {
 			separator = ""

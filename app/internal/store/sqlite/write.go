@@ -17,7 +17,6 @@ type phase int64
 
 const (
 	unknown  phase = 0 // only amendments
-	open     phase = 1 // in the versions up to formerVersion: more spans are expected
 	finished phase = 2 // only amendments may follow
 )
 
@@ -84,7 +83,7 @@ type head struct {
 	asOf     int64
 	outcome  span.Outcome
 	reason   string
-	// stamp is the stored digest; 0 without one.
+	// stamp is the stored digest; 0 for an unknown trace.
 	stamp int64
 }
 
@@ -112,15 +111,13 @@ func (m *merge) finish(ctx context.Context, h *head, t *span.Trace) error {
 	if second && m.batch.Revision == h.revision {
 		return nil // a repetition
 	}
-	c, err := m.content(ctx, h)
+	c, err := m.content(ctx, h, t.ID)
 	if err != nil {
 		return err
 	}
 	first := !second || m.batch.Revision < h.revision
 	if second && first {
-		if err := c.yield(ctx, h.revision); err != nil {
-			return err
-		}
+		c.yield(h.revision)
 	}
 	revision := m.batch.Revision // of the new spans
 	if first {
@@ -128,34 +125,29 @@ func (m *merge) finish(ctx context.Context, h *head, t *span.Trace) error {
 		h.revision, h.asOf, h.outcome, h.reason = m.batch.Revision, nanos(m.batch.AsOf), t.Outcome, t.Reason
 	}
 	given := make(map[trace.SpanID]bool, len(t.Spans))
-	for seq, s := range t.Spans {
-		old, there := c.spans[s.ID]
-		if given[s.ID] || there && !old.amends && old.revision <= revision {
+	part := c.part(place{revision: revision})
+	for _, s := range t.Spans {
+		old := c.of[s.ID]
+		if given[s.ID] || old != nil && !old.amends && old.revision <= revision {
 			continue // an ID names one span
 		}
 		given[s.ID] = true
-		if err := c.put(ctx, s, place{seq: seq, revision: revision}); err != nil {
-			return err
-		}
+		c.put(s, part)
 	}
 	if err := c.flush(ctx); err != nil {
 		return err
 	}
 	all := t
 	if second {
-		all = &span.Trace{ID: t.ID, Outcome: h.outcome, Reason: h.reason}
-		if all.Spans, err = load(ctx, m, h.num, t.ID, false); err != nil {
-			return err
-		}
+		all = &span.Trace{ID: t.ID, Outcome: h.outcome, Reason: h.reason, Spans: c.all(false)}
 	}
 	asOf := moment(h.asOf)
 	sum := store.Summarize(all, asOf)
 	sum.AsOf, sum.Revision = asOf, h.revision
-	h.stamp = h.digest(t.ID, int64(len(c.spans)))
-	if err := c.derive(ctx, all, asOf); err != nil {
+	if err := c.derive(ctx, all, lifecyclesOf(all, asOf)); err != nil {
 		return err
 	}
-	return c.finish(ctx, &sum, h.stamp)
+	return c.finish(ctx, &sum, h)
 }
 
 // amend adds spans to a trace, known or unknown.
@@ -166,16 +158,14 @@ func (m *merge) amend(ctx context.Context, h *head, t *span.Trace) error {
 			return err
 		}
 	}
-	c, err := m.content(ctx, h)
+	c, err := m.content(ctx, h, t.ID)
 	if err != nil {
 		return err
 	}
-	for seq, s := range t.Spans {
-		if old, there := c.spans[s.ID]; there && (!old.amends || old.revision <= m.batch.Revision) {
-			continue
-		}
-		if err := c.put(ctx, s, place{amends: true, revision: m.batch.Revision, seq: seq}); err != nil {
-			return err
+	part := c.part(place{amends: true, revision: m.batch.Revision})
+	for _, s := range t.Spans {
+		if old := c.of[s.ID]; old == nil || old.amends && old.revision > m.batch.Revision {
+			c.put(s, part)
 		}
 	}
 	if err := c.flush(ctx); err != nil {
@@ -186,18 +176,13 @@ func (m *merge) amend(ctx context.Context, h *head, t *span.Trace) error {
 			return err
 		}
 	}
-	writes, err := c.countWrites(ctx)
-	if err == nil {
-		err = c.tidy(ctx)
-	}
-	if err != nil {
-		return err
-	}
 	if h.stamp != 0 {
-		h.stamp = h.digest(t.ID, int64(len(c.spans)))
+		h.stamp = h.digest(t.ID, int64(len(c.of)))
 	}
-	return m.Exec(ctx, "UPDATE traces SET spans = ?, writes = ?, digest = ? WHERE num = ?",
-		len(c.spans), writes, h.stamp, h.num)
+	return m.Exec(
+		ctx, "UPDATE traces SET spans = ?1, writes = (SELECT count(*) FROM writes WHERE trace = ?2), "+
+			"digest = ?3 WHERE num = ?2", len(c.of), h.num, h.stamp,
+	)
 }
 
 // meta raises the numbers about all batches.

@@ -19,20 +19,24 @@ import (
 const writeKey = len(trace.TraceID{}) + len(trace.SpanID{}) + 4
 
 // selectWrites reads the writes with the keys of findWrites.
-const selectWrites = `SELECT t.id, w.span, w.num, w.verb, w.part, w.subresource, w.rv, w.based_on, w.generation, ` +
-	`w.actor, w.user, w.audit_id, w.start, w.until, w.source, w.changes, w.more_changes,
-	coalesce(b.api_group, ''), coalesce(b.api_version, ''), coalesce(b.kind, ''), coalesce(b.namespace, ''), ` +
-	`coalesce(b.name, ''), coalesce(b.uid, '')
-	FROM json_each(?) k CROSS JOIN writes w ON w.trace = k.value ->> 0 AND w.span = unhex(k.value ->> 1) ` +
-	`AND w.num = k.value ->> 2 CROSS JOIN traces t ON t.num = w.trace ` +
-	`LEFT JOIN objects b ON b.trace = w.trace AND b.num = w.object` + latestFirst
+const selectWrites = "SELECT t.id, w.span, w.number, k.verb, k.part, k.subresource, w.rv, " + basedOn +
+	", w.generation, k.actor, k.user, ifnull(w.audit_id, ''), ifnull(w.start, w.until), w.until, k.source, " +
+	"w.changes, w.more_changes, coalesce(b.api_group, ''), coalesce(b.api_version, ''), coalesce(b.kind, ''), " +
+	"coalesce(b.namespace, ''), coalesce(b.name, ''), coalesce(b.uid, '') " +
+	"FROM json_each(?) j CROSS JOIN writes w ON w.trace = j.value ->> 0 AND w.num = j.value ->> 1 " +
+	"CROSS JOIN write_kinds k ON k.num = w.kind CROSS JOIN traces t ON t.num = w.trace " +
+	"LEFT JOIN objects b ON b.trace = w.trace AND b.num = w.object" + latestFirst
 
-const latestFirst = " ORDER BY w.until DESC, t.id DESC, w.span DESC, w.num DESC"
+const (
+	latestFirst = " ORDER BY w.until DESC, t.id DESC, w.span DESC, w.number DESC"
+	// basedOn is the version before a write w.
+	basedOn = "ifnull(w.rv - w.back, 0)"
+)
 
-// findWrites returns the keys of the writes that a filter selects. As in rows, the costly part gives one row.
+// findWrites returns the keys of the writes that a filter selects. As in lifecycleRows, the costly part gives one row.
 func findWrites(f *filter) string {
-	return "SELECT json_group_array(json_array(trace, hex(span), num)) FROM (" +
-		"SELECT w.trace AS trace, w.span AS span, w.num AS num FROM writes w " +
+	return "SELECT json_group_array(json_array(trace, num)) FROM (" +
+		"SELECT w.trace AS trace, w.num AS num FROM writes w " +
 		"CROSS JOIN traces t ON t.num = w.trace" + f.String() + latestFirst + " LIMIT ?)"
 }
 
@@ -138,7 +142,7 @@ func writeFilter(q store.WriteQuery) (*filter, error) {
 		}
 		f.add("w.until <= ?", at) // what an index can use
 		f.add(
-			"(w.until, t.id, w.span, w.num) < (?, ?, ?, ?)",
+			"(w.until, t.id, w.span, w.number) < (?, ?, ?, ?)",
 			at,
 			key[:16],
 			key[16:24],
@@ -149,10 +153,10 @@ func writeFilter(q store.WriteQuery) (*filter, error) {
 		f.add("w.trace = (SELECT num FROM traces WHERE id = ?)", q.TraceID[:])
 	}
 	if q.Actor != "" {
-		f.add("w.actor = ?", q.Actor)
+		f.add("w.kind IN (SELECT num FROM write_kinds WHERE actor = ?)", q.Actor)
 	}
 	if q.Part != "" {
-		f.add("w.part = ?", q.Part)
+		f.add("w.kind IN (SELECT num FROM write_kinds WHERE part = ?)", q.Part)
 	}
 	if of := matching(q.Object); particular(q.Object) {
 		f.add("(w.trace, w.object) IN (SELECT o.trace, o.num FROM objects o"+of.String()+")", of.args...)

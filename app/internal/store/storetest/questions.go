@@ -514,10 +514,10 @@ func grouped(all []store.Lifecycle, q store.GroupQuery) []store.Group {
 			value = l.Start.In(zone).Format(time.DateOnly)
 		case text == "", text == "labels.app": // absent
 		case text == `labels["app.kubernetes.io/name"]`:
-			value = l.Labels["app.kubernetes.io/name"]
+			value = application(l)
 		case text == podsByName:
 			if value = "other"; l.Object.Kind.Kind == "Pod" {
-				value = l.Labels["app.kubernetes.io/name"]
+				value = application(l)
 			}
 		default:
 			value, _ = fieldNamed(text).Stored(&l.Lifecycle).(string)
@@ -553,13 +553,19 @@ func grouped(all []store.Lifecycle, q store.GroupQuery) []store.Group {
 	return out
 }
 
-func fieldNamed(name string) question.Field {
+// application returns the label of the application.
+func application(l *store.Lifecycle) string {
+	labels, _ := l.Values["labels"].(map[string]string)
+	return labels["app.kubernetes.io/name"]
+}
+
+func fieldNamed(name string) *question.Field {
 	for _, f := range question.Fields() {
 		if f.Name == name {
-			return f
+			return &f
 		}
 	}
-	return question.Field{}
+	return &question.Field{}
 }
 
 func testQuestionEnded(t *testing.T, reading Reading) {

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package question
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// fields is the table of all fields, in the order of the documents. A field of data is one row. CEL,
+// completion, the archive's columns and views, the API, the page and the guide follow from it.
+var fields = table(
+	[]Field{
+		memberText("kind", "kind", "kind of the object, such as `Pod`",
+			func(l *Lifecycle) *string { return &l.Object.Kind.Kind }).faceted(),
+		memberText("group", "api_group", "API group of the object; empty for the core group",
+			func(l *Lifecycle) *string { return &l.Object.Group }),
+		memberText("namespace", "namespace", "namespace of the object; empty for an object of the cluster",
+			func(l *Lifecycle) *string { return &l.Object.Namespace }).faceted(),
+		memberText("name", "name", "name of the object", func(l *Lifecycle) *string { return &l.Object.Name }),
+		memberText("uid", "uid", "UID of the object", func(l *Lifecycle) *string { return (*string)(&l.Object.UID) }),
+		text("workload", "kind and name of its workload, such as `Deployment/web`",
+			func(s Source) any { return s.facts().Workload }).faceted(),
+		limited(verbs, text("verb", "verb of the first write", func(s Source) any { return s.facts().Verb })),
+		text("actor", "component that wrote", fromAttribute(span.KeyActor)).faceted(),
+		text("user", "user of the request, from the audit log", fromAttribute(span.KeyActorUser)).faceted(),
+		limited(span.Outcomes, memberText(outcome, outcome,
+			"`converged`, `superseded`, `failed`, `deleted` or `unfinished`; empty for an open lifecycle",
+			func(l *Lifecycle) *string { return &l.Outcome })),
+		limited(reason.Names(), text("reason", "category of the reason; empty without one", func(s Source) any {
+			return cmp.Or(attributeOf(s.Span, span.KeyReason), s.facts().Reason)
+		})),
+		{
+			Name: "start", Type: Timestamp, Table: Lifecycles, Column: "start", Meaning: "first write",
+			value: func(l *Lifecycle) any { return within(l.Start) },
+			set:   setInt(func(l *Lifecycle, n int64) { l.Start = time.Unix(0, n).UTC() }),
+		},
+		{
+			Name: "duration", Type: Duration, Table: Lifecycles, Column: "duration",
+			Meaning: "first write → outcome, or until now",
+			value:   func(l *Lifecycle) any { return l.Duration },
+			set:     setInt(func(l *Lifecycle, n int64) { l.Duration = time.Duration(n) }),
+		},
+		{
+			Name: End, Type: Timestamp, Optional: true, Meaning: "outcome of a finished lifecycle",
+			value: endOf,
+		},
+		{
+			Name: "volumes", Type: Int, Meaning: "number of volumes of a Pod",
+			From: ofPod(func(_ Source, p *span.PodFacts) any { return p.Volumes }),
+		},
+		text("node", "node of a Pod; empty without one",
+			ofPod(func(_ Source, p *span.PodFacts) any { return p.Node })).faceted(),
+		text("zone", "zone of that node; empty if unknown",
+			ofPod(func(_ Source, p *span.PodFacts) any { return p.Zone })).faceted(),
+		text("region", "region of that node; empty if unknown", ofNode(span.KeyRegion)).faceted(),
+		text("instance_type", "machine type of that node, such as `m7i.large`; empty if unknown",
+			ofNode(span.KeyInstanceType)).faceted(),
+		text("runtime", "container runtime of that node, such as `containerd://2.3.7`; empty if unknown",
+			ofPod(func(s Source, _ *span.PodFacts) any {
+				runtime := attributeOf(s.Span, span.KeyRuntime)
+				if version := attributeOf(s.Span, span.KeyRuntimeVersion); version != "" {
+					runtime += span.RuntimeSeparator + version
+				}
+				return runtime
+			})).faceted(),
+		{
+			Name: "images", Type: List, Meaning: "images of a Pod's containers",
+			From: ofPod(func(_ Source, p *span.PodFacts) any { return p.Images }),
+		},
+		{Name: labels, Type: Map, Meaning: "labels of the configured keys", From: func(s Source) any {
+			out := make(map[string]string, len(s.facts().Labels))
+			for _, label := range s.facts().Labels {
+				out[label.Key] = label.Value
+			}
+			return out
+		}},
+		{
+			Name: "trace", Type: String, Table: Traces, Column: "id", Meaning: "ID of the trace, in lower case",
+			value: func(l *Lifecycle) any { return l.Trace.String() },
+		},
+		text("heals", "cause of a change that the cluster made by itself; empty for others",
+			func(s Source) any { return attributeOf(s.Root, span.KeyHeals) }).faceted(),
+	},
+	phaseFields(), stepFields(),
+)
+
+// verbs are the values of verb.
+var verbs = []string{"create", "update", "delete"}
+
+// text returns a field of data with a text.
+func text(name, meaning string, from func(Source) any) Field {
+	return Field{Name: name, Type: String, Meaning: meaning, From: from}
+}
+
+// memberText returns a field whose text is a member of Lifecycle.
+func memberText(name, column, meaning string, of func(*Lifecycle) *string) Field {
+	return Field{
+		Name: name, Type: String, Table: Lifecycles, Column: column, Meaning: meaning,
+		value: func(l *Lifecycle) any { return *of(l) },
+		set: func(l *Lifecycle, v any) {
+			if s, is := v.(string); is {
+				*of(l) = s
+			}
+		},
+	}
+}
+
+// faceted returns the field with Facet.
+func (f Field) faceted() Field {
+	f.Facet = true
+	return f
+}
+
+// limited returns the field with its values.
+func limited[T ~string](values []T, f Field) Field {
+	for _, v := range values {
+		f.Values = append(f.Values, string(v))
+	}
+	return f
+}
+
+// setInt returns a function that sets a number.
+func setInt(set func(*Lifecycle, int64)) func(*Lifecycle, any) {
+	return func(l *Lifecycle, v any) {
+		if n, is := v.(int64); is {
+			set(l, n)
+		}
+	}
+}
+
+// phaseFields returns one field a phase.
+func phaseFields() []Field {
+	var out []Field
+	for _, p := range Phases() {
+		out = append(out, Field{
+			Name: phase + "." + p.Name, Type: Duration, Optional: true,
+			Table: Lifecycles, Column: "phase_" + p.Name, Meaning: p.Meaning,
+			value: func(l *Lifecycle) any { return phaseLength(l.Phases, p.Name) },
+			set: setInt(func(l *Lifecycle, n int64) {
+				if l.Phases == nil {
+					l.Phases = map[string]time.Duration{}
+				}
+				l.Phases[p.Name] = time.Duration(n)
+			}),
+		})
+	}
+	return out
+}
+
+// phaseLength returns the length of a phase, or nil.
+func phaseLength(phases map[string]time.Duration, name string) any {
+	if d, ok := phases[name]; ok {
+		return d
+	}
+	return nil
+}
