@@ -231,7 +231,7 @@ func withoutNewFields(t *testing.T, path string) {
 // served returns a function that reads an answer of the API.
 func served(t *testing.T, from *viewtest.View) func(t *testing.T, path string, to any) {
 	t.Helper()
-	handler, err := api.New(api.Options{Store: from, Clock: func() time.Time { return asOf }})
+	handler, err := api.New(api.Options{Access: from.Access, Clock: func() time.Time { return asOf }})
 	if err != nil {
 		t.Fatal(err)
 	}
