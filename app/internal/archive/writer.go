@@ -45,8 +45,8 @@ type Options struct {
 	Archived func(seqs []uint64)
 	// Lost is called when an open archive was lost or damaged; may be nil.
 	Lost func(why error)
-	// Wrote gets the duration of each batch; may be nil.
-	Wrote func(time.Duration)
+	// Metrics are the metrics of this Writer; may be nil.
+	Metrics *Metrics
 	// Refused gets an entry that the archive refuses and that is left out, with the reason; may be
 	// nil.
 	Refused func(journal.Item, error)
@@ -412,9 +412,7 @@ func (w *Writer) put(ctx context.Context, archive store.Archive, items []journal
 	if err := archive.Write(ctx, b); err != nil {
 		return 0, &writeError{err}
 	}
-	if w.opts.Wrote != nil {
-		w.opts.Wrote(time.Since(began))
-	}
+	w.opts.Metrics.wrote(time.Since(began))
 	return lost, nil
 }
 

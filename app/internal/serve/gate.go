@@ -3,7 +3,9 @@
 package serve
 
 import (
+	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -35,6 +37,14 @@ func (g *gate) open(h http.Handler) {
 	g.behind = h
 }
 
+// answering is a check of health.
+func (g *gate) answering() error {
+	if g.handler() == nil {
+		return errors.New("waiting for the first look and the archive")
+	}
+	return nil
+}
+
 func (g *gate) handler() http.Handler {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -63,25 +73,17 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.metrics.Request("/", http.StatusServiceUnavailable)
 }
 
-// newPage returns the handler of the page.
-func (s *server) newPage() http.Handler {
+// newPage returns the handler of the page, at an address of the API.
+func newPage(address string, metrics api.Metrics, log *slog.Logger) http.Handler {
 	guard := httpserve.Guard{
 		Error: plainError, Patience: answerTime,
-		Done: func(_ *http.Request, code int) { s.metrics.Request("/", code) },
+		Done: func(_ *http.Request, code int) { metrics.Request("/", code) },
 		Panicked: func(r *http.Request, fault any, stack []byte) {
-			s.metrics.Panicked()
-			s.log.Error(
-				"the page met a bug; please report it",
-				"path",
-				r.URL.Path,
-				"panic",
-				fault,
-				"stack",
-				string(stack),
-			)
+			metrics.Panicked()
+			log.Error("the page met a bug; please report it", "path", r.URL.Path, "panic", fault, "stack", string(stack))
 		},
 	}
-	return guard.Wrap(httpserve.GuardHost(page.Handler(), plainError, hostOf(s.conf.Load().API.Address)))
+	return guard.Wrap(httpserve.GuardHost(page.Handler(), plainError, hostOf(address)))
 }
 
 // Close implements io.Closer.

@@ -144,19 +144,17 @@ func unconverted(t *testing.T) *httptest.Server {
 // A kind that cannot be listed keeps the server from being ready for a while only.
 func TestListsWithoutAKind(t *testing.T) {
 	var log bytes.Buffer
-	s := &server{log: slog.New(slog.NewTextHandler(&log, nil))}
-	var err error
-	s.watcher, err = watch.New(
+	w, err := watch.New(
 		watch.Config{REST: &rest.Config{Host: unconverted(t).URL}, Emit: func(*observation.Observation) {}},
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.watcher.Close()
-	if err := s.watcher.Watch(t.Context(), watch.Scope{}); err != nil {
+	defer w.Close()
+	if err := w.Watch(t.Context(), watch.Scope{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.listed(t.Context(), 100*time.Millisecond); err != nil {
+	if err := listed(t.Context(), w, 100*time.Millisecond, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(log.String(), "resources=heads") {

@@ -33,11 +33,11 @@ func TestPassedOnInVain(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	s := &server{log: slog.New(slog.NewTextHandler(&log, nil)), outbox: outbox, passing: passing}
+	d := &delivery{log: slog.New(slog.NewTextHandler(&log, nil)), outbox: outbox, passing: passing}
 	_, _, _, at := pods(t)
 	alone := syncOf(1, "of another", at)
 	passing.Export([]*span.Trace{{ID: alone.TraceID, Spans: []*span.Span{alone}}})
-	if err := s.closeOutbox(); err != nil {
+	if err := d.Stop(); err != nil {
 		t.Errorf("the server ends with an error: %v", err)
 	}
 	if !strings.Contains(log.String(), "1 of 1 spans could not be sent") {
