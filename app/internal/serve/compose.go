@@ -4,6 +4,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"time"
 
@@ -17,6 +18,43 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
+
+// run starts the parts in order, waits for the end, and stops them in reverse order.
+func (s *server) run(ctx context.Context) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	fail := func(err error) { cancel(err) }
+	e, err := s.newEntrance(fail)
+	if err != nil {
+		return err
+	}
+	var up parts
+	defer func() { err = errors.Join(err, up.stop()) }()
+	if err := e.start(ctx, &up, s.version); err != nil {
+		return err
+	}
+	conf, cluster, err := s.cluster.identify(ctx)
+	if err == nil {
+		err = s.compose(ctx, &up, fail, e, conf, cluster)
+	}
+	if err != nil {
+		return over(ctx, err)
+	}
+	<-ctx.Done()
+	s.log.Info("lifeline serve stops and stores its observations")
+	return over(ctx, nil)
+}
+
+// over returns the error of a run whose context has ended: nil after a regular end.
+func over(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil {
+		if errors.Is(cause, context.Canceled) {
+			return nil
+		}
+		return cause
+	}
+	return err
+}
 
 // compose builds and starts the parts that need the cluster, in the order of data in
 // docs/architecture.md. It starts no part before the parts that it uses. So they stop in the

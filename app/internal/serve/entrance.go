@@ -10,7 +10,9 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/jaeger"
+	"github.com/kube-lifeline/lifeline/app/internal/page"
 	"github.com/kube-lifeline/lifeline/app/internal/view"
 )
 
@@ -78,4 +80,17 @@ func newAnswers(
 			Store: v, Cluster: of.cluster, Clock: of.now, Log: log,
 		}),
 	})
+}
+
+// newPage returns the handler of the page, at an address of the API.
+func newPage(address string, metrics api.Metrics, log *slog.Logger) http.Handler {
+	guard := httpserve.Guard{
+		Error: plainError, Patience: answerTime,
+		Done: func(_ *http.Request, code int) { metrics.Request("/", code) },
+		Panicked: func(r *http.Request, fault any, stack []byte) {
+			metrics.Panicked()
+			log.Error("the page met a bug; please report it", "path", r.URL.Path, "panic", fault, "stack", string(stack))
+		},
+	}
+	return guard.Wrap(httpserve.GuardHost(page.Handler(), plainError, hostOf(address)))
 }

@@ -5,14 +5,12 @@ package serve
 import (
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
-	"github.com/kube-lifeline/lifeline/app/internal/page"
 )
 
 // gate is the handler of the API's address from the start. Paths below /api are the API's: without the
@@ -71,19 +69,6 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	api.Reject(w, http.StatusServiceUnavailable,
 		"lifeline serve is starting: it has not reached the cluster yet, or opens its archive; see its log")
 	g.metrics.Request("/", http.StatusServiceUnavailable)
-}
-
-// newPage returns the handler of the page, at an address of the API.
-func newPage(address string, metrics api.Metrics, log *slog.Logger) http.Handler {
-	guard := httpserve.Guard{
-		Error: plainError, Patience: answerTime,
-		Done: func(_ *http.Request, code int) { metrics.Request("/", code) },
-		Panicked: func(r *http.Request, fault any, stack []byte) {
-			metrics.Panicked()
-			log.Error("the page met a bug; please report it", "path", r.URL.Path, "panic", fault, "stack", string(stack))
-		},
-	}
-	return guard.Wrap(httpserve.GuardHost(page.Handler(), plainError, hostOf(address)))
 }
 
 // Close implements io.Closer.

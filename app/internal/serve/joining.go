@@ -64,15 +64,6 @@ func passes(c *config.ServerConfiguration) bool {
 	return receivesSpans(c) && (!drops(c) || stitch.Mode(c.Joining.Mode) == stitch.Link)
 }
 
-// joiningStats counts joined and copied spans.
-type joiningStats struct {
-	stitch.Stats
-	// CopiedBytes is the size of the copies. Uncopied counts waiting spans whose copies were
-	// dropped for lack of space.
-	CopiedBytes int
-	Uncopied    int64
-}
-
 // accept adds spans of other components.
 func (j *joining) accept(spans []*span.Span, now time.Time) {
 	j.stitch.Accept(spans, now)

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kube-lifeline/lifeline/app/internal/stitch"
 )
 
 var (
@@ -30,6 +32,15 @@ var (
 		"Buffered spans without a copy, for lack of space; a killed process loses them. Any: lower the "+
 			"components' sampling rates, or joining.window.", nil, nil)
 )
+
+// joiningStats counts joined and copied spans.
+type joiningStats struct {
+	stitch.Stats
+	// CopiedBytes is the size of the copies. Uncopied counts waiting spans whose copies were
+	// dropped for lack of space.
+	CopiedBytes int
+	Uncopied    int64
+}
 
 // joinedCounts are the counts of the last look, and a prometheus.Collector of them. They are nil
 // before it, and without a receiver of spans.

@@ -6,11 +6,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/notice"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -19,7 +18,7 @@ const noticesState = "notices"
 
 // restoreNotices returns the notices saved in a journal; nil without a webhook.
 func restoreNotices(
-	ctx context.Context, j ledger, c config.NoticesConfiguration, log *slog.Logger,
+	ctx context.Context, j *journal.Journal, c config.NoticesConfiguration, log *slog.Logger,
 ) (*notice.Board, error) {
 	if c.URL == "" {
 		return nil, nil
@@ -76,27 +75,4 @@ func (n *noticing) stats() notice.Stats {
 		return notice.Stats{}
 	}
 	return n.sender.Stats()
-}
-
-// tell adds the notices that are due.
-func (r *recorder) tell(l *look, finished, open []*span.Trace, now time.Time) {
-	if r.Counts != nil {
-		r.Counts.Look(open, finished)
-	}
-	if r.Notices != nil {
-		r.Notices.Look(now, open, finished, !r.Tells())
-		r.saveNotices(l, false)
-	}
-}
-
-// saveNotices adds the notices to the look, if they have changed or always.
-func (r *recorder) saveNotices(l *look, always bool) {
-	data, changed, err := r.Notices.State()
-	if err != nil {
-		r.Warn("the notices cannot be saved: a restart may repeat or lose some", errAttr(err))
-		return
-	}
-	if changed || always {
-		l.State[noticesState] = data
-	}
 }

@@ -5,7 +5,6 @@ package serve
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -160,41 +159,4 @@ func (s *server) newEntrance(fail func(error)) (*entrance, error) {
 		scrapers:  newTelemetryListener(c.Telemetry, s.registry, s.health, s.log, fail),
 		admitting: newAdmitting(s.settings, s.cluster, s.registry, s.log, fail),
 	}, nil
-}
-
-// run starts the parts in order, waits for the end, and stops them in reverse order.
-func (s *server) run(ctx context.Context) (err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	fail := func(err error) { cancel(err) }
-	e, err := s.newEntrance(fail)
-	if err != nil {
-		return err
-	}
-	var up parts
-	defer func() { err = errors.Join(err, up.stop()) }()
-	if err := e.start(ctx, &up, s.version); err != nil {
-		return err
-	}
-	conf, cluster, err := s.cluster.identify(ctx)
-	if err == nil {
-		err = s.compose(ctx, &up, fail, e, conf, cluster)
-	}
-	if err != nil {
-		return over(ctx, err)
-	}
-	<-ctx.Done()
-	s.log.Info("lifeline serve stops and stores its observations")
-	return over(ctx, nil)
-}
-
-// over returns the error of a run whose context has ended: nil after a regular end.
-func over(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil {
-		if errors.Is(cause, context.Canceled) {
-			return nil
-		}
-		return cause
-	}
-	return err
 }
