@@ -20,7 +20,8 @@ import (
 // With several servers it takes none: the other servers could not report the same trace.
 type announced struct {
 	receiver *announcement.Receiver // nil with several servers
-	task     task
+
+	task
 }
 
 // newAnnounced returns an announced for the commands of one server. running are the commands of an
@@ -46,9 +47,6 @@ func (a *announced) Start(ctx context.Context) error {
 	}
 	return a.task.Start(ctx)
 }
-
-// Stop implements part.
-func (a *announced) Stop() error { return a.task.Stop() }
 
 // endedIn returns a function that reports whether an ended trace has an ID.
 func endedIn(traces store.Reader) func(context.Context, trace.TraceID) (bool, error) {

@@ -47,9 +47,9 @@ type connector struct {
 	// reach returns the connection; nil without a cluster.
 	reach   func() (*rest.Config, error)
 	version string
-	// context is the namespace of the kubeconfig's context.
-	context string
-	log     *slog.Logger
+	// fallback is the namespace of a server outside of a cluster.
+	fallback string
+	log      *slog.Logger
 }
 
 // identify waits for the identity of the cluster: the store of one cluster must never get another's
@@ -87,5 +87,5 @@ func (c *connector) namespace() string {
 	if data, err := os.ReadFile(podNamespace); err == nil {
 		return strings.TrimSpace(string(data))
 	}
-	return cmp.Or(c.context, "default")
+	return cmp.Or(c.fallback, "default")
 }

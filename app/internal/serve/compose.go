@@ -140,8 +140,7 @@ func (s *server) compose(
 	}
 	salvages := newSalvages(storage.journal, storage.archive, now, s.log)
 	completion := newCompletion(storage.journal, storage.archive, delivery.outbox, now, s.log)
-	s.running.Store(&clusterParts{storage, delivery, noticing, watching, receiving, auditing})
-	return up.start(ctx,
+	if err := up.start(ctx,
 		maintaining, noticing,
 		// The loop outlives its sources, and stores their last data. Leadership ends before the last
 		// look: another server may send from there on.
@@ -155,7 +154,11 @@ func (s *server) compose(
 		&task{name: "configuration", fail: fail, run: func(ctx context.Context) error {
 			return s.settings.follow(ctx, delivery.reconfigure)
 		}},
-	)
+	); err != nil {
+		return err
+	}
+	s.running.Store(&clusterParts{storage, delivery, noticing, watching, receiving, auditing})
+	return nil
 }
 
 // storageOptions returns the options of the storage. compose sets the functions of the recorder

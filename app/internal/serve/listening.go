@@ -20,30 +20,27 @@ import (
 
 // listening is a part that serves HTTP on an address of the configuration.
 type listening struct {
-	// name is the name of the listener in errors, and fields the fields of the configuration.
-	name, fields string
-	at           httpserve.Endpoint
-	log          *slog.Logger
+	// purpose is the name of the listener in errors, and fields the fields of the configuration.
+	purpose, fields string
+	at              httpserve.Endpoint
+	handler         http.Handler
+	log             *slog.Logger
 	// address is the bound address, after Start.
 	address net.Addr
 
-	task  task
-	serve func(context.Context, net.Listener) error
+	task
 }
 
 // newAPIListener returns the listener for people. It reads the token for the gate.
-func newAPIListener(
-	c config.APIConfiguration, g *gate, log *slog.Logger, fail func(error),
-) (*listening, error) {
+func newAPIListener(c config.APIConfiguration, g *gate, log *slog.Logger, fail func(error)) (*listening, error) {
 	l := &listening{
-		name: "the API", fields: "api.address, api.tls, api.tokenFile", log: log,
+		purpose: "the API", fields: "api.address, api.tls, api.tokenFile", handler: g, log: log,
 		at:   endpoint(config.EndpointConfiguration{Address: c.Address, TokenFile: c.TokenFile, TLS: c.TLS}),
 		task: task{name: "API", fail: fail},
 	}
 	l.at.Private = true
-	l.serve = func(ctx context.Context, ln net.Listener) error { return httpserve.Serve(ctx, ln, g) }
 	var err error
-	if g.token, err = l.at.Token(httpserve.Purpose{Name: l.name, Log: log}); err != nil {
+	if g.token, err = l.at.Token(httpserve.Purpose{Name: l.purpose, Log: log}); err != nil {
 		return nil, fmt.Errorf("%w (%s)", err, l.fields)
 	}
 	return l, nil
@@ -55,39 +52,26 @@ func newTelemetryListener(
 	log *slog.Logger, fail func(error),
 ) *listening {
 	h := telemetry.Handler(telemetry.HandlerOptions{Metrics: metrics, Health: health, Pprof: c.Pprof})
-	h = httpserve.GuardHost(bounded(h), plainError, hostOf(c.Address))
 	return &listening{
-		name: "metrics and health", fields: "telemetry.address", log: log,
-		at:    httpserve.Endpoint{Address: c.Address, Insecure: true},
-		task:  task{name: "telemetry", fail: fail},
-		serve: func(ctx context.Context, ln net.Listener) error { return httpserve.Serve(ctx, ln, h) },
+		purpose: "metrics and health", fields: "telemetry.address", log: log,
+		at:      httpserve.Endpoint{Address: c.Address, Insecure: true},
+		handler: httpserve.GuardHost(bounded(h), plainError, hostOf(c.Address)),
+		task:    task{name: "telemetry", fail: fail},
 	}
 }
 
-// listen opens the listener. Its errors name the fields of the configuration.
-func (l *listening) listen(ctx context.Context) (net.Listener, error) {
+// Start implements part. Its errors name the fields of the configuration.
+func (l *listening) Start(ctx context.Context) error {
 	ln, err := l.at.Listen(ctx, httpserve.Purpose{
-		Name: l.name, MaxConnections: httpserve.MaxConnections, Protocols: []string{"http/1.1"}, Log: l.log,
+		Name: l.purpose, MaxConnections: httpserve.MaxConnections, Protocols: []string{"http/1.1"}, Log: l.log,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w (%s)", err, l.fields)
-	}
-	return ln, nil
-}
-
-// Start implements part.
-func (l *listening) Start(ctx context.Context) error {
-	ln, err := l.listen(ctx)
-	if err != nil {
-		return err
+		return fmt.Errorf("%w (%s)", err, l.fields)
 	}
 	l.address = ln.Addr()
-	l.task.run = func(ctx context.Context) error { return l.serve(ctx, ln) } // closes ln
+	l.run = func(ctx context.Context) error { return httpserve.Serve(ctx, ln, l.handler) } // closes ln
 	return l.task.Start(ctx)
 }
-
-// Stop implements part.
-func (l *listening) Stop() error { return l.task.Stop() }
 
 // answerTime bounds an answer of the telemetry listener. profileTime bounds a profile, whose client
 // chooses the duration. A client that does not read is cut off.

@@ -10,12 +10,13 @@ import (
 )
 
 // maintaining is the part that offers the operations on the archive to lifeline archive, on a Unix
-// socket. A server without the socket works as well.
+// socket. A server without the socket works as well. The stop ends running operations.
 type maintaining struct {
 	local   *maintenance.Local
 	version string
 	log     *slog.Logger
-	running background
+
+	background
 }
 
 func newMaintaining(local *maintenance.Local, version string, log *slog.Logger) *maintaining {
@@ -32,16 +33,10 @@ func (m *maintaining) Start(ctx context.Context) error {
 		m.log.Warn("lifeline archive cannot use this server: it needs a stopped one", errAttr(err))
 		return nil
 	}
-	m.running.begin(ctx, func(ctx context.Context) {
+	m.begin(ctx, func(ctx context.Context) {
 		if err := maintenance.Serve(ctx, ln, m.local, m.version); err != nil {
 			m.log.Warn("lifeline archive cannot use this server any more", errAttr(err))
 		}
 	})
-	return nil
-}
-
-// Stop implements part. It ends running operations.
-func (m *maintaining) Stop() error {
-	m.running.end()
 	return nil
 }

@@ -24,12 +24,14 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// member is the part with the server's role among several servers. A single server leads from Start on.
+// member is the part with the server's role among several servers. A single server leads from Start
+// on. After the stop another server may take over.
 type member struct {
 	memberOptions
 
 	leading atomic.Bool
-	running background
+
+	background
 }
 
 // memberOptions configure a member. All are required.
@@ -87,7 +89,7 @@ func (m *member) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.running.begin(ctx, func(ctx context.Context) {
+	m.begin(ctx, func(ctx context.Context) {
 		err := replica.Run(ctx, replica.Options{
 			Client:    leases,
 			Namespace: cmp.Or(m.Conf.Namespace, m.Namespace),
@@ -106,12 +108,6 @@ func (m *member) Start(ctx context.Context) error {
 			m.Fail(fmt.Errorf("cannot work with other servers: %w", err))
 		}
 	})
-	return nil
-}
-
-// Stop implements part. Another server may then take over.
-func (m *member) Stop() error {
-	m.running.end()
 	return nil
 }
 

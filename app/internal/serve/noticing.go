@@ -39,7 +39,8 @@ type noticing struct {
 	conf   config.NoticesConfiguration
 	sender *notice.Sender // nil without a board
 	log    *slog.Logger
-	task   task
+
+	task
 }
 
 // newNoticing returns a noticing. It delivers while leads returns true.
@@ -65,9 +66,6 @@ func (n *noticing) Start(ctx context.Context) error {
 	n.log.Info("notices go out", "to", notice.Redacted(n.conf.URL), "stuckAfter", n.conf.StuckAfter.Duration.String())
 	return n.task.Start(ctx)
 }
-
-// Stop implements part.
-func (n *noticing) Stop() error { return n.task.Stop() }
 
 // stats returns the counts; zero before the start.
 func (n *noticing) stats() notice.Stats {

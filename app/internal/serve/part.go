@@ -42,7 +42,7 @@ func (p *parts) stop() error {
 	return all
 }
 
-// background is the goroutine of a part.
+// background is the goroutine of a part, and its Stop.
 type background struct {
 	cancel context.CancelFunc
 	ended  chan struct{}
@@ -66,6 +66,12 @@ func (b *background) end() {
 	}
 }
 
+// Stop implements part.
+func (b *background) Stop() error {
+	b.end()
+	return nil
+}
+
 // task is a part that runs one function from Start to Stop.
 type task struct {
 	name string
@@ -83,11 +89,5 @@ func (t *task) Start(ctx context.Context) error {
 			t.fail(fmt.Errorf("%s: %w", t.name, err))
 		}
 	})
-	return nil
-}
-
-// Stop implements part.
-func (t *task) Stop() error {
-	t.end()
 	return nil
 }

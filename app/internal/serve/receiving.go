@@ -12,15 +12,16 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 )
 
-// receiving is the part that receives spans of other components. Without an address in the
-// configuration it does nothing.
+// receiving is the part that receives spans of other components. After its stop, all received spans
+// are in the intake. Without an address in the configuration it does nothing.
 type receiving struct {
 	conf     config.OTLPReceiverConfiguration
 	sink     otlp.Sink
 	log      *slog.Logger
 	fail     func(error)
 	receiver *otlp.Receiver // nil before the start
-	running  background
+
+	background
 }
 
 func newReceiving(c config.OTLPReceiverConfiguration, sink otlp.Sink, log *slog.Logger, fail func(error)) *receiving {
@@ -43,17 +44,11 @@ func (r *receiving) Start(ctx context.Context) (err error) {
 			r.log.Info("OTLP is received", "over", what, "address", fmt.Sprint(addr))
 		}
 	}
-	r.running.begin(ctx, func(ctx context.Context) {
+	r.begin(ctx, func(ctx context.Context) {
 		if err := r.receiver.Run(ctx); err != nil && ctx.Err() == nil {
 			r.fail(fmt.Errorf("cannot receive OTLP: %w", err))
 		}
 	})
-	return nil
-}
-
-// Stop implements part. All received spans are then in the intake.
-func (r *receiving) Stop() error {
-	r.running.end()
 	return nil
 }
 

@@ -48,7 +48,7 @@ func newBase(o Options) (*base, error) {
 		log: log, version: cmp.Or(o.Version, "devel"), registry: telemetry.NewRegistry(), health: &telemetry.Health{},
 	}
 	b.settings = newSettings(o, log, level, b.registry)
-	b.cluster = &connector{reach: o.Connect, version: b.version, context: o.Namespace, log: log}
+	b.cluster = &connector{reach: o.Connect, version: b.version, fallback: o.Namespace, log: log}
 	telemetry.RouteKlog(log)
 	slog.SetDefault(log) // for code without a logger of its own
 	return b, nil
@@ -67,7 +67,7 @@ type server struct {
 	changes   *notice.Counts
 	joined    *joinedCounts
 	relations *relations
-	// running has the parts that need the cluster, once all of them exist.
+	// running has the parts that need the cluster, once all of them have started.
 	running atomic.Pointer[clusterParts]
 }
 
