@@ -65,8 +65,10 @@ func TestServeWithATakenPort(t *testing.T) {
 		set  func(c *config.ServerConfiguration)
 		want string
 	}{
-		"telemetry": {func(c *config.ServerConfiguration) { c.Telemetry.Address = busy.Address }, "(telemetry.address)"},
-		"OTLP":      {func(c *config.ServerConfiguration) { c.Receivers.OTLP.HTTP = busy }, "(receivers.otlp)"},
+		"telemetry": {func(c *config.ServerConfiguration) {
+			c.Telemetry.Address = busy.Address
+		}, "(telemetry.address)"},
+		"OTLP": {func(c *config.ServerConfiguration) { c.Receivers.OTLP.HTTP = busy }, "(receivers.otlp)"},
 		"audit": {func(c *config.ServerConfiguration) {
 			c.Receivers.OTLP.HTTP, c.Receivers.Audit.Webhook = loopback, busy
 		}, "(receivers.audit.webhook)"},

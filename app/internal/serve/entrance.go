@@ -89,7 +89,8 @@ func newPage(address string, metrics api.Metrics, log *slog.Logger) http.Handler
 		Done: func(_ *http.Request, code int) { metrics.Request("/", code) },
 		Panicked: func(r *http.Request, fault any, stack []byte) {
 			metrics.Panicked()
-			log.Error("the page met a bug; please report it", "path", r.URL.Path, "panic", fault, "stack", string(stack))
+			log.Error("the page met a bug; please report it",
+				"path", r.URL.Path, "panic", fault, "stack", string(stack))
 		},
 	}
 	return guard.Wrap(httpserve.GuardHost(page.Handler(), plainError, hostOf(address)))

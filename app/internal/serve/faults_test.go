@@ -467,8 +467,9 @@ func TestHiddenDamage(t *testing.T) {
 	old, err := p.archive.Archive()
 	must(t, err)
 	p.archivedAll(id)
+	retention := &retention{archive: p.archive, log: p.server.log}
 	for range 2 {
-		if err := (&retention{archive: p.archive, log: p.server.log}).prune(t.Context(), store.Limits{Before: p.clock.Now().Add(time.Hour)}); err == nil {
+		if err := retention.prune(t.Context(), store.Limits{Before: p.clock.Now().Add(time.Hour)}); err == nil {
 			t.Fatal("there is no damage")
 		}
 		p.archivedAll(p.finish()) // the writer takes the report

@@ -117,7 +117,8 @@ func emptyCluster(t *testing.T, failing ...string) *httptest.Server {
 			answer(http.StatusOK, object{"kind": "APIResourceList", "groupVersion": "v1", "resources": all})
 		case strings.HasSuffix(r.URL.Path, "/kube-system"):
 			answer(http.StatusNotFound, object{
-				"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": http.StatusNotFound, "reason": "NotFound",
+				"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound",
+				"code": http.StatusNotFound,
 			})
 		case slices.Contains(failing, path.Base(r.URL.Path)):
 			answer(http.StatusInternalServerError, object{

@@ -221,3 +221,17 @@ func shows(t *testing.T, r prometheus.Gatherer, lines ...string) {
 		}
 	}
 }
+
+// TestWatchMetrics: before there are watches, nothing is known about their lag.
+func TestWatchMetrics(t *testing.T) {
+	m := watchMetrics{audit: zero[[]audit.Stats], watch: noCounts().watch}
+	if n := testutil.CollectAndCount(m); n != 0 {
+		t.Errorf("%d metrics without watches", n)
+	}
+	m.watch = func() (watch.Stats, time.Duration, bool) {
+		return watch.Stats{Resources: []watch.ResourceStats{{Delay: time.Second}}}, time.Minute, true
+	}
+	r := prometheus.NewRegistry()
+	r.MustRegister(m)
+	shows(t, r, `lifeline_source_lag_seconds{source="watch"} 60`, `lifeline_watch_delay_seconds{resource=""} 1`)
+}

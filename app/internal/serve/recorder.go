@@ -89,7 +89,7 @@ type ledger interface {
 	Sound(ctx context.Context, renewals int) bool
 }
 
-// recorderOptions configure a recorder.
+// recorderOptions configure a recorder. The functions, except Warn, may be set until the first look.
 type recorderOptions struct {
 	Engine lifecycle.Options
 	// Relations are the relations of the configuration; nil means none.

@@ -14,6 +14,9 @@
 // The next process restores the engine from it and resumes each watch at its position. Nothing is
 // lost, repeated or invented.
 //
+// The server consists of parts with a Start and a Stop. Their constructors get what the parts may use;
+// compose starts them in order, and stops them in reverse order.
+//
 // While the journal cannot be written, the loop takes in nothing: the watches wait, and continue
 // afterwards. A trouble of the archive or the backend delays neither the loop nor readers of what is
 // in memory.

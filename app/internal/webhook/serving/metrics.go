@@ -19,13 +19,13 @@ func newMetrics(r prometheus.Registerer, stats func() review.Stats) *metrics {
 	m := &metrics{
 		contexts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "lifeline_admission_contexts_total",
-			Help: "Contexts given to objects at admission, by evidence: the context of the request (request), the open " +
-				"reconciliation of the owner (owner), or a new trace (none).",
+			Help: "Contexts given to objects at admission, by evidence: the context of the request (request), the " +
+				"open reconciliation of the owner (owner), or a new trace (none).",
 		}, []string{"evidence"}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "lifeline_admission_seconds",
-			Help: "Seconds from the header of a call until its response. Above 0.1: the process lacks CPU, and delays " +
-				"every write, for a second at most.",
+			Help: "Seconds from the header of a call until its response. Above 0.1: the process lacks CPU, and " +
+				"delays every write, for a second at most.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1},
 		}),
 	}
