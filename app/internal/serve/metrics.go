@@ -28,8 +28,8 @@ type metrics struct {
 	api     *apiMetrics
 }
 
-// counts return what parts count themselves; each scrape calls them. Before a part starts, its
-// function returns the zero value.
+// counts are the parts' own counts. Each scrape calls the functions. Before a part starts, its function
+// returns the zero value.
 type counts struct {
 	spans   func() otlp.Stats
 	audit   func() []audit.Stats

@@ -57,15 +57,7 @@ func (s *settings) follow(ctx context.Context, changed func(*config.ServerConfig
 	}
 	r := &config.Reloader{
 		Path: s.file, Current: s.Load(), Overrides: s.overrides,
-		Apply: func(c *config.ServerConfiguration, fields []string) error {
-			if err := s.apply(c, fields); err != nil {
-				return err
-			}
-			if changed != nil {
-				changed(c)
-			}
-			return nil
-		},
+		Apply: func(c *config.ServerConfiguration, fields []string) error { return s.apply(c, fields, changed) },
 		Report: func(err error) {
 			s.reloads.WithLabelValues(refused).Inc()
 			s.log.Error(err.Error())
@@ -88,13 +80,18 @@ func (s *settings) follow(ctx context.Context, changed func(*config.ServerConfig
 }
 
 // apply takes over a configuration that differs in the named fields.
-func (s *settings) apply(c *config.ServerConfiguration, fields []string) error {
+func (s *settings) apply(
+	c *config.ServerConfiguration, fields []string, changed func(*config.ServerConfiguration),
+) error {
 	level, err := telemetry.ParseLevel(c.Log.Level)
 	if err != nil {
 		return err
 	}
 	s.Store(c)
 	s.level.Set(level)
+	if changed != nil {
+		changed(c)
+	}
 	s.reloads.WithLabelValues(reloaded).Inc()
 	s.log.LogAttrs(context.Background(), slog.LevelInfo, "configuration taken over",
 		slog.String("changed", strings.Join(fields, ", ")))
