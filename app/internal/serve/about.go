@@ -26,11 +26,10 @@ type about struct {
 	joined           *joinedCounts
 	relations        *relations
 	now              func() time.Time
-	// The parts; nil before their start.
-	member    *member
-	watching  *watching
-	receiving *receiving
-	auditing  *auditing
+	watches          func() watch.Stats
+	member           *member
+	receiving        *receiving
+	auditing         *auditing
 }
 
 // info returns the identity and the role of the server.
@@ -50,16 +49,14 @@ func (a *about) info() api.Info {
 	return i
 }
 
-// sources returns the state of the sources that have started.
+// sources returns the state of the sources.
 func (a *about) sources() api.Sources {
 	out := api.Sources{
 		Received:      a.received.Summary(a.now()),
 		Receives:      a.receives(),
 		Configuration: shownConfig(a.settings.Load()),
 		Relations:     a.relations.list(),
-	}
-	if stats, ok := a.watching.stats(); ok {
-		out.Watch = watched(stats)
+		Watch:         watched(a.watches()),
 	}
 	if j := a.joined.Load(); j != nil {
 		out.Joining = &api.Joining{
@@ -101,9 +98,6 @@ func (a *about) receives() api.Receives {
 	var out api.Receives
 	overGRPC, overHTTP := a.receiving.addresses()
 	out.GRPC, out.HTTP = addressOf(overGRPC), addressOf(overHTTP)
-	if a.auditing == nil {
-		return out
-	}
 	out.AuditLog, out.AuditWebhook = a.auditing.conf.LogFile, addressOf(a.auditing.address)
 	for _, st := range a.auditing.stats() {
 		out.AuditLogMissing = out.AuditLogMissing || st.Missing

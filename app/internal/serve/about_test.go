@@ -12,6 +12,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -68,6 +69,7 @@ func TestSourcesCounted(t *testing.T) {
 	must(t, l.Stop())
 	a := &about{
 		settings: &settings{}, received: l.Received, joined: &joinedCounts{}, relations: &relations{}, now: time.Now,
+		watches: zero[watch.Stats], receiving: &receiving{}, auditing: &auditing{},
 	}
 	a.settings.Store(config.Default())
 	got := a.sources()

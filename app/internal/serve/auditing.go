@@ -161,11 +161,8 @@ func (a *auditing) fromEnd() (audit.Position, error) {
 	return end, err
 }
 
-// stats returns the counts of the sources; none before the start.
+// stats returns the counts of the sources.
 func (a *auditing) stats() []audit.Stats {
-	if a == nil {
-		return nil
-	}
 	var out []audit.Stats
 	for _, source := range []*audit.Source{a.file, a.webhook} {
 		if source != nil {

@@ -129,7 +129,7 @@ func (s *server) compose(
 	answers, err := newAnswers(c.API, storage.view, &s.hub, announced, s.metrics.api, s.log, &about{
 		version: s.version, cluster: cluster, settings: s.settings, progress: s.progress, watch: s.watch,
 		received: tally, joined: s.joined, relations: s.relations, now: now,
-		member: member, watching: watching, receiving: receiving, auditing: auditing,
+		watches: watching.watcher.Stats, member: member, receiving: receiving, auditing: auditing,
 	})
 	if err != nil {
 		return err
@@ -205,7 +205,7 @@ func (s *server) watchConfig(c *config.ServerConfiguration, conf *rest.Config, f
 // while some may be unobserved.
 func (s *server) observed(w *watching) func() time.Time {
 	return func() time.Time {
-		if stats, _ := w.stats(); stats.Lag > 0 || w.check() != nil || s.progress.storing() != nil {
+		if w.watcher.Stats().Lag > 0 || w.check() != nil || s.progress.storing() != nil {
 			return time.Time{}
 		}
 		return s.progress.stored()

@@ -164,7 +164,7 @@ func (p *storedServer) waitsFor(ids ...trace.TraceID) {
 	if n := p.archive.Stats().Entries; n != len(ids) {
 		p.t.Errorf("%d entries wait, want %d", n, len(ids))
 	}
-	if err := p.archiving(); err == nil || !strings.Contains(err.Error(), "finished traces wait in the journal") {
+	if err := p.opener.check(); err == nil || !strings.Contains(err.Error(), "finished traces wait in the journal") {
 		p.t.Errorf("health says %v", err)
 	}
 }
@@ -314,7 +314,7 @@ func TestArchiveFaultsAtStart(t *testing.T) {
 			if _, err := p.view.Trace(t.Context(), store.Scope{}, old); (err != nil) != tc.lost {
 				t.Errorf("the old trace: %v", err)
 			}
-			if err := p.archiving(); err != nil {
+			if err := p.opener.check(); err != nil {
 				t.Errorf("health still says %v", err)
 			}
 			p.lines(tc.want...)

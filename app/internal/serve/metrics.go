@@ -15,7 +15,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/replica"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
-	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -31,15 +30,14 @@ type metrics struct {
 // counts are the parts' own counts. Each scrape calls the functions. Before a part starts, its function
 // returns the zero value.
 type counts struct {
-	spans   func() otlp.Stats
-	audit   func() []audit.Stats
-	outbox  func() export.OutboxStats
-	notices func() notice.Stats
-	changes *notice.Counts
-	archive func() archive.Stats
-	stored  func(context.Context) (store.Stats, error)
-	// watch is watchMetrics.watch.
-	watch     func() (watch.Stats, time.Duration, bool)
+	spans     func() otlp.Stats
+	audit     func() []audit.Stats
+	outbox    func() export.OutboxStats
+	notices   func() notice.Stats
+	changes   *notice.Counts
+	archive   func() archive.Stats
+	stored    func(context.Context) (store.Stats, error)
+	watch     func() *watchCounts
 	joined    *joinedCounts
 	relations *relations
 	now       func() time.Time

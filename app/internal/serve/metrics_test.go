@@ -83,7 +83,7 @@ func noCounts() counts {
 		spans: zero[otlp.Stats], audit: zero[[]audit.Stats], outbox: zero[export.OutboxStats],
 		notices: zero[notice.Stats], changes: &notice.Counts{}, archive: zero[archive.Stats],
 		stored:    func(context.Context) (store.Stats, error) { return store.Stats{}, nil },
-		watch:     func() (watch.Stats, time.Duration, bool) { return watch.Stats{}, 0, false },
+		watch:     zero[*watchCounts],
 		joined:    &joinedCounts{},
 		relations: &relations{},
 		now:       time.Now,
@@ -112,8 +112,8 @@ func everyMetric(t *testing.T) *listing {
 	failed := &span.Trace{Outcome: span.Failed}
 	stuck := &span.Trace{Spans: []*span.Span{{Attributes: []attribute.KeyValue{span.KeyReason.String("image")}}}}
 	c.changes.Look([]*span.Trace{stuck}, []*span.Trace{failed})
-	c.watch = func() (watch.Stats, time.Duration, bool) {
-		return watch.Stats{Resources: []watch.ResourceStats{{Lists: 1, Errors: one}}}, 0, true
+	c.watch = func() *watchCounts {
+		return &watchCounts{Stats: watch.Stats{Resources: []watch.ResourceStats{{Lists: 1, Errors: one}}}}
 	}
 	c.joined.Store(&joiningStats{Stats: stitch.Stats{Joined: 1, Noise: 1}})
 	declared, err := relation.NewSet([]relation.Declaration{{
@@ -228,8 +228,9 @@ func TestWatchMetrics(t *testing.T) {
 	if n := testutil.CollectAndCount(m); n != 0 {
 		t.Errorf("%d metrics without watches", n)
 	}
-	m.watch = func() (watch.Stats, time.Duration, bool) {
-		return watch.Stats{Resources: []watch.ResourceStats{{Delay: time.Second}}}, time.Minute, true
+	m.watch = func() *watchCounts {
+		resources := []watch.ResourceStats{{Delay: time.Second}}
+		return &watchCounts{Stats: watch.Stats{Resources: resources}, lag: time.Minute}
 	}
 	r := prometheus.NewRegistry()
 	r.MustRegister(m)

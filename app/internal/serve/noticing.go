@@ -66,11 +66,3 @@ func (n *noticing) Start(ctx context.Context) error {
 	n.log.Info("notices go out", "to", notice.Redacted(n.conf.URL), "stuckAfter", n.conf.StuckAfter.Duration.String())
 	return n.task.Start(ctx)
 }
-
-// stats returns the counts; zero before the start.
-func (n *noticing) stats() notice.Stats {
-	if n == nil {
-		return notice.Stats{}
-	}
-	return n.sender.Stats()
-}

@@ -19,7 +19,7 @@ type receiving struct {
 	sink     otlp.Sink
 	log      *slog.Logger
 	fail     func(error)
-	receiver *otlp.Receiver // nil before the start
+	receiver *otlp.Receiver // nil if not configured
 
 	background
 }
@@ -54,15 +54,15 @@ func (r *receiving) Start(ctx context.Context) (err error) {
 
 // addresses returns the bound addresses; nil without one.
 func (r *receiving) addresses() (overGRPC, overHTTP net.Addr) {
-	if r == nil || r.receiver == nil {
+	if r.receiver == nil {
 		return nil, nil
 	}
 	return r.receiver.GRPCAddr(), r.receiver.HTTPAddr()
 }
 
-// stats returns the counts; zero before the start.
+// stats returns the counts.
 func (r *receiving) stats() otlp.Stats {
-	if r == nil || r.receiver == nil {
+	if r.receiver == nil {
 		return otlp.Stats{}
 	}
 	return r.receiver.Stats()

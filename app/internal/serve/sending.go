@@ -91,14 +91,6 @@ func (d *delivery) reconfigure(c *config.ServerConfiguration) {
 	d.outbox.SetLimits(c.OTLP.Outbox.MaxSpans, c.OTLP.Outbox.MaxAge.Duration)
 }
 
-// stats returns the counts; zero before the start.
-func (d *delivery) stats() export.OutboxStats {
-	if d == nil {
-		return export.OutboxStats{}
-	}
-	return d.outbox.Stats()
-}
-
 // undelivered returns the backend's error and its last success, if spans wait and the last attempt
 // failed. It is a note of health: the server stays ready, since its stored traces are readable, and
 // another server would be no better.

@@ -20,7 +20,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/notice"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
-	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
@@ -71,7 +70,7 @@ type server struct {
 	running atomic.Pointer[clusterParts]
 }
 
-// clusterParts are the parts of a server that need the cluster. Their counts are zero for nil parts.
+// clusterParts are the parts of a server that need the cluster.
 type clusterParts struct {
 	storage   *storage
 	delivery  *delivery
@@ -81,12 +80,14 @@ type clusterParts struct {
 	auditing  *auditing
 }
 
-// parts returns the running parts, or nil parts before the start.
-func (s *server) parts() *clusterParts {
-	if p := s.running.Load(); p != nil {
-		return p
+// of returns a function that reads from the running parts. Before their start it returns the zero value.
+func of[T any](s *server, read func(*clusterParts) T) func() T {
+	return func() (out T) {
+		if p := s.running.Load(); p != nil {
+			out = read(p)
+		}
+		return out
 	}
-	return &clusterParts{}
 }
 
 func newServer(o Options) (*server, error) {
@@ -113,22 +114,22 @@ func newServer(o Options) (*server, error) {
 // counts returns the counts of the parts.
 func (s *server) counts() counts {
 	return counts{
-		spans:     func() otlp.Stats { return s.parts().receiving.stats() },
-		audit:     func() []audit.Stats { return s.parts().auditing.stats() },
-		outbox:    func() export.OutboxStats { return s.parts().delivery.stats() },
-		notices:   func() notice.Stats { return s.parts().noticing.stats() },
-		changes:   s.changes,
-		archive:   func() archive.Stats { return s.parts().storage.archiveStats() },
-		stored:    func(ctx context.Context) (store.Stats, error) { return s.parts().storage.stats(ctx) },
-		watch:     func() (watch.Stats, time.Duration, bool) { return s.parts().watching.lag() },
+		spans:   of(s, func(p *clusterParts) otlp.Stats { return p.receiving.stats() }),
+		audit:   of(s, func(p *clusterParts) []audit.Stats { return p.auditing.stats() }),
+		outbox:  of(s, func(p *clusterParts) export.OutboxStats { return p.delivery.outbox.Stats() }),
+		notices: of(s, func(p *clusterParts) notice.Stats { return p.noticing.sender.Stats() }),
+		changes: s.changes,
+		archive: of(s, func(p *clusterParts) archive.Stats { return p.storage.archive.Stats() }),
+		stored: func(ctx context.Context) (store.Stats, error) {
+			if p := s.running.Load(); p != nil {
+				return p.storage.view.Stats(ctx, store.Scope{})
+			}
+			return store.Stats{}, nil
+		},
+		watch:     of(s, func(p *clusterParts) *watchCounts { return p.watching.counts() }),
 		joined:    s.joined,
 		relations: s.relations,
-		now: func() time.Time {
-			if p := s.running.Load(); p != nil {
-				return p.storage.clock.Now()
-			}
-			return time.Now()
-		},
+		now:       of(s, func(p *clusterParts) time.Time { return p.storage.clock.Now() }),
 	}
 }
 
@@ -142,18 +143,14 @@ func (s *server) newEntrance(fail func(error)) (*entrance, error) {
 		return nil, err
 	}
 	s.health.Live("loop", s.progress.alive)
-	s.health.Ready("watch", func() error {
-		if p := s.running.Load(); p != nil {
-			return p.watching.check()
-		}
-		return s.watch.check()
-	})
+	blind := of(s, func(p *clusterParts) error { return p.watching.check() })
+	s.health.Ready("watch", func() error { return cmp.Or(s.watch.check(), blind()) })
 	s.health.Ready("store", s.progress.storing)
 	s.health.Ready("API", g.answering)
 	s.health.Note("stored traces", s.losses.check)
-	s.health.Note("archive", func() error { return s.parts().storage.archiving() })
-	s.health.Note("API server", func() error { return s.parts().watching.reaching() })
-	s.health.Note("backend", func() error { return undelivered(s.parts().delivery.stats()) })
+	s.health.Note("archive", of(s, func(p *clusterParts) error { return p.storage.opener.check() }))
+	s.health.Note("API server", of(s, func(p *clusterParts) error { return p.watching.reaching() }))
+	s.health.Note("backend", of(s, func(p *clusterParts) error { return undelivered(p.delivery.outbox.Stats()) }))
 	return &entrance{
 		gate: g, people: people, log: s.log,
 		scrapers:  newTelemetryListener(c.Telemetry, s.registry, s.health, s.log, fail),

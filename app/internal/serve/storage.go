@@ -156,27 +156,3 @@ func (s *storage) Stop() error {
 	s.writing.end()
 	return errors.Join(s.ended, s.journal.Close())
 }
-
-// stats returns the counts of all traces; zero before the start.
-func (s *storage) stats(ctx context.Context) (store.Stats, error) {
-	if s == nil {
-		return store.Stats{}, nil
-	}
-	return s.view.Stats(ctx, store.Scope{})
-}
-
-// archiveStats returns the counts of the archive's writer; zero before the start.
-func (s *storage) archiveStats() archive.Stats {
-	if s == nil {
-		return archive.Stats{}
-	}
-	return s.archive.Stats()
-}
-
-// archiving is a note of health.
-func (s *storage) archiving() error {
-	if s == nil {
-		return nil
-	}
-	return s.opener.check()
-}

@@ -87,21 +87,10 @@ func (w *watching) run(ctx context.Context) error {
 // late reports whether a look waits for watches that are behind. It is for the loop.
 func (w *watching) late() bool { return w.behind.check(w.watcher.Stats(), w.in.waiting(), time.Now()) }
 
-// stats returns the counts, and false before the start.
-func (w *watching) stats() (watch.Stats, bool) {
-	if w == nil {
-		return watch.Stats{}, false
-	}
-	return w.watcher.Stats(), true
-}
-
-// lag returns the counts with the time since the watches were up to date, and false before the start.
-func (w *watching) lag() (watch.Stats, time.Duration, bool) {
-	if w == nil {
-		return watch.Stats{}, 0, false
-	}
+// counts returns the counts.
+func (w *watching) counts() *watchCounts {
 	stats := w.watcher.Stats()
-	return stats, max(stats.Lag, w.away()), true
+	return &watchCounts{Stats: stats, lag: max(stats.Lag, w.away())}
 }
 
 // check is a check of health.
@@ -121,7 +110,7 @@ const outageAfter = 10 * time.Second
 // away is the duration of the API server's outage; 0 without one, or before outageAfter.
 func (w *watching) away() time.Duration {
 	// The error of check has more detail.
-	if w != nil && w.check() == nil {
+	if w.check() == nil {
 		if away := outage(w.watcher.Stats(), w.now()); away >= outageAfter {
 			return away
 		}

@@ -39,10 +39,16 @@ var (
 // watchMetrics is a prometheus.Collector of the watches' counts, and of the impossible times of all
 // sources.
 type watchMetrics struct {
-	// watch returns the counts, and lag the time since the watches were up to date; false before
-	// there are watches.
-	watch func() (stats watch.Stats, lag time.Duration, ok bool)
+	// watch returns the counts; nil before there are watches.
+	watch func() *watchCounts
 	audit func() []audit.Stats
+}
+
+// watchCounts are the counts of the watches.
+type watchCounts struct {
+	watch.Stats
+	// lag is the time since they were last known to be up to date.
+	lag time.Duration
 }
 
 // Describe implements prometheus.Collector.
@@ -69,12 +75,12 @@ func (m watchMetrics) Collect(to chan<- prometheus.Metric) {
 		impossible += s.Impossible
 	}
 	count(impossibleMetric, impossible, string(observation.SourceAudit))
-	w, lag, ok := m.watch()
-	if !ok {
+	w := m.watch()
+	if w == nil {
 		return
 	}
 	count(impossibleMetric, w.ImpossibleTimes, string(observation.SourceWatch))
-	seconds(lagMetric, lag, string(observation.SourceWatch))
+	seconds(lagMetric, w.lag, string(observation.SourceWatch))
 	for _, r := range w.Resources {
 		name := r.Resource.String()
 		count(watchRequestsMetric, r.Lists, name, "list")
