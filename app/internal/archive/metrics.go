@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics are the metrics of a Writer. A nil Metrics has none.
+// Metrics are the metrics of a Writer.
 type Metrics struct{ write prometheus.Histogram }
 
 // NewMetrics registers the metrics of a Writer. Each scrape calls stats.
@@ -34,9 +34,5 @@ func NewMetrics(r prometheus.Registerer, stats func() Stats) *Metrics {
 	return m
 }
 
-// wrote observes the duration of a batch.
-func (m *Metrics) wrote(took time.Duration) {
-	if m != nil {
-		m.write.Observe(took.Seconds())
-	}
-}
+// Wrote is Options.Wrote.
+func (m *Metrics) Wrote(took time.Duration) { m.write.Observe(took.Seconds()) }

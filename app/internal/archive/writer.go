@@ -45,8 +45,8 @@ type Options struct {
 	Archived func(seqs []uint64)
 	// Lost is called when an open archive was lost or damaged; may be nil.
 	Lost func(why error)
-	// Metrics are the metrics of this Writer; may be nil.
-	Metrics *Metrics
+	// Wrote gets the duration of each batch; may be nil.
+	Wrote func(time.Duration)
 	// Refused gets an entry that the archive refuses and that is left out, with the reason; may be
 	// nil.
 	Refused func(journal.Item, error)
@@ -412,7 +412,9 @@ func (w *Writer) put(ctx context.Context, archive store.Archive, items []journal
 	if err := archive.Write(ctx, b); err != nil {
 		return 0, &writeError{err}
 	}
-	w.opts.Metrics.wrote(time.Since(began))
+	if w.opts.Wrote != nil {
+		w.opts.Wrote(time.Since(began))
+	}
 	return lost, nil
 }
 

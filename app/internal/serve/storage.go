@@ -134,7 +134,7 @@ func (s *storage) newArchive(o *storageOptions, left []journal.Item) *archive.Wr
 		Read:     s.view.Entry,
 		Archived: s.view.Archived,
 		Lost:     s.opener.lost,
-		Metrics:  o.Archive,
+		Wrote:    o.Archive.Wrote,
 		Refused: func(i journal.Item, why error) {
 			o.Log.Error("the archive refuses a finished trace; the trace is left out, and later ones follow",
 				"trace", i.TraceID, "spans", i.Spans, errAttr(why))
