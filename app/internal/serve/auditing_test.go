@@ -93,7 +93,8 @@ func TestAuditWebhook(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = ln.Close()
-			if got := (&about{receiving: &receiving{}, auditing: a}).receives().AuditWebhook; got != ln.Addr().String() {
+			about := &about{receiving: &receiving{}, auditing: a}
+			if got := about.receives().AuditWebhook; got != ln.Addr().String() {
 				t.Errorf("the webhook's address is %s, want %s", got, ln.Addr())
 			}
 			if c := a.webhook.Config; c.Unauthenticated != tc.unauthenticated || c.Anonymous != tc.anonymous ||

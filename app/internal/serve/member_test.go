@@ -44,7 +44,7 @@ func TestMemberSends(t *testing.T) {
 		"standby":    {"it resumed its watches", nowhere, config.ModeStandby, false, false, time.Time{}, -1, true},
 		"before":     {"its beginning was not observed", nowhere, config.ModeStandby, true, false, listed, -1, false},
 		"after":      {"it was observed completely", nowhere, config.ModeStandby, true, false, listed, 1, true},
-		"listing":    {"the first lists are incomplete", nowhere, config.ModeStandby, true, false, time.Time{}, 1, false},
+		"listing":    {"the lists are incomplete", nowhere, config.ModeStandby, true, false, time.Time{}, 1, false},
 		"leader":     {"no other server sends it", nowhere, config.ModeStandby, true, true, listed, -1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
