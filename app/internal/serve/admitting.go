@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
+	"net"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
@@ -21,57 +24,78 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/webhook/serving"
 )
 
-// newWebhook returns the server of the API server's admission calls; nil without a webhook in the
-// configuration.
-func (s *server) newWebhook() *serving.Server {
-	if s.conf.Load().Webhook.Endpoint.Address == "" {
-		return nil
-	}
-	return serving.New(serving.Options{
-		Config: func() config.WebhookConfiguration { return s.conf.Load().Webhook },
-		Sample: func(id trace.TraceID) bool { return s.sampling().byRatio(id) },
-		Open: func(namespace string, uid types.UID) (trace.SpanContext, bool) {
-			return s.opened.of(namespace, uid, time.Now())
-		},
+// admitting is the part that answers the API server's admission calls. Without a webhook in the
+// configuration it does nothing.
+type admitting struct {
+	conf    config.WebhookConfiguration
+	cluster *connector
+	log     *slog.Logger
+	fail    func(error)
 
-		Metrics: s.metrics, Log: s.log,
-	})
+	webhook *serving.Server
+	// opened is the webhook's view of the loop.
+	opened   opened
+	sampling func() sampling
+	parts    parts
 }
 
-// admit starts to answer admission calls. It is among the first parts to start and the last to
-// stop. So every write is answered, whatever the server's state and leadership.
-func (s *server) admit(up *tasks) error {
-	if s.webhook == nil {
+func newAdmitting(
+	s *settings, cluster *connector, r prometheus.Registerer, log *slog.Logger, fail func(error),
+) *admitting {
+	a := &admitting{conf: s.Load().Webhook, cluster: cluster, log: log, fail: fail, sampling: s.sampling}
+	a.webhook = serving.New(serving.Options{
+		Config: func() config.WebhookConfiguration { return s.Load().Webhook },
+		Sample: func(id trace.TraceID) bool { return s.sampling().byRatio(id) },
+		Open: func(namespace string, uid types.UID) (trace.SpanContext, bool) {
+			return a.opened.of(namespace, uid, time.Now())
+		},
+		Registerer: r, Log: log,
+	})
+	return a
+}
+
+// configured reports whether there is a webhook in the configuration.
+func (a *admitting) configured() bool { return a.conf.Endpoint.Address != "" }
+
+// Start implements part.
+func (a *admitting) Start(ctx context.Context) (err error) {
+	if !a.configured() {
 		return nil
 	}
-	at := endpoint(s.conf.Load().Webhook.Endpoint)
-	if s.conf.Load().Webhook.Certificate.Managed {
-		k, err := s.newKeeper()
+	at := endpoint(a.conf.Endpoint)
+	if a.conf.Certificate.Managed {
+		k, err := a.newKeeper()
 		if err != nil {
 			return err
 		}
 		at.Certificate = k.GetCertificate
-		up.start("certificate", k.Run)
+		if err := a.parts.start(ctx, &task{name: "certificate", run: k.Run, fail: a.fail}); err != nil {
+			return err
+		}
 	}
-	ln, err := s.webhook.Listen(up.ctx, at)
-	if err != nil {
+	var ln net.Listener
+	if ln, err = a.webhook.Listen(context.WithoutCancel(ctx), at); err != nil {
+		_ = a.parts.stop()
 		return fmt.Errorf("%w (webhook.endpoint)", err)
 	}
-	s.log.Info("admission reviews are answered", "address", ln.Addr().String())
-	up.start("webhook", func(ctx context.Context) error { return s.webhook.Serve(ctx, ln) })
-	return nil
+	a.log.Info("admission reviews are answered", "address", ln.Addr().String())
+	serve := func(ctx context.Context) error { return a.webhook.Serve(ctx, ln) }
+	return a.parts.start(ctx, &task{name: "webhook", run: serve, fail: a.fail})
 }
+
+// Stop implements part.
+func (a *admitting) Stop() error { return a.parts.stop() }
 
 // newKeeper returns the keeper of the webhook's certificate. Before the cluster is reached there is
 // none and handshakes fail; the API server then continues without the webhook.
-func (s *server) newKeeper() (*certificate.Keeper, error) {
-	if s.opts.Connect == nil {
+func (a *admitting) newKeeper() (*certificate.Keeper, error) {
+	if a.cluster.reach == nil {
 		return nil, errors.New(
 			"there is no connection to the cluster to keep a certificate in: leave out " +
 				"webhook.certificate.managed, and set webhook.endpoint.tls",
 		)
 	}
-	conf, err := s.connect()
+	conf, err := a.cluster.connect()
 	if err != nil {
 		return nil, err
 	}
@@ -79,33 +103,28 @@ func (s *server) newKeeper() (*certificate.Keeper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client for the webhook's certificate: %w", err)
 	}
-	c := s.conf.Load().Webhook.Certificate
+	c := a.conf.Certificate
+	namespace := a.cluster.namespace()
 	names := c.Names
 	if len(names) == 0 {
-		names = []string{registration.DefaultService + "." + s.namespace() + ".svc"}
+		names = []string{registration.DefaultService + "." + namespace + ".svc"}
 	}
 	return certificate.New(certificate.Options{
 		Client:        client,
-		Namespace:     s.namespace(),
+		Namespace:     namespace,
 		Secret:        c.Name,
 		Configuration: c.Configuration,
 		Names:         names,
-		Log:           s.log,
+		Log:           a.log,
 	})
 }
 
-// publishOpen returns recorderOptions.Opened; nil without a webhook.
-func (s *server) publishOpen() func(iter.Seq2[object.Ref, trace.SpanContext], []*span.Trace) {
-	if s.webhook == nil {
+// publisher returns recorderOptions.Opened; nil without a webhook.
+func (a *admitting) publisher() func(iter.Seq2[object.Ref, trace.SpanContext], []*span.Trace) {
+	if !a.configured() {
 		return nil
 	}
 	return func(open iter.Seq2[object.Ref, trace.SpanContext], traces []*span.Trace) {
-		s.opened.publish(open, traces, s.sampling(), time.Now())
-	}
-}
-
-func (s *server) refreshAdmitter() {
-	if s.webhook != nil {
-		s.webhook.Refresh()
+		a.opened.publish(open, traces, a.sampling(), time.Now())
 	}
 }

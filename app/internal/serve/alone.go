@@ -23,34 +23,34 @@ func WebhookOnly(c *config.ServerConfiguration) {
 // connection to the cluster. Its only open reconciliations are those of its own recent admissions,
 // so any number of instances may run independently. WebhookOnly must have been applied to the
 // configuration in the options. Connect and Namespace are unused.
-func RunWebhook(ctx context.Context, o Options) error {
-	s, err := newBase(o)
+func RunWebhook(ctx context.Context, o Options) (err error) {
+	o.Connect = nil
+	b, err := newBase(o)
 	if err != nil {
 		return err
 	}
-	if s.webhook == nil {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	fail := func(err error) { cancel(err) }
+	admitting := newAdmitting(b.settings, b.cluster, b.registry, b.log, fail)
+	if !admitting.configured() {
 		return errors.New(
 			"there is no address on which the API server could call: set webhook.endpoint.address in the " +
 				"configuration file, or --address",
 		)
 	}
-	s.opts.Connect = nil
-	ln, err := s.listenTelemetry(ctx)
-	if err != nil {
+	var up parts
+	defer func() { err = errors.Join(err, up.stop()) }()
+	scrapers := newTelemetryListener(b.settings.Load().Telemetry, b.registry, b.health, b.log, fail)
+	if err := up.start(ctx, scrapers); err != nil {
 		return err
 	}
-	defer ln.Close()
-	s.log.Info("lifeline webhook serve starts", "version", s.opts.Version, "telemetry", ln.Addr().String())
-	ctx, s.fail = context.WithCancelCause(ctx)
-	defer s.fail(nil)
-	up := newTasks(ctx, s.fail)
-	defer up.end()
-	s.serveTelemetry(up, ln)
-	if err := s.admit(up); err != nil {
+	b.log.Info("lifeline webhook serve starts", "version", b.version, "telemetry", scrapers.address.String())
+	follow := func(ctx context.Context) error { return b.settings.follow(ctx, nil) }
+	if err := up.start(ctx, admitting, &task{name: "configuration", run: follow, fail: fail}); err != nil {
 		return err
 	}
-	up.start("configuration", s.followConfig)
 	<-ctx.Done()
-	s.log.Info("lifeline webhook serve stops after the running calls")
+	b.log.Info("lifeline webhook serve stops after the running calls")
 	return over(ctx, nil)
 }

@@ -6,52 +6,68 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
-	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/announcement"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// takeAnnouncements starts the receiver of the commands that lifeline run announces. With several
-// servers there is none: the other servers could not report the same trace. running are the
-// commands of an earlier process that have not ended.
-func (s *server) takeAnnouncements(up *tasks, running []*observation.Run) {
-	if s.conf.Load().Replicas.Mode != config.ModeSingle {
-		return
-	}
-	receiver := announcement.New(announcement.Options{
-		Sink: s.loop.takeInStored, Used: s.ended, Now: s.clock.Now, Error: api.Reject,
-	}, running...)
-	s.announcements.Store(receiver)
-	up.start("announced commands", receiver.Watch)
+// announced is the part that receives the commands that lifeline run announces. It is an http.Handler.
+// With several servers it takes none: the other servers could not report the same trace.
+type announced struct {
+	receiver *announcement.Receiver // nil with several servers
+
+	task
 }
 
-// ended reports whether an ended trace has this ID.
-func (s *server) ended(ctx context.Context, id trace.TraceID) (bool, error) {
-	rec, err := s.view.Trace(ctx, store.Scope{}, id)
-	switch {
-	case errors.Is(err, store.ErrNotFound):
-		return false, nil
-	case err != nil:
-		return false, err
+// newAnnounced returns an announced for the commands of one server. running are the commands of an
+// earlier process that have not ended.
+func newAnnounced(
+	single bool, in *intake, traces store.Reader, now func() time.Time, fail func(error),
+	running ...*observation.Run,
+) *announced {
+	a := &announced{}
+	if single {
+		a.receiver = announcement.New(announcement.Options{
+			Sink: in.takeInStored, Used: endedIn(traces), Now: now, Error: api.Reject,
+		}, running...)
+		a.task = task{name: "announced commands", run: a.receiver.Watch, fail: fail}
 	}
-	return !rec.Open, nil
+	return a
 }
 
-// announced takes an announcement.
-func (s *server) announced(w http.ResponseWriter, r *http.Request) {
-	if receiver := s.announcements.Load(); receiver != nil {
-		receiver.ServeHTTP(w, r)
+// Start implements part.
+func (a *announced) Start(ctx context.Context) error {
+	if a.receiver == nil {
+		return nil
+	}
+	return a.task.Start(ctx)
+}
+
+// endedIn returns a function that reports whether an ended trace has an ID.
+func endedIn(traces store.Reader) func(context.Context, trace.TraceID) (bool, error) {
+	return func(ctx context.Context, id trace.TraceID) (bool, error) {
+		rec, err := traces.Trace(ctx, store.Scope{}, id)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+		return !rec.Open, nil
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (a *announced) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if a.receiver != nil {
+		a.receiver.ServeHTTP(w, r)
 		return
 	}
 	w.Header().Set("Connection", "close") // the body stays unread
-	if s.conf.Load().Replicas.Mode != config.ModeSingle {
-		api.Reject(w, http.StatusConflict, "this server is one of several, which take no announced commands")
-		return
-	}
-	api.Reject(w, http.StatusServiceUnavailable, "the server is starting or stopping")
+	api.Reject(w, http.StatusConflict, "this server is one of several, which take no announced commands")
 }

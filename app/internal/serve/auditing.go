@@ -6,15 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
-	"sync"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
-	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
 // auditState is the name of the audit log file's position.
@@ -24,63 +22,105 @@ func receivesAudit(c *config.ServerConfiguration) bool {
 	return c.Receivers.Audit.LogFile != "" || c.Receivers.Audit.Webhook.Address != ""
 }
 
-// auditing reads the API server's audit log from its file, its webhook or both.
+// auditing is the part that reads the API server's audit log from its file, its webhook or both.
+// Without one in the configuration it does nothing.
 type auditing struct {
-	s *server
-	// file and webhook are the sources; nil if not configured.
+	conf config.AuditReceiverConfiguration
+	// source is the configuration of both sources, without a sink.
+	source audit.Config
+	in     *intake
+	saved  savedState
+	log    *slog.Logger
+	fail   func(error)
+
+	// file and webhook are the sources; nil if not configured, and before the start.
 	file, webhook *audit.Source
 	// address is the bound address of the webhook; nil without one.
 	address net.Addr
+	parts   parts
 }
 
-// audit starts to read the audit log, if configured. The returned function stops that and waits
-// until all events are in the loop.
-func (s *server) audit(ctx context.Context) (end func(), err error) {
-	c := s.conf.Load().Receivers.Audit
-	a := &auditing{s: s}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var running sync.WaitGroup
-	end = func() { cancel(); running.Wait() }
-	if c.LogFile != "" {
-		from, err := a.from(ctx, c.LogFile)
-		if err == nil {
-			a.file, err = audit.New(a.config(s.loop.takeIn))
-		}
-		if err != nil {
-			cancel()
-			return nil, fmt.Errorf("%w (receivers.audit.logFile)", err)
-		}
-		running.Go(func() { a.fail(ctx, a.file.Follow(ctx, c.LogFile, from)) })
+// savedState is the part of a journal with state. A *journal.Journal is one.
+type savedState interface {
+	// State returns a value, or store.ErrNotFound.
+	State(ctx context.Context, name string) ([]byte, error)
+}
+
+// newAuditing returns an auditing that resumes at the saved position. source has Exclude, Kind and Now.
+func newAuditing(
+	c config.AuditReceiverConfiguration, source audit.Config, in *intake, saved savedState, log *slog.Logger,
+	fail func(error),
+) *auditing {
+	a := &auditing{conf: c, source: source, in: in, saved: saved, log: log, fail: fail}
+	a.source.Reached = a.reached
+	a.source.Warn = func(format string, args ...any) { log.Warn(fmt.Sprintf(format, args...)) }
+	return a
+}
+
+// Start implements part.
+func (a *auditing) Start(ctx context.Context) error {
+	err := a.startFile(ctx)
+	if err == nil {
+		err = a.startWebhook(ctx)
 	}
-	if c.Webhook.Address != "" {
-		ln, err := a.listen(ctx, c)
-		if err != nil {
-			end()
-			return nil, fmt.Errorf("%w (receivers.audit.webhook)", err)
-		}
-		s.log.Info("audit events are received", "address", ln.Addr().String())
-		running.Go(func() { a.fail(ctx, a.webhook.Serve(ctx, ln)) })
+	if err != nil {
+		_ = a.parts.stop()
 	}
-	s.auditing.Store(a)
-	return end, nil
+	return err
+}
+
+// Stop implements part. All events are then in the intake.
+func (a *auditing) Stop() error { return a.parts.stop() }
+
+func (a *auditing) startFile(ctx context.Context) error {
+	if a.conf.LogFile == "" {
+		return nil
+	}
+	from, err := a.from(ctx)
+	if err == nil {
+		conf := a.source
+		conf.Sink = a.in.takeIn
+		a.file, err = audit.New(conf)
+	}
+	if err != nil {
+		return fmt.Errorf("%w (receivers.audit.logFile)", err)
+	}
+	return a.begin(ctx, func(ctx context.Context) error { return a.file.Follow(ctx, a.conf.LogFile, from) })
+}
+
+func (a *auditing) startWebhook(ctx context.Context) error {
+	if a.conf.Webhook.Address == "" {
+		return nil
+	}
+	ln, err := a.listen(ctx)
+	if err != nil {
+		return fmt.Errorf("%w (receivers.audit.webhook)", err)
+	}
+	a.log.Info("audit events are received", "address", ln.Addr().String())
+	return a.begin(ctx, func(ctx context.Context) error { return a.webhook.Serve(ctx, ln) })
+}
+
+func (a *auditing) begin(ctx context.Context, read func(context.Context) error) error {
+	return a.parts.start(ctx, &task{name: "cannot read the audit log", run: read, fail: a.fail})
 }
 
 // listen opens the webhook's listener. The log file counts as authenticated, since only users with
 // write access can add events. Beside it, the users in events of an unauthenticated webhook are
 // ignored.
-func (a *auditing) listen(ctx context.Context, c config.AuditReceiverConfiguration) (net.Listener, error) {
-	at := endpoint(c.Webhook)
-	conf := a.config(a.s.loop.takeInStored)
+func (a *auditing) listen(ctx context.Context) (net.Listener, error) {
+	at := endpoint(a.conf.Webhook)
+	conf := a.source
+	conf.Sink = a.in.takeInStored
 	conf.Unauthenticated = !at.Authenticates()
-	conf.Anonymous = conf.Unauthenticated && c.LogFile != ""
+	conf.Anonymous = conf.Unauthenticated && a.conf.LogFile != ""
 	var err error
-	if conf.Token, err = at.Token(httpserve.Purpose{Name: "audit batches", Log: a.s.log}); err != nil {
+	if conf.Token, err = at.Token(httpserve.Purpose{Name: "audit batches", Log: a.log}); err != nil {
 		return nil, err
 	}
 	if a.webhook, err = audit.New(conf); err != nil {
 		return nil, err
 	}
-	ln, err := audit.Listen(ctx, at, a.s.log)
+	ln, err := audit.Listen(ctx, at, a.log)
 	if err != nil {
 		return nil, err
 	}
@@ -88,32 +128,24 @@ func (a *auditing) listen(ctx context.Context, c config.AuditReceiverConfigurati
 	return ln, nil
 }
 
-func (a *auditing) config(sink audit.Sink) audit.Config {
-	return audit.Config{
-		Sink: sink, Exclude: a.s.conf.Load().Watch.Excluded(), Kind: a.s.watcher.KindOf, Now: a.s.clock.Now,
-		Reached: a.reached,
-		Warn:    func(format string, args ...any) { a.s.log.Warn(fmt.Sprintf(format, args...)) },
-	}
-}
-
 func (a *auditing) reached(p audit.Position) {
-	a.s.loop.hand(item{mark: [2]string{auditState, p.String()}})
+	a.in.hand(item{mark: [2]string{auditState, p.String()}})
 }
 
 // from returns the saved position in the file. A server with a new store starts at the end, since
 // it does not trace earlier writes.
-func (a *auditing) from(ctx context.Context, path string) (audit.Position, error) {
-	place, err := a.s.journal.State(ctx, auditState)
+func (a *auditing) from(ctx context.Context) (audit.Position, error) {
+	place, err := a.saved.State(ctx, auditState)
 	if errors.Is(err, store.ErrNotFound) {
-		return a.fromEnd(path)
+		return a.fromEnd()
 	}
 	if err != nil {
 		return audit.Position{}, err
 	}
 	p, err := audit.ParsePosition(string(place))
 	if err != nil {
-		a.s.log.Warn("the audit log is followed from its end", errAttr(err))
-		return a.fromEnd(path)
+		a.log.Warn("the audit log is followed from its end", errAttr(err))
+		return a.fromEnd()
 	}
 	a.reached(p) // for a store that replaces this one
 	return p, nil
@@ -121,108 +153,21 @@ func (a *auditing) from(ctx context.Context, path string) (audit.Position, error
 
 // fromEnd returns the end of the file and stores it at once. A server that is killed before its
 // first read then resumes there.
-func (a *auditing) fromEnd(path string) (audit.Position, error) {
-	end, err := audit.End(path)
+func (a *auditing) fromEnd() (audit.Position, error) {
+	end, err := audit.End(a.conf.LogFile)
 	if err == nil {
 		a.reached(end)
 	}
 	return end, err
 }
 
-func (a *auditing) fail(ctx context.Context, err error) {
-	if err != nil && ctx.Err() == nil {
-		a.s.fail(fmt.Errorf("cannot read the audit log: %w", err))
-	}
-}
-
-// takeIn passes a batch to the loop. After an interruption the whole batch comes again; a repeated
-// event counts once.
-func (l *loop) takeIn(ctx context.Context, batch []*observation.Observation) error {
-	for _, o := range batch {
-		if err := l.handIn(ctx, item{observation: o}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// handIn is hand with a context.
-func (l *loop) handIn(ctx context.Context, i item) error {
-	select {
-	case <-l.quit:
-		return errEnding
-	default:
-	}
-	select {
-	case l.in <- i:
-		l.checkFilling()
-		return nil
-	case <-l.quit:
-		return errEnding
-	case <-ctx.Done():
-		return full(ctx)
-	}
-}
-
-// takeInStored is takeIn, and waits until the batch is stored. After the answer the API server does
-// not keep the batch. It returns at once while the journal cannot be written. Parts of the batch may
-// still be stored later, and the API server sends it again.
-func (l *loop) takeInStored(ctx context.Context, batch []*observation.Observation) error {
-	if len(batch) == 0 {
-		return nil
-	}
-	ctx, cancel := l.s.writable.while(ctx)
-	defer cancel()
-	if ctx.Err() != nil {
-		return full(ctx)
-	}
-	if err := l.takeIn(ctx, batch); err != nil {
-		return err
-	}
-	done := make(chan struct{})
-	if err := l.handIn(ctx, item{then: func() { l.stored = append(l.stored, func() { close(done) }) }}); err != nil {
-		return err
-	}
-	select {
-	case <-done:
-		return nil
-	case <-l.quit:
-		return errEnding
-	case <-ctx.Done():
-		return full(ctx)
-	}
-}
-
-// full is the error of a batch to be sent again. It wraps the cause of ctx's end.
-func full(ctx context.Context) error { return fmt.Errorf("%w: %w", audit.ErrFull, context.Cause(ctx)) }
-
-// refreshAudit sets the metrics of the audit log.
-func (s *server) refreshAudit(t *telemetry.Metrics) {
-	a := s.auditing.Load()
-	if a == nil {
-		return
-	}
-	total := map[string]uint64{}
-	impossible := uint64(0)
+// stats returns the counts of the sources.
+func (a *auditing) stats() []audit.Stats {
+	var out []audit.Stats
 	for _, source := range []*audit.Source{a.file, a.webhook} {
-		if source == nil {
-			continue
-		}
-		st := source.Stats()
-		total["write"] += st.Writes
-		total["damaged"] += st.Damaged
-		total["overlong"] += st.Overlong
-		total["gap"] += st.Gaps
-		impossible += st.Impossible
-		for reason, n := range st.Passed {
-			total[reason] += n
-		}
-		for code, n := range st.Refused {
-			total[fmt.Sprintf("refused %d", code)] += n
+		if source != nil {
+			out = append(out, source.Stats())
 		}
 	}
-	for what, n := range total {
-		t.AuditEvents.Raise(float64(n), what)
-	}
-	t.ImpossibleTimes.Raise(float64(impossible), string(observation.SourceAudit))
+	return out
 }

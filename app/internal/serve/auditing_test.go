@@ -26,22 +26,25 @@ func TestAuditBeginsAtTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorld(t, t.TempDir())
-	s := &server{journal: w.Journal}
-	s.loop = &loop{in: make(chan item, 1), quit: make(chan struct{})}
-	from, err := (&auditing{s: s}).from(t.Context(), path)
+	in := newIntake()
+	a := newAuditing(
+		config.AuditReceiverConfiguration{LogFile: path}, audit.Config{}, in, w.Journal,
+		slog.New(slog.DiscardHandler), nil,
+	)
+	from, err := a.from(t.Context())
 	if err != nil || from != end {
 		t.Fatalf("begins at %v (%v), want %v", from, err, end)
 	}
-	i := <-s.loop.in
+	i := <-in.items
 	w.set(t, i.mark[0], []byte(i.mark[1]))
 
 	if err := os.WriteFile(path, []byte("{}\n{}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if from, err := (&auditing{s: s}).from(t.Context(), path); err != nil || from != end {
+	if from, err := a.from(t.Context()); err != nil || from != end {
 		t.Errorf("the next server begins at %v (%v), want %v", from, err, end)
 	}
-	if again := <-s.loop.in; again.mark != i.mark {
+	if again := <-in.items; again.mark != i.mark {
 		t.Errorf("the loop gets %v, want %v", again.mark, i.mark)
 	}
 }
@@ -75,13 +78,11 @@ func TestAuditWebhook(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &server{log: slog.New(slog.DiscardHandler), clock: newClock(time.Now, time.Time{}, nil), loop: &loop{}}
-			s.conf.Store(config.Default())
-			a := &auditing{s: s}
-			ln, err := a.listen(
-				t.Context(),
+			a := newAuditing(
 				config.AuditReceiverConfiguration{LogFile: tc.logFile, Webhook: tc.webhook},
+				audit.Config{Now: time.Now}, newIntake(), nil, slog.New(slog.DiscardHandler), nil,
 			)
+			ln, err := a.listen(t.Context())
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) {
 					t.Errorf("got %v", err)
@@ -92,8 +93,8 @@ func TestAuditWebhook(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = ln.Close()
-			s.auditing.Store(a)
-			if got := s.receives().AuditWebhook; got != ln.Addr().String() {
+			about := &about{receiving: &receiving{}, auditing: a}
+			if got := about.receives().AuditWebhook; got != ln.Addr().String() {
 				t.Errorf("the webhook's address is %s, want %s", got, ln.Addr())
 			}
 			if c := a.webhook.Config; c.Unauthenticated != tc.unauthenticated || c.Anonymous != tc.anonymous ||

@@ -42,13 +42,3 @@ func (b *behind) check(stats watch.Stats, waiting int, now time.Time) bool {
 	}
 	return b.since.IsZero() || now.Sub(b.since) < catchUp
 }
-
-// connected reports whether any watch is connected.
-func connected(stats watch.Stats) bool {
-	for _, r := range stats.Resources {
-		if r.Connected > 0 {
-			return true
-		}
-	}
-	return false
-}

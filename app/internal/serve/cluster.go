@@ -3,8 +3,11 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"os"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -39,12 +42,22 @@ func again(ctx context.Context, log *slog.Logger, what string, f func(context.Co
 	}
 }
 
+// connector connects to the cluster.
+type connector struct {
+	// reach returns the connection; nil without a cluster.
+	reach   func() (*rest.Config, error)
+	version string
+	// fallback is the namespace of a server outside of a cluster.
+	fallback string
+	log      *slog.Logger
+}
+
 // identify waits for the identity of the cluster: the store of one cluster must never get another's
 // data.
-func (s *server) identify(ctx context.Context) (conf *rest.Config, cluster string, err error) {
-	err = again(ctx, s.log, "ask the API server which cluster it is", func(ctx context.Context) error {
+func (c *connector) identify(ctx context.Context) (conf *rest.Config, cluster string, err error) {
+	err = again(ctx, c.log, "ask the API server which cluster it is", func(ctx context.Context) error {
 		var err error
-		if conf, err = s.connect(); err != nil {
+		if conf, err = c.connect(); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(ctx, askTimeout)
@@ -56,12 +69,23 @@ func (s *server) identify(ctx context.Context) (conf *rest.Config, cluster strin
 }
 
 // connect returns the connection.
-func (s *server) connect() (*rest.Config, error) {
-	conf, err := s.opts.Connect()
+func (c *connector) connect() (*rest.Config, error) {
+	conf, err := c.reach()
 	if err != nil {
 		return nil, err
 	}
 	conf = rest.CopyConfig(conf)
-	conf.UserAgent = "lifeline-serve/" + s.opts.Version
+	conf.UserAgent = "lifeline-serve/" + c.version
 	return conf, nil
+}
+
+// podNamespace is the file with a Pod's namespace.
+const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// namespace returns the server's own namespace.
+func (c *connector) namespace() string {
+	if data, err := os.ReadFile(podNamespace); err == nil {
+		return strings.TrimSpace(string(data))
+	}
+	return cmp.Or(c.fallback, "default")
 }

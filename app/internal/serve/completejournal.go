@@ -6,10 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/archive"
+	"github.com/kube-lifeline/lifeline/app/internal/export"
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -26,24 +29,29 @@ const (
 
 // completion completes new journals. It is for one goroutine.
 type completion struct {
-	*server
+	journal *journal.Journal
+	archive *archive.Writer
+	outbox  *export.Outbox
+	now     func() time.Time
+	log     *slog.Logger
 	// reconciled and complete are the numbers of renewals at the last success of each part; -1 before.
 	reconciled, complete int
 	// logged is the last logged error.
 	logged string
 }
 
-func (s *server) newCompletion() *completion {
-	return &completion{server: s, reconciled: -1, complete: -1}
+func newCompletion(
+	j *journal.Journal, a *archive.Writer, o *export.Outbox, now func() time.Time, log *slog.Logger,
+) *completion {
+	return &completion{journal: j, archive: a, outbox: o, now: now, log: log, reconciled: -1, complete: -1}
 }
 
-// completeJournal completes each new journal, at the start and after a loss, until ctx ends.
-func (s *server) completeJournal(ctx context.Context) error {
-	c := s.newCompletion()
+// run completes each new journal, at the start and after a loss, until ctx ends.
+func (c *completion) run(ctx context.Context) error {
 	ticker := time.NewTicker(completeEvery)
 	defer ticker.Stop()
 	for {
-		if n := s.journal.Renewals(); n != c.complete {
+		if n := c.journal.Renewals(); n != c.complete {
 			c.logOnce(ctx, c.restore(ctx, n))
 		}
 		select {
@@ -108,7 +116,7 @@ func (c *completion) keep(ctx context.Context, renewals int) error {
 	for n := range newest.Traces {
 		ids[n] = newest.Traces[n].ID
 	}
-	now := c.clock.Now()
+	now := c.now()
 	if err := c.journal.Keep(ctx, ids, now, c.outbox.Wants()); err != nil {
 		return err
 	}

@@ -16,12 +16,16 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
+func (p *storedServer) newCompletion(o *export.Outbox) *completion {
+	return newCompletion(p.journal, p.archive, o, p.clock.Now, p.server.log)
+}
+
 // keptAgain waits until a trace is on the list of kept ones.
 func (p *storedServer) keptAgain(id trace.TraceID) {
 	p.t.Helper()
 	ctx, cancel := context.WithCancel(p.t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- p.completeJournal(ctx) }()
+	go func() { ended <- p.newCompletion(p.delivery.outbox).run(ctx) }()
 	p.until("a trace of the archive is not on the list of kept ones", func() bool {
 		kept, _, err := p.journal.Kept(p.t.Context(), id)
 		must(p.t, err)
@@ -67,14 +71,11 @@ func (l *countingLog) Pending(ctx context.Context, of journal.Consumer) ([]journ
 func TestCompleteWithoutArchive(t *testing.T) {
 	p := startStored(t, t.TempDir())
 	p.look()
-	archive := p.archive
-	p.archive = p.newArchive(p.dir, nil) // it never runs
+	p.archive = p.newArchive(p.options, nil) // it never runs
 	log := &countingLog{Log: p.journal}
-	before := p.outbox
-	var err error
-	p.outbox, err = export.OpenOutbox(t.Context(), export.OutboxOptions{Log: log})
+	outbox, err := export.OpenOutbox(t.Context(), export.OutboxOptions{Log: log})
 	must(t, err)
-	c := p.newCompletion()
+	c := p.newCompletion(outbox)
 	log.reads = 0
 	for n := range 2 {
 		for range 3 {
@@ -86,8 +87,7 @@ func TestCompleteWithoutArchive(t *testing.T) {
 			t.Errorf("%d readings of the log for %d journals", log.reads, n+1)
 		}
 	}
-	must(t, p.outbox.Close(t.Context()))
-	p.archive, p.outbox = archive, before
+	must(t, outbox.Close(t.Context()))
 }
 
 // TestMarkOfReplacedJournal: a journal that was replaced while its list was made has no mark.
@@ -99,7 +99,7 @@ func TestMarkOfReplacedJournal(t *testing.T) {
 	must(t, os.Remove(journalFile(p.dir)))
 	p.r.save = true
 	p.look()
-	if err := p.newCompletion().restore(t.Context(), seen); !errors.Is(err, journal.ErrRenewed) {
+	if err := p.newCompletion(p.delivery.outbox).restore(t.Context(), seen); !errors.Is(err, journal.ErrRenewed) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := p.journal.State(t.Context(), keptState); !errors.Is(err, store.ErrNotFound) {

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -24,10 +23,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
-	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
-	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
 // asReceiver makes the test binary a process that receives OTLP, and keeps what
@@ -52,16 +49,13 @@ func receiveOn(path string) error {
 	if err != nil {
 		return err
 	}
-	s := &server{log: slog.New(slog.DiscardHandler), metrics: telemetry.NewMetrics(func(*telemetry.Metrics) {})}
-	s.clock = newClock(time.Now, time.Time{}, func(time.Duration) {})
-	s.received = received.New(s.clock.Now())
-	s.loop = newLoop(s, r.recorder)
+	looping := loopOver(r.recorder)
 	go func() {
-		for h := range s.loop.spans {
-			s.loop.takeSpans(ctx, h)
+		for h := range looping.in.spans {
+			looping.takeSpans(ctx, h)
 		}
 	}()
-	in, err := otlp.New(ctx, otlp.Options{HTTP: httpserve.Endpoint{Address: "127.0.0.1:0"}, Sink: s.loop})
+	in, err := otlp.New(ctx, otlp.Options{HTTP: httpserve.Endpoint{Address: "127.0.0.1:0"}, Sink: looping.in})
 	if err != nil {
 		return err
 	}

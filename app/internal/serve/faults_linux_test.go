@@ -56,8 +56,8 @@ func TestFullDiskOfBoth(t *testing.T) {
 		t.Fatalf("got %v, blocked %t, want a full disk", err, p.r.blocked())
 	}
 	for range 3 {
-		p.looked(err)
-		p.troubled(err)
+		p.server.progress.looked(err)
+		p.server.progress.troubled(err)
 	}
 	p.lines(
 		`level=ERROR msg="cannot store the observations" error=.*no space left.* do="make room on the disk, or lower ` +

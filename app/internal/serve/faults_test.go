@@ -6,11 +6,14 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,12 +27,51 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// storedServer is the storage of a server as it is configured, without a cluster.
+// startedStorage is the storage of a server as it is configured, with its delivery, without a cluster.
+type startedStorage struct {
+	*storage
+	server     *server
+	options    *storageOptions
+	delivery   *delivery
+	publishing *publishing
+}
+
+// startStorage starts the storage of a server.
+func startStorage(
+	ctx context.Context, conf *config.ServerConfiguration, cluster string, log io.Writer,
+) (*startedStorage, error) {
+	s, err := newServer(Options{Config: conf, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	out := &startedStorage{server: s, options: s.storageOptions(conf, cluster, newJoining(conf, s.joined))}
+	if out.storage, err = openStorage(ctx, out.options); err != nil {
+		return nil, err
+	}
+	if err := out.storage.Start(ctx); err != nil {
+		return nil, err
+	}
+	out.delivery = newDelivery(conf, cluster, out.journal, out.clock.Now, s.log)
+	if err := out.delivery.Start(ctx); err != nil {
+		return nil, errors.Join(err, out.storage.Stop())
+	}
+	out.publishing = &publishing{
+		view: out.view, consumers: []consumer{out.archive, out.delivery.outbox}, hub: &s.hub,
+		progress: s.progress, metrics: s.metrics.loop, now: out.clock.Now,
+	}
+	out.recorder.Sends = func(*span.Trace) bool { return out.delivery.outbox.Wants() }
+	out.recorder.Stored = out.publishing.stored
+	return out, nil
+}
+
+// stop stops the delivery and the storage.
+func (s *startedStorage) stop() error { return errors.Join(s.delivery.Stop(), s.storage.Stop()) }
+
+// storedServer is the storage of a server in a test.
 type storedServer struct {
-	*server
+	*startedStorage
 	t    *testing.T
 	log  *waitingLog
-	dir  string // of the cluster
 	r    *restored
 	end  func()
 	seen int // the traces so far
@@ -42,37 +84,16 @@ func startStored(t *testing.T, data string) *storedServer {
 	conf.DataDir = data
 	p := &storedServer{t: t, log: newWaitingLog()}
 	var err error
-	p.server, err = newServer(Options{Config: conf, Log: p.log})
+	p.startedStorage, err = startStorage(t.Context(), conf, "c", p.log)
 	must(t, err)
-	p.cluster = "c"
-	p.dir, err = place(data, "c")
-	must(t, err)
-	p.r, err = p.openStorage(t.Context())
-	must(t, err)
-	end := p.startArchive()
-	must(t, p.openOutbox(t.Context()))
-	p.end = onceFunc(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), sendPatience)
-		defer cancel()
-		_ = p.outbox.Close(ctx)
-		if err := end(); err != nil {
+	p.r = p.recorder
+	p.end = sync.OnceFunc(func() {
+		if err := p.stop(); err != nil {
 			t.Error(err)
 		}
-		_ = p.journal.Close()
 	})
 	t.Cleanup(p.end)
-	p.r.Waits = nil
 	return p
-}
-
-func onceFunc(f func()) func() {
-	done := false
-	return func() {
-		if !done {
-			done = true
-			f()
-		}
-	}
 }
 
 // finish stores a look with a finished trace. It must succeed, whatever state the archive is in.
@@ -85,7 +106,7 @@ func (p *storedServer) finish() trace.TraceID {
 	l := &look{Changes: &journal.Changes{AsOf: now, State: map[string][]byte{}}}
 	p.r.finish(l, []*span.Trace{b.Trace}, now)
 	must(p.t, p.r.journal.Commit(p.t.Context(), l.Changes))
-	p.stored(l)
+	p.publishing.stored(l)
 	return b.Trace.ID
 }
 
@@ -97,8 +118,8 @@ func (p *storedServer) look() {
 		if err = p.r.look(p.t.Context(), p.clock.Now()); err == nil {
 			return
 		}
-		p.looked(err)
-		p.troubled(err)
+		p.server.progress.looked(err)
+		p.server.progress.troubled(err)
 	}
 	p.t.Errorf("cannot store: %v", err)
 }
@@ -143,7 +164,7 @@ func (p *storedServer) waitsFor(ids ...trace.TraceID) {
 	if n := p.archive.Stats().Entries; n != len(ids) {
 		p.t.Errorf("%d entries wait, want %d", n, len(ids))
 	}
-	if err := p.archiving(); err == nil || !strings.Contains(err.Error(), "finished traces wait in the journal") {
+	if err := p.opener.check(); err == nil || !strings.Contains(err.Error(), "finished traces wait in the journal") {
 		p.t.Errorf("health says %v", err)
 	}
 }
@@ -294,7 +315,7 @@ func TestArchiveFaultsAtStart(t *testing.T) {
 			if _, err := p.view.Trace(t.Context(), store.Scope{}, old); (err != nil) != tc.lost {
 				t.Errorf("the old trace: %v", err)
 			}
-			if err := p.archiving(); err != nil {
+			if err := p.opener.check(); err != nil {
 				t.Errorf("health still says %v", err)
 			}
 			p.lines(tc.want...)
@@ -318,7 +339,7 @@ func archiveVersion(t *testing.T) int {
 // TestArchiveLostWhileOpen loses the archive of a running server. One sentence in the log names the
 // file and the event, the observation continues, and later traces go to a new archive.
 func TestArchiveLostWhileOpen(t *testing.T) {
-	for name, tc := range losses() {
+	for name, tc := range waysToLose() {
 		if name == "directory deleted" {
 			continue // TestDirectoryDeleted
 		}
@@ -341,7 +362,7 @@ func TestArchiveLostWhileOpen(t *testing.T) {
 				`ERROR msg="the archive was lost while the server ran; a new one begins" .*error="\S+lifeline.db\S* ` +
 					what,
 			)
-			if err := p.keeping(); err == nil || !strings.Contains(err.Error(), path) {
+			if err := p.server.losses.check(); err == nil || !strings.Contains(err.Error(), path) {
 				t.Errorf("readiness mentions %v", err)
 			}
 		})
@@ -394,7 +415,7 @@ func TestJournalFaultsAtStart(t *testing.T) {
 // TestJournalLostWhileOpen: traces that wait for the archive are in the new journal, and arrive. The
 // archive is not touched.
 func TestJournalLostWhileOpen(t *testing.T) {
-	for name, tc := range losses() {
+	for name, tc := range waysToLose() {
 		if name == "directory deleted" {
 			continue
 		}
@@ -447,8 +468,9 @@ func TestHiddenDamage(t *testing.T) {
 	old, err := p.archive.Archive()
 	must(t, err)
 	p.archivedAll(id)
+	retention := &retention{archive: p.archive, log: p.server.log}
 	for range 2 {
-		if err := p.prune(t.Context(), store.Limits{Before: p.clock.Now().Add(time.Hour)}); err == nil {
+		if err := retention.prune(t.Context(), store.Limits{Before: p.clock.Now().Add(time.Hour)}); err == nil {
 			t.Fatal("there is no damage")
 		}
 		p.archivedAll(p.finish()) // the writer takes the report

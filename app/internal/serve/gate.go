@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
-	"github.com/kube-lifeline/lifeline/app/internal/page"
 )
 
 // gate is the handler of the API's address from the start. Paths below /api are the API's: without the
@@ -33,6 +33,14 @@ func (g *gate) open(h http.Handler) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.behind = h
+}
+
+// answering is a check of health.
+func (g *gate) answering() error {
+	if g.handler() == nil {
+		return errors.New("waiting for the first look and the archive")
+	}
+	return nil
 }
 
 func (g *gate) handler() http.Handler {
@@ -61,27 +69,6 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	api.Reject(w, http.StatusServiceUnavailable,
 		"lifeline serve is starting: it has not reached the cluster yet, or opens its archive; see its log")
 	g.metrics.Request("/", http.StatusServiceUnavailable)
-}
-
-// newPage returns the handler of the page.
-func (s *server) newPage() http.Handler {
-	guard := httpserve.Guard{
-		Error: plainError, Patience: answerTime,
-		Done: func(_ *http.Request, code int) { s.metrics.Request("/", code) },
-		Panicked: func(r *http.Request, fault any, stack []byte) {
-			s.metrics.Panicked()
-			s.log.Error(
-				"the page met a bug; please report it",
-				"path",
-				r.URL.Path,
-				"panic",
-				fault,
-				"stack",
-				string(stack),
-			)
-		},
-	}
-	return guard.Wrap(httpserve.GuardHost(page.Handler(), plainError, hostOf(s.conf.Load().API.Address)))
 }
 
 // Close implements io.Closer.

@@ -10,12 +10,11 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/page"
-	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
 func TestGate(t *testing.T) {
-	metrics := telemetry.NewMetrics(nil)
-	g := gate{metrics: metrics, page: page.Handler()}
+	m, metrics := noMetrics()
+	g := gate{metrics: m.api, page: page.Handler()}
 	ask := func() *httptest.ResponseRecorder {
 		w := httptest.NewRecorder()
 		g.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/v1/info", nil))
@@ -46,7 +45,8 @@ func TestGateToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := gate{metrics: telemetry.NewMetrics(nil), page: page.Handler(), token: token}
+	m, _ := noMetrics()
+	g := gate{metrics: m.api, page: page.Handler(), token: token}
 	g.open(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 	for path, want := range map[string]int{
 		"/":             http.StatusOK,

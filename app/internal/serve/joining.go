@@ -3,15 +3,13 @@
 package serve
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"math"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
 )
@@ -24,7 +22,7 @@ const joinSettle = 6 * time.Second
 // recorder and its goroutine. A nil joining joins nothing.
 type joining struct {
 	stitch *stitch.Stitcher
-	// pass gets the spans without a change.
+	// pass gets the spans without a change; nil drops them.
 	pass func([]*span.Trace)
 	// stats gets the counts after each look.
 	stats func(joiningStats)
@@ -37,13 +35,33 @@ type joining struct {
 	copies copies
 }
 
-// joiningStats counts joined and copied spans.
-type joiningStats struct {
-	stitch.Stats
-	// CopiedBytes is the size of the copies. Uncopied counts waiting spans whose copies were
-	// dropped for lack of space.
-	CopiedBytes int
-	Uncopied    int64
+// newJoining returns the joining of other components' spans, if any are received. counts gets the
+// counts of each look.
+func newJoining(c *config.ServerConfiguration, counts *joinedCounts) *joining {
+	if !receivesSpans(c) {
+		return nil
+	}
+	return &joining{
+		stitch: stitch.New(stitch.Options{
+			Mode:   stitch.Mode(c.Joining.Mode),
+			Drop:   drops(c),
+			Window: c.Joining.Window.Duration,
+			Kept:   true,
+		}),
+		stats: func(st joiningStats) { counts.Store(&st) },
+	}
+}
+
+func receivesSpans(c *config.ServerConfiguration) bool {
+	return c.Receivers.OTLP.GRPC.Address != "" || c.Receivers.OTLP.HTTP.Address != ""
+}
+
+// drops reports whether spans without a change are dropped.
+func drops(c *config.ServerConfiguration) bool { return c.Joining.Unjoined == config.UnjoinedDrop }
+
+// passes reports whether spans without a change may be sent on unchanged.
+func passes(c *config.ServerConfiguration) bool {
+	return receivesSpans(c) && (!drops(c) || stitch.Mode(c.Joining.Mode) == stitch.Link)
 }
 
 // accept adds spans of other components.
@@ -225,73 +243,3 @@ func shift(s *span.Span, by time.Duration) {
 	}
 	s.Events = events
 }
-
-// errEnding is the error of a server that stops.
-var errEnding = errors.New("lifeline serve is ending")
-
-// handed are spans on their way to the loop. done gets the result.
-type handed struct {
-	spans []*span.Span
-	done  chan error
-}
-
-// Accept implements otlp.Sink. It passes spans to the loop and waits until copies of them are
-// stored: after the answer the sender does not keep them. It returns at once while the journal cannot
-// be written.
-func (l *loop) Accept(ctx context.Context, spans []*span.Span) error {
-	ctx, done := l.s.writable.while(ctx)
-	defer done()
-	select {
-	case <-l.quit:
-		return errEnding
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	default:
-	}
-	h := handed{spans, make(chan error, 1)}
-	select {
-	case l.spans <- h:
-	case <-l.quit:
-		return errEnding
-	case <-ctx.Done():
-		return fmt.Errorf("the loop is busy: %w", context.Cause(ctx))
-	}
-	select {
-	case err := <-h.done:
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("the journal is busy: %w", context.Cause(ctx))
-	}
-}
-
-// takeSpans accepts spans together with those of concurrent requests, and stores the copies of all
-// in one batch. After an error the senders send them again, and the repeated spans are recognised.
-func (l *loop) takeSpans(ctx context.Context, first handed) {
-	now := l.s.clock.Now()
-	group := []handed{first}
-	for more := true; more && len(group) < maxGroup; {
-		select {
-		case h := <-l.spans:
-			group = append(group, h)
-		default:
-			more = false
-		}
-	}
-	for _, h := range group {
-		l.s.received.Spans(h.spans, now)
-		l.recorder.joining.accept(h.spans, now)
-	}
-	ctx, cancel := context.WithTimeout(ctx, copyTries)
-	defer cancel()
-	err := l.recorder.storeCopies(ctx, now)
-	if err != nil {
-		l.s.metrics.StoreErrors.Inc()
-		l.s.troubled(err)
-	}
-	for _, h := range group {
-		h.done <- err
-	}
-}
-
-// maxGroup bounds the requests in one batch.
-const maxGroup = 64

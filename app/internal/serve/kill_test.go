@@ -5,7 +5,6 @@ package serve
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -67,32 +66,24 @@ func killedTrace(n, i int) *span.Trace {
 func storeUntilKilled(dir string) error {
 	conf := config.Default()
 	conf.DataDir, conf.OTLP.Endpoint = dir, os.Getenv(storerSends)
-	s, err := newServer(Options{Config: conf, Log: io.Discard})
-	if err != nil {
-		return err
-	}
-	s.cluster = "killed"
 	ctx := context.Background()
-	r, err := s.openStorage(ctx)
+	s, err := startStorage(ctx, conf, "killed", io.Discard)
 	if err != nil {
 		return err
 	}
+	r := s.recorder
 	if r.discarded != nil {
 		return r.discarded
-	}
-	end := s.startArchive()
-	if err := s.openOutbox(ctx); err != nil {
-		return err
 	}
 	var first int
 	if _, err := fmt.Sscan(os.Getenv(storerFirst), &first); err != nil {
 		return err
 	}
 	if first == 0 {
-		for s.archive.Stats().Entries > 0 || s.outbox.Stats().Entries > 0 {
+		for s.archive.Stats().Entries > 0 || s.delivery.outbox.Stats().Entries > 0 {
 			time.Sleep(10 * time.Millisecond)
 		}
-		return errors.Join(s.closeOutbox(), end(), s.journal.Close())
+		return s.stop()
 	}
 	if first%4 > 0 {
 		<-s.archive.Opened() // so that it writes during the life
@@ -114,7 +105,7 @@ func storeUntilKilled(dir string) error {
 		}
 		fmt.Println("committed", n)
 		r.inputs, r.asOf = l.inputs, now
-		s.stored(l)
+		s.publishing.stored(l)
 		if r.long() {
 			if err := r.replaceInputs(ctx); err != nil {
 				return err

@@ -4,6 +4,7 @@ package serve
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -13,21 +14,18 @@ import (
 // listed waits for the first list of each watched resource. A resource that the API server fails to
 // list, such as a kind without its conversion webhook, delays it by about patience. It returns an
 // error only if ctx ends.
-func (s *server) listed(ctx context.Context, patience time.Duration) error {
-	for before := s.watcher.Stats(); ; {
+func listed(ctx context.Context, w *watch.Watcher, patience time.Duration, log *slog.Logger) error {
+	for before := w.Stats(); ; {
 		waiting, cancel := context.WithTimeout(ctx, patience)
-		err := s.watcher.Synced(waiting)
+		err := w.Synced(waiting)
 		cancel()
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		now := s.watcher.Stats()
+		now := w.Stats()
 		if failing := unlistable(before, now); len(failing) > 0 {
-			s.log.Warn(
-				"the API server fails to list some kinds; continuing without them",
-				"resources",
-				strings.Join(failing, ", "),
-			)
+			log.Warn("the API server fails to list some kinds; continuing without them",
+				"resources", strings.Join(failing, ", "))
 			return nil
 		}
 		before = now

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,6 +86,13 @@ func TestUnlistable(t *testing.T) {
 // missing. Its watches end with the test.
 func unconverted(t *testing.T) *httptest.Server {
 	t.Helper()
+	return emptyCluster(t, "heads")
+}
+
+// emptyCluster is an API server without any Pods, and with other resources that it fails to list. Its
+// watches end with the test.
+func emptyCluster(t *testing.T, failing ...string) *httptest.Server {
+	t.Helper()
 	type object = map[string]any
 	ended := make(chan struct{})
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -101,15 +110,17 @@ func unconverted(t *testing.T) *httptest.Server {
 		case r.URL.Path == "/apis":
 			answer(http.StatusOK, object{"kind": "APIGroupList", "apiVersion": "v1", "groups": []object{}})
 		case r.URL.Path == "/api/v1":
-			answer(
-				http.StatusOK,
-				object{
-					"kind":         "APIResourceList",
-					"groupVersion": "v1",
-					"resources":    []object{resource("pods", "Pod"), resource("heads", "Head")},
-				},
-			)
-		case strings.HasSuffix(r.URL.Path, "/heads"):
+			all := []object{resource("pods", "Pod")}
+			for _, name := range failing {
+				all = append(all, resource(name, "Head"))
+			}
+			answer(http.StatusOK, object{"kind": "APIResourceList", "groupVersion": "v1", "resources": all})
+		case strings.HasSuffix(r.URL.Path, "/kube-system"):
+			answer(http.StatusNotFound, object{
+				"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound",
+				"code": http.StatusNotFound,
+			})
+		case slices.Contains(failing, path.Base(r.URL.Path)):
 			answer(http.StatusInternalServerError, object{
 				"kind":       "Status",
 				"apiVersion": "v1",
@@ -144,19 +155,17 @@ func unconverted(t *testing.T) *httptest.Server {
 // A kind that cannot be listed keeps the server from being ready for a while only.
 func TestListsWithoutAKind(t *testing.T) {
 	var log bytes.Buffer
-	s := &server{log: slog.New(slog.NewTextHandler(&log, nil))}
-	var err error
-	s.watcher, err = watch.New(
+	w, err := watch.New(
 		watch.Config{REST: &rest.Config{Host: unconverted(t).URL}, Emit: func(*observation.Observation) {}},
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.watcher.Close()
-	if err := s.watcher.Watch(t.Context(), watch.Scope{}); err != nil {
+	defer w.Close()
+	if err := w.Watch(t.Context(), watch.Scope{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.listed(t.Context(), 100*time.Millisecond); err != nil {
+	if err := listed(t.Context(), w, 100*time.Millisecond, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(log.String(), "resources=heads") {

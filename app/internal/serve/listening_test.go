@@ -3,7 +3,6 @@
 package serve
 
 import (
-	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -13,18 +12,15 @@ import (
 	"testing"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
-	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve/httpservetest"
-	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
-// apiOf returns a server with that section api, for its listener.
-func apiOf(c config.APIConfiguration) *server {
-	s := &server{log: slog.New(slog.DiscardHandler), gate: gate{metrics: telemetry.NewMetrics(nil)}}
-	all := config.Default()
-	all.API = c
-	s.conf.Store(all)
-	return s
+// apiOf returns the listener of the API, and its gate.
+func apiOf(c config.APIConfiguration) (*listening, *gate, error) {
+	m, _ := noMetrics()
+	g := &gate{metrics: m.api}
+	l, err := newAPIListener(c, g, slog.New(slog.DiscardHandler), nil)
+	return l, g, err
 }
 
 // TestOpenAPI: the listener itself refuses an address beyond loopback without TLS and a token.
@@ -62,9 +58,11 @@ func TestOpenAPI(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ln, err := apiOf(tc.api).listenAPI(t.Context())
+			l, _, err := apiOf(tc.api)
 			if err == nil {
-				_ = ln.Close()
+				if err = l.Start(t.Context()); err == nil {
+					must(t, l.Stop())
+				}
 			}
 			if (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
 				t.Errorf("%s: got %v, want %q", tc.reason, err, tc.err)
@@ -80,16 +78,17 @@ func TestTakenAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	s := apiOf(config.APIConfiguration{Address: taken.Addr().String()})
-	c := *s.conf.Load()
-	c.Telemetry.Address = taken.Addr().String()
-	s.conf.Store(&c)
-	for want, listen := range map[string]func(context.Context) (net.Listener, error){
-		"the API % (api.address, api.tls, api.tokenFile)": s.listenAPI,
-		"metrics and health % (telemetry.address)":        s.listenTelemetry,
+	people, _, err := apiOf(config.APIConfiguration{Address: taken.Addr().String()})
+	must(t, err)
+	scrapers := newTelemetryListener(
+		config.TelemetryConfiguration{Address: taken.Addr().String()}, nil, nil, slog.New(slog.DiscardHandler), nil,
+	)
+	for want, l := range map[string]*listening{
+		"the API % (api.address, api.tls, api.tokenFile)": people,
+		"metrics and health % (telemetry.address)":        scrapers,
 	} {
 		name, fields, _ := strings.Cut(want, "%")
-		_, err := listen(t.Context())
+		err := l.Start(t.Context())
 		if err == nil ||
 			!strings.HasPrefix(err.Error(), "cannot listen for "+name+"(choose a free address, or stop the process") ||
 			!strings.HasSuffix(err.Error(), fields) {
@@ -112,26 +111,16 @@ func tokenFile(t *testing.T) string {
 func TestAPIWithTLS(t *testing.T) {
 	ca := httpservetest.New(t)
 	files := ca.Files(t, nil)
-	s := apiOf(
+	l, _, err := apiOf(
 		config.APIConfiguration{
 			Address: ":0", TokenFile: tokenFile(t),
 			TLS: config.TLSConfiguration{CertFile: files.CertFile, KeyFile: files.KeyFile},
 		},
 	)
-	ln, err := s.listenAPI(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- httpserve.Serve(ctx, ln, &s.gate) }()
-	defer func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	}()
-	_, port, _ := strings.Cut(strings.TrimPrefix(ln.Addr().String(), "[::]"), ":")
+	must(t, err)
+	must(t, l.Start(t.Context()))
+	defer func() { must(t, l.Stop()) }()
+	_, port, _ := strings.Cut(strings.TrimPrefix(l.address.String(), "[::]"), ":")
 	ask := func(scheme, authorization string) (*http.Response, string) {
 		tr := &http.Transport{TLSClientConfig: ca.Trusting()}
 		defer tr.CloseIdleConnections()

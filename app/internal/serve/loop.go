@@ -5,12 +5,13 @@ package serve
 import (
 	"context"
 	"errors"
-	"sync"
+	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
-	"github.com/kube-lifeline/lifeline/app/internal/observation"
-	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -37,102 +38,59 @@ const (
 	countEvery = 10 * time.Second
 )
 
-// item is one element of a watch's stream: an observation or a position. It may also be a function
-// to call after all earlier items.
-type item struct {
-	observation *observation.Observation
-	position    watch.Position
-	// mark is a name of state and its new value, of a source that keeps its own position.
-	mark [2]string
-	then func()
-}
-
-// loop is the one goroutine that owns the recorder.
+// loop is the part with the one goroutine that owns the recorder. It takes the data of the intake, and
+// looks at the engine.
 type loop struct {
-	s        *server
+	loopOptions
+
+	in       *intake
 	recorder *recorder
-	// in are the items until the next look. Taking all of them together costs less processor time than
-	// taking each at its arrival. filling has a value when half of in is full.
-	in      chan item
-	filling chan struct{}
-	// spans are those of other components.
-	spans chan handed
-	calls chan func(*recorder)
-	quit  chan struct{}
-	// ended is closed after stop, when the watches have ended.
-	ended    chan struct{}
-	stopOnce sync.Once
 	counted  time.Time
 	// saveFailed is the time of the last failed save of the engine.
 	saveFailed time.Time
 	// stored are called after the next stored look.
 	stored []func()
+
+	running chan error
 }
 
-func newLoop(s *server, r *recorder) *loop {
-	return &loop{
-		s:        s,
-		recorder: r,
-		in:       make(chan item, backlog),
-		filling:  make(chan struct{}, 1),
-		spans:    make(chan handed),
-		calls:    make(chan func(*recorder)),
-		quit:     make(chan struct{}),
-		ended:    make(chan struct{}),
-	}
+// loopOptions configure a loop. All but Flush and Related are required.
+type loopOptions struct {
+	Now func() time.Time
+	// Flush requests the changes that wait in the watches. The result is closed when they are in the
+	// intake, or after a time.
+	Flush func(time.Duration) <-chan struct{}
+	// Received counts the taken data.
+	Received *received.Tally
+	// Related gets the numbers of related pairs after each look.
+	Related  func(map[string]uint64)
+	Progress *progress
+	Metrics  *loopMetrics
+	// Errors counts failed writes.
+	Errors prometheus.Counter
+	Log    *slog.Logger
 }
 
-// emit and reached pass on a watch's data. They block while the loop is busy, and drop data after
-// stop: the next start reads them again.
-func (l *loop) emit(o *observation.Observation) { l.hand(item{observation: o}) }
-
-func (l *loop) reached(p watch.Position) { l.hand(item{position: p}) }
-
-// hand keeps the order. After a dropped item all later ones are dropped, so no stored position is
-// beyond a missing observation.
-func (l *loop) hand(i item) {
-	select {
-	case <-l.quit:
-		return
-	default:
-	}
-	select {
-	case l.in <- i:
-		l.checkFilling()
-	case <-l.quit:
-	}
+func newLoop(in *intake, r *recorder, o loopOptions) *loop {
+	return &loop{loopOptions: o, in: in, recorder: r}
 }
 
-// checkFilling requests that the loop takes the items, if half of in is full.
-func (l *loop) checkFilling() {
-	if len(l.in) < backlog/2 {
-		return
-	}
-	select {
-	case l.filling <- struct{}{}:
-	default:
-	}
+// Start implements part.
+func (l *loop) Start(context.Context) error {
+	l.running = make(chan error, 1)
+	go func() { l.running <- l.run() }()
+	return nil
 }
 
-// do calls f in the loop between two looks. It returns before f ends, and blocks while the loop is
-// busy. After stop it does nothing.
-func (l *loop) do(f func(*recorder)) {
-	select {
-	case l.calls <- f:
-	case <-l.quit:
-	}
+// Stop implements part. All sources must have ended. It stores their data and saves the engine. An
+// error means that the last look was not stored; the next start reads its data again.
+func (l *loop) Stop() error {
+	l.in.close()
+	l.in.end()
+	return <-l.running
 }
 
-// afterStored calls f when all items so far are stored, with their results.
-func (l *loop) afterStored(f func()) {
-	l.hand(item{then: func() { l.stored = append(l.stored, f) }})
-}
-
-// stop unblocks the watches that wait to pass on an item.
-func (l *loop) stop() { l.stopOnce.Do(func() { close(l.quit) }) }
-
-// run looks until stop is called and the watches have ended. Then it stores the rest and saves the
-// engine. An error means that the last look was not stored; the next start reads its data again.
+// run looks until the intake has ended. Then it stores the rest and saves the engine.
 func (l *loop) run() error {
 	next := time.NewTimer(lookEvery)
 	defer next.Stop()
@@ -141,21 +99,21 @@ func (l *loop) run() error {
 	var flushed <-chan struct{}
 	var began time.Time
 	for {
-		filling, spans := l.filling, l.spans
+		filling, spans := l.in.filling, l.in.spans
 		if l.recorder.blocked() || len(l.recorder.seen) >= maxSeen {
 			filling, spans = nil, nil
 		}
 		select {
 		case <-filling:
-			if l.takeWaiting(l.s.clock.Now()); len(l.recorder.seen) >= maxSeen {
+			if l.takeWaiting(l.Now()); len(l.recorder.seen) >= maxSeen {
 				next.Reset(0) // the watches wait
 			}
 		case h := <-spans:
-			l.takeWaiting(l.s.clock.Now()) // storing the copies may take long
+			l.takeWaiting(l.Now()) // storing the copies may take long
 			l.takeSpans(ctx, h)
-		case f := <-l.calls:
+		case f := <-l.in.calls:
 			f(l.recorder)
-		case <-l.quit:
+		case <-l.in.quit:
 			if filling == nil {
 				// A store that stays unwritable must not delay the end.
 				return l.last(ctx)
@@ -166,7 +124,7 @@ func (l *loop) run() error {
 			began, flushed = time.Now(), l.flush()
 		case <-flushed:
 			flushed = nil
-			l.takeWaiting(l.s.clock.Now())
+			l.takeWaiting(l.Now())
 			if err := l.look(ctx); err != nil {
 				next.Reset(retry.take())
 				continue
@@ -177,7 +135,7 @@ func (l *loop) run() error {
 				pause = 0 // the observations waited
 			}
 			next.Reset(pause)
-			l.checkFilling()
+			l.in.checkFilling()
 		}
 	}
 }
@@ -190,19 +148,19 @@ func pauseAfter(took time.Duration) time.Duration {
 // flush requests the changes that wait in the watches, so that the look has all that has arrived. The
 // result is closed when they are in l.in.
 func (l *loop) flush() <-chan struct{} {
-	if l.s.watcher == nil || l.recorder.blocked() || len(l.recorder.seen) >= maxSeen {
+	if l.Flush == nil || l.recorder.blocked() || len(l.recorder.seen) >= maxSeen {
 		nothing := make(chan struct{})
 		close(nothing)
 		return nothing
 	}
-	return l.s.watcher.Flush(flushTime)
+	return l.Flush(flushTime)
 }
 
 // takeWaiting takes the items that wait; now is the time of taking. A look without them would count the time of a
 // long look as quiet. It also takes those that arrive meanwhile, up to a bound.
 func (l *loop) takeWaiting(now time.Time) {
-	for n := 2 * backlog; n > 0 && len(l.in) > 0 && !l.recorder.blocked() && len(l.recorder.seen) < maxSeen; n-- {
-		l.take(<-l.in, now)
+	for n := 2 * backlog; n > 0 && l.in.waiting() > 0 && !l.recorder.blocked() && len(l.recorder.seen) < maxSeen; n-- {
+		l.take(<-l.in.items, now)
 	}
 }
 
@@ -215,22 +173,21 @@ func (l *loop) save(ctx context.Context) bool {
 	began := time.Now()
 	if err := l.recorder.replaceInputs(ctx); err != nil {
 		l.saveFailed = time.Now()
-		l.s.metrics.StoreErrors.Inc()
+		l.Errors.Inc()
 		if !errors.Is(err, journal.ErrRenewed) { // renewed has logged it
-			l.s.log.Warn("cannot save the engine; its stored inputs continue", errAttr(err))
+			l.Log.Warn("cannot save the engine; its stored inputs continue", errAttr(err))
 		}
 		return false
 	}
 	l.saveFailed = time.Time{}
-	l.s.metrics.EngineSave.Observe(time.Since(began).Seconds())
-	inputs := l.recorder.inputs.bytes
-	l.s.state.set(func(st *state) { st.inputs = inputs })
+	l.Metrics.save.Observe(time.Since(began).Seconds())
+	l.Metrics.inputs.Set(float64(l.recorder.inputs.bytes))
 	return true
 }
 
 func (l *loop) take(i item, now time.Time) {
-	if i.then != nil {
-		i.then()
+	if i.stored != nil {
+		l.stored = append(l.stored, i.stored)
 		return
 	}
 	if i.mark[0] != "" {
@@ -241,8 +198,8 @@ func (l *loop) take(i item, now time.Time) {
 		l.recorder.reach(i.position)
 		return
 	}
-	l.s.metrics.Observations.Inc(string(i.observation.Source))
-	l.s.received.Observe(i.observation, now)
+	l.Metrics.observations.WithLabelValues(string(i.observation.Source)).Inc()
+	l.Received.Observe(i.observation, now)
 	l.recorder.observe(i.observation)
 }
 
@@ -250,11 +207,11 @@ func (l *loop) take(i item, now time.Time) {
 func (l *loop) drain() {
 	for {
 		select {
-		case i := <-l.in:
-			l.take(i, l.s.clock.Now())
-		case <-l.ended:
-			for len(l.in) > 0 { // the watches have ended
-				l.take(<-l.in, l.s.clock.Now())
+		case i := <-l.in.items:
+			l.take(i, l.Now())
+		case <-l.in.ended:
+			for l.in.waiting() > 0 { // the watches have ended
+				l.take(<-l.in.items, l.Now())
 			}
 			return
 		}
@@ -264,31 +221,35 @@ func (l *loop) drain() {
 // look stores the results of the observations.
 func (l *loop) look(ctx context.Context) error {
 	if l.recorder.idle(ctx) {
-		now := l.s.clock.Now()
-		l.s.state.set(func(st *state) { st.asOf = now })
-		l.s.looked(nil)
+		l.Progress.advance(l.Now())
+		l.looked(nil)
 		if !l.recorder.owes {
 			l.callStored()
 		}
 		return nil
 	}
-	err := l.recorder.look(ctx, l.s.clock.Now())
-	if l.s.declared != nil {
-		related := l.recorder.engine.Matches()
-		l.s.related.Store(&related)
+	err := l.recorder.look(ctx, l.Now())
+	if l.Related != nil {
+		l.Related(l.recorder.engine.Matches())
 	}
 	l.count(time.Now())
-	l.s.looked(err)
+	l.looked(err)
 	if err == nil && !l.recorder.owes {
 		l.callStored()
 	}
 	if err != nil {
-		l.s.metrics.StoreErrors.Inc()
+		l.Errors.Inc()
 		if !errors.Is(err, context.Canceled) {
-			l.s.troubled(err)
+			l.Progress.troubled(err)
 		}
 	}
 	return err
+}
+
+// looked notes a round and its error, and answers senders accordingly.
+func (l *loop) looked(err error) {
+	l.in.writable.set(err)
+	l.Progress.looked(err)
 }
 
 // callStored calls the functions that wait for a stored look. While a look waits, the loop takes no
@@ -310,12 +271,9 @@ func (l *loop) count(now time.Time) {
 	for range l.recorder.engine.Objects() {
 		n++
 	}
-	l.s.metrics.EngineObjects.Set(float64(n))
+	l.Metrics.objects.Set(float64(n))
 	writes := l.recorder.engine.WriteStats()
-	l.s.metrics.WritesObserved.Raise(float64(writes.Observed))
-	for fate, n := range writes.ByFate() {
-		l.s.metrics.Writes.Raise(float64(n), fate)
-	}
+	l.Metrics.writes.Store(&writes)
 }
 
 // last stores the rest and saves the engine, so that the next start has nothing to replay.
@@ -323,12 +281,12 @@ func (l *loop) last(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, lastTries)
 	defer cancel()
 	l.recorder.save = true
-	defer func() { l.recorder.joining.end(l.s.clock.Now()) }()
+	defer func() { l.recorder.joining.end(l.Now()) }()
 	retry := pauses{firstRetry, maxRetry}
 	for {
 		held := l.recorder.blocked()
-		err := l.recorder.look(ctx, l.s.clock.Now())
-		l.s.looked(err)
+		err := l.recorder.look(ctx, l.Now())
+		l.looked(err)
 		switch {
 		case err == nil && !held:
 			return nil
@@ -342,3 +300,35 @@ func (l *loop) last(ctx context.Context) error {
 		}
 	}
 }
+
+// takeSpans accepts spans together with those of concurrent requests, and stores the copies of all
+// in one batch. After an error the senders send them again, and the repeated spans are recognised.
+func (l *loop) takeSpans(ctx context.Context, first handed) {
+	now := l.Now()
+	group := []handed{first}
+	for more := true; more && len(group) < maxGroup; {
+		select {
+		case h := <-l.in.spans:
+			group = append(group, h)
+		default:
+			more = false
+		}
+	}
+	for _, h := range group {
+		l.Received.Spans(h.spans, now)
+		l.recorder.joining.accept(h.spans, now)
+	}
+	ctx, cancel := context.WithTimeout(ctx, copyTries)
+	defer cancel()
+	err := l.recorder.storeCopies(ctx, now)
+	if err != nil {
+		l.Errors.Inc()
+		l.Progress.troubled(err)
+	}
+	for _, h := range group {
+		h.done <- err
+	}
+}
+
+// maxGroup bounds the requests in one batch.
+const maxGroup = 64

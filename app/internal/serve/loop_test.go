@@ -4,7 +4,6 @@ package serve
 
 import (
 	"context"
-	"log/slog"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -12,23 +11,22 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
 // The items before stop are a prefix of the stream: no position is beyond a dropped observation.
 func TestStopDropsTheEndOnly(t *testing.T) {
 	for range 200 {
-		l := newLoop(nil, nil)
+		l := newIntake()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			for i := range 2 * backlog {
 				l.reached(watch.Position{Version: strconv.Itoa(i)})
 			}
-			close(l.ended)
+			l.end()
 		}()
-		first := <-l.in
-		timer := time.AfterFunc(time.Microsecond, l.stop)
+		first := <-l.items
+		timer := time.AfterFunc(time.Microsecond, l.close)
 		next := 1
 		taken := func(i item) {
 			if i.position.Version != strconv.Itoa(next) {
@@ -38,14 +36,14 @@ func TestStopDropsTheEndOnly(t *testing.T) {
 		}
 		for ended := false; !ended; {
 			select {
-			case i := <-l.in:
+			case i := <-l.items:
 				taken(i)
 			case <-l.ended:
 				ended = true
 			}
 		}
-		for len(l.in) > 0 {
-			taken(<-l.in)
+		for l.waiting() > 0 {
+			taken(<-l.items)
 		}
 		<-done
 		timer.Stop()
@@ -75,30 +73,30 @@ func TestPauseAfter(t *testing.T) {
 // TestLookTakesWhatWaits: the time of a long look is no silence.
 func TestLookTakesWhatWaits(t *testing.T) {
 	_, r := begin(t, t.TempDir())
-	l := newLoop(nil, r.recorder)
+	l := newLoop(newIntake(), r.recorder, loopOptions{})
 	at := watch.Position{Version: "42"}
 	at.Resource.Resource, at.Resource.Version = "pods", "v1"
 	for range 3 {
-		l.reached(at)
+		l.in.reached(at)
 	}
 	l.takeWaiting(time.Now())
-	if len(l.in) > 0 || len(r.reached) != 1 {
-		t.Errorf("%d items wait, and %d positions are taken; want 0 and 1", len(l.in), len(r.reached))
+	if l.in.waiting() > 0 || len(r.reached) != 1 {
+		t.Errorf("%d items wait, and %d positions are taken; want 0 and 1", l.in.waiting(), len(r.reached))
 	}
 }
 
 // TestManyItems: neither the watches nor the audit log wait for the next look.
 func TestManyItems(t *testing.T) {
-	for name, hand := range map[string]func(context.Context, *loop) error{
-		"Watch": func(_ context.Context, l *loop) error { l.hand(item{}); return nil },
-		"Audit": func(ctx context.Context, l *loop) error { return l.handIn(ctx, item{}) },
+	for name, hand := range map[string]func(context.Context, *intake) error{
+		"Watch": func(_ context.Context, in *intake) error { in.hand(item{}); return nil },
+		"Audit": func(ctx context.Context, in *intake) error { return in.handIn(ctx, item{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l, _ := looping(t)
 				began := time.Now()
 				for range 3 * backlog {
-					if err := hand(t.Context(), l); err != nil {
+					if err := hand(t.Context(), l.in); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -112,11 +110,10 @@ func TestManyItems(t *testing.T) {
 
 // TestFailedSave: a failed save is repeated later, and the observations go on meanwhile.
 func TestFailedSave(t *testing.T) {
-	s := &server{log: slog.New(slog.DiscardHandler), metrics: telemetry.NewMetrics(nil)}
 	w := newWorld(t, t.TempDir())
 	st := &failing{ledger: w.Journal, err: store.ErrFull}
 	r := w.restoreOver(t, st, recorderOptions{})
-	l := newLoop(s, r.recorder)
+	l := loopOver(r.recorder)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	must(t, r.look(t.Context(), now))
 	for _, step := range []struct {
@@ -177,19 +174,18 @@ func TestLookAfterAWait(t *testing.T) {
 // A watch that never returns, such as one of a kind without its conversion, delays stored callbacks
 // no longer than it delays traces.
 func TestOneWatchStaysAway(t *testing.T) {
-	s := &server{log: slog.New(slog.DiscardHandler), metrics: telemetry.NewMetrics(func(*telemetry.Metrics) {})}
 	now := time.Now()
-	s.clock = newClock(time.Now, time.Time{}, nil)
-	s.behind.synced.Store(true)
+	var late behind
+	late.synced.Store(true)
 	_, r := begin(t, t.TempDir())
 	r.Waits = func() bool {
 		some := watch.Stats{Lag: time.Minute, Resources: []watch.ResourceStats{{Streams: 2, Connected: 1}}}
-		return s.behind.check(some, 0, now)
+		return late.check(some, 0, now)
 	}
-	l := newLoop(s, r.recorder)
+	l := loopOver(r.recorder)
 	called := false
-	l.afterStored(func() { called = true })
-	l.take(<-l.in, now)
+	l.in.afterStored(func() { called = true })
+	l.take(<-l.in.items, now)
 	for _, step := range []struct {
 		reason string
 		after  time.Duration

@@ -24,11 +24,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
-	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
-// losses lose the files of a database in use.
-func losses() map[string]loss {
+// waysToLose lose the files of a database in use.
+func waysToLose() map[string]loss {
 	return map[string]loss{
 		"deleted": {
 			"SQLite still writes to the unlinked file",
@@ -82,7 +81,7 @@ func emptyDatabase(t *testing.T, path string) {
 // TestLostStore loses the files of a journal in use. The recorder begins a new one, and everything
 // open is in it. Finished traces stay, wherever they are.
 func TestLostStore(t *testing.T) {
-	for name, tc := range losses() {
+	for name, tc := range waysToLose() {
 		t.Run(name, func(t *testing.T) {
 			t.Log(tc.reason)
 			testLost(t, tc.lose)
@@ -199,12 +198,13 @@ func TestLostWhileIdle(t *testing.T) {
 // while.
 func TestReportLostStore(t *testing.T) {
 	var log bytes.Buffer
-	s := &server{metrics: telemetry.NewMetrics(nil), log: slog.New(slog.NewTextHandler(&log, nil))}
-	if err := s.keeping(); err != nil {
+	m, _ := noMetrics()
+	s := &losses{count: m.storage.lost, log: slog.New(slog.NewTextHandler(&log, nil))}
+	if err := s.check(); err != nil {
 		t.Errorf("at first: %v", err)
 	}
 	s.renewed("/data/a.db", store.ErrDamaged, database.Opening{})
-	if err := s.keeping(); err != nil || !strings.Contains(log.String(), "stays in use") {
+	if err := s.check(); err != nil || !strings.Contains(log.String(), "stays in use") {
 		t.Errorf("for a journal that is not damaged: %v\n%s", err, log.String())
 	}
 	why := &store.LostError{File: "/data/a.db-wal", What: "was deleted", SetAside: "/data/a.db.damaged-1"}
@@ -214,11 +214,11 @@ func TestReportLostStore(t *testing.T) {
 			t.Errorf("%q is not in the log:\n%s", want, log.String())
 		}
 	}
-	if err := s.keeping(); !errors.Is(err, why) {
+	if err := s.check(); !errors.Is(err, why) {
 		t.Errorf("readiness mentions %v", err)
 	}
-	s.state.lostAt = s.state.lostAt.Add(-lossNoted)
-	if err := s.keeping(); err != nil {
+	s.at = s.at.Add(-lossNoted)
+	if err := s.check(); err != nil {
 		t.Errorf("readiness still mentions %v", err)
 	}
 }
@@ -229,14 +229,14 @@ func TestReportOfDamageStays(t *testing.T) {
 	p.archivedAll(p.finish())
 	p.end()
 	for range 2 {
-		p.lostArchive(archiveFile(p.dir), store.ErrDamaged)
+		p.opener.lost(store.ErrDamaged)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.openArchive(ended, p.dir); !errors.Is(err, context.Canceled) {
+	if _, err := p.opener.open(ended); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
-	a, err := p.openArchive(t.Context(), p.dir)
+	a, err := p.opener.open(t.Context())
 	must(t, err)
 	must(t, a.Close())
 	if files := p.unsalvaged(); len(files) != 1 {

@@ -4,41 +4,39 @@ package serve
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/kube-lifeline/lifeline/app/internal/archive/maintenance"
 )
 
-// startMaintenance offers the operations on the archive to lifeline archive, on a Unix socket. A
-// server without the socket works as well. The returned function ends running operations.
-func (s *server) startMaintenance(ctx context.Context) (end func()) {
-	dir, err := place(s.conf.Load().DataDir, s.cluster)
+// maintaining is the part that offers the operations on the archive to lifeline archive, on a Unix
+// socket. A server without the socket works as well. The stop ends running operations.
+type maintaining struct {
+	local   *maintenance.Local
+	version string
+	log     *slog.Logger
+
+	background
+}
+
+func newMaintaining(local *maintenance.Local, version string, log *slog.Logger) *maintaining {
+	return &maintaining{local: local, version: version, log: log}
+}
+
+// Start implements part.
+func (m *maintaining) Start(ctx context.Context) error {
+	if err := maintenance.RemoveCopies(m.local.Dir); err != nil {
+		m.log.Warn("cannot remove the copy of an interrupted backup", errAttr(err))
+	}
+	ln, err := maintenance.Listen(ctx, m.local.Dir)
 	if err != nil {
-		s.log.Warn("lifeline archive cannot use this server", errAttr(err))
-		return func() {}
+		m.log.Warn("lifeline archive cannot use this server: it needs a stopped one", errAttr(err))
+		return nil
 	}
-	if err := maintenance.RemoveCopies(dir); err != nil {
-		s.log.Warn("cannot remove the copy of an interrupted backup", errAttr(err))
-	}
-	ln, err := maintenance.Listen(ctx, dir)
-	if err != nil {
-		s.log.Warn("lifeline archive cannot use this server: it needs a stopped one", errAttr(err))
-		return func() {}
-	}
-	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		o := &maintenance.Local{
-			UID:     s.cluster,
-			Dir:     dir,
-			Archive: s.archive.Archive,
-			Log:     s.archive,
-			Journal: s.journal,
-			Outbox:  s.outbox,
+	m.begin(ctx, func(ctx context.Context) {
+		if err := maintenance.Serve(ctx, ln, m.local, m.version); err != nil {
+			m.log.Warn("lifeline archive cannot use this server any more", errAttr(err))
 		}
-		if err := maintenance.Serve(running, ln, o, s.opts.Version); err != nil {
-			s.log.Warn("lifeline archive cannot use this server any more", errAttr(err))
-		}
-	}()
-	return func() { cancel(); <-ended }
+	})
+	return nil
 }

@@ -7,143 +7,160 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	coordinationv1 "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/export"
 	"github.com/kube-lifeline/lifeline/app/internal/replica"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// podNamespace is the file with a Pod's namespace.
-const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
-
-// member is the server's role among several servers. The zero value is a single server.
+// member is the part with the server's role among several servers. A single server leads from Start
+// on. After the stop another server may take over.
 type member struct {
-	identity string
-	leading  atomic.Bool
-	// came is the end of the first lists of a standby with a new store, in Unix nanoseconds; 0 for
-	// an older store.
-	came atomic.Int64
+	memberOptions
+
+	leading atomic.Bool
+
+	background
 }
+
+// memberOptions configure a member. All are required.
+type memberOptions struct {
+	Conf config.ReplicasConfiguration
+	// Identity is the name of this server in the group, and Namespace the default namespace of the Lease.
+	Identity, Namespace string
+	Cluster             *rest.Config
+	Outbox              *export.Outbox
+	// Fresh means that the server began without positions of watches.
+	Fresh bool
+	// Listed returns the end of the first lists; zero before. Only a fresh server needs it.
+	Listed func() time.Time
+	// Observed returns the time up to which all changes are observed and stored; zero if unknown.
+	Observed func() time.Time
+	Now      func() time.Time
+	Leader   prometheus.Gauge
+	Log      *slog.Logger
+	Fail     func(error)
+}
+
+func newMember(o memberOptions) *member { return &member{memberOptions: o} }
+
+// single reports whether there are no other servers.
+func (m *member) single() bool { return m.Conf.Mode == config.ModeSingle }
 
 // leads reports whether this server sends spans.
 func (m *member) leads() bool { return m.leading.Load() }
 
-// sends reports whether a finished trace goes to the outbox. A new standby has not observed the
-// beginning of open traces. Its version would differ from the leader's, so it does not send them.
-func (s *server) sends(t *span.Trace) bool {
-	came := s.member.came.Load()
-	return s.outbox.Wants() && (came == 0 || s.member.leads() ||
-		!slices.ContainsFunc(t.Spans, func(sp *span.Span) bool { return sp.Start.UnixNano() < came }))
+// tells reports whether this server delivers notices.
+func (m *member) tells() bool { return m.single() || m.leads() }
+
+// sends reports whether a finished trace goes to the outbox. A fresh standby has not observed the
+// beginning of traces that were open before its first lists. Its version would differ from the
+// leader's, so it does not send them.
+func (m *member) sends(t *span.Trace) bool {
+	if !m.Outbox.Wants() {
+		return false
+	}
+	if m.single() || !m.Fresh || m.leads() {
+		return true
+	}
+	came := m.Listed()
+	return !came.IsZero() &&
+		!slices.ContainsFunc(t.Spans, func(sp *span.Span) bool { return sp.Start.Before(came) })
 }
 
-// join takes part in the election of the sending server. A single server sends at once. The
-// returned function ends the part and waits: another server may then take over.
-func (s *server) join(ctx context.Context, conf *rest.Config) (leave func(), err error) {
-	c := s.conf.Load().Replicas
-	if c.Mode == config.ModeSingle {
-		s.lead(true)
-		return func() {}, nil
+// Start implements part. It takes part in the election of the sending server.
+func (m *member) Start(ctx context.Context) error {
+	if m.single() {
+		m.lead(true)
+		return nil
 	}
-	leases, err := s.leases(conf, c)
+	leases, err := m.leases()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	m.begin(ctx, func(ctx context.Context) {
 		err := replica.Run(ctx, replica.Options{
 			Client:    leases,
-			Namespace: cmp.Or(c.Namespace, s.namespace()),
-			Name:      c.Name,
+			Namespace: cmp.Or(m.Conf.Namespace, m.Namespace),
+			Name:      m.Conf.Name,
 			// Two servers with the same configured name must not both lead.
-			Identity:      s.member.identity + "_" + rand.Text(),
-			LeaseDuration: c.LeaseDuration.Duration,
-			RenewDeadline: c.RenewDeadline.Duration,
-			RetryPeriod:   c.RetryPeriod.Duration,
-			OnLead:        s.lead,
-			Delivered:     s.delivered,
-			OnDelivered:   s.forget,
-			Log:           s.log,
+			Identity:      m.Identity + "_" + rand.Text(),
+			LeaseDuration: m.Conf.LeaseDuration.Duration,
+			RenewDeadline: m.Conf.RenewDeadline.Duration,
+			RetryPeriod:   m.Conf.RetryPeriod.Duration,
+			OnLead:        m.lead,
+			Delivered:     m.delivered,
+			OnDelivered:   m.forget,
+			Log:           m.Log,
 		})
 		if err != nil {
-			s.fail(fmt.Errorf("cannot work with other servers: %w", err))
+			m.Fail(fmt.Errorf("cannot work with other servers: %w", err))
 		}
-	}()
-	return func() { cancel(); <-done }, nil
+	})
+	return nil
 }
 
 // lead starts or stops the sending of spans.
-func (s *server) lead(leading bool) {
-	s.outbox.Hold(!leading)
-	s.member.leading.Store(leading)
+func (m *member) lead(leading bool) {
+	m.Outbox.Hold(!leading)
+	m.leading.Store(leading)
 	value := 0.0
 	if leading {
 		value = 1
 	}
-	s.metrics.Leader.Set(value)
-	if s.conf.Load().Replicas.Mode != config.ModeSingle {
-		s.log.Info("leadership", "identity", s.member.identity, "leading", leading, "waiting", s.outbox.Stats().Spans)
+	m.Leader.Set(value)
+	if !m.single() {
+		m.Log.Info("leadership", "identity", m.Identity, "leading", leading, "waiting", m.Outbox.Stats().Spans)
 	}
 }
 
 // delivered is the time up to which all changes are stored and delivered; zero while some may be
 // unobserved.
-func (s *server) delivered() time.Time {
-	behind := s.watcher.Stats().Lag
-	if s.watching() != nil || s.storing() != nil || behind > 0 {
-		return time.Time{}
+func (m *member) delivered() time.Time {
+	asOf := m.Observed()
+	if asOf.IsZero() {
+		return asOf
 	}
-	var asOf time.Time
-	s.state.set(func(st *state) { asOf = st.asOf })
-	if t := s.outbox.Delivered(); t.Before(asOf) {
+	if t := m.Outbox.Delivered(); t.Before(asOf) {
 		asOf = t
 	}
-	return asOf.Add(s.ahead())
+	return asOf.Add(m.ahead())
 }
 
 // ahead is the lead of the wall clock over the server's own clock. All servers share the wall
 // clock.
-func (s *server) ahead() time.Duration { return time.Now().Round(0).Sub(s.clock.Now()) }
+func (m *member) ahead() time.Duration { return time.Now().Round(0).Sub(m.Now()) }
 
 // forget drops the entries that another server has delivered.
-func (s *server) forget(before time.Time) {
+func (m *member) forget(before time.Time) {
 	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
 	defer cancel()
-	if err := s.outbox.Forget(ctx, before.Add(-s.ahead())); err != nil {
-		s.log.Warn("cannot drop the spans that another server has delivered; trying again", errAttr(err))
+	if err := m.Outbox.Forget(ctx, before.Add(-m.ahead())); err != nil {
+		m.Log.Warn("cannot drop the spans that another server has delivered; trying again", errAttr(err))
 	}
 }
 
 // leases returns the client for Leases. Its requests time out early enough for a retry.
-func (s *server) leases(
-	conf *rest.Config,
-	c config.ReplicasConfiguration,
-) (*coordinationv1.CoordinationV1Client, error) {
-	conf = rest.CopyConfig(conf)
-	conf.Timeout = c.RenewDeadline.Duration / 2
+func (m *member) leases() (*coordinationv1.CoordinationV1Client, error) {
+	conf := rest.CopyConfig(m.Cluster)
+	conf.Timeout = m.Conf.RenewDeadline.Duration / 2
 	conf.QPS, conf.Burst = 50, 100 // a throttled renewal would lose the Lease
 	client, err := coordinationv1.NewForConfig(conf)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client for Leases: %w", err)
 	}
 	return client, nil
-}
-
-// namespace is the default namespace of Leases.
-func (s *server) namespace() string {
-	if data, err := os.ReadFile(podNamespace); err == nil {
-		return strings.TrimSpace(string(data))
-	}
-	return cmp.Or(s.opts.Namespace, "default")
 }
 
 // identity is the name of this server in the group.

@@ -6,7 +6,6 @@ import (
 	"compress/gzip"
 	"context"
 	"iter"
-	"maps"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -90,7 +89,7 @@ type ledger interface {
 	Sound(ctx context.Context, renewals int) bool
 }
 
-// recorderOptions configure a recorder.
+// recorderOptions configure a recorder. The functions, except Warn, may be set until the first look.
 type recorderOptions struct {
 	Engine lifecycle.Options
 	// Relations are the relations of the configuration; nil means none.
@@ -119,49 +118,6 @@ type recorderOptions struct {
 	Stored func(*look)
 	// Warn logs a problem that the recorder could work around.
 	Warn func(msg string, args ...any)
-}
-
-// inputs is the state of the stored inputs.
-type inputs struct {
-	first, next uint64
-	bytes       int
-	// saved is the size of the saved engine.
-	saved int
-}
-
-// look is one Commit of the journal and its bookkeeping.
-type look struct {
-	*journal.Changes
-	// finished are the finished traces before sampling; the kept ones are entries of the log.
-	finished []*span.Trace
-	// open are all kept open traces, and prints their fingerprints. changed are those that differ
-	// from the last look, and withdrawn those that were open and are now neither open nor finished.
-	open      []*span.Trace
-	prints    map[trace.TraceID]uint64
-	changed   []*span.Trace
-	withdrawn []trace.TraceID
-	inputs    inputs
-	// again counts the entries at the beginning that an earlier look had: the journal was lost.
-	again int
-	// took is the duration of its preparation.
-	took time.Duration
-	// seen counts its observations, and first is the earliest of their times.
-	seen  int
-	first time.Time
-}
-
-// fresh returns the entries of this look.
-func (l *look) fresh() []*journal.Entry { return l.Entries[l.again:] }
-
-// kept returns the finished traces, or the amendments, in the log.
-func (l *look) kept(amendments bool) []*span.Trace {
-	var out []*span.Trace
-	for _, e := range l.fresh() {
-		if e.Amends == amendments {
-			out = append(out, e.Trace)
-		}
-	}
-	return out
 }
 
 func newRecorder(j ledger, o recorderOptions) *recorder {
@@ -216,103 +172,3 @@ func (r *recorder) idle(ctx context.Context) bool {
 
 // waits reports whether a look takes nothing from the engine now.
 func (r *recorder) waits() bool { return r.Waits != nil && r.Waits() }
-
-// look stores the results of the observations. After an error, the next call stores the same look.
-func (r *recorder) look(ctx context.Context, now time.Time) error {
-	if r.held == nil {
-		began := time.Now()
-		l, err := r.prepare(ctx, now)
-		if err != nil {
-			return err
-		}
-		l.took = time.Since(began)
-		r.held = l
-	}
-	if r.journal.Renewals() != r.renewals {
-		if err := r.refill(r.held); err != nil {
-			return err
-		}
-	}
-	r.held.Renewals = &r.renewals
-	if err := r.journal.Commit(ctx, r.held.Changes); err != nil {
-		return err
-	}
-	l := r.held
-	r.held = nil
-	r.open, r.prints, r.inputs, r.asOf = l.open, l.prints, l.inputs, l.AsOf
-	r.joining.copied()
-	if r.Notices != nil {
-		r.Notices.Stored()
-	}
-	if r.Stored != nil {
-		r.Stored(l)
-	}
-	return nil
-}
-
-// prepare makes the changes of one look.
-func (r *recorder) prepare(ctx context.Context, now time.Time) (*look, error) {
-	l := &look{
-		Changes: &journal.Changes{AsOf: now, State: map[string][]byte{}},
-		seen:    len(r.seen),
-		prints:  map[trace.TraceID]uint64{},
-		inputs:  r.inputs,
-	}
-	for i, o := range r.seen { // each watch has its own order
-		if i == 0 || o.Seen.Before(l.first) {
-			l.first = o.Seen
-		}
-	}
-	waits := r.waits()
-	// The chunk comes first: its encoding may fail, and then nothing is lost.
-	data, err := (&chunk{At: now, Waited: waits, Observations: r.seen}).encode(r.packer, r.Warn)
-	if err != nil {
-		return nil, err
-	}
-	r.seen, r.owes = nil, waits
-	switch {
-	case !waits:
-		r.conclude(ctx, l, now)
-	case r.prints == nil: // the open traces of the last process
-		r.joining.resume(now)
-		r.unfold(l, r.joining.open(r.engine.Traces(now), now), now)
-		r.orphans.show(l, r.prints)
-	default:
-		l.open, l.prints = r.open, r.prints
-	}
-	if waits && r.joining != nil { // copies that failed earlier
-		maps.Copy(l.State, r.joining.copyFresh(now))
-	}
-	for _, name := range r.stale {
-		l.State[name] = nil
-	}
-	r.stale = nil
-	for key, p := range r.reached {
-		if p.Version == "" {
-			l.State[watchState+key] = nil // no position to resume from
-			continue
-		}
-		l.State[watchState+key] = []byte(p.String())
-	}
-	r.reached = map[string]watch.Position{}
-	for name, place := range r.marks {
-		l.State[name] = []byte(place)
-	}
-	clear(r.marks)
-	r.keep(l, data)
-	return l, nil
-}
-
-// storeCopies stores copies of other components' spans since the last call. After an error they are
-// stored with the next look or the next call.
-func (r *recorder) storeCopies(ctx context.Context, now time.Time) error {
-	state := r.joining.copyFresh(now)
-	if len(state) == 0 {
-		return nil
-	}
-	if err := r.journal.Commit(ctx, &journal.Changes{AsOf: now, Renewals: &r.renewals, State: state}); err != nil {
-		return err
-	}
-	r.joining.copied()
-	return nil
-}

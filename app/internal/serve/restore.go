@@ -19,9 +19,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// optionsState is the name of the engine's options.
-const optionsState = "engine-options"
-
 // restored is a recorder with the state of a journal.
 type restored struct {
 	*recorder
@@ -139,40 +136,6 @@ func (r *restored) numberInputs(ctx context.Context) error {
 	last, err2 := inputNumber(names[len(names)-1])
 	r.inputs.next = last + 1
 	return errors.Join(err, err2)
-}
-
-// engineOptions are the stored lifecycle.Options, and their time.
-type engineOptions struct {
-	At       time.Time
-	Cluster  string
-	Settle   time.Duration
-	Quiet    time.Duration
-	Patience time.Duration
-	// DigestKey is watch.Config.Key. A server of an earlier release stored none.
-	DigestKey []byte
-	// Relations are the declarations of the relations in the configuration.
-	Relations []string `json:",omitempty"`
-}
-
-func (r *recorder) encodeOptions(at time.Time) ([]byte, error) {
-	o := r.Engine
-	data, err := json.Marshal(engineOptions{
-		At: at, Cluster: o.Cluster, Settle: o.Settle, Quiet: o.Quiet, Patience: o.Patience,
-		DigestKey: r.digestKey[:], Relations: r.declarations(),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("cannot encode the options of the engine: %w", err)
-	}
-	return data, nil
-}
-
-// declarations returns the declarations of the relations in the configuration.
-func (r *recorder) declarations() []string {
-	var out []string
-	for _, of := range r.Relations.Stats() {
-		out = append(out, of.Declaration.String())
-	}
-	return out
 }
 
 // savedOptions returns the options of the saved engine. With others a replay would give other

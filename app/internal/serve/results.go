@@ -7,8 +7,6 @@ import (
 	"maps"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -37,6 +35,17 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 	}
 	if r.joining != nil {
 		maps.Copy(l.State, r.joining.copyAll(now))
+	}
+}
+
+// tell adds the notices that are due.
+func (r *recorder) tell(l *look, finished, open []*span.Trace, now time.Time) {
+	if r.Counts != nil {
+		r.Counts.Look(open, finished)
+	}
+	if r.Notices != nil {
+		r.Notices.Look(now, open, finished, !r.Tells())
+		r.saveNotices(l, false)
 	}
 }
 
@@ -96,27 +105,5 @@ func (r *recorder) unfold(l *look, open []*span.Trace, now time.Time) {
 		}
 		r.shown[t] = looks
 		l.show(t, looks, r.prints)
-	}
-}
-
-// show adds one open trace. It has changed if its fingerprint was another one at the last look.
-func (l *look) show(t *span.Trace, looks uint64, was map[trace.TraceID]uint64) {
-	l.open = append(l.open, t)
-	l.prints[t.ID] = looks
-	if before, shown := was[t.ID]; !shown || before != looks {
-		l.changed = append(l.changed, t)
-	}
-}
-
-// withdraw finds the traces that were open, and are now neither open nor finished.
-func (l *look) withdraw(was map[trace.TraceID]uint64) {
-	finished := map[trace.TraceID]bool{}
-	for _, t := range l.kept(false) {
-		finished[t.ID] = true
-	}
-	for id := range was {
-		if _, open := l.prints[id]; !open && !finished[id] {
-			l.withdrawn = append(l.withdrawn, id)
-		}
 	}
 }

@@ -8,7 +8,11 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kube-lifeline/lifeline/app/internal/archive"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -16,18 +20,29 @@ import (
 // retainEvery is the period of the removal of old traces.
 const retainEvery = time.Minute
 
-// retain removes traces beyond the limits of age, outcome and size, until ctx ends.
-func (s *server) retain(ctx context.Context) error {
+// retention removes old traces.
+type retention struct {
+	settings *settings
+	journal  *journal.Journal
+	archive  *archive.Writer
+	now      func() time.Time
+	// errors counts failed removals.
+	errors prometheus.Counter
+	log    *slog.Logger
+}
+
+// run removes traces beyond the limits of age, outcome and size, until ctx ends.
+func (r *retention) run(ctx context.Context) error {
 	ticker := time.NewTicker(retainEvery)
 	defer ticker.Stop()
 	for {
-		c := s.conf.Load().Retention
-		limits := limitsOf(&c, s.clock.Now())
-		err := s.prune(ctx, limits)
-		err = errors.Join(err, s.journal.GiveBack(ctx, earliest(limits)))
+		c := r.settings.Load().Retention
+		limits := limitsOf(&c, r.now())
+		err := r.prune(ctx, limits)
+		err = errors.Join(err, r.journal.GiveBack(ctx, earliest(limits)))
 		if err != nil && ctx.Err() == nil {
-			s.metrics.StoreErrors.Inc()
-			s.log.Warn("cannot remove old traces", errAttr(err))
+			r.errors.Inc()
+			r.log.Warn("cannot remove old traces", errAttr(err))
 		}
 		select {
 		case <-ticker.C:
@@ -61,16 +76,16 @@ func earliest(l store.Limits) time.Time {
 }
 
 // prune removes old traces from the archive. Without one, it does nothing.
-func (s *server) prune(ctx context.Context, limits store.Limits) error {
-	a, err := s.archive.Archive()
+func (r *retention) prune(ctx context.Context, limits store.Limits) error {
+	a, err := r.archive.Archive()
 	if err != nil {
 		return nil //nolint:nilerr // the archive's writer has reported it
 	}
 	pruned, err := a.Prune(ctx, limits)
 	if pruned.Traces > 0 {
-		s.log.LogAttrs(ctx, slog.LevelInfo, "old traces removed",
+		r.log.LogAttrs(ctx, slog.LevelInfo, "old traces removed",
 			slog.Int64("traces", pruned.Traces), slog.Int64("bytes", pruned.Bytes))
 	}
-	s.archive.Damaged(a, err)
+	r.archive.Damaged(a, err)
 	return err
 }

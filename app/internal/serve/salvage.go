@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"path/filepath"
 	"strconv"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/archive"
 	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -26,22 +28,28 @@ const salvageEvery = 2 * time.Second
 // salvages copies the readable traces of damaged archives into the present one. It is for one
 // goroutine.
 type salvages struct {
-	*server
+	journal *journal.Journal
+	archive *archive.Writer
+	now     func() time.Time
+	log     *slog.Logger
 	// at has the position in each file. The journal has a copy, which may be lost.
 	at map[string]int64
 	// logged has the last logged error of each file.
 	logged map[string]string
 }
 
-// salvage copies the readable traces of damaged archives into the present one, until ctx ends.
-func (s *server) salvage(ctx context.Context) error {
-	all := &salvages{server: s, at: map[string]int64{}, logged: map[string]string{}}
+func newSalvages(j *journal.Journal, a *archive.Writer, now func() time.Time, log *slog.Logger) *salvages {
+	return &salvages{journal: j, archive: a, now: now, log: log, at: map[string]int64{}, logged: map[string]string{}}
+}
+
+// run copies the traces of damaged archives, until ctx ends.
+func (s *salvages) run(ctx context.Context) error {
 	ticker := time.NewTicker(salvageEvery)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			all.files(ctx)
+			s.files(ctx)
 		case <-ctx.Done():
 			return nil
 		}
@@ -138,5 +146,5 @@ func (s *salvages) takeIn(ctx context.Context, p *sqlite.Part, name string) erro
 
 // save saves the position in a file; nil removes it.
 func (s *salvages) save(ctx context.Context, name string, at []byte) error {
-	return s.journal.Commit(ctx, &journal.Changes{AsOf: s.clock.Now(), State: map[string][]byte{name: at}})
+	return s.journal.Commit(ctx, &journal.Changes{AsOf: s.now(), State: map[string][]byte{name: at}})
 }

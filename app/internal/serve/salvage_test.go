@@ -40,11 +40,15 @@ func damagedServer(t *testing.T) (p *storedServer, before []trace.TraceID) {
 	return p, before
 }
 
+func (p *storedServer) salvages() *salvages {
+	return newSalvages(p.journal, p.archive, p.clock.Now, p.server.log)
+}
+
 // salvaging runs the salvage until the test ends or stop is called.
 func (p *storedServer) salvaging() (stop func()) {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- p.salvage(ctx) }()
+	go func() { ended <- p.salvages().run(ctx) }()
 	return func() { cancel(); must(p.t, <-ended) }
 }
 
@@ -96,7 +100,7 @@ func TestSalvage(t *testing.T) {
 func TestSalvageAfterRestart(t *testing.T) {
 	p, before := damagedServer(t)
 	p.end()
-	p = startStored(t, p.conf.Load().DataDir)
+	p = startStored(t, p.options.DataDir)
 	<-p.archive.Opened()
 	stop := p.salvaging()
 	if n := p.salvagedSome(before); n == 0 {
@@ -124,8 +128,8 @@ func TestSalvageAfterKill(t *testing.T) {
 // TestSalvageWaits: without an archive to write to, the salvage goes on later, and says so once.
 func TestSalvageWaits(t *testing.T) {
 	p, _ := damagedServer(t)
-	p.archive = p.newArchive(p.dir, nil) // it never runs
-	all := &salvages{server: p.server, at: map[string]int64{}, logged: map[string]string{}}
+	p.archive = p.newArchive(p.options, nil) // it never runs
+	all := p.salvages()
 	for _, path := range p.unsalvaged() {
 		if err := all.file(t.Context(), path); !errors.Is(err, errArchiveAway) {
 			t.Errorf("got %v", err)

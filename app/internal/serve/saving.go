@@ -5,22 +5,17 @@ package serve
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-const (
-	// openState has the open traces at the time of the saved engine, for a process that cannot
-	// restore it. orphansState has the orphans of the present process.
-	openState    = "open-traces"
-	orphansState = "orphans"
-)
+// optionsState is the name of the engine's options.
+const optionsState = "engine-options"
 
 // keep adds the state for the next start to the look: another chunk of the inputs, or the engine
 // itself if that was requested.
@@ -111,32 +106,48 @@ func (r *recorder) refill(l *look) error {
 	return nil
 }
 
-// packTraces encodes traces, each after its length.
-func packTraces(traces []*span.Trace) []byte {
-	out := []byte{}
-	for _, t := range traces {
-		data := span.PackTrace(t)
-		out = append(binary.AppendUvarint(out, uint64(len(data))), data...)
+// saveNotices adds the notices to the look, if they have changed or always.
+func (r *recorder) saveNotices(l *look, always bool) {
+	data, changed, err := r.Notices.State()
+	if err != nil {
+		r.Warn("the notices cannot be saved: a restart may repeat or lose some", errAttr(err))
+		return
+	}
+	if changed || always {
+		l.State[noticesState] = data
+	}
+}
+
+// engineOptions are the stored lifecycle.Options, and their time.
+type engineOptions struct {
+	At       time.Time
+	Cluster  string
+	Settle   time.Duration
+	Quiet    time.Duration
+	Patience time.Duration
+	// DigestKey is watch.Config.Key. A server of an earlier release stored none.
+	DigestKey []byte
+	// Relations are the declarations of the relations in the configuration.
+	Relations []string `json:",omitempty"`
+}
+
+func (r *recorder) encodeOptions(at time.Time) ([]byte, error) {
+	o := r.Engine
+	data, err := json.Marshal(engineOptions{
+		At: at, Cluster: o.Cluster, Settle: o.Settle, Quiet: o.Quiet, Patience: o.Patience,
+		DigestKey: r.digestKey[:], Relations: r.declarations(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot encode the options of the engine: %w", err)
+	}
+	return data, nil
+}
+
+// declarations returns the declarations of the relations in the configuration.
+func (r *recorder) declarations() []string {
+	var out []string
+	for _, of := range r.Relations.Stats() {
+		out = append(out, of.Declaration.String())
 	}
 	return out
 }
-
-// unpackTraces is the reverse of packTraces. It returns the traces before the first damage, too.
-func unpackTraces(data []byte) ([]*span.Trace, error) {
-	var out []*span.Trace
-	for len(data) > 0 {
-		n, size := binary.Uvarint(data)
-		if size <= 0 || n > uint64(len(data)-size) { //nolint:gosec // size is within data
-			return out, errTraces
-		}
-		data = data[size:]
-		t, err := span.UnpackTrace(data[:n])
-		if err != nil {
-			return out, fmt.Errorf("%w: %w", errTraces, err)
-		}
-		out, data = append(out, t), data[n:]
-	}
-	return out, nil
-}
-
-var errTraces = errors.New("saved traces are damaged")

@@ -9,7 +9,9 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/export"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -33,14 +35,37 @@ func TestPassedOnInVain(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	s := &server{log: slog.New(slog.NewTextHandler(&log, nil)), outbox: outbox, passing: passing}
+	d := &delivery{log: slog.New(slog.NewTextHandler(&log, nil)), outbox: outbox, passing: passing}
 	_, _, _, at := pods(t)
 	alone := syncOf(1, "of another", at)
 	passing.Export([]*span.Trace{{ID: alone.TraceID, Spans: []*span.Span{alone}}})
-	if err := s.closeOutbox(); err != nil {
+	if err := d.Stop(); err != nil {
 		t.Errorf("the server ends with an error: %v", err)
 	}
 	if !strings.Contains(log.String(), "1 of 1 spans could not be sent") {
 		t.Errorf("the lost span is not in the log:\n%s", log.String())
+	}
+}
+
+// TestDeliveryStarts: a wrong endpoint ends the start with the name of its setting.
+func TestDeliveryStarts(t *testing.T) {
+	for name, tc := range map[string]struct{ endpoint, want string }{
+		"none":  {"", ""},
+		"wrong": {"gopher://collector", "otlp.endpoint"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := config.Default()
+			c.OTLP.Endpoint = tc.endpoint
+			c.Receivers.OTLP.HTTP.Address = "127.0.0.1:0" // so that spans are passed
+			log := newWorldOver(t, t.TempDir(), nil).Journal
+			d := newDelivery(c, "c", log, time.Now, slog.New(slog.DiscardHandler))
+			err := d.Start(t.Context())
+			if err == nil {
+				must(t, d.Stop())
+			}
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
 	}
 }

@@ -14,42 +14,15 @@
 // The next process restores the engine from it and resumes each watch at its position. Nothing is
 // lost, repeated or invented.
 //
+// The server consists of parts with a Start and a Stop. Their constructors get what the parts may use;
+// compose starts them in order, and stops them in reverse order.
+//
 // While the journal cannot be written, the loop takes in nothing: the watches wait, and continue
 // afterwards. A trouble of the archive or the backend delays neither the loop nor readers of what is
 // in memory.
 package serve
 
-import (
-	"context"
-	"io"
-	"log/slog"
-	"os"
-
-	"k8s.io/client-go/rest"
-
-	"github.com/kube-lifeline/lifeline/app/internal/config"
-)
-
-// Options configure a server.
-type Options struct {
-	// Config is the complete and valid configuration. File is its file, which is read again when it
-	// changes; empty without a file.
-	Config *config.ServerConfiguration
-	File   string
-	// Overrides are the overrides of the file.
-	Overrides []config.Override
-	// Connect returns the connection to the cluster. It reads it again at each call, since
-	// credentials on disk may be renewed.
-	Connect func() (*rest.Config, error)
-	// Namespace is the context's namespace, the default for Leases.
-	Namespace string
-	// Version is the version of this build.
-	Version string
-	// Log receives the log lines; nil means os.Stderr.
-	Log io.Writer
-	// Reload signals that the configuration should be read again; may be nil.
-	Reload <-chan os.Signal
-}
+import "context"
 
 // Run serves until ctx ends, and then stops in order. It stores the observations, sends stored
 // spans for a limited time, and leaves the rest on disk for the next start. An error means that it
@@ -61,6 +34,3 @@ func Run(ctx context.Context, o Options) error {
 	}
 	return s.run(ctx)
 }
-
-// errAttr returns the log attribute of an error.
-func errAttr(err error) slog.Attr { return slog.String("error", err.Error()) }

@@ -3,251 +3,158 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/archive"
+	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
-	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 	"github.com/kube-lifeline/lifeline/app/internal/view"
 )
 
-// archivePatience bounds the time for which the API waits for the archive at the start.
-const archivePatience = 5 * time.Second
+// storage is the part with a cluster's data: the journal, the recorder restored from it, the archive,
+// and the view over all. Its writer of the archive runs from Start to Stop, and opens the archive in
+// the background. Stop closes the journal, too.
+type storage struct {
+	dir      string
+	journal  *journal.Journal
+	recorder *restored
+	clock    *clock
+	view     *view.View
+	archive  *archive.Writer
+	opener   *opener
 
-// openStorage opens the cluster's journal and restores a recorder from it. The archive is opened in
-// the background.
-func (s *server) openStorage(ctx context.Context) (*restored, error) {
-	dir, err := place(s.conf.Load().DataDir, s.cluster)
+	writing background
+	ended   error
+}
+
+// storageOptions configure a storage. Held of Recorder is set by openStorage, and Notices from its
+// configuration.
+type storageOptions struct {
+	DataDir, Cluster string
+	Recorder         recorderOptions
+	Notices          config.NoticesConfiguration
+	Losses           *losses
+	Metrics          *storageMetrics
+	Archive          *archive.Metrics
+	Log              *slog.Logger
+}
+
+// openStorage opens the cluster's journal and restores the recorder from it.
+func openStorage(ctx context.Context, o *storageOptions) (*storage, error) {
+	dir, err := place(o.DataDir, o.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.openJournal(ctx, dir); err != nil {
+	s := &storage{dir: dir}
+	if s.journal, err = openJournal(ctx, dir, o); err != nil {
 		return nil, err
 	}
-	r, err := s.restore(ctx, dir)
-	if err != nil {
+	if err := s.restore(ctx, o); err != nil {
 		return nil, errors.Join(err, s.journal.Close())
 	}
-	return r, nil
+	return s, nil
 }
 
 // openJournal opens the journal and marks it as filled.
-func (s *server) openJournal(ctx context.Context, dir string) error {
+func openJournal(ctx context.Context, dir string, o *storageOptions) (*journal.Journal, error) {
 	path := journalFile(dir)
 	j, err := journal.Open(ctx, path)
 	if errors.Is(err, store.ErrNewer) || errors.Is(err, store.ErrForeign) {
 		aside, moved := database.SetAside(path, "unusable", time.Now(), err)
 		if moved != nil {
-			return moved
+			return nil, moved
 		}
-		s.log.Error("the journal cannot be used; it was set aside, and the cluster is read again",
+		o.Log.Error("the journal cannot be used; it was set aside, and the cluster is read again",
 			errAttr(err), "setAside", aside.SetAside)
 		j, err = journal.Open(ctx, path)
 	}
 	if errors.Is(err, store.ErrInUse) {
-		s.log.Error("another lifeline serve has this data directory: end it, or set another dataDir", "dataDir", dir)
+		o.Log.Error("another lifeline serve has this data directory: end it, or set another dataDir", "dataDir", dir)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if o := j.Opening(); o.SetAside != "" {
-		s.log.Error("the journal was damaged; it was set aside, and the cluster is read again",
-			"setAside", o.SetAside, errAttr(o.Why))
+	if opening := j.Opening(); opening.SetAside != "" {
+		o.Log.Error("the journal was damaged; it was set aside, and the cluster is read again",
+			"setAside", opening.SetAside, errAttr(opening.Why))
 	}
-	j.Wrote = func(took time.Duration) { s.metrics.StoreWrite.Observe(took.Seconds()) }
-	j.Renewed = func(why error, o database.Opening) { s.renewed(path, why, o) }
+	j.Wrote = func(took time.Duration) { o.Metrics.write.Observe(took.Seconds()) }
+	j.Renewed = func(why error, opening database.Opening) { o.Losses.renewed(path, why, opening) }
 	if err := j.Commit(ctx, &journal.Changes{
 		AsOf: time.Now(), State: map[string][]byte{filledState: {1}},
 	}); err != nil {
-		return errors.Join(err, j.Close())
+		return nil, errors.Join(err, j.Close())
 	}
-	s.journal = j
-	return nil
+	return j, nil
 }
 
 // restore restores the recorder and what is in memory besides it.
-func (s *server) restore(ctx context.Context, dir string) (*restored, error) {
+func (s *storage) restore(ctx context.Context, o *storageOptions) error {
 	began := time.Now()
-	o := s.recorderOptions()
 	var err error
-	if o.Joining, err = s.newJoining(ctx); err != nil {
-		return nil, err
-	}
-	if o.Notices, err = s.newNotices(ctx); err != nil {
-		return nil, err
+	if o.Recorder.Notices, err = restoreNotices(ctx, s.journal, o.Notices, o.Log); err != nil {
+		return err
 	}
 	left, err := s.journal.Pending(ctx, journal.Archive)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.view = view.New(s.journal.Read, func() (store.Reader, error) { return s.archive.Reader() })
-	s.view.Cluster = s.cluster
+	s.view.Cluster = o.Cluster
 	s.view.Restore(left)
-	o.Held = s.view.Held
-	r, err := restore(ctx, s.journal, o, time.Now().Add(maxAhead))
-	if err != nil {
-		return nil, err
+	o.Recorder.Held = s.view.Held
+	if s.recorder, err = restore(ctx, s.journal, o.Recorder, time.Now().Add(maxAhead)); err != nil {
+		return err
 	}
-	s.clock = newClock(time.Now, r.last, func(by time.Duration) {
-		s.metrics.ClockJumps.Inc()
-		s.log.Warn("the clock of this machine has jumped; times follow it slowly", "by", by.Round(time.Millisecond))
+	s.clock = newClock(time.Now, s.recorder.last, func(by time.Duration) {
+		o.Metrics.jumps.Inc()
+		o.Log.Warn("the clock of this machine has jumped; times follow it slowly", "by", by.Round(time.Millisecond))
 	})
-	s.received = received.New(s.clock.Now())
-	s.archive = s.newArchive(dir, left)
-	if r.discarded != nil {
-		s.log.Warn("the saved state could not be restored: the cluster is read again", errAttr(r.discarded))
+	s.opener = &opener{
+		dataDir: o.DataDir, cluster: o.Cluster, path: archiveFile(s.dir),
+		log: o.Log, losses: o.Losses, errors: o.Metrics.errors,
 	}
-	s.log.Info("journal opened", "dataDir", dir, "cluster", s.cluster, "waitForArchive", len(left),
-		"replayed", r.observations, "took", time.Since(began).Round(time.Millisecond))
-	return r, nil
+	s.archive = s.newArchive(o, left)
+	if s.recorder.discarded != nil {
+		o.Log.Warn("the saved state could not be restored: the cluster is read again", errAttr(s.recorder.discarded))
+	}
+	o.Log.Info("journal opened", "dataDir", s.dir, "cluster", o.Cluster, "waitForArchive", len(left),
+		"replayed", s.recorder.observations, "took", time.Since(began).Round(time.Millisecond))
+	return nil
 }
 
 // newArchive returns the writer of the archive.
-func (s *server) newArchive(dir string, left []journal.Item) *archive.Writer {
+func (s *storage) newArchive(o *storageOptions, left []journal.Item) *archive.Writer {
 	return archive.New(archive.Options{
-		Open:     func(ctx context.Context) (store.Archive, error) { return s.openArchive(ctx, dir) },
+		Open:     s.opener.open,
 		Log:      s.journal,
 		Read:     s.view.Entry,
 		Archived: s.view.Archived,
-		Lost:     func(why error) { s.lostArchive(archiveFile(dir), why) },
-		Wrote:    func(took time.Duration) { s.metrics.ArchiveWrite.Observe(took.Seconds()) },
+		Lost:     s.opener.lost,
+		Wrote:    o.Archive.Wrote,
 		Refused: func(i journal.Item, why error) {
-			s.log.Error("the archive refuses a finished trace; the trace is left out, and later ones follow",
+			o.Log.Error("the archive refuses a finished trace; the trace is left out, and later ones follow",
 				"trace", i.TraceID, "spans", i.Spans, errAttr(why))
 		},
-		Trouble: s.archiveTrouble,
+		Trouble: s.opener.tried,
 		Now:     s.clock.Now,
 	}, left)
 }
 
-// startArchive starts the archive's writer. The returned function ends it: it writes the rest and
-// closes the archive.
-func (s *server) startArchive() (end func() error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
+// Start implements part.
+func (s *storage) Start(ctx context.Context) error {
 	writer := s.archive // a test replaces the field
-	go func() { ended <- writer.Run(ctx) }()
-	return func() error { cancel(); return <-ended }
+	s.writing.begin(ctx, func(ctx context.Context) { s.ended = writer.Run(ctx) })
+	return nil
 }
 
-// openArchive opens the archive. A damaged one is set aside.
-func (s *server) openArchive(ctx context.Context, dir string) (store.Archive, error) {
-	if _, err := place(s.conf.Load().DataDir, s.cluster); err != nil { // the directory may be deleted meanwhile
-		return nil, err
-	}
-	began := time.Now()
-	a, err := sqlite.Open(ctx, store.Config{
-		Path: archiveFile(dir), Damage: s.archiveReports.Damage(),
-	})
-	if err != nil {
-		s.archiveReports.Opened(database.Opening{}, err)
-		return nil, err
-	}
-	o, reported := s.archiveReports.Opened(a.Opening(), nil), s.archiveDamage
-	s.archiveDamage = nil
-	switch {
-	case o.SetAside == "" && reported != nil:
-		s.log.Warn("the archive was reported as damaged, but a check finds nothing; it stays in use",
-			"archive", archiveFile(dir), errAttr(reported))
-	case o.SetAside == "":
-	case reported != nil:
-		s.lost("archive", archiveFile(dir), reported, o)
-	default:
-		s.log.Error("the archive was damaged; it was set aside, and a new one was created",
-			"setAside", o.SetAside, errAttr(o.Why))
-	}
-	s.log.Info("archive opened", "path", archiveFile(dir), "took", time.Since(began).Round(time.Millisecond))
-	return a, nil
-}
-
-// lostArchive reports an archive that was lost or damaged while the server ran.
-func (s *server) lostArchive(path string, why error) {
-	s.archiveReports.Add(why)
-	s.archiveDamage = why // openArchive reports it
-	var gone *store.LostError
-	if errors.As(why, &gone) {
-		s.archiveDamage = nil
-		s.lost("archive", path, why, database.Opening{})
-	}
-}
-
-// renewed reports a journal that was lost while the server ran, and reopened.
-func (s *server) renewed(path string, why error, o database.Opening) {
-	var gone *store.LostError
-	if !errors.As(why, &gone) && o.SetAside == "" {
-		s.log.Warn("the journal was reported as damaged, but a check finds nothing; it stays in use",
-			"journal", path, errAttr(why))
-		return
-	}
-	s.lost("journal", path, why, o)
-}
-
-// lost reports the journal or the archive, lost or damaged while the server ran.
-func (s *server) lost(what, path string, why error, o database.Opening) {
-	aside := o.SetAside
-	var gone *store.LostError
-	if errors.As(why, &gone) {
-		why, aside = gone, cmp.Or(aside, gone.SetAside)
-	}
-	gap := "open traces continue; spans that were not sent yet are lost"
-	if what == "archive" {
-		gap = "its traces, except those that can be read from setAside"
-	}
-	s.metrics.StoresLost.Inc()
-	s.state.set(func(st *state) { st.lost, st.lostAt = why, time.Now() })
-	s.log.Error("the "+what+" was lost while the server ran; a new one begins", what, path, errAttr(why),
-		"setAside", aside, "lost", gap, "do", "find out what changed the file")
-}
-
-// archiveTrouble notes the result of the last attempt of the archive's writer, and logs each new error.
-func (s *server) archiveTrouble(err error) {
-	if err != nil {
-		s.metrics.StoreErrors.Inc()
-	}
-	s.state.set(func(st *state) {
-		before := st.archiveTrouble
-		st.archiveTrouble = err
-		switch {
-		case err == nil && before != nil:
-			s.log.Info("the archive is writable again")
-		case errors.Is(err, store.ErrDamaged): // lost has logged it
-		case err != nil && (before == nil || before.Error() != err.Error()):
-			s.log.Error("cannot write to the archive; finished traces wait in the journal",
-				errAttr(err), "do", adviceFor(err))
-		}
-	})
-}
-
-// adviceFor returns what to do about an error of the archive.
-func adviceFor(err error) string {
-	switch {
-	case errors.Is(err, store.ErrFull):
-		return "make room on the disk, or lower retention.size"
-	case errors.Is(err, store.ErrReadOnly):
-		return "make dataDir writable"
-	case errors.Is(err, store.ErrForeign):
-		return "move the file away: the server creates a new one; or set another dataDir"
-	case errors.Is(err, store.ErrNewer):
-		return "run a newer version of lifeline, or move the file away"
-	case errors.Is(err, store.ErrInUse):
-		return "end the other process"
-	}
-	return "see the error"
-}
-
-// archiving is a note of health.
-func (s *server) archiving() (err error) {
-	s.state.set(func(st *state) {
-		if st.archiveTrouble != nil {
-			err = fmt.Errorf("finished traces wait in the journal: %w", st.archiveTrouble)
-		}
-	})
-	return err
+// Stop implements part. The archive's writer writes the rest and closes the archive.
+func (s *storage) Stop() error {
+	s.writing.end()
+	return errors.Join(s.ended, s.journal.Close())
 }

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"compress/gzip"
 	"context"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -20,11 +19,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
-	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
-	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
 // BenchmarkUntilQueryable measures a component's span from its request until the answer, and until
@@ -33,10 +30,8 @@ import (
 func BenchmarkUntilQueryable(b *testing.B) {
 	seen, bound, pod, at := pods(b)
 	w := newWorld(b, b.TempDir())
-	s := &server{log: slog.New(slog.DiscardHandler), metrics: telemetry.NewMetrics(func(*telemetry.Metrics) {})}
 	began := time.Now()
-	s.clock = newClock(func() time.Time { return at.Add(time.Since(began)) }, time.Time{}, func(time.Duration) {})
-	s.received = received.New(at)
+	clock := newClock(func() time.Time { return at.Add(time.Since(began)) }, time.Time{}, func(time.Duration) {})
 	j := &joining{stitch: stitch.New(stitch.Options{Kept: true}), stats: func(joiningStats) {}}
 	r := w.restore(b, recorderOptions{Joining: j})
 	for _, o := range seen[:bound+1] {
@@ -46,15 +41,15 @@ func BenchmarkUntilQueryable(b *testing.B) {
 		b.Fatal(err)
 	}
 	id := r.engine.Traces(at)[0].ID
-	s.loop = newLoop(s, r.recorder)
-	url, stop := receiveFor(b, s.loop, s.clock.Now)
-	looping := make(chan error, 1)
-	go func() { looping <- s.loop.run() }()
+	l := loopOver(r.recorder)
+	l.Now = clock.Now
+	url, stop := receiveFor(b, l.in, clock.Now)
+	must(b, l.Start(b.Context()))
 
 	var acknowledged, queryable []time.Duration
 	for i := range b.N {
 		time.Sleep(rand.N(lookEvery))
-		one := syncOf(byte(i), pod, s.clock.Now())
+		one := syncOf(byte(i), pod, clock.Now())
 		one.ID = trace.SpanID{7, byte(i >> 8), byte(i)}
 		body, err := proto.Marshal(
 			&tracepb.TracesData{
@@ -80,11 +75,7 @@ func BenchmarkUntilQueryable(b *testing.B) {
 		b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1000, of+"-p99-ms")
 	}
 	stop()
-	s.loop.stop()
-	close(s.loop.ended)
-	if err := <-looping; err != nil {
-		b.Error(err)
-	}
+	must(b, l.Stop())
 }
 
 // BenchmarkWaiting is the memory that a span takes while it waits, as it is when it

@@ -8,13 +8,14 @@ import (
 	"net/http/pprof"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // HandlerOptions configures Handler.
 type HandlerOptions struct {
 	// Metrics and Health are required.
-	Metrics *Metrics
+	Metrics prometheus.Gatherer
 	Health  *Health
 	// Pprof also serves /debug/pprof/.
 	Pprof bool
@@ -28,7 +29,7 @@ const maxScrapes = 4
 // check.
 func Handler(o HandlerOptions) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", scrape(o.Metrics))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes}))
 	mux.Handle("GET /healthz", answer(o.Health, true))
 	mux.Handle("GET /readyz", answer(o.Health, false))
 	if o.Pprof {
@@ -39,24 +40,6 @@ func Handler(o HandlerOptions) http.Handler {
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	}
 	return mux
-}
-
-// scrape refreshes the metrics before it answers.
-func scrape(m *Metrics) http.Handler {
-	tell := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		m.Refresh()
-		tell.ServeHTTP(w, r)
-	})
-}
-
-// Refresh calls NewMetrics' refresh, one call at a time. Each scrape calls it.
-func (m *Metrics) Refresh() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.refresh != nil {
-		m.refresh(m)
-	}
 }
 
 // answer lists the failed checks, or with ?verbose all checks, one per line.

@@ -52,8 +52,8 @@ func BenchmarkAdmission(b *testing.B) {
 // from its scheduled time.
 func BenchmarkAdmissionPaced(b *testing.B) {
 	s := newServed(b)
-	handled := &durations{Histogram: s.opts.Metrics.AdmissionSeconds, paused: true}
-	s.opts.Metrics.AdmissionSeconds = handled
+	handled := &durations{Histogram: s.metrics.seconds, paused: true}
+	s.metrics.seconds = handled
 	asked := new(durations)
 	for b.Loop() {
 		begin := s.pacing(b, typical())

@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -39,13 +40,15 @@ type Options struct {
 	// A nil Open means that none is known.
 	Open func(namespace string, uid types.UID) (trace.SpanContext, bool)
 
-	Metrics *telemetry.Metrics
-	Log     *slog.Logger
+	// Registerer gets the metrics.
+	Registerer prometheus.Registerer
+	Log        *slog.Logger
 }
 
 // Server answers admission reviews.
 type Server struct {
 	opts    Options
+	metrics *metrics
 	webhook *review.Handler
 	seldom  telemetry.Seldom
 	// away counts connections rejected for lack of room.
@@ -55,6 +58,7 @@ type Server struct {
 // New returns a Server.
 func New(o Options) *Server {
 	s := &Server{opts: o, seldom: telemetry.Seldom{Log: o.Log}}
+	s.metrics = newMetrics(o.Registerer, s.stats)
 	decider := decision.New(decision.Options{
 		Convention: o.Config().ContextConvention(), Trusts: s.trusts, Open: o.Open, Sample: o.Sample,
 	})
@@ -62,7 +66,7 @@ func New(o Options) *Server {
 		// The machine's real clock: other machines compare the claims' times with their clocks.
 		Decide: decider.Decide, Now: time.Now,
 		Answered: s.answered, Failed: s.failed,
-		Took: func(d time.Duration) { o.Metrics.AdmissionSeconds.Observe(d.Seconds()) },
+		Took: func(d time.Duration) { s.metrics.seconds.Observe(d.Seconds()) },
 	})
 	return s
 }
@@ -79,14 +83,11 @@ func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
 		log.New(s.seldom.Writer("a client of the admission webhook was not understood"), "", 0))
 }
 
-// Refresh updates the metrics.
-func (s *Server) Refresh() {
-	st, m := s.webhook.Stats(), s.opts.Metrics
-	m.AdmissionReviews.Raise(float64(st.Reviews))
-	m.AdmissionRefused.Raise(float64(st.Refused))
-	m.AdmissionMalformed.Raise(float64(st.Malformed))
-	m.AdmissionBusy.Raise(float64(st.Busy + s.away.Load()))
-	m.AdmissionFailed.Raise(float64(st.Failed))
+// stats returns the counts of the handler, and of connections without room.
+func (s *Server) stats() review.Stats {
+	st := s.webhook.Stats()
+	st.Busy += s.away.Load()
+	return st
 }
 
 // trusts reports whether a user may supply a context. The control plane may: it copies admitted
@@ -104,7 +105,7 @@ func (s *Server) answered(r *decision.Request, answer decision.Answer) {
 		if evidence == "" {
 			evidence = unknown
 		}
-		s.opts.Metrics.AdmissionContexts.Inc(evidence)
+		s.metrics.contexts.WithLabelValues(evidence).Inc()
 	}
 	if answer.Refused.IsValid() {
 		s.seldom.Say(slog.LevelWarn, "a context was replaced: its writer may not supply one (webhook.suppliers)",

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,6 +57,8 @@ type served struct {
 	ca      *httpservetest.Authority
 	files   httpserve.TLS
 	stop    func()
+
+	registry *prometheus.Registry
 }
 
 var openOwner = trace.NewSpanContext(trace.SpanContextConfig{
@@ -64,7 +67,7 @@ var openOwner = trace.NewSpanContext(trace.SpanContextConfig{
 
 func newServed(tb testing.TB) *served {
 	tb.Helper()
-	s := &served{log: new(logged), ca: httpservetest.New(tb)}
+	s := &served{log: new(logged), ca: httpservetest.New(tb), registry: prometheus.NewRegistry()}
 	c := config.Default().Webhook
 	s.conf.Store(&c)
 	s.Server = New(Options{
@@ -73,8 +76,8 @@ func newServed(tb testing.TB) *served {
 		Open: func(namespace string, uid types.UID) (trace.SpanContext, bool) {
 			return openOwner, namespace == "demo" && uid == "open"
 		},
-		Metrics: telemetry.NewMetrics(func(*telemetry.Metrics) { s.Refresh() }),
-		Log:     slog.New(slog.NewTextHandler(s.log, nil)),
+		Registerer: s.registry,
+		Log:        slog.New(slog.NewTextHandler(s.log, nil)),
 	})
 	s.files = s.ca.Files(tb, nil)
 	s.start(tb, "127.0.0.1:0")
@@ -113,7 +116,7 @@ func (s *served) client(tb testing.TB) *http.Client {
 // metric returns the value of a metric in a scrape; "" if it is missing.
 func (s *served) metric(tb testing.TB, name string) string {
 	tb.Helper()
-	h := telemetry.Handler(telemetry.HandlerOptions{Metrics: s.opts.Metrics, Health: new(telemetry.Health)})
+	h := telemetry.Handler(telemetry.HandlerOptions{Metrics: s.registry, Health: new(telemetry.Health)})
 	w := &answer{header: http.Header{}}
 	r, err := http.NewRequest(http.MethodGet, "/metrics", nil)
 	if err != nil {

@@ -7,26 +7,58 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/notice"
-	"github.com/kube-lifeline/lifeline/app/internal/relation"
-	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
+	"github.com/kube-lifeline/lifeline/app/internal/received"
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
-// sources returns the state of the sources that have started.
-func (s *server) sources() api.Sources {
+// about describes the server to readers of the API.
+type about struct {
+	version, cluster string
+	settings         *settings
+	progress         *progress
+	watch            *readiness
+	received         *received.Tally
+	joined           *joinedCounts
+	relations        *relations
+	now              func() time.Time
+	watches          func() watch.Stats
+	member           *member
+	receiving        *receiving
+	auditing         *auditing
+}
+
+// info returns the identity and the role of the server.
+func (a *about) info() api.Info {
+	i := api.Info{
+		Version:  a.version,
+		Cluster:  a.cluster,
+		Identity: a.member.Identity,
+		Mode:     a.settings.Load().Replicas.Mode,
+		Leading:  a.member.leads(),
+		AsOf:     a.progress.stored(),
+	}
+	if since := a.watch.listed(); !since.IsZero() {
+		since = since.UTC()
+		i.WatchingSince = &since
+	}
+	return i
+}
+
+// sources returns the state of the sources.
+func (a *about) sources() api.Sources {
 	out := api.Sources{
-		Received:      s.received.Summary(s.clock.Now()),
-		Receives:      s.receives(),
-		Configuration: shownConfig(s.conf.Load()),
-		Relations:     s.relations(),
+		Received:      a.received.Summary(a.now()),
+		Receives:      a.receives(),
+		Configuration: shownConfig(a.settings.Load()),
+		Relations:     a.relations.list(),
+		Watch:         watched(a.watches()),
 	}
-	if s.running.Load() {
-		out.Watch = s.watched()
-	}
-	if j := s.joined.Load(); j != nil {
+	if j := a.joined.Load(); j != nil {
 		out.Joining = &api.Joining{
 			Received:  j.Received,
 			Noise:     j.Noise,
@@ -46,8 +78,7 @@ func (s *server) sources() api.Sources {
 }
 
 // watched returns the state of the watches.
-func (s *server) watched() api.WatchSource {
-	st := s.watcher.Stats()
+func watched(st watch.Stats) api.WatchSource {
 	out := api.WatchSource{Lag: api.Seconds(st.Lag)}
 	for _, r := range st.Resources {
 		if r.Streams == 0 {
@@ -62,42 +93,13 @@ func (s *server) watched() api.WatchSource {
 	return out
 }
 
-// relations returns the use of the relations of the configuration.
-func (s *server) relations() []api.Relation {
-	matches := map[string]uint64{}
-	if known := s.related.Load(); known != nil {
-		matches = *known
-	}
-	keys := func(c relation.Counts) api.RelationKeys {
-		return api.RelationKeys{Keyed: int64(c.Keyed), Keyless: int64(c.Keyless)} //nolint:gosec // counts
-	}
-	var out []api.Relation
-	for _, of := range s.declared.Stats() {
-		out = append(out, api.Relation{
-			Name: of.Name, From: of.From.String(), To: of.To.String(),
-			Matches: int64(matches[of.Name]), //nolint:gosec // a count
-			Causes:  keys(of.Causes), Effects: keys(of.Effects),
-		})
-	}
-	return out
-}
-
 // receives returns the receivers of other components' data.
-func (s *server) receives() api.Receives {
+func (a *about) receives() api.Receives {
 	var out api.Receives
-	if r := s.receiver.Load(); r != nil {
-		out.GRPC, out.HTTP = addressOf(r.GRPCAddr()), addressOf(r.HTTPAddr())
-	}
-	a := s.auditing.Load()
-	if a == nil {
-		return out
-	}
-	out.AuditLog, out.AuditWebhook = s.conf.Load().Receivers.Audit.LogFile, addressOf(a.address)
-	for _, source := range []*audit.Source{a.file, a.webhook} {
-		if source == nil {
-			continue
-		}
-		st := source.Stats()
+	overGRPC, overHTTP := a.receiving.addresses()
+	out.GRPC, out.HTTP = addressOf(overGRPC), addressOf(overHTTP)
+	out.AuditLog, out.AuditWebhook = a.auditing.conf.LogFile, addressOf(a.auditing.address)
+	for _, st := range a.auditing.stats() {
 		out.AuditLogMissing = out.AuditLogMissing || st.Missing
 		out.Damaged += int64(st.Damaged + st.Overlong) //nolint:gosec // a count
 		for _, n := range st.Refused {

@@ -12,8 +12,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
+	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
 func TestShownConfig(t *testing.T) {
@@ -52,30 +52,27 @@ func TestShownConfig(t *testing.T) {
 // TestSourcesCounted: received and joined data are counted.
 func TestSourcesCounted(t *testing.T) {
 	j := newJoined(t)
-	s := &server{metrics: telemetry.NewMetrics(nil), clock: newClock(time.Now, time.Time{}, nil)}
-	s.received = received.New(s.clock.Now())
-	s.conf.Store(config.Default())
-	l := newLoop(s, j.recorder)
-	looping := make(chan error, 1)
-	go func() { looping <- l.run() }()
+	l := loopOver(j.recorder)
+	must(t, l.Start(t.Context()))
 
-	now := s.clock.Now()
-	if err := l.Accept(t.Context(), []*span.Span{foreign(1, trace.SpanID{}, "syncPod", now, now)}); err != nil {
+	now := time.Now()
+	if err := l.in.Accept(t.Context(), []*span.Span{foreign(1, trace.SpanID{}, "syncPod", now, now)}); err != nil {
 		t.Error(err)
 	}
 	write := &observation.Write{Resource: "configmaps", Verb: "update", Code: 409, AuditID: "a", Start: now, End: now}
-	if err := l.takeIn(
+	if err := l.in.takeIn(
 		t.Context(),
 		[]*observation.Observation{{Seen: now, Source: observation.SourceAudit, Write: write}},
 	); err != nil {
 		t.Error(err)
 	}
-	l.stop()
-	close(l.ended)
-	if err := <-looping; err != nil {
-		t.Error(err)
+	must(t, l.Stop())
+	a := &about{
+		settings: &settings{}, received: l.Received, joined: &joinedCounts{}, relations: &relations{}, now: time.Now,
+		watches: zero[watch.Stats], receiving: &receiving{}, auditing: &auditing{},
 	}
-	got := s.sources()
+	a.settings.Store(config.Default())
+	got := a.sources()
 	if n := got.Received.Component(received.Kubelet).Spans; n != 1 {
 		t.Errorf("%d spans of the kubelet were counted, want one", n)
 	}

@@ -4,39 +4,32 @@ package serve
 
 import (
 	"errors"
-	"net/http"
-	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
-	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
-// shows checks that the metrics contain each line.
-func shows(t *testing.T, m *telemetry.Metrics, lines ...string) {
+// publishingOf returns a publishing to a world, and its metrics.
+func publishingOf(t *testing.T, w *world) (*publishing, prometheus.Gatherer) {
 	t.Helper()
-	w := httptest.NewRecorder()
-	telemetry.Handler(telemetry.HandlerOptions{Metrics: m}).
-		ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	for _, line := range lines {
-		if !strings.Contains(w.Body.String(), line+"\n") {
-			t.Errorf("the metrics lack %q", line)
-		}
-	}
+	m, r := noMetrics()
+	return &publishing{
+		view: w.view, consumers: []consumer{w.writer, noOutbox(t, w)}, hub: &api.Hub{}, progress: &progress{},
+		metrics: m.loop, now: time.Now,
+	}, r
 }
 
 // TestCountsBeforeSampling: sampling does not change the share of failed traces.
 func TestCountsBeforeSampling(t *testing.T) {
 	w := newWorldOver(t, t.TempDir(), nil)
-	s := &server{metrics: telemetry.NewMetrics(nil), clock: newClock(time.Now, time.Time{}, nil)}
-	s.view, s.archive, s.outbox = w.view, w.writer, noOutbox(t, w)
+	s, metrics := publishingOf(t, w)
 	r := newRecorder(w.Journal, recorderOptions{Sampling: func() sampling { return sampling{failed: true} }})
 	l := &look{Changes: &journal.Changes{}}
 	var finished []*span.Trace
@@ -46,7 +39,7 @@ func TestCountsBeforeSampling(t *testing.T) {
 	}
 	r.finish(l, finished, time.Now())
 	s.stored(l)
-	shows(t, s.metrics,
+	shows(t, metrics,
 		`lifeline_traces_finished_total{outcome="converged"} 2`,
 		`lifeline_traces_finished_total{outcome="failed"} 1`,
 		`lifeline_spans_made_total 3`,
@@ -54,39 +47,12 @@ func TestCountsBeforeSampling(t *testing.T) {
 	)
 }
 
-func TestBlind(t *testing.T) {
-	type resources = []watch.ResourceStats
-	tests := map[string]struct {
-		reason string
-		stats  resources
-		want   bool
-	}{
-		"nothing yet":  {"before the first statistics", nil, false},
-		"ended":        {"what nothing watches any more does not count", resources{{}}, false},
-		"one of two":   {"little is better than nothing", resources{{Streams: 2, Unreadable: 2}, {Streams: 1}}, false},
-		"some streams": {"some namespaces may be read", resources{{Streams: 2, Unreadable: 1}}, false},
-		"none": {
-			"there is nothing to see",
-			resources{{Streams: 2, Unreadable: 2}, {Streams: 1, Unreadable: 1}, {}},
-			true,
-		},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := blind(watch.Stats{Resources: tt.stats}); got != tt.want {
-				t.Errorf("blind is %t, want %t: %s", got, tt.want, tt.reason)
-			}
-		})
-	}
-}
-
 // TestStreamsOfALook: a look has the changed open traces and the withdrawn ones for the streams. Readers
 // no longer find a withdrawn trace.
 func TestStreamsOfALook(t *testing.T) {
 	w := newWorld(t, t.TempDir())
 	<-w.writer.Opened()
-	s := &server{metrics: telemetry.NewMetrics(nil), clock: newClock(time.Now, time.Time{}, nil)}
-	s.view, s.archive, s.outbox = w.view, w.writer, noOutbox(t, w)
+	s, _ := publishingOf(t, w)
 	one := func(id byte) *span.Trace {
 		tr := &span.Trace{ID: trace.TraceID{15: id}}
 		tr.Spans = []*span.Span{{TraceID: tr.ID, ID: trace.SpanID{id}, Start: span.Time{Time: time.Unix(1, 0)}}}
