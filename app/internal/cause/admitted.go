@@ -3,10 +3,11 @@
 package cause
 
 import (
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/kube-lifeline/lifeline"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // A context from admission is the context of the object's reconciliation itself. Its claim names

@@ -6,12 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/kube-lifeline/lifeline"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // stale is the greatest age of a context on an object as a cause (rule P4).
@@ -199,7 +200,7 @@ func byKnown(s *Scene, o *origination, l *change.Lineage) (Cause, bool, []span.L
 // owner's own context.
 func leads(s *Scene, o *origination) bool {
 	for _, id := range [...]trace.TraceID{o.context.TraceID(), o.claim.ParentTrace} {
-		if id.IsValid() && (id == o.above.Lineage.ID || id == carries(s, o.above.Timeline, o.write.RV)) {
+		if id.IsValid() && (id == o.above.Lineage.ID || id == carries(o.above.Timeline, o.write.RV)) {
 			return true
 		}
 	}
@@ -216,7 +217,7 @@ func resumes(s *Scene, o *origination) bool {
 		return true
 	}
 	t := s.Known.Object(o.owner.UID)
-	return t != nil && t.Last() != nil && t.Last().Reconciled && carries(s, t, o.write.RV) == o.context.TraceID()
+	return t != nil && t.Last() != nil && t.Last().Reconciled && carries(t, o.write.RV) == o.context.TraceID()
 }
 
 // continues reports whether the trace of the owner's convergence continues with the write. A
@@ -233,7 +234,7 @@ func continues(s *Scene, o *origination) bool {
 }
 
 // carries returns the trace of the context on the object of t just before rv, or zero.
-func carries(s *Scene, t *change.Timeline, rv uint64) trace.TraceID {
+func carries(t *change.Timeline, rv uint64) trace.TraceID {
 	i, _ := t.Position(rv)
 	if i == 0 {
 		return trace.TraceID{}

@@ -3,9 +3,10 @@
 package cause
 
 import (
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // Cause is the place of a write: its trace and its parent there.

@@ -6,10 +6,11 @@ import (
 	"cmp"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Census holds the numbers of living dependants of an owner, each valid from one resourceVersion to

@@ -12,7 +12,8 @@ import (
 func foreign(s *Scene, o *origination) string {
 	c := o.claim
 	if c.Object != 0 {
-		mine, generation := c.Names(identity(o.write.Timeline, o.write.Version.GenerateName)), o.write.Version.Generation
+		v := o.write.Version
+		mine, generation := c.Names(identity(o.write.Timeline, v.GenerateName)), v.Generation
 		switch counted := mine && c.Generation > 0 && generation > 0; {
 		case !mine && !namesOwner(s, c, o.write.Timeline):
 			return linkStale

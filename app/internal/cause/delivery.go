@@ -178,18 +178,19 @@ func Applies(s *Scene, w *change.Write) bool {
 		w.Verb == history.Deleted || !tool.Is(w.Manager) {
 		return false
 	}
-	return !after(s, w, s.Known.Named(to))
+	return !after(w, s.Known.Named(to))
 }
 
 // published reports whether a source of w's object had the revision id, perhaps before the start of the
 // observer.
 func published(s *Scene, w *change.Write, id string) bool {
 	for _, relation := range w.Version.Relations {
-		if relation.Type == object.Source && slices.ContainsFunc(s.Known.Named(relation.To), func(t *change.Timeline) bool {
+		had := func(t *change.Timeline) bool {
 			return slices.ContainsFunc(t.Versions, func(v *history.Version) bool {
 				return v.Revision != nil && v.Revision.ID == id
 			})
-		}) {
+		}
+		if relation.Type == object.Source && slices.ContainsFunc(s.Known.Named(relation.To), had) {
 			return true
 		}
 	}

@@ -71,5 +71,5 @@ func lostSecret(s *Scene, w *change.Write) *change.Timeline {
 
 // issues reports whether cert-manager wrote w, and no later version of the Certificate was observed.
 func issues(s *Scene, w *change.Write) bool {
-	return byCertManager(s, w) && !after(s, w, s.Known.Named(certificateOf(w)))
+	return byCertManager(s, w) && !after(w, s.Known.Named(certificateOf(w)))
 }

@@ -107,6 +107,9 @@ func hadPod(s *Scene, w *change.Write, o *object.Owner, rv uint64) bool {
 // Events about the Node may have been observed.
 func unknownNode(s *Scene, w *change.Write) bool {
 	node := change.PlacedOn(w.Timeline)
-	return node != "" && w.Verb == history.Created &&
-		!slices.ContainsFunc(s.Known.Named(change.NodeName(node)), func(n *change.Timeline) bool { return n.Last() != nil })
+	if node == "" || w.Verb != history.Created {
+		return false
+	}
+	seen := func(n *change.Timeline) bool { return n.Last() != nil }
+	return !slices.ContainsFunc(s.Known.Named(change.NodeName(node)), seen)
 }

@@ -3,9 +3,10 @@
 package cause
 
 import (
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // byNone is rule C6: a new trace.

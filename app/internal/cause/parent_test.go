@@ -82,7 +82,8 @@ func TestFoundScaling(t *testing.T) {
 	if is := r.AsScaling(); is.Superseded != nil || is.Parts != kind.Scale || r.Parts == kind.Scale {
 		t.Errorf("got %+v, want a copy, not superseded, with the replicas alone", is)
 	}
-	Apply(&Scene{Placed: placed.New(index.New().View(), change.Options{}, nil, 0)}, &Cause{Line: r.Lineage, rescales: r})
+	s := &Scene{Placed: placed.New(index.New().View(), change.Options{}, nil, 0)}
+	Apply(s, &Cause{Line: r.Lineage, rescales: r})
 	if r.Superseded != nil || r.Parts != kind.Scale {
 		t.Errorf("got %+v, want a scaling", r)
 	}

@@ -121,12 +121,11 @@ func awaitsPlainOwner(s *Scene, w *change.Write) bool {
 		return false
 	}
 	t := s.Known.Object(o.UID)
-	if t == nil || !after(s, w, []*change.Timeline{t}) {
+	if t == nil || !after(w, []*change.Timeline{t}) {
 		return true
 	}
-	return s.Known.Controller(w.Timeline) == nil && slices.ContainsFunc(s.losses.byOwner[o.UID], func(lost *departure) bool {
-		return lost.rv < w.RV && (!lost.replaced || lost.by > w.RV)
-	})
+	unreplaced := func(lost *departure) bool { return lost.rv < w.RV && (!lost.replaced || lost.by > w.RV) }
+	return s.Known.Controller(w.Timeline) == nil && slices.ContainsFunc(s.losses.byOwner[o.UID], unreplaced)
 }
 
 // Adopter returns the open reconciliation of an owner that a component adds to the object with w, or
@@ -154,6 +153,6 @@ func added(w *change.Write) []object.Owner {
 func awaitsAdopter(s *Scene, w *change.Write) bool {
 	return slices.ContainsFunc(added(w), func(o object.Owner) bool {
 		t := s.Known.Object(o.UID)
-		return t == nil || !after(s, w, []*change.Timeline{t})
+		return t == nil || !after(w, []*change.Timeline{t})
 	})
 }

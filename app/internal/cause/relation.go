@@ -91,14 +91,14 @@ func AwaitsRelated(s *Scene, w *change.Write) bool {
 		return false
 	case kind.PersistentVolumeClaim.Is(w.Timeline.Ref.Kind) && w.Verb == history.Created && w.Manager == change.Manager:
 		pattern, ok := kind.ClaimPattern(object.NameOf(&w.Timeline.Ref))
-		return ok && !after(s, w, s.Known.Referrers(pattern))
+		return ok && !after(w, s.Known.Referrers(pattern))
 	case kind.PersistentVolume.Is(w.Timeline.Ref.Kind) && w.Verb == history.Created && !change.IsClient(w.Manager):
 		claim, ok := change.Related(w.Timeline, object.Claim)
-		return ok && !after(s, w, s.Known.Named(claim))
+		return ok && !after(w, s.Known.Named(claim))
 	case unknownNode(s, w):
 		return true
 	case scales(s, w):
-		return !after(s, w, s.Known.Referrers(object.NameOf(&w.Timeline.Ref)))
+		return !after(w, s.Known.Referrers(object.NameOf(&w.Timeline.Ref)))
 	case awaitsDeclared(s, w), delivers(s, w), issues(s, w), awaitsPlainOwner(s, w), awaitsAdopter(s, w):
 		return true
 	}
@@ -106,7 +106,7 @@ func AwaitsRelated(s *Scene, w *change.Write) bool {
 }
 
 // after reports whether one of the objects has an observation from after w.
-func after(s *Scene, w *change.Write, objects []*change.Timeline) bool {
+func after(w *change.Write, objects []*change.Timeline) bool {
 	return slices.ContainsFunc(objects, func(t *change.Timeline) bool {
 		return t.Removal != nil || t.Last() != nil && t.Last().ResourceVersion > w.RV
 	})

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // newRole reports whether w creates the first dependant of its role since r, the last change of the
@@ -48,7 +49,8 @@ func firstUpdate(s *Scene, w *change.Write, r *change.Reconciliation, o *object.
 		other := func(c *change.Reconciliation) bool {
 			return since(c.First().RV) && (t == w.Timeline || c.Lineage != r.Lineage)
 		}
-		if slices.ContainsFunc(s.Placed.History(t.Ref.UID), other) || slices.ContainsFunc(s.Placed.Instants(t.Ref.UID), other) {
+		if slices.ContainsFunc(s.Placed.History(t.Ref.UID), other) ||
+			slices.ContainsFunc(s.Placed.Instants(t.Ref.UID), other) {
 			return false
 		}
 	}

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 )
 
 // slots returns the numbers of the slots of an owner's Pods, from 1. A new Pod gets the lowest slot that

@@ -84,7 +84,8 @@ func Binding(s *Scene, w *change.Write) *change.Reconciliation {
 			continue
 		}
 		for _, claim := range s.Known.Named(relation.To) {
-			if r := s.Placed.Current(claim.Ref.UID); r != nil && r.Verb != history.Deleted && r.OpenAt(w, s.options.Quiet) {
+			r := s.Placed.Current(claim.Ref.UID)
+			if r != nil && r.Verb != history.Deleted && r.OpenAt(w, s.options.Quiet) {
 				return r
 			}
 		}

@@ -5,9 +5,10 @@ package change
 import (
 	"context"
 
-	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
 // ParseContext returns the W3C trace context with the values of traceparent and tracestate. A

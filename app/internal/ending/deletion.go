@@ -3,10 +3,11 @@
 package ending
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // byDeletion ends a deletion when the object and its dependants are gone (rules C3b and L6).

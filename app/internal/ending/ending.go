@@ -6,12 +6,13 @@
 package ending
 
 import (
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/index"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/trail"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // Endings concludes reconciliations. All writes have been placed.

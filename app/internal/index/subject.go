@@ -5,9 +5,10 @@ package index
 import (
 	"cmp"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Subject identifies the object of a request: by UID, or by kind and name. For a refused creation

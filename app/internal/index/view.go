@@ -5,11 +5,12 @@ package index
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // View reads an Index. It shows each later change, too.

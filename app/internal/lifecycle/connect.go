@@ -5,6 +5,9 @@ package lifecycle
 import (
 	"slices"
 
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/index"
@@ -12,8 +15,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/trail"
-	"go.opentelemetry.io/otel/trace"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // inOne reports whether everything is one group. Rebuilding needs all present objects together.

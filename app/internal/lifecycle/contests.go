@@ -8,9 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/tree"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // foldFights remembers updates of t up to the resourceVersion rv, which are forgotten.
@@ -29,7 +30,9 @@ func (k *retention) foldFights(t *change.Timeline, updates []tree.FieldUpdate, r
 // forgetFights forgets the remembered updates of long ago. Of too many objects it forgets those with
 // the oldest ones.
 func (k *retention) forgetFights(now time.Time) {
-	maps.DeleteFunc(k.memory.contests, func(_ types.UID, c *change.Contests) bool { return now.Sub(c.Last()) > tree.FightMemory })
+	maps.DeleteFunc(k.memory.contests, func(_ types.UID, c *change.Contests) bool {
+		return now.Sub(c.Last()) > tree.FightMemory
+	})
 	if len(k.memory.contests) <= tree.MaxContested {
 		return
 	}

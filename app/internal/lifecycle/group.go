@@ -6,13 +6,14 @@ import (
 	"iter"
 	"maps"
 
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/index"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/trail"
 	"github.com/kube-lifeline/lifeline/app/internal/tree"
-	"go.opentelemetry.io/otel/trace"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // group holds the data that must be derived together (rule G1): objects with possible spans,

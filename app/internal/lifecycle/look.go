@@ -8,10 +8,11 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/placed"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // refresh derives the groups with changes or with an expired derivation. It returns all groups,

@@ -5,9 +5,10 @@ package lifecycle
 import (
 	"time"
 
-	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 )
 
 // memory is what is remembered of handed-out traces and forgotten versions.

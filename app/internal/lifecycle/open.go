@@ -6,10 +6,11 @@ import (
 	"iter"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // Open yields the span contexts of the open reconciliations, each with its object. The writes of

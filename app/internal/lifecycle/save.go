@@ -10,12 +10,13 @@ import (
 	"maps"
 	"slices"
 
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
 	"github.com/kube-lifeline/lifeline/app/internal/trail"
-	"go.opentelemetry.io/otel/trace"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // ErrFormat is the error of Restore for damaged or incomplete input, and for a state of another

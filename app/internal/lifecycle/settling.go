@@ -199,7 +199,8 @@ func (st *settling) relationLags(r *change.Reconciliation, now time.Time) bool {
 		return false
 	case cause.RegistersAPI(w), cause.AwaitsRelated(st.scene, w):
 		return now.Sub(r.Heard()) <= change.MaxLag
-	case w.Verb == history.Deleted && w.Timeline.Ref.Namespace != "" && w.Request == nil && st.scene.Trail.Audited(w) == nil,
+	case w.Verb == history.Deleted && w.Timeline.Ref.Namespace != "" && w.Request == nil &&
+		st.scene.Trail.Audited(w) == nil,
 		w.Verb == history.Deleted && cause.IsMirror(w):
 		return now.Sub(r.Heard()) <= maxNamespaceLag
 	}

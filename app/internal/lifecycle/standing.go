@@ -3,10 +3,11 @@
 package lifecycle
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Standing returns the reason why an object in its desired state does not work; see reason.Standing.

@@ -94,7 +94,8 @@ func (s *podStory) published(out []Step) []Step {
 	if s.ready == nil || s.ready.Baseline || !s.r.First().Arrived.IsZero() || s.completes() {
 		return out
 	}
-	return Published(out, Ready(s.from.Times, s.r.Timeline, s.ready), s.ready.ResourceVersion, s.from.Published(s.r.Timeline))
+	at := Ready(s.from.Times, s.r.Timeline, s.ready)
+	return Published(out, at, s.ready.ResourceVersion, s.from.Published(s.r.Timeline))
 }
 
 // cut ends an open phase at the end of the reconciliation.

@@ -5,8 +5,9 @@ package placed
 import (
 	"slices"
 
-	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 )
 
 // HandedOut reports whether Take has handed out the trace.

@@ -8,12 +8,13 @@ import (
 	"maps"
 	"slices"
 
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/index"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
-	"go.opentelemetry.io/otel/trace"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Changes are the reconciliations by object, and the traces. Those that were handed out and forgotten have

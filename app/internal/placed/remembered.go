@@ -3,12 +3,13 @@
 package placed
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // remembered returns a stand-in for the last reconciliation of a folded timeline. Later changes are

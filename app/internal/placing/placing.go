@@ -7,6 +7,9 @@ package placing
 import (
 	"slices"
 
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
@@ -16,8 +19,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/placed"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/trail"
-	"go.opentelemetry.io/otel/trace"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Placing places the writes of a group of objects.
@@ -274,9 +275,11 @@ func (p *Placing) copied(w *change.Write) *change.Reconciliation {
 		return nil
 	}
 	from := p.placed.Instant(o.UID)
-	if from == nil || !cause.StillOpen(p.scene, from.Lineage, w) || !slices.ContainsFunc(w.Changed.Paths, func(path string) bool {
-		return slices.Contains(from.First().Changed.Paths, path)
-	}) {
+	if from == nil || !cause.StillOpen(p.scene, from.Lineage, w) {
+		return nil
+	}
+	same := func(path string) bool { return slices.Contains(from.First().Changed.Paths, path) }
+	if !slices.ContainsFunc(w.Changed.Paths, same) {
 		return nil
 	}
 	return from
@@ -363,7 +366,8 @@ func (p *Placing) placeNote(w *change.Write) {
 		arrived = r.ConvergedBy(w.RV)
 	}
 	if r == nil || arrived != nil {
-		if up := cause.OpenOwner(p.scene, w); up != nil && w.Part == change.Bookkeeping && cause.ByController(p.scene, w) {
+		up := cause.OpenOwner(p.scene, w)
+		if up != nil && w.Part == change.Bookkeeping && cause.ByController(p.scene, w) {
 			// The owner's controller prepares the object, for example with a revision or a hash.
 			up.Note(w)
 			p.stir(up, w)

@@ -3,10 +3,11 @@
 package snapshot
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Publications returns the saved form of the publications of a Pod.

@@ -3,9 +3,10 @@
 package snapshot
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Contests returns the saved form of the recently written fields of an object.

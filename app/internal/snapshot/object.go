@@ -3,9 +3,10 @@
 package snapshot
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Ref returns the saved form of a reference.

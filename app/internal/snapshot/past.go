@@ -5,10 +5,11 @@ package snapshot
 import (
 	"cmp"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
-	"go.opentelemetry.io/otel/trace"
 )
 
 // Past returns the saved form of the summary of a reconciliation.

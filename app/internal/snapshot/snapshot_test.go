@@ -331,7 +331,8 @@ func TestReaderRefuses(t *testing.T) {
 				}
 				content = append(binary.AppendUvarint(content, uint64(len(b))), b...)
 			}
-			if _, _, err := read(append(append([]byte(magic), Version), blocks(t, content)...)); !errors.Is(err, ErrFormat) {
+			state := append(append([]byte(magic), Version), blocks(t, content)...)
+			if _, _, err := read(state); !errors.Is(err, ErrFormat) {
 				t.Errorf("%s: got error %v, want ErrFormat", tt.reason, err)
 			}
 		})

@@ -3,12 +3,13 @@
 package snapshot
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Timeline returns the saved form of a timeline. Its Above, Refers and Names and the Joined of its

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 
 	"github.com/cespare/xxhash/v2"
+
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 

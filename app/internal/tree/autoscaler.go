@@ -3,10 +3,11 @@
 package tree
 
 import (
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"go.opentelemetry.io/otel/attribute"
 )
 
 // autoscaler returns the autoscaler that made one of the writes of r, or nil.

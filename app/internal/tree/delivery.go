@@ -3,10 +3,11 @@
 package tree
 
 import (
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
-	"go.opentelemetry.io/otel/attribute"
 )
 
 // delivery returns the attributes of a change by a tool of continuous delivery: its revision, or the
