@@ -416,7 +416,7 @@ lint: $(LINTER) ## golangci-lint in every module
 	exit $$status
 
 .PHONY: fmt
-fmt: $(LINTER) ## Format the Go code: gofmt, imports, lines of at most 120 columns
+fmt: $(LINTER) ## Format the Go code: gofmt and the order of imports
 	@for m in $(MODULES); do (cd $$m && GOWORK=off $(CURDIR)/$(LINTER) fmt --config $(CURDIR)/.golangci.yml ./...); done
 
 $(LINTER): tools/golangci-lint.mod tools/golangci-lint.sum
