@@ -57,7 +57,8 @@ echo
 echo '$ lifeline run -- kubectl apply -f examples/web.yaml'
 bin/lifeline run -- kubectl apply -f examples/web.yaml
 echo
-echo 'Some more changes. One Pod waits three seconds for a disk. The last one asks for more processors than any node has.'
+echo 'Some more changes. One Pod waits three seconds for a disk.' \
+	'The last one asks for more processors than any node has.'
 echo '$ lifeline ls'
 kubectl set image deployment/web web=registry.example/web:2 >/dev/null
 kubectl rollout status deployment/web --timeout 30s >/dev/null

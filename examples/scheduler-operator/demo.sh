@@ -80,8 +80,9 @@ OTEL_EXPORTER_OTLP_ENDPOINT="http://$otlp" bin/scheduler-operator --scheduler bi
 started+=($!)
 # node-0 is the fullest, and has a taint.
 kubectl taint node node-0 reserved=true:NoSchedule >/dev/null
-kubectl run filler --image registry.example/filler:1 --overrides '{"spec": {"nodeName": "node-0", "containers": [
-	{"name": "filler", "image": "registry.example/filler:1", "resources": {"requests": {"cpu": "8", "memory": "32Gi"}}}]}}' >/dev/null
+kubectl run filler --image registry.example/filler:1 --overrides '{"spec": {"nodeName": "node-0", "containers": [{
+	"name": "filler", "image": "registry.example/filler:1",
+	"resources": {"requests": {"cpu": "8", "memory": "32Gi"}}}]}}' >/dev/null
 
 echo
 echo "\$ kubectl apply -f $config/samples/spread.yaml -f $config/samples/workload.yaml"
