@@ -38,8 +38,8 @@ const (
 	ways // so many
 )
 
-// newWays returns a cluster without a webhook, with ours, with ours asked about all but
-// Pods, and with one that only says yes to what ours is asked about: what any costs.
+// newWays returns clusters without a webhook, with ours, and with ours for all kinds but Pods. The last has a webhook
+// that admits the same requests unchanged: the cost of any webhook.
 func newWays(b *testing.B) [ways]way {
 	b.Helper()
 	ours := newHook(b)
