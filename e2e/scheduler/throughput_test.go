@@ -276,9 +276,7 @@ func awaitBound(b *testing.B, client kubernetes.Interface, namespace string, bin
 // watchBound returns the events of Pods with a node.
 func watchBound(b *testing.B, client kubernetes.Interface, namespace string) watch.Interface {
 	b.Helper()
-	events, err := client.CoreV1().Pods(
-		namespace,
-	).Watch(
+	events, err := client.CoreV1().Pods(namespace).Watch(
 		b.Context(),
 		metav1.ListOptions{FieldSelector: "spec.nodeName!="},
 	)

@@ -82,10 +82,7 @@ func shift(t *span.Trace, minutes int) *span.Trace {
 	by := time.Duration(minutes) * time.Minute
 	for _, s := range t.Spans {
 		for i, kv := range s.Attributes {
-			if since, err := time.Parse(
-				time.RFC3339Nano,
-				kv.Value.AsString(),
-			); kv.Key == span.KeyReasonSince &&
+			if since, err := time.Parse(time.RFC3339Nano, kv.Value.AsString()); kv.Key == span.KeyReasonSince &&
 				err == nil {
 				s.Attributes[i] = kv.Key.String(since.Add(by).Format(time.RFC3339Nano))
 			}
