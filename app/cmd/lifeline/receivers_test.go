@@ -26,7 +26,6 @@ var above = map[string]int{
 	"lifecycle.oldReader":  54,
 	"lifecycle.restorer":   61,
 	"lifecycle.saver":      63,
-	"run.execution":        44,
 	"serve.completion":     86,
 	"serve.salvages":       89,
 	"serve.server":         84,
