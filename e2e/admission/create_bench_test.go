@@ -69,7 +69,7 @@ func compare[T any](b *testing.B, all [ways]way, round int, measure func(w way) 
 		all[i].install()
 		result, given := measure(all[i])
 		uninstall(b)
-		time.Sleep(2 * time.Second) // until the API server has heard that it is to ask nobody
+		time.Sleep(2 * time.Second) // until the API server has seen the removal
 		if given != (i == withOurs) {
 			b.Errorf("%s: given a context: %t", all[i].name, given)
 		}
