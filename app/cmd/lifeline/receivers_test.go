@@ -99,9 +99,10 @@ func readTypes(t *testing.T) map[string]*typeDecl {
 		}
 		return types[name]
 	}
+	const mode = parser.ParseComments | parser.SkipObjectResolution // comments show generated code
 	for room, files := range goFiles(t, "../../internal") {
 		for _, name := range files {
-			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, mode)
 			if err != nil {
 				t.Fatal(err)
 			}
