@@ -193,3 +193,16 @@ func typeName(expr ast.Expr, room string, imports map[string]string) string {
 	}
 	return ""
 }
+
+// TestMethodSet counts embedded types and interfaces of other rooms, each name once, also in a circle.
+func TestMethodSet(t *testing.T) {
+	types := map[string]*typeDecl{
+		"a.Outer":  {methods: []string{"Run", "Stop"}, embedded: []string{"b.Inner", ""}},
+		"b.Inner":  {methods: []string{"Stop", "Wait"}, embedded: []string{"b.Reader", "a.Outer"}},
+		"b.Reader": {methods: []string{"Read"}, isInterface: true},
+	}
+	got := slices.Sorted(maps.Keys(methodSet(types, "a.Outer", map[string]bool{})))
+	if want := []string{"Read", "Run", "Stop", "Wait"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
