@@ -40,167 +40,17 @@ ALONE = if [ $$m = scheduler ]; then export GOWORK=off; fi
 help: ## List the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-# A cold machine takes two minutes to compile lifeline and ten to compile
-# Kubernetes. cmd/replay is small: its trace is there in the first minute.
-# The address of the server of the demo.
-DEMO_API ?= 127.0.0.1:7070
-
 .PHONY: demo
 demo: ## Trace one change on a real Kubernetes; the first run builds it and shows a recording first
-	@echo "building $(LAB)"
-	(cd lab && go build -o ../$(LAB) ./cmd/lab)
-	if ! $(LAB) build --nodes kwok --check 2>/dev/null; then
-		echo "building bin/replay"
-		(cd app && go build -o ../bin/replay ./cmd/replay)
-		echo
-		echo 'A recording of the change, from a real node:'
-		echo '$$ lifeline replay examples/web.recording.jsonl.gz'
-		bin/replay examples/web.recording.jsonl.gz
-		echo
-		echo 'Next, the same change live. Kubernetes is built for it now: about ten minutes, once.'
-	fi
-	$(MAKE) bin
-	work="$$(mktemp -d)"
-	server=
-	trap 'if [ -n "$$server" ]; then kill $$server 2>/dev/null || true; wait $$server 2>/dev/null || true; fi; rm -rf "$$work"; $(LAB) down --name demo' EXIT
-	$(LAB) up --name demo --nodes kwok
-	export KUBECONFIG="$$($(LAB) kubeconfig --name demo)" PATH="$$($(LAB) bin --name demo):$$PATH"
-	export LIFELINE_SERVER=http://$(DEMO_API)
-	$(LIFELINE) serve --data-dir "$$work/data" --api-address $(DEMO_API) --telemetry-address 127.0.0.1:0 2>"$$work/log" & server=$$!
-	for _ in $$(seq 100); do
-		$(LIFELINE) ls -A >/dev/null 2>&1 && break
-		kill -0 $$server 2>/dev/null || { cat "$$work/log" >&2; echo "lifeline serve ended; if $(DEMO_API) is in use, choose another: make demo DEMO_API=127.0.0.1:7080" >&2; exit 1; }
-		sleep 0.2
-	done
-	echo
-	echo '$$ lifeline run -- kubectl apply -f examples/web.yaml'
-	$(LIFELINE) run -- kubectl apply -f examples/web.yaml
-	echo
-	echo 'Some more changes. One Pod waits three seconds for a disk. The last one asks for more processors than any node has.'
-	echo '$$ lifeline ls'
-	kubectl set image deployment/web web=registry.example/web:2 >/dev/null
-	kubectl rollout status deployment/web --timeout 30s >/dev/null
-	kubectl scale deployment/web --replicas 4 >/dev/null
-	kubectl create deployment patient --image registry.example/patient:1 --dry-run=client -o yaml |
-		kubectl patch --local -f - --type merge -p '{"spec":{"template":{"spec":{"nodeSelector":{"disk":"fast"}}}}}' -o yaml | kubectl apply -f - >/dev/null
-	kubectl create deployment greedy --image registry.example/greedy:1 --dry-run=client -o yaml |
-		kubectl set resources --local -f - --requests cpu=1000 -o yaml | kubectl apply -f - >/dev/null
-	sleep 3
-	kubectl label nodes --all disk=fast >/dev/null
-	sleep 4
-	$(LIFELINE) ls
-	echo
-	echo '$$ lifeline why deployment/greedy'
-	$(LIFELINE) why deployment/greedy || true
-	echo
-	if [ -t 0 ] && [ -t 1 ]; then
-		echo '$$ lifeline ui'
-		$(LIFELINE) ui
-		read -r -p 'Enter ends the demo. '
-	else
-		echo "In a terminal, the demo ends with the same on a page: lifeline ui"
-	fi
+	@examples/demo.sh
 
 .PHONY: demo-operator
 demo-operator: bin ## Trace a change through an operator that carries contexts, and print the tree
-	@echo "building bin/head-operator"
-	(cd examples/head-operator && go build -o ../../bin/head-operator .)
-	work="$$(mktemp -d)"
-	operator=
-	trap 'if [ -n "$$operator" ]; then kill $$operator 2>/dev/null || true; wait $$operator 2>/dev/null || true; fi; rm -rf "$$work"; $(LAB) down --name demo-operator' EXIT
-	$(LAB) up --name demo-operator --nodes kwok
-	export KUBECONFIG="$$($(LAB) kubeconfig --name demo-operator)" PATH="$$($(LAB) bin --name demo-operator):$$PATH"
-	bin/head-operator install --webhook-url https://127.0.0.1:19443 --generate-cert "$$work"
-	bin/head-operator --tracing --webhook-host 127.0.0.1 --webhook-port 19443 --webhook-cert-dir "$$work" 2>"$$work/log" & operator=$$!
-	# The API server takes two seconds over the first request of a new kind.
-	kubectl apply --dry-run=server -f examples/head-operator/config/samples/head.yaml >/dev/null
-	echo
-	echo '$$ lifeline run --record change.jsonl -- kubectl apply -f examples/head-operator/config/samples/head.yaml'
-	$(LIFELINE) run --record "$$work/change.jsonl" -- kubectl apply -f examples/head-operator/config/samples/head.yaml
-	echo
-	echo '$$ lifeline replay -o table change.jsonl   # EVIDENCE: how each edge is known'
-	$(LIFELINE) replay -o table "$$work/change.jsonl"
-
-# The receiver of the spans, and the webhook, of the server of this demo.
-DEMO_OTLP    ?= 127.0.0.1:14317
-DEMO_WEBHOOK ?= 127.0.0.1:19444
-POLICY       := examples/scheduler-operator
+	@examples/head-operator/demo.sh
 
 .PHONY: demo-scheduler
 demo-scheduler: bin scheduler ## Change the policy of a scheduler: one trace, to the filters and scores of each Pod
-	@echo "building bin/scheduler-operator"
-	(cd $(POLICY) && go build -o ../../bin/scheduler-operator .)
-	work="$$(mktemp -d)"
-	started=
-	end() {
-		for p in $$started; do kill $$p 2>/dev/null || true; done
-		for p in $$started; do wait $$p 2>/dev/null || true; done
-		rm -rf "$$work"
-		$(LAB) down --name demo-scheduler
-	}
-	trap end EXIT
-	$(LAB) up --name demo-scheduler --nodes kwok --node-count 4
-	export KUBECONFIG="$$($(LAB) kubeconfig --name demo-scheduler)" PATH="$$($(LAB) bin --name demo-scheduler):$$PATH"
-	export LIFELINE_SERVER=http://$(DEMO_API)
-	placed() { kubectl get pods -l app=web --field-selector status.phase=Running -o custom-columns=NODE:.spec.nodeName --no-headers | sort | uniq -c; }
-	kubectl create namespace lifeline >/dev/null
-	kubectl create namespace scheduler-operator-system >/dev/null
-	kubectl apply -f $(POLICY)/config/crd >/dev/null
-	kubectl wait --for=condition=Established crd/schedulingpolicies.scheduling.lifeline.dev >/dev/null
-	cat >"$$work/lifeline.yaml" <<-END
-		apiVersion: lifeline.dev/v1alpha1
-		kind: ServerConfiguration
-		dataDir: $$work/data
-		api: {address: "$(DEMO_API)"}
-		telemetry: {address: "127.0.0.1:0"}
-		receivers: {otlp: {grpc: {address: "$(DEMO_OTLP)"}}}
-		webhook: {endpoint: {address: "$(DEMO_WEBHOOK)"}, certificate: {managed: true, names: [127.0.0.1]}}
-		replicas: {namespace: lifeline}
-		relations: [{name: policy, from: {group: scheduling.lifeline.dev, kind: SchedulingPolicy}, to: {group: apps, kind: Deployment},
-			match: to.spec.template.spec.schedulerName == from.metadata.name}]
-		showValues: [{group: scheduling.lifeline.dev, kind: SchedulingPolicy, fields: [spec.profile]}]
-	END
-	$(LIFELINE) serve --config "$$work/lifeline.yaml" 2>"$$work/log" & started="$$started $$!"
-	for _ in $$(seq 100); do
-		$(LIFELINE) ls -A >/dev/null 2>&1 && break
-		kill -0 $$started 2>/dev/null || { cat "$$work/log" >&2; echo "lifeline serve ended; see DEMO_API, DEMO_OTLP and DEMO_WEBHOOK for its addresses" >&2; exit 1; }
-		sleep 0.2
-	done
-	$(LIFELINE) webhook install --url https://$(DEMO_WEBHOOK)/admission -n lifeline
-	# The API server calls the webhook as soon as it has the certificate.
-	for _ in $$(seq 100); do
-		kubectl create deployment probe --image probe --dry-run=server -o yaml | grep -q trace.kubernetes.io/context && break
-		sleep 0.3
-	done
-	echo 'endpoint: $(DEMO_OTLP)' >"$$work/tracing.yaml"
-	OTEL_EXPORTER_OTLP_ENDPOINT=http://$(DEMO_OTLP) bin/scheduler-operator --scheduler bin/lifeline-scheduler \
-		--tracing-config-file "$$work/tracing.yaml" 2>"$$work/operator.log" & started="$$started $$!"
-	# node-0 is the fullest, and has a taint.
-	kubectl taint node node-0 reserved=true:NoSchedule >/dev/null
-	kubectl run filler --image registry.example/filler:1 --overrides '{"spec": {"nodeName": "node-0", "containers": [
-		{"name": "filler", "image": "registry.example/filler:1", "resources": {"requests": {"cpu": "8", "memory": "32Gi"}}}]}}' >/dev/null
-	echo
-	echo '$$ kubectl apply -f $(POLICY)/config/samples/spread.yaml -f $(POLICY)/config/samples/workload.yaml'
-	kubectl apply -f $(POLICY)/config/samples/spread.yaml
-	kubectl wait --for=condition=Ready schedulingpolicy/batch --timeout 60s >/dev/null
-	kubectl apply -f $(POLICY)/config/samples/workload.yaml
-	kubectl rollout status deployment/web --timeout 60s >/dev/null
-	placed
-	sleep 4 # the settle window
-	$(LIFELINE) trace deployment/web -o json >"$$work/before.json"
-	echo
-	echo '$$ kubectl apply -f $(POLICY)/config/samples/packed.yaml'
-	kubectl apply -f $(POLICY)/config/samples/packed.yaml
-	kubectl wait --for=condition=Ready schedulingpolicy/batch --timeout 60s >/dev/null
-	sleep 8 # and the end of the old Pods
-	placed
-	echo
-	echo '$$ lifeline trace schedulingpolicy/batch'
-	$(LIFELINE) trace schedulingpolicy/batch
-	$(LIFELINE) trace schedulingpolicy/batch -o json >"$$work/after.json"
-	echo
-	echo '$$ scheduler-operator compare before.json after.json   # the scheduler'"'"'s spans of the Pods'
-	bin/scheduler-operator compare "$$work/before.json" "$$work/after.json"
+	@examples/scheduler-operator/demo.sh
 
 .PHONY: bin
 bin: ## Build lifeline and the lab for this machine into bin/
@@ -416,7 +266,7 @@ lint: $(LINTER) ## golangci-lint in every module
 	exit $$status
 
 .PHONY: fmt
-fmt: $(LINTER) ## Format the Go code: gofmt, imports, lines of at most 120 columns
+fmt: $(LINTER) ## Format the Go code: gofmt and the order of imports
 	@for m in $(MODULES); do (cd $$m && GOWORK=off $(CURDIR)/$(LINTER) fmt --config $(CURDIR)/.golangci.yml ./...); done
 
 $(LINTER): tools/golangci-lint.mod tools/golangci-lint.sum

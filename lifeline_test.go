@@ -221,11 +221,7 @@ func TestInject(t *testing.T) {
 		},
 		"Stale": {
 			"values that the context lacks are removed",
-			carrying(
-				t,
-				"",
-				"",
-			),
+			carrying(t, "", ""),
 			Annotations{"x": "y", ContextKey: twinParent, StateKey: "old=1", BaggageKey: "old=1"},
 			nil,
 			Annotations{"x": "y", ContextKey: goodParent},

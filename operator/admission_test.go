@@ -510,15 +510,13 @@ func TestAdmissionJoins(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, interceptor.Funcs{})
 			var before bool
-			wh := r.kit.Webhook(
-				&admission.Webhook{
-					Handler: allows,
-					WithContextFunc: func(ctx context.Context, _ *http.Request) context.Context {
-						before = true
-						return ctx
-					},
+			wh := r.kit.Webhook(&admission.Webhook{
+				Handler: allows,
+				WithContextFunc: func(ctx context.Context, _ *http.Request) context.Context {
+					before = true
+					return ctx
 				},
-			)
+			})
 			req := &http.Request{Header: http.Header{}}
 			for k, v := range tc.header {
 				req.Header.Set(k, v)
@@ -634,14 +632,12 @@ func TestAdmissionUnsampled(t *testing.T) {
 func TestAdmissionPanicGoesOn(t *testing.T) {
 	r := newRig(t, interceptor.Funcs{})
 	no := false
-	wh := r.kit.Webhook(
-		&admission.Webhook{
-			RecoverPanic: &no,
-			Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
-				panic("bug")
-			}),
-		},
-	)
+	wh := r.kit.Webhook(&admission.Webhook{
+		RecoverPanic: &no,
+		Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
+			panic("bug")
+		}),
+	})
 	func() {
 		defer func() {
 			if p := recover(); p != "bug" {

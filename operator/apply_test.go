@@ -204,11 +204,9 @@ func TestApplyThatWasRefused(t *testing.T) {
 		u.SetUID("uid-child")
 		u.SetResourceVersion("8")
 		u.SetAnnotations(stamped().Annotations)
-		u.SetManagedFields(
-			[]metav1.ManagedFieldsEntry{
-				note("other", metav1.ManagedFieldsOperationApply, lifeline.ContextKey, lifeline.StateKey),
-			},
-		)
+		u.SetManagedFields([]metav1.ManagedFieldsEntry{
+			note("other", metav1.ManagedFieldsOperationApply, lifeline.ContextKey, lifeline.StateKey),
+		})
 		return nil
 	}))
 	r.have(t, parent(carrying(given(1))))

@@ -88,10 +88,7 @@ func ownerRequests(
 			continue
 		}
 		req := reconcile.Request{NamespacedName: client.ObjectKey{Name: ref.Name, Namespace: o.GetNamespace()}}
-		if mapping, err := mapper.RESTMapping(
-			kind.GroupKind(),
-			kind.Version,
-		); err == nil &&
+		if mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version); err == nil &&
 			mapping.Scope.Name() == meta.RESTScopeNameRoot {
 			req.Namespace = ""
 		}

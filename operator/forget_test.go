@@ -80,10 +80,7 @@ func TestRecalledContexts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := maps.Equal(
-				first.Annotations,
-				second.Annotations,
-			); got != tc.kept ||
+			if got := maps.Equal(first.Annotations, second.Annotations); got != tc.kept ||
 				!tc.kept && len(second.Annotations) > 0 {
 				t.Errorf(
 					"%s: the second write carries %v, the first %v",

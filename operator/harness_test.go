@@ -172,10 +172,7 @@ func (r *rig) reconcile(
 			return do(ctx, r.client)
 		}),
 		nil,
-	).Reconcile(
-		t.Context(),
-		request,
-	)
+	).Reconcile(t.Context(), request)
 }
 
 // creates is a reconcile that creates the child.

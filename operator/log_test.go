@@ -71,10 +71,7 @@ func TestLoggerCarriesTheTrace(t *testing.T) {
 					return reconcile.Result{}, err
 				}),
 				nil,
-			).Reconcile(
-				log.IntoContext(t.Context(), logger),
-				request,
-			)
+			).Reconcile(log.IntoContext(t.Context(), logger), request)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -112,10 +109,7 @@ func TestNoLogger(t *testing.T) {
 				return reconcile.Result{}, nil
 			}),
 			nil,
-		).Reconcile(
-			ctx,
-			request,
-		)
+		).Reconcile(ctx, request)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -46,18 +46,15 @@ func deployed(annotations map[string]string) *appsv1.Deployment {
 func sent(t *testing.T, have *appsv1.Deployment, p client.Patch) string {
 	t.Helper()
 	var got string
-	r := newRig(
-		t,
-		interceptor.Funcs{
-			Patch: func(
-				_ context.Context, _ client.WithWatch, obj client.Object, p client.Patch, _ ...client.PatchOption,
-			) error {
-				data, err := p.Data(obj)
-				got = string(data)
-				return err
-			},
+	r := newRig(t, interceptor.Funcs{
+		Patch: func(
+			_ context.Context, _ client.WithWatch, obj client.Object, p client.Patch, _ ...client.PatchOption,
+		) error {
+			data, err := p.Data(obj)
+			got = string(data)
+			return err
 		},
-	)
+	})
 	r.have(t, parent(carrying(given(1))))
 	store := toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)
 	if err := store.Add(have); err != nil {

@@ -730,10 +730,7 @@ func TestTimesBeforeTheReconcile(t *testing.T) {
 					return creates(ctx, r.client)
 				}),
 				waited,
-			).Reconcile(
-				t.Context(),
-				request,
-			)
+			).Reconcile(t.Context(), request)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -161,7 +161,7 @@ func TestRewrittenNames(t *testing.T) {
 	}
 }
 
-// TestTimedScores counts the nodes of which the calls of Score have times.
+// TestTimedScores counts the nodes whose calls of Score have times.
 func TestTimedScores(t *testing.T) {
 	for nodes, want := range map[int]int{0: 0, 1: 1, 8: 8, 9: timedScores, 100: timedScores, 5000: timedScores} {
 		all := make([]fwk.NodeInfo, nodes)

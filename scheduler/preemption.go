@@ -27,7 +27,7 @@ const (
 
 // preemption is what the plugin DefaultPreemption found in one attempt.
 type preemption struct {
-	// tried counts the nodes of which the plugin tried to remove Pods.
+	// tried counts the nodes from which the plugin tried to remove Pods.
 	tried int
 	// candidates are the nodes on which the Pod fits after the removal of the victims. An extender can
 	// have removed some. Each has a victim.

@@ -92,9 +92,7 @@ func (p *profile) RunReservePluginsReserve(
 	})
 }
 
-func (p *profile) RunReservePluginsUnreserve(
-	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node string,
-) {
+func (p *profile) RunReservePluginsUnreserve(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node string) {
 	a := p.tracer.find(pod)
 	if a == nil {
 		p.Framework.RunReservePluginsUnreserve(ctx, state, pod, node)
@@ -158,9 +156,7 @@ func (p *profile) RunPreBindPlugins(
 	})
 }
 
-func (p *profile) RunBindPlugins(
-	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node string,
-) *fwk.Status {
+func (p *profile) RunBindPlugins(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node string) *fwk.Status {
 	a := p.tracer.find(pod)
 	if a == nil {
 		return p.Framework.RunBindPlugins(ctx, state, pod, node)
@@ -171,9 +167,7 @@ func (p *profile) RunBindPlugins(
 }
 
 // RunPostBindPlugins ends the attempt of a bound Pod.
-func (p *profile) RunPostBindPlugins(
-	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node string,
-) {
+func (p *profile) RunPostBindPlugins(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node string) {
 	a := p.tracer.find(pod)
 	if a == nil {
 		p.Framework.RunPostBindPlugins(ctx, state, pod, node)

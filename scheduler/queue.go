@@ -243,7 +243,7 @@ func (q *queue) open(pod types.UID, plugin string) {
 	}
 }
 
-// take removes and returns what is known of a Pod's wait.
+// take removes and returns the data about a Pod's wait.
 func (q *queue) take(pod types.UID) (move, []gate) {
 	if q.known.Load() == 0 {
 		return move{}, nil

@@ -175,9 +175,7 @@ func TestSampling(t *testing.T) {
 				return
 			}
 			// A sampled Pod after it shows that the first one has ended.
-			if _, err := c.client.CoreV1().Pods(
-				"default",
-			).Create(
+			if _, err := c.client.CoreV1().Pods("default").Create(
 				t.Context(),
 				pod("two", "1", "1Gi"),
 				metav1.CreateOptions{},

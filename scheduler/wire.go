@@ -201,7 +201,7 @@ func (w *wire) attributeEnd(outer, inner int) {
 	w.shut(outer)
 }
 
-// scalar begins an attribute of which the size of the AnyValue is known.
+// scalar begins an attribute with a known size of its AnyValue.
 func (w *wire) scalar(name key, size int) {
 	inner := 4 + len(name) + size // with the tags and the sizes of both fields, of one byte each
 	if len(name) < 0x80 && size < 0x80 && inner < 0x80 {

@@ -38,8 +38,8 @@ const (
 	ways // so many
 )
 
-// newWays returns a cluster without a webhook, with ours, with ours asked about all but
-// Pods, and with one that only says yes to what ours is asked about: what any costs.
+// newWays returns clusters without a webhook, with ours, and with ours for all kinds but Pods. The last has a webhook
+// that admits the same requests unchanged: the cost of any webhook.
 func newWays(b *testing.B) [ways]way {
 	b.Helper()
 	ours := newHook(b)
@@ -69,7 +69,7 @@ func compare[T any](b *testing.B, all [ways]way, round int, measure func(w way) 
 		all[i].install()
 		result, given := measure(all[i])
 		uninstall(b)
-		time.Sleep(2 * time.Second) // until the API server has heard that it is to ask nobody
+		time.Sleep(2 * time.Second) // until the API server has seen the removal
 		if given != (i == withOurs) {
 			b.Errorf("%s: given a context: %t", all[i].name, given)
 		}

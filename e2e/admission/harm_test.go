@@ -121,8 +121,8 @@ func TestHarm(t *testing.T) {
 	}
 }
 
-// TestLiesThatCount: what a webhook may do that no failurePolicy forgives. Whoever
-// holds its key can keep others from writing; taking the configuration away ends it.
+// TestLiesThatCount: harm by a webhook that no failurePolicy prevents. The holder of its key can stop the writes of
+// others, until the configuration is deleted.
 func TestLiesThatCount(t *testing.T) {
 	tests := map[string]struct {
 		reason, more, want string

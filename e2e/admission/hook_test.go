@@ -31,12 +31,9 @@ func newHook(t testing.TB) *hook {
 	dir := t.TempDir()
 	h := &hook{
 		address: harness.Free(t),
-		cert: filepath.Join(
-			dir,
-			"tls.crt",
-		),
-		key:    filepath.Join(dir, "tls.key"),
-		cafile: filepath.Join(dir, "ca.crt"),
+		cert:    filepath.Join(dir, "tls.crt"),
+		key:     filepath.Join(dir, "tls.key"),
+		cafile:  filepath.Join(dir, "ca.crt"),
 	}
 	cert, key, ca, err := bench.ServingCert()
 	if err != nil {

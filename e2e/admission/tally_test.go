@@ -17,11 +17,9 @@ import (
 
 // tally is how often what was stored while a scenario was played once.
 //
-// What the webhook could cause is a write of an object as a whole, its creation,
-// or its removal: these are held against each other one by one. How often a
-// controller writes a status, or the addresses of Pods, depends on how many changes
-// it finds at once when its turn comes, and a Pod that is not running yet goes with
-// one deletion instead of two; of these only a loop is a fault.
+// What the webhook could cause is a write of an object as a whole, its creation, or its removal: these are compared one
+// by one. The number of a controller's writes of a status, or of the addresses of Pods, depends on the changes that it
+// finds at once. A Pod that does not run yet goes with one deletion instead of two. Of these only a loop is a fault.
 type tally map[where]int
 
 // where is a place in a tally: a step, and what was done to whom: "role: verb".

@@ -47,11 +47,7 @@ func keeping(resource schema.GroupVersionResource, manifest string) func(*stage)
 			s.no(err)
 			now.SetAnnotations(revision(was.GetAnnotations()))
 			now.SetResourceVersion(was.GetResourceVersion()) // or it might take away a revision that it has not seen
-			if _, err = objects.Update(
-				ctx,
-				now,
-				metav1.UpdateOptions{},
-			); ctx.Err() == nil &&
+			if _, err = objects.Update(ctx, now, metav1.UpdateOptions{}); ctx.Err() == nil &&
 				!apierrors.IsConflict(err) {
 				s.no(err)
 			}

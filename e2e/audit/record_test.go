@@ -130,21 +130,8 @@ func changes(t *testing.T, ns string) {
 		"-p",
 		`{"spec":{"selector":{"matchLabels":{"app":"other"}}}}`,
 	) // 422
-	refused(
-		"",
-		"scale",
-		"deployment/web",
-		"--replicas=5",
-		"--as=nobody",
-	) // 403
-	refused(
-		"",
-		"create",
-		"deployment",
-		"other",
-		"--image=registry/app:1",
-		"--as=nobody",
-	) // 403
+	refused("", "scale", "deployment/web", "--replicas=5", "--as=nobody")                 // 403
+	refused("", "create", "deployment", "other", "--image=registry/app:1", "--as=nobody") // 403
 	kubectl("create", "quota", "few", "--hard=pods=1")
 	refused("", "run", "single", "--image=registry/app:1") // 403
 	kubectl("scale", "deployment/web", "--replicas=2")     // its ReplicaSet is refused

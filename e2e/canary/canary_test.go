@@ -124,21 +124,18 @@ func TestNothingConfidential(t *testing.T) {
 		"pod/start",
 	} {
 		for _, format := range []string{"tree", "table", "json"} {
-			r := bench.Do(
-				t,
-				harness.Call{
-					Args: []string{
-						"trace",
-						object,
-						"-n",
-						ns,
-						"-o",
-						format,
-						"--server",
-						"http://" + server.APIAddress(),
-					},
+			r := bench.Do(t, harness.Call{
+				Args: []string{
+					"trace",
+					object,
+					"-n",
+					ns,
+					"-o",
+					format,
+					"--server",
+					"http://" + server.APIAddress(),
 				},
-			)
+			})
 			s.in(t, "trace's output", []byte(r.Stdout+r.Stderr))
 		}
 	}

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package canary puts a recognisable value wherever a cluster holds something
-// confidential, has it quoted in every way that is known, and searches everything
-// that Lifeline stores, sends and prints for it.
+// Package canary puts a recognisable value into each confidential place of a cluster, and has it quoted in every known
+// way. Then it searches all data that Lifeline stores, sends and prints.
 package canary
 
 import (

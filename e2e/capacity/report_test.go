@@ -35,8 +35,8 @@ type load struct {
 	// took is the length of the churn, and done its work.
 	took time.Duration
 	done syntheticapi.Churned
-	// cpu is the processor time of lifeline from the begin of the churn until all its traces are
-	// finished, and testCPU that of the generated API server and this test in the churn, in seconds.
+	// cpu is the processor time of lifeline in seconds, from the begin of the churn until all its traces are finished.
+	// testCPU is that of the generated API server and this test during the churn.
 	cpu, testCPU float64
 	// lags are the times from the last write of a rollout to its finished trace, without the wait for
 	// more, in order.

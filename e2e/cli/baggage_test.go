@@ -92,18 +92,7 @@ func TestBaggageReachesAdmission(t *testing.T) {
 				<-asked
 			}
 			r := harness.Parse(t, bench.Do(t, harness.Call{
-				Args: []string{
-					"run",
-					"-o",
-					"json",
-					"--",
-					"kubectl",
-					"-n",
-					ns,
-					"create",
-					"configmap",
-					user,
-				},
+				Args:       []string{"run", "-o", "json", "--", "kubectl", "-n", ns, "create", "configmap", user},
 				Kubeconfig: config,
 			}))
 			if r.Code != 0 {

@@ -97,24 +97,21 @@ run converged
 		t.Errorf("the command does not see the user's contexts:\n%s", r.Stderr)
 	}
 	t.Run("chosen by flags", func(t *testing.T) {
-		r := bench.Do(
-			t,
-			harness.Call{
-				Args: []string{
-					"run",
-					"-o",
-					"json",
-					"--context",
-					"token",
-					"--",
-					"kubectl",
-					"create",
-					"configmap",
-					"flagged",
-				},
-				Kubeconfig: config,
+		r := bench.Do(t, harness.Call{
+			Args: []string{
+				"run",
+				"-o",
+				"json",
+				"--context",
+				"token",
+				"--",
+				"kubectl",
+				"create",
+				"configmap",
+				"flagged",
 			},
-		)
+			Kubeconfig: config,
+		})
 		if r.Code != 0 {
 			t.Fatalf("exit code %d\n%s", r.Code, r.Stderr)
 		}
@@ -215,13 +212,10 @@ func TestDiscoveryCacheIsKept(t *testing.T) {
 	home := t.TempDir()
 	asked := func() (discovery, all int) {
 		t.Helper()
-		r := bench.Do(
-			t,
-			harness.Call{
-				Args: []string{"run", "--", "kubectl", "-v=6", "get", "deployments"},
-				Env:  []string{"HOME=" + home},
-			},
-		)
+		r := bench.Do(t, harness.Call{
+			Args: []string{"run", "--", "kubectl", "-v=6", "get", "deployments"},
+			Env:  []string{"HOME=" + home},
+		})
 		if r.Code != 0 {
 			t.Fatalf("exit code %d\n%s", r.Code, r.Stderr)
 		}

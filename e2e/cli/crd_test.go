@@ -90,23 +90,20 @@ func TestCustomKind(t *testing.T) {
 	status(t, "gadgets", ns, "there", `"observedGeneration":1,`, "True")
 	begin := func(t *testing.T, manifest string) *harness.Process {
 		t.Helper()
-		return bench.Begin(
-			t,
-			harness.Call{
-				Args: []string{
-					"run",
-					"-o",
-					"json",
-					"--timeout",
-					"5m",
-					"--",
-					"kubectl",
-					"apply",
-					"-f",
-					harness.File(t, manifest),
-				},
+		return bench.Begin(t, harness.Call{
+			Args: []string{
+				"run",
+				"-o",
+				"json",
+				"--timeout",
+				"5m",
+				"--",
+				"kubectl",
+				"apply",
+				"-f",
+				harness.File(t, manifest),
 			},
-		)
+		})
 	}
 	t.Run("that says what it has observed", func(t *testing.T) {
 		p := begin(t, custom("Gadget", ns, "there", "size: 2"))

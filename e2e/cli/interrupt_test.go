@@ -93,7 +93,7 @@ func TestInterrupt(t *testing.T) {
 					"name",
 				) != ""
 			})
-			bench.Oracle(t, ns) // lifeline is told of it a moment later
+			bench.Oracle(t, ns) // lifeline sees it a moment later
 			tt.signal(t, p)
 			r := p.Wait(t)
 			if r.Code != 130 {

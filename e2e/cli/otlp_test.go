@@ -192,23 +192,20 @@ func TestOTLPBackendThatComesLate(t *testing.T) {
 	t.Parallel()
 	ns := bench.Namespace(t)
 	addr := harness.Free(t)
-	p := bench.Begin(
-		t,
-		harness.Call{
-			Args: []string{
-				"run",
-				"-o",
-				"json",
-				"--otlp",
-				"grpc://" + addr,
-				"--",
-				"kubectl",
-				"apply",
-				"-f",
-				harness.File(t, deployment(ns, "web", 1)),
-			},
+	p := bench.Begin(t, harness.Call{
+		Args: []string{
+			"run",
+			"-o",
+			"json",
+			"--otlp",
+			"grpc://" + addr,
+			"--",
+			"kubectl",
+			"apply",
+			"-f",
+			harness.File(t, deployment(ns, "web", 1)),
 		},
-	)
+	})
 	p.AwaitStderr(t, "cannot send spans to grpc://"+addr)
 	c := collector(t, func() (*harness.Collector, error) { return harness.NewCollectorAt(addr) })
 	r := harness.Parse(t, p.Wait(t))

@@ -120,11 +120,7 @@ func TestObserversAgree(t *testing.T) {
 	w.AwaitStdout(t, `"name":"readiness"`)
 	middle.AwaitStdout(t, `"name":"readiness"`)
 	seen := map[string]harness.Result{
-		"record": recorded(
-			t,
-			a,
-			first,
-		),
+		"record":         recorded(t, a, first),
 		"another record": recorded(t, b, second),
 		"watch":          harness.Parse(t, leave(t, w)),
 	}

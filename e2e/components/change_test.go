@@ -51,21 +51,9 @@ kind: Head
 metadata: {name: web, namespace: %s}
 spec: {image: %q, replicas: 1}
 `, ns, ref)
-	res := bench.Do(
-		t,
-		harness.Call{
-			Args: []string{
-				"run",
-				"--record",
-				r.observations,
-				"--",
-				"kubectl",
-				"apply",
-				"-f",
-				harness.File(t, manifest),
-			},
-		},
-	)
+	res := bench.Do(t, harness.Call{
+		Args: []string{"run", "--record", r.observations, "--", "kubectl", "apply", "-f", harness.File(t, manifest)},
+	})
 	if res.Code != 0 {
 		t.Fatalf("exit code %d\n%s", res.Code, res.Stderr)
 	}

@@ -77,17 +77,7 @@ func TestFallsBack(t *testing.T) {
 			}
 		}
 	}
-	if out := bench.MustKubectl(
-		t,
-		"",
-		"-n",
-		ns,
-		"get",
-		"deployment",
-		"web",
-		"-o",
-		"yaml",
-	); strings.Contains(
+	if out := bench.MustKubectl(t, "", "-n", ns, "get", "deployment", "web", "-o", "yaml"); strings.Contains(
 		out,
 		lifeline.ContextKey,
 	) {
@@ -109,31 +99,13 @@ func TestWithoutPods(t *testing.T) {
 			t.Errorf("%s has evidence %q, want owner", span.Object(), got)
 		}
 	}
-	if out := bench.MustKubectl(
-		t,
-		"",
-		"-n",
-		ns,
-		"get",
-		"pods",
-		"-o",
-		"yaml",
-	); strings.Contains(
+	if out := bench.MustKubectl(t, "", "-n", ns, "get", "pods", "-o", "yaml"); strings.Contains(
 		out,
 		lifeline.ContextKey,
 	) {
 		t.Errorf("excluded Pods have a context:\n%s", out)
 	}
-	if out := bench.MustKubectl(
-		t,
-		"",
-		"-n",
-		ns,
-		"get",
-		"replicasets",
-		"-o",
-		"yaml",
-	); !strings.Contains(
+	if out := bench.MustKubectl(t, "", "-n", ns, "get", "replicasets", "-o", "yaml"); !strings.Contains(
 		out,
 		lifeline.ContextKey,
 	) {

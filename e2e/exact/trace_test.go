@@ -77,16 +77,7 @@ func TestLinksTheAPIServer(t *testing.T) {
 	install(t)
 	ns := bench.Namespace(t)
 	r := harness.Parse(t, bench.Do(t, harness.Call{
-		Args: []string{
-			"run",
-			"-o",
-			"json",
-			"--",
-			"kubectl",
-			"apply",
-			"-f",
-			harness.File(t, deployment(ns)),
-		},
+		Args:       []string{"run", "-o", "json", "--", "kubectl", "apply", "-f", harness.File(t, deployment(ns))},
 		Kubeconfig: as(t, ns, "user"),
 	}))
 	if r.Code != 0 || len(r.Traces) != 1 {
@@ -268,10 +259,7 @@ func traceOf(t *testing.T, s *harness.Server, ns string) (found *harness.Trace) 
 			if sum.Open {
 				continue
 			}
-			if tr := s.Trace(
-				t,
-				sum.TraceID,
-			); len(tr.Find("reconcile Deployment", "web")) > 0 &&
+			if tr := s.Trace(t, sum.TraceID); len(tr.Find("reconcile Deployment", "web")) > 0 &&
 				len(tr.Find("reconcile Pod", "")) == 2 {
 				found = tr
 			}

@@ -45,25 +45,19 @@ func answers(t *testing.T, s *harness.Server, backend *jaeger.Server, ns, except
 	}
 	for _, service := range services {
 		operations := mine.Operations(t, service)
-		if d := gocmp.Diff(
-			others(backend.Operations(t, service)),
-			operations,
-			sorted,
-		); d != "" ||
+		if d := gocmp.Diff(others(backend.Operations(t, service)), operations, sorted); d != "" ||
 			len(operations) == 0 {
 			t.Errorf("operations of %s: -Jaeger +server:\n%s", service, d)
 		}
 		for _, operation := range operations {
 			search(url.Values{"service": {service}, "operation": {operation}})
 			search(url.Values{"service": {service}, "operation": {operation}, "minDuration": {"20ms"}})
-			search(
-				url.Values{
-					"service":     {service},
-					"operation":   {operation},
-					"maxDuration": {"1s"},
-					"minDuration": {"1ms"},
-				},
-			)
+			search(url.Values{
+				"service":     {service},
+				"operation":   {operation},
+				"maxDuration": {"1s"},
+				"minDuration": {"1ms"},
+			})
 		}
 	}
 	for _, tags := range []string{

@@ -277,16 +277,12 @@ func TestAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			spans := collector(t)
-			op := headoperator.Start(
-				t,
-				bench,
-				headoperator.Options{
-					Endpoint:  spans.Endpoint,
-					Rate:      everything,
-					NoWebhook: tt.noWebhook,
-					Args:      tt.args,
-				},
-			)
+			op := headoperator.Start(t, bench, headoperator.Options{
+				Endpoint:  spans.Endpoint,
+				Rate:      everything,
+				NoWebhook: tt.noWebhook,
+				Args:      tt.args,
+			})
 			ns := bench.Namespace(t)
 			bench.MustKubectl(t, head(ns, "web", image, 2), "apply", "-f", "-")
 			ready(t, ns, "web")

@@ -42,11 +42,7 @@ var fixtures = []fixture{
 			"name: first",
 			1,
 		) +
-			"---\n" + pod(
-			"IMAGE",
-			"ports: [{containerPort: 80, hostPort: 18080}]",
-			"",
-		),
+			"---\n" + pod("IMAGE", "ports: [{containerPort: 80, hostPort: 18080}]", ""),
 		nil,
 		stuck,
 	},
@@ -86,12 +82,7 @@ var fixtures = []fixture{
 		"deploy/web",
 		"apiVersion: v1\nkind: LimitRange\nmetadata: {name: small}\nspec: {limits: [{type: Container, max: {cpu: " +
 			"10m}}]}\n---\n" +
-			deployment(
-				"IMAGE",
-				"resources: {limits: {cpu: 20m}}",
-				"",
-				"",
-			),
+			deployment("IMAGE", "resources: {limits: {cpu: 20m}}", "", ""),
 		nil,
 		stuck,
 	},
@@ -200,11 +191,7 @@ var fixtures = []fixture{
 		"config_map_missing",
 		`configmap "none" not found`,
 		"pod/web",
-		pod(
-			"IMAGE",
-			"volumeMounts: [{name: v, mountPath: /v}]",
-			"volumes: [{name: v, configMap: {name: none}}]",
-		),
+		pod("IMAGE", "volumeMounts: [{name: v, mountPath: /v}]", "volumes: [{name: v, configMap: {name: none}}]"),
 		nil,
 		stuck,
 	},
@@ -235,11 +222,7 @@ var fixtures = []fixture{
 		"sandbox_failed",
 		"cannot create its sandbox",
 		"pod/web",
-		pod(
-			"IMAGE",
-			"",
-			"securityContext: {sysctls: [{name: net.ipv4.ip_local_port_range, value: none}]}",
-		),
+		pod("IMAGE", "", "securityContext: {sysctls: [{name: net.ipv4.ip_local_port_range, value: none}]}"),
 		nil,
 		stuck,
 	},
@@ -283,11 +266,7 @@ var fixtures = []fixture{
 		"resize_infeasible",
 		"cannot be resized",
 		"pod/web",
-		pod(
-			"IMAGE",
-			"resources: {requests: {cpu: 10m, memory: 32Mi}, limits: {cpu: 10m, memory: 32Mi}}",
-			"",
-		),
+		pod("IMAGE", "resources: {requests: {cpu: 10m, memory: 32Mi}, limits: {cpu: 10m, memory: 32Mi}}", ""),
 		func(p *play) {
 			p.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=120s")
 			p.kubectl("patch", "pod/web", "--subresource=resize", "-p", `{"spec":{"containers":[{"name":"app",`+
@@ -382,10 +361,7 @@ var fixtures = []fixture{
 		"job_index_failed",
 		"failed",
 		"job/work",
-		job(
-			crashes,
-			"  completions: 2\n  parallelism: 2\n  completionMode: Indexed\n  backoffLimitPerIndex: 0\n",
-		),
+		job(crashes, "  completions: 2\n  parallelism: 2\n  completionMode: Indexed\n  backoffLimitPerIndex: 0\n"),
 		nil,
 		failed,
 	},

@@ -33,8 +33,8 @@ import (
 type cost struct{ took, processor time.Duration }
 
 // BenchmarkThroughput schedules Pods on 100 nodes of a real API server by the original scheduler, unsampled and
-// sampled, in turn: 100 Pods at a time. It prints the Pods a second and the processor time of the scheduler's process
-// for one Pod, and the differences from the original with half of their 95 % interval. The three schedulers are running
+// sampled, in turn: 100 Pods at a time. It prints the Pods a second, and the processor time of the scheduler's process
+// for one Pod. The differences from the original have half of their 95 % interval. The three schedulers are running
 // processes of the same program, and two of them are stopped. The receiver of the spans is in the process of the
 // benchmark: what it does is in the time, and not in the scheduler's processor time.
 func BenchmarkThroughput(b *testing.B) {
@@ -276,9 +276,7 @@ func awaitBound(b *testing.B, client kubernetes.Interface, namespace string, bin
 // watchBound returns the events of Pods with a node.
 func watchBound(b *testing.B, client kubernetes.Interface, namespace string) watch.Interface {
 	b.Helper()
-	events, err := client.CoreV1().Pods(
-		namespace,
-	).Watch(
+	events, err := client.CoreV1().Pods(namespace).Watch(
 		b.Context(),
 		metav1.ListOptions{FieldSelector: "spec.nodeName!="},
 	)

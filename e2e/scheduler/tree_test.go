@@ -86,17 +86,11 @@ func TestTree(t *testing.T) {
 			attempt.Attributes["k8s.pod.uid"] != phase.Attributes["k8s.object.uid"] {
 			t.Errorf("the attempt is of %s: %v", attempt.Service, attempt.Attributes)
 		}
-		if got, want := children(
-			tr,
-			attempt,
-		), []string{
+		if got, want := children(tr, attempt), []string{
 			"binding cycle",
 			"queue wait",
 			"scheduling cycle",
-		}; !slices.Equal(
-			got,
-			want,
-		) {
+		}; !slices.Equal(got, want) {
 			t.Errorf("the attempt has %v, want %v", got, want)
 		}
 		cycle := child(t, tr, attempt, "scheduling cycle")

@@ -88,10 +88,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	} else if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	if said := refused(
-		t,
-		bench.Server(t, harness.ServerOptions{Dir: dir}),
-	); !strings.Contains(said, dir) ||
+	if said := refused(t, bench.Server(t, harness.ServerOptions{Dir: dir})); !strings.Contains(said, dir) ||
 		!strings.Contains(said, "dataDir") {
 		t.Errorf("the error does not have the folder and dataDir:\n%s", said)
 	}
@@ -134,10 +131,7 @@ func TestReload(t *testing.T) {
 
 	s.Configure(t, "sampling: {ratePerMillion: 0}\n")
 	s.Signal(t, syscall.SIGHUP)
-	if line := s.AwaitLog(
-		t,
-		"configuration taken over",
-	); !strings.Contains(
+	if line := s.AwaitLog(t, "configuration taken over"); !strings.Contains(
 		line.Field("changed"),
 		"sampling.ratePerMillion",
 	) {

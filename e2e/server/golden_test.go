@@ -39,14 +39,7 @@ func TestStory(t *testing.T) {
 
 	apply(t, deployment(s.shop, "web", "v1", 2, "pull: 1s"))
 	s.await(t, 1, 0)
-	s.kubectl(
-		t,
-		s.shop,
-		"create",
-		"configmap",
-		"settings",
-		"--from-literal=colour=blue",
-	)
+	s.kubectl(t, s.shop, "create", "configmap", "settings", "--from-literal=colour=blue")
 	s.await(t, 1, 0)
 	apply(t, deployment(s.shop, "web", "v2", 2, "pull: 1s"))
 	s.await(t, 1, 0)

@@ -30,30 +30,15 @@ func TestKubectlHabits(t *testing.T) {
 		}
 		return r.Stdout
 	}
-	if out := ls(
-		"-l",
-		"tier=front",
-	); !strings.Contains(out, "Deployment web") ||
+	if out := ls("-l", "tier=front"); !strings.Contains(out, "Deployment web") ||
 		strings.Contains(out, "Deployment api") {
 		t.Errorf("ls -l tier=front prints\n%s", out)
 	}
-	if out := ls(
-		"deploy",
-		"api",
-		"--since",
-		"1d",
-	); !strings.Contains(out, "Deployment api") ||
+	if out := ls("deploy", "api", "--since", "1d"); !strings.Contains(out, "Deployment api") ||
 		strings.Contains(out, "Deployment web") {
 		t.Errorf("ls deploy api prints\n%s", out)
 	}
-	if out := ls(
-		"deploy",
-		"--sort-by",
-		"start",
-	); strings.Index(
-		out,
-		"Deployment web",
-	) > strings.Index(
+	if out := ls("deploy", "--sort-by", "start"); strings.Index(out, "Deployment web") > strings.Index(
 		out,
 		"Deployment api",
 	) {

@@ -145,9 +145,7 @@ func TestNotices(t *testing.T) {
 	}
 	var sources struct{ Configuration map[string]any }
 	s.API(t, "sources", &sources)
-	if text := fmt.Sprint(
-		sources.Configuration,
-	); strings.Contains(text, "hunter2") ||
+	if text := fmt.Sprint(sources.Configuration); strings.Contains(text, "hunter2") ||
 		!strings.Contains(text, "127.0.0.1") {
 		t.Errorf("the configuration in the API is %s", text)
 	}

@@ -39,12 +39,7 @@ func (o *managerOptions) register(flags *flag.FlagSet) {
 	flags.IntVar(&o.webhook.Port, "webhook-port", 9443, "port of the webhook; 0 means no webhook")
 	flags.StringVar(&o.webhook.CertDir, "webhook-cert-dir", "", "directory of the webhook's tls.crt and tls.key")
 	flags.StringVar(&o.metrics, "metrics-bind-address", "0", "address for metrics; 0 means none")
-	flags.StringVar(
-		&o.health,
-		"health-probe-bind-address",
-		"0",
-		"address for /healthz and /readyz; 0 means none",
-	)
+	flags.StringVar(&o.health, "health-probe-bind-address", "0", "address for /healthz and /readyz; 0 means none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "use leader election, so that only one replica is active")
 	o.tracing.BindFlags(flags)
 	flags.BoolVar(
@@ -53,12 +48,7 @@ func (o *managerOptions) register(flags *flag.FlagSet) {
 		false,
 		"start a new trace per reconcile, with a link to the object's trace",
 	)
-	flags.BoolVar(
-		&o.untraced,
-		"without-kit",
-		false,
-		"run without the tracing kit",
-	)
+	flags.BoolVar(&o.untraced, "without-kit", false, "run without the tracing kit")
 	flags.StringVar(
 		&o.leaderElectNS,
 		"leader-elect-namespace",

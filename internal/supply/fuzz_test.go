@@ -64,12 +64,7 @@ func FuzzSupply(f *testing.F) {
 				partial,
 			)
 			if again.Context.IsValid() || !maps.Equal(after, s.With(after, again.Carry)) {
-				t.Errorf(
-					"%s: a second decision differs: %v, then %v",
-					name,
-					after,
-					s.With(after, again.Carry),
-				)
+				t.Errorf("%s: a second decision differs: %v, then %v", name, after, s.With(after, again.Carry))
 			}
 			dropped := s.Updated(
 				Content{Annotations: after, Desired: want, Generation: 4},

@@ -68,9 +68,7 @@ func echo(ctx context.Context, set func(metadata.MD) error) error {
 	return cmp.Or(set(out), grpc.SetTrailer(ctx, metadata.Pairs("last", "trailer")))
 }
 
-func (d *driver) GetPluginInfo(
-	ctx context.Context, _ *spec.GetPluginInfoRequest,
-) (*spec.GetPluginInfoResponse, error) {
+func (d *driver) GetPluginInfo(ctx context.Context, _ *spec.GetPluginInfoRequest) (*spec.GetPluginInfoResponse, error) {
 	d.mu.Lock()
 	d.asked++
 	answer := d.answer

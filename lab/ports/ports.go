@@ -15,9 +15,8 @@ import (
 	"sync/atomic"
 )
 
-// Free chooses ports in this range. It lies below the ephemeral ports of the
-// system (from 32768 on Linux), so no connection of another program takes the
-// port before its program listens, or while that program restarts.
+// Free chooses ports in this range. It lies below the ephemeral ports of the system (from 32768 on Linux). So no
+// connection of another program takes a port before its program listens, or during a restart.
 const first, last = 12000, 32000
 
 // picked counts the tried ports. Each process starts at another port, because

@@ -3,11 +3,9 @@
 // Package testimage builds the container images of the lab's Pods. They need no other image and no
 // network.
 //
-// An image holds one static binary (the program in the folder app) in one
-// layer that all images share and, if asked for, a second layer of random
-// bytes, so that pulling it takes as long as a test wants. The same binary is
-// the sandbox ("pause") image. Spec.Program puts another binary in its place. What
-// a container of the test program does is up to its environment:
+// An image holds one static binary (the program in the folder app), in one layer that all images share. A second layer
+// of random bytes is optional; it makes a pull as long as a test needs. The same binary is the sandbox ("pause") image.
+// Spec.Program puts another binary in its place. What a container of the test program does is up to its environment:
 //
 //	PORT         listen there for HTTP: /ready for readiness probes, any other
 //	             path answers the host name. Unset (the pause image): no server.

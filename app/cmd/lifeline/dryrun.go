@@ -18,7 +18,7 @@ func (d *dryRun) String() string { return string(*d) }
 // Type implements pflag.Value.
 func (*dryRun) Type() string { return "none|server" }
 
-// Set implements pflag.Value. Booleans are values of earlier versions.
+// Set implements pflag.Value. It also takes booleans.
 func (d *dryRun) Set(text string) error {
 	switch text {
 	case "none", "false":

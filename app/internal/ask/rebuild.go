@@ -57,9 +57,9 @@ func (t *Trace) rebuild(ctx context.Context) error {
 	return t.print(file.Bytes())
 }
 
-// rebuilt returns the traces derived from the current state of the target and its relatives, the reason
-// why a converged target does not work, and the time of that state. There is at least one trace; that
-// of the target's last change comes first.
+// rebuilt returns the traces derived from the current state of the target and its relatives, and the time of that
+// state. The reason is for a converged target that does not work. There is at least one trace; that of the target's
+// last change comes first.
 func (t *Trace) rebuilt(
 	ctx context.Context, p *pipeline.Pipeline, target cli.Target,
 ) ([]*span.Trace, reason.Reason, time.Time, error) {
@@ -91,9 +91,8 @@ const rebuiltMark = "rebuilt from the cluster's present state: times come from t
 // rebuildPatience bounds the reading of an object and its relatives.
 const rebuildPatience = time.Minute
 
-// rebuild derives the target's traces from the current state of its family, and the reason why a
-// converged target, or one that names objects that do not exist, does not work. The trace that began
-// with the target comes first.
+// rebuild derives the target's traces from the current state of its family. The reason is for a converged target that
+// does not work, or that names missing objects. The trace that began with the target comes first.
 func rebuild(cluster string, f *family, now time.Time) ([]*span.Trace, reason.Reason) {
 	engine := lifecycle.New(lifecycle.Options{Cluster: cluster, Rebuild: true})
 	engine.NamePods(f.pods())

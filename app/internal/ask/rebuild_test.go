@@ -51,11 +51,9 @@ func TestFamily(t *testing.T) {
 		}})
 	}
 	for _, name := range []string{"data", "waiting"} {
-		s.add(
-			&observation.Observation{
-				Event: &observation.Event{Regarding: object.Ref{Name: name, UID: types.UID(name)}},
-			},
-		)
+		s.add(&observation.Observation{
+			Event: &observation.Event{Regarding: object.Ref{Name: name, UID: types.UID(name)}},
+		})
 	}
 	s.add(&observation.Observation{Gone: &observation.Gone{Ref: object.Ref{UID: "pod-2"}}})
 	cases := map[string]struct {
@@ -169,9 +167,7 @@ func TestTraceWithoutServer(t *testing.T) {
 			c := Trace{Options: o, Server: tc.server, Name: tc.name, Namespace: "shop"}
 			code, err := c.Run(t.Context())
 			if (code != cli.CodeOK) != (tc.err != "") || (err != nil) != (tc.err != "") ||
-				err != nil && !strings.Contains(
-					err.Error(), tc.err,
-				) {
+				err != nil && !strings.Contains(err.Error(), tc.err) {
 				t.Fatalf("%s: code %d, %v, want %q", tc.reason, code, err, tc.err)
 			}
 			for _, want := range tc.out {

@@ -91,10 +91,7 @@ func shift(t *span.Trace, minutes int) *span.Trace {
 			}
 		}
 		for i, kv := range s.Attributes {
-			if since, err := time.Parse(
-				time.RFC3339Nano,
-				kv.Value.AsString(),
-			); kv.Key == span.KeyReasonSince &&
+			if since, err := time.Parse(time.RFC3339Nano, kv.Value.AsString()); kv.Key == span.KeyReasonSince &&
 				err == nil {
 				s.Attributes[i] = kv.Key.String(since.Add(by).Format(time.RFC3339Nano))
 			}

@@ -157,9 +157,7 @@ func (t *Trace) find(ctx context.Context, server *cli.Session, target cli.Target
 
 // best returns the index of the newest trace that began with the target, or else of the newest
 // trace. A trace of lifeline run began with each object that its command wrote.
-func (t *Trace) best(
-	ctx context.Context, server *cli.Session, touching []api.Summary, target cli.Target,
-) (int, error) {
+func (t *Trace) best(ctx context.Context, server *cli.Session, touching []api.Summary, target cli.Target) (int, error) {
 	is := func(o *object.Ref) bool {
 		return o != nil && o.Is(target.Kind.Group, target.Kind.Kind) && o.Name == target.Name
 	}

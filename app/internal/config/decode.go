@@ -33,11 +33,6 @@ type problem struct {
 // digits take too long to write out.
 var wholeSize = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{1,9})?(k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$`)
 
-// removed has the fields of earlier releases, with what replaces them.
-var removed = map[string]string{
-	"api.insecure": "has been removed: an API outside loopback needs api.tls and api.tokenFile",
-}
-
 func (d *decoder) reject(n *yaml.Node, err *field.Error) {
 	d.wrong = append(d.wrong, problem{n.Line, err})
 }
@@ -59,8 +54,6 @@ func (d *decoder) section(n *yaml.Node, path *field.Path, into reflect.Value) {
 		at := path.Child(named(key))
 		index, ok := known[key.Value]
 		switch {
-		case removed[at.String()] != "":
-			d.reject(key, field.Forbidden(at, removed[at.String()]))
 		case key.Kind != yaml.ScalarNode || !ok:
 			d.reject(key, field.Forbidden(at, "unknown field"+didYouMean(key.Value, into.Type())))
 		case seen[key.Value] != 0:

@@ -69,11 +69,6 @@ func TestParseRefuses(t *testing.T) {
 		"Documents": {
 			"", head + "---\na: b", "configuration: it must be one YAML document, but there is more after ---",
 		},
-		"Shards": {
-			"a mode of earlier releases; the error names the replacement", head + "replicas:\n  mode: shards",
-			`configuration:4: replicas.mode: Invalid value: "shards": has been removed: run one server for each ` +
-				"list of namespaces, and set watch.namespaces in the configuration of each",
-		},
 		"NoKind": {
 			"", "apiVersion: lifeline.dev/v1alpha1", "configuration: kind: Required value: must be ServerConfiguration",
 		},
@@ -199,11 +194,6 @@ func TestParseRefuses(t *testing.T) {
 			"an open address must be explicit", head + "api:\n  address: :7070",
 			`configuration:4: api.address: Invalid value: ":7070": must be of loopback, such as 127.0.0.1:7070, ` +
 				`unless both api.tls and api.tokenFile are set`,
-		},
-		"Insecure": {
-			"the field of earlier releases", head + "api: {insecure: true}",
-			"configuration:3: api.insecure: Forbidden: has been removed: an API outside loopback needs api.tls and " +
-				"api.tokenFile",
 		},
 		"LongValue": {
 			"messages are bounded", head + "log: {format: " + strings.Repeat("é", 500) + "}",

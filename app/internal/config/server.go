@@ -62,7 +62,7 @@ type ServerConfiguration struct {
 	// Labels of Secrets and ConfigMaps are not kept. See [questions](api.md).
 	Labels []string `json:"labels"`
 
-	// What is kept of the messages in conditions, container states and Events: `clean` keeps [known
+	// The kept part of messages in conditions, container states and Events: `clean` keeps [known
 	// sentences](security.md#what-a-trace-holds-of-messages), `keep` all, on one line and at most 1024 bytes.
 	// Such a message may quote the output of an application, an argument, or the value of a variable: then
 	// traces, exported spans and notices have it, too.

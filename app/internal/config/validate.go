@@ -170,12 +170,7 @@ func (v *validator) otlp(path *field.Path, c OTLPConfiguration) {
 }
 
 func (v *validator) replicas(path *field.Path, c ReplicasConfiguration) {
-	if c.Mode == "shards" { // of earlier releases: servers divided the namespaces
-		v.invalid(path.Child("mode"), c.Mode, "has been removed: run one server for each list of namespaces, and set "+
-			"watch.namespaces in the configuration of each")
-	} else {
-		v.oneOf(path.Child("mode"), c.Mode, ModeSingle, ModeStandby)
-	}
+	v.oneOf(path.Child("mode"), c.Mode, ModeSingle, ModeStandby)
 	v.label(path.Child("name"), c.Name)
 	if c.Namespace != "" {
 		v.label(path.Child("namespace"), c.Namespace)

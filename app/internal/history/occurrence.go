@@ -51,10 +51,7 @@ type Notice struct {
 func (s *Shared) Occurrence(o *observation.Observation) *Event {
 	e := o.Event
 	kept := &Event{
-		Notice: s.notices.share(
-			Notice{Type: e.Type, Reason: e.Reason, FieldPath: e.FieldPath, Note: e.Note},
-			nil,
-		),
+		Notice: s.notices.share(Notice{Type: e.Type, Reason: e.Reason, FieldPath: e.FieldPath, Note: e.Note}, nil),
 		Count:  e.Count,
 		Seen:   o.Seen,
 		Listed: o.Listed,

@@ -50,10 +50,7 @@ func TestAll(t *testing.T) {
 
 // TestOf: the version does not count, the group does.
 func TestOf(t *testing.T) {
-	if k := Of(
-		"apps",
-		"Deployment",
-	); k != &Deployment ||
+	if k := Of("apps", "Deployment"); k != &Deployment ||
 		!k.Is(object.Kind{Group: "apps", Version: "v9", Kind: "Deployment"}) {
 		t.Errorf("got %+v", *k)
 	}

@@ -18,14 +18,11 @@ func applicationConditions(status fields, own []observation.Condition) []observa
 	health := sub(status, "health")
 	if state := word(health, "status"); state != "" {
 		own = append(own, observation.Condition{
-			Type:   kind.Healthy,
-			Status: truthOf(state, "Healthy"),
-			Reason: state,
-			Message: cmp.Or(
-				raw(health, "message"),
-				unhealthy(status, state),
-			),
-			Since: moment(health, "lastTransitionTime"),
+			Type:    kind.Healthy,
+			Status:  truthOf(state, "Healthy"),
+			Reason:  state,
+			Message: cmp.Or(raw(health, "message"), unhealthy(status, state)),
+			Since:   moment(health, "lastTransitionTime"),
 		})
 	}
 	if state := word(sub(status, "sync"), "status"); state != "" {

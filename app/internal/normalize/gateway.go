@@ -12,9 +12,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// conditionsOf returns the conditions in a status. An object of the Gateway API may have parents or
-// ancestors, each with conditions of its own. Of each type, the condition that is furthest from True
-// counts then, and of these the newest.
+// conditionsOf returns the conditions in a status. An object of the Gateway API may have parents or ancestors with
+// separate conditions. Then the condition furthest from True counts for each type, and of these the newest.
 func conditionsOf(status fields) []any {
 	if list := items(status, "conditions"); len(list) > 0 {
 		return list

@@ -18,9 +18,7 @@ func schedule(v *history.Version, events []*history.Event) Reason {
 	if l := v.Field(field); l != nil && l.Shown == "true" {
 		return Reason{Category: Suspended, Text: "is suspended", For: "the end of its suspension", Field: field}
 	}
-	e := newest(
-		events, "SuccessfulCreate", failedCreate, "MissSchedule", "TooManyMissedTimes", "JobAlreadyActive",
-	)
+	e := newest(events, "SuccessfulCreate", failedCreate, "MissSchedule", "TooManyMissedTimes", "JobAlreadyActive")
 	if !cron || e == nil {
 		return Reason{}
 	}

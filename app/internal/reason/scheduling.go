@@ -57,12 +57,7 @@ func scheduling(v *history.Version, events []*history.Event) Reason {
 		return waits("a node")
 	}
 	// An autoscaler, cluster-autoscaler or Karpenter, promises a node.
-	if e := newest(
-		events,
-		"TriggeredScaleUp",
-		"Nominated",
-		"NotTriggerScaleUp",
-	); e != nil &&
+	if e := newest(events, "TriggeredScaleUp", "Nominated", "NotTriggerScaleUp"); e != nil &&
 		e.Reason != "NotTriggerScaleUp" {
 		return waits("a new node")
 	}

@@ -36,11 +36,8 @@ func workload(v *history.Version, events []*history.Event) Reason {
 	updated := w.Total <= w.Replicas && (w.Updated >= w.Replicas || kind.ReplicaSet.Is(v.Kind))
 	if updated && w.Ready >= w.Replicas && w.Available < w.Replicas && v.Field("spec.minReadySeconds") != nil {
 		return Reason{
-			Text: fmt.Sprintf(
-				"waits for minReadySeconds of %d ready Pods",
-				w.Ready-w.Available,
-			),
-			For: "minReadySeconds",
+			Text: fmt.Sprintf("waits for minReadySeconds of %d ready Pods", w.Ready-w.Available),
+			For:  "minReadySeconds",
 		}
 	}
 	r := Reason{Text: fmt.Sprintf("has %d of %d replicas available", w.Available, w.Replicas), For: "its replicas"}

@@ -83,9 +83,7 @@ func TestAnnounces(t *testing.T) {
 			if len(writes) != tc.writes || writes["a"] > 1 || writes["b"] > 1 {
 				t.Errorf("the server got the writes %v", writes)
 			}
-			if n := len(
-				s.took,
-			); tc.writes > 0 &&
+			if n := len(s.took); tc.writes > 0 &&
 				(n == 0 || s.took[n-1].Run.End.IsZero() || s.took[n-1].Run.ExitCode != 3) {
 				t.Errorf("the server got no end: %+v", s.took)
 			}

@@ -34,8 +34,8 @@ func (x *execution) await(signals <-chan os.Signal, exited <-chan struct{}, run 
 	complete := false
 	for {
 		select {
-		case o := <-x.In:
-			x.Observe(o)
+		case o := <-x.pipeline.In:
+			x.pipeline.Observe(o)
 		case <-exited:
 			exited = nil
 			x.ended(run)
@@ -54,14 +54,14 @@ func (x *execution) await(signals <-chan os.Signal, exited <-chan struct{}, run 
 		case <-synced:
 			synced, complete = nil, true
 		case <-deadline:
-			x.Drain()
+			x.pipeline.Drain()
 			return
 		case s := <-signals:
 			switch {
 			case exited == nil || deadline != nil: // the command has ended, or was killed
 				x.interrupted = true
 				x.child.kill()
-				x.Drain()
+				x.pipeline.Drain()
 				return
 			case x.interrupted: // its last writes are still to be observed
 				x.child.kill()
@@ -71,7 +71,7 @@ func (x *execution) await(signals <-chan os.Signal, exited <-chan struct{}, run 
 				x.child.pass(s)
 			}
 		case <-ticker.C:
-			x.Drain()
+			x.pipeline.Drain()
 			if x.look(exited == nil, complete) {
 				return
 			}
@@ -95,39 +95,39 @@ func (x *execution) ending(ctx context.Context) <-chan struct{} {
 
 // ended records the command's end.
 func (x *execution) ended(run *observation.Run) {
-	x.Drain()
+	x.pipeline.Drain()
 	end := *run
 	end.End = x.child.end
 	end.ExitCode = x.child.code
 	x.code = x.child.code
 	x.last = &end
 	x.announcer.command(end)
-	x.Observe(&observation.Observation{Seen: end.End, Source: observation.SourceRun, Run: &end})
+	x.pipeline.Observe(&observation.Observation{Seen: end.End, Source: observation.SourceRun, Run: &end})
 }
 
 // look draws the progress and reports whether the effects have settled. It must not disturb a
 // command that writes to the same terminal.
 func (x *execution) look(ended, complete bool) bool {
 	now := x.Time()
-	if now.Before(x.NextLook) {
+	if now.Before(x.pipeline.NextLook) {
 		return false
 	}
 	defer func() {
 		// Deriving a big trace takes long: leave time for observations.
-		x.NextLook = now.Add(4 * x.Time().Sub(now))
+		x.pipeline.NextLook = now.Add(4 * x.Time().Sub(now))
 	}()
 	id := x.root.TraceID()
-	if ended && complete && x.Engine.Settled(id, now) {
+	if ended && complete && x.pipeline.Engine.Settled(id, now) {
 		x.settled = true
 		return true
 	}
-	if x.proxy.Writes() == 0 || now.Sub(x.LastDraw) < pipeline.DrawEvery {
+	if x.proxy.Writes() == 0 || now.Sub(x.pipeline.LastDraw) < pipeline.DrawEvery {
 		return false
 	}
-	x.LastDraw = now
-	traces := x.Engine.Related(id, now)
-	if ended || !x.Screen.Terminal {
-		_ = x.View.Draw(traces, now)
+	x.pipeline.LastDraw = now
+	traces := x.pipeline.Engine.Related(id, now)
+	if ended || !x.pipeline.Screen.Terminal {
+		_ = x.pipeline.View.Draw(traces, now)
 	}
 	if ended && complete && x.FailFast {
 		if x.hopeless = hopeless(traces, now, x.CrashLoop); x.hopeless != "" {

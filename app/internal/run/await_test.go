@@ -37,7 +37,7 @@ func TestInterruptHeardOfWithTheEnd(t *testing.T) {
 		signals <- syscall.SIGINT
 		x := &execution{
 			Command:  &Command{},
-			Pipeline: &pipeline.Pipeline{Engine: lifecycle.New(lifecycle.Options{})},
+			pipeline: &pipeline.Pipeline{Engine: lifecycle.New(lifecycle.Options{})},
 			proxy:    &proxy.Proxy{}, announcer: newAnnouncer(nil, time.Now),
 			child: c,
 		}

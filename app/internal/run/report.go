@@ -16,7 +16,7 @@ import (
 // report writes the files for a CI system. A summary is added to its file, since several commands of a
 // job may share it; the JUnit report replaces its file.
 func (x *execution) report(traces []*span.Trace, now time.Time) error {
-	o := render.Options{Now: now, Cluster: x.Cluster}
+	o := render.Options{Now: now, Cluster: x.pipeline.Cluster}
 	return errors.Join(
 		toFile(x.Summary, os.O_APPEND, func(w io.Writer) error { return render.Summary(w, traces, o) }),
 		toFile(x.JUnit, os.O_TRUNC, func(w io.Writer) error { return render.JUnit(w, traces, o) }),

@@ -52,7 +52,7 @@ type Command struct {
 // execution is a running Command.
 type execution struct {
 	*Command
-	*pipeline.Pipeline
+	pipeline  *pipeline.Pipeline
 	root      trace.SpanContext
 	parent    string
 	proxy     *proxy.Proxy
@@ -107,30 +107,31 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 	}
 	defer dir.remove()
 	cluster := <-identity
-	x.Pipeline, err = pipeline.New(ctx, c.Options, cluster, c.Record, c.OTLP)
+	x.pipeline, err = pipeline.New(ctx, c.Options, cluster, c.Record, c.OTLP)
 	if err != nil {
 		return cli.CodeError, err
 	}
-	defer func() { err = errors.Join(err, x.Pipeline.Close()) }()
-	x.followers = &followers{ctx: ctx, pipeline: x.Pipeline}
+	defer func() { err = errors.Join(err, x.pipeline.Close()) }()
+	x.followers = &followers{ctx: ctx, pipeline: x.pipeline}
 	x.announcer = newAnnouncer(func(ctx context.Context) (*cli.Session, error) {
 		if c.Server.Named {
 			return named, nil
 		}
 		o := c.Options
-		o.Streams.ErrOut = x.View // the screen is in use
+		o.Streams.ErrOut = x.pipeline.View // the screen is in use
 		return o.Connect(ctx, c.Server)
 	}, c.Time)
 	x.proxy, err = proxy.Start(proxy.Options{
 		Kubeconfig: c.Kubeconfig, Trace: x.root, Servers: args.servers, Now: c.Time,
-		Emit: x.Emit, Wrote: func(w proxy.Written) { x.wrote(ctx, w) }, Warn: func(text string) { x.Say("%s", text) },
+		Emit: x.pipeline.Emit, Wrote: func(w proxy.Written) { x.wrote(ctx, w) },
+		Warn: func(text string) { x.pipeline.Say("%s", text) },
 	})
 	if err != nil {
 		return cli.CodeError, err
 	}
 	x.followers.config = x.proxy.REST
 	defer func() {
-		x.Stop()
+		x.pipeline.Stop()
 		x.followers.close()
 		err = errors.Join(err, x.proxy.Close())
 	}()
@@ -154,7 +155,7 @@ func (x *execution) execute(ctx context.Context, path, kubeconfig string, signal
 		TraceParent: traceParent(x.root), Parent: x.parent,
 		Command: span.Bound(commandline.Text(x.Args)), Start: x.Time(),
 	}
-	x.Observe(&observation.Observation{Seen: run.Start, Source: observation.SourceRun, Run: &run})
+	x.pipeline.Observe(&observation.Observation{Seen: run.Start, Source: observation.SourceRun, Run: &run})
 	x.announcer.command(run)
 	var err error
 	x.child, err = start(path, x.Args, x.streams(), append(x.Environment(),
@@ -170,12 +171,12 @@ func (x *execution) execute(ctx context.Context, path, kubeconfig string, signal
 func (x *execution) finish() (int, error) {
 	now := x.Time()
 	// The second observation makes a recording end at the printed moment.
-	x.Observe(&observation.Observation{Seen: now, Source: observation.SourceRun, Run: x.last})
-	traces := x.Engine.Related(x.root.TraceID(), now)
-	if !x.Screen.Terminal {
-		_ = x.View.Draw(traces, now) // the changes since the last look
+	x.pipeline.Observe(&observation.Observation{Seen: now, Source: observation.SourceRun, Run: x.last})
+	traces := x.pipeline.Engine.Related(x.root.TraceID(), now)
+	if !x.pipeline.Screen.Terminal {
+		_ = x.pipeline.View.Draw(traces, now) // the changes since the last look
 	}
-	x.View.Close() //nolint:errcheck // a terminal that is gone
+	x.pipeline.View.Close() //nolint:errcheck // a terminal that is gone
 	changed := x.changed(traces)
 	if !changed {
 		x.explainSilence()
@@ -183,16 +184,16 @@ func (x *execution) finish() (int, error) {
 	code := x.verdict(traces)
 	var err error
 	if changed || x.Machine() {
-		err = x.Print(traces, now)
+		err = x.pipeline.Print(traces, now)
 	}
 	err = errors.Join(err, x.report(traces, now))
-	x.Export(traces, now)
+	x.pipeline.Export(traces, now)
 	server, unannounced := x.announcer.close()
 	if err != nil {
 		return cli.CodeError, err
 	}
 	if unannounced != nil {
-		x.Say("no server has this trace: %s", cli.Shown(unannounced.Error()))
+		x.pipeline.Say("no server has this trace: %s", cli.Shown(unannounced.Error()))
 	}
 	if changed && x.Output == cli.OutputTree {
 		x.sayWhereToLook(traces, server)
@@ -208,10 +209,10 @@ func (x *execution) sayWhereToLook(traces []*span.Trace, server string) {
 		return
 	}
 	if x.interrupted && traces[0].Outcome == span.Unfinished {
-		x.Say("the change goes on in the cluster; to see it: %s", ask)
+		x.pipeline.Say("the change goes on in the cluster; to see it: %s", ask)
 		return
 	}
-	x.Say("to see this change again: %s", ask)
+	x.pipeline.Say("to see this change again: %s", ask)
 }
 
 // question returns the command that shows the change later; "" if there is none.
@@ -277,17 +278,17 @@ func (x *execution) verdict(traces []*span.Trace) int {
 	for _, t := range traces {
 		if t.Outcome == span.Failed {
 			if !x.treeOnTerminal() { // its header has the reason
-				x.Say("failed: %s", cli.First(t.Reason, "see the trace"))
+				x.pipeline.Say("failed: %s", cli.First(t.Reason, "see the trace"))
 			}
 			own = cli.CodeFailed
 		}
 	}
 	if x.hopeless != "" && own == cli.CodeOK {
-		x.Say("failed: %s (nothing in sight can change it)", x.hopeless)
+		x.pipeline.Say("failed: %s (nothing in sight can change it)", x.hopeless)
 		own = cli.CodeFailed
 	}
 	if !x.settled && own == cli.CodeOK {
-		x.Say(
+		x.pipeline.Say(
 			"not settled within %s: %s",
 			x.Timeout,
 			cli.First(unfinishedReason(traces), "the cluster has not said more"),
@@ -302,7 +303,8 @@ func (x *execution) verdict(traces []*span.Trace) int {
 
 // treeOnTerminal reports whether the tree appears on the terminal of the messages.
 func (x *execution) treeOnTerminal() bool {
-	return x.Output == cli.OutputTree && x.Screen.Terminal && cli.NewScreen(x.Streams.Out, x.Environment()).Terminal
+	return x.Output == cli.OutputTree && x.pipeline.Screen.Terminal &&
+		cli.NewScreen(x.Streams.Out, x.Environment()).Terminal
 }
 
 func unfinishedReason(traces []*span.Trace) string {
@@ -324,12 +326,13 @@ func (x *execution) changed(traces []*span.Trace) bool {
 func (x *execution) explainSilence() {
 	switch {
 	case x.proxy.Unchanged()+x.proxy.Writes() > 0:
-		x.Say("nothing changed: what was written was there already")
+		x.pipeline.Say("nothing changed: what was written was there already")
 	case x.code != 0: // the command has printed why
 	case x.proxy.Requests() == 0:
-		x.Say("no request came through lifeline's proxy: %q does not use KUBECONFIG, or needs no cluster", x.Args[0])
+		x.pipeline.Say("no request came through lifeline's proxy: %q does not use KUBECONFIG, or needs no cluster",
+			x.Args[0])
 	default:
-		x.Say("nothing changed: the command wrote nothing")
+		x.pipeline.Say("nothing changed: the command wrote nothing")
 	}
 }
 

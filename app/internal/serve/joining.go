@@ -120,8 +120,8 @@ func (j *joining) open(traces []*span.Trace, now time.Time) []*span.Trace {
 	return j.join(traces, false, now)
 }
 
-// finished is open for finished traces, and the first call in a look. late returns their later
-// spans.
+// finished joins spans to finished traces, as open does to open ones. It is the first call of a look. late returns
+// later spans of finished traces.
 func (j *joining) finished(traces []*span.Trace, now time.Time) []*span.Trace {
 	j.resume(now)
 	return j.join(traces, true, now)

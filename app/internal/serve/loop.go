@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// lookEvery is the shortest pause between two looks. The pause is restShare times the last look, with its
-	// wait for the watches. A look and its pause take at most maxPeriod, unless the look alone takes more than
-	// half of it; then the pause is as long as the look. So looks use at most half of one core, and after a
-	// backlog the next look is not late as well.
+	// lookEvery is the shortest pause between two looks. The pause is restShare times the duration of the last look.
+	// That duration includes the wait for the watches. A look and its pause take at most maxPeriod, unless the look
+	// alone takes more than half of it; then the pause is as long as the look. So looks use at most half of one core,
+	// and after a backlog the next look is not late as well.
 	lookEvery = 500 * time.Millisecond
 	restShare = 150
 	maxPeriod = 1400 * time.Millisecond

@@ -30,14 +30,14 @@ const (
 	selector = "app.kubernetes.io/name=lifeline"
 	// DefaultPort is the default port of the API.
 	DefaultPort = 7070
-	// again is the pause before a lost port-forward starts anew.
+	// again is the pause before the restart of a lost port-forward.
 	again = time.Second
 	// patience bounds a request to the API server.
 	patience = 10 * time.Second
 )
 
-// forward shows the page of a server in the cluster until ctx ends. After the loss of the connection, as
-// at a restart of the server, it starts anew on the same local port.
+// forward shows the page of a server in the cluster until ctx ends. After a lost connection, such as at a restart of
+// the server, it starts again on the same local port.
 func (u *UI) forward(ctx context.Context) error {
 	api, err := u.pods()
 	if err != nil {

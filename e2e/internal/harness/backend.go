@@ -34,7 +34,7 @@ func NewBackend(t testing.TB) *Backend {
 			_ = b.server.Close()
 		}
 	}
-	b.Endpoint = Free(t) // nobody else has it while the backend is away
+	b.Endpoint = Free(t) // no other program takes it while the backend is away
 	b.Up(t)
 	t.Cleanup(b.Stop)
 	return b

@@ -121,9 +121,8 @@ func (b *Bench) NamesIn(t testing.TB, namespace string) Names {
 	return n
 }
 
-// Check compares the traces with the log. Every write from the oracle's start to
-// the end of the result is in the trace that caused returns (an index into
-// r.Traces, Somewhere, or -1 for none), and the traces have no other writes.
+// Check compares the traces with the log. Every write from the oracle's start to the end of the result is in the trace
+// that caused returns: an index into r.Traces, Somewhere, or -1 for none. The traces have no other writes.
 //
 // The log has no resourceVersion for some writes. The responses to a binding and
 // an eviction are not objects. A delete that ends a graceful deletion first stores

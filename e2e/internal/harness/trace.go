@@ -139,14 +139,11 @@ func convert(s ptrace.Span, service string) *Span {
 		)
 	}
 	for _, l := range s.Links().All() {
-		out.Links = append(
-			out.Links,
-			Link{
-				Trace: l.TraceID().String(),
-				Span:  l.SpanID().String(),
-				Why:   attributes(l.Attributes())["lifeline.link"],
-			},
-		)
+		out.Links = append(out.Links, Link{
+			Trace: l.TraceID().String(),
+			Span:  l.SpanID().String(),
+			Why:   attributes(l.Attributes())["lifeline.link"],
+		})
 	}
 	return out
 }

@@ -32,7 +32,7 @@ func All(t *testing.T, bench *harness.Bench) {
 		{"unrelated changes stay apart", unrelatedChangesStayApart},
 	} {
 		t.Run(s.name, func(t *testing.T) {
-			t.Parallel() // each in a namespace of its own, and most of it is waiting
+			t.Parallel() // each in a separate namespace, and most of it waits
 			s.run(t, bench)
 		})
 	}
@@ -247,7 +247,7 @@ reconcile Pod web-A-* converged ~heals heals Pod web-A-*
 			case w.Resource == "pods":
 				return 1
 			}
-			return harness.Somewhere // a status that tells of both Pods
+			return harness.Somewhere // a status about both Pods
 		})
 		for _, tr := range r.Traces {
 			seen = append(seen, tr.ID)

@@ -68,9 +68,7 @@ func podAt(s stage) *corev1.Pod {
 	yes := true
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: text(
-				name,
-			),
+			Name:              text(name),
 			GenerateName:      text(ownerName) + "-",
 			Namespace:         text(namespace),
 			UID:               types.UID(text(uid)),

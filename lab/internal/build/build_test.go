@@ -54,11 +54,7 @@ func TestProgramsOnce(t *testing.T) {
 	if path != paths[1]["etcd"] || !strings.HasPrefix(path, filepath.Join(cache, "bin")) {
 		t.Errorf("paths: %s and %s, want one in the cache", path, paths[1]["etcd"])
 	}
-	if out, err := exec.CommandContext(
-		t.Context(),
-		path,
-		"--version",
-	).Output(); err != nil ||
+	if out, err := exec.CommandContext(t.Context(), path, "--version").Output(); err != nil ||
 		!strings.Contains(string(out), "3.6.") {
 		t.Errorf("etcd --version: %s, %v; want 3.6", out, err)
 	}

@@ -8,9 +8,8 @@ import "fmt"
 // before the stage, the functions of sprig, and Now, Quote, NodeIPWith and
 // PodIPWith.
 
-// locate sets $undone to what the jq expression undone lists, as dictionaries
-// with the container's list in the status, its index, spec, status and the
-// path by which Events name it.
+// locate sets $undone to the containers of the jq expression undone, as dictionaries. Each has the container's list in
+// the status, its index, spec and status, and its path in Events.
 const locate = `{{ $undone := list }}
 {{ range $i, $s := .status.initContainerStatuses }}
 {{ $over := and $s.state.terminated (eq (toString (dig "terminated" "exitCode" 1 $s.state)) "0") }}

@@ -14,7 +14,6 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/kube-lifeline/lifeline/app/internal/render"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -112,20 +111,15 @@ func Encode(t *Trace) ([]byte, error) {
 		m.Parts = append(m.Parts, in)
 		whole.Spans = append(whole.Spans, p.trace.Spans...)
 	}
-	var doc bytes.Buffer
-	if err := render.JSON(&doc, []*span.Trace{whole}, render.Options{Now: m.AsOf, Cluster: t.Cluster}); err != nil {
-		return nil, fmt.Errorf("trace %s: %w", whole.ID, err)
-	}
-	m.addExact(doc.Bytes(), whole.Spans)
+	doc := span.ToJSON(span.EndOpen([]*span.Trace{whole}, m.AsOf), t.Cluster)
+	m.addExact(doc, whole.Spans)
 	data, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write trace %s as JSON: %w", whole.ID, err)
 	}
-	doc.Truncate(doc.Len() - len("}\n"))
-	doc.WriteString(`,"lifeline":`)
-	doc.Write(data)
-	doc.WriteString("}\n")
-	return doc.Bytes(), nil
+	doc = append(bytes.TrimSuffix(doc, []byte("}")), `,"lifeline":`...)
+	doc = append(doc, data...)
+	return append(doc, "}\n"...), nil
 }
 
 // addExact adds the spans that do not return unchanged from the OTLP document, and the facts of all.

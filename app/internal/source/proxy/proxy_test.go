@@ -185,11 +185,7 @@ func TestPlainServerNamedByTheCommand(t *testing.T) {
 	defer plain.Close()
 	h := newHarness(t, func(http.ResponseWriter, *http.Request) { t.Error("the first server was reached") },
 		func(_ *clientcmdapi.Config, o *Options) { o.Servers = []string{plain.URL} })
-	if got, want := get(
-		t,
-		h.client(t, ""),
-		plain.URL+"/version",
-	), "plain "; !strings.HasPrefix(got, want) ||
+	if got, want := get(t, h.client(t, ""), plain.URL+"/version"), "plain "; !strings.HasPrefix(got, want) ||
 		strings.Contains(got, "secret") {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -291,10 +287,7 @@ func TestBigBodiesPassWhole(t *testing.T) {
 		_, _ = io.CopyN(w, zeros{}, size)
 		_, _ = io.WriteString(w, `"}`)
 	})
-	resp, err := h.client(
-		t,
-		"",
-	).Post(
+	resp, err := h.client(t, "").Post(
 		h.server.URL+"/api/v1/namespaces/a/configmaps",
 		"application/json",
 		io.LimitReader(zeros{}, size),

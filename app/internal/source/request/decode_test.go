@@ -177,10 +177,7 @@ func TestDecode(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 			var again Body
-			if err := json.Unmarshal(
-				[]byte(tc.text),
-				&again,
-			); tc.text != "null" &&
+			if err := json.Unmarshal([]byte(tc.text), &again); tc.text != "null" &&
 				(err != nil || !cmp.Equal(tc.want, again)) {
 				t.Errorf("with json.Unmarshal got %+v, %v", again, err)
 			}

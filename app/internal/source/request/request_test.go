@@ -74,13 +74,7 @@ func TestVerbs(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := schema.GroupResource{Group: tc.group, Resource: tc.resource}
-			if stores, evicts, binds := Stores(
-				r,
-				tc.sub,
-			), Evicts(
-				r,
-				tc.sub,
-			), Binds(
+			if stores, evicts, binds := Stores(r, tc.sub), Evicts(r, tc.sub), Binds(
 				r,
 				tc.sub,
 			); stores != tc.stores || evicts != tc.evicts ||

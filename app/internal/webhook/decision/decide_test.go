@@ -689,10 +689,7 @@ func TestBinding(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.request.DryRun = c.dry
-			if a := New(Options{}).Decide(
-				c.request,
-				now,
-			); cmp.Diff(c.want, a.Annotations) != "" ||
+			if a := New(Options{}).Decide(c.request, now); cmp.Diff(c.want, a.Annotations) != "" ||
 				a.Context.IsValid() {
 				t.Errorf("%s: %+v", c.reason, a)
 			}

@@ -231,10 +231,7 @@ func TestRefusedContext(t *testing.T) {
 		1,
 	)
 	r := answered(t, post(t, w, text))
-	if ops := paths(
-		t,
-		r,
-	); r.AuditAnnotations[auditRefused] != caller || ops[contextPath] == "" ||
+	if ops := paths(t, r); r.AuditAnnotations[auditRefused] != caller || ops[contextPath] == "" ||
 		strings.Contains(ops[contextPath], caller[3:35]) {
 		t.Errorf("patch %v, audit annotations %v", ops, r.AuditAnnotations)
 	}
@@ -346,13 +343,11 @@ func FuzzReview(f *testing.F) {
 	)
 	f.Fuzz(func(t *testing.T, text []byte, traceparent, bag string) {
 		failed := false
-		w := New(
-			Options{
-				Decide: decider().Decide,
-				Now:    func() time.Time { return now },
-				Failed: func(any, []byte) { failed = true },
-			},
-		)
+		w := New(Options{
+			Decide: decider().Decide,
+			Now:    func() time.Time { return now },
+			Failed: func(any, []byte) { failed = true },
+		})
 		out := post(t, w, string(text), "Traceparent", traceparent, "Baggage", bag)
 		if failed {
 			t.Error("the review caused a panic")
@@ -368,10 +363,7 @@ func FuzzReview(f *testing.F) {
 			return
 		}
 		var review admissionv1.AdmissionReview
-		if err := json.Unmarshal(
-			answer,
-			&review,
-		); err != nil || review.Response == nil || !review.Response.Allowed ||
+		if err := json.Unmarshal(answer, &review); err != nil || review.Response == nil || !review.Response.Allowed ||
 			review.Response.UID == "" {
 			t.Errorf("%v: %s", err, answer)
 		}

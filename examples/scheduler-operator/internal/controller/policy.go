@@ -326,9 +326,7 @@ func (r *PolicyReconciler) recordProfile(ctx context.Context, policy *v1alpha1.S
 }
 
 // writeReady writes the condition Ready.
-func (r *PolicyReconciler) writeReady(
-	ctx context.Context, policy *v1alpha1.SchedulingPolicy, ready readiness,
-) error {
+func (r *PolicyReconciler) writeReady(ctx context.Context, policy *v1alpha1.SchedulingPolicy, ready readiness) error {
 	status := policy.Status.DeepCopy()
 	setReady(status, policy.Generation, ready)
 	return r.writeStatus(ctx, policy, status)

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// onThread runs f on a thread of its own.
+// onThread runs f on a separate thread.
 func onThread(f func()) {
 	runtime.LockOSThread() // and the thread ends with the goroutine
 	f()

@@ -25,7 +25,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// line returns the last line without its header. Of a long line, it is the beginning, as far as that is known.
+// line returns the last line without its header, or the known beginning of a long line.
 func (t *tail) line() string {
 	lines := bytes.Split(bytes.TrimSpace(t.kept), []byte{'\n'})
 	last := header.ReplaceAllString(string(lines[len(lines)-1]), "")
