@@ -136,9 +136,7 @@ func stuckSiblings() *span.Trace {
 		if s.Object.Name == "web-6cf-k2" && s.Name == "reconcile Pod" {
 			s.Attributes = append(
 				s.Attributes,
-				span.KeyReason.String(
-					"image_not_found",
-				),
+				span.KeyReason.String("image_not_found"),
 				span.KeyReasonMessage.String("Pod web-6cf-k2 cannot pull image web:9"),
 			)
 		}

@@ -245,10 +245,7 @@ func refused(err error) error {
 			store.MaxQuestionTime,
 		)
 	case errors.Is(err, store.ErrBusy):
-		return problem(
-			http.StatusTooManyRequests,
-			"this server is busy with other questions: try again in a moment",
-		)
+		return problem(http.StatusTooManyRequests, "this server is busy with other questions: try again in a moment")
 	}
 	return err
 }

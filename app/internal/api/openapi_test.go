@@ -121,12 +121,10 @@ func describe(t *testing.T) []byte {
 			})
 		}
 		return dict{"get": dict{
-			"operationId": operationID(
-				at,
-			),
-			"summary":    summary,
-			"parameters": list,
-			"responses":  dict{"200": ok, "default": failure},
+			"operationId": operationID(at),
+			"summary":     summary,
+			"parameters":  list,
+			"responses":   dict{"200": ok, "default": failure},
 		}}
 	}
 	paths := dict{}

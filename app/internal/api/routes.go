@@ -58,10 +58,7 @@ func (h *handlers) routes() []route {
 		{
 			"groups",
 			"Statistics of the lifecycles that match a question",
-			join(
-				[]string{"where", "namespace", "by", "of", "quantiles", "tz"},
-				ages,
-			),
+			join([]string{"where", "namespace", "by", "of", "quantiles", "tz"}, ages),
 			reflect.TypeFor[GroupPage](),
 			groupLifecycles,
 		},

@@ -248,10 +248,7 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("type is %q", got)
 			}
 			var got Problem
-			if err := json.Unmarshal(
-				body,
-				&got,
-			); tc.code >= 400 && tc.text != "" &&
+			if err := json.Unmarshal(body, &got); tc.code >= 400 && tc.text != "" &&
 				(err != nil || got.Error.Code != tc.code || len(got.Error.Message) > 1000) {
 				t.Errorf("%v: %s", err, body)
 			}
@@ -311,10 +308,7 @@ func TestTraceByPrefix(t *testing.T) {
 	for _, n := range []int{8, 9, 31, 32} {
 		for _, form := range []func(string) string{strings.ToLower, strings.ToUpper} {
 			id := spantest.Apply().ID.String()
-			if res, got := s.get(
-				t,
-				"/api/v1/traces/"+form(id[:n]),
-			); res.StatusCode != http.StatusOK ||
+			if res, got := s.get(t, "/api/v1/traces/"+form(id[:n])); res.StatusCode != http.StatusOK ||
 				!strings.Contains(string(got), id) {
 				t.Errorf("%d digits: status %d", n, res.StatusCode)
 			}
@@ -851,10 +845,7 @@ func TestWhyNoNodeFits(t *testing.T) {
 		}
 		if wanted := []string{
 			"Node node-8 was cordoned by " + cordon.ID.String(),
-		}; (want != "") != slices.Equal(
-			nodes,
-			wanted,
-		) {
+		}; (want != "") != slices.Equal(nodes, wanted) {
 			t.Errorf("%s: got the changes of nodes %q, want %q", one.Name, nodes, wanted)
 		}
 	}

@@ -46,10 +46,7 @@ func TestSpanOfATrace(t *testing.T) {
 		"reconcile ReplicaSet",
 		"reconcile Pod",
 		"pull image",
-	}; !slices.Equal(
-		names,
-		want,
-	) {
+	}; !slices.Equal(names, want) {
 		t.Errorf("got the way %v", names)
 	}
 	if !slices.ContainsFunc(one.Attributes, func(a Attribute) bool {

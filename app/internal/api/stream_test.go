@@ -160,10 +160,7 @@ func TestStream(t *testing.T) {
 			t.Error("a stream counts as cut off")
 		}
 	}
-	if res, body := s.get(
-		t,
-		"/api/v1/watch",
-	); res.StatusCode != http.StatusServiceUnavailable ||
+	if res, body := s.get(t, "/api/v1/watch"); res.StatusCode != http.StatusServiceUnavailable ||
 		!strings.Contains(string(body), "stopping") {
 		t.Errorf("after Close: %d %s", res.StatusCode, body)
 	}
@@ -239,10 +236,7 @@ func TestTooManyStreams(t *testing.T) {
 	s := start(t, Options{MaxStreams: 1})
 	l := s.listen(t, "")
 	l.want("synced")
-	if res, body := s.get(
-		t,
-		"/api/v1/watch",
-	); res.StatusCode != http.StatusServiceUnavailable ||
+	if res, body := s.get(t, "/api/v1/watch"); res.StatusCode != http.StatusServiceUnavailable ||
 		res.Header.Get("Retry-After") == "" {
 		t.Errorf("got %d %s", res.StatusCode, body)
 	}

@@ -38,9 +38,7 @@ func (t *traces) why(r *request) (any, error) {
 
 // explain answers by a trace, in a turn. It returns the time of the answer, which is now for an open trace.
 // A trace without the object is an error.
-func (t *traces) explain(r *request, id trace.TraceID, of object.Ref, now time.Time) (
-	answer.Answer, time.Time, error,
-) {
+func (t *traces) explain(r *request, id trace.TraceID, of object.Ref, now time.Time) (answer.Answer, time.Time, error) {
 	release, err := t.turn(r.ctx())
 	if err != nil {
 		return answer.Answer{}, now, err

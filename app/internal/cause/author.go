@@ -62,10 +62,7 @@ func AuthorOf(q *observation.Write) string {
 	if c, ok := systems[q.User]; ok {
 		return c
 	}
-	if account, ok := strings.CutPrefix(
-		q.User,
-		ControllerAccounts,
-	); ok &&
+	if account, ok := strings.CutPrefix(q.User, ControllerAccounts); ok &&
 		strings.HasPrefix(q.UserAgent, change.Manager+"/") {
 		return span.Bound(canonical(account))
 	}

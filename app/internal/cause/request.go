@@ -26,10 +26,7 @@ func byRequest(s *Scene, w *change.Write) (Cause, bool) {
 			w.Version.TraceState,
 		); sc.IsValid() && sc.TraceID() != l.ID &&
 			(w.Previous == nil || w.Previous.TraceParent != w.Version.TraceParent) {
-			c.Links = append(
-				c.Links,
-				span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Reason: linkAnnotation},
-			)
+			c.Links = append(c.Links, span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Reason: linkAnnotation})
 		}
 	}
 	return c, true

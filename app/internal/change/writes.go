@@ -110,11 +110,7 @@ func update(t *Timeline, u, v *history.Version) Write {
 		if w.Request == nil {
 			w.Request = deletionRequest(t)
 		}
-		w.At = history.Arrival(
-			v,
-		).Within(
-			v.Deleting.Add(-time.Duration(v.GraceSeconds) * time.Second),
-		).Exactly(
+		w.At = history.Arrival(v).Within(v.Deleting.Add(-time.Duration(v.GraceSeconds) * time.Second)).Exactly(
 			w.Request,
 		)
 	}

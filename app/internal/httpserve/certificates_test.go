@@ -341,10 +341,7 @@ func TestFiles(t *testing.T) {
 			ln, err := httpserve.Endpoint{
 				Address: "127.0.0.1:0",
 				TLS:     f,
-			}.Listen(
-				t.Context(),
-				httpserve.Purpose{Name: "spans", MaxConnections: 1},
-			)
+			}.Listen(t.Context(), httpserve.Purpose{Name: "spans", MaxConnections: 1})
 			if err == nil {
 				_ = ln.Close()
 			}

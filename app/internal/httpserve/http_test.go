@@ -71,15 +71,12 @@ func get(address string) <-chan string {
 func TestHTTPEndsInGoodOrder(t *testing.T) {
 	h := newHeld()
 	ending := make(chan struct{})
-	address, stop, ended := serving(
-		t,
-		httpserve.HTTP{
-			Doing:   "test",
-			Handler: h,
-			Grace:   time.Minute,
-			Ending:  func() error { close(ending); return nil },
-		},
-	)
+	address, stop, ended := serving(t, httpserve.HTTP{
+		Doing:   "test",
+		Handler: h,
+		Grace:   time.Minute,
+		Ending:  func() error { close(ending); return nil },
+	})
 	got := get(address)
 	<-h.began
 	stop()

@@ -336,13 +336,7 @@ func TestGrafanaSearch(t *testing.T) {
 	if got := g.search(map[string]string{"service": "kubelet"}, nil, 1, from, to); len(got.Data) != 1 {
 		t.Errorf("limit 1: %d traces", len(got.Data))
 	}
-	if got := g.search(
-		map[string]string{"service": "kubelet"},
-		nil,
-		20,
-		from.Add(-time.Hour),
-		from,
-	); len(
+	if got := g.search(map[string]string{"service": "kubelet"}, nil, 20, from.Add(-time.Hour), from); len(
 		got.Data,
 	) != 0 {
 		t.Errorf("an hour without traces: %d traces", len(got.Data))

@@ -250,10 +250,7 @@ func TestNames(t *testing.T) {
 	if want := []operation{
 		{"create Deployment", "internal"},
 		{"run", "internal"},
-	}; !slices.Equal(
-		operations.Operations,
-		want,
-	) {
+	}; !slices.Equal(operations.Operations, want) {
 		t.Errorf("%+v, want %+v", operations.Operations, want)
 	}
 	var page struct {

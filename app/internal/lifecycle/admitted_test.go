@@ -124,15 +124,12 @@ trace 1 converged
 			func(s *story) {
 				s.write("head", custom("Head"), admitted(traceA, 0, lifeline.BasisNone))
 				s.write("head", func(st *observation.State) {
-					st.Managers = append(
-						st.Managers,
-						observation.Manager{
-							Name:        "head-controller",
-							Operation:   "Update",
-							Subresource: "status",
-							Fields:      2,
-						},
-					)
+					st.Managers = append(st.Managers, observation.Manager{
+						Name:        "head-controller",
+						Operation:   "Update",
+						Subresource: "status",
+						Fields:      2,
+					})
 				})
 				s.write("head", changed, func(st *observation.State) {
 					st.Managers = append(
@@ -391,10 +388,7 @@ func TestAdmittedSpans(t *testing.T) {
 	for what, seen := range map[string][]*observation.Observation{"the run": s.seen, "the watch alone": s.seen[1:]} {
 		for _, st := range []*observation.State{head, child} {
 			got := of(seen, st.UID)
-			if want := change.ParseContext(
-				st.TraceParent,
-				"",
-			); got.ID != want.SpanID() ||
+			if want := change.ParseContext(st.TraceParent, ""); got.ID != want.SpanID() ||
 				got.TraceID != want.TraceID() {
 				t.Errorf("%s: %s is span %s, its context %s", what, st.Name, got.ID, want.SpanID())
 			}

@@ -203,9 +203,7 @@ func (a *amendment) spanEvent() (span.Event, *span.Facts) {
 		}
 		return span.Event{Time: a.at, Name: name, Attributes: append(
 			said.Attributes,
-			span.KeyActor.String(
-				said.Service,
-			),
+			span.KeyActor.String(said.Service),
 			span.KeyTimeEnd.String(string(span.TimeAudit)),
 		)}, tree.Requested(said, a.write)
 	}

@@ -132,21 +132,19 @@ func TestAmendedByWhatAWatchBringsLate(t *testing.T) {
 			if len(taken) != 1 {
 				t.Fatalf("%d traces were taken, want 1", len(taken))
 			}
-			e.Observe(
-				&observation.Observation{
-					Seen:   s.now().Add(time.Hour),
-					Listed: tt.listed,
-					Late:   tt.late,
-					Event: &observation.Event{
-						UID:             "e",
-						ResourceVersion: 99,
-						Regarding:       s.objects["web-1-a"].Ref,
-						Reason:          "Scheduled",
-						Time:            epoch.Add(100 * time.Millisecond),
-						Count:           1,
-					},
+			e.Observe(&observation.Observation{
+				Seen:   s.now().Add(time.Hour),
+				Listed: tt.listed,
+				Late:   tt.late,
+				Event: &observation.Event{
+					UID:             "e",
+					ResourceVersion: 99,
+					Regarding:       s.objects["web-1-a"].Ref,
+					Reason:          "Scheduled",
+					Time:            epoch.Add(100 * time.Millisecond),
+					Count:           1,
 				},
-			)
+			})
 			if got := e.Amendments(); len(got) != tt.want {
 				t.Errorf("amended %v, want %d: %s", got, tt.want, tt.reason)
 			}

@@ -70,34 +70,26 @@ func TestBounded(t *testing.T) {
 		stranger := object.Ref{Kind: object.Kind{Version: "v1", Kind: "Node"}, Name: "node", UID: "node"}
 		for _, uid := range []types.UID{"node", "", types.UID(name + "-never-seen")} {
 			stranger.UID = uid
-			s.emit(
-				observation.Observation{
-					Event: &observation.Event{ResourceVersion: s.rv, Regarding: stranger, Time: now},
-				},
-			)
+			s.emit(observation.Observation{
+				Event: &observation.Event{ResourceVersion: s.rv, Regarding: stranger, Time: now},
+			})
 		}
-		s.emit(
-			observation.Observation{
-				Write: &observation.Write{Verb: "create", Code: 403, AuditID: name, Start: now, End: now},
-			},
-		)
+		s.emit(observation.Observation{
+			Write: &observation.Write{Verb: "create", Code: 403, AuditID: name, Start: now, End: now},
+		})
 		run := fmt.Sprintf("%032x", minute+1)
-		s.emit(
-			observation.Observation{
-				Write: &observation.Write{
-					Verb:        "create",
-					Code:        403,
-					TraceParent: "00-" + run + "-0000000000000001-01",
-					Start:       now,
-					End:         now,
-				},
+		s.emit(observation.Observation{
+			Write: &observation.Write{
+				Verb:        "create",
+				Code:        403,
+				TraceParent: "00-" + run + "-0000000000000001-01",
+				Start:       now,
+				End:         now,
 			},
-		)
-		s.emit(
-			observation.Observation{
-				Run: &observation.Run{TraceParent: "00-" + run + "-00000000000000ff-01", Start: now, End: now},
-			},
-		)
+		})
+		s.emit(observation.Observation{
+			Run: &observation.Run{TraceParent: "00-" + run + "-00000000000000ff-01", Start: now, End: now},
+		})
 		tell(now)
 		e.Take(now.Add(20 * time.Second))
 		for _, gone := range []string{name, name + "-rs", "node-" + name} {

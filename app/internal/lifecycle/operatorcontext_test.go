@@ -82,14 +82,11 @@ trace 0 converged
 			func(s *story) {
 				s.write("head", custom("Head"), carrying(traceA, 1, changedAgo(0)))
 				s.wait(50 * time.Minute)
-				s.write(
-					"head",
-					func(st *observation.State) {
-						st.Conditions = []observation.Condition{
-							{Type: "Ready", Status: "False"},
-						}
-					},
-				)
+				s.write("head", func(st *observation.State) {
+					st.Conditions = []observation.Condition{
+						{Type: "Ready", Status: "False"},
+					}
+				})
 				s.wait(50 * time.Minute)
 				s.write("child", childOf("Head", "head", "Child"), carrying(traceA, 2, changedAgo(0)))
 				s.finish("child", "head")

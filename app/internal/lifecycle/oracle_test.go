@@ -205,11 +205,7 @@ func lagging(seen []*observation.Observation, seed uint64) []*observation.Observ
 
 // delayed returns the observations up to 10 s late, in the order of arrival. The kinds with one watch are
 // equally late.
-func delayed(
-	seen []*observation.Observation,
-	seed uint64,
-	watch func(kind string) string,
-) []*observation.Observation {
+func delayed(seen []*observation.Observation, seed uint64, watch func(kind string) string) []*observation.Observation {
 	random := rand.New(rand.NewPCG(seed, 0))
 	lags := map[string]time.Duration{}
 	out := make([]*observation.Observation, 0, len(seen))

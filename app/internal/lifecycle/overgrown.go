@@ -27,9 +27,7 @@ func overgrown(t *change.Timeline) bool { return len(t.Versions) > maxVersions &
 
 // shortenOvergrown forgets the oldest versions of an overgrown object, and the reconciliations that they began.
 // All traces with these versions were handed out.
-func (k *retention) shortenOvergrown(
-	t *change.Timeline, recs []*change.Reconciliation, d *derivation, now time.Time,
-) {
+func (k *retention) shortenOvergrown(t *change.Timeline, recs []*change.Reconciliation, d *derivation, now time.Time) {
 	old := len(t.Versions) - keptVersions
 	for old > 0 && now.Sub(t.Versions[old].Seen) <= change.MaxLag {
 		old--

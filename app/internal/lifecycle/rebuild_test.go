@@ -43,16 +43,13 @@ func foundLater(seen []*observation.Observation) []*observation.Observation {
 		}
 	}
 	for _, uid := range slices.Sorted(maps.Keys(last)) {
-		out = append(
-			out,
-			&observation.Observation{
-				Seen:     at,
-				Listed:   true,
-				Baseline: true,
-				Source:   observation.SourceWatch,
-				State:    last[uid],
-			},
-		)
+		out = append(out, &observation.Observation{
+			Seen:     at,
+			Listed:   true,
+			Baseline: true,
+			Source:   observation.SourceWatch,
+			State:    last[uid],
+		})
 	}
 	return out
 }

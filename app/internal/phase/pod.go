@@ -148,16 +148,13 @@ func (s *podStory) schedule(out []Step) ([]Step, history.Moment) {
 		if c != nil && c.Status == "False" &&
 			(i == 0 || !history.Equal(s.versions[i-1].Condition(judge.PodScheduled), c)) {
 			p.message = c.Message
-			p.events = append(
-				p.events,
-				span.Event{
-					Time: history.Arrival(v).At().Time,
-					Name: span.EventUnschedulable,
-					Attributes: []attribute.KeyValue{
-						span.KeyReason.String(span.Bound(c.Reason)), span.KeyMessage.String(span.Bound(c.Message)),
-					},
+			p.events = append(p.events, span.Event{
+				Time: history.Arrival(v).At().Time,
+				Name: span.EventUnschedulable,
+				Attributes: []attribute.KeyValue{
+					span.KeyReason.String(span.Bound(c.Reason)), span.KeyMessage.String(span.Bound(c.Message)),
 				},
-			)
+			})
 		}
 	}
 	if p.end.Known() {

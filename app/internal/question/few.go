@@ -36,9 +36,7 @@ func (b *builder) possible(e ast.Expr, field, value node) *Error {
 	if text == "" || slices.Contains(c.field.Values, text) {
 		return nil
 	}
-	return fault(
-		b.info, e, c.field.Name+" has no value "+strconv.Quote(clipped(text)), valueHint(c.field, text),
-	)
+	return fault(b.info, e, c.field.Name+" has no value "+strconv.Quote(clipped(text)), valueHint(c.field, text))
 }
 
 // clipped returns the beginning of a value for an error.

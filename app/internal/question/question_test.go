@@ -59,11 +59,7 @@ func web() *Lifecycle {
 		Outcome:  "converged",
 		Phases:   map[string]time.Duration{"startup": 40 * time.Second},
 		Steps: []Step{
-			timed(
-				"pull",
-				12,
-				25,
-			),
+			timed("pull", 12, 25),
 			timed("pull", 10, 11),
 			timed("readiness", 30, 40),
 			timed("run", 5, 6),

@@ -49,9 +49,7 @@ func JUnit(w io.Writer, traces []*span.Trace, o Options) error {
 		suite := junitSuite{Name: what(root, object.Ref{}, true), Time: inSeconds(root, o.Now)}
 		for _, s := range changedObjects(t) {
 			c := junitCase{Name: objectText(s.Object), Class: "lifeline." + t.ID.String(), Time: inSeconds(s, o.Now)}
-			if state := outcomeText(
-				s,
-			); state != string(span.Converged) && state != string(span.Deleted) &&
+			if state := outcomeText(s); state != string(span.Converged) && state != string(span.Deleted) &&
 				state != "" {
 				message := cmp.Or(reasonOf(t, s), s.Message, t.Reason)
 				c.Failure = &junitFailure{Message: escape(message), Type: state}

@@ -123,10 +123,7 @@ func foldSiblings(siblings []*node, now time.Time) []*node {
 func worthiest(group []*node, now time.Time) map[*node]bool {
 	ranked := slices.Clone(group)
 	slices.SortStableFunc(ranked, func(a, b *node) int {
-		return cmp.Or(
-			cmp.Compare(b.trouble(), a.trouble()),
-			cmp.Compare(b.span.Duration(now), a.span.Duration(now)),
-		)
+		return cmp.Or(cmp.Compare(b.trouble(), a.trouble()), cmp.Compare(b.span.Duration(now), a.span.Duration(now)))
 	})
 	shown := map[*node]bool{}
 	for _, c := range ranked {

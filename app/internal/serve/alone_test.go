@@ -160,10 +160,7 @@ func TestAlone(t *testing.T) {
 		if got := s.get(t, "/readyz"); got != "ok\n" {
 			t.Errorf("it is ready: %s", got)
 		}
-		if got := s.get(
-			t,
-			"/metrics",
-		); !strings.Contains(got, "lifeline_admission_reviews_total 1\n") ||
+		if got := s.get(t, "/metrics"); !strings.Contains(got, "lifeline_admission_reviews_total 1\n") ||
 			!strings.Contains(got, `lifeline_admission_contexts_total{evidence="none"} 1`) {
 			t.Errorf("it counts:\n%s", got)
 		}
@@ -230,10 +227,7 @@ func TestAloneNot(t *testing.T) {
 			c := config.Default()
 			c.Webhook.Endpoint, c.Webhook.Certificate.Managed = tc.endpoint, tc.managed
 			c.Telemetry.Address = "127.0.0.1:0"
-			if err := RunWebhook(
-				t.Context(),
-				Options{Config: c, Log: io.Discard},
-			); err == nil ||
+			if err := RunWebhook(t.Context(), Options{Config: c, Log: io.Discard}); err == nil ||
 				!strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: got %v", tc.reason, err)
 			}

@@ -135,21 +135,19 @@ func TestKilledWhileSpansWait(t *testing.T) {
 func sendOne(url string, sender byte, n int) bool {
 	at := uint64(time.Now().UnixNano())
 	id := trace.SpanID{1, sender, 7: byte(n)}
-	body, err := proto.Marshal(
-		&tracepb.TracesData{
-			ResourceSpans: []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{
-				{
-					TraceId: append(
-						[]byte{9, sender, byte(n)},
-						make([]byte, 13)...),
-					SpanId:            id[:],
-					Name:              "syncPod",
-					StartTimeUnixNano: at,
-					EndTimeUnixNano:   at,
-				},
-			}}}}},
-		},
-	)
+	body, err := proto.Marshal(&tracepb.TracesData{
+		ResourceSpans: []*tracepb.ResourceSpans{{ScopeSpans: []*tracepb.ScopeSpans{{Spans: []*tracepb.Span{
+			{
+				TraceId: append(
+					[]byte{9, sender, byte(n)},
+					make([]byte, 13)...),
+				SpanId:            id[:],
+				Name:              "syncPod",
+				StartTimeUnixNano: at,
+				EndTimeUnixNano:   at,
+			},
+		}}}}},
+	})
 	if err != nil || n > 255 {
 		return false
 	}

@@ -39,9 +39,7 @@ func TestGateToken(t *testing.T) {
 	token, err := httpserve.Endpoint{
 		Address:   "127.0.0.1:0",
 		TokenFile: tokenFile(t),
-	}.Token(
-		httpserve.Purpose{Name: "test"},
-	)
+	}.Token(httpserve.Purpose{Name: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -137,15 +137,12 @@ func emptyCluster(t *testing.T, failing ...string) *httptest.Server {
 			case <-ended:
 			}
 		default:
-			answer(
-				http.StatusOK,
-				object{
-					"kind":       "PodList",
-					"apiVersion": "v1",
-					"metadata":   object{"resourceVersion": "5"},
-					"items":      []object{},
-				},
-			)
+			answer(http.StatusOK, object{
+				"kind":       "PodList",
+				"apiVersion": "v1",
+				"metadata":   object{"resourceVersion": "5"},
+				"items":      []object{},
+			})
 		}
 	}))
 	t.Cleanup(func() { close(ended); api.Close() })

@@ -111,12 +111,10 @@ func tokenFile(t *testing.T) string {
 func TestAPIWithTLS(t *testing.T) {
 	ca := httpservetest.New(t)
 	files := ca.Files(t, nil)
-	l, _, err := apiOf(
-		config.APIConfiguration{
-			Address: ":0", TokenFile: tokenFile(t),
-			TLS: config.TLSConfiguration{CertFile: files.CertFile, KeyFile: files.KeyFile},
-		},
-	)
+	l, _, err := apiOf(config.APIConfiguration{
+		Address: ":0", TokenFile: tokenFile(t),
+		TLS: config.TLSConfiguration{CertFile: files.CertFile, KeyFile: files.KeyFile},
+	})
 	must(t, err)
 	must(t, l.Start(t.Context()))
 	defer func() { must(t, l.Stop()) }()

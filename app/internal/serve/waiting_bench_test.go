@@ -51,11 +51,9 @@ func BenchmarkUntilQueryable(b *testing.B) {
 		time.Sleep(rand.N(lookEvery))
 		one := syncOf(byte(i), pod, clock.Now())
 		one.ID = trace.SpanID{7, byte(i >> 8), byte(i)}
-		body, err := proto.Marshal(
-			&tracepb.TracesData{
-				ResourceSpans: span.ToOTLP([]*span.Trace{{ID: one.TraceID, Spans: []*span.Span{one}}}, ""),
-			},
-		)
+		body, err := proto.Marshal(&tracepb.TracesData{
+			ResourceSpans: span.ToOTLP([]*span.Trace{{ID: one.TraceID, Spans: []*span.Span{one}}}, ""),
+		})
 		if err != nil {
 			b.Fatal(err)
 		}

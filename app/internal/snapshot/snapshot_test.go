@@ -354,9 +354,7 @@ func TestReaderDamaged(t *testing.T) {
 		for bit := range 8 {
 			bad := bytes.Clone(content)
 			bad[i] ^= 1 << bit
-			if _, _, err := read(
-				append(bytes.Clone(head), blocks(t, bad)...),
-			); err != nil &&
+			if _, _, err := read(append(bytes.Clone(head), blocks(t, bad)...)); err != nil &&
 				!errors.Is(err, ErrFormat) {
 				t.Errorf("byte %d, bit %d: gave %v, want ErrFormat or a state", i, bit, err)
 			}

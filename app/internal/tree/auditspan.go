@@ -53,10 +53,7 @@ func AuditSpan(l *change.Lineage, q *observation.Write) *span.Span {
 	s.Start.Source, s.End.Source = span.TimeAudit, span.TimeAudit
 	s.Attributes = append(s.Attributes, userOf(q)...)
 	if sc := change.ParseContext(q.Server, ""); sc.IsValid() && sc.TraceID() != l.ID {
-		s.Links = append(
-			s.Links,
-			span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Reason: span.LinkServer},
-		)
+		s.Links = append(s.Links, span.Link{TraceID: sc.TraceID(), SpanID: sc.SpanID(), Reason: span.LinkServer})
 	}
 	return s
 }

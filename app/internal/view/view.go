@@ -49,9 +49,7 @@ var _ store.Reader = (*View)(nil)
 
 // New returns a View without a first moment. Read returns the trace of an entry of the log.
 // Archive returns the archive, or an error that wraps store.ErrUnavailable.
-func New(
-	read func(ctx context.Context, seq uint64) (*span.Trace, error), archive func() (store.Reader, error),
-) *View {
+func New(read func(ctx context.Context, seq uint64) (*span.Trace, error), archive func() (store.Reader, error)) *View {
 	return &View{
 		sources: sources{read, archive}, begun: make(chan struct{}),
 		limits: limits{store.NewLimiter(), archiveTime, briefTime},

@@ -223,10 +223,7 @@ func (c *Client) Why(ctx context.Context, id string, o object.Ref) (*api.Why, er
 // checkID keeps invalid IDs out of URLs.
 func checkID(id string) error {
 	if id == "" || strings.Trim(id, "0123456789abcdefABCDEF") != "" {
-		return fmt.Errorf(
-			"%.80q is no trace ID: it has 32 hexadecimal digits, and the first 8 are usually enough",
-			id,
-		)
+		return fmt.Errorf("%.80q is no trace ID: it has 32 hexadecimal digits, and the first 8 are usually enough", id)
 	}
 	return nil
 }

@@ -401,10 +401,7 @@ func TestReader(t *testing.T) {
 			}
 		})
 	}
-	if _, err := newReader(
-		strings.NewReader(strings.Repeat("x", 100)),
-		func() {},
-	).line(50); err == nil ||
+	if _, err := newReader(strings.NewReader(strings.Repeat("x", 100)), func() {}).line(50); err == nil ||
 		!strings.Contains(err.Error(), "more than") {
 		t.Errorf("a line that is too long: %v", err)
 	}

@@ -102,10 +102,7 @@ func (f *follower) begin(ctx context.Context, from Position) bool {
 	}
 	if !from.IsZero() {
 		f.s.counters.gaps.Add(1)
-		f.s.Warn(
-			"the audit log %s is not the file of the last position: events between the two may be missing",
-			f.path,
-		)
+		f.s.Warn("the audit log %s is not the file of the last position: events between the two may be missing", f.path)
 	}
 	return true
 }

@@ -222,16 +222,13 @@ func TestFollow(t *testing.T) {
 				t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
 			}
 			got := s.Stats()
-			if diff := cmp.Diff(
-				tc.stats,
-				Stats{
-					Damaged:     got.Damaged,
-					Overlong:    got.Overlong,
-					Rotations:   got.Rotations,
-					Truncations: got.Truncations,
-					Gaps:        got.Gaps,
-				},
-			); diff != "" {
+			if diff := cmp.Diff(tc.stats, Stats{
+				Damaged:     got.Damaged,
+				Overlong:    got.Overlong,
+				Rotations:   got.Rotations,
+				Truncations: got.Truncations,
+				Gaps:        got.Gaps,
+			}); diff != "" {
 				t.Errorf("stats -want +got:\n%s", diff)
 			}
 		})

@@ -23,15 +23,12 @@ const (
 // Listen returns a listener for Serve. The endpoint decides between plaintext and TLS; the
 // webhook's kubeconfig must match. log receives failures to renew certificates; nil means no log.
 func Listen(ctx context.Context, e httpserve.Endpoint, log *slog.Logger) (net.Listener, error) {
-	return e.Listen(
-		ctx,
-		httpserve.Purpose{
-			Name:           "audit batches",
-			MaxConnections: maxConnections,
-			Protocols:      []string{"http/1.1"},
-			Log:            log,
-		},
-	)
+	return e.Listen(ctx, httpserve.Purpose{
+		Name:           "audit batches",
+		MaxConnections: maxConnections,
+		Protocols:      []string{"http/1.1"},
+		Log:            log,
+	})
 }
 
 // Serve accepts batches on ln until ctx ends. It then lets requests in progress finish for a few

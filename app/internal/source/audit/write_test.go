@@ -340,13 +340,7 @@ func TestWrites(t *testing.T) {
 			}
 			got, why := s.writes(e)
 			if diff := cmp.Diff(tc.want, got); diff != "" || reasonNames[why] != tc.passed {
-				t.Errorf(
-					"%s: skipped as %q, want %q; -want +got:\n%s",
-					tc.reason,
-					reasonNames[why],
-					tc.passed,
-					diff,
-				)
+				t.Errorf("%s: skipped as %q, want %q; -want +got:\n%s", tc.reason, reasonNames[why], tc.passed, diff)
 			}
 		})
 	}

@@ -129,25 +129,16 @@ func TestDecode(t *testing.T) {
 			Status:       span.StatusError,
 			Message:      "i/o timeout\n",
 			Attributes: []attribute.KeyValue{
-				attribute.String(
-					"s",
-					"x",
-				),
+				attribute.String("s", "x"),
 				attribute.Bool("b", true),
 				attribute.Int64("i", math.MinInt64),
 				attribute.Float64("f", 1.5),
-				attribute.Float64(
-					"inf",
-					math.Inf(-1),
-				),
+				attribute.Float64("inf", math.Inf(-1)),
 				{Key: "none"},
 				attribute.ByteSlice("bytes", []byte{0, 0xFB, 0xFF}),
 				attribute.StringSlice("list", []string{"x", ""}),
 				attribute.Slice("mixed", attribute.IntValue(1), attribute.MapValue(attribute.Int("k", 1))),
-				attribute.Map(
-					"map",
-					attribute.Map("in", attribute.Int("k", 1)),
-				),
+				attribute.Map("map", attribute.Map("in", attribute.Int("k", 1))),
 				attribute.String("after the events", "x"),
 			},
 			Events: []span.Event{

@@ -35,14 +35,12 @@ func exporters(t *testing.T, r *Receiver) map[string]sdktrace.SpanExporter {
 		opts := []otlptracegrpc.Option{
 			otlptracegrpc.WithInsecure(),
 			otlptracegrpc.WithEndpoint(r.GRPCAddr().String()),
-			otlptracegrpc.WithRetry(
-				otlptracegrpc.RetryConfig{
-					Enabled:         true,
-					InitialInterval: soon,
-					MaxInterval:     soon,
-					MaxElapsedTime:  long,
-				},
-			),
+			otlptracegrpc.WithRetry(otlptracegrpc.RetryConfig{
+				Enabled:         true,
+				InitialInterval: soon,
+				MaxInterval:     soon,
+				MaxElapsedTime:  long,
+			}),
 		}
 		if compressor != "" {
 			opts = append(opts, otlptracegrpc.WithCompressor(compressor))
@@ -59,14 +57,12 @@ func exporters(t *testing.T, r *Receiver) map[string]sdktrace.SpanExporter {
 				otlptracehttp.WithInsecure(),
 				otlptracehttp.WithEndpoint(r.HTTPAddr().String()),
 				otlptracehttp.WithCompression(compression),
-				otlptracehttp.WithRetry(
-					otlptracehttp.RetryConfig{
-						Enabled:         true,
-						InitialInterval: soon,
-						MaxInterval:     soon,
-						MaxElapsedTime:  long,
-					},
-				),
+				otlptracehttp.WithRetry(otlptracehttp.RetryConfig{
+					Enabled:         true,
+					InitialInterval: soon,
+					MaxInterval:     soon,
+					MaxElapsedTime:  long,
+				}),
 			),
 		)
 	}

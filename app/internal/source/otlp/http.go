@@ -86,12 +86,7 @@ func (r *Receiver) accepts(req *http.Request) *refusal {
 	case !r.httpToken.Admits(req):
 		return refuseStranger()
 	case req.URL.Path != r.opts.Path:
-		return refuse(
-			foreign,
-			codes.NotFound,
-			http.StatusNotFound,
-			"unknown path: post spans to "+r.opts.Path,
-		)
+		return refuse(foreign, codes.NotFound, http.StatusNotFound, "unknown path: post spans to "+r.opts.Path)
 	case req.Method != http.MethodPost:
 		return refuse(
 			foreign,

@@ -295,19 +295,13 @@ func TestHTTP(t *testing.T) {
 			}
 			if tc.status != http.StatusOK {
 				var s spb.Status
-				if err := read(
-					raw,
-					&s,
-				); err != nil || codes.Code(s.GetCode()) != tc.code || s.GetMessage() == "" ||
+				if err := read(raw, &s); err != nil || codes.Code(s.GetCode()) != tc.code || s.GetMessage() == "" ||
 					strings.Contains(s.GetMessage(), errFull.Error()) {
 					t.Errorf("got %v, %v", &s, err)
 				}
 			} else {
 				var answer coltracepb.ExportTraceServiceResponse
-				if err := read(
-					raw,
-					&answer,
-				); err != nil ||
+				if err := read(raw, &answer); err != nil ||
 					answer.GetPartialSuccess().GetRejectedSpans() != tc.rejected {
 					t.Errorf("got %v, %v", &answer, err)
 				}

@@ -104,14 +104,11 @@ func TestValidate(t *testing.T) {
 // TestAddressInUse: the error is one clear line, and the other address is released.
 func TestAddressInUse(t *testing.T) {
 	first, _ := started(t, Options{})
-	_, err := New(
-		t.Context(),
-		Options{
-			Sink: &basket{},
-			GRPC: httpserve.Endpoint{Address: "127.0.0.1:0"},
-			HTTP: httpserve.Endpoint{Address: first.HTTPAddr().String()},
-		},
-	)
+	_, err := New(t.Context(), Options{
+		Sink: &basket{},
+		GRPC: httpserve.Endpoint{Address: "127.0.0.1:0"},
+		HTTP: httpserve.Endpoint{Address: first.HTTPAddr().String()},
+	})
 	if err == nil ||
 		!strings.HasPrefix(
 			err.Error(),

@@ -97,12 +97,7 @@ func (r *Receiver) refuseFull() *refusal {
 }
 
 func (r *Receiver) refuseBusy() *refusal {
-	out := refuse(
-		busy,
-		codes.Unavailable,
-		http.StatusTooManyRequests,
-		"too many requests at the moment: send it again",
-	)
+	out := refuse(busy, codes.Unavailable, http.StatusTooManyRequests, "too many requests at the moment: send it again")
 	out.after = r.opts.RetryAfter
 	return out
 }

@@ -195,10 +195,7 @@ func TestReservedOfResource(t *testing.T) {
 	for encoding, body := range both(t, ptraceotlp.NewExportRequestFromTraces(td)) {
 		b := decoded(t, body)
 		got := b.spans[0]
-		if diff := cmp.Diff(
-			[]attribute.Key{"service.name"},
-			keys(got.Origin.Resource.Attributes),
-		); diff != "" ||
+		if diff := cmp.Diff([]attribute.Key{"service.name"}, keys(got.Origin.Resource.Attributes)); diff != "" ||
 			got.Service != "kubelet" {
 			t.Errorf("%s: service %q, resource -want +got:\n%s", encoding, got.Service, diff)
 		}

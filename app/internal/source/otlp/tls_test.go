@@ -36,11 +36,7 @@ func TestMutualTLS(t *testing.T) {
 		"another authority's": stranger.Client(t, server),
 		"none":                server.Trusting(),
 	} {
-		_, err := dial(
-			t,
-			r,
-			grpc.WithTransportCredentials(credentials.NewTLS(config)),
-		).Export(
+		_, err := dial(t, r, grpc.WithTransportCredentials(credentials.NewTLS(config))).Export(
 			t.Context(),
 			one(func(*tracepb.Span) {}),
 		)

@@ -48,9 +48,7 @@ func TestDelay(t *testing.T) {
 				o := &observation.Observation{Seen: now, Event: &observation.Event{Last: at(-100)}}
 				if !ch.event {
 					o = &observation.Observation{Seen: now, State: &observation.State{
-						Created: at(
-							ch.created,
-						),
+						Created:  at(ch.created),
 						Managers: []observation.Manager{{Time: at(-90)}, {Time: at(ch.managed)}},
 					}}
 				}

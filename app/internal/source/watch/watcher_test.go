@@ -122,23 +122,11 @@ func brief(o *observation.Observation) string {
 	}
 	switch {
 	case o.State != nil:
-		return fmt.Sprintf(
-			"%s%s/%s %d",
-			how,
-			o.State.Kind.Kind,
-			o.State.Name,
-			o.State.ResourceVersion,
-		) + order(
+		return fmt.Sprintf("%s%s/%s %d", how, o.State.Kind.Kind, o.State.Name, o.State.ResourceVersion) + order(
 			o.State.Order,
 		)
 	case o.Gone != nil:
-		return fmt.Sprintf(
-			"%sgone %s/%s %d",
-			how,
-			o.Gone.Kind.Kind,
-			o.Gone.Name,
-			o.Gone.ResourceVersion,
-		) + order(
+		return fmt.Sprintf("%sgone %s/%s %d", how, o.Gone.Kind.Kind, o.Gone.Name, o.Gone.ResourceVersion) + order(
 			o.Gone.Order,
 		)
 	default:
