@@ -45,8 +45,8 @@ type Reconciliation struct {
 	// Start is the start of its span; nil until derived.
 	Start *history.Moment
 
-	// arrived is the first version, from that of the write ArrivedFrom on, in which the
-	// reconciliation had converged, for the parts arrivedParts; see ConvergedBy.
+	// arrived is the first converged version for the parts arrivedParts. The search begins at the
+	// version of the write ArrivedFrom; see ConvergedBy.
 	arrived      *history.Version
 	ArrivedFrom  *Write
 	arrivedParts kind.Part

@@ -129,7 +129,7 @@ func (rs *Reasons) byClaims(pod *history.Version, r reason.Reason) reason.Reason
 	return r
 }
 
-// reasonSince is reasonOf with the time when the object got its reason, if that is known.
+// reasonSince is Of with the time when the object got its reason, if that is known.
 func (rs *Reasons) reasonSince(t *change.Timeline) reason.Reason {
 	r := rs.Of(t)
 	r.Since = Since(r, reason.Waits(t.Versions, rs.EventsOf(t)))

@@ -33,9 +33,8 @@ func (c *Changes) Taken(id trace.TraceID) (change.Taken, bool) {
 	return t, known
 }
 
-// Pending reports whether r has writes that were not handed out with any trace (some). It also
-// reports whether none of its stored writes to desired state was handed out (all). A folded r has a
-// write that was.
+// Pending reports whether some writes of r were not handed out with any trace, and whether all its
+// stored writes to desired state were not. Of a folded r, one write was handed out.
 func (c *Changes) Pending(r *change.Reconciliation) (some, all bool) {
 	all = !r.Folded
 	for _, w := range r.Writes {

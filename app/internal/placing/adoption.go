@@ -9,7 +9,7 @@ import (
 )
 
 // adopt puts the creation of an object before those of the objects that its author created for it
-// (cause.Finder.Adopting), and that of a mirror Pod before the deletion of the Pod that it replaces.
+// (cause.Adopting), and that of a mirror Pod before the deletion of the Pod that it replaces.
 func (p *Placing) adopt(all []change.Write) {
 	var born map[*change.Timeline]*change.Write
 	for i := range all {

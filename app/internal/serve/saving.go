@@ -125,7 +125,7 @@ type engineOptions struct {
 	Settle   time.Duration
 	Quiet    time.Duration
 	Patience time.Duration
-	// DigestKey is watch.Config.Key. A server of an earlier release stored none.
+	// DigestKey is watch.Config.Key.
 	DigestKey []byte
 	// Relations are the declarations of the relations in the configuration.
 	Relations []string `json:",omitempty"`
