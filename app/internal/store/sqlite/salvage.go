@@ -293,7 +293,8 @@ func (s *salvage) parts(ctx context.Context, h salvagedHead) ([]part, error) {
 	err := s.db.Read(ctx, func(q database.Querier) error {
 		for _, order := range []string{"num", "num DESC"} {
 			err := eachPart(
-				ctx, q, h.id, "WHERE num >= ? AND num < ? ORDER BY "+order, []any{firstPart(h.num), firstPart(h.num + 1)},
+				ctx, q, h.id, "WHERE num >= ? AND num < ? ORDER BY "+order,
+				[]any{firstPart(h.num), firstPart(h.num + 1)},
 				func(p part) error {
 					if !known[p.num] {
 						known[p.num] = true
