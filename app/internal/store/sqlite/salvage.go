@@ -337,6 +337,7 @@ func (b batches) of(revision, asOf int64) *store.Batch {
 // divide adds the parts of a trace to batches like those that contained them.
 func (b batches) divide(h salvagedHead, parts []part) {
 	for _, p := range parts {
-		p.addTo(b.of(cmp.Or(p.revision, h.revision), h.asOf), &span.Trace{ID: h.id, Outcome: h.outcome, Reason: h.reason})
+		batch := b.of(cmp.Or(p.revision, h.revision), h.asOf)
+		p.addTo(batch, &span.Trace{ID: h.id, Outcome: h.outcome, Reason: h.reason})
 	}
 }

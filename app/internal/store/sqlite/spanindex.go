@@ -101,7 +101,8 @@ func restrictEntries(f *filter, q *store.SpanQuery) {
 	}
 	read, args := spans("NULL"), []any{string(criteria)}
 	if ofActor { // that of a lifecycle
-		read = "EXISTS (SELECT 1 FROM lifecycles AS c WHERE c.trace = i.trace AND c.actor = ? AND " + spans("c.span") + ")"
+		read = "EXISTS (SELECT 1 FROM lifecycles AS c WHERE c.trace = i.trace AND c.actor = ? AND " +
+			spans("c.span") + ")"
 		args = []any{actor, string(criteria)}
 	}
 	f.add("("+suffices.all()+" OR "+read+")", slices.Concat(suffices.args, args)...)
