@@ -4,6 +4,7 @@ package canary
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"database/sql"
 	"encoding/base64"
@@ -148,6 +149,7 @@ func (s *search) table(t testing.TB, db *sql.DB, table string) {
 		}
 		for i, v := range values {
 			s.in(t, "table "+table+", "+columns[i], v)
+			s.compressed(t, "table "+table+", "+columns[i]+" unpacked", v)
 			if unpacked, err := gzip.NewReader(bytes.NewReader(v)); err == nil {
 				text, err := io.ReadAll(unpacked)
 				if err != nil {
@@ -159,5 +161,17 @@ func (s *search) table(t testing.TB, db *sql.DB, table string) {
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// compressed looks through a value that is a form byte and a stream of DEFLATE, as the archive has for
+// the spans of a trace. It ignores other values.
+func (s *search) compressed(t testing.TB, sink string, value []byte) {
+	t.Helper()
+	if len(value) == 0 || value[0] != 1 {
+		return
+	}
+	if text, err := io.ReadAll(flate.NewReader(bytes.NewReader(value[1:]))); err == nil {
+		s.in(t, sink, text)
 	}
 }

@@ -298,7 +298,7 @@ func (p *packer) nested(v *attribute.Value) {
 		return
 	}
 	var said commonpb.AnyValue
-	if proto.Unmarshal(p.take(uint64(n)), &said) != nil { //nolint:gosec // it is a length
+	if proto.Unmarshal(p.take(uint64(n)), &said) != nil {
 		p.fail()
 	}
 	*v = fromValue(&said, 0)

@@ -140,6 +140,7 @@ func TestUnpackDamaged(t *testing.T) {
 func BenchmarkEncodings(b *testing.B) {
 	one := spantest.Many(100)
 	report := func(b *testing.B, size int) {
+		b.Helper()
 		b.ReportMetric(float64(b.N*len(one.Spans))/b.Elapsed().Seconds(), "spans/s")
 		b.ReportMetric(float64(size)/float64(len(one.Spans)), "bytes/span")
 	}

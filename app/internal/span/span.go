@@ -48,7 +48,7 @@ type Span struct {
 	DroppedEvents int
 	Links         []Link
 
-	// Facts is set on the span of a reconciliation, unless an earlier version made it.
+	// Facts is set on the span of a reconciliation and of a stored write.
 	Facts *Facts
 
 	// Origin is set on a span that another component made.

@@ -60,7 +60,7 @@ type Summary struct {
 	Slowest         string
 	SlowestDuration time.Duration
 	// Work are the kinds of work on the critical path, as insight.Longest returns them. The rest of
-	// Duration is other work. It is nil without a path, and for an archived trace of an earlier version.
+	// Duration is other work. It is nil without a path.
 	Work []insight.Work
 	// Current is the work at the end of an open trace's critical path, and CurrentDuration its part
 	// of the path by AsOf. It continues.

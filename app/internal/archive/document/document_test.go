@@ -387,7 +387,9 @@ func TestDamaged(t *testing.T) {
 		"no time":    {"open spans would have no length", replace(line, `"asOf":"2026`, `"x":"2026`), "AsOf"},
 		"bad time":   {"another form", replace(line, `"asOf":"2026`, `"asOf":"yesterday`), "not JSON"},
 		"other ID":   {"spans of another trace", replace(line, `"traceId":"`, `"traceId":"ff`), "it is"},
-		"exact":      {"it is empty", replace(line, `"parts":`, `"exact":{"`+first+`":null},"parts":`), "lifeline.exact"},
+		"exact": {
+			"it is empty", replace(line, `"parts":`, `"exact":{"`+first+`":null},"parts":`), "lifeline.exact",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -80,7 +80,8 @@ func (s *Store) Occupy(n int) (release func()) {
 func (s *Store) Rows(ctx context.Context) (map[string]int64, error) {
 	out := map[string]int64{}
 	for _, table := range []string{
-		"lifecycles", "lifecycle_images", "lifecycle_labels", "phases", "operations", "span_index", "writes", "write_kinds",
+		"lifecycles", "lifecycle_images", "lifecycle_labels", "phases", "operations", "span_index", "writes",
+		"write_kinds",
 	} {
 		n, err := s.db.Number(ctx, "SELECT count(*) FROM "+table)
 		if err != nil {

@@ -293,7 +293,8 @@ func (s *salvage) parts(ctx context.Context, h salvagedHead) ([]part, error) {
 	err := s.db.Read(ctx, func(q database.Querier) error {
 		for _, order := range []string{"num", "num DESC"} {
 			err := eachPart(
-				ctx, q, h.id, "WHERE num >= ? AND num < ? ORDER BY "+order, []any{firstPart(h.num), firstPart(h.num + 1)},
+				ctx, q, h.id, "WHERE num >= ? AND num < ? ORDER BY "+order,
+				[]any{firstPart(h.num), firstPart(h.num + 1)},
 				func(p part) error {
 					if !known[p.num] {
 						known[p.num] = true
@@ -336,6 +337,7 @@ func (b batches) of(revision, asOf int64) *store.Batch {
 // divide adds the parts of a trace to batches like those that contained them.
 func (b batches) divide(h salvagedHead, parts []part) {
 	for _, p := range parts {
-		p.addTo(b.of(cmp.Or(p.revision, h.revision), h.asOf), &span.Trace{ID: h.id, Outcome: h.outcome, Reason: h.reason})
+		batch := b.of(cmp.Or(p.revision, h.revision), h.asOf)
+		p.addTo(batch, &span.Trace{ID: h.id, Outcome: h.outcome, Reason: h.reason})
 	}
 }

@@ -70,7 +70,10 @@ func restrictEntries(f *filter, q *store.SpanQuery) {
 	if q.Longer > 0 {
 		f.add("i.longest >= ?", int64(q.Longer))
 	}
-	m := spanMatch{Attributes: maps.Clone(q.Attributes), Longer: int64(q.Longer), Shorter: int64(q.Shorter)}
+	m := spanMatch{
+		Attributes: maps.Clone(q.Attributes), Since: bound(q.Since), Until: bound(q.Until),
+		Longer: max(0, int64(q.Longer)), Shorter: max(0, int64(q.Shorter)),
+	}
 	actor, ofActor := m.Attributes[store.AttributeActor]
 	delete(m.Attributes, store.AttributeActor)
 	for key := range m.Attributes {
@@ -89,15 +92,17 @@ func restrictEntries(f *filter, q *store.SpanQuery) {
 	} else {
 		suffices.add("0")
 	}
-	m.Since, m.Until = bound(q.Since), bound(q.Until)
 	criteria, _ := json.Marshal(m) // texts and numbers
 	spans := func(id string) string {
-		return fmt.Sprintf("EXISTS (SELECT 1 FROM parts AS p WHERE p.num >= i.trace << %d AND p.num < (i.trace + 1) << %d "+
-			"AND %s(p.data, o.service, o.name, ?, %s))", partBits, partBits, hasSpan, id)
+		return fmt.Sprintf(
+			"EXISTS (SELECT 1 FROM parts AS p WHERE p.num >= i.trace << %d AND p.num < (i.trace + 1) << %d "+
+				"AND %s(p.data, o.service, o.name, ?, %s))", partBits, partBits, hasSpan, id,
+		)
 	}
 	read, args := spans("NULL"), []any{string(criteria)}
 	if ofActor { // that of a lifecycle
-		read = "EXISTS (SELECT 1 FROM lifecycles AS c WHERE c.trace = i.trace AND c.actor = ? AND " + spans("c.span") + ")"
+		read = "EXISTS (SELECT 1 FROM lifecycles AS c WHERE c.trace = i.trace AND c.actor = ? AND " +
+			spans("c.span") + ")"
 		args = []any{actor, string(criteria)}
 	}
 	f.add("("+suffices.all()+" OR "+read+")", slices.Concat(suffices.args, args)...)

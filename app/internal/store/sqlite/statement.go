@@ -26,7 +26,7 @@ const (
 	// StatementRows bounds its rows.
 	StatementRows = 100_000
 	// maxText bounds a text of SQLite, and maxAnswer the answer in memory, in bytes.
-	maxText, maxAnswer = 16 << 20, 64 << 20
+	maxText, maxAnswer = 64 << 20, 64 << 20
 	// pageSize is the size of a page of SQLite's temporary tables.
 	pageSize = 4096
 )

@@ -26,11 +26,6 @@ func nanos(t time.Time) int64 {
 
 func moment(ns int64) time.Time { return time.Unix(0, ns).UTC() }
 
-// optional is nanos, and NULL for the zero time.
-func optional(t time.Time) sql.NullInt64 {
-	return sql.NullInt64{Int64: nanos(t), Valid: !t.IsZero()}
-}
-
 func optionalMoment(ns sql.NullInt64) time.Time {
 	if !ns.Valid {
 		return time.Time{}
