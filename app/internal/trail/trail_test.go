@@ -64,6 +64,24 @@ func TestWaitingBound(t *testing.T) {
 	}
 }
 
+// TestWaitingWritesBound: the waiting requests of one object are bounded. The oldest one goes first.
+func TestWaitingWritesBound(t *testing.T) {
+	w := newWorld()
+	web := w.put("uid", 1)
+	const more = 5
+	for i := range uint64(maxWrites + more) {
+		w.Wait(index.SubjectOf(web), request(web, "patch", 10+i, nameless))
+	}
+	w.Wait(index.SubjectOf(web), request(web, "patch", 9, nameless)) // too old
+	got := w.Waiting(web)
+	if len(got) != maxWrites || got[0].AuditID != "patch-15" {
+		t.Errorf("%d requests wait, from %s on; want %d from patch-15 on", len(got), got[0].AuditID, maxWrites)
+	}
+	if got := w.Stats().Dropped; got != more {
+		t.Errorf("counted %d dropped requests, want %d", got, more)
+	}
+}
+
 // TestAge: unused data lives for two generations.
 func TestAge(t *testing.T) {
 	w := newWorld()
