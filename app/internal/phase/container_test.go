@@ -299,5 +299,18 @@ func TestInit(t *testing.T) {
 			"start container proxy #1 12-14", "start container app #1 14-15",
 			"readiness 15-: waits for container app to be ready",
 		}},
+		"sidecar again": {"the next container did not wait for the second start", []edit{initial(proxy(nil))},
+			func(s *story) {
+				again := proxy(running(20))
+				again.Restarts, again.Last = 1, ran(14, 18, 1)
+				s.put(14, initial(proxy(running(14)))).put(15, container(0, running(15), nil)).
+					put(18, initial(proxy(ran(14, 18, 1)))).put(20, initial(again))
+			}, []string{
+				"start container proxy #1 12-14",
+				"run container proxy #1 14-18 failed: container proxy exited with code 1",
+				"backoff proxy #1 18-20 failed: container proxy exited with code 1", "start container proxy #2 18-20",
+				"start container app #1 14-15",
+				"readiness 20-: is in a crash loop: init container proxy exited with code 1, restarted once",
+			}},
 	})
 }
