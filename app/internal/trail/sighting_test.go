@@ -114,6 +114,22 @@ func TestSightings(t *testing.T) {
 	}
 }
 
+// TestSightingsContradicted: contradictions keep the bound, too.
+func TestSightingsContradicted(t *testing.T) {
+	w, most := newWorld(), 0
+	const n = MaxSightings - 2 // the older generation is full, and the younger one nearly
+	for _, verb := range []string{"create", "delete"} {
+		for i := range n {
+			w.Sight(sent(fmt.Sprint(i), verb))
+			_, _, now := w.Size()
+			most = max(most, now)
+		}
+	}
+	if most > MaxSightings {
+		t.Errorf("got %d digests, want at most %d", most, MaxSightings)
+	}
+}
+
 // TestContradictedEarlier: an older digest contradicts a request, too.
 func TestContradictedEarlier(t *testing.T) {
 	w := newWorld()
