@@ -3,6 +3,7 @@
 package phase
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -143,16 +144,21 @@ func (t *track) lastStart() history.Moment {
 }
 
 // over returns the time from which the next container could start: the end of an init container, or
-// the start of a sidecar.
-func (t *track) over() history.Moment {
+// the start of a sidecar. A sidecar may start again later than next, the first start of that container.
+func (t *track) over(next history.Moment) history.Moment {
 	if len(t.attempts) == 0 {
 		return history.Moment{}
 	}
-	last := t.attempts[len(t.attempts)-1]
-	if t.spec.Sidecar {
-		return last.started
+	if !t.spec.Sidecar {
+		return t.attempts[len(t.attempts)-1].finished
 	}
-	return last.finished
+	for n, a := range slices.Backward(t.attempts) {
+		again := n > 0 && next.Known() && a.started.At().After(next.At().Time)
+		if a.started.Known() && !again {
+			return a.started
+		}
+	}
+	return history.Moment{}
 }
 
 // phases appends the pulls, starts and waits of the container to out. from is the earliest time for

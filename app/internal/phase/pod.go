@@ -70,14 +70,8 @@ func (s *podStory) steps(out []Step) []Step {
 	}
 	sandbox := s.sandbox(bound, tracks)
 	out = append(out, sandbox)
-	from := sandbox.end
-	for _, t := range tracks {
-		out = t.phases(out, from)
-		if t.init {
-			if end := t.over(); end.Known() {
-				from = end
-			}
-		}
+	for i, t := range tracks {
+		out = t.phases(out, earliest(tracks[:i], sandbox.end, t.firstStart()))
 	}
 	if p, begun := s.readiness(tracks); begun && !again {
 		out = append(out, p)
@@ -88,14 +82,29 @@ func (s *podStory) steps(out []Step) []Step {
 	return s.published(out)
 }
 
+// earliest returns the earliest time for the first start of a container, at next: the end of sandbox, or
+// of the last init container before it.
+func earliest(before []*track, sandbox, next history.Moment) history.Moment {
+	from := sandbox
+	for _, t := range before {
+		if !t.init {
+			break
+		}
+		if end := t.over(next); end.Known() {
+			from = end
+		}
+	}
+	return from
+}
+
 // published appends the steps from Ready to the publications of the Pod as an endpoint. The
 // reconciliation does not wait for them.
 func (s *podStory) published(out []Step) []Step {
 	if s.ready == nil || s.ready.Baseline || !s.r.First().Arrived.IsZero() || s.completes() {
 		return out
 	}
-	at := Ready(s.from.Times, s.r.Timeline, s.ready)
-	return Published(out, at, s.ready.ResourceVersion, s.from.Published(s.r.Timeline))
+	return Published(out, Ready(s.from.Times, s.r.Timeline, s.ready), s.ready.ResourceVersion,
+		s.from.Published(s.r.Timeline))
 }
 
 // cut ends an open phase at the end of the reconciliation.
@@ -148,13 +157,16 @@ func (s *podStory) schedule(out []Step) ([]Step, history.Moment) {
 		if c != nil && c.Status == "False" &&
 			(i == 0 || !history.Equal(s.versions[i-1].Condition(judge.PodScheduled), c)) {
 			p.message = c.Message
-			p.events = append(p.events, span.Event{
-				Time: history.Arrival(v).At().Time,
-				Name: span.EventUnschedulable,
-				Attributes: []attribute.KeyValue{
-					span.KeyReason.String(span.Bound(c.Reason)), span.KeyMessage.String(span.Bound(c.Message)),
+			p.events = append(
+				p.events,
+				span.Event{
+					Time: history.Arrival(v).At().Time,
+					Name: span.EventUnschedulable,
+					Attributes: []attribute.KeyValue{
+						span.KeyReason.String(span.Bound(c.Reason)), span.KeyMessage.String(span.Bound(c.Message)),
+					},
 				},
-			})
+			)
 		}
 	}
 	if p.end.Known() {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -47,5 +48,39 @@ func TestSpan(t *testing.T) {
 				t.Errorf("end: got %s, want %d s", s.End.Sub(epoch), tc.end)
 			}
 		})
+	}
+}
+
+// TestAttempt: only a repeated step has the number of its attempt.
+func TestAttempt(t *testing.T) {
+	r := &change.Reconciliation{
+		Timeline: &change.Timeline{}, Lineage: &change.Lineage{}, Writes: []*change.Write{{Verb: history.Created}},
+	}
+	for attempt, want := range map[int]int{0: 0, 1: 0, 2: 1} {
+		s := Spans(nil, []Step{{start: at(2), attempt: attempt}}, r, at(1))[0]
+		if got := len(s.Attributes); got != want {
+			t.Errorf("attempt %d: %d attributes, want %d", attempt, got, want)
+		}
+	}
+}
+
+// TestSpans: each step has a span below its reconciliation, with an ID of its own.
+func TestSpans(t *testing.T) {
+	r := &change.Reconciliation{
+		Timeline: &change.Timeline{}, Lineage: &change.Lineage{}, Writes: []*change.Write{{Verb: history.Created}},
+	}
+	steps := []Step{
+		{name: "a", start: at(2)}, {name: "b", start: at(2)}, {name: "a", key: "x", start: at(2)},
+		{name: "a", attempt: 1, start: at(2)}, {name: "a", failed: true, message: "no", attempt: 2, start: at(2)},
+	}
+	seen := map[string]bool{}
+	for i, s := range Spans(nil, steps, r, at(1)) {
+		if s.Parent != r.ID() || seen[s.ID.String()] || s.Name != steps[i].name || s.Message != steps[i].message {
+			t.Errorf("step %d: got %+v, want its name and message, below the reconciliation, with a new ID", i, s)
+		}
+		if failed := s.Status == span.StatusError; failed != steps[i].failed {
+			t.Errorf("step %d: failed %t", i, failed)
+		}
+		seen[s.ID.String()] = true
 	}
 }

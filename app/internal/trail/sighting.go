@@ -31,14 +31,11 @@ func (tr *Trail) Sight(w *observation.Write) (again, contradicted bool) {
 	}
 	switch {
 	case !again:
-		if len(tr.sightings) >= MaxSightings/2 {
-			tr.turnSightings()
-		}
-		tr.sightings[key] = sighting{content: content}
+		tr.note(key, sighting{content: content})
 		return false, false
 	case known.content != content && !known.twice:
 		known.twice = true
-		tr.sightings[key] = known
+		tr.note(key, known)
 		tr.tally.Contradicted++
 		tr.doubts++
 		contradicted = true
@@ -88,6 +85,14 @@ func (tr *Trail) Contradicted(w *observation.Write) bool {
 		known = tr.earlier[key]
 	}
 	return known.twice
+}
+
+// note adds a digest to the younger generation, or replaces the known one.
+func (tr *Trail) note(key uint64, s sighting) {
+	if len(tr.sightings) >= MaxSightings/2 {
+		tr.turnSightings()
+	}
+	tr.sightings[key] = s
 }
 
 func (tr *Trail) turnSightings() {

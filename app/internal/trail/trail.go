@@ -46,17 +46,24 @@ func New(known index.View) *Trail {
 const (
 	MaxWaiting   = 1 << 14
 	MaxSightings = 1 << 17
+	// maxWrites is the maximum number of waiting writes of one object.
+	maxWrites = 4 * MaxLoose
 	// maxAge is the age at which a younger generation becomes the older one.
 	maxAge = 2 * time.Minute
 )
 
 // Wait keeps a write until the first observation of its object. It is also kept for known objects of its name:
-// another one may follow.
+// another one may follow. At the bound it drops the oldest one.
 func (tr *Trail) Wait(id index.Subject, w *observation.Write) {
 	if len(tr.waiting) >= MaxWaiting/2 {
 		tr.turnWaiting()
 	}
-	tr.waiting[id] = addWrite(tr.waiting[id], w)
+	list := addWrite(tr.waiting[id], w)
+	if len(list) > maxWrites {
+		list = slices.Delete(list, 0, 1)
+		tr.tally.Dropped++
+	}
+	tr.waiting[id] = list
 }
 
 // Waiting returns the writes that waited for the object of t, which is known now.
@@ -137,7 +144,7 @@ func addWrite(list []*observation.Write, w *observation.Write) []*observation.Wr
 		}
 		return list
 	}
-	if len(list) >= 4*MaxLoose && i == 0 {
+	if len(list) >= maxWrites && i == 0 {
 		return list // older than all stored requests, and there is not enough room
 	}
 	return slices.Insert(list, i, w)
