@@ -5,10 +5,13 @@ package cause
 import (
 	"testing"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/placed"
 )
 
 // replicas returns a version with n desired and total existing replicas.
@@ -74,8 +77,16 @@ func TestFoundScaling(t *testing.T) {
 	by := scaled(2, 3, 3)
 	by.Lineage, by.Timeline = &change.Lineage{}, r.Timeline
 	by.Writes[0].Reconciliation, r.Superseded = by, by.Writes[0]
-	if got := foundScaling([]*change.Reconciliation{r, by}); got != r || r.Superseded != nil || r.Parts != kind.Scale {
-		t.Errorf("got %+v, want the found change, not superseded, with the replicas alone", got)
+	if got := foundScaling([]*change.Reconciliation{r, by}); got != r {
+		t.Errorf("got %+v, want the found change", got)
+	}
+	if r.Superseded == nil || r.Took != kind.Everything {
+		t.Errorf("the search for a cause changed %+v", r)
+	}
+	s := &Scene{Placed: &placed.Changes{Lines: map[trace.TraceID]*change.Lineage{}}}
+	Apply(s, &Cause{Line: r.Lineage, rescales: r})
+	if r.Superseded != nil || r.Parts != kind.Scale {
+		t.Errorf("got %+v, want the found change, not superseded, with the replicas alone", r)
 	}
 	if len(r.Links) != 1 || len(by.Links) != 1 {
 		t.Errorf("want one link each way, got %d and %d", len(r.Links), len(by.Links))

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"testing"
+	"time"
+)
+
+// web tells of Deployment web with its ReplicaSet web-1, both under way.
+func web(c *cluster) {
+	c.store("web", deployment(2)).begins()
+	c.store("web-1", replicaSet("web", 2)).below("web")
+}
+
+// settledWeb tells of web after its convergence, with one Pod.
+func settledWeb(c *cluster) {
+	web(c)
+	c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1")).below("web-1")
+	c.store("web-1-b", podOf("apps", "ReplicaSet", "web-1")).below("web-1")
+	c.store("web-1", converged)
+	c.store("web", converged)
+	c.wait(time.Minute)
+}
+
+// TestByOwner: a write by the controller of the controller owner belongs to the owner's open reconciliation.
+func TestByOwner(t *testing.T) {
+	testRule(t, plain(byOwner), map[string]ruleCase{
+		"ReplicaSet": {"the Deployment has not converged", func(c *cluster) {
+			c.store("web", deployment(2)).begins()
+			c.store("web-1", replicaSet("web", 2))
+		}, "below web (owner)"},
+		"Pod": {"the ReplicaSet wants two Pods", func(c *cluster) {
+			web(c)
+			c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1"))
+		}, "below web-1 (owner)"},
+		"Another namespace": {"an owner is in the same namespace", func(c *cluster) {
+			web(c)
+			c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1"), elsewhere)
+		}, "no cause"},
+		"No controller": {"the only owner is not the controller", func(c *cluster) {
+			web(c)
+			c.store("web-1-a", pod, plainlyOwned("apps", "ReplicaSet", "web-1"))
+		}, "no cause"},
+		"Unknown owner": {"the owner had converged before the start", func(c *cluster) {
+			c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1"))
+		}, "no cause"},
+		"Another author": {"a person updates the ReplicaSet", func(c *cluster) {
+			web(c)
+			c.store("web-1", by("kubectl-edit"), wants(3))
+		}, "no cause"},
+		"Adopted": {"the object was created without a controller", func(c *cluster) {
+			web(c)
+			c.store("web-1-a", pod, by("kubectl-run"))
+			c.ask()
+			c.store("web-1-a", owned("apps", "ReplicaSet", "web-1"))
+		}, "no cause"},
+		"Healing": {"the lost Pod of a converged owner is replaced", func(c *cluster) {
+			settledWeb(c)
+			c.gone("web-1-a").begins()
+			c.store("web-1-c", podOf("apps", "ReplicaSet", "web-1"))
+		}, "new trace, heals web-1-a ~owner web-1 ~heals web-1-a"},
+		"Failed Pod": {"a Pod that failed is lost, too", func(c *cluster) {
+			settledWeb(c)
+			c.store("web-1-a", failed).noted()
+			c.store("web-1-c", podOf("apps", "ReplicaSet", "web-1"))
+		}, "new trace, heals web-1-a ~owner web-1"},
+		"Without a loss": {"a new Pod of a converged owner begins a trace", func(c *cluster) {
+			settledWeb(c)
+			c.store("web-1-c", podOf("apps", "ReplicaSet", "web-1"))
+		}, "new trace ~owner web-1"},
+		"Surplus": {"the ReplicaSet wants fewer Pods", func(c *cluster) {
+			settledWeb(c)
+			c.store("web-1", by("kubectl-scale"), wants(1)).begins()
+			c.store("web-1-a", deleting)
+		}, "below web-1 (owner)"},
+		"No surplus": {"the open ReplicaSet has as many Pods as it wants", func(c *cluster) {
+			web(c)
+			c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1")).below("web-1")
+			c.store("web-1-a", deleting)
+		}, "no cause"},
+		"Old ReplicaSet": {"it was scaled to nothing, and the limit of the history is zero", func(c *cluster) {
+			c.found("web-0", replicaSet("web", 0), converged)
+			settledWeb(c)
+			c.gone("web-0")
+		}, "below web (owner)"},
+		"ReplicaSet in use": {"it has replicas", func(c *cluster) {
+			settledWeb(c)
+			c.gone("web-1")
+		}, "no cause"},
+	})
+}
