@@ -32,17 +32,17 @@ func traceParent(id string, n int) string { return fmt.Sprintf("00-%s-%016x-01",
 
 // of gives the object a kind. A group has a dot, or is one of the old ones.
 func of(group, kind string) trait {
-	return func(st *observation.State) { st.Group, st.Version, st.Kind.Kind = group, "v1", kind }
+	return func(st *state) { st.Group, st.Version, st.Kind.Kind = group, "v1", kind }
 }
 
 // clusterScoped is an object without a namespace.
-func clusterScoped(st *observation.State) { st.Namespace = "" }
+func clusterScoped(st *state) { st.Namespace = "" }
 
 // named gives the object another name than the one in the case.
-func named(name string) trait { return func(st *observation.State) { st.Name = name } }
+func named(name string) trait { return func(st *state) { st.Name = name } }
 
 // elsewhere puts the object into another namespace.
-func elsewhere(st *observation.State) { st.Namespace = "other" }
+func elsewhere(st *state) { st.Namespace = "other" }
 
 // owned gives the object a controller.
 func owned(group, kind, name string) trait { return ownedBy(group, kind, name, true) }
@@ -51,7 +51,7 @@ func owned(group, kind, name string) trait { return ownedBy(group, kind, name, t
 func plainlyOwned(group, kind, name string) trait { return ownedBy(group, kind, name, false) }
 
 func ownedBy(group, kind, name string, controller bool) trait {
-	return func(st *observation.State) {
+	return func(st *state) {
 		st.Owners = append(st.Owners, object.Owner{
 			Kind: object.Kind{Group: group, Version: "v1", Kind: kind}, Name: name, UID: types.UID("uid-" + name),
 			Controller: controller,
@@ -64,7 +64,7 @@ func by(manager string) trait { return bySubresource(manager, "") }
 
 // bySubresource is by for a subresource. The entries for the status are last.
 func bySubresource(manager, subresource string) trait {
-	return func(st *observation.State) {
+	return func(st *state) {
 		st.Managers = slices.DeleteFunc(st.Managers, func(m observation.Manager) bool {
 			return m.Name == manager && m.Subresource == subresource
 		})
@@ -82,7 +82,7 @@ func written(st *observation.State) time.Time {
 
 // leaf sets a field by the last field manager.
 func leaf(path string) trait {
-	return func(st *observation.State) {
+	return func(st *state) {
 		st.Leaves = slices.DeleteFunc(st.Leaves, func(l observation.Leaf) bool { return l.Path == path })
 		var managers uint64
 		if n := len(st.Managers); n > 0 {
@@ -98,7 +98,7 @@ func leaf(path string) trait {
 
 // shown sets the value of a field.
 func shown(path, value string) trait {
-	return func(st *observation.State) {
+	return func(st *state) {
 		leaf(path)(st)
 		st.Leaves[len(st.Leaves)-1].Shown = value
 	}
@@ -106,14 +106,14 @@ func shown(path, value string) trait {
 
 // without removes a field.
 func without(path string) trait {
-	return func(st *observation.State) {
+	return func(st *state) {
 		st.Leaves = slices.DeleteFunc(st.Leaves, func(l observation.Leaf) bool { return l.Path == path })
 	}
 }
 
 // refers gives the object a relation.
 func refers(typ object.RelationType, to object.Name) trait {
-	return func(st *observation.State) { st.Relations = append(st.Relations, object.Relation{Type: typ, To: to}) }
+	return func(st *state) { st.Relations = append(st.Relations, object.Relation{Type: typ, To: to}) }
 }
 
 // nameOf returns the name of an object in the default namespace.
@@ -123,7 +123,7 @@ func nameOf(group, kind, name string) object.Name {
 
 // condition sets a condition of the status.
 func condition(typ, status, reason, message string) trait {
-	return func(st *observation.State) {
+	return func(st *state) {
 		st.Conditions = slices.DeleteFunc(st.Conditions, func(c observation.Condition) bool { return c.Type == typ })
 		st.Conditions = append(st.Conditions, observation.Condition{
 			Type: typ, Status: status, Reason: reason, Message: message, Since: written(st).Truncate(time.Second),
@@ -132,14 +132,14 @@ func condition(typ, status, reason, message string) trait {
 }
 
 // deleting begins the deletion of the object, by an unknown author.
-func deleting(st *observation.State) {
+func deleting(st *state) {
 	st.GraceSeconds = 30
 	st.Deleting = written(st).Truncate(time.Second).Add(30 * time.Second)
 }
 
 // wants is the wanted number of replicas.
 func wants(n int32) trait {
-	return func(st *observation.State) {
+	return func(st *state) {
 		if st.Workload == nil {
 			st.Workload = &observation.Workload{}
 		}
@@ -149,10 +149,10 @@ func wants(n int32) trait {
 }
 
 // fresh is the generation of a new object, which the fields have raised.
-func fresh(st *observation.State) { st.Generation = 1 }
+func fresh(st *state) { st.Generation = 1 }
 
 // converged is a status with the desired state.
-func converged(st *observation.State) {
+func converged(st *state) {
 	if st.ObservedGeneration = st.Generation; st.Pod != nil {
 		st.ObservedGeneration = -1
 		st.Pod.Phase = "Running"
@@ -166,7 +166,7 @@ func converged(st *observation.State) {
 }
 
 // failed is a permanent failure.
-func failed(st *observation.State) {
+func failed(st *state) {
 	st.ObservedGeneration, st.Progress = st.Generation, observation.ProgressFailed
 	if st.Pod != nil {
 		st.ObservedGeneration, st.Pod.Phase = -1, "Failed"
@@ -175,12 +175,12 @@ func failed(st *observation.State) {
 
 // carrying puts a context on the object.
 func carrying(id string, n int) trait {
-	return func(st *observation.State) { st.TraceParent = traceParent(id, n) }
+	return func(st *state) { st.TraceParent = traceParent(id, n) }
 }
 
 // deployment is a Deployment by a person.
 func deployment(n int32) trait {
-	return func(st *observation.State) {
+	return func(st *state) {
 		all(of("apps", "Deployment"), by("kubectl-create"), leaf(fieldImage), wants(n), fresh)(st)
 	}
 }
@@ -196,20 +196,20 @@ func podOf(group, kind, owner string) trait {
 }
 
 // pod is a Pod without an owner.
-func pod(st *observation.State) {
+func pod(st *state) {
 	of("", "Pod")(st)
 	st.Pod = &observation.Pod{Containers: []observation.Container{{Name: "app", Image: "registry/app:1"}}}
 }
 
 // on binds the Pod to a Node.
-func on(node string) trait { return func(st *observation.State) { st.Pod.Node = node } }
+func on(node string) trait { return func(st *state) { st.Pod.Node = node } }
 
 // custom is an object of an operator's kind, by a person. Nothing shows when its controller has handled a change.
 func custom(kind string) trait { return all(of("example.com", kind), by("kubectl-create"), leaf("spec.size"), fresh) }
 
 // all makes several edits one.
 func all(edits ...trait) trait {
-	return func(st *observation.State) {
+	return func(st *state) {
 		for _, e := range edits {
 			e(st)
 		}

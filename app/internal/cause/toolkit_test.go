@@ -79,8 +79,13 @@ func newCluster() *cluster {
 	}
 }
 
-// trait changes the next version of an object.
-type trait func(*observation.State)
+// Short names of what a case describes.
+type (
+	state = observation.State
+	write = observation.Write
+	// trait changes the next version of an object.
+	trait = func(*state)
+)
 
 func (c *cluster) now() time.Time { return epoch.Add(time.Duration(c.rv-100) * tick) }
 
@@ -166,6 +171,11 @@ func (f *fact) in(id string) *fact { f.id = id; return f }
 // ask makes the last write the one in question. Later ones are only observations.
 func (c *cluster) ask() { c.asked = c.facts[len(c.facts)-1] }
 
+// askLast makes f the write in question, after the placement of all others.
+func (c *cluster) askLast(f *fact) {
+	c.facts = append(slices.DeleteFunc(c.facts, func(other *fact) bool { return other == f }), f)
+}
+
 // event adds an Event by a component about an object, with a related one.
 func (c *cluster) event(component, about, reason, note, related string) {
 	c.rv++
@@ -197,7 +207,7 @@ func (c *cluster) requested(f *fact, id string) {
 }
 
 // audited adds the request of the write to the audit log.
-func (c *cluster) audited(f *fact, user, agent string, edits ...func(*observation.Write)) {
+func (c *cluster) audited(f *fact, user, agent string, edits ...func(*write)) {
 	q := &observation.Write{
 		Ref: f.t.Ref, Verb: "update", Code: 200, ResourceVersion: f.rv, Start: c.now(), End: c.now(),
 		AuditID: fmt.Sprint("audit-", f.rv), User: user, UserAgent: agent,

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+)
+
+const fieldDesired = "metadata.annotations[deployment.kubernetes.io/desired-replicas]"
+
+// statefulSet is a StatefulSet by a person, without observedGeneration.
+func statefulSet(n int32) trait {
+	return all(of("apps", "StatefulSet"), by("kubectl-create"), leaf(fieldImage), wants(n), fresh)
+}
+
+// job is a Job by a person.
+func job(n int32) trait { return all(of("batch", "Job"), by("kubectl-create"), wants(n), fresh) }
+
+// TestByOwnerDeployment: a scaling changes the ReplicaSet's copy of the number. Any other write is a step of a rollout.
+func TestByOwnerDeployment(t *testing.T) {
+	// rescaled tells of a rollout and a scaling at the same time.
+	rescaled := func(c *cluster) {
+		web(c)
+		c.store("web", by("kubectl-edit"), leaf(fieldImage)).begins()
+		c.store("web", by("kubectl-scale"), wants(4)).begins()
+	}
+	testRule(t, plain(byOwner), map[string]ruleCase{
+		"New ReplicaSet": {"the newest template wants it", func(c *cluster) {
+			web(c)
+			c.store("web", by("kubectl-edit"), leaf(fieldImage)).begins()
+			c.store("web-2", replicaSet("web", 1))
+		}, "below web (owner)"},
+		"Step of a rollout": {"the old ReplicaSet gets fewer replicas", func(c *cluster) {
+			web(c)
+			c.store("web", by("kubectl-edit"), leaf(fieldImage)).begins()
+			c.store("web-1", by(change.Manager), wants(1))
+		}, "below web (owner)"},
+		"Scaling": {"the copy of the number changes", func(c *cluster) {
+			rescaled(c)
+			c.store("web-1", by(change.Manager), leaf(fieldDesired), wants(4))
+		}, "below web (owner)"},
+	})
+	t.Run("Found scaling", testFoundScaling)
+}
+
+// testFoundScaling: a change found under way becomes a scaling with the first scaled ReplicaSet, and not before.
+func testFoundScaling(t *testing.T) {
+	c := newCluster()
+	c.found("web", deployment(2), func(st *state) { st.Generation = 2 }).begins()
+	c.found("web-1", replicaSet("web", 1), converged)
+	c.store("web", by("kubectl-edit"), leaf(fieldImage)).begins()
+	c.store("web-1", by(change.Manager), leaf(fieldDesired), wants(2))
+	w := c.set()
+	recs := c.scene.Placed.History(c.states["web"].UID)
+	if len(recs) != 2 || recs[0].Superseded == nil || recs[0].Took != kind.Everything {
+		t.Fatalf("the found change is not superseded: %+v", recs)
+	}
+	got, found, _ := plain(byOwner)(c.scene, w)
+	if !found || got.Parent != recs[0] {
+		t.Fatalf("got the parent %+v, want the found change", got.Parent)
+	}
+	if recs[0].Superseded == nil || recs[0].Took != kind.Everything {
+		t.Errorf("the rule changed the found change: %+v", recs[0])
+	}
+	Apply(c.scene, &got)
+	if recs[0].Superseded != nil || recs[0].Took != kind.Scale || recs[0].Parts != kind.Scale {
+		t.Errorf("after Apply the found change is %+v, want a scaling that goes on", recs[0])
+	}
+}
+
+// TestByOwnerStatefulSet: each Pod has its place, by its ordinal.
+func TestByOwnerStatefulSet(t *testing.T) {
+	db := podOf("apps", "StatefulSet", "db")
+	settled := func(c *cluster) {
+		c.store("db", statefulSet(2)).begins()
+		c.store("db-0", db, converged).below("db")
+		c.store("db-1", db, converged).below("db")
+		c.store("db", converged)
+		c.wait(time.Minute)
+	}
+	testRule(t, plain(byOwner), map[string]ruleCase{
+		"Wanted": {"the creation wants the first ordinals", func(c *cluster) {
+			c.store("db", statefulSet(2)).begins()
+			c.store("db-1", db)
+		}, "below db (owner)"},
+		"Removed by a decrease": {"its ordinal is above the new number", func(c *cluster) {
+			settled(c)
+			c.store("db", by("kubectl-scale"), wants(1)).begins()
+			c.store("db-1", deleting)
+		}, "below db (owner)"},
+		"Kept by a decrease": {"its ordinal is below the new number, and the decrease is open", func(c *cluster) {
+			settled(c)
+			c.store("db", by("kubectl-scale"), wants(1), shown("spec.podManagementPolicy", "OrderedReady")).begins()
+			c.store("db-0", condition("Ready", "False", "", "")).noted()
+			c.store("db-0", deleting)
+		}, "no cause"},
+		"Lost during the change": {"the Pod is replaced in its place", func(c *cluster) {
+			c.store("db", statefulSet(2)).begins()
+			c.store("db-0", db).below("db")
+			c.gone("db-0").begins()
+			c.store("db-0 again", named("db-0"), db)
+		}, "new trace, heals db-0 ~owner db ~heals db-0"},
+		"Lost in another place": {"another Pod is replaced later", func(c *cluster) {
+			c.store("db", statefulSet(2)).begins()
+			c.store("db-0", db).below("db")
+			c.gone("db-0").begins()
+			c.store("db-1", db)
+		}, "below db (owner)"},
+	})
+}
+
+// TestByOwnerJob: a Job wants Pods by number or index, and takes them back at its end or with a decrease.
+func TestByOwnerJob(t *testing.T) {
+	sums := podOf("batch", "Job", "sums")
+	testRule(t, plain(byOwner), map[string]ruleCase{
+		"Wanted": {"the Job has not ended", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("sums-0-x", sums)
+		}, "below sums (owner)"},
+		"Suspended": {"a suspension wants no Pods", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("sums-0-x", sums).below("sums")
+			c.store("sums", by("kubectl-edit"), wants(0)).begins()
+			c.store("sums-0-x", deleting)
+		}, "below sums (owner)"},
+		"Deleted by somebody": {"the Job goes on", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("sums-0-x", sums).below("sums")
+			c.store("sums-0-x", deleting)
+		}, "no cause"},
+		"Ended": {"the controller has decided on the end", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("sums-0-x", sums).below("sums")
+			c.store("sums", condition("FailureTarget", "True", "", "")).noted()
+			c.store("sums-0-x", deleting)
+		}, "below sums (owner)"},
+	})
+}
+
+// TestByOwnerSchedule: each Job of a CronJob is a separate change.
+func TestByOwnerSchedule(t *testing.T) {
+	nightly := func(c *cluster) {
+		c.store("nightly", of("batch", "CronJob"), by("kubectl-create"), converged).begins()
+		c.wait(time.Minute)
+	}
+	run := all(job(1), owned("batch", "CronJob", "nightly"))
+	testRule(t, plain(byOwner), map[string]ruleCase{
+		"Run": {"it has a link to the schedule", func(c *cluster) {
+			nightly(c)
+			c.store("nightly-1", run)
+		}, "new trace ~owner nightly"},
+		"Old run": {"its removal belongs to the newest one", func(c *cluster) {
+			nightly(c)
+			c.store("nightly-1", run, converged).begins()
+			c.wait(time.Minute)
+			c.store("nightly-2", run).begins()
+			c.gone("nightly-1")
+		}, "below nightly-2 (time)"},
+		"Newest run": {"no newer one is open", func(c *cluster) {
+			nightly(c)
+			c.store("nightly-1", run, converged).begins()
+			c.wait(time.Minute)
+			c.gone("nightly-1")
+		}, "no cause"},
+		"Deleted schedule": {"the removal of the schedule is the cause", func(c *cluster) {
+			nightly(c)
+			c.store("nightly-1", run, converged).begins()
+			c.wait(time.Minute)
+			c.gone("nightly").begins()
+			c.gone("nightly-1")
+		}, "below nightly (owner)"},
+	})
+}
+
+// TestByOwnerSlice: the first EndpointSlice belongs to its Service after any time, another one for the quiet time.
+func TestByOwnerSlice(t *testing.T) {
+	service := func(c *cluster) {
+		c.store("shop", of("", "Service"), by("kubectl-create"), leaf("spec.selector[app]"), fresh, converged).begins()
+	}
+	slice := all(of("discovery.k8s.io", "EndpointSlice"), owned("", "Service", "shop"), by(change.Manager))
+	testRule(t, plain(byOwner), map[string]ruleCase{
+		"First": {"the Service had none", func(c *cluster) {
+			service(c)
+			c.wait(time.Minute)
+			c.store("shop-1", slice)
+		}, "below shop (owner)"},
+		"Second": {"the Service may have two families of addresses", func(c *cluster) {
+			service(c)
+			c.store("shop-1", slice)
+			c.store("shop-2", slice)
+		}, "below shop (time)"},
+		"Late second": {"the quiet time is over", func(c *cluster) {
+			service(c)
+			c.store("shop-1", slice)
+			c.wait(time.Minute)
+			c.store("shop-2", slice)
+		}, "no cause"},
+		"By a person": {"the controller did not make it", func(c *cluster) {
+			service(c)
+			c.store("shop-1", slice, func(st *state) { st.Managers = nil }, by("kubectl-create"))
+		}, "no cause"},
+		"Lost": {"a slice in place of a lost one heals", func(c *cluster) {
+			service(c)
+			c.store("shop-1", slice)
+			c.wait(time.Minute)
+			c.gone("shop-1").begins()
+			c.store("shop-2", slice)
+		}, "new trace, heals shop-1 ~owner shop ~heals shop-1"},
+	})
+}
+
+// TestByOwnerOpaque: nothing shows when an unknown controller has handled a change. The quiet time decides, except for
+// the first dependant of a role and the first update.
+func TestByOwnerOpaque(t *testing.T) {
+	child := func(k string) trait {
+		return all(of("example.com", k), owned("example.com", "Head", "head"), by("head-controller"), leaf("spec.size"), fresh)
+	}
+	head := func(c *cluster) {
+		c.store("head", custom("Head"), converged, func(st *state) { st.ObservedGeneration = -1 }).begins()
+	}
+	testRule(t, plain(byOwner), map[string]ruleCase{
+		"At once": {"the quiet time is not over", func(c *cluster) {
+			head(c)
+			c.store("head-0", child("Tail"))
+		}, "below head (owner)"},
+		"Second of a role at once": {"only the quiet time keeps the owner open", func(c *cluster) {
+			head(c)
+			c.store("head-0", child("Tail")).below("head")
+			c.store("head-1", child("Tail"))
+		}, "below head (time)"},
+		"First of a role": {"it comes after any delay", func(c *cluster) {
+			head(c)
+			c.wait(time.Minute)
+			c.store("head-0", child("Tail"))
+		}, "below head (owner)"},
+		"Second of a role": {"the quiet time is over", func(c *cluster) {
+			head(c)
+			c.store("head-0", child("Tail")).below("head")
+			c.wait(time.Minute)
+			c.store("head-1", child("Tail"))
+		}, "new trace ~owner head"},
+		"First update": {"it follows within a minute", func(c *cluster) {
+			head(c)
+			c.store("head-0", child("Tail")).below("head")
+			c.wait(time.Minute)
+			c.store("head", by("kubectl-edit"), leaf("spec.size")).begins()
+			c.wait(10 * time.Second)
+			c.store("head-0", by("head-controller"), leaf("spec.size"))
+		}, "below head (time)"},
+		"Late update": {"more than a minute is over", func(c *cluster) {
+			head(c)
+			c.store("head-0", child("Tail")).below("head")
+			c.wait(time.Minute)
+			c.store("head", by("kubectl-edit"), leaf("spec.size")).begins()
+			c.wait(90 * time.Second)
+			c.store("head-0", by("head-controller"), leaf("spec.size"))
+		}, "new trace ~owner head"},
+		"Update after another change": {"somebody else changed a dependant", func(c *cluster) {
+			head(c)
+			c.store("head-0", child("Tail")).below("head")
+			c.wait(time.Minute)
+			c.store("head", by("kubectl-edit"), leaf("spec.size")).begins()
+			c.wait(5 * time.Second)
+			c.store("head-0", by("kubectl-edit"), leaf("spec.other")).begins()
+			c.wait(5 * time.Second)
+			c.store("head-0", by("head-controller"), leaf("spec.size"))
+		}, "new trace ~owner head"},
+		"Deletion": {"nothing shows why the controller deletes", func(c *cluster) {
+			head(c)
+			c.store("head-0", child("Tail")).below("head")
+			c.gone("head-0")
+		}, "below head (time)"},
+	})
+}
+
+// TestByOwnerAudited: the audit log decides about the author of a write.
+func TestByOwnerAudited(t *testing.T) {
+	const account = ControllerAccounts + "replicaset-controller"
+	made := func(user string, more ...func(*write)) func(*cluster) {
+		return func(c *cluster) {
+			web(c)
+			c.audited(c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1")), user, "kube-controller-manager/v1.36", more...)
+		}
+	}
+	testRule(t, plain(byOwner), map[string]ruleCase{
+		"Controller": {"it has the account of the controller", made(account), "below web-1 (owner)"},
+		"Manager":    {"all controllers may share a user", made("system:kube-controller-manager"), "below web-1 (owner)"},
+		"Other controller": {"it has another account", made(ControllerAccounts + "job-controller"), "no cause"},
+		"Person":           {"a person made the Pod", made("alice"), "no cause"},
+		"Forged": {"an unauthenticated log decides nothing", made("alice", func(q *write) {
+			q.Unauthenticated = true
+		}), "below web-1 (owner)"},
+		"Renamed account": {"the account of the DaemonSet controller has another name", func(c *cluster) {
+			c.store("agent", of("apps", "DaemonSet"), by("kubectl-create"), wants(1), fresh).begins()
+			c.audited(c.store("agent-x", podOf("apps", "DaemonSet", "agent")),
+				ControllerAccounts+"daemon-set-controller", "kube-controller-manager/v1.36")
+		}, "below agent (owner)"},
+	})
+}
+
+// TestByOwnerManifest: the kubelet replaces a mirror Pod after an edit of its manifest.
+func TestByOwnerManifest(t *testing.T) {
+	node := func(c *cluster) {
+		c.store("node-1", of("", "Node"), clusterScoped, by("kubelet"), converged).begins()
+		c.wait(time.Minute)
+	}
+	mirror := all(named("etcd"), pod, owned("", "Node", "node-1"), by("kubelet"), leaf(pathMirror), on("node-1"))
+	testRule(t, plain(byOwner), map[string]ruleCase{
+		"Edited": {"the new Pod has another manifest", func(c *cluster) {
+			node(c)
+			c.store("old", mirror).begins()
+			c.gone("old").begins()
+			c.store("new", mirror)
+		}, "new trace ~previous old"},
+		"Same manifest": {"the new Pod heals the loss of the old one", func(c *cluster) {
+			node(c)
+			same := c.rv + 1
+			c.store("old", mirror).begins()
+			c.gone("old").begins()
+			c.store("new", mirror, func(st *state) { st.Leaves[0].Value = same })
+		}, "new trace, heals old ~owner node-1 ~heals old"},
+		"Old Pod": {"its deletion is a part of the change", func(c *cluster) {
+			node(c)
+			c.store("old", mirror).begins()
+			end := c.store("old", deleting, func(st *state) { st.Deleting, st.GraceSeconds = c.now(), 0 })
+			c.store("new", mirror).begins()
+			c.askLast(end)
+		}, "below new (relation)"},
+		"Deleted alone": {"no new Pod follows", func(c *cluster) {
+			node(c)
+			c.store("old", mirror).begins()
+			c.store("old", deleting)
+		}, "no cause"},
+	})
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"testing"
+	"time"
+)
+
+// TestByOwnersEnd: the removal of an object belongs to the deletion of an owner, or of its Namespace.
+func TestByOwnersEnd(t *testing.T) {
+	secret := all(of("", "Secret"), by("kubectl-create"))
+	other := func(st *state) { st.ResourceVersion, st.Order = st.ResourceVersion+1000, st.ResourceVersion }
+	namespace := func(c *cluster) {
+		c.store("default", of("", "Namespace"), clusterScoped, by("kubectl-create"), converged).begins()
+	}
+	testRule(t, plain(ByOwnersEnd), map[string]ruleCase{
+		"After its owner": {"the owner was deleted before", func(c *cluster) {
+			settledWeb(c)
+			c.gone("web").begins()
+			c.gone("web-1")
+		}, "below web (owner)"},
+		"An update": {"only a deletion follows from one", func(c *cluster) {
+			settledWeb(c)
+			c.gone("web").begins()
+			c.store("web-1", wants(0))
+		}, "no cause"},
+		"The owner stays": {"the owner was only changed", func(c *cluster) {
+			settledWeb(c)
+			c.store("web", by("kubectl-edit"), leaf(fieldImage)).begins()
+			c.gone("web-1")
+		}, "no cause"},
+		"Not its controller": {"each owner counts", func(c *cluster) {
+			settledWeb(c)
+			c.store("notes", secret, plainlyOwned("apps", "Deployment", "web"))
+			c.gone("web").begins()
+			c.gone("notes")
+		}, "below web (owner)"},
+		"Owner of another namespace": {"the author of an object could write any UID", func(c *cluster) {
+			settledWeb(c)
+			c.store("notes", secret, plainlyOwned("apps", "Deployment", "web"), elsewhere)
+			c.gone("web").begins()
+			c.gone("notes")
+		}, "no cause"},
+		"Other storage": {"a removal has no time of its own", func(c *cluster) {
+			settledWeb(c)
+			c.store("load", of("metrics.example.com", "Load"), plainlyOwned("apps", "Deployment", "web"), other)
+			c.gone("web").begins()
+			c.gone("load")
+		}, "below web (time)"},
+		"Namespace": {"its deletion removes all contents", func(c *cluster) {
+			namespace(c)
+			c.store("notes", secret)
+			c.store("default", deleting).begins()
+			c.gone("notes")
+		}, "below default (relation)"},
+		"Namespace stays": {"its creation removes nothing", func(c *cluster) {
+			namespace(c)
+			c.store("notes", secret)
+			c.gone("notes")
+		}, "no cause"},
+		"Other namespace": {"the object is in another one", func(c *cluster) {
+			namespace(c)
+			c.store("notes", secret, elsewhere)
+			c.store("default", deleting).begins()
+			c.gone("notes")
+		}, "no cause"},
+		"Cluster-scoped": {"the object is in none", func(c *cluster) {
+			namespace(c)
+			c.store("disk", of("", "PersistentVolume"), clusterScoped)
+			c.store("default", deleting).begins()
+			c.gone("disk")
+		}, "no cause"},
+	})
+}
+
+// TestByEviction: the mark on a Pod names the kind of its eviction, and its Node names the change.
+func TestByEviction(t *testing.T) {
+	marked := func(reason string) trait { return all(condition("DisruptionTarget", "True", reason, ""), deleting) }
+	cordon := all(by("kubectl-cordon"), leaf(pathUnschedulable))
+	taint := "spec.taints[key=maintenance,effect=NoExecute].key"
+	// running tells of a Node with a Pod.
+	running := func(c *cluster) {
+		c.store("node-1", of("", "Node"), clusterScoped, by("kubelet"), leaf("metadata.labels[zone]"), converged).begins()
+		c.store("web-a", pod, by("kubectl-run"), on("node-1"), converged).begins()
+		c.wait(time.Minute)
+	}
+	testRule(t, plain(byEviction), map[string]ruleCase{
+		"Drain": {"the cordon came shortly before", func(c *cluster) {
+			running(c)
+			c.store("node-1", cordon).instant()
+			c.store("web-a", marked("EvictionByEvictionAPI"))
+		}, "below node-1 (time)"},
+		"Long after the cordon": {"an unknown user has ten minutes", func(c *cluster) {
+			running(c)
+			c.store("node-1", cordon).instant()
+			c.wait(11 * time.Minute)
+			c.store("web-a", marked("EvictionByEvictionAPI"))
+		}, "no cause"},
+		"Uncordoned": {"the cordon was not in effect", func(c *cluster) {
+			running(c)
+			c.store("node-1", cordon).instant()
+			c.store("node-1", without(pathUnschedulable)).instant()
+			c.store("web-a", marked("EvictionByEvictionAPI"))
+		}, "no cause"},
+		"Same user": {"the user of the cordon evicts, at any time", func(c *cluster) {
+			running(c)
+			c.audited(c.store("node-1", cordon).instant(), "alice", "kubectl/v1.36")
+			c.wait(11 * time.Minute)
+			c.audited(c.store("web-a", marked("EvictionByEvictionAPI")), "alice", "kubectl/v1.36")
+		}, "below node-1 (relation)"},
+		"Another user": {"somebody else evicts", func(c *cluster) {
+			running(c)
+			c.audited(c.store("node-1", cordon).instant(), "alice", "kubectl/v1.36")
+			c.audited(c.store("web-a", marked("EvictionByEvictionAPI")), "bob", "kubectl/v1.36")
+		}, "no cause"},
+		"Unmarked": {"a deletion without a mark is no eviction", func(c *cluster) {
+			running(c)
+			c.store("node-1", cordon).instant()
+			c.store("web-a", deleting)
+		}, "no cause"},
+		"Not bound": {"the Pod has no Node", func(c *cluster) {
+			running(c)
+			c.store("web-b", pod, by("kubectl-run"))
+			c.store("node-1", cordon).instant()
+			c.store("web-b", marked("EvictionByEvictionAPI"))
+		}, "no cause"},
+		"Taint": {"the taint is still there", func(c *cluster) {
+			running(c)
+			c.store("node-1", by("kubectl-taint"), leaf(taint)).instant()
+			c.wait(time.Hour)
+			c.store("web-a", marked("DeletionByTaintManager"))
+		}, "below node-1 (relation)"},
+		"Removed taint": {"the taint is gone", func(c *cluster) {
+			running(c)
+			c.store("node-1", by("kubectl-taint"), leaf(taint)).instant()
+			c.store("node-1", without(taint)).instant()
+			c.store("web-a", marked("DeletionByTaintManager"))
+		}, "no cause"},
+		"Other taint": {"it does not evict", func(c *cluster) {
+			running(c)
+			c.store("node-1", by("kubectl-taint"), leaf("spec.taints[key=maintenance,effect=NoSchedule].key")).instant()
+			c.store("web-a", marked("DeletionByTaintManager"))
+		}, "no cause"},
+		"End of the Node": {"the Node was deleted before", func(c *cluster) {
+			running(c)
+			c.gone("node-1").begins()
+			c.store("web-a", marked("DeletionByPodGC"))
+		}, "below node-1 (relation)"},
+		"Node stays": {"the Node was not deleted", func(c *cluster) {
+			running(c)
+			c.store("web-a", marked("DeletionByPodGC"))
+		}, "no cause"},
+	})
+}
+
+// TestByPreemption: the Pod nominated for the Node is the cause. An Event names one of several.
+func TestByPreemption(t *testing.T) {
+	victim := func(c *cluster) {
+		c.store("low", pod, by("kubectl-run"), on("node-1"), converged).begins()
+	}
+	nominated := func(c *cluster, name string) {
+		c.store(name, pod, by("kubectl-run")).begins()
+		c.store(name, refers("nominated", nodeName("node-1"))).noted()
+	}
+	preempted := all(condition("DisruptionTarget", "True", "PreemptionByScheduler", ""), deleting)
+	testRule(t, plain(byEviction), map[string]ruleCase{
+		"One": {"only one Pod is nominated", func(c *cluster) {
+			victim(c)
+			nominated(c, "high")
+			c.store("low", preempted)
+		}, "below high (relation)"},
+		"None": {"no Pod is nominated", func(c *cluster) {
+			victim(c)
+			c.store("low", preempted)
+		}, "no cause"},
+		"Bound": {"the nominated Pod had its Node before", func(c *cluster) {
+			victim(c)
+			nominated(c, "high")
+			c.store("high", on("node-1")).noted()
+			c.store("low", preempted)
+		}, "no cause"},
+		"Several": {"nothing tells two Pods apart", func(c *cluster) {
+			victim(c)
+			nominated(c, "high")
+			nominated(c, "higher")
+			c.store("low", preempted)
+		}, "no cause"},
+		"Several with an Event": {"the scheduler's Event names one", func(c *cluster) {
+			victim(c)
+			nominated(c, "high")
+			nominated(c, "higher")
+			c.store("low", preempted)
+			c.event("kube-scheduler", "low", "Preempted", "Preempted by a pod", "higher")
+		}, "below higher (event)"},
+		"Event of another reporter": {"only the scheduler counts", func(c *cluster) {
+			victim(c)
+			nominated(c, "high")
+			nominated(c, "higher")
+			c.store("low", preempted)
+			c.event("somebody", "low", "Preempted", "Preempted by a pod", "higher")
+		}, "no cause"},
+	})
+}
