@@ -205,7 +205,9 @@ func pod(st *state) {
 func on(node string) trait { return func(st *state) { st.Pod.Node = node } }
 
 // custom is an object of an operator's kind, by a person. Nothing shows when its controller has handled a change.
-func custom(kind string) trait { return all(of("example.com", kind), by("kubectl-create"), leaf("spec.size"), fresh) }
+func custom(kind string) trait {
+	return all(of("example.com", kind), by("kubectl-create"), leaf("spec.size"), fresh)
+}
 
 // all makes several edits one.
 func all(edits ...trait) trait {

@@ -287,8 +287,8 @@ func TestByOwnerAudited(t *testing.T) {
 		}
 	}
 	testRule(t, plain(byOwner), map[string]ruleCase{
-		"Controller": {"it has the account of the controller", made(account), "below web-1 (owner)"},
-		"Manager":    {"all controllers may share a user", made("system:kube-controller-manager"), "below web-1 (owner)"},
+		"Controller":       {"it has the account of the controller", made(account), "below web-1 (owner)"},
+		"Manager":          {"all controllers may share a user", made("system:kube-controller-manager"), "below web-1 (owner)"},
 		"Other controller": {"it has another account", made(ControllerAccounts + "job-controller"), "no cause"},
 		"Person":           {"a person made the Pod", made("alice"), "no cause"},
 		"Forged": {"an unauthenticated log decides nothing", made("alice", func(q *write) {

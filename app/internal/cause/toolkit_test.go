@@ -45,6 +45,8 @@ type cluster struct {
 	taken   map[trace.TraceID]change.Taken
 	scene   *Scene
 	reasons map[trace.SpanID]string
+	// takenOwn hands out the trace that the write in question begins.
+	takenOwn bool
 }
 
 // fact is one stored write, with its mark.
@@ -54,6 +56,8 @@ type fact struct {
 	mark   mark
 	parent string
 	id     string
+	// place is the place in the order of writes, or 0.
+	place uint64
 }
 
 // mark is the placement of a write.
@@ -174,14 +178,18 @@ func (c *cluster) ask() { c.asked = c.facts[len(c.facts)-1] }
 // askLast makes f the write in question, after the placement of all others.
 func (c *cluster) askLast(f *fact) {
 	c.facts = append(slices.DeleteFunc(c.facts, func(other *fact) bool { return other == f }), f)
+	f.place = c.rv + 1
 }
 
-// event adds an Event by a component about an object, with a related one.
-func (c *cluster) event(component, about, reason, note, related string) {
+// event adds an Event by a component about an object, with a related one. The component may have a field manager.
+func (c *cluster) event(component, about, reason, note, related string, manager ...string) {
 	c.rv++
 	e := &observation.Event{
 		UID: fmt.Sprint("event-", c.rv), ResourceVersion: c.rv, Regarding: c.states[about].Ref, Reason: reason, Note: note,
 		Component: component, Time: c.now(), Count: 1,
+	}
+	if len(manager) > 0 {
+		e.Manager = manager[0]
 	}
 	if related != "" {
 		ref := c.states[related].Ref
@@ -236,6 +244,7 @@ func (c *cluster) handOut(id string, latest time.Time, members ...uint64) {
 func (c *cluster) writeOf(f *fact) *change.Write {
 	for _, w := range f.t.Writes(nil, HowRebuilt(c.scene, f.t)) {
 		if w.RV == f.rv {
+			w.Place = f.place
 			return &w
 		}
 	}
@@ -262,7 +271,11 @@ func (c *cluster) set() *change.Write {
 			}
 		}
 	}
-	return c.writeOf(asked)
+	w := c.writeOf(asked)
+	if c.takenOwn {
+		c.taken[derivedID(c.scene, w)] = change.Taken{At: c.now(), Latest: c.now()}
+	}
+	return w
 }
 
 // place places an earlier write.

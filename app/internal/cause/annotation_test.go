@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline"
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+)
+
+// claiming puts a context with a claim on the object.
+func claiming(id string, n int, claim lifeline.Claim) trait {
+	return func(st *state) {
+		sc := lifeline.Claimed(change.ParseContext(traceParent(id, n), ""), claim)
+		st.TraceParent, st.TraceState = traceParent(id, n), sc.TraceState().String()
+	}
+}
+
+// admitted puts a context from admission on the object.
+func admitted(id string, n int, basis lifeline.Basis) trait {
+	return func(st *state) {
+		claim := lifeline.Claim{Object: identityOf(st).Hash(), Admitted: basis}
+		if basis != lifeline.BasisNone {
+			claim.Parent = change.ParseContext(traceParent(id, n), "").SpanID()
+		}
+		sc := lifeline.Admit(change.ParseContext(traceParent(id, n), ""), claim)
+		st.TraceParent, st.TraceState = "00-"+id+"-"+sc.SpanID().String()+"-01", sc.TraceState().String()
+	}
+}
+
+func identityOf(st *state) lifeline.Identity {
+	return lifeline.Identity{Group: st.Group, Kind: st.Kind.Kind, Namespace: st.Namespace, Name: st.Name}
+}
+
+// TestByAnnotation: a new context on an object is its cause if rule P4 accepts it, and else a link.
+func TestByAnnotation(t *testing.T) {
+	child := all(of("example.com", "Tail"), owned("example.com", "Head", "head"), by("head-controller"), leaf("spec.size"), fresh)
+	// open tells of an object under way with a context of trace A.
+	open := func(c *cluster) {
+		c.store("head", custom("Head"), carrying(traceA, 1), func(st *state) { st.ObservedGeneration = 0 }).begins().in(traceA)
+	}
+	testRule(t, byAnnotation, map[string]ruleCase{
+		"Outside": {"the trace is unknown here", func(c *cluster) {
+			c.store("head", custom("Head"), carrying(traceA, 1))
+		}, "below span 1 of trace aaaa outside (annotation)"},
+		"None": {"the object has no context", func(c *cluster) {
+			c.store("head", custom("Head"))
+		}, "no cause"},
+		"Invalid": {"the context is malformed", func(c *cluster) {
+			c.store("head", custom("Head"), func(st *state) { st.TraceParent = "00-zz" })
+		}, "no cause"},
+		"Old": {"an older context is no cause", func(c *cluster) {
+			open(c)
+			c.store("head", by("kubectl-edit"), leaf("spec.size"))
+		}, "no cause"},
+		"Owner's": {"the controller works for the open owner in its trace", func(c *cluster) {
+			open(c)
+			c.store("tail", child, carrying(traceA, 2))
+		}, "below head (annotation)"},
+		"Linked to the owner's": {"the claim names the trace of the owner", func(c *cluster) {
+			open(c)
+			sc := change.ParseContext(traceParent(traceA, 1), "")
+			c.store("tail", child, claiming(traceB, 2, lifeline.Claim{ParentTrace: sc.TraceID(), Parent: sc.SpanID()}))
+		}, "below head (annotation) ~annotation bbbb"},
+		"Separate from the owner's": {"the controller has separate traces", func(c *cluster) {
+			open(c)
+			c.store("tail", child, carrying(traceB, 2))
+		}, "no cause ~annotation bbbb"},
+		"Copied": {"the claim was made for another object", func(c *cluster) {
+			other := lifeline.Identity{Group: "example.com", Kind: "Head", Namespace: "default", Name: "other"}
+			c.store("head", custom("Head"), claiming(traceA, 1, lifeline.Claim{Object: other.Hash()}))
+		}, "no cause ~stale aaaa"},
+		"Claimed": {"the claim was made for this object", func(c *cluster) {
+			this := lifeline.Identity{Group: "example.com", Kind: "Head", Namespace: "default", Name: "head"}
+			c.store("head", custom("Head"), claiming(traceA, 1, lifeline.Claim{Object: this.Hash(), Generation: 1}))
+		}, "below span 1 of trace aaaa outside (annotation)"},
+		"From a backup": {"the claim has a later generation", func(c *cluster) {
+			this := lifeline.Identity{Group: "example.com", Kind: "Head", Namespace: "default", Name: "head"}
+			c.store("head", custom("Head"), claiming(traceA, 1, lifeline.Claim{Object: this.Hash(), Generation: 7}))
+		}, "no cause ~stale aaaa"},
+		"Superseded": {"the claim has an earlier generation", func(c *cluster) {
+			this := lifeline.Identity{Group: "example.com", Kind: "Head", Namespace: "default", Name: "head"}
+			claim := lifeline.Claim{Object: this.Hash(), Generation: 1}
+			c.store("head", custom("Head"), func(st *state) { st.Generation = 2 }, claiming(traceA, 1, claim))
+		}, "no cause ~superseded aaaa"},
+		"Copied from an owner": {"the controllers of an object copy its context", func(c *cluster) {
+			up := lifeline.Identity{Group: "example.com", Kind: "Head", Namespace: "default", Name: "head", UID: "uid-head"}
+			c.store("tail", child, claiming(traceA, 1, lifeline.Claim{Object: up.Hash()}))
+		}, "below span 1 of trace aaaa outside (annotation)"},
+		"Old claim": {"the change is older than an hour", func(c *cluster) {
+			c.store("head", custom("Head"), claiming(traceA, 1, lifeline.Claim{Time: epoch.Add(-61 * time.Minute)}))
+		}, "no cause ~stale aaaa"},
+		"Recent claim": {"the change is not older than an hour", func(c *cluster) {
+			c.store("head", custom("Head"), claiming(traceA, 1, lifeline.Claim{Time: epoch.Add(-59 * time.Minute)}))
+		}, "below span 1 of trace aaaa outside (annotation)"},
+		"Unrelated": {"the open trace has no relation to the object", func(c *cluster) {
+			open(c)
+			c.store("loose", of("example.com", "Tail"), by("somebody"), carrying(traceA, 2))
+		}, "no cause ~unverified aaaa"},
+		"Same writer": {"the author of the first change continues in its trace", func(c *cluster) {
+			open(c)
+			c.store("loose", of("example.com", "Tail"), by("kubectl-create"), carrying(traceA, 2))
+		}, "below span 2 of trace aaaa outside (annotation)"},
+		"Named parent": {"the same span is the parent of a change in the trace", func(c *cluster) {
+			open(c)
+			c.store("loose", of("example.com", "Tail"), by("somebody"), carrying(traceA, 1))
+		}, "below span 1 of trace aaaa outside (annotation)"},
+		"Itself": {"the object is in the trace already", func(c *cluster) {
+			open(c)
+			c.store("head", by("somebody"), leaf("spec.size"), carrying(traceA, 2))
+		}, "below span 1 of trace aaaa outside (annotation)"},
+		"Ended": {"the trace was quiet for the settling time", func(c *cluster) {
+			c.store("head", custom("Head"), carrying(traceA, 1), converged).begins().in(traceA)
+			c.wait(time.Minute)
+			c.store("loose", of("example.com", "Tail"), by("kubectl-create"), carrying(traceA, 2))
+		}, "no cause ~stale aaaa"},
+		"Handed out": {"the trace was handed out before", func(c *cluster) {
+			c.handOut(traceA, epoch.Add(-time.Minute))
+			c.store("head", custom("Head"), carrying(traceA, 1))
+		}, "no cause ~stale aaaa"},
+		"Handed out with it": {"the write is a part of that trace", func(c *cluster) {
+			c.handOut(traceA, epoch.Add(-time.Minute), 101)
+			c.store("head", custom("Head"), carrying(traceA, 1))
+		}, "below span 1 of trace aaaa outside (annotation)"},
+		"Before the end": {"the result is that from before the handover", func(c *cluster) {
+			c.handOut(traceA, epoch)
+			c.store("head", custom("Head"), carrying(traceA, 1))
+		}, "no cause ~unverified aaaa"},
+		"Replaced state of the owner": {"the trace is that of a superseded change", func(c *cluster) {
+			open(c)
+			c.store("head", by("kubectl-edit"), leaf("spec.size"), carrying(traceB, 3)).begins().in(traceB)
+			c.store("tail", child, carrying(traceA, 2))
+		}, "no cause ~superseded aaaa"},
+		"Resumed": {"the open trace of the converged owner goes on", func(c *cluster) {
+			c.store("head", custom("Head"), carrying(traceA, 1)).begins().in(traceA)
+			c.store("head", converged).noted()
+			c.store("tail", child, carrying(traceA, 2))
+		}, "below head (annotation)"},
+		"Resumed too late": {"the trace of the converged owner has ended", func(c *cluster) {
+			c.store("head", custom("Head"), carrying(traceA, 1)).begins().in(traceA)
+			c.store("head", converged).noted()
+			c.wait(time.Minute)
+			c.store("tail", child, carrying(traceA, 2))
+		}, "no cause ~stale aaaa"},
+		"Healing by an operator": {"a trace of the controller heals the converged owner", func(c *cluster) {
+			c.store("head", custom("Head")).begins()
+			c.store("head", converged).noted()
+			c.store("tail", child).below("head")
+			c.wait(time.Minute)
+			c.gone("tail").begins()
+			c.store("tail-2", child, carrying(traceB, 2))
+		}, "below span 2 of trace bbbb outside (annotation), heals tail ~owner head ~heals tail"},
+		"Admitted": {"admission began the trace", func(c *cluster) {
+			c.store("head", custom("Head"), admitted(traceA, 1, lifeline.BasisNone))
+		}, "trace aaaa as admitted"},
+		"Admitted request": {"admission found the context of the request", func(c *cluster) {
+			c.store("head", custom("Head"), admitted(traceA, 5, lifeline.BasisRequest))
+		}, "below span 5 of trace aaaa outside (request) as admitted"},
+		"Admitted owner": {"the open owner confirms the trace", func(c *cluster) {
+			open(c)
+			c.store("tail", child, admitted(traceA, 1, lifeline.BasisOwner))
+		}, "below head (owner) as admitted"},
+		"Unconfirmed owner": {"no stored version confirms the trace", func(c *cluster) {
+			c.store("tail", child, admitted(traceA, 1, lifeline.BasisOwner))
+		}, "no cause ~unverified aaaa"},
+	})
+}
+
+// TestByAdmission: a request with a context, and without one on its object, has its place by the audit log.
+func TestByAdmission(t *testing.T) {
+	asked := func(id string) func(*write) {
+		return func(q *write) { q.TraceParent = traceParent(id, 7) }
+	}
+	scaled := all(by("kubectl-scale"), wants(3))
+	testRule(t, byAdmission, map[string]ruleCase{
+		"Outside": {"the trace is unknown here", func(c *cluster) {
+			settledWeb(c)
+			c.audited(c.store("web", scaled), "alice", "kubectl/v1.36", asked(traceA))
+		}, "below span 7 of trace aaaa outside (request)"},
+		"No context": {"the request had none", func(c *cluster) {
+			settledWeb(c)
+			c.audited(c.store("web", scaled), "alice", "kubectl/v1.36")
+		}, "no cause"},
+		"No request": {"the audit log does not show it", func(c *cluster) {
+			settledWeb(c)
+			c.store("web", scaled)
+		}, "no cause"},
+		"On the object": {"the write put a context on its object", func(c *cluster) {
+			settledWeb(c)
+			c.audited(c.store("web", scaled, carrying(traceB, 1)), "alice", "kubectl/v1.36", asked(traceA))
+		}, "no cause"},
+		"Invalid": {"the context is malformed", func(c *cluster) {
+			settledWeb(c)
+			c.audited(c.store("web", scaled), "alice", "kubectl/v1.36", func(q *write) { q.TraceParent = "00-zz" })
+		}, "no cause"},
+		"Handed out": {"the trace of the context was handed out long before", func(c *cluster) {
+			c.handOut(traceA, epoch.Add(-time.Minute))
+			settledWeb(c)
+			c.audited(c.store("web", scaled), "alice", "kubectl/v1.36", asked(traceA))
+		}, "no cause ~stale aaaa"},
+		"Known": {"the open trace goes on with the same object", func(c *cluster) {
+			c.store("web", deployment(1)).begins().in(traceA)
+			c.audited(c.store("web", scaled), "alice", "kubectl/v1.36", asked(traceA))
+		}, "below span 1 of trace aaaa outside (request)"},
+		"Unrelated": {"the open trace has no relation to the object", func(c *cluster) {
+			c.store("head", custom("Head")).begins().in(traceA)
+			c.store("web", deployment(1), func(st *state) { st.Managers = nil }, by("somebody")).begins()
+			c.audited(c.store("web", by("other"), wants(3)), "alice", "tool/v1", asked(traceA))
+		}, "no cause ~unverified aaaa"},
+	})
+}

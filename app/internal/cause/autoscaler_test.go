@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// theManager is the field manager of the controllers of kube-controller-manager.
+const theManager = change.Manager
+
+// autoscaled tells of Deployment web after its convergence, and of its autoscaler under way.
+func autoscaled(c *cluster) {
+	settledWeb(c)
+	c.store("scaler", of("autoscaling", "HorizontalPodAutoscaler"), by("kubectl-create"), leaf("spec.maxReplicas"), fresh,
+		refers(object.Target, nameOf("apps", "Deployment", "web"))).begins()
+}
+
+// active is the status of an autoscaler after its first look.
+func active(st *state) {
+	st.ObservedGeneration = st.Generation
+	condition("ScalingActive", "True", "", "")(st)
+}
+
+// TestByAutoscaler: a scaling belongs to the open change of the autoscaler, and else has a link to it.
+func TestByAutoscaler(t *testing.T) {
+	scaled := all(by(theManager), wants(3))
+	testRule(t, byAutoscaler, map[string]ruleCase{
+		"Open": {"the autoscaler has not converged", func(c *cluster) {
+			autoscaled(c)
+			c.store("web", scaled)
+		}, "below scaler (relation)"},
+		"Converged": {"a metric is the cause", func(c *cluster) {
+			autoscaled(c)
+			c.store("scaler", active).noted()
+			c.wait(time.Minute)
+			c.store("web", scaled)
+		}, "no cause ~autoscaler scaler"},
+		"By a person": {"the autoscaler did not scale", func(c *cluster) {
+			autoscaled(c)
+			c.store("web", by("kubectl-scale"), wants(3))
+		}, "no cause"},
+		"Another field": {"an autoscaler changes only the number", func(c *cluster) {
+			autoscaled(c)
+			c.store("web", by(theManager), leaf(fieldImage), wants(3))
+		}, "no cause"},
+		"Another target": {"it scales another object", func(c *cluster) {
+			settledWeb(c)
+			c.store("scaler", of("autoscaling", "HorizontalPodAutoscaler"), by("kubectl-create"), leaf("spec.maxReplicas"),
+				refers(object.Target, nameOf("apps", "Deployment", "shop"))).begins()
+			c.store("web", scaled)
+		}, "no cause"},
+		"Removed": {"the autoscaler was gone", func(c *cluster) {
+			autoscaled(c)
+			c.gone("scaler").begins()
+			c.store("web", scaled)
+		}, "no cause"},
+		"In deletion": {"the deletion of an autoscaler scales nothing", func(c *cluster) {
+			autoscaled(c)
+			c.store("scaler", deleting).begins()
+			c.store("web", scaled)
+		}, "no cause"},
+		"Owned": {"the controller of the owner scales its ReplicaSet", func(c *cluster) {
+			settledWeb(c)
+			c.store("scaler", of("autoscaling", "HorizontalPodAutoscaler"), by("kubectl-create"), leaf("spec.maxReplicas"),
+				refers(object.Target, nameOf("apps", "ReplicaSet", "web-1"))).begins()
+			c.store("web-1", by(theManager), wants(3))
+		}, "no cause"},
+		"Audited": {"the audit log names the autoscaler", func(c *cluster) {
+			autoscaled(c)
+			c.audited(c.store("web", scaled), ControllerAccounts+"horizontal-pod-autoscaler", "kube-controller-manager/v1.36")
+		}, "below scaler (relation)"},
+		"Audited person": {"the audit log names somebody else", func(c *cluster) {
+			autoscaled(c)
+			c.audited(c.store("web", scaled), "alice", "kubectl/v1.36")
+		}, "no cause"},
+	})
+}
+
+// TestDecision: the metrics of a scaling are those of the status after it. Without such a status, those before count.
+func TestDecision(t *testing.T) {
+	looked := func(at time.Duration, metrics string) trait {
+		return func(st *state) {
+			st.Autoscaler = &observation.Autoscaler{Metrics: metrics}
+			if at > 0 {
+				st.Autoscaler.Scaled = epoch.Add(at)
+			}
+		}
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		after  func(*cluster)
+		want   string
+	}{
+		"After": {"the status has a new time of scaling", func(c *cluster) {
+			c.store("scaler", looked(time.Minute, "cpu 90% of 50%"))
+		}, "cpu 90% of 50%"},
+		"Same time": {"the status is not about a scaling", func(c *cluster) {
+			c.store("scaler", looked(0, "cpu 70% of 50%"))
+		}, "cpu 60% of 50%"},
+		"Next scaling": {"the status is about a later scaling", func(c *cluster) {
+			c.store("web", by(theManager), wants(5))
+			c.store("scaler", looked(time.Minute, "cpu 90% of 50%"))
+		}, "cpu 60% of 50%"},
+		"Nothing": {"the status before counts", func(*cluster) {}, "cpu 60% of 50%"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			autoscaled(c)
+			c.store("scaler", active, looked(0, "cpu 60% of 50%")).noted()
+			c.store("web", by(theManager), wants(3))
+			c.ask()
+			tc.after(c)
+			w := c.set()
+			if got := Decision(Autoscaler(c.scene, w), w); got != tc.want {
+				t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}

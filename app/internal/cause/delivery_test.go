@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+)
+
+// revision is the status of a revision.
+func revision(id string, phase observation.RevisionPhase) trait {
+	return func(st *state) { st.Revision = &observation.Revision{ID: id, Phase: phase} }
+}
+
+// flux is a Kustomization of Flux under way, with a revision.
+func flux(c *cluster) {
+	c.store("app", of("kustomize.toolkit.fluxcd.io", "Kustomization"), by("kubectl-create"), leaf("spec.path"), fresh,
+		refers(object.Source, kind.SourceName("GitRepository", "default", "src")),
+		func(st *state) { st.ObservedGeneration = 0 }).begins()
+}
+
+// TestByDelivery: a write by a tool of delivery belongs to the revision under way. Outside it corrects a drift.
+func TestByDelivery(t *testing.T) {
+	applied := all(of("apps", "Deployment"), by("kustomize-controller"),
+		refers(object.Applied, kind.KustomizationName("default", "app")))
+	release := func(c *cluster) *fact {
+		return c.store("sh.helm.release.v1.shop.v1", of("", "Secret"), by("helm"), revision("1", "pending"),
+			func(st *state) { st.ObservedGeneration = 0 }).begins()
+	}
+	charted := all(of("apps", "Deployment"), by("helm"), refers(object.Applied, kind.ReleaseName("default", "shop")))
+	testRule(t, byDelivery, map[string]ruleCase{
+		"Applied": {"the revision is under way", func(c *cluster) {
+			flux(c)
+			c.store("web", applied)
+		}, "below app (relation)"},
+		"Another author": {"the tool did not write it", func(c *cluster) {
+			flux(c)
+			c.store("web", of("apps", "Deployment"), by("kubectl-edit"),
+				refers(object.Applied, kind.KustomizationName("default", "app")))
+		}, "no cause"},
+		"Another revision": {"the object names another Kustomization", func(c *cluster) {
+			flux(c)
+			c.store("web", of("apps", "Deployment"), by("kustomize-controller"),
+				refers(object.Applied, kind.KustomizationName("default", "other")))
+		}, "no cause"},
+		"Before the revision": {"the revision began after the write", func(c *cluster) {
+			c.store("web", applied)
+			c.ask()
+			flux(c)
+		}, "no cause"},
+		"Drift": {"the revision had ended", func(c *cluster) {
+			flux(c)
+			c.store("app", converged).noted()
+			c.wait(time.Minute)
+			c.store("web", applied)
+		}, "no cause ~delivery app"},
+		"Failed revision": {"a failed revision has ended", func(c *cluster) {
+			flux(c)
+			c.store("app", failed).noted()
+			c.store("web", applied)
+		}, "no cause ~delivery app"},
+		"Deletion": {"its author is unknown", func(c *cluster) {
+			flux(c)
+			c.store("web", applied).below("app")
+			c.gone("web")
+		}, "below app (time)"},
+		"Audited deletion": {"the audit log names the tool", func(c *cluster) {
+			flux(c)
+			c.store("web", applied).below("app")
+			c.audited(c.gone("web"), "system:serviceaccount:flux:kustomize-controller", "kustomize-controller/v1")
+		}, "below app (relation)"},
+		"Deletion by a person": {"the audit log names kubectl", func(c *cluster) {
+			flux(c)
+			c.store("web", applied).below("app")
+			c.audited(c.gone("web"), "alice", "kubectl/v1.36")
+		}, "no cause"},
+		"Helm": {"the release is under way", func(c *cluster) {
+			release(c)
+			c.store("web", charted)
+		}, "below sh.helm.release.v1.shop.v1 (relation)"},
+		"Helm of another user": {"a person's tool acts as that person", func(c *cluster) {
+			c.audited(release(c), "alice", "Helm/3.0")
+			c.audited(c.store("web", charted), "bob", "Helm/3.0")
+		}, "no cause"},
+		"Helm of the same user": {"the user of the release applies", func(c *cluster) {
+			c.audited(release(c), "alice", "Helm/3.0")
+			c.audited(c.store("web", charted), "alice", "Helm/3.0")
+		}, "below sh.helm.release.v1.shop.v1 (relation)"},
+		"Hook": {"a hook does not name its release", func(c *cluster) {
+			release(c)
+			c.store("web", of("batch", "Job"), by("helm"), refers(object.Applied, kind.AnyRelease("default")))
+		}, "below sh.helm.release.v1.shop.v1 (time)"},
+		"Hook of two releases": {"nothing tells two releases apart", func(c *cluster) {
+			release(c)
+			c.store("sh.helm.release.v1.blog.v1", of("", "Secret"), by("helm"), revision("1", "pending"),
+				func(st *state) { st.ObservedGeneration = 0 }).begins()
+			c.store("web", of("batch", "Job"), by("helm"), refers(object.Applied, kind.AnyRelease("default")))
+		}, "no cause"},
+	})
+}
+
+// TestByPublication: a revision begins because its source has published it.
+func TestByPublication(t *testing.T) {
+	published := func(c *cluster, id string) {
+		c.store("src", of("source.toolkit.fluxcd.io", "GitRepository"), by("kubectl-create"), revision("main@0", "published"))
+		c.store("src", bySubresource("source-controller", "status"), revision(id, "published")).instant()
+	}
+	begins := func(id string) trait {
+		return all(bySubresource("kustomize-controller", "status"), revision(id, "pending"))
+	}
+	settled := func(c *cluster) {
+		flux(c)
+		c.store("app", converged, revision("main@0", "applied")).noted()
+		c.wait(time.Minute)
+	}
+	testRule(t, byPublication, map[string]ruleCase{
+		"Published": {"the source had that revision", func(c *cluster) {
+			settled(c)
+			published(c, "main@1")
+			c.store("app", begins("main@1"))
+		}, "below src (relation)"},
+		"Another revision": {"the source had another one", func(c *cluster) {
+			settled(c)
+			published(c, "main@1")
+			c.store("app", begins("main@2"))
+		}, "no cause"},
+		"Published later": {"the source was later", func(c *cluster) {
+			settled(c)
+			c.store("app", begins("main@1"))
+			c.ask()
+			published(c, "main@1")
+		}, "no cause"},
+		"Another source": {"the object does not name it", func(c *cluster) {
+			c.store("app", of("kustomize.toolkit.fluxcd.io", "Kustomization"), by("kubectl-create"), leaf("spec.path"), fresh,
+				refers(object.Source, kind.SourceName("GitRepository", "default", "other"))).begins()
+			c.store("app", converged, revision("main@0", "applied")).noted()
+			c.wait(time.Minute)
+			published(c, "main@1")
+			c.store("app", begins("main@1"))
+		}, "no cause"},
+		"No revision": {"the write begins none", func(c *cluster) {
+			settled(c)
+			published(c, "main@1")
+			c.store("app", by("kubectl-edit"), leaf("spec.path"))
+		}, "no cause"},
+		"Own change": {"an open change of the object is nearer", func(c *cluster) {
+			published(c, "main@1")
+			flux(c)
+			c.store("app", revision("main@0", "applied")).noted()
+			c.store("app", begins("main@1"))
+		}, "no cause ~revision src"},
+	})
+}
+
+// TestDrift: the object of the tool that undoes somebody else's change.
+func TestDrift(t *testing.T) {
+	applied := all(of("apps", "Deployment"), by("kustomize-controller"),
+		refers(object.Applied, kind.KustomizationName("default", "app")))
+	for name, tc := range map[string]struct {
+		reason string
+		tell   func(*cluster)
+		want   string
+	}{
+		"Ended": {"no revision is under way", func(c *cluster) {
+			flux(c)
+			c.store("app", converged).noted()
+			c.wait(time.Minute)
+			c.store("web", applied)
+		}, "app"},
+		"Under way": {"the revision applies the object", func(c *cluster) {
+			flux(c)
+			c.store("web", applied)
+		}, ""},
+		"Deletion": {"a deletion undoes nothing", func(c *cluster) {
+			flux(c)
+			c.store("app", converged).noted()
+			c.store("web", applied).begins()
+			c.wait(time.Minute)
+			c.gone("web")
+		}, ""},
+		"Unknown": {"the object of the tool is not observed", func(c *cluster) {
+			c.store("web", applied)
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			tc.tell(c)
+			got := ""
+			w := c.set()
+			if by := Drift(c.scene, w); by != nil {
+				got = by.Ref.Name
+			}
+			if diff := gocmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"testing"
+	"time"
+)
+
+// TestByPlainOwner: a component creates an object for an owner that is not the object's controller.
+func TestByPlainOwner(t *testing.T) {
+	workload := all(of("kueue.x-k8s.io", "Workload"), by("kueue"), plainlyOwned("batch", "Job", "sums"))
+	settled := func(c *cluster) {
+		c.store("sums", job(1)).begins()
+		c.store("sums", converged).noted()
+		c.wait(time.Minute)
+	}
+	testRule(t, byPlainOwner, map[string]ruleCase{
+		"Open owner": {"the Job is under way", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("work", workload)
+		}, "below sums (owner)"},
+		"Converged owner": {"the object has a link to the last change", func(c *cluster) {
+			settled(c)
+			c.store("work", workload)
+		}, "no cause ~owner sums"},
+		"By a person": {"a person gives the owner a further object", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("notes", of("", "ConfigMap"), by("kubectl-create"), plainlyOwned("batch", "Job", "sums"))
+		}, "no cause ~owner sums"},
+		"Two owners": {"nothing tells for which of them it is", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("web", deployment(1)).begins()
+			c.store("work", workload, plainlyOwned("apps", "Deployment", "web"))
+		}, "no cause"},
+		"Two owners by a person": {"each has a link", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("web", deployment(1)).begins()
+			c.store("notes", of("", "ConfigMap"), by("kubectl-create"), plainlyOwned("batch", "Job", "sums"),
+				plainlyOwned("apps", "Deployment", "web"))
+		}, "no cause ~owner sums ~owner web"},
+		"Unknown owner": {"nothing was observed of it", func(c *cluster) {
+			c.store("work", workload)
+		}, "no cause"},
+		"An update": {"only a creation is for an owner", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("work", workload).below("sums")
+			c.store("work", by("kueue"), leaf("spec.active"))
+		}, "no cause"},
+		"Author of the owner": {"the author wrote several objects, one after another", func(c *cluster) {
+			c.store("sums", job(1), func(st *state) { st.Managers = nil }, by("kueue")).begins()
+			c.store("work", workload)
+		}, "no cause ~owner sums"},
+		"Adopted": {"the Machine made with it becomes its controller", func(c *cluster) {
+			machine := all(of("cluster.x-k8s.io", "Machine"), by("manager"), owned("cluster.x-k8s.io", "MachineSet", "set"))
+			c.store("set", of("cluster.x-k8s.io", "MachineSet"), by("kubectl-create"), leaf("spec.replicas"), fresh).begins()
+			c.store("set", converged).noted()
+			c.wait(time.Minute)
+			infra := c.store("infra", of("infra.example.com", "Host"), by("manager"),
+				plainlyOwned("cluster.x-k8s.io", "MachineSet", "set"))
+			c.store("machine", machine).begins()
+			c.store("infra", func(st *state) { st.Owners = nil }, owned("cluster.x-k8s.io", "Machine", "machine"))
+			c.askLast(infra)
+		}, "below machine (owner)"},
+		"Adopted much later": {"the Machine was not made with it", func(c *cluster) {
+			machine := all(of("cluster.x-k8s.io", "Machine"), by("manager"), owned("cluster.x-k8s.io", "MachineSet", "set"))
+			c.store("set", of("cluster.x-k8s.io", "MachineSet"), by("kubectl-create"), leaf("spec.replicas"), fresh).begins()
+			c.store("set", converged).noted()
+			c.wait(time.Minute)
+			infra := c.store("infra", of("infra.example.com", "Host"), by("manager"),
+				plainlyOwned("cluster.x-k8s.io", "MachineSet", "set"))
+			c.wait(time.Minute)
+			c.store("machine", machine).begins()
+			c.store("infra", func(st *state) { st.Owners = nil }, owned("cluster.x-k8s.io", "Machine", "machine"))
+			c.askLast(infra)
+		}, "no cause ~owner set"},
+	})
+}
+
+// TestByItself: the own controller of an object completes it during its open change.
+func TestByItself(t *testing.T) {
+	under := func(st *state) { st.ObservedGeneration = 0 }
+	completes := all(by("head-controller"), leaf("spec.port"))
+	status := bySubresource("head-controller", "status")
+	testRule(t, plain(byItself), map[string]ruleCase{
+		"Own controller": {"the author also writes the status", func(c *cluster) {
+			c.store("head", custom("Head"), under).begins()
+			c.store("head", completes)
+			c.ask()
+			c.store("head", status)
+		}, "trace of head"},
+		"Remote parent": {"the place is that of the open change", func(c *cluster) {
+			c.store("head", custom("Head"), under).begins().in(traceA)
+			c.store("head", completes, status)
+		}, "below span 1 of trace aaaa outside (annotation)"},
+		"No status": {"the author never writes the status", func(c *cluster) {
+			c.store("head", custom("Head"), under).begins()
+			c.store("head", completes)
+		}, "no cause"},
+		"Earlier status": {"an earlier status proves nothing", func(c *cluster) {
+			c.store("head", custom("Head"), under).begins()
+			c.store("head", status).noted()
+			c.store("head", func(st *state) { st.Managers = st.Managers[:1] }).noted()
+			c.store("head", by("other"), leaf("spec.port"))
+			c.ask()
+		}, "no cause"},
+		"Person": {"kubectl is no controller", func(c *cluster) {
+			c.store("head", custom("Head"), under).begins()
+			c.store("head", by("kubectl-edit"), leaf("spec.port"), bySubresource("kubectl-edit", "status"))
+		}, "no cause"},
+		"Converged": {"the change has ended", func(c *cluster) {
+			c.store("head", custom("Head"), under).begins()
+			c.store("head", converged).noted()
+			c.wait(time.Minute)
+			c.store("head", completes, status)
+		}, "no cause"},
+		"In deletion": {"a deletion is completed by nothing", func(c *cluster) {
+			c.store("head", custom("Head"), under).begins()
+			c.store("head", deleting).begins()
+			c.store("head", completes, status)
+		}, "no cause"},
+		"Scale": {"an autoscaler may have the same name", func(c *cluster) {
+			c.store("web", deployment(1)).begins()
+			c.store("web", bySubresource("head-controller", "scale"), wants(3), status)
+		}, "no cause"},
+		"Manages": {"the author made an object with the Job as its controller", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("work", of("kueue.x-k8s.io", "Workload"), by("kueue"), owned("batch", "Job", "sums")).below("sums")
+			c.store("sums", by("kueue"), wants(2))
+		}, "trace of sums"},
+		"Manages nothing": {"somebody else made that object", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("work", of("kueue.x-k8s.io", "Workload"), by("other"), owned("batch", "Job", "sums")).below("sums")
+			c.store("sums", by("kueue"), wants(2))
+		}, "no cause"},
+		"Manages by the log": {"the audit log has another user", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.audited(c.store("work", of("kueue.x-k8s.io", "Workload"), by("kueue"), owned("batch", "Job", "sums")).below("sums"),
+				"system:serviceaccount:kueue:a", "kueue/v1")
+			c.audited(c.store("sums", by("kueue"), wants(2)), "system:serviceaccount:kueue:b", "kueue/v1")
+		}, "no cause"},
+	})
+}

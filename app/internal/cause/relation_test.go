@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+)
+
+// TestByRelation: the API server registers the API of a CustomResourceDefinition.
+func TestByRelation(t *testing.T) {
+	definition := func(c *cluster) {
+		c.store("widgets.example.com", of("apiextensions.k8s.io", "CustomResourceDefinition"), clusterScoped,
+			by("kubectl-create"), converged).begins()
+	}
+	service := all(of("apiregistration.k8s.io", "APIService"), clusterScoped, by(kind.APIServer))
+	testRule(t, plain(byRelation), map[string]ruleCase{
+		"Registered": {"the definition has its group", func(c *cluster) {
+			definition(c)
+			c.store("v1.example.com", service)
+		}, "below widgets.example.com (relation)"},
+		"Another group": {"it is the API of another definition", func(c *cluster) {
+			definition(c)
+			c.store("v1.example.org", service)
+		}, "no cause"},
+		"By a person": {"the API server did not make it", func(c *cluster) {
+			definition(c)
+			c.store("v1.example.com", service, func(st *state) { st.Managers = nil }, by("kubectl-create"))
+		}, "no cause"},
+		"Later": {"the trace of the definition has ended", func(c *cluster) {
+			definition(c)
+			c.wait(time.Minute)
+			c.store("v1.example.com", service)
+		}, "no cause"},
+		"Removed": {"a removal has no author", func(c *cluster) {
+			definition(c)
+			c.store("v1.example.com", service).below("widgets.example.com")
+			c.gone("v1.example.com")
+		}, "below widgets.example.com (relation)"},
+		"Another kind": {"only an APIService is registered", func(c *cluster) {
+			definition(c)
+			c.store("v1.example.com", of("", "ConfigMap"), by(kind.APIServer))
+		}, "no cause"},
+	})
+}
+
+// TestByClaim: a StatefulSet makes claims, and a claim gets and loses its volume.
+func TestByClaim(t *testing.T) {
+	set := func(c *cluster) {
+		c.store("db", statefulSet(2), refers(object.Claim, kind.ClaimsOf("default", "data", "db"))).begins()
+	}
+	claim := all(of("", "PersistentVolumeClaim"), by(theManager))
+	volume := all(of("", "PersistentVolume"), clusterScoped, by("csi-provisioner"),
+		refers(object.Claim, nameOf("", "PersistentVolumeClaim", "data")))
+	claimed := func(c *cluster) {
+		c.store("data", of("", "PersistentVolumeClaim"), by("kubectl-create"), func(st *state) { st.ObservedGeneration = 0 }).begins()
+	}
+	testRule(t, plain(byClaim), map[string]ruleCase{
+		"Claim": {"its name has the template and the set", func(c *cluster) {
+			set(c)
+			c.store("data-db-0", claim)
+		}, "below db (relation)"},
+		"Another set": {"its name has another set", func(c *cluster) {
+			set(c)
+			c.store("data-cache-0", claim)
+		}, "no cause"},
+		"Claim by a person": {"the controller did not make it", func(c *cluster) {
+			set(c)
+			c.store("data-db-0", of("", "PersistentVolumeClaim"), by("kubectl-create"))
+		}, "no cause"},
+		"Claim of a Deployment": {"only a StatefulSet makes claims", func(c *cluster) {
+			c.store("db", deployment(2), refers(object.Claim, kind.ClaimsOf("default", "data", "db"))).begins()
+			c.store("data-db-0", claim)
+		}, "no cause"},
+		"Converged set": {"the set had ended", func(c *cluster) {
+			set(c)
+			c.store("db", converged).noted()
+			c.wait(time.Minute)
+			c.store("data-db-0", claim)
+		}, "no cause"},
+		"Updated claim": {"only its creation is wanted", func(c *cluster) {
+			set(c)
+			c.store("data-db-0", claim).below("db")
+			c.store("data-db-0", by(theManager), leaf("spec.resources"))
+		}, "no cause"},
+		"Volume": {"a provisioner makes it for the claim", func(c *cluster) {
+			claimed(c)
+			c.store("disk", volume)
+		}, "below data (relation)"},
+		"Volume by a person": {"a person makes it in advance", func(c *cluster) {
+			claimed(c)
+			c.store("disk", volume, func(st *state) { st.Managers = nil }, by("kubectl-create"))
+		}, "no cause"},
+		"Volume of a bound claim": {"the claim had its volume", func(c *cluster) {
+			claimed(c)
+			c.store("data", converged).noted()
+			c.wait(time.Minute)
+			c.store("disk", volume)
+		}, "no cause"},
+		"Removed volume": {"it goes with its claim", func(c *cluster) {
+			claimed(c)
+			c.store("disk", volume).below("data")
+			c.gone("data").begins()
+			c.gone("disk")
+		}, "below data (relation)"},
+		"Removed alone": {"the claim stays", func(c *cluster) {
+			claimed(c)
+			c.store("disk", volume).below("data")
+			c.gone("disk")
+		}, "no cause"},
+		"Removed by a person": {"the audit log names kubectl", func(c *cluster) {
+			claimed(c)
+			c.store("disk", volume).below("data")
+			c.gone("data").begins()
+			c.audited(c.gone("disk"), "alice", "kubectl/v1.36")
+		}, "no cause"},
+	})
+}
+
+// TestByIssuance: cert-manager writes the Secret of a Certificate, and issues it again after its loss.
+func TestByIssuance(t *testing.T) {
+	certificate := all(of("cert-manager.io", "Certificate"), by("kubectl-create"), leaf("spec.secretName"), fresh,
+		refers(object.Issues, nameOf("", "Secret", "tls")), func(st *state) { st.ObservedGeneration = 0 })
+	issued := refers(object.Issued, kind.CertificateName("default", "cert"))
+	secret := all(of("", "Secret"), by("cert-manager-certificates-issuing"), issued)
+	reissue := func(reason string) trait {
+		return all(condition("Issuing", "True", reason, ""), bySubresource("cert-manager-certificates-trigger", "status"),
+			revision("2", "pending"))
+	}
+	lost := func(c *cluster) {
+		c.store("cert", certificate).begins()
+		c.store("tls", secret).below("cert")
+		c.store("cert", converged, revision("1", "applied")).noted()
+		c.wait(time.Minute)
+		c.gone("tls").begins()
+	}
+	testRule(t, byIssuance, map[string]ruleCase{
+		"Secret": {"the Certificate is under way", func(c *cluster) {
+			c.store("cert", certificate).begins()
+			c.store("tls", secret)
+		}, "below cert (relation)"},
+		"By a person": {"cert-manager did not write it", func(c *cluster) {
+			c.store("cert", certificate).begins()
+			c.store("tls", of("", "Secret"), by("kubectl-create"), issued)
+		}, "no cause"},
+		"Another component": {"its name is not that of cert-manager", func(c *cluster) {
+			c.store("cert", certificate).begins()
+			c.store("tls", of("", "Secret"), by("reflector"), issued)
+		}, "no cause"},
+		"Another Certificate": {"the Secret names another one", func(c *cluster) {
+			c.store("cert", certificate).begins()
+			c.store("tls", of("", "Secret"), by("cert-manager-certificates-issuing"),
+				refers(object.Issued, kind.CertificateName("default", "other")))
+		}, "no cause"},
+		"Later": {"the Certificate had ended", func(c *cluster) {
+			c.store("cert", certificate).begins()
+			c.store("cert", converged).noted()
+			c.wait(time.Minute)
+			c.store("tls", secret)
+		}, "no cause ~relation cert"},
+		"Lost Secret": {"the issuance makes a new one", func(c *cluster) {
+			lost(c)
+			c.store("cert", reissue("DoesNotExist"))
+		}, "new trace, heals tls ~heals tls"},
+		"Renewal": {"the issuance has another reason", func(c *cluster) {
+			lost(c)
+			c.store("cert", reissue("Renewing"))
+		}, "no cause"},
+		"Secret stays": {"the Secret is there", func(c *cluster) {
+			c.store("cert", certificate).begins()
+			c.store("tls", secret).below("cert")
+			c.store("cert", converged, revision("1", "applied")).noted()
+			c.wait(time.Minute)
+			c.store("cert", reissue("DoesNotExist"))
+		}, "no cause"},
+	})
+}
