@@ -98,6 +98,35 @@ func TestByOwnerStatefulSet(t *testing.T) {
 			c.store("db-0", condition("Ready", "False", "", "")).noted()
 			c.store("db-0", deleting)
 		}, "no cause"},
+		"Replaced by an update": {"the Pod is older than the new template", func(c *cluster) {
+			settled(c)
+			c.store("db", by("kubectl-edit"), leaf(fieldImage)).begins()
+			c.store("db-1", deleting)
+		}, "below db (owner)"},
+		"Newer than the update": {"the Pod has the new template", func(c *cluster) {
+			settled(c)
+			c.store("db", by("kubectl-edit"), leaf(fieldImage)).begins()
+			c.store("db-2", db, converged).below("db")
+			c.store("db", by("kubectl-scale"), wants(3)).continues()
+			c.store("db-2", deleting)
+		}, "no cause"},
+		"Not ready": {"the controller waits for a Pod that is not ready", func(c *cluster) {
+			settled(c)
+			c.store("db", by("kubectl-edit"), leaf(fieldImage), shown("spec.podManagementPolicy", "OrderedReady")).begins()
+			c.store("db-1", condition("Ready", "False", "", "")).noted()
+			c.store("db-1", deleting)
+		}, "no cause"},
+		"Ended": {"a Pod without a container is replaced at once", func(c *cluster) {
+			settled(c)
+			c.store("db", by("kubectl-edit"), leaf(fieldImage), shown("spec.podManagementPolicy", "OrderedReady")).begins()
+			c.store("db-1", condition("Ready", "False", "", ""), failed).noted()
+			c.store("db-1", deleting)
+		}, "below db (owner)"},
+		"Raised": {"the raise wants the further ordinals", func(c *cluster) {
+			settled(c)
+			c.store("db", by("kubectl-scale"), wants(4)).begins()
+			c.store("db-3", db)
+		}, "below db (owner)"},
 		"Lost during the change": {"the Pod is replaced in its place", func(c *cluster) {
 			c.store("db", statefulSet(2)).begins()
 			c.store("db-0", db).below("db")
@@ -121,6 +150,18 @@ func TestByOwnerJob(t *testing.T) {
 			c.store("sums", job(1)).begins()
 			c.store("sums-0-x", sums)
 		}, "below sums (owner)"},
+		"Next Pod of a slot": {"the raise wants the second slot", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("sums-x", sums).below("sums")
+			c.store("sums", by("kubectl-scale"), wants(2)).begins()
+			c.store("sums-y", sums)
+		}, "below sums (owner)"},
+		"Replaced Pod": {"the Job has not ended, so the Pod is wanted", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("sums-x", sums).below("sums")
+			c.gone("sums-x").begins()
+			c.store("sums-y", sums)
+		}, "below sums (owner)"},
 		"Suspended": {"a suspension wants no Pods", func(c *cluster) {
 			c.store("sums", job(1)).begins()
 			c.store("sums-0-x", sums).below("sums")
@@ -138,6 +179,107 @@ func TestByOwnerJob(t *testing.T) {
 			c.store("sums", condition("FailureTarget", "True", "", "")).noted()
 			c.store("sums-0-x", deleting)
 		}, "below sums (owner)"},
+	})
+}
+
+// TestByOwnerDaemonSet: a DaemonSet replaces Pods of an old template. A lost Pod of the same template is healed.
+func TestByOwnerDaemonSet(t *testing.T) {
+	revised := func(n uint64) trait {
+		return func(st *state) {
+			leaf(RevisionLabel)(st)
+			st.Leaves[len(st.Leaves)-1].Value = n
+		}
+	}
+	set := func(c *cluster) {
+		c.store("agent", of("apps", "DaemonSet"), by("kubectl-create"), leaf(fieldImage), wants(2), fresh).begins()
+	}
+	agent := all(podOf("apps", "DaemonSet", "agent"), on("node-1"))
+	testRule(t, plain(byOwner), map[string]ruleCase{
+		"Lost": {"the new Pod has the same template", func(c *cluster) {
+			set(c)
+			c.store("agent-w", agent, revised(1)).below("agent")
+			c.gone("agent-w").begins()
+			c.store("agent-x", agent, revised(1))
+		}, "new trace, heals agent-w ~owner agent ~heals agent-w"},
+		"New template": {"the new Pod has another template", func(c *cluster) {
+			set(c)
+			c.store("agent-w", agent, revised(1)).below("agent")
+			c.gone("agent-w").begins()
+			c.store("agent-x", agent, revised(2))
+		}, "below agent (owner)"},
+		"On another Node": {"the lost Pod was on another Node", func(c *cluster) {
+			set(c)
+			c.store("agent-w", agent, on("node-2"), revised(1)).below("agent")
+			c.gone("agent-w").begins()
+			c.store("agent-x", agent, revised(1))
+		}, "below agent (owner)"},
+		"Old Pod": {"the update replaces it", func(c *cluster) {
+			set(c)
+			c.store("agent-w", agent).below("agent")
+			c.store("agent", by("kubectl-edit"), leaf(fieldImage)).begins()
+			c.store("agent-w", deleting)
+		}, "below agent (owner)"},
+		"New Pod": {"it has the new template", func(c *cluster) {
+			set(c)
+			c.store("agent", by("kubectl-edit"), leaf(fieldImage)).begins()
+			c.store("agent-w", agent).below("agent")
+			c.store("agent-w", deleting)
+		}, "no cause"},
+	})
+}
+
+// TestByOwnerRequest: the controller removes the CertificateRequest of an earlier revision.
+func TestByOwnerRequest(t *testing.T) {
+	request := all(of("cert-manager.io", "CertificateRequest"), owned("cert-manager.io", "Certificate", "cert"), by("cert-manager"))
+	settled := func(c *cluster) {
+		c.store("cert", of("cert-manager.io", "Certificate"), by("kubectl-create"), leaf("spec.dnsNames"), fresh).begins()
+		c.store("cert", converged).noted()
+		c.wait(time.Minute)
+		c.store("cert-1", request).begins()
+		c.wait(time.Minute)
+	}
+	testRule(t, plain(byOwner), map[string]ruleCase{
+		"Earlier": {"a later request is left", func(c *cluster) {
+			settled(c)
+			c.store("cert-2", request).begins()
+			c.wait(time.Minute)
+			c.gone("cert-1")
+		}, "below cert (owner)"},
+		"Newest": {"no later request is left", func(c *cluster) {
+			settled(c)
+			c.store("cert-2", request).begins()
+			c.wait(time.Minute)
+			c.gone("cert-2")
+		}, "no cause"},
+		"Alone": {"it is the only one", func(c *cluster) {
+			settled(c)
+			c.gone("cert-1")
+		}, "no cause"},
+	})
+}
+
+// TestByOwnerArrival: the order of two storages is only that of arrival.
+func TestByOwnerArrival(t *testing.T) {
+	foreign := func(st *state) { st.ResourceVersion, st.Order = st.ResourceVersion+1000, st.ResourceVersion }
+	child := all(of("example.com", "Tail"), owned("example.com", "Head", "head"), by("head-controller"))
+	open := func(c *cluster) {
+		c.store("head", custom("Head"), func(st *state) { st.ObservedGeneration = 0 }).begins()
+	}
+	testRule(t, plain(byOwner), map[string]ruleCase{
+		"One change": {"the owner had only one state", func(c *cluster) {
+			open(c)
+			c.store("tail", child, foreign)
+		}, "below head (owner)"},
+		"Two changes": {"the arrival decides between two states", func(c *cluster) {
+			open(c)
+			c.store("head", by("kubectl-edit"), leaf("spec.size")).begins()
+			c.store("tail", child, foreign)
+		}, "below head (time)"},
+		"One storage": {"the resourceVersions give the order", func(c *cluster) {
+			open(c)
+			c.store("head", by("kubectl-edit"), leaf("spec.size")).begins()
+			c.store("tail", child)
+		}, "below head (owner)"},
 	})
 }
 

@@ -387,9 +387,37 @@ type ruleCase struct {
 	want   string
 }
 
-// testRule applies the rule to the write in question of each case. A rule must change nothing, and a second call
-// must give the same result.
+// testRule applies the rule to the write in question of each case.
 func testRule(t *testing.T, by rule, cases map[string]ruleCase) {
+	t.Helper()
+	testAnswer(t, func(c *cluster, w *change.Write) string { return c.apply(by, w) }, cases)
+}
+
+// testReport is testRule for a function that answers yes or no.
+func testReport(t *testing.T, reports func(*Scene, *change.Write) bool, cases map[string]ruleCase) {
+	t.Helper()
+	testAnswer(t, func(c *cluster, w *change.Write) string {
+		if reports(c.scene, w) {
+			return "yes"
+		}
+		return "no"
+	}, cases)
+}
+
+// testParent is testRule for a function that returns a reconciliation, or nil.
+func testParent(t *testing.T, of func(*Scene, *change.Write) *change.Reconciliation, cases map[string]ruleCase) {
+	t.Helper()
+	testAnswer(t, func(c *cluster, w *change.Write) string {
+		if r := of(c.scene, w); r != nil {
+			return fmt.Sprintf("%s %s", r.Verb, c.names[r.Timeline.Ref.UID])
+		}
+		return "none"
+	}, cases)
+}
+
+// testAnswer compares the answers about the write in question of each case. An answer must change nothing, and a
+// second one must be the same.
+func testAnswer(t *testing.T, answer func(*cluster, *change.Write) string, cases map[string]ruleCase) {
 	t.Helper()
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -400,14 +428,14 @@ func testRule(t *testing.T, by rule, cases map[string]ruleCase) {
 				t.Fatal("the case has no write in question")
 			}
 			before := fingerprint(c.scene, w)
-			got := c.apply(by, w)
+			got := answer(c, w)
 			if diff := gocmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
 			if diff := gocmp.Diff(before, fingerprint(c.scene, w)); diff != "" {
-				t.Errorf("the rule changed the scene (-before +after):\n%s", diff)
+				t.Errorf("the scene has changed (-before +after):\n%s", diff)
 			}
-			if again := c.apply(by, w); again != got {
+			if again := answer(c, w); again != got {
 				t.Errorf("a second call gives %q, the first one gave %q", again, got)
 			}
 		})
