@@ -36,10 +36,10 @@ func identityOf(st *state) lifeline.Identity {
 
 // TestByAnnotation: a new context on an object is its cause if rule P4 accepts it, and else a link.
 func TestByAnnotation(t *testing.T) {
-	child := all(of("example.com", "Tail"), owned("example.com", "Head", "head"), by("head-controller"), leaf("spec.size"), fresh)
+	child := childOfHead("Tail")
 	// open tells of an object under way with a context of trace A.
 	open := func(c *cluster) {
-		c.store("head", custom("Head"), carrying(traceA, 1), func(st *state) { st.ObservedGeneration = 0 }).begins().in(traceA)
+		c.store("head", custom("Head"), carrying(traceA, 1), pending).begins().in(traceA)
 	}
 	testRule(t, byAnnotation, map[string]ruleCase{
 		"Outside": {"the trace is unknown here", func(c *cluster) {
@@ -86,7 +86,7 @@ func TestByAnnotation(t *testing.T) {
 			c.store("head", custom("Head"), func(st *state) { st.Generation = 2 }, claiming(traceA, 1, claim))
 		}, "no cause ~superseded aaaa"},
 		"Copied from an owner": {"the controllers of an object copy its context", func(c *cluster) {
-			up := lifeline.Identity{Group: "example.com", Kind: "Head", Namespace: "default", Name: "head", UID: "uid-head"}
+			up := lifeline.Identity{UID: "uid-head"}
 			c.store("tail", child, claiming(traceA, 1, lifeline.Claim{Object: up.Hash()}))
 		}, "below span 1 of trace aaaa outside (annotation)"},
 		"Old claim": {"the change is older than an hour", func(c *cluster) {

@@ -10,14 +10,22 @@ import (
 
 // TestAuthorOf: the user of a request names its component, and else the user agent does.
 func TestAuthorOf(t *testing.T) {
-	const managerAgent = "kube-controller-manager/v1.36.3 (linux/amd64)"
 	for name, tc := range map[string]struct {
 		reason, user, agent, want string
 	}{
-		"Scheduler":  {"it has a user of its own", "system:kube-scheduler", "kube-scheduler/v1.36", "kube-scheduler"},
-		"Collector":  {"its account has another name", ControllerAccounts + "generic-garbage-collector", managerAgent, "garbage-collector"},
-		"Controller": {"each controller has an account", ControllerAccounts + "replicaset-controller", managerAgent, "replicaset-controller"},
-		"DaemonSets": {"its account has another name", ControllerAccounts + "daemon-set-controller", managerAgent, "daemonset-controller"},
+		"Scheduler": {"it has a user of its own", "system:kube-scheduler", "kube-scheduler/v1.36", "kube-scheduler"},
+		"Collector": {
+			"its account has another name", ControllerAccounts + "generic-garbage-collector",
+			managerAgent, "garbage-collector",
+		},
+		"Controller": {
+			"each controller has an account", ControllerAccounts + "replicaset-controller",
+			managerAgent, "replicaset-controller",
+		},
+		"DaemonSets": {
+			"its account has another name", ControllerAccounts + "daemon-set-controller",
+			managerAgent, "daemonset-controller",
+		},
 		"Other account": {
 			"another program has an account in kube-system", ControllerAccounts + "coredns", "coredns/v1", "coredns",
 		},

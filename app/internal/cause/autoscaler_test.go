@@ -17,8 +17,13 @@ const theManager = change.Manager
 // autoscaled tells of Deployment web after its convergence, and of its autoscaler under way.
 func autoscaled(c *cluster) {
 	settledWeb(c)
-	c.store("scaler", of("autoscaling", "HorizontalPodAutoscaler"), by("kubectl-create"), leaf("spec.maxReplicas"), fresh,
-		refers(object.Target, nameOf("apps", "Deployment", "web"))).begins()
+	c.store("scaler", autoscaler("Deployment", "web")).begins()
+}
+
+// autoscaler is an autoscaler of a workload, by a person.
+func autoscaler(kind, target string) trait {
+	return all(of("autoscaling", "HorizontalPodAutoscaler"), by("kubectl-create"), leaf("spec.maxReplicas"), fresh,
+		refers(object.Target, nameOf("apps", kind, target)))
 }
 
 // active is the status of an autoscaler after its first look.
@@ -51,8 +56,7 @@ func TestByAutoscaler(t *testing.T) {
 		}, "no cause"},
 		"Another target": {"it scales another object", func(c *cluster) {
 			settledWeb(c)
-			c.store("scaler", of("autoscaling", "HorizontalPodAutoscaler"), by("kubectl-create"), leaf("spec.maxReplicas"),
-				refers(object.Target, nameOf("apps", "Deployment", "shop"))).begins()
+			c.store("scaler", autoscaler("Deployment", "shop")).begins()
 			c.store("web", scaled)
 		}, "no cause"},
 		"Removed": {"the autoscaler was gone", func(c *cluster) {
@@ -67,13 +71,12 @@ func TestByAutoscaler(t *testing.T) {
 		}, "no cause"},
 		"Owned": {"the controller of the owner scales its ReplicaSet", func(c *cluster) {
 			settledWeb(c)
-			c.store("scaler", of("autoscaling", "HorizontalPodAutoscaler"), by("kubectl-create"), leaf("spec.maxReplicas"),
-				refers(object.Target, nameOf("apps", "ReplicaSet", "web-1"))).begins()
+			c.store("scaler", autoscaler("ReplicaSet", "web-1")).begins()
 			c.store("web-1", by(theManager), wants(3))
 		}, "no cause"},
 		"Audited": {"the audit log names the autoscaler", func(c *cluster) {
 			autoscaled(c)
-			c.audited(c.store("web", scaled), ControllerAccounts+"horizontal-pod-autoscaler", "kube-controller-manager/v1.36")
+			c.audited(c.store("web", scaled), ControllerAccounts+"horizontal-pod-autoscaler", managerAgent)
 		}, "below scaler (relation)"},
 		"Audited person": {"the audit log names somebody else", func(c *cluster) {
 			autoscaled(c)

@@ -37,16 +37,16 @@ func TestOf(t *testing.T) {
 		}, "below web-1 (owner) ~annotation bbbb"},
 		"Owner's end before eviction": {"the Pod goes with its owner", func(c *cluster) {
 			settledWeb(c)
-			c.store("node-1", of("", "Node"), clusterScoped, by("kubelet"), leaf("metadata.labels[zone]"), converged).begins()
+			c.store("node-1", aNode, converged).begins()
 			c.store("web-1-a", on("node-1")).noted()
 			c.store("node-1", by("kubectl-cordon"), leaf(pathUnschedulable)).instant()
 			c.gone("web-1").begins()
 			c.store("web-1-a", condition("DisruptionTarget", "True", "EvictionByEvictionAPI", ""), deleting)
 		}, "below web-1 (owner)"},
 		"Node before owner": {"the new Node wants the Pod", func(c *cluster) {
-			c.store("agent", of("apps", "DaemonSet"), by("kubectl-create"), leaf(fieldImage), wants(0), fresh, converged).begins()
+			c.store("agent", daemonSet(0), converged).begins()
 			c.wait(time.Minute)
-			c.store("node-1", of("", "Node"), clusterScoped, by("kubelet"), leaf("metadata.labels[zone]"), fresh).begins()
+			c.store("node-1", aNode).begins()
 			c.store("agent-x", podOf("apps", "DaemonSet", "agent"), refers(object.Placed, nodeName("node-1")))
 		}, "below node-1 (relation) ~owner agent"},
 		"Two kinds of links": {"a restart by a person has a link to the content only", func(c *cluster) {
@@ -170,7 +170,8 @@ func TestRememberLoss(t *testing.T) {
 		c.store(name, podOf("apps", "ReplicaSet", "web-1")).begins()
 	}
 	for name, past := range map[string]change.Past{
-		"a": {RV: 30, Gone: true, Lost: true}, "b": {RV: 20, Gone: true, Lost: true, Replaced: true}, "c": {RV: 10, Gone: true},
+		"a": {RV: 30, Gone: true, Lost: true}, "b": {RV: 20, Gone: true, Lost: true, Replaced: true},
+		"c": {RV: 10, Gone: true},
 	} {
 		c.index.View().Object(c.states[name].UID).Past = &past
 	}

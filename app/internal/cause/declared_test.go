@@ -13,9 +13,10 @@ import (
 func TestByDeclared(t *testing.T) {
 	key := object.DeclaredName("claims", "key")
 	claim := func(c *cluster, name string) {
-		c.store(name, custom("Claim"), refers(object.Cause, key), func(st *state) { st.ObservedGeneration = 0 }).begins()
+		c.store(name, custom("Claim"), refers(object.Cause, key), pending).begins()
 	}
-	effect := all(of("example.com", "Bucket"), by("bucket-controller"), leaf("spec.size"), fresh, refers(object.Effect, key))
+	bucket := all(of("example.com", "Bucket"), by("bucket-controller"), leaf("spec.size"), fresh)
+	effect := all(bucket, refers(object.Effect, key))
 	testRule(t, byDeclared, map[string]ruleCase{
 		"Open": {"the cause is under way", func(c *cluster) {
 			claim(c, "claim")
@@ -49,7 +50,7 @@ func TestByDeclared(t *testing.T) {
 		}, "no cause"},
 		"Same author": {"a program may write several related objects", func(c *cluster) {
 			c.store("claim", of("example.com", "Claim"), by("bucket-controller"), refers(object.Cause, key),
-				func(st *state) { st.ObservedGeneration = 0 }).begins()
+				pending).begins()
 			c.store("bucket", effect)
 		}, "no cause ~relation claim"},
 		"Before": {"the cause came later", func(c *cluster) {
@@ -83,7 +84,7 @@ func TestByDeclared(t *testing.T) {
 // TestByEvent: an Event by the author of a write relates its object to another one.
 func TestByEvent(t *testing.T) {
 	claim := func(c *cluster, name string) {
-		c.store(name, custom("Claim"), func(st *state) { st.ObservedGeneration = 0 }).begins()
+		c.store(name, custom("Claim"), pending).begins()
 	}
 	bucket := all(of("example.com", "Bucket"), by("bucket-controller"), leaf("spec.size"), fresh)
 	// told tells of the claim, its bucket, and an Event by the component.
@@ -152,7 +153,7 @@ func TestByEvent(t *testing.T) {
 		}, "below newer (event) ~event claim"},
 		"Below itself": {"the other object is an effect of this one", func(c *cluster) {
 			c.store("bucket", bucket).begins()
-			c.store("claim", custom("Claim"), func(st *state) { st.ObservedGeneration = 0 }).below("bucket")
+			c.store("claim", custom("Claim"), pending).below("bucket")
 			c.store("bucket", by("bucket-controller"), leaf("spec.size"))
 			c.ask()
 			c.event("bucket-controller", "claim", "Made", "made a bucket", "bucket")

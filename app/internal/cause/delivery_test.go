@@ -18,12 +18,14 @@ func revision(id string, phase observation.RevisionPhase) trait {
 	return func(st *state) { st.Revision = &observation.Revision{ID: id, Phase: phase} }
 }
 
-// flux is a Kustomization of Flux under way, with a revision.
-func flux(c *cluster) {
-	c.store("app", of("kustomize.toolkit.fluxcd.io", "Kustomization"), by("kubectl-create"), leaf("spec.path"), fresh,
-		refers(object.Source, kind.SourceName("GitRepository", "default", "src")),
-		func(st *state) { st.ObservedGeneration = 0 }).begins()
+// kustomization is a Kustomization of Flux with a source, by a person.
+func kustomization(source string) trait {
+	return all(of("kustomize.toolkit.fluxcd.io", "Kustomization"), by("kubectl-create"), leaf("spec.path"), fresh,
+		refers(object.Source, kind.SourceName("GitRepository", "default", source)))
 }
+
+// flux tells of a Kustomization under way.
+func flux(c *cluster) { c.store("app", kustomization("src"), pending).begins() }
 
 // TestByDelivery: a write by a tool of delivery belongs to the revision under way. Outside it corrects a drift.
 func TestByDelivery(t *testing.T) {
@@ -31,7 +33,7 @@ func TestByDelivery(t *testing.T) {
 		refers(object.Applied, kind.KustomizationName("default", "app")))
 	release := func(c *cluster) *fact {
 		return c.store("sh.helm.release.v1.shop.v1", of("", "Secret"), by("helm"), revision("1", "pending"),
-			func(st *state) { st.ObservedGeneration = 0 }).begins()
+			pending).begins()
 	}
 	charted := all(of("apps", "Deployment"), by("helm"), refers(object.Applied, kind.ReleaseName("default", "shop")))
 	testRule(t, byDelivery, map[string]ruleCase{
@@ -99,7 +101,7 @@ func TestByDelivery(t *testing.T) {
 		"Hook of two releases": {"nothing tells two releases apart", func(c *cluster) {
 			release(c)
 			c.store("sh.helm.release.v1.blog.v1", of("", "Secret"), by("helm"), revision("1", "pending"),
-				func(st *state) { st.ObservedGeneration = 0 }).begins()
+				pending).begins()
 			c.store("web", of("batch", "Job"), by("helm"), refers(object.Applied, kind.AnyRelease("default")))
 		}, "no cause"},
 	})
@@ -108,7 +110,7 @@ func TestByDelivery(t *testing.T) {
 // TestByPublication: a revision begins because its source has published it.
 func TestByPublication(t *testing.T) {
 	published := func(c *cluster, id string) {
-		c.store("src", of("source.toolkit.fluxcd.io", "GitRepository"), by("kubectl-create"), revision("main@0", "published"))
+		c.store("src", of("source.toolkit.fluxcd.io", "GitRepository"), revision("main@0", "published"))
 		c.store("src", bySubresource("source-controller", "status"), revision(id, "published")).instant()
 	}
 	begins := func(id string) trait {
@@ -137,8 +139,7 @@ func TestByPublication(t *testing.T) {
 			published(c, "main@1")
 		}, "no cause"},
 		"Another source": {"the object does not name it", func(c *cluster) {
-			c.store("app", of("kustomize.toolkit.fluxcd.io", "Kustomization"), by("kubectl-create"), leaf("spec.path"), fresh,
-				refers(object.Source, kind.SourceName("GitRepository", "default", "other"))).begins()
+			c.store("app", kustomization("other")).begins()
 			c.store("app", converged, revision("main@0", "applied")).noted()
 			c.wait(time.Minute)
 			published(c, "main@1")

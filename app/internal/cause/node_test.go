@@ -16,11 +16,11 @@ func nodeName(name string) object.Name { return change.NodeName(name) }
 // TestByNode: the first Pod of a DaemonSet on a Node belongs to the change that made the Node eligible.
 func TestByNode(t *testing.T) {
 	set := func(c *cluster) {
-		c.store("agent", of("apps", "DaemonSet"), by("kubectl-create"), leaf(fieldImage), wants(0), fresh, converged).begins()
+		c.store("agent", daemonSet(0), converged).begins()
 		c.wait(time.Minute)
 	}
 	node := func(c *cluster) {
-		c.store("node-1", of("", "Node"), clusterScoped, by("kubelet"), leaf("metadata.labels[zone]"), fresh).begins()
+		c.store("node-1", aNode).begins()
 	}
 	agent := all(podOf("apps", "DaemonSet", "agent"), refers(object.Placed, nodeName("node-1")))
 	testRule(t, byNode, map[string]ruleCase{

@@ -77,7 +77,7 @@ func bySubresource(manager, subresource string) trait {
 
 // written returns the time of the version.
 func written(st *observation.State) time.Time {
-	return epoch.Add(time.Duration(st.ResourceVersion-100) * tick) //nolint:gosec // a small number
+	return epoch.Add(time.Duration(st.ResourceVersion-100) * tick)
 }
 
 // leaf sets a field by the last field manager.
@@ -217,3 +217,32 @@ func all(edits ...trait) trait {
 		}
 	}
 }
+
+// pending is an object of a kind with observedGeneration, before the first status of its controller.
+func pending(st *state) { st.ObservedGeneration = 0 }
+
+// aNode is a Node.
+var aNode = all(of("", "Node"), clusterScoped, by("kubelet"), leaf("metadata.labels[zone]"), fresh)
+
+// pendingClaim is a claim without a volume, by a person.
+var pendingClaim = all(of("", "PersistentVolumeClaim"), by("kubectl-create"), pending)
+
+// daemonSet is a DaemonSet by a person.
+func daemonSet(n int32) trait {
+	return all(of("apps", "DaemonSet"), by("kubectl-create"), leaf(fieldImage), wants(n), fresh)
+}
+
+// childOfHead is an object that the controller of a Head makes.
+func childOfHead(kind string) trait {
+	return all(of("example.com", kind), owned("example.com", "Head", "head"), by("head-controller"),
+		leaf("spec.size"), fresh)
+}
+
+// ofHead is an ownerReference to a Head that is not the controller.
+var ofHead = plainlyOwned("example.com", "Head", "head")
+
+// ordered makes a StatefulSet wait for each of its Pods.
+var ordered = shown("spec.podManagementPolicy", "OrderedReady")
+
+// managerAgent is the user agent of the controllers in kube-controller-manager.
+const managerAgent = "kube-controller-manager/v1.36"

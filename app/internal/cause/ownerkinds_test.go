@@ -94,7 +94,7 @@ func TestByOwnerStatefulSet(t *testing.T) {
 		}, "below db (owner)"},
 		"Kept by a decrease": {"its ordinal is below the new number, and the decrease is open", func(c *cluster) {
 			settled(c)
-			c.store("db", by("kubectl-scale"), wants(1), shown("spec.podManagementPolicy", "OrderedReady")).begins()
+			c.store("db", by("kubectl-scale"), wants(1), ordered).begins()
 			c.store("db-0", condition("Ready", "False", "", "")).noted()
 			c.store("db-0", deleting)
 		}, "no cause"},
@@ -112,13 +112,13 @@ func TestByOwnerStatefulSet(t *testing.T) {
 		}, "no cause"},
 		"Not ready": {"the controller waits for a Pod that is not ready", func(c *cluster) {
 			settled(c)
-			c.store("db", by("kubectl-edit"), leaf(fieldImage), shown("spec.podManagementPolicy", "OrderedReady")).begins()
+			c.store("db", by("kubectl-edit"), leaf(fieldImage), ordered).begins()
 			c.store("db-1", condition("Ready", "False", "", "")).noted()
 			c.store("db-1", deleting)
 		}, "no cause"},
 		"Ended": {"a Pod without a container is replaced at once", func(c *cluster) {
 			settled(c)
-			c.store("db", by("kubectl-edit"), leaf(fieldImage), shown("spec.podManagementPolicy", "OrderedReady")).begins()
+			c.store("db", by("kubectl-edit"), leaf(fieldImage), ordered).begins()
 			c.store("db-1", condition("Ready", "False", "", ""), failed).noted()
 			c.store("db-1", deleting)
 		}, "below db (owner)"},
@@ -191,7 +191,7 @@ func TestByOwnerDaemonSet(t *testing.T) {
 		}
 	}
 	set := func(c *cluster) {
-		c.store("agent", of("apps", "DaemonSet"), by("kubectl-create"), leaf(fieldImage), wants(2), fresh).begins()
+		c.store("agent", daemonSet(2)).begins()
 	}
 	agent := all(podOf("apps", "DaemonSet", "agent"), on("node-1"))
 	testRule(t, plain(byOwner), map[string]ruleCase{
@@ -230,9 +230,10 @@ func TestByOwnerDaemonSet(t *testing.T) {
 
 // TestByOwnerRequest: the controller removes the CertificateRequest of an earlier revision.
 func TestByOwnerRequest(t *testing.T) {
-	request := all(of("cert-manager.io", "CertificateRequest"), owned("cert-manager.io", "Certificate", "cert"), by("cert-manager"))
+	const group = "cert-manager.io"
+	request := all(of(group, "CertificateRequest"), owned(group, "Certificate", "cert"), by("cert-manager"))
 	settled := func(c *cluster) {
-		c.store("cert", of("cert-manager.io", "Certificate"), by("kubectl-create"), leaf("spec.dnsNames"), fresh).begins()
+		c.store("cert", of(group, "Certificate"), by("kubectl-create"), leaf("spec.dnsNames"), fresh).begins()
 		c.store("cert", converged).noted()
 		c.wait(time.Minute)
 		c.store("cert-1", request).begins()
@@ -263,7 +264,7 @@ func TestByOwnerArrival(t *testing.T) {
 	foreign := func(st *state) { st.ResourceVersion, st.Order = st.ResourceVersion+1000, st.ResourceVersion }
 	child := all(of("example.com", "Tail"), owned("example.com", "Head", "head"), by("head-controller"))
 	open := func(c *cluster) {
-		c.store("head", custom("Head"), func(st *state) { st.ObservedGeneration = 0 }).begins()
+		c.store("head", custom("Head"), pending).begins()
 	}
 	testRule(t, plain(byOwner), map[string]ruleCase{
 		"One change": {"the owner had only one state", func(c *cluster) {
@@ -358,36 +359,33 @@ func TestByOwnerSlice(t *testing.T) {
 // TestByOwnerOpaque: nothing shows when an unknown controller has handled a change. The quiet time decides, except for
 // the first dependant of a role and the first update.
 func TestByOwnerOpaque(t *testing.T) {
-	child := func(k string) trait {
-		return all(of("example.com", k), owned("example.com", "Head", "head"), by("head-controller"), leaf("spec.size"), fresh)
-	}
 	head := func(c *cluster) {
 		c.store("head", custom("Head"), converged, func(st *state) { st.ObservedGeneration = -1 }).begins()
 	}
 	testRule(t, plain(byOwner), map[string]ruleCase{
 		"At once": {"the quiet time is not over", func(c *cluster) {
 			head(c)
-			c.store("head-0", child("Tail"))
+			c.store("head-0", childOfHead("Tail"))
 		}, "below head (owner)"},
 		"Second of a role at once": {"only the quiet time keeps the owner open", func(c *cluster) {
 			head(c)
-			c.store("head-0", child("Tail")).below("head")
-			c.store("head-1", child("Tail"))
+			c.store("head-0", childOfHead("Tail")).below("head")
+			c.store("head-1", childOfHead("Tail"))
 		}, "below head (time)"},
 		"First of a role": {"it comes after any delay", func(c *cluster) {
 			head(c)
 			c.wait(time.Minute)
-			c.store("head-0", child("Tail"))
+			c.store("head-0", childOfHead("Tail"))
 		}, "below head (owner)"},
 		"Second of a role": {"the quiet time is over", func(c *cluster) {
 			head(c)
-			c.store("head-0", child("Tail")).below("head")
+			c.store("head-0", childOfHead("Tail")).below("head")
 			c.wait(time.Minute)
-			c.store("head-1", child("Tail"))
+			c.store("head-1", childOfHead("Tail"))
 		}, "new trace ~owner head"},
 		"First update": {"it follows within a minute", func(c *cluster) {
 			head(c)
-			c.store("head-0", child("Tail")).below("head")
+			c.store("head-0", childOfHead("Tail")).below("head")
 			c.wait(time.Minute)
 			c.store("head", by("kubectl-edit"), leaf("spec.size")).begins()
 			c.wait(10 * time.Second)
@@ -395,7 +393,7 @@ func TestByOwnerOpaque(t *testing.T) {
 		}, "below head (time)"},
 		"Late update": {"more than a minute is over", func(c *cluster) {
 			head(c)
-			c.store("head-0", child("Tail")).below("head")
+			c.store("head-0", childOfHead("Tail")).below("head")
 			c.wait(time.Minute)
 			c.store("head", by("kubectl-edit"), leaf("spec.size")).begins()
 			c.wait(90 * time.Second)
@@ -403,7 +401,7 @@ func TestByOwnerOpaque(t *testing.T) {
 		}, "new trace ~owner head"},
 		"Update after another change": {"somebody else changed a dependant", func(c *cluster) {
 			head(c)
-			c.store("head-0", child("Tail")).below("head")
+			c.store("head-0", childOfHead("Tail")).below("head")
 			c.wait(time.Minute)
 			c.store("head", by("kubectl-edit"), leaf("spec.size")).begins()
 			c.wait(5 * time.Second)
@@ -413,7 +411,7 @@ func TestByOwnerOpaque(t *testing.T) {
 		}, "new trace ~owner head"},
 		"Deletion": {"nothing shows why the controller deletes", func(c *cluster) {
 			head(c)
-			c.store("head-0", child("Tail")).below("head")
+			c.store("head-0", childOfHead("Tail")).below("head")
 			c.gone("head-0")
 		}, "below head (time)"},
 	})
@@ -425,12 +423,14 @@ func TestByOwnerAudited(t *testing.T) {
 	made := func(user string, more ...func(*write)) func(*cluster) {
 		return func(c *cluster) {
 			web(c)
-			c.audited(c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1")), user, "kube-controller-manager/v1.36", more...)
+			c.audited(c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1")), user, managerAgent, more...)
 		}
 	}
 	testRule(t, plain(byOwner), map[string]ruleCase{
-		"Controller":       {"it has the account of the controller", made(account), "below web-1 (owner)"},
-		"Manager":          {"all controllers may share a user", made("system:kube-controller-manager"), "below web-1 (owner)"},
+		"Controller": {"it has the account of the controller", made(account), "below web-1 (owner)"},
+		"Manager": {
+			"all controllers may share a user", made("system:kube-controller-manager"), "below web-1 (owner)",
+		},
 		"Other controller": {"it has another account", made(ControllerAccounts + "job-controller"), "no cause"},
 		"Person":           {"a person made the Pod", made("alice"), "no cause"},
 		"Forged": {"an unauthenticated log decides nothing", made("alice", func(q *write) {
@@ -439,7 +439,7 @@ func TestByOwnerAudited(t *testing.T) {
 		"Renamed account": {"the account of the DaemonSet controller has another name", func(c *cluster) {
 			c.store("agent", of("apps", "DaemonSet"), by("kubectl-create"), wants(1), fresh).begins()
 			c.audited(c.store("agent-x", podOf("apps", "DaemonSet", "agent")),
-				ControllerAccounts+"daemon-set-controller", "kube-controller-manager/v1.36")
+				ControllerAccounts+"daemon-set-controller", managerAgent)
 		}, "below agent (owner)"},
 	})
 }

@@ -81,7 +81,7 @@ func TestByEviction(t *testing.T) {
 	taint := "spec.taints[key=maintenance,effect=NoExecute].key"
 	// running tells of a Node with a Pod.
 	running := func(c *cluster) {
-		c.store("node-1", of("", "Node"), clusterScoped, by("kubelet"), leaf("metadata.labels[zone]"), converged).begins()
+		c.store("node-1", aNode, converged).begins()
 		c.store("web-a", pod, by("kubectl-run"), on("node-1"), converged).begins()
 		c.wait(time.Minute)
 	}

@@ -48,28 +48,28 @@ func TestOwnershipCause(t *testing.T) {
 func TestAdopter(t *testing.T) {
 	plain := all(of("", "Secret"), by("kubectl-create"))
 	open := func(c *cluster) {
-		c.store("head", custom("Head"), func(st *state) { st.ObservedGeneration = 0 }).begins()
+		c.store("head", custom("Head"), pending).begins()
 		c.store("notes", plain)
 	}
 	testParent(t, Adopter, map[string]ruleCase{
 		"Component": {"the owner is under way", func(c *cluster) {
 			open(c)
-			c.store("notes", by("head-controller"), leaf("metadata.labels[x]"), plainlyOwned("example.com", "Head", "head"))
+			c.store("notes", by("head-controller"), leaf("metadata.labels[x]"), ofHead)
 		}, "create head"},
 		"Person": {"a person adds the owner", func(c *cluster) {
 			open(c)
-			c.store("notes", by("kubectl-edit"), leaf("metadata.labels[x]"), plainlyOwned("example.com", "Head", "head"))
+			c.store("notes", by("kubectl-edit"), leaf("metadata.labels[x]"), ofHead)
 		}, "none"},
 		"Known owner": {"the owner was there before", func(c *cluster) {
 			open(c)
-			c.store("notes", by("kubectl-edit"), plainlyOwned("example.com", "Head", "head"))
+			c.store("notes", by("kubectl-edit"), ofHead)
 			c.store("notes", by("head-controller"), leaf("metadata.labels[x]"))
 		}, "none"},
 		"Converged": {"the owner has ended", func(c *cluster) {
 			open(c)
 			c.store("head", converged).noted()
 			c.wait(time.Minute)
-			c.store("notes", by("head-controller"), leaf("metadata.labels[x]"), plainlyOwned("example.com", "Head", "head"))
+			c.store("notes", by("head-controller"), leaf("metadata.labels[x]"), ofHead)
 		}, "none"},
 	})
 }
@@ -105,7 +105,7 @@ func TestBinding(t *testing.T) {
 	disk := all(of("", "PersistentVolume"), clusterScoped, by("csi"), leaf("spec.capacity"), fresh)
 	claim := refers(object.Claim, nameOf("", "PersistentVolumeClaim", "data"))
 	claimed := func(c *cluster) {
-		c.store("data", of("", "PersistentVolumeClaim"), by("kubectl-create"), func(st *state) { st.ObservedGeneration = 0 }).begins()
+		c.store("data", pendingClaim).begins()
 		c.store("disk", disk)
 	}
 	testParent(t, Binding, map[string]ruleCase{
@@ -114,7 +114,7 @@ func TestBinding(t *testing.T) {
 			c.store("disk", claim)
 		}, "create data"},
 		"Bound before": {"its claim is the same", func(c *cluster) {
-			c.store("data", of("", "PersistentVolumeClaim"), by("kubectl-create"), func(st *state) { st.ObservedGeneration = 0 }).begins()
+			c.store("data", pendingClaim).begins()
 			c.store("disk", disk, claim)
 			c.store("disk", func(st *state) { st.Finalizers = []string{"x"} })
 		}, "none"},
@@ -130,11 +130,12 @@ func TestBinding(t *testing.T) {
 // TestDrain: the cordon by a user that was in effect at a time.
 func TestDrain(t *testing.T) {
 	cordoned := func(c *cluster) {
-		c.store("node-1", of("", "Node"), clusterScoped, by("kubelet"), leaf("metadata.labels[zone]"), converged).begins()
+		c.store("node-1", aNode, converged).begins()
 		c.audited(c.store("node-1", by("kubectl-cordon"), leaf(pathUnschedulable)).instant(), "alice", "kubectl/v1.36")
 	}
 	uncordoned := func(c *cluster) {
-		c.audited(c.store("node-1", by("kubectl-uncordon"), without(pathUnschedulable)).instant(), "alice", "kubectl/v1.36")
+		uncordon := all(by("kubectl-uncordon"), without(pathUnschedulable))
+		c.audited(c.store("node-1", uncordon).instant(), "alice", "kubectl/v1.36")
 	}
 	for name, tc := range map[string]struct {
 		reason string
@@ -238,21 +239,26 @@ func TestRelates(t *testing.T) {
 	effect := asked("bucket", of("example.com", "Bucket"), by("bucket-controller"), refers(object.Effect, key))
 	applied := asked("web", of("apps", "Deployment"), by("kustomize-controller"),
 		refers(object.Applied, kind.KustomizationName("default", "app")))
-	secret := asked("tls", of("", "Secret"), by("cert-manager"), refers(object.Issued, kind.CertificateName("default", "cert")))
+	secret := asked("tls", of("", "Secret"), by("cert-manager"),
+		refers(object.Issued, kind.CertificateName("default", "cert")))
+	certificate := of("cert-manager.io", "Certificate")
+	kustomization := of("kustomize.toolkit.fluxcd.io", "Kustomization")
+	setOfClaim := all(statefulSet(1), refers(object.Claim, claims))
+	causeOfEffect := all(custom("Claim"), refers(object.Cause, key))
 	workload := asked("work", of("kueue.x-k8s.io", "Workload"), by("kueue"), plainlyOwned("batch", "Job", "sums"))
 	testReport(t, Relates, map[string]ruleCase{
 		"Claim":           {"its set is unknown", claim, "yes"},
-		"Claim, later":    {"its set was observed later", later(claim, "db", statefulSet(1), refers(object.Claim, claims)), "no"},
+		"Claim, later":    {"its set was observed later", later(claim, "db", setOfClaim), "no"},
 		"Volume":          {"its claim is unknown", volume, "yes"},
-		"Volume, later":   {"its claim was observed later", later(volume, "data", of("", "PersistentVolumeClaim")), "no"},
+		"Volume, later":   {"its claim was observed later", later(volume, "data", pendingClaim), "no"},
 		"Node":            {"its Node is unknown", agent, "yes"},
 		"Node, later":     {"its Node was observed", later(agent, "node-1", of("", "Node"), clusterScoped), "no"},
 		"Effect":          {"its cause is unknown", effect, "yes"},
-		"Effect, later":   {"its cause was observed", later(effect, "claim", custom("Claim"), refers(object.Cause, key)), "no"},
+		"Effect, later":   {"its cause was observed", later(effect, "claim", causeOfEffect), "no"},
 		"Applied":         {"its revision is unknown", applied, "yes"},
-		"Applied, later":  {"its revision was observed later", later(applied, "app", of("kustomize.toolkit.fluxcd.io", "Kustomization")), "no"},
+		"Applied, later":  {"its revision was observed later", later(applied, "app", kustomization), "no"},
 		"Secret":          {"its Certificate is unknown", secret, "yes"},
-		"Secret, later":   {"its Certificate was observed later", later(secret, "cert", of("cert-manager.io", "Certificate")), "no"},
+		"Secret, later":   {"its Certificate was observed later", later(secret, "cert", certificate), "no"},
 		"Workload":        {"its plain owner is unknown", workload, "yes"},
 		"Workload, later": {"its plain owner was observed later", later(workload, "sums", job(1)), "no"},
 		"Person":          {"a person waits for nothing", asked("web", deployment(1)), "no"},

@@ -15,6 +15,16 @@ func TestByPlainOwner(t *testing.T) {
 		c.store("sums", converged).noted()
 		c.wait(time.Minute)
 	}
+	const clusterAPI = "cluster.x-k8s.io"
+	machine := all(of(clusterAPI, "Machine"), by("manager"), owned(clusterAPI, "MachineSet", "set"))
+	// infrastructure tells of the infrastructure of a Machine, after the convergence of the MachineSet.
+	infrastructure := func(c *cluster) *fact {
+		c.store("set", of(clusterAPI, "MachineSet"), by("kubectl-create"), leaf("spec.replicas"), fresh).begins()
+		c.store("set", converged).noted()
+		c.wait(time.Minute)
+		return c.store("infra", of("infra.example.com", "Host"), by("manager"),
+			plainlyOwned(clusterAPI, "MachineSet", "set"))
+	}
 	testRule(t, byPlainOwner, map[string]ruleCase{
 		"Open owner": {"the Job is under way", func(c *cluster) {
 			c.store("sums", job(1)).begins()
@@ -52,26 +62,16 @@ func TestByPlainOwner(t *testing.T) {
 			c.store("work", workload)
 		}, "no cause ~owner sums"},
 		"Adopted": {"the Machine made with it becomes its controller", func(c *cluster) {
-			machine := all(of("cluster.x-k8s.io", "Machine"), by("manager"), owned("cluster.x-k8s.io", "MachineSet", "set"))
-			c.store("set", of("cluster.x-k8s.io", "MachineSet"), by("kubectl-create"), leaf("spec.replicas"), fresh).begins()
-			c.store("set", converged).noted()
-			c.wait(time.Minute)
-			infra := c.store("infra", of("infra.example.com", "Host"), by("manager"),
-				plainlyOwned("cluster.x-k8s.io", "MachineSet", "set"))
+			infra := infrastructure(c)
 			c.store("machine", machine).begins()
-			c.store("infra", func(st *state) { st.Owners = nil }, owned("cluster.x-k8s.io", "Machine", "machine"))
+			c.store("infra", func(st *state) { st.Owners = nil }, owned(clusterAPI, "Machine", "machine"))
 			c.askLast(infra)
 		}, "below machine (owner)"},
 		"Adopted much later": {"the Machine was not made with it", func(c *cluster) {
-			machine := all(of("cluster.x-k8s.io", "Machine"), by("manager"), owned("cluster.x-k8s.io", "MachineSet", "set"))
-			c.store("set", of("cluster.x-k8s.io", "MachineSet"), by("kubectl-create"), leaf("spec.replicas"), fresh).begins()
-			c.store("set", converged).noted()
-			c.wait(time.Minute)
-			infra := c.store("infra", of("infra.example.com", "Host"), by("manager"),
-				plainlyOwned("cluster.x-k8s.io", "MachineSet", "set"))
+			infra := infrastructure(c)
 			c.wait(time.Minute)
 			c.store("machine", machine).begins()
-			c.store("infra", func(st *state) { st.Owners = nil }, owned("cluster.x-k8s.io", "Machine", "machine"))
+			c.store("infra", func(st *state) { st.Owners = nil }, owned(clusterAPI, "Machine", "machine"))
 			c.askLast(infra)
 		}, "no cause ~owner set"},
 	})
@@ -79,7 +79,7 @@ func TestByPlainOwner(t *testing.T) {
 
 // TestByItself: the own controller of an object completes it during its open change.
 func TestByItself(t *testing.T) {
-	under := func(st *state) { st.ObservedGeneration = 0 }
+	under := pending
 	completes := all(by("head-controller"), leaf("spec.port"))
 	status := bySubresource("head-controller", "status")
 	testRule(t, plain(byItself), map[string]ruleCase{
@@ -135,8 +135,8 @@ func TestByItself(t *testing.T) {
 		}, "no cause"},
 		"Manages by the log": {"the audit log has another user", func(c *cluster) {
 			c.store("sums", job(1)).begins()
-			c.audited(c.store("work", of("kueue.x-k8s.io", "Workload"), by("kueue"), owned("batch", "Job", "sums")).below("sums"),
-				"system:serviceaccount:kueue:a", "kueue/v1")
+			work := all(of("kueue.x-k8s.io", "Workload"), by("kueue"), owned("batch", "Job", "sums"))
+			c.audited(c.store("work", work).below("sums"), "system:serviceaccount:kueue:a", "kueue/v1")
 			c.audited(c.store("sums", by("kueue"), wants(2)), "system:serviceaccount:kueue:b", "kueue/v1")
 		}, "no cause"},
 	})

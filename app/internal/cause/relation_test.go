@@ -56,7 +56,7 @@ func TestByClaim(t *testing.T) {
 	volume := all(of("", "PersistentVolume"), clusterScoped, by("csi-provisioner"),
 		refers(object.Claim, nameOf("", "PersistentVolumeClaim", "data")))
 	claimed := func(c *cluster) {
-		c.store("data", of("", "PersistentVolumeClaim"), by("kubectl-create"), func(st *state) { st.ObservedGeneration = 0 }).begins()
+		c.store("data", pendingClaim).begins()
 	}
 	testRule(t, plain(byClaim), map[string]ruleCase{
 		"Claim": {"its name has the template and the set", func(c *cluster) {
@@ -123,11 +123,11 @@ func TestByClaim(t *testing.T) {
 // TestByIssuance: cert-manager writes the Secret of a Certificate, and issues it again after its loss.
 func TestByIssuance(t *testing.T) {
 	certificate := all(of("cert-manager.io", "Certificate"), by("kubectl-create"), leaf("spec.secretName"), fresh,
-		refers(object.Issues, nameOf("", "Secret", "tls")), func(st *state) { st.ObservedGeneration = 0 })
+		refers(object.Issues, nameOf("", "Secret", "tls")), pending)
 	issued := refers(object.Issued, kind.CertificateName("default", "cert"))
 	secret := all(of("", "Secret"), by("cert-manager-certificates-issuing"), issued)
 	reissue := func(reason string) trait {
-		return all(condition("Issuing", "True", reason, ""), bySubresource("cert-manager-certificates-trigger", "status"),
+		return all(condition("Issuing", "True", reason, ""), bySubresource("cert-manager-trigger", "status"),
 			revision("2", "pending"))
 	}
 	lost := func(c *cluster) {

@@ -94,7 +94,7 @@ type (
 func (c *cluster) now() time.Time { return epoch.Add(time.Duration(c.rv-100) * tick) }
 
 // wait lets time pass without a write.
-func (c *cluster) wait(d time.Duration) { c.rv += uint64(d / tick) } //nolint:gosec // a short time
+func (c *cluster) wait(d time.Duration) { c.rv += uint64(d / tick) }
 
 // store stores a version of the object of that name.
 func (c *cluster) store(name string, edits ...trait) *fact { return c.observe(name, false, edits) }
@@ -185,8 +185,8 @@ func (c *cluster) askLast(f *fact) {
 func (c *cluster) event(component, about, reason, note, related string, manager ...string) {
 	c.rv++
 	e := &observation.Event{
-		UID: fmt.Sprint("event-", c.rv), ResourceVersion: c.rv, Regarding: c.states[about].Ref, Reason: reason, Note: note,
-		Component: component, Time: c.now(), Count: 1,
+		UID: fmt.Sprint("event-", c.rv), ResourceVersion: c.rv, Regarding: c.states[about].Ref, Reason: reason,
+		Note: note, Component: component, Time: c.now(), Count: 1,
 	}
 	if len(manager) > 0 {
 		e.Manager = manager[0]
@@ -203,14 +203,14 @@ func (c *cluster) event(component, about, reason, note, related string, manager 
 // run adds a command with a trace.
 func (c *cluster) run(id string) {
 	sc := change.ParseContext(traceParent(id, 0xff), "")
-	c.runs[sc.TraceID()] = &observation.Run{TraceParent: traceParent(id, 0xff), Command: "kubectl apply", Start: c.now()}
+	c.runs[sc.TraceID()] = &observation.Run{TraceParent: traceParent(id, 0xff), Start: c.now()}
 }
 
 // requested adds the request of the write, by the command of the trace.
 func (c *cluster) requested(f *fact, id string) {
 	f.t.Request(&observation.Write{
 		Ref: f.t.Ref, Verb: "patch", Code: 200, ResourceVersion: f.rv, Start: c.now(), End: c.now(),
-		UserAgent: "kubectl/v1.36.3", TraceParent: traceParent(id, int(f.rv)), //nolint:gosec // a small number
+		UserAgent: "kubectl/v1.36.3", TraceParent: traceParent(id, int(f.rv)),
 	})
 }
 
@@ -294,7 +294,8 @@ func (c *cluster) place(f *fact, w *change.Write) {
 		return
 	}
 	r := &change.Reconciliation{
-		Timeline: f.t, Verb: w.Verb, Instant: f.mark == instant, Activity: w.At.At().Time, Took: w.Parts(), Parts: w.Parts(),
+		Timeline: f.t, Verb: w.Verb, Instant: f.mark == instant, Activity: w.At.At().Time,
+		Took: w.Parts(), Parts: w.Parts(),
 	}
 	switch {
 	case f.parent != "":

@@ -180,7 +180,9 @@ func TestPut(t *testing.T) {
 		"Again": {
 			"a known version", []*observation.Observation{version("a", 1)}, version("a", 1), false, Put{}, nil,
 		},
-		"Baseline": {"from before the start", nil, baseline(version("a", 1)), false, Put{Versions: 1, Baselines: 1}, nil},
+		"Baseline": {
+			"from before the start", nil, baseline(version("a", 1)), false, Put{Versions: 1, Baselines: 1}, nil,
+		},
 		"No baseline": {
 			"the version was a write", []*observation.Observation{baseline(version("a", 1))}, version("a", 1), false,
 			Put{Baselines: -1}, nil,
@@ -199,8 +201,8 @@ func TestPut(t *testing.T) {
 			version("a", 3, named("y")), false, Put{Versions: 1}, []string{"b"},
 		},
 		"Absorbed": {
-			"a mere update of a slice supersedes the baseline", []*observation.Observation{baseline(slice(1))}, slice(2),
-			false, Put{Versions: 1, Absorbed: 1, Quiet: true}, nil,
+			"a mere update supersedes the baseline", []*observation.Observation{baseline(slice(1))}, slice(2), false,
+			Put{Versions: 1, Absorbed: 1, Quiet: true}, nil,
 		},
 		"Absorbed in a group": {
 			"conclusions are under way", []*observation.Observation{baseline(slice(1))}, slice(2), true,
@@ -248,6 +250,7 @@ func TestPutGone(t *testing.T) {
 // TestMatches: each new pair of related objects counts once, by relation.
 func TestMatches(t *testing.T) {
 	key, other := object.DeclaredName("claims", "key"), object.DeclaredName("claims", "other")
+	one := map[string]uint64{"claims": 1}
 	all := func(o ...*observation.Observation) []*observation.Observation { return o }
 	cause := func(uid string, rv uint64) *observation.Observation {
 		return version(uid, rv, refers(object.Cause, key))
@@ -260,18 +263,19 @@ func TestMatches(t *testing.T) {
 		all    []*observation.Observation
 		want   map[string]uint64
 	}{
-		"Cause first":  {"the effect makes the pair", all(cause("c", 1), effect("e", 2)), map[string]uint64{"claims": 1}},
-		"Effect first": {"the cause makes the pair", all(effect("e", 1), cause("c", 2)), map[string]uint64{"claims": 1}},
+		"Cause first":  {"the effect makes the pair", all(cause("c", 1), effect("e", 2)), one},
+		"Effect first": {"the cause makes the pair", all(effect("e", 1), cause("c", 2)), one},
 		"Other key": {
 			"the keys differ", all(cause("c", 1), version("e", 2, refers(object.Effect, other))), map[string]uint64{},
 		},
 		"No key": {
-			"another name is in no relation", all(version("c", 1), version("e", 2, refers(object.Config, configMap("c")))),
+			"another name is in no relation",
+			all(version("c", 1), version("e", 2, refers(object.Config, configMap("c")))),
 			map[string]uint64{},
 		},
 		"Unchanged": {
 			"a further version makes no pair", all(cause("c", 1), effect("e", 2), effect("e", 3)),
-			map[string]uint64{"claims": 1},
+			one,
 		},
 		"Two effects": {
 			"each makes a pair", all(cause("c", 1), effect("e", 2), effect("f", 3)), map[string]uint64{"claims": 2},

@@ -30,14 +30,14 @@ func version(uid string, rv uint64, traits ...trait) *observation.Observation {
 		t(st)
 	}
 	return &observation.Observation{
-		Seen: epoch.Add(time.Duration(rv) * time.Second), Source: observation.SourceWatch, State: st, //nolint:gosec // small
+		Seen: epoch.Add(time.Duration(rv) * time.Second), Source: observation.SourceWatch, State: st,
 	}
 }
 
 // removal is an observation of the removal of the object of a version.
 func removal(of *observation.Observation, rv uint64) *observation.Observation {
 	return &observation.Observation{
-		Seen: epoch.Add(time.Duration(rv) * time.Second), Source: observation.SourceWatch, //nolint:gosec // small
+		Seen: epoch.Add(time.Duration(rv) * time.Second), Source: observation.SourceWatch,
 		Gone: &observation.Gone{Ref: of.State.Ref, ResourceVersion: rv},
 	}
 }

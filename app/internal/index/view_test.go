@@ -18,25 +18,25 @@ import (
 func TestOwners(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason  string
-		up, dep []trait
+		up, dep trait
 		known   bool
 		// owns is the result for the ownerReference, and above that of the owner.
 		owns, above, dependant bool
 	}{
-		"Same namespace": {"the owner is there", nil, []trait{controlledBy("up")}, true, true, true, true},
-		"Cluster-scoped": {"the owner is in none", []trait{in("")}, []trait{controlledBy("up")}, true, true, true, true},
+		"Same namespace": {"the owner is there", in("default"), controlledBy("up"), true, true, true, true},
+		"Cluster-scoped": {"the owner is in none", in(""), controlledBy("up"), true, true, true, true},
 		"Another namespace": {
-			"an author could write any UID", []trait{in("other")}, []trait{controlledBy("up")}, true, false, false, false,
+			"an author could write any UID", in("other"), controlledBy("up"), true, false, false, false,
 		},
-		"Unknown":        {"nothing is known of the owner", nil, []trait{controlledBy("up")}, false, true, false, true},
-		"Not controller": {"the owner is not the controller", nil, []trait{plainlyOwned("up")}, true, true, false, true},
+		"Unknown":        {"the owner is unknown", in("default"), controlledBy("up"), false, true, false, true},
+		"Not controller": {"it has no controller", in("default"), plainlyOwned("up"), true, true, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := New()
 			if tc.known {
-				observe(x, version("up", 1, tc.up...))
+				observe(x, version("up", 1, tc.up))
 			}
-			observe(x, version("dep", 2, tc.dep...))
+			observe(x, version("dep", 2, tc.dep))
 			v := x.View()
 			dep := v.Object("dep")
 			if got := v.Owns(dep.Owners()[0], dep); got != tc.owns {
@@ -61,7 +61,8 @@ func TestOwners(t *testing.T) {
 // TestDependants: the look-up leaves its list as it is.
 func TestDependants(t *testing.T) {
 	x := New()
-	observe(x, version("up", 1), version("strange", 2, controlledBy("up"), in("other")), version("dep", 3, controlledBy("up")))
+	observe(x, version("up", 1), version("strange", 2, controlledBy("up"), in("other")),
+		version("dep", 3, controlledBy("up")))
 	v := x.View()
 	for range 2 {
 		if diff := cmp.Diff([]string{"dep"}, uids(v.Dependants("up"))); diff != "" {
@@ -94,9 +95,11 @@ func TestNode(t *testing.T) {
 		"Silent": {"a Node without a condition works, as far as is known", func(x *Index) {
 			observe(x, version("a", 2, node, named("node-1")))
 		}, "a", nil},
-		"Replaced":       {"a newer Node has its name", func(x *Index) { observe(x, b) }, "b", []string{"node-1"}},
-		"Removed":        {"it is gone", func(x *Index) { observe(x, removal(a, 2)) }, "", nil},
-		"Newest removed": {"the newest one is gone", func(x *Index) { observe(x, b, removal(b, 4)) }, "", []string{"node-1"}},
+		"Replaced": {"a newer Node has its name", func(x *Index) { observe(x, b) }, "b", []string{"node-1"}},
+		"Removed":  {"it is gone", func(x *Index) { observe(x, removal(a, 2)) }, "", nil},
+		"Newest removed": {"the newest one is gone", func(x *Index) {
+			observe(x, b, removal(b, 4))
+		}, "", []string{"node-1"}},
 		"Old forgotten": {"the older one is forgotten", func(x *Index) {
 			observe(x, b)
 			x.Remove(x.objects["a"])
@@ -178,7 +181,10 @@ func TestIdentify(t *testing.T) {
 	}{
 		"UID":   {observation.Write{Ref: byUID, Controller: "owner"}, Subject{UID: "uid"}},
 		"Owner": {observation.Write{Ref: ref, Controller: "owner"}, Subject{Owner: "owner"}},
-		"Name":  {observation.Write{Ref: ref}, Subject{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "web"}},
+		"Name": {
+			observation.Write{Ref: ref},
+			Subject{Group: "apps", Kind: "Deployment", Namespace: "default", Name: "web"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, Identify(&tc.w)); diff != "" {
@@ -191,7 +197,8 @@ func TestIdentify(t *testing.T) {
 // TestEvictedFrom: a refused eviction is on the Node of its Pod.
 func TestEvictedFrom(t *testing.T) {
 	x := New()
-	observe(x, version("a", 1, ofKind(&kind.Pod), named("bound"), on("node-1")), version("b", 2, ofKind(&kind.Pod), on("")))
+	observe(x, version("a", 1, ofKind(&kind.Pod), named("bound"), on("node-1")),
+		version("b", 2, ofKind(&kind.Pod), on("")))
 	eviction := &observation.Write{Subresource: "eviction"}
 	for name, tc := range map[string]struct {
 		id   Subject
