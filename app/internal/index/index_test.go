@@ -158,10 +158,11 @@ func TestRestored(t *testing.T) {
 
 // TestPut: the result tells what an added version has changed.
 func TestPut(t *testing.T) {
+	shop := []object.Owner{{Kind: kind.Service.Kind, Name: "shop", UID: "shop", Controller: true}}
 	// slice is a version of an EndpointSlice by its controller.
 	slice := func(rv uint64) *observation.Observation {
 		return version("slice", rv, ofKind(&kind.EndpointSlice), func(st *observation.State) {
-			st.Owners = []object.Owner{{Kind: kind.Service.Kind, Name: "shop", UID: "shop", Controller: true}}
+			st.Owners = shop
 			st.Managers = []observation.Manager{{Name: change.Manager, Operation: "Update", Fields: 1}}
 			st.Leaves = []observation.Leaf{{Path: "endpoints[0]", Value: rv, Managers: 1}}
 		})
@@ -206,10 +207,18 @@ func TestPut(t *testing.T) {
 		},
 		"Absorbed in a group": {
 			"conclusions are under way", []*observation.Observation{baseline(slice(1))}, slice(2), true,
-			Put{
-				Versions: 1, Absorbed: 1,
-				Above: []object.Owner{{Kind: kind.Service.Kind, Name: "shop", UID: "shop", Controller: true}},
-			}, nil,
+			Put{Versions: 1, Absorbed: 1, Above: shop}, nil,
+		},
+		"Absorbed between": {
+			"the slice is no baseline alone", []*observation.Observation{slice(1), slice(2)}, slice(3), false,
+			Put{Versions: 1, Absorbed: 1, Above: shop}, nil,
+		},
+		"First of a slice": {
+			"nothing is superseded", nil, baseline(slice(1)), false, Put{Versions: 1, Baselines: 1}, nil,
+		},
+		"By a person": {
+			"another author's update is kept", []*observation.Observation{baseline(slice(1))},
+			version("slice", 2, ofKind(&kind.EndpointSlice)), false, Put{Versions: 1, Above: shop}, nil,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -226,6 +235,42 @@ func TestPut(t *testing.T) {
 				t.Errorf("%s: doubtful %v, want %v", tc.reason, doubtful, tc.doubtful)
 			}
 		})
+	}
+}
+
+// TestPutKeeps: without absorb, and with requests of the audit log, each version of an EndpointSlice is kept.
+func TestPutKeeps(t *testing.T) {
+	slice := func(rv uint64) *observation.Observation {
+		return version("slice", rv, ofKind(&kind.EndpointSlice), func(st *observation.State) {
+			st.Owners = []object.Owner{{Kind: kind.Service.Kind, Name: "shop", UID: "shop", Controller: true}}
+		})
+	}
+	for name, tc := range map[string]struct {
+		absorb, audited bool
+		want            int
+	}{"Absorb": {true, false, 1}, "Keep": {false, false, 2}, "Audited": {true, true, 2}} {
+		t.Run(name, func(t *testing.T) {
+			x := New()
+			o := x.Timeline(slice(1).State.Ref)
+			x.Put(o, baseline(slice(1)), false, tc.absorb)
+			if tc.audited {
+				o.Audits = &change.Audits{}
+			}
+			x.Put(o, slice(2), false, tc.absorb)
+			if len(o.Versions) != tc.want {
+				t.Errorf("%d versions, want %d", len(o.Versions), tc.want)
+			}
+		})
+	}
+}
+
+// TestNameless: an object with only a UID, as in an Event, has no name to look up.
+func TestNameless(t *testing.T) {
+	x := New()
+	x.View().BySubject(Subject{})
+	observe(x, version("a", 1, named("")), version("b", 2, named("")))
+	if got := x.View().BySubject(Subject{Kind: "ConfigMap", Namespace: "default"}); len(got) != 0 {
+		t.Errorf("%v have the empty name", uids(got))
 	}
 }
 

@@ -104,6 +104,24 @@ func TestNode(t *testing.T) {
 			observe(x, b)
 			x.Remove(x.objects["a"])
 		}, "b", []string{"node-1"}},
+		"Removed while it did not work": {"its Pods lose the reason", func(x *Index) {
+			observe(x, version("a", 2, node, named("node-1"), ready("False")))
+			x.TakeTurned()
+			observe(x, removal(a, 3))
+		}, "", []string{"node-1"}},
+		"Ready after a failure": {"the readiness changed", func(x *Index) {
+			observe(x, version("a", 2, node, named("node-1"), ready("False")))
+			x.TakeTurned()
+			observe(x, version("a", 3, node, named("node-1"), ready("True")))
+		}, "a", []string{"node-1"}},
+		"Still not ready": {"nothing changed", func(x *Index) {
+			observe(x, version("a", 2, node, named("node-1"), ready("False")))
+			x.TakeTurned()
+			observe(x, version("a", 3, node, named("node-1"), ready("False")))
+		}, "a", nil},
+		"Another kind": {"it only has the name of the Node", func(x *Index) {
+			observe(x, version("z", 5, named("node-1"), ready("False")))
+		}, "a", nil},
 		"Forgotten": {"the only one is forgotten", func(x *Index) { x.Remove(x.objects["a"]) }, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +153,8 @@ func TestNode(t *testing.T) {
 // TestNodeAttributes: the attributes of a Node go with the last Node of its name.
 func TestNodeAttributes(t *testing.T) {
 	x := New()
-	observe(x, version("a", 1, node, named("node-1")), version("b", 2, node, named("node-1")), version("node-1", 3))
+	observe(x, version("a", 1, node, named("node-1")), version("b", 2, node, named("node-1")), version("node-1", 3),
+		version("c", 4, node, named("node-2")))
 	if !x.SetNode("node-1", &observation.Node{Zone: "z"}) || x.SetNode("node-1", &observation.Node{Zone: "z"}) ||
 		!x.SetNode("node-1", &observation.Node{Zone: "y"}) {
 		t.Error("SetNode does not report new attributes alone")
@@ -143,7 +162,7 @@ func TestNodeAttributes(t *testing.T) {
 	for _, step := range []struct {
 		uid  types.UID
 		gone bool
-	}{{"node-1", false}, {"a", false}, {"b", true}} {
+	}{{"a", false}, {"b", true}, {"node-1", false}, {"c", false}} {
 		if gone, _ := x.Remove(x.objects[step.uid]); gone != step.gone {
 			t.Errorf("without %s the attributes are gone %t, want %t", step.uid, gone, step.gone)
 		}
@@ -198,7 +217,10 @@ func TestIdentify(t *testing.T) {
 func TestEvictedFrom(t *testing.T) {
 	x := New()
 	observe(x, version("a", 1, ofKind(&kind.Pod), named("bound"), on("node-1")),
-		version("b", 2, ofKind(&kind.Pod), on("")))
+		version("b", 2, ofKind(&kind.Pod), on("")), version("c", 3),
+		version("e", 4, ofKind(&kind.Pod), named("twice"), on("")),
+		version("f", 5, ofKind(&kind.Pod), named("twice"), on("node-2")))
+	x.Timeline(object.Ref{Kind: kind.Pod.Kind, UID: "d"})
 	eviction := &observation.Write{Subresource: "eviction"}
 	for name, tc := range map[string]struct {
 		id   Subject
@@ -208,8 +230,11 @@ func TestEvictedFrom(t *testing.T) {
 		"By UID":         {Subject{UID: "a"}, eviction, "node-1"},
 		"By name":        {Subject{Kind: "Pod", Namespace: "default", Name: "bound"}, eviction, "node-1"},
 		"Not bound":      {Subject{UID: "b"}, eviction, ""},
-		"Unknown":        {Subject{UID: "c"}, eviction, ""},
-		"Of an owner":    {Subject{Owner: "a"}, eviction, ""},
+		"Unknown":        {Subject{UID: "z"}, eviction, ""},
+		"Of an owner":    {Subject{UID: "a", Owner: "a"}, eviction, ""},
+		"No Pod":         {Subject{UID: "c"}, eviction, ""},
+		"Not observed":   {Subject{UID: "d"}, eviction, ""},
+		"Bound later":    {Subject{Kind: "Pod", Namespace: "default", Name: "twice"}, eviction, "node-2"},
 		"Another write":  {Subject{UID: "a"}, &observation.Write{Subresource: "status"}, ""},
 		"No subresource": {Subject{UID: "a"}, &observation.Write{}, ""},
 	} {
@@ -225,8 +250,9 @@ func TestEvictedFrom(t *testing.T) {
 func TestPodName(t *testing.T) {
 	x := New()
 	observe(x, version("a", 1, ofKind(&kind.Pod), named("web")))
-	x.NamePods(map[types.UID]string{"a": "wrong", "b": "other"})
-	for uid, want := range map[types.UID]string{"a": "web", "b": "other", "c": ""} {
+	x.Timeline(object.Ref{Kind: kind.Pod.Kind, UID: "d"}) // an Event gave no name
+	x.NamePods(map[types.UID]string{"a": "wrong", "b": "other", "d": "late"})
+	for uid, want := range map[types.UID]string{"a": "web", "b": "other", "c": "", "d": "late"} {
 		if got := x.View().PodName(uid); got != want {
 			t.Errorf("the name of %s is %q, want %q", uid, got, want)
 		}
