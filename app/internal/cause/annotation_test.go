@@ -37,6 +37,7 @@ func identityOf(st *state) lifeline.Identity {
 // TestByAnnotation: a new context on an object is its cause if rule P4 accepts it, and else a link.
 func TestByAnnotation(t *testing.T) {
 	child := childOfHead("Tail")
+	head := lifeline.Identity{Group: "example.com", Kind: "Head", Namespace: "default", Name: "head"}
 	// open tells of an object under way with a context of trace A.
 	open := func(c *cluster) {
 		c.store("head", custom("Head"), carrying(traceA, 1), pending).begins().in(traceA)
@@ -73,16 +74,13 @@ func TestByAnnotation(t *testing.T) {
 			c.store("head", custom("Head"), claiming(traceA, 1, lifeline.Claim{Object: other.Hash()}))
 		}, "no cause ~stale aaaa"},
 		"Claimed": {"the claim was made for this object", func(c *cluster) {
-			this := lifeline.Identity{Group: "example.com", Kind: "Head", Namespace: "default", Name: "head"}
-			c.store("head", custom("Head"), claiming(traceA, 1, lifeline.Claim{Object: this.Hash(), Generation: 1}))
+			c.store("head", custom("Head"), claiming(traceA, 1, lifeline.Claim{Object: head.Hash(), Generation: 1}))
 		}, "below span 1 of trace aaaa outside (annotation)"},
 		"From a backup": {"the claim has a later generation", func(c *cluster) {
-			this := lifeline.Identity{Group: "example.com", Kind: "Head", Namespace: "default", Name: "head"}
-			c.store("head", custom("Head"), claiming(traceA, 1, lifeline.Claim{Object: this.Hash(), Generation: 7}))
+			c.store("head", custom("Head"), claiming(traceA, 1, lifeline.Claim{Object: head.Hash(), Generation: 7}))
 		}, "no cause ~stale aaaa"},
 		"Superseded": {"the claim has an earlier generation", func(c *cluster) {
-			this := lifeline.Identity{Group: "example.com", Kind: "Head", Namespace: "default", Name: "head"}
-			claim := lifeline.Claim{Object: this.Hash(), Generation: 1}
+			claim := lifeline.Claim{Object: head.Hash(), Generation: 1}
 			c.store("head", custom("Head"), func(st *state) { st.Generation = 2 }, claiming(traceA, 1, claim))
 		}, "no cause ~superseded aaaa"},
 		"Copied from an owner": {"the controllers of an object copy its context", func(c *cluster) {
@@ -152,6 +150,118 @@ func TestByAnnotation(t *testing.T) {
 			c.gone("tail").begins()
 			c.store("tail-2", child, carrying(traceB, 2))
 		}, "below span 2 of trace bbbb outside (annotation), heals tail ~owner head ~heals tail"},
+		"Boundary of the end": {"the trace was quiet for the settling time", func(c *cluster) {
+			c.handOut(traceA, epoch.Add(tick-change.DefaultSettle))
+			c.store("head", custom("Head"), carrying(traceA, 1))
+		}, "no cause ~stale aaaa"},
+		"Forgotten": {"only forgotten changes refer to the trace", func(c *cluster) {
+			c.old = []string{traceA}
+			c.store("head", custom("Head"), carrying(traceA, 1))
+		}, "below span 1 of trace aaaa outside (annotation)"},
+		"Before the end, for an owner": {"the controller has separate traces", func(c *cluster) {
+			open(c)
+			c.handOut(traceB, epoch)
+			c.outside(traceB)
+			c.store("tail", child, carrying(traceB, 2))
+		}, "no cause ~annotation bbbb"},
+		"Before the end of a trace within": {"no separate trace is known", func(c *cluster) {
+			open(c)
+			c.handOut(traceB, epoch)
+			c.store("tail", child, carrying(traceB, 2))
+		}, "no cause ~unverified bbbb"},
+		"Before the end, from outside": {"the object has no owner", func(c *cluster) {
+			c.handOut(traceA, epoch)
+			c.outside(traceA)
+			c.store("head", custom("Head"), carrying(traceA, 1))
+		}, "no cause ~unverified aaaa"},
+		"Handed out with it, for an owner": {"the write is a part of that trace", func(c *cluster) {
+			open(c)
+			c.handOut(traceB, epoch, 102)
+			c.outside(traceB)
+			c.store("tail", child, carrying(traceB, 2))
+		}, "below span 2 of trace bbbb outside (annotation) ~owner head"},
+		"By a person for an owner": {"the controller did not write it", func(c *cluster) {
+			open(c)
+			c.store("tail", child).below("head")
+			c.store("tail", by("kubectl-edit"), leaf("spec.size"), carrying(traceB, 2))
+		}, "below span 2 of trace bbbb outside (annotation)"},
+		"Update of a converged owner": {"the trace of the controller has a link to the owner", func(c *cluster) {
+			c.store("head", custom("Head")).begins()
+			c.store("head", converged).noted()
+			c.store("tail", child).below("head")
+			c.wait(time.Minute)
+			c.store("tail", by("head-controller"), leaf("spec.size"), carrying(traceB, 2))
+		}, "below span 2 of trace bbbb outside (annotation) ~owner head"},
+		"Healing for an unknown owner": {"the owner had converged before the start", func(c *cluster) {
+			c.found("head", custom("Head"), converged)
+			c.found("tail", child)
+			c.gone("tail").begins()
+			c.store("tail-2", child, carrying(traceB, 2))
+		}, "below span 2 of trace bbbb outside (annotation), heals tail ~heals tail"},
+		"Open trace for an owner": {"the controller has separate traces", func(c *cluster) {
+			open(c)
+			c.store("loose", custom("Tail"), pending).begins().in(traceB)
+			c.store("tail", child, carrying(traceB, 2))
+		}, "no cause ~annotation bbbb"},
+		"Command for an owner": {"the trace of a command has no relation to the owner", func(c *cluster) {
+			open(c)
+			c.run(traceB)
+			c.store("tail", child, carrying(traceB, 2))
+		}, "no cause ~unverified bbbb"},
+		"Command": {"the trace of a command has no relation to the object", func(c *cluster) {
+			c.run(traceB)
+			c.store("head", custom("Head"), carrying(traceB, 2))
+		}, "no cause ~unverified bbbb"},
+		"Itself, for an owner": {"the own change of the object is open", func(c *cluster) {
+			open(c)
+			c.store("tail", child, pending).begins().in(traceB)
+			c.store("tail", by("head-controller"), leaf("spec.size"), carrying(traceB, 2))
+		}, "below span 1 of trace bbbb outside (annotation)"},
+		"Itself, ended": {"the own change has ended, and its owner is open", func(c *cluster) {
+			open(c)
+			c.store("tail", child, pending).begins().in(traceB)
+			c.store("tail", converged).noted()
+			c.store("tail", by("head-controller"), leaf("spec.size"), carrying(traceB, 2))
+		}, "no cause ~annotation bbbb"},
+		"Itself, without an owner": {"the own change has ended, and its trace has not", func(c *cluster) {
+			open(c)
+			c.store("head", converged).noted()
+			c.store("head", by("somebody"), leaf("spec.size"), carrying(traceA, 2))
+		}, "below span 1 of trace aaaa outside (annotation)"},
+		"Trace of the owner": {"the owner carries no context", func(c *cluster) {
+			c.store("head", custom("Head"), pending).begins().in(traceA)
+			c.store("tail", child, carrying(traceA, 2))
+		}, "below head (annotation)"},
+		"Context of the owner": {"the owner is in another trace than its context", func(c *cluster) {
+			c.store("head", custom("Head"), carrying(traceA, 1), pending).begins()
+			c.store("tail", child, carrying(traceA, 2))
+		}, "below head (annotation) ~annotation aaaa"},
+		"Admitted by its own controller": {"the write completes the object", func(c *cluster) {
+			c.store("head", custom("Head"), pending).begins()
+			c.store("head", by("head-controller"), leaf("spec.port"), bySubresource("head-controller", "status"),
+				admitted(traceB, 1, lifeline.BasisNone))
+		}, "no cause ~annotation bbbb"},
+		"By its own controller": {"the context is not from admission", func(c *cluster) {
+			c.store("head", custom("Head"), pending).begins()
+			c.store("head", by("head-controller"), leaf("spec.port"), bySubresource("head-controller", "status"),
+				claiming(traceB, 1, lifeline.Claim{Object: head.Hash(), Admitted: lifeline.BasisNone}))
+		}, "below span 1 of trace bbbb outside (annotation)"},
+		"Copied from admission": {"admission gave the context to the owner", func(c *cluster) {
+			c.store("tail", child, func(st *state) {
+				up := state{Ref: st.Ref}
+				up.Kind.Kind, up.Name = "Head", "head"
+				admitted(traceA, 5, lifeline.BasisRequest)(&up)
+				st.TraceParent, st.TraceState = up.TraceParent, up.TraceState
+			})
+		}, "below its span of trace aaaa outside (annotation)"},
+		"Forged owner": {"the basis is not from admission", func(c *cluster) {
+			c.store("head", custom("Head"), claiming(traceA, 1,
+				lifeline.Claim{Object: head.Hash(), Admitted: lifeline.BasisOwner}))
+		}, "below span 1 of trace aaaa outside (annotation)"},
+		"Forged request": {"the basis is not from admission", func(c *cluster) {
+			c.store("head", custom("Head"), claiming(traceA, 1,
+				lifeline.Claim{Object: head.Hash(), Admitted: lifeline.BasisRequest}))
+		}, "below span 1 of trace aaaa outside (annotation)"},
 		"Admitted": {"admission began the trace", func(c *cluster) {
 			c.store("head", custom("Head"), admitted(traceA, 1, lifeline.BasisNone))
 		}, "trace aaaa as admitted"},
@@ -209,5 +319,10 @@ func TestByAdmission(t *testing.T) {
 			c.store("web", deployment(1), func(st *state) { st.Managers = nil }, by("somebody")).begins()
 			c.audited(c.store("web", by("other"), wants(3)), "alice", "tool/v1", asked(traceA))
 		}, "no cause ~unverified aaaa"},
+		"Own trace handed out": {"the write keeps its own trace", func(c *cluster) {
+			settledWeb(c)
+			c.audited(c.store("web", scaled), "alice", "kubectl/v1.36", asked(traceA))
+			c.takenOwn = true
+		}, "no cause"},
 	})
 }

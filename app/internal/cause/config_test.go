@@ -9,6 +9,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/kube-lifeline/lifeline"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -230,6 +231,14 @@ func TestByRequest(t *testing.T) {
 			c.run(traceA)
 			c.requested(c.store("web", deployment(1), carrying(traceA, 1)), traceA)
 		}, "below span ff of trace aaaa (request)"},
+		"Admitted": {"admission gave the span", func(c *cluster) {
+			c.run(traceA)
+			c.requested(c.store("web", deployment(1), admitted(traceA, 1, lifeline.BasisRequest)), traceA)
+		}, "below span ff of trace aaaa (request) as admitted"},
+		"Admitted elsewhere": {"admission gave a span in another trace", func(c *cluster) {
+			c.run(traceA)
+			c.requested(c.store("web", deployment(1), admitted(traceB, 1, lifeline.BasisRequest)), traceA)
+		}, "below span ff of trace aaaa (request) ~annotation bbbb"},
 		"Old context": {"it was there before", func(c *cluster) {
 			c.run(traceA)
 			c.store("web", deployment(1), carrying(traceB, 1)).in(traceB).begins()

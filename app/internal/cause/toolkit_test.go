@@ -47,6 +47,8 @@ type cluster struct {
 	reasons map[trace.SpanID]string
 	// takenOwn hands out the trace that the write in question begins.
 	takenOwn bool
+	// old are traces to which only forgotten changes refer.
+	old []string
 }
 
 // fact is one stored write, with its mark.
@@ -240,6 +242,14 @@ func (c *cluster) handOut(id string, latest time.Time, members ...uint64) {
 	c.taken[sc.TraceID()] = change.Taken{At: latest, Latest: latest, Originations: members}
 }
 
+// outside makes the handed-out trace one with a context from outside.
+func (c *cluster) outside(id string) {
+	sc := change.ParseContext(traceParent(id, 1), "")
+	end := c.taken[sc.TraceID()]
+	end.Outside = true
+	c.taken[sc.TraceID()] = end
+}
+
 // writeOf returns the write of the fact.
 func (c *cluster) writeOf(f *fact) *change.Write {
 	for _, w := range f.t.Writes(nil, HowRebuilt(c.scene, f.t)) {
@@ -257,6 +267,10 @@ func (c *cluster) set() *change.Write {
 	p := placed.New(view, c.opts, c.taken, len(c.facts))
 	for id, r := range c.runs {
 		p.Lines[id] = &change.Lineage{ID: id, Run: r, Latest: r.Start}
+	}
+	for _, id := range c.old {
+		sc := change.ParseContext(traceParent(id, 1), "")
+		p.Lines[sc.TraceID()] = &change.Lineage{ID: sc.TraceID(), Old: true}
 	}
 	c.scene = NewScene(view, p, c.trail, c.opts, maps.Values(c.index.Objects()))
 	asked := cmp.Or(c.asked, c.facts[len(c.facts)-1])
@@ -345,7 +359,11 @@ func (c *cluster) apply(by rule, w *change.Write) string {
 			b.WriteString(" in another trace")
 		}
 	case got.Above.IsValid():
-		fmt.Fprintf(&b, "below span %x of trace %.4s", got.Above[7], got.Line.ID)
+		which := fmt.Sprintf("span %x", got.Above[7])
+		if got.Above[0] != 0 {
+			which = "its span" // a hash
+		}
+		fmt.Fprintf(&b, "below %s of trace %.4s", which, got.Line.ID)
 		if got.Remote {
 			b.WriteString(" outside")
 		}

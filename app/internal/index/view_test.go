@@ -154,7 +154,7 @@ func TestNode(t *testing.T) {
 func TestNodeAttributes(t *testing.T) {
 	x := New()
 	observe(x, version("a", 1, node, named("node-1")), version("b", 2, node, named("node-1")), version("node-1", 3),
-		version("c", 4, node, named("node-2")))
+		version("c", 4, node, named("node-2")), version("s", 5, ofKind(&kind.Secret), named("node-1")))
 	if !x.SetNode("node-1", &observation.Node{Zone: "z"}) || x.SetNode("node-1", &observation.Node{Zone: "z"}) ||
 		!x.SetNode("node-1", &observation.Node{Zone: "y"}) {
 		t.Error("SetNode does not report new attributes alone")
@@ -162,7 +162,7 @@ func TestNodeAttributes(t *testing.T) {
 	for _, step := range []struct {
 		uid  types.UID
 		gone bool
-	}{{"a", false}, {"b", true}, {"node-1", false}, {"c", false}} {
+	}{{"node-1", false}, {"a", false}, {"b", true}, {"c", false}} {
 		if gone, _ := x.Remove(x.objects[step.uid]); gone != step.gone {
 			t.Errorf("without %s the attributes are gone %t, want %t", step.uid, gone, step.gone)
 		}
