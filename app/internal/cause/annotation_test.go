@@ -3,6 +3,7 @@
 package cause
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -85,7 +86,27 @@ func TestByAnnotation(t *testing.T) {
 		}, "no cause ~superseded aaaa"},
 		"Copied from an owner": {"the controllers of an object copy its context", func(c *cluster) {
 			up := lifeline.Identity{UID: "uid-head"}
+			c.store("tail", child, claiming(traceA, 1, lifeline.Claim{Object: up.Hash(), Generation: 7}))
+		}, "below span 1 of trace aaaa outside (annotation)"},
+		"Copied from an owner by name": {"the owner had no UID yet", func(c *cluster) {
+			c.store("tail", child, claiming(traceA, 1, lifeline.Claim{Object: head.Hash()}))
+		}, "below span 1 of trace aaaa outside (annotation)"},
+		"Copied from a cluster-scoped owner": {"the owner is in no namespace", func(c *cluster) {
+			up := lifeline.Identity{Group: "example.com", Kind: "Head", Name: "head"}
 			c.store("tail", child, claiming(traceA, 1, lifeline.Claim{Object: up.Hash()}))
+		}, "below span 1 of trace aaaa outside (annotation)"},
+		"Copied from above the owner": {"controllers copy the context down", func(c *cluster) {
+			up := lifeline.Identity{UID: "uid-top"}
+			c.found("head", custom("Head"), owned("example.com", "Top", "top"), converged)
+			c.store("tail", child, claiming(traceA, 1, lifeline.Claim{Object: up.Hash()}))
+		}, "below span 1 of trace aaaa outside (annotation)"},
+		"Copied from another owner": {"the claim names no object above", func(c *cluster) {
+			up := lifeline.Identity{UID: "uid-other"}
+			c.store("tail", child, claiming(traceA, 1, lifeline.Claim{Object: up.Hash()}))
+		}, "no cause ~stale aaaa"},
+		"Without a generation": {"the kind has none", func(c *cluster) {
+			c.store("head", custom("Head"), func(st *state) { st.Generation = 0 },
+				claiming(traceA, 1, lifeline.Claim{Object: head.Hash(), Generation: 1}))
 		}, "below span 1 of trace aaaa outside (annotation)"},
 		"Old claim": {"the change is older than an hour", func(c *cluster) {
 			c.store("head", custom("Head"), claiming(traceA, 1, lifeline.Claim{Time: epoch.Add(-61 * time.Minute)}))
@@ -142,6 +163,43 @@ func TestByAnnotation(t *testing.T) {
 			c.wait(time.Minute)
 			c.store("tail", child, carrying(traceA, 2))
 		}, "no cause ~stale aaaa"},
+		"Resumed in its trace": {"the converged owner carries no context", func(c *cluster) {
+			c.store("head", custom("Head")).begins().in(traceA)
+			c.store("head", converged).noted()
+			c.store("tail", child, carrying(traceA, 2))
+		}, "below head (annotation)"},
+		"Resumed from before the start": {"the change of the owner is unknown", func(c *cluster) {
+			c.found("head", custom("Head"), carrying(traceA, 1), converged)
+			c.store("tail", child, carrying(traceA, 2))
+		}, "no cause ~stale aaaa"},
+		"Owner without a controller": {"nothing acts on the owner", func(c *cluster) {
+			c.found("head", custom("Head"), carrying(traceA, 1), converged, func(st *state) { st.Reconciled = false })
+			c.store("tail", child, carrying(traceA, 2))
+		}, "below span 2 of trace aaaa outside (annotation)"},
+		"Resumed after the handover": {"the write is a part of the trace", func(c *cluster) {
+			c.handOut(traceA, epoch.Add(-time.Minute), 103)
+			c.store("head", custom("Head"), carrying(traceA, 1)).begins().in(traceA)
+			c.store("head", converged).noted()
+			c.store("tail", child, carrying(traceA, 2))
+		}, "below head (annotation)"},
+		"Not resumed after the handover": {"the write is no part of the trace", func(c *cluster) {
+			c.handOut(traceA, epoch.Add(time.Minute))
+			c.store("head", custom("Head"), carrying(traceA, 1)).begins().in(traceA)
+			c.store("head", converged).noted()
+			c.store("tail", child, carrying(traceA, 2))
+		}, "no cause ~stale aaaa"},
+		"Replacement": {"the replacement of a lost object is healing", func(c *cluster) {
+			c.store("head", custom("Head"), carrying(traceA, 1)).begins().in(traceA)
+			c.store("tail", child).below("head")
+			c.store("head", converged).noted()
+			c.gone("tail").begins()
+			c.store("tail-2", child, carrying(traceA, 2))
+		}, "no cause ~stale aaaa"},
+		"Another trace of the owner": {"only the trace of a superseded change is replaced", func(c *cluster) {
+			open(c)
+			c.store("head", by("kubectl-edit"), leaf("spec.size"), carrying(traceB, 3)).begins().in(traceB)
+			c.store("tail", child, carrying("cccccccccccccccccccccccccccccccc", 2))
+		}, "no cause ~annotation cccc"},
 		"Healing by an operator": {"a trace of the controller heals the converged owner", func(c *cluster) {
 			c.store("head", custom("Head")).begins()
 			c.store("head", converged).noted()
@@ -324,5 +382,57 @@ func TestByAdmission(t *testing.T) {
 			c.audited(c.store("web", scaled), "alice", "kubectl/v1.36", asked(traceA))
 			c.takenOwn = true
 		}, "no cause"},
+	})
+}
+
+// TestStillOpen: a trace is open until it was quiet for the settling time, and while a reconciliation goes on.
+func TestStillOpen(t *testing.T) {
+	newest := func(c *cluster) *change.Lineage { return c.scene.Placed.Current("uid-head").Lineage }
+	testAnswer(t, func(c *cluster, w *change.Write) string {
+		return fmt.Sprint(StillOpen(c.scene, newest(c), w))
+	}, map[string]ruleCase{
+		"Under way": {"the change has not converged", func(c *cluster) {
+			c.store("head", custom("Head"), pending).begins()
+			c.wait(time.Minute)
+			c.store("other", pod)
+		}, "true"},
+		"Just ended": {"the trace was quiet for less than the settling time", func(c *cluster) {
+			c.store("head", custom("Head")).begins()
+			c.store("head", converged).noted()
+			c.wait(change.DefaultSettle - 2*tick)
+			c.store("other", func(st *state) { pod(st); st.Created = st.Created.Add(-time.Hour) })
+		}, "true"},
+		"Ended": {"the trace was quiet for the settling time", func(c *cluster) {
+			c.store("head", custom("Head")).begins()
+			c.store("head", converged).noted()
+			c.wait(time.Minute)
+			c.store("other", pod)
+		}, "false"},
+		"In deletion": {"the object is still there", func(c *cluster) {
+			c.store("head", custom("Head"), pending).begins()
+			c.store("head", deleting).begins()
+			c.wait(time.Minute)
+			c.store("other", pod)
+		}, "true"},
+		"Removed later": {"the object was there at the time", func(c *cluster) {
+			c.store("head", custom("Head"), pending).begins()
+			c.store("head", deleting).begins()
+			c.wait(time.Minute)
+			c.store("other", pod)
+			c.ask()
+			c.gone("head")
+		}, "true"},
+		"Removed": {"the object is gone", func(c *cluster) {
+			c.store("head", custom("Head"), pending).begins()
+			c.store("head", deleting).begins()
+			c.gone("head")
+			c.wait(time.Minute)
+			c.store("other", pod)
+		}, "false"},
+	})
+	t.Run("Unknown", func(t *testing.T) {
+		if StillOpen(&Scene{}, nil, nil) {
+			t.Error("an unknown trace is open")
+		}
 	})
 }

@@ -27,10 +27,11 @@ func TestAuthorOf(t *testing.T) {
 			managerAgent, "daemonset-controller",
 		},
 		"Other account": {
-			"another program has an account in kube-system", ControllerAccounts + "coredns", "coredns/v1", "coredns",
+			"other programs have accounts, too", ControllerAccounts + "coredns", "custom-dns/v1", "custom-dns",
 		},
 		"Kubelet":       {"it has the user of its Node", "system:node:node-1", "kubelet/v1.36", "kubelet"},
 		"On a Node":     {"another program has the user of the Node", "system:node:node-1", "curl/8", "curl"},
+		"Manager":       {"another user runs it", "alice", managerAgent, "kube-controller-manager"},
 		"Person":        {"the program of the user agent", "alice", "kubectl/v1.36.3 (linux/amd64)", "kubectl"},
 		"No user agent": {"nothing names the program", "alice", "", "client"},
 	} {
@@ -51,6 +52,11 @@ func TestAuthor(t *testing.T) {
 		"Audit log": {"the log is better", func(c *cluster) {
 			c.audited(c.store("head", of("example.com", "Head"), by("head-controller")), "alice", "kubectl/v1.36")
 		}, "kubectl"},
+		"Unnamed": {"the log names neither user nor program", func(c *cluster) {
+			c.audited(c.store("head", of("example.com", "Head"), by("head-controller")), "", "", func(q *write) {
+				q.Unauthenticated = true
+			})
+		}, "head-controller"},
 		"Autoscaler": {"the field manager is that of many controllers", func(c *cluster) {
 			autoscaled(c)
 			c.store("web", by(theManager), wants(3))

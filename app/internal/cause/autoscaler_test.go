@@ -69,6 +69,34 @@ func TestByAutoscaler(t *testing.T) {
 			c.store("scaler", deleting).begins()
 			c.store("web", scaled)
 		}, "no cause"},
+		"Removed later": {"the autoscaler was there at the time", func(c *cluster) {
+			autoscaled(c)
+			c.store("web", scaled)
+			c.ask()
+			c.gone("scaler")
+		}, "below scaler (relation)"},
+		"From before the start": {"its last change is unknown", func(c *cluster) {
+			settledWeb(c)
+			c.found("scaler", autoscaler("Deployment", "web"), active)
+			c.store("web", scaled)
+		}, "no cause"},
+		"Quiet time": {"only the quiet time keeps the autoscaler open", func(c *cluster) {
+			settledWeb(c)
+			c.store("scaler", autoscaler("Deployment", "web"), condition("ScalingActive", "True", "", "")).begins()
+			c.store("web", scaled)
+		}, "below scaler (time)"},
+		"Another relation": {"the workload is not its target", func(c *cluster) {
+			settledWeb(c)
+			c.store("scaler", of("autoscaling", "HorizontalPodAutoscaler"), by("kubectl-create"),
+				refers(object.Config, nameOf("apps", "Deployment", "web"))).begins()
+			c.store("web", scaled)
+		}, "no cause"},
+		"Another kind": {"it is no autoscaler of Kubernetes", func(c *cluster) {
+			settledWeb(c)
+			c.store("scaler", of("example.com", "Scaler"), by("kubectl-create"),
+				refers(object.Target, nameOf("apps", "Deployment", "web"))).begins()
+			c.store("web", scaled)
+		}, "no cause"},
 		"Owned": {"the controller of the owner scales its ReplicaSet", func(c *cluster) {
 			settledWeb(c)
 			c.store("scaler", autoscaler("ReplicaSet", "web-1")).begins()
@@ -110,6 +138,14 @@ func TestDecision(t *testing.T) {
 			c.store("web", by(theManager), wants(5))
 			c.store("scaler", looked(time.Minute, "cpu 90% of 50%"))
 		}, "cpu 60% of 50%"},
+		"Label between": {"the number is the same", func(c *cluster) {
+			c.store("web", by("kubectl-label"), leaf("metadata.labels[x]"))
+			c.store("scaler", looked(time.Minute, "cpu 90% of 50%"))
+		}, "cpu 90% of 50%"},
+		"Two looks": {"the first status with the time counts", func(c *cluster) {
+			c.store("scaler", looked(time.Minute, "cpu 90% of 50%"))
+			c.store("scaler", looked(time.Minute, "cpu 40% of 50%"))
+		}, "cpu 90% of 50%"},
 		"Nothing": {"the status before counts", func(*cluster) {}, "cpu 60% of 50%"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -73,6 +73,12 @@ func TestByConfig(t *testing.T) {
 			c.store("settings", by("kubectl-edit"), leaf(observation.PathData)).instant()
 			c.store("web", restart)
 		}, "no cause"},
+		"Another relation": {"the template does not read it", func(c *cluster) {
+			c.store("settings", of("", "ConfigMap"), by("kubectl-edit"), leaf(observation.PathData))
+			c.store("web", deployment(1), refers(object.Backend, nameOf("", "ConfigMap", "settings"))).begins()
+			c.store("settings", by("kubectl-edit"), leaf(observation.PathData)).instant()
+			c.store("web", restart)
+		}, "no cause"},
 		"Two changes": {"the last change counts", func(c *cluster) {
 			settings(c)
 			c.store("settings", by("kubectl-edit"), leaf(observation.PathData)).instant()
@@ -96,6 +102,10 @@ func TestSources(t *testing.T) {
 			settings(c)
 			c.store("web", by("kubectl-edit"), leaf(fieldImage))
 		}, nil},
+		"Applied": {"the object of the tool", func(c *cluster) {
+			flux(c)
+			c.store("web", of("apps", "Deployment"), appliedByApp)
+		}, []string{"app"}},
 		"Refused": {"the quota that had refused the object", func(c *cluster) {
 			refusedPods(c)
 			c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1"))

@@ -64,6 +64,43 @@ func TestByDeclared(t *testing.T) {
 			c.store("claim", deleting).begins()
 			c.gone("bucket")
 		}, "below claim (relation)"},
+		"Removed after it": {"the trace of the removed cause is open", func(c *cluster) {
+			claim(c, "claim")
+			c.store("bucket", effect).below("claim")
+			c.gone("claim").begins()
+			c.gone("bucket")
+		}, "below claim (relation)"},
+		"Removed long after it": {"the trace of the removed cause has ended", func(c *cluster) {
+			claim(c, "claim")
+			c.store("bucket", effect).below("claim")
+			c.gone("claim").begins()
+			c.wait(time.Minute)
+			c.gone("bucket")
+		}, "no cause ~relation claim"},
+		"Made after it": {"a removed cause makes nothing", func(c *cluster) {
+			claim(c, "claim")
+			c.gone("claim").begins()
+			c.store("bucket", effect)
+		}, "no cause ~relation claim"},
+		"Same author below": {"the cause is an effect itself", func(c *cluster) {
+			claim(c, "top")
+			c.store("top", func(st *state) { st.Relations = nil })
+			made := all(of("example.com", "Claim"), by("bucket-controller"), pending)
+			c.store("claim", made, refers(object.Cause, key)).below("top")
+			c.store("bucket", effect)
+		}, "below claim (relation)"},
+		"Unknown author": {"nothing names the author", func(c *cluster) {
+			claim(c, "claim")
+			c.store("bucket", of("example.com", "Bucket"), refers(object.Effect, key))
+		}, "no cause"},
+		"Audited kubectl": {"a person acts as a user of the cluster", func(c *cluster) {
+			claim(c, "claim")
+			c.audited(c.store("bucket", effect), "system:admin", "kubectl/v1.36")
+		}, "no cause"},
+		"No user in the log": {"the field manager decides", func(c *cluster) {
+			claim(c, "claim")
+			c.audited(c.store("bucket", effect), "", "kubectl/v1.36")
+		}, "below claim (relation)"},
 		"Removed alone": {"an unknown author removed it", func(c *cluster) {
 			claim(c, "claim")
 			c.store("bucket", effect).below("claim")
@@ -74,6 +111,12 @@ func TestByDeclared(t *testing.T) {
 			c.store("bucket", effect).below("claim")
 			c.audited(c.gone("bucket"), "system:serviceaccount:buckets:controller", "bucket-controller/v1")
 		}, "below claim (relation)"},
+		"Scaling": {"the autoscaler is nearer", func(c *cluster) {
+			autoscaled(c)
+			c.store("web", refers(object.Effect, key))
+			claim(c, "claim")
+			c.store("web", by(theManager), wants(3))
+		}, "no cause"},
 		"Audited person": {"the audit log names a person", func(c *cluster) {
 			claim(c, "claim")
 			c.audited(c.store("bucket", effect), "alice", "bucket-controller/v1")
@@ -97,7 +140,36 @@ func TestByEvent(t *testing.T) {
 	testRule(t, byEvent, map[string]ruleCase{
 		"About the cause": {"it relates the written object", func(c *cluster) {
 			told(c, "bucket-controller")
+			c.event("bucket-controller", "claim", "Noted", "without a related object", "")
 		}, "below claim (event)"},
+		"Cluster-scoped": {"the other object is in no namespace", func(c *cluster) {
+			c.store("claim", custom("Claim"), clusterScoped, pending).begins()
+			c.store("bucket", bucket)
+			c.ask()
+			c.event("bucket-controller", "bucket", "Made", "made for a claim", "claim")
+		}, "below claim (event)"},
+		"Removal": {"the controller of the cause reports the removal by an unknown author", func(c *cluster) {
+			claim(c, "claim")
+			c.store("bucket", bucket).below("claim")
+			c.store("claim", deleting).begins()
+			c.gone("bucket")
+			c.ask()
+			c.event("claim-controller", "claim", "Removed", "removed a bucket", "bucket")
+		}, "below claim (event)"},
+		"Audited reporter": {"the log names the controller", func(c *cluster) {
+			claim(c, "claim")
+			c.audited(c.store("bucket", of("example.com", "Bucket"), by(theManager)),
+				ControllerAccounts+"bucket-controller", managerAgent)
+			c.ask()
+			c.event("bucket-controller", "claim", "Made", "made a bucket", "bucket")
+		}, "below claim (event)"},
+		"Forged reporter": {"an unauthenticated log names nobody", func(c *cluster) {
+			claim(c, "claim")
+			c.audited(c.store("bucket", of("example.com", "Bucket"), by(theManager)),
+				ControllerAccounts+"bucket-controller", managerAgent, func(q *write) { q.Unauthenticated = true })
+			c.ask()
+			c.event("bucket-controller", "claim", "Made", "made a bucket", "bucket")
+		}, "no cause"},
 		"About the object": {"it relates the cause", func(c *cluster) {
 			claim(c, "claim")
 			c.store("bucket", bucket)
@@ -120,8 +192,7 @@ func TestByEvent(t *testing.T) {
 			c.event("bucket-controller", "claim", "Made", "made a bucket", "")
 		}, "no cause"},
 		"Another namespace": {"the author of an Event could write any UID", func(c *cluster) {
-			claim(c, "claim")
-			c.store("claim", elsewhere)
+			c.store("claim", custom("Claim"), elsewhere, pending).begins()
 			c.store("bucket", bucket)
 			c.ask()
 			c.event("bucket-controller", "bucket", "Made", "made for a claim", "claim")

@@ -24,13 +24,16 @@ func kustomization(source string) trait {
 		refers(object.Source, kind.SourceName("GitRepository", "default", source)))
 }
 
+// appliedByApp is an object that the Kustomization app applies.
+var appliedByApp = refers(object.Applied, kind.KustomizationName("default", "app"))
+
 // flux tells of a Kustomization under way.
 func flux(c *cluster) { c.store("app", kustomization("src"), pending).begins() }
 
 // TestByDelivery: a write by a tool of delivery belongs to the revision under way. Outside it corrects a drift.
 func TestByDelivery(t *testing.T) {
 	applied := all(of("apps", "Deployment"), by("kustomize-controller"),
-		refers(object.Applied, kind.KustomizationName("default", "app")))
+		appliedByApp)
 	release := func(c *cluster) *fact {
 		return c.store("sh.helm.release.v1.shop.v1", of("", "Secret"), by("helm"), revision("1", "pending"),
 			pending).begins()
@@ -44,7 +47,7 @@ func TestByDelivery(t *testing.T) {
 		"Another author": {"the tool did not write it", func(c *cluster) {
 			flux(c)
 			c.store("web", of("apps", "Deployment"), by("kubectl-edit"),
-				refers(object.Applied, kind.KustomizationName("default", "app")))
+				appliedByApp)
 		}, "no cause"},
 		"Another revision": {"the object names another Kustomization", func(c *cluster) {
 			flux(c)
@@ -82,6 +85,57 @@ func TestByDelivery(t *testing.T) {
 			c.store("web", applied).below("app")
 			c.audited(c.gone("web"), "alice", "kubectl/v1.36")
 		}, "no cause"},
+		"Deleted revision": {"the tool removes the objects", func(c *cluster) {
+			flux(c)
+			c.store("web", applied).below("app")
+			c.store("app", deleting).begins()
+			c.gone("web")
+		}, "below app (time)"},
+		"Removed revision": {"the revision had ended", func(c *cluster) {
+			flux(c)
+			c.store("web", applied).below("app")
+			c.gone("app").begins()
+			c.gone("web")
+		}, "no cause"},
+		"Removed later": {"the revision was there at the time", func(c *cluster) {
+			flux(c)
+			c.store("web", applied).below("app")
+			c.store("app", deleting).begins()
+			c.gone("web")
+			c.ask()
+			c.gone("app")
+		}, "below app (time)"},
+		"Applies itself": {"the object of the tool is no cause of its own changes", func(c *cluster) {
+			c.store("app", kustomization("src"), pending, appliedByApp).begins()
+			c.store("app", by("kustomize-controller"), leaf("spec.path"))
+		}, "no cause"},
+		"Unknown author": {"nothing names the author", func(c *cluster) {
+			flux(c)
+			c.store("web", of("apps", "Deployment"), appliedByApp)
+		}, "no cause"},
+		"Manager in the log": {"the log has the field manager of the tool", func(c *cluster) {
+			flux(c)
+			c.audited(c.store("web", of("apps", "Deployment"), appliedByApp),
+				"system:flux", "vendor/v1", func(q *write) { q.Manager = "kustomize-controller" })
+		}, "below app (relation)"},
+		"Forged log": {"an unauthenticated log decides nothing", func(c *cluster) {
+			flux(c)
+			c.audited(c.store("web", applied), "alice", "kubectl/v1.36", func(q *write) { q.Unauthenticated = true })
+		}, "below app (relation)"},
+		"Helm later": {"a person with a tool undoes nothing", func(c *cluster) {
+			release(c)
+			c.store("sh.helm.release.v1.shop.v1", converged, revision("1", "applied")).noted()
+			c.wait(time.Minute)
+			c.store("web", charted)
+		}, "no cause"},
+		"Helm of an unknown user": {"the log has only the release", func(c *cluster) {
+			c.audited(release(c), "alice", "Helm/3.0")
+			c.store("web", charted)
+		}, "below sh.helm.release.v1.shop.v1 (relation)"},
+		"Helm of a known user": {"the log has only the write", func(c *cluster) {
+			release(c)
+			c.audited(c.store("web", charted), "alice", "Helm/3.0")
+		}, "below sh.helm.release.v1.shop.v1 (relation)"},
 		"Helm": {"the release is under way", func(c *cluster) {
 			release(c)
 			c.store("web", charted)
@@ -150,6 +204,13 @@ func TestByPublication(t *testing.T) {
 			published(c, "main@1")
 			c.store("app", by("kubectl-edit"), leaf("spec.path"))
 		}, "no cause"},
+		"Next revision": {"the open change has begun a revision", func(c *cluster) {
+			settled(c)
+			published(c, "main@1")
+			c.store("app", begins("main@1")).begins()
+			c.store("src", bySubresource("source-controller", "status"), revision("main@2", "published")).instant()
+			c.store("app", begins("main@2"))
+		}, "below src (relation)"},
 		"Own change": {"an open change of the object is nearer", func(c *cluster) {
 			published(c, "main@1")
 			flux(c)
@@ -162,7 +223,7 @@ func TestByPublication(t *testing.T) {
 // TestDrift: the object of the tool that undoes somebody else's change.
 func TestDrift(t *testing.T) {
 	applied := all(of("apps", "Deployment"), by("kustomize-controller"),
-		refers(object.Applied, kind.KustomizationName("default", "app")))
+		appliedByApp)
 	for name, tc := range map[string]struct {
 		reason string
 		tell   func(*cluster)
@@ -184,6 +245,16 @@ func TestDrift(t *testing.T) {
 			c.store("web", applied).begins()
 			c.wait(time.Minute)
 			c.gone("web")
+		}, ""},
+		"Another author": {"the tool did not write it", func(c *cluster) {
+			flux(c)
+			c.store("app", converged).noted()
+			c.wait(time.Minute)
+			c.store("web", of("apps", "Deployment"), by("kubectl-edit"),
+				appliedByApp)
+		}, ""},
+		"No tool": {"nothing applies the object", func(c *cluster) {
+			c.store("web", of("apps", "Deployment"), by("kustomize-controller"))
 		}, ""},
 		"Unknown": {"the object of the tool is not observed", func(c *cluster) {
 			c.store("web", applied)

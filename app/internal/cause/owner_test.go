@@ -65,6 +65,23 @@ func TestByOwner(t *testing.T) {
 			c.store("web-1-a", failed).noted()
 			c.store("web-1-c", podOf("apps", "ReplicaSet", "web-1"))
 		}, "new trace, heals web-1-a ~owner web-1"},
+		"Another Node": {"the Pods of a ReplicaSet replace each other anywhere", func(c *cluster) {
+			settledWeb(c)
+			c.store("web-1-a", on("node-2")).noted()
+			c.gone("web-1-a").begins()
+			c.store("web-1-c", podOf("apps", "ReplicaSet", "web-1"), on("node-1"))
+		}, "new trace, heals web-1-a ~owner web-1 ~heals web-1-a"},
+		"Update after a loss": {"only a creation replaces", func(c *cluster) {
+			settledWeb(c)
+			c.gone("web-1-a").begins()
+			c.store("web-1-b", by("kube-controller-manager"), leaf("spec.x"))
+		}, "new trace ~owner web-1"},
+		"Two losses": {"the first one is replaced first", func(c *cluster) {
+			settledWeb(c)
+			c.gone("web-1-b").begins()
+			c.gone("web-1-a").begins()
+			c.store("web-1-c", podOf("apps", "ReplicaSet", "web-1"))
+		}, "new trace, heals web-1-b ~owner web-1 ~heals web-1-b"},
 		"Without a loss": {"a new Pod of a converged owner begins a trace", func(c *cluster) {
 			settledWeb(c)
 			c.store("web-1-c", podOf("apps", "ReplicaSet", "web-1"))

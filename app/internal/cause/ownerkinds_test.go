@@ -133,6 +133,13 @@ func TestByOwnerStatefulSet(t *testing.T) {
 			c.gone("db-0").begins()
 			c.store("db-0 again", named("db-0"), db)
 		}, "new trace, heals db-0 ~owner db ~heals db-0"},
+		"Update after a loss": {"only a creation replaces", func(c *cluster) {
+			c.store("db", statefulSet(2)).begins()
+			c.store("db-0", db).below("db")
+			c.gone("db-0").begins()
+			c.store("db-0 again", named("db-0"), db).below("db")
+			c.store("db-0 again", by(change.Manager), leaf("spec.x"))
+		}, "below db (owner)"},
 		"Lost in another place": {"another Pod is replaced later", func(c *cluster) {
 			c.store("db", statefulSet(2)).begins()
 			c.store("db-0", db).below("db")
@@ -206,6 +213,12 @@ func TestByOwnerDaemonSet(t *testing.T) {
 			c.store("agent-w", agent, revised(1)).below("agent")
 			c.gone("agent-w").begins()
 			c.store("agent-x", agent, revised(2))
+		}, "below agent (owner)"},
+		"No revision": {"nothing shows the templates", func(c *cluster) {
+			set(c)
+			c.store("agent-w", agent).below("agent")
+			c.gone("agent-w").begins()
+			c.store("agent-x", agent)
 		}, "below agent (owner)"},
 		"On another Node": {"the lost Pod was on another Node", func(c *cluster) {
 			set(c)
@@ -377,6 +390,14 @@ func TestByOwnerOpaque(t *testing.T) {
 			c.wait(time.Minute)
 			c.store("head-0", childOfHead("Tail"))
 		}, "below head (owner)"},
+		"Another kind lost": {"the new object is of another kind", func(c *cluster) {
+			head(c)
+			c.store("tail", childOfHead("Tail")).below("head")
+			c.store("body-0", childOfHead("Body")).below("head")
+			c.wait(time.Minute)
+			c.gone("tail").begins()
+			c.store("body-1", childOfHead("Body"))
+		}, "new trace ~owner head"},
 		"Second of a role": {"the quiet time is over", func(c *cluster) {
 			head(c)
 			c.store("head-0", childOfHead("Tail")).below("head")
@@ -436,11 +457,65 @@ func TestByOwnerAudited(t *testing.T) {
 		"Forged": {"an unauthenticated log decides nothing", made("alice", func(q *write) {
 			q.Unauthenticated = true
 		}), "below web-1 (owner)"},
+		"No user": {"the log does not name the author", made(""), "below web-1 (owner)"},
+		"Other program": {"the account of the controller is enough", func(c *cluster) {
+			web(c)
+			c.audited(c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1")), account, "vendor/v1")
+		}, "below web-1 (owner)"},
+		"User agent": {"the program is the controller", func(c *cluster) {
+			web(c)
+			c.audited(c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1")), "vendor", "replicaset-controller/v1")
+		}, "below web-1 (owner)"},
+		"Other user": {"the user has no account in kube-system", func(c *cluster) {
+			web(c)
+			c.audited(c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1")), "replicaset-controller", "vendor/v1")
+		}, "no cause"},
+		"Kind without effects": {"other controllers work for the owner, too", func(c *cluster) {
+			c.store("node-1", aNode, converged).begins()
+			c.wait(time.Minute)
+			c.audited(c.store("mirror", pod, owned("", "Node", "node-1"), by("vendor")), "alice", "vendor/v1")
+		}, "new trace ~owner node-1"},
 		"Renamed account": {"the account of the DaemonSet controller has another name", func(c *cluster) {
 			c.store("agent", of("apps", "DaemonSet"), by("kubectl-create"), wants(1), fresh).begins()
 			c.audited(c.store("agent-x", podOf("apps", "DaemonSet", "agent")),
 				ControllerAccounts+"daemon-set-controller", managerAgent)
 		}, "below agent (owner)"},
+	})
+}
+
+// TestByOwnerMaker: for an owner of an unknown kind, the log compares the author with the maker of the object.
+func TestByOwnerMaker(t *testing.T) {
+	const operator = "system:serviceaccount:heads:operator"
+	child := childOfHead("Tail")
+	update := all(by("head-controller"), leaf("spec.size"))
+	head := func(c *cluster) { c.store("head", custom("Head"), pending).begins() }
+	unauthenticated := func(q *write) { q.Unauthenticated = true }
+	testRule(t, plain(byOwner), map[string]ruleCase{
+		"Same user": {"the maker writes again", func(c *cluster) {
+			head(c)
+			c.audited(c.store("tail", child).below("head"), operator, "head/v1")
+			c.audited(c.store("tail", update), operator, "head/v1")
+		}, "below head (owner)"},
+		"Another user": {"somebody else writes with the same field manager", func(c *cluster) {
+			head(c)
+			c.audited(c.store("tail", child).below("head"), operator, "head/v1")
+			c.audited(c.store("tail", update), "alice", "head/v1")
+		}, "no cause"},
+		"Unknown maker": {"the field manager decides", func(c *cluster) {
+			head(c)
+			c.store("tail", child).below("head")
+			c.audited(c.store("tail", update), "alice", "head/v1")
+		}, "below head (owner)"},
+		"Forged maker": {"an unauthenticated log decides nothing", func(c *cluster) {
+			head(c)
+			c.audited(c.store("tail", child).below("head"), operator, "head/v1", unauthenticated)
+			c.audited(c.store("tail", update), "alice", "head/v1")
+		}, "below head (owner)"},
+		"Audited deletion": {"the maker deletes", func(c *cluster) {
+			head(c)
+			c.audited(c.store("tail", child).below("head"), operator, "head/v1")
+			c.audited(c.gone("tail"), operator, "head/v1")
+		}, "below head (owner)"},
 	})
 }
 
@@ -458,6 +533,12 @@ func TestByOwnerManifest(t *testing.T) {
 			c.gone("old").begins()
 			c.store("new", mirror)
 		}, "new trace ~previous old"},
+		"Another static Pod": {"each static Pod has its own name", func(c *cluster) {
+			node(c)
+			c.store("old", mirror).begins()
+			c.gone("old").begins()
+			c.store("new", mirror, named("api"))
+		}, "new trace ~owner node-1"},
 		"Same manifest": {"the new Pod heals the loss of the old one", func(c *cluster) {
 			node(c)
 			same := c.rv + 1

@@ -5,6 +5,8 @@ package cause
 import (
 	"testing"
 	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 )
 
 // TestByOwnersEnd: the removal of an object belongs to the deletion of an owner, or of its Namespace.
@@ -114,6 +116,39 @@ func TestByEviction(t *testing.T) {
 			c.audited(c.store("node-1", cordon).instant(), "alice", "kubectl/v1.36")
 			c.audited(c.store("web-a", marked("EvictionByEvictionAPI")), "bob", "kubectl/v1.36")
 		}, "no cause"},
+		"Only marked": {"the Pod is not deleted yet", func(c *cluster) {
+			running(c)
+			c.store("node-1", cordon).instant()
+			c.store("web-a", condition("DisruptionTarget", "True", "EvictionByEvictionAPI", ""))
+		}, "no cause"},
+		"Removed at once": {"the last version has the mark", func(c *cluster) {
+			running(c)
+			c.store("node-1", cordon).instant()
+			c.store("web-a", condition("DisruptionTarget", "True", "EvictionByEvictionAPI", ""))
+			c.gone("web-a")
+		}, "below node-1 (time)"},
+		"No cordon": {"the Node was not changed", func(c *cluster) {
+			running(c)
+			c.store("web-a", marked("EvictionByEvictionAPI"))
+		}, "no cause"},
+		"One known user": {"the log has only the eviction", func(c *cluster) {
+			running(c)
+			c.store("node-1", cordon).instant()
+			c.audited(c.store("web-a", marked("EvictionByEvictionAPI")), "alice", "kubectl/v1.36")
+		}, "below node-1 (time)"},
+		"Forged users": {"an unauthenticated log decides nothing", func(c *cluster) {
+			running(c)
+			forged := func(q *write) { q.Unauthenticated = true }
+			c.audited(c.store("node-1", cordon).instant(), "alice", "kubectl/v1.36", forged)
+			c.audited(c.store("web-a", marked("EvictionByEvictionAPI")), "bob", "kubectl/v1.36", forged)
+		}, "below node-1 (time)"},
+		"Lost Node": {"the taints of a lost Node replace each other", func(c *cluster) {
+			running(c)
+			unreachable := all(by(theManager), leaf(kind.LossTaints[0]))
+			c.store("node-1", unreachable).instant()
+			c.store("node-1", by(theManager), without(kind.LossTaints[0]), leaf(kind.LossTaints[1]))
+			c.store("web-a", marked("DeletionByTaintManager"))
+		}, "below node-1 (relation)"},
 		"Unmarked": {"a deletion without a mark is no eviction", func(c *cluster) {
 			running(c)
 			c.store("node-1", cordon).instant()
@@ -193,6 +228,31 @@ func TestByPreemption(t *testing.T) {
 			c.store("low", preempted)
 			c.event("kube-scheduler", "low", "Preempted", "Preempted by a pod", "higher")
 		}, "below higher (event)"},
+		"Event after the handover": {"the trace of the write was handed out before", func(c *cluster) {
+			victim(c)
+			nominated(c, "high")
+			nominated(c, "higher")
+			c.store("low", preempted)
+			c.ask()
+			c.event("kube-scheduler", "low", "Preempted", "Preempted by a pod", "higher")
+			c.takenOwn = true
+		}, "no cause"},
+		"From before the start": {"the change of the nominated Pod is unknown", func(c *cluster) {
+			victim(c)
+			c.found("high", pod, refers("nominated", nodeName("node-1")), converged)
+			c.store("low", preempted)
+		}, "no cause"},
+		"In deletion": {"the nominated Pod is on its way out", func(c *cluster) {
+			victim(c)
+			nominated(c, "high")
+			c.store("high", deleting).begins()
+			c.store("low", preempted)
+		}, "no cause"},
+		"Nominated itself": {"the Pod was nominated before", func(c *cluster) {
+			nominated(c, "low")
+			nominated(c, "high")
+			c.store("low", preempted, func(st *state) { st.Pod.Node = "node-1" })
+		}, "below high (relation)"},
 		"Event of another reporter": {"only the scheduler counts", func(c *cluster) {
 			victim(c)
 			nominated(c, "high")

@@ -152,6 +152,10 @@ func TestDrain(t *testing.T) {
 			cordoned(c)
 			uncordoned(c)
 		}, "alice", time.Minute, false},
+		"Labelled since": {"another field changed since", func(c *cluster) {
+			cordoned(c)
+			c.store("node-1", by("kubectl-label"), leaf("metadata.labels[x]")).instant()
+		}, "alice", time.Minute, true},
 		"Uncordoned later": {"the cordon was in effect then", func(c *cluster) {
 			cordoned(c)
 			c.wait(time.Hour)
@@ -238,7 +242,7 @@ func TestRelates(t *testing.T) {
 	agent := asked("agent-x", podOf("apps", "DaemonSet", "agent"), refers(object.Placed, nodeName("node-1")))
 	effect := asked("bucket", of("example.com", "Bucket"), by("bucket-controller"), refers(object.Effect, key))
 	applied := asked("web", of("apps", "Deployment"), by("kustomize-controller"),
-		refers(object.Applied, kind.KustomizationName("default", "app")))
+		appliedByApp)
 	secret := asked("tls", of("", "Secret"), by("cert-manager"),
 		refers(object.Issued, kind.CertificateName("default", "cert")))
 	certificate := of("cert-manager.io", "Certificate")
@@ -261,7 +265,51 @@ func TestRelates(t *testing.T) {
 		"Secret, later":   {"its Certificate was observed later", later(secret, "cert", certificate), "no"},
 		"Workload":        {"its plain owner is unknown", workload, "yes"},
 		"Workload, later": {"its plain owner was observed later", later(workload, "sums", job(1)), "no"},
-		"Person":          {"a person waits for nothing", asked("web", deployment(1)), "no"},
+		"Effect by a person": {
+			"a person has no cause",
+			asked("bucket", of("example.com", "Bucket"), by("kubectl"), refers(object.Effect, key)), "no",
+		},
+		"Updated effect": {"only a creation waits", func(c *cluster) {
+			effect(c)
+			c.store("bucket", by("bucket-controller"), leaf("spec.size"))
+			c.ask()
+		}, "no"},
+		"Revision": {"its publication is unknown", func(c *cluster) {
+			flux(c)
+			c.store("app", revision("main@1", "pending"))
+		}, "yes"},
+		"Published revision": {"its publication was observed", func(c *cluster) {
+			c.store("src", of("source.toolkit.fluxcd.io", "GitRepository"), revision("main@1", "published"))
+			flux(c)
+			c.store("app", revision("main@1", "pending"))
+		}, "no"},
+		"Publication": {"a source waits for nothing", func(c *cluster) {
+			c.store("src", of("source.toolkit.fluxcd.io", "GitRepository"), revision("main@0", "published"))
+			c.store("src", revision("main@1", "published"))
+		}, "no"},
+		"Stored release": {
+			"a release waits for no other one", asked("sh.helm.release.v1.shop.v1", of("", "Secret"), by("helm"),
+				refers(object.Applied, kind.ReleaseName("default", "shop"))), "no",
+		},
+		"Applied by a person": {
+			"a person waits for no revision", asked("web", of("apps", "Deployment"), by("kubectl-edit"),
+				appliedByApp), "no",
+		},
+		"Adopted": {"the new owner is unknown", func(c *cluster) {
+			c.store("notes", of("", "Secret"), by("kubectl-create"))
+			c.store("notes", by("head-controller"), ofHead)
+		}, "yes"},
+		"Scaling": {"the autoscaler is unknown", func(c *cluster) {
+			settledWeb(c)
+			c.store("web", by(theManager), wants(3))
+		}, "yes"},
+		"Scaling, later": {"the autoscaler was observed later", func(c *cluster) {
+			autoscaled(c)
+			c.store("web", by(theManager), wants(3))
+			c.ask()
+			c.store("scaler", active)
+		}, "no"},
+		"Person": {"a person waits for nothing", asked("web", deployment(1)), "no"},
 		"Deletion": {"a deletion waits for nothing", func(c *cluster) {
 			c.store("data-db-0", of("", "PersistentVolumeClaim"), by(theManager)).begins()
 			c.gone("data-db-0")
@@ -273,21 +321,22 @@ func TestRelates(t *testing.T) {
 func TestCensus(t *testing.T) {
 	c := newCluster()
 	made := podOf("apps", "ReplicaSet", "web-1")
-	c.store("a", made)            // 101
-	c.store("b", made)            // 102
-	c.store("b", failed)          // 103
-	c.store("c", made)            // 104
-	c.store("a", deleting)        // 105
-	c.gone("a")                   // 106
-	c.gone("c")                   // 107
-	c.store("d", made, elsewhere) // 108
+	c.store("a", made)                                                 // 101
+	c.store("b", made)                                                 // 102
+	c.store("b", failed)                                               // 103
+	c.store("c", made)                                                 // 104
+	c.store("a", deleting)                                             // 105
+	c.gone("a")                                                        // 106
+	c.gone("c")                                                        // 107
+	c.store("d", made, elsewhere)                                      // 108
+	c.store("e", made, func(st *state) { st.Pod.Phase = "Succeeded" }) // 109
 	c.set()
 	got := map[uint64]int{}
-	for rv := uint64(100); rv < 110; rv++ {
+	for rv := uint64(100); rv < 111; rv++ {
 		got[rv] = CensusOf(c.scene, "uid-web-1").Before(rv)
 	}
 	want := map[uint64]int{
-		100: 0, 101: 0, 102: 1, 103: 2, 104: 1, 105: 2, 106: 1, 107: 1, 108: 0, 109: 1,
+		100: 0, 101: 0, 102: 1, 103: 2, 104: 1, 105: 2, 106: 1, 107: 1, 108: 0, 109: 1, 110: 1,
 	}
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("living dependants before each resourceVersion (-want +got):\n%s", diff)

@@ -133,6 +133,46 @@ func TestByItself(t *testing.T) {
 			c.store("work", of("kueue.x-k8s.io", "Workload"), by("other"), owned("batch", "Job", "sums")).below("sums")
 			c.store("sums", by("kueue"), wants(2))
 		}, "no cause"},
+		"Manages by a scale": {"an autoscaler may have the same name", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("work", of("kueue.x-k8s.io", "Workload"), by("kueue"), owned("batch", "Job", "sums")).below("sums")
+			c.store("sums", bySubresource("kueue", "scale"), wants(2))
+		}, "no cause"},
+		"Person with an object": {"a person acts for no owner", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("work", of("", "ConfigMap"), by("kubectl-edit"), owned("batch", "Job", "sums")).below("sums")
+			c.store("sums", by("kubectl-edit"), wants(2))
+		}, "no cause"},
+		"Shared field manager": {"the controllers of one program share it", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("sums-x", podOf("batch", "Job", "sums")).below("sums")
+			c.store("sums", by(theManager), wants(2))
+		}, "no cause"},
+		"Maker of the status": {"it wrote only the status of the object", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("work", of("kueue.x-k8s.io", "Workload"), bySubresource("kueue", "status"), owned("batch", "Job", "sums"))
+			c.store("sums", by("kueue"), wants(2))
+		}, "no cause"},
+		"Another controller": {"the Job is only an owner of the object", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("work", of("kueue.x-k8s.io", "Workload"), by("kueue"), plainlyOwned("batch", "Job", "sums"),
+				owned("kueue.x-k8s.io", "Queue", "queue")).below("sums")
+			c.store("sums", by("kueue"), wants(2))
+		}, "no cause"},
+		"Same user": {"the log has the same user", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			work := all(of("kueue.x-k8s.io", "Workload"), by("kueue"), owned("batch", "Job", "sums"))
+			c.audited(c.store("work", work).below("sums"), "system:serviceaccount:kueue:a", "kueue/v1")
+			c.audited(c.store("sums", by("other"), wants(2)), "system:serviceaccount:kueue:a", "kueue/v1")
+		}, "trace of sums"},
+		"Forged log": {"an unauthenticated log decides nothing", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			work := all(of("kueue.x-k8s.io", "Workload"), by("kueue"), owned("batch", "Job", "sums"))
+			c.audited(c.store("work", work).below("sums"), "system:serviceaccount:kueue:a", "kueue/v1")
+			c.audited(c.store("sums", by("kueue"), wants(2)), "system:serviceaccount:kueue:b", "kueue/v1", func(q *write) {
+				q.Unauthenticated = true
+			})
+		}, "trace of sums"},
 		"Manages by the log": {"the audit log has another user", func(c *cluster) {
 			c.store("sums", job(1)).begins()
 			work := all(of("kueue.x-k8s.io", "Workload"), by("kueue"), owned("batch", "Job", "sums"))

@@ -165,6 +165,35 @@ func TestByIssuance(t *testing.T) {
 			lost(c)
 			c.store("cert", reissue("DoesNotExist"))
 		}, "new trace, heals tls ~heals tls"},
+		"Lost without a change": {"the loss itself is in no trace", func(c *cluster) {
+			c.store("cert", certificate).begins()
+			c.store("tls", secret).below("cert")
+			c.store("cert", converged, revision("1", "applied")).noted()
+			c.wait(time.Minute)
+			c.gone("tls")
+			c.store("cert", reissue("DoesNotExist"))
+		}, "new trace, heals tls"},
+		"By a patch": {"a person asks for the issuance", func(c *cluster) {
+			lost(c)
+			c.store("cert", condition("Issuing", "True", "DoesNotExist", ""), bySubresource("kubectl-x", "status"),
+				revision("2", "pending"))
+		}, "no cause"},
+		"Another lost Secret": {"the Certificate only refers to it", func(c *cluster) {
+			c.store("ca", of("", "Secret"), by("kubectl-create"))
+			c.store("cert", certificate, refers(object.Config, nameOf("", "Secret", "ca"))).begins()
+			c.store("cert", converged, revision("1", "applied")).noted()
+			c.gone("ca").begins()
+			c.wait(time.Minute)
+			c.store("cert", reissue("DoesNotExist"))
+		}, "no cause"},
+		"Audited person": {"the log names a person", func(c *cluster) {
+			c.store("cert", certificate).begins()
+			c.audited(c.store("tls", secret), "alice", "vendor/v1")
+		}, "no cause"},
+		"Without a revision": {"the write begins no issuance", func(c *cluster) {
+			lost(c)
+			c.store("cert", by("cert-manager"), leaf("spec.secretName"), condition("Issuing", "True", "DoesNotExist", ""))
+		}, "no cause"},
 		"Renewal": {"the issuance has another reason", func(c *cluster) {
 			lost(c)
 			c.store("cert", reissue("Renewing"))

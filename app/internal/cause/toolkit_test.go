@@ -195,6 +195,7 @@ func (c *cluster) event(component, about, reason, note, related string, manager 
 	}
 	if related != "" {
 		ref := c.states[related].Ref
+		ref.Namespace = e.Regarding.Namespace // the author of an Event could write any UID
 		e.Related = &ref
 	}
 	t := c.index.Timeline(e.Regarding)
