@@ -163,6 +163,37 @@ func TestLose(t *testing.T) {
 	}
 }
 
+// TestLoseOnce: an object that failed and then went is lost once.
+func TestLoseOnce(t *testing.T) {
+	c := newCluster()
+	settledWeb(c)
+	c.store("web-1-a", failed).noted()
+	c.store("web-1-a", deleting).begins()
+	c.store("other", pod)
+	c.set()
+	if lost := c.scene.losses.byOwner["uid-web-1"]; len(lost) != 1 || lost[0].rv >= c.rv-1 {
+		t.Errorf("got %d losses, want one at the failure", len(lost))
+	}
+}
+
+// TestLoseNothing: the objects of a schedule, and replaced mirror Pods, are not lost.
+func TestLoseNothing(t *testing.T) {
+	c := newCluster()
+	c.store("nightly-1", job(1), owned("batch", "CronJob", "nightly")).begins()
+	c.gone("nightly-1").begins()
+	mirror := all(named("etcd"), pod, owned("", "Node", "node-1"), by("kubelet"), leaf(pathMirror))
+	c.store("old", mirror).begins()
+	c.store("new", mirror).begins()
+	c.gone("old").below("new")
+	c.store("loose", pod).begins()
+	c.gone("loose").begins()
+	c.store("other", pod)
+	c.set()
+	if got := c.scene.losses.byOwner; len(got) != 0 {
+		t.Errorf("got the losses %v, want none", got)
+	}
+}
+
 // TestRememberLoss: the loss of a forgotten object may still be replaced, and losses are in order.
 func TestRememberLoss(t *testing.T) {
 	c := newCluster()

@@ -68,6 +68,77 @@ func TestByNode(t *testing.T) {
 			node(c)
 			c.store("agent-x", podOf("apps", "DaemonSet", "agent"), refers(object.Placed, nodeName("node-2")))
 		}, "no cause"},
+		"Pod of another Node": {"the other Node got its Pod", func(c *cluster) {
+			set(c)
+			node(c)
+			elsewhere := refers(object.Placed, nodeName("node-2"))
+			c.store("agent-w", podOf("apps", "DaemonSet", "agent"), elsewhere).below("agent")
+			c.store("agent-x", agent)
+		}, "below node-1 (relation) ~owner agent"},
+		"Pod before the label": {"the Node had a Pod before it was changed", func(c *cluster) {
+			node(c)
+			set(c)
+			c.store("agent-w", agent).below("agent")
+			c.gone("agent-w").below("agent")
+			c.store("node-1", by("kubectl-label"), leaf("metadata.labels[gpu]")).instant()
+			c.store("agent-x", agent)
+		}, "below node-1 (time) ~owner agent"},
+		"By a person": {"the controller did not make the Pod", func(c *cluster) {
+			set(c)
+			node(c)
+			c.audited(c.store("agent-x", agent), "alice", "kubectl/v1.36")
+		}, "no cause"},
+		"Deleted DaemonSet": {"its controller makes no Pods any more", func(c *cluster) {
+			set(c)
+			c.store("agent", deleting).begins()
+			node(c)
+			c.store("agent-x", agent)
+		}, "no cause"},
+		"Removed Node": {"the Node is gone", func(c *cluster) {
+			set(c)
+			node(c)
+			c.gone("node-1")
+			c.store("agent-x", agent)
+		}, "no cause"},
+		"Removed later": {"the Node was there at the time", func(c *cluster) {
+			set(c)
+			node(c)
+			c.store("agent-x", agent)
+			c.ask()
+			c.gone("node-1")
+		}, "below node-1 (relation) ~owner agent"},
+		"Ready Node": {"the Node was ready just before", func(c *cluster) {
+			set(c)
+			node(c)
+			c.wait(time.Minute)
+			c.store("node-1", converged, condition("Ready", "True", "", "")).noted()
+			c.store("agent-x", agent)
+		}, "below node-1 (time) ~owner agent"},
+		"Long ready Node": {"the Node was ready for more than the settling time", func(c *cluster) {
+			set(c)
+			node(c)
+			c.store("node-1", converged, condition("Ready", "True", "", "")).noted()
+			c.wait(10 * time.Second)
+			c.store("agent-x", agent)
+		}, "no cause"},
+		"Removed taint": {"a person made the Node eligible", func(c *cluster) {
+			c.store("node-1", aNode, leaf("spec.taints[key=x,effect=NoSchedule].key"), fresh).begins()
+			set(c)
+			c.store("node-1", by("kubectl-taint"), without("spec.taints[key=x,effect=NoSchedule].key")).instant()
+			c.store("agent-x", agent)
+		}, "below node-1 (time) ~owner agent"},
+		"New taint": {"a taint makes a Node eligible for nothing", func(c *cluster) {
+			node(c)
+			set(c)
+			c.store("node-1", by("kubectl-taint"), leaf("spec.taints[key=x,effect=NoSchedule].key")).instant()
+			c.store("agent-x", agent)
+		}, "no cause"},
+		"Another removed field": {"it is no taint", func(c *cluster) {
+			c.store("node-1", aNode, leaf("spec.configSource"), fresh).begins()
+			set(c)
+			c.store("node-1", by("kubectl-edit"), without("spec.configSource")).instant()
+			c.store("agent-x", agent)
+		}, "no cause"},
 		"Lost Pod": {"the Pod replaces a lost one of the Node", func(c *cluster) {
 			set(c)
 			c.store("agent-w", agent, on("node-1")).below("agent")

@@ -45,6 +45,61 @@ func TestByOwner(t *testing.T) {
 		"Unknown owner": {"the owner had converged before the start", func(c *cluster) {
 			c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1"))
 		}, "no cause"},
+		"Pod of a raise": {"the raise wants the second Pod", func(c *cluster) {
+			c.store("web-1", of("apps", "ReplicaSet"), by("kubectl-create"), wants(1), fresh).begins()
+			c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1")).below("web-1")
+			c.store("web-1", by("kubectl-scale"), wants(2)).begins()
+			c.store("web-1-b", podOf("apps", "ReplicaSet", "web-1"))
+		}, "below web-1 (owner)"},
+		"First Pod during a raise": {"the creation wants it", func(c *cluster) {
+			c.store("web-1", of("apps", "ReplicaSet"), by("kubectl-create"), wants(1), fresh).begins()
+			c.store("web-1", by("kubectl-scale"), wants(2)).begins()
+			c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1"))
+		}, "below web-1 #1 (owner)"},
+		"Surplus during a raise": {"the last decrease is the cause", func(c *cluster) {
+			settledWeb(c)
+			c.store("web-1-c", podOf("apps", "ReplicaSet", "web-1"))
+			c.store("web-1-d", podOf("apps", "ReplicaSet", "web-1"))
+			c.store("web-1", by("kubectl-scale"), wants(1)).begins()
+			c.store("web-1", by("kubectl-scale"), wants(2)).begins()
+			c.store("web-1-d", deleting)
+		}, "below web-1 #2 (owner)"},
+		"Unknown owner with a loss": {"the lost Pod is replaced", func(c *cluster) {
+			c.found("web-1", replicaSet("web", 2), converged)
+			c.found("web-1-a", podOf("apps", "ReplicaSet", "web-1"), converged)
+			c.gone("web-1-a").begins()
+			c.store("web-1-b", podOf("apps", "ReplicaSet", "web-1"))
+		}, "new trace, heals web-1-a ~heals web-1-a"},
+		"Update after a loss, unknown owner": {"only a creation replaces", func(c *cluster) {
+			c.found("web-1", replicaSet("web", 2), converged)
+			c.found("web-1-a", podOf("apps", "ReplicaSet", "web-1"), converged)
+			c.found("web-1-b", podOf("apps", "ReplicaSet", "web-1"), converged)
+			c.gone("web-1-a").begins()
+			c.store("web-1-b", by("kube-controller-manager"), leaf("spec.x"))
+		}, "no cause"},
+		"Unknown author": {"the changed fields name no author", func(c *cluster) {
+			web(c)
+			c.store("web-1", func(st *state) { st.Managers = nil }, leaf("spec.x"))
+		}, "no cause"},
+		"No table of fields": {"nothing contradicts the controller", func(c *cluster) {
+			web(c)
+			c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1")).below("web-1")
+			c.store("web-1-a", on("node-1"))
+		}, "below web-1 (owner)"},
+		"Another controller": {"it did not make the ReplicaSet", func(c *cluster) {
+			web(c)
+			c.store("web-1", by("other"), wants(3))
+		}, "no cause"},
+		"Second maker": {"it wrote the ReplicaSet at its creation, too", func(c *cluster) {
+			c.store("web", deployment(2)).begins()
+			c.store("web-1", replicaSet("web", 2), by("sidecar")).below("web")
+			c.store("web-1", by("sidecar"), leaf("spec.x"))
+		}, "below web (owner)"},
+		"Status at the creation": {"only its status was written by that author", func(c *cluster) {
+			c.store("web", deployment(2)).begins()
+			c.store("web-1", replicaSet("web", 2), bySubresource("sidecar", "status")).below("web")
+			c.store("web-1", func(st *state) { st.Managers = st.Managers[:1] }, by("sidecar"), leaf("spec.x"))
+		}, "no cause"},
 		"Another author": {"a person updates the ReplicaSet", func(c *cluster) {
 			web(c)
 			c.store("web-1", by("kubectl-edit"), wants(3))

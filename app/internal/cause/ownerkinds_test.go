@@ -34,6 +34,20 @@ func TestByOwnerDeployment(t *testing.T) {
 			c.store("web", by("kubectl-edit"), leaf(fieldImage)).begins()
 			c.store("web-2", replicaSet("web", 1))
 		}, "below web (owner)"},
+		"New ReplicaSet during a scaling": {"the new template wants it", func(c *cluster) {
+			rescaled(c)
+			c.store("web-2", replicaSet("web", 1))
+		}, "below web #2 (owner)"},
+		"Step during a scaling": {"it copies no number", func(c *cluster) {
+			rescaled(c)
+			c.store("web-1", by(change.Manager), wants(1))
+		}, "below web #2 (owner)"},
+		"First update": {"a Deployment shows when it has converged", func(c *cluster) {
+			web(c)
+			c.store("web", converged).noted()
+			c.wait(10 * time.Second)
+			c.store("web-1", by(change.Manager), wants(1))
+		}, "new trace ~owner web"},
 		"Step of a rollout": {"the old ReplicaSet gets fewer replicas", func(c *cluster) {
 			web(c)
 			c.store("web", by("kubectl-edit"), leaf(fieldImage)).begins()
@@ -83,6 +97,40 @@ func TestByOwnerStatefulSet(t *testing.T) {
 		c.wait(time.Minute)
 	}
 	testRule(t, plain(byOwner), map[string]ruleCase{
+		"In deletion": {"the deletion is the newest demand", func(c *cluster) {
+			c.store("db", statefulSet(2)).begins()
+			c.store("db", deleting).begins()
+			c.store("db-0", db)
+		}, "below db (owner)"},
+		"Deleted during a raise": {"the new template replaces it", func(c *cluster) {
+			settled(c)
+			c.store("db", by("kubectl-edit"), leaf(fieldImage)).begins()
+			c.store("db", by("kubectl-scale"), wants(4)).begins()
+			c.store("db-1", deleting)
+		}, "below db #2 (owner)"},
+		"Made again during a raise": {"the new template wants it again", func(c *cluster) {
+			settled(c)
+			c.store("db", by("kubectl-edit"), leaf(fieldImage)).begins()
+			c.store("db", by("kubectl-scale"), wants(4)).begins()
+			c.gone("db-1").below("db")
+			c.store("db-1 again", named("db-1"), db)
+		}, "below db #2 (owner)"},
+		"Without an ordinal": {"the newest change wants it", func(c *cluster) {
+			c.store("db", statefulSet(2)).begins()
+			c.store("db", by("kubectl-scale"), wants(4)).begins()
+			c.store("db-x", db)
+		}, "below db (owner)"},
+		"First during a raise": {"the creation wants it", func(c *cluster) {
+			c.store("db", statefulSet(2)).begins()
+			c.store("db", by("kubectl-scale"), wants(4)).begins()
+			c.store("db-1", db)
+		}, "below db #1 (owner)"},
+		"Updated during a raise": {"the newest change is the cause", func(c *cluster) {
+			c.store("db", statefulSet(2)).begins()
+			c.store("db-1", db).below("db")
+			c.store("db", by("kubectl-scale"), wants(4)).begins()
+			c.store("db-1", by(change.Manager), leaf("spec.x"))
+		}, "below db (owner)"},
 		"Wanted": {"the creation wants the first ordinals", func(c *cluster) {
 			c.store("db", statefulSet(2)).begins()
 			c.store("db-1", db)
@@ -157,6 +205,28 @@ func TestByOwnerJob(t *testing.T) {
 			c.store("sums", job(1)).begins()
 			c.store("sums-0-x", sums)
 		}, "below sums (owner)"},
+		"Index of the creation": {"the creation wants it", func(c *cluster) {
+			c.store("sums", job(2)).begins()
+			c.store("sums", by("kubectl-scale"), wants(4)).begins()
+			c.store("sums-1-x", sums)
+		}, "below sums #1 (owner)"},
+		"Index of the raise": {"the raise wants it", func(c *cluster) {
+			c.store("sums", job(2)).begins()
+			c.store("sums", by("kubectl-scale"), wants(4)).begins()
+			c.store("sums-2-x", sums)
+		}, "below sums (owner)"},
+		"First slot": {"the creation wants it", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("sums", by("kubectl-scale"), wants(2)).begins()
+			c.store("sums-x", sums)
+		}, "below sums #1 (owner)"},
+		"Deleted by a decrease": {"the last decrease is the cause", func(c *cluster) {
+			c.store("sums", job(3)).begins()
+			c.store("sums-0-x", sums).below("sums")
+			c.store("sums-2-x", sums).below("sums")
+			c.store("sums", by("kubectl-scale"), wants(1)).begins()
+			c.store("sums-2-x", deleting)
+		}, "below sums (owner)"},
 		"Next Pod of a slot": {"the raise wants the second slot", func(c *cluster) {
 			c.store("sums", job(1)).begins()
 			c.store("sums-x", sums).below("sums")
@@ -202,6 +272,11 @@ func TestByOwnerDaemonSet(t *testing.T) {
 	}
 	agent := all(podOf("apps", "DaemonSet", "agent"), on("node-1"))
 	testRule(t, plain(byOwner), map[string]ruleCase{
+		"Wanted": {"the newest template wants it", func(c *cluster) {
+			set(c)
+			c.store("agent", by("kubectl-label"), leaf("spec.minReadySeconds")).begins()
+			c.store("agent-x", agent)
+		}, "below agent (owner)"},
 		"Lost": {"the new Pod has the same template", func(c *cluster) {
 			set(c)
 			c.store("agent-w", agent, revised(1)).below("agent")
@@ -289,6 +364,14 @@ func TestByOwnerArrival(t *testing.T) {
 			c.store("head", by("kubectl-edit"), leaf("spec.size")).begins()
 			c.store("tail", child, foreign)
 		}, "below head (time)"},
+		"Found owner": {"the owner had an earlier state", func(c *cluster) {
+			c.found("head", custom("Head"), pending).begins()
+			c.store("tail", child, foreign)
+		}, "below head (time)"},
+		"Foreign owner": {"the owner is in another storage", func(c *cluster) {
+			c.found("head", custom("Head"), pending, foreign).begins()
+			c.store("tail", child)
+		}, "below head (time)"},
 		"One storage": {"the resourceVersions give the order", func(c *cluster) {
 			open(c)
 			c.store("head", by("kubectl-edit"), leaf("spec.size")).begins()
@@ -309,6 +392,10 @@ func TestByOwnerSchedule(t *testing.T) {
 			nightly(c)
 			c.store("nightly-1", run)
 		}, "new trace ~owner nightly"},
+		"Unknown schedule": {"its last change is unknown", func(c *cluster) {
+			c.found("nightly", of("batch", "CronJob"), by("kubectl-create"), converged)
+			c.store("nightly-1", run)
+		}, "new trace"},
 		"Old run": {"its removal belongs to the newest one", func(c *cluster) {
 			nightly(c)
 			c.store("nightly-1", run, converged).begins()
@@ -390,6 +477,13 @@ func TestByOwnerOpaque(t *testing.T) {
 			c.wait(time.Minute)
 			c.store("head-0", childOfHead("Tail"))
 		}, "below head (owner)"},
+		"Another name lost": {"it replaces the lost object under a name of its own", func(c *cluster) {
+			head(c)
+			c.store("tail-a", childOfHead("Tail")).below("head")
+			c.wait(time.Minute)
+			c.gone("tail-a").begins()
+			c.store("tail-b", childOfHead("Tail"))
+		}, "new trace, heals tail-a ~owner head ~heals tail-a"},
 		"Another kind lost": {"the new object is of another kind", func(c *cluster) {
 			head(c)
 			c.store("tail", childOfHead("Tail")).below("head")

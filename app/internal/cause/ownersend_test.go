@@ -50,6 +50,12 @@ func TestByOwnersEnd(t *testing.T) {
 			c.gone("web").begins()
 			c.gone("load")
 		}, "below web (time)"},
+		"Owner in another storage": {"its removal has no time of its own", func(c *cluster) {
+			c.store("load", of("metrics.example.com", "Load"), other).begins()
+			c.store("notes", secret, plainlyOwned("metrics.example.com", "Load", "load"))
+			c.gone("load").begins()
+			c.gone("notes")
+		}, "below load (time)"},
 		"Namespace": {"its deletion removes all contents", func(c *cluster) {
 			namespace(c)
 			c.store("notes", secret)

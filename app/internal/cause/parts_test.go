@@ -32,6 +32,12 @@ func TestOwnershipCause(t *testing.T) {
 			c.store("web", deleting).begins()
 			c.store("web-1", orphaned)
 		}, "delete web"},
+		"Orphaned elsewhere": {"the deleted owner is in another namespace", func(c *cluster) {
+			c.store("web", deployment(1), elsewhere).begins()
+			c.store("web-1", of("apps", "ReplicaSet"), wants(1), plainlyOwned("apps", "Deployment", "web")).begins()
+			c.store("web", deleting).begins()
+			c.store("web-1", orphaned)
+		}, "none"},
 		"Released": {"the owner stays", func(c *cluster) {
 			settledWeb(c)
 			c.store("web-1", orphaned)
@@ -251,11 +257,16 @@ func TestRelates(t *testing.T) {
 	causeOfEffect := all(custom("Claim"), refers(object.Cause, key))
 	workload := asked("work", of("kueue.x-k8s.io", "Workload"), by("kueue"), plainlyOwned("batch", "Job", "sums"))
 	testReport(t, Relates, map[string]ruleCase{
-		"Claim":           {"its set is unknown", claim, "yes"},
-		"Claim, later":    {"its set was observed later", later(claim, "db", setOfClaim), "no"},
-		"Volume":          {"its claim is unknown", volume, "yes"},
-		"Volume, later":   {"its claim was observed later", later(volume, "data", pendingClaim), "no"},
-		"Node":            {"its Node is unknown", agent, "yes"},
+		"Claim":         {"its set is unknown", claim, "yes"},
+		"Claim, later":  {"its set was observed later", later(claim, "db", setOfClaim), "no"},
+		"Volume":        {"its claim is unknown", volume, "yes"},
+		"Volume, later": {"its claim was observed later", later(volume, "data", pendingClaim), "no"},
+		"Node":          {"its Node is unknown", agent, "yes"},
+		"Node of an updated Pod": {"only a creation waits", func(c *cluster) {
+			agent(c)
+			c.store("agent-x", leaf("spec.x"))
+			c.ask()
+		}, "no"},
 		"Node, later":     {"its Node was observed", later(agent, "node-1", of("", "Node"), clusterScoped), "no"},
 		"Effect":          {"its cause is unknown", effect, "yes"},
 		"Effect, later":   {"its cause was observed", later(effect, "claim", causeOfEffect), "no"},

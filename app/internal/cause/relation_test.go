@@ -192,7 +192,8 @@ func TestByIssuance(t *testing.T) {
 		}, "no cause"},
 		"Without a revision": {"the write begins no issuance", func(c *cluster) {
 			lost(c)
-			c.store("cert", by("cert-manager"), leaf("spec.secretName"), condition("Issuing", "True", "DoesNotExist", ""))
+			issuing := condition("Issuing", "True", "DoesNotExist", "")
+			c.store("cert", by("cert-manager"), leaf("spec.secretName"), issuing)
 		}, "no cause"},
 		"Renewal": {"the issuance has another reason", func(c *cluster) {
 			lost(c)

@@ -355,7 +355,7 @@ func (c *cluster) apply(by rule, w *change.Write) string {
 	var b strings.Builder
 	switch {
 	case got.Parent != nil:
-		fmt.Fprintf(&b, "below %s", c.names[got.Parent.Timeline.Ref.UID])
+		fmt.Fprintf(&b, "below %s", c.nameOf(got.Parent))
 		if got.Parent.Lineage != got.Line {
 			b.WriteString(" in another trace")
 		}
@@ -385,6 +385,16 @@ func (c *cluster) apply(by rule, w *change.Write) string {
 		fmt.Fprintf(&b, ", heals %s", c.names[got.Heals.Ref.UID])
 	}
 	return b.String() + c.links(append(slices.Clone(got.Links), links...))
+}
+
+// nameOf returns the name of the object of r. A number follows if r is not the object's newest reconciliation.
+func (c *cluster) nameOf(r *change.Reconciliation) string {
+	name := c.names[r.Timeline.Ref.UID]
+	all := c.scene.Placed.Of(r.Timeline)
+	if i := slices.Index(all, r); i >= 0 && i < len(all)-1 {
+		return fmt.Sprintf("%s #%d", name, i+1)
+	}
+	return name
 }
 
 // links returns the links in words, each with its reason and its object.
@@ -429,7 +439,7 @@ func testParent(t *testing.T, of func(*Scene, *change.Write) *change.Reconciliat
 	t.Helper()
 	testAnswer(t, func(c *cluster, w *change.Write) string {
 		if r := of(c.scene, w); r != nil {
-			return fmt.Sprintf("%s %s", r.Verb, c.names[r.Timeline.Ref.UID])
+			return fmt.Sprintf("%s %s", r.Verb, c.nameOf(r))
 		}
 		return "none"
 	}, cases)
