@@ -10,6 +10,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/placed"
 )
@@ -59,6 +60,35 @@ func TestSlots(t *testing.T) {
 				t.Errorf("%s: got %+v, want %+v", tc.reason, got, tc.want)
 			}
 		})
+	}
+}
+
+// TestOrdinal: the name of a Pod of a StatefulSet ends with its ordinal.
+func TestOrdinal(t *testing.T) {
+	for name, want := range map[string]int{"db-0": 0, "my-db-12": 12, "db-x": -1, "db-": -1, "db": -1, "db--1": 1} {
+		got, ok := ordinal(name)
+		if !ok {
+			got = -1
+		}
+		if got != want {
+			t.Errorf("the ordinal of %q is %d, want %d", name, got, want)
+		}
+	}
+}
+
+// TestCompletionIndex: the name of an indexed Pod of a Job has its index after the name of the Job.
+func TestCompletionIndex(t *testing.T) {
+	for name, want := range map[string]int{
+		"sums-0-x": 0, "sums-12-x": 12, "sums-x": -1, "sums-3": -1, "sums-x-y": -1, "other-0-x": -1, "sums--1-x": -1,
+	} {
+		pod := &change.Timeline{Record: history.Record{Ref: object.Ref{Name: name}}}
+		got, ok := completionIndex(pod, &object.Owner{Name: "sums"})
+		if !ok {
+			got = -1
+		}
+		if got != want {
+			t.Errorf("the index of %q is %d, want %d", name, got, want)
+		}
 	}
 }
 

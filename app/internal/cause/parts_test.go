@@ -310,6 +310,20 @@ func TestRelates(t *testing.T) {
 			c.store("notes", of("", "Secret"), by("kubectl-create"))
 			c.store("notes", by("head-controller"), ofHead)
 		}, "yes"},
+		"Adopted, later": {"the new owner was observed later", func(c *cluster) {
+			c.store("head", custom("Head"), converged).begins()
+			c.store("notes", of("", "Secret"), by("kubectl-create"))
+			c.store("notes", by("head-controller"), ofHead)
+			c.ask()
+			c.store("head", leaf("metadata.labels[x]"))
+		}, "no"},
+		"For a replacement": {"the replacement has not adopted the object", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("sums-x", podOf("batch", "Job", "sums")).below("sums")
+			c.gone("sums-x").begins()
+			workload(c)
+			c.store("sums", leaf("metadata.labels[x]"))
+		}, "yes"},
 		"Scaling": {"the autoscaler is unknown", func(c *cluster) {
 			settledWeb(c)
 			c.store("web", by(theManager), wants(3))

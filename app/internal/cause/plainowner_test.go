@@ -38,6 +38,45 @@ func TestByPlainOwner(t *testing.T) {
 			c.store("sums", job(1)).begins()
 			c.store("notes", of("", "ConfigMap"), by("kubectl-create"), plainlyOwned("batch", "Job", "sums"))
 		}, "no cause ~owner sums"},
+		"Another client": {"a person does not act for an owner", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("notes", of("", "ConfigMap"), by("kubectl-apply"), plainlyOwned("batch", "Job", "sums"))
+		}, "no cause ~owner sums"},
+		"Controller by a person": {"the controller owner has a rule of its own", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("notes", of("", "ConfigMap"), by("kubectl-create"), owned("batch", "Job", "sums"))
+		}, "no cause"},
+		"Update by a person": {"only a creation names owners", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			notes := all(of("", "ConfigMap"), by("kubectl-create"), leaf("metadata.labels[x]"))
+			c.store("notes", notes, plainlyOwned("batch", "Job", "sums")).begins()
+			c.store("notes", by("kubectl-edit"), leaf("metadata.labels[x]"))
+		}, "no cause"},
+		"Many owners": {"the links are bounded", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("notes", of("", "ConfigMap"), by("kubectl-create"), func(st *state) {
+				for range maxNamedOwners + 1 {
+					plainlyOwned("batch", "Job", "sums")(st)
+				}
+			})
+		}, "no cause"},
+		"Most owners": {"each has a link", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("notes", of("", "ConfigMap"), by("kubectl-create"), func(st *state) {
+				for range maxNamedOwners {
+					plainlyOwned("batch", "Job", "sums")(st)
+				}
+			})
+		}, "no cause ~owner sums ~owner sums ~owner sums ~owner sums"},
+		"Impossible owners": {"one is unknown, and one is in another namespace", func(c *cluster) {
+			c.store("sums", job(1), elsewhere).begins()
+			c.store("notes", of("", "ConfigMap"), by("kubectl-create"), plainlyOwned("batch", "Job", "sums"),
+				plainlyOwned("batch", "Job", "unknown"))
+		}, "no cause"},
+		"Controller by another component": {"the controller of the Job did not make it", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.audited(c.store("work", aWorkload, by("kueue"), owned("batch", "Job", "sums")), kueueUser, "kueue/v1")
+		}, "below sums (owner)"},
 		"Two owners": {"nothing tells for which of them it is", func(c *cluster) {
 			c.store("sums", job(1)).begins()
 			c.store("web", deployment(1)).begins()
@@ -67,6 +106,19 @@ func TestByPlainOwner(t *testing.T) {
 			c.store("infra", func(st *state) { st.Owners = nil }, owned(clusterAPI, "Machine", "machine"))
 			c.askLast(infra)
 		}, "below machine (owner)"},
+		"Adopted by another author": {"somebody else made the Machine", func(c *cluster) {
+			infra := infrastructure(c)
+			c.store("machine", machine, func(st *state) { st.Managers = nil }, by("other")).begins()
+			c.store("infra", func(st *state) { st.Owners = nil }, owned(clusterAPI, "Machine", "machine"))
+			c.askLast(infra)
+		}, "no cause ~owner set"},
+		"Adopted under another owner": {"the Machine has another owner", func(c *cluster) {
+			infra := infrastructure(c)
+			made := all(of(clusterAPI, "Machine"), by("manager"))
+			c.store("machine", made, owned(clusterAPI, "MachineSet", "other")).begins()
+			c.store("infra", func(st *state) { st.Owners = nil }, owned(clusterAPI, "Machine", "machine"))
+			c.askLast(infra)
+		}, "no cause ~owner set"},
 		"Adopted much later": {"the Machine was not made with it", func(c *cluster) {
 			infra := infrastructure(c)
 			c.wait(time.Minute)
