@@ -156,6 +156,38 @@ func TestByOwner(t *testing.T) {
 			settledWeb(c)
 			c.gone("web-0")
 		}, "below web (owner)"},
+		"Within the limit of the history": {"one old ReplicaSet may stay", func(c *cluster) {
+			c.found("web-0", replicaSet("web", 0), converged)
+			settledWeb(c)
+			c.store("web", func(st *state) { st.Workload.HistoryLimit = 1 })
+			c.gone("web-0")
+		}, "no cause"},
+		"Above the limit of the history": {"another old ReplicaSet stays", func(c *cluster) {
+			c.found("web-0", replicaSet("web", 0), converged)
+			c.found("web-00", replicaSet("web", 0), converged)
+			settledWeb(c)
+			c.store("web", func(st *state) { st.Workload.HistoryLimit = 1 })
+			c.gone("web-0")
+		}, "below web (owner)"},
+		"After another one": {"the other old ReplicaSet is gone", func(c *cluster) {
+			c.found("web-0", replicaSet("web", 0), converged)
+			c.found("web-00", replicaSet("web", 0), converged)
+			settledWeb(c)
+			c.store("web", func(st *state) { st.Workload.HistoryLimit = 1 })
+			c.gone("web-00").below("web")
+			c.gone("web-0")
+		}, "no cause"},
+		"Audited old ReplicaSet": {"the log names the controller", func(c *cluster) {
+			c.found("web-0", replicaSet("web", 0), converged)
+			settledWeb(c)
+			c.store("web", func(st *state) { st.Workload.HistoryLimit = 1 })
+			c.audited(c.gone("web-0"), ControllerAccounts+"deployment-controller", managerAgent)
+		}, "below web (owner)"},
+		"ReplicaSet with a Pod": {"its last Pod is still there", func(c *cluster) {
+			c.found("web-0", replicaSet("web", 0), converged, func(st *state) { st.Workload.Total = 1 })
+			settledWeb(c)
+			c.gone("web-0")
+		}, "no cause"},
 		"ReplicaSet in use": {"it has replicas", func(c *cluster) {
 			settledWeb(c)
 			c.gone("web-1")

@@ -175,6 +175,35 @@ func TestByOwnerStatefulSet(t *testing.T) {
 			c.store("db", by("kubectl-scale"), wants(4)).begins()
 			c.store("db-3", db)
 		}, "below db (owner)"},
+		"Not ready, above the number": {"a decrease removes any Pod", func(c *cluster) {
+			settled(c)
+			c.store("db", by("kubectl-scale"), wants(1), ordered).begins()
+			c.store("db-1", condition("Ready", "False", "", "")).noted()
+			c.store("db-1", deleting)
+		}, "below db (owner)"},
+		"Deleted during the creation": {"a creation replaces no Pod", func(c *cluster) {
+			c.store("db", statefulSet(2)).begins()
+			c.store("db-0", db).below("db")
+			c.store("db-0", deleting)
+		}, "no cause"},
+		"Audited deletion": {"the log names the controller", func(c *cluster) {
+			settled(c)
+			c.store("db", by("kubectl-edit"), leaf(fieldImage), ordered).begins()
+			c.store("db-1", condition("Ready", "False", "", "")).noted()
+			c.audited(c.store("db-1", deleting), ControllerAccounts+"statefulset-controller", managerAgent)
+		}, "below db (owner)"},
+		"Above an old decrease": {"a raise has ended the decrease", func(c *cluster) {
+			settled(c)
+			c.store("db", by("kubectl-scale"), wants(1)).begins()
+			c.store("db", by("kubectl-scale"), wants(3)).begins()
+			c.store("db-1", deleting)
+		}, "no cause"},
+		"Found Pod": {"it is older than the update", func(c *cluster) {
+			c.found("db", statefulSet(1), converged)
+			c.found("db-0", db, converged)
+			c.store("db", by("kubectl-edit"), leaf(fieldImage)).begins()
+			c.store("db-0", deleting)
+		}, "below db (owner)"},
 		"Lost during the change": {"the Pod is replaced in its place", func(c *cluster) {
 			c.store("db", statefulSet(2)).begins()
 			c.store("db-0", db).below("db")
@@ -232,6 +261,30 @@ func TestByOwnerJob(t *testing.T) {
 			c.store("sums-x", sums).below("sums")
 			c.store("sums", by("kubectl-scale"), wants(2)).begins()
 			c.store("sums-y", sums)
+		}, "below sums (owner)"},
+		"Deleted after a resumption": {"the controller deletes no Pod for a raise", func(c *cluster) {
+			c.store("sums", job(0)).begins()
+			c.store("sums", by("kubectl-edit"), leaf("spec.suspend"), wants(2)).begins()
+			c.store("sums-x", sums).below("sums")
+			c.store("sums-x", deleting)
+		}, "no cause"},
+		"Deleted by the controller": {"the log names the controller", func(c *cluster) {
+			c.store("sums", job(0)).begins()
+			c.store("sums", by("kubectl-edit"), leaf("spec.suspend"), wants(2)).begins()
+			c.store("sums-x", sums).below("sums")
+			c.audited(c.store("sums-x", deleting), ControllerAccounts+"job-controller", managerAgent)
+		}, "below sums (owner)"},
+		"Deleted after a change": {"the change raises nothing", func(c *cluster) {
+			c.store("sums", job(2)).begins()
+			c.store("sums-x", sums).below("sums")
+			c.store("sums", by("kubectl-edit"), leaf("spec.suspend")).begins()
+			c.store("sums-x", deleting)
+		}, "below sums (owner)"},
+		"Suspended in its creation": {"a component suspends it as a step of the creation", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("sums-x", sums).below("sums")
+			c.store("sums", by("kueue"), wants(0)).continues()
+			c.store("sums-x", deleting)
 		}, "below sums (owner)"},
 		"Replaced Pod": {"the Job has not ended, so the Pod is wanted", func(c *cluster) {
 			c.store("sums", job(1)).begins()
@@ -306,6 +359,17 @@ func TestByOwnerDaemonSet(t *testing.T) {
 			c.store("agent-w", agent).below("agent")
 			c.store("agent", by("kubectl-edit"), leaf(fieldImage)).begins()
 			c.store("agent-w", deleting)
+		}, "below agent (owner)"},
+		"Pod of the creation": {"a creation replaces no Pod", func(c *cluster) {
+			set(c)
+			c.store("agent-w", agent).below("agent")
+			c.store("agent-w", deleting)
+		}, "no cause"},
+		"New Pod, audited": {"the log names the controller", func(c *cluster) {
+			set(c)
+			c.store("agent", by("kubectl-edit"), leaf(fieldImage)).begins()
+			c.store("agent-w", agent).below("agent")
+			c.audited(c.store("agent-w", deleting), ControllerAccounts+"daemon-set-controller", managerAgent)
 		}, "below agent (owner)"},
 		"New Pod": {"it has the new template", func(c *cluster) {
 			set(c)
@@ -403,6 +467,38 @@ func TestByOwnerSchedule(t *testing.T) {
 			c.store("nightly-2", run).begins()
 			c.gone("nightly-1")
 		}, "below nightly-2 (time)"},
+		"Old run of several": {"its removal belongs to the newest one", func(c *cluster) {
+			nightly(c)
+			c.store("nightly-1", run, converged).begins()
+			c.wait(time.Minute)
+			c.store("nightly-2", run).begins()
+			c.store("nightly-3", run).begins()
+			c.gone("nightly-1")
+		}, "below nightly-3 (time)"},
+		"Old run after a removed one": {"the newest one is gone", func(c *cluster) {
+			nightly(c)
+			c.store("nightly-1", run, converged).begins()
+			c.wait(time.Minute)
+			c.store("nightly-2", run).begins()
+			c.store("nightly-3", run).begins()
+			c.gone("nightly-3")
+			c.gone("nightly-1")
+		}, "below nightly-2 (time)"},
+		"Old run much later": {"the trace of the newest one has ended", func(c *cluster) {
+			nightly(c)
+			c.store("nightly-1", run, converged).begins()
+			c.wait(time.Minute)
+			c.store("nightly-2", run, converged).begins()
+			c.wait(time.Minute)
+			c.gone("nightly-1")
+		}, "no cause"},
+		"Old run after a deletion": {"the newest one is on its way out", func(c *cluster) {
+			nightly(c)
+			c.store("nightly-1", run, converged).begins()
+			c.store("nightly-2", run).begins()
+			c.store("nightly-2", deleting).begins()
+			c.gone("nightly-1")
+		}, "no cause"},
 		"Newest run": {"no newer one is open", func(c *cluster) {
 			nightly(c)
 			c.store("nightly-1", run, converged).begins()
@@ -442,6 +538,38 @@ func TestByOwnerSlice(t *testing.T) {
 			c.wait(time.Minute)
 			c.store("shop-2", slice)
 		}, "no cause"},
+		"Unknown Service": {"its last change is unknown", func(c *cluster) {
+			c.store("shop-1", slice)
+		}, "no cause"},
+		"Updated": {"an update follows from the endpoints", func(c *cluster) {
+			service(c)
+			c.store("shop-1", slice)
+			c.store("shop-1", by(change.Manager), leaf("endpoints[0]"))
+		}, "no cause"},
+		"Found slice": {"the Service had one before the start", func(c *cluster) {
+			c.found("shop-0", slice)
+			c.wait(time.Minute)
+			service(c)
+			c.wait(time.Minute)
+			c.store("shop-1", slice)
+		}, "no cause"},
+		"After a removed one": {"the Service had none at its last change", func(c *cluster) {
+			service(c)
+			c.store("shop-1", slice)
+			c.gone("shop-1").below("shop")
+			c.wait(time.Minute)
+			c.store("shop", by("kubectl-edit"), leaf("spec.selector[app]"), converged).begins()
+			c.wait(time.Minute)
+			c.store("shop-2", slice)
+		}, "below shop (owner)"},
+		"Audited person": {"the log names a person", func(c *cluster) {
+			service(c)
+			c.audited(c.store("shop-1", slice), "alice", "kubectl/v1.36")
+		}, "no cause"},
+		"No user in the log": {"the field manager decides", func(c *cluster) {
+			service(c)
+			c.audited(c.store("shop-1", slice), "", "kubectl/v1.36")
+		}, "below shop (owner)"},
 		"By a person": {"the controller did not make it", func(c *cluster) {
 			service(c)
 			c.store("shop-1", slice, func(st *state) { st.Managers = nil }, by("kubectl-create"))
@@ -497,6 +625,65 @@ func TestByOwnerOpaque(t *testing.T) {
 			c.store("head-0", childOfHead("Tail")).below("head")
 			c.wait(time.Minute)
 			c.store("head-1", childOfHead("Tail"))
+		}, "new trace ~owner head"},
+		"Another role": {"each role has a first dependant", func(c *cluster) {
+			head(c)
+			c.store("head-primary", childOfHead("Tail")).below("head")
+			c.wait(time.Minute)
+			c.store("head-replica", childOfHead("Tail"))
+		}, "below head (owner)"},
+		"Generated name": {"the generated names have one role", func(c *cluster) {
+			generated := func(st *state) { st.GenerateName = "head-" }
+			head(c)
+			c.store("head-primary", childOfHead("Tail"), generated).below("head")
+			c.wait(time.Minute)
+			c.store("head-replica", childOfHead("Tail"), generated)
+		}, "new trace ~owner head"},
+		"First of a role since a change": {"older dependants do not count", func(c *cluster) {
+			head(c)
+			c.store("head-0", childOfHead("Tail")).below("head")
+			c.wait(time.Minute)
+			c.store("head", by("kubectl-edit"), leaf("spec.size")).begins()
+			c.wait(time.Minute)
+			c.store("head-1", childOfHead("Tail"))
+		}, "below head (owner)"},
+		"Update after a loss": {"the loss may be the cause", func(c *cluster) {
+			head(c)
+			c.store("head-0", childOfHead("Tail")).below("head")
+			c.store("head-1", childOfHead("Tail")).below("head")
+			c.wait(time.Minute)
+			c.store("head", by("kubectl-edit"), leaf("spec.size")).begins()
+			c.gone("head-1").begins()
+			c.wait(10 * time.Second)
+			c.store("head-0", by("head-controller"), leaf("spec.size"))
+		}, "new trace ~owner head"},
+		"Update after that of another": {"both follow from the change", func(c *cluster) {
+			head(c)
+			c.store("head-0", childOfHead("Tail")).below("head")
+			c.store("head-1", childOfHead("Tail")).below("head")
+			c.wait(time.Minute)
+			c.store("head", by("kubectl-edit"), leaf("spec.size")).begins()
+			c.store("head-1", by("head-controller"), leaf("spec.size")).below("head")
+			c.wait(10 * time.Second)
+			c.store("head-0", by("head-controller"), leaf("spec.size"))
+		}, "below head (time)"},
+		"Second update": {"only the first one follows after the quiet time", func(c *cluster) {
+			head(c)
+			c.store("head-0", childOfHead("Tail")).below("head")
+			c.wait(time.Minute)
+			c.store("head", by("kubectl-edit"), leaf("spec.size")).begins()
+			c.store("head-0", by("head-controller"), leaf("spec.size")).below("head")
+			c.wait(10 * time.Second)
+			c.store("head-0", by("head-controller"), leaf("spec.size"))
+		}, "new trace ~owner head"},
+		"Update after a label": {"a person labelled a dependant", func(c *cluster) {
+			head(c)
+			c.store("head-0", childOfHead("Tail")).below("head")
+			c.wait(time.Minute)
+			c.store("head", by("kubectl-edit"), leaf("spec.size")).begins()
+			c.store("head-0", by("kubectl-label"), leaf("metadata.labels[x]")).instant()
+			c.wait(10 * time.Second)
+			c.store("head-0", by("head-controller"), leaf("spec.size"))
 		}, "new trace ~owner head"},
 		"First update": {"it follows within a minute", func(c *cluster) {
 			head(c)
@@ -619,6 +806,7 @@ func TestByOwnerManifest(t *testing.T) {
 		c.store("node-1", of("", "Node"), clusterScoped, by("kubelet"), converged).begins()
 		c.wait(time.Minute)
 	}
+	soon := func(st *state) { st.Deleting, st.GraceSeconds = written(st).Add(time.Second), 1 }
 	mirror := all(named("etcd"), pod, owned("", "Node", "node-1"), by("kubelet"), leaf(pathMirror), on("node-1"))
 	testRule(t, plain(byOwner), map[string]ruleCase{
 		"Edited": {"the new Pod has another manifest", func(c *cluster) {
@@ -643,10 +831,50 @@ func TestByOwnerManifest(t *testing.T) {
 		"Old Pod": {"its deletion is a part of the change", func(c *cluster) {
 			node(c)
 			c.store("old", mirror).begins()
-			end := c.store("old", deleting, func(st *state) { st.Deleting, st.GraceSeconds = c.now(), 0 })
+			end := c.store("old", deleting, soon)
 			c.store("new", mirror).begins()
 			c.askLast(end)
 		}, "below new (relation)"},
+		"Old Pod, by the kubelet": {"the log names the kubelet", func(c *cluster) {
+			node(c)
+			c.store("old", mirror).begins()
+			end := c.store("old", deleting, soon)
+			c.audited(end, "system:node:node-1", "kubelet/v1.36")
+			c.store("new", mirror).begins()
+			c.askLast(end)
+		}, "below new (relation)"},
+		"Old Pod, by a person": {"the log names a person", func(c *cluster) {
+			node(c)
+			c.store("old", mirror).begins()
+			end := c.store("old", deleting, soon)
+			c.audited(end, "alice", "kubectl/v1.36")
+			c.store("new", mirror).begins()
+			c.askLast(end)
+		}, "no cause"},
+		"Old Pod, long before": {"the kubelet creates the new Pod at once", func(c *cluster) {
+			node(c)
+			c.store("old", mirror).begins()
+			end := c.store("old", deleting, soon)
+			c.wait(time.Minute)
+			c.store("new", mirror).begins()
+			c.askLast(end)
+		}, "no cause"},
+		"Old Pod of another name": {"the new Pod is that of another manifest", func(c *cluster) {
+			node(c)
+			c.store("old", mirror).begins()
+			end := c.store("old", deleting, soon)
+			c.store("new", mirror, named("api")).begins()
+			c.askLast(end)
+		}, "no cause"},
+		"New Pod beside the old one": {"the old Pod is on its way out", func(c *cluster) {
+			node(c)
+			c.store("old", mirror).begins()
+			old := c.store("old", deleting, soon)
+			c.facts = c.facts[:len(c.facts)-1] // its deletion is placed later
+			c.store("new", mirror)
+			c.ask()
+			c.facts = append(c.facts, old)
+		}, "new trace ~previous old"},
 		"Deleted alone": {"no new Pod follows", func(c *cluster) {
 			node(c)
 			c.store("old", mirror).begins()

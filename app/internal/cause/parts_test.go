@@ -94,6 +94,16 @@ func TestNamespaceDefault(t *testing.T) {
 			namespace(c)
 			c.store("kube-root-ca.crt", of("", "ConfigMap"), by(theManager))
 		}, "create default"},
+		"Update by the manager": {"only a creation is a default", func(c *cluster) {
+			namespace(c)
+			c.store("kube-root-ca.crt", of("", "ConfigMap"), by("kubectl-create"), leaf("data")).instant()
+			c.store("kube-root-ca.crt", by(theManager), leaf("data"))
+		}, "none"},
+		"Ending Namespace": {"a deletion makes nothing", func(c *cluster) {
+			namespace(c)
+			c.store("default", deleting).begins()
+			c.store("kube-root-ca.crt", of("", "ConfigMap"), by(theManager))
+		}, "none"},
 		"By a person": {"a person makes it", func(c *cluster) {
 			namespace(c)
 			c.store("settings", of("", "ConfigMap"), by("kubectl-create"))
@@ -257,8 +267,30 @@ func TestRelates(t *testing.T) {
 	causeOfEffect := all(custom("Claim"), refers(object.Cause, key))
 	workload := asked("work", of("kueue.x-k8s.io", "Workload"), by("kueue"), plainlyOwned("batch", "Job", "sums"))
 	testReport(t, Relates, map[string]ruleCase{
-		"Claim":         {"its set is unknown", claim, "yes"},
-		"Claim, later":  {"its set was observed later", later(claim, "db", setOfClaim), "no"},
+		"Claim":        {"its set is unknown", claim, "yes"},
+		"Claim, later": {"its set was observed later", later(claim, "db", setOfClaim), "no"},
+		"Claim, earlier": {"its set was observed only before", func(c *cluster) {
+			c.store("db", setOfClaim).begins()
+			claim(c)
+		}, "yes"},
+		"Claim of a removed set": {"its set was removed", func(c *cluster) {
+			c.store("db", setOfClaim).begins()
+			claim(c)
+			c.gone("db")
+		}, "no"},
+		"Claim by a person": {
+			"a person waits for no set", asked("data-db-0", pendingClaim), "no",
+		},
+		"Volume by a person": {
+			"a person waits for no claim",
+			asked("disk", of("", "PersistentVolume"), clusterScoped, by("kubectl-create"),
+				refers(object.Claim, nameOf("", "PersistentVolumeClaim", "data"))), "no",
+		},
+		"Updated volume": {"only a creation waits", func(c *cluster) {
+			volume(c)
+			c.store("disk", by("csi"), leaf("spec.x"))
+			c.ask()
+		}, "no"},
 		"Volume":        {"its claim is unknown", volume, "yes"},
 		"Volume, later": {"its claim was observed later", later(volume, "data", pendingClaim), "no"},
 		"Node":          {"its Node is unknown", agent, "yes"},

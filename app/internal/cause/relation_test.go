@@ -81,6 +81,46 @@ func TestByClaim(t *testing.T) {
 			c.wait(time.Minute)
 			c.store("data-db-0", claim)
 		}, "no cause"},
+		"Unknown author of a claim": {"nothing names the author", func(c *cluster) {
+			set(c)
+			c.store("data-db-0", of("", "PersistentVolumeClaim"))
+		}, "no cause"},
+		"Claim of a deleted set": {"a deletion makes no claims", func(c *cluster) {
+			set(c)
+			c.store("db", deleting).begins()
+			c.store("data-db-0", claim)
+		}, "no cause"},
+		"Audited claim": {"the log names the controller", func(c *cluster) {
+			set(c)
+			c.audited(c.store("data-db-0", claim), ControllerAccounts+"statefulset-controller", managerAgent)
+		}, "below db (relation)"},
+		"Audited claim of a person": {"the log names a person", func(c *cluster) {
+			set(c)
+			c.audited(c.store("data-db-0", claim), "alice", "vendor/v1")
+		}, "no cause"},
+		"Forged claim": {"an unauthenticated log decides nothing", func(c *cluster) {
+			set(c)
+			c.audited(c.store("data-db-0", claim), "alice", "vendor/v1", func(q *write) { q.Unauthenticated = true })
+		}, "below db (relation)"},
+		"Volume of a deleted claim": {"a deletion makes no volume", func(c *cluster) {
+			claimed(c)
+			c.store("data", deleting).begins()
+			c.store("disk", volume)
+		}, "no cause"},
+		"Volume of an unknown claim": {"nothing is known of the claim", func(c *cluster) {
+			c.store("disk", volume)
+		}, "no cause"},
+		"Updated volume": {"only the creation and the removal follow", func(c *cluster) {
+			claimed(c)
+			c.store("disk", volume).below("data")
+			c.store("disk", by("csi-provisioner"), leaf("spec.x"))
+		}, "no cause"},
+		"Removed by the provisioner": {"the log names the provisioner", func(c *cluster) {
+			claimed(c)
+			c.store("disk", volume).below("data")
+			c.gone("data").begins()
+			c.audited(c.gone("disk"), "system:serviceaccount:csi:provisioner", "csi-provisioner/v1")
+		}, "below data (relation)"},
 		"Updated claim": {"only its creation is wanted", func(c *cluster) {
 			set(c)
 			c.store("data-db-0", claim).below("db")
