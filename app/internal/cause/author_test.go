@@ -4,6 +4,7 @@ package cause
 
 import (
 	"testing"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 )
@@ -67,5 +68,86 @@ func TestAuthor(t *testing.T) {
 			c.requested(f, traceA)
 			c.audited(f, "alice", "other/v1")
 		}, "kubectl"},
+	})
+}
+
+// TestByOwnerAudited: the audit log decides about the author of a write.
+func TestByOwnerAudited(t *testing.T) {
+	const account = ControllerAccounts + "replicaset-controller"
+	made := func(user string, more ...func(*write)) func(*cluster) {
+		return func(c *cluster) {
+			web(c)
+			c.audited(c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1")), user, managerAgent, more...)
+		}
+	}
+	testRule(t, plain(byOwner), map[string]ruleCase{
+		"Controller": {"it has the account of the controller", made(account), "below web-1 (owner)"},
+		"Manager": {
+			"all controllers may share a user", made("system:kube-controller-manager"), "below web-1 (owner)",
+		},
+		"Other controller": {"it has another account", made(ControllerAccounts + "job-controller"), "no cause"},
+		"Person":           {"a person made the Pod", made("alice"), "no cause"},
+		"Forged": {"an unauthenticated log decides nothing", made("alice", func(q *write) {
+			q.Unauthenticated = true
+		}), "below web-1 (owner)"},
+		"No user": {"the log does not name the author", made(""), "below web-1 (owner)"},
+		"Other program": {"the account of the controller is enough", func(c *cluster) {
+			web(c)
+			c.audited(c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1")), account, "vendor/v1")
+		}, "below web-1 (owner)"},
+		"User agent": {"the program is the controller", func(c *cluster) {
+			web(c)
+			c.audited(c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1")), "vendor", "replicaset-controller/v1")
+		}, "below web-1 (owner)"},
+		"Other user": {"the user has no account in kube-system", func(c *cluster) {
+			web(c)
+			c.audited(c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1")), "replicaset-controller", "vendor/v1")
+		}, "no cause"},
+		"Kind without effects": {"other controllers work for the owner, too", func(c *cluster) {
+			c.store("node-1", aNode, converged).begins()
+			c.wait(time.Minute)
+			c.audited(c.store("mirror", pod, owned("", "Node", "node-1"), by("vendor")), "alice", "vendor/v1")
+		}, "new trace ~owner node-1"},
+		"Renamed account": {"the account of the DaemonSet controller has another name", func(c *cluster) {
+			c.store("agent", of("apps", "DaemonSet"), by("kubectl-create"), wants(1), fresh).begins()
+			c.audited(c.store("agent-x", podOf("apps", "DaemonSet", "agent")),
+				ControllerAccounts+"daemon-set-controller", managerAgent)
+		}, "below agent (owner)"},
+	})
+}
+
+// TestByOwnerMaker: for an owner of an unknown kind, the log compares the author with the maker of the object.
+func TestByOwnerMaker(t *testing.T) {
+	const operator = "system:serviceaccount:heads:operator"
+	child := childOfHead("Tail")
+	update := all(by("head-controller"), leaf("spec.size"))
+	head := func(c *cluster) { c.store("head", custom("Head"), pending).begins() }
+	unauthenticated := func(q *write) { q.Unauthenticated = true }
+	testRule(t, plain(byOwner), map[string]ruleCase{
+		"Same user": {"the maker writes again", func(c *cluster) {
+			head(c)
+			c.audited(c.store("tail", child).below("head"), operator, "head/v1")
+			c.audited(c.store("tail", update), operator, "head/v1")
+		}, "below head (owner)"},
+		"Another user": {"somebody else writes with the same field manager", func(c *cluster) {
+			head(c)
+			c.audited(c.store("tail", child).below("head"), operator, "head/v1")
+			c.audited(c.store("tail", update), "alice", "head/v1")
+		}, "no cause"},
+		"Unknown maker": {"the field manager decides", func(c *cluster) {
+			head(c)
+			c.store("tail", child).below("head")
+			c.audited(c.store("tail", update), "alice", "head/v1")
+		}, "below head (owner)"},
+		"Forged maker": {"an unauthenticated log decides nothing", func(c *cluster) {
+			head(c)
+			c.audited(c.store("tail", child).below("head"), operator, "head/v1", unauthenticated)
+			c.audited(c.store("tail", update), "alice", "head/v1")
+		}, "below head (owner)"},
+		"Audited deletion": {"the maker deletes", func(c *cluster) {
+			head(c)
+			c.audited(c.store("tail", child).below("head"), operator, "head/v1")
+			c.audited(c.gone("tail"), operator, "head/v1")
+		}, "below head (owner)"},
 	})
 }

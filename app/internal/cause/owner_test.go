@@ -194,3 +194,39 @@ func TestByOwner(t *testing.T) {
 		}, "no cause"},
 	})
 }
+
+// TestOpenOwner: the open reconciliation of the controller owner.
+func TestOpenOwner(t *testing.T) {
+	testParent(t, OpenOwner, map[string]ruleCase{
+		"Open":      {"the owner is under way", func(c *cluster) { web(c) }, "create web"},
+		"Converged": {"the owner has ended", func(c *cluster) { settledWeb(c); c.store("web-1", wants(3)) }, "none"},
+		"No owner":  {"nothing is above it", func(c *cluster) { c.store("web", deployment(1)) }, "none"},
+	})
+}
+
+// TestOwnershipCause: the deletion of an owner, or the reconciliation of the adopting owner.
+func TestOwnershipCause(t *testing.T) {
+	orphaned := func(st *state) { st.Owners = nil }
+	testParent(t, OwnershipCause, map[string]ruleCase{
+		"Orphaned": {"the owner is deleted", func(c *cluster) {
+			settledWeb(c)
+			c.store("web", deleting).begins()
+			c.store("web-1", orphaned)
+		}, "delete web"},
+		"Orphaned elsewhere": {"the deleted owner is in another namespace", func(c *cluster) {
+			c.store("web", deployment(1), elsewhere).begins()
+			c.store("web-1", of("apps", "ReplicaSet"), wants(1), plainlyOwned("apps", "Deployment", "web")).begins()
+			c.store("web", deleting).begins()
+			c.store("web-1", orphaned)
+		}, "none"},
+		"Released": {"the owner stays", func(c *cluster) {
+			settledWeb(c)
+			c.store("web-1", orphaned)
+		}, "none"},
+		"Adopted": {"the new owner is under way", func(c *cluster) {
+			c.store("web", deployment(1)).begins()
+			c.store("web-1", of("apps", "ReplicaSet"), wants(1)).begins()
+			c.store("web-1", owned("apps", "Deployment", "web"))
+		}, "create web"},
+	})
+}

@@ -47,204 +47,175 @@ func TestByRelation(t *testing.T) {
 	})
 }
 
-// TestByClaim: a StatefulSet makes claims, and a claim gets and loses its volume.
-func TestByClaim(t *testing.T) {
-	set := func(c *cluster) {
-		c.store("db", statefulSet(2), refers(object.Claim, kind.ClaimsOf("default", "data", "db"))).begins()
+// TestNamespaceDefault: the default objects of a Namespace belong to its creation.
+func TestNamespaceDefault(t *testing.T) {
+	namespace := func(c *cluster) {
+		c.store("default", of("", "Namespace"), clusterScoped, by("kubectl-create"), converged).begins()
 	}
-	claim := all(of("", "PersistentVolumeClaim"), by(theManager))
-	volume := all(of("", "PersistentVolume"), clusterScoped, by("csi-provisioner"),
-		refers(object.Claim, nameOf("", "PersistentVolumeClaim", "data")))
-	claimed := func(c *cluster) {
-		c.store("data", pendingClaim).begins()
-	}
-	testRule(t, plain(byClaim), map[string]ruleCase{
-		"Claim": {"its name has the template and the set", func(c *cluster) {
-			set(c)
-			c.store("data-db-0", claim)
-		}, "below db (relation)"},
-		"Another set": {"its name has another set", func(c *cluster) {
-			set(c)
-			c.store("data-cache-0", claim)
-		}, "no cause"},
-		"Claim by a person": {"the controller did not make it", func(c *cluster) {
-			set(c)
-			c.store("data-db-0", of("", "PersistentVolumeClaim"), by("kubectl-create"))
-		}, "no cause"},
-		"Claim of a Deployment": {"only a StatefulSet makes claims", func(c *cluster) {
-			c.store("db", deployment(2), refers(object.Claim, kind.ClaimsOf("default", "data", "db"))).begins()
-			c.store("data-db-0", claim)
-		}, "no cause"},
-		"Converged set": {"the set had ended", func(c *cluster) {
-			set(c)
-			c.store("db", converged).noted()
+	testParent(t, NamespaceDefault, map[string]ruleCase{
+		"Default": {"every Namespace has one", func(c *cluster) {
+			namespace(c)
+			c.store("account", named("default"), of("", "ServiceAccount"))
+		}, "create default"},
+		"By the manager": {"kube-controller-manager makes others", func(c *cluster) {
+			namespace(c)
+			c.store("kube-root-ca.crt", of("", "ConfigMap"), by(theManager))
+		}, "create default"},
+		"Update by the manager": {"only a creation is a default", func(c *cluster) {
+			namespace(c)
+			c.store("kube-root-ca.crt", of("", "ConfigMap"), by("kubectl-create"), leaf("data")).instant()
+			c.store("kube-root-ca.crt", by(theManager), leaf("data"))
+		}, "none"},
+		"Ending Namespace": {"a deletion makes nothing", func(c *cluster) {
+			namespace(c)
+			c.store("default", deleting).begins()
+			c.store("kube-root-ca.crt", of("", "ConfigMap"), by(theManager))
+		}, "none"},
+		"By a person": {"a person makes it", func(c *cluster) {
+			namespace(c)
+			c.store("settings", of("", "ConfigMap"), by("kubectl-create"))
+		}, "none"},
+		"Later": {"the trace of the Namespace has ended", func(c *cluster) {
+			namespace(c)
 			c.wait(time.Minute)
-			c.store("data-db-0", claim)
-		}, "no cause"},
-		"Unknown author of a claim": {"nothing names the author", func(c *cluster) {
-			set(c)
-			c.store("data-db-0", of("", "PersistentVolumeClaim"))
-		}, "no cause"},
-		"Claim of a deleted set": {"a deletion makes no claims", func(c *cluster) {
-			set(c)
-			c.store("db", deleting).begins()
-			c.store("data-db-0", claim)
-		}, "no cause"},
-		"Audited claim": {"the log names the controller", func(c *cluster) {
-			set(c)
-			c.audited(c.store("data-db-0", claim), ControllerAccounts+"statefulset-controller", managerAgent)
-		}, "below db (relation)"},
-		"Audited claim of a person": {"the log names a person", func(c *cluster) {
-			set(c)
-			c.audited(c.store("data-db-0", claim), "alice", "vendor/v1")
-		}, "no cause"},
-		"Forged claim": {"an unauthenticated log decides nothing", func(c *cluster) {
-			set(c)
-			c.audited(c.store("data-db-0", claim), "alice", "vendor/v1", func(q *write) { q.Unauthenticated = true })
-		}, "below db (relation)"},
-		"Volume of a deleted claim": {"a deletion makes no volume", func(c *cluster) {
-			claimed(c)
-			c.store("data", deleting).begins()
-			c.store("disk", volume)
-		}, "no cause"},
-		"Volume of an unknown claim": {"nothing is known of the claim", func(c *cluster) {
-			c.store("disk", volume)
-		}, "no cause"},
-		"Updated volume": {"only the creation and the removal follow", func(c *cluster) {
-			claimed(c)
-			c.store("disk", volume).below("data")
-			c.store("disk", by("csi-provisioner"), leaf("spec.x"))
-		}, "no cause"},
-		"Removed by the provisioner": {"the log names the provisioner", func(c *cluster) {
-			claimed(c)
-			c.store("disk", volume).below("data")
-			c.gone("data").begins()
-			c.audited(c.gone("disk"), "system:serviceaccount:csi:provisioner", "csi-provisioner/v1")
-		}, "below data (relation)"},
-		"Updated claim": {"only its creation is wanted", func(c *cluster) {
-			set(c)
-			c.store("data-db-0", claim).below("db")
-			c.store("data-db-0", by(theManager), leaf("spec.resources"))
-		}, "no cause"},
-		"Volume": {"a provisioner makes it for the claim", func(c *cluster) {
-			claimed(c)
-			c.store("disk", volume)
-		}, "below data (relation)"},
-		"Volume by a person": {"a person makes it in advance", func(c *cluster) {
-			claimed(c)
-			c.store("disk", volume, func(st *state) { st.Managers = nil }, by("kubectl-create"))
-		}, "no cause"},
-		"Volume of a bound claim": {"the claim had its volume", func(c *cluster) {
-			claimed(c)
-			c.store("data", converged).noted()
-			c.wait(time.Minute)
-			c.store("disk", volume)
-		}, "no cause"},
-		"Removed volume": {"it goes with its claim", func(c *cluster) {
-			claimed(c)
-			c.store("disk", volume).below("data")
-			c.gone("data").begins()
-			c.gone("disk")
-		}, "below data (relation)"},
-		"Removed alone": {"the claim stays", func(c *cluster) {
-			claimed(c)
-			c.store("disk", volume).below("data")
-			c.gone("disk")
-		}, "no cause"},
-		"Removed by a person": {"the audit log names kubectl", func(c *cluster) {
-			claimed(c)
-			c.store("disk", volume).below("data")
-			c.gone("data").begins()
-			c.audited(c.gone("disk"), "alice", "kubectl/v1.36")
-		}, "no cause"},
+			c.store("kube-root-ca.crt", of("", "ConfigMap"), by(theManager))
+		}, "none"},
 	})
 }
 
-// TestByIssuance: cert-manager writes the Secret of a Certificate, and issues it again after its loss.
-func TestByIssuance(t *testing.T) {
-	certificate := all(of("cert-manager.io", "Certificate"), by("kubectl-create"), leaf("spec.secretName"), fresh,
-		refers(object.Issues, nameOf("", "Secret", "tls")), pending)
-	issued := refers(object.Issued, kind.CertificateName("default", "cert"))
-	secret := all(of("", "Secret"), by("cert-manager-certificates-issuing"), issued)
-	reissue := func(reason string) trait {
-		return all(condition("Issuing", "True", reason, ""), bySubresource("cert-manager-trigger", "status"),
-			revision("2", "pending"))
+// TestRelates: a controller's work waits for the named object until a later observation of that.
+func TestRelates(t *testing.T) {
+	key := object.DeclaredName("claims", "key")
+	claims := kind.ClaimsOf("default", "data", "db")
+	// seen are an object, and its observation after the write in question.
+	asked := func(name string, traits ...trait) func(*cluster) {
+		return func(c *cluster) { c.store(name, traits...); c.ask() }
 	}
-	lost := func(c *cluster) {
-		c.store("cert", certificate).begins()
-		c.store("tls", secret).below("cert")
-		c.store("cert", converged, revision("1", "applied")).noted()
-		c.wait(time.Minute)
-		c.gone("tls").begins()
+	later := func(first func(*cluster), name string, traits ...trait) func(*cluster) {
+		return func(c *cluster) {
+			c.store(name, traits...).begins()
+			first(c)
+			c.store(name, leaf("metadata.labels[x]"))
+		}
 	}
-	testRule(t, byIssuance, map[string]ruleCase{
-		"Secret": {"the Certificate is under way", func(c *cluster) {
-			c.store("cert", certificate).begins()
-			c.store("tls", secret)
-		}, "below cert (relation)"},
-		"By a person": {"cert-manager did not write it", func(c *cluster) {
-			c.store("cert", certificate).begins()
-			c.store("tls", of("", "Secret"), by("kubectl-create"), issued)
-		}, "no cause"},
-		"Another component": {"its name is not that of cert-manager", func(c *cluster) {
-			c.store("cert", certificate).begins()
-			c.store("tls", of("", "Secret"), by("reflector"), issued)
-		}, "no cause"},
-		"Another Certificate": {"the Secret names another one", func(c *cluster) {
-			c.store("cert", certificate).begins()
-			c.store("tls", of("", "Secret"), by("cert-manager-certificates-issuing"),
-				refers(object.Issued, kind.CertificateName("default", "other")))
-		}, "no cause"},
-		"Later": {"the Certificate had ended", func(c *cluster) {
-			c.store("cert", certificate).begins()
-			c.store("cert", converged).noted()
-			c.wait(time.Minute)
-			c.store("tls", secret)
-		}, "no cause ~relation cert"},
-		"Lost Secret": {"the issuance makes a new one", func(c *cluster) {
-			lost(c)
-			c.store("cert", reissue("DoesNotExist"))
-		}, "new trace, heals tls ~heals tls"},
-		"Lost without a change": {"the loss itself is in no trace", func(c *cluster) {
-			c.store("cert", certificate).begins()
-			c.store("tls", secret).below("cert")
-			c.store("cert", converged, revision("1", "applied")).noted()
-			c.wait(time.Minute)
-			c.gone("tls")
-			c.store("cert", reissue("DoesNotExist"))
-		}, "new trace, heals tls"},
-		"By a patch": {"a person asks for the issuance", func(c *cluster) {
-			lost(c)
-			c.store("cert", condition("Issuing", "True", "DoesNotExist", ""), bySubresource("kubectl-x", "status"),
-				revision("2", "pending"))
-		}, "no cause"},
-		"Another lost Secret": {"the Certificate only refers to it", func(c *cluster) {
-			c.store("ca", of("", "Secret"), by("kubectl-create"))
-			c.store("cert", certificate, refers(object.Config, nameOf("", "Secret", "ca"))).begins()
-			c.store("cert", converged, revision("1", "applied")).noted()
-			c.gone("ca").begins()
-			c.wait(time.Minute)
-			c.store("cert", reissue("DoesNotExist"))
-		}, "no cause"},
-		"Audited person": {"the log names a person", func(c *cluster) {
-			c.store("cert", certificate).begins()
-			c.audited(c.store("tls", secret), "alice", "vendor/v1")
-		}, "no cause"},
-		"Without a revision": {"the write begins no issuance", func(c *cluster) {
-			lost(c)
-			issuing := condition("Issuing", "True", "DoesNotExist", "")
-			c.store("cert", by("cert-manager"), leaf("spec.secretName"), issuing)
-		}, "no cause"},
-		"Renewal": {"the issuance has another reason", func(c *cluster) {
-			lost(c)
-			c.store("cert", reissue("Renewing"))
-		}, "no cause"},
-		"Secret stays": {"the Secret is there", func(c *cluster) {
-			c.store("cert", certificate).begins()
-			c.store("tls", secret).below("cert")
-			c.store("cert", converged, revision("1", "applied")).noted()
-			c.wait(time.Minute)
-			c.store("cert", reissue("DoesNotExist"))
-		}, "no cause"},
+	claim := asked("data-db-0", of("", "PersistentVolumeClaim"), by(theManager))
+	volume := asked("disk", of("", "PersistentVolume"), clusterScoped, by("csi"),
+		refers(object.Claim, nameOf("", "PersistentVolumeClaim", "data")))
+	agent := asked("agent-x", podOf("apps", "DaemonSet", "agent"), refers(object.Placed, nodeName("node-1")))
+	effect := asked("bucket", of("example.com", "Bucket"), by("bucket-controller"), refers(object.Effect, key))
+	applied := asked("web", of("apps", "Deployment"), by("kustomize-controller"),
+		appliedByApp)
+	secret := asked("tls", of("", "Secret"), by("cert-manager"),
+		refers(object.Issued, kind.CertificateName("default", "cert")))
+	certificate := of("cert-manager.io", "Certificate")
+	kustomization := of("kustomize.toolkit.fluxcd.io", "Kustomization")
+	setOfClaim := all(statefulSet(1), refers(object.Claim, claims))
+	causeOfEffect := all(custom("Claim"), refers(object.Cause, key))
+	workload := asked("work", of("kueue.x-k8s.io", "Workload"), by("kueue"), plainlyOwned("batch", "Job", "sums"))
+	testReport(t, Relates, map[string]ruleCase{
+		"Claim":        {"its set is unknown", claim, "yes"},
+		"Claim, later": {"its set was observed later", later(claim, "db", setOfClaim), "no"},
+		"Claim, earlier": {"its set was observed only before", func(c *cluster) {
+			c.store("db", setOfClaim).begins()
+			claim(c)
+		}, "yes"},
+		"Claim of a removed set": {"its set was removed", func(c *cluster) {
+			c.store("db", setOfClaim).begins()
+			claim(c)
+			c.gone("db")
+		}, "no"},
+		"Claim by a person": {
+			"a person waits for no set", asked("data-db-0", pendingClaim), "no",
+		},
+		"Volume by a person": {
+			"a person waits for no claim",
+			asked("disk", of("", "PersistentVolume"), clusterScoped, by("kubectl-create"),
+				refers(object.Claim, nameOf("", "PersistentVolumeClaim", "data"))), "no",
+		},
+		"Updated volume": {"only a creation waits", func(c *cluster) {
+			volume(c)
+			c.store("disk", by("csi"), leaf("spec.x"))
+			c.ask()
+		}, "no"},
+		"Volume":        {"its claim is unknown", volume, "yes"},
+		"Volume, later": {"its claim was observed later", later(volume, "data", pendingClaim), "no"},
+		"Node":          {"its Node is unknown", agent, "yes"},
+		"Node of an updated Pod": {"only a creation waits", func(c *cluster) {
+			agent(c)
+			c.store("agent-x", leaf("spec.x"))
+			c.ask()
+		}, "no"},
+		"Node, later":     {"its Node was observed", later(agent, "node-1", of("", "Node"), clusterScoped), "no"},
+		"Effect":          {"its cause is unknown", effect, "yes"},
+		"Effect, later":   {"its cause was observed", later(effect, "claim", causeOfEffect), "no"},
+		"Applied":         {"its revision is unknown", applied, "yes"},
+		"Applied, later":  {"its revision was observed later", later(applied, "app", kustomization), "no"},
+		"Secret":          {"its Certificate is unknown", secret, "yes"},
+		"Secret, later":   {"its Certificate was observed later", later(secret, "cert", certificate), "no"},
+		"Workload":        {"its plain owner is unknown", workload, "yes"},
+		"Workload, later": {"its plain owner was observed later", later(workload, "sums", job(1)), "no"},
+		"Effect by a person": {
+			"a person has no cause",
+			asked("bucket", of("example.com", "Bucket"), by("kubectl"), refers(object.Effect, key)), "no",
+		},
+		"Updated effect": {"only a creation waits", func(c *cluster) {
+			effect(c)
+			c.store("bucket", by("bucket-controller"), leaf("spec.size"))
+			c.ask()
+		}, "no"},
+		"Revision": {"its publication is unknown", func(c *cluster) {
+			flux(c)
+			c.store("app", revision("main@1", "pending"))
+		}, "yes"},
+		"Published revision": {"its publication was observed", func(c *cluster) {
+			c.store("src", of("source.toolkit.fluxcd.io", "GitRepository"), revision("main@1", "published"))
+			flux(c)
+			c.store("app", revision("main@1", "pending"))
+		}, "no"},
+		"Publication": {"a source waits for nothing", func(c *cluster) {
+			c.store("src", of("source.toolkit.fluxcd.io", "GitRepository"), revision("main@0", "published"))
+			c.store("src", revision("main@1", "published"))
+		}, "no"},
+		"Stored release": {
+			"a release waits for no other one", asked("sh.helm.release.v1.shop.v1", of("", "Secret"), by("helm"),
+				refers(object.Applied, kind.ReleaseName("default", "shop"))), "no",
+		},
+		"Applied by a person": {
+			"a person waits for no revision", asked("web", of("apps", "Deployment"), by("kubectl-edit"),
+				appliedByApp), "no",
+		},
+		"Adopted": {"the new owner is unknown", func(c *cluster) {
+			c.store("notes", of("", "Secret"), by("kubectl-create"))
+			c.store("notes", by("head-controller"), ofHead)
+		}, "yes"},
+		"Adopted, later": {"the new owner was observed later", func(c *cluster) {
+			c.store("head", custom("Head"), converged).begins()
+			c.store("notes", of("", "Secret"), by("kubectl-create"))
+			c.store("notes", by("head-controller"), ofHead)
+			c.ask()
+			c.store("head", leaf("metadata.labels[x]"))
+		}, "no"},
+		"For a replacement": {"the replacement has not adopted the object", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("sums-x", podOf("batch", "Job", "sums")).below("sums")
+			c.gone("sums-x").begins()
+			workload(c)
+			c.store("sums", leaf("metadata.labels[x]"))
+		}, "yes"},
+		"Scaling": {"the autoscaler is unknown", func(c *cluster) {
+			settledWeb(c)
+			c.store("web", by(theManager), wants(3))
+		}, "yes"},
+		"Scaling, later": {"the autoscaler was observed later", func(c *cluster) {
+			autoscaled(c)
+			c.store("web", by(theManager), wants(3))
+			c.ask()
+			c.store("scaler", active)
+		}, "no"},
+		"Person": {"a person waits for nothing", asked("web", deployment(1)), "no"},
+		"Deletion": {"a deletion waits for nothing", func(c *cluster) {
+			c.store("data-db-0", of("", "PersistentVolumeClaim"), by(theManager)).begins()
+			c.gone("data-db-0")
+		}, "no"},
 	})
 }
