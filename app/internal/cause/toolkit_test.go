@@ -445,8 +445,8 @@ func testParent(t *testing.T, of func(*Scene, *change.Write) *change.Reconciliat
 	}, cases)
 }
 
-// testAnswer compares the answers about the write in question of each case. An answer must change nothing, and a
-// second one must be the same.
+// testAnswer compares the answers about the write in question of each case. An answer must change nothing, and neither
+// must any rule. A second answer must be the same.
 func testAnswer(t *testing.T, answer func(*cluster, *change.Write) string, cases map[string]ruleCase) {
 	t.Helper()
 	for name, tc := range cases {
@@ -462,6 +462,7 @@ func testAnswer(t *testing.T, answer func(*cluster, *change.Write) string, cases
 			if diff := gocmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tc.reason, diff)
 			}
+			Of(c.scene, w) // no rule changes the scene, in any case
 			if diff := gocmp.Diff(before, fingerprint(c.scene, w)); diff != "" {
 				t.Errorf("the scene has changed (-before +after):\n%s", diff)
 			}
