@@ -80,6 +80,12 @@ func TestByEvent(t *testing.T) {
 			c.ask()
 			c.event("bucket-controller", "bucket", "Made", "made for a claim", "claim")
 		}, "no cause"},
+		"About the cause in another namespace": {"the author of an Event could write any UID", func(c *cluster) {
+			c.store("claim", custom("Claim"), elsewhere, pending).begins()
+			c.store("bucket", bucket)
+			c.ask()
+			c.event("bucket-controller", "claim", "Made", "made a bucket", "bucket")
+		}, "no cause"},
 		"Before the change": {"the Event is older than the change", func(c *cluster) {
 			claim(c, "claim")
 			c.store("bucket", bucket).below("claim")
