@@ -61,7 +61,7 @@ func TestByAutoscaler(t *testing.T) {
 		}, "no cause"},
 		"Removed": {"the autoscaler was gone", func(c *cluster) {
 			autoscaled(c)
-			c.gone("scaler").begins()
+			c.gone("scaler")
 			c.store("web", scaled)
 		}, "no cause"},
 		"In deletion": {"the deletion of an autoscaler scales nothing", func(c *cluster) {
@@ -118,7 +118,7 @@ func TestDecision(t *testing.T) {
 	looked := func(at time.Duration, metrics string) trait {
 		return func(st *state) {
 			st.Autoscaler = &observation.Autoscaler{Metrics: metrics}
-			if at > 0 {
+			if at != 0 {
 				st.Autoscaler.Scaled = epoch.Add(at)
 			}
 		}
@@ -133,6 +133,9 @@ func TestDecision(t *testing.T) {
 		}, "cpu 90% of 50%"},
 		"Same time": {"the status is not about a scaling", func(c *cluster) {
 			c.store("scaler", looked(0, "cpu 70% of 50%"))
+		}, "cpu 60% of 50%"},
+		"Time of an earlier scaling": {"the status has the same time as before", func(c *cluster) {
+			c.store("scaler", looked(-time.Minute, "cpu 70% of 50%"))
 		}, "cpu 60% of 50%"},
 		"Next scaling": {"the status is about a later scaling", func(c *cluster) {
 			c.store("web", by(theManager), wants(5))
@@ -151,7 +154,7 @@ func TestDecision(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster()
 			autoscaled(c)
-			c.store("scaler", active, looked(0, "cpu 60% of 50%")).noted()
+			c.store("scaler", active, looked(-time.Minute, "cpu 60% of 50%")).noted()
 			c.store("web", by(theManager), wants(3))
 			c.ask()
 			tc.after(c)

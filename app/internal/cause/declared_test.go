@@ -22,6 +22,27 @@ func TestByDeclared(t *testing.T) {
 			claim(c, "claim")
 			c.store("bucket", effect)
 		}, "below claim (relation)"},
+		"Two keys": {"two relations to one cause are one cause", func(c *cluster) {
+			second := object.DeclaredName("buckets", "key")
+			c.store("claim", custom("Claim"), refers(object.Cause, key), refers(object.Cause, second), pending).begins()
+			c.store("bucket", effect, refers(object.Effect, second))
+		}, "below claim (relation)"},
+		"Itself": {"an object is no cause of its own writes", func(c *cluster) {
+			c.store("bucket", custom("Bucket"), refers(object.Cause, key), refers(object.Effect, key), pending).begins()
+			c.store("bucket", by("bucket-controller"), leaf("spec.size"))
+		}, "no cause"},
+		"Command": {"a command made the effect", func(c *cluster) {
+			c.run(traceA)
+			claim(c, "claim")
+			c.requested(c.store("bucket", effect), traceA)
+		}, "no cause"},
+		"Another storage": {"only the arrival orders two changes and the effect", func(c *cluster) {
+			claim(c, "claim")
+			c.store("claim", by("kubectl-edit"), leaf("spec.size")).begins()
+			c.store("bucket", effect, func(st *state) {
+				st.ResourceVersion, st.Order = st.ResourceVersion+1000, st.ResourceVersion
+			})
+		}, "below claim (time)"},
 		"Two open": {"the newest is the parent", func(c *cluster) {
 			claim(c, "claim")
 			claim(c, "newer")
