@@ -60,7 +60,7 @@ func TestByAdmission(t *testing.T) {
 		}, "below span 1 of trace aaaa outside (request)"},
 		"Unrelated": {"the open trace has no relation to the object", func(c *cluster) {
 			c.store("head", custom("Head")).begins().in(traceA)
-			c.store("web", deployment(1), func(st *state) { st.Managers = nil }, by("somebody")).begins()
+			c.store("web", deployment(1), func(st *state) { st.Managers = nil }, by("other")).begins()
 			c.audited(c.store("web", by("other"), wants(3)), "alice", "tool/v1", asked(traceA))
 		}, "no cause ~unverified aaaa"},
 		"Own trace handed out": {"the write keeps its own trace", func(c *cluster) {

@@ -27,7 +27,7 @@ func identityOf(st *state) lifeline.Identity {
 func TestByAnnotation(t *testing.T) {
 	child := childOfHead("Tail")
 	head := lifeline.Identity{Group: "example.com", Kind: "Head", Namespace: "default", Name: "head"}
-	// open tells of an object under way with a context of trace A.
+	// open stores an object under way with a context of trace A.
 	open := func(c *cluster) {
 		c.store("head", custom("Head"), carrying(traceA, 1), pending).begins().in(traceA)
 	}
@@ -104,7 +104,7 @@ func TestByAnnotation(t *testing.T) {
 		}, "below span 1 of trace aaaa outside (annotation)"},
 		"Unrelated": {"the open trace has no relation to the object", func(c *cluster) {
 			open(c)
-			c.store("loose", of("example.com", "Tail"), by("somebody"), carrying(traceA, 2))
+			c.store("loose", of("example.com", "Tail"), by("other"), carrying(traceA, 2))
 		}, "no cause ~unverified aaaa"},
 		"Same writer": {"the author of the first change continues in its trace", func(c *cluster) {
 			open(c)
@@ -112,11 +112,11 @@ func TestByAnnotation(t *testing.T) {
 		}, "below span 2 of trace aaaa outside (annotation)"},
 		"Named parent": {"the same span is the parent of a change in the trace", func(c *cluster) {
 			open(c)
-			c.store("loose", of("example.com", "Tail"), by("somebody"), carrying(traceA, 1))
+			c.store("loose", of("example.com", "Tail"), by("other"), carrying(traceA, 1))
 		}, "below span 1 of trace aaaa outside (annotation)"},
 		"Itself": {"the object is in the trace already", func(c *cluster) {
 			open(c)
-			c.store("head", by("somebody"), leaf("spec.size"), carrying(traceA, 2))
+			c.store("head", by("other"), leaf("spec.size"), carrying(traceA, 2))
 		}, "below span 1 of trace aaaa outside (annotation)"},
 		"Ended": {"the trace was quiet for the settling time", func(c *cluster) {
 			c.store("head", custom("Head"), carrying(traceA, 1), converged).begins().in(traceA)
@@ -272,7 +272,7 @@ func TestByAnnotation(t *testing.T) {
 		"Itself, without an owner": {"the own change has ended, and its trace has not", func(c *cluster) {
 			open(c)
 			c.store("head", converged).noted()
-			c.store("head", by("somebody"), leaf("spec.size"), carrying(traceA, 2))
+			c.store("head", by("other"), leaf("spec.size"), carrying(traceA, 2))
 		}, "below span 1 of trace aaaa outside (annotation)"},
 		"Trace of the owner": {"the owner carries no context", func(c *cluster) {
 			c.store("head", custom("Head"), pending).begins().in(traceA)

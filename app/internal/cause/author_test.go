@@ -129,7 +129,7 @@ func TestByOwnerMaker(t *testing.T) {
 			c.audited(c.store("tail", child).below("head"), operator, "head/v1")
 			c.audited(c.store("tail", update), operator, "head/v1")
 		}, "below head (owner)"},
-		"Another user": {"somebody else writes with the same field manager", func(c *cluster) {
+		"Another user": {"another user writes with the same field manager", func(c *cluster) {
 			head(c)
 			c.audited(c.store("tail", child).below("head"), operator, "head/v1")
 			c.audited(c.store("tail", update), "alice", "head/v1")

@@ -14,7 +14,7 @@ import (
 // theManager is the field manager of the controllers of kube-controller-manager.
 const theManager = change.Manager
 
-// autoscaled tells of Deployment web after its convergence, and of its autoscaler under way.
+// autoscaled stores Deployment web after its convergence, and its autoscaler under way.
 func autoscaled(c *cluster) {
 	settledWeb(c)
 	c.store("scaler", autoscaler("Deployment", "web")).begins()
@@ -106,7 +106,7 @@ func TestByAutoscaler(t *testing.T) {
 			autoscaled(c)
 			c.audited(c.store("web", scaled), ControllerAccounts+"horizontal-pod-autoscaler", managerAgent)
 		}, "below scaler (relation)"},
-		"Audited person": {"the audit log names somebody else", func(c *cluster) {
+		"Audited person": {"the audit log names another user", func(c *cluster) {
 			autoscaled(c)
 			c.audited(c.store("web", scaled), "alice", "kubectl/v1.36")
 		}, "no cause"},

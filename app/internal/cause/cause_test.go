@@ -131,7 +131,7 @@ func TestLose(t *testing.T) {
 		tell   func(*cluster)
 		want   bool
 	}{
-		"Removed": {"somebody removed it", func(c *cluster) {
+		"Removed": {"a person removed it", func(c *cluster) {
 			c.gone("web-1-a").begins()
 		}, true},
 		"In deletion": {"a deletion counts from its start", func(c *cluster) {

@@ -11,7 +11,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// settings tells of a Deployment that reads a ConfigMap, and of a change of its content.
+// settings stores a Deployment with a ConfigMap, and a change of its content.
 func settings(c *cluster) {
 	data := all(by("kubectl-edit"), leaf(observation.PathData))
 	c.store("settings", of("", "ConfigMap"), data)

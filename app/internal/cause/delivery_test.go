@@ -27,7 +27,7 @@ func kustomization(source string) trait {
 // appliedByApp is an object that the Kustomization app applies.
 var appliedByApp = refers(object.Applied, kind.KustomizationName("default", "app"))
 
-// flux tells of a Kustomization under way.
+// flux stores a Kustomization under way.
 func flux(c *cluster) { c.store("app", kustomization("src"), pending).begins() }
 
 // TestByDelivery: a write by a tool of delivery belongs to the revision under way. Outside it corrects a drift.
@@ -152,7 +152,7 @@ func TestByDelivery(t *testing.T) {
 			release(c)
 			c.store("web", of("batch", "Job"), by("helm"), refers(object.Applied, kind.AnyRelease("default")))
 		}, "below sh.helm.release.v1.shop.v1 (time)"},
-		"Hook of two releases": {"nothing tells two releases apart", func(c *cluster) {
+		"Hook of two releases": {"two releases are possible", func(c *cluster) {
 			release(c)
 			c.store("sh.helm.release.v1.blog.v1", of("", "Secret"), by("helm"), revision("1", "pending"),
 				pending).begins()
@@ -220,7 +220,7 @@ func TestByPublication(t *testing.T) {
 	})
 }
 
-// TestDrift: the object of the tool that undoes somebody else's change.
+// TestDrift: the object of the tool that undoes the change of another author.
 func TestDrift(t *testing.T) {
 	applied := all(of("apps", "Deployment"), by("kustomize-controller"),
 		appliedByApp)

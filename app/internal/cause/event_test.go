@@ -13,8 +13,8 @@ func TestByEvent(t *testing.T) {
 		c.store(name, custom("Claim"), pending).begins()
 	}
 	bucket := all(of("example.com", "Bucket"), by("bucket-controller"), leaf("spec.size"), fresh)
-	// told tells of the claim, its bucket, and an Event by the component.
-	told := func(c *cluster, component string) {
+	// report stores the claim, its bucket, and an Event by the component.
+	report := func(c *cluster, component string) {
 		claim(c, "claim")
 		c.store("bucket", bucket)
 		c.ask()
@@ -22,7 +22,7 @@ func TestByEvent(t *testing.T) {
 	}
 	testRule(t, byEvent, map[string]ruleCase{
 		"About the cause": {"it relates the written object", func(c *cluster) {
-			told(c, "bucket-controller")
+			report(c, "bucket-controller")
 			c.event("bucket-controller", "claim", "Noted", "without a related object", "")
 		}, "below claim (event)"},
 		"Cluster-scoped": {"the other object is in no namespace", func(c *cluster) {
@@ -46,7 +46,7 @@ func TestByEvent(t *testing.T) {
 			c.ask()
 			c.event("bucket-controller", "claim", "Made", "made a bucket", "bucket")
 		}, "below claim (event)"},
-		"Forged reporter": {"an unauthenticated log names nobody", func(c *cluster) {
+		"Forged reporter": {"an unauthenticated log decides nothing", func(c *cluster) {
 			claim(c, "claim")
 			c.audited(c.store("bucket", of("example.com", "Bucket"), by(theManager)),
 				ControllerAccounts+"bucket-controller", managerAgent, func(q *write) { q.Unauthenticated = true })
@@ -60,7 +60,7 @@ func TestByEvent(t *testing.T) {
 			c.event("bucket-controller", "bucket", "Made", "made for a claim", "claim")
 		}, "below claim (event)"},
 		"Another reporter": {"the author of the write did not report", func(c *cluster) {
-			told(c, "other")
+			report(c, "other")
 		}, "no cause"},
 		"By a person": {"only a component's write has a cause by Events", func(c *cluster) {
 			claim(c, "claim")
@@ -119,7 +119,7 @@ func TestByEvent(t *testing.T) {
 			c.event("bucket-controller", "claim", "Made", "made a bucket", "bucket")
 		}, "no cause"},
 		"Handed out": {"the trace of the write was handed out before", func(c *cluster) {
-			told(c, "bucket-controller")
+			report(c, "bucket-controller")
 			c.takenOwn = true
 		}, "no cause"},
 		"Controller manager": {"its controllers share one field manager", func(c *cluster) {

@@ -14,7 +14,7 @@ func TestByEviction(t *testing.T) {
 	marked := func(reason string) trait { return all(condition("DisruptionTarget", "True", reason, ""), deleting) }
 	cordon := all(by("kubectl-cordon"), leaf(pathUnschedulable))
 	taint := "spec.taints[key=maintenance,effect=NoExecute].key"
-	// running tells of a Node with a Pod.
+	// running stores a Node with a Pod.
 	running := func(c *cluster) {
 		c.store("node-1", aNode, converged).begins()
 		c.store("web-a", pod, by("kubectl-run"), on("node-1"), converged).begins()
@@ -44,7 +44,7 @@ func TestByEviction(t *testing.T) {
 			c.wait(11 * time.Minute)
 			c.audited(c.store("web-a", marked("EvictionByEvictionAPI")), "alice", "kubectl/v1.36")
 		}, "below node-1 (relation)"},
-		"Another user": {"somebody else evicts", func(c *cluster) {
+		"Another user": {"another user evicts", func(c *cluster) {
 			running(c)
 			c.audited(c.store("node-1", cordon).instant(), "alice", "kubectl/v1.36")
 			c.audited(c.store("web-a", marked("EvictionByEvictionAPI")), "bob", "kubectl/v1.36")
@@ -148,7 +148,7 @@ func TestByPreemption(t *testing.T) {
 			c.store("high", on("node-1")).noted()
 			c.store("low", preempted)
 		}, "no cause"},
-		"Several": {"nothing tells two Pods apart", func(c *cluster) {
+		"Several": {"two Pods are possible", func(c *cluster) {
 			victim(c)
 			nominated(c, "high")
 			nominated(c, "higher")
@@ -191,7 +191,7 @@ func TestByPreemption(t *testing.T) {
 			nominated(c, "high")
 			nominated(c, "higher")
 			c.store("low", preempted)
-			c.event("somebody", "low", "Preempted", "Preempted by a pod", "higher")
+			c.event("other", "low", "Preempted", "Preempted by a pod", "higher")
 		}, "no cause"},
 	})
 }
@@ -214,7 +214,7 @@ func TestDrain(t *testing.T) {
 		want   bool
 	}{
 		"Same user":    {"the user drains", cordoned, "alice", time.Minute, true},
-		"Another user": {"somebody else evicts", cordoned, "bob", time.Minute, false},
+		"Another user": {"another user evicts", cordoned, "bob", time.Minute, false},
 		"Unknown user": {"nothing names the user", cordoned, "", time.Minute, false},
 		"Before":       {"the cordon came later", cordoned, "alice", -time.Minute, false},
 		"Uncordoned": {"the cordon had ended", func(c *cluster) {

@@ -63,7 +63,7 @@ func TestByIssuance(t *testing.T) {
 			c.gone("tls")
 			c.store("cert", reissue("DoesNotExist"))
 		}, "new trace, heals tls"},
-		"By a patch": {"a person asks for the issuance", func(c *cluster) {
+		"By a patch": {"a person requested the issuance", func(c *cluster) {
 			lost(c)
 			c.store("cert", condition("Issuing", "True", "DoesNotExist", ""), bySubresource("kubectl-x", "status"),
 				revision("2", "pending"))

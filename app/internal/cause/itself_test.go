@@ -79,7 +79,7 @@ func TestByItself(t *testing.T) {
 			c.store("work", aWorkload, by("kueue"), owned("batch", "Job", "sums")).below("sums")
 			c.store("sums", by("kueue"), wants(2))
 		}, "trace of sums"},
-		"Manages nothing": {"somebody else made that object", func(c *cluster) {
+		"Manages nothing": {"another component made that object", func(c *cluster) {
 			c.store("sums", job(1)).begins()
 			c.store("work", aWorkload, by("other"), owned("batch", "Job", "sums")).below("sums")
 			c.store("sums", by("kueue"), wants(2))

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// web tells of Deployment web with its ReplicaSet web-1, both under way.
+// web stores Deployment web with its ReplicaSet web-1, both under way.
 func web(c *cluster) {
 	c.store("web", deployment(2)).begins()
 	c.store("web-1", replicaSet("web", 2)).below("web")
 }
 
-// settledWeb tells of web after its convergence, with one Pod.
+// settledWeb stores web after its convergence, with one Pod.
 func settledWeb(c *cluster) {
 	web(c)
 	c.store("web-1-a", podOf("apps", "ReplicaSet", "web-1")).below("web-1")

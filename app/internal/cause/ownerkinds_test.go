@@ -22,7 +22,7 @@ func job(n int32) trait { return all(of("batch", "Job"), by("kubectl-create"), w
 
 // TestByOwnerDeployment: a scaling changes the ReplicaSet's copy of the number. Any other write is a step of a rollout.
 func TestByOwnerDeployment(t *testing.T) {
-	// rescaled tells of a rollout and a scaling at the same time.
+	// rescaled stores a rollout and a scaling at the same time.
 	rescaled := func(c *cluster) {
 		web(c)
 		c.store("web", by("kubectl-edit"), leaf(fieldImage)).begins()
@@ -298,7 +298,7 @@ func TestByOwnerJob(t *testing.T) {
 			c.store("sums", by("kubectl-edit"), wants(0)).begins()
 			c.store("sums-0-x", deleting)
 		}, "below sums (owner)"},
-		"Deleted by somebody": {"the Job goes on", func(c *cluster) {
+		"Deleted by a person": {"the Job goes on", func(c *cluster) {
 			c.store("sums", job(1)).begins()
 			c.store("sums-0-x", sums).below("sums")
 			c.store("sums-0-x", deleting)

@@ -17,7 +17,7 @@ func TestByPlainOwner(t *testing.T) {
 	}
 	const clusterAPI = "cluster.x-k8s.io"
 	machine := all(of(clusterAPI, "Machine"), by("manager"), owned(clusterAPI, "MachineSet", "set"))
-	// infrastructure tells of the infrastructure of a Machine, after the convergence of the MachineSet.
+	// infrastructure stores that of a Machine, after the convergence of the MachineSet.
 	infrastructure := func(c *cluster) *fact {
 		c.store("set", of(clusterAPI, "MachineSet"), by("kubectl-create"), leaf("spec.replicas"), fresh).begins()
 		c.store("set", converged).noted()
@@ -77,7 +77,7 @@ func TestByPlainOwner(t *testing.T) {
 			c.store("sums", job(1)).begins()
 			c.audited(c.store("work", aWorkload, by("kueue"), owned("batch", "Job", "sums")), kueueUser, "kueue/v1")
 		}, "below sums (owner)"},
-		"Two owners": {"nothing tells for which of them it is", func(c *cluster) {
+		"Two owners": {"either owner is possible", func(c *cluster) {
 			c.store("sums", job(1)).begins()
 			c.store("web", deployment(1)).begins()
 			c.store("work", workload, plainlyOwned("apps", "Deployment", "web"))
@@ -106,7 +106,7 @@ func TestByPlainOwner(t *testing.T) {
 			c.store("infra", func(st *state) { st.Owners = nil }, owned(clusterAPI, "Machine", "machine"))
 			c.askLast(infra)
 		}, "below machine (owner)"},
-		"Adopted by another author": {"somebody else made the Machine", func(c *cluster) {
+		"Adopted by another author": {"another component made the Machine", func(c *cluster) {
 			infra := infrastructure(c)
 			c.store("machine", machine, func(st *state) { st.Managers = nil }, by("other")).begins()
 			c.store("infra", func(st *state) { st.Owners = nil }, owned(clusterAPI, "Machine", "machine"))

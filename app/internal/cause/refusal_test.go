@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// refusedPods tells of a ReplicaSet whose Pods a quota refused, and of the raise of that quota.
+// refusedPods stores a ReplicaSet with Pods that a quota refused, and the raise of that quota.
 func refusedPods(c *cluster) {
 	c.store("small", of("", "ResourceQuota"), by("kubectl-create"), leaf("spec.hard[pods]"), fresh).begins()
 	web(c)
@@ -23,7 +23,7 @@ func refusal(quota string) string {
 // limitRefusal is the message of the API server about a LimitRange.
 const limitRefusal = `pods "web-1-a" is forbidden: maximum cpu usage per Container is 1, but limit is 2`
 
-// moreLimits tells of n LimitRanges.
+// moreLimits stores n LimitRanges.
 func moreLimits(c *cluster, n int) {
 	for i := range n {
 		c.store(fmt.Sprint("more-", i), of("", "LimitRange"), by("kubectl-create"), leaf("spec.limits")).instant()

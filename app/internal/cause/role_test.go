@@ -124,7 +124,7 @@ func TestByOwnerOpaque(t *testing.T) {
 			c.wait(90 * time.Second)
 			c.store("head-0", by("head-controller"), leaf("spec.size"))
 		}, "new trace ~owner head"},
-		"Update after another change": {"somebody else changed a dependant", func(c *cluster) {
+		"Update after another change": {"another author changed a dependant", func(c *cluster) {
 			head(c)
 			c.store("head-0", childOfHead("Tail")).below("head")
 			c.wait(time.Minute)

@@ -156,7 +156,7 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// TestPut: the result tells what an added version has changed.
+// TestPut: the result has the effects of an added version.
 func TestPut(t *testing.T) {
 	shop := []object.Owner{{Kind: kind.Service.Kind, Name: "shop", UID: "shop", Controller: true}}
 	// slice is a version of an EndpointSlice by its controller.
