@@ -183,6 +183,11 @@ func TestByOwner(t *testing.T) {
 			c.store("web", func(st *state) { st.Workload.HistoryLimit = 1 })
 			c.audited(c.gone("web-0"), ControllerAccounts+"deployment-controller", managerAgent)
 		}, "below web (owner)"},
+		"ReplicaSet without its Pods": {"it has replicas, and no Pod yet", func(c *cluster) {
+			c.found("web-0", replicaSet("web", 1))
+			settledWeb(c)
+			c.gone("web-0")
+		}, "no cause"},
 		"ReplicaSet with a Pod": {"its last Pod is still there", func(c *cluster) {
 			c.found("web-0", replicaSet("web", 0), converged, func(st *state) { st.Workload.Total = 1 })
 			settledWeb(c)

@@ -31,6 +31,33 @@ func TestByOwnerRequest(t *testing.T) {
 			c.wait(time.Minute)
 			c.gone("cert-2")
 		}, "no cause"},
+		"After a later one": {"the later request is gone", func(c *cluster) {
+			settled(c)
+			c.store("cert-2", request).begins()
+			c.wait(time.Minute)
+			c.gone("cert-2").below("cert")
+			c.gone("cert-1")
+		}, "no cause"},
+		"Before a later one": {"the later request was there at the time", func(c *cluster) {
+			settled(c)
+			c.store("cert-2", request).begins()
+			c.wait(time.Minute)
+			c.gone("cert-1")
+			c.ask()
+			c.gone("cert-2")
+		}, "below cert (owner)"},
+		"Before a Secret": {"the later dependant is no request", func(c *cluster) {
+			settled(c)
+			c.store("tls", of("", "Secret"), owned(group, "Certificate", "cert"), by("cert-manager"))
+			c.wait(time.Minute)
+			c.gone("cert-1")
+		}, "no cause"},
+		"Another kind": {"only requests have revisions", func(c *cluster) {
+			c.store("tls", of("", "Secret"), owned(group, "Certificate", "cert"), by("cert-manager"))
+			c.wait(time.Minute)
+			settled(c)
+			c.gone("tls")
+		}, "no cause"},
 		"Alone": {"it is the only one", func(c *cluster) {
 			settled(c)
 			c.gone("cert-1")
