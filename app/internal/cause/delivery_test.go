@@ -207,7 +207,7 @@ func TestByPublication(t *testing.T) {
 		"Next revision": {"the open change has begun a revision", func(c *cluster) {
 			settled(c)
 			published(c, "main@1")
-			c.store("app", begins("main@1")).begins()
+			c.store("app", begins("main@1"), func(st *state) { st.Progress = "InProgress" }).begins()
 			c.store("src", bySubresource("source-controller", "status"), revision("main@2", "published")).instant()
 			c.store("app", begins("main@2"))
 		}, "below src (relation)"},
