@@ -158,6 +158,17 @@ func TestByOwnerStatefulSet(t *testing.T) {
 			c.store("db", by("kubectl-scale"), wants(3)).continues()
 			c.store("db-2", deleting)
 		}, "no cause"},
+		"Not ready, in parallel": {"the controller waits for no Pod", func(c *cluster) {
+			settled(c)
+			c.store("db", by("kubectl-edit"), leaf(fieldImage)).begins()
+			c.store("db-1", condition("Ready", "False", "", "")).noted()
+			c.store("db-1", deleting)
+		}, "below db (owner)"},
+		"Ready, in order": {"the controller replaces a ready Pod", func(c *cluster) {
+			settled(c)
+			c.store("db", by("kubectl-edit"), leaf(fieldImage), ordered).begins()
+			c.store("db-1", deleting)
+		}, "below db (owner)"},
 		"Not ready": {"the controller waits for a Pod that is not ready", func(c *cluster) {
 			settled(c)
 			c.store("db", by("kubectl-edit"), leaf(fieldImage), ordered).begins()

@@ -34,6 +34,14 @@ func TestByClaim(t *testing.T) {
 			set(c)
 			c.store("data-db-0", of("", "PersistentVolumeClaim"), by("kubectl-create"))
 		}, "no cause"},
+		"Unnumbered claim": {"its name has no ordinal", func(c *cluster) {
+			set(c)
+			c.store("data-db-x", claim)
+		}, "no cause"},
+		"Claim of a found set": {"the change of the set is unknown", func(c *cluster) {
+			c.found("db", statefulSet(2), refers(object.Claim, kind.ClaimsOf("default", "data", "db")), converged)
+			c.store("data-db-0", claim)
+		}, "no cause"},
 		"Claim of a Deployment": {"only a StatefulSet makes claims", func(c *cluster) {
 			c.store("db", deployment(2), refers(object.Claim, kind.ClaimsOf("default", "data", "db"))).begins()
 			c.store("data-db-0", claim)
