@@ -93,7 +93,7 @@ func byAnnotation(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
 	if o == nil {
 		return Cause{}, false, nil
 	}
-	if o.open && leads(s, o) {
+	if o.open && leads(o) {
 		// Rule P2 precedes all checks of the age, since a reconciliation may be long.
 		return o.below(o.above), true, nil
 	}
@@ -198,7 +198,7 @@ func byKnown(s *Scene, o *origination, l *change.Lineage) (Cause, bool, []span.L
 // leads reports whether the context is for the current work of the owner's controller. In this case
 // its trace, or the linked trace in its claim, is that of the owner's reconciliation or that of the
 // owner's own context.
-func leads(s *Scene, o *origination) bool {
+func leads(o *origination) bool {
 	for _, id := range [...]trace.TraceID{o.context.TraceID(), o.claim.ParentTrace} {
 		if id.IsValid() && (id == o.above.Lineage.ID || id == carries(o.above.Timeline, o.write.RV)) {
 			return true

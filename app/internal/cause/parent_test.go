@@ -5,10 +5,12 @@ package cause
 import (
 	"testing"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
-	"github.com/kube-lifeline/lifeline/app/internal/index"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/placed"
 )
@@ -61,6 +63,35 @@ func TestSlots(t *testing.T) {
 	}
 }
 
+// TestOrdinal: the name of a Pod of a StatefulSet ends with its ordinal.
+func TestOrdinal(t *testing.T) {
+	for name, want := range map[string]int{"db-0": 0, "my-db-12": 12, "db-x": -1, "db-": -1, "db": -1, "db--1": 1} {
+		got, ok := ordinal(name)
+		if !ok {
+			got = -1
+		}
+		if got != want {
+			t.Errorf("the ordinal of %q is %d, want %d", name, got, want)
+		}
+	}
+}
+
+// TestCompletionIndex: the name of an indexed Pod of a Job has its index after the name of the Job.
+func TestCompletionIndex(t *testing.T) {
+	for name, want := range map[string]int{
+		"sums-0-x": 0, "sums-12-x": 12, "sums-x": -1, "sums-3": -1, "sums-x-y": -1, "other-0-x": -1, "sums--1-x": -1,
+	} {
+		pod := &change.Timeline{Record: history.Record{Ref: object.Ref{Name: name}}}
+		got, ok := completionIndex(pod, &object.Owner{Name: "sums"})
+		if !ok {
+			got = -1
+		}
+		if got != want {
+			t.Errorf("the index of %q is %d, want %d", name, got, want)
+		}
+	}
+}
+
 // TestFoundScaling: only a change that was found under way, of unknown parts, becomes a scaling.
 func TestFoundScaling(t *testing.T) {
 	unknown := func() *change.Reconciliation {
@@ -76,16 +107,16 @@ func TestFoundScaling(t *testing.T) {
 	by := scaled(2, 3, 3)
 	by.Lineage, by.Timeline = &change.Lineage{}, r.Timeline
 	by.Writes[0].Reconciliation, r.Superseded = by, by.Writes[0]
-	if got := foundScaling([]*change.Reconciliation{r, by}); got != r || r.Superseded == nil {
-		t.Errorf("got %+v, want the found change, as it was", got)
+	if got := foundScaling([]*change.Reconciliation{r, by}); got != r {
+		t.Errorf("got %+v, want the found change", got)
 	}
-	if is := r.AsScaling(); is.Superseded != nil || is.Parts != kind.Scale || r.Parts == kind.Scale {
-		t.Errorf("got %+v, want a copy, not superseded, with the replicas alone", is)
+	if r.Superseded == nil || r.Took != kind.Everything {
+		t.Errorf("the search for a cause changed %+v", r)
 	}
-	s := &Scene{Placed: placed.New(index.New().View(), change.Options{}, nil, 0)}
+	s := &Scene{Placed: &placed.Changes{Lines: map[trace.TraceID]*change.Lineage{}}}
 	Apply(s, &Cause{Line: r.Lineage, rescales: r})
 	if r.Superseded != nil || r.Parts != kind.Scale {
-		t.Errorf("got %+v, want a scaling", r)
+		t.Errorf("got %+v, want the found change, not superseded, with the replicas alone", r)
 	}
 	if len(r.Links) != 1 || len(by.Links) != 1 {
 		t.Errorf("want one link each way, got %d and %d", len(r.Links), len(by.Links))
