@@ -224,8 +224,9 @@ func TestQuestionWords(t *testing.T) {
 		}
 	}
 	of := LengthWords("ended.readiness - be")
-	if len(of) != 13 || !strings.HasPrefix(of[0], "ended.readiness - began.schedule\t") || len(LengthWords("ki")) > 0 {
-		t.Errorf("lengths: %q", of)
+	if n := len(span.Phases()); len(of) != n || !strings.HasPrefix(of[0], "ended.readiness - began.schedule\t") ||
+		len(LengthWords("ki")) > 0 {
+		t.Errorf("lengths: %q, want one for each of %d phases", of, n)
 	}
 	if by, of := GroupFields(), LengthFields(); len(by) < 10 || by[len(by)-1] != "day" || of[0] != "duration" {
 		t.Errorf("%q %q", by, of)

@@ -14,22 +14,11 @@ type Phase struct {
 	Meaning string
 }
 
-// Phases returns the common phases, in the order of a Pod's life.
+// Phases returns the common phases: the startup of a Pod, and those with spans of their own (span.Phases).
 func Phases() []Phase {
-	return []Phase{
-		{"startup", "", "Pod created → Ready"},
-		{"schedule", span.NameSchedule, "Pod created → bound to a node"},
-		{"sandbox", span.NameSandbox, "volumes, network and sandbox of a Pod"},
-		{"pull", span.NamePull, "pulls of images"},
-		{"init", span.NameInit, "init containers"},
-		{"start", span.NameStart, "containers created → started"},
-		{"run", span.NameRunning, "runs of containers that exit, as those of a Job"},
-		{"backoff", span.NameBackoff, "waits that the kubelet imposed"},
-		{"readiness", span.NameReadiness, "last container started → Ready"},
-		{"publish", span.NamePublish, "Ready → ready endpoint of each Service"},
-		{"terminate", span.NameTerminate, "deletion requested → gone"},
-		{"condition", span.NameCondition, "conditions false → true, of kinds without other phases"},
-		{"retry", span.NameRetry, "pauses before a Job tries again"},
-		{"address", span.NameAddress, "write → address of a load balancer"},
+	out := []Phase{{"startup", "", "Pod created → Ready"}}
+	for _, p := range span.Phases() {
+		out = append(out, Phase{p.Name, p.Span, p.Meaning})
 	}
+	return out
 }

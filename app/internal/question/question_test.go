@@ -35,7 +35,7 @@ func golden(t *testing.T, name, got string) {
 		t.Fatalf("%v (run with -update to write it)", err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s, -want +got:\n%s", path, diff)
+		t.Errorf("%s (run with -update to write it), -want +got:\n%s", path, diff)
 	}
 }
 

@@ -46,35 +46,6 @@ const (
 	EventPrefix = "event "
 )
 
-// phase describes the spans of one phase in the life of an object.
-type phase struct {
-	// order ranks spans that start at the same moment.
-	order int
-	// ofPod is true for the phases of a Pod.
-	ofPod bool
-	// detail is the attribute that distinguishes spans of this name in labels.
-	detail attribute.Key
-}
-
-var phases = map[string]phase{
-	NameSchedule:  {order: 1, ofPod: true},
-	NameSandbox:   {order: 2, ofPod: true},
-	NamePull:      {order: 3, ofPod: true, detail: KeyImage},
-	NameInit:      {order: 4, ofPod: true},
-	NameStart:     {order: 5, ofPod: true},
-	NameRunning:   {order: 6, ofPod: true},
-	NameBackoff:   {order: 7, ofPod: true},
-	NameReadiness: {order: 8, ofPod: true},
-	NamePublish:   {order: 9, ofPod: true, detail: KeyService},
-	NameTerminate: {order: 10, ofPod: true},
-	NameCondition: {detail: KeyCondition},
-	NameRetry:     {},
-	NameAddress:   {},
-}
-
-// orderOfReconciliations ranks reconciliations after all phases.
-const orderOfReconciliations = 11
-
 // ReconcileName is the name of the reconciliation of an object of a kind:
 // "reconcile Deployment".
 func ReconcileName(kind string) string { return reconcile + kind }
@@ -83,16 +54,16 @@ func ReconcileName(kind string) string { return reconcile + kind }
 func (s *Span) IsReconciliation() bool { return strings.HasPrefix(s.Name, reconcile) }
 
 // IsPodPhase reports whether s has the name of a phase of a Pod.
-func (s *Span) IsPodPhase() bool { return phases[s.Name].ofPod }
+func (s *Span) IsPodPhase() bool { return phaseOf(s.Name).OfPod }
 
 // Detail is the attribute that distinguishes spans of this name in labels:
 // the image of a pull, the type of a condition. It is empty for other names.
-func (s *Span) Detail() attribute.Key { return phases[s.Name].detail }
+func (s *Span) Detail() attribute.Key { return phaseOf(s.Name).Detail }
 
 // order ranks spans that start at the same moment.
 func (s *Span) order() int {
 	if s.IsReconciliation() {
 		return orderOfReconciliations
 	}
-	return phases[s.Name].order
+	return orderOfPhase[s.Name]
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/question"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // SchemaOfSteps creates the table of the steps of lifecycles. The functions stepBegan and stepEnded read
@@ -21,11 +22,14 @@ CREATE TABLE phases (
 ) STRICT;
 `
 
-// stepCodes are the stored numbers of phases. A number is never used for another phase.
-var stepCodes = map[string]byte{
-	"schedule": 1, "sandbox": 2, "pull": 3, "init": 4, "start": 5, "run": 6, "backoff": 7, "readiness": 8,
-	"publish": 9, "terminate": 10, "condition": 11, "retry": 12, "address": 13,
-}
+// stepCodes are the stored numbers of phases.
+var stepCodes = func() map[string]byte {
+	out := map[string]byte{}
+	for _, p := range span.Phases() {
+		out[p.Name] = p.Number
+	}
+	return out
+}()
 
 // interval is a phase of a lifecycle, from its first start to its last end, in nanoseconds.
 type interval struct {
