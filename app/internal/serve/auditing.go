@@ -32,6 +32,8 @@ type auditing struct {
 	saved  savedState
 	log    *slog.Logger
 	fail   func(error)
+	// begins is the first position to read in the file; nil before locate.
+	begins *audit.Position
 
 	// file and webhook are the sources; nil if not configured, and before the start.
 	file, webhook *audit.Source
@@ -76,7 +78,7 @@ func (a *auditing) startFile(ctx context.Context) error {
 	if a.conf.LogFile == "" {
 		return nil
 	}
-	from, err := a.from(ctx)
+	err := a.locate(ctx)
 	if err == nil {
 		conf := a.source
 		conf.Sink = a.in.takeIn
@@ -85,7 +87,20 @@ func (a *auditing) startFile(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w (receivers.audit.logFile)", err)
 	}
-	return a.begin(ctx, func(ctx context.Context) error { return a.file.Follow(ctx, a.conf.LogFile, from) })
+	return a.begin(ctx, func(ctx context.Context) error { return a.file.Follow(ctx, a.conf.LogFile, *a.begins) })
+}
+
+// locate finds the first position to read. It must precede the first list of the watches: the audit event of a change
+// after that list counts.
+func (a *auditing) locate(ctx context.Context) error {
+	if a.conf.LogFile == "" || a.begins != nil {
+		return nil
+	}
+	from, err := a.from(ctx)
+	if err == nil {
+		a.begins = &from
+	}
+	return err
 }
 
 func (a *auditing) startWebhook(ctx context.Context) error {

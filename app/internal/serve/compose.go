@@ -5,6 +5,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"time"
 
@@ -124,6 +125,9 @@ func (s *server) compose(
 	auditing := newAuditing(c.Receivers.Audit, audit.Config{
 		Exclude: c.Watch.Excluded(), Kind: watching.watcher.KindOf, Now: now,
 	}, in, storage.journal, s.log, fail)
+	if err := auditing.locate(ctx); err != nil {
+		return fmt.Errorf("%w (receivers.audit.logFile)", err)
+	}
 	announced := newAnnounced(member.single(), in, storage.view, now, fail, recorder.engine.Running()...)
 
 	answers, err := newAnswers(c.API, storage.view, &s.hub, announced, s.metrics.api, s.log, &about{

@@ -174,7 +174,7 @@ func (l *loop) save(ctx context.Context) bool {
 	if err := l.recorder.replaceInputs(ctx); err != nil {
 		l.saveFailed = time.Now()
 		l.Errors.Inc()
-		if !errors.Is(err, journal.ErrRenewed) { // renewed has logged it
+		if !errors.Is(err, journal.ErrRenewed) { // losses has logged it
 			l.Log.Warn("cannot save the engine; its stored inputs continue", errAttr(err))
 		}
 		return false

@@ -85,12 +85,18 @@ func openJournal(ctx context.Context, dir string, o *storageOptions) (*journal.J
 	}
 	j.Wrote = func(took time.Duration) { o.Metrics.write.Observe(took.Seconds()) }
 	j.Renewed = func(why error, opening database.Opening) { o.Losses.renewed(path, why, opening) }
-	if err := j.Commit(ctx, &journal.Changes{
-		AsOf: time.Now(), State: map[string][]byte{filledState: {1}},
-	}); err != nil {
+	if err := markFilled(ctx, j); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
 	return j, nil
+}
+
+// markFilled marks a new journal as filled. A known one needs no write: the server must start on a full disk.
+func markFilled(ctx context.Context, j *journal.Journal) error {
+	if _, err := j.State(ctx, filledState); !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return j.Commit(ctx, &journal.Changes{AsOf: time.Now(), State: map[string][]byte{filledState: {1}}})
 }
 
 // restore restores the recorder and what is in memory besides it.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
@@ -22,7 +23,10 @@ type watching struct {
 	now     func() time.Time
 	log     *slog.Logger
 	behind  behind
-	task    task
+	// last are the statistics just before the end of the watches; nil until then. A look after the end
+	// must not take a watch that was behind for one without a lag.
+	last atomic.Pointer[watch.Stats]
+	task task
 }
 
 // newWatching returns a watching of some namespaces, or of all without any. It emits to the intake.
@@ -48,12 +52,16 @@ func newWatching(
 func (w *watching) Start(ctx context.Context) error { return w.task.Start(ctx) }
 
 // Stop implements part. The waiting changes are passed on first. Then the intake must be closed: a
-// watch may wait for room in it.
+// watch may wait for room in it. The run ends before the watches: the end of a first list is not its
+// success.
 func (w *watching) Stop() error {
 	<-w.watcher.Flush(flushTime)
 	w.in.close()
+	stats := w.watcher.Stats()
+	w.last.Store(&stats)
+	err := w.task.Stop()
 	w.watcher.Close()
-	return w.task.Stop()
+	return err
 }
 
 // run watches until ctx ends. It returns errBlind if the first lists show that every resource is
@@ -64,7 +72,7 @@ func (w *watching) run(ctx context.Context) error {
 		return err // ctx has ended
 	}
 	w.state.waitFor("the first lists")
-	if err := listed(ctx, w.watcher, catchUp, w.log); err != nil {
+	if err := listed(ctx, w.watcher, catchUp, w.log); err != nil || ctx.Err() != nil {
 		return err // ctx has ended
 	}
 	if blind(w.watcher.Stats()) {
@@ -85,7 +93,14 @@ func (w *watching) run(ctx context.Context) error {
 }
 
 // late reports whether a look waits for watches that are behind. It is for the loop.
-func (w *watching) late() bool { return w.behind.check(w.watcher.Stats(), w.in.waiting(), time.Now()) }
+func (w *watching) late() bool {
+	stats := w.last.Load()
+	if stats == nil {
+		now := w.watcher.Stats()
+		stats = &now
+	}
+	return w.behind.check(*stats, w.in.waiting(), time.Now())
+}
 
 // counts returns the counts.
 func (w *watching) counts() *watchCounts {
