@@ -105,7 +105,26 @@ func restrictEntries(f *filter, q *store.SpanQuery) {
 			spans("c.span") + ")"
 		args = []any{actor, string(criteria)}
 	}
+	addObject(f, m.Attributes)
 	f.add("("+suffices.all()+" OR "+read+")", slices.Concat(suffices.args, args)...)
+}
+
+// addObject adds the condition that the trace has an object with the attributes, so that the spans of
+// few traces are read.
+func addObject(f *filter, attributes map[string]string) {
+	of := &filter{}
+	of.add("b.trace = i.trace")
+	for key, column := range map[string]string{
+		store.AttributeNamespace: "b.namespace", store.AttributeObjectNamespace: "b.namespace",
+		store.AttributeObjectName: "b.name", store.AttributeObjectKind: "b.kind", store.AttributeObjectUID: "b.uid",
+	} {
+		if value, there := attributes[key]; there {
+			of.add(column+" = ?", value)
+		}
+	}
+	if len(of.args) > 0 {
+		f.add("EXISTS (SELECT 1 FROM objects AS b"+of.String()+")", of.args...)
+	}
 }
 
 // bound returns a time for a spanMatch.
