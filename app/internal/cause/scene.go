@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package cause finds the trace and the parent of each write, by the rules of one ordered list
-// (cause.go), one file a rule. A rule reads a Scene and returns a Cause. It changes nothing. Apply is the one
-// place where a cause changes the Scene.
+// (cause.go), one file a rule. A rule reads a Scene and returns a Cause. It changes nothing; look-ups only fill
+// memos. Apply, Lose and Relate change the Scene.
 package cause
 
 import (
@@ -66,7 +66,10 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 
 // Apply records the consequences of c, the cause of a write: its trace, and the replaced object.
 func Apply(s *Scene, c *Cause) {
-	s.Placed.Lines[c.Line.ID] = c.Line
+	// A stand-in for a forgotten trace never takes the place of a new trace with its ID.
+	if known := s.Placed.Lines[c.Line.ID]; known == nil || known.Old {
+		s.Placed.Lines[c.Line.ID] = c.Line
+	}
 	if c.replaces != nil {
 		c.replaces.replaced = true
 		c.replaces.by = max(c.replaces.by, c.by)

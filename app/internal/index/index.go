@@ -30,6 +30,8 @@ type Index struct {
 	attributes map[string]*observation.Node
 	// shared holds values that several objects have in common.
 	shared *history.Shared
+	// otherPods are the names of Pods that are not observed, by UID (see NamePods).
+	otherPods map[types.UID]string
 	lookups
 }
 
@@ -41,8 +43,6 @@ type lookups struct {
 	// names are the timelines by the names of their objects; nil until first use.
 	names map[Subject][]*change.Timeline
 	nodes nodes
-	// otherPods are the names of Pods that are not observed, by UID (see NamePods).
-	otherPods map[types.UID]string
 }
 
 // New returns an empty Index.

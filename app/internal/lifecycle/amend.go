@@ -256,9 +256,9 @@ func (am *amendments) take() []*span.Trace {
 }
 
 // writes adds the late writes of d to traces that were handed out. A whole reconciliation gets its spans
-// after its end and a quiet time, and is returned. Further writes of a reconciliation that was handed out become
-// amendments.
-func (am *amendments) writes(d *derivation, now time.Time) (whole []*change.Reconciliation) {
+// after its end and a quiet time, and whole is called with it. Further writes of a reconciliation that was handed
+// out become amendments.
+func (am *amendments) writes(d *derivation, now time.Time, whole func(*change.Reconciliation)) {
 	for _, r := range d.placed.Late() {
 		_, all := d.placed.Pending(r)
 		switch {
@@ -268,13 +268,12 @@ func (am *amendments) writes(d *derivation, now time.Time) (whole []*change.Reco
 			}
 		case r.Done && now.Sub(r.Heard()) >= am.opts.Settle && !d.settling.behind(r, now):
 			am.add(r.Lineage.ID, d.spans.LateSpans(r))
-			whole = append(whole, r)
+			whole(r)
 		default:
 			continue
 		}
 		r.HandOut()
 	}
-	return whole
 }
 
 func (am *amendments) add(id trace.TraceID, spans []*span.Span) {

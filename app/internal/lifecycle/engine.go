@@ -148,9 +148,7 @@ func (e *Engine) takeFrom(g *group, now time.Time) (out []lineTrace, ends, late 
 	out = d.withLines(nil, d.spans.Build(ended))
 	before := e.late.count()
 	e.late.events(d)
-	for _, r := range e.late.writes(d, now) {
-		e.endpoints.handOut(d.trail, r, now)
-	}
+	e.late.writes(d, now, func(r *change.Reconciliation) { e.endpoints.handOut(d.trail, r, now) })
 	for _, l := range ended {
 		l.HandOut()
 		for _, r := range l.Reconciliations {

@@ -165,7 +165,7 @@ func recordings(tb testing.TB) map[string][]*observation.Observation {
 // unsaved are the fields that follow from the others, by the type.
 var unsaved = map[string][]string{
 	"Engine":     {"opts", "groups", "retention"},
-	"Index":      {"shared", "lookups"},
+	"Index":      {"shared", "lookups", "otherPods"},
 	"Trail":      {"known", "tally", "doubts"},
 	"endpoints":  {"known", "pods", "slices", "pending"},
 	"amendments": {"trail", "memory", "opts", "added"},

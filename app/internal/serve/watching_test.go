@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -23,7 +24,7 @@ func TestStopBeforeLists(t *testing.T) {
 	}))
 	defer api.Close()
 	w, err := newWatching(watch.Config{REST: &rest.Config{Host: api.URL}, Now: time.Now}, nil, newIntake(),
-		&readiness{}, newWaitingLog().logger(), func(error) {})
+		&readiness{}, slog.New(slog.DiscardHandler), func(error) {})
 	must(t, err)
 	must(t, w.Start(t.Context()))
 	<-asked

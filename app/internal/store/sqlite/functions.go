@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"modernc.org/sqlite"
@@ -22,7 +24,8 @@ const (
 	// spansFunction returns the spans as a JSON array of arrays: see viewedSpan.
 	spansFunction = "lifeline_spans"
 	// hasSpan reports whether a span has the properties of a spanMatch in JSON. Its other arguments are
-	// the service, the name, and the ID of the span; a NULL permits any ID.
+	// the service, the name, the properties, and the possible IDs of the span as a JSON array; a NULL
+	// permits any ID.
 	hasSpan = "lifeline_has_span"
 )
 
@@ -59,9 +62,16 @@ var register = sync.OnceValue(func() error {
 				}
 				service, _ := args[1].(string)
 				name, _ := args[2].(string)
-				id, _ := args[4].([]byte)
+				var ids []string
+				list, listed := args[4].(string)
+				if listed {
+					if err := json.Unmarshal([]byte(list), &ids); err != nil {
+						return nil, err
+					}
+				}
 				for _, s := range t.Spans {
-					if s.Service == service && s.Name == name && (id == nil || spanID(id) == s.ID) && m.matches(s) {
+					if s.Service == service && s.Name == name && m.matches(s) &&
+						(!listed || slices.Contains(ids, s.ID.String())) {
 						return int64(1), nil
 					}
 				}
@@ -77,7 +87,23 @@ func spansOf(args []driver.Value) (*span.Trace, error) {
 	if !is {
 		return nil, fmt.Errorf("needs the data of a part, not %T", args[0])
 	}
-	return unseal(data)
+	t, err := unseal(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", damagedPart, err)
+	}
+	return t, nil
+}
+
+// damagedPart begins the error of a function over damaged data. SQLite passes on its text only. The functions do not
+// check the hash of a part: a reader of the whole trace does.
+const damagedPart = "a part of a trace is damaged"
+
+// asDamage adds store.ErrDamaged to an error of such a function.
+func asDamage(err error) error {
+	if err != nil && strings.Contains(err.Error(), damagedPart) {
+		return fmt.Errorf("%w: %w", store.ErrDamaged, err)
+	}
+	return err
 }
 
 // spanMatch are properties of a span. A zero field permits any value.
@@ -124,6 +150,10 @@ type viewedSpan [14]any
 // newViewedSpan returns the columns of a span.
 func newViewedSpan(s *span.Span) viewedSpan {
 	parent, start, until := "", any(nil), any(nil)
+	group, kind, namespace, name := any(nil), any(nil), any(nil), any(nil) // NULL without an object
+	if s.Object != (object.Ref{}) {
+		group, kind, namespace, name = s.Object.Group, s.Object.Kind.Kind, s.Object.Namespace, s.Object.Name
+	}
 	if s.Parent.IsValid() {
 		parent = s.Parent.String()
 	}
@@ -134,7 +164,7 @@ func newViewedSpan(s *span.Span) viewedSpan {
 		until = nanos(s.End.Time)
 	}
 	return viewedSpan{
-		s.ID.String(), parent, s.Name, s.Service, s.Object.Group, s.Object.Kind.Kind, s.Object.Namespace, s.Object.Name,
+		s.ID.String(), parent, s.Name, s.Service, group, kind, namespace, name,
 		start, until, string(s.Outcome), string(s.Evidence), int(s.Status), s.Message,
 	}
 }

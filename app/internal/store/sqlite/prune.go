@@ -21,6 +21,9 @@ const (
 	lateness = time.Hour
 )
 
+// tidyEvery is the time between two exact tidies: they read all writes.
+const tidyEvery = 24 * time.Hour
+
 // Prune removes traces until the limits hold.
 func (s *Store) Prune(ctx context.Context, l store.Limits) (store.Pruned, error) {
 	var out store.Pruned
@@ -77,7 +80,12 @@ func (s *Store) prune(ctx context.Context, l store.Limits, out *store.Pruned) er
 	if err := s.dropUnknown(ctx); err != nil {
 		return err
 	}
-	if err := s.tidy(ctx, false); err != nil {
+	// A pinned trace keeps the oldest write. Only an exact tidy removes the users of later ones then.
+	exactly := l.Before.Sub(s.tidied) >= tidyEvery
+	if exactly {
+		s.tidied = l.Before
+	}
+	if err := s.tidy(ctx, exactly); err != nil {
 		return err
 	}
 	return s.db.GiveBack(ctx)

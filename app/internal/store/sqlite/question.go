@@ -18,7 +18,7 @@ func (s *Store) ask(ctx context.Context, do func(context.Context, database.Queri
 		return s.db.Read(ctx, func(q database.Querier) error { return do(ctx, q) })
 	})
 	if err != nil {
-		return s.db.Failed(ctx, "ask", err)
+		return s.db.Failed(ctx, "ask", asDamage(err))
 	}
 	return nil
 }

@@ -93,19 +93,18 @@ func restrictEntries(f *filter, q *store.SpanQuery) {
 		suffices.add("0")
 	}
 	criteria, _ := json.Marshal(m) // texts and numbers
-	spans := func(id string) string {
-		return fmt.Sprintf(
-			"EXISTS (SELECT 1 FROM parts AS p WHERE p.num >= i.trace << %d AND p.num < (i.trace + 1) << %d "+
-				"AND %s(p.data, o.service, o.name, ?, %s))", partBits, partBits, hasSpan, id,
-		)
-	}
-	read, args := spans("NULL"), []any{string(criteria)}
-	if ofActor { // that of a lifecycle
-		read = "EXISTS (SELECT 1 FROM lifecycles AS c WHERE c.trace = i.trace AND c.actor = ? AND " +
-			spans("c.span") + ")"
-		args = []any{actor, string(criteria)}
-	}
 	addObject(f, m.Attributes)
+	ids, args := "NULL", []any{string(criteria)}
+	if ofActor { // that of a lifecycle
+		f.add("EXISTS (SELECT 1 FROM lifecycles AS c WHERE c.trace = i.trace AND c.actor = ?)", actor)
+		ids = "(SELECT json_group_array(lower(hex(c.span))) FROM lifecycles AS c " +
+			"WHERE c.trace = i.trace AND c.actor = ?)"
+		args = append(args, actor)
+	}
+	read := fmt.Sprintf( // each part is unpacked once
+		"EXISTS (SELECT 1 FROM parts AS p WHERE p.num >= i.trace << %d AND p.num < (i.trace + 1) << %d "+
+			"AND %s(p.data, o.service, o.name, ?, %s))", partBits, partBits, hasSpan, ids,
+	)
 	f.add("("+suffices.all()+" OR "+read+")", slices.Concat(suffices.args, args)...)
 }
 

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -22,7 +23,9 @@ type Store struct {
 	last int64
 	// lastLifecycle is the highest number of a lifecycle. Only a writing transaction uses it.
 	lastLifecycle int64
-	questions     *store.Limiter
+	// tidied is the Limits.Before of the last exact tidy by Prune. Only Prune uses it.
+	tidied    time.Time
+	questions *store.Limiter
 }
 
 var (
