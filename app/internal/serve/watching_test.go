@@ -3,9 +3,11 @@
 package serve
 
 import (
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,9 +20,23 @@ import (
 // changes of the downtime were not read, so no trace counts as finished.
 func TestStopBeforeLists(t *testing.T) {
 	asked := make(chan struct{}, 100)
-	api := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		asked <- struct{}{}
-		<-r.Context().Done() // no answer
+	answers := map[string]string{
+		"/version": `{"major":"1","minor":"36"}`,
+		"/api":     `{"kind":"APIVersions","versions":["v1"]}`,
+		"/apis":    `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
+		"/api/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[
+			{"name":"pods","kind":"Pod","namespaced":true,"verbs":["list","watch"]}]}`,
+	}
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if text, known := answers[r.URL.Path]; known {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, text)
+			return
+		}
+		if strings.HasSuffix(r.URL.Path, "/pods") {
+			asked <- struct{}{}
+		}
+		<-r.Context().Done() // a list without an answer
 	}))
 	defer api.Close()
 	w, err := newWatching(watch.Config{REST: &rest.Config{Host: api.URL}, Now: time.Now}, nil, newIntake(),
