@@ -38,7 +38,8 @@ func TestTraceIDUsedAgain(t *testing.T) {
 		look()
 	}
 	s.write("web-1", replicaSet("web", 1))
-	s.write("conf", ofKind("", "ConfigMap"), func(st *observation.State) { st.Reconciled = false }, by("kubectl"), context)
+	data := func(st *observation.State) { st.Reconciled = false }
+	s.write("conf", ofKind("", "ConfigMap"), data, by("kubectl"), context)
 	s.write("web-2", replicaSet("web", 1))
 	if !look() {
 		t.Error("the ConfigMap is in no trace")
