@@ -57,7 +57,7 @@ func WritesOf(s *span.Span) []Write {
 	return out
 }
 
-// inferWrites returns the writes of a span of an earlier version, which has them only as attributes and
+// inferWrites returns the writes of a span without facts, such as one of another sender, by its attributes and
 // events. If the written object is not the span's own, only its kind, name and UID are known; the
 // namespace is assumed to be the span's.
 func inferWrites(s *span.Span) []Write {
