@@ -3,10 +3,8 @@
 package serve
 
 import (
-	"math"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
@@ -199,47 +197,4 @@ func (j *joining) forget(id trace.TraceID) {
 	if j != nil {
 		j.stitch.Forget(id)
 	}
-}
-
-// separate returns the joined spans of t in their original form.
-func separate(t *span.Trace) []*span.Span {
-	var out []*span.Span
-	for _, s := range t.Spans {
-		if s.Origin == nil {
-			continue
-		}
-		was := *s
-		was.TraceID, was.Parent, was.Evidence = s.Origin.TraceID, s.Origin.Parent, ""
-		was.Attributes = nil
-		for _, kv := range s.Attributes {
-			switch kv.Key {
-			case span.KeyOriginSpan:
-				if id, err := trace.SpanIDFromHex(kv.Value.AsString()); err == nil {
-					was.ID = id
-				}
-			case span.KeyCorrection:
-				shift(&was, -seconds(kv.Value))
-			default:
-				was.Attributes = append(was.Attributes, kv)
-			}
-		}
-		out = append(out, &was)
-	}
-	return out
-}
-
-func seconds(v attribute.Value) time.Duration {
-	return time.Duration(math.Round(v.AsFloat64() * float64(time.Second)))
-}
-
-func shift(s *span.Span, by time.Duration) {
-	s.Start.Time, s.End.Time = s.Start.Add(by), s.End.Add(by)
-	events := make([]span.Event, len(s.Events))
-	for i, e := range s.Events {
-		if !e.Time.IsZero() {
-			e.Time = e.Time.Add(by)
-		}
-		events[i] = e
-	}
-	s.Events = events
 }

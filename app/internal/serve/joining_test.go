@@ -237,32 +237,3 @@ func TestForged(t *testing.T) {
 		j.start(t)
 	}
 }
-
-// TestSeparate: separate returns joined spans in their original form.
-func TestSeparate(t *testing.T) {
-	at := time.Unix(1_800_000_000, 0)
-	was := foreign(1, trace.SpanID{5}, "PullImage", at, at.Add(time.Second), attribute.String("a", "b"))
-	was.Events = []span.Event{{Time: at, Name: "e"}, {Name: "without a time"}}
-	const by = 3*time.Second + 123*time.Nanosecond
-	in := *was
-	in.TraceID, in.ID, in.Parent, in.Evidence = trace.TraceID{1}, trace.SpanID{2}, trace.SpanID{3}, span.ByRequest
-	shift(&in, by)
-	in.Attributes = append(
-		slices.Clone(in.Attributes),
-		span.KeyOriginSpan.String(was.ID.String()),
-		span.KeyCorrection.Float64(by.Seconds()),
-	)
-	out := separate(&span.Trace{Spans: []*span.Span{{ID: trace.SpanID{3}}, &in}})
-	if len(out) != 1 {
-		t.Fatalf("%d spans, want the one of another component", len(out))
-	}
-	got := out[0]
-	if got.TraceID != was.TraceID || got.ID != was.ID || got.Parent != was.Parent || !got.Start.Equal(was.Start.Time) ||
-		!got.End.Equal(was.End.Time) ||
-		!slices.Equal(got.Attributes, was.Attributes) ||
-		!got.Events[0].Time.Equal(at) ||
-		!got.Events[1].Time.IsZero() ||
-		got.Evidence != "" {
-		t.Errorf("got %+v, want %+v", got, was)
-	}
-}
