@@ -35,7 +35,8 @@ func newCluster() *cluster {
 func (c *cluster) put(kind, name string, rv uint64, listed bool, owner string) {
 	s := &observation.State{
 		Ref: object.Ref{
-			Kind: object.Kind{Group: "apps", Version: "v1", Kind: kind}, Namespace: "default", Name: name, UID: types.UID(name),
+			Kind: object.Kind{Group: "apps", Version: "v1", Kind: kind}, Namespace: "default", Name: name,
+			UID: types.UID(name),
 		},
 		ResourceVersion: rv, Generation: 1, Created: epoch, Reconciled: true,
 	}
@@ -45,7 +46,7 @@ func (c *cluster) put(kind, name string, rv uint64, listed bool, owner string) {
 			Controller: true,
 		}}
 	}
-	seen := epoch.Add(time.Duration(rv) * time.Millisecond) //nolint:gosec // small
+	seen := epoch.Add(time.Duration(rv) * time.Millisecond)
 	t := c.index.Timeline(s.Ref)
 	c.index.Put(t, &observation.Observation{Seen: seen, Listed: listed, State: s}, true, false)
 	c.members[t] = struct{}{}
