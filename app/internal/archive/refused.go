@@ -64,7 +64,7 @@ func (r *refusals) areEnough(first uint64) bool {
 // a second refusal. Without a later success the archive is at fault, and all entries wait.
 //
 // Otherwise a retry is the same batch. A batch may be divided or reordered, since the traces of a batch
-// are independent: only the content and the revision of a trace decide what is stored of it. A
+// are independent. What is stored of a trace depends on its content and revision alone. A
 // repeated write has no effect.
 func (w *Writer) writeOneByOne(ctx context.Context, archive store.Archive) error {
 	items := w.backlog.first(maxOneByOne)

@@ -66,7 +66,7 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 
 // Apply records the consequences of c, the cause of a write: its trace, and the replaced object.
 func Apply(s *Scene, c *Cause) {
-	// A stand-in for a forgotten trace never takes the place of a new trace with its ID.
+	// A new trace may have the ID of a forgotten one. The stand-in of the latter never replaces it.
 	if known := s.Placed.Lines[c.Line.ID]; known == nil || known.Old {
 		s.Placed.Lines[c.Line.ID] = c.Line
 	}

@@ -20,8 +20,8 @@ func WebhookOnly(c *config.ServerConfiguration) {
 }
 
 // RunWebhook answers the API server's admission calls until ctx ends. It has no store and no
-// connection to the cluster. Its only open reconciliations are those of its own recent admissions,
-// so any number of instances may run independently. WebhookOnly must have been applied to the
+// connection to the cluster. It knows only its own recent admissions. So any number of instances may
+// run independently. WebhookOnly must have been applied to the
 // configuration in the options. Connect and Namespace are unused.
 func RunWebhook(ctx context.Context, o Options) (err error) {
 	o.Connect = nil

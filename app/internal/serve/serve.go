@@ -18,8 +18,7 @@
 // compose starts them in order, and stops them in reverse order.
 //
 // While the journal cannot be written, the loop takes in nothing: the watches wait, and continue
-// afterwards. A trouble of the archive or the backend delays neither the loop nor readers of what is
-// in memory.
+// afterwards. A failing archive or backend does not delay the loop, nor answers from memory.
 package serve
 
 import "context"

@@ -40,8 +40,7 @@ func (Dialect) Field(f *question.Field) string {
 	return "l." + f.Column
 }
 
-// stepOf returns a function of a phase of the lifecycle. The name of the phase is no parameter, since it
-// is that of the field.
+// stepOf returns a function of a phase of the lifecycle. The name of the field names the phase.
 func stepOf(function string, f *question.Field) string {
 	return "(SELECT " + function + "(m.steps, '" + f.Phase + "') FROM " + f.Table +
 		" AS m WHERE m.lifecycle = l.id)"
