@@ -122,7 +122,8 @@ func indexed(fields []Field) map[string]*Field {
 // Fields returns all fields, in the order of the documents.
 func Fields() []Field { return slices.Clone(fields) }
 
-// Add adds a field to the table. It is for tests. It must come before the first question, lifecycle and archive of the process.
+// Add adds a field to the table. It is for tests. It must come before the first question, lifecycle and
+// archive of the process.
 func Add(row Field) {
 	fields = append(fields, table([]Field{row})...)
 	byName = indexed(fields)
