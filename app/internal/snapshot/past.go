@@ -6,10 +6,12 @@ import (
 	"cmp"
 
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // Past returns the saved form of the summary of a reconciliation.
@@ -109,24 +111,57 @@ func readInstant(r *Reader, m *statepb.Instant) change.Instant {
 	}
 }
 
+func savedRevisable(w *Writer, v *change.Revisable) *statepb.Revisable {
+	if v == nil {
+		return nil
+	}
+	return &statepb.Revisable{
+		TraceId: w.TraceID(v.TraceID), SpanId: w.SpanID(v.SpanID), Verb: w.Text(v.Verb.String()),
+		Number: int64(v.Number), Outcome: w.Text(string(v.Outcome)), Message: w.Text(v.Message),
+	}
+}
+
+func readRevisable(r *Reader, m *statepb.Revisable) *change.Revisable {
+	if m == nil {
+		return nil
+	}
+	return &change.Revisable{
+		TraceID: r.TraceID(m.TraceId), SpanID: r.SpanID(m.SpanId), Verb: history.ParseVerb(r.Text(m.Verb)),
+		Number: int(m.Number), Outcome: span.Outcome(r.Text(m.Outcome)), Message: r.Text(m.Message),
+	}
+}
+
 // Taken returns the saved form of a trace that was handed out.
 func (w *Writer) Taken(id trace.TraceID, t change.Taken) *statepb.Taken {
-	w.values += len(t.Originations)
+	w.values += len(t.Originations) + len(t.Blocking)
+	var blocking []uint64
+	for _, uid := range t.Blocking {
+		blocking = append(blocking, w.Text(string(uid)))
+	}
 	return &statepb.Taken{
 		TraceId:      w.TraceID(id),
 		At:           w.Time(t.At),
 		Latest:       w.Time(t.Latest),
 		Outside:      t.Outside,
 		Originations: t.Originations,
+		Outcome:      w.Text(string(t.Outcome)),
+		Blocking:     blocking,
+		Root:         w.SpanID(t.Root),
 	}
 }
 
 // Taken returns the trace that was handed out.
 func (r *Reader) Taken(m *statepb.Taken) (trace.TraceID, change.Taken) {
-	return r.TraceID(m.TraceId), change.Taken{
+	t := change.Taken{
 		At:           r.Time(m.At),
 		Latest:       r.Time(m.Latest),
 		Outside:      m.Outside,
 		Originations: m.Originations,
+		Outcome:      span.Outcome(r.Text(m.Outcome)),
+		Root:         r.SpanID(m.Root),
 	}
+	for _, uid := range m.Blocking {
+		t.Blocking = append(t.Blocking, types.UID(r.Text(uid)))
+	}
+	return r.TraceID(m.TraceId), t
 }

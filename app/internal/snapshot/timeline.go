@@ -22,6 +22,8 @@ func (w *Writer) Timeline(t *change.Timeline) *statepb.Timeline {
 		Events:   messages(w, t.Events, (*Writer).Event),
 		Requests: messages(w, t.Requests(), (*Writer).Request),
 		Folded:   t.Folded,
+
+		Revisable: savedRevisable(w, t.Revisable),
 	}
 	m.Versions = messages(w, t.Versions, func(w *Writer, v *history.Version) *statepb.Version {
 		return savedVersion(w, v, &m.Intents)
@@ -69,6 +71,7 @@ func (r *Reader) Timeline(m *statepb.Timeline) *change.Timeline {
 		past := r.Past(m.Past)
 		t.Past = &past
 	}
+	t.Revisable = readRevisable(r, m.Revisable)
 	if len(m.Recent) > 0 {
 		t.Recent = &change.Recent{List: values(r, m.Recent, readInstant)}
 	}

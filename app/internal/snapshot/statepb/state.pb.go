@@ -25,11 +25,12 @@
 package statepb
 
 import (
-	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
-	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
+
+	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
+	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 )
 
 const (
@@ -964,6 +965,7 @@ type Timeline struct {
 	Folded          bool                   `protobuf:"varint,9,opt,name=folded,proto3" json:"folded,omitempty"`
 	Recent          []*Instant             `protobuf:"bytes,10,rep,name=recent,proto3" json:"recent,omitempty"`
 	AuditsHandedOut []uint64               `protobuf:"varint,11,rep,packed,name=audits_handed_out,json=auditsHandedOut,proto3" json:"audits_handed_out,omitempty"` // resourceVersions
+	Revisable       *Revisable             `protobuf:"bytes,12,opt,name=revisable,proto3" json:"revisable,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -1075,6 +1077,98 @@ func (x *Timeline) GetAuditsHandedOut() []uint64 {
 	return nil
 }
 
+func (x *Timeline) GetRevisable() *Revisable {
+	if x != nil {
+		return x.Revisable
+	}
+	return nil
+}
+
+// Revisable is a change.Revisable.
+type Revisable struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	TraceId       uint64                 `protobuf:"varint,1,opt,name=trace_id,json=traceId,proto3" json:"trace_id,omitempty"` // in texts
+	SpanId        uint64                 `protobuf:"fixed64,2,opt,name=span_id,json=spanId,proto3" json:"span_id,omitempty"`
+	Verb          uint64                 `protobuf:"varint,3,opt,name=verb,proto3" json:"verb,omitempty"` // in texts
+	Number        int64                  `protobuf:"varint,4,opt,name=number,proto3" json:"number,omitempty"`
+	Outcome       uint64                 `protobuf:"varint,5,opt,name=outcome,proto3" json:"outcome,omitempty"` // in texts
+	Message       uint64                 `protobuf:"varint,6,opt,name=message,proto3" json:"message,omitempty"` // in texts
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Revisable) Reset() {
+	*x = Revisable{}
+	mi := &file_snapshot_state_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Revisable) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Revisable) ProtoMessage() {}
+
+func (x *Revisable) ProtoReflect() protoreflect.Message {
+	mi := &file_snapshot_state_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Revisable.ProtoReflect.Descriptor instead.
+func (*Revisable) Descriptor() ([]byte, []int) {
+	return file_snapshot_state_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Revisable) GetTraceId() uint64 {
+	if x != nil {
+		return x.TraceId
+	}
+	return 0
+}
+
+func (x *Revisable) GetSpanId() uint64 {
+	if x != nil {
+		return x.SpanId
+	}
+	return 0
+}
+
+func (x *Revisable) GetVerb() uint64 {
+	if x != nil {
+		return x.Verb
+	}
+	return 0
+}
+
+func (x *Revisable) GetNumber() int64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Revisable) GetOutcome() uint64 {
+	if x != nil {
+		return x.Outcome
+	}
+	return 0
+}
+
+func (x *Revisable) GetMessage() uint64 {
+	if x != nil {
+		return x.Message
+	}
+	return 0
+}
+
 // Version is a history.Version.
 type Version struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
@@ -1094,7 +1188,7 @@ type Version struct {
 
 func (x *Version) Reset() {
 	*x = Version{}
-	mi := &file_snapshot_state_proto_msgTypes[11]
+	mi := &file_snapshot_state_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1106,7 +1200,7 @@ func (x *Version) String() string {
 func (*Version) ProtoMessage() {}
 
 func (x *Version) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[11]
+	mi := &file_snapshot_state_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1119,7 +1213,7 @@ func (x *Version) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Version.ProtoReflect.Descriptor instead.
 func (*Version) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{11}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Version) GetIntent() uint64 {
@@ -1206,7 +1300,7 @@ type Removal struct {
 
 func (x *Removal) Reset() {
 	*x = Removal{}
-	mi := &file_snapshot_state_proto_msgTypes[12]
+	mi := &file_snapshot_state_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1218,7 +1312,7 @@ func (x *Removal) String() string {
 func (*Removal) ProtoMessage() {}
 
 func (x *Removal) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[12]
+	mi := &file_snapshot_state_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1231,7 +1325,7 @@ func (x *Removal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Removal.ProtoReflect.Descriptor instead.
 func (*Removal) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{12}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Removal) GetRv() uint64 {
@@ -1289,7 +1383,7 @@ type Intent struct {
 
 func (x *Intent) Reset() {
 	*x = Intent{}
-	mi := &file_snapshot_state_proto_msgTypes[13]
+	mi := &file_snapshot_state_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1301,7 +1395,7 @@ func (x *Intent) String() string {
 func (*Intent) ProtoMessage() {}
 
 func (x *Intent) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[13]
+	mi := &file_snapshot_state_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1314,7 +1408,7 @@ func (x *Intent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Intent.ProtoReflect.Descriptor instead.
 func (*Intent) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{13}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Intent) GetLeave() uint64 {
@@ -1405,7 +1499,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_snapshot_state_proto_msgTypes[14]
+	mi := &file_snapshot_state_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1417,7 +1511,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[14]
+	mi := &file_snapshot_state_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1430,7 +1524,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{14}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Leave) GetDeleting() *Time {
@@ -1460,7 +1554,7 @@ type Origin struct {
 
 func (x *Origin) Reset() {
 	*x = Origin{}
-	mi := &file_snapshot_state_proto_msgTypes[15]
+	mi := &file_snapshot_state_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1472,7 +1566,7 @@ func (x *Origin) String() string {
 func (*Origin) ProtoMessage() {}
 
 func (x *Origin) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[15]
+	mi := &file_snapshot_state_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1485,7 +1579,7 @@ func (x *Origin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Origin.ProtoReflect.Descriptor instead.
 func (*Origin) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{15}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Origin) GetTraceParent() uint64 {
@@ -1529,7 +1623,7 @@ type Fields struct {
 
 func (x *Fields) Reset() {
 	*x = Fields{}
-	mi := &file_snapshot_state_proto_msgTypes[16]
+	mi := &file_snapshot_state_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1541,7 +1635,7 @@ func (x *Fields) String() string {
 func (*Fields) ProtoMessage() {}
 
 func (x *Fields) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[16]
+	mi := &file_snapshot_state_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1554,7 +1648,7 @@ func (x *Fields) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fields.ProtoReflect.Descriptor instead.
 func (*Fields) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{16}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Fields) GetPaths() []uint64 {
@@ -1599,7 +1693,7 @@ type Manager struct {
 
 func (x *Manager) Reset() {
 	*x = Manager{}
-	mi := &file_snapshot_state_proto_msgTypes[17]
+	mi := &file_snapshot_state_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1611,7 +1705,7 @@ func (x *Manager) String() string {
 func (*Manager) ProtoMessage() {}
 
 func (x *Manager) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[17]
+	mi := &file_snapshot_state_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1624,7 +1718,7 @@ func (x *Manager) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Manager.ProtoReflect.Descriptor instead.
 func (*Manager) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{17}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Manager) GetName() uint64 {
@@ -1679,7 +1773,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_snapshot_state_proto_msgTypes[18]
+	mi := &file_snapshot_state_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1691,7 +1785,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[18]
+	mi := &file_snapshot_state_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1704,7 +1798,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{18}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Status) GetVerdict() uint64 {
@@ -1774,7 +1868,7 @@ type Endpoints struct {
 
 func (x *Endpoints) Reset() {
 	*x = Endpoints{}
-	mi := &file_snapshot_state_proto_msgTypes[19]
+	mi := &file_snapshot_state_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1786,7 +1880,7 @@ func (x *Endpoints) String() string {
 func (*Endpoints) ProtoMessage() {}
 
 func (x *Endpoints) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[19]
+	mi := &file_snapshot_state_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1799,7 +1893,7 @@ func (x *Endpoints) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Endpoints.ProtoReflect.Descriptor instead.
 func (*Endpoints) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{19}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Endpoints) GetService() uint64 {
@@ -1827,7 +1921,7 @@ type Autoscaler struct {
 
 func (x *Autoscaler) Reset() {
 	*x = Autoscaler{}
-	mi := &file_snapshot_state_proto_msgTypes[20]
+	mi := &file_snapshot_state_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1839,7 +1933,7 @@ func (x *Autoscaler) String() string {
 func (*Autoscaler) ProtoMessage() {}
 
 func (x *Autoscaler) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[20]
+	mi := &file_snapshot_state_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1852,7 +1946,7 @@ func (x *Autoscaler) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Autoscaler.ProtoReflect.Descriptor instead.
 func (*Autoscaler) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{20}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Autoscaler) GetScaled() *Time {
@@ -1882,7 +1976,7 @@ type Revision struct {
 
 func (x *Revision) Reset() {
 	*x = Revision{}
-	mi := &file_snapshot_state_proto_msgTypes[21]
+	mi := &file_snapshot_state_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1894,7 +1988,7 @@ func (x *Revision) String() string {
 func (*Revision) ProtoMessage() {}
 
 func (x *Revision) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[21]
+	mi := &file_snapshot_state_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1907,7 +2001,7 @@ func (x *Revision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Revision.ProtoReflect.Descriptor instead.
 func (*Revision) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{21}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Revision) GetId() uint64 {
@@ -1949,7 +2043,7 @@ type Verdict struct {
 
 func (x *Verdict) Reset() {
 	*x = Verdict{}
-	mi := &file_snapshot_state_proto_msgTypes[22]
+	mi := &file_snapshot_state_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1961,7 +2055,7 @@ func (x *Verdict) String() string {
 func (*Verdict) ProtoMessage() {}
 
 func (x *Verdict) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[22]
+	mi := &file_snapshot_state_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1974,7 +2068,7 @@ func (x *Verdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Verdict.ProtoReflect.Descriptor instead.
 func (*Verdict) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{22}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Verdict) GetProgress() uint64 {
@@ -2005,7 +2099,7 @@ type Condition struct {
 
 func (x *Condition) Reset() {
 	*x = Condition{}
-	mi := &file_snapshot_state_proto_msgTypes[23]
+	mi := &file_snapshot_state_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2017,7 +2111,7 @@ func (x *Condition) String() string {
 func (*Condition) ProtoMessage() {}
 
 func (x *Condition) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[23]
+	mi := &file_snapshot_state_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2030,7 +2124,7 @@ func (x *Condition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Condition.ProtoReflect.Descriptor instead.
 func (*Condition) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{23}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Condition) GetType() uint64 {
@@ -2086,7 +2180,7 @@ type Workload struct {
 
 func (x *Workload) Reset() {
 	*x = Workload{}
-	mi := &file_snapshot_state_proto_msgTypes[24]
+	mi := &file_snapshot_state_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2098,7 +2192,7 @@ func (x *Workload) String() string {
 func (*Workload) ProtoMessage() {}
 
 func (x *Workload) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[24]
+	mi := &file_snapshot_state_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2111,7 +2205,7 @@ func (x *Workload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Workload.ProtoReflect.Descriptor instead.
 func (*Workload) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{24}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Workload) GetReplicas() int32 {
@@ -2191,7 +2285,7 @@ type Pod struct {
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_snapshot_state_proto_msgTypes[25]
+	mi := &file_snapshot_state_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2203,7 +2297,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[25]
+	mi := &file_snapshot_state_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2216,7 +2310,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{25}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Pod) GetSpec() uint64 {
@@ -2268,7 +2362,7 @@ type PodSpec struct {
 
 func (x *PodSpec) Reset() {
 	*x = PodSpec{}
-	mi := &file_snapshot_state_proto_msgTypes[26]
+	mi := &file_snapshot_state_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2280,7 +2374,7 @@ func (x *PodSpec) String() string {
 func (*PodSpec) ProtoMessage() {}
 
 func (x *PodSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[26]
+	mi := &file_snapshot_state_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2293,7 +2387,7 @@ func (x *PodSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodSpec.ProtoReflect.Descriptor instead.
 func (*PodSpec) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{26}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PodSpec) GetNode() uint64 {
@@ -2343,7 +2437,7 @@ type PodPhase struct {
 
 func (x *PodPhase) Reset() {
 	*x = PodPhase{}
-	mi := &file_snapshot_state_proto_msgTypes[27]
+	mi := &file_snapshot_state_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2355,7 +2449,7 @@ func (x *PodPhase) String() string {
 func (*PodPhase) ProtoMessage() {}
 
 func (x *PodPhase) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[27]
+	mi := &file_snapshot_state_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2368,7 +2462,7 @@ func (x *PodPhase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodPhase.ProtoReflect.Descriptor instead.
 func (*PodPhase) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{27}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PodPhase) GetPhase() uint64 {
@@ -2414,7 +2508,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_snapshot_state_proto_msgTypes[28]
+	mi := &file_snapshot_state_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2426,7 +2520,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[28]
+	mi := &file_snapshot_state_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2439,7 +2533,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{28}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Container) GetName() uint64 {
@@ -2549,7 +2643,7 @@ type ContainerState struct {
 
 func (x *ContainerState) Reset() {
 	*x = ContainerState{}
-	mi := &file_snapshot_state_proto_msgTypes[29]
+	mi := &file_snapshot_state_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2561,7 +2655,7 @@ func (x *ContainerState) String() string {
 func (*ContainerState) ProtoMessage() {}
 
 func (x *ContainerState) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[29]
+	mi := &file_snapshot_state_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2574,7 +2668,7 @@ func (x *ContainerState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerState.ProtoReflect.Descriptor instead.
 func (*ContainerState) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{29}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ContainerState) GetWaiting() bool {
@@ -2645,7 +2739,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_snapshot_state_proto_msgTypes[30]
+	mi := &file_snapshot_state_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2657,7 +2751,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[30]
+	mi := &file_snapshot_state_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2670,7 +2764,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{30}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Event) GetNotice() uint64 {
@@ -2755,7 +2849,7 @@ type Related struct {
 
 func (x *Related) Reset() {
 	*x = Related{}
-	mi := &file_snapshot_state_proto_msgTypes[31]
+	mi := &file_snapshot_state_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2767,7 +2861,7 @@ func (x *Related) String() string {
 func (*Related) ProtoMessage() {}
 
 func (x *Related) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[31]
+	mi := &file_snapshot_state_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2780,7 +2874,7 @@ func (x *Related) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Related.ProtoReflect.Descriptor instead.
 func (*Related) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{31}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Related) GetUid() uint64 {
@@ -2817,7 +2911,7 @@ type Notice struct {
 
 func (x *Notice) Reset() {
 	*x = Notice{}
-	mi := &file_snapshot_state_proto_msgTypes[32]
+	mi := &file_snapshot_state_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2829,7 +2923,7 @@ func (x *Notice) String() string {
 func (*Notice) ProtoMessage() {}
 
 func (x *Notice) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[32]
+	mi := &file_snapshot_state_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2842,7 +2936,7 @@ func (x *Notice) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Notice.ProtoReflect.Descriptor instead.
 func (*Notice) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{32}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Notice) GetType() uint64 {
@@ -2904,7 +2998,7 @@ type Request struct {
 
 func (x *Request) Reset() {
 	*x = Request{}
-	mi := &file_snapshot_state_proto_msgTypes[33]
+	mi := &file_snapshot_state_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2916,7 +3010,7 @@ func (x *Request) String() string {
 func (*Request) ProtoMessage() {}
 
 func (x *Request) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[33]
+	mi := &file_snapshot_state_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2929,7 +3023,7 @@ func (x *Request) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Request.ProtoReflect.Descriptor instead.
 func (*Request) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{33}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Request) GetRef() *Ref {
@@ -3097,7 +3191,7 @@ type KeyedRequest struct {
 
 func (x *KeyedRequest) Reset() {
 	*x = KeyedRequest{}
-	mi := &file_snapshot_state_proto_msgTypes[34]
+	mi := &file_snapshot_state_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3109,7 +3203,7 @@ func (x *KeyedRequest) String() string {
 func (*KeyedRequest) ProtoMessage() {}
 
 func (x *KeyedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[34]
+	mi := &file_snapshot_state_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3122,7 +3216,7 @@ func (x *KeyedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedRequest.ProtoReflect.Descriptor instead.
 func (*KeyedRequest) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{34}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *KeyedRequest) GetKey() uint64 {
@@ -3162,7 +3256,7 @@ type Past struct {
 
 func (x *Past) Reset() {
 	*x = Past{}
-	mi := &file_snapshot_state_proto_msgTypes[35]
+	mi := &file_snapshot_state_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3174,7 +3268,7 @@ func (x *Past) String() string {
 func (*Past) ProtoMessage() {}
 
 func (x *Past) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[35]
+	mi := &file_snapshot_state_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3187,7 +3281,7 @@ func (x *Past) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Past.ProtoReflect.Descriptor instead.
 func (*Past) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{35}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Past) GetTraceId() uint64 {
@@ -3298,7 +3392,7 @@ type Instant struct {
 
 func (x *Instant) Reset() {
 	*x = Instant{}
-	mi := &file_snapshot_state_proto_msgTypes[36]
+	mi := &file_snapshot_state_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3310,7 +3404,7 @@ func (x *Instant) String() string {
 func (*Instant) ProtoMessage() {}
 
 func (x *Instant) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[36]
+	mi := &file_snapshot_state_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3323,7 +3417,7 @@ func (x *Instant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Instant.ProtoReflect.Descriptor instead.
 func (*Instant) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{36}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Instant) GetTraceId() uint64 {
@@ -3397,7 +3491,7 @@ type Earlier struct {
 
 func (x *Earlier) Reset() {
 	*x = Earlier{}
-	mi := &file_snapshot_state_proto_msgTypes[37]
+	mi := &file_snapshot_state_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3409,7 +3503,7 @@ func (x *Earlier) String() string {
 func (*Earlier) ProtoMessage() {}
 
 func (x *Earlier) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[37]
+	mi := &file_snapshot_state_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3422,7 +3516,7 @@ func (x *Earlier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Earlier.ProtoReflect.Descriptor instead.
 func (*Earlier) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{37}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Earlier) GetTraceId() uint64 {
@@ -3482,7 +3576,7 @@ type Run struct {
 
 func (x *Run) Reset() {
 	*x = Run{}
-	mi := &file_snapshot_state_proto_msgTypes[38]
+	mi := &file_snapshot_state_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3494,7 +3588,7 @@ func (x *Run) String() string {
 func (*Run) ProtoMessage() {}
 
 func (x *Run) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[38]
+	mi := &file_snapshot_state_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3507,7 +3601,7 @@ func (x *Run) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Run.ProtoReflect.Descriptor instead.
 func (*Run) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{38}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Run) GetTraceParent() uint64 {
@@ -3563,7 +3657,7 @@ type KeyedRun struct {
 
 func (x *KeyedRun) Reset() {
 	*x = KeyedRun{}
-	mi := &file_snapshot_state_proto_msgTypes[39]
+	mi := &file_snapshot_state_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3575,7 +3669,7 @@ func (x *KeyedRun) String() string {
 func (*KeyedRun) ProtoMessage() {}
 
 func (x *KeyedRun) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[39]
+	mi := &file_snapshot_state_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3588,7 +3682,7 @@ func (x *KeyedRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedRun.ProtoReflect.Descriptor instead.
 func (*KeyedRun) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{39}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *KeyedRun) GetTraceId() uint64 {
@@ -3619,7 +3713,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_snapshot_state_proto_msgTypes[40]
+	mi := &file_snapshot_state_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3631,7 +3725,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[40]
+	mi := &file_snapshot_state_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3644,7 +3738,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{40}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Node) GetRegion() uint64 {
@@ -3693,7 +3787,7 @@ type KeyedNode struct {
 
 func (x *KeyedNode) Reset() {
 	*x = KeyedNode{}
-	mi := &file_snapshot_state_proto_msgTypes[41]
+	mi := &file_snapshot_state_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3705,7 +3799,7 @@ func (x *KeyedNode) String() string {
 func (*KeyedNode) ProtoMessage() {}
 
 func (x *KeyedNode) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[41]
+	mi := &file_snapshot_state_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3718,7 +3812,7 @@ func (x *KeyedNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyedNode.ProtoReflect.Descriptor instead.
 func (*KeyedNode) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{41}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *KeyedNode) GetName() uint64 {
@@ -3743,13 +3837,16 @@ type Taken struct {
 	Latest        *Time                  `protobuf:"bytes,3,opt,name=latest,proto3" json:"latest,omitempty"`
 	Outside       bool                   `protobuf:"varint,4,opt,name=outside,proto3" json:"outside,omitempty"`
 	Originations  []uint64               `protobuf:"varint,5,rep,packed,name=originations,proto3" json:"originations,omitempty"`
+	Outcome       uint64                 `protobuf:"varint,6,opt,name=outcome,proto3" json:"outcome,omitempty"`          // in texts
+	Blocking      []uint64               `protobuf:"varint,7,rep,packed,name=blocking,proto3" json:"blocking,omitempty"` // in texts
+	Root          uint64                 `protobuf:"fixed64,8,opt,name=root,proto3" json:"root,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Taken) Reset() {
 	*x = Taken{}
-	mi := &file_snapshot_state_proto_msgTypes[42]
+	mi := &file_snapshot_state_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3761,7 +3858,7 @@ func (x *Taken) String() string {
 func (*Taken) ProtoMessage() {}
 
 func (x *Taken) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[42]
+	mi := &file_snapshot_state_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3774,7 +3871,7 @@ func (x *Taken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Taken.ProtoReflect.Descriptor instead.
 func (*Taken) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{42}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Taken) GetTraceId() uint64 {
@@ -3812,6 +3909,27 @@ func (x *Taken) GetOriginations() []uint64 {
 	return nil
 }
 
+func (x *Taken) GetOutcome() uint64 {
+	if x != nil {
+		return x.Outcome
+	}
+	return 0
+}
+
+func (x *Taken) GetBlocking() []uint64 {
+	if x != nil {
+		return x.Blocking
+	}
+	return nil
+}
+
+func (x *Taken) GetRoot() uint64 {
+	if x != nil {
+		return x.Root
+	}
+	return 0
+}
+
 // Amendment is a late fact about a reconciliation, from after its trace was handed out.
 type Amendment struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3831,7 +3949,7 @@ type Amendment struct {
 
 func (x *Amendment) Reset() {
 	*x = Amendment{}
-	mi := &file_snapshot_state_proto_msgTypes[43]
+	mi := &file_snapshot_state_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3843,7 +3961,7 @@ func (x *Amendment) String() string {
 func (*Amendment) ProtoMessage() {}
 
 func (x *Amendment) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[43]
+	mi := &file_snapshot_state_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3856,7 +3974,7 @@ func (x *Amendment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Amendment.ProtoReflect.Descriptor instead.
 func (*Amendment) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{43}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Amendment) GetRef() *Ref {
@@ -3942,7 +4060,7 @@ type Fight struct {
 
 func (x *Fight) Reset() {
 	*x = Fight{}
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3954,7 +4072,7 @@ func (x *Fight) String() string {
 func (*Fight) ProtoMessage() {}
 
 func (x *Fight) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[44]
+	mi := &file_snapshot_state_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3967,7 +4085,7 @@ func (x *Fight) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fight.ProtoReflect.Descriptor instead.
 func (*Fight) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{44}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Fight) GetPaths() []uint64 {
@@ -4009,7 +4127,7 @@ type SeriesList struct {
 
 func (x *SeriesList) Reset() {
 	*x = SeriesList{}
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4021,7 +4139,7 @@ func (x *SeriesList) String() string {
 func (*SeriesList) ProtoMessage() {}
 
 func (x *SeriesList) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[45]
+	mi := &file_snapshot_state_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4034,7 +4152,7 @@ func (x *SeriesList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeriesList.ProtoReflect.Descriptor instead.
 func (*SeriesList) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{45}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SeriesList) GetRef() *Ref {
@@ -4069,7 +4187,7 @@ type Series struct {
 
 func (x *Series) Reset() {
 	*x = Series{}
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4081,7 +4199,7 @@ func (x *Series) String() string {
 func (*Series) ProtoMessage() {}
 
 func (x *Series) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[46]
+	mi := &file_snapshot_state_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4094,7 +4212,7 @@ func (x *Series) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Series.ProtoReflect.Descriptor instead.
 func (*Series) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{46}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Series) GetAuthor() uint64 {
@@ -4171,7 +4289,7 @@ type Contests struct {
 
 func (x *Contests) Reset() {
 	*x = Contests{}
-	mi := &file_snapshot_state_proto_msgTypes[47]
+	mi := &file_snapshot_state_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4183,7 +4301,7 @@ func (x *Contests) String() string {
 func (*Contests) ProtoMessage() {}
 
 func (x *Contests) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[47]
+	mi := &file_snapshot_state_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4196,7 +4314,7 @@ func (x *Contests) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contests.ProtoReflect.Descriptor instead.
 func (*Contests) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{47}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Contests) GetUid() uint64 {
@@ -4228,7 +4346,7 @@ type Contest struct {
 
 func (x *Contest) Reset() {
 	*x = Contest{}
-	mi := &file_snapshot_state_proto_msgTypes[48]
+	mi := &file_snapshot_state_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4240,7 +4358,7 @@ func (x *Contest) String() string {
 func (*Contest) ProtoMessage() {}
 
 func (x *Contest) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[48]
+	mi := &file_snapshot_state_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4253,7 +4371,7 @@ func (x *Contest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contest.ProtoReflect.Descriptor instead.
 func (*Contest) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{48}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Contest) GetPath() uint64 {
@@ -4315,7 +4433,7 @@ type Claim struct {
 
 func (x *Claim) Reset() {
 	*x = Claim{}
-	mi := &file_snapshot_state_proto_msgTypes[49]
+	mi := &file_snapshot_state_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4327,7 +4445,7 @@ func (x *Claim) String() string {
 func (*Claim) ProtoMessage() {}
 
 func (x *Claim) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[49]
+	mi := &file_snapshot_state_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4340,7 +4458,7 @@ func (x *Claim) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Claim.ProtoReflect.Descriptor instead.
 func (*Claim) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{49}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Claim) GetUser() uint64 {
@@ -4414,7 +4532,7 @@ type Subject struct {
 
 func (x *Subject) Reset() {
 	*x = Subject{}
-	mi := &file_snapshot_state_proto_msgTypes[50]
+	mi := &file_snapshot_state_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4426,7 +4544,7 @@ func (x *Subject) String() string {
 func (*Subject) ProtoMessage() {}
 
 func (x *Subject) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[50]
+	mi := &file_snapshot_state_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4439,7 +4557,7 @@ func (x *Subject) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Subject.ProtoReflect.Descriptor instead.
 func (*Subject) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{50}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Subject) GetUid() uint64 {
@@ -4496,7 +4614,7 @@ type Sighting struct {
 
 func (x *Sighting) Reset() {
 	*x = Sighting{}
-	mi := &file_snapshot_state_proto_msgTypes[51]
+	mi := &file_snapshot_state_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4508,7 +4626,7 @@ func (x *Sighting) String() string {
 func (*Sighting) ProtoMessage() {}
 
 func (x *Sighting) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[51]
+	mi := &file_snapshot_state_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4521,7 +4639,7 @@ func (x *Sighting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sighting.ProtoReflect.Descriptor instead.
 func (*Sighting) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{51}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Sighting) GetKey() uint64 {
@@ -4556,7 +4674,7 @@ type Adrift struct {
 
 func (x *Adrift) Reset() {
 	*x = Adrift{}
-	mi := &file_snapshot_state_proto_msgTypes[52]
+	mi := &file_snapshot_state_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4568,7 +4686,7 @@ func (x *Adrift) String() string {
 func (*Adrift) ProtoMessage() {}
 
 func (x *Adrift) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[52]
+	mi := &file_snapshot_state_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4581,7 +4699,7 @@ func (x *Adrift) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adrift.ProtoReflect.Descriptor instead.
 func (*Adrift) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{52}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Adrift) GetSubject() *Subject {
@@ -4610,7 +4728,7 @@ type Refusals struct {
 
 func (x *Refusals) Reset() {
 	*x = Refusals{}
-	mi := &file_snapshot_state_proto_msgTypes[53]
+	mi := &file_snapshot_state_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4622,7 +4740,7 @@ func (x *Refusals) String() string {
 func (*Refusals) ProtoMessage() {}
 
 func (x *Refusals) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[53]
+	mi := &file_snapshot_state_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4635,7 +4753,7 @@ func (x *Refusals) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusals.ProtoReflect.Descriptor instead.
 func (*Refusals) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{53}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Refusals) GetSubject() *Subject {
@@ -4672,7 +4790,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_snapshot_state_proto_msgTypes[54]
+	mi := &file_snapshot_state_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4684,7 +4802,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[54]
+	mi := &file_snapshot_state_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4697,7 +4815,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{54}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Refusal) GetRequests() []uint64 {
@@ -4741,7 +4859,7 @@ type Endpoint struct {
 
 func (x *Endpoint) Reset() {
 	*x = Endpoint{}
-	mi := &file_snapshot_state_proto_msgTypes[55]
+	mi := &file_snapshot_state_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4753,7 +4871,7 @@ func (x *Endpoint) String() string {
 func (*Endpoint) ProtoMessage() {}
 
 func (x *Endpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[55]
+	mi := &file_snapshot_state_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4766,7 +4884,7 @@ func (x *Endpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Endpoint.ProtoReflect.Descriptor instead.
 func (*Endpoint) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{55}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Endpoint) GetKey() uint64 {
@@ -4812,7 +4930,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_snapshot_state_proto_msgTypes[56]
+	mi := &file_snapshot_state_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4824,7 +4942,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[56]
+	mi := &file_snapshot_state_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4837,7 +4955,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{56}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Publication) GetService() uint64 {
@@ -4897,7 +5015,7 @@ type HandedOutPod struct {
 
 func (x *HandedOutPod) Reset() {
 	*x = HandedOutPod{}
-	mi := &file_snapshot_state_proto_msgTypes[57]
+	mi := &file_snapshot_state_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4909,7 +5027,7 @@ func (x *HandedOutPod) String() string {
 func (*HandedOutPod) ProtoMessage() {}
 
 func (x *HandedOutPod) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[57]
+	mi := &file_snapshot_state_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4922,7 +5040,7 @@ func (x *HandedOutPod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HandedOutPod.ProtoReflect.Descriptor instead.
 func (*HandedOutPod) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{57}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *HandedOutPod) GetRef() *Ref {
@@ -4980,7 +5098,7 @@ type Moment struct {
 
 func (x *Moment) Reset() {
 	*x = Moment{}
-	mi := &file_snapshot_state_proto_msgTypes[58]
+	mi := &file_snapshot_state_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4992,7 +5110,7 @@ func (x *Moment) String() string {
 func (*Moment) ProtoMessage() {}
 
 func (x *Moment) ProtoReflect() protoreflect.Message {
-	mi := &file_snapshot_state_proto_msgTypes[58]
+	mi := &file_snapshot_state_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5005,7 +5123,7 @@ func (x *Moment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Moment.ProtoReflect.Descriptor instead.
 func (*Moment) Descriptor() ([]byte, []int) {
-	return file_snapshot_state_proto_rawDescGZIP(), []int{58}
+	return file_snapshot_state_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Moment) GetLo() *Time {
@@ -5129,7 +5247,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\tnamespace\x18\x04 \x01(\x04R\tnamespace\x12\x12\n" +
 	"\x04name\x18\x05 \x01(\x04R\x04name\"C\n" +
 	"\tRelations\x126\n" +
-	"\trelations\x18\x01 \x03(\v2\x18.lifeline.state.RelationR\trelations\"\xe6\x03\n" +
+	"\trelations\x18\x01 \x03(\v2\x18.lifeline.state.RelationR\trelations\"\x9f\x04\n" +
 	"\bTimeline\x12%\n" +
 	"\x03ref\x18\x01 \x01(\v2\x13.lifeline.state.RefR\x03ref\x120\n" +
 	"\aintents\x18\x02 \x03(\v2\x16.lifeline.state.IntentR\aintents\x123\n" +
@@ -5142,7 +5260,15 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x06folded\x18\t \x01(\bR\x06folded\x12/\n" +
 	"\x06recent\x18\n" +
 	" \x03(\v2\x17.lifeline.state.InstantR\x06recent\x12*\n" +
-	"\x11audits_handed_out\x18\v \x03(\x04R\x0fauditsHandedOut\"\xab\x02\n" +
+	"\x11audits_handed_out\x18\v \x03(\x04R\x0fauditsHandedOut\x127\n" +
+	"\trevisable\x18\f \x01(\v2\x19.lifeline.state.RevisableR\trevisable\"\x9f\x01\n" +
+	"\tRevisable\x12\x19\n" +
+	"\btrace_id\x18\x01 \x01(\x04R\atraceId\x12\x17\n" +
+	"\aspan_id\x18\x02 \x01(\x06R\x06spanId\x12\x12\n" +
+	"\x04verb\x18\x03 \x01(\x04R\x04verb\x12\x16\n" +
+	"\x06number\x18\x04 \x01(\x03R\x06number\x12\x18\n" +
+	"\aoutcome\x18\x05 \x01(\x04R\aoutcome\x12\x18\n" +
+	"\amessage\x18\x06 \x01(\x04R\amessage\"\xab\x02\n" +
 	"\aVersion\x12\x16\n" +
 	"\x06intent\x18\x01 \x01(\x04R\x06intent\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\x04R\x06status\x12)\n" +
@@ -5393,13 +5519,16 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\aruntime\x18\x05 \x01(\x04R\aruntime\"I\n" +
 	"\tKeyedNode\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\x04R\x04name\x12(\n" +
-	"\x04node\x18\x02 \x01(\v2\x14.lifeline.state.NodeR\x04node\"\xb4\x01\n" +
+	"\x04node\x18\x02 \x01(\v2\x14.lifeline.state.NodeR\x04node\"\xfe\x01\n" +
 	"\x05Taken\x12\x19\n" +
 	"\btrace_id\x18\x01 \x01(\x04R\atraceId\x12$\n" +
 	"\x02at\x18\x02 \x01(\v2\x14.lifeline.state.TimeR\x02at\x12,\n" +
 	"\x06latest\x18\x03 \x01(\v2\x14.lifeline.state.TimeR\x06latest\x12\x18\n" +
 	"\aoutside\x18\x04 \x01(\bR\aoutside\x12\"\n" +
-	"\foriginations\x18\x05 \x03(\x04R\foriginations\"\xe1\x02\n" +
+	"\foriginations\x18\x05 \x03(\x04R\foriginations\x12\x18\n" +
+	"\aoutcome\x18\x06 \x01(\x04R\aoutcome\x12\x1a\n" +
+	"\bblocking\x18\a \x03(\x04R\bblocking\x12\x12\n" +
+	"\x04root\x18\b \x01(\x06R\x04root\"\xe1\x02\n" +
 	"\tAmendment\x12%\n" +
 	"\x03ref\x18\x01 \x01(\v2\x13.lifeline.state.RefR\x03ref\x12\x18\n" +
 	"\aservice\x18\x02 \x01(\x04R\aservice\x12(\n" +
@@ -5514,7 +5643,7 @@ func file_snapshot_state_proto_rawDescGZIP() []byte {
 	return file_snapshot_state_proto_rawDescData
 }
 
-var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
+var file_snapshot_state_proto_msgTypes = make([]protoimpl.MessageInfo, 60)
 var file_snapshot_state_proto_goTypes = []any{
 	(*Part)(nil),           // 0: lifeline.state.Part
 	(*Header)(nil),         // 1: lifeline.state.Header
@@ -5527,93 +5656,94 @@ var file_snapshot_state_proto_goTypes = []any{
 	(*Relation)(nil),       // 8: lifeline.state.Relation
 	(*Relations)(nil),      // 9: lifeline.state.Relations
 	(*Timeline)(nil),       // 10: lifeline.state.Timeline
-	(*Version)(nil),        // 11: lifeline.state.Version
-	(*Removal)(nil),        // 12: lifeline.state.Removal
-	(*Intent)(nil),         // 13: lifeline.state.Intent
-	(*Leave)(nil),          // 14: lifeline.state.Leave
-	(*Origin)(nil),         // 15: lifeline.state.Origin
-	(*Fields)(nil),         // 16: lifeline.state.Fields
-	(*Manager)(nil),        // 17: lifeline.state.Manager
-	(*Status)(nil),         // 18: lifeline.state.Status
-	(*Endpoints)(nil),      // 19: lifeline.state.Endpoints
-	(*Autoscaler)(nil),     // 20: lifeline.state.Autoscaler
-	(*Revision)(nil),       // 21: lifeline.state.Revision
-	(*Verdict)(nil),        // 22: lifeline.state.Verdict
-	(*Condition)(nil),      // 23: lifeline.state.Condition
-	(*Workload)(nil),       // 24: lifeline.state.Workload
-	(*Pod)(nil),            // 25: lifeline.state.Pod
-	(*PodSpec)(nil),        // 26: lifeline.state.PodSpec
-	(*PodPhase)(nil),       // 27: lifeline.state.PodPhase
-	(*Container)(nil),      // 28: lifeline.state.Container
-	(*ContainerState)(nil), // 29: lifeline.state.ContainerState
-	(*Event)(nil),          // 30: lifeline.state.Event
-	(*Related)(nil),        // 31: lifeline.state.Related
-	(*Notice)(nil),         // 32: lifeline.state.Notice
-	(*Request)(nil),        // 33: lifeline.state.Request
-	(*KeyedRequest)(nil),   // 34: lifeline.state.KeyedRequest
-	(*Past)(nil),           // 35: lifeline.state.Past
-	(*Instant)(nil),        // 36: lifeline.state.Instant
-	(*Earlier)(nil),        // 37: lifeline.state.Earlier
-	(*Run)(nil),            // 38: lifeline.state.Run
-	(*KeyedRun)(nil),       // 39: lifeline.state.KeyedRun
-	(*Node)(nil),           // 40: lifeline.state.Node
-	(*KeyedNode)(nil),      // 41: lifeline.state.KeyedNode
-	(*Taken)(nil),          // 42: lifeline.state.Taken
-	(*Amendment)(nil),      // 43: lifeline.state.Amendment
-	(*Fight)(nil),          // 44: lifeline.state.Fight
-	(*SeriesList)(nil),     // 45: lifeline.state.SeriesList
-	(*Series)(nil),         // 46: lifeline.state.Series
-	(*Contests)(nil),       // 47: lifeline.state.Contests
-	(*Contest)(nil),        // 48: lifeline.state.Contest
-	(*Claim)(nil),          // 49: lifeline.state.Claim
-	(*Subject)(nil),        // 50: lifeline.state.Subject
-	(*Sighting)(nil),       // 51: lifeline.state.Sighting
-	(*Adrift)(nil),         // 52: lifeline.state.Adrift
-	(*Refusals)(nil),       // 53: lifeline.state.Refusals
-	(*Refusal)(nil),        // 54: lifeline.state.Refusal
-	(*Endpoint)(nil),       // 55: lifeline.state.Endpoint
-	(*Publication)(nil),    // 56: lifeline.state.Publication
-	(*HandedOutPod)(nil),   // 57: lifeline.state.HandedOutPod
-	(*Moment)(nil),         // 58: lifeline.state.Moment
+	(*Revisable)(nil),      // 11: lifeline.state.Revisable
+	(*Version)(nil),        // 12: lifeline.state.Version
+	(*Removal)(nil),        // 13: lifeline.state.Removal
+	(*Intent)(nil),         // 14: lifeline.state.Intent
+	(*Leave)(nil),          // 15: lifeline.state.Leave
+	(*Origin)(nil),         // 16: lifeline.state.Origin
+	(*Fields)(nil),         // 17: lifeline.state.Fields
+	(*Manager)(nil),        // 18: lifeline.state.Manager
+	(*Status)(nil),         // 19: lifeline.state.Status
+	(*Endpoints)(nil),      // 20: lifeline.state.Endpoints
+	(*Autoscaler)(nil),     // 21: lifeline.state.Autoscaler
+	(*Revision)(nil),       // 22: lifeline.state.Revision
+	(*Verdict)(nil),        // 23: lifeline.state.Verdict
+	(*Condition)(nil),      // 24: lifeline.state.Condition
+	(*Workload)(nil),       // 25: lifeline.state.Workload
+	(*Pod)(nil),            // 26: lifeline.state.Pod
+	(*PodSpec)(nil),        // 27: lifeline.state.PodSpec
+	(*PodPhase)(nil),       // 28: lifeline.state.PodPhase
+	(*Container)(nil),      // 29: lifeline.state.Container
+	(*ContainerState)(nil), // 30: lifeline.state.ContainerState
+	(*Event)(nil),          // 31: lifeline.state.Event
+	(*Related)(nil),        // 32: lifeline.state.Related
+	(*Notice)(nil),         // 33: lifeline.state.Notice
+	(*Request)(nil),        // 34: lifeline.state.Request
+	(*KeyedRequest)(nil),   // 35: lifeline.state.KeyedRequest
+	(*Past)(nil),           // 36: lifeline.state.Past
+	(*Instant)(nil),        // 37: lifeline.state.Instant
+	(*Earlier)(nil),        // 38: lifeline.state.Earlier
+	(*Run)(nil),            // 39: lifeline.state.Run
+	(*KeyedRun)(nil),       // 40: lifeline.state.KeyedRun
+	(*Node)(nil),           // 41: lifeline.state.Node
+	(*KeyedNode)(nil),      // 42: lifeline.state.KeyedNode
+	(*Taken)(nil),          // 43: lifeline.state.Taken
+	(*Amendment)(nil),      // 44: lifeline.state.Amendment
+	(*Fight)(nil),          // 45: lifeline.state.Fight
+	(*SeriesList)(nil),     // 46: lifeline.state.SeriesList
+	(*Series)(nil),         // 47: lifeline.state.Series
+	(*Contests)(nil),       // 48: lifeline.state.Contests
+	(*Contest)(nil),        // 49: lifeline.state.Contest
+	(*Claim)(nil),          // 50: lifeline.state.Claim
+	(*Subject)(nil),        // 51: lifeline.state.Subject
+	(*Sighting)(nil),       // 52: lifeline.state.Sighting
+	(*Adrift)(nil),         // 53: lifeline.state.Adrift
+	(*Refusals)(nil),       // 54: lifeline.state.Refusals
+	(*Refusal)(nil),        // 55: lifeline.state.Refusal
+	(*Endpoint)(nil),       // 56: lifeline.state.Endpoint
+	(*Publication)(nil),    // 57: lifeline.state.Publication
+	(*HandedOutPod)(nil),   // 58: lifeline.state.HandedOutPod
+	(*Moment)(nil),         // 59: lifeline.state.Moment
 }
 var file_snapshot_state_proto_depIdxs = []int32{
 	1,   // 0: lifeline.state.Part.header:type_name -> lifeline.state.Header
 	4,   // 1: lifeline.state.Part.kinds:type_name -> lifeline.state.Kind
-	14,  // 2: lifeline.state.Part.leaves:type_name -> lifeline.state.Leave
-	15,  // 3: lifeline.state.Part.origins:type_name -> lifeline.state.Origin
+	15,  // 2: lifeline.state.Part.leaves:type_name -> lifeline.state.Leave
+	16,  // 3: lifeline.state.Part.origins:type_name -> lifeline.state.Origin
 	7,   // 4: lifeline.state.Part.owners:type_name -> lifeline.state.Owners
 	3,   // 5: lifeline.state.Part.finalizers:type_name -> lifeline.state.List
 	9,   // 6: lifeline.state.Part.relations:type_name -> lifeline.state.Relations
-	16,  // 7: lifeline.state.Part.fields:type_name -> lifeline.state.Fields
-	17,  // 8: lifeline.state.Part.managers:type_name -> lifeline.state.Manager
+	17,  // 7: lifeline.state.Part.fields:type_name -> lifeline.state.Fields
+	18,  // 8: lifeline.state.Part.managers:type_name -> lifeline.state.Manager
 	3,   // 9: lifeline.state.Part.manager_lists:type_name -> lifeline.state.List
-	22,  // 10: lifeline.state.Part.verdicts:type_name -> lifeline.state.Verdict
-	23,  // 11: lifeline.state.Part.conditions:type_name -> lifeline.state.Condition
+	23,  // 10: lifeline.state.Part.verdicts:type_name -> lifeline.state.Verdict
+	24,  // 11: lifeline.state.Part.conditions:type_name -> lifeline.state.Condition
 	3,   // 12: lifeline.state.Part.condition_lists:type_name -> lifeline.state.List
-	24,  // 13: lifeline.state.Part.workloads:type_name -> lifeline.state.Workload
-	29,  // 14: lifeline.state.Part.container_states:type_name -> lifeline.state.ContainerState
-	28,  // 15: lifeline.state.Part.containers:type_name -> lifeline.state.Container
+	25,  // 13: lifeline.state.Part.workloads:type_name -> lifeline.state.Workload
+	30,  // 14: lifeline.state.Part.container_states:type_name -> lifeline.state.ContainerState
+	29,  // 15: lifeline.state.Part.containers:type_name -> lifeline.state.Container
 	3,   // 16: lifeline.state.Part.container_lists:type_name -> lifeline.state.List
-	26,  // 17: lifeline.state.Part.pod_specs:type_name -> lifeline.state.PodSpec
-	27,  // 18: lifeline.state.Part.pod_phases:type_name -> lifeline.state.PodPhase
-	25,  // 19: lifeline.state.Part.pods:type_name -> lifeline.state.Pod
-	18,  // 20: lifeline.state.Part.statuses:type_name -> lifeline.state.Status
-	32,  // 21: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
-	33,  // 22: lifeline.state.Part.audits:type_name -> lifeline.state.Request
+	27,  // 17: lifeline.state.Part.pod_specs:type_name -> lifeline.state.PodSpec
+	28,  // 18: lifeline.state.Part.pod_phases:type_name -> lifeline.state.PodPhase
+	26,  // 19: lifeline.state.Part.pods:type_name -> lifeline.state.Pod
+	19,  // 20: lifeline.state.Part.statuses:type_name -> lifeline.state.Status
+	33,  // 21: lifeline.state.Part.notices:type_name -> lifeline.state.Notice
+	34,  // 22: lifeline.state.Part.audits:type_name -> lifeline.state.Request
 	10,  // 23: lifeline.state.Part.timelines:type_name -> lifeline.state.Timeline
-	39,  // 24: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
-	34,  // 25: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
-	41,  // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
-	42,  // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
-	43,  // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
-	45,  // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
-	51,  // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
-	51,  // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
-	52,  // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
-	52,  // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
-	53,  // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
-	55,  // 35: lifeline.state.Part.endpoints:type_name -> lifeline.state.Endpoint
-	47,  // 36: lifeline.state.Part.contests:type_name -> lifeline.state.Contests
+	40,  // 24: lifeline.state.Part.runs:type_name -> lifeline.state.KeyedRun
+	35,  // 25: lifeline.state.Part.refused:type_name -> lifeline.state.KeyedRequest
+	42,  // 26: lifeline.state.Part.nodes:type_name -> lifeline.state.KeyedNode
+	43,  // 27: lifeline.state.Part.taken:type_name -> lifeline.state.Taken
+	44,  // 28: lifeline.state.Part.late:type_name -> lifeline.state.Amendment
+	46,  // 29: lifeline.state.Part.series:type_name -> lifeline.state.SeriesList
+	52,  // 30: lifeline.state.Part.sightings:type_name -> lifeline.state.Sighting
+	52,  // 31: lifeline.state.Part.earlier_sightings:type_name -> lifeline.state.Sighting
+	53,  // 32: lifeline.state.Part.adrift:type_name -> lifeline.state.Adrift
+	53,  // 33: lifeline.state.Part.long_adrift:type_name -> lifeline.state.Adrift
+	54,  // 34: lifeline.state.Part.refusals:type_name -> lifeline.state.Refusals
+	56,  // 35: lifeline.state.Part.endpoints:type_name -> lifeline.state.Endpoint
+	48,  // 36: lifeline.state.Part.contests:type_name -> lifeline.state.Contests
 	2,   // 37: lifeline.state.Header.compacted:type_name -> lifeline.state.Time
 	2,   // 38: lifeline.state.Header.last:type_name -> lifeline.state.Time
 	2,   // 39: lifeline.state.Header.audit_at:type_name -> lifeline.state.Time
@@ -5621,79 +5751,80 @@ var file_snapshot_state_proto_depIdxs = []int32{
 	6,   // 41: lifeline.state.Owners.owners:type_name -> lifeline.state.Owner
 	8,   // 42: lifeline.state.Relations.relations:type_name -> lifeline.state.Relation
 	5,   // 43: lifeline.state.Timeline.ref:type_name -> lifeline.state.Ref
-	13,  // 44: lifeline.state.Timeline.intents:type_name -> lifeline.state.Intent
-	11,  // 45: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
-	12,  // 46: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
-	30,  // 47: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
-	33,  // 48: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
-	35,  // 49: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
-	36,  // 50: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
-	2,   // 51: lifeline.state.Version.seen:type_name -> lifeline.state.Time
-	2,   // 52: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
-	2,   // 53: lifeline.state.Intent.created:type_name -> lifeline.state.Time
-	2,   // 54: lifeline.state.Leave.deleting:type_name -> lifeline.state.Time
-	2,   // 55: lifeline.state.Manager.time:type_name -> lifeline.state.Time
-	20,  // 56: lifeline.state.Status.autoscaler:type_name -> lifeline.state.Autoscaler
-	21,  // 57: lifeline.state.Status.revision:type_name -> lifeline.state.Revision
-	19,  // 58: lifeline.state.Status.endpoints:type_name -> lifeline.state.Endpoints
-	2,   // 59: lifeline.state.Autoscaler.scaled:type_name -> lifeline.state.Time
-	2,   // 60: lifeline.state.Condition.since:type_name -> lifeline.state.Time
-	2,   // 61: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
-	2,   // 62: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
-	2,   // 63: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
-	2,   // 64: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
-	2,   // 65: lifeline.state.Event.seen:type_name -> lifeline.state.Time
-	31,  // 66: lifeline.state.Event.related:type_name -> lifeline.state.Related
-	5,   // 67: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
-	2,   // 68: lifeline.state.Request.start:type_name -> lifeline.state.Time
-	2,   // 69: lifeline.state.Request.end:type_name -> lifeline.state.Time
-	33,  // 70: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
-	2,   // 71: lifeline.state.Past.activity:type_name -> lifeline.state.Time
-	37,  // 72: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
-	2,   // 73: lifeline.state.Instant.at:type_name -> lifeline.state.Time
-	2,   // 74: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
-	2,   // 75: lifeline.state.Run.start:type_name -> lifeline.state.Time
-	2,   // 76: lifeline.state.Run.end:type_name -> lifeline.state.Time
-	38,  // 77: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
-	40,  // 78: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
-	2,   // 79: lifeline.state.Taken.at:type_name -> lifeline.state.Time
-	2,   // 80: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
-	5,   // 81: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
-	35,  // 82: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
-	2,   // 83: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
-	30,  // 84: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
-	33,  // 85: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
-	44,  // 86: lifeline.state.Amendment.fight:type_name -> lifeline.state.Fight
-	49,  // 87: lifeline.state.Fight.against:type_name -> lifeline.state.Claim
-	2,   // 88: lifeline.state.Fight.since:type_name -> lifeline.state.Time
-	5,   // 89: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
-	46,  // 90: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
-	2,   // 91: lifeline.state.Series.last:type_name -> lifeline.state.Time
-	2,   // 92: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
-	48,  // 93: lifeline.state.Contests.fields:type_name -> lifeline.state.Contest
-	49,  // 94: lifeline.state.Contest.claims:type_name -> lifeline.state.Claim
-	2,   // 95: lifeline.state.Contest.since:type_name -> lifeline.state.Time
-	2,   // 96: lifeline.state.Contest.last:type_name -> lifeline.state.Time
-	2,   // 97: lifeline.state.Claim.at:type_name -> lifeline.state.Time
-	50,  // 98: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
-	50,  // 99: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
-	54,  // 100: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
-	2,   // 101: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
-	2,   // 102: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
-	56,  // 103: lifeline.state.Endpoint.publications:type_name -> lifeline.state.Publication
-	2,   // 104: lifeline.state.Endpoint.seen:type_name -> lifeline.state.Time
-	57,  // 105: lifeline.state.Endpoint.handed_out:type_name -> lifeline.state.HandedOutPod
-	58,  // 106: lifeline.state.Publication.at:type_name -> lifeline.state.Moment
-	5,   // 107: lifeline.state.HandedOutPod.ref:type_name -> lifeline.state.Ref
-	58,  // 108: lifeline.state.HandedOutPod.ready:type_name -> lifeline.state.Moment
-	2,   // 109: lifeline.state.HandedOutPod.at:type_name -> lifeline.state.Time
-	2,   // 110: lifeline.state.Moment.lo:type_name -> lifeline.state.Time
-	2,   // 111: lifeline.state.Moment.hi:type_name -> lifeline.state.Time
-	112, // [112:112] is the sub-list for method output_type
-	112, // [112:112] is the sub-list for method input_type
-	112, // [112:112] is the sub-list for extension type_name
-	112, // [112:112] is the sub-list for extension extendee
-	0,   // [0:112] is the sub-list for field type_name
+	14,  // 44: lifeline.state.Timeline.intents:type_name -> lifeline.state.Intent
+	12,  // 45: lifeline.state.Timeline.versions:type_name -> lifeline.state.Version
+	13,  // 46: lifeline.state.Timeline.removal:type_name -> lifeline.state.Removal
+	31,  // 47: lifeline.state.Timeline.events:type_name -> lifeline.state.Event
+	34,  // 48: lifeline.state.Timeline.requests:type_name -> lifeline.state.Request
+	36,  // 49: lifeline.state.Timeline.past:type_name -> lifeline.state.Past
+	37,  // 50: lifeline.state.Timeline.recent:type_name -> lifeline.state.Instant
+	11,  // 51: lifeline.state.Timeline.revisable:type_name -> lifeline.state.Revisable
+	2,   // 52: lifeline.state.Version.seen:type_name -> lifeline.state.Time
+	2,   // 53: lifeline.state.Removal.seen:type_name -> lifeline.state.Time
+	2,   // 54: lifeline.state.Intent.created:type_name -> lifeline.state.Time
+	2,   // 55: lifeline.state.Leave.deleting:type_name -> lifeline.state.Time
+	2,   // 56: lifeline.state.Manager.time:type_name -> lifeline.state.Time
+	21,  // 57: lifeline.state.Status.autoscaler:type_name -> lifeline.state.Autoscaler
+	22,  // 58: lifeline.state.Status.revision:type_name -> lifeline.state.Revision
+	20,  // 59: lifeline.state.Status.endpoints:type_name -> lifeline.state.Endpoints
+	2,   // 60: lifeline.state.Autoscaler.scaled:type_name -> lifeline.state.Time
+	2,   // 61: lifeline.state.Condition.since:type_name -> lifeline.state.Time
+	2,   // 62: lifeline.state.Workload.complete:type_name -> lifeline.state.Time
+	2,   // 63: lifeline.state.ContainerState.started:type_name -> lifeline.state.Time
+	2,   // 64: lifeline.state.ContainerState.finished:type_name -> lifeline.state.Time
+	2,   // 65: lifeline.state.Event.stamp:type_name -> lifeline.state.Time
+	2,   // 66: lifeline.state.Event.seen:type_name -> lifeline.state.Time
+	32,  // 67: lifeline.state.Event.related:type_name -> lifeline.state.Related
+	5,   // 68: lifeline.state.Request.ref:type_name -> lifeline.state.Ref
+	2,   // 69: lifeline.state.Request.start:type_name -> lifeline.state.Time
+	2,   // 70: lifeline.state.Request.end:type_name -> lifeline.state.Time
+	34,  // 71: lifeline.state.KeyedRequest.request:type_name -> lifeline.state.Request
+	2,   // 72: lifeline.state.Past.activity:type_name -> lifeline.state.Time
+	38,  // 73: lifeline.state.Past.before:type_name -> lifeline.state.Earlier
+	2,   // 74: lifeline.state.Instant.at:type_name -> lifeline.state.Time
+	2,   // 75: lifeline.state.Earlier.activity:type_name -> lifeline.state.Time
+	2,   // 76: lifeline.state.Run.start:type_name -> lifeline.state.Time
+	2,   // 77: lifeline.state.Run.end:type_name -> lifeline.state.Time
+	39,  // 78: lifeline.state.KeyedRun.run:type_name -> lifeline.state.Run
+	41,  // 79: lifeline.state.KeyedNode.node:type_name -> lifeline.state.Node
+	2,   // 80: lifeline.state.Taken.at:type_name -> lifeline.state.Time
+	2,   // 81: lifeline.state.Taken.latest:type_name -> lifeline.state.Time
+	5,   // 82: lifeline.state.Amendment.ref:type_name -> lifeline.state.Ref
+	36,  // 83: lifeline.state.Amendment.past:type_name -> lifeline.state.Past
+	2,   // 84: lifeline.state.Amendment.at:type_name -> lifeline.state.Time
+	31,  // 85: lifeline.state.Amendment.event:type_name -> lifeline.state.Event
+	34,  // 86: lifeline.state.Amendment.write:type_name -> lifeline.state.Request
+	45,  // 87: lifeline.state.Amendment.fight:type_name -> lifeline.state.Fight
+	50,  // 88: lifeline.state.Fight.against:type_name -> lifeline.state.Claim
+	2,   // 89: lifeline.state.Fight.since:type_name -> lifeline.state.Time
+	5,   // 90: lifeline.state.SeriesList.ref:type_name -> lifeline.state.Ref
+	47,  // 91: lifeline.state.SeriesList.all:type_name -> lifeline.state.Series
+	2,   // 92: lifeline.state.Series.last:type_name -> lifeline.state.Time
+	2,   // 93: lifeline.state.Series.reported_at:type_name -> lifeline.state.Time
+	49,  // 94: lifeline.state.Contests.fields:type_name -> lifeline.state.Contest
+	50,  // 95: lifeline.state.Contest.claims:type_name -> lifeline.state.Claim
+	2,   // 96: lifeline.state.Contest.since:type_name -> lifeline.state.Time
+	2,   // 97: lifeline.state.Contest.last:type_name -> lifeline.state.Time
+	2,   // 98: lifeline.state.Claim.at:type_name -> lifeline.state.Time
+	51,  // 99: lifeline.state.Adrift.subject:type_name -> lifeline.state.Subject
+	51,  // 100: lifeline.state.Refusals.subject:type_name -> lifeline.state.Subject
+	55,  // 101: lifeline.state.Refusals.kinds:type_name -> lifeline.state.Refusal
+	2,   // 102: lifeline.state.Refusals.last:type_name -> lifeline.state.Time
+	2,   // 103: lifeline.state.Refusal.last:type_name -> lifeline.state.Time
+	57,  // 104: lifeline.state.Endpoint.publications:type_name -> lifeline.state.Publication
+	2,   // 105: lifeline.state.Endpoint.seen:type_name -> lifeline.state.Time
+	58,  // 106: lifeline.state.Endpoint.handed_out:type_name -> lifeline.state.HandedOutPod
+	59,  // 107: lifeline.state.Publication.at:type_name -> lifeline.state.Moment
+	5,   // 108: lifeline.state.HandedOutPod.ref:type_name -> lifeline.state.Ref
+	59,  // 109: lifeline.state.HandedOutPod.ready:type_name -> lifeline.state.Moment
+	2,   // 110: lifeline.state.HandedOutPod.at:type_name -> lifeline.state.Time
+	2,   // 111: lifeline.state.Moment.lo:type_name -> lifeline.state.Time
+	2,   // 112: lifeline.state.Moment.hi:type_name -> lifeline.state.Time
+	113, // [113:113] is the sub-list for method output_type
+	113, // [113:113] is the sub-list for method input_type
+	113, // [113:113] is the sub-list for extension type_name
+	113, // [113:113] is the sub-list for extension extendee
+	0,   // [0:113] is the sub-list for field type_name
 }
 
 func init() { file_snapshot_state_proto_init() }
@@ -5707,7 +5838,7 @@ func file_snapshot_state_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snapshot_state_proto_rawDesc), len(file_snapshot_state_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   59,
+			NumMessages:   60,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
