@@ -46,7 +46,7 @@ func TestAmendments(t *testing.T) {
 		known[sp.ID.String()] = true
 	}
 	for _, sp := range amended[0].Spans {
-		if sp.Name != "amend" || !known[sp.Parent.String()] || !sp.End.Equal(sp.Start.Time) {
+		if sp.Name != span.NameLate || !known[sp.Parent.String()] || !sp.End.Equal(sp.Start.Time) {
 			t.Errorf(
 				"span %s, under %s, %s to %s: want a span of no length under one of the trace",
 				sp.Name,
