@@ -94,7 +94,7 @@ func (r *Reconciliation) convergedIn(v *history.Version) bool {
 	case r.Parts == kind.Scale:
 		return w.Available >= want && w.Total <= w.Replicas
 	case w.Paused:
-		return r.Parts&kind.Scale == 0 || w.Total == w.Replicas
+		return r.Parts&kind.Scale == 0 || w.Total == w.Replicas || r.Verb == history.Created && w.Total == 0
 	case want < w.Replicas: // the number was raised since
 		return w.Updated >= want && w.Total <= w.Updated && w.Available >= want
 	}

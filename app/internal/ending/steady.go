@@ -19,7 +19,7 @@ func (e *Endings) confirmed(v *history.Version) bool {
 	switch {
 	case v.Pod != nil:
 		return !needsProof(v) || e.clock.Passed(v.Seen, judge.Steady)
-	case v.Workload != nil, v.ObservedGeneration < 0 && len(v.Conditions) == 0:
+	case v.Workload != nil, kind.Job.Is(v.Kind), v.ObservedGeneration < 0 && len(v.Conditions) == 0:
 		return true
 	}
 	return e.clock.Passed(v.Seen, change.Lasting)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // TestAmendments: an observation after the handing out of its trace starts no trace and is not lost

@@ -103,10 +103,11 @@ func TestRevisedOutcomes(t *testing.T) {
 			},
 			[]string{
 				"12m0s failed",
-				"16m0s web-2-a converged lifeline.claim=2 (was unfinished: cannot pull image web:2 of container app: not found)",
 				"16m0s web-2 converged lifeline.claim=2 (was unfinished: waits for its controller to see the change)",
 				"16m0s web converged lifeline.claim=2 lifeline.trace.outcome=converged " +
 					"(was failed: exceeded its progress deadline)",
+				"16m0s web-2-a converged lifeline.claim=2 " +
+					"(was unfinished: cannot pull image web:2 of container app: not found)",
 			},
 		},
 		"A rollout is replaced after its deadline": {
