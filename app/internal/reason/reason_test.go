@@ -232,7 +232,7 @@ func TestReasons(t *testing.T) {
 		},
 		"Expansion": { // the Event is from the time before
 			version(kind.PersistentVolumeClaim.Kind, expanding), event("WaitForFirstConsumer", "", "waiting"),
-			"", "waits for its expansion to 2Gi", "",
+			"", "waits for its expansion to 2Gi", "kubectl -n shop describe persistentvolumeclaim/web",
 		},
 		"Expansion failed": {
 			version(kind.PersistentVolumeClaim.Kind, expanding), event("VolumeResizeFailed", "", "no space left"),
