@@ -150,7 +150,7 @@ func loadTime(r *reader, v reflect.Value) {
 		r.fail("a time is invalid")
 		return
 	}
-	at := time.Unix(r.epoch+seconds, int64(nanos)) //nolint:gosec // less than a billion
+	at := time.Unix(r.epoch+seconds, int64(nanos))
 	if !local {
 		at = at.UTC()
 	}
@@ -201,7 +201,7 @@ func loadSlice(elem load) load {
 	return func(r *reader, v reflect.Value) {
 		n := r.uint()
 		if v.IsValid() {
-			v.Set(reflect.MakeSlice(v.Type(), 0, int(min(n, most)))) //nolint:gosec // at most 1,024
+			v.Set(reflect.MakeSlice(v.Type(), 0, int(min(n, most))))
 		}
 		for i := 0; uint64(i) < n && r.err == nil; i++ {
 			var to reflect.Value
@@ -382,7 +382,7 @@ func (r *reader) uint() uint64 {
 
 func (r *reader) int() int64 {
 	n := r.uint()
-	return int64(n>>1) ^ -int64(n&1) //nolint:gosec // zigzag
+	return int64(n>>1) ^ -int64(n&1)
 }
 
 // bytes returns the next n bytes, valid until the next call; none after an error. A damaged length may
@@ -394,7 +394,7 @@ func (r *reader) bytes(n uint64) []byte {
 	r.buf = r.buf[:0]
 	for r.err == nil && uint64(len(r.buf)) < n {
 		more := min(n-uint64(len(r.buf)), blockSize)
-		r.buf = append(r.buf, r.blocks.Next(int(more))...) //nolint:gosec // at most a block
+		r.buf = append(r.buf, r.blocks.Next(int(more))...)
 		r.err = r.blocks.err
 	}
 	if r.err != nil {

@@ -173,7 +173,8 @@ func TestKnownValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(want.Things[len(want.Things)-99:], got.Things[len(got.Things)-99:], compareAll); diff != "" {
+		last := len(want.Things) - 99
+		if diff := cmp.Diff(want.Things[last:], got.Things[last:], compareAll); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 		if !bytes.Equal(state, save(t, tt.sharing, got)) {
@@ -285,17 +286,18 @@ func TestNewPanics(t *testing.T) {
 		named  struct{ A struct{ N int } }
 		ring   struct{ Rings []*ring }
 		fields struct {
-			A, B, C, D, E, F, G, H, I, J, K, L, M, N, O, P, Q, R, S, T, U, V bool
-			a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v bool
-			X0, X1, X2, X3, X4, X5, X6, X7, X8, X9, Y0, Y1, Y2, Y3, Y4, Y5   bool
-			Z0, Z1, Z2, Z3, Z4                                               bool
+			A0, A1, A2, A3, A4, A5, A6, A7, A8, A9, B0, B1, B2, B3, B4, B5 bool
+			B6, B7, B8, B9, C0, C1, C2, C3, C4, C5, C6, C7, C8, C9, D0, D1 bool
+			D2, D3, D4, D5, D6, D7, D8, D9, E0, E1, E2, E3, E4, E5, E6, E7 bool
+			E8, E9, F0, F1, F2, F3, F4, F5, F6, F7, F8, F9, G0, G1, G2, G3 bool
+			G4                                                             bool
 		}
 		twice struct {
 			A reflect.Method
 			B kind
 		}
 	)
-	for name, make := range map[string]func(){
+	for name, try := range map[string]func(){
 		"no name":     func() { New[circle](Sharing{}) },
 		"interface":   func() { New[many](Sharing{}) },
 		"no field":    func() { New[empty](Sharing{}) },
@@ -310,7 +312,7 @@ func TestNewPanics(t *testing.T) {
 					t.Errorf("%s: got %s, want a panic", name, text)
 				}
 			}()
-			make()
+			try()
 		}()
 	}
 }
