@@ -228,11 +228,15 @@ func (s *types) fill(one *saver, t reflect.Type) {
 	}
 	s.names[one.shape] = t
 	var shapes []string
-	for f := range fieldsOf(t) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Tag.Get("state") == "-" {
+			continue
+		}
 		of := s.of(f.Type)
 		shapes = append(shapes, f.Name+" "+of.shape)
 		one.fields = append(one.fields, field{
-			saver: of, name: f.Name, index: f.Index[0], hidden: !f.IsExported(),
+			saver: of, name: f.Name, index: i, hidden: !f.IsExported(),
 			required: f.Anonymous && f.Type.Kind() == reflect.Pointer,
 		})
 	}
@@ -244,16 +248,6 @@ func (s *types) fill(one *saver, t reflect.Type) {
 		return !slices.ContainsFunc(one.fields, func(f field) bool { return !f.empty(f.of(v)) })
 	}
 	one.save = one.saveStruct
-}
-
-func fieldsOf(t reflect.Type) func(yield func(reflect.StructField) bool) {
-	return func(yield func(reflect.StructField) bool) {
-		for i := range t.NumField() {
-			if f := t.Field(i); f.Tag.Get("state") != "-" && !yield(f) {
-				return
-			}
-		}
-	}
 }
 
 func (s *saver) saveStruct(w *writer, v reflect.Value) {

@@ -12,8 +12,8 @@
 //   - The names of saved types and fields are part of the format. A renamed field is a new one.
 //   - A field with another type than in the state makes the state unreadable. Rename it instead.
 //
-// Values are saved in order, and refer to earlier ones by number. So neither side needs memory for
-// more than a block, in addition to the value itself and the shared values.
+// A value refers to earlier ones by number. So neither saving nor restoring needs memory for more than
+// a block and the shared values, in addition to the value itself.
 package snapshot
 
 import (
@@ -37,10 +37,10 @@ const Version = 2
 // magic is the beginning of every saved engine. The version follows in one byte.
 const magic = "lifeline engine\n"
 
-// Sharing lists values of the types, pointers and slices, that several others may refer to. Near values
-// are referred to by neighbours, Far values from anywhere. Of the Near values of one type, only the
-// last 8,192 are known while saving: an older one is saved again. Maps of all values of a large cluster
-// would need as much time and memory as the rest together.
+// Sharing has one value of each pointer and slice type whose values may have several references. Near
+// values have them from neighbours, Far values from anywhere. While saving, about 8,192 Near values of a
+// type are known. An older one is saved again: maps of all values of a large cluster would need as much
+// time and memory as the rest together.
 type Sharing struct{ Near, Far []any }
 
 // Format saves and restores values of the struct T. It has no state of its own.
@@ -61,7 +61,8 @@ func New[T any](s Sharing) *Format[T] {
 }
 
 // Save writes v. epoch is the base of the saved times. It may be any time, and should be close to most
-// of them. Equal values give equal bytes.
+// of them. Equal values give equal bytes. No element of a slice or a map may be nil, and no embedded
+// pointer.
 func (f *Format[T]) Save(out io.Writer, epoch time.Time, v *T) error {
 	w := f.writer(out, epoch)
 	f.root.save(w, reflect.ValueOf(v).Elem())
@@ -87,8 +88,8 @@ func (f *Format[T]) writer(out io.Writer, epoch time.Time) *writer {
 
 // Restore reads the output of Save into v, and not one byte more of in. Fields without a saved value
 // stay as they are, and maps get more entries. An error wraps ErrFormat or is an error of in; v is
-// useless then. An element of a slice or a map is never nil, and neither is an embedded pointer. The use
-// of memory is at most a multiple of the input.
+// useless then. No element of a slice or a map is nil afterwards, and no embedded pointer. The use of
+// memory is at most a multiple of the input.
 func (f *Format[T]) Restore(in io.Reader, v *T) error {
 	if err := readHead(in); err != nil {
 		return err

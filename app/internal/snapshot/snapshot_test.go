@@ -25,7 +25,7 @@ type cluster struct {
 	Things []*thing
 	Counts map[key]uint64
 	Kinds  map[string]*kind
-	Nobody *kind
+	Other  *kind
 	// hidden is saved, and follows is not.
 	hidden  *kind
 	follows string `state:"-"`
@@ -128,18 +128,18 @@ func TestFormat(t *testing.T) {
 // TestRestoreInto: a restoration keeps the fields that the state lacks, and adds to maps.
 func TestRestoreInto(t *testing.T) {
 	pod := &kind{Note: "known"}
-	got := &cluster{Name: "here", Nobody: pod, Kinds: map[string]*kind{"b": {}}, Things: []*thing{{}, {}}}
+	got := &cluster{Name: "here", Other: pod, Kinds: map[string]*kind{"b": {}}, Things: []*thing{{}, {}}}
 	state := save(t, Sharing{}, &cluster{
-		Nobody: &kind{Name: "Pod"}, Kinds: map[string]*kind{"a": {}}, Things: []*thing{{kind: &kind{}}},
+		Other: &kind{Name: "Pod"}, Kinds: map[string]*kind{"a": {}}, Things: []*thing{{kind: &kind{}}},
 	})
 	if err := New[cluster](Sharing{}).Restore(bytes.NewReader(state), got); err != nil {
 		t.Fatal(err)
 	}
 	want := &cluster{
-		Name: "here", Nobody: &kind{Name: "Pod", Note: "known"}, Kinds: map[string]*kind{"a": {}, "b": {}},
+		Name: "here", Other: &kind{Name: "Pod", Note: "known"}, Kinds: map[string]*kind{"a": {}, "b": {}},
 		Things: []*thing{{kind: &kind{}}},
 	}
-	if diff := cmp.Diff(want, got, compareAll); diff != "" || got.Nobody != pod {
+	if diff := cmp.Diff(want, got, compareAll); diff != "" || got.Other != pod {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -360,7 +360,7 @@ func content(tb testing.TB, schema string, value ...byte) []byte {
 
 // TestRestoreRefuses: a state that is no value of the type gives an error of the format, and no panic.
 func TestRestoreRefuses(t *testing.T) {
-	const schema = `{"cluster":["Things []*thing","Nobody #*kind","New #*kind"],"kind":["Name text"],` +
+	const schema = `{"cluster":["Things []*thing","Other #*kind","New #*kind"],"kind":["Name text"],` +
 		`"thing":["kind #*kind","At time","Small int","Trace bytes16","Key key"],"key":["N uint","ID bytes2"]}`
 	long := strings.Repeat("[]", maxShape) + "text"
 	cases := map[string]struct {
