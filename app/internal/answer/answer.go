@@ -49,6 +49,9 @@ type Answer struct {
 	Since time.Time `json:"since,omitzero"`
 	// Before are earlier waits of the object to blame, such as "2s for a node".
 	Before []string `json:"before,omitempty"`
+	// Was is the outcome before a later claim, and WasFor its reason; empty without one.
+	Was    span.Outcome `json:"was,omitempty"`
+	WasFor string       `json:"wasFor,omitempty"`
 	// Next is a command that shows more.
 	Next string `json:"next,omitempty"`
 	// Slowest is the slowest work of a change without a reason, and Share its part in percent.
@@ -132,6 +135,9 @@ func Explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 		a.State, a.Reason = Waiting, cmp.Or(reason, own.Message)
 	default:
 		a.State = State(outcome)
+	}
+	if was := insight.Attribute(own, span.KeyWas); was != "" {
+		a.Was, a.WasFor = span.Outcome(was), strings.TrimPrefix(strings.TrimPrefix(own.Message, "was "+was), ": ")
 	}
 	if a.Reason != "" && category != "" {
 		a.Category, a.Next = category, insight.Attribute(part, span.KeyReasonNext)

@@ -19,6 +19,13 @@ import (
 // without theirs.
 func (a *Answer) Text(now time.Time, namespace string) string {
 	lines := []string{a.verdict(now, namespace)}
+	if a.Was != "" && !a.State.Bad() {
+		text := "Before that, it was " + string(a.Was)
+		if a.WasFor != "" {
+			text += ": " + shown(a.WasFor)
+		}
+		lines = append(lines, text+".")
+	}
 	if text := a.Attempt.text(); text != "" {
 		lines = append(lines, shown(text))
 	}

@@ -41,6 +41,7 @@ func SummaryOf(s *store.Summary) Summary {
 		Start:           s.Start.UTC(),
 		Duration:        Seconds(s.Duration),
 		Outcome:         s.Outcome,
+		Was:             s.Was,
 		Reason:          s.Reason,
 		Name:            s.Name,
 		Verb:            s.Verb,
@@ -57,6 +58,10 @@ func SummaryOf(s *store.Summary) Summary {
 		CurrentDuration: Seconds(s.CurrentDuration),
 		Spans:           s.Spans,
 		AsOf:            s.AsOf.UTC(),
+	}
+	if !s.SettledAt.IsZero() {
+		at := s.SettledAt.UTC()
+		out.SettledAt = &at
 	}
 	for _, w := range s.Work {
 		out.Work = append(out.Work, Work{w.Label, Seconds(w.Duration)})

@@ -24,7 +24,8 @@ type Update struct {
 	Trace *span.Trace
 	// Open marks an unfinished trace. Withdrawn marks a former open trace whose writes belong
 	// elsewhere.
-	Open, Withdrawn bool
+	// Amended marks a finished trace with a new claim about its outcome: it needs only its ID.
+	Open, Withdrawn, Amended bool
 	// AsOf is the time of the version.
 	AsOf time.Time
 }
@@ -69,11 +70,13 @@ func (h *Hub) Publish(updates []Update) {
 			continue
 		}
 		h.last++
-		v := &version{Sealed: store.Seal(u.Trace, u.Open, u.AsOf), withdrawn: u.Withdrawn, number: h.last}
+		v := &version{Sealed: store.Seal(u.Trace, u.Open, u.AsOf), withdrawn: u.Withdrawn, amended: u.Amended, number: h.last}
 		versions = append(versions, v)
 		id := v.ID()
 		_, was := h.open[id]
 		switch {
+		case v.amended:
+			h.end(v)
 		case !v.Open() || v.withdrawn:
 			delete(h.open, id)
 			h.end(v)
@@ -175,12 +178,21 @@ func (h *Hub) unsubscribe(s *subscription) {
 // trace.
 type version struct {
 	*store.Sealed
-	withdrawn bool
-	number    uint64
+	withdrawn, amended bool
+	number             uint64
 
 	once sync.Once
 	doc  []byte
 	err  error
+}
+
+// key identifies the versions of which a stream needs only the latest one. A new claim does not take the place of the
+// trace itself.
+func (v *version) key() key { return key{v.ID(), v.amended} }
+
+type key struct {
+	id      trace.TraceID
+	amended bool
 }
 
 // document returns the document of an excerpt of the version. All calls have the same cluster.

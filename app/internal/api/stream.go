@@ -37,6 +37,8 @@ const (
 	// EventWithdrawn names a trace of an earlier event that was withdrawn, or that does not touch
 	// the object any more: {"traceId"}.
 	EventWithdrawn = "withdrawn"
+	// EventAmended follows the last version of a finished trace when its outcome has changed: its Summary.
+	EventAmended = "amended"
 	// EventSynced follows the traces that were open at the stream's start, or the missed updates:
 	// {"asOf"}.
 	EventSynced = "synced"
@@ -196,6 +198,15 @@ func (st *stream) mark() error {
 	return st.write([]byte("id: " + place + "\n\n"))
 }
 
+// amend sends the new outcome of a finished trace, if the client may see it.
+func (st *stream) amend(ctx context.Context, id trace.TraceID) error {
+	of, err := st.access.Trace(ctx, id)
+	if err != nil || !store.Touches(of.Trace(), st.of) {
+		return nil //nolint:nilerr // the trace is not kept, or not the client's
+	}
+	return st.event(EventAmended, SummaryOf(of.Summary()))
+}
+
 // next sends the version that has waited longest, if any waits.
 func (st *stream) next(ctx context.Context) error {
 	if err := st.rest(ctx); err != nil {
@@ -209,6 +220,9 @@ func (st *stream) next(ctx context.Context) error {
 		return nil
 	}
 	id := v.ID()
+	if v.amended {
+		return st.amend(ctx, id)
+	}
 	var visible *store.Excerpt
 	if !v.withdrawn {
 		visible = st.access.Unseal(v.Sealed)

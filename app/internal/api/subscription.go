@@ -5,8 +5,6 @@ package api
 import (
 	"strconv"
 	"sync"
-
-	"go.opentelemetry.io/otel/trace"
 )
 
 // maxPending bounds the waiting traces of a stream beside its first ones. A waiting version is
@@ -22,8 +20,8 @@ type subscription struct {
 	run string
 
 	mu      sync.Mutex
-	pending map[trace.TraceID]*version
-	order   []trace.TraceID
+	pending map[key]*version
+	order   []key
 	lost    bool
 	// last is the highest number of an update so far.
 	last uint64
@@ -31,7 +29,7 @@ type subscription struct {
 
 func newSubscription(most int, run string, last uint64) *subscription {
 	return &subscription{
-		wake: make(chan struct{}, 1), most: most, run: run, last: last, pending: map[trace.TraceID]*version{},
+		wake: make(chan struct{}, 1), most: most, run: run, last: last, pending: map[key]*version{},
 	}
 }
 
@@ -58,10 +56,10 @@ func (s *subscription) put(versions []*version) {
 			break
 		}
 		s.last = max(s.last, v.number)
-		if s.pending[v.ID()] == nil {
-			s.order = append(s.order, v.ID())
+		if s.pending[v.key()] == nil {
+			s.order = append(s.order, v.key())
 		}
-		s.pending[v.ID()] = v
+		s.pending[v.key()] = v
 		if len(s.order) > s.most {
 			s.lost, s.pending, s.order = true, nil, nil
 		}

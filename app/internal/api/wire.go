@@ -46,13 +46,16 @@ type Stats struct {
 
 // Summary is a trace in one line; the fields are those of store.Summary.
 type Summary struct {
-	TraceID         string       `json:"traceId"`
-	Open            bool         `json:"open"`
-	Stuck           bool         `json:"stuck,omitempty"`
-	Pinned          bool         `json:"pinned,omitempty"`
-	Start           time.Time    `json:"start"`
-	Duration        Seconds      `json:"duration"`
-	Outcome         span.Outcome `json:"outcome,omitempty"`
+	TraceID  string       `json:"traceId"`
+	Open     bool         `json:"open"`
+	Stuck    bool         `json:"stuck,omitempty"`
+	Pinned   bool         `json:"pinned,omitempty"`
+	Start    time.Time    `json:"start"`
+	Duration Seconds      `json:"duration"`
+	Outcome  span.Outcome `json:"outcome,omitempty"`
+	// Was is the outcome before a later claim, and SettledAt the time of the newest claim; absent without one.
+	Was             span.Outcome `json:"was,omitempty"`
+	SettledAt       *time.Time   `json:"settledAt,omitempty"`
 	Reason          string       `json:"reason,omitempty"`
 	Name            string       `json:"name,omitempty"`
 	Verb            string       `json:"verb,omitempty"`

@@ -130,11 +130,14 @@ func summaries(found []api.Summary, asOf time.Time) []store.Summary {
 		t := store.Summary{
 			ID: id, Open: s.Open, Stuck: s.Stuck, Pinned: s.Pinned, Start: s.Start, Duration: time.Duration(
 				s.Duration,
-			), Outcome: s.Outcome, Reason: s.Reason,
+			), Outcome: s.Outcome, Was: s.Was, Reason: s.Reason,
 			Name: s.Name, Verb: s.Verb, Command: s.Command, Actor: s.Actor, User: s.User, Heals: s.Heals,
 			Fight: s.Fight, Edits: s.Edits, Category: s.Category,
 			Slowest: s.Slowest, SlowestDuration: time.Duration(s.SlowestDuration),
 			Current: s.Current, CurrentDuration: time.Duration(s.CurrentDuration), Spans: s.Spans, AsOf: s.AsOf,
+		}
+		if s.SettledAt != nil {
+			t.SettledAt = *s.SettledAt
 		}
 		if s.Object != nil {
 			t.Object = *s.Object

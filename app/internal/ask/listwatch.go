@@ -40,18 +40,28 @@ func (l *List) follow(
 			return cli.CodeError, fmt.Errorf("cannot watch the server at %s: %w", server.Server(), err)
 		case e.Lost != nil:
 			l.Say("lost the connection to %s; trying again", cli.Shown(server.Server()))
-		case e.Trace != nil && e.Trace.Trace != nil:
-			s := e.Trace.Summary
-			if !l.matches(&s) || !touches(e.Trace.Trace, of) || states[s.TraceID] == state(&s) {
-				continue
-			}
-			states[s.TraceID] = state(&s)
-			if err := l.print(api.Page{Traces: []api.Summary{s}}, s.AsOf); err != nil {
-				return cli.CodeError, fmt.Errorf("cannot print the list: %w", err)
-			}
+		}
+		s := summaryOf(&e, of)
+		if s == nil || !l.matches(s) || states[s.TraceID] == state(s) {
+			continue
+		}
+		states[s.TraceID] = state(s)
+		if err := l.print(api.Page{Traces: []api.Summary{*s}}, s.AsOf); err != nil {
+			return cli.CodeError, fmt.Errorf("cannot print the list: %w", err)
 		}
 	}
 	return cli.CodeInterrupted, nil
+}
+
+// summaryOf returns the trace of an event that contains one of the objects; nil without one.
+func summaryOf(e *client.Event, of []types.UID) *api.Summary {
+	switch {
+	case e.Amended != nil: // the server has selected it
+		return e.Amended
+	case e.Trace != nil && e.Trace.Trace != nil && touches(e.Trace.Trace, of):
+		return &e.Trace.Summary
+	}
+	return nil
 }
 
 // state is the part of an entry whose change prints a new row.

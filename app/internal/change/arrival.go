@@ -43,7 +43,7 @@ func (r *Reconciliation) arrivedAfter(from *Write) *history.Version {
 		case from.Reconstructed && v == from.Version && from.Arrived.IsZero():
 		case !r.convergedIn(v), judge.Unobserved(t.Last(), v):
 			silent = nil
-		case !lasts(v, t.Versions[i+n+1:]):
+		case !Lasts(v, t.Versions[i+n+1:]):
 		case len(v.Conditions) > 0 || !judge.Opaque(t.Last()):
 			return v
 		case silent == nil:
@@ -51,6 +51,21 @@ func (r *Reconciliation) arrivedAfter(from *Write) *history.Version {
 		}
 	}
 	return silent
+}
+
+// ConvergedAfter returns the first version after v, and before rv, that fulfils the desired state of r; nil without
+// one.
+func (r *Reconciliation) ConvergedAfter(v *history.Version, rv uint64) *history.Version {
+	i, _ := r.Timeline.Position(v.ResourceVersion + 1)
+	for n, next := range r.Timeline.Versions[i:] {
+		if next.ResourceVersion >= rv {
+			break
+		}
+		if r.convergedIn(next) && Lasts(next, r.Timeline.Versions[i+n+1:]) {
+			return next
+		}
+	}
+	return nil
 }
 
 // convergedIn reports whether v fulfils the desired state of r (rule D6). Later writes of other
@@ -79,7 +94,7 @@ func (r *Reconciliation) convergedIn(v *history.Version) bool {
 	case r.Parts == kind.Scale:
 		return w.Available >= want && w.Total <= w.Replicas
 	case w.Paused:
-		return r.Parts&kind.Scale == 0 || w.Total == w.Replicas
+		return r.Parts&kind.Scale == 0 || w.Total == w.Replicas || r.Verb == history.Created && w.Total == 0
 	case want < w.Replicas: // the number was raised since
 		return w.Updated >= want && w.Total <= w.Updated && w.Available >= want
 	}
@@ -92,32 +107,28 @@ func (r *Reconciliation) converged(v *history.Version) bool {
 	return (judge.Converged(v) || !r.debugs() && judge.Debugging(v)) && r.Failure(v) == ""
 }
 
-// delayed is the time within which the conditions of ongoing work follow the observed generation.
-const delayed = 2 * time.Second
+// Lasting is the time for which a version of an object without Pods must keep its desired state.
+const Lasting = 2 * time.Second
 
-// begins reports whether a version soon after v shows ongoing work for the same generation. The
-// controller observed the generation first and computed the conditions later.
-func begins(v *history.Version, after []*history.Version) bool {
-	ongoing := kind.Of(v.Group, v.Kind.Kind).Ongoing
+// withdrawn reports whether a version soon after v, for the same generation, has not converged: the controller
+// observed the generation first and reported its conditions later.
+func withdrawn(v *history.Version, after []*history.Version) bool {
 	for _, next := range after {
-		if len(ongoing) == 0 || next.Generation != v.Generation || !next.Deleting.IsZero() ||
-			next.Seen.Sub(v.Seen) > delayed {
+		if next.Generation != v.Generation || !next.Deleting.IsZero() || next.Seen.Sub(v.Seen) > Lasting {
 			return false
 		}
-		for _, typ := range ongoing {
-			if judge.Holds(next, typ) {
-				return true
-			}
+		if !judge.Converged(next) {
+			return true
 		}
 	}
 	return false
 }
 
-// lasts reports whether v is more than a moment before a crash or the begin of work, by the versions
-// after it.
-func lasts(v *history.Version, after []*history.Version) bool {
+// Lasts reports whether v keeps its desired state for more than a moment, by the versions after it. The counts of a
+// workload do not show that: they also fall through a loss.
+func Lasts(v *history.Version, after []*history.Version) bool {
 	if v.Pod == nil {
-		return !begins(v, after)
+		return v.Workload != nil || !withdrawn(v, after)
 	}
 	for _, next := range after {
 		switch {

@@ -5,6 +5,11 @@ package change
 import (
 	"slices"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // Taken holds the remembered facts about a handed-out trace.
@@ -17,6 +22,12 @@ type Taken struct {
 	// contexts: on their objects, or in their requests. No other write with a context of the trace
 	// is part of it.
 	Originations []uint64
+	// Outcome is the outcome of the whole trace without the objects in Blocking. Each of these has failed or is
+	// unfinished, none below another, and a later version of it may revise that. Nil means that the outcome is final.
+	// Root is the span of the first reconciliation.
+	Outcome  span.Outcome
+	Blocking []types.UID
+	Root     trace.SpanID
 }
 
 // Has reports whether the write with the resourceVersion rv is one of the Originations.

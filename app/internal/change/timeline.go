@@ -22,6 +22,8 @@ type Timeline struct {
 	Past *Past
 	// Recent are the last instant changes that were handed out and forgotten; nil if there are none.
 	Recent *Recent
+	// Revisable is the newest claim about a handed-out reconciliation, if it may be revised; nil otherwise.
+	Revisable *Revisable
 }
 
 // Heard returns the latest time of the removal, the Events, the requests and the Past of t.

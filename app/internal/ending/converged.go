@@ -20,8 +20,12 @@ func byConvergence(e *Endings, r *change.Reconciliation) (change.Ending, state) 
 		return change.Ending{}, undecided
 	case !r.Last().Arrived.IsZero() && v == r.Last().Version:
 		return end(history.Whole(r.Last().Arrived), span.Converged, ended)
-	case r.Superseded == nil && e.recovering(v):
+	case r.Superseded == nil && !e.confirmed(v):
 		return change.Ending{}, open
+	}
+	v, s := e.lasting(r, v)
+	if s == undecided || s == open && r.Superseded == nil {
+		return change.Ending{}, s
 	}
 	at := e.convergedAt(r, v)
 	if judge.Opaque(r.Timeline.Last()) && r.Superseded == nil {
@@ -48,12 +52,6 @@ func (e *Endings) convergedAt(r *change.Reconciliation, v *history.Version) hist
 		return e.trail.StoredIn(r.Timeline, v, c.Since)
 	}
 	return at
-}
-
-// recovering reports whether v is a Pod that is ready after a crash, but not yet for long enough to
-// count as stable.
-func (e *Endings) recovering(v *history.Version) bool {
-	return change.Crashed(v) && !e.clock.Passed(v.Seen, judge.Steady)
 }
 
 // opaque ends a reconciliation of a kind that does not report convergence. It ends with the

@@ -59,7 +59,7 @@ func TestByConvergence(t *testing.T) {
 			return r
 		}, "converged at 12s by watch"},
 		"found": {"the object itself says when it converged", 20, found, "converged at 5s by object"},
-		"found, written": {"a later write converged later", 20, func(w *world) *change.Reconciliation {
+		"found, written": {"a later write converged later", 26, func(w *world) *change.Reconciliation {
 			r := found(w)
 			w.put(&kind.Pod, "web-a", 11, condition("Ready", "False", "", ""))
 			w.put(&kind.Pod, "web-a", 13, ready)
@@ -76,9 +76,11 @@ func TestByConvergence(t *testing.T) {
 			r.Superseded = &change.Write{RV: 15}
 			return r
 		}, "converged at 14s by watch"},
-		"never crashed": {"a first start is stable at once", 14, func(w *world) *change.Reconciliation {
+		"no probe": {"a container without a probe may still crash", 24, unprobed, "open"},
+		"steady":   {"it has run for more than 10 s", 25, unprobed, "converged at 14s by watch"},
+		"probe": {"the probe is the proof", 14, func(w *world) *change.Reconciliation {
 			w.put(&kind.Pod, "web-a", 10, pod)
-			return begin(w.put(&kind.Pod, "web-a", 14, ready, container(0, running(13), nil)), 10)
+			return begin(w.put(&kind.Pod, "web-a", 14, ready, container(0, running(13), nil), probed), 10)
 		}, "converged at 14s by watch"},
 	})
 }
@@ -120,11 +122,11 @@ func TestConvergedAt(t *testing.T) {
 			})
 			return r
 		}, "converged at 11.6s by audit"},
-		"Ready": {"a late version of a new Pod has the time of its condition", 20,
+		"Ready": {"a late version of a new Pod has the time of its condition", 26,
 			func(w *world) *change.Reconciliation {
 				return begin(late(w), 10)
 			}, "converged at 12s by object"},
-		"Ready again": {"the condition of an older Pod is from before the change", 20,
+		"Ready again": {"the condition of an older Pod is from before the change", 26,
 			func(w *world) *change.Reconciliation {
 				r := begin(late(w), 10)
 				r.Verb = history.Updated
@@ -148,7 +150,7 @@ func TestOpaque(t *testing.T) {
 		"no activity":  {"the version is later", 15, active(8), "converged at 10s by watch"},
 		"not current":  {"the status shows no success", 15, inProgress, "undecided"},
 		"superseded":   {"no wait for a replaced change", 12, replacedAt(12, active(12)), "converged at 10s by watch"},
-		"not opaque":   {"observedGeneration shows the end", 12, observed, "converged at 11s by watch"},
+		"not opaque":   {"observedGeneration shows the end", 14, observed, "converged at 11s by watch"},
 		"no condition": {"later conditions show that it was no success", 15, conditional, "converged at 11s by watch"},
 	})
 }
@@ -240,4 +242,16 @@ func TestHeld(t *testing.T) {
 		"other field": {"the rest takes effect", 20, paused("spec.minReadySeconds"), "converged at 14s by watch"},
 		"not paused":  {"the template takes effect", 20, rolledOut, "converged at 12s by watch"},
 	})
+}
+
+func unprobed(w *world) *change.Reconciliation {
+	w.put(&kind.Pod, "web-a", 10, pod)
+	return begin(w.put(&kind.Pod, "web-a", 14, ready, container(0, running(13), nil)), 10)
+}
+
+// probed gives all containers a readiness probe.
+func probed(s *observation.State) {
+	for i := range s.Pod.Containers {
+		s.Pod.Containers[i].ReadinessProbe = true
+	}
 }

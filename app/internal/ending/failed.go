@@ -8,6 +8,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -63,9 +64,12 @@ func byPatience(e *Endings, r *change.Reconciliation) (change.Ending, state) {
 	}, ended
 }
 
-// alone reports whether r has no parent, or one that has ended: no controller will declare that r
-// failed.
+// alone reports whether no controller will declare that r failed, or replace its object: the object has no owner, and
+// r no parent that goes on.
 func (e *Endings) alone(r *change.Reconciliation) bool {
+	if last := r.Timeline.Last(); last == nil || object.ControllerOf(last.Owners) != nil {
+		return false
+	}
 	if r.Parent == nil {
 		return true
 	}

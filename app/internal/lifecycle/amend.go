@@ -218,7 +218,7 @@ func (a *amendment) spanEvent() (span.Event, *span.Facts) {
 
 // take returns the late facts about traces that Take has handed out, each once. The result
 // has one trace per trace ID. It contains whole spans with the attribute lifeline.late, and
-// zero-length spans named "amend". The parent of an "amend" span is the span with the additional
+// zero-length spans named "late fact". The parent of such a span is the span with the additional
 // fact (rule L9).
 func (am *amendments) take() []*span.Trace {
 	out := am.added
@@ -229,7 +229,7 @@ func (am *amendments) take() []*span.Trace {
 			TraceID:    a.past.TraceID,
 			Parent:     a.past.SpanID,
 			ID:         span.DeriveID(a.past.TraceID, string(a.ref.UID), "amend", a.key),
-			Name:       span.NameAmend,
+			Name:       span.NameLate,
 			Service:    a.service,
 			Object:     a.ref,
 			Start:      span.Time{Time: a.at, Source: span.TimeWatch},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // TestAmendments: an observation after the handing out of its trace starts no trace and is not lost
@@ -46,7 +47,7 @@ func TestAmendments(t *testing.T) {
 		known[sp.ID.String()] = true
 	}
 	for _, sp := range amended[0].Spans {
-		if sp.Name != "amend" || !known[sp.Parent.String()] || !sp.End.Equal(sp.Start.Time) {
+		if sp.Name != span.NameLate || !known[sp.Parent.String()] || !sp.End.Equal(sp.Start.Time) {
 			t.Errorf(
 				"span %s, under %s, %s to %s: want a span of no length under one of the trace",
 				sp.Name,

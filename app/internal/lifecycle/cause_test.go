@@ -389,10 +389,10 @@ trace 0 failed: Pod a is in a crash loop: container app exited with code 3, rest
 				s.gone("web-1-a")
 			},
 			`
-trace 0 failed: Pod web-1-a is in a crash loop: container app exited with code 3, restarted once
+trace 0 converged
   reconcile Deployment web converged
     reconcile ReplicaSet web-1 converged (owner)
-      reconcile Pod web-1-a failed (owner)
+      reconcile Pod web-1-a superseded (owner)
         schedule web-1-a
         sandbox web-1-a
         run container web-1-a

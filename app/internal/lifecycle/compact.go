@@ -85,7 +85,8 @@ func (k *retention) over(now time.Time, every bool) (out []trace.TraceID, refuse
 		}
 	}
 	for id, end := range k.memory.taken {
-		if l := line(id); now.Sub(end.At) > k.opts.Patience && (l == nil || len(l.Reconciliations) == 0) {
+		if l := line(id); now.Sub(end.At) > k.opts.Patience && len(end.Blocking) == 0 &&
+			(l == nil || len(l.Reconciliations) == 0) {
 			out = append(out, id)
 		}
 	}
@@ -221,6 +222,7 @@ func (k *retention) trim(t *change.Timeline, before time.Time) {
 
 // drop removes t everywhere.
 func (k *retention) drop(t *change.Timeline) {
+	k.late.settle(t)
 	nodeGone, doubtful := k.index.Remove(t)
 	for _, other := range doubtful {
 		k.groups.doubt(other)

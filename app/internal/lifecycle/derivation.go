@@ -26,6 +26,7 @@ type derivation struct {
 	placed   *placed.Changes
 	scene    *cause.Scene
 	placing  *placing.Placing
+	endings  *ending.Endings
 	refusals *ending.Refusals
 	fights   *tree.Fights
 	spans    *tree.Builder
@@ -57,7 +58,7 @@ func derive(e *Engine, g *group, now time.Time) *derivation {
 
 	fights := tree.NewFights(scene, e.memory.contests)
 	return &derivation{
-		trail: e.trail, known: known, clock: clock, placed: changes, scene: scene, placing: places,
+		trail: e.trail, known: known, clock: clock, placed: changes, scene: scene, placing: places, endings: endings,
 		refusals: refusals, fights: fights, group: g,
 		spans: tree.New(&tree.Sources{
 			Scene: scene, Endings: endings, Reasons: reasons, Fights: fights, Published: e.endpoints.published,

@@ -148,26 +148,24 @@ func (e *Engine) takeFrom(g *group, now time.Time) (out []lineTrace, ends, late 
 	out = d.withLines(nil, d.spans.Build(ended))
 	before := e.late.count()
 	e.late.events(d)
+	e.late.claims(d)
 	e.late.writes(d, now, func(r *change.Reconciliation) { e.endpoints.handOut(d.trail, r, now) })
 	for _, l := range ended {
+		rest := change.Taken{At: now, Latest: l.Latest, Outside: l.Outside(), Originations: d.originations(l)}
+		e.late.claim(d, l, &rest)
 		l.HandOut()
 		for _, r := range l.Reconciliations {
 			g.kept.Forget(r.Timeline)
 			e.endpoints.handOut(d.trail, r, now)
 		}
-		e.memory.taken[l.ID] = change.Taken{
-			At:           now,
-			Latest:       l.Latest,
-			Outside:      l.Outside(),
-			Originations: d.originations(l),
-		}
+		e.memory.taken[l.ID] = rest
 	}
 	return out, len(ended) > 0, e.late.count() > before
 }
 
 // Amendments returns the late facts about traces that Take has handed out, each once. The result
 // has one trace per trace ID. It contains whole spans with the attribute lifeline.late, and
-// zero-length spans named "amend". The parent of an "amend" span is the span with the additional
+// zero-length spans named "late fact". The parent of such a span is the span with the additional
 // fact (rule L9).
 func (e *Engine) Amendments() []*span.Trace { return e.late.take() }
 

@@ -27,6 +27,9 @@ type settling struct {
 // another object may still arrive, too, and belong to the newest change of t. It belongs there by
 // the name of t, by an Event about t, or as a copy of its metadata, and not by an owner reference.
 func (st *settling) lingers(t *change.Timeline, now time.Time) bool {
+	if last := t.Last(); t.Revisable != nil && last != nil && now.Sub(last.Seen) < change.MaxLag {
+		return true // a claim about it is confirmed after a time
+	}
 	if slices.ContainsFunc(t.Events, func(e *history.Event) bool {
 		return e.Related != nil && now.Sub(e.Seen) < change.MaxLag
 	}) {

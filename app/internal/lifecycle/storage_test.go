@@ -19,6 +19,7 @@ import (
 // two changes of the owner, or a deletion and the status of the owner that shows it; in that of the
 // DaemonSet, the deletion of a Pod four seconds before the removal of its owner, which has no timestamp.
 var unordered = map[string]string{
+	"argo-cd.kwok.jsonl.gz":    "ReplicaSet",
 	"daemon-set.kwok.jsonl.gz": "Pod",
 	"job.kwok.jsonl.gz":        "Pod", "parts.kwok.jsonl.gz": "ReplicaSet",
 	"rollout.real.jsonl.gz": "Pod", "several-people.kwok.jsonl.gz": "Pod", "storage.kwok.jsonl.gz": "Pod",

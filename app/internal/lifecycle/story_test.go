@@ -161,7 +161,9 @@ func pod(owner string) func(*observation.State) {
 	return func(s *observation.State) {
 		ofKind("", "Pod")(s)
 		s.ObservedGeneration = -1
-		s.Pod = &observation.Pod{Containers: []observation.Container{{Name: "app", Image: "registry/app:1"}}}
+		s.Pod = &observation.Pod{Containers: []observation.Container{
+			{Name: "app", Image: "registry/app:1", ReadinessProbe: true},
+		}}
 		if owner != "" {
 			s.Owners = []object.Owner{
 				{

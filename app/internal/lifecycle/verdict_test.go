@@ -132,14 +132,17 @@ func TestOrdinaryWait(t *testing.T) {
 // TestReasonOfReplacedFailure: a failure keeps its reason after somebody else has deleted the Pod.
 func TestReasonOfReplacedFailure(t *testing.T) {
 	s := newStory()
-	s.rollout()
-	s.write("web-1-a", crash(1))
-	s.write("web-1-a", deleting)
-	s.gone("web-1-a")
+	s.write("web", pod(""))
+	s.write("web", bind)
+	s.write("web", ready)
+	s.wait(300 * time.Millisecond)
+	s.write("web", crash(1))
+	s.write("web", deleting)
+	s.gone("web")
 	traces := observe(s.seen).Traces(s.now().Add(time.Minute))
 	got := reasonsOf(traces[0])
-	if got["lifeline.reason"] != "crash_loop" || got["lifeline.reason.since"] != written(108).Format(time.RFC3339Nano) {
-		t.Errorf("got %v, want the crash loop since 108", got)
+	if got["lifeline.reason"] != "crash_loop" || got["lifeline.reason.since"] != written(107).Format(time.RFC3339Nano) {
+		t.Errorf("got %v, want the crash loop since 107", got)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -54,6 +55,9 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 		return goals(k, u.Object, s)
 	case k.State.Field != "":
 		return stateProgress(&k.State, u.Object, s)
+	}
+	if kind.PersistentVolumeClaim.Is(s.Kind) && expanding(u.Object) {
+		return observation.ProgressInProgress, observation.Expanding + requestedStorage(u.Object)
 	}
 	result, err := status.Compute(u)
 	if err != nil {
@@ -159,6 +163,23 @@ func stateProgress(of *kind.State, obj fields, s *observation.State) (observatio
 		return observation.ProgressFailed, s.Cleaned(cmp.Or(raw(status, of.Message), state))
 	}
 	return observation.ProgressInProgress, s.Cleaned(raw(status, of.Message))
+}
+
+// expanding reports whether a bound claim has less capacity than it requests. A file system that is expanded on the
+// node has the new capacity minutes later.
+func expanding(obj fields) bool {
+	now := sub(obj, "status")
+	want, err := resource.ParseQuantity(requestedStorage(obj))
+	if err != nil || raw(now, "phase") != "Bound" {
+		return false
+	}
+	have, err := resource.ParseQuantity(raw(sub(now, "capacity"), "storage"))
+	return err == nil && have.Cmp(want) < 0
+}
+
+// requestedStorage returns the size that a claim requests.
+func requestedStorage(obj fields) string {
+	return text(sub(sub(sub(obj, "spec"), "resources"), "requests"), "storage")
 }
 
 // volumeProgress returns the verdict on a PersistentVolume. A released one has lost its claim, and waits

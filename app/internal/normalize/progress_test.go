@@ -43,6 +43,20 @@ func TestProgress(t *testing.T) {
 			want:    observation.ProgressFailed,
 			message: "Job was active longer than specified deadline",
 		},
+		"ClaimExpanding": {
+			reason: "the file system is not expanded yet",
+			object: `{"apiVersion":"v1","kind":"PersistentVolumeClaim",` + meta +
+				`"spec":{"resources":{"requests":{"storage":"2Gi"}}},` +
+				`"status":{"phase":"Bound","capacity":{"storage":"1Gi"}}}`,
+			want: observation.ProgressInProgress, message: "waiting for its expansion to 2Gi",
+		},
+		"ClaimExpanded": {
+			reason: "the claim has what it requests, or more",
+			object: `{"apiVersion":"v1","kind":"PersistentVolumeClaim",` + meta +
+				`"spec":{"resources":{"requests":{"storage":"1536Mi"}}},` +
+				`"status":{"phase":"Bound","capacity":{"storage":"2Gi"}}}`,
+			want: observation.ProgressCurrent,
+		},
 		"JobSuspended": {
 			reason: "a suspended Job needs no more work",
 			object: `{"apiVersion":"batch/v1","kind":"Job",` + meta +

@@ -3,6 +3,7 @@
 package notice
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -33,6 +34,8 @@ type Board struct {
 	since map[trace.TraceID]time.Time
 	// told are the changes with a notice of type Stuck, by that notice.
 	told map[trace.TraceID]Notice
+	// ended are the latest failed and unfinished changes, by their notices. A new claim about them is told.
+	ended map[trace.TraceID]Notice
 	// pending are the notices to deliver. The first stored ones are in the store.
 	pending []Notice
 	stored  int
@@ -48,6 +51,7 @@ type Board struct {
 // state is the saved form of a Board.
 type state struct {
 	Told    []saved `json:"told,omitempty"`
+	Ended   []saved `json:"ended,omitempty"`
 	Pending []saved `json:"pending,omitempty"`
 }
 
@@ -65,6 +69,7 @@ func NewBoard(after time.Duration, data []byte) (*Board, error) {
 		after: after,
 		since: map[trace.TraceID]time.Time{},
 		told:  map[trace.TraceID]Notice{},
+		ended: map[trace.TraceID]Notice{},
 		wake:  make(chan struct{}, 1),
 	}
 	if len(data) == 0 {
@@ -74,17 +79,32 @@ func NewBoard(after time.Duration, data []byte) (*Board, error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return b, fmt.Errorf("cannot read the saved notices: %w", err)
 	}
-	for _, one := range s.Told {
-		n := one.restore()
-		if id, err := trace.TraceIDFromHex(n.TraceID); err == nil {
-			b.told[id] = n
-		}
-	}
+	restore(b.told, s.Told)
+	restore(b.ended, s.Ended)
 	for _, one := range s.Pending {
 		b.pending = append(b.pending, one.restore())
 	}
 	b.Stored()
 	return b, nil
+}
+
+func restore(to map[trace.TraceID]Notice, all []saved) {
+	for _, one := range all {
+		n := one.restore()
+		if id, err := trace.TraceIDFromHex(n.TraceID); err == nil {
+			to[id] = n
+		}
+	}
+}
+
+// sorted returns the saved forms of notices, the oldest first.
+func sorted(all map[trace.TraceID]Notice) []saved {
+	out := make([]saved, 0, len(all))
+	for _, n := range all {
+		out = append(out, saved{n.ID, n.Type, n.Time, n})
+	}
+	slices.SortFunc(out, func(x, y saved) int { return cmp.Or(x.Time.Compare(y.Time), cmp.Compare(x.ID, y.ID)) })
+	return out
 }
 
 func (s *saved) restore() Notice {
@@ -94,8 +114,8 @@ func (s *saved) restore() Notice {
 }
 
 // Look adds the notices that are due at the time now. open are all open changes, and finished those
-// that have ended since the last look. silent means that another server tells them: they count as told.
-func (b *Board) Look(now time.Time, open, finished []*span.Trace, silent bool) {
+// that have ended since the last look. late has the new claims since then. silent means that another server tells them: they count as told.
+func (b *Board) Look(now time.Time, open, finished, late []*span.Trace, silent bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.silent = silent
@@ -106,9 +126,18 @@ func (b *Board) Look(now time.Time, open, finished []*span.Trace, silent bool) {
 		switch {
 		case failed(t):
 			b.add(about(Failed, t, now))
+			b.end(t.ID, about(Failed, t, now))
+		case t.Outcome == span.Unfinished:
+			b.end(t.ID, about(Resolved, t, now))
+			if told {
+				b.add(resolved(old, about(Resolved, t, now)))
+			}
 		case told:
 			b.add(resolved(old, about(Resolved, t, now)))
 		}
+	}
+	for _, t := range late {
+		b.amend(t, now)
 	}
 	present := map[trace.TraceID]bool{}
 	for _, t := range open {
@@ -122,6 +151,53 @@ func (b *Board) Look(now time.Time, open, finished []*span.Trace, silent bool) {
 		}
 	}
 	maps.DeleteFunc(b.since, func(id trace.TraceID, _ time.Time) bool { return !present[id] })
+}
+
+// end remembers an ended change with that notice, in place of the oldest one above the bound.
+func (b *Board) end(id trace.TraceID, n Notice) {
+	b.dirty = true
+	if len(b.ended) >= maxTold {
+		oldest := id
+		for other, o := range b.ended {
+			if oldest == id || o.Time.Before(b.ended[oldest].Time) {
+				oldest = other
+			}
+		}
+		delete(b.ended, oldest)
+	}
+	b.ended[id] = n
+}
+
+// amend adds a notice about a new outcome of an ended change: that it has failed after all, or has recovered.
+func (b *Board) amend(late *span.Trace, now time.Time) {
+	old, known := b.ended[late.ID]
+	if !known {
+		return
+	}
+	t := span.Revise(&span.Trace{ID: late.ID, Outcome: old.Outcome, Spans: late.Spans})
+	n := old
+	n.Time, n.Outcome = now.UTC(), t.Outcome
+	switch {
+	case t.Outcome == old.Outcome:
+		return
+	case t.Outcome == span.Failed:
+		n.Type, n.ID = Failed, n.TraceID+"/failed"
+		for _, s := range late.Spans {
+			if s.IsClaim() && s.Outcome == span.Failed {
+				n.Reason = s.Object.Kind.Kind + " " + s.Object.Name + " " + s.Message
+			}
+		}
+		if old.Type != Failed {
+			b.add(n)
+		}
+		b.end(late.ID, n)
+		return
+	case old.Type == Failed:
+		n.Type, n.ID = Resolved, n.TraceID+"/recovered"
+		b.add(n)
+	}
+	b.dirty = true
+	delete(b.ended, late.ID)
 }
 
 // wait adds a notice about an open change, if one is due. A change of its reason does not begin the wait
@@ -188,10 +264,7 @@ func (b *Board) State() (data []byte, changed bool, err error) {
 	defer b.mu.Unlock()
 	changed, b.dirty = b.dirty, false
 	var s state
-	for _, n := range b.told {
-		s.Told = append(s.Told, saved{n.ID, n.Type, n.Time, n})
-	}
-	slices.SortFunc(s.Told, func(x, y saved) int { return x.Time.Compare(y.Time) })
+	s.Told, s.Ended = sorted(b.told), sorted(b.ended)
 	for _, n := range b.pending {
 		s.Pending = append(s.Pending, saved{n.ID, n.Type, n.Time, n})
 	}

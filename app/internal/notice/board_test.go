@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -48,6 +49,21 @@ func ended(t *span.Trace, outcome span.Outcome) *span.Trace {
 	return t
 }
 
+// claimed returns a new claim about the first change; an empty outcome is one about a part of it.
+func claimed(whole span.Outcome) []*span.Trace {
+	id := trace.TraceID{15: 1}
+	s := &span.Span{
+		TraceID: id, ID: trace.SpanID{1, 1}, Parent: trace.SpanID{7: 1}, Name: span.NameAmend,
+		Start: span.Time{Time: at(1)}, End: span.Time{Time: at(1)}, Outcome: span.Converged,
+		Attributes: []attribute.KeyValue{span.KeyClaim.Int(2)},
+	}
+	if whole != "" {
+		s.Outcome = whole
+		s.Attributes = append(s.Attributes, span.KeyTraceOutcome.String(string(whole)))
+	}
+	return []*span.Trace{{ID: id, Spans: []*span.Span{s}}}
+}
+
 // due returns the new notices of b, as "stuck crash_loop".
 func due(b *Board, known *int) string {
 	var out []string
@@ -61,9 +77,9 @@ func due(b *Board, known *int) string {
 
 func TestBoard(t *testing.T) {
 	type look struct {
-		at             int
-		open, finished []*span.Trace
-		want           string
+		at                   int
+		open, finished, late []*span.Trace
+		want                 string
 	}
 	open := func(category string, since int) []*span.Trace {
 		return []*span.Trace{deployment(1, category, since)}
@@ -93,7 +109,25 @@ func TestBoard(t *testing.T) {
 			want: "failed job_failed"}},
 		"unfinished with a reason":    {{at: 1, finished: end("paused", span.Unfinished), want: "failed paused"}},
 		"unfinished without a reason": {{at: 1, finished: end("", span.Unfinished)}},
-		"converged":                   {{at: 1, finished: end("", span.Converged)}},
+		"failed, then recovered": {
+			{at: 1, finished: end("job_failed", span.Failed), want: "failed job_failed"},
+			{at: 60, late: claimed(span.Converged), want: "resolved job_failed"},
+			{at: 90, late: claimed(span.Converged)},
+		},
+		"unfinished, then failed, then recovered": {
+			{at: 1, finished: end("", span.Unfinished)},
+			{at: 60, late: claimed(span.Failed), want: "failed"},
+			{at: 90, late: claimed(span.Converged), want: "resolved"},
+		},
+		"unfinished, then converged":      {{at: 1, finished: end("", span.Unfinished)}, {at: 60, late: claimed(span.Converged)}},
+		"a claim that changes no whole":   {{at: 1, finished: end("job_failed", span.Failed), want: "failed job_failed"}, {at: 60, late: claimed("")}},
+		"a claim about an unknown change": {{at: 60, late: claimed(span.Failed)}},
+		"unfinished with a reason, then ok": {
+			{at: 1, finished: end("paused", span.Unfinished), want: "failed paused"},
+			{at: 60, late: claimed(span.Failed)},
+			{at: 90, late: claimed(span.Converged), want: "resolved paused"},
+		},
+		"converged": {{at: 1, finished: end("", span.Converged)}},
 		"the beginning was not observed": {{at: 0, open: open("paused", -1)},
 			{at: 60, open: open("paused", -1), want: "stuck paused"}},
 		"a reason that comes and goes": {
@@ -124,7 +158,7 @@ func TestBoard(t *testing.T) {
 			known := 0
 			seen := map[string]bool{}
 			for i, l := range looks {
-				b.Look(at(l.at), l.open, l.finished, false)
+				b.Look(at(l.at), l.open, l.finished, l.late, false)
 				if got := due(b, &known); got != l.want {
 					t.Errorf("look %d: got %q, want %q", i, got, l.want)
 				}
@@ -157,7 +191,7 @@ func TestBoardOrder(t *testing.T) {
 	b, _ := NewBoard(time.Minute, nil)
 	b.Look(at(1), nil, []*span.Trace{
 		ended(deployment(1, "job_failed", 0), span.Failed), ended(deployment(2, "job_failed", 0), span.Failed),
-	}, false)
+	}, nil, false)
 	if _, ok := b.Next(); ok {
 		t.Error("a notice goes out before it is stored")
 	}
@@ -190,12 +224,12 @@ func TestBoardOrder(t *testing.T) {
 func TestSilentBoard(t *testing.T) {
 	b, _ := NewBoard(time.Minute, nil)
 	failed := []*span.Trace{ended(deployment(2, "job_failed", 0), span.Failed)}
-	b.Look(at(70), []*span.Trace{deployment(1, "crash_loop", 0)}, failed, true)
-	b.Look(at(80), []*span.Trace{deployment(1, "crash_loop", 0)}, nil, false)
+	b.Look(at(70), []*span.Trace{deployment(1, "crash_loop", 0)}, failed, nil, true)
+	b.Look(at(80), []*span.Trace{deployment(1, "crash_loop", 0)}, nil, nil, false)
 	if len(b.pending) != 0 {
 		t.Errorf("got %+v", b.pending)
 	}
-	b.Look(at(90), []*span.Trace{deployment(1, "", 0)}, nil, false)
+	b.Look(at(90), []*span.Trace{deployment(1, "", 0)}, nil, nil, false)
 	if len(b.pending) != 1 || b.pending[0].Type != Resolved {
 		t.Errorf("got %+v", b.pending)
 	}
@@ -209,7 +243,7 @@ func TestBoardBounds(t *testing.T) {
 		for n := range byte(100) {
 			finished = append(finished, ended(deployment(n, "job_failed", 0), span.Failed))
 		}
-		b.Look(at(1), nil, finished, false)
+		b.Look(at(1), nil, finished, nil, false)
 	}
 	if pending, dropped := b.Waiting(); pending != maxPending || dropped != 100 {
 		t.Errorf("%d are pending and %d dropped", pending, dropped)

@@ -57,7 +57,7 @@ func (h *hook) deliver(t *testing.T, change func(*Sender), done func(Stats) bool
 	server := httptest.NewServer(h)
 	defer server.Close()
 	b, _ := NewBoard(time.Minute, nil)
-	b.Look(at(1), nil, []*span.Trace{ended(deployment(1, "image_not_found", 0), span.Failed)}, false)
+	b.Look(at(1), nil, []*span.Trace{ended(deployment(1, "image_not_found", 0), span.Failed)}, nil, false)
 	b.Stored()
 	s := &Sender{
 		Board: b, URL: server.URL + "/hook/secret", Cluster: "c1", Leads: func() bool { return true },

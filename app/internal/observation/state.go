@@ -117,6 +117,9 @@ func (s *State) Condition(typ string) *Condition {
 // Released is the ProgressMessage of a PersistentVolume without its claim.
 const Released = "released"
 
+// Expanding begins the ProgressMessage of a PersistentVolumeClaim with less capacity than its request, which follows.
+const Expanding = "waiting for its expansion to "
+
 // Workload is the progress of a Deployment, ReplicaSet, StatefulSet, DaemonSet or Job. All counts are of
 // Pods. A Job has only Replicas and Total.
 type Workload struct {

@@ -230,6 +230,14 @@ func TestReasons(t *testing.T) {
 			"cannot be bound: no persistent volumes available for this claim and no storage class is set",
 			"kubectl -n shop describe persistentvolumeclaim/web",
 		},
+		"Expansion": { // the Event is from the time before
+			version(kind.PersistentVolumeClaim.Kind, expanding), event("WaitForFirstConsumer", "", "waiting"),
+			"", "waits for its expansion to 2Gi", "",
+		},
+		"Expansion failed": {
+			version(kind.PersistentVolumeClaim.Kind, expanding), event("VolumeResizeFailed", "", "no space left"),
+			VolumeResize, "cannot be resized: no space left", "kubectl -n shop describe persistentvolumeclaim/web",
+		},
 		"Finalizer": {
 			version(kind.ConfigMap.Kind, func(s *observation.State) {
 				s.Deleting, s.Finalizers = epoch, []string{"example.com/keep"}
@@ -465,4 +473,9 @@ func TestWaitsByEvents(t *testing.T) {
 		!got[0].Until.Equal(first) {
 		t.Errorf("got %+v, want the start until %s and then the ConfigMap", got, first)
 	}
+}
+
+// expanding is the status of a claim whose expansion goes on.
+func expanding(s *observation.State) {
+	s.Progress, s.ProgressMessage = observation.ProgressInProgress, observation.Expanding+"2Gi"
 }

@@ -30,10 +30,16 @@ func volumes(v *history.Version, events []*history.Event) Reason {
 	return Reason{}
 }
 
-// claim is the reason of a claim that is not bound.
+// claim is the reason of a claim that is not bound, or not expanded.
 func claim(v *history.Version, events []*history.Event) Reason {
 	if has(v.ProgressMessage, "lost") {
 		return Reason{Category: ClaimLost, Text: "has lost its volume", For: "its volume"}
+	}
+	if size, resizes := strings.CutPrefix(v.ProgressMessage, observation.Expanding); resizes {
+		if r := resize(v, events); r.Category != "" {
+			return r
+		}
+		return waits("its expansion to " + size)
 	}
 	e := newest(events, "ProvisioningFailed", "FailedBinding", "WaitForFirstConsumer", "WaitForPodScheduled",
 		"ExternalProvisioning")

@@ -96,6 +96,14 @@ func verdictOf(t *span.Trace, root *span.Span, o Options) piece {
 	outcome := cmp.Or(t.Outcome, root.Outcome)
 	stuck := root.Open() && t.Stuck()
 	reason := escape(cmp.Or(t.Reason, root.Message))
+	if t.Was != "" {
+		p := verdict(root, outcome, false, "", o.Now)
+		p.text += ", after it was " + escape(string(t.Was))
+		if t.Reason != "" {
+			p.text += ": " + escape(t.Reason)
+		}
+		return p
+	}
 	since, err := time.Parse(time.RFC3339Nano, insight.Attribute(root, span.KeyReasonSince))
 	if err == nil && stuck { // as long as its reason, as lifeline why says
 		return piece{"stuck for " + precise(max(0, o.Now.Sub(since))) + ": " + reason, red}

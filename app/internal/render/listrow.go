@@ -119,7 +119,7 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 		r.columns[colTrace].text = r.columns[colTrace].text[:8]
 	}
 	r.columns[colWho] = piece{whoText(t, o.Wide), componentStyle(t.Actor)}
-	r.columns[colWhat].text, r.ends[colWhat] = whatText(t, o), healsText(t, o)+fightText(t, o)+pinnedText(t)
+	r.columns[colWhat].text, r.ends[colWhat] = whatText(t, o), healsText(t, o)+fightText(t, o)+wasText(t, o)+pinnedText(t)
 	if o.roomy() {
 		r.columns[colChanged].text = escape(strings.Join(t.Edits, ", "))
 	}
@@ -204,6 +204,17 @@ func fightText(t *store.Summary, o ListOptions) string {
 		return " (fights over " + escape(t.Fight) + ")"
 	}
 	return " (fight)"
+}
+
+// wasText marks traces whose outcome was another one before.
+func wasText(t *store.Summary, o ListOptions) string {
+	switch {
+	case t.Was == "":
+		return ""
+	case o.Wide && !t.SettledAt.IsZero():
+		return " (was " + escape(string(t.Was)) + " until " + t.SettledAt.In(o.Now.Location()).Format(time.RFC3339) + ")"
+	}
+	return " (was " + escape(string(t.Was)) + ")"
 }
 
 // pinnedText marks traces that retention keeps.

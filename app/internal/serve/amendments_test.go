@@ -29,7 +29,7 @@ func TestAmendmentsAreSentWithTheirTraces(t *testing.T) {
 	amendment := func(id byte) *span.Trace {
 		tr := finished(id, began.Add(4*time.Second))
 		s := tr.Spans[0]
-		s.ID, s.Parent, s.Name = trace.SpanID{id, 1}, trace.SpanID{id}, "amend"
+		s.ID, s.Parent, s.Name = trace.SpanID{id, 1}, trace.SpanID{id}, span.NameLate
 		return tr
 	}
 	dir := t.TempDir()

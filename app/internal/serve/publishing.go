@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
@@ -45,6 +46,11 @@ func (p *publishing) stored(l *look) {
 	}
 	add(l.changed, true)
 	add(l.kept(false), false)
+	for _, t := range l.kept(true) {
+		if slices.ContainsFunc(t.Spans, (*span.Span).IsClaim) {
+			updates = append(updates, api.Update{Trace: &span.Trace{ID: t.ID}, Amended: true, AsOf: l.AsOf})
+		}
+	}
 	for _, id := range l.withdrawn {
 		updates = append(updates, api.Update{Trace: &span.Trace{ID: id}, Withdrawn: true, AsOf: l.AsOf})
 	}

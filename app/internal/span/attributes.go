@@ -68,6 +68,12 @@ const (
 	KeyRepeats = attribute.Key("lifeline.write.repeats")
 	// KeyLate marks the spans of a reconciliation that was known only after its trace had been handed out.
 	KeyLate = attribute.Key("lifeline.late")
+	// KeyClaim is the number of a claim about the outcome of a reconciliation. The span of the reconciliation has
+	// the first one. KeyTraceOutcome is the outcome of the whole trace from that claim on, if it changed. KeyWas is the
+	// outcome by the first claim, on a reconciliation with a later one.
+	KeyClaim        = attribute.Key("lifeline.claim")
+	KeyTraceOutcome = attribute.Key("lifeline.trace.outcome")
+	KeyWas          = attribute.Key("lifeline.was")
 	// KeyAuditMatch is how the request in the audit log was matched with the write.
 	KeyAuditMatch = attribute.Key("lifeline.audit.match")
 	// KeyConvention is the convention of the context on the object.

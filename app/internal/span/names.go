@@ -11,8 +11,10 @@ import (
 // Names of spans. Part of a name stands for a kind where vocabulary.go shows
 // <Kind>. To change one, read docs/span-names.md.
 const (
-	NameRun   = "run"
+	NameRun = "run"
+	// NameAmend is a new claim about the outcome of a reconciliation, and NameLate another late fact about it.
 	NameAmend = "amend"
+	NameLate  = "late fact"
 
 	NameSchedule  = "schedule"
 	NameSandbox   = "sandbox"

@@ -174,6 +174,8 @@ type Trace struct {
 	// Outcome is the outcome of the whole trace. It is Failed after any permanent failure, and
 	// Unfinished while any span is open.
 	Outcome Outcome
+	// Was is the outcome by the first claims, if later ones have changed it (see Revise).
+	Was Outcome
 	// Reason is one line: the cause of a failure, or the pending condition.
 	Reason string
 }

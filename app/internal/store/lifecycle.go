@@ -21,6 +21,7 @@ import (
 // for each span of a reconciliation. An open one has no outcome, and extends to asOf. A finished
 // trace may have open spans, too: see Finish.
 func LifecyclesOf(t *span.Trace, asOf time.Time) []Lifecycle {
+	t = span.Revise(t)
 	tree := newTree(t)
 	steps := map[trace.SpanID][]question.Step{}
 	n := 0

@@ -35,8 +35,12 @@ type Summary struct {
 	// open root extends to AsOf.
 	Start    time.Time
 	Duration time.Duration
-	Outcome  span.Outcome
-	Reason   string
+	// Outcome is that of the valid claims. Was is that of the first ones, if it was another, and SettledAt the time
+	// of the newest claim after these; see span.Revise. Reason is that of the first outcome, or of an open trace.
+	Outcome   span.Outcome
+	Was       span.Outcome
+	SettledAt time.Time
+	Reason    string
 
 	// Name and Object are the root's. Verb is that of the first write to the object. Command is the
 	// command of a run. Each may be empty.
@@ -76,7 +80,10 @@ type Summary struct {
 
 // Summarize derives the Summary of t at the time asOf. The caller sets Open, AsOf and Revision.
 func Summarize(t *span.Trace, asOf time.Time) Summary {
-	out := Summary{ID: t.ID, Outcome: t.Outcome, Reason: t.Reason, Spans: len(t.Spans)}
+	t = span.Revise(t)
+	out := Summary{
+		ID: t.ID, Outcome: t.Outcome, Was: t.Was, SettledAt: t.SettledAt(), Reason: t.Reason, Spans: len(t.Spans),
+	}
 	out.Stuck = t.Stuck()
 	out.Start, out.Duration = extent(t, asOf)
 	out.Fight, out.Edits = insight.Fight(t), insight.Edits(t)

@@ -6,10 +6,11 @@
 //
 // # Stored data
 //
-// The archive holds finished traces. A finished trace never changes. Later spans of it are
-// amendments, which leave the existing spans unchanged. Spans, events, links, evidence, sources of
-// time and outcomes are returned unchanged: a trace has the same OTLP form before and after. Two
-// values are changed: invalid UTF-8 becomes valid, and a time outside 64 bits of nanoseconds around
+// The archive holds finished traces. Later spans of a finished trace are amendments. These leave the
+// stored spans unchanged, with one exception in what is returned: a new claim about the outcome of a
+// reconciliation is valid from then on (span.Revise), in the trace, its summary and its lifecycles.
+// Batches returns the first claims, too. Spans, events, links, evidence and sources of time are
+// returned unchanged: a trace has the same OTLP form before and after. Two values are changed: invalid UTF-8 becomes valid, and a time outside 64 bits of nanoseconds around
 // 1970 (1678 to 2262) becomes the nearest one inside.
 //
 // Each stored API write and each causal edge is also kept as separate data, for queries that
@@ -25,6 +26,7 @@
 //
 //   - If a trace is finished twice, every span of either is kept. Of spans with the same ID, and of
 //     the outcomes, those of the lower revision are valid.
+//   - Of the claims about one reconciliation, that with the highest number is valid.
 //   - An amending span is kept once, that of the lowest revision. It stays invisible until its
 //     trace is stored.
 //

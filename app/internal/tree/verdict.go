@@ -52,9 +52,9 @@ func (b *Builder) verdict(l *change.Lineage) verdict {
 	var failed, deepest, open *change.Reconciliation
 	for _, r := range l.Reconciliations {
 		switch {
-		case !r.Done, r.Ended.Outcome == span.Unfinished && !r.Ended.Unseen:
+		case unfinished(r):
 			open = r
-		case r.Ended.Outcome == span.Failed && !b.overtaken(r) && !r.Attempt():
+		case b.failed(r):
 			if failed == nil || r.Depth() < failed.Depth() {
 				failed = r
 			}

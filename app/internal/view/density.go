@@ -39,10 +39,15 @@ func (v *View) Density(ctx context.Context, q store.DensityQuery) (*store.Densit
 // count counts the traces of the archive and those in memory.
 func count(ctx context.Context, r *reading, q store.DensityQuery) (*store.Density, error) {
 	out := &store.Density{Buckets: make([]store.Bucket, q.Buckets)}
+	var claimed []*store.Record
+	var ids []trace.TraceID
 	archive, err := r.archive()
 	if err == nil {
+		claimed, ids, err = r.claimed(ctx, archive)
+	}
+	if err == nil {
 		of := q
-		of.Scope.Except = slices.AppendSeq(slices.Clone(q.Scope.Except), maps.Keys(r.hidden))
+		of.Scope.Except = slices.AppendSeq(slices.Concat(q.Scope.Except, ids), maps.Keys(r.hidden))
 		var stored *store.Density
 		if stored, err = archive.Density(ctx, of); err == nil {
 			out = stored
@@ -54,11 +59,19 @@ func count(ctx context.Context, r *reading, q store.DensityQuery) (*store.Densit
 		return nil, err
 	}
 	add := func(s store.Summary) { out.Add(&q, &s) }
+	find := q.Lifecycles()
+	find.Traces = true
+	for _, of := range claimed {
+		matches := q.Where == nil
+		addFitting(&find, finishedLifecycles(of.Trace, of.AsOf), func(store.Lifecycle) { matches = true })
+		if matches && q.Fits(&of.Summary) && store.Touches(of.Trace, q.Object) {
+			add(of.Summary)
+		}
+	}
 	if q.Where == nil {
 		return out, r.summaries(ctx, &q.Query, add)
 	}
-	find, matching := q.Lifecycles(), map[trace.TraceID]bool{}
-	find.Traces = true
+	matching := map[trace.TraceID]bool{}
 	if err := r.lifecycles(ctx, &find, func(l store.Lifecycle) { matching[l.Trace] = true }); err != nil {
 		return nil, err
 	}

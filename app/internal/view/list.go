@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -78,10 +79,20 @@ func (r *list) archived(ctx context.Context, to *lister[store.Summary]) error {
 	if err != nil {
 		return err
 	}
-	if err := r.amendedSummaries(ctx, archive, to.add); err != nil {
+	claimed, ids, err := r.claimed(ctx, archive)
+	if err != nil {
+		return err
+	}
+	for _, of := range claimed {
+		if r.q.Fits(&of.Summary) && store.Touches(of.Trace, r.q.Object) {
+			to.add(of.Summary)
+		}
+	}
+	if err := r.amendedSummaries(ctx, archive, ids, to.add); err != nil {
 		return err
 	}
 	q := r.q
+	q.Scope.Except = slices.Concat(q.Scope.Except, ids)
 	return to.fill(func() (page []store.Summary, last bool, err error) {
 		p, err := archive.List(ctx, q)
 		if err != nil {
@@ -96,13 +107,16 @@ func (r *list) archived(ctx context.Context, to *lister[store.Summary]) error {
 }
 
 // amendedSummaries calls add with the archived traces that have a matching object only in the log.
-func (r *list) amendedSummaries(ctx context.Context, archive store.Reader, add func(store.Summary)) error {
+// It leaves out those of except.
+func (r *list) amendedSummaries(
+	ctx context.Context, archive store.Reader, except []trace.TraceID, add func(store.Summary),
+) error {
 	if r.q.Object == (object.Ref{}) {
 		return nil
 	}
 	for id, amendments := range r.amended {
-		if r.live(id) != nil {
-			continue // summaries has it
+		if r.live(id) != nil || slices.Contains(except, id) {
+			continue // it has been added
 		}
 		fits, err := r.touches(ctx, amendments[0], r.q.Object)
 		if err != nil {

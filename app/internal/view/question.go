@@ -70,7 +70,15 @@ func (r *finding) archived(ctx context.Context, to *lister[store.Lifecycle], inc
 	if err != nil {
 		return err
 	}
+	claimed, ids, err := r.claimed(ctx, archive)
+	if err != nil {
+		return err
+	}
+	for _, of := range claimed {
+		addFitting(&r.q, finishedLifecycles(of.Trace, of.AsOf), to.add)
+	}
 	q := r.q
+	q.Scope.Except = slices.Concat(q.Scope.Except, ids)
 	return to.fill(func() (page []store.Lifecycle, last bool, err error) {
 		p, err := archive.Find(ctx, q)
 		if err != nil {
@@ -149,6 +157,17 @@ func (r *finding) waiting(ctx context.Context, g *store.Grouping) (map[uint64]in
 			if r.q.Fits(&all[i]) {
 				out[h.Seq]++
 				g.Add(&all[i])
+			}
+		}
+	}
+	for id, entries := range r.amended {
+		late, err := r.late(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(late, claims) { // the archive must have the newest claims
+			for _, h := range entries {
+				out[h.Seq]++
 			}
 		}
 	}

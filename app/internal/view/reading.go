@@ -108,7 +108,10 @@ func (r *reading) summaries(ctx context.Context, q *store.Query, add func(store.
 		if err != nil {
 			return err
 		}
-		one := *sum
+		one, err := r.revised(ctx, h, *sum)
+		if err != nil {
+			return err
+		}
 		r.countAmended(&one)
 		if !q.Fits(&one) {
 			continue
@@ -152,25 +155,39 @@ func (r *reading) lifecycles(ctx context.Context, q *store.FindQuery, add func(s
 		if err != nil {
 			return err
 		}
-		var latest *store.Lifecycle
-		for i := range all {
-			if evaluated++; evaluated%checkEvery == 0 && ctx.Err() != nil {
+		if evaluated += len(all); evaluated > checkEvery {
+			if evaluated = 0; ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			one := &all[i]
-			switch {
-			case !q.Fits(one):
-			case !q.Traces:
-				add(foundOf(one))
-			case latest == nil || store.CompareLifecycles(one, latest) < 0:
-				latest = one
-			}
 		}
-		if latest != nil {
-			add(foundOf(latest))
-		}
+		addFitting(q, all, add)
 	}
 	return context.Cause(ctx)
+}
+
+// addFitting calls add with the matching lifecycles of a trace.
+func addFitting(q *store.FindQuery, all []store.Lifecycle, add func(store.Lifecycle)) {
+	var latest *store.Lifecycle
+	for i := range all {
+		one := &all[i]
+		switch {
+		case !q.Fits(one):
+		case !q.Traces:
+			add(foundOf(one))
+		case latest == nil || store.CompareLifecycles(one, latest) < 0:
+			latest = one
+		}
+	}
+	if latest != nil {
+		add(foundOf(latest))
+	}
+}
+
+// finishedLifecycles returns the lifecycles of a finished trace.
+func finishedLifecycles(t *span.Trace, asOf time.Time) []store.Lifecycle {
+	all := store.LifecyclesOf(t, asOf)
+	store.Finish(all)
+	return all
 }
 
 // lifecyclesOf returns the lifecycles of a trace in memory at the time now. There are none if the entry
@@ -186,7 +203,12 @@ func (r *reading) lifecyclesOf(ctx context.Context, h *held, now time.Time) ([]s
 	if h.open {
 		return store.LifecyclesOf(t, now), nil
 	}
-	if further := r.repeated[h.TraceID]; len(further) > 0 {
+	late, err := r.late(ctx, h.TraceID)
+	if err != nil {
+		return nil, err
+	}
+	late = slices.DeleteFunc(late, func(t *span.Trace) bool { return !claims(t) })
+	if further := r.repeated[h.TraceID]; len(further)+len(late) > 0 {
 		one := *t
 		one.Spans = slices.Clone(t.Spans)
 		whole := &store.Record{Trace: &one}
@@ -199,11 +221,10 @@ func (r *reading) lifecyclesOf(ctx context.Context, h *held, now time.Time) ([]s
 				join(whole, more)
 			}
 		}
+		join(whole, late...)
 		t = whole.Trace
 	}
-	all := store.LifecyclesOf(t, h.AsOf)
-	store.Finish(all)
-	return all, nil
+	return finishedLifecycles(t, h.AsOf), nil
 }
 
 // foundOf returns a lifecycle as a page of Find has it.

@@ -123,6 +123,7 @@ func (r whole) amend(ctx context.Context, to *store.Record, err error) (*store.R
 	}
 	if len(further) > 0 {
 		join(to, further...)
+		revise(to)
 	}
 	return to, nil
 }

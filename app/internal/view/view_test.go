@@ -168,6 +168,9 @@ func (r *room) amend(i int) {
 	}
 	r.amended++
 	t := &span.Trace{ID: r.traces[i].ID, Spans: []*span.Span{late(r.traces[i], r.amended, r.traces[0])}}
+	if r.amended%2 == 0 {
+		t.Spans = append(t.Spans, claim(r.traces[i], r.amended))
+	}
 	must(r.t, r.oracle.Write(
 		r.t.Context(),
 		&store.Batch{Revision: int64(r.amended) + 1, AsOf: asOf, Amendments: []*span.Trace{t}},
@@ -175,6 +178,17 @@ func (r *room) amend(i int) {
 	e := &journal.Entry{Item: journal.Item{For: journal.Archive, Amends: true}, Trace: t}
 	r.amendments[i] = append(r.amendments[i], e)
 	r.publish([]*journal.Entry{e})
+}
+
+// claim returns a new claim about the root of a trace.
+func claim(of *span.Trace, n int) *span.Span {
+	root, at := of.Root(), spantest.At(2000+n)
+	outcome := []span.Outcome{span.Failed, span.Deleted}[n/2%2]
+	return &span.Span{
+		TraceID: of.ID, ID: span.DeriveID(of.ID, "claim", fmt.Sprint(n)), Parent: root.ID, Name: span.NameAmend,
+		Service: root.Service, Object: root.Object, Start: at, End: at, Outcome: outcome,
+		Attributes: []attribute.KeyValue{span.KeyClaim.Int(1 + n), span.KeyTraceOutcome.String(string(outcome))},
+	}
 }
 
 func late(of *span.Trace, n int, linked *span.Trace) *span.Span {

@@ -17,7 +17,7 @@ import (
 func TestExportsKeepEverything(t *testing.T) {
 	traces := ptrace.NewTraces()
 	resource := traces.ResourceSpans().AppendEmpty()
-	resource.SetSchemaUrl("https://opentelemetry.io/schemas/1.1.0")
+	resource.SetSchemaUrl("https://opentelemetry.io/schemas/1.2.0")
 	resource.Resource().Attributes().PutStr("service.name", "kubelet")
 	scope := resource.ScopeSpans().AppendEmpty()
 	scope.Scope().SetName("scope")

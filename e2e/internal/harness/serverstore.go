@@ -18,6 +18,10 @@ type Summary struct {
 	TraceID string `json:"traceId"`
 	Open    bool   `json:"open"`
 	Outcome string `json:"outcome"`
+	// Was and SettledAt are set after a claim that changed the outcome.
+	Was       string `json:"was"`
+	SettledAt string `json:"settledAt"`
+
 	Reason  string `json:"reason"`
 	Spans   int    `json:"spans"`
 	Slowest string `json:"slowest"`

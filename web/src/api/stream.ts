@@ -5,7 +5,7 @@ import { connection, doubt, headers, unauthorized } from './connection'
 
 // Handlers receive the events of /api/v1/watch, with their data as parsed JSON.
 export interface Handlers {
-  // event is called with trace, summary, withdrawn, resync and synced.
+  // event is called with trace, summary, amended, withdrawn, resync and synced.
   event(name: string, data: unknown): void
 }
 

@@ -21,6 +21,9 @@ export interface Summary {
   start: string
   duration: number
   outcome?: Outcome
+  // was is the outcome before a later claim, and settledAt the time of that claim.
+  was?: Outcome
+  settledAt?: string
   reason?: string
   name?: string
   verb?: string

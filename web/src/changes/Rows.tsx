@@ -354,6 +354,11 @@ function Cells({ of }: { of: Summary }) {
             fight
           </span>
         )}
+        {s.was && (
+          <span class="tag" title={visible(`${s.was} at first${s.reason ? `: ${s.reason}` : ''}`)}>
+            was {s.was}
+          </span>
+        )}
         {s.pinned && <span class="tag">pinned</span>}
         {edits && (
           <bdi class="edits" title={edits}>

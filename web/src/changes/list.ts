@@ -338,7 +338,7 @@ export function follow(): () => void {
     { view: 'summary' },
     {
       event(name, data) {
-        if (name === 'summary') receive((data as Summary).traceId, data as Summary)
+        if (name === 'summary' || name === 'amended') receive((data as Summary).traceId, data as Summary)
         else if (name === 'withdrawn') receive((data as { traceId: string }).traceId, undefined)
         else if (name === 'resync' || name === 'synced') refreshSoon()
         // Open changes that a resync does not repeat have ended.

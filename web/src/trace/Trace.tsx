@@ -215,6 +215,7 @@ function Head({ model, view, summary: s }: { model: Model; view: Window; summary
             {brief(e)}
           </bdi>
         ))}
+        {s.was && <span class="tag">was {s.was}</span>}
         {s.fight && (
           <span class="tag warn">
             fight: <Text of={s.fight} most={120} />

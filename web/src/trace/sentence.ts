@@ -56,6 +56,7 @@ export function verdict(s: Summary, why: Why | undefined, took: number, present:
     default:
       text = `${subject} ${state === 'converged' ? 'converged' : 'ended'} in ${length(took)}${slowest(s, why)}.`
   }
+  if (s.was && state !== s.was) text += ` Before that, it was ${s.was}${s.reason ? `: ${sentence(s.reason, subject)}` : ''}.`
   return visible(text)
 }
 

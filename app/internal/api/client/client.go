@@ -71,12 +71,14 @@ type Trace struct {
 	Trace *span.Trace
 }
 
-// Event is an event of Watch: one of the four is set.
+// Event is an event of Watch: one of the five is set.
 type Event struct {
 	// Trace is a new version of a trace, as a whole.
 	Trace *Trace
 	// Withdrawn is the ID of a trace that was withdrawn, or does not match any more.
 	Withdrawn trace.TraceID
+	// Amended is a finished trace with another outcome than in its last version.
+	Amended *api.Summary
 	// Synced follows the open traces; new versions follow it. It comes again after each lost
 	// connection.
 	Synced bool

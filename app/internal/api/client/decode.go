@@ -29,7 +29,7 @@ func decode(doc []byte) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Outcome, t.Reason = parts.Lifeline.Summary.Outcome, parts.Lifeline.Summary.Reason
+	t.Outcome, t.Was, t.Reason = parts.Lifeline.Summary.Outcome, parts.Lifeline.Summary.Was, parts.Lifeline.Summary.Reason
 	open := make(map[string]bool, len(parts.Lifeline.OpenSpans))
 	for _, id := range parts.Lifeline.OpenSpans {
 		open[id] = true

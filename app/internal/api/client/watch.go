@@ -151,6 +151,12 @@ func (w *watch) event(ctx context.Context, name string, data []byte) error {
 			return w.client.strange(err)
 		}
 		return w.withdraw(id)
+	case api.EventAmended:
+		var s api.Summary
+		if err := json.Unmarshal(data, &s); err != nil {
+			return w.client.strange(err)
+		}
+		return w.hand(Event{Amended: &s})
 	case api.EventSynced:
 		w.failures = 0
 		if err := w.catchUp(ctx); err != nil {

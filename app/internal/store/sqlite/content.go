@@ -127,6 +127,11 @@ func (c *content) all(amending bool) []*span.Span {
 	return out
 }
 
+// claims returns the amendments with new claims about the outcome.
+func (c *content) claims() []*span.Span {
+	return slices.DeleteFunc(c.all(true), func(s *span.Span) bool { return !s.IsClaim() || !c.of[s.ID].amends })
+}
+
 // derive writes the derived tables of a finished trace after its spans. all is its content without
 // amendments.
 func (c *content) derive(ctx context.Context, all *span.Trace, rows []store.Lifecycle) error {

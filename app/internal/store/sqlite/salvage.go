@@ -219,7 +219,7 @@ func (s *salvage) heads(ctx context.Context, lo, hi int64) (out []salvagedHead, 
 	}
 	err = s.read(
 		ctx,
-		"SELECT num, id, phase, revision, as_of, outcome, reason, spans, pinned, digest FROM traces WHERE "+
+		"SELECT num, id, phase, revision, as_of, "+firstOutcome+", reason, spans, pinned, digest FROM traces WHERE "+
 			which+" ORDER BY num",
 		[]any{lo, hi},
 		[]any{

@@ -28,6 +28,8 @@ CREATE TABLE traces (
   start            INTEGER NOT NULL DEFAULT 0,
   duration         INTEGER NOT NULL DEFAULT 0,
   outcome          TEXT NOT NULL DEFAULT '',
+  was              TEXT NOT NULL DEFAULT '', -- the outcome by the first claims, if it was another
+  settled          INTEGER NOT NULL DEFAULT 0, -- the newest claim after these
   reason           TEXT NOT NULL DEFAULT '',
   category         TEXT NOT NULL DEFAULT '', -- of the reason
   name             TEXT NOT NULL DEFAULT '',

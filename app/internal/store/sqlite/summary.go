@@ -5,6 +5,7 @@ package sqlite
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -12,7 +13,7 @@ import (
 
 // summaryColumns are the columns of a trace for its Summary, except for those that change alone.
 var summaryColumns = []string{
-	"id", "revision", "as_of", "start", "duration", "outcome", "reason", "name",
+	"id", "revision", "as_of", "start", "duration", "outcome", "was", "settled", "reason", "name",
 	"api_group", "api_version", "kind", "namespace", "object_name", "uid",
 	"verb", "command", "actor", "user", "heals", "slowest", "slowest_duration", "stuck", "current",
 	"current_duration", "fight", "edits", "category", "work",
@@ -50,6 +51,8 @@ func (c *content) finish(ctx context.Context, sum *store.Summary, h *head) error
 		nanos(sum.Start),
 		int64(sum.Duration),
 		text(string(sum.Outcome)),
+		text(string(sum.Was)),
+		settled(sum.SettledAt),
 		text(sum.Reason),
 		text(sum.Name),
 		text(sum.Object.Group),
@@ -75,6 +78,14 @@ func (c *content) finish(ctx context.Context, sum *store.Summary, h *head) error
 	)
 }
 
+// settled returns the column of a time that may be zero.
+func settled(at time.Time) int64 {
+	if at.IsZero() {
+		return 0
+	}
+	return nanos(at)
+}
+
 // summaries reads the rows of selectSummary, and the traces' numbers.
 func summaries(
 	ctx context.Context,
@@ -82,7 +93,7 @@ func summaries(
 	where string,
 	args []any,
 ) (out []store.Summary, nums []int64, err error) {
-	var num, at, asOf int64
+	var num, at, asOf, settledAt int64
 	var id []byte
 	var edits string
 	var work []byte
@@ -97,6 +108,8 @@ func summaries(
 		&at,
 		(*int64)(&sum.Duration),
 		&sum.Outcome,
+		&sum.Was,
+		&settledAt,
 		&sum.Reason,
 		&sum.Name,
 		&sum.Object.Group,
@@ -126,7 +139,10 @@ func summaries(
 		}
 		sum.Work = decodeWork(work)
 		sum.ID = traceID(id)
-		sum.Start, sum.AsOf = moment(at), moment(asOf)
+		sum.Start, sum.AsOf, sum.SettledAt = moment(at), moment(asOf), time.Time{}
+		if settledAt != 0 {
+			sum.SettledAt = moment(settledAt)
+		}
 		out, nums = append(out, sum), append(nums, num)
 		return nil
 	})

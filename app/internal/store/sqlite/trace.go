@@ -3,6 +3,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -24,7 +25,7 @@ func (s *Store) Trace(ctx context.Context, scope store.Scope, id trace.TraceID) 
 	}
 	return &store.Record{
 		Summary: *sum,
-		Trace:   &span.Trace{ID: id, Outcome: sum.Outcome, Reason: sum.Reason, Spans: all(parts)},
+		Trace:   span.Revise(&span.Trace{ID: id, Outcome: first(sum), Reason: sum.Reason, Spans: all(parts)}),
 	}, nil
 }
 
@@ -43,11 +44,14 @@ func (s *Store) Batches(ctx context.Context, id trace.TraceID) ([]*store.Batch, 
 			p.revision = sum.Revision
 		}
 		b := &store.Batch{Revision: p.revision, AsOf: sum.AsOf}
-		p.addTo(b, &span.Trace{ID: id, Outcome: sum.Outcome, Reason: sum.Reason})
+		p.addTo(b, &span.Trace{ID: id, Outcome: first(sum), Reason: sum.Reason})
 		out = append(out, b)
 	}
 	return out, nil
 }
+
+// first returns the outcome by the first claims.
+func first(sum *store.Summary) span.Outcome { return cmp.Or(sum.Was, sum.Outcome) }
 
 // read returns the summary and the parts of the trace that f selects, or store.ErrNotFound.
 func (s *Store) read(ctx context.Context, id trace.TraceID, f *filter) (sum *store.Summary, parts []part, err error) {

@@ -31,6 +31,7 @@ var otherViews = []view{
 		"start_ns", "t.start", "the same in nanoseconds since 1970; conditions on it can use an index",
 		"duration", questions.Seconds("t.duration"), "duration, in seconds",
 		"outcome", "t.outcome", "outcome, as in `lifeline ls`",
+		"was", "t.was", "outcome before a later claim; empty without one",
 		"reason", "t.reason", "reason, in a sentence; empty without one",
 		"category", "t.category", "category of the reason",
 		"name", "t.name", "name of the root span",

@@ -4,6 +4,7 @@ package sqlite
 
 import (
 	"context"
+	"slices"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -81,18 +82,22 @@ type head struct {
 	phase    phase
 	revision int64
 	asOf     int64
-	outcome  span.Outcome
-	reason   string
+	// outcome is that of the first claims.
+	outcome span.Outcome
+	reason  string
 	// stamp is the stored digest; 0 for an unknown trace.
 	stamp int64
 }
+
+// firstOutcome is the outcome of a trace by its first claims.
+const firstOutcome = "coalesce(nullif(was, ''), outcome)"
 
 func (m *merge) head(ctx context.Context, id trace.TraceID) (*head, error) {
 	h := &head{}
 	err := database.Scan(
 		ctx,
 		m,
-		"SELECT num, phase, revision, as_of, outcome, reason, digest FROM traces WHERE id = ?",
+		"SELECT num, phase, revision, as_of, "+firstOutcome+", reason, digest FROM traces WHERE id = ?",
 		[]any{id[:]},
 		[]any{&h.num, &h.phase, &h.revision, &h.asOf, &h.outcome, &h.reason, &h.stamp},
 		func() error { h.known = true; return nil },
@@ -137,10 +142,16 @@ func (m *merge) finish(ctx context.Context, h *head, t *span.Trace) error {
 	if err := c.flush(ctx); err != nil {
 		return err
 	}
-	all := t
+	spans := t.Spans
 	if second {
-		all = &span.Trace{ID: t.ID, Outcome: h.outcome, Reason: h.reason, Spans: c.all(false)}
+		spans = c.all(false)
 	}
+	return c.conclude(ctx, h, spans)
+}
+
+// conclude stores what follows from the spans of a finished trace, and from the later claims about them.
+func (c *content) conclude(ctx context.Context, h *head, spans []*span.Span) error {
+	all := &span.Trace{ID: c.id, Outcome: h.outcome, Reason: h.reason, Spans: append(slices.Clip(spans), c.claims()...)}
 	asOf := moment(h.asOf)
 	sum := store.Summarize(all, asOf)
 	sum.AsOf, sum.Revision = asOf, h.revision
@@ -172,6 +183,9 @@ func (m *merge) amend(ctx context.Context, h *head, t *span.Trace) error {
 		return err
 	}
 	if h.phase == finished {
+		if slices.ContainsFunc(t.Spans, (*span.Span).IsClaim) {
+			return c.conclude(ctx, h, c.all(false))
+		}
 		if err := m.index(ctx, h.num, t.Spans, true); err != nil {
 			return err
 		}

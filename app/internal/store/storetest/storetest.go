@@ -29,7 +29,7 @@ func Run(t *testing.T, open Open) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Open){
 		"Lossless": testLossless, "Summary": testSummary, "Invalid": testInvalid, "Closed": testClosed,
-		"Versions": testVersions, "Order": testOrder, "Amendments": testAmendments,
+		"Versions": testVersions, "Claims": testClaims, "Order": testOrder, "Amendments": testAmendments,
 		"Filters": testFilters, "Density": testDensity, "Pages": testPages, "PagesWhileWriting": testPagesWhileWriting,
 		"Scope": testScope, "Writes": testWrites, "Causes": testCauses, "Between": testBetween,
 		"PruneByAge": testPruneByAge, "PruneBySize": testPruneBySize, "PruneByOutcome": testPruneByOutcome,
@@ -164,9 +164,9 @@ func amendment(t *span.Trace, key string) *span.Trace {
 	root := t.Root()
 	s := &span.Span{
 		TraceID: t.ID,
-		ID:      span.DeriveID(t.ID, "amend", key),
+		ID:      span.DeriveID(t.ID, "late", key),
 		Parent:  root.ID,
-		Name:    "amend",
+		Name:    span.NameLate,
 		Service: root.Service,
 		Object:  root.Object,
 		Start:   root.End,

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// told plays the story with a look every 5 seconds, and until a while after its end. It returns the outcome of each
+// handed-out trace and then each later claim, in order. The engine is saved and restored after each look if saved is
+// true.
+func (s *story) told(t *testing.T, saved bool) []string {
+	t.Helper()
+	e, at := New(Options{Cluster: "test"}), epoch
+	var out []string
+	look := func(until time.Time) {
+		for ; at.Before(until); at = at.Add(5 * time.Second) {
+			for _, tr := range e.Take(at) {
+				out = append(out, fmt.Sprintf("%s %s", since(at), tr.Outcome))
+			}
+			for _, tr := range e.Amendments() {
+				for _, sp := range tr.Spans {
+					if sp.Name == span.NameAmend {
+						out = append(out, claimed(sp))
+					}
+				}
+			}
+			if saved && at.Sub(epoch)%time.Minute == 0 {
+				e = restored(t, e)
+			}
+		}
+	}
+	for _, o := range s.seen {
+		look(o.Seen)
+		e.Observe(o)
+	}
+	look(s.now().Add(2 * time.Minute))
+	for _, o := range e.index.Objects() {
+		if o.Revisable != nil && o.Removal != nil {
+			t.Errorf("%s is gone, and its claim waits for another", o.Ref.Name)
+		}
+	}
+	return out
+}
+
+func since(at time.Time) string { return at.Sub(epoch).Round(time.Minute).String() }
+
+func claimed(sp *span.Span) string {
+	line := fmt.Sprintf("%s %s %s", since(sp.Start.Time), sp.Object.Name, sp.Outcome)
+	for _, kv := range sp.Attributes {
+		switch kv.Key {
+		case span.KeyClaim, span.KeyTraceOutcome:
+			line += fmt.Sprintf(" %s=%s", kv.Key, kv.Value.Emit())
+		}
+	}
+	return line + " (" + sp.Message + ")"
+}
+
+// TestRevisedOutcomes: a failed or unfinished change whose object recovers gets a new claim.
+func TestRevisedOutcomes(t *testing.T) {
+	deadline := func(st *observation.State) {
+		st.Progress = observation.ProgressFailed
+		st.Conditions = []observation.Condition{
+			{Type: "Progressing", Status: "False", Reason: "ProgressDeadlineExceeded"},
+		}
+	}
+	recovered := func(st *observation.State) {
+		arrived(st)
+		st.Conditions = nil
+	}
+	rollout := func(s *story) {
+		s.settled(1)
+		s.write("web", valued(newImage, 2), by("user-a"))
+		s.revised(2, 1, 1)
+		s.write("web", func(st *observation.State) {
+			st.ObservedGeneration, st.Progress = st.Generation, observation.ProgressInProgress
+			st.Workload.Total, st.Workload.Updated = 2, 1
+		})
+		s.write("web-2-a", bind, unpulled)
+		s.wait(10 * time.Minute)
+		s.write("web", deadline)
+		s.wait(5 * time.Minute)
+	}
+	for name, tc := range map[string]struct {
+		tell func(s *story)
+		want []string
+	}{
+		"A rollout recovers after its deadline": {
+			func(s *story) {
+				rollout(s)
+				s.write("web-2-a", ready)
+				s.write("web-2", arrived)
+				s.removed("web-1", 0, "a")
+				s.write("web", recovered)
+			},
+			[]string{
+				"12m0s failed",
+				"16m0s web-2 converged lifeline.claim=2 (was unfinished: waits for its controller to see the change)",
+				"16m0s web converged lifeline.claim=2 lifeline.trace.outcome=converged " +
+					"(was failed: exceeded its progress deadline)",
+				"16m0s web-2-a converged lifeline.claim=2 " +
+					"(was unfinished: cannot pull image web:2 of container app: not found)",
+			},
+		},
+		"A rollout is replaced after its deadline": {
+			func(s *story) {
+				rollout(s)
+				s.write("web", valued(newImage, 3), by("user-a"))
+				s.revised(3, 1, 1)
+				s.removed("web-2", 0, "a")
+				s.started("web-3", "a")
+				s.removed("web-1", 0, "a")
+				s.write("web", recovered)
+			},
+			[]string{"12m0s failed", "16m0s converged"},
+		},
+		"A Job runs for two hours": {
+			func(s *story) {
+				s.write("job", ofKind("batch", "Job"), func(st *observation.State) { st.ObservedGeneration, st.Progress = -1, observation.ProgressInProgress })
+				s.write("job-a", pod(""), controlled(object.Kind{Group: "batch", Version: "v1", Kind: "Job"}, "job"))
+				s.write("job-a", bind)
+				s.write("job-a", ready)
+				s.wait(2 * time.Hour)
+				s.write("job-a", func(st *observation.State) { st.Pod.Phase, st.Conditions = "Succeeded", nil })
+				s.write("job", recovered)
+			},
+			[]string{
+				"1h0m0s unfinished",
+				"2h0m0s job-a converged lifeline.claim=2 (was unfinished: waits for container app to start)",
+				"2h0m0s job converged lifeline.claim=2 lifeline.trace.outcome=converged " +
+					"(was unfinished: waits for its controller to report completion)",
+			},
+		},
+		"A Job runs for two hours and fails": {
+			func(s *story) {
+				s.write("job", ofKind("batch", "Job"), func(st *observation.State) { st.ObservedGeneration, st.Progress = -1, observation.ProgressInProgress })
+				s.wait(2 * time.Hour)
+				s.write("job", func(st *observation.State) {
+					st.Progress, st.ProgressMessage = observation.ProgressFailed, "BackoffLimitExceeded"
+				})
+			},
+			[]string{
+				"1h0m0s unfinished",
+				"2h0m0s job failed lifeline.claim=2 lifeline.trace.outcome=failed (failed: BackoffLimitExceeded; " +
+					"was unfinished: waits for its controller to report completion)",
+			},
+		},
+		"A Pod needs three hours to end": {
+			func(s *story) {
+				s.write("db", pod(""))
+				s.write("db", bind)
+				s.write("db", ready)
+				s.wait(time.Minute)
+				s.write("db", deleting, func(st *observation.State) {
+					st.GraceSeconds = 3 * 3600
+					st.Deleting = st.Deleting.Add(3 * time.Hour)
+				})
+				s.wait(3 * time.Hour)
+				s.gone("db")
+			},
+			[]string{
+				"0s converged",
+				"1h2m0s unfinished",
+				"3h1m0s db deleted lifeline.claim=2 lifeline.trace.outcome=deleted (was unfinished: is terminating)",
+			},
+		},
+		"An unfinished Pod is removed by a person": {
+			func(s *story) {
+				s.write("db", pod(""))
+				s.wait(2 * time.Hour)
+				s.write("db", deleting)
+				s.gone("db")
+			},
+			[]string{"1h0m0s unfinished", "2h0m0s deleted"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			tc.tell(s)
+			for _, saved := range []bool{false, true} {
+				if diff := cmp.Diff(tc.want, s.told(t, saved)); diff != "" {
+					t.Errorf("saved %t: -want +got:\n%s", saved, diff)
+				}
+			}
+		})
+	}
+}
