@@ -273,15 +273,6 @@ $(LINTER): tools/golangci-lint.mod tools/golangci-lint.sum
 	@echo "building $@"
 	GOWORK=off go build -modfile=$< -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
-# protoc is Debian's protobuf-compiler. app/go.mod has the version of its plugin.
-STATE := app/internal/snapshot
-
-.PHONY: generate
-generate: ## Generate the Go code of the saved state; needs protoc (apt-get install protobuf-compiler)
-	@echo "generating $(STATE)/statepb"
-	(cd app && GOWORK=off go build -o ../bin/protoc-gen-go google.golang.org/protobuf/cmd/protoc-gen-go)
-	protoc --plugin=bin/protoc-gen-go -I app/internal --go_out=app --go_opt=module=github.com/kube-lifeline/lifeline/app snapshot/state.proto
-
 .PHONY: bench
 bench: ## Benchmarks; docs/performance.md holds figures of one run
 	@for m in . operator app scheduler; do (cd $$m; $(ALONE); go test -run '^$$' -bench . -benchmem ./...); done

@@ -82,7 +82,7 @@ func (t *Timeline) Before(w *Write) bool {
 type Audits struct {
 	List []*observation.Write
 	// Joined holds the writes made by these requests; nil until derived.
-	Joined *audit.Joins
+	Joined *audit.Joins `state:"-"`
 	// HandedOut are the resourceVersions of the handed-out writes that only these requests show.
 	HandedOut []uint64
 }

@@ -60,13 +60,10 @@ func TestKept(t *testing.T) {
 	}
 }
 
-func TestParseVerb(t *testing.T) {
-	for _, v := range []Verb{0, Created, Updated, Deleted, Removed} {
-		if got := ParseVerb(v.String()); got != v {
-			t.Errorf("%q is verb %d, want %d", v, got, v)
+func TestVerb(t *testing.T) {
+	for v, want := range map[Verb]string{0: "", Created: "create", Removed: "remove", Removed + 1: ""} {
+		if got := v.String(); got != want {
+			t.Errorf("verb %d is %q, want %q", v, got, want)
 		}
-	}
-	if got := ParseVerb("other"); got != 0 {
-		t.Errorf("an unknown text is verb %q, want none", got)
 	}
 }

@@ -18,11 +18,6 @@ type Moment struct {
 	Exact  span.TimeSource
 }
 
-// NewMoment returns the moment with these fields. exact may be empty.
-func NewMoment(lo, hi time.Time, live bool, exact string) Moment {
-	return Moment{Lo: lo, Hi: hi, Live: live, Exact: span.TimeSource(exact)}
-}
-
 // Arrival returns the time of the write of v, by the observation of v. The upper bound is v.Seen.
 // If only a list or a late watch showed v, the lower bound is the newest time in its managedFields
 // up to v.Seen.

@@ -26,7 +26,7 @@ type Record struct {
 	// Folded means that older versions were forgotten.
 	Folded bool
 	// Above are the last known owners. The engine's index of dependants uses them.
-	Above []object.Owner
+	Above []object.Owner `state:"-"`
 	// Extra holds the requests, the last known relations and the names; nil without any of these.
 	Extra *RecordExtra
 }

@@ -12,8 +12,8 @@ type RecordExtra struct {
 	Requests []*observation.Write
 	// Refers are the last known relations, and Names the names to which others may refer. The
 	// engine's index of relations uses them.
-	Refers []object.Relation
-	Names  []object.Name
+	Refers []object.Relation `state:"-"`
+	Names  []object.Name     `state:"-"`
 }
 
 // noRecordExtra takes the place of a nil RecordExtra.

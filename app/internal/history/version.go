@@ -39,7 +39,7 @@ type Version struct {
 // Intent is the desired side of a version: identity, owners and desired state. Few writes change
 // it.
 type Intent struct {
-	*object.Ref
+	*object.Ref `state:"-"` // of the record
 	*Leave
 	*Origin
 	*IntentExtra

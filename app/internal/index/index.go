@@ -60,7 +60,7 @@ func New() *Index {
 	}
 }
 
-// Objects returns all objects. The caller must not change the map, and the same holds for Runs and Refused.
+// Objects returns all objects. Only a restoration may change the map, and the same holds for Runs and Refused.
 func (x *Index) Objects() map[types.UID]*change.Timeline { return x.objects }
 
 // Runs returns the commands by their trace IDs.
@@ -106,9 +106,6 @@ func (x *Index) ForgetRun(id trace.TraceID) { delete(x.runs, id) }
 
 // AddRefused adds a request without an object.
 func (x *Index) AddRefused(w *observation.Write) { x.refused[refusedKey(w)] = w }
-
-// RestoreRefused adds a saved request without an object.
-func (x *Index) RestoreRefused(key string, w *observation.Write) { x.refused[key] = w }
 
 // ForgetRefused forgets a request without an object.
 func (x *Index) ForgetRefused(key string) { delete(x.refused, key) }

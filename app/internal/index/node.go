@@ -27,7 +27,7 @@ func newNodes() nodes {
 	return nodes{newest: map[string]*nodeState{}, turned: map[string]bool{}}
 }
 
-// Nodes returns the attributes of all Nodes. The caller must not change the map.
+// Nodes returns the attributes of all Nodes. Only a restoration may change the map.
 func (x *Index) Nodes() map[string]*observation.Node { return x.attributes }
 
 // SetNode records the attributes of a Node. It reports whether they are new.

@@ -64,7 +64,7 @@ type endpoint struct {
 
 // handedOutPod is the handed-out creation of a Pod.
 type handedOutPod struct {
-	ref  *object.Ref
+	ref  object.Ref
 	line trace.TraceID
 	span trace.SpanID
 	// ready is the time and rv the resourceVersion of its readiness.
@@ -273,7 +273,7 @@ func (es *endpoints) handOut(times phase.Times, r *change.Reconciliation, now ti
 		es.slices[r.Timeline.Ref.Namespace] == 0:
 	default:
 		es.byKey[key] = &endpoint{handedOut: &handedOutPod{
-			ref: &r.Timeline.Ref, line: r.Lineage.ID, span: r.ID(), at: now,
+			ref: r.Timeline.Ref, line: r.Lineage.ID, span: r.ID(), at: now,
 			ready: phase.Ready(times, r.Timeline, v), rv: v.ResourceVersion,
 		}}
 	}
@@ -321,7 +321,7 @@ func (es *endpoints) shrink() { es.pods, es.byKey = shrunk(es.pods), shrunk(es.b
 func (p *handedOutPod) spans(all []phase.Publication) []*span.Span {
 	w := &change.Write{Verb: history.Created}
 	r := &change.Reconciliation{
-		Timeline: &change.Timeline{Record: history.Record{Ref: *p.ref}}, Lineage: &change.Lineage{ID: p.line},
+		Timeline: &change.Timeline{Record: history.Record{Ref: p.ref}}, Lineage: &change.Lineage{ID: p.line},
 		SpanID: p.span, Verb: history.Created, Writes: []*change.Write{w},
 	}
 	spans := phase.Spans(nil, phase.Published(nil, p.ready, p.rv, all), r, p.ready)

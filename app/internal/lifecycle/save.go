@@ -9,13 +9,17 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"sync"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot"
-	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
 	"github.com/kube-lifeline/lifeline/app/internal/trail"
 )
 
@@ -24,13 +28,70 @@ import (
 // begins with a new Engine.
 var ErrFormat = snapshot.ErrFormat
 
+// state is the saved part of an engine: what cannot be derived. All fields below it are saved, except
+// those with the tag `state:"-"`. They follow from the others, like the look-ups of the index, the
+// groups and their derivations.
+type state struct {
+	Cluster         string
+	Last, Compacted time.Time
+	Objects         []*change.Timeline
+	Runs            map[trace.TraceID]*observation.Run
+	Refused         map[string]*observation.Write
+	Nodes           map[string]*observation.Node
+	Taken           map[trace.TraceID]change.Taken
+	Late            []amendment
+	Series          map[types.UID]*change.SeriesList
+	Contests        map[types.UID]*change.Contests
+	Trail           *trail.State
+	Endpoints       map[observation.EndpointKey]*endpoint
+}
+
+// format is the format of states. Several timelines and the trail may have one request of the audit log.
+var format = sync.OnceValue(func() *snapshot.Format[state] {
+	return snapshot.New[state](snapshot.Sharing{
+		Near: []any{
+			(*history.Intent)(nil), (*history.Leave)(nil), (*history.Origin)(nil), (*history.IntentExtra)(nil),
+			(*history.Fields)(nil), (*history.Status)(nil), (*history.Verdict)(nil), (*history.StatusExtra)(nil),
+			(*history.PodState)(nil), (*history.PodSpec)(nil), (*history.PodPhase)(nil), (*history.PodExtra)(nil),
+			(*history.Notice)(nil), (*observation.Workload)(nil), []object.Owner(nil), []object.Relation(nil),
+			(*observation.Manager)(nil), []*observation.Manager(nil), []string(nil),
+			(*observation.Condition)(nil), []*observation.Condition(nil),
+			(*observation.Container)(nil), []*observation.Container(nil), (*observation.ContainerState)(nil),
+		},
+		Far: []any{(*observation.Write)(nil)},
+	})
+})
+
+// state returns the state of e, with its maps and its trail.
+func (e *Engine) state() *state {
+	return &state{
+		Cluster: e.opts.Cluster, Last: e.last, Compacted: e.memory.compacted,
+		Objects: neighbours(e.index.Objects()),
+		Runs:    e.index.Runs(), Refused: e.index.Refused(), Nodes: e.index.Nodes(),
+		Taken: e.memory.taken, Late: e.late.facts, Series: e.memory.series, Contests: e.memory.contests,
+		Trail: &e.trail.State, Endpoints: e.endpoints.byKey,
+	}
+}
+
+// neighbours returns the timelines so that objects with common values are close to each other: by
+// kind, namespace and name.
+func neighbours(objects map[types.UID]*change.Timeline) []*change.Timeline {
+	return slices.SortedFunc(maps.Values(objects), func(a, b *change.Timeline) int {
+		return cmp.Or(
+			cmp.Compare(a.Ref.Kind.Kind, b.Ref.Kind.Kind),
+			cmp.Compare(a.Ref.Kind.Group, b.Ref.Kind.Group),
+			cmp.Compare(a.Ref.Namespace, b.Ref.Namespace),
+			cmp.Compare(a.Ref.Name, b.Ref.Name),
+			cmp.Compare(a.Ref.UID, b.Ref.UID),
+		)
+	})
+}
+
 // Save writes the complete state of the engine. Restore returns an Engine that behaves exactly like
 // this one. Another Save of that Engine gives the same bytes. Save streams its output, and does not
 // change the engine. All errors are errors of w.
 func (e *Engine) Save(w io.Writer) error {
-	s := snapshot.NewWriter(w, e.last)
-	e.save(s)
-	if err := s.Close(); err != nil {
+	if err := format().Save(w, e.last, e.state()); err != nil {
 		return fmt.Errorf("cannot save the engine: %w", err)
 	}
 	return nil
@@ -48,123 +109,43 @@ func Restore(opts Options, r io.Reader) (*Engine, error) {
 	return e, nil
 }
 
-func (e *Engine) restore(in io.Reader) error {
-	v, err := snapshot.ReadVersion(in)
-	switch {
-	case err != nil:
+func (e *Engine) restore(r io.Reader) error {
+	s := e.state()
+	s.Cluster = ""
+	if err := format().Restore(r, s); err != nil {
 		return err
-	case v != snapshot.Version:
-		return fmt.Errorf("%w: its format is version %d; the known one is %d", ErrFormat, v, snapshot.Version)
 	}
-	r := snapshot.NewReader(in)
-	e.restoreAll(r)
-	return r.Err()
+	if s.Cluster != e.opts.Cluster {
+		return fmt.Errorf("%w: it is of cluster %q, not %q", ErrFormat, s.Cluster, e.opts.Cluster)
+	}
+	if !s.Trail.Valid() {
+		return fmt.Errorf("%w: a request is missing", ErrFormat)
+	}
+	for _, t := range s.Objects {
+		if err := own(t); err != nil {
+			return err
+		}
+		e.index.Restore(t)
+	}
+	e.last, e.memory.compacted, e.late.facts = s.Last, s.Compacted, s.Late
+	return nil
+}
+
+// own makes the versions of a restored timeline those of its object.
+func own(t *change.Timeline) error {
+	for _, v := range t.Versions {
+		if v.Ref != nil && v.Ref != &t.Ref {
+			return fmt.Errorf("%w: two objects have one version", ErrFormat)
+		}
+		v.Ref = &t.Ref
+	}
+	if t.Folded && len(t.Versions) == 0 || t.Audits != nil && len(t.Audits.List) == 0 {
+		return fmt.Errorf("%w: a value is missing", ErrFormat)
+	}
+	return nil
 }
 
 func compareIDs(a, b trace.TraceID) int { return bytes.Compare(a[:], b[:]) }
-
-// save writes what cannot be derived. The look-ups of the index, the groups and their derivations follow from the
-// rest.
-func (e *Engine) save(s *snapshot.Writer) {
-	h := &statepb.Header{
-		Cluster: []byte(e.opts.Cluster), Compacted: s.Time(e.memory.compacted), Last: s.Time(e.last),
-	}
-	e.trail.Header(s, h)
-	s.Header(h)
-	for _, t := range neighbours(e.index.Objects()) {
-		s.Part.Timelines = append(s.Part.Timelines, s.Timeline(t))
-		s.Next()
-	}
-	for id, r := range snapshot.ByKey(e.index.Runs(), compareIDs) {
-		s.Part.Runs = append(s.Part.Runs, &statepb.KeyedRun{TraceId: s.TraceID(id), Run: s.Run(r)})
-		s.Next()
-	}
-	for key, w := range snapshot.ByKey(e.index.Refused(), cmp.Compare) {
-		s.Part.Refused = append(s.Part.Refused, &statepb.KeyedRequest{Key: s.Text(key), Request: s.Request(w)})
-		s.Next()
-	}
-	for name, n := range snapshot.ByKey(e.index.Nodes(), cmp.Compare) {
-		s.Part.Nodes = append(s.Part.Nodes, &statepb.KeyedNode{Name: s.Text(name), Node: s.Node(n)})
-		s.Next()
-	}
-	for id, t := range snapshot.ByKey(e.memory.taken, compareIDs) {
-		s.Part.Taken = append(s.Part.Taken, s.Taken(id, t))
-		s.Next()
-	}
-	for i := range e.late.facts {
-		s.Part.Late = append(s.Part.Late, savedAmendment(s, &e.late.facts[i]))
-		s.Next()
-	}
-	for _, l := range snapshot.ByKey(e.memory.series, cmp.Compare) {
-		s.Part.Series = append(s.Part.Series, savedSeries(s, l))
-		s.Next()
-	}
-	for uid, c := range snapshot.ByKey(e.memory.contests, cmp.Compare) {
-		s.Part.Contests = append(s.Part.Contests, s.Contests(uid, c))
-		s.Next()
-	}
-	e.trail.Save(s)
-	e.endpoints.save(s)
-}
-
-// neighbours returns the timelines so that objects with common values are close to each other: by
-// kind, namespace and name. The Writer knows only recent values.
-func neighbours(objects map[types.UID]*change.Timeline) []*change.Timeline {
-	return slices.SortedFunc(maps.Values(objects), func(a, b *change.Timeline) int {
-		return cmp.Or(
-			cmp.Compare(a.Ref.Kind.Kind, b.Ref.Kind.Kind),
-			cmp.Compare(a.Ref.Kind.Group, b.Ref.Kind.Group),
-			cmp.Compare(a.Ref.Namespace, b.Ref.Namespace),
-			cmp.Compare(a.Ref.Name, b.Ref.Name),
-			cmp.Compare(a.Ref.UID, b.Ref.UID),
-		)
-	})
-}
-
-func (e *Engine) restoreAll(r *snapshot.Reader) {
-	for p := r.Next(); p != nil; p = r.Next() {
-		if h := p.Header; h != nil {
-			if string(h.Cluster) != e.opts.Cluster {
-				r.Fail("it is of cluster %q, not %q", h.Cluster, e.opts.Cluster)
-			}
-			e.memory.compacted, e.last = r.Time(h.Compacted), r.Time(h.Last)
-			e.trail.RestoreHeader(r, h)
-		}
-		e.restorePart(r, p)
-	}
-}
-
-func (e *Engine) restorePart(r *snapshot.Reader, p *statepb.Part) {
-	for _, m := range p.Timelines {
-		e.index.Restore(r.Timeline(m))
-	}
-	for _, m := range p.Runs {
-		e.index.AddRun(r.TraceID(m.TraceId), r.Run(m.Run))
-	}
-	for _, m := range p.Refused {
-		e.index.RestoreRefused(r.Text(m.Key), r.Request(m.Request))
-	}
-	for _, m := range p.Nodes {
-		e.index.SetNode(r.Text(m.Name), r.Node(m.Node))
-	}
-	for _, m := range p.Taken {
-		id, t := r.Taken(m)
-		e.memory.taken[id] = t
-	}
-	for _, m := range p.Late {
-		e.late.facts = append(e.late.facts, restoredAmendment(r, m))
-	}
-	for _, m := range p.Series {
-		l := restoredSeries(r, m)
-		e.memory.series[l.Ref.UID] = l
-	}
-	for _, m := range p.Contests {
-		uid, c := r.Contests(m)
-		e.memory.contests[uid] = c
-	}
-	e.trail.Restore(r, p)
-	e.endpoints.restore(r, p)
-}
 
 // complete derives the look-ups and the groups of a restored engine.
 func (e *Engine) complete() {
@@ -195,81 +176,4 @@ func (e *Engine) regroup(active func(*change.Timeline) bool) {
 	for id := range e.trail.Refused() {
 		e.groups.changedRefusal(id)
 	}
-}
-
-func savedAmendment(s *snapshot.Writer, a *amendment) *statepb.Amendment {
-	m := &statepb.Amendment{
-		Ref:     s.Ref(&a.ref),
-		Service: s.Text(a.service),
-		Past:    s.Past(&a.past),
-		Key:     s.Text(a.key),
-		At:      s.Time(a.at),
-		Rv:      a.rv,
-		Repeats: a.repeats,
-		Fight:   s.Fight(a.fight),
-	}
-	if a.event != nil {
-		m.Event = s.Event(a.event)
-	}
-	if a.write != nil {
-		m.Write = s.Request(a.write)
-	}
-	return m
-}
-
-func restoredAmendment(r *snapshot.Reader, m *statepb.Amendment) amendment {
-	a := amendment{
-		ref:     r.Ref(m.Ref),
-		service: r.Text(m.Service),
-		past:    r.Past(m.Past),
-		key:     r.Text(m.Key),
-		at:      r.Time(m.At),
-		rv:      m.Rv,
-		repeats: m.Repeats,
-		fight:   r.Fight(m.Fight),
-	}
-	if m.Event != nil {
-		a.event = r.Event(m.Event)
-	}
-	if m.Write != nil {
-		a.write = r.Request(m.Write)
-	}
-	return a
-}
-
-func savedSeries(s *snapshot.Writer, l *change.SeriesList) *statepb.SeriesList {
-	m := &statepb.SeriesList{Ref: s.Ref(&l.Ref)}
-	for i := range l.All {
-		one := &l.All[i]
-		m.All = append(m.All, &statepb.Series{
-			Author:     s.Text(one.Author),
-			Fields:     s.Text(one.Fields),
-			Line:       s.TraceID(one.Line),
-			Span:       s.SpanID(one.Span),
-			Writes:     one.Writes,
-			Reported:   one.Reported,
-			Rv:         one.RV,
-			Last:       s.Time(one.Last),
-			ReportedAt: s.Time(one.ReportedAt),
-		})
-	}
-	return m
-}
-
-func restoredSeries(r *snapshot.Reader, m *statepb.SeriesList) *change.SeriesList {
-	l := &change.SeriesList{Ref: r.Ref(m.Ref), All: make([]change.Series, len(m.All))}
-	for i, one := range m.All {
-		l.All[i] = change.Series{
-			Author:     r.Text(one.Author),
-			Fields:     r.Text(one.Fields),
-			Line:       r.TraceID(one.Line),
-			Span:       r.SpanID(one.Span),
-			Writes:     one.Writes,
-			Reported:   one.Reported,
-			RV:         one.Rv,
-			Last:       r.Time(one.Last),
-			ReportedAt: r.Time(one.ReportedAt),
-		}
-	}
-	return l
 }

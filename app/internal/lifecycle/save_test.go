@@ -3,7 +3,6 @@
 package lifecycle
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -20,16 +19,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"google.golang.org/protobuf/encoding/protodelim"
-	"google.golang.org/protobuf/encoding/protowire"
-	"google.golang.org/protobuf/reflect/protoreflect"
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/index"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot"
-	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/trail"
 )
 
 func saved(tb testing.TB, e *Engine) []byte {
@@ -270,8 +269,8 @@ func TestSaveKnowsEveryField(t *testing.T) {
 	got := restored(t, want)
 	if diff := cmp.Diff(want, got, sameKnowledge); diff != "" {
 		t.Errorf(
-			"the restored engine differs: add the new field to state.proto and to its conversion, or to the list "+
-				"of unsaved fields: -want +got:\n%s",
+			"the restored engine differs: a new field outside of state is saved if state gets it, or belongs "+
+				"in the list of unsaved fields: -want +got:\n%s",
 			diff,
 		)
 	}
@@ -280,29 +279,11 @@ func TestSaveKnowsEveryField(t *testing.T) {
 	}
 }
 
-// parts returns the Parts of a saved state.
-func parts(tb testing.TB, state []byte) []*statepb.Part {
-	tb.Helper()
-	in := bufio.NewReader(bytes.NewReader(payload(tb, state)))
-	var out []*statepb.Part
-	for {
-		p := &statepb.Part{}
-		err := protodelim.UnmarshalFrom(in, p)
-		if errors.Is(err, io.EOF) {
-			return out
-		}
-		if err != nil {
-			tb.Fatal(err)
-		}
-		out = append(out, p)
-	}
-}
-
 // payload returns the content of the blocks of a saved state.
 func payload(tb testing.TB, state []byte) []byte {
 	tb.Helper()
 	in := bytes.NewReader(state)
-	if _, err := snapshot.ReadVersion(in); err != nil {
+	if _, err := in.Seek(int64(len("lifeline engine\n")+1), io.SeekStart); err != nil {
 		tb.Fatal(err)
 	}
 	var out []byte
@@ -314,18 +295,6 @@ func payload(tb testing.TB, state []byte) []byte {
 		tb.Fatal(err)
 	}
 	return out
-}
-
-// state returns the saved state with these Parts.
-func state(tb testing.TB, parts ...*statepb.Part) []byte {
-	tb.Helper()
-	var out bytes.Buffer
-	for _, p := range parts {
-		if _, err := protodelim.MarshalTo(&out, p); err != nil {
-			tb.Fatal(err)
-		}
-	}
-	return inBlocks(snapshot.Version, out.Bytes())
 }
 
 // inBlocks returns a state of that format version with the given content in its blocks.
@@ -341,45 +310,6 @@ func inBlocks(version byte, content []byte) []byte {
 	return append(out, make([]byte, 8)...)
 }
 
-// TestRestoreNewer restores a state with unknown fields in every message, as of a later release.
-func TestRestoreNewer(t *testing.T) {
-	want := filled()
-	good := saved(t, want)
-	all := parts(t, good)
-	for _, p := range all {
-		addUnknown(p.ProtoReflect())
-	}
-	got, err := Restore(want.opts, bytes.NewReader(state(t, all...)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got, sameKnowledge); diff != "" {
-		t.Errorf("unknown fields changed the restored engine: -want +got:\n%s", diff)
-	}
-	if !bytes.Equal(good, saved(t, got)) {
-		t.Error("the restored engine is saved differently")
-	}
-}
-
-// addUnknown adds unknown fields to m and to all messages in it.
-func addUnknown(m protoreflect.Message) {
-	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case f.Message() == nil:
-		case f.IsList():
-			for i := range v.List().Len() {
-				addUnknown(v.List().Get(i).Message())
-			}
-		default:
-			addUnknown(v.Message())
-		}
-		return true
-	})
-	unknown := protowire.AppendVarint(protowire.AppendTag(nil, 1000, protowire.VarintType), 7)
-	unknown = protowire.AppendString(protowire.AppendTag(unknown, 1001, protowire.BytesType), "later")
-	m.SetUnknown(unknown)
-}
-
 // TestRestoreRefuses: Restore refuses an incomplete state with ErrFormat, and returns an error of its
 // reader as it is.
 func TestRestoreRefuses(t *testing.T) {
@@ -390,12 +320,15 @@ func TestRestoreRefuses(t *testing.T) {
 		b[i] ^= 0x10
 		return b
 	}
-	changed := func(change func(p *statepb.Part)) io.Reader {
-		all := parts(t, good)
-		for _, p := range all {
-			change(p)
+	changed := func(damage func(s *state)) io.Reader {
+		s := restored(t, observe(read(t, "testdata/create.real.jsonl.gz"))).state()
+		s.Objects = slices.DeleteFunc(s.Objects, func(t *change.Timeline) bool { return len(t.Versions) == 0 })
+		damage(s)
+		var b bytes.Buffer
+		if err := format().Save(&b, epoch, s); err != nil {
+			t.Fatal(err)
 		}
-		return bytes.NewReader(state(t, all...))
+		return &b
 	}
 	cases := map[string]struct {
 		reason string
@@ -430,51 +363,57 @@ func TestRestoreRefuses(t *testing.T) {
 		},
 		"HalfBlock": {"half is missing", bytes.NewReader(good[:len(good)/2]), Options{Cluster: "test"}, ErrFormat},
 		"Flipped":   {"a bit is wrong", bytes.NewReader(flip(len(good) / 2)), Options{Cluster: "test"}, ErrFormat},
-		"NoPart": {
-			"a state without a header is not an engine without objects",
-			bytes.NewReader(state(t)),
+		"NoValue": {
+			"a state without its value is not an engine without objects",
+			bytes.NewReader(inBlocks(snapshot.Version, nil)),
 			Options{Cluster: "test"},
 			ErrFormat,
 		},
 		"Trailing": {
-			"more data follows the last part",
+			"more data follows the value",
 			bytes.NewReader(inBlocks(snapshot.Version, append(payload(t, good), "more"...))),
 			Options{Cluster: "test"},
 			ErrFormat,
 		},
-		"TooManyParts": {
+		"TwoValues": {
 			"another state follows",
 			bytes.NewReader(inBlocks(snapshot.Version, slices.Concat(payload(t, good), payload(t, good)))),
 			Options{Cluster: "test"},
 			ErrFormat,
 		},
 		"NoStatus": {
-			"a version refers to a status that is not there",
-			changed(func(p *statepb.Part) { p.Statuses = nil }),
+			"a version has no status",
+			changed(func(s *state) { s.Objects[0].Versions[0].Status = nil }),
 			Options{Cluster: "test"},
 			ErrFormat,
 		},
-		"NoAdrift": {
-			"a list of waiting requests is empty",
-			changed(func(p *statepb.Part) { p.Adrift = []*statepb.Adrift{{}} }),
+		"NoVersion": {
+			"a folded object has no version",
+			changed(func(s *state) { s.Objects[0].Folded, s.Objects[0].Versions = true, nil }),
 			Options{Cluster: "test"},
 			ErrFormat,
 		},
-		"NoAudit": {
+		"TwoObjects": {
+			"two objects have one intent",
+			changed(func(s *state) { s.Objects[0].Versions = s.Objects[1].Versions }),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"NoRequest": {
+			"a list of requests is empty",
+			changed(func(s *state) { s.Objects[0].Audits = &change.Audits{HandedOut: []uint64{1}} }),
+			Options{Cluster: "test"},
+			ErrFormat,
+		},
+		"Trail": {
 			"a waiting request is not there",
-			changed(func(p *statepb.Part) { p.LongAdrift = []*statepb.Adrift{{Requests: []uint64{1}}} }),
-			Options{Cluster: "test"},
-			ErrFormat,
-		},
-		"NoRefusal": {
-			"a list of refusals is empty",
-			changed(func(p *statepb.Part) { p.Refusals = []*statepb.Refusals{{}} }),
-			Options{Cluster: "test"},
-			ErrFormat,
-		},
-		"NoRefused": {
-			"a refusal is of no request",
-			changed(func(p *statepb.Part) { p.Refusals = []*statepb.Refusals{{Kinds: []*statepb.Refusal{{}}}} }),
+			changed(func(s *state) {
+				tr := trail.New(index.New().View())
+				w := &observation.Write{AuditID: "a", Start: epoch, End: epoch, Code: 409}
+				tr.Refuse(index.Identify(w), w)
+				tr.RefusalsOf(index.Identify(w)).Kinds[0].Writes = nil
+				s.Trail = &tr.State
+			}),
 			Options{Cluster: "test"},
 			ErrFormat,
 		},
@@ -543,23 +482,39 @@ func FuzzRestore(f *testing.F) {
 	})
 }
 
-// TestRestoreEmptyMessages restores a state with all optional fields of its messages empty.
-func TestRestoreEmptyMessages(t *testing.T) {
-	in := state(t, &statepb.Part{Header: &statepb.Header{}}, &statepb.Part{
-		Timelines: []*statepb.Timeline{{}},
-		Runs:      []*statepb.KeyedRun{{}},
-		Refused:   []*statepb.KeyedRequest{{}},
-		Nodes:     []*statepb.KeyedNode{{}},
-		Taken:     []*statepb.Taken{{}},
-		Late:      []*statepb.Amendment{{}},
-		Series:    []*statepb.SeriesList{{}},
-		Contests:  []*statepb.Contests{{Fields: []*statepb.Contest{{Claims: []*statepb.Claim{{}}}}}},
-		Sightings: []*statepb.Sighting{{}},
-		Audits:    []*statepb.Request{{}},
-		Adrift:    []*statepb.Adrift{{Requests: []uint64{1}}},
-		Refusals:  []*statepb.Refusals{{Kinds: []*statepb.Refusal{{Requests: []uint64{1}}}}},
+// TestRestoreEmpty restores a state whose values are all empty.
+func TestRestoreEmpty(t *testing.T) {
+	w := &observation.Write{}
+	var b bytes.Buffer
+	err := format().Save(&b, epoch, &state{
+		Objects: []*change.Timeline{{Record: history.Record{
+			Removal: &history.Removal{},
+			Events:  []*history.Event{{Notice: &history.Notice{}, Related: &history.Related{}}},
+			Extra:   &history.RecordExtra{Requests: []*observation.Write{w}},
+			Versions: []*history.Version{{
+				Intent: &history.Intent{
+					Leave: &history.Leave{}, Origin: &history.Origin{}, IntentExtra: &history.IntentExtra{},
+					Fields: &history.Fields{},
+				},
+				Status: &history.Status{
+					Verdict: &history.Verdict{}, StatusExtra: &history.StatusExtra{},
+					Workload: &observation.Workload{},
+				},
+			}},
+		}, Past: &change.Past{Before: &change.Before{}}, Recent: &change.Recent{}}},
+		Runs:      map[trace.TraceID]*observation.Run{{}: {}},
+		Refused:   map[string]*observation.Write{"": w},
+		Nodes:     map[string]*observation.Node{"": {}},
+		Taken:     map[trace.TraceID]change.Taken{{}: {}},
+		Late:      []amendment{{}},
+		Series:    map[types.UID]*change.SeriesList{"": {All: []change.Series{{}}}},
+		Contests:  map[types.UID]*change.Contests{"": {Fields: []change.Contest{{Claims: []change.Claim{{}}}}}},
+		Endpoints: map[observation.EndpointKey]*endpoint{0: {of: []change.Publication{{}}, handedOut: &handedOutPod{}}},
 	})
-	e, err := Restore(Options{}, bytes.NewReader(in))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := Restore(Options{}, &b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -574,29 +529,21 @@ func TestRestoreEmptyMessages(t *testing.T) {
 
 // TestRestoreLengths: a damaged length needs no more memory than the bytes that are there.
 func TestRestoreLengths(t *testing.T) {
-	huge := protowire.AppendVarint(nil, 1<<40)
-	cases := map[string]struct {
-		reason  string
-		version byte
-		content []byte
-	}{
-		"Part": {"the length of a part", snapshot.Version, huge},
-		"Text": {"the length of a text", snapshot.Version, append([]byte{7, 2<<3 | 2}, huge...)},
+	good := payload(t, saved(t, filled()))
+	schema, size := binary.Uvarint(good)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	cuts := uint64(0)
+	for cut := size + int(schema); cut <= len(good); cut += 17 { // about each value of a filled engine
+		cuts++
+		in := inBlocks(snapshot.Version, binary.AppendUvarint(bytes.Clone(good[:cut]), 1<<40))
+		if _, err := Restore(Options{}, bytes.NewReader(in)); !errors.Is(err, ErrFormat) {
+			t.Errorf("after %d bytes: Restore gave %v, want ErrFormat", cut, err)
+		}
 	}
-	for name, tt := range cases {
-		t.Run(name, func(t *testing.T) {
-			in := inBlocks(tt.version, tt.content)
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			_, err := Restore(Options{}, bytes.NewReader(in))
-			runtime.ReadMemStats(&after)
-			if !errors.Is(err, ErrFormat) {
-				t.Errorf("%s: Restore gave %v, want ErrFormat", tt.reason, err)
-			}
-			if took := after.TotalAlloc - before.TotalAlloc; took > 1<<20 {
-				t.Errorf("%s: Restore took %d bytes of memory for an input of %d", tt.reason, took, len(in))
-			}
-		})
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / cuts; each > 1<<20 {
+		t.Errorf("Restore took %d bytes of memory on average for inputs of up to %d", each, len(good))
 	}
 }
 

@@ -11,42 +11,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/index"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot"
-	"github.com/kube-lifeline/lifeline/app/internal/snapshot/statepb"
 )
-
-// saved returns the saved state of a trail.
-func saved(t *testing.T, tr *Trail) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	s, h := snapshot.NewWriter(&out, epoch), &statepb.Header{}
-	tr.Header(s, h)
-	s.Header(h)
-	tr.Save(s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
-
-// restored returns the trail of a saved state.
-func restored(t *testing.T, state []byte) *Trail {
-	t.Helper()
-	in := bytes.NewReader(state)
-	if _, err := snapshot.ReadVersion(in); err != nil {
-		t.Fatal(err)
-	}
-	tr, r := newWorld().Trail, snapshot.NewReader(in)
-	for p := r.Next(); p != nil; p = r.Next() {
-		if p.Header != nil {
-			tr.RestoreHeader(r, p.Header)
-		}
-		tr.Restore(r, p)
-	}
-	if err := r.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return tr
-}
 
 // TestSave: a restored trail is equal, apart from the counts.
 func TestSave(t *testing.T) {
@@ -69,35 +34,43 @@ func TestSave(t *testing.T) {
 	w.Refuse(name, refused(9, from("joe")))
 	w.RefusalsOf(name).Kinds[1].HandedOut = true
 
-	state := saved(t, w.Trail)
-	got := restored(t, state)
-	w.Count(func(s *Stats) { *s = Stats{} })
-	w.doubts = 0
-	options := cmp.Options{
-		cmp.AllowUnexported(Trail{}, sighting{}),
-		cmp.FilterPath(func(p cmp.Path) bool { return p.String() == "known" }, cmp.Ignore()),
+	format := snapshot.New[State](snapshot.Sharing{})
+	var out bytes.Buffer
+	got := newWorld().Trail
+	if err := format.Save(&out, epoch, &w.State); err != nil {
+		t.Fatal(err)
 	}
-	if diff := cmp.Diff(w.Trail, got, options); diff != "" {
+	state := bytes.Clone(out.Bytes())
+	if err := format.Restore(&out, &got.State); err != nil || !got.Valid() {
+		t.Fatalf("got error %v, valid %t", err, got.Valid())
+	}
+	if diff := cmp.Diff(w.State, got.State, cmp.AllowUnexported(State{}, sighting{})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if !bytes.Equal(state, saved(t, got)) {
-		t.Error("another save gives other bytes")
+	if err := format.Save(&out, epoch, &got.State); err != nil || !bytes.Equal(state, out.Bytes()) {
+		t.Errorf("another save gives other bytes, and error %v", err)
 	}
 }
 
-// TestRestoreDamaged: a state without the requests of an entry is an error, not a panic.
-func TestRestoreDamaged(t *testing.T) {
-	for name, p := range map[string]*statepb.Part{
-		"waiting":  {Adrift: []*statepb.Adrift{{}}},
-		"longer":   {LongAdrift: []*statepb.Adrift{{}}},
-		"kinds":    {Refusals: []*statepb.Refusals{{}}},
-		"requests": {Refusals: []*statepb.Refusals{{Kinds: []*statepb.Refusal{{}}}}},
-		"number":   {Adrift: []*statepb.Adrift{{Requests: []uint64{7}}}},
+func TestValid(t *testing.T) {
+	one, w := index.Subject{UID: "uid"}, &observation.Write{}
+	for name, tt := range map[string]struct {
+		state State
+		want  bool
+	}{
+		"empty":   {State{}, true},
+		"waiting": {State{waiting: map[index.Subject][]*observation.Write{one: {w}}}, true},
+		"refused": {
+			State{refusals: map[index.Subject]*Refusals{one: {Kinds: []*Refusal{{Writes: []*observation.Write{w}}}}}},
+			true,
+		},
+		"nothing waits":  {State{waiting: map[index.Subject][]*observation.Write{one: nil}}, false},
+		"nothing longer": {State{longer: map[index.Subject][]*observation.Write{one: nil}}, false},
+		"no kind":        {State{refusals: map[index.Subject]*Refusals{one: {}}}, false},
+		"no request":     {State{refusals: map[index.Subject]*Refusals{one: {Kinds: []*Refusal{{}}}}}, false},
 	} {
-		r := snapshot.NewReader(bytes.NewReader(nil))
-		newWorld().Restore(r, p)
-		if r.Err() == nil {
-			t.Errorf("%s: no error", name)
+		if got := tt.state.Valid(); got != tt.want {
+			t.Errorf("%s: got %t, want %t", name, got, tt.want)
 		}
 	}
 }

@@ -14,19 +14,24 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// Trail is the data of the audit log outside the timelines: digests of all requests, writes to objects that are
+// Trail is the data of the audit log outside the timelines.
+type Trail struct {
+	State
+	known index.View
+	// tally counts the results. doubts counts revised conclusions about audit IDs.
+	tally  Stats
+	doubts int
+}
+
+// State is the part of a Trail that the engine's state has: digests of all requests, writes to objects that are
 // unknown or known only by name, and refused writes. Digests and waiting writes have two generations. The
 // older one is dropped when the younger one is full or old.
-type Trail struct {
-	known              index.View
+type State struct {
 	sightings, earlier map[uint64]sighting
 	waiting, longer    map[index.Subject][]*observation.Write
 	refusals           map[index.Subject]*Refusals
 	// turned is the time of the last change of generations.
 	turned time.Time
-	// tally counts the results. doubts counts revised conclusions about audit IDs.
-	tally  Stats
-	doubts int
 	// delay is the recent delay of audit events. at is the arrival time of the last one.
 	delay time.Duration
 	at    time.Time
@@ -34,12 +39,29 @@ type Trail struct {
 
 // New returns an empty Trail for the objects in known.
 func New(known index.View) *Trail {
-	return &Trail{
-		known:     known,
+	return &Trail{known: known, State: State{
 		sightings: map[uint64]sighting{}, earlier: map[uint64]sighting{},
 		waiting: map[index.Subject][]*observation.Write{}, longer: map[index.Subject][]*observation.Write{},
 		refusals: map[index.Subject]*Refusals{},
+	}}
+}
+
+// Valid reports whether a restored state has a request wherever one is required.
+func (s *State) Valid() bool {
+	for _, all := range []map[index.Subject][]*observation.Write{s.waiting, s.longer} {
+		for _, list := range all {
+			if len(list) == 0 {
+				return false
+			}
+		}
 	}
+	for _, of := range s.refusals {
+		if len(of.Kinds) == 0 ||
+			slices.ContainsFunc(of.Kinds, func(r *Refusal) bool { return len(r.Writes) == 0 }) {
+			return false
+		}
+	}
+	return true
 }
 
 // Bounds of the waiting writes and of the digests.
