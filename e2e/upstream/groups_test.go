@@ -44,7 +44,7 @@ var skips = map[string][]string{
 	"slow, disruptive or flaky by their own words":    {`\[Slow\]`, `\[Disruptive\]`, `\[Flaky\]`},
 	"for a feature that a cluster has not by default": {`\[Feature:`, `\[FeatureGate:`},
 	"the API server calls a container": {
-		`AdmissionWebhook`, `ConversionWebhook`, `Aggregator`, `CustomResourceFieldSelectors`,
+		`AdmissionWebhook`, `ConversionWebhook`, `Aggregator`, `Aggregated APIServer`, `CustomResourceFieldSelectors`,
 	},
 	"a request reaches a container": {
 		`serve a basic image on each replica`, `create Endpoints for Pods matching`, `create Endpoints and EndpointSlices`,

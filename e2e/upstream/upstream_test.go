@@ -193,7 +193,7 @@ func run(t *testing.T, suite string, g group) int {
 }
 
 // tail returns the end of an output.
-func tail(out []byte) []byte { return out[max(0, len(out)-16<<10):] }
+func tail(out []byte) []byte { return out[max(0, len(out)-2<<10):] }
 
 // results reads a report of Ginkgo.
 func results(t *testing.T, report string) (passed int, failed []string) {
