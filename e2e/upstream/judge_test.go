@@ -202,9 +202,9 @@ const accounts = "system:serviceaccount:kubesystem:"
 func first(tr *harness.Trace, l *ledger) *audit.Write {
 	var out *stored.Key
 	least := uint64(math.MaxUint64)
-	for key, number := range writesOf(tr) {
-		if key.UID == tr.Spans[0].Attributes["k8s.object.uid"] && number < least {
-			out, least = &key, number
+	for key, w := range writesOf(tr) {
+		if key.UID == tr.Spans[0].Attributes["k8s.object.uid"] && w.number < least {
+			out, least = &key, w.number
 		}
 	}
 	if out == nil {
@@ -213,9 +213,15 @@ func first(tr *harness.Trace, l *ledger) *audit.Write {
 	return l.all[*out]
 }
 
-// writesOf returns the stored writes in a trace, with the resourceVersion of each as a number.
-func writesOf(tr *harness.Trace) map[stored.Key]uint64 {
-	known := map[stored.Key]uint64{}
+// told is what a trace says of a write: its verb, and the resourceVersion as a number.
+type told struct {
+	verb   string
+	number uint64
+}
+
+// writesOf returns the stored writes in a trace.
+func writesOf(tr *harness.Trace) map[stored.Key]told {
+	known := map[stored.Key]told{}
 	add := func(s *harness.Span, attrs map[string]string) {
 		verb := attrs["lifeline.write.verb"]
 		if verb == "" || verb == "remove" || attrs["lifeline.write.part"] == "" {
@@ -229,8 +235,8 @@ func writesOf(tr *harness.Trace) map[stored.Key]uint64 {
 		if verb == "delete" {
 			key.Version = stored.Deletion
 		}
-		if old, ok := known[key]; !ok || number < old {
-			known[key] = number
+		if old, ok := known[key]; !ok || number < old.number {
+			known[key] = told{verb, number}
 		}
 	}
 	for _, s := range tr.Spans {
@@ -269,8 +275,8 @@ func accountsOf(traces []*harness.Trace) map[string]string {
 	out := map[string]string{}
 	for _, tr := range traces {
 		var versions []string
-		for key := range writesOf(tr) {
-			versions = append(versions, key.Version+" "+key.UID[:min(8, len(key.UID))])
+		for key, w := range writesOf(tr) {
+			versions = append(versions, fmt.Sprintf("%s %s of %.8s", w.verb, key.Version, key.UID))
 		}
 		if len(versions) == 0 {
 			continue
