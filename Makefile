@@ -240,7 +240,7 @@ e2e: kubernetes ## End-to-end tests on real clusters; real nodes need root and `
 .PHONY: upstream
 upstream: kubernetes ## Kubernetes' own end-to-end tests beside four servers; rewrites its part of docs/accuracy.md
 	@(cd lab && go run ./cmd/lab build --upstream-tests)
-	cd e2e && go test -v -count 1 $(PARALLEL) -timeout 60m ./upstream $(if $(filter test-all,$(MAKECMDGOALS)),,-update)
+	cd e2e && go test -v -count 1 -parallel 8 -timeout 60m ./upstream $(if $(filter test-all,$(MAKECMDGOALS)),,-update)
 
 .PHONY: e2e-components
 e2e-components: kubernetes ## What the components of Kubernetes tell of themselves, held against the docs; real nodes

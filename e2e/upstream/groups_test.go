@@ -21,11 +21,12 @@ var groups = []group{
 		`\[sig-apps\] StatefulSet.*(status endpoints|MinReadySeconds|canary|[sS]cale subresource|list, patch)`,
 		`\[sig-apps\] StatefulSet.*(orphans|start\.ordinal)`,
 	), ""},
-	{"tests-of-the-api", `\[sig-api-machinery\]`, owners},
-	{"tests-of-owners", either(
-		`\[sig-api-machinery\] `+owners,
+	{"tests-of-the-api", `\[sig-api-machinery\]`, either(owners, quotas)},
+	{"tests-of-owners", either(`\[sig-api-machinery\] `+owners, `\[sig-scheduling\] SchedulerPreemption.*`+
+		`(disruption condition|PreemptionExecutionPath runs)`), ""},
+	{"tests-of-quotas", either(
+		`\[sig-api-machinery\] `+quotas,
 		`\[sig-scheduling\] LimitRange`,
-		`\[sig-scheduling\] SchedulerPreemption.*(disruption condition|PreemptionExecutionPath runs)`,
 		`\[sig-auth\] ServiceAccounts (no secret|should (run through|update|guarantee))`,
 		`\[sig-auth\] Certificates API`,
 		`\[sig-network\] (Ingress|EndpointSlice should (create and delete|support creating))`,
@@ -36,8 +37,11 @@ var groups = []group{
 	), ""},
 }
 
-// owners are the longest tests of the API, which run apart from the others.
-const owners = `(Garbage collector|Generated clientset|Namespaces|OrderedNamespaceDeletion|ResourceQuota)`
+// These are the longest tests of the API. They run apart from the others.
+const (
+	owners = `(Garbage collector|Generated clientset|Namespaces|OrderedNamespaceDeletion)`
+	quotas = `ResourceQuota`
+)
 
 // skips are the tests that fake nodes cannot run, by reason.
 var skips = map[string][]string{
