@@ -81,7 +81,7 @@ func TestJudge(t *testing.T) {
 		}, 3, []string{differs}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := judge(tc.traces, read(log, time.Time{}))
+			v := judge("", tc.traces, read(log, time.Time{}))
 			v.compare(right, tc.traces)
 			slices.Sort(tc.want)
 			if diff := cmp.Diff(tc.want, slices.Sorted(maps.Keys(v.faults))); diff != "" || v.placed != tc.placed {

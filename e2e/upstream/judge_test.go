@@ -27,11 +27,13 @@ type ledger struct {
 	desired []*audit.Write
 	// all are all writes, by identity.
 	all map[stored.Key]*audit.Write
+	// marks are the updates of labels and annotations alone.
+	marks map[stored.Key]bool
 }
 
 // read sorts the writes of a log. Those before since are known, but not to be in a trace.
 func read(log []audit.Write, since time.Time) *ledger {
-	l := &ledger{all: map[stored.Key]*audit.Write{}}
+	l := &ledger{all: map[stored.Key]*audit.Write{}, marks: map[stored.Key]bool{}}
 	last, going := map[string]stored.Content{}, map[string]bool{}
 	for i := range log {
 		w := &log[i]
@@ -51,9 +53,29 @@ func read(log []audit.Write, since time.Time) *ledger {
 		}
 		if verb != "update" || desires(w, before, now, known) {
 			l.desired = append(l.desired, w)
+			l.marks[stored.KeyOf(w)] = verb == "update" && now.OK && reflect.DeepEqual(before.Wish, now.Wish)
 		}
 	}
 	return l
+}
+
+// seriesOf is the number of changes of one author before the next ones are a series.
+const seriesOf = 4
+
+// inSeries reports whether the same user changed labels or annotations of the object at least four times in
+// the ten minutes before.
+func (l *ledger) inSeries(w *audit.Write) bool {
+	if !l.marks[stored.KeyOf(w)] {
+		return false
+	}
+	n := 0
+	for _, other := range l.desired {
+		if other.UID == w.UID && other.User == w.User && l.marks[stored.KeyOf(other)] &&
+			other.Received.Before(w.Received) && w.Received.Sub(other.Received) < 10*time.Minute {
+			n++
+		}
+	}
+	return n >= seriesOf
 }
 
 // parts are the subresources with desired state.
@@ -97,8 +119,12 @@ type verdict struct {
 	placed, all int
 	// names counts the authors of traces: right, unknown and wrong.
 	right, unknown, wrong int
-	// faults are sentences, by rule.
+	// series counts the writes of a series after its fourth (rule N4), which an amend span counts.
+	series int
+	// faults are sentences, by rule. Known ones are only counted.
 	faults map[string][]string
+	known  int
+	server string
 }
 
 // The rules.
@@ -111,7 +137,12 @@ const (
 )
 
 func (v *verdict) fault(rule, format string, args ...any) {
-	v.faults[rule] = append(v.faults[rule], fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	if isKnown(v.server, text) {
+		v.known++
+		return
+	}
+	v.faults[rule] = append(v.faults[rule], text)
 }
 
 // String lists the faults.
@@ -127,8 +158,8 @@ func (v *verdict) String() string {
 }
 
 // judge compares the traces of a server with the audit log.
-func judge(traces []*harness.Trace, l *ledger) *verdict {
-	v := &verdict{faults: map[string][]string{}, all: len(l.desired)}
+func judge(server string, traces []*harness.Trace, l *ledger) *verdict {
+	v := &verdict{server: server, faults: map[string][]string{}, all: len(l.desired)}
 	in := map[stored.Key][]*harness.Trace{}
 	for _, tr := range traces {
 		for key := range writesOf(tr) {
@@ -136,10 +167,12 @@ func judge(traces []*harness.Trace, l *ledger) *verdict {
 		}
 	}
 	for _, w := range l.desired {
-		switch found := in[stored.KeyOf(w)]; len(found) {
-		case 0:
+		switch found := in[stored.KeyOf(w)]; {
+		case len(found) == 0 && l.inSeries(w):
+			v.series++
+		case len(found) == 0:
 			v.fault(lost, "%s", describe(w))
-		case 1:
+		case len(found) == 1:
 			v.placed++
 		default:
 			v.fault(twice, "%s: %s and %s", describe(w), nameOf(found[0]), nameOf(found[1]))
@@ -213,10 +246,12 @@ func first(tr *harness.Trace, l *ledger) *audit.Write {
 	return l.all[*out]
 }
 
-// told is what a trace says of a write: its verb, and the resourceVersion as a number.
+// told is what a trace says of a write: its verb, the resourceVersion as a number, and whether it is to
+// desired state.
 type told struct {
 	verb   string
 	number uint64
+	wish   bool
 }
 
 // writesOf returns the stored writes in a trace.
@@ -236,7 +271,8 @@ func writesOf(tr *harness.Trace) map[stored.Key]told {
 			key.Version = stored.Deletion
 		}
 		if old, ok := known[key]; !ok || number < old.number {
-			known[key] = told{verb, number}
+			part := attrs["lifeline.write.part"]
+			known[key] = told{verb, number, part == "desired" || part == "metadata"}
 		}
 	}
 	for _, s := range tr.Spans {
@@ -269,14 +305,16 @@ func (v *verdict) compare(want, got []*harness.Trace) {
 	}
 }
 
-// accountsOf returns what each trace of stored writes says, by ID. A refused write is in the audit log
-// only.
+// accountsOf returns what each trace says of stored writes of desired state, by ID. A refused write is in
+// the audit log only.
 func accountsOf(traces []*harness.Trace) map[string]string {
 	out := map[string]string{}
 	for _, tr := range traces {
 		var versions []string
 		for key, w := range writesOf(tr) {
-			versions = append(versions, fmt.Sprintf("%s %s of %.8s", w.verb, key.Version, key.UID))
+			if w.wish { // statuses after the end of a trace depend on the moment of its storage
+				versions = append(versions, fmt.Sprintf("%s %s of %.8s", w.verb, key.Version, key.UID))
+			}
 		}
 		if len(versions) == 0 {
 			continue

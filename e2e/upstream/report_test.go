@@ -22,8 +22,8 @@ type report struct {
 
 // add adds the row of a server.
 func (r *report) add(name string, v *verdict) {
-	r.rows = append(r.rows, fmt.Sprintf("| %s | %d of %d | %d | %d | %d | %d | %d |", name, v.placed, v.all, v.right,
-		v.unknown, v.wrong, len(v.faults[alone]), len(v.faults[differs])))
+	r.rows = append(r.rows, fmt.Sprintf("| %s | %d of %d | %d | %d | %d | %d | %d | %d | %d |", name, v.placed, v.all,
+		v.series, v.right, v.unknown, v.wrong, len(v.faults[alone]), len(v.faults[differs]), v.known))
 }
 
 func (r *report) text() string {
@@ -36,15 +36,28 @@ choose them, and the reason of each test that is left out. The fourth server was
 
 - Each audited write of desired state is in exactly one trace.
 - A controller's own trace has a cause or a link.
-- The traces of stored writes have the same IDs, outcomes and writes, with their verbs, as those of the
-  first server.
+- The traces have the same IDs, outcomes and writes of desired state, with their verbs, as those of the
+  first server. By watch alone, a deletion has no author, and some writes of two authors look alike. So
+  effects may be changes of their own there, and the other way round.
 - Some tests apply YAML that is no JSON. The API server loses the audit events of these requests
   (kubernetes/kubernetes#139419). So they are no writes here, and their authors are field managers.
 
-| server | writes in exactly one trace | authors right | unknown | wrong | alone | other traces |
-| --- | --- | --- | --- | --- | --- | --- |
+| server | writes in exactly one trace | counted in a series | authors right | unknown | wrong | alone | other traces | known |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
 %s
-`, "`e2e.test`", r.tests, len(groups), len(groups), r.kills, strings.Join(r.rows, "\n"))
+
+The last column counts what is known:
+
+%s`, "`e2e.test`", r.tests, len(groups), len(groups), r.kills, strings.Join(r.rows, "\n"), reasons())
+}
+
+// reasons lists the known faults.
+func reasons() string {
+	var b strings.Builder
+	for _, f := range known {
+		fmt.Fprintf(&b, "- %s\n", f.reason)
+	}
+	return b.String()
 }
 
 // write replaces the part.

@@ -21,6 +21,14 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/audit"
 )
 
+// The names of the servers.
+const (
+	response = "audit log at RequestResponse"
+	metadata = "audit log at Metadata"
+	watch    = "watch alone"
+	killed   = "audit log, killed again and again"
+)
+
 // observer is a server and its sources.
 type observer struct {
 	name   string
@@ -44,10 +52,10 @@ func TestUpstream(t *testing.T) {
 	reduced := filepath.Join(t.TempDir(), "metadata.log")
 	defer stored.Reduce(t, log, reduced)()
 	observers := []observer{
-		{"audit log at RequestResponse", serve(t, "response", log)},
-		{"audit log at Metadata", serve(t, "metadata", reduced)},
-		{"watch alone", serve(t, "watch", "")},
-		{"audit log, killed again and again", serve(t, "killed", log)},
+		{response, serve(t, "response", log)},
+		{metadata, serve(t, "metadata", reduced)},
+		{watch, serve(t, "watch", "")},
+		{killed, serve(t, "killed", log)},
 	}
 	defer keepLog(t, log)
 	began := time.Now()
@@ -69,12 +77,16 @@ func TestUpstream(t *testing.T) {
 	var first []*harness.Trace
 	for i, o := range observers {
 		traces := tracesOf(t, o.server)
-		v := judge(traces, l)
+		v := judge(o.name, traces, l)
 		if i == 0 {
 			first = traces
 		}
 		v.compare(first, traces)
 		r.add(o.name, v)
+		if o.name == watch { // without authors, some effects are changes of their own
+			t.Logf("%s: %s", o.name, v)
+			delete(v.faults, differs)
+		}
 		if len(v.faults) > 0 {
 			t.Errorf("%s:\n%s", o.name, v)
 		}

@@ -36,7 +36,7 @@ func VerbOf(w *audit.Write) string {
 }
 
 // Unwatched are resources that a server does not watch.
-var Unwatched = []string{"events", "leases", "endpoints", "secrets"}
+var Unwatched = []string{"events", "leases", "endpoints", "secrets", "ipaddresses", "csistoragecapacities"}
 
 // Content is an answer in parts: Wish is the content without status and metadata, Marks are labels and
 // annotations. OK means that the answer is an object. A node with a taint against Pods, because its
