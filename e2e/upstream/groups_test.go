@@ -51,12 +51,15 @@ var skips = map[string][]string{
 		`AdmissionWebhook`, `ConversionWebhook`, `Aggregator`, `Aggregated APIServer`, `CustomResourceFieldSelectors`,
 	},
 	"a request reaches a container": {
-		`serve a basic image on each replica`, `create Endpoints for Pods matching`, `create Endpoints and EndpointSlices`,
+		`serve a basic image on each replica`, `create Endpoints for Pods matching`,
+		`create Endpoints and EndpointSlices`,
 	},
 	"a kubelet keeps what others write to a status": {`lifecycle of Pods and PodStatus`},
 	"a command runs in a container":                 {`UnhealthyPodEvictionPolicy`},
-	"an image or a port is missing":                 {`proportional scaling`, `recreate evicted statefulset`, `surge pods onto nodes`},
-	"a volume is provided":                          {`PVC`},
+	"an image or a port is missing": {
+		`proportional scaling`, `recreate evicted statefulset`, `surge pods onto nodes`,
+	},
+	"a volume is provided": {`PVC`},
 	"the load of the other groups counts": {
 		`priority and fairness`, `90 percent of 100 namespaces`, `API chunking`,
 	},

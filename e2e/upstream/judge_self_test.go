@@ -85,7 +85,8 @@ func TestJudge(t *testing.T) {
 			v.compare(right, tc.traces)
 			slices.Sort(tc.want)
 			if diff := cmp.Diff(tc.want, slices.Sorted(maps.Keys(v.faults))); diff != "" || v.placed != tc.placed {
-				t.Errorf("%s: %d writes are placed, want %d; faults, -want +got:\n%s\n%s", tc.reason, v.placed, tc.placed, diff, v)
+				t.Errorf("%s: %d writes are placed, want %d; faults, -want +got:\n%s\n%s", tc.reason, v.placed,
+					tc.placed, diff, v)
 			}
 			if v.all != 3 {
 				t.Errorf("%d writes of desired state, want 3", v.all)

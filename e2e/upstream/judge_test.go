@@ -223,7 +223,8 @@ func wrote(component string, w *audit.Write) bool {
 	agent, _, _ := strings.Cut(w.UserAgent, "/")
 	var o metav1.PartialObjectMetadata
 	_ = json.Unmarshal(w.Object, &o) // a response without an object has no field managers
-	return component == agent || strings.ReplaceAll(w.User, "-", "") == accounts+strings.ReplaceAll(component, "-", "") ||
+	plain := strings.NewReplacer("-", "")
+	return component == agent || plain.Replace(w.User) == accounts+plain.Replace(component) ||
 		slices.ContainsFunc(o.ManagedFields, func(m metav1.ManagedFieldsEntry) bool { return m.Manager == component })
 }
 

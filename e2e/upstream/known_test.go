@@ -24,8 +24,8 @@ var known = []fault{
 	},
 	{
 		in: regexp.MustCompile(`deployment-\d+/webserver\b`),
-		reason: "A rollback by the annotation `deprecated.deployment.rollback.to`: the request is a step of the change " +
-			"before it, and the controller's write leaves no field manager.",
+		reason: "A rollback by the annotation `deprecated.deployment.rollback.to`: the request is a step of the " +
+			"change before it, and the controller's write leaves no field manager.",
 	},
 	{
 		in: regexp.MustCompile(`controllerrevisions-\d+/`), server: metadata,

@@ -42,7 +42,7 @@ choose them, and the reason of each test that is left out. The fourth server was
 - Some tests apply YAML that is no JSON. The API server loses the audit events of these requests
   (kubernetes/kubernetes#139419). So they are no writes here, and their authors are field managers.
 
-| server | writes in exactly one trace | counted in a series | authors right | unknown | wrong | alone | other traces | known |
+| server | in exactly one trace | in a series | authors right | unknown | wrong | alone | other traces | known |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 %s
 

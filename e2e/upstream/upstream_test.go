@@ -46,7 +46,8 @@ func TestUpstream(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, g := range groups {
-		bench.MustKubectl(t, "", "create", "clusterrolebinding", g.user, "--clusterrole=cluster-admin", "--user="+g.user)
+		bench.MustKubectl(t, "", "create", "clusterrolebinding", g.user, "--clusterrole=cluster-admin",
+			"--user="+g.user)
 	}
 	log := bench.AuditLog()
 	reduced := filepath.Join(t.TempDir(), "metadata.log")

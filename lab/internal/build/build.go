@@ -127,11 +127,11 @@ func compile(ctx context.Context, cache string, p program, path, what string, pr
 	defer os.Remove(tmp)
 
 	var out bytes.Buffer
-	how := []string{"build"}
+	args := []string{"build"}
 	if p.tests() {
-		how = []string{"test", "-c", "-vet=off"}
+		args = []string{"test", "-c", "-vet=off"}
 	}
-	args := append(how, "-trimpath", "-tags", p.tags, "-ldflags", p.ldflags, "-o", tmp, p.pkg)
+	args = append(args, "-trimpath", "-tags", p.tags, "-ldflags", p.ldflags, "-o", tmp, p.pkg)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = src, &out, &out
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")

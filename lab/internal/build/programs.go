@@ -128,7 +128,8 @@ func programsOf(minor string) ([]program, error) {
 	}
 	if release == releases[0] {
 		programs = append(programs, program{
-			"e2e.test", "upstream", "upstream-" + minor, "k8s.io/kubernetes/test/e2e", "", kubernetesFlags(release), crds{},
+			"e2e.test", "upstream", "upstream-" + minor,
+			"k8s.io/kubernetes/test/e2e", "", kubernetesFlags(release), crds{},
 		})
 	}
 	return programs, nil
