@@ -199,7 +199,7 @@ var attributeTerms = []Term{
 		"",
 	},
 	{AttributeKey, string(KeyAttempt), "a repeated phase", "the number of the attempt, from 1", ""},
-	{AttributeKey, string(KeyVerb), "a write", "the effect: `create`, `update`, `delete` (the start of a deletion) or `remove`", ""},
+	{AttributeKey, string(KeyVerb), "a write", "the effect: `create`, `update`, `delete` (its start) or `remove`", ""},
 	{
 		AttributeKey,
 		string(KeyFields),

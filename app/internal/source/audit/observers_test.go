@@ -59,7 +59,9 @@ func accounts(all []*span.Trace, watched map[string]bool) []account {
 	var out []account
 	for _, t := range all {
 		sum := store.Summarize(t, t.Root().End.Time)
-		a := account{ID: t.ID.String(), Verb: sum.Verb, Outcome: string(t.Outcome), kind: sum.Object.Kind.Kind, user: sum.User}
+		a := account{
+			ID: t.ID.String(), Verb: sum.Verb, Outcome: string(t.Outcome), kind: sum.Object.Kind.Kind, user: sum.User,
+		}
 		for _, s := range t.Spans {
 			for _, w := range store.WritesOf(s) {
 				if key := fmt.Sprintf("%s %d", w.Object.UID, w.ResourceVersion); watched[key] {

@@ -66,13 +66,16 @@ func TestDecode(t *testing.T) {
 		},
 		"namespace": {
 			reason: "a Namespace has finalizers in its spec, too",
-			text: `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"a","deletionTimestamp":"2026-01-01T00:00:00Z",` +
-				`"finalizers":["a/b"]},"spec":{"finalizers":["kubernetes","c/d"]}}`,
-			want: Body{APIVersion: "v1", Kind: "Namespace", Metadata: Metadata{Name: "a", Deleting: true, Finalizers: 3}},
+			text: `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"a","finalizers":["a/b"],` +
+				`"deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{"finalizers":["kubernetes","c/d"]}}`,
+			want: Body{
+				APIVersion: "v1", Kind: "Namespace", Metadata: Metadata{Name: "a", Deleting: true, Finalizers: 3},
+			},
 		},
 		"namespace, kind last": {
 			reason: "order does not matter",
-			text:   `{"spec":{"finalizers":["kubernetes"]},"metadata":{"name":"a"},"apiVersion":"v1","kind":"Namespace"}`,
+			text: `{"spec":{"finalizers":["kubernetes"]},"metadata":{"name":"a"},"apiVersion":"v1",` +
+				`"kind":"Namespace"}`,
 			want:   Body{APIVersion: "v1", Kind: "Namespace", Metadata: Metadata{Name: "a", Finalizers: 1}},
 		},
 		"another's finalizers": {
