@@ -76,7 +76,7 @@ func TestDecode(t *testing.T) {
 			reason: "order does not matter",
 			text: `{"spec":{"finalizers":["kubernetes"]},"metadata":{"name":"a"},"apiVersion":"v1",` +
 				`"kind":"Namespace"}`,
-			want:   Body{APIVersion: "v1", Kind: "Namespace", Metadata: Metadata{Name: "a", Finalizers: 1}},
+			want: Body{APIVersion: "v1", Kind: "Namespace", Metadata: Metadata{Name: "a", Finalizers: 1}},
 		},
 		"another's finalizers": {
 			reason: "in other kinds such a field has another meaning",
