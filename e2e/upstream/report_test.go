@@ -28,11 +28,11 @@ func (r *report) add(name string, v *verdict) {
 
 func (r *report) text() string {
 	return fmt.Sprintf(`
-`+"`make upstream`"+` writes this part. It builds %s from the Go modules of
-Kubernetes 1.36, and runs %d of its tests, unmodified, on fake nodes, in %d processes as %d users: the
-workloads, the garbage collector, quotas, namespaces, server-side apply, definitions of kinds,
-admission policies, disruption budgets and more. `+"`e2e/upstream/groups_test.go`"+` has the expressions that
-choose them, and the reason of each test that is left out. The fourth server was killed %d times.
+`+"`make upstream`"+` writes this part. It builds %s from the Go modules of Kubernetes 1.36, and
+runs %d of its tests, unmodified, on fake nodes, in %d processes as %d users. They test workloads,
+the garbage collector, quotas, namespaces, server-side apply, definitions of kinds, admission
+policies and disruption budgets. `+"`e2e/upstream/groups_test.go`"+` has the expressions that choose them,
+and the reason for each test that is left out. The fourth server was killed %d times.
 
 - Each audited write of desired state is in exactly one trace.
 - A controller's own trace has a cause or a link.
