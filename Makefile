@@ -113,7 +113,7 @@ test: ## Test every part, in 15 to 25 minutes; the first run builds Kubernetes i
 	$(MAKE) "$$short" e2e
 
 .PHONY: test-all
-test-all: vet unit scheduler-conformance lab-test cluster-test web-test e2e e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
+test-all: vet unit scheduler-conformance lab-test cluster-test web-test e2e upstream e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
 
 .PHONY: vet
 vet: ## go vet in every module
@@ -222,6 +222,8 @@ QUIET := ./replicas ./churn ./capacity
 # Those of which -short skips all, except for tests of their own helpers and the small size of capacity. They take
 # longer to link than to skip.
 SLOW  := ./accuracy ./addons ./audit ./components ./foreign ./jaeger ./reasons $(QUIET)
+# Those with a target of their own.
+APART := ./upstream
 # The longest begin first, so that none of them runs alone at the end.
 LONG  := ./server ./cli ./serve ./admission ./kit
 # Tests of one package side by side: they wait more than they compute.
@@ -232,8 +234,13 @@ e2e: kubernetes ## End-to-end tests on real clusters; real nodes need root and `
 	@if [ -z "$(SHORT)" ]; then (cd lab && go run ./cmd/lab build --add-ons $(ADD_ONS)); fi
 	cd e2e
 	go test -v -count 1 $(SHORT) $(PARALLEL) -p 3 -timeout 90m $(LONG) \
-		$$(go list ./... | grep -vE '/($(subst $(space),|,$(patsubst ./%,%,$(LONG) $(if $(SHORT),$(SLOW),$(QUIET)))))$$')
+		$$(go list ./... | grep -vE '/($(subst $(space),|,$(patsubst ./%,%,$(LONG) $(APART) $(if $(SHORT),$(SLOW),$(QUIET)))))$$')
 	$(if $(SHORT),,go test -v -count 1 -p 1 -timeout 90m $(QUIET))
+
+.PHONY: upstream
+upstream: kubernetes ## Kubernetes' own end-to-end tests beside four servers; rewrites its part of docs/accuracy.md
+	@(cd lab && go run ./cmd/lab build --upstream-tests)
+	cd e2e && go test -v -count 1 -parallel 8 -timeout 60m ./upstream $(if $(filter test-all,$(MAKECMDGOALS)),,-update)
 
 .PHONY: e2e-components
 e2e-components: kubernetes ## What the components of Kubernetes tell of themselves, held against the docs; real nodes

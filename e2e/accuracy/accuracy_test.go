@@ -51,7 +51,7 @@ func measure(t *testing.T, on *harness.Bench, part string, scenarios []scenario,
 	admit(t, on)
 	log := on.AuditLog()
 	reduced := filepath.Join(t.TempDir(), "metadata.log")
-	defer reduce(t, log, reduced)()
+	defer stored.Reduce(t, log, reduced)()
 	observers := []observer{
 		{name: "audit log at RequestResponse", audited: true, server: serve(t, on, log)},
 		{name: "audit log at Metadata", audited: true, server: serve(t, on, reduced)},

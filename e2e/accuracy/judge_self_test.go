@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/internal/stored"
 	"github.com/kube-lifeline/lifeline/lab/audit"
 )
 
@@ -28,9 +29,9 @@ func TestJudge(t *testing.T) {
 			},
 		},
 	}
-	is.all = map[written]*audit.Write{}
+	is.all = map[stored.Key]*audit.Write{}
 	for i := range is.writes {
-		is.all[keyOf(&is.writes[i])] = &is.writes[i]
+		is.all[stored.KeyOf(&is.writes[i])] = &is.writes[i]
 	}
 	want := []string{"user-a update Deployment web converged: create Pod"}
 	trace := func(user string, spans ...*harness.Span) *harness.Trace {

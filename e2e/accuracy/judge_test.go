@@ -12,12 +12,13 @@ import (
 	"strings"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/internal/stored"
 	"github.com/kube-lifeline/lifeline/lab/audit"
 )
 
 // told is one write in a trace.
 type told struct {
-	written
+	stored.Key
 	verb, kind string
 	number     uint64
 	// wish means a write to desired state.
@@ -34,7 +35,7 @@ type change struct {
 	root *audit.Write
 	// user and component are the author by the trace.
 	user, component string
-	writes          map[written]told
+	writes          map[stored.Key]told
 }
 
 // line returns the change as scenarios write it.
@@ -57,31 +58,31 @@ func (c *change) line() string {
 func changeOf(tr *harness.Trace, is *truth) *change {
 	root := tr.Spans[0]
 	c := &change{
-		trace: tr, effects: map[string]int{}, writes: map[written]told{},
+		trace: tr, effects: map[string]int{}, writes: map[stored.Key]told{},
 		user: root.Attributes["lifeline.actor.user"], component: root.Attributes["lifeline.actor.component"],
 	}
 	var own, status []told
 	effects := map[string]map[string]bool{} // verbs by UID
 	kinds := map[string]string{}
 	for _, w := range writesOf(tr) {
-		if is.uninstalls[w.written] {
-			w.verb, w.version = "delete", deletion
+		if is.uninstalls[w.Key] {
+			w.verb, w.Version = "delete", stored.Deletion
 		}
-		mine := w.uid == root.Attributes["k8s.object.uid"]
+		mine := w.UID == root.Attributes["k8s.object.uid"]
 		if !w.wish {
 			if mine {
 				status = append(status, w)
 			}
 			continue
 		}
-		c.writes[w.written] = w
+		c.writes[w.Key] = w
 		switch {
 		case mine:
 			own = append(own, w)
-		case effects[w.uid] == nil:
-			effects[w.uid], kinds[w.uid] = map[string]bool{w.verb: true}, w.kind
+		case effects[w.UID] == nil:
+			effects[w.UID], kinds[w.UID] = map[string]bool{w.verb: true}, w.kind
 		default:
-			effects[w.uid][w.verb] = true
+			effects[w.UID][w.verb] = true
 		}
 	}
 	for uid, verbs := range effects {
@@ -99,7 +100,7 @@ func changeOf(tr *harness.Trace, is *truth) *change {
 	if len(own) > 0 {
 		first := slices.MinFunc(own, func(a, b told) int { return cmp.Compare(a.number, b.number) })
 		verb = first.verb
-		c.root = is.all[first.written]
+		c.root = is.all[first.Key]
 	}
 	by := "?"
 	if c.root != nil {
@@ -126,11 +127,11 @@ func writesOf(tr *harness.Trace) []told {
 		w := told{
 			verb: verb, kind: cmp.Or(attrs["k8s.object.kind"], s.Kind()), wish: part == "desired" || part == "metadata",
 		}
-		w.uid = cmp.Or(attrs["k8s.object.uid"], s.Attributes["k8s.object.uid"])
-		w.version = attrs["k8s.object.resource_version"]
-		w.number, _ = strconv.ParseUint(w.version, 10, 64)
+		w.UID = cmp.Or(attrs["k8s.object.uid"], s.Attributes["k8s.object.uid"])
+		w.Version = attrs["k8s.object.resource_version"]
+		w.number, _ = strconv.ParseUint(w.Version, 10, 64)
 		if verb == "delete" {
-			w.version = deletion
+			w.Version = stored.Deletion
 		}
 		out = append(out, w)
 	}
@@ -279,8 +280,8 @@ func judge(traces []*harness.Trace, want []string, is *truth, series int) verdic
 func (v *verdict) place(
 	w *audit.Write, changes []*change, matched map[*change]bool, budgets map[*change]map[string]int, is *truth,
 ) {
-	what := fmt.Sprintf("%s %s %s %s", shortUser(w.User), verbOf(w), w.Resource, cmp.Or(is.names[w.UID], w.Name))
-	i := slices.IndexFunc(changes, func(c *change) bool { _, ok := c.writes[keyOf(w)]; return ok })
+	what := fmt.Sprintf("%s %s %s %s", shortUser(w.User), stored.VerbOf(w), w.Resource, cmp.Or(is.names[w.UID], w.Name))
+	i := slices.IndexFunc(changes, func(c *change) bool { _, ok := c.writes[stored.KeyOf(w)]; return ok })
 	if i < 0 && v.series > 0 && slices.ContainsFunc(changes, func(c *change) bool { return c.repeats(w) }) {
 		v.series--
 		v.right++
@@ -292,7 +293,7 @@ func (v *verdict) place(
 		return
 	}
 	c := changes[i]
-	effect := verbOf(w) + " " + c.writes[keyOf(w)].kind
+	effect := stored.VerbOf(w) + " " + c.writes[stored.KeyOf(w)].kind
 	budget, known := budgets[c]
 	switch {
 	case matched[c], known && c.root != nil && w.UID == c.root.UID:
@@ -308,8 +309,8 @@ func (v *verdict) place(
 
 // repeats reports whether the write may repeat the change, in a series.
 func (c *change) repeats(w *audit.Write) bool {
-	return c.root != nil && c.root.UID == w.UID && c.root.User == w.User && verbOf(c.root) == "update" &&
-		verbOf(w) == "update"
+	return c.root != nil && c.root.UID == w.UID && c.root.User == w.User && stored.VerbOf(c.root) == "update" &&
+		stored.VerbOf(w) == "update"
 }
 
 // is reports whether the change is what a wanted line says.

@@ -110,7 +110,7 @@ func (r *report) write(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := head
-	for _, part := range []string{fakeNodes, realNode} {
+	for _, part := range []string{fakeNodes, realNode, "Kubernetes' own tests"} { // the last one is of e2e/upstream
 		title := "\n## " + part + "\n"
 		_, body, found := strings.Cut(string(old), title)
 		body, _, _ = strings.Cut(body, "\n## ")

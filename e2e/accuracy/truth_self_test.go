@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-lifeline/lifeline/e2e/internal/stored"
 	"github.com/kube-lifeline/lifeline/lab/audit"
 )
 
@@ -73,7 +74,7 @@ func TestTruth(t *testing.T) {
 			is := truthOf(tc.all, 0)
 			var got []string
 			for i := range is.writes {
-				got = append(got, verbOf(&is.writes[i])+" "+is.writes[i].ResourceVersion)
+				got = append(got, stored.VerbOf(&is.writes[i])+" "+is.writes[i].ResourceVersion)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)

@@ -11,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kube-lifeline/lifeline/e2e/internal/stored"
 	"github.com/kube-lifeline/lifeline/lab/audit"
 )
 
@@ -19,67 +20,40 @@ type truth struct {
 	// writes are the writes to desired state, in the order of the log.
 	writes []audit.Write
 	// all are all writes, by identity: a change may begin with a status.
-	all map[written]*audit.Write
+	all map[stored.Key]*audit.Write
 	// uninstalls are the updates that begin the deletion of a Helm release.
-	uninstalls map[written]bool
+	uninstalls map[stored.Key]bool
 	// names are readable names of objects, by UID.
 	names map[string]string
 }
 
-// written identifies a stored write: by its resourceVersion, or as the deletion of the object.
-type written struct{ uid, version string }
-
-// deletion stands for the resourceVersion of a deletion, which some answers do not name.
-const deletion = "deletion"
-
-func keyOf(w *audit.Write) written {
-	if verbOf(w) == "delete" {
-		return written{w.UID, deletion}
-	}
-	return written{w.UID, w.ResourceVersion}
-}
-
-// verbOf returns create, update or delete.
-func verbOf(w *audit.Write) string {
-	switch {
-	case w.Verb == "delete", w.Verb == "deletecollection", w.Subresource == "eviction":
-		return "delete"
-	case w.Code == 201 && w.Subresource == "":
-		return "create"
-	}
-	return "update"
-}
-
-// unjudged are resources that a server does not watch.
-var unjudged = []string{"events", "leases", "endpoints", "secrets"}
-
 // truthOf reads the writes of a scenario. all are those of its namespace and of its cluster-scoped
 // objects; those before since are the scenery.
 func truthOf(all []audit.Write, since int) truth {
-	tr := truth{names: namesOf(all), all: map[written]*audit.Write{}, uninstalls: map[written]bool{}}
-	last, going := map[string]object{}, map[string]bool{}
+	tr := truth{names: namesOf(all), all: map[stored.Key]*audit.Write{}, uninstalls: map[stored.Key]bool{}}
+	last, going := map[string]stored.Content{}, map[string]bool{}
 	for i := range all {
 		w := &all[i]
 		if w.UID == "" {
 			w.UID = uidOf(all[:i], w)
 		}
 		if uninstalls(w) {
-			tr.uninstalls[keyOf(w)] = true
+			tr.uninstalls[stored.KeyOf(w)] = true
 			w.Verb = "delete"
 		}
-		if i >= since && tr.all[keyOf(w)] == nil {
-			tr.all[keyOf(w)] = w
+		if i >= since && tr.all[stored.KeyOf(w)] == nil {
+			tr.all[stored.KeyOf(w)] = w
 		}
 		before, known := last[w.UID]
-		now := objectOf(w)
-		if before.ok && w.Resource == "applications" && now.wish["operation"] == nil {
-			delete(before.wish, "operation") // Argo CD has begun the sync
+		now := stored.ContentOf(w)
+		if before.OK && w.Resource == "applications" && now.Wish["operation"] == nil {
+			delete(before.Wish, "operation") // Argo CD has begun the sync
 		}
-		if now.ok && w.Subresource != "scale" {
+		if now.OK && w.Subresource != "scale" {
 			last[w.UID] = now
 		}
-		switch verb := verbOf(w); {
-		case slices.Contains(unjudged, w.Resource):
+		switch verb := stored.VerbOf(w); {
+		case slices.Contains(stored.Unwatched, w.Resource):
 		case verb == "delete":
 			if !going[w.UID] && i >= since {
 				tr.writes = append(tr.writes, *w)
@@ -92,10 +66,10 @@ func truthOf(all []audit.Write, since int) truth {
 		case i < since, !slices.Contains([]string{"", "scale", "resize", "ephemeralcontainers"}, w.Subresource):
 		case verb == "create", w.Subresource != "":
 			tr.writes = append(tr.writes, *w)
-		case now.lost && !before.lost:
+		case now.Lost && !before.Lost:
 			tr.writes = append(tr.writes, *w)
-		case known && now.ok && (!reflect.DeepEqual(before.wish, now.wish) ||
-			isPerson(w.User) && !reflect.DeepEqual(before.marks, now.marks)):
+		case known && now.OK && (!reflect.DeepEqual(before.Wish, now.Wish) ||
+			isPerson(w.User) && !reflect.DeepEqual(before.Marks, now.Marks)):
 			tr.writes = append(tr.writes, *w)
 		}
 	}
@@ -110,7 +84,7 @@ func isRelease(w *audit.Write) bool {
 // uninstalls reports whether Helm begins to delete the objects of a release with w. It deletes the
 // revisions last.
 func uninstalls(w *audit.Write) bool {
-	return isRelease(w) && w.Verb == "update" && objectOf(w).marks["labels/status"] == "uninstalling"
+	return isRelease(w) && w.Verb == "update" && stored.ContentOf(w).Marks["labels/status"] == "uninstalling"
 }
 
 func uidOf(before []audit.Write, w *audit.Write) string {
@@ -123,75 +97,6 @@ func uidOf(before []audit.Write, w *audit.Write) string {
 }
 
 func isPerson(user string) bool { return slices.Contains(people, user) }
-
-// object is an answer in parts: wish is the content without status and metadata, marks are labels and
-// annotations. A node with a taint against Pods, because its kubelet has stopped, is lost.
-type object struct {
-	ok, lost    bool
-	wish, marks map[string]any
-}
-
-// results are fields of a spec that a controller fills in, by resource: the result of binding, and copies from
-// the objects of the providers of Cluster API.
-var results = map[string][]string{
-	"persistentvolumes":      {"claimRef"},
-	"persistentvolumeclaims": {"volumeName"},
-	"clusters":               {"controlPlaneEndpoint"},
-	"machines":               {"providerID", "bootstrap.dataSecretName"},
-}
-
-// remove removes the field at a path of at most two names.
-func remove(fields map[string]any, path string) {
-	above, name, nested := strings.Cut(path, ".")
-	if !nested {
-		delete(fields, path)
-	} else if inner, ok := fields[above].(map[string]any); ok {
-		delete(inner, name)
-	}
-}
-
-func objectOf(w *audit.Write) object {
-	var all map[string]any
-	if w.Object == nil || json.Unmarshal(w.Object, &all) != nil {
-		return object{}
-	}
-	if all["kind"] == "PartialObjectMetadata" {
-		return object{}
-	}
-	meta, _ := all["metadata"].(map[string]any)
-	lost := false
-	if spec, ok := all["spec"].(map[string]any); ok && w.Resource == "nodes" {
-		taints, _ := spec["taints"].([]any)
-		taints = slices.DeleteFunc(taints, func(t any) bool { // these follow the conditions
-			m, _ := t.(map[string]any)
-			key, _ := m["key"].(string)
-			lost = lost || key == "node.kubernetes.io/unreachable" && m["effect"] == "NoExecute"
-			return strings.HasPrefix(key, "node.kubernetes.io/")
-		})
-		if delete(spec, "taints"); len(taints) > 0 {
-			spec["taints"] = taints
-		}
-	}
-	if spec, ok := all["spec"].(map[string]any); ok {
-		for _, path := range results[w.Resource] {
-			remove(spec, path)
-		}
-	}
-	for _, field := range []string{"metadata", "status", "kind", "apiVersion"} {
-		delete(all, field)
-	}
-	marks := map[string]any{}
-	for _, field := range []string{"labels", "annotations"} {
-		values, _ := meta[field].(map[string]any)
-		for k, v := range values {
-			if !strings.HasPrefix(k, "deployment.kubernetes.io/") &&
-				!strings.HasPrefix(k, "kubectl.kubernetes.io/last") {
-				marks[field+"/"+k] = v
-			}
-		}
-	}
-	return object{ok: true, lost: lost, wish: all, marks: marks}
-}
 
 // namers are kinds whose controllers generate the names of their dependants.
 var namers = []string{"CronJob", "MachineDeployment", "MachineSet"}

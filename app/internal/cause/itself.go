@@ -62,7 +62,8 @@ func isMaker(s *Scene, w *change.Write, q *audit.Joined, t *change.Timeline) boo
 
 // OwnController reports whether the author of the write also writes the object's status, just
 // before it or later. An earlier status proves nothing: cmctl renews a Certificate by a patch of
-// its status. A scale is excluded, because an autoscaler may have the same name.
+// its status. A scale is excluded, because an autoscaler may have the same name. The controller of a
+// workload whose status a component of Kubernetes writes is that component.
 func OwnController(w *change.Write) bool {
 	if w.Manager == "" || change.IsClient(w.Manager) || w.Version == nil || w.Previous == nil || scalesReplicas(w) {
 		return false
@@ -71,12 +72,19 @@ func OwnController(w *change.Write) bool {
 		tool := kind.DeliveryOf(object.NameOf(&w.Timeline.Ref)) // its status has no subresource
 		return tool.Is(w.Manager)
 	}
+	if w.Previous.Workload != nil && slices.ContainsFunc(w.Previous.Managers, isComponentsStatus) {
+		return kind.IsComponent(w.Manager)
+	}
 	return slices.ContainsFunc(w.Timeline.Versions, func(v *history.Version) bool {
 		return v.ResourceVersion >= w.Previous.ResourceVersion &&
 			slices.ContainsFunc(v.Managers, func(m *observation.Manager) bool {
 				return m.Name == w.Manager && m.Subresource == "status"
 			})
 	})
+}
+
+func isComponentsStatus(m *observation.Manager) bool {
+	return m.Subresource == "status" && kind.IsComponent(m.Name)
 }
 
 // scalesReplicas reports whether the author of w changed the number of replicas by the subresource for it.

@@ -47,6 +47,10 @@ func TestByItself(t *testing.T) {
 			c.store("web", bySubresource("head-controller", "scale"), wants(3)).continues()
 			c.store("web", completes, status)
 		}, "trace of web"},
+		"Status of Kubernetes": {"a component has that status, whoever writes it by hand", func(c *cluster) {
+			c.store("web", deployment(1), bySubresource(theManager, "status")).begins()
+			c.store("web", completes, status)
+		}, "no cause"},
 		"Application": {"the status of an Application has no subresource", func(c *cluster) {
 			c.store("app", of("argoproj.io", "Application"), by("kubectl-create"), leaf("spec.source"), under).begins()
 			c.store("app", by("argocd-controller"), leaf("spec.project"))

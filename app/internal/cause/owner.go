@@ -128,8 +128,8 @@ func byArrival(s *Scene, w *change.Write, r *change.Reconciliation) bool {
 }
 
 // ByController reports whether the write may be by the owner's controller. Either the audit log
-// names this controller. Or it made the object, and managedFields show no other author of this
-// change.
+// names this controller. Or it made or adopted the object, and managedFields show no other author of
+// this change.
 func ByController(s *Scene, w *change.Write) bool {
 	if o := controllerOf(s, w); o != nil {
 		if is, known := auditedController(s, w, o); known {
@@ -148,7 +148,18 @@ func ByController(s *Scene, w *change.Write) bool {
 			return !change.IsClient(w.Manager)
 		}
 	}
-	return maker == w.Manager
+	return maker == w.Manager || adoptedBy(w.Timeline) == w.Manager
+}
+
+// adoptedBy returns the field manager that gave the object its controller, after another one had made the
+// object; "" if there is none.
+func adoptedBy(t *change.Timeline) string {
+	for i, v := range t.Versions {
+		if i > 0 && object.ControllerOf(v.Owners) != nil && object.ControllerOf(t.Versions[i-1].Owners) == nil {
+			return change.Writer(t.Versions[i-1], v, true)
+		}
+	}
+	return ""
 }
 
 // OpenOwner returns the open reconciliation of the object's controller owner, or nil.

@@ -24,7 +24,7 @@ func ServiceOf(t *Timeline) *object.Owner {
 }
 
 // UpdatesSlice reports whether w is an update by the endpointslice controller, by the evidence of a
-// watch. The removal of the last endpoint may leave no author.
+// watch. The removal of the last endpoint, with its ports, may leave no author.
 func (w *Write) UpdatesSlice() bool {
 	switch {
 	case w.Verb != history.Updated, w.Version == nil, w.Previous == nil, w.Request != nil, w.Part == Ownership,
@@ -33,12 +33,16 @@ func (w *Write) UpdatesSlice() bool {
 	case len(w.Changed.Paths) == 0:
 		return true
 	case w.Manager == "":
-		return !slices.ContainsFunc(w.Changed.Paths, outsideEndpoints)
+		return !slices.ContainsFunc(w.Changed.Paths, besidesPods)
 	}
 	return w.Manager == Manager || !IsClient(w.Manager) && len(w.Version.Managers) == 1
 }
 
-func outsideEndpoints(path string) bool { return !strings.HasPrefix(path, "endpoints") }
+// besidesPods reports whether the field does not follow the Pods of the Service. A port with a name has
+// the number that the Pods give it.
+func besidesPods(path string) bool {
+	return !strings.HasPrefix(path, "endpoints") && !strings.HasPrefix(path, "ports")
+}
 
 // Absorb forgets each version between two updates by the endpointslice controller. Then it calls
 // AbsorbBaseline. It returns the number of forgotten writes. The versions of one object arrive in order.

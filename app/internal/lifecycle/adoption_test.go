@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -33,6 +34,41 @@ trace 1 deleted
 trace 2 converged
   reconcile Machine new converged ~owner ~heals
     reconcile Infra infra converged (owner)
+`
+	if diff := cmp.Diff(want, s.outline(t)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	inAnyOrder(t, s, outline)
+}
+
+// TestScaledByTheAdopter: a person made the ReplicaSet, and a Deployment adopted it. The one that scales it
+// later is the Deployment's controller.
+func TestScaledByTheAdopter(t *testing.T) {
+	by := func(fields uint64) func(*observation.State) {
+		return func(st *observation.State) {
+			st.Managers = []observation.Manager{
+				{Name: "e2e.test", Operation: "Update", Fields: 1},
+				{Name: change.Manager, Operation: "Update", Fields: fields},
+			}
+		}
+	}
+	s := newStory()
+	s.write("old", replicaSet("web", 1), func(st *observation.State) {
+		st.Owners, st.Managers = nil, []observation.Manager{{Name: "e2e.test", Operation: "Update", Fields: 1}}
+	}, arrived)
+	s.wait(time.Minute)
+	s.write("web", deployment(1))
+	s.write("old", adopted(replicaSet("web", 1)), by(2))
+	s.write("new", replicaSet("web", 1), arrived)
+	s.write("old", scaled(0), by(3))
+	s.write("old", arrived)
+	s.write("web", arrived)
+	const want = `trace 0 converged
+  reconcile ReplicaSet old converged
+trace 1 converged
+  reconcile Deployment web converged
+    reconcile ReplicaSet new converged (owner)
+    reconcile ReplicaSet old converged (owner) ~previous
 `
 	if diff := cmp.Diff(want, s.outline(t)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

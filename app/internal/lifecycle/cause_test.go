@@ -517,3 +517,36 @@ func uncontrolled(st *observation.State) {
 		st.Owners[i].Controller = false
 	}
 }
+
+// TestRevisionInNamespace: the end of a Namespace removes the revisions, not the controller of the
+// StatefulSet (C3b). The removal is a write in the trace of that end.
+func TestRevisionInNamespace(t *testing.T) {
+	s := newStory()
+	s.write("default", ofKind("", "Namespace"), func(st *observation.State) { st.Namespace = "" }, arrived)
+	s.write("db", ofKind("apps", "StatefulSet"), arrived)
+	s.write("db-1", ofKind("apps", "ControllerRevision"), func(st *observation.State) {
+		st.Reconciled = false
+		st.Owners = []object.Owner{{
+			Kind: object.Kind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, Name: "db", UID: "uid-db",
+			Controller: true,
+		}}
+	})
+	s.before()
+	s.write("default", deleting)
+	s.gone("db-1")
+	s.gone("db")
+	s.gone("default")
+	var got []string
+	for _, tr := range observe(s.seen).Traces(s.now().Add(time.Hour)) {
+		for _, w := range tr.Root().Facts.Writes {
+			name := "default"
+			if w.Of != nil {
+				name = w.Of.Name
+			}
+			got = append(got, w.Verb+" "+name)
+		}
+	}
+	if diff := cmp.Diff([]string{"delete default", "delete db-1", "remove default"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -303,6 +303,15 @@ func TestSliceCauses(t *testing.T) {
 			s.write("svc-a", slice("svc", "a"))
 		}, "trace 0 converged\n  reconcile EndpointSlice svc-a converged\n" +
 			"    update EndpointSlice svc-a (request)\n"},
+		"no Pods": {"the last endpoint goes with its ports, and leaves no author", func(s *story) {
+			s.write("svc-a", slice("svc", "a"), func(st *observation.State) {
+				st.Leaves = append(st.Leaves, observation.Leaf{Path: "ports.http", Value: 1, Managers: 1})
+			})
+			s.before()
+			s.write("svc-a", slice("svc"), func(st *observation.State) {
+				st.Leaves, st.Managers = nil, nil
+			})
+		}, ""},
 		"the Service goes": {"its slices go with it", func(s *story) {
 			s.write("svc", service)
 			s.write("svc-a", slice("svc"))

@@ -334,11 +334,13 @@ func (p *Placing) dataCause(w *change.Write) *change.Reconciliation {
 }
 
 // surplusHistory reports whether the owner's controller removes a surplus ControllerRevision with
-// w.
+// w. The end of the owner or of the Namespace removes every revision.
 func (p *Placing) surplusHistory(w *change.Write) bool {
-	return w.Verb == history.Deleted && kind.ControllerRevision.Is(w.Timeline.Ref.Kind) &&
-		p.known.Controller(w.Timeline) != nil &&
-		cause.ByController(p.scene, w)
+	if w.Verb != history.Deleted || !kind.ControllerRevision.Is(w.Timeline.Ref.Kind) {
+		return false
+	}
+	_, ends := cause.ByOwnersEnd(p.scene, w)
+	return !ends && p.known.Controller(w.Timeline) != nil && cause.ByController(p.scene, w)
 }
 
 // placeNote places a write to status or bookkeeping. The write belongs to the reconciliation that

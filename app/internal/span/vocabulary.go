@@ -200,7 +200,7 @@ var attributeTerms = []Term{
 		"",
 	},
 	{AttributeKey, string(KeyAttempt), "a repeated phase", "the number of the attempt, from 1", ""},
-	{AttributeKey, string(KeyVerb), "a write", "the verb of the request, or the effect of the write", ""},
+	{AttributeKey, string(KeyVerb), "a write", "the effect: `create`, `update`, `delete` (its start) or `remove`", ""},
 	{
 		AttributeKey,
 		string(KeyFields),

@@ -394,18 +394,15 @@ func appendEdits(out []attribute.KeyValue, w *change.Write) []attribute.KeyValue
 
 // writeSpan makes the span of a write with an observed request.
 func writeSpan(id trace.TraceID, req *observation.Write) *span.Span {
-	name := history.RequestVerb(req).String()
-	if req.Failed() {
-		name = requestedVerb(req.Verb)
-	}
+	verb := requestedVerb(req)
 	s := &span.Span{
 		TraceID: id, ID: change.ParseContext(req.TraceParent, "").SpanID(),
-		Name: name + " " + req.Kind.Kind, Service: change.ClientOf(req.UserAgent), Object: req.Ref,
+		Name: verb + " " + req.Kind.Kind, Service: change.ClientOf(req.UserAgent), Object: req.Ref,
 		Start:    span.Time{Time: req.Start, Source: span.TimeRequest},
 		End:      span.Time{Time: req.End, Source: span.TimeRequest},
 		Evidence: span.ByRequest,
 		Attributes: []attribute.KeyValue{
-			span.KeyVerb.String(req.Verb), span.KeyStatusCode.Int(req.Code),
+			span.KeyVerb.String(verb), span.KeyStatusCode.Int(req.Code),
 		},
 	}
 	if !s.ID.IsValid() {
@@ -438,14 +435,17 @@ func writeSpan(id trace.TraceID, req *observation.Write) *span.Span {
 	return s
 }
 
-func requestedVerb(v string) string {
-	switch v {
-	case "patch", "apply":
+// requestedVerb returns the effect of a request; of a refused one, the desired effect.
+func requestedVerb(req *observation.Write) string {
+	switch {
+	case !req.Failed():
+		return history.RequestVerb(req).String()
+	case req.Verb == "patch", req.Verb == "apply":
 		return history.Updated.String()
-	case "deletecollection":
+	case req.Verb == "deletecollection":
 		return history.Deleted.String()
 	}
-	return v
+	return req.Verb
 }
 
 // LateSpans returns the spans of a reconciliation for a trace that was handed out without it.

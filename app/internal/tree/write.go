@@ -4,6 +4,9 @@ package tree
 
 import (
 	"cmp"
+	"slices"
+
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/kube-lifeline/lifeline/app/internal/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/cause"
@@ -54,7 +57,7 @@ func Requested(s *span.Span, req *observation.Write) *span.Facts {
 		return nil
 	}
 	return &span.Facts{Writes: []span.Write{{
-		Verb: req.Verb, Subresource: span.Bound(req.Subresource),
+		Verb: requestedVerb(req), Subresource: span.Bound(req.Subresource),
 		ResourceVersion: int64(req.ResourceVersion), //nolint:gosec // etcd revisions are int64
 		BasedOn:         int64(req.Precondition),    //nolint:gosec // as above
 		Generation:      req.Generation, Actor: s.Service, User: span.Bound(req.User), AuditID: span.Bound(req.AuditID),
@@ -62,16 +65,22 @@ func Requested(s *span.Span, req *observation.Write) *span.Facts {
 	}}}
 }
 
-// completeWrite completes the write of s, the span of the request of w. q is the request in the audit log, or
-// nil.
+// completeWrite completes the write of s, the span of the request of w. Its verb becomes the effect,
+// which each observer reports alike. q is the request in the audit log, or nil.
 func completeWrite(s *span.Span, w *change.Write, q *audit.Joined) {
 	if s.Facts == nil {
 		return
 	}
 	out := &s.Facts.Writes[0]
+	out.Verb = w.Verb.String()
+	if i := slices.IndexFunc(s.Attributes, isVerb); i >= 0 {
+		s.Attributes[i] = span.KeyVerb.String(out.Verb)
+	}
 	out.ResourceVersion = cmp.Or(out.ResourceVersion, int64(w.ObjectVersion())) //nolint:gosec // as above
 	if q != nil {
 		out.User = cmp.Or(out.User, span.Bound(q.User))
 	}
 	explain(out, w)
 }
+
+func isVerb(kv attribute.KeyValue) bool { return kv.Key == span.KeyVerb }

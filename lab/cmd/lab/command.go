@@ -84,9 +84,9 @@ var errNotBuilt = errors.New("the programs of such a cluster are not built yet: 
 
 func buildCommand(talk io.Writer) *cobra.Command {
 	var (
-		nodes string
-		check bool
-		opts  lab.Options
+		nodes           string
+		check, upstream bool
+		opts            lab.Options
 	)
 	cmd := &cobra.Command{
 		Use:   "build",
@@ -94,6 +94,10 @@ func buildCommand(talk io.Writer) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.Nodes, opts.Progress = lab.NodeMode(nodes), talk
+			if upstream {
+				_, err := lab.UpstreamTests(cmd.Context(), talk)
+				return err
+			}
 			if !check {
 				return lab.Build(cmd.Context(), opts)
 			}
@@ -108,6 +112,7 @@ func buildCommand(talk io.Writer) *cobra.Command {
 	addOnsFlag(cmd, &opts)
 	cmd.Flags().StringVar(&nodes, "nodes", "kwok", "who plays the nodes: kwok, real or none")
 	cmd.Flags().BoolVar(&check, "check", false, "build nothing; fail if something is not built")
+	cmd.Flags().BoolVar(&upstream, "upstream-tests", false, "build Kubernetes' own end-to-end tests instead")
 	return cmd
 }
 

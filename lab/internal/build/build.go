@@ -127,19 +127,12 @@ func compile(ctx context.Context, cache string, p program, path, what string, pr
 	defer os.Remove(tmp)
 
 	var out bytes.Buffer
-	cmd := exec.CommandContext(
-		ctx,
-		"go",
-		"build",
-		"-trimpath",
-		"-tags",
-		p.tags,
-		"-ldflags",
-		p.ldflags,
-		"-o",
-		tmp,
-		p.pkg,
-	)
+	args := []string{"build"}
+	if p.tests() {
+		args = []string{"test", "-c", "-vet=off"}
+	}
+	args = append(args, "-trimpath", "-tags", p.tags, "-ldflags", p.ldflags, "-o", tmp, p.pkg)
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = src, &out, &out
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -2,7 +2,10 @@
 
 package build
 
-import "embed"
+import (
+	"embed"
+	"strings"
+)
 
 // modules holds one pinned module for each source: NAME.mod and NAME.sum are
 // its go.mod and go.sum (a directory with a go.mod cannot be embedded). NAME.go.txt
@@ -30,6 +33,9 @@ type program struct {
 	crds    crds
 }
 
+// tests reports whether the program is the tests of its package.
+func (p program) tests() bool { return strings.HasSuffix(p.name, ".test") }
+
 // crds is where the CustomResourceDefinitions of a program are: a directory of a
 // Go module. The zero value means that it has none.
 type crds struct{ module, dir string }
@@ -54,7 +60,8 @@ const (
 
 // programsOf lists everything that can be built for a minor version of
 // Kubernetes, in the order of building: what shares most packages with its
-// successors comes first. Only the programs of Kubernetes itself differ.
+// successors comes first. Only the programs of Kubernetes itself differ. The newest version has its
+// end-to-end tests, too.
 func programsOf(minor string) ([]program, error) {
 	release, err := Release(minor)
 	if err != nil {
@@ -71,7 +78,7 @@ func programsOf(minor string) ([]program, error) {
 			crds{},
 		}
 	}
-	return []program{
+	programs := []program{
 		{"etcd", "etcd", "etcd", "go.etcd.io/etcd/server/v3", "", stripped, crds{}},
 		ofKubernetes("kube-apiserver"),
 		ofKubernetes("kube-controller-manager"),
@@ -118,5 +125,12 @@ func programsOf(minor string) ([]program, error) {
 			"cluster-api", "cluster-api", "cluster-api", clusterAPI + "/core", "", clusterAPIFlags,
 			crds{clusterAPI, "core/config/crd/bases"},
 		},
-	}, nil
+	}
+	if release == releases[0] {
+		programs = append(programs, program{
+			"e2e.test", "upstream", "upstream-" + minor,
+			"k8s.io/kubernetes/test/e2e", "", kubernetesFlags(release), crds{},
+		})
+	}
+	return programs, nil
 }

@@ -20,22 +20,9 @@ func TestReleasesArePinned(t *testing.T) {
 		}
 		name := "modules/kubernetes-" + minor + ".mod"
 		want = append(want, name)
-		data, err := fs.ReadFile(modules, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		staging := "v0." + strings.TrimPrefix(release, "v1.")
-		for _, line := range []string{"k8s.io/kubernetes " + release, "k8s.io/api => k8s.io/api " + staging} {
-			if !strings.Contains(string(data), "\t"+line) {
-				t.Errorf("%s does not pin %s", name, line)
-			}
-		}
-		for line := range strings.Lines(string(data)) {
-			if _, to, ok := strings.Cut(line, "=>"); ok && !strings.HasSuffix(strings.TrimSpace(to), " "+staging) {
-				t.Errorf("%s: %q is of another version than %s", name, strings.TrimSpace(line), staging)
-			}
-		}
+		isPinned(t, name, release)
 	}
+	isPinned(t, "modules/upstream-"+Versions()[0]+".mod", releases[0])
 	got, err := fs.Glob(modules, "modules/kubernetes-*.mod")
 	if err != nil {
 		t.Fatal(err)
@@ -43,6 +30,26 @@ func TestReleasesArePinned(t *testing.T) {
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("modules: %v, want one for each version: %v", got, want)
+	}
+}
+
+// isPinned checks that a module has all parts of Kubernetes in the version of the release.
+func isPinned(t *testing.T, name, release string) {
+	t.Helper()
+	data, err := fs.ReadFile(modules, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	staging := "v0." + strings.TrimPrefix(release, "v1.")
+	for _, line := range []string{"k8s.io/kubernetes " + release, "k8s.io/api => k8s.io/api " + staging} {
+		if !strings.Contains(string(data), "\t"+line) {
+			t.Errorf("%s does not pin %s", name, line)
+		}
+	}
+	for line := range strings.Lines(string(data)) {
+		if _, to, ok := strings.Cut(line, "=>"); ok && !strings.HasSuffix(strings.TrimSpace(to), " "+staging) {
+			t.Errorf("%s: %q is of another version than %s", name, strings.TrimSpace(line), staging)
+		}
 	}
 }
 

@@ -49,7 +49,7 @@ type Metadata struct {
 	ResourceVersion string
 	Generation      int64
 	// Deleting means that there is a deletionTimestamp. GraceSeconds is deletionGracePeriodSeconds.
-	// Finalizers is the number of finalizers.
+	// Finalizers is the number of finalizers. A Namespace has more of them in its spec.
 	Deleting     bool
 	GraceSeconds int64
 	Finalizers   int

@@ -56,6 +56,9 @@ func (b *Body) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// namespace is the only kind with finalizers in its spec.
+const namespace = "Namespace"
+
 // decoder decodes the parts of a body.
 type decoder struct{ jsonwalk.Walker }
 
@@ -68,6 +71,7 @@ func (d decoder) body(b *Body, whole bool) error {
 	var about Details
 	var causes []message.Cause
 	dry, inner := false, false
+	finalizers := 0
 	err := d.Object(func(name []byte) error {
 		switch string(name) {
 		case "apiVersion":
@@ -76,6 +80,10 @@ func (d decoder) body(b *Body, whole bool) error {
 			return d.Text(&b.Kind)
 		case "metadata":
 			return d.metadata(&b.Metadata)
+		case "spec":
+			if b.Kind == namespace || b.Kind == "" { // the kind may follow
+				return d.finalizers(&finalizers)
+			}
 		case "items":
 			if whole {
 				return d.List(func() error { return d.item(b) })
@@ -112,6 +120,10 @@ func (d decoder) body(b *Body, whole bool) error {
 		b.Dry = inner
 	case "DeleteOptions":
 		b.Dry = dry
+	case namespace:
+		if b.APIVersion == "v1" {
+			b.Metadata.Finalizers += finalizers
+		}
 	case "": // clients may leave the kind out
 		b.Dry = dry || inner
 	}
@@ -162,12 +174,26 @@ func (d decoder) metadata(m *Metadata) error {
 		case "deletionGracePeriodSeconds":
 			return d.Number(&m.GraceSeconds)
 		case "finalizers":
-			return d.List(func() error { m.Finalizers++; return d.Skip() })
+			return d.count(&m.Finalizers)
 		case "ownerReferences":
 			return d.List(func() error { return d.owner(m) })
 		}
 		return d.Skip()
 	})
+}
+
+// finalizers counts the finalizers in a spec.
+func (d decoder) finalizers(n *int) error {
+	return d.Object(func(name []byte) error {
+		if string(name) == "finalizers" {
+			return d.count(n)
+		}
+		return d.Skip()
+	})
+}
+
+func (d decoder) count(n *int) error {
+	return d.List(func() error { *n++; return d.Skip() })
 }
 
 func (d decoder) owner(m *Metadata) error {

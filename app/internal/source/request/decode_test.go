@@ -64,6 +64,26 @@ func TestDecode(t *testing.T) {
 				`"deletionGracePeriodSeconds":30,"finalizers":["a/b","c/d"]}}`,
 			want: Body{Metadata: Metadata{Name: "a", Deleting: true, GraceSeconds: 30, Finalizers: 2}},
 		},
+		"namespace": {
+			reason: "a Namespace has finalizers in its spec, too",
+			text: `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"a","finalizers":["a/b"],` +
+				`"deletionTimestamp":"2026-01-01T00:00:00Z"},"spec":{"finalizers":["kubernetes","c/d"]}}`,
+			want: Body{
+				APIVersion: "v1", Kind: "Namespace", Metadata: Metadata{Name: "a", Deleting: true, Finalizers: 3},
+			},
+		},
+		"namespace, kind last": {
+			reason: "order does not matter",
+			text: `{"spec":{"finalizers":["kubernetes"]},"metadata":{"name":"a"},"apiVersion":"v1",` +
+				`"kind":"Namespace"}`,
+			want: Body{APIVersion: "v1", Kind: "Namespace", Metadata: Metadata{Name: "a", Finalizers: 1}},
+		},
+		"another's finalizers": {
+			reason: "in other kinds such a field has another meaning",
+			text: `{"apiVersion":"example.com/v1","metadata":{"name":"a"},"spec":{"finalizers":["x"]},` +
+				`"kind":"Namespace"}`,
+			want: Body{APIVersion: "example.com/v1", Kind: "Namespace", Metadata: Metadata{Name: "a"}},
+		},
 		"not deleting": {
 			reason: "a null deletionTimestamp means not deleted",
 			text:   `{"metadata":{"name":"a","deletionTimestamp":null,"finalizers":[]}}`,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package accuracy
+package stored
 
 import (
 	"bufio"
@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// reduce copies an audit log to another file, as the API server writes it at level Metadata: the same
+// Reduce copies an audit log to another file, as the API server writes it at level Metadata: the same
 // events without the bodies of requests and answers. It goes on until the returned function is called.
-func reduce(t *testing.T, from, to string) func() {
+func Reduce(t testing.TB, from, to string) func() {
 	t.Helper()
 	out, err := os.Create(to)
 	if err != nil {
