@@ -88,7 +88,7 @@ func openFor(s *Scene, w *change.Write, t *change.Timeline) *change.Reconciliati
 	for _, r := range slices.Backward(s.Placed.History(t.Ref.UID)) {
 		first := r.First()
 		switch {
-		case first.RV >= w.RV, r.Parent == nil && w.Manager != "" && w.Manager == first.Manager:
+		case first.RV >= w.RV, r.Parent == nil && OneAuthor(s, w, first):
 		case r.Verb == history.Deleted:
 			if t.Removal == nil || t.Removal.RV > w.RV || w.Verb == history.Deleted && StillOpen(s, r.Lineage, w) {
 				return r

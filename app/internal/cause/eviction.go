@@ -91,14 +91,6 @@ func Drain(s *Scene, node, user string, at time.Time) *change.Reconciliation {
 	return nil
 }
 
-// userOf returns the user who made w, by an authenticated audit log or an observed request, or "".
-func userOf(s *Scene, w *change.Write) string {
-	if q := s.Trail.Audited(w); q != nil && !q.Unauthenticated {
-		return q.User
-	}
-	return ""
-}
-
 // byTaint returns the last change of the Node with a taint that evicts Pods and was still there.
 func byTaint(s *Scene, w *change.Write, node string) (Cause, bool) {
 	for _, n := range s.Known.Named(change.NodeName(node)) {

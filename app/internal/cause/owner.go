@@ -129,26 +129,20 @@ func byArrival(s *Scene, w *change.Write, r *change.Reconciliation) bool {
 
 // ByController reports whether the write may be by the owner's controller. Either the audit log
 // names this controller. Or it made the object, and managedFields show no other author of this
-// change.
+// change. No controller is kubectl.
 func ByController(s *Scene, w *change.Write) bool {
 	if o := controllerOf(s, w); o != nil {
 		if is, known := auditedController(s, w, o); known {
 			return is
 		}
 	}
-	if w.Verb != history.Updated || w.Manager == "" && !w.Changed.Known || len(w.Timeline.Versions) == 0 {
+	switch {
+	case change.IsClient(w.Manager):
+		return false
+	case w.Verb != history.Updated, w.Manager == "" && !w.Changed.Known, len(w.Timeline.Versions) == 0:
 		return true
 	}
-	if w.Manager == "" {
-		return false // an unknown author is not the controller (rule A3)
-	}
-	maker := change.Writer(nil, w.Timeline.Versions[0], true)
-	for _, m := range w.Timeline.Versions[0].Managers {
-		if m.Subresource == "" && m.Name == w.Manager {
-			return !change.IsClient(w.Manager)
-		}
-	}
-	return maker == w.Manager
+	return isMaker(s, w, w.Timeline) // an unknown author is not the controller (rule A3)
 }
 
 // OpenOwner returns the open reconciliation of the object's controller owner, or nil.

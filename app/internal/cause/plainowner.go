@@ -37,11 +37,10 @@ func byPlainOwner(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
 	return Cause{}, false, nil
 }
 
-// namedOwners returns a link to the last change of each owner, none of them a controller, that a person gives
-// a new object.
+// namedOwners returns a link to the last change of each owner that a person gives a new object.
 func namedOwners(s *Scene, w *change.Write) []span.Link {
 	if w.Verb != history.Created || w.Version == nil || len(w.Version.Owners) > maxNamedOwners ||
-		object.ControllerOf(w.Version.Owners) != nil || byComponent(s, w) {
+		object.ControllerOf(w.Version.Owners) != nil && ByController(s, w) || byComponent(s, w) {
 		return nil
 	}
 	var links []span.Link
@@ -105,7 +104,7 @@ func adopter(s *Scene, w *change.Write) *change.Reconciliation {
 		return nil
 	}
 	for _, r := range s.Placed.History(t.Ref.UID) {
-		if first := r.First(); r.Verb == history.Created && first.Manager == w.Manager && first.Stored() <= w.Stored() {
+		if first := r.First(); r.Verb == history.Created && OneAuthor(s, first, w) && first.Stored() <= w.Stored() {
 			return r
 		}
 	}

@@ -42,9 +42,13 @@ func TestByPlainOwner(t *testing.T) {
 			c.store("sums", job(1)).begins()
 			c.store("notes", of("", "ConfigMap"), by("kubectl-apply"), plainlyOwned("batch", "Job", "sums"))
 		}, "no cause ~owner sums"},
-		"Controller by a person": {"the controller owner has a rule of its own", func(c *cluster) {
+		"Controller by a person": {"no controller is kubectl", func(c *cluster) {
 			c.store("sums", job(1)).begins()
 			c.store("notes", of("", "ConfigMap"), by("kubectl-create"), owned("batch", "Job", "sums"))
+		}, "no cause ~owner sums"},
+		"Controller by its controller": {"the controller owner has a rule of its own", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("notes", of("", "ConfigMap"), by("kube-controller-manager"), owned("batch", "Job", "sums"))
 		}, "no cause"},
 		"Update by a person": {"only a creation names owners", func(c *cluster) {
 			c.store("sums", job(1)).begins()
