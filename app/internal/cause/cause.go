@@ -28,11 +28,7 @@ type Cause struct {
 	// be derived.
 	Span trace.SpanID
 
-	// replaces is the loss that the write makes good, or nil. by is its resourceVersion, or 0 without a
-	// separate trace.
-	replaces *departure
-	by       uint64
-	// follows is the trace of that loss, or of the owner; nil without one.
+	// follows is the trace of the loss that the write makes good, or of the owner; nil without one.
 	follows *change.Lineage
 	// rescales is the reconciliation found under way that the write shows to be a scaling, or nil.
 	rescales *change.Reconciliation

@@ -124,7 +124,7 @@ func awaitsPlainOwner(s *Scene, w *change.Write) bool {
 		return true
 	}
 	unreplaced := func(lost *departure) bool { return lost.rv < w.RV && (!lost.replaced || lost.by > w.RV) }
-	return s.Known.Controller(w.Timeline) == nil && slices.ContainsFunc(s.losses.byOwner[o.UID], unreplaced)
+	return s.Known.Controller(w.Timeline) == nil && slices.ContainsFunc(placesOf(s, o.UID).losses, unreplaced)
 }
 
 // Adopter returns the open reconciliation of an owner that a component adds to the object with w, or

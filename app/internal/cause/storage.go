@@ -44,7 +44,7 @@ func claimant(s *Scene, w *change.Write) *change.Reconciliation {
 		if len(recs) == 0 || !kind.StatefulSet.Is(set.Ref.Kind) {
 			continue
 		}
-		if r := ofSlot(recs, n+1); r != nil && r.Verb != history.Deleted && r.OpenAt(w, s.options.Quiet) {
+		if r := ofSlot(recs, n+1-firstOrdinal(set)); r != nil && r.Verb != history.Deleted && r.OpenAt(w, s.options.Quiet) {
 			return r
 		}
 	}

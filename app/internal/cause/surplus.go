@@ -23,11 +23,11 @@ func surplus(s *Scene, w *change.Write, r *change.Reconciliation) bool {
 	switch of := r.Timeline.Ref.Kind; {
 	case kind.ReplicaSet.Is(of):
 		want := wanted(r.Timeline, w.RV)
-		return want >= 0 && CensusOf(s, r.Timeline.Ref.UID).Before(w.RV) > want
+		return want >= 0 && placesOf(s, r.Timeline.Ref.UID).held() > want
 	case kind.StatefulSet.Is(of):
-		n, ok := ordinal(w.Timeline.Ref.Name)
-		return ok && n >= wanted(r.Timeline, w.RV) ||
-			r.Verb == history.Updated && (logged || replaceable(w, r) && !heldBack(w, r.Timeline))
+		n, numbered := numberOf(s, w, controllerOf(s, w))
+		return numbered && n > wanted(r.Timeline, w.RV) || r.Verb == history.Updated &&
+			(logged || r.Took&kind.Template != 0 && replaceable(w, r) && !heldBack(w, r.Timeline))
 	case kind.DaemonSet.Is(of):
 		return r.Verb == history.Updated && (logged || replaceable(w, r))
 	case kind.Job.Is(of):

@@ -149,4 +149,3 @@ trace 3 deleted
 		}},
 	})
 }
-

@@ -94,9 +94,7 @@ func (p *Placing) place(w *change.Write) {
 	default:
 		p.placeNote(w)
 	}
-	if w.Verb != history.Removed && (w.Verb != history.Deleted || w.Fate != change.Step) {
-		cause.Lose(p.scene, w)
-	}
+	cause.Occupy(p.scene, w)
 }
 
 // endStep reports whether a controller changed the desired state of an object in deletion. Such a write

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cause
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+)
+
+// places are the places of the dependants of one owner (rule D4), in order. A new dependant fills the place that was
+// freed first, or else a new one. A decrease of the owner's number removes free places.
+type places struct {
+	all []*place
+	// losses are all losses of dependants, oldest first.
+	losses []*departure
+}
+
+// place is one place.
+type place struct {
+	// key names the dependants that may fill the place. It is empty if all may.
+	key string
+	// holder fills the place, and since is the resourceVersion of its creation. It is nil for a free place.
+	holder *change.Timeline
+	since  uint64
+	// freed is the resourceVersion at which the holder left. lost is its loss, or nil. again means that its
+	// controller removed it, and fills the place again.
+	freed uint64
+	lost  *departure
+	again bool
+}
+
+// departure is the loss of a dependant: it went, or left its owner or failed for good, without an action of its
+// controller.
+type departure struct {
+	timeline *change.Timeline
+	// rv is the resourceVersion of the loss. failed means that the object is still there.
+	rv     uint64
+	failed bool
+	// last is the change that made the loss, or else the newest reconciliation of the lost object. It may be nil.
+	last *change.Reconciliation
+	// replaced means that a later object fills the place. It was created at the resourceVersion by, 0 if unknown.
+	replaced bool
+	by       uint64
+}
+
+// placesOf returns the places of an owner. At first they are those of the dependants that the observer found at its
+// start, and of remembered losses, in order of creation.
+func placesOf(s *Scene, owner types.UID) *places {
+	if p := s.places[owner]; p != nil {
+		return p
+	}
+	p := &places{}
+	put(&s.places, owner, p)
+	var found []*change.Timeline
+	for _, t := range s.Known.Dependants(owner) {
+		o := s.Known.Controller(t)
+		if o == nil || o.UID != owner || len(t.Versions) == 0 {
+			continue
+		}
+		at := place{key: keyOf(o, t)}
+		switch first, past := t.Versions[0], t.Past; {
+		case past != nil && past.Gone && past.Lost:
+			lost := &departure{timeline: t, rv: past.RV, last: s.Placed.Current(t.Ref.UID), replaced: past.Replaced}
+			if p.losses = append(p.losses, lost); past.Replaced {
+				continue
+			}
+			at.lost, at.freed = lost, past.RV
+		case first.Baseline && Alive(first) && isController(owner, first):
+			at.holder = t
+		default:
+			continue
+		}
+		p.all, found = append(p.all, &at), append(found, t)
+	}
+	slices.SortFunc(p.losses, func(a, b *departure) int { return cmp.Compare(a.rv, b.rv) })
+	created := map[*place]*change.Timeline{}
+	for i, at := range p.all {
+		created[at] = found[i]
+	}
+	slices.SortFunc(p.all, func(a, b *place) int {
+		x, y := created[a], created[b]
+		return cmp.Or(x.Versions[0].Created.Compare(y.Versions[0].Created), cmp.Compare(x.Ref.UID, y.Ref.UID))
+	})
+	return p
+}
+
+func isController(owner types.UID, v *history.Version) bool {
+	o := object.ControllerOf(v.Owners)
+	return o != nil && o.UID == owner
+}
+
+// Alive reports whether the object of v serves its purpose, or still may.
+func Alive(v *history.Version) bool { return v.Deleting.IsZero() && !hasEnded(v) }
+
+// keyOf returns the key of the place of a dependant of o: the name in a StatefulSet or on a Node, the Node in a
+// DaemonSet, the completion index in a Job. All other dependants of one kind replace each other.
+func keyOf(o *object.Owner, t *change.Timeline) string {
+	last := t.Last()
+	switch isPod := last != nil && last.Pod != nil; {
+	case kind.Node.Is(o.Kind):
+		return t.Ref.Namespace + "/" + t.Ref.Name
+	case kind.Deployment.Is(o.Kind), kind.StatefulSet.Is(o.Kind):
+		return t.Ref.Kind.Kind + " " + t.Ref.Name
+	case kind.DaemonSet.Is(o.Kind) && isPod:
+		return cmp.Or(last.Pod.Node, change.PlacedOn(t)) // a new Pod is not bound at once
+	case kind.Job.Is(o.Kind) && isPod:
+		if index, indexed := completionIndex(t, o); indexed {
+			return strconv.Itoa(index)
+		}
+	}
+	return t.Ref.Kind.Group + "/" + t.Ref.Kind.Kind
+}
+
+// free returns the place that a new dependant with that key fills, and its number from 1. The place is nil if it is
+// a new one.
+func (p *places) free(key string) (*place, int) {
+	first := -1
+	for i, at := range p.all {
+		if at.holder == nil && at.key == key && (first < 0 || at.freed < p.all[first].freed) {
+			first = i
+		}
+	}
+	if first < 0 {
+		return nil, len(p.all) + 1
+	}
+	return p.all[first], first + 1
+}
+
+// held returns the number of filled places.
+func (p *places) held() int {
+	n := 0
+	for _, at := range p.all {
+		if at.holder != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// shrink removes the last free places above the number n.
+func (p *places) shrink(n int) {
+	for i := len(p.all) - 1; i >= 0 && len(p.all) > n; i-- {
+		if p.all[i].holder == nil {
+			p.all = slices.Delete(p.all, i, i+1)
+		}
+	}
+}
+
+// Occupy records how w, a placed write, changes the places of its object's owners, and those of its own dependants.
+func Occupy(s *Scene, w *change.Write) {
+	if w.Reconstructed || w.Version == nil && w.Verb != history.Deleted {
+		return
+	}
+	if w.Verb == history.Updated && w.Part == change.Desired && len(s.Known.Dependants(w.Timeline.Ref.UID)) > 0 {
+		if to := wanted(w.Timeline, w.RV+1); to >= 0 && to < wanted(w.Timeline, w.RV) {
+			placesOf(s, w.Timeline.Ref.UID).shrink(to)
+		}
+	}
+	from, to := keeper(s, w, w.Previous), keeper(s, w, w.Version)
+	if w.Verb == history.Deleted {
+		from, to = controllerOf(s, w), nil
+	}
+	if from != nil && to != nil && from.UID == to.UID {
+		return
+	}
+	if from != nil && !kind.Of(from.Group, from.Kind.Kind).Schedule {
+		leave(s, w, from)
+	}
+	if to != nil {
+		fill(s, w, to)
+	}
+}
+
+// keeper returns the controller owner with a place for the object in its version v, or nil.
+func keeper(s *Scene, w *change.Write, v *history.Version) *object.Owner {
+	if v == nil || len(v.Owners) == 0 || !Alive(v) {
+		return nil
+	}
+	if o := object.ControllerOf(v.Owners); o != nil && s.Known.Owns(*o, w.Timeline) {
+		return o
+	}
+	return nil
+}
+
+// fill puts the object of w into a place.
+func fill(s *Scene, w *change.Write, o *object.Owner) {
+	p := placesOf(s, o.UID)
+	key := keyOf(o, w.Timeline)
+	at, _ := p.free(key)
+	if at == nil {
+		at = &place{key: key}
+		p.all = append(p.all, at)
+	}
+	if at.lost != nil && !edited(at.lost.timeline, w.Timeline) {
+		at.lost.replaced, at.lost.by = true, w.RV
+	}
+	*at = place{key: key, holder: w.Timeline, since: w.RV}
+}
+
+// leave frees the place of the object of w. Without an action of its controller, the object is lost.
+func leave(s *Scene, w *change.Write, o *object.Owner) {
+	p := placesOf(s, o.UID)
+	i := slices.IndexFunc(p.all, func(at *place) bool { return at.holder == w.Timeline })
+	if i < 0 {
+		return
+	}
+	at := p.all[i]
+	at.holder, at.freed = nil, w.RV
+	last := s.Placed.Current(w.Timeline.Ref.UID)
+	switch deleted := w.Verb == history.Deleted; {
+	case deleted && removed(w, o, last):
+		if at.again = refilled(s, w, o); !at.again {
+			p.all = slices.Delete(p.all, i, i+1)
+		}
+	case !deleted && w.Version.Pod != nil && w.Version.Pod.Phase == "Succeeded":
+	default:
+		at.lost = &departure{timeline: w.Timeline, rv: w.RV, last: last, failed: !deleted && hasEnded(w.Version)}
+		if !deleted && !at.lost.failed { // a change of its labels, for which its controller released it
+			at.lost.last = s.Placed.Instant(w.Timeline.Ref.UID)
+		}
+		p.losses = append(p.losses, at.lost)
+	}
+}
+
+// removed reports whether the deletion w is an action of the owner's controller. r is the newest reconciliation of
+// the object, or nil.
+func removed(w *change.Write, o *object.Owner, r *change.Reconciliation) bool {
+	return w.Fate == change.Step || r != nil && r.Verb == history.Deleted && r.Parent != nil &&
+		(r.Parent.Timeline.Ref.UID == o.UID || replaces(r.Parent.Timeline, w.Timeline))
+}
+
+// refilled reports whether the owner's controller, which deleted a dependant with w, makes another one for the place.
+func refilled(s *Scene, w *change.Write, o *object.Owner) bool {
+	n, numbered := numberOf(s, w, o)
+	up := s.Known.Object(o.UID)
+	return kind.DaemonSet.Is(o.Kind) || numbered && up != nil && n <= wanted(up, w.RV)
+}
+
+// numberOf returns the number of the place for the object of w, from 1, if its name has it.
+func numberOf(s *Scene, w *change.Write, o *object.Owner) (n int, numbered bool) {
+	switch last := w.Timeline.Last(); {
+	case last == nil || last.Pod == nil:
+	case kind.StatefulSet.Is(o.Kind):
+		n, numbered = ordinal(w.Timeline.Ref.Name)
+		return n + 1 - firstOrdinal(s.Known.Object(o.UID)), numbered
+	case kind.Job.Is(o.Kind):
+		n, numbered = completionIndex(w.Timeline, o)
+		return n + 1, numbered
+	}
+	return 0, false
+}
+
+// firstOrdinal returns the ordinal of the first Pod of a StatefulSet.
+func firstOrdinal(set *change.Timeline) int {
+	if set != nil && set.Last() != nil {
+		if start := set.Last().Field("spec.ordinals.start"); start != nil {
+			n, _ := strconv.Atoi(start.Shown)
+			return n
+		}
+	}
+	return 0
+}
+
+// Departed reports whether the object was lost, and whether a later one has replaced it.
+func Departed(s *Scene, t *change.Timeline) (lost, replaced bool) {
+	o := s.Known.Controller(t)
+	if o == nil {
+		return false, false
+	}
+	for _, known := range placesOf(s, o.UID).losses {
+		if known.timeline == t {
+			lost, replaced = true, known.replaced
+		}
+	}
+	return lost, replaced
+}
