@@ -59,36 +59,33 @@ func placesOf(s *Scene, owner types.UID) *places {
 	}
 	p := &places{}
 	put(&s.places, owner, p)
-	var found []*change.Timeline
 	for _, t := range s.Known.Dependants(owner) {
 		o := s.Known.Controller(t)
 		if o == nil || o.UID != owner || len(t.Versions) == 0 {
 			continue
 		}
-		at := place{key: keyOf(o, t)}
+		at := &place{key: keyOf(o, t), holder: t}
 		switch first, past := t.Versions[0], t.Past; {
 		case past != nil && past.Gone && past.Lost:
-			lost := &departure{timeline: t, rv: past.RV, last: s.Placed.Current(t.Ref.UID), replaced: past.Replaced}
-			if p.losses = append(p.losses, lost); past.Replaced {
-				continue
-			}
-			at.lost, at.freed = lost, past.RV
-		case first.Baseline && Alive(first) && isController(owner, first):
-			at.holder = t
-		default:
+			at.freed = past.RV
+			at.lost = &departure{timeline: t, rv: past.RV, last: s.Placed.Current(t.Ref.UID), replaced: past.Replaced}
+			p.losses = append(p.losses, at.lost)
+		case !first.Baseline || !Alive(first) || !isController(owner, first):
 			continue
 		}
-		p.all, found = append(p.all, &at), append(found, t)
+		p.all = append(p.all, at)
 	}
 	slices.SortFunc(p.losses, func(a, b *departure) int { return cmp.Compare(a.rv, b.rv) })
-	created := map[*place]*change.Timeline{}
-	for i, at := range p.all {
-		created[at] = found[i]
-	}
 	slices.SortFunc(p.all, func(a, b *place) int {
-		x, y := created[a], created[b]
+		x, y := a.holder, b.holder
 		return cmp.Or(x.Versions[0].Created.Compare(y.Versions[0].Created), cmp.Compare(x.Ref.UID, y.Ref.UID))
 	})
+	p.all = slices.DeleteFunc(p.all, func(at *place) bool { return at.lost != nil && at.lost.replaced })
+	for _, at := range p.all {
+		if at.lost != nil {
+			at.holder = nil
+		}
+	}
 	return p
 }
 
