@@ -62,7 +62,8 @@ func auditedController(s *Scene, w *change.Write, o *object.Owner) (is, known bo
 	by := AuthorOf(s.Trail.Audited(w).Write)
 	if k := kind.Of(o.Group, o.Kind.Kind); k.Controller != "" {
 		account, ofController := strings.CutPrefix(user, ControllerAccounts)
-		is = user == "system:"+change.Manager || ofController && canonical(account) == k.Controller || by == k.Controller
+		is = user == "system:"+change.Manager || by == k.Controller ||
+			ofController && canonical(account) == k.Controller
 		// The dependants of a Pod or a Service are the work of other controllers than the owner's.
 		return is, is || len(k.Effects) > 0
 	}

@@ -61,8 +61,8 @@ var rules = [...]rule{
 	byEvent,             // C5: event.go
 }
 
-// byEviction and byRelation are the rules of the two tables of relations.
-var byEviction, byRelation = byAny(evictions[:]), byAny(relations[:])
+// byEviction, byPlainOwner and byRelation are the rules of the tables of relations.
+var byEviction, byPlainOwner, byRelation = byAny(evictions[:]), byAny(plainOwners[:]), byAny(relations[:])
 
 // plain converts a function that returns no links into a rule.
 func plain(by func(*Scene, *change.Write) (Cause, bool)) rule {

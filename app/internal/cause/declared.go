@@ -34,8 +34,8 @@ func byComponent(s *Scene, w *change.Write) bool {
 	if w.Request != nil {
 		return false
 	}
-	if q := s.Trail.Audited(w); q != nil && q.User != "" && !q.Unauthenticated {
-		return strings.HasPrefix(q.User, "system:") && !change.IsClient(AuthorOf(q.Write))
+	if user := userOf(s, w); user != "" {
+		return strings.HasPrefix(user, "system:") && !change.IsClient(AuthorOf(s.Trail.Audited(w).Write))
 	}
 	return !change.IsClient(w.Manager) && (w.Manager != "" || w.Verb == history.Deleted)
 }

@@ -124,14 +124,6 @@ func evicts(r *change.Reconciliation, rv uint64) bool {
 	}) || r.Loss() && slices.ContainsFunc(kind.LossTaints, has)
 }
 
-// endOf returns the deletion of the object of t before w, or nil.
-func endOf(s *Scene, w *change.Write, t *change.Timeline) *change.Reconciliation {
-	if r := s.Placed.Current(t.Ref.UID); r != nil && r.Verb == history.Deleted && r.First().RV < w.RV {
-		return r
-	}
-	return nil
-}
-
 // Loss returns the loss of the Node of w that lasted until w, or nil.
 func Loss(s *Scene, w *change.Write) *change.Reconciliation {
 	return instantBefore(s, w, w.Timeline, (*change.Reconciliation).Loss)

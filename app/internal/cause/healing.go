@@ -39,10 +39,10 @@ func heal(s *Scene, c *Cause, w *change.Write, owner *change.Reconciliation, o *
 	}
 }
 
-// refills reports whether w replaces a lost dependant of r, the open change of the owner. A Pod that fails before it
+// restores reports whether w replaces a lost dependant of r, the open change of the owner. A Pod that fails before it
 // is ready is an attempt of r. So is each failed Pod of an owner that runs until an end. A new Pod with a new template
 // belongs to the change of the template. The names of other dependants show whether they have the same place.
-func refills(s *Scene, w *change.Write, o *object.Owner) bool {
+func restores(s *Scene, w *change.Write, o *object.Owner) bool {
 	lost := lossOf(s, w, o)
 	switch {
 	case lost == nil, otherRevision(lost.timeline, w.Timeline):
@@ -58,7 +58,7 @@ func lossOf(s *Scene, w *change.Write, o *object.Owner) *departure {
 	if w.Verb != history.Created {
 		return nil
 	}
-	at, _ := placesOf(s, o.UID).free(keyOf(o, w.Timeline))
+	at, _ := placesOf(s, o.UID).next(s, o, w.Timeline)
 	if at == nil || at.lost == nil || at.lost.timeline == w.Timeline || edited(at.lost.timeline, w.Timeline) {
 		return nil
 	}

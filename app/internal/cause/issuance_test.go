@@ -40,6 +40,11 @@ func TestByIssuance(t *testing.T) {
 			c.store("cert", certificate).begins()
 			c.store("tls", secret)
 		}, "below cert (relation)"},
+		"One user": {"cert-manager began the issuance, too", func(c *cluster) {
+			const user, agent = "system:serviceaccount:cert-manager:cert-manager", "controller/v1"
+			c.audited(c.store("cert", certificate, by("cert-manager-ingress-shim")).begins(), user, agent)
+			c.audited(c.store("tls", secret), user, agent)
+		}, "below cert (relation)"},
 		"By a person": {"cert-manager did not write it", func(c *cluster) {
 			c.store("cert", certificate).begins()
 			c.store("tls", of("", "Secret"), by("kubectl-create"), issued)

@@ -70,7 +70,7 @@ func ofWanting(s *Scene, w *change.Write, o *object.Owner, r *change.Reconciliat
 		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true
 	case w.Verb == history.Deleted:
 		return Cause{}, false
-	case open && !refills(s, w, o):
+	case open && !restores(s, w, o):
 		return Cause{Line: r.Lineage, Parent: r, Evidence: byWindow(s, w, is, o)}, true
 	case opaqueAt(r.Timeline, w) && lossOf(s, w, o) == nil && newRole(s, w, r, o):
 		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true

@@ -30,8 +30,6 @@ func wanting(s *Scene, w *change.Write, o *object.Owner) *change.Reconciliation 
 		return cmp.Or(ofReplicaSet(w, recs), newest)
 	case hasSlots(o, w.Timeline) && w.Verb == history.Created:
 		return ofPlace(s, w, o, recs)
-	case kind.ReplicaSet.Is(o.Kind) && w.Verb == history.Deleted:
-		return cmp.Or(scaleDown(recs, anyNumber), newest)
 	case hasSlots(o, w.Timeline) && w.Verb == history.Deleted:
 		return ofRemoval(s, w, o, recs)
 	}
@@ -47,10 +45,7 @@ func hasSlots(o *object.Owner, t *change.Timeline) bool {
 // ofPlace returns the reconciliation that wanted the place of the new Pod of w, or nil. If the controller removed the
 // Pod before it, the last change of the template wants the new one.
 func ofPlace(s *Scene, w *change.Write, o *object.Owner, recs []*change.Reconciliation) *change.Reconciliation {
-	at, n := placesOf(s, o.UID).free(keyOf(o, w.Timeline))
-	if number, numbered := numberOf(s, w, o); numbered {
-		n = number
-	}
+	at, n := placesOf(s, o.UID).next(s, o, w.Timeline)
 	if at != nil && (at.again || at.lost != nil && otherRevision(at.lost.timeline, w.Timeline)) {
 		return cmp.Or(newestOf(recs, kind.Template), recs[len(recs)-1])
 	}
@@ -60,7 +55,7 @@ func ofPlace(s *Scene, w *change.Write, o *object.Owner, recs []*change.Reconcil
 // ofRemoval returns the reconciliation that ended the demand for the Pod of w, or that replaces it.
 func ofRemoval(s *Scene, w *change.Write, o *object.Owner, recs []*change.Reconciliation) *change.Reconciliation {
 	to := anyNumber
-	if n, numbered := numberOf(s, w, o); numbered {
+	if n := numberOf(s, o, w.Timeline); n > 0 {
 		to = n - 1
 	}
 	r := scaleDown(recs, to)

@@ -25,8 +25,10 @@ type places struct {
 
 // place is one place.
 type place struct {
-	// key names the dependants that may fill the place. It is empty if all may.
-	key string
+	// key names the dependants that may fill the place. number is that of the place, from 1, if it is in their
+	// names; else 0.
+	key    string
+	number int
 	// holder fills the place, and since is the resourceVersion of its creation. It is nil for a free place.
 	holder *change.Timeline
 	since  uint64
@@ -64,13 +66,13 @@ func placesOf(s *Scene, owner types.UID) *places {
 		if o == nil || o.UID != owner || len(t.Versions) == 0 {
 			continue
 		}
-		at := &place{key: keyOf(o, t), holder: t}
+		at := newPlace(s, o, t)
 		switch first, past := t.Versions[0], t.Past; {
 		case past != nil && past.Gone && past.Lost:
 			at.freed = past.RV
 			at.lost = &departure{timeline: t, rv: past.RV, last: s.Placed.Current(t.Ref.UID), replaced: past.Replaced}
 			p.losses = append(p.losses, at.lost)
-		case !first.Baseline || !Alive(first) || !isController(owner, first):
+		case !first.Baseline || !Alive(first) || !slices.Contains(first.Owners, *o):
 			continue
 		}
 		p.all = append(p.all, at)
@@ -87,11 +89,6 @@ func placesOf(s *Scene, owner types.UID) *places {
 		}
 	}
 	return p
-}
-
-func isController(owner types.UID, v *history.Version) bool {
-	o := object.ControllerOf(v.Owners)
-	return o != nil && o.UID == owner
 }
 
 // Alive reports whether the object of v serves its purpose, or still may.
@@ -116,37 +113,56 @@ func keyOf(o *object.Owner, t *change.Timeline) string {
 	return t.Ref.Kind.Group + "/" + t.Ref.Kind.Kind
 }
 
-// free returns the place that a new dependant with that key fills, and its number from 1. The place is nil if it is
-// a new one.
-func (p *places) free(key string) (*place, int) {
-	first := -1
-	for i, at := range p.all {
-		if at.holder == nil && at.key == key && (first < 0 || at.freed < p.all[first].freed) {
-			first = i
-		}
-	}
-	if first < 0 {
-		return nil, len(p.all) + 1
-	}
-	return p.all[first], first + 1
+// newPlace returns a place with t as its holder.
+func newPlace(s *Scene, o *object.Owner, t *change.Timeline) *place {
+	return &place{key: keyOf(o, t), number: numberOf(s, o, t), holder: t}
 }
 
-// held returns the number of filled places.
+// next returns the place that a new dependant t fills, and its number. The place is nil if it is a new one.
+func (p *places) next(s *Scene, o *object.Owner, t *change.Timeline) (free *place, number int) {
+	key, n := keyOf(o, t), 0
+	for _, at := range p.all {
+		if at.key != key {
+			continue
+		}
+		if n++; at.holder == nil && (free == nil || at.freed < free.freed) {
+			free, number = at, n
+		}
+	}
+	if free == nil {
+		number = n + 1
+	}
+	return free, cmp.Or(numberOf(s, o, t), number)
+}
+
+// anyPod is the key of the Pods that replace each other.
+const anyPod = "/Pod"
+
+// held returns the number of filled places for such Pods.
 func (p *places) held() int {
 	n := 0
 	for _, at := range p.all {
-		if at.holder != nil {
+		if at.holder != nil && at.key == anyPod {
 			n++
 		}
 	}
 	return n
 }
 
-// shrink removes the last free places above the number n.
+// shrink removes the free places above the number n.
 func (p *places) shrink(n int) {
-	for i := len(p.all) - 1; i >= 0 && len(p.all) > n; i-- {
-		if p.all[i].holder == nil {
-			p.all = slices.Delete(p.all, i, i+1)
+	all := 0
+	for _, at := range p.all {
+		if at.key == anyPod {
+			all++
+		}
+	}
+	for i, at := range slices.Backward(p.all) {
+		if at.holder != nil || at.number <= n && (at.key != anyPod || all <= n) {
+			continue
+		}
+		if p.all = slices.Delete(p.all, i, i+1); at.key == anyPod {
+			all--
 		}
 	}
 }
@@ -190,16 +206,16 @@ func keeper(s *Scene, w *change.Write, v *history.Version) *object.Owner {
 // fill puts the object of w into a place.
 func fill(s *Scene, w *change.Write, o *object.Owner) {
 	p := placesOf(s, o.UID)
-	key := keyOf(o, w.Timeline)
-	at, _ := p.free(key)
+	at, _ := p.next(s, o, w.Timeline)
 	if at == nil {
-		at = &place{key: key}
+		at = &place{}
 		p.all = append(p.all, at)
 	}
 	if at.lost != nil && !edited(at.lost.timeline, w.Timeline) {
 		at.lost.replaced, at.lost.by = true, w.RV
 	}
-	*at = place{key: key, holder: w.Timeline, since: w.RV}
+	*at = *newPlace(s, o, w.Timeline)
+	at.since = w.RV
 }
 
 // leave frees the place of the object of w. Without an action of its controller, the object is lost.
@@ -236,23 +252,25 @@ func removed(w *change.Write, o *object.Owner, r *change.Reconciliation) bool {
 
 // refilled reports whether the owner's controller, which deleted a dependant with w, makes another one for the place.
 func refilled(s *Scene, w *change.Write, o *object.Owner) bool {
-	n, numbered := numberOf(s, w, o)
-	up := s.Known.Object(o.UID)
-	return kind.DaemonSet.Is(o.Kind) || numbered && up != nil && n <= wanted(up, w.RV)
+	n, up := numberOf(s, o, w.Timeline), s.Known.Object(o.UID)
+	return kind.DaemonSet.Is(o.Kind) || n > 0 && up != nil && n <= wanted(up, w.RV)
 }
 
-// numberOf returns the number of the place for the object of w, from 1, if its name has it.
-func numberOf(s *Scene, w *change.Write, o *object.Owner) (n int, numbered bool) {
-	switch last := w.Timeline.Last(); {
+// numberOf returns the number of the place in the name of a Pod, from 1, or 0 if it has none.
+func numberOf(s *Scene, o *object.Owner, t *change.Timeline) int {
+	n, numbered := 0, false
+	switch last := t.Last(); {
 	case last == nil || last.Pod == nil:
 	case kind.StatefulSet.Is(o.Kind):
-		n, numbered = ordinal(w.Timeline.Ref.Name)
-		return n + 1 - firstOrdinal(s.Known.Object(o.UID)), numbered
+		n, numbered = ordinal(t.Ref.Name)
+		n -= firstOrdinal(s.Known.Object(o.UID))
 	case kind.Job.Is(o.Kind):
-		n, numbered = completionIndex(w.Timeline, o)
-		return n + 1, numbered
+		n, numbered = completionIndex(t, o)
 	}
-	return 0, false
+	if !numbered {
+		return 0
+	}
+	return n + 1
 }
 
 // firstOrdinal returns the ordinal of the first Pod of a StatefulSet.

@@ -92,6 +92,24 @@ func TestPlaces(t *testing.T) {
 			c.store("a", deleting)
 			c.store("web-1", wants(2), by("kubectl-scale"))
 		}, "b, c"},
+		"Decrease of ordinals": {"a loss below the new number stays", "db", func(c *cluster) {
+			c.store("db", of("apps", "StatefulSet"), by("kubectl-create"), wants(3), fresh).begins()
+			c.store("db-5f", of("apps", "ControllerRevision"), owned("apps", "StatefulSet", "db"))
+			for _, name := range []string{"db-0", "db-1", "db-2"} {
+				c.store(name, podOf("apps", "StatefulSet", "db"))
+			}
+			c.store("db-0", deleting)
+			c.store("db-2", deleting)
+			c.store("db", wants(2), by("kubectl-scale"))
+		}, "db-5f, lost db-0, db-1"},
+		"Other kinds": {"they have places of their own", "sums", func(c *cluster) {
+			c.store("sums", job(2)).begins()
+			c.store("notes", of("", "ConfigMap"), owned("batch", "Job", "sums"))
+			c.store("a", ofJob)
+			c.store("a", deleting)
+			c.store("b", ofJob)
+			c.store("sums", wants(1), by("kubectl-edit"))
+		}, "notes, b"},
 		"Removed": {"the controller removes the place with its Pod", "web-1", func(c *cluster) {
 			c.store("web-1", replicaSet("web", 2)).begins()
 			c.store("a", ofSet)
@@ -131,7 +149,7 @@ func TestOrdinals(t *testing.T) {
 		c.store("db", of("apps", "StatefulSet"), wants(2), shown("spec.ordinals.start", fmt.Sprint(start))).begins()
 		c.store("db-5", podOf("apps", "StatefulSet", "db"))
 		w := c.set()
-		if got, numbered := numberOf(c.scene, w, controllerOf(c.scene, w)); got != want || !numbered {
+		if got := numberOf(c.scene, controllerOf(c.scene, w), w.Timeline); got != want {
 			t.Errorf("ordinals from %d: the place is %d, want %d", start, got, want)
 		}
 	}

@@ -59,15 +59,15 @@ func TestByPlainOwner(t *testing.T) {
 		"Many owners": {"the links are bounded", func(c *cluster) {
 			c.store("sums", job(1)).begins()
 			c.store("notes", of("", "ConfigMap"), by("kubectl-create"), func(st *state) {
-				for range maxNamedOwners + 1 {
+				for range maxLinks + 1 {
 					plainlyOwned("batch", "Job", "sums")(st)
 				}
 			})
-		}, "no cause"},
+		}, "no cause ~owner sums ~owner sums ~owner sums ~owner sums"},
 		"Most owners": {"each has a link", func(c *cluster) {
 			c.store("sums", job(1)).begins()
 			c.store("notes", of("", "ConfigMap"), by("kubectl-create"), func(st *state) {
-				for range maxNamedOwners {
+				for range maxLinks {
 					plainlyOwned("batch", "Job", "sums")(st)
 				}
 			})
@@ -91,7 +91,7 @@ func TestByPlainOwner(t *testing.T) {
 			c.store("web", deployment(1)).begins()
 			c.store("notes", of("", "ConfigMap"), by("kubectl-create"), plainlyOwned("batch", "Job", "sums"),
 				plainlyOwned("apps", "Deployment", "web"))
-		}, "no cause ~owner sums ~owner web"},
+		}, "no cause ~owner web ~owner sums"},
 		"Unknown owner": {"nothing was observed of it", func(c *cluster) {
 			c.store("work", workload)
 		}, "no cause"},

@@ -21,8 +21,10 @@ type relation struct {
 	by func(s *Scene, w *change.Write) bool
 	// causes returns the objects that may be the cause.
 	causes func(s *Scene, w *change.Write) []*change.Timeline
-	// open returns the change of the cause t under way at the time of w, or nil.
+	// open returns the change of the cause t under way at the time of w, or nil. Without open, no cause is a parent.
 	open func(s *Scene, w *change.Write, t *change.Timeline) *change.Reconciliation
+	// evidence is that of the parent; empty means ByRelation.
+	evidence span.Evidence
 	// unsure reports whether only the time relates w to r, its open change. nil means that only the quiet time
 	// keeps r open.
 	unsure func(s *Scene, w *change.Write, r *change.Reconciliation) bool
@@ -30,8 +32,6 @@ type relation struct {
 	link string
 	// waits means that a trace waits for a version of the cause from after w. Its watch may be delayed.
 	waits bool
-	// aside means that the open changes get links, and that none is the parent.
-	aside bool
 }
 
 // evictions are the relations of a deleted Pod to its Node. They precede its owner.
@@ -46,7 +46,7 @@ var evictions = [...]relation{
 	},
 	{ // the removal of the Node
 		effect: &kind.Pod, verbs: deleted, by: disrupted(change.Collected), causes: nodesOf,
-		open: endOf, unsure: never,
+		open: openAlike, unsure: never,
 	},
 }
 
@@ -61,18 +61,18 @@ var relations = [...]relation{
 		waits: true,
 	},
 	{ // a provisioner makes the volume of a claim, and the volume may go with its claim
-		effect: &kind.PersistentVolume, verbs: createdOrDeleted, by: byProvisioner, causes: claims, open: sameVerb,
+		effect: &kind.PersistentVolume, verbs: createdOrDeleted, by: byProvisioner, causes: claims, open: openAlike,
 		waits: true,
 	},
 	{ // a Pod waits for its claim
-		effect: &kind.Pod, verbs: created, causes: claims, open: unbound, link: linkClaim, aside: true,
+		effect: &kind.Pod, verbs: created, causes: unboundClaims, link: linkClaim,
 	},
 	{ // an autoscaler scales its target: after its convergence, a metric is the cause
 		verbs: updated, by: scales, causes: autoscalers, open: openFor, link: linkAutoscaler,
 	},
 	{ // cert-manager writes the Secret of a Certificate
 		effect: &kind.Secret, verbs: createdOrUpdated, by: byCertManager, causes: certificates,
-		open: openFor, link: linkDeclared, waits: true,
+		open: openByAny, link: linkDeclared, waits: true,
 	},
 	{ // the configuration
 		verbs: anyVerb, by: byOtherComponent, causes: declared, open: openFor, link: linkDeclared,
@@ -115,20 +115,19 @@ func (x *relation) of(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
 	}
 	var open, last []*change.Reconciliation
 	for _, t := range x.causes(s, w) {
-		if r := x.open(s, w, t); r != nil {
-			open = append(open, r)
+		if x.open != nil {
+			if r := x.open(s, w, t); r != nil {
+				open = append(open, r)
+			}
 		}
 		if r := lastBefore(s, w, t); r != nil && x.link != "" {
 			last = append(last, r)
 		}
 	}
-	if x.aside {
-		newestFirst(open)
-		return Cause{}, false, linksTo(open, x.link)
-	}
-	c, found, links := newest(s, w, open, last, span.ByRelation, x.link)
+	evidence := cmp.Or(x.evidence, span.ByRelation)
+	c, found, links := newest(s, w, open, last, evidence, x.link)
 	if found && x.unsure != nil && !byArrival(s, w, c.Parent) {
-		c.Evidence = span.ByRelation
+		c.Evidence = evidence
 		if x.unsure(s, w, c.Parent) {
 			c.Evidence = span.ByTime
 		}
@@ -169,10 +168,23 @@ func never(*Scene, *change.Write, *change.Reconciliation) bool { return false }
 // effect: a program may write several related objects, one after another. A deletion by an unknown
 // author belongs only to a deletion.
 func openFor(s *Scene, w *change.Write, t *change.Timeline) *change.Reconciliation {
+	return newestFor(s, w, t, func(r *change.Reconciliation) bool {
+		return r.Parent == nil && OneAuthor(s, w, r.First())
+	})
+}
+
+// openByAny is openFor for a relation that holds for one author, too.
+func openByAny(s *Scene, w *change.Write, t *change.Timeline) *change.Reconciliation {
+	return newestFor(s, w, t, func(*change.Reconciliation) bool { return false })
+}
+
+// newestFor returns the newest open change of the cause t without the property, or nil.
+func newestFor(
+	s *Scene, w *change.Write, t *change.Timeline, not func(*change.Reconciliation) bool,
+) *change.Reconciliation {
 	for _, r := range slices.Backward(s.Placed.History(t.Ref.UID)) {
-		first := r.First()
 		switch {
-		case first.RV >= w.RV, r.Parent == nil && OneAuthor(s, w, first):
+		case r.First().RV >= w.RV, not(r):
 		case r.Verb == history.Deleted:
 			if t.Removal == nil || t.Removal.RV > w.RV || w.Verb == history.Deleted && StillOpen(s, r.Lineage, w) {
 				return r
@@ -183,6 +195,20 @@ func openFor(s *Scene, w *change.Write, t *change.Timeline) *change.Reconciliati
 		}
 	}
 	return nil
+}
+
+// openAlike returns the open change of t with the verb of w, or nil.
+func openAlike(s *Scene, w *change.Write, t *change.Timeline) *change.Reconciliation {
+	return openOf(s, w, t, w.Verb)
+}
+
+// openOf returns the newest change of t before w if it is open and has that verb, or nil.
+func openOf(s *Scene, w *change.Write, t *change.Timeline, verb history.Verb) *change.Reconciliation {
+	r := s.Placed.Current(t.Ref.UID)
+	if r == nil || r.First().RV > w.RV || r.Verb != verb || !r.OpenAt(w, s.options.Quiet) {
+		return nil
+	}
+	return r
 }
 
 // newestOpen returns the newest reconciliation of t if its trace is open, or nil.

@@ -40,7 +40,7 @@ func byManifest(s *Scene, w *change.Write, o *object.Owner) (Cause, bool) {
 // It heals nothing, and has a link to the Pod before.
 func ofManifest(s *Scene, w *change.Write, o *object.Owner) (Cause, bool) {
 	c := Cause{Line: newLine(s, w)}
-	if at, _ := placesOf(s, o.UID).free(keyOf(o, w.Timeline)); at != nil && at.lost != nil &&
+	if at, _ := placesOf(s, o.UID).next(s, o, w.Timeline); at != nil && at.lost != nil &&
 		replaces(w.Timeline, at.lost.timeline) {
 		if last := at.lost.last; last != nil {
 			c.Links = append(c.Links, last.Link(linkPrevious))

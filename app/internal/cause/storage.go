@@ -45,9 +45,8 @@ func wantsClaim(s *Scene, w *change.Write, set *change.Timeline) *change.Reconci
 
 // byProvisioner reports whether a component may have made w, for a claim.
 func byProvisioner(s *Scene, w *change.Write) bool {
-	q := s.Trail.Audited(w)
 	_, ofClaim := change.Related(w.Timeline, object.Claim)
-	return ofClaim && !change.IsClient(w.Manager) && (q == nil || !change.IsClient(AuthorOf(q.Write)))
+	return ofClaim && !change.IsClient(Author(s, w))
 }
 
 // claims returns the claims of the Pod of w, or the claim of its volume.
@@ -63,26 +62,14 @@ func claimsIn(s *Scene, relations []object.Relation) []*change.Timeline {
 	return out
 }
 
-// sameVerb returns the creation, under way, or the deletion of a claim, as the verb of w is. It may be nil.
-func sameVerb(s *Scene, w *change.Write, claim *change.Timeline) *change.Reconciliation {
-	r := s.Placed.Current(claim.Ref.UID)
-	if r == nil || r.First().RV > w.RV || r.Verb != w.Verb || !r.OpenAt(w, s.options.Quiet) {
-		return nil
-	}
-	return r
-}
-
 // linkClaim is the reason of a link from a Pod to the change of a claim that it waits for.
 const linkClaim = "claim"
 
-// unbound returns the creation of a claim without a volume, or nil.
-func unbound(s *Scene, w *change.Write, claim *change.Timeline) *change.Reconciliation {
-	for _, r := range s.Placed.History(claim.Ref.UID) {
-		if r.Verb == history.Created && r.First().RV < w.RV && r.OpenAt(w, s.options.Quiet) {
-			return r
-		}
-	}
-	return nil
+// unboundClaims returns the claims of the Pod of w that are new and have no volume.
+func unboundClaims(s *Scene, w *change.Write) []*change.Timeline {
+	return slices.DeleteFunc(claims(s, w), func(t *change.Timeline) bool {
+		return openOf(s, w, t, history.Created) == nil
+	})
 }
 
 // awaited adds a link to the Pods that wait for a new claim. r is its creation.
@@ -112,14 +99,9 @@ func Binding(s *Scene, w *change.Write) *change.Reconciliation {
 // maybeBy reports whether one of the components may have written w: the audit log names it, or
 // without the log its field manager is that of the write.
 func maybeBy(s *Scene, w *change.Write, manager string, components ...string) bool {
-	if q := s.Trail.Audited(w); q != nil && q.User != "" && !q.Unauthenticated {
-		author := AuthorOf(q.Write)
-		for _, c := range components {
-			if author == c {
-				return true
-			}
-		}
-		return author == manager
+	if userOf(s, w) != "" {
+		author := AuthorOf(s.Trail.Audited(w).Write)
+		return author == manager || slices.Contains(components, author)
 	}
 	return w.Manager == manager || w.Manager == "" && w.Verb == history.Deleted
 }

@@ -35,7 +35,9 @@ func tellStories(t *testing.T, stories map[string]told) {
 			for how, traces := range map[string][]*span.Trace{
 				"at the end": observe(s.seen).Traces(s.now().Add(time.Minute)), "with a look every second": looks(s),
 			} {
-				slices.SortStableFunc(traces, func(a, b *span.Trace) int { return a.Root().Start.Compare(b.Root().Start.Time) })
+				slices.SortStableFunc(traces, func(a, b *span.Trace) int {
+					return a.Root().Start.Compare(b.Root().Start.Time)
+				})
 				if diff := cmp.Diff(tc.want, plain(traces)); diff != "" {
 					t.Errorf("%s, %s: -want +got:\n%s", tc.reason, how, diff)
 				}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -111,6 +112,24 @@ trace 2 converged
 `, links: []string{
 			"Pod db-0 of 2: owner StatefulSet db of 0", "Pod db-0 of 2: heals Pod db-0 of 1",
 		}},
+		"Deadline": {reason: "a Job deletes its Pods before its status says why", tell: func(s *story) {
+			s.write("job", work, by("user-a"))
+			s.write("job-a", pod(""), controlled(kind.Job.Kind, "job"))
+			s.write("job-a", bind)
+			s.write("job-a", ready)
+			s.wait(time.Minute)
+			since := s.now()
+			s.write("job-a", deleting)
+			s.write("job", func(st *observation.State) {
+				st.Progress, st.ProgressMessage = observation.ProgressFailed, "DeadlineExceeded"
+				st.Conditions = []observation.Condition{{Type: "Failed", Status: "True", Since: since}}
+			})
+			s.gone("job-a")
+		}, want: `trace 0 failed: Job job failed: DeadlineExceeded
+  reconcile Job job failed
+    reconcile Pod job-a superseded (owner)
+    reconcile Pod job-a deleted (owner)
+`},
 		"OnDelete": {reason: "a decrease lasts until all its Pods are gone", tell: func(s *story) {
 			s.filled([]func(*observation.State){onDelete}, "db-0", "db-1", "db-2")
 			s.write("db", sized(1), by("user-a"))
