@@ -381,7 +381,7 @@ var linkTerms = []Term{
 	{LinkReason, "episode", "", "the reconcile that began a healing or deletion (operator kit)", ""},
 	{LinkReason, "fight", "", "the change of an opponent that this change overwrites", ""},
 	{LinkReason, "healing", "", "the context of a converged object, from the trace that heals it (operator kit)", ""},
-	{LinkReason, "heals", "", "the loss that the write replaces: a reconciliation of the object, or a change of its labels", ""},
+	{LinkReason, "heals", "", "the newest change of the lost object that the write replaces", ""},
 	{LinkReason, "joined", "", "a span of another component, in link mode", ""},
 	{LinkReason, "limit-range", "", "the change of a LimitRange that had refused the object", ""},
 	{LinkReason, "object", "", "the object's context where it is not the parent (operator kit)", ""},
