@@ -3,10 +3,12 @@
 package cause
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
+	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -16,36 +18,102 @@ import (
 // ControllerAccounts is the prefix of the users of the controllers in kube-controller-manager.
 const ControllerAccounts = "system:serviceaccount:kube-system:"
 
+// author identifies the author of a write (rules A): by the user in an authenticated audit log, or else by the
+// field manager.
+type author struct{ user, manager string }
+
+func authorOf(s *Scene, w *change.Write) author { return author{userOf(s, w), w.Manager} }
+
+// is reports whether a and b are one author. Users decide if both are known.
+func (a author) is(b author) bool {
+	if a.user != "" && b.user != "" {
+		return a.user == b.user
+	}
+	return a.manager != "" && a.manager == b.manager
+}
+
+// OneAuthor reports whether one author made both writes.
+func OneAuthor(s *Scene, a, b *change.Write) bool { return authorOf(s, a).is(authorOf(s, b)) }
+
+// userOf returns the user who made w, by an authenticated audit log or an observed request, or "".
+func userOf(s *Scene, w *change.Write) string {
+	if q := s.Trail.Audited(w); q != nil && !q.Unauthenticated {
+		return q.User
+	}
+	return ""
+}
+
+// userAt returns the user who stored the version v of t, or "".
+func userAt(s *Scene, t *change.Timeline, v *history.Version) string {
+	if v.Baseline {
+		return ""
+	}
+	return userOf(s, &change.Write{Timeline: t, Version: v, RV: v.ResourceVersion})
+}
+
 // auditedController reports whether, by the audit log, the author of w is the controller of the
 // owner o (rule A2). known reports whether the log decides this. An event from an unauthenticated
 // source decides nothing.
 func auditedController(s *Scene, w *change.Write, o *object.Owner) (is, known bool) {
-	q := s.Trail.Audited(w)
-	if q == nil || q.User == "" || q.Unauthenticated {
+	user := userOf(s, w)
+	if user == "" {
 		return false, false
 	}
+	by := AuthorOf(s.Trail.Audited(w).Write)
 	if k := kind.Of(o.Group, o.Kind.Kind); k.Controller != "" {
-		account, ofController := strings.CutPrefix(q.User, ControllerAccounts)
-		is = q.User == "system:"+change.Manager || ofController && canonical(account) == k.Controller ||
-			AuthorOf(q.Write) == k.Controller
+		account, ofController := strings.CutPrefix(user, ControllerAccounts)
+		is = user == "system:"+change.Manager || by == k.Controller ||
+			ofController && canonical(account) == k.Controller
 		// The dependants of a Pod or a Service are the work of other controllers than the owner's.
 		return is, is || len(k.Effects) > 0
 	}
-	maker := makerOf(s, w.Timeline)
-	return maker == q.User, maker != "" && maker != q.User
+	var authors []string
+	switch up := s.Known.Object(o.UID); {
+	case w.Verb == history.Created && up != nil:
+		authors = statusAuthors(s, up, "")
+	case w.Verb != history.Created && len(w.Timeline.Versions) > 0:
+		if maker := userAt(s, w.Timeline, w.Timeline.Versions[0]); maker != "" {
+			authors = append(authors, maker)
+		}
+	}
+	if len(authors) == 0 {
+		return false, w.Verb == history.Created && change.IsClient(by)
+	}
+	is = slices.Contains(authors, user)
+	return is, !is || w.Verb == history.Created
 }
 
-// makerOf returns the user in the audit log for the creation of the object of t, or "".
-func makerOf(s *Scene, t *change.Timeline) string {
+// statusAuthors returns the known users who wrote the status of t with that field manager, or with any but kubectl
+// if the name is empty.
+func statusAuthors(s *Scene, t *change.Timeline, manager string) []string {
+	var out []string
+	for i, v := range t.Versions {
+		for _, m := range v.Managers {
+			if m.Subresource != "status" || manager != "" && m.Name != manager || change.IsClient(m.Name) ||
+				i > 0 && slices.ContainsFunc(t.Versions[i-1].Managers, history.Is(m)) {
+				continue
+			}
+			if user := userAt(s, t, v); user != "" && !slices.Contains(out, user) {
+				out = append(out, user)
+			}
+		}
+	}
+	return out
+}
+
+// isMaker reports whether the author of w made the object of t. Without the users, the controllers of
+// kube-controller-manager share one field manager.
+func isMaker(s *Scene, w *change.Write, t *change.Timeline) bool {
 	if len(t.Versions) == 0 {
-		return ""
+		return false
 	}
-	v := t.Versions[0]
-	q := s.Trail.Audited(&change.Write{Timeline: t, Version: v, RV: v.ResourceVersion})
-	if q == nil || v.Baseline || q.Unauthenticated {
-		return ""
+	first := t.Versions[0]
+	if maker, user := userAt(s, t, first), userOf(s, w); maker != "" && user != "" {
+		return maker == user
 	}
-	return q.User
+	return w.Manager != "" && slices.ContainsFunc(first.Managers, func(m *observation.Manager) bool {
+		return m.Name == w.Manager && m.Subresource == ""
+	})
 }
 
 // canonical returns the name of the controller with the service account.

@@ -10,30 +10,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
-
-// byAutoscaler is rule C4 for a scaling by an autoscaler. If the autoscaler itself was changed and
-// has not converged, the scaling belongs to that change. Otherwise a metric is the cause: the scaling
-// is a separate change, with a link to the last change of the autoscaler.
-func byAutoscaler(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
-	t := Autoscaler(s, w)
-	if t == nil {
-		return Cause{}, false, nil
-	}
-	r := s.Placed.Current(t.Ref.UID)
-	switch {
-	case r == nil || r.Verb == history.Deleted:
-		return Cause{}, false, nil
-	case r.OpenAt(w, s.options.Quiet):
-		c := Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}
-		if r.ConvergedBy(w.RV) != nil {
-			c.Evidence = span.ByTime
-		}
-		return c, true, nil
-	}
-	return Cause{}, false, []span.Link{r.Link(linkAutoscaler)}
-}
 
 // linkAutoscaler is the reason of a link from a scaling to the last change of the autoscaler.
 const linkAutoscaler = "autoscaler"
@@ -57,6 +34,18 @@ func Autoscaler(s *Scene, w *change.Write) *change.Timeline {
 func scales(s *Scene, w *change.Write) bool {
 	return w.Verb == history.Updated && w.Request == nil && w.Parts() == kind.Scale &&
 		maybeBy(s, w, change.Manager, kind.HorizontalPodAutoscaler.Controller) && controllerOf(s, w) == nil
+}
+
+// autoscalers returns the autoscaler that made w, a scaling, unless it is being deleted.
+func autoscalers(s *Scene, w *change.Write) []*change.Timeline {
+	t := Autoscaler(s, w)
+	if t == nil {
+		return nil
+	}
+	if r := s.Placed.Current(t.Ref.UID); r == nil || r.Verb == history.Deleted {
+		return nil
+	}
+	return []*change.Timeline{t}
 }
 
 // Decision returns the metrics and targets by which the autoscaler t made w, a scaling; "" if they are

@@ -35,7 +35,7 @@ func active(st *state) {
 // TestByAutoscaler: a scaling belongs to the open change of the autoscaler, and else has a link to it.
 func TestByAutoscaler(t *testing.T) {
 	scaled := all(by(theManager), wants(3))
-	testRule(t, byAutoscaler, map[string]ruleCase{
+	testRule(t, byRelation, map[string]ruleCase{
 		"Open": {"the autoscaler has not converged", func(c *cluster) {
 			autoscaled(c)
 			c.store("web", scaled)

@@ -28,11 +28,7 @@ type Cause struct {
 	// be derived.
 	Span trace.SpanID
 
-	// replaces is the loss that the write makes good, or nil. by is its resourceVersion, or 0 without a
-	// separate trace.
-	replaces *departure
-	by       uint64
-	// follows is the trace of that loss, or of the owner; nil without one.
+	// follows is the trace of the loss that the write makes good, or of the owner; nil without one.
 	follows *change.Lineage
 	// rescales is the reconciliation found under way that the write shows to be a scaling, or nil.
 	rescales *change.Reconciliation
@@ -45,27 +41,28 @@ type rule func(s *Scene, w *change.Write) (c Cause, found bool, links []span.Lin
 // The request of a command precedes a context on the object, since the user asked for the trace of
 // the command.
 var rules = [...]rule{
-	byConfig,           // C4, links of a restart: config.go
-	byRefusal,          // C4, links of an object refused before: refusal.go
-	plain(byRequest),   // C2, of a command: request.go
-	plain(byRebuild),   // L7: rebuild.go
-	byAnnotation,       // C1: annotation.go
-	plain(ByOwnersEnd), // C3b: ownersend.go
-	plain(byEviction),  // C4, of an evicted Pod: eviction.go
-	byNode,             // C4, of a DaemonSet's Pod: node.go
-	plain(byOwner),     // C3: owner.go
-	byPlainOwner,       // C3, of an object without a controller: plainowner.go
-	byPublication,      // C4, of a new revision: delivery.go
-	plain(byItself),    // itself.go
-	byAdmission,        // C2, of the audit log: admitted.go
-	plain(byRelation),  // C4, of an API: relation.go
-	plain(byClaim),     // C4, of storage: storage.go
-	byAutoscaler,       // C4, of a scaling: autoscaler.go
-	byDelivery,         // C4, of an applied object: delivery.go
-	byIssuance,         // C4, of a Certificate: issuance.go
-	byDeclared,         // C4, of the configuration: declared.go
-	byEvent,            // C5: event.go
+	byConfig,            // C4, links of a restart: config.go
+	byRefusal,           // C4, links of an object refused before: refusal.go
+	plain(byRequest),    // C2, of a command: request.go
+	plain(byRebuild),    // L7: rebuild.go
+	byAnnotation,        // C1: annotation.go
+	plain(ByOwnersEnd),  // C3b: ownersend.go
+	byEviction,          // C4, of an evicted Pod: related.go
+	plain(byPreemption), // C4, of a preempted Pod: eviction.go
+	byNode,              // C4, of a DaemonSet's Pod: node.go
+	plain(byOwner),      // C3: owner.go
+	byPlainOwner,        // C3, of an object without a controller: plainowner.go
+	byPublication,       // C4, of a new revision: delivery.go
+	plain(byItself),     // itself.go
+	byAdmission,         // C2, of the audit log: admitted.go
+	byDelivery,          // C4, of an applied object: delivery.go
+	plain(byLostSecret), // C3, of a Certificate: issuance.go
+	byRelation,          // C4, of relations by name, and of the configuration: related.go
+	byEvent,             // C5: event.go
 }
+
+// byEviction, byPlainOwner and byRelation are the rules of the tables of relations.
+var byEviction, byPlainOwner, byRelation = byAny(evictions[:]), byAny(plainOwners[:]), byAny(relations[:])
 
 // plain converts a function that returns no links into a rule.
 func plain(by func(*Scene, *change.Write) (Cause, bool)) rule {

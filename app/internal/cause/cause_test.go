@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -95,7 +93,7 @@ func TestNewLine(t *testing.T) {
 	}
 }
 
-// TestApply: one place records the trace, the replaced object and the trace of its loss.
+// TestApply: one function records the trace and that of the loss, another one the replaced object.
 func TestApply(t *testing.T) {
 	c := newCluster()
 	settledWeb(c)
@@ -111,6 +109,7 @@ func TestApply(t *testing.T) {
 	if c.scene.Placed.Lines[got.Line.ID] != got.Line {
 		t.Error("the new trace is not recorded")
 	}
+	Occupy(c.scene, w)
 	if gone, replaced := Departed(c.scene, lost); !gone || !replaced {
 		t.Errorf("lost %t, replaced %t; want both", gone, replaced)
 	}
@@ -121,102 +120,5 @@ func TestApply(t *testing.T) {
 	// The next Pod replaces nothing: there is one loss.
 	if next := lossOf(c.scene, w, &w.Owners()[0]); next != nil {
 		t.Errorf("%s is lost for a second time", next.timeline.Ref.Name)
-	}
-}
-
-// TestLose: an object is lost if its controller did not remove it.
-func TestLose(t *testing.T) {
-	for name, tc := range map[string]struct {
-		reason string
-		tell   func(*cluster)
-		want   bool
-	}{
-		"Removed": {"a person removed it", func(c *cluster) {
-			c.gone("web-1-a").begins()
-		}, true},
-		"In deletion": {"a deletion counts from its start", func(c *cluster) {
-			c.store("web-1-a", deleting).begins()
-		}, true},
-		"By its controller": {"the owner's change removed it", func(c *cluster) {
-			c.gone("web-1-a").below("web-1")
-		}, false},
-		"By another object": {"the change of another object removed it", func(c *cluster) {
-			c.gone("web-1-a").below("web-1-b")
-		}, true},
-		"Failed": {"it failed permanently", func(c *cluster) {
-			c.store("web-1-a", failed).noted()
-		}, true},
-		"Updated": {"it is there", func(c *cluster) {
-			c.store("web-1-a", on("node-1")).noted()
-		}, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := newCluster()
-			settledWeb(c)
-			tc.tell(c)
-			c.store("other", pod)
-			c.set()
-			if lost, _ := Departed(c.scene, c.index.View().Object("uid-web-1-a")); lost != tc.want {
-				t.Errorf("%s: lost %t, want %t", tc.reason, lost, tc.want)
-			}
-		})
-	}
-}
-
-// TestLoseOnce: an object that failed and then went is lost once.
-func TestLoseOnce(t *testing.T) {
-	c := newCluster()
-	settledWeb(c)
-	c.store("web-1-a", failed).noted()
-	c.store("web-1-a", deleting).begins()
-	c.store("other", pod)
-	c.set()
-	if lost := c.scene.losses.byOwner["uid-web-1"]; len(lost) != 1 || lost[0].rv >= c.rv-1 {
-		t.Errorf("got %d losses, want one at the failure", len(lost))
-	}
-}
-
-// TestLoseNothing: the objects of a schedule, and replaced mirror Pods, are not lost.
-func TestLoseNothing(t *testing.T) {
-	c := newCluster()
-	c.store("nightly-1", job(1), owned("batch", "CronJob", "nightly")).begins()
-	c.gone("nightly-1").begins()
-	mirror := all(named("etcd"), pod, owned("", "Node", "node-1"), by("kubelet"), leaf(pathMirror))
-	c.store("old", mirror).begins()
-	c.store("new", mirror).begins()
-	c.gone("old").below("new")
-	c.store("loose", pod).begins()
-	c.gone("loose").begins()
-	c.store("other", pod)
-	c.set()
-	if got := c.scene.losses.byOwner; len(got) != 0 {
-		t.Errorf("got the losses %v, want none", got)
-	}
-}
-
-// TestRememberLoss: the loss of a forgotten object may still be replaced, and losses are in order.
-func TestRememberLoss(t *testing.T) {
-	c := newCluster()
-	for _, name := range []string{"a", "b", "c"} {
-		c.store(name, podOf("apps", "ReplicaSet", "web-1")).begins()
-	}
-	for name, past := range map[string]change.Past{
-		"a": {RV: 30, Gone: true, Lost: true}, "b": {RV: 20, Gone: true, Lost: true, Replaced: true},
-		"c": {RV: 10, Gone: true},
-	} {
-		c.index.View().Object(c.states[name].UID).Past = &past
-	}
-	c.store("d", podOf("apps", "ReplicaSet", "web-1"))
-	c.facts = c.facts[3:]
-	w := c.set()
-	var got []string
-	for _, lost := range c.scene.losses.byOwner["uid-web-1"] {
-		got = append(got, lost.timeline.Ref.Name)
-	}
-	if diff := gocmp.Diff([]string{"b", "a"}, got); diff != "" {
-		t.Errorf("the remembered losses (-want +got):\n%s", diff)
-	}
-	if lost := lossOf(c.scene, w, &w.Owners()[0]); lost == nil || lost.timeline.Ref.Name != "a" {
-		t.Errorf("got %+v, want the loss without a replacement", lost)
 	}
 }

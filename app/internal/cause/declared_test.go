@@ -17,7 +17,7 @@ func TestByDeclared(t *testing.T) {
 	}
 	bucket := all(of("example.com", "Bucket"), by("bucket-controller"), leaf("spec.size"), fresh)
 	effect := all(bucket, refers(object.Effect, key))
-	testRule(t, byDeclared, map[string]ruleCase{
+	testRule(t, byRelation, map[string]ruleCase{
 		"Open": {"the cause is under way", func(c *cluster) {
 			claim(c, "claim")
 			c.store("bucket", effect)
@@ -137,7 +137,7 @@ func TestByDeclared(t *testing.T) {
 			c.store("web", refers(object.Effect, key))
 			claim(c, "claim")
 			c.store("web", by(theManager), wants(3))
-		}, "no cause"},
+		}, "below scaler (relation)"},
 		"Audited person": {"the audit log names a person", func(c *cluster) {
 			claim(c, "claim")
 			c.audited(c.store("bucket", effect), "alice", "bucket-controller/v1")

@@ -152,10 +152,9 @@ func publication(s *Scene, w *change.Write) *change.Reconciliation {
 			continue
 		}
 		for _, source := range s.Known.Named(relation.To) {
-			for _, r := range slices.Backward(s.Placed.Instants(source.Ref.UID)) {
-				if r.First().RV < w.RV && r.Revision() == id {
-					return r
-				}
+			published := func(r *change.Reconciliation) bool { return r.Revision() == id }
+			if r := instantBefore(s, w, source, published); r != nil {
+				return r
 			}
 		}
 	}

@@ -84,8 +84,8 @@ func reports(s *Scene, w *change.Write, t *change.Timeline) []*history.Event {
 // authors returns the names of the author of w: that in the audit log, and that of the field manager.
 func authors(s *Scene, w *change.Write) []string {
 	var out []string
-	if q := s.Trail.Audited(w); q != nil && q.User != "" && !q.Unauthenticated {
-		out = append(out, AuthorOf(q.Write))
+	if userOf(s, w) != "" {
+		out = append(out, AuthorOf(s.Trail.Audited(w).Write))
 	}
 	if actor := w.Actor(); actor != "" {
 		out = append(out, actor)

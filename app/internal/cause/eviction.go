@@ -13,30 +13,33 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// byEviction is rule C4 for the deletion of a Pod for the sake of another object. The API server, the
-// scheduler and the controllers mark such a Pod with a reason first.
-func byEviction(s *Scene, w *change.Write) (Cause, bool) {
-	if w.Verb != history.Deleted {
-		return Cause{}, false
+// disrupted returns a function that reports whether w deletes a Pod for that reason. The API server, the scheduler
+// and the controllers mark such a Pod with a reason first.
+func disrupted(reason string) func(*Scene, *change.Write) bool {
+	return func(_ *Scene, w *change.Write) bool {
+		return nodeOf(w) != "" && change.Disruption(deletedPod(w)) == reason
 	}
-	v := w.Version
-	if v == nil {
-		v = w.Timeline.Last()
+}
+
+// deletedPod returns the version of the Pod that w deletes, or nil.
+func deletedPod(w *change.Write) *history.Version {
+	if w.Version != nil {
+		return w.Version
 	}
-	if v == nil || v.Pod == nil || v.Pod.Node == "" {
-		return Cause{}, false
+	return w.Timeline.Last()
+}
+
+// nodeOf returns the Node of the Pod that w deletes, or "".
+func nodeOf(w *change.Write) string {
+	if v := deletedPod(w); v != nil && v.Pod != nil {
+		return v.Pod.Node
 	}
-	switch change.Disruption(v) {
-	case change.Evicted:
-		return byDrain(s, w, v.Pod.Node)
-	case change.Tainted:
-		return byTaint(s, w, v.Pod.Node)
-	case change.Collected:
-		return byNodesEnd(s, w, v.Pod.Node)
-	case change.Preempted:
-		return byPreemption(s, w, v.Pod.Node)
-	}
-	return Cause{}, false
+	return ""
+}
+
+// nodesOf returns the Nodes with the name of the Node of the Pod that w deletes.
+func nodesOf(s *Scene, w *change.Write) []*change.Timeline {
+	return s.Known.Named(change.NodeName(nodeOf(w)))
 }
 
 // The fields of a Node that lead to evictions.
@@ -48,23 +51,39 @@ const (
 // drainTime is the maximum time from a cordon to an eviction of the same drain, if a user is unknown.
 const drainTime = 10 * time.Minute
 
-// byDrain returns the cordon of the Node as the cause of an eviction by the same user. Without a known
+// drain returns the cordon of the Node as the cause of an eviction by the same user. Without a known
 // user, only the time since the cordon decides.
-func byDrain(s *Scene, w *change.Write, node string) (Cause, bool) {
-	cordon := nodeChange(s, w, node, pathUnschedulable)
-	if cordon == nil || !hasField(cordon.Timeline, pathUnschedulable, w.RV) {
-		return Cause{}, false
+func drain(s *Scene, w *change.Write, node *change.Timeline) *change.Reconciliation {
+	cordons := func(r *change.Reconciliation) bool { return touches(r.First(), pathUnschedulable) }
+	cordon := instantBefore(s, w, node, cordons)
+	if cordon == nil || !hasField(node, pathUnschedulable, w.RV) {
+		return nil
 	}
-	c := Cause{Line: cordon.Lineage, Parent: cordon, Evidence: span.ByRelation}
-	by, evicted := userOf(s, cordon.First()), userOf(s, w)
-	switch {
-	case by != "" && evicted != "":
-		return c, by == evicted
-	case w.At.At().Sub(cordon.First().At.At().Time) > drainTime:
-		return Cause{}, false
+	same := userOf(s, cordon.First()) == userOf(s, w)
+	if ofUnknownUser(s, w, cordon) {
+		same = w.At.At().Sub(cordon.First().At.At().Time) <= drainTime
 	}
-	c.Evidence = span.ByTime
-	return c, true
+	if !same {
+		return nil
+	}
+	return cordon
+}
+
+// instantBefore returns the newest instant change of the object of t before w that has the property, or nil.
+func instantBefore(
+	s *Scene, w *change.Write, t *change.Timeline, has func(*change.Reconciliation) bool,
+) *change.Reconciliation {
+	for _, r := range slices.Backward(s.Placed.Instants(t.Ref.UID)) {
+		if r.First().RV < w.RV && has(r) {
+			return r
+		}
+	}
+	return nil
+}
+
+// ofUnknownUser reports whether the user of w or that of r is unknown.
+func ofUnknownUser(s *Scene, w *change.Write, r *change.Reconciliation) bool {
+	return userOf(s, r.First()) == "" || userOf(s, w) == ""
 }
 
 // Drain returns the cordon by a user that was in effect on the Node at the time at, or nil.
@@ -91,24 +110,9 @@ func Drain(s *Scene, node, user string, at time.Time) *change.Reconciliation {
 	return nil
 }
 
-// userOf returns the user who made w, by an authenticated audit log or an observed request, or "".
-func userOf(s *Scene, w *change.Write) string {
-	if q := s.Trail.Audited(w); q != nil && !q.Unauthenticated {
-		return q.User
-	}
-	return ""
-}
-
-// byTaint returns the last change of the Node with a taint that evicts Pods and was still there.
-func byTaint(s *Scene, w *change.Write, node string) (Cause, bool) {
-	for _, n := range s.Known.Named(change.NodeName(node)) {
-		for _, r := range slices.Backward(s.Placed.Instants(n.Ref.UID)) {
-			if r.First().RV < w.RV && evicts(r, w.RV) {
-				return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true
-			}
-		}
-	}
-	return Cause{}, false
+// evictingTaint returns the last change of the Node with a taint that evicts Pods and was still there, or nil.
+func evictingTaint(s *Scene, w *change.Write, node *change.Timeline) *change.Reconciliation {
+	return instantBefore(s, w, node, func(r *change.Reconciliation) bool { return evicts(r, w.RV) })
 }
 
 // evicts reports whether a taint of r evicted Pods at the resourceVersion rv. The taints of a lost Node
@@ -120,42 +124,9 @@ func evicts(r *change.Reconciliation, rv uint64) bool {
 	}) || r.Loss() && slices.ContainsFunc(kind.LossTaints, has)
 }
 
-// byNodesEnd returns the deletion of the Node before w, with which its Pods go.
-func byNodesEnd(s *Scene, w *change.Write, node string) (Cause, bool) {
-	var last *change.Reconciliation
-	for _, n := range s.Known.Named(change.NodeName(node)) {
-		r := s.Placed.Current(n.Ref.UID)
-		if r != nil && r.Verb == history.Deleted && r.First().RV < w.RV &&
-			(last == nil || r.First().RV > last.First().RV) {
-			last = r
-		}
-	}
-	if last == nil {
-		return Cause{}, false
-	}
-	return Cause{Line: last.Lineage, Parent: last, Evidence: span.ByRelation}, true
-}
-
 // Loss returns the loss of the Node of w that lasted until w, or nil.
 func Loss(s *Scene, w *change.Write) *change.Reconciliation {
-	for _, r := range slices.Backward(s.Placed.Instants(w.Timeline.Ref.UID)) {
-		if r.Loss() && r.First().RV < w.RV {
-			return r
-		}
-	}
-	return nil
-}
-
-// nodeChange returns the last change of a field of the Node before w, or nil.
-func nodeChange(s *Scene, w *change.Write, node, path string) *change.Reconciliation {
-	for _, n := range s.Known.Named(change.NodeName(node)) {
-		for _, r := range slices.Backward(s.Placed.Instants(n.Ref.UID)) {
-			if r.First().RV < w.RV && touches(r.First(), path) {
-				return r
-			}
-		}
-	}
-	return nil
+	return instantBefore(s, w, w.Timeline, (*change.Reconciliation).Loss)
 }
 
 // touches reports whether w changed a field at or below the path.
@@ -176,9 +147,12 @@ func hasField(node *change.Timeline, path string, rv uint64) bool {
 // byPreemption returns the change of the Pod that preempts the Pod of w. The scheduler nominates
 // the preempting Pod for the Node. If several Pods are nominated, the scheduler's Event names the
 // right one.
-func byPreemption(s *Scene, w *change.Write, node string) (Cause, bool) {
+func byPreemption(s *Scene, w *change.Write) (Cause, bool) {
+	if w.Verb != history.Deleted || !disrupted(change.Preempted)(s, w) {
+		return Cause{}, false
+	}
 	var found []*change.Reconciliation
-	for _, t := range s.Known.Named(change.Nomination(node)) {
+	for _, t := range s.Known.Named(change.Nomination(nodeOf(w))) {
 		r := s.Placed.Current(t.Ref.UID)
 		if t == w.Timeline || r == nil || r.Verb != history.Created || r.First().RV > w.RV || !waiting(t, w.RV) {
 			continue

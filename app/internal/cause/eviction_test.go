@@ -20,7 +20,7 @@ func TestByEviction(t *testing.T) {
 		c.store("web-a", pod, by("kubectl-run"), on("node-1"), converged).begins()
 		c.wait(time.Minute)
 	}
-	testRule(t, plain(byEviction), map[string]ruleCase{
+	testRule(t, byEviction, map[string]ruleCase{
 		"Drain": {"the cordon came shortly before", func(c *cluster) {
 			running(c)
 			c.store("node-1", cordon).instant()
@@ -132,7 +132,7 @@ func TestByPreemption(t *testing.T) {
 		c.store(name, refers("nominated", nodeName("node-1"))).noted()
 	}
 	preempted := all(condition("DisruptionTarget", "True", "PreemptionByScheduler", ""), deleting)
-	testRule(t, plain(byEviction), map[string]ruleCase{
+	testRule(t, plain(byPreemption), map[string]ruleCase{
 		"One": {"only one Pod is nominated", func(c *cluster) {
 			victim(c)
 			nominated(c, "high")

@@ -11,7 +11,8 @@ import (
 
 // memos are the fields with results that are computed on first use. They do not belong to the state of a Scene.
 var memos = map[string]bool{
-	"cause.Scene.counts": true, "change.Audits.Joined": true, "change.Reconciliation.Start": true,
+	"cause.Scene.places": true, "cause.Scene.roles": true, "change.Audits.Joined": true,
+	"change.Reconciliation.Start":   true,
 	"change.Reconciliation.arrived": true, "change.Reconciliation.ArrivedFrom": true,
 	"change.Reconciliation.arrivedParts": true, "change.Reconciliation.SpanID": true,
 	"index.lookups.names": true, "index.Index.shared": true, "time.Time.loc": true,

@@ -4,10 +4,12 @@ package cause
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
@@ -21,14 +23,14 @@ func healing(s *Scene, w *change.Write, owner *change.Reconciliation, o *object.
 
 // heal adds the references of healing to c: the owner's last trace, and the object replaced by w.
 func heal(s *Scene, c *Cause, w *change.Write, owner *change.Reconciliation, o *object.Owner) {
-	if owner != nil {
+	if owner = cmp.Or(owner, s.Placed.Current(o.UID)); owner != nil {
 		c.Links = append(c.Links, owner.Link("owner"))
 	}
 	lost := lossOf(s, w, o)
-	if w.Verb != history.Created || lost == nil {
+	if lost == nil {
 		return
 	}
-	c.Heals, c.replaces, c.by = lost.timeline, lost, w.RV
+	c.Heals = lost.timeline
 	if lost.last != nil {
 		if owner == nil || lost.last.Lineage != owner.Lineage {
 			c.Links = append(c.Links, lost.last.Link("heals"))
@@ -37,59 +39,45 @@ func heal(s *Scene, c *Cause, w *change.Write, owner *change.Reconciliation, o *
 	}
 }
 
-// refills reports whether w replaces a lost Pod of the owner's open change. Only a StatefulSet and
-// a DaemonSet show this, because each of their Pods has its own place.
-func refills(s *Scene, w *change.Write, o *object.Owner) bool {
-	if w.Verb != history.Created {
-		return false
-	}
+// restores reports whether w replaces a lost dependant of r, the open change of the owner. A Pod that fails before it
+// is ready is an attempt of r. So is each failed Pod of an owner that runs until an end. A new Pod with a new template
+// belongs to the change of the template. The names of other dependants show whether they have the same place.
+func restores(s *Scene, w *change.Write, o *object.Owner) bool {
+	lost := lossOf(s, w, o)
 	switch {
-	case kind.StatefulSet.Is(o.Kind):
-		return lossOf(s, w, o) != nil
-	case kind.DaemonSet.Is(o.Kind):
-		gone := lossOf(s, w, o)
-		return gone != nil && sameRevision(gone.timeline, w.Timeline)
+	case lost == nil, otherRevision(lost.timeline, w.Timeline):
+		return false
+	case kind.Job.Is(o.Kind), kind.Of(o.Group, o.Kind.Kind).Replicas == kind.NoReplicas:
+		return !lost.failed && (kind.Job.Is(o.Kind) || lost.timeline.Ref.Name == w.Timeline.Ref.Name)
 	}
-	return false
+	return !lost.failed || wasReady(lost.timeline)
 }
 
-// lossOf returns the dependant replaced by w, or nil: the first loss in the same place before w
-// without a replacement.
+// lossOf returns the dependant that w, a creation, replaces, or nil.
 func lossOf(s *Scene, w *change.Write, o *object.Owner) *departure {
-	at := place(o, w.Timeline)
-	for _, lost := range s.losses.byOwner[o.UID] {
-		if !lost.replaced && lost.rv < w.RV && lost.timeline != w.Timeline && !edited(lost.timeline, w.Timeline) &&
-			lost.timeline.Ref.Kind == w.Timeline.Ref.Kind &&
-			place(o, lost.timeline) == at {
-			return lost
-		}
+	if w.Verb != history.Created {
+		return nil
 	}
-	return nil
+	at, _ := placesOf(s, o.UID).next(s, o, w.Timeline)
+	if at == nil || at.lost == nil || at.lost.timeline == w.Timeline || edited(at.lost.timeline, w.Timeline) {
+		return nil
+	}
+	return at.lost
 }
 
-// place returns the place of a dependant among the dependants of its owner o: its name in a
-// StatefulSet or on a Node, or its Node in a DaemonSet. All dependants of other owners replace each other.
-func place(o *object.Owner, t *change.Timeline) string {
-	switch last := t.Last(); {
-	case kind.StatefulSet.Is(o.Kind):
-		return t.Ref.Name
-	case kind.Node.Is(o.Kind):
-		return t.Ref.Namespace + "/" + t.Ref.Name
-	case kind.DaemonSet.Is(o.Kind) && last != nil && last.Pod != nil:
-		return cmp.Or(last.Pod.Node, change.PlacedOn(t)) // a new Pod is not bound at once
-	}
-	return ""
+// wasReady reports whether the Pod of t was ready at any time.
+func wasReady(t *change.Timeline) bool {
+	return slices.ContainsFunc(t.Versions, func(v *history.Version) bool { return judge.Holds(v, judge.PodReady) })
 }
 
-// sameRevision reports whether two Pods have the same template, by the revision label of their
-// DaemonSet.
-func sameRevision(a, b *change.Timeline) bool {
+// otherRevision reports whether two Pods have different templates, by the revision labels of their owner.
+func otherRevision(a, b *change.Timeline) bool {
 	u, v := a.Last(), b.Last()
 	if u == nil || v == nil {
 		return false
 	}
 	x, y := u.Field(RevisionLabel), v.Field(RevisionLabel)
-	return x != nil && y != nil && x.Value == y.Value
+	return x != nil && y != nil && x.Value != y.Value
 }
 
 // RevisionLabel is the path of a Pod's label with the revision of its template.

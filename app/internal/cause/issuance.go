@@ -10,28 +10,22 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// byIssuance is rule C4 for cert-manager. The Secret of a Certificate belongs to the change of the
-// Certificate: it has no owner, but names it. An issuance because the Secret is gone heals its loss.
-func byIssuance(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
-	if lost := lostSecret(s, w); lost != nil {
-		c := Cause{Line: newLine(s, w), Heals: lost}
-		if r := lastBefore(s, w, lost); r != nil && r.Verb == history.Deleted {
-			c.Links = []span.Link{r.Link("heals")}
-		}
-		return c, true, nil
+// byLostSecret is rule C3 for cert-manager: an issuance because the Secret is gone heals its loss.
+func byLostSecret(s *Scene, w *change.Write) (Cause, bool) {
+	lost := lostSecret(s, w)
+	if lost == nil {
+		return Cause{}, false
 	}
-	if !byCertManager(s, w) {
-		return Cause{}, false, nil
+	c := Cause{Line: newLine(s, w), Heals: lost}
+	if r := lastBefore(s, w, lost); r != nil && r.Verb == history.Deleted {
+		c.Links = []span.Link{r.Link("heals")}
 	}
-	for _, t := range s.Known.Named(certificateOf(w)) {
-		if r := openFor(s, w, t); r != nil {
-			return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true, nil
-		}
-		if r := lastBefore(s, w, t); r != nil {
-			return Cause{}, false, []span.Link{r.Link(linkDeclared)}
-		}
-	}
-	return Cause{}, false, nil
+	return c, true
+}
+
+// certificates returns the Certificate of w's object, a Secret: it has no owner, but names the Certificate.
+func certificates(s *Scene, w *change.Write) []*change.Timeline {
+	return s.Known.Named(certificateOf(w))
 }
 
 // certificateOf returns the name of the Certificate of w's object, a Secret; the zero name for another
@@ -67,9 +61,4 @@ func lostSecret(s *Scene, w *change.Write) *change.Timeline {
 		}
 	}
 	return lost
-}
-
-// issues reports whether cert-manager wrote w, and no later version of the Certificate was observed.
-func issues(s *Scene, w *change.Write) bool {
-	return byCertManager(s, w) && !after(w, s.Known.Named(certificateOf(w)))
 }

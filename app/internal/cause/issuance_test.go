@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // TestByIssuance: cert-manager writes the Secret of a Certificate, and issues it again after its loss.
@@ -27,10 +29,21 @@ func TestByIssuance(t *testing.T) {
 		c.wait(time.Minute)
 		c.gone("tls").begins()
 	}
-	testRule(t, byIssuance, map[string]ruleCase{
+	either := func(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
+		if c, found := byLostSecret(s, w); found {
+			return c, true, nil
+		}
+		return byRelation(s, w)
+	}
+	testRule(t, either, map[string]ruleCase{
 		"Secret": {"the Certificate is under way", func(c *cluster) {
 			c.store("cert", certificate).begins()
 			c.store("tls", secret)
+		}, "below cert (relation)"},
+		"One user": {"cert-manager began the issuance, too", func(c *cluster) {
+			const user, agent = "system:serviceaccount:cert-manager:cert-manager", "controller/v1"
+			c.audited(c.store("cert", certificate, by("cert-manager-ingress-shim")).begins(), user, agent)
+			c.audited(c.store("tls", secret), user, agent)
 		}, "below cert (relation)"},
 		"By a person": {"cert-manager did not write it", func(c *cluster) {
 			c.store("cert", certificate).begins()

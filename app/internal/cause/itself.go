@@ -5,7 +5,6 @@ package cause
 import (
 	"slices"
 
-	"github.com/kube-lifeline/lifeline/app/internal/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
@@ -28,43 +27,30 @@ func byItself(s *Scene, w *change.Write) (Cause, bool) {
 func itself(s *Scene, w *change.Write) bool {
 	r := s.Placed.UnderWay(w)
 	return r != nil && w.Verb == history.Updated && r.Verb != history.Deleted && r.OpenAt(w, s.options.Quiet) &&
-		(OwnController(w) || manages(s, w))
+		(OwnController(s, w) || manages(s, w))
 }
 
 // manages reports whether the author of w is a component that made an object with the object of w as its
 // controller owner: it acts for that owner. For example, Kueue makes the Workload of a Job and resumes the
 // Job.
 func manages(s *Scene, w *change.Write) bool {
-	if scalesReplicas(w) || !byComponent(s, w) {
+	if scalesReplicas(w) || !byComponent(s, w) || w.Manager == change.Manager && userOf(s, w) == "" {
 		return false
 	}
-	q := s.Trail.Audited(w)
 	return slices.ContainsFunc(s.Known.Dependants(w.Timeline.Ref.UID), func(t *change.Timeline) bool {
 		if len(t.Versions) == 0 || t.Versions[0].ResourceVersion > w.RV {
 			return false
 		}
 		o := s.Known.Controller(t)
-		return o != nil && o.UID == w.Timeline.Ref.UID && isMaker(s, w, q, t)
+		return o != nil && o.UID == w.Timeline.Ref.UID && isMaker(s, w, t)
 	})
-}
-
-// isMaker reports whether the author of w made the object of t: by its user in the audit log, or without that
-// by its field manager. The controllers of kube-controller-manager share one. q is the audited request of w, or nil.
-func isMaker(s *Scene, w *change.Write, q *audit.Joined, t *change.Timeline) bool {
-	if maker := makerOf(s, t); maker != "" && q != nil && q.User != "" && !q.Unauthenticated {
-		return q.User == maker
-	}
-	return w.Manager != "" && w.Manager != change.Manager && len(t.Versions) > 0 &&
-		slices.ContainsFunc(t.Versions[0].Managers, func(m *observation.Manager) bool {
-			return m.Name == w.Manager && m.Subresource == ""
-		})
 }
 
 // OwnController reports whether the author of the write also writes the object's status, just
 // before it or later. An earlier status proves nothing: cmctl renews a Certificate by a patch of
 // its status. A scale is excluded, because an autoscaler may have the same name. The controller of a
 // workload whose status a component of Kubernetes writes is that component.
-func OwnController(w *change.Write) bool {
+func OwnController(s *Scene, w *change.Write) bool {
 	if w.Manager == "" || change.IsClient(w.Manager) || w.Version == nil || w.Previous == nil || scalesReplicas(w) {
 		return false
 	}
@@ -75,12 +61,18 @@ func OwnController(w *change.Write) bool {
 	if w.Previous.Workload != nil && slices.ContainsFunc(w.Previous.Managers, isComponentsStatus) {
 		return kind.IsComponent(w.Manager)
 	}
-	return slices.ContainsFunc(w.Timeline.Versions, func(v *history.Version) bool {
+	same := slices.ContainsFunc(w.Timeline.Versions, func(v *history.Version) bool {
 		return v.ResourceVersion >= w.Previous.ResourceVersion &&
 			slices.ContainsFunc(v.Managers, func(m *observation.Manager) bool {
 				return m.Name == w.Manager && m.Subresource == "status"
 			})
 	})
+	user := userOf(s, w)
+	if !same || user == "" {
+		return same
+	}
+	users := statusAuthors(s, w.Timeline, w.Manager)
+	return len(users) == 0 || slices.Contains(users, user)
 }
 
 func isComponentsStatus(m *observation.Manager) bool {

@@ -94,13 +94,8 @@ func openedAt(r *change.Reconciliation, w *change.Write) time.Time {
 // hadPod reports whether the DaemonSet already made another Pod for the Node of w after the
 // resourceVersion rv.
 func hadPod(s *Scene, w *change.Write, o *object.Owner, rv uint64) bool {
-	return slices.ContainsFunc(s.Known.Dependants(o.UID), func(t *change.Timeline) bool {
-		if t == w.Timeline || change.PlacedOn(t) != change.PlacedOn(w.Timeline) {
-			return false
-		}
-		first := t.Versions[0].ResourceVersion
-		return first > rv && first < w.RV
-	})
+	key := keyOf(o, w.Timeline)
+	return slices.ContainsFunc(placesOf(s, o.UID).all, func(at *place) bool { return at.key == key && at.since > rv })
 }
 
 // unknownNode reports whether w creates a DaemonSet's Pod for a Node without an observed version.

@@ -70,7 +70,7 @@ func ofWanting(s *Scene, w *change.Write, o *object.Owner, r *change.Reconciliat
 		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true
 	case w.Verb == history.Deleted:
 		return Cause{}, false
-	case open && !refills(s, w, o):
+	case open && !restores(s, w, o):
 		return Cause{Line: r.Lineage, Parent: r, Evidence: byWindow(s, w, is, o)}, true
 	case opaqueAt(r.Timeline, w) && lossOf(s, w, o) == nil && newRole(s, w, r, o):
 		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true
@@ -129,26 +129,21 @@ func byArrival(s *Scene, w *change.Write, r *change.Reconciliation) bool {
 
 // ByController reports whether the write may be by the owner's controller. Either the audit log
 // names this controller. Or it made or adopted the object, and managedFields show no other author of
-// this change.
+// this change. No controller is kubectl.
 func ByController(s *Scene, w *change.Write) bool {
 	if o := controllerOf(s, w); o != nil {
 		if is, known := auditedController(s, w, o); known {
 			return is
 		}
 	}
-	if w.Verb != history.Updated || w.Manager == "" && !w.Changed.Known || len(w.Timeline.Versions) == 0 {
+	switch {
+	case change.IsClient(w.Manager):
+		return false
+	case w.Verb != history.Updated, w.Manager == "" && !w.Changed.Known, len(w.Timeline.Versions) == 0:
 		return true
 	}
-	if w.Manager == "" {
-		return false // an unknown author is not the controller (rule A3)
-	}
-	maker := change.Writer(nil, w.Timeline.Versions[0], true)
-	for _, m := range w.Timeline.Versions[0].Managers {
-		if m.Subresource == "" && m.Name == w.Manager {
-			return !change.IsClient(w.Manager)
-		}
-	}
-	return maker == w.Manager || adoptedBy(w.Timeline) == w.Manager
+	// An unknown author is not the controller (rule A3).
+	return isMaker(s, w, w.Timeline) || w.Manager != "" && adoptedBy(w.Timeline) == w.Manager
 }
 
 // adoptedBy returns the field manager that gave the object its controller, after another one had made the

@@ -115,11 +115,11 @@ func TestByOwnerStatefulSet(t *testing.T) {
 			c.gone("db-1").below("db")
 			c.store("db-1 again", named("db-1"), db)
 		}, "below db #2 (owner)"},
-		"Without an ordinal": {"the newest change wants it", func(c *cluster) {
+		"Without an ordinal": {"it fills the first free place", func(c *cluster) {
 			c.store("db", statefulSet(2)).begins()
 			c.store("db", by("kubectl-scale"), wants(4)).begins()
 			c.store("db-x", db)
-		}, "below db (owner)"},
+		}, "below db #1 (owner)"},
 		"First during a raise": {"the creation wants it", func(c *cluster) {
 			c.store("db", statefulSet(2)).begins()
 			c.store("db", by("kubectl-scale"), wants(4)).begins()
@@ -297,10 +297,16 @@ func TestByOwnerJob(t *testing.T) {
 			c.store("sums", by("kueue"), wants(0)).continues()
 			c.store("sums-x", deleting)
 		}, "below sums (owner)"},
-		"Replaced Pod": {"the Job has not ended, so the Pod is wanted", func(c *cluster) {
+		"Replaced Pod": {"somebody else deleted the Pod before it", func(c *cluster) {
 			c.store("sums", job(1)).begins()
 			c.store("sums-x", sums).below("sums")
 			c.gone("sums-x").begins()
+			c.store("sums-y", sums)
+		}, "new trace, heals sums-x ~owner sums ~heals sums-x"},
+		"Next attempt": {"the Pod before it failed", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("sums-x", sums).below("sums")
+			c.store("sums-x", failed).noted()
 			c.store("sums-y", sums)
 		}, "below sums (owner)"},
 		"Suspended": {"a suspension wants no Pods", func(c *cluster) {
@@ -353,12 +359,12 @@ func TestByOwnerDaemonSet(t *testing.T) {
 			c.gone("agent-w").begins()
 			c.store("agent-x", agent, revised(2))
 		}, "below agent (owner)"},
-		"No revision": {"nothing shows the templates", func(c *cluster) {
+		"No revision": {"nothing shows another template", func(c *cluster) {
 			set(c)
 			c.store("agent-w", agent).below("agent")
 			c.gone("agent-w").begins()
 			c.store("agent-x", agent)
-		}, "below agent (owner)"},
+		}, "new trace, heals agent-w ~owner agent ~heals agent-w"},
 		"On another Node": {"the lost Pod was on another Node", func(c *cluster) {
 			set(c)
 			c.store("agent-w", agent, on("node-2"), revised(1)).below("agent")

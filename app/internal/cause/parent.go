@@ -28,16 +28,41 @@ func wanting(s *Scene, w *change.Write, o *object.Owner) *change.Reconciliation 
 	switch {
 	case kind.Deployment.Is(o.Kind) && kind.ReplicaSet.Is(w.Timeline.Ref.Kind):
 		return cmp.Or(ofReplicaSet(w, recs), newest)
-	case kind.ReplicaSet.Is(o.Kind) && w.Verb == history.Created:
-		return ofSlot(recs, CensusOf(s, o.UID).Before(w.RV)+1)
-	case kind.ReplicaSet.Is(o.Kind) && w.Verb == history.Deleted:
-		return cmp.Or(scaleDown(recs, anyNumber), newest)
-	case kind.StatefulSet.Is(o.Kind) && w.Timeline.Last() != nil && w.Timeline.Last().Pod != nil:
-		return ofOrdinal(s, w, o, recs)
-	case kind.Job.Is(o.Kind) && w.Timeline.Last() != nil && w.Timeline.Last().Pod != nil:
-		return ofJob(s, w, o, recs)
+	case hasSlots(o, w.Timeline) && w.Verb == history.Created:
+		return ofPlace(s, w, o, recs)
+	case hasSlots(o, w.Timeline) && w.Verb == history.Deleted:
+		return ofRemoval(s, w, o, recs)
 	}
 	return newest
+}
+
+// hasSlots reports whether t is a Pod of an owner with a number of Pods.
+func hasSlots(o *object.Owner, t *change.Timeline) bool {
+	return t.Last() != nil && t.Last().Pod != nil &&
+		(kind.ReplicaSet.Is(o.Kind) || kind.StatefulSet.Is(o.Kind) || kind.Job.Is(o.Kind))
+}
+
+// ofPlace returns the reconciliation that wanted the place of the new Pod of w, or nil. If the controller removed the
+// Pod before it, the last change of the template wants the new one.
+func ofPlace(s *Scene, w *change.Write, o *object.Owner, recs []*change.Reconciliation) *change.Reconciliation {
+	at, n := placesOf(s, o.UID).next(s, o, w.Timeline)
+	if at != nil && (at.again || at.lost != nil && otherRevision(at.lost.timeline, w.Timeline)) {
+		return cmp.Or(newestOf(recs, kind.Template), recs[len(recs)-1])
+	}
+	return ofSlot(recs, n)
+}
+
+// ofRemoval returns the reconciliation that ended the demand for the Pod of w, or that replaces it.
+func ofRemoval(s *Scene, w *change.Write, o *object.Owner, recs []*change.Reconciliation) *change.Reconciliation {
+	to := anyNumber
+	if n := numberOf(s, o, w.Timeline); n > 0 {
+		to = n - 1
+	}
+	r := scaleDown(recs, to)
+	if r != nil && (!kind.Job.Is(o.Kind) || r.OpenAt(w, s.options.Quiet)) {
+		return r
+	}
+	return cmp.Or(newestOf(recs, kind.Template), recs[len(recs)-1])
 }
 
 // ofReplicaSet returns the reconciliation of a Deployment for a write to its ReplicaSet, or nil. A
@@ -90,65 +115,6 @@ func foundUnderWay(r *change.Reconciliation) bool {
 func isFoundScaling(w *change.Write, r *change.Reconciliation) bool {
 	return r != nil && kind.Deployment.Is(r.Timeline.Ref.Kind) && kind.ReplicaSet.Is(w.Timeline.Ref.Kind) &&
 		w.Verb == history.Updated && w.Changed.Scale && r.Superseded != nil && foundUnderWay(r)
-}
-
-// ofOrdinal returns the reconciliation of a StatefulSet with the demand for one of its Pods, or
-// with the end of that demand. It may be nil.
-func ofOrdinal(s *Scene, w *change.Write, o *object.Owner, recs []*change.Reconciliation) *change.Reconciliation {
-	newest := recs[len(recs)-1]
-	n, ok := ordinal(w.Timeline.Ref.Name)
-	switch {
-	case !ok:
-		return newest
-	case w.Verb == history.Deleted:
-		if r := scaleDown(recs, n); r != nil {
-			return r
-		}
-		return cmp.Or(newestOf(recs, kind.Template), newest)
-	case w.Verb != history.Created:
-		return newest
-	}
-	r := ofSlot(recs, n+1)
-	if r == nil || !hadOrdinal(s, w, o, r) {
-		return r
-	}
-	return cmp.Or(newestOf(recs, kind.Template), newest)
-}
-
-// hadOrdinal reports whether r already had an earlier Pod with the name of w's object.
-func hadOrdinal(s *Scene, w *change.Write, o *object.Owner, r *change.Reconciliation) bool {
-	return slices.ContainsFunc(s.Known.Dependants(o.UID), func(t *change.Timeline) bool {
-		if t == w.Timeline || t.Ref.Name != w.Timeline.Ref.Name {
-			return false
-		}
-		mine := s.Placed.Current(t.Ref.UID)
-		return mine != nil && mine.First().RV < w.RV && mine.First().RV >= r.First().RV
-	})
-}
-
-// ofJob returns the reconciliation of a Job with the demand for one of its Pods, or with the end of
-// that demand. It may be nil.
-func ofJob(s *Scene, w *change.Write, o *object.Owner, recs []*change.Reconciliation) *change.Reconciliation {
-	newest := recs[len(recs)-1]
-	index, indexed := completionIndex(w.Timeline, o)
-	switch w.Verb {
-	case history.Created:
-		if indexed {
-			return ofSlot(recs, index+1)
-		}
-		if n := slots(s, o.UID)[w.Timeline.Ref.UID]; n > 0 {
-			return ofSlot(recs, n)
-		}
-	case history.Deleted:
-		if !indexed {
-			index = anyNumber
-		}
-		if r := scaleDown(recs, index); r != nil && r.OpenAt(w, s.options.Quiet) {
-			return r
-		}
-		return cmp.Or(newestOf(recs, kind.Template), newest)
-	}
-	return newest
 }
 
 // completionIndex returns the completion index of a Pod of the Job o, and whether it has one. The name of

@@ -12,53 +12,49 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// byPlainOwner is rule C3 for an object with one owner that is not its controller, or whose controller did
-// not make the object. A component creates it: for example, Kueue makes the Workload of a Job. The object
-// belongs to the open change of its owner, or to the creation of the object that it was made for. Otherwise,
-// and if a person creates it, it has a link to the owner's last change.
-func byPlainOwner(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
-	o := plainOwner(s, w)
-	if o == nil {
-		return Cause{}, false, namedOwners(s, w)
+// plainOwners are the relations of an object to an owner that is not its controller, or whose controller did not make
+// the object (rule C3).
+var plainOwners = [...]relation{
+	{ // a component creates it: for example, Kueue makes the Workload of a Job
+		verbs: created, by: hasPlainOwner, causes: ownersOf, open: ownerFor, evidence: span.ByOwner,
+		unsure: openForQuiet, link: "owner",
+	},
+	{ // a person creates it
+		verbs: created, by: ownedByPerson, causes: ownersOf, link: "owner",
+	},
+}
+
+func hasPlainOwner(s *Scene, w *change.Write) bool { return plainOwner(s, w) != nil }
+
+// ownedByPerson reports whether a person creates an object with owners.
+func ownedByPerson(s *Scene, w *change.Write) bool {
+	return !byComponent(s, w) && (object.ControllerOf(w.Owners()) == nil || !ByController(s, w))
+}
+
+// ownersOf returns the owners of the object that w creates.
+func ownersOf(s *Scene, w *change.Write) []*change.Timeline {
+	var out []*change.Timeline
+	for _, o := range w.Owners() {
+		if t := s.Known.Object(o.UID); t != nil && s.Known.Owns(o, w.Timeline) {
+			out = append(out, t)
+		}
 	}
-	t := s.Known.Object(o.UID)
-	if t == nil {
-		return Cause{}, false, nil
-	}
+	return out
+}
+
+// ownerFor returns the open change of the owner t, or the creation of the object that w was made for, or nil.
+func ownerFor(s *Scene, w *change.Write, t *change.Timeline) *change.Reconciliation {
 	if r := openFor(s, w, t); r != nil && r.Verb != history.Deleted {
-		return Cause{Line: r.Lineage, Parent: r, Evidence: byWindow(s, w, r, o)}, true, nil
+		return r
 	}
-	if r := adopter(s, w); r != nil {
-		return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByOwner}, true, nil
-	}
-	if r := lastBefore(s, w, t); r != nil {
-		return Cause{}, false, []span.Link{r.Link("owner")}
-	}
-	return Cause{}, false, nil
+	return adopter(s, w)
 }
 
-// namedOwners returns a link to the last change of each owner, none of them a controller, that a person gives
-// a new object.
-func namedOwners(s *Scene, w *change.Write) []span.Link {
-	if w.Verb != history.Created || w.Version == nil || len(w.Version.Owners) > maxNamedOwners ||
-		object.ControllerOf(w.Version.Owners) != nil || byComponent(s, w) {
-		return nil
-	}
-	var links []span.Link
-	for _, o := range w.Version.Owners {
-		t := s.Known.Object(o.UID)
-		if t == nil || !s.Known.Owns(o, w.Timeline) {
-			continue
-		}
-		if r := lastBefore(s, w, t); r != nil {
-			links = append(links, r.Link("owner"))
-		}
-	}
-	return links
+// openForQuiet reports whether only the quiet time keeps r, the change of the plain owner, open.
+func openForQuiet(s *Scene, w *change.Write, r *change.Reconciliation) bool {
+	o := plainOwner(s, w)
+	return r.Timeline.Ref.UID == o.UID && byWindow(s, w, r, o) == span.ByTime
 }
-
-// maxNamedOwners bounds the links of namedOwners.
-const maxNamedOwners = 4
 
 // plainOwner returns the only owner of the object that a component creates with w, or nil. Either the owner is
 // not the controller of the object, or the component is not the controller of the owner's kind.
@@ -105,7 +101,7 @@ func adopter(s *Scene, w *change.Write) *change.Reconciliation {
 		return nil
 	}
 	for _, r := range s.Placed.History(t.Ref.UID) {
-		if first := r.First(); r.Verb == history.Created && first.Manager == w.Manager && first.Stored() <= w.Stored() {
+		if first := r.First(); r.Verb == history.Created && OneAuthor(s, first, w) && first.Stored() <= w.Stored() {
 			return r
 		}
 	}
@@ -125,7 +121,7 @@ func awaitsPlainOwner(s *Scene, w *change.Write) bool {
 		return true
 	}
 	unreplaced := func(lost *departure) bool { return lost.rv < w.RV && (!lost.replaced || lost.by > w.RV) }
-	return s.Known.Controller(w.Timeline) == nil && slices.ContainsFunc(s.losses.byOwner[o.UID], unreplaced)
+	return s.Known.Controller(w.Timeline) == nil && slices.ContainsFunc(placesOf(s, o.UID).losses, unreplaced)
 }
 
 // Adopter returns the open reconciliation of an owner that a component adds to the object with w, or

@@ -42,9 +42,13 @@ func TestByPlainOwner(t *testing.T) {
 			c.store("sums", job(1)).begins()
 			c.store("notes", of("", "ConfigMap"), by("kubectl-apply"), plainlyOwned("batch", "Job", "sums"))
 		}, "no cause ~owner sums"},
-		"Controller by a person": {"the controller owner has a rule of its own", func(c *cluster) {
+		"Controller by a person": {"no controller is kubectl", func(c *cluster) {
 			c.store("sums", job(1)).begins()
 			c.store("notes", of("", "ConfigMap"), by("kubectl-create"), owned("batch", "Job", "sums"))
+		}, "no cause ~owner sums"},
+		"Controller by its controller": {"the controller owner has a rule of its own", func(c *cluster) {
+			c.store("sums", job(1)).begins()
+			c.store("notes", of("", "ConfigMap"), by("kube-controller-manager"), owned("batch", "Job", "sums"))
 		}, "no cause"},
 		"Update by a person": {"only a creation names owners", func(c *cluster) {
 			c.store("sums", job(1)).begins()
@@ -55,15 +59,15 @@ func TestByPlainOwner(t *testing.T) {
 		"Many owners": {"the links are bounded", func(c *cluster) {
 			c.store("sums", job(1)).begins()
 			c.store("notes", of("", "ConfigMap"), by("kubectl-create"), func(st *state) {
-				for range maxNamedOwners + 1 {
+				for range maxLinks + 1 {
 					plainlyOwned("batch", "Job", "sums")(st)
 				}
 			})
-		}, "no cause"},
+		}, "no cause ~owner sums ~owner sums ~owner sums ~owner sums"},
 		"Most owners": {"each has a link", func(c *cluster) {
 			c.store("sums", job(1)).begins()
 			c.store("notes", of("", "ConfigMap"), by("kubectl-create"), func(st *state) {
-				for range maxNamedOwners {
+				for range maxLinks {
 					plainlyOwned("batch", "Job", "sums")(st)
 				}
 			})
@@ -87,7 +91,7 @@ func TestByPlainOwner(t *testing.T) {
 			c.store("web", deployment(1)).begins()
 			c.store("notes", of("", "ConfigMap"), by("kubectl-create"), plainlyOwned("batch", "Job", "sums"),
 				plainlyOwned("apps", "Deployment", "web"))
-		}, "no cause ~owner sums ~owner web"},
+		}, "no cause ~owner web ~owner sums"},
 		"Unknown owner": {"nothing was observed of it", func(c *cluster) {
 			c.store("work", workload)
 		}, "no cause"},

@@ -10,7 +10,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // relative is the key of an object with relations by name.
@@ -20,13 +19,15 @@ type relative struct {
 }
 
 // Relate records r if other objects have a relation by name to its object: to a Namespace by its
-// name, or to a CustomResourceDefinition by its API group.
+// name, or to a CustomResourceDefinition by its API group. Pods that wait for a new claim get a link.
 func Relate(s *Scene, r *change.Reconciliation) {
 	switch ref := &r.Timeline.Ref; {
 	case kind.Namespace.Is(ref.Kind):
 		put(&s.relatives, relative{&kind.Namespace, ref.Name}, r)
 	case kind.CustomResourceDefinition.Is(ref.Kind):
 		put(&s.relatives, relative{&kind.CustomResourceDefinition, GroupOf(ref.Name)}, r)
+	case kind.PersistentVolumeClaim.Is(ref.Kind) && r.Verb == history.Created:
+		awaited(s, r)
 	}
 }
 
@@ -36,18 +37,16 @@ func GroupOf(name string) string {
 	return group
 }
 
-// byRelation is rule C4 for a relation by name: the API server registers the API of a
-// CustomResourceDefinition.
-func byRelation(s *Scene, w *change.Write) (Cause, bool) {
-	if !RegistersAPI(w) {
-		return Cause{}, false
-	}
+// definitions returns the newest changed CustomResourceDefinition with the API of w.
+func definitions(s *Scene, w *change.Write) []*change.Timeline {
 	r := s.relatives[relative{&kind.CustomResourceDefinition, GroupOf(w.Timeline.Ref.Name)}]
-	if r == nil || !StillOpen(s, r.Lineage, w) {
-		return Cause{}, false
+	if r == nil {
+		return nil
 	}
-	return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true
+	return []*change.Timeline{r.Timeline}
 }
+
+func registersAPI(_ *Scene, w *change.Write) bool { return RegistersAPI(w) }
 
 // RegistersAPI reports whether w may follow from a change of a CustomResourceDefinition.
 func RegistersAPI(w *change.Write) bool {
@@ -86,23 +85,13 @@ func namespaceOf(s *Scene, w *change.Write) *change.Reconciliation {
 // AwaitsRelated reports whether w is a controller's work for a named object without an observation from
 // after w. The watch of that object may be delayed.
 func AwaitsRelated(s *Scene, w *change.Write) bool {
-	switch {
-	case w.Verb != history.Created && w.Verb != history.Updated:
+	if w.Verb != history.Created && w.Verb != history.Updated {
 		return false
-	case kind.PersistentVolumeClaim.Is(w.Timeline.Ref.Kind) && w.Verb == history.Created && w.Manager == change.Manager:
-		pattern, ok := kind.ClaimPattern(object.NameOf(&w.Timeline.Ref))
-		return ok && !after(w, s.Known.Referrers(pattern))
-	case kind.PersistentVolume.Is(w.Timeline.Ref.Kind) && w.Verb == history.Created && !change.IsClient(w.Manager):
-		claim, ok := change.Related(w.Timeline, object.Claim)
-		return ok && !after(w, s.Known.Named(claim))
-	case unknownNode(s, w):
-		return true
-	case scales(s, w):
-		return !after(w, s.Known.Referrers(object.NameOf(&w.Timeline.Ref)))
-	case awaitsDeclared(s, w), delivers(s, w), issues(s, w), awaitsPlainOwner(s, w), awaitsAdopter(s, w):
-		return true
 	}
-	return false
+	late := func(x relation) bool { return x.waits && x.has(s, w) && !after(w, x.causes(s, w)) }
+	return slices.ContainsFunc(relations[:], late) || unknownNode(s, w) ||
+		scales(s, w) && !after(w, s.Known.Referrers(object.NameOf(&w.Timeline.Ref))) ||
+		awaitsDeclared(s, w) || delivers(s, w) || awaitsPlainOwner(s, w) || awaitsAdopter(s, w)
 }
 
 // after reports whether one of the objects has an observation from after w.

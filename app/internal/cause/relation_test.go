@@ -17,7 +17,7 @@ func TestByRelation(t *testing.T) {
 			by("kubectl-create"), converged).begins()
 	}
 	service := all(of("apiregistration.k8s.io", "APIService"), clusterScoped, by(kind.APIServer))
-	testRule(t, plain(byRelation), map[string]ruleCase{
+	testRule(t, byRelation, map[string]ruleCase{
 		"Registered": {"the definition has its group", func(c *cluster) {
 			definition(c)
 			c.store("v1.example.com", service)

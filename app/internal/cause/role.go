@@ -42,7 +42,7 @@ func firstUpdate(s *Scene, w *change.Write, r *change.Reconciliation, o *object.
 		return false
 	}
 	since := func(rv uint64) bool { return rv > r.First().RV && rv < w.RV }
-	if slices.ContainsFunc(s.losses.byOwner[o.UID], func(lost *departure) bool { return since(lost.rv) }) {
+	if slices.ContainsFunc(placesOf(s, o.UID).losses, func(lost *departure) bool { return since(lost.rv) }) {
 		return false
 	}
 	for _, t := range s.Known.Dependants(o.UID) {
@@ -59,7 +59,7 @@ func firstUpdate(s *Scene, w *change.Write, r *change.Reconciliation, o *object.
 
 // sameRole returns the dependants of an owner in the role of w's object, in order.
 func sameRole(s *Scene, owner types.UID, w *change.Write) []*change.Timeline {
-	of := s.counts.roles[owner]
+	of := s.roles[owner]
 	if of == nil {
 		of = map[string][]*change.Timeline{}
 		for _, t := range s.Known.Dependants(owner) {
@@ -68,7 +68,7 @@ func sameRole(s *Scene, owner types.UID, w *change.Write) []*change.Timeline {
 				of[key] = append(of[key], t)
 			}
 		}
-		put(&s.counts.roles, owner, of)
+		put(&s.roles, owner, of)
 	}
 	return of[w.Timeline.Ref.Kind.Group+"/"+w.Timeline.Ref.Kind.Kind+"/"+role(w.Timeline, w.Version)]
 }

@@ -2,7 +2,7 @@
 
 // Package cause finds the trace and the parent of each write, by the rules of one ordered list
 // (cause.go), one file a rule. A rule reads a Scene and returns a Cause. It changes nothing; look-ups only fill
-// memos. Apply, Lose and Relate change the Scene.
+// memos. Apply, Occupy and Relate change the Scene.
 package cause
 
 import (
@@ -25,33 +25,22 @@ type Scene struct {
 
 	// All maps are made on their first use: most groups need none of them.
 	options change.Options
-	losses  losses
-	counts  counts
+	// places are the places of dependants, by the UID of the owner. Occupy changes them.
+	places map[types.UID]*places
+	// roles are the dependants of an owner by role, filled on demand.
+	roles map[types.UID]map[string][]*change.Timeline
 	// rebuilt are the origins of objects from before the start. It is empty without Options.Rebuild.
 	rebuilt map[*change.Timeline]*rebuild
 	// relatives are the newest reconciliations of objects with relations by name.
 	relatives map[relative]*change.Reconciliation
 }
 
-// counts are results about the dependants of an owner, by its UID. They are filled on demand.
-type counts struct {
-	// roles are the dependants by role.
-	roles map[types.UID]map[string][]*change.Timeline
-	// censuses are the numbers of dependants.
-	censuses map[types.UID]Census
-	// slots are the slots of Pods, by the UID of the Pod.
-	slots map[types.UID]map[types.UID]int
-}
-
-// NewScene returns the Scene of some objects before the first write: with their remembered losses, and with
-// the origins of those from before the start.
+// NewScene returns the Scene of some objects before the first write, with the origins of those from before the
+// start.
 func NewScene(
 	known index.View, p *placed.Changes, tr *trail.Trail, o change.Options, members iter.Seq[*change.Timeline],
 ) *Scene {
 	s := &Scene{Known: known, Placed: p, Trail: tr, options: o}
-	for t := range members {
-		rememberLoss(s, t)
-	}
 	rebuildAll(s, members)
 	return s
 }
@@ -64,15 +53,11 @@ func put[K comparable, V any](m *map[K]V, key K, value V) {
 	(*m)[key] = value
 }
 
-// Apply records the consequences of c, the cause of a write: its trace, and the replaced object.
+// Apply records the trace of c, the cause of a write.
 func Apply(s *Scene, c *Cause) {
 	// A new trace may have the ID of a forgotten one. The stand-in of the latter never replaces it.
 	if known := s.Placed.Lines[c.Line.ID]; known == nil || known.Old {
 		s.Placed.Lines[c.Line.ID] = c.Line
-	}
-	if c.replaces != nil {
-		c.replaces.replaced = true
-		c.replaces.by = max(c.replaces.by, c.by)
 	}
 	if c.follows != nil {
 		c.Line.Follows = append(c.Line.Follows, c.follows)

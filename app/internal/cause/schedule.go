@@ -5,13 +5,14 @@ package cause
 import (
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // scheduled returns the cause of a write by a controller with a schedule. Each created object is a
-// separate change, with a link to the last change of the schedule. The removal of an old object
-// belongs to the newest one.
+// separate change, with a link to the last change of the schedule. The removal of an old object that
+// has ended belongs to the newest one.
 func scheduled(s *Scene, w *change.Write, o *object.Owner, owner *change.Reconciliation) (Cause, bool) {
 	switch w.Verb {
 	case history.Created:
@@ -21,7 +22,7 @@ func scheduled(s *Scene, w *change.Write, o *object.Owner, owner *change.Reconci
 		}
 		return c, true
 	case history.Deleted:
-		if r := latestRun(s, w, o); r != nil {
+		if r := latestRun(s, w, o); r != nil && hasRun(w) {
 			return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByTime}, true
 		}
 	}
@@ -45,4 +46,10 @@ func latestRun(s *Scene, w *change.Write, o *object.Owner) *change.Reconciliatio
 		}
 	}
 	return newest
+}
+
+// hasRun reports whether w deletes an object that has converged or failed.
+func hasRun(w *change.Write) bool {
+	i, _ := w.Timeline.Position(w.RV)
+	return i > 0 && (judge.Converged(w.Timeline.Versions[i-1]) || judge.Failure(w.Timeline.Versions[i-1]) != "")
 }

@@ -5,6 +5,8 @@ package cause
 import (
 	"testing"
 	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 )
 
 // TestByOwnerSchedule: each Job of a CronJob is a separate change.
@@ -13,7 +15,7 @@ func TestByOwnerSchedule(t *testing.T) {
 		c.store("nightly", of("batch", "CronJob"), by("kubectl-create"), converged).begins()
 		c.wait(time.Minute)
 	}
-	run := all(job(1), owned("batch", "CronJob", "nightly"))
+	run := all(of("batch", "Job"), by(change.Manager), wants(1), fresh, owned("batch", "CronJob", "nightly"))
 	testRule(t, plain(byOwner), map[string]ruleCase{
 		"Run": {"it has a link to the schedule", func(c *cluster) {
 			nightly(c)
@@ -30,6 +32,13 @@ func TestByOwnerSchedule(t *testing.T) {
 			c.store("nightly-2", run).begins()
 			c.gone("nightly-1")
 		}, "below nightly-2 (time)"},
+		"Running": {"the controller removes only runs that have ended", func(c *cluster) {
+			nightly(c)
+			c.store("nightly-1", run, pending).begins()
+			c.wait(time.Minute)
+			c.store("nightly-2", run).begins()
+			c.gone("nightly-1")
+		}, "no cause"},
 		"Old run of several": {"its removal belongs to the newest one", func(c *cluster) {
 			nightly(c)
 			c.store("nightly-1", run, converged).begins()

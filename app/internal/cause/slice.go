@@ -54,7 +54,7 @@ func hasSlice(s *Scene, w *change.Write, o *object.Owner, rv uint64) bool {
 // MaintainsSlice reports whether the endpointslice controller may have made w, a write to one of its
 // slices.
 func MaintainsSlice(s *Scene, w *change.Write) bool {
-	if q := s.Trail.Audited(w); q != nil && q.User != "" && !q.Unauthenticated {
+	if userOf(s, w) != "" {
 		return byComponent(s, w)
 	}
 	return w.Verb != history.Created || !change.IsClient(w.Manager)

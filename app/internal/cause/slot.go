@@ -5,58 +5,9 @@ package cause
 import (
 	"cmp"
 	"slices"
-	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 )
-
-// slots returns the numbers of the slots of an owner's Pods, from 1. A new Pod gets the lowest slot that
-// no living Pod has. The Pods that the observer found at its start are in order of creation.
-func slots(s *Scene, owner types.UID) map[types.UID]int {
-	if all, known := s.counts.slots[owner]; known {
-		return all
-	}
-	type turn struct {
-		found time.Time // the creation of a Pod found at the start; zero for others
-		rv    uint64
-		pod   types.UID
-		ends  bool
-	}
-	var turns []turn
-	for _, t := range s.Known.Dependants(owner) {
-		for i, h := range livingIn(t, nil) {
-			next := turn{rv: h.from, pod: t.Ref.UID, ends: h.alive < 0}
-			if v := t.Versions[0]; i == 0 && v.Baseline {
-				next.rv, next.found = 0, v.Created
-			}
-			if i < 2 { // a start and an end
-				turns = append(turns, next)
-			}
-		}
-	}
-	slices.SortFunc(turns, func(a, b turn) int {
-		return cmp.Or(cmp.Compare(a.rv, b.rv), a.found.Compare(b.found), cmp.Compare(a.pod, b.pod))
-	})
-	all := map[types.UID]int{}
-	var free []int // sorted
-	used := 0
-	for _, t := range turns {
-		switch {
-		case t.ends:
-			i, _ := slices.BinarySearch(free, all[t.pod])
-			free = slices.Insert(free, i, all[t.pod])
-		case len(free) > 0:
-			all[t.pod], free = free[0], free[1:]
-		default:
-			used++
-			all[t.pod] = used
-		}
-	}
-	put(&s.counts.slots, owner, all)
-	return all
-}
 
 // ofSlot returns the reconciliation behind the n-th Pod of an owner: its increase of the number of
 // replicas to n or more. A decrease ends the slots above it (rule D3). The result is nil if the

@@ -40,13 +40,10 @@ func byManifest(s *Scene, w *change.Write, o *object.Owner) (Cause, bool) {
 // It heals nothing, and has a link to the Pod before.
 func ofManifest(s *Scene, w *change.Write, o *object.Owner) (Cause, bool) {
 	c := Cause{Line: newLine(s, w)}
-	for _, gone := range s.losses.byOwner[o.UID] {
-		if gone.replaced || gone.rv >= w.RV || !replaces(w.Timeline, gone.timeline) {
-			continue
-		}
-		c.replaces = gone
-		if gone.last != nil {
-			c.Links = append(c.Links, gone.last.Link(linkPrevious))
+	if at, _ := placesOf(s, o.UID).next(s, o, w.Timeline); at != nil && at.lost != nil &&
+		replaces(w.Timeline, at.lost.timeline) {
+		if last := at.lost.last; last != nil {
+			c.Links = append(c.Links, last.Link(linkPrevious))
 		}
 		return c, true
 	}

@@ -9,68 +9,77 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// byClaim is rule C4 for storage. A StatefulSet makes the claims of its Pods, a provisioner makes
-// the volume of a claim, and the volume may go with its claim.
-func byClaim(s *Scene, w *change.Write) (Cause, bool) {
-	var r *change.Reconciliation
-	switch {
-	case kind.PersistentVolumeClaim.Is(w.Timeline.Ref.Kind) && w.Verb == history.Created:
-		r = claimant(s, w)
-	case kind.PersistentVolume.Is(w.Timeline.Ref.Kind) && w.Verb != history.Updated:
-		r = claimOf(s, w)
-	}
-	if r == nil {
-		return Cause{}, false
-	}
-	return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true
+// bySetController reports whether the StatefulSet controller may have made w, a claim with the name of one of a Pod.
+func bySetController(s *Scene, w *change.Write) bool {
+	_, ofSet := kind.ClaimPattern(object.NameOf(&w.Timeline.Ref))
+	return ofSet && maybeBy(s, w, change.Manager, kind.StatefulSet.Controller)
 }
 
-// claimant returns the open reconciliation of the StatefulSet that made the claim of w, or nil. The
-// claim has no owner, but its name consists of the template, the StatefulSet and the ordinal.
-func claimant(s *Scene, w *change.Write) *change.Reconciliation {
-	if !maybeBy(s, w, change.Manager, kind.StatefulSet.Controller) {
-		return nil
-	}
-	pattern, ok := kind.ClaimPattern(object.NameOf(&w.Timeline.Ref))
-	if !ok {
-		return nil
-	}
+// setsOfClaim returns the StatefulSets that may have made the claim of w. It has no owner, but its name consists of
+// the template, the StatefulSet and the ordinal.
+func setsOfClaim(s *Scene, w *change.Write) []*change.Timeline {
+	pattern, _ := kind.ClaimPattern(object.NameOf(&w.Timeline.Ref))
+	return ofKind(&kind.StatefulSet, s.Known.Referrers(pattern))
+}
+
+// ofKind returns the objects of the kind.
+func ofKind(k *kind.Kind, all []*change.Timeline) []*change.Timeline {
+	return slices.DeleteFunc(slices.Clone(all), func(t *change.Timeline) bool { return !k.Is(t.Ref.Kind) })
+}
+
+// wantsClaim returns the open change of a StatefulSet that wants the Pod of the claim of w, or nil.
+func wantsClaim(s *Scene, w *change.Write, set *change.Timeline) *change.Reconciliation {
+	recs := s.Placed.History(set.Ref.UID)
 	n, _ := ordinal(w.Timeline.Ref.Name)
-	for _, set := range s.Known.Referrers(pattern) {
-		recs := s.Placed.History(set.Ref.UID)
-		if len(recs) == 0 || !kind.StatefulSet.Is(set.Ref.Kind) {
-			continue
-		}
-		if r := ofSlot(recs, n+1); r != nil && r.Verb != history.Deleted && r.OpenAt(w, s.options.Quiet) {
-			return r
-		}
+	if len(recs) == 0 {
+		return nil
 	}
-	return nil
+	r := ofSlot(recs, n+1-firstOrdinal(set))
+	if r == nil || r.Verb == history.Deleted || !r.OpenAt(w, s.options.Quiet) {
+		return nil
+	}
+	return r
 }
 
-// claimOf returns the reconciliation of the claim for which the volume of w was made, or with which
-// it went; nil without one.
-func claimOf(s *Scene, w *change.Write) *change.Reconciliation {
-	if q := s.Trail.Audited(w); change.IsClient(w.Manager) || q != nil && change.IsClient(AuthorOf(q.Write)) {
-		return nil
-	}
-	name, ok := change.Related(w.Timeline, object.Claim)
-	if !ok {
-		return nil
-	}
-	for _, claim := range s.Known.Named(name) {
-		r := s.Placed.Current(claim.Ref.UID)
-		switch {
-		case r == nil, r.First().RV > w.RV:
-		case w.Verb == history.Created && r.Verb == history.Created && r.OpenAt(w, s.options.Quiet),
-			w.Verb == history.Deleted && r.Verb == history.Deleted:
-			return r
+// byProvisioner reports whether a component may have made w, for a claim.
+func byProvisioner(s *Scene, w *change.Write) bool {
+	_, ofClaim := change.Related(w.Timeline, object.Claim)
+	return ofClaim && !change.IsClient(Author(s, w))
+}
+
+// claims returns the claims of the Pod of w, or the claim of its volume.
+func claims(s *Scene, w *change.Write) []*change.Timeline { return claimsIn(s, w.Timeline.Refers()) }
+
+func claimsIn(s *Scene, relations []object.Relation) []*change.Timeline {
+	var out []*change.Timeline
+	for _, r := range relations {
+		if r.Type == object.Claim {
+			out = append(out, s.Known.Named(r.To)...)
 		}
 	}
-	return nil
+	return out
+}
+
+// linkClaim is the reason of a link from a Pod to the change of a claim that it waits for.
+const linkClaim = "claim"
+
+// unboundClaims returns the claims of the Pod of w that are new and have no volume.
+func unboundClaims(s *Scene, w *change.Write) []*change.Timeline {
+	return slices.DeleteFunc(claims(s, w), func(t *change.Timeline) bool {
+		return openOf(s, w, t, history.Created) == nil
+	})
+}
+
+// awaited adds a link to the Pods that wait for a new claim. r is its creation.
+func awaited(s *Scene, r *change.Reconciliation) {
+	for _, t := range ofKind(&kind.Pod, s.Known.Referrers(object.NameOf(&r.Timeline.Ref))) {
+		if pod := s.Placed.Current(t.Ref.UID); pod != nil && pod.Verb == history.Created && !pod.Folded &&
+			pod.Lineage != r.Lineage && waiting(t, r.First().RV) {
+			pod.Links = append(pod.Links, r.Link(linkClaim))
+		}
+	}
 }
 
 // Binding returns the open reconciliation of the claim to which w binds a volume, or nil.
@@ -79,15 +88,9 @@ func Binding(s *Scene, w *change.Write) *change.Reconciliation {
 		w.Version == nil || slices.Equal(w.Version.Relations, w.Previous.Relations) {
 		return nil
 	}
-	for _, relation := range w.Version.Relations {
-		if relation.Type != object.Claim {
-			continue
-		}
-		for _, claim := range s.Known.Named(relation.To) {
-			r := s.Placed.Current(claim.Ref.UID)
-			if r != nil && r.Verb != history.Deleted && r.OpenAt(w, s.options.Quiet) {
-				return r
-			}
+	for _, claim := range claimsIn(s, w.Version.Relations) {
+		if r := s.Placed.Current(claim.Ref.UID); r != nil && r.Verb != history.Deleted && r.OpenAt(w, s.options.Quiet) {
+			return r
 		}
 	}
 	return nil
@@ -96,14 +99,9 @@ func Binding(s *Scene, w *change.Write) *change.Reconciliation {
 // maybeBy reports whether one of the components may have written w: the audit log names it, or
 // without the log its field manager is that of the write.
 func maybeBy(s *Scene, w *change.Write, manager string, components ...string) bool {
-	if q := s.Trail.Audited(w); q != nil && q.User != "" && !q.Unauthenticated {
-		author := AuthorOf(q.Write)
-		for _, c := range components {
-			if author == c {
-				return true
-			}
-		}
-		return author == manager
+	if userOf(s, w) != "" {
+		author := AuthorOf(s.Trail.Audited(w).Write)
+		return author == manager || slices.Contains(components, author)
 	}
 	return w.Manager == manager || w.Manager == "" && w.Verb == history.Deleted
 }

@@ -21,7 +21,7 @@ func TestByClaim(t *testing.T) {
 	claimed := func(c *cluster) {
 		c.store("data", pendingClaim).begins()
 	}
-	testRule(t, plain(byClaim), map[string]ruleCase{
+	testRule(t, byRelation, map[string]ruleCase{
 		"Claim": {"its name has the template and the set", func(c *cluster) {
 			set(c)
 			c.store("data-db-0", claim)

@@ -23,15 +23,14 @@ func surplus(s *Scene, w *change.Write, r *change.Reconciliation) bool {
 	switch of := r.Timeline.Ref.Kind; {
 	case kind.ReplicaSet.Is(of):
 		want := wanted(r.Timeline, w.RV)
-		return want >= 0 && CensusOf(s, r.Timeline.Ref.UID).Before(w.RV) > want
+		return want >= 0 && placesOf(s, r.Timeline.Ref.UID).held() > want
 	case kind.StatefulSet.Is(of):
-		n, ok := ordinal(w.Timeline.Ref.Name)
-		return ok && n >= wanted(r.Timeline, w.RV) ||
-			r.Verb == history.Updated && (logged || replaceable(w, r) && !heldBack(w, r.Timeline))
+		return numberOf(s, controllerOf(s, w), w.Timeline) > wanted(r.Timeline, w.RV) || r.Verb == history.Updated &&
+			(logged || r.Took&kind.Template != 0 && replaceable(w, r) && !heldBack(w, r.Timeline))
 	case kind.DaemonSet.Is(of):
 		return r.Verb == history.Updated && (logged || replaceable(w, r))
 	case kind.Job.Is(of):
-		return r.Verb == history.Updated && (logged || !raised(r, w)) || lowered(r) || ended(r.Timeline, w.RV)
+		return r.Verb == history.Updated && (logged || !raised(r, w)) || lowered(r) || ended(r.Timeline, w)
 	}
 	return true
 }
@@ -83,16 +82,18 @@ func wanted(t *change.Timeline, rv uint64) int {
 	return -1
 }
 
-// ended reports whether, just before rv, a Job's controller had already decided on the end of its
-// Pods.
-func ended(t *change.Timeline, rv uint64) bool {
-	i, _ := t.Position(rv)
-	if i == 0 {
-		return false
+// ended reports whether a Job's controller had decided on the end of its Pods before it deleted one with w. It may
+// write the condition, with the time of the decision, after the deletion.
+func ended(t *change.Timeline, w *change.Write) bool {
+	i, _ := t.Position(w.RV)
+	for _, v := range t.Versions[max(i-1, 0):] {
+		for _, typ := range []string{"FailureTarget", "SuccessCriteriaMet", "Failed", "Complete"} {
+			if judge.Holds(v, typ) && (v.ResourceVersion < w.RV || !v.Condition(typ).Since.After(w.At.At().Time)) {
+				return true
+			}
+		}
 	}
-	v := t.Versions[i-1]
-	return judge.Holds(v, "FailureTarget") || judge.Holds(v, "SuccessCriteriaMet") || judge.Holds(v, "Failed") ||
-		judge.Holds(v, "Complete")
+	return false
 }
 
 // surplusSet reports whether the owner's controller removed a ReplicaSet that was scaled to

@@ -281,9 +281,7 @@ func (c *cluster) set() *change.Write {
 		}
 		if w := c.writeOf(f); w != nil {
 			c.place(f, w)
-			if w.Verb != history.Removed {
-				Lose(c.scene, w)
-			}
+			Occupy(c.scene, w)
 		}
 	}
 	w := c.writeOf(asked)

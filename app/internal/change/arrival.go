@@ -86,7 +86,8 @@ func (r *Reconciliation) convergedIn(v *history.Version) bool {
 	case kind.ReplicaSet.Is(v.Kind):
 		return w.Available >= want && (w.Total == w.Replicas || w.Replicas > top && w.Total <= w.Replicas)
 	case kind.StatefulSet.Is(v.Kind):
-		return judge.Converged(v) && w.Available >= want
+		// With the update strategy OnDelete, the status converges before the Pods of a decrease are gone.
+		return judge.Converged(v) && w.Available >= want && (r.Parts&kind.Scale == 0 || w.Total <= w.Replicas)
 	case !kind.Deployment.Is(v.Kind):
 		return judge.Converged(v)
 	case r.Parts == kind.Scale && w.Total > w.Updated: // a rollout goes on at the same time

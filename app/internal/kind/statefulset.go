@@ -14,7 +14,7 @@ var StatefulSet = Kind{
 	Effects:    []*Kind{&Pod, &PersistentVolumeClaim, &ControllerRevision},
 	Replicas:   ReplicaCounts,
 	Parts:      append(podFields[:len(podFields):len(podFields)], Field{"spec.updateStrategy", Template}),
-	Shown:      shownOfTemplate("spec.replicas", "spec.updateStrategy", "spec.podManagementPolicy"),
+	Shown:      shownOfTemplate("spec.replicas", "spec.ordinals", "spec.updateStrategy", "spec.podManagementPolicy"),
 	Progress:   true,
 	Relations:  configRelations("spec.template"),
 	Attributes: "k8s.statefulset.",

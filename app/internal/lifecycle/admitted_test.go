@@ -222,7 +222,9 @@ trace 1 converged
 			func(s *story) {
 				s.write("head", custom("Head"))
 				s.write("child", childOf("Head", "head", "Child"))
-				s.audited("child", "create", came(traceA, 7))
+				s.audited("child", "create", came(traceA, 7), func(w *observation.Write) {
+					w.User, w.UserAgent = "system:serviceaccount:default:head", "head-controller/v1"
+				})
 				s.finish("child", "head")
 			},
 			`

@@ -32,7 +32,7 @@ func (p *Placing) adopt(all []change.Write) {
 		if replaced {
 			place-- // both have the same owner
 		}
-		if up != nil && !up.Loose() && (replaced || up.Manager == w.Manager) && w.Stored() < up.Stored() {
+		if up != nil && !up.Loose() && (replaced || cause.OneAuthor(p.scene, up, w)) && w.Stored() < up.Stored() {
 			up.Place = max(place, 1)
 		}
 	}

@@ -94,9 +94,7 @@ func (p *Placing) place(w *change.Write) {
 	default:
 		p.placeNote(w)
 	}
-	if w.Verb != history.Removed && (w.Verb != history.Deleted || w.Fate != change.Step) {
-		cause.Lose(p.scene, w)
-	}
+	cause.Occupy(p.scene, w)
 }
 
 // endStep reports whether a controller changed the desired state of an object in deletion. Such a write
@@ -288,7 +286,7 @@ func (p *Placing) copied(w *change.Write) *change.Reconciliation {
 // metadataStep reports whether a controller changed the metadata: a component of the control plane,
 // the kubelet, the owner's controller, or the object's own controller.
 func (p *Placing) metadataStep(w *change.Write) bool {
-	if kind.IsComponent(w.Manager) || cause.OwnController(w) {
+	if kind.IsComponent(w.Manager) || cause.OwnController(p.scene, w) {
 		return true
 	}
 	return w.Manager != "" && p.known.Controller(w.Timeline) != nil && cause.ByController(p.scene, w)

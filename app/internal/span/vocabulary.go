@@ -370,6 +370,7 @@ var attributeTerms = []Term{
 var linkTerms = []Term{
 	{LinkReason, "annotation", "", "a context on the object, from another trace than its write's", ""},
 	{LinkReason, "autoscaler", "", "the last change of the autoscaler that scaled the object", ""},
+	{LinkReason, "claim", "", "the creation of a claim that the Pod waits for", ""},
 	{LinkReason, "concurrent", "", "a reconciliation of another part of the same object, at the same time", ""},
 	{
 		LinkReason,
@@ -384,7 +385,7 @@ var linkTerms = []Term{
 	{LinkReason, "episode", "", "the reconcile that began a healing or deletion (operator kit)", ""},
 	{LinkReason, "fight", "", "the change of an opponent that this change overwrites", ""},
 	{LinkReason, "healing", "", "the context of a converged object, from the trace that heals it (operator kit)", ""},
-	{LinkReason, "heals", "", "the reconciliation of the object that the write replaces", ""},
+	{LinkReason, "heals", "", "the newest change of the lost object that the write replaces", ""},
 	{LinkReason, "joined", "", "a span of another component, in link mode", ""},
 	{LinkReason, "limit-range", "", "the change of a LimitRange that had refused the object", ""},
 	{LinkReason, "object", "", "the object's context where it is not the parent (operator kit)", ""},

@@ -82,7 +82,7 @@ func (u *FieldUpdate) complete(f *Fights) {
 	u.drift = cause.Drift(f.scene, w) != nil
 	u.fields = w.Fields()
 	removed := func(f change.Field) bool { return f.Value == 0 }
-	if slices.ContainsFunc(u.fields, removed) && cause.OwnController(w) {
+	if slices.ContainsFunc(u.fields, removed) && cause.OwnController(f.scene, w) {
 		for _, field := range u.fields {
 			if removed(field) {
 				u.consumed = append(u.consumed, field)

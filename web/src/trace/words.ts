@@ -30,6 +30,7 @@ export const sources: Record<TimeSource, string> = {
 const links: Record<string, string> = {
   annotation: 'a context on the object, from another trace',
   autoscaler: 'the last change of the autoscaler that scaled it',
+  claim: 'the claim that it waits for',
   concurrent: 'another part of the same object, at the same time',
   config: 'the last change of a ConfigMap or Secret that it reads',
   delivery: 'the last revision of the tool that corrects a drift',
