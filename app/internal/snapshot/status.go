@@ -56,13 +56,17 @@ func readStatus(r *Reader, m *statepb.Status) *history.Status {
 }
 
 func savedVerdict(w *Writer, v *history.Verdict) *statepb.Verdict {
-	return &statepb.Verdict{Progress: w.Text(string(v.Progress)), ProgressMessage: w.Text(v.ProgressMessage)}
+	return &statepb.Verdict{
+		Progress: w.Text(string(v.Progress)), ProgressMessage: w.Text(v.ProgressMessage),
+		JudgedBy: w.Text(string(v.JudgedBy)),
+	}
 }
 
 func readVerdict(r *Reader, m *statepb.Verdict) *history.Verdict {
 	return &history.Verdict{
 		Progress:        observation.Progress(r.Text(m.Progress)),
 		ProgressMessage: r.Text(m.ProgressMessage),
+		JudgedBy:        observation.Judge(r.Text(m.JudgedBy)),
 	}
 }
 

@@ -1943,6 +1943,7 @@ type Verdict struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	Progress        uint64                 `protobuf:"varint,1,opt,name=progress,proto3" json:"progress,omitempty"`                                      // in texts
 	ProgressMessage uint64                 `protobuf:"varint,2,opt,name=progress_message,json=progressMessage,proto3" json:"progress_message,omitempty"` // in texts
+	JudgedBy        uint64                 `protobuf:"varint,3,opt,name=judged_by,json=judgedBy,proto3" json:"judged_by,omitempty"`                      // in texts
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -1987,6 +1988,13 @@ func (x *Verdict) GetProgress() uint64 {
 func (x *Verdict) GetProgressMessage() uint64 {
 	if x != nil {
 		return x.ProgressMessage
+	}
+	return 0
+}
+
+func (x *Verdict) GetJudgedBy() uint64 {
+	if x != nil {
+		return x.JudgedBy
 	}
 	return 0
 }
@@ -5226,10 +5234,11 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\x04R\x05phase\x12\x0e\n" +
 	"\x02by\x18\x03 \x01(\x04R\x02by\x12\x14\n" +
-	"\x05heals\x18\x04 \x01(\bR\x05heals\"P\n" +
+	"\x05heals\x18\x04 \x01(\bR\x05heals\"m\n" +
 	"\aVerdict\x12\x1a\n" +
 	"\bprogress\x18\x01 \x01(\x04R\bprogress\x12)\n" +
-	"\x10progress_message\x18\x02 \x01(\x04R\x0fprogressMessage\"\x95\x01\n" +
+	"\x10progress_message\x18\x02 \x01(\x04R\x0fprogressMessage\x12\x1b\n" +
+	"\tjudged_by\x18\x03 \x01(\x04R\bjudgedBy\"\x95\x01\n" +
 	"\tCondition\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\x04R\x04type\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\x04R\x06status\x12\x16\n" +
