@@ -23,7 +23,8 @@ func (n *Normalizer) judges(of object.Kind) bool {
 	if kind.BuiltIn(of.Group) {
 		return false
 	}
-	ruled := kind.Of(of.Group, of.Kind).Resource != "" || kind.IsApplication(of)
+	k := kind.Of(of.Group, of.Kind)
+	ruled := len(k.Goals) > 0 || k.State.Field != "" || kind.VolumeSnapshot.Is(of) || kind.IsApplication(of)
 	return !ruled || n.judge.Declares(schema.GroupKind{Group: of.Group, Kind: of.Kind})
 }
 
@@ -45,7 +46,8 @@ func (n *Normalizer) judged(s *observation.State, obj fields) (observation.Progr
 	return v.Progress, text
 }
 
-// said returns the text of a verdict: that of the object without quoted values, or the reason.
+// said returns the text of a verdict: that of the object without quoted values, or the reason. A state that
+// only repeats the verdict is no reason.
 func said(v *health.Verdict, s *observation.State) string {
 	text := v.Message
 	if !v.Ours && !isReason(text) {
@@ -54,7 +56,7 @@ func said(v *health.Verdict, s *observation.State) string {
 	switch {
 	case text == message.Withheld:
 		return message.WithReason(v.Reason, text)
-	case text == "" && isReason(v.Reason):
+	case text == "" && message.Reason(v.Reason) != message.Withheld && !strings.EqualFold(v.Reason, "failed"):
 		return v.Reason
 	}
 	return text

@@ -52,8 +52,8 @@ func TestHealth(t *testing.T) {
 			observation.ProgressCurrent, "", observation.JudgedByNothing, -1,
 		},
 		"built-in rules": {
-			`{"apiVersion":"cert-manager.io/v1","kind":"CertificateRequest",` + meta +
-				`"status":{"conditions":[{"type":"Ready","status":"True"}]}}`,
+			`{"apiVersion":"acme.cert-manager.io/v1","kind":"Order",` + meta +
+				`"status":{"state":"valid"}}`,
 			observation.ProgressCurrent, "", "", -1,
 		},
 	} {
@@ -70,7 +70,7 @@ func TestHealth(t *testing.T) {
 // TestSetHealth: new rules apply to the next object, of a kind with built-in rules, too.
 func TestSetHealth(t *testing.T) {
 	n := New([KeySize]byte{1}, Settings{})
-	u := parse(t, `{"apiVersion":"cert-manager.io/v1","kind":"CertificateRequest",
+	u := parse(t, `{"apiVersion":"acme.cert-manager.io/v1","kind":"Order",
 		"metadata":{"name":"n","uid":"u","resourceVersion":"7"},"status":{"stage":"Live"}}`)
 	if s := n.Object(u); s.Progress != observation.ProgressInProgress {
 		t.Fatalf("got %s", s.Progress)
