@@ -17,6 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // version is a stored version of an object: its fields outside the metadata, and some of these. A
@@ -152,6 +153,19 @@ func TestCustomKinds(t *testing.T) {
 			},
 			"Widget shop converged 20s ago, in 61s; slowest: condition Ready (100 %).\n",
 		},
+		"first-of-its-kind": {
+			"the first object of a kind with a status waits for it",
+			"{apiVersion: new.example.com/v1, kind: Widget}",
+			[]version{{0, 1, "spec: {size: 1}"}, {10 * time.Second, 1, "status: {phase: Ready}"}},
+			"Widget shop converged 20s ago, in 10s; slowest: reconcile Widget (100 %).\n",
+		},
+		"first-of-its-kind-waits": {
+			"… for half a minute",
+			"{apiVersion: new.example.com/v1, kind: Widget}",
+			[]version{{0, 1, "spec: {size: 1}"}},
+			"Widget shop has been on its way for 20s: it waits for its controller to report completion.\n" +
+				"Cause: somebody created Widget shop at 12:01:00, trace 483dc408.\n",
+		},
 		"nothing-shown": {
 			"the answer says that nothing confirms the convergence",
 			"{apiVersion: networking.istio.io/v1, kind: VirtualService}",
@@ -168,7 +182,17 @@ func TestCustomKinds(t *testing.T) {
 			if err := yaml.Unmarshal([]byte(tc.kind), &obj); err != nil {
 				t.Fatal(err)
 			}
+			of := (&unstructured.Unstructured{Object: obj}).GroupVersionKind()
+			if name != "nothing-shown" {
+				signals.Define(map[string]any{"spec": map[string]any{
+					"group": of.Group, "names": map[string]any{"kind": of.Kind},
+					"versions": []any{map[string]any{
+						"served": true, "subresources": map[string]any{"status": map[string]any{}},
+					}},
+				}})
+			}
 			at, ref := now, object.Ref{}
+			var traces []*span.Trace
 			for i, v := range tc.versions {
 				at = at.Add(v.after)
 				more := map[string]any{}
@@ -183,10 +207,11 @@ func TestCustomKinds(t *testing.T) {
 				}
 				s := normalizer.Object(&unstructured.Unstructured{Object: obj})
 				ref = s.Ref
+				traces = append(traces, engine.Take(at)...)
 				engine.Observe(&observation.Observation{Seen: at, Source: observation.SourceWatch, State: s})
 			}
 			at = at.Add(20 * time.Second)
-			traces := engine.Traces(at)
+			traces = append(traces, engine.Traces(at)...)
 			a := Explain(traces[len(traces)-1], ref, at)
 			if diff := cmp.Diff(tc.want, a.Text(at, "default")); diff != "" {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)

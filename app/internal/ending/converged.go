@@ -5,6 +5,7 @@ package ending
 import (
 	"math"
 	"strings"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
@@ -58,10 +59,17 @@ func (e *Endings) recovering(v *history.Version) bool {
 	return change.Crashed(v) && !e.clock.Passed(v.Seen, judge.Steady)
 }
 
+// firstStatus is how long one of the first objects of a kind waits for its first status.
+const firstStatus = 30 * time.Second
+
 // opaque ends a reconciliation of a kind that does not report convergence. It ends with the
 // last write that it caused, after a quiet time.
 func (e *Endings) opaque(r *change.Reconciliation, v *history.Version, at history.Moment) (change.Ending, state) {
-	if !e.clock.Passed(r.Activity, r.Quiet(e.opts.Quiet)) {
+	wait := r.Quiet(e.opts.Quiet)
+	if r.Timeline.Last().JudgedBy == observation.JudgedByNothingYet {
+		wait = max(wait, firstStatus)
+	}
+	if !e.clock.Passed(r.Activity, wait) {
 		return change.Ending{}, open
 	}
 	if r.Activity.After(at.At().Time) {
@@ -76,7 +84,7 @@ func remark(v *history.Version) string {
 	switch {
 	case strings.HasPrefix(v.ProgressMessage, observation.Held):
 		return v.ProgressMessage
-	case v.JudgedBy == observation.JudgedByNothing:
+	case v.JudgedBy == observation.JudgedByNothing, v.JudgedBy == observation.JudgedByNothingYet:
 		return observation.Unconfirmed
 	}
 	return ""

@@ -63,6 +63,15 @@ func Observed(status map[string]any) int64 {
 	return number(status, "observedGeneration", -1)
 }
 
+// created returns the creation of an object, or the epoch.
+func created(meta fields) time.Time {
+	t, err := time.Parse(time.RFC3339, raw(meta, "creationTimestamp"))
+	if err != nil {
+		return time.Unix(0, 0)
+	}
+	return t
+}
+
 // moment returns the newest of the times in a condition, or the zero time.
 func moment(m fields) time.Time {
 	for _, key := range []string{"lastTransitionTime", "timestamp", "lastUpdateTime", "lastUpdated"} {

@@ -81,12 +81,12 @@ func (j *Judge) Of(obj map[string]any) Verdict {
 	if named.shown {
 		return named.Verdict
 	}
-	if j.signals.of(s.kind) || s.once {
+	if j.signals.of(s.kind).shown || s.once {
 		return Verdict{Progress: observation.ProgressInProgress, By: observation.JudgedByNames}
 	}
 	v := byKstatus(s)
-	if v.By == observation.JudgedByNothing {
-		j.signals.note(s.kind, false)
+	if v.By == observation.JudgedByNothing && j.signals.quiet(s.kind, created(s.meta)) && len(s.status) == 0 {
+		v.By = observation.JudgedByNothingYet
 	}
 	return v
 }

@@ -73,6 +73,39 @@ func TestDefine(t *testing.T) {
 	}
 }
 
+// TestFirstObjects: the first objects of a kind with a status wait for theirs. Later ones do not, if an older
+// one still shows nothing.
+func TestFirstObjects(t *testing.T) {
+	signals := new(Signals)
+	j := NewJudge(nil, signals)
+	at := func(created string) observation.Judge {
+		obj := widget(nil)
+		obj["metadata"] = fields{"generation": int64(1), "creationTimestamp": created}
+		return j.Of(obj).By
+	}
+	if by := at("2026-01-02T03:00:00Z"); by != observation.JudgedByNothing {
+		t.Errorf("without a definition: got %q", by)
+	}
+	*signals = Signals{}
+	signals.Define(fields{"spec": fields{
+		"group": "example.com", "names": fields{"kind": "Widget"},
+		"versions": []any{fields{"served": true, "subresources": fields{"status": fields{}}}},
+	}})
+	for _, step := range []struct {
+		created string
+		want    observation.Judge
+	}{
+		{"2026-01-02T03:00:00Z", observation.JudgedByNothingYet},
+		{"2026-01-02T03:00:30Z", observation.JudgedByNothingYet},
+		{"2026-01-02T03:01:00Z", observation.JudgedByNothing},
+		{"2026-01-02T03:00:30Z", observation.JudgedByNothingYet},
+	} {
+		if by := at(step.created); by != step.want {
+			t.Errorf("created at %s: got %q, want %q", step.created, by, step.want)
+		}
+	}
+}
+
 // TestRules: the order of a rule's expressions, missing fields, and the vetoes before a rule.
 func TestRules(t *testing.T) {
 	rules, err := NewRules([]Rule{{

@@ -100,6 +100,9 @@ const (
 	JudgedByKstatus Judge = "kstatus"
 	// JudgedByNothing means that nothing in the object shows its state. It counts as converged.
 	JudgedByNothing Judge = "none"
+	// JudgedByNothingYet is the same for one of the first objects of a kind with a status: its first status
+	// may follow.
+	JudgedByNothingYet Judge = "none yet"
 )
 
 // Held and Waits begin the ProgressMessage of an object that is paused or stopped: by its desired state,

@@ -111,7 +111,7 @@ func Shown(v *history.Version) bool {
 	switch v.JudgedBy {
 	case "":
 		return len(v.Conditions) > 0
-	case observation.JudgedByNothing:
+	case observation.JudgedByNothing, observation.JudgedByNothingYet:
 		return false
 	case observation.JudgedByConfiguration, observation.JudgedByArgoCD, observation.JudgedByNames,
 		observation.JudgedByKstatus:
