@@ -83,7 +83,8 @@ func TestCustomKinds(t *testing.T) {
 				{5 * time.Second, 1, `status: {observedGeneration: 1, printableStatus: Stopped, conditions: [
 					{type: Ready, status: "False", reason: VMINotExists, message: VMI does not exist}]}`},
 			},
-			"VirtualMachine shop converged 20s ago, in 5s; slowest: reconcile VirtualMachine (100 %); held: it is stopped, as wished.\n",
+			"VirtualMachine shop converged 20s ago, in 5s; slowest: reconcile VirtualMachine (100 %); " +
+				"held: it is stopped, as wished.\n",
 		},
 		"duplicate-conditions": {
 			"the last of three conditions Ready counts",
@@ -102,8 +103,9 @@ func TestCustomKinds(t *testing.T) {
 			"{apiVersion: gateway.networking.k8s.io/v1, kind: HTTPRoute}",
 			[]version{
 				{0, 1, "spec: {parentRefs: [{name: eg, namespace: gw, sectionName: nonexistent}]}"},
-				{5 * time.Second, 1, `status: {parents: [{parentRef: {name: eg, namespace: gw, sectionName: nonexistent},
-					conditions: [{type: Accepted, status: "False", reason: NoMatchingParent, observedGeneration: 1}]}]}`},
+				{5 * time.Second, 1, `status: {parents: [
+					{parentRef: {name: eg, namespace: gw, sectionName: nonexistent}, conditions: [
+					{type: Accepted, status: "False", reason: NoMatchingParent, observedGeneration: 1}]}]}`},
 				{5 * time.Second, 2, "spec: {parentRefs: [{name: eg, namespace: gw, sectionName: https}]}"},
 				{5 * time.Second, 2, `status: {parents: [
 					{parentRef: {name: eg, namespace: gw, sectionName: nonexistent},

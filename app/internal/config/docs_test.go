@@ -210,10 +210,11 @@ and column in the expression: ` + "`lifeline.yaml:9: relations[0].match:1:32: �
 `,
 	"health": "A rule for a kind comes before all other sources of its [health](health.md):\n\n" +
 		"```yaml\nhealth:\n" + exampleHealth + "```\n" + `
-- The expressions are CEL over the variables ` + "`apiVersion`, `kind`, `metadata`, `spec` and `status`" + `, as in Flux's
-  ` + "`healthCheckExprs`" + `. An expression with an error, such as a missing field, is not true.
+- The expressions are CEL over the variables ` + "`apiVersion`, `kind`, `metadata`, `spec` and `status`" + `, as
+  in Flux's ` + "`healthCheckExprs`" + `. An expression with an error, such as a missing field, is not true.
 - A wished pause, and a change that the controller has not observed, come before a rule.
-- An error has its line and column in the expression: ` + "`lifeline.yaml:9: health[0].current:1:32: …`" + `.
+- An error has its line and column in the expression:
+  ` + "`lifeline.yaml:9: health[0].current:1:32: …`" + `.
 - A change applies to the versions observed from then on.
 `,
 	"showValues": "The values of your own kinds' fields, in the sentence about what a change changed:\n\n" +

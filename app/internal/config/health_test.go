@@ -23,7 +23,8 @@ func TestExampleHealth(t *testing.T) {
 		t.Fatal("no rule for the kind")
 	}
 	for stage, want := range map[string]observation.Progress{
-		"Live": observation.ProgressCurrent, "Broken": observation.ProgressFailed, "Warming": observation.ProgressInProgress,
+		"Live": observation.ProgressCurrent, "Broken": observation.ProgressFailed,
+		"Warming": observation.ProgressInProgress,
 	} {
 		v := j.Of(map[string]any{
 			"apiVersion": "example.com/v1", "kind": "Widget", "status": map[string]any{"stage": stage},

@@ -20,7 +20,8 @@ func checkHealth(f *Facts) Check {
 	c := Check{Name: "health", Status: Advice}
 	c.Found = fmt.Sprintf("%s with objects, but without any sign of their state: %s",
 		plural(len(silent), "kind"), some(silent))
-	c.Lose = "when changes of these kinds have taken effect: they count as converged, unconfirmed, once nothing more happens"
+	c.Lose = "when changes of these kinds have taken effect: they count as converged, unconfirmed, " +
+		"once nothing more happens"
 	c.Add = []Lines{{
 		Where: "the configuration of lifeline serve, if a field of the status shows the state (docs/health.md)",
 		Text:  healthLines(silent),

@@ -154,7 +154,8 @@ func (s *subject) byConditions() named {
 	}
 	if c := first(func(c *condition) bool { return c.kind == goals && (c.stale || c.status != "True") }); c != nil {
 		v := c.verdict(observation.ProgressInProgress)
-		if trouble := first(func(c *condition) bool { return c.holds(typeTrouble) }); trouble != nil && c.message == "" {
+		trouble := first(func(c *condition) bool { return c.holds(typeTrouble) })
+		if trouble != nil && c.message == "" {
 			v = trouble.verdict(observation.ProgressInProgress)
 		}
 		return v

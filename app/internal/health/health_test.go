@@ -109,7 +109,8 @@ func TestFirstObjects(t *testing.T) {
 // TestRules: the order of a rule's expressions, missing fields, and the vetoes before a rule.
 func TestRules(t *testing.T) {
 	rules, err := NewRules([]Rule{{
-		Kind: widgets, Current: "status.stage == 'Live'", InProgress: "status.updating", Failed: "status.stage == 'Broken'",
+		Kind: widgets, Current: "status.stage == 'Live'", InProgress: "status.updating",
+		Failed: "status.stage == 'Broken'",
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -119,12 +120,18 @@ func TestRules(t *testing.T) {
 		want   observation.Progress
 		by     observation.Judge
 	}{
-		"no status":   {nil, observation.ProgressInProgress, observation.JudgedByConfiguration},
-		"current":     {fields{"stage": "Live"}, observation.ProgressCurrent, observation.JudgedByConfiguration},
-		"failed":      {fields{"stage": "Broken"}, observation.ProgressFailed, observation.JudgedByConfiguration},
-		"in progress": {fields{"stage": "Broken", "updating": true}, observation.ProgressInProgress, observation.JudgedByConfiguration},
-		"none":        {fields{"stage": "x"}, observation.ProgressInProgress, observation.JudgedByConfiguration},
-		"unobserved":  {fields{"stage": "Live", "observedGeneration": int64(1)}, observation.ProgressInProgress, observation.JudgedByNames},
+		"no status": {nil, observation.ProgressInProgress, observation.JudgedByConfiguration},
+		"current":   {fields{"stage": "Live"}, observation.ProgressCurrent, observation.JudgedByConfiguration},
+		"failed":    {fields{"stage": "Broken"}, observation.ProgressFailed, observation.JudgedByConfiguration},
+		"in progress": {
+			fields{"stage": "Broken", "updating": true}, observation.ProgressInProgress,
+			observation.JudgedByConfiguration,
+		},
+		"none": {fields{"stage": "x"}, observation.ProgressInProgress, observation.JudgedByConfiguration},
+		"unobserved": {
+			fields{"stage": "Live", "observedGeneration": int64(1)}, observation.ProgressInProgress,
+			observation.JudgedByNames,
+		},
 	} {
 		if v := NewJudge(rules, new(Signals)).Of(widget(tc.status)); v.Progress != tc.want || v.By != tc.by {
 			t.Errorf("%s: got %s by %s, want %s by %s", name, v.Progress, v.By, tc.want, tc.by)
@@ -144,12 +151,16 @@ func TestReduced(t *testing.T) {
 	}
 	for name, tc := range map[string]struct{ in, want string }{
 		"later": {
-			`{"status":{"conditions":[{"type":"A","lastTransitionTime":"2026-01-02T03:04:06Z"},{"type":"A","lastTransitionTime":"2026-01-02T03:04:05Z"},{"type":"B"}]}}`,
+			`{"status":{"conditions":[{"type":"A","lastTransitionTime":"2026-01-02T03:04:06Z"},
+				{"type":"A","lastTransitionTime":"2026-01-02T03:04:05Z"},{"type":"B"}]}}`,
 			`{"status":{"conditions":[{"type":"A","lastTransitionTime":"2026-01-02T03:04:06Z"},{"type":"B"}]}}`,
 		},
 		"parents": {
-			`{"metadata":{"namespace":"a"},"spec":{"parentRefs":[{"name":"x"}]},"status":{"parents":[{"parentRef":{"name":"x","sectionName":"s"}},{"parentRef":{"name":"y"}},{"parentRef":{"name":"x","namespace":"b"}}]}}`,
-			`{"metadata":{"namespace":"a"},"spec":{"parentRefs":[{"name":"x"}]},"status":{"parents":[{"parentRef":{"name":"x","sectionName":"s"}}]}}`,
+			`{"metadata":{"namespace":"a"},"spec":{"parentRefs":[{"name":"x"}]},"status":{"parents":[
+				{"parentRef":{"name":"x","sectionName":"s"}},{"parentRef":{"name":"y"}},
+				{"parentRef":{"name":"x","namespace":"b"}}]}}`,
+			`{"metadata":{"namespace":"a"},"spec":{"parentRefs":[{"name":"x"}]},"status":{"parents":[
+				{"parentRef":{"name":"x","sectionName":"s"}}]}}`,
 		},
 	} {
 		var in, want fields
@@ -160,12 +171,14 @@ func TestReduced(t *testing.T) {
 			t.Errorf("%s: -want +got:\n%s", name, diff)
 		}
 	}
-	obj := widget(fields{"conditions": []any{ready("False", "2026-01-02T03:04:05Z"), ready("True", "2026-01-02T03:04:05Z")}})
-	before := len(obj["status"].(fields)["conditions"].([]any)) //nolint:forcetypeassert // as above
+	const at = "2026-01-02T03:04:05Z"
+	both := []any{ready("False", at), ready("True", at)}
+	status := fields{"conditions": both}
+	obj := widget(status)
 	if v := NewJudge(nil, new(Signals)).Of(Reduced(obj)); v.Progress != observation.ProgressCurrent {
 		t.Errorf("got %s, want the last of equal times", v.Progress)
 	}
-	if after := len(obj["status"].(fields)["conditions"].([]any)); after != before { //nolint:forcetypeassert // as above
+	if !cmp.Equal(status["conditions"], any(both)) {
 		t.Error("the object was changed")
 	}
 }
@@ -175,8 +188,10 @@ func FuzzOf(f *testing.F) {
 	for _, text := range []string{
 		`{}`, `{"apiVersion":"kafka.strimzi.io/v1","kind":"Kafka","status":{"conditions":[{"type":"Ready"}]}}`,
 		`{"apiVersion":"a.crossplane.io/v1","kind":"A","status":{"conditions":[null,{"type":"Ready","status":1}]}}`,
-		`{"apiVersion":"a.b/v1","kind":"C","spec":{"parentRefs":[{"port":80}]},"status":{"parents":[{"parentRef":{"port":80}},{}]}}`,
-		`{"apiVersion":"a.b/v1","kind":"CJob","status":{"state":{"phase":"Running"},"ready":false,"observedGeneration":"7"}}`,
+		`{"apiVersion":"a.b/v1","kind":"C","spec":{"parentRefs":[{"port":80}]},
+			"status":{"parents":[{"parentRef":{"port":80}},{}]}}`,
+		`{"apiVersion":"a.b/v1","kind":"CJob","status":{"state":{"phase":"Running"},"ready":false,
+			"observedGeneration":"7"}}`,
 	} {
 		f.Add(text)
 	}

@@ -56,7 +56,7 @@ func (s *sample) object(i int) map[string]any {
 	return Reduced(obj)
 }
 
-// read returns the kinds of one file, by project.
+// samples returns the kinds in testdata/kinds by project.
 func samples(t *testing.T) map[string][]sample {
 	t.Helper()
 	files, err := filepath.Glob("testdata/kinds/*.yaml")
@@ -90,8 +90,8 @@ func TestKinds(t *testing.T) {
 			for n, c := range s.Cases {
 				v := NewJudge(nil, new(Signals)).Of(s.object(n))
 				if v.Progress != c.Want || v.By != c.By || v.Held != c.Held {
-					t.Errorf("%s: %s, case %d: got %s by %s (held: %t, reason %q, message %q), want %s by %s (held: %t)",
-						project, s.Kind, n, v.Progress, v.By, v.Held, v.Reason, v.Message, c.Want, c.By, c.Held)
+					t.Errorf("%s: %s, case %d: got %+v, want %s by %s (held: %t)",
+						project, s.Kind, n, v, c.Want, c.By, c.Held)
 				}
 				converged = converged || c.Want == observation.ProgressCurrent
 				other = other || c.Want != observation.ProgressCurrent || c.By == observation.JudgedByNothing

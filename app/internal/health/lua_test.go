@@ -94,7 +94,8 @@ func TestScripts(t *testing.T) {
 	for _, path := range checkPaths() {
 		parts := strings.Split(path, "/")
 		for _, status := range []any{nil, fields{}, "text", []any{}, fields{"conditions": "x", "phase": int64(1)}} {
-			obj := fields{"apiVersion": strings.ReplaceAll(parts[0], "_", "x") + "/v1", "kind": parts[1], "status": status}
+			group := strings.ReplaceAll(parts[0], "_", "x")
+			obj := fields{"apiVersion": group + "/v1", "kind": parts[1], "status": status}
 			s := read(obj)
 			if scriptOf(s.kind) == nil {
 				t.Errorf("%s: no check for %s", path, s.kind)

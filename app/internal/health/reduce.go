@@ -19,10 +19,9 @@ func Reduced(obj map[string]any) map[string]any {
 			reduced["conditions"], changed = newest, true
 		}
 	}
-	if list := items(status, "parents"); len(list) > 0 {
-		if referenced := referencedParents(list, items(sub(obj, "spec"), "parentRefs"), obj); len(referenced) < len(list) {
-			reduced["parents"], changed = referenced, true
-		}
+	parents := items(status, "parents")
+	if referenced := referencedParents(parents, obj); len(referenced) < len(parents) {
+		reduced["parents"], changed = referenced, true
 	}
 	if !changed {
 		return obj
@@ -54,9 +53,10 @@ func newestOfType(list []any) []any {
 	return out
 }
 
-// referencedParents returns the parents in a status that refs names. Without refs, it returns all: the
-// kind has another field for them.
-func referencedParents(list, refs []any, obj fields) []any {
+// referencedParents returns the parents in a status that spec.parentRefs names. Without that field, it
+// returns all: the kind has another one for them.
+func referencedParents(list []any, obj fields) []any {
+	refs := items(sub(obj, "spec"), "parentRefs")
 	if len(refs) == 0 {
 		return list
 	}

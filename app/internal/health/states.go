@@ -41,7 +41,8 @@ var (
 	}
 	stoppedWords = []string{"stopped", "halted", "suspended", "paused", "hibernated", "disabled", "sleeping"}
 	troubleWords = []string{
-		"degraded", "unhealthy", "unavailable", "warning", "yellow", "red", "notready", "lost", "healthwarn", "healtherr",
+		"degraded", "unhealthy", "unavailable", "warning", "yellow", "red", "notready", "lost",
+		"healthwarn", "healtherr",
 	}
 	ongoingWords = []string{"pending", "new", "init", "queued", "scheduled", "unknown", "inprogress", "notstarted"}
 	failedParts  = []string{

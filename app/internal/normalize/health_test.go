@@ -44,7 +44,8 @@ func TestHealth(t *testing.T) {
 			observation.ProgressCurrent, "held: it is paused, as wished", observation.JudgedByNames, 2,
 		},
 		"a value as state": {
-			`{"apiVersion":"example.com/v1","kind":"Widget",` + meta + `"status":{"phase":"Failed","message":"cNrYhunter2"}}`,
+			`{"apiVersion":"example.com/v1","kind":"Widget",` + meta +
+				`"status":{"phase":"Failed","message":"cNrYhunter2"}}`,
 			observation.ProgressFailed, "Failed: (text withheld)", observation.JudgedByNames, -1,
 		},
 		"nothing": {
@@ -75,7 +76,9 @@ func TestSetHealth(t *testing.T) {
 	if s := n.Object(u); s.Progress != observation.ProgressInProgress {
 		t.Fatalf("got %s", s.Progress)
 	}
-	rules, err := health.NewRules([]health.Rule{{Kind: u.GroupVersionKind().GroupKind(), Current: "status.stage == 'Live'"}})
+	rules, err := health.NewRules([]health.Rule{{
+		Kind: u.GroupVersionKind().GroupKind(), Current: "status.stage == 'Live'",
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,8 @@ const KeySize = 16
 
 // Normalizer normalizes objects. All digests in its results depend on its key: without the key, a
 // digest reveals nothing of a short value such as a password. The same object always gives the same
-// result, except for the verdict on an object that shows nothing (package health). A Normalizer may be used concurrently.
+// result, except for the verdict on an object that shows nothing (package health). A Normalizer may be used
+// concurrently.
 type Normalizer struct {
 	k0, k1 uint64
 	// recent are the fields of managers by their fieldsV1, and tables the field tables of objects.

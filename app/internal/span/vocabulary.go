@@ -146,7 +146,8 @@ var attributeTerms = []Term{
 		AttributeKey,
 		string(KeyHealth),
 		"a change of an object of a custom kind",
-		"the source of the verdict on it: `configuration`, `argo-cd`, `names`, `kstatus`, `none` or `none yet` ([health](health.md))",
+		"the source of the verdict on it: `configuration`, `argo-cd`, `names`, `kstatus`, `none` or `none yet` " +
+			"([health](health.md))",
 		"",
 	},
 	{
