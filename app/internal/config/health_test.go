@@ -50,10 +50,12 @@ func TestInvalidHealth(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text, want string
 	}{
-		"syntax":       {"{group: example.com, kind: Widget, current: 'status.stage =='}", "health[0].current:1:16"},
-		"no current":   {"{group: example.com, kind: Widget, failed: 'true'}", "health[0].current:1:1"},
-		"number":       {"{group: example.com, kind: Widget, current: '1'}", "health[0].current:1:1"},
-		"variable":     {"{group: example.com, kind: Widget, current: 'true', failed: 'secret.a'}", "health[0].failed:1:1"},
+		"syntax":     {"{group: example.com, kind: Widget, current: 'status.stage =='}", "health[0].current:1:16"},
+		"no current": {"{group: example.com, kind: Widget, failed: 'true'}", "health[0].current:1:1"},
+		"number":     {"{group: example.com, kind: Widget, current: '1'}", "health[0].current:1:1"},
+		"variable": {
+			"{group: example.com, kind: Widget, current: 'true', failed: 'secret.a'}", "health[0].failed:1:1",
+		},
 		"built-in":     {"{group: apps, kind: Deployment, current: 'true'}", "health[0].group"},
 		"unknown word": {"{group: example.com, kind: Widget, current: 'true', degraded: 'true'}", "degraded"},
 		"twice": {

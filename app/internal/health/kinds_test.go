@@ -65,7 +65,7 @@ func samples(t *testing.T) map[string][]sample {
 	}
 	out := map[string][]sample{}
 	for _, file := range files {
-		text, err := os.ReadFile(file) //nolint:gosec // a file of this package
+		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,7 +31,8 @@ func TestHealth(t *testing.T) {
 		},
 		"withheld": {
 			`{"apiVersion":"kafka.strimzi.io/v1","kind":"Kafka",` + meta + `"status":{"conditions":[
-				{"type":"NotReady","status":"True","reason":"TimeoutException","message":"the token is cNrYhunter2"}]}}`,
+				{"type":"NotReady","status":"True","reason":"TimeoutException",
+				"message":"the token is cNrYhunter2"}]}}`,
 			observation.ProgressFailed, "TimeoutException: (text withheld)", observation.JudgedByArgoCD, -1,
 		},
 		"text of a check": {
@@ -62,7 +63,8 @@ func TestHealth(t *testing.T) {
 			s := New([KeySize]byte{1}, Settings{}).Object(parse(t, tc.text))
 			if s.Progress != tc.progress || s.ProgressMessage != tc.message || s.JudgedBy != tc.by ||
 				s.ObservedGeneration != tc.observed {
-				t.Errorf("got %s %q by %q, observed %d", s.Progress, s.ProgressMessage, s.JudgedBy, s.ObservedGeneration)
+				t.Errorf("got %s %q by %q, observed %d",
+					s.Progress, s.ProgressMessage, s.JudgedBy, s.ObservedGeneration)
 			}
 		})
 	}
