@@ -42,6 +42,8 @@ type Answer struct {
 	Category string `json:"category,omitempty"`
 	// Reason is the reason in a sentence; "" if nothing is wrong.
 	Reason string `json:"reason,omitempty"`
+	// Note is what to add about a convergence: a wished pause or stop, or that nothing confirms it.
+	Note string `json:"note,omitempty"`
 	// Start and End are those of the change. End is zero for an open change.
 	Start time.Time `json:"start"`
 	End   time.Time `json:"end,omitzero"`
@@ -138,6 +140,8 @@ func Explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 	}
 	if was := insight.Attribute(own, span.KeyWas); was != "" {
 		a.Was, a.WasFor = span.Outcome(was), strings.TrimPrefix(strings.TrimPrefix(own.Message, "was "+was), ": ")
+	} else if a.State == State(span.Converged) {
+		a.Note = own.Message
 	}
 	if a.Reason != "" && category != "" {
 		a.Category, a.Next = category, insight.Attribute(part, span.KeyReasonNext)

@@ -83,6 +83,9 @@ func (a *Answer) verdict(now time.Time, namespace string) string {
 	if a.Slowest != "" {
 		text += fmt.Sprintf("; slowest: %s (%d %%)", shown(a.Slowest), a.Share)
 	}
+	if a.Note != "" {
+		text += "; " + shown(strings.TrimSuffix(a.Note, "."))
+	}
 	return text + "."
 }
 

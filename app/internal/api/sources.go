@@ -31,6 +31,8 @@ type WatchSource struct {
 	// forbidden or not offered.
 	Resources  int      `json:"resources"`
 	Unreadable []string `json:"unreadable,omitempty"`
+	// Silent are the kinds with objects that show nothing of their state, as Kind.group, sorted.
+	Silent []string `json:"silent,omitempty"`
 	// Lag is the delay of the slowest watch.
 	Lag Seconds `json:"lag,omitempty"`
 }

@@ -26,8 +26,8 @@ func (r *Reconciliation) ConvergedBy(rv uint64) *history.Version {
 }
 
 // arrivedAfter returns the first version in which r had converged, from that of the write from on,
-// or nil. A version without conditions is weak evidence for an opaque kind (judge.Opaque): it
-// counts only if all later versions also lack conditions and have converged. For other kinds, a
+// or nil. A version that does not show its state is weak evidence for an opaque kind (judge.Opaque): it
+// counts only if all later versions do not show it either, and have converged. For other kinds, a
 // version from before the controller's first status does not count.
 func (r *Reconciliation) arrivedAfter(from *Write) *history.Version {
 	t := r.Timeline
@@ -44,7 +44,7 @@ func (r *Reconciliation) arrivedAfter(from *Write) *history.Version {
 		case !r.convergedIn(v), judge.Unobserved(t.Last(), v):
 			silent = nil
 		case !Lasts(v, t.Versions[i+n+1:]):
-		case len(v.Conditions) > 0 || !judge.Opaque(t.Last()):
+		case judge.Shown(v) || !judge.Opaque(t.Last()):
 			return v
 		case silent == nil:
 			silent = v

@@ -29,6 +29,7 @@ func Default() *ServerConfiguration {
 		},
 		Engine:     EngineConfiguration{Settle: duration(2 * time.Second), Patience: duration(time.Hour)},
 		Relations:  []RelationConfiguration{},
+		Health:     []HealthConfiguration{},
 		Labels:     []string{"app.kubernetes.io/name", "app.kubernetes.io/version"},
 		Messages:   MessagesClean,
 		ShowValues: []ValuesConfiguration{},

@@ -14,6 +14,7 @@ import (
 // reloadable are the fields and sections that a running server can reload.
 var reloadable = []string{
 	"log.level", "sampling", "retention", "otlp.outbox", "webhook.suppliers", "webhook.supplierGroups",
+	"health",
 }
 
 // Diff returns the paths of the fields in which two configurations differ, in the order of the
@@ -31,6 +32,7 @@ func Diff(old, now *ServerConfiguration) (reload, restart []string) {
 }
 
 func isReloadable(path string) bool {
+	path = strings.ReplaceAll(path, "[]", "")
 	return slices.ContainsFunc(reloadable, func(r string) bool { return path == r || strings.HasPrefix(path, r+".") })
 }
 

@@ -108,7 +108,8 @@ func typeName(t reflect.Type) string {
 		return "size"
 	case reflect.TypeFor[[]string]():
 		return "list of strings"
-	case reflect.TypeFor[[]RelationConfiguration](), reflect.TypeFor[[]ValuesConfiguration]():
+	case reflect.TypeFor[[]RelationConfiguration](), reflect.TypeFor[[]ValuesConfiguration](),
+		reflect.TypeFor[[]HealthConfiguration]():
 		return "list of sections"
 	case reflect.TypeFor[int]():
 		return "number"
@@ -207,6 +208,15 @@ and column in the expression: ` + "`lifeline.yaml:9: relations[0].match:1:32: â€
 - After a change of this list the server reads the cluster again. Open changes continue under their
   IDs, or end as unfinished.
 `,
+	"health": "A rule for a kind comes before all other sources of its [health](health.md):\n\n" +
+		"```yaml\nhealth:\n" + exampleHealth + "```\n" + `
+- The expressions are CEL over the variables ` + "`apiVersion`, `kind`, `metadata`, `spec` and `status`" + `, as
+  in Flux's ` + "`healthCheckExprs`" + `. An expression with an error, such as a missing field, is not true.
+- A wished pause, and a change that the controller has not observed, come before a rule.
+- An error has its line and column in the expression:
+  ` + "`lifeline.yaml:9: health[0].current:1:32: â€¦`" + `.
+- A change applies to the versions observed from then on.
+`,
 	"showValues": "The values of your own kinds' fields, in the sentence about what a change changed:\n\n" +
 		"```yaml\nshowValues:\n" + exampleValues + "```\n",
 }
@@ -215,6 +225,14 @@ and column in the expression: ` + "`lifeline.yaml:9: relations[0].match:1:32: â€
 const exampleValues = `- group: example.com
   kind: Widget
   fields: [spec.size, spec.template.spec.containers.image]
+`
+
+// exampleHealth is an element of health.
+const exampleHealth = `- group: example.com
+  kind: Widget
+  current: status.stage == 'Live'
+  inProgress: status.stage == 'Warming'
+  failed: status.stage == 'Broken'
 `
 
 // exampleRelation is an element of relations.

@@ -53,6 +53,10 @@ type ServerConfiguration struct {
 	// that an operator creates for a Database. At most 16. See [relations](#relations).
 	Relations []RelationConfiguration `json:"relations"`
 
+	// When objects of a kind have their desired state, for kinds whose status other rules misread. At most
+	// 128 kinds. See [health](health.md).
+	Health []HealthConfiguration `json:"health"`
+
 	// Fields whose old and new values are shown in traces, apart from those that are always shown: images,
 	// replicas, resources, labels and the like of Kubernetes' own kinds. Values of other fields are never
 	// kept. At most 64 sections. See [what changed](trace-model.md#what-a-change-changed).

@@ -45,6 +45,7 @@ func (c *ServerConfiguration) validate() field.ErrorList {
 	v.webhook(field.NewPath("webhook"), c.Webhook)
 	v.engine(field.NewPath("engine"), c.Engine)
 	v.relations(field.NewPath("relations"), c.Relations)
+	v.health(field.NewPath("health"), c.Health)
 	v.oneOf(field.NewPath("messages"), c.Messages, MessagesClean, MessagesKeep)
 	v.values(field.NewPath("showValues"), c.ShowValues)
 	v.labels(field.NewPath("labels"), c.Labels)

@@ -47,7 +47,7 @@ type Report struct {
 func Examine(f Facts) Report {
 	r := Report{Facts: f}
 	for _, check := range []func(*Facts) Check{
-		checkCluster, checkVersions, checkClock, checkRights, checkServer, checkWatching, checkRelations,
+		checkCluster, checkVersions, checkClock, checkRights, checkServer, checkWatching, checkRelations, checkHealth,
 		checkAudit, checkAPIServer, checkEtcd, checkScheduler, checkKubelet, checkRuntime, checkDrivers,
 		checkDevices,
 		checkWebhook, checkJoining, checkClocks,

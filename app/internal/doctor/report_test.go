@@ -117,6 +117,9 @@ var reports = map[string]struct {
 	"relations-matched": {"each relation matched", func(_ *Cluster, s *Server, _ *Facts) {
 		s.From.Relations = []api.Relation{{Name: "some", From: "A.example.com", To: "B.example.com", Matches: 1}}
 	}, false},
+	"health": {"kinds that show nothing of their state", func(_ *Cluster, s *Server, _ *Facts) {
+		s.From.Watch.Silent = []string{"VirtualService.networking.istio.io", "Widget.$(reboot).com"}
+	}, false},
 	"no-receivers": {"a server that only watches", func(_ *Cluster, s *Server, _ *Facts) {
 		s.From.Receives, s.From.Joining = api.Receives{}, nil
 		s.From.Received.Components, s.From.Received.Audit = nil, received.Audit{}

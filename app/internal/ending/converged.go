@@ -4,11 +4,14 @@ package ending
 
 import (
 	"math"
+	"strings"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -29,7 +32,7 @@ func byConvergence(e *Endings, r *change.Reconciliation) (change.Ending, state) 
 	}
 	at := e.convergedAt(r, v)
 	if judge.Opaque(r.Timeline.Last()) && r.Superseded == nil {
-		return e.opaque(r, at)
+		return e.opaque(r, v, at)
 	}
 	return e.scaled(r, v, at)
 }
@@ -54,22 +57,41 @@ func (e *Endings) convergedAt(r *change.Reconciliation, v *history.Version) hist
 	return at
 }
 
+// firstStatus is how long one of the first objects of a kind waits for its first status.
+const firstStatus = 30 * time.Second
+
 // opaque ends a reconciliation of a kind that does not report convergence. It ends with the
 // last write that it caused, after a quiet time.
-func (e *Endings) opaque(r *change.Reconciliation, at history.Moment) (change.Ending, state) {
-	if !e.clock.Passed(r.Activity, r.Quiet(e.opts.Quiet)) {
+func (e *Endings) opaque(r *change.Reconciliation, v *history.Version, at history.Moment) (change.Ending, state) {
+	wait := r.Quiet(e.opts.Quiet)
+	if r.Timeline.Last().JudgedBy == observation.JudgedByNothingYet {
+		wait = max(wait, firstStatus)
+	}
+	if !e.clock.Passed(r.Activity, wait) {
 		return change.Ending{}, open
 	}
 	if r.Activity.After(at.At().Time) {
 		at = history.Moment{Hi: r.Activity, Live: true}
 	}
-	return end(at, span.Converged, ended)
+	return change.Ending{At: at, Outcome: span.Converged, Message: remark(v)}, ended
+}
+
+// remark returns what to add to the convergence with v: a wished pause or stop, or the doubt about an object
+// that does not show its state.
+func remark(v *history.Version) string {
+	switch {
+	case strings.HasPrefix(v.ProgressMessage, observation.Held):
+		return v.ProgressMessage
+	case v.JudgedBy == observation.JudgedByNothing, v.JudgedBy == observation.JudgedByNothingYet:
+		return observation.Unconfirmed
+	}
+	return ""
 }
 
 // scaled ends a reconciliation that has converged with v. A change of the number of replicas
 // alone ends with the last Pod that it created or deleted.
 func (e *Endings) scaled(r *change.Reconciliation, v *history.Version, at history.Moment) (change.Ending, state) {
-	out := change.Ending{At: at, Outcome: span.Converged}
+	out := change.Ending{At: at, Outcome: span.Converged, Message: remark(v)}
 	if v.Workload != nil && v.Workload.Paused && r.Took&kind.Template != 0 {
 		out.Message = "held: the rollout is paused"
 	}

@@ -245,7 +245,7 @@ func (s *Shared) relationsOf(relations []object.Relation) []object.Relation {
 func (s *Shared) status(o *observation.State, before *Status) *Status {
 	st := Status{
 		Verdict: s.progresses.share(
-			Verdict{Progress: o.Progress, ProgressMessage: o.ProgressMessage},
+			Verdict{Progress: o.Progress, ProgressMessage: o.ProgressMessage, JudgedBy: o.JudgedBy},
 			before.Verdict,
 		),
 		StatusExtra:        statusExtra(o, before.StatusExtra),

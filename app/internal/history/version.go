@@ -82,10 +82,11 @@ type Status struct {
 	Workload           *observation.Workload
 }
 
-// Verdict is the generic result for the object, from kstatus.
+// Verdict is the result for the object, with the source of the result.
 type Verdict struct {
 	Progress        observation.Progress
 	ProgressMessage string
+	JudgedBy        observation.Judge
 }
 
 // PodState is the part of a Pod from which its phases are derived.

@@ -10,5 +10,4 @@ var CertificateRequest = Kind{
 	Resource: "certificaterequests",
 	Short:    "cr",
 	Progress: true,
-	Goals:    []string{"Ready"},
 }

@@ -64,6 +64,9 @@ func IsKustomization(k object.Kind) bool {
 // IsApplication reports whether the kind is the Application of Argo CD.
 func IsApplication(k object.Kind) bool { return k.Group == groupArgo && k.Kind == "Application" }
 
+// IsRollout reports whether the kind is the Rollout of Argo Rollouts.
+func IsRollout(k object.Kind) bool { return k.Group == groupArgo && k.Kind == "Rollout" }
+
 // SourceName returns the name of a source of Flux.
 func SourceName(kind, namespace, name string) object.Name {
 	return object.Name{Group: groupSource, Kind: kind, Namespace: namespace, Name: name}

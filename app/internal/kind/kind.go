@@ -59,8 +59,6 @@ type Kind struct {
 	// Ongoing are the conditions of work that has not ended. A converged object of a kind with Goals has
 	// none of them.
 	Ongoing []string
-	// Once is true for kinds that run once: a goal that is False is a failure for good.
-	Once bool
 	// State is the field of the status that shows whether the object has its desired state; its zero
 	// value stands for the conditions.
 	State State

@@ -4,6 +4,7 @@ package kind
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
@@ -69,6 +70,17 @@ var all = []*Kind{
 	&CustomResourceDefinition,
 	&APIService,
 }
+
+// builtIn are the API groups of Kubernetes itself with a dot in their names.
+var builtIn = []string{
+	"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "authentication.k8s.io",
+	"authorization.k8s.io", "certificates.k8s.io", "coordination.k8s.io", "discovery.k8s.io", "events.k8s.io",
+	"flowcontrol.apiserver.k8s.io", "internal.apiserver.k8s.io", "networking.k8s.io", "node.k8s.io",
+	"rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io", "storage.k8s.io", "storagemigration.k8s.io",
+}
+
+// BuiltIn reports whether an API group is one of Kubernetes itself.
+func BuiltIn(group string) bool { return !strings.Contains(group, ".") || slices.Contains(builtIn, group) }
 
 // IsWorkload reports whether objects of the kind are workloads: they run Pods, or Jobs.
 func IsWorkload(k object.Kind) bool {

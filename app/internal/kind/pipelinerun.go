@@ -11,6 +11,4 @@ var PipelineRun = Kind{
 	Short:    "pr",
 	Owner:    true,
 	Progress: true,
-	Goals:    []string{"Succeeded"},
-	Once:     true,
 }

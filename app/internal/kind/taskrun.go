@@ -14,6 +14,4 @@ var TaskRun = Kind{
 	Short:    "tr",
 	Owner:    true,
 	Progress: true,
-	Goals:    []string{"Succeeded"},
-	Once:     true,
 }

@@ -67,8 +67,6 @@ func goals(k *kind.Kind, obj fields, s *observation.State) (observation.Progress
 		switch c := s.Condition(typ); {
 		case c == nil:
 			return observation.ProgressInProgress, ""
-		case c.Status == "False" && k.Once:
-			return observation.ProgressFailed, explain(c)
 		case c.Status != "True":
 			return observation.ProgressInProgress, fmt.Sprintf("not %s: %s", typ, explain(c))
 		}

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kube-lifeline/lifeline/app/internal/health"
 	"github.com/kube-lifeline/lifeline/app/internal/recent"
 	"github.com/kube-lifeline/lifeline/app/internal/relation"
 )
@@ -17,12 +18,14 @@ const KeySize = 16
 
 // Normalizer normalizes objects. All digests in its results depend on its key: without the key, a
 // digest reveals nothing of a short value such as a password. The same object always gives the same
-// result. A Normalizer may be used concurrently.
+// result, except for the verdict on an object that shows nothing (package health). A Normalizer may be used
+// concurrently.
 type Normalizer struct {
 	k0, k1 uint64
 	// recent are the fields of managers by their fieldsV1, and tables the field tables of objects.
 	recent *recent.Cache[string, managed]
 	tables *recent.Cache[tableKey, table]
+	judge  *health.Judge
 	Settings
 }
 
@@ -37,14 +40,22 @@ type Settings struct {
 	Labels []string
 	// KeepMessages keeps the messages of objects and Events as they are.
 	KeepMessages bool
+	// Health are the health rules of the configuration; nil for none.
+	Health *health.Rules
+	// Signals are the kinds that show their state; nil means none yet. The Normalizer adds to them.
+	Signals *health.Signals
 }
 
 // New returns a Normalizer with that key.
 func New(key [KeySize]byte, s Settings) *Normalizer {
+	if s.Signals == nil {
+		s.Signals = new(health.Signals)
+	}
 	return &Normalizer{
 		k0: binary.LittleEndian.Uint64(key[:8]), k1: binary.LittleEndian.Uint64(key[8:]), Settings: s,
 		recent: &recent.Cache[string, managed]{Size: maxManaged},
 		tables: &recent.Cache[tableKey, table]{Size: maxTables},
+		judge:  health.NewJudge(s.Health, s.Signals),
 	}
 }
 

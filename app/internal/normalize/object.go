@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/health"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -26,7 +27,7 @@ import (
 // It returns nil for an object without UID or numeric resourceVersion, such as a metric or a
 // ComponentStatus: these are not stored and have no lifecycle.
 func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
-	obj := u.Object
+	obj := health.Reduced(u.Object)
 	meta := sub(obj, "metadata")
 	version, err := strconv.ParseUint(raw(meta, "resourceVersion"), 10, 64)
 	if err != nil || raw(meta, "uid") == "" {
@@ -52,7 +53,7 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 		Finalizers:         words(meta, "finalizers", ""),
 		Labels:             n.labels(sub(meta, "labels")),
 		Owners:             owners(items(meta, "ownerReferences")),
-		ObservedGeneration: numberOr(status, "observedGeneration", -1),
+		ObservedGeneration: health.Observed(status),
 	}
 	list := conditionsOf(status)
 	s.Conditions = conditions(list)
@@ -80,7 +81,14 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 		s.Revision = revision(obj, of)
 	}
 	s.Clean()
-	s.Progress, s.ProgressMessage = progress(u, gk, s)
+	if kind.CustomResourceDefinition.Is(of) {
+		n.Signals.Define(obj)
+	}
+	if n.judges(of) && s.Deleting.IsZero() {
+		s.Progress, s.ProgressMessage = n.judged(s, obj)
+	} else {
+		s.Progress, s.ProgressMessage = progress(&unstructured.Unstructured{Object: obj}, gk, s)
+	}
 	return s
 }
 

@@ -130,7 +130,7 @@ func TestProgress(t *testing.T) {
 			reason: "a running task is in progress",
 			object: `{"apiVersion":"tekton.dev/v1","kind":"TaskRun",` + meta +
 				`"status":{"conditions":[{"type":"Succeeded","status":"Unknown","reason":"Running"}]}}`,
-			want: observation.ProgressInProgress, message: "not Succeeded: Running",
+			want: observation.ProgressInProgress, message: "Running",
 		},
 		"SnapshotNew": {
 			reason: "a snapshot is not ready to use",

@@ -57,9 +57,11 @@ type State struct {
 	Conditions         []Condition `json:"conditions,omitempty"`
 	// Kept means that messages are kept as they are, on one line: they may quote values.
 	Kept bool `json:"kept,omitempty"`
-	// Progress is kstatus' generic result.
+	// Progress is the verdict on the object, with its reason. JudgedBy is the source of the verdict on an
+	// object without built-in rules; "" for all others, and in older recordings.
 	Progress        Progress `json:"progress"`
 	ProgressMessage string   `json:"progressMessage,omitempty"`
+	JudgedBy        Judge    `json:"judgedBy,omitempty"`
 
 	Pod      *Pod      `json:"pod,omitempty"`
 	Workload *Workload `json:"workload,omitempty"`
@@ -75,13 +77,43 @@ type State struct {
 // Progress is the state of an object on the way to its desired state.
 type Progress string
 
-// The results of kstatus that the engine uses.
+// The values of Progress.
 const (
 	ProgressCurrent     Progress = "Current"
 	ProgressInProgress  Progress = "InProgress"
 	ProgressFailed      Progress = "Failed"
 	ProgressTerminating Progress = "Terminating"
 )
+
+// Judge is the source of a verdict on an object without built-in rules.
+type Judge string
+
+// The sources of verdicts, see package health.
+const (
+	// JudgedByConfiguration is a rule of the configuration.
+	JudgedByConfiguration Judge = "configuration"
+	// JudgedByArgoCD is a health check of Argo CD's community.
+	JudgedByArgoCD Judge = "argo-cd"
+	// JudgedByNames are the names of conditions and states.
+	JudgedByNames Judge = "names"
+	// JudgedByKstatus is kstatus.
+	JudgedByKstatus Judge = "kstatus"
+	// JudgedByNothing means that nothing in the object shows its state. It counts as converged.
+	JudgedByNothing Judge = "none"
+	// JudgedByNothingYet is the same for one of the first objects of a kind with a status: its first status
+	// may follow.
+	JudgedByNothingYet Judge = "none yet"
+)
+
+// Held and Waits begin the ProgressMessage of an object that is paused or stopped: by its desired state,
+// or until somebody lets it go on.
+const (
+	Held  = "held: "
+	Waits = "paused: "
+)
+
+// Unconfirmed is the remark on the convergence of an object that shows nothing of its state.
+const Unconfirmed = "unconfirmed: its status does not show its state"
 
 // Manager is one managedFields entry: a manager and its fields.
 type Manager struct {

@@ -45,6 +45,9 @@ func category(v *history.Version) Category {
 // others is the reason of any other object, by its status.
 func others(v *history.Version, _ []*history.Event) Reason {
 	text := v.ProgressMessage
+	if why, paused := strings.CutPrefix(text, observation.Waits); paused {
+		return held(v, why)
+	}
 	c := decisive(v)
 	if c != nil {
 		text = cmp.Or(says(c), text)
@@ -62,6 +65,18 @@ func others(v *history.Version, _ []*history.Event) Reason {
 	r := Reason{Text: "is not ready: " + text, For: "its controller"}
 	if c != nil || troubled(text) {
 		r.Category = category(v)
+	}
+	return r
+}
+
+// held is the reason of an object that is paused until somebody lets it go on. why may be "".
+func held(v *history.Version, why string) Reason {
+	r := Reason{Category: Paused, Text: "is paused", For: "the end of its pause"}
+	if why != "" {
+		r.Text += " (" + why + ")"
+	}
+	if kind.IsRollout(v.Kind) && !strings.Contains(why, "Step") {
+		r.Text, r.For = r.Text+", and waits for its promotion", "its promotion"
 	}
 	return r
 }

@@ -280,8 +280,8 @@ func TestReasons(t *testing.T) {
 		},
 		"Running tasks": {
 			version(kind.PipelineRun.Kind,
-				progressing("not Succeeded: Tasks Completed: 1 (Failed: 0, Cancelled 0), Skipped: 0")), nil,
-			"", "is not ready: not Succeeded: Tasks Completed: 1 (Failed: 0, Cancelled 0), Skipped: 0",
+				progressing("Tasks Completed: 1 (Failed: 0, Cancelled 0), Skipped: 0")), nil,
+			"", "is not ready: Tasks Completed: 1 (Failed: 0, Cancelled 0), Skipped: 0",
 			"kubectl -n shop describe pipelinerun.tekton.dev/web",
 		},
 		"Composition": {

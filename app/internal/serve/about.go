@@ -79,7 +79,7 @@ func (a *about) sources() api.Sources {
 
 // watched returns the state of the watches.
 func watched(st watch.Stats) api.WatchSource {
-	out := api.WatchSource{Lag: api.Seconds(st.Lag)}
+	out := api.WatchSource{Lag: api.Seconds(st.Lag), Silent: st.Silent}
 	for _, r := range st.Resources {
 		if r.Streams == 0 {
 			continue

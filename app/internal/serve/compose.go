@@ -156,7 +156,10 @@ func (s *server) compose(
 		&task{name: "salvage", run: salvages.run, fail: fail},
 		&task{name: "journal", run: completion.run, fail: fail},
 		&task{name: "configuration", fail: fail, run: func(ctx context.Context) error {
-			return s.settings.follow(ctx, delivery.reconfigure)
+			return s.settings.follow(ctx, func(c *config.ServerConfiguration) {
+				delivery.reconfigure(c)
+				watching.watcher.SetHealth(c.HealthRules())
+			})
 		}},
 	); err != nil {
 		return err
@@ -198,6 +201,8 @@ func (s *server) watchConfig(c *config.ServerConfiguration, conf *rest.Config, f
 		Labels:    c.Labels,
 		// Not of a Secret or ConfigMap: their content is not read.
 		KeepMessages: c.Messages == config.MessagesKeep,
+		Health:       c.HealthRules(),
+		Signals:      r.signals,
 		Now:          from.clock.Now,
 		Resume:       r.positions(),
 		// A copy: the loop changes the engine meanwhile.

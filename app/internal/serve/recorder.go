@@ -10,6 +10,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/health"
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/normalize"
@@ -40,6 +41,8 @@ type recorder struct {
 	journal ledger
 	// digestKey is the key of the observations' digests, watch.Config.Key.
 	digestKey [normalize.KeySize]byte
+	// signals are the kinds that show their state, watch.Config.Signals.
+	signals *health.Signals
 
 	// seen and reached came since the last look. at has the present positions of all watches with a
 	// resource.
@@ -128,6 +131,7 @@ func newRecorder(j ledger, o recorderOptions) *recorder {
 		journal:         j,
 		packer:          newPacker(),
 		digestKey:       normalize.NewKey(),
+		signals:         new(health.Signals),
 		marks:           map[string]string{},
 		places:          map[string]string{},
 		reached:         map[string]watch.Position{},

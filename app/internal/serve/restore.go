@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
@@ -156,6 +158,9 @@ func (r *restored) savedOptions(ctx context.Context) (lifecycle.Options, error) 
 	r.last = was.At
 	if !slices.Equal(was.Relations, r.declarations()) {
 		return lifecycle.Options{}, errRelations
+	}
+	for _, name := range was.Signals {
+		r.signals.Add(schema.ParseGroupKind(name))
 	}
 	if len(was.DigestKey) == len(r.digestKey) {
 		r.digestKey = [normalize.KeySize]byte(was.DigestKey)

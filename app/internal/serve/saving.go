@@ -129,13 +129,15 @@ type engineOptions struct {
 	DigestKey []byte
 	// Relations are the declarations of the relations in the configuration.
 	Relations []string `json:",omitempty"`
+	// Signals are the kinds that show their state, as Kind.group.
+	Signals []string `json:",omitempty"`
 }
 
 func (r *recorder) encodeOptions(at time.Time) ([]byte, error) {
 	o := r.Engine
 	data, err := json.Marshal(engineOptions{
 		At: at, Cluster: o.Cluster, Settle: o.Settle, Quiet: o.Quiet, Patience: o.Patience,
-		DigestKey: r.digestKey[:], Relations: r.declarations(),
+		DigestKey: r.digestKey[:], Relations: r.declarations(), Signals: r.signals.Names(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot encode the options of the engine: %w", err)

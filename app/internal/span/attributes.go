@@ -42,6 +42,8 @@ const (
 	KeyHeals        = attribute.Key("lifeline.heals")
 	// KeyAutoscaler is the autoscaler that changed a number of replicas.
 	KeyAutoscaler = attribute.Key("lifeline.autoscaler")
+	// KeyHealth is the source of the verdict on an object of a custom kind, see observation.Judge.
+	KeyHealth = attribute.Key("lifeline.health")
 	// KeyRevision is the revision that a tool of continuous delivery publishes or applies.
 	KeyRevision = attribute.Key("lifeline.revision")
 	// KeyRevisionUser is the user who asked for the revision, by the tool's own statement.

@@ -145,6 +145,14 @@ var attributeTerms = []Term{
 	{AttributeKey, string(KeyAutoscaler), "a scaling by an autoscaler", "the kind and name of the autoscaler", ""},
 	{
 		AttributeKey,
+		string(KeyHealth),
+		"a change of an object of a custom kind",
+		"the source of the verdict on it: `configuration`, `argo-cd`, `names`, `kstatus`, `none` or `none yet` " +
+			"([health](health.md))",
+		"",
+	},
+	{
+		AttributeKey,
 		string(KeyRevision),
 		"a change by Helm, Argo CD, Flux or cert-manager",
 		"the revision that the tool publishes, applies or issues",

@@ -316,6 +316,9 @@ func (b *Builder) attributes(r *change.Reconciliation) []attribute.KeyValue {
 	if t := b.autoscaler(r); t != nil {
 		out = append(out, span.KeyAutoscaler.String(span.Bound(t.Ref.Kind.Kind+" "+t.Ref.Name)))
 	}
+	if last := r.Timeline.Last(); last != nil && last.JudgedBy != "" && r.Verb != history.Deleted {
+		out = append(out, span.KeyHealth.String(string(last.JudgedBy)))
+	}
 	out = append(out, b.delivery(r)...)
 	out = append(out, FightAttributes(b.fights.Of(r), w.At.At().Time)...)
 	if last := r.Timeline.Last(); last != nil && last.Pod != nil && last.Pod.Node != "" {

@@ -106,6 +106,19 @@ func Opaque(v *history.Version) bool {
 	return v.ObservedGeneration < 0
 }
 
+// Shown reports whether a version of an opaque kind shows its state. Otherwise its verdict is a guess.
+func Shown(v *history.Version) bool {
+	switch v.JudgedBy {
+	case "":
+		return len(v.Conditions) > 0
+	case observation.JudgedByNothing, observation.JudgedByNothingYet:
+		return false
+	case observation.JudgedByConfiguration, observation.JudgedByArgoCD, observation.JudgedByNames,
+		observation.JudgedByKstatus:
+	}
+	return true
+}
+
 // Unobserved reports whether v shows no observation by its controller, although last, a later
 // version, does. The conditions of a Pod show it.
 func Unobserved(last, v *history.Version) bool {

@@ -30,6 +30,8 @@ type Stats struct {
 	// Heard is the time of the API server's last sign of life; an idle watch gives none. Zero
 	// unless Config.Probes is set.
 	Heard time.Time
+	// Silent are the kinds with objects that show nothing of their state, as Kind.group.
+	Silent []string
 }
 
 // ResourceStats is the part of Stats for one resource.
@@ -124,6 +126,9 @@ func (w *Watcher) Stats() Stats {
 	out := Stats{Requests: w.server.requests.Load(), ImpossibleTimes: w.converter.impossible.Load()}
 	if w.probes {
 		out.Heard = w.server.heard.last()
+	}
+	for _, of := range w.converter.normalizer.Signals.Silent() {
+		out.Silent = append(out.Silent, of.String())
 	}
 	out.Resources, out.Lag = w.roster.stats(w.now())
 	return out

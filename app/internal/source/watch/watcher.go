@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/kube-lifeline/lifeline/app/internal/health"
 	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -36,6 +37,10 @@ type Config struct {
 	// Labels and KeepMessages are as in normalize.Settings.
 	Labels       []string
 	KeepMessages bool
+	// Health are the health rules of the configuration, until SetHealth. Signals are the kinds that show
+	// their state. Nil means none.
+	Health  *health.Rules
+	Signals *health.Signals
 	// Now is the observer's clock; nil means time.Now.
 	Now func() time.Time
 	// Key is that of the digests in observations. They can only be compared with those of the same
@@ -149,6 +154,7 @@ func New(cfg Config) (*Watcher, error) {
 		known: &catalogue{server: server, warnings: warnings},
 		converter: &converter{storages: storages, normalizer: normalize.New(cfg.Key, normalize.Settings{
 			Relations: cfg.Relations, Shown: cfg.Shown, Labels: cfg.Labels, KeepMessages: cfg.KeepMessages,
+			Health: cfg.Health, Signals: cfg.Signals,
 		})},
 		out:     &output{emit: cfg.Emit, reached: cfg.Reached},
 		pending: newPending(warnings),
@@ -163,6 +169,10 @@ func New(cfg Config) (*Watcher, error) {
 	}
 	return w, nil
 }
+
+// SetHealth replaces the health rules of the configuration; nil means none. They apply to the versions
+// that arrive from then on.
+func (w *Watcher) SetHealth(rules *health.Rules) { w.converter.normalizer.SetHealth(rules) }
 
 // Close ends all watching and waits for its end. Nothing is emitted afterwards. A second call is
 // allowed.
