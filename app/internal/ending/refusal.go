@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/kube-lifeline/lifeline/app/internal/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/cause"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
@@ -181,11 +183,16 @@ func looksAgain(w *observation.Write) bool {
 	return false
 }
 
-// standAlone makes a refused change a separate trace. The trace ID is derived from the first
+// RefusedID returns the ID of the separate trace of a refused change. It is derived from the first
 // request of its kind.
-func (rf *Refusals) standAlone(kind *trail.Refusal, w change.Refused) {
+func RefusedID(cluster string, kind *trail.Refusal) trace.TraceID {
 	first := kind.Writes[0]
-	id := span.DeriveTraceID(rf.cluster, "refused", first.AuditID, first.Start.UTC().Format(time.RFC3339Nano))
+	return span.DeriveTraceID(cluster, "refused", first.AuditID, first.Start.UTC().Format(time.RFC3339Nano))
+}
+
+// standAlone makes a refused change a separate trace.
+func (rf *Refusals) standAlone(kind *trail.Refusal, w change.Refused) {
+	id := RefusedID(rf.cluster, kind)
 	l := rf.placed.Lines[id]
 	if l == nil {
 		l = &change.Lineage{ID: id, First: ^uint64(0), Vain: true}

@@ -140,8 +140,12 @@ func (e *Engine) refuse(id index.Subject, w *observation.Write) {
 	if t := e.index.View().Object(id.UID); id.UID != "" && t != nil && e.late.refusal(t, w) {
 		return
 	}
-	if dropped := e.trail.Refuse(id, w); dropped {
+	again, dropped := e.trail.Refuse(id, w)
+	if dropped {
 		e.groups.changeAll()
+	}
+	if again != nil {
+		e.late.refusedAgain(again, w)
 	}
 	e.groups.changedRefusal(id)
 }

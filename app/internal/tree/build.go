@@ -96,7 +96,7 @@ func (b *Builder) trace(l *change.Lineage) *span.Trace {
 		all = append(all, s)
 	}
 	for _, w := range l.Refused {
-		all = append(all, refusedSpan(w, l))
+		all = append(all, RefusedSpan(w, l))
 	}
 	v := b.verdict(l)
 	t.Outcome, t.Reason = v.outcome, v.text
@@ -220,7 +220,7 @@ func (b *Builder) makeSpans(out []*span.Span, r *change.Reconciliation) []*span.
 		out = b.addStored(out, s, r, w)
 	}
 	for _, w := range r.Refused {
-		ws := refusedSpan(w, r.Lineage)
+		ws := RefusedSpan(w, r.Lineage)
 		ws.Parent = s.ID
 		out = append(out, ws)
 	}

@@ -19,8 +19,8 @@ func refusalText(w *observation.Write) string {
 	return w.Reason + ": " + w.Message
 }
 
-// refusedSpan returns the span of a refused write.
-func refusedSpan(r change.Refused, l *change.Lineage) *span.Span {
+// RefusedSpan returns the span of a refused write.
+func RefusedSpan(r change.Refused, l *change.Lineage) *span.Span {
 	s := AuditSpan(l, r.Write)
 	s.Status, s.Outcome = span.StatusError, span.Failed
 	if r.Repeats > 0 {

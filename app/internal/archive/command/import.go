@@ -53,7 +53,7 @@ func (i *Import) Run(ctx context.Context) (code int, err error) {
 			return err
 		}
 		lines.again(first, failed)
-		err = connected(ctx, dir, create, func(ctx context.Context, ops maintenance.Operations) error {
+		err = i.connected(ctx, dir, create, func(ctx context.Context, ops maintenance.Operations) error {
 			return i.all(ctx, ops, lines)
 		})
 		i.report()
