@@ -36,10 +36,14 @@ func readPublication(r *Reader, m *statepb.Publication) change.Publication {
 
 // Moment returns the saved form of a moment.
 func (w *Writer) Moment(m history.Moment) *statepb.Moment {
-	return &statepb.Moment{Lo: w.Time(m.Lo), Hi: w.Time(m.Hi), Live: m.Live, Exact: w.Text(string(m.Exact))}
+	return &statepb.Moment{
+		Lo: w.Time(m.Lo), Hi: w.Time(m.Hi), Live: m.Live, Exact: w.Text(string(m.Exact)), Range: m.Range,
+	}
 }
 
 // Moment returns the moment.
 func (r *Reader) Moment(m *statepb.Moment) history.Moment {
-	return history.NewMoment(r.Time(m.GetLo()), r.Time(m.GetHi()), m.GetLive(), r.Text(m.GetExact()))
+	out := history.NewMoment(r.Time(m.GetLo()), r.Time(m.GetHi()), m.GetLive(), r.Text(m.GetExact()))
+	out.Range = m.GetRange()
+	return out
 }

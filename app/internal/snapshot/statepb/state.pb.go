@@ -4974,6 +4974,7 @@ type Moment struct {
 	Hi            *Time                  `protobuf:"bytes,2,opt,name=hi,proto3" json:"hi,omitempty"`
 	Live          bool                   `protobuf:"varint,3,opt,name=live,proto3" json:"live,omitempty"`
 	Exact         uint64                 `protobuf:"varint,4,opt,name=exact,proto3" json:"exact,omitempty"` // in texts
+	Range         bool                   `protobuf:"varint,5,opt,name=range,proto3" json:"range,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5034,6 +5035,13 @@ func (x *Moment) GetExact() uint64 {
 		return x.Exact
 	}
 	return 0
+}
+
+func (x *Moment) GetRange() bool {
+	if x != nil {
+		return x.Range
+	}
+	return false
 }
 
 var File_snapshot_state_proto protoreflect.FileDescriptor
@@ -5495,12 +5503,13 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\aspan_id\x18\x03 \x01(\x06R\x06spanId\x12,\n" +
 	"\x05ready\x18\x04 \x01(\v2\x16.lifeline.state.MomentR\x05ready\x12\x0e\n" +
 	"\x02rv\x18\x05 \x01(\x04R\x02rv\x12$\n" +
-	"\x02at\x18\x06 \x01(\v2\x14.lifeline.state.TimeR\x02at\"~\n" +
+	"\x02at\x18\x06 \x01(\v2\x14.lifeline.state.TimeR\x02at\"\x94\x01\n" +
 	"\x06Moment\x12$\n" +
 	"\x02lo\x18\x01 \x01(\v2\x14.lifeline.state.TimeR\x02lo\x12$\n" +
 	"\x02hi\x18\x02 \x01(\v2\x14.lifeline.state.TimeR\x02hi\x12\x12\n" +
 	"\x04live\x18\x03 \x01(\bR\x04live\x12\x14\n" +
-	"\x05exact\x18\x04 \x01(\x04R\x05exactBAZ?github.com/kube-lifeline/lifeline/app/internal/snapshot/statepbb\x06proto3"
+	"\x05exact\x18\x04 \x01(\x04R\x05exact\x12\x14\n" +
+	"\x05range\x18\x05 \x01(\bR\x05rangeBAZ?github.com/kube-lifeline/lifeline/app/internal/snapshot/statepbb\x06proto3"
 
 var (
 	file_snapshot_state_proto_rawDescOnce sync.Once
