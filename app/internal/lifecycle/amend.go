@@ -85,6 +85,7 @@ func (am *amendments) audit(t *change.Timeline, w *observation.Write, again bool
 	case w.ResourceVersion == 0 && t.Past != nil && len(t.Versions) > 0 &&
 		(w.Precondition > 0 && w.Precondition < t.Versions[0].ObjectVersion() || w.End.Before(t.Past.Activity)):
 	case w.ResourceVersion == 0,
+		w.Unlisted && t.Past == nil && !t.Folded,
 		len(t.Versions) == 0,
 		!t.Versions[0].Baseline,
 		w.ResourceVersion > t.Versions[0].ObjectVersion():

@@ -125,6 +125,7 @@ func (s *server) compose(
 	auditing := newAuditing(c.Receivers.Audit, audit.Config{
 		Exclude: c.Watch.Excluded(), Kind: watching.watcher.KindOf, Now: now,
 	}, in, storage.journal, s.log, fail)
+	auditing.listed, auditing.watches, auditing.discovered = s.watch.listed, watching.watches, watching.discovered
 	if err := auditing.locate(ctx); err != nil {
 		return fmt.Errorf("%w (receivers.audit.logFile)", err)
 	}

@@ -277,8 +277,9 @@ func (l *loop) count(now time.Time) {
 		n++
 	}
 	l.Metrics.objects.Set(float64(n))
-	writes := l.recorder.engine.WriteStats()
+	writes, requests := l.recorder.engine.WriteStats(), l.recorder.engine.AuditStats()
 	l.Metrics.writes.Store(&writes)
+	l.Metrics.requests.Store(&requests)
 }
 
 // last stores the rest and saves the engine, so that the next start has nothing to replay.

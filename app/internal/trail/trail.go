@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/index"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -22,6 +23,8 @@ type Trail struct {
 	sightings, earlier map[uint64]sighting
 	waiting, longer    map[index.Subject][]*observation.Write
 	refusals           map[index.Subject]*Refusals
+	// unseen are writes to objects that were never observed, because they went before the first list.
+	unseen []*observation.Write
 	// turned is the time of the last change of generations.
 	turned time.Time
 	// tally counts the results. doubts counts revised conclusions about audit IDs.
@@ -82,10 +85,38 @@ func (tr *Trail) Waiting(t *change.Timeline) []*observation.Write {
 
 // turnWaiting drops the writes that have waited longest.
 func (tr *Trail) turnWaiting() {
-	for _, list := range tr.longer {
-		tr.tally.Unmatched += uint64(len(list))
+	for id, list := range tr.longer {
+		for _, w := range list {
+			switch {
+			case w.UID == "" && tr.joinedByName(id, w):
+			case w.Unlisted && audit.ChangesObject(w) && !audit.IsComponent(w.User) && !audit.Unnamed(w) &&
+				!tr.Contradicted(w):
+				tr.unseen = append(tr.unseen, w)
+				tr.tally.Found++
+			default:
+				tr.tally.Unmatched++
+			}
+		}
 	}
 	tr.longer, tr.waiting = tr.waiting, map[index.Subject][]*observation.Write{}
+}
+
+// joinedByName reports whether the request without a UID is joined to a write of an object of its name.
+func (tr *Trail) joinedByName(id index.Subject, w *observation.Write) bool {
+	for _, t := range tr.known.BySubject(id) {
+		if t.Audits != nil && tr.joins(t).Has(w) {
+			return true
+		}
+	}
+	return false
+}
+
+// TakeUnseen returns the writes to objects that were never observed, each once.
+func (tr *Trail) TakeUnseen() []*observation.Write {
+	out := tr.unseen
+	tr.unseen = nil
+	slices.SortFunc(out, CompareWrites)
+	return out
 }
 
 // Size returns the numbers of waiting writes, refused writes by object, and digests.

@@ -2898,6 +2898,7 @@ type Request struct {
 	Controller      uint64                 `protobuf:"varint,20,opt,name=controller,proto3" json:"controller,omitempty"`                      // in texts
 	TraceParent     uint64                 `protobuf:"varint,21,opt,name=trace_parent,json=traceParent,proto3" json:"trace_parent,omitempty"` // in texts
 	Server          uint64                 `protobuf:"varint,22,opt,name=server,proto3" json:"server,omitempty"`                              // in texts
+	Unlisted        bool                   `protobuf:"varint,23,opt,name=unlisted,proto3" json:"unlisted,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -3084,6 +3085,13 @@ func (x *Request) GetServer() uint64 {
 		return x.Server
 	}
 	return 0
+}
+
+func (x *Request) GetUnlisted() bool {
+	if x != nil {
+		return x.Unlisted
+	}
+	return false
 }
 
 // KeyedRequest is a refused request without a stored object, and its key.
@@ -5318,7 +5326,7 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"\x06reason\x18\x02 \x01(\x04R\x06reason\x12\x1d\n" +
 	"\n" +
 	"field_path\x18\x03 \x01(\x04R\tfieldPath\x12\x12\n" +
-	"\x04note\x18\x04 \x01(\x04R\x04note\"\xb6\x05\n" +
+	"\x04note\x18\x04 \x01(\x04R\x04note\"\xd2\x05\n" +
 	"\aRequest\x12%\n" +
 	"\x03ref\x18\x01 \x01(\v2\x13.lifeline.state.RefR\x03ref\x12\x1a\n" +
 	"\bresource\x18\x02 \x01(\x04R\bresource\x12 \n" +
@@ -5347,7 +5355,8 @@ const file_snapshot_state_proto_rawDesc = "" +
 	"controller\x18\x14 \x01(\x04R\n" +
 	"controller\x12!\n" +
 	"\ftrace_parent\x18\x15 \x01(\x04R\vtraceParent\x12\x16\n" +
-	"\x06server\x18\x16 \x01(\x04R\x06server\"S\n" +
+	"\x06server\x18\x16 \x01(\x04R\x06server\x12\x1a\n" +
+	"\bunlisted\x18\x17 \x01(\bR\bunlisted\"S\n" +
 	"\fKeyedRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\x04R\x03key\x121\n" +
 	"\arequest\x18\x02 \x01(\v2\x17.lifeline.state.RequestR\arequest\"\xe5\x02\n" +
