@@ -28,7 +28,7 @@ func (j *Joins) Find(t *history.Record, list []*observation.Write) {
 	v := t.Versions[0]
 	for _, q := range list {
 		if !q.Unlisted || q.Failed() || Unnamed(q) || IsComponent(q.User) || !ChangesObject(q) || !made(v, q) ||
-			j.Has(q) {
+			j.has(q) {
 			continue
 		}
 		how := byUID
@@ -53,8 +53,8 @@ func (j *Joins) Find(t *history.Record, list []*observation.Write) {
 	}
 }
 
-// Has reports whether the request is joined to a write.
-func (j *Joins) Has(q *observation.Write) bool {
+// has reports whether the request is joined to a write.
+func (j *Joins) has(q *observation.Write) bool {
 	if j.Removal.Write == q || slices.ContainsFunc(j.Found, func(known Joined) bool { return known.Write == q }) {
 		return true
 	}

@@ -126,12 +126,16 @@ func (e *Engine) observeAudit(w *observation.Write) {
 		e.attach(t, w, again)
 		return
 	}
+	waits := w
 	if id.UID == "" {
 		for _, t := range known.BySubject(id) {
 			e.attach(t, w, again)
+			waits = trail.Claimed(t, waits)
 		}
 	}
-	e.trail.Wait(id, w)
+	if !again {
+		e.trail.Wait(id, waits)
+	}
 }
 
 // refuse adds a refused request of the audit log.

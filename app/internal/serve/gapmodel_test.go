@@ -508,15 +508,25 @@ func traced(l *memoryLedger, open []*span.Trace) map[string]map[trace.TraceID]bo
 }
 
 // TestGapModel kills a server at random moments: between two observations of the first lists, between and in the
-// commits of looks. In the end, each change of the audit log since the first start is in exactly one trace.
+// commits of looks. In the end, each change of the audit log since the first start is in exactly one trace. At the
+// level Metadata a request has neither a UID nor a version, and is ambiguous between several writes. Then the write
+// has a trace without the request.
 func TestGapModel(t *testing.T) {
-	seeds, first := 300, uint64(1)
+	seeds, first := 3000, uint64(1)
 	if testing.Short() {
 		seeds = 60
 	}
+	for _, whole := range []bool{true, false} {
+		t.Run(fmt.Sprint("RequestResponse ", whole), func(t *testing.T) { gaps(t, first, seeds, whole) })
+	}
+}
+
+// gaps runs TestGapModel for some seeds. whole is as in newModel.
+func gaps(t *testing.T, first uint64, seeds int, whole bool) {
+	t.Helper()
 	missing, twice, all := 0, 0, 0
 	for seed := first; seed < first+uint64(seeds); seed++ {
-		m := newModel(rand.New(rand.NewPCG(seed, 7)), 40, true)
+		m := newModel(rand.New(rand.NewPCG(seed, 7)), 40, whole)
 		l := &memoryLedger{state: map[string][]byte{}, kept: map[trace.TraceID]bool{}}
 		now := modelEpoch.Add(time.Duration(m.random.IntN(20_000)) * time.Millisecond)
 		for range m.random.IntN(12) {
@@ -545,16 +555,21 @@ func TestGapModel(t *testing.T) {
 			all++
 			switch n := len(in[q.AuditID]); {
 			case n == 0:
-				missing++
-				t.Errorf("seed %d: %s (%d of %d) %s %s %s is in no trace", seed, q.AuditID, i, len(m.log)-from, q.Verb, q.Kind.Kind, q.Name)
+				if missing++; whole {
+					t.Errorf("seed %d: %s (%d of %d): %s %s %s is in no trace", seed, q.AuditID, i, len(m.log)-from, q.Verb,
+						q.Kind.Kind, q.Name)
+				}
 			case n > 1:
 				twice++
 				t.Errorf("seed %d: %s %s %s is in %d traces", seed, q.AuditID, q.Verb, q.Name, n)
 			}
 		}
-		if missing+twice > 20 {
+		if t.Failed() && missing+twice > 20 {
 			break
 		}
+	}
+	if missing > all/20 {
+		t.Errorf("%d of %d changes are not joined to a trace, want at most one in twenty", missing, all)
 	}
 	t.Logf("%d changes, %d in no trace, %d in several", all, missing, twice)
 }

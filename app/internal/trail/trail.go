@@ -79,16 +79,28 @@ func (tr *Trail) Waiting(t *change.Timeline) []*observation.Write {
 	for _, all := range []map[index.Subject][]*observation.Write{tr.longer, tr.waiting} {
 		out = append(append(out, all[uid]...), all[name]...)
 		delete(all, uid)
+		for i, w := range all[name] {
+			all[name][i] = Claimed(t, w)
+		}
 	}
 	return out
 }
 
+// Claimed returns w, or a copy that belongs to no unobserved object, because the object of t may be meant.
+func Claimed(t *change.Timeline, w *observation.Write) *observation.Write {
+	if !w.Unlisted || !audit.There(&t.Record, w) {
+		return w
+	}
+	out := *w
+	out.Unlisted = false
+	return &out
+}
+
 // turnWaiting drops the writes that have waited longest.
 func (tr *Trail) turnWaiting() {
-	for id, list := range tr.longer {
+	for _, list := range tr.longer {
 		for _, w := range list {
 			switch {
-			case w.UID == "" && tr.joinedByName(id, w):
 			case w.Unlisted && audit.ChangesObject(w) && !audit.IsComponent(w.User) && !audit.Unnamed(w) &&
 				!tr.Contradicted(w):
 				tr.unseen = append(tr.unseen, w)
@@ -99,16 +111,6 @@ func (tr *Trail) turnWaiting() {
 		}
 	}
 	tr.longer, tr.waiting = tr.waiting, map[index.Subject][]*observation.Write{}
-}
-
-// joinedByName reports whether the request without a UID is joined to a write of an object of its name.
-func (tr *Trail) joinedByName(id index.Subject, w *observation.Write) bool {
-	for _, t := range tr.known.BySubject(id) {
-		if t.Audits != nil && tr.joins(t).Has(w) {
-			return true
-		}
-	}
-	return false
 }
 
 // TakeUnseen returns the writes to objects that were never observed, each once.

@@ -3,11 +3,9 @@
 package trail
 
 import (
-	"slices"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
-	"github.com/kube-lifeline/lifeline/app/internal/index"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -34,7 +32,6 @@ func (tr *Trail) Trim(t *change.Timeline, before time.Time) {
 		switch {
 		case goes && made[w]:
 			tr.tally.Joined++
-			tr.stopWaiting(w)
 		case goes:
 			unjoined++
 		}
@@ -46,21 +43,5 @@ func (tr *Trail) Trim(t *change.Timeline, before time.Time) {
 	Doubt(t)
 	if len(t.Audits.List) == 0 {
 		t.Audits = nil
-	}
-}
-
-// stopWaiting ends the wait of a joined request for another object of its name.
-func (tr *Trail) stopWaiting(w *observation.Write) {
-	if w.UID != "" {
-		return
-	}
-	for _, all := range []map[index.Subject][]*observation.Write{tr.waiting, tr.longer} {
-		id := index.Identify(w)
-		if i := slices.Index(all[id], w); i >= 0 {
-			all[id] = slices.Delete(slices.Clone(all[id]), i, i+1)
-		}
-		if len(all[id]) == 0 {
-			delete(all, id)
-		}
 	}
 }
