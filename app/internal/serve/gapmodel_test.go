@@ -512,7 +512,7 @@ func traced(l *memoryLedger, open []*span.Trace) map[string]map[trace.TraceID]bo
 // level Metadata a request has neither a UID nor a version, and is ambiguous between several writes. Then the write
 // has a trace without the request.
 func TestGapModel(t *testing.T) {
-	seeds, first := 3000, uint64(1)
+	seeds, first := 1000, uint64(1)
 	if testing.Short() {
 		seeds = 60
 	}
