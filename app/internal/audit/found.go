@@ -47,9 +47,8 @@ func (j *Joins) Find(t *history.Record, list []*observation.Write) {
 		return a.Start.Compare(b.Start)
 	})
 	if n := len(j.Found); n > 1 {
-		last := j.Found[n-1]
-		earlier := slices.DeleteFunc(j.Found[:n-1], func(q Joined) bool { return q.ResourceVersion == 0 })
-		j.Found = append(earlier, last)
+		last := j.Found[n-1].Write
+		j.Found = slices.DeleteFunc(j.Found, func(q Joined) bool { return q.ResourceVersion == 0 && q.Write != last })
 	}
 }
 

@@ -392,7 +392,8 @@ func TestInVainOnce(t *testing.T) {
 		}
 	}
 	if taken != 1 || spans != 4 || further != 96 {
-		t.Errorf("%d traces of one change in vain with %d spans, %d further ones; want 1, 4 and 96", taken, spans, further)
+		t.Errorf("%d traces of one change in vain with %d spans, %d further ones; want 1, 4 and 96",
+			taken, spans, further)
 	}
 	if got := e.AuditStats(); got.Refused != 100 || got.Repeated != 96 {
 		t.Errorf("counted %+v", got)

@@ -180,10 +180,13 @@ func newModel(random *rand.Rand, changes int, whole bool) *model {
 			made++
 			s := &observation.State{
 				Created: now.Truncate(time.Second), Generation: 1, Desired: 1, ObservedGeneration: -1,
-				Managers: []observation.Manager{{Name: "kubectl", Operation: "Update", Time: now.Truncate(time.Second), Fields: 1}},
+				Managers: []observation.Manager{{
+					Name: "kubectl", Operation: "Update", Time: now.Truncate(time.Second), Fields: 1,
+				}},
 			}
 			s.Ref = object.Ref{
-				Kind: modelKinds[kind], Namespace: "default", Name: fmt.Sprint("o-", made), UID: types.UID(fmt.Sprint("uid-", made)),
+				Kind: modelKinds[kind], Namespace: "default", Name: fmt.Sprint("o-", made),
+				UID: types.UID(fmt.Sprint("uid-", made)),
 			}
 			if kind == 0 {
 				s.Reconciled, s.ObservedGeneration, s.Progress = true, 0, observation.ProgressInProgress
@@ -308,7 +311,8 @@ func (m *model) start(t *testing.T, l *memoryLedger, now time.Time) *process {
 		r.mark(auditState, fmt.Sprint(p.logged))
 	}
 	for k := range modelKinds {
-		s := &modelStream{kind: k, held: known[k], opens: p.discovered.Add(time.Duration(m.random.IntN(2500)) * time.Millisecond)}
+		s := &modelStream{kind: k, held: known[k]}
+		s.opens = p.discovered.Add(time.Duration(m.random.IntN(2500)) * time.Millisecond)
 		s.pos.Resource.Group, s.pos.Resource.Version = modelKinds[k].Group, "v1"
 		s.pos.Resource.Resource = strings.ToLower(modelKinds[k].Kind) + "s"
 		s.fresh = true
@@ -556,8 +560,8 @@ func gaps(t *testing.T, first uint64, seeds int, whole bool) {
 			switch n := len(in[q.AuditID]); {
 			case n == 0:
 				if missing++; whole {
-					t.Errorf("seed %d: %s (%d of %d): %s %s %s is in no trace", seed, q.AuditID, i, len(m.log)-from, q.Verb,
-						q.Kind.Kind, q.Name)
+					t.Errorf("seed %d: %s (%d of %d): %s %s %s is in no trace",
+						seed, q.AuditID, i, len(m.log)-from, q.Verb, q.Kind.Kind, q.Name)
 				}
 			case n > 1:
 				twice++

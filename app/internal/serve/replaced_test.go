@@ -52,7 +52,7 @@ func TestReplacedWhileStopped(t *testing.T) {
 	}{
 		"empty archive": {
 			"its traces are missing", archiveFile, false,
-			`(ERROR msg="the archive is not that of the journal: it is new, or of another directory)`, journal.OtherArchive,
+			`(ERROR msg="the archive is not that of the journal: it is new)`, journal.OtherArchive,
 		},
 		"older archive": {
 			"a backup was restored", archiveFile, true,

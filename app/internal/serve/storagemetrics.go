@@ -42,7 +42,8 @@ func newStorageMetrics(r prometheus.Registerer, stored func(context.Context) (st
 		replaced: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "lifeline_stores_replaced_total",
 			Help: "Journals and archives that were replaced while the server did not run, by the difference between " +
-				"the two. Any, except after the restoration of a backup (older archive): find out who changed the files.",
+				"the two. Any, except after the restoration of a backup (older archive): find out who changed the " +
+				"files.",
 		}, []string{"what"}),
 		write: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "lifeline_store_write_seconds",

@@ -50,7 +50,7 @@ func (tr *Trail) Missed(t *change.Timeline, out []change.Write, from int) []chan
 			w.Part = change.Observed
 		case known > 0 && q.Generation > t.Versions[known-1].Generation && t.Versions[known-1].Generation > 0:
 			w.Part = change.Desired
-		case known > 0 && t.Versions[known-1].Generation == 0 && audit.ChangesObject(q.Write) &&
+		case known > 0 && t.Versions[known-1].Generation == 0 && q.Unlisted && audit.ChangesObject(q.Write) &&
 			!audit.IsComponent(q.User):
 			w.Part = change.Desired // nothing else shows a change of a kind without generations
 		}

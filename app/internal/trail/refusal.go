@@ -61,7 +61,8 @@ func (r *Refusal) Further() *observation.Write {
 
 // SameRefusal reports whether two refused requests are of the same kind.
 func SameRefusal(a, b *observation.Write) bool {
-	return a.Failed() && b.Failed() && a.Verb == b.Verb && a.Subresource == b.Subresource && a.Code == b.Code && a.Reason == b.Reason &&
+	return a.Failed() && b.Failed() && a.Verb == b.Verb &&
+		a.Subresource == b.Subresource && a.Code == b.Code && a.Reason == b.Reason &&
 		a.User == b.User && a.Manager == b.Manager
 }
 

@@ -220,11 +220,12 @@ func (l *lines) next() ([]byte, error) {
 	}
 	l.number++
 	var line []byte
-	long, length := false, 0
+	length := 0
 	for {
 		part, err := l.in.ReadSlice('\n')
 		length += len(part)
-		if long = length > l.most; !long {
+		long := length > l.most
+		if !long {
 			line = append(line, part...)
 		}
 		switch {
