@@ -37,6 +37,10 @@ type Options struct {
 	Open func(context.Context) (store.Archive, error)
 	// Log is the pending log.
 	Log Log
+	// Journal is compared with each opened archive, and Differs gets the result, unless they agree.
+	// Journal nil means no comparison.
+	Journal Journal
+	Differs func(journal.Difference)
 	// Read returns the trace of an entry; store.ErrNotFound or store.ErrDamaged if it is lost.
 	Read func(ctx context.Context, seq uint64) (*span.Trace, error)
 	// Archived is called with the entries that are in the archive, or lost.
@@ -61,6 +65,14 @@ type Options struct {
 type Log interface {
 	// Done marks entries as archived.
 	Done(ctx context.Context, by journal.Consumer, seqs ...uint64) error
+}
+
+// Journal is the journal of the log.
+type Journal interface {
+	// Identity returns the identity of the journal, for the batches.
+	Identity() int64
+	// Join compares the journal with an archive.
+	Join(ctx context.Context, with store.Pair) (journal.Difference, error)
 }
 
 // Stats are the counts of a Writer.
@@ -211,6 +223,11 @@ func (w *Writer) step(ctx context.Context) error {
 			w.current.lack(err)
 			return err
 		}
+		if err = w.join(ctx, archive); err != nil {
+			err = errors.Join(err, archive.Close())
+			w.current.lack(err)
+			return err
+		}
 		w.current.open(archive)
 	}
 	err := w.current.takeDamage()
@@ -223,6 +240,23 @@ func (w *Writer) step(ctx context.Context) error {
 	if errors.Is(err, store.ErrDamaged) {
 		w.lose(archive, err)
 		return errLost
+	}
+	return err
+}
+
+// join compares an opened archive with the journal.
+func (w *Writer) join(ctx context.Context, archive store.Archive) error {
+	paired, ok := archive.(store.Paired)
+	if !ok || w.opts.Journal == nil {
+		return nil
+	}
+	with, err := paired.Pair(ctx)
+	if err != nil {
+		return err
+	}
+	different, err := w.opts.Journal.Join(ctx, with)
+	if err == nil && different != journal.Agree && w.opts.Differs != nil {
+		w.opts.Differs(different)
 	}
 	return err
 }
@@ -273,6 +307,9 @@ const maxDone = 500
 // write writes entries of one look as a batch. It returns the spans of those that cannot be read.
 func (o *Options) write(ctx context.Context, archive store.Archive, items []journal.Item) (lost int, err error) {
 	b := &store.Batch{Revision: items[0].Revision, AsOf: items[0].AsOf}
+	if o.Journal != nil {
+		b.Journal = o.Journal.Identity()
+	}
 	for _, i := range items {
 		t, err := o.Read(ctx, i.Seq)
 		switch {

@@ -42,6 +42,9 @@ type Joins struct {
 	// Missed are the requests of stored writes without an observed version. The object was observed
 	// before and after them.
 	Missed []Joined
+	// Found are the requests behind the state that the first list showed, in order. The last one made that
+	// state.
+	Found []Joined
 	// Ambiguous counts requests with several possible writes.
 	Ambiguous int
 }

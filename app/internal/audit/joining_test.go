@@ -120,3 +120,55 @@ func TestHurried(t *testing.T) {
 		})
 	}
 }
+
+// TestFind: the requests from before the end of the first list that certainly made the found state.
+func TestFind(t *testing.T) {
+	type edit func(*observation.Write)
+	version := func(rv uint64) edit { return func(q *observation.Write) { q.ResourceVersion = rv } }
+	unlisted := func(q *observation.Write) { q.Unlisted = true }
+	by := func(user string) edit { return func(q *observation.Write) { q.User = user } }
+	status := func(q *observation.Write) { q.Subresource = "status" }
+	managed := func(q *observation.Write) { q.Manager = "m" }
+	cases := map[string]struct {
+		reason string
+		edits  [][]edit // one for each request
+		want   int
+	}{
+		"its version": {"the list shows it", [][]edit{{unlisted, version(10)}}, 1},
+		"an earlier one": {
+			"the list shows its result", [][]edit{{unlisted, version(9)}, {unlisted, version(10)}}, 2,
+		},
+		"a later one":    {"the watch will show it", [][]edit{{unlisted, version(11)}}, 0},
+		"after the list": {"it is a change of a listed object", [][]edit{{version(10)}}, 0},
+		"a component": {
+			"its cause may be older", [][]edit{{unlisted, version(10), by("system:kube-scheduler")}}, 0,
+		},
+		"a status":          {"it is no change", [][]edit{{unlisted, version(10), status}}, 0},
+		"no version":        {"nothing shows that it came before", [][]edit{{unlisted}}, 0},
+		"its own timestamp": {"managedFields have the same manager and second", [][]edit{{unlisted, managed}}, 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var r history.Record
+			s := &observation.State{
+				Created: epoch.Add(-time.Hour), Managers: []observation.Manager{{Name: "m", Time: epoch}},
+			}
+			s.UID, s.Name, s.ResourceVersion = "uid", "web", 10
+			r.State(&observation.Observation{
+				State: s, Baseline: true, Listed: true, Seen: epoch.Add(time.Minute),
+			}, history.NewShared())
+			var list []*observation.Write
+			for i, edits := range tc.edits {
+				q := request("patch", 200, 0, time.Duration(i)*time.Millisecond)
+				for _, edit := range edits {
+					edit(q)
+				}
+				list = append(list, q)
+			}
+			j := &Joins{Version: map[uint64]Joined{}}
+			if j.Find(&r, list); len(j.Found) != tc.want {
+				t.Errorf("%s: found %d requests, want %d", tc.reason, len(j.Found), tc.want)
+			}
+		})
+	}
+}

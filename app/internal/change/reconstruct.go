@@ -3,10 +3,12 @@
 package change
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
 // Rebuilt is a write concluded from its effects: its verb, and the start and end of its
@@ -60,6 +62,11 @@ func reconstruct(t *Timeline, v *history.Version, how *Rebuilt) Write {
 			if m.Subresource == "" && m.Time.After(w.At.Lo) {
 				w.At = history.Whole(m.Time)
 			}
+		}
+		if slices.ContainsFunc(v.Managers, func(m *observation.Manager) bool {
+			return m.Subresource == "scale" && m.Time.IsZero()
+		}) {
+			w.At = history.Between(w.At.Lo, v.Seen) // a later scaling has no time
 		}
 	}
 	return w

@@ -39,6 +39,9 @@ func (t *Timeline) Writes(out []Write, how *Rebuilt) []Write {
 				// The time of a write during an outage of the watch has whole seconds.
 				w.At = w.At.After(out[len(out)-1].At)
 			}
+			for n := len(out) - 1; n >= from && out[n].At.Range; n-- {
+				out[n].At = out[n].At.NotAfter(w.At.At().Time)
+			}
 			out = append(out, w)
 		}
 		prev = v
@@ -105,7 +108,7 @@ func update(t *Timeline, u, v *history.Version) Write {
 	default:
 		w.Manager = Writer(u, v, w.Part == Desired || w.Part == Ownership)
 	}
-	w.At = history.Arrival(v).Exactly(w.Request)
+	w.At = w.arrival().Exactly(w.Request)
 	if w.Verb == history.Deleted && !v.Deleting.IsZero() {
 		if w.Request == nil {
 			w.Request = deletionRequest(t)
@@ -115,6 +118,27 @@ func update(t *Timeline, u, v *history.Version) Write {
 		)
 	}
 	return w
+}
+
+// arrival returns the time of an update, by the observation of its version. Without a time in
+// managedFields, an update in an outage of the watch has a Range.
+func (w *Write) arrival() history.Moment {
+	u, v, manager := w.Previous, w.Version, ""
+	if w.Changed.Known && (w.Part == Desired || w.Part == Metadata) {
+		manager = w.Manager
+	}
+	if !v.Listed || history.Timed(u, v, manager) {
+		return history.Arrival(v)
+	}
+	m := history.Between(history.Alive(u), v.Seen)
+	if v.Generation > u.Generation && v.ObservedGeneration >= v.Generation {
+		for _, entry := range v.Managers { // the controller's answer came later
+			if entry.Subresource == "status" && !entry.Time.Before(m.Lo.Truncate(time.Second)) {
+				m = m.NotAfter(entry.Time.Add(time.Second))
+			}
+		}
+	}
+	return m
 }
 
 // desires reports whether an update changed the desired state, apart from metadata.
@@ -199,6 +223,9 @@ func requestPart(req *observation.Write) part {
 func removal(t *Timeline, prev *history.Version) Write {
 	w := Write{Timeline: t, RV: t.Removal.RV, Verb: history.Removed, Part: Observed, Previous: prev}
 	w.At = history.Moment{Hi: t.Removal.Seen, Live: !t.Removal.Listed}
+	if t.Removal.Listed {
+		w.At = history.Between(history.Alive(prev), t.Removal.Seen)
+	}
 	if prev == nil || prev.Deleting.IsZero() && !t.uninstalls(prev) {
 		w.Verb, w.Part, w.Request = history.Deleted, Desired, deletionRequest(t)
 		w.At = w.At.Exactly(w.Request)

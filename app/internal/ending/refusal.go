@@ -4,8 +4,11 @@ package ending
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/cause"
@@ -71,6 +74,10 @@ func (rf *Refusals) Place(subjects map[index.Subject]struct{}, members map[*chan
 
 // place adds one refused write of that kind.
 func (rf *Refusals) place(id index.Subject, kind *trail.Refusal, w change.Refused) {
+	if !w.Failed() { // a write to an object that was never observed
+		rf.standAlone(kind, w)
+		return
+	}
 	drain := rf.drainOf(id, w.Write)
 	r := drain
 	if r == nil {
@@ -172,8 +179,7 @@ func looksAgain(w *observation.Write) bool {
 		return true
 	case w.Code == 404 && history.RequestVerb(w) == history.Deleted:
 		return true // the object is already gone, as requested
-	case strings.HasPrefix(w.User, "system:node:"), strings.HasPrefix(w.User, "system:kube-"),
-		strings.HasPrefix(w.User, "system:serviceaccount:kube-system:"), w.User == "system:apiserver":
+	case audit.IsComponent(w.User):
 		return true
 	case strings.HasPrefix(w.User, "system:serviceaccount:"):
 		return w.Code == 409
@@ -181,11 +187,33 @@ func looksAgain(w *observation.Write) bool {
 	return false
 }
 
-// standAlone makes a refused change a separate trace. The trace ID is derived from the first
-// request of its kind.
-func (rf *Refusals) standAlone(kind *trail.Refusal, w change.Refused) {
+// RefusedID returns the ID of the separate trace of a refused change. It is derived from the first
+// request of its kind. A write to an unobserved object has the ID that an observer of the object derives
+// (rule C6).
+func RefusedID(cluster string, kind *trail.Refusal) trace.TraceID {
 	first := kind.Writes[0]
-	id := span.DeriveTraceID(rf.cluster, "refused", first.AuditID, first.Start.UTC().Format(time.RFC3339Nano))
+	if !first.Failed() && first.UID != "" {
+		return span.DeriveTraceID(cluster, string(first.UID), history.RequestVerb(first).String(), which(first))
+	}
+	return span.DeriveTraceID(cluster, "refused", first.AuditID, first.Start.UTC().Format(time.RFC3339Nano))
+}
+
+// which names the write of a request among those of its verb (rules I).
+func which(q *observation.Write) string {
+	switch verb := history.RequestVerb(q); {
+	case verb == history.Deleted:
+		return ""
+	case verb == history.Created:
+		return "1"
+	case q.Generation > 0:
+		return strconv.FormatInt(q.Generation, 10)
+	}
+	return "@" + strconv.FormatUint(q.ResourceVersion, 10)
+}
+
+// standAlone makes a refused change a separate trace.
+func (rf *Refusals) standAlone(kind *trail.Refusal, w change.Refused) {
+	id := RefusedID(rf.cluster, kind)
 	l := rf.placed.Lines[id]
 	if l == nil {
 		l = &change.Lineage{ID: id, First: ^uint64(0), Vain: true}

@@ -141,3 +141,12 @@ func sameTime(m *observation.Manager) func(*observation.Manager) bool {
 			o.Time.Equal(m.Time)
 	}
 }
+
+// Timed reports whether the managedFields of v have the time of the write after u: an entry of the manager
+// with another time than in u. An empty manager means any. The entry of a scaling has no time.
+func Timed(u, v *Version, manager string) bool {
+	return slices.ContainsFunc(v.Managers, func(m *observation.Manager) bool {
+		return !m.Time.IsZero() && (manager == "" || m.Name == manager) &&
+			(manager == "" || m.Subresource != "status") && !slices.ContainsFunc(u.Managers, sameTime(m))
+	})
+}

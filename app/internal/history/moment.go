@@ -11,11 +11,37 @@ import (
 
 // Moment is the known time of something (rule T): the interval from Lo to Hi. A zero bound is
 // unknown. Live means that Hi is a live arrival, usually close to the truth. Exact is the
-// source of an exact time; Lo and Hi are then equal. It is empty for any other time.
+// source of an exact time; Lo and Hi are then equal. It is empty for any other time. Range means
+// that nothing has the time: it is anywhere between the bounds, and Hi is the best single time.
 type Moment struct {
 	Lo, Hi time.Time
 	Live   bool
 	Exact  span.TimeSource
+	Range  bool
+}
+
+// Between returns a Range. lo may be zero.
+func Between(lo, hi time.Time) Moment {
+	if lo.After(hi) {
+		lo = hi
+	}
+	return Moment{Lo: lo, Hi: hi, Range: true}
+}
+
+// NotAfter returns a Range that ends at t, and not before its beginning. It changes no other moment.
+func (m Moment) NotAfter(t time.Time) Moment {
+	if m.Range && !t.IsZero() && t.Before(m.Hi) {
+		m.Hi = Later(m.Lo, t)
+	}
+	return m
+}
+
+// Earliest returns the beginning of a Range of more than a second; zero for any other moment.
+func (m Moment) Earliest() time.Time {
+	if m.Range && m.Hi.Sub(m.Lo) > time.Second {
+		return m.Lo
+	}
+	return time.Time{}
 }
 
 // Arrival returns the time of the write of v, by the observation of v. The upper bound is v.Seen.
@@ -32,6 +58,18 @@ func Arrival(v *Version) Moment {
 		}
 	}
 	return m
+}
+
+// Alive returns the latest time at which v was certainly stored: that of a live arrival, or the newest
+// timestamp of the object up to its observation. It is zero if v is nil.
+func Alive(v *Version) time.Time {
+	switch {
+	case v == nil:
+		return time.Time{}
+	case !v.Listed:
+		return v.Seen
+	}
+	return Later(v.Created, Later(Arrival(v).Lo, v.Deleting.Add(-time.Duration(v.GraceSeconds)*time.Second)))
 }
 
 // Whole returns the second that starts at t, because object timestamps have whole seconds. For a
@@ -55,6 +93,7 @@ func (m Moment) Within(t time.Time) Moment {
 		return m
 	}
 	w := Whole(t)
+	m.Range = false
 	switch {
 	case m.Hi.IsZero(), m.Hi.Before(w.Lo), m.Hi.Sub(w.Hi) > late:
 		return w
@@ -103,13 +142,13 @@ func (m Moment) Over(t time.Time) bool { return m.Hi.Before(t) && m.Lo.Before(t)
 // Known reports whether m has a bound.
 func (m Moment) Known() bool { return !m.Hi.IsZero() || !m.Lo.IsZero() }
 
-// At returns the best single time of m, with its source: an exact time, a live arrival, the lower
-// bound, or the upper bound, in this order. It is zero if nothing is known.
+// At returns the best single time of m, with its source: an exact time, a live arrival or the end of a
+// Range, the lower bound, or the upper bound, in this order. It is zero if nothing is known.
 func (m Moment) At() span.Time {
 	switch {
 	case m.Exact != "":
 		return span.Time{Time: m.Lo, Source: m.Exact}
-	case m.Live:
+	case m.Live, m.Range && !m.Earliest().IsZero(), m.Range && m.Lo.IsZero():
 		return span.Time{Time: m.Hi, Source: span.TimeWatch}
 	case !m.Lo.IsZero():
 		return span.Time{Time: m.Lo, Source: span.TimeObject}

@@ -20,6 +20,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
@@ -35,6 +36,7 @@ CREATE TABLE meta (
   name  TEXT PRIMARY KEY,
   value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+INSERT INTO meta (name, value) VALUES ('identity', (random() & 0x7fffffffffffffff) | 1);
 
 CREATE TABLE state (
   name  TEXT PRIMARY KEY,
@@ -75,6 +77,8 @@ type Journal struct {
 	// revision and seq are the last ones given.
 	revision int64
 	seq      uint64
+	// identity is a random number from the creation of the file.
+	identity atomic.Int64
 
 	mu sync.RWMutex
 	db *database.DB
@@ -129,6 +133,7 @@ func (j *Journal) open(ctx context.Context) error {
 		j.revision = time.Now().UnixMicro()
 	}
 	j.seq = max(j.seq, uint64(numbers[metaSeq])) //nolint:gosec // it was one
+	j.identity.Store(numbers[metaIdentity])
 	return nil
 }
 
@@ -136,6 +141,9 @@ func (j *Journal) open(ctx context.Context) error {
 const (
 	metaRevision = "revision" // the last look
 	metaSeq      = "seq"      // the last entry of the log
+	metaIdentity = "identity" // a random number from the creation
+	metaArchive  = "archive"  // the identity of the archive
+	metaArchived = "archived" // the last look with an entry that is in the archive, or lost
 )
 
 // Opening returns the result of the last opening.

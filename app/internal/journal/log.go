@@ -5,6 +5,7 @@ package journal
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -125,6 +126,11 @@ func (j *Journal) Done(ctx context.Context, by Consumer, seqs ...uint64) error {
 		some := seqs[:min(maxDone, len(seqs))]
 		seqs = seqs[len(some):]
 		err := db.Write(ctx, func(ctx context.Context, tx *database.Tx) error {
+			if by&Archive != 0 {
+				if err := archived(ctx, tx, some); err != nil {
+					return err
+				}
+			}
 			for _, seq := range some {
 				at := int64(seq) //nolint:gosec // the number is far below the limit
 				if err := tx.Exec(ctx, "DELETE FROM log WHERE seq = ? AND waits & ~? = 0", at, int64(by)); err != nil {
@@ -141,4 +147,11 @@ func (j *Journal) Done(ctx context.Context, by Consumer, seqs ...uint64) error {
 		}
 	}
 	return nil
+}
+
+// archived notes the last look among the entries.
+func archived(ctx context.Context, tx *database.Tx, seqs []uint64) error {
+	//nolint:gosec // the number is far below the limit
+	return tx.Exec(ctx, "INSERT INTO meta (name, value) SELECT ?, revision FROM log WHERE seq = ?"+
+		" ON CONFLICT DO UPDATE SET value = max(value, excluded.value)", metaArchived, int64(slices.Max(seqs)))
 }

@@ -35,7 +35,8 @@ type amendment struct {
 	event *history.Event
 	// write is a request of the audit log, or nil.
 	write *observation.Write
-	// repeats is the number of writes of a series; 0 outside a series. rv is then the last of them.
+	// repeats is the number of writes of a series, and rv then the last of them. With a refused write it is
+	// the number of equal ones. Otherwise it is 0.
 	repeats int64
 	// fight is the part of that last write in a fight, or nil.
 	fight *change.Fight
@@ -84,6 +85,7 @@ func (am *amendments) audit(t *change.Timeline, w *observation.Write, again bool
 	case w.ResourceVersion == 0 && t.Past != nil && len(t.Versions) > 0 &&
 		(w.Precondition > 0 && w.Precondition < t.Versions[0].ObjectVersion() || w.End.Before(t.Past.Activity)):
 	case w.ResourceVersion == 0,
+		w.Unlisted && t.Past == nil && !t.Folded,
 		len(t.Versions) == 0,
 		!t.Versions[0].Baseline,
 		w.ResourceVersion > t.Versions[0].ObjectVersion():
@@ -200,6 +202,9 @@ func (a *amendment) spanEvent() (span.Event, *span.Facts) {
 				span.KeyReason.String(a.write.Reason),
 				span.KeyMessage.String(a.write.Message),
 			)
+		}
+		if a.repeats > 0 {
+			said.Attributes = append(said.Attributes, span.KeyRepeats.Int64(a.repeats))
 		}
 		return span.Event{Time: a.at, Name: name, Attributes: append(
 			said.Attributes,

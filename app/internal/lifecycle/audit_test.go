@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -357,18 +358,44 @@ func TestInVainOnce(t *testing.T) {
 	s.write("web", arrived)
 	s.before()
 	e := observe(s.seen)
-	taken := 0
+	taken, spans, further := 0, 0, int64(0)
+	var id trace.TraceID
 	for i := range 100 {
 		w := *s.audited("web", "patch", refusedWith(422, "Invalid"))
 		at := s.now().Add(time.Duration(i) * 10 * time.Second)
 		w.Start, w.End, w.AuditID = at, at, fmt.Sprint("try-", i)
 		e.Observe(&observation.Observation{Seen: at, Source: observation.SourceAudit, Write: &w})
-		taken += len(e.Take(at.Add(5 * time.Second)))
+		now := at.Add(5 * time.Second)
+		if i == 99 {
+			now = at.Add(time.Hour)
+		}
+		for _, one := range e.Take(now) {
+			taken++
+			id = one.ID
+			spans += len(one.Spans)
+		}
+		for _, one := range e.Amendments() {
+			if one.ID != id {
+				t.Errorf("another trace %s is amended", one.ID)
+			}
+			for _, s := range one.Spans {
+				if s.Name != span.NameAmend {
+					spans++
+					continue
+				}
+				for _, a := range s.Events[0].Attributes {
+					if a.Key == span.KeyRepeats {
+						further += a.Value.AsInt64()
+					}
+				}
+			}
+		}
 	}
-	if taken != 1 {
-		t.Errorf("%d traces of one change in vain, want 1", taken)
+	if taken != 1 || spans != 4 || further != 96 {
+		t.Errorf("%d traces of one change in vain with %d spans, %d further ones; want 1, 4 and 96",
+			taken, spans, further)
 	}
-	if got := e.AuditStats(); got.Refused != 100 || got.Repeated != 99 {
+	if got := e.AuditStats(); got.Refused != 100 || got.Repeated != 96 {
 		t.Errorf("counted %+v", got)
 	}
 }

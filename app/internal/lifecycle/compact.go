@@ -56,6 +56,13 @@ func (k *retention) compact(all []*group, now time.Time, every bool) {
 	}
 	k.reportSeries(now)
 	k.trail.Age(now)
+	for _, w := range k.trail.TakeUnseen() {
+		id := index.Identify(w)
+		if _, dropped := k.trail.Refuse(id, w); dropped {
+			k.groups.changeAll()
+		}
+		k.groups.changedRefusal(id)
+	}
 	k.index.Unshare()
 	if every {
 		k.forgetFights(now)

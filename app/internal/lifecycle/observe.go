@@ -126,12 +126,16 @@ func (e *Engine) observeAudit(w *observation.Write) {
 		e.attach(t, w, again)
 		return
 	}
+	waits := w
 	if id.UID == "" {
 		for _, t := range known.BySubject(id) {
 			e.attach(t, w, again)
+			waits = trail.Claimed(t, waits)
 		}
 	}
-	e.trail.Wait(id, w)
+	if !again {
+		e.trail.Wait(id, waits)
+	}
 }
 
 // refuse adds a refused request of the audit log.
@@ -140,8 +144,12 @@ func (e *Engine) refuse(id index.Subject, w *observation.Write) {
 	if t := e.index.View().Object(id.UID); id.UID != "" && t != nil && e.late.refusal(t, w) {
 		return
 	}
-	if dropped := e.trail.Refuse(id, w); dropped {
+	again, dropped := e.trail.Refuse(id, w)
+	if dropped {
 		e.groups.changeAll()
+	}
+	if again != nil {
+		e.late.refusedAgain(again, w)
 	}
 	e.groups.changedRefusal(id)
 }

@@ -105,6 +105,9 @@ type Write struct {
 	// Removes means that the response shows the object as removed. The ResourceVersion is then
 	// omitted, because it may be that of the last state.
 	Removes bool `json:"removes,omitempty"`
+	// Unlisted means that the request ended before the observer had listed all kinds for the first time. So
+	// the first list may show its result as the state at the start.
+	Unlisted bool `json:"unlisted,omitempty"`
 	// Controller is the UID of the controller owner in a refused creation, whose object has no UID.
 	Controller types.UID `json:"controller,omitempty"`
 

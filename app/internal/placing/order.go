@@ -67,7 +67,8 @@ func (p *Placing) order(a, b *change.Write) int {
 			return c
 		}
 	}
-	return cmp.Or(cmp.Compare(a.Timeline.Ref.UID, b.Timeline.Ref.UID), cmp.Compare(a.Verb, b.Verb))
+	return cmp.Or(cmp.Compare(a.Timeline.Ref.UID, b.Timeline.Ref.UID), cmp.Compare(a.RV, b.RV),
+		cmp.Compare(a.Verb, b.Verb))
 }
 
 // depth is the number of controllers above t.

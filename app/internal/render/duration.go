@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -42,20 +43,27 @@ func precise(d time.Duration) string {
 }
 
 // length formats the duration of s; "…" marks an open span. "~" marks a bound with a precision of a
-// second. If both have it, durations below a second are "<1s".
+// second, or a start that is only the latest possible one. If both bounds have seconds, durations below a
+// second are "<1s".
 func length(s *span.Span, now time.Time) string {
 	d := max(0, s.Duration(now))
 	text := brief(d)
 	switch {
 	case coarse(s):
 		text = seconds(d)
-	case s.Start.Source == span.TimeObject || s.End.Source == span.TimeObject:
+	case vague(s):
 		text = "~" + text
 	}
 	if s.Open() {
 		text += "…"
 	}
 	return text
+}
+
+// vague reports whether a bound of s has a precision of a second or less.
+func vague(s *span.Span) bool {
+	return s.Start.Source == span.TimeObject || s.End.Source == span.TimeObject ||
+		insight.Attribute(s, span.KeyEarliest) != ""
 }
 
 // coarse reports whether both bounds of s have a precision of a second.

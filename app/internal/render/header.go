@@ -115,8 +115,11 @@ func verdictOf(t *span.Trace, root *span.Span, o Options) piece {
 // reports whether s waits after an error.
 func verdict(s *span.Span, outcome span.Outcome, stuck bool, reason string, now time.Time) piece {
 	took := precise(max(0, s.Duration(now)))
-	if coarse(s) {
+	switch {
+	case coarse(s):
 		took = seconds(s.Duration(now))
+	case vague(s):
+		took = "~" + took
 	}
 	if reason != "" {
 		reason = ": " + reason

@@ -8,9 +8,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -32,6 +36,12 @@ type auditing struct {
 	saved  savedState
 	log    *slog.Logger
 	fail   func(error)
+	// listed returns the end of the first lists of this process; zero before. watches reports whether objects
+	// of a resource in a namespace are watched. discovered is closed when the kinds of the cluster are known,
+	// and the file is read from then on. All are set before the start; nil in tests.
+	listed     func() time.Time
+	watches    func(gr schema.GroupResource, namespace string) bool
+	discovered <-chan struct{}
 	// begins is the first position to read in the file; nil before locate.
 	begins *audit.Position
 
@@ -53,7 +63,9 @@ func newAuditing(
 	c config.AuditReceiverConfiguration, source audit.Config, in *intake, saved savedState, log *slog.Logger,
 	fail func(error),
 ) *auditing {
-	a := &auditing{conf: c, source: source, in: in, saved: saved, log: log, fail: fail}
+	known := make(chan struct{})
+	close(known)
+	a := &auditing{conf: c, source: source, in: in, saved: saved, log: log, fail: fail, discovered: known}
 	a.source.Reached = a.reached
 	a.source.Warn = func(format string, args ...any) { log.Warn(fmt.Sprintf(format, args...)) }
 	return a
@@ -81,13 +93,20 @@ func (a *auditing) startFile(ctx context.Context) error {
 	err := a.locate(ctx)
 	if err == nil {
 		conf := a.source
-		conf.Sink = a.in.takeIn
+		conf.Sink = a.noting(a.in.takeIn)
 		a.file, err = audit.New(conf)
 	}
 	if err != nil {
 		return fmt.Errorf("%w (receivers.audit.logFile)", err)
 	}
-	return a.begin(ctx, func(ctx context.Context) error { return a.file.Follow(ctx, a.conf.LogFile, *a.begins) })
+	return a.begin(ctx, func(ctx context.Context) error {
+		select {
+		case <-a.discovered: // an event of an unknown kind would be skipped
+		case <-ctx.Done():
+			return nil
+		}
+		return a.file.Follow(ctx, a.conf.LogFile, *a.begins)
+	})
 }
 
 // locate finds the first position to read. It must precede the first list of the watches: the audit event of a change
@@ -125,7 +144,7 @@ func (a *auditing) begin(ctx context.Context, read func(context.Context) error) 
 func (a *auditing) listen(ctx context.Context) (net.Listener, error) {
 	at := endpoint(a.conf.Webhook)
 	conf := a.source
-	conf.Sink = a.in.takeInStored
+	conf.Sink = a.noting(a.in.takeInStored)
 	conf.Unauthenticated = !at.Authenticates()
 	conf.Anonymous = conf.Unauthenticated && a.conf.LogFile != ""
 	var err error
@@ -141,6 +160,22 @@ func (a *auditing) listen(ctx context.Context) (net.Listener, error) {
 	}
 	a.address = ln.Addr()
 	return ln, nil
+}
+
+// noting returns a sink that marks the requests from before the end of the first lists.
+func (a *auditing) noting(sink audit.Sink) audit.Sink {
+	if a.listed == nil {
+		return sink
+	}
+	return func(ctx context.Context, batch []*observation.Observation) error {
+		listed := a.listed()
+		for _, o := range batch {
+			if w := o.Write; w != nil && !w.Failed() && (listed.IsZero() || w.End.Before(listed)) {
+				w.Unlisted = a.watches(schema.GroupResource{Group: w.Group, Resource: w.Resource}, w.Namespace)
+			}
+		}
+		return sink(ctx, batch)
+	}
 }
 
 func (a *auditing) reached(p audit.Position) {

@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -10,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 )
 
@@ -100,6 +104,37 @@ func TestAuditWebhook(t *testing.T) {
 			if c := a.webhook.Config; c.Unauthenticated != tc.unauthenticated || c.Anonymous != tc.anonymous ||
 				(c.Token != nil) != (tc.webhook.TokenFile != "") {
 				t.Errorf("got %+v", c)
+			}
+		})
+	}
+}
+
+// TestAuditBeforeTheFirstLists: the requests from before the end of the first lists are marked, if their kind is
+// watched.
+func TestAuditBeforeTheFirstLists(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		listed time.Time
+		end    time.Time
+		code   int
+		watch  bool
+		want   bool
+	}{
+		"no lists yet": {time.Time{}, at, 200, true, true},
+		"before":       {at.Add(time.Second), at, 200, true, true},
+		"after":        {at, at.Add(time.Second), 200, true, false},
+		"refused":      {time.Time{}, at, 403, true, false},
+		"not watched":  {time.Time{}, at, 200, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAuditing(config.AuditReceiverConfiguration{}, audit.Config{}, newIntake(), nil, nil, nil)
+			a.listed = func() time.Time { return tc.listed }
+			a.watches = func(schema.GroupResource, string) bool { return tc.watch }
+			w := &observation.Write{Code: tc.code, End: tc.end}
+			sink := a.noting(func(context.Context, []*observation.Observation) error { return nil })
+			must(t, sink(t.Context(), []*observation.Observation{{Write: w}}))
+			if w.Unlisted != tc.want {
+				t.Errorf("marked %t, want %t", w.Unlisted, tc.want)
 			}
 		})
 	}

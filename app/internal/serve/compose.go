@@ -117,14 +117,15 @@ func (s *server) compose(
 		}
 	}
 	loop := newLoop(in, recorder, loopOptions{
-		Now: now, Flush: watching.watcher.Flush, Received: tally, Related: s.relations.found, Progress: s.progress,
-		Metrics: s.metrics.loop, Errors: s.metrics.storage.errors, Log: s.log,
+		Now: now, Flush: watching.watcher.Flush, Received: tally, Delayed: storage.view.Delayed,
+		Related: s.relations.found, Progress: s.progress, Metrics: s.metrics.loop, Errors: s.metrics.storage.errors, Log: s.log,
 	})
 
 	receiving := newReceiving(c.Receivers.OTLP, in, s.log, fail)
 	auditing := newAuditing(c.Receivers.Audit, audit.Config{
 		Exclude: c.Watch.Excluded(), Kind: watching.watcher.KindOf, Now: now,
 	}, in, storage.journal, s.log, fail)
+	auditing.listed, auditing.watches, auditing.discovered = s.watch.listed, watching.watches, watching.discovered
 	if err := auditing.locate(ctx); err != nil {
 		return fmt.Errorf("%w (receivers.audit.logFile)", err)
 	}

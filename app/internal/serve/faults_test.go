@@ -232,6 +232,9 @@ func damage(t *testing.T, path string) {
 	must(t, os.WriteFile(path, bytes.Repeat([]byte("garbage!"), 4096), 0o600))
 }
 
+// replacedLine is the line of the log about a new archive beside a known journal.
+const replacedLine = `level=ERROR msg="the archive is not that of the journal: it is new`
+
 // TestArchiveFaultsAtStart: whatever the archive's file is at the start, the server observes, one
 // sentence in the log names the fault and what to do, and finished traces wait until it is over.
 func TestArchiveFaultsAtStart(t *testing.T) {
@@ -245,13 +248,14 @@ func TestArchiveFaultsAtStart(t *testing.T) {
 		"damaged": {damage, nil, []string{
 			`ERROR msg="the archive was damaged; it was set aside, and .* created" setAside=\S+lifeline.db.damaged-`,
 		}, true},
-		"deleted": {func(t *testing.T, path string) { must(t, os.Remove(path)) }, nil, nil, true},
+		"deleted": {func(t *testing.T, path string) { must(t, os.Remove(path)) }, nil, []string{replacedLine}, true},
 		"foreign": {
 			foreignDatabase, func(t *testing.T, path string) { must(t, os.Rename(path, path+".other")) },
 			[]string{
 				`level=ERROR msg="cannot write to the archive; finished traces wait in the journal" ` +
 					`error="cannot open archive \S+lifeline.db: it is a database of another program, or of lifeline ` +
 					`before 0.1.0" do="move`,
+				replacedLine,
 				`level=INFO msg="the archive is writable again"`,
 			},
 			true,
@@ -282,6 +286,7 @@ func TestArchiveFaultsAtStart(t *testing.T) {
 			func(t *testing.T, path string) { must(t, os.Remove(path)) },
 			[]string{
 				`level=ERROR msg="cannot write to the archive; finished traces wait in the journal"`,
+				replacedLine,
 				`level=INFO msg="the archive is writable again"`,
 			},
 			true,

@@ -54,7 +54,7 @@ type loop struct {
 	running chan error
 }
 
-// loopOptions configure a loop. All but Flush and Related are required.
+// loopOptions configure a loop. All but Flush, Delayed and Related are required.
 type loopOptions struct {
 	Now func() time.Time
 	// Flush requests the changes that wait in the watches. The result is closed when they are in the
@@ -62,6 +62,8 @@ type loopOptions struct {
 	Flush func(time.Duration) <-chan struct{}
 	// Received counts the taken data.
 	Received *received.Tally
+	// Delayed gets the error of each look that is not stored, and nil after a stored one.
+	Delayed func(error)
 	// Related gets the numbers of related pairs after each look.
 	Related  func(map[string]uint64)
 	Progress *progress
@@ -249,6 +251,9 @@ func (l *loop) look(ctx context.Context) error {
 // looked notes a round and its error, and answers senders accordingly.
 func (l *loop) looked(err error) {
 	l.in.writable.set(err)
+	if l.Delayed != nil {
+		l.Delayed(err)
+	}
 	l.Progress.looked(err)
 }
 
@@ -272,8 +277,9 @@ func (l *loop) count(now time.Time) {
 		n++
 	}
 	l.Metrics.objects.Set(float64(n))
-	writes := l.recorder.engine.WriteStats()
+	writes, requests := l.recorder.engine.WriteStats(), l.recorder.engine.AuditStats()
 	l.Metrics.writes.Store(&writes)
+	l.Metrics.requests.Store(&requests)
 }
 
 // last stores the rest and saves the engine, so that the next start has nothing to replay.

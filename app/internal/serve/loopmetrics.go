@@ -35,6 +35,7 @@ type loopMetrics struct {
 	differences  prometheus.Counter
 	inputs       prometheus.Gauge
 	writes       writeMetrics
+	requests     requestMetrics
 }
 
 func newLoopMetrics(r prometheus.Registerer) *loopMetrics {
@@ -105,7 +106,7 @@ func newLoopMetrics(r prometheus.Registerer) *loopMetrics {
 				"steady rise: saving fails; see the log.",
 		}),
 	}
-	r.MustRegister(&m.writes)
+	r.MustRegister(&m.writes, &m.requests)
 	return m
 }
 
@@ -171,6 +172,37 @@ func (m *writeMetrics) Collect(to chan<- prometheus.Metric) {
 	for fate, n := range s.ByFate() {
 		if n > 0 {
 			to <- prometheus.MustNewConstMetric(writesMetric, prometheus.CounterValue, float64(n), fate)
+		}
+	}
+}
+
+var requestsMetric = prometheus.NewDesc("lifeline_audit_writes_total",
+	"Granted writes of the audit log since the start, by result. Joined: the stored write is known, and gives the "+
+		"trace. Found: in a trace of its own, because only the log shows it. Not joined: ambiguous (several stored "+
+		"writes are possible), unmatched (no stored write was observed), late (after the handout of the trace), "+
+		"dropped (no room). A rising share of unmatched ones: see the audit log and the rights of the server.",
+	[]string{"result"}, nil)
+
+// requestMetrics is a prometheus.Collector of the engine's counts of requests in the audit log, as last stored.
+type requestMetrics struct {
+	atomic.Pointer[lifecycle.AuditStats]
+}
+
+// Describe implements prometheus.Collector.
+func (*requestMetrics) Describe(to chan<- *prometheus.Desc) { to <- requestsMetric }
+
+// Collect implements prometheus.Collector.
+func (m *requestMetrics) Collect(to chan<- prometheus.Metric) {
+	var s lifecycle.AuditStats
+	if last := m.Load(); last != nil {
+		s = *last
+	}
+	for result, n := range map[string]uint64{
+		"joined": s.Joined, "found": s.Found, "ambiguous": s.Ambiguous, "unmatched": s.Unmatched, "late": s.Late,
+		"dropped": s.Dropped,
+	} {
+		if n > 0 {
+			to <- prometheus.MustNewConstMetric(requestsMetric, prometheus.CounterValue, float64(n), result)
 		}
 	}
 }

@@ -125,7 +125,9 @@ func everyMetric(t *testing.T) *listing {
 	c.relations = &relations{declared: declared}
 	c.relations.matches.Store(&map[string]uint64{"a": 1})
 	l := &listing{prometheus.NewRegistry(), map[string]bool{}}
-	newMetrics(l, c).loop.writes.Store(&lifecycle.WriteStats{Traced: 1})
+	metrics := newMetrics(l, c).loop
+	metrics.writes.Store(&lifecycle.WriteStats{Traced: 1})
+	metrics.requests.Store(&lifecycle.AuditStats{Joined: 1})
 	newReloadMetric(l)
 	serving.New(serving.Options{
 		Config:     func() config.WebhookConfiguration { return config.Default().Webhook },

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
 )
@@ -25,10 +26,13 @@ type opener struct {
 	log              *slog.Logger
 	losses           *losses
 	errors           prometheus.Counter
+	replaced         *prometheus.CounterVec
 
 	// reports has the reports of damage, and damage the last of them until the archive is open again.
 	reports database.Reports
 	damage  error
+	// explained marks the present archive as new in place of a lost one, which losses has reported.
+	explained, wasLost bool
 
 	mu sync.Mutex
 	// trouble is the error of the writer's last attempt.
@@ -47,7 +51,8 @@ func (a *opener) open(ctx context.Context) (store.Archive, error) {
 		return nil, err
 	}
 	o, reported := a.reports.Opened(opened.Opening(), nil), a.damage
-	a.damage = nil
+	a.explained = a.wasLost || o.SetAside != ""
+	a.damage, a.wasLost = nil, false
 	switch {
 	case o.SetAside == "" && reported != nil:
 		a.log.Warn("the archive was reported as damaged, but a check finds nothing; it stays in use",
@@ -63,13 +68,35 @@ func (a *opener) open(ctx context.Context) (store.Archive, error) {
 	return opened, nil
 }
 
+// differs reports that the archive and the journal do not belong together: a person has replaced one
+// of the files while no server ran.
+func (a *opener) differs(d journal.Difference) {
+	if a.explained && d == journal.OtherArchive {
+		return
+	}
+	a.replaced.WithLabelValues(string(d)).Inc()
+	switch d {
+	case journal.OtherArchive:
+		a.log.Error("the archive is not that of the journal: it is new, or of another directory; traces that were "+
+			"archived before are missing", "archive", a.path, "do", "stop the server and move the old file back, or "+
+			"restore a backup; otherwise this archive continues")
+	case journal.OlderArchive:
+		a.log.Warn("the archive is older than the journal, as a restored backup is; the latest archived traces are "+
+			"missing", "archive", a.path)
+	case journal.OlderJournal:
+		a.log.Error("the journal is older than the archive; it continues after the archive, and the changes in "+
+			"between are read again as far as the API server has them", "archive", a.path,
+			"do", "find out what changed the journal's file")
+	}
+}
+
 // lost reports an archive that was lost or damaged while the server ran.
 func (a *opener) lost(why error) {
 	a.reports.Add(why)
 	a.damage = why // open reports it
 	var gone *store.LostError
 	if errors.As(why, &gone) {
-		a.damage = nil
+		a.damage, a.wasLost = nil, true
 		a.losses.lost("archive", a.path, why, database.Opening{})
 	}
 }

@@ -123,7 +123,7 @@ func (s *storage) restore(ctx context.Context, o *storageOptions) error {
 	})
 	s.opener = &opener{
 		dataDir: o.DataDir, cluster: o.Cluster, path: archiveFile(s.dir),
-		log: o.Log, losses: o.Losses, errors: o.Metrics.errors,
+		log: o.Log, losses: o.Losses, errors: o.Metrics.errors, replaced: o.Metrics.replaced,
 	}
 	s.archive = s.newArchive(o, left)
 	if s.recorder.discarded != nil {
@@ -139,6 +139,8 @@ func (s *storage) newArchive(o *storageOptions, left []journal.Item) *archive.Wr
 	return archive.New(archive.Options{
 		Open:     s.opener.open,
 		Log:      s.journal,
+		Journal:  s.journal,
+		Differs:  s.opener.differs,
 		Read:     s.view.Entry,
 		Archived: s.view.Archived,
 		Lost:     s.opener.lost,

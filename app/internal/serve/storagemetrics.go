@@ -17,8 +17,10 @@ import (
 type storageMetrics struct {
 	errors prometheus.Counter
 	lost   prometheus.Counter
-	write  prometheus.Histogram
-	jumps  prometheus.Counter
+	// replaced counts the differences of journal and archive by label what.
+	replaced *prometheus.CounterVec
+	write    prometheus.Histogram
+	jumps    prometheus.Counter
 }
 
 // newStorageMetrics registers the metrics. Each scrape calls stored.
@@ -37,6 +39,12 @@ func newStorageMetrics(r prometheus.Registerer, stored func(context.Context) (st
 			Help: "Journals and archives that were deleted, overwritten or damaged while the server ran; a new " +
 				"file began. Any: the log has the fault and the place of the old file.",
 		}),
+		replaced: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "lifeline_stores_replaced_total",
+			Help: "Journals and archives that were replaced while the server did not run, by the difference between " +
+				"the two. Any, except after the restoration of a backup (older archive): find out who changed the " +
+				"files.",
+		}, []string{"what"}),
 		write: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "lifeline_store_write_seconds",
 			Help:    "Seconds to store one look in the journal. Above 0.5: the disk is slow.",

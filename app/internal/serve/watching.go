@@ -7,9 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
@@ -27,13 +30,15 @@ type watching struct {
 	// must not take a watch that was behind for one without a lag.
 	last atomic.Pointer[watch.Stats]
 	task task
+	// discovered is closed when the kinds of the cluster are known.
+	discovered chan struct{}
 }
 
 // newWatching returns a watching of some namespaces, or of all without any. It emits to the intake.
 func newWatching(
 	c watch.Config, namespaces []string, in *intake, state *readiness, log *slog.Logger, fail func(error),
 ) (*watching, error) {
-	w := &watching{in: in, state: state, now: c.Now, log: log}
+	w := &watching{in: in, state: state, now: c.Now, log: log, discovered: make(chan struct{})}
 	if len(namespaces) > 0 {
 		w.scope.Namespaces = namespaces
 	}
@@ -71,6 +76,7 @@ func (w *watching) run(ctx context.Context) error {
 	if err := again(ctx, w.log, "watch the cluster", begin); err != nil {
 		return err // ctx has ended
 	}
+	close(w.discovered)
 	w.state.waitFor("the first lists")
 	if err := listed(ctx, w.watcher, catchUp, w.log); err != nil || ctx.Err() != nil {
 		return err // ctx has ended
@@ -90,6 +96,15 @@ func (w *watching) run(ctx context.Context) error {
 	})
 	<-ctx.Done()
 	return nil
+}
+
+// watches reports whether the objects of a resource in a namespace are watched. The namespace of a
+// cluster-scoped object is empty.
+func (w *watching) watches(gr schema.GroupResource, namespace string) bool {
+	if len(w.scope.Namespaces) > 0 && !slices.Contains(w.scope.Namespaces, namespace) {
+		return false
+	}
+	return w.watcher.Watches(gr)
 }
 
 // late reports whether a look waits for watches that are behind. It is for the loop.

@@ -112,6 +112,29 @@ func TestFullDiskIsAnswered(t *testing.T) {
 	}
 }
 
+// TestFullDiskIsIncomplete: while looks wait for room, the view reports it. The next stored look ends that.
+func TestFullDiskIsIncomplete(t *testing.T) {
+	seen := read(t, "../lifecycle/testdata/rollout.real.jsonl.gz")
+	w := newWorld(t, t.TempDir())
+	st := &filling{ledger: w.Journal}
+	l := loopOver(w.restoreOver(t, st, recorderOptions{}).recorder)
+	var got []error
+	l.Delayed = func(err error) { got = append(got, err) }
+	for _, full := range []bool{false, true, true, false} {
+		st.full.Store(full)
+		for _, o := range seen[:10] {
+			if !l.recorder.blocked() {
+				l.recorder.observe(o)
+			}
+		}
+		seen = seen[10:]
+		err := l.look(t.Context())
+		if last := got[len(got)-1]; errors.Is(err, store.ErrFull) != full || errors.Is(last, store.ErrFull) != full {
+			t.Errorf("full %t: the look has %v, the view %v", full, err, last)
+		}
+	}
+}
+
 // TestFullBacklogIsAnswered: batches that wait for the loop are refused when the
 // store fails meanwhile, however many wait.
 func TestFullBacklogIsAnswered(t *testing.T) {

@@ -30,6 +30,9 @@ const (
 	KeyEvidence  = attribute.Key("lifeline.evidence")
 	KeyTimeStart = attribute.Key("lifeline.time.source.start")
 	KeyTimeEnd   = attribute.Key("lifeline.time.source")
+	// KeyEarliest is the earliest possible start, in RFC 3339, of a span whose start is the latest
+	// possible one.
+	KeyEarliest  = attribute.Key("lifeline.time.earliest")
 	KeyActorUser = attribute.Key("lifeline.actor.user")
 	// KeyUserSource names the source of the user: UserAudit or UserUnauthenticated.
 	KeyUserSource = attribute.Key("lifeline.actor.user_source")

@@ -122,6 +122,13 @@ var attributeTerms = []Term{
 	},
 	{AttributeKey, string(KeyTimeEnd), "every span", "the source of the end's time", ""},
 	{AttributeKey, string(KeyTimeStart), "every span", "the source of the start's time, if it differs", ""},
+	{
+		AttributeKey,
+		string(KeyEarliest),
+		"a reconciliation, an event of a write",
+		"the earliest possible start (RFC 3339), if nothing has the time: the start is then the latest possible one",
+		"",
+	},
 	{AttributeKey, string(KeyActor), "a write", "the program that wrote", ""},
 	{
 		AttributeKey,

@@ -16,6 +16,9 @@ type Batch struct {
 	Revision int64
 	// AsOf is the time of the batch, by the clock of the spans.
 	AsOf time.Time
+	// Journal is the identity of the journal of which this is a commit; 0 for a batch from elsewhere,
+	// such as an import. An archive that is Paired keeps it.
+	Journal int64
 
 	// Finished are complete traces. Only amendments may follow.
 	Finished []*span.Trace

@@ -160,6 +160,20 @@ type Syncer interface {
 	Sync(ctx context.Context) error
 }
 
+// Paired is an archive that is compared with the journal beside it.
+type Paired interface {
+	// Pair returns what the archive and its last journal have in common.
+	Pair(ctx context.Context) (Pair, error)
+}
+
+// Pair identifies an archive, and the last commit in it. A copy of an archive has the same Pair.
+type Pair struct {
+	// Archive and Journal are random numbers from the creation of each; 0 is unknown.
+	Archive, Journal int64
+	// Commit is the highest revision of the journal's batches.
+	Commit int64
+}
+
 // Writer adds data to an archive, and removes them.
 type Writer interface {
 	// Write merges b into the stored data. It returns an error for a batch that Validate refuses.

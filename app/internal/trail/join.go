@@ -31,6 +31,11 @@ func (tr *Trail) join(t *change.Timeline) *audit.Joins {
 		tr.joinSome(t, j, slots, unauthenticated)
 	}
 	j.Hurried(&t.Record)
+	if t.Past == nil {
+		j.Find(&t.Record, slices.DeleteFunc(slices.Clone(t.Audits.List), func(q *observation.Write) bool {
+			return tr.Contradicted(q) || q.UID == "" && !tr.means(t, q)
+		}))
+	}
 	return j
 }
 

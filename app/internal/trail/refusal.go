@@ -34,19 +34,41 @@ type Refusal struct {
 	Writes  []*observation.Write
 	Repeats int
 	Last    time.Time
-	// HandedOut means that the refusal was handed out as a separate trace. Its repeats are not handed
-	// out.
+	// HandedOut means that the refusal was handed out as a separate trace. Later requests amend that
+	// trace: the first ones as spans. The first further one follows them in Writes, and Repeats counts
+	// from there.
 	HandedOut bool
+}
+
+// reportEvery is the interval between the reports of further requests.
+const reportEvery = time.Hour
+
+// due reports whether the further requests of a refusal that was handed out are to be reported: there
+// were none for maxAge, or the first was long ago.
+func (r *Refusal) due(now time.Time) bool {
+	return r.Repeats > 0 && (r.isOld(now) || now.Sub(r.Further().End) >= reportEvery)
+}
+
+func (r *Refusal) isOld(now time.Time) bool { return now.Sub(r.Last) > maxAge }
+
+// Further returns the first further request of a refusal that was handed out; nil without one.
+func (r *Refusal) Further() *observation.Write {
+	if len(r.Writes) <= maxAlike {
+		return nil
+	}
+	return r.Writes[maxAlike]
 }
 
 // SameRefusal reports whether two refused requests are of the same kind.
 func SameRefusal(a, b *observation.Write) bool {
-	return a.Verb == b.Verb && a.Subresource == b.Subresource && a.Code == b.Code && a.Reason == b.Reason &&
+	return a.Failed() && b.Failed() && a.Verb == b.Verb &&
+		a.Subresource == b.Subresource && a.Code == b.Code && a.Reason == b.Reason &&
 		a.User == b.User && a.Manager == b.Manager
 }
 
-// Refuse adds a refused request that was not observed before. It reports whether it dropped others for it.
-func (tr *Trail) Refuse(id index.Subject, w *observation.Write) (dropped bool) {
+// Refuse adds a refused request that was not observed before. again is the refusal if it was handed
+// out and w is one of its first requests. dropped reports whether other refusals were dropped for it.
+func (tr *Trail) Refuse(id index.Subject, w *observation.Write) (again *Refusal, dropped bool) {
 	of := tr.refusals[id]
 	if of == nil {
 		if len(tr.refusals) >= MaxRefused {
@@ -56,27 +78,33 @@ func (tr *Trail) Refuse(id index.Subject, w *observation.Write) (dropped bool) {
 		of = &Refusals{}
 		tr.refusals[id] = of
 	}
-	of.add(w, &tr.tally)
-	return dropped
+	return of.add(w, &tr.tally), dropped
 }
 
-func (of *Refusals) add(w *observation.Write, tally *Stats) {
+func (of *Refusals) add(w *observation.Write, tally *Stats) (again *Refusal) {
 	of.Last = history.Later(of.Last, w.End)
 	i := slices.IndexFunc(of.Kinds, func(r *Refusal) bool { return SameRefusal(r.Writes[0], w) })
 	if i < 0 {
 		if len(of.Kinds) >= maxRefusals {
 			tally.Dropped++
-			return
+			return nil
 		}
 		of.Kinds = append(of.Kinds, &Refusal{Writes: []*observation.Write{w}, Last: w.End})
-		return
+		return nil
 	}
 	r := of.Kinds[i]
 	r.Last = history.Later(r.Last, w.End)
 	if r.HandedOut {
+		if len(r.Writes) < maxAlike {
+			r.Writes = append(slices.Clip(r.Writes), w)
+			return r
+		}
+		if r.Repeats == 0 {
+			r.Writes = append(slices.Clip(r.Writes), w)
+		}
 		r.Repeats++
 		tally.Repeated++
-		return
+		return nil
 	}
 	r.Writes = addWrite(r.Writes, w)
 	if len(r.Writes) > maxAlike {
@@ -84,6 +112,7 @@ func (of *Refusals) add(w *observation.Write, tally *Stats) {
 		r.Repeats++
 		tally.Repeated++
 	}
+	return nil
 }
 
 // RefusalsOf returns the refused writes to the object, or nil. The caller must not change them.
@@ -103,11 +132,12 @@ func (tr *Trail) dropRefusals() {
 	}
 }
 
-// ForgetRefusals forgets the refusals of the object that were handed out, and those before the time old without a
+// ForgetRefusals forgets the refusals of the object that were handed out, and the old ones without a
 // trace. of returns the number of traces with a refusal, and how many of them were handed out. alone means
-// that one of these has nothing else. The result is whether anything changed, and whether some are left.
+// that one of these has nothing else. report gets a refusal with the number of its further requests. The result
+// is whether anything changed, and whether some are left.
 func (tr *Trail) ForgetRefusals(
-	id index.Subject, old time.Time, of func(*Refusal) (traces, handedOut int, alone bool),
+	id index.Subject, now time.Time, of func(*Refusal) (traces, handedOut int, alone bool), report func(*Refusal),
 ) (changed, left bool) {
 	all := tr.refusals[id]
 	if all == nil {
@@ -116,11 +146,17 @@ func (tr *Trail) ForgetRefusals(
 	n := len(all.Kinds)
 	all.Kinds = slices.DeleteFunc(all.Kinds, func(r *Refusal) bool {
 		traces, out, alone := of(r)
-		changed = changed || alone && !r.HandedOut
-		r.HandedOut = r.HandedOut || alone
-		isOld := r.Last.Before(old)
+		if alone && !r.HandedOut {
+			changed = true
+			r.HandedOut, r.Repeats = true, 0 // the last span has their number
+		}
+		isOld := r.isOld(now)
 		switch {
 		case r.HandedOut:
+			if r.due(now) {
+				report(r)
+				r.Writes, r.Repeats = slices.Clip(r.Writes[:maxAlike]), 0
+			}
 			return isOld
 		case traces > 0:
 			return out == traces

@@ -82,16 +82,22 @@ func TestRefuse(t *testing.T) {
 	}
 }
 
-// TestRefuseHandedOut: a repeat of a refusal that was handed out is only counted.
+// TestRefuseHandedOut: after the handout, the first requests are returned for their trace, and further ones
+// are counted.
 func TestRefuseHandedOut(t *testing.T) {
 	w, id := newWorld(), index.Subject{UID: "uid"}
 	w.Refuse(id, refused(1))
 	kind := w.RefusalsOf(id).Kinds[0]
 	kind.HandedOut = true
-	w.Refuse(id, refused(2))
-	if len(kind.Writes) != 1 || kind.Repeats != 1 || !kind.Last.Equal(at(2)) {
-		t.Errorf("got %d requests, %d repeats and the last one at %s; want 1, 1 and 2s",
-			len(kind.Writes), kind.Repeats, kind.Last.Sub(epoch))
+	for second := 2.0; second <= 7; second++ {
+		again, _ := w.Refuse(id, refused(second))
+		if returned := again == kind; returned != (second <= maxAlike) {
+			t.Errorf("request %g: returned %t", second, returned)
+		}
+	}
+	if got := kind.Further(); got == nil || got.AuditID != "refused-5" || kind.Repeats != 3 || !kind.Last.Equal(at(7)) {
+		t.Errorf("got %v, %d repeats and the last one at %s; want refused-5, 3 and 7s", got, kind.Repeats,
+			kind.Last.Sub(epoch))
 	}
 }
 
@@ -99,7 +105,7 @@ func TestRefuseHandedOut(t *testing.T) {
 func TestRefuseBounds(t *testing.T) {
 	w, id := newWorld(), index.Subject{UID: "uid"}
 	for i := range maxRefusals + 3 {
-		if w.Refuse(id, refused(float64(i+1), from(fmt.Sprint(i)))) {
+		if _, dropped := w.Refuse(id, refused(float64(i+1), from(fmt.Sprint(i)))); dropped {
 			t.Error("another object had to go")
 		}
 	}
@@ -115,7 +121,7 @@ func TestRefuseBounds(t *testing.T) {
 	for i := range MaxRefused {
 		w.Refuse(subject(i), refused(float64(MaxRefused-i)))
 	}
-	if !w.Refuse(subject(MaxRefused), refused(MaxRefused)) {
+	if _, dropped := w.Refuse(subject(MaxRefused), refused(MaxRefused)); !dropped {
 		t.Error("no object had to go at the bound")
 	}
 	if _, got, _ := w.Size(); got != MaxRefused-MaxRefused/8+1 {
@@ -160,9 +166,9 @@ func TestForgetRefusals(t *testing.T) {
 			w, id := newWorld(), index.Subject{UID: "uid"}
 			w.Refuse(id, refused(5))
 			kind := w.RefusalsOf(id).Kinds[0]
-			changed, left := w.ForgetRefusals(id, at(tc.old), func(*Refusal) (int, int, bool) {
+			changed, left := w.ForgetRefusals(id, at(tc.old).Add(maxAge), func(*Refusal) (int, int, bool) {
 				return tc.of.all, tc.of.out, tc.of.alone
-			})
+			}, nil)
 			if changed != tc.changed || left != tc.left || kind.HandedOut != tc.handedOut {
 				t.Errorf("%s: changed %t, left %t, handed out %t; want %t, %t, %t",
 					tc.reason, changed, left, kind.HandedOut, tc.changed, tc.left, tc.handedOut)
@@ -175,7 +181,7 @@ func TestForgetRefusals(t *testing.T) {
 			}
 		})
 	}
-	if changed, left := newWorld().ForgetRefusals(index.Subject{}, at(1), nil); !changed || left {
+	if changed, left := newWorld().ForgetRefusals(index.Subject{}, at(1), nil, nil); !changed || left {
 		t.Error("an object without refusals has some left")
 	}
 }
@@ -185,8 +191,36 @@ func TestForgetRefusalsTwice(t *testing.T) {
 	w, id := newWorld(), index.Subject{UID: "uid"}
 	w.Refuse(id, refused(5))
 	of := func(*Refusal) (int, int, bool) { return 1, 1, true }
-	w.ForgetRefusals(id, at(5), of)
-	if changed, left := w.ForgetRefusals(id, at(5), of); changed || !left {
+	w.ForgetRefusals(id, at(5), of, nil)
+	if changed, left := w.ForgetRefusals(id, at(5), of, nil); changed || !left {
 		t.Errorf("changed %t, left %t; want false, true", changed, left)
+	}
+}
+
+// TestReportRefusals: the number of further requests is reported each hour and at the end.
+func TestReportRefusals(t *testing.T) {
+	w, id := newWorld(), index.Subject{UID: "uid"}
+	of := func(*Refusal) (int, int, bool) { return 1, 1, true }
+	var got []int
+	report := func(r *Refusal) { got = append(got, r.Repeats) }
+	forget := func(second float64) (left bool) {
+		_, left = w.ForgetRefusals(id, at(second), of, report)
+		return left
+	}
+	w.Refuse(id, refused(1))
+	forget(1)
+	const hour = 3600.0
+	for second := 60.0; second <= 2*hour; second += 60 {
+		w.Refuse(id, refused(second))
+		if !forget(second) {
+			t.Fatalf("forgotten at second %g", second)
+		}
+	}
+	if forget(2*hour + 121) {
+		t.Error("not forgotten at the end")
+	}
+	// The first four are spans: 1 s, 1 min, 2 min and 3 min.
+	if diff := cmp.Diff([]int{61, 56}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }

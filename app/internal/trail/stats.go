@@ -7,7 +7,8 @@ type Stats struct {
 	// Joined counts the writes that were joined to one stored write before they were forgotten.
 	// Ambiguous counts the writes with several possible stored writes, or in competition for one.
 	// Unmatched counts the writes without an observed stored write.
-	Joined, Ambiguous, Unmatched uint64
+	// Found counts the writes to objects that were never observed: each has a trace.
+	Joined, Ambiguous, Unmatched, Found uint64
 	// Refused counts the writes that the API server refused. Repeated counts the refused writes
 	// that only add to a count. Passed counts the refused writes without a trace.
 	Refused, Repeated, Passed uint64

@@ -28,9 +28,11 @@ func (tr *Trail) Start(r *change.Reconciliation) history.Moment {
 	m := tr.Began(r.First())
 	r.Start = &m
 	for _, c := range r.Children {
-		if below := tr.Start(c); below.Exact == span.TimeAudit {
+		below := tr.Start(c)
+		if below.Exact == span.TimeAudit {
 			m = m.Before(below.Hi)
 		}
+		m = m.NotAfter(below.At().Time)
 	}
 	return m
 }
@@ -56,12 +58,20 @@ func (tr *Trail) StoredIn(t *change.Timeline, v *history.Version, since time.Tim
 	return history.Arrival(v).Within(since)
 }
 
-// Gone returns the time of the removal of the object.
+// Gone returns the time of the removal of the object. After an outage of the watch it is the last time at
+// which the object was certainly there: the duration of the outage is not part of the deletion.
 func (tr *Trail) Gone(t *change.Timeline) history.Moment {
 	if t.Audits != nil {
 		if q := tr.joins(t).Removal; q.Write != nil {
 			return history.Moment{Lo: q.End, Hi: q.End, Exact: span.TimeAudit}
 		}
 	}
-	return history.Moment{Hi: t.Removal.Seen, Live: !t.Removal.Listed}
+	if !t.Removal.Listed {
+		return history.Moment{Hi: t.Removal.Seen, Live: true}
+	}
+	lo := history.Alive(t.Last())
+	if lo.After(t.Removal.Seen) {
+		lo = t.Removal.Seen
+	}
+	return history.Moment{Lo: lo, Hi: t.Removal.Seen}
 }

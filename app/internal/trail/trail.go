@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/index"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -30,6 +31,8 @@ type State struct {
 	sightings, earlier map[uint64]sighting
 	waiting, longer    map[index.Subject][]*observation.Write
 	refusals           map[index.Subject]*Refusals
+	// unseen are writes to objects that were never observed, because they went before the first list.
+	unseen []*observation.Write
 	// turned is the time of the last change of generations.
 	turned time.Time
 	// delay is the recent delay of audit events. at is the arrival time of the last one.
@@ -98,16 +101,46 @@ func (tr *Trail) Waiting(t *change.Timeline) []*observation.Write {
 	for _, all := range []map[index.Subject][]*observation.Write{tr.longer, tr.waiting} {
 		out = append(append(out, all[uid]...), all[name]...)
 		delete(all, uid)
+		for i, w := range all[name] {
+			all[name][i] = Claimed(t, w)
+		}
 	}
 	return out
+}
+
+// Claimed returns w, or a copy that belongs to no unobserved object, because the object of t may be meant.
+func Claimed(t *change.Timeline, w *observation.Write) *observation.Write {
+	if !w.Unlisted || !audit.There(&t.Record, w) {
+		return w
+	}
+	out := *w
+	out.Unlisted = false
+	return &out
 }
 
 // turnWaiting drops the writes that have waited longest.
 func (tr *Trail) turnWaiting() {
 	for _, list := range tr.longer {
-		tr.tally.Unmatched += uint64(len(list))
+		for _, w := range list {
+			switch {
+			case w.Unlisted && audit.ChangesObject(w) && !audit.IsComponent(w.User) && !audit.Unnamed(w) &&
+				!tr.Contradicted(w):
+				tr.unseen = append(tr.unseen, w)
+				tr.tally.Found++
+			default:
+				tr.tally.Unmatched++
+			}
+		}
 	}
 	tr.longer, tr.waiting = tr.waiting, map[index.Subject][]*observation.Write{}
+}
+
+// TakeUnseen returns the writes to objects that were never observed, each once.
+func (tr *Trail) TakeUnseen() []*observation.Write {
+	out := tr.unseen
+	tr.unseen = nil
+	slices.SortFunc(out, CompareWrites)
+	return out
 }
 
 // Size returns the numbers of waiting writes, refused writes by object, and digests.

@@ -17,6 +17,9 @@ func (tr *Trail) Trim(t *change.Timeline, before time.Time) {
 	}
 	j := tr.joins(t)
 	made := map[*observation.Write]bool{j.Removal.Write: true}
+	for _, q := range j.Found {
+		made[q.Write] = true
+	}
 	for _, q := range j.Version {
 		made[q.Write] = true
 	}

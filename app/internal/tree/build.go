@@ -96,7 +96,7 @@ func (b *Builder) trace(l *change.Lineage) *span.Trace {
 		all = append(all, s)
 	}
 	for _, w := range l.Refused {
-		all = append(all, refusedSpan(w, l))
+		all = append(all, RefusedSpan(w, l))
 	}
 	v := b.verdict(l)
 	t.Outcome, t.Reason = v.outcome, v.text
@@ -159,10 +159,11 @@ func (b *Builder) spans(out []*span.Span, r *change.Reconciliation) []*span.Span
 
 // makeSpans is spans without those of an earlier look.
 func (b *Builder) makeSpans(out []*span.Span, r *change.Reconciliation) []*span.Span {
+	start := b.trail.Start(r)
 	s := &span.Span{
 		TraceID: r.Lineage.ID, ID: r.ID(), Parent: r.Above, RemoteParent: r.Remote, Evidence: r.Evidence,
 		Name: span.ReconcileName(r.Timeline.Ref.Kind.Kind), Service: b.service(r), Object: r.Timeline.Ref,
-		Start: b.trail.Start(r).At(), Links: fightLinks(r, b.fights.Of(r)),
+		Start: start.At(), Links: fightLinks(r, b.fights.Of(r)),
 	}
 	if up := b.shownAbove(r); up != nil {
 		s.Parent = up.ID()
@@ -176,7 +177,7 @@ func (b *Builder) makeSpans(out []*span.Span, r *change.Reconciliation) []*span.
 			s.End = s.Start
 		}
 	}
-	s.Attributes, s.Facts = b.attributes(r), b.facts(r)
+	s.Attributes, s.Facts = appendEarliest(b.attributes(r), start), b.facts(r)
 	if !r.Done && r.Timeline.Last() != nil {
 		why := b.reasons.Of(r.Timeline)
 		s.Message = span.Bound(why.Text)
@@ -220,7 +221,7 @@ func (b *Builder) makeSpans(out []*span.Span, r *change.Reconciliation) []*span.
 		out = b.addStored(out, s, r, w)
 	}
 	for _, w := range r.Refused {
-		ws := refusedSpan(w, r.Lineage)
+		ws := RefusedSpan(w, r.Lineage)
 		ws.Parent = s.ID
 		out = append(out, ws)
 	}
@@ -384,7 +385,16 @@ func (b *Builder) writeEvent(w *change.Write, r *change.Reconciliation) span.Eve
 	if w.Reconstructed {
 		attrs = append(attrs, span.KeyTimeEnd.String(string(span.TimeObject)))
 	}
+	attrs = appendEarliest(attrs, w.At)
 	return span.Event{Time: w.At.At().Time, Name: span.EventWrite, Attributes: attrs}
+}
+
+// appendEarliest appends the beginning of a range of possible times to out.
+func appendEarliest(out []attribute.KeyValue, m history.Moment) []attribute.KeyValue {
+	if t := m.Earliest(); !t.IsZero() {
+		out = append(out, span.KeyEarliest.String(t.UTC().Format(time.RFC3339)))
+	}
+	return out
 }
 
 // appendEdits appends what w changed to out.

@@ -104,5 +104,5 @@ func appendWords(out []byte, words ...string) []byte {
 func appendMoment(out []byte, m *history.Moment) []byte {
 	out = binary.LittleEndian.AppendUint64(out, uint64(m.Lo.UnixNano()))
 	out = binary.LittleEndian.AppendUint64(out, uint64(m.Hi.UnixNano()))
-	return strconv.AppendBool(append(out, m.Exact...), m.Live)
+	return strconv.AppendBool(strconv.AppendBool(append(out, m.Exact...), m.Live), m.Range)
 }

@@ -39,6 +39,9 @@ type verdict struct {
 func (b *Builder) verdict(l *change.Lineage) verdict {
 	if l.Vain && len(l.Refused) > 0 {
 		w := l.Refused[0]
+		if !w.Failed() {
+			return verdict{outcome: unseenOutcome(w)}
+		}
 		text := refusalText(w.Write)
 		return verdict{
 			outcome: span.Failed, text: span.Bound(w.Kind.Kind + " " + w.Name + ": " + text + tried(l.Refused)),

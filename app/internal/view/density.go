@@ -3,6 +3,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -53,6 +54,7 @@ func count(ctx context.Context, r *reading, q store.DensityQuery) (*store.Densit
 			out = stored
 		}
 	}
+	out.Incomplete = cmp.Or(out.Incomplete, r.behind)
 	if away(err) {
 		out.Incomplete = err.Error()
 	} else if err != nil {

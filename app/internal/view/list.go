@@ -56,7 +56,7 @@ func (r *list) page(ctx context.Context) (*store.Page, error) {
 	if err := r.summaries(ctx, &r.q, l.add); err != nil {
 		return nil, err
 	}
-	out := &store.Page{}
+	out := &store.Page{Incomplete: r.behind}
 	if err := r.archived(ctx, l); away(err) {
 		out.Incomplete = err.Error()
 	} else if err != nil {

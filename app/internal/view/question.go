@@ -33,7 +33,7 @@ func (v *View) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, er
 		return nil, err
 	}
 	q.Since = q.Earliest()
-	out := &store.FindPage{Since: q.Since}
+	out := &store.FindPage{Since: q.Since, Incomplete: from.behind}
 	find := &finding{from, q}
 	err = v.limits.Do(ctx, func(ctx context.Context) error {
 		if err := from.lifecycles(ctx, &q, l.add); err != nil {
@@ -126,6 +126,7 @@ func (v *View) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage,
 			page.Incomplete = cmp.Or(page.Incomplete,
 				fmt.Sprintf("%d finished lifecycles are not in the archive yet, and are not counted", left))
 		}
+		page.Incomplete = cmp.Or(page.Incomplete, from.behind)
 		return from.lifecycles(ctx, &q.FindQuery, func(l store.Lifecycle) {
 			if l.Outcome == "" {
 				page.Open++

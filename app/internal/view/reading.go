@@ -57,6 +57,8 @@ func (s *sources) summarize(ctx context.Context, h *held) (*store.Summary, error
 type reading struct {
 	sources
 	*moment
+	// behind says why the moment lacks newer traces; empty if it does not.
+	behind string
 	// scope is that for the archive. hidden are the traces with a part in memory that it hides.
 	scope  store.Scope
 	hidden map[trace.TraceID]bool

@@ -20,7 +20,7 @@ func (v *View) begin(ctx context.Context, s store.Scope) (*reading, error) {
 	if !permitted {
 		s = store.Scope{Namespaces: []string{}}
 	}
-	r := &reading{sources: v.sources, moment: m, scope: s}
+	r := &reading{sources: v.sources, moment: m, behind: v.behind(m), scope: s}
 	if s.All() {
 		return r, nil
 	}

@@ -40,6 +40,9 @@ func (v *View) Between(
 	if len(out) == 0 && archive == nil {
 		return nil, err
 	}
+	if len(out) == 0 && from.behind != "" {
+		return nil, unavailable(from.behind)
+	}
 	out = slices.DeleteFunc(out, func(id trace.TraceID) bool { return from.hidden[id] })
 	slices.SortFunc(out, func(a, b trace.TraceID) int { return bytes.Compare(a[:], b[:]) })
 	out = slices.Compact(out)

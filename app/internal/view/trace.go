@@ -4,6 +4,7 @@ package view
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"go.opentelemetry.io/otel/trace"
@@ -24,11 +25,23 @@ func (v *View) Trace(ctx context.Context, s store.Scope, id trace.TraceID) (*sto
 	}
 	from := whole{&reading{sources: v.sources, moment: m, scope: s}}
 	r, err := from.trace(ctx, id)
+	if behind := v.behind(m); errors.Is(err, store.ErrNotFound) && behind != "" {
+		return nil, unavailable(behind)
+	}
 	if err == nil && !s.PermitsTrace(r.Trace) { // also by its parts in the log
 		return nil, store.ErrNotFound
 	}
 	return r, err
 }
+
+// unavailable is a store.ErrUnavailable for another reason than the archive.
+type unavailable string
+
+// Error returns the reason.
+func (u unavailable) Error() string { return string(u) }
+
+// Unwrap returns store.ErrUnavailable.
+func (unavailable) Unwrap() error { return store.ErrUnavailable }
 
 // whole reads whole traces.
 type whole struct{ *reading }

@@ -12,6 +12,7 @@ package view
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -41,6 +42,8 @@ type View struct {
 	once  sync.Once
 	// changing is held while the present moment is replaced.
 	changing sync.Mutex
+	// delay is the error of the looks since the present moment; nil if they are stored.
+	delay atomic.Pointer[error]
 
 	limits limits
 }
@@ -105,6 +108,38 @@ func (v *View) Publish(asOf time.Time, revision int64, open []*span.Trace, entri
 	}
 	v.replace(next)
 	v.once.Do(func() { close(v.begun) })
+}
+
+// Delayed notes that the looks since the present moment cannot be stored, with the error; nil means
+// that they are. Until then the answers are incomplete.
+func (v *View) Delayed(err error) {
+	if err == nil {
+		v.delay.Store(nil)
+		return
+	}
+	v.delay.Store(&err)
+}
+
+// behind returns why the present moment lacks newer traces. Empty means that it does not.
+func (v *View) behind(m *moment) string {
+	if err := v.delay.Load(); err != nil {
+		return fmt.Sprintf("what happened since %s is missing: it cannot be stored: %v",
+			m.asOf.UTC().Format(time.RFC3339), kindOf(*err))
+	}
+	return ""
+}
+
+// errTrouble stands for an error without a kind: its text may name files.
+var errTrouble = errors.New("see the log of the server")
+
+// kindOf returns the error of package store that err wraps.
+func kindOf(err error) error {
+	for _, kind := range []error{store.ErrFull, store.ErrReadOnly, store.ErrDamaged, store.ErrSystem} {
+		if errors.Is(err, kind) {
+			return kind
+		}
+	}
+	return errTrouble
 }
 
 // Restore adds the entries of the log that an earlier process left. It comes before the first

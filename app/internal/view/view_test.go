@@ -21,6 +21,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/question"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -270,6 +271,56 @@ func writes(t *testing.T, from store.Reader, q store.WriteQuery, between func())
 }
 
 func nothing() {}
+
+// TestDelayed: while the looks cannot be stored, no answer is complete, and no trace is certainly absent.
+func TestDelayed(t *testing.T) {
+	r := newRoom(t)
+	traces := some(rand.New(rand.NewPCG(1, 1)), 3)
+	for i, tr := range traces {
+		r.add(tr)
+		for range 1 + 2*min(i, 1) { // the first is open, and the others are archived
+			r.move(i)
+		}
+	}
+	const want = "what happened since 2026-03-01T13:00:00Z is missing: it cannot be stored: no space left"
+	where, err := question.Parse("true")
+	must(t, err)
+	incomplete := func() (out []string) {
+		ctx := t.Context()
+		list, err := r.view.List(ctx, store.Query{})
+		must(t, err)
+		writes, err := r.view.Writes(ctx, store.WriteQuery{})
+		must(t, err)
+		found, err := r.view.Find(ctx, store.FindQuery{Where: where, Now: asOf})
+		must(t, err)
+		groups, err := r.view.Group(ctx, store.GroupQuery{FindQuery: store.FindQuery{Where: where, Now: asOf}})
+		must(t, err)
+		density, err := r.view.Density(ctx, store.DensityQuery{
+			Query: store.Query{Since: asOf.Add(-time.Hour), Until: asOf}, Buckets: 10,
+		})
+		must(t, err)
+		return []string{list.Incomplete, writes.Incomplete, found.Incomplete, groups.Incomplete, density.Incomplete}
+	}
+	r.view.Delayed(fmt.Errorf("cannot write to journal /var/lib/x: %w", store.ErrFull))
+	if got := incomplete(); slices.ContainsFunc(got, func(s string) bool { return s != want }) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if _, err := r.view.Trace(t.Context(), store.Scope{}, trace.TraceID{9}); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("an unknown trace: %v, want that it may come", err)
+	}
+	if _, err := r.view.Between(
+		t.Context(), store.Scope{}, trace.TraceID{9}, trace.TraceID{9}, 1,
+	); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("an unknown ID: %v, want that it may come", err)
+	}
+	if _, err := r.view.Trace(t.Context(), store.Scope{}, traces[2].ID); err != nil {
+		t.Errorf("a known trace: %v", err)
+	}
+	r.view.Delayed(nil)
+	if got := incomplete(); slices.ContainsFunc(got, func(s string) bool { return s != "" }) {
+		t.Errorf("after a stored look: %q", got)
+	}
+}
 
 // anyScope returns a random scope. The view of a room has the cluster "c".
 func anyScope(random *rand.Rand) store.Scope {

@@ -63,7 +63,7 @@ func (r *writes) page(ctx context.Context) (*store.WritePage, error) {
 	}); err != nil {
 		return nil, err
 	}
-	out := &store.WritePage{}
+	out := &store.WritePage{Incomplete: r.behind}
 	if err := r.archived(ctx, l); away(err) {
 		out.Incomplete = err.Error()
 	} else if err != nil {

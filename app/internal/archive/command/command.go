@@ -22,6 +22,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/archive/maintenance"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/datadir"
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -60,7 +61,7 @@ func (o *Options) operate(
 		if err != nil {
 			return err
 		}
-		return connected(ctx, dir, false, do)
+		return o.connected(ctx, dir, false, do)
 	})
 }
 
@@ -82,7 +83,7 @@ func (o *Options) interruptible(
 }
 
 // connected runs do with the operations on the archive in the directory of a cluster.
-func connected(
+func (o *Options) connected(
 	ctx context.Context, dir string, create bool, do func(context.Context, maintenance.Operations) error,
 ) (err error) {
 	ops, err := maintenance.Connect(ctx, dir, create)
@@ -90,6 +91,16 @@ func connected(
 		return err
 	}
 	defer func() { err = errors.Join(err, ops.Close()) }()
+	if l, ok := ops.(*maintenance.Local); ok {
+		switch l.Difference {
+		case journal.OtherArchive:
+			o.say("the archive is not that of the journal beside it: traces that were archived before are missing")
+		case journal.OlderArchive:
+			o.say("the archive is older than the journal beside it: the latest archived traces are missing")
+		case journal.OlderJournal:
+			o.say("the journal is older than the archive beside it; it continues after the archive")
+		}
+	}
 	return do(ctx, ops)
 }
 

@@ -228,6 +228,42 @@ func TestImportOfDamagedLines(t *testing.T) {
 	contains(t, errs.String(), `3 traces are of another cluster, such as "cluster-1"`)
 }
 
+// repeated is an input of n equal bytes.
+func repeated(n int64) io.Reader { return io.LimitReader(zeros{}, n) }
+
+type zeros struct{}
+
+// Read implements io.Reader.
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+// TestImportOfALongFirstLine: the first line counts as every other one does.
+func TestImportOfALongFirstLine(t *testing.T) {
+	lines := exported(t, filled(t, "cluster-1"))
+	for name, clusters := range map[string][]string{"known": {"cluster-1"}, "new": nil} {
+		t.Run(name, func(t *testing.T) {
+			input := func() io.ReadCloser {
+				return io.NopCloser(io.MultiReader(repeated(maintenance.MaxLine+1), strings.NewReader("\n"+lines)))
+			}
+			to := filled(t, clusters...)
+			o, _, _ := options(to, "")
+			o.Streams.In = input()
+			code, err := (&command.Import{Options: o, File: "-"}).Run(t.Context())
+			if code != 1 || err == nil {
+				t.Fatalf("code %d, %v; the line was dropped", code, err)
+			}
+			contains(t, err.Error(), "line 1: it has more than 256 MiB")
+
+			o, _, errs := options(to, "")
+			o.Streams.In = input()
+			run(t, &command.Import{Options: o, File: "-", SkipDamaged: true})
+			contains(t, errs.String(), "skipped 1 damaged lines")
+			if got := exported(t, to); got != lines {
+				t.Error("the other lines are not in the archive")
+			}
+		})
+	}
+}
+
 func TestImportFails(t *testing.T) {
 	whole := exported(t, filled(t, "cluster-1"))
 	var zipped bytes.Buffer

@@ -39,17 +39,21 @@ func (i *Import) Run(ctx context.Context) (code int, err error) {
 			return err
 		}
 		defer done()
-		lines := &lines{in: in, most: maintenance.MaxLine}
-		first, err := lines.next()
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errTooLong) {
-			return i.at(lines.number+1, err)
+		lines := &lines{in: in, most: maintenance.MaxLine, skip: i.SkipDamaged}
+		first, failed := lines.next()
+		for i.SkipDamaged && errors.Is(failed, errTooLong) {
+			i.damaged++
+			first, failed = lines.next()
+		}
+		if failed != nil && !errors.Is(failed, io.EOF) {
+			return i.at(lines.number, failed)
 		}
 		dir, create, err := i.target(first)
 		if err != nil {
 			return err
 		}
-		lines.again(first, err)
-		err = connected(ctx, dir, create, func(ctx context.Context, ops maintenance.Operations) error {
+		lines.again(first, failed)
+		err = i.connected(ctx, dir, create, func(ctx context.Context, ops maintenance.Operations) error {
 			return i.all(ctx, ops, lines)
 		})
 		i.report()
@@ -183,10 +187,18 @@ func (i *Import) report() {
 // errTooLong is the error of a line with too many bytes.
 var errTooLong = fmt.Errorf("it has more than %d MiB", maintenance.MaxLine>>20)
 
+// errEndless is the error of a line whose end is not found.
+var errEndless = errors.New("the line does not end")
+
+// maxSkip bounds the length of a skipped line, as a multiple of the greatest length of a line.
+const maxSkip = 8
+
 // lines reads lines of a bounded length.
 type lines struct {
 	in   *bufio.Reader
 	most int
+	// skip continues after a line that is too long. Without it, nothing is read beyond the limit.
+	skip bool
 	// number is the number of the last line.
 	number int64
 	kept   []byte
@@ -199,7 +211,8 @@ func (l *lines) again(line []byte, err error) {
 	l.kept, l.err, l.repeat = line, err, true
 }
 
-// next returns the next line, or io.EOF. A line that is too long is errTooLong, and is skipped.
+// next returns the next line, or io.EOF. A line that is too long is errTooLong. With skip, the next
+// call returns the line after it; a skipped line has a bounded length, too.
 func (l *lines) next() ([]byte, error) {
 	if l.repeat {
 		l.repeat = false
@@ -207,13 +220,19 @@ func (l *lines) next() ([]byte, error) {
 	}
 	l.number++
 	var line []byte
-	long := false
+	length := 0
 	for {
 		part, err := l.in.ReadSlice('\n')
-		if long = long || len(line)+len(part) > l.most; !long {
+		length += len(part)
+		long := length > l.most
+		if !long {
 			line = append(line, part...)
 		}
 		switch {
+		case long && !l.skip:
+			return nil, errTooLong
+		case length > maxSkip*l.most:
+			return nil, fmt.Errorf("%w, after %d MiB", errEndless, length>>20)
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case errors.Is(err, io.EOF) && len(line) == 0 && !long:

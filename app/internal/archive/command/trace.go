@@ -87,7 +87,7 @@ func (t *Trace) readExport(s *search) error {
 		return err
 	}
 	defer done()
-	from := &lines{in: in, most: maintenance.MaxLine}
+	from := &lines{in: in, most: maintenance.MaxLine, skip: true}
 	for {
 		line, err := from.next()
 		switch {
@@ -117,7 +117,8 @@ func (t *Trace) readArchive(ctx context.Context, s *search) error {
 			return fmt.Errorf("%w; a cluster's own directory may also be named", err)
 		}
 	}
-	return connected(ctx, dir, false, func(ctx context.Context, ops maintenance.Operations) error {
+	o := Options{Streams: t.Streams}
+	return o.connected(ctx, dir, false, func(ctx context.Context, ops maintenance.Operations) error {
 		_, err := ops.Export(ctx, maintenance.Filter{ID: t.ID}, s)
 		return err
 	})

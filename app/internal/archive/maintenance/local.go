@@ -46,6 +46,9 @@ type Local struct {
 	// Outbox sends the entries of the journal; nil without one.
 	Outbox Outbox
 
+	// Difference is the disagreement of the archive with the journal beside it, at the opening.
+	Difference journal.Difference
+
 	close func() error
 }
 

@@ -84,7 +84,7 @@ func open(ctx context.Context, dir string, hasJournal bool) (*Local, error) {
 	if o := j.Opening(); o.SetAside != "" {
 		return nil, errors.Join(setAside("journal", o), j.Close())
 	}
-	w, end, err := flushed(ctx, j, dir)
+	w, end, err := l.flushed(ctx, j, dir)
 	if err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
@@ -109,7 +109,7 @@ func setAside(what string, o database.Opening) error {
 }
 
 // flushed opens the archive behind the log of a journal, and archives the log.
-func flushed(ctx context.Context, j *journal.Journal, dir string) (*archive.Writer, func() error, error) {
+func (l *Local) flushed(ctx context.Context, j *journal.Journal, dir string) (*archive.Writer, func() error, error) {
 	left, err := j.Pending(ctx, journal.Archive)
 	if err != nil {
 		return nil, nil, err
@@ -120,6 +120,8 @@ func flushed(ctx context.Context, j *journal.Journal, dir string) (*archive.Writ
 	w := archive.New(archive.Options{
 		Open:     func(ctx context.Context) (store.Archive, error) { return openArchive(ctx, dir) },
 		Log:      j,
+		Journal:  j,
+		Differs:  func(d journal.Difference) { l.Difference = d },
 		Read:     j.Read,
 		Archived: func([]uint64) {},
 		Lost:     func(why error) { fail(why) },

@@ -80,7 +80,8 @@ type objects struct {
 }
 
 // list emits an object of a list, unless the version is known. It reports false for one without an
-// identity. For emitted and first see progress.
+// identity. For emitted and first see progress. Another version of a known object is a change, also in the
+// first list: an earlier process, or an earlier attempt, had listed it before.
 func (l *objects) list(
 	of schema.GroupVersionResource, obj metav1.Object, at time.Time, emitted uint64, first bool,
 ) bool {
@@ -88,9 +89,10 @@ func (l *objects) list(
 	if o == nil {
 		return false
 	}
+	_, known := l.held[obj.GetUID()]
 	if l.hold(o, emitted) {
 		o.Listed = true
-		o.Baseline = first
+		o.Baseline = first && !known
 		l.hand(o)
 	}
 	return true

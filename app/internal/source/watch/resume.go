@@ -42,7 +42,7 @@ func remember(cfg Config) *memory {
 func (m *memory) recall() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.known == nil || len(m.positions) == 0 {
+	if m.known == nil {
 		return
 	}
 	m.objects = map[schema.GroupKind]map[uidKey]held{}
@@ -56,21 +56,18 @@ func (m *memory) recall() {
 	m.known = nil
 }
 
-// take returns a stream's earlier version and known objects; ok is false without a position. An
-// unknown kind is empty.
-func (m *memory) take(k key, kind string) (version string, objects map[uidKey]held, ok bool) {
+// take returns a stream's earlier version and known objects. The version is empty without a position:
+// the earlier process ended during the first list, and knew a part of it. An unknown kind has no objects.
+func (m *memory) take(k key, kind string) (version string, objects map[uidKey]held) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p, ok := m.positions[k]
-	if !ok {
-		return "", nil, false
-	}
+	p := m.positions[k]
 	delete(m.positions, k)
 	gk := schema.GroupKind{Group: k.Group, Kind: kind}
 	all := m.objects[gk]
 	if k.namespace == "" && k.name == "" && all != nil {
 		delete(m.objects, gk)
-		return p.Version, all, true
+		return p.Version, all
 	}
 	objects = map[uidKey]held{}
 	for uid, h := range all {
@@ -79,7 +76,7 @@ func (m *memory) take(k key, kind string) (version string, objects map[uidKey]he
 			delete(all, uid)
 		}
 	}
-	return p.Version, objects, true
+	return p.Version, objects
 }
 
 // from returns the start version for a kind without a position, when other kinds resume. Its

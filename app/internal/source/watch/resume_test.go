@@ -270,3 +270,19 @@ func TestPositionText(t *testing.T) {
 		})
 	}
 }
+
+// TestKnownWithoutPosition: an earlier process ended during its first list. The next first list is compared with
+// the objects that it knew: they may have changed or gone since.
+func TestKnownWithoutPosition(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(podsPath, "default", "same")
+	f.put(podsPath, "default", "changed")
+	f.put(podsPath, "default", "new")
+	wd := watchingAs(t, f, func(c *Config) {
+		c.Known = known(map[string]uint64{"Pod/same": 101, "Pod/changed": 90, "Pod/removed": 91})
+	})
+	wd.watch(all)
+	wd.awaitPosition("pods//", "103")
+	wd.want("known objects are no part of the state at the start",
+		"listed Pod/changed 102", "baseline Pod/new 103", "listed gone Pod/removed 103")
+}

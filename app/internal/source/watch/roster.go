@@ -62,9 +62,7 @@ func (r *roster) start(ctx context.Context, p plan) {
 	ctx, cancel := context.WithCancel(ctx)
 	s := newStream(p, r.shared, r.countersOf(k.GroupResource))
 	s.cancel, s.over = cancel, ctx.Err
-	if version, objects, ok := r.past.take(k, r.shared.known.kind(k.GroupResource)); ok {
-		s.resume(version, objects)
-	}
+	s.resume(r.past.take(k, r.shared.known.kind(k.GroupResource)))
 	r.streams[k] = s
 	r.shared.pending.add()
 	r.launch(ctx, func(ctx context.Context) {

@@ -134,6 +134,18 @@ func (w *Watcher) Stats() Stats {
 	return out
 }
 
+// reads reports whether a stream of the resource runs and is not known to be unreadable.
+func (r *roster) reads(gr schema.GroupResource) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for k, s := range r.streams {
+		if k.GroupResource == gr && s.state.since.Load() != cannotRead {
+			return true
+		}
+	}
+	return false
+}
+
 // stats returns the state of all resources, and the lag of the stream that is furthest behind.
 func (r *roster) stats(now time.Time) (out []ResourceStats, lag time.Duration) {
 	r.mu.Lock()

@@ -60,11 +60,16 @@ func newStream(p plan, of *shared, count *counters) *stream {
 	return s
 }
 
-// resume continues from the position of an earlier stream, with the objects that it knew.
+// resume continues from the position of an earlier stream, with the objects that it knew. Without a
+// position, the first list is compared with them.
 func (s *stream) resume(version string, objects map[uidKey]held) {
-	s.progress.reach(version)
-	s.objects.held = objects
-	s.lag.fallBehind()
+	if len(objects) > 0 || version != "" {
+		s.objects.held = objects
+	}
+	if version != "" {
+		s.progress.reach(version)
+		s.lag.fallBehind()
+	}
 }
 
 // covers reports whether the stream shows every change after since.

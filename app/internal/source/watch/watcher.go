@@ -54,8 +54,8 @@ type Config struct {
 	// starts with the present as Baseline.
 	Resume []Position
 	// Known yields the stored objects of the receiver, with their newest resourceVersion.
-	// Watch reads it once. It matters when the API server has discarded a stream's Position. With
-	// Known, the stream then emits only the differences; without, all existing objects. Nil means
+	// Watch reads it once. It matters when a stream has no Position, or the API server has discarded it.
+	// With Known, the stream then emits only the differences; without, all existing objects. Nil means
 	// none.
 	Known iter.Seq2[object.Ref, uint64]
 	// Reached receives the position of a stream after Emit has received everything up to it. The
@@ -189,3 +189,6 @@ func (w *Watcher) Synced(ctx context.Context) error { return w.pending.wait(ctx)
 func (w *Watcher) KindOf(gvr schema.GroupVersionResource) string {
 	return w.known.kind(gvr.GroupResource())
 }
+
+// Watches reports whether a stream of the resource runs and can read it.
+func (w *Watcher) Watches(gr schema.GroupResource) bool { return w.roster.reads(gr) }

@@ -18,6 +18,7 @@ CREATE TABLE meta (
   name  TEXT PRIMARY KEY,
   value INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+INSERT INTO meta (name, value) VALUES ('identity', (random() & 0x7fffffffffffffff) | 1);
 
 CREATE TABLE traces (
   num              INTEGER PRIMARY KEY,

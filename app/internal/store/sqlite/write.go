@@ -26,6 +26,9 @@ const (
 	metaRevision = "revision" // the highest of all batches
 	metaAsOf     = "as_of"    // the latest of all batches
 	metaUnclean  = "unclean"  // present if unused space may hold deleted data
+	metaIdentity = "identity" // a random number from the creation
+	metaJournal  = "journal"  // the identity of the last journal
+	metaCommit   = "commit"   // the highest revision of the batches of that journal
 )
 
 // Write merges b into what is stored.
@@ -36,6 +39,9 @@ func (s *Store) Write(ctx context.Context, b *store.Batch) error {
 	err := s.db.Write(ctx, func(steady context.Context, tx *database.Tx) error {
 		m := &merge{deriver: newDeriver(tx, s), batch: b}
 		if err := m.traces(steady); err != nil {
+			return err
+		}
+		if err := m.pair(steady); err != nil {
 			return err
 		}
 		return m.meta(steady)
@@ -197,6 +203,20 @@ func (m *merge) amend(ctx context.Context, h *head, t *span.Trace) error {
 		ctx, "UPDATE traces SET spans = ?1, writes = (SELECT count(*) FROM writes WHERE trace = ?2), "+
 			"digest = ?3 WHERE num = ?2", len(c.of), h.num, h.stamp,
 	)
+}
+
+// pair notes the journal and its last commit.
+func (m *merge) pair(ctx context.Context) error {
+	if m.batch.Journal == 0 {
+		return nil
+	}
+	if err := m.Exec(ctx, `INSERT INTO meta (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value =
+			iif((SELECT value FROM meta WHERE name = ?3) = ?4, max(value, excluded.value), excluded.value)`,
+		metaCommit, m.batch.Revision, metaJournal, m.batch.Journal); err != nil {
+		return err
+	}
+	return m.Exec(ctx, `INSERT INTO meta (name, value) VALUES (?, ?)
+		ON CONFLICT DO UPDATE SET value = excluded.value WHERE value != excluded.value`, metaJournal, m.batch.Journal)
 }
 
 // meta raises the numbers about all batches.
