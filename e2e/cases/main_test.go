@@ -29,5 +29,9 @@ func TestCases(t *testing.T) {
 	harness.Slow(t)
 	cases.Run(t, bench, []cases.Case{
 		namedPort,
+		ingressPort,
+		scaledToZero,
+		autoscalerOff,
+		onDelete,
 	})
 }

@@ -17,8 +17,8 @@ spec:
 ---
 ` + deployment("shop", 2, ""),
 	Want: []cases.Answer{{Object: "service/shop", Code: 3, Text: `
-Service shop is stuck: its port web reaches nothing: none of its Pods has a port with the name http.
-Cause: admin created Service shop at TIME, trace ID.
+Service shop has been stuck for SOME: it reaches no Pod at port web: none of the ready Pods has a port with the name http.
+Cause: admin created Deployment shop at TIME, trace ID.
 Since TIME.
 Next: kubectl -n NS get endpointslice -l kubernetes.io/service-name=shop -o yaml
 `}},

@@ -62,8 +62,10 @@ type Answer struct {
 	// changes of nodes that it rejected.
 	Attempt *Attempt     `json:"attempt,omitempty"`
 	Nodes   []NodeChange `json:"nodes,omitempty"`
-	// Field is the field whose change led to the reason; "" if there is none.
-	Field string `json:"-"`
+	// Note completes a verdict without a reason: the object works as declared, but not as one may expect.
+	Note string `json:"note,omitempty"`
+	// Fields are the fields whose newest change led to the reason or the note.
+	Fields []reason.Field `json:"-"`
 	// Begins is the time from which the server has traces; zero if that is not known.
 	Begins time.Time `json:"-"`
 }
@@ -182,13 +184,18 @@ func (a *Answer) schedule(t *span.Trace, part, own *span.Span) {
 	}
 }
 
-// Stand replaces the verdict by the reason of an object that has converged and does not work.
+// Stand replaces the verdict by the reason of an object that has converged and does not work. A note completes the
+// verdict.
 func (a *Answer) Stand(r reason.Reason) {
-	a.State, a.Category = Stuck, string(r.Category)
-	a.Reason = span.Bound(a.Object.Kind.Kind + " " + a.Object.Name + " " + r.Text)
-	a.Next = r.Next(a.Object)
-	a.Slowest, a.Share, a.Later = "", 0, !a.End.IsZero()
-	a.Since, a.Field = r.Since, r.Field
+	text := span.Bound(a.Object.Kind.Kind + " " + a.Object.Name + " " + r.Text)
+	a.Category, a.Next = string(r.Category), r.Next(a.Object)
+	a.Since, a.Fields, a.Later = r.Since, r.Fields, !a.End.IsZero()
+	if r.Note {
+		a.Note, a.Next, a.Later = text, "", true
+		return
+	}
+	a.State, a.Reason = Stuck, text
+	a.Slowest, a.Share = "", 0
 }
 
 // Reconciliation returns the newest reconciliation of an object that matches of, or nil. An object of the same group

@@ -22,7 +22,10 @@ func (a *Answer) Text(now time.Time, namespace string) string {
 	if text := a.Attempt.text(); text != "" {
 		lines = append(lines, shown(text))
 	}
-	if a.Reason != "" {
+	if a.Note != "" {
+		lines = append(lines, "It "+shown(strings.TrimPrefix(a.Note, a.Object.Kind.Kind+" "+a.Object.Name+" "))+".")
+	}
+	if a.Reason != "" || a.Note != "" && !a.Later {
 		label := "Cause: "
 		if a.Later {
 			label = "Last change: "

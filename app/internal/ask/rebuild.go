@@ -105,8 +105,9 @@ func rebuild(cluster string, f *family, now time.Time) ([]*span.Trace, reason.Re
 			out = append(out, t)
 		}
 	}
-	if missing := reason.Unresolved(f.seen.states[f.target], f.lacks); missing.Text != "" {
+	target := f.seen.states[f.target]
+	if missing := reason.Unresolved(target, f); missing.Text != "" {
 		return out, missing
 	}
-	return out, engine.Standing(f.target)
+	return out, reason.Blamed(engine.Standing(f.target), target, f)
 }

@@ -184,7 +184,9 @@ func (f *family) places() []string {
 
 // beside are the kinds of the objects that show whether an object of a kind works.
 var beside = map[schema.GroupKind][]*kind.Kind{
-	kind.Service.GroupKind(): {&kind.EndpointSlice},
+	kind.Service.GroupKind(): {
+		&kind.EndpointSlice, &kind.Deployment, &kind.StatefulSet, &kind.DaemonSet, &kind.ReplicaSet,
+	},
 	kind.Ingress.GroupKind(): {&kind.Service, &kind.IngressClass},
 }
 
@@ -213,8 +215,20 @@ type family struct {
 	read map[schema.GroupKind]bool
 }
 
-// lacks reports whether objects of the kind of n were read, and none has its name.
-func (f *family) lacks(n object.Name) bool {
+// Of implements reason.Beside.
+func (f *family) Of(k *kind.Kind) []*observation.State {
+	var out []*observation.State
+	for _, s := range f.seen.states {
+		if k.Is(s.Kind) && s.Namespace == f.seen.states[f.target].Namespace {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b *observation.State) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// Lacks implements reason.Beside. It reports whether objects of the kind of n were read, and none has its name.
+func (f *family) Lacks(n object.Name) bool {
 	return f.read[schema.GroupKind{Group: n.Group, Kind: n.Kind}] && f.seen.find(func(s *observation.State) bool {
 		return s.Is(n.Group, n.Kind) && s.Name == n.Name && s.Namespace == n.Namespace
 	}) == nil

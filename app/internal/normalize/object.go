@@ -80,7 +80,7 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 		s.Revision = revision(obj, of)
 	}
 	s.Clean()
-	s.Progress, s.ProgressMessage = progress(u, gk, s)
+	s.Progress, s.ProgressMessage = n.progress(u, gk, s)
 	return s
 }
 

@@ -117,6 +117,9 @@ func (s *State) Condition(typ string) *Condition {
 // Released is the ProgressMessage of a PersistentVolume without its claim.
 const Released = "released"
 
+// Unaddressed is the ProgressMessage of a Service or an Ingress that works without the address of a load balancer.
+const Unaddressed = "no address"
+
 // Workload is the progress of a Deployment, ReplicaSet, StatefulSet, DaemonSet or Job. All counts are of
 // Pods. A Job has only Replicas and Total.
 type Workload struct {

@@ -87,8 +87,13 @@ const (
 	ScaleTarget      Category = "scale_target"
 	ScaleMetric      Category = "scale_metric"
 	ScaleLimited     Category = "scale_limited"
+	ScaleOff         Category = "scale_off"
+	OnDelete         Category = "update_on_delete"
+	Partition        Category = "update_partition"
 	// Network.
 	LoadBalancer     Category = "load_balancer"
+	NoAddress        Category = "no_address"
+	PortMissing      Category = "port_missing"
 	NoEndpoints      Category = "no_endpoints"
 	EndpointsUnready Category = "endpoints_unready"
 	NotAccepted      Category = "not_accepted"
@@ -218,7 +223,12 @@ var Categories = []Row{
 	{ScaleTarget, "Workloads", "an autoscaler cannot read or write its target"},
 	{ScaleMetric, "Workloads", "an autoscaler cannot read a metric"},
 	{ScaleLimited, "Workloads", "an autoscaler has reached its maximum"},
-	{LoadBalancer, "Network", "a Service or an Ingress has no address"},
+	{ScaleOff, "Workloads", "an autoscaler is off: its target is scaled to 0"},
+	{OnDelete, "Workloads", "a StatefulSet replaces a Pod only after its deletion"},
+	{Partition, "Workloads", "the partition of a StatefulSet keeps Pods at the former revision"},
+	{LoadBalancer, "Network", "a Service or an Ingress waits for its address"},
+	{NoAddress, "Network", "a Service or an Ingress works without an address of a load balancer"},
+	{PortMissing, "Network", "a port of a Service reaches no Pod, or an Ingress names a port that its Service lacks"},
 	{NoEndpoints, "Network", "the selector of a Service matches no Pod"},
 	{EndpointsUnready, "Network", "no Pod of a Service is ready"},
 	{NotAccepted, "Network", "a Gateway or a route is not accepted"},

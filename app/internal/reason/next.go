@@ -62,7 +62,13 @@ func (r Reason) Next(o object.Ref) string {
 	case StartForbidden:
 		return here + "get job"
 	case NoEndpoints:
-		return here + "get pod --show-labels"
+		if r.At.Name == "" {
+			return here + "get pod --show-labels"
+		}
+	case PortMissing:
+		if kind.Service.Is(o.Kind) && r.At.Name == "" {
+			return here + "get endpointslice -l kubernetes.io/service-name=" + o.Name + " -o yaml"
+		}
 	case EndpointsUnready:
 		return here + "get endpointslice -l kubernetes.io/service-name=" + o.Name + " -o yaml"
 	case ClaimMissing:

@@ -5,6 +5,7 @@
 package cases
 
 import (
+	"context"
 	"regexp"
 	"strings"
 	"testing"
@@ -120,6 +121,16 @@ func (p *Play) Apply(manifest string) {
 func (p *Play) Kubectl(args ...string) string {
 	p.T.Helper()
 	return p.Bench.MustKubectl(p.T, "", append([]string{"-n", p.NS}, p.fill(args)...)...)
+}
+
+// AtEnd runs kubectl as the administrator after the case.
+func (p *Play) AtEnd(args ...string) {
+	args = p.fill(args)
+	p.T.Cleanup(func() {
+		if out, err := p.Bench.RunKubectl(context.WithoutCancel(p.T.Context()), nil, args...); err != nil {
+			p.T.Errorf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	})
 }
 
 // As runs kubectl in the namespace as another user.
