@@ -56,11 +56,11 @@ Since TIME.
 Next: kubectl -n NS describe service/site
 `},
 		{Object: "ingress/fine", Text: `
-Ingress fine converged SOME ago, in SOME; slowest: create Ingress (SOME %).
+Ingress fine converged SOME ago, in SOME; slowest: SOME.
 It has no address: no Ingress of its class has one.
 `},
 		{Object: "service/gate", Text: `
-Service gate converged SOME ago, in SOME; slowest: create Service (SOME %).
+Service gate converged SOME ago, in SOME; slowest: SOME.
 It has no load balancer, and is reachable at its external IPs.
 `},
 	},

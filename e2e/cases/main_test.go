@@ -33,5 +33,12 @@ func TestCases(t *testing.T) {
 		scaledToZero,
 		autoscalerOff,
 		onDelete,
+		claimInUse,
+		keptDependant,
+		staleAPI,
+		unknownScheduler,
+		missingNode,
+		managedJob,
+		deadlock,
 	})
 }

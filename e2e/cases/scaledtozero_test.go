@@ -45,7 +45,7 @@ spec:
 		p.As("jane", "scale", "deployment/mail", "--replicas=0")
 	},
 	Want: []cases.Answer{{Object: "hpa/mail", Text: `
-HorizontalPodAutoscaler mail converged SOME ago, in SOME; slowest: reconcile HorizontalPodAutoscaler (SOME %).
+HorizontalPodAutoscaler mail converged SOME ago, in SOME; slowest: SOME.
 It is off: Deployment mail is scaled to 0.
 Cause: jane changed Deployment mail (replicas 2 → 0) at TIME, trace ID.
 Since TIME.

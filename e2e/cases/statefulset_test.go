@@ -21,15 +21,15 @@ var onDelete = cases.Case{
 	},
 	Want: []cases.Answer{
 		{Object: "statefulset/manual", Text: `
-StatefulSet manual converged SOME ago, in SOME; slowest: update StatefulSet (SOME %).
+StatefulSet manual converged SOME ago, in SOME; slowest: SOME.
 It keeps 3 of 3 Pods at the former revision: its update strategy OnDelete replaces a Pod only after its deletion.
-Cause: jane changed StatefulSet manual (image registry.example/manual:1 → registry.example/manual:2) at TIME, trace ID.
+Cause: jane changed StatefulSet manual (image manual:1 → manual:2) at TIME, trace ID.
 Since TIME.
 `},
 		{Object: "statefulset/part", Text: `
-StatefulSet part converged SOME ago, in SOME; slowest: terminate (SOME %).
+StatefulSet part converged SOME ago, in SOME; slowest: SOME.
 It keeps 2 of 3 Pods at the former revision: its partition is 2.
-Cause: jane changed StatefulSet part (image registry.example/part:1 → registry.example/part:2) at TIME, trace ID.
+Cause: jane changed StatefulSet part (image part:1 → part:2) at TIME, trace ID.
 Since TIME.
 `},
 	},

@@ -96,6 +96,7 @@ const rebuildPatience = time.Minute
 func rebuild(cluster string, f *family, now time.Time) ([]*span.Trace, reason.Reason) {
 	engine := lifecycle.New(lifecycle.Options{Cluster: cluster, Rebuild: true})
 	engine.NamePods(f.pods())
+	engine.LackNodes(f.lacking)
 	for _, o := range f.observations() {
 		engine.Observe(o)
 	}

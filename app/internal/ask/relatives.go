@@ -72,7 +72,7 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.
 	if err := read(target.Resource, namespace); err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", t.where(target), err)
 	}
-	f := &family{seen: s, read: map[schema.GroupKind]bool{}}
+	f := &family{seen: s, read: map[schema.GroupKind]bool{}, lacking: map[string]bool{}}
 	for _, k := range beside[target.Kind] {
 		where := namespace
 		if k.ClusterScoped {
@@ -122,7 +122,10 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.
 	f.target, f.up = up[0], up
 	for _, name := range f.places() {
 		// A Pod may wait for its Node. Without the right to read it, nothing is known of it.
-		_, _ = w.Look(ctx, kind.Node.GroupVersionResource(), "", name)
+		readable, _ := w.Look(ctx, kind.Node.GroupVersionResource(), "", name)
+		f.lacking[name] = readable && s.find(func(o *observation.State) bool {
+			return kind.Node.Is(o.Kind) && o.Name == name
+		}) == nil
 	}
 	for i, claim := range slices.SortedFunc(maps.Keys(f.claims()), byName) { // nor of the claims of a Pod
 		if i == maxPlaces {
@@ -187,7 +190,8 @@ var beside = map[schema.GroupKind][]*kind.Kind{
 	kind.Service.GroupKind(): {
 		&kind.EndpointSlice, &kind.Deployment, &kind.StatefulSet, &kind.DaemonSet, &kind.ReplicaSet,
 	},
-	kind.Ingress.GroupKind(): {&kind.Service, &kind.IngressClass},
+	kind.Ingress.GroupKind():               {&kind.Service, &kind.IngressClass},
+	kind.PersistentVolumeClaim.GroupKind(): {&kind.Pod},
 }
 
 // unready reports whether s is a Pod on a Node, or a Node, that is not ready.
@@ -213,6 +217,8 @@ type family struct {
 	seen *seen
 	// read are the kinds whose objects beside the target were read.
 	read map[schema.GroupKind]bool
+	// lacking are the names of Pods' Nodes that do not exist.
+	lacking map[string]bool
 }
 
 // Of implements reason.Beside.
@@ -251,12 +257,13 @@ func (f *family) members() map[types.UID]bool {
 	return below
 }
 
-// observations returns the observations of the members and of the claims of their Pods, of their Events, and of
-// the Nodes that are not ready.
+// observations returns the observations of the members, of the claims of their Pods and of the Pods that use the
+// target, of their Events, and of the Nodes that are not ready.
 func (f *family) observations() []*observation.Observation {
-	members, claims := f.members(), f.claims()
+	members, claims, target := f.members(), f.claims(), f.seen.states[f.target]
 	for uid, s := range f.seen.states {
-		if claims[object.NameOf(&s.Ref)] {
+		uses := object.Relation{Type: object.Claim, To: object.NameOf(&target.Ref)}
+		if claims[object.NameOf(&s.Ref)] || s.Pod != nil && slices.Contains(s.Relations, uses) {
 			members[uid] = true
 		}
 	}

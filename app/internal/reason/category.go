@@ -21,6 +21,8 @@ const (
 	UnschedulableVolumeZone     Category = "unschedulable_volume_zone"
 	UnschedulableNoNodes        Category = "unschedulable_no_nodes"
 	SchedulingGated             Category = "scheduling_gated"
+	SchedulerMissing            Category = "scheduler_missing"
+	NodeMissing                 Category = "node_missing"
 	Preempted                   Category = "preempted"
 	// Refused writes.
 	Refused               Category = "refused"
@@ -81,6 +83,7 @@ const (
 	JobDeadline      Category = "job_deadline"
 	JobIndexFailed   Category = "job_index_failed"
 	JobFailurePolicy Category = "job_failure_policy"
+	JobManager       Category = "job_manager"
 	Suspended        Category = "suspended"
 	StartMissed      Category = "start_missed"
 	StartForbidden   Category = "start_forbidden"
@@ -111,6 +114,7 @@ const (
 	SnapshotFailed     Category = "snapshot_failed"
 	// Deletion.
 	Finalizer          Category = "finalizer"
+	InUse              Category = "in_use"
 	Dependants         Category = "dependants"
 	NamespaceContent   Category = "namespace_content"
 	TerminationOverdue Category = "termination_overdue"
@@ -161,6 +165,8 @@ var Categories = []Row{
 	{UnschedulableVolumeZone, "Scheduling", "the volume is in another zone or on another node"},
 	{UnschedulableNoNodes, "Scheduling", "the cluster has no node"},
 	{SchedulingGated, "Scheduling", "the Pod has a scheduling gate"},
+	{SchedulerMissing, "Scheduling", "the scheduler of the Pod does not react"},
+	{NodeMissing, "Scheduling", "the node of the Pod does not exist"},
 	{Preempted, "Scheduling", "a Pod of higher priority took the place"},
 	{Refused, "Refused writes", "the API server refused a write, for a reason that is not in this list"},
 	{QuotaExceeded, "Refused writes", "a ResourceQuota is used up, or needs a field"},
@@ -217,6 +223,7 @@ var Categories = []Row{
 	{JobDeadline, "Workloads", "a Job reached its deadline"},
 	{JobIndexFailed, "Workloads", "an index of a Job failed"},
 	{JobFailurePolicy, "Workloads", "a failure policy ended a Job"},
+	{JobManager, "Workloads", "the controller in managedBy has not begun with a Job"},
 	{Suspended, "Workloads", "a CronJob or a Job is suspended"},
 	{StartMissed, "Workloads", "a CronJob has missed a start"},
 	{StartForbidden, "Workloads", "the last Job of a CronJob still runs, and its policy forbids another one"},
@@ -244,6 +251,7 @@ var Categories = []Row{
 	{VolumeReleased, "Storage", "a volume has lost its claim"},
 	{SnapshotFailed, "Storage", "a VolumeSnapshot cannot be taken"},
 	{Finalizer, "Deletion", "a finalizer is left"},
+	{InUse, "Deletion", "another object uses the object"},
 	{Dependants, "Deletion", "a foreground deletion waits for dependants"},
 	{NamespaceContent, "Deletion", "a Namespace has content left"},
 	{TerminationOverdue, "Deletion", "a Pod is still there after its grace period"},

@@ -53,7 +53,7 @@ func (r Reason) Next(o object.Ref) string {
 		return cluster + "get validatingwebhookconfiguration,mutatingwebhookconfiguration"
 	case UnschedulableCPU, UnschedulableMemory, UnschedulableResource, UnschedulableTaint, UnschedulableCordon:
 		return cluster + "describe node"
-	case UnschedulableNoNodes:
+	case UnschedulableNoNodes, NodeMissing:
 		return cluster + "get node"
 	case DaemonSetNodes:
 		if r.At.Name == "" {
@@ -75,6 +75,10 @@ func (r Reason) Next(o object.Ref) string {
 		return here + "get persistentvolumeclaim"
 	case Finalizer:
 		return here + "get " + argument(o) + " -o yaml"
+	case APIServiceUnavailable:
+		if kind.Namespace.Is(o.Kind) {
+			return cluster + "get apiservice"
+		}
 	}
 	return here + "describe " + argument(o)
 }
