@@ -40,5 +40,8 @@ func TestCases(t *testing.T) {
 		missingNode,
 		managedJob,
 		deadlock,
+		cordon,
+		label,
+		quota,
 	})
 }

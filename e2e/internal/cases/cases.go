@@ -26,6 +26,8 @@ type Case struct {
 	Act func(p *Play)
 	// Want are the answers.
 	Want []Answer
+	// Alone is true for a case that disturbs others, such as the cordon of a node.
+	Alone bool
 }
 
 // Answer is the expected output of `lifeline why`.
@@ -50,22 +52,29 @@ type Play struct {
 // patience bounds the wait for an answer. The controllers of Kubernetes need up to a minute.
 const patience = 2 * time.Minute
 
-// Run plays the cases at the same time, with one server that reads the audit log.
+// Run plays the cases at the same time, then each of those that disturb others. One server reads the audit log.
 func Run(t *testing.T, bench *harness.Bench, all []Case) {
 	t.Helper()
 	server := bench.Server(t, harness.ServerOptions{
 		Config: "receivers: {audit: {logFile: " + bench.AuditLog() + "}}\n",
 	})
 	server.Start(t)
-	t.Run("play", func(t *testing.T) {
-		for i := range all {
-			t.Run(all[i].Name, func(t *testing.T) {
-				t.Parallel()
-				p := &Play{Case: &all[i], T: t, Bench: bench, Server: server, NS: bench.Namespace(t)}
-				p.play()
-			})
-		}
-	})
+	for group, alone := range map[string]bool{"together": false, "alone": true} {
+		t.Run(group, func(t *testing.T) {
+			for i := range all {
+				if all[i].Alone != alone {
+					continue
+				}
+				t.Run(all[i].Name, func(t *testing.T) {
+					if !alone {
+						t.Parallel()
+					}
+					p := &Play{Case: &all[i], T: t, Bench: bench, Server: server, NS: bench.Namespace(t)}
+					p.play()
+				})
+			}
+		})
+	}
 }
 
 func (p *Play) play() {
