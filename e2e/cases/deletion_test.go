@@ -68,6 +68,37 @@ Next: kubectl -n NS describe configmap/child
 `}},
 }
 
+// keptDefinition is the deletion of a custom kind with an object that has a finalizer.
+var keptDefinition = cases.Case{
+	Name: "definition of an object with a finalizer",
+	Manifest: `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gears.NS.example.com}
+spec:
+  group: NS.example.com
+  names: {kind: Gear, plural: gears}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`,
+	Act: func(p *cases.Play) {
+		p.Kubectl("wait", "--for=condition=Established", "customresourcedefinition/gears.NS.example.com")
+		p.Apply("{apiVersion: NS.example.com/v1, kind: Gear, metadata: {name: one, finalizers: [example.com/keep]}}")
+		p.AtEnd("-n", "NS", "patch", "gears.NS.example.com/one", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`)
+		p.As("jane", "delete", "customresourcedefinition/gears.NS.example.com", "--wait=false")
+	},
+	Want: []cases.Answer{{Object: "customresourcedefinition/gears.NS.example.com", Code: 3, Text: `
+CustomResourceDefinition gears.NS.example.com has been stuck for SOME: it waits for the deletion of Gear NS/one, which waits for finalizer example.com/keep.
+Cause: jane deleted CustomResourceDefinition gears.NS.example.com at TIME, trace ID.
+Since TIME.
+Next: kubectl -n NS describe gear.NS.example.com/one
+`}},
+}
+
 // staleAPI is the deletion of a Namespace while an aggregated API does not answer.
 var staleAPI = cases.Case{
 	Name: "stale API", Report: "kubernetes/kubernetes#75788",

@@ -35,6 +35,7 @@ func TestCases(t *testing.T) {
 		onDelete,
 		claimInUse,
 		keptDependant,
+		keptDefinition,
 		staleAPI,
 		unknownScheduler,
 		missingNode,

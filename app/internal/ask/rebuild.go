@@ -110,5 +110,8 @@ func rebuild(cluster string, f *family, now time.Time) ([]*span.Trace, reason.Re
 	if missing := reason.Unresolved(target, f); missing.Text != "" {
 		return out, missing
 	}
+	if f.defined != nil {
+		return out, reason.Defined(target, f.all(*f.defined))
+	}
 	return out, reason.Blamed(engine.Standing(f.target), target, f)
 }

@@ -120,6 +120,9 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.
 		up = append(up, at.UID)
 	}
 	f.target, f.up = up[0], up
+	if kind.CustomResourceDefinition.GroupKind() == target.Kind && !s.states[up[0]].Deleting.IsZero() {
+		t.instances(ctx, w, f, target.Name)
+	}
 	for _, name := range f.places() {
 		// A Pod may wait for its Node. Without the right to read it, nothing is known of it.
 		readable, _ := w.Look(ctx, kind.Node.GroupVersionResource(), "", name)
@@ -135,6 +138,19 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.
 	}
 	w.Close()
 	return f, nil
+}
+
+// instances reads the objects of a kind that is being deleted. Without the right to read them, nothing is known of
+// them.
+func (t *Trace) instances(ctx context.Context, w *watch.Watcher, f *family, definition string) {
+	of, err := t.Mapped(definition, "")
+	if err != nil {
+		return
+	}
+	if readable, _ := w.Look(ctx, of.Resource, "", ""); !readable {
+		return
+	}
+	f.defined = &of.Kind
 }
 
 // claims returns the names of the claims of the Pods without a Node.
@@ -217,19 +233,30 @@ type family struct {
 	seen *seen
 	// read are the kinds whose objects beside the target were read.
 	read map[schema.GroupKind]bool
+	// defined is the kind that the target defines, if its objects were read.
+	defined *schema.GroupKind
 	// lacking are the names of Pods' Nodes that do not exist.
 	lacking map[string]bool
 }
 
 // Of implements reason.Beside.
 func (f *family) Of(k *kind.Kind) []*observation.State {
+	return slices.DeleteFunc(f.all(k.GroupKind()), func(s *observation.State) bool {
+		return s.Namespace != f.seen.states[f.target].Namespace
+	})
+}
+
+// all returns the objects of the kind that were read, ordered by name.
+func (f *family) all(of schema.GroupKind) []*observation.State {
 	var out []*observation.State
 	for _, s := range f.seen.states {
-		if k.Is(s.Kind) && s.Namespace == f.seen.states[f.target].Namespace {
+		if s.Is(of.Group, of.Kind) {
 			out = append(out, s)
 		}
 	}
-	slices.SortFunc(out, func(a, b *observation.State) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b *observation.State) int {
+		return byName(object.NameOf(&a.Ref), object.NameOf(&b.Ref))
+	})
 	return out
 }
 

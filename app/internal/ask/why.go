@@ -179,13 +179,15 @@ func (w *Why) blame(ctx context.Context, server *cli.Session, a *answer.Answer) 
 
 // vague reports whether the present state may say more than the answer. An ordinary wait of a run of a
 // schedule hides the state of the schedule itself. An Ingress without an address may name a Service that
-// does not exist.
+// does not exist. A definition in deletion waits for the objects of its kind.
 func vague(a *answer.Answer, target cli.Target) bool {
 	switch {
 	case a.State == answer.State(span.Deleted):
 		return false
 	case target.Kind == kind.Ingress.GroupKind():
 		return a.Category == string(reason.LoadBalancer)
+	case target.Kind == kind.CustomResourceDefinition.GroupKind():
+		return a.Category == string(reason.Finalizer)
 	}
 	return kind.Of(target.Kind.Group, target.Kind.Kind).Schedule && a.Category == ""
 }

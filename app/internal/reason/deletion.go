@@ -10,6 +10,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -35,11 +36,11 @@ func deletion(v *history.Version, events []*history.Event) Reason {
 
 // holders are the controllers of well-known finalizers, and what each does before it removes its finalizer.
 var holders = map[string]string{
-	foreground:                                            "the garbage collector, which deletes its dependants",
-	"orphan":                                              "the garbage collector, which releases its dependants",
-	"kubernetes.io/pvc-protection":                        "the Pods that use it",
-	"kubernetes.io/pv-protection":                         "its claim",
-	"batch.kubernetes.io/job-tracking":                    "the Job controller, which counts its Pods",
+	foreground:                         "the garbage collector, which deletes its dependants",
+	"orphan":                           "the garbage collector, which releases its dependants",
+	"kubernetes.io/pvc-protection":     "the Pods that use it",
+	pvProtection:                       "its claim",
+	"batch.kubernetes.io/job-tracking": "the Job controller, which counts its Pods",
 	"service.kubernetes.io/load-balancer-cleanup":         "the cloud controller, which deletes its load balancer",
 	"customresourcecleanup.apiextensions.k8s.io":          "the deletion of all objects of its kind",
 	"external-provisioner.volume.kubernetes.io/finalizer": "its provisioner, which deletes the storage",
@@ -50,6 +51,9 @@ func finalized(v *history.Version) Reason {
 	var parts []string
 	for _, f := range v.Finalizers {
 		if holder := holders[f]; holder != "" {
+			if f == pvProtection {
+				holder += claimOf(v)
+			}
 			parts = append(parts, holder+" (finalizer "+f+")")
 			continue
 		}
@@ -57,6 +61,43 @@ func finalized(v *history.Version) Reason {
 	}
 	r := waits(strings.Join(parts, ", and for "))
 	r.Category = Finalizer
+	return r
+}
+
+// pvProtection is the finalizer of a volume with a claim.
+const pvProtection = "kubernetes.io/pv-protection"
+
+// claimOf returns the name of a volume's claim, after a space; "" if there is none.
+func claimOf(v *history.Version) string {
+	for _, rel := range v.Relations {
+		if rel.Type == object.Claim {
+			return " " + rel.To.Namespace + "/" + rel.To.Name
+		}
+	}
+	return ""
+}
+
+// Defined returns the reason of a CustomResourceDefinition in deletion by the objects of its kind; it is empty for
+// any other object, and without such an object.
+func Defined(s *observation.State, instances []*observation.State) Reason {
+	if s == nil || !kind.CustomResourceDefinition.Is(s.Kind) || s.Deleting.IsZero() || len(instances) == 0 {
+		return Reason{}
+	}
+	held := instances[0]
+	for _, o := range instances {
+		if !o.Deleting.IsZero() && len(o.Finalizers) > 0 {
+			held = o
+			break
+		}
+	}
+	what := held.Kind.Kind + " " + strings.TrimPrefix(held.Namespace+"/"+held.Name, "/")
+	r := Reason{Category: InUse, For: what, At: held.Ref, Text: "waits for the deletion of " + what}
+	if n := len(instances) - 1; n > 0 {
+		r.Text += fmt.Sprintf(" (and %d more)", n)
+	}
+	if !held.Deleting.IsZero() && len(held.Finalizers) > 0 {
+		r.Text += ", which waits for finalizer " + strings.Join(held.Finalizers, ", ")
+	}
 	return r
 }
 

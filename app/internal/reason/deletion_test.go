@@ -3,6 +3,7 @@
 package reason
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
@@ -50,6 +51,11 @@ func TestHolders(t *testing.T) {
 			version(kind.PersistentVolume.Kind, kept("kubernetes.io/pv-protection", "example.com/keep")),
 			"waits for its claim (finalizer kubernetes.io/pv-protection), and for finalizer example.com/keep",
 		},
+		"Volume": {
+			version(kind.PersistentVolume.Kind, kept("kubernetes.io/pv-protection"),
+				refers(object.Claim, &kind.PersistentVolumeClaim, "data")),
+			"waits for its claim shop/data (finalizer kubernetes.io/pv-protection)",
+		},
 		"Dependants": {
 			version(kind.ConfigMap.Kind, kept("foregroundDeletion")), "waits for the deletion of its dependants",
 		},
@@ -59,6 +65,37 @@ func TestHolders(t *testing.T) {
 				t.Errorf("got %q, want %q", r.Text, tc.text)
 			}
 		})
+	}
+}
+
+// TestDefined: the deletion of a definition waits for the objects of its kind.
+func TestDefined(t *testing.T) {
+	widget := func(name string, edits ...func(*observation.State)) *observation.State {
+		s := state(&kind.ConfigMap, name, edits...)
+		s.Kind, s.Group = object.Kind{Group: "example.com", Version: "v1", Kind: "Widget"}, "example.com"
+		return s
+	}
+	deleted := state(&kind.CustomResourceDefinition, "widgets.example.com", kept("customresourcecleanup"))
+	for want, instances := range map[string][]*observation.State{
+		"": nil,
+		"waits for the deletion of Widget shop/a (and 1 more)": {widget("a"), widget("b")},
+		"waits for the deletion of Widget shop/b (and 1 more), which waits for finalizer example.com/keep": {
+			widget("a"), widget("b", kept("example.com/keep")),
+		},
+		"waits for the deletion of Widget shop/a, which waits for finalizer example.com/keep": {
+			widget("a", kept("example.com/keep")),
+		},
+	} {
+		r := Defined(deleted, instances)
+		if r.Text != want {
+			t.Errorf("got %q, want %q", r.Text, want)
+		}
+		if next := "describe widget.example.com/"; want != "" && !strings.Contains(r.Next(deleted.Ref), next) {
+			t.Errorf("next: got %q, want %q in it", r.Next(deleted.Ref), next)
+		}
+	}
+	if r := Defined(state(&kind.CustomResourceDefinition, "x"), []*observation.State{widget("a")}); r.Text != "" {
+		t.Errorf("got %q for a definition that stays", r.Text)
 	}
 }
 

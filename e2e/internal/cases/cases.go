@@ -59,8 +59,8 @@ func Run(t *testing.T, bench *harness.Bench, all []Case) {
 		Config: "receivers: {audit: {logFile: " + bench.AuditLog() + "}}\n",
 	})
 	server.Start(t)
-	for group, alone := range map[string]bool{"together": false, "alone": true} {
-		t.Run(group, func(t *testing.T) {
+	for _, alone := range []bool{false, true} {
+		t.Run(map[bool]string{false: "together", true: "alone"}[alone], func(t *testing.T) {
 			for i := range all {
 				if all[i].Alone != alone {
 					continue
