@@ -61,10 +61,10 @@ metadata:
 		p.As("jane", "delete", "configmap/parent", "--cascade=foreground", "--wait=false")
 	},
 	Want: []cases.Answer{{Object: "configmap/parent", Code: 3, Text: `
-ConfigMap parent has been stuck for SOME: it waits for the deletion of ConfigMap child, which waits for finalizer example.com/keep, which kubectl-client-side-apply has set.
+ConfigMap parent has been stuck for SOME: ConfigMap child waits for finalizer example.com/keep, which kubectl-client-side-apply has set.
 Cause: jane deleted ConfigMap parent at TIME, trace ID.
 Since TIME.
-Next: kubectl -n NS describe configmap/child
+Next: kubectl -n NS get configmap/child -o yaml
 `}},
 }
 
@@ -126,7 +126,7 @@ metadata: {name: settings}
 	Want: []cases.Answer{{Object: "namespace/NS", Code: 3, Text: `
 Namespace NS has been stuck for SOME: it waits for API NS.example.com/v1beta1, which does not answer; its other content is already deleted.
 Cause: jane deleted Namespace NS at TIME, trace ID.
-Since TIME. Before that, it waited SOME for the deletion of its content.
+Since TIME.
 Next: kubectl get apiservice
 `}},
 }

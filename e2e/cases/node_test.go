@@ -40,7 +40,7 @@ var label = cases.Case{
 	},
 	Want: []cases.Answer{{Object: "deployment/fast", Code: 3, Text: `
 Deployment fast has been stuck for SOME: Pod fast-… cannot be scheduled: 0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector.
-Cause: admin changed Deployment fast (restarted) at TIME, trace ID.
+Cause: admin changed Deployment fast (Pod annotation kubectl.kubernetes.io/restartedAt added) at TIME, trace ID.
 Shortly before, Node node-1 got other labels: jane changed Node node-1 (label disk ssd → <none>) at TIME, trace ID.
 Since TIME.
 Next: kubectl -n NS describe pod/fast-…

@@ -28,8 +28,9 @@ type NodeChange struct {
 	Cause Cause     `json:"cause"`
 }
 
-// Values of NodeChange.What. Limited is for a quota. A cordoned node is rejected because of that change. A new taint or other
-// labels came shortly before the wait, or during it: the Pod may tolerate that taint, and need another label.
+// Values of NodeChange.What. Limited is for a quota. A cordoned node is rejected because of that change. A new
+// taint or other labels came shortly before the wait, or during it: the Pod may tolerate that taint, and need
+// another label.
 const (
 	Cordoned   = "cordoned"
 	Tainted    = "tainted"

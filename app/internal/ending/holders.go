@@ -31,7 +31,7 @@ func (rs *Reasons) byUsers(last *history.Version, r reason.Reason) reason.Reason
 		}
 	}
 	slices.SortFunc(pods, func(a, b *history.Version) int { return strings.Compare(a.Name, b.Name) })
-	return reason.Used(r, pods)
+	return reason.Used(r, last, pods)
 }
 
 // byDependants returns the reason of an object in a foreground deletion by the reason of a dependant, or else r.

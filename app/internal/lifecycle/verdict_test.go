@@ -141,8 +141,8 @@ func TestSilence(t *testing.T) {
 			s.write("web", pod("gone"), func(st *observation.State) {
 				st.Owners, st.Pod.Scheduler = nil, "crane-scheduler"
 			})
-		}, "Pod web waits for a node", "Pod web waits for scheduler crane-scheduler, which does not react: no scheduler of that " +
-			"name seems to run"},
+		}, "Pod web waits for a node", "Pod web waits for scheduler crane-scheduler, which does not react: no " +
+			"scheduler of that name seems to run"},
 		"node": {func(s *story) {
 			s.write("node-1", ofKind("", "Node"), func(st *observation.State) { st.Namespace = "" })
 			s.write("web", pod("gone"), func(st *observation.State) {
@@ -155,8 +155,8 @@ func TestSilence(t *testing.T) {
 				st.Workload = &observation.Workload{Replicas: 1}
 				st.Leaves = []observation.Leaf{{Path: "spec.managedBy", Value: 1, Shown: "kueue.x-k8s.io/multikueue"}}
 			})
-		}, "Job web waits for its controller to report completion", "Job web waits for kueue.x-k8s.io/multikueue, which manages " +
-			"it and has not begun; the built-in controller ignores it"},
+		}, "Job web waits for its controller to report completion", "Job web waits for kueue.x-k8s.io/multikueue, " +
+			"which manages it and has not begun; the built-in controller ignores it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory()

@@ -77,7 +77,7 @@ func TestRelations(t *testing.T) {
 			reason: "a port of a Service has a number or a name",
 			object: `{apiVersion: networking.k8s.io/v1, kind: Ingress, spec: {
   defaultBackend: {service: {name: web, port: {number: 80}}},
-  rules: [{http: {paths: [{backend: {service: {name: api, port: {name: http}}}}, {backend: {resource: {name: x}}}]}}]}}`,
+  rules: [{http: {paths: [{backend: {service: {name: api, port: {name: http}}}}, {backend: {resource: {}}}]}}]}}`,
 			want: []object.Relation{
 				{Type: object.Backend, To: named(pod("Service"), "api")},
 				{Type: object.Backend, To: named(pod("Service"), "web")},

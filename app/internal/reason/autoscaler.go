@@ -36,7 +36,9 @@ func autoscaler(v *history.Version) Reason {
 
 // scaleOff is the note about an autoscaler whose target is scaled to 0.
 func scaleOff(v *history.Version) Reason {
-	r := Reason{Category: ScaleOff, Note: true, Text: "is off: its target is scaled to 0", For: "a replica of its target"}
+	r := Reason{
+		Category: ScaleOff, Note: true, For: "a replica of its target", Text: "is off: its target is scaled to 0",
+	}
 	for _, rel := range v.Relations {
 		if rel.Type == object.Target {
 			r.Text = "is off: " + rel.To.Kind + " " + rel.To.Name + " is scaled to 0"

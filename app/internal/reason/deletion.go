@@ -110,11 +110,12 @@ func author(v *history.Version) string {
 	return ", which " + v.Managers[bits.TrailingZeros64(l.Managers)].Name + " has set"
 }
 
-// Used returns the reason of a claim in deletion by the Pods that use it, or r if there is none.
-func Used(r Reason, pods []*history.Version) Reason {
+// Used returns the reason r of a claim in deletion by the Pods that use it, or r if there is none.
+func Used(r Reason, claim *history.Version, pods []*history.Version) Reason {
 	if len(pods) == 0 {
 		return r
 	}
+	r.Since = claim.Deleting
 	r.Category, r.At, r.For = InUse, *pods[0].Ref, "Pod "+pods[0].Name
 	r.Text = "waits for the end of Pod " + pods[0].Name
 	if n := len(pods) - 1; n > 0 {

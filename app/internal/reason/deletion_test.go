@@ -114,7 +114,8 @@ func TestContent(t *testing.T) {
 		next       string
 	}{
 		"An API": {
-			[]func(*observation.State){condition(discovery, "True", "DiscoveryFailed", stale), none}, APIServiceUnavailable,
+			[]func(*observation.State){condition(discovery, "True", "DiscoveryFailed", stale), none},
+			APIServiceUnavailable,
 			"waits for API a.example.com/v1, which does not answer; its other content is already deleted",
 			"kubectl get apiservice",
 		},
@@ -122,16 +123,19 @@ func TestContent(t *testing.T) {
 			[]func(*observation.State){condition(discovery, "True", "DiscoveryFailed",
 				stale+", b.example.com/v1beta2: the server is currently unable to handle the request"), none},
 			APIServiceUnavailable,
-			"waits for APIs a.example.com/v1, b.example.com/v1beta2, which do not answer; its other content is already deleted",
+			"waits for APIs a.example.com/v1, b.example.com/v1beta2, which do not answer; its other content is " +
+				"already deleted",
 			"kubectl get apiservice",
 		},
 		"An API and content": {
-			[]func(*observation.State){condition(discovery, "True", "DiscoveryFailed", stale), left}, APIServiceUnavailable,
+			[]func(*observation.State){condition(discovery, "True", "DiscoveryFailed", stale), left},
+			APIServiceUnavailable,
 			"waits for API a.example.com/v1, which does not answer; it also waits for the deletion of its content: " +
 				"Some resources are remaining: secrets. has 1 resource instances", "kubectl get apiservice",
 		},
 		"An unknown message": {
-			[]func(*observation.State){condition(discovery, "True", "DiscoveryFailed", "x"), none}, APIServiceUnavailable,
+			[]func(*observation.State){condition(discovery, "True", "DiscoveryFailed", "x"), none},
+			APIServiceUnavailable,
 			"waits for an API that does not answer: x; its other content is already deleted", "kubectl get apiservice",
 		},
 		"Content": {
@@ -168,7 +172,7 @@ func TestUsed(t *testing.T) {
 		"waits for the end of Pod a, which uses it":                               {named("a")},
 		"waits for the end of Pod a and 2 more, which use it":                     {named("a"), named("b"), named("c")},
 	} {
-		r := Used(own, pods)
+		r := Used(own, claim, pods)
 		next := "kubectl -n shop describe pod/a"
 		if pods == nil {
 			next = "kubectl -n shop get persistentvolumeclaim/web -o yaml"

@@ -81,8 +81,8 @@ func unreached(v *history.Version, ready []*history.Version) Reason {
 		}
 		return Reason{
 			Category: PortMissing, For: "a Pod with port " + p.target,
-			Text: "reaches no Pod at port " + cmp.Or(p.name, p.number) + ": none of the ready Pods has a port with the name " +
-				p.target,
+			Text: "reaches no Pod at port " + cmp.Or(p.name, p.number) +
+				": none of the ready Pods has a port with the name " + p.target,
 			Fields: []Field{{Path: "spec.ports"}, {Path: "spec.selector"}},
 		}
 	}

@@ -38,7 +38,8 @@ func TestSilent(t *testing.T) {
 			"kubectl -n shop describe pod/web",
 		},
 		"Looked at": {
-			version(kind.Pod.Kind, scheduledBy("a"), condition("PodScheduled", "False", "Unschedulable", "")), "", "", "",
+			version(kind.Pod.Kind, scheduledBy("a"), condition("PodScheduled", "False", "Unschedulable", "")),
+			"", "", "",
 		},
 		"Gated": {
 			version(kind.Pod.Kind, func(s *observation.State) {
@@ -53,7 +54,8 @@ func TestSilent(t *testing.T) {
 			"is assigned to node n, which does not exist", "kubectl get node",
 		},
 		"Known node": {
-			version(kind.Pod.Kind, pod(observation.Container{}), func(s *observation.State) { s.Pod.Node = "m" }), "", "", "",
+			version(kind.Pod.Kind, pod(observation.Container{}), func(s *observation.State) { s.Pod.Node = "m" }),
+			"", "", "",
 		},
 		"Started": {version(kind.Pod.Kind, pod(waitingFor("ContainerCreating", ""))), "", "", ""},
 		"Manager": {
@@ -118,7 +120,8 @@ func TestDeadlocked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := version(kind.Pod.Kind, unbound, condition("PodScheduled", "False", "Unschedulable", tc.message))
-			if r := Deadlocked(Reason{Category: UnschedulableAffinity, Text: text}, p, tc.deployment, tc.held); r.Text != tc.want {
+			own := Reason{Category: UnschedulableAffinity, Text: text}
+			if r := Deadlocked(own, p, tc.deployment, tc.held); r.Text != tc.want {
 				t.Errorf("got %q, want %q", r.Text, tc.want)
 			}
 		})

@@ -87,7 +87,8 @@ func TestStanding(t *testing.T) {
 		},
 		"An unnamed port": {
 			version(kind.Service.Kind, selects, field("spec.ports[port=80,protocol=TCP].targetPort", "http")),
-			[]*history.Version{slice("AAAAAAAA", pods, field("ports[port=80,protocol=TCP].port", "80"))}, nil, "", "", "",
+			[]*history.Version{slice("AAAAAAAA", pods, field("ports[port=80,protocol=TCP].port", "80"))},
+			nil, "", "", "",
 		},
 		"External IPs": {
 			version(kind.Service.Kind, progressing(observation.Unaddressed)), nil, nil, NoAddress,
@@ -98,8 +99,10 @@ func TestStanding(t *testing.T) {
 			"has no address: no Ingress of its class has one", "kubectl -n shop describe ingress/web",
 		},
 		"OnDelete": {
-			version(kind.StatefulSet.Kind, counts(3, 3), field("spec.updateStrategy.type", "OnDelete")), nil, nil, OnDelete,
-			"keeps 3 of 3 Pods at the former revision: its update strategy OnDelete replaces a Pod only after its deletion",
+			version(kind.StatefulSet.Kind, counts(3, 3), field("spec.updateStrategy.type", "OnDelete")),
+			nil, nil, OnDelete,
+			"keeps 3 of 3 Pods at the former revision: its update strategy OnDelete replaces a Pod only after its " +
+				"deletion",
 			"kubectl -n shop describe statefulset/web",
 		},
 		"Partition": {

@@ -162,6 +162,7 @@ var generated = []struct {
 	text   *regexp.Regexp
 	answer string
 }{
+	{regexp.MustCompile(` Before that, it waited .*\.`), ""}, // a wait may be too short to be seen
 	{regexp.MustCompile(`\b(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\b`), "TIME"},
 	{regexp.MustCompile(`\btrace [0-9a-f]{8,32}\b`), "trace ID"},
 	{regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?(s|ms|m|h)\b`), "SOME"},
