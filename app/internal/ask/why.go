@@ -157,10 +157,12 @@ func (w *Why) blame(ctx context.Context, server *cli.Session, a *answer.Answer) 
 		if err != nil {
 			return
 		}
-		i := slices.IndexFunc(page.Writes, func(of api.Write) bool { return of.MoreChanges > 0 || changes(&of, f.Path) })
+		i := slices.IndexFunc(page.Writes, func(of api.Write) bool {
+			return of.MoreChanges > 0 || changes(&of, f)
+		})
 		switch {
 		case i < 0:
-		case !changes(&page.Writes[i], f.Path):
+		case !changes(&page.Writes[i], f):
 			return // the field may be among its further changes
 		case newest == nil, page.Writes[i].Start.After(newest.Start):
 			newest = &page.Writes[i]
@@ -202,9 +204,9 @@ var listKey = regexp.MustCompile(`\[[^]]*=[^]]*\]`)
 
 // changes reports whether the write created the object, or changed the field or one below it. The field is without
 // the keys of list items.
-func changes(w *api.Write, field string) bool {
-	return w.Verb == "create" || slices.ContainsFunc(w.Changes, func(c api.FieldChange) bool {
-		rest, below := strings.CutPrefix(listKey.ReplaceAllString(c.Path, ""), field)
+func changes(w *api.Write, field reason.Field) bool {
+	return w.Verb == "create" && !field.Changed || slices.ContainsFunc(w.Changes, func(c api.FieldChange) bool {
+		rest, below := strings.CutPrefix(listKey.ReplaceAllString(c.Path, ""), field.Path)
 		return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	})
 }

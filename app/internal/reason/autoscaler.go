@@ -42,7 +42,7 @@ func scaleOff(v *history.Version) Reason {
 	for _, rel := range v.Relations {
 		if rel.Type == object.Target {
 			r.Text = "is off: " + rel.To.Kind + " " + rel.To.Name + " is scaled to 0"
-			r.Fields = []Field{{refOf(rel.To), replicas}}
+			r.Fields = []Field{{Of: refOf(rel.To), Path: replicas}}
 		}
 	}
 	return r

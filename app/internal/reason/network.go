@@ -69,7 +69,10 @@ func endpoints(v *history.Version, owned []*history.Version) Reason {
 			Text: "has no ready endpoint: none of the Pods with " + selector + " is ready",
 		}
 	}
-	return Reason{Category: NoEndpoints, Text: "has no endpoint: no Pod has " + selector, For: "a Pod with " + selector}
+	return Reason{
+		Category: NoEndpoints, Text: "has no endpoint: no Pod has " + selector, For: "a Pod with " + selector,
+		Fields: []Field{{Path: "spec.selector", Changed: true}},
+	}
 }
 
 // unreached is the reason of a Service with a named port that no ready Pod has. ready are its EndpointSlices with

@@ -46,6 +46,8 @@ type Field struct {
 	Of object.Ref
 	// Path is without the keys of list items: "spec.template.spec.containers.ports".
 	Path string
+	// Changed means that a creation of the object does not count.
+	Changed bool
 }
 
 // waits returns an ordinary wait.

@@ -67,7 +67,7 @@ func unservedPort(s *observation.State, services []*observation.State) Reason {
 			Category: PortMissing, For: "port " + number + " of Service " + name, At: services[i].Ref,
 			Text: "names port " + number + " of Service " + name + ", which has only " + listed(ports),
 			Fields: []Field{
-				{Path: "spec.rules"}, {Path: "spec.defaultBackend"}, {services[i].Ref, "spec.ports"},
+				{Path: "spec.rules"}, {Path: "spec.defaultBackend"}, {Of: services[i].Ref, Path: "spec.ports"},
 			},
 		}
 	}
@@ -106,7 +106,7 @@ func Blamed(r Reason, s *observation.State, beside Beside) Reason {
 	switch r.Category {
 	case PortMissing:
 		for _, o := range selected {
-			r.Fields = append(r.Fields, Field{o.Ref, "spec.template.spec.containers.ports"})
+			r.Fields = append(r.Fields, Field{Of: o.Ref, Path: "spec.template.spec.containers.ports"})
 		}
 	case NoEndpoints:
 		return scaledToZero(r, selected)
@@ -123,9 +123,10 @@ func scaledToZero(r Reason, selected []*observation.State) Reason {
 		return r
 	}
 	var names []string
+	r.Fields = nil
 	for _, o := range selected {
 		names = append(names, o.Kind.Kind+" "+o.Name)
-		r.Fields = append(r.Fields, Field{o.Ref, replicas})
+		r.Fields = append(r.Fields, Field{Of: o.Ref, Path: replicas})
 	}
 	verb := " is scaled to 0"
 	if len(names) > 1 {
