@@ -46,7 +46,7 @@ func (rs *Reasons) Of(t *change.Timeline) reason.Reason {
 		if r.Category == "" {
 			r = rs.byPods(t, r)
 		}
-		if of := reason.Silent(last, rs.known.LacksNode); of.Text != "" && rs.clock.Passed(last.Created, silence) {
+		if of := reason.Silent(last, rs.known); of.Text != "" && rs.clock.Passed(last.Created, silence) {
 			r = of
 		}
 		switch r.Category {

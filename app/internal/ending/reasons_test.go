@@ -214,6 +214,10 @@ func TestReasons(t *testing.T) {
 			return w.put(&kind.Pod, "web-a", 10, pod, nodeless)
 		}, reason.SchedulerMissing,
 			"waits for scheduler default-scheduler, which does not react: no scheduler of that name seems to run"},
+		"busy scheduler": {"the scheduler has handled another Pod", 30, func(w *world) *change.Timeline {
+			w.put(&kind.Pod, "web-b", 9, pod, condition("PodScheduled", "True", "", ""))
+			return w.put(&kind.Pod, "web-a", 10, pod, nodeless)
+		}, "", "waits for a node"},
 		"missing Node": {"another Node is known", 21, func(w *world) *change.Timeline {
 			w.put(&kind.Node, "node-2", 8)
 			return w.put(&kind.Pod, "web-a", 10, pod)

@@ -279,3 +279,32 @@ func TestLacksNode(t *testing.T) {
 		t.Error("node-1 was searched for, and is not missing")
 	}
 }
+
+// TestHasScheduler: a scheduler is known after its first decision.
+func TestHasScheduler(t *testing.T) {
+	x := New()
+	pod := func(uid, scheduler string, decided bool) *observation.Observation {
+		return version(uid, 1, named(uid), func(s *observation.State) {
+			s.Pod = &observation.Pod{Scheduler: scheduler}
+			if decided {
+				s.Conditions = []observation.Condition{{Type: "PodScheduled", Status: "False"}}
+			}
+		})
+	}
+	observe(x, pod("a", "", true), pod("b", "other", false))
+	if v := x.View(); !v.HasScheduler(object.DefaultScheduler) || v.HasScheduler("other") {
+		t.Error("want the default scheduler, and no other one")
+	}
+	if got := x.TakeSchedulers(); len(got) != 1 || x.TakeSchedulers() != nil {
+		t.Errorf("got %v, want the default scheduler once", got)
+	}
+	observe(x, pod("c", "other", true))
+	if !x.View().HasScheduler("other") {
+		t.Error("want the other scheduler after its decision")
+	}
+	few := New()
+	few.LackNodes(map[string]bool{})
+	if v := few.View(); !v.HasScheduler(object.DefaultScheduler) || v.HasScheduler("other") {
+		t.Error("want the default scheduler for an observer of a few objects")
+	}
+}

@@ -180,6 +180,34 @@ func TestSilence(t *testing.T) {
 	}
 }
 
+// TestFirstReaction: a Pod waits for a node once its scheduler has handled another Pod.
+func TestFirstReaction(t *testing.T) {
+	s := newStory()
+	by := func(st *observation.State) { st.Owners, st.Pod.Scheduler = nil, "late-scheduler" }
+	s.write("web", pod("gone"), by)
+	e := observe(s.seen)
+	reason := func() string {
+		for _, trace := range e.Traces(s.now().Add(time.Minute)) {
+			if trace.Root().Object.Name == "web" {
+				return trace.Reason
+			}
+		}
+		return "no trace"
+	}
+	const silent = "Pod web waits for scheduler late-scheduler, which does not react: no scheduler of that name " +
+		"seems to run"
+	if got := reason(); got != silent {
+		t.Errorf("before: got %q, want %q", got, silent)
+	}
+	s.write("other", pod("gone"), by, bind, func(st *observation.State) {
+		st.Conditions = []observation.Condition{{Type: "PodScheduled", Status: "True"}}
+	})
+	e.Observe(s.seen[len(s.seen)-1])
+	if got, want := reason(), "Pod web waits for a node"; got != want {
+		t.Errorf("after: got %q, want %q", got, want)
+	}
+}
+
 // TestClaimInUse: the deletion of a claim waits for the Pod that uses it, and ends with the Pod.
 func TestClaimInUse(t *testing.T) {
 	s := newStory()

@@ -9,13 +9,22 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
+// Cluster is what is known of the Nodes and the schedulers of a cluster.
+type Cluster interface {
+	// LacksNode reports whether the cluster surely has no Node of that name.
+	LacksNode(name string) bool
+	// HasScheduler reports whether a scheduler of that name has handled a Pod. One that is busy is not silent.
+	HasScheduler(name string) bool
+}
+
 // Silent returns the reason of an object without any reaction of the component that has to act on it: a Pod without
 // its scheduler or its node, a Job without its manager. It is empty for any other object, and counts only after a
-// while. lacks reports whether the cluster surely has no Node of a name.
-func Silent(v *history.Version, lacks func(node string) bool) Reason {
+// while.
+func Silent(v *history.Version, known Cluster) Reason {
 	if !v.Deleting.IsZero() {
 		return Reason{}
 	}
@@ -30,12 +39,15 @@ func Silent(v *history.Version, lacks func(node string) bool) Reason {
 	switch {
 	case p == nil, p.Phase == "Failed", p.Phase == "Succeeded":
 	case p.Node == "" && len(p.SchedulingGates) == 0 && v.Condition(judge.PodScheduled) == nil:
-		scheduler := cmp.Or(p.Scheduler, "default-scheduler")
+		scheduler := cmp.Or(p.Scheduler, object.DefaultScheduler)
+		if known.HasScheduler(scheduler) {
+			return Reason{}
+		}
 		return Reason{
 			Category: SchedulerMissing, For: "scheduler " + scheduler, Since: v.Created,
 			Text: "waits for scheduler " + scheduler + ", which does not react: no scheduler of that name seems to run",
 		}
-	case p.Node != "" && unseen(v) && lacks(p.Node):
+	case p.Node != "" && unseen(v) && known.LacksNode(p.Node):
 		return nodeMissing(v)
 	}
 	return Reason{}

@@ -15,6 +15,12 @@ func scheduledBy(name string) func(*observation.State) {
 	return func(s *observation.State) { s.Pod = &observation.Pod{Scheduler: name, Phase: "Pending"} }
 }
 
+// cluster lacks Node n, and has the scheduler busy.
+type cluster struct{}
+
+func (cluster) LacksNode(name string) bool    { return name == "n" }
+func (cluster) HasScheduler(name string) bool { return name == "busy" }
+
 // TestSilent: no component has reacted to the object.
 func TestSilent(t *testing.T) {
 	const multi = "kueue.x-k8s.io/multikueue"
@@ -37,6 +43,7 @@ func TestSilent(t *testing.T) {
 			"waits for scheduler default-scheduler, which does not react: no scheduler of that name seems to run",
 			"kubectl -n shop describe pod/web",
 		},
+		"Busy scheduler": {version(kind.Pod.Kind, scheduledBy("busy")), "", "", ""},
 		"Looked at": {
 			version(kind.Pod.Kind, scheduledBy("a"), condition("PodScheduled", "False", "Unschedulable", "")),
 			"", "", "",
@@ -70,7 +77,7 @@ func TestSilent(t *testing.T) {
 		"Job": {version(kind.Job.Kind, active(0)), "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := Silent(tc.version, func(node string) bool { return node == "n" })
+			r := Silent(tc.version, cluster{})
 			if r.Category != tc.want || r.Text != tc.text {
 				t.Errorf("got %q: %q, want %q: %q", r.Category, r.Text, tc.want, tc.text)
 			}
