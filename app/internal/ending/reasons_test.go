@@ -235,7 +235,7 @@ func TestReasons(t *testing.T) {
 		}, reason.InUse, "waits for the end of Pod db-0, which uses it"},
 		"claim not in use": {"the controller has not yet looked", 20, func(w *world) *change.Timeline {
 			return w.put(&kind.PersistentVolumeClaim, "data", 16, leaving, finalizers("kubernetes.io/pvc-protection"))
-		}, reason.Finalizer, "waits for the Pods that use it (finalizer kubernetes.io/pvc-protection)"},
+		}, reason.Finalizer, "waits for the end of the Pods that use it (finalizer kubernetes.io/pvc-protection)"},
 		"dependant": {"a dependant has a finalizer", 20, func(w *world) *change.Timeline {
 			w.put(&kind.ConfigMap, "child", 12, owned(&kind.ConfigMap, "web"), leaving, finalizers("example.com/keep"))
 			return w.put(&kind.ConfigMap, "web", 13, leaving, finalizers("foregroundDeletion"))

@@ -38,8 +38,8 @@ func deletion(v *history.Version, events []*history.Event) Reason {
 var holders = map[string]string{
 	foreground:                         "the garbage collector, which deletes its dependants",
 	"orphan":                           "the garbage collector, which releases its dependants",
-	"kubernetes.io/pvc-protection":     "the Pods that use it",
-	pvProtection:                       "its claim",
+	"kubernetes.io/pvc-protection":     "the end of the Pods that use it",
+	pvProtection:                       "the deletion of its claim",
 	"batch.kubernetes.io/job-tracking": "the Job controller, which counts its Pods",
 	"service.kubernetes.io/load-balancer-cleanup":         "the cloud controller, which deletes its load balancer",
 	"customresourcecleanup.apiextensions.k8s.io":          "the deletion of all objects of its kind",

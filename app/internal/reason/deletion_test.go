@@ -49,12 +49,12 @@ func TestHolders(t *testing.T) {
 		},
 		"Two": {
 			version(kind.PersistentVolume.Kind, kept("kubernetes.io/pv-protection", "example.com/keep")),
-			"waits for its claim (finalizer kubernetes.io/pv-protection), and for finalizer example.com/keep",
+			"waits for the deletion of its claim (finalizer kubernetes.io/pv-protection), and for finalizer example.com/keep",
 		},
 		"Volume": {
 			version(kind.PersistentVolume.Kind, kept("kubernetes.io/pv-protection"),
 				refers(object.Claim, &kind.PersistentVolumeClaim, "data")),
-			"waits for its claim shop/data (finalizer kubernetes.io/pv-protection)",
+			"waits for the deletion of its claim shop/data (finalizer kubernetes.io/pv-protection)",
 		},
 		"Dependants": {
 			version(kind.ConfigMap.Kind, kept("foregroundDeletion")), "waits for the deletion of its dependants",
@@ -168,9 +168,9 @@ func TestUsed(t *testing.T) {
 	claim := version(kind.PersistentVolumeClaim.Kind, kept("kubernetes.io/pvc-protection"))
 	own := Of(claim, nil)
 	for want, pods := range map[string][]*history.Version{
-		"waits for the Pods that use it (finalizer kubernetes.io/pvc-protection)": nil,
-		"waits for the end of Pod a, which uses it":                               {named("a")},
-		"waits for the end of Pod a and 2 more, which use it":                     {named("a"), named("b"), named("c")},
+		"waits for the end of the Pods that use it (finalizer kubernetes.io/pvc-protection)": nil,
+		"waits for the end of Pod a, which uses it":                                          {named("a")},
+		"waits for the end of Pod a and 2 more, which use it":                                {named("a"), named("b"), named("c")},
 	} {
 		r := Used(own, claim, pods)
 		next := "kubectl -n shop describe pod/a"
