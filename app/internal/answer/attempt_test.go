@@ -86,7 +86,8 @@ func waits(message string) (*span.Trace, scheduler) {
 		}
 	}
 	s := attempts(t)
-	s.phase.Message = message + ". preemption: 0/100 nodes are available: 100 No preemption victims found."
+	condition, _, _ := strings.Cut(message, reason.Deadlock)
+	s.phase.Message = condition + ". preemption: 0/100 nodes are available: 100 No preemption victims found."
 	return t, s
 }
 
@@ -116,6 +117,12 @@ func TestNoNodeFits(t *testing.T) {
 			message: twoReasons, spans: func(s scheduler) { s.refuse(1) },
 			want: "Pod web-6cf-x7 (and 2 more) cannot be scheduled: no node of 100 fits: " +
 				"60 lack memory (NodeResourcesFit), 40 have an untolerated taint (TaintToleration).",
+		},
+		"a deadlock": {
+			message: twoReasons + reason.Deadlock + "web cannot continue", spans: func(s scheduler) { s.refuse(1) },
+			want: "Pod web-6cf-x7 (and 2 more) cannot be scheduled: no node of 100 fits: " +
+				"60 lack memory (NodeResourcesFit), 40 have an untolerated taint (TaintToleration); " +
+				"the rollout of Deployment web cannot continue.",
 		},
 		"the last attempt": {
 			message: twoReasons,

@@ -11,6 +11,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 )
 
+// Deadlock is in the text of the reason of a Deadlocked Pod, after the message of its condition.
+const Deadlock = "; the rollout of Deployment "
+
 // excluded counts the nodes that a Pod of the same place keeps from another Pod, in a message of the scheduler.
 var excluded = regexp.MustCompile(`(\d+) node\(s\) didn't (?:match pod anti-affinity rules|have free ports)`)
 
@@ -31,8 +34,8 @@ func Deadlocked(r Reason, pod, deployment *history.Version, held int) Reason {
 	if nodes > held || unavailable == nil || share(unavailable.Shown, w.Replicas) > 0 {
 		return r
 	}
-	r.Text += fmt.Sprintf("; the rollout of Deployment %s cannot continue: its former Pods hold these nodes, and "+
-		"maxUnavailable %s of %d replicas is 0", deployment.Name, unavailable.Shown, w.Replicas)
+	r.Text += Deadlock + deployment.Name + fmt.Sprintf(" cannot continue: its former Pods hold these nodes, and "+
+		"maxUnavailable %s of %d replicas is 0", unavailable.Shown, w.Replicas)
 	return r
 }
 

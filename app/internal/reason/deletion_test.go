@@ -170,7 +170,9 @@ func TestUsed(t *testing.T) {
 	for want, pods := range map[string][]*history.Version{
 		"waits for the end of the Pods that use it (finalizer kubernetes.io/pvc-protection)": nil,
 		"waits for the end of Pod a, which uses it":                                          {named("a")},
-		"waits for the end of Pod a and 2 more, which use it":                                {named("a"), named("b"), named("c")},
+		"waits for the end of Pod a and 2 more, which use it": {
+			named("a"), named("b"), named("c"),
+		},
 	} {
 		r := Used(own, claim, pods)
 		next := "kubectl -n shop describe pod/a"
