@@ -567,9 +567,12 @@ func TestUnnamed(t *testing.T) {
 		part     string
 	}{
 		"cordon": {reason.UnschedulableCordon, "", "", []Suspect{{What: Cordoned}}, "desired"},
-		"taint":  {reason.UnschedulableTaint, "", "", []Suspect{{What: Tainted, Since: since.Add(-shortly)}}, "desired"},
+		"taint": {
+			reason.UnschedulableTaint, "", "", []Suspect{{What: Tainted, Since: since.Add(-shortly)}}, "desired",
+		},
 		"label": {
-			reason.UnschedulableNodeSelector, "", "", []Suspect{{What: Relabelled, Since: since.Add(-shortly)}}, "metadata",
+			reason.UnschedulableNodeSelector, "", "", []Suspect{{What: Relabelled, Since: since.Add(-shortly)}},
+			"metadata",
 		},
 		"a replaced Pod": {reason.UnschedulableNodeSelector, "", "Pod web", []Suspect{{What: Relabelled}}, "metadata"},
 		"quota": {

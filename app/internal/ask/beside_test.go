@@ -71,8 +71,8 @@ func TestBeside(t *testing.T) {
 			}
 			tc.tell(f, func(k *kind.Kind, name string, edits ...edit) {
 				s := &observation.State{
-					ResourceVersion: uint64(len(f.seen.all) + 1), Generation: 1, ObservedGeneration: -1, Reconciled: true,
-					Created: spantest.Epoch.Add(-time.Hour), Progress: observation.ProgressCurrent,
+					ResourceVersion: uint64(len(f.seen.all) + 1), Generation: 1, ObservedGeneration: -1,
+					Reconciled: true, Created: spantest.Epoch.Add(-time.Hour), Progress: observation.ProgressCurrent,
 				}
 				s.Kind, s.Namespace, s.Name, s.UID = k.Kind, "shop", name, types.UID(name)
 				for _, edit := range edits {

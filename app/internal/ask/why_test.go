@@ -88,7 +88,8 @@ func TestBlame(t *testing.T) {
 		s := b.Add(root, span.ReconcileName("CronJob"), "cronjob-controller", ref, 0, 10)
 		at := spantest.Epoch.Add(time.Duration(41+i) * time.Minute)
 		s.Facts = &span.Facts{Writes: []span.Write{{
-			Verb: "update", Start: at, End: at, Changes: []span.FieldChange{{Path: path, Operation: span.FieldReplaced}},
+			Verb: "update", Start: at, End: at,
+			Changes: []span.FieldChange{{Path: path, Operation: span.FieldReplaced}},
 		}}}
 		batch.Finished = append(batch.Finished, shift(b.Trace, 41+i))
 	}

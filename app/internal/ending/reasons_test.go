@@ -259,8 +259,8 @@ func TestReasons(t *testing.T) {
 			return w.put(&kind.Pod, "web-2-a", 8, pod, owned(&kind.ReplicaSet, "web-2"),
 				unscheduled("0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules."))
 		}, reason.UnschedulableAffinity, "cannot be scheduled: 0/2 nodes are available: 2 node(s) didn't match pod " +
-			"anti-affinity rules; the rollout of Deployment web cannot continue: its former Pods hold these nodes, and " +
-			"maxUnavailable 25% of 2 replicas is 0"},
+			"anti-affinity rules; the rollout of Deployment web cannot continue: its former Pods hold these nodes, " +
+			"and maxUnavailable 25% of 2 replicas is 0"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

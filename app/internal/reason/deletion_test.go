@@ -49,7 +49,8 @@ func TestHolders(t *testing.T) {
 		},
 		"Two": {
 			version(kind.PersistentVolume.Kind, kept("kubernetes.io/pv-protection", "example.com/keep")),
-			"waits for the deletion of its claim (finalizer kubernetes.io/pv-protection), and for finalizer example.com/keep",
+			"waits for the deletion of its claim (finalizer kubernetes.io/pv-protection), and for finalizer " +
+				"example.com/keep",
 		},
 		"Volume": {
 			version(kind.PersistentVolume.Kind, kept("kubernetes.io/pv-protection"),
