@@ -376,8 +376,8 @@ var fixtures = []fixture{
 		stuck,
 	},
 
-	{"an Ingress without an address", "load_balancer", "waits for the address", "ingress/web",
-		ingress("", "web") + "---\n" + service, nil, stuck},
+	{"an Ingress without an address", "load_balancer", "waits for the address", "ingress/web", service,
+		(*play).awaitAddress, stuck},
 	{"an Ingress without its Service", "reference_missing", "names Service web, which does not exist", "ingress/web",
 		ingress("", "web"), nil, stuck},
 	{"an Ingress of an unknown class", "reference_missing", "names IngressClass none, which does not exist",

@@ -160,6 +160,16 @@ func (p *play) signingRequest() string {
 		base64.StdEncoding.EncodeToString(request) + "}\n"
 }
 
+// awaitAddress adds an Ingress with an address, and Ingress web of the same class without one.
+func (p *play) awaitAddress() {
+	p.t.Helper()
+	const other = "metadata: {name: other, annotations: {kubernetes.io/ingress.class: NS}}"
+	p.apply(strings.Replace(ingress("", "web"), "metadata: {name: web}", other, 1))
+	p.kubectl("patch", "ingress/other", "--subresource=status", "--type=merge", "-p",
+		`{"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.8"}]}}}`)
+	p.apply(strings.Replace(strings.Replace(ingress("", "web"), "metadata: {name: web}", other, 1), "other", "web", 1))
+}
+
 // awaitRefusal waits until the API server refuses all Pods of the namespace. It learns of a policy or a
 // webhook after a moment.
 func (p *play) awaitRefusal() {

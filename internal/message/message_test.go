@@ -42,6 +42,16 @@ func TestClean(t *testing.T) {
 				`per Pod is 1Gi.  No request is specified]`,
 			same,
 		},
+		"stale API": {
+			`Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: ` +
+				`ext.example.com/v1beta1: stale GroupVersion discovery: ext.example.com/v1beta1, a.example.com/v1: ` +
+				`the server is currently unable to handle the request`,
+			same,
+		},
+		"API without an answer": {
+			`unable to retrieve the complete list of server APIs: a.example.com/v1: ` + canary + `, b.example.com/v1: x`,
+			`unable to retrieve the complete list of server APIs: a.example.com/v1: ` + Withheld,
+		},
 		"right": {
 			`pods is forbidden: User "system:serviceaccount:shop:robot" cannot list resource "pods" in API group ` +
 				`"" in the namespace "shop"`,
@@ -357,6 +367,8 @@ func TestTermination(t *testing.T) {
 // TestTemplates checks that each template compiles and that its output is stable.
 func TestTemplates(t *testing.T) {
 	examples := strings.NewReplacer(
+		"<apis>",
+		"a.example.com/v1: not found",
 		"<bare>",
 		"Deployment",
 		"<demands>",

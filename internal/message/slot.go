@@ -93,6 +93,7 @@ func init() {
 		"user":  {form: `[A-Za-z0-9._:/@+=#-]+`},
 		"word":  {form: `[A-Za-z][A-Za-z0-9]*`},
 
+		"apis":      {form: `.*`, clean: cleanAPIs},
 		"text":      {form: `.*`, clean: withhold},
 		"message":   {form: `.*`, clean: clean},
 		"network":   {form: `.*`, clean: cleanNetwork},

@@ -42,8 +42,8 @@ type Answer struct {
 	Category string `json:"category,omitempty"`
 	// Reason is the reason in a sentence; "" if nothing is wrong.
 	Reason string `json:"reason,omitempty"`
-	// Note is what to add about a convergence: a wished pause or stop, or that nothing confirms it.
-	Note string `json:"note,omitempty"`
+	// Remark is what to add about a convergence: a wished pause or stop, or that nothing confirms it.
+	Remark string `json:"remark,omitempty"`
 	// Start and End are those of the change. End is zero for an open change.
 	Start time.Time `json:"start"`
 	End   time.Time `json:"end,omitzero"`
@@ -67,8 +67,10 @@ type Answer struct {
 	// changes of nodes that it rejected.
 	Attempt *Attempt     `json:"attempt,omitempty"`
 	Nodes   []NodeChange `json:"nodes,omitempty"`
-	// Field is the field whose change led to the reason; "" if there is none.
-	Field string `json:"-"`
+	// Note completes a verdict without a reason: the object works as declared, but not as one may expect.
+	Note string `json:"note,omitempty"`
+	// Fields are the fields whose newest change led to the reason or the note.
+	Fields []reason.Field `json:"-"`
 	// Begins is the time from which the server has traces; zero if that is not known.
 	Begins time.Time `json:"-"`
 }
@@ -141,7 +143,7 @@ func Explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 	if was := insight.Attribute(own, span.KeyWas); was != "" {
 		a.Was, a.WasFor = span.Outcome(was), strings.TrimPrefix(strings.TrimPrefix(own.Message, "was "+was), ": ")
 	} else if a.State == State(span.Converged) {
-		a.Note = own.Message
+		a.Remark = own.Message
 	}
 	if a.Reason != "" && category != "" {
 		a.Category, a.Next = category, insight.Attribute(part, span.KeyReasonNext)
@@ -192,13 +194,18 @@ func (a *Answer) schedule(t *span.Trace, part, own *span.Span) {
 	}
 }
 
-// Stand replaces the verdict by the reason of an object that has converged and does not work.
+// Stand replaces the verdict by the reason of an object that has converged and does not work. A note completes the
+// verdict.
 func (a *Answer) Stand(r reason.Reason) {
-	a.State, a.Category = Stuck, string(r.Category)
-	a.Reason = span.Bound(a.Object.Kind.Kind + " " + a.Object.Name + " " + r.Text)
-	a.Next = r.Next(a.Object)
-	a.Slowest, a.Share, a.Later = "", 0, !a.End.IsZero()
-	a.Since, a.Field = r.Since, r.Field
+	text := span.Bound(a.Object.Kind.Kind + " " + a.Object.Name + " " + r.Text)
+	a.Category, a.Next = string(r.Category), r.Next(a.Object)
+	a.Since, a.Fields, a.Later = r.Since, r.Fields, !a.End.IsZero()
+	if r.Note {
+		a.Note, a.Next, a.Later = text, "", true
+		return
+	}
+	a.State, a.Reason = Stuck, text
+	a.Slowest, a.Share = "", 0
 }
 
 // Reconciliation returns the newest reconciliation of an object that matches of, or nil. An object of the same group

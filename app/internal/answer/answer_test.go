@@ -46,6 +46,29 @@ func TestLaterReason(t *testing.T) {
 	}
 }
 
+// TestNote: a note completes the verdict. It has a cause if the change of its field is known.
+func TestNote(t *testing.T) {
+	a := Answer{
+		Object: spantest.Ref("autoscaling", "HorizontalPodAutoscaler", "web"), State: State(span.Converged),
+		Start: spantest.Epoch, End: spantest.Epoch,
+		Cause: Cause{
+			Who: "jane", Verb: "update", Object: spantest.Ref("apps", "Deployment", "web"),
+			Edits: []string{"replicas 2 → 0"},
+		},
+	}
+	a.Stand(reason.Reason{Category: reason.ScaleOff, Text: "is off: Deployment web is scaled to 0", Note: true})
+	const verdict = "HorizontalPodAutoscaler web converged 60s ago, in 0s.\nIt is off: Deployment web is scaled to 0.\n"
+	if text := a.Text(now, a.Object.Namespace); text != verdict || a.State.Bad() {
+		t.Errorf("got %q (%s), want %q", text, a.State, verdict)
+	}
+	a.Later, a.Since = false, spantest.Epoch
+	at := clock(spantest.Epoch, now)
+	want := verdict + "Cause: jane changed Deployment web (replicas 2 → 0) at " + at + ".\nSince " + at + ".\n"
+	if text := a.Text(now, a.Object.Namespace); text != want {
+		t.Errorf("got %q, want %q", text, want)
+	}
+}
+
 // TestExplain: the state of an object by a trace with it.
 func TestExplain(t *testing.T) {
 	failed := spantest.CrashLoop()

@@ -11,7 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -84,7 +86,8 @@ func waits(message string) (*span.Trace, scheduler) {
 		}
 	}
 	s := attempts(t)
-	s.phase.Message = message + ". preemption: 0/100 nodes are available: 100 No preemption victims found."
+	condition, _, _ := strings.Cut(message, reason.Deadlock)
+	s.phase.Message = condition + ". preemption: 0/100 nodes are available: 100 No preemption victims found."
 	return t, s
 }
 
@@ -114,6 +117,12 @@ func TestNoNodeFits(t *testing.T) {
 			message: twoReasons, spans: func(s scheduler) { s.refuse(1) },
 			want: "Pod web-6cf-x7 (and 2 more) cannot be scheduled: no node of 100 fits: " +
 				"60 lack memory (NodeResourcesFit), 40 have an untolerated taint (TaintToleration).",
+		},
+		"a deadlock": {
+			message: twoReasons + reason.Deadlock + "web cannot continue", spans: func(s scheduler) { s.refuse(1) },
+			want: "Pod web-6cf-x7 (and 2 more) cannot be scheduled: no node of 100 fits: " +
+				"60 lack memory (NodeResourcesFit), 40 have an untolerated taint (TaintToleration); " +
+				"the rollout of Deployment web cannot continue.",
 		},
 		"the last attempt": {
 			message: twoReasons,
@@ -433,6 +442,13 @@ func TestSuspects(t *testing.T) {
 	})
 	other := change("metadata", span.FieldChange{Path: "metadata.labelsets.disk", Operation: span.FieldReplaced})
 	status, unknown := change("observed"), change("desired")
+	of := func(node string, w store.Write) store.Write {
+		w.Object.Name = node
+		return w
+	}
+	hard := change("desired", span.FieldChange{Path: "spec.hard.pods", Operation: span.FieldReplaced})
+	created := store.Write{}
+	created.Verb = "create"
 	cut := change("desired", span.FieldChange{Path: "spec.providerID", Operation: span.FieldAdded})
 	cut.MoreChanges = 1
 	for name, tc := range map[string]struct {
@@ -456,6 +472,9 @@ func TestSuspects(t *testing.T) {
 		"relabelled twice":     {Relabelled, []store.Write{label, domain}, 0},
 		"another domain":       {Relabelled, []store.Write{other, domain}, 1},
 		"nothing":              {Relabelled, nil, -1},
+		"of another node":      {Cordoned, []store.Write{of("a", uncordon), of("b", cordon), of("a", cordon)}, 1},
+		"limited":              {Limited, []store.Write{status, hard, created}, 1},
+		"a new quota":          {Limited, []store.Write{status, created}, 1},
 		"no label was changed": {Relabelled, []store.Write{cordon}, -1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -493,6 +512,7 @@ func TestNodeChange(t *testing.T) {
 	var writes []NodeWrite
 	for i, node := range []string{"node-1", "node-2", "node-3"} {
 		w := NodeWrite{Suspect: Suspect{Node: node, What: Cordoned}}
+		w.Write.Object = spantest.Ref("", "Node", node)
 		w.End = spantest.Epoch.Add(time.Duration(i%2) * time.Minute)
 		writes = append(writes, w)
 	}
@@ -516,18 +536,63 @@ func TestNodeChangeSince(t *testing.T) {
 		after time.Duration
 		want  string
 	}{
-		"before":     {Tainted, -time.Minute, "\nShortly before, Node node-1 got a taint: "},
-		"meanwhile":  {Tainted, 3 * time.Hour, "\nSince then, Node node-1 got a taint: "},
-		"relabelled": {Relabelled, 3 * time.Hour, "\nSince then, Node node-1 got other labels: "},
-		"cordoned":   {Cordoned, 3 * time.Hour, "\nNode node-1 was cordoned: "},
+		"before":      {Tainted, -time.Minute, "\nShortly before, Node node-1 got a taint: "},
+		"meanwhile":   {Tainted, 3 * time.Hour, "\nSince then, Node node-1 got a taint: "},
+		"relabelled":  {Relabelled, 3 * time.Hour, "\nSince then, Node node-1 got other labels: "},
+		"cordoned":    {Cordoned, 3 * time.Hour, "\nNode node-1 was cordoned: "},
+		"long before": {Relabelled, -time.Hour, "\nNode node-1 got other labels: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := Answer{State: Stuck, Reason: "it cannot", Since: spantest.Epoch}
 			w := NodeWrite{Suspect: Suspect{Node: "node-1", What: tc.what}}
+			w.Write.Object = spantest.Ref("", "Node", "node-1")
 			w.End = spantest.Epoch.Add(tc.after)
 			a.Add(w, &store.Summary{})
 			if text := a.Text(now, ""); !strings.Contains(text, tc.want) {
 				t.Errorf("got %q, want %q", text, tc.want)
+			}
+		})
+	}
+}
+
+// TestUnnamed: without the spans of a scheduler, the category of the reason gives the changes to search for.
+func TestUnnamed(t *testing.T) {
+	since := spantest.Epoch.Add(time.Hour)
+	quota := object.Ref{Kind: kind.ResourceQuota.Kind, Namespace: "default", Name: "few"}
+	for name, tc := range map[string]struct {
+		category reason.Category
+		reason   string
+		heals    string
+		want     []Suspect
+		part     string
+	}{
+		"cordon": {reason.UnschedulableCordon, "", "", []Suspect{{What: Cordoned}}, "desired"},
+		"taint": {
+			reason.UnschedulableTaint, "", "", []Suspect{{What: Tainted, Since: since.Add(-shortly)}}, "desired",
+		},
+		"label": {
+			reason.UnschedulableNodeSelector, "", "", []Suspect{{What: Relabelled, Since: since.Add(-shortly)}},
+			"metadata",
+		},
+		"a replaced Pod": {reason.UnschedulableNodeSelector, "", "Pod web", []Suspect{{What: Relabelled}}, "metadata"},
+		"quota": {
+			reason.QuotaExceeded, "cannot create its Pods: exceeded quota: few, requested: pods=1", "",
+			[]Suspect{{Quota: &quota, What: Limited, Since: since.Add(-shortly)}}, "",
+		},
+		"unknown quota": {reason.QuotaExceeded, "failed quota", "", nil, ""},
+		"another":       {reason.UnschedulableCPU, "", "", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := Answer{
+				Object: spantest.Ref("apps", "Deployment", "web"), Category: string(tc.category), Reason: tc.reason,
+				Since: since, Cause: Cause{Heals: tc.heals},
+			}
+			got := a.Suspects()
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got\n%s", diff)
+			}
+			if len(got) > 0 && got[0].Part() != tc.part {
+				t.Errorf("got part %q, want %q", got[0].Part(), tc.part)
 			}
 		})
 	}

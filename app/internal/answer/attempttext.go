@@ -163,11 +163,15 @@ var more = regexp.MustCompile(` \(and \d+ more\)$`)
 // detailed returns the reason of a Pod without a node with the attempt's reasons in place of the
 // message of its condition. Another reason stays as it is.
 func (a *Attempt) detailed(text string) string {
-	subject, _, found := strings.Cut(text, reason.NotScheduled)
+	subject, own, found := strings.Cut(text, reason.NotScheduled)
 	if !found || len(a.Rejections) == 0 {
 		return text
 	}
-	return strings.TrimSuffix(subject, " ") + more.FindString(text) + " " + reason.NotScheduled + a.misfit()
+	out := strings.TrimSuffix(subject, " ") + more.FindString(text) + " " + reason.NotScheduled + a.misfit()
+	if _, rollout, deadlock := strings.Cut(own, reason.Deadlock); deadlock {
+		out += reason.Deadlock + more.ReplaceAllString(rollout, "")
+	}
+	return out
 }
 
 // fields are the fields of a Pod that a plugin looks at, in the words of edits.

@@ -29,7 +29,10 @@ func (a *Answer) Text(now time.Time, namespace string) string {
 	if text := a.Attempt.text(); text != "" {
 		lines = append(lines, shown(text))
 	}
-	if a.Reason != "" {
+	if a.Note != "" {
+		lines = append(lines, "It "+shown(strings.TrimPrefix(a.Note, a.Object.Kind.Kind+" "+a.Object.Name+" "))+".")
+	}
+	if a.Reason != "" || a.Note != "" && !a.Later {
 		label := "Cause: "
 		if a.Later {
 			label = "Last change: "
@@ -83,8 +86,8 @@ func (a *Answer) verdict(now time.Time, namespace string) string {
 	if a.Slowest != "" {
 		text += fmt.Sprintf("; slowest: %s (%d %%)", shown(a.Slowest), a.Share)
 	}
-	if a.Note != "" {
-		text += "; " + shown(strings.TrimSuffix(a.Note, "."))
+	if a.Remark != "" {
+		text += "; " + shown(strings.TrimSuffix(a.Remark, "."))
 	}
 	return text + "."
 }

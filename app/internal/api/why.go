@@ -88,7 +88,7 @@ func suspect(r *request, a *answer.Answer, id trace.TraceID) {
 	var found []answer.NodeWrite
 	for _, suspect := range a.Suspects() {
 		page, err := r.access.Writes(ctx, store.WriteQuery{
-			Object: suspect.Object(), Since: suspect.Since, Until: suspect.Until, Limit: maxWrites,
+			Object: suspect.Object(), Part: suspect.Part(), Since: suspect.Since, Until: suspect.Until, Limit: maxWrites,
 		})
 		if err != nil || page.Incomplete != "" {
 			return
@@ -116,8 +116,8 @@ func suspect(r *request, a *answer.Answer, id trace.TraceID) {
 	}
 }
 
-// maxWrites is the number of writes of one node in the search for the change that explains its rejection.
-const maxWrites = 50
+// maxWrites is the number of writes in the search for the change of a node or a quota that explains a rejection.
+const maxWrites = 500
 
 // whyFrom returns an answer of the time asOf, with its ages at the time now.
 func whyFrom(a answer.Answer, of object.Ref, asOf, now time.Time) Why {

@@ -96,6 +96,7 @@ const rebuildPatience = time.Minute
 func rebuild(cluster string, f *family, now time.Time) ([]*span.Trace, reason.Reason) {
 	engine := lifecycle.New(lifecycle.Options{Cluster: cluster, Rebuild: true})
 	engine.NamePods(f.pods())
+	engine.LackNodes(f.lacking)
 	for _, o := range f.observations() {
 		engine.Observe(o)
 	}
@@ -105,8 +106,12 @@ func rebuild(cluster string, f *family, now time.Time) ([]*span.Trace, reason.Re
 			out = append(out, t)
 		}
 	}
-	if missing := reason.Unresolved(f.seen.states[f.target], f.lacks); missing.Text != "" {
+	target := f.seen.states[f.target]
+	if missing := reason.Unresolved(target, f); missing.Text != "" {
 		return out, missing
 	}
-	return out, engine.Standing(f.target)
+	if f.defined != nil {
+		return out, reason.Defined(target, f.all(*f.defined))
+	}
+	return out, reason.Blamed(engine.Standing(f.target), target, f)
 }

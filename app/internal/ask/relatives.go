@@ -72,7 +72,7 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.
 	if err := read(target.Resource, namespace); err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", t.where(target), err)
 	}
-	f := &family{seen: s, read: map[schema.GroupKind]bool{}}
+	f := &family{seen: s, read: map[schema.GroupKind]bool{}, lacking: map[string]bool{}}
 	for _, k := range beside[target.Kind] {
 		where := namespace
 		if k.ClusterScoped {
@@ -120,9 +120,15 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.
 		up = append(up, at.UID)
 	}
 	f.target, f.up = up[0], up
+	if kind.CustomResourceDefinition.GroupKind() == target.Kind && !s.states[up[0]].Deleting.IsZero() {
+		t.instances(ctx, w, f, target.Name)
+	}
 	for _, name := range f.places() {
 		// A Pod may wait for its Node. Without the right to read it, nothing is known of it.
-		_, _ = w.Look(ctx, kind.Node.GroupVersionResource(), "", name)
+		readable, _ := w.Look(ctx, kind.Node.GroupVersionResource(), "", name)
+		f.lacking[name] = readable && s.find(func(o *observation.State) bool {
+			return kind.Node.Is(o.Kind) && o.Name == name
+		}) == nil
 	}
 	for i, claim := range slices.SortedFunc(maps.Keys(f.claims()), byName) { // nor of the claims of a Pod
 		if i == maxPlaces {
@@ -132,6 +138,19 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.
 	}
 	w.Close()
 	return f, nil
+}
+
+// instances reads the objects of a kind that is being deleted. Without the right to read them, nothing is known of
+// them.
+func (t *Trace) instances(ctx context.Context, w *watch.Watcher, f *family, definition string) {
+	of, err := t.Mapped(definition, "")
+	if err != nil {
+		return
+	}
+	if readable, _ := w.Look(ctx, of.Resource, "", ""); !readable {
+		return
+	}
+	f.defined = &of.Kind
 }
 
 // claims returns the names of the claims of the Pods without a Node.
@@ -184,8 +203,11 @@ func (f *family) places() []string {
 
 // beside are the kinds of the objects that show whether an object of a kind works.
 var beside = map[schema.GroupKind][]*kind.Kind{
-	kind.Service.GroupKind(): {&kind.EndpointSlice},
-	kind.Ingress.GroupKind(): {&kind.Service, &kind.IngressClass},
+	kind.Service.GroupKind(): {
+		&kind.EndpointSlice, &kind.Deployment, &kind.StatefulSet, &kind.DaemonSet, &kind.ReplicaSet,
+	},
+	kind.Ingress.GroupKind():               {&kind.Service, &kind.IngressClass},
+	kind.PersistentVolumeClaim.GroupKind(): {&kind.Pod},
 }
 
 // unready reports whether s is a Pod on a Node, or a Node, that is not ready.
@@ -211,10 +233,35 @@ type family struct {
 	seen *seen
 	// read are the kinds whose objects beside the target were read.
 	read map[schema.GroupKind]bool
+	// defined is the kind that the target defines, if its objects were read.
+	defined *schema.GroupKind
+	// lacking are the names of Pods' Nodes that do not exist.
+	lacking map[string]bool
 }
 
-// lacks reports whether objects of the kind of n were read, and none has its name.
-func (f *family) lacks(n object.Name) bool {
+// Of implements reason.Beside.
+func (f *family) Of(k *kind.Kind) []*observation.State {
+	return slices.DeleteFunc(f.all(k.GroupKind()), func(s *observation.State) bool {
+		return s.Namespace != f.seen.states[f.target].Namespace
+	})
+}
+
+// all returns the objects of the kind that were read, ordered by name.
+func (f *family) all(of schema.GroupKind) []*observation.State {
+	var out []*observation.State
+	for _, s := range f.seen.states {
+		if s.Is(of.Group, of.Kind) {
+			out = append(out, s)
+		}
+	}
+	slices.SortFunc(out, func(a, b *observation.State) int {
+		return byName(object.NameOf(&a.Ref), object.NameOf(&b.Ref))
+	})
+	return out
+}
+
+// Lacks implements reason.Beside. It reports whether objects of the kind of n were read, and none has its name.
+func (f *family) Lacks(n object.Name) bool {
 	return f.read[schema.GroupKind{Group: n.Group, Kind: n.Kind}] && f.seen.find(func(s *observation.State) bool {
 		return s.Is(n.Group, n.Kind) && s.Name == n.Name && s.Namespace == n.Namespace
 	}) == nil
@@ -237,12 +284,13 @@ func (f *family) members() map[types.UID]bool {
 	return below
 }
 
-// observations returns the observations of the members and of the claims of their Pods, of their Events, and of
-// the Nodes that are not ready.
+// observations returns the observations of the members, of the claims of their Pods and of the Pods that use the
+// target, of their Events, and of the Nodes that are not ready.
 func (f *family) observations() []*observation.Observation {
-	members, claims := f.members(), f.claims()
+	members, claims, target := f.members(), f.claims(), f.seen.states[f.target]
 	for uid, s := range f.seen.states {
-		if claims[object.NameOf(&s.Ref)] {
+		uses := object.Relation{Type: object.Claim, To: object.NameOf(&target.Ref)}
+		if claims[object.NameOf(&s.Ref)] || s.Pod != nil && slices.Contains(s.Relations, uses) {
 			members[uid] = true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +16,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
-	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
@@ -41,11 +41,11 @@ func WhyOutputs() []string { return []string{textOutput, cli.OutputJSON} }
 
 const textOutput = "text"
 
-// maxAnswers is the number of changes of one object that are explained, and maxBlamed the number that are
-// searched for the cause of a reason.
+// maxAnswers is the number of changes of one object that are explained, and maxBlamed the number of
+// writes of an object that are searched for the cause of a reason.
 const (
 	maxAnswers = 5
-	maxBlamed  = 100
+	maxBlamed  = 500
 )
 
 // Validate returns an error for invalid options. It sends no request.
@@ -137,40 +137,59 @@ func (w *Why) answers(ctx context.Context) ([]answer.Answer, time.Time, error) {
 			present[0].Since, present[0].Later = answers[0].Since, false
 		}
 		answers[0] = present[0]
-		w.blame(ctx, server, &answers[0], touching)
+	} else if err == nil && present[0].Note != "" && !answers[0].State.Bad() {
+		a := &answers[0]
+		a.Note, a.Category, a.Fields, a.Later = present[0].Note, present[0].Category, present[0].Fields, true
 	}
+	w.blame(ctx, server, &answers[0])
 	return answers, now, nil
 }
 
-// blame names the newest change of the field that led to the answer's reason, if the reason has one and
-// the server knows that change. Without it, the answer stays as it is.
-func (w *Why) blame(ctx context.Context, server *cli.Session, a *answer.Answer, touching []api.Summary) {
-	if a.Field == "" {
-		return
-	}
-	for _, s := range touching[:min(len(touching), maxBlamed)] {
-		doc, err := server.Trace(ctx, s.TraceID)
+// blame names the newest change of the fields that led to the answer's reason, if the reason has some and the server
+// knows that change. Without it, the answer stays as it is.
+func (w *Why) blame(ctx context.Context, server *cli.Session, a *answer.Answer) {
+	var newest *api.Write
+	for _, f := range a.Fields {
+		if f.Of.Name == "" {
+			f.Of = a.Object
+		}
+		page, err := server.Writes(ctx, client.WriteQuery{Object: f.Of, Limit: maxBlamed})
 		if err != nil {
-			return // it is gone; an older change need not be the cause
+			return
 		}
-		if own := answer.Reconciliation(doc.Trace, a.Object); own == nil || !changes(own, a.Field) {
-			continue
+		i := slices.IndexFunc(page.Writes, func(of api.Write) bool {
+			return of.MoreChanges > 0 || changes(&of, f)
+		})
+		switch {
+		case i < 0:
+		case !changes(&page.Writes[i], f):
+			return // the field may be among its further changes
+		case newest == nil, page.Writes[i].Start.After(newest.Start):
+			newest = &page.Writes[i]
 		}
-		of := answer.Explain(doc.Trace, a.Object, doc.Summary.AsOf)
-		a.Cause, a.Start, a.Later, a.Since = of.Cause, of.Start, false, of.Start
+	}
+	if newest == nil {
 		return
 	}
+	doc, err := server.Trace(ctx, newest.TraceID)
+	if err != nil {
+		return // it is gone
+	}
+	of := answer.Explain(doc.Trace, newest.Object, doc.Summary.AsOf)
+	a.Cause, a.Start, a.Later, a.Since = of.Cause, newest.Start, false, newest.Start
 }
 
 // vague reports whether the present state may say more than the answer. An ordinary wait of a run of a
 // schedule hides the state of the schedule itself. An Ingress without an address may name a Service that
-// does not exist.
+// does not exist. A definition in deletion waits for the objects of its kind.
 func vague(a *answer.Answer, target cli.Target) bool {
 	switch {
 	case a.State == answer.State(span.Deleted):
 		return false
 	case target.Kind == kind.Ingress.GroupKind():
 		return a.Category == string(reason.LoadBalancer)
+	case target.Kind == kind.CustomResourceDefinition.GroupKind():
+		return a.Category == string(reason.Finalizer)
 	}
 	return kind.Of(target.Kind.Group, target.Kind.Kind).Schedule && a.Category == ""
 }
@@ -180,10 +199,14 @@ func final(a *answer.Answer, target cli.Target) bool {
 	return a.State == answer.State(span.Deleted) || a.End.IsZero() && !vague(a, target)
 }
 
-// changes reports whether the change set or removed the field, or one below it.
-func changes(s *span.Span, field string) bool {
-	return slices.ContainsFunc(insight.List(s, span.KeyFields), func(path string) bool {
-		rest, below := strings.CutPrefix(path, field)
+// listKey is the key of a list item in a path.
+var listKey = regexp.MustCompile(`\[[^]]*=[^]]*\]`)
+
+// changes reports whether the write created the object, or changed the field or one below it. The field is without
+// the keys of list items.
+func changes(w *api.Write, field reason.Field) bool {
+	return w.Verb == "create" && !field.Changed || slices.ContainsFunc(w.Changes, func(c api.FieldChange) bool {
+		rest, below := strings.CutPrefix(listKey.ReplaceAllString(c.Path, ""), field.Path)
 		return below && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	})
 }

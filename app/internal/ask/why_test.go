@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/answer"
-	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
@@ -85,8 +85,12 @@ func TestBlame(t *testing.T) {
 		if path == "spec.paused" { // by a command
 			root = b.Run("kubectl patch", 0, 10)
 		}
-		b.Add(root, span.ReconcileName("CronJob"), "cronjob-controller", ref, 0, 10,
-			span.KeyFields.StringSlice([]string{path}))
+		s := b.Add(root, span.ReconcileName("CronJob"), "cronjob-controller", ref, 0, 10)
+		at := spantest.Epoch.Add(time.Duration(41+i) * time.Minute)
+		s.Facts = &span.Facts{Writes: []span.Write{{
+			Verb: "update", Start: at, End: at,
+			Changes: []span.FieldChange{{Path: path, Operation: span.FieldReplaced}},
+		}}}
 		batch.Finished = append(batch.Finished, shift(b.Trace, 41+i))
 	}
 	server.view.Put(t, stored, batch)
@@ -97,18 +101,18 @@ func TestBlame(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer session.Close()
-	touching, err := collect(ctx, session.Client, client.Query{Object: ref}, lookBack)
-	if err != nil || len(touching.Traces) != len(batch.Finished) {
-		t.Fatalf("got %d traces, %v", len(touching.Traces), err)
-	}
-	for field, want := range map[string]int{
+	for fields, want := range map[string]int{
 		"spec.suspend": 42, "metadata.labels": 43, "spec.sus": 0, "": 0, "spec.paused": 44,
+		"spec.suspend spec.schedule": 42, "spec.schedule spec.sus spec.suspend": 42,
 	} {
-		a := answer.Answer{Object: ref, Later: true, Field: field}
-		w.blame(ctx, session, &a, touching.Traces)
+		a := answer.Answer{Object: ref, Later: true}
+		for _, path := range strings.Fields(fields) {
+			a.Fields = append(a.Fields, reason.Field{Path: path})
+		}
+		w.blame(ctx, session, &a)
 		since := spantest.Epoch.Add(time.Duration(want) * time.Minute)
 		if found := want > 0; a.Later == found || found && !a.Since.Equal(since) {
-			t.Errorf("%q: got since %s, later %t, want since %s", field, a.Since, a.Later, since)
+			t.Errorf("%q: got since %s, later %t, want since %s", fields, a.Since, a.Later, since)
 		}
 	}
 }

@@ -3,11 +3,13 @@
 package change
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -28,6 +30,9 @@ const (
 // else the last writer of the status, or else a name made of the kind.
 func Reconciler(t *Timeline) string {
 	if c := t.Kind().Controller; c != "" {
+		if v := t.Last(); v != nil {
+			c = cmp.Or(judge.JobManager(v), c)
+		}
 		return c
 	}
 	if _, _, ok := kind.Release(t.Ref.Kind, t.Ref.Name); ok {

@@ -46,9 +46,18 @@ func (rs *Reasons) Of(t *change.Timeline) reason.Reason {
 		if r.Category == "" {
 			r = rs.byPods(t, r)
 		}
+		if of := reason.Silent(last, rs.known); of.Text != "" && rs.clock.Passed(last.Created, silence) {
+			r = of
+		}
 		switch r.Category {
 		case reason.VolumeNotBound:
 			r = rs.byClaims(last, r)
+		case reason.UnschedulableAffinity, reason.UnschedulablePort:
+			r = rs.byRollout(t, r)
+		case reason.Finalizer:
+			r = rs.byUsers(last, r)
+		case reason.Dependants:
+			r = rs.byDependants(t, r)
 		case reason.Preempted:
 			r.Text = rs.withName(r.Text) // the scheduler reports the UID of the other Pod
 		}

@@ -206,6 +206,61 @@ func TestReasons(t *testing.T) {
 		"preempted, unknown": {"the name is not known", 20, func(w *world) *change.Timeline {
 			return preempted(w, "5678")
 		}, reason.Preempted, "is preempted by pod 5678 on node node-1"},
+
+		"scheduler": {"10 s have not passed", 20, func(w *world) *change.Timeline {
+			return w.put(&kind.Pod, "web-a", 10, pod, nodeless)
+		}, "", "waits for a node"},
+		"silent scheduler": {"the scheduler had 10 s", 20.001, func(w *world) *change.Timeline {
+			return w.put(&kind.Pod, "web-a", 10, pod, nodeless)
+		}, reason.SchedulerMissing,
+			"waits for scheduler default-scheduler, which does not react: no scheduler of that name seems to run"},
+		"busy scheduler": {"the scheduler has handled another Pod", 30, func(w *world) *change.Timeline {
+			w.put(&kind.Pod, "web-b", 9, pod, condition("PodScheduled", "True", "", ""))
+			return w.put(&kind.Pod, "web-a", 10, pod, nodeless)
+		}, "", "waits for a node"},
+		"missing Node": {"another Node is known", 21, func(w *world) *change.Timeline {
+			w.put(&kind.Node, "node-2", 8)
+			return w.put(&kind.Pod, "web-a", 10, pod)
+		}, reason.NodeMissing, "is assigned to node node-1, which does not exist"},
+		"no Nodes": {"Nodes are not observed", 21, func(w *world) *change.Timeline {
+			return w.put(&kind.Pod, "web-a", 10, pod)
+		}, "", "waits for container app to start"},
+
+		"claim in use": {"a Pod on a Node uses the claim", 20, func(w *world) *change.Timeline {
+			w.put(&kind.Pod, "db-0", 11, pod, claims("data"))
+			w.put(&kind.Pod, "db-1", 12, pod, claims("data"), nodeless)
+			w.put(&kind.Pod, "db-2", 13, pod, claims("other"))
+			w.gone(w.put(&kind.Pod, "db-3", 14, pod, claims("data")), 15)
+			return w.put(&kind.PersistentVolumeClaim, "data", 16, leaving, finalizers("kubernetes.io/pvc-protection"))
+		}, reason.InUse, "waits for the end of Pod db-0, which uses it"},
+		"claim not in use": {"the controller has not yet looked", 20, func(w *world) *change.Timeline {
+			return w.put(&kind.PersistentVolumeClaim, "data", 16, leaving, finalizers("kubernetes.io/pvc-protection"))
+		}, reason.Finalizer, "waits for the end of the Pods that use it (finalizer kubernetes.io/pvc-protection)"},
+		"dependant": {"a dependant has a finalizer", 20, func(w *world) *change.Timeline {
+			w.put(&kind.ConfigMap, "child", 12, owned(&kind.ConfigMap, "web"), leaving, finalizers("example.com/keep"))
+			return w.put(&kind.ConfigMap, "web", 13, leaving, finalizers("foregroundDeletion"))
+		}, reason.Dependants, "waits for the deletion of ConfigMap child, which waits for finalizer example.com/keep"},
+
+		"deadlock": {"Pods of the former revision are on both Nodes", 20, func(w *world) *change.Timeline {
+			w.put(&kind.Deployment, "web", 5, replicas(2), current, func(s *observation.State) {
+				field("spec.strategy.rollingUpdate.maxUnavailable", 1)(s)
+				for i := range s.Leaves {
+					s.Leaves[i].Shown = "25%"
+				}
+			})
+			for _, rs := range []string{"web-1", "web-2"} {
+				w.put(&kind.ReplicaSet, rs, 6, owned(&kind.Deployment, "web"))
+			}
+			for i, name := range []string{"web-1-a", "web-1-b"} {
+				w.put(&kind.Pod, name, 7, pod, ready, owned(&kind.ReplicaSet, "web-1"), func(s *observation.State) {
+					s.Pod.Node = fmt.Sprint("node-", i)
+				})
+			}
+			return w.put(&kind.Pod, "web-2-a", 8, pod, owned(&kind.ReplicaSet, "web-2"),
+				unscheduled("0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules."))
+		}, reason.UnschedulableAffinity, "cannot be scheduled: 0/2 nodes are available: 2 node(s) didn't match pod " +
+			"anti-affinity rules; the rollout of Deployment web cannot continue: its former Pods hold these nodes, " +
+			"and maxUnavailable 25% of 2 replicas is 0"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -217,6 +272,14 @@ func TestReasons(t *testing.T) {
 			}
 		})
 	}
+}
+
+// nodeless takes the node from a Pod.
+func nodeless(s *observation.State) { s.Pod.Node = "" }
+
+// finalizers sets the finalizers.
+func finalizers(names ...string) edit {
+	return func(s *observation.State) { s.Finalizers = names }
 }
 
 // preempted returns a Pod in deletion in favour of the Pod with that UID.

@@ -43,6 +43,8 @@ type lookups struct {
 	// names are the timelines by the names of their objects; nil until first use.
 	names map[Subject][]*change.Timeline
 	nodes nodes
+	// schedulers are those that have handled a Pod.
+	schedulers schedulers
 }
 
 // New returns an empty Index.
@@ -56,6 +58,7 @@ func New() *Index {
 		shared:     history.NewShared(),
 		lookups: lookups{
 			dependants: map[types.UID][]*change.Timeline{}, relations: newRelations(), nodes: newNodes(),
+			schedulers: newSchedulers(),
 		},
 	}
 }
@@ -96,6 +99,7 @@ func (x *Index) Complete(t *change.Timeline) {
 	x.Reown(t)
 	x.Relate(t, nil)
 	x.nodes.note(t)
+	x.schedulers.note(t)
 }
 
 // AddRun adds a command, or its end.
@@ -138,6 +142,7 @@ func (x *Index) Put(t *change.Timeline, o *observation.Observation, grouped, abs
 	p.Doubtful = x.unname(t)
 	p.Versions, p.Baselines = t.State(o, x.shared)
 	x.nodes.note(t)
+	x.schedulers.note(t)
 	if absorb && t.Audits == nil && kind.EndpointSlice.Is(t.Ref.Kind) {
 		p.Absorbed = t.Absorb()
 		if p.Absorbed > 0 && !grouped && t.Idle(false) {
@@ -160,6 +165,7 @@ func (x *Index) PutGone(t *change.Timeline, o *observation.Observation) (first b
 	doubtful = x.unname(t)
 	t.Gone(o)
 	x.nodes.note(t)
+	x.schedulers.note(t)
 	return first, append(doubtful, x.name(t)...)
 }
 

@@ -11,10 +11,12 @@ import (
 
 // nodes are the Nodes by name.
 type nodes struct {
-	// newest is the newest one of several with one name. turned are the names of those whose readiness has
-	// changed since the last call of TakeTurned.
+	// newest is the newest one of several with one name. turned are the names of those that are new, or gone, or
+	// whose readiness has changed since the last call of TakeTurned.
 	newest map[string]*nodeState
 	turned map[string]bool
+	// lacking are the names that no Node has; nil if Nodes are observed (see LackNodes).
+	lacking map[string]bool
 }
 
 // nodeState is a Node, with the status of its condition Ready.
@@ -29,6 +31,9 @@ func newNodes() nodes {
 
 // Nodes returns the attributes of all Nodes. Only a restoration may change the map.
 func (x *Index) Nodes() map[string]*observation.Node { return x.attributes }
+
+// LackNodes gives the names that no Node has, for an observer that does not read all Nodes.
+func (x *Index) LackNodes(names map[string]bool) { x.nodes.lacking = names }
 
 // SetNode records the attributes of a Node. It reports whether they are new.
 func (x *Index) SetNode(name string, n *observation.Node) bool {
@@ -52,7 +57,8 @@ func (x *Index) forgetNode(t *change.Timeline) bool {
 	return true
 }
 
-// TakeTurned returns the names of the Nodes whose readiness has changed since the last call; nil without one.
+// TakeTurned returns the names of the Nodes that are new, or gone, or whose readiness has changed since the last
+// call; nil without one.
 func (x *Index) TakeTurned() map[string]bool {
 	if len(x.nodes.turned) == 0 {
 		return nil
@@ -62,7 +68,7 @@ func (x *Index) TakeTurned() map[string]bool {
 	return out
 }
 
-// note adds t, if it is a Node. It notes a new readiness, or the removal of a Node that did not work.
+// note adds t, if it is a Node. It notes a new Node, a new readiness, and a removal.
 func (n *nodes) note(t *change.Timeline) {
 	last := t.Last()
 	if last == nil || !kind.Node.Is(t.Ref.Kind) {
@@ -79,7 +85,7 @@ func (n *nodes) note(t *change.Timeline) {
 		now.ready = c.Status
 	}
 	n.newest[name] = &now
-	if now.ready != before.ready && !(now.works() && before.works()) {
+	if before.timeline == nil || t.Removal != nil || now.ready != before.ready && !(now.works() && before.works()) {
 		n.turned[name] = true
 	}
 }

@@ -88,6 +88,15 @@ func (v View) Node(name string) *history.Version {
 	return nil
 }
 
+// LacksNode reports whether the cluster surely has no Node of that name: others are known, or it was searched for (see
+// LackNodes).
+func (v View) LacksNode(name string) bool {
+	if lacking := v.x.nodes.lacking; lacking != nil {
+		return lacking[name]
+	}
+	return v.Node(name) == nil && len(v.x.nodes.newest) > 0
+}
+
 // PodName returns the name of the Pod with that UID, or "".
 func (v View) PodName(uid types.UID) string {
 	if t := v.Object(uid); t != nil && t.Ref.Name != "" {

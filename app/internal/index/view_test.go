@@ -82,7 +82,7 @@ func TestNode(t *testing.T) {
 		reason string
 		tell   func(*Index)
 		want   string
-		// turned are the Nodes with a new readiness after the first version of a.
+		// turned are the Nodes that are gone, or have a new readiness, after the first version of a.
 		turned []string
 	}{
 		"One": {"the only one", func(*Index) {}, "a", nil},
@@ -96,7 +96,7 @@ func TestNode(t *testing.T) {
 			observe(x, version("a", 2, node, named("node-1")))
 		}, "a", nil},
 		"Replaced": {"a newer Node has its name", func(x *Index) { observe(x, b) }, "b", []string{"node-1"}},
-		"Removed":  {"it is gone", func(x *Index) { observe(x, removal(a, 2)) }, "", nil},
+		"Removed":  {"it is gone", func(x *Index) { observe(x, removal(a, 2)) }, "", []string{"node-1"}},
 		"Newest removed": {"the newest one is gone", func(x *Index) {
 			observe(x, b, removal(b, 4))
 		}, "", []string{"node-1"}},
@@ -256,5 +256,55 @@ func TestPodName(t *testing.T) {
 		if got := x.View().PodName(uid); got != want {
 			t.Errorf("the name of %s is %q, want %q", uid, got, want)
 		}
+	}
+}
+
+// TestLacksNode: a Node is missing if others are known, or if it was searched for.
+func TestLacksNode(t *testing.T) {
+	x := New()
+	lacks := func() bool { return x.View().LacksNode("node-1") }
+	if lacks() {
+		t.Error("no Node is known, and node-1 is missing")
+	}
+	observe(x, version("b", 1, node, named("node-2")))
+	if !lacks() {
+		t.Error("node-2 is known, and node-1 is not missing")
+	}
+	x.LackNodes(map[string]bool{"node-3": true})
+	if lacks() {
+		t.Error("node-1 was not searched for, and is missing")
+	}
+	x.LackNodes(map[string]bool{"node-1": true})
+	if !lacks() {
+		t.Error("node-1 was searched for, and is not missing")
+	}
+}
+
+// TestHasScheduler: a scheduler is known after its first decision.
+func TestHasScheduler(t *testing.T) {
+	x := New()
+	pod := func(uid, scheduler string, decided bool) *observation.Observation {
+		return version(uid, 1, named(uid), func(s *observation.State) {
+			s.Pod = &observation.Pod{Scheduler: scheduler}
+			if decided {
+				s.Conditions = []observation.Condition{{Type: "PodScheduled", Status: "False"}}
+			}
+		})
+	}
+	observe(x, pod("a", "", true), pod("b", "other", false))
+	if v := x.View(); !v.HasScheduler(object.DefaultScheduler) || v.HasScheduler("other") {
+		t.Error("want the default scheduler, and no other one")
+	}
+	if got := x.TakeSchedulers(); len(got) != 1 || x.TakeSchedulers() != nil {
+		t.Errorf("got %v, want the default scheduler once", got)
+	}
+	observe(x, pod("c", "other", true))
+	if !x.View().HasScheduler("other") {
+		t.Error("want the other scheduler after its decision")
+	}
+	few := New()
+	few.LackNodes(map[string]bool{})
+	if v := few.View(); !v.HasScheduler(object.DefaultScheduler) || v.HasScheduler("other") {
+		t.Error("want the default scheduler for an observer of a few objects")
 	}
 }

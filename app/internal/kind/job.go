@@ -17,7 +17,9 @@ var Job = Kind{
 		{"spec.template", Template}, {"spec.suspend", Template}, // a suspended Job has no Pods
 		{"spec.parallelism", Scale}, {"spec.completions", Scale},
 	},
-	Shown:      shownOfTemplate("spec.suspend", "spec.parallelism", "spec.completions", "spec.backoffLimit"),
+	Shown: shownOfTemplate(
+		"spec.suspend", "spec.managedBy", "spec.parallelism", "spec.completions", "spec.backoffLimit",
+	),
 	Progress:   true,
 	Attributes: "k8s.job.",
 }

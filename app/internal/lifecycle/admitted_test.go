@@ -67,7 +67,8 @@ func admittedStories() map[string]contextStory {
 				s.finish("web-1", "web")
 			},
 			`
-trace 0 unfinished: Pod web-1-x waits for a node
+trace 0 unfinished: Pod web-1-x waits for scheduler default-scheduler, which does not react: no ` +
+				`scheduler of that name seems to run
   reconcile Deployment web converged
     reconcile ReplicaSet web-1 converged (annotation)
       reconcile Pod web-1-x (owner)

@@ -390,3 +390,15 @@ func (gs *groups) turn(turned map[string]bool) {
 		}
 	}
 }
+
+// react marks the Pods that wait for schedulers with a first reaction as changed. Their reasons depend on it.
+func (gs *groups) react(schedulers map[string]bool) {
+	if len(schedulers) == 0 {
+		return
+	}
+	for t, g := range gs.of {
+		if last := t.Last(); last != nil && last.Pod != nil && last.Pod.Node == "" {
+			g.change()
+		}
+	}
+}

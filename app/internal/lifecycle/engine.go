@@ -179,6 +179,9 @@ func (e *Engine) AuditStats() AuditStats { return e.trail.Stats() }
 // the configuration. A pair counts again after a change of a key.
 func (e *Engine) Matches() map[string]uint64 { return e.index.Matches() }
 
+// LackNodes gives the names that no Node has, for an observer that does not read all Nodes.
+func (e *Engine) LackNodes(names map[string]bool) { e.index.LackNodes(names) }
+
 // NamePods gives the names of Pods that are not observed, by UID. Messages of the scheduler name a Pod by
 // its UID. The names are not saved.
 func (e *Engine) NamePods(names map[types.UID]string) { e.index.NamePods(names) }

@@ -20,6 +20,7 @@ import (
 func (e *Engine) refresh(now time.Time) []*group {
 	now = now.Round(0)
 	e.groups.turn(e.index.TakeTurned())
+	e.groups.react(e.index.TakeSchedulers())
 	for e.deriveChanged(now) {
 	}
 	out := make([]*group, 0, len(e.groups.all))

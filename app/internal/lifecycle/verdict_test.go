@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -123,10 +124,122 @@ func TestOrdinaryWait(t *testing.T) {
 	s.write("web", deployment(1))
 	s.write("web-1", replicaSet("web", 1))
 	s.write("web-1-a", pod("web-1"))
-	traces := observe(s.seen).Traces(s.now().Add(time.Minute))
+	traces := observe(s.seen).Traces(s.now().Add(5 * time.Second))
 	if got := reasonsOf(traces[0]); len(got) > 0 || traces[0].Reason != "Pod web-1-a waits for a node" {
 		t.Errorf("got %v, %q", got, traces[0].Reason)
 	}
+}
+
+// TestSilence: a scheduler, a node or a manager that does not react is the reason after a while.
+func TestSilence(t *testing.T) {
+	for name, tc := range map[string]struct {
+		tell func(s *story)
+		now  string // after 5 s
+		want string // after a minute
+	}{
+		"scheduler": {func(s *story) {
+			s.write("web", pod("gone"), func(st *observation.State) {
+				st.Owners, st.Pod.Scheduler = nil, "crane-scheduler"
+			})
+		}, "Pod web waits for a node", "Pod web waits for scheduler crane-scheduler, which does not react: no " +
+			"scheduler of that name seems to run"},
+		"node": {func(s *story) {
+			s.write("node-1", ofKind("", "Node"), func(st *observation.State) { st.Namespace = "" })
+			s.write("web", pod("gone"), func(st *observation.State) {
+				st.Owners, st.Pod.Node = nil, "node-99"
+			})
+		}, "Pod web waits for container app to start", "Pod web is assigned to node node-99, which does not exist"},
+		"manager": {func(s *story) {
+			s.write("web", ofKind("batch", "Job"), func(st *observation.State) {
+				st.ObservedGeneration, st.Progress = -1, observation.ProgressInProgress
+				st.Workload = &observation.Workload{Replicas: 1}
+				st.Leaves = []observation.Leaf{{Path: "spec.managedBy", Value: 1, Shown: "kueue.x-k8s.io/multikueue"}}
+			})
+		}, "Job web waits for its controller to report completion", "Job web waits for kueue.x-k8s.io/multikueue, " +
+			"which manages it and has not begun; the built-in controller ignores it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory()
+			tc.tell(s)
+			at := func(after time.Duration) string {
+				for _, trace := range observe(s.seen).Traces(s.now().Add(after)) {
+					if trace.Root().Object.Name == "web" {
+						return trace.Reason
+					}
+				}
+				return "no trace"
+			}
+			if got := at(5 * time.Second); got != tc.now {
+				t.Errorf("after 5 s: got %q, want %q", got, tc.now)
+			}
+			if got := at(time.Minute); got != tc.want {
+				t.Errorf("after a minute: got %q, want %q", got, tc.want)
+			}
+			inAnyOrder(t, s, func(traces []*span.Trace) string { return fmt.Sprint(len(traces), traces[0].Reason) })
+		})
+	}
+}
+
+// TestFirstReaction: a Pod waits for a node once its scheduler has handled another Pod.
+func TestFirstReaction(t *testing.T) {
+	s := newStory()
+	by := func(st *observation.State) { st.Owners, st.Pod.Scheduler = nil, "late-scheduler" }
+	s.write("web", pod("gone"), by)
+	e := observe(s.seen)
+	reason := func() string {
+		for _, trace := range e.Traces(s.now().Add(time.Minute)) {
+			if trace.Root().Object.Name == "web" {
+				return trace.Reason
+			}
+		}
+		return "no trace"
+	}
+	const silent = "Pod web waits for scheduler late-scheduler, which does not react: no scheduler of that name " +
+		"seems to run"
+	if got := reason(); got != silent {
+		t.Errorf("before: got %q, want %q", got, silent)
+	}
+	s.write("other", pod("gone"), by, bind, func(st *observation.State) {
+		st.Conditions = []observation.Condition{{Type: "PodScheduled", Status: "True"}}
+	})
+	e.Observe(s.seen[len(s.seen)-1])
+	if got, want := reason(), "Pod web waits for a node"; got != want {
+		t.Errorf("after: got %q, want %q", got, want)
+	}
+}
+
+// TestClaimInUse: the deletion of a claim waits for the Pod that uses it, and ends with the Pod.
+func TestClaimInUse(t *testing.T) {
+	s := newStory()
+	s.write("data", ofKind("", "PersistentVolumeClaim"), func(st *observation.State) {
+		st.ObservedGeneration, st.Finalizers = -1, []string{"kubernetes.io/pvc-protection"}
+		st.Progress = observation.ProgressCurrent
+	})
+	s.write("store", pod("gone"), bind, func(st *observation.State) {
+		st.Owners = nil
+		st.Relations = []object.Relation{{
+			Type: object.Claim,
+			To:   object.Name{Kind: "PersistentVolumeClaim", Namespace: "default", Name: "data"},
+		}}
+	}, ready)
+	s.wait(time.Minute)
+	s.write("data", func(st *observation.State) {
+		st.Deleting, st.Progress = s.now(), observation.ProgressTerminating
+	})
+	reasons := func(traces []*span.Trace) string {
+		for _, trace := range traces {
+			if trace.Root().Object.Name == "data" && trace.Outcome != span.Converged {
+				return fmt.Sprint(trace.Outcome, " ", trace.Reason)
+			}
+		}
+		return ""
+	}
+	traces := observe(s.seen).Traces(s.now().Add(time.Minute))
+	const want = "unfinished PersistentVolumeClaim data waits for the end of Pod store, which uses it"
+	if got := reasons(traces); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	inAnyOrder(t, s, reasons)
 }
 
 // TestReasonOfReplacedFailure: a failure keeps its reason after somebody else has deleted the Pod.

@@ -18,14 +18,16 @@ const KeySize = 16
 
 // Normalizer normalizes objects. All digests in its results depend on its key: without the key, a
 // digest reveals nothing of a short value such as a password. The same object always gives the same
-// result, except for the verdict on an object that shows nothing (package health). A Normalizer may be used
-// concurrently.
+// result, except for the verdict on an object that shows nothing (package health), and that an Ingress waits for an
+// address once another one of its class has one. A Normalizer may be used concurrently.
 type Normalizer struct {
 	k0, k1 uint64
 	// recent are the fields of managers by their fieldsV1, and tables the field tables of objects.
 	recent *recent.Cache[string, managed]
 	tables *recent.Cache[tableKey, table]
 	judge  *health.Judge
+	// classes are the classes of Ingresses with an address.
+	classes *recent.Cache[string, bool]
 	Settings
 }
 
@@ -53,9 +55,10 @@ func New(key [KeySize]byte, s Settings) *Normalizer {
 	}
 	return &Normalizer{
 		k0: binary.LittleEndian.Uint64(key[:8]), k1: binary.LittleEndian.Uint64(key[8:]), Settings: s,
-		recent: &recent.Cache[string, managed]{Size: maxManaged},
-		tables: &recent.Cache[tableKey, table]{Size: maxTables},
-		judge:  health.NewJudge(s.Health, s.Signals),
+		recent:  &recent.Cache[string, managed]{Size: maxManaged},
+		tables:  &recent.Cache[tableKey, table]{Size: maxTables},
+		classes: &recent.Cache[string, bool]{Size: maxClasses},
+		judge:   health.NewJudge(s.Health, s.Signals),
 	}
 }
 

@@ -87,7 +87,7 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 	if n.judges(of) && s.Deleting.IsZero() {
 		s.Progress, s.ProgressMessage = n.judged(s, obj)
 	} else {
-		s.Progress, s.ProgressMessage = progress(&unstructured.Unstructured{Object: obj}, gk, s)
+		s.Progress, s.ProgressMessage = n.progress(&unstructured.Unstructured{Object: obj}, gk, s)
 	}
 	return s
 }

@@ -20,7 +20,9 @@ import (
 // progress returns the verdict of kstatus except for some kinds. For a Pod, kstatus uses the wall
 // clock, but the same object must always give the same observation. For a running Job, a Service
 // without its load balancer, an Ingress without an address and a new Node, kstatus returns Current.
-func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.State) (observation.Progress, string) {
+func (n *Normalizer) progress(
+	u *unstructured.Unstructured, gk schema.GroupKind, s *observation.State,
+) (observation.Progress, string) {
 	if !s.Deleting.IsZero() {
 		return observation.ProgressTerminating, ""
 	}
@@ -32,7 +34,7 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 	case kind.Job.GroupKind():
 		return jobProgress(s, truth(sub(u.Object, "spec"), "suspend"), u.GetLabels()[kind.QueueLabel] != "")
 	case kind.Ingress.GroupKind():
-		return addressed(u)
+		return n.ingressProgress(u)
 	case kind.PersistentVolume.GroupKind():
 		return volumeProgress(u.Object, s)
 	case kind.VolumeSnapshot.GroupKind():
@@ -41,7 +43,7 @@ func progress(u *unstructured.Unstructured, gk schema.GroupKind, s *observation.
 		return signingProgress(u.Object, s)
 	case kind.Service.GroupKind():
 		if raw(sub(u.Object, "spec"), "type") == "LoadBalancer" {
-			return addressed(u)
+			return serviceProgress(u)
 		}
 	}
 	if kind.IsApplication(s.Kind) && s.Revision != nil {
@@ -150,6 +152,16 @@ func addressed(u *unstructured.Unstructured) (observation.Progress, string) {
 		return observation.ProgressCurrent, ""
 	}
 	return observation.ProgressInProgress, "waiting for the address of a load balancer"
+}
+
+// serviceProgress returns the verdict on a Service of type LoadBalancer. With external IPs, it is reachable without
+// a load balancer.
+func serviceProgress(u *unstructured.Unstructured) (observation.Progress, string) {
+	result, waits := addressed(u)
+	if result != observation.ProgressCurrent && len(items(sub(u.Object, "spec"), "externalIPs")) > 0 {
+		return observation.ProgressCurrent, observation.Unaddressed
+	}
+	return result, waits
 }
 
 // stateProgress returns the verdict on an object with a field for its state.

@@ -23,6 +23,17 @@ func TestProgress(t *testing.T) {
 		want    observation.Progress
 		message string
 	}{
+		"ExternalIPs": {
+			reason: "a Service with external IPs needs no load balancer",
+			object: `{"apiVersion":"v1","kind":"Service",` + meta +
+				`"spec":{"type":"LoadBalancer","externalIPs":["192.0.2.8"]},"status":{"loadBalancer":{}}}`,
+			want: observation.ProgressCurrent, message: observation.Unaddressed,
+		},
+		"LoadBalancer": {
+			reason: "another Service waits for its load balancer",
+			object: `{"apiVersion":"v1","kind":"Service",` + meta + `"spec":{"type":"LoadBalancer"},"status":{}}`,
+			want:   observation.ProgressInProgress, message: "waiting for the address of a load balancer",
+		},
 		"JobRunning": {
 			reason: "a running Job is in progress",
 			object: `{"apiVersion":"batch/v1","kind":"Job",` + meta +
@@ -322,5 +333,27 @@ func TestParentsGeneration(t *testing.T) {
 		answer("a", 2, "False", "True")+`,`+answer("b", 1, "True", "True")+`]}}`))
 	if c := s.Condition("Accepted"); s.ObservedGeneration != 1 || len(s.Conditions) != 2 || c.Status != "True" {
 		t.Errorf("got generation %d and conditions %+v", s.ObservedGeneration, s.Conditions)
+	}
+}
+
+// TestIngress: an Ingress waits for an address if another one of its class has one.
+func TestIngress(t *testing.T) {
+	n := New([KeySize]byte{}, Settings{})
+	judged := func(kind, spec, status string) string {
+		s := n.Object(parse(t, `{"apiVersion":"networking.k8s.io/v1","kind":"`+kind+
+			`","metadata":{"name":"web","uid":"u","resourceVersion":"1"},"spec":{`+spec+`},"status":{`+status+`}}`))
+		return string(s.Progress) + " " + s.ProgressMessage
+	}
+	const address = `"loadBalancer":{"ingress":[{"ip":"192.0.2.8"}]}`
+	for i, step := range []struct{ kind, spec, status, want string }{
+		{"Ingress", `"ingressClassName":"a"`, ``, "Current no address"},
+		{"Ingress", `"ingressClassName":"a"`, address, "Current "},
+		{"Ingress", `"ingressClassName":"a"`, ``, "InProgress waiting for the address of a load balancer"},
+		{"Ingress", `"ingressClassName":"b"`, ``, "Current no address"},
+		{"Ingress", ``, ``, "Current no address"},
+	} {
+		if got := judged(step.kind, step.spec, step.status); got != step.want {
+			t.Errorf("step %d: got %q, want %q", i, got, step.want)
+		}
 	}
 }

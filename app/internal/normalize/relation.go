@@ -44,6 +44,9 @@ func relations(obj fields, k *kind.Kind, s *observation.State) []object.Relation
 			}
 		})
 	}
+	if kind.Ingress.Is(ref.Kind) {
+		out = append(out, backendPorts(obj, ref)...)
+	}
 	out = inOrder(out)
 	return slices.Clip(out[:min(len(out), maxRelations)])
 }

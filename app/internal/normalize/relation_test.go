@@ -73,6 +73,18 @@ func TestRelations(t *testing.T) {
 				{Type: object.Backend, To: named(pod("Service"), "web")},
 			},
 		},
+		"Ingress": {
+			reason: "a port of a Service has a number or a name",
+			object: `{apiVersion: networking.k8s.io/v1, kind: Ingress, spec: {
+  defaultBackend: {service: {name: web, port: {number: 80}}},
+  rules: [{http: {paths: [{backend: {service: {name: api, port: {name: http}}}}, {backend: {resource: {}}}]}}]}}`,
+			want: []object.Relation{
+				{Type: object.Backend, To: named(pod("Service"), "api")},
+				{Type: object.Backend, To: named(pod("Service"), "web")},
+				{Type: object.Port, To: named(pod("Service"), "api:http")},
+				{Type: object.Port, To: named(pod("Service"), "web:80")},
+			},
+		},
 		"StatefulSet": {
 			reason: "the names of its claims begin with the template and the set",
 			object: `{apiVersion: apps/v1, kind: StatefulSet, spec: {volumeClaimTemplates: [{metadata: {name: ` +

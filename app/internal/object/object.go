@@ -58,3 +58,6 @@ func ControllerOf(owners []Owner) *Owner {
 	}
 	return nil
 }
+
+// DefaultScheduler is the scheduler of a Pod that names none.
+const DefaultScheduler = "default-scheduler"

@@ -58,6 +58,8 @@ const (
 	Issued RelationType = "issued"
 	// Backend is the Service of an Ingress or a route.
 	Backend RelationType = "backend"
+	// Port is a port of the Service of an Ingress. Its name is SERVICE:PORT: no object has such a name.
+	Port RelationType = "port"
 	// Reported is the related object of an Event about an object, by its UID (see UIDName).
 	Reported RelationType = "reported"
 	// Cause and Effect are the sides of a relation in the configuration. An object has the name of

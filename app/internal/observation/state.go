@@ -152,6 +152,9 @@ const Released = "released"
 // Expanding begins the ProgressMessage of a PersistentVolumeClaim with less capacity than its request, which follows.
 const Expanding = "waiting for its expansion to "
 
+// Unaddressed is the ProgressMessage of a Service or an Ingress that works without the address of a load balancer.
+const Unaddressed = "no address"
+
 // Workload is the progress of a Deployment, ReplicaSet, StatefulSet, DaemonSet or Job. All counts are of
 // Pods. A Job has only Replicas and Total.
 type Workload struct {

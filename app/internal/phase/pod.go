@@ -12,6 +12,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -143,7 +144,7 @@ func (s *podStory) schedule(out []Step) ([]Step, history.Moment) {
 		return out, made
 	}
 	p := Step{name: span.NameSchedule, service: change.Scheduler, start: made}
-	if name := first.Pod.Scheduler; name != "" && name != "default-scheduler" {
+	if name := first.Pod.Scheduler; name != "" && name != object.DefaultScheduler {
 		p.service = span.Bound(name)
 	}
 	for i := range s.versions {

@@ -5,6 +5,7 @@ package reason
 import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
 // autoscaler is the reason of a HorizontalPodAutoscaler that does not scale.
@@ -15,7 +16,10 @@ func autoscaler(v *history.Version) Reason {
 	if c := refused(v, "AbleToScale"); c != nil {
 		return about(ScaleTarget, "cannot scale", c)
 	}
-	if c := refused(v, "ScalingActive"); c != nil && c.Reason != "ScalingDisabled" {
+	switch c := refused(v, "ScalingActive"); {
+	case c != nil && c.Reason == "ScalingDisabled":
+		return scaleOff(v)
+	case c != nil:
 		return about(ScaleMetric, "cannot read a metric", c)
 	}
 	if c := v.Condition("ScalingLimited"); c != nil && c.Status == "True" && c.Reason == "TooManyReplicas" {
@@ -28,6 +32,28 @@ func autoscaler(v *history.Version) Reason {
 		return r
 	}
 	return Reason{}
+}
+
+// scaleOff is the note about an autoscaler whose target is scaled to 0.
+func scaleOff(v *history.Version) Reason {
+	r := Reason{
+		Category: ScaleOff, Note: true, For: "a replica of its target", Text: "is off: its target is scaled to 0",
+	}
+	for _, rel := range v.Relations {
+		if rel.Type == object.Target {
+			r.Text = "is off: " + rel.To.Kind + " " + rel.To.Name + " is scaled to 0"
+			r.Fields = []Field{{Of: refOf(rel.To), Path: replicas}}
+		}
+	}
+	return r
+}
+
+// replicas is the field with the number of Pods of a workload.
+const replicas = "spec.replicas"
+
+// refOf returns an object of which only the name is known.
+func refOf(n object.Name) object.Ref {
+	return object.Ref{Kind: object.Kind{Group: n.Group, Kind: n.Kind}, Namespace: n.Namespace, Name: n.Name}
 }
 
 // budget is the reason of a PodDisruptionBudget that allows no eviction.

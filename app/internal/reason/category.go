@@ -21,6 +21,8 @@ const (
 	UnschedulableVolumeZone     Category = "unschedulable_volume_zone"
 	UnschedulableNoNodes        Category = "unschedulable_no_nodes"
 	SchedulingGated             Category = "scheduling_gated"
+	SchedulerMissing            Category = "scheduler_missing"
+	NodeMissing                 Category = "node_missing"
 	Preempted                   Category = "preempted"
 	// Refused writes.
 	Refused               Category = "refused"
@@ -81,14 +83,20 @@ const (
 	JobDeadline      Category = "job_deadline"
 	JobIndexFailed   Category = "job_index_failed"
 	JobFailurePolicy Category = "job_failure_policy"
+	JobManager       Category = "job_manager"
 	Suspended        Category = "suspended"
 	StartMissed      Category = "start_missed"
 	StartForbidden   Category = "start_forbidden"
 	ScaleTarget      Category = "scale_target"
 	ScaleMetric      Category = "scale_metric"
 	ScaleLimited     Category = "scale_limited"
+	ScaleOff         Category = "scale_off"
+	OnDelete         Category = "update_on_delete"
+	Partition        Category = "update_partition"
 	// Network.
 	LoadBalancer     Category = "load_balancer"
+	NoAddress        Category = "no_address"
+	PortMissing      Category = "port_missing"
 	NoEndpoints      Category = "no_endpoints"
 	EndpointsUnready Category = "endpoints_unready"
 	NotAccepted      Category = "not_accepted"
@@ -106,6 +114,7 @@ const (
 	SnapshotFailed     Category = "snapshot_failed"
 	// Deletion.
 	Finalizer          Category = "finalizer"
+	InUse              Category = "in_use"
 	Dependants         Category = "dependants"
 	NamespaceContent   Category = "namespace_content"
 	TerminationOverdue Category = "termination_overdue"
@@ -156,6 +165,8 @@ var Categories = []Row{
 	{UnschedulableVolumeZone, "Scheduling", "the volume is in another zone or on another node"},
 	{UnschedulableNoNodes, "Scheduling", "the cluster has no node"},
 	{SchedulingGated, "Scheduling", "the Pod has a scheduling gate"},
+	{SchedulerMissing, "Scheduling", "the scheduler of the Pod does not react"},
+	{NodeMissing, "Scheduling", "the node of the Pod does not exist"},
 	{Preempted, "Scheduling", "a Pod of higher priority took the place"},
 	{Refused, "Refused writes", "the API server refused a write, for a reason that is not in this list"},
 	{QuotaExceeded, "Refused writes", "a ResourceQuota is used up, or needs a field"},
@@ -212,13 +223,19 @@ var Categories = []Row{
 	{JobDeadline, "Workloads", "a Job reached its deadline"},
 	{JobIndexFailed, "Workloads", "an index of a Job failed"},
 	{JobFailurePolicy, "Workloads", "a failure policy ended a Job"},
+	{JobManager, "Workloads", "the controller in managedBy has not begun with a Job"},
 	{Suspended, "Workloads", "a CronJob or a Job is suspended"},
 	{StartMissed, "Workloads", "a CronJob has missed a start"},
 	{StartForbidden, "Workloads", "the last Job of a CronJob still runs, and its policy forbids another one"},
 	{ScaleTarget, "Workloads", "an autoscaler cannot read or write its target"},
 	{ScaleMetric, "Workloads", "an autoscaler cannot read a metric"},
 	{ScaleLimited, "Workloads", "an autoscaler has reached its maximum"},
-	{LoadBalancer, "Network", "a Service or an Ingress has no address"},
+	{ScaleOff, "Workloads", "an autoscaler is off: its target is scaled to 0"},
+	{OnDelete, "Workloads", "a StatefulSet replaces a Pod only after its deletion"},
+	{Partition, "Workloads", "the partition of a StatefulSet keeps Pods at the former revision"},
+	{LoadBalancer, "Network", "a Service or an Ingress waits for its address"},
+	{NoAddress, "Network", "a Service or an Ingress works without an address of a load balancer"},
+	{PortMissing, "Network", "a port of a Service reaches no Pod, or an Ingress names a port that its Service lacks"},
 	{NoEndpoints, "Network", "the selector of a Service matches no Pod"},
 	{EndpointsUnready, "Network", "no Pod of a Service is ready"},
 	{NotAccepted, "Network", "a Gateway or a route is not accepted"},
@@ -234,6 +251,7 @@ var Categories = []Row{
 	{VolumeReleased, "Storage", "a volume has lost its claim"},
 	{SnapshotFailed, "Storage", "a VolumeSnapshot cannot be taken"},
 	{Finalizer, "Deletion", "a finalizer is left"},
+	{InUse, "Deletion", "another object uses the object"},
 	{Dependants, "Deletion", "a foreground deletion waits for dependants"},
 	{NamespaceContent, "Deletion", "a Namespace has content left"},
 	{TerminationOverdue, "Deletion", "a Pod is still there after its grace period"},

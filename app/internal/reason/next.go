@@ -53,7 +53,7 @@ func (r Reason) Next(o object.Ref) string {
 		return cluster + "get validatingwebhookconfiguration,mutatingwebhookconfiguration"
 	case UnschedulableCPU, UnschedulableMemory, UnschedulableResource, UnschedulableTaint, UnschedulableCordon:
 		return cluster + "describe node"
-	case UnschedulableNoNodes:
+	case UnschedulableNoNodes, NodeMissing:
 		return cluster + "get node"
 	case DaemonSetNodes:
 		if r.At.Name == "" {
@@ -62,13 +62,23 @@ func (r Reason) Next(o object.Ref) string {
 	case StartForbidden:
 		return here + "get job"
 	case NoEndpoints:
-		return here + "get pod --show-labels"
+		if r.At.Name == "" {
+			return here + "get pod --show-labels"
+		}
+	case PortMissing:
+		if kind.Service.Is(o.Kind) && r.At.Name == "" {
+			return here + "get endpointslice -l kubernetes.io/service-name=" + o.Name + " -o yaml"
+		}
 	case EndpointsUnready:
 		return here + "get endpointslice -l kubernetes.io/service-name=" + o.Name + " -o yaml"
 	case ClaimMissing:
 		return here + "get persistentvolumeclaim"
 	case Finalizer:
 		return here + "get " + argument(o) + " -o yaml"
+	case APIServiceUnavailable:
+		if kind.Namespace.Is(o.Kind) {
+			return cluster + "get apiservice"
+		}
 	}
 	return here + "describe " + argument(o)
 }

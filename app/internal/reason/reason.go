@@ -31,10 +31,23 @@ type Reason struct {
 	At object.Ref
 	// Cause is the category of the reason of that object, if the wait lasts as long as it; else "".
 	Cause Category
-	// Field is the field whose change led to the reason, such as "spec.suspend"; "" if there is none.
-	Field string
+	// Fields are the fields whose newest change led to the reason, such as spec.suspend; none if that is not
+	// known.
+	Fields []Field
+	// Note means that the object works as declared. The text then completes the verdict.
+	Note bool
 	// Since is when the object got the reason; zero if its versions show that, or nothing does.
 	Since time.Time
+}
+
+// Field is a field of an object.
+type Field struct {
+	// Of is the object; its zero value stands for the object with the reason.
+	Of object.Ref
+	// Path is without the keys of list items: "spec.template.spec.containers.ports".
+	Path string
+	// Changed means that a creation of the object does not count.
+	Changed bool
 }
 
 // waits returns an ordinary wait.

@@ -54,6 +54,10 @@ func running(v *history.Version, events []*history.Event) Reason {
 
 // failedPod is the reason of a Pod of phase Failed.
 func failedPod(v *history.Version) Reason {
+	if c := v.Condition("DisruptionTarget"); c != nil && c.Reason == "DeletionByPodGC" &&
+		has(c.Message, "node no longer exists") {
+		return nodeMissing(v)
+	}
 	r := Reason{Category: PodFailed, Text: judge.Failure(v), For: "its containers"}
 	switch {
 	case v.Pod.Reason == "Evicted":

@@ -16,7 +16,9 @@ func schedule(v *history.Version, events []*history.Event) Reason {
 	}
 	const field = "spec.suspend"
 	if l := v.Field(field); l != nil && l.Shown == "true" {
-		return Reason{Category: Suspended, Text: "is suspended", For: "the end of its suspension", Field: field}
+		return Reason{
+			Category: Suspended, Text: "is suspended", For: "the end of its suspension", Fields: []Field{{Path: field}},
+		}
 	}
 	e := newest(events, "SuccessfulCreate", failedCreate, "MissSchedule", "TooManyMissedTimes", "JobAlreadyActive")
 	if !cron || e == nil {

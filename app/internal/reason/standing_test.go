@@ -3,6 +3,8 @@
 package reason
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
@@ -23,6 +25,17 @@ func slice(ready string, edits ...func(*observation.State)) *history.Version {
 	return version(kind.EndpointSlice.Kind, append(edits, func(s *observation.State) {
 		s.Endpoints = &observation.Endpoints{Service: "web", Ready: ready}
 	})...)
+}
+
+// servicePort is a port of a Service.
+func servicePort(name, target string) func(*observation.State) {
+	return func(s *observation.State) {
+		of := "spec.ports[name=" + name + "]."
+		for path, value := range map[string]string{"name": name, "targetPort": target} {
+			field(of+path, value)(s)
+		}
+		slices.SortFunc(s.Leaves, func(a, b observation.Leaf) int { return strings.Compare(a.Path, b.Path) })
+	}
 }
 
 var argoApplication = object.Kind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"}
@@ -59,6 +72,49 @@ func TestStanding(t *testing.T) {
 		"A ready Pod": {
 			version(kind.Service.Kind, selects), []*history.Version{slice("", pods), slice("AAAAAAAA", pods)}, nil,
 			"", "", "",
+		},
+		"A port that no Pod has": {
+			version(kind.Service.Kind, selects, servicePort("web", "http"), servicePort("own", "8080")),
+			[]*history.Version{slice("AAAAAAAA", pods)}, nil, PortMissing,
+			"reaches no Pod at port web: none of the ready Pods has a port with the name http",
+			"kubectl -n shop get endpointslice -l kubernetes.io/service-name=web -o yaml",
+		},
+		"A port that one Pod has": {
+			version(kind.Service.Kind, selects, servicePort("web", "http")),
+			[]*history.Version{
+				slice("AAAAAAAA", pods), slice("BBBBBBBB", pods, field("ports[name=web].port", "80")),
+			}, nil, "", "", "",
+		},
+		"An unnamed port": {
+			version(kind.Service.Kind, selects, field("spec.ports[port=80,protocol=TCP].targetPort", "http")),
+			[]*history.Version{slice("AAAAAAAA", pods, field("ports[port=80,protocol=TCP].port", "80"))},
+			nil, "", "", "",
+		},
+		"External IPs": {
+			version(kind.Service.Kind, progressing(observation.Unaddressed)), nil, nil, NoAddress,
+			"has no load balancer, and is reachable at its external IPs", "kubectl -n shop describe service/web",
+		},
+		"No address": {
+			version(kind.Ingress.Kind, progressing(observation.Unaddressed)), nil, nil, NoAddress,
+			"has no address: no Ingress of its class has one", "kubectl -n shop describe ingress/web",
+		},
+		"OnDelete": {
+			version(kind.StatefulSet.Kind, counts(3, 3), field("spec.updateStrategy.type", "OnDelete")),
+			nil, nil, OnDelete,
+			"keeps 3 of 3 Pods at the former revision: its update strategy OnDelete replaces a Pod only after its " +
+				"deletion",
+			"kubectl -n shop describe statefulset/web",
+		},
+		"Partition": {
+			version(kind.StatefulSet.Kind, counts(3, 3), field("spec.updateStrategy.rollingUpdate.partition", "2"),
+				field("spec.updateStrategy.type", "RollingUpdate"),
+				func(s *observation.State) { s.Workload.Updated = 1 }),
+			nil, nil, Partition, "keeps 2 of 3 Pods at the former revision: its partition is 2",
+			"kubectl -n shop describe statefulset/web",
+		},
+		"No partition": {
+			version(kind.StatefulSet.Kind, counts(3, 3), field("spec.updateStrategy.rollingUpdate.partition", "0"),
+				field("spec.updateStrategy.type", "RollingUpdate")), nil, nil, "", "", "",
 		},
 		"Endpoints that were not read": {version(kind.Service.Kind, selects), nil, nil, "", "", ""},
 		"No selector":                  {version(kind.Service.Kind), []*history.Version{slice("")}, nil, "", "", ""},
@@ -99,8 +155,10 @@ func TestStanding(t *testing.T) {
 			"kubectl -n shop describe horizontalpodautoscaler/web",
 		},
 		"No replicas": {
-			version(kind.HorizontalPodAutoscaler.Kind, condition("ScalingActive", "False", "ScalingDisabled", "")),
-			nil, nil, "", "", "",
+			version(kind.HorizontalPodAutoscaler.Kind, condition("ScalingActive", "False", "ScalingDisabled", ""),
+				refers(object.Target, &kind.Deployment, "shop")),
+			nil, nil, ScaleOff, "is off: Deployment shop is scaled to 0",
+			"kubectl -n shop describe horizontalpodautoscaler/web",
 		},
 		"Budget": {
 			version(kind.PodDisruptionBudget.Kind, condition("DisruptionAllowed", "False", "InsufficientPods", "")),
@@ -318,28 +376,138 @@ func TestOnNode(t *testing.T) {
 	}
 }
 
-// TestUnresolved: an Ingress that names an object that does not exist.
+// beside are the objects beside another one, without the object of one name.
+type beside struct {
+	missing string
+	objects []*observation.State
+}
+
+func (b beside) Lacks(n object.Name) bool { return n.Name == b.missing }
+
+func (b beside) Of(k *kind.Kind) []*observation.State {
+	return slices.DeleteFunc(slices.Clone(b.objects), func(s *observation.State) bool { return !k.Is(s.Kind) })
+}
+
+// state is an object of a kind in namespace shop.
+func state(k *kind.Kind, name string, edits ...func(*observation.State)) *observation.State {
+	s := &observation.State{}
+	s.Kind, s.Group, s.Namespace, s.Name = k.Kind, k.Group, "shop", name
+	for _, edit := range edits {
+		edit(s)
+	}
+	return s
+}
+
+// refers adds a relation to an object of namespace shop.
+func refers(typ object.RelationType, k *kind.Kind, name string) func(*observation.State) {
+	return func(s *observation.State) {
+		to := object.Name{Group: k.Group, Kind: k.Kind.Kind, Namespace: "shop", Name: name}
+		s.Relations = append(s.Relations, object.Relation{Type: typ, To: to})
+	}
+}
+
+// TestUnresolved: an Ingress that names an object or a port that does not exist.
 func TestUnresolved(t *testing.T) {
-	ingress := &observation.State{
-		Leaves: []observation.Leaf{{Path: "spec.ingressClassName", Value: 1, Shown: "nginx"}},
-		Relations: []object.Relation{
-			{Type: object.Backend, To: object.Name{Kind: "Service", Namespace: "shop", Name: "web"}},
+	to := func(port string) *observation.State {
+		return state(&kind.Ingress, "web", field("spec.ingressClassName", "nginx"),
+			refers(object.Backend, &kind.Service, "web"), refers(object.Port, &kind.Service, "web:"+port))
+	}
+	named := state(&kind.Service, "web", field("spec.ports[name=http].name", "http"),
+		field("spec.ports[name=http].port", "80"), field("spec.ports[name=http].targetPort", "8080"))
+	unnamed := state(&kind.Service, "web", field("spec.ports[port=25,protocol=TCP].port", "25"))
+	for name, tc := range map[string]struct {
+		ingress *observation.State
+		beside  beside
+		want    Category
+		text    string
+		next    string
+	}{
+		"No Service": {
+			to("80"), beside{missing: "web"}, ReferenceMissing, "names Service web, which does not exist",
+			"kubectl -n shop describe ingress/web",
 		},
-	}
-	ingress.Kind, ingress.Group = kind.Ingress.Kind, kind.Ingress.Group
-	without := func(name string) func(object.Name) bool {
-		return func(n object.Name) bool { return n.Name == name }
-	}
-	for missing, want := range map[string]string{
-		"web":   "names Service web, which does not exist",
-		"nginx": "names IngressClass nginx, which does not exist",
-		"other": "",
+		"No class": {
+			to("80"), beside{missing: "nginx"}, ReferenceMissing, "names IngressClass nginx, which does not exist",
+			"kubectl -n shop describe ingress/web",
+		},
+		"The port of the Pods": {
+			to("8080"), beside{objects: []*observation.State{named}}, PortMissing,
+			"names port 8080 of Service web, which has only port 80 (http)", "kubectl -n shop describe service/web",
+		},
+		"A name":        {to("http"), beside{objects: []*observation.State{named}}, "", "", ""},
+		"A number":      {to("80"), beside{objects: []*observation.State{named}}, "", "", ""},
+		"An unread one": {to("8080"), beside{}, "", "", ""},
+		"Another number": {
+			to("26"), beside{objects: []*observation.State{unnamed}}, PortMissing,
+			"names port 26 of Service web, which has only port 25", "kubectl -n shop describe service/web",
+		},
+		"No object":      {nil, beside{missing: "web"}, "", "", ""},
+		"Another object": {named, beside{missing: "web"}, "", "", ""},
 	} {
-		if r := Unresolved(ingress, without(missing)); r.Text != want {
-			t.Errorf("without %s: got %q, want %q", missing, r.Text, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			r := Unresolved(tc.ingress, tc.beside)
+			if r.Category != tc.want || r.Text != tc.text {
+				t.Errorf("got %q: %q, want %q: %q", r.Category, r.Text, tc.want, tc.text)
+			}
+			if tc.next != "" && r.Next(tc.ingress.Ref) != tc.next {
+				t.Errorf("next: got %q, want %q", r.Next(tc.ingress.Ref), tc.next)
+			}
+		})
 	}
-	if r := Unresolved(nil, without("web")); r.Text != "" {
-		t.Errorf("got %q for no object", r.Text)
+}
+
+// TestBlamed: the workloads whose Pods a Service selects, and the fields that made its state.
+func TestBlamed(t *testing.T) {
+	service := state(&kind.Service, "mail", field("spec.selector.app", "mail"))
+	workload := func(k *kind.Kind, name string, replicas int32, edits ...func(*observation.State)) *observation.State {
+		return state(k, name, append(edits, counts(replicas, 0),
+			field("spec.template.metadata.labels.app", "mail"), field("spec.template.metadata.labels.x", "y"))...)
+	}
+	other := state(&kind.Deployment, "other", counts(0, 0), field("spec.template.metadata.labels.x", "y"))
+	owned := workload(&kind.ReplicaSet, "mail-1", 0, func(s *observation.State) {
+		s.Owners = []object.Owner{{Kind: kind.Deployment.Kind, Name: "mail", Controller: true}}
+	})
+	none := Reason{Category: NoEndpoints, Text: "has no endpoint: no Pod has the label app=mail"}
+	for name, tc := range map[string]struct {
+		service *observation.State
+		reason  Reason
+		beside  []*observation.State
+		text    string
+		fields  []string
+	}{
+		"Scaled to 0": {
+			service, none, []*observation.State{workload(&kind.Deployment, "mail", 0), other, owned},
+			"has no endpoint: Deployment mail is scaled to 0", []string{"mail spec.replicas", " spec.selector"},
+		},
+		"Two": {
+			service, none,
+			[]*observation.State{workload(&kind.Deployment, "a", 0), workload(&kind.StatefulSet, "b", 0)},
+			"has no endpoint: Deployment a, StatefulSet b are scaled to 0",
+			[]string{"a spec.replicas", "b spec.replicas", " spec.selector"},
+		},
+		"One is not": {
+			service, none,
+			[]*observation.State{workload(&kind.Deployment, "a", 0), workload(&kind.Deployment, "b", 1)},
+			none.Text, nil,
+		},
+		"None": {service, none, []*observation.State{other}, none.Text, nil},
+		"A port": {
+			service, Reason{Category: PortMissing, Text: "t"},
+			[]*observation.State{workload(&kind.Deployment, "mail", 2)}, "t",
+			[]string{"mail spec.template.spec.containers.ports"},
+		},
+		"Another kind": {other, none, []*observation.State{workload(&kind.Deployment, "mail", 0)}, none.Text, nil},
+		"No object":    {nil, none, nil, none.Text, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Blamed(tc.reason, tc.service, beside{objects: tc.beside})
+			var fields []string
+			for _, f := range r.Fields {
+				fields = append(fields, f.Of.Name+" "+f.Path)
+			}
+			if r.Text != tc.text || !slices.Equal(fields, tc.fields) {
+				t.Errorf("got %q by %q, want %q by %q", r.Text, fields, tc.text, tc.fields)
+			}
+		})
 	}
 }

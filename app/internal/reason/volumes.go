@@ -107,7 +107,7 @@ func undeleted(e *history.Event) Reason {
 // resize is the reason of a claim with a larger request than its volume. The newest Event about the
 // resize counts.
 func resize(v *history.Version, events []*history.Event) Reason {
-	r := Reason{Category: VolumeResize, For: "its resize", Field: "spec.resources.requests.storage"}
+	r := Reason{Category: VolumeResize, For: "its resize", Fields: []Field{{Path: "spec.resources.requests.storage"}}}
 	if c := v.Condition("FileSystemResizePending"); c != nil && c.Status == "True" {
 		r.Text, r.Since = "waits for the resize of its file system on a node", c.Since
 		return r
