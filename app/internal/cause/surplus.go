@@ -31,7 +31,7 @@ func surplus(s *Scene, w *change.Write, r *change.Reconciliation) bool {
 	case kind.DaemonSet.Is(of):
 		return r.Verb == history.Updated && (logged || replaceable(w, r))
 	case kind.Job.Is(of):
-		return r.Verb == history.Updated && (logged || !raised(r, w)) || lowered(r) || ended(r.Timeline, w.RV)
+		return logged || r.Verb == history.Updated && !raised(r, w) || lowered(r) || ended(r.Timeline, w.RV)
 	}
 	return true
 }
@@ -83,16 +83,14 @@ func wanted(t *change.Timeline, rv uint64) int {
 	return -1
 }
 
-// ended reports whether, just before rv, a Job's controller had already decided on the end of its
-// Pods.
+// ended reports whether a Job's controller had decided on the end of its Pods by rv. At a limit or a deadline
+// it deletes them first, and reports the end in its next status.
 func ended(t *change.Timeline, rv uint64) bool {
 	i, _ := t.Position(rv)
-	if i == 0 {
-		return false
-	}
-	v := t.Versions[i-1]
-	return judge.Holds(v, "FailureTarget") || judge.Holds(v, "SuccessCriteriaMet") || judge.Holds(v, "Failed") ||
-		judge.Holds(v, "Complete")
+	return slices.ContainsFunc(t.Versions[max(0, i-1):min(i+1, len(t.Versions))], func(v *history.Version) bool {
+		return judge.Holds(v, "FailureTarget") || judge.Holds(v, "SuccessCriteriaMet") || judge.Holds(v, "Failed") ||
+			judge.Holds(v, "Complete")
+	})
 }
 
 // surplusSet reports whether the owner's controller removed a ReplicaSet that was scaled to

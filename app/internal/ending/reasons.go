@@ -91,6 +91,29 @@ func (rs *Reasons) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
 	return of
 }
 
+// OfLost says how a container of the last Pod of a failed Job ended before the Job's controller removed the
+// Pod; "" if nothing shows that.
+func (rs *Reasons) OfLost(t *change.Timeline) string {
+	if last := t.Last(); last == nil || !kind.Job.Is(last.Kind) {
+		return ""
+	}
+	var pods []*change.Timeline
+	for _, dep := range rs.known.Dependants(t.Ref.UID) {
+		if v := dep.Last(); v != nil && v.Pod != nil && (dep.Removal != nil || !v.Deleting.IsZero()) {
+			pods = append(pods, dep)
+		}
+	}
+	slices.SortFunc(pods, byAge)
+	for _, pod := range slices.Backward(pods) {
+		for _, v := range slices.Backward(pod.Versions) {
+			if exit := reason.Exit(v); exit != "" && v.Deleting.IsZero() {
+				return "Pod " + pod.Ref.Name + ": " + exit
+			}
+		}
+	}
+	return ""
+}
+
 // byAge orders objects by their creation, and by name within a second.
 func byAge(a, b *change.Timeline) int {
 	return cmp.Or(a.Last().Created.Compare(b.Last().Created), strings.Compare(a.Ref.Name, b.Ref.Name))

@@ -137,6 +137,8 @@ func (b *Builder) failure(l *change.Lineage, top, deepest *change.Reconciliation
 	} else if deepest != top && under(deepest, top) {
 		v.text += ": " + describe(deepest, deepest.Ended.Message)
 		v.blamed, v.reason = deepest, b.reasonOfFailure(deepest)
+	} else if lost := b.reasons.OfLost(top.Timeline); lost != "" {
+		v.text += ": " + lost
 	}
 	if v.reason.Category == "" || v.reason.Category == reason.PodFailed {
 		v.reason.Category = cmp.Or(category, v.reason.Category)
