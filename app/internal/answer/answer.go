@@ -133,6 +133,7 @@ func Explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 	default:
 		a.State = State(outcome)
 	}
+	a.refuse(t, own)
 	if a.Reason != "" && category != "" {
 		a.Category, a.Next = category, insight.Attribute(part, span.KeyReasonNext)
 		a.Before = insight.List(part, span.KeyReasonBefore)

@@ -22,7 +22,10 @@ func (a *Answer) Text(now time.Time, namespace string) string {
 	if text := a.Attempt.text(); text != "" {
 		lines = append(lines, shown(text))
 	}
-	if a.Reason != "" {
+	switch {
+	case a.State == Refused:
+		lines = append(lines, "Request: "+a.Cause.request(a.Start, now)+".")
+	case a.Reason != "":
 		label := "Cause: "
 		if a.Later {
 			label = "Last change: "
@@ -60,6 +63,8 @@ func (a *Answer) verdict(now time.Time, namespace string) string {
 		reason = ": " + reason
 	}
 	switch {
+	case a.State == Refused:
+		return a.refusal(now)
 	case a.State == Stuck && a.Since.IsZero():
 		return fmt.Sprintf("%s is stuck%s.", subject, reason)
 	case a.State == Stuck:
@@ -121,7 +126,7 @@ func (c *Cause) text(start, now time.Time, namespace string) string {
 			}
 			what += ")"
 		}
-		what = cmp.Or(c.Who, "somebody") + " " + what
+		what = c.who() + " " + what
 	}
 	if c.Heals != "" {
 		what += " after the loss of " + c.Heals
@@ -132,6 +137,9 @@ func (c *Cause) text(start, now time.Time, namespace string) string {
 	}
 	return shown(what)
 }
+
+// who returns the author for a sentence.
+func (c *Cause) who() string { return cmp.Or(c.Who, "somebody") }
 
 // minPrefix is the number of digits of a trace ID.
 const minPrefix = 8

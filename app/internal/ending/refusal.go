@@ -156,6 +156,9 @@ func (rf *Refusals) openAt(id index.Subject, w *observation.Write) *change.Recon
 // evictionRetry is the time after which kubectl drain repeats a refused eviction.
 const evictionRetry = 5 * time.Second
 
+// GaveUp reports whether kubectl drain would have repeated the last refused eviction of the trace by now.
+func (e *Endings) GaveUp(l *change.Lineage) bool { return e.clock.Passed(l.Latest, 0) }
+
 // drainOf returns the cordon of the drain to which a refused eviction belongs, or nil.
 func (rf *Refusals) drainOf(id index.Subject, w *observation.Write) *change.Reconciliation {
 	if node := rf.known.EvictedFrom(id, w); node != "" && !w.Unauthenticated {

@@ -32,18 +32,13 @@ type verdict struct {
 	// object is to blame.
 	blamed *change.Reconciliation
 	reason reason.Reason
-	// refused is the only write of the trace, which was refused; nil otherwise.
+	// refused is the refused request to blame; nil otherwise.
 	refused *observation.Write
 }
 
 func (b *Builder) verdict(l *change.Lineage) verdict {
 	if l.Vain && len(l.Refused) > 0 {
-		w := l.Refused[0]
-		text := refusalText(w.Write)
-		return verdict{
-			outcome: span.Failed, text: span.Bound(w.Kind.Kind + " " + w.Name + ": " + text + tried(l.Refused)),
-			reason: reason.Reason{Category: reason.Refusal(text)}, refused: w.Write,
-		}
+		return deniedVerdict(l.Refused[0].Write, l.Refused)
 	}
 	outcome := span.Converged
 	if l.Run == nil && len(l.Reconciliations) > 0 {
@@ -72,7 +67,11 @@ func (b *Builder) verdict(l *change.Lineage) verdict {
 		return v
 	case l.Run != nil && l.Run.End.IsZero():
 		return verdict{outcome: span.Unfinished, text: "the command is still running"}
-	case l.Run != nil:
+	}
+	if v, found := b.inVain(l); found {
+		return v
+	}
+	if l.Run != nil {
 		for _, r := range l.Reconciliations {
 			if r.Superseded != nil && r.Parent == nil && r.Ended.Outcome == span.Superseded {
 				return verdict{
