@@ -81,6 +81,8 @@ func (rf *Refusals) place(id index.Subject, kind *trail.Refusal, w change.Refuse
 		r.Lineage.Latest = history.Later(r.Lineage.Latest, kind.Last.Add(evictionRetry))
 	case r == nil && looksAgain(w.Write):
 		return
+	case r == nil && rf.placeInCommand(id, kind, w):
+		return
 	case r == nil:
 		rf.standAlone(kind, w)
 		return
@@ -165,6 +167,34 @@ func (rf *Refusals) drainOf(id index.Subject, w *observation.Write) *change.Reco
 		return cause.Drain(rf.scene, node, w.User, w.End)
 	}
 	return nil
+}
+
+// placeInCommand adds a refused eviction to the trace of the command that drains the Node: the same program
+// wrote the Node before, and the command had not ended. Commands announce no refused requests.
+func (rf *Refusals) placeInCommand(id index.Subject, kind *trail.Refusal, w change.Refused) bool {
+	node := rf.known.EvictedFrom(id, w.Write)
+	if node == "" || w.UserAgent == "" || w.Unauthenticated {
+		return false
+	}
+	var of *change.Lineage
+	for _, l := range rf.placed.Lines {
+		if l.Run == nil || !l.Run.End.IsZero() && w.Start.After(l.Run.End) ||
+			of != nil && l.Run.Start.Before(of.Run.Start) {
+			continue
+		}
+		if slices.ContainsFunc(l.Loose, func(q *observation.Write) bool {
+			return q.Kind.Kind == change.NodeName(node).Kind && q.Name == node && !q.Failed() &&
+				q.UserAgent == w.UserAgent && !q.Start.After(w.Start)
+		}) {
+			of = l
+		}
+	}
+	if of == nil {
+		return false
+	}
+	of.Refused = append(of.Refused, w)
+	rf.traces[kind] = append(rf.traces[kind], of)
+	return true
 }
 
 // looksAgain reports whether a refused request only makes a controller read the object again. Such

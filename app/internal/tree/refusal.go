@@ -31,17 +31,15 @@ func refusalText(w *observation.Write) string {
 // evictions of a drain. It reports false if a later write made up for each of them.
 func (b *Builder) inVain(l *change.Lineage) (verdict, bool) {
 	var refused []change.Refused
-	cordoned := ""
 	for _, r := range l.Reconciliations {
-		drains := kind.Node.Is(r.Timeline.Ref.Kind)
-		if last := r.Timeline.Last(); drains && last != nil && last.Field("spec.unschedulable") != nil {
-			cordoned = "; Node " + r.Timeline.Ref.Name + " stays cordoned"
-		}
 		for _, w := range r.Refused {
-			if l.Run != nil || drains && w.Subresource == evictionOf {
+			if l.Run != nil || kind.Node.Is(r.Timeline.Ref.Kind) && w.Subresource == evictionOf {
 				refused = append(refused, w)
 			}
 		}
+	}
+	if l.Run != nil {
+		refused = append(refused, l.Refused...)
 	}
 	for _, w := range l.Loose {
 		if w.Failed() && l.Run != nil {
@@ -58,10 +56,18 @@ func (b *Builder) inVain(l *change.Lineage) (verdict, bool) {
 	slices.SortStableFunc(refused, func(a, b change.Refused) int { return trail.CompareWrites(a.Write, b.Write) })
 	last := refused[len(refused)-1]
 	v := deniedVerdict(last.Write, refused)
-	if last.Subresource == evictionOf {
-		v.text = span.Bound(v.text + cordoned)
+	if node := b.known.EvictedFrom(index.Identify(last.Write), last.Write); node != "" && b.cordoned(node) {
+		v.text = span.Bound(v.text + "; Node " + node + " stays cordoned")
 	}
 	return v, true
+}
+
+// cordoned reports whether the Node is cordoned now.
+func (b *Builder) cordoned(node string) bool {
+	return slices.ContainsFunc(b.known.Named(change.NodeName(node)), func(t *change.Timeline) bool {
+		last := t.Last()
+		return t.Removal == nil && last != nil && last.Field("spec.unschedulable") != nil
+	})
 }
 
 // evictionOf is the subresource of a Pod's eviction.
