@@ -62,6 +62,8 @@ type Answer struct {
 	// changes of nodes that it rejected.
 	Attempt *Attempt     `json:"attempt,omitempty"`
 	Nodes   []NodeChange `json:"nodes,omitempty"`
+	// Ended is how a removed object had ended before its deletion; nil if that is not known.
+	Ended *Ended `json:"ended,omitempty"`
 	// Field is the field whose change led to the reason; "" if there is none.
 	Field string `json:"-"`
 	// Begins is the time from which the server has traces; zero if that is not known.
@@ -134,6 +136,12 @@ func Explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 		a.State = State(outcome)
 	}
 	a.refuse(t, own)
+	if a.State == State(span.Deleted) {
+		a.endWithin(t, own)
+		if own == root {
+			a.Reason = t.Reason
+		}
+	}
 	if a.Reason != "" && category != "" {
 		a.Category, a.Next = category, insight.Attribute(part, span.KeyReasonNext)
 		a.Before = insight.List(part, span.KeyReasonBefore)

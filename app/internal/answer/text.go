@@ -25,7 +25,7 @@ func (a *Answer) Text(now time.Time, namespace string) string {
 	switch {
 	case a.State == Refused:
 		lines = append(lines, "Request: "+a.Cause.request(a.Start, now)+".")
-	case a.Reason != "":
+	case a.Reason != "" || a.State == State(span.Deleted):
 		label := "Cause: "
 		if a.Later {
 			label = "Last change: "
@@ -76,6 +76,9 @@ func (a *Answer) verdict(now time.Time, namespace string) string {
 	case a.State == State(span.Unfinished):
 		return fmt.Sprintf("%s did not finish within %s%s.", subject, long(a.End.Sub(a.Start)), reason)
 	}
+	if a.State == State(span.Deleted) {
+		return a.gone(subject, now)
+	}
 	text := fmt.Sprintf("%s %s %s ago, in %s", subject, cmp.Or(done[a.State], "ended"), long(now.Sub(a.End)),
 		long(a.End.Sub(a.Start)))
 	if a.Slowest != "" {
@@ -87,7 +90,6 @@ func (a *Answer) verdict(now time.Time, namespace string) string {
 // done are the verbs of the states in which nothing is wrong.
 var done = map[State]string{
 	State(span.Converged):  "converged",
-	State(span.Deleted):    "was deleted",
 	State(span.Superseded): "was replaced by a newer change",
 }
 

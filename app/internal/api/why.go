@@ -14,6 +14,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/answer"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -33,6 +34,7 @@ func (t *traces) why(r *request) (any, error) {
 		return nil, err
 	}
 	suspect(r, &a, id)
+	t.end(r, &a, id)
 	return whyFrom(a, of, asOf, p.now), nil
 }
 
@@ -55,6 +57,33 @@ func (t *traces) explain(r *request, id trace.TraceID, of object.Ref, now time.T
 		now = sum.AsOf
 	}
 	return answer.Explain(e.Trace(), of, now.UTC()), now, nil
+}
+
+// maxBefore is the number of traces that are searched for the end of a removed object.
+const maxBefore = 10
+
+// end adds how a removed object had ended, by the newest trace with it before its deletion.
+func (t *traces) end(r *request, a *answer.Answer, deletion trace.TraceID) {
+	if a.State != answer.State(span.Deleted) || a.Ended != nil || a.Object.UID == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.ctx(), suspectTime)
+	defer cancel()
+	page, err := r.access.List(ctx, store.Query{
+		Object: object.Ref{UID: a.Object.UID}, Until: a.Start, Limit: maxBefore,
+	})
+	if err != nil {
+		return
+	}
+	for _, sum := range page.Traces {
+		if sum.ID == deletion || sum.Open {
+			continue
+		}
+		e, err := r.access.Trace(ctx, sum.ID)
+		if err != nil || a.EndBefore(e.Trace(), sum.AsOf) {
+			return
+		}
+	}
 }
 
 // wanted names a selected object in an error.

@@ -84,7 +84,7 @@ func worst(answers []answer.Answer) int {
 	code := cli.CodeOK
 	for _, a := range answers {
 		switch {
-		case a.State == answer.State(span.Failed):
+		case a.State == answer.State(span.Failed), a.Lost():
 			return cli.CodeFailed
 		case a.State.Bad():
 			code = cli.CodeUnsettled

@@ -81,6 +81,9 @@ func (b *Builder) verdict(l *change.Lineage) verdict {
 			}
 		}
 	}
+	if outcome == span.Deleted && l.Run == nil {
+		return verdict{outcome: outcome, text: b.collected(l.Reconciliations[0])}
+	}
 	return verdict{outcome: outcome}
 }
 
