@@ -47,6 +47,8 @@ func (rs *Reasons) Of(t *change.Timeline) reason.Reason {
 			r = rs.byPods(t, r)
 		}
 		switch r.Category {
+		case reason.Invalid:
+			r = rs.byDefaults(t, r)
 		case reason.VolumeNotBound:
 			r = rs.byClaims(last, r)
 		case reason.Preempted:
@@ -89,6 +91,25 @@ func (rs *Reasons) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
 		of.Since = rs.reasonSince(pod).Since
 	}
 	return of
+}
+
+// byDefaults returns the reason of the object of t, whose Pods are refused, by the LimitRanges of its Namespace.
+func (rs *Reasons) byDefaults(t *change.Timeline, r reason.Reason) reason.Reason {
+	var owner *history.Version
+	if up := rs.known.Above(t); up != nil {
+		owner = up.Last()
+	}
+	var ranges []*history.Version
+	for _, of := range rs.known.Named(change.LimitRanges(t.Ref.Namespace)) {
+		if v := of.Last(); v != nil && of.Removal == nil {
+			ranges = append(ranges, v)
+		}
+	}
+	by := reason.ByDefaults(t.Last(), owner, ranges, r)
+	if by.Category != r.Category {
+		by.Since = Since(r, reason.Waits(t.Versions, rs.EventsOf(t)))
+	}
+	return by
 }
 
 // OfLost says how a container of the last Pod of a failed Job ended before the Job's controller removed the
