@@ -56,6 +56,9 @@ func (rs *Reasons) Of(t *change.Timeline) reason.Reason {
 		}
 		if last.Pod != nil {
 			r = rs.byNode(last, r)
+			if up := rs.known.Above(t); up != nil {
+				r = reason.Rewritten(last, up.Last(), r)
+			}
 		}
 		rs.memo[t] = r
 	}
