@@ -37,5 +37,6 @@ func TestCases(t *testing.T) {
 		jobWithTTL,
 		collected,
 		rewrittenImage,
+		badRevision,
 	})
 }

@@ -34,7 +34,8 @@ func (t *traces) why(r *request) (any, error) {
 		return nil, err
 	}
 	suspect(r, &a, id)
-	t.end(r, &a, id)
+	end(r, &a, id)
+	revise(r, &a, id)
 	return whyFrom(a, of, asOf, p.now), nil
 }
 
@@ -63,7 +64,7 @@ func (t *traces) explain(r *request, id trace.TraceID, of object.Ref, now time.T
 const maxBefore = 10
 
 // end adds how a removed object had ended, by the newest trace with it before its deletion.
-func (t *traces) end(r *request, a *answer.Answer, deletion trace.TraceID) {
+func end(r *request, a *answer.Answer, deletion trace.TraceID) {
 	if a.State != answer.State(span.Deleted) || a.Ended != nil || a.Object.UID == "" {
 		return
 	}
@@ -81,6 +82,34 @@ func (t *traces) end(r *request, a *answer.Answer, deletion trace.TraceID) {
 		}
 		e, err := r.access.Trace(ctx, sum.ID)
 		if err != nil || a.EndBefore(e.Trace(), sum.AsOf) {
+			return
+		}
+	}
+}
+
+// maxRevisions is the number of earlier traces that are searched for the first bad revision of a workload.
+const maxRevisions = 20
+
+// revise names the change that made the present revision of a workload, if its reason is older than the trace.
+func revise(r *request, a *answer.Answer, id trace.TraceID) {
+	of, search := a.Revised()
+	if !search {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.ctx(), suspectTime)
+	defer cancel()
+	page, err := r.access.List(ctx, store.Query{
+		Object: object.Ref{UID: of.UID}, Until: a.Start, Limit: maxRevisions,
+	})
+	if err != nil || page.Incomplete != "" {
+		return
+	}
+	for _, sum := range page.Traces {
+		if sum.ID == id {
+			continue
+		}
+		e, err := r.access.Trace(ctx, sum.ID)
+		if err != nil || !a.Earlier(e.Trace(), sum.AsOf) {
 			return
 		}
 	}
