@@ -115,7 +115,8 @@ func TestClean(t *testing.T) {
 		},
 		"image": {`Pod "x" is invalid: spec.containers[0].image: Invalid value: "web:1": must be unique`, same},
 		"choices": {
-			`Pod "x" is invalid: spec.restartPolicy: Unsupported value: "` + canary + `": supported values: "Always", ` +
+			`Pod "x" is invalid: spec.restartPolicy: Unsupported value: "` + canary + `": supported values: ` +
+				`"Always", ` +
 				`"Never"`,
 			`Pod "x" is invalid: spec.restartPolicy: Unsupported value: supported values: "Always", "Never"`,
 		},

@@ -65,7 +65,8 @@ func TestRefusal(t *testing.T) {
 				Message: `Job.batch "x" is invalid: ` + canary,
 				Causes: []Cause{{
 					Reason: "FieldValueInvalid", Field: "spec.template",
-					Message: `Invalid value: core.PodTemplateSpec{Env:[]core.EnvVar{{Value: "` + canary + `"}}}: field ` +
+					Message: `Invalid value: core.PodTemplateSpec{Env:[]core.EnvVar{{Value: ` +
+						`"` + canary + `"}}}: field ` +
 						`is immutable`,
 				}},
 			},

@@ -53,9 +53,11 @@ func harmless(field, value string) bool {
 	if plainForm.FindString(value) == value || amountForm.MatchString(value) {
 		return true
 	}
-	last := names[len(names)-1]
-	return (last == "image" || last == "name" || last == "secretName" || last == "claimName") && nameForm.MatchString(value)
+	return slices.Contains(named, names[len(names)-1]) && nameForm.MatchString(value)
 }
+
+// named are the fields with the name of an image or of an object.
+var named = []string{"claimName", "image", "name", "secretName"}
 
 // maxValue limits a shown value, in bytes.
 const maxValue = 253

@@ -69,8 +69,9 @@ func (a *Answer) EndBefore(t *span.Trace, now time.Time) bool {
 func (a *Answer) endWithin(t *span.Trace, deletion *span.Span) {
 	var last *span.Span
 	for _, s := range t.Spans {
-		if s.IsReconciliation() && s.Origin == nil && s != deletion && s.Object.UID == deletion.Object.UID &&
-			s.Object.UID != "" && s.Start.Before(deletion.Start.Time) && (last == nil || s.Start.After(last.Start.Time)) {
+		earlier := s.IsReconciliation() && s.Origin == nil && s.Object.UID == deletion.Object.UID &&
+			s.Start.Before(deletion.Start.Time)
+		if earlier && s.Object.UID != "" && (last == nil || s.Start.After(last.Start.Time)) {
 			last = s
 		}
 	}

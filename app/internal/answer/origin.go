@@ -23,8 +23,8 @@ var (
 	}
 	byTemplate = []reason.Category{
 		reason.CrashLoop, reason.OutOfMemory, reason.InitFailed, reason.ReadinessProbe, reason.LivenessProbe,
-		reason.StartupProbe, reason.ContainerNotStarted, reason.ConfigMapMissing, reason.SecretMissing, reason.KeyMissing,
-		reason.RuntimeClassMissing, reason.ProgressDeadline,
+		reason.StartupProbe, reason.ContainerNotStarted, reason.ConfigMapMissing, reason.SecretMissing,
+		reason.KeyMissing, reason.RuntimeClassMissing, reason.ProgressDeadline,
 	}
 )
 

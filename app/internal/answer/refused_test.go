@@ -44,9 +44,11 @@ func TestRefused(t *testing.T) {
 		want  string
 	}{
 		"change": {
-			alone("update ConfigMap", settings, "the change of ConfigMap settings was refused: data: Forbidden: field is "+
+			alone("update ConfigMap", settings, "the change of ConfigMap settings was refused: data: Forbidden: "+
+				"field is "+
 				"immutable when `immutable` is set"), settings,
-			"The change of ConfigMap settings was refused 59s ago: data: Forbidden: field is immutable when `immutable` " +
+			"The change of ConfigMap settings was refused 59s ago: data: Forbidden: field is immutable when " +
+				"`immutable` " +
 				"is set. The ConfigMap is as it was.\n" + request,
 		},
 		"creation": {
@@ -54,7 +56,8 @@ func TestRefused(t *testing.T) {
 			"The creation of ConfigMap settings was refused 59s ago: Forbidden.\n" + request,
 		},
 		"not found": {
-			alone("update ConfigMap", settings, `the change of ConfigMap settings was refused: configmaps "settings" not found`),
+			alone("update ConfigMap", settings, `the change of ConfigMap settings was refused: configmaps `+
+				`"settings" not found`),
 			settings,
 			"The change of ConfigMap settings was refused 59s ago: configmaps \"settings\" not found.\n" + request,
 		},
@@ -71,7 +74,8 @@ func TestRefused(t *testing.T) {
 		},
 		"another object of the command": {
 			alone(span.NameRun, object.Ref{}, "the change of ConfigMap settings was refused: Forbidden",
-				child("reconcile Node", node, 2, span.Converged), child("update ConfigMap", settings, 3, span.Failed)), node,
+				child("reconcile "+
+					"Node", node, 2, span.Converged), child("update ConfigMap", settings, 3, span.Failed)), node,
 			"Node node-1 converged 59s ago, in 1s.\n",
 		},
 	} {

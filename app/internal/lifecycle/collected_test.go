@@ -26,11 +26,13 @@ func TestCollected(t *testing.T) {
 		audit     bool
 		want      string
 	}{
-		"elsewhere":                {"parent", "other", true, "its owner ConfigMap other/parent is in another namespace"},
-		"elsewhere, without a log": {"parent", "other", false, "its owner ConfigMap other/parent is in another namespace"},
-		"missing":                  {"none", "other", true, "its owner ConfigMap none does not exist"},
-		"missing, without a log":   {"none", "other", false, ""},
-		"in its namespace":         {"parent", "", true, ""},
+		"elsewhere": {"parent", "other", true, "its owner ConfigMap other/parent is in another " +
+			"namespace"},
+		"elsewhere, without a log": {"parent", "other", false, "its owner ConfigMap other/parent is in another " +
+			"namespace"},
+		"missing":                {"none", "other", true, "its owner ConfigMap none does not exist"},
+		"missing, without a log": {"none", "other", false, ""},
+		"in its namespace":       {"parent", "", true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory()
@@ -43,7 +45,9 @@ func TestCollected(t *testing.T) {
 			s.wait(time.Minute)
 			s.write("child", ofKind("", "ConfigMap"), func(st *observation.State) {
 				st.Reconciled = false
-				st.Owners = []object.Owner{{Kind: kind.ConfigMap.Kind, Name: tc.owner, UID: types.UID("uid-" + tc.owner)}}
+				st.Owners = []object.Owner{{
+					Kind: kind.ConfigMap.Kind, Name: tc.owner, UID: types.UID("uid-" + tc.owner),
+				}}
 			})
 			s.wait(time.Minute)
 			s.gone("child")

@@ -54,7 +54,8 @@ func ByDefaults(v, owner *history.Version, ranges []*history.Version, r Reason) 
 		for _, of := range ranges {
 			if hasDefault(of, resource, value) {
 				found = true
-				return "the default " + resource + " limit " + value + " of LimitRange " + of.Name + " is below the request"
+				return "the default " + resource + " limit " + value + " of LimitRange " + of.Name +
+					" is below the request"
 			}
 		}
 		return limit
@@ -68,7 +69,8 @@ func ByDefaults(v, owner *history.Version, ranges []*history.Version, r Reason) 
 // setsLimit reports whether a container in the Pod template of v has a limit of the resource.
 func setsLimit(v *history.Version, resource string) bool {
 	return v != nil && v.Fields != nil && slices.ContainsFunc(v.Fields.Leaves, func(l observation.Leaf) bool {
-		return strings.HasPrefix(l.Path, "spec.template.spec.") && strings.HasSuffix(l.Path, ".resources.limits."+resource)
+		return strings.HasPrefix(l.Path, "spec.template.spec.") &&
+			strings.HasSuffix(l.Path, ".resources.limits."+resource)
 	})
 }
 

@@ -12,7 +12,8 @@ import (
 
 // TestByDefaults: a limit below the request is that of the Pod template, or the default of a LimitRange.
 func TestByDefaults(t *testing.T) {
-	const message = `Pod "web-1" is invalid: spec.containers[0].resources.requests: Invalid value: "500m": must be less ` +
+	const message = `Pod "web-1" is invalid: spec.containers[0].resources.requests: Invalid value: "500m": must be ` +
+		`less ` +
 		`than or equal to cpu limit of 200m, spec.containers[0].resources.requests: Invalid value: "256Mi": must be ` +
 		`less than or equal to memory limit of 128Mi`
 	leaf := func(path, value string) func(*observation.State) {
@@ -35,12 +36,16 @@ func TestByDefaults(t *testing.T) {
 		want     string
 	}{
 		"no LimitRange": {nil, nil, Invalid, plain},
-		"default": {limits(cpu), nil, LimitRange, "cannot create its Pods: the default cpu limit 200m of LimitRange web is " +
+		"default": {limits(cpu), nil, LimitRange, "cannot create its Pods: the default cpu limit 200m of LimitRange " +
+			"web is " +
 			"below the request 500m, memory limit 128Mi is below the request 256Mi"},
-		"another default":       {limits(leaf("spec.limits[type=Container].default.cpu", "100m")), nil, Invalid, plain},
-		"a default of requests": {limits(leaf("spec.limits[type=Container].defaultRequest.cpu", "200m")), nil, Invalid, plain},
+		"another default": {limits(leaf("spec.limits[type=Container].default.cpu", "100m")), nil, Invalid, plain},
+		"a default of requests": {
+			limits(leaf("spec.limits[type=Container].defaultRequest.cpu", "200m")), nil, Invalid, plain,
+		},
 		"set by the Deployment": {
-			limits(cpu), version(kind.Deployment.Kind, leaf("spec.template.spec.containers[name=app].resources.limits.cpu", "200m")),
+			limits(cpu), version(kind.Deployment.Kind,
+				leaf("spec.template.spec.containers[name=app].resources.limits.cpu", "200m")),
 			Invalid, plain,
 		},
 	} {

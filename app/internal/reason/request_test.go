@@ -15,7 +15,8 @@ import (
 // TestDenied: the sentence about a refused request names the request, and the reason once.
 func TestDenied(t *testing.T) {
 	of := func(k object.Kind, name string) object.Ref { return object.Ref{Kind: k, Namespace: "shop", Name: name} }
-	web, pod, settings := of(kind.Deployment.Kind, "web"), of(kind.Pod.Kind, "web-1"), of(kind.ConfigMap.Kind, "settings")
+	web, pod := of(kind.Deployment.Kind, "web"), of(kind.Pod.Kind, "web-1")
+	settings := of(kind.ConfigMap.Kind, "settings")
 	for name, tc := range map[string]struct {
 		write    observation.Write
 		category reason.Category
@@ -25,40 +26,49 @@ func TestDenied(t *testing.T) {
 			observation.Write{Ref: web, Verb: "apply", Code: 409, Reason: "Conflict",
 				Message: `Apply failed: conflict with "kubectl" using apps/v1: .spec.replicas`},
 			reason.Conflict,
-			`the change of Deployment web was refused: Apply failed: conflict with "kubectl" using apps/v1: .spec.replicas`,
+			`the change of Deployment web was refused: Apply failed: conflict with "kubectl" using apps/v1: ` +
+				`.spec.replicas`,
 		},
 		"immutable": {
 			observation.Write{Ref: settings, Verb: "patch", Code: 422, Reason: "Invalid",
-				Message: "ConfigMap \"settings\" is invalid: data: Forbidden: field is immutable when `immutable` is set"},
+				Message: "ConfigMap \"settings\" is invalid: data: Forbidden: field is immutable when `immutable` " +
+					"is set"},
 			reason.Invalid,
 			"the change of ConfigMap settings was refused: data: Forbidden: field is immutable when `immutable` is set",
 		},
 		"old version": {
 			observation.Write{Ref: web, Verb: "update", Code: 409, Reason: "Conflict",
-				Message: `Operation cannot be fulfilled on deployments.apps "web": the object has been modified; please ` +
+				Message: `Operation cannot be fulfilled on deployments.apps "web": the object has been modified; ` +
+					`please ` +
 					`apply your changes to the latest version and try again`},
 			reason.Conflict,
-			"the change of Deployment web was refused: the object has been modified; please apply your changes to the " +
+			"the change of Deployment web was refused: the object has been modified; please apply your changes to " +
+				"the " +
 				"latest version and try again",
 		},
 		"quota": {
 			observation.Write{Ref: pod, Verb: "create", Code: 403, Reason: "Forbidden",
-				Message: `pods "web-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=0, limited: pods=0`},
+				Message: `pods "web-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=0, limited: ` +
+					`pods=0`},
 			reason.QuotaExceeded,
-			"the creation of Pod web-1 was refused: exceeded quota: few, requested: pods=1, used: pods=0, limited: pods=0",
+			"the creation of Pod web-1 was refused: exceeded quota: few, requested: pods=1, used: pods=0, limited: " +
+				"pods=0",
 		},
 		"budget": {
 			observation.Write{Ref: pod, Verb: "create", Subresource: "eviction", Code: 429, Reason: "TooManyRequests",
-				Message: "Cannot evict pod as it would violate the pod's disruption budget. The disruption budget web " +
+				Message: "Cannot evict pod as it would violate the pod's disruption budget. The disruption budget " +
+					"web " +
 					"needs 2 healthy pods and has 2 currently"},
 			reason.DisruptionBudget,
 			"the eviction of Pod web-1 was refused: PodDisruptionBudget web needs 2 healthy Pods, and 2 are",
 		},
 		"two budgets": {
 			observation.Write{Ref: pod, Verb: "create", Subresource: "eviction", Code: 500,
-				Message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."},
+				Message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not " +
+					"support."},
 			reason.DisruptionBudget,
-			"the eviction of Pod web-1 was refused: more than one PodDisruptionBudget selects the Pod, and an eviction " +
+			"the eviction of Pod web-1 was refused: more than one PodDisruptionBudget selects the Pod, and an " +
+				"eviction " +
 				"supports only one",
 		},
 		"deletion": {

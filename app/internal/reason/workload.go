@@ -96,7 +96,8 @@ func uncreated(what, text string) Reason {
 		}
 	}
 	return Reason{
-		Category: Refusal(text), Text: "cannot create its " + what + ": " + belowRequest(why), For: "the creation of its " + what,
+		Category: Refusal(text), Text: "cannot create its " + what + ": " + belowRequest(why),
+		For: "the creation of its " + what,
 	}
 }
 
