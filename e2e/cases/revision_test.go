@@ -15,15 +15,15 @@ var badRevision = cases.Case{
 			`"spec":{"containers":[{"name":"app","image":"registry.example/shop:2","imagePullPolicy":"IfNotPresent"}]}}}}`)
 		p.Expect(cases.Answer{Object: "deployment/shop", Code: 3, Text: `
 Deployment shop has been stuck for SOME: Pod shop-… cannot pull image registry.example/shop:2 of container app: not found.
-Cause: jane changed Deployment shop (annotation lab.lifeline.dev/pull-error, image registry.example/shop:1 → registry.example/shop:2 and 1 more) at TIME, trace ID.
+Cause: jane changed Deployment shop (image shop:1 → shop:2, Pod annotation lab.lifeline.dev/pull-error added and 1 more) at TIME, trace ID.
 Since TIME.
 Next: kubectl -n NS describe pod/shop-…
 `})
 		p.As("joe", "scale", "deployment/shop", "--replicas=3")
 	},
 	Want: []cases.Answer{{Object: "deployment/shop", Code: 3, Text: `
-Deployment shop has been stuck for SOME: Pod shop-… (and 1 more) cannot pull image registry.example/shop:2 of container app: not found.
-Cause: jane changed Deployment shop (annotation lab.lifeline.dev/pull-error, image registry.example/shop:1 → registry.example/shop:2 and 1 more) at TIME, trace ID.
+Deployment shop has been stuck for SOME: Pod shop-… cannot pull image registry.example/shop:2 of container app: not found.
+Cause: jane changed Deployment shop (image shop:1 → shop:2, Pod annotation lab.lifeline.dev/pull-error added and 1 more) at TIME, trace ID.
 Since TIME.
 Next: kubectl -n NS describe pod/shop-…
 `}},

@@ -36,7 +36,9 @@ const template = "spec.template"
 func (a *Answer) Revised() (object.Ref, bool) {
 	of, category := a.Cause.Object, reason.Category(a.Category)
 	switch {
-	case a.State != Stuck && a.State != State(span.Failed), a.Later, of.UID == "", a.Cause.Verb != "update":
+	case a.State != Stuck && a.State != State(span.Failed), a.Later, of.UID == "":
+		return of, false
+	case a.Cause.Verb == "create", a.Cause.Verb == "delete":
 		return of, false
 	case !kind.Deployment.Is(of.Kind) && !kind.StatefulSet.Is(of.Kind) && !kind.DaemonSet.Is(of.Kind):
 		return of, false

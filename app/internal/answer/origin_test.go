@@ -88,7 +88,7 @@ func TestFirstBadRevision(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := Answer{
 				State: Stuck, Category: tc.category, Object: web,
-				Cause: Cause{Who: "jane", Verb: "update", Object: web, Fields: []string{tc.field}},
+				Cause: Cause{Who: "jane", Verb: "patch", Object: web, Fields: []string{tc.field}},
 			}
 			if of, search := a.Revised(); search {
 				for _, tr := range tc.older {

@@ -265,7 +265,8 @@ func (w *Why) served(
 		now = later(why.AsOf, now)
 		a := why.Answer
 		a.Begins = seenSince(server.About)
-		if i == 0 || a.State.Bad() {
+		told := slices.ContainsFunc(answers, func(b answer.Answer) bool { return b.Cause.TraceID == a.Cause.TraceID })
+		if i == 0 || a.State.Bad() && !told {
 			answers = append(answers, a)
 		}
 	}
