@@ -102,7 +102,7 @@ func TestNothingConfidential(t *testing.T) {
 		missing = ""
 		for _, want := range []string{
 			`Error creating: admission webhook \"quoting.canary.example.com\" denied the request: (text withheld)`,
-			`Job.batch \"web\" is invalid: spec.template: Invalid value: field is immutable (text withheld)`,
+			`Job.batch \"web\" is invalid: spec.template: Invalid value: field is immutable`,
 			`ValidatingAdmissionPolicy '` + ns + `' with binding '` + ns + `' denied request: (text withheld)`,
 			`Error: failed to start container \"web\": exec: \"(text withheld)\": (text withheld)`,
 			`getting credentials: (text withheld)`,

@@ -44,5 +44,15 @@ func TestCases(t *testing.T) {
 		cordon,
 		label,
 		quota,
+		applyConflict,
+		immutableData,
+		twoBudgets,
+		defaultLimit,
+		failedJob,
+		exceededJob,
+		jobWithTTL,
+		collected,
+		rewrittenImage,
+		badRevision,
 	})
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// stuck and failed are the exit codes of lifeline why.
+// fine, stuck and failed are the exit codes of lifeline why. An object with a refused request is fine.
 const (
+	fine   = 0
 	stuck  = 3
 	failed = 4
 )
@@ -123,12 +124,12 @@ var fixtures = []fixture{
 			p.kubectl("rollout", "status", "deploy/web", "--timeout=120s")
 			p.settle()
 			p.refused("", "patch", "deploy/web", "-p", `{"spec":{"selector":{"matchLabels":{"app":"other"}}}}`)
-		}, failed},
+		}, fine},
 	{"a change without the right", "forbidden", "cannot delete resource", "serviceaccount/web",
 		"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\n", func(p *play) {
 			p.settle()
 			p.refused("", "delete", "serviceaccount/web", "--as=jane")
-		}, failed},
+		}, fine},
 	{"a change of an old version", "conflict", "the object has been modified", "serviceaccount/web",
 		"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: web}\n", func(p *play) {
 			p.settle()
@@ -138,19 +139,19 @@ var fixtures = []fixture{
 				"-f",
 				"-",
 			)
-		}, failed},
-	{"a change that is too large", "refused", "ConfigMap web: RequestEntityTooLarge", "configmap/web",
+		}, fine},
+	{"a change that is too large", "refused", "of ConfigMap web was refused: RequestEntityTooLarge", "configmap/web",
 		emptyMap, func(p *play) {
 			p.settle()
 			p.refused(emptyMap+"data: {a: "+strings.Repeat("a", 4<<20)+"}\n", "replace", "-f", "-")
-		}, failed},
-	{"an eviction against a budget", "disruption_budget", "disruption budget", "pod/web",
+		}, fine},
+	{"an eviction against a budget", "disruption_budget", "PodDisruptionBudget web needs", "pod/web",
 		budget + "---\n" + labelled(pod("IMAGE", "", "")), func(p *play) {
 			p.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=120s")
 			p.settle()
 			p.refused(`{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"web"}}`,
 				"create", "--raw", "/api/v1/namespaces/NS/pods/web/eviction", "-f", "-")
-		}, failed},
+		}, fine},
 	{"a budget without room", "disruption_budget", "allows no eviction", "pdb/web",
 		budget + "---\n" + labelled(pod("IMAGE", "", "")), nil, stuck},
 

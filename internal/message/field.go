@@ -14,28 +14,6 @@ var fieldErrors = []string{
 	"Too long", "Too many", "Too few", "Too short", "Internal error", "Invalid type",
 }
 
-// details are validation messages that do not quote a value.
-var details = []string{
-	"field is immutable",
-	"field is immutable when `selector` is updated",
-	"cannot set both value and valueFrom",
-	"field not declared in schema",
-	"may not be specified when `value` is not empty",
-	"may not be set for update",
-	"must be greater than or equal to 0",
-	"must be greater than zero",
-	"must be non-negative",
-	"must be unique",
-	"must validate one and only one schema (oneOf)",
-	"may not be used to change the container's image",
-	"`selector` does not match template `labels`",
-	"pod updates may not change fields other than `spec.containers[*].image`",
-	"pod updates may not add or remove containers",
-	"updates to statefulset spec for fields other than",
-	"spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
-	"is immutable",
-}
-
 // keyed are the maps with harmless keys in brackets.
 var keyed = []string{"annotations", "labels", "matchLabels", "nodeSelector", "limits", "requests", "hard"}
 
@@ -67,66 +45,127 @@ func cleanField(text string, _ int) string {
 	return b.String()
 }
 
-// cleanFields keeps the field errors before the first value in a list. In a value or after it, any
-// text could look like a field error.
-func cleanFields(text string, depth int) string {
+// cleanFields keeps the field errors of a list: path, kind of error, value and detail. It ends before
+// the first part with an unknown form, since the rest could be a quoted value.
+func cleanFields(text string, depth int) string { return fields(text, depth, false) }
+
+// cleanFieldsOnly is cleanFields without any value.
+func cleanFieldsOnly(text string, depth int) string { return fields(text, depth, true) }
+
+// fields is cleanFields. Of a confidential object, no value is kept.
+func fields(text string, depth int, confidential bool) string {
 	text, list := strings.CutPrefix(text, "[")
 	if rest, found := strings.CutPrefix(text, ": "); found {
+		if confidential {
+			return Withheld
+		}
 		return ": " + clean(rest, depth) // an error of the whole object
 	}
 	var kept []string
-	for len(kept) < maxParts {
-		one, rest, ended := fieldError(text, list)
+	whole := false
+	for len(kept) < maxParts && !whole {
+		var one string
+		one, text, whole = fieldError(text, !list && len(kept) == 0, confidential)
 		if one == "" {
 			break
 		}
 		kept = append(kept, one)
-		if text = rest; ended {
-			text = strings.TrimPrefix(text, ", ")
+		if rest, more := strings.CutPrefix(text, ", "); more {
+			text, whole = rest, false
 			continue
 		}
 		break
 	}
 	out := strings.Join(kept, ", ")
-	if out == "" || text != "" && text != "]" {
+	if (!whole || text == cutOff) && !strings.HasSuffix(out, Withheld) {
 		out = strings.TrimSpace(out + " " + Withheld)
 	}
 	return out
 }
 
-// fieldError parses one "path: Kind of error", with its detail if known. ended reports that rest
-// contains nothing more of this error. In a list, the end of the text can belong to another error.
-func fieldError(text string, list bool) (one, rest string, ended bool) {
+// fieldError parses one "path: Kind of error: value: detail" at the beginning of text. It keeps a
+// harmless value and a known detail. whole reports that nothing but a value was removed. An error that is
+// alone in the text may have its detail after a value of any form, such as a Go struct.
+func fieldError(text string, alone, confidential bool) (one, rest string, whole bool) {
 	field := pathForm.FindString(text)
-	if field == "" {
-		return "", text, false
-	}
 	rest, found := strings.CutPrefix(text[len(field):], ": ")
-	if !found {
+	if field == "" || !found {
 		return "", text, false
 	}
-	for _, kind := range fieldErrors {
-		if !strings.HasPrefix(rest, kind) {
-			continue
-		}
-		one, rest = cleanField(field, 0)+": "+kind, rest[len(kind):]
-		if d := detail(rest, true, !list); d != "" {
-			one += ": " + d
-			rest = strings.TrimPrefix(strings.TrimPrefix(rest, ": "), d)
-		}
-		return one, rest, rest == "" || rest == "]" || strings.HasPrefix(rest, ", ")
+	i := slices.IndexFunc(fieldErrors, func(kind string) bool { return strings.HasPrefix(rest, kind) })
+	if i < 0 {
+		return "", text, false
 	}
-	return "", text, false
+	kind := fieldErrors[i]
+	one, rest = cleanField(field, 0)+": "+kind, rest[len(kind):]
+	if after, found := strings.CutPrefix(rest, ": "); found {
+		if quoted := valueIn(after); quoted != "" {
+			rest = after[len(quoted):]
+			if !confidential && harmless(field, quoted) {
+				one += ": " + quoted
+			}
+		}
+	}
+	if ends(rest) {
+		return one, strings.TrimSuffix(rest, "]"), true
+	}
+	if after, found := strings.CutPrefix(rest, ": "); found {
+		if d, rest, found := detailIn(after); found {
+			return one + ": " + d, strings.TrimSuffix(rest, "]"), !strings.Contains(d, Withheld)
+		}
+	}
+	if alone && !laterForm.MatchString(rest) {
+		if d := lastDetail(rest); d != "" {
+			return one + ": " + d, "", false
+		}
+	}
+	return one, rest, false
 }
 
-// detail returns the known detail at the start or the end of text, where begins and ends allow it.
-func detail(text string, begins, ends bool) string {
-	for _, d := range details {
-		if begins && strings.HasPrefix(text, ": "+d) || ends && strings.HasSuffix(text, ": "+d) {
-			return d
+// lastDetail returns the longest known detail at the end of text, or "".
+func lastDetail(text string) string {
+	for range maxParts {
+		_, rest, found := strings.Cut(text, ": ")
+		if !found || rest == "" {
+			break
 		}
+		if out, ok := known[detail].match(rest, 0); ok {
+			return out
+		}
+		text = rest
 	}
 	return ""
+}
+
+// ends reports whether a field error ends at the beginning of text.
+func ends(text string) bool {
+	return text == "" || text == "]" || text == cutOff || nextForm.MatchString(text)
+}
+
+// cutOff is the end of a clean list that lacks a part.
+const cutOff = " " + Withheld
+
+// nextForm matches the beginning of the next field error, and laterForm one anywhere.
+var (
+	nextForm  = regexp.MustCompile(`^` + next)
+	laterForm = regexp.MustCompile(next)
+	next      = `, ` + path + `: (?:` + strings.Join(fieldErrors, "|") + `)`
+)
+
+// detailIn returns the known detail at the beginning of text, without its confidential parts.
+func detailIn(text string) (clean, rest string, found bool) {
+	for end := range len(text) + 1 {
+		if c := text[end:]; c != "" && !strings.ContainsRune(",] ", rune(c[0])) || !ends(c) {
+			continue
+		}
+		if end == 0 || end > maxInput {
+			break
+		}
+		if out, ok := known[detail].match(text[:end], 0); ok {
+			return out, text[end:], true
+		}
+	}
+	return "", text, false
 }
 
 // cleanTyped cleans a server-side apply error about one field.
@@ -137,8 +176,10 @@ func cleanTyped(text string, _ int) string {
 	if field == "" {
 		return Withheld
 	}
-	if d := detail(text[len(field):], true, false); d != "" && !several {
-		return cleanField(field, 0) + ": " + d
+	if rest, found := strings.CutPrefix(text[len(field):], ": "); found && !several {
+		if d, _, found := detailIn(rest); found {
+			return cleanField(field, 0) + ": " + d
+		}
 	}
 	return cleanField(field, 0) + ": " + Withheld
 }

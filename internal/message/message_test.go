@@ -97,12 +97,56 @@ func TestClean(t *testing.T) {
 				`spec.template.spec.containers[0].env[0].value: Invalid value: "` + canary + `, x.` +
 				canary + `: Required value", spec.x: Required value]`,
 			`Deployment.apps "web" is invalid: spec.replicas: Required value, ` +
-				`spec.template.spec.containers[0].env[0].value: Invalid value ` + Withheld,
+				`spec.template.spec.containers[0].env[0].value: Invalid value, spec.x: Required value`,
 		},
 		"immutable": {
 			`Job.batch "once" is invalid: spec.template: Invalid value: ` +
 				`{"spec":{"containers":[{"env":[{"value":"` + canary + `"}]}]}}: field is immutable`,
-			`Job.batch "once" is invalid: spec.template: Invalid value: field is immutable ` + Withheld,
+			`Job.batch "once" is invalid: spec.template: Invalid value: field is immutable`,
+		},
+		"limit": {
+			`Pod "web" is invalid: [spec.containers[0].resources.requests: Invalid value: "500m": must be less ` +
+				`than or equal to cpu limit of 200m, spec.containers[0].resources.requests: Invalid value: ` +
+				`"256Mi": must be less than or equal to memory limit of 128Mi]`,
+			`Pod "web" is invalid: spec.containers[0].resources.requests: Invalid value: "500m": must be less ` +
+				`than or equal to cpu limit of 200m, spec.containers[0].resources.requests: Invalid value: ` +
+				`"256Mi": must be less than or equal to memory limit of 128Mi`,
+		},
+		"number": {`Deployment.apps "web" is invalid: spec.replicas: Invalid value: -1: must be non-negative`, same},
+		"boolean": {`Pod "x" is invalid: spec.hostNetwork: Invalid value: true: ` + canary, `Pod "x" is invalid: ` +
+			`spec.hostNetwork: Invalid value: true ` + Withheld},
+		"number of a variable": {
+			`Pod "x" is invalid: spec.containers[0].env[0].value: Invalid value: 12345, spec.y: Required value`,
+			`Pod "x" is invalid: spec.containers[0].env[0].value: Invalid value, spec.y: Required value`,
+		},
+		"number of a password": {
+			`App.example.com "x" is invalid: spec.adminPassword: Invalid value: "12345678"`,
+			`App.example.com "x" is invalid: spec.adminPassword: Invalid value`,
+		},
+		"image": {`Pod "x" is invalid: spec.containers[0].image: Invalid value: "web:1": must be unique`, same},
+		"choices": {
+			`Pod "x" is invalid: spec.restartPolicy: Unsupported value: "` + canary + `": supported values: ` +
+				`"Always", ` +
+				`"Never"`,
+			`Pod "x" is invalid: spec.restartPolicy: Unsupported value: supported values: "Always", "Never"`,
+		},
+		"claims to be a list": {
+			`Pod "x" is invalid: spec.a: Invalid value: ` + canary + `, spec.b: Invalid value: "1": must be unique`,
+			`Pod "x" is invalid: spec.a: Invalid value ` + Withheld,
+		},
+		"quotes": {
+			`Pod "x" is invalid: [spec.a: Invalid value: "\", spec.` + canary + `: Required value: ", spec.b: ` +
+				`Required value]`,
+			`Pod "x" is invalid: spec.a: Invalid value, spec.b: Required value`,
+		},
+		"immutable data": {
+			"ConfigMap \"c\" is invalid: data: Forbidden: field is immutable when `immutable` is set", same,
+		},
+		"value of a Secret": {
+			`Secret "s" is invalid: [metadata.name: Invalid value: "` + canary + `": must be unique, type: Invalid ` +
+				`value: 5: field is immutable]`,
+			`Secret "s" is invalid: metadata.name: Invalid value: must be unique, type: Invalid value: field is ` +
+				`immutable`,
 		},
 		"not its detail": {
 			`Pod "x" is invalid: [spec.a: Invalid value: "y": bad, spec.b: Invalid value: 3: field is immutable]`,
@@ -148,7 +192,7 @@ func TestClean(t *testing.T) {
 		"annotation": {`Pod "web" is invalid: metadata.annotations[example.com/a]: Too long`, same},
 		"secret": {
 			`Secret "s" is invalid: data.password: Required value`,
-			`Secret "s" is invalid: ` + Withheld,
+			`Secret "s" is invalid: data.password: Required value`,
 		},
 		"secrets": {
 			`secrets "s" is forbidden: exceeded quota: small, requested: secrets=1, used: secrets=2, limited: ` +
@@ -391,6 +435,8 @@ func TestTemplates(t *testing.T) {
 		"All metrics below target",
 		"<amounts>",
 		"pods=1",
+		"<choices>",
+		`"A", 'B.c' and "D"`,
 		"<conflicts>",
 		`conflict with "a": .b`,
 		"<date>",
@@ -437,6 +483,8 @@ func TestTemplates(t *testing.T) {
 		"3 Too many pods.",
 		"<resource>",
 		"deployments.apps",
+		"<rest>",
+		" "+Withheld,
 		"<taint>",
 		"a.b/c: d",
 		"<text>",
@@ -455,8 +503,11 @@ func TestTemplates(t *testing.T) {
 		if line = strings.TrimSuffix(line, "\n"); line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if line == "== probe" {
+		switch line {
+		case "== probe":
 			before = "Liveness probe failed: "
+		case "== detail":
+			before = `Deployment.apps "web" is invalid: spec.x: Invalid value: `
 		}
 		if strings.HasPrefix(line, "== ") {
 			continue

@@ -4,6 +4,7 @@ package message
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -58,7 +59,8 @@ func Confidential(kind string) bool {
 }
 
 // Refusal returns one sentence about a refused request: the clean message, or the invalid fields.
-// It returns Withheld for Secrets and ConfigMaps, "" for an empty Status, and at most 1024 bytes.
+// For Secrets and ConfigMaps, it returns only the fields and the kinds of errors, or Withheld. It
+// returns "" for an empty Status, and at most 1024 bytes.
 func Refusal(s Status) string {
 	return bounded(refusal(s))
 }
@@ -67,14 +69,14 @@ func refusal(s Status) string {
 	if s.Message == "" && len(s.Causes) == 0 {
 		return ""
 	}
-	if Confidential(s.Resource) || Confidential(s.Kind) {
-		return Withheld
+	sentence, confidential := Clean(s.Message), Confidential(s.Resource) || Confidential(s.Kind)
+	if confidential {
+		sentence = Withheld
 	}
-	sentence := Clean(s.Message)
 	var causes []string
 	about, dropped := "", len(s.Causes) > maxCauses
 	for _, c := range s.Causes[:min(len(s.Causes), maxCauses)] {
-		text, kind, whole := c.sentence()
+		text, kind, whole := c.sentence(confidential)
 		dropped = dropped || !whole
 		if text != "" && !strings.Contains(sentence, text) {
 			causes, about = append(causes, text), kind
@@ -118,7 +120,7 @@ func subject(text string) string {
 // sentence returns the harmless part of a cause, and its topic: a "field", a "conflict" with
 // another manager, or a disruption "budget". A cause of any other type can contain arbitrary text
 // of a webhook or a server. whole reports that nothing was removed.
-func (c Cause) sentence() (text, about string, whole bool) {
+func (c Cause) sentence(confidential bool) (text, about string, whole bool) {
 	if len(c.Field) > maxInput || len(c.Message) > maxInput {
 		return "", "", false
 	}
@@ -126,17 +128,18 @@ func (c Cause) sentence() (text, about string, whole bool) {
 	if field != c.Field {
 		field = ""
 	}
-	field = cleanField(field, 0)
 	word, invalid := causeWords[c.Reason]
 	switch {
 	case invalid && field != "":
-		text = field + ": " + word
-		rest := strings.TrimPrefix(c.Message, word)
-		if d := detail(": "+strings.TrimPrefix(rest, ": "), false, true); d != "" {
-			text += ": " + d
-			rest = strings.TrimSuffix(rest, ": "+d)
+		body := c.Message
+		if !slices.ContainsFunc(fieldErrors, func(kind string) bool { return strings.HasPrefix(body, kind) }) {
+			body = word + " " + body
 		}
-		return text, "field", rest == ""
+		text, rest, whole := fieldError(field+": "+body, true, confidential)
+		text, cut := strings.CutSuffix(text, " "+Withheld)
+		return text, "field", whole && !cut && rest == ""
+	case confidential:
+		return "", "", false
 	case c.Reason == "FieldManagerConflict":
 		text, about = Clean(c.Message+": "+c.Field), "conflict"
 	case c.Reason == "DisruptionBudget":

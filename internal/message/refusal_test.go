@@ -33,7 +33,51 @@ func TestRefusal(t *testing.T) {
 				Message: canary,
 				Causes:  []Cause{{Reason: "FieldValueInvalid", Field: "patch", Message: canary}},
 			},
-			Withheld,
+			"invalid fields: patch: Invalid value " + Withheld,
+		},
+		"secret, fields": {
+			Status{
+				Resource: "secrets",
+				Message:  `Secret "s" is invalid: data[k]: Invalid value: "` + canary + `"`,
+				Causes: []Cause{
+					{Reason: "FieldValueInvalid", Field: "data[k]", Message: `Invalid value: "` + canary + `": x`},
+					{Reason: "FieldValueForbidden", Field: "data", Message: "Forbidden: field is immutable when " +
+						"`immutable` is set"},
+					{Reason: "DisruptionBudget", Message: "Cannot evict a pod that was never created"},
+				},
+			},
+			`Secret "s" is invalid: data[…]: Invalid value, data: Forbidden: field is immutable when ` +
+				"`immutable` is set " + Withheld,
+		},
+		"limit": {
+			Status{
+				Resource: "pods", Message: `Pod "web" is invalid: x`,
+				Causes: []Cause{{
+					Reason: "FieldValueInvalid", Field: "spec.containers[0].resources.requests",
+					Message: `Invalid value: "500m": must be less than or equal to cpu limit of 200m`,
+				}},
+			},
+			`Pod "web" is invalid: spec.containers[0].resources.requests: Invalid value: "500m": must be less than ` +
+				`or equal to cpu limit of 200m`,
+		},
+		"struct": {
+			Status{
+				Message: `Job.batch "x" is invalid: ` + canary,
+				Causes: []Cause{{
+					Reason: "FieldValueInvalid", Field: "spec.template",
+					Message: `Invalid value: core.PodTemplateSpec{Env:[]core.EnvVar{{Value: ` +
+						`"` + canary + `"}}}: field ` +
+						`is immutable`,
+				}},
+			},
+			`Job.batch "x" is invalid: spec.template: Invalid value: field is immutable ` + Withheld,
+		},
+		"own words": {
+			Status{
+				Message: `admission webhook "v.example.com" denied the request: x`,
+				Causes:  []Cause{{Reason: "FieldValueInvalid", Field: "spec.x", Message: canary + " is short"}},
+			},
+			`admission webhook "v.example.com" denied the request: invalid fields: spec.x: Invalid value ` + Withheld,
 		},
 		"not found": {Status{Resource: "pods", Message: `pods "web" not found`}, `pods "web" not found`},
 		"invalid": {
@@ -63,7 +107,7 @@ func TestRefusal(t *testing.T) {
 					},
 				},
 			},
-			`Job.batch "x" is invalid: spec.template: Invalid value: field is immutable ` + Withheld,
+			`Job.batch "x" is invalid: spec.template: Invalid value: field is immutable`,
 		},
 		"patch": {
 			Status{

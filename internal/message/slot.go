@@ -14,6 +14,8 @@ type slot struct {
 	form string
 	// clean returns the harmless part of the text; nil keeps all of it.
 	clean func(text string, depth int) string
+	// withoutValues is clean for a message about a Secret or a ConfigMap; nil keeps nothing.
+	withoutValues func(text string, depth int) string
 	// kind means that the text is a kind or a resource.
 	kind bool
 }
@@ -45,10 +47,12 @@ const (
 	remaining = `[a-z0-9./-]+ (?:has|in) ` + number + ` (?:resource|object) instances`
 	// builtin matches resources that some messages name without their group.
 	builtin = `(?:deployments|replicasets|statefulsets|daemonsets|jobs|cronjobs)`
+	// choice matches a value that validation permits.
+	choice = `(?:"[A-Za-z0-9._/-]{1,63}"|'[A-Za-z0-9._/-]{1,63}')`
 	// brackets matches brackets. Quoted text in them may contain brackets.
 	brackets = `\[(?:"(?:[^"\\]|\\.)*"|[^\]"])*\]`
-	element  = `[A-Za-z_$][A-Za-z0-9_$/~*-]*`
-	path     = `\.?` + element + `(?:\.[A-Za-z0-9_$/~*-]+|` + brackets + `)*`
+	member   = `[A-Za-z_$][A-Za-z0-9_$/~*-]*`
+	path     = `\.?` + member + `(?:\.[A-Za-z0-9_$/~*-]+|` + brackets + `)*`
 )
 
 // slots holds the slots by name.
@@ -101,12 +105,22 @@ func init() {
 		"quoted":    {form: `".*"`, clean: cleanQuoted},
 		"url":       {form: `https?://` + host + `(?:[/?#][^"\s]*)?`, clean: origin},
 		"field":     {form: path, clean: cleanField},
-		"fields":    {form: `.*`, clean: cleanFields},
+		"fields":    {form: `.*`, clean: cleanFields, withoutValues: cleanFieldsOnly},
+		"choices":   {form: choice + `(?:(?:, | and )` + choice + `)*`},
+		"rest":      {form: `(?:[,;:. \n].*)?`, clean: func(text string, _ int) string { return withheldRest(text) }},
 		"typed":     {form: `.*`, clean: cleanTyped},
 		"conflicts": {form: `.*`, clean: cleanConflicts},
 		"reasons":   {form: `.*`, clean: cleanReasons},
 		"policies":  {form: `.*`, clean: cleanPolicies},
 	}
+}
+
+// withheldRest returns the end of a sentence with unknown text.
+func withheldRest(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " " + Withheld
 }
 
 // cleanQuoted cleans a message in Go quotes.

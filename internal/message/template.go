@@ -17,6 +17,7 @@ const (
 	general = ""
 	network = "network"
 	probe   = "probe"
+	detail  = "detail"
 )
 
 // known holds the templates of each group, in the order of the file.
@@ -130,6 +131,8 @@ func (t *template) match(text string, depth int) (string, bool) {
 		case s.clean == nil:
 			b.WriteString(value)
 			confidential = confidential || s.kind && Confidential(value)
+		case confidential && s.withoutValues != nil:
+			b.WriteString(s.withoutValues(value, depth+1))
 		case confidential:
 			b.WriteString(Withheld)
 		default:

@@ -71,6 +71,8 @@ type Answer struct {
 	Note string `json:"note,omitempty"`
 	// Fields are the fields whose newest change led to the reason or the note.
 	Fields []reason.Field `json:"-"`
+	// Ended is how a removed object had ended before its deletion; nil if that is not known.
+	Ended *Ended `json:"ended,omitempty"`
 	// Begins is the time from which the server has traces; zero if that is not known.
 	Begins time.Time `json:"-"`
 }
@@ -144,6 +146,13 @@ func Explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 		a.Was, a.WasFor = span.Outcome(was), strings.TrimPrefix(strings.TrimPrefix(own.Message, "was "+was), ": ")
 	} else if a.State == State(span.Converged) {
 		a.Remark = own.Message
+	}
+	a.refuse(t, own)
+	if a.State == State(span.Deleted) {
+		a.endWithin(t, own)
+		if own == root {
+			a.Reason = t.Reason
+		}
 	}
 	if a.Reason != "" && category != "" {
 		a.Category, a.Next = category, insight.Attribute(part, span.KeyReasonNext)

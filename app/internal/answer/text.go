@@ -32,7 +32,10 @@ func (a *Answer) Text(now time.Time, namespace string) string {
 	if a.Note != "" {
 		lines = append(lines, "It "+shown(strings.TrimPrefix(a.Note, a.Object.Kind.Kind+" "+a.Object.Name+" "))+".")
 	}
-	if a.Reason != "" || a.Note != "" && !a.Later {
+	switch {
+	case a.State == Refused:
+		lines = append(lines, "Request: "+a.Cause.request(a.Start, now)+".")
+	case a.Reason != "" || a.Note != "" && !a.Later || a.State == State(span.Deleted):
 		label := "Cause: "
 		if a.Later {
 			label = "Last change: "
@@ -70,6 +73,8 @@ func (a *Answer) verdict(now time.Time, namespace string) string {
 		reason = ": " + reason
 	}
 	switch {
+	case a.State == Refused:
+		return a.refusal(now)
 	case a.State == Stuck && a.Since.IsZero():
 		return fmt.Sprintf("%s is stuck%s.", subject, reason)
 	case a.State == Stuck:
@@ -80,6 +85,9 @@ func (a *Answer) verdict(now time.Time, namespace string) string {
 		return fmt.Sprintf("%s failed %s ago%s.", subject, long(now.Sub(a.End)), reason)
 	case a.State == State(span.Unfinished):
 		return fmt.Sprintf("%s did not finish within %s%s.", subject, long(a.End.Sub(a.Start)), reason)
+	}
+	if a.State == State(span.Deleted) {
+		return a.gone(subject, now)
 	}
 	text := fmt.Sprintf("%s %s %s ago, in %s", subject, cmp.Or(done[a.State], "ended"), long(now.Sub(a.End)),
 		long(a.End.Sub(a.Start)))
@@ -95,7 +103,6 @@ func (a *Answer) verdict(now time.Time, namespace string) string {
 // done are the verbs of the states in which nothing is wrong.
 var done = map[State]string{
 	State(span.Converged):  "converged",
-	State(span.Deleted):    "was deleted",
 	State(span.Superseded): "was replaced by a newer change",
 }
 
@@ -134,7 +141,7 @@ func (c *Cause) text(start, now time.Time, namespace string) string {
 			}
 			what += ")"
 		}
-		what = cmp.Or(c.Who, "somebody") + " " + what
+		what = c.who() + " " + what
 	}
 	if c.Heals != "" {
 		what += " after the loss of " + c.Heals
@@ -145,6 +152,9 @@ func (c *Cause) text(start, now time.Time, namespace string) string {
 	}
 	return shown(what)
 }
+
+// who returns the author for a sentence.
+func (c *Cause) who() string { return cmp.Or(c.Who, "somebody") }
 
 // minPrefix is the number of digits of a trace ID.
 const minPrefix = 8

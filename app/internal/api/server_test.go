@@ -856,3 +856,17 @@ func TestWhyNoNodeFits(t *testing.T) {
 		t.Errorf("without an archive: got %+v", got)
 	}
 }
+
+// TestWhyRemoved: the answer about a removed object has how it had ended, by an older trace.
+func TestWhyRemoved(t *testing.T) {
+	v := viewtest.New(t)
+	healing := spantest.Healing()
+	before := spantest.Apply()
+	v.Put(t, asOf, viewtest.Traces{Finished: append(healing, before)})
+	s := start(t, Options{Access: v.Access})
+	var got Why
+	s.into(t, "/api/v1/traces/"+healing[0].ID.String()+"/why?kind=Pod&name="+healing[0].Root().Object.Name, &got)
+	if got.State != "deleted" || got.Ended == nil || got.Ended.TraceID != before.ID.String() {
+		t.Errorf("got %+v, ended %+v; want the end in the trace %s", got.Answer, got.Ended, before.ID)
+	}
+}

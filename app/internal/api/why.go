@@ -14,6 +14,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/answer"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -33,6 +34,8 @@ func (t *traces) why(r *request) (any, error) {
 		return nil, err
 	}
 	suspect(r, &a, id)
+	end(r, &a, id)
+	revise(r, &a, id)
 	return whyFrom(a, of, asOf, p.now), nil
 }
 
@@ -55,6 +58,61 @@ func (t *traces) explain(r *request, id trace.TraceID, of object.Ref, now time.T
 		now = sum.AsOf
 	}
 	return answer.Explain(e.Trace(), of, now.UTC()), now, nil
+}
+
+// maxBefore is the number of traces that are searched for the end of a removed object.
+const maxBefore = 10
+
+// end adds how a removed object had ended, by the newest trace with it before its deletion.
+func end(r *request, a *answer.Answer, deletion trace.TraceID) {
+	if a.State != answer.State(span.Deleted) || a.Ended != nil || a.Object.UID == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.ctx(), suspectTime)
+	defer cancel()
+	page, err := r.access.List(ctx, store.Query{
+		Object: object.Ref{UID: a.Object.UID}, Until: a.Start, Limit: maxBefore,
+	})
+	if err != nil {
+		return
+	}
+	for _, sum := range page.Traces {
+		if sum.ID == deletion || sum.Open {
+			continue
+		}
+		e, err := r.access.Trace(ctx, sum.ID)
+		if err != nil || a.EndBefore(e.Trace(), sum.AsOf) {
+			return
+		}
+	}
+}
+
+// maxRevisions is the number of earlier traces that are searched for the first bad revision of a workload.
+const maxRevisions = 20
+
+// revise names the change that made the present revision of a workload, if its reason is older than the trace.
+func revise(r *request, a *answer.Answer, id trace.TraceID) {
+	of, search := a.Revised()
+	if !search {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.ctx(), suspectTime)
+	defer cancel()
+	page, err := r.access.List(ctx, store.Query{
+		Object: object.Ref{UID: of.UID}, Until: a.Start, Limit: maxRevisions,
+	})
+	if err != nil || page.Incomplete != "" {
+		return
+	}
+	for _, sum := range page.Traces {
+		if sum.ID == id {
+			continue
+		}
+		e, err := r.access.Trace(ctx, sum.ID)
+		if err != nil || !a.Earlier(e.Trace(), sum.AsOf) {
+			return
+		}
+	}
 }
 
 // wanted names a selected object in an error.

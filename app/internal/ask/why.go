@@ -84,10 +84,12 @@ func worst(answers []answer.Answer) int {
 	code := cli.CodeOK
 	for _, a := range answers {
 		switch {
-		case a.State == answer.State(span.Failed):
+		case a.State == answer.State(span.Failed), a.Lost():
 			return cli.CodeFailed
 		case a.State.Bad():
 			code = cli.CodeUnsettled
+		case a.State == answer.Refused && len(answers) == 1:
+			return cli.CodeFailed // nothing else is known of the object
 		}
 	}
 	return code
@@ -114,6 +116,21 @@ func (w *Why) answers(ctx context.Context) ([]answer.Answer, time.Time, error) {
 	found.note(&w.Options)
 	w.incomplete = found.Incomplete
 	touching := found.Traces
+	refused, touching, err := w.refused(ctx, server, target, touching)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	answers, now, err := w.ofObject(ctx, server, target, touching)
+	if len(refused) > 0 && (err != nil || len(answers) == 0) {
+		return refused, later(now, server.About.AsOf), nil // the object does not exist
+	}
+	return append(refused, answers...), now, err
+}
+
+// ofObject returns the answers about the object itself: by the server's traces with it, and by its present state.
+func (w *Why) ofObject(
+	ctx context.Context, server *cli.Session, target cli.Target, touching []api.Summary,
+) ([]answer.Answer, time.Time, error) {
 	answers, now, err := w.served(ctx, server, target, touching)
 	if err != nil {
 		return nil, time.Time{}, err
@@ -143,6 +160,38 @@ func (w *Why) answers(ctx context.Context) ([]answer.Answer, time.Time, error) {
 	}
 	w.blame(ctx, server, &answers[0])
 	return answers, now, nil
+}
+
+// maxRefused is the number of refused requests in a row that are left out.
+const maxRefused = 20
+
+// refused returns the answer about the last request for the object, if it was refused, and the traces without
+// the last refused ones.
+func (w *Why) refused(
+	ctx context.Context, server *cli.Session, target cli.Target, touching []api.Summary,
+) (refused []answer.Answer, rest []api.Summary, err error) {
+	rest = touching
+	for n := 0; len(rest) > 0 && n < maxRefused; n++ {
+		best, err := w.best(ctx, server, rest, target)
+		if err != nil {
+			return nil, nil, err
+		}
+		if o := rest[best].Outcome; o != span.Failed && o != span.Unfinished && o != "" {
+			break
+		}
+		why, err := server.Why(ctx, rest[best].TraceID, target.Ref(w.Namespace))
+		if err != nil {
+			return nil, nil, fmt.Errorf("cannot ask why of trace %s: %w", rest[best].TraceID, err)
+		}
+		if why.Answer.State != answer.Refused {
+			break
+		}
+		if refused == nil {
+			refused = []answer.Answer{why.Answer}
+		}
+		rest = slices.Delete(slices.Clone(rest), best, best+1)
+	}
+	return refused, rest, nil
 }
 
 // blame names the newest change of the fields that led to the answer's reason, if the reason has some and the server
@@ -239,7 +288,8 @@ func (w *Why) served(
 		now = later(why.AsOf, now)
 		a := why.Answer
 		a.Begins = seenSince(server.About)
-		if i == 0 || a.State.Bad() {
+		told := slices.ContainsFunc(answers, func(b answer.Answer) bool { return b.Cause.TraceID == a.Cause.TraceID })
+		if i == 0 || a.State.Bad() && !told {
 			answers = append(answers, a)
 		}
 	}

@@ -30,7 +30,7 @@ func surplus(s *Scene, w *change.Write, r *change.Reconciliation) bool {
 	case kind.DaemonSet.Is(of):
 		return r.Verb == history.Updated && (logged || replaceable(w, r))
 	case kind.Job.Is(of):
-		return r.Verb == history.Updated && (logged || !raised(r, w)) || lowered(r) || ended(r.Timeline, w)
+		return logged || r.Verb == history.Updated && !raised(r, w) || lowered(r) || ended(r.Timeline, w)
 	}
 	return true
 }

@@ -79,13 +79,14 @@ func failed(e *history.Event) string {
 const FailedCreate = "FailedCreate"
 
 // refusal returns the relation to the quota or the LimitRanges in a refusal of the API server. A refusal by a
-// LimitRange does not name it.
+// LimitRange does not name it. The default limit of one may be below a request.
 func refusal(namespace, message string) (object.Relation, bool) {
 	if name := quotaOf(message); name != "" {
 		to := object.Name{Kind: kind.ResourceQuota.Kind.Kind, Namespace: namespace, Name: name}
 		return object.Relation{Type: object.Quota, To: to}, true
 	}
-	if strings.Contains(message, " usage per ") || strings.Contains(message, " max limit to request ratio per ") {
+	if strings.Contains(message, " usage per ") || strings.Contains(message, " max limit to request ratio per ") ||
+		strings.Contains(message, " limit of ") && strings.Contains(message, ".resources.requests: Invalid value") {
 		return object.Relation{Type: object.Limits, To: LimitRanges(namespace)}, true
 	}
 	return object.Relation{}, false

@@ -50,6 +50,8 @@ func (rs *Reasons) Of(t *change.Timeline) reason.Reason {
 			r = of
 		}
 		switch r.Category {
+		case reason.Invalid:
+			r = rs.byDefaults(t, r)
 		case reason.VolumeNotBound:
 			r = rs.byClaims(last, r)
 		case reason.UnschedulableAffinity, reason.UnschedulablePort:
@@ -63,6 +65,9 @@ func (rs *Reasons) Of(t *change.Timeline) reason.Reason {
 		}
 		if last.Pod != nil {
 			r = rs.byNode(last, r)
+			if up := rs.known.Above(t); up != nil {
+				r = reason.Rewritten(last, up.Last(), r)
+			}
 		}
 		rs.memo[t] = r
 	}
@@ -98,6 +103,48 @@ func (rs *Reasons) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
 		of.Since = rs.reasonSince(pod).Since
 	}
 	return of
+}
+
+// byDefaults returns the reason of the object of t, whose Pods are refused, by the LimitRanges of its Namespace.
+func (rs *Reasons) byDefaults(t *change.Timeline, r reason.Reason) reason.Reason {
+	var owner *history.Version
+	if up := rs.known.Above(t); up != nil {
+		owner = up.Last()
+	}
+	var ranges []*history.Version
+	for _, of := range rs.known.Named(change.LimitRanges(t.Ref.Namespace)) {
+		if v := of.Last(); v != nil && of.Removal == nil {
+			ranges = append(ranges, v)
+		}
+	}
+	by := reason.ByDefaults(t.Last(), owner, ranges, r)
+	if by.Category != r.Category {
+		by.Since = Since(r, reason.Waits(t.Versions, rs.EventsOf(t)))
+	}
+	return by
+}
+
+// OfLost says how a container of the last Pod of a failed Job ended before the Job's controller removed the
+// Pod; "" if nothing shows that.
+func (rs *Reasons) OfLost(t *change.Timeline) string {
+	if last := t.Last(); last == nil || !kind.Job.Is(last.Kind) {
+		return ""
+	}
+	var pods []*change.Timeline
+	for _, dep := range rs.known.Dependants(t.Ref.UID) {
+		if v := dep.Last(); v != nil && v.Pod != nil && (dep.Removal != nil || !v.Deleting.IsZero()) {
+			pods = append(pods, dep)
+		}
+	}
+	slices.SortFunc(pods, byAge)
+	for _, pod := range slices.Backward(pods) {
+		for _, v := range slices.Backward(pod.Versions) {
+			if exit := reason.Exit(v); exit != "" && v.Deleting.IsZero() {
+				return "Pod " + pod.Ref.Name + ": " + exit
+			}
+		}
+	}
+	return ""
 }
 
 // byAge orders objects by their creation, and by name within a second.

@@ -88,6 +88,8 @@ func (rf *Refusals) place(id index.Subject, kind *trail.Refusal, w change.Refuse
 		r.Lineage.Latest = history.Later(r.Lineage.Latest, kind.Last.Add(evictionRetry))
 	case r == nil && looksAgain(w.Write):
 		return
+	case r == nil && rf.placeInCommand(id, kind, w):
+		return
 	case r == nil:
 		rf.standAlone(kind, w)
 		return
@@ -163,12 +165,43 @@ func (rf *Refusals) openAt(id index.Subject, w *observation.Write) *change.Recon
 // evictionRetry is the time after which kubectl drain repeats a refused eviction.
 const evictionRetry = 5 * time.Second
 
+// GaveUp reports whether kubectl drain would have repeated the last refused eviction of the trace by now.
+func (e *Endings) GaveUp(l *change.Lineage) bool { return e.clock.Passed(l.Latest, 0) }
+
 // drainOf returns the cordon of the drain to which a refused eviction belongs, or nil.
 func (rf *Refusals) drainOf(id index.Subject, w *observation.Write) *change.Reconciliation {
 	if node := rf.known.EvictedFrom(id, w); node != "" && !w.Unauthenticated {
 		return cause.Drain(rf.scene, node, w.User, w.End)
 	}
 	return nil
+}
+
+// placeInCommand adds a refused eviction to the trace of the command that drains the Node: the same program
+// wrote the Node before, and the command had not ended. Commands announce no refused requests.
+func (rf *Refusals) placeInCommand(id index.Subject, kind *trail.Refusal, w change.Refused) bool {
+	node := rf.known.EvictedFrom(id, w.Write)
+	if node == "" || w.UserAgent == "" || w.Unauthenticated {
+		return false
+	}
+	var of *change.Lineage
+	for _, l := range rf.placed.Lines {
+		if l.Run == nil || !l.Run.End.IsZero() && w.Start.After(l.Run.End) ||
+			of != nil && l.Run.Start.Before(of.Run.Start) {
+			continue
+		}
+		if slices.ContainsFunc(l.Loose, func(q *observation.Write) bool {
+			return q.Kind.Kind == change.NodeName(node).Kind && q.Name == node && !q.Failed() &&
+				q.UserAgent == w.UserAgent && !q.Start.After(w.Start)
+		}) {
+			of = l
+		}
+	}
+	if of == nil {
+		return false
+	}
+	of.Refused = append(of.Refused, w)
+	rf.traces[kind] = append(rf.traces[kind], of)
+	return true
 }
 
 // looksAgain reports whether a refused request only makes a controller read the object again. Such

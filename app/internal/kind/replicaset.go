@@ -14,8 +14,12 @@ var ReplicaSet = Kind{
 	Effects:    []*Kind{&Pod},
 	Replicas:   ReplicaCounts,
 	Parts:      podFields,
-	Fields:     []string{"spec.replicas", "spec.minReadySeconds"},
-	Shown:      []string{"spec.replicas"},
+	// The images show whether admission changed those of a Pod.
+	Fields: []string{
+		"spec.replicas", "spec.minReadySeconds", "spec.template.spec.containers.image",
+		"spec.template.spec.initContainers.image",
+	},
+	Shown:      shownOfTemplate("spec.replicas"),
 	Progress:   true,
 	Attributes: "k8s.replicaset.",
 }

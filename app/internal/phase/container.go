@@ -217,9 +217,23 @@ func (t *track) exit(p *Step, a *attempt) {
 		return
 	}
 	p.events = append(p.events, exited(a))
-	if msg := judge.ExitMessage(t.spec.Name, a.exit); msg != "" {
+	if msg := judge.ExitMessage(t.spec.Name, a.exit); msg != "" && !t.stopped(a) {
 		p.failed, p.message = true, msg
 	}
+}
+
+// stopped reports whether the kubelet stopped a sidecar because the other containers had ended: its exit code
+// is no failure.
+func (t *track) stopped(a *attempt) bool {
+	if !t.spec.Sidecar || len(t.story.versions) == 0 {
+		return false
+	}
+	for _, c := range t.story.versions[len(t.story.versions)-1].Pod.Containers {
+		if !c.State.Terminated() || c.State.Finished.After(a.exit.Finished) {
+			return false
+		}
+	}
+	return true
 }
 
 func (t *track) attrs() []attribute.KeyValue {

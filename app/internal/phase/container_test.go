@@ -312,5 +312,14 @@ func TestInit(t *testing.T) {
 				"start container app #1 14-15",
 				"readiness 20-: is in a crash loop: init container proxy exited with code 1, restarted once",
 			}},
+		"sidecar stopped": {"the kubelet stops it after the main container", []edit{initial(proxy(nil))},
+			func(s *story) {
+				s.put(14, initial(proxy(running(14)))).put(15, container(0, running(15), nil)).
+					put(18, container(0, ran(15, 18, 3), nil)).
+					put(19, initial(proxy(ran(14, 19, 143))), func(s *observation.State) { s.Pod.Phase = "Failed" })
+			}, []string{
+				"start container proxy #1 12-14", "run container proxy #1 14-19",
+				"start container app #1 14-15", "run container app #1 15-18 failed: container app exited with code 3",
+			}},
 	})
 }

@@ -72,7 +72,7 @@ func failedPod(v *history.Version) Reason {
 	if r.Text == "" {
 		r.Text = "failed"
 	}
-	for _, c := range slices.Concat(v.Pod.Init, v.Pod.Containers) {
+	for _, c := range judge.ByBlame(v.Pod) {
 		if judge.ExitMessage(c.Name, c.State) != "" {
 			r.Container = c.Name
 			break
@@ -92,6 +92,26 @@ func evictedPod(v *history.Version, events []*history.Event) Reason {
 		Category: Evicted, Text: "was evicted: " + strings.TrimSuffix(explained(e.Reason, e.Note), "."),
 		For: "its containers", Since: e.At().At().Time,
 	}
+}
+
+// Exit says which container of a Pod ended with an error, in this version or before its restart; "" if none did.
+func Exit(v *history.Version) string {
+	if v.Pod == nil {
+		return ""
+	}
+	for _, c := range judge.ByBlame(v.Pod) {
+		for _, s := range []*observation.ContainerState{c.State, c.Last} {
+			exit := judge.ExitMessage(c.Name, s)
+			if exit == "" {
+				continue
+			}
+			if c.Restarts > 0 {
+				exit += ", restarted " + times(c.Restarts)
+			}
+			return exit
+		}
+	}
+	return ""
 }
 
 // crashing is the reason of a container that has ended with an error.

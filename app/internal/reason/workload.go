@@ -96,7 +96,8 @@ func uncreated(what, text string) Reason {
 		}
 	}
 	return Reason{
-		Category: Refusal(text), Text: "cannot create its " + what + ": " + why, For: "the creation of its " + what,
+		Category: Refusal(text), Text: "cannot create its " + what + ": " + belowRequest(why),
+		For: "the creation of its " + what,
 	}
 }
 
@@ -119,12 +120,14 @@ var refusals = []struct {
 	{"looking up service account", ServiceAccountMissing},
 	{"serviceaccount \"", ServiceAccountMissing},
 	{"disruption budget", DisruptionBudget},
+	{"poddisruptionbudget", DisruptionBudget},
 	{"cannot create resource", Forbidden},
 	{"cannot update resource", Forbidden},
 	{"cannot patch resource", Forbidden},
 	{"cannot delete resource", Forbidden},
 	{"is invalid", Invalid},
 	{"object has been modified", Conflict},
+	{"apply failed", Conflict},
 	// The reasons of the status, for a message that is withheld.
 	{"conflict: ", Conflict},
 	{"invalid: ", Invalid},

@@ -96,7 +96,11 @@ func (b *Builder) trace(l *change.Lineage) *span.Trace {
 		all = append(all, s)
 	}
 	for _, w := range l.Refused {
-		all = append(all, RefusedSpan(w, l))
+		s := RefusedSpan(w, l)
+		if l.Run != nil {
+			s.Parent, s.Evidence = change.ParseContext(l.Run.TraceParent, "").SpanID(), span.ByTime
+		}
+		all = append(all, s)
 	}
 	v := b.verdict(l)
 	t.Outcome, t.Reason = v.outcome, v.text

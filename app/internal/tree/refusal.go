@@ -3,10 +3,17 @@
 package tree
 
 import (
+	"slices"
+
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/index"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/trail"
 )
 
 // refusalText returns the reason of a refused write. A webhook may omit the reason.
@@ -18,6 +25,106 @@ func refusalText(w *observation.Write) string {
 		return w.Reason
 	}
 	return w.Reason + ": " + w.Message
+}
+
+// inVain returns the verdict on the refused requests of a trace: of a command that failed, or the refused
+// evictions of a drain. It reports false if a later write made up for each of them.
+func (b *Builder) inVain(l *change.Lineage) (verdict, bool) {
+	var refused []change.Refused
+	for _, r := range l.Reconciliations {
+		for _, w := range r.Refused {
+			if l.Run != nil || kind.Node.Is(r.Timeline.Ref.Kind) && w.Subresource == evictionOf {
+				refused = append(refused, w)
+			}
+		}
+	}
+	if l.Run != nil {
+		refused = append(refused, l.Refused...)
+	}
+	for _, w := range l.Loose {
+		if w.Failed() && l.Run != nil {
+			refused = append(refused, change.Refused{Write: w})
+		}
+	}
+	if l.Run != nil && l.Run.ExitCode == 0 {
+		return verdict{}, false
+	}
+	refused = slices.DeleteFunc(refused, func(w change.Refused) bool { return b.madeUp(l, w.Write) })
+	if len(refused) == 0 || l.Run == nil && !b.endings.GaveUp(l) {
+		return verdict{}, false
+	}
+	slices.SortStableFunc(refused, func(a, b change.Refused) int { return trail.CompareWrites(a.Write, b.Write) })
+	last := refused[len(refused)-1]
+	v := deniedVerdict(last.Write, refused)
+	if node := b.known.EvictedFrom(index.Identify(last.Write), last.Write); node != "" && b.cordoned(node) {
+		v.text = span.Bound(v.text + "; Node " + node + " stays cordoned")
+	}
+	return v, true
+}
+
+// cordoned reports whether the Node is cordoned now.
+func (b *Builder) cordoned(node string) bool {
+	return slices.ContainsFunc(b.known.Named(change.NodeName(node)), func(t *change.Timeline) bool {
+		last := t.Last()
+		return t.Removal == nil && last != nil && last.Field("spec.unschedulable") != nil
+	})
+}
+
+// evictionOf is the subresource of a Pod's eviction.
+const evictionOf = "eviction"
+
+// deniedVerdict is the verdict on a change whose request w was refused. refused are all refused requests.
+func deniedVerdict(w *observation.Write, refused []change.Refused) verdict {
+	r := reason.Denied(w)
+	others := map[string]bool{}
+	for _, other := range refused {
+		if other.Name != w.Name || other.Kind != w.Kind {
+			others[other.Kind.Kind+" "+other.Namespace+"/"+other.Name] = true
+		}
+	}
+	var same []change.Refused
+	for _, other := range refused {
+		if other.Name == w.Name && other.Kind == w.Kind {
+			same = append(same, other)
+		}
+	}
+	return verdict{
+		outcome: span.Failed, text: span.Bound(r.Text + tried(same) + Others(len(others))), reason: r, refused: w,
+	}
+}
+
+// madeUp reports whether a later write of the trace changed the object of the refused request q as q asked, or
+// its object is gone.
+func (b *Builder) madeUp(l *change.Lineage, q *observation.Write) bool {
+	is := func(o *object.Ref) bool {
+		return o.Kind.Kind == q.Kind.Kind && o.Group == q.Group && o.Namespace == q.Namespace && o.Name == q.Name
+	}
+	for _, w := range l.Loose {
+		if !w.Failed() && is(&w.Ref) && !w.End.Before(q.End) {
+			return true
+		}
+	}
+	for _, r := range l.Reconciliations {
+		if is(&r.Timeline.Ref) && r.Last().At.At().After(q.Start) {
+			return true
+		}
+	}
+	if history.RequestVerb(q) != history.Deleted {
+		return false
+	}
+	timelines := []*change.Timeline{b.known.Object(q.UID)}
+	if q.UID == "" {
+		timelines = b.known.BySubject(index.Identify(q))
+	}
+	for _, t := range timelines {
+		if t == nil {
+			continue
+		}
+		if last := t.Last(); t.Removal != nil || last != nil && !last.Deleting.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 // RefusedSpan returns the span of a refused write, or of a write to an object that was never observed.

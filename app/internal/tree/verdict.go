@@ -32,21 +32,16 @@ type verdict struct {
 	// object is to blame.
 	blamed *change.Reconciliation
 	reason reason.Reason
-	// refused is the only write of the trace, which was refused; nil otherwise.
+	// refused is the refused request to blame; nil otherwise.
 	refused *observation.Write
 }
 
 func (b *Builder) verdict(l *change.Lineage) verdict {
 	if l.Vain && len(l.Refused) > 0 {
-		w := l.Refused[0]
-		if !w.Failed() {
+		if w := l.Refused[0]; !w.Failed() {
 			return verdict{outcome: unseenOutcome(w)}
 		}
-		text := refusalText(w.Write)
-		return verdict{
-			outcome: span.Failed, text: span.Bound(w.Kind.Kind + " " + w.Name + ": " + text + tried(l.Refused)),
-			reason: reason.Reason{Category: reason.Refusal(text)}, refused: w.Write,
-		}
+		return deniedVerdict(l.Refused[0].Write, l.Refused)
 	}
 	outcome := span.Converged
 	if l.Run == nil && len(l.Reconciliations) > 0 {
@@ -75,7 +70,11 @@ func (b *Builder) verdict(l *change.Lineage) verdict {
 		return v
 	case l.Run != nil && l.Run.End.IsZero():
 		return verdict{outcome: span.Unfinished, text: "the command is still running"}
-	case l.Run != nil:
+	}
+	if v, found := b.inVain(l); found {
+		return v
+	}
+	if l.Run != nil {
 		for _, r := range l.Reconciliations {
 			if r.Superseded != nil && r.Parent == nil && r.Ended.Outcome == span.Superseded {
 				return verdict{
@@ -84,6 +83,9 @@ func (b *Builder) verdict(l *change.Lineage) verdict {
 				}
 			}
 		}
+	}
+	if outcome == span.Deleted && l.Run == nil {
+		return verdict{outcome: outcome, text: b.collected(l.Reconciliations[0])}
 	}
 	return verdict{outcome: outcome}
 }
@@ -140,6 +142,8 @@ func (b *Builder) failure(l *change.Lineage, top, deepest *change.Reconciliation
 	} else if deepest != top && under(deepest, top) {
 		v.text += ": " + describe(deepest, deepest.Ended.Message)
 		v.blamed, v.reason = deepest, b.reasonOfFailure(deepest)
+	} else if lost := b.reasons.OfLost(top.Timeline); lost != "" {
+		v.text += ": " + lost
 	}
 	if v.reason.Category == "" || v.reason.Category == reason.PodFailed {
 		v.reason.Category = cmp.Or(category, v.reason.Category)

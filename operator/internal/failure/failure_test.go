@@ -39,17 +39,20 @@ func TestText(t *testing.T) {
 			fmt.Errorf("cannot write: %w", pod),
 			`cannot write: Pod "p" is invalid: spec.env: Invalid value (text withheld)`,
 		},
-		"secret": {fmt.Errorf("cannot write: %w", secret), "cannot write: (text withheld)"},
+		"secret": {fmt.Errorf("cannot write: %w", secret), `cannot write: Secret "s" is invalid: data: Invalid ` +
+			`value (text withheld)`},
 		"joined": {
 			errors.Join(secret, pod, gone),
-			"(text withheld)\n" + `Pod "p" is invalid: spec.env: Invalid value (text withheld)` + "\n" +
+			`Secret "s" is invalid: data: Invalid value (text withheld)` + "\n" + `Pod "p" is invalid: spec.env: ` +
+				`Invalid value (text withheld)` + "\n" +
 				`pods "p" not found`,
 		},
 		"aggregated": {
 			utilerrors.NewAggregate([]error{secret, fmt.Errorf("b: %w", pod)}),
-			`[(text withheld), b: Pod "p" is invalid: spec.env: Invalid value (text withheld)]`,
+			`[Secret "s" is invalid: data: Invalid value (text withheld), b: Pod "p" is invalid: spec.env: Invalid ` +
+				`value (text withheld)]`,
 		},
-		"hidden": {hiding{secret}, "(text withheld)"},
+		"hidden": {hiding{secret}, `Secret "s" is invalid: data: Invalid value (text withheld)`},
 		"repeated": {
 			errors.Join(fmt.Errorf("first: %w", pod), fmt.Errorf("second: %w", pod)),
 			`first: Pod "p" is invalid: spec.env: Invalid value (text withheld)` + "\n" +

@@ -76,6 +76,20 @@ func TestJudgements(t *testing.T) {
 			kind.Pod.Kind, pod("Failed", crashed), false,
 			"failed: container app exited with code 3",
 		},
+		"Failed Pod with a sidecar": {kind.Pod.Kind, func(s *observation.State) {
+			pod("Failed", crashed)(s)
+			s.Pod.Init = []observation.Container{{
+				Name: "proxy", Sidecar: true,
+				State: &observation.ContainerState{Reason: "Error", ExitCode: 143, Finished: time.Unix(2, 0)},
+			}}
+		}, false, "failed: container app exited with code 3"},
+		"Failed sidecar": {kind.Pod.Kind, func(s *observation.State) {
+			pod("Failed", app)(s)
+			s.Pod.Init = []observation.Container{{
+				Name: "proxy", Sidecar: true,
+				State: &observation.ContainerState{Reason: "Error", ExitCode: 143, Finished: time.Unix(2, 0)},
+			}}
+		}, false, "failed: container proxy exited with code 143"},
 		"Evicted Pod": {kind.Pod.Kind, func(s *observation.State) {
 			pod("Failed", crashed)(s)
 			s.Pod.Reason, s.Pod.Message = "Evicted", "too much storage"

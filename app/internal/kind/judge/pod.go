@@ -4,6 +4,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,17 +99,26 @@ func podFailure(p *history.PodState) string {
 	if p.Reason != "" { // the kubelet's own, such as Evicted
 		return strings.TrimSuffix(strings.TrimSpace(p.Reason+": "+p.Message), ":")
 	}
-	for _, c := range p.Init {
-		if msg := ExitMessage(c.Name, c.State); msg != "" {
-			return msg
-		}
-	}
-	for _, c := range p.Containers {
+	for _, c := range ByBlame(p) {
 		if msg := ExitMessage(c.Name, c.State); msg != "" {
 			return msg
 		}
 	}
 	return strings.TrimSpace(p.Message)
+}
+
+// ByBlame returns the containers of a Pod in the order in which they can be to blame for its failure. The
+// kubelet stops a sidecar after the others have ended, so a sidecar comes last.
+func ByBlame(p *history.PodState) []*observation.Container {
+	var out, sidecars []*observation.Container
+	for _, c := range p.Init {
+		if c.Sidecar {
+			sidecars = append(sidecars, c)
+		} else {
+			out = append(out, c)
+		}
+	}
+	return slices.Concat(out, p.Containers, sidecars)
 }
 
 // ExitMessage describes the failed end of a container, with its last message unless that is withheld. It is
