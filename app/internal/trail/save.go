@@ -4,8 +4,6 @@ package trail
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -40,12 +38,7 @@ func (tr *Trail) Save(s *snapshot.Writer) {
 		s.Part.Adrift = append(s.Part.Adrift, savedWaiting(s, id, list))
 		s.Next()
 	}
-	longer := maps.Clone(tr.longer)
-	for _, w := range tr.unseen { // they are unseen again after the next turn
-		id := index.Identify(w)
-		longer[id] = append(slices.Clone(longer[id]), w)
-	}
-	for id, list := range snapshot.ByKey(longer, index.CompareSubjects) {
+	for id, list := range snapshot.ByKey(tr.longer, index.CompareSubjects) {
 		s.Part.LongAdrift = append(s.Part.LongAdrift, savedWaiting(s, id, list))
 		s.Next()
 	}
