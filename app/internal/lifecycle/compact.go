@@ -55,8 +55,7 @@ func (k *retention) compact(all []*group, now time.Time, every bool) {
 		}
 	}
 	k.reportSeries(now)
-	k.trail.Age(now)
-	for _, w := range k.trail.TakeUnseen() {
+	for _, w := range k.trail.Age(now) {
 		id := index.Identify(w)
 		if _, dropped := k.trail.Refuse(id, w); dropped {
 			k.groups.changeAll()

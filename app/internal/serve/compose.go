@@ -118,7 +118,8 @@ func (s *server) compose(
 	}
 	loop := newLoop(in, recorder, loopOptions{
 		Now: now, Flush: watching.watcher.Flush, Received: tally, Delayed: storage.view.Delayed,
-		Related: s.relations.found, Progress: s.progress, Metrics: s.metrics.loop, Errors: s.metrics.storage.errors, Log: s.log,
+		Related: s.relations.found, Progress: s.progress, Metrics: s.metrics.loop,
+		Errors: s.metrics.storage.errors, Log: s.log,
 	})
 
 	receiving := newReceiving(c.Receivers.OTLP, in, s.log, fail)

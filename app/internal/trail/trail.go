@@ -31,8 +31,6 @@ type State struct {
 	sightings, earlier map[uint64]sighting
 	waiting, longer    map[index.Subject][]*observation.Write
 	refusals           map[index.Subject]*Refusals
-	// unseen are writes to objects that were never observed, because they went before the first list.
-	unseen []*observation.Write
 	// turned is the time of the last change of generations.
 	turned time.Time
 	// delay is the recent delay of audit events. at is the arrival time of the last one.
@@ -81,7 +79,7 @@ const (
 // another one may follow. At the bound it drops the oldest one.
 func (tr *Trail) Wait(id index.Subject, w *observation.Write) {
 	if len(tr.waiting) >= MaxWaiting/2 {
-		tr.turnWaiting()
+		tr.tally.Dropped += uint64(len(tr.turnWaiting())) // no room
 	}
 	list := addWrite(tr.waiting[id], w)
 	if len(list) > maxWrites {
@@ -118,29 +116,23 @@ func Claimed(t *change.Timeline, w *observation.Write) *observation.Write {
 	return &out
 }
 
-// turnWaiting drops the writes that have waited longest.
-func (tr *Trail) turnWaiting() {
+// turnWaiting drops the writes that have waited longest. It returns those to objects that were never observed,
+// because they went before the first list.
+func (tr *Trail) turnWaiting() (unseen []*observation.Write) {
 	for _, list := range tr.longer {
 		for _, w := range list {
 			switch {
 			case w.Unlisted && audit.ChangesObject(w) && !audit.IsComponent(w.User) && !audit.Unnamed(w) &&
 				!tr.Contradicted(w):
-				tr.unseen = append(tr.unseen, w)
-				tr.tally.Found++
+				unseen = append(unseen, w)
 			default:
 				tr.tally.Unmatched++
 			}
 		}
 	}
 	tr.longer, tr.waiting = tr.waiting, map[index.Subject][]*observation.Write{}
-}
-
-// TakeUnseen returns the writes to objects that were never observed, each once.
-func (tr *Trail) TakeUnseen() []*observation.Write {
-	out := tr.unseen
-	tr.unseen = nil
-	slices.SortFunc(out, CompareWrites)
-	return out
+	slices.SortFunc(unseen, CompareWrites)
+	return unseen
 }
 
 // Size returns the numbers of waiting writes, refused writes by object, and digests.
@@ -148,14 +140,16 @@ func (tr *Trail) Size() (waiting, refused, sightings int) {
 	return len(tr.waiting) + len(tr.longer), len(tr.refusals), len(tr.sightings) + len(tr.earlier)
 }
 
-// Age drops the old data that is still unused.
-func (tr *Trail) Age(now time.Time) {
+// Age drops the old data that is still unused. It returns the writes to objects that were never observed.
+func (tr *Trail) Age(now time.Time) (unseen []*observation.Write) {
 	if now.Sub(tr.turned) < maxAge {
-		return
+		return nil
 	}
 	tr.turned = now
 	tr.turnSightings()
-	tr.turnWaiting()
+	unseen = tr.turnWaiting()
+	tr.tally.Found += uint64(len(unseen))
+	return unseen
 }
 
 // MaxLoose is the maximum number of requests of one object that wait for their stored writes.
