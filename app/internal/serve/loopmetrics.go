@@ -11,6 +11,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
 // Buckets of histograms, in seconds: for work in this process, and for a user's actions.
@@ -34,7 +35,7 @@ type loopMetrics struct {
 	objects      prometheus.Gauge
 	differences  prometheus.Counter
 	inputs       prometheus.Gauge
-	writes       writeMetrics
+	writes       writeCounts
 }
 
 func newLoopMetrics(r prometheus.Registerer) *loopMetrics {
@@ -105,7 +106,7 @@ func newLoopMetrics(r prometheus.Registerer) *loopMetrics {
 				"steady rise: saving fails; see the log.",
 		}),
 	}
-	r.MustRegister(&m.writes)
+	r.MustRegister(m.writes.collector())
 	return m
 }
 
@@ -143,34 +144,31 @@ func lastEnd(t *span.Trace) time.Time {
 }
 
 var (
-	observedMetric = prometheus.NewDesc("lifeline_writes_observed_total",
+	observedMetric = telemetry.Counter("lifeline_writes_observed_total",
 		"Stored writes that the engine has observed, with the objects found at the start. It is the sum of "+
-			"lifeline_writes_total over all fates, and of the writes that the engine still works on.", nil, nil)
-	writesMetric = prometheus.NewDesc("lifeline_writes_total",
+			"lifeline_writes_total over all fates, and of the writes that the engine still works on.")
+	writesMetric = telemetry.Counter("lifeline_writes_total",
 		"Stored writes by fate. In a trace: a change or its effect (traced), or a repeated change that the first "+
 			"one's trace counts (series). Steps: a status or bookkeeping write, or an update of an EndpointSlice "+
 			"(step). "+
-			"Others: a write without a trace (noise), an object found at the start (baseline).", []string{"fate"}, nil)
+			"Others: a write without a trace (noise), an object found at the start (baseline).", "fate")
 )
 
-// writeMetrics is a prometheus.Collector of the engine's counts of writes, as last stored.
-type writeMetrics struct {
+// writeCounts are the engine's counts of writes, as last stored. They are nil before the first look.
+type writeCounts struct {
 	atomic.Pointer[lifecycle.WriteStats]
 }
 
-// Describe implements prometheus.Collector.
-func (*writeMetrics) Describe(to chan<- *prometheus.Desc) { to <- observedMetric; to <- writesMetric }
-
-// Collect implements prometheus.Collector.
-func (m *writeMetrics) Collect(to chan<- prometheus.Metric) {
-	var s lifecycle.WriteStats
-	if last := m.Load(); last != nil {
-		s = *last
-	}
-	to <- prometheus.MustNewConstMetric(observedMetric, prometheus.CounterValue, float64(s.Observed))
-	for fate, n := range s.ByFate() {
-		if n > 0 {
-			to <- prometheus.MustNewConstMetric(writesMetric, prometheus.CounterValue, float64(n), fate)
+// collector returns a collector of the counts.
+func (c *writeCounts) collector() prometheus.Collector {
+	return telemetry.Collector(func(to telemetry.Scrape) {
+		var s lifecycle.WriteStats
+		if last := c.Load(); last != nil {
+			s = *last
 		}
-	}
+		to.Value(observedMetric, float64(s.Observed))
+		for fate, n := range s.ByFate() {
+			to.Value(writesMetric, float64(n), fate)
+		}
+	}, observedMetric, writesMetric)
 }

@@ -50,7 +50,7 @@ func newMetrics(r prometheus.Registerer, c counts) *metrics {
 	audit.RegisterMetrics(r, c.audit)
 	export.RegisterMetrics(r, c.outbox, c.now)
 	notice.RegisterMetrics(r, c.notices, c.changes)
-	r.MustRegister(watchMetrics{c.watch, c.audit}, c.joined, c.relations)
+	r.MustRegister(newWatchMetrics(c.watch, c.audit), c.joined.collector(), c.relations.collector())
 	return &metrics{
 		loop:    newLoopMetrics(r),
 		storage: newStorageMetrics(r, c.stored),
