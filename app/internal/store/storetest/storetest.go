@@ -107,12 +107,11 @@ func change(n, spans int) *span.Trace {
 		span.KeyActor.String("kubectl"),
 	)
 	root.Outcome = span.Converged
-	root.Events = []span.Event{{Time: root.Start.Time, Name: span.EventWrite, Attributes: []attribute.KeyValue{
-		span.KeyVerb.String("update"),
-		span.KeyPart.String("desired"),
-		span.KeyRV.Int(1000 + n),
-		span.KeyActor.String("kubectl"),
-	}}}
+	root.Events = []span.Event{{Time: root.Start.Time, Name: span.EventWrite}}
+	spantest.Write(root, span.Write{
+		Verb: "update", Part: "desired", ResourceVersion: int64(1000 + n), Actor: "kubectl",
+		Start: root.Start.Time, End: root.Start.Time,
+	})
 	for i := 1; i < spans; i++ {
 		pod := b.Add(
 			root,
