@@ -234,12 +234,8 @@ func (c *Cluster) launchAddOn(component Component) error {
 	}
 	namespace := namespaceOf(component)
 	kubeconfig := c.etc(string(component) + ".kubeconfig")
-	if err := c.writeKubeconfig(
-		kubeconfig,
-		"system:serviceaccount:"+namespace+":"+string(component),
-		"system:serviceaccounts",
-		"system:serviceaccounts:"+namespace,
-	); err != nil {
+	if err := c.writeKubeconfig(kubeconfig, "system:serviceaccount:"+namespace+":"+string(component),
+		"system:serviceaccounts", "system:serviceaccounts:"+namespace); err != nil {
 		return err
 	}
 	// Some controllers remove old temporary files of their predecessors.

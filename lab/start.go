@@ -113,12 +113,8 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.startStorage(ctx); err != nil {
 		return err
 	}
-	c.say(
-		"API server %s ready at %s after %s",
-		c.Release(),
-		c.ServerURL(),
-		time.Since(begin).Round(100*time.Millisecond),
-	)
+	c.say("API server %s ready at %s after %s",
+		c.Release(), c.ServerURL(), time.Since(begin).Round(100*time.Millisecond))
 	if c.opts.BeforeControllers != nil {
 		if err := c.opts.BeforeControllers(ctx, c); err != nil {
 			return fmt.Errorf("before the controllers: %w", err)

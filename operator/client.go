@@ -63,10 +63,7 @@ func (t *tracedClient) Update(ctx context.Context, obj client.Object, opts ...cl
 
 // Patch writes a part of an object, with a context if the desired state changes.
 func (t *tracedClient) Patch(
-	ctx context.Context,
-	obj client.Object,
-	patch client.Patch,
-	opts ...client.PatchOption,
+	ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption,
 ) error {
 	o := client.PatchOptions{}
 	o.ApplyOptions(opts)
@@ -127,10 +124,7 @@ func (t *tracedClient) DeleteAllOf(ctx context.Context, obj client.Object, opts 
 
 // Get reads one object. With WithReads, a read without an informer becomes a span.
 func (t *tracedClient) Get(
-	ctx context.Context,
-	key client.ObjectKey,
-	obj client.Object,
-	opts ...client.GetOption,
+	ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption,
 ) error {
 	ctx, done := t.read(ctx, "get", obj)
 	err := t.Client.Get(ctx, key, obj, opts...)

@@ -156,10 +156,7 @@ func blank(obj runtime.Object, gvk schema.GroupVersionKind) client.Object {
 
 // Get reads an object and records the informer that the read started.
 func (c *watchedCache) Get(
-	ctx context.Context,
-	key client.ObjectKey,
-	obj client.Object,
-	opts ...client.GetOption,
+	ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption,
 ) error {
 	err := c.Cache.Get(ctx, key, obj, opts...)
 	ik, ok := c.key(obj)
@@ -220,9 +217,7 @@ func (c *watchedCache) item(list client.ObjectList) client.Object {
 
 // GetInformer returns an informer and records it.
 func (c *watchedCache) GetInformer(
-	ctx context.Context,
-	obj client.Object,
-	opts ...cache.InformerGetOption,
+	ctx context.Context, obj client.Object, opts ...cache.InformerGetOption,
 ) (cache.Informer, error) {
 	informer, err := c.Cache.GetInformer(ctx, obj, opts...)
 	if err == nil {
@@ -233,9 +228,7 @@ func (c *watchedCache) GetInformer(
 
 // GetInformerForKind returns an informer and records it.
 func (c *watchedCache) GetInformerForKind(
-	ctx context.Context,
-	gvk schema.GroupVersionKind,
-	opts ...cache.InformerGetOption,
+	ctx context.Context, gvk schema.GroupVersionKind, opts ...cache.InformerGetOption,
 ) (cache.Informer, error) {
 	informer, err := c.Cache.GetInformerForKind(ctx, gvk, opts...)
 	if err == nil {

@@ -99,13 +99,8 @@ Exit codes: 0; 1 for an error; 130 after Ctrl-C.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(
-		&e.File,
-		"output",
-		"o",
-		"",
-		"file to write; the ending .gz makes a compressed file (default stdout)",
-	)
+	flags.StringVarP(&e.File, "output", "o", "",
+		"file to write; the ending .gz makes a compressed file (default stdout)")
 	flags.StringVar(&e.Since, "since", "",
 		"only traces with a later start, as an age or a time: 90m, 1d, 2026-03-01T12:00:00Z")
 	flags.StringVar(&e.Until, "until", "", "only traces with an earlier start, as an age or a time")

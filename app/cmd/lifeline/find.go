@@ -77,12 +77,8 @@ Exit codes: 0, also without a match; 1 without a server, or for an error.`,
 	flags.IntVar(&f.find.Limit, "limit", defaultLimit,
 		"maximum number of lifecycles, or of groups if given with --group-by; 0 means all")
 	flags.BoolVar(&f.find.Whole, "no-trunc", false, "print whole trace IDs")
-	flags.StringVar(
-		&f.find.GroupBy,
-		"group-by",
-		"",
-		`count by this field or other text, as in 'labels["app"]', or by day`,
-	)
+	flags.StringVar(&f.find.GroupBy, "group-by", "",
+		`count by this field or other text, as in 'labels["app"]', or by day`)
 	flags.StringVar(&f.find.Of, "of", "", `the duration that --quantiles are of, as in `+
 		`'ended.readiness - began.pull' (default "duration")`)
 	flags.StringSliceVar(&f.find.Quantiles, "quantiles", nil, "quantiles of --of, as in 0.5,0.9,0.99")

@@ -68,13 +68,8 @@ Exit codes: 0, also for an empty list; 1 without a server, or for an error.`,
 	flags.StringVar(&f.list.Since, "since", "",
 		"only traces with a later start, as an age or a time: 90m, 1d, 2026-03-01T12:00:00Z")
 	flags.StringVar(&f.list.Until, "until", "", "only traces with an earlier start, as an age or a time")
-	flags.StringVarP(
-		&f.list.Selector,
-		"selector",
-		"l",
-		"",
-		"only what touched an object with these labels, as in -l app=web",
-	)
+	flags.StringVarP(&f.list.Selector, "selector", "l", "",
+		"only what touched an object with these labels, as in -l app=web")
 	flags.BoolVarP(&f.list.Watch, "watch", "w", false, "after the list, print each change until Ctrl-C")
 	flags.StringVar(&f.list.SortBy, "sort-by", "", "order of the list: "+strings.Join(ask.SortOrders(), ", "))
 	flags.BoolVar(&f.list.Failed, "failed", false, "only failed traces")

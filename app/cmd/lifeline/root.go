@@ -40,9 +40,7 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 	root.SetErr(streams.ErrOut)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		newRun(
-			streams,
-		),
+		newRun(streams),
 		newWatch(streams),
 		newLs(streams),
 		newFind(streams),

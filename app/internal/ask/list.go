@@ -123,11 +123,8 @@ func (l *List) Validate() error {
 	known := Categories()
 	for _, c := range l.Categories {
 		if !slices.Contains(known, c) {
-			return fmt.Errorf(
-				"--category %q: it must be a category of docs/reasons.md, such as %s",
-				c,
-				reason.ImageNotFound,
-			)
+			return fmt.Errorf("--category %q: it must be a category of docs/reasons.md, such as %s",
+				c, reason.ImageNotFound)
 		}
 	}
 	return checkRange(l.Since, l.Until, l.Time())

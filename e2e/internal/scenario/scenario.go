@@ -217,17 +217,8 @@ func deletePod(t *testing.T, bench *harness.Bench) {
 	var seen []string
 	for range 2 {
 		name := strings.TrimSpace(
-			bench.MustKubectl(
-				t,
-				"",
-				"-n",
-				ns,
-				"get",
-				"pods",
-				"--field-selector=status.phase=Running",
-				"-o",
-				"jsonpath={.items[0].metadata.name}",
-			),
+			bench.MustKubectl(t, "", "-n", ns, "get", "pods", "--field-selector=status.phase=Running", "-o",
+				"jsonpath={.items[0].metadata.name}"),
 		)
 		o := bench.Oracle(t, ns)
 		r := bench.Run(t, 0, nil, "kubectl", "-n", ns, "delete", "pod", name)

@@ -45,11 +45,7 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 }
 
 func (a *Authority) sign(
-	t testing.TB,
-	serial int64,
-	key *ecdsa.PrivateKey,
-	ca bool,
-	until time.Time,
+	t testing.TB, serial int64, key *ecdsa.PrivateKey, ca bool, until time.Time,
 ) *x509.Certificate {
 	t.Helper()
 	template := &x509.Certificate{

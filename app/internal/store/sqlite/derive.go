@@ -130,9 +130,7 @@ func (d *deriver) spread(ctx context.Context, num int64, first *int64) error {
 	); err != nil {
 		return err
 	}
-	return d.Exec(
-		ctx, "UPDATE span_index SET trace_start = ?1 WHERE trace = ?2 AND trace_start > ?1", *first, num,
-	)
+	return d.Exec(ctx, "UPDATE span_index SET trace_start = ?1 WHERE trace = ?2 AND trace_start > ?1", *first, num)
 }
 
 // operation returns the number of an operation.

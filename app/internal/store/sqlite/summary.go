@@ -77,10 +77,7 @@ func (c *content) finish(ctx context.Context, sum *store.Summary, h *head) error
 
 // summaries reads the rows of selectSummary, and the traces' numbers.
 func summaries(
-	ctx context.Context,
-	from database.Querier,
-	where string,
-	args []any,
+	ctx context.Context, from database.Querier, where string, args []any,
 ) (out []store.Summary, nums []int64, err error) {
 	var num, at, asOf int64
 	var id []byte

@@ -199,11 +199,7 @@ func testAmendments(t *testing.T, open Open) {
 	b := batch(1)
 	b.Amendments = []*span.Trace{early}
 	put(t, s, b)
-	if _, err := s.Trace(
-		t.Context(),
-		store.Scope{},
-		done.ID,
-	); !errors.Is(err, store.ErrNotFound) ||
+	if _, err := s.Trace(t.Context(), store.Scope{}, done.ID); !errors.Is(err, store.ErrNotFound) ||
 		stats(t, s).Traces != 0 {
 		t.Errorf("an amendment alone is a trace: %v", err)
 	}

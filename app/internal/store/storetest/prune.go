@@ -29,10 +29,7 @@ func testPruneByAge(t *testing.T, open Open) {
 	if left := names(list(t, s, store.Query{})); left != "5 4 3" {
 		t.Errorf("left %q", left)
 	}
-	if after := stats(
-		t,
-		s,
-	); after.Traces != 3 || after.Open != 0 || after.Spans != 6 || after.Writes != 3 ||
+	if after := stats(t, s); after.Traces != 3 || after.Open != 0 || after.Spans != 6 || after.Writes != 3 ||
 		after.Revision != 1 {
 		t.Errorf("stats are %+v", after)
 	}

@@ -141,10 +141,7 @@ func CheckScope(t *testing.T, s store.Reader, scope store.Scope, all []*span.Tra
 	}
 	for n, of := range all {
 		wanted := visible[of.ID]
-		if got := slices.ContainsFunc(
-			listed,
-			func(s store.Summary) bool { return s.ID == of.ID },
-		); got != wanted {
+		if got := slices.ContainsFunc(listed, func(s store.Summary) bool { return s.ID == of.ID }); got != wanted {
 			t.Errorf("trace %d in the list: %t", n+1, got)
 		}
 		if got := slices.Contains(between, of.ID); got != wanted {

@@ -97,15 +97,8 @@ func change(n, spans int) *span.Trace {
 	b := spantest.New(name)
 	at := n * 1000
 	ref := spantest.Ref("apps", "Deployment", name)
-	root := b.Add(
-		nil,
-		"reconcile Deployment",
-		"deployment-controller",
-		ref,
-		at,
-		at+100*spans,
-		span.KeyActor.String("kubectl"),
-	)
+	root := b.Add(nil, "reconcile Deployment",
+		"deployment-controller", ref, at, at+100*spans, span.KeyActor.String("kubectl"))
 	root.Outcome = span.Converged
 	root.Events = []span.Event{{Time: root.Start.Time, Name: span.EventWrite}}
 	spantest.Write(root, span.Write{
@@ -113,15 +106,8 @@ func change(n, spans int) *span.Trace {
 		Start: root.Start.Time, End: root.Start.Time,
 	})
 	for i := 1; i < spans; i++ {
-		pod := b.Add(
-			root,
-			"reconcile Pod",
-			"kubelet",
-			spantest.Ref("", "Pod", name+"-"+number(i)),
-			at+i,
-			at+100*i,
-			span.KeyNode.String("node-1"),
-		)
+		pod := b.Add(root, "reconcile Pod",
+			"kubelet", spantest.Ref("", "Pod", name+"-"+number(i)), at+i, at+100*i, span.KeyNode.String("node-1"))
 		pod.Outcome = span.Converged
 	}
 	return b.Trace
