@@ -59,9 +59,7 @@ func testForget(t *testing.T, open Open) {
 	late.Spans[0].Object.Namespace = "secret"
 	b.Amendments = []*span.Trace{late}
 	put(t, s, b)
-	if err := s.Pin(t.Context(), inside.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Pin(t.Context(), inside.ID, true))
 
 	got, err := s.Forget(t.Context(), store.Selector{Namespace: "secret"})
 	want := store.Forgotten{Traces: 5, Shared: 2, Edges: 2}

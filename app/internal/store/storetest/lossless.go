@@ -198,9 +198,7 @@ func testInvalid(t *testing.T, open Open) {
 func testClosed(t *testing.T, open Open) {
 	s := open(t)
 	for range 2 {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 	b := batch(1)
 	b.Finished = []*span.Trace{change(1, 1)}

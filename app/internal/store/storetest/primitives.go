@@ -41,9 +41,7 @@ func testWrites(t *testing.T, open Open) {
 		q := store.WriteQuery{Limit: limit}
 		for range want {
 			page, err := s.Writes(t.Context(), q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got = append(got, page.Writes...)
 			if q.After = page.Next; page.Next == "" {
 				break
@@ -75,9 +73,7 @@ func testWrites(t *testing.T, open Open) {
 		"namespace": {store.WriteQuery{Object: object.Ref{Namespace: "default"}, Part: "ownership"}, 1},
 	} {
 		page, err := s.Writes(t.Context(), tc.query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(page.Writes) != tc.want || page.Next != "" {
 			t.Errorf("%s: got %d writes, want %d: %+v", name, len(page.Writes), tc.want, page.Writes)
 		}
@@ -119,9 +115,7 @@ func testCauses(t *testing.T, open Open) {
 			}
 		}
 		got, err := s.Causes(t.Context(), store.Scope{}, of.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		store.SortCauses(of.ID, want)
 		if d := diff(want, got); d != "" {
 			t.Errorf("-want +got:\n%s", d)

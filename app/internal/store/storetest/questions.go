@@ -374,9 +374,7 @@ func testGroup(t *testing.T, reading Reading) {
 	b.Finished = mixed()
 	r, all := reading(t, b), lifecycles(b.Finished)
 	zone, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	year := store.FindQuery{Since: spantest.Epoch.Add(-365 * 24 * time.Hour)}
 	ofName := by(t, `labels["app.kubernetes.io/name"]`)
 	for name, tc := range map[string]struct {
@@ -426,9 +424,7 @@ func testGroup(t *testing.T, reading Reading) {
 			for _, text := range []string{"", `kind == "Pod" && start > timestamp("2000-01-01T00:00:00Z")`} {
 				q.Where = where(t, text)
 				page, err := r.Group(t.Context(), q)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				want := grouped(selected(all, q.FindQuery), q)
 				if d := gocmp.Diff(want, page.Groups, cmpopts.EquateEmpty()); d != "" || page.More != 0 {
 					t.Errorf("%s: -want +got:\n%s", text, d)
@@ -470,9 +466,7 @@ func testGroupRandom(t *testing.T, reading Reading) {
 			By:        by, Of: of, Quantiles: []float64{0, 0.5, 1},
 		}
 		g, err := store.NewGrouping(&q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i := range all {
 			g.Add(&all[i])
 		}

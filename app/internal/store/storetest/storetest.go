@@ -47,35 +47,27 @@ func batch(revision int64) *store.Batch { return &store.Batch{Revision: revision
 
 func put(t testing.TB, s store.Archive, b *store.Batch) {
 	t.Helper()
-	if err := s.Write(t.Context(), b); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Write(t.Context(), b))
 }
 
 func get(t testing.TB, s store.Archive, id trace.TraceID) *store.Record {
 	t.Helper()
 	r, err := s.Trace(t.Context(), store.Scope{}, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
 func list(t testing.TB, s store.Archive, q store.Query) []store.Summary {
 	t.Helper()
 	page, err := s.List(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return page.Traces
 }
 
 func stats(t testing.TB, s store.Archive) store.Stats {
 	t.Helper()
 	out, err := s.Stats(t.Context(), store.Scope{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
@@ -168,4 +160,11 @@ func names(traces []store.Summary) string {
 		out[i] = strings.TrimLeft(strings.TrimPrefix(cmp.Or(t.Object.Name, t.Name), "change-"), "0")
 	}
 	return strings.Join(out, " ")
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
 }
