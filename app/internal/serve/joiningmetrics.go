@@ -3,8 +3,6 @@
 package serve
 
 import (
-	"sync/atomic"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kube-lifeline/lifeline/app/internal/stitch"
@@ -42,18 +40,13 @@ type joiningStats struct {
 	Uncopied    int64
 }
 
-// joinedCounts are the counts of the last look. They are nil before it, and without a receiver of spans.
-type joinedCounts struct {
-	atomic.Pointer[joiningStats]
-}
+// joinedCounts are the counts of joining. Without a receiver of spans there are none.
+type joinedCounts = latest[joiningStats]
 
-// collector returns a collector of the counts.
-func (c *joinedCounts) collector() prometheus.Collector {
+// newJoiningMetrics returns a collector of the counts.
+func newJoiningMetrics(last *joinedCounts) prometheus.Collector {
 	return telemetry.Collector(func(to telemetry.Scrape) {
-		var j joiningStats
-		if last := c.Load(); last != nil {
-			j = *last
-		}
+		j := last.get()
 		to.Value(joinedMetric, float64(j.Joined), "with")
 		to.Value(joinedMetric, float64(j.Late), "after")
 		for why, n := range map[string]int64{

@@ -3,7 +3,6 @@
 package serve
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -35,7 +34,7 @@ type loopMetrics struct {
 	objects      prometheus.Gauge
 	differences  prometheus.Counter
 	inputs       prometheus.Gauge
-	writes       writeCounts
+	writes       latest[lifecycle.WriteStats]
 }
 
 func newLoopMetrics(r prometheus.Registerer) *loopMetrics {
@@ -106,7 +105,7 @@ func newLoopMetrics(r prometheus.Registerer) *loopMetrics {
 				"steady rise: saving fails; see the log.",
 		}),
 	}
-	r.MustRegister(m.writes.collector())
+	r.MustRegister(newWriteMetrics(&m.writes))
 	return m
 }
 
@@ -154,18 +153,10 @@ var (
 			"Others: a write without a trace (noise), an object found at the start (baseline).", "fate")
 )
 
-// writeCounts are the engine's counts of writes, as last stored. They are nil before the first look.
-type writeCounts struct {
-	atomic.Pointer[lifecycle.WriteStats]
-}
-
-// collector returns a collector of the counts.
-func (c *writeCounts) collector() prometheus.Collector {
+// newWriteMetrics returns a collector of the engine's counts of writes.
+func newWriteMetrics(last *latest[lifecycle.WriteStats]) prometheus.Collector {
 	return telemetry.Collector(func(to telemetry.Scrape) {
-		var s lifecycle.WriteStats
-		if last := c.Load(); last != nil {
-			s = *last
-		}
+		s := last.get()
 		to.Value(observedMetric, float64(s.Observed))
 		for fate, n := range s.ByFate() {
 			to.Value(writesMetric, float64(n), fate)

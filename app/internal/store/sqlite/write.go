@@ -89,9 +89,14 @@ type head struct {
 
 func (m *merge) head(ctx context.Context, id trace.TraceID) (*head, error) {
 	h := &head{}
-	err := database.Scan(ctx, m, "SELECT num, phase, revision, as_of, outcome, reason, digest FROM traces WHERE id = ?",
-		[]any{id[:]}, []any{&h.num, &h.phase, &h.revision, &h.asOf, &h.outcome, &h.reason, &h.stamp},
-		func() error { h.known = true; return nil })
+	err := database.Scan(
+		ctx,
+		m,
+		"SELECT num, phase, revision, as_of, outcome, reason, digest FROM traces WHERE id = ?",
+		[]any{id[:]},
+		[]any{&h.num, &h.phase, &h.revision, &h.asOf, &h.outcome, &h.reason, &h.stamp},
+		func() error { h.known = true; return nil },
+	)
 	if err == nil && !h.known {
 		m.s.last++
 		h.num = m.s.last
