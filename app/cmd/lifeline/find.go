@@ -85,8 +85,7 @@ Exit codes: 0, also without a match; 1 without a server, or for an error.`,
 	flags.StringVar(&f.find.Zone, "tz", "", `time zone of times and days, such as Europe/Berlin (default: that of `+
 		`this machine for times, and UTC for days)`)
 	complete := func(flag string, words []string) {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag,
-			cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+		completeWords(cmd, words, flag)
 	}
 	complete("output", ask.FindOutputs())
 	complete("since", []string{"1h", "1d", "7d"})
@@ -97,9 +96,7 @@ Exit codes: 0, also without a match; 1 without a server, or for an error.`,
 		func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 			return ask.LengthWords(begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		}))
-	for _, flag := range []string{"limit", "tz"} {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions))
-	}
+	completeWords(cmd, nil, "limit", "tz")
 	return cmd
 }
 

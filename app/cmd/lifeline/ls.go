@@ -84,21 +84,15 @@ Exit codes: 0, also for an empty list; 1 without a server, or for an error.`,
 	flags.Lookup("slow").NoOptDefVal = slowByDefault
 	flags.IntVar(&f.list.Limit, "limit", defaultLimit, "maximum number of traces; 0 means all")
 	flags.BoolVar(&f.list.Whole, "no-trunc", false, "print whole trace IDs and whole lines")
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(ask.ListOutputs(), cobra.ShellCompDirectiveNoFileComp)))
-	for _, flag := range []string{"since", "until", "slow"} {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag,
-			cobra.FixedCompletions([]string{"10s", "10m", "1h", "1d"}, cobra.ShellCompDirectiveNoFileComp)))
-	}
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("category",
-		cobra.FixedCompletions(ask.Categories(), cobra.ShellCompDirectiveNoFileComp)))
+	completeWords(cmd, ask.ListOutputs(), "output")
+	completeWords(cmd, []string{"10s", "10m", "1h", "1d"}, "since", "until", "slow")
+	completeWords(cmd, ask.Categories(), "category")
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("where",
 		func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 			return completeQuestion(cmd, nil, begun)
 		}))
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("sort-by",
-		cobra.FixedCompletions(ask.SortOrders(), cobra.ShellCompDirectiveNoFileComp)))
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("limit", cobra.NoFileCompletions))
+	completeWords(cmd, ask.SortOrders(), "sort-by")
+	completeWords(cmd, nil, "limit")
 	return cmd
 }
 

@@ -124,8 +124,7 @@ func (c *common) addEverywhere(flags *pflag.FlagSet) {
 }
 
 func (c *common) completeOutput(cmd *cobra.Command) {
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(c.outputs, cobra.ShellCompDirectiveNoFileComp)))
+	completeWords(cmd, c.outputs, "output")
 }
 
 // addConfig adds kubectl's flags, with completion from the kubeconfig.

@@ -205,7 +205,6 @@ Without a configuration the command succeeds.`,
 	flags.StringVar(&convention, "convention", lifeline.Default.String(),
 		"convention of the remaining annotations: "+strings.Join(known, ", "))
 	flags.BoolVar(&c.DryRun, "dry-run", false, "print the objects without deleting them")
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("convention",
-		cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp)))
+	completeWords(cmd, known, "convention")
 	return cmd
 }
