@@ -100,7 +100,12 @@ func (o Options) programs() []string {
 		names = append(names, "kubelet", "containerd", "containerd-shim-runc-v2")
 	}
 	for _, spec := range o.addOns() {
-		names = append(names, spec.programs...)
+		if spec.program != "" {
+			names = append(names, spec.program)
+		}
+		for _, component := range spec.components {
+			names = append(names, string(component))
+		}
 	}
 	return names
 }

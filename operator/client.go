@@ -145,16 +145,11 @@ func (t *tracedClient) List(ctx context.Context, list client.ObjectList, opts ..
 
 // Status returns a client for the status subresource.
 func (t *tracedClient) Status() client.SubResourceWriter {
-	return &tracedSubresource{
-		reader: t.Client.SubResource("status"),
-		writer: t.Client.Status(),
-		parent: t,
-		name:   "status",
-	}
+	return &tracedSubresource{t.Client.SubResource("status"), t.Client.Status(), t, "status"}
 }
 
 // SubResource returns a client for a subresource.
 func (t *tracedClient) SubResource(name string) client.SubResourceClient {
 	c := t.Client.SubResource(name)
-	return &tracedSubresource{reader: c, writer: c, parent: t, name: name}
+	return &tracedSubresource{c, c, t, name}
 }

@@ -159,16 +159,24 @@ func (c *watchedCache) Get(
 	ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption,
 ) error {
 	err := c.Cache.Get(ctx, key, obj, opts...)
-	ik, ok := c.key(obj)
-	if !ok {
-		return err
-	}
-	if _, known := c.known.holders.Load(ik); !known && client.IgnoreNotFound(err) == nil {
-		if informer, gone := c.Cache.GetInformer(ctx, obj, cache.BlockUntilSynced(false)); gone == nil {
-			c.note(obj, informer)
-		}
+	if client.IgnoreNotFound(err) == nil {
+		c.started(ctx, obj)
 	}
 	return err
+}
+
+// started records the informer of obj, which a read has started.
+func (c *watchedCache) started(ctx context.Context, obj client.Object) {
+	key, ok := c.key(obj)
+	if !ok {
+		return
+	}
+	if _, known := c.known.holders.Load(key); known {
+		return
+	}
+	if informer, err := c.Cache.GetInformer(ctx, obj, cache.BlockUntilSynced(false)); err == nil {
+		c.note(obj, informer)
+	}
 }
 
 // List reads objects and records the informer that the read started.
@@ -176,16 +184,8 @@ func (c *watchedCache) List(ctx context.Context, list client.ObjectList, opts ..
 	if err := c.Cache.List(ctx, list, opts...); err != nil {
 		return err
 	}
-	item := c.item(list)
-	if item == nil {
-		return nil
-	}
-	if key, ok := c.key(item); ok {
-		if _, known := c.known.holders.Load(key); !known {
-			if informer, err := c.Cache.GetInformer(ctx, item, cache.BlockUntilSynced(false)); err == nil {
-				c.note(item, informer)
-			}
-		}
+	if item := c.item(list); item != nil {
+		c.started(ctx, item)
 	}
 	return nil
 }

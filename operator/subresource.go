@@ -14,17 +14,10 @@ import (
 // tracedSubresource is a subresource client with tracing. It sets no contexts: a subresource is not
 // desired state, and the status of a custom resource could not hold one.
 type tracedSubresource struct {
-	reader client.SubResourceReader
+	client.SubResourceReader
 	writer client.SubResourceWriter
 	parent *tracedClient
 	name   string
-}
-
-// Get reads the subresource.
-func (s *tracedSubresource) Get(
-	ctx context.Context, obj, sub client.Object, opts ...client.SubResourceGetOption,
-) error {
-	return s.reader.Get(ctx, obj, sub, opts...)
 }
 
 // Create writes the subresource, such as an eviction.

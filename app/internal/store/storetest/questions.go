@@ -152,42 +152,24 @@ func sameLifecycles(want, got []store.Lifecycle) string {
 	return gocmp.Diff(want, got, cmpopts.EquateEmpty())
 }
 
-// length parses an expression with a duration; "" is none.
-func length(t testing.TB, text string) *question.Length {
+// parsed parses a text; an empty one is the zero value.
+func parsed[T any](t testing.TB, text string, parse func(string) (T, error)) (out T) {
 	t.Helper()
 	if text == "" {
-		return nil
+		return out
 	}
-	of, err := question.ParseLength(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return of
-}
-
-func by(t testing.TB, text string) store.By {
-	t.Helper()
-	if text == "" {
-		return store.By{}
-	}
-	out, err := store.ParseBy(text)
+	out, err := parse(text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return out
 }
 
-func where(t testing.TB, text string) *question.Question {
-	t.Helper()
-	if text == "" {
-		return nil
-	}
-	q, err := question.Parse(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return q
-}
+func length(t testing.TB, text string) *question.Length { return parsed(t, text, question.ParseLength) }
+
+func by(t testing.TB, text string) store.By { return parsed(t, text, store.ParseBy) }
+
+func where(t testing.TB, text string) *question.Question { return parsed(t, text, question.Parse) }
 
 func testFind(t *testing.T, reading Reading) {
 	b := batch(1)
