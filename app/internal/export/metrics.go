@@ -15,8 +15,8 @@ var (
 		"Spans that the OTLP backend has accepted.")
 	droppedMetric = telemetry.Counter("lifeline_spans_dropped_total",
 		"Spans dropped before the backend accepted them, by reason: they waited for longer than otlp.outbox.maxAge "+
-			"(age), more than otlp.outbox.maxSpans waited (full), or the journal "+
-			"cannot read them (unreadable). Any: the backend was away for too long; if unreadable, see the log.", "reason")
+			"(age), more than otlp.outbox.maxSpans waited (full), or the journal cannot read them (unreadable). Any: "+
+			"the backend was away for too long; if unreadable, see the log.", "reason")
 	refusedMetric = telemetry.Counter("lifeline_spans_refused_total",
 		"Spans that the OTLP backend has refused permanently. Any: the log has its reason.")
 	waitingMetric = telemetry.Gauge("lifeline_outbox_spans",
