@@ -165,11 +165,20 @@ func parsed[T any](t testing.TB, text string, parse func(string) (T, error)) (ou
 	return out
 }
 
-func length(t testing.TB, text string) *question.Length { return parsed(t, text, question.ParseLength) }
+func length(t testing.TB, text string) *question.Length {
+	t.Helper()
+	return parsed(t, text, question.ParseLength)
+}
 
-func by(t testing.TB, text string) store.By { return parsed(t, text, store.ParseBy) }
+func by(t testing.TB, text string) store.By {
+	t.Helper()
+	return parsed(t, text, store.ParseBy)
+}
 
-func where(t testing.TB, text string) *question.Question { return parsed(t, text, question.Parse) }
+func where(t testing.TB, text string) *question.Question {
+	t.Helper()
+	return parsed(t, text, question.Parse)
+}
 
 func testFind(t *testing.T, reading Reading) {
 	b := batch(1)
