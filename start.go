@@ -12,11 +12,7 @@ import (
 // change and this work. A different span in ctx becomes a link. If obj has no context, Start is
 // tracer.Start.
 func Start(
-	ctx context.Context,
-	tracer trace.Tracer,
-	obj Annotated,
-	name string,
-	opts ...trace.SpanStartOption,
+	ctx context.Context, tracer trace.Tracer, obj Annotated, name string, opts ...trace.SpanStartOption,
 ) (context.Context, trace.Span) {
 	annotations := obj.GetAnnotations()
 	sc, c := find(annotations, nil)
@@ -34,11 +30,7 @@ func Start(
 // link. The tracer's sampler decides about the root as usual, and gets the links. If obj has no
 // context, StartLinked is tracer.Start.
 func StartLinked(
-	ctx context.Context,
-	tracer trace.Tracer,
-	obj Annotated,
-	name string,
-	opts ...trace.SpanStartOption,
+	ctx context.Context, tracer trace.Tracer, obj Annotated, name string, opts ...trace.SpanStartOption,
 ) (context.Context, trace.Span) {
 	annotations := obj.GetAnnotations()
 	sc, c := find(annotations, nil)

@@ -49,9 +49,9 @@ const (
 
 // An addOnSpec describes an add-on.
 type addOnSpec struct {
-	// programs are to be built; each component has the name of its program.
-	programs   []string
+	// components are the controllers, each with the name of its program. program is a further one.
 	components []Component
+	program    string
 	// check returns what the machine lacks. Nil means that it needs nothing.
 	check func() error
 	// namespace is that of the controllers' service accounts.
@@ -66,21 +66,13 @@ func AddOns() []AddOn { return slices.Sorted(maps.Keys(addOnSpecs())) }
 // addOnSpecs is a function because the add-ons' functions refer to it.
 func addOnSpecs() map[AddOn]addOnSpec {
 	return map[AddOn]addOnSpec{
-		Flux: flux,
-		Helm: {programs: []string{"helm"}},
-		CertManager: {
-			programs:   []string{string(CertController)},
-			components: []Component{CertController},
-			namespace:  "cert-manager",
-		},
-		Metrics: {
-			programs:   []string{string(MetricsServer)},
-			components: []Component{MetricsServer},
-			namespace:  "kube-system",
-		},
-		ArgoCD:     argoCD,
-		ClusterAPI: clusterAPI,
-		SampleAPI:  sampleAPI,
+		Flux:        flux,
+		Helm:        {program: "helm"},
+		CertManager: {components: []Component{CertController}, namespace: "cert-manager"},
+		Metrics:     {components: []Component{MetricsServer}, namespace: "kube-system"},
+		ArgoCD:      argoCD,
+		ClusterAPI:  clusterAPI,
+		SampleAPI:   sampleAPI,
 	}
 }
 
@@ -234,12 +226,8 @@ func (c *Cluster) launchAddOn(component Component) error {
 	}
 	namespace := namespaceOf(component)
 	kubeconfig := c.etc(string(component) + ".kubeconfig")
-	if err := c.writeKubeconfig(
-		kubeconfig,
-		"system:serviceaccount:"+namespace+":"+string(component),
-		"system:serviceaccounts",
-		"system:serviceaccounts:"+namespace,
-	); err != nil {
+	if err := c.writeKubeconfig(kubeconfig, "system:serviceaccount:"+namespace+":"+string(component),
+		"system:serviceaccounts", "system:serviceaccounts:"+namespace); err != nil {
 		return err
 	}
 	// Some controllers remove old temporary files of their predecessors.

@@ -12,7 +12,6 @@ import (
 )
 
 var argoCD = addOnSpec{
-	programs:   []string{string(ArgoController)},
 	components: []Component{ArgoController},
 	check:      gitserver.Check,
 	namespace:  "argocd",

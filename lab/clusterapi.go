@@ -8,7 +8,6 @@ import (
 )
 
 var clusterAPI = addOnSpec{
-	programs:   []string{string(ClusterAPIManager)},
 	components: []Component{ClusterAPIManager},
 	namespace:  "capi-system",
 }

@@ -12,7 +12,6 @@ import (
 )
 
 var flux = addOnSpec{
-	programs:   []string{string(SourceController), string(KustomizeController)},
 	components: []Component{SourceController, KustomizeController},
 	check:      gitserver.Check,
 	namespace:  "flux-system",

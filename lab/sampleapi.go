@@ -4,7 +4,6 @@ package lab
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
@@ -16,17 +15,19 @@ const sampleEtcd = "sample-etcd"
 // sampleAPI is Kubernetes' own example of an aggregated API, with a separate etcd. So the
 // resourceVersions of its objects are not those of the cluster.
 var sampleAPI = addOnSpec{
-	programs:   []string{string(SampleAPIServer)},
 	components: []Component{SampleAPIServer},
 	namespace:  "wardle",
 	prepare:    func(_ context.Context, c *Cluster) error { return c.startSampleEtcd() },
 }
 
 var sampleAPIServer = addOnComponent{
-	ports:    1,
-	scheme:   "https",
-	ready:    "/readyz",
-	register: registerSampleAPI,
+	ports:  1,
+	scheme: "https",
+	ready:  "/readyz",
+	register: aggregatedAPI{
+		namespace: "wardle", service: "api", group: "wardle.example.com", version: "v1alpha1",
+		groupPriority: 1000, versionPriority: 15,
+	}.register,
 	args: func(c *Cluster, ports []int) ([]string, error) {
 		return append(
 			c.aggregatedArgs(SampleAPIServer, ports[0]),
@@ -59,27 +60,6 @@ func (c *Cluster) startSampleEtcd() error {
 		LogFile: c.Logs(sampleEtcd),
 	})
 	return err
-}
-
-// registerSampleAPI makes the server on a port an aggregated API, as registerMetrics does.
-func registerSampleAPI(ctx context.Context, c *Cluster, port int) error {
-	const manifest = `apiVersion: v1
-kind: Service
-metadata: {name: api, namespace: wardle}
-spec: {type: ExternalName, externalName: localhost}
----
-apiVersion: apiregistration.k8s.io/v1
-kind: APIService
-metadata: {name: v1alpha1.wardle.example.com}
-spec:
-  group: wardle.example.com
-  version: v1alpha1
-  service: {name: api, namespace: wardle, port: %d}
-  insecureSkipTLSVerify: true
-  groupPriorityMinimum: 1000
-  versionPriority: 15
-`
-	return c.aggregate(ctx, fmt.Sprintf(manifest, port), "v1alpha1.wardle.example.com")
 }
 
 // etcdArgsAt are the arguments of an etcd at a URL, with its data in a directory of that name.

@@ -100,7 +100,12 @@ func (o Options) programs() []string {
 		names = append(names, "kubelet", "containerd", "containerd-shim-runc-v2")
 	}
 	for _, spec := range o.addOns() {
-		names = append(names, spec.programs...)
+		if spec.program != "" {
+			names = append(names, spec.program)
+		}
+		for _, component := range spec.components {
+			names = append(names, string(component))
+		}
 	}
 	return names
 }
@@ -113,12 +118,8 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := c.startStorage(ctx); err != nil {
 		return err
 	}
-	c.say(
-		"API server %s ready at %s after %s",
-		c.Release(),
-		c.ServerURL(),
-		time.Since(begin).Round(100*time.Millisecond),
-	)
+	c.say("API server %s ready at %s after %s",
+		c.Release(), c.ServerURL(), time.Since(begin).Round(100*time.Millisecond))
 	if c.opts.BeforeControllers != nil {
 		if err := c.opts.BeforeControllers(ctx, c); err != nil {
 			return fmt.Errorf("before the controllers: %w", err)

@@ -86,13 +86,8 @@ func (c *Cluster) run(
 	cmd.Env = append(cmd.Env, env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &errs
 	if err := cmd.Run(); err != nil {
-		return out.String(), fmt.Errorf(
-			"%s %s: %w: %s",
-			program,
-			strings.Join(args, " "),
-			err,
-			strings.TrimSpace(errs.String()),
-		)
+		return out.String(), fmt.Errorf("%s %s: %w: %s",
+			program, strings.Join(args, " "), err, strings.TrimSpace(errs.String()))
 	}
 	return out.String(), nil
 }

@@ -36,10 +36,7 @@ func described(obj runtime.ApplyConfiguration) *unstructured.Unstructured {
 // apply sends an apply configuration with its context. sent is obj as an object. The response is
 // written to both; sent receives all fields.
 func (c *call) apply(
-	to client.Client,
-	obj runtime.ApplyConfiguration,
-	sent *unstructured.Unstructured,
-	opts ...client.ApplyOption,
+	to client.Client, obj runtime.ApplyConfiguration, sent *unstructured.Unstructured, opts ...client.ApplyOption,
 ) error {
 	c.opine(sent)
 	if err := to.Apply(c.ctx, client.ApplyConfigurationFromUnstructured(sent), opts...); err != nil {

@@ -36,9 +36,7 @@ func (b *Builder) Build(r reconcile.Reconciler) (controller.Controller, error) {
 // decorate returns r with tracing. It decorates a reconciler in the options in place. With both, or
 // neither, the inner builder returns the error.
 func (b *Builder) decorate(
-	o *controller.Options,
-	kind schema.GroupVersionKind,
-	r reconcile.Reconciler,
+	o *controller.Options, kind schema.GroupVersionKind, r reconcile.Reconciler,
 ) reconcile.Reconciler {
 	traced := &reconciler{kit: b.kit, inner: r, name: b.name, span: b.name + " reconcile", kind: kind}
 	switch {

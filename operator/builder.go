@@ -75,10 +75,7 @@ func (b *Builder) Owns(obj client.Object, opts ...builder.OwnsOption) *Builder {
 // ownerRequests returns requests for the owners of o that have the given kind: the controller, or
 // with every all owners.
 func ownerRequests(
-	mapper meta.RESTMapper,
-	kind schema.GroupVersionKind,
-	o client.Object,
-	every bool,
+	mapper meta.RESTMapper, kind schema.GroupVersionKind, o client.Object, every bool,
 ) []reconcile.Request {
 	var requests []reconcile.Request
 	for _, ref := range o.GetOwnerReferences() {

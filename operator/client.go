@@ -63,10 +63,7 @@ func (t *tracedClient) Update(ctx context.Context, obj client.Object, opts ...cl
 
 // Patch writes a part of an object, with a context if the desired state changes.
 func (t *tracedClient) Patch(
-	ctx context.Context,
-	obj client.Object,
-	patch client.Patch,
-	opts ...client.PatchOption,
+	ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption,
 ) error {
 	o := client.PatchOptions{}
 	o.ApplyOptions(opts)
@@ -127,10 +124,7 @@ func (t *tracedClient) DeleteAllOf(ctx context.Context, obj client.Object, opts 
 
 // Get reads one object. With WithReads, a read without an informer becomes a span.
 func (t *tracedClient) Get(
-	ctx context.Context,
-	key client.ObjectKey,
-	obj client.Object,
-	opts ...client.GetOption,
+	ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption,
 ) error {
 	ctx, done := t.read(ctx, "get", obj)
 	err := t.Client.Get(ctx, key, obj, opts...)
@@ -151,16 +145,11 @@ func (t *tracedClient) List(ctx context.Context, list client.ObjectList, opts ..
 
 // Status returns a client for the status subresource.
 func (t *tracedClient) Status() client.SubResourceWriter {
-	return &tracedSubresource{
-		reader: t.Client.SubResource("status"),
-		writer: t.Client.Status(),
-		parent: t,
-		name:   "status",
-	}
+	return &tracedSubresource{t.Client.SubResource("status"), t.Client.Status(), t, "status"}
 }
 
 // SubResource returns a client for a subresource.
 func (t *tracedClient) SubResource(name string) client.SubResourceClient {
 	c := t.Client.SubResource(name)
-	return &tracedSubresource{reader: c, writer: c, parent: t, name: name}
+	return &tracedSubresource{c, c, t, name}
 }

@@ -156,22 +156,27 @@ func blank(obj runtime.Object, gvk schema.GroupVersionKind) client.Object {
 
 // Get reads an object and records the informer that the read started.
 func (c *watchedCache) Get(
-	ctx context.Context,
-	key client.ObjectKey,
-	obj client.Object,
-	opts ...client.GetOption,
+	ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption,
 ) error {
 	err := c.Cache.Get(ctx, key, obj, opts...)
-	ik, ok := c.key(obj)
-	if !ok {
-		return err
-	}
-	if _, known := c.known.holders.Load(ik); !known && client.IgnoreNotFound(err) == nil {
-		if informer, gone := c.Cache.GetInformer(ctx, obj, cache.BlockUntilSynced(false)); gone == nil {
-			c.note(obj, informer)
-		}
+	if client.IgnoreNotFound(err) == nil {
+		c.started(ctx, obj)
 	}
 	return err
+}
+
+// started records the informer of obj, which a read has started.
+func (c *watchedCache) started(ctx context.Context, obj client.Object) {
+	key, ok := c.key(obj)
+	if !ok {
+		return
+	}
+	if _, known := c.known.holders.Load(key); known {
+		return
+	}
+	if informer, err := c.Cache.GetInformer(ctx, obj, cache.BlockUntilSynced(false)); err == nil {
+		c.note(obj, informer)
+	}
 }
 
 // List reads objects and records the informer that the read started.
@@ -179,16 +184,8 @@ func (c *watchedCache) List(ctx context.Context, list client.ObjectList, opts ..
 	if err := c.Cache.List(ctx, list, opts...); err != nil {
 		return err
 	}
-	item := c.item(list)
-	if item == nil {
-		return nil
-	}
-	if key, ok := c.key(item); ok {
-		if _, known := c.known.holders.Load(key); !known {
-			if informer, err := c.Cache.GetInformer(ctx, item, cache.BlockUntilSynced(false)); err == nil {
-				c.note(item, informer)
-			}
-		}
+	if item := c.item(list); item != nil {
+		c.started(ctx, item)
 	}
 	return nil
 }
@@ -220,9 +217,7 @@ func (c *watchedCache) item(list client.ObjectList) client.Object {
 
 // GetInformer returns an informer and records it.
 func (c *watchedCache) GetInformer(
-	ctx context.Context,
-	obj client.Object,
-	opts ...cache.InformerGetOption,
+	ctx context.Context, obj client.Object, opts ...cache.InformerGetOption,
 ) (cache.Informer, error) {
 	informer, err := c.Cache.GetInformer(ctx, obj, opts...)
 	if err == nil {
@@ -233,9 +228,7 @@ func (c *watchedCache) GetInformer(
 
 // GetInformerForKind returns an informer and records it.
 func (c *watchedCache) GetInformerForKind(
-	ctx context.Context,
-	gvk schema.GroupVersionKind,
-	opts ...cache.InformerGetOption,
+	ctx context.Context, gvk schema.GroupVersionKind, opts ...cache.InformerGetOption,
 ) (cache.Informer, error) {
 	informer, err := c.Cache.GetInformerForKind(ctx, gvk, opts...)
 	if err == nil {

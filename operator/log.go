@@ -34,13 +34,8 @@ func (s *traceSink) with(keysAndValues []any) []any {
 	if !sc.IsValid() {
 		return keysAndValues
 	}
-	return append(
-		keysAndValues[:len(keysAndValues):len(keysAndValues)],
-		"trace_id",
-		sc.TraceID().String(),
-		"span_id",
-		sc.SpanID().String(),
-	)
+	return append(keysAndValues[:len(keysAndValues):len(keysAndValues)],
+		"trace_id", sc.TraceID().String(), "span_id", sc.SpanID().String())
 }
 
 // Init does nothing, because the inner sink is already initialized.

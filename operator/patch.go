@@ -111,9 +111,7 @@ func (c *call) patchJSON(obj client.Object, data []byte) []byte {
 // does not suffice: a patch has no resourceVersion, so it may change nothing in a later version. The
 // context would then be an additional write (P3).
 func (c *call) decidePatch(
-	s supply.Rules,
-	obj client.Object,
-	patched func(old []byte) ([]byte, error),
+	s supply.Rules, obj client.Object, patched func(old []byte) ([]byte, error),
 ) (map[string]string, supply.State) {
 	before, known := c.held()
 	if !known || c.work.owns(c.gvk, c.key.ObjectKey) {

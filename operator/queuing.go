@@ -40,13 +40,8 @@ func (t *tracedQueue) maker(o controller.Options) func(string, requestLimiter) r
 		)
 	}
 	return func(name string, limiter requestLimiter) requestQueue {
-		q := queue.Wrap(
-			plain(name, limiter),
-			limiter,
-			queue.WithClock(t.kit.clock),
-			queue.WithController(name),
-			queue.WithTracerProvider(t.kit.provider),
-		)
+		q := queue.Wrap(plain(name, limiter), limiter, queue.WithClock(t.kit.clock), queue.WithController(name),
+			queue.WithTracerProvider(t.kit.provider))
 		t.made.Store(&q)
 		return q
 	}

@@ -24,10 +24,7 @@ type tracedReader struct {
 
 // Get reads one object.
 func (r *tracedReader) Get(
-	ctx context.Context,
-	key client.ObjectKey,
-	obj client.Object,
-	opts ...client.GetOption,
+	ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption,
 ) error {
 	err := r.Reader.Get(ctx, key, obj, opts...)
 	if err == nil {
@@ -51,12 +48,8 @@ func (k *Kit) note(ctx context.Context, obj client.Object, scheme *runtime.Schem
 		return
 	}
 	s, desired := supply.Rules{Convention: k.convention}, stateOf(obj).Desired()
-	k.writes.note(
-		objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)},
-		obj,
-		desired,
-		s.Own(obj.GetAnnotations()),
-	)
+	k.writes.note(objectKey{gvk.GroupKind(), client.ObjectKeyFromObject(obj)}, obj, desired,
+		s.Own(obj.GetAnnotations()))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.reads == nil {

@@ -118,11 +118,8 @@ func (r *reconciler) attributes(w *work, result reconcile.Result, err error) []a
 	case err != nil:
 		a = append(a, attribute.String("lifeline.result", "error"))
 	case result.RequeueAfter > 0:
-		a = append(
-			a,
-			attribute.String("lifeline.result", "requeue"),
-			attribute.Float64("lifeline.requeue_after", result.RequeueAfter.Seconds()),
-		)
+		a = append(a, attribute.String("lifeline.result", "requeue"),
+			attribute.Float64("lifeline.requeue_after", result.RequeueAfter.Seconds()))
 	case result.Requeue: //nolint:staticcheck // while controller-runtime supports it
 		a = append(a, attribute.String("lifeline.result", "requeue"))
 	default:

@@ -136,9 +136,7 @@ func findField(t reflect.Type, name string) field {
 		case f.Anonymous && tag == "", tag == "" && strings.EqualFold(f.Name, name):
 			here.unsure = true
 		case tag == name && f.IsExported():
-			here.index, here.unsure = []int{
-				i,
-			}, reflect.PointerTo(f.Type).Implements(marshaler) ||
+			here.index, here.unsure = []int{i}, reflect.PointerTo(f.Type).Implements(marshaler) ||
 				f.Type.Implements(marshaler)
 		}
 		if found.index != nil && here.index != nil {

@@ -14,26 +14,15 @@ import (
 // tracedSubresource is a subresource client with tracing. It sets no contexts: a subresource is not
 // desired state, and the status of a custom resource could not hold one.
 type tracedSubresource struct {
-	reader client.SubResourceReader
+	client.SubResourceReader
 	writer client.SubResourceWriter
 	parent *tracedClient
 	name   string
 }
 
-// Get reads the subresource.
-func (s *tracedSubresource) Get(
-	ctx context.Context,
-	obj, sub client.Object,
-	opts ...client.SubResourceGetOption,
-) error {
-	return s.reader.Get(ctx, obj, sub, opts...)
-}
-
 // Create writes the subresource, such as an eviction.
 func (s *tracedSubresource) Create(
-	ctx context.Context,
-	obj, sub client.Object,
-	opts ...client.SubResourceCreateOption,
+	ctx context.Context, obj, sub client.Object, opts ...client.SubResourceCreateOption,
 ) error {
 	o := client.SubResourceCreateOptions{}
 	o.ApplyOptions(opts)
@@ -48,9 +37,7 @@ func (s *tracedSubresource) Create(
 
 // Update writes the subresource.
 func (s *tracedSubresource) Update(
-	ctx context.Context,
-	obj client.Object,
-	opts ...client.SubResourceUpdateOption,
+	ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption,
 ) error {
 	o := client.SubResourceUpdateOptions{}
 	o.ApplyOptions(opts)
@@ -69,10 +56,7 @@ func (s *tracedSubresource) Update(
 
 // Patch writes a part of the subresource.
 func (s *tracedSubresource) Patch(
-	ctx context.Context,
-	obj client.Object,
-	patch client.Patch,
-	opts ...client.SubResourcePatchOption,
+	ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption,
 ) error {
 	o := client.SubResourcePatchOptions{}
 	o.ApplyOptions(opts)
@@ -92,9 +76,7 @@ func (s *tracedSubresource) Patch(
 
 // Apply writes the caller's fields.
 func (s *tracedSubresource) Apply(
-	ctx context.Context,
-	obj runtime.ApplyConfiguration,
-	opts ...client.SubResourceApplyOption,
+	ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption,
 ) error {
 	o := client.SubResourceApplyOptions{}
 	o.ApplyOpts(opts)

@@ -63,19 +63,39 @@ func (p *profile) put(t *twin) {
 	}
 }
 
-func (p *profile) RunPostFilterPlugins(
-	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, nodes fwk.NodeToStatusReader,
-) (result *fwk.PostFilterResult, status *fwk.Status) {
+// timed is a call of an extension point, in the original or in the twin of an attempt.
+type timed struct {
+	framework.Framework
+	a     *attempt // nil in the original
+	point point
+	start int64
+}
+
+// at begins a call for a Pod.
+func (p *profile) at(pod *corev1.Pod, at point) timed {
 	a := p.tracer.find(pod)
 	if a == nil {
-		return p.Framework.RunPostFilterPlugins(ctx, state, pod, nodes)
+		return timed{Framework: p.Framework}
 	}
-	a.during(pointPostFilter, func() *fwk.Status {
-		result, status = a.twin.RunPostFilterPlugins(ctx, state, pod, nodes)
-		return status
-	})
-	if result != nil && result.NominatingInfo != nil {
-		a.nominated = result.NominatedNodeName
+	return timed{a.twin, a, at, a.now()}
+}
+
+// end ends the call with a status, which it returns.
+func (t *timed) end(status *fwk.Status) *fwk.Status {
+	if t.a != nil {
+		t.a.points[t.point] = interval{t.start, t.a.now(), status}
+	}
+	return status
+}
+
+func (p *profile) RunPostFilterPlugins(
+	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, nodes fwk.NodeToStatusReader,
+) (*fwk.PostFilterResult, *fwk.Status) {
+	t := p.at(pod, pointPostFilter)
+	result, status := t.RunPostFilterPlugins(ctx, state, pod, nodes)
+	t.end(status)
+	if t.a != nil && result != nil && result.NominatingInfo != nil {
+		t.a.nominated = result.NominatedNodeName
 	}
 	return result, status
 }
@@ -83,39 +103,25 @@ func (p *profile) RunPostFilterPlugins(
 func (p *profile) RunReservePluginsReserve(
 	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node string,
 ) *fwk.Status {
-	a := p.tracer.find(pod)
-	if a == nil {
-		return p.Framework.RunReservePluginsReserve(ctx, state, pod, node)
-	}
-	return a.during(pointReserve, func() *fwk.Status {
-		return a.twin.RunReservePluginsReserve(ctx, state, pod, node)
-	})
+	t := p.at(pod, pointReserve)
+	return t.end(t.RunReservePluginsReserve(ctx, state, pod, node))
 }
 
 func (p *profile) RunReservePluginsUnreserve(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node string) {
-	a := p.tracer.find(pod)
-	if a == nil {
-		p.Framework.RunReservePluginsUnreserve(ctx, state, pod, node)
-		return
-	}
-	a.during(pointUnreserve, func() *fwk.Status {
-		a.twin.RunReservePluginsUnreserve(ctx, state, pod, node)
-		return nil
-	})
+	t := p.at(pod, pointUnreserve)
+	t.RunReservePluginsUnreserve(ctx, state, pod, node)
+	t.end(nil)
 }
 
 func (p *profile) RunPermitPlugins(
 	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node string,
-) (waits map[string]time.Duration, status *fwk.Status) {
-	a := p.tracer.find(pod)
-	if a == nil {
-		return p.Framework.RunPermitPlugins(ctx, state, pod, node)
+) (map[string]time.Duration, *fwk.Status) {
+	t := p.at(pod, pointPermit)
+	waits, status := t.RunPermitPlugins(ctx, state, pod, node)
+	t.end(status)
+	if t.a != nil {
+		t.a.cycleEnd = t.a.now()
 	}
-	a.during(pointPermit, func() *fwk.Status {
-		waits, status = a.twin.RunPermitPlugins(ctx, state, pod, node)
-		return status
-	})
-	a.cycleEnd = a.now()
 	return waits, status
 }
 
@@ -132,13 +138,10 @@ func (p *profile) RunPreBindPreFlights(
 
 func (p *profile) WaitOnPermit(ctx context.Context, pod *corev1.Pod) *fwk.Status {
 	a := p.tracer.find(pod)
-	if a == nil {
-		return p.Framework.WaitOnPermit(ctx, pod)
-	}
-	if a.bindingStart == 0 {
+	if a != nil && a.bindingStart == 0 {
 		a.bindingStart = a.now()
 	}
-	if !p.WillWaitOnPermit(ctx, pod) {
+	if a == nil || !p.WillWaitOnPermit(ctx, pod) {
 		return p.Framework.WaitOnPermit(ctx, pod)
 	}
 	return a.during(pointWaitOnPermit, func() *fwk.Status { return a.twin.WaitOnPermit(ctx, pod) })
@@ -147,36 +150,22 @@ func (p *profile) WaitOnPermit(ctx context.Context, pod *corev1.Pod) *fwk.Status
 func (p *profile) RunPreBindPlugins(
 	ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node string,
 ) *fwk.Status {
-	a := p.tracer.find(pod)
-	if a == nil {
-		return p.Framework.RunPreBindPlugins(ctx, state, pod, node)
-	}
-	return a.during(pointPreBind, func() *fwk.Status {
-		return a.twin.RunPreBindPlugins(ctx, state, pod, node)
-	})
+	t := p.at(pod, pointPreBind)
+	return t.end(t.RunPreBindPlugins(ctx, state, pod, node))
 }
 
 func (p *profile) RunBindPlugins(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node string) *fwk.Status {
-	a := p.tracer.find(pod)
-	if a == nil {
-		return p.Framework.RunBindPlugins(ctx, state, pod, node)
-	}
-	return a.during(pointBind, func() *fwk.Status {
-		return a.twin.RunBindPlugins(ctx, state, pod, node)
-	})
+	t := p.at(pod, pointBind)
+	return t.end(t.RunBindPlugins(ctx, state, pod, node))
 }
 
 // RunPostBindPlugins ends the attempt of a bound Pod.
 func (p *profile) RunPostBindPlugins(ctx context.Context, state fwk.CycleState, pod *corev1.Pod, node string) {
-	a := p.tracer.find(pod)
-	if a == nil {
-		p.Framework.RunPostBindPlugins(ctx, state, pod, node)
-		return
+	t := p.at(pod, pointPostBind)
+	t.RunPostBindPlugins(ctx, state, pod, node)
+	t.end(nil)
+	if t.a != nil {
+		t.a.outcome = outcomeBound
+		p.tracer.end(t.a)
 	}
-	a.during(pointPostBind, func() *fwk.Status {
-		a.twin.RunPostBindPlugins(ctx, state, pod, node)
-		return nil
-	})
-	a.outcome = outcomeBound
-	p.tracer.end(a)
 }

@@ -311,18 +311,3 @@ func TestCollectorManifests(t *testing.T) {
 		})
 	}
 }
-
-// TestCollectorDocs: the docs show the configuration that the tests above use.
-func TestCollectorDocs(t *testing.T) {
-	want, err := os.ReadFile(filepath.Join(examples, "agent", "collector.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown, err := os.ReadFile(filepath.Join("..", "..", "docs", "guides", "components.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(shown), "```yaml\n"+string(want)+"```\n") {
-		t.Error("docs/guides/components.md does not contain deploy/collector/agent/collector.yaml: update the copy")
-	}
-}

@@ -24,19 +24,11 @@ type installOptions struct {
 
 func (o *installOptions) register(flags *flag.FlagSet) {
 	config.RegisterFlags(flags)
-	flags.StringVar(
-		&o.webhookURL,
-		"webhook-url",
-		"",
-		"URL of the webhook for the API server, https://HOST:PORT; empty means no webhook",
-	)
+	flags.StringVar(&o.webhookURL, "webhook-url", "",
+		"URL of the webhook for the API server, https://HOST:PORT; empty means no webhook")
 	flags.StringVar(&o.caFile, "ca-file", "", "PEM file of the certificate authority for the webhook's certificate")
-	flags.StringVar(
-		&o.generateCert,
-		"generate-cert",
-		"",
-		"output directory for a self-signed certificate of the webhook, instead of --ca-file",
-	)
+	flags.StringVar(&o.generateCert, "generate-cert", "",
+		"output directory for a self-signed certificate of the webhook, instead of --ca-file")
 }
 
 func (o *installOptions) validate() error {

@@ -42,19 +42,11 @@ func (o *managerOptions) register(flags *flag.FlagSet) {
 	flags.StringVar(&o.health, "health-probe-bind-address", "0", "address for /healthz and /readyz; 0 means none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "use leader election, so that only one replica is active")
 	o.tracing.BindFlags(flags)
-	flags.BoolVar(
-		&o.linkMode,
-		"trace-links",
-		false,
-		"start a new trace per reconcile, with a link to the object's trace",
-	)
+	flags.BoolVar(&o.linkMode, "trace-links", false,
+		"start a new trace per reconcile, with a link to the object's trace")
 	flags.BoolVar(&o.untraced, "without-kit", false, "run without the tracing kit")
-	flags.StringVar(
-		&o.leaderElectNS,
-		"leader-elect-namespace",
-		"",
-		"namespace of the lease (default in a cluster: the operator's namespace)",
-	)
+	flags.StringVar(&o.leaderElectNS, "leader-elect-namespace", "",
+		"namespace of the lease (default in a cluster: the operator's namespace)")
 }
 
 // managerCommand runs the operator until ctx ends.

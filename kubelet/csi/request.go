@@ -125,9 +125,7 @@ func each(data []byte, found func(protowire.Number, []byte)) bool {
 // The paths that a kubelet makes for the volumes of a Pod: a directory, or a block device.
 var (
 	directory = regexp.MustCompile(`/pods/([0-9A-Za-z-]{1,64})/volumes/kubernetes\.io~csi/([^/]{1,253})/mount$`)
-	device    = regexp.MustCompile(
-		`/kubernetes\.io/csi/volumeDevices/publish/([^/]{1,253})/([0-9A-Za-z-]{1,64})$`,
-	)
+	device    = regexp.MustCompile(`/kubernetes\.io/csi/volumeDevices/publish/([^/]{1,253})/([0-9A-Za-z-]{1,64})$`)
 )
 
 // podOf returns the Pod's UID and the volume's name in a path of a kubelet; empty for another path.

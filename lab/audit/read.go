@@ -153,14 +153,8 @@ func (l *log) next() ([]Write, error) {
 		return nil, nil
 	}
 	if e.Level != "RequestResponse" {
-		return nil, fmt.Errorf(
-			"cannot read audit log %s, line %d: a %s of %s has level %s, without its response",
-			l.path,
-			l.line,
-			e.Verb,
-			e.ObjectRef.Resource,
-			e.Level,
-		)
+		return nil, fmt.Errorf("cannot read audit log %s, line %d: a %s of %s has level %s, without its response",
+			l.path, l.line, e.Verb, e.ObjectRef.Resource, e.Level)
 	}
 	writes, err := l.writes(&e)
 	if err != nil {

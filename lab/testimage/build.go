@@ -44,18 +44,8 @@ func Build(ctx context.Context, dir string) (string, error) {
 	); err != nil {
 		return "", fmt.Errorf("cannot lay out the test program: %w", err)
 	}
-	cmd := exec.CommandContext(
-		ctx,
-		"go",
-		"build",
-		"-trimpath",
-		"-buildvcs=false",
-		"-ldflags",
-		"-s -w -buildid=",
-		"-o",
-		"app",
-		".",
-	)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
+		"-ldflags", "-s -w -buildid=", "-o", "app", ".")
 	cmd.Dir = work
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+runtime.GOARCH, "GOWORK=off", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {

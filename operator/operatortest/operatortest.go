@@ -115,11 +115,8 @@ func (r *Recorder) Wait(t testing.TB, names ...string) {
 		select {
 		case <-ended:
 		case <-ctx.Done():
-			t.Fatalf(
-				"timed out waiting for span %s or its parents:\n%s",
-				strings.Join(missing(r.Spans(), names), ", "),
-				Tree(r.Spans()),
-			)
+			t.Fatalf("timed out waiting for span %s or its parents:\n%s",
+				strings.Join(missing(r.Spans(), names), ", "), Tree(r.Spans()))
 		}
 	}
 }

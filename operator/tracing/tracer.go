@@ -21,9 +21,7 @@ type tracer struct {
 
 // Start implements trace.Tracer.
 func (t *tracer) Start(
-	ctx context.Context,
-	name string,
-	options ...trace.SpanStartOption,
+	ctx context.Context, name string, options ...trace.SpanStartOption,
 ) (context.Context, trace.Span) {
 	if ctx == nil {
 		ctx = context.Background() // like the SDK

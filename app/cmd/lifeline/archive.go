@@ -99,22 +99,14 @@ Exit codes: 0; 1 for an error; 130 after Ctrl-C.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(
-		&e.File,
-		"output",
-		"o",
-		"",
-		"file to write; the ending .gz makes a compressed file (default stdout)",
-	)
+	flags.StringVarP(&e.File, "output", "o", "",
+		"file to write; the ending .gz makes a compressed file (default stdout)")
 	flags.StringVar(&e.Since, "since", "",
 		"only traces with a later start, as an age or a time: 90m, 1d, 2026-03-01T12:00:00Z")
 	flags.StringVar(&e.Until, "until", "", "only traces with an earlier start, as an age or a time")
 	flags.StringVarP(&e.Namespace, "namespace", "n", "", "only traces that touch an object in this namespace")
-	for _, flag := range []string{"since", "until"} {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag,
-			cobra.FixedCompletions([]string{"1h", "1d", "7d"}, cobra.ShellCompDirectiveNoFileComp)))
-	}
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("namespace", cobra.NoFileCompletions))
+	completeWords(cmd, []string{"1h", "1d", "7d"}, "since", "until")
+	completeWords(cmd, nil, "namespace")
 	return cmd
 }
 
@@ -184,7 +176,7 @@ changes in it.`,
 	}
 	cmd.Flags().StringVarP(&g.Namespace, "namespace", "n", "", "the namespace; required")
 	cmd.Flags().BoolVarP(&g.Yes, "yes", "y", false, "do not ask for a confirmation")
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("namespace", cobra.NoFileCompletions))
+	completeWords(cmd, nil, "namespace")
 	return cmd
 }
 

@@ -44,3 +44,11 @@ func (s *serverFlags) completeNamespaces(cmd *cobra.Command, c *common) {
 			return s.completer(cmd, c).Namespaces(cmd.Context(), begun), cobra.ShellCompDirectiveNoFileComp
 		}))
 }
+
+// completeWords completes the values of flags with words, and never with the names of files.
+func completeWords(cmd *cobra.Command, words []string, flags ...string) {
+	for _, flag := range flags {
+		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag,
+			cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+	}
+}

@@ -58,8 +58,7 @@ is missing; 1 if the checks failed.`,
 		"URL of the server's metrics for the bundle, such as http://127.0.0.1:7071; by default that of its "+
 			"configuration")
 	flags.BoolVar(&f.doctor.Names, "names", false, "show your user name itself instead of a hash")
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(doctor.Outputs(), cobra.ShellCompDirectiveNoFileComp)))
+	completeWords(cmd, doctor.Outputs(), "output")
 	return cmd
 }
 

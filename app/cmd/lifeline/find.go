@@ -77,20 +77,15 @@ Exit codes: 0, also without a match; 1 without a server, or for an error.`,
 	flags.IntVar(&f.find.Limit, "limit", defaultLimit,
 		"maximum number of lifecycles, or of groups if given with --group-by; 0 means all")
 	flags.BoolVar(&f.find.Whole, "no-trunc", false, "print whole trace IDs")
-	flags.StringVar(
-		&f.find.GroupBy,
-		"group-by",
-		"",
-		`count by this field or other text, as in 'labels["app"]', or by day`,
-	)
+	flags.StringVar(&f.find.GroupBy, "group-by", "",
+		`count by this field or other text, as in 'labels["app"]', or by day`)
 	flags.StringVar(&f.find.Of, "of", "", `the duration that --quantiles are of, as in `+
 		`'ended.readiness - began.pull' (default "duration")`)
 	flags.StringSliceVar(&f.find.Quantiles, "quantiles", nil, "quantiles of --of, as in 0.5,0.9,0.99")
 	flags.StringVar(&f.find.Zone, "tz", "", `time zone of times and days, such as Europe/Berlin (default: that of `+
 		`this machine for times, and UTC for days)`)
 	complete := func(flag string, words []string) {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag,
-			cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)))
+		completeWords(cmd, words, flag)
 	}
 	complete("output", ask.FindOutputs())
 	complete("since", []string{"1h", "1d", "7d"})
@@ -101,9 +96,7 @@ Exit codes: 0, also without a match; 1 without a server, or for an error.`,
 		func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 			return ask.LengthWords(begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 		}))
-	for _, flag := range []string{"limit", "tz"} {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions))
-	}
+	completeWords(cmd, nil, "limit", "tz")
 	return cmd
 }
 

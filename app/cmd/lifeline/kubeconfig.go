@@ -40,12 +40,8 @@ func newKubeconfig() *kubeconfig {
 
 // addFlags adds the flags to a command.
 func (k *kubeconfig) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(
-		&k.file,
-		clientcmd.RecommendedConfigPathFlag,
-		"",
-		"Path to the kubeconfig file to use for CLI requests.",
-	)
+	flags.StringVar(&k.file, clientcmd.RecommendedConfigPathFlag, "",
+		"Path to the kubeconfig file to use for CLI requests.")
 	flags.StringVar(&k.cacheDir, "cache-dir", defaultCacheDir(), "Default cache directory")
 	flags.StringArrayVar(&k.extra, "as-user-extra", nil,
 		"User extras to impersonate for the operation, this flag can be repeated to specify multiple values "+

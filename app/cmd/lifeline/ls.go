@@ -68,13 +68,8 @@ Exit codes: 0, also for an empty list; 1 without a server, or for an error.`,
 	flags.StringVar(&f.list.Since, "since", "",
 		"only traces with a later start, as an age or a time: 90m, 1d, 2026-03-01T12:00:00Z")
 	flags.StringVar(&f.list.Until, "until", "", "only traces with an earlier start, as an age or a time")
-	flags.StringVarP(
-		&f.list.Selector,
-		"selector",
-		"l",
-		"",
-		"only what touched an object with these labels, as in -l app=web",
-	)
+	flags.StringVarP(&f.list.Selector, "selector", "l", "",
+		"only what touched an object with these labels, as in -l app=web")
 	flags.BoolVarP(&f.list.Watch, "watch", "w", false, "after the list, print each change until Ctrl-C")
 	flags.StringVar(&f.list.SortBy, "sort-by", "", "order of the list: "+strings.Join(ask.SortOrders(), ", "))
 	flags.BoolVar(&f.list.Failed, "failed", false, "only failed traces")
@@ -89,21 +84,15 @@ Exit codes: 0, also for an empty list; 1 without a server, or for an error.`,
 	flags.Lookup("slow").NoOptDefVal = slowByDefault
 	flags.IntVar(&f.list.Limit, "limit", defaultLimit, "maximum number of traces; 0 means all")
 	flags.BoolVar(&f.list.Whole, "no-trunc", false, "print whole trace IDs and whole lines")
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(ask.ListOutputs(), cobra.ShellCompDirectiveNoFileComp)))
-	for _, flag := range []string{"since", "until", "slow"} {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(flag,
-			cobra.FixedCompletions([]string{"10s", "10m", "1h", "1d"}, cobra.ShellCompDirectiveNoFileComp)))
-	}
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("category",
-		cobra.FixedCompletions(ask.Categories(), cobra.ShellCompDirectiveNoFileComp)))
+	completeWords(cmd, ask.ListOutputs(), "output")
+	completeWords(cmd, []string{"10s", "10m", "1h", "1d"}, "since", "until", "slow")
+	completeWords(cmd, ask.Categories(), "category")
 	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("where",
 		func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
 			return completeQuestion(cmd, nil, begun)
 		}))
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("sort-by",
-		cobra.FixedCompletions(ask.SortOrders(), cobra.ShellCompDirectiveNoFileComp)))
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("limit", cobra.NoFileCompletions))
+	completeWords(cmd, ask.SortOrders(), "sort-by")
+	completeWords(cmd, nil, "limit")
 	return cmd
 }
 

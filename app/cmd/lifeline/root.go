@@ -40,9 +40,7 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 	root.SetErr(streams.ErrOut)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
-		newRun(
-			streams,
-		),
+		newRun(streams),
 		newWatch(streams),
 		newLs(streams),
 		newFind(streams),
@@ -126,8 +124,7 @@ func (c *common) addEverywhere(flags *pflag.FlagSet) {
 }
 
 func (c *common) completeOutput(cmd *cobra.Command) {
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(c.outputs, cobra.ShellCompDirectiveNoFileComp)))
+	completeWords(cmd, c.outputs, "output")
 }
 
 // addConfig adds kubectl's flags, with completion from the kubeconfig.

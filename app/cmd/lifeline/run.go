@@ -81,26 +81,14 @@ within --timeout; 4 if they failed; 126 or 127 if the command could not be start
 	f.addConfig(cmd)
 	f.server.completeNamespaces(cmd, f.common)
 	f.addOutput(flags)
-	flags.DurationVar(
-		&f.timeout,
-		"timeout",
-		defaultTimeout,
-		"maximum time for the effects to settle after the end of the command",
-	)
-	flags.StringVar(
-		&f.summary,
-		"summary",
-		"",
-		"also add a summary in Markdown to this file, such as $GITHUB_STEP_SUMMARY",
-	)
+	flags.DurationVar(&f.timeout, "timeout", defaultTimeout,
+		"maximum time for the effects to settle after the end of the command")
+	flags.StringVar(&f.summary, "summary", "",
+		"also add a summary in Markdown to this file, such as $GITHUB_STEP_SUMMARY")
 	flags.StringVar(&f.junit, "junit", "", "also write a JUnit report to this file")
 	flags.BoolVar(&f.failFast, "fail-fast", false, "end as soon as nothing in sight can change what is stuck")
-	flags.DurationVar(
-		&f.crashLoop,
-		"crash-loop",
-		defaultCrashLoop,
-		"with --fail-fast, the time that a crash loop must last",
-	)
+	flags.DurationVar(&f.crashLoop, "crash-loop", defaultCrashLoop,
+		"with --fail-fast, the time that a crash loop must last")
 	flags.StringVar(&f.record, "record", "", "also record the observations to this file, for lifeline replay")
 	flags.StringVar(&f.otlp, "otlp", "", otlpUsage)
 	f.completeOutput(cmd)

@@ -33,8 +33,7 @@ func (s *serverFlags) add(cmd *cobra.Command, c *common) {
 		`file with the token of the "lifeline serve" that --server or `+cli.EnvServer+` names`)
 	cmd.Flags().StringVar(&s.access.CAFile, "ca-file", "",
 		`file with the certificate authorities of the "lifeline serve"; without one those of the system`)
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("server",
-		cobra.FixedCompletions([]string{client.DefaultServer}, cobra.ShellCompDirectiveNoFileComp)))
+	completeWords(cmd, []string{client.DefaultServer}, "server")
 }
 
 // addDirect adds the flag that bypasses servers.

@@ -39,7 +39,6 @@ Exit codes: 0; 1 for an error; 130 after Ctrl-C.`,
 	f.add(cmd, cmd.Flags())
 	cmd.Flags().StringVarP(&s.Output, "output", "o", command.SQLOutputs()[0],
 		"output format: "+strings.Join(command.SQLOutputs(), ", "))
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(command.SQLOutputs(), cobra.ShellCompDirectiveNoFileComp)))
+	completeWords(cmd, command.SQLOutputs(), "output")
 	return cmd
 }

@@ -48,15 +48,9 @@ Without a browser or a terminal the URL is printed only.`,
 	c.addConfig(cmd)
 	s.completeNamespaces(cmd, c)
 	cmd.Flags().BoolVar(&u.NoBrowser, "no-browser", false, "print the URL only")
-	cmd.Flags().Uint16Var(
-		&u.RemotePort,
-		"remote-port",
-		ui.DefaultPort,
-		"port of the API in the Pod, that of its api.address",
-	)
+	cmd.Flags().Uint16Var(&u.RemotePort, "remote-port", ui.DefaultPort,
+		"port of the API in the Pod, that of its api.address")
 	cmd.Flags().Uint16Var(&u.Port, "port", 0, "local port for a server in the cluster; 0 means a free one")
-	for _, port := range []string{"port", "remote-port"} {
-		cobra.CheckErr(cmd.RegisterFlagCompletionFunc(port, cobra.NoFileCompletions))
-	}
+	completeWords(cmd, nil, "port", "remote-port")
 	return cmd
 }

@@ -43,18 +43,10 @@ func (f *webhookFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.service, "service", "",
 		fmt.Sprintf("Service of the webhook, as NAMESPACE/NAME[:PORT]; by default %s:%d in the server's "+
 			"namespace", registration.DefaultService, registration.DefaultPort))
-	flags.StringVar(
-		&f.url,
-		"url",
-		"",
-		"URL of the webhook instead of a Service, such as https://192.0.2.1:9443"+webhook.Path,
-	)
-	flags.StringVar(
-		&f.caFile,
-		"ca-file",
-		"",
-		"file with the certificate authorities of the serving certificate, in PEM",
-	)
+	flags.StringVar(&f.url, "url", "",
+		"URL of the webhook instead of a Service, such as https://192.0.2.1:9443"+webhook.Path)
+	flags.StringVar(&f.caFile, "ca-file", "",
+		"file with the certificate authorities of the serving certificate, in PEM")
 	flags.StringVar(&f.certManager, "cert-manager", "",
 		"let cert-manager write the authority of this Certificate, NAMESPACE/NAME")
 	flags.StringArrayVar(&f.namespaces, "exclude-namespace", nil,
@@ -140,11 +132,8 @@ the server.
 	f.addConfig(cmd)
 	f.add(cmd)
 	f.dryRun = dryRunNone
-	cmd.Flags().Var(
-		&f.dryRun,
-		"dry-run",
-		"server: let the API server check the configuration without storing it; or none",
-	)
+	cmd.Flags().Var(&f.dryRun, "dry-run",
+		"server: let the API server check the configuration without storing it; or none")
 	cmd.Flags().Lookup("dry-run").NoOptDefVal = string(dryRunServer)
 	return cmd
 }
@@ -216,7 +205,6 @@ Without a configuration the command succeeds.`,
 	flags.StringVar(&convention, "convention", lifeline.Default.String(),
 		"convention of the remaining annotations: "+strings.Join(known, ", "))
 	flags.BoolVar(&c.DryRun, "dry-run", false, "print the objects without deleting them")
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("convention",
-		cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp)))
+	completeWords(cmd, known, "convention")
 	return cmd
 }

@@ -54,7 +54,6 @@ stuck; 4 if its change has failed; 1 if there is no answer.`,
 	f.completeNamespaces(cmd, f.common)
 	cmd.Flags().StringVarP(&output, "output", "o", ask.WhyOutputs()[0],
 		"output format: "+strings.Join(ask.WhyOutputs(), ", "))
-	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(ask.WhyOutputs(), cobra.ShellCompDirectiveNoFileComp)))
+	completeWords(cmd, ask.WhyOutputs(), "output")
 	return cmd
 }

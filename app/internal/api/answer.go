@@ -61,12 +61,8 @@ func (s *Server) limited(next http.Handler) http.Handler {
 func busy(w http.ResponseWriter, what string, most int) {
 	writeError(
 		w,
-		problem(
-			http.StatusServiceUnavailable,
-			"this server is at its limit of %d %s: try again in a moment",
-			most,
-			what,
-		),
+		problem(http.StatusServiceUnavailable, "this server is at its limit of %d %s: try again in a moment",
+			most, what),
 	)
 }
 
@@ -121,11 +117,8 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, store.ErrCursor):
 		out = problem(http.StatusBadRequest, `parameter "after": it is not the "next" of a page of this list`)
 	case errors.Is(err, context.DeadlineExceeded):
-		out = problem(
-			http.StatusGatewayTimeout,
-			"the store did not answer within %s: ask for less, or try again",
-			question,
-		)
+		out = problem(http.StatusGatewayTimeout, "the store did not answer within %s: ask for less, or try again",
+			question)
 	case errors.Is(err, store.ErrUnavailable):
 		out = problem(http.StatusServiceUnavailable, "%s", object.Bound(err.Error()))
 	case errors.Is(err, store.ErrClosed):

@@ -74,7 +74,7 @@ func recordedOf(e *store.Excerpt, causes []store.Cause, now time.Time, limit int
 		LeftOut: left,
 	}
 	const roots = "c0000000000000000"
-	if err := out.add(arranged, out.Tree.Nodes, roots, ""); err != nil {
+	if err := out.addNodes(arranged, out.Tree.Nodes, roots, ""); err != nil {
 		return nil, err
 	}
 	if err := out.open(arranged, out.Tree.OthersKey, ""); err != nil {
@@ -122,7 +122,7 @@ func (r *recorded) open(t *arranged, key, up string) error {
 		}
 		list := treeOf(n, t)
 		r.Lists[key] = list
-		if err := r.add(t, list.Nodes, key, up); err != nil {
+		if err := r.addNodes(t, list.Nodes, key, up); err != nil {
 			return err
 		}
 		key = list.MoreKey
@@ -130,8 +130,8 @@ func (r *recorded) open(t *arranged, key, up string) error {
 	return nil
 }
 
-// add adds nodes of a list, and all below.
-func (r *recorded) add(t *arranged, nodes []TreeNode, key, up string) error {
+// addNodes adds nodes of a list, and all below.
+func (r *recorded) addNodes(t *arranged, nodes []TreeNode, key, up string) error {
 	for i := range nodes {
 		n := &nodes[i]
 		if n.Group != nil {
@@ -145,7 +145,7 @@ func (r *recorded) add(t *arranged, nodes []TreeNode, key, up string) error {
 			return fmt.Errorf("cannot read the span ID %q: %w", n.Span.SpanID, err)
 		}
 		r.Spans[n.Span.SpanID] = &recordedSpan{SpanDetail: *plainDetail(t, t.Span(id)), Up: up, Key: key}
-		if err := r.add(t, n.Children, "c"+n.Span.SpanID, n.Span.SpanID); err != nil {
+		if err := r.addNodes(t, n.Children, "c"+n.Span.SpanID, n.Span.SpanID); err != nil {
 			return err
 		}
 		for _, k := range []string{n.MoreKey, n.OthersKey} {

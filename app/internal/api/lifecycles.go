@@ -239,11 +239,9 @@ func zoneOf(p *params, name string) *time.Location {
 func refused(err error) error {
 	switch {
 	case errors.Is(err, store.ErrTooLong):
-		return problem(
-			http.StatusUnprocessableEntity,
+		return problem(http.StatusUnprocessableEntity,
 			"the question takes longer than %s: narrow it with a later since, a kind or a namespace",
-			store.MaxQuestionTime,
-		)
+			store.MaxQuestionTime)
 	case errors.Is(err, store.ErrBusy):
 		return problem(http.StatusTooManyRequests, "this server is busy with other questions: try again in a moment")
 	}

@@ -63,11 +63,8 @@ func (p *params) done() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.given)) {
 		if !p.read[name] {
-			p.fail(
-				"unknown parameter %.80q: the parameters are %s",
-				name,
-				strings.Join(slices.Sorted(maps.Keys(p.read)), ", "),
-			)
+			p.fail("unknown parameter %.80q: the parameters are %s",
+				name, strings.Join(slices.Sorted(maps.Keys(p.read)), ", "))
 		}
 	}
 	return p.err
@@ -105,11 +102,8 @@ func (p *params) moment(name string) time.Time {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		p.bad(
-			name,
-			`%.80q is neither a time such as "2026-03-01T12:00:00Z" nor a duration such as "1h30m" or "1d"`,
-			text,
-		)
+		p.bad(name, `%.80q is neither a time such as "2026-03-01T12:00:00Z" nor a duration such as "1h30m" or "1d"`,
+			text)
 	}
 	if at.IsZero() {
 		at = at.Add(1) // the zero time means that none was given

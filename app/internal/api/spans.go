@@ -90,11 +90,8 @@ func (t *traces) span(r *request) (any, error) {
 	}
 	id, err := trace.SpanIDFromHex(strings.ToLower(r.http.PathValue("spanID")))
 	if err != nil {
-		return nil, problem(
-			http.StatusBadRequest,
-			"%.80q is no span ID: it has 16 hexadecimal digits",
-			r.http.PathValue("spanID"),
-		)
+		return nil, problem(http.StatusBadRequest, "%.80q is no span ID: it has 16 hexadecimal digits",
+			r.http.PathValue("spanID"))
 	}
 	detail := detailOf(of, id)
 	if detail == nil {

@@ -136,10 +136,8 @@ func (t *traces) tree(r *request) (any, error) {
 	n, err := from.Open(key)
 	if errors.Is(err, outline.ErrKey) {
 		return nil, problem(
-			http.StatusGone,
-			"the trace has changed, and the key %s names nothing: ask for its tree again",
-			key,
-		)
+			http.StatusGone, "the trace has changed, and the key %s names nothing: ask for its tree again",
+			key)
 	}
 	if err != nil {
 		return nil, err

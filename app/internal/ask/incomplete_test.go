@@ -69,10 +69,10 @@ func TestIncompleteGolden(t *testing.T) {
 func TestIncompletePage(t *testing.T) {
 	entry := func(id string) api.Summary { return api.Summary{TraceID: id} }
 	var l listing
-	if !l.add(&api.Page{Traces: []api.Summary{entry("a")}}, 2) || l.Incomplete != "" {
+	if !l.addPage(&api.Page{Traces: []api.Summary{entry("a")}}, 2) || l.Incomplete != "" {
 		t.Errorf("after one page: %+v", l)
 	}
-	if l.add(&api.Page{Traces: []api.Summary{entry("b"), entry("c")}, Incomplete: "x"}, 2) {
+	if l.addPage(&api.Page{Traces: []api.Summary{entry("b"), entry("c")}, Incomplete: "x"}, 2) {
 		t.Error("a third entry fits")
 	}
 	if !l.more || len(l.Traces) != 2 || l.Incomplete != "x" {

@@ -123,11 +123,8 @@ func (l *List) Validate() error {
 	known := Categories()
 	for _, c := range l.Categories {
 		if !slices.Contains(known, c) {
-			return fmt.Errorf(
-				"--category %q: it must be a category of docs/reasons.md, such as %s",
-				c,
-				reason.ImageNotFound,
-			)
+			return fmt.Errorf("--category %q: it must be a category of docs/reasons.md, such as %s",
+				c, reason.ImageNotFound)
 		}
 	}
 	return checkRange(l.Since, l.Until, l.Time())
@@ -245,8 +242,8 @@ func (l *listing) note(o *cli.Options) {
 	}
 }
 
-// add adds a page, up to limit entries; 0 means all. It reports whether more fit.
-func (l *listing) add(page *api.Page, limit int) bool {
+// addPage adds a page, up to limit entries; 0 means all. It reports whether more fit.
+func (l *listing) addPage(page *api.Page, limit int) bool {
 	l.Traces = append(l.Traces, page.Traces...)
 	l.Incomplete, l.Since = cmp.Or(l.Incomplete, page.Incomplete), cmp.Or(l.Since, page.Since)
 	if limit > 0 && len(l.Traces) > limit {
@@ -265,7 +262,7 @@ func collect(ctx context.Context, c *client.Client, q client.Query, limit int) (
 		if err != nil {
 			return listing{}, err
 		}
-		if !out.add(page, limit) {
+		if !out.addPage(page, limit) {
 			break
 		}
 	}

@@ -20,11 +20,7 @@ import (
 // follow prints a row for each trace that begins, ends or changes its outcome, until an interrupt:
 // `lifeline ls --watch`. shown are the entries printed so far.
 func (l *List) follow(
-	ctx context.Context,
-	server *cli.Session,
-	q client.Query,
-	of []types.UID,
-	shown []api.Summary,
+	ctx context.Context, server *cli.Session, q client.Query, of []types.UID, shown []api.Summary,
 ) (int, error) {
 	ctx, release := cli.UntilInterrupt(ctx, l.Signals)
 	defer release()

@@ -110,9 +110,9 @@ func collectSelected(
 		for _, s := range some.Traces {
 			known[s.TraceID] = true
 		}
-		out.add(&some.Page, 0)
+		out.addPage(&some.Page, 0)
 	}
 	slices.SortStableFunc(out.Traces, func(a, b api.Summary) int { return b.Start.Compare(a.Start) })
-	out.add(&api.Page{}, limit)
+	out.addPage(&api.Page{}, limit)
 	return out, nil
 }

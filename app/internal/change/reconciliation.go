@@ -125,13 +125,8 @@ func (r *Reconciliation) Quiet(otherwise time.Duration) time.Duration {
 // ID returns the ID of the span of r. It derives the ID unless it is set.
 func (r *Reconciliation) ID() trace.SpanID {
 	if !r.SpanID.IsValid() {
-		r.SpanID = span.DeriveID(
-			r.Lineage.ID,
-			string(r.Timeline.Ref.UID),
-			"reconcile",
-			r.Verb.String(),
-			r.First().Which(),
-		)
+		r.SpanID = span.DeriveID(r.Lineage.ID, string(r.Timeline.Ref.UID), "reconcile", r.Verb.String(),
+			r.First().Which())
 	}
 	return r.SpanID
 }

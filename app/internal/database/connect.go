@@ -18,9 +18,7 @@ import (
 )
 
 // settings are those of every connection. The wait for a lock serves a user of the program sqlite3.
-var settings = []string{
-	"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)", "temp_store(MEMORY)",
-}
+var settings = []string{"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)", "temp_store(MEMORY)"}
 
 // source is the driver's name for the database at path, with the settings.
 func source(path string, further ...string) string {

@@ -25,12 +25,8 @@ func (s *Schema) version(ctx context.Context, conn *sql.Conn) (int, error) {
 	case tables > 0 && (app != s.ApplicationID || version < 1):
 		return version, store.ErrForeign
 	case version > len(s.Migrations):
-		return version, fmt.Errorf(
-			"%w: its schema is version %d, this program supports %d",
-			store.ErrNewer,
-			version,
-			len(s.Migrations),
-		)
+		return version, fmt.Errorf("%w: its schema is version %d, this program supports %d",
+			store.ErrNewer, version, len(s.Migrations))
 	}
 	return version, nil
 }

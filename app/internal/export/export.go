@@ -102,7 +102,7 @@ func (e *Exporter) Export(traces []*span.Trace) {
 				continue
 			}
 			if len(e.queue) >= maxQueue {
-				e.losses.add(1, errQueueFull)
+				e.losses.count(1, errQueueFull)
 				continue
 			}
 			e.queue = append(e.queue, s)
@@ -138,7 +138,7 @@ func (e *Exporter) lost() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if n := len(e.queue); n > 0 {
-		e.losses.add(n, e.losses.last)
+		e.losses.count(n, e.losses.last)
 	}
 	return e.losses.err(e.seen.total, e.sender.target)
 }

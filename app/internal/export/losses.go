@@ -25,9 +25,9 @@ type losses struct {
 	last error
 }
 
-// add counts n spans lost for reason; nil means that there was no attempt. It reports whether the
+// count counts n spans lost for reason; nil means that there was no attempt. It reports whether the
 // reason is new.
-func (l *losses) add(n int, reason error) bool {
+func (l *losses) count(n int, reason error) bool {
 	if reason == nil {
 		reason = errTooLate
 	}

@@ -43,7 +43,7 @@ func newDrops() *drops {
 	return &drops{counts: map[DropReason]int64{}, told: map[DropReason]time.Time{}}
 }
 
-func (d *drops) add(spans int, why DropReason, now time.Time) {
+func (d *drops) count(spans int, why DropReason, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.counts[why] += int64(spans)
@@ -86,5 +86,5 @@ func (b *Outbox) shed() {
 // drop counts an entry's spans as lost, and schedules its removal.
 func (b *Outbox) drop(seq uint64, spans int, why DropReason) {
 	b.removals.add(seq)
-	b.drops.add(spans, why, b.opts.Now())
+	b.drops.count(spans, why, b.opts.Now())
 }

@@ -81,13 +81,13 @@ func TestDrops(t *testing.T) {
 	if d.byReason() != nil {
 		t.Error("there are counts without a loss")
 	}
-	d.add(2, DroppedAge, now)
-	d.add(3, DroppedAge, now.Add(tellEvery-1))
-	d.add(1, DroppedFull, now)
+	d.count(2, DroppedAge, now)
+	d.count(3, DroppedAge, now.Add(tellEvery-1))
+	d.count(1, DroppedFull, now)
 	tell()
-	d.add(4, DroppedAge, now.Add(tellEvery-1))
+	d.count(4, DroppedAge, now.Add(tellEvery-1))
 	tell()
-	d.add(5, DroppedAge, now.Add(tellEvery))
+	d.count(5, DroppedAge, now.Add(tellEvery))
 	tell()
 	if got := d.byReason(); got[DroppedAge] != 14 || got[DroppedFull] != 1 {
 		t.Errorf("the counts are %v", got)

@@ -199,7 +199,7 @@ func (b *Outbox) answered(got answer) bool {
 	if exported > 0 {
 		b.stats.LastSuccess = b.opts.Now()
 	}
-	return refused > 0 && b.losses.add(refused, got.reason)
+	return refused > 0 && b.losses.count(refused, got.reason)
 }
 
 // wait blocks until there may be work. It returns false when there will be none.

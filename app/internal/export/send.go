@@ -57,7 +57,7 @@ func (e *Exporter) sent(got answer) {
 		e.queue = nil
 	}
 	refused := got.refusedSpans()
-	news := refused > 0 && e.losses.add(refused, got.reason)
+	news := refused > 0 && e.losses.count(refused, got.reason)
 	e.mu.Unlock()
 	if news {
 		e.sender.warnRefused(got)

@@ -64,13 +64,8 @@ func (c *certificates) current() *tls.Config {
 	said := ""
 	if err := c.renew(); err != nil {
 		if said = err.Error(); said != c.said {
-			c.purpose.Log.Warn(
-				"cannot renew certificate; the last one stays in use",
-				"for",
-				c.purpose.Name,
-				"error",
-				said,
-			)
+			c.purpose.Log.Warn("cannot renew certificate; the last one stays in use",
+				"for", c.purpose.Name, "error", said)
 		}
 	}
 	c.said = said

@@ -86,21 +86,15 @@ func (e Endpoint) Validate(name string) error {
 	}
 	if e.Certificate != nil {
 		if e.TLS.enabled() {
-			return fmt.Errorf(
-				"cannot listen for %s on %.80q: set either TLS files or a managed certificate, not both",
-				name,
-				e.Address,
-			)
+			return fmt.Errorf("cannot listen for %s on %.80q: set either TLS files or a managed certificate, not both",
+				name, e.Address)
 		}
 		return nil
 	}
 	if e.TLS.enabled() {
 		if e.TLS.CertFile == "" || e.TLS.KeyFile == "" {
-			return fmt.Errorf(
-				"cannot listen for %s on %.80q: TLS needs both a certificate and its key",
-				name,
-				e.Address,
-			)
+			return fmt.Errorf("cannot listen for %s on %.80q: TLS needs both a certificate and its key",
+				name, e.Address)
 		}
 		return nil
 	}
@@ -116,9 +110,7 @@ func (e Endpoint) exposed() bool { return e.Private && (!e.TLS.enabled() || e.To
 func (e Endpoint) errExposed(name string) error {
 	return fmt.Errorf(
 		"cannot listen for %s on %.80q: an address other than loopback needs both a certificate and a token file",
-		name,
-		e.Address,
-	)
+		name, e.Address)
 }
 
 func (e Endpoint) errOpen(name string) error {

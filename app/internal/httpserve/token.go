@@ -51,13 +51,8 @@ func (e Endpoint) Token(p Purpose) (*Token, error) {
 		return nil, fmt.Errorf("cannot listen for %s: %w", p.Name, err)
 	}
 	if public(t.file) {
-		t.log.Warn(
-			"every user of this machine can read the token; restrict the file's mode (chmod o-r)",
-			"for",
-			t.name,
-			"file",
-			t.file,
-		)
+		t.log.Warn("every user of this machine can read the token; restrict the file's mode (chmod o-r)",
+			"for", t.name, "file", t.file)
 	}
 	return t, nil
 }

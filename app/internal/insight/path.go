@@ -87,7 +87,7 @@ type walk struct {
 // span adds the segments of s between from and to, last first.
 func (w *walk) span(s *span.Span, from, to time.Time) {
 	if w.onPath[s] {
-		w.add(s, from, to)
+		w.addPart(s, from, to)
 		return
 	}
 	w.onPath[s] = true
@@ -125,13 +125,13 @@ func (w *walk) own(s *span.Span, from, to time.Time) {
 		for _, c := range conditions {
 			start, end := later(c.Start.Time, from), earlier(w.end(c), to)
 			if start.Before(end) {
-				w.add(s, end, to)
-				w.add(c, start, end)
+				w.addPart(s, end, to)
+				w.addPart(c, start, end)
 				to = start
 			}
 		}
 	}
-	w.add(s, from, to)
+	w.addPart(s, from, to)
 }
 
 // isCondition reports whether s waits for a condition. Work that the object caused explains such a
@@ -223,7 +223,7 @@ func (w *walk) reach(s *span.Span) time.Time {
 	return at
 }
 
-func (w *walk) add(s *span.Span, from, to time.Time) {
+func (w *walk) addPart(s *span.Span, from, to time.Time) {
 	if !from.Before(to) {
 		return
 	}

@@ -60,11 +60,8 @@ func (s *server) operationsPage(r *http.Request, given url.Values) (answer, erro
 func (s *server) operationsOfPage(r *http.Request, _ url.Values) (answer, error) {
 	service, ok := strings.CutSuffix(r.PathValue("service"), "/operations")
 	if !ok {
-		return nil, bad(
-			http.StatusNotFound,
-			"there is no %.80q here: try /api/services/{service}/operations",
-			r.URL.Path,
-		)
+		return nil, bad(http.StatusNotFound, "there is no %.80q here: try /api/services/{service}/operations",
+			r.URL.Path)
 	}
 	found, err := s.operations(r, service, "")
 	if err != nil {

@@ -87,9 +87,7 @@ func IsWorkload(k object.Kind) bool {
 	return slices.ContainsFunc(workloads, func(w *Kind) bool { return w.Is(k) })
 }
 
-var workloads = []*Kind{
-	&Deployment, &ReplicaSet, &StatefulSet, &DaemonSet, &Job, &CronJob, &ReplicationController,
-}
+var workloads = []*Kind{&Deployment, &ReplicaSet, &StatefulSet, &DaemonSet, &Job, &CronJob, &ReplicationController}
 
 type id struct{ group, name string }
 

@@ -2,64 +2,44 @@
 
 package notice
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
+)
 
 var (
-	sentMetric = prometheus.NewDesc("lifeline_notices_sent_total",
-		"Notices that the webhook (notices.url) has accepted, by type.", []string{"type"}, nil)
-	lostMetric = prometheus.NewDesc("lifeline_notices_lost_total",
+	sentMetric = telemetry.Counter("lifeline_notices_sent_total",
+		"Notices that the webhook (notices.url) has accepted, by type.", "type")
+	lostMetric = telemetry.Counter("lifeline_notices_lost_total",
 		"Lost notices, by reason: refused by the webhook (refused), or too many were waiting (full). Any: the log has "+
-			"the webhook's answer.", []string{"reason"}, nil)
-	waitingMetric = prometheus.NewDesc("lifeline_notices_waiting",
-		"Notices that wait for the webhook. A steady rise: it does not answer; see the log.", nil, nil)
+			"the webhook's answer.", "reason")
+	waitingMetric = telemetry.Gauge("lifeline_notices_waiting",
+		"Notices that wait for the webhook. A steady rise: it does not answer; see the log.")
 
 	changeLabels = []string{"kind", "category", "namespace"}
-	failedMetric = prometheus.NewDesc("lifeline_changes_failed_total",
+	failedMetric = telemetry.Counter("lifeline_changes_failed_total",
 		"Failed changes since the start, by the kind and the namespace of the changed object and the category of the "+
 			"reason (docs/reasons.md). Beyond 500 pairs of kind and namespace, both are (other). List them with "+
-			"lifeline ls --failed.", changeLabels, nil)
-	stuckMetric = prometheus.NewDesc("lifeline_changes_stuck",
+			"lifeline ls --failed.", changeLabels...)
+	stuckMetric = telemetry.Gauge("lifeline_changes_stuck",
 		"Open changes with a reason why they do not continue, with the labels of lifeline_changes_failed_total. "+
-			"Above 0 for long: ask lifeline why for the object.", changeLabels, nil)
+			"Above 0 for long: ask lifeline why for the object.", changeLabels...)
 )
 
 // RegisterMetrics registers the metrics of a Sender and of Counts. Each scrape calls stats.
 func RegisterMetrics(r prometheus.Registerer, stats func() Stats, counts *Counts) {
-	r.MustRegister(metrics{stats, counts})
-}
-
-// metrics is a prometheus.Collector of Stats and Counts.
-type metrics struct {
-	stats  func() Stats
-	counts *Counts
-}
-
-// Describe implements prometheus.Collector.
-func (metrics) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{sentMetric, lostMetric, waitingMetric, failedMetric, stuckMetric} {
-		to <- d
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (m metrics) Collect(to chan<- prometheus.Metric) {
-	s := m.stats()
-	count := func(d *prometheus.Desc, n int64, labels ...string) {
-		if n > 0 {
-			to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+	r.MustRegister(telemetry.Collector(func(to telemetry.Scrape) {
+		s := stats()
+		for typ, n := range s.Sent {
+			to.Value(sentMetric, float64(n), string(typ))
 		}
-	}
-	for typ, n := range s.Sent {
-		count(sentMetric, n, string(typ))
-	}
-	count(lostMetric, s.Refused, "refused")
-	count(lostMetric, s.Dropped, "full")
-	to <- prometheus.MustNewConstMetric(waitingMetric, prometheus.GaugeValue, float64(s.Waiting))
-	m.counts.Each(
-		func(l Labels, n int64) {
-			to <- prometheus.MustNewConstMetric(
-				stuckMetric, prometheus.GaugeValue, float64(n), l.Kind, l.Category, l.Namespace)
-		},
-		func(l Labels, n int64) { count(failedMetric, n, l.Kind, l.Category, l.Namespace) },
-	)
+		to.Value(lostMetric, float64(s.Refused), "refused")
+		to.Value(lostMetric, float64(s.Dropped), "full")
+		to.Value(waitingMetric, float64(s.Waiting))
+		changes := func(m telemetry.Metric) func(Labels, int64) {
+			return func(l Labels, n int64) { to.Value(m, float64(n), l.Kind, l.Category, l.Namespace) }
+		}
+		counts.Each(changes(stuckMetric), changes(failedMetric))
+	}, sentMetric, lostMetric, waitingMetric, failedMetric, stuckMetric))
 }

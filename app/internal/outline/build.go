@@ -18,7 +18,7 @@ func (b *builder) node(w *twig) *Node {
 	if len(w.others) > 0 {
 		out.OthersKey = Key{list: others, of: idOf(w)}
 	}
-	b.add(out, Key{list: children, of: idOf(w)}, b.folded(w))
+	b.addList(out, Key{list: children, of: idOf(w)}, b.folded(w))
 	return out
 }
 
@@ -32,8 +32,8 @@ func idOf(w *twig) trace.SpanID {
 // entry makes one node of a list.
 type entry func() *Node
 
-// add adds a page of the list that key names.
-func (b *builder) add(to *Node, key Key, list []entry) {
+// addList adds a page of the list that key names.
+func (b *builder) addList(to *Node, key Key, list []entry) {
 	for i, one := range list[min(key.From, len(list)):] {
 		if i == PageLength || b.nodes >= MaxNodes {
 			to.More = len(list) - key.From - i

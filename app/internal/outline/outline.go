@@ -149,6 +149,6 @@ func (t *Tree) Open(k Key) (*Node, error) {
 		return nil, fmt.Errorf("%q of an earlier version of the trace: %w", k, ErrKey)
 	}
 	out := &Node{}
-	b.add(out, k, list)
+	b.addList(out, k, list)
 	return out, nil
 }

@@ -49,16 +49,8 @@ func Spans(out []*span.Span, steps []Step, r *change.Reconciliation, start histo
 func (p *Step) span(s *span.Span, r *change.Reconciliation, start history.Moment) {
 	*s = span.Span{
 		TraceID: r.Lineage.ID,
-		ID: span.DeriveID(
-			r.Lineage.ID,
-			string(r.Timeline.Ref.UID),
-			"reconcile",
-			r.Verb.String(),
-			r.First().Which(),
-			p.name,
-			p.key,
-			strconv.Itoa(p.attempt),
-		),
+		ID: span.DeriveID(r.Lineage.ID, string(r.Timeline.Ref.UID), "reconcile", r.Verb.String(), r.First().Which(),
+			p.name, p.key, strconv.Itoa(p.attempt)),
 		Parent:     r.ID(),
 		Name:       p.name,
 		Service:    p.service,

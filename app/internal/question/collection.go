@@ -27,11 +27,8 @@ func (b *builder) in(e ast.Expr, args []ast.Expr) (node, *Error) {
 	}
 	// NULL IN () is false in SQL, and CEL itself evaluates such a list in two ways.
 	if args[1].Kind() != ast.ListKind || args[1].AsList().Size() == 0 {
-		return b.fault(
-			args[1],
-			"in needs a literal list that is not empty, "+collections(" or ", List, Map),
-			`write kind in ["Pod", "Job"]`,
-		)
+		return b.fault(args[1], "in needs a literal list that is not empty, "+collections(" or ", List, Map),
+			`write kind in ["Pod", "Job"]`)
 	}
 	var values []constant
 	for _, a := range args[1].AsList().Elements() {

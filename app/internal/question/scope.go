@@ -79,12 +79,8 @@ func (s *scope) selection(e ast.Expr, local string) *Error {
 	of, field := e.AsSelect().Operand(), e.AsSelect().FieldName()
 	if of.Kind() != ast.IdentKind {
 		if key := labelKey(e, local); key != "" {
-			return fault(
-				s.info,
-				e,
-				"the values of "+labels+" have no fields",
-				"write "+labels+"["+strconv.Quote(key)+"]",
-			)
+			return fault(s.info, e, "the values of "+labels+" have no fields",
+				"write "+labels+"["+strconv.Quote(key)+"]")
 		}
 		if err := s.check(of, local); err != nil {
 			return err

@@ -41,8 +41,8 @@ func newPairs(patience time.Duration) *pairs {
 	return &pairs{patience: patience, pending: map[uint64]halves{}}
 }
 
-// add records one half of a pair.
-func (p *pairs) add(half halves, key uint64, now time.Time) {
+// note records one half of a pair.
+func (p *pairs) note(half halves, key uint64, now time.Time) {
 	p.judge(now)
 	if known, there := p.pending[key]; there {
 		p.pending[key] = known | half
@@ -92,9 +92,9 @@ func (p *pairs) judge(now time.Time) {
 		if half&expected == 0 {
 			continue
 		}
-		p.of.add(1, now)
+		p.of.count(1, now)
 		if half&came != 0 {
-			p.with.add(1, now)
+			p.with.count(1, now)
 		}
 	}
 	if p.head > len(p.queue)/2 {

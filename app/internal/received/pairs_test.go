@@ -48,13 +48,13 @@ func TestPairs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPairs(late)
 			for _, h := range tc.halves {
-				p.add(h.of, h.key, epoch.Add(h.at))
+				p.note(h.of, h.key, epoch.Add(h.at))
 			}
 			if name == "Old" { // count each pair at its own time, not all at the end
 				p = newPairs(late)
-				p.add(expected, 1, epoch)
+				p.note(expected, 1, epoch)
 				p.rate(epoch.Add(time.Minute))
-				p.add(expected, 2, epoch.Add(10*time.Minute))
+				p.note(expected, 2, epoch.Add(10*time.Minute))
 			}
 			if got := p.rate(epoch.Add(tc.at)); got != tc.want {
 				t.Errorf("%s: %+v, want %+v", tc.reason, got, tc.want)
@@ -69,9 +69,9 @@ func TestPairsFlood(t *testing.T) {
 	const all = 20 * maxPending
 	for i := range uint64(all) {
 		key := xxhash.Sum64([]byte{byte(i), byte(i >> 8), byte(i >> 16), byte(i >> 24)})
-		p.add(expected, key, epoch)
+		p.note(expected, key, epoch)
 		if i%10 == 0 {
-			p.add(came, key, epoch)
+			p.note(came, key, epoch)
 		}
 		if len(p.pending) > maxPending || len(p.queue) > 2*maxPending {
 			t.Fatalf("%d are pending, %d queued", len(p.pending), len(p.queue))
@@ -86,7 +86,7 @@ func TestPairsFlood(t *testing.T) {
 	}
 	// After the flood, every pair counts again.
 	p.rate(epoch.Add(2 * time.Minute))
-	p.add(expected, 1, epoch.Add(20*time.Minute))
+	p.note(expected, 1, epoch.Add(20*time.Minute))
 	if again := p.rate(epoch.Add(30 * time.Minute)); again != (Rate{Of: 1}) {
 		t.Errorf("after the flood %+v, want one", again)
 	}
@@ -94,14 +94,14 @@ func TestPairsFlood(t *testing.T) {
 
 func TestSeries(t *testing.T) {
 	var s series
-	s.add(1, epoch)
-	s.add(2, epoch.Add(14*time.Minute))
+	s.count(1, epoch)
+	s.count(2, epoch.Add(14*time.Minute))
 	for at, want := range map[time.Duration]int64{14 * time.Minute: 3} {
 		if got := s.sum(epoch.Add(at)); got != want {
 			t.Errorf("after %s: %d, want %d", at, got, want)
 		}
 	}
-	s.add(4, epoch) // the clock was set back
+	s.count(4, epoch) // the clock was set back
 	if got := s.sum(epoch.Add(15 * time.Minute)); got != 6 {
 		t.Errorf("a minute later: %d, want 6: without the first count, with that of the wrong clock", got)
 	}

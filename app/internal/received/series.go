@@ -14,8 +14,8 @@ type series struct {
 	at int64
 }
 
-// add counts n at now. If the clock was set back, it counts n in the latest minute.
-func (s *series) add(n int64, now time.Time) {
+// count counts n at now. If the clock was set back, it counts n in the latest minute.
+func (s *series) count(n int64, now time.Time) {
 	s.advance(now)
 	s.counts[s.at%minutes] += n
 }

@@ -81,7 +81,7 @@ func (t *Tally) Spans(spans []*span.Span, now time.Time) {
 	run := int64(0)
 	count := func() {
 		if c != nil {
-			c.spans.add(run, now)
+			c.spans.count(run, now)
 			c.all += run
 			run = 0
 		}
@@ -116,32 +116,32 @@ func (t *Tally) pair(s *span.Span, now time.Time) {
 	case APIServer:
 		switch {
 		case calls(s, "etcdserverpb.KV/"):
-			t.transactions.add(expected, keyOf(s.TraceID, s.ID), now)
+			t.transactions.note(expected, keyOf(s.TraceID, s.ID), now)
 		case isWrite(s):
 			if id := text(s.Attributes, keyAuditID); id != "" {
-				t.writes.add(came, xxhash.Sum64String(id), now)
+				t.writes.note(came, xxhash.Sum64String(id), now)
 			}
 			if isGranted(s) {
-				t.granted.add(1, now)
+				t.granted.count(1, now)
 			}
 		}
 	case Etcd:
 		if answers(s, "etcdserverpb.KV/") {
-			t.transactions.add(came, keyOf(s.TraceID, s.Parent), now)
+			t.transactions.note(came, keyOf(s.TraceID, s.Parent), now)
 		}
 	case Kubelet:
 		switch {
 		case calls(s, "runtime.v1."):
-			t.calls.add(expected, keyOf(s.TraceID, s.ID), now)
+			t.calls.note(expected, keyOf(s.TraceID, s.ID), now)
 		case s.Name == "syncPod" && text(s.Attributes, keyUpdateType) == "create":
-			t.firstSyncs.add(came, xxhash.Sum64String(text(s.Attributes, keyPodUID)), now)
+			t.firstSyncs.note(came, xxhash.Sum64String(text(s.Attributes, keyPodUID)), now)
 		}
 	default: // a runtime of any name
 		if answers(s, "runtime.v1.") {
-			t.calls.add(came, keyOf(s.TraceID, s.Parent), now)
+			t.calls.note(came, keyOf(s.TraceID, s.Parent), now)
 		} else if s.Name == "cri.sandbox.run" {
 			if uid := podOf(text(s.Attributes, keySandboxName)); uid != "" {
-				t.sandboxes.add(came, xxhash.Sum64String(uid), now)
+				t.sandboxes.note(came, xxhash.Sum64String(uid), now)
 			}
 		}
 	}
@@ -160,12 +160,12 @@ func (t *Tally) Observe(o *observation.Observation, now time.Time) {
 	case o.Source != observation.SourceWatch || o.Listed || o.Baseline || o.Late:
 	case o.State != nil:
 		if o.State.Deleting.IsZero() {
-			t.changes.add(1, now)
+			t.changes.count(1, now)
 		}
 		if justBound(o.State) {
 			key := xxhash.Sum64String(string(o.State.UID))
-			t.firstSyncs.add(expected, key, now)
-			t.sandboxes.add(expected, key, now)
+			t.firstSyncs.note(expected, key, now)
+			t.sandboxes.note(expected, key, now)
 		}
 	}
 }
@@ -173,19 +173,19 @@ func (t *Tally) Observe(o *observation.Observation, now time.Time) {
 func (t *Tally) audited(o *observation.Observation, now time.Time) {
 	w, a := o.Write, &t.audit
 	a.last = now
-	a.writes.add(1, now)
-	a.delay.add(max(o.Seen.Sub(w.End), 0).Milliseconds(), now)
+	a.writes.count(1, now)
+	a.delay.count(max(o.Seen.Sub(w.End), 0).Milliseconds(), now)
 	if w.AuditID != "" {
-		t.writes.add(expected, xxhash.Sum64String(w.AuditID), now)
+		t.writes.note(expected, xxhash.Sum64String(w.AuditID), now)
 	}
 	if w.Failed() {
-		a.refused.add(1, now)
+		a.refused.count(1, now)
 		return
 	}
 	if w.Subresource == "" && !strings.HasPrefix(w.Verb, "delete") {
-		a.answerable.add(1, now)
+		a.answerable.count(1, now)
 		if w.ResourceVersion != 0 {
-			a.answers.add(1, now)
+			a.answers.count(1, now)
 		}
 	}
 }
@@ -218,10 +218,10 @@ func (t *Tally) Joined(traces []*span.Trace, now time.Time) {
 				continue
 			}
 			c := t.component(s.Service)
-			c.joined.add(1, now)
+			c.joined.count(1, now)
 			for _, kv := range s.Attributes {
 				if kv.Key == span.KeyCorrection {
-					c.corrected.add(1, now)
+					c.corrected.count(1, now)
 					c.correction = kv.Value.AsFloat64()
 				}
 			}

@@ -82,7 +82,7 @@ func newGraph(traces []*span.Trace, o Options) *graph {
 	o.Width = 0 // a graph has no terminal
 	g := &graph{of: map[place]*vertex{}, missing: map[place]*vertex{}, known: map[edgeKey]*edge{}}
 	for _, t := range traces {
-		g.add(t, o)
+		g.addTrace(t, o)
 	}
 	for _, t := range traces {
 		for _, s := range t.Spans {
@@ -99,8 +99,8 @@ func newGraph(traces []*span.Trace, o Options) *graph {
 	return g
 }
 
-// add adds a trace without edges.
-func (g *graph) add(t *span.Trace, o Options) {
+// addTrace adds a trace without edges.
+func (g *graph) addTrace(t *span.Trace, o Options) {
 	tree := &node{children: forest(t)}
 	tree.condense()
 	if !o.Full {

@@ -115,12 +115,12 @@ func (p *perfetto) span(s *span.Span, now time.Time) {
 	if s.Origin != nil {
 		category = "component"
 	}
-	p.add(event{
+	p.addEvent(event{
 		Phase: "X", Name: object.Bound(insight.Label(s)), Category: category, Process: proc.id, Thread: lane,
 		Start: microseconds(s.Start.UnixNano()), Length: microseconds(length.Nanoseconds()), Args: args,
 	})
 	for _, e := range s.Events {
-		p.add(event{
+		p.addEvent(event{
 			Phase: "i", Name: object.Bound(e.Name), Category: category, Process: proc.id, Thread: lane,
 			Start: microseconds(e.Time.UnixNano()), Scope: "t",
 		})
@@ -132,8 +132,8 @@ func (p *perfetto) begin(name string) *process {
 	p.begun++
 	proc := &process{id: p.begun}
 	p.processes[name] = proc
-	p.add(event{Phase: "M", Name: "process_name", Process: proc.id, Args: map[string]any{"name": name}})
-	p.add(event{
+	p.addEvent(event{Phase: "M", Name: "process_name", Process: proc.id, Args: map[string]any{"name": name}})
+	p.addEvent(event{
 		Phase: "M", Name: "process_sort_index", Process: proc.id, Args: map[string]any{"sort_index": proc.id},
 	})
 	return proc
@@ -159,7 +159,7 @@ func (p *process) lane(start, end time.Time) int {
 	return len(p.lanes)
 }
 
-func (p *perfetto) add(e event) {
+func (p *perfetto) addEvent(e event) {
 	line, err := json.Marshal(e)
 	if err != nil {
 		p.err = cmp.Or(p.err, err)

@@ -35,14 +35,8 @@ func Summary(w io.Writer, traces []*span.Trace, o Options) error {
 			if reason := reasonOf(t, s); reason != "" && len(objects) > 1 { // else the title has it
 				outcome += ": " + escape(reason)
 			}
-			fmt.Fprintf(
-				&out,
-				"| %s | %s | %s | %s |\n",
-				markdown(objectText(s.Object)),
-				markdown(strings.TrimPrefix(edited(s), "changed ")),
-				markdown(outcome),
-				length(s, o.Now),
-			)
+			fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", markdown(objectText(s.Object)),
+				markdown(strings.TrimPrefix(edited(s), "changed ")), markdown(outcome), length(s, o.Now))
 		}
 		var tree bytes.Buffer
 		if err := Tree(&tree, []*span.Trace{t}, o); err != nil {

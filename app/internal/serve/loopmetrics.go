@@ -3,7 +3,6 @@
 package serve
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
 // Buckets of histograms, in seconds: for work in this process, and for a user's actions.
@@ -34,8 +34,8 @@ type loopMetrics struct {
 	objects      prometheus.Gauge
 	differences  prometheus.Counter
 	inputs       prometheus.Gauge
-	writes       writeMetrics
-	requests     requestMetrics
+	writes       latest[lifecycle.WriteStats]
+	requests     latest[lifecycle.AuditStats]
 }
 
 func newLoopMetrics(r prometheus.Registerer) *loopMetrics {
@@ -106,7 +106,7 @@ func newLoopMetrics(r prometheus.Registerer) *loopMetrics {
 				"steady rise: saving fails; see the log.",
 		}),
 	}
-	r.MustRegister(&m.writes, &m.requests)
+	r.MustRegister(newWriteMetrics(&m.writes), newRequestMetrics(&m.requests))
 	return m
 }
 
@@ -144,65 +144,42 @@ func lastEnd(t *span.Trace) time.Time {
 }
 
 var (
-	observedMetric = prometheus.NewDesc("lifeline_writes_observed_total",
+	observedMetric = telemetry.Counter("lifeline_writes_observed_total",
 		"Stored writes that the engine has observed, with the objects found at the start. It is the sum of "+
-			"lifeline_writes_total over all fates, and of the writes that the engine still works on.", nil, nil)
-	writesMetric = prometheus.NewDesc("lifeline_writes_total",
+			"lifeline_writes_total over all fates, and of the writes that the engine still works on.")
+	writesMetric = telemetry.Counter("lifeline_writes_total",
 		"Stored writes by fate. In a trace: a change or its effect (traced), or a repeated change that the first "+
 			"one's trace counts (series). Steps: a status or bookkeeping write, or an update of an EndpointSlice "+
 			"(step). "+
-			"Others: a write without a trace (noise), an object found at the start (baseline).", []string{"fate"}, nil)
+			"Others: a write without a trace (noise), an object found at the start (baseline).", "fate")
 )
 
-// writeMetrics is a prometheus.Collector of the engine's counts of writes, as last stored.
-type writeMetrics struct {
-	atomic.Pointer[lifecycle.WriteStats]
-}
-
-// Describe implements prometheus.Collector.
-func (*writeMetrics) Describe(to chan<- *prometheus.Desc) { to <- observedMetric; to <- writesMetric }
-
-// Collect implements prometheus.Collector.
-func (m *writeMetrics) Collect(to chan<- prometheus.Metric) {
-	var s lifecycle.WriteStats
-	if last := m.Load(); last != nil {
-		s = *last
-	}
-	to <- prometheus.MustNewConstMetric(observedMetric, prometheus.CounterValue, float64(s.Observed))
-	for fate, n := range s.ByFate() {
-		if n > 0 {
-			to <- prometheus.MustNewConstMetric(writesMetric, prometheus.CounterValue, float64(n), fate)
+// newWriteMetrics returns a collector of the engine's counts of writes.
+func newWriteMetrics(last *latest[lifecycle.WriteStats]) prometheus.Collector {
+	return telemetry.Collector(func(to telemetry.Scrape) {
+		s := last.get()
+		to.Value(observedMetric, float64(s.Observed))
+		for fate, n := range s.ByFate() {
+			to.Value(writesMetric, float64(n), fate)
 		}
-	}
+	}, observedMetric, writesMetric)
 }
 
-var requestsMetric = prometheus.NewDesc("lifeline_audit_writes_total",
+var requestsMetric = telemetry.Counter("lifeline_audit_writes_total",
 	"Granted writes of the audit log since the start, by result. Joined: the stored write is known, and gives the "+
 		"trace. Found: in a trace of its own, because only the log shows it. Not joined: ambiguous (several stored "+
 		"writes are possible), unmatched (no stored write was observed), late (after the handout of the trace), "+
-		"dropped (no room). A rising share of unmatched ones: see the audit log and the rights of the server.",
-	[]string{"result"}, nil)
+		"dropped (no room). A rising share of unmatched ones: see the audit log and the rights of the server.", "result")
 
-// requestMetrics is a prometheus.Collector of the engine's counts of requests in the audit log, as last stored.
-type requestMetrics struct {
-	atomic.Pointer[lifecycle.AuditStats]
-}
-
-// Describe implements prometheus.Collector.
-func (*requestMetrics) Describe(to chan<- *prometheus.Desc) { to <- requestsMetric }
-
-// Collect implements prometheus.Collector.
-func (m *requestMetrics) Collect(to chan<- prometheus.Metric) {
-	var s lifecycle.AuditStats
-	if last := m.Load(); last != nil {
-		s = *last
-	}
-	for result, n := range map[string]uint64{
-		"joined": s.Joined, "found": s.Found, "ambiguous": s.Ambiguous, "unmatched": s.Unmatched, "late": s.Late,
-		"dropped": s.Dropped,
-	} {
-		if n > 0 {
-			to <- prometheus.MustNewConstMetric(requestsMetric, prometheus.CounterValue, float64(n), result)
+// newRequestMetrics returns a collector of the engine's counts of requests in the audit log.
+func newRequestMetrics(last *latest[lifecycle.AuditStats]) prometheus.Collector {
+	return telemetry.Collector(func(to telemetry.Scrape) {
+		s := last.get()
+		for result, n := range map[string]uint64{
+			"joined": s.Joined, "found": s.Found, "ambiguous": s.Ambiguous, "unmatched": s.Unmatched, "late": s.Late,
+			"dropped": s.Dropped,
+		} {
+			to.Value(requestsMetric, float64(n), result)
 		}
-	}
+	}, requestsMetric)
 }

@@ -4,6 +4,7 @@ package serve
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -50,7 +51,7 @@ func newMetrics(r prometheus.Registerer, c counts) *metrics {
 	audit.RegisterMetrics(r, c.audit)
 	export.RegisterMetrics(r, c.outbox, c.now)
 	notice.RegisterMetrics(r, c.notices, c.changes)
-	r.MustRegister(watchMetrics{c.watch, c.audit}, c.joined, c.relations)
+	r.MustRegister(newWatchMetrics(c.watch, c.audit), newJoiningMetrics(c.joined), c.relations.collector())
 	return &metrics{
 		loop:    newLoopMetrics(r),
 		storage: newStorageMetrics(r, c.stored),
@@ -58,6 +59,17 @@ func newMetrics(r prometheus.Registerer, c counts) *metrics {
 		leader:  replica.NewLeaderMetric(r),
 		api:     newAPIMetrics(r),
 	}
+}
+
+// latest has the counts of the last look. They are nil before it.
+type latest[T any] struct{ atomic.Pointer[T] }
+
+// get returns the counts; zero before the first look.
+func (l *latest[T]) get() (counts T) {
+	if last := l.Load(); last != nil {
+		counts = *last
+	}
+	return counts
 }
 
 // newReloadMetric registers and returns the metric of reloads. Its label is the result.

@@ -226,11 +226,12 @@ func shows(t *testing.T, r prometheus.Gatherer, lines ...string) {
 
 // TestWatchMetrics: before there are watches, nothing is known about their lag.
 func TestWatchMetrics(t *testing.T) {
-	m := watchMetrics{audit: zero[[]audit.Stats], watch: noCounts().watch}
+	watches := noCounts().watch
+	m := newWatchMetrics(func() *watchCounts { return watches() }, zero[[]audit.Stats])
 	if n := testutil.CollectAndCount(m); n != 0 {
 		t.Errorf("%d metrics without watches", n)
 	}
-	m.watch = func() *watchCounts {
+	watches = func() *watchCounts {
 		resources := []watch.ResourceStats{{Delay: time.Second}}
 		return &watchCounts{Stats: watch.Stats{Resources: resources}, lag: time.Minute}
 	}

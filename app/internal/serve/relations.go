@@ -9,10 +9,10 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/relation"
+	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
-// relations are the relations of the configuration and their use. It is a prometheus.Collector, and
-// safe for concurrent use.
+// relations are the relations of the configuration and their use. It is safe for concurrent use.
 type relations struct {
 	declared *relation.Set
 	// matches is the number of related pairs of each relation; nil before the first look.
@@ -43,28 +43,21 @@ func (r *relations) list() []api.Relation {
 }
 
 var (
-	matchesMetric = prometheus.NewDesc("lifeline_relation_matches_total",
+	matchesMetric = telemetry.Counter("lifeline_relation_matches_total",
 		"Pairs of objects related by a relation of the configuration, by its name. 0 for long: the relation is wrong, "+
-			"or its objects are not watched; see lifeline doctor.", []string{"relation"}, nil)
-	keylessMetric = prometheus.NewDesc("lifeline_relation_keyless_total",
+			"or its objects are not watched; see lifeline doctor.", "relation")
+	keylessMetric = telemetry.Counter("lifeline_relation_keyless_total",
 		"Observed versions of objects of a relation's kinds without a key, by the relation and its side (from, to). "+
-			"Normal for objects outside the relation: a field is missing, or a condition is false.",
-		[]string{"relation", "side"}, nil)
+			"Normal for objects outside the relation: a field is missing, or a condition is false.", "relation", "side")
 )
 
-// Describe implements prometheus.Collector.
-func (*relations) Describe(to chan<- *prometheus.Desc) { to <- matchesMetric; to <- keylessMetric }
-
-// Collect implements prometheus.Collector.
-func (r *relations) Collect(to chan<- prometheus.Metric) {
-	count := func(d *prometheus.Desc, n int64, labels ...string) {
-		if n > 0 {
-			to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
+// collector returns a collector of the counts.
+func (r *relations) collector() prometheus.Collector {
+	return telemetry.Collector(func(to telemetry.Scrape) {
+		for _, of := range r.list() {
+			to.Value(matchesMetric, float64(of.Matches), of.Name)
+			to.Value(keylessMetric, float64(of.Causes.Keyless), of.Name, "from")
+			to.Value(keylessMetric, float64(of.Effects.Keyless), of.Name, "to")
 		}
-	}
-	for _, of := range r.list() {
-		count(matchesMetric, of.Matches, of.Name)
-		count(keylessMetric, of.Causes.Keyless, of.Name, "from")
-		count(keylessMetric, of.Effects.Keyless, of.Name, "to")
-	}
+	}, matchesMetric, keylessMetric)
 }

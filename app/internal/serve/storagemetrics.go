@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
 // storageMetrics are the metrics of the journal and the archive together, and of the clock.
@@ -25,7 +26,7 @@ type storageMetrics struct {
 
 // newStorageMetrics registers the metrics. Each scrape calls stored.
 func newStorageMetrics(r prometheus.Registerer, stored func(context.Context) (store.Stats, error)) *storageMetrics {
-	r.MustRegister(&storedMetrics{read: stored})
+	r.MustRegister(newStoredMetrics(stored))
 	f := promauto.With(r)
 	return &storageMetrics{
 		errors: f.NewCounter(prometheus.CounterOpts{
@@ -59,36 +60,28 @@ func newStorageMetrics(r prometheus.Registerer, stored func(context.Context) (st
 }
 
 var (
-	bytesMetric = prometheus.NewDesc("lifeline_store_bytes",
-		"Size of the archive on disk in bytes. Above retention.size for long: pruning is too slow; see the log.",
-		nil, nil)
-	tracesMetric = prometheus.NewDesc("lifeline_store_traces",
-		"Traces in the archive, and open and waiting ones. Retention limits them.", nil, nil)
+	bytesMetric = telemetry.Gauge("lifeline_store_bytes",
+		"Size of the archive on disk in bytes. Above retention.size for long: pruning is too slow; see the log.")
+	tracesMetric = telemetry.Gauge("lifeline_store_traces",
+		"Traces in the archive, and open and waiting ones. Retention limits them.")
 )
 
 // scrapeTime bounds the reading of the archive at a scrape.
 const scrapeTime = time.Second
 
-// storedMetrics is a prometheus.Collector of store.Stats. Without the archive it has the last ones.
-type storedMetrics struct {
-	read func(context.Context) (store.Stats, error)
-
-	mu   sync.Mutex
-	last store.Stats
-}
-
-// Describe implements prometheus.Collector.
-func (*storedMetrics) Describe(to chan<- *prometheus.Desc) { to <- bytesMetric; to <- tracesMetric }
-
-// Collect implements prometheus.Collector.
-func (m *storedMetrics) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
-	defer cancel()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if s, err := m.read(ctx); err == nil {
-		m.last = s
-	}
-	to <- prometheus.MustNewConstMetric(bytesMetric, prometheus.GaugeValue, float64(m.last.Bytes))
-	to <- prometheus.MustNewConstMetric(tracesMetric, prometheus.GaugeValue, float64(m.last.Traces))
+// newStoredMetrics returns a collector of store.Stats. While the archive cannot be read, it has the last ones.
+func newStoredMetrics(read func(context.Context) (store.Stats, error)) prometheus.Collector {
+	var mu sync.Mutex
+	var last store.Stats
+	return telemetry.Collector(func(to telemetry.Scrape) {
+		ctx, cancel := context.WithTimeout(context.Background(), scrapeTime)
+		defer cancel()
+		mu.Lock()
+		defer mu.Unlock()
+		if s, err := read(ctx); err == nil {
+			last = s
+		}
+		to.Value(bytesMetric, float64(last.Bytes))
+		to.Value(tracesMetric, float64(last.Traces))
+	}, bytesMetric, tracesMetric)
 }

@@ -30,7 +30,7 @@ func TestOriginThroughOTLP(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(attribute.Value{}, trace.TraceState{}), cmpopts.EquateEmpty(),
-		cmpopts.EquateComparable(attribute.Value{})); diff != "" {
+		cmpopts.EquateComparable(attribute.Value{}), withoutFacts); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	resources := map[*span.Resource]bool{}

@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
-	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -175,27 +174,11 @@ func TestSummarize(t *testing.T) {
 
 func TestWritesOf(t *testing.T) {
 	web, set := spantest.Ref("apps", "Deployment", "web"), spantest.Ref("apps", "ReplicaSet", "web-1")
-	request := func(s span.Span) *span.Span {
-		s.Name, s.Service, s.Object = "update Deployment", "kubectl", web
-		s.Start = span.Time{Time: spantest.Epoch, Source: span.TimeRequest}
-		s.End = span.Time{Time: spantest.At(5).Time, Source: span.TimeRequest}
-		return &s
-	}
-	moment := func(attrs ...attribute.KeyValue) *span.Span {
-		return &span.Span{Name: "reconcile Deployment", Object: web, Events: []span.Event{
-			{Time: spantest.Epoch, Name: "event Scaled", Attributes: []attribute.KeyValue{span.KeyVerb.String("none")}},
-			{Time: spantest.Epoch, Name: span.EventWrite, Attributes: attrs},
-		}}
-	}
 	first := span.Write{Verb: "update", BasedOn: 6, ResourceVersion: 7, Changes: []span.FieldChange{
 		{Path: "spec.replicas", Operation: span.FieldReplaced, From: "1", To: "2"},
 	}}
-	second := span.Write{Verb: "create", Of: &set}
-	typed := moment(span.KeyVerb.String("delete"))
-	typed.TraceID, typed.ID = trace.TraceID{1}, trace.SpanID{2}
-	typed.Facts = &span.Facts{Writes: []span.Write{first, second}}
-	foreign := request(span.Span{Origin: &span.Origin{}})
-	plain := span.Write{Verb: "create"}
+	facts := &span.Facts{Writes: []span.Write{first, {Verb: "create", Of: &set}}}
+	own := &span.Span{TraceID: trace.TraceID{1}, ID: trace.SpanID{2}, Object: web, Facts: facts}
 	named := set
 	named.Group, named.Version = "", ""
 	cases := map[string]struct {
@@ -203,44 +186,19 @@ func TestWritesOf(t *testing.T) {
 		span   *span.Span
 		want   []store.Write
 	}{
-		"typed": {
-			"the engine's data count, not the attributes", typed, []store.Write{
-				{TraceID: typed.TraceID, SpanID: typed.ID, Object: web, Write: first},
-				{TraceID: typed.TraceID, SpanID: typed.ID, Number: 1, Object: named, Write: plain},
+		"own": {
+			"a write to another object has no group and no version", own, []store.Write{
+				{TraceID: own.TraceID, SpanID: own.ID, Object: web, Write: first},
+				{TraceID: own.TraceID, SpanID: own.ID, Number: 1, Object: named, Write: span.Write{Verb: "create"}},
 			},
 		},
-		"another component": {"it has a span of Lifeline already", foreign, nil},
-		"request": {
-			"an earlier version's interval, by its author",
-			request(span.Span{Attributes: []attribute.KeyValue{
-				span.KeyVerb.String("patch"), span.KeySubresource.String("scale"), span.KeyRV.Int(7),
-				span.KeyGeneration.Int(2), span.KeyActorUser.String("me"), span.KeyAuditID.String("id"),
-			}}),
-			[]store.Write{{Object: web, Write: span.Write{
-				Verb: "patch", Subresource: "scale", ResourceVersion: 7, Generation: 2, Actor: "kubectl", User: "me",
-				AuditID: "id", Start: spantest.Epoch, End: spantest.At(5).Time, Source: span.TimeRequest,
-			}}},
+		"another component": {
+			"it has a span of Lifeline already", &span.Span{Object: web, Facts: facts, Origin: &span.Origin{}}, nil,
 		},
-		"refused": {"it was not stored", request(span.Span{Status: span.StatusError}), nil},
-		"moment": {
-			"an earlier version's, seen by watch",
-			moment(span.KeyVerb.String("update"), span.KeyPart.String("observed"), span.KeyActor.String("x")),
-			[]store.Write{{Object: web, Write: span.Write{
-				Verb: "update", Part: "observed", Actor: "x", Start: spantest.Epoch, End: spantest.Epoch,
-				Source: span.TimeWatch,
-			}}},
-		},
-		"another object": {
-			"the event names it",
-			moment(
-				span.KeyKind.String("Pod"), span.KeyName.String("p"), span.KeyUID.String("u"),
-				span.KeyTimeEnd.String("object"),
-			),
-			[]store.Write{{
-				Object: object.Ref{Kind: object.Kind{Kind: "Pod"}, Namespace: "default", Name: "p", UID: "u"},
-				Write:  span.Write{Start: spantest.Epoch, End: spantest.Epoch, Source: span.TimeObject},
-			}},
-		},
+		"no facts": {"attributes and events are for people", &span.Span{
+			Name: "update Deployment", Object: web, Attributes: []attribute.KeyValue{span.KeyVerb.String("update")},
+			Events: []span.Event{{Time: spantest.Epoch, Name: span.EventWrite}},
+		}, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

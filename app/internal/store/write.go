@@ -3,9 +3,7 @@
 package store
 
 import (
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -37,14 +35,10 @@ func (w *Write) precedes(v *Write) bool {
 }
 
 // WritesOf returns the stored writes of s: its own, unless it was refused, and those without a span of
-// their own. It returns none for a span of another component, a second view of a write that has a span
-// already.
+// their own. A span of another component has none: its write has a span of Lifeline already.
 func WritesOf(s *span.Span) []Write {
-	if s.Origin != nil {
+	if s.Origin != nil || s.Facts == nil {
 		return nil
-	}
-	if s.Facts == nil || len(s.Facts.Writes) == 0 {
-		return inferWrites(s)
 	}
 	out := make([]Write, len(s.Facts.Writes))
 	for i, w := range s.Facts.Writes {
@@ -55,69 +49,4 @@ func WritesOf(s *span.Span) []Write {
 		}
 	}
 	return out
-}
-
-// inferWrites returns the writes of a span without facts, such as one of another sender, by its attributes and
-// events. If the written object is not the span's own, only its kind, name and UID are known; the
-// namespace is assumed to be the span's.
-func inferWrites(s *span.Span) []Write {
-	var out []Write
-	if s.IsWrite() && s.Status != span.StatusError && !s.Open() {
-		w := write(s, s.Attributes)
-		w.Start, w.End, w.Source = s.Start.Time, s.End.Time, s.End.Source
-		if w.Actor == "" {
-			w.Actor = s.Service
-		}
-		out = append(out, w)
-	}
-	for _, e := range s.Events {
-		if e.Name != span.EventWrite {
-			continue
-		}
-		w := write(s, e.Attributes)
-		w.Start, w.End = e.Time, e.Time
-		w.Number = len(out)
-		if w.Source == "" {
-			w.Source = span.TimeWatch
-		}
-		out = append(out, w)
-	}
-	return out
-}
-
-func write(s *span.Span, attrs []attribute.KeyValue) Write {
-	w := Write{TraceID: s.TraceID, SpanID: s.ID, Object: s.Object}
-	other := object.Ref{Namespace: s.Object.Namespace}
-	for _, kv := range attrs {
-		switch v := kv.Value; kv.Key {
-		case span.KeyVerb:
-			w.Verb = v.String()
-		case span.KeyPart:
-			w.Part = v.String()
-		case span.KeySubresource:
-			w.Subresource = v.String()
-		case span.KeyRV:
-			w.ResourceVersion = v.AsInt64()
-		case span.KeyGeneration:
-			w.Generation = v.AsInt64()
-		case span.KeyActor:
-			w.Actor = v.String()
-		case span.KeyActorUser:
-			w.User = v.String()
-		case span.KeyAuditID:
-			w.AuditID = v.String()
-		case span.KeyTimeEnd:
-			w.Source = span.TimeSource(v.String())
-		case span.KeyKind:
-			other.Kind.Kind = v.String()
-		case span.KeyName:
-			other.Name = v.String()
-		case span.KeyUID:
-			other.UID = types.UID(v.String())
-		}
-	}
-	if other.UID != "" && other.UID != s.Object.UID {
-		w.Object = other
-	}
-	return w
 }

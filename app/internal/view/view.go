@@ -191,11 +191,8 @@ func (v *View) Archived(seqs []uint64) {
 // Entry returns the trace of an entry of the log.
 func (v *View) Entry(ctx context.Context, seq uint64) (*span.Trace, error) {
 	if m := v.present.Load(); m != nil {
-		i, there := slices.BinarySearchFunc(
-			m.pending,
-			seq,
-			func(h *held, seq uint64) int { return cmp.Compare(h.Seq, seq) },
-		)
+		i, there := slices.BinarySearchFunc(m.pending, seq,
+			func(h *held, seq uint64) int { return cmp.Compare(h.Seq, seq) })
 		if there && m.pending[i].trace != nil {
 			return m.pending[i].trace, nil
 		}

@@ -17,13 +17,8 @@ func (n Names) Expect(t testing.TB, r Result, want ...string) {
 	for _, tr := range r.Traces {
 		got = append(got, n.Outline(tr))
 		if orphans := tr.Orphans(); len(orphans) > 0 {
-			t.Errorf(
-				"trace %s has %d orphans, the first %s %s",
-				tr.ID,
-				len(orphans),
-				orphans[0].Name,
-				orphans[0].Object(),
-			)
+			t.Errorf("trace %s has %d orphans, the first %s %s",
+				tr.ID, len(orphans), orphans[0].Name, orphans[0].Object())
 		}
 	}
 	for i := range want {

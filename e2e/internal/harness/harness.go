@@ -115,14 +115,8 @@ func (b *Bench) Run(t testing.TB, want int, flags []string, command ...string) R
 	args := slices.Concat([]string{"run", "-o", "json"}, b.kept(t, flags), flags)
 	r := b.Exec(t, append(append(args, "--"), command...)...)
 	if r.Code != want {
-		t.Fatalf(
-			"lifeline run -- %s: exit code %d, want %d\n%s\n%s",
-			strings.Join(command, " "),
-			r.Code,
-			want,
-			r.Stderr,
-			r.Stdout,
-		)
+		t.Fatalf("lifeline run -- %s: exit code %d, want %d\n%s\n%s",
+			strings.Join(command, " "), r.Code, want, r.Stderr, r.Stdout)
 	}
 	r.Traces = parse(t, r.Stdout)
 	return r

@@ -162,15 +162,8 @@ func (o *Oracle) Check(t testing.TB, r Result, caused func(name string, w audit.
 		if want == Somewhere {
 			want = slices.IndexFunc(told, func(m map[stored]bool) bool { return m[key] })
 			if want < 0 {
-				t.Errorf(
-					"no trace has the %s of %s %s/%s (resourceVersion %d) by %s",
-					w.Verb,
-					w.Resource,
-					names.Of(w.Name),
-					w.Subresource,
-					rv,
-					w.User,
-				)
+				t.Errorf("no trace has the %s of %s %s/%s (resourceVersion %d) by %s",
+					w.Verb, w.Resource, names.Of(w.Name), w.Subresource, rv, w.User)
 				continue
 			}
 		}
@@ -179,28 +172,12 @@ func (o *Oracle) Check(t testing.TB, r Result, caused func(name string, w audit.
 			case i == want:
 				expected[i][key] = true
 				if !told[i][key] {
-					t.Errorf(
-						"trace %d lacks the %s of %s %s/%s (resourceVersion %d) by %s",
-						i,
-						w.Verb,
-						w.Resource,
-						names.Of(w.Name),
-						w.Subresource,
-						rv,
-						w.User,
-					)
+					t.Errorf("trace %d lacks the %s of %s %s/%s (resourceVersion %d) by %s",
+						i, w.Verb, w.Resource, names.Of(w.Name), w.Subresource, rv, w.User)
 				}
 			case told[i][key]:
-				t.Errorf(
-					"trace %d tells of the %s of %s %s/%s (resourceVersion %d) by %s, which it did not cause",
-					i,
-					w.Verb,
-					w.Resource,
-					names.Of(w.Name),
-					w.Subresource,
-					rv,
-					w.User,
-				)
+				t.Errorf("trace %d tells of the %s of %s %s/%s (resourceVersion %d) by %s, which it did not cause",
+					i, w.Verb, w.Resource, names.Of(w.Name), w.Subresource, rv, w.User)
 			}
 		}
 	}
@@ -210,12 +187,8 @@ func (o *Oracle) Check(t testing.TB, r Result, caused func(name string, w audit.
 				continue
 			}
 			if unnumbered[key.uid]--; unnumbered[key.uid] < 0 {
-				t.Errorf(
-					"trace %d tells of a write of %s at resourceVersion %d that was not stored",
-					i,
-					key.uid,
-					key.rv,
-				)
+				t.Errorf("trace %d tells of a write of %s at resourceVersion %d that was not stored",
+					i, key.uid, key.rv)
 			}
 		}
 	}
@@ -238,16 +211,8 @@ func (o *Oracle) CheckOnly(t testing.TB, r Result, wanted func(name string) bool
 			}
 		}
 		if in != 1 {
-			t.Errorf(
-				"%d traces have the %s of %s %s/%s (resourceVersion %d) by %s, want one",
-				in,
-				w.Verb,
-				w.Resource,
-				names.Of(w.Name),
-				w.Subresource,
-				rv,
-				w.User,
-			)
+			t.Errorf("%d traces have the %s of %s %s/%s (resourceVersion %d) by %s, want one",
+				in, w.Verb, w.Resource, names.Of(w.Name), w.Subresource, rv, w.User)
 		}
 	}
 }
@@ -265,13 +230,8 @@ func (o *Oracle) Final(t testing.TB, file string) {
 	seen := lastSeen(t, file)
 	for uid, w := range last {
 		if rv := seen[uid]; rv != gone && strconv.FormatUint(rv, 10) != w.ResourceVersion {
-			t.Errorf(
-				"the recording's last state of %s %s is %d, stored was %s",
-				w.Resource,
-				w.Name,
-				rv,
-				w.ResourceVersion,
-			)
+			t.Errorf("the recording's last state of %s %s is %d, stored was %s",
+				w.Resource, w.Name, rv, w.ResourceVersion)
 		}
 	}
 }

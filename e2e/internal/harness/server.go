@@ -101,9 +101,7 @@ func (s *Server) Begin(t testing.TB) {
 	}
 	s.api, s.telemetry = "", ""
 	s.process = s.bench.Begin(t, Call{
-		Args: append(
-			args,
-			s.options.Args...),
+		Args:       append(args, s.options.Args...),
 		Kubeconfig: s.options.Kubeconfig,
 		Env:        s.options.Env,
 		Patience:   serverPatience,

@@ -80,11 +80,8 @@ func ordered(out []*Trace) []*Trace {
 		slices.SortFunc(tr.Spans, func(a, b *Span) int {
 			// The root comes first, even if its watch was slower than the watches
 			// of its effects.
-			return cmp.Or(
-				min(1, len(a.Parent))-min(1, len(b.Parent)),
-				a.Start.Compare(b.Start),
-				cmp.Compare(a.ID, b.ID),
-			)
+			return cmp.Or(min(1, len(a.Parent))-min(1, len(b.Parent)), a.Start.Compare(b.Start),
+				cmp.Compare(a.ID, b.ID))
 		})
 	}
 	slices.SortStableFunc(out, func(a, b *Trace) int { return b.runs() - a.runs() })

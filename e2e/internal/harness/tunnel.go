@@ -17,12 +17,8 @@ func (b *Bench) Tunnel(t testing.TB, namespace, what string) {
 	t.Helper()
 	p := b.Begin(t, Call{Args: []string{"run", "--", "kubectl", "-n", namespace, "port-forward", what, ":8080"}})
 	p.AwaitStdout(t, "Forwarding from 127.0.0.1:")
-	req, err := http.NewRequestWithContext(
-		t.Context(),
-		http.MethodGet,
-		"http://"+loopback.FindString(p.Stdout())+"/ready",
-		nil,
-	)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		"http://"+loopback.FindString(p.Stdout())+"/ready", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,28 +14,151 @@ import (
 	"github.com/kube-lifeline/lifeline/lab/audit"
 )
 
-// All runs every scenario on the cluster.
+// All runs every scenario on the cluster, each in a separate namespace.
 func All(t *testing.T, bench *harness.Bench) {
 	t.Helper()
-	for _, s := range []struct {
-		name string
-		run  func(*testing.T, *harness.Bench)
-	}{
-		{"create", create},
-		{"scale up", scaleUp},
-		{"scale down", scaleDown},
-		{"rollout", rollout},
-		{"undo", undo},
-		{"delete", cascade},
-		{"delete pod", deletePod},
-		{"name reused", nameReused},
-		{"unrelated changes stay apart", unrelatedChangesStayApart},
-	} {
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel() // each in a separate namespace, and most of it waits
-			s.run(t, bench)
+	runs := map[string]func(*testing.T, *harness.Bench){
+		"delete pod":                   deletePod,
+		"name reused":                  nameReused,
+		"unrelated changes stay apart": unrelatedChangesStayApart,
+	}
+	for i := range commands {
+		runs[commands[i].name] = commands[i].run
+	}
+	for name, run := range runs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // most of it waits
+			run(t, bench)
 		})
 	}
+}
+
+// command is a scenario of one command and its trace.
+type command struct {
+	name string
+	// before are Deployments that are applied in order, without lifeline.
+	before []web
+	// apply is applied by the command, if it is not empty. Else the command is kubectl with args, in the namespace.
+	apply web
+	args  []string
+	want  string
+}
+
+// web is Deployment web: the tag of its image, and its number of Pods.
+type web struct {
+	tag      string
+	replicas int
+}
+
+func (w web) manifest(bench *harness.Bench, namespace string) string {
+	return Web(namespace, bench.Image("app:"+w.tag), w.replicas)
+}
+
+func (c *command) run(t *testing.T, bench *harness.Bench) {
+	t.Helper()
+	ns := bench.Namespace(t)
+	for _, w := range c.before {
+		Given(t, bench, ns, w.manifest(bench, ns))
+	}
+	o := bench.Oracle(t, ns)
+	args := append([]string{"kubectl", "-n", ns}, c.args...)
+	if c.apply != (web{}) {
+		args = []string{"kubectl", "apply", "-f", harness.File(t, c.apply.manifest(bench, ns))}
+	}
+	r := bench.Run(t, 0, nil, args...)
+	o.Expect(t, r, c.want)
+	o.Check(t, r, harness.All)
+}
+
+// cascade is the trace of a deletion that removes two Pods, in whichever order.
+const cascade = `
+run converged
+  reconcile Deployment web deleted (request)
+    delete Deployment web (request)
+    reconcile ReplicaSet web-A deleted (owner)
+      reconcile Pod web-A-* deleted (owner) ×2
+        [terminate]
+`
+
+var commands = []command{
+	{
+		name: "create", apply: web{"v1", 2},
+		want: `
+run converged
+  reconcile Deployment web converged (request)
+    create Deployment web (request)
+    reconcile ReplicaSet web-A converged (owner)
+      reconcile Pod web-A-* converged (owner) ×2
+        [pull image, readiness, sandbox, schedule, start container]
+`,
+	},
+	{
+		name: "scale up", before: []web{{"v1", 1}}, args: []string{"scale", "deployment/web", "--replicas=3"},
+		want: `
+run converged
+  reconcile Deployment web converged (request)
+    reconcile ReplicaSet web-A converged (owner)
+      reconcile Pod web-A-* converged (owner) ×2
+        [pull image, readiness, sandbox, schedule, start container]
+    update Deployment web (request)
+`,
+	},
+	{
+		name: "scale down", before: []web{{"v1", 3}}, args: []string{"scale", "deployment/web", "--replicas=1"},
+		want: `
+run converged
+  reconcile Deployment web converged (request)
+    reconcile ReplicaSet web-A converged (owner)
+      reconcile Pod web-A-* deleted (owner) ×2
+        [terminate]
+    update Deployment web (request)
+`,
+	},
+	{
+		name: "rollout", before: []web{{"v1", 1}}, apply: web{"v2", 1},
+		want: `
+run converged
+  reconcile Deployment web converged (request)
+    reconcile ReplicaSet web-A converged (owner)
+      reconcile Pod web-A-* deleted (owner)
+        [terminate]
+    reconcile ReplicaSet web-B converged (owner)
+      reconcile Pod web-B-* converged (owner)
+        [pull image, readiness, sandbox, schedule, start container]
+    update Deployment web (request)
+`,
+	},
+	{
+		name: "undo", before: []web{{"v1", 1}, {"v2", 1}}, args: []string{"rollout", "undo", "deployment/web"},
+		want: `
+run converged
+  reconcile Deployment web converged (request)
+    reconcile ReplicaSet web-A converged (owner)
+      reconcile Pod web-A-* converged (owner)
+        [pull image, readiness, sandbox, schedule, start container]
+    reconcile ReplicaSet web-B converged (owner)
+      reconcile Pod web-B-* deleted (owner)
+        [terminate]
+    update Deployment web (request)
+`,
+	},
+	{
+		name: "delete in the background", before: []web{{"v1", 2}},
+		args: []string{"delete", "deployment/web", "--cascade=background"}, want: cascade,
+	},
+	{
+		name: "delete in the foreground", before: []web{{"v1", 2}},
+		args: []string{"delete", "deployment/web", "--cascade=foreground"}, want: cascade,
+	},
+	{
+		name: "delete without dependants", before: []web{{"v1", 2}},
+		args: []string{"delete", "deployment/web", "--cascade=orphan"},
+		want: `
+run converged
+  reconcile Deployment web deleted (request)
+    delete Deployment web (request)
+`,
+	},
 }
 
 // Web is Deployment web, which pulls its image each time; annotations go onto its Pods, where the fake nodes look
@@ -79,137 +202,6 @@ func Given(t *testing.T, bench *harness.Bench, namespace, manifest string) {
 	bench.MustKubectl(t, "", "-n", namespace, "rollout", "status", "deployment/web", "--timeout=4m")
 }
 
-func create(t *testing.T, bench *harness.Bench) {
-	t.Helper()
-	ns := bench.Namespace(t)
-	o := bench.Oracle(t, ns)
-	r := bench.Run(t, 0, nil, "kubectl", "apply", "-f", harness.File(t, Web(ns, bench.Image("app:v1"), 2)))
-	o.Expect(t, r, `
-run converged
-  reconcile Deployment web converged (request)
-    create Deployment web (request)
-    reconcile ReplicaSet web-A converged (owner)
-      reconcile Pod web-A-* converged (owner) ×2
-        [pull image, readiness, sandbox, schedule, start container]
-`)
-	o.Check(t, r, harness.All)
-}
-
-func scaleUp(t *testing.T, bench *harness.Bench) {
-	t.Helper()
-	ns := bench.Namespace(t)
-	Given(t, bench, ns, Web(ns, bench.Image("app:v1"), 1))
-	o := bench.Oracle(t, ns)
-	r := bench.Run(t, 0, nil, "kubectl", "-n", ns, "scale", "deployment/web", "--replicas=3")
-	o.Expect(t, r, `
-run converged
-  reconcile Deployment web converged (request)
-    reconcile ReplicaSet web-A converged (owner)
-      reconcile Pod web-A-* converged (owner) ×2
-        [pull image, readiness, sandbox, schedule, start container]
-    update Deployment web (request)
-`)
-	o.Check(t, r, harness.All)
-}
-
-func scaleDown(t *testing.T, bench *harness.Bench) {
-	t.Helper()
-	ns := bench.Namespace(t)
-	Given(t, bench, ns, Web(ns, bench.Image("app:v1"), 3))
-	o := bench.Oracle(t, ns)
-	r := bench.Run(t, 0, nil, "kubectl", "-n", ns, "scale", "deployment/web", "--replicas=1")
-	o.Expect(t, r, `
-run converged
-  reconcile Deployment web converged (request)
-    reconcile ReplicaSet web-A converged (owner)
-      reconcile Pod web-A-* deleted (owner) ×2
-        [terminate]
-    update Deployment web (request)
-`)
-	o.Check(t, r, harness.All)
-}
-
-func rollout(t *testing.T, bench *harness.Bench) {
-	t.Helper()
-	ns := bench.Namespace(t)
-	Given(t, bench, ns, Web(ns, bench.Image("app:v1"), 1))
-	o := bench.Oracle(t, ns)
-	r := bench.Run(t, 0, nil, "kubectl", "apply", "-f", harness.File(t, Web(ns, bench.Image("app:v2"), 1)))
-	o.Expect(t, r, `
-run converged
-  reconcile Deployment web converged (request)
-    reconcile ReplicaSet web-A converged (owner)
-      reconcile Pod web-A-* deleted (owner)
-        [terminate]
-    reconcile ReplicaSet web-B converged (owner)
-      reconcile Pod web-B-* converged (owner)
-        [pull image, readiness, sandbox, schedule, start container]
-    update Deployment web (request)
-`)
-	o.Check(t, r, harness.All)
-}
-
-func undo(t *testing.T, bench *harness.Bench) {
-	t.Helper()
-	ns := bench.Namespace(t)
-	Given(t, bench, ns, Web(ns, bench.Image("app:v1"), 1))
-	Given(t, bench, ns, Web(ns, bench.Image("app:v2"), 1))
-	o := bench.Oracle(t, ns)
-	r := bench.Run(t, 0, nil, "kubectl", "-n", ns, "rollout", "undo", "deployment/web")
-	o.Expect(t, r, `
-run converged
-  reconcile Deployment web converged (request)
-    reconcile ReplicaSet web-A converged (owner)
-      reconcile Pod web-A-* converged (owner)
-        [pull image, readiness, sandbox, schedule, start container]
-    reconcile ReplicaSet web-B converged (owner)
-      reconcile Pod web-B-* deleted (owner)
-        [terminate]
-    update Deployment web (request)
-`)
-	o.Check(t, r, harness.All)
-}
-
-func cascade(t *testing.T, bench *harness.Bench) {
-	t.Helper()
-	tests := map[string]struct {
-		reason string
-		want   string
-	}{
-		"background": {"the garbage collector follows from the top down", `
-run converged
-  reconcile Deployment web deleted (request)
-    delete Deployment web (request)
-    reconcile ReplicaSet web-A deleted (owner)
-      reconcile Pod web-A-* deleted (owner) ×2
-        [terminate]
-`},
-		"foreground": {"the garbage collector goes from the bottom up", `
-run converged
-  reconcile Deployment web deleted (request)
-    delete Deployment web (request)
-    reconcile ReplicaSet web-A deleted (owner)
-      reconcile Pod web-A-* deleted (owner) ×2
-        [terminate]
-`},
-		"orphan": {"dependants stay, without their owner", `
-run converged
-  reconcile Deployment web deleted (request)
-    delete Deployment web (request)
-`},
-	}
-	for how, tt := range tests {
-		t.Run(how, func(t *testing.T) {
-			ns := bench.Namespace(t)
-			Given(t, bench, ns, Web(ns, bench.Image("app:v1"), 2))
-			o := bench.Oracle(t, ns)
-			r := bench.Run(t, 0, nil, "kubectl", "-n", ns, "delete", "deployment/web", "--cascade="+how)
-			o.Expect(t, r, tt.want)
-			o.Check(t, r, harness.All)
-		})
-	}
-}
-
 func deletePod(t *testing.T, bench *harness.Bench) {
 	t.Helper()
 	ns := bench.Namespace(t)
@@ -217,17 +209,8 @@ func deletePod(t *testing.T, bench *harness.Bench) {
 	var seen []string
 	for range 2 {
 		name := strings.TrimSpace(
-			bench.MustKubectl(
-				t,
-				"",
-				"-n",
-				ns,
-				"get",
-				"pods",
-				"--field-selector=status.phase=Running",
-				"-o",
-				"jsonpath={.items[0].metadata.name}",
-			),
+			bench.MustKubectl(t, "", "-n", ns, "get", "pods", "--field-selector=status.phase=Running", "-o",
+				"jsonpath={.items[0].metadata.name}"),
 		)
 		o := bench.Oracle(t, ns)
 		r := bench.Run(t, 0, nil, "kubectl", "-n", ns, "delete", "pod", name)

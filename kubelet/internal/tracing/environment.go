@@ -26,9 +26,7 @@ import (
 // provider down.
 func ProviderFromEnvironment(ctx context.Context, service, node string) (*sdktrace.TracerProvider, error) {
 	host, _ := os.Hostname()
-	attributes := []attribute.KeyValue{
-		attribute.String("service.name", service), attribute.String("host.name", host),
-	}
+	attributes := []attribute.KeyValue{attribute.String("service.name", service), attribute.String("host.name", host)}
 	if node != "" {
 		attributes = append(attributes, attribute.String("k8s.node.name", node))
 	}

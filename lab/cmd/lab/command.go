@@ -47,18 +47,10 @@ func newCommand(out, talk io.Writer) *cobra.Command {
 		upCommand(out, talk),
 		downCommand(talk),
 		statusCommand(out),
-		pathCommand(
-			out,
-			"kubeconfig",
-			"Print the path of a cluster's kubeconfig",
-			func(i lab.Info) string { return i.Kubeconfig },
-		),
-		pathCommand(
-			out,
-			"bin",
-			"Print the folder of the kubectl that fits a cluster, and that of helm: a list for PATH",
-			binPath,
-		),
+		pathCommand(out, "kubeconfig", "Print the path of a cluster's kubeconfig",
+			func(i lab.Info) string { return i.Kubeconfig }),
+		pathCommand(out, "bin",
+			"Print the folder of the kubectl that fits a cluster, and that of helm: a list for PATH", binPath),
 		imageCommand(out),
 		bandwidthCommand(),
 	)
@@ -71,11 +63,8 @@ func versionFlag(cmd *cobra.Command, opts *lab.Options) {
 		&opts.Version,
 		"kubernetes",
 		"",
-		fmt.Sprintf(
-			"minor version of Kubernetes: %s (default: $%s, or else the first)",
-			strings.Join(lab.Versions(), ", "),
-			lab.VersionEnv,
-		),
+		fmt.Sprintf("minor version of Kubernetes: %s (default: $%s, or else the first)",
+			strings.Join(lab.Versions(), ", "), lab.VersionEnv),
 	)
 }
 
@@ -195,12 +184,8 @@ func upCommand(out, talk io.Writer) *cobra.Command {
 	cmd.Flags().StringVar(&opts.Scheduler, "scheduler", "",
 		"absolute path of a program in place of kube-scheduler, with the same flags")
 	cmd.Flags().Var(tracingFlag{&opts.Tracing}, "tracing", tracingUsage)
-	cmd.Flags().Int64Var(
-		&opts.PullBandwidth,
-		"pull-bandwidth",
-		0,
-		"bytes a second that the registry of real nodes sends (0: no limit)",
-	)
+	cmd.Flags().Int64Var(&opts.PullBandwidth, "pull-bandwidth", 0,
+		"bytes a second that the registry of real nodes sends (0: no limit)")
 	return cmd
 }
 

@@ -55,20 +55,12 @@ func imageCommand(out io.Writer) *cobra.Command {
 		},
 	}
 	where.flags(cmd)
-	cmd.Flags().StringVar(
-		&spec.Program,
-		"program",
-		"",
-		"static binary to put into the image instead of the test program",
-	)
+	cmd.Flags().StringVar(&spec.Program, "program", "",
+		"static binary to put into the image instead of the test program")
 	cmd.Flags().StringVar(&padding, "padding", "0", "random bytes in the image, such as 8Mi")
 	cmd.Flags().Uint64Var(&spec.Seed, "seed", 0, "selects these bytes: a node pulls the same ones only once")
-	cmd.Flags().StringArrayVar(
-		&spec.Env,
-		"env",
-		[]string{"PORT=" + testimage.DefaultPort},
-		"environment of the image, NAME=value; may be repeated",
-	)
+	cmd.Flags().StringArrayVar(&spec.Env, "env", []string{"PORT=" + testimage.DefaultPort},
+		"environment of the image, NAME=value; may be repeated")
 	return cmd
 }
 

@@ -146,13 +146,8 @@ func compile(ctx context.Context, cache string, p program, path, what string, pr
 	err := cmd.Run()
 	stop()
 	if err != nil {
-		return fmt.Errorf(
-			"cannot build %s in %s: %w\n%s",
-			p.name,
-			src,
-			errors.Join(err, ctx.Err()),
-			lastBytes(out.Bytes(), 4<<10),
-		)
+		return fmt.Errorf("cannot build %s in %s: %w\n%s",
+			p.name, src, errors.Join(err, ctx.Err()), lastBytes(out.Bytes(), 4<<10))
 	}
 	if p.crds.dir != "" {
 		if err := extractCRDs(ctx, src, p, CRDs(path)); err != nil {

@@ -12,10 +12,7 @@ import (
 	"net/http/cgi" //nolint:gosec // fixed in Go 1.6.3
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
-	"syscall"
-	"time"
 
 	"github.com/kube-lifeline/lifeline/lab/internal/process"
 )
@@ -23,15 +20,9 @@ import (
 // Name is the server's name among a cluster's processes.
 const Name = "git"
 
-// addressVar and dirVar turn a program that imports this package into a Git
-// server.
-const (
-	addressVar = "LIFELINE_LAB_GIT_ADDRESS"
-	dirVar     = "LIFELINE_LAB_GIT_DIR"
-)
+var server = process.Inside{Name: Name, Handler: handler}
 
-// readHeaderTimeout bounds an idle client.
-const readHeaderTimeout = 10 * time.Second
+func init() { server.Main() }
 
 // ErrNoGit is returned on a machine without git.
 var ErrNoGit = errors.New("no git in PATH: install the package git")
@@ -44,17 +35,9 @@ func Check() error {
 	return nil
 }
 
-// Spec returns how to run the server: this executable once more, which serves
-// the bare repositories below dir on address (host:port).
+// Spec returns the process of the server. It serves the bare repositories below dir on address (host:port).
 func Spec(address, dir, logFile string) (process.Spec, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return process.Spec{}, fmt.Errorf("cannot start the Git server: %w", err)
-	}
-	return process.Spec{
-		Name: Name, Path: self, LogFile: logFile,
-		Env: []string{addressVar + "=" + address, dirVar + "=" + dir},
-	}, nil
+	return server.Spec(address, dir, logFile)
 }
 
 // Ready returns nil once the server on address answers.
@@ -69,36 +52,6 @@ func Ready(ctx context.Context, address string) error {
 		return err // names method and URL
 	}
 	return res.Body.Close() // any response is good
-}
-
-// init takes over before main: a test binary has no other way in.
-func init() {
-	address := os.Getenv(addressVar)
-	if address == "" {
-		return
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	err := serve(ctx, address, os.Getenv(dirVar))
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-// serve serves until ctx ends.
-func serve(ctx context.Context, address, dir string) error {
-	handler, err := handler(dir)
-	if err != nil {
-		return err
-	}
-	server := &http.Server{Addr: address, Handler: handler, ReadHeaderTimeout: readHeaderTimeout}
-	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	if err := server.ListenAndServe(); err != nil && !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("cannot serve Git on %s: %w", address, err)
-	}
-	return nil
 }
 
 // handler serves the smart HTTP protocol of Git by its own CGI program.

@@ -42,10 +42,7 @@ func deletionStages() []stage {
 				"Killing",
 				`{{ $running := list }}{{ range .status.containerStatuses }}{{ if .state.running }}{{ $running `+
 					`= append $running .name }}{{ end }}{{ end }}`+
-					fmt.Sprintf(
-						`{{ $name := index $running %d }}`,
-						i,
-					),
+					fmt.Sprintf(`{{ $name := index $running %d }}`, i),
 				`printf "Stopping container %s" $name`,
 				`printf "spec.containers{%s}" $name`,
 			))

@@ -115,11 +115,8 @@ func imageStages(d Delays, say wording) []stage {
 		)
 	}
 	annotation := fmt.Sprintf(`(get .metadata.annotations %q)`, Annotation+pullError)
-	duration := fmt.Sprintf(
-		`(get (.metadata.annotations | default dict) %q | default %q)`,
-		Annotation+"pull",
-		d.Pull.String(),
-	)
+	duration := fmt.Sprintf(`(get (.metadata.annotations | default dict) %q | default %q)`,
+		Annotation+"pull", d.Pull.String())
 
 	return []stage{
 		{
@@ -143,12 +140,8 @@ func imageStages(d Delays, say wording) []stage {
 		{
 			name: "pod-pull-failed", when: when(starting, pulls(0), fails), delay: delay{"pull", d.Pull},
 			steps: []any{
-				containerEvent(
-					0,
-					warning,
-					"Failed",
-					`printf "Failed to pull image \"%s\": %s" $c.spec.image `+annotation,
-				),
+				containerEvent(0, warning, "Failed",
+					`printf "Failed to pull image \"%s\": %s" $c.spec.image `+annotation),
 				containerEvent(0, warning, "Failed", `"Error: ErrImagePull"`),
 				waiting("ErrImagePull", `$error`),
 			},

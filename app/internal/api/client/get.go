@@ -156,12 +156,8 @@ func (c *Client) do(req *http.Request, kind string) (*http.Response, error) {
 		if untrusted := c.untrusted(err); untrusted != nil {
 			return nil, untrusted
 		}
-		return nil, fmt.Errorf(
-			"%w at %s: start one with lifeline serve, or name another with --server: %w",
-			ErrNoServer,
-			c.Server(),
-			err,
-		)
+		return nil, fmt.Errorf("%w at %s: start one with lifeline serve, or name another with --server: %w",
+			ErrNoServer, c.Server(), err)
 	}
 	got, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
 	if res.StatusCode == http.StatusOK && got == kind {

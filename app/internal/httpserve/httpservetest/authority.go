@@ -38,18 +38,12 @@ func New(t testing.TB) *Authority {
 func newKey(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return key
 }
 
 func (a *Authority) sign(
-	t testing.TB,
-	serial int64,
-	key *ecdsa.PrivateKey,
-	ca bool,
-	until time.Time,
+	t testing.TB, serial int64, key *ecdsa.PrivateKey, ca bool, until time.Time,
 ) *x509.Certificate {
 	t.Helper()
 	template := &x509.Certificate{
@@ -63,13 +57,9 @@ func (a *Authority) sign(
 		parent = template
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cert, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return cert
 }
 
@@ -91,9 +81,7 @@ func (a *Authority) PairUntil(t testing.TB, serial int64, until time.Time) (cert
 	t.Helper()
 	k := newKey(t)
 	raw, err := x509.MarshalPKCS8PrivateKey(k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return inPEM(a.sign(t, serial, k, false, until)), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
 }
 
@@ -109,9 +97,7 @@ func (a *Authority) Trusting() *tls.Config {
 func (a *Authority) Client(t testing.TB, server *Authority) *tls.Config {
 	t.Helper()
 	cert, err := tls.X509KeyPair(a.Pair(t, 100))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config := server.Trusting()
 	config.Certificates = []tls.Certificate{cert}
 	return config
@@ -136,7 +122,12 @@ func (a *Authority) Files(t testing.TB, clients *Authority) httpserve.TLS {
 // Write replaces the content of a file.
 func Write(t testing.TB, file string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(file, content, 0o600); err != nil {
-		t.Fatal(err)
+	must(t, os.WriteFile(file, content, 0o600))
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
 	}
 }

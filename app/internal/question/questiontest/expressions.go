@@ -127,9 +127,7 @@ func (g *generator) membership(depth int) string {
 	case n == 1 && g.local != "labels":
 		return "(" + g.of(question.String, depth-1) + " in labels)"
 	}
-	t := one(g.r, []question.Type{
-		question.String, question.Int, question.Timestamp, question.Duration, question.Bool,
-	})
+	t := one(g.r, []question.Type{question.String, question.Int, question.Timestamp, question.Duration, question.Bool})
 	of := g.of(t, depth-1)
 	elements := make([]string, 1+g.r.IntN(3))
 	for i := range elements {
@@ -148,13 +146,8 @@ func (g *generator) test(depth int) string {
 			"", "^a", "b$", "(?i)nginx", "[0-9]+", "^web-1$", ".", "^.$", `\.`, "^(a|ab|web)$", "é", "%", `\x00`,
 		})) + ")"
 	}
-	return of + "." + one(
-		g.r,
-		[]string{"contains", "startsWith", "endsWith"},
-	) + "(" + g.of(
-		question.String,
-		depth-1,
-	) + ")"
+	function := one(g.r, []string{"contains", "startsWith", "endsWith"})
+	return of + "." + function + "(" + g.of(question.String, depth-1) + ")"
 }
 
 func (g *generator) quantifier(depth int) string {

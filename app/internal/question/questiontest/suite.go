@@ -87,17 +87,8 @@ func CompareLength(tb testing.TB, e Engine, length *question.Length, rows []*que
 			have++
 		}
 		if got := values[i]; (got != nil) != is || is && *got != want.Nanoseconds() {
-			tb.Fatalf(
-				"row %d: CEL has %v, %t, the engine %s\n%s\n%s\n%q\n%+v",
-				i,
-				want,
-				is,
-				shown(got),
-				length,
-				of.SQL,
-				args,
-				*l,
-			)
+			tb.Fatalf("row %d: CEL has %v, %t, the engine %s\n%s\n%s\n%q\n%+v",
+				i, want, is, shown(got), length, of.SQL, args, *l)
 		}
 	}
 	return have > 0 && have < len(rows)

@@ -6,41 +6,34 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kube-lifeline/lifeline/app/internal/telemetry"
 )
 
-var eventsMetric = prometheus.NewDesc("lifeline_audit_events_total",
+var eventsMetric = telemetry.Counter("lifeline_audit_events_total",
 	"Events of the API server's audit log, by result. Used: write. Skipped: stage (before the response), read, "+
 		"excluded, not stored, dry run, unchanged, unnamed, unknown kind, unauthenticated. Unreadable: damaged, "+
 		"overlong. Refused requests: refused with the HTTP status, such as refused 401. Possibly lost before "+
-		"they were read: gap. Any damaged one or gap: see the log.", []string{"what"}, nil)
+		"they were read: gap. Any damaged one or gap: see the log.", "what")
 
 // RegisterMetrics registers the metrics of all sources. Each scrape calls stats.
-func RegisterMetrics(r prometheus.Registerer, stats func() []Stats) { r.MustRegister(metrics(stats)) }
-
-// metrics is a prometheus.Collector of the sums of Stats.
-type metrics func() []Stats
-
-// Describe implements prometheus.Collector.
-func (metrics) Describe(to chan<- *prometheus.Desc) { to <- eventsMetric }
-
-// Collect implements prometheus.Collector.
-func (stats metrics) Collect(to chan<- prometheus.Metric) {
-	total := map[string]uint64{}
-	for _, s := range stats() {
-		total["write"] += s.Writes
-		total["damaged"] += s.Damaged
-		total["overlong"] += s.Overlong
-		total["gap"] += s.Gaps
-		for reason, n := range s.Passed {
-			total[reason] += n
+func RegisterMetrics(r prometheus.Registerer, stats func() []Stats) {
+	r.MustRegister(telemetry.Collector(func(to telemetry.Scrape) {
+		total := map[string]uint64{}
+		for _, s := range stats() {
+			total["write"] += s.Writes
+			total["damaged"] += s.Damaged
+			total["overlong"] += s.Overlong
+			total["gap"] += s.Gaps
+			for reason, n := range s.Passed {
+				total[reason] += n
+			}
+			for code, n := range s.Refused {
+				total["refused "+strconv.Itoa(code)] += n
+			}
 		}
-		for code, n := range s.Refused {
-			total["refused "+strconv.Itoa(code)] += n
+		for what, n := range total {
+			to.Value(eventsMetric, float64(n), what)
 		}
-	}
-	for what, n := range total {
-		if n > 0 {
-			to <- prometheus.MustNewConstMetric(eventsMetric, prometheus.CounterValue, float64(n), what)
-		}
-	}
+	}, eventsMetric))
 }

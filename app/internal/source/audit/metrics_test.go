@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
@@ -20,12 +21,15 @@ lifeline_audit_events_total{what="refused 401"} 7
 lifeline_audit_events_total{what="write"} 7
 `
 	text := "# HELP lifeline_audit_events_total " + help(t) + "\n# TYPE lifeline_audit_events_total counter" + want
-	m := metrics(func() []Stats { return []Stats{file, webhook} })
-	if err := testutil.CollectAndCompare(m, strings.NewReader(text)); err != nil {
-		t.Error(err)
+	r := prometheus.NewRegistry()
+	var sources []Stats
+	RegisterMetrics(r, func() []Stats { return sources })
+	if n, err := testutil.GatherAndCount(r); err != nil || n != 0 {
+		t.Errorf("%d metrics without a source: %v", n, err)
 	}
-	if n := testutil.CollectAndCount(metrics(func() []Stats { return nil })); n != 0 {
-		t.Errorf("%d metrics without a source", n)
+	sources = []Stats{file, webhook}
+	if err := testutil.GatherAndCompare(r, strings.NewReader(text)); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -46,10 +46,7 @@ type opening func(body io.Reader) (message io.Reader, packed bool, err error)
 // the first maxHead bytes, or all of a smaller body, have arrived. So a sender that stalls takes no
 // turn.
 func (r *Receiver) read(
-	w http.ResponseWriter,
-	req *http.Request,
-	how transport,
-	open opening,
+	w http.ResponseWriter, req *http.Request, how transport, open opening,
 ) (answer *coltracepb.ExportTraceServiceResponse, no *refusal) {
 	ctx, cancel := context.WithTimeout(req.Context(), r.opts.Timeout)
 	defer cancel()

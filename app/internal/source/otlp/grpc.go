@@ -80,26 +80,14 @@ func (r *Receiver) called(
 	case !r.grpcToken.Admits(req):
 		return nil, refuseStranger()
 	case req.URL.Path != callExport:
-		return nil, refuse(
-			foreign,
-			codes.Unimplemented,
-			http.StatusNotFound,
-			"unknown gRPC method: send spans with "+callExport,
-		)
+		return nil, refuse(foreign, codes.Unimplemented, http.StatusNotFound,
+			"unknown gRPC method: send spans with "+callExport)
 	case encoding != "" && encoding != "identity" && encoding != "gzip":
-		return nil, refuse(
-			foreign,
-			codes.Unimplemented,
-			http.StatusUnsupportedMediaType,
-			fmt.Sprintf("encoding %.80q: compress with gzip or not at all", encoding),
-		)
+		return nil, refuse(foreign, codes.Unimplemented, http.StatusUnsupportedMediaType,
+			fmt.Sprintf("encoding %.80q: compress with gzip or not at all", encoding))
 	}
-	return r.read(
-		w,
-		req,
-		overGRPC,
-		func(in io.Reader) (io.Reader, bool, error) { return r.message(in, encoding == "gzip") },
-	)
+	return r.read(w, req, overGRPC,
+		func(in io.Reader) (io.Reader, bool, error) { return r.message(in, encoding == "gzip") })
 }
 
 // message reads the prefix of a message. It returns the message and whether it is compressed.

@@ -88,24 +88,16 @@ func (r *Receiver) accepts(req *http.Request) *refusal {
 	case req.URL.Path != r.opts.Path:
 		return refuse(foreign, codes.NotFound, http.StatusNotFound, "unknown path: post spans to "+r.opts.Path)
 	case req.Method != http.MethodPost:
-		return refuse(
-			foreign,
-			codes.Unimplemented,
-			http.StatusMethodNotAllowed,
-			fmt.Sprintf("method %.20q: spans are sent with POST", req.Method),
-		)
+		return refuse(foreign, codes.Unimplemented, http.StatusMethodNotAllowed,
+			fmt.Sprintf("method %.20q: spans are sent with POST", req.Method))
 	case req.Header.Get("Origin") != "":
 		return refuse(foreign, codes.PermissionDenied, http.StatusForbidden, "web pages cannot send spans here")
 	case typeOf(req) == "":
 		return refuse(foreign, no, http.StatusUnsupportedMediaType,
 			fmt.Sprintf("content type %.80q: send %s or %s", req.Header.Get("Content-Type"), typeProto, typeJSON))
 	case encoding != "" && encoding != "identity" && encoding != "gzip":
-		return refuse(
-			foreign,
-			no,
-			http.StatusUnsupportedMediaType,
-			fmt.Sprintf("content encoding %.80q: compress with gzip or not at all", encoding),
-		)
+		return refuse(foreign, no, http.StatusUnsupportedMediaType,
+			fmt.Sprintf("content encoding %.80q: compress with gzip or not at all", encoding))
 	case req.ContentLength > int64(r.opts.MaxBytes):
 		return refuseError(
 			fmt.Errorf("%w: it has %d bytes, the limit is %d", errTooLarge, req.ContentLength, r.opts.MaxBytes),

@@ -83,32 +83,17 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("cannot receive OTLP at Path %.80q: "+
 			"a path begins with a slash, is clean, and has none of {, }, space, ?, # and %%", o.Path)
 	case o.MaxBytes < 0 || o.MaxBytes > maxMaxBytes:
-		return fmt.Errorf(
-			"cannot receive OTLP with MaxBytes %d: 1 to %d, or 0 for %d",
-			o.MaxBytes,
-			maxMaxBytes,
-			DefaultMaxBytes,
-		)
+		return fmt.Errorf("cannot receive OTLP with MaxBytes %d: 1 to %d, or 0 for %d",
+			o.MaxBytes, maxMaxBytes, DefaultMaxBytes)
 	case o.MaxRequests < 0 || o.MaxConnections < 0:
-		return fmt.Errorf(
-			"cannot receive OTLP with MaxRequests %d and MaxConnections %d: neither can be negative",
-			o.MaxRequests,
-			o.MaxConnections,
-		)
+		return fmt.Errorf("cannot receive OTLP with MaxRequests %d and MaxConnections %d: neither can be negative",
+			o.MaxRequests, o.MaxConnections)
 	case o.Timeout < 0 || o.Timeout > maxTimeout:
-		return fmt.Errorf(
-			"cannot receive OTLP with Timeout %s: at most %s, or 0 for %s",
-			o.Timeout,
-			maxTimeout,
-			DefaultTimeout,
-		)
+		return fmt.Errorf("cannot receive OTLP with Timeout %s: at most %s, or 0 for %s",
+			o.Timeout, maxTimeout, DefaultTimeout)
 	case o.RetryAfter < 0 || o.RetryAfter > maxRetryAfter:
-		return fmt.Errorf(
-			"cannot receive OTLP with RetryAfter %s: at most %s, or 0 for %s",
-			o.RetryAfter,
-			maxRetryAfter,
-			DefaultRetryAfter,
-		)
+		return fmt.Errorf("cannot receive OTLP with RetryAfter %s: at most %s, or 0 for %s",
+			o.RetryAfter, maxRetryAfter, DefaultRetryAfter)
 	}
 	if err := o.GRPC.Validate(nameGRPC); err != nil {
 		return err

@@ -58,11 +58,7 @@ func New(ctx context.Context, o Options) (*Receiver, error) {
 
 // open returns nil for an endpoint without an address.
 func open(
-	ctx context.Context,
-	o Options,
-	e httpserve.Endpoint,
-	name string,
-	protocols ...string,
+	ctx context.Context, o Options, e httpserve.Endpoint, name string, protocols ...string,
 ) (net.Listener, error) {
 	if e.Address == "" {
 		return nil, nil

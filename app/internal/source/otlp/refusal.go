@@ -72,12 +72,8 @@ func refuse(k kind, code codes.Code, http int, message string) *refusal {
 func refuseError(err error) *refusal {
 	switch {
 	case errors.Is(err, errTooLarge), errors.Is(err, errTooMuch):
-		return refuse(
-			large,
-			codes.ResourceExhausted,
-			http.StatusRequestEntityTooLarge,
-			err.Error()+": send smaller batches",
-		)
+		return refuse(large, codes.ResourceExhausted, http.StatusRequestEntityTooLarge,
+			err.Error()+": send smaller batches")
 	case errors.Is(err, errTooSlow):
 		return refuse(slow, codes.DeadlineExceeded, http.StatusRequestTimeout, err.Error())
 	}
@@ -86,12 +82,8 @@ func refuseError(err error) *refusal {
 
 // refuseFull is for a full sink, refuseBusy for too many concurrent requests.
 func (r *Receiver) refuseFull() *refusal {
-	out := refuse(
-		full,
-		codes.Unavailable,
-		http.StatusServiceUnavailable,
-		"no room for more spans at the moment: send them again",
-	)
+	out := refuse(full, codes.Unavailable, http.StatusServiceUnavailable,
+		"no room for more spans at the moment: send them again")
 	out.after = r.opts.RetryAfter
 	return out
 }
@@ -104,21 +96,13 @@ func (r *Receiver) refuseBusy() *refusal {
 
 // refuseStranger refuses a request without the token.
 func refuseStranger() *refusal {
-	return refuse(
-		unauthenticated,
-		codes.Unauthenticated,
-		http.StatusUnauthorized,
-		"the request does not carry the receiver's token: send it as \"Authorization: Bearer TOKEN\"",
-	)
+	return refuse(unauthenticated, codes.Unauthenticated, http.StatusUnauthorized,
+		"the request does not carry the receiver's token: send it as \"Authorization: Bearer TOKEN\"")
 }
 
 func refuseBug() *refusal {
-	return refuse(
-		broken,
-		codes.Internal,
-		http.StatusInternalServerError,
-		"the receiver met a bug; its log has the details",
-	)
+	return refuse(broken, codes.Internal, http.StatusInternalServerError,
+		"the receiver met a bug; its log has the details")
 }
 
 // status converts the refusal for gRPC.

@@ -38,11 +38,7 @@ func (r *Receiver) serveHTTP(ctx context.Context, ln net.Listener) error {
 }
 
 func (r *Receiver) serve(
-	ctx context.Context,
-	ln net.Listener,
-	name string,
-	protocols *http.Protocols,
-	answer http.HandlerFunc,
+	ctx context.Context, ln net.Listener, name string, protocols *http.Protocols, answer http.HandlerFunc,
 ) error {
 	return httpserve.HTTP{
 		Doing:     "receive " + name,

@@ -43,9 +43,7 @@ func (r *Receiver) endTurn() { <-r.turns }
 
 // take decodes a body, passes its spans to the sink, and returns the response.
 func (r *Receiver) take(
-	ctx context.Context,
-	how transport,
-	body []byte,
+	ctx context.Context, how transport, body []byte,
 ) (answer *coltracepb.ExportTraceServiceResponse, no *refusal) {
 	b := newBatch(r.opts.Clock, spread*r.opts.MaxBytes)
 	read := b.readProto
@@ -85,12 +83,8 @@ func (b *batch) answer() *coltracepb.ExportTraceServiceResponse {
 	}
 	out.PartialSuccess = &coltracepb.ExportTracePartialSuccess{
 		RejectedSpans: n,
-		ErrorMessage: fmt.Sprintf(
-			"rejected %s of %d spans; the first: %s",
-			strings.Join(why, " and "),
-			len(b.spans)+int(n),
-			b.complaint,
-		),
+		ErrorMessage: fmt.Sprintf("rejected %s of %d spans; the first: %s",
+			strings.Join(why, " and "), len(b.spans)+int(n), b.complaint),
 	}
 	return out
 }
@@ -98,13 +92,8 @@ func (b *batch) answer() *coltracepb.ExportTraceServiceResponse {
 // recovered turns a panic into a refusal. It is deferred at the start of a request.
 func (r *Receiver) recovered(no **refusal) {
 	if p := recover(); p != nil {
-		r.opts.Log.Error(
-			"the OTLP receiver met a bug; please report it",
-			"panic",
-			fmt.Sprint(p),
-			"stack",
-			string(debug.Stack()),
-		)
+		r.opts.Log.Error("the OTLP receiver met a bug; please report it",
+			"panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		*no = refuseBug()
 	}
 }

@@ -63,11 +63,8 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, t *tunnel) {
 	start := p.opts.Now()
 	route, ok := p.authenticate(r, t)
 	if !ok {
-		refuse(
-			w,
-			http.StatusUnauthorized,
-			"this proxy serves one command of lifeline run: its token is missing or wrong",
-		)
+		refuse(w, http.StatusUnauthorized,
+			"this proxy serves one command of lifeline run: its token is missing or wrong")
 		return
 	}
 	p.requests.Add(1)

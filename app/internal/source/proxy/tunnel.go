@@ -128,17 +128,11 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request) {
 	}
 	if !p.leadsTo(cluster, target) {
 		p.opts.Warn(
-			fmt.Sprintf(
-				"refused a connection of the command to %s: cluster %q in its kubeconfig has another server",
-				target,
-				cluster,
-			),
+			fmt.Sprintf("refused a connection of the command to %s: cluster %q in its kubeconfig has another server",
+				target, cluster),
 		)
-		_, _ = fmt.Fprintf(
-			conn,
-			"HTTP/1.1 403 lifeline run does not know server %s\r\nContent-Length: 0\r\n\r\n",
-			target,
-		)
+		_, _ = fmt.Fprintf(conn, "HTTP/1.1 403 lifeline run does not know server %s\r\nContent-Length: 0\r\n\r\n",
+			target)
 		_ = conn.Close()
 		return
 	}

@@ -22,7 +22,7 @@ type delay struct {
 	at   time.Time
 }
 
-func (d *delay) add(last time.Duration, now time.Time) {
+func (d *delay) note(last time.Duration, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if last >= d.last || now.Sub(d.at) > delayFor {

@@ -54,7 +54,7 @@ func TestDelay(t *testing.T) {
 				}
 				obj := &metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(at(ch.created))}
 				if took, known := m.measure(obj, o); known {
-					count.delay.add(took, now)
+					count.delay.note(took, now)
 				}
 			}
 			if got := count.stats(pods.GroupResource(), now).Delay; got != c.want {

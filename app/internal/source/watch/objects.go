@@ -105,7 +105,7 @@ func (l *objects) change(of schema.GroupVersionResource, obj metav1.Object, at t
 		return
 	}
 	if took, known := l.delay.measure(obj, o); known {
-		l.count.delay.add(took, o.Seen)
+		l.count.delay.note(took, o.Seen)
 	}
 	if o.State != nil {
 		o.Late = g.isLate(o.State.ResourceVersion)

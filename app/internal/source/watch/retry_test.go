@@ -173,7 +173,7 @@ func TestDisconnected(t *testing.T) {
 			t.Errorf("%s has become %s, want %s", from, s.lag.delivery, want)
 		}
 		var shown ResourceStats
-		if shown.add(s).IsZero() {
+		if shown.addStream(s).IsZero() {
 			t.Errorf("%s: Stats shows the stream as connected", from)
 		}
 	}

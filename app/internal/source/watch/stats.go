@@ -157,7 +157,7 @@ func (r *roster) stats(now time.Time) (out []ResourceStats, lag time.Duration) {
 		out = append(out, c.stats(gr, now))
 	}
 	for k, s := range r.streams {
-		behind := out[at[k.GroupResource]].add(s)
+		behind := out[at[k.GroupResource]].addStream(s)
 		if !behind.IsZero() {
 			lag = max(lag, now.Sub(behind))
 		}
@@ -170,8 +170,8 @@ func (r *roster) stats(now time.Time) (out []ResourceStats, lag time.Duration) {
 	return out, lag
 }
 
-// add counts a stream. It returns since when the stream is behind, or zero.
-func (r *ResourceStats) add(s *stream) (behind time.Time) {
+// addStream counts a stream. It returns since when the stream is behind, or zero.
+func (r *ResourceStats) addStream(s *stream) (behind time.Time) {
 	r.Streams++
 	switch since := s.state.since.Load(); since {
 	case 0:

@@ -5,6 +5,7 @@
 package spantest
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -98,10 +99,23 @@ func (b *Builder) Deployment(parent *span.Span, start, end int) *span.Span {
 		Time: At(start).Time, Name: span.EventWrite,
 		Attributes: []attribute.KeyValue{span.KeyVerb.String("create"), span.KeyActor.String("kubectl")},
 	}}
+	Write(d, span.Write{Verb: "create", Actor: "kubectl", Start: d.Start.Time, End: d.Start.Time})
 	w := b.Add(d, "create Deployment", "kubectl", ref, start, start+12,
 		span.KeyVerb.String("create"), span.KeyStatusCode.Int(201))
 	w.Start.Source, w.End.Source, w.Evidence = span.TimeRequest, span.TimeRequest, span.ByRequest
+	Write(w, span.Write{
+		Verb: "create", Actor: "kubectl", Start: w.Start.Time, End: w.End.Time, Source: span.TimeRequest,
+	})
 	return d
+}
+
+// Write adds a stored write to the facts of s. Without a Source, a watch has seen it.
+func Write(s *span.Span, w span.Write) {
+	if s.Facts == nil {
+		s.Facts = &span.Facts{}
+	}
+	w.Source = cmp.Or(w.Source, span.TimeWatch)
+	s.Facts.Writes = append(s.Facts.Writes, w)
 }
 
 // ReplicaSet adds the reconciliation of ReplicaSet web-6cf.

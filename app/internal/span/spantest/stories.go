@@ -117,7 +117,8 @@ func Healing() []*span.Trace {
 	ref := Ref("", "Pod", "web-6cf-x7")
 	pod := b.Add(run, "reconcile Pod", "kubelet", ref, 20, 1300)
 	pod.Outcome, pod.Evidence = span.Deleted, span.ByRequest
-	b.Add(pod, "delete Pod", "kubectl", ref, 20, 31, span.KeyVerb.String("delete"), span.KeyStatusCode.Int(200))
+	w := b.Add(pod, "delete Pod", "kubectl", ref, 20, 31, span.KeyVerb.String("delete"), span.KeyStatusCode.Int(200))
+	Write(w, span.Write{Verb: "delete", Actor: "kubectl", Start: w.Start.Time, End: w.End.Time})
 	b.Add(pod, "terminate", "kubelet", ref, 31, 1300)
 
 	h := New("heal")

@@ -107,13 +107,13 @@ func (c *content) flush(ctx context.Context) error {
 		if err := c.rows.clear(ctx); err != nil {
 			return err
 		}
-		return c.rows.add(ctx, c.all(true))
+		return c.rows.addSpans(ctx, c.all(true))
 	case c.known:
 		if err := c.rows.load(ctx); err != nil {
 			return err
 		}
 	}
-	return c.rows.add(ctx, c.added)
+	return c.rows.addSpans(ctx, c.added)
 }
 
 // all returns the spans of the trace in their order, with or without its amendments.
@@ -195,8 +195,8 @@ func (r *rowsOfTrace) clear(ctx context.Context) error {
 	return nil
 }
 
-// add adds the rows of spans.
-func (r *rowsOfTrace) add(ctx context.Context, spans []*span.Span) error {
+// addSpans adds the rows of spans.
+func (r *rowsOfTrace) addSpans(ctx context.Context, spans []*span.Span) error {
 	for _, s := range spans {
 		if _, err := r.object(ctx, s.Object); err != nil {
 			return err

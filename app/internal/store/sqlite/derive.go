@@ -63,16 +63,16 @@ func (d *deriver) lifecycles(ctx context.Context, num int64, rows []store.Lifecy
 			switch v := l.Values[f.Name].(type) {
 			case []string:
 				for _, element := range v {
-					all[2+i].add(id, element)
+					all[2+i].addRow(id, element)
 				}
 			case map[string]string:
 				for key, value := range v {
-					all[2+i].add(id, key, value)
+					all[2+i].addRow(id, key, value)
 				}
 			}
 		}
 		if steps := questions.EncodeSteps(l.Steps, nanos); steps != nil {
-			phases.add(id, steps)
+			phases.addRow(id, steps)
 		}
 	}
 	return flushAll(ctx, d.Tx, all...)
@@ -116,7 +116,7 @@ func (d *deriver) index(ctx context.Context, num int64, spans []*span.Span, more
 		if err != nil {
 			return err
 		}
-		added.add(num, op, first, e.start, e.latest, e.longest)
+		added.addRow(num, op, first, e.start, e.latest, e.longest)
 	}
 	return added.flush(ctx, d.Tx)
 }
@@ -130,9 +130,7 @@ func (d *deriver) spread(ctx context.Context, num int64, first *int64) error {
 	); err != nil {
 		return err
 	}
-	return d.Exec(
-		ctx, "UPDATE span_index SET trace_start = ?1 WHERE trace = ?2 AND trace_start > ?1", *first, num,
-	)
+	return d.Exec(ctx, "UPDATE span_index SET trace_start = ?1 WHERE trace = ?2 AND trace_start > ?1", *first, num)
 }
 
 // operation returns the number of an operation.

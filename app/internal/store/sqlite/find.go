@@ -22,14 +22,8 @@ func (s *Store) Between(
 	var out []trace.TraceID
 	var id []byte
 	err := s.db.Read(ctx, func(q database.Querier) error {
-		return database.Scan(
-			ctx,
-			q,
-			"SELECT id FROM traces"+f.String()+" ORDER BY id LIMIT ?",
-			append(f.args, limit),
-			[]any{&id},
-			func() error { out = append(out, traceID(id)); return nil },
-		)
+		return database.Scan(ctx, q, "SELECT id FROM traces"+f.String()+" ORDER BY id LIMIT ?",
+			append(f.args, limit), []any{&id}, func() error { out = append(out, traceID(id)); return nil })
 	})
 	if err != nil {
 		return nil, s.db.Failed(ctx, "find traces of", err)

@@ -36,12 +36,12 @@ type rowsOf struct {
 	args []any
 }
 
-// add adds a row.
-func (r *rowsOf) add(values ...any) { r.args = append(r.args, values...) }
+// addRow adds a row.
+func (r *rowsOf) addRow(values ...any) { r.args = append(r.args, values...) }
 
 // put adds a row, and inserts the rows so far if the largest statement is full.
 func (r *rowsOf) put(ctx context.Context, tx *database.Tx, values ...any) error {
-	r.add(values...)
+	r.addRow(values...)
 	if len(r.args) < rowsAtOnce[0]*r.columns {
 		return nil
 	}

@@ -22,9 +22,7 @@ const ahead = int64(time.Hour)
 
 // kind returns the number of the kind of a write.
 func (d *deriver) kind(ctx context.Context, w *store.Write) (int64, error) {
-	k := writeKind{
-		text(w.Verb), text(w.Part), text(w.Subresource), text(w.Actor), text(w.User), text(string(w.Source)),
-	}
+	k := writeKind{text(w.Verb), text(w.Part), text(w.Subresource), text(w.Actor), text(w.User), text(string(w.Source))}
 	until := nanos(w.End)
 	used := d.kinds[k]
 	if used == nil {

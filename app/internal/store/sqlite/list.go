@@ -32,9 +32,7 @@ func (s *Store) List(ctx context.Context, q store.Query) (*store.Page, error) {
 		); err != nil {
 			return err
 		}
-		page.Traces, _, err = summaries(
-			ctx, from, " WHERE num IN (SELECT value FROM json_each(?))"+order, []any{nums},
-		)
+		page.Traces, _, err = summaries(ctx, from, " WHERE num IN (SELECT value FROM json_each(?))"+order, []any{nums})
 		return err
 	})
 	if err != nil {

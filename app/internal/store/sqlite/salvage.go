@@ -67,12 +67,7 @@ func (s *Salvaged) add(other Salvaged) {
 // one error, store.ErrDamaged.
 //
 // A trace is read as a whole or not at all. Each row has a hash of its content.
-func Salvage(
-	ctx context.Context,
-	path string,
-	from int64,
-	into func(context.Context, *Part) error,
-) (Salvaged, error) {
+func Salvage(ctx context.Context, path string, from int64, into func(context.Context, *Part) error) (Salvaged, error) {
 	var out Salvaged
 	db, err := database.OpenUnlocked(ctx, path, schema)
 	if err != nil {
@@ -222,9 +217,7 @@ func (s *salvage) heads(ctx context.Context, lo, hi int64) (out []salvagedHead, 
 		"SELECT num, id, phase, revision, as_of, "+firstOutcome+", reason, spans, pinned, digest FROM traces WHERE "+
 			which+" ORDER BY num",
 		[]any{lo, hi},
-		[]any{
-			&h.num, &id, &h.phase, &h.revision, &h.asOf, &h.outcome, &h.reason, &h.spans, &h.pinned, &h.stamp,
-		},
+		[]any{&h.num, &id, &h.phase, &h.revision, &h.asOf, &h.outcome, &h.reason, &h.spans, &h.pinned, &h.stamp},
 		func() error {
 			if h.num <= last || h.num > hi {
 				return errWrong

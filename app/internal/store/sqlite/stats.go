@@ -32,14 +32,8 @@ func (s *Store) Stats(ctx context.Context, scope store.Scope) (store.Stats, erro
 		if !scope.All() {
 			return nil
 		}
-		if err := database.Scan(
-			ctx,
-			q,
-			"SELECT value FROM meta WHERE name = ?",
-			[]any{metaRevision},
-			[]any{&out.Revision},
-			nothing,
-		); err != nil {
+		if err := database.Scan(ctx, q, "SELECT value FROM meta WHERE name = ?",
+			[]any{metaRevision}, []any{&out.Revision}, nothing); err != nil {
 			return err
 		}
 		return database.Scan(ctx, q, database.SelectBytes, nil, []any{&out.Bytes}, nothing)

@@ -88,10 +88,7 @@ func settled(at time.Time) int64 {
 
 // summaries reads the rows of selectSummary, and the traces' numbers.
 func summaries(
-	ctx context.Context,
-	from database.Querier,
-	where string,
-	args []any,
+	ctx context.Context, from database.Querier, where string, args []any,
 ) (out []store.Summary, nums []int64, err error) {
 	var num, at, asOf, settledAt int64
 	var id []byte

@@ -56,9 +56,7 @@ func (s *Store) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePag
 		var num uint32
 		var start, until int64
 		var keys string
-		if err := database.Scan(
-			ctx, from, findWrites(f), append(f.args, limit+1), []any{&keys}, nothing,
-		); err != nil {
+		if err := database.Scan(ctx, from, findWrites(f), append(f.args, limit+1), []any{&keys}, nothing); err != nil {
 			return err
 		}
 		return database.Scan(
@@ -141,13 +139,8 @@ func writeFilter(q store.WriteQuery) (*filter, error) {
 			return nil, err
 		}
 		f.add("w.until <= ?", at) // what an index can use
-		f.add(
-			"(w.until, t.id, w.span, w.number) < (?, ?, ?, ?)",
-			at,
-			key[:16],
-			key[16:24],
-			binary.BigEndian.Uint32(key[24:]),
-		)
+		f.add("(w.until, t.id, w.span, w.number) < (?, ?, ?, ?)",
+			at, key[:16], key[16:24], binary.BigEndian.Uint32(key[24:]))
 	}
 	if q.TraceID.IsValid() {
 		f.add("w.trace = (SELECT num FROM traces WHERE id = ?)", q.TraceID[:])

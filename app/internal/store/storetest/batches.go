@@ -43,9 +43,7 @@ func testBatches(t *testing.T, open Open) {
 	for range 2 { // a repetition changes nothing
 		for _, sum := range list(t, from, store.Query{}) {
 			all, err := from.Batches(t.Context(), sum.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if len(all) == 0 || all[0].Revision != sum.Revision {
 				t.Fatalf("the first batch of %s is not that of revision %d", sum.ID, sum.Revision)
 			}
@@ -56,13 +54,9 @@ func testBatches(t *testing.T, open Open) {
 				t.Errorf("-stored +copied:\n%s", d)
 			}
 			of, err := from.Causes(t.Context(), store.Scope{}, sum.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			is, err := to.Causes(t.Context(), store.Scope{}, sum.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if d := diff(of, is); d != "" {
 				t.Errorf("-stored edges +copied edges:\n%s", d)
 			}

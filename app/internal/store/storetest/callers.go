@@ -32,9 +32,7 @@ func CheckCallers(t *testing.T, permitted map[string][]string) {
 			continue
 		}
 		file, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
 			s, is := n.(*ast.SelectorExpr)
 			if !is {

@@ -42,9 +42,7 @@ func testDensity(t *testing.T, open Open) {
 		t.Run(name, func(t *testing.T) {
 			q := store.DensityQuery{Query: tc.query, Buckets: tc.buckets}
 			got, err := s.Density(t.Context(), q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want, total := &store.Density{Buckets: make([]store.Bucket, tc.buckets)}, int64(0)
 			for _, sum := range list(t, s, tc.query) {
 				want.Add(&q, &sum)
@@ -62,22 +60,16 @@ func testDensity(t *testing.T, open Open) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			where, err := question.Parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			q := store.DensityQuery{
 				Query: store.Query{Since: second(3), Until: second(30)}, Buckets: 9, Where: where, Now: second(60),
 			}
 			got, err := s.Density(t.Context(), q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			find := q.Lifecycles()
 			find.Traces, find.Limit = true, store.MaxPage
 			page, err := s.Find(t.Context(), find)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want := &store.Density{Buckets: make([]store.Bucket, q.Buckets)}
 			for _, l := range page.Lifecycles {
 				sums := list(t, s, store.Query{IDs: []trace.TraceID{l.Trace}, Since: q.Since, Until: q.Until})

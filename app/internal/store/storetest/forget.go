@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -48,10 +47,8 @@ func testForget(t *testing.T, open Open) {
 	similar := in(change(4, 2), "secret-2", 0)
 	other := linked(change(5, 2), inside, outside, shared)
 	written := change(6, 2) // a write to an object of the namespace, without a span of it
-	event := &written.Spans[1].Events
-	*event = append(*event, span.Event{Time: second(6), Name: span.EventWrite, Attributes: []attribute.KeyValue{
-		span.KeyKind.String("Pod"), span.KeyName.String("adopted"), span.KeyUID.String("uid-adopted"),
-	}})
+	adopted := spantest.Ref("", "Pod", "adopted")
+	spantest.Write(written.Spans[1], span.Write{Of: &adopted, Start: second(6), End: second(6)})
 	written = in(written, "secret", 1)
 	itself := change(7, 1)
 	itself.Spans[0].Object = spantest.Ref("", "Namespace", "secret")
@@ -62,9 +59,7 @@ func testForget(t *testing.T, open Open) {
 	late.Spans[0].Object.Namespace = "secret"
 	b.Amendments = []*span.Trace{late}
 	put(t, s, b)
-	if err := s.Pin(t.Context(), inside.ID, true); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Pin(t.Context(), inside.ID, true))
 
 	got, err := s.Forget(t.Context(), store.Selector{Namespace: "secret"})
 	want := store.Forgotten{Traces: 5, Shared: 2, Edges: 2}

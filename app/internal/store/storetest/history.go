@@ -134,14 +134,8 @@ func (w *rollout) run(pods int) {
 		Path: "spec.template.spec.containers[name=web].image", Operation: span.FieldReplaced, To: w.image,
 	}}
 	name := fmt.Sprintf("%s-%08x", w.application, w.r.Uint32())
-	set := w.span(
-		deployment,
-		"reconcile ReplicaSet",
-		"replicaset-controller",
-		w.ref("apps", "ReplicaSet", name),
-		20*time.Millisecond,
-		0,
-	)
+	set := w.span(deployment, "reconcile ReplicaSet",
+		"replicaset-controller", w.ref("apps", "ReplicaSet", name), 20*time.Millisecond, 0)
 	w.facts(set, span.Converged, nil)
 	w.write(set, "create", "desired", "deployment-controller", 20*time.Millisecond)
 	last := time.Duration(0)

@@ -116,9 +116,7 @@ func testPages(t *testing.T, open Open) {
 		q := store.Query{Limit: limit, Object: object.Ref{Namespace: "default"}}
 		for pages := 1; ; pages++ {
 			page, err := s.List(t.Context(), q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got = append(got, page.Traces...)
 			if q.After = page.Next; page.Next == "" {
 				break
@@ -160,9 +158,7 @@ func testPagesWhileWriting(t *testing.T, open Open) {
 	q := store.Query{Limit: 7}
 	for n := before + 1; ; n++ {
 		page, err := s.List(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, sum := range page.Traces {
 			seen[sum.ID]++
 		}

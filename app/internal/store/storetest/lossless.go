@@ -29,31 +29,18 @@ func everything() *span.Trace {
 		ref,
 		0,
 		4000,
-		attribute.Bool(
-			"b",
-			true,
-		),
+		attribute.Bool("b", true),
 		attribute.Int("i", -1),
 		attribute.Float64("f", 1.5),
 		attribute.String("s", "x"),
 		attribute.String("s", "again"),
-		attribute.StringSlice(
-			"ss",
-			[]string{"x", ""},
-		),
+		attribute.StringSlice("ss", []string{"x", ""}),
 		attribute.StringSlice("none", []string{}),
 		attribute.IntSlice("is", []int{1, 2}),
-		attribute.BoolSlice(
-			"bs",
-			[]bool{true},
-		),
+		attribute.BoolSlice("bs", []bool{true}),
 		attribute.Float64Slice("fs", []float64{2}),
 		attribute.ByteSlice("bytes", []byte{0, 255}),
-		attribute.Slice(
-			"mixed",
-			attribute.IntValue(1),
-			attribute.StringValue("x"),
-		),
+		attribute.Slice("mixed", attribute.IntValue(1), attribute.StringValue("x")),
 		attribute.Map("map", attribute.Int("k", 1)),
 		attribute.KeyValue{Key: "empty"},
 	)
@@ -118,11 +105,8 @@ func testLossless(t *testing.T, open Open) {
 		s, b, want := open(t), batch(1), spantest.Hostile()
 		want.Spans[0].Name, want.Spans[0].Service, want.Reason = "bad \xff", "\xfe", "\xfd"
 		want.Spans[0].Start.Time = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
-		want.Spans[0].Attributes = append(
-			want.Spans[0].Attributes,
-			attribute.String("agent", "\xff"),
-			attribute.StringSlice("x", []string{"\xff"}),
-		)
+		want.Spans[0].Attributes = append(want.Spans[0].Attributes, attribute.String("agent", "\xff"),
+			attribute.StringSlice("x", []string{"\xff"}))
 		b.Finished = []*span.Trace{want}
 		put(t, s, b)
 		got := get(t, s, want.ID)
@@ -214,9 +198,7 @@ func testInvalid(t *testing.T, open Open) {
 func testClosed(t *testing.T, open Open) {
 	s := open(t)
 	for range 2 {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 	b := batch(1)
 	b.Finished = []*span.Trace{change(1, 1)}

@@ -89,9 +89,7 @@ func testVersions(t *testing.T, open Open) {
 					}
 					return
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if d := diff(tc.want, got.Trace); d != "" || got.Open {
 					t.Errorf("open %v (-want +got):\n%s", got.Open, d)
 				}
@@ -178,16 +176,12 @@ func contents(t testing.TB, s store.Archive) map[string]any {
 	counts.Bytes = 0
 	traces := list(t, s, store.Query{})
 	writes, err := s.Writes(t.Context(), store.WriteQuery{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out := map[string]any{"list": traces, "writes": writes.Writes, "stats": counts}
 	for _, sum := range traces {
 		out["trace "+sum.ID.String()] = get(t, s, sum.ID)
 		causes, err := s.Causes(t.Context(), store.Scope{}, sum.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out["causes "+sum.ID.String()] = causes
 	}
 	return out
@@ -199,11 +193,7 @@ func testAmendments(t *testing.T, open Open) {
 	b := batch(1)
 	b.Amendments = []*span.Trace{early}
 	put(t, s, b)
-	if _, err := s.Trace(
-		t.Context(),
-		store.Scope{},
-		done.ID,
-	); !errors.Is(err, store.ErrNotFound) ||
+	if _, err := s.Trace(t.Context(), store.Scope{}, done.ID); !errors.Is(err, store.ErrNotFound) ||
 		stats(t, s).Traces != 0 {
 		t.Errorf("an amendment alone is a trace: %v", err)
 	}

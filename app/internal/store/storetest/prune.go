@@ -29,10 +29,7 @@ func testPruneByAge(t *testing.T, open Open) {
 	if left := names(list(t, s, store.Query{})); left != "5 4 3" {
 		t.Errorf("left %q", left)
 	}
-	if after := stats(
-		t,
-		s,
-	); after.Traces != 3 || after.Open != 0 || after.Spans != 6 || after.Writes != 3 ||
+	if after := stats(t, s); after.Traces != 3 || after.Open != 0 || after.Spans != 6 || after.Writes != 3 ||
 		after.Revision != 1 {
 		t.Errorf("stats are %+v", after)
 	}
@@ -54,9 +51,7 @@ func testPruneBySize(t *testing.T, open Open) {
 	full := stats(t, s).Bytes
 	limit := empty + (full-empty)/2
 	got, err := s.Prune(t.Context(), store.Limits{Bytes: limit})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	after := stats(t, s)
 	if after.Bytes > limit || got.Bytes != full-after.Bytes || got.Traces != traces-after.Traces {
 		t.Errorf("of %d bytes, limit %d, %d are left; pruned %+v", full, limit, after.Bytes, got)
@@ -119,9 +114,7 @@ func testPruneByOutcome(t *testing.T, open Open) {
 			t.Log(tc.reason)
 			s := fill(12)
 			pruned, err := s.Prune(t.Context(), tc.limits)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			left := list(t, s, store.Query{})
 			if names(left) != tc.want || pruned.Traces != int64(12-len(left)) {
 				t.Errorf("left %q, want %q; pruned %+v", names(left), tc.want, pruned)
@@ -148,13 +141,9 @@ func testPin(t *testing.T, open Open) {
 	b.Amendments = []*span.Trace{amendment(change(9, 1), "of an unknown trace")}
 	put(t, s, b)
 	for _, n := range []int{2, 3, 5} {
-		if err := s.Pin(t.Context(), change(n, 1).ID, true); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Pin(t.Context(), change(n, 1).ID, true))
 	}
-	if err := s.Pin(t.Context(), change(3, 1).ID, false); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Pin(t.Context(), change(3, 1).ID, false))
 	again := batch(2)
 	again.Finished = []*span.Trace{change(2, 3)} // a second version
 	put(t, s, again)

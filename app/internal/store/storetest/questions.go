@@ -152,41 +152,32 @@ func sameLifecycles(want, got []store.Lifecycle) string {
 	return gocmp.Diff(want, got, cmpopts.EquateEmpty())
 }
 
-// length parses an expression with a duration; "" is none.
-func length(t testing.TB, text string) *question.Length {
+// parsed parses a text; an empty one is the zero value.
+func parsed[T any](t testing.TB, text string, parse func(string) (T, error)) (out T) {
 	t.Helper()
 	if text == "" {
-		return nil
+		return out
 	}
-	of, err := question.ParseLength(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return of
-}
-
-func by(t testing.TB, text string) store.By {
-	t.Helper()
-	if text == "" {
-		return store.By{}
-	}
-	out, err := store.ParseBy(text)
+	out, err := parse(text)
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
 	return out
 }
 
+func length(t testing.TB, text string) *question.Length {
+	t.Helper()
+	return parsed(t, text, question.ParseLength)
+}
+
+func by(t testing.TB, text string) store.By {
+	t.Helper()
+	return parsed(t, text, store.ParseBy)
+}
+
 func where(t testing.TB, text string) *question.Question {
 	t.Helper()
-	if text == "" {
-		return nil
-	}
-	q, err := question.Parse(text)
-	if err != nil {
-		t.Fatalf("%s: %v", text, err)
-	}
-	return q
+	return parsed(t, text, question.Parse)
 }
 
 func testFind(t *testing.T, reading Reading) {
@@ -374,9 +365,7 @@ func testGroup(t *testing.T, reading Reading) {
 	b.Finished = mixed()
 	r, all := reading(t, b), lifecycles(b.Finished)
 	zone, err := time.LoadLocation("Europe/Berlin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	year := store.FindQuery{Since: spantest.Epoch.Add(-365 * 24 * time.Hour)}
 	ofName := by(t, `labels["app.kubernetes.io/name"]`)
 	for name, tc := range map[string]struct {
@@ -426,9 +415,7 @@ func testGroup(t *testing.T, reading Reading) {
 			for _, text := range []string{"", `kind == "Pod" && start > timestamp("2000-01-01T00:00:00Z")`} {
 				q.Where = where(t, text)
 				page, err := r.Group(t.Context(), q)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				want := grouped(selected(all, q.FindQuery), q)
 				if d := gocmp.Diff(want, page.Groups, cmpopts.EquateEmpty()); d != "" || page.More != 0 {
 					t.Errorf("%s: -want +got:\n%s", text, d)
@@ -470,9 +457,7 @@ func testGroupRandom(t *testing.T, reading Reading) {
 			By:        by, Of: of, Quantiles: []float64{0, 0.5, 1},
 		}
 		g, err := store.NewGrouping(&q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for i := range all {
 			g.Add(&all[i])
 		}

@@ -90,9 +90,7 @@ func (r *replay) questions(t *testing.T) {
 func (r *replay) recording(t *testing.T, path string) {
 	t.Helper()
 	in, err := observation.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer in.Close()
 	const every, settled = 200 * time.Millisecond, 2 * time.Minute
 	var tick, last time.Time
@@ -101,9 +99,7 @@ func (r *replay) recording(t *testing.T, path string) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if o.Seen.Sub(tick) > every {
 			r.look(t, o.Seen)
 			tick = o.Seen

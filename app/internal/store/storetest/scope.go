@@ -89,9 +89,7 @@ func CheckScopes(t *testing.T, s store.Reader, all []*span.Trace) {
 func CheckScope(t *testing.T, s store.Reader, scope store.Scope, all []*span.Trace, want []int) {
 	t.Helper()
 	page, err := s.List(t.Context(), store.Query{Scope: scope, Limit: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	listed := page.Traces
 	for page.Next != "" {
 		if page, err = s.List(t.Context(), store.Query{Scope: scope, Limit: 2, After: page.Next}); err != nil {
@@ -100,17 +98,11 @@ func CheckScope(t *testing.T, s store.Reader, scope store.Scope, all []*span.Tra
 		listed = append(listed, page.Traces...)
 	}
 	writes, err := s.Writes(t.Context(), store.WriteQuery{Scope: scope})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	between, err := s.Between(t.Context(), scope, trace.TraceID{}, trace.TraceID(slices.Repeat([]byte{0xff}, 16)), 99)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	counted, err := s.Stats(t.Context(), scope)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if int(counted.Traces) != len(want) || scope.Namespaces != nil && counted.Bytes != 0 {
 		t.Errorf("counted %+v, want %d traces", counted, len(want))
 	}
@@ -120,9 +112,7 @@ func CheckScope(t *testing.T, s store.Reader, scope store.Scope, all []*span.Tra
 	dense, err := s.Density(t.Context(), store.DensityQuery{
 		Query: store.Query{Scope: scope, Since: second(0), Until: second(60)}, Buckets: 3,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	total := 0
 	for _, b := range dense.Buckets {
 		total += int(b.Count)
@@ -141,10 +131,7 @@ func CheckScope(t *testing.T, s store.Reader, scope store.Scope, all []*span.Tra
 	}
 	for n, of := range all {
 		wanted := visible[of.ID]
-		if got := slices.ContainsFunc(
-			listed,
-			func(s store.Summary) bool { return s.ID == of.ID },
-		); got != wanted {
+		if got := slices.ContainsFunc(listed, func(s store.Summary) bool { return s.ID == of.ID }); got != wanted {
 			t.Errorf("trace %d in the list: %t", n+1, got)
 		}
 		if got := slices.Contains(between, of.ID); got != wanted {
@@ -168,9 +155,7 @@ func CheckScope(t *testing.T, s store.Reader, scope store.Scope, all []*span.Tra
 func checkCauses(t *testing.T, s store.Reader, scope store.Scope, of *span.Trace, visible map[trace.TraceID]bool) {
 	t.Helper()
 	causes, err := s.Causes(t.Context(), scope, of.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	own := 0
 	for _, c := range causes {
 		if !visible[of.ID] || !visible[c.TraceID] {

@@ -107,9 +107,7 @@ func testSearch(t *testing.T, reading Reading) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := r.Search(t.Context(), q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want := searched(b.Finished, q)
 			if d := gocmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" || len(want) == 0 {
 				t.Errorf("-want +got:\n%s", d)

@@ -47,35 +47,27 @@ func batch(revision int64) *store.Batch { return &store.Batch{Revision: revision
 
 func put(t testing.TB, s store.Archive, b *store.Batch) {
 	t.Helper()
-	if err := s.Write(t.Context(), b); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Write(t.Context(), b))
 }
 
 func get(t testing.TB, s store.Archive, id trace.TraceID) *store.Record {
 	t.Helper()
 	r, err := s.Trace(t.Context(), store.Scope{}, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
 func list(t testing.TB, s store.Archive, q store.Query) []store.Summary {
 	t.Helper()
 	page, err := s.List(t.Context(), q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return page.Traces
 }
 
 func stats(t testing.TB, s store.Archive) store.Stats {
 	t.Helper()
 	out, err := s.Stats(t.Context(), store.Scope{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
@@ -97,32 +89,17 @@ func change(n, spans int) *span.Trace {
 	b := spantest.New(name)
 	at := n * 1000
 	ref := spantest.Ref("apps", "Deployment", name)
-	root := b.Add(
-		nil,
-		"reconcile Deployment",
-		"deployment-controller",
-		ref,
-		at,
-		at+100*spans,
-		span.KeyActor.String("kubectl"),
-	)
+	root := b.Add(nil, "reconcile Deployment",
+		"deployment-controller", ref, at, at+100*spans, span.KeyActor.String("kubectl"))
 	root.Outcome = span.Converged
-	root.Events = []span.Event{{Time: root.Start.Time, Name: span.EventWrite, Attributes: []attribute.KeyValue{
-		span.KeyVerb.String("update"),
-		span.KeyPart.String("desired"),
-		span.KeyRV.Int(1000 + n),
-		span.KeyActor.String("kubectl"),
-	}}}
+	root.Events = []span.Event{{Time: root.Start.Time, Name: span.EventWrite}}
+	spantest.Write(root, span.Write{
+		Verb: "update", Part: "desired", ResourceVersion: int64(1000 + n), Actor: "kubectl",
+		Start: root.Start.Time, End: root.Start.Time,
+	})
 	for i := 1; i < spans; i++ {
-		pod := b.Add(
-			root,
-			"reconcile Pod",
-			"kubelet",
-			spantest.Ref("", "Pod", name+"-"+number(i)),
-			at+i,
-			at+100*i,
-			span.KeyNode.String("node-1"),
-		)
+		pod := b.Add(root, "reconcile Pod",
+			"kubelet", spantest.Ref("", "Pod", name+"-"+number(i)), at+i, at+100*i, span.KeyNode.String("node-1"))
 		pod.Outcome = span.Converged
 	}
 	return b.Trace
@@ -183,4 +160,11 @@ func names(traces []store.Summary) string {
 		out[i] = strings.TrimLeft(strings.TrimPrefix(cmp.Or(t.Object.Name, t.Name), "change-"), "0")
 	}
 	return strings.Join(out, " ")
+}
+
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
 }

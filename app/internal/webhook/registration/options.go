@@ -157,8 +157,7 @@ func (o *Options) Validate() error {
 		return errors.New("give either --service or --url: one server gets the requests")
 	}
 	if len(o.CA) > 0 && o.Certificate.Name != "" {
-		return errors.New(
-			"give either --ca-file or --cert-manager: the authorities have one source")
+		return errors.New("give either --ca-file or --cert-manager: the authorities have one source")
 	}
 	for _, n := range o.ExcludeNamespaces {
 		if len(validation.IsDNS1123Label(n)) > 0 {

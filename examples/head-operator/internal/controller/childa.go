@@ -65,9 +65,7 @@ func (r *ChildAReconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctr
 
 // updateStatus writes the ChildA's status if it has changed.
 func (r *ChildAReconciler) updateStatus(
-	ctx context.Context,
-	child *demov1alpha1.ChildA,
-	deployment *appsv1.Deployment,
+	ctx context.Context, child *demov1alpha1.ChildA, deployment *appsv1.Deployment,
 ) error {
 	status := child.Status.DeepCopy()
 	setStatus(status, child.Generation, deployment.Status.ReadyReplicas, deploymentReadiness(deployment))

@@ -19,12 +19,7 @@ import (
 // logWrite logs a create or an update of a child.
 func logWrite(ctx context.Context, child client.Object, result controllerutil.OperationResult) {
 	if result != controllerutil.OperationResultNone {
-		log.FromContext(ctx).Info(
-			"child "+string(result),
-			"child",
-			client.ObjectKeyFromObject(child),
-			"resourceVersion",
-			child.GetResourceVersion(),
-		)
+		log.FromContext(ctx).Info("child "+string(result), "child", client.ObjectKeyFromObject(child),
+			"resourceVersion", child.GetResourceVersion())
 	}
 }
