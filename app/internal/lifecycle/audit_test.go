@@ -379,7 +379,7 @@ func TestInVainOnce(t *testing.T) {
 				t.Errorf("another trace %s is amended", one.ID)
 			}
 			for _, s := range one.Spans {
-				if s.Name != span.NameAmend {
+				if s.Name != span.NameLate {
 					spans++
 					continue
 				}

@@ -131,7 +131,7 @@ func (b *Builder) madeUp(l *change.Lineage, q *observation.Write) bool {
 func RefusedSpan(r change.Refused, l *change.Lineage) *span.Span {
 	s := AuditSpan(l, r.Write)
 	if !r.Failed() {
-		s.Outcome = unseenOutcome(r)
+		s.Outcome, s.Facts = unseenOutcome(r), Requested(s, r.Write)
 		return s
 	}
 	s.Status, s.Outcome = span.StatusError, span.Failed
