@@ -49,7 +49,8 @@ func TestClean(t *testing.T) {
 			same,
 		},
 		"API without an answer": {
-			`unable to retrieve the complete list of server APIs: a.example.com/v1: ` + canary + `, b.example.com/v1: x`,
+			`unable to retrieve the complete list of server APIs: a.example.com/v1: ` + canary +
+				`, b.example.com/v1: x`,
 			`unable to retrieve the complete list of server APIs: a.example.com/v1: ` + Withheld,
 		},
 		"right": {

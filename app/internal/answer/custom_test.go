@@ -94,7 +94,8 @@ func TestCustomKinds(t *testing.T) {
 				{5 * time.Second, 1, `status: {conditions: [
 					{type: Ready, status: Unknown, reason: PendingCreation, timestamp: "2026-01-02T03:04:10Z"},
 					{type: Ready, status: "True", reason: AppScaledObjectCreated, timestamp: "2026-01-02T03:04:10Z"},
-					{type: Ready, status: "True", reason: HTTPScaledObjectIsReady, timestamp: "2026-01-02T03:04:10Z"}]}`},
+					{type: Ready, status: "True", reason: HTTPScaledObjectIsReady,
+						timestamp: "2026-01-02T03:04:10Z"}]}`},
 			},
 			"HTTPScaledObject shop converged 20s ago, in 5s; slowest: reconcile HTTPScaledObject (100 %).\n",
 		},

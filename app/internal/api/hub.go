@@ -70,7 +70,9 @@ func (h *Hub) Publish(updates []Update) {
 			continue
 		}
 		h.last++
-		v := &version{Sealed: store.Seal(u.Trace, u.Open, u.AsOf), withdrawn: u.Withdrawn, amended: u.Amended, number: h.last}
+		v := &version{
+			Sealed: store.Seal(u.Trace, u.Open, u.AsOf), withdrawn: u.Withdrawn, amended: u.Amended, number: h.last,
+		}
 		versions = append(versions, v)
 		id := v.ID()
 		_, was := h.open[id]

@@ -146,7 +146,8 @@ func suspect(r *request, a *answer.Answer, id trace.TraceID) {
 	var found []answer.NodeWrite
 	for _, suspect := range a.Suspects() {
 		page, err := r.access.Writes(ctx, store.WriteQuery{
-			Object: suspect.Object(), Part: suspect.Part(), Since: suspect.Since, Until: suspect.Until, Limit: maxWrites,
+			Object: suspect.Object(), Part: suspect.Part(), Since: suspect.Since, Until: suspect.Until,
+			Limit: maxWrites,
 		})
 		if err != nil || page.Incomplete != "" {
 			return

@@ -227,9 +227,10 @@ func small(name string, spans int) *span.Trace {
 func amend(t *span.Trace, key string) *span.Trace {
 	root := t.Spans[0]
 	return &span.Trace{ID: t.ID, Spans: []*span.Span{{
-		TraceID: t.ID, ID: span.DeriveID(t.ID, "amend", key), Parent: root.ID, Name: span.NameLate, Service: root.Service,
-		Object: root.Object,
-		Start:  root.End, End: root.End,
+		TraceID: t.ID, ID: span.DeriveID(t.ID, "amend", key), Parent: root.ID, Name: span.NameLate,
+		Service: root.Service,
+		Object:  root.Object,
+		Start:   root.End, End: root.End,
 	}}}
 }
 

@@ -80,7 +80,9 @@ var builtIn = []string{
 }
 
 // BuiltIn reports whether an API group is one of Kubernetes itself.
-func BuiltIn(group string) bool { return !strings.Contains(group, ".") || slices.Contains(builtIn, group) }
+func BuiltIn(group string) bool {
+	return !strings.Contains(group, ".") || slices.Contains(builtIn, group)
+}
 
 // IsWorkload reports whether objects of the kind are workloads: they run Pods, or Jobs.
 func IsWorkload(k object.Kind) bool {

@@ -60,7 +60,9 @@ func (am *amendments) claims(d *derivation) {
 		}
 	}
 	slices.SortFunc(found, func(a, b revised) int {
-		return cmp.Or(a.end.At.At().Compare(b.end.At.At().Time), cmp.Compare(a.of.Timeline.Ref.UID, b.of.Timeline.Ref.UID))
+		return cmp.Or(
+			a.end.At.At().Compare(b.end.At.At().Time), cmp.Compare(a.of.Timeline.Ref.UID, b.of.Timeline.Ref.UID),
+		)
 	})
 	for i := range found {
 		am.revise(found[i].of, &found[i].end)

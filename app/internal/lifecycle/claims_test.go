@@ -58,7 +58,7 @@ func claimed(sp *span.Span) string {
 	for _, kv := range sp.Attributes {
 		switch kv.Key {
 		case span.KeyClaim, span.KeyTraceOutcome:
-			line += fmt.Sprintf(" %s=%s", kv.Key, kv.Value.Emit())
+			line += fmt.Sprintf(" %s=%s", kv.Key, kv.Value.String())
 		}
 	}
 	return line + " (" + sp.Message + ")"
@@ -71,6 +71,9 @@ func TestRevisedOutcomes(t *testing.T) {
 		st.Conditions = []observation.Condition{
 			{Type: "Progressing", Status: "False", Reason: "ProgressDeadlineExceeded"},
 		}
+	}
+	running := func(st *observation.State) {
+		st.ObservedGeneration, st.Progress = -1, observation.ProgressInProgress
 	}
 	recovered := func(st *observation.State) {
 		arrived(st)
@@ -124,7 +127,7 @@ func TestRevisedOutcomes(t *testing.T) {
 		},
 		"A Job runs for two hours": {
 			func(s *story) {
-				s.write("job", ofKind("batch", "Job"), func(st *observation.State) { st.ObservedGeneration, st.Progress = -1, observation.ProgressInProgress })
+				s.write("job", ofKind("batch", "Job"), running)
 				s.write("job-a", pod(""), controlled(object.Kind{Group: "batch", Version: "v1", Kind: "Job"}, "job"))
 				s.write("job-a", bind)
 				s.write("job-a", ready)
@@ -141,7 +144,7 @@ func TestRevisedOutcomes(t *testing.T) {
 		},
 		"A Job runs for two hours and fails": {
 			func(s *story) {
-				s.write("job", ofKind("batch", "Job"), func(st *observation.State) { st.ObservedGeneration, st.Progress = -1, observation.ProgressInProgress })
+				s.write("job", ofKind("batch", "Job"), running)
 				s.wait(2 * time.Hour)
 				s.write("job", func(st *observation.State) {
 					st.Progress, st.ProgressMessage = observation.ProgressFailed, "BackoffLimitExceeded"

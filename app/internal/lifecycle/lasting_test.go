@@ -16,7 +16,10 @@ import (
 // unprobed removes the readiness probe of a Pod's container, which begins to run.
 func unprobed(st *observation.State) {
 	st.Pod.Containers = []observation.Container{
-		{Name: "app", Image: "registry/app:1", State: &observation.ContainerState{Started: written(st.ResourceVersion)}},
+		{
+			Name: "app", Image: "registry/app:1",
+			State: &observation.ContainerState{Started: written(st.ResourceVersion)},
+		},
 	}
 }
 
@@ -110,7 +113,9 @@ trace 0 unfinished: Widget app waits for Ready
 				s.write("web", deployment(1), by("user-a"), func(st *observation.State) { st.Workload.Paused = true })
 				s.write("web", func(st *observation.State) { st.ObservedGeneration = st.Generation })
 				s.wait(10 * time.Minute)
-				s.write("web", valued("spec.paused", 2), by("user-b"), func(st *observation.State) { st.Workload.Paused = false })
+				s.write("web", valued("spec.paused", 2), by("user-b"), func(st *observation.State) {
+					st.Workload.Paused = false
+				})
 				s.write("web-1", replicaSet("web", 1))
 				s.write("web-1-a", pod("web-1"))
 				s.write("web-1-a", bind)

@@ -114,7 +114,8 @@ func (s *saved) restore() Notice {
 }
 
 // Look adds the notices that are due at the time now. open are all open changes, and finished those
-// that have ended since the last look. late has the new claims since then. silent means that another server tells them: they count as told.
+// that have ended since the last look. late has the new claims since then. silent means that another server
+// tells them: they count as told.
 func (b *Board) Look(now time.Time, open, finished, late []*span.Trace, silent bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

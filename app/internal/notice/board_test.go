@@ -119,8 +119,12 @@ func TestBoard(t *testing.T) {
 			{at: 60, late: claimed(span.Failed), want: "failed"},
 			{at: 90, late: claimed(span.Converged), want: "resolved"},
 		},
-		"unfinished, then converged":      {{at: 1, finished: end("", span.Unfinished)}, {at: 60, late: claimed(span.Converged)}},
-		"a claim that changes no whole":   {{at: 1, finished: end("job_failed", span.Failed), want: "failed job_failed"}, {at: 60, late: claimed("")}},
+		"unfinished, then converged": {
+			{at: 1, finished: end("", span.Unfinished)}, {at: 60, late: claimed(span.Converged)},
+		},
+		"a claim that changes no whole": {
+			{at: 1, finished: end("job_failed", span.Failed), want: "failed job_failed"}, {at: 60, late: claimed("")},
+		},
 		"a claim about an unknown change": {{at: 60, late: claimed(span.Failed)}},
 		"unfinished with a reason, then ok": {
 			{at: 1, finished: end("paused", span.Unfinished), want: "failed paused"},

@@ -30,8 +30,8 @@ var fields = table(
 		limited(span.Outcomes, memberText(outcome, outcome,
 			"`converged`, `superseded`, `failed`, `deleted` or `unfinished`; empty for an open lifecycle",
 			func(l *Lifecycle) *string { return &l.Outcome })),
-		limited(span.Outcomes, text("was", "outcome before a later claim, such as that of a recovery; empty without one",
-			fromAttribute(span.KeyWas))),
+		limited(span.Outcomes, text("was",
+			"outcome before a later claim, such as that of a recovery; empty without one", fromAttribute(span.KeyWas))),
 		limited(reason.Names(), text("reason", "category of the reason; empty without one", func(s Source) any {
 			return cmp.Or(attributeOf(s.Span, span.KeyReason), s.facts().Reason)
 		})),

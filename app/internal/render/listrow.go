@@ -119,7 +119,8 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 		r.columns[colTrace].text = r.columns[colTrace].text[:8]
 	}
 	r.columns[colWho] = piece{whoText(t, o.Wide), componentStyle(t.Actor)}
-	r.columns[colWhat].text, r.ends[colWhat] = whatText(t, o), healsText(t, o)+fightText(t, o)+wasText(t, o)+pinnedText(t)
+	r.columns[colWhat].text = whatText(t, o)
+	r.ends[colWhat] = healsText(t, o) + fightText(t, o) + wasText(t, o) + pinnedText(t)
 	if o.roomy() {
 		r.columns[colChanged].text = escape(strings.Join(t.Edits, ", "))
 	}
@@ -212,7 +213,8 @@ func wasText(t *store.Summary, o ListOptions) string {
 	case t.Was == "":
 		return ""
 	case o.Wide && !t.SettledAt.IsZero():
-		return " (was " + escape(string(t.Was)) + " until " + t.SettledAt.In(o.Now.Location()).Format(time.RFC3339) + ")"
+		until := t.SettledAt.In(o.Now.Location()).Format(time.RFC3339)
+		return " (was " + escape(string(t.Was)) + " until " + until + ")"
 	}
 	return " (was " + escape(string(t.Was)) + ")"
 }

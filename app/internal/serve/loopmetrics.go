@@ -169,7 +169,8 @@ var requestsMetric = telemetry.Counter("lifeline_audit_writes_total",
 	"Granted writes of the audit log since the start, by result. Joined: the stored write is known, and gives the "+
 		"trace. Found: in a trace of its own, because only the log shows it. Not joined: ambiguous (several stored "+
 		"writes are possible), unmatched (no stored write was observed), late (after the handout of the trace), "+
-		"dropped (no room). A rising share of unmatched ones: see the audit log and the rights of the server.", "result")
+		"dropped (no room). A rising share of unmatched ones: see the audit log and the rights of the server.",
+	"result")
 
 // newRequestMetrics returns a collector of the engine's counts of requests in the audit log.
 func newRequestMetrics(last *latest[lifecycle.AuditStats]) prometheus.Collector {

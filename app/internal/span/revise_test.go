@@ -30,9 +30,12 @@ func claimAt(of byte, number int64, second int, o, whole Outcome) *Span {
 // told returns a trace of a command with a failed and an unfinished reconciliation, and a phase below the latter.
 func told() *Trace {
 	end := Time{Time: revised0.Add(time.Minute)}
-	why := []attribute.KeyValue{KeyReason.String("crash_loop"), KeyReasonMessage.String("crashes"), KeyVerb.String("create")}
+	why := []attribute.KeyValue{
+		KeyReason.String("crash_loop"), KeyReasonMessage.String("crashes"), KeyVerb.String("create"),
+	}
 	spans := []*Span{
-		{ID: trace.SpanID{1}, Name: NameRun, End: end, Outcome: Failed, Status: StatusError, Message: "crashes", Attributes: why},
+		{ID: trace.SpanID{1}, Name: NameRun, End: end, Outcome: Failed, Status: StatusError, Message: "crashes",
+			Attributes: why},
 		{ID: trace.SpanID{2}, Parent: trace.SpanID{1}, Name: "reconcile Deployment", End: end, Outcome: Failed,
 			Status: StatusError, Message: "crashes", Attributes: why},
 		{ID: trace.SpanID{3}, Parent: trace.SpanID{1}, Name: "reconcile Job", End: end, Outcome: Unfinished},
@@ -75,7 +78,8 @@ func TestRevise(t *testing.T) {
 		ends = append(ends, e)
 	}
 	if diff := cmp.Diff([]end{
-		{Converged, Failed, 60, false}, {Converged, Failed, 60, false}, {Converged, Unfinished, 7200, false}, {"", "", 7200, false},
+		{Converged, Failed, 60, false}, {Converged, Failed, 60, false}, {Converged, Unfinished, 7200, false},
+		{"", "", 7200, false},
 	}, ends); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

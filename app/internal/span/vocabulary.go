@@ -252,8 +252,20 @@ var attributeTerms = []Term{
 		"true if it was known only after its trace had been handed out",
 		"",
 	},
-	{AttributeKey, string(KeyClaim), "an amendment of the outcome, a revised reconciliation", "the number of the claim, from 1", ""},
-	{AttributeKey, string(KeyTraceOutcome), "an amendment of the outcome", "the outcome of the whole trace from then on, if it changed", ""},
+	{
+		AttributeKey,
+		string(KeyClaim),
+		"an amendment of the outcome, a revised reconciliation",
+		"the number of the claim, from 1",
+		"",
+	},
+	{
+		AttributeKey,
+		string(KeyTraceOutcome),
+		"an amendment of the outcome",
+		"the outcome of the whole trace from then on, if it changed",
+		"",
+	},
 	{AttributeKey, string(KeyWas), "a revised reconciliation", "its outcome by the first claim", ""},
 	{AttributeKey, string(KeyAuditMatch), "a write", "how the request in the audit log was matched with the write", ""},
 	{

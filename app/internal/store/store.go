@@ -6,12 +6,13 @@
 //
 // # Stored data
 //
-// The archive holds finished traces. Later spans of a finished trace are amendments. These leave the
-// stored spans unchanged, with one exception in what is returned: a new claim about the outcome of a
-// reconciliation is valid from then on (span.Revise), in the trace, its summary and its lifecycles.
-// Batches returns the first claims, too. Spans, events, links, evidence and sources of time are
-// returned unchanged: a trace has the same OTLP form before and after. Two values are changed: invalid UTF-8 becomes valid, and a time outside 64 bits of nanoseconds around
-// 1970 (1678 to 2262) becomes the nearest one inside.
+// The archive holds finished traces. Later spans of a finished trace are amendments. These leave
+// the stored spans unchanged, with one exception in what is returned: a new claim about the outcome
+// of a reconciliation is valid from then on (span.Revise), in the trace, its summary and its
+// lifecycles. Batches returns the first claims, too. Spans, events, links, evidence and sources of
+// time are returned unchanged: a trace has the same OTLP form before and after. Two values are
+// changed: invalid UTF-8 becomes valid, and a time outside 64 bits of nanoseconds around 1970 (1678
+// to 2262) becomes the nearest one inside.
 //
 // Each stored API write and each causal edge is also kept as separate data, for queries that
 // spans alone cannot serve.

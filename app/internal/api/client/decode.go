@@ -29,7 +29,8 @@ func decode(doc []byte) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.Outcome, t.Was, t.Reason = parts.Lifeline.Summary.Outcome, parts.Lifeline.Summary.Was, parts.Lifeline.Summary.Reason
+	sum := &parts.Lifeline.Summary
+	t.Outcome, t.Was, t.Reason = sum.Outcome, sum.Was, sum.Reason
 	open := make(map[string]bool, len(parts.Lifeline.OpenSpans))
 	for _, id := range parts.Lifeline.OpenSpans {
 		open[id] = true

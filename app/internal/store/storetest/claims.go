@@ -56,7 +56,8 @@ func testClaims(t *testing.T, open Open) {
 			if n := len(list(t, s, store.Query{Outcomes: []span.Outcome{span.Failed}})); n > 0 {
 				t.Errorf("%d traces are listed as failed", n)
 			}
-			found := find(t, s, store.FindQuery{Now: asOf, Where: where(t, `was == "failed" && outcome == "converged"`)})
+			recoveries := where(t, `was == "failed" && outcome == "converged"`)
+			found := find(t, s, store.FindQuery{Now: asOf, Where: recoveries})
 			if len(found) != 1 || found[0].Trace != failed.ID {
 				t.Errorf("found %+v", found)
 			}
