@@ -342,10 +342,13 @@ func TestNoPermission(t *testing.T) {
 			t.Errorf("exit code %d, want kubectl's", r.Code)
 		}
 		outline(t, harness.Parse(t, r), `
-run converged
+run failed
   create ConfigMap mine failed (request)
 `)
-		says(t, r, `error: failed to create configmap: .*forbidden: User "alice" cannot create.*`)
+		says(
+			t, r, `error: failed to create configmap: .*forbidden: User "alice" cannot create.*`,
+			`lifeline: the creation of ConfigMap mine was refused: Forbidden: \(text withheld\)`,
+		)
 	})
 	t.Run("watch", func(t *testing.T) {
 		r := bench.Do(t, harness.Call{Args: []string{"watch", "-n", ns, "--for", "15s"}, Kubeconfig: config})
@@ -389,7 +392,7 @@ func TestRefusedWrites(t *testing.T) {
 			"apiVersion: v1\nkind: Service\nmetadata: {name: bad, namespace: " + ns +
 				"}\nspec: {ports: [{port: 99999}]}\n",
 			`
-run converged
+run failed
   create Service bad failed (request)
 `,
 			`Invalid`,
@@ -397,7 +400,7 @@ run converged
 		"over quota": {
 			"an answer of 403; what passed before it is kept",
 			service(ns, "first") + "---\n" + service(ns, "second"), `
-run converged
+run failed
   create Service second failed (request)
   reconcile Service first converged (request)
     create Service first (request)
@@ -406,13 +409,13 @@ run converged
 		},
 		"confidential": {
 			"nothing of the message is kept: it may quote data", configMap(ns, "settings", "a: b"), `
-run converged
+run failed
   create ConfigMap settings failed (request)
 `, `Forbidden: (text withheld)`,
 		},
 		"gone": {
 			"a delete of what is not there is answered 404, and changes nothing", "", `
-run converged
+run failed
   delete ConfigMap none failed (request)
 `, `NotFound`,
 		},

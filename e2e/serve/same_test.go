@@ -17,6 +17,8 @@ import (
 
 const (
 	sourceStart, sourceEnd = "lifeline.time.source.start", "lifeline.time.source"
+	// earliest is on what was written while a server was down.
+	earliest = "lifeline.time.earliest"
 	watchSource            = "watch"
 	objectSource           = "object"
 	eventSource            = "event"
@@ -198,7 +200,7 @@ func facts(spans map[string]*harness.Span, tardy map[string]bool) map[string][]s
 	for id, s := range spans {
 		lines := []string{fmt.Sprintf("%s (%s) below %s, error %t", s.Name, s.Service, s.Parent, s.Error)}
 		for _, key := range slices.Sorted(maps.Keys(s.Attributes)) {
-			if key != sourceStart && key != sourceEnd && key != "lifeline.critical_path" {
+			if key != sourceStart && key != sourceEnd && key != earliest && key != "lifeline.critical_path" {
 				lines = append(lines, key+"="+s.Attributes[key])
 			}
 		}
@@ -212,7 +214,7 @@ func facts(spans map[string]*harness.Span, tardy map[string]bool) map[string][]s
 			}
 			var said []string
 			for _, key := range slices.Sorted(maps.Keys(e.Attributes)) {
-				if !strings.HasPrefix(key, "lifeline.time.source") {
+				if key != earliest && !strings.HasPrefix(key, "lifeline.time.source") {
 					said = append(said, key+"="+e.Attributes[key])
 				}
 			}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/index"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/trail"
@@ -30,6 +31,9 @@ import (
 
 // DefaultSettle is the default of Options.Settle.
 const DefaultSettle = change.DefaultSettle
+
+// Confirmation is the longest time for which a version must last to count.
+const Confirmation = judge.Steady
 
 // Options configures an Engine. The zero value works.
 type Options = change.Options

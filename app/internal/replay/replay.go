@@ -59,12 +59,14 @@ func Traces(ctx context.Context, in *observation.Reader) (Result, error) {
 	if err := ctx.Err(); err != nil {
 		return Result{}, err
 	}
+	// The last versions count as lasting: the recorder may have seen nothing else for an hour.
+	now := end.Add(lifecycle.Confirmation + time.Nanosecond)
 	if len(commands) == 0 {
-		return Result{Traces: engine.Traces(end), End: end}, damage
+		return Result{Traces: engine.Traces(now), End: end}, damage
 	}
 	var traces []*span.Trace
 	for _, id := range commands {
-		traces = append(traces, engine.Related(id, end)...)
+		traces = append(traces, engine.Related(id, now)...)
 	}
 	return Result{Traces: traces, End: end}, damage
 }
