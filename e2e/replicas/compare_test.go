@@ -42,7 +42,7 @@ func (k *kept) came(id string) []string {
 // same event may come in time for one server, and too late for another that finished the trace a
 // moment earlier.
 func (k *kept) tells(s *harness.Span) bool {
-	if s.Name != "amend" {
+	if s.Name != "late fact" {
 		return false
 	}
 	told := func(e harness.Event) bool {
@@ -118,7 +118,7 @@ func compare(t *testing.T, reference, got *kept) {
 		}
 	}
 	few := func(s *harness.Span, what string) bool {
-		if s.Name != "amend" || amended == amendments {
+		if s.Name != "late fact" || amended == amendments {
 			return false
 		}
 		amended++
