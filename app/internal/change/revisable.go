@@ -25,6 +25,13 @@ type Revisable struct {
 	Number  int
 	Outcome span.Outcome
 	Message string
+	// Wanted means that the object wanted Pods then. Without them it shows nothing about the change.
+	Wanted bool
+}
+
+// WantsPods reports whether v is a workload with replicas.
+func WantsPods(v *history.Version) bool {
+	return v != nil && v.Workload != nil && v.Workload.Replicas > 0
 }
 
 // Revises reports whether a claim with that outcome may follow r: a failure after no result, and a success after

@@ -41,28 +41,71 @@ func (e *Endings) lasting(r *change.Reconciliation, v *history.Version) (*histor
 	if v.Workload == nil || kind.Job.Is(v.Kind) {
 		return v, ended
 	}
-	pods := podsBelow(nil, r)
+	pods, crashed := e.podsOf(r), (*history.Version)(nil)
 	for ; v != nil; v = r.ConvergedAfter(v, until(r)) {
-		s := ended
-		for _, p := range pods {
-			if at := e.stays(p, v); at != ended {
-				s = at
-				if s == undecided {
-					break
-				}
-			}
-		}
+		s := e.stayed(pods, v.ResourceVersion, e.stays)
 		if s != undecided {
 			return v, s
 		}
+		crashed = v
 	}
-	return nil, undecided
+	if crashed != r.Timeline.Last() || r.Superseded != nil {
+		return nil, undecided
+	}
+	return crashed, e.stayed(pods, 0, e.returned) // the status does not show a short crash
 }
 
-// stays tells whether a Pod that was ready at the version v of its workload stayed ready: ended if it did, or was not
+// podsOf returns the Pods whose crash shows that r has not converged. The children of a stand-in are not known.
+func (e *Endings) podsOf(r *change.Reconciliation) []*change.Timeline {
+	if r.Folded {
+		return e.living(nil, r.Timeline)
+	}
+	return podsBelow(nil, r)
+}
+
+// living appends the present Pods below t to out.
+func (e *Endings) living(out []*change.Timeline, t *change.Timeline) []*change.Timeline {
+	for _, below := range e.known.Dependants(t.Ref.UID) {
+		switch last := below.Last(); {
+		case last == nil, below.Removal != nil:
+		case last.Pod != nil:
+			out = append(out, below)
+		case last.Workload != nil:
+			out = e.living(out, below)
+		}
+	}
+	return out
+}
+
+// stayed returns the state of all Pods at the resourceVersion rv: undecided before open before ended.
+func (e *Endings) stayed(pods []*change.Timeline, rv uint64, of func(*change.Timeline, uint64) state) state {
+	s := ended
+	for _, p := range pods {
+		s = min(s, of(p, rv))
+	}
+	return s
+}
+
+// returned is like stays, for a Pod that may have crashed before: it is open until the Pod is ready again.
+func (e *Endings) returned(t *change.Timeline, _ uint64) state {
+	last := t.Last()
+	if last == nil || last.Pod == nil || t.Removal != nil || !last.Deleting.IsZero() {
+		return ended
+	}
+	i := len(t.Versions) - 1
+	for i > 0 && judge.Converged(t.Versions[i-1]) && change.Lasts(t.Versions[i-1], t.Versions[i:]) {
+		i--
+	}
+	if !judge.Converged(last) || needsProof(last) && !e.clock.Passed(t.Versions[i].Seen, judge.Steady) {
+		return open
+	}
+	return ended
+}
+
+// stays tells whether a Pod that was ready at the resourceVersion rv stayed ready: ended if it did, or was not
 // ready; open if that is not known yet; undecided if it crashed.
-func (e *Endings) stays(t *change.Timeline, v *history.Version) state {
-	i, _ := t.Position(v.ResourceVersion + 1)
+func (e *Endings) stays(t *change.Timeline, rv uint64) state {
+	i, _ := t.Position(rv + 1)
 	if i--; i < 0 || t.Versions[i].Pod == nil || !judge.Converged(t.Versions[i]) || !needsProof(t.Versions[i]) {
 		return ended
 	}

@@ -27,6 +27,7 @@ func (am *amendments) claim(d *derivation, l *change.Lineage, rest *change.Taken
 		am.settle(r.Timeline)
 		r.Timeline.Revisable = &change.Revisable{
 			TraceID: l.ID, SpanID: r.ID(), Verb: r.Verb, Number: 1, Outcome: r.Ended.Outcome, Message: r.Ended.Message,
+			Wanted: change.WantsPods(r.Timeline.Last()),
 		}
 	}
 	blocking, outcome := d.spans.Blocking(l)
@@ -38,7 +39,9 @@ func (am *amendments) claim(d *derivation, l *change.Lineage, rest *change.Taken
 		uids = append(uids, r.Timeline.Ref.UID)
 	}
 	if len(uids) > 0 {
-		rest.Blocking, rest.Outcome, rest.Root = uids, outcome, l.Reconciliations[0].ID()
+		if rest.Blocking, rest.Outcome = uids, outcome; l.Run == nil && outcome == l.Reconciliations[0].Ended.Outcome {
+			rest.Root = l.Reconciliations[0].ID()
+		}
 	}
 }
 
@@ -51,7 +54,8 @@ func (am *amendments) claims(d *derivation) {
 			continue
 		}
 		r := d.claimed(t)
-		if r == nil || r.Superseded != nil || t.Removal != nil && r.Verb != history.Deleted {
+		if r == nil || r.Superseded != nil || t.Removal != nil && r.Verb != history.Deleted ||
+			of.Wanted && !change.WantsPods(t.Last()) {
 			am.settle(t)
 			continue
 		}

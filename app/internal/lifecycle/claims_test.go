@@ -64,6 +64,17 @@ func claimed(sp *span.Span) string {
 	return line + " (" + sp.Message + ")"
 }
 
+// refusedIn adds the refused creation of a ConfigMap by a run's command.
+func (s *story) refusedIn(run, name string) {
+	s.rv++
+	s.emit(observation.Observation{Source: observation.SourceRequest, Write: &observation.Write{
+		Ref:  object.Ref{Kind: object.Kind{Version: "v1", Kind: "ConfigMap"}, Namespace: "default", Name: name},
+		Verb: "POST", Code: 403, Reason: "Forbidden", Message: "denied",
+		Start: s.now().Add(-20 * time.Millisecond), End: s.now().Add(-time.Millisecond),
+		UserAgent: "kubectl/v1.36.3", TraceParent: fmt.Sprintf("00-%s-%016x-01", run, s.rv),
+	}})
+}
+
 // TestRevisedOutcomes: a failed or unfinished change whose object recovers gets a new claim.
 func TestRevisedOutcomes(t *testing.T) {
 	deadline := func(st *observation.State) {
@@ -92,10 +103,124 @@ func TestRevisedOutcomes(t *testing.T) {
 		s.write("web", deadline)
 		s.wait(5 * time.Minute)
 	}
+	flapping := func(s *story, set, p string, times int32) {
+		for n := range times {
+			s.write(p, ready, unprobed, func(st *observation.State) {
+				c := &st.Pod.Containers[0]
+				if c.Restarts = n; n > 0 {
+					c.Last = &observation.ContainerState{Started: epoch, Finished: epoch.Add(1), ExitCode: 3}
+				}
+			})
+			s.write(set, arrived)
+			s.write("web", recovered)
+			s.wait(5 * time.Second)
+			s.write(p, crash(n+1))
+			s.write(set, unavailable)
+			s.write("web", unavailable)
+			s.wait(5 * time.Minute)
+		}
+	}
+	begun := func(s *story, edits ...func(*observation.State)) {
+		s.write("web", deployment(1))
+		s.write("web-1", replicaSet("web", 1))
+		s.write("web-1-a", pod("web-1"), unprobed)
+		s.write("web-1-a", append(edits, bind)...)
+	}
+	const run = "00000000000000000000000000000007"
 	for name, tc := range map[string]struct {
 		tell func(s *story)
 		want []string
 	}{
+		"A crash loop goes on for four hours": {
+			func(s *story) {
+				begun(s)
+				flapping(s, "web-1", "web-1-a", 50)
+			},
+			[]string{"1h0m0s unfinished"},
+		},
+		"A crash loop follows after two hours": {
+			func(s *story) {
+				begun(s, unpulled)
+				s.wait(2 * time.Hour)
+				flapping(s, "web-1", "web-1-a", 3)
+			},
+			[]string{"1h0m0s unfinished"},
+		},
+		"A crash loop follows after the deadline": {
+			func(s *story) {
+				rollout(s)
+				flapping(s, "web-2", "web-2-a", 2)
+			},
+			[]string{"12m0s failed"},
+		},
+		"One crash is too short for the status": {
+			func(s *story) {
+				begun(s)
+				s.write("web-1-a", ready, unprobed)
+				s.write("web-1", arrived)
+				s.write("web", arrived)
+				s.wait(4 * time.Second)
+				s.write("web-1-a", ready, unprobed, func(st *observation.State) {
+					c := &st.Pod.Containers[0]
+					c.Restarts, c.Last = 1, &observation.ContainerState{Started: epoch, Finished: epoch.Add(1), ExitCode: 3}
+				})
+				s.wait(2 * time.Hour)
+			},
+			[]string{"0s converged"},
+		},
+		"A failed rollout is scaled to zero": {
+			func(s *story) {
+				rollout(s)
+				s.write("web", sized(0), by("user-b"))
+				s.removed("web-2", 0, "a")
+				s.removed("web-1", 0, "a")
+				s.write("web", recovered)
+			},
+			[]string{"12m0s failed", "16m0s converged"},
+		},
+		"A command with a refused request waits for its Pod": {
+			func(s *story) {
+				s.run(run, "kubectl apply")
+				s.write("db", pod(""))
+				s.requested(run, "POST", 201)
+				s.refusedIn(run, "settings")
+				s.ran(run, "kubectl apply")
+				s.seen[len(s.seen)-1].Run.ExitCode = 1
+				s.wait(2 * time.Hour)
+				s.write("db", bind)
+				s.write("db", ready)
+			},
+			[]string{
+				"1h0m0s unfinished",
+				"2h0m0s db converged lifeline.claim=2 lifeline.trace.outcome=failed (was unfinished: waits for scheduler " +
+					"default-scheduler, which does not react: no scheduler of that name seems to run)",
+			},
+		},
+		"A command deletes a slow Pod and creates another": {
+			func(s *story) {
+				s.write("db", pod(""))
+				s.write("db", bind)
+				s.write("db", ready)
+				s.wait(10 * time.Minute)
+				s.before()
+				s.run(run, "kubectl replace")
+				s.write("db", deleting, func(st *observation.State) {
+					st.GraceSeconds, st.Deleting = 3*3600, st.Deleting.Add(3*time.Hour)
+				})
+				s.requested(run, "DELETE", 200)
+				s.write("web", pod(""))
+				s.requested(run, "POST", 201)
+				s.write("web", bind)
+				s.write("web", ready)
+				s.ran(run, "kubectl replace")
+				s.wait(3 * time.Hour)
+				s.gone("db")
+			},
+			[]string{
+				"1h10m0s unfinished",
+				"3h10m0s db deleted lifeline.claim=2 lifeline.trace.outcome=converged (was unfinished: is terminating)",
+			},
+		},
 		"A rollout recovers after its deadline": {
 			func(s *story) {
 				rollout(s)
@@ -106,11 +231,11 @@ func TestRevisedOutcomes(t *testing.T) {
 			},
 			[]string{
 				"12m0s failed",
+				"16m0s web-2-a converged lifeline.claim=2 " +
+					"(was unfinished: cannot pull image web:2 of container app: not found)",
 				"16m0s web-2 converged lifeline.claim=2 (was unfinished: waits for its controller to see the change)",
 				"16m0s web converged lifeline.claim=2 lifeline.trace.outcome=converged " +
 					"(was failed: exceeded its progress deadline)",
-				"16m0s web-2-a converged lifeline.claim=2 " +
-					"(was unfinished: cannot pull image web:2 of container app: not found)",
 			},
 		},
 		"A rollout is replaced after its deadline": {

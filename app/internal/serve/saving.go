@@ -108,6 +108,9 @@ func (r *recorder) refill(l *look) error {
 
 // saveNotices adds the notices to the look, if they have changed or always.
 func (r *recorder) saveNotices(l *look, always bool) {
+	if !always && !r.Notices.Changed() {
+		return // State makes a document of all remembered changes
+	}
 	data, changed, err := r.Notices.State()
 	if err != nil {
 		r.Warn("the notices cannot be saved: a restart may repeat or lose some", errAttr(err))

@@ -81,8 +81,15 @@ func Revise(t *Trace) *Trace {
 		out.Was = t.Outcome
 	}
 	out.Outcome = final
-	if root := out.Root(); root != nil && len(claims[root.ID]) == 0 && root.Outcome == t.Outcome { // that of a command
-		out.Spans[slices.Index(out.Spans, root)] = revised(root, []claim{{&Span{Outcome: final, Start: at}, 1, final}})
+	if root := out.Root(); root != nil && len(claims[root.ID]) == 0 {
+		i := slices.Index(out.Spans, root)
+		if root.Outcome == t.Outcome { // that of a command
+			out.Spans[i] = revised(root, []claim{{&Span{Outcome: final, Start: at}, 1, final}})
+		} else if final != Failed { // it had the reason of an object below it
+			one := *root
+			one.Attributes = slices.DeleteFunc(slices.Clone(root.Attributes), isReason)
+			out.Spans[i] = &one
+		}
 	}
 	return &out
 }
@@ -120,10 +127,14 @@ func revised(s *Span, claims []claim) *Span {
 	out.Outcome, out.Status, out.Message = last.Outcome, last.Status, last.Message
 	out.Attributes = slices.DeleteFunc(slices.Clone(s.Attributes), func(kv attribute.KeyValue) bool {
 		return kv.Key == KeyWas || kv.Key == KeyClaim ||
-			last.Outcome != Failed && strings.HasPrefix(string(kv.Key), string(KeyReason))
+			last.Outcome != Failed && isReason(kv)
 	})
 	out.Attributes = append(out.Attributes, KeyClaim.Int64(last.number), KeyWas.String(string(was)))
 	return &out
+}
+
+func isReason(kv attribute.KeyValue) bool {
+	return strings.HasPrefix(string(kv.Key), string(KeyReason))
 }
 
 func isWas(kv attribute.KeyValue) bool { return kv.Key == KeyWas }

@@ -34,9 +34,5 @@ func (b *Builder) Blocking(l *change.Lineage) ([]*change.Reconciliation, span.Ou
 			out = append(out, r)
 		}
 	}
-	outcome := span.Converged
-	if l.Run == nil && len(l.Reconciliations) > 0 {
-		outcome = l.Reconciliations[0].Ended.Outcome
-	}
-	return out, outcome
+	return out, b.reached(l).outcome
 }

@@ -43,10 +43,6 @@ func (b *Builder) verdict(l *change.Lineage) verdict {
 		}
 		return deniedVerdict(l.Refused[0].Write, l.Refused)
 	}
-	outcome := span.Converged
-	if l.Run == nil && len(l.Reconciliations) > 0 {
-		outcome = l.Reconciliations[0].Ended.Outcome
-	}
 	var failed, deepest, open *change.Reconciliation
 	for _, r := range l.Reconciliations {
 		switch {
@@ -68,7 +64,17 @@ func (b *Builder) verdict(l *change.Lineage) verdict {
 			v.blamed, v.reason, v.text = below, why, span.Bound(describe(below, why.Text)+Others(n))
 		}
 		return v
-	case l.Run != nil && l.Run.End.IsZero():
+	}
+	return b.reached(l)
+}
+
+// reached is the verdict on a trace without failed and unfinished reconciliations.
+func (b *Builder) reached(l *change.Lineage) verdict {
+	outcome := span.Converged
+	if l.Run == nil && len(l.Reconciliations) > 0 {
+		outcome = l.Reconciliations[0].Ended.Outcome
+	}
+	if l.Run != nil && l.Run.End.IsZero() {
 		return verdict{outcome: span.Unfinished, text: "the command is still running"}
 	}
 	if v, found := b.inVain(l); found {
