@@ -28,6 +28,6 @@ spec: {maxUnavailable: 1, selector: {matchExpressions: [{key: app, operator: Exi
 The eviction of Pod api-… was refused SOME ago: more than one PodDisruptionBudget selects the Pod, and an eviction supports only one; Node node-0 stays cordoned.
 Request: of admin at TIME, trace ID.
 Next: kubectl -n NS describe pod/api-…
-Node node-0 converged SOME ago, in SOME.
+Node node-0 converged SOME ago, in SOME; slowest: SOME.
 `}},
 }

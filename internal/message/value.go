@@ -16,7 +16,7 @@ var (
 	// amountForm matches a quoted number, quantity or boolean.
 	amountForm = regexp.MustCompile(`^"(?:` + quantity + `|true|false)"$`)
 	// nameForm matches a quoted name or image reference.
-	nameForm = regexp.MustCompile(`^"[A-Za-z0-9][A-Za-z0-9._:/@+-]*"$`)
+	nameForm = regexp.MustCompile(`^"[A-Za-z0-9][A-Za-z0-9._:/+-]*(?:@sha[0-9]+:[0-9a-f]+)?"$`)
 )
 
 // valueIn returns the value at the beginning of a field error's text, in the form of API validation:
@@ -73,7 +73,9 @@ var confidentialNames = []string{
 // confidentialName reports whether the values below a field of that name may be secret.
 func confidentialName(name string) bool {
 	lower := strings.ToLower(name)
-	for _, part := range []string{"password", "token", "credential", "passphrase", "apikey", "secret"} {
+	for _, part := range []string{
+		"auth", "cert", "code", "credential", "encrypted", "env", "key", "pass", "pin", "pwd", "secret", "token",
+	} {
 		if strings.Contains(lower, part) && name != "secretName" {
 			return true
 		}

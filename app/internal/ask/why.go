@@ -225,6 +225,7 @@ func (w *Why) blame(ctx context.Context, server *cli.Session, a *answer.Answer) 
 		return // it is gone
 	}
 	of := answer.Explain(doc.Trace, newest.Object, doc.Summary.AsOf)
+	of.Cause.Verb = doc.Summary.Verb // the document of a trace has no writes
 	a.Cause, a.Start, a.Later, a.Since = of.Cause, newest.Start, false, newest.Start
 }
 

@@ -149,8 +149,8 @@ func (p *places) held() int {
 	return n
 }
 
-// shrink removes the free places above the number n.
-func (p *places) shrink(n int) {
+// shrink removes the free places above the number n, at the resourceVersion rv: nothing replaces their losses.
+func (p *places) shrink(n int, rv uint64) {
 	all := 0
 	for _, at := range p.all {
 		if at.key == anyPod {
@@ -160,6 +160,9 @@ func (p *places) shrink(n int) {
 	for i, at := range slices.Backward(p.all) {
 		if at.holder != nil || at.number <= n && (at.key != anyPod || all <= n) {
 			continue
+		}
+		if at.lost != nil {
+			at.lost.replaced, at.lost.by = true, rv
 		}
 		if p.all = slices.Delete(p.all, i, i+1); at.key == anyPod {
 			all--
@@ -174,7 +177,7 @@ func Occupy(s *Scene, w *change.Write) {
 	}
 	if w.Verb == history.Updated && w.Part == change.Desired && len(s.Known.Dependants(w.Timeline.Ref.UID)) > 0 {
 		if to := wanted(w.Timeline, w.RV+1); to >= 0 && to < wanted(w.Timeline, w.RV) {
-			placesOf(s, w.Timeline.Ref.UID).shrink(to)
+			placesOf(s, w.Timeline.Ref.UID).shrink(to, w.RV)
 		}
 	}
 	from, to := keeper(s, w, w.Previous), keeper(s, w, w.Version)
@@ -240,6 +243,12 @@ func leave(s *Scene, w *change.Write, o *object.Owner) {
 			at.lost.last = s.Placed.Instant(w.Timeline.Ref.UID)
 		}
 		p.losses = append(p.losses, at.lost)
+		// A decrease before w has ended the demand for the place. A Job starts its indexes one after another.
+		if up := s.Known.Object(o.UID); up != nil && !kind.Job.Is(o.Kind) {
+			if n := wanted(up, w.RV); n >= 0 {
+				p.shrink(n, w.RV)
+			}
+		}
 	}
 }
 

@@ -59,6 +59,7 @@ func init() { // a rule about a parent or a child applies all rules
 		unseen,        // only its request was observed: replaced.go
 		byFailure,     // failed.go
 		withParent,    // failed.go
+		byCrashLoop,   // failed.go
 		byHopelessPod, // failed.go
 		byPatience,    // L9: failed.go
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
@@ -42,6 +43,21 @@ func withParent(e *Endings, r *change.Reconciliation) (change.Ending, state) {
 	}, ended
 }
 
+// byCrashLoop ends the reconciliation of a workload without a lasting version, once a Pod below it crashes again and
+// again. Its controller has seen it complete, and will declare no failure.
+func byCrashLoop(e *Endings, r *change.Reconciliation) (change.Ending, state) {
+	last := r.Timeline.Last()
+	if last == nil || last.Workload == nil || kind.Job.Is(last.Kind) || r.ConvergedBy(until(r)) == nil {
+		return change.Ending{}, undecided
+	}
+	for _, p := range e.podsOf(r) {
+		if v := p.Last(); p.Removal == nil && hopeless(v) {
+			return change.Ending{At: history.Arrival(v), Outcome: span.Failed, Message: "does not stay available"}, ended
+		}
+	}
+	return change.Ending{}, undecided
+}
+
 // byHopelessPod ends the reconciliation of a Pod that will not become ready, if no controller will report its failure.
 func byHopelessPod(e *Endings, r *change.Reconciliation) (change.Ending, state) {
 	last := r.Timeline.Last()
@@ -64,17 +80,35 @@ func byPatience(e *Endings, r *change.Reconciliation) (change.Ending, state) {
 	}, ended
 }
 
-// alone reports whether no controller will declare that r failed, or replace its object: the object has no owner, and
-// r no parent that goes on.
+// persistent is the number of restarts after which a Pod in a crash loop has failed although its controller would
+// replace it: the kubelet has waited for more than two minutes in all.
+const persistent = 5
+
+// alone reports whether no controller will declare that r failed: r has no parent that goes on. The controller of a Pod
+// that heals a loss declares nothing either, but the Pod gets time.
 func (e *Endings) alone(r *change.Reconciliation) bool {
-	if last := r.Timeline.Last(); last == nil || object.ControllerOf(last.Owners) != nil {
+	last := r.Timeline.Last()
+	switch {
+	case last == nil:
 		return false
-	}
-	if r.Parent == nil {
+	case object.ControllerOf(last.Owners) != nil:
+		return r.Parent == nil && restarts(last) >= persistent
+	case r.Parent == nil:
 		return true
 	}
 	e.Conclude(r.Parent)
 	return r.Parent.Done
+}
+
+// restarts returns the highest number of restarts of a container.
+func restarts(v *history.Version) int32 {
+	n := int32(0)
+	if v.Pod != nil {
+		for _, c := range v.Pod.Containers {
+			n = max(n, c.Restarts)
+		}
+	}
+	return n
 }
 
 // FailedBefore returns the first version of a failure of r before the resourceVersion rv: of a declared
@@ -106,7 +140,7 @@ func (e *Endings) hopelessBefore(r *change.Reconciliation, rv uint64) *history.V
 
 // hopeless reports whether v is a Pod that will not become ready by itself, after repeated crashes.
 func hopeless(v *history.Version) bool {
-	if v.Pod == nil {
+	if v == nil || v.Pod == nil {
 		return false
 	}
 	for _, c := range v.Pod.Containers {

@@ -136,7 +136,7 @@ func TestRevisedOutcomes(t *testing.T) {
 				begun(s)
 				flapping(s, "web-1", "web-1-a", 50)
 			},
-			[]string{"1h0m0s unfinished"},
+			[]string{"0s failed"},
 		},
 		"A crash loop follows after two hours": {
 			func(s *story) {

@@ -60,10 +60,10 @@ func TestLastingStories(t *testing.T) {
 				}
 			},
 			`
-trace 0 unfinished: Pod web-1-a is in a crash loop: container app exited with code 3, restarted 4 times
-  reconcile Deployment web
-    reconcile ReplicaSet web-1 (owner)
-      reconcile Pod web-1-a (owner)
+trace 0 failed: Deployment web does not stay available: Pod web-1-a is in a crash loop: container app exited with code 3, restarted 4 times
+  reconcile Deployment web failed
+    reconcile ReplicaSet web-1 unfinished (owner)
+      reconcile Pod web-1-a unfinished (owner)
 `,
 		},
 		"The third start lasts": {

@@ -46,3 +46,10 @@ func (n *Normalizer) ingressProgress(u *unstructured.Unstructured) (observation.
 	}
 	return observation.ProgressCurrent, observation.Unaddressed
 }
+
+// Note notes the class of an Ingress with an address. A list may show it after another one that waits.
+func (n *Normalizer) Note(u *unstructured.Unstructured) {
+	if u.GroupVersionKind().GroupKind() == kind.Ingress.GroupKind() {
+		n.ingressProgress(u)
+	}
+}

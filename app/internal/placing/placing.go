@@ -394,6 +394,9 @@ func (p *Placing) placeNote(w *change.Write) {
 // may be a consequence of r.
 func (p *Placing) stir(r *change.Reconciliation, w *change.Write) {
 	at := w.At.At().Time
+	if t := w.At.Earliest(); !t.IsZero() {
+		at = t // a write in an outage of the watch shows no activity at its end
+	}
 	heard := w.Heard()
 	r.Lineage.Latest = history.Later(r.Lineage.Latest, heard)
 	progress := progresses(r, w)

@@ -13,6 +13,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
 	"github.com/kube-lifeline/lifeline/app/internal/source/apiproto"
@@ -143,6 +144,11 @@ func (s *stream) list(ctx context.Context) error {
 			return err
 		}
 		s.progress.setBack(p.version)
+		for _, item := range p.items {
+			if u, ok := item.(*unstructured.Unstructured); ok {
+				s.objects.normalizer.Note(u)
+			}
+		}
 		for _, item := range p.items {
 			s.listItem(item)
 		}
