@@ -22,6 +22,8 @@ const (
 	maxPending = 1000
 	// maxTold bounds the remembered changes.
 	maxTold = 10_000
+	// maxEnded bounds the remembered ended changes: each one is in every saved state.
+	maxEnded = 1000
 )
 
 // Board decides which notices are due, and keeps them until they are delivered. Its state survives a
@@ -157,7 +159,7 @@ func (b *Board) Look(now time.Time, open, finished, late []*span.Trace, silent b
 // end remembers an ended change with that notice, in place of the oldest one above the bound.
 func (b *Board) end(id trace.TraceID, n Notice) {
 	b.dirty = true
-	if len(b.ended) >= maxTold {
+	if len(b.ended) >= maxEnded {
 		oldest := id
 		for other, o := range b.ended {
 			if oldest == id || o.Time.Before(b.ended[oldest].Time) {
