@@ -52,7 +52,8 @@ func byCrashLoop(e *Endings, r *change.Reconciliation) (change.Ending, state) {
 	}
 	for _, p := range e.podsOf(r) {
 		if v := p.Last(); p.Removal == nil && hopeless(v) {
-			return change.Ending{At: history.Arrival(v), Outcome: span.Failed, Message: "does not stay available"}, ended
+			end := change.Ending{At: history.Arrival(v), Outcome: span.Failed, Message: "does not stay available"}
+			return end, ended
 		}
 	}
 	return change.Ending{}, undecided

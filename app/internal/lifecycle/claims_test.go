@@ -162,7 +162,8 @@ func TestRevisedOutcomes(t *testing.T) {
 				s.wait(4 * time.Second)
 				s.write("web-1-a", ready, unprobed, func(st *observation.State) {
 					c := &st.Pod.Containers[0]
-					c.Restarts, c.Last = 1, &observation.ContainerState{Started: epoch, Finished: epoch.Add(1), ExitCode: 3}
+					c.Restarts = 1
+					c.Last = &observation.ContainerState{Started: epoch, Finished: epoch.Add(1), ExitCode: 3}
 				})
 				s.wait(2 * time.Hour)
 			},
@@ -192,8 +193,8 @@ func TestRevisedOutcomes(t *testing.T) {
 			},
 			[]string{
 				"1h0m0s unfinished",
-				"2h0m0s db converged lifeline.claim=2 lifeline.trace.outcome=failed (was unfinished: waits for scheduler " +
-					"default-scheduler, which does not react: no scheduler of that name seems to run)",
+				"2h0m0s db converged lifeline.claim=2 lifeline.trace.outcome=failed " +
+					"(was unfinished: waits for scheduler default-scheduler, which does not react: no scheduler of that name seems to run)",
 			},
 		},
 		"A command deletes a slow Pod and creates another": {

@@ -60,7 +60,8 @@ func TestLastingStories(t *testing.T) {
 				}
 			},
 			`
-trace 0 failed: Deployment web does not stay available: Pod web-1-a is in a crash loop: container app exited with code 3, restarted 4 times
+trace 0 failed: Deployment web does not stay available: ` +
+				`Pod web-1-a is in a crash loop: container app exited with code 3, restarted 4 times
   reconcile Deployment web failed
     reconcile ReplicaSet web-1 unfinished (owner)
       reconcile Pod web-1-a unfinished (owner)
