@@ -32,7 +32,8 @@ const (
 	// EventSummary is a new version of a trace in a stream of summaries: its Summary.
 	EventSummary = "summary"
 	// EventResync says that the stream cannot resume after the client's last event: it begins with all
-	// open traces, and others that the client holds may have ended: {}.
+	// open traces, and others that the client holds may have ended: {}. It also stands for an amended trace that
+	// cannot be read now.
 	EventResync = "resync"
 	// EventWithdrawn names a trace of an earlier event that was withdrawn, or that does not touch
 	// the object any more: {"traceId"}.
@@ -201,8 +202,13 @@ func (st *stream) mark() error {
 // amend sends the new outcome of a finished trace, if the client may see it.
 func (st *stream) amend(ctx context.Context, id trace.TraceID) error {
 	of, err := st.access.Trace(ctx, id)
-	if err != nil || !store.Touches(of.Trace(), st.of) {
-		return nil //nolint:nilerr // the trace is not kept, or not the client's
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil // the trace is not kept, or not the client's
+	case err != nil: // the archive is away: the client asks again
+		return st.event(EventResync, struct{}{})
+	case !store.Touches(of.Trace(), st.of):
+		return nil
 	}
 	return st.event(EventAmended, SummaryOf(of.Summary()))
 }

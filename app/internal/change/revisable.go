@@ -20,7 +20,6 @@ const MaxClaims = 8
 type Revisable struct {
 	TraceID trace.TraceID
 	SpanID  trace.SpanID
-	Verb    history.Verb
 	// Number counts the claims so far; the first one is that of the handed-out span.
 	Number  int
 	Outcome span.Outcome

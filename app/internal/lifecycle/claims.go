@@ -26,7 +26,7 @@ func (am *amendments) claim(d *derivation, l *change.Lineage, rest *change.Taken
 		}
 		am.settle(r.Timeline)
 		r.Timeline.Revisable = &change.Revisable{
-			TraceID: l.ID, SpanID: r.ID(), Verb: r.Verb, Number: 1, Outcome: r.Ended.Outcome, Message: r.Ended.Message,
+			TraceID: l.ID, SpanID: r.ID(), Number: 1, Outcome: r.Ended.Outcome, Message: r.Ended.Message,
 			Wanted: change.WantsPods(r.Timeline.Last()),
 		}
 	}
