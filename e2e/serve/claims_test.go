@@ -71,7 +71,8 @@ func TestRecoversAfterItsDeadline(t *testing.T) {
 	}
 	got := bench.Exec(t, "why", "deployment/web", "-n", ns, "--server", "http://"+s.APIAddress())
 	const was = "Before that, it was failed: exceeded its progress deadline."
-	if got.Code != 0 || !strings.Contains(got.Stdout, "Deployment web converged") || !strings.Contains(got.Stdout, was) {
+	if got.Code != 0 || !strings.Contains(got.Stdout, "Deployment web converged") ||
+		!strings.Contains(got.Stdout, was) {
 		t.Errorf("lifeline why: %d\n%s%s", got.Code, got.Stdout, got.Stderr)
 	}
 	s.Stop(t)

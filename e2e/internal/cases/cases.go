@@ -102,7 +102,8 @@ func (p *Play) Expect(want Answer) {
 			return
 		}
 	}
-	p.T.Errorf("why %s:\ngot (exit code %d)\n%s\nwant (exit code %d)\n%s", want.Object, code, text, want.Code, want.Text)
+	p.T.Errorf("why %s:\ngot (exit code %d)\n%s\nwant (exit code %d)\n%s",
+		want.Object, code, text, want.Code, want.Text)
 }
 
 // Why returns the output of `lifeline why` about an object, and the exit code.
@@ -166,13 +167,14 @@ var generated = []struct {
 	{regexp.MustCompile(`\b(\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\b`), "TIME"},
 	{regexp.MustCompile(`\btrace [0-9a-f]{8,32}\b`), "trace ID"},
 	{regexp.MustCompile(`\b(\d+h)?(\d+m)?\d+(\.\d+)?(s|ms|m|h)\b`), "SOME"},
-	{regexp.MustCompile(`\b([a-z]+(-[a-z]+)*)-([0-9][a-z0-9]{4,9}|[bcdf-hj-np-tv-xz0-9]{5,10})(-[a-z0-9]{5})?\b`), "$1-…"},
+	{regexp.MustCompile(
+		`\b([a-z]+(-[a-z]+)*)-([0-9][a-z0-9]{4,9}|[bcdf-hj-np-tv-xz0-9]{5,10})(-[a-z0-9]{5})?\b`), "$1-…"},
 	{regexp.MustCompile(`\b([a-z]+)-[a-z0-9]{8,10}-[a-z0-9]{5}\b`), "$1-…"},
 	{regexp.MustCompile(`slowest: .*? \(\d+ %\)`), "slowest: SOME"},
 }
 
-// Shown returns a text with NS, TIME, SOME (a duration, or the slowest work), "trace ID" and "…" in place of the texts that differ
-// in each run.
+// Shown returns a text with NS, TIME, SOME (a duration, or the slowest work), "trace ID" and "…" in place of the
+// texts that differ in each run.
 func (p *Play) Shown(text string) string {
 	text = strings.ReplaceAll(text, p.NS, "NS")
 	for _, g := range generated {
