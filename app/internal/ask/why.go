@@ -157,6 +157,7 @@ func (w *Why) ofObject(
 	} else if err == nil && present[0].Note != "" && !answers[0].State.Bad() {
 		a := &answers[0]
 		a.Note, a.Category, a.Fields, a.Later = present[0].Note, present[0].Category, present[0].Fields, true
+		a.Since = present[0].Since
 	}
 	w.blame(ctx, server, &answers[0])
 	return answers, now, nil

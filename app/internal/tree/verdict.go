@@ -208,7 +208,7 @@ func (b *Builder) reasonAttributes(v *verdict) []attribute.KeyValue {
 		return out
 	}
 	began := b.trail.Began(v.blamed.First()).At().Time
-	at := ending.Since(v.reason, waits)
+	at := reason.Since(v.reason, versions[len(versions)-1], waits)
 	if at.IsZero() && v.reason.Cause != "" {
 		at = began // the other object was found with its reason
 	}
