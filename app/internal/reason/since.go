@@ -20,10 +20,14 @@ func Since(r Reason, v *history.Version, waits []Wait) time.Time {
 	if !r.Since.IsZero() {
 		return r.Since
 	}
-	if n := len(waits); n > 0 && waits[n-1].Category == r.Category && !waits[n-1].Since.IsZero() {
-		return waits[n-1].Since
+	n := len(waits)
+	if n == 0 || waits[n-1].Category != r.Category || waits[n-1].Since.IsZero() {
+		return Found(r, v)
 	}
-	return Found(r, v)
+	if slices.Contains(initial, r.Category) && waits[0].Since.IsZero() {
+		return Found(r, v) // its Events are forgotten after an hour, and come again
+	}
+	return waits[n-1].Since
 }
 
 // Found returns the time when an object got r, as far as its version v alone shows that; zero if it does not. The

@@ -120,3 +120,30 @@ func TestStandingSince(t *testing.T) {
 		})
 	}
 }
+
+// TestSinceOfWaits: the time of a reason is its own, or that of the present wait for the same reason.
+func TestSinceOfWaits(t *testing.T) {
+	at := func(second int) time.Time { return epoch.Add(time.Duration(second) * time.Second) }
+	wait := func(category Category, second int) Wait {
+		return Wait{Reason: Reason{Category: category}, Since: at(second)}
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		of     Reason
+		waits  []Wait
+		want   time.Time
+	}{
+		"Own": {"the reason has its time", Reason{Category: CrashLoop, Since: at(5)}, []Wait{wait(CrashLoop, 7)}, at(5)},
+		"Wait": {"the wait has the time", Reason{Category: CrashLoop},
+			[]Wait{wait(ImagePull, 3), wait(CrashLoop, 7)}, at(7)},
+		"Other": {"the present wait is another one", Reason{Category: CrashLoop},
+			[]Wait{wait(CrashLoop, 3), wait(ImagePull, 7)}, time.Time{}},
+		"None": {"nothing is known", Reason{Category: CrashLoop}, nil, time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := Since(tc.of, nil, tc.waits); !got.Equal(tc.want) {
+				t.Errorf("%s: got %s, want %s", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
