@@ -88,6 +88,7 @@ func (s *server) compose(
 	maintaining := newMaintaining(&maintenance.Local{
 		UID: cluster, Dir: storage.dir, Archive: storage.archive.Archive, Log: storage.archive,
 		Journal: storage.journal, Outbox: delivery.outbox,
+		Limits: limits(s.settings, now),
 	}, s.version, s.log)
 
 	in := newIntake()
