@@ -179,12 +179,12 @@ func TestFindFollowsPages(t *testing.T) {
 
 func TestFindValidate(t *testing.T) {
 	for want, f := range map[string]Find{
-		`unknown output "xml": known are table, wide, json, yaml, name, csv`:                  {Where: "x"},
-		"the question is empty: write a condition":                          {Where: " "},
-		"--limit -1: it must be 0, for all, or more":                        {Where: "x", Limit: -1},
-		`--quantiles "2": it must be a number from 0 to 1`:                  {Where: "x", Quantiles: []string{"2"}},
-		`--tz "Mars": it must be a time zone, such as Europe/Berlin or UTC`: {Where: "x", Zone: "Mars"},
-		"--since 1m --until 5m: the range is empty":                         {Where: "x", Since: "1m", Until: "5m"},
+		`unknown output "xml": known are table, wide, json, yaml, name, csv`: {Where: "x"},
+		"the question is empty: write a condition":                           {Where: " "},
+		"--limit -1: it must be 0, for all, or more":                         {Where: "x", Limit: -1},
+		`--quantiles "2": it must be a number from 0 to 1`:                   {Where: "x", Quantiles: []string{"2"}},
+		`--tz "Mars": it must be a time zone, such as Europe/Berlin or UTC`:  {Where: "x", Zone: "Mars"},
+		"--since 1m --until 5m: the range is empty":                          {Where: "x", Since: "1m", Until: "5m"},
 		"--since 1h --until 2020-01-01T00:00:00Z: the range is empty": {
 			Where: "x", Since: "1h", Until: "2020-01-01T00:00:00Z",
 		},

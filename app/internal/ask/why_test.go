@@ -143,7 +143,8 @@ func TestWhyRenewed(t *testing.T) {
 		Category: string(reason.CrashLoop), Reason: "Pod web crashes, restarted once", Next: "kubectl logs",
 	}
 	now := answer.Answer{
-		State: answer.Stuck, Since: end, Category: string(reason.CrashLoop), Reason: "Pod web crashes, restarted 48 times",
+		State: answer.Stuck, Since: end, Category: string(reason.CrashLoop),
+		Reason: "Pod web crashes, restarted 48 times",
 	}
 	got := renewed(&failed, now, cli.Target{})
 	want := failed

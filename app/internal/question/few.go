@@ -10,6 +10,7 @@ import (
 
 	"cel.dev/cel-go/common/ast"
 
+	"github.com/kube-lifeline/lifeline/app/internal/docs"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 )
 
@@ -37,7 +38,9 @@ func (b *builder) possible(e ast.Expr, field, value node) *Error {
 	text, _ := v.value.(string)
 	if c.field.Name == "kind" {
 		if meant := kindOf(text); meant != "" && meant != text {
-			return fault(b.info, e, "kind has no value "+strconv.Quote(clipped(text)), "did you mean "+strconv.Quote(meant)+"?")
+			return fault(
+				b.info, e, "kind has no value "+strconv.Quote(clipped(text)), "did you mean "+strconv.Quote(meant)+"?",
+			)
 		}
 	}
 	if c.field.Values == nil {
@@ -58,7 +61,8 @@ func kindOf(name string) string {
 		return name
 	}
 	for _, k := range kind.All() {
-		if strings.EqualFold(name, k.Kind.Kind) || strings.EqualFold(name, k.Resource) || k.Short != "" && name == k.Short {
+		if strings.EqualFold(name, k.Kind.Kind) || strings.EqualFold(name, k.Resource) ||
+			k.Short != "" && name == k.Short {
 			return k.Kind.Kind
 		}
 	}
@@ -93,7 +97,8 @@ func valueHint(f *Field, wrong string) string {
 		hints = append(hints, fmt.Sprintf("did you mean %q?", near))
 	}
 	if hints == nil {
-		return fmt.Sprintf("%s has %d values, such as %q; docs/reasons.md has all", f.Name, len(f.Values), f.Values[0])
+		return fmt.Sprintf("%s has %d values, such as %q; all of them: %s",
+			f.Name, len(f.Values), f.Values[0], docs.Reasons)
 	}
 	return strings.Join(hints, "; ")
 }

@@ -42,14 +42,16 @@ func TestSinceOfFound(t *testing.T) {
 			kind.Node.Kind, created, condition("Ready", "Unknown", "NodeStatusUnknown", ""), since(at(5)),
 		), nil, NodeNotReady, at(5)},
 		"Deadline": {version(
-			kind.Deployment.Kind, created, condition("Progressing", "False", "ProgressDeadlineExceeded", ""), since(at(5)),
+			kind.Deployment.Kind, created, condition("Progressing", "False", "ProgressDeadlineExceeded", ""),
+			since(at(5)),
 		), nil, ProgressDeadline, at(5)},
 		"Pod": {version(
 			kind.Pod.Kind, created, pod(waitingFor("ErrImagePull", "not found")),
 			condition("PodScheduled", "True", "", ""), since(at(2)), condition("Ready", "False", "", ""), since(at(3)),
 		), nil, ImageNotFound, at(3)},
 		"Unscheduled": {version(
-			kind.Pod.Kind, created, unbound, condition("PodScheduled", "False", "Unschedulable", "0/1 nodes"), since(at(2)),
+			kind.Pod.Kind, created, unbound, condition("PodScheduled", "False", "Unschedulable", "0/1 nodes"),
+			since(at(2)),
 		), nil, Unschedulable, at(2)},
 		"Claim": {version(kind.PersistentVolumeClaim.Kind, created),
 			event("WaitForFirstConsumer", "", ""), ClaimUnused, at(1)},
@@ -133,7 +135,8 @@ func TestSinceOfWaits(t *testing.T) {
 		waits  []Wait
 		want   time.Time
 	}{
-		"Own": {"the reason has its time", Reason{Category: CrashLoop, Since: at(5)}, []Wait{wait(CrashLoop, 7)}, at(5)},
+		"Own": {"the reason has its time", Reason{Category: CrashLoop, Since: at(5)},
+			[]Wait{wait(CrashLoop, 7)}, at(5)},
 		"Wait": {"the wait has the time", Reason{Category: CrashLoop},
 			[]Wait{wait(ImagePull, 3), wait(CrashLoop, 7)}, at(7)},
 		"Other": {"the present wait is another one", Reason{Category: CrashLoop},

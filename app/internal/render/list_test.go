@@ -136,7 +136,7 @@ func TestListKeepsItsLines(t *testing.T) {
 
 // TestListReason: a reason stands whole in the row, or whole below it.
 func TestListReason(t *testing.T) {
-	const long = "Pod web-6cf-x7 cannot be scheduled: 0/3 nodes are available: 3 node(s) had a taint that it does not bear"
+	const long = "Pod web-6cf cannot be scheduled: 0/3 nodes are available: 3 node(s) had a taint it cannot bear"
 	for _, reason := range []string{"quota is exceeded", long} {
 		stuck := store.Summarize(spantest.Apply(), spantest.Epoch)
 		stuck.Outcome, stuck.Reason = span.Failed, reason

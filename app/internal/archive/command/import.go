@@ -194,8 +194,8 @@ func (i *Import) report() {
 	i.say("%s", text)
 	switch {
 	case i.expired > 0:
-		i.say("%s are older than the server keeps traces, and it removes them within a minute: set retention.age of its "+
-			"configuration higher, and import again", traces(i.expired))
+		i.say("%s are older than the server keeps traces, and it removes them within a minute: set retention.age of "+
+			"its configuration higher, and import again", traces(i.expired))
 	case i.alone && i.old > 0:
 		i.say("%s are older than 7 days: a server with the default retention.age removes them within a minute of its "+
 			"start", traces(i.old))
