@@ -46,8 +46,8 @@ func worse(a, b []*tracked) int {
 func assemble(g []*tracked) Problem {
 	first := g[0]
 	p := Problem{
-		ID: first.ID, Category: first.Category, Reason: first.sentence(), Since: first.Begin.At,
-		Before: first.Begin.Before, Object: first.Object, Count: len(g), Image: first.Image,
+		ID: first.ID, Category: first.Category, Reason: first.sentence(), Since: first.Onset.At,
+		Before: first.Onset.Before, Object: first.Object, Count: len(g), Image: first.Image,
 		Cause: first.Cause, Next: first.Next,
 	}
 	for _, f := range first.Earlier {

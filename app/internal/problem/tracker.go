@@ -49,7 +49,7 @@ type Failing struct {
 	// Text completes a sentence that begins with the object.
 	Text  string
 	Key   Grouping
-	Begin Onset
+	Onset Onset
 	// At is the time of the reason.
 	At     time.Time
 	Blamed *object.Ref
@@ -104,6 +104,14 @@ func NewTracker(cluster string) *Tracker {
 // Entries returns the saved state. Only a restoration may change it.
 func (t *Tracker) Entries() Entries { return t.entries }
 
+// Since returns the age of the problem of an object, and whether it has one.
+func (t *Tracker) Since(uid types.UID) (time.Time, bool) {
+	if e := t.entries[uid]; e != nil {
+		return e.Onset.At, true
+	}
+	return time.Time{}, false
+}
+
 // Has reports whether the object has a problem.
 func (t *Tracker) Has(uid types.UID) bool { return t.entries[uid] != nil }
 
@@ -118,12 +126,12 @@ func (t *Tracker) Lacks(s *Failing) {
 		return
 	}
 	e.Good = time.Time{}
-	if s.Begin.Exact && !e.Moved && s.Begin.Mark != e.Begin.Mark {
+	if s.Onset.Exact && !e.Moved && s.Onset.Mark != e.Onset.Mark {
 		// Late observations correct the beginning, or the problem had ended between two looks.
-		if e.Own = t.identify(s); s.Begin.At.After(e.Begin.At) {
+		if e.Own = t.identify(s); s.Onset.At.After(e.Onset.At) {
 			e.Earlier = nil
 		}
-		e.ID, e.Begin, t.changed = e.Own, s.Begin, true
+		e.ID, e.Onset, t.changed = e.Own, s.Onset, true
 	}
 	if s.Vague && !e.Vague && (s.Image == "" || s.Image == e.Image) {
 		return
@@ -138,7 +146,7 @@ func (t *Tracker) replace(e *tracked, s *Failing) {
 		return
 	}
 	next := *s
-	next.Begin, next.Root = e.Begin, e.Root
+	next.Onset, next.Root = e.Onset, e.Root
 	switch {
 	case same:
 		next.At = e.At
@@ -206,7 +214,7 @@ func (t *Tracker) Move(uid types.UID, to object.Ref) {
 // identify returns the ID of a problem that begins with the state. It does not depend on the observer, nor on the
 // reason.
 func (t *Tracker) identify(s *Failing) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{t.cluster, string(s.Root), s.Begin.Mark}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{t.cluster, string(s.Root), s.Onset.Mark}, "\x00")))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -226,7 +234,7 @@ func (t *Tracker) ordered() [][]*tracked {
 }
 
 func older(a, b *tracked) int {
-	return cmp.Or(a.Begin.At.Compare(b.Begin.At), cmp.Compare(a.Object.UID, b.Object.UID))
+	return cmp.Or(a.Onset.At.Compare(b.Onset.At), cmp.Compare(a.Object.UID, b.Object.UID))
 }
 
 // settle gives all entries of one key the ID of their problem.
@@ -239,7 +247,7 @@ func (t *Tracker) settle(groups [][]*tracked) {
 		}
 		if used[id] {
 			s := g[0].Failing
-			s.Begin.Mark = strings.Join([]string{s.Begin.Mark, s.Key.Category, s.Key.Of, s.Key.Fields}, "\x00")
+			s.Onset.Mark = strings.Join([]string{s.Onset.Mark, s.Key.Category, s.Key.Of, s.Key.Fields}, "\x00")
 			id = t.identify(&s)
 		}
 		used[id] = true

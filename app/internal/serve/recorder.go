@@ -177,5 +177,8 @@ func (r *recorder) idle(ctx context.Context) bool {
 		r.journal.Sound(ctx, r.renewals)
 }
 
+// due reports whether time alone may change the problems now. A look that waits leaves them unchanged.
+func (r *recorder) due(now time.Time) bool { return !r.waits() && r.engine.Due(now) }
+
 // waits reports whether a look takes nothing from the engine now.
 func (r *recorder) waits() bool { return r.Waits != nil && r.Waits() }
