@@ -111,9 +111,11 @@ func converged(v *history.Version) bool { return judge.Converged(v) }
 // one, or a Job before a later one that is complete. Its controller stands for it.
 func (p *problems) attempt(t *change.Timeline) bool {
 	last := t.Last()
+	if last == nil || judge.Failure(last) == "" { // as most objects
+		return false
+	}
 	up := p.known.Above(t)
-	if last == nil || up == nil || up.Removal != nil || up.Last() == nil || kind.Node.Is(up.Ref.Kind) ||
-		judge.Failure(last) == "" {
+	if up == nil || up.Removal != nil || up.Last() == nil || kind.Node.Is(up.Ref.Kind) {
 		return false
 	}
 	switch {

@@ -204,7 +204,8 @@ func TestOtherProblems(t *testing.T) {
 	s.write("hpa", ofKind("autoscaling", "HorizontalPodAutoscaler"), func(st *observation.State) {
 		st.ObservedGeneration = 1
 		st.Conditions = []observation.Condition{{
-			Type: "ScalingActive", Status: "False", Reason: "FailedGetResourceMetric", Message: "no metrics", Since: since,
+			Type: "ScalingActive", Status: "False", Reason: "FailedGetResourceMetric", Message: "no metrics",
+			Since: since,
 		}}
 	})
 	s.write("cert", ofKind("example.com", "Thing"), func(st *observation.State) {
