@@ -18,7 +18,7 @@ func Standing(v *history.Version, owned []*history.Version, events []*history.Ev
 	}
 	for _, r := range []Reason{
 		endpoints(v, owned), unaddressed(v), schedule(v, events), autoscaler(v), budget(v), nodeless(v),
-		former(v), storage(v, events), application(v), evictedPod(v, events),
+		former(v), cordoned(v), storage(v, events), application(v), evictedPod(v, events),
 	} {
 		if r.Text != "" {
 			r.Since = standingSince(r, v, owned, events)

@@ -111,6 +111,7 @@ func (s *server) compose(
 	}
 	recorder.Waits, recorder.Sends, recorder.Tells = watching.late, member.sends, member.tells
 	recorder.Opened, recorder.Differs, recorder.Stored = e.admitting.publisher(), s.differs, publishing.stored
+	recorder.Problems = s.problems.publish
 	if joining != nil {
 		joining.handedOut = tally.Joined
 		if delivery.passes {

@@ -17,6 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/notice"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/relation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -115,6 +116,8 @@ type recorderOptions struct {
 	Counts  *notice.Counts
 	// Opened gets the open reconciliations and traces of each look; may be nil.
 	Opened func(iter.Seq2[object.Ref, trace.SpanContext], []*span.Trace)
+	// Problems gets the problems of each look; may be nil.
+	Problems func(problem.List)
 	// Differs gets the IDs of traces that differ from a derivation from nothing; may be nil.
 	Differs func([]trace.TraceID)
 	// Stored is called after each stored look; may be nil.
@@ -173,6 +176,9 @@ func (r *recorder) idle(ctx context.Context) bool {
 		(!r.owes || r.waits()) &&
 		r.journal.Sound(ctx, r.renewals)
 }
+
+// due reports whether time alone may change the problems now. A look that waits leaves them unchanged.
+func (r *recorder) due(now time.Time) bool { return !r.waits() && r.engine.Due(now) }
 
 // waits reports whether a look takes nothing from the engine now.
 func (r *recorder) waits() bool { return r.Waits != nil && r.Waits() }
