@@ -100,7 +100,7 @@ func (s *server) compose(
 		Fresh: len(recorder.at) == 0, Listed: s.watch.listed, Observed: s.observed(watching),
 		Now: now, Leader: s.metrics.leader, Log: s.log, Fail: fail,
 	})
-	noticing := newNoticing(c.Notices, cluster, recorder.Notices, member.tells, s.log, fail)
+	noticing := newNoticing(&c.Notices, cluster, recorder.Notices, member.tells, s.log, fail)
 
 	// The loop looks at the recorder, whose looks depend on the parts above.
 	tally := received.New(now())
@@ -184,7 +184,7 @@ func (s *server) storageOptions(c *config.ServerConfiguration, cluster string, j
 			Relations: s.relations.declared, Sampling: s.settings.sampling, Joining: j, Counts: s.changes,
 			Warn: s.log.Warn,
 		},
-		Notices: c.Notices,
+		Notices: &c.Notices,
 		Losses:  s.losses, Metrics: s.metrics.storage, Archive: s.metrics.archive, Log: s.log,
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/notice"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/relation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -113,6 +114,8 @@ type recorderOptions struct {
 	Notices *notice.Board
 	Tells   func() bool
 	Counts  *notice.Counts
+	// Problems returns the problems of the present look, after the engine's results; nil means no list.
+	Problems func() problem.List
 	// Opened gets the open reconciliations and traces of each look; may be nil.
 	Opened func(iter.Seq2[object.Ref, trace.SpanContext], []*span.Trace)
 	// Differs gets the IDs of traces that differ from a derivation from nothing; may be nil.
@@ -168,7 +171,7 @@ func (r *recorder) idle(ctx context.Context) bool {
 		len(r.marks) == 0 &&
 		r.orphans.none() &&
 		!r.save &&
-		(r.Notices == nil || !r.Notices.Changed()) &&
+		(r.Notices == nil || !r.Notices.Changed() && !r.Notices.Expects()) &&
 		r.joining.idle() &&
 		(!r.owes || r.waits()) &&
 		r.journal.Sound(ctx, r.renewals)

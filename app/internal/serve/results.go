@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -23,7 +24,7 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 	finished, open = r.joining.finished(finished, now), r.joining.open(open, now)
 	r.joining.amended(late)
 	late = append(late, r.joining.late(now)...)
-	r.tell(l, finished, open, late, now)
+	r.tell(l, finished, open, now)
 	r.finish(l, finished, now)
 	r.amend(ctx, l, late)
 	r.unfold(l, open, now)
@@ -39,12 +40,16 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 }
 
 // tell adds the notices that are due.
-func (r *recorder) tell(l *look, finished, open, late []*span.Trace, now time.Time) {
+func (r *recorder) tell(l *look, finished, open []*span.Trace, now time.Time) {
 	if r.Counts != nil {
 		r.Counts.Look(open, finished)
 	}
 	if r.Notices != nil {
-		r.Notices.Look(now, open, finished, late, !r.Tells())
+		var present problem.List
+		if r.Problems != nil {
+			present = r.Problems()
+		}
+		r.Notices.Look(now, present, finished, !r.Tells())
 		r.saveNotices(l, false)
 	}
 }

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package serve
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/notice"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
+)
+
+// pager is a receiver of notices. It holds each request until the test takes its ID.
+type pager struct{ got chan string }
+
+func (p *pager) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	var event struct{ ID string }
+	_ = json.Unmarshal(body, &event)
+	p.got <- event.ID
+}
+
+// noticesLife is one life of a server with a receiver, over a folder.
+type noticesLife struct {
+	*restored
+
+	world *world
+	board *notice.Board
+	part  *noticing
+}
+
+// beginNotices begins a life. Its problems are those of list.
+func beginNotices(t *testing.T, dir, url string, list *problem.List) *noticesLife {
+	t.Helper()
+	conf := &config.NoticesConfiguration{
+		After: metav1.Duration{Duration: time.Minute},
+		Receivers: []config.NoticeReceiverConfiguration{
+			{Name: "team", Format: config.NoticesCloudEvents, URL: url},
+		},
+	}
+	w := newWorldOver(t, dir, nil)
+	log := slog.New(slog.DiscardHandler)
+	board, err := restoreNotices(t.Context(), w.Journal, conf, log)
+	must(t, err)
+	leads := func() bool { return true }
+	r := w.restore(t, recorderOptions{Notices: board, Tells: leads, Problems: func() problem.List { return *list }})
+	return &noticesLife{r, w, board, newNoticing(conf, "c1", board, leads, log, func(err error) { t.Error(err) })}
+}
+
+// kill ends the life without a last look. Notices that are not stored as delivered are lost.
+func (l *noticesLife) kill(t *testing.T) {
+	t.Helper()
+	must(t, l.part.Stop())
+	l.world.end()
+}
+
+// TestNoticesKilled kills a server at each point between a problem and its notices. None is lost, and a
+// repetition has the same ID.
+func TestNoticesKilled(t *testing.T) {
+	p := &pager{make(chan string)}
+	server := httptest.NewServer(p)
+	defer server.Close()
+	dir, now := t.TempDir(), time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	broken := problem.Problem{
+		ID: "p1", Category: "image_not_found", Reason: "Deployment web cannot pull image web:2", Since: now,
+		Object: object.Ref{Kind: object.Kind{Group: "apps", Kind: "Deployment"}, Namespace: "shop", Name: "web"},
+	}
+	list := &problem.List{AsOf: now, Problems: []problem.Problem{broken}}
+	var got []string
+	step := func(after time.Duration, delivers bool) *noticesLife {
+		l := beginNotices(t, dir, server.URL, list)
+		must(t, l.look(t.Context(), now.Add(after)))
+		if delivers {
+			must(t, l.part.Start(t.Context()))
+			got = append(got, <-p.got)
+		}
+		return l
+	}
+
+	l := step(59*time.Second, false)
+	if l.idle(t.Context()) {
+		t.Error("a server without changes does not look, although a notice is due soon")
+	}
+	l.kill(t)
+	step(time.Minute, false).kill(t) // stored, not delivered
+	step(61*time.Second, true).kill(t)
+	l = step(62*time.Second, true) // delivered, but that was not stored: a repetition
+	for !l.board.Changed() { // the sender has read the answer; that has no signal
+		time.Sleep(time.Millisecond)
+	}
+	must(t, l.look(t.Context(), now.Add(63*time.Second)))
+	l.kill(t)
+	step(64*time.Second, false).kill(t)
+	list.Problems = nil
+	step(10*time.Minute, true).kill(t)
+	if diff := cmp.Diff([]string{"p1/started", "p1/started", "p1/resolved"}, got); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
