@@ -3,7 +3,6 @@
 package config
 
 import (
-	"fmt"
 	"net"
 	"net/url"
 	"slices"
@@ -138,13 +137,12 @@ func (v *validator) noticeReceiver(path *field.Path, c *NoticeReceiverConfigurat
 	v.each(path.Child("types"), c.Types, func(at *field.Path, value string) {
 		v.oneOf(at, value, NoticeProblemStarted, NoticeProblemResolved, NoticeProblemChanged, NoticeChangeFailed)
 		if value == NoticeChangeFailed && (c.Format == NoticesPagerDuty || c.Format == NoticesAlertmanager) {
-			v.invalid(at, value, fmt.Sprintf("must not be with format %s: nothing would end its alert", c.Format))
+			v.invalid(at, value, "must not be with format "+c.Format+": nothing would end its alert")
 		}
 	})
 	if types := c.TypesOrDefault(); (c.Format == NoticesPagerDuty || c.Format == NoticesAlertmanager) &&
 		!(slices.Contains(types, NoticeProblemStarted) && slices.Contains(types, NoticeProblemResolved)) {
-		v.invalid(path.Child("types"), "…", fmt.Sprintf(
-			"must have problem.started and problem.resolved with format %s", c.Format))
+		v.invalid(path.Child("types"), "…", "must have problem.started and problem.resolved with format "+c.Format)
 	}
 	v.each(path.Child("namespaces"), c.Namespaces, func(at *field.Path, value string) {
 		if len(validation.IsDNS1123Label(value)) > 0 {

@@ -97,7 +97,9 @@ func TestValidate(t *testing.T) {
 		"Notices": {
 			"", noticesTo(
 				NoticeReceiverConfiguration{URL: "https://hooks.example/lifeline?key=x", TokenFile: "/token"},
-				NoticeReceiverConfiguration{URL: "http://127.0.0.1:8080/", TokenFile: "/token", After: duration(time.Hour)},
+				NoticeReceiverConfiguration{
+					URL: "http://127.0.0.1:8080/", TokenFile: "/token", After: duration(time.Hour),
+				},
 				NoticeReceiverConfiguration{Format: NoticesSlack, URLFile: "/slack", Namespaces: []string{"shop"}},
 				NoticeReceiverConfiguration{Format: NoticesPagerDuty, TokenFile: "/key"},
 				NoticeReceiverConfiguration{
@@ -123,7 +125,8 @@ func TestValidate(t *testing.T) {
 				NoticeReceiverConfiguration{Format: NoticesPagerDuty},
 				NoticeReceiverConfiguration{Format: NoticesSlack, URLFile: "/url", TokenFile: "/token"},
 				NoticeReceiverConfiguration{
-					Format: NoticesAlertmanager, URL: "http://a", Types: []string{NoticeProblemStarted, NoticeChangeFailed},
+					Format: NoticesAlertmanager, URL: "http://a",
+					Types: []string{NoticeProblemStarted, NoticeChangeFailed},
 				},
 				NoticeReceiverConfiguration{URLFile: "/url", Types: []string{"stuck"}, Namespaces: []string{"a/b"}},
 				NoticeReceiverConfiguration{URLFile: "/url", After: duration(time.Millisecond)},

@@ -114,9 +114,12 @@ func TestBoard(t *testing.T) {
 		"lasts, then ends": {
 			{at: 10, problems: list(pull)}, {at: 64, problems: list(pull)},
 			{at: 65, problems: list(pull), want: "started p1 image_pull"},
-			{at: 600, problems: list(pull)}, {at: 601, problems: list(), want: "resolved p1 image_pull"}, {at: 900, problems: list()},
+			{at: 600, problems: list(pull)}, {at: 601, problems: list(), want: "resolved p1 image_pull"},
+			{at: 900, problems: list()},
 		},
-		"ends early":            {{at: 10, problems: list(pull)}, {at: 60, problems: list()}, {at: 200, problems: list()}},
+		"ends early": {
+			{at: 10, problems: list(pull)}, {at: 60, problems: list()}, {at: 200, problems: list()},
+		},
 		"older than the server": {{at: 3600, problems: list(pull), want: "started p1 image_pull"}},
 		"more objects and another reason": {
 			{at: 65, problems: list(pull), want: "started p1 image_pull"},
@@ -148,7 +151,9 @@ func TestBoard(t *testing.T) {
 			at: 900, problems: list(broken("p3", "crash_loop", 9, "api"), pull),
 			want: "started p3 crash_loop, started p1 image_pull",
 		}},
-		"a failed change without a problem": {{at: 1, finished: end("job_failed", span.Failed), want: "failed job_failed"}},
+		"a failed change without a problem": {
+			{at: 1, finished: end("job_failed", span.Failed), want: "failed job_failed"},
+		},
 		"a failed change that caused a problem": {
 			{at: 1, problems: list(caused), finished: end("image_pull", span.Failed)},
 			{at: 60, problems: list(caused), want: "started p9 image_pull"},

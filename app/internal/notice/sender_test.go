@@ -200,7 +200,8 @@ func TestSenderAnswers(t *testing.T) {
 		400: false, 302: false, 410: false,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			d := start(t, pending(t, broken("p1", "image_pull", 0, "web")), nil, func(n int, _ post) (*http.Response, error) {
+			b := pending(t, broken("p1", "image_pull", 0, "web"))
+			d := start(t, b, nil, func(n int, _ post) (*http.Response, error) {
 				a := answers(http.StatusOK)
 				if n == 1 {
 					a = answers(code)
@@ -212,7 +213,8 @@ func TestSenderAnswers(t *testing.T) {
 			synctest.Wait()
 			s, got := d.Stats(), d.posts()
 			switch {
-			case again && (len(got) != 2 || got[0].body != got[1].body || got[1].at != 20*time.Second || s.Failures != 1):
+			case again && (len(got) != 2 || got[0].body != got[1].body || got[1].at != 20*time.Second),
+				again && s.Failures != 1:
 				t.Errorf("%d: %+v, %+v", code, got, s)
 			case !again && (len(got) != 1 || s.Refused != 1 || s.Waiting != 0):
 				t.Errorf("%d: %+v, %+v", code, got, s)
@@ -268,18 +270,20 @@ func TestTarget(t *testing.T) {
 		must(t, os.WriteFile(path, []byte(text+"\n"), 0o600))
 		return path
 	}
+	const noURL = "the receiver has no URL with http or https"
+	const noTLS = "a token needs a URL with https, or a loopback address"
 	for name, c := range map[string]struct {
-		sender    Sender
+		sender    *Sender
 		url, fail string
 	}{
-		"URL":            {Sender{URL: "https://a.example/x?y=z"}, "https://a.example/x?y=z", ""},
-		"file":           {Sender{URLFile: file("https://a.example/secret")}, "https://a.example/secret", ""},
-		"PagerDuty":      {Sender{Format: PagerDuty, TokenFile: file("key")}, PagerDutyURL, ""},
-		"bad file":       {Sender{URLFile: file("https://a.example:secret/")}, "", "the receiver has no URL with http or https"},
-		"other scheme":   {Sender{URLFile: file("ftp://secret")}, "", "the receiver has no URL with http or https"},
-		"no file":        {Sender{URLFile: "/none"}, "", "cannot read urlFile: open /none: no such file or directory"},
-		"token in clear": {Sender{URLFile: file("http://a.example/secret"), TokenFile: file("secret")}, "", "a token needs a URL with https, or a loopback address"},
-		"loopback":       {Sender{URL: "http://127.0.0.1:1/x", TokenFile: file("secret")}, "http://127.0.0.1:1/x", ""},
+		"URL":            {&Sender{URL: "https://a.example/x?y=z"}, "https://a.example/x?y=z", ""},
+		"file":           {&Sender{URLFile: file("https://a.example/secret")}, "https://a.example/secret", ""},
+		"PagerDuty":      {&Sender{Format: PagerDuty, TokenFile: file("key")}, PagerDutyURL, ""},
+		"bad file":       {&Sender{URLFile: file("https://a.example:secret/")}, "", noURL},
+		"other scheme":   {&Sender{URLFile: file("ftp://secret")}, "", noURL},
+		"no file":        {&Sender{URLFile: "/none"}, "", "cannot read urlFile: open /none: no such file or directory"},
+		"token in clear": {&Sender{URLFile: file("http://a.example/secret"), TokenFile: file("secret")}, "", noTLS},
+		"loopback":       {&Sender{URL: "http://127.0.0.1:1/x", TokenFile: file("secret")}, "http://127.0.0.1:1/x", ""},
 	} {
 		got, _, err := c.sender.target()
 		text := ""

@@ -107,7 +107,8 @@ func everyMetric(t *testing.T) *listing {
 		return export.OutboxStats{Dropped: map[export.DropReason]int64{export.DroppedAge: 1}}
 	}
 	c.notices = func() []notice.Stats {
-		return []notice.Stats{{Receiver: "team", Sent: map[notice.Type]int64{notice.Started: 1}, Refused: 1, Failures: 1}}
+		sent := map[notice.Type]int64{notice.Started: 1}
+		return []notice.Stats{{Receiver: "team", Sent: sent, Refused: 1, Failures: 1}}
 	}
 	failed := &span.Trace{Outcome: span.Failed}
 	stuck := &span.Trace{Spans: []*span.Span{{Attributes: []attribute.KeyValue{span.KeyReason.String("image")}}}}

@@ -95,7 +95,7 @@ func TestNoticesKilled(t *testing.T) {
 	step(time.Minute, false).kill(t) // stored, not delivered
 	step(61*time.Second, true).kill(t)
 	l = step(62*time.Second, true) // delivered, but that was not stored: a repetition
-	for !l.board.Changed() { // the sender has read the answer; that has no signal
+	for !l.board.Changed() {       // the sender has read the answer; that has no signal
 		time.Sleep(time.Millisecond)
 	}
 	must(t, l.look(t.Context(), now.Add(63*time.Second)))
