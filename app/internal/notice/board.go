@@ -43,8 +43,8 @@ type receiver struct {
 	// told are the problems with a notice of type Started, by the ID in that notice.
 	told  map[string]*told
 	queue queue
-	// expects means that a notice is due later, although nothing else happens.
-	expects bool
+	// due is the time of the next notice if nothing else happens; zero without one.
+	due time.Time
 	// dropped counts the notices that found the queue full.
 	dropped int64
 	wake    chan struct{}
@@ -93,7 +93,7 @@ func (b *Board) Look(now time.Time, problems problem.List, finished []*span.Trac
 	present := index(problems)
 	for _, r := range b.receivers {
 		w := &look{receiver: r, now: now, silent: silent}
-		r.expects = false
+		r.due = time.Time{}
 		if r.wants(Started) || r.wants(Changed) || r.wants(Resolved) {
 			w.follow(present)
 			w.start(present)
@@ -139,8 +139,6 @@ func (l *look) follow(all *presence) {
 		case all.complete && l.add(t.end(l.now)):
 			delete(l.told, t.notice.Problem)
 			l.dirty = true
-		case all.complete:
-			l.expects = true
 		}
 	}
 }
@@ -154,17 +152,26 @@ func (l *look) change(t *told, p *problem.Problem) {
 	case t.changed.IsZero():
 		t.changed = l.now
 	}
-	if l.now.Sub(t.changed) < l.After {
-		l.expects = true
+	if !l.lasts(t.changed) {
 		return
 	}
 	n := about(Changed, t.notice.Problem, p, l.now)
 	n.First, n.Object = t.notice.First, t.notice.Object
-	if !l.add(n) {
-		l.expects = true
-		return
+	if l.add(n) {
+		t.notice, t.category, t.changed, l.dirty = n, p.Category, time.Time{}, true
 	}
-	t.notice, t.category, t.changed, l.dirty = n, p.Category, time.Time{}, true
+}
+
+// lasts reports whether a state has lasted long enough for a notice.
+func (l *look) lasts(since time.Time) bool {
+	due := since.Add(l.After)
+	if !due.After(l.now) {
+		return true
+	}
+	if l.due.IsZero() || due.Before(l.due) {
+		l.due = due
+	}
+	return false
 }
 
 // end returns the notice about the end of a told problem.
@@ -185,16 +192,12 @@ func (l *look) start(all *presence) {
 		if known[p.ID] || l.told[p.ID] != nil || !l.selects(p.Namespaces...) {
 			continue
 		}
-		if l.now.Sub(p.Since) < l.After || len(l.told) >= maxTold {
-			l.expects = true
+		if !l.lasts(p.Since) || len(l.told) >= maxTold {
 			continue
 		}
-		n := about(Started, p.ID, p, l.now)
-		if !l.add(n) {
-			l.expects = true
-			continue
+		if n := about(Started, p.ID, p, l.now); l.add(n) {
+			l.told[p.ID], l.dirty = &told{notice: n, present: p.ID, category: p.Category}, true
 		}
-		l.told[p.ID], l.dirty = &told{notice: n, present: p.ID, category: p.Category}, true
 	}
 }
 
@@ -279,11 +282,11 @@ func (b *Board) Changed() bool {
 	return b.dirty
 }
 
-// Expects reports whether a later Look adds notices even if nothing has changed.
-func (b *Board) Expects() bool {
+// Due reports whether a Look at the time now adds notices even if nothing has changed.
+func (b *Board) Due(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.ContainsFunc(b.receivers, func(r *receiver) bool { return r.expects })
+	return slices.ContainsFunc(b.receivers, func(r *receiver) bool { return !r.due.IsZero() && !r.due.After(now) })
 }
 
 // Stored reports that the last State is in the store, with the traces of its notices. Only then are they

@@ -226,8 +226,8 @@ func TestBoardRestarts(t *testing.T) {
 		t.Error("a damaged state gives no error, or no board")
 	}
 	other := newBoard(t, []Receiver{{Name: "new", Types: Types()}}, nil)
-	if other.Expects() {
-		t.Error("a board without a look expects something")
+	if other.Due(at(9999)) {
+		t.Error("a board without a look has a notice to make")
 	}
 }
 
@@ -242,8 +242,8 @@ func TestBoardReceivers(t *testing.T) {
 	}, nil)
 	pull := broken("p1", "image_pull", 0, "web-1")
 	b.Look(at(10), list(pull), []*span.Trace{ended(deployment(1, "image_pull", 0), span.Failed)}, false)
-	if !b.Expects() {
-		t.Error("nothing is expected, but one receiver waits for an hour")
+	if b.Due(at(3599)) || !b.Due(at(3600)) {
+		t.Error("the receiver with an hour is not due after an hour")
 	}
 	b.Look(at(20), list(), nil, false)
 	got := map[string]string{}
@@ -255,8 +255,8 @@ func TestBoardReceivers(t *testing.T) {
 	want := map[string]string{
 		"soon": "problem.started problem.resolved ", "changes": "change.failed ", "ends": "problem.resolved ",
 	}
-	if diff := cmp.Diff(want, got); diff != "" || b.Expects() {
-		t.Errorf("expects %t; -want +got\n%s", b.Expects(), diff)
+	if diff := cmp.Diff(want, got); diff != "" || b.Due(at(9999)) {
+		t.Errorf("due %t; -want +got\n%s", b.Due(at(9999)), diff)
 	}
 }
 
@@ -287,8 +287,8 @@ func TestBoardBounds(t *testing.T) {
 	pull := broken("p1", "image_pull", 0, "web")
 	b.Look(at(1), list(), finished, false)
 	b.Look(at(70), list(pull), nil, false)
-	if pending, dropped := b.waiting(r); pending != maxPending || dropped != 7 || !b.Expects() {
-		t.Errorf("%d are pending and %d dropped, expects %t", pending, dropped, b.Expects())
+	if pending, dropped := b.waiting(r); pending != maxPending || dropped != 7 || len(r.told) != 0 {
+		t.Errorf("%d are pending and %d dropped, %d told", pending, dropped, len(r.told))
 	}
 	b.Stored()
 	known := maxPending - 1
@@ -299,8 +299,8 @@ func TestBoardBounds(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	b.Look(at(80), list(), nil, false)
-	if pending, _ := b.waiting(r); pending != maxPending || len(r.told) != 1 || !b.Expects() {
-		t.Errorf("%d are pending, %d told, expects %t", pending, len(r.told), b.Expects())
+	if pending, _ := b.waiting(r); pending != maxPending || len(r.told) != 1 {
+		t.Errorf("%d are pending, %d told", pending, len(r.told))
 	}
 }
 

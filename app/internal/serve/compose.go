@@ -108,7 +108,7 @@ func (s *server) compose(
 		view: storage.view, consumers: []consumer{storage.archive, delivery.outbox}, hub: &s.hub,
 		progress: s.progress, metrics: s.metrics.loop, now: now,
 	}
-	recorder.Waits, recorder.Sends, recorder.Tells = watching.late, member.sends, member.tells
+	recorder.Waits, recorder.Sends, recorder.Tells, recorder.Now = watching.late, member.sends, member.tells, now
 	recorder.Opened, recorder.Differs, recorder.Stored = e.admitting.publisher(), s.differs, publishing.stored
 	if joining != nil {
 		joining.handedOut = tally.Joined

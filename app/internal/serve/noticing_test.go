@@ -88,8 +88,11 @@ func TestNoticesKilled(t *testing.T) {
 	}
 
 	l := step(59*time.Second, false)
-	if l.idle(t.Context()) {
-		t.Error("a server without changes does not look, although a notice is due soon")
+	for at, want := range map[time.Duration]bool{59 * time.Second: true, time.Minute: false} {
+		l.Now = func() time.Time { return now.Add(at) }
+		if got := l.idle(t.Context()); got != want {
+			t.Errorf("after %s: idle is %t, want %t", at, got, want)
+		}
 	}
 	l.kill(t)
 	step(time.Minute, false).kill(t) // stored, not delivered
