@@ -110,6 +110,7 @@ func (s *server) compose(
 	}
 	recorder.Waits, recorder.Sends, recorder.Tells, recorder.Now = watching.late, member.sends, member.tells, now
 	recorder.Opened, recorder.Differs, recorder.Stored = e.admitting.publisher(), s.differs, publishing.stored
+	recorder.Problems = s.problems.publish
 	if joining != nil {
 		joining.handedOut = tally.Joined
 		if delivery.passes {

@@ -21,6 +21,9 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 	if r.Opened != nil {
 		r.Opened(r.engine.Open(now), open)
 	}
+	if r.Problems != nil {
+		r.Problems(r.engine.Problems(now))
+	}
 	finished, open = r.joining.finished(finished, now), r.joining.open(open, now)
 	r.joining.amended(late)
 	late = append(late, r.joining.late(now)...)

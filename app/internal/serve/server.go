@@ -66,6 +66,8 @@ type server struct {
 	changes   *notice.Counts
 	joined    *joinedCounts
 	relations *relations
+	// problems are those of the last look.
+	problems problems
 	// running has the parts that need the cluster, once all of them have started.
 	running atomic.Pointer[clusterParts]
 }
