@@ -15,12 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/notice"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/problem"
 )
 
-// pager is a receiver of notices. It holds each request until the test takes its ID.
+// pager is a receiver of notices, with the IDs of its requests.
 type pager struct{ got chan string }
 
 func (p *pager) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
@@ -39,8 +40,8 @@ type noticesLife struct {
 	part  *noticing
 }
 
-// beginNotices begins a life. Its problems are those of list.
-func beginNotices(t *testing.T, dir, url string, list *problem.List) *noticesLife {
+// beginNotices begins a life.
+func beginNotices(t *testing.T, dir, url string) *noticesLife {
 	t.Helper()
 	conf := &config.NoticesConfiguration{
 		After: metav1.Duration{Duration: time.Minute},
@@ -53,8 +54,17 @@ func beginNotices(t *testing.T, dir, url string, list *problem.List) *noticesLif
 	board, err := restoreNotices(t.Context(), w.Journal, conf, log)
 	must(t, err)
 	leads := func() bool { return true }
-	r := w.restore(t, recorderOptions{Notices: board, Tells: leads, Problems: func() problem.List { return *list }})
+	r := w.restore(t, recorderOptions{Notices: board, Tells: leads})
 	return &noticesLife{r, w, board, newNoticing(conf, "c1", board, leads, log, func(err error) { t.Error(err) })}
+}
+
+// see stores a look with these problems.
+func (l *noticesLife) see(t *testing.T, now time.Time, problems problem.List) {
+	t.Helper()
+	of := &look{Changes: &journal.Changes{AsOf: now, State: map[string][]byte{}}}
+	l.tell(of, nil, nil, problems, now)
+	must(t, l.journal.Commit(t.Context(), of.Changes))
+	l.board.Stored()
 }
 
 // kill ends the life without a last look. Notices that are not stored as delivered are lost.
@@ -67,7 +77,7 @@ func (l *noticesLife) kill(t *testing.T) {
 // TestNoticesKilled kills a server at each point between a problem and its notices. None is lost, and a
 // repetition has the same ID.
 func TestNoticesKilled(t *testing.T) {
-	p := &pager{make(chan string)}
+	p := &pager{make(chan string, 100)}
 	server := httptest.NewServer(p)
 	defer server.Close()
 	dir, now := t.TempDir(), time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
@@ -75,11 +85,11 @@ func TestNoticesKilled(t *testing.T) {
 		ID: "p1", Category: "image_not_found", Reason: "Deployment web cannot pull image web:2", Since: now,
 		Object: object.Ref{Kind: object.Kind{Group: "apps", Kind: "Deployment"}, Namespace: "shop", Name: "web"},
 	}
-	list := &problem.List{AsOf: now, Problems: []problem.Problem{broken}}
+	list := problem.List{AsOf: now, Problems: []problem.Problem{broken}}
 	var got []string
 	step := func(after time.Duration, delivers bool) *noticesLife {
-		l := beginNotices(t, dir, server.URL, list)
-		must(t, l.look(t.Context(), now.Add(after)))
+		l := beginNotices(t, dir, server.URL)
+		l.see(t, now.Add(after), list)
 		if delivers {
 			must(t, l.part.Start(t.Context()))
 			got = append(got, <-p.got)
@@ -87,7 +97,9 @@ func TestNoticesKilled(t *testing.T) {
 		return l
 	}
 
-	l := step(59*time.Second, false)
+	l := beginNotices(t, dir, server.URL)
+	must(t, l.look(t.Context(), now)) // the first one is never idle
+	l.see(t, now.Add(59*time.Second), list)
 	for at, want := range map[time.Duration]bool{59 * time.Second: true, time.Minute: false} {
 		l.Now = func() time.Time { return now.Add(at) }
 		if got := l.idle(t.Context()); got != want {
@@ -101,11 +113,15 @@ func TestNoticesKilled(t *testing.T) {
 	for !l.board.Changed() {       // the sender has read the answer; that has no signal
 		time.Sleep(time.Millisecond)
 	}
-	must(t, l.look(t.Context(), now.Add(63*time.Second)))
+	l.see(t, now.Add(63*time.Second), list)
 	l.kill(t)
 	step(64*time.Second, false).kill(t)
 	list.Problems = nil
 	step(10*time.Minute, true).kill(t)
+	close(p.got)
+	for id := range p.got {
+		got = append(got, id)
+	}
 	if diff := cmp.Diff([]string{"p1/started", "p1/started", "p1/resolved"}, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}

@@ -114,8 +114,6 @@ type recorderOptions struct {
 	Notices *notice.Board
 	Tells   func() bool
 	Counts  *notice.Counts
-	// Problems returns the problems of the present look, after the engine's results; nil means no list.
-	Problems func() problem.List
 	// Now is the time of the next look; nil means that no notice is due before a change.
 	Now func() time.Time
 	// Opened gets the open reconciliations and traces of each look; may be nil.
