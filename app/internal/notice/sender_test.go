@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -362,28 +361,6 @@ func TestLongPayloads(t *testing.T) {
 	if got := len([]rune(e.Payload.Summary)); got > 1024 || len(body) > 512<<10 {
 		t.Errorf("the summary has %d characters, the event %d bytes", got, len(body))
 	}
-}
-
-// TestOverHTTP delivers to a real listener.
-func TestOverHTTP(t *testing.T) {
-	got := make(chan *http.Request, 1)
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got <- r }))
-	defer server.Close()
-	b := pending(t, broken("p1", "image_pull", 0, "web"))
-	s := &Sender{
-		Board: b, Name: "r", Format: Slack, URL: server.URL, Leads: func() bool { return true },
-		Log: slog.New(slog.DiscardHandler),
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { s.Run(ctx) })
-	if r := <-got; r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" {
-		t.Errorf("got %s with %v", r.Method, r.Header)
-	}
-	cancel()
-	running.Wait()
-	s.client.CloseIdleConnections()
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections() //nolint:forcetypeassert // it is one
 }
 
 // golden compares a text with a file.
