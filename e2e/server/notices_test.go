@@ -103,7 +103,8 @@ func TestNotices(t *testing.T) {
 	if got := strings.Join(n.Data.Cause.Edits, "; "); !strings.Contains(got, "image late:v1 → late:v2") {
 		t.Errorf("the notice has the edits %q", got)
 	}
-	if n.Data.Problem == "" || n.Data.Since.IsZero() || n.Data.Count != 1 || !strings.Contains(n.Data.Reason, "not found") {
+	if n.Data.Problem == "" || n.Data.Since.IsZero() || n.Data.Count != 1 ||
+		!strings.Contains(n.Data.Reason, "not found") {
 		t.Errorf("got %+v", n.Data)
 	}
 	if tr := s.Trace(t, n.Data.Cause.TraceID); tr == nil {
