@@ -45,7 +45,8 @@ type Problem struct {
 	Image string `json:"image,omitempty"`
 	// Earlier are the reasons before Reason, the oldest first.
 	Earlier []Earlier `json:"earlier,omitempty"`
-	// Cause is the change that led to the problem; nil if none is known.
+	// Cause is the change that led to the problem. It is nil if none is known, and if the objects blame another one
+	// after changes of their own.
 	Cause *Cause `json:"cause,omitempty"`
 	// Next is a command that shows more.
 	Next string `json:"next,omitempty"`
@@ -74,9 +75,7 @@ type Cause struct {
 
 // List is the answer of the API: the problems now, the worst first.
 type List struct {
-	AsOf time.Time `json:"asOf"`
-	// Begins is the time of the first observation.
-	Begins   time.Time `json:"begins,omitzero"`
+	AsOf     time.Time `json:"asOf"`
 	Problems []Problem `json:"problems"`
 	// More is the number of problems that the list leaves out.
 	More int `json:"more,omitempty"`
