@@ -53,7 +53,7 @@ func describe(t *testing.T) []byte {
 			return nil
 		},
 	}
-	for _, dir := range []string{"api", "answer", "object"} {
+	for _, dir := range []string{"api", "answer", "object", "problem"} {
 		if err := reflector.AddGoComments(
 			"github.com/kube-lifeline/lifeline/app/internal/"+dir,
 			"../"+dir,
@@ -301,7 +301,7 @@ func TestAnswers(t *testing.T) {
 		Finished: append(spantest.Healing(), spantest.Apply(), spantest.Rollout(), spantest.Hostile(),
 			spantest.Many(200), spantest.Joined(), spantest.Fight(), spantest.Causes()),
 	})
-	s := start(t, Options{Access: v.Access, Sources: func() Sources {
+	s := start(t, Options{Access: v.Access, Problems: sampleProblems(), Sources: func() Sources {
 		var none *received.Tally
 		return Sources{
 			Received:      none.Summary(asOf),

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	problems "github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -29,6 +30,7 @@ type route struct {
 type handlers struct {
 	about  about
 	traces *traces
+	broken *broken
 }
 
 var (
@@ -47,6 +49,10 @@ func (h *handlers) routes() []route {
 	return []route{
 		{"info", "The server, and the amount of its data", nil, reflect.TypeFor[Info](), h.about.info},
 		{"sources", "The sources of the traces", nil, reflect.TypeFor[Sources](), h.about.sources},
+		{
+			"problems", "The problems now, worst first", join(objects, nil, "limit"),
+			reflect.TypeFor[problems.List](), h.broken.list,
+		},
 		{"traces", "Traces, newest first", join(filters, pages, "id", "where"), reflect.TypeFor[Page](), listTraces},
 		{
 			"lifecycles",

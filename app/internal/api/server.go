@@ -47,6 +47,8 @@ type Options struct {
 	// Sources returns the content of /api/v1/sources. It is called for each request and must not
 	// block; nil removes the path.
 	Sources func() Sources
+	// Problems has the present problems; nil means a new one without a publisher.
+	Problems *ProblemHub
 	// Hosts are the accepted host names (without port) of a loopback listener, beside localhost and
 	// addresses. Other listeners accept any name.
 	Hosts []string
@@ -123,9 +125,15 @@ func New(o Options) (*Server, error) {
 	if o.Metrics == nil {
 		o.Metrics = uncounted{}
 	}
+	if o.Problems == nil {
+		o.Problems = &ProblemHub{}
+	}
 	s := &Server{
 		opts: o, mux: http.NewServeMux(),
-		handlers: handlers{about: about{o.Info, o.Sources}, traces: newTraces(o.Cluster, o.Clock)},
+		handlers: handlers{
+			about: about{o.Info, o.Sources}, traces: newTraces(o.Cluster, o.Clock),
+			broken: &broken{from: o.Problems, cluster: o.Cluster},
+		},
 		requests: make(chan struct{}, o.MaxRequests), streams: make(chan struct{}, o.MaxStreams),
 		heartbeat: heartbeat, patience: patience, closing: make(chan struct{}),
 	}
