@@ -89,8 +89,8 @@ type Server struct {
 	handlers
 	// requests and streams have a token for each running one.
 	requests, streams chan struct{}
-	// heartbeat and patience are the constants of that name; tests change them.
-	heartbeat, patience time.Duration
+	// heartbeat and patience are the constants of that name, and pace is problemPace; tests change them.
+	heartbeat, patience, pace time.Duration
 
 	closing chan struct{}
 	close   sync.Once
@@ -135,7 +135,8 @@ func New(o Options) (*Server, error) {
 			broken: &broken{from: o.Problems, cluster: o.Cluster},
 		},
 		requests: make(chan struct{}, o.MaxRequests), streams: make(chan struct{}, o.MaxStreams),
-		heartbeat: heartbeat, patience: patience, closing: make(chan struct{}),
+		heartbeat: heartbeat, patience: patience, pace: problemPace,
+		closing: make(chan struct{}),
 	}
 	s.handle()
 	guard := httpserve.Guard{Error: reject, Patience: s.patience, Done: s.done, Panicked: s.panicked}
