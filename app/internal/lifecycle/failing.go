@@ -34,6 +34,9 @@ func (p *problems) failing(top *off) *problem.Failing {
 		Next: r.Next(blamed.t.Ref), Rank: rank(&r), Lasting: blamed.lasting(),
 		Vague: r.Category == "" || slices.Contains(vague, r.Category),
 	}
+	if f.Onset.Found && f.Lasting > problem.Lasting && f.Onset.At.Sub(top.created) > Confirmation {
+		f.Onset.Before = true // the conditions change with each restart
+	}
 	switch {
 	case named(r.At):
 		f.Blamed = &r.At

@@ -4,7 +4,6 @@ package lifecycle
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -178,32 +177,24 @@ func onset(t *change.Timeline, r reason.Reason) problem.Onset {
 			at = last.Deleting
 		}
 		if !crashing(t) {
-			return timed("d", at)
+			return problem.Onset{At: at}
 		}
 	}
 	i := firstOff(t)
 	v := t.Versions[i]
 	switch {
 	case i > 0:
-		exact := v.Seen.Sub(arrivedBefore(t, i)) >= problem.Lasting
-		return problem.Onset{At: v.Seen, Mark: fmt.Sprint("v", v.ResourceVersion), Exact: exact}
+		return problem.Onset{At: v.Seen, Exact: v.Seen.Sub(arrivedBefore(t, i)) >= problem.Lasting}
 	case !v.Baseline && !t.Folded && !v.Created.IsZero():
-		o := timed("c", v.Created)
-		o.Exact = true
-		return o
+		return problem.Onset{At: v.Created, Exact: true}
 	}
 	if past := t.Past; past != nil && past.Arrived == 0 && past.Began > 0 { // its versions are forgotten
-		if at := time.Unix(past.Began, 0); at.After(v.Created) {
-			return timed("t", at)
-		}
-		return timed("c", v.Created)
+		return problem.Onset{At: history.Later(time.Unix(past.Began, 0), v.Created)}
 	}
 	if at := foundOff(v, r); !at.IsZero() {
-		return timed("t", at)
+		return problem.Onset{At: at, Found: true}
 	}
-	o := timed("b", v.Created)
-	o.At, o.Before = v.Seen, true
-	return o
+	return problem.Onset{At: v.Seen, Before: true}
 }
 
 // crashing reports whether t is a Pod whose containers had failed before its deletion.
@@ -212,20 +203,13 @@ func crashing(t *change.Timeline) bool {
 	return t.Versions[i].Pod != nil && t.Versions[i].Deleting.IsZero() && troubled(t.Versions[i:])
 }
 
-// timed returns the onset at a time of the object.
-func timed(mark string, at time.Time) problem.Onset {
-	return problem.Onset{At: at, Mark: fmt.Sprint(mark, at.Unix())}
-}
-
 // standingOnset returns the time of the reason, or else of the newest version.
 func standingOnset(t *change.Timeline, r reason.Reason) problem.Onset {
 	last := t.Last()
 	if at := reason.Found(r, last); !at.IsZero() {
-		return timed("t", at)
+		return problem.Onset{At: at}
 	}
-	o := timed("b", last.Created)
-	o.At, o.Before = last.Seen, last.Baseline || t.Folded
-	return o
+	return problem.Onset{At: last.Seen, Before: last.Baseline || t.Folded}
 }
 
 // firstOff returns the index of the first version without the desired state. A short time with it, after a reason,
@@ -278,11 +262,16 @@ var declared = []struct{ typ, status string }{
 // foundOff returns the earliest time from which v, the oldest version, has not its desired state, or shows the reason
 // r; zero if it shows none. A rollout lacks it at most since the write of the Pod template.
 func foundOff(v *history.Version, r reason.Reason) time.Time {
-	at := reason.Found(r, v)
+	shown := []time.Time{reason.Found(r, v), reason.Found(reason.Reason{}, v)}
 	for _, s := range declared {
-		c := v.Condition(s.typ)
-		if c != nil && c.Status == s.status && !c.Since.IsZero() && (at.IsZero() || c.Since.Before(at)) {
-			at = c.Since
+		if c := v.Condition(s.typ); c != nil && c.Status == s.status {
+			shown = append(shown, c.Since)
+		}
+	}
+	var at time.Time
+	for _, one := range shown {
+		if at.IsZero() || !one.IsZero() && one.Before(at) {
+			at = one
 		}
 	}
 	if v.Workload != nil && (at.IsZero() || r.Category == reason.ProgressDeadline) {

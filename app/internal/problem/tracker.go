@@ -9,6 +9,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,12 +33,20 @@ type Grouping struct {
 // Onset is the time at which an object left its desired state.
 type Onset struct {
 	At time.Time
-	// Mark identifies the beginning for each observer: a time or a version of the object.
-	Mark string
 	// Before means that the state is older than At.
 	Before bool
+	// Found means that the oldest known version of the object shows the beginning.
+	Found bool
 	// Exact means that the versions of the object show the beginning: an earlier problem of the object had ended.
 	Exact bool
+}
+
+// mark identifies the beginning, for each observer alike as far as the object shows it.
+func (o *Onset) mark() string {
+	if o.Before {
+		return "before"
+	}
+	return strconv.FormatInt(o.At.Unix(), 10)
 }
 
 // Failing is an object without its desired state, with the reason. It is about the highest owner without its desired
@@ -95,9 +104,9 @@ type former struct {
 type Tracker struct {
 	cluster string
 	entries map[types.UID]*tracked
-	// changed means that list is out of date.
-	changed bool
-	list    List
+	// changed means that contents is out of date.
+	changed  bool
+	contents *contents
 }
 
 // Entries is the saved state of a Tracker.
@@ -134,7 +143,7 @@ func (t *Tracker) Lacks(s *Failing, now time.Time) time.Time {
 		return time.Time{}
 	}
 	e.Good = time.Time{}
-	if s.Onset.Exact && !e.Moved && s.Onset.Mark != e.Onset.Mark {
+	if s.Onset.Exact && !e.Moved && s.Onset.mark() != e.Onset.mark() {
 		// Late observations correct the beginning, or the problem had ended between two looks.
 		if e.Own = t.identify(s); s.Onset.At.After(e.Onset.At) {
 			e.Earlier = nil
@@ -229,7 +238,11 @@ func (t *Tracker) Move(uid types.UID, to object.Ref) {
 // identify returns the ID of a problem that begins with the state. It does not depend on the observer, nor on the
 // reason. Two objects never have the same one, nor two problems of one object.
 func (t *Tracker) identify(s *Failing) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{t.cluster, string(s.Object.UID), s.Onset.Mark}, "\x00")))
+	return digest(t.cluster, string(s.Object.UID), s.Onset.mark())
+}
+
+func digest(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -279,9 +292,8 @@ func (t *Tracker) settle(groups [][]*tracked) {
 			id = g[0].Own
 		}
 		if used[id] {
-			s := g[0].Failing
-			s.Onset.Mark = strings.Join([]string{s.Onset.Mark, s.Key.Category, s.Key.Of, s.Key.Fields}, "\x00")
-			id = t.identify(&s)
+			k := g[0].Key
+			id = digest(id, k.Category, k.Of, k.Fields)
 		}
 		used[id] = true
 		for _, e := range g {
