@@ -45,8 +45,7 @@ type Problem struct {
 	Image string `json:"image,omitempty"`
 	// Earlier are the reasons before Reason, the oldest first.
 	Earlier []Earlier `json:"earlier,omitempty"`
-	// Cause is the change that led to the problem. It is nil if none is known, and if the objects blame another one
-	// after changes of their own.
+	// Cause is the change that led to the problem; nil if none is known.
 	Cause *Cause `json:"cause,omitempty"`
 	// Next is a command that shows more.
 	Next string `json:"next,omitempty"`
