@@ -240,6 +240,23 @@ func TestProblemStories(t *testing.T) {
 					conditioned("ScalingActive", "False", "FailedGetResourceMetric", "no metrics"))
 			}, 59 * time.Second, nil, false,
 		},
+		"An autoscaler that flaps": {
+			"it reads a metric for less than a minute",
+			func(s *story) {
+				s.write("hpa", ofKind("autoscaling", "HorizontalPodAutoscaler"), arrived,
+					conditioned("ScalingActive", "True", "ValidMetricFound", ""))
+				s.wait(time.Hour)
+				for range 3 {
+					s.write("hpa", conditioned("ScalingActive", "False", "FailedGetResourceMetric", "no metrics"))
+					s.wait(2 * time.Minute)
+					s.write("hpa", conditioned("ScalingActive", "True", "ValidMetricFound", ""))
+					s.wait(40 * time.Second)
+					s.write("hpa", conditioned("ScalingActive", "False", "FailedGetResourceMetric", "no metrics"))
+					s.wait(2 * time.Minute)
+				}
+			}, 0,
+			[]string{"1 scale_metric: HorizontalPodAutoscaler hpa cannot read a metric: no metrics, since 1h0m0s"}, true,
+		},
 		"An autoscaler of a broken target": {
 			"it follows its target",
 			func(s *story) {
@@ -337,6 +354,7 @@ func TestProblemStories(t *testing.T) {
 			}
 			e := New(Options{Cluster: "test"})
 			for _, o := range s.seen {
+				e.Take(o.Seen.Add(-time.Millisecond))
 				e.Observe(o)
 				e.Take(o.Seen)
 			}
