@@ -240,6 +240,7 @@ func (p *problems) link(o *off) {
 func (p *problems) unlink(o *off) {
 	delete(p.off, o.t.Ref.UID)
 	delete(p.spaceOf(o.t).off, o.t)
+	p.drop(o.t)
 	p.stirred[o.t.Ref.Namespace] = struct{}{}
 	delete(p.below[o.above], o.t.Ref.UID)
 	if len(p.below[o.above]) == 0 {

@@ -182,6 +182,7 @@ func TestProblemStories(t *testing.T) {
 			"they share one problem, that of the Node",
 			func(s *story) {
 				s.write("node-1", aNode, readiness("True"))
+				s.broken("old")
 				for _, web := range []string{"web", "api"} {
 					s.write(web, deployment(1), fresh)
 					s.write(web+"-1", replicaSet(web, 1), fresh)
@@ -197,7 +198,10 @@ func TestProblemStories(t *testing.T) {
 					s.write(web, func(st *observation.State) { st.Workload.Available, st.Workload.Ready = 0, 0 })
 				}
 			}, time.Minute,
-			[]string{"3 node_not_ready: Node node-1 is not ready, since 1h0m1.2s"}, false,
+			[]string{
+				"3 node_not_ready: Node node-1 is not ready, since 1h0m1.5s",
+				"1 image_not_found: Deployment old cannot pull image web:2 of container app: not found, before 200ms",
+			}, false,
 		},
 		"A CronJob that fails each minute": {
 			"one problem from the first failure on",

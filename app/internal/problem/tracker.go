@@ -65,6 +65,8 @@ type Failing struct {
 	Shared bool
 	// Outside means that Blamed fails by itself: no change of another object leads to that.
 	Outside bool
+	// Origin means that the object explains the others with the key. It is the first one.
+	Origin bool
 	// Follows means that the object fails because another object with the key does. It is never the first one.
 	Follows bool
 	Image   string
@@ -275,6 +277,8 @@ func older(a, b *tracked) int {
 // place orders the objects of a problem before their age does.
 func (e *tracked) place() int {
 	switch {
+	case e.Origin:
+		return -1
 	case e.Follows:
 		return 2
 	case e.Fading:
