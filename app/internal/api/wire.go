@@ -46,9 +46,11 @@ type Stats struct {
 
 // Summary is a trace in one line; the fields are those of store.Summary.
 type Summary struct {
-	TraceID  string       `json:"traceId"`
-	Open     bool         `json:"open"`
-	Stuck    bool         `json:"stuck,omitempty"`
+	TraceID string `json:"traceId"`
+	Open    bool   `json:"open"`
+	Stuck   bool   `json:"stuck,omitempty"`
+	// State is the word for the trace: running, held or stuck for an open one, else its outcome.
+	State    span.State   `json:"state"`
 	Pinned   bool         `json:"pinned,omitempty"`
 	Start    time.Time    `json:"start"`
 	Duration Seconds      `json:"duration"`

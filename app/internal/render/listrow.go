@@ -150,7 +150,7 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 	switch {
 	case o.Wide:
 		r.columns[colReason].text = escape(t.Reason)
-	case t.Reason == "" || t.Outcome != span.Failed && !(t.Open && t.Stuck):
+	case t.Reason == "" || !t.Outcome.InVain() && !(t.Open && (t.Stuck || t.State() == span.Held)):
 	default:
 		r.reason = escape(t.Reason)
 	}
@@ -185,8 +185,11 @@ func whoText(t *store.Summary, wide bool) string {
 	if user != "" && actor != "" && user != actor {
 		return user + " (" + actor + ")"
 	}
-	return cmp.Or(user, actor)
+	return cmp.Or(user, actor, Unknown)
 }
+
+// Unknown stands for an author that nothing shows: without the audit log, that of a deletion, for example.
+const Unknown = "unknown"
 
 // whatText returns the command, or the action and its object.
 func whatText(t *store.Summary, o ListOptions) string {
@@ -229,9 +232,19 @@ func wasText(t *store.Summary, o ListOptions) string {
 		return ""
 	case o.Wide && !t.SettledAt.IsZero():
 		until := t.SettledAt.In(o.Now.Location()).Format(time.RFC3339)
-		return " (was " + escape(string(t.Was)) + " until " + until + ")"
+		return " (" + recovered(t) + "was " + escape(string(t.Was)) + " until " + until + ")"
+	case t.Recovered():
+		return " (recovered)"
 	}
 	return " (was " + escape(string(t.Was)) + ")"
+}
+
+// recovered begins the remark on a claim that made the outcome a good one.
+func recovered(t *store.Summary) string {
+	if !t.Recovered() {
+		return ""
+	}
+	return string(span.Recovered) + ": "
 }
 
 // pinnedText marks traces that retention keeps.
@@ -243,19 +256,21 @@ func pinnedText(t *store.Summary) string {
 }
 
 func outcomePiece(t *store.Summary) piece {
-	switch {
-	case t.Open && (t.Stuck || t.Outcome == span.Failed):
-		return piece{"stuck", red}
-	case t.Outcome == span.Failed:
-		return piece{"failed", red}
-	case t.Open:
-		return piece{"open", yellow}
-	case t.Outcome == span.Converged:
-		return piece{"converged", green}
-	case t.Outcome == span.Unfinished:
-		return piece{"unfinished", yellow}
+	state := t.State()
+	return piece{escape(string(state)), stateStyle(state)}
+}
+
+// stateStyle returns the colour of a state.
+func stateStyle(s span.State) style {
+	switch s {
+	case span.Stuck, span.State(span.Failed), span.State(span.Refused):
+		return red
+	case span.Running, span.Held, span.State(span.Unfinished):
+		return yellow
+	case span.State(span.Converged):
+		return green
 	}
-	return piece{escape(string(t.Outcome)), dim}
+	return dim
 }
 
 // shareText returns the slowest work's share of the whole.
