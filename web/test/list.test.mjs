@@ -4,7 +4,8 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { eventually, launch, open, parameter, refused } from './browser.mjs'
+import { eventually, launch, parameter, refused } from './browser.mjs'
+import { fake, wrong } from './fake.mjs'
 
 let browser
 before(async () => {
@@ -30,59 +31,8 @@ const running = { open: true, outcome: undefined }
 // later returns the change with a later time, so that it replaces the present one.
 const later = (s, more) => ({ ...s, asOf: new Date(Date.parse(s.asOf) + 1000).toISOString(), ...more })
 
-const wrong = (status, message, headers = {}) => ({ status, headers, json: { error: { code: status, message } } })
-
-// usual has the answers that a test does not give.
-const usual = {
-  info: () => ({ json: { version: 'test', cluster: 'c', asOf: new Date().toISOString(), leading: true, stats: { traces: 5 } } }),
-  groups: () => ({ json: { groups: [] } }),
-  fields: () => ({ json: { fields: [] } }),
-  lifecycles: () => ({ json: { lifecycles: [] } }),
-  density: (q) => ({ json: { since: q.since, width: (Date.parse(q.until) - Date.parse(q.since)) / 1000 / q.buckets, buckets: Array.from({ length: Number(q.buckets) }, () => ({ count: 1 })) } }),
-}
-
-// list opens the page. `traces` answers the requests for traces: with changes, or with {status, headers, json}.
-// `given` has other answers. `asked` has all requests, and `send` sends a live update.
-async function list(path, traces, { given = {}, headers = {}, ...options } = {}) {
-  const asked = []
-  const answers = {
-    ...usual,
-    traces: async (q) => {
-      const out = await traces(q)
-      return Array.isArray(out) ? { json: { traces: out } } : out
-    },
-    ...given,
-  }
-  const prepare = async (page) => {
-    await page.addInitScript(() => {
-      const real = window.fetch
-      window.fetch = (input, init) => {
-        if (!String(input).startsWith('/api/v1/watch')) return real(input, init)
-        return Promise.resolve(new Response(new ReadableStream({ start: (c) => void (window.stream = c) })))
-      }
-    })
-    await page.route('**/api/v1/**', async (route) => {
-      const url = new URL(route.request().url())
-      const q = { ...Object.fromEntries(url.searchParams), path: url.pathname.slice('/api/v1/'.length) }
-      asked.push(q)
-      const answer = await answers[q.path](q)
-      // The page may have ended the request.
-      await route.fulfill({ ...answer, headers: { ...headers, ...answer.headers } }).catch(() => {})
-    })
-  }
-  const { page, end } = await open(browser, path, { rows: false, prepare, ...options })
-  const send = async (name, data) => {
-    await page.waitForFunction(() => window.stream !== undefined)
-    await page.evaluate(
-      ([name, data]) => window.stream.enqueue(new TextEncoder().encode(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)),
-      [name, data],
-    )
-  }
-  const row = (name) => page.locator('[data-row]', { hasText: name })
-  const status = () => page.locator('.status').innerText()
-  const of = (path) => asked.filter((q) => q.path === path)
-  return { page, end, asked, of, send, row, status }
-}
+// list opens the page with an answer to requests for traces: changes, or with {status, headers, json}.
+const list = (path, traces, options) => fake(browser, path, { traces, ...options })
 
 // held returns a promise and its end.
 function held() {
@@ -97,7 +47,7 @@ const some = (q, all) => all.filter((s) => q.open === undefined || s.open)
 test('updates during a load are in the list after it', async () => {
   const a = change('first-one', minute, running)
   const gate = held()
-  const { page, end, of, send, row } = await list('/', async (q) => {
+  const { page, end, of, send, row } = await list('/changes', async (q) => {
     const answer = some(q, [a])
     if (q.since === '1h') await gate.until
     return answer
@@ -118,7 +68,7 @@ test('a refresh keeps the changes that came during it', async () => {
   const a = change('first-one', minute)
   const gate = held()
   let refreshing = false
-  const { page, end, of, send, row } = await list('/', async (q) => {
+  const { page, end, of, send, row } = await list('/changes', async (q) => {
     if (refreshing) await gate.until
     return some(q, [a])
   })
@@ -139,7 +89,7 @@ test('a filtered list keeps its pages at an update', async () => {
   // The order is that of the matching lifecycles: the traces at the end of a page are not the oldest.
   const all = Array.from({ length: 600 }, (_, i) => change(`c${i}`, ((i * 97) % 600) * minute))
   let matching = all
-  const { page, end, of, send, status } = await list('/?where=kind+%3D%3D+%22ConfigMap%22&fold=off', (q) => {
+  const { page, end, of, send, status } = await list('/changes?where=kind+%3D%3D+%22ConfigMap%22&fold=off', (q) => {
     if (q.open) return []
     const from = Number(q.after ?? 0)
     const to = from + Number(q.limit)
@@ -160,7 +110,7 @@ test('a filtered list keeps its pages at an update', async () => {
 
 test('an error of the server is shown, with another attempt', async () => {
   let answer = () => wrong(500, 'the store cannot be read; see the server’s log')
-  const { page, end, of, row, status } = await list('/', (q) => answer(q), { allowed: ['500', '504'] })
+  const { page, end, of, row, status } = await list('/changes', (q) => answer(q), { allowed: ['500', '504'] })
   const failure = page.locator('.failure')
   await page.locator('.failure', { hasText: 'the store cannot be read' }).waitFor()
   assert.match(await status(), /not loaded/)
@@ -178,7 +128,7 @@ test('an error of the server is shown, with another attempt', async () => {
 
 test('a lost answer is shown, if the server is there', async () => {
   let lost = true
-  const { page, end, row } = await list('/', (q) => (lost ? { status: 200, body: '{"traces":[' } : some(q, [change('first-one', minute)])))
+  const { page, end, row } = await list('/changes', (q) => (lost ? { status: 200, body: '{"traces":[' } : some(q, [change('first-one', minute)])))
   await page.locator('.failure', { hasText: 'did not arrive' }).waitFor()
   lost = false
   await page.locator('.failure button').click()
@@ -188,7 +138,7 @@ test('a lost answer is shown, if the server is there', async () => {
 
 test('a busy server is asked again, and the rows of another question go', async () => {
   let busy = 2
-  const { page, end, of, row } = await list('/', (q) => {
+  const { page, end, of, row } = await list('/changes', (q) => {
     if (busy-- > 0) return wrong(429, 'two questions at the same time', { 'Retry-After': '1' })
     return q.open ? [] : { json: { traces: [change('first-one', minute)], next: 'more' } }
   }, { allowed: ['429'] })
@@ -206,7 +156,7 @@ test('a busy server is asked again, and the rows of another question go', async 
 })
 
 test('the check of a question searches nothing', async () => {
-  const { page, end, of, row } = await list('/', (q) => some(q, [change('first-one', minute)]))
+  const { page, end, of, row } = await list('/changes', (q) => some(q, [change('first-one', minute)]))
   await row('first-one').waitFor()
   await page.keyboard.press('/')
   await page.locator('.cm-content').waitFor()
@@ -221,7 +171,7 @@ test('the check of a question searches nothing', async () => {
 test('a selected row asks nothing, also in a brushed part', async () => {
   const text = (ago) => encodeURIComponent(new Date(Date.now() - ago).toISOString())
   const all = [change('first-one', minute), change('second-one', 2 * minute), change('third-one', 3 * minute)]
-  const { page, end, asked, of, row } = await list(`/?since=${text(hour)}&until=${text(0)}`, (q) => some(q, all))
+  const { page, end, asked, of, row } = await list(`/changes?since=${text(hour)}&until=${text(0)}`, (q) => some(q, all))
   await row('first-one').waitFor()
   await eventually('the facets', () => of('groups').length === 5)
   await eventually('the strip', () => of('density').length > 0)
@@ -240,7 +190,7 @@ test('an open change from before the range stays, until it ends', async () => {
     const old = change('stuck-for-days', 3 * day, { ...running, stuck: true })
     const recent = change('just-now', minute)
     let open = [old]
-    const { page, end, of, send, row } = await list(`/?range=1h${where}`, (q) => (q.open ? open : [recent]))
+    const { page, end, of, send, row } = await list(`/changes?range=1h${where}`, (q) => (q.open ? open : [recent]))
     await row('stuck-for-days').waitFor()
     const asked = of('traces').length
     await send('summary', later(old))
@@ -257,7 +207,7 @@ test('an open change from before the range stays, until it ends', async () => {
 })
 
 test('a part has the date of its end, if that is another day', async () => {
-  const { page, end, status } = await list('/?since=2026-10-24T10:00:00Z&until=2026-10-25T12:00:00Z', () => [], { timezoneId: 'Europe/Berlin' })
+  const { page, end, status } = await list('/changes?since=2026-10-24T10:00:00Z&until=2026-10-25T12:00:00Z', () => [], { timezoneId: 'Europe/Berlin' })
   await page.locator('.chosen').waitFor()
   assert.match(await status(), /2026-10-24 12:00:00 – 2026-10-25 13:00:00/)
   assert.notEqual(parameter(page, 'since'), null)
@@ -271,7 +221,7 @@ test('the times are those of the server, whatever the clock of the browser', asy
   const grows = change('grows', 10_000 + ahead, { ...running, duration: 1 })
   const date = () => new Date(Date.now() - ahead).toUTCString()
   const dated = (answer) => ({ ...answer, headers: { Date: date() } })
-  const { end, of, send, row } = await list('/?range=1h', (q) => dated({ json: { traces: some(q, [ended, grows]) } }))
+  const { end, of, send, row } = await list('/changes?range=1h', (q) => dated({ json: { traces: some(q, [ended, grows]) } }))
   await row('ended-lately').waitFor()
   await send('summary', later(grows))
   await eventually('the open change is some seconds old', async () => /^1\d(\.\d)? s/.test(await row('grows').locator('.took').innerText()))
@@ -285,7 +235,7 @@ test('the times are those of the server, whatever the clock of the browser', asy
 })
 
 test('counts that cannot be read are not silent', async () => {
-  const { page, end } = await list('/', () => [change('one', minute)], {
+  const { page, end } = await list('/changes', () => [change('one', minute)], {
     allowed: [refused(422)],
     given: {
       groups: (q) =>

@@ -120,3 +120,43 @@ export interface LifecyclePage {
   incomplete?: string
   since?: string
 }
+
+// CausingChange is a change, as an answer names it.
+export interface CausingChange {
+  traceId?: string
+  who?: string
+  object?: Ref
+  verb?: string
+  fields?: string[]
+  edits?: string[]
+  command?: string
+  heals?: string
+  fight?: string
+}
+
+// Problem is one cause for which objects do not have their desired state.
+export interface Problem {
+  id: string
+  category: string
+  // reason is a sentence that begins with the object.
+  reason: string
+  since: string
+  // before means that the problem is older than since.
+  before?: boolean
+  object: Ref
+  // objects are some of those with the problem, and count is the number of all.
+  objects: Ref[]
+  count: number
+  namespaces: string[]
+  blamed?: Ref
+  image?: string
+  earlier?: { category: string; reason: string; since: string }[]
+  cause?: CausingChange & { start: string }
+  next?: string
+}
+
+export interface ProblemList {
+  asOf: string
+  problems: Problem[]
+  more?: number
+}

@@ -3,7 +3,7 @@
 import { batch, computed, signal } from '@preact/signals'
 import { aborted, ApiError, get } from '../api/client'
 import { serverTime } from '../api/clock'
-import { watch } from '../api/stream'
+import { stream } from '../api/stream'
 import type { Page, Summary } from '../api/types'
 import { fold } from './folding'
 import { at, folding, part, range, unfolded, where } from './state'
@@ -334,7 +334,9 @@ function receive(id: string, s: Summary | undefined): void {
 
 // follow applies live updates until the returned function is called.
 export function follow(): () => void {
-  const end = watch(
+  // Its events are summary, amended, withdrawn, resync and synced.
+  const end = stream(
+    'watch',
     { view: 'summary' },
     {
       event(name, data) {

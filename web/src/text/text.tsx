@@ -20,6 +20,9 @@ export function quote(text: string): string {
   return JSON.stringify(text).replace(controls, (c) => `\\u${(c.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
 }
 
+// number writes a number with separators: 12,345.
+export const number = new Intl.NumberFormat('en').format
+
 // short cuts the middle of a long text: the ends of names differ the most.
 export function short(text: string, most: number): string {
   const runes = [...text]

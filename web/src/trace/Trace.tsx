@@ -4,7 +4,7 @@ import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { ApiError } from '../api/client'
 import { connection, epoch } from '../api/connection'
-import { watch } from '../api/stream'
+import { stream } from '../api/stream'
 import type { Summary } from '../api/types'
 import { useKeys } from '../app/keys'
 import { link } from '../app/router'
@@ -15,7 +15,8 @@ import { Details } from './Details'
 import { Minimap } from './Minimap'
 import { modelOf, type Model } from './model'
 import { title, verdict } from './sentence'
-import { copy, download, formats, markdown } from './share'
+import { copy, CopyButton } from '../app/Copy'
+import { download, formats, markdown } from './share'
 import { sharesOf } from './shares'
 import { served, type Source } from './source'
 import * as state from './state'
@@ -91,7 +92,7 @@ function Absent({ model }: { model: Model }) {
         </p>
       )}
       <p>
-        <a href="/">All changes</a>
+        <a href="/changes">All changes</a>
       </p>
     </div>
   )
@@ -127,7 +128,8 @@ function follow(model: Model): () => void {
     const s = tree?.summary
     if (!s) return
     if (!s.open) return stop()
-    end ??= watch(
+    end ??= stream(
+      'watch',
       { view: 'summary', uid: s.object?.uid },
       {
         event(name, data) {
@@ -167,7 +169,7 @@ function Head({ model, view, summary: s }: { model: Model; view: Window; summary
       <p class="what-line">
         {model.source.live && (
           <>
-            <a href="/">Changes</a>
+            <a href="/changes">Changes</a>
             <span aria-hidden="true"> › </span>
           </>
         )}
@@ -234,26 +236,6 @@ function Head({ model, view, summary: s }: { model: Model; view: Window; summary
         )}
       </p>
     </header>
-  )
-}
-
-function CopyButton({ text, title: name }: { text: () => string; title: string }) {
-  const done = useSignal(false)
-  return (
-    <button
-      type="button"
-      class="tool copy"
-      title={name}
-      onClick={() => {
-        void copy(text()).then((ok) => {
-          done.value = ok
-          setTimeout(() => (done.value = false), 1500)
-        })
-      }}
-    >
-      <span aria-hidden="true">{done.value ? '✓' : '⧉'}</span>
-      <span class="hidden">{done.value ? 'Copied' : name}</span>
-    </button>
   )
 }
 

@@ -4,27 +4,12 @@ import type { Summary } from '../api/types'
 import { what } from '../text/summary'
 import { brief, visible } from '../text/text'
 import { length } from './clock'
-import type { CausingChange, Why } from './types'
+import type { Why } from './types'
 
 // title says what was done: "update Deployment shop/web".
 export function title(s: Summary): string {
   return visible(what(s) || 'trace')
 }
-
-// changed says who changed what: "kubectl changed Node node-2 (unschedulable <none> → true)".
-export function changed(c: CausingChange): string {
-  const after = c.heals ? ` after the loss of ${c.heals}` : ''
-  if (c.command) return visible(c.command + after)
-  const did = { create: 'created', update: 'changed', delete: 'deleted' }[c.verb ?? ''] ?? 'changed'
-  const edits = did === 'changed' && c.edits?.length ? ` (${c.edits.slice(0, mostEdits).join(', ')}${more(c.edits.length - mostEdits)})` : ''
-  const name = [c.object.namespace, c.object.name].filter(Boolean).join('/')
-  return visible(`${c.who || 'somebody'} ${did} ${c.object.kind} ${name}${edits}${after}`)
-}
-
-// mostEdits is the number of changed fields in a sentence.
-const mostEdits = 2
-
-const more = (n: number) => (n > 0 ? ` and ${n} more` : '')
 
 // verdict says in one sentence what happened, or why the change is stuck. `took` is in milliseconds.
 export function verdict(s: Summary, why: Why | undefined, took: number, present: number): string {

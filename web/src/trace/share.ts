@@ -31,23 +31,6 @@ export function markdown(s: Summary, sentence: string, shares: Share[], by: stri
   return lines.join('\n')
 }
 
-// copy puts a text into the clipboard. It returns false if the browser refuses.
-export async function copy(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text)
-    return true
-  } catch {
-    const area = document.createElement('textarea')
-    area.value = text
-    area.className = 'hidden'
-    document.body.append(area)
-    area.select()
-    const done = document.execCommand('copy')
-    area.remove()
-    return done
-  }
-}
-
 export interface Format {
   name: string
   title: string

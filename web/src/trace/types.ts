@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Outcome, Ref, Summary } from '../api/types'
+import type { CausingChange, Outcome, Ref, Summary } from '../api/types'
 
 // The answers of the API about one trace, as in docs/api.md.
 
@@ -136,19 +136,6 @@ export interface NodeChange {
   text: string
   at: string
   cause: CausingChange
-}
-
-// CausingChange is a change, as an answer names it.
-export interface CausingChange {
-  traceId?: string
-  who?: string
-  object: Ref
-  verb?: string
-  fields?: string[]
-  edits?: string[]
-  command?: string
-  heals?: string
-  fight?: string
 }
 
 export interface Found {
