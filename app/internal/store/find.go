@@ -104,6 +104,10 @@ type GroupQuery struct {
 	Of *question.Length
 	// Quantiles are fractions from 0 to 1, as in 0.5.
 	Quantiles []float64
+	// Changes counts the traces with a lifecycle in the group, also open ones. Open and Of do not count then.
+	Changes bool
+	// States selects the lifecycles of traces with any of these states; nil selects all. Only with Changes.
+	States []State
 }
 
 // Validate returns an error for a query with a bad fraction, or nil.
@@ -112,6 +116,12 @@ func (q *GroupQuery) Validate() error {
 		if !(f >= 0 && f <= 1) {
 			return fmt.Errorf("cannot compute the quantile %v: it is not between 0 and 1", f)
 		}
+	}
+	switch {
+	case q.Changes && q.Of != nil:
+		return errors.New("a count of changes has no quantiles")
+	case !q.Changes && (q.By.State || len(q.States) > 0):
+		return errors.New("only changes have a state")
 	}
 	return nil
 }

@@ -44,6 +44,15 @@ func anyOf[T ~string](f *filter, column string, values []T) {
 	}
 }
 
+// inStates restricts a column of outcomes to states. All traces of an archive have ended.
+func inStates(f *filter, column string, states []store.State) {
+	if ended := store.Ended(states); len(ended) > 0 {
+		anyOf(f, column, ended)
+	} else {
+		f.add("0")
+	}
+}
+
 // params returns the text of n parameters.
 func params(n int) string { return "?" + strings.Repeat(", ?", n-1) }
 
