@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	problems "github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -29,6 +30,7 @@ type route struct {
 type handlers struct {
 	about  about
 	traces *traces
+	broken *broken
 }
 
 var (
@@ -36,6 +38,8 @@ var (
 	objects = []string{"group", "kind", "namespace", "name", "uid"}
 	ages    = []string{"since", "until"}
 	pages   = []string{"limit", "after"}
+	// selections select problems.
+	selections = join(objects, nil, "limit")
 	// filters select traces.
 	filters = join(ages, objects, "outcome", "state", "category", "open", "slowerThan")
 )
@@ -47,6 +51,10 @@ func (h *handlers) routes() []route {
 	return []route{
 		{"info", "The server, and the amount of its data", nil, reflect.TypeFor[Info](), h.about.info},
 		{"sources", "The sources of the traces", nil, reflect.TypeFor[Sources](), h.about.sources},
+		{
+			"problems", "The problems now, worst first", selections,
+			reflect.TypeFor[problems.List](), h.broken.list,
+		},
 		{"traces", "Traces, newest first", join(filters, pages, "id", "where"), reflect.TypeFor[Page](), listTraces},
 		{
 			"lifecycles",
@@ -190,6 +198,7 @@ func (s *Server) handle() {
 	}
 	s.mux.Handle(prefix+"openapi.json", s.answer(func(r *request) (any, error) { return openAPI, r.params.done() }))
 	s.mux.HandleFunc(prefix+"watch", s.watch)
+	s.mux.HandleFunc(prefix+"problems/stream", s.problemStream)
 	if s.opts.Runs != nil {
 		s.mux.Handle(runsPath, s.limited(s.opts.Runs))
 	}

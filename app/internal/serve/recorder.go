@@ -119,7 +119,7 @@ type recorderOptions struct {
 	// Opened gets the open reconciliations and traces of each look; may be nil.
 	Opened func(iter.Seq2[object.Ref, trace.SpanContext], []*span.Trace)
 	// Problems gets the problems of each look; may be nil.
-	Problems func(problem.List)
+	Problems func(*problem.Snapshot)
 	// Differs gets the IDs of traces that differ from a derivation from nothing; may be nil.
 	Differs func([]trace.TraceID)
 	// Stored is called after each stored look; may be nil.

@@ -21,14 +21,14 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 	if r.Opened != nil {
 		r.Opened(r.engine.Open(now), open)
 	}
-	problems := r.engine.Problems(now)
+	problems := r.engine.AllProblems(now)
 	if r.Problems != nil {
 		r.Problems(problems)
 	}
 	finished, open = r.joining.finished(finished, now), r.joining.open(open, now)
 	r.joining.amended(late)
 	late = append(late, r.joining.late(now)...)
-	r.tell(l, finished, open, problems, now)
+	r.tell(l, finished, open, problems.List, now)
 	r.finish(l, finished, now)
 	r.amend(ctx, l, late)
 	r.unfold(l, open, now)
