@@ -246,3 +246,94 @@ test('counts that cannot be read are not silent', async () => {
   await page.locator('.facet', { hasText: 'Namespace' }).getByText('some').waitFor()
   await end()
 })
+
+test('plain words become CEL and states; a facet adds to them', async () => {
+  const group = (value, count) => ({ value, count, with: 0 })
+  const { page, end, of, row } = await list('/changes?where=web+failed', () => [change('web-1', minute, { outcome: 'failed' })], {
+    given: {
+      groups: (q) => ({ json: { groups: q.by === 'state' ? [group('converged', 7), group('stuck', 2), group('failed', 1)] : [] } }),
+    },
+  })
+  await row('web-1').waitFor()
+  const [asked] = of('traces')
+  assert.match(asked.where, /^\(name\.contains\("web"\)/)
+  assert.equal(asked.state, 'failed')
+  const facet = page.locator('.facet', { hasText: 'State' })
+  await facet.locator('.value', { hasText: 'stuck' }).waitFor()
+  assert.deepEqual(
+    (await facet.locator('.value').allInnerTexts()).map((t) => t.replace(/\s+/g, ' ').trim()),
+    ['stuck 2', '✓ failed 1', 'converged 7'],
+    'in the order of states',
+  )
+  const states = of('groups').find((q) => q.by === 'state')
+  assert.deepEqual([states.state, states.changes], [undefined, 'true'], 'the counts of states are those without one')
+  assert.equal(of('groups').find((q) => q.by === 'kind').state, 'failed')
+  await facet.locator('.value', { hasText: 'stuck' }).click()
+  await eventually('the question', () => parameter(page, 'where') === 'web failed stuck')
+  await eventually('it is asked', () => of('traces').some((q) => q.state === 'stuck,failed'))
+  await end()
+})
+
+test('a wrong question keeps the list, with its error below the box', async () => {
+  const { page, end, row } = await list('/changes', (q) =>
+    q.where ? { status: 400, json: { error: { code: 400, message: 'unknown field kin', column: 1, hint: 'did you mean kind?' } } } : [change('first-one', minute)],
+  { allowed: [refused(400)] })
+  await row('first-one').waitFor()
+  await page.keyboard.press('/')
+  await page.locator('.cm-content').waitFor()
+  await page.keyboard.type('kin == "Pod"')
+  await page.keyboard.press('Enter')
+  await page.locator('.problem', { hasText: 'did you mean kind?' }).waitFor()
+  await eventually('the question', () => parameter(page, 'where') === 'kin == "Pod"')
+  await page.waitForTimeout(300)
+  assert.equal(await row('first-one').count(), 1)
+  await end()
+})
+
+test('plain words need no second Enter', async () => {
+  const { page, end, row } = await list('/changes', () => [change('first-one', minute)], {
+    given: { fields: () => ({ json: { fields: [{ name: 'start', type: 'timestamp', optional: false, meaning: '' }] } }) },
+  })
+  await row('first-one').waitFor()
+  await page.keyboard.press('/')
+  await page.locator('.cm-content').waitFor()
+  await page.keyboard.type('sta')
+  await page.locator('.cm-tooltip-autocomplete li').first().waitFor()
+  await page.waitForTimeout(150)
+  await page.keyboard.press('Enter')
+  await eventually('the question', () => parameter(page, 'where') === 'sta')
+  await end()
+})
+
+test('the present state stands beside the outcome', async () => {
+  const now = (state) => ({ state, problem: 'p-1', category: 'crash', reason: 'Deployment web crashes: exit code 1', since: new Date(Date.now() - 3 * hour - minute).toISOString(), object: { kind: 'Deployment', name: 'web' } })
+  const { page, end, row } = await list('/changes', () => [
+    change('web-1', minute, { outcome: 'failed', reason: 'Deployment web cannot pull image web:2', now: now('still') }),
+    change('web-2', 2 * minute, { now: now('since') }),
+    change('web-3', 3 * minute),
+  ])
+  await row('web-1').waitFor()
+  assert.match(await row('web-1').locator('.state').innerText(), /failed · still broken, 3 h$/)
+  assert.match(await row('web-2').locator('.state').innerText(), /converged · broken since (\d\d-\d\d )?\d\d:\d\d$/)
+  assert.match(await row('web-2').locator('.why').innerText(), /exit code 1/)
+  const cell = row('web-1').locator('.state')
+  assert.ok(await cell.evaluate((e) => e.scrollWidth <= e.clientWidth), 'it is not cut')
+  await row('web-1').locator('.later').click()
+  await page.waitForURL(/\/\?problem=p-1$/)
+  await end()
+})
+
+test('the page offers what the server keeps', async () => {
+  for (const [retention, want] of [
+    [7 * 86400, ['1h', '6h', '24h', '7d']], [36 * 3600, ['1h', '6h', '24h', '7d']], [30 * 86400, ['1h', '6h', '24h', '7d', '30d']],
+  ]) {
+    const { page, end } = await list('/changes', () => [], {
+      given: { info: () => ({ json: { version: 'test', cluster: 'c', asOf: new Date().toISOString(), leading: true, retention, stats: { traces: 5 } } }) },
+    })
+    await eventually(`${retention} s`, async () => {
+      const texts = await page.locator('[aria-label="Time, back from now"] button').allInnerTexts()
+      return texts.join() === want.join()
+    })
+    await end()
+  }
+})

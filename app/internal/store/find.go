@@ -104,7 +104,8 @@ type GroupQuery struct {
 	Of *question.Length
 	// Quantiles are fractions from 0 to 1, as in 0.5.
 	Quantiles []float64
-	// Changes counts the traces with a lifecycle in the group, also open ones. Open and Of do not count then.
+	// Changes counts the traces with a lifecycle in the group, also open ones; these whenever they began, unless
+	// Until is set. Open and Of do not count then.
 	Changes bool
 	// States selects the lifecycles of traces with any of these states; nil selects all. Only with Changes.
 	States []State

@@ -146,7 +146,8 @@ func (v *View) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage,
 	return page, nil
 }
 
-// addOpen adds the open changes to a page of those of the archive.
+// addOpen adds the open changes to a page of those of the archive: whenever they began, unless the question has an
+// end.
 func (r *reading) addOpen(ctx context.Context, q *store.GroupQuery, page *store.GroupPage) error {
 	states := map[trace.TraceID]store.State{}
 	open := store.Query{Open: true, States: q.States}
@@ -160,6 +161,9 @@ func (r *reading) addOpen(ctx context.Context, q *store.GroupQuery, page *store.
 	g.AddGroups(page.Groups)
 	find := q.FindQuery
 	find.Open, find.Traces = true, false
+	if find.Until.IsZero() {
+		find.Since = time.Time{}
+	}
 	if err := r.lifecycles(ctx, &find, func(l store.Lifecycle) {
 		if state, is := states[l.Trace]; is {
 			g.AddChange(&l, state)

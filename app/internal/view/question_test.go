@@ -195,10 +195,15 @@ func TestGroupChanges(t *testing.T) {
 		"states":  {"state", nil, []store.Group{{Value: ended, Count: 5}, {Value: "running", Count: 4}}},
 		"running": {"kind", []store.State{store.Running}, []store.Group{{Value: "Deployment", Count: 4}, {Value: "Pod", Count: 4}}},
 		"stuck":   {"kind", []store.State{store.Stuck}, nil},
+		"lately":  {"state", nil, []store.Group{{Value: "running", Count: 4}}},
 		"ended":   {"state", []store.State{store.State(ended)}, []store.Group{{Value: ended, Count: 5}}},
 	} {
+		find := store.FindQuery{Now: asOf}
+		if name == "lately" { // after all starts
+			find.Since = asOf
+		}
 		page, err := r.view.Group(t.Context(), store.GroupQuery{
-			FindQuery: store.FindQuery{Now: asOf}, By: by(t, tc.by), Changes: true, States: tc.states,
+			FindQuery: find, By: by(t, tc.by), Changes: true, States: tc.states,
 		})
 		must(t, err)
 		if d := cmp.Diff(tc.want, page.Groups); d != "" || page.Open != 0 {

@@ -2,7 +2,7 @@
 
 // The answers of the API, as in docs/api.md. Durations are seconds, times are RFC 3339.
 
-export type Outcome = 'converged' | 'superseded' | 'deleted' | 'failed' | 'unfinished'
+export type Outcome = 'converged' | 'superseded' | 'deleted' | 'failed' | 'refused' | 'unfinished'
 
 export interface Ref {
   group?: string
@@ -41,6 +41,9 @@ export interface Summary {
   work?: { name: string; duration: number }[]
   current?: string
   currentDuration?: number
+  // now is the present state of the object, where it differs from the outcome: its problem lasts (still), or began
+  // after the change (since).
+  now?: { state: 'still' | 'since'; problem: string; category: string; reason: string; since: string; before?: boolean; object: Ref }
   spans: number
   asOf: string
 }
@@ -63,8 +66,6 @@ export interface GroupPage {
   by?: string
   groups: Group[]
   more?: number
-  // open counts those that have not ended.
-  open?: number
   incomplete?: string
   since?: string
 }
@@ -101,6 +102,8 @@ export interface Info {
   cluster: string
   asOf: string
   watchingSince?: string
+  // retention is the longest age of a finished change.
+  retention?: number
   identity?: string
   mode?: string
   leading: boolean

@@ -8,7 +8,8 @@ import { stream } from '../api/stream'
 import type { Summary } from '../api/types'
 import { useKeys } from '../app/keys'
 import { link } from '../app/router'
-import { marks, state as stateOf, who } from '../text/summary'
+import { marks } from '../text/states'
+import { state as stateOf, who } from '../text/summary'
 import { brief, Text, visible } from '../text/text'
 import { absolute, Ago } from '../text/time'
 import { Details } from './Details'
@@ -228,13 +229,13 @@ function Head({ model, view, summary: s }: { model: Model; view: Window; summary
             after <Text of={b} />
           </span>
         ))}
-        {next && (
-          <span class="next">
-            next: <code>{visible(next)}</code>
-            <CopyButton text={() => next} title="Copy the command" />
-          </span>
-        )}
       </p>
+      {next && (
+        <p class="next">
+          next: <code>{visible(next)}</code>
+          <CopyButton text={() => next} title="Copy the command" />
+        </p>
+      )}
     </header>
   )
 }

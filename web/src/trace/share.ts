@@ -22,7 +22,8 @@ export function markdown(s: Summary, sentence: string, shares: Share[], by: stri
     lines.push('| waited for | of | time | share |', '| --- | --- | ---: | ---: |')
     for (const one of shares) {
       const { what, name } = nameOf(one.span)
-      const of = one.span.object?.name ? objectName(one.span.object) : (one.span.service ?? '')
+      const more = one.count > 1 ? ` and ${one.count - 1} more` : ''
+      const of = (one.span.object?.name ? objectName(one.span.object) : (one.span.service ?? '')) + more
       lines.push(`| ${cell(name ? `${what}, waiting` : what)} | ${cell(of)} | ${length(one.ms)} | ${percent(one.part)} |`)
     }
     lines.push('')

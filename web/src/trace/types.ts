@@ -156,7 +156,7 @@ export interface Cause {
 
 export interface Why {
   object: Ref
-  state: Outcome | 'stuck' | 'waiting'
+  state: Outcome | 'stuck' | 'running' | 'held'
   category?: string
   reason?: string
   start: string
