@@ -26,8 +26,8 @@ more. Further changes of the object that are stuck get a sentence each.
 Without a server, the answer is derived from the present state of the object, its
 owners and its dependents. The user is then unknown, and so may be the time.
 
-Exit codes: 0 if nothing is wrong, also for a change on its way; 3 if the object is
-stuck; 4 if its change has failed; 1 if there is no answer.`,
+Exit codes: 0 if nothing is wrong, also for a running change or a held object; 3 if the
+object is stuck; 4 if its change has failed; 1 if there is no answer.`,
 		Example: `  lifeline why deployment/web
   lifeline why deploy web -n shop
   lifeline why pod/web-7c94b956c7-fh7fl -o json | jq -r '.answers[0].category'`,

@@ -167,7 +167,7 @@ func groupLifecycles(r *request) (any, error) {
 		Quantiles: fractionsOf(p, "quantiles"),
 		Zone:      zoneOf(p, "tz"),
 		Changes:   p.yes("changes"),
-		States:    oneOf(p, "state", store.States),
+		States:    oneOf(p, "state", store.States()),
 	}
 	q.Namespace = p.text("namespace")
 	if err := p.done(); err != nil {

@@ -48,11 +48,13 @@ type Stats struct {
 
 // Summary is a trace in one line; the fields are those of store.Summary.
 type Summary struct {
-	TraceID string    `json:"traceId"`
-	Open    bool      `json:"open"`
-	Stuck   bool      `json:"stuck,omitempty"`
-	Pinned  bool      `json:"pinned,omitempty"`
-	Start   time.Time `json:"start"`
+	TraceID string `json:"traceId"`
+	Open    bool   `json:"open"`
+	Stuck   bool   `json:"stuck,omitempty"`
+	// State is the word for the trace: running, held or stuck for an open one, else its outcome.
+	State  span.State `json:"state"`
+	Pinned bool       `json:"pinned,omitempty"`
+	Start  time.Time  `json:"start"`
 	// Earliest is the earliest possible start if Start is only the latest possible one; absent otherwise.
 	Earliest *time.Time   `json:"earliest,omitempty"`
 	Duration Seconds      `json:"duration"`

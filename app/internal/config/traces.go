@@ -87,7 +87,7 @@ type RetentionOutcomesConfiguration struct {
 	// How long the trace of a deletion is kept; `0s` means `retention.age`.
 	Deleted metav1.Duration `json:"deleted"`
 
-	// How long a failed trace is kept; `0s` means `retention.age`.
+	// How long a failed trace, or that of a refused request, is kept; `0s` means `retention.age`.
 	Failed metav1.Duration `json:"failed"`
 
 	// How long an unfinished trace is kept; `0s` means `retention.age`.

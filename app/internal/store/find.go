@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/question"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // Errors of a costly question.
@@ -108,7 +109,7 @@ type GroupQuery struct {
 	// Until is set. Open and Of do not count then.
 	Changes bool
 	// States selects the lifecycles of traces with any of these states; nil selects all. Only with Changes.
-	States []State
+	States []span.State
 }
 
 // Validate returns an error for a query with a bad fraction, or nil.

@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/question"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // The texts of the By of days and states.
@@ -80,7 +81,7 @@ func (g *Grouping) Add(l *Lifecycle) {
 }
 
 // AddChange counts the trace of a lifecycle once in its group. The caller selects.
-func (g *Grouping) AddChange(l *Lifecycle, of State) {
+func (g *Grouping) AddChange(l *Lifecycle, of span.State) {
 	value := string(of)
 	if !g.query.By.State {
 		value = g.value(l)

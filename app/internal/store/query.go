@@ -33,7 +33,7 @@ type Query struct {
 	// Open selects open traces only. An archive has none.
 	Open bool
 	// States selects traces with any of these states.
-	States []State
+	States []span.State
 	// Slower is the shortest duration.
 	Slower time.Duration
 	// Object selects traces with an object that has all nonempty fields: group, kind, namespace,

@@ -12,6 +12,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -149,7 +150,7 @@ func (v *View) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage,
 // addOpen adds the open changes to a page of those of the archive: whenever they began, unless the question has an
 // end.
 func (r *reading) addOpen(ctx context.Context, q *store.GroupQuery, page *store.GroupPage) error {
-	states := map[trace.TraceID]store.State{}
+	states := map[trace.TraceID]span.State{}
 	open := store.Query{Open: true, States: q.States}
 	if err := r.summaries(ctx, &open, func(s store.Summary) { states[s.ID] = s.State() }); err != nil {
 		return err

@@ -188,15 +188,18 @@ func TestGroupChanges(t *testing.T) {
 	ended := string(r.traces[0].Outcome)
 	for name, tc := range map[string]struct {
 		by     string
-		states []store.State
+		states []span.State
 		want   []store.Group
 	}{
-		"kinds":   {"kind", nil, []store.Group{{Value: "Deployment", Count: 9}, {Value: "Pod", Count: 9}}},
-		"states":  {"state", nil, []store.Group{{Value: ended, Count: 5}, {Value: "running", Count: 4}}},
-		"running": {"kind", []store.State{store.Running}, []store.Group{{Value: "Deployment", Count: 4}, {Value: "Pod", Count: 4}}},
-		"stuck":   {"kind", []store.State{store.Stuck}, nil},
-		"lately":  {"state", nil, []store.Group{{Value: "running", Count: 4}}},
-		"ended":   {"state", []store.State{store.State(ended)}, []store.Group{{Value: ended, Count: 5}}},
+		"kinds":  {"kind", nil, []store.Group{{Value: "Deployment", Count: 9}, {Value: "Pod", Count: 9}}},
+		"states": {"state", nil, []store.Group{{Value: ended, Count: 5}, {Value: "running", Count: 4}}},
+		"running": {
+			"kind", []span.State{span.Running},
+			[]store.Group{{Value: "Deployment", Count: 4}, {Value: "Pod", Count: 4}},
+		},
+		"stuck":  {"kind", []span.State{span.Stuck}, nil},
+		"lately": {"state", nil, []store.Group{{Value: "running", Count: 4}}},
+		"ended":  {"state", []span.State{span.State(ended)}, []store.Group{{Value: ended, Count: 5}}},
 	} {
 		find := store.FindQuery{Now: asOf}
 		if name == "lately" { // after all starts

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -45,7 +46,7 @@ func anyOf[T ~string](f *filter, column string, values []T) {
 }
 
 // inStates restricts a column of outcomes to states. All traces of an archive have ended.
-func inStates(f *filter, column string, states []store.State) {
+func inStates(f *filter, column string, states []span.State) {
 	if ended := store.Ended(states); len(ended) > 0 {
 		anyOf(f, column, ended)
 	} else {

@@ -45,7 +45,8 @@ func Questions(t *testing.T, reading Reading) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Reading){
 		"Find": testFind, "FindTies": testFindTies, "FindRandom": testFindRandom, "FindVersions": testFindVersions,
-		"Group": testGroup, "GroupChanges": testGroupChanges, "GroupRandom": testGroupRandom, "Search": testSearch, "Names": testNames,
+		"Group": testGroup, "GroupChanges": testGroupChanges,
+		"GroupRandom": testGroupRandom, "Search": testSearch, "Names": testNames,
 		"Ended": testQuestionEnded,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, reading) })
@@ -437,7 +438,7 @@ func testGroupChanges(t *testing.T, reading Reading) {
 	b := batch(1)
 	b.Finished = mixed()
 	r, all := reading(t, b), lifecycles(b.Finished)
-	states := map[trace.TraceID]store.State{}
+	states := map[trace.TraceID]span.State{}
 	for _, of := range b.Finished {
 		sum := store.Summarize(of, questionTime)
 		states[of.ID] = sum.State()
@@ -445,9 +446,9 @@ func testGroupChanges(t *testing.T, reading Reading) {
 	for name, q := range map[string]store.GroupQuery{
 		"kinds":         {By: by(t, "kind")},
 		"states":        {By: by(t, "state")},
-		"of one state":  {By: by(t, "kind"), States: []store.State{store.State(span.Failed)}},
-		"of two states": {By: by(t, "state"), States: []store.State{store.Stuck, store.State(span.Failed)}},
-		"of open ones":  {By: by(t, "kind"), States: []store.State{store.Running, store.Stuck}},
+		"of one state":  {By: by(t, "kind"), States: []span.State{span.State(span.Failed)}},
+		"of two states": {By: by(t, "state"), States: []span.State{span.Stuck, span.State(span.Failed)}},
+		"of open ones":  {By: by(t, "kind"), States: []span.State{span.Running, span.Stuck}},
 	} {
 		for _, text := range []string{"", `kind == "Pod"`} {
 			q.FindQuery = store.FindQuery{
@@ -482,7 +483,7 @@ func testGroupChanges(t *testing.T, reading Reading) {
 	}
 	for name, q := range map[string]store.GroupQuery{
 		"lifecycles have no state":   {By: by(t, "state")},
-		"lifecycles of no state":     {States: []store.State{store.Stuck}},
+		"lifecycles of no state":     {States: []span.State{span.Stuck}},
 		"changes have no quantiles ": {Changes: true, Of: length(t, "duration")},
 	} {
 		if _, err := r.Group(t.Context(), q); err == nil {
