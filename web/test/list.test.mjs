@@ -20,10 +20,11 @@ const day = 24 * hour
 // change is a summary that begins `ago` milliseconds before now.
 function change(name, ago, more = {}) {
   const id = [...name].map((c) => c.charCodeAt(0).toString(16)).join('').padStart(32, '0')
-  return {
+  const s = {
     traceId: id, open: false, start: new Date(Date.now() - ago).toISOString(), duration: 1, outcome: 'converged',
     verb: 'update', object: { kind: 'ConfigMap', namespace: 'n', name }, actor: name, spans: 1, asOf: new Date().toISOString(), ...more,
   }
+  return { state: s.open ? (s.stuck ? 'stuck' : 'running') : s.outcome, ...s }
 }
 
 const running = { open: true, outcome: undefined }
@@ -55,7 +56,7 @@ test('updates during a load are in the list after it', async () => {
   await row('first-one').locator('.state.running').waitFor()
   await page.keyboard.press('1')
   await eventually('the question is asked', () => of('traces').some((q) => q.since === '1h'))
-  await send('summary', later(a, { open: false, outcome: 'converged' }))
+  await send('summary', later(a, { open: false, outcome: 'converged', state: 'converged' }))
   await send('summary', change('second-one', 0))
   await page.waitForTimeout(400) // the page applies updates together
   gate.release()
@@ -199,7 +200,7 @@ test('an open change from before the range stays, until it ends', async () => {
     await page.waitForTimeout(400)
     assert.equal(await row('stuck-for-days').count(), 1, where)
     open = []
-    await send('summary', { ...later(later(old)), open: false, stuck: undefined, outcome: 'converged' })
+    await send('summary', { ...later(later(old)), open: false, stuck: undefined, outcome: 'converged', state: 'converged' })
     await eventually('it has ended', async () => (await row('stuck-for-days').count()) === 0)
     assert.equal(await row('just-now').count(), 1)
     await end()

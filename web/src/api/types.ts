@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { State } from '../text/states'
+
 // The answers of the API, as in docs/api.md. Durations are seconds, times are RFC 3339.
 
 export type Outcome = 'converged' | 'superseded' | 'deleted' | 'failed' | 'refused' | 'unfinished'
@@ -17,8 +19,11 @@ export interface Summary {
   traceId: string
   open: boolean
   stuck?: boolean
+  state: State
   pinned?: boolean
   start: string
+  // earliest is the earliest possible start, if start is only the latest possible one.
+  earliest?: string
   duration: number
   outcome?: Outcome
   // was is the outcome before a later claim, and settledAt the time of that claim.

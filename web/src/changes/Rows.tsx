@@ -8,12 +8,12 @@ import { go } from '../app/router'
 import { useUnder } from '../app/under'
 import type { Summary } from '../api/types'
 import { brief, briefer, short, Text, visible } from '../text/text'
-import { Ago, duration, serverNow } from '../text/time'
+import { absolute, Ago, duration, serverNow } from '../text/time'
 import type { Group, Row } from './folding'
 import { changes, loading, loadMore, more, rows } from './list'
 import { at, folding, select, setFolding, setUnfolded } from './state'
 import { marks } from '../text/states'
-import { action, later, present, sentence, state, what, who } from '../text/summary'
+import { action, later, present, sentence, what, who } from '../text/summary'
 import { WorkBar } from './work'
 
 // Rows is the list, of which only the visible rows are in the document. All rows have one height.
@@ -248,7 +248,7 @@ class RowView extends Component<RowProperties> {
     const group = row.kind === 'group'
     return (
       <div
-        class={`row${selected ? ' selected' : ''}${group ? ' group' : row.of ? ' member' : ''} s-${state(group ? row.group.changes[0]! : row.change)}${!group && row.change.now ? ' broken' : ''}`}
+        class={`row${selected ? ' selected' : ''}${group ? ' group' : row.of ? ' member' : ''} s-${(group ? row.group.changes[0]! : row.change).state}${!group && row.change.now ? ' broken' : ''}`}
         role="row"
         data-row={row.id}
         aria-rowindex={index + 2}
@@ -298,6 +298,16 @@ function Who({ of }: { of: Summary }) {
   )
 }
 
+// Begin is the age of a change. ~ marks the latest possible begin of a range.
+function Begin({ of }: { of: Summary }) {
+  return (
+    <>
+      {of.earliest && <span title={`at the earliest ${absolute(Date.parse(of.earliest))}`}>~</span>}
+      <Ago at={of.start} />
+    </>
+  )
+}
+
 function Where({ of, name = true }: { of: Summary; name?: boolean }) {
   const object = of.object
   return (
@@ -313,7 +323,7 @@ function Where({ of, name = true }: { of: Summary; name?: boolean }) {
 }
 
 function StateCell({ of, many }: { of: Summary; many?: boolean }) {
-  const now = state(of)
+  const now = of.state
   return (
     <span role="gridcell" class={`state ${now}`}>
       <span class="mark" aria-hidden="true">
@@ -338,7 +348,7 @@ function Cells({ of }: { of: Summary }) {
   return (
     <>
       <span role="gridcell" class="when">
-        <Ago at={s.start} />
+        <Begin of={s} />
       </span>
       <span role="gridcell" class="who">
         <Who of={s} />
@@ -365,7 +375,7 @@ function Cells({ of }: { of: Summary }) {
         )}
         {s.was && (
           <span class="tag" title={visible(`${s.was} at first${s.reason ? `: ${s.reason}` : ''}`)}>
-            was {s.was}
+            {s.outcome === 'converged' ? 'recovered' : `was ${s.was}`}
           </span>
         )}
         {s.pinned && <span class="tag">pinned</span>}

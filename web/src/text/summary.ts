@@ -6,11 +6,6 @@ import { absolute, ago } from './time'
 
 // The words of the page about a whole change.
 
-export function state(s: Summary): State {
-  if (s.open) return s.stuck ? 'stuck' : 'running'
-  return s.outcome ?? 'unfinished'
-}
-
 // who returns the person, or the component that acted for itself.
 export function who(s: Summary): { name: string; by: string } {
   const user = s.user ?? ''
@@ -32,11 +27,12 @@ export function what(s: Summary): string {
   return [action(s), [namespace, name].filter(Boolean).join('/')].filter(Boolean).join(' ')
 }
 
+const bad: ReadonlySet<State> = new Set<State>(['failed', 'refused', 'stuck'])
+
 // sentence returns why a change failed or is stuck, or why its object is broken now; empty for others.
 export function sentence(s: Summary): string {
   if (s.now?.state === 'since') return s.now.reason
-  const now = state(s)
-  return now === 'failed' || now === 'refused' || now === 'stuck' ? (s.reason ?? '') : ''
+  return bad.has(s.state) ? (s.reason ?? '') : ''
 }
 
 // later says how the object is now, where that differs from the outcome: "still broken, 3 h", "broken since 12:03".

@@ -9,7 +9,7 @@ import type { Summary } from '../api/types'
 import { useKeys } from '../app/keys'
 import { link } from '../app/router'
 import { marks } from '../text/states'
-import { state as stateOf, who } from '../text/summary'
+import { who } from '../text/summary'
 import { brief, Text, visible } from '../text/text'
 import { absolute, Ago } from '../text/time'
 import { Details } from './Details'
@@ -161,7 +161,7 @@ function sentenceOf(model: Model, view: Window, summary: Summary): string {
 function Head({ model, view, summary: s }: { model: Model; view: Window; summary: Summary }) {
   const text = sentenceOf(model, view, s)
   const why = model.tree.value?.why
-  const now = stateOf(s)
+  const now = s.state
   const by = who(s)
   const edits = (s.edits ?? []).map(visible)
   const next = why?.next
@@ -202,9 +202,10 @@ function Head({ model, view, summary: s }: { model: Model; view: Window; summary
             )}
           </span>
         )}
-        <span title={absolute(Date.parse(s.start))}>
+        <span title={absolute(Date.parse(s.start)) + (s.earliest ? `, at the earliest ${absolute(Date.parse(s.earliest))}` : '')}>
           {model.source.live ? (
             <>
+              {s.earliest && '~'}
               <Ago at={s.start} past />
             </>
           ) : (
@@ -218,7 +219,7 @@ function Head({ model, view, summary: s }: { model: Model; view: Window; summary
             {brief(e)}
           </bdi>
         ))}
-        {s.was && <span class="tag">was {s.was}</span>}
+        {s.was && <span class="tag">{s.outcome === 'converged' ? 'recovered' : `was ${s.was}`}</span>}
         {s.fight && (
           <span class="tag warn">
             fight: <Text of={s.fight} most={120} />

@@ -15,7 +15,7 @@ export function title(s: Summary): string {
 export function verdict(s: Summary, why: Why | undefined, took: number, present: number): string {
   const subject = s.object && !s.command ? `${s.object.kind} ${s.object.name}` : 'The change'
   const reason = sentence(why?.reason ?? s.reason ?? '', subject)
-  const state = s.open ? (s.stuck ? 'stuck' : (why?.state ?? 'running')) : (why?.state ?? s.outcome)
+  const state = s.state === 'stuck' ? s.state : (why?.state ?? s.state)
   let text: string
   switch (state) {
     case 'stuck': {
@@ -26,6 +26,9 @@ export function verdict(s: Summary, why: Why | undefined, took: number, present:
     case 'running':
     case 'held':
       text = `${subject} has been ${state} for ${length(took)}${reason && `: ${reason}`}.`
+      break
+    case 'refused':
+      text = `The request was refused${reason && `: ${reason}`}.`
       break
     case 'failed':
       text = `${subject} failed after ${length(took)}${reason && `: ${reason}`}.`

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { State } from '../text/states'
 import type { CausingChange, Outcome, Ref, Summary } from '../api/types'
 
 // The answers of the API about one trace, as in docs/api.md.
@@ -156,7 +157,7 @@ export interface Cause {
 
 export interface Why {
   object: Ref
-  state: Outcome | 'stuck' | 'running' | 'held'
+  state: State
   category?: string
   reason?: string
   start: string
