@@ -55,15 +55,9 @@ func (o *off) weight() int {
 	return 0
 }
 
-// rests are the reasons of objects that somebody stopped, or that nothing needs yet. They are no problems.
-var rests = []reason.Category{
-	reason.Paused, reason.Suspended, reason.ClaimUnused, reason.OnDelete, reason.Partition, reason.NoAddress,
-	reason.ScaleOff, reason.StartForbidden,
-}
-
 // fails reports whether the reason r of an object in its desired state is a problem.
 func fails(r reason.Reason) bool {
-	return r.Text != "" && (!r.Note || r.Category == reason.NodeCordoned) && !slices.Contains(rests, r.Category)
+	return r.Text != "" && (!r.Note || r.Category == reason.NodeCordoned) && !r.Category.Held()
 }
 
 // vague are the reasons that a more specific one of the same object explains.
@@ -93,7 +87,7 @@ func (p *problems) judged(t *change.Timeline, now time.Time) *off {
 	} else {
 		p.follow(t, reason.Reason{})
 		r = reasons.Of(t)
-		if slices.Contains(rests, r.Category) {
+		if r.Category.Held() {
 			r.Category = ""
 		} else if r.Category == "" && last.Deleting.IsZero() && !p.works(t) {
 			switch {
@@ -254,7 +248,7 @@ func arrivedBefore(t *change.Timeline, i int) time.Time {
 func troubled(vs []*history.Version) bool {
 	return slices.ContainsFunc(vs, func(v *history.Version) bool {
 		r := reason.Of(v, nil)
-		return r.Category != "" && !slices.Contains(rests, r.Category)
+		return r.Category != "" && !r.Category.Held()
 	})
 }
 

@@ -144,7 +144,9 @@ func (t *Tracker) Lacks(s *Failing, now time.Time) time.Time {
 		t.entries[s.Object.UID], t.changed = e, true
 		return time.Time{}
 	}
-	e.Good = time.Time{}
+	if !e.Good.IsZero() {
+		e.Good, t.changed = time.Time{}, true
+	}
 	if s.Onset.Exact && !e.Moved && s.Onset.mark() != e.Onset.mark() {
 		// Late observations correct the beginning, or the problem had ended between two looks.
 		if e.Own = t.identify(s); s.Onset.At.After(e.Onset.At) {
@@ -204,7 +206,7 @@ func (t *Tracker) Arrives(uid types.UID, at, now time.Time) time.Time {
 		return time.Time{}
 	}
 	if e.Good.IsZero() || at.Before(e.Good) {
-		e.Good = at
+		e.Good, t.changed = at, true
 	}
 	end := e.Good.Add(e.lasting())
 	if now.After(end) {
