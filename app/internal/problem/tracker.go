@@ -125,7 +125,9 @@ func (t *Tracker) Lacks(s *Failing) {
 		t.entries[s.Object.UID], t.changed = e, true
 		return
 	}
-	e.Good = time.Time{}
+	if !e.Good.IsZero() {
+		e.Good, t.changed = time.Time{}, true
+	}
 	if s.Onset.Exact && !e.Moved && s.Onset.Mark != e.Onset.Mark {
 		// Late observations correct the beginning, or the problem had ended between two looks.
 		if e.Own = t.identify(s); s.Onset.At.After(e.Onset.At) {
@@ -178,7 +180,7 @@ func (t *Tracker) Arrives(uid types.UID, at, now time.Time) time.Time {
 		return time.Time{}
 	}
 	if e.Good.IsZero() || at.Before(e.Good) {
-		e.Good = at
+		e.Good, t.changed = at, true
 	}
 	end := e.Good.Add(max(e.Lasting, Lasting))
 	if now.After(end) {
