@@ -37,6 +37,7 @@ func SummaryOf(s *store.Summary) Summary {
 		TraceID:         s.ID.String(),
 		Open:            s.Open,
 		Stuck:           s.Stuck,
+		State:           s.State(),
 		Pinned:          s.Pinned,
 		Start:           s.Start.UTC(),
 		Duration:        Seconds(s.Duration),

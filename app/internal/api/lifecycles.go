@@ -166,12 +166,14 @@ func groupLifecycles(r *request) (any, error) {
 		Of:        lengthOf(p, "of"),
 		Quantiles: fractionsOf(p, "quantiles"),
 		Zone:      zoneOf(p, "tz"),
+		Changes:   p.yes("changes"),
+		States:    oneOf(p, "state", store.States()),
 	}
 	q.Namespace = p.text("namespace")
 	if err := p.done(); err != nil {
 		return nil, err
 	}
-	if q.Of == nil && len(q.Quantiles) > 0 {
+	if q.Of == nil && len(q.Quantiles) > 0 && !q.Changes {
 		var err error
 		if q.Of, err = questions.ParseLength("duration"); err != nil {
 			return nil, err

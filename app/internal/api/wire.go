@@ -23,6 +23,8 @@ type Info struct {
 	// WatchingSince is the time since which this process has watched the
 	// cluster; nil if it does not.
 	WatchingSince *time.Time `json:"watchingSince,omitempty"`
+	// Retention is the longest age of a finished trace, whatever its outcome; 0 if it is not known.
+	Retention Seconds `json:"retention,omitempty"`
 	// Identity is the server's name among several, and Mode its mode (single or standby). Leading
 	// is true if it sends spans.
 	Identity string `json:"identity,omitempty"`
@@ -46,11 +48,13 @@ type Stats struct {
 
 // Summary is a trace in one line; the fields are those of store.Summary.
 type Summary struct {
-	TraceID string    `json:"traceId"`
-	Open    bool      `json:"open"`
-	Stuck   bool      `json:"stuck,omitempty"`
-	Pinned  bool      `json:"pinned,omitempty"`
-	Start   time.Time `json:"start"`
+	TraceID string `json:"traceId"`
+	Open    bool   `json:"open"`
+	Stuck   bool   `json:"stuck,omitempty"`
+	// State is the word for the trace: running, held or stuck for an open one, else its outcome.
+	State  span.State `json:"state"`
+	Pinned bool       `json:"pinned,omitempty"`
+	Start  time.Time  `json:"start"`
 	// Earliest is the earliest possible start if Start is only the latest possible one; absent otherwise.
 	Earliest *time.Time   `json:"earliest,omitempty"`
 	Duration Seconds      `json:"duration"`

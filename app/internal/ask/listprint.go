@@ -13,7 +13,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -74,16 +73,9 @@ func (l *List) sheet(found []store.Summary) [][]string {
 	}
 	for i := range found {
 		s := &found[i]
-		outcome := string(s.Outcome)
-		switch {
-		case s.Open && (s.Stuck || s.Outcome == span.Failed):
-			outcome = "stuck"
-		case s.Open:
-			outcome = "open"
-		}
 		rows = append(rows, []string{
 			s.Start.In(l.Time().Location()).Format(time.RFC3339Nano), s.ID.String(), s.Actor, s.User, s.Verb,
-			s.Object.Kind.Kind, s.Object.Namespace, s.Object.Name, s.Command, outcome, seconds(api.Seconds(s.Duration)),
+			s.Object.Kind.Kind, s.Object.Namespace, s.Object.Name, s.Command, string(s.State()), seconds(api.Seconds(s.Duration)),
 			s.Slowest, s.Category, s.Reason,
 		})
 	}
