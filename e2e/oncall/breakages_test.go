@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
@@ -25,8 +26,10 @@ type breakage struct {
 	before, manifest string
 	// command is the breakage as a command of kubectl; nil for none.
 	command []string
-	// act does the rest; nil for nothing.
-	act func(p *play)
+	// first is done before the manifest, and then after it; nil for nothing.
+	first, then func(p *play)
+	// objects is the number of objects of the problem; 0 means one.
+	objects int
 	// retry is what somebody tries between the two looks, as a command of kubectl; nil for nothing.
 	retry []string
 	// repair is a command of kubectl that ends the problem; nil for a deletion of the namespace.
@@ -134,6 +137,7 @@ var breakages = []breakage{
 		name: "probe", what: "a readiness probe that never succeeds", object: "deployment/web",
 		category: "readiness_probe", before: deployment("", "", ""),
 		manifest: deployment("lab.lifeline.dev/ready: 10h", ", readinessProbe: {httpGet: {port: 80}}", ""),
+		then:     (*play).unhealthy,
 	},
 	{
 		name: "cpu", what: "more CPU than a node has", object: "deployment/web", category: "unschedulable_cpu",
@@ -147,11 +151,11 @@ var breakages = []breakage{
 	},
 	{
 		name: "webhook", what: "a webhook that refuses", object: "deployment/web", category: "refused_by_webhook",
-		act: (*play).refuse, manifest: deployment("", "", ""),
+		first: (*play).refuse, manifest: deployment("", "", ""),
 	},
 	{
 		name: "claim", what: "a claim without a storage class", object: "statefulset/db",
-		category: "claim_without_class", manifest: database,
+		category: "claim_without_class", manifest: database, objects: 2,
 	},
 	{
 		name: "autoscaler", what: "an autoscaler without metrics", object: "hpa/web", category: "scale_metric",
@@ -159,10 +163,10 @@ var breakages = []breakage{
 	},
 	{
 		name: "cordon", what: "no node for a Pod: its nodes are cordoned, and later another one", object: "deployment/web",
-		category: "unschedulable_cordon", act: (*play).cordon,
+		category: "unschedulable_cordon", first: (*play).cordon,
 		manifest: deployment("", "", "      nodeSelector: {pool: a}\n"),
-		retry:    []string{"cordon", "node-2"},
-		repair:   []string{"uncordon", "node-0", "node-1", "node-2"},
+		retry:    []string{"cordon", "node-4"},
+		repair:   []string{"uncordon", "node-0", "node-1", "node-2", "node-3", "node-4"},
 	},
 	{
 		name: "service", what: "a Service without an endpoint", object: "service/web", category: "no_endpoints",
@@ -218,9 +222,29 @@ func deny(w http.ResponseWriter, r *http.Request) {
 		`"response":{"uid":%q,"allowed":false,"status":{"message":"no Pods here"}}}`, review.Request.UID)
 }
 
-// cordon cordons the two nodes of pool a.
+// cordon cordons all nodes of pool a.
 func (p *play) cordon() {
 	p.t.Helper()
-	bench.MustKubectl(p.t, "", "label", "node", "node-0", "node-1", "pool=a")
-	p.as("cordon", "node-0", "node-1")
+	pool := []string{"node-0", "node-1", "node-2", "node-3"}
+	bench.MustKubectl(p.t, "", append(append([]string{"label", "node"}, pool...), "pool=a")...)
+	p.as(append([]string{"cordon"}, pool...)...)
+}
+
+// unhealthy writes the Event of a failed probe, as a kubelet does.
+func (p *play) unhealthy() {
+	p.t.Helper()
+	pod := ""
+	harness.Eventually(p.t, "a Pod that is not ready", func() bool {
+		out, err := bench.RunKubectl(p.t.Context(), nil, "-n", p.name, "get", "pod", "-o",
+			`jsonpath={.items[?(@.status.containerStatuses[0].ready==false)].metadata.name}`)
+		pod = out
+		return err == nil && pod != ""
+	})
+	uid := bench.MustKubectl(p.t, "", "-n", p.name, "get", "pod", pod, "-o", "jsonpath={.metadata.uid}")
+	now := time.Now().UTC().Format(time.RFC3339)
+	bench.MustKubectl(p.t, fmt.Sprintf(`{"apiVersion": "v1", "kind": "Event", "metadata": {"name": "probe"},
+"type": "Warning", "reason": "Unhealthy", "message": "Readiness probe failed: HTTP probe failed with statuscode: 503",
+"count": 1, "firstTimestamp": %[3]q, "lastTimestamp": %[3]q, "source": {"component": "kubelet", "host": "node-4"},
+"involvedObject": {"apiVersion": "v1", "kind": "Pod", "namespace": %[4]q, "name": %[1]q, "uid": %[2]q,
+"fieldPath": "spec.containers{web}"}}`, pod, uid, now, p.name), "-n", p.name, "create", "-f", "-")
 }

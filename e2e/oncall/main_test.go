@@ -20,5 +20,5 @@ var update = flag.Bool("update", false, "rewrite the part of docs/reasons.md abo
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	os.Exit(harness.MainSlow(m, lab.Options{Nodes: lab.NodesKWOK, NodeCount: 4}, &bench))
+	os.Exit(harness.MainSlow(m, lab.Options{Nodes: lab.NodesKWOK, NodeCount: 6}, &bench))
 }

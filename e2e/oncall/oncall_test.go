@@ -96,14 +96,17 @@ func (p *play) prepare() {
 // destroy breaks it.
 func (p *play) destroy() {
 	p.began = time.Now()
-	if p.act != nil {
-		p.act(p)
+	if p.first != nil {
+		p.first(p)
 	}
 	if p.manifest != "" {
 		p.apply(p.manifest, "apply", "-f", "-")
 	}
 	if p.command != nil {
 		p.as(p.command...)
+	}
+	if p.then != nil {
+		p.then(p)
 	}
 }
 
@@ -142,8 +145,8 @@ func (p *play) ask() {
 func (p *play) check() {
 	first, second := p.looks[0], p.looks[1]
 	for _, got := range p.looks {
-		if got.Category != p.category || got.Before || got.Count != 1 {
-			p.t.Errorf("%s: got problem %+v, want one object, category %s and a known beginning", p.what, got, p.category)
+		if got.Category != p.category || got.Before || got.Count != max(1, p.objects) {
+			p.t.Errorf("%s: got problem %+v, want category %s and a known beginning", p.what, got, p.category)
 		}
 		if late := got.Since.Sub(p.began); late < -2*time.Second || late > slack {
 			p.t.Errorf("%s: the problem began %s after the breakage", p.what, late)

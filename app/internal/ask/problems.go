@@ -3,6 +3,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,8 @@ type broken struct {
 	problem.List
 	// elsewhere is the number of problems of other namespaces, and objects that of the objects read.
 	elsewhere, objects int
+	// last has the last changes of the first objects of problems without a cause, by the ID of the problem.
+	last map[string]*problem.Cause
 	// running is the number of running changes. some means that there are more.
 	running int
 	some    bool
@@ -146,6 +149,9 @@ func (p *Problems) served(ctx context.Context, server *cli.Session) (*broken, er
 		}
 		out.elsewhere = max(0, len(all.Problems)+all.More-len(out.Problems)-out.More)
 	}
+	if p.Output == textOutput || p.Output == OutputWide {
+		out.last = lastChanges(ctx, server.Client, out.Problems)
+	}
 	running, err := collect(ctx, server.Client, client.Query{
 		Open: true, Object: object.Ref{Namespace: p.Namespace},
 	}, maxRunning)
@@ -153,6 +159,43 @@ func (p *Problems) served(ctx context.Context, server *cli.Session) (*broken, er
 		out.running, out.some = len(running.Traces), running.more
 	}
 	return out, nil
+}
+
+const (
+	// maxLast is the number of problems whose last change is asked for, and lastAmong that of the traces of an object
+	// that are searched for it.
+	maxLast, lastAmong = 50, 10
+)
+
+// lastChanges returns the last changes of the first objects of problems without a cause. Without an answer of the
+// server, there is none.
+func lastChanges(ctx context.Context, c *client.Client, problems []problem.Problem) map[string]*problem.Cause {
+	out, asked := map[string]*problem.Cause{}, 0
+	for i := range problems {
+		of := &problems[i]
+		if of.Cause != nil || of.Object.UID == "" {
+			continue
+		}
+		if asked++; asked > maxLast {
+			break
+		}
+		page, err := c.List(ctx, client.Query{Object: object.Ref{UID: of.Object.UID}, Limit: lastAmong})
+		if err != nil {
+			break
+		}
+		for k := range page.Traces {
+			s := &page.Traces[k]
+			if s.Command == "" && (s.Object == nil || s.Object.UID != of.Object.UID) {
+				continue
+			}
+			out[of.ID] = &problem.Cause{
+				TraceID: s.TraceID, Start: s.Start, Who: cmp.Or(s.User, s.Actor), Object: s.Object, Verb: s.Verb,
+				Edits: s.Edits, Command: s.Command,
+			}
+			break
+		}
+	}
+	return out
 }
 
 // problemsOf returns the problems of the objects, the worst first.

@@ -60,7 +60,7 @@ func (p *Problems) printBlocks(found *broken) error {
 	blocks := make([]render.Block, 0, len(found.Problems))
 	for i := range found.Problems {
 		of := &found.Problems[i]
-		text := answer.OfProblem(of, p.at(found), p.Namespace, most)
+		text := answer.OfProblem(of, found.last[of.ID], p.at(found), p.Namespace, most)
 		b := render.Block{Left: text.Age, Title: text.Sentence}
 		for _, detail := range []string{text.Others, text.Cause, text.Before} {
 			if detail != "" {
@@ -141,7 +141,7 @@ func (p *Problems) where() string {
 		where = "namespace " + cli.Shown(p.Namespace)
 	}
 	if p.Selector != "" {
-		where += " among objects with labels " + cli.Shown(p.Selector)
+		where += ", of objects with labels " + cli.Shown(p.Selector)
 	}
 	return where
 }
