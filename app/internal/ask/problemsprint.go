@@ -17,8 +17,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/render"
 )
 
-// namedOthers is the number of further objects of a problem with a name.
-const namedOthers = 3
+// maxShown is the number of problems of an answer, unless it is wide, and namedOthers that of the further objects of a
+// problem with a name.
+const maxShown, namedOthers = 25, 3
 
 // print writes the problems in the selected format.
 func (p *Problems) print(found *broken) error {
@@ -57,9 +58,10 @@ func (p *Problems) printBlocks(found *broken) error {
 	if wide {
 		most = problem.MaxObjects
 	}
-	blocks := make([]render.Block, 0, len(found.Problems))
-	for i := range found.Problems {
-		of := &found.Problems[i]
+	problems := p.shown(found)
+	blocks := make([]render.Block, 0, len(problems))
+	for i := range problems {
+		of := &problems[i]
 		text := answer.OfProblem(of, found.last[of.ID], p.at(found), p.Namespace, most)
 		b := render.Block{Left: text.Age, Title: text.Sentence}
 		for _, detail := range []string{text.Others, text.Cause, text.Before} {
@@ -83,6 +85,14 @@ func (p *Problems) printBlocks(found *broken) error {
 		return err
 	}
 	return render.Blocks(p.Streams.Out, blocks, width, screen.Color)
+}
+
+// shown returns the problems to print.
+func (p *Problems) shown(found *broken) []problem.Problem {
+	if p.Output == OutputWide {
+		return found.Problems
+	}
+	return found.Problems[:min(len(found.Problems), maxShown)]
 }
 
 // wide returns the further details of a problem.
@@ -183,6 +193,9 @@ func runs(n int) string {
 
 // remarks prints what to know beside the problems.
 func (p *Problems) remarks(found *broken) {
+	if n := len(found.Problems) - len(p.shown(found)); n > 0 {
+		p.Say("%s not shown: -o wide shows all", are(n, "problem"))
+	}
 	if found.More > 0 {
 		p.Say("%s left out: give a namespace with -n, or labels with -l", are(found.More, "problem"))
 	}

@@ -179,6 +179,9 @@ func (w *Why) ofObject(
 	return answers, now, nil
 }
 
+// besidePatience bounds a request whose answer only completes another one.
+const besidePatience = time.Second
+
 // lasting gives the first answer the age of the problem of its object, if that is older: a retry, or the end of a
 // change, does not begin it again. Without an answer of the server, the answer stays as it is.
 func lasting(ctx context.Context, server *cli.Session, answers []answer.Answer) {
@@ -186,6 +189,8 @@ func lasting(ctx context.Context, server *cli.Session, answers []answer.Answer) 
 		return
 	}
 	a := &answers[0]
+	ctx, cancel := context.WithTimeout(ctx, besidePatience)
+	defer cancel()
 	list, err := server.Problems(ctx, client.ProblemQuery{Object: object.Ref{UID: a.Object.UID}, Limit: 1})
 	if err != nil || len(list.Problems) == 0 {
 		return
@@ -387,7 +392,8 @@ func (w *Why) presentAmong(ctx context.Context, target cli.Target) ([]answer.Ans
 	traces, standing := state.of(target.Ref(w.Namespace))
 	if len(traces) == 0 {
 		return nil, state.now, fmt.Errorf(
-			"no history can be rebuilt from %s: only a server that watched it has one (lifeline serve)", w.where(target),
+			"no history can be rebuilt from %s: only a server that watched it has one (lifeline serve)",
+			w.where(target),
 		)
 	}
 	return []answer.Answer{explainPresent(traces[0], standing, target, w.Namespace, state.now)}, state.now, nil
