@@ -43,9 +43,9 @@ Without a server, the answer is derived from the present state of the object, it
 owners and its dependents; a list, or the answers about a kind, from all objects of
 the namespace. The user is then unknown, and so may be the time.
 
-Exit codes: 0 if nothing is wrong, also for a change on its way; 3 if there is a
-problem, or the object is stuck; 4 if its change has failed; 1 if there is no answer,
-also about one of several objects.`,
+Exit codes: 0 if nothing is wrong, also for a running change or a held object; 3 if
+there is a problem, or the object is stuck; 4 if its change has failed; 1 if there is
+no answer, also about one of several objects.`,
 		Example: `  lifeline why
   lifeline why -A
   lifeline why -l app=web

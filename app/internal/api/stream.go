@@ -225,7 +225,14 @@ func (st *stream) amend(ctx context.Context, id trace.TraceID) error {
 	case !store.Touches(of.Trace(), st.of):
 		return nil
 	}
-	return st.event(EventAmended, SummaryOf(of.Summary()))
+	return st.event(EventAmended, st.summary(of))
+}
+
+// summary returns the summary of a trace, with the present state of its object.
+func (st *stream) summary(of *store.Excerpt) Summary {
+	row := []Summary{SummaryOf(of.Summary())}
+	st.server.broken.mark(st.access, row)
+	return row[0]
 }
 
 // next sends the version that has waited longest, if any waits.
@@ -261,7 +268,7 @@ func (st *stream) next(ctx context.Context) error {
 	begun := time.Now()
 	defer func() { st.spent += time.Since(begun) }()
 	if st.summaries {
-		doc, err := marshal(SummaryOf(visible.Summary()))
+		doc, err := marshal(st.summary(visible))
 		if err != nil {
 			return err
 		}

@@ -235,7 +235,7 @@ func (w *Why) refused(
 		if err != nil {
 			return nil, nil, err
 		}
-		if o := rest[best].Outcome; o != span.Failed && o != span.Unfinished && o != "" {
+		if o := rest[best].Outcome; !o.InVain() && o != span.Unfinished && o != "" {
 			break
 		}
 		why, err := server.Why(ctx, rest[best].TraceID, target.Ref(w.Namespace))

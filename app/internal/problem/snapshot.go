@@ -143,6 +143,23 @@ func (s *Snapshot) After(traceID string, exists func(namespace string) bool) *Pr
 	return alone(s.contents.places().trace[traceID], exists)
 }
 
+// Each calls yield once for each problem and each namespace of its objects, with the kind and the category of its first
+// object there.
+func (s *Snapshot) Each(yield func(kind, category, namespace string)) {
+	if s == nil || s.contents == nil {
+		return
+	}
+	for _, g := range s.contents.groups {
+		seen := map[string]bool{}
+		for _, e := range g {
+			if ns := e.Object.Namespace; !seen[ns] {
+				seen[ns] = true
+				yield(e.Object.Kind.Kind, e.Category, ns)
+			}
+		}
+	}
+}
+
 func alone(e *tracked, exists func(namespace string) bool) *Problem {
 	if e == nil || exists != nil && !exists(e.Object.Namespace) {
 		return nil

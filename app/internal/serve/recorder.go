@@ -109,7 +109,7 @@ type recorderOptions struct {
 	Joining *joining
 	// Held returns the entries of the log that are in memory, for a journal that was lost; may be nil.
 	Held func() []*journal.Entry
-	// Notices decides about notices, and Counts counts failed and stuck changes; each may be nil. Tells
+	// Notices decides about notices, and Counts counts problems and failed changes; each may be nil. Tells
 	// reports whether this server delivers notices.
 	Notices *notice.Board
 	Tells   func() bool
