@@ -141,7 +141,9 @@ var breakages = []breakage{
 	},
 	{
 		name: "cpu", what: "more CPU than a node has", object: "deployment/web", category: "unschedulable_cpu",
-		before: deployment("", "", ""), manifest: deployment("", `, resources: {requests: {cpu: "99"}}`, ""),
+		before: deployment("", "", ""), manifest: deployment("", `, resources: {requests: {cpu: "99"}}`,
+			// The Pod does not mind the cordoned nodes of another breakage.
+			"      tolerations: [{key: node.kubernetes.io/unschedulable, operator: Exists}]\n"),
 		retry:  []string{"rollout", "restart", "deployment/web"},
 		repair: []string{"set", "resources", "deployment/web", "--requests=cpu=1"},
 	},
