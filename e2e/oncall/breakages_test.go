@@ -125,13 +125,16 @@ var breakages = []breakage{
 		manifest: strings.NewReplacer("web:1", "web:9", "imagePullPolicy: Never", "imagePullPolicy: Always",
 			"  selector:", "  progressDeadlineSeconds: 60\n  selector:").Replace(
 			deployment("lab.lifeline.dev/pull-error: not found", "", "")),
-		retry: []string{"rollout", "restart", "deployment/web"}, repair: []string{"rollout", "undo", "deployment/web", "--to-revision=1"},
+		retry:  []string{"rollout", "restart", "deployment/web"},
+		repair: []string{"rollout", "undo", "deployment/web", "--to-revision=1"},
 	},
 	{
 		name: "crash", what: "a crash loop", object: "deployment/web", category: "crash_loop",
-		before:   deployment("", "", ""),
-		manifest: deployment(`lab.lifeline.dev/run: 2s, lab.lifeline.dev/exit-code: "3", lab.lifeline.dev/backoff: 20s`, "", ""),
-		repair:   []string{"rollout", "undo", "deployment/web"},
+		before: deployment("", "", ""),
+		manifest: deployment(
+			`lab.lifeline.dev/run: 2s, lab.lifeline.dev/exit-code: "3", lab.lifeline.dev/backoff: 20s`, "", "",
+		),
+		repair: []string{"rollout", "undo", "deployment/web"},
 	},
 	{
 		name: "probe", what: "a readiness probe that never succeeds", object: "deployment/web",
@@ -164,8 +167,8 @@ var breakages = []breakage{
 		before: deployment("", `, resources: {requests: {cpu: "1"}}`, ""), manifest: autoscaler,
 	},
 	{
-		name: "cordon", what: "no node for a Pod: its nodes are cordoned, and later another one", object: "deployment/web",
-		category: "unschedulable_cordon", first: (*play).cordon,
+		name: "cordon", what: "no node for a Pod: its nodes are cordoned, and later another one",
+		object: "deployment/web", category: "unschedulable_cordon", first: (*play).cordon,
 		manifest: deployment("", "", "      nodeSelector: {pool: a}\n"),
 		retry:    []string{"cordon", "node-4"},
 		repair:   []string{"uncordon", "node-0", "node-1", "node-2", "node-3", "node-4"},

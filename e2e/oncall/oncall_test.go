@@ -62,7 +62,8 @@ func (p *play) as(args ...string) {
 // apply is as with a standard input.
 func (p *play) apply(stdin string, args ...string) {
 	p.t.Helper()
-	bench.MustKubectl(p.t, stdin, append([]string{"--as", "jane", "--as-group", "system:masters", "-n", p.name}, args...)...)
+	as := []string{"--as", "jane", "--as-group", "system:masters", "-n", p.name}
+	bench.MustKubectl(p.t, stdin, append(as, args...)...)
 }
 
 // lifeline runs a command with the server, and decodes its JSON.
@@ -205,7 +206,9 @@ func TestOnCall(t *testing.T) {
 	receiver := httptest.NewServer(h)
 	defer receiver.Close()
 	server := bench.Server(t, harness.ServerOptions{Config: fmt.Sprintf(`receivers: {audit: {logFile: %s}}
-notices: {after: %s, receivers: [{name: hook, format: cloudevents, url: "%s/", types: [problem.started, problem.resolved]}]}
+notices:
+  after: %s
+  receivers: [{name: hook, format: cloudevents, url: "%s/", types: [problem.started, problem.resolved]}]
 `, bench.Cluster.AuditLog(), noticed, receiver.URL)})
 	server.Start(t)
 	plays := make([]*play, len(breakages))

@@ -225,14 +225,14 @@ func allObjects(problems []problem.Problem) []object.Ref {
 
 // printNames writes the kind, the namespace and the name of each object once: "Pod shop/web".
 func printNames(out io.Writer, objects []object.Ref) error {
-	told := map[string]bool{}
+	printed := map[string]bool{}
 	for i := range objects {
 		o := &objects[i]
 		name := cli.Shown(o.Kind.Kind) + " " + cli.Shown(strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"))
-		if told[name] {
+		if printed[name] {
 			continue
 		}
-		told[name] = true
+		printed[name] = true
 		if _, err := fmt.Fprintln(out, name); err != nil {
 			return err
 		}
