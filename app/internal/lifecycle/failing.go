@@ -198,6 +198,7 @@ func (p *problems) group(f *problem.Failing, blamed *off) {
 		f.Key.Of = "registry " + registry(f.Image)
 	case kind.Node.Is(r.At.Kind) || kind.Node.Is(blamed.t.Ref.Kind) && r.Category == reason.NodeNotReady:
 		f.Key.Category, f.Key.Of, f.Shared = string(reason.NodeNotReady), "node "+nodeOf(r, blamed), true
+		f.Origin = kind.Node.Is(f.Object.Kind)
 	case kind.PersistentVolumeClaim.Is(r.At.Kind) && r.Cause != "":
 		f.Key.Category, f.Key.Of, f.Shared = string(r.Cause), string(r.At.UID), true
 	case slices.Contains(byFor, r.Category):

@@ -37,7 +37,7 @@ func (p *problems) cause(top, blamed *off, f *problem.Failing) *problem.Cause {
 	t := top.t
 	if d := p.derived(t); d != nil {
 		r := newestChange(d, t)
-		if r == nil || worked(r, top.onset.At) {
+		if r == nil || worked(r, top.onset.At, enough(blamed)) {
 			return nil
 		}
 		return causeOf(d, r)
@@ -66,11 +66,19 @@ func newestChange(d *derivation, t *change.Timeline) *change.Reconciliation {
 	return nil
 }
 
-// worked reports whether the object of r had its desired state after r for as long as that counts, before the onset of
-// its problem.
-func worked(r *change.Reconciliation, onset time.Time) bool {
+// worked reports whether the object of r had its desired state after r for a time, before the onset of its problem.
+func worked(r *change.Reconciliation, onset time.Time, enough time.Duration) bool {
 	v := r.ConvergedBy(^uint64(0))
-	return v != nil && onset.Sub(v.Seen) > problem.Lasting
+	return v != nil && onset.Sub(v.Seen) > enough
+}
+
+// enough returns the time with the desired state after which a change did not lead to the reason of o. A program may
+// take a while to crash.
+func enough(o *off) time.Duration {
+	if o.lasting() > problem.Lasting {
+		return stalled
+	}
+	return problem.Lasting
 }
 
 // byFields returns the newest change of the fields of the reason of o, or nil.

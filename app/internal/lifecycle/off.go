@@ -55,6 +55,11 @@ func (o *off) weight() int {
 	return 0
 }
 
+// fails reports whether the reason r of an object in its desired state is a problem.
+func fails(r reason.Reason) bool {
+	return r.Text != "" && (!r.Note || r.Category == reason.NodeCordoned) && !r.Category.Held()
+}
+
 // vague are the reasons that a more specific one of the same object explains.
 var vague = []reason.Category{reason.ProgressDeadline, reason.PodFailed, reason.JobRetry, reason.ImagePull}
 
@@ -76,8 +81,7 @@ func (p *problems) judged(t *change.Timeline, now time.Time) *off {
 	unfinished := false
 	if converged(last) {
 		r = p.follow(t, standing(p.known, t, reasons))
-		if r.Text == "" || r.Note && r.Category != reason.NodeCordoned || r.Category.Held() ||
-			r.Category == reason.NoEndpoints && p.idle(t) {
+		if !fails(r) || r.Category == reason.NoEndpoints && p.idle(t) {
 			return nil
 		}
 	} else {

@@ -240,6 +240,7 @@ func (p *problems) link(o *off) {
 func (p *problems) unlink(o *off) {
 	delete(p.off, o.t.Ref.UID)
 	delete(p.spaceOf(o.t).off, o.t)
+	p.drop(o.t)
 	p.stirred[o.t.Ref.Namespace] = struct{}{}
 	delete(p.below[o.above], o.t.Ref.UID)
 	if len(p.below[o.above]) == 0 {
@@ -368,16 +369,16 @@ func (p *problems) visit(o *off, depth int, f func(*off, int)) {
 	}
 }
 
-// arrived returns the time from which t, which has its desired state, has it.
+// arrived returns the time from which t, which has its desired state, has it. The end of a cordon needs no proof.
 func (p *problems) arrived(t *change.Timeline) time.Time {
 	at := t.Last().Seen
 	for _, v := range slices.Backward(t.Versions) {
-		if !converged(v) {
+		if !converged(v) || fails(reason.Standing(v, nil, nil)) && !reason.Cordoned(v) {
 			break
 		}
 		at = v.Seen
 	}
-	if kind.Service.Is(t.Ref.Kind) {
+	if kind.Service.Is(t.Ref.Kind) || kind.CronJob.Is(t.Ref.Kind) {
 		for _, dep := range p.known.Dependants(t.Ref.UID) {
 			if v := dep.Last(); v != nil {
 				at = history.Later(at, v.Seen)

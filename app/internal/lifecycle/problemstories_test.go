@@ -182,6 +182,7 @@ func TestProblemStories(t *testing.T) {
 			"they share one problem, that of the Node",
 			func(s *story) {
 				s.write("node-1", aNode, readiness("True"))
+				s.broken("old")
 				for _, web := range []string{"web", "api"} {
 					s.write(web, deployment(1), fresh)
 					s.write(web+"-1", replicaSet(web, 1), fresh)
@@ -197,7 +198,10 @@ func TestProblemStories(t *testing.T) {
 					s.write(web, func(st *observation.State) { st.Workload.Available, st.Workload.Ready = 0, 0 })
 				}
 			}, time.Minute,
-			[]string{"3 node_not_ready: Node node-1 is not ready, since 1h0m1.2s"}, false,
+			[]string{
+				"3 node_not_ready: Node node-1 is not ready, since 1h0m1.5s",
+				"1 image_not_found: Deployment old cannot pull image web:2 of container app: not found, before 200ms",
+			}, false,
 		},
 		"A CronJob that fails each minute": {
 			"one problem from the first failure on",
@@ -239,6 +243,23 @@ func TestProblemStories(t *testing.T) {
 				s.write("hpa", ofKind("autoscaling", "HorizontalPodAutoscaler"), arrived,
 					conditioned("ScalingActive", "False", "FailedGetResourceMetric", "no metrics"))
 			}, 59 * time.Second, nil, false,
+		},
+		"An autoscaler that flaps": {
+			"it reads a metric for less than a minute",
+			func(s *story) {
+				s.write("hpa", ofKind("autoscaling", "HorizontalPodAutoscaler"), arrived,
+					conditioned("ScalingActive", "True", "ValidMetricFound", ""))
+				s.wait(time.Hour)
+				for range 3 {
+					s.write("hpa", conditioned("ScalingActive", "False", "FailedGetResourceMetric", "no metrics"))
+					s.wait(2 * time.Minute)
+					s.write("hpa", conditioned("ScalingActive", "True", "ValidMetricFound", ""))
+					s.wait(40 * time.Second)
+					s.write("hpa", conditioned("ScalingActive", "False", "FailedGetResourceMetric", "no metrics"))
+					s.wait(2 * time.Minute)
+				}
+			}, 0,
+			[]string{"1 scale_metric: HorizontalPodAutoscaler hpa cannot read a metric: no metrics, since 1h0m0s"}, true,
 		},
 		"An autoscaler of a broken target": {
 			"it follows its target",
@@ -337,6 +358,7 @@ func TestProblemStories(t *testing.T) {
 			}
 			e := New(Options{Cluster: "test"})
 			for _, o := range s.seen {
+				e.Take(o.Seen.Add(-time.Millisecond))
 				e.Observe(o)
 				e.Take(o.Seen)
 			}

@@ -24,7 +24,7 @@ type space struct {
 	resting map[*change.Timeline]struct{}
 }
 
-// spaceOf returns the space of t.
+// spaceOf returns the space of t, a new one without any.
 func (p *problems) spaceOf(t *change.Timeline) *space {
 	s := p.spaces[t.Ref.Namespace]
 	if s == nil {
@@ -37,14 +37,24 @@ func (p *problems) spaceOf(t *change.Timeline) *space {
 	return s
 }
 
+// drop forgets the space of t if it is empty.
+func (p *problems) drop(t *change.Timeline) {
+	if s := p.spaces[t.Ref.Namespace]; s != nil && len(s.off)+len(s.followers)+len(s.resting) == 0 {
+		delete(p.spaces, t.Ref.Namespace)
+	}
+}
+
 // rest notes whether t is a workload that is scaled to 0, and touches the objects that it may explain.
 func (p *problems) rest(t *change.Timeline) {
 	last := t.Last()
 	rests := last != nil && t.Removal == nil && last.Workload != nil && last.Workload.Replicas == 0 &&
 		p.known.Controller(t) == nil && !kind.DaemonSet.Is(last.Kind) && !kind.Job.Is(last.Kind)
-	s := p.spaceOf(t)
+	s := p.spaces[t.Ref.Namespace]
+	if s == nil && !rests {
+		return
+	}
+	s = p.spaceOf(t)
 	if _, known := s.resting[t]; known == rests {
-		p.drop(t, s)
 		return
 	}
 	if rests {
@@ -55,25 +65,20 @@ func (p *problems) rest(t *change.Timeline) {
 	for follower := range s.followers {
 		p.touched[follower] = struct{}{}
 	}
-	p.drop(t, s)
-}
-
-// drop forgets an empty space.
-func (p *problems) drop(t *change.Timeline, s *space) {
-	if len(s.off)+len(s.followers)+len(s.resting) == 0 {
-		delete(p.spaces, t.Ref.Namespace)
-	}
+	p.drop(t)
 }
 
 // follow notes whether another object may explain t, which has the reason r. It returns r with the time of the first
 // note: the versions of an EndpointSlice are not kept.
 func (p *problems) follow(t *change.Timeline, r reason.Reason) reason.Reason {
-	s := p.spaceOf(t)
 	if !slices.Contains(following, r.Category) {
-		delete(s.followers, t)
-		p.drop(t, s)
+		if s := p.spaces[t.Ref.Namespace]; s != nil {
+			delete(s.followers, t)
+			p.drop(t)
+		}
 		return r
 	}
+	s := p.spaceOf(t)
 	if since, known := s.followers[t]; known && since.Before(r.Since) {
 		r.Since = since
 	}
@@ -86,7 +91,11 @@ var following = []reason.Category{reason.NoEndpoints, reason.EndpointsUnready, r
 
 // idle reports whether a Service selects only the Pods of workloads that are scaled to 0.
 func (p *problems) idle(service *change.Timeline) bool {
-	for t := range p.spaceOf(service).resting {
+	s := p.spaces[service.Ref.Namespace]
+	if s == nil {
+		return false
+	}
+	for t := range s.resting {
 		if reason.Selects(leaves(service), leaves(t), reason.TemplateLabels) {
 			return true
 		}

@@ -65,6 +65,8 @@ type Failing struct {
 	Shared bool
 	// Outside means that Blamed fails by itself: no change of another object leads to that.
 	Outside bool
+	// Origin means that the object explains the others with the key. It is the first one.
+	Origin bool
 	// Follows means that the object fails because another object with the key does. It is never the first one.
 	Follows bool
 	Image   string
@@ -142,7 +144,9 @@ func (t *Tracker) Lacks(s *Failing, now time.Time) time.Time {
 		t.entries[s.Object.UID], t.changed = e, true
 		return time.Time{}
 	}
-	e.Good = time.Time{}
+	if !e.Good.IsZero() {
+		e.Good, t.changed = time.Time{}, true
+	}
 	if s.Onset.Exact && !e.Moved && s.Onset.mark() != e.Onset.mark() {
 		// Late observations correct the beginning, or the problem had ended between two looks.
 		if e.Own = t.identify(s); s.Onset.At.After(e.Onset.At) {
@@ -202,7 +206,7 @@ func (t *Tracker) Arrives(uid types.UID, at, now time.Time) time.Time {
 		return time.Time{}
 	}
 	if e.Good.IsZero() || at.Before(e.Good) {
-		e.Good = at
+		e.Good, t.changed = at, true
 	}
 	end := e.Good.Add(e.lasting())
 	if now.After(end) {
@@ -275,6 +279,8 @@ func older(a, b *tracked) int {
 // place orders the objects of a problem before their age does.
 func (e *tracked) place() int {
 	switch {
+	case e.Origin:
+		return -1
 	case e.Follows:
 		return 2
 	case e.Fading:

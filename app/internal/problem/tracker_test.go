@@ -209,6 +209,15 @@ func TestFollower(t *testing.T) {
 	}
 }
 
+// TestOrigin: the object that explains the others is the first one, and gives the age.
+func TestOrigin(t *testing.T) {
+	tracker := NewTracker("c")
+	node := failing("node-1", "node_not_ready", "node-1", time.Hour)
+	node.Origin = true
+	tell(tracker, time.Hour, failing("web", "node_not_ready", "node-1", 0), node)
+	wantLines(t, tracker, time.Hour, "2 Deployment node-1 fails by node_not_ready since 1h0m0s +web")
+}
+
 // TestCauseOfMany: objects that meet a broken webhook by several changes have no common cause; by one change they have.
 func TestCauseOfMany(t *testing.T) {
 	for _, tc := range []struct {
