@@ -169,7 +169,7 @@ func (p *Problems) seen(found *broken) string {
 	if found.watched.IsZero() {
 		return plural(found.objects, "object") + " read, without a server."
 	}
-	text := "The server watches since " + found.watched.In(p.Time().Location()).Format(time.DateTime) + "."
+	text := "The server has watched since " + found.watched.In(p.Time().Location()).Format(time.DateTime) + "."
 	switch {
 	case found.some:
 		text += fmt.Sprintf(" At least %s: lifeline ls --open", runs(found.running))
