@@ -173,7 +173,8 @@ func sayUnread(o *cli.Options, all []watch.ResourceStats, scope watch.Scope) err
 	}
 	switch n := len(unread); {
 	case !readable && len(all) > 0:
-		return fmt.Errorf("you may read nothing in %s: name another namespace with -n, or a server with --server", where)
+		return fmt.Errorf("you may read nothing in %s: name another namespace with -n, or a server with --server",
+			where)
 	case n > maxUnread:
 		o.Say("you may not read %s and %d more kinds: what is broken among them is not known",
 			strings.Join(unread[:maxUnread], ", "), n-maxUnread)
