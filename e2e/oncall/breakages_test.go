@@ -28,6 +28,8 @@ type breakage struct {
 	command []string
 	// first is done before the manifest, and then after it; nil for nothing.
 	first, then func(p *play)
+	// again is done each minute; nil for nothing.
+	again func(p *play)
 	// objects is the number of objects of the problem; 0 means one.
 	objects int
 	// retry is what somebody tries between the two looks, as a command of kubectl; nil for nothing.
@@ -140,7 +142,7 @@ var breakages = []breakage{
 		name: "probe", what: "a readiness probe that never succeeds", object: "deployment/web",
 		category: "readiness_probe", before: deployment("", "", ""),
 		manifest: deployment("lab.lifeline.dev/ready: 10h", ", readinessProbe: {httpGet: {port: 80}}", ""),
-		then:     (*play).unhealthy,
+		then:     (*play).unhealthy, again: (*play).stillUnhealthy,
 	},
 	{
 		name: "cpu", what: "more CPU than a node has", object: "deployment/web", category: "unschedulable_cpu",
@@ -252,4 +254,12 @@ func (p *play) unhealthy() {
 "count": 1, "firstTimestamp": %[3]q, "lastTimestamp": %[3]q, "source": {"component": "kubelet", "host": "node-4"},
 "involvedObject": {"apiVersion": "v1", "kind": "Pod", "namespace": %[4]q, "name": %[1]q, "uid": %[2]q,
 "fieldPath": "spec.containers{web}"}}`, pod, uid, now, p.name), "-n", p.name, "create", "-f", "-")
+}
+
+// stillUnhealthy repeats the Event, as a kubelet does.
+func (p *play) stillUnhealthy() {
+	p.t.Helper()
+	bench.MustKubectl(p.t, "", "-n", p.name, "patch", "event", "probe", "--type=merge", "-p",
+		fmt.Sprintf(`{"count": %d, "lastTimestamp": %q}`, 1+int(time.Since(p.began).Minutes()),
+			time.Now().UTC().Format(time.RFC3339)))
 }

@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
@@ -220,21 +218,21 @@ notices:
 	for _, p := range plays {
 		p.destroy()
 	}
-	until(t, began.Add(firstLook))
+	until(t, plays, began.Add(firstLook))
 	for _, p := range plays {
 		p.look(0)
 		p.ask()
 	}
-	until(t, began.Add(retries))
+	until(t, plays, began.Add(retries))
 	for _, p := range plays {
 		if p.retry != nil {
 			p.as(p.retry...)
 		}
 	}
-	until(t, began.Add(restart))
+	until(t, plays, began.Add(restart))
 	server.Kill(t)
 	server.Start(t)
-	until(t, began.Add(secondLook))
+	until(t, plays, began.Add(secondLook))
 	shown := bench.Do(t, harness.Call{
 		Args: []string{"why", "-A"}, Env: []string{"LIFELINE_SERVER=http://" + server.APIAddress()},
 	})
@@ -273,13 +271,23 @@ func repairAll(t *testing.T, plays []*play, h *hook) {
 	}
 }
 
-// until waits for a time of the test.
-func until(t *testing.T, at time.Time) {
+// until waits for a time of the test, and repeats each minute what a kubelet repeats.
+func until(t *testing.T, plays []*play, at time.Time) {
 	t.Helper()
-	select {
-	case <-time.After(time.Until(at)):
-	case <-t.Context().Done():
-		t.Fatal(t.Context().Err())
+	for {
+		select {
+		case <-time.After(min(time.Minute, time.Until(at))):
+		case <-t.Context().Done():
+			t.Fatal(t.Context().Err())
+		}
+		if !time.Now().Before(at) {
+			return
+		}
+		for _, p := range plays {
+			if p.again != nil {
+				p.again(p)
+			}
+		}
 	}
 }
 
@@ -289,7 +297,7 @@ func (p *play) row(notices []string) string {
 		if p.looks[n].ID == "" {
 			return "**none**"
 		}
-		return duration.HumanDuration(p.looks[n].age)
+		return p.looks[n].age.Round(time.Second).String()
 	}
 	return fmt.Sprintf("| %s | %s | %s | %s | %s |", p.what, shown(p.why), age(0), age(1), strings.Join(notices, ", "))
 }
