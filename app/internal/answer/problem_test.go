@@ -46,7 +46,9 @@ func TestOfProblem(t *testing.T) {
 		namespace string
 		want      Problem
 	}{
-		"Plain": {one(func(*problem.Problem) {}), nil, "default", Problem{Age: "60s", Sentence: sentence, Cause: unknown}},
+		"Plain": {one(func(*problem.Problem) {}), nil, "default", Problem{
+			Age: "60s", Sentence: sentence, Cause: unknown,
+		}},
 		"Another namespace": {one(func(*problem.Problem) {}), nil, "shop", Problem{
 			Age: "60s", Sentence: "Deployment default/web cannot pull image web:2.", Cause: unknown,
 		}},
@@ -58,8 +60,11 @@ func TestOfProblem(t *testing.T) {
 			Age: "60s", Sentence: sentence, Next: `kubectl\nget`, Cause: "Since " + at(0) + ". Cause: jane changed " +
 				"Deployment web (image web:1 → web:2) at " + at(0) + ", trace 3c75a77f.",
 		}},
-		"Only a trace": {one(func(p *problem.Problem) { p.Cause = &problem.Cause{TraceID: "3c75a77f00"} }), last, "default",
-			Problem{Age: "60s", Sentence: sentence, Cause: "Since " + at(0) + ". Cause: trace 3c75a77f."}},
+		"Only a trace": {one(func(p *problem.Problem) {
+			p.Cause = &problem.Cause{TraceID: "3c75a77f00"}
+		}), last, "default", Problem{
+			Age: "60s", Sentence: sentence, Cause: "Since " + at(0) + ". Cause: trace 3c75a77f.",
+		}},
 		"Older": {one(func(p *problem.Problem) { p.Before = true }), nil, "default", Problem{
 			Age: ">60s", Sentence: sentence, Cause: "Since before " + at(0) + ". Cause: not known.",
 		}},
@@ -69,11 +74,12 @@ func TestOfProblem(t *testing.T) {
 		"One reason before": {one(func(p *problem.Problem) { p.Earlier = earlier(1) }), nil, "default", Problem{
 			Age: "60s", Sentence: sentence, Cause: unknown, Before: "Earlier reason, at " + at(0) + ": it crashes 0.",
 		}},
-		"Many reasons before": {one(func(p *problem.Problem) { p.Earlier = earlier(problem.MaxEarlier) }), nil, "default",
-			Problem{
-				Age: "60s", Sentence: sentence, Cause: unknown,
-				Before: "Earlier reason, at " + at(0) + ": it crashes 7 (and at least 7 more).",
-			}},
+		"Many reasons before": {one(func(p *problem.Problem) {
+			p.Earlier = earlier(problem.MaxEarlier)
+		}), nil, "default", Problem{
+			Age: "60s", Sentence: sentence, Cause: unknown,
+			Before: "Earlier reason, at " + at(0) + ": it crashes 7 (and at least 7 more).",
+		}},
 		"Others": {one(func(p *problem.Problem) {
 			p.Count, p.Namespaces = 43, []string{"default", "shop"}
 			for i, kind := range []string{"Deployment", "StatefulSet", "Deployment"} {
