@@ -4,9 +4,13 @@ package reason
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strings"
 
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/internal/message"
 )
@@ -43,6 +47,29 @@ func CutRefused(text string) (request, why string, found bool) {
 		return text, "", false
 	}
 	return strings.Cut(text, wasRefused)
+}
+
+// AndState stands between the reason of a refusal and the state of its object.
+const AndState = "; "
+
+// StateAt says how the object of a refused request is: "Deployment web is fine, 2 of 2".
+func StateAt(v *history.Version) string {
+	text := v.Kind.Kind + " " + v.Name + " is "
+	switch w := v.Workload; {
+	case !judge.Converged(v):
+		return text + "as it was"
+	case w != nil && w.Replicas > 0 && !kind.Job.Is(v.Kind):
+		return text + fmt.Sprintf("fine, %d of %d", w.Ready, w.Replicas)
+	}
+	return text + "as it was"
+}
+
+// CutState divides the reason of a refusal from the state of its object; "" for a reason without it.
+func CutState(why, object string) (reason, state string) {
+	if i := strings.LastIndex(why, AndState+object+" is "); i >= 0 {
+		return why[:i], why[i+len(AndState):]
+	}
+	return why, ""
 }
 
 // IsRefused reports whether the text is that of a reason of Denied.

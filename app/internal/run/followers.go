@@ -4,6 +4,7 @@ package run
 
 import (
 	"context"
+	"net/http"
 	"sync"
 
 	"k8s.io/client-go/rest"
@@ -29,6 +30,17 @@ type followers struct {
 func (f *followers) wrote(w proxy.Written) {
 	if watcher := f.of(w.Upstream); watcher != nil {
 		watcher.Follow(f.ctx, w.Resource, w.Namespace, w.Since)
+	}
+}
+
+// refused looks at the object of a refused write, so that its state can be said beside the refusal. There is nothing
+// to see after an answer that the object does not exist, or that the user lacks a right.
+func (f *followers) refused(w proxy.Written) {
+	if w.Write.Name == "" || w.Write.Code != http.StatusConflict && w.Write.Code != http.StatusUnprocessableEntity {
+		return
+	}
+	if watcher := f.of(w.Upstream); watcher != nil {
+		f.waits.Go(func() { _, _ = watcher.Look(f.ctx, w.Resource, w.Namespace, w.Write.Name) })
 	}
 }
 
