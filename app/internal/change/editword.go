@@ -13,6 +13,12 @@ import (
 // missing stands for the value of a missing field, as in kubectl.
 const missing = "<none>"
 
+// restartedAt is the annotation with which kubectl rollout restart changes a template; restarted is the word for it.
+const (
+	restartedAt = "kubectl.kubernetes.io/restartedAt"
+	restarted   = "restarted"
+)
+
 // word is an edit in words.
 type word struct {
 	// name is that of the field, such as "image". of is the list item with the field, such as
@@ -95,6 +101,12 @@ func (e *edit) word(whole bool) word {
 		return w.with(e, true)
 	}
 	w := named(e.path)
+	switch {
+	case w.name == restarted && e.after == nil:
+		return word{name: "restart undone"}
+	case w.name == restarted:
+		return w
+	}
 	return w.with(e, false)
 }
 
@@ -195,6 +207,8 @@ func named(path string) word {
 	switch {
 	case startsWith(all, []string{"metadata", "labels"}) && len(all) == 3:
 		return word{name: pod + "label " + all[2].name}
+	case startsWith(all, []string{"metadata", "annotations"}) && len(all) == 3 && all[2].name == restartedAt:
+		return word{name: restarted}
 	case startsWith(all, []string{"metadata", "annotations"}) && len(all) == 3:
 		return word{name: pod + "annotation " + all[2].name}
 	case len(all) > 1 && all[0] == (step{name: "spec"}):

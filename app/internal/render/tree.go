@@ -38,7 +38,7 @@ func treeLines(t *span.Trace, o Options, d density) []line {
 	var left leftOut
 	if !o.Full {
 		if root := t.Root(); root != nil {
-			f := newJoinedFold(o.Now, root.Duration(o.Now))
+			f := newJoinedFold(t, o.Now, root.Duration(o.Now))
 			f.fold(tree)
 			left = f.left
 		}
