@@ -64,6 +64,10 @@ func SummaryOf(s *store.Summary) Summary {
 		at := s.SettledAt.UTC()
 		out.SettledAt = &at
 	}
+	if !s.Earliest.IsZero() {
+		at := s.Earliest.UTC()
+		out.Earliest = &at
+	}
 	for _, w := range s.Work {
 		out.Work = append(out.Work, Work{w.Label, Seconds(w.Duration)})
 	}

@@ -105,6 +105,15 @@ func (c *RetentionConfiguration) Ages() map[string]time.Duration {
 	return out
 }
 
+// Longest returns the greatest age of a finished trace with any outcome.
+func (c *RetentionConfiguration) Longest() time.Duration {
+	longest := c.Age.Duration
+	for _, age := range c.Ages() {
+		longest = max(longest, age)
+	}
+	return longest
+}
+
 // OTLPConfiguration is the section `otlp`.
 type OTLPConfiguration struct {
 	// Where spans are sent: a URL with http, https, grpc or grpcs, or `host:port`. Port 4317 means

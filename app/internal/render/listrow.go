@@ -144,7 +144,7 @@ func listHeader(o ListOptions) listRow {
 
 func listTrace(t *store.Summary, o ListOptions) listRow {
 	var r listRow
-	r.columns[colWhen].text = whenText(t.Start, o)
+	r.columns[colWhen].text = whenText(t, o)
 	r.columns[colTrace] = piece{t.ID.String(), dim}
 	if !o.whole() {
 		r.columns[colTrace].text = r.columns[colTrace].text[:8]
@@ -157,7 +157,7 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 		r.columns[colChanged].text = escape(strings.Join(t.Edits, ", "))
 	}
 	r.columns[colOutcome] = outcomePiece(t)
-	r.columns[colDuration].text = precise(max(0, t.Duration))
+	r.columns[colDuration].text = roughly(t) + precise(max(0, t.Duration))
 	if !t.State().Ended() {
 		r.columns[colDuration].text += "…"
 	}
@@ -168,6 +168,9 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 	case t.Reason == "" || !t.Outcome.InVain() && !(t.Open && (t.Stuck || t.State() == span.Held)):
 	default:
 		r.reason = escape(t.Reason)
+	}
+	if now, is := o.Present[t.ID]; is {
+		r.present(now, o)
 	}
 	for i, p := range r.columns {
 		if !o.whole() {
@@ -180,14 +183,38 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 	return r
 }
 
-func whenText(start time.Time, o ListOptions) string {
-	if start.IsZero() {
+// present adds the present state. Where lines are cut, it does not widen the column of outcomes.
+func (r *listRow) present(now Present, o ListOptions) {
+	if o.cuts() {
+		r.reason = now.text(o) + ": " + escape(now.Reason)
+		return
+	}
+	r.columns[colOutcome].text += " · " + now.text(o)
+	switch {
+	case o.Wide && r.columns[colReason].text == "":
+		r.columns[colReason].text = escape(now.Reason)
+	case !o.Wide && r.reason == "":
+		r.reason = escape(now.Reason)
+	}
+}
+
+// whenText returns the age or the time of the start. "~" marks the latest possible one.
+func whenText(t *store.Summary, o ListOptions) string {
+	switch {
+	case t.Start.IsZero():
+		return ""
+	case o.Wide:
+		return roughly(t) + t.Start.In(o.Now.Location()).Format(time.RFC3339)
+	}
+	return roughly(t) + duration.HumanDuration(max(0, o.Now.Sub(t.Start)))
+}
+
+// roughly marks times that depend on the latest possible start.
+func roughly(t *store.Summary) string {
+	if t.Earliest.IsZero() {
 		return ""
 	}
-	if o.Wide {
-		return start.In(o.Now.Location()).Format(time.RFC3339)
-	}
-	return duration.HumanDuration(max(0, o.Now.Sub(start)))
+	return "~"
 }
 
 // whoText returns the user and the component. It omits the system account of a component, which

@@ -36,6 +36,8 @@ type Summary struct {
 	// open root extends to AsOf.
 	Start    time.Time
 	Duration time.Duration
+	// Earliest is the earliest possible start if Start is only the latest possible one; zero otherwise.
+	Earliest time.Time
 	// Outcome is that of the valid claims. Was is that of the first ones, if it was another, and SettledAt the time
 	// of the newest claim after these; see span.Revise. Reason is that of the first outcome, or of an open trace.
 	Outcome   span.Outcome
@@ -106,6 +108,9 @@ func Summarize(t *span.Trace, asOf time.Time) Summary {
 		return out
 	}
 	out.Name, out.Object = root.Name, root.Object
+	if at, err := time.Parse(time.RFC3339, insight.Attribute(root, span.KeyEarliest)); err == nil {
+		out.Earliest = at
+	}
 	out.Command = insight.Attribute(root, span.KeyCommand)
 	out.Heals, out.Category = insight.Attribute(root, span.KeyHeals), insight.Attribute(root, span.KeyReason)
 	out.Stuck = out.Stuck && !out.held()
