@@ -31,6 +31,13 @@ func TestRefusedDrain(t *testing.T) {
 			twoBudgets(s.seen[len(s.seen)-1].Write)
 		}, time.Minute, span.Refused, "the eviction of Pod app was refused: more than one PodDisruptionBudget " +
 			"selects the Pod, and an eviction supports only one; Node node-1 stays cordoned"},
+		"named budgets": {"the namespace has no others", func(s *story) {
+			s.write("team", ofKind("policy", "PodDisruptionBudget"))
+			s.write("platform", ofKind("policy", "PodDisruptionBudget"))
+			s.evict("app", 429)
+			twoBudgets(s.seen[len(s.seen)-1].Write)
+		}, time.Minute, span.Refused, "the eviction of Pod app was refused: PodDisruptionBudgets platform and team both " +
+			"select the Pod, and an eviction supports only one; Node node-1 stays cordoned"},
 		"tried again": {"the drain gave up", func(s *story) {
 			s.evict("app", 429)
 			s.wait(5 * time.Second)

@@ -91,6 +91,9 @@ var (
 // twoBudgets begins the refusal of an eviction that several budgets select.
 const twoBudgets = "This pod has more than one PodDisruptionBudget"
 
+// SeveralBudgets is the reason of such a refusal. The API server does not name the budgets.
+const SeveralBudgets = "more than one PodDisruptionBudget selects the Pod, and an eviction supports only one"
+
 // denial returns the reason of a refusal without the object, which the sentence names.
 func denial(q *observation.Write) string {
 	text := q.Message
@@ -105,7 +108,7 @@ func denial(q *observation.Write) string {
 	case at != nil:
 		return "PodDisruptionBudget " + at[1] + " needs " + at[2] + " healthy Pods, and " + at[3] + " are"
 	case strings.HasPrefix(text, twoBudgets):
-		return "more than one PodDisruptionBudget selects the Pod, and an eviction supports only one"
+		return SeveralBudgets
 	case text == "":
 		return cmp.Or(q.Reason, "without a reason")
 	case text == message.Withheld:

@@ -87,7 +87,7 @@ func (b *Builder) trace(l *change.Lineage) *span.Trace {
 		}
 	}
 	for _, w := range l.Loose {
-		s := writeSpan(l.ID, w)
+		s := writeSpan(l.ID, b.audited(w))
 		s.Facts = Requested(s, w)
 		if q := b.refusalOf(w); q != nil {
 			s.Attributes = append(s.Attributes, userOf(q)...)

@@ -4,6 +4,7 @@ package tree
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
@@ -15,6 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/trail"
+	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
 // refusalText returns the reason of a refused write. A webhook may omit the reason.
@@ -56,7 +58,7 @@ func (b *Builder) inVain(l *change.Lineage) (verdict, bool) {
 	}
 	slices.SortStableFunc(refused, func(a, b change.Refused) int { return trail.CompareWrites(a.Write, b.Write) })
 	last := refused[len(refused)-1]
-	v := deniedVerdict(last.Write, refused)
+	v := b.nameBudgets(deniedVerdict(b.audited(last.Write), refused))
 	if node := b.known.EvictedFrom(index.Identify(last.Write), last.Write); node != "" && b.cordoned(node) {
 		v.text = span.Bound(v.text + reason.AndState + "Node " + node + " stays cordoned")
 		return v, true
@@ -70,6 +72,29 @@ func (b *Builder) cordoned(node string) bool {
 		last := t.Last()
 		return t.Removal == nil && last != nil && last.Field("spec.unschedulable") != nil
 	})
+}
+
+// nameBudgets names the budgets that refused an eviction, if the namespace has no others.
+func (b *Builder) nameBudgets(v verdict) verdict {
+	if !strings.Contains(v.text, reason.SeveralBudgets) {
+		return v
+	}
+	if all := b.known.Budgets(v.refused.Namespace); len(all) == 2 {
+		v.text = span.Bound(strings.Replace(v.text, reason.SeveralBudgets, "PodDisruptionBudgets "+all[0]+" and "+all[1]+
+			" both select the Pod, and an eviction supports only one", 1))
+	}
+	return v
+}
+
+// audited returns the refused request of a command as the audit log has it, where its message says more.
+func (b *Builder) audited(w *observation.Write) *observation.Write {
+	q := b.refusalOf(w)
+	if q == nil || q.Message == "" || q.Message == message.Withheld || w.Message != message.Withheld && w.Message != "" {
+		return w
+	}
+	of := *w
+	of.Reason, of.Message = q.Reason, q.Message
+	return &of
 }
 
 // beside adds the state of its object to the verdict on a refused request. The state is that at the time of the
