@@ -66,3 +66,6 @@ func StateOf(open, held, stuck bool, outcome Outcome) State {
 	}
 	return State(outcome)
 }
+
+// Restarted is the word of an edit by kubectl rollout restart.
+const Restarted = "restarted"

@@ -139,7 +139,7 @@ func (s *Summary) Recovered() bool {
 // work continues.
 func (s Summary) At(now time.Time) Summary {
 	more := now.Sub(s.Start) - s.Duration
-	if !s.Open || s.Duration <= 0 || more <= 0 {
+	if !s.Open || s.State().Ended() || s.Duration <= 0 || more <= 0 {
 		return s
 	}
 	s.Duration += more
