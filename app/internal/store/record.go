@@ -121,6 +121,14 @@ func Summarize(t *span.Trace, asOf time.Time) Summary {
 			out.Verb = first.Verb
 		}
 	}
+	if out.Actor == "" { // nothing was stored: the author of a refused request
+		for _, s := range t.Spans {
+			if s.Origin == nil && s.IsWrite() {
+				out.Actor = s.Service
+				break
+			}
+		}
+	}
 	return out
 }
 
