@@ -78,7 +78,7 @@ test('a stuck trace says why, since when, and what to do', async () => {
   const text = await page.locator('.verdict').innerText()
   assert.match(text, /has been stuck for (5\d(\.\d)? s|1m)/)
   assert.match(text, /Insufficient memory/)
-  assert.match(await page.locator('.trace-head .next').innerText(), /next: kubectl describe node/)
+  assert.match(await page.locator('.trace-head .next').innerText(), /next:\s+kubectl describe node/)
   await end()
 })
 
