@@ -82,7 +82,7 @@ await apply(JSON.stringify({
 await kubectl(setup.cluster, ['-n', 'shop', 'autoscale', 'deployment', 'storefront', '--min=2', '--max=9', '--cpu=70%'])
 await kubectl(setup.cluster, ['-n', 'shop', 'create', 'service', 'clusterip', 'mailer', '--tcp=25:25'])
 await now('bad', async (page) => {
-  for (const text of ['worker-', 'ledger', 'recommender', 'mailer']) {
+  for (const text of ['+37 more', 'ledger', 'recommender', 'storefront', 'mailer']) {
     await page.locator('[data-problem]', { hasText: text }).first().waitFor({ timeout: 180_000 })
   }
 })
