@@ -260,7 +260,7 @@ class RowView extends Component<RowProperties> {
         onClick={(e) => {
           if (e.defaultPrevented || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey || e.button !== 0) return
           if (String(getSelection()) !== '') return
-          if ((e.target as Element).closest('.later')) return // a link of its own
+          if ((e.target as Element).closest('a.later')) return // a link of its own
           e.preventDefault()
           open(this.props.row)
         }}
