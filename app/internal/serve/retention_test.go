@@ -32,7 +32,7 @@ func TestLimits(t *testing.T) {
 	want.Outcomes = map[span.Outcome]time.Time{
 		span.Converged: now.Add(-time.Hour), span.Superseded: now.Add(-2 * time.Hour),
 		span.Deleted: now.Add(-3 * time.Hour), span.Failed: now.Add(-1000 * time.Hour),
-		span.Unfinished: now.Add(-5 * time.Hour),
+		span.Unfinished: now.Add(-5 * time.Hour), span.Refused: now.Add(-1000 * time.Hour), // as a failed one
 	}
 	if diff := cmp.Diff(want, limitsOf(&c, now)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
