@@ -188,11 +188,19 @@ func (t *Tracker) replace(e *tracked, s *Failing) {
 	case same:
 		next.At = e.At
 	case s.Category != e.Category || s.Text != e.Text:
-		e.Earlier = append(e.Earlier, former{e.Category, e.sentence(), e.At})
-		e.Earlier = slices.Clone(e.Earlier[max(0, len(e.Earlier)-MaxEarlier):])
+		e.remember(former{e.Category, e.sentence(), e.At})
 	}
 	t.changed = t.changed || !reflect.DeepEqual(e.Failing, next)
 	e.Failing = next
+}
+
+// remember adds an earlier reason. One that comes again keeps its first time.
+func (e *tracked) remember(f former) {
+	if slices.ContainsFunc(e.Earlier, func(of former) bool { return of.Category == f.Category && of.Reason == f.Reason }) {
+		return
+	}
+	e.Earlier = append(slices.Clone(e.Earlier), f)
+	e.Earlier = e.Earlier[max(0, len(e.Earlier)-MaxEarlier):]
 }
 
 // sentence returns the reason as a sentence.

@@ -150,6 +150,12 @@ func TestEarlierReasons(t *testing.T) {
 	if len(p.Earlier) != MaxEarlier || p.Earlier[0].Category != "reason-2" || !p.Earlier[0].Since.Equal(at(2*time.Minute)) {
 		t.Errorf("got %+v", p.Earlier)
 	}
+	for _, again := range []string{"reason-9", "reason-10"} {
+		tell(tracker, 20*time.Minute, failing("web", again, "web", 20*time.Minute))
+	}
+	if got := len(tracker.List(at(time.Hour)).Problems[0].Earlier); got != MaxEarlier {
+		t.Errorf("after a repetition: got %d earlier reasons", got)
+	}
 	faint := failing("web", "progress_deadline", "web", time.Hour)
 	faint.Vague = true
 	one := *faint
