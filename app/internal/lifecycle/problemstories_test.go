@@ -340,6 +340,18 @@ func TestProblemStories(t *testing.T) {
 				s.write("a", unready)
 			}, 10*time.Minute - time.Second, nil, false,
 		},
+		"Objects at their limits": {
+			"they work as declared",
+			func(s *story) {
+				s.write("pdb", ofKind("policy", "PodDisruptionBudget"), arrived,
+					conditioned("DisruptionAllowed", "False", "InsufficientPods", ""))
+				s.write("hpa", ofKind("autoscaling", "HorizontalPodAutoscaler"), arrived,
+					conditioned("ScalingLimited", "True", "TooManyReplicas", ""))
+				s.write("volume", ofKind("", "PersistentVolume"), arrived, func(st *observation.State) {
+					st.ProgressMessage = observation.Released
+				})
+			}, time.Hour, nil, false,
+		},
 		"A Job that works for hours": {
 			"", func(s *story) {
 				s.write("job", aJob, func(st *observation.State) { st.Owners = nil })
