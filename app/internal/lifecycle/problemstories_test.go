@@ -123,7 +123,9 @@ func TestProblemStories(t *testing.T) {
 				s.write("web-1-a", pod("web-1"), labelled, bind, unpulled)
 				s.write("svc-1", slice("svc"))
 			}, 2 * time.Minute,
-			[]string{"2 image_not_found: Deployment web cannot pull image web:2 of container app: not found, since 0s"}, false,
+			[]string{
+				"2 image_not_found: Deployment web cannot pull image web:2 of container app: not found, since 0s",
+			}, false,
 		},
 		"Scaled to 0": {
 			"a Service without Pods is no problem then",
@@ -259,7 +261,9 @@ func TestProblemStories(t *testing.T) {
 					s.wait(2 * time.Minute)
 				}
 			}, 0,
-			[]string{"1 scale_metric: HorizontalPodAutoscaler hpa cannot read a metric: no metrics, since 1h0m0s"}, true,
+			[]string{
+				"1 scale_metric: HorizontalPodAutoscaler hpa cannot read a metric: no metrics, since 1h0m0s",
+			}, true,
 		},
 		"An autoscaler of a broken target": {
 			"it follows its target",
@@ -443,8 +447,8 @@ func TestLaterChange(t *testing.T) {
 	}
 }
 
-// TestRepairInProgress: after a repair, the old reason does not stay, and the object is the same problem until it has its
-// desired state.
+// TestRepairInProgress: after a repair, the old reason does not stay, and the object is the same problem until it has
+// its desired state.
 func TestRepairInProgress(t *testing.T) {
 	s := newStory()
 	s.broken("web")

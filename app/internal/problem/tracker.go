@@ -196,7 +196,8 @@ func (t *Tracker) replace(e *tracked, s *Failing) {
 
 // remember adds an earlier reason. One that comes again keeps its first time.
 func (e *tracked) remember(f former) {
-	if slices.ContainsFunc(e.Earlier, func(of former) bool { return of.Category == f.Category && of.Reason == f.Reason }) {
+	same := func(of former) bool { return of.Category == f.Category && of.Reason == f.Reason }
+	if slices.ContainsFunc(e.Earlier, same) {
 		return
 	}
 	e.Earlier = append(slices.Clone(e.Earlier), f)

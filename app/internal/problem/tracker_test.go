@@ -147,7 +147,8 @@ func TestEarlierReasons(t *testing.T) {
 		tell(tracker, now, failing("web", fmt.Sprint("reason-", i), "web", now))
 	}
 	p := tracker.List(at(time.Hour)).Problems[0]
-	if len(p.Earlier) != MaxEarlier || p.Earlier[0].Category != "reason-2" || !p.Earlier[0].Since.Equal(at(2*time.Minute)) {
+	if len(p.Earlier) != MaxEarlier || p.Earlier[0].Category != "reason-2" ||
+		!p.Earlier[0].Since.Equal(at(2*time.Minute)) {
 		t.Errorf("got %+v", p.Earlier)
 	}
 	for _, again := range []string{"reason-9", "reason-10"} {
