@@ -410,6 +410,26 @@ func TestCordonCause(t *testing.T) {
 	}
 }
 
+// TestChangeOfStanding: a change after the beginning did not lead to the reason of an object in its desired state.
+func TestChangeOfStanding(t *testing.T) {
+	for after, caused := range map[time.Duration]bool{-time.Second: true, 10 * time.Minute: false} {
+		s := newStory()
+		s.wait(time.Hour)
+		s.write("work", aCronJob, shown("spec.schedule", "a"))
+		s.write("work-1", aJob)
+		s.write("work-1", failedJob)
+		s.before()
+		s.wait(after + time.Second)
+		s.write("work", shown("spec.schedule", "b"), func(st *observation.State) { st.Generation++ })
+		e := observe(s.seen)
+		e.Take(s.now())
+		got := e.Problems(s.now()).Problems
+		if len(got) != 1 || (got[0].Cause != nil) != caused {
+			t.Errorf("a change %s after: got %+v", after, got)
+		}
+	}
+}
+
 // TestLaterChange: a later change of a broken object is not the cause. One that replaces the reason is.
 func TestLaterChange(t *testing.T) {
 	s := newStory()
