@@ -181,8 +181,10 @@ func (t *Tracker) replace(e *tracked, s *Failing) {
 	same := s.Key == e.Key && s.Category == e.Category
 	next := *s
 	next.Onset = e.Onset
-	if e.Cause != nil && (same || s.Cause == nil || s.Cause.TraceID == e.Cause.TraceID) {
-		next.Cause = e.Cause // the engine forgets the data of a trace
+	switch one := s.Cause != nil && e.Cause != nil && s.Cause.TraceID == e.Cause.TraceID; {
+	case e.Cause == nil, one && s.Cause.Object != nil: // an audit event brings the user
+	case same, one, s.Cause == nil: // the engine forgets the data of a trace
+		next.Cause = e.Cause
 	}
 	switch {
 	case same:

@@ -259,10 +259,14 @@ func TestCauseStays(t *testing.T) {
 		if trace != "" {
 			f.Cause = &Cause{TraceID: trace, Who: who}
 		}
+		if who != "" {
+			f.Cause.Object = &f.Object
+		}
 		note(tracker, 0, f)
 	}
 	for _, step := range []struct{ category, trace, who, want string }{
-		{"crash_loop", "", "", ""}, {"crash_loop", "t1", "jane", "t1 jane"}, {"crash_loop", "t2", "joe", "t1 jane"},
+		{"crash_loop", "", "", ""}, {"crash_loop", "t1", "kubectl", "t1 kubectl"},
+		{"crash_loop", "t1", "jane", "t1 jane"}, {"crash_loop", "t2", "joe", "t1 jane"},
 		{"image_pull", "t1", "", "t1 jane"}, {"crash_loop", "", "", "t1 jane"}, {"image_pull", "t2", "joe", "t2 joe"},
 	} {
 		by(step.category, step.trace, step.who)
