@@ -95,11 +95,12 @@ const (
 // notes are the reasons that break nothing yet, and less those that follow from others as a rule.
 var (
 	notes = []reason.Category{
-		reason.NodeCordoned, reason.DisruptionBudget, reason.ScaleLimited, reason.ResizeDeferred, reason.VolumeReleased,
-		reason.EphemeralContainer, reason.VolumeResize,
+		reason.NodeCordoned, reason.DisruptionBudget, reason.ResizeDeferred, reason.EphemeralContainer,
+		reason.VolumeResize,
 	}
 	less = []reason.Category{
 		"", reason.EndpointsUnready, reason.StartMissed, reason.JobRetry, reason.SchedulingGated, reason.LoadBalancer,
+		reason.CertificateUnsigned,
 	}
 	outside = []reason.Category{
 		reason.NodeLost, reason.NodeNotReady, reason.NodeMissing, reason.APIServiceUnavailable,

@@ -37,7 +37,8 @@ func (p *problems) cause(top, blamed *off, f *problem.Failing) *problem.Cause {
 	t := top.t
 	if d := p.derived(t); d != nil {
 		r := newestChange(d, t)
-		if r == nil || worked(r, top.onset.At, enough(blamed)) {
+		late := r != nil && converged(t.Last()) && r.Began().Sub(top.onset.At) > problem.Lasting
+		if r == nil || late || worked(r, top.onset.At, enough(blamed)) {
 			return nil
 		}
 		return causeOf(d, r)

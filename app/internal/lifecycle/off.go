@@ -55,9 +55,13 @@ func (o *off) weight() int {
 	return 0
 }
 
+// normal are the reasons of objects that stand at a limit as their authors declared it.
+var normal = []reason.Category{reason.DisruptionBudget, reason.ScaleLimited, reason.VolumeReleased}
+
 // fails reports whether the reason r of an object in its desired state is a problem.
 func fails(r reason.Reason) bool {
-	return r.Text != "" && (!r.Note || r.Category == reason.NodeCordoned) && !r.Category.Held()
+	return r.Text != "" && (!r.Note || r.Category == reason.NodeCordoned) && !r.Category.Held() &&
+		!slices.Contains(normal, r.Category)
 }
 
 // vague are the reasons that a more specific one of the same object explains.

@@ -123,7 +123,9 @@ func TestProblemStories(t *testing.T) {
 				s.write("web-1-a", pod("web-1"), labelled, bind, unpulled)
 				s.write("svc-1", slice("svc"))
 			}, 2 * time.Minute,
-			[]string{"2 image_not_found: Deployment web cannot pull image web:2 of container app: not found, since 0s"}, false,
+			[]string{
+				"2 image_not_found: Deployment web cannot pull image web:2 of container app: not found, since 0s",
+			}, false,
 		},
 		"Scaled to 0": {
 			"a Service without Pods is no problem then",
@@ -259,7 +261,9 @@ func TestProblemStories(t *testing.T) {
 					s.wait(2 * time.Minute)
 				}
 			}, 0,
-			[]string{"1 scale_metric: HorizontalPodAutoscaler hpa cannot read a metric: no metrics, since 1h0m0s"}, true,
+			[]string{
+				"1 scale_metric: HorizontalPodAutoscaler hpa cannot read a metric: no metrics, since 1h0m0s",
+			}, true,
 		},
 		"An autoscaler of a broken target": {
 			"it follows its target",
@@ -340,6 +344,18 @@ func TestProblemStories(t *testing.T) {
 				s.write("a", unready)
 			}, 10*time.Minute - time.Second, nil, false,
 		},
+		"Objects at their limits": {
+			"they work as declared",
+			func(s *story) {
+				s.write("pdb", ofKind("policy", "PodDisruptionBudget"), arrived,
+					conditioned("DisruptionAllowed", "False", "InsufficientPods", ""))
+				s.write("hpa", ofKind("autoscaling", "HorizontalPodAutoscaler"), arrived,
+					conditioned("ScalingLimited", "True", "TooManyReplicas", ""))
+				s.write("volume", ofKind("", "PersistentVolume"), arrived, func(st *observation.State) {
+					st.ProgressMessage = observation.Released
+				})
+			}, time.Hour, nil, false,
+		},
 		"A Job that works for hours": {
 			"", func(s *story) {
 				s.write("job", aJob, func(st *observation.State) { st.Owners = nil })
@@ -394,6 +410,26 @@ func TestCordonCause(t *testing.T) {
 	}
 }
 
+// TestChangeOfStanding: a change after the beginning did not lead to the reason of an object in its desired state.
+func TestChangeOfStanding(t *testing.T) {
+	for after, caused := range map[time.Duration]bool{-time.Second: true, 10 * time.Minute: false} {
+		s := newStory()
+		s.wait(time.Hour)
+		s.write("work", aCronJob, shown("spec.schedule", "a"))
+		s.write("work-1", aJob)
+		s.write("work-1", failedJob)
+		s.before()
+		s.wait(after + time.Second)
+		s.write("work", shown("spec.schedule", "b"), func(st *observation.State) { st.Generation++ })
+		e := observe(s.seen)
+		e.Take(s.now())
+		got := e.Problems(s.now()).Problems
+		if len(got) != 1 || (got[0].Cause != nil) != caused {
+			t.Errorf("a change %s after: got %+v", after, got)
+		}
+	}
+}
+
 // TestLaterChange: a later change of a broken object is not the cause. One that replaces the reason is.
 func TestLaterChange(t *testing.T) {
 	s := newStory()
@@ -431,8 +467,8 @@ func TestLaterChange(t *testing.T) {
 	}
 }
 
-// TestRepairInProgress: after a repair, the old reason does not stay, and the object is the same problem until it has its
-// desired state.
+// TestRepairInProgress: after a repair, the old reason does not stay, and the object is the same problem until it has
+// its desired state.
 func TestRepairInProgress(t *testing.T) {
 	s := newStory()
 	s.broken("web")

@@ -95,8 +95,9 @@ func (p *problems) idle(service *change.Timeline) bool {
 	if s == nil {
 		return false
 	}
+	selector := reason.NewSelector(leaves(service), reason.TemplateLabels)
 	for t := range s.resting {
-		if reason.Selects(leaves(service), leaves(t), reason.TemplateLabels) {
+		if selector.Matches(leaves(t)) {
 			return true
 		}
 	}
@@ -126,12 +127,10 @@ func (p *problems) behind(o *off) []*off {
 	}
 	switch o.reason.Category {
 	case reason.NoEndpoints, reason.EndpointsUnready:
+		pods := reason.NewSelector(leaves(o.t), reason.PodLabels)
+		workloads := reason.NewSelector(leaves(o.t), reason.TemplateLabels)
 		for t, of := range p.spaceOf(o.t).off {
-			labels := reason.TemplateLabels
-			if of.pod {
-				labels = reason.PodLabels
-			}
-			if reason.Selects(leaves(o.t), leaves(t), labels) {
+			if of.pod && pods.Matches(leaves(t)) || !of.pod && workloads.Matches(leaves(t)) {
 				add(of)
 			}
 		}

@@ -54,8 +54,8 @@ func standing(known index.View, t *change.Timeline, rs *ending.Reasons) reason.R
 	return r
 }
 
-// unservedSince returns the time from which a Service has no ready endpoint, by the versions of its EndpointSlices; zero if
-// they do not show it.
+// unservedSince returns the time from which a Service has no ready endpoint, by the versions of its EndpointSlices;
+// zero if they do not show it.
 func unservedSince(t *change.Timeline, slices []*change.Timeline) time.Time {
 	at := t.Last().Created
 	for _, s := range slices {

@@ -147,7 +147,8 @@ func TestBoard(t *testing.T) {
 		},
 		"an incomplete list ends nothing": {
 			{at: 65, problems: list(pull), want: "started p1 image_pull"},
-			{at: 70, problems: &problem.Snapshot{List: problem.List{AsOf: epoch, More: 1}}}, {at: 71, problems: &problem.Snapshot{}},
+			{at: 70, problems: &problem.Snapshot{List: problem.List{AsOf: epoch, More: 1}}},
+			{at: 71, problems: &problem.Snapshot{}},
 			{at: 80, problems: list(), want: "resolved p1 image_pull"},
 		},
 		"the worst first": {{

@@ -181,18 +181,29 @@ func (t *Tracker) replace(e *tracked, s *Failing) {
 	same := s.Key == e.Key && s.Category == e.Category
 	next := *s
 	next.Onset = e.Onset
-	if e.Cause != nil && (same || s.Cause == nil || s.Cause.TraceID == e.Cause.TraceID) {
-		next.Cause = e.Cause // the engine forgets the data of a trace
+	switch one := s.Cause != nil && e.Cause != nil && s.Cause.TraceID == e.Cause.TraceID; {
+	case e.Cause == nil, one && s.Cause.Object != nil: // an audit event brings the user
+	case same, one, s.Cause == nil: // the engine forgets the data of a trace
+		next.Cause = e.Cause
 	}
 	switch {
 	case same:
 		next.At = e.At
 	case s.Category != e.Category || s.Text != e.Text:
-		e.Earlier = append(e.Earlier, former{e.Category, e.sentence(), e.At})
-		e.Earlier = slices.Clone(e.Earlier[max(0, len(e.Earlier)-MaxEarlier):])
+		e.remember(former{e.Category, e.sentence(), e.At})
 	}
 	t.changed = t.changed || !reflect.DeepEqual(e.Failing, next)
 	e.Failing = next
+}
+
+// remember adds an earlier reason. One that comes again keeps its first time.
+func (e *tracked) remember(f former) {
+	same := func(of former) bool { return of.Category == f.Category && of.Reason == f.Reason }
+	if slices.ContainsFunc(e.Earlier, same) {
+		return
+	}
+	e.Earlier = append(slices.Clone(e.Earlier), f)
+	e.Earlier = e.Earlier[max(0, len(e.Earlier)-MaxEarlier):]
 }
 
 // sentence returns the reason as a sentence.

@@ -36,8 +36,8 @@ func failing(name, category, of string, since time.Duration) *Failing {
 	}
 }
 
-// tell notes some objects at a time.
-func tell(t *Tracker, now time.Duration, all ...*Failing) {
+// note passes some objects to the Tracker at a time.
+func note(t *Tracker, now time.Duration, all ...*Failing) {
 	for _, f := range all {
 		one := *f
 		t.Lacks(&one, at(now))
@@ -74,7 +74,7 @@ func TestOverlappingKeys(t *testing.T) {
 		all = append(all, f)
 	}
 	tracker := NewTracker("c")
-	tell(tracker, time.Minute, all...)
+	note(tracker, time.Minute, all...)
 	want := tracker.List(at(time.Hour))
 	if len(want.Problems) != 2 || want.Problems[0].Count != 20 || want.Problems[0].Object.Name != "web-00" {
 		t.Fatalf("got %v", lines(want))
@@ -84,8 +84,8 @@ func TestOverlappingKeys(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		r.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
 		tracker := NewTracker("c")
-		tell(tracker, time.Minute, some...)
-		tell(tracker, 2*time.Minute, some[:20]...)
+		note(tracker, time.Minute, some...)
+		note(tracker, 2*time.Minute, some[:20]...)
 		if diff := cmp.Diff(want, tracker.List(at(time.Hour))); diff != "" {
 			t.Fatalf("order %d: -first +this:\n%s", seed, diff)
 		}
@@ -98,7 +98,7 @@ func TestObjectsOfOneImage(t *testing.T) {
 	for i := range 500 {
 		f := failing(fmt.Sprintf("web-%03d", i), "image_not_found", "image web:2", 0)
 		f.Image, f.Object.Namespace = "web:2", fmt.Sprintf("team-%02d", i%30)
-		tell(tracker, 0, f)
+		note(tracker, 0, f)
 	}
 	l := tracker.List(at(0))
 	if len(l.Problems) != 1 {
@@ -114,28 +114,28 @@ func TestObjectsOfOneImage(t *testing.T) {
 // TestLasting: an object that has its desired state for less than a minute has the same problem afterwards.
 func TestLasting(t *testing.T) {
 	tracker := NewTracker("c")
-	tell(tracker, 0, failing("web", "crash_loop", "web", 0))
+	note(tracker, 0, failing("web", "crash_loop", "web", 0))
 	id := tracker.List(at(0)).Problems[0].ID
 	uid := deployment("web").UID
 	if got := tracker.Arrives(uid, at(10*time.Second), at(12*time.Second)); !got.Equal(at(70 * time.Second)) {
 		t.Errorf("it ends at %s", got.Sub(epoch))
 	}
 	tracker.Arrives(uid, at(10*time.Second), at(70*time.Second))
-	tell(tracker, 70*time.Second, failing("web", "crash_loop", "web", 70*time.Second))
+	note(tracker, 70*time.Second, failing("web", "crash_loop", "web", 70*time.Second))
 	if p := tracker.List(at(70 * time.Second)).Problems[0]; p.ID != id || !p.Since.Equal(at(0)) {
 		t.Errorf("after 60 s: got ID %s since %s", p.ID, p.Since.Sub(epoch))
 	}
 	tracker.Arrives(uid, at(80*time.Second), at(80*time.Second))
 	tracker.Arrives(uid, at(80*time.Second), at(141*time.Second))
 	wantLines(t, tracker, 141*time.Second)
-	tell(tracker, 150*time.Second, failing("web", "crash_loop", "web", 150*time.Second))
+	note(tracker, 150*time.Second, failing("web", "crash_loop", "web", 150*time.Second))
 	if p := tracker.List(at(150 * time.Second)).Problems[0]; p.ID == id || !p.Since.Equal(at(150*time.Second)) {
 		t.Errorf("after its end: got ID %s since %s", p.ID, p.Since.Sub(epoch))
 	}
 	// The end was between two looks.
 	again := failing("web", "crash_loop", "web", time.Hour)
 	again.Onset.Exact = true
-	tell(tracker, time.Hour, again)
+	note(tracker, time.Hour, again)
 	wantLines(t, tracker, time.Hour, "1 Deployment web fails by crash_loop since 1h0m0s")
 }
 
@@ -144,11 +144,18 @@ func TestEarlierReasons(t *testing.T) {
 	tracker := NewTracker("c")
 	for i := range MaxEarlier + 3 {
 		now := time.Duration(i) * time.Minute
-		tell(tracker, now, failing("web", fmt.Sprint("reason-", i), "web", now))
+		note(tracker, now, failing("web", fmt.Sprint("reason-", i), "web", now))
 	}
 	p := tracker.List(at(time.Hour)).Problems[0]
-	if len(p.Earlier) != MaxEarlier || p.Earlier[0].Category != "reason-2" || !p.Earlier[0].Since.Equal(at(2*time.Minute)) {
+	if len(p.Earlier) != MaxEarlier || p.Earlier[0].Category != "reason-2" ||
+		!p.Earlier[0].Since.Equal(at(2*time.Minute)) {
 		t.Errorf("got %+v", p.Earlier)
+	}
+	for _, again := range []string{"reason-9", "reason-10"} {
+		note(tracker, 20*time.Minute, failing("web", again, "web", 20*time.Minute))
+	}
+	if got := len(tracker.List(at(time.Hour)).Problems[0].Earlier); got != MaxEarlier {
+		t.Errorf("after a repetition: got %d earlier reasons", got)
 	}
 	faint := failing("web", "progress_deadline", "web", time.Hour)
 	faint.Vague = true
@@ -159,7 +166,7 @@ func TestEarlierReasons(t *testing.T) {
 	if got := tracker.List(at(time.Hour)).Problems[0].Category; got != "reason-10" {
 		t.Errorf("at once: got %s", got)
 	}
-	tell(tracker, time.Hour+61*time.Second, faint)
+	note(tracker, time.Hour+61*time.Second, faint)
 	if got := tracker.List(at(time.Hour)).Problems[0]; got.Category != "progress_deadline" || got.ID != p.ID {
 		t.Errorf("after a minute: got %s", got.Category)
 	}
@@ -172,21 +179,21 @@ func TestFailedPullLasts(t *testing.T) {
 	pull.Image = "web:2"
 	back := failing("web", "image_pull", "image web:2", 0)
 	back.Image, back.Vague = "web:2", true
-	tell(tracker, 0, pull)
-	tell(tracker, time.Minute, back)
-	tell(tracker, 5*time.Minute, back)
+	note(tracker, 0, pull)
+	note(tracker, time.Minute, back)
+	note(tracker, 5*time.Minute, back)
 	wantLines(t, tracker, 5*time.Minute, "1 Deployment web fails by image_not_found since 0s")
 }
 
 // TestRepairOfSome: an object with only a vague reason left stays in its problem, but does not give it its sentence.
 func TestRepairOfSome(t *testing.T) {
 	tracker := NewTracker("c")
-	tell(tracker, 0, failing("a", "webhook", "hook", 0), failing("b", "webhook", "hook", time.Second))
+	note(tracker, 0, failing("a", "webhook", "hook", 0), failing("b", "webhook", "hook", time.Second))
 	id := tracker.List(at(0)).Problems[0].ID
 	waits := failing("a", "", "a", 0)
 	waits.Vague = true
-	tell(tracker, time.Minute, waits)
-	tell(tracker, 3*time.Minute, waits)
+	note(tracker, time.Minute, waits)
+	note(tracker, 3*time.Minute, waits)
 	wantLines(t, tracker, 3*time.Minute, "2 Deployment b fails by webhook since 1s +a")
 	if got := tracker.List(at(0)).Problems[0].ID; got != id {
 		t.Errorf("the ID is %s, and was %s", got, id)
@@ -202,7 +209,7 @@ func TestFollower(t *testing.T) {
 	service.Key.Category, service.Follows = "image_not_found", true
 	web := failing("web", "image_not_found", "image web:2", time.Minute)
 	web.Image = "web:2"
-	tell(tracker, 0, service, web)
+	note(tracker, 0, service, web)
 	wantLines(t, tracker, 0, "2 Deployment web fails by image_not_found since 1m0s +svc")
 	if p := tracker.List(at(0)).Problems[0]; p.Image != "web:2" {
 		t.Errorf("the image is %q", p.Image)
@@ -214,7 +221,7 @@ func TestOrigin(t *testing.T) {
 	tracker := NewTracker("c")
 	node := failing("node-1", "node_not_ready", "node-1", time.Hour)
 	node.Origin = true
-	tell(tracker, time.Hour, failing("web", "node_not_ready", "node-1", 0), node)
+	note(tracker, time.Hour, failing("web", "node_not_ready", "node-1", 0), node)
 	wantLines(t, tracker, time.Hour, "2 Deployment node-1 fails by node_not_ready since 1h0m0s +web")
 }
 
@@ -231,7 +238,7 @@ func TestCauseOfMany(t *testing.T) {
 		for i, name := range []string{"a", "b"} {
 			f := failing(name, "webhook", "hook", 0)
 			f.Outside, f.Cause = tc.outside, &Cause{TraceID: tc.traces[i]}
-			tell(tracker, 0, f)
+			note(tracker, 0, f)
 		}
 		got := ""
 		if c := tracker.List(at(0)).Problems[0].Cause; c != nil {
@@ -252,10 +259,14 @@ func TestCauseStays(t *testing.T) {
 		if trace != "" {
 			f.Cause = &Cause{TraceID: trace, Who: who}
 		}
-		tell(tracker, 0, f)
+		if who != "" {
+			f.Cause.Object = &f.Object
+		}
+		note(tracker, 0, f)
 	}
 	for _, step := range []struct{ category, trace, who, want string }{
-		{"crash_loop", "", "", ""}, {"crash_loop", "t1", "jane", "t1 jane"}, {"crash_loop", "t2", "joe", "t1 jane"},
+		{"crash_loop", "", "", ""}, {"crash_loop", "t1", "kubectl", "t1 kubectl"},
+		{"crash_loop", "t1", "jane", "t1 jane"}, {"crash_loop", "t2", "joe", "t1 jane"},
 		{"image_pull", "t1", "", "t1 jane"}, {"crash_loop", "", "", "t1 jane"}, {"image_pull", "t2", "joe", "t2 joe"},
 	} {
 		by(step.category, step.trace, step.who)
@@ -273,7 +284,7 @@ func TestCauseStays(t *testing.T) {
 // same ones.
 func TestIDs(t *testing.T) {
 	tracker := NewTracker("c")
-	tell(tracker, 0, failing("a", "webhook", "hook", 0), failing("b", "webhook", "hook", time.Second))
+	note(tracker, 0, failing("a", "webhook", "hook", 0), failing("b", "webhook", "hook", time.Second))
 	ids := func(t *Tracker) string {
 		var out []string
 		for _, p := range t.List(at(0)).Problems {
@@ -283,7 +294,7 @@ func TestIDs(t *testing.T) {
 		return strings.Join(out, ", ")
 	}
 	one := tracker.List(at(0)).Problems[0].ID
-	tell(tracker, time.Minute, failing("b", "quota", "small", time.Second))
+	note(tracker, time.Minute, failing("b", "quota", "small", time.Second))
 	parted := tracker.List(at(0)).Problems
 	if len(parted) != 2 || parted[0].ID != one || parted[1].ID == one {
 		t.Fatalf("parted: got %s, was %s", ids(tracker), one)
@@ -296,12 +307,12 @@ func TestIDs(t *testing.T) {
 	if got, want := ids(restored), ids(tracker); got != want {
 		t.Errorf("restored: got %s, want %s", got, want)
 	}
-	tell(tracker, 2*time.Minute, failing("b", "webhook", "hook", time.Second))
+	note(tracker, 2*time.Minute, failing("b", "webhook", "hook", time.Second))
 	if got := tracker.List(at(0)).Problems; len(got) != 1 || got[0].ID != one {
 		t.Errorf("met: got %s, was %s", ids(tracker), one)
 	}
 	if other := NewTracker("other"); true {
-		tell(other, 0, failing("a", "webhook", "hook", 0))
+		note(other, 0, failing("a", "webhook", "hook", 0))
 		if got := other.List(at(0)).Problems[0].ID; got == one {
 			t.Error("two clusters share an ID")
 		}
@@ -311,18 +322,18 @@ func TestIDs(t *testing.T) {
 // TestMove: the problem of an object goes on as that of its owner.
 func TestMove(t *testing.T) {
 	tracker := NewTracker("c")
-	tell(tracker, 0, failing("pod", "crash_loop", "pod", 0))
+	note(tracker, 0, failing("pod", "crash_loop", "pod", 0))
 	id := tracker.List(at(0)).Problems[0].ID
 	tracker.Move(deployment("pod").UID, deployment("web"))
 	late := failing("web", "crash_loop", "web", time.Hour)
 	late.Onset.Exact = true
-	tell(tracker, time.Hour, late)
+	note(tracker, time.Hour, late)
 	wantLines(t, tracker, time.Hour, "1 Deployment web fails by crash_loop since 0s")
 	if got := tracker.List(at(0)).Problems[0].ID; got != id {
 		t.Errorf("the ID is %s, and was %s", got, id)
 	}
 	// The first object has a problem of its own again.
-	tell(tracker, time.Hour, failing("pod", "crash_loop", "pod", 0))
+	note(tracker, time.Hour, failing("pod", "crash_loop", "pod", 0))
 	if l := tracker.List(at(0)); len(l.Problems) != 2 || l.Problems[0].ID == l.Problems[1].ID {
 		t.Errorf("got %+v", l.Problems)
 	}
@@ -337,7 +348,7 @@ func TestBounds(t *testing.T) {
 		if i == MaxProblems+6 {
 			f.Rank = 3
 		}
-		tell(tracker, 0, f)
+		note(tracker, 0, f)
 	}
 	l := tracker.List(at(0))
 	if len(l.Problems) != MaxProblems || l.More != 7 || l.Problems[0].Object.Name != "web-1006" {

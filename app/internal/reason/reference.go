@@ -140,7 +140,7 @@ func scaledToZero(r Reason, selected []*observation.State) Reason {
 
 // selects reports whether the selector of the Service matches the labels in the template of the workload.
 func selects(service, workload *observation.State) bool {
-	return Selects(service.Leaves, workload.Leaves, TemplateLabels)
+	return NewSelector(service.Leaves, TemplateLabels).Matches(workload.Leaves)
 }
 
 // The fields with the labels of Pods: of a Pod itself, and of those of a workload.
@@ -149,26 +149,31 @@ const (
 	TemplateLabels = "spec.template.metadata.labels"
 )
 
-// Selects reports whether the selector of a Service matches the labels in a field of another object. An empty
-// selector matches nothing.
-func Selects(service, of []observation.Leaf, labels string) bool {
+// Selector is the selector of a Service: the labels that another object must have, as its fields.
+type Selector []observation.Leaf
+
+// NewSelector returns the selector of a Service with these fields, for objects with their labels in that field.
+func NewSelector(service []observation.Leaf, labels string) Selector {
 	const selector = "spec.selector"
-	values := map[string]uint64{}
-	for _, l := range of {
-		if key, found := strings.CutPrefix(l.Path, labels); found {
-			values[key] = l.Value
-		}
-	}
-	found := false
+	var out Selector
 	for _, l := range service {
-		key, is := strings.CutPrefix(l.Path, selector)
-		switch value, known := values[key]; {
-		case !is || key == "":
-		case !known || value != l.Value:
-			return false
-		default:
-			found = true
+		if key, is := strings.CutPrefix(l.Path, selector); is && key != "" {
+			out = append(out, observation.Leaf{Path: labels + key, Value: l.Value})
 		}
 	}
-	return found
+	return out
+}
+
+// Matches reports whether an object with these fields, ordered by path, has the labels. An empty selector matches
+// nothing.
+func (s Selector) Matches(of []observation.Leaf) bool {
+	for i := range s {
+		n, found := slices.BinarySearchFunc(of, s[i].Path, func(l observation.Leaf, path string) int {
+			return strings.Compare(l.Path, path)
+		})
+		if !found || of[n].Value != s[i].Value {
+			return false
+		}
+	}
+	return len(s) > 0
 }
