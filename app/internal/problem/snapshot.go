@@ -67,7 +67,7 @@ func (c *contents) find() places {
 	for _, g := range c.groups {
 		for _, e := range g {
 			out.object[e.Object.UID] = e
-			if e.Cause != nil && e.Good.IsZero() && out.trace[e.Cause.TraceID] == nil {
+			if e.broken() && e.Cause != nil && out.trace[e.Cause.TraceID] == nil {
 				out.trace[e.Cause.TraceID] = e
 			}
 		}
@@ -128,7 +128,7 @@ func (of *Selection) has(o object.Ref) bool {
 }
 
 // Of returns the problem of one object alone, for a reader to whom exists applies as in Selection. It is nil without
-// one, and while the object has its desired state again.
+// one, for a note, and while the object has its desired state again.
 func (s *Snapshot) Of(uid types.UID, exists func(namespace string) bool) *Problem {
 	if s == nil || s.contents == nil || uid == "" {
 		return nil
@@ -161,8 +161,11 @@ func (s *Snapshot) Each(yield func(kind, category, namespace string)) {
 	}
 }
 
+// broken reports whether the object lacks its desired state at present, with more than a note.
+func (e *tracked) broken() bool { return e != nil && e.Good.IsZero() && e.Rank > 0 }
+
 func alone(e *tracked, exists func(namespace string) bool) *Problem {
-	if e == nil || !e.Good.IsZero() || exists != nil && !exists(e.Object.Namespace) {
+	if !e.broken() || exists != nil && !exists(e.Object.Namespace) {
 		return nil
 	}
 	p := assemble([]*tracked{e.within(exists)})

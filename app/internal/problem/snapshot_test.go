@@ -84,8 +84,12 @@ func TestSnapshotGood(t *testing.T) {
 	tracker.Arrives(f.Object.UID, start, start.Add(time.Second))
 	good := broken()
 	tracker.Lacks(f)
-	if again := broken(); !before || good || !again {
-		t.Errorf("broken: %t, then %t, then %t", before, good, again)
+	again := broken()
+	note := *f
+	note.Rank = 0
+	tracker.Lacks(&note)
+	if noted := broken(); !before || good || !again || noted {
+		t.Errorf("broken: %t, then %t, then %t, as a note %t", before, good, again, noted)
 	}
 }
 
