@@ -62,7 +62,7 @@ func sampleProblems() *ProblemHub {
 	webhook.Shared = true
 	webhook.Cause = &problems.Cause{TraceID: spantest.Apply().ID.String()}
 	hidden := failing(deployment("elsewhere", "api"), 1, "image", "cannot pull image api:2")
-	hidden.Cause = &problems.Cause{TraceID: spantest.New("outside").Trace.ID.String(), Who: "eve", Command: "kubectl apply"}
+	hidden.Cause = &problems.Cause{TraceID: spantest.New("outside").Trace.ID.String(), Who: "eve", Command: "apply"}
 	return tracked(webhook, hidden, failing(deployment("shop", "api"), 2, "image", "cannot pull image api:2"))
 }
 
