@@ -20,7 +20,7 @@ func lacking(namespace, name, key string, minute int) *Failing {
 			Kind: object.Kind{Kind: "Deployment"}, Namespace: namespace, Name: name, UID: types.UID(namespace + name),
 		},
 		Category: "image_not_found", Text: "cannot pull image " + key, Key: Grouping{Of: key}, Rank: 1,
-		Onset: Onset{At: start.Add(time.Duration(minute) * time.Minute), Mark: name},
+		Onset: Onset{At: start.Add(time.Duration(minute) * time.Minute)},
 		Cause: &Cause{TraceID: name},
 	}
 }
@@ -29,7 +29,7 @@ func lacking(namespace, name, key string, minute int) *Failing {
 func TestSnapshotStays(t *testing.T) {
 	tracker := NewTracker("c")
 	for i := range MaxProblems + 5 {
-		tracker.Lacks(lacking("shop", time.Duration(i).String(), time.Duration(i).String(), i))
+		tracker.Lacks(lacking("shop", time.Duration(i).String(), time.Duration(i).String(), i), start)
 	}
 	s := tracker.Snapshot(start)
 	if len(s.Problems) != MaxProblems || s.More != 5 {
@@ -41,10 +41,10 @@ func TestSnapshotStays(t *testing.T) {
 	}
 	worse := lacking("shop", last, last, MaxProblems+4)
 	worse.Text = "is in a crash loop"
-	tracker.Lacks(worse)
+	tracker.Lacks(worse, start)
 	const want = "cannot pull image "
 	for name, p := range map[string]*Problem{
-		"object": s.Of(types.UID("shop"+last), nil), "change": s.After(last, nil),
+		"object": s.Of(types.UID("shop"+last), nil), "change": s.Present("", last, nil),
 	} {
 		if p == nil || p.Reason != "Deployment "+last+" "+want+last || p.Count != 1 {
 			t.Errorf("by its %s: %+v", name, p)
@@ -55,7 +55,7 @@ func TestSnapshotStays(t *testing.T) {
 	}
 	for name, p := range map[string]*Problem{
 		"another UID": s.Of("x", nil), "no UID": s.Of("", nil), "no snapshot": (*Snapshot)(nil).Of("x", nil),
-		"another change": s.After("x", nil), "an empty snapshot": (&Snapshot{}).After("x", nil),
+		"another change": s.Present("", "x", nil), "an empty snapshot": (&Snapshot{}).Present("x", "x", nil),
 		"another scope": s.Of(types.UID("shop"+last), func(ns string) bool { return ns == "other" }),
 	} {
 		if p != nil {
@@ -68,14 +68,14 @@ func TestSnapshotStays(t *testing.T) {
 func TestSnapshotGood(t *testing.T) {
 	tracker := NewTracker("c")
 	f := lacking("shop", "web", "web", 0)
-	tracker.Lacks(f)
+	tracker.Lacks(f, start)
 	broken := func() bool {
 		s := tracker.Snapshot(start)
 		if len(s.Problems) != 1 {
 			t.Fatalf("%d problems", len(s.Problems))
 		}
-		of, after := s.Of(f.Object.UID, nil) != nil, s.After("web", nil) != nil
-		if of != after {
+		of, after := s.Present(f.Object.UID, "", nil) != nil, s.Present("", "web", nil) != nil
+		if of != after || s.Of(f.Object.UID, nil) == nil {
 			t.Errorf("by the object %t, by the change %t", of, after)
 		}
 		return of
@@ -83,11 +83,11 @@ func TestSnapshotGood(t *testing.T) {
 	before := broken()
 	tracker.Arrives(f.Object.UID, start, start.Add(time.Second))
 	good := broken()
-	tracker.Lacks(f)
+	tracker.Lacks(f, start)
 	again := broken()
 	note := *f
 	note.Rank = 0
-	tracker.Lacks(&note)
+	tracker.Lacks(&note, start)
 	if noted := broken(); !before || good || !again || noted {
 		t.Errorf("broken: %t, then %t, then %t, as a note %t", before, good, again, noted)
 	}
@@ -100,7 +100,7 @@ func TestSelect(t *testing.T) {
 		lacking("a", "1", "many", 0), lacking("a", "2", "many", 1), lacking("a", "3", "many", 2),
 		lacking("b", "4", "many", 3), lacking("b", "5", "few", 4), lacking("b", "6", "few", 5),
 	} {
-		tracker.Lacks(f)
+		tracker.Lacks(f, start)
 	}
 	s := tracker.Snapshot(start)
 	got := s.Select(Selection{Matches: func(o object.Ref) bool { return o.Namespace == "b" }, Limit: 10})
