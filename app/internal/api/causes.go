@@ -3,6 +3,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -18,15 +19,25 @@ import (
 const (
 	// causesTime bounds the search for the causes of one list. The next request continues.
 	causesTime = 50 * time.Millisecond
+	// lateUser is the time after which no audit event has the user of a finished change.
+	lateUser = time.Minute
 	// maxCauses bounds the remembered causes, and causesPage the traces of one query.
 	maxCauses, causesPage = 2000, 30
 )
 
-// causes completes the causes of problems from the traces: the engine has only the ID of a forgotten change. It
-// remembers finished changes. The zero value is ready.
+// causes completes the causes of problems from the traces: the engine has only the ID of a forgotten change, and may
+// lack the user of a late audit event. It remembers finished changes. The zero value is ready.
 type causes struct {
 	mu    sync.Mutex
-	known map[trace.TraceID]*problems.Cause
+	known map[trace.TraceID]*traced
+}
+
+// traced is a cause by its trace.
+type traced struct {
+	*problems.Cause
+
+	// user means that Who is a user.
+	user bool
 }
 
 // complete completes the causes of a list. A cause outside the access, or an unknown one of a limited access, is
@@ -38,17 +49,14 @@ func (c *causes) complete(ctx context.Context, access store.Access, l *problems.
 	var wanted []trace.TraceID
 	seen := map[trace.TraceID]bool{}
 	for i := range l.Problems {
-		id, bare := traceOf(l.Problems[i].Cause)
-		if !id.IsValid() || seen[id] || all && (!bare || c.get(id) != nil) {
+		id := traceOf(l.Problems[i].Cause)
+		if !id.IsValid() || seen[id] || all && c.get(id) != nil {
 			continue
 		}
 		seen[id] = true
 		wanted = append(wanted, id)
 	}
-	if len(wanted) == 0 && !slices.ContainsFunc(l.Problems, isBare) {
-		return
-	}
-	found := map[trace.TraceID]*problems.Cause{}
+	found := map[trace.TraceID]*traced{}
 	for part := range slices.Chunk(wanted, causesPage) {
 		page, err := access.List(ctx, store.Query{IDs: part, Limit: len(part)})
 		if err != nil {
@@ -56,13 +64,16 @@ func (c *causes) complete(ctx context.Context, access store.Access, l *problems.
 		}
 		for i := range page.Traces {
 			sum := &page.Traces[i]
-			found[sum.ID] = c.of(ctx, access, sum)
+			found[sum.ID] = c.of(ctx, access, sum, l.AsOf)
 		}
 	}
 	l.Problems = slices.Clone(l.Problems)
 	for i := range l.Problems {
 		p := &l.Problems[i]
-		id, bare := traceOf(p.Cause)
+		if p.Cause == nil {
+			continue
+		}
+		id := traceOf(p.Cause)
 		more := found[id]
 		if more == nil && all {
 			more = c.get(id)
@@ -70,44 +81,40 @@ func (c *causes) complete(ctx context.Context, access store.Access, l *problems.
 		switch {
 		case more == nil && !all:
 			p.Cause = nil
-		case more != nil && bare:
-			p.Cause = more
+		case more == nil:
+		case p.Cause.Object == nil && p.Cause.Command == "":
+			p.Cause = more.Cause
+		case more.user && p.Cause.Who != more.Who:
+			of := *p.Cause
+			of.Who = more.Who
+			p.Cause = &of
 		}
 	}
 }
 
-// traceOf returns the trace of a cause, and whether the cause has no more than its ID.
-func traceOf(c *problems.Cause) (id trace.TraceID, bare bool) {
-	if c == nil {
-		return id, false
+// traceOf returns the trace of a cause; zero without one.
+func traceOf(c *problems.Cause) (id trace.TraceID) {
+	if c != nil {
+		id, _ = trace.TraceIDFromHex(c.TraceID) // the zero ID if it is none
 	}
-	id, err := trace.TraceIDFromHex(c.TraceID)
-	return id, err == nil && c.Object == nil && c.Command == ""
+	return id
 }
 
-func isBare(p problems.Problem) bool {
-	_, bare := traceOf(p.Cause)
-	return bare
-}
-
-func (c *causes) get(id trace.TraceID) *problems.Cause {
+func (c *causes) get(id trace.TraceID) *traced {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.known[id]
 }
 
-// of returns the cause by the summary of its trace.
-func (c *causes) of(ctx context.Context, access store.Access, sum *store.Summary) *problems.Cause {
+// of returns the cause by the summary of its trace at the time now.
+func (c *causes) of(ctx context.Context, access store.Access, sum *store.Summary, now time.Time) *traced {
 	if known := c.get(sum.ID); known != nil {
 		return known
 	}
-	out := &problems.Cause{
+	out := &traced{user: sum.User != "", Cause: &problems.Cause{
 		TraceID: sum.ID.String(), Start: sum.Start.UTC(), Verb: sum.Verb, Edits: sum.Edits, Command: sum.Command,
-		Who: sum.User,
-	}
-	if out.Who == "" {
-		out.Who = sum.Actor
-	}
+		Who: cmp.Or(sum.User, sum.Actor),
+	}}
 	if sum.Object != (object.Ref{}) {
 		ref := sum.Object
 		out.Object = &ref
@@ -116,17 +123,17 @@ func (c *causes) of(ctx context.Context, access store.Access, sum *store.Summary
 	if out.Object != nil && sum.Verb == "update" {
 		out.Fields, complete = fields(ctx, access, sum)
 	}
-	if complete && !sum.Open {
+	if complete && !sum.Open && (out.user || now.Sub(sum.AsOf) > lateUser) {
 		c.put(sum.ID, out)
 	}
 	return out
 }
 
-func (c *causes) put(id trace.TraceID, of *problems.Cause) {
+func (c *causes) put(id trace.TraceID, of *traced) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil || len(c.known) >= maxCauses {
-		c.known = map[trace.TraceID]*problems.Cause{}
+		c.known = map[trace.TraceID]*traced{}
 	}
 	c.known[id] = of
 }

@@ -39,11 +39,7 @@ func (b *broken) mark(access store.Access, rows []Summary) {
 		if row.Open || row.Outcome == span.Superseded || row.Outcome == span.Deleted {
 			continue
 		}
-		p := now.Of(uid, exists)
-		if p == nil {
-			p = now.After(row.TraceID, exists)
-		}
-		row.Now = nowOf(p, row)
+		row.Now = nowOf(now.Present(uid, row.TraceID, exists), row)
 	}
 }
 

@@ -39,7 +39,8 @@ func (b *broken) list(r *request) (any, error) {
 func (b *broken) selected(r *request, of selection) (problems.List, error) {
 	now := b.from.Now()
 	if now.AsOf.IsZero() {
-		return problems.List{}, fmt.Errorf("%w: the server has just started, ask again in a moment", store.ErrUnavailable)
+		return problems.List{}, fmt.Errorf("%w: the server has just started, ask again in a moment",
+			store.ErrUnavailable)
 	}
 	l := now.Select(b.selectionFor(r.access, of))
 	b.causes.complete(r.ctx(), r.access, &l)

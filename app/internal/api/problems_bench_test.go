@@ -21,7 +21,7 @@ func BenchmarkProblems(b *testing.B) {
 		var all []*problems.Failing
 		for i := range 1000 {
 			of := deployment(fmt.Sprint("ns-", i%50), fmt.Sprint("web-", i))
-			f := failing(of, i%60, fmt.Sprint("cause-", i%causes), "cannot pull image web:2 of container app: not found")
+			f := failing(of, i%60, fmt.Sprint("cause-", i%causes), "cannot pull image web:2 of container app")
 			change := changed(fmt.Sprint("change-", i), of, i%60, span.Failed)
 			f.Cause = &problems.Cause{TraceID: change.ID.String()}
 			traces, all = append(traces, change), append(all, f)

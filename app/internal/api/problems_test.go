@@ -62,7 +62,7 @@ func sampleProblems() *ProblemHub {
 	webhook.Shared = true
 	webhook.Cause = &problems.Cause{TraceID: spantest.Apply().ID.String()}
 	hidden := failing(deployment("elsewhere", "api"), 1, "image", "cannot pull image api:2")
-	hidden.Cause = &problems.Cause{TraceID: spantest.New("outside").Trace.ID.String(), Who: "eve", Command: "kubectl apply"}
+	hidden.Cause = &problems.Cause{TraceID: spantest.New("outside").Trace.ID.String(), Who: "eve", Command: "apply"}
 	return tracked(webhook, hidden, failing(deployment("shop", "api"), 2, "image", "cannot pull image api:2"))
 }
 
@@ -183,17 +183,26 @@ func TestProblemCause(t *testing.T) {
 	v.Put(t, asOf, viewtest.Traces{Finished: []*span.Trace{edit.Trace}})
 	f := failing(deployment("default", "web"), 5, "image", "cannot pull image web:2")
 	f.Cause = &problems.Cause{TraceID: edit.Trace.ID.String()}
+	known := failing(deployment("default", "api"), 6, "other image", "cannot pull image api:2")
+	known.Cause = &problems.Cause{TraceID: edit.Trace.ID.String(), Who: "kubectl", Command: "kubectl apply"}
 	of := root.Object
 	want := &problems.Cause{
 		TraceID: edit.Trace.ID.String(), Start: root.Start.Time.UTC(), Who: "jane", Object: &of, Verb: "update",
 		Fields: []string{"spec.replicas"},
 	}
-	s := start(t, Options{Access: v.Access, Problems: tracked(f)})
+	hub := tracked(f, known)
+	s := start(t, Options{Access: v.Access, Problems: hub})
 	for range 2 { // the second is remembered
 		var got problems.List
 		s.into(t, "/api/v1/problems", &got)
 		if diff := cmp.Diff(want, got.Problems[0].Cause); diff != "" {
 			t.Errorf("-want +got:\n%s", diff)
 		}
+		if c := got.Problems[1].Cause; c.Who != "jane" || c.Object != nil {
+			t.Errorf("the user of a later event: got %+v", c)
+		}
+	}
+	if c := hub.Now().Problems[1].Cause; c.Who != "kubectl" {
+		t.Errorf("the shared list has %+v", c)
 	}
 }

@@ -26,8 +26,8 @@ var (
 			"lifeline ls --failed.", changeLabels...)
 	problemsMetric = telemetry.Gauge("lifeline_problems",
 		"Problems now (docs/problems.md), by the kind and the namespace of an object and the category of the reason, "+
-			"bounded as in lifeline_changes_failed_total. A problem counts once in each namespace of its objects. Any: "+
-			"lifeline why -n NAMESPACE lists them.", changeLabels...)
+			"bounded as in lifeline_changes_failed_total. A problem counts once in each namespace of its objects. "+
+			"Any: lifeline why -n NAMESPACE lists them.", changeLabels...)
 )
 
 // RegisterMetrics registers the metrics of Senders and of Counts. Each scrape calls stats.

@@ -67,7 +67,7 @@ func (c *contents) find() places {
 	for _, g := range c.groups {
 		for _, e := range g {
 			out.object[e.Object.UID] = e
-			if e.Cause != nil && e.Good.IsZero() && out.trace[e.Cause.TraceID] == nil {
+			if e.Cause != nil && e.broken() && out.trace[e.Cause.TraceID] == nil {
 				out.trace[e.Cause.TraceID] = e
 			}
 		}
@@ -127,21 +127,27 @@ func (of *Selection) has(o object.Ref) bool {
 	return (of.Exists == nil || of.Exists(o.Namespace)) && (of.Matches == nil || of.Matches(o))
 }
 
-// Of returns the problem of one object alone, for a reader to whom exists applies as in Selection. It is nil without
-// one, and while the object has its desired state again.
+// Of returns the problem of one object alone, for a reader to whom exists applies as in Selection; nil without one.
 func (s *Snapshot) Of(uid types.UID, exists func(namespace string) bool) *Problem {
-	if s == nil || s.contents == nil || uid == "" {
+	if s == nil || s.contents == nil {
 		return nil
 	}
 	return alone(s.contents.places().object[uid], exists)
 }
 
-// After returns the problem of the worst object after a change, as Of does.
-func (s *Snapshot) After(traceID string, exists func(namespace string) bool) *Problem {
+// Present returns the problem of an object, or else of the worst object that a change has broken, as Of does. It is nil
+// for a note, and while the object has its desired state again.
+func (s *Snapshot) Present(uid types.UID, traceID string, exists func(namespace string) bool) *Problem {
 	if s == nil || s.contents == nil {
 		return nil
 	}
-	return alone(s.contents.places().trace[traceID], exists)
+	at := s.contents.places()
+	for _, e := range []*tracked{at.object[uid], at.trace[traceID]} {
+		if p := alone(e, exists); p != nil && e.broken() {
+			return p
+		}
+	}
+	return nil
 }
 
 // Each calls yield once for each problem and each namespace of its objects, with the kind and the category of its first
@@ -161,8 +167,11 @@ func (s *Snapshot) Each(yield func(kind, category, namespace string)) {
 	}
 }
 
+// broken reports whether the object lacks its desired state at present, with more than a note.
+func (e *tracked) broken() bool { return e.Good.IsZero() && e.Rank > 0 }
+
 func alone(e *tracked, exists func(namespace string) bool) *Problem {
-	if e == nil || !e.Good.IsZero() || exists != nil && !exists(e.Object.Namespace) {
+	if e == nil || exists != nil && !exists(e.Object.Namespace) {
 		return nil
 	}
 	p := assemble([]*tracked{e.within(exists)})

@@ -44,7 +44,7 @@ func TestSnapshotStays(t *testing.T) {
 	tracker.Lacks(worse, start)
 	const want = "cannot pull image "
 	for name, p := range map[string]*Problem{
-		"object": s.Of(types.UID("shop"+last), nil), "change": s.After(last, nil),
+		"object": s.Of(types.UID("shop"+last), nil), "change": s.Present("", last, nil),
 	} {
 		if p == nil || p.Reason != "Deployment "+last+" "+want+last || p.Count != 1 {
 			t.Errorf("by its %s: %+v", name, p)
@@ -55,7 +55,7 @@ func TestSnapshotStays(t *testing.T) {
 	}
 	for name, p := range map[string]*Problem{
 		"another UID": s.Of("x", nil), "no UID": s.Of("", nil), "no snapshot": (*Snapshot)(nil).Of("x", nil),
-		"another change": s.After("x", nil), "an empty snapshot": (&Snapshot{}).After("x", nil),
+		"another change": s.Present("", "x", nil), "an empty snapshot": (&Snapshot{}).Present("x", "x", nil),
 		"another scope": s.Of(types.UID("shop"+last), func(ns string) bool { return ns == "other" }),
 	} {
 		if p != nil {
@@ -74,8 +74,8 @@ func TestSnapshotGood(t *testing.T) {
 		if len(s.Problems) != 1 {
 			t.Fatalf("%d problems", len(s.Problems))
 		}
-		of, after := s.Of(f.Object.UID, nil) != nil, s.After("web", nil) != nil
-		if of != after {
+		of, after := s.Present(f.Object.UID, "", nil) != nil, s.Present("", "web", nil) != nil
+		if of != after || s.Of(f.Object.UID, nil) == nil {
 			t.Errorf("by the object %t, by the change %t", of, after)
 		}
 		return of
@@ -84,8 +84,12 @@ func TestSnapshotGood(t *testing.T) {
 	tracker.Arrives(f.Object.UID, start, start.Add(time.Second))
 	good := broken()
 	tracker.Lacks(f, start)
-	if again := broken(); !before || good || !again {
-		t.Errorf("broken: %t, then %t, then %t", before, good, again)
+	again := broken()
+	note := *f
+	note.Rank = 0
+	tracker.Lacks(&note, start)
+	if noted := broken(); !before || good || !again || noted {
+		t.Errorf("broken: %t, then %t, then %t, as a note %t", before, good, again, noted)
 	}
 }
 

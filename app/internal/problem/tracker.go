@@ -72,7 +72,7 @@ type Failing struct {
 	Image   string
 	Cause   *Cause
 	Next    string
-	// Rank orders problems: higher is worse.
+	// Rank orders problems: higher is worse. 0 is a note, which breaks nothing yet.
 	Rank int
 	// Vague means that a more specific reason of the object stays for a while.
 	Vague bool
