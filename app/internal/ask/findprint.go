@@ -86,7 +86,7 @@ func (f *Find) table(found []api.Lifecycle, phases []string) [][]string {
 		l := &found[i]
 		name := nameOf(l)
 		duration := render.Duration(time.Duration(l.Duration))
-		if l.Open {
+		if !stateOf(l).Ended() {
 			duration += "…"
 		}
 		row := []string{
@@ -150,9 +150,12 @@ func valueOf(l *api.Lifecycle, name string) string {
 	return ""
 }
 
-func outcomeOf(l *api.Lifecycle) string {
+func outcomeOf(l *api.Lifecycle) string { return cli.Shown(string(stateOf(l))) }
+
+// stateOf returns the word for a lifecycle.
+func stateOf(l *api.Lifecycle) span.State {
 	why := valueOf(l, "reason")
-	return cli.Shown(string(span.StateOf(l.Open, reason.Category(why).Held(), why != "", span.Outcome(l.Outcome))))
+	return span.StateOf(l.Open, reason.Category(why).Held(), why != "", span.Outcome(l.Outcome))
 }
 
 // location is zone for valid options.
