@@ -141,13 +141,16 @@ func (w *WhySome) targets(ctx context.Context, strict bool) ([]result, error) {
 		}
 		out = append(out, some...)
 	}
+	if len(w.Kinds) > 0 {
+		w.readOnce(!slices.ContainsFunc(out, func(r result) bool { return !r.target.Namespaced }))
+	}
 	if len(out) > maxExplained {
 		return nil, &tooManyError{maxExplained}
 	}
 	return out, nil
 }
 
-// ofKind returns the objects of a kind. Their present state is read once for all.
+// ofKind returns the objects of a kind.
 func (w *WhySome) ofKind(ctx context.Context, of string) ([]result, error) {
 	target, err := w.Why.Target(of+"/*", false)
 	if err != nil {
@@ -166,9 +169,6 @@ func (w *WhySome) ofKind(ctx context.Context, of string) ([]result, error) {
 	case err != nil:
 		return nil, fmt.Errorf("cannot explain %s: %w", cli.Shown(of), err)
 	}
-	if w.Why.state == nil {
-		w.readOnce(target)
-	}
 	var out []result
 	for i := range found {
 		one := target
@@ -178,10 +178,10 @@ func (w *WhySome) ofKind(ctx context.Context, of string) ([]result, error) {
 	return out, nil
 }
 
-// readOnce lets the answers share one read of the present state.
-func (w *WhySome) readOnce(target cli.Target) {
+// readOnce lets the answers share one read of the present state: that of the namespace if all objects are in it.
+func (w *WhySome) readOnce(namespaced bool) {
 	scope := watch.Scope{}
-	if target.Namespaced && w.Why.Namespace != "" {
+	if namespaced && w.Why.Namespace != "" {
 		scope.Namespaces = []string{w.Why.Namespace}
 	}
 	var once sync.Once
