@@ -5,7 +5,6 @@ package ask
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -44,20 +44,13 @@ func (f *Find) print(page *api.LifecyclePage) error {
 	return render.Grid(f.Streams.Out, f.table(page.Lifecycles, phases))
 }
 
-// names writes the kind, the namespace and the name of each object once: "Pod shop/web".
+// names writes the kind, the namespace and the name of each object once.
 func (f *Find) names(found []api.Lifecycle) error {
-	told := map[string]bool{}
+	objects := make([]object.Ref, len(found))
 	for i := range found {
-		name := cli.Shown(found[i].Object.Kind.Kind) + " " + nameOf(&found[i])
-		if told[name] {
-			continue
-		}
-		told[name] = true
-		if _, err := fmt.Fprintln(f.Streams.Out, name); err != nil {
-			return err
-		}
+		objects[i] = found[i].Object
 	}
-	return nil
+	return printNames(f.Streams.Out, objects)
 }
 
 // nameOf returns the namespace and the name of the object.
