@@ -3,10 +3,11 @@
 package insight
 
 import (
-	"net/http"
-
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
+
+// conflict is the status code of a write that lost a race.
+const conflict = 409
 
 // Routine reports whether s is a write that says nothing about the change of t: to a status, to bookkeeping, or
 // one that lost a race with another writer and was sent again. Trees leave such spans out unless asked for all.
@@ -15,7 +16,7 @@ func Routine(t *span.Trace, s *span.Span) bool {
 		return false
 	}
 	if s.Status == span.StatusError {
-		return Number(s, span.KeyStatusCode) == http.StatusConflict && t.Outcome != span.Refused
+		return Number(s, span.KeyStatusCode) == conflict && t.Outcome != span.Refused
 	}
 	if s.Open() {
 		return false
