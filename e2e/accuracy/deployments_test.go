@@ -283,7 +283,7 @@ var deployments = []scenario{
 		play: func(s *stage) {
 			s.refused(userB, "patch", "deployment/web", "-p", `{"spec":{"replicas":-1}}`)
 		},
-		refusals: []string{"user-b update Deployment web failed"},
+		refusals: []string{"user-b update Deployment web refused"},
 	},
 	{
 		name:    "A heartbeat in an annotation",
@@ -393,7 +393,7 @@ var deployments = []scenario{
 			"user-c update Deployment web converged: create Pod, update ReplicaSet",
 		},
 		// kubectl first asks for something that the API server refuses.
-		refusals: []string{"user-b update Deployment web failed"},
+		refusals: []string{"user-b update Deployment web refused"},
 	},
 	{
 		name:    "A Pod gets a label",

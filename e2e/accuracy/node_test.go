@@ -121,7 +121,7 @@ func onNode(manifests string) []scenario {
 			play: func(s *stage) {
 				s.refused(userB, "patch", "pod/solo", "--subresource=resize", "-p", limits(1_000_000))
 			},
-			refusals: []string{"user-b update Pod solo failed"},
+			refusals: []string{"user-b update Pod solo refused"},
 		},
 		{
 			// The kubelet tries a deferred resize again.

@@ -13,7 +13,7 @@ import (
 )
 
 // progress is a line about a running command; there may be any number of them.
-var progress = regexp.MustCompile(`^(\+[0-9.]+m?s +|waiting: )`)
+var progress = regexp.MustCompile(`^(\+[0-9.]+m?s +|(?:running|held|stuck): )`)
 
 // says checks that stderr consists of exactly these lines, given as patterns,
 // and of progress.
@@ -293,7 +293,7 @@ func TestCommandsOwnCode(t *testing.T) {
 		ns := bench.Namespace(t)
 		r := bench.Run(t, 7, nil, "sh", "-c", "kubectl create configmap kept --namespace "+ns+"; exit 7")
 		outline(t, r, `
-run converged
+run failed
   create ConfigMap kept (request)
 `)
 		if root := r.Traces[0].Find("run", "")[0]; !root.Error || root.Attributes["lifeline.run.exit_code"] != "7" {

@@ -90,7 +90,7 @@ func TestWatchOutlivesTheServer(t *testing.T) {
 	if len(got) > 0 {
 		t.Errorf("the output has unexpected traces: %v", got)
 	}
-	if r := interrupted(t, tree); strings.Contains(r.Stdout, "waiting") {
+	if r := interrupted(t, tree); strings.Contains(r.Stdout, "running for") {
 		t.Errorf("the output has an open trace:\n%s", r.Stdout)
 	}
 	r := bench.Do(t, asking(s, "ls", "-n", ns))

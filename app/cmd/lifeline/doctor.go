@@ -73,6 +73,7 @@ func (f *doctorFlags) complete(cmd *cobra.Command) (*doctor.Command, error) {
 	}
 	c.Out, c.Log, c.Version = f.streams.Out, f.streams.ErrOut, o.Version
 	if o.Kubeconfig != nil {
+		c.Namespace = o.Kubeconfig.Namespace()
 		c.REST = o.Kubeconfig.Current()
 	}
 	choice := f.choice(cmd)

@@ -64,7 +64,10 @@ func TestEdits(t *testing.T) {
 			"image a.example/web:1 → b.example/web:1",
 		},
 		"restart": {
-			[]string{"spec.replicas=2", "spec.replicas=2 spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]#a"},
+			[]string{
+				"spec.replicas=2",
+				"spec.replicas=2 spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]#a",
+			},
 			"restarted",
 		},
 		"restarted again": {
@@ -75,7 +78,10 @@ func TestEdits(t *testing.T) {
 			"restarted",
 		},
 		"undone restart": {
-			[]string{"spec.replicas=2 spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]#a", "spec.replicas=2"},
+			[]string{
+				"spec.replicas=2 spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]#a",
+				"spec.replicas=2",
+			},
 			"restart undone",
 		},
 		"two containers": {

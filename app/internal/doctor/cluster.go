@@ -115,6 +115,18 @@ func checkRights(f *Facts) Check {
 	switch {
 	case !is.Rights.Is():
 		c.Status, c.Found = Unknown, is.Rights.Unknown
+	case r.Namespace != "" && len(r.Denied) == 0:
+		c.Found = fmt.Sprintf("you may list and watch all %s in namespace %s, where you work",
+			plural(r.Resources, "resource"), r.Namespace)
+	case r.Namespace != "":
+		c.Status = Advice
+		c.Found = fmt.Sprintf("you may not list and watch %d of %s in namespace %s, where you work: %s", len(r.Denied),
+			plural(r.Resources, "resource"), r.Namespace, some(r.Denied))
+		c.Lose = "in lifeline run, watch and trace --direct, what happens to these"
+		c.Add = []Lines{{
+			Where: "by who may grant it, for your user or ServiceAccount (--serviceaccount=NAMESPACE:NAME)",
+			Text:  "kubectl -n " + r.Namespace + " create rolebinding lifeline-view --clusterrole=view --user=NAME\n",
+		}}
 	case len(r.Denied) == 0:
 		c.Found = fmt.Sprintf("you may list and watch all %s in all namespaces", plural(r.Resources, "resource"))
 	default:

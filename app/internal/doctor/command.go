@@ -40,6 +40,8 @@ type Command struct {
 	Now     func() time.Time
 	// REST is the cluster; nil without a kubeconfig.
 	REST *rest.Config
+	// Namespace is that of the user in the kubeconfig.
+	Namespace string
 	// Server finds the server, nil if there is none. An error is the reason why a named server is
 	// unusable.
 	Server func(context.Context) (*client.Client, error)
@@ -76,7 +78,7 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 		return codeError, err
 	}
 	if c.REST != nil {
-		f.Cluster = gatherCluster(ctx, c.REST, c.Now, c.Names)
+		f.Cluster = gatherCluster(ctx, c.REST, c.Namespace, c.Now, c.Names)
 	}
 	f.Server = unknown[Server]("none was named, and none answers at " + client.DefaultServer)
 	var metrics []byte

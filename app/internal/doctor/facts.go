@@ -142,6 +142,8 @@ type Process struct {
 
 // Rights are the resources that a caller may list and watch.
 type Rights struct {
+	// Namespace is that of the user if the rights are for it alone; empty for rights in all namespaces.
+	Namespace string   `json:"namespace,omitempty"`
 	Resources int      `json:"resources"`
 	Denied    []string `json:"denied,omitempty"`
 }

@@ -41,6 +41,8 @@ type gatherer struct {
 	http   *http.Client
 	now    func() time.Time
 	names  bool
+	// namespace is that of the user.
+	namespace string
 	// user is the name to hide, once it is known.
 	user string
 }
@@ -48,10 +50,12 @@ type gatherer struct {
 // gatherCluster gathers facts from the API server of conf. Names of users are hashed unless names
 // is set. A failed request makes its fact unknown. If the API server does not answer, the whole
 // result is unknown.
-func gatherCluster(ctx context.Context, conf *rest.Config, now func() time.Time, names bool) Known[Cluster] {
+func gatherCluster(
+	ctx context.Context, conf *rest.Config, namespace string, now func() time.Time, names bool,
+) Known[Cluster] {
 	conf = rest.CopyConfig(conf)
 	conf.QPS, conf.Burst = 50, 100 // a few dozen requests, once
-	g := &gatherer{conf: conf, now: now, names: names}
+	g := &gatherer{conf: conf, now: now, names: names, namespace: namespace}
 	var err error
 	if g.http, err = rest.HTTPClientFor(conf); err == nil {
 		g.client, err = kubernetes.NewForConfigAndClient(conf, g.http)

@@ -26,7 +26,8 @@ type fakeAPI struct {
 	// forbidden are prefixes of paths.
 	forbidden []string
 	// denied are resources that the caller may not watch.
-	denied []string
+	denied    []string
+	permitted string
 	// ahead is the offset of its clock.
 	ahead time.Duration
 }
@@ -78,7 +79,7 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 		if r.URL.Path == "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews" {
 			var review struct {
 				Spec struct {
-					ResourceAttributes struct{ Verb, Resource string }
+					ResourceAttributes struct{ Namespace, Verb, Resource string }
 				}
 			}
 			if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
@@ -87,7 +88,8 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 			a := review.Spec.ResourceAttributes
 			w.WriteHeader(http.StatusCreated)
 			fmt.Fprintf(w, `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1",`+
-				`"status":{"allowed":%t}}`, a.Verb != "watch" || !slices.Contains(f.denied, a.Resource))
+				`"status":{"allowed":%t}}`, a.Verb != "watch" || !slices.Contains(f.denied, a.Resource) ||
+				a.Namespace != "" && a.Namespace == f.permitted)
 			return
 		}
 		text, ok := answers[r.URL.Path]
@@ -111,7 +113,7 @@ func (f *fakeAPI) config() *rest.Config {
 func atNoon() time.Time { return noon.Add(500 * time.Millisecond) }
 
 func TestGatherCluster(t *testing.T) {
-	got := gatherCluster(t.Context(), newFakeAPI(t).config(), atNoon, false)
+	got := gatherCluster(t.Context(), newFakeAPI(t).config(), "", atNoon, false)
 	want := known(Cluster{
 		Version: "v1.36.3", User: known(hashed("alice@example.com")), Clock: known(Skew{Low: -0.5, High: 0.5}),
 		Nodes: known([]Node{
@@ -177,7 +179,7 @@ func TestGatherUnknown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFakeAPI(t)
 			f.forbidden = []string{tc.forbidden}
-			got := gatherCluster(t.Context(), f.config(), atNoon, false)
+			got := gatherCluster(t.Context(), f.config(), "", atNoon, false)
 			if !got.Is() || got.Value.Version != "v1.36.3" {
 				t.Fatalf("%s: nothing is known: %+v", tc.reason, got)
 			}
@@ -194,16 +196,32 @@ func TestGatherUnknown(t *testing.T) {
 func TestGatherDenied(t *testing.T) {
 	f := newFakeAPI(t)
 	f.denied = []string{"pods", "secrets"}
-	got := gatherCluster(t.Context(), f.config(), atNoon, false)
+	got := gatherCluster(t.Context(), f.config(), "", atNoon, false)
 	if diff := cmp.Diff(known(Rights{Resources: 2, Denied: []string{"pods"}}), got.Value.Rights); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestGatherOneNamespace: a caller with rights in the own namespace alone is judged by these.
+func TestGatherOneNamespace(t *testing.T) {
+	for namespace, want := range map[string]Rights{
+		"team":  {Namespace: "team", Resources: 1},
+		"other": {Resources: 2, Denied: []string{"nodes", "pods"}},
+		"":      {Resources: 2, Denied: []string{"nodes", "pods"}},
+	} {
+		f := newFakeAPI(t)
+		f.denied, f.permitted = []string{"pods", "nodes"}, "team"
+		got := gatherCluster(t.Context(), f.config(), namespace, atNoon, false)
+		if diff := cmp.Diff(known(want), got.Value.Rights); diff != "" {
+			t.Errorf("%q: -want +got:\n%s", namespace, diff)
+		}
 	}
 }
 
 func TestGatherNoCluster(t *testing.T) {
 	f := newFakeAPI(t)
 	f.Close()
-	got := gatherCluster(t.Context(), f.config(), atNoon, false)
+	got := gatherCluster(t.Context(), f.config(), "", atNoon, false)
 	if got.Is() || strings.Contains(got.Unknown, "hunter2") {
 		t.Errorf("an API server that is gone told %+v", got)
 	}

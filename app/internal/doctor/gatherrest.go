@@ -224,7 +224,8 @@ func each(n int, f func(int)) {
 	all.Wait()
 }
 
-// rights checks which of the resources to watch the caller may list and watch.
+// rights checks which of the resources to watch the caller may list and watch. A caller who may not do so with the
+// Pods of all namespaces, but with those of the own one, works in that: its resources count alone.
 func (g *gatherer) rights(ctx context.Context) Known[Rights] {
 	offered, err := within(ctx, func(ctx context.Context) ([]watch.Offered, error) {
 		return watch.Offers(ctx, watch.Config{REST: g.conf, Warn: func(string, ...any) {}})
@@ -233,11 +234,28 @@ func (g *gatherer) rights(ctx context.Context) Known[Rights] {
 		return unknown[Rights](g.why(err, "ask which resources there are"))
 	}
 	offered = slices.DeleteFunc(offered, func(o watch.Offered) bool { return o.Group == "" && o.Resource == "secrets" })
+	all := g.rightsIn(ctx, "", offered)
+	if g.namespace == "" || !slices.Contains(all.Value.Denied, podsName) {
+		return all
+	}
+	offered = slices.DeleteFunc(offered, func(o watch.Offered) bool { return !o.Namespaced })
+	own := g.rightsIn(ctx, g.namespace, offered)
+	if !own.Is() || slices.Contains(own.Value.Denied, podsName) {
+		return all
+	}
+	return own
+}
+
+// podsName is the name of the resource of Pods in Rights.
+const podsName = "pods"
+
+// rightsIn checks the rights in a namespace; "" means all.
+func (g *gatherer) rightsIn(ctx context.Context, namespace string, offered []watch.Offered) Known[Rights] {
 	denied := make([]bool, len(offered))
 	failed := make([]error, len(offered))
 	each(len(offered), func(i int) {
 		for _, verb := range []string{"list", "watch"} {
-			allowed, err := g.may(ctx, verb, offered[i])
+			allowed, err := g.may(ctx, verb, namespace, offered[i])
 			if err != nil {
 				failed[i] = err
 				return
@@ -245,7 +263,7 @@ func (g *gatherer) rights(ctx context.Context) Known[Rights] {
 			denied[i] = denied[i] || !allowed
 		}
 	})
-	out := Rights{Resources: len(offered)}
+	out := Rights{Resources: len(offered), Namespace: object.Bound(namespace)}
 	for i, o := range offered {
 		if failed[i] != nil {
 			return unknown[Rights](g.why(failed[i], "ask it what you may do"))
@@ -257,10 +275,12 @@ func (g *gatherer) rights(ctx context.Context) Known[Rights] {
 	return known(out)
 }
 
-func (g *gatherer) may(ctx context.Context, verb string, o watch.Offered) (bool, error) {
+func (g *gatherer) may(ctx context.Context, verb, namespace string, o watch.Offered) (bool, error) {
 	return within(ctx, func(ctx context.Context) (bool, error) {
 		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: o.Group, Resource: o.Resource},
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: namespace, Verb: verb, Group: o.Group, Resource: o.Resource,
+			},
 		}}
 		answer, err := g.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 		if err != nil {

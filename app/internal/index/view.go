@@ -76,7 +76,8 @@ func (v View) Named(name object.Name) []*change.Timeline { return v.x.relations.
 func (v View) Budgets(namespace string) []string {
 	var out []string
 	for _, t := range v.x.objects {
-		if kind.PodDisruptionBudget.Is(t.Ref.Kind) && t.Ref.Namespace == namespace && t.Removal == nil && t.Last() != nil {
+		exists := t.Removal == nil && t.Last() != nil
+		if exists && kind.PodDisruptionBudget.Is(t.Ref.Kind) && t.Ref.Namespace == namespace {
 			out = append(out, t.Ref.Name)
 		}
 	}

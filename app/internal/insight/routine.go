@@ -2,9 +2,11 @@
 
 package insight
 
-import "github.com/kube-lifeline/lifeline/app/internal/span"
+import (
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
 
-// conflict is the HTTP status code of a write that lost a race.
+// conflict is the status code of a write that lost a race.
 const conflict = 409
 
 // Routine reports whether s is a write that says nothing about the change of t: to a status, to bookkeeping, or

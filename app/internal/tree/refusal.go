@@ -80,8 +80,9 @@ func (b *Builder) nameBudgets(v verdict) verdict {
 		return v
 	}
 	if all := b.known.Budgets(v.refused.Namespace); len(all) == 2 {
-		v.text = span.Bound(strings.Replace(v.text, reason.SeveralBudgets, "PodDisruptionBudgets "+all[0]+" and "+all[1]+
-			" both select the Pod, and an eviction supports only one", 1))
+		named := "PodDisruptionBudgets " + all[0] + " and " + all[1] +
+			" both select the Pod, and an eviction supports only one"
+		v.text = span.Bound(strings.Replace(v.text, reason.SeveralBudgets, named, 1))
 	}
 	return v
 }
@@ -89,7 +90,8 @@ func (b *Builder) nameBudgets(v verdict) verdict {
 // audited returns the refused request of a command as the audit log has it, where its message says more.
 func (b *Builder) audited(w *observation.Write) *observation.Write {
 	q := b.refusalOf(w)
-	if q == nil || q.Message == "" || q.Message == message.Withheld || w.Message != message.Withheld && w.Message != "" {
+	unsaid := func(text string) bool { return text == "" || text == message.Withheld }
+	if q == nil || unsaid(q.Message) || !unsaid(w.Message) {
 		return w
 	}
 	of := *w

@@ -173,7 +173,7 @@ func (e *explorer) startOwners(ctx context.Context, from *plan, of object.Kind) 
 // startNode watches a Pod's Node for its labels. It watches by name, so that a small change does
 // not list all Nodes of a large cluster.
 func (e *explorer) startNode(ctx context.Context, name string, since uint64) {
-	p := plan{resource: nodes, name: name, since: since}
+	p := plan{resource: nodes, name: name, since: since, quiet: true}
 	known := e.roster.has(p.key())
 	e.mu.Lock()
 	if !known {
