@@ -124,7 +124,7 @@ test('the present state beside an outcome', async () => {
     else process.env.TZ = zone
   }
   assert.equal(sentence(now({})), 'of then')
-  assert.equal(sentence({ ...now({ state: 'since' }), outcome: 'converged' }), 'of now')
+  assert.equal(sentence({ ...now({ state: 'since' }), outcome: 'converged', state: 'converged' }), 'of now')
 })
 
 test('texts', async () => {
