@@ -142,6 +142,7 @@ test('texts', async () => {
   assert.equal(brief('path /healthz → /ready'), 'path /healthz → /ready', 'no registry')
   assert.equal(brief('image nginx:1 → library/nginx:2'), 'image nginx:1 → library/nginx:2', 'no registry')
   assert.equal(briefer('Pod recommender-75df94b888-rxkhq waits'), 'Pod recommend…88-rxkhq waits')
+  assert.equal(briefer('HorizontalPodAutoscaler web waits'), 'HorizontalPodAutoscaler web waits')
   assert.equal(quote('a"\u0007\u202e'), String.raw`"a\"\u0007\u202e"`)
 })
 
