@@ -124,7 +124,8 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 	x.proxy, err = proxy.Start(proxy.Options{
 		Kubeconfig: c.Kubeconfig, Trace: x.root, Servers: args.servers, Now: c.Time,
 		Emit: x.pipeline.Emit, Wrote: func(w proxy.Written) { x.wrote(ctx, w) },
-		Warn: func(text string) { x.pipeline.Say("%s", text) },
+		Refused: func(w proxy.Written) { x.wrote(ctx, w) },
+		Warn:    func(text string) { x.pipeline.Say("%s", text) },
 	})
 	if err != nil {
 		return cli.CodeError, err
@@ -144,7 +145,11 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 
 // wrote follows the possible effects of a write, and announces it if the server watches its cluster.
 func (x *execution) wrote(ctx context.Context, w proxy.Written) {
-	x.followers.wrote(w)
+	if w.Write.Failed() {
+		x.followers.refused(w)
+	} else {
+		x.followers.wrote(w)
+	}
 	if to := x.proxy.REST(w.Upstream); to != nil && to.Host == x.Kubeconfig.Current().Host {
 		x.announcer.wrote(ctx, w.Write)
 	}
