@@ -124,7 +124,7 @@ test('the present state beside an outcome', async () => {
     else process.env.TZ = zone
   }
   assert.equal(sentence(now({})), 'of then')
-  assert.equal(sentence({ ...now({ state: 'since' }), outcome: 'converged' }), 'of now')
+  assert.equal(sentence({ ...now({ state: 'since' }), outcome: 'converged', state: 'converged' }), 'of now')
 })
 
 test('texts', async () => {
@@ -142,6 +142,7 @@ test('texts', async () => {
   assert.equal(brief('path /healthz → /ready'), 'path /healthz → /ready', 'no registry')
   assert.equal(brief('image nginx:1 → library/nginx:2'), 'image nginx:1 → library/nginx:2', 'no registry')
   assert.equal(briefer('Pod recommender-75df94b888-rxkhq waits'), 'Pod recommend…88-rxkhq waits')
+  assert.equal(briefer('HorizontalPodAutoscaler web waits'), 'HorizontalPodAutoscaler web waits')
   assert.equal(quote('a"\u0007\u202e'), String.raw`"a\"\u0007\u202e"`)
 })
 
@@ -237,7 +238,7 @@ test('where the time went', async () => {
 test('an open change continues', async () => {
   const { present, who } = await load('text/summary.ts')
   const s = {
-    open: true, stuck: false, start: '2026-03-01T12:00:00Z', duration: 10, slowest: 'schedule', slowestDuration: 8,
+    open: true, stuck: false, state: 'running', start: '2026-03-01T12:00:00Z', duration: 10, slowest: 'schedule', slowestDuration: 8,
     current: 'pull image', currentDuration: 2, work: [{ name: 'schedule', duration: 8 }, { name: 'pull image', duration: 2 }],
   }
   const at = (seconds) => present(s, Date.parse(s.start) + seconds * 1000)
@@ -246,6 +247,7 @@ test('an open change continues', async () => {
   assert.deepEqual([at(60).slowest, at(60).slowestDuration], ['pull image', 52])
   assert.deepEqual(at(60).work.map((w) => w.duration), [8, 52])
   assert.equal(at(5).duration, 10, 'a clock behind the server’s')
+  assert.equal(present({ ...s, state: 'converged' }, Date.parse(s.start) + 60_000).duration, 10, 'it has its outcome')
   assert.deepEqual(who({ user: 'alice', actor: 'kubectl' }), { name: 'alice', by: 'kubectl' })
   assert.deepEqual(who({ user: 'system:serviceaccount:x', actor: 'x-controller' }), { name: 'x-controller', by: '' })
 })

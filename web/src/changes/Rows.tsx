@@ -13,7 +13,7 @@ import type { Group, Row } from './folding'
 import { changes, loading, loadMore, more, rows } from './list'
 import { at, folding, select, setFolding, setUnfolded } from './state'
 import { marks } from '../text/states'
-import { action, later, present, sentence, what, who } from '../text/summary'
+import { action, continues, later, present, sentence, what, who } from '../text/summary'
 import { WorkBar } from './work'
 
 // Rows is the list, of which only the visible rows are in the document. All rows have one height.
@@ -349,7 +349,7 @@ function StateCell({ of, many }: { of: Summary; many?: boolean }) {
 }
 
 function Cells({ of }: { of: Summary }) {
-  const s = of.open ? present(of, serverNow.value) : of
+  const s = continues(of) ? present(of, serverNow.value) : of
   const why = sentence(s)
   const percent = s.slowest && s.duration > 0 ? Math.min(100, Math.floor((100 * (s.slowestDuration ?? 0)) / s.duration)) : 0
   const edits = (s.edits ?? []).map(visible).join(', ')
@@ -396,7 +396,7 @@ function Cells({ of }: { of: Summary }) {
       <StateCell of={s} />
       <span role="gridcell" class="number took">
         {duration(s.duration)}
-        {s.open && '…'}
+        {continues(s) && '…'}
       </span>
       <span role="gridcell" class="time">
         <Later of={s} />

@@ -43,10 +43,17 @@ export function later(s: Summary, present: number): string {
   return `broken since ${text.slice(0, 10) === absolute(present).slice(0, 10) ? text.slice(11, 16) : text.slice(5, 16)}`
 }
 
+const going: ReadonlySet<State> = new Set<State>(['running', 'held', 'stuck'])
+
+// continues reports whether a change goes on. An open one that has its outcome waits for better evidence only.
+export function continues(s: Summary): boolean {
+  return s.open && going.has(s.state)
+}
+
 // present returns an open change as it is at a time: the server reports one only when it changes, but
 // its current work continues.
 export function present(s: Summary, time: number): Summary {
-  if (!s.open) return s
+  if (!continues(s)) return s
   const more = (time - Date.parse(s.start)) / 1000 - s.duration
   if (more <= 0) return s
   const out = { ...s, duration: s.duration + more }

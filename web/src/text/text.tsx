@@ -57,9 +57,9 @@ export function Key({ of }: { of: string }) {
   )
 }
 
-// briefer cuts long names inside a sentence, too.
+// briefer cuts long names inside a sentence, too. Words without a separator, such as kinds, stay.
 export function briefer(text: string): string {
-  return brief(text).replace(/[\w.-]{23,}/g, (name) => short(name, 18))
+  return brief(text).replace(/(?=\w*[.-])[\w.-]{23,}/g, (name) => short(name, 18))
 }
 
 // Text shows a text of an object. `most` is the number of characters, and `by` makes the text brief. The whole

@@ -9,7 +9,7 @@ import type { Summary } from '../api/types'
 import { useKeys } from '../app/keys'
 import { link } from '../app/router'
 import { marks } from '../text/states'
-import { who } from '../text/summary'
+import { continues, who } from '../text/summary'
 import { brief, Text, visible } from '../text/text'
 import { absolute, Ago } from '../text/time'
 import { Details } from './Details'
@@ -154,7 +154,7 @@ function follow(model: Model): () => void {
 
 function sentenceOf(model: Model, view: Window, summary: Summary): string {
   const present = model.base.value + view.present.value
-  const took = summary.open ? present - Date.parse(summary.start) : summary.duration * 1000
+  const took = continues(summary) ? present - Date.parse(summary.start) : summary.duration * 1000
   return verdict(summary, model.tree.value?.why, took, present)
 }
 
