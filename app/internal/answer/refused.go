@@ -12,17 +12,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Refused means that the API server refused the request of the change: the object is as it was.
-const Refused State = "refused"
-
-// refuse turns a failure into a refusal, if the request itself was refused. own is the span of the object. A Node
-// is not drained if the eviction of one of its Pods was refused.
+// refuse gives a drained Node the refusal of an eviction: it is not drained. own is the span of the object.
 func (a *Answer) refuse(t *span.Trace, own *span.Span) {
-	switch {
-	case a.State == State(span.Failed) && reason.IsRefused(a.Reason):
-		a.State = Refused
-	case kind.Node.Is(own.Object.Kind) && !own.Open() && reason.IsRefused(t.Reason) &&
-		strings.Contains(t.Reason, "; Node "+own.Object.Name+" "):
+	if kind.Node.Is(own.Object.Kind) && !own.Open() && t.Outcome == span.Refused &&
+		strings.Contains(t.Reason, "; Node "+own.Object.Name+" ") {
 		a.State, a.Reason = Refused, t.Reason
 	}
 }
@@ -30,12 +23,16 @@ func (a *Answer) refuse(t *span.Trace, own *span.Span) {
 // refusal is the first sentence about a refused request, and that about its object.
 func (a *Answer) refusal(now time.Time) string {
 	request, why, _ := reason.CutRefused(a.Reason)
+	what, of, _ := strings.Cut(strings.TrimPrefix(request, "the "), " of ")
+	why, standing := reason.CutState(why, of)
 	text := fmt.Sprintf("%s was refused %s ago: %s.", shown(strings.ToUpper(request[:1])+request[1:]),
 		long(now.Sub(a.End)), shown(strings.TrimSuffix(why, ".")))
-	what, of, _ := strings.Cut(strings.TrimPrefix(request, "the "), " of ")
-	object := a.Object.Kind.Kind + " " + a.Object.Name
-	if (what == "change" || what == "deletion") && of == object && !strings.HasSuffix(why, "not found") {
-		text += fmt.Sprintf(" The %s is as it was.", shown(a.Object.Kind.Kind))
+	switch {
+	case standing != "":
+		text += " " + shown(standing) + "."
+	case (what == "change" || what == "deletion") && of == a.Object.Kind.Kind+" "+a.Object.Name &&
+		!strings.HasSuffix(why, "not found"):
+		text += fmt.Sprintf(" %s is as it was.", shown(of))
 	}
 	return text
 }

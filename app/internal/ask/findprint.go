@@ -5,7 +5,6 @@ package ask
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +12,10 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // phasePrefix begins the names of the fields with phases.
@@ -42,20 +44,13 @@ func (f *Find) print(page *api.LifecyclePage) error {
 	return render.Grid(f.Streams.Out, f.table(page.Lifecycles, phases))
 }
 
-// names writes the kind, the namespace and the name of each object once: "Pod shop/web".
+// names writes the kind, the namespace and the name of each object once.
 func (f *Find) names(found []api.Lifecycle) error {
-	told := map[string]bool{}
+	objects := make([]object.Ref, len(found))
 	for i := range found {
-		name := cli.Shown(found[i].Object.Kind.Kind) + " " + nameOf(&found[i])
-		if told[name] {
-			continue
-		}
-		told[name] = true
-		if _, err := fmt.Fprintln(f.Streams.Out, name); err != nil {
-			return err
-		}
+		objects[i] = found[i].Object
 	}
-	return nil
+	return printNames(f.Streams.Out, objects)
 }
 
 // nameOf returns the namespace and the name of the object.
@@ -91,7 +86,7 @@ func (f *Find) table(found []api.Lifecycle, phases []string) [][]string {
 		l := &found[i]
 		name := nameOf(l)
 		duration := render.Duration(time.Duration(l.Duration))
-		if l.Open {
+		if !stateOf(l).Ended() {
 			duration += "…"
 		}
 		row := []string{
@@ -155,11 +150,12 @@ func valueOf(l *api.Lifecycle, name string) string {
 	return ""
 }
 
-func outcomeOf(l *api.Lifecycle) string {
-	if l.Open {
-		return "open"
-	}
-	return cli.Shown(l.Outcome)
+func outcomeOf(l *api.Lifecycle) string { return cli.Shown(string(stateOf(l))) }
+
+// stateOf returns the word for a lifecycle.
+func stateOf(l *api.Lifecycle) span.State {
+	why := valueOf(l, "reason")
+	return span.StateOf(l.Open, reason.Category(why).Held(), why != "", span.Outcome(l.Outcome))
 }
 
 // location is zone for valid options.

@@ -194,7 +194,7 @@ func TestRevisedOutcomes(t *testing.T) {
 			},
 			[]string{
 				"1h0m0s unfinished",
-				"2h0m0s db converged lifeline.claim=2 lifeline.trace.outcome=failed " +
+				"2h0m0s db converged lifeline.claim=2 lifeline.trace.outcome=refused " +
 					"(was unfinished: waits for scheduler default-scheduler, which does not react: " +
 					"no scheduler of that name seems to run)",
 			},

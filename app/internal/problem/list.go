@@ -13,21 +13,17 @@ import (
 const MaxProblems = 1000
 
 // List returns the problems at the time now, the worst first. The result does not change afterwards.
-func (t *Tracker) List(now time.Time) List {
+func (t *Tracker) List(now time.Time) List { return t.Snapshot(now).List }
+
+// Snapshot returns the problems at the time now, with all their objects.
+func (t *Tracker) Snapshot(now time.Time) *Snapshot {
 	if t.changed {
 		groups := t.ordered()
 		t.settle(groups)
 		slices.SortFunc(groups, worse)
-		shown := groups[:min(len(groups), MaxProblems)]
-		t.list = List{Problems: make([]Problem, 0, len(shown)), More: len(groups) - len(shown)}
-		for _, g := range shown {
-			t.list.Problems = append(t.list.Problems, assemble(g))
-		}
-		t.changed = false
+		t.contents, t.changed = newContents(groups), false
 	}
-	out := t.list
-	out.AsOf = now
-	return out
+	return newSnapshot(t.contents, now)
 }
 
 // worse orders problems: by rank, number of objects and age.
@@ -53,22 +49,33 @@ func assemble(g []*tracked) Problem {
 	for _, f := range first.Earlier {
 		p.Earlier = append(p.Earlier, Earlier(f))
 	}
-	if first.Blamed != nil && (first.Shared || len(g) == 1) && *first.Blamed != first.Object {
-		blamed := *first.Blamed
-		p.Blamed = &blamed
-	}
-	namespaces := map[string]bool{}
+	namespaces, peers := map[string]bool{}, 0
 	for _, e := range g {
 		if len(p.Objects) < MaxObjects {
 			p.Objects = append(p.Objects, e.Object)
 		}
+		namespaces[e.Object.Namespace] = true
+		if e.place() != first.place() {
+			continue
+		}
+		peers++
 		if e.Image != p.Image {
 			p.Image = ""
 		}
-		namespaces[e.Object.Namespace] = true
+		if first.Outside && !e.sameCause(p.Cause) {
+			p.Cause = nil // several changes met the blamed object
+		}
+	}
+	if first.Blamed != nil && (first.Shared || peers == 1) && *first.Blamed != first.Object {
+		blamed := *first.Blamed
+		p.Blamed = &blamed
 	}
 	p.Namespaces = bounded(namespaces)
 	return p
+}
+
+func (e *tracked) sameCause(c *Cause) bool {
+	return c != nil && e.Cause != nil && e.Cause.TraceID == c.TraceID
 }
 
 // bounded returns the first names in order, at most MaxObjects.

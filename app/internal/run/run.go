@@ -21,7 +21,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
-	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -125,7 +124,8 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 	x.proxy, err = proxy.Start(proxy.Options{
 		Kubeconfig: c.Kubeconfig, Trace: x.root, Servers: args.servers, Now: c.Time,
 		Emit: x.pipeline.Emit, Wrote: func(w proxy.Written) { x.wrote(ctx, w) },
-		Warn: func(text string) { x.pipeline.Say("%s", text) },
+		Refused: func(w proxy.Written) { x.wrote(ctx, w) },
+		Warn:    func(text string) { x.pipeline.Say("%s", text) },
 	})
 	if err != nil {
 		return cli.CodeError, err
@@ -145,7 +145,11 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 
 // wrote follows the possible effects of a write, and announces it if the server watches its cluster.
 func (x *execution) wrote(ctx context.Context, w proxy.Written) {
-	x.followers.wrote(w)
+	if w.Write.Failed() {
+		x.followers.refused(w)
+	} else {
+		x.followers.wrote(w)
+	}
 	if to := x.proxy.REST(w.Upstream); to != nil && to.Host == x.Kubeconfig.Current().Host {
 		x.announcer.wrote(ctx, w.Write)
 	}
@@ -277,9 +281,9 @@ func (x *execution) verdict(traces []*span.Trace) int {
 	}
 	own := cli.CodeOK
 	for _, t := range traces {
-		if t.Outcome == span.Failed {
+		if t.Outcome.InVain() {
 			if !x.treeOnTerminal() { // its header has the reason
-				x.sayFailed(t.Reason)
+				x.pipeline.Say("%s: %s", t.Outcome, cli.First(t.Reason, "see the trace"))
 			}
 			own = cli.CodeFailed
 		}
@@ -300,15 +304,6 @@ func (x *execution) verdict(traces []*span.Trace) int {
 		return x.code
 	}
 	return own
-}
-
-// sayFailed prints the reason of a failure. A refused request is no failure of its object.
-func (x *execution) sayFailed(why string) {
-	if reason.IsRefused(why) {
-		x.pipeline.Say("%s", cli.Shown(why))
-		return
-	}
-	x.pipeline.Say("failed: %s", cli.First(why, "see the trace"))
 }
 
 // treeOnTerminal reports whether the tree appears on the terminal of the messages.
