@@ -49,8 +49,8 @@ func until(r *change.Reconciliation) uint64 {
 func (e *Endings) convergedAt(r *change.Reconciliation, v *history.Version) history.Moment {
 	at := e.trail.Stored(r.Timeline, v)
 	last := r.Last()
-	if last.Loose() && last.Verb == history.Updated && last.Version == v { // the effects bound the write, and not its status
-		return at
+	if last.Loose() && last.Verb == history.Updated && last.Version == v {
+		return at // the effects of the write bound its time, and not that of the status
 	}
 	if v.ResourceVersion == last.RV && (at.Exact == "" || last.Request != nil) {
 		return last.At.ExactlyEnd(last.Request)

@@ -56,7 +56,8 @@ func (p *Placing) placeOf(w *change.Write, first firsts) uint64 {
 	return w.Place
 }
 
-// placeBefore puts w, an update, before a write to a dependant after the previous version of w. Only a list showed both.
+// placeBefore puts w, an update, before a write to a dependant after the previous version of w, if only a list showed
+// both.
 func (p *Placing) placeBefore(w, dependant *change.Write, first firsts) {
 	if dependant != nil && dependant.Loose() && dependant.RV > w.Previous.ResourceVersion {
 		w.Place = min(w.Place, max(p.placeOf(dependant, first), w.Previous.ResourceVersion+1))

@@ -23,7 +23,9 @@ CREATE INDEX lifecycles_namespace ON lifecycles (namespace, start);
 //
 // Times are Unix nanoseconds, and lengths nanoseconds. An empty text means none.
 func Schema() string {
-	columns := []string{"id INTEGER PRIMARY KEY", "trace INTEGER NOT NULL", "object INTEGER NOT NULL", "span BLOB NOT NULL"}
+	columns := []string{
+		"id INTEGER PRIMARY KEY", "trace INTEGER NOT NULL", "object INTEGER NOT NULL", "span BLOB NOT NULL",
+	}
 	var collections strings.Builder
 	for _, f := range question.Fields() {
 		switch {

@@ -253,7 +253,8 @@ func TestObjectsOfLifecycles(t *testing.T) {
 	late := func(name string) *span.Trace {
 		root := all.Root()
 		return &span.Trace{ID: all.ID, Spans: []*span.Span{{
-			TraceID: all.ID, ID: trace.SpanID{0: 0xff}, Parent: root.ID, Name: span.NameLate, Start: root.End, End: root.End,
+			TraceID: all.ID, ID: trace.SpanID{0: 0xff}, Parent: root.ID, Name: span.NameLate,
+			Start: root.End, End: root.End,
 			Object: object.Ref{Kind: object.Kind{Version: "v1", Kind: "Secret"}, Name: name, UID: "late"},
 		}}}
 	}

@@ -62,7 +62,8 @@ func groups(ctx context.Context, from database.Querier, q *store.GroupQuery, pag
 	}
 	err = database.Scan(ctx, from,
 		"SELECT *, count(*) OVER () FROM (SELECT "+columns+" FROM "+of.before+
-			questions.From(columns, of.before, f.String())+f.String()+of.end+" GROUP BY v) ORDER BY "+order+" LIMIT ?", append(f.args, store.MaxGroups), to, func() error {
+			questions.From(columns, of.before, f.String())+f.String()+of.end+" GROUP BY v) ORDER BY "+order+" LIMIT ?",
+		append(f.args, store.MaxGroups), to, func() error {
 			one := group
 			one.Value = value.String
 			if q.By.Day {
