@@ -3,12 +3,15 @@
 package normalize
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/mask"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -24,7 +27,6 @@ func (n *Normalizer) Event(u *unstructured.Unstructured) *observation.Event {
 		return nil
 	}
 	e := &observation.Event{
-		Kept:            n.KeepMessages,
 		UID:             text(meta, "uid"),
 		ResourceVersion: version,
 		Type:            word(obj, "type"),
@@ -64,8 +66,33 @@ func (n *Normalizer) Event(u *unstructured.Unstructured) *observation.Event {
 			e.Manager = word(entry, "manager")
 		}
 	}
-	e.Clean()
+	said := n.textsOfEvent(e)
+	e.Kept = said.kept
+	e.CleanBy(said.clean)
+	e.Masked = said.masked
 	return e
+}
+
+// latest returns the time of the last occurrence of an Event.
+func latest(e *observation.Event) time.Time {
+	at := e.First
+	for _, t := range []time.Time{e.Time, e.Last} {
+		if t.After(at) {
+			at = t
+		}
+	}
+	return at
+}
+
+// textsOfEvent returns the texts of an Event: those of its object.
+func (n *Normalizer) textsOfEvent(e *observation.Event) *texts {
+	of := schema.GroupKind{Group: e.Regarding.Group, Kind: e.Regarding.Kind.Kind}
+	return n.texts(of, func() (v mask.Values, known bool) {
+		if slices.Contains(programReasons, e.Reason) {
+			return v, false
+		}
+		return n.Memory.At(e.Regarding.UID, latest(e))
+	})
 }
 
 func ref(m fields) object.Ref {

@@ -63,7 +63,9 @@ func (n *Normalizer) Metadata(of object.Kind, m *metav1.PartialObjectMetadata) *
 	if gk := (schema.GroupKind{Group: of.Group, Kind: of.Kind}); n.Relations.Has(gk) {
 		s.Relations = n.relate(s.Relations, gk, described(of, m))
 	}
-	n.own(s, content, entries(m.ManagedFields))
+	if words := n.own(s, content, entries(m.ManagedFields)); words != nil {
+		n.remember(s, words)
+	}
 	if s.Revision == nil {
 		s.Desired = xxhash.Sum64String(m.ResourceVersion)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/health"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/mask"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -38,7 +39,6 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 	status := sub(obj, "status")
 	_, hasStatus := obj["status"]
 	s := &observation.State{
-		Kept: n.KeepMessages,
 		Ref: object.Ref{
 			Kind:      of,
 			Namespace: word(meta, "namespace"),
@@ -65,7 +65,7 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 	}
 	s.Reconciled = (hasStatus || s.Generation > 0) && gk != kind.EndpointSlice.GroupKind()
 	s.Relations = n.relate(relations(obj, kind.Of(of.Group, of.Kind), s), gk, obj)
-	n.own(s, obj, items(meta, "managedFields"))
+	said := n.textsOf(s, n.own(s, obj, items(meta, "managedFields")))
 	carry(s, carried(sub(meta, "annotations")), raw(meta, "generateName"))
 	switch gk {
 	case kind.Pod.GroupKind():
@@ -80,15 +80,17 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 		s.Workload = workload(obj, gk)
 		s.Revision = revision(obj, of)
 	}
-	s.Clean()
+	s.Kept = said.kept
+	s.CleanBy(said.clean)
 	if kind.CustomResourceDefinition.Is(of) {
 		n.Signals.Define(obj)
 	}
 	if n.judges(of) && s.Deleting.IsZero() {
-		s.Progress, s.ProgressMessage = n.judged(s, obj)
+		s.Progress, s.ProgressMessage = n.judged(s, obj, said)
 	} else {
-		s.Progress, s.ProgressMessage = n.progress(&unstructured.Unstructured{Object: obj}, gk, s)
+		s.Progress, s.ProgressMessage = n.progress(&unstructured.Unstructured{Object: obj}, gk, s, said)
 	}
+	s.Masked = said.masked
 	return s
 }
 
@@ -130,8 +132,8 @@ func owners(refs []any) []object.Owner {
 	return out
 }
 
-// own records the fields of an object, and their managers.
-func (n *Normalizer) own(s *observation.State, obj fields, entries []any) {
+// own records the fields of an object, and their managers. It returns the values that messages must not show.
+func (n *Normalizer) own(s *observation.State, obj fields, entries []any) *mask.Words {
 	entries = statusLast(entries)
 	d, owned := n.digest(), make([]managed, len(entries))
 	defer digests.Put(d)
@@ -148,6 +150,7 @@ func (n *Normalizer) own(s *observation.State, obj fields, entries []any) {
 	}
 	t := n.table(d, s, obj, owned)
 	s.Leaves, s.Desired = t.leaves, t.desired
+	return t.words
 }
 
 // statusLast puts the entries for the status last. A write to the status then leaves the positions

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kube-lifeline/lifeline/app/internal/health"
+	"github.com/kube-lifeline/lifeline/app/internal/mask"
 	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -34,9 +35,10 @@ type Config struct {
 	Relations *relation.Set
 	// Shown are the fields whose values may be shown, as in normalize.Settings.
 	Shown map[schema.GroupKind][]string
-	// Labels and KeepMessages are as in normalize.Settings.
-	Labels       []string
-	KeepMessages bool
+	// Labels, Messages and Memory are as in normalize.Settings.
+	Labels   []string
+	Messages mask.Modes
+	Memory   *mask.Memory
 	// Health are the health rules of the configuration, until SetHealth. Signals are the kinds that show
 	// their state. Nil means none.
 	Health  *health.Rules
@@ -153,7 +155,7 @@ func New(cfg Config) (*Watcher, error) {
 		now: cfg.Now, pace: &limits, warnings: warnings, server: server, storages: storages,
 		known: &catalogue{server: server, warnings: warnings},
 		converter: &converter{storages: storages, normalizer: normalize.New(cfg.Key, normalize.Settings{
-			Relations: cfg.Relations, Shown: cfg.Shown, Labels: cfg.Labels, KeepMessages: cfg.KeepMessages,
+			Relations: cfg.Relations, Shown: cfg.Shown, Labels: cfg.Labels, Messages: cfg.Messages, Memory: cfg.Memory,
 			Health: cfg.Health, Signals: cfg.Signals,
 		})},
 		out:     &output{emit: cfg.Emit, reached: cfg.Reached},

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package mask
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/kube-lifeline/lifeline/internal/message"
+)
+
+// Object is a JSON object as the dynamic client decodes it.
+type Object = map[string]any
+
+// collector gathers the words of an object.
+type collector struct {
+	key     key
+	all     []word
+	content int
+	more    bool
+	// known are the names of the object: its traces show them.
+	known []string
+	// custom means that the object is of a custom kind.
+	custom bool
+}
+
+// collect returns the words of an object outside its status: environment, arguments, commands, headers,
+// annotations and data. In custom resources, these are also the texts below a field whose name suggests a
+// credential or values. Names of objects are no such texts.
+func collect(k key, obj Object, custom bool) *Words {
+	c := &collector{key: k, custom: custom}
+	c.object(obj)
+	return words(c.all, c.more)
+}
+
+func (c *collector) object(obj Object) {
+	meta, _ := obj["metadata"].(Object)
+	for _, part := range []string{"name", "namespace"} {
+		name, _ := meta[part].(string)
+		c.known = append(c.known, name)
+	}
+	for name, v := range obj {
+		switch name {
+		case "apiVersion", "kind", "status":
+		case "metadata":
+			c.annotations(meta)
+		default:
+			c.field("", name, v, false)
+		}
+	}
+}
+
+// lastApplied is the annotation with a copy of the object.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+func (c *collector) annotations(meta Object) {
+	all, _ := meta["annotations"].(Object)
+	for name, v := range all {
+		text, _ := v.(string)
+		var copied Object
+		if name == lastApplied && len(text) < maxContent && json.Unmarshal([]byte(text), &copied) == nil {
+			delete(copied, "status")
+			c.object(copied)
+			continue
+		}
+		c.value(text)
+	}
+}
+
+// field gathers the words of a field of an object, in the field in. below means that it is below a field
+// with values.
+func (c *collector) field(in, name string, v any, below bool) {
+	if c.more {
+		return
+	}
+	if meta, is := v.(Object); is && name == "metadata" && !below { // of a template
+		c.annotations(meta)
+		return
+	}
+	below = below || c.hasValues(name)
+	switch v := v.(type) {
+	case Object:
+		for key, each := range v {
+			c.field(name, key, each, below)
+		}
+	case []any:
+		for _, each := range v {
+			if text, is := each.(string); is {
+				c.text(in, name, text, below)
+			} else {
+				c.field(in, name, each, below)
+			}
+		}
+	case string:
+		c.text(in, name, v, below)
+	}
+}
+
+func (c *collector) text(in, name, text string, below bool) {
+	if below && !isName(in, name) || name == "path" && strings.ContainsRune(text, '?') { // of a probe, with a token
+		c.value(text)
+	}
+}
+
+// isName reports whether a field has the name of an object or of a key, in place of a value.
+func isName(in, name string) bool {
+	switch name {
+	case "name", "namespace", "kind", "apiVersion", "secretName":
+		return true
+	case "key", "valuesKey", "targetPath":
+		return reference.MatchString(in)
+	}
+	return reference.MatchString(name)
+}
+
+var (
+	// reference matches the fields with the names of other objects.
+	reference = regexp.MustCompile(`(?:Ref|Refs|Reference|References|SecretName)$|^(?:valueFrom|valuesFrom|tolerations|matchExpressions)$`)
+	// valueFields are the fields with values in objects of every kind.
+	valueFields = []string{
+		"annotations", "args", "binaryData", "command", "data", "env", "headers", "httpHeaders", "parameters",
+		"stringData", "volumeAttributes",
+	}
+)
+
+// hasValues reports whether a field has values that messages must not show.
+func (c *collector) hasValues(name string) bool {
+	return slices.Contains(valueFields, name) || c.custom && message.ConfidentialField(name)
+}
+
+// value gathers the words of a value.
+func (c *collector) value(text string) {
+	if c.content += len(text); c.content > maxContent || len(c.all) > maxWords {
+		c.more = true
+		return
+	}
+	if begin := strings.TrimSpace(text); strings.HasPrefix(begin, "{") || strings.HasPrefix(begin, "[") {
+		var v any
+		if json.Unmarshal([]byte(text), &v) == nil {
+			c.texts(v)
+			return
+		}
+	}
+	chunks := strings.Fields(text)
+	if len(chunks) > 1 && len(text) <= maxWord {
+		c.word(strings.Join(chunks, " "))
+	}
+	for _, chunk := range chunks {
+		c.chunk(chunk, len(chunks) > 1)
+	}
+}
+
+// texts gathers the words of all texts in a value.
+func (c *collector) texts(v any) {
+	switch v := v.(type) {
+	case Object:
+		for _, each := range v {
+			c.texts(each)
+		}
+	case []any:
+		for _, each := range v {
+			c.texts(each)
+		}
+	case string:
+		if len(v) > 0 {
+			c.value(v)
+		}
+	}
+}
+
+var (
+	// flag matches a flag without a value, and assigned the name before a value.
+	flag     = regexp.MustCompile(`^--?[a-z][a-z-]*$`)
+	short    = regexp.MustCompile(`^-[A-Za-z]`)
+	assigned = regexp.MustCompile(`^-{0,2}[A-Za-z_][A-Za-z0-9_.-]*=`)
+	// keyOf matches the key of a value in YAML.
+	keyOf = regexp.MustCompile(`^[A-Za-z_][A-Za-z_./-]*:$`)
+)
+
+// quotes surround words, and separators are between them.
+const (
+	quotes     = `"'` + "`" + `,;()[]{}<>`
+	separators = quotes + `=:&?@|\`
+)
+
+// chunk gathers the words of a part without white space: the part, and its parts.
+func (c *collector) chunk(text string, several bool) {
+	if flag.MatchString(text) && strings.HasPrefix(text, "--") || several && keyOf.MatchString(text) {
+		return
+	}
+	text = strings.Trim(text, quotes)
+	if name := assigned.FindString(text); name != "" && len(name) < len(text) {
+		c.word(text)
+		text = strings.Trim(text[len(name):], quotes)
+	}
+	if short.MatchString(text) && !strings.HasPrefix(text, "--") {
+		c.word(text[2:])
+	}
+	c.word(text)
+	apart := separators
+	if !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "./") {
+		apart += "/"
+	}
+	if strings.ContainsAny(text, apart) {
+		for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(apart, r) }) {
+			c.word(part)
+		}
+	}
+}
+
+func (c *collector) word(text string) {
+	if len(text) < minWord || len(text) > maxWord || slices.Contains(c.known, text) {
+		return
+	}
+	b := []byte(text)
+	letters := true
+	for _, x := range b {
+		letters = letters && (x|0x20 >= 'a' && x|0x20 <= 'z')
+	}
+	c.all = append(c.all, word{
+		sum: c.key.sum(b), head: c.key.head(b), size: uint16(len(b)), letters: letters, //nolint:gosec // at most maxWord
+	})
+}
