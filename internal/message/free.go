@@ -68,7 +68,7 @@ func (l level) denied(text string) string {
 func (l level) masked(text string, mask func(string) string, cut bool) string {
 	text, output := withoutOutput(text)
 	text = urls.ReplaceAllStringFunc(withoutValues(oneLine(text)), bare)
-	text = login.ReplaceAllString(text, mark+"@")
+	text = withoutNamed(login.ReplaceAllString(text, mark+"@"))
 	if !output && (cut || isCut(text)) {
 		text = withoutLastWord(text)
 	}
@@ -149,6 +149,25 @@ func withoutValues(text string) string {
 		}
 	}
 	return b.String() + text
+}
+
+// namedForm matches a word for a credential, and the text that follows as its value.
+var namedForm = regexp.MustCompile(
+	`(?i)\b([a-z0-9_-]*(?:passw(?:or)?d|passphrase|pwd|token|secret|api[ _-]?key|credential)s?["']?` +
+		`(?:\s*[=:]|\s+is)\s*)("[^"]{6,}"|'[^']{6,}'|[^\s"',;]{6,})`,
+)
+
+// withoutNamed removes values behind the word for a credential: "the token is a1b2c3". A word of letters is
+// no value, unless it is assigned or quoted.
+func withoutNamed(text string) string {
+	return namedForm.ReplaceAllStringFunc(text, func(part string) string {
+		at := namedForm.FindStringSubmatchIndex(part)
+		name, value := part[:at[3]], part[at[4]:]
+		if !strings.ContainsAny(name, "=") && !strings.ContainsAny(value, "0123456789\"'") || value == Withheld {
+			return part
+		}
+		return name + mark
+	})
 }
 
 var bareForm = regexp.MustCompile(`^([a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^/?#@]*@)?(` + host + `)?`)

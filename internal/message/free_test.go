@@ -135,7 +135,10 @@ func TestMasked(t *testing.T) {
 		"cut, quoted": {
 			in: `cannot log in: "password ` + canary[:4] + `…"`, want: `cannot log in: "password …`,
 		},
-		"cut at a limit": {in: long, want: long[:strings.LastIndex(long, " ")] + " …"},
+		"named":           {in: "the token is a1b2c3d4, db_password=hello-x", want: "the token is …, db_password=…"},
+		"named, quoted":   {in: `password: "a b c d"`, want: "password: …"},
+		"named, no value": {in: "the token is expired, secret: missing, no password", want: same},
+		"cut at a limit":  {in: long, want: long[:strings.LastIndex(long, " ")] + " …"},
 		"decoding": {
 			in: `Deployment in version "v1" cannot be handled as a Deployment: error found in #10 byte of ` +
 				`...|"othe|...`,

@@ -51,7 +51,7 @@ func valueIn(text string) string {
 // confidential content is.
 func (c *Cleaner) harmless(field, value string) bool {
 	names := element.FindAllString(strings.ReplaceAll(field, "[]", ""), -1)
-	if len(value) > maxValue || slices.ContainsFunc(names, confidentialName) {
+	if len(value) > maxValue || slices.ContainsFunc(names, ConfidentialField) {
 		return false
 	}
 	if plainForm.FindString(value) == value || amountForm.MatchString(value) {
@@ -77,8 +77,8 @@ var confidentialNames = []string{
 	"key", "parameters", "patch", "stringData", "values",
 }
 
-// confidentialName reports whether the values below a field of that name may be secret.
-func confidentialName(name string) bool {
+// ConfidentialField reports whether the values below a field of that name may be secret.
+func ConfidentialField(name string) bool {
 	lower := strings.ToLower(name)
 	for _, part := range []string{
 		"auth", "cert", "code", "credential", "encrypted", "env", "key", "pass", "pin", "pwd", "secret", "token",

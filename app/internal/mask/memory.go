@@ -171,7 +171,8 @@ func (m *Memory) At(uid types.UID, at time.Time) (Values, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	of := m.uid(uid)
-	return m.of(of, at.Unix() < m.objects[of].written)
+	written := m.objects[of].written
+	return m.of(of, written != 0 && at.Unix() < written)
 }
 
 // Named is Of for the object of that name.

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/health"
 	"github.com/kube-lifeline/lifeline/app/internal/mask"
@@ -69,6 +70,9 @@ func New(key [KeySize]byte, s Settings) *Normalizer {
 		judge:   health.NewJudge(s.Health, s.Signals),
 	}
 }
+
+// Forget is called for a removed object. Its values stay known for its last messages.
+func (n *Normalizer) Forget(uid types.UID) { n.Memory.Forget(uid) }
 
 // NewKey returns a random key.
 func NewKey() (key [KeySize]byte) {

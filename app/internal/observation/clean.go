@@ -77,10 +77,10 @@ func (s *ContainerState) clean(by func(string) string, kept bool) {
 	if s == nil {
 		return
 	}
-	if s.Reason = message.Reason(s.Reason); s.Terminated() && !kept {
-		s.Message = message.Termination(s.Reason, s.Message)
-	} else {
+	if s.Reason = message.Reason(s.Reason); s.Waiting || kept {
 		s.Message = by(s.Message)
+	} else {
+		s.Message = message.Termination(s.Reason, s.Message) // of a program that ran, also without times
 	}
 }
 
