@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/kube-lifeline/lifeline/internal/message"
 )
@@ -18,6 +19,7 @@ type Object = map[string]any
 type collector struct {
 	key     key
 	all     []word
+	buf     []byte
 	content int
 	more    bool
 	// known are the names of the object: its traces show them.
@@ -143,6 +145,10 @@ func (c *collector) value(text string) {
 			return
 		}
 	}
+	if strings.IndexFunc(text, unicode.IsSpace) < 0 {
+		c.chunk(text, false)
+		return
+	}
 	chunks := strings.Fields(text)
 	if len(chunks) > 1 && len(text) <= maxWord {
 		c.word(strings.Join(chunks, " "))
@@ -187,6 +193,9 @@ const (
 
 // chunk gathers the words of a part without white space: the part, and its parts.
 func (c *collector) chunk(text string, several bool) {
+	if len(text) < minWord {
+		return
+	}
 	if flag.MatchString(text) && strings.HasPrefix(text, "--") || several && keyOf.MatchString(text) {
 		return
 	}
@@ -204,7 +213,13 @@ func (c *collector) chunk(text string, several bool) {
 		apart += "/"
 	}
 	if strings.ContainsAny(text, apart) {
-		for _, part := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(apart, r) }) {
+		for len(text) >= minWord {
+			part := text
+			if at := strings.IndexAny(text, apart); at >= 0 {
+				part, text = text[:at], text[at+1:]
+			} else {
+				text = ""
+			}
 			c.word(part)
 		}
 	}
@@ -214,7 +229,8 @@ func (c *collector) word(text string) {
 	if len(text) < minWord || len(text) > maxWord || slices.Contains(c.known, text) {
 		return
 	}
-	b := []byte(text)
+	b := append(c.buf[:0], text...)
+	c.buf = b
 	letters := true
 	for _, x := range b {
 		letters = letters && (x|0x20 >= 'a' && x|0x20 <= 'z')

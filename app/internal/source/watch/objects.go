@@ -130,12 +130,14 @@ func (l *objects) remove(of schema.GroupVersionResource, obj metav1.Object, at t
 	o.Listed = o.Late
 	o.Gone = &observation.Gone{Ref: o.State.Ref, ResourceVersion: o.State.ResourceVersion, Order: o.State.Order}
 	o.State = nil
+	l.normalizer.Forget(o.Gone.UID)
 	l.hand(o)
 }
 
 // removeMissing emits the removals that a list at that version shows.
 func (l *objects) removeMissing(version uint64, now func() time.Time) {
 	for uid, h := range l.releaseMissing() {
+		l.normalizer.Forget(uid)
 		gone := &observation.Gone{Ref: h.ref(uid), ResourceVersion: version}
 		if l.storage == separateStorage {
 			gone.Order = l.storages.place()
