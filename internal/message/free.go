@@ -19,7 +19,7 @@ func (l level) text(text string) string {
 	if l.refused {
 		mask = l.Refused
 	}
-	text = strings.TrimSpace(strings.ToValidUTF8(text, mark))
+	text = strings.TrimSpace(unquote.Replace(strings.ToValidUTF8(text, mark)))
 	switch {
 	case text == "" || text == Withheld:
 		return text
@@ -55,10 +55,10 @@ func (l level) denied(text string) string {
 		return l.text(text)
 	}
 	if out, ok := known[general].match(text, l); ok {
-		return l.Refused(out)
+		return Quote(l.Refused(out))
 	}
 	if fieldsForm.MatchString(text) {
-		return l.Refused(fields(text, l, false))
+		return Quote(l.Refused(fields(text, l, false)))
 	}
 	return l.text(text)
 }
@@ -72,11 +72,35 @@ func (l level) masked(text string, mask func(string) string, cut bool) string {
 	if !output && (cut || isCut(text)) {
 		text = withoutLastWord(text)
 	}
-	text = strings.TrimSpace(mask(text))
+	text = Quote(mask(text))
 	if output {
 		text = strings.TrimSpace(text + " " + Withheld)
 	}
 	return text
+}
+
+// Quotes are around text of unknown form.
+const openQuote, closeQuote = "“", "”"
+
+// Quote marks a text as one of unknown form.
+func Quote(text string) string {
+	if text = strings.TrimSpace(unquote.Replace(text)); text == "" || text == Withheld {
+		return text
+	}
+	return openQuote + text + closeQuote
+}
+
+var (
+	unquote = strings.NewReplacer(openQuote, "", closeQuote, "")
+	quoted  = regexp.MustCompile(openQuote + `[^` + closeQuote + `]*(?:` + closeQuote + `|$)`)
+)
+
+// Strict returns a clean message without text of unknown form, as a strict Cleaner does.
+func Strict(text string) string {
+	if !strings.Contains(text, openQuote) {
+		return text
+	}
+	return quoted.ReplaceAllString(text, Withheld)
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -6,8 +6,8 @@
 // Such messages can quote Secret data, environment variables, arguments, annotations or command
 // output. A message with a known sentence of templates.txt is kept, with the parts of a known form,
 // such as names, numbers and image references. A refusal is built from the causes of its Status.
-// A [Cleaner] masks all other text with the functions of its caller; its zero value withholds that
-// text. The output of programs is always withheld.
+// A [Cleaner] masks all other text with the functions of its caller, and puts it into quotes; its zero
+// value withholds that text. The output of programs is always withheld.
 //
 // Strict cleaning is idempotent: a clean message does not change.
 package message
@@ -83,7 +83,11 @@ func (c *Cleaner) bounded(text string) string {
 	case len(text) <= maxOutput:
 		return text
 	case c.masks():
-		return withoutLastWord(upTo(text, maxOutput-len(" "+mark)))
+		text = withoutLastWord(upTo(text, maxOutput-len(" "+mark+closeQuote)))
+		if strings.Count(text, openQuote) > strings.Count(text, closeQuote) {
+			text += closeQuote
+		}
+		return text
 	}
 	return Withheld
 }

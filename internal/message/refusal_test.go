@@ -232,15 +232,15 @@ func TestRefusalMasked(t *testing.T) {
 				Message: `deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied ` +
 					`request: the label team is missing, PASSWORD=` + canary,
 			},
-			`deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: the ` +
-				`label team is missing, PASSWORD=…`,
+			`deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: “the ` +
+				`label team is missing, PASSWORD=…”`,
 		},
 		"own words": {
 			Status{
 				Message: `admission webhook "v.example.com" denied the request: x`,
 				Causes:  []Cause{{Reason: "FieldValueInvalid", Field: "spec.x", Message: canary + " is short"}},
 			},
-			`admission webhook "v.example.com" denied the request: invalid fields: spec.x: Invalid value: … is short`,
+			`admission webhook "v.example.com" denied the request: invalid fields: spec.x: Invalid value: “… is short”`,
 		},
 		"shown field": {
 			Status{
@@ -250,7 +250,7 @@ func TestRefusalMasked(t *testing.T) {
 					Message: `Invalid value: "each day": it has no five fields`,
 				}},
 			},
-			`CronJob.batch "x" is invalid: spec.schedule: Invalid value: "each day": it has no five fields`,
+			`CronJob.batch "x" is invalid: spec.schedule: Invalid value: "each day": “it has no five fields”`,
 		},
 		"Secret": {
 			Status{

@@ -179,9 +179,6 @@ var podSecurity = regexp.MustCompile(
 // cleanPolicies keeps the violated rules. It masks their details in parentheses, which quote the Pod,
 // or removes them.
 func cleanPolicies(text string, l level) string {
-	if l.Refused != nil && podSecurity.MatchString(text) {
-		return l.ofRefusal().text(text)
-	}
 	var kept []string
 	dropped := false
 	for len(kept) < maxParts {
@@ -191,9 +188,13 @@ func cleanPolicies(text string, l level) string {
 		}
 		kept = append(kept, rule)
 		text = text[len(rule):]
-		if strings.HasPrefix(text, " (") {
-			dropped = true
-			_, text, _ = strings.Cut(text, "), ")
+		if details, found := strings.CutPrefix(text, " ("); found {
+			details, text, _ = strings.Cut(details, "), ")
+			if l.Refused == nil {
+				dropped = true
+			} else {
+				kept[len(kept)-1] += " (" + l.ofRefusal().text(strings.TrimSuffix(details, ")")) + ")"
+			}
 			continue
 		}
 		text = strings.TrimPrefix(text, ", ")

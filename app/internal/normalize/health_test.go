@@ -33,7 +33,7 @@ func TestHealth(t *testing.T) {
 			`{"apiVersion":"kafka.strimzi.io/v1","kind":"Kafka",` + meta + `"status":{"conditions":[
 				{"type":"NotReady","status":"True","reason":"TimeoutException",
 				"message":"the token is cNrYhunter2"}]}}`,
-			observation.ProgressFailed, "the token is …", observation.JudgedByArgoCD, -1,
+			observation.ProgressFailed, "“the token is …”", observation.JudgedByArgoCD, -1,
 		},
 		"text of a check": {
 			`{"apiVersion":"kafka.strimzi.io/v1","kind":"Kafka",` + meta + `"status":{}}`,
@@ -47,7 +47,7 @@ func TestHealth(t *testing.T) {
 		"a text as state": {
 			`{"apiVersion":"example.com/v1","kind":"Widget",` + meta +
 				`"status":{"phase":"Failed","message":"cNrYhunter2 is used"}}`,
-			observation.ProgressFailed, "cNrYhunter2 is used", observation.JudgedByNames, -1,
+			observation.ProgressFailed, "“cNrYhunter2 is used”", observation.JudgedByNames, -1,
 		},
 		"nothing": {
 			`{"apiVersion":"example.com/v1","kind":"Widget",` + meta + `"spec":{}}`,

@@ -91,16 +91,16 @@ func TestMessagesOfRelatives(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", what, got, want)
 		}
 	}
-	check("owner", object(owner, "6", "first-value").Conditions[0].Message, "… second-value of-the-pod others")
-	check("pod", object(pod).Pod.Message, "… second-value … others")
-	check("owner, later", object(owner, "10", "second-value").Conditions[0].Message, "… … … others")
-	check("event", note("ReplicaSet", "rs", "FailedCreate"), "… … … others")
-	check("event of a Pod", note("Pod", "p", "Failed"), "… … … others")
+	check("owner", object(owner, "6", "first-value").Conditions[0].Message, "“… second-value of-the-pod others”")
+	check("pod", object(pod).Pod.Message, "“… second-value … others”")
+	check("owner, later", object(owner, "10", "second-value").Conditions[0].Message, "“… … … others”")
+	check("event", note("ReplicaSet", "rs", "FailedCreate"), "“… … … others”")
+	check("event of a Pod", note("Pod", "p", "Failed"), "“… … … others”")
 	check("probe", note("Pod", "p", "Unhealthy"), "(text withheld)")
 	check("stranger", note("Pod", "q", "Failed"), "(text withheld)")
 	check("Secret", note("Secret", "p", "Failed"), "(text withheld)")
 	n.Forget("p")
-	check("event after the end", note("Pod", "p", "Killed"), "… … … others")
+	check("event after the end", note("Pod", "p", "Killed"), "“… … … others”")
 }
 
 const quotes = "first-value second-value of-the-pod others"
@@ -112,8 +112,8 @@ func TestModes(t *testing.T) {
 		Kinds: map[schema.GroupKind]mask.Mode{{Group: "x", Kind: "Y"}: mask.Keep},
 	}
 	for of, want := range map[string]string{
-		`"apiVersion":"x/v1","kind":"X"`: "it is … now",
-		`"apiVersion":"x/v1","kind":"Y"`: "it is a-value now",
+		`"apiVersion":"x/v1","kind":"X"`: "“it is … now”",
+		`"apiVersion":"x/v1","kind":"Y"`: "“it is a-value now”",
 		`"apiVersion":"z/v1","kind":"X"`: "(text withheld)",
 	} {
 		n := New([KeySize]byte{1}, Settings{Messages: modes})

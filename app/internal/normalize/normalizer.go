@@ -58,10 +58,10 @@ func New(key [KeySize]byte, s Settings) *Normalizer {
 	if s.Signals == nil {
 		s.Signals = new(health.Signals)
 	}
-	k0, k1 := binary.LittleEndian.Uint64(key[:8]), binary.LittleEndian.Uint64(key[8:])
 	if s.Memory == nil {
-		s.Memory = mask.NewMemory(k0, k1)
+		s.Memory = NewMemory(key)
 	}
+	k0, k1 := halves(key)
 	return &Normalizer{
 		k0: k0, k1: k1, Settings: s,
 		recent:  &recent.Cache[string, managed]{Size: maxManaged},
@@ -69,6 +69,13 @@ func New(key [KeySize]byte, s Settings) *Normalizer {
 		classes: &recent.Cache[string, bool]{Size: maxClasses},
 		judge:   health.NewJudge(s.Health, s.Signals),
 	}
+}
+
+// NewMemory returns an empty memory under the key.
+func NewMemory(key [KeySize]byte) *mask.Memory { return mask.NewMemory(halves(key)) }
+
+func halves(key [KeySize]byte) (k0, k1 uint64) {
+	return binary.LittleEndian.Uint64(key[:8]), binary.LittleEndian.Uint64(key[8:])
 }
 
 // Forget is called for a removed object. Its values stay known for its last messages.

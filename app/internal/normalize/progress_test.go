@@ -235,7 +235,7 @@ func TestProgress(t *testing.T) {
 				`"status":{"conditions":[{"type":"Stalled","status":"True",` +
 				`"reason":"NoQuota","message":"the token is hunter2!"}]}}`,
 			want:    observation.ProgressFailed,
-			message: "the token is …",
+			message: "“the token is …”",
 		},
 		"RouteUnknown": {
 			reason: "the second Gateway has not answered",

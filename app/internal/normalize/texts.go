@@ -52,10 +52,14 @@ func (n *Normalizer) texts(of schema.GroupKind, values func() (mask.Values, bool
 
 // clean returns a message without quoted values.
 func (t *texts) clean(text string) string {
-	if t.kept {
-		return observation.OneLine(text)
+	if !t.kept {
+		return t.Clean(text)
 	}
-	return t.Clean(text)
+	text = observation.OneLine(text)
+	if message.Clean(text) == text {
+		return text
+	}
+	return object.Bound(message.Quote(text))
 }
 
 // textsOf returns the texts of an object whose version s is. Its values are remembered.

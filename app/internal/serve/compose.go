@@ -201,12 +201,12 @@ func (s *server) watchConfig(c *config.ServerConfiguration, conf *rest.Config, f
 		Relations: s.relations.declared,
 		Shown:     c.Shown(),
 		Labels:    c.Labels,
-		// Not of a Secret or ConfigMap: their content is not read.
-		KeepMessages: c.Messages == config.MessagesKeep,
-		Health:       c.HealthRules(),
-		Signals:      r.signals,
-		Now:          from.clock.Now,
-		Resume:       r.positions(),
+		Messages:  c.MessageModes(),
+		Memory:    r.values,
+		Health:    c.HealthRules(),
+		Signals:   r.signals,
+		Now:       from.clock.Now,
+		Resume:    r.positions(),
 		// A copy: the loop changes the engine meanwhile.
 		Known: maps.All(maps.Collect(r.engine.Objects())),
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/health"
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/mask"
 	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/notice"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -41,6 +42,8 @@ type recorder struct {
 	journal ledger
 	// digestKey is the key of the observations' digests, watch.Config.Key.
 	digestKey [normalize.KeySize]byte
+	// values are those that masked messages must not show, watch.Config.Memory.
+	values *mask.Memory
 	// signals are the kinds that show their state, watch.Config.Signals.
 	signals *health.Signals
 
@@ -124,13 +127,15 @@ type recorderOptions struct {
 }
 
 func newRecorder(j ledger, o recorderOptions) *recorder {
+	key := normalize.NewKey()
 	return &recorder{
 		recorderOptions: o,
 		joining:         o.Joining,
 		engine:          lifecycle.New(o.Engine),
 		journal:         j,
 		packer:          newPacker(),
-		digestKey:       normalize.NewKey(),
+		digestKey:       key,
+		values:          normalize.NewMemory(key),
 		signals:         new(health.Signals),
 		marks:           map[string]string{},
 		places:          map[string]string{},
