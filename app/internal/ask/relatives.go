@@ -59,7 +59,7 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.
 	s := &seen{states: map[types.UID]*observation.State{}}
 	cfg := rest.CopyConfig(t.Kubeconfig.Current())
 	cfg.UserAgent = t.UserAgent()
-	w, err := watch.New(watch.Config{REST: cfg, Now: t.Now, Emit: s.add, Warn: p.Say})
+	w, err := watch.New(p.WatchConfig(cfg, s.add))
 	if err != nil {
 		return nil, err
 	}

@@ -91,7 +91,8 @@ type Version struct {
 	Words   *Words
 }
 
-// Put remembers a version. One that is not newer than the known one changes nothing.
+// Put remembers a version. One that is older than the known one changes nothing, and the words of a version do not
+// change.
 func (m *Memory) Put(v *Version) {
 	uid, e := m.uid(v.UID), entry{name: m.name(object.NameOf(v.Ref)), version: v.ResourceVersion}
 	if !v.Written.IsZero() {
@@ -110,10 +111,14 @@ func (m *Memory) Put(v *Version) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	old, known := m.objects[uid]
-	if known && old.version >= v.ResourceVersion {
+	if known && old.version > v.ResourceVersion {
 		return
 	}
-	e.now, e.before = m.share(v.Words), old.before
+	words := v.Words
+	if known && old.version == v.ResourceVersion {
+		words = old.now
+	}
+	e.now, e.before = m.share(words), old.before
 	switch {
 	case !known:
 	case old.now == e.now:

@@ -125,7 +125,8 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 	x.proxy, err = proxy.Start(proxy.Options{
 		Kubeconfig: c.Kubeconfig, Trace: x.root, Servers: args.servers, Now: c.Time,
 		Emit: x.pipeline.Emit, Wrote: func(w proxy.Written) { x.wrote(ctx, w) },
-		Warn: func(text string) { x.pipeline.Say("%s", text) },
+		Refusals: x.pipeline.Refusals(),
+		Warn:     func(text string) { x.pipeline.Say("%s", text) },
 	})
 	if err != nil {
 		return cli.CodeError, err

@@ -123,9 +123,9 @@ func (s *server) compose(
 	})
 
 	receiving := newReceiving(c.Receivers.OTLP, in, s.log, fail)
-	auditing := newAuditing(c.Receivers.Audit, audit.Config{
-		Exclude: c.Watch.Excluded(), Kind: watching.watcher.KindOf, Now: now,
-	}, in, storage.journal, s.log, fail)
+	source := audit.Config{Exclude: c.Watch.Excluded(), Kind: watching.watcher.KindOf, Now: now}
+	source.Refusals.Messages, source.Refusals.Memory = c.MessageModes(), recorder.values
+	auditing := newAuditing(c.Receivers.Audit, source, in, storage.journal, s.log, fail)
 	auditing.listed, auditing.watches, auditing.discovered = s.watch.listed, watching.watches, watching.discovered
 	if err := auditing.locate(ctx); err != nil {
 		return fmt.Errorf("%w (receivers.audit.logFile)", err)

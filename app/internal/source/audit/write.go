@@ -164,7 +164,7 @@ func (s *Source) write(e *event) draft {
 		w.User, w.Impersonator, w.UserAgent = "", "", ""
 	}
 	if w.Failed() {
-		w.Reason, w.Message = e.status.Refusal(e.ref.Resource)
+		s.Refusals.Refused(w, &e.status.Body, e.request, len(e.request) == 0)
 		if e.stage == stagePanic {
 			w.Reason = cmp.Or(w.Reason, "Panic")
 		}

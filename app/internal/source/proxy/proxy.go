@@ -48,6 +48,8 @@ type Options struct {
 	Emit func(*observation.Observation)
 	// Wrote is called for each stored write, after Emit; may be nil.
 	Wrote func(Written)
+	// Refusals cleans the reasons of refused writes.
+	Refusals request.Refusals
 	// Warn is called with one-line messages for the user; may be nil.
 	Warn func(string)
 }
