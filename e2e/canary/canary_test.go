@@ -22,6 +22,13 @@ import (
 // value is unlike anything that a cluster holds.
 const value = "cNrY7f3e9a1b2c4d6e8f"
 
+// token looks like a credential that no object has: only its form shows what it is. cut is the length of a part
+// of the value.
+const (
+	token = "ghp_" + "c4n4ryC4N4RYc4n4ryC4N4RYc4n4ryC4N4RY"
+	cut   = 12
+)
+
 // TestNothingConfidential: Lifeline stores, sends and prints no confidential
 // value, from any writer and in any quotation by the cluster.
 func TestNothingConfidential(t *testing.T) {
@@ -75,8 +82,10 @@ func TestNothingConfidential(t *testing.T) {
 	}
 	for _, format := range formats {
 		r := run([]string{"-o", format}, []string{task}, self)
-		if !strings.Contains(r.Stdout, "(text withheld)") {
-			t.Errorf("lifeline run -o %s prints no refusal: nothing is proved\n%s", format, r.Stdout)
+		for _, want := range []string{"(text withheld)", "denied request: “it has the token …”"} {
+			if !strings.Contains(r.Stdout, want) {
+				t.Errorf("lifeline run -o %s does not print %q: nothing is proved\n%s", format, want, r.Stdout)
+			}
 		}
 	}
 	for _, line := range commandLines(ns) {
@@ -101,9 +110,12 @@ func TestNothingConfidential(t *testing.T) {
 		all := s.api(t, server)
 		missing = ""
 		for _, want := range []string{
-			`Error creating: admission webhook \"quoting.canary.example.com\" denied the request: (text withheld)`,
+			`Error creating: admission webhook \"quoting.canary.example.com\" denied the request: ` +
+				`“PASSWORD=… is not allowed”`,
 			`Job.batch \"web\" is invalid: spec.template: Invalid value: field is immutable`,
-			`ValidatingAdmissionPolicy '` + ns + `' with binding '` + ns + `' denied request: (text withheld)`,
+			`ValidatingAdmissionPolicy '` + ns + `' with binding '` + ns + `' denied request: “it has the token …”`,
+			`, shown at audit level Request`,
+			`“the login with … was refused, and data …, too”`,
 			`Error: failed to start container \"web\": exec: \"(text withheld)\": (text withheld)`,
 			`getting credentials: (text withheld)`,
 		} {

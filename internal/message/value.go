@@ -60,7 +60,8 @@ func (c *Cleaner) harmless(field, value string) bool {
 	if slices.Contains(named, names[len(names)-1]) && nameForm.MatchString(value) {
 		return true
 	}
-	return c.Shown != nil && value[0] == '"' && c.Shown(bracket.ReplaceAllString(field, ""))
+	return c.Shown != nil && value[0] == '"' && c.Shown(bracket.ReplaceAllString(field, "")) &&
+		c.Refused != nil && c.Refused(value) == value
 }
 
 // named are the fields with the name of an image or of an object.
