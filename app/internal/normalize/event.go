@@ -20,11 +20,21 @@ import (
 // The API server serves the same stored object as both, with different field names. It returns nil
 // for an Event without UID or numeric resourceVersion.
 func (n *Normalizer) Event(u *unstructured.Unstructured) *observation.Event {
+	e, _ := n.event(u, false)
+	return e
+}
+
+// EarlyEvent is Event as Early is Object.
+func (n *Normalizer) EarlyEvent(u *unstructured.Unstructured) (e *observation.Event, waits bool) {
+	return n.event(u, true)
+}
+
+func (n *Normalizer) event(u *unstructured.Unstructured, early bool) (*observation.Event, bool) {
 	obj := u.Object
 	meta := sub(obj, "metadata")
 	version, err := strconv.ParseUint(raw(meta, "resourceVersion"), 10, 64)
 	if err != nil || raw(meta, "uid") == "" {
-		return nil
+		return nil, false
 	}
 	e := &observation.Event{
 		UID:             text(meta, "uid"),
@@ -66,11 +76,11 @@ func (n *Normalizer) Event(u *unstructured.Unstructured) *observation.Event {
 			e.Manager = word(entry, "manager")
 		}
 	}
-	said := n.textsOfEvent(e)
+	said := n.textsOfEvent(e, early)
 	e.Kept = said.kept
 	e.CleanBy(said.clean)
 	e.Masked = said.masked
-	return e
+	return e, said.waits
 }
 
 // latest returns the time of the last occurrence of an Event.
@@ -85,14 +95,15 @@ func latest(e *observation.Event) time.Time {
 }
 
 // textsOfEvent returns the texts of an Event: those of its object.
-func (n *Normalizer) textsOfEvent(e *observation.Event) *texts {
-	of := schema.GroupKind{Group: e.Regarding.Group, Kind: e.Regarding.Kind.Kind}
-	return n.texts(of, func() (v mask.Values, known bool) {
-		if slices.Contains(programReasons, e.Reason) {
-			return v, false
-		}
-		return n.Memory.At(e.Regarding.UID, latest(e))
-	})
+func (n *Normalizer) textsOfEvent(e *observation.Event, early bool) *texts {
+	if slices.Contains(programReasons, e.Reason) {
+		return &texts{kept: n.Messages.For(kindOfEvent(e)) == mask.Keep}
+	}
+	return n.texts(kindOfEvent(e), early, func() (mask.Values, bool) { return n.Memory.At(e.Regarding.UID, latest(e)) })
+}
+
+func kindOfEvent(e *observation.Event) schema.GroupKind {
+	return schema.GroupKind{Group: e.Regarding.Group, Kind: e.Regarding.Kind.Kind}
 }
 
 func ref(m fields) object.Ref {

@@ -28,11 +28,22 @@ import (
 // It returns nil for an object without UID or numeric resourceVersion, such as a metric or a
 // ComponentStatus: these are not stored and have no lifecycle.
 func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
+	s, _ := n.object(u, false)
+	return s
+}
+
+// Early is Object for an object that arrives possibly before others whose values its messages quote. Then the text
+// of the messages is withheld, and waits is true: Object returns them later.
+func (n *Normalizer) Early(u *unstructured.Unstructured) (s *observation.State, waits bool) {
+	return n.object(u, true)
+}
+
+func (n *Normalizer) object(u *unstructured.Unstructured, early bool) (*observation.State, bool) {
 	obj := health.Reduced(u.Object)
 	meta := sub(obj, "metadata")
 	version, err := strconv.ParseUint(raw(meta, "resourceVersion"), 10, 64)
 	if err != nil || raw(meta, "uid") == "" {
-		return nil
+		return nil, false
 	}
 	of := kindOf(raw(obj, "apiVersion"), raw(obj, "kind"))
 	gk := schema.GroupKind{Group: of.Group, Kind: of.Kind}
@@ -65,7 +76,7 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 	}
 	s.Reconciled = (hasStatus || s.Generation > 0) && gk != kind.EndpointSlice.GroupKind()
 	s.Relations = n.relate(relations(obj, kind.Of(of.Group, of.Kind), s), gk, obj)
-	said := n.textsOf(s, n.own(s, obj, items(meta, "managedFields")))
+	said := n.textsOf(s, n.own(s, obj, items(meta, "managedFields")), early)
 	carry(s, carried(sub(meta, "annotations")), raw(meta, "generateName"))
 	switch gk {
 	case kind.Pod.GroupKind():
@@ -91,7 +102,7 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 		s.Progress, s.ProgressMessage = n.progress(&unstructured.Unstructured{Object: obj}, gk, s, said)
 	}
 	s.Masked = said.masked
-	return s
+	return s, said.waits
 }
 
 // labels returns the labels with the configured keys, sorted by key.

@@ -4,6 +4,7 @@ package normalize
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,12 +20,14 @@ import (
 type texts struct {
 	kept   bool
 	masked bool
+	// early means that values of relatives may be unknown yet. Then text is withheld, and sets waits.
+	early, waits bool
 	message.Cleaner
 }
 
 // texts returns the texts of a kind. Values are those of the object and of its relatives, known if all of them
 // are. Text of an object with unknown values is withheld.
-func (n *Normalizer) texts(of schema.GroupKind, values func() (mask.Values, bool)) *texts {
+func (n *Normalizer) texts(of schema.GroupKind, early bool, values func() (mask.Values, bool)) *texts {
 	t := new(texts)
 	switch n.Messages.For(of) {
 	case mask.Keep:
@@ -37,6 +40,11 @@ func (n *Normalizer) texts(of schema.GroupKind, values func() (mask.Values, bool
 		return t
 	}
 	v, known := values()
+	// The values of Pods are in the template of their controllers, so their owners need not wait.
+	if early && (!known || !kind.BuiltIn(of.Group)) {
+		t.early = true
+		return t
+	}
 	if !known {
 		return t
 	}
@@ -53,7 +61,9 @@ func (n *Normalizer) texts(of schema.GroupKind, values func() (mask.Values, bool
 // clean returns a message without quoted values.
 func (t *texts) clean(text string) string {
 	if !t.kept {
-		return t.Clean(text)
+		clean := t.Clean(text)
+		t.waits = t.waits || t.early && strings.Contains(clean, message.Withheld)
+		return clean
 	}
 	text = observation.OneLine(text)
 	if message.Clean(text) == text {
@@ -63,13 +73,13 @@ func (t *texts) clean(text string) string {
 }
 
 // textsOf returns the texts of an object whose version s is. Its values are remembered.
-func (n *Normalizer) textsOf(s *observation.State, words *mask.Words) *texts {
+func (n *Normalizer) textsOf(s *observation.State, words *mask.Words, early bool) *texts {
 	gk := schema.GroupKind{Group: s.Group, Kind: s.Kind.Kind}
 	if words == nil {
-		return n.texts(gk, func() (v mask.Values, known bool) { return v, false })
+		return n.texts(gk, false, func() (v mask.Values, known bool) { return v, false })
 	}
 	n.remember(s, words)
-	return n.texts(gk, func() (mask.Values, bool) { return n.Memory.Of(s.UID, earlier(s)) })
+	return n.texts(gk, early, func() (mask.Values, bool) { return n.Memory.Of(s.UID, earlier(s)) })
 }
 
 // wordsOf returns the values of an object; nil if no message needs them.

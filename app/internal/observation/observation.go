@@ -35,6 +35,9 @@ const (
 // Observation is one observed fact. Exactly one of State, Gone, Write, Event and Run is set. A
 // receiver must not modify it.
 type Observation struct {
+	// Later completes the messages once the values of other objects are known; nil means that they are complete.
+	// It is for the source alone.
+	Later func() `json:"-"`
 	// Seen is the time of the observation, by the observer's clock. The observed fact happened not
 	// later, unless clocks differ.
 	Seen   time.Time `json:"seen"`

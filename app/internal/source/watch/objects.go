@@ -36,9 +36,9 @@ func (c *converter) observe(
 		o.State = c.normalizer.Metadata(kind.OfResource(of.Group, of.Resource).Kind, obj)
 	case *unstructured.Unstructured:
 		if isEvents(of) {
-			o.Event = c.normalizer.Event(obj)
+			c.event(o, obj)
 		} else {
-			o.State = c.normalizer.Object(obj)
+			c.object(o, obj)
 		}
 	}
 	if o.State == nil && o.Event == nil {
@@ -47,6 +47,32 @@ func (c *converter) observe(
 	c.storages.order(o, in)
 	c.impossible.Add(uint64(o.BoundTimes(o.Seen))) //nolint:gosec // a count
 	return o
+}
+
+// object sets the state. Its messages are completed later if they may quote values of other objects.
+func (c *converter) object(o *observation.Observation, obj *unstructured.Unstructured) {
+	state, waits := c.normalizer.Early(obj)
+	if o.State = state; waits {
+		o.Later = func() {
+			later := c.normalizer.Object(obj)
+			later.Order = state.Order
+			*state = *later
+			o.BoundTimes(o.Seen)
+		}
+	}
+}
+
+// event sets the Event, likewise.
+func (c *converter) event(o *observation.Observation, obj *unstructured.Unstructured) {
+	event, waits := c.normalizer.EarlyEvent(obj)
+	if o.Event = event; waits {
+		o.Later = func() {
+			later := c.normalizer.Event(obj)
+			later.Order = event.Order
+			*event = *later
+			o.BoundTimes(o.Seen)
+		}
+	}
 }
 
 type uidKey = types.UID
@@ -129,7 +155,7 @@ func (l *objects) remove(of schema.GroupVersionResource, obj metav1.Object, at t
 	o.Late = g.isLate(o.State.ResourceVersion)
 	o.Listed = o.Late
 	o.Gone = &observation.Gone{Ref: o.State.Ref, ResourceVersion: o.State.ResourceVersion, Order: o.State.Order}
-	o.State = nil
+	o.State, o.Later = nil, nil
 	l.normalizer.Forget(o.Gone.UID)
 	l.hand(o)
 }

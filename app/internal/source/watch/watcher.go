@@ -95,11 +95,14 @@ type pace struct {
 	// probe is the time without a sign of life before a probe, and answer bounds the wait for its
 	// response. Their sum is well below the ten seconds after which a silent server counts as down.
 	probe, answer time.Duration
+	// hold is the wait for objects whose values a message may quote, in a Watcher without Batches. Their streams
+	// are independent of each other.
+	hold time.Duration
 }
 
 var usualPace = pace{
 	late: 2 * time.Second, quiet: time.Second, slow: 65 * time.Second, renew: 5 * time.Second,
-	probe: 3 * time.Second, answer: 5 * time.Second,
+	probe: 3 * time.Second, answer: 5 * time.Second, hold: 200 * time.Millisecond,
 }
 
 // Watcher observes a cluster. Its methods are safe for concurrent use.
@@ -158,10 +161,15 @@ func New(cfg Config) (*Watcher, error) {
 			Relations: cfg.Relations, Shown: cfg.Shown, Labels: cfg.Labels, Messages: cfg.Messages, Memory: cfg.Memory,
 			Health: cfg.Health, Signals: cfg.Signals,
 		})},
-		out:     &output{emit: cfg.Emit, reached: cfg.Reached},
+		out:     &output{emit: cfg.Emit, reached: cfg.Reached, hold: limits.hold},
 		pending: newPending(warnings),
 		lists:   make(chan struct{}, maxLists),
 		batched: cfg.Batches, batches: batches{of: map[*batch]struct{}{}},
+	}
+	of.out.listed = of.pending.idle
+	of.batches.flushed = of.out.release
+	if cfg.Batches {
+		of.out.hold = 0 // Flush ends the wait
 	}
 	w := &Watcher{shared: of, past: remember(cfg), kinds: trackNewKinds(), probes: cfg.Probes}
 	w.roster = newRoster(of, w.past)
@@ -180,12 +188,19 @@ func (w *Watcher) SetHealth(rules *health.Rules) { w.converter.normalizer.SetHea
 // allowed.
 func (w *Watcher) Close() {
 	w.roster.close()
+	w.out.close()
 	w.server.link.Load().hangUp()
 }
 
 // Synced waits until each watched resource has been listed once, or was found to be unreadable.
 // Resources added later make a later call wait again.
-func (w *Watcher) Synced(ctx context.Context) error { return w.pending.wait(ctx) }
+func (w *Watcher) Synced(ctx context.Context) error {
+	err := w.pending.wait(ctx)
+	if err == nil {
+		w.out.release()
+	}
+	return err
+}
 
 // KindOf returns the kind of a resource's objects from the last discovery, or an empty string.
 func (w *Watcher) KindOf(gvr schema.GroupVersionResource) string {
