@@ -136,8 +136,8 @@ func TestEarly(t *testing.T) {
 		object string
 		waits  bool
 	}{
-		"custom":   {`{"apiVersion":"x/v1","kind":"X",` + meta + `,"status":{"conditions":[{"type":"Ready","message":"it is so"}]}}`, true},
-		"known":    {`{"apiVersion":"x/v1","kind":"X",` + meta + `,"status":{"conditions":[{"type":"Ready","message":"OOMKilled"}]}}`, false},
+		"custom":   {`{"apiVersion":"example.com/v1","kind":"X",` + meta + `,"status":{"conditions":[{"type":"Ready","message":"it is so"}]}}`, true},
+		"known":    {`{"apiVersion":"example.com/v1","kind":"X",` + meta + `,"status":{"conditions":[{"type":"Ready","message":"OOMKilled"}]}}`, false},
 		"built-in": {`{"apiVersion":"apps/v1","kind":"Deployment",` + meta + `,"status":{"conditions":[{"type":"Odd","message":"it is so"}]}}`, false},
 		"program":  {`{"apiVersion":"tekton.dev/v1","kind":"TaskRun",` + meta + `,"status":{"conditions":[{"type":"Odd","message":"so"}]}}`, false},
 	} {
