@@ -46,6 +46,18 @@ func (p *Proxy) remember(x *exchange, code int, header http.Header, body []byte)
 			Kind:      object.Kind{Group: x.call.Group, Version: x.call.Version, Kind: named},
 			Namespace: of("namespace"), Name: of("name"), UID: types.UID(of("uid")),
 		},
-		ResourceVersion: version, Words: memory.Collect(obj, !kind.BuiltIn(x.call.Group)),
+		ResourceVersion: version, Owners: owners(meta), Words: memory.Collect(obj, !kind.BuiltIn(x.call.Group)),
 	})
+}
+
+func owners(meta mask.Object) []object.Owner {
+	var out []object.Owner
+	all, _ := meta["ownerReferences"].([]any)
+	for _, each := range all {
+		ref, _ := each.(mask.Object)
+		uid, _ := ref["uid"].(string)
+		controller, _ := ref["controller"].(bool)
+		out = append(out, object.Owner{UID: types.UID(uid), Controller: controller})
+	}
+	return out
 }
