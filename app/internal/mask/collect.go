@@ -45,6 +45,12 @@ func (c *collector) object(obj Object) {
 	}
 	for name, v := range obj {
 		switch name {
+		case "data":
+			if obj["kind"] == "ConfigMap" {
+				c.files(v)
+			} else {
+				c.field("", name, v, false)
+			}
 		case "apiVersion", "kind", "status":
 		case "metadata":
 			c.annotations(meta)
@@ -157,6 +163,41 @@ func (c *collector) value(text string) {
 		c.chunk(chunk, len(chunks) > 1)
 	}
 }
+
+// files gathers the words of the content of a ConfigMap. Of a file, these are the values of settings whose names
+// suggest a credential, and random words: most others are words of any sentence.
+func (c *collector) files(v any) {
+	data, _ := v.(Object)
+	for _, each := range data {
+		file, _ := each.(string)
+		if c.content += len(file); c.content > maxContent {
+			c.more = true
+			return
+		}
+		if !strings.Contains(strings.TrimSpace(file), "\n") {
+			c.content -= len(file)
+			c.value(file)
+			continue
+		}
+		for line := range strings.Lines(file) {
+			if at := setting.FindStringSubmatch(strings.TrimSpace(line)); at != nil && message.ConfidentialField(at[1]) {
+				c.content -= len(at[2])
+				c.value(at[2])
+			}
+		}
+		for _, word := range random.FindAllString(file, maxWords) {
+			if strings.ContainsAny(word, "0123456789") && strings.Trim(word, "0123456789.-") != "" {
+				c.word(word)
+			}
+		}
+	}
+}
+
+var (
+	// setting matches a line of a file with a name and a value.
+	setting = regexp.MustCompile(`^(?:export\s+|- )?["']?([A-Za-z_][A-Za-z0-9_.-]*)["']?\s*[:=]\s*(\S.*)$`)
+	random  = regexp.MustCompile(`[A-Za-z0-9+/_=-]{16,}`)
+)
 
 // texts gathers the words of all texts in a value.
 func (c *collector) texts(v any) {

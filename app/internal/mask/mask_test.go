@@ -116,6 +116,11 @@ func TestCollect(t *testing.T) {
 				"{\"metadata\":{\"name\":\"web-server\"},\"data\":{\"item-key\":\"content1\"}}"}}}`,
 			masked: []string{"content1"},
 		},
+		"config map": {
+			object: `{"kind":"ConfigMap","data":{"one":"valuable1","file":"listen: deploys of web-server\ndb_password: p4ssword` +
+				`\nexport API_TOKEN=t0kentoken\nid a1b2c3d4e5f6a7b8c9 reg.example\n"}}`,
+			masked: []string{"valuable1", "p4ssword", "t0kentoken", "a1b2c3d4e5f6a7b8c9"},
+		},
 		"helm": {
 			object: `{"spec":{"chart":"image","values":{"db":{"password":"p4ssword","secret":"s3cretive","name":"deploys"},
 				"list":["elements1"]},"valuesFrom":[{"kind":"Secret","name":"my-secret","valuesKey":"item-key"}],

@@ -37,6 +37,8 @@ func (c *converter) observe(
 	case *unstructured.Unstructured:
 		if isEvents(of) {
 			c.event(o, obj)
+		} else if k := kind.OfResource(of.Group, of.Resource); k.MetadataOnly {
+			o.State = c.normalizer.Content(k.Kind, obj)
 		} else {
 			c.object(o, obj)
 		}
