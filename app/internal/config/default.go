@@ -38,7 +38,8 @@ func Default() *ServerConfiguration {
 		Sampling:   SamplingConfiguration{RatePerMillion: 1_000_000, KeepFailed: true},
 		Retention:  RetentionConfiguration{Age: duration(7 * 24 * time.Hour), Size: resource.MustParse("10Gi")},
 		OTLP: OTLPConfiguration{
-			Messages: MessagesStrict, Outbox: OutboxConfiguration{MaxAge: duration(24 * time.Hour), MaxSpans: 1_000_000},
+			Messages: MessagesStrict,
+			Outbox:   OutboxConfiguration{MaxAge: duration(24 * time.Hour), MaxSpans: 1_000_000},
 		},
 		Notices: NoticesConfiguration{StuckAfter: duration(5 * time.Minute)},
 		Replicas: ReplicasConfiguration{

@@ -26,7 +26,8 @@ func TestValidate(t *testing.T) {
 			}, "apiVersion kind api.address api.maxStreams telemetry.address telemetry.address log.level log.format " +
 				"webhook.convention webhook.suppliers engine.settle messages joining.mode joining.unjoined " +
 				"joining.window " +
-				"retention.age retention.size otlp.messages otlp.outbox.maxAge otlp.outbox.maxSpans notices.stuckAfter " +
+				"retention.age retention.size otlp.messages otlp.outbox.maxAge otlp.outbox.maxSpans " +
+				"notices.stuckAfter " +
 				"replicas.mode replicas.name " +
 				"replicas.leaseDuration replicas.renewDeadline replicas.retryPeriod",
 		},
@@ -272,10 +273,10 @@ func TestValidate(t *testing.T) {
 			"", func(c *ServerConfiguration) { c.Retention.Size = resource.MustParse("100000000500m") },
 			"retention.size",
 		},
-		"Endpoints":      {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "collector:4317" }, ""},
-		"EndpointURL":    {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "https://c.example/otlp" }, ""},
-		"Messages":       {"", func(c *ServerConfiguration) { c.Messages = "some" }, "messages"},
-		"MessagesClean":  {"", func(c *ServerConfiguration) { c.Messages = MessagesClean }, ""},
+		"Endpoints":     {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "collector:4317" }, ""},
+		"EndpointURL":   {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "https://c.example/otlp" }, ""},
+		"Messages":      {"", func(c *ServerConfiguration) { c.Messages = "some" }, "messages"},
+		"MessagesClean": {"", func(c *ServerConfiguration) { c.Messages = MessagesClean }, ""},
 		"MessagesOf": {
 			"", func(c *ServerConfiguration) {
 				c.MessagesOf = []MessagesConfiguration{
@@ -377,7 +378,8 @@ func TestDiff(t *testing.T) {
 		"otlp.outbox.maxSpans"}, reload); diff != "" {
 		t.Errorf("reload: -want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"log.format", "watch.namespaces", "otlp.endpoint", "otlp.messages"}, restart); diff != "" {
+	want := []string{"log.format", "watch.namespaces", "otlp.endpoint", "otlp.messages"}
+	if diff := cmp.Diff(want, restart); diff != "" {
 		t.Errorf("restart: -want +got:\n%s", diff)
 	}
 }

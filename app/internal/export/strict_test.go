@@ -24,7 +24,10 @@ func TestStrict(t *testing.T) {
 		}
 		all := []*span.Span{
 			{Name: "plain", Message: "Container started"},
-			{Name: "all", Message: text, Attributes: attributes, Events: []span.Event{{Name: "e", Attributes: attributes}}},
+			{
+				Name: "all", Message: text, Attributes: attributes,
+				Events: []span.Event{{Name: "e", Attributes: attributes}},
+			},
 			{Name: "foreign", Message: "“it says so”", Origin: &span.Origin{Resource: &span.Resource{}}},
 		}
 		for i, s := range all {

@@ -125,7 +125,9 @@ func isName(in, name string) bool {
 
 var (
 	// reference matches the fields with the names of other objects.
-	reference = regexp.MustCompile(`(?:Ref|Refs|Reference|References|SecretName)$|^(?:valueFrom|valuesFrom|tolerations|matchExpressions)$`)
+	reference = regexp.MustCompile(
+		`(?:Ref|Refs|Reference|References|SecretName)$|^(?:valueFrom|valuesFrom|tolerations|matchExpressions)$`,
+	)
 	// valueFields are the fields with values in objects of every kind.
 	valueFields = []string{
 		"annotations", "args", "binaryData", "command", "data", "env", "headers", "httpHeaders", "parameters",
@@ -180,7 +182,8 @@ func (c *collector) files(v any) {
 			continue
 		}
 		for line := range strings.Lines(file) {
-			if at := setting.FindStringSubmatch(strings.TrimSpace(line)); at != nil && message.ConfidentialField(at[1]) {
+			at := setting.FindStringSubmatch(strings.TrimSpace(line))
+			if at != nil && message.ConfidentialField(at[1]) {
 				c.content -= len(at[2])
 				c.value(at[2])
 			}
@@ -270,13 +273,14 @@ func (c *collector) word(text string) {
 	if len(text) < minWord || len(text) > maxWord || slices.Contains(c.known, text) {
 		return
 	}
-	b := append(c.buf[:0], text...)
-	c.buf = b
+	c.buf = append(c.buf[:0], text...)
+	b := c.buf
 	letters := true
 	for _, x := range b {
 		letters = letters && (x|0x20 >= 'a' && x|0x20 <= 'z')
 	}
 	c.all = append(c.all, word{
-		sum: c.key.sum(b), head: c.key.head(b), size: uint16(len(b)), letters: letters, //nolint:gosec // at most maxWord
+		sum: c.key.sum(b), head: c.key.head(b), letters: letters,
+		size: uint16(len(b)), //nolint:gosec // at most maxWord
 	})
 }

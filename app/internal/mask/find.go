@@ -164,7 +164,7 @@ func backslash(text string) form {
 		case err == nil && (multibyte || r < utf8.RuneSelf):
 			return string(r), len(s) - len(rest)
 		case err == nil:
-			return string([]byte{byte(r)}), len(s) - len(rest)
+			return string([]byte{byte(r)}), len(s) - len(rest) //nolint:gosec // an escape of one byte
 		case len(s) > 1 && s[1] < utf8.RuneSelf:
 			return s[1:2], 2 // such as \/ or \'
 		}

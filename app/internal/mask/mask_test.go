@@ -38,7 +38,11 @@ func of(t testing.TB, values ...string) Values {
 }
 
 func TestMask(t *testing.T) {
-	const value, odd, dsn, phrase = "hunter2xyz", `p@ss:"w0rd<1`, "postgres://app:hunt7erpw@db-main:5432/shop", "my dog is red"
+	const (
+		value, odd, phrase = "hunter2xyz", `p@ss:"w0rd<1`, "my dog is red"
+
+		dsn = "postgres://app:hunt7erpw@db-main:5432/shop"
+	)
 	in64 := base64.StdEncoding.EncodeToString
 	for name, c := range map[string]struct{ in, want string }{
 		"plain":               {"login with hunter2xyz failed", "login with … failed"},
@@ -70,7 +74,8 @@ func TestMask(t *testing.T) {
 			"token ghp_" + "0123456789abcdefghijABCDEFGHIJ456789" + " is expired", "token … is expired",
 		},
 		"private key": {
-			"it is -----BEGIN RSA PRIVATE KEY-----" + strings.Repeat("MIIEow0aZ9/x+", 10) + "-----END RSA PRIVATE KEY----- now",
+			"it is -----BEGIN RSA PRIVATE KEY-----" + strings.Repeat("MIIEow0aZ9/x+", 10) +
+				"-----END RSA PRIVATE KEY----- now",
 			"it is … now",
 		},
 	} {
@@ -101,7 +106,8 @@ func TestCollect(t *testing.T) {
 				"args":["--password=argument1","--secret","argument2","-pargument3"],
 				"env":[{"name":"deploys","value":"variable1"},
 				{"name":"B","valueFrom":{"secretKeyRef":{"name":"my-secret","key":"item-key"}}}],
-				"readinessProbe":{"httpGet":{"path":"/r?token=queries","httpHeaders":[{"name":"A","value":"headers1"}]}}}]}}`,
+				"readinessProbe":{"httpGet":{"path":"/r?token=queries",
+				"httpHeaders":[{"name":"A","value":"headers1"}]}}}]}}`,
 			masked: []string{
 				"annotation1", "command01", "argument1", "argument2", "argument3", "variable1", "queries", "headers1",
 			},
@@ -117,13 +123,14 @@ func TestCollect(t *testing.T) {
 			masked: []string{"content1"},
 		},
 		"config map": {
-			object: `{"kind":"ConfigMap","data":{"one":"valuable1","file":"listen: deploys of web-server\ndb_password: p4ssword` +
-				`\nexport API_TOKEN=t0kentoken\nid a1b2c3d4e5f6a7b8c9 reg.example\n"}}`,
+			object: `{"kind":"ConfigMap","data":{"one":"valuable1","file":"listen: deploys of web-server\n` +
+				`db_password: p4ssword\nexport API_TOKEN=t0kentoken\nid a1b2c3d4e5f6a7b8c9 reg.example\n"}}`,
 			masked: []string{"valuable1", "p4ssword", "t0kentoken", "a1b2c3d4e5f6a7b8c9"},
 		},
 		"helm": {
-			object: `{"spec":{"chart":"image","values":{"db":{"password":"p4ssword","secret":"s3cretive","name":"deploys"},
-				"list":["elements1"]},"valuesFrom":[{"kind":"Secret","name":"my-secret","valuesKey":"item-key"}],
+			object: `{"spec":{"chart":"image",
+				"values":{"db":{"password":"p4ssword","secret":"s3cretive","name":"deploys"},"list":["elements1"]},
+				"valuesFrom":[{"kind":"Secret","name":"my-secret","valuesKey":"item-key"}],
 				"secretRef":{"name":"my-secret"},"apiToken":"t0kentoken","config":"user: settings1\nkey: s3ttings"}}`,
 			custom: true, masked: []string{"p4ssword", "s3cretive", "elements1", "t0kentoken", "settings1", "s3ttings"},
 		},
@@ -165,7 +172,8 @@ func TestBounds(t *testing.T) {
 func TestMemory(t *testing.T) {
 	m := NewMemory(1, 2)
 	put := func(name string, version uint64, value, owner string) {
-		ref := &object.Ref{UID: types.UID(name), Kind: object.Kind{Group: "apps", Kind: "Deployment"}, Namespace: "n", Name: name}
+		of := object.Kind{Group: "apps", Kind: "Deployment"}
+		ref := &object.Ref{UID: types.UID(name), Kind: of, Namespace: "n", Name: name}
 		var owners []object.Owner
 		var applied object.Name
 		if kind, of, found := strings.Cut(owner, "/"); found {
@@ -224,7 +232,8 @@ func TestMemory(t *testing.T) {
 	}
 	check("web", false, "unknown")
 	if len(m.objects) > maxGone || len(m.names) > maxGone || len(m.shared) > maxGone || len(m.below) > 1 {
-		t.Errorf("%d objects, %d names, %d words, %d owners are left", len(m.objects), len(m.names), len(m.shared), len(m.below))
+		t.Errorf("%d objects, %d names, %d words, %d owners are left",
+			len(m.objects), len(m.names), len(m.shared), len(m.below))
 	}
 }
 

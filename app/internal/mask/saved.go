@@ -161,7 +161,7 @@ func (r *reader) fixed32() uint32 {
 // count returns the number of the following items, of that many bytes at least.
 func (r *reader) count(size int) uint64 {
 	n := r.number()
-	if n > uint64(len(r.data)/size) {
+	if n > uint64(len(r.data)/size) { //nolint:gosec // positive
 		r.fail()
 		return 0
 	}

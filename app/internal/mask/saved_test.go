@@ -33,7 +33,8 @@ func TestSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	for uid, want := range map[types.UID]string{
-		"a": "… … … fourth4", "b": "… … … fourth4", "c": "first1 second2 third3 fourth4", "changed": "", "gone": "", "new": "",
+		"a": "… … … fourth4", "b": "… … … fourth4", "c": "first1 second2 third3 fourth4",
+		"changed": "", "gone": "", "new": "",
 	} {
 		v, ok := again.Of(uid, false)
 		got := ""
@@ -54,7 +55,8 @@ func TestSaved(t *testing.T) {
 func FuzzRestore(f *testing.F) {
 	m := NewMemory(1, 2)
 	m.Put(&Version{
-		Ref: &object.Ref{UID: "a"}, ResourceVersion: 1, Words: m.Collect(Object{"spec": Object{"args": []any{"first1"}}}, false),
+		Ref: &object.Ref{UID: "a"}, ResourceVersion: 1,
+		Words: m.Collect(Object{"spec": Object{"args": []any{"first1"}}}, false),
 	})
 	f.Add(m.Save())
 	f.Fuzz(func(_ *testing.T, data []byte) {

@@ -17,8 +17,9 @@ import (
 func TestContent(t *testing.T) {
 	const (
 		object = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"n","uid":"c",
-			"resourceVersion":"7","labels":{"a":"b"},"ownerReferences":[{"apiVersion":"example.com/v1","kind":"X","name":"x",
-			"uid":"x","controller":true}],"managedFields":[{"manager":"m","operation":"Update","apiVersion":"v1",
+			"resourceVersion":"7","labels":{"a":"b"},"ownerReferences":[{"apiVersion":"example.com/v1",
+			"kind":"X","name":"x","uid":"x","controller":true}],"managedFields":[{"manager":"m",
+			"operation":"Update","apiVersion":"v1",
 			"fieldsType":"FieldsV1","time":"2026-01-01T00:00:00Z","fieldsV1":{"f:data":{"f:k":{}}}}]},
 			"data":{"k":"a-value"}}`
 		owner = `{"apiVersion":"example.com/v1","kind":"X","metadata":{"name":"x","namespace":"n","uid":"x",

@@ -128,21 +128,24 @@ func TestModes(t *testing.T) {
 // TestEarly: the message of a custom resource waits for the objects below it, that of an Event for its object.
 func TestEarly(t *testing.T) {
 	const (
-		meta  = `"metadata":{"name":"n","uid":"u","resourceVersion":"7"}`
 		event = `{"apiVersion":"v1","kind":"Event","metadata":{"uid":"e","resourceVersion":"9"},
 			"involvedObject":{"apiVersion":"v1","kind":"Pod","uid":"p"},"reason":"Failed","message":"it uses a-value"}`
 	)
+	status := func(text string) string {
+		return `"metadata":{"name":"n","uid":"u","resourceVersion":"7"},"status":{"conditions":[{"type":"Ready",` +
+			`"message":"` + text + `"}]}`
+	}
 	for name, c := range map[string]struct {
 		object string
 		waits  bool
 	}{
-		"custom":   {`{"apiVersion":"example.com/v1","kind":"X",` + meta + `,"status":{"conditions":[{"type":"Ready","message":"it is so"}]}}`, true},
-		"known":    {`{"apiVersion":"example.com/v1","kind":"X",` + meta + `,"status":{"conditions":[{"type":"Ready","message":"OOMKilled"}]}}`, false},
-		"built-in": {`{"apiVersion":"apps/v1","kind":"Deployment",` + meta + `,"status":{"conditions":[{"type":"Odd","message":"it is so"}]}}`, false},
-		"program":  {`{"apiVersion":"tekton.dev/v1","kind":"TaskRun",` + meta + `,"status":{"conditions":[{"type":"Odd","message":"so"}]}}`, false},
+		"custom":   {`"apiVersion":"example.com/v1","kind":"X",` + status("it is so"), true},
+		"known":    {`"apiVersion":"example.com/v1","kind":"X",` + status("OOMKilled"), false},
+		"built-in": {`"apiVersion":"apps/v1","kind":"Deployment",` + status("it is so"), false},
+		"program":  {`"apiVersion":"tekton.dev/v1","kind":"TaskRun",` + status("it is so"), false},
 	} {
 		n := New([KeySize]byte{1}, Settings{})
-		s, waits := n.Early(parse(t, c.object))
+		s, waits := n.Early(parse(t, `{`+c.object+`}`))
 		if waits != c.waits || waits && s.Conditions[0].Message != "(text withheld)" {
 			t.Errorf("%s: waits: %t, %+v", name, waits, s.Conditions)
 		}
@@ -151,7 +154,8 @@ func TestEarly(t *testing.T) {
 	if e, waits := n.EarlyEvent(parse(t, event)); !waits || e.Note != "(text withheld)" {
 		t.Errorf("got %q, waits: %t", e.Note, waits)
 	}
-	n.Object(parse(t, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","uid":"p","resourceVersion":"8","annotations":{"a":"a-value"}}}`))
+	n.Object(parse(t, `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","uid":"p","resourceVersion":"8",
+		"annotations":{"a":"a-value"}}}`))
 	if e, waits := n.EarlyEvent(parse(t, event)); waits || e.Note != "“it uses …”" {
 		t.Errorf("got %q, waits: %t", e.Note, waits)
 	}

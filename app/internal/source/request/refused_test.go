@@ -34,13 +34,15 @@ func TestRefused(t *testing.T) {
 		unlogged bool
 		want     string
 	}{
-		"create":       {write: observation.Write{Verb: Create}, answer: Body{Message: said}, sent: env, want: masked},
-		"patch":        {write: observation.Write{Verb: Patch}, answer: Body{Message: said}, sent: env, want: masked},
-		"JSON patch":   {write: observation.Write{Verb: Patch}, answer: Body{Message: said}, sent: patched, want: masked},
+		"create": {write: observation.Write{Verb: Create}, answer: Body{Message: said}, sent: env, want: masked},
+		"patch":  {write: observation.Write{Verb: Patch}, answer: Body{Message: said}, sent: env, want: masked},
+		"JSON patch": {
+			write: observation.Write{Verb: Patch}, answer: Body{Message: said}, sent: patched, want: masked,
+		},
 		"stored value": {write: observation.Write{Verb: Delete}, answer: Body{Message: said}, want: masked},
 		"unknown object": {
-			write: observation.Write{Verb: Patch, Ref: object.Ref{Name: "other"}}, answer: Body{Message: said}, sent: env,
-			want: hidden,
+			write: observation.Write{Verb: Patch, Ref: object.Ref{Name: "other"}}, answer: Body{Message: said},
+			sent: env, want: hidden,
 		},
 		"damaged body": {write: observation.Write{Verb: Create}, answer: Body{Message: said}, sent: `{`, want: hidden},
 		"level Metadata": {
@@ -56,8 +58,9 @@ func TestRefused(t *testing.T) {
 			want: message.Withheld,
 		},
 		"Secret in the details": {
-			write: observation.Write{Verb: Create}, answer: Body{Message: said, Details: &Details{Kind: "secrets"}}, sent: env,
-			want: message.Withheld,
+			write: observation.Write{Verb: Create}, sent: env,
+			answer: Body{Message: said, Details: &Details{Kind: "secrets"}},
+			want:   message.Withheld,
 		},
 		"strict": {
 			write: observation.Write{Verb: Create}, answer: Body{Message: said}, sent: env,
@@ -76,7 +79,9 @@ func TestRefused(t *testing.T) {
 			refusals: Refusals{Whole: true}, want: message.Withheld,
 		},
 		"the bad value in the words": {
-			write: observation.Write{Verb: Create, Ref: object.Ref{Kind: object.Kind{Group: "example.com", Kind: "Bird"}}},
+			write: observation.Write{
+				Verb: Create, Ref: object.Ref{Kind: object.Kind{Group: "example.com", Kind: "Bird"}},
+			},
 			answer: Body{
 				Message: `Bird.example.com "b" is invalid: spec.song: Invalid value: "string": it sings loudly1`,
 				Causes:  []message.Cause{bird},
@@ -86,8 +91,8 @@ func TestRefused(t *testing.T) {
 		},
 		"quantities": {
 			write: observation.Write{Verb: Create, Ref: object.Ref{Kind: object.Kind{Kind: "Pod"}}},
-			answer: Body{Message: `Pod "web" is invalid: spec.containers[0].resources.requests: Invalid value: "500m": ` +
-				`must be less than or equal to cpu limit of 200m`},
+			answer: Body{Message: `Pod "web" is invalid: spec.containers[0].resources.requests: Invalid value: ` +
+				`"500m": must be less than or equal to cpu limit of 200m`},
 			sent: `{}`,
 			want: `Pod "web" is invalid: spec.containers[0].resources.requests: Invalid value: "500m": ` +
 				`must be less than or equal to cpu limit of 200m`,
