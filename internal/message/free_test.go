@@ -95,8 +95,8 @@ func TestMasked(t *testing.T) {
 			in: `admission webhook "v" denied the request: Foo.example.com "x" is invalid: [spec.a: Invalid value: ` +
 				`"0ther": not ` + canary + `, spec.b: Required value: say why]`,
 			refused: true,
-			want: `admission webhook "v" denied the request: Foo.example.com "x" is invalid: spec.a: Invalid value: …: ` +
-				`not …, spec.b: Required value: say why`,
+			want: `admission webhook "v" denied the request: Foo.example.com "x" is invalid: spec.a: Invalid value: ` +
+				`…: not …, spec.b: Required value: say why`,
 		},
 		"program": {
 			in:   "terraform failed: exit status 1: password is 0ther",
@@ -119,8 +119,8 @@ func TestMasked(t *testing.T) {
 		"hook":         {in: "Exec lifecycle hook ([sh]) failed", want: "Exec lifecycle hook " + Withheld},
 		"exec":         {in: "Error: it failed: exec: \"x\": bad", want: "Error: it failed: exec: " + Withheld},
 		"pod security": {
-			in: `pods "web" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false ` +
-				`(container "web" must set securityContext.allowPrivilegeEscalation=false)`,
+			in: `pods "web" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != ` +
+				`false (container "web" must set securityContext.allowPrivilegeEscalation=false)`,
 			refused: true, want: same,
 		},
 		"URL": {
@@ -186,7 +186,8 @@ func TestQuote(t *testing.T) {
 		},
 		"it failed: exit status 1: other": {"“it failed: exit status 1:” " + Withheld, Withheld + " " + Withheld},
 		`admission webhook "v" denied the request: Foo.example.com "x" is invalid: spec.b: Required value: say why`: {
-			`admission webhook "v" denied the request: “Foo.example.com "x" is invalid: spec.b: Required value: say why”`,
+			`admission webhook "v" denied the request: “Foo.example.com "x" is invalid: spec.b: Required value: ` +
+				`say why”`,
 			`admission webhook "v" denied the request: ` + Withheld,
 		},
 	} {

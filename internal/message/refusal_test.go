@@ -232,8 +232,8 @@ func TestRefusalMasked(t *testing.T) {
 				Message: `deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied ` +
 					`request: the label team is missing, PASSWORD=` + canary,
 			},
-			`deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: “the ` +
-				`label team is missing, PASSWORD=…”`,
+			`deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: ` +
+				`“the label team is missing, PASSWORD=…”`,
 		},
 		"own words": {
 			Status{
@@ -244,7 +244,8 @@ func TestRefusalMasked(t *testing.T) {
 		},
 		"shown field": {
 			Status{
-				Message: `CronJob.batch "x" is invalid: spec.schedule: Invalid value: "each day": it has no five fields`,
+				Message: `CronJob.batch "x" is invalid: spec.schedule: Invalid value: "each day": it has no five ` +
+					`fields`,
 				Causes: []Cause{{
 					Reason: "FieldValueInvalid", Field: "spec.schedule",
 					Message: `Invalid value: "each day": it has no five fields`,
@@ -256,7 +257,9 @@ func TestRefusalMasked(t *testing.T) {
 			Status{
 				Resource: "secrets",
 				Message:  `admission webhook "v.example.com" denied the request: the key k is short`,
-				Causes:   []Cause{{Reason: "FieldValueInvalid", Field: "data[k]", Message: `Invalid value: "x": short`}},
+				Causes: []Cause{{
+					Reason: "FieldValueInvalid", Field: "data[k]", Message: `Invalid value: "x": short`,
+				}},
 			},
 			`admission webhook "v.example.com" denied the request: invalid fields: data[…]: Invalid value ` + Withheld,
 		},
