@@ -82,25 +82,39 @@ func (l level) masked(text string, mask func(string) string, cut bool) string {
 // Quotes are around text of unknown form.
 const openQuote, closeQuote = "“", "”"
 
-// Quote marks a text as one of unknown form.
+// Quote marks a text as one of unknown form. It removes the period at the end of a sentence.
 func Quote(text string) string {
 	if text = strings.TrimSpace(unquote.Replace(text)); text == "" || text == Withheld {
 		return text
 	}
+	if !strings.HasSuffix(text, "..") {
+		text = strings.TrimSuffix(text, ".")
+	}
 	return openQuote + text + closeQuote
+}
+
+// Requote restores the quotes of a part of a message.
+func Requote(part string) string {
+	if closed := strings.Index(part, closeQuote); closed >= 0 && !strings.Contains(part[:closed], openQuote) {
+		part = openQuote + part
+	}
+	if opened := strings.LastIndex(part, openQuote); opened >= 0 && !strings.Contains(part[opened:], closeQuote) {
+		part += closeQuote
+	}
+	return part
 }
 
 var (
 	unquote = strings.NewReplacer(openQuote, "", closeQuote, "")
-	quoted  = regexp.MustCompile(openQuote + `[^` + closeQuote + `]*(?:` + closeQuote + `|$)`)
+	quoted  = regexp.MustCompile(openQuote + `[^` + closeQuote + `]*` + closeQuote)
 )
 
-// Strict returns a clean message without text of unknown form, as a strict Cleaner does.
+// Strict returns a clean message, or a part of one, without text of unknown form, as a strict Cleaner does.
 func Strict(text string) string {
-	if !strings.Contains(text, openQuote) {
+	if !strings.Contains(text, openQuote) && !strings.Contains(text, closeQuote) {
 		return text
 	}
-	return quoted.ReplaceAllString(text, Withheld)
+	return quoted.ReplaceAllString(Requote(text), Withheld)
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

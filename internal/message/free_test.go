@@ -203,7 +203,17 @@ func TestQuote(t *testing.T) {
 	if len(long) > maxOutput || !strings.HasSuffix(long, " …”") {
 		t.Errorf("got %d bytes, %q", len(long), long)
 	}
-	if got := Strict("so: “cut"); got != "so: "+Withheld {
+	for part, want := range map[string]string{
+		"so: “cut": "so: “cut”", "cut”: so": "“cut”: so", "a” b “c": "“a” b “c”", "“a” b": "“a” b", "a": "a",
+	} {
+		if got := Requote(part); got != want {
+			t.Errorf("%q: got %q, want %q", part, got, want)
+		}
+		if got := Strict(part); strings.Contains(got, "cut") || strings.ContainsAny(got, "“”") {
+			t.Errorf("%q: the strict form is %q", part, got)
+		}
+	}
+	if got := Quote("it is so."); got != "“it is so”" {
 		t.Errorf("got %q", got)
 	}
 }

@@ -39,6 +39,8 @@ func collect(k key, obj Object, custom bool) *Words {
 
 func (c *collector) object(obj Object) {
 	meta, _ := obj["metadata"].(Object)
+	of, _ := obj["kind"].(string)
+	c.known = append(c.known, of)
 	for _, part := range []string{"name", "namespace"} {
 		name, _ := meta[part].(string)
 		c.known = append(c.known, name)
@@ -63,9 +65,20 @@ func (c *collector) object(obj Object) {
 // lastApplied is the annotation with a copy of the object.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
+// nameAnnotations are the beginnings of the annotations with names of objects and of components, by which tools
+// find their objects.
+var nameAnnotations = []string{
+	"argocd.argoproj.io/tracking-id", "cert-manager.io/", "deployment.kubernetes.io/", "helm.sh/hook",
+	"helm.toolkit.fluxcd.io/", "kustomize.toolkit.fluxcd.io/", "meta.helm.sh/", "pv.kubernetes.io/",
+	"volume.beta.kubernetes.io/", "volume.kubernetes.io/",
+}
+
 func (c *collector) annotations(meta Object) {
 	all, _ := meta["annotations"].(Object)
 	for name, v := range all {
+		if slices.ContainsFunc(nameAnnotations, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
+			continue
+		}
 		text, _ := v.(string)
 		var copied Object
 		if name == lastApplied && len(text) < maxContent && json.Unmarshal([]byte(text), &copied) == nil {

@@ -93,7 +93,7 @@ func TestMask(t *testing.T) {
 
 // TestCollect: which texts of an object are values.
 func TestCollect(t *testing.T) {
-	const names = "a web-server of deploys, reg.example/image:1, secret my-secret, item-key, from-config"
+	const names = "a Deployment web-server of deploys, reg.example/image:1, secret my-secret, item-key, from-config"
 	for name, c := range map[string]struct {
 		object string
 		custom bool
@@ -111,6 +111,11 @@ func TestCollect(t *testing.T) {
 			masked: []string{
 				"annotation1", "command01", "argument1", "argument2", "argument3", "variable1", "queries", "headers1",
 			},
+		},
+		"names of tools": {
+			object: `{"kind":"Deployment","metadata":{"name":"web-server","annotations":{
+				"argocd.argoproj.io/tracking-id":"app:apps/deploys:from-config/web-server","meta.helm.sh/release-name":"my-secret",
+				"example.com/kind":"Deployment"}}}`,
 		},
 		"template": {
 			object: `{"spec":{"template":{"metadata":{"annotations":{"a":"annotation1"}},"spec":{"containers":[

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/mask"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -99,7 +100,12 @@ func (n *Normalizer) textsOfEvent(e *observation.Event, early bool) *texts {
 	if slices.Contains(programReasons, e.Reason) {
 		return &texts{kept: n.Messages.For(kindOfEvent(e)) == mask.Keep}
 	}
-	return n.texts(kindOfEvent(e), early, func() (mask.Values, bool) { return n.Memory.At(e.Regarding.UID, latest(e)) })
+	return n.texts(kindOfEvent(e), early, func() (mask.Values, bool) {
+		if kind.Node.Is(e.Regarding.Kind) { // the kubelet writes its name in place of the UID
+			return n.Memory.Named(object.NameOf(&object.Ref{Kind: e.Regarding.Kind, Name: e.Regarding.Name}))
+		}
+		return n.Memory.At(e.Regarding.UID, latest(e))
+	})
 }
 
 func kindOfEvent(e *observation.Event) schema.GroupKind {
