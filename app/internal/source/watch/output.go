@@ -27,6 +27,8 @@ type output struct {
 	closed    bool
 	// waiting means that there are held observations.
 	waiting atomic.Bool
+	// incomplete is Config.Incomplete.
+	incomplete bool
 }
 
 // maxHeld bounds the held observations. Those above lose text.
@@ -35,6 +37,10 @@ const maxHeld = 10_000
 func (o *output) hand(out *observation.Observation) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.incomplete {
+		o.emit(out)
+		return
+	}
 	if out.Later == nil || len(o.held) >= maxHeld {
 		out.Later = nil
 		o.emit(out)

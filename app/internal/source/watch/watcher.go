@@ -76,6 +76,9 @@ type Config struct {
 	// the time of their arrival. A full batch (64 changes or 1 MiB), a stream that is behind, an error and
 	// the end of a watch wait for no call.
 	Batches bool
+	// Incomplete lets Emit have observations at once whose messages lack text. The receiver calls their Later when
+	// it has all objects that it wants.
+	Incomplete bool
 	// Warn receives one warning for each thing that cannot be observed; nil ignores it. Several
 	// goroutines may call it concurrently.
 	Warn func(format string, args ...any)
@@ -161,7 +164,7 @@ func New(cfg Config) (*Watcher, error) {
 			Relations: cfg.Relations, Shown: cfg.Shown, Labels: cfg.Labels, Messages: cfg.Messages, Memory: cfg.Memory,
 			Health: cfg.Health, Signals: cfg.Signals,
 		})},
-		out:     &output{emit: cfg.Emit, reached: cfg.Reached, hold: limits.hold},
+		out:     &output{emit: cfg.Emit, reached: cfg.Reached, hold: limits.hold, incomplete: cfg.Incomplete},
 		pending: newPending(warnings),
 		lists:   make(chan struct{}, maxLists),
 		batched: cfg.Batches, batches: batches{of: map[*batch]struct{}{}},
