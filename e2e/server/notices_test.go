@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
@@ -20,8 +21,13 @@ import (
 type notice struct {
 	ID, Type, Source, Subject string
 	Data                      struct {
-		TraceID, Outcome, Reason, Category, Blamed string
-		Edits                                      []string
+		Problem, Reason, Category string
+		Since                     time.Time
+		Count                     int
+		Cause                     struct {
+			TraceID string
+			Edits   []string
+		}
 	}
 }
 
@@ -50,7 +56,7 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// told returns the notices about the object, without repeated ones, as "stuck image_not_found".
+// told returns the notices about the object, without repeated ones, as "problem.started image_not_found".
 func (h *hook) told(subject string) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -59,8 +65,7 @@ func (h *hook) told(subject string) []string {
 	for _, n := range h.got {
 		if n.Subject == subject && !seen[n.ID] {
 			seen[n.ID] = true
-			_, typ, _ := strings.Cut(n.Type, "change.")
-			out = append(out, typ+" "+n.Data.Category)
+			out = append(out, strings.TrimPrefix(n.Type, "dev.lifeline.")+" "+n.Data.Category)
 		}
 	}
 	return out
@@ -74,71 +79,67 @@ func (h *hook) first(subject string) notice {
 	return h.got[i]
 }
 
-// TestNotices tells a webhook about a change that is stuck, then resolved, and about one that fails,
-// while the webhook is down and the server is killed. The metrics count both.
+// TestNotices: a Deployment with a bad image has one notice after the configured time, none while its
+// image is pulled again, and one when it is repaired. The server is killed, and the webhook is down, in between.
 func TestNotices(t *testing.T) {
 	h := &hook{}
 	web := httptest.NewServer(h)
 	defer web.Close()
 	ns := bench.Namespace(t)
 	s := bench.Server(t, harness.ServerOptions{
-		Config: fmt.Sprintf("engine: {settle: 1s}\nnotices: {url: %s/hook/hunter2, stuckAfter: 3s}\n", web.URL),
+		Config: fmt.Sprintf("engine: {settle: 1s}\nnotices: {after: 3s, receivers: "+
+			"[{name: hook, format: cloudevents, url: %s/hook/hunter2}]}\n", web.URL),
 	})
 	s.Start(t)
 
 	apply(t, deployment(ns, "late", "v1", 1))
 	s.AwaitIdle(t)
-	apply(t, deployment(ns, "late", "v2", 1, "pull-error: not found", "backoff: 600s"))
+	// The progress deadline passes, and the pull is tried again every two seconds.
+	apply(t, hasty(deployment(ns, "late", "v2", 1, "pull-error: not found", "backoff: 2s")))
 	late := "Deployment/" + ns + "/late"
-	harness.Eventually(t, "a notice of the stuck change", func() bool {
-		return slices.Equal(h.told(late), []string{"stuck image_not_found"})
-	})
-	stuck := fmt.Sprintf(`lifeline_changes_stuck{category="image_not_found",kind="Deployment",namespace=%q}`, ns)
-	harness.Eventually(t, "the metric of stuck changes", func() bool { return s.Metrics(t)[stuck] == 1 })
+	started := []string{"problem.started image_not_found"}
+	harness.Eventually(t, "a notice of the problem", func() bool { return slices.Equal(h.told(late), started) })
 	n := h.first(late)
-	if got := strings.Join(n.Data.Edits, "; "); !strings.Contains(got, "image late:v1 → late:v2") {
+	if got := strings.Join(n.Data.Cause.Edits, "; "); !strings.Contains(got, "image late:v1 → late:v2") {
 		t.Errorf("the notice has the edits %q", got)
 	}
-	if !strings.HasPrefix(n.Data.Blamed, "Pod late-") || !strings.Contains(n.Data.Reason, "not found") {
+	if n.Data.Problem == "" || n.Data.Since.IsZero() || n.Data.Count != 1 ||
+		!strings.Contains(n.Data.Reason, "not found") {
 		t.Errorf("got %+v", n.Data)
 	}
-	if tr := s.Trace(t, n.Data.TraceID); tr == nil {
-		t.Error("the trace of the notice is not on the server")
+	if tr := s.Trace(t, n.Data.Cause.TraceID); tr == nil {
+		t.Error("the trace of the cause is not on the server")
+	}
+	failed := fmt.Sprintf(
+		`lifeline_changes_failed_total{category="image_not_found",kind="Deployment",namespace=%q}`, ns,
+	)
+	harness.Eventually(t, "the metric of failed changes", func() bool { return s.Metrics(t)[failed] >= 1 })
+
+	// The failed change and the back-offs cause no further notice, nor does a restart.
+	s.Kill(t)
+	s.Start(t)
+	s.AwaitIdle(t)
+	if got := h.told(late); !slices.Equal(got, started) {
+		t.Errorf("got the notices %q, want %q", got, started)
 	}
 
-	// The next image works. The server is killed in between.
-	s.Kill(t)
-	apply(t, deployment(ns, "late", "v3", 1))
-	s.Start(t)
-	harness.Eventually(t, "a notice of the end", func() bool {
-		return slices.Equal(h.told(late), []string{"stuck image_not_found", "resolved image_not_found"})
-	})
-	harness.Eventually(t, "no stuck change", func() bool { return s.Metrics(t)[stuck] == 0 })
-
-	// A failure while the webhook is down, over another kill.
+	// The next image works. The webhook is down, and the server is killed meanwhile.
 	h.mu.Lock()
 	h.down = true
 	h.mu.Unlock()
-	apply(t, hasty(deployment(ns, "bad", "v1", 1, "pull-error: not found", "backoff: 600s")))
-	failed := fmt.Sprintf(
-		`lifeline_changes_failed_total{category="image_not_found",kind="Deployment",namespace=%q}`,
-		ns,
-	)
-	harness.Eventually(t, "the metric of failed changes", func() bool { return s.Metrics(t)[failed] >= 1 })
-	harness.Eventually(t, "a try to tell", func() bool {
+	apply(t, deployment(ns, "late", "v3", 1))
+	harness.Eventually(t, "an attempt to deliver", func() bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		return h.refused > 0
 	})
 	s.Kill(t)
-	s.Start(t)
 	h.mu.Lock()
 	h.down = false
 	h.mu.Unlock()
-	bad := "Deployment/" + ns + "/bad"
-	harness.Eventually(t, "a notice of the failure", func() bool {
-		told := h.told(bad)
-		return len(told) > 0 && told[len(told)-1] == "failed image_not_found"
+	s.Start(t)
+	harness.Eventually(t, "a notice of the end", func() bool {
+		return slices.Equal(h.told(late), append(started, "problem.resolved image_not_found"))
 	})
 	if strings.Contains(s.Log(), "hunter2") {
 		t.Error("the log has the path of the webhook")

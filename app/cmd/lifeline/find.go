@@ -9,6 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kube-lifeline/lifeline/app/internal/ask"
+	"github.com/kube-lifeline/lifeline/app/internal/docs"
 )
 
 // findFlags are the flags of lifeline find.
@@ -27,7 +28,8 @@ func newFind(streams genericiooptions.IOStreams) *cobra.Command {
 		Long: `Find the lifecycles that match a question, newest first: each is one change of one
 object, from its first write to its outcome. The question is a condition in CEL over
 fields such as kind, namespace, outcome, duration, phase.pull, images and volumes;
-docs/guides/questions.md has them all. Without --namespace, all namespaces are searched.
+all of them: ` + docs.Questions + `
+Without --namespace, all namespaces are searched.
 
 With --group-by, --of or --quantiles, the answer is statistics of the finished
 lifecycles that match. Without a time, both are about the last 7 days.

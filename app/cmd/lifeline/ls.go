@@ -11,6 +11,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/ask"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/docs"
 )
 
 const (
@@ -74,7 +75,7 @@ Exit codes: 0, also for an empty list; 1 without a server, or for an error.`,
 	flags.StringVar(&f.list.SortBy, "sort-by", "", "order of the list: "+strings.Join(ask.SortOrders(), ", "))
 	flags.BoolVar(&f.list.Failed, "failed", false, "only failed traces")
 	flags.StringSliceVar(&f.list.Categories, "category", nil,
-		"only traces with a reason of this category (docs/reasons.md), as in --category=image_not_found")
+		"only traces with a reason of this category, as in --category=image_not_found; all of them: "+docs.Reasons)
 	flags.StringVar(&f.list.Where, "where", "",
 		`only traces with a lifecycle that matches this question, as in --where 'volumes > 2' (see lifeline find); `+
 			`--since and --until are then about the lifecycle`)

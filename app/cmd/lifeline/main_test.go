@@ -113,7 +113,8 @@ func TestCommandLine(t *testing.T) {
 			"lifeline: lifeline find takes one argument, a question; there are 0 (see lifeline find --help)\n",
 		},
 		"FindOutput": {
-			"", "lifeline", "find x -o yaml", 1, "", "lifeline: unknown output \"yaml\": known are table, json, csv\n",
+			"", "lifeline", "find x -o xml", 1, "",
+			"lifeline: unknown output \"xml\": known are table, wide, json, yaml, name, csv\n",
 		},
 		"FindGroups": {
 			"completion of fields", "lifeline", "__complete find --group-by nod", 0, "node\n", "",

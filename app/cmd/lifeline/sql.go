@@ -9,6 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/kube-lifeline/lifeline/app/internal/archive/command"
+	"github.com/kube-lifeline/lifeline/app/internal/docs"
 )
 
 func newSQL(streams genericiooptions.IOStreams) *cobra.Command {
@@ -19,8 +20,9 @@ func newSQL(streams genericiooptions.IOStreams) *cobra.Command {
 		Short: "Ask the archive of a server in SQL",
 		Long: `Run one SELECT of SQLite over the archive of "lifeline serve", in its data directory.
 The file is only read, and a server may run meanwhile. A statement reads the views
-v_lifecycles, v_traces, v_writes and v_spans; docs/guides/questions.md has their
-columns. It ends after 10 seconds, and has at most 100,000 rows. Open traces are not
+v_lifecycles, v_traces, v_writes and v_spans; their columns:
+` + docs.Questions + `
+It ends after 10 seconds, and has at most 100,000 rows. Open traces are not
 in the archive.
 
 Exit codes: 0; 1 for an error; 130 after Ctrl-C.`,

@@ -113,7 +113,7 @@ type Group struct {
 	Quantiles []Seconds `json:"quantiles,omitempty"`
 }
 
-// GroupPage has the groups, the largest first.
+// GroupPage has the groups, the largest first, or days the newest first.
 type GroupPage struct {
 	// By and Of are expressions; each may be empty. Quantiles are fractions.
 	By        string    `json:"by,omitempty"`

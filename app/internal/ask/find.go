@@ -5,6 +5,7 @@ package ask
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,7 +22,12 @@ import (
 const OutputCSV = "csv"
 
 // FindOutputs returns the output formats of Find, the default first.
-func FindOutputs() []string { return []string{cli.OutputTable, cli.OutputJSON, OutputCSV} }
+func FindOutputs() []string {
+	return []string{cli.OutputTable, OutputWide, cli.OutputJSON, cli.OutputYAML, cli.OutputName, OutputCSV}
+}
+
+// byDay is the GroupBy of days.
+const byDay = "day"
 
 // Find prints the lifecycles that match a question, or statistics of them: `lifeline find`.
 type Find struct {
@@ -71,6 +77,9 @@ func (f *Find) Validate() error {
 	}
 	if _, err := f.zone(); err != nil {
 		return err
+	}
+	if f.Grouped() && (f.Output == OutputWide || f.Output == cli.OutputName) {
+		return fmt.Errorf("--output=%s does not go with statistics: it is for lifecycles", f.Output)
 	}
 	return checkRange(f.Since, f.Until, f.Time())
 }
@@ -150,6 +159,7 @@ func (f *Find) list(ctx context.Context, server *client.Client) error {
 	}
 	if len(out.Lifecycles) == 0 {
 		f.Say("no lifecycles match")
+		f.noteLabels(ctx, server)
 	}
 	if more {
 		f.Say("these are the newest %d; --limit shows more", f.Limit)
@@ -179,11 +189,16 @@ func (f *Find) group(ctx context.Context, server *client.Client) error {
 	}
 	if len(page.Groups) == 0 {
 		f.Say("no finished lifecycles match")
+		f.noteLabels(ctx, server)
 	}
 	if page.More > 0 {
-		f.Say("these are the largest %d groups; there are %d more", len(page.Groups), page.More)
+		which := "largest %d groups"
+		if page.By == byDay {
+			which = "newest %d days"
+		}
+		f.Say("these are the "+which+"; there are %d more", len(page.Groups), page.More)
 	}
-	if page.Open > 0 && f.Output != cli.OutputJSON {
+	if page.Open > 0 && f.Output != cli.OutputJSON && f.Output != cli.OutputYAML {
 		f.Say("open lifecycles that match, in no group: %d", page.Open)
 	}
 	f.note(page.Since, page.Incomplete)
@@ -196,6 +211,26 @@ func (f *Find) note(since *time.Time, incomplete string) {
 	if incomplete != "" {
 		f.Say("incomplete: %s", cli.Shown(incomplete))
 	}
+}
+
+// noteLabels says which labels a server keeps, after a question about labels without an answer.
+func (f *Find) noteLabels(ctx context.Context, server *client.Client) {
+	if !strings.Contains(f.Where, "labels") {
+		return
+	}
+	var configured struct {
+		Labels []string `json:"labels"`
+	}
+	sources, err := server.Sources(ctx)
+	if err != nil || json.Unmarshal(sources.Configuration, &configured) != nil {
+		f.Say("a server keeps only the labels of its setting labels")
+		return
+	}
+	kept := "none"
+	if len(configured.Labels) > 0 {
+		kept = strings.Join(configured.Labels, ", ")
+	}
+	f.Say("the server keeps only the labels of its setting labels: %s", cli.Shown(kept))
 }
 
 // noteRange says since when a question was answered, if the user has given no time.

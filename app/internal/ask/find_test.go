@@ -29,6 +29,12 @@ func TestFindGolden(t *testing.T) {
 		"find": {"the phases of the question have columns", cli.OutputTable, Find{
 			Where: `kind == "Pod" && (phase.pull > duration("1s") || has(phase.readiness))`,
 		}, 0},
+		"find-wide": {"whole IDs and more fields", OutputWide, Find{Where: `kind == "Pod"`, Limit: 3}, 0},
+		"find-name": {"each object once", cli.OutputName, Find{Where: `kind == "Pod"`}, 0},
+		"find-yaml": {"as JSON", cli.OutputYAML, Find{Where: `kind == "Pod"`, Limit: 1}, 0},
+		"find-label-lacking": {"a label that the server does not keep", cli.OutputTable, Find{
+			Where: `labels["team"] == "shop"`,
+		}, 0},
 		"find-open": {"what is open", cli.OutputTable, Find{Where: `outcome == ""`}, 0},
 		"find-since": {"the range was given", cli.OutputTable, Find{
 			Where: `kind == "Pod"`, Since: "35m", Whole: true,
@@ -173,12 +179,12 @@ func TestFindFollowsPages(t *testing.T) {
 
 func TestFindValidate(t *testing.T) {
 	for want, f := range map[string]Find{
-		`unknown output "xml": known are table, json, csv`:                  {Where: "x"},
-		"the question is empty: write a condition":                          {Where: " "},
-		"--limit -1: it must be 0, for all, or more":                        {Where: "x", Limit: -1},
-		`--quantiles "2": it must be a number from 0 to 1`:                  {Where: "x", Quantiles: []string{"2"}},
-		`--tz "Mars": it must be a time zone, such as Europe/Berlin or UTC`: {Where: "x", Zone: "Mars"},
-		"--since 1m --until 5m: the range is empty":                         {Where: "x", Since: "1m", Until: "5m"},
+		`unknown output "xml": known are table, wide, json, yaml, name, csv`: {Where: "x"},
+		"the question is empty: write a condition":                           {Where: " "},
+		"--limit -1: it must be 0, for all, or more":                         {Where: "x", Limit: -1},
+		`--quantiles "2": it must be a number from 0 to 1`:                   {Where: "x", Quantiles: []string{"2"}},
+		`--tz "Mars": it must be a time zone, such as Europe/Berlin or UTC`:  {Where: "x", Zone: "Mars"},
+		"--since 1m --until 5m: the range is empty":                          {Where: "x", Since: "1m", Until: "5m"},
 		"--since 1h --until 2020-01-01T00:00:00Z: the range is empty": {
 			Where: "x", Since: "1h", Until: "2020-01-01T00:00:00Z",
 		},

@@ -4,6 +4,8 @@ package ask
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +30,10 @@ func (f *Find) print(page *api.LifecyclePage) error {
 	switch {
 	case f.Output == cli.OutputJSON:
 		return cli.WriteJSON(f.Streams.Out, page)
+	case f.Output == cli.OutputYAML:
+		return cli.WriteYAML(f.Streams.Out, page)
+	case f.Output == cli.OutputName:
+		return f.names(page.Lifecycles)
 	case f.Output == OutputCSV:
 		return render.CSV(f.Streams.Out, f.sheet(page.Lifecycles, phases))
 	case len(page.Lifecycles) == 0:
@@ -36,19 +42,54 @@ func (f *Find) print(page *api.LifecyclePage) error {
 	return render.Grid(f.Streams.Out, f.table(page.Lifecycles, phases))
 }
 
-// table returns the rows for people.
+// names writes the kind, the namespace and the name of each object once: "Pod shop/web".
+func (f *Find) names(found []api.Lifecycle) error {
+	told := map[string]bool{}
+	for i := range found {
+		name := cli.Shown(found[i].Object.Kind.Kind) + " " + nameOf(&found[i])
+		if told[name] {
+			continue
+		}
+		told[name] = true
+		if _, err := fmt.Fprintln(f.Streams.Out, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nameOf returns the namespace and the name of the object.
+func nameOf(l *api.Lifecycle) string {
+	if l.Object.Namespace == "" {
+		return cli.Shown(l.Object.Name)
+	}
+	return cli.Shown(l.Object.Namespace) + "/" + cli.Shown(l.Object.Name)
+}
+
+// wideFields are the fields with a column in a wide table, where a lifecycle has them.
+var wideFields = []string{"workload", "verb", "user", "actor", "node"}
+
+// table returns the rows for people. A column of reasons is there if one of the lifecycles has a reason.
 func (f *Find) table(found []api.Lifecycle, phases []string) [][]string {
 	header := []string{"START", "KIND", "NAMESPACE/NAME", "OUTCOME", "DURATION"}
 	for _, phase := range phases {
 		header = append(header, strings.ToUpper(phase))
 	}
+	wide := f.Output == OutputWide
+	var fields []string
+	if wide {
+		fields = append(fields, wideFields...)
+	}
+	if wide || slices.ContainsFunc(found, func(l api.Lifecycle) bool { return valueOf(&l, "reason") != "" }) {
+		fields = append(fields, "reason")
+	}
+	for _, name := range fields {
+		header = append(header, strings.ToUpper(name))
+	}
 	rows := [][]string{append(header, "TRACE")}
 	for i := range found {
 		l := &found[i]
-		name := cli.Shown(l.Object.Name)
-		if l.Object.Namespace != "" {
-			name = cli.Shown(l.Object.Namespace) + "/" + name
-		}
+		name := nameOf(l)
 		duration := render.Duration(time.Duration(l.Duration))
 		if l.Open {
 			duration += "…"
@@ -63,8 +104,11 @@ func (f *Find) table(found []api.Lifecycle, phases []string) [][]string {
 			}
 			row = append(row, length)
 		}
+		for _, name := range fields {
+			row = append(row, valueOf(l, name))
+		}
 		id := cli.Shown(l.TraceID)
-		if !f.Whole {
+		if !f.Whole && !wide {
 			id = id[:min(8, len(id))]
 		}
 		rows = append(rows, append(row, id))
@@ -78,7 +122,7 @@ func (f *Find) sheet(found []api.Lifecycle, phases []string) [][]string {
 	for _, phase := range phases {
 		header = append(header, phasePrefix+phase)
 	}
-	rows := [][]string{append(header, "trace", "span")}
+	rows := [][]string{append(header, "trace", "span", "reason")}
 	for i := range found {
 		l := &found[i]
 		row := []string{
@@ -92,9 +136,23 @@ func (f *Find) sheet(found []api.Lifecycle, phases []string) [][]string {
 			}
 			row = append(row, length)
 		}
-		rows = append(rows, append(row, l.TraceID, l.SpanID))
+		rows = append(rows, append(row, l.TraceID, l.SpanID, valueOf(l, "reason")))
 	}
 	return rows
+}
+
+// valueOf returns the text of a field of data, or "".
+func valueOf(l *api.Lifecycle, name string) string {
+	switch v := l.Values[name].(type) {
+	case string:
+		return cli.Shown(v)
+	case json.RawMessage:
+		var text string
+		if json.Unmarshal(v, &text) == nil {
+			return cli.Shown(text)
+		}
+	}
+	return ""
 }
 
 func outcomeOf(l *api.Lifecycle) string {
@@ -123,6 +181,8 @@ func (f *Find) printGroups(page *api.GroupPage) error {
 	switch {
 	case f.Output == cli.OutputJSON:
 		return cli.WriteJSON(f.Streams.Out, page)
+	case f.Output == cli.OutputYAML:
+		return cli.WriteYAML(f.Streams.Out, page)
 	case f.Output == OutputCSV:
 		return render.CSV(f.Streams.Out, groupRows(page, page.By, []string{"count", "with"}, "q", seconds,
 			func(text string) string { return text }))
@@ -130,7 +190,7 @@ func (f *Find) printGroups(page *api.GroupPage) error {
 		return nil
 	}
 	by := headingOf(page.By, GroupFields())
-	if page.By == "day" {
+	if page.By == byDay {
 		by += " (" + cmp.Or(f.Zone, "UTC") + ")"
 	}
 	return render.Grid(

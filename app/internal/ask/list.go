@@ -19,6 +19,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/docs"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -123,8 +124,8 @@ func (l *List) Validate() error {
 	known := Categories()
 	for _, c := range l.Categories {
 		if !slices.Contains(known, c) {
-			return fmt.Errorf("--category %q: it must be a category of docs/reasons.md, such as %s",
-				c, reason.ImageNotFound)
+			return fmt.Errorf("--category %q: it must be a category, such as %s; all of them: %s",
+				c, reason.ImageNotFound, docs.Reasons)
 		}
 	}
 	return checkRange(l.Since, l.Until, l.Time())

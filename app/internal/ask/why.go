@@ -146,20 +146,31 @@ func (w *Why) ofObject(
 	if len(answers) == 0 {
 		return present, now, err
 	}
-	if err == nil && present[0].State.Bad() && (!answers[0].State.Bad() ||
-		vague(&answers[0], target) && present[0].Category != answers[0].Category) {
-		present[0].Cause = answers[0].Cause
-		present[0].Start, present[0].Later = answers[0].Start, true
-		if answers[0].End.IsZero() && answers[0].Category != "" { // not an ordinary wait of a run
-			present[0].Since, present[0].Later = answers[0].Since, false
-		}
-		answers[0] = present[0]
-	} else if err == nil && present[0].Note != "" && !answers[0].State.Bad() {
-		a := &answers[0]
-		a.Note, a.Category, a.Fields, a.Later = present[0].Note, present[0].Category, present[0].Fields, true
+	if err == nil {
+		answers[0] = renewed(&answers[0], present[0], target)
 	}
 	w.blame(ctx, server, &answers[0])
 	return answers, now, nil
+}
+
+// renewed returns the answer a, by the trace of the last change of the target, as the present state of the target
+// completes it: that of a trace stands still when the change has ended.
+func renewed(a *answer.Answer, present answer.Answer, target cli.Target) answer.Answer {
+	out := *a
+	switch {
+	case present.State.Bad() && (!a.State.Bad() || vague(a, target) && present.Category != a.Category):
+		out = present
+		out.Cause, out.Start, out.Later = a.Cause, a.Start, true
+		if a.End.IsZero() && a.Category != "" { // not an ordinary wait of a run
+			out.Since, out.Later = a.Since, false
+		}
+	case present.State.Bad() && present.Category != "" && present.Category == a.Category && !a.End.IsZero():
+		out.Reason = present.Reason // with its counts of today
+	case present.Note != "" && !a.State.Bad():
+		out.Note, out.Category, out.Fields, out.Since = present.Note, present.Category, present.Fields, present.Since
+		out.Later = true
+	}
+	return out
 }
 
 // maxRefused is the number of refused requests in a row that are left out.

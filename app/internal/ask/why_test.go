@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kube-lifeline/lifeline/app/internal/answer"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
@@ -130,5 +132,28 @@ func TestWhyFails(t *testing.T) {
 	}
 	if w.Output = cli.OutputTree; w.Validate() == nil {
 		t.Error("the output format tree was accepted")
+	}
+}
+
+// TestWhyRenewed: a failed change keeps its end, and has the reason of its object with the counts of today.
+func TestWhyRenewed(t *testing.T) {
+	end := spantest.Epoch.Add(time.Minute)
+	failed := answer.Answer{
+		State: answer.State(span.Failed), Start: spantest.Epoch, End: end, Since: spantest.Epoch,
+		Category: string(reason.CrashLoop), Reason: "Pod web crashes, restarted once", Next: "kubectl logs",
+	}
+	now := answer.Answer{
+		State: answer.Stuck, Since: end, Category: string(reason.CrashLoop),
+		Reason: "Pod web crashes, restarted 48 times",
+	}
+	got := renewed(&failed, now, cli.Target{})
+	want := failed
+	want.Reason = "Pod web crashes, restarted 48 times"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	now.Category = string(reason.ImagePull)
+	if diff := cmp.Diff(failed, renewed(&failed, now, cli.Target{})); diff != "" {
+		t.Errorf("another reason: -want +got:\n%s", diff)
 	}
 }

@@ -41,7 +41,9 @@ func Default() *ServerConfiguration {
 			Messages: MessagesStrict,
 			Outbox:   OutboxConfiguration{MaxAge: duration(24 * time.Hour), MaxSpans: 1_000_000},
 		},
-		Notices: NoticesConfiguration{StuckAfter: duration(5 * time.Minute)},
+		Notices: NoticesConfiguration{
+			After: duration(5 * time.Minute), Receivers: []NoticeReceiverConfiguration{},
+		},
 		Replicas: ReplicasConfiguration{
 			Mode:          ModeSingle,
 			Name:          "lifeline",

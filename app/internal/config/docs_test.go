@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -109,7 +110,7 @@ func typeName(t reflect.Type) string {
 	case reflect.TypeFor[[]string]():
 		return "list of strings"
 	case reflect.TypeFor[[]RelationConfiguration](), reflect.TypeFor[[]ValuesConfiguration](),
-		reflect.TypeFor[[]HealthConfiguration]():
+		reflect.TypeFor[[]HealthConfiguration](), reflect.TypeFor[[]NoticeReceiverConfiguration]():
 		return "list of sections"
 	case reflect.TypeFor[int]():
 		return "number"
@@ -191,6 +192,8 @@ itself.
 
 // listsOfSections introduces the lists of sections.
 var listsOfSections = map[string]string{
+	"notices.receivers": "The receivers of notices, each with its own format:\n\n" +
+		"```yaml\nnotices:\n  receivers:\n" + exampleReceivers + "```\n",
 	"relations": "An operator may create objects without an owner reference. A relation then names the cause:\n\n" +
 		"```yaml\nrelations:\n" + exampleRelation + "```\n" + `
 A write of ` + "`to`" + ` by a component belongs to the open change of ` + "`from`" + `, if the objects match
@@ -226,6 +229,29 @@ const exampleValues = `- group: example.com
   kind: Widget
   fields: [spec.size, spec.template.spec.containers.image]
 `
+
+// exampleReceivers are elements of notices.receivers.
+const exampleReceivers = `  - name: team
+    format: slack
+    urlFile: /etc/lifeline/slack-url
+    namespaces: [shop]
+  - name: on-call
+    format: pagerduty
+    tokenFile: /etc/lifeline/routing-key
+    after: 15m
+`
+
+// TestExampleReceivers parses the example of the documentation.
+func TestExampleReceivers(t *testing.T) {
+	c, err := Parse([]byte(head + "notices:\n  receivers:\n" + exampleReceivers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Notices.Receivers; len(got) != 2 || got[1].AfterOrDefault(&c.Notices) != 15*time.Minute ||
+		got[0].AfterOrDefault(&c.Notices) != 5*time.Minute || len(got[0].TypesOrDefault()) != 2 {
+		t.Errorf("got %+v", got)
+	}
+}
 
 // exampleHealth is an element of health.
 const exampleHealth = `- group: example.com

@@ -90,8 +90,8 @@ type ServerConfiguration struct {
 	// Where spans are sent.
 	OTLP OTLPConfiguration `json:"otlp"`
 
-	// A webhook that gets a notice of each failed or stuck change. See
-	// [notices](guides/server.md#notices).
+	// Notices about problems: to a webhook, Slack, PagerDuty or Alertmanager. See
+	// [notices](guides/notices.md).
 	Notices NoticesConfiguration `json:"notices"`
 
 	// How several servers share a cluster.

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,19 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+// noticesTo returns a change to these receivers, with names, and cloudevents as the default format.
+func noticesTo(all ...NoticeReceiverConfiguration) func(*ServerConfiguration) {
+	return func(c *ServerConfiguration) {
+		for i, r := range all {
+			r.Name = fmt.Sprint("r", i)
+			if r.Format == "" {
+				r.Format = NoticesCloudEvents
+			}
+			c.Notices.Receivers = append(c.Notices.Receivers, r)
+		}
+	}
+}
 
 func TestValidate(t *testing.T) {
 	cases := map[string]struct {
@@ -26,8 +40,7 @@ func TestValidate(t *testing.T) {
 			}, "apiVersion kind api.address api.maxStreams telemetry.address telemetry.address log.level log.format " +
 				"webhook.convention webhook.suppliers engine.settle messages joining.mode joining.unjoined " +
 				"joining.window " +
-				"retention.age retention.size otlp.messages otlp.outbox.maxAge otlp.outbox.maxSpans " +
-				"notices.stuckAfter " +
+				"retention.age retention.size otlp.messages otlp.outbox.maxAge otlp.outbox.maxSpans notices.after " +
 				"replicas.mode replicas.name " +
 				"replicas.leaseDuration replicas.renewDeadline replicas.retryPeriod",
 		},
@@ -82,30 +95,56 @@ func TestValidate(t *testing.T) {
 			"", func(c *ServerConfiguration) { c.ShowValues = make([]ValuesConfiguration, 65) }, "showValues",
 		},
 		"Notices": {
+			"", noticesTo(
+				NoticeReceiverConfiguration{URL: "https://hooks.example/lifeline?key=x", TokenFile: "/token"},
+				NoticeReceiverConfiguration{
+					URL: "http://127.0.0.1:8080/", TokenFile: "/token", After: duration(time.Hour),
+				},
+				NoticeReceiverConfiguration{Format: NoticesSlack, URLFile: "/slack", Namespaces: []string{"shop"}},
+				NoticeReceiverConfiguration{Format: NoticesPagerDuty, TokenFile: "/key"},
+				NoticeReceiverConfiguration{
+					Format: NoticesAlertmanager, URL: "http://alertmanager:9093",
+					Types: []string{NoticeProblemStarted, NoticeProblemResolved, NoticeProblemChanged},
+				},
+				NoticeReceiverConfiguration{URLFile: "/url", Types: []string{NoticeChangeFailed}},
+			), "",
+		},
+		"NoticesURL": {
+			"a token needs TLS, and credentials are in no URL", noticesTo(
+				NoticeReceiverConfiguration{URL: "http://hooks.example", TokenFile: "/token"},
+				NoticeReceiverConfiguration{URL: "hooks.example:443"},
+				NoticeReceiverConfiguration{URL: "https://a:b@hooks.example"},
+				NoticeReceiverConfiguration{},
+				NoticeReceiverConfiguration{URL: "https://hooks.example", URLFile: "/url"},
+			), "notices.receivers[0].url notices.receivers[1].url notices.receivers[2].url " +
+				"notices.receivers[3].url notices.receivers[4].urlFile",
+		},
+		"NoticesToOthers": {
+			"each format has its own rules", noticesTo(
+				NoticeReceiverConfiguration{Format: "teams", URL: "https://a.example"},
+				NoticeReceiverConfiguration{Format: NoticesPagerDuty},
+				NoticeReceiverConfiguration{Format: NoticesSlack, URLFile: "/url", TokenFile: "/token"},
+				NoticeReceiverConfiguration{
+					Format: NoticesAlertmanager, URL: "http://a",
+					Types: []string{NoticeProblemStarted, NoticeChangeFailed},
+				},
+				NoticeReceiverConfiguration{URLFile: "/url", Types: []string{"stuck"}, Namespaces: []string{"a/b"}},
+				NoticeReceiverConfiguration{URLFile: "/url", After: duration(time.Millisecond)},
+			), "notices.receivers[0].format notices.receivers[1].tokenFile notices.receivers[2].tokenFile " +
+				"notices.receivers[3].types[1] notices.receivers[3].types notices.receivers[4].types[0] " +
+				"notices.receivers[4].namespaces[0] notices.receivers[5].after",
+		},
+		"NoticesNames": {
 			"", func(c *ServerConfiguration) {
-				c.Notices.URL, c.Notices.TokenFile = "https://hooks.example/lifeline?key=x", "/token"
-			}, "",
+				one := NoticeReceiverConfiguration{Name: "a", Format: NoticesCloudEvents, URLFile: "/url"}
+				other := one
+				other.Name = "A b"
+				c.Notices.Page, c.Notices.After = "lifeline.example", duration(0)
+				c.Notices.Receivers = []NoticeReceiverConfiguration{one, one, other}
+			}, "notices.after notices.page notices.receivers[1].name notices.receivers[2].name",
 		},
-		"NoticesToLoopback": {
-			"", func(c *ServerConfiguration) {
-				c.Notices.URL, c.Notices.TokenFile = "http://127.0.0.1:8080/", "/token"
-			}, "",
-		},
-		"NoticesInPlainText": {
-			"a token needs TLS", func(c *ServerConfiguration) {
-				c.Notices.URL, c.Notices.TokenFile = "http://hooks.example", "/token"
-			}, "notices.url",
-		},
-		"NoticesWithoutScheme": {
-			"", func(c *ServerConfiguration) { c.Notices.URL = "hooks.example:443" }, "notices.url",
-		},
-		"NoticesWithPassword": {
-			"", func(c *ServerConfiguration) { c.Notices.URL = "https://a:b@hooks.example" }, "notices.url",
-		},
-		"NoticesWithoutURL": {
-			"", func(c *ServerConfiguration) {
-				c.Notices.TokenFile, c.Notices.StuckAfter = "/token", duration(0)
-			}, "notices.stuckAfter notices.url",
+		"ManyNoticeReceivers": {
+			"", noticesTo(make([]NoticeReceiverConfiguration, 17)...), "notices.receivers",
 		},
 		"EveryAddress": {
 			"every client could read every trace", func(c *ServerConfiguration) {

@@ -7,14 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/kube-lifeline/lifeline/app/internal/docs"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 )
 
 // The guides to programs of ours that send spans in place of components.
 const (
-	guideScheduler = "docs/guides/scheduler.md"
-	guideVolumes   = "docs/guides/volumes.md"
-	guideDevices   = "docs/guides/devices.md"
+	guideScheduler = docs.Scheduler
+	guideVolumes   = docs.Volumes
+	guideDevices   = docs.Devices
 )
 
 // tracedScheduler is the version of Kubernetes of lifeline-scheduler.

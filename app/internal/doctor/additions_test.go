@@ -11,8 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// TestTracedScheduler compares the version with that of the module scheduler, and the guides with the
-// files.
+// TestTracedScheduler compares the version with that of the module scheduler.
 func TestTracedScheduler(t *testing.T) {
 	const root = "../../../"
 	module, err := os.ReadFile(root + "scheduler/go.mod")
@@ -21,11 +20,6 @@ func TestTracedScheduler(t *testing.T) {
 	}
 	if !strings.Contains(string(module), "\tk8s.io/kubernetes "+tracedScheduler+"\n") {
 		t.Errorf("scheduler/go.mod has another Kubernetes than %s", tracedScheduler)
-	}
-	for _, guide := range []string{guideScheduler, guideVolumes, guideDevices} {
-		if _, err := os.Stat(root + guide); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kube-lifeline/lifeline/app/internal/docs"
 )
 
 // checkHealth names the kinds with objects that show nothing of their state. Their changes count as
@@ -23,7 +25,7 @@ func checkHealth(f *Facts) Check {
 	c.Lose = "when changes of these kinds have taken effect: they count as converged, unconfirmed, " +
 		"once nothing more happens"
 	c.Add = []Lines{{
-		Where: "the configuration of lifeline serve, if a field of the status shows the state (docs/health.md)",
+		Where: "the configuration of lifeline serve, if a field of the status shows the state (" + docs.Health + ")",
 		Text:  healthLines(silent),
 	}}
 	return c

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/docs"
 )
 
 // young is the time below which a count of zero means nothing: components send every five seconds.
@@ -19,7 +21,7 @@ func checkServer(f *Facts) Check {
 		c.Status, c.Found = Advice, f.Server.Unknown
 		c.Lose = "whatever components and the audit log tell: without a server a trace is what the cluster's objects " +
 			"show, and what lifeline run sees of its command's requests"
-		c.Add = []Lines{{Where: "a shell; docs/guides/install.md has it for a cluster", Text: "lifeline serve &\n"}}
+		c.Add = []Lines{{Where: "a shell; for a cluster: " + docs.Install, Text: "lifeline serve &\n"}}
 		return c
 	}
 	c.Found = fmt.Sprintf("lifeline %s has %s, %d open; it counts for %s", s.Version,

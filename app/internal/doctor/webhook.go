@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kube-lifeline/lifeline/app/internal/docs"
 	"github.com/kube-lifeline/lifeline/app/internal/webhook/registration"
 )
 
@@ -32,7 +33,7 @@ func checkWebhook(f *Facts) Check {
 	case w == nil:
 		c.Status, c.Found, c.Lose = Advice, "it is not installed", loseWebhook
 		c.Add = []Lines{
-			{Where: "a shell; docs/guides/webhook.md says what it takes", Text: "lifeline webhook install\n"},
+			{Where: "a shell; its needs: " + docs.Webhook, Text: "lifeline webhook install\n"},
 		}
 		return c
 	}
@@ -61,6 +62,12 @@ func checkWebhook(f *Facts) Check {
 	return c
 }
 
+// namespaceOf returns the namespace of a Service such as lifeline/lifeline-webhook:443.
+func namespaceOf(where string) string {
+	namespace, _, _ := strings.Cut(where, "/")
+	return namespace
+}
+
 // broken returns the reason why no call can succeed, and the lines to add.
 func (w *Webhook) broken(now time.Time) (text string, add Lines) {
 	switch {
@@ -68,7 +75,7 @@ func (w *Webhook) broken(now time.Time) (text string, add Lines) {
 		return "nobody who is ready is behind that Service", Lines{
 			Where: "a shell; then see why its Pods are not ready, or name another Service (lifeline webhook install " +
 				"--service)",
-			Text: "kubectl apply -k deploy/webhook\n",
+			Text: "kubectl -n " + namespaceOf(w.Where) + " get pods\n",
 		}
 	case w.Authorities == 0 && w.Authority == registration.CAManaged:
 		return "the server has not told it its certificate", Lines{

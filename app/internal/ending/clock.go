@@ -20,6 +20,10 @@ func (c *Clock) Holds(now time.Time) bool {
 	return now.Equal(c.now) || now.After(c.now) && (c.until.IsZero() || !now.After(c.until))
 }
 
+// Until returns the time up to which the derivation holds without a new observation; zero if time alone changes
+// nothing.
+func (c *Clock) Until() time.Time { return c.until }
+
 // Passed reports whether more than the duration span has passed since the given time. Every
 // decision that depends on the present time must call it, because it also limits the validity of
 // the derivation.

@@ -119,7 +119,7 @@ func (rs *Reasons) byDefaults(t *change.Timeline, r reason.Reason) reason.Reason
 	}
 	by := reason.ByDefaults(t.Last(), owner, ranges, r)
 	if by.Category != r.Category {
-		by.Since = Since(r, reason.Waits(t.Versions, rs.EventsOf(t)))
+		by.Since = reason.Since(r, t.Last(), reason.Waits(t.Versions, rs.EventsOf(t)))
 	}
 	return by
 }
@@ -188,17 +188,8 @@ func (rs *Reasons) byClaims(pod *history.Version, r reason.Reason) reason.Reason
 // reasonSince is Of with the time when the object got its reason, if that is known.
 func (rs *Reasons) reasonSince(t *change.Timeline) reason.Reason {
 	r := rs.Of(t)
-	r.Since = Since(r, reason.Waits(t.Versions, rs.EventsOf(t)))
+	r.Since = reason.Since(r, t.Last(), reason.Waits(t.Versions, rs.EventsOf(t)))
 	return r
-}
-
-// Since returns the time when an object with these waits got the reason, its present one; zero if it is
-// not known.
-func Since(r reason.Reason, waits []reason.Wait) time.Time {
-	if n := len(waits); r.Since.IsZero() && n > 0 && waits[n-1].Category == r.Category {
-		return waits[n-1].Since
-	}
-	return r.Since
 }
 
 // overdue is the time for which a Pod may be there after its grace period: the kubelet takes a moment.

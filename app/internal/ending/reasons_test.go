@@ -5,7 +5,6 @@ package ending
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
@@ -297,37 +296,6 @@ func TestReasonSince(t *testing.T) {
 	db := w.put(&kind.StatefulSet, "db", 5, replicas(1), observing)
 	if got := w.reasons.Of(db); !got.Since.Equal(at(11)) || got.At.Name != "db-0" {
 		t.Errorf("got %s since %s, want db-0 since 11s", got.At.Name, got.Since.Sub(epoch))
-	}
-}
-
-// TestSince: the time of a reason is its own, or that of the present wait for the same reason.
-func TestSince(t *testing.T) {
-	of := func(category reason.Category, since time.Time) reason.Reason {
-		return reason.Reason{Category: category, Since: since}
-	}
-	wait := func(category reason.Category, since float64) reason.Wait {
-		return reason.Wait{Reason: of(category, time.Time{}), Since: at(since)}
-	}
-	cases := map[string]struct {
-		reason string
-		of     reason.Reason
-		waits  []reason.Wait
-		want   time.Time
-	}{
-		"own": {"the reason has its time", of(reason.CrashLoop, at(5)), []reason.Wait{wait(reason.CrashLoop, 7)},
-			at(5)},
-		"wait": {"the wait has the time", of(reason.CrashLoop, time.Time{}),
-			[]reason.Wait{wait(reason.ImagePull, 3), wait(reason.CrashLoop, 7)}, at(7)},
-		"other": {"the present wait is another one", of(reason.CrashLoop, time.Time{}),
-			[]reason.Wait{wait(reason.CrashLoop, 3), wait(reason.ImagePull, 7)}, time.Time{}},
-		"no waits": {"nothing is known", of(reason.CrashLoop, time.Time{}), nil, time.Time{}},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := Since(tc.of, tc.waits); !got.Equal(tc.want) {
-				t.Errorf("%s: got %s, want %s", tc.reason, got, tc.want)
-			}
-		})
 	}
 }
 

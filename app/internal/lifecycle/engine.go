@@ -48,6 +48,7 @@ type Engine struct {
 	memory    *memory
 	late      *amendments
 	retention *retention
+	problems  *problems
 	// last is the time of the newest observation.
 	last time.Time
 }
@@ -65,6 +66,7 @@ func New(opts Options) *Engine {
 		index: e.index, trail: e.trail, groups: e.groups, endpoints: e.endpoints, memory: e.memory, late: e.late,
 		opts: opts,
 	}
+	e.problems = newProblems(known, e.groups, opts.Cluster)
 	return e
 }
 
@@ -120,6 +122,7 @@ func (e *Engine) Settled(id trace.TraceID, now time.Time) bool {
 func (e *Engine) Take(now time.Time) []*span.Trace {
 	now = now.Round(0)
 	all := e.refresh(now)
+	e.problems.look(now) // by the derivations, before the traces are handed out
 	var traces []lineTrace
 	ends := false
 	var changed []*group
@@ -141,6 +144,7 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 	for _, g := range changed {
 		g.derived, g.built = nil, nil // causes depend on the traces that were handed out
 	}
+	e.problems.look(now) // of the changes that have ended
 	return sorted(traces)
 }
 
@@ -160,6 +164,9 @@ func (e *Engine) takeFrom(g *group, now time.Time) (out []lineTrace, ends, late 
 		l.HandOut()
 		for _, r := range l.Reconciliations {
 			g.kept.Forget(r.Timeline)
+			if r.Timeline.Revisable != nil {
+				e.problems.touch(r.Timeline)
+			}
 			e.endpoints.handOut(d.trail, r, now)
 		}
 		e.memory.taken[l.ID] = rest

@@ -19,8 +19,11 @@ import (
 // oldest first.
 func (e *Engine) refresh(now time.Time) []*group {
 	now = now.Round(0)
-	e.groups.turn(e.index.TakeTurned())
-	e.groups.react(e.index.TakeSchedulers())
+	turned, schedulers := e.index.TakeTurned(), e.index.TakeSchedulers()
+	e.groups.turn(turned)
+	e.groups.react(schedulers)
+	e.problems.turn(turned)
+	e.problems.react(schedulers)
 	for e.deriveChanged(now) {
 	}
 	out := make([]*group, 0, len(e.groups.all))

@@ -56,6 +56,7 @@ func (e *Engine) observeState(o *observation.Observation) {
 	}
 	put := e.index.Put(t, o, e.groups.of[t] != nil, !e.opts.Rebuild)
 	e.memory.fates.add(&put)
+	e.problems.touch(t)
 	for _, other := range put.Doubtful {
 		e.groups.doubt(other)
 	}
@@ -179,6 +180,7 @@ func (e *Engine) observeRun(r *observation.Run) {
 
 // changed marks the group of t as changed.
 func (e *Engine) changed(t *change.Timeline) {
+	e.problems.touch(t)
 	if len(t.Versions) == 0 {
 		e.index.Relate(t, nil) // it has a name already
 	}

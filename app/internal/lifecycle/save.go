@@ -19,6 +19,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot"
 	"github.com/kube-lifeline/lifeline/app/internal/trail"
 )
@@ -44,6 +45,7 @@ type state struct {
 	Contests        map[types.UID]*change.Contests
 	Trail           *trail.State
 	Endpoints       map[observation.EndpointKey]*endpoint
+	Problems        problem.Entries
 }
 
 // format is the format of states. Several timelines and the trail may have one request of the audit log.
@@ -69,7 +71,7 @@ func (e *Engine) state() *state {
 		Objects: neighbours(e.index.Objects()),
 		Runs:    e.index.Runs(), Refused: e.index.Refused(), Nodes: e.index.Nodes(),
 		Taken: e.memory.taken, Late: e.late.facts, Series: e.memory.series, Contests: e.memory.contests,
-		Trail: &e.trail.State, Endpoints: e.endpoints.byKey,
+		Trail: &e.trail.State, Endpoints: e.endpoints.byKey, Problems: e.problems.tracker.Entries(),
 	}
 }
 
@@ -159,6 +161,7 @@ func (e *Engine) complete() {
 	e.regroup(func(t *change.Timeline) bool { return !t.Idle(e.opts.Rebuild) })
 	e.endpoints.restorePending()
 	e.hold()
+	e.problems.touchAll(e.index.Objects())
 }
 
 // regroup replaces all groups by new ones, made from the active timelines, the commands and the

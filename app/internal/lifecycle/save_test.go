@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"maps"
@@ -26,6 +27,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/index"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/snapshot"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/trail"
@@ -50,12 +52,17 @@ func restored(tb testing.TB, e *Engine) *Engine {
 }
 
 // given holds the results of an engine at one time: taken, open and amended traces.
-type given struct{ Taken, Open, Amended []*span.Trace }
+type given struct {
+	Taken, Open, Amended []*span.Trace
+	Problems             problem.List
+}
 
-func (g *given) outline() string { return outline(slices.Concat(g.Taken, g.Open, g.Amended)) }
+func (g *given) outline() string {
+	return outline(slices.Concat(g.Taken, g.Open, g.Amended)) + fmt.Sprintf("%+v", g.Problems)
+}
 
 func ask(e *Engine, now time.Time) given {
-	g := given{Taken: e.Take(now), Open: e.Traces(now), Amended: e.Amendments()}
+	g := given{Taken: e.Take(now), Open: e.Traces(now), Amended: e.Amendments(), Problems: e.Problems(now)}
 	slices.SortFunc(g.Amended, func(a, b *span.Trace) int { return compareIDs(a.ID, b.ID) })
 	return g
 }
@@ -169,6 +176,8 @@ var unsaved = map[string][]string{
 	"endpoints":  {"known", "pods", "slices", "pending"},
 	"amendments": {"trail", "memory", "opts", "added"},
 	"memory":     {"fates"},
+	"problems":   {"known", "groups", "touched", "off", "below", "moved", "wakes"},
+	"Tracker":    {"cluster", "changed", "list"},
 	"Timeline":   {"Above", "Refers", "Names"},
 	"Record":     {"Above", "Refers", "Names"},
 	"Audits":     {"Joined"},
@@ -188,7 +197,7 @@ var sameKnowledge = cmp.Options{
 func filled() *Engine {
 	e := New(Options{Cluster: "test"})
 	f := filler{}
-	for _, part := range []any{e.index, e.trail, e.endpoints, e.late, e.memory, &e.last} {
+	for _, part := range []any{e.index, e.trail, e.endpoints, e.late, e.memory, e.problems.tracker, &e.last} {
 		f.fill(reflect.ValueOf(part).Elem())
 	}
 	for uid, t := range maps.Clone(e.index.Objects()) {

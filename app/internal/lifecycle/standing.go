@@ -5,7 +5,10 @@ package lifecycle
 import (
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/index"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 )
@@ -22,11 +25,18 @@ func (e *Engine) Standing(uid types.UID) reason.Reason {
 	if last == nil || !judge.Converged(last) {
 		return reason.Reason{}
 	}
+	return standing(known, t)
+}
+
+// standing is Standing of an object that has converged. Only Services have a reason by the objects that they own.
+func standing(known index.View, t *change.Timeline) reason.Reason {
 	var owned []*history.Version
-	for _, dep := range known.Dependants(uid) {
-		if v := dep.Last(); v != nil && dep.Removal == nil {
-			owned = append(owned, v)
+	if kind.Service.Is(t.Ref.Kind) {
+		for _, dep := range known.Dependants(t.Ref.UID) {
+			if v := dep.Last(); v != nil && dep.Removal == nil {
+				owned = append(owned, v)
+			}
 		}
 	}
-	return reason.Standing(last, owned, t.Events)
+	return reason.Standing(t.Last(), owned, t.Events)
 }

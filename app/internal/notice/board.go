@@ -3,276 +3,276 @@
 package notice
 
 import (
-	"cmp"
-	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
-	"go.opentelemetry.io/otel/trace"
-
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-const (
-	// maxPending bounds the notices that wait for their delivery. Above that the oldest are dropped.
-	maxPending = 1000
-	// maxTold bounds the remembered changes.
-	maxTold = 10_000
-	// maxEnded bounds the remembered ended changes: each one is in every saved state.
-	maxEnded = 1000
-)
+// maxTold bounds the remembered problems of one receiver. Above it, further problems wait.
+const maxTold = 10_000
 
-// Board decides which notices are due, and keeps them until they are delivered. Its state survives a
-// restart. It is safe for concurrent use.
+// Receiver is the choice of notices for one receiver.
+type Receiver struct {
+	// Name is unique on a Board.
+	Name string
+	// After is the time that a problem lasts before its notice.
+	After time.Duration
+	// Types are the types of the notices.
+	Types []Type
+	// Namespaces has one of the problem's namespaces; empty means all problems.
+	Namespaces []string
+}
+
+// Board decides which notices are due for each receiver, and keeps them until they are delivered. Its
+// state survives a restart. It is safe for concurrent use.
 type Board struct {
-	after time.Duration
-
-	mu sync.Mutex
-	// since has the open changes with a reason, each with the time since when it has one.
-	since map[trace.TraceID]time.Time
-	// told are the changes with a notice of type Stuck, by that notice.
-	told map[trace.TraceID]Notice
-	// ended are the latest failed and unfinished changes, by their notices. A new claim about them is told.
-	ended map[trace.TraceID]Notice
-	// pending are the notices to deliver. The first stored ones are in the store.
-	pending []Notice
-	stored  int
-	// silent is that of the present look.
-	silent bool
+	mu        sync.Mutex
+	receivers []*receiver
 	// dirty means that the state has changed since the last call of State.
 	dirty bool
-	// dropped counts the notices dropped from pending.
+}
+
+// receiver is the state of one receiver.
+type receiver struct {
+	Receiver
+
+	// told are the problems with a notice of type Started, by the ID in that notice.
+	told  map[string]*told
+	queue queue
+	// due is the time of the next notice if nothing else happens; zero without one.
+	due time.Time
+	// dropped counts the notices that found the queue full.
 	dropped int64
 	wake    chan struct{}
 }
 
-// state is the saved form of a Board.
-type state struct {
-	Told    []saved `json:"told,omitempty"`
-	Ended   []saved `json:"ended,omitempty"`
-	Pending []saved `json:"pending,omitempty"`
+// told is a problem with a notice of type Started.
+type told struct {
+	notice Notice
+	// present is the ID of the problem that has the object now. Problems with one cause may become one.
+	present string
+	// category is that of the last notice. Since changed, the problem has had another one.
+	category string
+	changed  time.Time
 }
 
-type saved struct {
-	ID     string    `json:"id"`
-	Type   Type      `json:"type"`
-	Time   time.Time `json:"time"`
-	Notice Notice    `json:"notice"`
-}
-
-// NewBoard returns a Board on which a change counts as stuck after one reason for that long. data is the
-// State of an earlier Board, or nil.
-func NewBoard(after time.Duration, data []byte) (*Board, error) {
-	b := &Board{
-		after: after,
-		since: map[trace.TraceID]time.Time{},
-		told:  map[trace.TraceID]Notice{},
-		ended: map[trace.TraceID]Notice{},
-		wake:  make(chan struct{}, 1),
+// NewBoard returns a Board for the receivers. data is the State of an earlier Board, or nil. The Board is
+// usable after an error, too.
+func NewBoard(receivers []Receiver, data []byte) (*Board, error) {
+	b := &Board{}
+	for _, r := range receivers {
+		b.receivers = append(b.receivers, &receiver{
+			Receiver: r, told: map[string]*told{}, wake: make(chan struct{}, 1),
+		})
 	}
 	if len(data) == 0 {
 		return b, nil
 	}
-	var s state
-	if err := json.Unmarshal(data, &s); err != nil {
-		return b, fmt.Errorf("cannot read the saved notices: %w", err)
-	}
-	restore(b.told, s.Told)
-	restore(b.ended, s.Ended)
-	for _, one := range s.Pending {
-		b.pending = append(b.pending, one.restore())
-	}
-	b.Stored()
-	return b, nil
+	return b, b.restore(data)
 }
 
-func restore(to map[trace.TraceID]Notice, all []saved) {
-	for _, one := range all {
-		n := one.restore()
-		if id, err := trace.TraceIDFromHex(n.TraceID); err == nil {
-			to[id] = n
+// receiver returns the receiver of that name, or nil.
+func (b *Board) receiver(name string) *receiver {
+	i := slices.IndexFunc(b.receivers, func(r *receiver) bool { return r.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return b.receivers[i]
+}
+
+// Look adds the notices that are due at the time now. problems are all present ones; if the list is
+// not complete, or has no time, no problem counts as ended. finished are the changes that have ended
+// since the last look. silent means that another server delivers the notices: they count as told.
+func (b *Board) Look(now time.Time, problems problem.List, finished []*span.Trace, silent bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	present := index(problems)
+	for _, r := range b.receivers {
+		w := &look{receiver: r, now: now, silent: silent}
+		r.due = time.Time{}
+		if r.wants(Started) || r.wants(Changed) || r.wants(Resolved) {
+			w.follow(present)
+			w.start(present)
+		}
+		w.fail(present, finished)
+		b.dirty = b.dirty || w.dirty
+	}
+}
+
+// look is one look for one receiver.
+type look struct {
+	*receiver
+
+	now           time.Time
+	silent, dirty bool
+}
+
+// add adds a notice of a wanted type, and reports whether there was room for it.
+func (l *look) add(n Notice) bool {
+	if !l.wants(n.Type) || l.silent {
+		return true
+	}
+	if l.queue.full() {
+		return false
+	}
+	l.queue.add(n)
+	l.dirty = true
+	return true
+}
+
+// follow adds notices about the ends and the changes of told problems. Without room, the next look adds them.
+func (l *look) follow(all *presence) {
+	for _, t := range l.sorted() {
+		p := all.byID[t.present]
+		if p == nil && all.complete {
+			if p = all.holder(t.notice.Object); p != nil {
+				t.present, l.dirty = p.ID, true
+			}
+		}
+		switch {
+		case p != nil:
+			l.change(t, p)
+		case all.complete && l.add(t.end(l.now)):
+			delete(l.told, t.notice.Problem)
+			l.dirty = true
 		}
 	}
 }
 
-// sorted returns the saved forms of notices, the oldest first.
-func sorted(all map[trace.TraceID]Notice) []saved {
-	out := make([]saved, 0, len(all))
-	for _, n := range all {
-		out = append(out, saved{n.ID, n.Type, n.Time, n})
+// change adds a notice about another category, after it has lasted as long as a new problem has to.
+func (l *look) change(t *told, p *problem.Problem) {
+	switch {
+	case p.Category == t.category || !l.wants(Changed):
+		t.changed = time.Time{}
+		return
+	case t.changed.IsZero():
+		t.changed = l.now
 	}
-	slices.SortFunc(out, func(x, y saved) int { return cmp.Or(x.Time.Compare(y.Time), cmp.Compare(x.ID, y.ID)) })
+	if !l.lasts(t.changed) {
+		return
+	}
+	n := about(Changed, t.notice.Problem, p, l.now)
+	n.First, n.Object = t.notice.First, t.notice.Object
+	if l.add(n) {
+		t.notice, t.category, t.changed, l.dirty = n, p.Category, time.Time{}, true
+	}
+}
+
+// lasts reports whether a state has lasted long enough for a notice.
+func (l *look) lasts(since time.Time) bool {
+	due := since.Add(l.After)
+	if !due.After(l.now) {
+		return true
+	}
+	if l.due.IsZero() || due.Before(l.due) {
+		l.due = due
+	}
+	return false
+}
+
+// end returns the notice about the end of a told problem.
+func (t *told) end(now time.Time) Notice {
+	n := t.notice
+	n.ID, n.Type, n.Time, n.Next = n.Problem+"/resolved", Resolved, now.UTC(), ""
+	return n
+}
+
+// start adds notices about new problems. Without room, the next look adds them.
+func (l *look) start(all *presence) {
+	known := map[string]bool{}
+	for _, t := range l.told {
+		known[t.present] = true
+	}
+	for i := range all.problems {
+		p := &all.problems[i]
+		if known[p.ID] || l.told[p.ID] != nil || !l.selects(p.Namespaces...) {
+			continue
+		}
+		if !l.lasts(p.Since) || len(l.told) >= maxTold {
+			continue
+		}
+		if n := about(Started, p.ID, p, l.now); l.add(n) {
+			l.told[p.ID], l.dirty = &told{notice: n, present: p.ID, category: p.Category}, true
+		}
+	}
+}
+
+// fail adds notices about failed changes. The notice about a problem has its change already.
+func (l *look) fail(all *presence, finished []*span.Trace) {
+	if !l.wants(Failed) {
+		return
+	}
+	for _, t := range finished {
+		if !failed(t) || !l.selects(changed(t).Namespace) || l.wants(Started) && all.explains(t) {
+			continue
+		}
+		if !l.add(aboutChange(t, l.now)) {
+			l.dropped++
+		}
+	}
+}
+
+func (r *receiver) wants(t Type) bool { return slices.Contains(r.Types, t) }
+
+// selects reports whether notices about any of the namespaces are wanted.
+func (r *receiver) selects(namespaces ...string) bool {
+	return len(r.Namespaces) == 0 ||
+		slices.ContainsFunc(namespaces, func(ns string) bool { return slices.Contains(r.Namespaces, ns) })
+}
+
+// presence has the present problems.
+type presence struct {
+	problems []problem.Problem
+	byID     map[string]*problem.Problem
+	byObject map[object.Ref]*problem.Problem
+	byTrace  map[string]bool
+	// complete means that a problem outside has ended.
+	complete bool
+}
+
+func index(l problem.List) *presence {
+	out := &presence{
+		problems: l.Problems, complete: !l.AsOf.IsZero() && l.More == 0,
+		byID:     make(map[string]*problem.Problem, len(l.Problems)),
+		byObject: map[object.Ref]*problem.Problem{}, byTrace: map[string]bool{},
+	}
+	for i := range l.Problems {
+		p := &l.Problems[i]
+		out.byID[p.ID] = p
+		if p.Cause != nil {
+			out.byTrace[p.Cause.TraceID] = true
+		}
+		for _, o := range append([]object.Ref{p.Object}, p.Objects...) {
+			if _, known := out.byObject[identity(o)]; !known { // the worst first
+				out.byObject[identity(o)] = p
+			}
+		}
+	}
 	return out
 }
 
-func (s *saved) restore() Notice {
-	n := s.Notice
-	n.ID, n.Type, n.Time = s.ID, s.Type, s.Time
-	return n
+// identity returns an object without its version.
+func identity(o object.Ref) object.Ref {
+	o.Version = ""
+	return o
 }
 
-// Look adds the notices that are due at the time now. open are all open changes, and finished those
-// that have ended since the last look. late has the new claims since then. silent means that another server
-// tells them: they count as told.
-func (b *Board) Look(now time.Time, open, finished, late []*span.Trace, silent bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.silent = silent
-	for _, t := range finished {
-		old, told := b.told[t.ID]
-		delete(b.told, t.ID)
-		delete(b.since, t.ID)
-		switch {
-		case failed(t):
-			b.add(about(Failed, t, now))
-			b.end(t.ID, about(Failed, t, now))
-		case t.Outcome == span.Unfinished:
-			b.end(t.ID, about(Resolved, t, now))
-			if told {
-				b.add(resolved(old, about(Resolved, t, now)))
-			}
-		case told:
-			b.add(resolved(old, about(Resolved, t, now)))
-		}
+// holder returns the problem that has the object, or nil.
+func (p *presence) holder(o *object.Ref) *problem.Problem {
+	if o == nil {
+		return nil
 	}
-	for _, t := range late {
-		b.amend(t, now)
-	}
-	present := map[trace.TraceID]bool{}
-	for _, t := range open {
-		present[t.ID] = true
-		b.wait(t.ID, t, now)
-	}
-	for id, old := range b.told {
-		if !present[id] { // part of another change now
-			delete(b.told, id)
-			b.add(resolved(old, Notice{Time: now.UTC(), TraceID: old.TraceID, Object: old.Object, Start: old.Start}))
-		}
-	}
-	maps.DeleteFunc(b.since, func(id trace.TraceID, _ time.Time) bool { return !present[id] })
+	return p.byObject[identity(*o)]
 }
 
-// end remembers an ended change with that notice, in place of the oldest one above the bound.
-func (b *Board) end(id trace.TraceID, n Notice) {
-	b.dirty = true
-	if len(b.ended) >= maxEnded {
-		oldest := id
-		for other, o := range b.ended {
-			if oldest == id || o.Time.Before(b.ended[oldest].Time) {
-				oldest = other
-			}
-		}
-		delete(b.ended, oldest)
-	}
-	b.ended[id] = n
-}
-
-// amend adds a notice about a new outcome of an ended change: that it has failed after all, or has recovered.
-func (b *Board) amend(late *span.Trace, now time.Time) {
-	old, known := b.ended[late.ID]
-	if !known {
-		return
-	}
-	t := span.Revise(&span.Trace{ID: late.ID, Outcome: old.Outcome, Spans: late.Spans})
-	n := old
-	n.Time, n.Outcome = now.UTC(), t.Outcome
-	switch {
-	case t.Outcome == old.Outcome:
-		return
-	case t.Outcome == span.Failed:
-		n.Type, n.ID = Failed, n.TraceID+"/failed"
-		for _, s := range late.Spans {
-			if s.IsClaim() && s.Outcome == span.Failed {
-				n.Reason = s.Object.Kind.Kind + " " + s.Object.Name + " " + s.Message
-			}
-		}
-		if old.Type != Failed {
-			b.add(n)
-		}
-		b.end(late.ID, n)
-		return
-	case old.Type == Failed:
-		n.Type, n.ID = Resolved, n.TraceID+"/recovered"
-		b.add(n)
-	}
-	b.dirty = true
-	delete(b.ended, late.ID)
-}
-
-// wait adds a notice about an open change, if one is due. A change of its reason does not begin the wait
-// again, but a further notice needs a reason that has lasted as long.
-func (b *Board) wait(id trace.TraceID, t *span.Trace, now time.Time) {
-	reason := category(t)
-	old, told := b.told[id]
-	if reason == "" {
-		delete(b.since, id)
-		if told {
-			delete(b.told, id)
-			b.add(resolved(old, about(Resolved, t, now)))
-		}
-		return
-	}
-	begun, known := b.since[id]
-	if !known {
-		begun = now
-	}
-	own := now
-	if at := since(t.Root()); !at.IsZero() && at.Before(now) {
-		own = at
-	}
-	if own.Before(begun) {
-		begun = own
-	}
-	b.since[id] = begun
-	switch {
-	case told && (old.Category == reason || now.Sub(own) < b.after),
-		now.Sub(begun) < b.after, !told && len(b.told) >= maxTold:
-		return
-	}
-	n := about(Stuck, t, now)
-	b.told[id] = n
-	b.add(n)
-}
-
-// resolved returns n as the end of the notice old.
-func resolved(old, n Notice) Notice {
-	n.Type, n.ID = Resolved, strings.Replace(old.ID, "/stuck/", "/resolved/", 1)
-	if n.Category == "" {
-		n.Category = old.Category
-	}
-	return n
-}
-
-// add adds a notice to the pending ones.
-func (b *Board) add(n Notice) {
-	b.dirty = true
-	if b.silent {
-		return
-	}
-	if len(b.pending) >= maxPending {
-		b.pending = slices.Delete(b.pending, 0, 1)
-		b.stored = max(0, b.stored-1)
-		b.dropped++
-	}
-	b.pending = append(b.pending, n)
-}
-
-// State returns the state to save, and whether it differs from that of the last call.
-func (b *Board) State() (data []byte, changed bool, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	changed, b.dirty = b.dirty, false
-	var s state
-	s.Told, s.Ended = sorted(b.told), sorted(b.ended)
-	for _, n := range b.pending {
-		s.Pending = append(s.Pending, saved{n.ID, n.Type, n.Time, n})
-	}
-	data, err = json.Marshal(s)
-	return data, changed, err
+// explains reports whether a problem has a failed change as its cause, or its object.
+func (p *presence) explains(t *span.Trace) bool {
+	of := changed(t)
+	return p.byTrace[t.ID.String()] || p.holder(&of) != nil
 }
 
 // Changed reports whether State has something new.
@@ -282,46 +282,70 @@ func (b *Board) Changed() bool {
 	return b.dirty
 }
 
+// Due reports whether a Look at the time now adds notices even if nothing has changed.
+func (b *Board) Due(now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(b.receivers, func(r *receiver) bool { return !r.due.IsZero() && !r.due.After(now) })
+}
+
 // Stored reports that the last State is in the store, with the traces of its notices. Only then are they
 // delivered, so that a receiver can read the trace.
 func (b *Board) Stored() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.stored = len(b.pending)
+	for _, r := range b.receivers {
+		r.queue.stored = len(r.queue.all)
+		r.call()
+	}
+}
+
+// call wakes the sender of the receiver.
+func (r *receiver) call() {
 	select {
-	case b.wake <- struct{}{}:
+	case r.wake <- struct{}{}:
 	default:
 	}
 }
 
-// Next returns the oldest notice to deliver; ok is false if there is none.
-func (b *Board) Next() (n Notice, ok bool) {
+// next returns an entry to deliver now. Without one, it returns the time of the next attempt, or zero.
+func (b *Board) next(r *receiver, now time.Time) (*entry, time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.stored == 0 || len(b.pending) == 0 {
-		return Notice{}, false
-	}
-	return b.pending[0], true
+	return r.queue.next(now)
 }
 
-// Done removes a delivered or refused notice.
-func (b *Board) Done(n Notice) {
+// done removes a delivered or refused entry.
+func (b *Board) done(r *receiver, e *entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	i := slices.IndexFunc(b.pending, func(p Notice) bool { return p.ID == n.ID && p.Time.Equal(n.Time) })
-	if i < 0 {
-		return // dropped meanwhile
-	}
-	b.pending = slices.Delete(b.pending, i, i+1)
-	if i < b.stored {
-		b.stored--
-	}
+	r.queue.remove(e)
 	b.dirty = true
+	r.call()
 }
 
-// Waiting returns the number of pending notices, and that of the notices dropped so far.
-func (b *Board) Waiting() (pending int, dropped int64) {
+// again plans another attempt.
+func (b *Board) again(r *receiver, e *entry, due time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.pending), b.dropped
+	e.busy, e.due = false, due
+	r.call()
+}
+
+// active returns the last notices about the told problems that last.
+func (b *Board) active(r *receiver) []Notice {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []Notice
+	for _, t := range r.sorted() {
+		out = append(out, t.notice)
+	}
+	return out
+}
+
+// waiting returns the number of pending notices, and that of the notices dropped so far.
+func (b *Board) waiting(r *receiver) (pending int, dropped int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(r.queue.all), r.dropped
 }

@@ -8,10 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
+	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -49,208 +50,300 @@ func ended(t *span.Trace, outcome span.Outcome) *span.Trace {
 	return t
 }
 
-// claimed returns a new claim about the first change; an empty outcome is one about a part of it.
-func claimed(whole span.Outcome) []*span.Trace {
-	id := trace.TraceID{15: 1}
-	s := &span.Span{
-		TraceID: id, ID: trace.SpanID{1, 1}, Parent: trace.SpanID{7: 1}, Name: span.NameAmend,
-		Start: span.Time{Time: at(1)}, End: span.Time{Time: at(1)}, Outcome: span.Converged,
-		Attributes: []attribute.KeyValue{span.KeyClaim.Int(2)},
+// ref returns a Deployment of the namespace shop.
+func ref(name string) object.Ref {
+	return object.Ref{
+		Kind:      object.Kind{Group: "apps", Version: "v1", Kind: "Deployment"},
+		Namespace: "shop", Name: name, UID: "u",
 	}
-	if whole != "" {
-		s.Outcome = whole
-		s.Attributes = append(s.Attributes, span.KeyTraceOutcome.String(string(whole)))
-	}
-	return []*span.Trace{{ID: id, Spans: []*span.Span{s}}}
 }
 
-// due returns the new notices of b, as "stuck crash_loop".
+// broken returns a problem of the Deployments with these names.
+func broken(id, category string, since int, names ...string) problem.Problem {
+	p := problem.Problem{
+		ID: id, Category: category, Reason: "Deployment " + names[0] + " has " + category, Since: at(since),
+		Object: ref(names[0]), Count: len(names), Namespaces: []string{"shop"},
+	}
+	for _, name := range names {
+		p.Objects = append(p.Objects, ref(name))
+	}
+	return p
+}
+
+// list returns the problems as the complete list.
+func list(all ...problem.Problem) problem.List { return problem.List{AsOf: epoch, Problems: all} }
+
+// everything are receivers with one of each type, after a minute.
+func everything() []Receiver { return []Receiver{{Name: "r", After: time.Minute, Types: Types()}} }
+
+func newBoard(t *testing.T, receivers []Receiver, data []byte) *Board {
+	t.Helper()
+	b, err := NewBoard(receivers, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// due returns the new notices for the first receiver, as "started p1 crash_loop".
 func due(b *Board, known *int) string {
 	var out []string
-	for _, n := range b.pending[*known:] {
-		_, typ, _ := strings.Cut(string(n.Type), "change.")
-		out = append(out, strings.TrimSpace(typ+" "+n.Category))
+	for _, e := range b.receivers[0].queue.all[*known:] {
+		_, typ, _ := strings.Cut(e.Type.Short(), ".")
+		out = append(out, strings.Join(strings.Fields(typ+" "+e.Problem+" "+e.Category), " "))
 	}
-	*known = len(b.pending)
+	*known = len(b.receivers[0].queue.all)
 	return strings.Join(out, ", ")
 }
 
 func TestBoard(t *testing.T) {
-	type look struct {
-		at                   int
-		open, finished, late []*span.Trace
-		want                 string
-	}
-	open := func(category string, since int) []*span.Trace {
-		return []*span.Trace{deployment(1, category, since)}
+	type step struct {
+		at       int
+		problems problem.List
+		finished []*span.Trace
+		want     string
 	}
 	end := func(category string, outcome span.Outcome) []*span.Trace {
 		return []*span.Trace{ended(deployment(1, category, 0), outcome)}
 	}
-	for name, looks := range map[string][]look{
-		"stuck, then resolved": {
-			{at: 0, open: open("", -1)},
-			{at: 10, open: open("crash_loop", 5)},
-			{at: 64, open: open("crash_loop", 5)},
-			{at: 65, open: open("crash_loop", 5), want: "stuck crash_loop"},
-			{at: 90, open: open("crash_loop", 5)},
-			{at: 95, open: open("", -1), want: "resolved crash_loop"},
-			{at: 96, finished: end("", span.Converged)},
+	pull, crash := broken("p1", "image_pull", 5, "web"), broken("p1", "crash_loop", 5, "web")
+	more := broken("p1", "image_pull", 5, "web", "api", "db")
+	caused := broken("p9", "image_pull", 0, "other")
+	caused.Cause = &problem.Cause{TraceID: trace.TraceID{15: 1}.String()}
+	for name, steps := range map[string][]step{
+		"lasts, then ends": {
+			{at: 10, problems: list(pull)}, {at: 64, problems: list(pull)},
+			{at: 65, problems: list(pull), want: "started p1 image_pull"},
+			{at: 600, problems: list(pull)}, {at: 601, problems: list(), want: "resolved p1 image_pull"},
+			{at: 900, problems: list()},
 		},
-		"stuck, then converged": {
-			{at: 65, open: open("crash_loop", 5), want: "stuck crash_loop"},
-			{at: 70, finished: end("", span.Converged), want: "resolved crash_loop"},
+		"ends early": {
+			{at: 10, problems: list(pull)}, {at: 60, problems: list()}, {at: 200, problems: list()},
 		},
-		"stuck, then failed": {
-			{at: 65, open: open("crash_loop", 5), want: "stuck crash_loop"},
-			{at: 70, finished: end("progress_deadline", span.Failed), want: "failed progress_deadline"},
+		"older than the server": {{at: 3600, problems: list(pull), want: "started p1 image_pull"}},
+		"more objects and another reason": {
+			{at: 65, problems: list(pull), want: "started p1 image_pull"},
+			{at: 70, problems: list(more)}, {at: 71, problems: list(pull)},
 		},
-		"failed at once": {{at: 1, finished: end("job_failed", span.Failed),
-			want: "failed job_failed"}},
+		"another category that lasts": {
+			{at: 65, problems: list(pull), want: "started p1 image_pull"},
+			{at: 70, problems: list(crash)}, {at: 100, problems: list(pull)}, {at: 110, problems: list(crash)},
+			{at: 169, problems: list(crash)}, {at: 170, problems: list(crash), want: "changed p1 crash_loop"},
+			{at: 500, problems: list(), want: "resolved p1 crash_loop"},
+		},
+		"comes again": {
+			{at: 65, problems: list(pull), want: "started p1 image_pull"},
+			{at: 70, problems: list(), want: "resolved p1 image_pull"},
+			{at: 200, problems: list(broken("p2", "image_pull", 100, "web")), want: "started p2 image_pull"},
+		},
+		"becomes part of another problem": {
+			{at: 65, problems: list(pull), want: "started p1 image_pull"},
+			{at: 70, problems: list(broken("p2", "webhook", 0, "api", "web"))},
+			{at: 600, problems: list(broken("p2", "webhook", 0, "api", "web")), want: "changed p1 webhook"},
+			{at: 610, problems: list(), want: "resolved p1 webhook"},
+		},
+		"an incomplete list ends nothing": {
+			{at: 65, problems: list(pull), want: "started p1 image_pull"},
+			{at: 70, problems: problem.List{AsOf: epoch, More: 1}}, {at: 71, problems: problem.List{}},
+			{at: 80, problems: list(), want: "resolved p1 image_pull"},
+		},
+		"the worst first": {{
+			at: 900, problems: list(broken("p3", "crash_loop", 9, "api"), pull),
+			want: "started p3 crash_loop, started p1 image_pull",
+		}},
+		"a failed change without a problem": {
+			{at: 1, finished: end("job_failed", span.Failed), want: "failed job_failed"},
+		},
+		"a failed change that caused a problem": {
+			{at: 1, problems: list(caused), finished: end("image_pull", span.Failed)},
+			{at: 60, problems: list(caused), want: "started p9 image_pull"},
+		},
+		"a failed change of an object with a problem": {
+			{at: 1, problems: list(broken("p1", "x", 0, "web-1")), finished: end("x", span.Failed)},
+		},
 		"unfinished with a reason":    {{at: 1, finished: end("paused", span.Unfinished), want: "failed paused"}},
 		"unfinished without a reason": {{at: 1, finished: end("", span.Unfinished)}},
-		"failed, then recovered": {
-			{at: 1, finished: end("job_failed", span.Failed), want: "failed job_failed"},
-			{at: 60, late: claimed(span.Converged), want: "resolved job_failed"},
-			{at: 90, late: claimed(span.Converged)},
-		},
-		"unfinished, then failed, then recovered": {
-			{at: 1, finished: end("", span.Unfinished)},
-			{at: 60, late: claimed(span.Failed), want: "failed"},
-			{at: 90, late: claimed(span.Converged), want: "resolved"},
-		},
-		"unfinished, then converged": {
-			{at: 1, finished: end("", span.Unfinished)}, {at: 60, late: claimed(span.Converged)},
-		},
-		"a claim that changes no whole": {
-			{at: 1, finished: end("job_failed", span.Failed), want: "failed job_failed"}, {at: 60, late: claimed("")},
-		},
-		"a claim about an unknown change": {{at: 60, late: claimed(span.Failed)}},
-		"unfinished with a reason, then ok": {
-			{at: 1, finished: end("paused", span.Unfinished), want: "failed paused"},
-			{at: 60, late: claimed(span.Failed)},
-			{at: 90, late: claimed(span.Converged), want: "resolved paused"},
-		},
-		"converged": {{at: 1, finished: end("", span.Converged)}},
-		"the beginning was not observed": {{at: 0, open: open("paused", -1)},
-			{at: 60, open: open("paused", -1), want: "stuck paused"}},
-		"a reason that comes and goes": {
-			{at: 0, open: open("image_pull", 0)}, {at: 30, open: open("", -1)}, {at: 61, open: open("image_pull", 61)},
-		},
-		"reasons that alternate": {
-			{at: 0, open: open("image_pull", 0)},
-			{at: 30, open: open("registry_unreachable", 30)},
-			{at: 60, open: open("image_pull", 60), want: "stuck image_pull"},
-			{at: 90, open: open("registry_unreachable", 90)},
-			{at: 150, open: open("registry_unreachable", 90), want: "stuck registry_unreachable"},
-		},
-		"part of another change": {
-			{at: 65, open: open("crash_loop", 5), want: "stuck crash_loop"},
-			{at: 70, want: "resolved crash_loop"},
-		},
-		"stuck twice": {
-			{at: 65, open: open("crash_loop", 5), want: "stuck crash_loop"},
-			{at: 70, open: open("", -1), want: "resolved crash_loop"},
-			{at: 200, open: open("crash_loop", 100), want: "stuck crash_loop"},
-		},
+		"converged":                   {{at: 1, finished: end("", span.Converged)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, err := NewBoard(time.Minute, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := newBoard(t, everything(), nil)
 			known := 0
-			seen := map[string]bool{}
-			for i, l := range looks {
-				b.Look(at(l.at), l.open, l.finished, l.late, false)
+			for i, l := range steps {
+				b.Look(at(l.at), l.problems, l.finished, false)
 				if got := due(b, &known); got != l.want {
-					t.Errorf("look %d: got %q, want %q", i, got, l.want)
-				}
-				// Each look may be followed by a restart.
-				data, _, err := b.State()
-				if err != nil {
-					t.Fatal(err)
-				}
-				again, err := NewBoard(time.Minute, data)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if len(again.pending) != known || len(again.told) != len(b.told) {
-					t.Errorf("look %d: a restart has %d pending and %d told, want %d and %d", i,
-						len(again.pending), len(again.told), known, len(b.told))
+					t.Errorf("step %d: got %q, want %q", i, got, l.want)
 				}
 			}
-			for _, n := range b.pending {
-				if seen[n.ID] {
-					t.Errorf("two notices have the ID %s", n.ID)
+			seen := map[string]bool{}
+			for _, e := range b.receivers[0].queue.all {
+				if seen[e.ID] {
+					t.Errorf("two notices have the ID %s", e.ID)
 				}
-				seen[n.ID] = true
+				seen[e.ID] = true
 			}
 		})
 	}
 }
 
-// TestBoardOrder delivers only what is stored, in order, and again after a restart.
-func TestBoardOrder(t *testing.T) {
-	b, _ := NewBoard(time.Minute, nil)
-	b.Look(at(1), nil, []*span.Trace{
-		ended(deployment(1, "job_failed", 0), span.Failed), ended(deployment(2, "job_failed", 0), span.Failed),
-	}, nil, false)
-	if _, ok := b.Next(); ok {
-		t.Error("a notice goes out before it is stored")
+// TestBoardRestarts: a restart after each look changes no notice.
+func TestBoardRestarts(t *testing.T) {
+	pull, crash := broken("p1", "image_pull", 5, "web"), broken("p1", "crash_loop", 5, "web")
+	one, again := newBoard(t, everything(), nil), newBoard(t, everything(), nil)
+	for i, problems := range []problem.List{
+		list(pull), list(crash), list(crash), list(broken("p2", "webhook", 0, "web")), list(),
+	} {
+		now := at(100 * (i + 1))
+		one.Look(now, problems, nil, false)
+		again.Look(now, problems, nil, false)
+		data, changed, err := again.State()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := one.Changed(); changed != want {
+			t.Errorf("look %d: changed is %t, want %t", i, changed, want)
+		}
+		if _, _, err := one.State(); err != nil {
+			t.Fatal(err)
+		}
+		changing := again.receivers[0].told["p1"]
+		again = newBoard(t, everything(), data)
+		if now := again.receivers[0].told["p1"]; now != nil {
+			now.changed = changing.changed // it is not saved: the wait begins again
+		}
+		var got, want []Notice
+		for i, e := range again.receivers[0].queue.all {
+			got, want = append(got, e.Notice), append(want, one.receivers[0].queue.all[i].Notice)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("look %d: -want +got\n%s", i, diff)
+		}
 	}
-	data, changed, err := b.State()
-	if err != nil || !changed {
-		t.Fatalf("changed is %t, %v", changed, err)
+	known := 0
+	if got := due(again, &known); got != "started p1 image_pull, changed p1 crash_loop, resolved p1 crash_loop" {
+		t.Errorf("got %s", got)
 	}
-	b.Stored()
-	first, ok := b.Next()
-	if !ok || first.TraceID != (trace.TraceID{15: 1}).String() {
-		t.Fatalf("got %+v", first)
-	}
-	b.Done(first)
-	if second, ok := b.Next(); !ok || second.TraceID != (trace.TraceID{15: 2}).String() || !b.Changed() {
-		t.Errorf("got %+v", second)
-	}
-	again, err := NewBoard(time.Minute, data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n, ok := again.Next(); !ok || n.ID != first.ID || !n.Time.Equal(first.Time) || n.Reason != first.Reason {
-		t.Errorf("after a restart: got %+v, want %+v", n, first)
-	}
-	if b, err := NewBoard(time.Minute, []byte("{")); err == nil || b == nil {
+	if b, err := NewBoard(everything(), []byte("{")); err == nil || b == nil {
 		t.Error("a damaged state gives no error, or no board")
 	}
-}
-
-// TestSilentBoard takes over from another server: what that one has told is not told again.
-func TestSilentBoard(t *testing.T) {
-	b, _ := NewBoard(time.Minute, nil)
-	failed := []*span.Trace{ended(deployment(2, "job_failed", 0), span.Failed)}
-	b.Look(at(70), []*span.Trace{deployment(1, "crash_loop", 0)}, failed, nil, true)
-	b.Look(at(80), []*span.Trace{deployment(1, "crash_loop", 0)}, nil, nil, false)
-	if len(b.pending) != 0 {
-		t.Errorf("got %+v", b.pending)
-	}
-	b.Look(at(90), []*span.Trace{deployment(1, "", 0)}, nil, nil, false)
-	if len(b.pending) != 1 || b.pending[0].Type != Resolved {
-		t.Errorf("got %+v", b.pending)
+	other := newBoard(t, []Receiver{{Name: "new", Types: Types()}}, nil)
+	if other.Due(at(9999)) {
+		t.Error("a board without a look has a notice to make")
 	}
 }
 
-// TestBoardBounds drops the oldest notices above the bound.
-func TestBoardBounds(t *testing.T) {
-	b, _ := NewBoard(time.Minute, nil)
-	for range maxPending/100 + 1 {
-		var finished []*span.Trace
-		for n := range byte(100) {
-			finished = append(finished, ended(deployment(n, "job_failed", 0), span.Failed))
+// TestBoardReceivers: each receiver has its own time, types and namespaces.
+func TestBoardReceivers(t *testing.T) {
+	b := newBoard(t, []Receiver{
+		{Name: "soon", After: time.Second, Types: []Type{Started, Resolved}},
+		{Name: "late", After: time.Hour, Types: []Type{Started, Resolved}},
+		{Name: "other", After: time.Second, Types: []Type{Started, Resolved}, Namespaces: []string{"bank"}},
+		{Name: "changes", After: time.Second, Types: []Type{Failed}},
+		{Name: "ends", After: time.Second, Types: []Type{Resolved}},
+	}, nil)
+	pull := broken("p1", "image_pull", 0, "web-1")
+	b.Look(at(10), list(pull), []*span.Trace{ended(deployment(1, "image_pull", 0), span.Failed)}, false)
+	if b.Due(at(3599)) || !b.Due(at(3600)) {
+		t.Error("the receiver with an hour is not due after an hour")
+	}
+	b.Look(at(20), list(), nil, false)
+	got := map[string]string{}
+	for _, r := range b.receivers {
+		for _, e := range r.queue.all {
+			got[r.Name] += e.Type.Short() + " "
 		}
-		b.Look(at(1), nil, finished, nil, false)
 	}
-	if pending, dropped := b.Waiting(); pending != maxPending || dropped != 100 {
-		t.Errorf("%d are pending and %d dropped", pending, dropped)
+	want := map[string]string{
+		"soon": "problem.started problem.resolved ", "changes": "change.failed ", "ends": "problem.resolved ",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || b.Due(at(9999)) {
+		t.Errorf("due %t; -want +got\n%s", b.Due(at(9999)), diff)
+	}
+}
+
+// TestSilentBoard takes over from another server, and repeats none of its notices.
+func TestSilentBoard(t *testing.T) {
+	b := newBoard(t, everything(), nil)
+	pull := broken("p1", "image_pull", 0, "web")
+	known := 0
+	b.Look(at(70), list(pull), nil, true)
+	b.Look(at(80), list(pull), nil, false)
+	if got := due(b, &known); got != "" {
+		t.Errorf("got %s", got)
+	}
+	b.Look(at(90), list(), nil, false)
+	if got := due(b, &known); got != "resolved p1 image_pull" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestBoardBounds: above the bound, notices about problems wait, and those about changes are dropped.
+func TestBoardBounds(t *testing.T) {
+	b := newBoard(t, everything(), nil)
+	r := b.receivers[0]
+	var finished []*span.Trace
+	for range maxPending + 7 {
+		finished = append(finished, ended(deployment(1, "job_failed", 0), span.Failed))
+	}
+	pull := broken("p1", "image_pull", 0, "web")
+	b.Look(at(1), list(), finished, false)
+	b.Look(at(70), list(pull), nil, false)
+	if pending, dropped := b.waiting(r); pending != maxPending || dropped != 7 || len(r.told) != 0 {
+		t.Errorf("%d are pending and %d dropped, %d told", pending, dropped, len(r.told))
+	}
+	b.Stored()
+	known := maxPending - 1
+	e, _ := b.next(r, at(70))
+	b.done(r, e)
+	b.Look(at(71), list(pull), nil, false)
+	if got := due(b, &known); got != "started p1 image_pull" {
+		t.Errorf("got %q", got)
+	}
+	b.Look(at(80), list(), nil, false)
+	if pending, _ := b.waiting(r); pending != maxPending || len(r.told) != 1 {
+		t.Errorf("%d are pending, %d told", pending, len(r.told))
+	}
+}
+
+// TestQueue: notices about one problem are in order, and those about others do not wait for them.
+func TestQueue(t *testing.T) {
+	var q queue
+	for _, n := range []Notice{{ID: "a1", Problem: "a"}, {ID: "b1", Problem: "b"}, {ID: "a2", Problem: "a"}} {
+		q.add(n)
+	}
+	if e, _ := q.next(at(0)); e != nil {
+		t.Error("a notice goes out before it is stored")
+	}
+	q.stored = len(q.all)
+	a1, _ := q.next(at(0))
+	b1, _ := q.next(at(0))
+	if e, due := q.next(at(0)); a1.ID != "a1" || b1.ID != "b1" || e != nil || !due.IsZero() {
+		t.Errorf("got %s, %s, %+v", a1.ID, b1.ID, e)
+	}
+	a1.busy, a1.due = false, at(30)
+	q.remove(b1)
+	if e, due := q.next(at(29)); e != nil || !due.Equal(at(30)) {
+		t.Errorf("got %+v, %s", e, due)
+	}
+	if e, _ := q.next(at(30)); e != a1 || e.tries != 2 {
+		t.Errorf("got %+v", e)
+	}
+	q.remove(a1)
+	if e, _ := q.next(at(30)); e == nil || e.ID != "a2" || q.stored != 1 {
+		t.Errorf("got %+v", e)
+	}
+}
+
+// TestPlain bounds texts from a cluster, and removes what a receiver could interpret.
+func TestPlain(t *testing.T) {
+	for in, want := range map[string]string{
+		"a\nb\x1b[31mc":          "a b [31mc",
+		"user\u202egnp.exe":      "user�gnp.exe",
+		"bad\xffbyte":            "bad�byte",
+		strings.Repeat("ä", 600): strings.Repeat("ä", 510) + "…",
+	} {
+		if got := plain(in); got != want {
+			t.Errorf("%q: got %q", in, got)
+		}
 	}
 }
 

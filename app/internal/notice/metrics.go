@@ -10,12 +10,14 @@ import (
 
 var (
 	sentMetric = telemetry.Counter("lifeline_notices_sent_total",
-		"Notices that the webhook (notices.url) has accepted, by type.", "type")
+		"Notices that a receiver (notices.receivers) has accepted, by receiver and type.", "receiver", "type")
 	lostMetric = telemetry.Counter("lifeline_notices_lost_total",
-		"Lost notices, by reason: refused by the webhook (refused), or too many were waiting (full). Any: the log has "+
-			"the webhook's answer.", "reason")
+		"Lost notices, by receiver and reason: refused by the receiver (refused), or too many were waiting (full). "+
+			"Any: the log has the receiver's answer.", "receiver", "reason")
+	failuresMetric = telemetry.Counter("lifeline_notices_failures_total",
+		"Failed attempts to deliver notices, by receiver. Each is repeated. The log has the first error.", "receiver")
 	waitingMetric = telemetry.Gauge("lifeline_notices_waiting",
-		"Notices that wait for the webhook. A steady rise: it does not answer; see the log.")
+		"Notices that wait for a receiver. A steady rise: it does not answer; see the log.", "receiver")
 
 	changeLabels = []string{"kind", "category", "namespace"}
 	failedMetric = telemetry.Counter("lifeline_changes_failed_total",
@@ -27,19 +29,21 @@ var (
 			"Above 0 for long: ask lifeline why for the object.", changeLabels...)
 )
 
-// RegisterMetrics registers the metrics of a Sender and of Counts. Each scrape calls stats.
-func RegisterMetrics(r prometheus.Registerer, stats func() Stats, counts *Counts) {
+// RegisterMetrics registers the metrics of Senders and of Counts. Each scrape calls stats.
+func RegisterMetrics(r prometheus.Registerer, stats func() []Stats, counts *Counts) {
 	r.MustRegister(telemetry.Collector(func(to telemetry.Scrape) {
-		s := stats()
-		for typ, n := range s.Sent {
-			to.Value(sentMetric, float64(n), string(typ))
+		for _, s := range stats() {
+			for typ, n := range s.Sent {
+				to.Value(sentMetric, float64(n), s.Receiver, string(typ))
+			}
+			to.Value(lostMetric, float64(s.Refused), s.Receiver, "refused")
+			to.Value(lostMetric, float64(s.Dropped), s.Receiver, "full")
+			to.Value(failuresMetric, float64(s.Failures), s.Receiver)
+			to.Value(waitingMetric, float64(s.Waiting), s.Receiver)
 		}
-		to.Value(lostMetric, float64(s.Refused), "refused")
-		to.Value(lostMetric, float64(s.Dropped), "full")
-		to.Value(waitingMetric, float64(s.Waiting))
 		changes := func(m telemetry.Metric) func(Labels, int64) {
 			return func(l Labels, n int64) { to.Value(m, float64(n), l.Kind, l.Category, l.Namespace) }
 		}
 		counts.Each(changes(stuckMetric), changes(failedMetric))
-	}, sentMetric, lostMetric, waitingMetric, failedMetric, stuckMetric))
+	}, sentMetric, lostMetric, failuresMetric, waitingMetric, failedMetric, stuckMetric))
 }

@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
+
+	"github.com/kube-lifeline/lifeline/app/internal/docs"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 )
 
 // openWords are the words that newcomers try for the outcome of an open lifecycle.
@@ -29,14 +32,41 @@ var valueSynonyms = map[string]string{
 func (b *builder) possible(e ast.Expr, field, value node) *Error {
 	c, isColumn := field.(column)
 	v, isConstant := value.(constant)
-	if !isColumn || !isConstant || c.field.Values == nil {
+	if !isColumn || !isConstant {
 		return nil
 	}
 	text, _ := v.value.(string)
+	if c.field.Name == "kind" {
+		if meant := kindOf(text); meant != "" && meant != text {
+			return fault(
+				b.info, e, "kind has no value "+strconv.Quote(clipped(text)), "did you mean "+strconv.Quote(meant)+"?",
+			)
+		}
+	}
+	if c.field.Values == nil {
+		return nil
+	}
 	if text == "" || slices.Contains(c.field.Values, text) {
 		return nil
 	}
 	return fault(b.info, e, c.field.Name+" has no value "+strconv.Quote(clipped(text)), valueHint(c.field, text))
+}
+
+// kindOf returns the kind with a name as kubectl takes it, such as pod, pods or po; "" if it is none of Kubernetes' or
+// of a known project.
+func kindOf(name string) string {
+	if slices.ContainsFunc(kind.All(), func(k *kind.Kind) bool {
+		return k.Kind.Kind == name
+	}) {
+		return name
+	}
+	for _, k := range kind.All() {
+		if strings.EqualFold(name, k.Kind.Kind) || strings.EqualFold(name, k.Resource) ||
+			k.Short != "" && name == k.Short {
+			return k.Kind.Kind
+		}
+	}
+	return ""
 }
 
 // clipped returns the beginning of a value for an error.
@@ -67,7 +97,8 @@ func valueHint(f *Field, wrong string) string {
 		hints = append(hints, fmt.Sprintf("did you mean %q?", near))
 	}
 	if hints == nil {
-		return fmt.Sprintf("%s has %d values, such as %q; docs/reasons.md has all", f.Name, len(f.Values), f.Values[0])
+		return fmt.Sprintf("%s has %d values, such as %q; all of them: %s",
+			f.Name, len(f.Values), f.Values[0], docs.Reasons)
 	}
 	return strings.Join(hints, "; ")
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
 // autoscaler is the reason of a HorizontalPodAutoscaler that does not scale.
@@ -18,7 +19,7 @@ func autoscaler(v *history.Version) Reason {
 	}
 	switch c := refused(v, "ScalingActive"); {
 	case c != nil && c.Reason == "ScalingDisabled":
-		return scaleOff(v)
+		return scaleOff(v, c)
 	case c != nil:
 		return about(ScaleMetric, "cannot read a metric", c)
 	}
@@ -35,9 +36,10 @@ func autoscaler(v *history.Version) Reason {
 }
 
 // scaleOff is the note about an autoscaler whose target is scaled to 0.
-func scaleOff(v *history.Version) Reason {
+func scaleOff(v *history.Version, c *observation.Condition) Reason {
 	r := Reason{
 		Category: ScaleOff, Note: true, For: "a replica of its target", Text: "is off: its target is scaled to 0",
+		Shown: c.Since,
 	}
 	for _, rel := range v.Relations {
 		if rel.Type == object.Target {

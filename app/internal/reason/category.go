@@ -120,6 +120,7 @@ const (
 	TerminationOverdue Category = "termination_overdue"
 	// Control plane.
 	NodeNotReady          Category = "node_not_ready"
+	NodeCordoned          Category = "node_cordoned"
 	APIServiceUnavailable Category = "api_service_unavailable"
 	NotEstablished        Category = "not_established"
 	CertificateUnsigned   Category = "certificate_unsigned"
@@ -256,6 +257,7 @@ var Categories = []Row{
 	{NamespaceContent, "Deletion", "a Namespace has content left"},
 	{TerminationOverdue, "Deletion", "a Pod is still there after its grace period"},
 	{NodeNotReady, "Control plane", "a node is not ready"},
+	{NodeCordoned, "Control plane", "a node is cordoned"},
 	{APIServiceUnavailable, "Control plane", "an aggregated API does not answer"},
 	{NotEstablished, "Control plane", "a CustomResourceDefinition is not established"},
 	{CertificateUnsigned, "Control plane", "a CertificateSigningRequest is not approved or not signed"},

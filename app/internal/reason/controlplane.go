@@ -10,6 +10,26 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 )
 
+// cordon is the field of a cordoned Node.
+const cordon = "spec.unschedulable"
+
+// Cordoned reports whether v is a cordoned Node.
+func Cordoned(v *history.Version) bool {
+	l := v.Field(cordon)
+	return l != nil && l.Shown == "true" && kind.Node.Is(v.Kind)
+}
+
+// cordoned is the note about a Node that gets no new Pods.
+func cordoned(v *history.Version) Reason {
+	if !Cordoned(v) {
+		return Reason{}
+	}
+	return Reason{
+		Category: NodeCordoned, Note: true, Text: "is cordoned: the scheduler gives it no new Pods",
+		For: "the end of its cordon", Fields: []Field{{Path: cordon}},
+	}
+}
+
 // controlPlane is the reason of a Node, an APIService, a CustomResourceDefinition or a
 // CertificateSigningRequest.
 func controlPlane(v *history.Version, _ []*history.Event) Reason {

@@ -4,12 +4,10 @@ package reason
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
-	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -63,6 +61,9 @@ func others(v *history.Version, _ []*history.Event) Reason {
 	}
 	text = strings.TrimPrefix(strings.TrimSuffix(text, "."), "* ") // Cluster API makes lists
 	r := Reason{Text: "is not ready: " + text, For: "its controller"}
+	if c != nil {
+		r.Shown = c.Since
+	}
 	if c != nil || troubled(text) {
 		r.Category = category(v)
 	}
@@ -87,10 +88,7 @@ func decisive(v *history.Version) *observation.Condition {
 	if kind.IsApplication(v.Kind) {
 		return nil // its conditions are about the time after a sync; see application
 	}
-	for _, typ := range slices.Concat(
-		[]string{"Synced", "Healthy"}, kind.Of(v.Group, v.Kind.Kind).Goals,
-		[]string{"Available", judge.PodReady, "Succeeded"},
-	) {
+	for _, typ := range desired(v) {
 		c := refused(v, typ)
 		if c == nil {
 			continue

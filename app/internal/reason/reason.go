@@ -38,6 +38,9 @@ type Reason struct {
 	Note bool
 	// Since is when the object got the reason; zero if its versions show that, or nothing does.
 	Since time.Time
+	// Shown is the transition of the condition that shows the reason; zero without one. A time that the versions
+	// show has precedence.
+	Shown time.Time
 }
 
 // Field is a field of an object.
@@ -106,7 +109,7 @@ func has(text string, parts ...string) bool {
 
 // about returns a reason by a condition.
 func about(category Category, verb string, c *observation.Condition) Reason {
-	r := Reason{Category: category, Text: verb, For: "its condition " + c.Type}
+	r := Reason{Category: category, Text: verb, For: "its condition " + c.Type, Shown: c.Since}
 	if why := says(c); why != "" {
 		r.Text += ": " + why
 	}

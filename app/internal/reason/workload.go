@@ -3,6 +3,7 @@
 package reason
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -21,7 +22,9 @@ func workload(v *history.Version, events []*history.Event) Reason {
 		return Reason{Text: "waits for its controller to see the change", For: "its controller"}
 	}
 	if c := v.Condition("ReplicaFailure"); c != nil && c.Status == "True" {
-		return uncreated("Pods", says(c))
+		r := uncreated("Pods", says(c))
+		r.Shown = c.Since
+		return r
 	}
 	if e := newest(events, failedCreate); e != nil {
 		return uncreated("Pods", explained(e.Reason, creation(e.Note)))
@@ -76,11 +79,15 @@ func gaveUp(v *history.Version) Reason {
 	case text == "":
 		return Reason{}
 	case kind.Deployment.Is(v.Kind):
-		return Reason{Category: ProgressDeadline, Text: text, For: "its replicas"}
+		r := Reason{Category: ProgressDeadline, Text: text, For: "its replicas"}
+		if c := v.Condition("Progressing"); c != nil {
+			r.Shown = c.Since
+		}
+		return r
 	case kind.Job.Is(v.Kind):
 		r := Reason{Category: JobFailed, Text: text, For: "its completions"}
-		if c := v.Condition("Failed"); c != nil && ends[c.Reason] != "" {
-			r.Category = ends[c.Reason]
+		if c := v.Condition("Failed"); c != nil {
+			r.Category, r.Shown = cmp.Or(ends[c.Reason], JobFailed), c.Since
 		}
 		return r
 	}

@@ -28,8 +28,8 @@ type ListOptions struct {
 }
 
 // List draws one row per trace in the given order, in the style of kubectl: time, ID, actor and
-// action, outcome, and the slowest work. What is stuck or has failed has its reason instead, in a
-// narrow list on a separate line. It writes nothing for no traces.
+// action, outcome, and the slowest work. A stuck or failed trace has its reason instead, or below the row
+// where the line has no room for all of it. It writes nothing for no traces.
 func List(w io.Writer, traces []store.Summary, o ListOptions) error {
 	return NewGrowingList(w).Add(traces, o)
 }
@@ -60,6 +60,7 @@ func (l *GrowingList) Add(traces []store.Summary, o ListOptions) error {
 	l.begun, l.widths = true, fitList(rows, l.widths, o)
 	out := bufio.NewWriter(l.w)
 	for _, r := range rows {
+		r.place(l.widths, o)
 		fmt.Fprintln(out, r.line(l.widths, o).string(o.Color))
 		if below := r.below(o); below != nil {
 			fmt.Fprintln(out, below.string(o.Color))

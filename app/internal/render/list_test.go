@@ -99,8 +99,8 @@ func TestListGolden(t *testing.T) {
 	}
 }
 
-// Each trace is one line, no wider than requested and without control sequences, for any names. In a narrow list,
-// what is stuck or has failed has a second one.
+// Each trace is one line, no wider than requested and without control sequences, for any names. A stuck or failed one
+// has a second line if its reason has no room in the first.
 func TestListKeepsItsLines(t *testing.T) {
 	all := summaries()
 	for width := 20; width < 200; width++ {
@@ -111,10 +111,7 @@ func TestListKeepsItsLines(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(got.String(), "\n"), "\n")
-		want := len(all) + 1
-		if width < 120 {
-			want += strings.Count(got.String(), "\n  ")
-		}
+		want := len(all) + 1 + strings.Count(got.String(), "\n  ")
 		if len(lines) != want || width < 120 && want != len(all)+5 {
 			t.Fatalf("at width %d: %d lines, want %d:\n%s", width, len(lines), want, &got)
 		}
@@ -134,6 +131,25 @@ func TestListKeepsItsLines(t *testing.T) {
 	if got := strings.Count(wide.String(), "\n"); got != len(all)+1 ||
 		strings.ContainsAny(wide.String(), "\x1b\r\t\x07\u202e\u2066\u200b\u009b") {
 		t.Errorf("wide: %d lines, want %d, all escaped", got, len(all)+1)
+	}
+}
+
+// TestListReason: a reason stands whole in the row, or whole below it.
+func TestListReason(t *testing.T) {
+	const long = "Pod web-6cf cannot be scheduled: 0/3 nodes are available: 3 node(s) had a taint it cannot bear"
+	for _, reason := range []string{"quota is exceeded", long} {
+		stuck := store.Summarize(spantest.Apply(), spantest.Epoch)
+		stuck.Outcome, stuck.Reason = span.Failed, reason
+		var got bytes.Buffer
+		if err := render.List(&got, []store.Summary{stuck}, render.ListOptions{
+			Options: render.Options{Width: 140, Now: now},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if below := strings.Contains(got.String(), "\n  "+reason+"\n"); below != (reason == long) ||
+			!strings.Contains(got.String(), reason) {
+			t.Errorf("want %q whole, got:\n%s", reason, &got)
+		}
 	}
 }
 

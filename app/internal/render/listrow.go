@@ -33,8 +33,11 @@ const (
 type listRow struct {
 	columns [numColumns]piece
 	ends    [numColumns]string
-	// reason is the line below the row, or "".
+	// reason is why the trace failed or is stuck, or "". It stands in the last column if the rest of the line has
+	// room for all of it, and else below the row.
 	reason string
+	// whole means that the last column has the reason.
+	whole bool
 }
 
 // leastBefore is the number of cells that must remain before an end; otherwise the end is cut as
@@ -69,7 +72,11 @@ func (r *listRow) line(widths [numColumns]int, o ListOptions) line {
 		if len(l) > 0 {
 			l = append(l, piece{strings.Repeat(" ", gap), plain})
 		}
-		l = append(l, piece{pad(r.cell(i, widths[i]), widths[i]), p.style})
+		text := p.text
+		if i != colSlowest || !r.whole {
+			text = r.cell(i, widths[i])
+		}
+		l = append(l, piece{pad(text, widths[i]), p.style})
 	}
 	if o.cuts() {
 		return l.clip(o.width())
@@ -77,7 +84,17 @@ func (r *listRow) line(widths [numColumns]int, o ListOptions) line {
 	return l
 }
 
-// below renders the reason of the row as a separate line; nil without one.
+// place moves the reason into the last column if it has room there in full length.
+func (r *listRow) place(widths [numColumns]int, o ListOptions) {
+	room := o.width() - listWidth(widths) + widths[colSlowest]
+	if r.reason == "" || !o.roomy() || o.cuts() && (widths[colSlowest] == 0 || cells(r.reason) > room) {
+		return
+	}
+	r.columns[colSlowest], r.ends[colSlowest], r.whole = piece{r.reason, plain}, "", true
+	r.reason = ""
+}
+
+// below renders the reason of the row as a separate line; nil without one there.
 func (r *listRow) below(o ListOptions) line {
 	if r.reason == "" {
 		return nil
@@ -134,8 +151,6 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 	case o.Wide:
 		r.columns[colReason].text = escape(t.Reason)
 	case t.Reason == "" || t.Outcome != span.Failed && !(t.Open && t.Stuck):
-	case o.roomy():
-		r.columns[colSlowest].text, r.ends[colSlowest] = escape(t.Reason), ""
 	default:
 		r.reason = escape(t.Reason)
 	}

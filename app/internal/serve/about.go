@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,8 +121,11 @@ func addressOf(a net.Addr) string {
 func shownConfig(c *config.ServerConfiguration) json.RawMessage {
 	shown := *c
 	shown.OTLP.Endpoint = shownEndpoint(c.OTLP.Endpoint)
-	if c.Notices.URL != "" {
-		shown.Notices.URL = notice.Redacted(c.Notices.URL)
+	shown.Notices.Receivers = slices.Clone(c.Notices.Receivers)
+	for i := range shown.Notices.Receivers {
+		if r := &shown.Notices.Receivers[i]; r.URL != "" {
+			r.URL = notice.Redacted(r.URL)
+		}
 	}
 	text, err := json.Marshal(&shown)
 	if err != nil {

@@ -38,12 +38,16 @@ func TestShownConfig(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := config.Default()
 			c.OTLP.Endpoint = tc.endpoint
+			c.Notices.Receivers = []config.NoticeReceiverConfiguration{{URL: "https://hooks.example/hunter2"}}
 			got := string(shownConfig(c))
 			if !strings.Contains(got, tc.want) || strings.Contains(got, "hunter2") {
 				t.Errorf("%s: got %s, want %s in it", tc.reason, got, tc.want)
 			}
 			if c.OTLP.Endpoint != tc.endpoint {
 				t.Errorf("the configuration itself was changed to %q", c.OTLP.Endpoint)
+			}
+			if c.Notices.Receivers[0].URL != "https://hooks.example/hunter2" {
+				t.Errorf("the configuration itself was changed to %q", c.Notices.Receivers[0].URL)
 			}
 		})
 	}

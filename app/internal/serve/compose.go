@@ -88,6 +88,7 @@ func (s *server) compose(
 	maintaining := newMaintaining(&maintenance.Local{
 		UID: cluster, Dir: storage.dir, Archive: storage.archive.Archive, Log: storage.archive,
 		Journal: storage.journal, Outbox: delivery.outbox,
+		Limits: limits(s.settings, now),
 	}, s.version, s.log)
 
 	in := newIntake()
@@ -100,7 +101,7 @@ func (s *server) compose(
 		Fresh: len(recorder.at) == 0, Listed: s.watch.listed, Observed: s.observed(watching),
 		Now: now, Leader: s.metrics.leader, Log: s.log, Fail: fail,
 	})
-	noticing := newNoticing(c.Notices, cluster, recorder.Notices, member.tells, s.log, fail)
+	noticing := newNoticing(&c.Notices, cluster, recorder.Notices, member.tells, s.log, fail)
 
 	// The loop looks at the recorder, whose looks depend on the parts above.
 	tally := received.New(now())
@@ -108,8 +109,9 @@ func (s *server) compose(
 		view: storage.view, consumers: []consumer{storage.archive, delivery.outbox}, hub: &s.hub,
 		progress: s.progress, metrics: s.metrics.loop, now: now,
 	}
-	recorder.Waits, recorder.Sends, recorder.Tells = watching.late, member.sends, member.tells
+	recorder.Waits, recorder.Sends, recorder.Tells, recorder.Now = watching.late, member.sends, member.tells, now
 	recorder.Opened, recorder.Differs, recorder.Stored = e.admitting.publisher(), s.differs, publishing.stored
+	recorder.Problems = s.problems.publish
 	if joining != nil {
 		joining.handedOut = tally.Joined
 		if delivery.passes {
@@ -184,7 +186,7 @@ func (s *server) storageOptions(c *config.ServerConfiguration, cluster string, j
 			Relations: s.relations.declared, Sampling: s.settings.sampling, Joining: j, Counts: s.changes,
 			Warn: s.log.Warn,
 		},
-		Notices: c.Notices,
+		Notices: &c.Notices,
 		Losses:  s.losses, Metrics: s.metrics.storage, Archive: s.metrics.archive, Log: s.log,
 	}
 }

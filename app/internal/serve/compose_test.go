@@ -24,7 +24,7 @@ func TestServe(t *testing.T) {
 	a, _ := starts(t, Run, Options{Connect: connectTo(emptyCluster(t).URL)}, "dataDir: "+t.TempDir()+"\n"+
 		"api: {address: \"127.0.0.1:0\"}\n"+
 		"receivers: {otlp: {http: {address: \"127.0.0.1:0\"}}, audit: {webhook: {address: \"127.0.0.1:0\"}}}\n"+
-		"notices: {url: \"http://127.0.0.1:1/hook\"}\n")
+		"notices: {receivers: [{name: hook, format: cloudevents, url: \"http://127.0.0.1:1/hook\"}]}\n")
 	a.log.await(t, `watching the (cluster)`)
 	api := a.log.await(t, `API listens" address=(\S+)`)
 	const ready = "+ loop: ok\n+ watch: ok\n+ store: ok\n+ API: ok\n" +

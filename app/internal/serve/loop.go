@@ -222,7 +222,7 @@ func (l *loop) drain() {
 
 // look stores the results of the observations.
 func (l *loop) look(ctx context.Context) error {
-	if l.recorder.idle(ctx) {
+	if l.recorder.idle(ctx) && !l.recorder.due(l.Now()) {
 		l.Progress.advance(l.Now())
 		l.looked(nil)
 		if !l.recorder.owes {

@@ -34,7 +34,7 @@ type counts struct {
 	spans     func() otlp.Stats
 	audit     func() []audit.Stats
 	outbox    func() export.OutboxStats
-	notices   func() notice.Stats
+	notices   func() []notice.Stats
 	changes   *notice.Counts
 	archive   func() archive.Stats
 	stored    func(context.Context) (store.Stats, error)

@@ -81,7 +81,7 @@ func zero[T any]() (none T) { return }
 func noCounts() counts {
 	return counts{
 		spans: zero[otlp.Stats], audit: zero[[]audit.Stats], outbox: zero[export.OutboxStats],
-		notices: zero[notice.Stats], changes: &notice.Counts{}, archive: zero[archive.Stats],
+		notices: zero[[]notice.Stats], changes: &notice.Counts{}, archive: zero[archive.Stats],
 		stored:    func(context.Context) (store.Stats, error) { return store.Stats{}, nil },
 		watch:     zero[*watchCounts],
 		joined:    &joinedCounts{},
@@ -106,8 +106,9 @@ func everyMetric(t *testing.T) *listing {
 	c.outbox = func() export.OutboxStats {
 		return export.OutboxStats{Dropped: map[export.DropReason]int64{export.DroppedAge: 1}}
 	}
-	c.notices = func() notice.Stats {
-		return notice.Stats{Sent: map[notice.Type]int64{notice.Types()[0]: 1}, Refused: 1}
+	c.notices = func() []notice.Stats {
+		sent := map[notice.Type]int64{notice.Started: 1}
+		return []notice.Stats{{Receiver: "team", Sent: sent, Refused: 1, Failures: 1}}
 	}
 	failed := &span.Trace{Outcome: span.Failed}
 	stuck := &span.Trace{Spans: []*span.Span{{Attributes: []attribute.KeyValue{span.KeyReason.String("image")}}}}

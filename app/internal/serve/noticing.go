@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
@@ -16,53 +17,86 @@ import (
 // noticesState is the name of the saved notices in the store.
 const noticesState = "notices"
 
-// restoreNotices returns the notices saved in a journal; nil without a webhook.
+// restoreNotices returns the notices saved in a journal; nil without a receiver.
 func restoreNotices(
-	ctx context.Context, j *journal.Journal, c config.NoticesConfiguration, log *slog.Logger,
+	ctx context.Context, j *journal.Journal, c *config.NoticesConfiguration, log *slog.Logger,
 ) (*notice.Board, error) {
-	if c.URL == "" {
+	if len(c.Receivers) == 0 {
 		return nil, nil
 	}
 	saved, err := j.State(ctx, noticesState)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
-	board, err := notice.NewBoard(c.StuckAfter.Duration, saved)
+	var receivers []notice.Receiver
+	for i := range c.Receivers {
+		r := &c.Receivers[i]
+		one := notice.Receiver{Name: r.Name, After: r.AfterOrDefault(c), Namespaces: r.Namespaces}
+		for _, t := range r.TypesOrDefault() {
+			one.Types = append(one.Types, notice.TypeOf(t))
+		}
+		receivers = append(receivers, one)
+	}
+	board, err := notice.NewBoard(receivers, saved)
 	if err != nil {
 		log.Warn("notices may be repeated or lost", errAttr(err))
 	}
 	return board, nil
 }
 
-// noticing is the part that delivers notices to a webhook. Without a board it does nothing.
+// noticing is the part that delivers notices. Without a board it does nothing.
 type noticing struct {
-	conf   config.NoticesConfiguration
-	sender *notice.Sender // nil without a board
-	log    *slog.Logger
+	senders []*notice.Sender
+	log     *slog.Logger
 
 	task
 }
 
 // newNoticing returns a noticing. It delivers while leads returns true.
 func newNoticing(
-	c config.NoticesConfiguration, cluster string, board *notice.Board, leads func() bool, log *slog.Logger,
+	c *config.NoticesConfiguration, cluster string, board *notice.Board, leads func() bool, log *slog.Logger,
 	fail func(error),
 ) *noticing {
-	n := &noticing{conf: c, log: log}
-	if board != nil {
-		n.sender = &notice.Sender{
-			Board: board, URL: c.URL, TokenFile: c.TokenFile, Cluster: cluster, Leads: leads, Warn: log.Warn,
-		}
-		n.task = task{name: "notices", run: n.sender.Run, fail: fail}
+	n := &noticing{log: log}
+	n.task = task{name: "notices", run: n.run, fail: fail}
+	if board == nil {
+		return n
+	}
+	for _, r := range c.Receivers {
+		n.senders = append(n.senders, &notice.Sender{
+			Board: board, Name: r.Name, Format: notice.Format(r.Format), URL: r.URL, URLFile: r.URLFile,
+			TokenFile: r.TokenFile, Cluster: cluster, Page: c.Page, Leads: leads, Log: log,
+		})
 	}
 	return n
 }
 
 // Start implements part.
 func (n *noticing) Start(ctx context.Context) error {
-	if n.sender == nil {
+	if len(n.senders) == 0 {
 		return nil
 	}
-	n.log.Info("notices go out", "to", notice.Redacted(n.conf.URL), "stuckAfter", n.conf.StuckAfter.Duration.String())
+	for _, s := range n.senders {
+		n.log.Info("notices go out", "receiver", s.Name, "format", string(s.Format))
+	}
 	return n.task.Start(ctx)
+}
+
+// run delivers to all receivers until ctx ends.
+func (n *noticing) run(ctx context.Context) error {
+	var all sync.WaitGroup
+	for _, s := range n.senders {
+		all.Go(func() { s.Run(ctx) })
+	}
+	all.Wait()
+	return nil
+}
+
+// stats returns the counts of each receiver.
+func (n *noticing) stats() []notice.Stats {
+	var out []notice.Stats
+	for _, s := range n.senders {
+		out = append(out, s.Stats())
+	}
+	return out
 }

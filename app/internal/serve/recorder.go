@@ -18,6 +18,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/notice"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/relation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -116,8 +117,12 @@ type recorderOptions struct {
 	Notices *notice.Board
 	Tells   func() bool
 	Counts  *notice.Counts
+	// Now is the time of the next look; nil means that no notice is due before a change.
+	Now func() time.Time
 	// Opened gets the open reconciliations and traces of each look; may be nil.
 	Opened func(iter.Seq2[object.Ref, trace.SpanContext], []*span.Trace)
+	// Problems gets the problems of each look; may be nil.
+	Problems func(problem.List)
 	// Differs gets the IDs of traces that differ from a derivation from nothing; may be nil.
 	Differs func([]trace.TraceID)
 	// Stored is called after each stored look; may be nil.
@@ -166,6 +171,9 @@ func (r *recorder) mark(name, place string) { r.marks[name], r.places[name] = pl
 // the journal has the exact inputs of each look.
 func (r *recorder) blocked() bool { return r.held != nil }
 
+// noticeDue reports whether the next look makes notices even if nothing has changed.
+func (r *recorder) noticeDue() bool { return r.Now != nil && r.Notices.Due(r.Now()) }
+
 // idle reports whether a look would change nothing. The first look is never idle: it publishes the
 // open traces. Nor is a look with a damaged journal, which it replaces.
 func (r *recorder) idle(ctx context.Context) bool {
@@ -173,11 +181,14 @@ func (r *recorder) idle(ctx context.Context) bool {
 		len(r.marks) == 0 &&
 		r.orphans.none() &&
 		!r.save &&
-		(r.Notices == nil || !r.Notices.Changed()) &&
+		(r.Notices == nil || !r.Notices.Changed() && !r.noticeDue()) &&
 		r.joining.idle() &&
 		(!r.owes || r.waits()) &&
 		r.journal.Sound(ctx, r.renewals)
 }
+
+// due reports whether time alone may change the problems now. A look that waits leaves them unchanged.
+func (r *recorder) due(now time.Time) bool { return !r.waits() && r.engine.Due(now) }
 
 // waits reports whether a look takes nothing from the engine now.
 func (r *recorder) waits() bool { return r.Waits != nil && r.Waits() }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -20,10 +21,14 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 	if r.Opened != nil {
 		r.Opened(r.engine.Open(now), open)
 	}
+	problems := r.engine.Problems(now)
+	if r.Problems != nil {
+		r.Problems(problems)
+	}
 	finished, open = r.joining.finished(finished, now), r.joining.open(open, now)
 	r.joining.amended(late)
 	late = append(late, r.joining.late(now)...)
-	r.tell(l, finished, open, late, now)
+	r.tell(l, finished, open, problems, now)
 	r.finish(l, finished, now)
 	r.amend(ctx, l, late)
 	r.unfold(l, open, now)
@@ -39,12 +44,12 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 }
 
 // tell adds the notices that are due.
-func (r *recorder) tell(l *look, finished, open, late []*span.Trace, now time.Time) {
+func (r *recorder) tell(l *look, finished, open []*span.Trace, problems problem.List, now time.Time) {
 	if r.Counts != nil {
 		r.Counts.Look(open, finished)
 	}
 	if r.Notices != nil {
-		r.Notices.Look(now, open, finished, late, !r.Tells())
+		r.Notices.Look(now, problems, finished, !r.Tells())
 		r.saveNotices(l, false)
 	}
 }

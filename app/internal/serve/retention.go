@@ -36,8 +36,7 @@ func (r *retention) run(ctx context.Context) error {
 	ticker := time.NewTicker(retainEvery)
 	defer ticker.Stop()
 	for {
-		c := r.settings.Load().Retention
-		limits := limitsOf(&c, r.now())
+		limits := limits(r.settings, r.now)()
 		err := r.prune(ctx, limits)
 		err = errors.Join(err, r.journal.GiveBack(ctx, earliest(limits)))
 		if err != nil && ctx.Err() == nil {
@@ -50,6 +49,11 @@ func (r *retention) run(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// limits returns a function with the limits of the settings in effect, at the time of the clock.
+func limits(of *settings, now func() time.Time) func() store.Limits {
+	return func() store.Limits { return limitsOf(&of.Load().Retention, now()) }
 }
 
 // limitsOf returns the limits of a configuration at the time now.

@@ -66,6 +66,8 @@ type server struct {
 	changes   *notice.Counts
 	joined    *joinedCounts
 	relations *relations
+	// problems are those of the last look.
+	problems problems
 	// running has the parts that need the cluster, once all of them have started.
 	running atomic.Pointer[clusterParts]
 }
@@ -117,7 +119,7 @@ func (s *server) counts() counts {
 		spans:   of(s, func(p *clusterParts) otlp.Stats { return p.receiving.stats() }),
 		audit:   of(s, func(p *clusterParts) []audit.Stats { return p.auditing.stats() }),
 		outbox:  of(s, func(p *clusterParts) export.OutboxStats { return p.delivery.outbox.Stats() }),
-		notices: of(s, func(p *clusterParts) notice.Stats { return p.noticing.sender.Stats() }),
+		notices: of(s, func(p *clusterParts) []notice.Stats { return p.noticing.stats() }),
 		changes: s.changes,
 		archive: of(s, func(p *clusterParts) archive.Stats { return p.storage.archive.Stats() }),
 		stored: func(ctx context.Context) (store.Stats, error) {

@@ -37,7 +37,7 @@ type storage struct {
 type storageOptions struct {
 	DataDir, Cluster string
 	Recorder         recorderOptions
-	Notices          config.NoticesConfiguration
+	Notices          *config.NoticesConfiguration
 	Losses           *losses
 	Metrics          *storageMetrics
 	Archive          *archive.Metrics

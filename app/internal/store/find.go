@@ -116,7 +116,7 @@ func (q *GroupQuery) Validate() error {
 	return nil
 }
 
-// GroupPage are the groups, the largest first, at most MaxGroups.
+// GroupPage are the groups, the largest first, or days the newest first, at most MaxGroups.
 type GroupPage struct {
 	Groups []Group
 	// More is the number of further groups.

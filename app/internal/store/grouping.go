@@ -85,7 +85,7 @@ func (g *Grouping) value(l *Lifecycle) string {
 	return ""
 }
 
-// Page returns the groups: the largest first, those of equal size by their value.
+// Page returns the groups: the largest first, those of equal size by their value; days the newest first.
 func (g *Grouping) Page() *GroupPage {
 	page := &GroupPage{Since: g.query.Earliest()}
 	for value, c := range g.groups {
@@ -100,6 +100,9 @@ func (g *Grouping) Page() *GroupPage {
 		page.Groups = append(page.Groups, one)
 	}
 	slices.SortFunc(page.Groups, func(a, b Group) int {
+		if g.query.By.Day {
+			return cmp.Compare(b.Value, a.Value)
+		}
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
 	})
 	if page.More = len(page.Groups) - MaxGroups; page.More > 0 {

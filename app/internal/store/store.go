@@ -260,6 +260,15 @@ type Limits struct {
 	Bytes int64
 }
 
+// Removes reports whether the limits of age remove a trace with that end and outcome.
+func (l Limits) Removes(end time.Time, outcome span.Outcome) bool {
+	before, own := l.Outcomes[outcome]
+	if !own {
+		before = l.Before
+	}
+	return !before.IsZero() && !end.After(before)
+}
+
 // Pruned counts the removed data.
 type Pruned struct {
 	Traces int64

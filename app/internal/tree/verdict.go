@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
-	"github.com/kube-lifeline/lifeline/app/internal/ending"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -208,7 +207,7 @@ func (b *Builder) reasonAttributes(v *verdict) []attribute.KeyValue {
 		return out
 	}
 	began := b.trail.Began(v.blamed.First()).At().Time
-	at := ending.Since(v.reason, waits)
+	at := reason.Since(v.reason, versions[len(versions)-1], waits)
 	if at.IsZero() && v.reason.Cause != "" {
 		at = began // the other object was found with its reason
 	}

@@ -70,7 +70,7 @@ type Grouping struct {
 	Zone string
 }
 
-// Groups returns the groups, the largest first.
+// Groups returns the groups, the largest first, or days the newest first.
 func (c *Client) Groups(ctx context.Context, g Grouping) (*api.GroupPage, error) {
 	g.Limit, g.After = 0, ""
 	v := g.values()

@@ -228,6 +228,20 @@ func TestImportOfDamagedLines(t *testing.T) {
 	contains(t, errs.String(), `3 traces are of another cluster, such as "cluster-1"`)
 }
 
+// TestImportOfOld: without a server, the default retention is the measure.
+func TestImportOfOld(t *testing.T) {
+	text := exported(t, filled(t, "cluster-1"))
+	for days, want := range map[int]bool{1: false, 8: true} {
+		o, _, errs := options(filled(t, "cluster-1"), text)
+		o.Now = func() time.Time { return spantest.Epoch.Add(time.Duration(days) * 24 * time.Hour) }
+		run(t, &command.Import{Options: o, File: "-"})
+		const says = "3 traces are older than 7 days: a server with the default retention.age removes them"
+		if got := strings.Contains(errs.String(), says); got != want {
+			t.Errorf("after %d days: got %q", days, errs)
+		}
+	}
+}
+
 // repeated is an input of n equal bytes.
 func repeated(n int64) io.Reader { return io.LimitReader(zeros{}, n) }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/archive/document"
 	"github.com/kube-lifeline/lifeline/app/internal/archive/maintenance"
+	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/datadir"
 )
 
@@ -28,7 +29,12 @@ type Import struct {
 	SkipDamaged bool
 
 	added, known, damaged, foreign int64
-	other                          string
+	// expired are the traces that the retention of the running server removes, and old those beyond the default
+	// retention.
+	expired, old int64
+	other        string
+	// alone means that no server runs on the archive.
+	alone bool
 }
 
 // Run stores the traces of all lines. After an error, those of the lines before it are stored.
@@ -54,6 +60,7 @@ func (i *Import) Run(ctx context.Context) (code int, err error) {
 		}
 		lines.again(first, failed)
 		err = i.connected(ctx, dir, create, func(ctx context.Context, ops maintenance.Operations) error {
+			_, i.alone = ops.(*maintenance.Local)
 			return i.all(ctx, ops, lines)
 		})
 		i.report()
@@ -159,6 +166,12 @@ func (i *Import) all(ctx context.Context, ops maintenance.Operations, from *line
 		default:
 			i.known++
 		}
+		if out.Expired {
+			i.expired++
+		}
+		if err == nil && !out.End.IsZero() && i.now().Sub(out.End) > config.Default().Retention.Age.Duration {
+			i.old++
+		}
 		if out.Cluster != "" && out.Cluster != ops.Cluster() {
 			i.foreign++
 			i.other = out.Cluster
@@ -179,6 +192,14 @@ func (i *Import) report() {
 		text += fmt.Sprintf("; skipped %d damaged lines", i.damaged)
 	}
 	i.say("%s", text)
+	switch {
+	case i.expired > 0:
+		i.say("%s are older than the server keeps traces, and it removes them within a minute: set retention.age of "+
+			"its configuration higher, and import again", traces(i.expired))
+	case i.alone && i.old > 0:
+		i.say("%s are older than 7 days: a server with the default retention.age removes them within a minute of its "+
+			"start", traces(i.old))
+	}
 	if i.foreign > 0 {
 		i.say("%s are of another cluster, such as %.80q", traces(i.foreign), i.other)
 	}

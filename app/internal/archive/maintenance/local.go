@@ -46,6 +46,9 @@ type Local struct {
 	// Outbox sends the entries of the journal; nil without one.
 	Outbox Outbox
 
+	// Limits returns those of the retention now; nil without a server.
+	Limits func() store.Limits
+
 	// Difference is the disagreement of the archive with the journal beside it, at the opening.
 	Difference journal.Difference
 
@@ -185,7 +188,16 @@ func (l *Local) Import(ctx context.Context, line []byte) (out Imported, err erro
 	if t.Pinned {
 		err = a.Pin(ctx, t.ID(), true)
 	}
-	return Imported{Added: len(found) == 0, Cluster: t.Cluster}, err
+	out = Imported{Added: len(found) == 0, Cluster: t.Cluster}
+	for _, b := range t.Batches {
+		for _, of := range b.Finished {
+			sum := store.Summarize(of, time.Time{})
+			out.End = sum.Start.Add(sum.Duration)
+			out.Expired = !t.Pinned && l.Limits != nil && l.Limits().Removes(out.End, sum.Outcome)
+			return out, err // the valid version comes first
+		}
+	}
+	return out, err
 }
 
 // Backup implements Operations.

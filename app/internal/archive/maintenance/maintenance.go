@@ -77,6 +77,10 @@ type Imported struct {
 	Added bool `json:"added"`
 	// Cluster is the UID of the trace's cluster; empty if unknown.
 	Cluster string `json:"cluster,omitempty"`
+	// End is the end of the trace.
+	End time.Time `json:"end,omitzero"`
+	// Expired means that the retention of the running server removes the trace again. It is false without a server.
+	Expired bool `json:"expired,omitempty"`
 }
 
 // Forgotten counts the data that Forget removed.

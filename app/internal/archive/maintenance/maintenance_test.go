@@ -231,6 +231,29 @@ func TestExportAndImport(t *testing.T) {
 	})
 }
 
+// TestImportOfExpired: an import of a trace beyond the retention of the server says so.
+func TestImportOfExpired(t *testing.T) {
+	each(t, func(t *testing.T, _ string, o maintenance.Operations) {
+		lines, _ := export(t, o, maintenance.Filter{})
+		to, err := maintenance.Open(t.Context(), t.TempDir(), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer to.Close()
+		for _, expired := range []bool{false, true} {
+			to.Limits = func() store.Limits { return store.Limits{Before: spantest.Epoch.Add(-time.Hour)} }
+			if expired {
+				to.Limits = func() store.Limits { return store.Limits{Before: spantest.Epoch.Add(24 * time.Hour)} }
+			}
+			for _, line := range lines {
+				if got, err := to.Import(t.Context(), line); err != nil || got.Expired != expired || got.End.IsZero() {
+					t.Errorf("%+v, %v, want expired %t", got, err, expired)
+				}
+			}
+		}
+	})
+}
+
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }

@@ -89,7 +89,7 @@ func TestJudgements(t *testing.T) {
 				Name: "proxy", Sidecar: true,
 				State: &observation.ContainerState{Reason: "Error", ExitCode: 143, Finished: time.Unix(2, 0)},
 			}}
-		}, false, "failed: container proxy exited with code 143"},
+		}, false, "failed: container proxy exited with code 143 (SIGTERM: it was asked to stop)"},
 		"Evicted Pod": {kind.Pod.Kind, func(s *observation.State) {
 			pod("Failed", crashed)(s)
 			s.Pod.Reason, s.Pod.Message = "Evicted", "too much storage"
@@ -110,5 +110,29 @@ func TestJudgements(t *testing.T) {
 				t.Errorf("failure: got %q, want %q", got, tc.failure)
 			}
 		})
+	}
+}
+
+// TestExitMessage: an exit code has its meaning, as far as the status shows it.
+func TestExitMessage(t *testing.T) {
+	ended := func(why string, code, signal int32) *observation.ContainerState {
+		return &observation.ContainerState{Reason: why, ExitCode: code, Signal: signal, Finished: time.Unix(1, 0)}
+	}
+	for _, tc := range []struct {
+		state *observation.ContainerState
+		want  string
+	}{
+		{ended("OOMKilled", 137, 0), "container app was killed: out of memory"},
+		{ended("Error", 137, 0), "container app exited with code 137 (SIGKILL: it was killed, and its status reports " +
+			"no lack of memory)"},
+		{ended("Error", 143, 0), "container app exited with code 143 (SIGTERM: it was asked to stop)"},
+		{ended("Error", 0, 11), "container app ended by signal 11 (SIGSEGV: an invalid access to memory)"},
+		{ended("Error", 127, 0), "container app exited with code 127 (its command was not found)"},
+		{ended("Error", 3, 0), "container app exited with code 3"},
+		{ended("Completed", 0, 0), ""},
+	} {
+		if got := ExitMessage("app", tc.state); got != tc.want {
+			t.Errorf("got %q, want %q", got, tc.want)
+		}
 	}
 }

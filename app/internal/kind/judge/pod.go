@@ -3,7 +3,6 @@
 package judge
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
-	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
 // Condition types and a reason of Pods.
@@ -119,26 +117,4 @@ func ByBlame(p *history.PodState) []*observation.Container {
 		}
 	}
 	return slices.Concat(out, p.Containers, sidecars)
-}
-
-// ExitMessage describes the failed end of a container, with its last message unless that is withheld. It is
-// "" for any other state.
-func ExitMessage(name string, s *observation.ContainerState) string {
-	var text string
-	switch {
-	case !s.Terminated():
-		return ""
-	case s.Reason == "OOMKilled":
-		text = fmt.Sprintf("container %s was killed: out of memory", name)
-	case s.Signal != 0:
-		text = fmt.Sprintf("container %s ended by signal %d", name, s.Signal)
-	case s.ExitCode != 0:
-		text = fmt.Sprintf("container %s exited with code %d", name, s.ExitCode)
-	default:
-		return ""
-	}
-	if s.Message != "" && s.Message != message.Withheld {
-		text += ": " + s.Message
-	}
-	return text
 }

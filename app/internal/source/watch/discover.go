@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"sync"
@@ -33,10 +34,12 @@ type catalogue struct {
 	mu        sync.Mutex
 	asked     time.Time
 	resources []resource
+	// failed are the API versions that the last discovery could not read, such as those of a broken aggregated API.
+	failed map[schema.GroupVersion]error
 }
 
-// discover returns the offered resources from a discovery not older than age. It warns once of each
-// API group that failed and returns the rest.
+// discover returns the offered resources from a discovery not older than age, without those of failed API
+// versions: see warn.
 func (c *catalogue) discover(ctx context.Context, age time.Duration) ([]resource, error) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
@@ -54,10 +57,9 @@ func (c *catalogue) discover(ctx context.Context, age time.Duration) ([]resource
 	}
 	lists, err := client.ServerPreferredResources()
 	var partly *discovery.ErrGroupDiscoveryFailed
+	var failed map[schema.GroupVersion]error
 	if errors.As(err, &partly) && len(lists) > 0 {
-		for gv, cause := range partly.Groups {
-			c.warnings.once("discovery "+gv.String(), "cannot watch the API %s: %v; continuing without it", gv, cause)
-		}
+		failed = partly.Groups
 	} else if err != nil {
 		return nil, fmt.Errorf("cannot discover the resources of %s: %w", link.conf.Host, err)
 	}
@@ -75,9 +77,25 @@ func (c *catalogue) discover(ctx context.Context, age time.Duration) ([]resource
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.asked, c.resources = time.Now(), all
+	c.asked, c.resources, c.failed = time.Now(), all, failed
 	return all, nil
 }
+
+// warn warns once of each API version that the last discovery could not read, of the wanted groups. A caller warns of
+// the groups that it needs: a broken API says nothing about the others.
+func (c *catalogue) warn(wanted func(group string) bool) {
+	c.mu.Lock()
+	failed := maps.Clone(c.failed)
+	c.mu.Unlock()
+	for gv, cause := range failed {
+		if wanted(gv.Group) {
+			c.warnings.once("discovery "+gv.String(), "cannot watch the API %s: %v; continuing without it", gv, cause)
+		}
+	}
+}
+
+// warnOfAll is warn for a caller that needs every group.
+func (c *catalogue) warnOfAll() { c.warn(func(string) bool { return true }) }
 
 func (c *catalogue) since(age time.Duration) []resource {
 	c.mu.Lock()
@@ -100,9 +118,9 @@ func (c *catalogue) kind(gr schema.GroupResource) string {
 	return ""
 }
 
-// find returns the first resource that matches is. Without a match in the cache, it repeats the
-// discovery.
-func (c *catalogue) find(ctx context.Context, is func(resource) bool) (resource, bool) {
+// find returns the first resource of the group that matches is. Without a match in the cache, it repeats the
+// discovery. It warns if the group could not be read.
+func (c *catalogue) find(ctx context.Context, group string, is func(resource) bool) (resource, bool) {
 	for _, age := range []time.Duration{time.Hour, time.Second} {
 		all, err := c.discover(ctx, age)
 		if err != nil {
@@ -111,10 +129,11 @@ func (c *catalogue) find(ctx context.Context, is func(resource) bool) (resource,
 			}
 			return resource{}, false
 		}
-		if i := slices.IndexFunc(all, is); i >= 0 {
+		if i := slices.IndexFunc(all, func(r resource) bool { return r.Group == group && is(r) }); i >= 0 {
 			return all[i], true
 		}
 	}
+	c.warn(func(failed string) bool { return failed == group })
 	return resource{}, false
 }
 

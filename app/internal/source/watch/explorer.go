@@ -75,7 +75,7 @@ func (e *explorer) startEffects(ctx context.Context, gr schema.GroupResource, na
 		return
 	}
 	e.roster.background(ctx, func(asking context.Context) {
-		if _, ok := e.known.find(asking, func(r resource) bool { return r.GroupResource() == gr }); ok {
+		if _, ok := e.known.find(asking, gr.Group, func(r resource) bool { return r.GroupResource() == gr }); ok {
 			e.startAll(ctx, asking, namespace, since)
 		}
 	})
@@ -157,8 +157,8 @@ func (e *explorer) startOwners(ctx context.Context, from *plan, of object.Kind) 
 		return
 	}
 	e.roster.background(ctx, func(asking context.Context) {
-		is := func(r resource) bool { return r.Group == of.Group && r.kind == of.Kind }
-		if r, ok := e.known.find(asking, is); ok {
+		is := func(r resource) bool { return r.kind == of.Kind }
+		if r, ok := e.known.find(asking, of.Group, is); ok {
 			begin(r)
 		}
 	})

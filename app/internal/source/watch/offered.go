@@ -34,6 +34,7 @@ func Offers(ctx context.Context, cfg Config) ([]Offered, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.known.warnOfAll()
 	offered := make([]Offered, len(all))
 	for i, r := range all {
 		offered[i] = Offered{r.GroupResource(), r.kind, r.namespaced}

@@ -42,6 +42,7 @@ func (w *Watcher) Watch(ctx context.Context, scope Scope) error {
 	if scope.Resources != nil {
 		return w.watchSome(ctx, scope, all)
 	}
+	w.known.warnOfAll()
 	if scope.Namespaces != nil {
 		w.explorer.start(ctx, plan{resource: crds.WithVersion("v1"), quiet: true, seen: w.kinds.note})
 	}
@@ -55,6 +56,7 @@ func (w *Watcher) watchSome(ctx context.Context, scope Scope, all []resource) er
 	for _, gr := range scope.Resources {
 		i := slices.IndexFunc(all, func(r resource) bool { return r.GroupResource() == gr })
 		if i < 0 {
+			w.known.warn(func(group string) bool { return group == gr.Group })
 			return fmt.Errorf("cannot watch %s: the API server does not offer it", gr)
 		}
 		for _, namespace := range scope.namespaces(all[i]) {
@@ -120,6 +122,7 @@ func (w *Watcher) keepUp(ctx context.Context, scope Scope) {
 		if err != nil {
 			continue // the streams give the warnings
 		}
+		w.known.warnOfAll()
 		before := agreed
 		agreed = w.kinds.offered(all)
 		started := w.pending.together()

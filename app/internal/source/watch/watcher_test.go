@@ -483,6 +483,30 @@ func TestEverythingOfTheCluster(t *testing.T) {
 	}
 }
 
+// TestBrokenAPIOfOthers: an API that cannot be read is no warning for a caller who needs others.
+func TestBrokenAPIOfOthers(t *testing.T) {
+	f := newFakeAPI(t)
+	f.with(func() {
+		f.kinds["broken.example.com/v1"] = []kindOffered{{"things", "Thing", true}}
+		f.broken = []string{"broken.example.com/v1"}
+	})
+	wd := watching(t, f)
+	if err := wd.Watch(t.Context(), Scope{Resources: []schema.GroupResource{{Resource: "pods"}}}); err != nil {
+		t.Fatal(err)
+	}
+	wd.sync()
+	if len(wd.warns) > 0 {
+		t.Errorf("a Pod is not of the broken API, got %q", wd.warns)
+	}
+	things := schema.GroupResource{Group: "broken.example.com", Resource: "things"}
+	if err := wd.Watch(t.Context(), Scope{Resources: []schema.GroupResource{things}}); err == nil {
+		t.Error("a resource of the broken API was watched")
+	}
+	if len(wd.warns) != 1 || !strings.HasPrefix(wd.warns[0], "cannot watch the API broken.example.com/v1: ") {
+		t.Errorf("want one warning about the wanted API, got %q", wd.warns)
+	}
+}
+
 func TestKindsThatAppearAndVanish(t *testing.T) {
 	f := newFakeAPI(t)
 	const heads = "/apis/example.com/v1/heads"

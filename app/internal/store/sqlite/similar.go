@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/kube-lifeline/lifeline/app/internal/docs"
 	"github.com/kube-lifeline/lifeline/app/internal/question"
 )
 
@@ -23,7 +24,7 @@ func similar(statement string, err error) error {
 	names := viewNames()
 	of := "the views are " + strings.Join(names, ", ")
 	if found[1] == "column" {
-		names, of = columnsNamed(statement), "docs/guides/questions.md has the columns of each view"
+		names, of = columnsNamed(statement), "the columns of each view: "+docs.Questions
 	}
 	unknown := strings.Trim(found[2], "\"")
 	if near := nearestName(unknown, names); near != "" {

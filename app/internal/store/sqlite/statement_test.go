@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-lifeline/lifeline/app/internal/docs"
 	"github.com/kube-lifeline/lifeline/app/internal/question"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
@@ -155,7 +156,7 @@ func TestStatementRefused(t *testing.T) {
 // TestStatementMistaken: the error for an unknown name has the nearest one.
 func TestStatementMistaken(t *testing.T) {
 	path := archive(t)
-	const columns = ": docs/guides/questions.md has the columns of each view"
+	const columns = ": the columns of each view: " + docs.Questions
 	for statement, want := range map[string]string{
 		"SELECT outcom FROM v_traces":             "no such column: outcom: did you mean outcome?",
 		"SELECT status FROM v_spans":              "no such column: status: did you mean outcome?",

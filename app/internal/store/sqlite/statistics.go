@@ -51,9 +51,13 @@ func groups(ctx context.Context, from database.Querier, q *store.GroupQuery, pag
 	var groups int
 	var quantiles sql.NullString
 	to := []any{&value, &group.Count, &group.With, &quantiles, &groups}
+	order := "n DESC, v"
+	if q.By.Day {
+		order = "v DESC"
+	}
 	err = database.Scan(ctx, from,
 		"SELECT *, count(*) OVER () FROM (SELECT "+strings.Join(of.columns, ", ")+" FROM "+of.rows+f.String()+
-			of.end+" GROUP BY v) ORDER BY n DESC, v LIMIT ?", append(f.args, store.MaxGroups), to, func() error {
+			of.end+" GROUP BY v) ORDER BY "+order+" LIMIT ?", append(f.args, store.MaxGroups), to, func() error {
 			one := group
 			one.Value = value.String
 			if q.By.Day {

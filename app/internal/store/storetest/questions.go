@@ -533,6 +533,9 @@ func grouped(all []store.Lifecycle, q store.GroupQuery) []store.Group {
 		out = append(out, *g)
 	}
 	slices.SortFunc(out, func(a, b store.Group) int {
+		if q.By.Day {
+			return cmp.Compare(b.Value, a.Value)
+		}
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Value, b.Value))
 	})
 	return out

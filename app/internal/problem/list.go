@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package problem
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MaxProblems bounds the problems of a list. More counts the others.
+const MaxProblems = 1000
+
+// List returns the problems at the time now, the worst first. The result does not change afterwards.
+func (t *Tracker) List(now time.Time) List {
+	if t.changed {
+		groups := t.ordered()
+		t.settle(groups)
+		slices.SortFunc(groups, worse)
+		shown := groups[:min(len(groups), MaxProblems)]
+		t.list = List{Problems: make([]Problem, 0, len(shown)), More: len(groups) - len(shown)}
+		for _, g := range shown {
+			t.list.Problems = append(t.list.Problems, assemble(g))
+		}
+		t.changed = false
+	}
+	out := t.list
+	out.AsOf = now
+	return out
+}
+
+// worse orders problems: by rank, number of objects and age.
+func worse(a, b []*tracked) int {
+	rank := func(g []*tracked) int {
+		return slices.MaxFunc(g, func(a, b *tracked) int { return cmp.Compare(a.Rank, b.Rank) }).Rank
+	}
+	return cmp.Or(
+		cmp.Compare(rank(b), rank(a)),
+		cmp.Compare(len(b), len(a)),
+		older(a[0], b[0]),
+	)
+}
+
+// assemble returns the problem of the entries of one key, the oldest first.
+func assemble(g []*tracked) Problem {
+	first := g[0]
+	p := Problem{
+		ID: first.ID, Category: first.Category, Reason: first.sentence(), Since: first.Onset.At,
+		Before: first.Onset.Before, Object: first.Object, Count: len(g), Image: first.Image,
+		Cause: first.Cause, Next: first.Next,
+	}
+	for _, f := range first.Earlier {
+		p.Earlier = append(p.Earlier, Earlier(f))
+	}
+	if first.Blamed != nil && (first.Shared || len(g) == 1) && *first.Blamed != first.Object {
+		blamed := *first.Blamed
+		p.Blamed = &blamed
+	}
+	namespaces := map[string]bool{}
+	for _, e := range g {
+		if len(p.Objects) < MaxObjects {
+			p.Objects = append(p.Objects, e.Object)
+		}
+		if e.Image != p.Image {
+			p.Image = ""
+		}
+		namespaces[e.Object.Namespace] = true
+	}
+	p.Namespaces = bounded(namespaces)
+	return p
+}
+
+// bounded returns the first names in order, at most MaxObjects.
+func bounded(names map[string]bool) []string {
+	out := make([]string, 0, len(names))
+	for n := range names {
+		out = append(out, n)
+	}
+	slices.SortFunc(out, strings.Compare)
+	return out[:min(len(out), MaxObjects)]
+}
