@@ -63,16 +63,18 @@ func (l level) denied(text string) string {
 	return l.text(text)
 }
 
-// masked masks a text, after it has removed what no mask may see: the output of programs, invalid
-// values, parts of URLs, and words without an end.
+// masked masks a text, and removes what no mask can know: the output of programs, invalid values, parts of
+// URLs, and words without a beginning or an end. The mask comes first, as long as values are whole.
 func (l level) masked(text string, mask func(string) string, cut bool) string {
+	cut = cut || isCut(text)
 	text, output := withoutOutput(text)
-	text = urls.ReplaceAllStringFunc(withoutValues(oneLine(text)), bare)
+	text = mask(cutWord.ReplaceAllString(oneLine(text), mark))
+	text = urls.ReplaceAllStringFunc(withoutParsed(withoutValues(text)), bare)
 	text = withoutNamed(login.ReplaceAllString(text, mark+"@"))
-	if !output && (cut || isCut(text)) {
+	if cut && !output {
 		text = withoutLastWord(text)
 	}
-	text = Quote(mask(text))
+	text = Quote(text)
 	if output {
 		text = strings.TrimSpace(text + " " + Withheld)
 	}
@@ -109,12 +111,17 @@ var (
 	quoted  = regexp.MustCompile(openQuote + `[^` + closeQuote + `]*` + closeQuote)
 )
 
-// Strict returns a clean message, or a part of one, without text of unknown form, as a strict Cleaner does.
+// Strict returns a clean message, or a part of one, without text of unknown form, as a strict Cleaner does. Where a
+// quote lacks its beginning or its end, it withholds everything up to the next one.
 func Strict(text string) string {
 	if !strings.Contains(text, openQuote) && !strings.Contains(text, closeQuote) {
 		return text
 	}
-	return quoted.ReplaceAllString(Requote(text), Withheld)
+	text = quoted.ReplaceAllString(Requote(text), Withheld)
+	if at := strings.LastIndex(text, closeQuote); at >= 0 {
+		text = Withheld + text[at+len(closeQuote):]
+	}
+	return text
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
@@ -139,6 +146,8 @@ var (
 	// contents matches the kinds with confidential content.
 	contents = regexp.MustCompile(`(?i)\b(?:secret|configmap)s?\b`)
 	urls     = regexp.MustCompile(`\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s"'<>()\[\]{},;]*`)
+	// cutWord matches a word with an ellipsis at its beginning, in it or at its end.
+	cutWord = regexp.MustCompile(`\S*[\pL\pN](?:\.{3,}|…)\S*|\S*(?:\.{3,}|…)[\pL\pN]\S*`)
 	// login matches a user and a password before a host, without a scheme.
 	login = regexp.MustCompile(`[^\s"'@/(]+:[^\s"'@/(]+@`)
 	// outputForm matches the words before the output of a program, or before the command of a failed one.
@@ -188,6 +197,16 @@ func withoutValues(text string) string {
 	}
 	return b.String() + text
 }
+
+// parsedForm matches the words of a parser before the text that it cannot read.
+var parsedForm = regexp.MustCompile(
+	`(?i)\b((?:pars(?:e|ing)|unmarshal(?:l?ing)?(?: !![a-z]+)?|decod(?:e|ing)|convert(?:ing)?|invalid (?:port|syntax)|` +
+		`duration|escape|near|literal|value|input|got)[:=]? )` +
+		"(?:\"(?:[^\"\\\\]|\\\\.)*\"|'[^']*'|`[^`]*`)",
+)
+
+// withoutParsed removes the texts that a parser cannot read: a broken configuration quotes its values so.
+func withoutParsed(text string) string { return parsedForm.ReplaceAllString(text, "${1}"+mark) }
 
 // namedForm matches a word for a credential, and the text that follows as its value.
 var namedForm = regexp.MustCompile(

@@ -8,7 +8,9 @@ import (
 )
 
 // masking masks the canary, as a caller does that knows it.
-func masking(text string) string { return strings.ReplaceAll(text, canary, mark) }
+func masking(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, canary+",0ther", mark), canary, mark)
+}
 
 // TestMasked: text is shown, values are masked. The canary is known of the object with the message, and not
 // of a refused object.
@@ -138,7 +140,23 @@ func TestMasked(t *testing.T) {
 		"named":           {in: "the token is a1b2c3d4, db_password=hello-x", want: "the token is …, db_password=…"},
 		"named, quoted":   {in: `password: "a b c d"`, want: "password: …"},
 		"named, no value": {in: "the token is expired, secret: missing, no password", want: same},
-		"cut at a limit":  {in: long, want: long[:strings.LastIndex(long, " ")] + " …"},
+		"cut inside": {
+			in:   `the keys "` + canary[:4] + `...", ` + canary[:5] + `… and ...` + canary[5:] + ` are bad`,
+			want: `the keys … … and … are bad`,
+		},
+		"parsed": {
+			in: `cannot load the file: strconv.ParseInt: parsing "0ther": invalid syntax; yaml: line 2: cannot ` +
+				"unmarshal !!str `0ther` into int; time: invalid duration \"0ther\"; parse \"redis://u:0ther@h\": " +
+				`invalid port ":0ther" after host; syntax error near '0ther'; expected a number, got "0ther"`,
+			want: `cannot load the file: strconv.ParseInt: parsing …: invalid syntax; yaml: line 2: cannot ` +
+				`unmarshal !!str … into int; time: invalid duration …; parse …: invalid port … after host; ` +
+				`syntax error near …; expected a number, got …`,
+		},
+		"value with separators": {
+			in: "login=" + canary + ",0ther failed", want: "login=… failed",
+		},
+		"broken text":    {in: "the key 0the\xff is bad", want: "the key … is bad"},
+		"cut at a limit": {in: long, want: long[:strings.LastIndex(long, " ")] + " …"},
 		"decoding": {
 			in: `Deployment in version "v1" cannot be handled as a Deployment: error found in #10 byte of ` +
 				`...|"othe|...`,
@@ -202,6 +220,13 @@ func TestQuote(t *testing.T) {
 	long := cleaner.Clean("Error creating: " + strings.Repeat("the disk is full ", 100))
 	if len(long) > maxOutput || !strings.HasSuffix(long, " …”") {
 		t.Errorf("got %d bytes, %q", len(long), long)
+	}
+	for part, want := range map[string]string{
+		"a b” c “d e” f g”": Withheld, "b” c” d": Withheld + " d", "“a “b” c” d": Withheld + " d",
+	} {
+		if got := Strict(part); got != want {
+			t.Errorf("%q: the strict form is %q", part, got)
+		}
 	}
 	for part, want := range map[string]string{
 		"so: “cut": "so: “cut”", "cut”: so": "“cut”: so", "a” b “c": "“a” b “c”", "“a” b": "“a” b", "a": "a",
