@@ -3,9 +3,12 @@
 package mask
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -19,7 +22,6 @@ type Object = map[string]any
 type collector struct {
 	key     key
 	all     []word
-	buf     []byte
 	content int
 	more    bool
 	// known are the names of the object: its traces show them.
@@ -48,9 +50,12 @@ func (c *collector) object(obj Object) {
 	for name, v := range obj {
 		switch name {
 		case "data":
-			if obj["kind"] == "ConfigMap" {
+			switch of {
+			case "ConfigMap":
 				c.files(v)
-			} else {
+			case "Secret": // of a copy in an annotation: a Secret itself is read without its data
+				c.decoded(v)
+			default:
 				c.field("", name, v, false)
 			}
 		case "apiVersion", "kind", "status":
@@ -116,12 +121,45 @@ func (c *collector) field(in, name string, v any, below bool) {
 		}
 	case string:
 		c.text(in, name, v, below)
+	default:
+		if below {
+			c.number(v)
+		}
 	}
 }
 
 func (c *collector) text(in, name, text string, below bool) {
-	if below && !isName(in, name) || name == "path" && strings.ContainsRune(text, '?') { // of a probe, with a token
+	switch {
+	case below && !isName(in, name), name == "path" && strings.ContainsRune(text, '?'): // of a probe, with a token
 		c.value(text)
+	case strings.Contains(text, "://"):
+		for _, at := range userInfo.FindAllStringSubmatch(text, maxReads) {
+			c.value(at[1])
+		}
+	}
+}
+
+// userInfo matches the user and the password in a URL.
+var userInfo = regexp.MustCompile(`://([^\s/?#]+)@`)
+
+// number gathers a number as a word: a password may consist of digits.
+func (c *collector) number(v any) {
+	switch v := v.(type) {
+	case int64:
+		c.value(strconv.FormatInt(v, 10))
+	case float64:
+		c.value(strconv.FormatFloat(v, 'f', -1, 64))
+	}
+}
+
+// decoded gathers the words of texts in base64.
+func (c *collector) decoded(v any) {
+	data, _ := v.(Object)
+	for _, each := range data {
+		text, _ := each.(string)
+		if plain, err := base64.StdEncoding.DecodeString(text); err == nil {
+			c.value(string(plain))
+		}
 	}
 }
 
@@ -139,23 +177,34 @@ func isName(in, name string) bool {
 var (
 	// reference matches the fields with the names of other objects.
 	reference = regexp.MustCompile(
-		`(?:Ref|Refs|Reference|References|SecretName)$|^(?:valueFrom|valuesFrom|tolerations|matchExpressions)$`,
+		`(?:Ref|Refs|Reference|References|SecretName|[cC]onfigMap|ConfigMapName|configMapName)$|` +
+			`^(?:valueFrom|valuesFrom|tolerations|matchExpressions)$`,
 	)
 	// valueFields are the fields with values in objects of every kind.
 	valueFields = []string{
-		"annotations", "args", "binaryData", "command", "data", "env", "headers", "httpHeaders", "parameters",
+		"annotations", "args", "binaryData", "command", "data", "env", "headers", "httpHeaders", "options", "parameters",
 		"stringData", "volumeAttributes",
+	}
+	// valueNames are parts of the names of fields with values in custom resources, in lower case.
+	valueNames = []string{
+		"argument", "config", "connection", "dsn", "header", "option", "override", "param", "setting", "values",
+		"variable",
 	}
 )
 
 // hasValues reports whether a field has values that messages must not show.
 func (c *collector) hasValues(name string) bool {
-	return slices.Contains(valueFields, name) || c.custom && message.ConfidentialField(name)
+	if slices.Contains(valueFields, name) || !c.custom {
+		return slices.Contains(valueFields, name)
+	}
+	lower := strings.ToLower(name)
+	return message.ConfidentialField(name) ||
+		slices.ContainsFunc(valueNames, func(part string) bool { return strings.Contains(lower, part) })
 }
 
 // value gathers the words of a value.
 func (c *collector) value(text string) {
-	if c.content += len(text); c.content > maxContent || len(c.all) > maxWords {
+	if c.content += len(text); c.content > maxContent || c.isFull() {
 		c.more = true
 		return
 	}
@@ -179,32 +228,32 @@ func (c *collector) value(text string) {
 	}
 }
 
-// files gathers the words of the content of a ConfigMap. Of a file, these are the values of settings whose names
-// suggest a credential, and random words: most others are words of any sentence.
+// isFull reports whether the object has too many different words. It removes repeated ones from time to time.
+func (c *collector) isFull() bool {
+	if len(c.all) <= 2*maxWords {
+		return false
+	}
+	slices.SortFunc(c.all, word.compare)
+	c.all = slices.Compact(c.all)
+	return len(c.all) > maxWords
+}
+
+// files gathers the words of the content of a ConfigMap. Of a file with several lines, these are the values of
+// settings, and the words that are more than letters: most others are words of any sentence.
 func (c *collector) files(v any) {
 	data, _ := v.(Object)
 	for _, each := range data {
 		file, _ := each.(string)
-		if c.content += len(file); c.content > maxContent {
-			c.more = true
-			return
-		}
-		if !strings.Contains(strings.TrimSpace(file), "\n") {
-			c.content -= len(file)
+		if !strings.Contains(strings.TrimSpace(file), "\n") || json.Valid([]byte(file)) {
 			c.value(file)
 			continue
 		}
 		for line := range strings.Lines(file) {
-			at := setting.FindStringSubmatch(strings.TrimSpace(line))
-			if at != nil && message.ConfidentialField(at[1]) {
-				c.content -= len(at[2])
+			if at := setting.FindStringSubmatch(strings.TrimSpace(line)); at != nil {
 				c.value(at[2])
+				continue
 			}
-		}
-		for _, word := range random.FindAllString(file, maxWords) {
-			if strings.ContainsAny(word, "0123456789") && strings.Trim(word, "0123456789.-") != "" {
-				c.word(word)
-			}
+			c.value(strings.Join(unusual.FindAllString(line, -1), "\n"))
 		}
 	}
 }
@@ -212,7 +261,8 @@ func (c *collector) files(v any) {
 var (
 	// setting matches a line of a file with a name and a value.
 	setting = regexp.MustCompile(`^(?:export\s+|- )?["']?([A-Za-z_][A-Za-z0-9_.-]*)["']?\s*[:=]\s*(\S.*)$`)
-	random  = regexp.MustCompile(`[A-Za-z0-9+/_=-]{16,}`)
+	// unusual matches a word with another character than letters.
+	unusual = regexp.MustCompile(`\S*[^\pL\s.,;:!?'"()\[\]-]\S*`)
 )
 
 // texts gathers the words of all texts in a value.
@@ -230,6 +280,8 @@ func (c *collector) texts(v any) {
 		if len(v) > 0 {
 			c.value(v)
 		}
+	default:
+		c.number(v)
 	}
 }
 
@@ -258,8 +310,11 @@ func (c *collector) chunk(text string, several bool) {
 	}
 	text = strings.Trim(text, quotes)
 	if name := assigned.FindString(text); name != "" && len(name) < len(text) {
-		c.word(text)
-		text = strings.Trim(text[len(name):], quotes)
+		value := strings.Trim(text[len(name):], quotes)
+		if len(value) < minWord {
+			c.word(text) // the value alone is too short
+		}
+		text = value
 	}
 	if short.MatchString(text) && !strings.HasPrefix(text, "--") {
 		c.word(text[2:])
@@ -286,14 +341,16 @@ func (c *collector) word(text string) {
 	if len(text) < minWord || len(text) > maxWord || slices.Contains(c.known, text) {
 		return
 	}
-	c.buf = append(c.buf[:0], text...)
-	b := c.buf
+	b := canonical(text)
+	if len(b) < minWord {
+		return
+	}
 	letters := true
 	for _, x := range b {
-		letters = letters && (x|0x20 >= 'a' && x|0x20 <= 'z')
+		letters = letters && x >= 'a' && x <= 'z'
 	}
 	c.all = append(c.all, word{
 		sum: c.key.sum(b), head: c.key.head(b), letters: letters,
-		size: uint16(len(b)), //nolint:gosec // at most maxWord
+		size: uint16(min(len(b), math.MaxUint16)), //nolint:gosec // bounded
 	})
 }

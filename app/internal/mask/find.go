@@ -3,9 +3,8 @@
 package mask
 
 import (
-	"encoding/base64"
-	"strconv"
-	"strings"
+	"bytes"
+	"cmp"
 	"unicode"
 	"unicode/utf8"
 )
@@ -15,14 +14,7 @@ func (v Values) find(text string) []span {
 	if !v.any() {
 		return nil
 	}
-	plain := form{text: []byte(text)}
-	out := append(v.in(plain), v.base64(plain)...)
-	for _, decode := range []func(string) form{percent, backslash} {
-		if f := decode(text); f.at != nil {
-			out = append(append(out, v.in(f)...), v.base64(f)...)
-		}
-	}
-	return out
+	return v.in(form{text: []byte(text)}, 0)
 }
 
 func (v Values) any() bool {
@@ -34,26 +26,40 @@ func (v Values) any() bool {
 	return false
 }
 
-// form is a text without its encoding. at has the position of each byte in the encoded text, and the
-// length of that text; nil means that the text is not encoded.
-type form struct {
-	text []byte
-	at   []int
-}
-
-func (f form) span(from, to int) span {
-	if f.at == nil {
-		return span{from, to}
+// in returns the values in a form of a text, also below further encodings.
+func (v Values) in(f form, depth int) []span {
+	out := v.plain(f.canonical())
+	if depth == maxEncodings || depth > 0 && !isText(f.text) {
+		return out
 	}
-	return span{f.at[from], f.at[to]}
+	for _, decode := range escapes {
+		if decoded, some := decode(f); some {
+			out = append(out, v.in(decoded, depth+1)...)
+		}
+	}
+	for _, runs := range encodings {
+		for _, r := range runs(f.text) {
+			for _, decoded := range r.decoded {
+				if len(v.in(form{text: decoded}, depth+1)) > 0 {
+					out = append(out, f.span(r.from, r.to))
+					break
+				}
+			}
+		}
+	}
+	return out
 }
 
-// in returns the values in a form of a text. At the end of a text, the beginning of a value is enough: the
-// text may have been cut.
-func (v Values) in(f form) []span {
+// plain returns the values in a canonical text. Where a text was cut, the beginning of a value is enough: before
+// an ellipsis, and at the end.
+func (v Values) plain(f form) []span {
 	var out []span
+	end := 0
 	for from := 0; from+minWord <= len(f.text); {
-		if n := v.at(f.text, from); n > 0 {
+		if end <= from {
+			end = from + cutAt(f.text[from:])
+		}
+		if n := v.at(f.text, from, end); n > 0 {
 			out = append(out, f.span(from, from+n))
 			from += n
 			continue
@@ -63,21 +69,37 @@ func (v Values) in(f form) []span {
 	return out
 }
 
-// at returns the length of the longest value at a position, or 0.
-func (v Values) at(text []byte, from int) (length int) {
+// cutAt returns the position of the first ellipsis after the first byte, or the length of the text.
+func cutAt(text []byte) int {
+	if at := bytes.Index(text[1:], []byte("...")); at >= 0 { // the canonical form of "…", too
+		return at + 1
+	}
+	return len(text)
+}
+
+// at returns the length of the longest value at a position, or 0. The text may have been cut at end: without a whole
+// value, the beginning of one reaches up to there.
+func (v Values) at(text []byte, from, end int) int {
 	head := v.key.head(text[from:])
+	whole, part := 0, 0
 	for _, set := range v.sets {
+		if !set.mayHave(head) {
+			continue
+		}
 		for _, w := range set.candidates(head) {
-			n := min(int(w.size), len(text)-from)
-			if n <= length || w.letters && !apart(text, from, from+n) {
-				continue
-			}
-			if n < int(w.size) || v.key.sum(text[from:from+n]) == w.sum {
-				length = n
+			to := from + int(w.size)
+			cut := to > end && from+minWord <= end
+			switch {
+			case to <= len(text) && v.key.sum(text[from:to]) == w.sum:
+				if !w.letters || apart(text, from, to) {
+					whole = max(whole, to-from)
+				}
+			case cut && (!w.letters || apart(text, from, end)):
+				part = end - from
 			}
 		}
 	}
-	return length
+	return cmp.Or(whole, part)
 }
 
 // apart reports whether the letters text[from:to] are no part of a longer word.
@@ -87,111 +109,15 @@ func apart(text []byte, from, to int) bool {
 	return !unicode.IsLetter(before) && !unicode.IsLetter(after)
 }
 
-// base64 returns the runs of a text that have a value in base64, in either alphabet. The encoded data may
-// begin before the value, and before the run.
-func (v Values) base64(f form) []span {
-	var out []span
-	for from := 0; from < len(f.text); {
-		to := from
-		for to < len(f.text) && in64(f.text[to]) {
-			to++
-		}
-		run := f.text[from:to]
-		for to < len(f.text) && f.text[to] == '=' {
-			to++
-		}
-		if len(run) >= minRun && v.encoded(run) {
-			out = append(out, f.span(from, to))
-		}
-		from = max(to, from+1)
+// isText reports whether decoded data can be encoded again.
+func isText(data []byte) bool {
+	if !utf8.Valid(data) {
+		return false
 	}
-	return out
-}
-
-// minRun is the length of the base64 of a value, without the characters that depend on other bytes.
-const minRun = 7
-
-func in64(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
-		c == '+' || c == '/' || c == '-' || c == '_'
-}
-
-// encoded reports whether a run of base64 has a value.
-func (v Values) encoded(run []byte) bool {
-	text := make([]byte, len(run))
-	for i, c := range run {
-		switch c {
-		case '-':
-			c = '+'
-		case '_':
-			c = '/'
-		}
-		text[i] = c
-	}
-	decoded := make([]byte, base64.RawStdEncoding.DecodedLen(len(text)))
-	for shift := range 4 {
-		part := text[min(shift, len(text)):]
-		if len(part)%4 == 1 {
-			part = part[:len(part)-1]
-		}
-		n, err := base64.RawStdEncoding.Decode(decoded, part)
-		if err == nil && len(v.in(form{text: decoded[:n]})) > 0 {
-			return true
+	for _, c := range data {
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' {
+			return false
 		}
 	}
-	return false
-}
-
-// percent returns the form of a text without URL-encoding.
-func percent(text string) form {
-	return unescaped(text, '%', func(s string) (string, int) {
-		if len(s) < 3 {
-			return "", 0
-		}
-		b, err := strconv.ParseUint(s[1:3], 16, 8)
-		if err != nil {
-			return "", 0
-		}
-		return string([]byte{byte(b)}), 3
-	})
-}
-
-// backslash returns the form of a text without the escapes of JSON and Go.
-func backslash(text string) form {
-	return unescaped(text, '\\', func(s string) (string, int) {
-		r, multibyte, rest, err := strconv.UnquoteChar(s, '"')
-		switch {
-		case err == nil && (multibyte || r < utf8.RuneSelf):
-			return string(r), len(s) - len(rest)
-		case err == nil:
-			return string([]byte{byte(r)}), len(s) - len(rest) //nolint:gosec // an escape of one byte
-		case len(s) > 1 && s[1] < utf8.RuneSelf:
-			return s[1:2], 2 // such as \/ or \'
-		}
-		return "", 0
-	})
-}
-
-// unescaped decodes each escape that begins with a byte. decode returns the decoded bytes and the length
-// of the escape, which is 0 for none.
-func unescaped(text string, begin byte, decode func(string) (string, int)) form {
-	if strings.IndexByte(text, begin) < 0 {
-		return form{}
-	}
-	f := form{text: make([]byte, 0, len(text)), at: make([]int, 0, len(text)+1)}
-	for i := 0; i < len(text); {
-		out, n := text[i:i+1], 1
-		if text[i] == begin {
-			if decoded, length := decode(text[i:]); length > 0 {
-				out, n = decoded, length
-			}
-		}
-		for range len(out) {
-			f.at = append(f.at, i)
-		}
-		f.text = append(f.text, out...)
-		i += n
-	}
-	f.at = append(f.at, len(text))
-	return f
+	return true
 }

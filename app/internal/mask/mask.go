@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package mask replaces confidential values in texts. It recognizes the values of an object and of its
-// relatives by keyed digests, also in base64, URL-encoded or escaped, and other credentials by the rules of
-// gitleaks. Package message decides which texts come here.
+// relatives by keyed digests, in any case and encoded, too: in base64, in hexadecimal, in a URL or escaped. It
+// recognizes other credentials by the rules of gitleaks. Package message decides which texts come here.
 package mask
 
 import (
@@ -20,7 +20,13 @@ const Mark = "…"
 type Values struct {
 	key  key
 	sets []*Words
+	// unread means that the object reads a ConfigMap that is unknown.
+	unread bool
 }
+
+// Unread reports whether the object reads a ConfigMap that is unknown: one that does not exist, has not arrived yet or
+// cannot be read.
+func (v Values) Unread() bool { return v.unread }
 
 // Mask returns a text without the values and without credentials.
 func (v Values) Mask(text string) string {

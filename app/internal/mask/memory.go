@@ -3,12 +3,15 @@
 package mask
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"slices"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
@@ -19,13 +22,15 @@ const (
 	maxSets   = 256
 	// maxMemory bounds the memory of all words in bytes. Objects beyond it are unknown.
 	maxMemory = 128 << 20
+	// maxReads bounds the ConfigMaps of one object.
+	maxReads = 32
 	// maxGone bounds the deleted objects that are remembered for their last messages.
 	maxGone = 4096
 )
 
 // Memory has the words of the objects of a cluster, as keyed digests: of the present version, of the
-// version before, of owners and of dependants. Objects with the same words share them. A Memory may be used
-// concurrently.
+// versions before, of owners, of dependants and of the ConfigMaps that they read. Objects with the same words share
+// them. A Memory may be used concurrently. It is never stored: digests of short values can be reversed by trying.
 type Memory struct {
 	key key
 
@@ -44,13 +49,17 @@ type Memory struct {
 // id is a digest of a UID or of a name.
 type id uint64
 
-// entry is one object: the words of its present version and of the one before, or nil, and the ids of its
-// owner and of the object that applies it.
+// entry is one object: the words of its present version and of those before, or nil, and the ids of its
+// owner, of the object that applies it, and of the ConfigMaps that it reads.
 type entry struct {
 	now, before *Words
 	owners      [2]id
+	reads       []id
 	name        id
 	version     uint64
+	// foreign means that the owner is of a custom kind. Its controller may copy the owner's values into messages of
+	// the object, but not into its fields.
+	foreign bool
 	// written is the time of the last change outside the status, in seconds; 0 for none.
 	written int64
 }
@@ -61,10 +70,13 @@ type uses struct {
 	n     int
 }
 
-// NewMemory returns an empty Memory with the two halves of a key.
-func NewMemory(k0, k1 uint64) *Memory {
+// NewMemory returns an empty Memory with a random key of its own.
+func NewMemory() *Memory {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
 	return &Memory{
-		key: key{k0, k1}, objects: map[id]entry{}, names: map[id]id{}, below: map[id]map[*Words]int{},
+		key:     key{binary.LittleEndian.Uint64(b[:8]), binary.LittleEndian.Uint64(b[8:])},
+		objects: map[id]entry{}, names: map[id]id{}, below: map[id]map[*Words]int{},
 		shared: map[uint64]*uses{},
 	}
 }
@@ -86,6 +98,8 @@ type Version struct {
 	Owners          []object.Owner
 	// Applied is the object that applies this one, such as a Kustomization; the zero value means none.
 	Applied object.Name
+	// Reads are the ConfigMaps that the object reads.
+	Reads []object.Name
 	// Written is the time of the last change outside the status; zero for an object without any.
 	Written time.Time
 	Words   *Words
@@ -103,10 +117,13 @@ func (m *Memory) Put(v *Version) {
 		if c := object.ControllerOf(v.Owners); c != nil {
 			of = c
 		}
-		e.owners[0] = m.uid(of.UID)
+		e.owners[0], e.foreign = m.uid(of.UID), !kind.BuiltIn(of.Group)
 	}
 	if v.Applied != (object.Name{}) {
 		e.owners[1] = m.name(v.Applied)
+	}
+	for _, name := range v.Reads[:min(len(v.Reads), maxReads)] {
+		e.reads = append(e.reads, m.name(name))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,22 +132,22 @@ func (m *Memory) Put(v *Version) {
 		return
 	}
 	words := v.Words
+	if len(v.Reads) > maxReads {
+		words = unknown
+	}
 	if known && old.version == v.ResourceVersion {
 		words = old.now
 	}
-	e.now, e.before = m.share(words), old.before
+	e.now = m.share(words)
 	switch {
 	case !known:
 	case old.now == e.now:
-		m.release(old.now)
+		e.before = m.share(old.before)
 	default:
-		m.release(old.before)
-		e.before = old.now
+		e.before = m.share(union(old.before, old.now))
 	}
-	for i := range e.owners {
-		m.join(e.owners[i], e.now)
-		m.leave(old.owners[i], old.now)
-	}
+	m.join(&e)
+	m.leave(&old)
 	m.objects[uid], m.names[e.name] = e, uid
 }
 
@@ -151,19 +168,16 @@ func (m *Memory) Forget(uid types.UID) {
 	if !known {
 		return
 	}
-	for _, owner := range e.owners {
-		m.leave(owner, e.now)
-	}
-	m.release(e.now)
-	m.release(e.before)
+	m.leave(&e)
 	delete(m.objects, oldest)
 	if m.names[e.name] == oldest {
 		delete(m.names, e.name)
 	}
 }
 
-// Of returns the values of an object, of its version before, of its owners and of its dependants. It
-// returns false for an object with unknown values. earlier means that a text can be about an earlier version
+// Of returns the values of an object, of its versions before, of its owners, of its dependants and of the ConfigMaps
+// that it reads. It returns false for an object with unknown values, or with an unknown owner of a custom kind.
+// earlier means that a text can be about an earlier version
 // than the present one; then that version must be known.
 func (m *Memory) Of(uid types.UID, earlier bool) (Values, bool) {
 	m.mu.Lock()
@@ -204,7 +218,11 @@ func (m *Memory) of(of id, earlier bool) (Values, bool) {
 		}
 	}
 	for range maxOwners {
+		ok = ok && m.addRead(&v, &e)
 		up, found := m.objects[e.owners[0]]
+		if !found && e.foreign {
+			return v, false
+		}
 		if !found {
 			up, found = m.objects[m.names[e.owners[1]]]
 		}
@@ -215,6 +233,18 @@ func (m *Memory) of(of id, earlier bool) (Values, bool) {
 		e = up
 	}
 	return v, ok
+}
+
+// addRead adds the words of the ConfigMaps that an object reads.
+func (m *Memory) addRead(v *Values, e *entry) bool {
+	for _, name := range e.reads {
+		read, found := m.objects[m.names[name]]
+		v.unread = v.unread || !found
+		if found && (!v.add(read.now) || !v.add(read.before)) {
+			return false
+		}
+	}
+	return true
 }
 
 // add adds words, and reports whether they and all others are complete.
@@ -232,17 +262,16 @@ func (v *Values) add(w *Words) bool {
 
 // share returns the one copy of equal words, which has one more use.
 func (m *Memory) share(w *Words) *Words {
-	if w == none || w.more {
+	if w == nil || w == none || w.more {
 		return w
 	}
-	sum := w.id
-	u := m.shared[sum]
+	u := m.shared[w.id]
 	if u == nil {
 		if m.size+w.size() > maxMemory {
 			return unknown
 		}
 		u = &uses{words: w}
-		m.shared[sum] = u
+		m.shared[w.id] = u
 		m.size += w.size()
 	}
 	u.n++
@@ -254,36 +283,44 @@ func (m *Memory) release(w *Words) {
 	if w == nil || w == none || w.more {
 		return
 	}
-	sum := w.id
-	u := m.shared[sum]
+	u := m.shared[w.id]
 	if u.n--; u.n == 0 {
-		delete(m.shared, sum)
+		delete(m.shared, w.id)
 		m.size -= w.size()
 	}
 }
 
-// join adds the words of an object to those below its owner.
-func (m *Memory) join(owner id, w *Words) {
-	if owner == 0 || w == none {
-		return
+// join adds the words of an object to those below its owners.
+func (m *Memory) join(e *entry) {
+	for _, owner := range e.owners {
+		for _, w := range []*Words{e.now, e.before} {
+			if owner == 0 || w == nil || w == none {
+				continue
+			}
+			if m.below[owner] == nil {
+				m.below[owner] = map[*Words]int{}
+			}
+			m.below[owner][w]++
+		}
 	}
-	if m.below[owner] == nil {
-		m.below[owner] = map[*Words]int{}
-	}
-	m.below[owner][w]++
 }
 
-// leave undoes join.
-func (m *Memory) leave(owner id, w *Words) {
-	if owner == 0 || w == none || w == nil {
-		return
-	}
-	of := m.below[owner]
-	if of[w]--; of[w] <= 0 {
-		delete(of, w)
-	}
-	if len(of) == 0 {
-		delete(m.below, owner)
+// leave undoes join, and ends the uses of the words.
+func (m *Memory) leave(e *entry) {
+	for _, w := range []*Words{e.now, e.before} {
+		for _, owner := range e.owners {
+			of := m.below[owner]
+			if owner == 0 || w == nil || w == none {
+				continue
+			}
+			if of[w]--; of[w] <= 0 {
+				delete(of, w)
+			}
+			if len(of) == 0 {
+				delete(m.below, owner)
+			}
+		}
+		m.release(w)
 	}
 }
 

@@ -59,7 +59,7 @@ func New(key [KeySize]byte, s Settings) *Normalizer {
 		s.Signals = new(health.Signals)
 	}
 	if s.Memory == nil {
-		s.Memory = NewMemory(key)
+		s.Memory = mask.NewMemory()
 	}
 	k0, k1 := halves(key)
 	return &Normalizer{
@@ -70,9 +70,6 @@ func New(key [KeySize]byte, s Settings) *Normalizer {
 		judge:   health.NewJudge(s.Health, s.Signals),
 	}
 }
-
-// NewMemory returns an empty memory under the key.
-func NewMemory(key [KeySize]byte) *mask.Memory { return mask.NewMemory(halves(key)) }
 
 func halves(key [KeySize]byte) (k0, k1 uint64) {
 	return binary.LittleEndian.Uint64(key[:8]), binary.LittleEndian.Uint64(key[8:])

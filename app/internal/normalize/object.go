@@ -38,34 +38,58 @@ func (n *Normalizer) Early(u *unstructured.Unstructured) (s *observation.State, 
 	return n.object(u, true)
 }
 
-func (n *Normalizer) object(u *unstructured.Unstructured, early bool) (*observation.State, bool) {
-	obj := health.Reduced(u.Object)
+// Learn remembers the values that messages must not show of an object that an earlier process observed.
+func (n *Normalizer) Learn(u *unstructured.Unstructured) {
+	s := identified(u.Object)
+	if s == nil {
+		return
+	}
+	if words := n.own(s, u.Object, items(sub(u.Object, "metadata"), "managedFields")); words != nil {
+		n.relateTo(s, u.Object)
+		n.remember(s, words)
+	}
+}
+
+// identified returns the identity of an object, and what stands in its metadata; nil for one that is not stored.
+func identified(obj fields) *observation.State {
 	meta := sub(obj, "metadata")
 	version, err := strconv.ParseUint(raw(meta, "resourceVersion"), 10, 64)
 	if err != nil || raw(meta, "uid") == "" {
-		return nil, false
+		return nil
 	}
-	of := kindOf(raw(obj, "apiVersion"), raw(obj, "kind"))
-	gk := schema.GroupKind{Group: of.Group, Kind: of.Kind}
-	status := sub(obj, "status")
-	_, hasStatus := obj["status"]
-	s := &observation.State{
+	return &observation.State{
 		Ref: object.Ref{
-			Kind:      of,
+			Kind:      kindOf(raw(obj, "apiVersion"), raw(obj, "kind")),
 			Namespace: word(meta, "namespace"),
 			Name:      text(meta, "name"),
 			UID:       types.UID(text(meta, "uid")),
 		},
-		ResourceVersion:    version,
-		Generation:         number(meta, "generation"),
-		Created:            moment(meta, "creationTimestamp"),
-		Deleting:           moment(meta, "deletionTimestamp"),
-		GraceSeconds:       number(meta, "deletionGracePeriodSeconds"),
-		Finalizers:         words(meta, "finalizers", ""),
-		Labels:             n.labels(sub(meta, "labels")),
-		Owners:             owners(items(meta, "ownerReferences")),
-		ObservedGeneration: health.Observed(status),
+		ResourceVersion: version,
+		Generation:      number(meta, "generation"),
+		Created:         moment(meta, "creationTimestamp"),
+		Deleting:        moment(meta, "deletionTimestamp"),
+		GraceSeconds:    number(meta, "deletionGracePeriodSeconds"),
+		Finalizers:      words(meta, "finalizers", ""),
+		Owners:          owners(items(meta, "ownerReferences")),
 	}
+}
+
+// relateTo sets the relations of an object.
+func (n *Normalizer) relateTo(s *observation.State, obj fields) {
+	gk := schema.GroupKind{Group: s.Group, Kind: s.Kind.Kind}
+	s.Relations = n.relate(relations(obj, kind.Of(gk.Group, gk.Kind), s), gk, obj)
+}
+
+func (n *Normalizer) object(u *unstructured.Unstructured, early bool) (*observation.State, bool) {
+	obj := health.Reduced(u.Object)
+	s := identified(obj)
+	if s == nil {
+		return nil, false
+	}
+	of, meta, status := s.Kind, sub(obj, "metadata"), sub(obj, "status")
+	gk := schema.GroupKind{Group: of.Group, Kind: of.Kind}
+	_, hasStatus := obj["status"]
+	s.Labels, s.ObservedGeneration = n.labels(sub(meta, "labels")), health.Observed(status)
 	list := conditionsOf(status)
 	s.Conditions = conditions(list)
 	if kind.IsApplication(of) {
@@ -75,7 +99,7 @@ func (n *Normalizer) object(u *unstructured.Unstructured, early bool) (*observat
 		s.ObservedGeneration = observedIn(list)
 	}
 	s.Reconciled = (hasStatus || s.Generation > 0) && gk != kind.EndpointSlice.GroupKind()
-	s.Relations = n.relate(relations(obj, kind.Of(of.Group, of.Kind), s), gk, obj)
+	n.relateTo(s, obj)
 	said := n.textsOf(s, n.own(s, obj, items(meta, "managedFields")), early)
 	carry(s, carried(sub(meta, "annotations")), raw(meta, "generateName"))
 	switch gk {

@@ -41,7 +41,7 @@ func (n *Normalizer) texts(of schema.GroupKind, early bool, values func() (mask.
 	}
 	v, known := values()
 	// The values of Pods are in the template of their controllers, so their owners need not wait.
-	if early && (!known || !kind.BuiltIn(of.Group)) {
+	if early && (!known || v.Unread() || !kind.BuiltIn(of.Group)) {
 		t.early = true
 		return t
 	}
@@ -79,7 +79,13 @@ func (n *Normalizer) textsOf(s *observation.State, words *mask.Words, early bool
 		return n.texts(gk, false, func() (v mask.Values, known bool) { return v, false })
 	}
 	n.remember(s, words)
-	return n.texts(gk, early, func() (mask.Values, bool) { return n.Memory.Of(s.UID, earlier(s)) })
+	return n.texts(gk, early, func() (mask.Values, bool) {
+		v, known := n.Memory.Of(s.UID, earlier(s))
+		if !known {
+			return v, false
+		}
+		return n.Memory.And(v, words) // the memory may have later versions by now
+	})
 }
 
 // wordsOf returns the values of an object; nil if no message needs them.
@@ -96,8 +102,11 @@ func (n *Normalizer) remember(s *observation.State, words *mask.Words) {
 		Ref: &s.Ref, ResourceVersion: s.ResourceVersion, Owners: s.Owners, Words: words, Written: written(s),
 	}
 	for _, r := range s.Relations {
-		if r.Type == object.Applied {
+		switch {
+		case r.Type == object.Applied:
 			v.Applied = r.To
+		case r.Type == object.Config && r.To.Kind == kind.ConfigMap.Kind.Kind:
+			v.Reads = append(v.Reads, r.To)
 		}
 	}
 	n.Memory.Put(&v)

@@ -18,24 +18,30 @@ type messages struct {
 	refusals request.Refusals
 }
 
-// newMessages returns the settings by the environment. Without one, text has its values on a terminal only: its
-// user could read them with kubectl. Everything else may have other readers: a pipe, the log of a CI job, a
-// recording.
-func newMessages(o *cli.Options, recorded bool) messages {
+// onTerminal reports whether both streams of a command are terminals: reasons go to the standard error, too.
+func onTerminal(o *cli.Options) bool {
+	return cli.NewScreen(o.Streams.Out, o.Environment()).Terminal &&
+		cli.NewScreen(o.Streams.ErrOut, o.Environment()).Terminal
+}
+
+// newMessages returns the settings by the variable EnvMessages. Without one, text has its values on a terminal only:
+// its user could read them with kubectl. Everything else may have other readers: a pipe, the log of a CI job, a
+// file.
+func newMessages(setting string, terminalOnly bool) messages {
 	m := messages{key: normalize.NewKey()}
-	modes := mask.Modes{Default: mask.Mode(o.Env(EnvMessages))}
+	modes := mask.Modes{Default: mask.Mode(setting)}
 	switch modes.Default {
 	case mask.Masked, mask.Strict, mask.Keep:
 	case "clean":
 		modes.Default = mask.Strict
 	default:
 		modes.Default = mask.Masked
-		if !recorded && cli.NewScreen(o.Streams.Out, o.Environment()).Terminal {
+		if terminalOnly {
 			modes.Default = mask.Keep
 		}
 	}
 	m.refusals = request.Refusals{
-		Messages: modes, Memory: normalize.NewMemory(m.key), Whole: modes.Default == mask.Keep,
+		Messages: modes, Memory: mask.NewMemory(), Whole: modes.Default == mask.Keep,
 	}
 	return m
 }

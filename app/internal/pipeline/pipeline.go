@@ -69,21 +69,28 @@ type View interface {
 	Close() error
 }
 
-// New returns a pipeline. record is the file to record to, and otlp the destination of spans in
-// addition to OTEL_EXPORTER_OTLP_*; both may be empty.
-func New(ctx context.Context, o cli.Options, cluster, record, otlp string) (*Pipeline, error) {
+// Outputs are the outputs of a pipeline besides its screen. The zero value has none.
+type Outputs struct {
+	// Record is the file to record to, and OTLP the destination of spans in addition to OTEL_EXPORTER_OTLP_*.
+	Record, OTLP string
+	// Files means that the caller writes traces or observations to files of its own.
+	Files bool
+}
+
+// New returns a pipeline.
+func New(ctx context.Context, o cli.Options, cluster string, out Outputs) (*Pipeline, error) {
 	p := NewDisplay(o, cluster)
-	p.messages = newMessages(&o, record != "")
+	p.messages = newMessages(o.Env(EnvMessages), onTerminal(&o) && out.Record == "" && !out.Files)
 	p.Engine = lifecycle.New(lifecycle.Options{Cluster: cluster})
 	p.In, p.quit = make(chan *observation.Observation, backlog), make(chan struct{})
 	var err error
-	p.Exporter, err = export.New(ctx, export.Options{Endpoint: otlp, Cluster: cluster, Warn: p.Say})
+	p.Exporter, err = export.New(ctx, export.Options{Endpoint: out.OTLP, Cluster: cluster, Warn: p.Say})
 	if err != nil {
 		return nil, err
 	}
-	if record != "" {
+	if out.Record != "" {
 		if p.file, err = observation.Create(
-			record, observation.Header{Cluster: cluster, Started: o.Time()},
+			out.Record, observation.Header{Cluster: cluster, Started: o.Time()},
 		); err != nil {
 			return nil, errors.Join(err, p.Exporter.Close(ctx))
 		}
@@ -95,7 +102,7 @@ func New(ctx context.Context, o cli.Options, cluster, record, otlp string) (*Pip
 func NewDisplay(o cli.Options, cluster string) *Pipeline {
 	p := &Pipeline{
 		Options: o, Cluster: cluster, Screen: cli.NewScreen(o.Streams.ErrOut, o.Environment()),
-		messages: newMessages(&o, false),
+		messages: newMessages(o.Env(EnvMessages), onTerminal(&o)),
 	}
 	if p.Screen.Terminal {
 		p.View = render.NewLive(o.Streams.ErrOut, p.Screen.Size, render.Options{
@@ -205,13 +212,13 @@ func Identify(ctx context.Context, cfg *rest.Config) <-chan string {
 }
 
 // Watching starts a pipeline with a Watcher as its source.
-func Watching(ctx context.Context, o cli.Options, record, otlp string) (*Pipeline, *watch.Watcher, error) {
+func Watching(ctx context.Context, o cli.Options, out Outputs) (*Pipeline, *watch.Watcher, error) {
 	cfg := rest.CopyConfig(o.Kubeconfig.Current())
 	cluster, err := watch.Identity(ctx, cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := New(ctx, o, cluster, record, otlp)
+	p, err := New(ctx, o, cluster, out)
 	if err != nil {
 		return nil, nil, err
 	}

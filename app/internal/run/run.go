@@ -108,7 +108,9 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 	}
 	defer dir.remove()
 	cluster := <-identity
-	x.pipeline, err = pipeline.New(ctx, c.Options, cluster, c.Record, c.OTLP)
+	x.pipeline, err = pipeline.New(ctx, c.Options, cluster, pipeline.Outputs{
+		Record: c.Record, OTLP: c.OTLP, Files: c.Summary != "" || c.JUnit != "",
+	})
 	if err != nil {
 		return cli.CodeError, err
 	}

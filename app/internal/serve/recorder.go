@@ -132,15 +132,14 @@ type recorderOptions struct {
 }
 
 func newRecorder(j ledger, o recorderOptions) *recorder {
-	key := normalize.NewKey()
 	return &recorder{
 		recorderOptions: o,
 		joining:         o.Joining,
 		engine:          lifecycle.New(o.Engine),
 		journal:         j,
 		packer:          newPacker(),
-		digestKey:       key,
-		values:          normalize.NewMemory(key),
+		digestKey:       normalize.NewKey(),
+		values:          mask.NewMemory(),
 		signals:         new(health.Signals),
 		marks:           map[string]string{},
 		places:          map[string]string{},

@@ -58,27 +58,7 @@ func restore(ctx context.Context, j ledger, o recorderOptions, latest time.Time)
 	if err := errors.Join(r.findOpen(ctx, orphansState), r.findCopies(ctx)); err != nil {
 		return nil, err
 	}
-	if err := r.findValues(ctx); err != nil {
-		return nil, err
-	}
 	return r, r.findPositions(ctx)
-}
-
-// findValues restores the values of the objects that are as they were. Text about all others is withheld until
-// they are observed again.
-func (r *restored) findValues(ctx context.Context) error {
-	r.values = normalize.NewMemory(r.digestKey)
-	data, err := r.journal.State(ctx, valuesState)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := r.values.Restore(data, r.engine.Objects()); err != nil {
-		r.Warn("messages lack text until their objects change", errAttr(err))
-	}
-	return nil
 }
 
 // errRelations is a change of the relations in the configuration. The stored objects have the keys

@@ -14,9 +14,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
 )
 
-// valuesState is the name of the values that masked messages must not show.
-const valuesState = "values"
-
 // optionsState is the name of the engine's options.
 const optionsState = "engine-options"
 
@@ -71,7 +68,7 @@ func (r *recorder) saveEngine(l *look) error {
 		return err
 	}
 	l.State[engineState], l.State[optionsState] = out.Bytes(), options
-	l.State[openState], l.State[valuesState] = packTraces(l.open), r.values.Save()
+	l.State[openState] = packTraces(l.open)
 	for n := r.inputs.first; n < r.inputs.next; n++ {
 		l.State[inputName(n)] = nil
 	}

@@ -73,7 +73,7 @@ var subject = regexp.MustCompile(`^(?:\S+ "[a-z0-9.:/-]*" is (?:invalid|forbidde
 func (r *Refusals) values(w *observation.Write, s *message.Status, sent []byte) (v mask.Values, known bool) {
 	memory := r.Memory
 	if memory == nil {
-		memory = mask.NewMemory(0, 0)
+		memory = mask.NewMemory()
 	}
 	creates, deletes := w.Verb == Create && w.Subresource == "", w.Verb == Delete || w.Verb == DeleteCollection
 	if !creates {

@@ -108,7 +108,7 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, w := c.refusals, c.write
-			r.Memory = mask.NewMemory(1, 2)
+			r.Memory = mask.NewMemory()
 			if w.Name == "" {
 				w.Name = "web"
 			}

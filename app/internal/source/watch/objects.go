@@ -51,6 +51,21 @@ func (c *converter) observe(
 	return o
 }
 
+// learn remembers the values of an object that an earlier process observed.
+func (c *converter) learn(of schema.GroupVersionResource, obj metav1.Object) {
+	k := kind.OfResource(of.Group, of.Resource)
+	switch obj := obj.(type) {
+	case *metav1.PartialObjectMetadata:
+		c.normalizer.Metadata(k.Kind, obj)
+	case *unstructured.Unstructured:
+		if k.MetadataOnly {
+			c.normalizer.Content(k.Kind, obj)
+		} else {
+			c.normalizer.Learn(obj)
+		}
+	}
+}
+
 // object sets the state. Its messages are completed later if they may quote values of other objects.
 func (c *converter) object(o *observation.Observation, obj *unstructured.Unstructured) {
 	state, waits := c.normalizer.Early(obj)

@@ -18,13 +18,16 @@ type output struct {
 	reached func(Position) // nil ignores positions
 	// listed reports whether all objects are known; nil means always.
 	listed func() bool
-	// hold is the time until held observations are emitted; 0 leaves it to calls of release.
-	hold time.Duration
+	// hold is the time until held observations are emitted; 0 leaves it to calls of release. patience bounds the
+	// wait for the lists; the text is withheld then.
+	hold, patience time.Duration
 	// held are the observations that wait. positions are those of all streams meanwhile: after them, nothing may
 	// be missing.
 	held      []*observation.Observation
 	positions map[string]Position
-	closed    bool
+	// since is the time of the first held observation.
+	since  time.Time
+	closed bool
 	// waiting means that there are held observations.
 	waiting atomic.Bool
 	// incomplete is Config.Incomplete.
@@ -46,14 +49,18 @@ func (o *output) hand(out *observation.Observation) {
 		o.emit(out)
 		return
 	}
-	if len(o.held) == 0 && o.hold > 0 {
-		time.AfterFunc(o.hold, o.release)
+	if len(o.held) == 0 {
+		o.since = time.Now()
+		if o.hold > 0 {
+			time.AfterFunc(o.hold, o.release)
+		}
 	}
 	o.held = append(o.held, out)
 	o.waiting.Store(true)
 }
 
-// release completes and emits the held observations, and then the positions, once all objects have been listed.
+// release completes and emits the held observations, and then the positions, once all objects have been listed. If a
+// list takes too long, it emits them as they are.
 func (o *output) release() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -61,6 +68,8 @@ func (o *output) release() {
 	case o.closed || len(o.held) == 0:
 	case o.listed == nil || o.listed():
 		o.releaseAll(true)
+	case time.Since(o.since) >= o.patience:
+		o.releaseAll(false)
 	case o.hold > 0:
 		time.AfterFunc(o.hold, o.release)
 	}

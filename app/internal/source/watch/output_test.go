@@ -4,6 +4,7 @@ package watch
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -23,7 +24,7 @@ func TestHeld(t *testing.T) {
 			got = append(got, out.Event.Note)
 		},
 		reached: func(p Position) { got = append(got, "position "+p.Version) },
-		listed:  func() bool { return listed },
+		listed:  func() bool { return listed }, patience: time.Hour,
 	}
 	hand := func(note string, waits bool) {
 		out := &observation.Observation{Event: &observation.Event{Note: note}}
@@ -53,6 +54,17 @@ func TestHeld(t *testing.T) {
 	check("b, complete", "position 3")
 	o.reach(Position{Version: "4"})
 	check("position 4")
+
+	// A list that takes too long costs the text.
+	listed = false
+	hand("x", true)
+	o.reach(Position{Version: "5"})
+	o.release()
+	check()
+	o.patience = 0
+	o.release()
+	check("x", "position 5")
+	listed, o.patience = true, time.Hour
 
 	// What waits at the end is emitted, complete if all is known.
 	hand("d", true)

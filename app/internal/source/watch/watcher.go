@@ -99,13 +99,13 @@ type pace struct {
 	// response. Their sum is well below the ten seconds after which a silent server counts as down.
 	probe, answer time.Duration
 	// hold is the wait for objects whose values a message may quote, in a Watcher without Batches. Their streams
-	// are independent of each other.
-	hold time.Duration
+	// are independent of each other. patience bounds the wait for lists.
+	hold, patience time.Duration
 }
 
 var usualPace = pace{
 	late: 2 * time.Second, quiet: time.Second, slow: 65 * time.Second, renew: 5 * time.Second,
-	probe: 3 * time.Second, answer: 5 * time.Second, hold: 200 * time.Millisecond,
+	probe: 3 * time.Second, answer: 5 * time.Second, hold: 200 * time.Millisecond, patience: 10 * time.Second,
 }
 
 // Watcher observes a cluster. Its methods are safe for concurrent use.
@@ -133,6 +133,8 @@ type shared struct {
 	converter *converter
 	out       *output
 	pending   *pending
+	// learning counts the lists for values.
+	learning atomic.Int64
 	// lists bounds the concurrent lists.
 	lists chan struct{}
 	// batched is Config.Batches.
@@ -164,12 +166,14 @@ func New(cfg Config) (*Watcher, error) {
 			Relations: cfg.Relations, Shown: cfg.Shown, Labels: cfg.Labels, Messages: cfg.Messages, Memory: cfg.Memory,
 			Health: cfg.Health, Signals: cfg.Signals,
 		})},
-		out:     &output{emit: cfg.Emit, reached: cfg.Reached, hold: limits.hold, incomplete: cfg.Incomplete},
+		out: &output{
+			emit: cfg.Emit, reached: cfg.Reached, hold: limits.hold, patience: limits.patience, incomplete: cfg.Incomplete,
+		},
 		pending: newPending(warnings),
 		lists:   make(chan struct{}, maxLists),
 		batched: cfg.Batches, batches: batches{of: map[*batch]struct{}{}},
 	}
-	of.out.listed = of.pending.idle
+	of.out.listed = func() bool { return of.pending.idle() && of.learning.Load() == 0 }
 	of.batches.flushed = of.out.release
 	if cfg.Batches {
 		of.out.hold = 0 // Flush ends the wait
