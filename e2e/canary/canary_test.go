@@ -27,6 +27,8 @@ const value = "cNrY7f3e9a1b2c4d6e8f"
 const (
 	token = "ghp_" + "c4n4ryC4N4RYc4n4ryC4N4RYc4n4ryC4N4RY"
 	cut   = 12
+	// number is a password of digits.
+	number = "7305196284"
 )
 
 // TestNothingConfidential: Lifeline stores, sends and prints no confidential
@@ -168,6 +170,10 @@ func TestNothingConfidential(t *testing.T) {
 	s.files(t, "store", server.Dir)
 	server.Start(t)
 	s.api(t, server)
+	restarted(t, ns)
+	harness.Within(t, time.Minute, "a message with a value from before the restart", func() bool {
+		return strings.Contains(s.api(t, server), "“after the restart there is …, too”")
+	})
 	server.Stop(t)
 	s.files(t, "store", server.Dir)
 	s.databases(t, server.Dir)
@@ -184,6 +190,22 @@ func TestNothingConfidential(t *testing.T) {
 	for sink, n := range s.searched {
 		t.Logf("searched %9d bytes of %s", n, sink)
 	}
+}
+
+// restarted makes a bird that quotes the value of its owner. The server observed the owner before its restart, and
+// stored no value.
+func restarted(t *testing.T, ns string) {
+	t.Helper()
+	uid, err := bench.RunKubectl(t.Context(), nil, "-n", ns, "get", "bird/parent", "-o", "jsonpath={.metadata.uid}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bench.MustKubectl(t, fmt.Sprintf(`{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{"name":"restarted",
+		"namespace":%q,"ownerReferences":[{"apiVersion":"canary.example.com/v1","kind":"Bird","name":"parent","uid":%q,
+		"controller":true}]},"spec":{"song":"la"}}`, ns, uid), "create", "-f", "-")
+	bench.MustKubectl(t, "", "-n", ns, "patch", "bird/restarted", "--subresource=status", "--type=merge", "-p",
+		`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Sings","message":`+
+			`"after the restart there is `+value+`, too"}]}}`)
 }
 
 // commandLine is a command with the value that changes something, and what a

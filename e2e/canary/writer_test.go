@@ -297,7 +297,7 @@ func (w *writer) birds() {
 			`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Sings","message":%s}]}}`, message,
 		))
 	}
-	const values = `"values":{"db":{"password":"CANARY"}}`
+	const values = `"values":{"db":{"password":"CANARY","pin":` + number + `}}`
 	in64 := base64.StdEncoding.EncodeToString([]byte("user:" + w.Canary))
 	for name, text := range map[string]string{
 		"helm": "the login with CANARY was refused, and data " + in64 + ", too",
@@ -307,6 +307,14 @@ func (w *writer) birds() {
 		"part":    "the login with " + w.Canary[:cut] + "...",
 		"end":     strings.Repeat("so ", 336) + "with " + w.Canary[:cut],
 		"part64":  "the data is " + in64[:len(in64)-6] + "...",
+		"upper":   "the key " + strings.ToUpper(w.Canary) + " is unknown",
+		"hex":     fmt.Sprintf("the keys %x and %X are unknown", w.Canary, w.Canary),
+		"bytes":   fmt.Sprintf("the keys %v and %#v are unknown", []byte(w.Canary), []byte(w.Canary)),
+		"nested":  "the data is " + base64.StdEncoding.EncodeToString([]byte(in64)),
+		"url64":   "the data is " + base64.RawURLEncoding.EncodeToString([]byte("??"+w.Canary+"?>")) + ", too",
+		"middle":  "the keys " + w.Canary[:cut] + "..., ..." + w.Canary[len(w.Canary)-cut:] + " are unknown",
+		"parser":  `cannot load: strconv.Atoi: parsing "` + w.Canary[:cut] + `": invalid syntax`,
+		"number":  "the pin " + number + " is wrong",
 		"output":  "the hook failed: exit status 1: CANARY",
 		"token":   "the answer is " + token + " and no more",
 		// Refusals of objects that do not exist: Flux and Argo CD quote such.
@@ -331,6 +339,15 @@ func (w *writer) birds() {
 	owner = strings.ReplaceAll(owner, w.uid(at+"/above"), w.uid(at+"/parent"))
 	create("child", strings.ReplaceAll(owner, "above", "parent"), `"song":"la"`)
 	say("child", "the bird above has CANARY")
+	create("keeper", "", `"song":"la"`)
+	keeper := fmt.Sprintf(
+		`,"ownerReferences":[{"apiVersion":"canary.example.com/v1","kind":"Bird","name":"keeper","uid":%q}]`,
+		w.uid(at+"/keeper"),
+	)
+	w.do("POST", "/api/v1/namespaces/NAMESPACE/configmaps", asJSON, fmt.Sprintf(
+		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kept"%s},"data":{"f":"# a file\n  db: CANARY\n"}}`, keeper,
+	))
+	say("keeper", "the file has CANARY")
 	create("past", "", values)
 	w.do("PATCH", at+"/past", asMerge, `{"spec":{"values":{"db":{"password":"another1"}}}}`)
 	say("past", "it had CANARY")

@@ -19,7 +19,7 @@ const maxEncodings = 2
 var escapes = []func(form) (form, bool){percent, backslash, entity}
 
 // encodings find the runs of a text that encode bytes as a whole.
-var encodings = []func(text []byte) []run{base64Runs, hexRuns, decimalRuns}
+var encodings = []func(text []byte) []run{base64Runs, hexRuns, byteRuns}
 
 // run is text[from:to] with its possible meanings.
 type run struct {
@@ -154,10 +154,11 @@ func decode64(encoded []byte) (out [][]byte) {
 	return out
 }
 
-// decimalForm matches bytes as Go and JavaScript print them.
+// bytesForm matches bytes as Go and JavaScript print them.
 var (
-	decimalForm = regexp.MustCompile(`\b[0-9]{1,3}(?:(?:, ?| )[0-9]{1,3}){5,}\b`)
-	digits      = regexp.MustCompile(`[0-9]+`)
+	bytesForm  = regexp.MustCompile(`\b` + numberForm + `(?:(?:, ?| )` + numberForm + `){5,}\b`)
+	numbers    = regexp.MustCompile(numberForm)
+	numberForm = `(?:0[xX][0-9A-Fa-f]{1,2}|[0-9]{1,3})`
 )
 
 // hexRuns returns the runs of hexadecimal digits, as Go and many databases print bytes. A space or a colon may be
@@ -199,15 +200,19 @@ func hexDigits(text []byte) int {
 
 func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
-func decimalRuns(text []byte) []run {
+func byteRuns(text []byte) []run {
 	var out []run
 	if !bytes.ContainsAny(text, "0123456789") {
 		return nil
 	}
-	for _, at := range decimalForm.FindAllIndex(text, -1) {
+	for _, at := range bytesForm.FindAllIndex(text, -1) {
 		var decoded []byte
-		for _, each := range digits.FindAll(text[at[0]:at[1]], -1) {
-			n, err := strconv.ParseUint(string(each), 10, 8)
+		for _, each := range numbers.FindAll(text[at[0]:at[1]], -1) {
+			base := 10
+			if digits, isHex := bytes.CutPrefix(bytes.ToLower(each), []byte("0x")); isHex {
+				each, base = digits, 16
+			}
+			n, err := strconv.ParseUint(string(each), base, 8)
 			if err != nil {
 				n = 0 // a number, but no byte
 			}

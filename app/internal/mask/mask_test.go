@@ -78,6 +78,7 @@ func TestMask(t *testing.T) {
 		"hexadecimal, upper case":  {fmt.Sprintf("data 0x%X here", value), "data … here"},
 		"hexadecimal, in more":     {"data " + fmt.Sprintf("%x here", "a:"+value+":b")[1:], "data … here"},
 		"bytes":                    {fmt.Sprint("data ", []byte(value), " here"), "data […] here"},
+		"bytes, Go syntax":         {fmt.Sprintf("data %#v here", []byte(value)), "data []byte{…} here"},
 		"bytes, JSON":              {strings.ReplaceAll(fmt.Sprint([]byte("a"+value)), " ", ","), "[…]"},
 		"URL, each byte":           {"got " + percentAll(value) + " here", "got … here"},
 		"HTML":                     {"got " + html.EscapeString(odd) + " here", "got … here"},

@@ -182,7 +182,7 @@ func (m *Memory) Forget(uid types.UID) {
 func (m *Memory) Of(uid types.UID, earlier bool) (Values, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.of(m.uid(uid), earlier)
+	return m.of(m.uid(uid), earlier, false)
 }
 
 // At is Of for a text from that time, such as an Event.
@@ -191,10 +191,11 @@ func (m *Memory) At(uid types.UID, at time.Time) (Values, bool) {
 	defer m.mu.Unlock()
 	of := m.uid(uid)
 	written := m.objects[of].written
-	return m.of(of, written != 0 && at.Unix() < written)
+	return m.of(of, written != 0 && at.Unix() < written, false)
 }
 
-// Named is Of for the object of that name.
+// Named is Of for the object of that name. Its owner need not be known: the text is by someone who has read the
+// object alone, such as a policy.
 func (m *Memory) Named(name object.Name) (Values, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -202,10 +203,10 @@ func (m *Memory) Named(name object.Name) (Values, bool) {
 	if !known {
 		return Values{}, false
 	}
-	return m.of(of, false)
+	return m.of(of, false, true)
 }
 
-func (m *Memory) of(of id, earlier bool) (Values, bool) {
+func (m *Memory) of(of id, earlier, alone bool) (Values, bool) {
 	e, known := m.objects[of]
 	if !known || earlier && e.before == nil {
 		return Values{}, false
@@ -220,7 +221,7 @@ func (m *Memory) of(of id, earlier bool) (Values, bool) {
 	for range maxOwners {
 		ok = ok && m.addRead(&v, &e)
 		up, found := m.objects[e.owners[0]]
-		if !found && e.foreign {
+		if !found && e.foreign && !alone {
 			return v, false
 		}
 		if !found {

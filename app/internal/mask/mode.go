@@ -28,6 +28,13 @@ type Modes struct {
 // For returns the mode of a kind: of the kind itself, of its group, or the default.
 func (m *Modes) For(of schema.GroupKind) Mode {
 	mode, found := m.Kinds[of]
+	if of.Kind == "" { // unknown
+		for k, mode := range m.Kinds {
+			if k.Group == of.Group && mode == Strict {
+				return Strict
+			}
+		}
+	}
 	if !found {
 		mode, found = m.Groups[of.Group]
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
@@ -57,7 +58,12 @@ func owners(meta mask.Object) []object.Owner {
 		ref, _ := each.(mask.Object)
 		uid, _ := ref["uid"].(string)
 		controller, _ := ref["controller"].(bool)
-		out = append(out, object.Owner{UID: types.UID(uid), Controller: controller})
+		version, _ := ref["apiVersion"].(string)
+		named, _ := ref["kind"].(string)
+		gv, _ := schema.ParseGroupVersion(version)
+		out = append(out, object.Owner{
+			Kind: object.Kind{Group: gv.Group, Version: gv.Version, Kind: named}, UID: types.UID(uid), Controller: controller,
+		})
 	}
 	return out
 }

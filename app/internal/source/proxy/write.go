@@ -96,7 +96,7 @@ func (p *Proxy) record(x *exchange, code int, header http.Header, a *request.Bod
 	w := p.write(x, code, header, end)
 	if w.Failed() {
 		p.nameFailed(x, w, a)
-		p.opts.Refusals.Refused(w, a, x.sentJSON(), false)
+		p.opts.Refusals.Refused(w, a, &request.Sent{Body: x.sentJSON()})
 		p.emit(x, w, 0)
 		return
 	}

@@ -29,9 +29,20 @@ type Refusals struct {
 	Whole bool
 }
 
-// Refused sets the reason and the message of a refused write. sent is the body of the request as JSON; nil means
-// that it is unknown. unlogged means that the audit log has left it out.
-func (r *Refusals) Refused(w *observation.Write, answer *Body, sent []byte, unlogged bool) {
+// Sent is what a refused request would have stored, as far as it is known.
+type Sent struct {
+	// Body is the body of the request as JSON; nil means that it is unknown. Unlogged means that the audit log has
+	// left it out.
+	Body     []byte
+	Unlogged bool
+	// Mutations is the number of webhooks that have changed the object, and Patches are their changes, as JSON
+	// patches. A later webhook may quote them.
+	Mutations int
+	Patches   [][]byte
+}
+
+// Refused sets the reason and the message of a refused write.
+func (r *Refusals) Refused(w *observation.Write, answer *Body, sent *Sent) {
 	s := message.Status{Resource: w.Resource, Message: answer.Message, Causes: answer.Causes}
 	if answer.Details != nil {
 		s.Kind = answer.Details.Kind
@@ -51,7 +62,7 @@ func (r *Refusals) Refused(w *observation.Write, answer *Body, sent []byte, unlo
 	default:
 		v, known := r.values(w, &s, sent)
 		if !known {
-			if unlogged && strings.Contains(w.Message, message.Withheld) {
+			if sent.Unlogged && strings.Contains(w.Message, message.Withheld) {
 				w.Message += observation.Unlogged
 			}
 			return
@@ -70,7 +81,7 @@ var subject = regexp.MustCompile(`^(?:\S+ "[a-z0-9.:/-]*" is (?:invalid|forbidde
 
 // values returns the values that a refusal may quote: of the body, of the stored object, of its relatives and of
 // the refused fields. A creation has no stored object. The body of a deletion has no values.
-func (r *Refusals) values(w *observation.Write, s *message.Status, sent []byte) (v mask.Values, known bool) {
+func (r *Refusals) values(w *observation.Write, s *message.Status, sent *Sent) (v mask.Values, known bool) {
 	memory := r.Memory
 	if memory == nil {
 		memory = mask.NewMemory()
@@ -85,8 +96,17 @@ func (r *Refusals) values(w *observation.Write, s *message.Status, sent []byte) 
 		return v, true
 	}
 	var body any
-	if len(sent) == 0 || json.Unmarshal(sent, &body) != nil {
+	if len(sent.Body) == 0 || json.Unmarshal(sent.Body, &body) != nil || sent.Mutations > len(sent.Patches) {
 		return v, false
+	}
+	for _, patch := range sent.Patches {
+		var operations []any
+		if json.Unmarshal(patch, &operations) != nil {
+			return v, false
+		}
+		if v, known = memory.And(v, memory.Collect(mask.Object{"values": patched(operations)}, true)); !known {
+			return v, false
+		}
 	}
 	custom := !kind.BuiltIn(w.Group)
 	switch body := body.(type) {
@@ -100,14 +120,19 @@ func (r *Refusals) values(w *observation.Write, s *message.Status, sent []byte) 
 		}
 		return memory.And(v, memory.Collect(mask.Object{"values": quoted}, true))
 	case []any: // a JSON patch
-		values := []any{}
-		for _, each := range body {
-			operation, _ := each.(mask.Object)
-			values = append(values, operation["value"])
-		}
-		return memory.And(v, memory.Collect(mask.Object{"values": values}, true))
+		return memory.And(v, memory.Collect(mask.Object{"values": patched(body)}, true))
 	}
 	return v, false
+}
+
+// patched returns the values of a JSON patch.
+func patched(operations []any) []any {
+	values := []any{}
+	for _, each := range operations {
+		operation, _ := each.(mask.Object)
+		values = append(values, operation["value"])
+	}
+	return values
 }
 
 // step matches one name or index of a path of a field.

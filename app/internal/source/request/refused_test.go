@@ -32,6 +32,8 @@ func TestRefused(t *testing.T) {
 		sent     string
 		refusals Refusals
 		unlogged bool
+		patches  []string
+		mutated  int
 		want     string
 	}{
 		"create": {write: observation.Write{Verb: Create}, answer: Body{Message: said}, sent: env, want: masked},
@@ -52,6 +54,19 @@ func TestRefused(t *testing.T) {
 		"level Metadata, known sentence": {
 			write: observation.Write{Verb: Create}, answer: Body{Message: `pods "web" not found`}, unlogged: true,
 			want: `pods "web" not found`,
+		},
+		"mutated": {
+			write: observation.Write{Verb: Create}, answer: Body{Message: policy + `the token hunter3xyz is old`},
+			sent: env, mutated: 1, patches: []string{`[{"op":"add","path":"/x","value":{"a":["hunter3xyz"]}}]`},
+			want: policy + `“the token … is old”`,
+		},
+		"mutated by an unknown patch": {
+			write: observation.Write{Verb: Create}, answer: Body{Message: policy + `the token hunter3xyz is old`},
+			sent: env, mutated: 1, want: hidden,
+		},
+		"an object with an owner": {
+			write:  observation.Write{Verb: Patch, Ref: object.Ref{Name: "owned"}},
+			answer: Body{Message: said}, sent: env, want: masked,
 		},
 		"Secret": {
 			write: observation.Write{Verb: Create, Resource: "secrets"}, answer: Body{Message: said}, sent: env,
@@ -119,8 +134,16 @@ func TestRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.Memory.Put(&mask.Version{Ref: &stored, ResourceVersion: 1, Words: r.Memory.Collect(obj, false)})
+			r.Memory.Put(&mask.Version{
+				Ref: &object.Ref{Name: "owned", UID: "v"}, ResourceVersion: 1, Words: r.Memory.Collect(obj, false),
+				Owners: []object.Owner{{UID: "w", Kind: object.Kind{Group: "example.com", Kind: "X"}}},
+			})
 			w.Code = http.StatusForbidden
-			r.Refused(&w, &c.answer, []byte(c.sent), c.unlogged)
+			sent := Sent{Body: []byte(c.sent), Unlogged: c.unlogged, Mutations: c.mutated}
+			for _, patch := range c.patches {
+				sent.Patches = append(sent.Patches, []byte(patch))
+			}
+			r.Refused(&w, &c.answer, &sent)
 			if w.Message != c.want {
 				t.Errorf("got  %q\nwant %q", w.Message, c.want)
 			}
