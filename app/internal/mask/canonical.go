@@ -26,7 +26,8 @@ func (f form) position(i int) int {
 func (f form) span(from, to int) span { return span{f.position(from), f.position(to)} }
 
 // canonical returns the form in which values are compared: in lower case, with one encoding of each character
-// (Unicode's NFKC), and without the quotes of unknown text. Of data that is no text, only ASCII changes.
+// (Unicode's NFKC), with spaces for other white space, and without the quotes of unknown text. Of data that is no
+// text, only ASCII changes.
 func (f form) canonical() form {
 	if isASCII(f.text) || !utf8.Valid(f.text) {
 		return form{lower(f.text), f.at}
@@ -35,7 +36,7 @@ func (f form) canonical() form {
 	var parts norm.Iter
 	for parts.Init(norm.NFKC, f.text); !parts.Done(); {
 		from := parts.Pos()
-		part := bytes.ToLower(parts.Next())
+		part := lower(bytes.ToLower(parts.Next()))
 		if quote := string(part); quote == "“" || quote == "”" {
 			continue
 		}
@@ -51,12 +52,15 @@ func (f form) canonical() form {
 // canonical returns the canonical form of a value.
 func canonical(text string) []byte { return form{text: []byte(text)}.canonical().text }
 
-// lower returns ASCII in lower case, and all other bytes as they are.
+// lower returns ASCII in lower case with spaces for other white space, and all other bytes as they are.
 func lower(text []byte) []byte {
 	out := make([]byte, len(text))
 	for i, c := range text {
-		if c >= 'A' && c <= 'Z' {
+		switch {
+		case c >= 'A' && c <= 'Z':
 			c |= 0x20
+		case c == '\n', c == '\t', c == '\r':
+			c = ' '
 		}
 		out[i] = c
 	}

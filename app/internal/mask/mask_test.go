@@ -59,6 +59,7 @@ func TestMask(t *testing.T) {
 		"part of a URL":       {"password authentication failed: hunt7erpw", "password authentication failed: …"},
 		"short part":          {"user app, database shop", "user app, database shop"},
 		"phrase":              {"it is my dog is red now", "it is … now"},
+		"phrase, quoted":      {`it is "my dog\nis\tred" now`, `it is "…" now`},
 		"words of the phrase": {"my dog is here", "my dog is here"},
 		"base64":              {"data " + in64([]byte(value)) + " here", "data … here"},
 		"base64, in more": {

@@ -50,7 +50,7 @@ func (n *Normalizer) judged(s *observation.State, obj fields, of *texts) (observ
 // only repeats the verdict is no reason.
 func said(v *health.Verdict, of *texts) string {
 	text := v.Message
-	if !v.Ours && !isReason(text) {
+	if !v.Ours && (!isReason(text) || !of.harmless(text)) {
 		text = of.clean(text)
 	}
 	switch {

@@ -72,6 +72,9 @@ func (t *texts) clean(text string) string {
 	return object.Bound(message.Quote(text))
 }
 
+// harmless reports whether a word has no value of the object.
+func (t *texts) harmless(word string) bool { return t.Text == nil || t.Text(word) == word }
+
 // textsOf returns the texts of an object whose version s is. Its values are remembered.
 func (n *Normalizer) textsOf(s *observation.State, words *mask.Words, early bool) *texts {
 	gk := schema.GroupKind{Group: s.Group, Kind: s.Kind.Kind}
