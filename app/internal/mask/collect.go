@@ -169,17 +169,23 @@ func isName(in, name string) bool {
 	case "name", "namespace", "kind", "apiVersion", "secretName":
 		return true
 	case "key", "valuesKey", "targetPath":
-		return reference.MatchString(in)
+		return refers(in)
 	}
-	return reference.MatchString(name)
+	return refers(name)
+}
+
+// refers reports whether a field has the names of other objects.
+func refers(name string) bool {
+	return slices.Contains(referring, name) ||
+		slices.ContainsFunc(references, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
 var (
-	// reference matches the fields with the names of other objects.
-	reference = regexp.MustCompile(
-		`(?:Ref|Refs|Reference|References|SecretName|[cC]onfigMap|ConfigMapName|configMapName)$|` +
-			`^(?:valueFrom|valuesFrom|tolerations|matchExpressions)$`,
-	)
+	// references are the ends of the names of fields with the names of other objects, and referring are further ones.
+	references = []string{
+		"Ref", "Refs", "Reference", "References", "SecretName", "configMap", "ConfigMap", "configMapName", "ConfigMapName",
+	}
+	referring = []string{"valueFrom", "valuesFrom", "tolerations", "matchExpressions"}
 	// valueFields are the fields with values in objects of every kind.
 	valueFields = []string{
 		"annotations", "args", "binaryData", "command", "data", "env", "headers", "httpHeaders", "options", "parameters",
@@ -287,8 +293,7 @@ func (c *collector) texts(v any) {
 
 var (
 	// flag matches a flag without a value, and assigned the name before a value.
-	flag     = regexp.MustCompile(`^--?[a-z][a-z-]*$`)
-	short    = regexp.MustCompile(`^-[A-Za-z]`)
+	flag     = regexp.MustCompile(`^--[a-z][a-z-]*$`)
 	assigned = regexp.MustCompile(`^-{0,2}[A-Za-z_][A-Za-z0-9_.-]*=`)
 	// keyOf matches the key of a value in YAML.
 	keyOf = regexp.MustCompile(`^[A-Za-z_][A-Za-z_./-]*:$`)
@@ -300,24 +305,32 @@ const (
 	separators = quotes + `=:&?@|\`
 )
 
+// nameIn returns the name and the sign at the beginning of an assignment, or "".
+func nameIn(text string) string {
+	if strings.IndexByte(text, '=') < 0 {
+		return ""
+	}
+	return assigned.FindString(text)
+}
+
 // chunk gathers the words of a part without white space: the part, and its parts.
 func (c *collector) chunk(text string, several bool) {
 	if len(text) < minWord {
 		return
 	}
-	if flag.MatchString(text) && strings.HasPrefix(text, "--") || several && keyOf.MatchString(text) {
+	if text[0] == '-' && flag.MatchString(text) || several && text[len(text)-1] == ':' && keyOf.MatchString(text) {
 		return
 	}
 	text = strings.Trim(text, quotes)
-	if name := assigned.FindString(text); name != "" && len(name) < len(text) {
+	if name := nameIn(text); name != "" && len(name) < len(text) {
 		value := strings.Trim(text[len(name):], quotes)
 		if len(value) < minWord {
 			c.word(text) // the value alone is too short
 		}
 		text = value
 	}
-	if short.MatchString(text) && !strings.HasPrefix(text, "--") {
-		c.word(text[2:])
+	if strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "--") {
+		c.word(text[min(2, len(text)):])
 	}
 	c.word(text)
 	apart := separators
