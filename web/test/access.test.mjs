@@ -24,7 +24,7 @@ async function check(page) {
 for (const colorScheme of ['light', 'dark']) {
   for (const [name, viewport] of [['desktop', { width: 1280, height: 800 }], ['phone', { width: 390, height: 844 }]]) {
     test(`labels and contrast: ${colorScheme}, ${name}`, async () => {
-      const { page, end } = await open(browser, '/', { colorScheme, viewport })
+      const { page, end } = await open(browser, '/changes', { colorScheme, viewport })
       await page.locator('.facet .value').first().waitFor({ state: 'attached' })
       await page.keyboard.press('j')
       assert.deepEqual(await check(page), [])
@@ -42,7 +42,7 @@ for (const colorScheme of ['light', 'dark']) {
 }
 
 test('the colours follow the system, until one chooses', async () => {
-  const { page, end } = await open(browser, '/', { colorScheme: 'dark' })
+  const { page, end } = await open(browser, '/changes', { colorScheme: 'dark' })
   const theme = () => page.evaluate(() => document.documentElement.dataset.theme)
   assert.equal(await theme(), 'dark')
   await page.emulateMedia({ colorScheme: 'light' })
@@ -56,7 +56,7 @@ test('the colours follow the system, until one chooses', async () => {
 })
 
 test('the keyboard reaches the content, and stays in it', async () => {
-  const { page, end } = await open(browser, '/')
+  const { page, end } = await open(browser, '/changes')
   const focused = () => page.evaluate(() => document.activeElement?.id)
   await page.keyboard.press('Tab')
   assert.equal(await page.evaluate(() => document.activeElement?.className), 'skip')
@@ -74,7 +74,7 @@ test('the keyboard reaches the content, and stays in it', async () => {
 
 // locked opens a page whose server needs a token.
 const locked = () =>
-  open(browser, '/', {
+  open(browser, '/changes', {
     rows: false,
     allowed: [refused(401)],
     prepare: (page) =>

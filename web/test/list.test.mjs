@@ -4,7 +4,8 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { eventually, launch, open, parameter, refused } from './browser.mjs'
+import { eventually, launch, parameter, refused } from './browser.mjs'
+import { fake, wrong } from './fake.mjs'
 
 let browser
 before(async () => {
@@ -19,10 +20,11 @@ const day = 24 * hour
 // change is a summary that begins `ago` milliseconds before now.
 function change(name, ago, more = {}) {
   const id = [...name].map((c) => c.charCodeAt(0).toString(16)).join('').padStart(32, '0')
-  return {
+  const s = {
     traceId: id, open: false, start: new Date(Date.now() - ago).toISOString(), duration: 1, outcome: 'converged',
     verb: 'update', object: { kind: 'ConfigMap', namespace: 'n', name }, actor: name, spans: 1, asOf: new Date().toISOString(), ...more,
   }
+  return { state: s.open ? (s.stuck ? 'stuck' : 'running') : s.outcome, ...s }
 }
 
 const running = { open: true, outcome: undefined }
@@ -30,59 +32,8 @@ const running = { open: true, outcome: undefined }
 // later returns the change with a later time, so that it replaces the present one.
 const later = (s, more) => ({ ...s, asOf: new Date(Date.parse(s.asOf) + 1000).toISOString(), ...more })
 
-const wrong = (status, message, headers = {}) => ({ status, headers, json: { error: { code: status, message } } })
-
-// usual has the answers that a test does not give.
-const usual = {
-  info: () => ({ json: { version: 'test', cluster: 'c', asOf: new Date().toISOString(), leading: true, stats: { traces: 5 } } }),
-  groups: () => ({ json: { groups: [] } }),
-  fields: () => ({ json: { fields: [] } }),
-  lifecycles: () => ({ json: { lifecycles: [] } }),
-  density: (q) => ({ json: { since: q.since, width: (Date.parse(q.until) - Date.parse(q.since)) / 1000 / q.buckets, buckets: Array.from({ length: Number(q.buckets) }, () => ({ count: 1 })) } }),
-}
-
-// list opens the page. `traces` answers the requests for traces: with changes, or with {status, headers, json}.
-// `given` has other answers. `asked` has all requests, and `send` sends a live update.
-async function list(path, traces, { given = {}, headers = {}, ...options } = {}) {
-  const asked = []
-  const answers = {
-    ...usual,
-    traces: async (q) => {
-      const out = await traces(q)
-      return Array.isArray(out) ? { json: { traces: out } } : out
-    },
-    ...given,
-  }
-  const prepare = async (page) => {
-    await page.addInitScript(() => {
-      const real = window.fetch
-      window.fetch = (input, init) => {
-        if (!String(input).startsWith('/api/v1/watch')) return real(input, init)
-        return Promise.resolve(new Response(new ReadableStream({ start: (c) => void (window.stream = c) })))
-      }
-    })
-    await page.route('**/api/v1/**', async (route) => {
-      const url = new URL(route.request().url())
-      const q = { ...Object.fromEntries(url.searchParams), path: url.pathname.slice('/api/v1/'.length) }
-      asked.push(q)
-      const answer = await answers[q.path](q)
-      // The page may have ended the request.
-      await route.fulfill({ ...answer, headers: { ...headers, ...answer.headers } }).catch(() => {})
-    })
-  }
-  const { page, end } = await open(browser, path, { rows: false, prepare, ...options })
-  const send = async (name, data) => {
-    await page.waitForFunction(() => window.stream !== undefined)
-    await page.evaluate(
-      ([name, data]) => window.stream.enqueue(new TextEncoder().encode(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)),
-      [name, data],
-    )
-  }
-  const row = (name) => page.locator('[data-row]', { hasText: name })
-  const status = () => page.locator('.status').innerText()
-  const of = (path) => asked.filter((q) => q.path === path)
-  return { page, end, asked, of, send, row, status }
-}
+// list opens the page with an answer to requests for traces: changes, or with {status, headers, json}.
+const list = (path, traces, options) => fake(browser, path, { traces, ...options })
 
 // held returns a promise and its end.
 function held() {
@@ -97,7 +48,7 @@ const some = (q, all) => all.filter((s) => q.open === undefined || s.open)
 test('updates during a load are in the list after it', async () => {
   const a = change('first-one', minute, running)
   const gate = held()
-  const { page, end, of, send, row } = await list('/', async (q) => {
+  const { page, end, of, send, row } = await list('/changes', async (q) => {
     const answer = some(q, [a])
     if (q.since === '1h') await gate.until
     return answer
@@ -105,7 +56,7 @@ test('updates during a load are in the list after it', async () => {
   await row('first-one').locator('.state.running').waitFor()
   await page.keyboard.press('1')
   await eventually('the question is asked', () => of('traces').some((q) => q.since === '1h'))
-  await send('summary', later(a, { open: false, outcome: 'converged' }))
+  await send('summary', later(a, { open: false, outcome: 'converged', state: 'converged' }))
   await send('summary', change('second-one', 0))
   await page.waitForTimeout(400) // the page applies updates together
   gate.release()
@@ -118,7 +69,7 @@ test('a refresh keeps the changes that came during it', async () => {
   const a = change('first-one', minute)
   const gate = held()
   let refreshing = false
-  const { page, end, of, send, row } = await list('/', async (q) => {
+  const { page, end, of, send, row } = await list('/changes', async (q) => {
     if (refreshing) await gate.until
     return some(q, [a])
   })
@@ -139,7 +90,7 @@ test('a filtered list keeps its pages at an update', async () => {
   // The order is that of the matching lifecycles: the traces at the end of a page are not the oldest.
   const all = Array.from({ length: 600 }, (_, i) => change(`c${i}`, ((i * 97) % 600) * minute))
   let matching = all
-  const { page, end, of, send, status } = await list('/?where=kind+%3D%3D+%22ConfigMap%22&fold=off', (q) => {
+  const { page, end, of, send, status } = await list('/changes?where=kind+%3D%3D+%22ConfigMap%22&fold=off', (q) => {
     if (q.open) return []
     const from = Number(q.after ?? 0)
     const to = from + Number(q.limit)
@@ -160,7 +111,7 @@ test('a filtered list keeps its pages at an update', async () => {
 
 test('an error of the server is shown, with another attempt', async () => {
   let answer = () => wrong(500, 'the store cannot be read; see the server’s log')
-  const { page, end, of, row, status } = await list('/', (q) => answer(q), { allowed: ['500', '504'] })
+  const { page, end, of, row, status } = await list('/changes', (q) => answer(q), { allowed: ['500', '504'] })
   const failure = page.locator('.failure')
   await page.locator('.failure', { hasText: 'the store cannot be read' }).waitFor()
   assert.match(await status(), /not loaded/)
@@ -178,7 +129,7 @@ test('an error of the server is shown, with another attempt', async () => {
 
 test('a lost answer is shown, if the server is there', async () => {
   let lost = true
-  const { page, end, row } = await list('/', (q) => (lost ? { status: 200, body: '{"traces":[' } : some(q, [change('first-one', minute)])))
+  const { page, end, row } = await list('/changes', (q) => (lost ? { status: 200, body: '{"traces":[' } : some(q, [change('first-one', minute)])))
   await page.locator('.failure', { hasText: 'did not arrive' }).waitFor()
   lost = false
   await page.locator('.failure button').click()
@@ -188,7 +139,7 @@ test('a lost answer is shown, if the server is there', async () => {
 
 test('a busy server is asked again, and the rows of another question go', async () => {
   let busy = 2
-  const { page, end, of, row } = await list('/', (q) => {
+  const { page, end, of, row } = await list('/changes', (q) => {
     if (busy-- > 0) return wrong(429, 'two questions at the same time', { 'Retry-After': '1' })
     return q.open ? [] : { json: { traces: [change('first-one', minute)], next: 'more' } }
   }, { allowed: ['429'] })
@@ -206,7 +157,7 @@ test('a busy server is asked again, and the rows of another question go', async 
 })
 
 test('the check of a question searches nothing', async () => {
-  const { page, end, of, row } = await list('/', (q) => some(q, [change('first-one', minute)]))
+  const { page, end, of, row } = await list('/changes', (q) => some(q, [change('first-one', minute)]))
   await row('first-one').waitFor()
   await page.keyboard.press('/')
   await page.locator('.cm-content').waitFor()
@@ -221,7 +172,7 @@ test('the check of a question searches nothing', async () => {
 test('a selected row asks nothing, also in a brushed part', async () => {
   const text = (ago) => encodeURIComponent(new Date(Date.now() - ago).toISOString())
   const all = [change('first-one', minute), change('second-one', 2 * minute), change('third-one', 3 * minute)]
-  const { page, end, asked, of, row } = await list(`/?since=${text(hour)}&until=${text(0)}`, (q) => some(q, all))
+  const { page, end, asked, of, row } = await list(`/changes?since=${text(hour)}&until=${text(0)}`, (q) => some(q, all))
   await row('first-one').waitFor()
   await eventually('the facets', () => of('groups').length === 5)
   await eventually('the strip', () => of('density').length > 0)
@@ -240,7 +191,7 @@ test('an open change from before the range stays, until it ends', async () => {
     const old = change('stuck-for-days', 3 * day, { ...running, stuck: true })
     const recent = change('just-now', minute)
     let open = [old]
-    const { page, end, of, send, row } = await list(`/?range=1h${where}`, (q) => (q.open ? open : [recent]))
+    const { page, end, of, send, row } = await list(`/changes?range=1h${where}`, (q) => (q.open ? open : [recent]))
     await row('stuck-for-days').waitFor()
     const asked = of('traces').length
     await send('summary', later(old))
@@ -249,7 +200,7 @@ test('an open change from before the range stays, until it ends', async () => {
     await page.waitForTimeout(400)
     assert.equal(await row('stuck-for-days').count(), 1, where)
     open = []
-    await send('summary', { ...later(later(old)), open: false, stuck: undefined, outcome: 'converged' })
+    await send('summary', { ...later(later(old)), open: false, stuck: undefined, outcome: 'converged', state: 'converged' })
     await eventually('it has ended', async () => (await row('stuck-for-days').count()) === 0)
     assert.equal(await row('just-now').count(), 1)
     await end()
@@ -257,7 +208,7 @@ test('an open change from before the range stays, until it ends', async () => {
 })
 
 test('a part has the date of its end, if that is another day', async () => {
-  const { page, end, status } = await list('/?since=2026-10-24T10:00:00Z&until=2026-10-25T12:00:00Z', () => [], { timezoneId: 'Europe/Berlin' })
+  const { page, end, status } = await list('/changes?since=2026-10-24T10:00:00Z&until=2026-10-25T12:00:00Z', () => [], { timezoneId: 'Europe/Berlin' })
   await page.locator('.chosen').waitFor()
   assert.match(await status(), /2026-10-24 12:00:00 – 2026-10-25 13:00:00/)
   assert.notEqual(parameter(page, 'since'), null)
@@ -271,7 +222,7 @@ test('the times are those of the server, whatever the clock of the browser', asy
   const grows = change('grows', 10_000 + ahead, { ...running, duration: 1 })
   const date = () => new Date(Date.now() - ahead).toUTCString()
   const dated = (answer) => ({ ...answer, headers: { Date: date() } })
-  const { end, of, send, row } = await list('/?range=1h', (q) => dated({ json: { traces: some(q, [ended, grows]) } }))
+  const { end, of, send, row } = await list('/changes?range=1h', (q) => dated({ json: { traces: some(q, [ended, grows]) } }))
   await row('ended-lately').waitFor()
   await send('summary', later(grows))
   await eventually('the open change is some seconds old', async () => /^1\d(\.\d)? s/.test(await row('grows').locator('.took').innerText()))
@@ -285,7 +236,7 @@ test('the times are those of the server, whatever the clock of the browser', asy
 })
 
 test('counts that cannot be read are not silent', async () => {
-  const { page, end } = await list('/', () => [change('one', minute)], {
+  const { page, end } = await list('/changes', () => [change('one', minute)], {
     allowed: [refused(422)],
     given: {
       groups: (q) =>
@@ -295,4 +246,95 @@ test('counts that cannot be read are not silent', async () => {
   await page.getByText('Counts are missing or old. Kind: the question takes longer than 10s').waitFor()
   await page.locator('.facet', { hasText: 'Namespace' }).getByText('some').waitFor()
   await end()
+})
+
+test('plain words become CEL and states; a facet adds to them', async () => {
+  const group = (value, count) => ({ value, count, with: 0 })
+  const { page, end, of, row } = await list('/changes?where=web+failed', () => [change('web-1', minute, { outcome: 'failed' })], {
+    given: {
+      groups: (q) => ({ json: { groups: q.by === 'state' ? [group('converged', 7), group('stuck', 2), group('failed', 1)] : [] } }),
+    },
+  })
+  await row('web-1').waitFor()
+  const [asked] = of('traces')
+  assert.match(asked.where, /^\(name\.contains\("web"\)/)
+  assert.equal(asked.state, 'failed')
+  const facet = page.locator('.facet', { hasText: 'State' })
+  await facet.locator('.value', { hasText: 'stuck' }).waitFor()
+  assert.deepEqual(
+    (await facet.locator('.value').allInnerTexts()).map((t) => t.replace(/\s+/g, ' ').trim()),
+    ['stuck 2', '✓ failed 1', 'converged 7'],
+    'in the order of states',
+  )
+  const states = of('groups').find((q) => q.by === 'state')
+  assert.deepEqual([states.state, states.changes], [undefined, 'true'], 'the counts of states are those without one')
+  assert.equal(of('groups').find((q) => q.by === 'kind').state, 'failed')
+  await facet.locator('.value', { hasText: 'stuck' }).click()
+  await eventually('the question', () => parameter(page, 'where') === 'web failed stuck')
+  await eventually('it is asked', () => of('traces').some((q) => q.state === 'stuck,failed'))
+  await end()
+})
+
+test('a wrong question keeps the list, with its error below the box', async () => {
+  const { page, end, row } = await list('/changes', (q) =>
+    q.where ? { status: 400, json: { error: { code: 400, message: 'unknown field kin', column: 1, hint: 'did you mean kind?' } } } : [change('first-one', minute)],
+  { allowed: [refused(400)] })
+  await row('first-one').waitFor()
+  await page.keyboard.press('/')
+  await page.locator('.cm-content').waitFor()
+  await page.keyboard.type('kin == "Pod"')
+  await page.keyboard.press('Enter')
+  await page.locator('.problem', { hasText: 'did you mean kind?' }).waitFor()
+  await eventually('the question', () => parameter(page, 'where') === 'kin == "Pod"')
+  await page.waitForTimeout(300)
+  assert.equal(await row('first-one').count(), 1)
+  await end()
+})
+
+test('plain words need no second Enter', async () => {
+  const { page, end, row } = await list('/changes', () => [change('first-one', minute)], {
+    given: { fields: () => ({ json: { fields: [{ name: 'start', type: 'timestamp', optional: false, meaning: '' }] } }) },
+  })
+  await row('first-one').waitFor()
+  await page.keyboard.press('/')
+  await page.locator('.cm-content').waitFor()
+  await page.keyboard.type('sta')
+  await page.locator('.cm-tooltip-autocomplete li').first().waitFor()
+  await page.waitForTimeout(150)
+  await page.keyboard.press('Enter')
+  await eventually('the question', () => parameter(page, 'where') === 'sta')
+  await end()
+})
+
+test('the present state stands beside the outcome', async () => {
+  const now = (state) => ({ state, problem: 'p-1', category: 'crash', reason: 'Deployment web crashes: exit code 1', since: new Date(Date.now() - 3 * hour - minute).toISOString(), object: { kind: 'Deployment', name: 'web' } })
+  const { page, end, row } = await list('/changes', () => [
+    change('web-1', minute, { outcome: 'failed', reason: 'Deployment web cannot pull image web:2', now: now('still') }),
+    change('web-2', 2 * minute, { now: now('since') }),
+    change('web-3', 3 * minute),
+  ])
+  await row('web-1').waitFor()
+  assert.match(await row('web-1').locator('.state').innerText(), /failed · still broken, 3 h$/)
+  assert.match(await row('web-2').locator('.state').innerText(), /converged · broken since (\d\d-\d\d )?\d\d:\d\d$/)
+  assert.match(await row('web-2').locator('.why').innerText(), /exit code 1/)
+  const cell = row('web-1').locator('.state')
+  assert.ok(await cell.evaluate((e) => e.scrollWidth <= e.clientWidth), 'it is not cut')
+  await row('web-1').locator('.later').click()
+  await page.waitForURL(/\/\?problem=p-1$/)
+  await end()
+})
+
+test('the page offers what the server keeps', async () => {
+  for (const [retention, want] of [
+    [7 * 86400, ['1h', '6h', '24h', '7d']], [36 * 3600, ['1h', '6h', '24h', '7d']], [30 * 86400, ['1h', '6h', '24h', '7d', '30d']],
+  ]) {
+    const { page, end } = await list('/changes', () => [], {
+      given: { info: () => ({ json: { version: 'test', cluster: 'c', asOf: new Date().toISOString(), leading: true, retention, stats: { traces: 5 } } }) },
+    })
+    await eventually(`${retention} s`, async () => {
+      const texts = await page.locator('[aria-label="Time, back from now"] button').allInnerTexts()
+      return texts.join() === want.join()
+    })
+    await end()
+  }
 })

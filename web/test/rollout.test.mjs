@@ -67,7 +67,7 @@ const stuckFor = async (one, seconds) => {
 }
 
 test('a rollout of the cluster grows in the page, until its outcome; the selection stays', async () => {
-  const { page, end } = await open(browser, '/', { allowed: ['willReadFrequently'] })
+  const { page, end } = await open(browser, '/changes', { allowed: ['willReadFrequently'] })
   await page.evaluate(() => (window.stays = true))
   // One Pod after the other becomes available, each three seconds after it is ready.
   await apply(deployment(names.slow, 1))
@@ -116,7 +116,7 @@ test('a rollout of the cluster grows in the page, until its outcome; the selecti
 })
 
 test('two clicks from the list to the reason of a slow Pod', async () => {
-  const { page, end } = await open(browser, '/')
+  const { page, end } = await open(browser, '/changes')
   // As in make demo: the Pod waits for a Node with the label.
   await apply(deployment(names.patient, 1, {}, { nodeSelector: { disk: tag } }))
   const one = change(page, `create Deployment rollout/${names.patient}`)
@@ -136,7 +136,7 @@ test('two clicks from the list to the reason of a slow Pod', async () => {
 })
 
 test('three clicks from the list to the slowest of many Pods, and to its reason', async () => {
-  const { page, end } = await open(browser, '/')
+  const { page, end } = await open(browser, '/changes')
   // The last Pod has to wait until another one frees its processors.
   const node = JSON.parse(await kubectl(setup.cluster, ['get', 'nodes', '-o', 'json'])).items[0]
   const requests = (share) => ({ requests: { cpu: `${Math.floor(Number(node.status.allocatable.cpu) * 1000 * share)}m` } })

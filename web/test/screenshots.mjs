@@ -49,14 +49,14 @@ await kubectl(setup.cluster, ['-n', 'shop', 'rollout', 'status', 'deployment/che
 const browser = await launch()
 for (const colorScheme of ['light', 'dark']) {
   const desktop = { viewport: { width: 1360, height: 800 }, colorScheme, allowed: ['400'] }
-  const { page, end } = await open(browser, '/', desktop)
+  const { page, end } = await open(browser, '/changes', desktop)
   await page.locator('.state.stuck').first().waitFor()
   await page.locator('.facet .value .count').nth(20).waitFor()
   await page.keyboard.press('j')
   await page.screenshot({ path: join(to, `changes-${colorScheme}.png`) })
 
   // A question with completion, a part of the time.
-  await page.goto(`${setup.server.url}/?where=${encodeURIComponent('outcome == "failed"')}`)
+  await page.goto(`${setup.server.url}/changes?where=${encodeURIComponent('outcome == "failed"')}`)
   await page.locator('[data-row]').first().waitFor()
   await page.locator('.bars path').first().waitFor({ state: 'attached' })
   const box = await page.locator('.bars').boundingBox()
@@ -74,7 +74,7 @@ for (const colorScheme of ['light', 'dark']) {
   await page.screenshot({ path: join(to, `question-${colorScheme}.png`) })
   await end()
 
-  const phone = await open(browser, '/', { viewport: { width: 390, height: 780 }, deviceScaleFactor: 2, colorScheme })
+  const phone = await open(browser, '/changes', { viewport: { width: 390, height: 780 }, deviceScaleFactor: 2, colorScheme })
   await eventually('bars', async () => (await phone.page.locator('.bars path').count()) > 0)
   await phone.page.waitForTimeout(500)
   await phone.page.screenshot({ path: join(to, `phone-${colorScheme}.png`) })
@@ -109,7 +109,7 @@ for (const colorScheme of ['light', 'dark']) {
     await end()
   }
   // The three clicks.
-  const why = await open(browser, '/?where=' + encodeURIComponent('name == "checkout" && namespace == "shop"'), { viewport: { width: 1360, height: 800 }, colorScheme })
+  const why = await open(browser, '/changes?where=' + encodeURIComponent('name == "checkout" && namespace == "shop"'), { viewport: { width: 1360, height: 800 }, colorScheme })
   await why.page.locator('[data-row]', { hasText: 'create Deployment' }).first().click()
   await why.page.locator('.waterfall [data-row]', { hasText: '8 × Pod' }).click()
   await why.page.locator('.details .jump', { hasText: 'checkout-' }).first().click()

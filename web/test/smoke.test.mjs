@@ -11,7 +11,7 @@ before(async () => {
 after(() => browser.close())
 
 test('the page shows changes, and nothing but its own files', async () => {
-  const { page, end } = await open(browser, '/')
+  const { page, end } = await open(browser, '/changes')
   assert.ok((await page.locator('[data-row]').count()) > 10)
   await page.locator('.bars path').first().waitFor({ state: 'attached' })
   await page.locator('.facet .value').first().waitFor()
@@ -30,7 +30,7 @@ test('the page shows changes, and nothing but its own files', async () => {
 })
 
 test('the first paint comes within a second', async () => {
-  const { page, end } = await open(browser, '/')
+  const { page, end } = await open(browser, '/changes')
   const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime)
   console.log(`first contentful paint: ${Math.round(paint)} ms`)
   assert.ok(paint < 1000, `${paint} ms`)

@@ -141,7 +141,7 @@ async function changes(number) {
     await route.fulfill({ json: { ...rest, traces: copies, next: '' } })
   })
   const begun = performance.now()
-  await page.goto(`${samples.url}/?fold=off&range=30d`)
+  await page.goto(`${samples.url}/changes?fold=off&range=30d`)
   await page.waitForSelector('.rows [data-row]')
   const opens = performance.now() - begun
   const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0)

@@ -67,7 +67,7 @@ test('a trace says in one sentence what happened, who did it, and what changed',
   for (const text of ['alice@example.com', 'kubectl', 'converged', 'image web:1 → web:2', 'replicas 2 → 4']) assert.ok(meta.includes(text), text)
   assert.match(await page.title(), /update Deployment default\/web/)
   await page.locator('.what-line a').click()
-  await eventually('the list', () => new URL(page.url()).pathname === '/')
+  await eventually('the list', () => new URL(page.url()).pathname === '/changes')
   await page.goBack()
   await row(page, 'ReplicaSet').waitFor()
   await end()

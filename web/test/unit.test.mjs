@@ -56,6 +56,77 @@ test('clauses of a question', async () => {
   assert.equal(without('kind == "Pod" && x && kind != "Job"', 'kind'), 'x')
 })
 
+test('plain words of a question', async () => {
+  const { chosenStates, isPlain, toggleState, translate, withoutStates } = await load('changes/plain.ts')
+  const all = ['running', 'held', 'stuck', 'failed', 'refused', 'unfinished', 'converged', 'superseded', 'deleted']
+  for (const [reason, text, where, states] of [
+    ['none', '', '', []],
+    ['states', 'Failed stuck', '', ['stuck', 'failed']],
+    ['not a state', '-deleted', '', all.filter((s) => s !== 'deleted')],
+    [
+      'a name, perhaps a kind', 'Web-1',
+      '(name.contains("web-1") || namespace.contains("web-1") || user.contains("Web-1") || actor.contains("Web-1"))', [],
+    ],
+    [
+      'a kind, beside CEL', 'pods && duration > duration("1m")',
+      '(name.contains("pods") || namespace.contains("pods") || user.contains("pods") || actor.contains("pods") || kind.matches("(?i)^pod(s|es)?$")) && duration > duration("1m")', [],
+    ],
+    [
+      'an object', 'shop/web',
+      '((namespace == "shop" || kind.matches("(?i)^shop(s|es)?$")) && name.contains("web") || images.exists(i, i.contains("shop/web")))', [],
+    ],
+    ['CEL is left alone', 'kind == "Pod" || !(a)', 'kind == "Pod" || !(a)', []],
+    ['a state that is a text of CEL', 'outcome == "failed"', 'outcome == "failed"', []],
+  ]) {
+    const got = translate(text)
+    assert.equal(got.where, where, reason)
+    assert.deepEqual(got.states, states, reason)
+  }
+  assert.match(translate('-web').where, /^!\(name/)
+  assert.match(translate('svc').where, /\^Service\(s\|es\)/)
+  assert.match(translate('policies').where, /\^polic\(y\|ie\)\(s\|es\)/)
+  assert.ok(isPlain('web failed') && !isPlain('kind == "Pod"') && !isPlain(''))
+  const mixed = translate('web stuck && kin == "Pod"')
+  assert.equal(mixed.column(mixed.where.indexOf('kin ==') + 1), 'web stuck && '.length + 1, 'the place of an error of CEL')
+  assert.equal(mixed.column(3), undefined, 'plain words have none')
+  assert.equal(translate('a && b == 1').column(undefined), undefined)
+  for (const [reason, text, state, exclude, want] of [
+    ['the first', '', 'failed', false, 'failed'],
+    ['beside words', 'web', 'failed', false, 'web failed'],
+    ['beside CEL', 'kind == "Pod"', 'stuck', false, 'stuck && kind == "Pod"'],
+    ['another', 'web failed && x == 1', 'stuck', false, 'web failed stuck && x == 1'],
+    ['away', 'web failed && x == 1', 'failed', false, 'web && x == 1'],
+    ['the last away', 'failed && x == 1', 'failed', false, 'x == 1'],
+    ['not', 'failed', 'failed', true, '-failed'],
+    ['not, away', '-failed', 'failed', true, ''],
+    ['beside a choice', 'a == 1 || b == 1', 'stuck', false, 'stuck && (a == 1 || b == 1)'],
+  ]) {
+    assert.equal(toggleState(text, state, exclude), want, reason)
+  }
+  assert.equal(withoutStates('web failed -stuck && x == 1'), 'web && x == 1')
+  assert.deepEqual(chosenStates('web failed -stuck'), { demanded: new Set(['failed']), excluded: new Set(['stuck']) })
+})
+
+test('the present state beside an outcome', async () => {
+  const { later, sentence } = await load('text/summary.ts')
+  const at = Date.parse('2026-03-01T15:00:00Z')
+  const now = (more) => ({ outcome: 'failed', state: 'failed', reason: 'of then', now: { state: 'still', reason: 'of now', since: '2026-03-01T12:03:00Z', ...more } })
+  const zone = process.env.TZ
+  process.env.TZ = 'UTC'
+  try {
+    assert.equal(later(now({}), at), 'still broken, 2 h')
+    assert.equal(later(now({ before: true }), at), 'still broken, over 2 h')
+    assert.equal(later(now({ state: 'since' }), at), 'broken since 12:03')
+    assert.equal(later(now({ state: 'since', since: '2026-02-27T12:03:00Z' }), at), 'broken since 02-27 12:03')
+    assert.equal(later({ outcome: 'failed' }, at), '')
+  } finally {
+    if (zone === undefined) delete process.env.TZ
+    else process.env.TZ = zone
+  }
+  assert.equal(sentence(now({})), 'of then')
+  assert.equal(sentence({ ...now({ state: 'since' }), outcome: 'converged' }), 'of now')
+})
+
 test('texts', async () => {
   const { visible, short, brief, briefer, quote } = await load('text/text.tsx')
   assert.equal(visible('a\u001b[31m\n\t\u202eb\u0085'), 'a\\x1b[31m\\n\\t\\u202eb\\u0085')
@@ -63,6 +134,11 @@ test('texts', async () => {
   assert.equal(short('👍👍👍', 3), '👍👍👍', 'characters, not units of UTF-16')
   assert.equal(brief('pull image registry.example.com/team/web:1.2'), 'pull image web:1.2')
   assert.equal(brief('pull image localhost:5000/web:1'), 'pull image web:1')
+  assert.equal(brief('image registry.example.com/team/web → registry.example.com/web:2'), 'image web → web:2', 'without a tag')
+  assert.equal(brief('image web@sha256:ab → example.com/web@sha256:cd'), 'image web@sha256:ab → web@sha256:cd')
+  for (const text of ['finalizer example.com/cleanup: waits', 'label example.com/team a → b', 'annotation helm.sh/hook added']) {
+    assert.equal(brief(text), text, 'a name with a prefix is no image')
+  }
   assert.equal(brief('path /healthz → /ready'), 'path /healthz → /ready', 'no registry')
   assert.equal(brief('image nginx:1 → library/nginx:2'), 'image nginx:1 → library/nginx:2', 'no registry')
   assert.equal(briefer('Pod recommender-75df94b888-rxkhq waits'), 'Pod recommend…88-rxkhq waits')
@@ -128,11 +204,11 @@ test('the clock of the server', async () => {
 test('folding', async () => {
   const { fold } = await load('changes/folding.ts')
   const change = (id, more = {}) => ({
-    traceId: id, open: false, outcome: 'converged', verb: 'create', actor: 'x',
+    traceId: id, open: false, outcome: 'converged', state: 'converged', verb: 'create', actor: 'x',
     object: { kind: 'Job', namespace: 'n', name: id }, ...more,
   })
   const like = ['a', 'b', 'c'].map((id) => change(id))
-  const other = change('d', { outcome: 'failed' })
+  const other = change('d', { outcome: 'failed', state: 'failed' })
   const ids = (rows) => rows.map((r) => r.id)
   assert.deepEqual(ids(fold([...like, other], true, new Set())), ['g-c', 'd'])
   assert.deepEqual(ids(fold([...like, other], false, new Set())), ['a', 'b', 'c', 'd'])
@@ -159,7 +235,7 @@ test('where the time went', async () => {
 })
 
 test('an open change continues', async () => {
-  const { present, state, who } = await load('text/summary.ts')
+  const { present, who } = await load('text/summary.ts')
   const s = {
     open: true, stuck: false, start: '2026-03-01T12:00:00Z', duration: 10, slowest: 'schedule', slowestDuration: 8,
     current: 'pull image', currentDuration: 2, work: [{ name: 'schedule', duration: 8 }, { name: 'pull image', duration: 2 }],
@@ -170,8 +246,6 @@ test('an open change continues', async () => {
   assert.deepEqual([at(60).slowest, at(60).slowestDuration], ['pull image', 52])
   assert.deepEqual(at(60).work.map((w) => w.duration), [8, 52])
   assert.equal(at(5).duration, 10, 'a clock behind the server’s')
-  assert.equal(state(s), 'running')
-  assert.equal(state({ ...s, stuck: true }), 'stuck')
   assert.deepEqual(who({ user: 'alice', actor: 'kubectl' }), { name: 'alice', by: 'kubectl' })
   assert.deepEqual(who({ user: 'system:serviceaccount:x', actor: 'x-controller' }), { name: 'x-controller', by: '' })
 })

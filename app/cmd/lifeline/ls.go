@@ -73,13 +73,13 @@ Exit codes: 0, also for an empty list; 1 without a server, or for an error.`,
 		"only what touched an object with these labels, as in -l app=web")
 	flags.BoolVarP(&f.list.Watch, "watch", "w", false, "after the list, print each change until Ctrl-C")
 	flags.StringVar(&f.list.SortBy, "sort-by", "", "order of the list: "+strings.Join(ask.SortOrders(), ", "))
-	flags.BoolVar(&f.list.Failed, "failed", false, "only failed traces")
+	flags.BoolVar(&f.list.Failed, "failed", false, "only failed and refused traces")
 	flags.StringSliceVar(&f.list.Categories, "category", nil,
 		"only traces with a reason of this category, as in --category=image_not_found; all of them: "+docs.Reasons)
 	flags.StringVar(&f.list.Where, "where", "",
 		`only traces with a lifecycle that matches this question, as in --where 'volumes > 2' (see lifeline find); `+
 			`--since and --until are then about the lifecycle`)
-	flags.BoolVar(&f.list.Open, "open", false, "only open traces")
+	flags.BoolVar(&f.list.Open, "open", false, "only open traces: running, held or stuck")
 	flags.DurationVar(&f.list.Slow, "slow", 0,
 		"only traces with at least this duration, as in --slow=30s; --slow alone means "+slowByDefault)
 	flags.Lookup("slow").NoOptDefVal = slowByDefault

@@ -18,18 +18,20 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-// State is how an object is after its last change.
+// State is the word for an object after its last change, of the table of span.States.
 type State string
 
 // The states beside the outcomes of span.
 const (
-	// Stuck means that the object waits for something that is not to be expected soon.
-	Stuck State = "stuck"
-	// Waiting means that the object is on its way.
-	Waiting State = "waiting"
+	Running = State(span.Running)
+	Held    = State(span.Held)
+	Stuck   = State(span.Stuck)
 )
 
-// Bad reports whether something is wrong.
+// Refused means that the API server refused the request of the change: the object is as it was.
+const Refused = State(span.Refused)
+
+// Bad reports whether something is wrong with the object.
 func (s State) Bad() bool {
 	return s == Stuck || s == State(span.Failed) || s == State(span.Unfinished)
 }
@@ -119,7 +121,7 @@ func Explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 		part = own
 	}
 	outcome := own.Outcome
-	bad := t.Outcome == span.Failed || t.Outcome == span.Unfinished
+	bad := t.Outcome.InVain() || t.Outcome == span.Unfinished
 	if (own == root || own == part) && (outcome == "" || part == root && bad) {
 		outcome = t.Outcome
 	}
@@ -131,14 +133,15 @@ func Explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 		category, reason = "", own.Message
 	}
 	switch {
-	case own != root && !own.Open() && outcome != span.Failed && outcome != span.Unfinished:
+	case own != root && !own.Open() && !outcome.InVain() && outcome != span.Unfinished:
 		a.State, category = State(outcome), ""
-	case outcome == span.Failed && !own.Open(), outcome == span.Unfinished && !own.Open():
+	case outcome.InVain() && !own.Open(), outcome == span.Unfinished && !own.Open():
 		a.State, a.Reason = State(outcome), cmp.Or(reason, own.Message)
-	case own.Open() && category != "":
-		a.State, a.Reason = Stuck, reason
 	case own.Open():
-		a.State, a.Reason = Waiting, cmp.Or(reason, own.Message)
+		a.State = State(span.StateOf(true, held(category), category != "", ""))
+		if a.Reason = reason; category == "" {
+			a.Reason = cmp.Or(reason, own.Message)
+		}
 	default:
 		a.State = State(outcome)
 	}
@@ -170,6 +173,9 @@ func Explain(t *span.Trace, of object.Ref, now time.Time) Answer {
 	a.Cause.Fields, a.Cause.Edits = insight.List(root, span.KeyFields), a.Attempt.relevantFirst(a.Cause.Edits)
 	return a
 }
+
+// held reports whether the category is that of a held object.
+func held(category string) bool { return reason.Category(category).Held() }
 
 // CauseOf returns the change of a trace as a cause, without its fields.
 func CauseOf(sum *store.Summary) Cause {
@@ -214,6 +220,9 @@ func (a *Answer) Stand(r reason.Reason) {
 		return
 	}
 	a.State, a.Reason = Stuck, text
+	if r.Category.Held() {
+		a.State = Held
+	}
 	a.Slowest, a.Share = "", 0
 }
 

@@ -34,7 +34,7 @@ func TestLaterReason(t *testing.T) {
 	a.Stand(reason.Reason{Category: reason.Suspended, Text: "is suspended"})
 	text := a.Text(spantest.Epoch, a.Object.Namespace)
 	for _, want := range []string{
-		"CronJob work is stuck: it is suspended.\n", "Last change: kubectl changed CronJob work (label x a → b) at ",
+		"CronJob work is held: it is suspended.\n", "Last change: kubectl changed CronJob work (label x a → b) at ",
 		"Since when is not known.\n",
 	} {
 		if !strings.Contains(text, want) {
@@ -89,7 +89,7 @@ func TestExplain(t *testing.T) {
 		"Failed":            {failed, "Deployment", "web", State(span.Failed), true},
 		"Converged":         {spantest.Apply(), "Deployment", "web", State(span.Converged), false},
 		"Without its span":  {spantest.Apply(), "Deployment", "other", State(span.Converged), false},
-		"Of a sibling":      {siblings(), "Pod", "web-6cf-k2", Waiting, true},
+		"Of a sibling":      {siblings(), "Pod", "web-6cf-k2", Running, true},
 		"Of a stuck one":    {stuckSiblings(), "Pod", "web-6cf-k2", Stuck, true},
 		"Of a part":         {applied(), "Deployment", "web", Stuck, true},
 		"Below a part":      {applied(), "Pod", "web-6cf-x7", Stuck, true},

@@ -46,7 +46,7 @@ func TestCustomKinds(t *testing.T) {
 					reason: TimeoutException, message: Exceeded timeout of 300000ms}]}`},
 			},
 			"Kafka shop failed 20s ago: it failed: “Exceeded timeout of 300000ms”.\n" +
-				"Cause: somebody created Kafka shop at 12:01:00, trace 483dc408.\n" +
+				"Cause: an unknown author created Kafka shop at 12:01:00, trace 483dc408.\n" +
 				"Since 12:01:05. Before that, it waited 5s for its controller.\n" +
 				"Next: kubectl -n default describe kafka.kafka.strimzi.io/shop\n",
 		},
@@ -60,8 +60,8 @@ func TestCustomKinds(t *testing.T) {
 					{type: Healthy, status: "False", reason: RolloutHealthy, message: Rollout is not healthy},
 					{type: Paused, status: "True", reason: RolloutPaused, message: Rollout is paused}]}`},
 			},
-			"Rollout shop has been stuck for 20s: it is paused (BlueGreenPause), and waits for its promotion.\n" +
-				"Cause: somebody created Rollout shop at 12:01:00, trace 483dc408.\n" +
+			"Rollout shop has been held for 20s: it is paused (BlueGreenPause), and waits for its promotion.\n" +
+				"Cause: an unknown author created Rollout shop at 12:01:00, trace 483dc408.\n" +
 				"Since 12:01:05. Before that, it waited 5s for its controller.\n" +
 				"Next: kubectl -n default describe rollout.argoproj.io/shop\n",
 		},
@@ -126,7 +126,7 @@ func TestCustomKinds(t *testing.T) {
 					{type: Degraded, status: "True", reason: NoReplicas}]}`},
 			},
 			"Widget shop has been stuck for 20s: it is not ready: NoReplicas.\n" +
-				"Cause: somebody created Widget shop at 12:01:00, trace 483dc408.\n" +
+				"Cause: an unknown author created Widget shop at 12:01:00, trace 483dc408.\n" +
 				"Since 12:01:05.\n" +
 				"Next: kubectl -n default describe widget.widgets.example.com/shop\n",
 		},
@@ -135,7 +135,7 @@ func TestCustomKinds(t *testing.T) {
 			"{apiVersion: widgets.example.com/v1, kind: Widget}",
 			[]version{{0, 1, "spec: {size: 1}"}, {5 * time.Second, 1, "status: {phase: Failed, reason: BuildFailed}"}},
 			"Widget shop failed 20s ago: it failed: BuildFailed.\n" +
-				"Cause: somebody created Widget shop at 12:01:00, trace 483dc408.\n" +
+				"Cause: an unknown author created Widget shop at 12:01:00, trace 483dc408.\n" +
 				"Since 12:01:05.\n" +
 				"Next: kubectl -n default describe widget.widgets.example.com/shop\n",
 		},
@@ -166,8 +166,8 @@ func TestCustomKinds(t *testing.T) {
 			"… for half a minute",
 			"{apiVersion: new.example.com/v1, kind: Widget}",
 			[]version{{0, 1, "spec: {size: 1}"}},
-			"Widget shop has been on its way for 20s: it waits for its controller to report completion.\n" +
-				"Cause: somebody created Widget shop at 12:01:00, trace 483dc408.\n",
+			"The change of Widget shop has been running for 20s: it waits for its controller to report completion.\n" +
+				"Cause: an unknown author created Widget shop at 12:01:00, trace 483dc408.\n",
 		},
 		"nothing-shown": {
 			"the answer says that nothing confirms the convergence",

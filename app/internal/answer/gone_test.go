@@ -54,7 +54,7 @@ func TestGone(t *testing.T) {
 				"limit: Pod hook-1 failed: container hook exited with code 2.\n" +
 				"Cause: jane deleted Job hook at 12:00:50.\n", false},
 		"unknown": {answer(job, "", 0), func(*Answer) {}, "Job hook was deleted 10s ago.\n" +
-			"Cause: somebody deleted Job hook at 12:00:50.\n", false},
+			"Cause: an unknown author deleted Job hook at 12:00:50.\n", false},
 		"with another object": {answer(settings, "jane", 0), func(a *Answer) { a.Cause.Object = job },
 			"ConfigMap settings was deleted 10s ago.\nCause: jane deleted Job hook at 12:00:50.\n", false},
 	} {

@@ -12,17 +12,10 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// Refused means that the API server refused the request of the change: the object is as it was.
-const Refused State = "refused"
-
-// refuse turns a failure into a refusal, if the request itself was refused. own is the span of the object. A Node
-// is not drained if the eviction of one of its Pods was refused.
+// refuse gives a drained Node the refusal of an eviction: it is not drained. own is the span of the object.
 func (a *Answer) refuse(t *span.Trace, own *span.Span) {
-	switch {
-	case a.State == State(span.Failed) && reason.IsRefused(a.Reason):
-		a.State = Refused
-	case kind.Node.Is(own.Object.Kind) && !own.Open() && reason.IsRefused(t.Reason) &&
-		strings.Contains(t.Reason, "; Node "+own.Object.Name+" "):
+	if kind.Node.Is(own.Object.Kind) && !own.Open() && t.Outcome == span.Refused &&
+		strings.Contains(t.Reason, "; Node "+own.Object.Name+" ") {
 		a.State, a.Reason = Refused, t.Reason
 	}
 }

@@ -23,12 +23,12 @@ func TestRefused(t *testing.T) {
 	alone := func(name string, of object.Ref, reason string, below ...*span.Span) *span.Trace {
 		id := trace.TraceID{7}
 		root := &span.Span{
-			TraceID: id, ID: trace.SpanID{1}, Name: name, Object: of, Outcome: span.Failed, Service: "kubectl",
+			TraceID: id, ID: trace.SpanID{1}, Name: name, Object: of, Outcome: span.Refused, Service: "kubectl",
 			Start: span.Time{Time: spantest.Epoch}, End: span.Time{Time: spantest.Epoch.Add(time.Second)},
 		}
 		root.Attributes = append(root.Attributes, span.KeyReason.String("invalid"),
 			span.KeyReasonMessage.String(reason), span.KeyActorUser.String("jane"))
-		return &span.Trace{ID: id, Outcome: span.Failed, Reason: reason, Spans: append([]*span.Span{root}, below...)}
+		return &span.Trace{ID: id, Outcome: span.Refused, Reason: reason, Spans: append([]*span.Span{root}, below...)}
 	}
 	child := func(name string, of object.Ref, n byte, outcome span.Outcome) *span.Span {
 		return &span.Span{
@@ -62,20 +62,20 @@ func TestRefused(t *testing.T) {
 			"The change of ConfigMap settings was refused 59s ago: configmaps \"settings\" not found.\n" + request,
 		},
 		"drain": {
-			alone("reconcile Node", node, evicted, child("delete Pod", pod, 2, span.Failed)), node,
+			alone("reconcile Node", node, evicted, child("delete Pod", pod, 2, span.Refused)), node,
 			"The eviction of Pod web-1 was refused 59s ago: PodDisruptionBudget web needs 2 healthy Pods, and 2 are; " +
 				"Node node-1 stays cordoned.\n" + request,
 		},
 		"drain by a command": {
 			alone(span.NameRun, object.Ref{}, evicted, child("reconcile Node", node, 2, span.Converged),
-				child("delete Pod", pod, 3, span.Failed)), node,
+				child("delete Pod", pod, 3, span.Refused)), node,
 			"The eviction of Pod web-1 was refused 59s ago: PodDisruptionBudget web needs 2 healthy Pods, and 2 are; " +
 				"Node node-1 stays cordoned.\n" + request,
 		},
 		"another object of the command": {
 			alone(span.NameRun, object.Ref{}, "the change of ConfigMap settings was refused: Forbidden",
 				child("reconcile "+
-					"Node", node, 2, span.Converged), child("update ConfigMap", settings, 3, span.Failed)), node,
+					"Node", node, 2, span.Converged), child("update ConfigMap", settings, 3, span.Refused)), node,
 			"Node node-1 converged 59s ago, in 1s.\n",
 		},
 	} {

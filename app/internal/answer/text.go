@@ -20,7 +20,7 @@ import (
 func (a *Answer) Text(now time.Time, namespace string) string {
 	lines := []string{a.verdict(now, namespace)}
 	if a.Was != "" && !a.State.Bad() {
-		text := "Before that, it was " + string(a.Was)
+		text := "It has recovered; before, it was " + string(a.Was)
 		if a.WasFor != "" {
 			text += ": " + shown(a.WasFor)
 		}
@@ -59,9 +59,11 @@ func (a *Answer) Text(now time.Time, namespace string) string {
 
 // verdict is the first sentence.
 func (a *Answer) verdict(now time.Time, namespace string) string {
-	subject := named(a.Object, namespace)
+	subject, change := named(a.Object, namespace), "The change"
 	if a.Object.Name == "" {
-		subject = "The change"
+		subject = change
+	} else {
+		change += " of " + subject
 	}
 	// "it" instead of the same object again.
 	reason := a.Reason
@@ -79,12 +81,16 @@ func (a *Answer) verdict(now time.Time, namespace string) string {
 		return fmt.Sprintf("%s is stuck%s.", subject, reason)
 	case a.State == Stuck:
 		return fmt.Sprintf("%s has been stuck for %s%s.", subject, long(now.Sub(a.Since)), reason)
-	case a.State == Waiting:
-		return fmt.Sprintf("%s has been on its way for %s%s.", subject, long(now.Sub(a.Start)), reason)
+	case a.State == Held && a.Since.IsZero():
+		return fmt.Sprintf("%s is held%s.", subject, reason)
+	case a.State == Held:
+		return fmt.Sprintf("%s has been held for %s%s.", subject, long(now.Sub(a.Since)), reason)
+	case a.State == Running:
+		return fmt.Sprintf("%s has been running for %s%s.", change, long(now.Sub(a.Start)), reason)
 	case a.State == State(span.Failed):
 		return fmt.Sprintf("%s failed %s ago%s.", subject, long(now.Sub(a.End)), reason)
 	case a.State == State(span.Unfinished):
-		return fmt.Sprintf("%s did not finish within %s%s.", subject, long(a.End.Sub(a.Start)), reason)
+		return fmt.Sprintf("%s is unfinished after %s%s.", subject, long(a.End.Sub(a.Start)), reason)
 	}
 	if a.State == State(span.Deleted) {
 		return a.gone(subject, now)
@@ -103,7 +109,7 @@ func (a *Answer) verdict(now time.Time, namespace string) string {
 // done are the verbs of the states in which nothing is wrong.
 var done = map[State]string{
 	State(span.Converged):  "converged",
-	State(span.Superseded): "was replaced by a newer change",
+	State(span.Superseded): "was superseded by a newer change",
 }
 
 // history is the sentence about the time before the reason.
@@ -154,7 +160,7 @@ func (c *Cause) text(start, now time.Time, namespace string) string {
 }
 
 // who returns the author for a sentence.
-func (c *Cause) who() string { return cmp.Or(c.Who, "somebody") }
+func (c *Cause) who() string { return cmp.Or(c.Who, "an unknown author") }
 
 // minPrefix is the number of digits of a trace ID.
 const minPrefix = 8

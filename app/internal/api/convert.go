@@ -37,6 +37,7 @@ func SummaryOf(s *store.Summary) Summary {
 		TraceID:         s.ID.String(),
 		Open:            s.Open,
 		Stuck:           s.Stuck,
+		State:           s.State(),
 		Pinned:          s.Pinned,
 		Start:           s.Start.UTC(),
 		Duration:        Seconds(s.Duration),
@@ -62,6 +63,10 @@ func SummaryOf(s *store.Summary) Summary {
 	if !s.SettledAt.IsZero() {
 		at := s.SettledAt.UTC()
 		out.SettledAt = &at
+	}
+	if !s.Earliest.IsZero() {
+		at := s.Earliest.UTC()
+		out.Earliest = &at
 	}
 	for _, w := range s.Work {
 		out.Work = append(out.Work, Work{w.Label, Seconds(w.Duration)})

@@ -103,11 +103,11 @@ const minFound = 200
 
 // tracesWhere lists the traces with a matching lifecycle. List selects among them, apart from its
 // bounds of time, which are those of the lifecycle.
-func tracesWhere(r *request, q store.FindQuery, list store.Query) (any, error) {
+func tracesWhere(r *request, q store.FindQuery, list store.Query) (*Page, error) {
 	limit := store.PageLength(list.Limit)
 	q.Traces, q.After = true, list.After
 	list.Since, list.Until = time.Time{}, time.Time{}
-	out := Page{Traces: []Summary{}}
+	out := &Page{Traces: []Summary{}}
 	q.Limit = max(limit, minFound)
 	for {
 		page, err := r.access.Find(r.ctx(), q)
@@ -166,12 +166,14 @@ func groupLifecycles(r *request) (any, error) {
 		Of:        lengthOf(p, "of"),
 		Quantiles: fractionsOf(p, "quantiles"),
 		Zone:      zoneOf(p, "tz"),
+		Changes:   p.yes("changes"),
+		States:    oneOf(p, "state", store.States()),
 	}
 	q.Namespace = p.text("namespace")
 	if err := p.done(); err != nil {
 		return nil, err
 	}
-	if q.Of == nil && len(q.Quantiles) > 0 {
+	if q.Of == nil && len(q.Quantiles) > 0 && !q.Changes {
 		var err error
 		if q.Of, err = questions.ParseLength("duration"); err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -155,7 +156,7 @@ func TestFields(t *testing.T) {
 	}
 	_, began := values["began.pull"]
 	_, end := values["end"]
-	if _, is := values["phase.startup"]; !is || !began || !end || values["outcome"] != 5 || values["reason"] < 20 ||
+	if _, is := values["phase.startup"]; !is || !began || !end || values["outcome"] != len(span.Outcomes) || values["reason"] < 20 ||
 		values["name"] != 0 {
 		t.Errorf("values: %v", values)
 	}

@@ -53,7 +53,7 @@ func describe(t *testing.T) []byte {
 			return nil
 		},
 	}
-	for _, dir := range []string{"api", "answer", "object"} {
+	for _, dir := range []string{"api", "answer", "object", "problem"} {
 		if err := reflector.AddGoComments(
 			"github.com/kube-lifeline/lifeline/app/internal/"+dir,
 			"../"+dir,
@@ -151,6 +151,8 @@ func describe(t *testing.T) []byte {
 	}
 	paths[prefix+"watch"] = operation("Server-sent events: open traces, as they change", "watch",
 		append(slices.Clone(objects), "view"), answer(dict{"type": "string"}, "text/event-stream"))
+	paths[prefix+"problems/stream"] = operation("Server-sent events: the problems now, after each change",
+		"problems/stream", selections, answer(dict{"type": "string"}, "text/event-stream"))
 	out, err := json.MarshalIndent(dict{
 		"openapi": "3.1.1",
 		"info": dict{
@@ -247,8 +249,8 @@ func TestOpenAPIValid(t *testing.T) {
 		}
 	}
 	walk(whole)
-	if len(ids) != len(routes)+1 {
-		t.Errorf("%d operations, want %d", len(ids), len(routes)+1)
+	if len(ids) != len(routes)+2 {
+		t.Errorf("%d operations, want %d", len(ids), len(routes)+2)
 	}
 }
 
@@ -301,7 +303,7 @@ func TestAnswers(t *testing.T) {
 		Finished: append(spantest.Healing(), spantest.Apply(), spantest.Rollout(), spantest.Hostile(),
 			spantest.Many(200), spantest.Joined(), spantest.Fight(), spantest.Causes()),
 	})
-	s := start(t, Options{Access: v.Access, Sources: func() Sources {
+	s := start(t, Options{Access: v.Access, Problems: sampleProblems(), Sources: func() Sources {
 		var none *received.Tally
 		return Sources{
 			Received:      none.Summary(asOf),

@@ -171,6 +171,7 @@ func tracesOf(p *params) store.Query {
 		Until:      p.moment("until"),
 		Outcomes:   oneOf(p, "outcome", span.Outcomes),
 		Open:       p.yes("open"),
+		States:     oneOf(p, "state", store.States()),
 		Slower:     p.duration("slowerThan"),
 		Object:     objectOf(p),
 	}

@@ -24,7 +24,12 @@ func listTraces(r *request) (any, error) {
 	}
 	if where != nil {
 		find := store.FindQuery{Where: where, Now: p.now, Since: q.Since, Until: q.Until, Open: q.Open}
-		return tracesWhere(r, find, q)
+		page, err := tracesWhere(r, find, q)
+		if err != nil {
+			return nil, err
+		}
+		r.broken.mark(r.access, page.Traces)
+		return page, nil
 	}
 	page, err := r.access.List(r.ctx(), q)
 	if err != nil {
@@ -38,6 +43,7 @@ func listTraces(r *request) (any, error) {
 	for i := range page.Traces {
 		out.Traces[i] = SummaryOf(&page.Traces[i])
 	}
+	r.broken.mark(r.access, out.Traces)
 	return out, nil
 }
 

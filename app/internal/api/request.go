@@ -17,10 +17,11 @@ type request struct {
 	http   *http.Request
 	params *params
 	access store.Access
+	broken *broken
 }
 
 func (s *Server) request(r *http.Request) *request {
-	return &request{http: r, params: newParams(r, s.opts.Clock()), access: s.opts.Access(r)}
+	return &request{http: r, params: newParams(r, s.opts.Clock()), access: s.opts.Access(r), broken: s.broken}
 }
 
 func (r *request) ctx() context.Context { return r.http.Context() }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	problems "github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -29,6 +30,7 @@ type route struct {
 type handlers struct {
 	about  about
 	traces *traces
+	broken *broken
 }
 
 var (
@@ -36,8 +38,10 @@ var (
 	objects = []string{"group", "kind", "namespace", "name", "uid"}
 	ages    = []string{"since", "until"}
 	pages   = []string{"limit", "after"}
+	// selections select problems.
+	selections = join(objects, nil, "limit")
 	// filters select traces.
-	filters = join(ages, objects, "outcome", "category", "open", "slowerThan")
+	filters = join(ages, objects, "outcome", "state", "category", "open", "slowerThan")
 )
 
 func join(a, b []string, more ...string) []string { return slices.Concat(a, b, more) }
@@ -47,6 +51,10 @@ func (h *handlers) routes() []route {
 	return []route{
 		{"info", "The server, and the amount of its data", nil, reflect.TypeFor[Info](), h.about.info},
 		{"sources", "The sources of the traces", nil, reflect.TypeFor[Sources](), h.about.sources},
+		{
+			"problems", "The problems now, worst first", selections,
+			reflect.TypeFor[problems.List](), h.broken.list,
+		},
 		{"traces", "Traces, newest first", join(filters, pages, "id", "where"), reflect.TypeFor[Page](), listTraces},
 		{
 			"lifecycles",
@@ -58,7 +66,7 @@ func (h *handlers) routes() []route {
 		{
 			"groups",
 			"Statistics of the lifecycles that match a question",
-			join([]string{"where", "namespace", "by", "of", "quantiles", "tz"}, ages),
+			join([]string{"where", "namespace", "by", "of", "quantiles", "tz", "changes", "state"}, ages),
 			reflect.TypeFor[GroupPage](),
 			groupLifecycles,
 		},
@@ -116,12 +124,20 @@ var parameters = map[string]parameter{
 		format:  "string",
 		meaning: "a time (RFC 3339), or a duration back from now, such as 90m or 1d; before it",
 	},
-	"group":      {format: "string", meaning: "API group of an object"},
-	"kind":       {format: "string", meaning: "kind of an object, such as Pod"},
-	"namespace":  {format: "string", meaning: "namespace of an object"},
-	"name":       {format: "string", meaning: "name of an object"},
-	"uid":        {format: "string", meaning: "UID of an object"},
-	"outcome":    {format: "string", meaning: "any of these outcomes, separated by commas"},
+	"group":     {format: "string", meaning: "API group of an object"},
+	"kind":      {format: "string", meaning: "kind of an object, such as Pod"},
+	"namespace": {format: "string", meaning: "namespace of an object"},
+	"name":      {format: "string", meaning: "name of an object"},
+	"uid":       {format: "string", meaning: "UID of an object"},
+	"outcome":   {format: "string", meaning: "any of these outcomes, separated by commas"},
+	"state": {
+		format:  "string",
+		meaning: "any of these states of traces, separated by commas: an outcome, running or stuck",
+	},
+	"changes": {
+		format:  "boolean",
+		meaning: "count traces in place of lifecycles, also open ones; by may be state",
+	},
 	"category":   {format: "string", meaning: "any of these categories of reasons, separated by commas"},
 	"open":       {format: "boolean", meaning: "only traces that have not ended"},
 	"slowerThan": {format: "string", meaning: "only traces that took at least that long, such as 10s"},
@@ -182,6 +198,7 @@ func (s *Server) handle() {
 	}
 	s.mux.Handle(prefix+"openapi.json", s.answer(func(r *request) (any, error) { return openAPI, r.params.done() }))
 	s.mux.HandleFunc(prefix+"watch", s.watch)
+	s.mux.HandleFunc(prefix+"problems/stream", s.problemStream)
 	if s.opts.Runs != nil {
 		s.mux.Handle(runsPath, s.limited(s.opts.Runs))
 	}

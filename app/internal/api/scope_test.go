@@ -32,13 +32,16 @@ func TestScope(t *testing.T) {
 			}
 			return store.Scope{Clusters: []string{"cluster-1"}, Namespaces: []string{"default", ""}}
 		}),
-		Sources: func() Sources { return Sources{Receives: Receives{AuditLog: "elsewhere"}} },
+		Problems: sampleProblems(),
+		Sources:  func() Sources { return Sources{Receives: Receives{AuditLog: "elsewhere"}} },
 	})
 	v.Cluster = "cluster-1"
 	in, out := inside.ID.String(), outside.Trace.ID.String()
 	paths := map[string][2]int{ // of a scope, and of everything
 		"/info":                             {200, 200},
 		"/sources":                          {403, 200},
+		"/problems":                         {200, 200},
+		"/problems?namespace=elsewhere":     {200, 200},
 		"/traces":                           {200, 200},
 		"/traces?namespace=elsewhere":       {200, 200},
 		"/traces/" + in:                     {200, 200},

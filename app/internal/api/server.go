@@ -47,6 +47,8 @@ type Options struct {
 	// Sources returns the content of /api/v1/sources. It is called for each request and must not
 	// block; nil removes the path.
 	Sources func() Sources
+	// Problems has the present problems; nil means a new one without a publisher.
+	Problems *ProblemHub
 	// Hosts are the accepted host names (without port) of a loopback listener, beside localhost and
 	// addresses. Other listeners accept any name.
 	Hosts []string
@@ -87,8 +89,8 @@ type Server struct {
 	handlers
 	// requests and streams have a token for each running one.
 	requests, streams chan struct{}
-	// heartbeat and patience are the constants of that name; tests change them.
-	heartbeat, patience time.Duration
+	// heartbeat and patience are the constants of that name, and pace is problemPace; tests change them.
+	heartbeat, patience, pace time.Duration
 
 	closing chan struct{}
 	close   sync.Once
@@ -123,11 +125,18 @@ func New(o Options) (*Server, error) {
 	if o.Metrics == nil {
 		o.Metrics = uncounted{}
 	}
+	if o.Problems == nil {
+		o.Problems = &ProblemHub{}
+	}
 	s := &Server{
 		opts: o, mux: http.NewServeMux(),
-		handlers: handlers{about: about{o.Info, o.Sources}, traces: newTraces(o.Cluster, o.Clock)},
+		handlers: handlers{
+			about: about{o.Info, o.Sources}, traces: newTraces(o.Cluster, o.Clock),
+			broken: &broken{from: o.Problems, cluster: o.Cluster},
+		},
 		requests: make(chan struct{}, o.MaxRequests), streams: make(chan struct{}, o.MaxStreams),
-		heartbeat: heartbeat, patience: patience, closing: make(chan struct{}),
+		heartbeat: heartbeat, patience: patience, pace: problemPace,
+		closing: make(chan struct{}),
 	}
 	s.handle()
 	guard := httpserve.Guard{Error: reject, Patience: s.patience, Done: s.done, Panicked: s.panicked}

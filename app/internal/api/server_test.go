@@ -449,6 +449,7 @@ func TestSummaryOnTheWire(t *testing.T) {
 		"traceId":         "4bf92f3577b34da6a3ce929d0e0e4736",
 		"open":            false,
 		"start":           "2026-03-01T12:00:00Z",
+		"state":           "converged",
 		"duration":        4.21,
 		"outcome":         "converged",
 		"name":            "run",

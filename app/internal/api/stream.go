@@ -25,6 +25,12 @@ const (
 	minRest, maxRest = 50 * time.Millisecond, 5 * time.Second
 )
 
+// retry is the pause after which a client connects again, and alive is a comment.
+const (
+	retry = "retry: 2000\n\n"
+	alive = ":\n\n"
+)
+
 // The names of events.
 const (
 	// EventTrace is a new version of a trace: its document.
@@ -40,6 +46,8 @@ const (
 	EventWithdrawn = "withdrawn"
 	// EventAmended follows the last version of a finished trace when its outcome has changed: its Summary.
 	EventAmended = "amended"
+	// EventProblems is the present problems, in their own stream: problem.List.
+	EventProblems = "problems"
 	// EventSynced follows the traces that were open at the stream's start, or the missed updates:
 	// {"asOf"}.
 	EventSynced = "synced"
@@ -71,6 +79,24 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, err)
 		return
 	}
+	s.stream(w, r, func(st *stream) error {
+		st.access = asked.access.In(s.opts.Cluster)
+		last := r.Header.Get("Last-Event-ID")
+		from := last
+		if !st.access.All() {
+			from = "" // which traces the client has had is not known, and a withdrawal would have another's ID
+		}
+		var asOf time.Time
+		st.sub, asOf, st.resumed = s.opts.Hub.subscribe(from)
+		defer s.opts.Hub.unsubscribe(st.sub)
+		st.of, st.known, st.summaries = of, map[trace.TraceID]bool{}, view == viewSummary
+		st.resync = last != "" && !st.resumed
+		return st.run(r.Context(), asOf)
+	})
+}
+
+// stream serves one stream within the limit of streams. run sends its events, and returns why it ended.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, run func(*stream) error) {
 	select {
 	case <-s.closing:
 		writeError(w, problem(http.StatusServiceUnavailable, "the server is stopping"))
@@ -87,23 +113,12 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	cut := false
 	s.opts.Metrics.StreamOpened()
 	defer func() { s.opts.Metrics.StreamClosed(cut) }()
-	access := asked.access.In(s.opts.Cluster)
-	last := r.Header.Get("Last-Event-ID")
-	from := last
-	if !access.All() {
-		from = "" // which traces the client has had is not known, and a withdrawal would have another's ID
-	}
-	sub, asOf, resumed := s.opts.Hub.subscribe(from)
-	defer s.opts.Hub.unsubscribe(sub)
-	control := http.NewResponseController(w)
-	st := &stream{
-		server: s, sub: sub, access: access, of: of, known: map[trace.TraceID]bool{}, control: control,
-		summaries: view == viewSummary, resumed: resumed, resync: last != "" && !resumed,
-		out: &httpserve.SlowClient{Writer: w, Patience: s.patience},
-	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies must not buffer
-	err := st.run(r.Context(), asOf)
+	err := run(&stream{
+		server: s, control: http.NewResponseController(w),
+		out: &httpserve.SlowClient{Writer: w, Patience: s.patience},
+	})
 	switch {
 	case errors.Is(err, errEnded):
 	case errors.Is(err, errCut):
@@ -147,7 +162,7 @@ func (st *stream) run(ctx context.Context, asOf time.Time) error {
 	beat := time.NewTicker(st.server.heartbeat)
 	defer beat.Stop()
 	first := st.sub.waiting()
-	if err := st.send([]byte("retry: 2000\n\n")); err != nil {
+	if err := st.send([]byte(retry)); err != nil {
 		return err
 	}
 	if st.resync {
@@ -182,7 +197,7 @@ func (st *stream) run(ctx context.Context, asOf time.Time) error {
 			return errEnded
 		case <-st.sub.wake:
 		case <-beat.C:
-			if err := st.send([]byte(":\n\n")); err != nil {
+			if err := st.send([]byte(alive)); err != nil {
 				return err
 			}
 		}
@@ -210,7 +225,14 @@ func (st *stream) amend(ctx context.Context, id trace.TraceID) error {
 	case !store.Touches(of.Trace(), st.of):
 		return nil
 	}
-	return st.event(EventAmended, SummaryOf(of.Summary()))
+	return st.event(EventAmended, st.summary(of))
+}
+
+// summary returns the summary of a trace, with the present state of its object.
+func (st *stream) summary(of *store.Excerpt) Summary {
+	row := []Summary{SummaryOf(of.Summary())}
+	st.server.broken.mark(st.access, row)
+	return row[0]
 }
 
 // next sends the version that has waited longest, if any waits.
@@ -246,7 +268,7 @@ func (st *stream) next(ctx context.Context) error {
 	begun := time.Now()
 	defer func() { st.spent += time.Since(begun) }()
 	if st.summaries {
-		doc, err := marshal(SummaryOf(visible.Summary()))
+		doc, err := marshal(st.summary(visible))
 		if err != nil {
 			return err
 		}

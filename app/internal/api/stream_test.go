@@ -29,19 +29,19 @@ type listener struct {
 // listen opens a stream. The body is closed with the test.
 func (s *serving) listen(t *testing.T, query string) *listener {
 	t.Helper()
-	return s.open(t, query, "")
+	return s.open(t, "watch"+query, "")
 }
 
 // listenAfter opens a stream of summaries that resumes after an event ID.
 func (s *serving) listenAfter(t *testing.T, id string) *listener {
 	t.Helper()
-	return s.open(t, "?view=summary", id)
+	return s.open(t, "watch?view=summary", id)
 }
 
-func (s *serving) open(t *testing.T, query, after string) *listener {
+func (s *serving) open(t *testing.T, path, after string) *listener {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/v1/watch"+query, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/api/v1/"+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

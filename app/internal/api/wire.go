@@ -23,6 +23,8 @@ type Info struct {
 	// WatchingSince is the time since which this process has watched the
 	// cluster; nil if it does not.
 	WatchingSince *time.Time `json:"watchingSince,omitempty"`
+	// Retention is the longest age of a finished trace, whatever its outcome; 0 if it is not known.
+	Retention Seconds `json:"retention,omitempty"`
 	// Identity is the server's name among several, and Mode its mode (single or standby). Leading
 	// is true if it sends spans.
 	Identity string `json:"identity,omitempty"`
@@ -46,11 +48,15 @@ type Stats struct {
 
 // Summary is a trace in one line; the fields are those of store.Summary.
 type Summary struct {
-	TraceID  string       `json:"traceId"`
-	Open     bool         `json:"open"`
-	Stuck    bool         `json:"stuck,omitempty"`
-	Pinned   bool         `json:"pinned,omitempty"`
-	Start    time.Time    `json:"start"`
+	TraceID string `json:"traceId"`
+	Open    bool   `json:"open"`
+	Stuck   bool   `json:"stuck,omitempty"`
+	// State is the word for the trace: running, held or stuck for an open one, else its outcome.
+	State  span.State `json:"state"`
+	Pinned bool       `json:"pinned,omitempty"`
+	Start  time.Time  `json:"start"`
+	// Earliest is the earliest possible start if Start is only the latest possible one; absent otherwise.
+	Earliest *time.Time   `json:"earliest,omitempty"`
 	Duration Seconds      `json:"duration"`
 	Outcome  span.Outcome `json:"outcome,omitempty"`
 	// Was is the outcome before a later claim, and SettledAt the time of the newest claim; absent without one.
@@ -74,6 +80,22 @@ type Summary struct {
 	CurrentDuration Seconds      `json:"currentDuration,omitempty"`
 	Spans           int          `json:"spans"`
 	AsOf            time.Time    `json:"asOf"`
+	// Now is the present state of the object of a finished change, or of another one that the change broke; absent if
+	// nothing is broken, and for an earlier change of the same object in a list.
+	Now *Now `json:"now,omitempty"`
+}
+
+// Now is a present problem beside the outcome of a change.
+type Now struct {
+	// State is "still" if the problem is not younger than the end of the change, and "since" if it began after it.
+	State string `json:"state"`
+	// Problem is the ID of the problem; the others are those of problem.Problem.
+	Problem  string     `json:"problem"`
+	Category string     `json:"category"`
+	Reason   string     `json:"reason"`
+	Since    time.Time  `json:"since"`
+	Before   bool       `json:"before,omitempty"`
+	Object   object.Ref `json:"object"`
 }
 
 // Work is one kind of work on the critical path, and its part of the path.

@@ -13,7 +13,9 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // phasePrefix begins the names of the fields with phases.
@@ -156,10 +158,8 @@ func valueOf(l *api.Lifecycle, name string) string {
 }
 
 func outcomeOf(l *api.Lifecycle) string {
-	if l.Open {
-		return "open"
-	}
-	return cli.Shown(l.Outcome)
+	why := valueOf(l, "reason")
+	return cli.Shown(string(span.StateOf(l.Open, reason.Category(why).Held(), why != "", span.Outcome(l.Outcome))))
 }
 
 // location is zone for valid options.

@@ -207,7 +207,7 @@ func (l *List) query() (client.Query, error) {
 		Where: l.Where,
 	}
 	if l.Failed {
-		q.Outcomes = []span.Outcome{span.Failed}
+		q.Outcomes = []span.Outcome{span.Failed, span.Refused}
 	}
 	namespace := strings.Join(l.Namespaces, ",")
 	q.Object.Namespace = namespace

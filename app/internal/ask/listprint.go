@@ -13,7 +13,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -41,7 +40,25 @@ func (l *List) print(page api.Page, asOf time.Time) error {
 	if l.table == nil {
 		l.table = render.NewGrowingList(out)
 	}
-	return l.table.Add(summaries(page.Traces, asOf), l.listOptions(cli.NewScreen(out, l.Environment())))
+	o := l.listOptions(cli.NewScreen(out, l.Environment()))
+	o.Present = presentOf(page.Traces)
+	return l.table.Add(summaries(page.Traces, asOf), o)
+}
+
+// presentOf returns the present states, by the trace.
+func presentOf(found []api.Summary) map[trace.TraceID]render.Present {
+	out := map[trace.TraceID]render.Present{}
+	for i := range found {
+		now := found[i].Now
+		id, err := trace.TraceIDFromHex(found[i].TraceID)
+		if now == nil || err != nil {
+			continue
+		}
+		out[id] = render.Present{
+			Still: now.State == api.Still, Since: now.Since, Before: now.Before, Reason: now.Reason,
+		}
+	}
+	return out
 }
 
 // sheet returns the rows for spreadsheets, after a header in the first call. Lengths are in seconds.
@@ -56,16 +73,9 @@ func (l *List) sheet(found []store.Summary) [][]string {
 	}
 	for i := range found {
 		s := &found[i]
-		outcome := string(s.Outcome)
-		switch {
-		case s.Open && (s.Stuck || s.Outcome == span.Failed):
-			outcome = "stuck"
-		case s.Open:
-			outcome = "open"
-		}
 		rows = append(rows, []string{
 			s.Start.In(l.Time().Location()).Format(time.RFC3339Nano), s.ID.String(), s.Actor, s.User, s.Verb,
-			s.Object.Kind.Kind, s.Object.Namespace, s.Object.Name, s.Command, outcome, seconds(api.Seconds(s.Duration)),
+			s.Object.Kind.Kind, s.Object.Namespace, s.Object.Name, s.Command, string(s.State()), seconds(api.Seconds(s.Duration)),
 			s.Slowest, s.Category, s.Reason,
 		})
 	}
@@ -138,6 +148,9 @@ func summaries(found []api.Summary, asOf time.Time) []store.Summary {
 		}
 		if s.SettledAt != nil {
 			t.SettledAt = *s.SettledAt
+		}
+		if s.Earliest != nil {
+			t.Earliest = *s.Earliest
 		}
 		if s.Object != nil {
 			t.Object = *s.Object

@@ -63,14 +63,14 @@ func summaryOf(e *client.Event, of []types.UID) *api.Summary {
 // state is the part of an entry whose change prints a new row.
 func state(s *api.Summary) string {
 	if s.Open && s.Outcome != span.Failed {
-		return "open"
+		return string(span.Running)
 	}
 	return fmt.Sprint(s.Open, s.Outcome)
 }
 
 // matches applies the filters that the server's stream lacks.
 func (l *List) matches(s *api.Summary) bool {
-	return (!l.Failed || s.Outcome == span.Failed) && (!l.Open || s.Open) && time.Duration(s.Duration) >= l.Slow
+	return (!l.Failed || s.Outcome.InVain()) && (!l.Open || s.Open) && time.Duration(s.Duration) >= l.Slow
 }
 
 // touches reports whether the trace contains one of the objects; of is nil for any.

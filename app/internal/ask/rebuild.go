@@ -106,12 +106,17 @@ func rebuild(cluster string, f *family, now time.Time) ([]*span.Trace, reason.Re
 			out = append(out, t)
 		}
 	}
+	return out, standingOf(engine, f)
+}
+
+// standingOf returns the reason of a converged target that does not work, or that names missing objects.
+func standingOf(engine *lifecycle.Engine, f *family) reason.Reason {
 	target := f.seen.states[f.target]
 	if missing := reason.Unresolved(target, f); missing.Text != "" {
-		return out, missing
+		return missing
 	}
 	if f.defined != nil {
-		return out, reason.Defined(target, f.all(*f.defined))
+		return reason.Defined(target, f.all(*f.defined))
 	}
-	return out, reason.Blamed(engine.Standing(f.target), target, f)
+	return reason.Blamed(engine.Standing(f.target), target, f)
 }

@@ -4,8 +4,6 @@ package ask
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -17,6 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -28,6 +27,8 @@ type Why struct {
 
 	// incomplete says why the server may lack traces of the object; empty if it does not.
 	incomplete string
+	// state returns the present state of all objects; nil means that the object and its relatives are read.
+	state func(ctx context.Context) (*present, error)
 }
 
 // explained is the JSON document.
@@ -37,7 +38,9 @@ type explained struct {
 }
 
 // WhyOutputs returns the output formats, the default first.
-func WhyOutputs() []string { return []string{textOutput, cli.OutputJSON} }
+func WhyOutputs() []string {
+	return []string{textOutput, OutputWide, cli.OutputJSON, cli.OutputYAML, cli.OutputName}
+}
 
 const textOutput = "text"
 
@@ -50,8 +53,8 @@ const (
 
 // Validate returns an error for invalid options. It sends no request.
 func (w *Why) Validate() error {
-	if !slices.Contains(WhyOutputs(), w.Output) {
-		return fmt.Errorf("unknown output %q: known are %s and %s", w.Output, textOutput, cli.OutputJSON)
+	if err := cli.CheckOutput(w.Output, WhyOutputs()); err != nil {
+		return err
 	}
 	return cli.CheckTarget(w.Name)
 }
@@ -63,20 +66,35 @@ func (w *Why) Run(ctx context.Context) (int, error) {
 	if err != nil {
 		return cli.CodeError, err
 	}
-	if w.Output == cli.OutputJSON {
-		enc := json.NewEncoder(w.Streams.Out)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(explained{Answers: answers, Incomplete: w.incomplete})
-	} else {
-		for _, a := range answers {
-			_, failed := fmt.Fprint(w.Streams.Out, a.Text(now, w.Namespace))
-			err = errors.Join(err, failed)
-		}
-	}
-	if err != nil {
+	if err := w.print(answers, now); err != nil {
 		return cli.CodeError, fmt.Errorf("cannot print the answer: %w", err)
 	}
 	return worst(answers), nil
+}
+
+// print writes answers in the selected format. The format of names has the objects with something wrong.
+func (w *Why) print(answers []answer.Answer, now time.Time) error {
+	out := w.Streams.Out
+	switch w.Output {
+	case cli.OutputJSON:
+		return writeIndented(out, explained{Answers: answers, Incomplete: w.incomplete})
+	case cli.OutputYAML:
+		return cli.WriteYAML(out, explained{Answers: answers, Incomplete: w.incomplete})
+	case cli.OutputName:
+		var objects []object.Ref
+		for i := range answers {
+			if worst(answers[i:i+1]) != cli.CodeOK {
+				objects = append(objects, answers[i].Object)
+			}
+		}
+		return printNames(out, objects)
+	}
+	for i := range answers {
+		if _, err := fmt.Fprint(out, answers[i].Text(now, w.Namespace)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // worst returns the exit code for the worst answer.
@@ -103,12 +121,19 @@ func (w *Why) answers(ctx context.Context) ([]answer.Answer, time.Time, error) {
 	}
 	target, err := w.Target(w.Name, server == nil)
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("cannot explain %s: %w", w.Name, err)
+		return nil, time.Time{}, fmt.Errorf("cannot explain %s: %w", cli.Shown(w.Name), err)
 	}
+	if server != nil {
+		defer server.Close()
+	}
+	return w.of(ctx, server, target)
+}
+
+// of returns the answers about the target. The server may be nil.
+func (w *Why) of(ctx context.Context, server *cli.Session, target cli.Target) ([]answer.Answer, time.Time, error) {
 	if server == nil {
 		return w.present(ctx, target)
 	}
-	defer server.Close()
 	found, err := collect(ctx, server.Client, client.Query{Object: target.Ref(w.Namespace)}, lookBack)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("cannot look for traces of %s: %w", w.where(target), err)
@@ -122,7 +147,7 @@ func (w *Why) answers(ctx context.Context) ([]answer.Answer, time.Time, error) {
 	}
 	answers, now, err := w.ofObject(ctx, server, target, touching)
 	if len(refused) > 0 && (err != nil || len(answers) == 0) {
-		return refused, later(now, server.About.AsOf), nil // the object does not exist
+		return refused, later(now, server.About.AsOf), nil //nolint:nilerr // the object does not exist
 	}
 	return append(refused, answers...), now, err
 }
@@ -187,7 +212,7 @@ func (w *Why) refused(
 		if err != nil {
 			return nil, nil, err
 		}
-		if o := rest[best].Outcome; o != span.Failed && o != span.Unfinished && o != "" {
+		if o := rest[best].Outcome; !o.InVain() && o != span.Unfinished && o != "" {
 			break
 		}
 		why, err := server.Why(ctx, rest[best].TraceID, target.Ref(w.Namespace))
@@ -310,16 +335,42 @@ func (w *Why) served(
 
 // present returns the answer by the present state of the object and its relatives.
 func (w *Why) present(ctx context.Context, target cli.Target) ([]answer.Answer, time.Time, error) {
+	if w.state != nil {
+		return w.presentAmong(ctx, target)
+	}
 	p := pipeline.NewDisplay(w.Options, "")
 	defer p.View.Close()
 	traces, standing, now, err := w.rebuilt(ctx, p, target)
 	if err != nil {
 		return nil, now, err
 	}
-	a := answer.Explain(traces[0], target.Ref(w.Namespace), now)
+	return []answer.Answer{explainPresent(traces[0], standing, target, w.Namespace, now)}, now, nil
+}
+
+// explainPresent returns the answer by a trace of the present state, which no server has. The reason is for a
+// converged target that does not work.
+func explainPresent(
+	t *span.Trace, standing reason.Reason, target cli.Target, namespace string, now time.Time,
+) answer.Answer {
+	a := answer.Explain(t, target.Ref(namespace), now)
 	if standing.Text != "" && (a.Category == "" || vague(&a, target)) {
 		a.Stand(standing)
 	}
 	a.Cause.TraceID = ""
-	return []answer.Answer{a}, now, nil
+	return a
+}
+
+// presentAmong is present by the state of all objects.
+func (w *Why) presentAmong(ctx context.Context, target cli.Target) ([]answer.Answer, time.Time, error) {
+	state, err := w.state(ctx)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	traces, standing := state.of(target.Ref(w.Namespace))
+	if len(traces) == 0 {
+		return nil, state.now, fmt.Errorf(
+			"no history can be rebuilt from %s: only a server that watched it has one (lifeline serve)", w.where(target),
+		)
+	}
+	return []answer.Answer{explainPresent(traces[0], standing, target, w.Namespace, state.now)}, state.now, nil
 }

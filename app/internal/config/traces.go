@@ -81,7 +81,7 @@ type RetentionOutcomesConfiguration struct {
 	// How long the trace of a deletion is kept; `0s` means `retention.age`.
 	Deleted metav1.Duration `json:"deleted"`
 
-	// How long a failed trace is kept; `0s` means `retention.age`.
+	// How long a failed trace, or that of a refused request, is kept; `0s` means `retention.age`.
 	Failed metav1.Duration `json:"failed"`
 
 	// How long an unfinished trace is kept; `0s` means `retention.age`.
@@ -97,6 +97,15 @@ func (c *RetentionConfiguration) Ages() map[string]time.Duration {
 	}
 	maps.DeleteFunc(out, func(_ string, age time.Duration) bool { return age == 0 })
 	return out
+}
+
+// Longest returns the greatest age of a finished trace with any outcome.
+func (c *RetentionConfiguration) Longest() time.Duration {
+	longest := c.Age.Duration
+	for _, age := range c.Ages() {
+		longest = max(longest, age)
+	}
+	return longest
 }
 
 // OTLPConfiguration is the section `otlp`.

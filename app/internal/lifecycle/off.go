@@ -53,12 +53,6 @@ func (o *off) weight() int {
 	return 0
 }
 
-// rests are the reasons of objects that somebody stopped, or that nothing needs yet. They are no problems.
-var rests = []reason.Category{
-	reason.Paused, reason.Suspended, reason.ClaimUnused, reason.OnDelete, reason.Partition, reason.NoAddress,
-	reason.ScaleOff, reason.StartForbidden,
-}
-
 // vague are the reasons that a more specific one of the same object explains.
 var vague = []reason.Category{reason.ProgressDeadline, reason.PodFailed, reason.JobRetry, reason.ImagePull}
 
@@ -74,12 +68,12 @@ func (p *problems) judged(t *change.Timeline, now time.Time) *off {
 	unfinished := false
 	if converged(last) {
 		r = standing(p.known, t)
-		if r.Text == "" || r.Note && r.Category != reason.NodeCordoned || slices.Contains(rests, r.Category) {
+		if r.Text == "" || r.Note && r.Category != reason.NodeCordoned || r.Category.Held() {
 			return nil
 		}
 	} else {
 		r = reasons.Of(t)
-		if slices.Contains(rests, r.Category) {
+		if r.Category.Held() {
 			r.Category = ""
 		} else if r.Category == "" && t.Revisable != nil && last.Deleting.IsZero() {
 			unfinished, r.Text = true, cmp.Or(r.Text, t.Revisable.Message)
@@ -272,7 +266,7 @@ func arrivedBefore(t *change.Timeline, i int) time.Time {
 func troubled(vs []*history.Version) bool {
 	return slices.ContainsFunc(vs, func(v *history.Version) bool {
 		r := reason.Of(v, nil)
-		return r.Category != "" && !slices.Contains(rests, r.Category)
+		return r.Category != "" && !r.Category.Held()
 	})
 }
 

@@ -45,11 +45,14 @@ func newProblems(known index.View, gs *groups, cluster string) *problems {
 }
 
 // Problems returns the problems at the time now, the worst first. The result does not change afterwards.
-func (e *Engine) Problems(now time.Time) problem.List {
+func (e *Engine) Problems(now time.Time) problem.List { return e.AllProblems(now).List }
+
+// AllProblems returns the problems at the time now, with all their objects.
+func (e *Engine) AllProblems(now time.Time) *problem.Snapshot {
 	now = now.Round(0)
 	e.refresh(now)
 	e.problems.look(now)
-	return e.problems.tracker.List(now)
+	return e.problems.tracker.Snapshot(now)
 }
 
 // Due reports whether the problems may differ from those of the last look without a new observation.

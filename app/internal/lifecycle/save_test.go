@@ -177,7 +177,7 @@ var unsaved = map[string][]string{
 	"amendments": {"trail", "memory", "opts", "added"},
 	"memory":     {"fates"},
 	"problems":   {"known", "groups", "touched", "off", "below", "moved", "wakes"},
-	"Tracker":    {"cluster", "changed", "list"},
+	"Tracker":    {"cluster", "changed", "contents"},
 	"Timeline":   {"Above", "Refers", "Names"},
 	"Record":     {"Above", "Refers", "Names"},
 	"Audits":     {"Joined"},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/problem"
@@ -350,26 +351,32 @@ func TestPlain(t *testing.T) {
 // TestCounts bounds the labels of the metrics.
 func TestCounts(t *testing.T) {
 	var c Counts
-	var open []*span.Trace
-	for n := range maxLabels + 10 {
-		one := deployment(1, "crash_loop", 0)
-		one.Spans[0].Object.Namespace = fmt.Sprintf("ns-%04d", n)
-		open = append(open, one)
+	tracker := problem.NewTracker("c")
+	lacks := func(namespace, name, key string) {
+		of := object.Ref{Kind: object.Kind{Kind: "Deployment"}, Namespace: namespace, Name: name}
+		of.UID = types.UID(namespace + "/" + name)
+		tracker.Lacks(&problem.Failing{
+			Object: of, Category: "crash_loop", Key: problem.Grouping{Of: key}, Onset: problem.Onset{Mark: name},
+		})
 	}
-	c.Look(append(open, deployment(2, "", -1)), []*span.Trace{
+	for n := range maxLabels + 10 {
+		ns := fmt.Sprintf("ns-%04d", n)
+		lacks(ns, "a", "one cause of all")
+		lacks(ns, "b", "one cause of all")
+	}
+	lacks("ns-0007", "c", "another cause")
+	c.Look(tracker.Snapshot(at(0)), []*span.Trace{
 		ended(deployment(3, "job_failed", 0), span.Failed), ended(deployment(4, "", 0), span.Converged),
 	})
 	got := map[string]int64{}
 	c.Each(
-		func(l Labels, n int64) { got["stuck "+l.Namespace] += n },
+		func(l Labels, n int64) { got["now "+l.Namespace] += n },
 		func(l Labels, n int64) { got["failed "+l.Kind+" "+l.Category+" "+l.Namespace] += n },
 	)
-	if len(got) != maxLabels+1 || got["stuck "+Other] != 11 || got["stuck ns-0007"] != 1 {
-		t.Errorf("%d counts, %d of other namespaces", len(got), got["stuck "+Other])
+	if got["now "+Other] != 11 || got["now ns-0007"] != 2 || got["now ns-0001"] != 1 ||
+		got["failed Deployment job_failed shop"] != 1 {
+		t.Errorf("%d counts, %d of other namespaces: %v", len(got), got["now "+Other], got)
 	}
-	if got["failed (other) job_failed (other)"]+got["failed Deployment job_failed shop"] != 1 {
-		t.Errorf("got %v", got)
-	}
-	c.Look(nil, nil)
+	c.Look(problem.NewTracker("c").Snapshot(at(1)), nil)
 	c.Each(func(l Labels, n int64) { t.Errorf("%+v is still %d", l, n) }, func(Labels, int64) {})
 }

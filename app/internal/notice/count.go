@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -15,20 +16,20 @@ const maxLabels = 500
 // Other stands for the kind and the namespace beyond the bound.
 const Other = "(other)"
 
-// Labels are the labels of a count: the kind and the namespace of the changed object, and the category
-// of the reason. Namespace is empty for objects without one.
+// Labels are the labels of a count: the kind and the namespace of an object, and the category of the
+// reason. Namespace is empty for objects without one.
 type Labels struct{ Kind, Category, Namespace string }
 
-// Counts counts changes by labels. It is safe for concurrent use.
+// Counts counts problems and failed changes by labels. It is safe for concurrent use.
 type Counts struct {
 	mu     sync.Mutex
 	known  map[[2]string]bool
 	failed map[Labels]int64
-	stuck  map[Labels]int64
+	now    *problem.Snapshot
 }
 
-// Look counts the open changes with a reason, and adds the failed ones of finished.
-func (c *Counts) Look(open, finished []*span.Trace) {
+// Look replaces the problems, and adds the failed changes of finished.
+func (c *Counts) Look(now *problem.Snapshot, finished []*span.Trace) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil {
@@ -36,39 +37,36 @@ func (c *Counts) Look(open, finished []*span.Trace) {
 	}
 	for _, t := range finished {
 		if failed(t) {
-			c.failed[c.labels(t)]++
+			of := changed(t)
+			c.failed[c.labels(of.Kind.Kind, category(t), of.Namespace)]++
 		}
 	}
-	c.stuck = map[Labels]int64{}
-	for _, t := range open {
-		if category(t) != "" {
-			c.stuck[c.labels(t)]++
-		}
-	}
+	c.now = now
 }
 
-// Each calls stuck for each count of changes that are stuck now, and failed for each count of changes
-// that have failed since the start.
-func (c *Counts) Each(stuck, failed func(l Labels, n int64)) {
+// Each calls present for each count of present problems, and failed for each count of changes that have
+// failed since the start. A problem counts once in each namespace of its objects.
+func (c *Counts) Each(present, failed func(l Labels, n int64)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for l, n := range c.stuck {
-		stuck(l, n)
+	problems := map[Labels]int64{}
+	c.now.Each(func(kind, category, namespace string) { problems[c.labels(kind, category, namespace)]++ })
+	for l, n := range problems {
+		present(l, n)
 	}
 	for l, n := range c.failed {
 		failed(l, n)
 	}
 }
 
-// labels returns the labels of t, with bounded values.
-func (c *Counts) labels(t *span.Trace) Labels {
-	of := changed(t)
-	pair := [2]string{of.Kind.Kind, of.Namespace}
+// labels returns labels with bounded values.
+func (c *Counts) labels(kind, category, namespace string) Labels {
+	pair := [2]string{kind, namespace}
 	if !c.known[pair] && len(c.known) >= maxLabels {
-		return Labels{Kind: Other, Category: category(t), Namespace: Other}
+		return Labels{Kind: Other, Category: category, Namespace: Other}
 	}
 	c.known[pair] = true
-	return Labels{Kind: of.Kind.Kind, Category: category(t), Namespace: of.Namespace}
+	return Labels{Kind: kind, Category: category, Namespace: namespace}
 }
 
 // changed returns the changed object of t, or the first one of a command.

@@ -24,9 +24,10 @@ var (
 		"Failed changes since the start, by the kind and the namespace of the changed object and the category of the "+
 			"reason (docs/reasons.md). Beyond 500 pairs of kind and namespace, both are (other). List them with "+
 			"lifeline ls --failed.", changeLabels...)
-	stuckMetric = telemetry.Gauge("lifeline_changes_stuck",
-		"Open changes with a reason why they do not continue, with the labels of lifeline_changes_failed_total. "+
-			"Above 0 for long: ask lifeline why for the object.", changeLabels...)
+	problemsMetric = telemetry.Gauge("lifeline_problems",
+		"Problems now (docs/problems.md), by the kind and the namespace of an object and the category of the reason, "+
+			"bounded as in lifeline_changes_failed_total. A problem counts once in each namespace of its objects. Any: "+
+			"lifeline why -n NAMESPACE lists them.", changeLabels...)
 )
 
 // RegisterMetrics registers the metrics of Senders and of Counts. Each scrape calls stats.
@@ -41,9 +42,9 @@ func RegisterMetrics(r prometheus.Registerer, stats func() []Stats, counts *Coun
 			to.Value(failuresMetric, float64(s.Failures), s.Receiver)
 			to.Value(waitingMetric, float64(s.Waiting), s.Receiver)
 		}
-		changes := func(m telemetry.Metric) func(Labels, int64) {
+		values := func(m telemetry.Metric) func(Labels, int64) {
 			return func(l Labels, n int64) { to.Value(m, float64(n), l.Kind, l.Category, l.Namespace) }
 		}
-		counts.Each(changes(stuckMetric), changes(failedMetric))
-	}, sentMetric, lostMetric, failuresMetric, waitingMetric, failedMetric, stuckMetric))
+		counts.Each(values(problemsMetric), values(failedMetric))
+	}, sentMetric, lostMetric, failuresMetric, waitingMetric, failedMetric, problemsMetric))
 }

@@ -138,9 +138,9 @@ func category(t *span.Trace) string {
 	return insight.Attribute(root, span.KeyReason)
 }
 
-// failed reports whether a finished change has failed.
+// failed reports whether a finished change has failed, or was refused.
 func failed(t *span.Trace) bool {
-	return t.Outcome == span.Failed || t.Outcome == span.Unfinished && category(t) != ""
+	return t.Outcome.InVain() || t.Outcome == span.Unfinished && category(t) != ""
 }
 
 // plain returns a text on one line without control and format characters, of at most maxText bytes.

@@ -269,6 +269,7 @@ func TestTarget(t *testing.T) {
 		must(t, os.WriteFile(path, []byte(text+"\n"), 0o600))
 		return path
 	}
+	missing, notThere := filepath.Join(t.TempDir(), "missing"), ": no such file or directory"
 	const noURL = "the receiver has no URL with http or https"
 	const noTLS = "a token needs a URL with https, or a loopback address"
 	for name, c := range map[string]struct {
@@ -280,7 +281,7 @@ func TestTarget(t *testing.T) {
 		"PagerDuty":      {&Sender{Format: PagerDuty, TokenFile: file("key")}, PagerDutyURL, ""},
 		"bad file":       {&Sender{URLFile: file("https://a.example:secret/")}, "", noURL},
 		"other scheme":   {&Sender{URLFile: file("ftp://secret")}, "", noURL},
-		"no file":        {&Sender{URLFile: "/none"}, "", "cannot read urlFile: open /none: no such file or directory"},
+		"no file":        {&Sender{URLFile: missing}, "", "cannot read urlFile: open " + missing + notThere},
 		"token in clear": {&Sender{URLFile: file("http://a.example/secret"), TokenFile: file("secret")}, "", noTLS},
 		"loopback":       {&Sender{URL: "http://127.0.0.1:1/x", TokenFile: file("secret")}, "http://127.0.0.1:1/x", ""},
 	} {

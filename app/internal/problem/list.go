@@ -13,21 +13,17 @@ import (
 const MaxProblems = 1000
 
 // List returns the problems at the time now, the worst first. The result does not change afterwards.
-func (t *Tracker) List(now time.Time) List {
+func (t *Tracker) List(now time.Time) List { return t.Snapshot(now).List }
+
+// Snapshot returns the problems at the time now, with all their objects.
+func (t *Tracker) Snapshot(now time.Time) *Snapshot {
 	if t.changed {
 		groups := t.ordered()
 		t.settle(groups)
 		slices.SortFunc(groups, worse)
-		shown := groups[:min(len(groups), MaxProblems)]
-		t.list = List{Problems: make([]Problem, 0, len(shown)), More: len(groups) - len(shown)}
-		for _, g := range shown {
-			t.list.Problems = append(t.list.Problems, assemble(g))
-		}
-		t.changed = false
+		t.contents, t.changed = newContents(groups), false
 	}
-	out := t.list
-	out.AsOf = now
-	return out
+	return newSnapshot(t.contents, now)
 }
 
 // worse orders problems: by rank, number of objects and age.

@@ -88,9 +88,9 @@ type former struct {
 type Tracker struct {
 	cluster string
 	entries map[types.UID]*tracked
-	// changed means that list is out of date.
-	changed bool
-	list    List
+	// changed means that contents is out of date.
+	changed  bool
+	contents *contents
 }
 
 // Entries is the saved state of a Tracker.

@@ -15,7 +15,7 @@ import (
 )
 
 // openWords are the words that newcomers try for the outcome of an open lifecycle.
-var openWords = []string{"open", "running", "pending", "active", "progressing", "in progress", "none"}
+var openWords = []string{"open", "running", "stuck", "held", "pending", "active", "progressing", "in progress", "none"}
 
 // valueSynonyms has the words that newcomers try for the values of outcome, reason and verb.
 var valueSynonyms = map[string]string{

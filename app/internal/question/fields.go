@@ -28,7 +28,7 @@ var fields = table(
 		text("actor", "component that wrote", fromAttribute(span.KeyActor)).faceted(),
 		text("user", "user of the request, from the audit log", fromAttribute(span.KeyActorUser)).faceted(),
 		limited(span.Outcomes, memberText(outcome, outcome,
-			"`converged`, `superseded`, `failed`, `deleted` or `unfinished`; empty for an open lifecycle",
+			"`converged`, `superseded`, `failed`, `refused`, `deleted` or `unfinished`; empty for an open lifecycle",
 			func(l *Lifecycle) *string { return &l.Outcome })),
 		limited(span.Outcomes, text("was",
 			"outcome before a later claim, such as that of a recovery; empty without one", fromAttribute(span.KeyWas))),

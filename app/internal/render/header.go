@@ -27,7 +27,9 @@ func header(t *span.Trace, o Options) []line {
 		if !root.Start.IsZero() {
 			when = piece{root.Start.In(o.Now.Location()).Format("2006-01-02 15:04:05 MST"), dim}
 		}
-		by = author(root)
+		if by = author(root); strings.Contains(t.Reason, by.text) {
+			by = piece{} // the verdict has the exit code
+		}
 		changed.text = cmp.Or(revision(root), edited(root))
 		if over := insight.Fight(t); over != "" {
 			fight = piece{"fights over " + escape(over), yellow}
@@ -98,7 +100,7 @@ func verdictOf(t *span.Trace, root *span.Span, o Options) piece {
 	reason := escape(cmp.Or(t.Reason, root.Message))
 	if t.Was != "" {
 		p := verdict(root, outcome, false, "", o.Now)
-		p.text += ", after it was " + escape(string(t.Was))
+		p.text += ", " + afterClaim(t)
 		if t.Reason != "" {
 			p.text += ": " + escape(t.Reason)
 		}
@@ -106,9 +108,18 @@ func verdictOf(t *span.Trace, root *span.Span, o Options) piece {
 	}
 	since, err := time.Parse(time.RFC3339Nano, insight.Attribute(root, span.KeyReasonSince))
 	if err == nil && stuck { // as long as its reason, as lifeline why says
-		return piece{"stuck for " + precise(max(0, o.Now.Sub(since))) + ": " + reason, red}
+		state := span.StateOf(true, stateOf(root) == span.Held, true, outcome)
+		return piece{string(state) + " for " + precise(max(0, o.Now.Sub(since))) + ": " + reason, stateStyle(state)}
 	}
 	return verdict(root, outcome, stuck, reason, o.Now)
+}
+
+// afterClaim is the remark on a revised outcome.
+func afterClaim(t *span.Trace) string {
+	if t.Outcome == span.Converged || t.Outcome == span.Deleted {
+		return "recovered from " + escape(string(t.Was))
+	}
+	return "after it was " + escape(string(t.Was))
 }
 
 // verdict returns an outcome and the duration of s, with the reason if it has not converged. stuck
@@ -125,12 +136,13 @@ func verdict(s *span.Span, outcome span.Outcome, stuck bool, reason string, now 
 		reason = ": " + reason
 	}
 	switch {
-	case s.Open() && (outcome == span.Failed || stuck):
-		return piece{"stuck for " + took + reason, red}
+	case s.Open():
+		state := span.StateOf(true, stateOf(s) == span.Held, stuck, outcome)
+		return piece{string(state) + " for " + took + reason, stateStyle(state)}
+	case outcome == span.Refused:
+		return piece{"refused" + reason, red}
 	case outcome == span.Failed:
 		return piece{"failed after " + took + reason, red}
-	case s.Open():
-		return piece{"waiting " + took + reason, yellow}
 	case outcome == span.Converged || outcome == "":
 		return piece{"converged in " + took, green}
 	case outcome == span.Deleted:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -67,7 +68,9 @@ func manyNamespaces(t *span.Trace) bool {
 func mark(s *span.Span, openBelow bool) piece {
 	switch {
 	case s.Stuck():
-		return piece{"stuck", red}
+		return piece{string(span.Stuck), red}
+	case s.Outcome == span.Refused:
+		return piece{string(span.Refused), red}
 	case failed(s):
 		return piece{"failed", red}
 	case s.Outcome == span.Superseded, s.Outcome == span.Deleted:
@@ -75,11 +78,18 @@ func mark(s *span.Span, openBelow bool) piece {
 	case s.Outcome == span.Unfinished:
 		return piece{"unfinished", yellow}
 	case s.Open() && !openBelow:
-		return piece{"waiting", yellow}
+		state := stateOf(s)
+		return piece{string(state), stateStyle(state)}
 	case s.Evidence == span.ByTime, s.Evidence == span.Unverified:
 		return piece{"cause: " + string(s.Evidence), dim}
 	}
 	return piece{}
+}
+
+// stateOf returns the word for a span without the outcome of its trace.
+func stateOf(s *span.Span) span.State {
+	category := reason.Category(insight.Attribute(s, span.KeyReason))
+	return span.StateOf(s.Open(), category.Held(), s.Stuck() || category != "", s.Outcome)
 }
 
 // join is strings.Join without empty words.

@@ -6,6 +6,10 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/util/duration"
 
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -25,11 +29,41 @@ type ListOptions struct {
 	Namespace string
 	// Whole shows complete trace IDs and cuts nothing.
 	Whole bool
+	// Present has the changes after which something is broken now.
+	Present map[trace.TraceID]Present
+}
+
+// Present is a present problem beside the outcome of a change.
+type Present struct {
+	// Still means that the problem is not younger than the end of the change.
+	Still bool
+	Since time.Time
+	// Before means that the problem is older than Since.
+	Before bool
+	// Reason is a sentence.
+	Reason string
+}
+
+// text returns "still broken, 3h" or "broken since 12:03".
+func (p Present) text(o ListOptions) string {
+	if !p.Still {
+		at, form := p.Since.In(o.Now.Location()), "2006-01-02 15:04"
+		if at.Format(time.DateOnly) == o.Now.Format(time.DateOnly) {
+			form = "15:04"
+		}
+		return "broken since " + at.Format(form)
+	}
+	more := ""
+	if p.Before {
+		more = ">"
+	}
+	return "still broken, " + more + duration.HumanDuration(max(0, o.Now.Sub(p.Since)))
 }
 
 // List draws one row per trace in the given order, in the style of kubectl: time, ID, actor and
 // action, outcome, and the slowest work. A stuck or failed trace has its reason instead, or below the row
-// where the line has no room for all of it. It writes nothing for no traces.
+// where the line has no room for all of it. A present problem stands beside the outcome, or before its reason in a
+// terminal. It writes nothing for no traces.
 func List(w io.Writer, traces []store.Summary, o ListOptions) error {
 	return NewGrowingList(w).Add(traces, o)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mattn/go-runewidth"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/render"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -56,6 +57,26 @@ func summaries() []store.Summary {
 	return out
 }
 
+// present returns three changes, of which broken has the present states. Of the last one, the start is vague.
+func present() []store.Summary {
+	all := summaries()
+	failed, converged, vague := all[1], all[1], all[1]
+	failed.ID[0], vague.ID[0] = 1, 2
+	failed.Outcome, failed.Reason = span.Failed, "Deployment web exceeded its progress deadline"
+	vague.Earliest = vague.Start.Add(-time.Hour)
+	return []store.Summary{failed, converged, vague}
+}
+
+func broken() map[trace.TraceID]render.Present {
+	const reason = "Deployment web cannot pull image web:2: not \u202efound"
+	all := present()
+	return map[trace.TraceID]render.Present{
+		all[0].ID: {Still: true, Since: now.Add(-3 * time.Hour), Reason: reason},
+		all[1].ID: {Since: now.Add(-2 * time.Minute), Reason: reason},
+		all[2].ID: {Still: true, Before: true, Since: now.Add(-50 * time.Hour), Reason: reason},
+	}
+}
+
 func TestListGolden(t *testing.T) {
 	all := summaries()
 	cases := map[string]struct {
@@ -86,6 +107,17 @@ func TestListGolden(t *testing.T) {
 			},
 		},
 		"list-none": {"not even titles", nil, render.ListOptions{}},
+		"list-present": {
+			"what is broken now stands beside the outcome", present(), render.ListOptions{Present: broken()},
+		},
+		"list-present-80": {
+			"what is broken now stands below the row", present(), render.ListOptions{
+				Present: broken(), Options: render.Options{Width: 80},
+			},
+		},
+		"list-present-wide": {
+			"the reason is that of the change", present(), render.ListOptions{Present: broken(), Wide: true},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

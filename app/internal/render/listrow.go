@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -33,6 +34,8 @@ const (
 type listRow struct {
 	columns [numColumns]piece
 	ends    [numColumns]string
+	// shorter are shorter texts for the author and the action, in the order of preference.
+	shorter [numColumns][]string
 	// reason is why the trace failed or is stuck, or "". It stands in the last column if the rest of the line has
 	// room for all of it, and else below the row.
 	reason string
@@ -53,6 +56,17 @@ func (r *listRow) width(column int) int {
 // names, objects the start and the end.
 func (r *listRow) cell(column, n int) string {
 	text, end := r.columns[column].text, r.ends[column]
+	if all := r.shorter[column]; len(all) > 0 {
+		last := len(all) - 1
+		for _, end := range []string{end, ""} { // rather the whole object than the end
+			for _, text := range append([]string{text}, all[:last]...) {
+				if cells(text)+cells(end) <= n {
+					return text + end
+				}
+			}
+		}
+		text, end = all[last], ""
+	}
 	if n < leastBefore+cells(end) {
 		text, end = text+end, ""
 	}
@@ -130,19 +144,20 @@ func listHeader(o ListOptions) listRow {
 
 func listTrace(t *store.Summary, o ListOptions) listRow {
 	var r listRow
-	r.columns[colWhen].text = whenText(t.Start, o)
+	r.columns[colWhen].text = whenText(t, o)
 	r.columns[colTrace] = piece{t.ID.String(), dim}
 	if !o.whole() {
 		r.columns[colTrace].text = r.columns[colTrace].text[:8]
 	}
 	r.columns[colWho] = piece{whoText(t, o.Wide), componentStyle(t.Actor)}
 	r.columns[colWhat].text = whatText(t, o)
+	r.shorter[colWho], r.shorter[colWhat] = persons(t), objects(t, o)
 	r.ends[colWhat] = healsText(t, o) + fightText(t, o) + wasText(t, o) + pinnedText(t)
 	if o.roomy() {
 		r.columns[colChanged].text = escape(strings.Join(t.Edits, ", "))
 	}
 	r.columns[colOutcome] = outcomePiece(t)
-	r.columns[colDuration].text = precise(max(0, t.Duration))
+	r.columns[colDuration].text = roughly(t) + precise(max(0, t.Duration))
 	if t.Open {
 		r.columns[colDuration].text += "…"
 	}
@@ -150,9 +165,12 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 	switch {
 	case o.Wide:
 		r.columns[colReason].text = escape(t.Reason)
-	case t.Reason == "" || t.Outcome != span.Failed && !(t.Open && t.Stuck):
+	case t.Reason == "" || !t.Outcome.InVain() && !(t.Open && (t.Stuck || t.State() == span.Held)):
 	default:
 		r.reason = escape(t.Reason)
+	}
+	if now, is := o.Present[t.ID]; is {
+		r.present(now, o)
 	}
 	for i, p := range r.columns {
 		if !o.whole() {
@@ -165,14 +183,38 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 	return r
 }
 
-func whenText(start time.Time, o ListOptions) string {
-	if start.IsZero() {
+// present adds the present state. Where lines are cut, it does not widen the column of outcomes.
+func (r *listRow) present(now Present, o ListOptions) {
+	if o.cuts() {
+		r.reason = now.text(o) + ": " + escape(now.Reason)
+		return
+	}
+	r.columns[colOutcome].text += " · " + now.text(o)
+	switch {
+	case o.Wide && r.columns[colReason].text == "":
+		r.columns[colReason].text = escape(now.Reason)
+	case !o.Wide && r.reason == "":
+		r.reason = escape(now.Reason)
+	}
+}
+
+// whenText returns the age or the time of the start. "~" marks the latest possible one.
+func whenText(t *store.Summary, o ListOptions) string {
+	switch {
+	case t.Start.IsZero():
+		return ""
+	case o.Wide:
+		return roughly(t) + t.Start.In(o.Now.Location()).Format(time.RFC3339)
+	}
+	return roughly(t) + duration.HumanDuration(max(0, o.Now.Sub(t.Start)))
+}
+
+// roughly marks times that depend on the latest possible start.
+func roughly(t *store.Summary) string {
+	if t.Earliest.IsZero() {
 		return ""
 	}
-	if o.Wide {
-		return start.In(o.Now.Location()).Format(time.RFC3339)
-	}
-	return duration.HumanDuration(max(0, o.Now.Sub(start)))
+	return "~"
 }
 
 // whoText returns the user and the component. It omits the system account of a component, which
@@ -185,7 +227,35 @@ func whoText(t *store.Summary, wide bool) string {
 	if user != "" && actor != "" && user != actor {
 		return user + " (" + actor + ")"
 	}
-	return cmp.Or(user, actor)
+	return cmp.Or(user, actor, Unknown)
+}
+
+// Unknown stands for an author that nothing shows: without the audit log, that of a deletion, for example.
+const Unknown = "unknown"
+
+// persons returns shorter texts for the author: without the component, and without the domain of an address.
+func persons(t *store.Summary) []string {
+	user := escape(t.User)
+	if user == "" || strings.HasPrefix(user, "system:") {
+		return nil
+	}
+	out := []string{user}
+	if at := strings.LastIndexByte(user, '@'); at > 0 {
+		out = append(out, user[:at])
+	}
+	return out
+}
+
+// objects returns shorter texts for an action: with kubectl's short name of the kind, and without the namespace.
+func objects(t *store.Summary, o ListOptions) []string {
+	if t.Command != "" || t.Verb == "" {
+		return nil
+	}
+	head := escape(t.Verb) + " " + escape(cmp.Or(kind.Of(t.Object.Group, t.Object.Kind.Kind).Short, t.Object.Kind.Kind))
+	return []string{
+		join([]string{head, objectName(t.Object, t.Object.Namespace != o.Namespace)}, " "),
+		join([]string{head, objectName(t.Object, false)}, " "),
+	}
 }
 
 // whatText returns the command, or the action and its object.
@@ -229,9 +299,19 @@ func wasText(t *store.Summary, o ListOptions) string {
 		return ""
 	case o.Wide && !t.SettledAt.IsZero():
 		until := t.SettledAt.In(o.Now.Location()).Format(time.RFC3339)
-		return " (was " + escape(string(t.Was)) + " until " + until + ")"
+		return " (" + recovered(t) + "was " + escape(string(t.Was)) + " until " + until + ")"
+	case t.Recovered():
+		return " (recovered)"
 	}
 	return " (was " + escape(string(t.Was)) + ")"
+}
+
+// recovered begins the remark on a claim that made the outcome a good one.
+func recovered(t *store.Summary) string {
+	if !t.Recovered() {
+		return ""
+	}
+	return string(span.Recovered) + ": "
 }
 
 // pinnedText marks traces that retention keeps.
@@ -243,19 +323,21 @@ func pinnedText(t *store.Summary) string {
 }
 
 func outcomePiece(t *store.Summary) piece {
-	switch {
-	case t.Open && (t.Stuck || t.Outcome == span.Failed):
-		return piece{"stuck", red}
-	case t.Outcome == span.Failed:
-		return piece{"failed", red}
-	case t.Open:
-		return piece{"open", yellow}
-	case t.Outcome == span.Converged:
-		return piece{"converged", green}
-	case t.Outcome == span.Unfinished:
-		return piece{"unfinished", yellow}
+	state := t.State()
+	return piece{escape(string(state)), stateStyle(state)}
+}
+
+// stateStyle returns the colour of a state.
+func stateStyle(s span.State) style {
+	switch s {
+	case span.Stuck, span.State(span.Failed), span.State(span.Refused):
+		return red
+	case span.Running, span.Held, span.State(span.Unfinished):
+		return yellow
+	case span.State(span.Converged):
+		return green
 	}
-	return piece{escape(string(t.Outcome)), dim}
+	return dim
 }
 
 // shareText returns the slowest work's share of the whole.

@@ -38,7 +38,9 @@ func (n *node) annotate(shown reasons, full bool) (notes bool) {
 	case head == "", stillWaiting && s.Status != span.StatusError && (repeated || notes):
 		return notes
 	case stillWaiting:
-		n.notes = append(n.notes, piece{labelled("waiting: ", "waits ", head), yellow})
+		n.notes = append(n.notes, piece{labelled(string(stateOf(s))+": ", "waits ", head), yellow})
+	case s.Outcome == span.Refused:
+		n.notes = append(n.notes, piece{labelled("refused: ", "refused", head), red})
 	case failed(s):
 		n.notes = append(n.notes, piece{labelled("failed: ", "failed", head), red})
 	default:

@@ -62,7 +62,7 @@ func (p *Plain) Draw(traces []*span.Trace, now time.Time) error {
 			p.waiting[t.ID] = reason
 			if _, repeated := shown.repeats(reason); !repeated {
 				shown.show(reason)
-				fmt.Fprintln(&out, line{{"waiting: " + reason, yellow}}.string(p.o.Color))
+				fmt.Fprintln(&out, line{{string(stateOf(t.Root())) + ": " + reason, yellow}}.string(p.o.Color))
 			}
 		}
 	}

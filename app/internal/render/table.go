@@ -53,10 +53,10 @@ func outcomeText(s *span.Span) string {
 	switch {
 	case s.Outcome != "":
 		return string(s.Outcome)
+	case s.Open():
+		return string(stateOf(s))
 	case failed(s):
 		return string(span.Failed)
-	case s.Open():
-		return "waiting"
 	}
 	return ""
 }

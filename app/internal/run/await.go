@@ -162,12 +162,12 @@ func hopeless(traces []*span.Trace, now time.Time, crash time.Duration) string {
 	return ""
 }
 
-// givenUp reports whether a trace has failed and none of the command's own requests is in progress.
+// givenUp reports whether a trace has failed or was refused, and none of the command's own requests is in progress.
 // Open spans below them, such as an endless crash loop, do not count.
 func givenUp(traces []*span.Trace) bool {
 	failed := false
 	for _, t := range traces {
-		failed = failed || t.Outcome == span.Failed
+		failed = failed || t.Outcome.InVain()
 		root := t.Root()
 		if root == nil || root.Open() {
 			return false

@@ -21,7 +21,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
-	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -280,9 +279,9 @@ func (x *execution) verdict(traces []*span.Trace) int {
 	}
 	own := cli.CodeOK
 	for _, t := range traces {
-		if t.Outcome == span.Failed {
+		if t.Outcome.InVain() {
 			if !x.treeOnTerminal() { // its header has the reason
-				x.sayFailed(t.Reason)
+				x.pipeline.Say("%s: %s", t.Outcome, cli.First(t.Reason, "see the trace"))
 			}
 			own = cli.CodeFailed
 		}
@@ -303,15 +302,6 @@ func (x *execution) verdict(traces []*span.Trace) int {
 		return x.code
 	}
 	return own
-}
-
-// sayFailed prints the reason of a failure. A refused request is no failure of its object.
-func (x *execution) sayFailed(why string) {
-	if reason.IsRefused(why) {
-		x.pipeline.Say("%s", cli.Shown(why))
-		return
-	}
-	x.pipeline.Say("failed: %s", cli.First(why, "see the trace"))
 }
 
 // treeOnTerminal reports whether the tree appears on the terminal of the messages.

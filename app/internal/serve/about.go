@@ -43,6 +43,7 @@ func (a *about) info() api.Info {
 		Leading:  a.member.leads(),
 		AsOf:     a.progress.stored(),
 	}
+	i.Retention = api.Seconds(a.settings.Load().Retention.Longest())
 	if since := a.watch.listed(); !since.IsZero() {
 		since = since.UTC()
 		i.WatchingSince = &since

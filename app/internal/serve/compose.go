@@ -111,7 +111,7 @@ func (s *server) compose(
 	}
 	recorder.Waits, recorder.Sends, recorder.Tells, recorder.Now = watching.late, member.sends, member.tells, now
 	recorder.Opened, recorder.Differs, recorder.Stored = e.admitting.publisher(), s.differs, publishing.stored
-	recorder.Problems = s.problems.publish
+	recorder.Problems = s.problems.Publish
 	if joining != nil {
 		joining.handedOut = tally.Joined
 		if delivery.passes {
@@ -134,7 +134,7 @@ func (s *server) compose(
 	}
 	announced := newAnnounced(member.single(), in, storage.view, now, fail, recorder.engine.Running()...)
 
-	answers, err := newAnswers(c.API, storage.view, &s.hub, announced, s.metrics.api, s.log, &about{
+	answers, err := newAnswers(c.API, storage.view, &s.hub, &s.problems, announced, s.metrics.api, s.log, &about{
 		version: s.version, cluster: cluster, settings: s.settings, progress: s.progress, watch: s.watch,
 		received: tally, joined: s.joined, relations: s.relations, now: now,
 		watches: watching.watcher.Stats, member: member, receiving: receiving, auditing: auditing,

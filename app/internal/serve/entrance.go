@@ -62,14 +62,15 @@ func (e *entrance) open(ctx context.Context, h http.Handler, archived, looked <-
 
 // newAnswers returns the API over all traces, behind the gate.
 func newAnswers(
-	c config.APIConfiguration, v *view.View, hub *api.Hub, runs http.Handler, m api.Metrics, log *slog.Logger,
-	of *about,
+	c config.APIConfiguration, v *view.View, hub *api.Hub, problems *api.ProblemHub, runs http.Handler, m api.Metrics,
+	log *slog.Logger, of *about,
 ) (*api.Server, error) {
 	all := store.NewGate(v, store.Whole).For(store.Scope{})
 	access := func(*http.Request) store.Access { return all } // every client of the listener may see everything
 	return api.New(api.Options{
 		Access:     access,
 		Hub:        hub,
+		Problems:   problems,
 		Cluster:    of.cluster,
 		Info:       of.info,
 		Sources:    of.sources,

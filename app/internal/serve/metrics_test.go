@@ -18,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"go.opentelemetry.io/otel/attribute"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kube-lifeline/lifeline/app/internal/archive"
@@ -26,6 +25,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/export"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/notice"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/relation"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
@@ -111,8 +111,9 @@ func everyMetric(t *testing.T) *listing {
 		return []notice.Stats{{Receiver: "team", Sent: sent, Refused: 1, Failures: 1}}
 	}
 	failed := &span.Trace{Outcome: span.Failed}
-	stuck := &span.Trace{Spans: []*span.Span{{Attributes: []attribute.KeyValue{span.KeyReason.String("image")}}}}
-	c.changes.Look([]*span.Trace{stuck}, []*span.Trace{failed})
+	tracker := problem.NewTracker("")
+	tracker.Lacks(&problem.Failing{Category: "image_not_found"})
+	c.changes.Look(tracker.Snapshot(time.Time{}), []*span.Trace{failed})
 	c.watch = func() *watchCounts {
 		return &watchCounts{Stats: watch.Stats{Resources: []watch.ResourceStats{{Lists: 1, Errors: one}}}}
 	}

@@ -112,7 +112,7 @@ type recorderOptions struct {
 	Joining *joining
 	// Held returns the entries of the log that are in memory, for a journal that was lost; may be nil.
 	Held func() []*journal.Entry
-	// Notices decides about notices, and Counts counts failed and stuck changes; each may be nil. Tells
+	// Notices decides about notices, and Counts counts problems and failed changes; each may be nil. Tells
 	// reports whether this server delivers notices.
 	Notices *notice.Board
 	Tells   func() bool
@@ -122,7 +122,7 @@ type recorderOptions struct {
 	// Opened gets the open reconciliations and traces of each look; may be nil.
 	Opened func(iter.Seq2[object.Ref, trace.SpanContext], []*span.Trace)
 	// Problems gets the problems of each look; may be nil.
-	Problems func(problem.List)
+	Problems func(*problem.Snapshot)
 	// Differs gets the IDs of traces that differ from a derivation from nothing; may be nil.
 	Differs func([]trace.TraceID)
 	// Stored is called after each stored look; may be nil.

@@ -21,14 +21,14 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 	if r.Opened != nil {
 		r.Opened(r.engine.Open(now), open)
 	}
-	problems := r.engine.Problems(now)
+	problems := r.engine.AllProblems(now)
 	if r.Problems != nil {
 		r.Problems(problems)
 	}
 	finished, open = r.joining.finished(finished, now), r.joining.open(open, now)
 	r.joining.amended(late)
 	late = append(late, r.joining.late(now)...)
-	r.tell(l, finished, open, problems, now)
+	r.tell(l, finished, problems, now)
 	r.finish(l, finished, now)
 	r.amend(ctx, l, late)
 	r.unfold(l, open, now)
@@ -44,12 +44,12 @@ func (r *recorder) conclude(ctx context.Context, l *look, now time.Time) {
 }
 
 // tell adds the notices that are due.
-func (r *recorder) tell(l *look, finished, open []*span.Trace, problems problem.List, now time.Time) {
+func (r *recorder) tell(l *look, finished []*span.Trace, problems *problem.Snapshot, now time.Time) {
 	if r.Counts != nil {
-		r.Counts.Look(open, finished)
+		r.Counts.Look(problems, finished)
 	}
 	if r.Notices != nil {
-		r.Notices.Look(now, problems, finished, !r.Tells())
+		r.Notices.Look(now, problems.List, finished, !r.Tells())
 		r.saveNotices(l, false)
 	}
 }

@@ -65,6 +65,9 @@ func limitsOf(c *config.RetentionConfiguration, now time.Time) store.Limits {
 		}
 		out.Outcomes[span.Outcome(outcome)] = now.Add(-age)
 	}
+	if before, set := out.Outcomes[span.Failed]; set {
+		out.Outcomes[span.Refused] = before
+	}
 	return out
 }
 

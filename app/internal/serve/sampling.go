@@ -27,7 +27,7 @@ func (s sampling) keeps(t *span.Trace, now time.Time) bool {
 	if sampled, decided := outside(t); decided && sampled || !decided && s.byRatio(t.ID) {
 		return true
 	}
-	return s.failed && t.Outcome == span.Failed || s.slower > 0 && took(t, now) >= s.slower
+	return s.failed && t.Outcome.InVain() || s.slower > 0 && took(t, now) >= s.slower
 }
 
 // byRatio decides like OpenTelemetry's TraceIDRatioBased.

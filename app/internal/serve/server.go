@@ -66,8 +66,7 @@ type server struct {
 	changes   *notice.Counts
 	joined    *joinedCounts
 	relations *relations
-	// problems are those of the last look.
-	problems problems
+	problems  api.ProblemHub
 	// running has the parts that need the cluster, once all of them have started.
 	running atomic.Pointer[clusterParts]
 }

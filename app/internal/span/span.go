@@ -138,11 +138,16 @@ const (
 	Superseded Outcome = "superseded"
 	Deleted    Outcome = "deleted"
 	Failed     Outcome = "failed"
+	Refused    Outcome = "refused"
 	Unfinished Outcome = "unfinished"
 )
 
 // Outcomes are all outcomes.
-var Outcomes = []Outcome{Converged, Superseded, Deleted, Failed, Unfinished}
+var Outcomes = []Outcome{Converged, Superseded, Deleted, Failed, Refused, Unfinished}
+
+// InVain reports whether the desired state of the change did not come about: it failed, or its request was
+// refused.
+func (o Outcome) InVain() bool { return o == Failed || o == Refused }
 
 // Evidence is the kind of proof for an edge, the value of lifeline.evidence.
 type Evidence string
@@ -171,8 +176,8 @@ type Trace struct {
 	ID trace.TraceID
 	// Spans are in tree order: a parent before its children, siblings by start.
 	Spans []*Span
-	// Outcome is the outcome of the whole trace. It is Failed after any permanent failure, and
-	// Unfinished while any span is open.
+	// Outcome is the outcome of the whole trace. It is Failed after any permanent failure, Unfinished
+	// while any span is open, and Refused if nothing else went wrong.
 	Outcome Outcome
 	// Was is the outcome by the first claims, if later ones have changed it (see Revise).
 	Was Outcome

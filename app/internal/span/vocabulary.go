@@ -108,8 +108,8 @@ var attributeTerms = []Term{
 	{
 		AttributeKey,
 		string(KeyOutcome),
-		"a reconciliation",
-		"`converged`, `superseded`, `failed`, `deleted` or `unfinished`",
+		"a reconciliation, a refused write",
+		"an outcome of the [table of states](trace-model.md#states)",
 		"",
 	},
 	{

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/question"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // MaxBuckets bounds the buckets of a Density, and maxDensity its time.
@@ -58,7 +57,7 @@ func (q *DensityQuery) Width() time.Duration {
 
 // Bucket counts the traces with a start in one part of the time.
 type Bucket struct {
-	// Count counts all, Failed those that failed, and Open those that have not ended.
+	// Count counts all, Failed those that failed or were refused, and Open those that have not ended.
 	Count, Failed, Open int64
 }
 
@@ -73,7 +72,7 @@ type Density struct {
 func (d *Density) Add(q *DensityQuery, s *Summary) {
 	b := &d.Buckets[s.Start.Sub(q.Since)/q.Width()]
 	b.Count++
-	if s.Outcome == span.Failed {
+	if s.Outcome.InVain() {
 		b.Failed++
 	}
 	if s.Open {

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/question"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // Errors of a costly question.
@@ -104,6 +105,11 @@ type GroupQuery struct {
 	Of *question.Length
 	// Quantiles are fractions from 0 to 1, as in 0.5.
 	Quantiles []float64
+	// Changes counts the traces with a lifecycle in the group, also open ones; these whenever they began, unless
+	// Until is set. Open and Of do not count then.
+	Changes bool
+	// States selects the lifecycles of traces with any of these states; nil selects all. Only with Changes.
+	States []span.State
 }
 
 // Validate returns an error for a query with a bad fraction, or nil.
@@ -112,6 +118,12 @@ func (q *GroupQuery) Validate() error {
 		if !(f >= 0 && f <= 1) {
 			return fmt.Errorf("cannot compute the quantile %v: it is not between 0 and 1", f)
 		}
+	}
+	switch {
+	case q.Changes && q.Of != nil:
+		return errors.New("a count of changes has no quantiles")
+	case !q.Changes && (q.By.State || len(q.States) > 0):
+		return errors.New("only changes have a state")
 	}
 	return nil
 }

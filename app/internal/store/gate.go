@@ -32,6 +32,9 @@ type Access struct {
 // All reports whether the caller may see everything.
 func (a Access) All() bool { return a.scope.All() }
 
+// PermitsNamespace is Scope.PermitsNamespace.
+func (a Access) PermitsNamespace(namespace string) bool { return a.scope.PermitsNamespace(namespace) }
+
 // Trace returns what the caller may see of a trace, or ErrNotFound.
 func (a Access) Trace(ctx context.Context, id trace.TraceID) (*Excerpt, error) {
 	r, err := a.gate.from.Trace(ctx, a.scope, id)

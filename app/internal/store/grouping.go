@@ -9,25 +9,34 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/kube-lifeline/lifeline/app/internal/question"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// day is the text of the By of days.
-const day = "day"
+// The texts of the By of days and states.
+const (
+	day   = "day"
+	state = "state"
+)
 
-// By is what the lifecycles of a group share: a text, or the date of their start.
+// By is what the lifecycles of a group share: a text, the date of their start, or the state of their trace.
 type By struct {
 	// Text is nil without a text.
 	Text *question.Text
-	// Day means the date.
-	Day bool
+	// Day means the date, and State the state. Only changes have a state.
+	Day, State bool
 }
 
-// ParseBy returns the By of a field with a text, of another expression with one, or of "day". The error is a
-// *question.Error.
+// ParseBy returns the By of a field with a text, of another expression with one, of "day", or of "state". The error
+// is a *question.Error.
 func ParseBy(text string) (By, error) {
-	if text == day {
+	switch text {
+	case day:
 		return By{Day: true}, nil
+	case state:
+		return By{State: true}, nil
 	}
 	of, err := question.ParseText(text)
 	var fault *question.Error
@@ -43,8 +52,9 @@ type Grouping struct {
 	groups map[string]*collected
 }
 
-// collected is a group so far.
+// collected is a group so far. Only a count of changes has its traces.
 type collected struct {
+	traces map[trace.TraceID]bool
 	count  int64
 	values []int64
 }
@@ -60,11 +70,7 @@ func NewGrouping(q *GroupQuery) (*Grouping, error) {
 // Add counts a lifecycle. The caller selects.
 func (g *Grouping) Add(l *Lifecycle) {
 	value := g.value(l)
-	group := g.groups[value]
-	if group == nil {
-		group = &collected{}
-		g.groups[value] = group
-	}
+	group := g.group(value)
 	group.count++
 	if g.query.Of == nil {
 		return
@@ -72,6 +78,35 @@ func (g *Grouping) Add(l *Lifecycle) {
 	if d, is := g.query.Of.Of(&l.Lifecycle, g.query.Now); is {
 		group.values = append(group.values, d.Nanoseconds())
 	}
+}
+
+// AddChange counts the trace of a lifecycle once in its group. The caller selects.
+func (g *Grouping) AddChange(l *Lifecycle, of span.State) {
+	value := string(of)
+	if !g.query.By.State {
+		value = g.value(l)
+	}
+	group := g.group(value)
+	if group.traces == nil {
+		group.traces = map[trace.TraceID]bool{}
+	}
+	group.traces[l.Trace] = true
+}
+
+// AddGroups adds the counts of other changes.
+func (g *Grouping) AddGroups(groups []Group) {
+	for _, one := range groups {
+		g.group(one.Value).count += one.Count
+	}
+}
+
+func (g *Grouping) group(value string) *collected {
+	group := g.groups[value]
+	if group == nil {
+		group = &collected{}
+		g.groups[value] = group
+	}
+	return group
 }
 
 // value returns the name of the group of a lifecycle.
@@ -89,7 +124,7 @@ func (g *Grouping) value(l *Lifecycle) string {
 func (g *Grouping) Page() *GroupPage {
 	page := &GroupPage{Since: g.query.Earliest()}
 	for value, c := range g.groups {
-		one := Group{Value: value, Count: c.count, With: int64(len(c.values))}
+		one := Group{Value: value, Count: c.count + int64(len(c.traces)), With: int64(len(c.values))}
 		if len(c.values) > 0 {
 			slices.Sort(c.values)
 			for _, fraction := range g.query.Quantiles {

@@ -32,6 +32,8 @@ type Query struct {
 	Categories []string
 	// Open selects open traces only. An archive has none.
 	Open bool
+	// States selects traces with any of these states.
+	States []span.State
 	// Slower is the shortest duration.
 	Slower time.Duration
 	// Object selects traces with an object that has all nonempty fields: group, kind, namespace,
@@ -47,7 +49,7 @@ type Query struct {
 // Costly reports whether few traces among many may match q, so that an archive may read very many of them.
 func (q *Query) Costly() bool {
 	return len(q.IDs) == 0 && (q.Object != object.Ref{} || q.Slower > 0 || len(q.Outcomes) > 0 ||
-		len(q.Categories) > 0 || q.Scope.Namespaces != nil)
+		len(q.Categories) > 0 || len(q.States) > 0 || q.Scope.Namespaces != nil)
 }
 
 // Page is a part of a list.

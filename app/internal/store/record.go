@@ -11,6 +11,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -27,7 +28,7 @@ type Summary struct {
 	ID trace.TraceID
 	// Open marks an unfinished trace.
 	Open bool
-	// Stuck marks an open trace with a span that waits after an error.
+	// Stuck marks an open trace with a span that waits after an error, or with a reason that does not only hold it.
 	Stuck bool
 	// Pinned marks a trace that Prune keeps.
 	Pinned bool
@@ -35,6 +36,8 @@ type Summary struct {
 	// open root extends to AsOf.
 	Start    time.Time
 	Duration time.Duration
+	// Earliest is the earliest possible start if Start is only the latest possible one; zero otherwise.
+	Earliest time.Time
 	// Outcome is that of the valid claims. Was is that of the first ones, if it was another, and SettledAt the time
 	// of the newest claim after these; see span.Revise. Reason is that of the first outcome, or of an open trace.
 	Outcome   span.Outcome
@@ -105,8 +108,12 @@ func Summarize(t *span.Trace, asOf time.Time) Summary {
 		return out
 	}
 	out.Name, out.Object = root.Name, root.Object
+	if at, err := time.Parse(time.RFC3339, insight.Attribute(root, span.KeyEarliest)); err == nil {
+		out.Earliest = at
+	}
 	out.Command = insight.Attribute(root, span.KeyCommand)
 	out.Heals, out.Category = insight.Attribute(root, span.KeyHeals), insight.Attribute(root, span.KeyReason)
+	out.Stuck = out.Stuck && !out.held()
 	out.Actor, out.User = insight.Attribute(root, span.KeyActor), insight.Attribute(root, span.KeyActorUser)
 	if first := firstWrite(t, root); first != nil {
 		out.Actor = cmp.Or(out.Actor, first.Actor)
@@ -115,6 +122,17 @@ func Summarize(t *span.Trace, asOf time.Time) Summary {
 		}
 	}
 	return out
+}
+
+// State returns the word for the trace.
+func (s *Summary) State() span.State { return span.StateOf(s.Open, s.held(), s.Stuck, s.Outcome) }
+
+// held reports whether the reason of an open trace holds its object.
+func (s *Summary) held() bool { return reason.Category(s.Category).Held() }
+
+// Recovered reports whether a later claim made the outcome a good one.
+func (s *Summary) Recovered() bool {
+	return s.Was != "" && (s.Outcome == span.Converged || s.Outcome == span.Deleted)
 }
 
 // At returns s at the time now. A server stores an open trace only when it changes, but its current

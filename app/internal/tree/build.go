@@ -139,7 +139,7 @@ func (b *Builder) runSpan(l *change.Lineage, t *span.Trace) *span.Span {
 			}
 		}
 	}
-	if t.Outcome == span.Failed || l.Run.ExitCode != 0 {
+	if t.Outcome.InVain() || l.Run.ExitCode != 0 {
 		s.Status = span.StatusError
 	}
 	return s
@@ -446,7 +446,7 @@ func writeSpan(id trace.TraceID, req *observation.Write) *span.Span {
 		s.Attributes = append(s.Attributes, span.KeySubresource.String(span.Bound(req.Subresource)))
 	}
 	if req.Failed() {
-		s.Status, s.Outcome = span.StatusError, span.Failed
+		s.Status, s.Outcome = span.StatusError, span.Refused
 		s.Message = span.Bound(refusalText(req))
 	}
 	return s

@@ -89,7 +89,7 @@ func deniedVerdict(w *observation.Write, refused []change.Refused) verdict {
 		}
 	}
 	return verdict{
-		outcome: span.Failed, text: span.Bound(r.Text + tried(same) + Others(len(others))), reason: r, refused: w,
+		outcome: span.Refused, text: span.Bound(r.Text + tried(same) + Others(len(others))), reason: r, refused: w,
 	}
 }
 
@@ -134,7 +134,7 @@ func RefusedSpan(r change.Refused, l *change.Lineage) *span.Span {
 		s.Outcome, s.Facts = unseenOutcome(r), Requested(s, r.Write)
 		return s
 	}
-	s.Status, s.Outcome = span.StatusError, span.Failed
+	s.Status, s.Outcome = span.StatusError, span.Refused
 	if r.Repeats > 0 {
 		s.Attributes = append(s.Attributes, span.KeyRepeats.Int(r.Repeats))
 	}

@@ -5,6 +5,7 @@ package tree
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -21,8 +22,8 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/trail"
 )
 
-// verdict is the outcome of a whole trace. The outcome is failed if anything failed permanently, and
-// unfinished while anything is open.
+// verdict is the outcome of a whole trace. The outcome is failed if anything failed permanently, unfinished
+// while anything is open, and refused if nothing else went wrong.
 type verdict struct {
 	outcome span.Outcome
 	// text is the reason in one line.
@@ -79,12 +80,15 @@ func (b *Builder) reached(l *change.Lineage) verdict {
 	if v, found := b.inVain(l); found {
 		return v
 	}
+	if l.Run != nil && l.Run.ExitCode != 0 {
+		return commandFailed(l)
+	}
 	if l.Run != nil {
 		for _, r := range l.Reconciliations {
 			if r.Superseded != nil && r.Parent == nil && r.Ended.Outcome == span.Superseded {
 				return verdict{
 					outcome: span.Superseded,
-					text:    span.Bound(describe(r, "was replaced by a newer change")),
+					text:    span.Bound(describe(r, "was superseded by a newer change")),
 				}
 			}
 		}
@@ -93,6 +97,18 @@ func (b *Builder) reached(l *change.Lineage) verdict {
 		return verdict{outcome: outcome, text: b.collected(l.Reconciliations[0])}
 	}
 	return verdict{outcome: outcome}
+}
+
+// commandFailed is the verdict on a command that failed, while all that it wrote has converged.
+func commandFailed(l *change.Lineage) verdict {
+	text := "the command failed with exit code " + strconv.Itoa(l.Run.ExitCode)
+	if l.Run.ExitCode < 0 {
+		text = "the command was killed"
+	}
+	if len(l.Reconciliations) > 0 {
+		text += "; what it changed has converged"
+	}
+	return verdict{outcome: span.Failed, text: text}
 }
 
 // explainParts adds its reason to the reconciliation of each object that a command wrote. The root has

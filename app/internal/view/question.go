@@ -10,6 +10,9 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -117,6 +120,8 @@ func (v *View) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage,
 			page, err = archive.Group(ctx, q)
 		}
 		switch {
+		case away(err) && q.Changes:
+			page = &store.GroupPage{Since: q.Since, Incomplete: err.Error()}
 		case away(err):
 			page = g.Page()
 			page.Incomplete = err.Error()
@@ -127,6 +132,9 @@ func (v *View) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage,
 				fmt.Sprintf("%d finished lifecycles are not in the archive yet, and are not counted", left))
 		}
 		page.Incomplete = cmp.Or(page.Incomplete, from.behind)
+		if q.Changes {
+			return from.addOpen(ctx, &q, page)
+		}
 		return from.lifecycles(ctx, &q.FindQuery, func(l store.Lifecycle) {
 			if l.Outcome == "" {
 				page.Open++
@@ -137,6 +145,36 @@ func (v *View) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage,
 		return nil, err
 	}
 	return page, nil
+}
+
+// addOpen adds the open changes to a page of those of the archive: whenever they began, unless the question has an
+// end.
+func (r *reading) addOpen(ctx context.Context, q *store.GroupQuery, page *store.GroupPage) error {
+	states := map[trace.TraceID]span.State{}
+	open := store.Query{Open: true, States: q.States}
+	if err := r.summaries(ctx, &open, func(s store.Summary) { states[s.ID] = s.State() }); err != nil {
+		return err
+	}
+	g, err := store.NewGrouping(q)
+	if err != nil {
+		return err
+	}
+	g.AddGroups(page.Groups)
+	find := q.FindQuery
+	find.Open, find.Traces = true, false
+	if find.Until.IsZero() {
+		find.Since = time.Time{}
+	}
+	if err := r.lifecycles(ctx, &find, func(l store.Lifecycle) {
+		if state, is := states[l.Trace]; is {
+			g.AddChange(&l, state)
+		}
+	}); err != nil {
+		return err
+	}
+	all := g.Page()
+	page.Groups, page.More = all.Groups, page.More+all.More
+	return nil
 }
 
 // waiting adds the matching lifecycles of the log to g. It returns their numbers by entry.

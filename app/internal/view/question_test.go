@@ -174,6 +174,55 @@ func TestGroupOnce(t *testing.T) {
 	}
 }
 
+// TestGroupChanges: open changes and those of the archive count together, once each.
+func TestGroupChanges(t *testing.T) {
+	r := newRoom(t)
+	for i, tr := range some(rand.New(rand.NewPCG(3, 3)), 9) {
+		r.add(tr)
+		r.move(i)
+		if i < 5 {
+			r.move(i)
+			r.move(i)
+		}
+	}
+	ended := string(r.traces[0].Outcome)
+	for name, tc := range map[string]struct {
+		by     string
+		states []span.State
+		want   []store.Group
+	}{
+		"kinds":  {"kind", nil, []store.Group{{Value: "Deployment", Count: 9}, {Value: "Pod", Count: 9}}},
+		"states": {"state", nil, []store.Group{{Value: ended, Count: 5}, {Value: "running", Count: 4}}},
+		"running": {
+			"kind", []span.State{span.Running},
+			[]store.Group{{Value: "Deployment", Count: 4}, {Value: "Pod", Count: 4}},
+		},
+		"stuck":  {"kind", []span.State{span.Stuck}, nil},
+		"lately": {"state", nil, []store.Group{{Value: "running", Count: 4}}},
+		"ended":  {"state", []span.State{span.State(ended)}, []store.Group{{Value: ended, Count: 5}}},
+	} {
+		find := store.FindQuery{Now: asOf}
+		if name == "lately" { // after all starts
+			find.Since = asOf
+		}
+		page, err := r.view.Group(t.Context(), store.GroupQuery{
+			FindQuery: find, By: by(t, tc.by), Changes: true, States: tc.states,
+		})
+		must(t, err)
+		if d := cmp.Diff(tc.want, page.Groups); d != "" || page.Open != 0 {
+			t.Errorf("%s: -want +got:\n%s", name, d)
+		}
+	}
+	r.away = fmt.Errorf("%w: it is being opened", store.ErrUnavailable)
+	page, err := r.view.Group(t.Context(), store.GroupQuery{
+		FindQuery: store.FindQuery{Now: asOf}, By: by(t, "state"), Changes: true,
+	})
+	must(t, err)
+	if d := cmp.Diff([]store.Group{{Value: "running", Count: 4}}, page.Groups); d != "" || page.Incomplete == "" {
+		t.Errorf("without the archive, %q: -want +got:\n%s", page.Incomplete, d)
+	}
+}
+
 // TestGroupWithoutArchive: the log alone is counted, and the answer says so.
 func TestGroupWithoutArchive(t *testing.T) {
 	r := newRoom(t)

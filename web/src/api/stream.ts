@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { aborted, address, type Parameters } from './client'
+import { aborted, address, ApiError, explained, type Parameters } from './client'
 import { connection, doubt, headers, unauthorized } from './connection'
 
-// Handlers receive the events of /api/v1/watch, with their data as parsed JSON.
+// Handlers receive the events of a stream, with their data as parsed JSON.
 export interface Handlers {
-  // event is called with trace, summary, amended, withdrawn, resync and synced.
   event(name: string, data: unknown): void
+  // connected is called at the start of a connection and at its end.
+  connected?(on: boolean): void
+  // refused is called with an answer that is no stream. The next attempt follows by itself.
+  refused?(err: ApiError): void
 }
 
 const retry = 2000
 // The server sends a comment each 15 s. A connection that is silent for longer is lost.
 const silence = 40_000
 
-// watch follows /api/v1/watch until the returned function is called. It connects again by itself, with
-// the last event ID. It has no connection while the page is hidden: a browser has only six for all
+// stream follows a stream of the API until the returned function is called. It connects again by itself,
+// with the last event ID. It has no connection while the page is hidden: a browser has only six for all
 // pages of a server. fetch takes the place of EventSource, which cannot send a token.
-export function watch(parameters: Parameters, handlers: Handlers): () => void {
+export function stream(path: string, parameters: Parameters, handlers: Handlers): () => void {
   let last = ''
   let ended = false
   let current: AbortController | undefined
@@ -28,20 +31,25 @@ export function watch(parameters: Parameters, handlers: Handlers): () => void {
     const control = new AbortController()
     current = control
     try {
-      const response = await fetch(address('watch', parameters), {
+      const response = await fetch(address(path, parameters), {
         headers: { ...headers(), Accept: 'text/event-stream', ...(last ? { 'Last-Event-ID': last } : {}) },
         cache: 'no-store',
         signal: control.signal,
       })
       if (!response.ok || !response.body) {
         if (response.status === 401) unauthorized()
-        else void doubt() // too many streams is no absence
+        else {
+          void doubt() // too many streams is no absence
+          handlers.refused?.(response.ok ? new ApiError(0, 'The answer of the server did not arrive.') : await explained(response))
+        }
         return
       }
+      handlers.connected?.(true)
       await read(response.body, control)
     } catch (err) {
       if (!aborted(err)) void doubt()
     } finally {
+      handlers.connected?.(false)
       if (current === control) current = undefined
       if (!ended && !current && !document.hidden) timer ??= setTimeout(connect, retry)
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { State } from '../text/states'
+
 // The answers of the API, as in docs/api.md. Durations are seconds, times are RFC 3339.
 
-export type Outcome = 'converged' | 'superseded' | 'deleted' | 'failed' | 'unfinished'
+export type Outcome = 'converged' | 'superseded' | 'deleted' | 'failed' | 'refused' | 'unfinished'
 
 export interface Ref {
   group?: string
@@ -17,8 +19,11 @@ export interface Summary {
   traceId: string
   open: boolean
   stuck?: boolean
+  state: State
   pinned?: boolean
   start: string
+  // earliest is the earliest possible start, if start is only the latest possible one.
+  earliest?: string
   duration: number
   outcome?: Outcome
   // was is the outcome before a later claim, and settledAt the time of that claim.
@@ -41,6 +46,9 @@ export interface Summary {
   work?: { name: string; duration: number }[]
   current?: string
   currentDuration?: number
+  // now is the present state of the object, where it differs from the outcome: its problem lasts (still), or began
+  // after the change (since).
+  now?: { state: 'still' | 'since'; problem: string; category: string; reason: string; since: string; before?: boolean; object: Ref }
   spans: number
   asOf: string
 }
@@ -63,8 +71,6 @@ export interface GroupPage {
   by?: string
   groups: Group[]
   more?: number
-  // open counts those that have not ended.
-  open?: number
   incomplete?: string
   since?: string
 }
@@ -101,6 +107,8 @@ export interface Info {
   cluster: string
   asOf: string
   watchingSince?: string
+  // retention is the longest age of a finished change.
+  retention?: number
   identity?: string
   mode?: string
   leading: boolean
@@ -119,4 +127,44 @@ export interface LifecyclePage {
   next?: string
   incomplete?: string
   since?: string
+}
+
+// CausingChange is a change, as an answer names it.
+export interface CausingChange {
+  traceId?: string
+  who?: string
+  object?: Ref
+  verb?: string
+  fields?: string[]
+  edits?: string[]
+  command?: string
+  heals?: string
+  fight?: string
+}
+
+// Problem is one cause for which objects do not have their desired state.
+export interface Problem {
+  id: string
+  category: string
+  // reason is a sentence that begins with the object.
+  reason: string
+  since: string
+  // before means that the problem is older than since.
+  before?: boolean
+  object: Ref
+  // objects are some of those with the problem, and count is the number of all.
+  objects: Ref[]
+  count: number
+  namespaces: string[]
+  blamed?: Ref
+  image?: string
+  earlier?: { category: string; reason: string; since: string }[]
+  cause?: CausingChange & { start: string }
+  next?: string
+}
+
+export interface ProblemList {
+  asOf: string
+  problems: Problem[]
+  more?: number
 }

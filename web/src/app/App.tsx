@@ -63,7 +63,7 @@ export function App() {
         Skip to the content
       </a>
       <header class="top">
-        <a class="brand" href="/" aria-label="Lifeline: changes">
+        <a class="brand" href="/" aria-label="Lifeline: now">
           <svg viewBox="0 0 16 16" width="18" height="18" aria-hidden="true">
             <path d="M1 4h9M4 8h11M7 12h6" />
           </svg>
@@ -95,7 +95,7 @@ function Body() {
       <div class="blank">
         <h1>There is nothing at this address</h1>
         <p>
-          <a href="/">All changes</a>
+          <a href="/changes">All changes</a>
         </p>
       </div>
     )

@@ -7,11 +7,15 @@ import { computed, signal } from '@preact/signals'
 // A file with one trace has its state after the "#": browsers permit no other change there.
 const inFile = window.location.protocol === 'file:'
 
+// Earlier versions had the list of changes at /. Its links keep their meaning.
+const ofList = /[?&](where|range|since|until|at|fold|open)=/
+
 const location = signal(read())
 
 function read(): { path: string; search: string } {
   if (inFile) return { path: '/', search: window.location.hash.replace('#', '?') }
-  return { path: window.location.pathname, search: window.location.search }
+  const { pathname, search } = window.location
+  return { path: pathname === '/' && ofList.test(search) ? '/changes' : pathname, search }
 }
 
 export const path = computed(() => location.value.path)

@@ -16,6 +16,7 @@ export interface View {
 }
 
 export const views: View[] = [
-  { id: 'changes', title: 'Changes', path: /^\/$/, home: '/', key: 'c', load: () => import('../changes/Changes') },
+  { id: 'now', title: 'Now', path: /^\/$/, home: '/', key: 'n', load: () => import('../now/Now') },
+  { id: 'changes', title: 'Changes', path: /^\/changes$/, home: '/changes', key: 'c', load: () => import('../changes/Changes') },
   { id: 'trace', title: 'Trace', path: /^\/trace\/([0-9a-f]{8,32})$/, load: () => import('../trace/Trace') },
 ]

@@ -2,9 +2,8 @@
 
 import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { get } from '../api/client'
+import { followInfo, info } from '../api/info'
 import { connection, epoch } from '../api/connection'
-import type { Info } from '../api/types'
 import { useKeys } from '../app/keys'
 import { Ago, duration, period } from '../text/time'
 import './changes.css'
@@ -12,7 +11,7 @@ import { Facets, count } from './Facets'
 import { Filter, focusFilter } from './Filter'
 import { changes, failure, follow, incomplete, load, loaded, loading, more, problem, question, rows } from './list'
 import { Rows } from './Rows'
-import { part, range, ranges, setPart, setRange, setWhere, where } from './state'
+import { offered, part, range, setPart, setRange, setWhere, where } from './state'
 import { split } from './clauses'
 import { Strip } from './Strip'
 
@@ -26,13 +25,14 @@ export default function Changes() {
   })
   useEffect(() => {
     document.title = 'Changes · Lifeline'
+    followInfo()
     return follow()
   }, [])
   useKeys('Search', [
     { keys: ['/'], help: 'search', run: focusFilter },
-    ...ranges.map((r, i) => ({ keys: [String(i + 1)], help: `last ${r.title}`, run: () => setRange(r.name) })),
+    ...offered.value.map((r, i) => ({ keys: [String(i + 1)], help: `last ${r.title}`, run: () => setRange(r.name) })),
     { keys: ['Escape'], help: 'all of the time', run: () => setPart(undefined) },
-  ])
+  ], [offered.value.length])
   const chosen = split(where.value).length
   return (
     <div class="changes">
@@ -43,7 +43,7 @@ export default function Changes() {
         </button>
         <Filter />
         <div class="ranges" role="group" aria-label="Time, back from now">
-          {ranges.map((r) => (
+          {offered.value.map((r) => (
             <button type="button" key={r.name} aria-pressed={range.value === r} title={`last ${r.title}`} onClick={() => setRange(r.name)}>
               {r.name}
             </button>
@@ -119,15 +119,8 @@ function Failure() {
 
 // Empty says why there is nothing, and what one can do.
 function Empty() {
-  const info = useSignal<Info | undefined>(undefined)
-  useSignalEffect(() => {
-    epoch.value
-    get<Info>('info').then(
-      (answer) => (info.value = answer),
-      () => undefined,
-    )
-  })
   const stats = info.value?.stats
+  const longest = offered.value.at(-1)!
   if (!stats) return <div class="blank" />
   if (stats.traces === 0) {
     return (
@@ -170,9 +163,9 @@ function Empty() {
             Remove the part of the time
           </button>
         )}
-        {!part.value && range.value !== ranges[ranges.length - 1] && (
-          <button type="button" onClick={() => setRange(ranges[ranges.length - 1]!.name)}>
-            Look at 30 days
+        {!part.value && range.value !== longest && (
+          <button type="button" onClick={() => setRange(longest.name)}>
+            Look at {longest.title}
           </button>
         )}
       </p>

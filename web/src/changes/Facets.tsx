@@ -5,9 +5,11 @@ import { aborted, ApiError, get } from '../api/client'
 import { epoch } from '../api/connection'
 import type { GroupPage } from '../api/types'
 import { Text, visible } from '../text/text'
+import { states } from '../text/states'
 import { chosen, toggle, without } from './clauses'
 import { frequent } from './fields'
 import { loaded, question } from './list'
+import { chosenStates, toggleState, translate, withoutStates } from './plain'
 import { setWhere } from './state'
 
 interface Facet {
@@ -18,7 +20,7 @@ interface Facet {
 }
 
 const facets: Facet[] = [
-  { field: 'outcome', title: 'Outcome', empty: 'open' },
+  { field: 'state', title: 'State', empty: '' },
   { field: 'namespace', title: 'Namespace', empty: 'of the cluster' },
   { field: 'kind', title: 'Kind', empty: '' },
   { field: 'user', title: 'People', empty: 'unknown' },
@@ -51,14 +53,13 @@ export function Facets() {
       let failed = ''
       for (const { field, title } of facets) {
         try {
+          const rest = translate(field === 'state' ? withoutStates(of.text) : without(of.text, field))
           const page = await get<GroupPage>(
             'groups',
-            { by: field, where: without(of.where, field), since: of.since, until: of.until },
+            { by: field, changes: true, where: rest.where, state: rest.states.join(','), since: of.since, until: of.until },
             control.signal,
           )
-          // Open changes have no outcome, and are in no group.
-          const groups = field === 'outcome' ? [...page.groups, { value: '', count: page.open ?? 0, with: 0 }] : page.groups
-          frequent.value = { ...frequent.peek(), [field]: groups }
+          frequent.value = { ...frequent.peek(), [field]: page.groups }
         } catch (err) {
           if (control.signal.aborted || aborted(err)) return
           // The frame shows an absent server and a missing token.
@@ -86,8 +87,7 @@ export function Facets() {
         </p>
       )}
       <p class="note">
-        Counts are of objects’ changes: one change of a Deployment has several. Except for open ones, they have ended. Shift
-        and click excludes a value.
+        A count is the number of changes with such a value. Shift and click excludes it.
       </p>
     </>
   )
@@ -95,8 +95,8 @@ export function Facets() {
 
 function Values({ facet }: { facet: Facet }) {
   const all = useSignal(false)
-  const where = question.value.where
-  const { demanded, excluded } = chosen(where, facet.field)
+  const text = question.value.text
+  const { demanded, excluded } = facet.field === 'state' ? chosenStates(text) : chosen(text, facet.field)
   let groups = frequent.value[facet.field] ?? []
   // Chosen values stay, even if nothing matches them.
   for (const value of [...demanded, ...excluded]) {
@@ -105,6 +105,7 @@ function Values({ facet }: { facet: Facet }) {
   if (facet.field === 'user') {
     groups = groups.filter((g) => g.value !== '' && (!g.value.startsWith('system:') || demanded.has(g.value) || excluded.has(g.value)))
   }
+  if (facet.field === 'state') groups = [...groups].sort((a, b) => place(a.value) - place(b.value))
   if (groups.length === 0) return null
   const shown = all.value ? groups : groups.filter((g, i) => i < few || demanded.has(g.value) || excluded.has(g.value))
   const most = Math.max(1, ...groups.map((g) => g.count))
@@ -122,7 +123,10 @@ function Values({ facet }: { facet: Facet }) {
             class={`value${on ? ' on' : ''}${off ? ' off' : ''}`}
             aria-pressed={on || off}
             title={g.value === name ? visible(name) : undefined}
-            onClick={(e) => setWhere(toggle(where, facet.field, g.value, off || e.shiftKey))}
+            onClick={(e) => {
+              const exclude = off || e.shiftKey
+              setWhere(facet.field === 'state' ? toggleState(text, g.value, exclude) : toggle(text, facet.field, g.value, exclude))
+            }}
           >
             <span class="share" style={{ width: `${(100 * g.count) / most}%` }} aria-hidden="true" />
             <span class="check" aria-hidden="true">
@@ -142,6 +146,9 @@ function Values({ facet }: { facet: Facet }) {
     </fieldset>
   )
 }
+
+// place is that of a state among all.
+const place = (state: string) => states.findIndex((s) => s === state)
 
 // count writes a number in at most five characters.
 export function count(n: number): string {

@@ -7,6 +7,7 @@ import type { LifecyclePage } from '../api/types'
 import type { Editor } from './editor'
 import { fields, values } from './fields'
 import { problem } from './list'
+import { isPlain, translate } from './plain'
 import { setWhere, where } from './state'
 
 // A check asks for an empty time: the server reads the question, and searches nothing.
@@ -56,16 +57,18 @@ export function Filter() {
       wrong.value = undefined
       const question = now.trim()
       if (question === '' || question === where.peek()) return
+      const cel = translate(question).where
+      if (cel === '' || isPlain(question)) return
       const check = () => {
         const asked = (control = new AbortController())
-        get<LifecyclePage>('lifecycles', { where: question, since: never, until: never, limit: 1 }, asked.signal).catch((err: unknown) => {
+        get<LifecyclePage>('lifecycles', { where: cel, since: never, until: never, limit: 1 }, asked.signal).catch((err: unknown) => {
           if (asked.signal.aborted) return
           if (!(err instanceof ApiError) || err.status !== 400) {
             timer = setTimeout(check, again) // the server is busy or away
             return
           }
           // A question that only ends too early is still being written.
-          if (err.column === undefined || err.column <= [...question].length) wrong.value = err
+          if (err.column === undefined || err.column <= [...cel].length) wrong.value = placed(err, question)
         })
       }
       timer = setTimeout(check, patience)
@@ -89,7 +92,7 @@ export function Filter() {
       editor.current = open(place.current, {
         text: text.peek(),
         selection: [from.selectionStart ?? 0, from.selectionEnd ?? 0],
-        label: 'Filter: a condition in CEL',
+        label: 'Filter: words, or a condition in CEL',
         fields: () => fields(),
         values: (field) => values(field),
         changed: (now) => (text.value = now),
@@ -101,7 +104,7 @@ export function Filter() {
       })
       from.hidden = true
       from.removeAttribute('id')
-      editor.current.mark(wrong.peek() ?? problem.peek())
+      editor.current.mark(wrong.peek() ?? (problem.peek() && placed(problem.peek()!, where.peek())))
       if (focused) editor.current.focus()
     } catch {
       wanted.current = false // the input works without it
@@ -109,16 +112,17 @@ export function Filter() {
   }
 
   useSignalEffect(() => {
-    const now = wrong.value ?? problem.value
+    const now = wrong.value ?? (problem.value && placed(problem.value, where.value))
     editor.current?.mark(now)
   })
 
-  const shown = wrong.value ?? (text.value.trim() === where.value ? problem.value : undefined)
+  const refused = problem.value && placed(problem.value, where.value)
+  const shown = wrong.value ?? (text.value.trim() === where.value ? refused : undefined)
   return (
     <div class="filter">
       <div class={`box${shown ? ' bad' : ''}`}>
         <span class="prompt" aria-hidden="true">
-          where
+          find
         </span>
         <input
           ref={input}
@@ -128,10 +132,10 @@ export function Filter() {
           spellcheck={false}
           autocomplete="off"
           autocapitalize="off"
-          aria-label="Filter: a condition in CEL"
+          aria-label="Filter: words, or a condition in CEL"
           aria-invalid={shown !== undefined}
           aria-describedby="problem"
-          placeholder={'namespace == "shop" && outcome == "failed"'}
+          placeholder={'web failed, or: kind == "Pod" && phase.pull > duration("30s")'}
           value={text.value}
           onFocus={load}
           onInput={(e) => (text.value = e.currentTarget.value)}
@@ -163,6 +167,11 @@ export function Filter() {
       </div>
     </div>
   )
+}
+
+// placed returns an error of the server with its place in the text that one wrote.
+function placed(err: ApiError, text: string): ApiError {
+  return new ApiError(err.status, err.message, err.line, translate(text).column(err.column), err.hint)
 }
 
 // focusFilter moves the focus to the box, in either form.

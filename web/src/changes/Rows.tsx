@@ -8,17 +8,18 @@ import { go } from '../app/router'
 import { useUnder } from '../app/under'
 import type { Summary } from '../api/types'
 import { brief, briefer, short, Text, visible } from '../text/text'
-import { Ago, duration, serverNow } from '../text/time'
+import { absolute, Ago, duration, serverNow } from '../text/time'
 import type { Group, Row } from './folding'
-import { loading, loadMore, more, rows } from './list'
+import { changes, loading, loadMore, more, rows } from './list'
 import { at, folding, select, setFolding, setUnfolded } from './state'
-import { action, marks, present, sentence, state, what, who } from '../text/summary'
+import { marks } from '../text/states'
+import { action, later, present, sentence, what, who } from '../text/summary'
 import { WorkBar } from './work'
 
 // Rows is the list, of which only the visible rows are in the document. All rows have one height.
 
 const wide = 30
-const narrow = 62
+const narrow = 78
 const phone = matchMedia('(max-width: 700px)')
 // around is the number of rows beyond each edge of the window.
 const around = 10
@@ -31,6 +32,8 @@ phone.addEventListener('change', (e) => (rowHeight.value = e.matches ? narrow : 
 // The window of the list. It stays when the view is left.
 const top = signal(0)
 const viewport = signal(600)
+
+const withLater = computed(() => changes.value.some((s) => s.now !== undefined))
 
 const indexOf = computed(() => new Map(rows.value.map((r, i) => [r.id, i])))
 
@@ -178,7 +181,7 @@ export function Rows() {
   const visibleRows = all.slice(begin.value, end.value)
   const focusable = indexOf.value.has(at.value) ? at.value : all[Math.max(0, Math.floor(top.peek() / h))]?.id
   return (
-    <div class="rows" role="treegrid" aria-label="Changes, the newest first" aria-rowcount={more.value ? -1 : all.length + 1} aria-busy={loading.value}>
+    <div class={`rows${withLater.value ? ' later' : ''}`} role="treegrid" aria-label="Changes, the newest first" aria-rowcount={more.value ? -1 : all.length + 1} aria-busy={loading.value}>
       <div class="row head" role="row" aria-rowindex={1}>
         <span role="columnheader">When</span>
         <span role="columnheader">Who</span>
@@ -245,7 +248,7 @@ class RowView extends Component<RowProperties> {
     const group = row.kind === 'group'
     return (
       <div
-        class={`row${selected ? ' selected' : ''}${group ? ' group' : row.of ? ' member' : ''} s-${state(group ? row.group.changes[0]! : row.change)}`}
+        class={`row${selected ? ' selected' : ''}${group ? ' group' : row.of ? ' member' : ''} s-${(group ? row.group.changes[0]! : row.change).state}${!group && row.change.now ? ' broken' : ''}`}
         role="row"
         data-row={row.id}
         aria-rowindex={index + 2}
@@ -295,6 +298,16 @@ function Who({ of }: { of: Summary }) {
   )
 }
 
+// Begin is the age of a change. ~ marks the latest possible begin of a range.
+function Begin({ of }: { of: Summary }) {
+  return (
+    <>
+      {of.earliest && <span title={`at the earliest ${absolute(Date.parse(of.earliest))}`}>~</span>}
+      <Ago at={of.start} />
+    </>
+  )
+}
+
 function Where({ of, name = true }: { of: Summary; name?: boolean }) {
   const object = of.object
   return (
@@ -310,13 +323,19 @@ function Where({ of, name = true }: { of: Summary; name?: boolean }) {
 }
 
 function StateCell({ of, many }: { of: Summary; many?: boolean }) {
-  const now = state(of)
+  const now = of.state
   return (
     <span role="gridcell" class={`state ${now}`}>
       <span class="mark" aria-hidden="true">
         {marks[now]}
       </span>
       {many ? `all ${now}` : now}
+      {of.now && (
+        <a class="later" href={`/?problem=${encodeURIComponent(of.now.problem)}`} tabIndex={-1} title={visible(of.now.reason)}>
+          {' · '}
+          {later(of, serverNow.value)}
+        </a>
+      )}
     </span>
   )
 }
@@ -329,7 +348,7 @@ function Cells({ of }: { of: Summary }) {
   return (
     <>
       <span role="gridcell" class="when">
-        <Ago at={s.start} />
+        <Begin of={s} />
       </span>
       <span role="gridcell" class="who">
         <Who of={s} />
@@ -356,7 +375,7 @@ function Cells({ of }: { of: Summary }) {
         )}
         {s.was && (
           <span class="tag" title={visible(`${s.was} at first${s.reason ? `: ${s.reason}` : ''}`)}>
-            was {s.was}
+            {s.outcome === 'converged' ? 'recovered' : `was ${s.was}`}
           </span>
         )}
         {s.pinned && <span class="tag">pinned</span>}

@@ -9,6 +9,7 @@ import type { Density } from '../api/types'
 import { absolute } from '../text/time'
 import { marks } from './axis'
 import { updated } from './list'
+import { translate } from './plain'
 import { part, range, setPart, where } from './state'
 
 // Strip shows the number of changes over time. A part of it can be brushed, with the mouse or the keys:
@@ -56,19 +57,20 @@ export function Strip() {
     const n = bars.value
     const seconds = range.value.seconds
     const of = where.value
+    const asked = translate(of)
     epoch.value
     offset.value
     if (width.value === 0) return
     const control = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
-    let asked = 0
+    let last = 0
     const ask = async () => {
       clearTimeout(timer)
       if (document.hidden) {
         timer = setTimeout(ask, pause)
         return
       }
-      asked = Date.now()
+      last = Date.now()
       let wait = patience
       // Bars begin at multiples of their width, so that they stay while time goes on.
       const each = Math.ceil((seconds * 1000) / n)
@@ -76,7 +78,7 @@ export function Strip() {
       try {
         const answer = await get<Density>(
           'density',
-          { since: new Date(end - n * each).toISOString(), until: new Date(end).toISOString(), buckets: n, where: of },
+          { since: new Date(end - n * each).toISOString(), until: new Date(end).toISOString(), buckets: n, where: asked.where, state: asked.states.join(',') },
           control.signal,
         )
         counts.value = {
@@ -97,9 +99,9 @@ export function Strip() {
     }
     void ask()
     const end = updated.subscribe((time) => {
-      if (time <= asked) return
+      if (time <= last) return
       clearTimeout(timer)
-      timer = setTimeout(ask, Math.max(0, asked + pause - time))
+      timer = setTimeout(ask, Math.max(0, last + pause - time))
     })
     return () => {
       end()
@@ -224,7 +226,7 @@ export function Strip() {
           <div class={`tip${at > n / 2 ? ' left' : ''}`} style={{ left: `${(100 * (at + 0.5)) / n}%` }}>
             <b>{drawn.all[at]}</b> changes
             {drawn.failed[at]! > 0 && <span class="failed"> · {drawn.failed[at]} failed</span>}
-            {drawn.open[at]! > 0 && <span> · {drawn.open[at]} open</span>}
+            {drawn.open[at]! > 0 && <span> · {drawn.open[at]} running</span>}
             <span class="soft"> · {absolute(time(at)).slice(5, 16)}</span>
           </div>
         )}

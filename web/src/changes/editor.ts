@@ -9,6 +9,7 @@ import {
   completionStatus,
   insertCompletionText,
   pickedCompletion,
+  selectedCompletionIndex,
   type Completion,
   type CompletionContext,
   type CompletionResult,
@@ -20,7 +21,9 @@ import { Decoration, EditorView, keymap, type DecorationSet } from '@codemirror/
 import { tags } from '@lezer/highlight'
 import type { ApiError } from '../api/client'
 import type { Field } from '../api/types'
+import { states } from '../text/states'
 import { quote } from '../text/text'
+import { isPlain } from './plain'
 
 // The editor of questions: one line of CEL with completion. It is a chunk of its own, which loads when
 // the box is focused first.
@@ -170,6 +173,7 @@ function complete(o: Options) {
         : [
             ...all.map((f, i) => ({ label: f.name, detail: f.type, info: f.meaning, type: 'property', boost: 50 - i })),
             ...functions,
+            ...(isPlain(before) ? states.map((label) => ({ label, detail: 'state', type: 'keyword', boost: 60 })) : []),
           ],
       validFor: /^[\w.]*$/,
     }
@@ -194,7 +198,9 @@ export function open(place: HTMLElement, o: Options): Editor {
   const length = o.text.length
   let quiet = false
   const enter = (view: EditorView): boolean => {
-    if (completionStatus(view.state) === 'active' && acceptCompletion(view)) return true
+    // Plain words are complete as they are. The keys choose another option than the first.
+    const chooses = !isPlain(view.state.doc.toString()) || (selectedCompletionIndex(view.state) ?? 0) > 0
+    if (chooses && completionStatus(view.state) === 'active' && acceptCompletion(view)) return true
     o.apply()
     return true
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Summary } from '../api/types'
-import { action, state, who } from '../text/summary'
+import { action, who } from '../text/summary'
 
 // Row is one row of the list: a change, or several neighbours that are alike.
 export type Row =
@@ -21,7 +21,7 @@ const least = 3
 
 function likeness(s: Summary): string {
   const { name, by } = who(s)
-  return [name, by, action(s), s.object?.group, s.object?.namespace, state(s), s.was, s.heals, s.command].join('\u0000')
+  return [name, by, action(s), s.object?.group, s.object?.namespace, s.state, s.was, s.now?.problem, s.heals, s.command].join('\u0000')
 }
 
 // shortId returns the digits of a trace ID that name it in the address.

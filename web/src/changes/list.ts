@@ -3,9 +3,10 @@
 import { batch, computed, signal } from '@preact/signals'
 import { aborted, ApiError, get } from '../api/client'
 import { serverTime } from '../api/clock'
-import { watch } from '../api/stream'
+import { stream } from '../api/stream'
 import type { Page, Summary } from '../api/types'
 import { fold } from './folding'
+import { translate } from './plain'
 import { at, folding, part, range, unfolded, where } from './state'
 
 // The changes of the list. They stay when the view is left, so that "back" shows them at once.
@@ -39,7 +40,10 @@ export const updated = signal(0)
 export const rows = computed(() => fold(changes.value, folding.value, unfolded.value))
 
 export interface Question {
+  // text is the question as one writes it. The server gets it as CEL, and its states.
+  text: string
   where: string
+  state: string
   since: string
   until: string | undefined
   key: string
@@ -48,8 +52,11 @@ export interface Question {
 // question is that of the address. Its key has no time that moves.
 export const question = computed<Question>(() => {
   const brushed = part.value
+  const asked = translate(where.value)
   return {
-    where: where.value,
+    text: where.value,
+    where: asked.where,
+    state: asked.states.join(','),
     since: brushed ? new Date(brushed.since).toISOString() : range.value.name,
     until: brushed && new Date(brushed.until).toISOString(),
     key: JSON.stringify([where.value, brushed ?? range.value.name]),
@@ -101,7 +108,7 @@ function put(s: Summary): void {
 function ask(of: Question, limit: number, after = '', control = running): Promise<Page> {
   return get<Page>(
     'traces',
-    { where: of.where, since: of.since, until: of.until, limit, after },
+    { where: of.where, state: of.state, since: of.since, until: of.until, limit, after },
     control?.signal,
   )
 }
@@ -110,7 +117,7 @@ function ask(of: Question, limit: number, after = '', control = running): Promis
 // A brushed part has only those that began in it.
 async function askOpen(of: Question, control = running): Promise<Page | undefined> {
   if (of.until !== undefined) return undefined
-  return get<Page>('traces', { where: of.where, open: true, limit: mostOpen }, control?.signal)
+  return get<Page>('traces', { where: of.where, state: of.state, open: true, limit: mostOpen }, control?.signal)
 }
 
 // belongs reports whether an update that is not in the list belongs there. With a question, only the server can say so.
@@ -193,13 +200,14 @@ export async function load(): Promise<void> {
       take(updates)
       publish()
     })
-    if (of.where !== '' && updates.size > 0) refreshSoon()
+    if (of.text !== '' && updates.size > 0) refreshSoon()
   } catch (err) {
     if (aborted(err)) return
     batch(() => {
       fail(err)
-      if (!same) forget()
+      // A wrong question keeps the list of the one before.
       if (problem.peek()) loaded.value = true
+      else if (!same) forget()
     })
   } finally {
     during.delete(updates)
@@ -334,7 +342,9 @@ function receive(id: string, s: Summary | undefined): void {
 
 // follow applies live updates until the returned function is called.
 export function follow(): () => void {
-  const end = watch(
+  // Its events are summary, amended, withdrawn, resync and synced.
+  const end = stream(
+    'watch',
     { view: 'summary' },
     {
       event(name, data) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { computed } from '@preact/signals'
+import { info } from '../api/info'
 import { parameters, set } from '../app/router'
 import { shortId } from './folding'
 
 // The state of the view, all of it in the address:
 //
-//   where         the question, in CEL
+//   where         the question: plain words, CEL, or both
 //   range         the time of the strip, back from now; absent for a day
 //   since, until  the part of it that the list shows; absent for all
 //   at            the trace ID of the selected row
@@ -20,6 +21,14 @@ export const ranges = [
   { name: '7d', title: '7 days', seconds: 7 * 24 * 3600 },
   { name: '30d', title: '30 days', seconds: 30 * 24 * 3600 },
 ] as const
+
+// offered are the ranges that the server keeps, and the present one.
+export const offered = computed(() => {
+  const kept = info.value?.retention
+  if (!kept) return [...ranges]
+  const last = ranges.findIndex((r) => r.seconds >= kept)
+  return ranges.filter((r, i) => last < 0 || i <= last || r === range.value)
+})
 
 export type Range = (typeof ranges)[number]
 

@@ -1,26 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Summary } from '../api/types'
+import type { State } from './states'
+import { absolute, ago } from './time'
 
 // The words of the page about a whole change.
-
-// State is the outcome of a change as the list shows it. Open changes have none yet.
-export type State = 'converged' | 'superseded' | 'deleted' | 'failed' | 'unfinished' | 'stuck' | 'running'
-
-export function state(s: Summary): State {
-  if (s.open) return s.stuck ? 'stuck' : 'running'
-  return s.outcome ?? 'unfinished'
-}
-
-export const marks: Record<State, string> = {
-  converged: '✓',
-  superseded: '»',
-  deleted: '−',
-  failed: '✕',
-  unfinished: '?',
-  stuck: '!',
-  running: '•',
-}
 
 // who returns the person, or the component that acted for itself.
 export function who(s: Summary): { name: string; by: string } {
@@ -43,10 +27,21 @@ export function what(s: Summary): string {
   return [action(s), [namespace, name].filter(Boolean).join('/')].filter(Boolean).join(' ')
 }
 
-// sentence returns why a change failed or is stuck; empty for others.
+const bad: ReadonlySet<State> = new Set<State>(['failed', 'refused', 'stuck'])
+
+// sentence returns why a change failed or is stuck, or why its object is broken now; empty for others.
 export function sentence(s: Summary): string {
-  const now = state(s)
-  return now === 'failed' || now === 'stuck' ? (s.reason ?? '') : ''
+  if (s.now?.state === 'since') return s.now.reason
+  return bad.has(s.state) ? (s.reason ?? '') : ''
+}
+
+// later says how the object is now, where that differs from the outcome: "still broken, 3 h", "broken since 12:03".
+export function later(s: Summary, present: number): string {
+  if (!s.now) return ''
+  const since = Date.parse(s.now.since)
+  if (s.now.state === 'still') return `still broken, ${s.now.before ? 'over ' : ''}${ago(since, present)}`
+  const text = absolute(since)
+  return `broken since ${text.slice(0, 10) === absolute(present).slice(0, 10) ? text.slice(11, 16) : text.slice(5, 16)}`
 }
 
 // present returns an open change as it is at a time: the server reports one only when it changes, but

@@ -20,6 +20,9 @@ export function quote(text: string): string {
   return JSON.stringify(text).replace(controls, (c) => `\\u${(c.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`)
 }
 
+// number writes a number with separators: 12,345.
+export const number = new Intl.NumberFormat('en').format
+
 // short cuts the middle of a long text: the ends of names differ the most.
 export function short(text: string, most: number): string {
   const runes = [...text]
@@ -28,9 +31,30 @@ export function short(text: string, most: number): string {
   return `${runes.slice(0, head).join('')}…${runes.slice(runes.length - (most - 1 - head)).join('')}`
 }
 
+const registry = String.raw`(?<![\w./:-])(?:[\w-]+\.[\w.-]+|[\w.-]+:\d+|localhost)\/(?:[\w.-]+\/)*`
+// An image has a tag or a digest, or comes after that word. Other names with a prefix are no images:
+// example.com/cleanup.
+const image = new RegExp(String.raw`(?<=\bimage )${registry}(?=[\w.-])|${registry}(?=[\w.-]+(?::\w|@sha))`, 'g')
+
 // brief leaves out the registries and folders of images: "pull image web:1" for registry.example.com/team/web:1.
 export function brief(text: string): string {
-  return text.replace(/(?<![\w./:-])(?:[\w-]+\.[\w.-]+|[\w.-]+:\d+|localhost)\/(?:[\w.-]+\/)*(?=[\w.-])/g, '')
+  return text.replace(image, '')
+}
+
+// Key shows a key or a path. It breaks after a separator, not inside a word.
+export function Key({ of }: { of: string }) {
+  return (
+    <bdi class="mono">
+      {visible(of)
+        .split(/(?<=[./_-])/)
+        .map((part, i) => (
+          <span key={i}>
+            {i > 0 && <wbr />}
+            {part}
+          </span>
+        ))}
+    </bdi>
+  )
 }
 
 // briefer cuts long names inside a sentence, too.

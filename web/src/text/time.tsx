@@ -74,3 +74,13 @@ export function Ago({ at, past = false }: { at: string; past?: boolean }) {
     </time>
   )
 }
+
+// Elapsed is the time since a moment, which counts on: "3h 20m". Its title is the moment.
+export function Elapsed({ since }: { since: string }) {
+  const then = Date.parse(since)
+  return (
+    <time dateTime={since} title={absolute(then)}>
+      {duration(Math.floor(Math.max(0, serverNow.value - then) / 1000))}
+    </time>
+  )
+}

@@ -5,12 +5,13 @@ import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { ApiError } from '../api/client'
 import type { Summary } from '../api/types'
-import { brief, Text, visible } from '../text/text'
+import { changed } from '../text/cause'
+import { brief, Key, number, Text, visible } from '../text/text'
 import { absolute } from '../text/time'
 import { length, offset } from './clock'
 import { explain, reasonOf } from './explain'
 import type { Item, Model } from './model'
-import { changed, title } from './sentence'
+import { title } from './sentence'
 import { percent, sharesOf, type Share } from './shares'
 import { mostSummaries } from './source'
 import * as state from './state'
@@ -51,8 +52,6 @@ export function Details({ model, window: view }: { model: Model; window: Window 
   return <Overview model={model} view={view} />
 }
 
-const number = new Intl.NumberFormat('en').format
-
 function Panel({ title, close, children }: { title: string; close?: ComponentChildren; children: ComponentChildren }) {
   return (
     <aside class="details" aria-label="Details">
@@ -85,15 +84,17 @@ function Overview({ model, view }: { model: Model; view: Window }) {
               <span class="share-bar" style={{ width: `${Math.max(1, s.part * 100)}%` }} aria-hidden="true" />
               <span class="share-words">
                 <span class="label">
-                  <bdi>{brief(visible(labelOf(s.span)))}</bdi>
+                  {s.count > 1 && <b>{number(s.count)} × </b>}
+                  <bdi>{brief(visible(labelOf(s)))}</bdi>
                 </span>
                 <span class="value">
                   {length(s.ms)} <span class="soft">{percent(s.part)}</span>
                 </span>
               </span>
-              {s.span.object && s.span.object.name && !s.span.name.startsWith('reconcile ') && (
+              {s.span.object && s.span.object.name && (s.count > 1 || !s.span.name.startsWith('reconcile ')) && (
                 <span class="soft of">
                   <Text of={objectName(s.span.object)} most={60} />
+                  {s.count > 1 && `, ${length(s.longest)}, and ${number(s.count - 1)} more`}
                 </span>
               )}
             </button>
@@ -111,9 +112,10 @@ function Overview({ model, view }: { model: Model; view: Window }) {
   )
 }
 
-function labelOf(s: TreeSpan): string {
-  const { what, name } = nameOf(s)
-  return name ? `${what} ${name}, waiting` : what
+function labelOf(s: Share): string {
+  const { what, name } = nameOf(s.span)
+  if (!name) return what
+  return s.count > 1 ? `${what}, waiting` : `${what} ${name}, waiting`
 }
 
 async function jump(model: Model, id: string): Promise<void> {
@@ -363,12 +365,17 @@ function SpanDetails({ id, model, view, close }: { id: string; model: Model; vie
   const parent = d.way.at(-2)?.span
   const path = model.path.value.get(id)
   const because = explain(model, id, reason.value, view.present.value) || reason.value
+  // The start is the latest possible one, if an attribute has the earliest.
+  const earliest = d.attributes.find((a) => a.key === 'lifeline.time.earliest')?.value as string | undefined
   const waited = path?.reduce((sum, p) => sum + p.to - p.from, 0) ?? 0
   return (
     <Panel title={name ? `${what} ${name}` : what} close={close}>
       <Way way={d.way.slice(0, -1).map((step) => step.span)} />
       <p class="figures">
-        <b>{length(end - start)}</b>
+        <b>
+          {earliest && '~'}
+          {length(end - start)}
+        </b>
         {s.end === undefined && ' so far'}
         {s.outcome && <span class={`outcome o-${s.outcome}`}> {s.outcome}</span>}
         {s.failed && !s.outcome && <span class="outcome o-failed"> error</span>}
@@ -395,10 +402,12 @@ function SpanDetails({ id, model, view, close }: { id: string; model: Model; vie
         <div>
           <dt>start</dt>
           <dd>
+            {earliest && '~'}
             {length(start - view.whole.value.from)} after the start
             <span class="soft source">
               {absolute(base + start)}
               {s.startSource && <> · {sources[s.startSource] ?? s.startSource}</>}
+              {earliest && <> · at the earliest {absolute(Date.parse(earliest))}</>}
             </span>
           </dd>
         </div>
@@ -511,7 +520,7 @@ function Writes({ list, base, from }: { list: Write[]; base: number; from: numbe
                   {w.changes.map((c) => (
                     <tr key={c.path}>
                       <th scope="row">
-                        <Text of={c.path} class="mono" />
+                        <Key of={c.path} />
                       </th>
                       <td>
                         {c.operation === 'add' && <span class="op add">added</span>}
@@ -593,7 +602,7 @@ function Attributes({ title, list }: { title: string; list: Attribute[] }) {
         {list.map((a) => (
           <div key={a.key}>
             <dt>
-              <Text of={a.key} class="mono" />
+              <Key of={a.key} />
             </dt>
             <dd>
               <bdi class="mono">{textOf(a)}</bdi>

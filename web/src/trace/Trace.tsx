@@ -4,18 +4,20 @@ import { useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { ApiError } from '../api/client'
 import { connection, epoch } from '../api/connection'
-import { watch } from '../api/stream'
+import { stream } from '../api/stream'
 import type { Summary } from '../api/types'
 import { useKeys } from '../app/keys'
 import { link } from '../app/router'
-import { marks, state as stateOf, who } from '../text/summary'
+import { marks } from '../text/states'
+import { who } from '../text/summary'
 import { brief, Text, visible } from '../text/text'
 import { absolute, Ago } from '../text/time'
 import { Details } from './Details'
 import { Minimap } from './Minimap'
 import { modelOf, type Model } from './model'
 import { title, verdict } from './sentence'
-import { copy, download, formats, markdown } from './share'
+import { copy, CopyButton } from '../app/Copy'
+import { download, formats, markdown } from './share'
 import { sharesOf } from './shares'
 import { served, type Source } from './source'
 import * as state from './state'
@@ -91,7 +93,7 @@ function Absent({ model }: { model: Model }) {
         </p>
       )}
       <p>
-        <a href="/">All changes</a>
+        <a href="/changes">All changes</a>
       </p>
     </div>
   )
@@ -127,7 +129,8 @@ function follow(model: Model): () => void {
     const s = tree?.summary
     if (!s) return
     if (!s.open) return stop()
-    end ??= watch(
+    end ??= stream(
+      'watch',
       { view: 'summary', uid: s.object?.uid },
       {
         event(name, data) {
@@ -158,7 +161,7 @@ function sentenceOf(model: Model, view: Window, summary: Summary): string {
 function Head({ model, view, summary: s }: { model: Model; view: Window; summary: Summary }) {
   const text = sentenceOf(model, view, s)
   const why = model.tree.value?.why
-  const now = stateOf(s)
+  const now = s.state
   const by = who(s)
   const edits = (s.edits ?? []).map(visible)
   const next = why?.next
@@ -167,7 +170,7 @@ function Head({ model, view, summary: s }: { model: Model; view: Window; summary
       <p class="what-line">
         {model.source.live && (
           <>
-            <a href="/">Changes</a>
+            <a href="/changes">Changes</a>
             <span aria-hidden="true"> › </span>
           </>
         )}
@@ -199,9 +202,10 @@ function Head({ model, view, summary: s }: { model: Model; view: Window; summary
             )}
           </span>
         )}
-        <span title={absolute(Date.parse(s.start))}>
+        <span title={absolute(Date.parse(s.start)) + (s.earliest ? `, at the earliest ${absolute(Date.parse(s.earliest))}` : '')}>
           {model.source.live ? (
             <>
+              {s.earliest && '~'}
               <Ago at={s.start} past />
             </>
           ) : (
@@ -215,7 +219,7 @@ function Head({ model, view, summary: s }: { model: Model; view: Window; summary
             {brief(e)}
           </bdi>
         ))}
-        {s.was && <span class="tag">was {s.was}</span>}
+        {s.was && <span class="tag">{s.outcome === 'converged' ? 'recovered' : `was ${s.was}`}</span>}
         {s.fight && (
           <span class="tag warn">
             fight: <Text of={s.fight} most={120} />
@@ -226,34 +230,14 @@ function Head({ model, view, summary: s }: { model: Model; view: Window; summary
             after <Text of={b} />
           </span>
         ))}
-        {next && (
-          <span class="next">
-            next: <code>{visible(next)}</code>
-            <CopyButton text={() => next} title="Copy the command" />
-          </span>
-        )}
       </p>
+      {next && (
+        <p class="next">
+          next: <code>{visible(next)}</code>
+          <CopyButton text={() => next} title="Copy the command" />
+        </p>
+      )}
     </header>
-  )
-}
-
-function CopyButton({ text, title: name }: { text: () => string; title: string }) {
-  const done = useSignal(false)
-  return (
-    <button
-      type="button"
-      class="tool copy"
-      title={name}
-      onClick={() => {
-        void copy(text()).then((ok) => {
-          done.value = ok
-          setTimeout(() => (done.value = false), 1500)
-        })
-      }}
-    >
-      <span aria-hidden="true">{done.value ? '✓' : '⧉'}</span>
-      <span class="hidden">{done.value ? 'Copied' : name}</span>
-    </button>
   )
 }
 

@@ -4,33 +4,18 @@ import type { Summary } from '../api/types'
 import { what } from '../text/summary'
 import { brief, visible } from '../text/text'
 import { length } from './clock'
-import type { CausingChange, Why } from './types'
+import type { Why } from './types'
 
 // title says what was done: "update Deployment shop/web".
 export function title(s: Summary): string {
   return visible(what(s) || 'trace')
 }
 
-// changed says who changed what: "kubectl changed Node node-2 (unschedulable <none> → true)".
-export function changed(c: CausingChange): string {
-  const after = c.heals ? ` after the loss of ${c.heals}` : ''
-  if (c.command) return visible(c.command + after)
-  const did = { create: 'created', update: 'changed', delete: 'deleted' }[c.verb ?? ''] ?? 'changed'
-  const edits = did === 'changed' && c.edits?.length ? ` (${c.edits.slice(0, mostEdits).join(', ')}${more(c.edits.length - mostEdits)})` : ''
-  const name = [c.object.namespace, c.object.name].filter(Boolean).join('/')
-  return visible(`${c.who || 'somebody'} ${did} ${c.object.kind} ${name}${edits}${after}`)
-}
-
-// mostEdits is the number of changed fields in a sentence.
-const mostEdits = 2
-
-const more = (n: number) => (n > 0 ? ` and ${n} more` : '')
-
 // verdict says in one sentence what happened, or why the change is stuck. `took` is in milliseconds.
 export function verdict(s: Summary, why: Why | undefined, took: number, present: number): string {
   const subject = s.object && !s.command ? `${s.object.kind} ${s.object.name}` : 'The change'
   const reason = sentence(why?.reason ?? s.reason ?? '', subject)
-  const state = s.open ? (s.stuck ? 'stuck' : (why?.state ?? 'waiting')) : (why?.state ?? s.outcome)
+  const state = s.state === 'stuck' ? s.state : (why?.state ?? s.state)
   let text: string
   switch (state) {
     case 'stuck': {
@@ -38,8 +23,12 @@ export function verdict(s: Summary, why: Why | undefined, took: number, present:
       text = `${subject} ${since ? `has been stuck for ${since}` : 'is stuck'}${reason && `: ${reason}`}.`
       break
     }
-    case 'waiting':
-      text = `${subject} has been on its way for ${length(took)}${reason && `: ${reason}`}.`
+    case 'running':
+    case 'held':
+      text = `${subject} has been ${state} for ${length(took)}${reason && `: ${reason}`}.`
+      break
+    case 'refused':
+      text = `The request was refused${reason && `: ${reason}`}.`
       break
     case 'failed':
       text = `${subject} failed after ${length(took)}${reason && `: ${reason}`}.`

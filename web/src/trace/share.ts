@@ -22,30 +22,14 @@ export function markdown(s: Summary, sentence: string, shares: Share[], by: stri
     lines.push('| waited for | of | time | share |', '| --- | --- | ---: | ---: |')
     for (const one of shares) {
       const { what, name } = nameOf(one.span)
-      const of = one.span.object?.name ? objectName(one.span.object) : (one.span.service ?? '')
+      const more = one.count > 1 ? ` and ${one.count - 1} more` : ''
+      const of = (one.span.object?.name ? objectName(one.span.object) : (one.span.service ?? '')) + more
       lines.push(`| ${cell(name ? `${what}, waiting` : what)} | ${cell(of)} | ${length(one.ms)} | ${percent(one.part)} |`)
     }
     lines.push('')
   }
   lines.push(`[Trace ${s.traceId.slice(0, 8)}](${link})`, '')
   return lines.join('\n')
-}
-
-// copy puts a text into the clipboard. It returns false if the browser refuses.
-export async function copy(text: string): Promise<boolean> {
-  try {
-    await navigator.clipboard.writeText(text)
-    return true
-  } catch {
-    const area = document.createElement('textarea')
-    area.value = text
-    area.className = 'hidden'
-    document.body.append(area)
-    area.select()
-    const done = document.execCommand('copy')
-    area.remove()
-    return done
-  }
 }
 
 export interface Format {

@@ -3,17 +3,22 @@
 import { offset } from './clock'
 import type { Model } from './model'
 import type { TreeSpan } from './types'
+import { nameOf } from './words'
 
-// Share is work on the critical path, and the time that the change waited for it.
+// Share is a kind of work on the critical path, and the time that the change waited for it.
 export interface Share {
+  // span is the longest one of that kind, longest its time, and count the number of all.
   span: TreeSpan
-  // ms is the time of all its parts, and part its share of the whole path.
+  longest: number
+  count: number
+  // ms is the time of all, and part its share of the whole path.
   ms: number
   part: number
 }
 
-// most is the number of shares.
+// most is the number of shares, and mostSpans that of the spans that are asked for.
 const most = 8
+const mostSpans = 24
 
 // asked has the hidden spans that were asked for, by model.
 const asked = new WeakMap<Model, Map<string, TreeSpan>>()
@@ -33,8 +38,8 @@ export async function sharesOf(model: Model): Promise<Share[]> {
     times.set(s.spanId, (times.get(s.spanId) ?? 0) + ms)
     whole += ms
   }
-  const longest = [...times].sort((a, b) => b[1] - a[1]).slice(0, most)
-  const out: Share[] = []
+  const longest = [...times].sort((a, b) => b[1] - a[1]).slice(0, mostSpans)
+  const kinds = new Map<string, Share>()
   for (const [id, ms] of longest) {
     let span = known.get(id)
     if (!span) {
@@ -45,8 +50,14 @@ export async function sharesOf(model: Model): Promise<Share[]> {
         continue
       }
     }
-    out.push({ span, ms, part: whole > 0 ? ms / whole : 0 })
+    const kind = nameOf(span).what
+    const one = kinds.get(kind) ?? { span, longest: ms, count: 0, ms: 0, part: 0 }
+    one.count++
+    one.ms += ms
+    kinds.set(kind, one)
   }
+  const out = [...kinds.values()].sort((a, b) => b.ms - a.ms).slice(0, most)
+  for (const one of out) one.part = whole > 0 ? one.ms / whole : 0
   return out
 }
 

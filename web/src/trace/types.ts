@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Outcome, Ref, Summary } from '../api/types'
+import type { State } from '../text/states'
+import type { CausingChange, Outcome, Ref, Summary } from '../api/types'
 
 // The answers of the API about one trace, as in docs/api.md.
 
@@ -138,19 +139,6 @@ export interface NodeChange {
   cause: CausingChange
 }
 
-// CausingChange is a change, as an answer names it.
-export interface CausingChange {
-  traceId?: string
-  who?: string
-  object: Ref
-  verb?: string
-  fields?: string[]
-  edits?: string[]
-  command?: string
-  heals?: string
-  fight?: string
-}
-
 export interface Found {
   asOf: string
   count: number
@@ -169,7 +157,7 @@ export interface Cause {
 
 export interface Why {
   object: Ref
-  state: Outcome | 'stuck' | 'waiting'
+  state: State
   category?: string
   reason?: string
   start: string

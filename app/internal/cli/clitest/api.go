@@ -52,7 +52,7 @@ func onlyMetadata(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "as=PartialObjectMetadata")
 }
 
-// New starts the server for the duration of a test. Its cluster is "cluster-1".
+// New starts the server for the duration of a test. Its cluster is "cluster-1", with the namespaces shop and default.
 func New(t *testing.T) *API {
 	t.Helper()
 	f := &API{version: 100, changed: make(chan struct{})}
@@ -62,6 +62,13 @@ func New(t *testing.T) *API {
 			"name": "kube-system", "uid": "cluster-1",
 		}})
 	})
+	for _, name := range []string{"shop", "default"} {
+		mux.HandleFunc("GET /api/v1/namespaces/"+name, func(w http.ResponseWriter, _ *http.Request) {
+			answer(w, http.StatusOK, map[string]any{
+				"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name, "uid": "uid-" + name},
+			})
+		})
+	}
 	mux.HandleFunc("GET /api", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]any{"kind": "APIVersions", "versions": []string{"v1"}})
 	})
@@ -118,6 +125,23 @@ func (f *API) create(w http.ResponseWriter, r *http.Request) {
 	f.changed = make(chan struct{})
 	f.mu.Unlock()
 	answer(w, http.StatusCreated, o)
+}
+
+// Create adds a new object.
+func (f *API) Create(t *testing.T, namespace, kind, name string) {
+	t.Helper()
+	url := f.URL + "/api/v1/namespaces/" + namespace + "/" + strings.ToLower(kind) + "s"
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(ObjectJSON(kind, name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := f.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := res.Body.Close(); err != nil || res.StatusCode != http.StatusCreated {
+		t.Fatalf("got status %d, %v", res.StatusCode, err)
+	}
 }
 
 // Store adds an existing object in namespace shop.

@@ -25,7 +25,7 @@ func (s *Store) Density(ctx context.Context, q store.DensityQuery) (*store.Densi
 		return out, nil // an archive has none
 	}
 	// The numbers of the condition's parameters follow those before it.
-	of := &filter{args: []any{nanos(q.Since), int64(q.Width()), string(span.Failed)}}
+	of := &filter{args: []any{nanos(q.Since), int64(q.Width()), string(span.Failed), string(span.Refused)}}
 	rows := "traces"
 	if q.Where != nil {
 		find := q.Lifecycles()
@@ -39,7 +39,7 @@ func (s *Store) Density(ctx context.Context, q store.DensityQuery) (*store.Densi
 		return database.Scan(
 			ctx,
 			from,
-			"SELECT (start - ?) / ?, count(*), count(*) FILTER (WHERE outcome = ?) FROM "+rows+
+			"SELECT (start - ?) / ?, count(*), count(*) FILTER (WHERE outcome IN (?, ?)) FROM "+rows+
 				f.String()+" GROUP BY 1",
 			append(of.args, f.args...),
 			[]any{&n, &b.Count, &b.Failed},

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -41,6 +42,15 @@ func anyOf[T ~string](f *filter, column string, values []T) {
 	f.add(column + " IN (" + params(len(values)) + ")")
 	for _, v := range values {
 		f.args = append(f.args, string(v))
+	}
+}
+
+// inStates restricts a column of outcomes to states. All traces of an archive have ended.
+func inStates(f *filter, column string, states []span.State) {
+	if ended := store.Ended(states); len(ended) > 0 {
+		anyOf(f, column, ended)
+	} else {
+		f.add("0")
 	}
 }
 

@@ -62,6 +62,9 @@ func traceFilter(q store.Query) (*filter, error) {
 		f.add("(start, id) < (?, ?)", at, key)
 	}
 	anyOf(f, "outcome", q.Outcomes)
+	if len(q.States) > 0 {
+		inStates(f, "outcome", q.States)
+	}
 	if len(q.Categories) > 0 {
 		f.add("category > ''") // that of the index
 		anyOf(f, "category", q.Categories)

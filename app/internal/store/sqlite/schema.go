@@ -149,5 +149,7 @@ CREATE TABLE span_index (
   PRIMARY KEY (trace, operation)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX span_index_operation ON span_index (operation, trace_start);
-` + questions.Schema() + questions.SchemaOfSteps},
+` + questions.Schema() + questions.SchemaOfSteps, `
+ALTER TABLE traces ADD COLUMN earliest INTEGER NOT NULL DEFAULT 0; -- the earliest possible start; 0 if start is exact
+`},
 }

@@ -46,6 +46,11 @@ func groups(ctx context.Context, from database.Querier, q *store.GroupQuery, pag
 	// The numbers of the condition's parameters follow those before it.
 	f := &filter{args: of.args}
 	addLifecycles(f, &q.FindQuery)
+	if len(q.States) > 0 {
+		ended := &filter{}
+		inStates(ended, "outcome", q.States)
+		f.add("l.trace IN (SELECT num FROM traces"+ended.String()+")", ended.args...)
+	}
 	var value sql.NullString
 	var group store.Group
 	var groups int
@@ -103,6 +108,9 @@ func measured(ctx context.Context, from database.Querier, q *store.GroupQuery) (
 		return nil, err
 	}
 	out := &statistic{[]string{by + " AS v", "count(*) AS n", "0 AS w", "NULL AS q"}, "lifecycles AS l", "", args}
+	if q.Changes {
+		out.columns[1] = "count(DISTINCT l.trace) AS n"
+	}
 	if q.Of == nil {
 		return out, nil
 	}
@@ -128,6 +136,8 @@ func groupedBy(ctx context.Context, from database.Querier, q *store.GroupQuery, 
 	switch {
 	case q.By.Day:
 		return days(ctx, from, q)
+	case q.By.State:
+		return "(SELECT t.outcome FROM traces AS t WHERE t.num = l.trace)", nil, nil
 	case q.By.Text == nil:
 		return "''", nil, nil
 	}

@@ -16,7 +16,7 @@ var summaryColumns = []string{
 	"id", "revision", "as_of", "start", "duration", "outcome", "was", "settled", "reason", "name",
 	"api_group", "api_version", "kind", "namespace", "object_name", "uid",
 	"verb", "command", "actor", "user", "heals", "slowest", "slowest_duration", "stuck", "current",
-	"current_duration", "fight", "edits", "category", "work",
+	"current_duration", "fight", "edits", "category", "work", "earliest",
 }
 
 var (
@@ -52,7 +52,7 @@ func (c *content) finish(ctx context.Context, sum *store.Summary, h *head) error
 		int64(sum.Duration),
 		text(string(sum.Outcome)),
 		text(string(sum.Was)),
-		settled(sum.SettledAt),
+		optional(sum.SettledAt),
 		text(sum.Reason),
 		text(sum.Name),
 		text(sum.Object.Group),
@@ -75,22 +75,31 @@ func (c *content) finish(ctx context.Context, sum *store.Summary, h *head) error
 		text(strings.Join(sum.Edits, "\n")),
 		text(sum.Category),
 		encodeWork(sum.Work),
+		optional(sum.Earliest),
 	)
 }
 
-// settled returns the column of a time that may be zero.
-func settled(at time.Time) int64 {
+// optional returns the column of a time that may be zero.
+func optional(at time.Time) int64 {
 	if at.IsZero() {
 		return 0
 	}
 	return nanos(at)
 }
 
+// knownMoment is the inverse of optional.
+func knownMoment(at int64) time.Time {
+	if at == 0 {
+		return time.Time{}
+	}
+	return moment(at)
+}
+
 // summaries reads the rows of selectSummary, and the traces' numbers.
 func summaries(
 	ctx context.Context, from database.Querier, where string, args []any,
 ) (out []store.Summary, nums []int64, err error) {
-	var num, at, asOf, settledAt int64
+	var num, at, asOf, settledAt, earliestAt int64
 	var id []byte
 	var edits string
 	var work []byte
@@ -129,6 +138,7 @@ func summaries(
 		&edits,
 		&sum.Category,
 		&work,
+		&earliestAt,
 	}, func() error {
 		sum.Edits = nil
 		if edits != "" {
@@ -136,10 +146,8 @@ func summaries(
 		}
 		sum.Work = decodeWork(work)
 		sum.ID = traceID(id)
-		sum.Start, sum.AsOf, sum.SettledAt = moment(at), moment(asOf), time.Time{}
-		if settledAt != 0 {
-			sum.SettledAt = moment(settledAt)
-		}
+		sum.Start, sum.AsOf = moment(at), moment(asOf)
+		sum.SettledAt, sum.Earliest = knownMoment(settledAt), knownMoment(earliestAt)
 		out, nums = append(out, sum), append(nums, num)
 		return nil
 	})

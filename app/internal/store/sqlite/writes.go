@@ -94,7 +94,8 @@ func (s *Store) Writes(ctx context.Context, q store.WriteQuery) (*store.WritePag
 				if w.Changes, err = decodeChanges(changes); err != nil {
 					return fmt.Errorf("%w: write of span %x: %w", store.ErrDamaged, spanid, err)
 				}
-				w.TraceID, w.SpanID, w.Start, w.End = traceID(id), spanID(spanid), moment(start), moment(until)
+				w.TraceID, w.SpanID, w.Number = traceID(id), spanID(spanid), int(num)
+				w.Start, w.End = moment(start), moment(until)
 				page.Writes, ends, nums = append(page.Writes, w), append(ends, until), append(nums, num)
 				return nil
 			},

@@ -26,12 +26,16 @@ func testFilters(t *testing.T, open Open) {
 	}
 	b.Finished[1].Outcome = span.Failed
 	root := b.Finished[2].Root()
-	root.Attributes = append(root.Attributes, span.KeyReason.String("paused"))
+	root.Attributes = append(root.Attributes, span.KeyReason.String("paused"),
+		span.KeyEarliest.String(second(1).Format(time.RFC3339)))
 	for _, s := range b.Finished[2].Spans {
 		s.Object.Namespace = "prod"
 	}
 	b.Finished = append(b.Finished, unfinish(change(5, 2)))
 	put(t, s, b)
+	if row := list(t, s, store.Query{IDs: []trace.TraceID{b.Finished[2].ID}})[0]; !row.Earliest.Equal(second(1)) {
+		t.Errorf("the earliest possible start is %s, want %s", row.Earliest, second(1))
+	}
 	kind := func(group, kind string) object.Ref { return object.Ref{Kind: object.Kind{Group: group, Kind: kind}} }
 
 	for name, tc := range map[string]struct {

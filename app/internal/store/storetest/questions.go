@@ -45,7 +45,8 @@ func Questions(t *testing.T, reading Reading) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Reading){
 		"Find": testFind, "FindTies": testFindTies, "FindRandom": testFindRandom, "FindVersions": testFindVersions,
-		"Group": testGroup, "GroupRandom": testGroupRandom, "Search": testSearch, "Names": testNames,
+		"Group": testGroup, "GroupChanges": testGroupChanges,
+		"GroupRandom": testGroupRandom, "Search": testSearch, "Names": testNames,
 		"Ended": testQuestionEnded,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, reading) })
@@ -425,6 +426,65 @@ func testGroup(t *testing.T, reading Reading) {
 	}
 	for name, q := range map[string]store.GroupQuery{
 		"no fraction": {Quantiles: []float64{2}}, "not a number": {Quantiles: []float64{math.NaN()}},
+	} {
+		if _, err := r.Group(t.Context(), q); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// testGroupChanges: a change counts once in each group with a lifecycle of it, and only with a state in question.
+func testGroupChanges(t *testing.T, reading Reading) {
+	b := batch(1)
+	b.Finished = mixed()
+	r, all := reading(t, b), lifecycles(b.Finished)
+	states := map[trace.TraceID]span.State{}
+	for _, of := range b.Finished {
+		sum := store.Summarize(of, questionTime)
+		states[of.ID] = sum.State()
+	}
+	for name, q := range map[string]store.GroupQuery{
+		"kinds":         {By: by(t, "kind")},
+		"states":        {By: by(t, "state")},
+		"of one state":  {By: by(t, "kind"), States: []span.State{span.State(span.Failed)}},
+		"of two states": {By: by(t, "state"), States: []span.State{span.Stuck, span.State(span.Failed)}},
+		"of open ones":  {By: by(t, "kind"), States: []span.State{span.Running, span.Stuck}},
+	} {
+		for _, text := range []string{"", `kind == "Pod"`} {
+			q.FindQuery = store.FindQuery{
+				Since: spantest.Epoch.Add(-365 * 24 * time.Hour), Now: questionTime, Where: where(t, text),
+			}
+			q.Changes = true
+			seen, counts := map[string]bool{}, map[string]int64{}
+			found := selected(all, q.FindQuery)
+			for i := range found {
+				l := &found[i]
+				value := string(states[l.Trace])
+				if !q.By.State {
+					value = l.Object.Kind.Kind
+				}
+				key := value + l.Trace.String()
+				if len(q.States) > 0 && !slices.Contains(q.States, states[l.Trace]) || seen[key] {
+					continue
+				}
+				seen[key] = true
+				counts[value]++
+			}
+			page, err := r.Group(t.Context(), q)
+			must(t, err)
+			got := map[string]int64{}
+			for _, g := range page.Groups {
+				got[g.Value] = g.Count
+			}
+			if d := gocmp.Diff(counts, got); d != "" {
+				t.Errorf("%s, %s: -want +got:\n%s", name, text, d)
+			}
+		}
+	}
+	for name, q := range map[string]store.GroupQuery{
+		"lifecycles have no state":   {By: by(t, "state")},
+		"lifecycles of no state":     {States: []span.State{span.Stuck}},
+		"changes have no quantiles ": {Changes: true, Of: length(t, "duration")},
 	} {
 		if _, err := r.Group(t.Context(), q); err == nil {
 			t.Errorf("%s: no error", name)

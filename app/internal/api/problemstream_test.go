@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	problems "github.com/kube-lifeline/lifeline/app/internal/problem"
+)
+
+// problems returns the next event of a stream of problems: a heartbeat, or the lines of a list.
+func (l *listener) problems() []string {
+	l.t.Helper()
+	for l.in.Scan() {
+		line := l.in.Text()
+		data, is := strings.CutPrefix(line, "data: ")
+		switch {
+		case strings.HasPrefix(line, ":"):
+			return []string{"heartbeat"}
+		case is:
+			var list problems.List
+			if err := json.Unmarshal([]byte(data), &list); err != nil {
+				l.t.Fatal(err)
+			}
+			return lines(list)
+		}
+	}
+	return []string{"end"}
+}
+
+func (l *listener) wantProblems(want ...string) {
+	l.t.Helper()
+	if diff := cmp.Diff(want, l.problems(), cmpopts.EquateEmpty()); diff != "" {
+		l.t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestProblemStream: a stream has the present problems at its start and after each change of a selected one.
+func TestProblemStream(t *testing.T) {
+	web, api := deployment("default", "web"), deployment("shop", "api")
+	hub := tracked(failing(web, 1, "web", "fails"))
+	s := start(t, Options{Problems: hub})
+	s.pace = 0
+	l, shop := s.open(t, "problems/stream", ""), s.open(t, "problems/stream?namespace=shop", "")
+	l.wantProblems("1 in [default]: Deployment web fails")
+	shop.wantProblems()
+	hub.Publish(snapshot(failing(web, 1, "web", "fails otherwise")))
+	l.wantProblems("1 in [default]: Deployment web fails otherwise")
+	hub.Publish(snapshot(failing(web, 1, "web", "fails otherwise"), failing(api, 2, "api", "fails")))
+	l.wantProblems("1 in [default]: Deployment web fails otherwise", "1 in [shop]: Deployment api fails")
+	shop.wantProblems("1 in [shop]: Deployment api fails") // and nothing of the other change
+	hub.Publish(snapshot())
+	l.wantProblems()
+	_ = s.Close()
+	l.wantProblems("end")
+}
+
+// TestProblemStreamPace: changes wait for the pace, and heartbeats do not.
+func TestProblemStreamPace(t *testing.T) {
+	web := deployment("default", "web")
+	hub := tracked(failing(web, 1, "web", "fails"))
+	s := start(t, Options{Problems: hub})
+	s.pace, s.heartbeat = time.Hour, time.Millisecond
+	l := s.open(t, "problems/stream", "")
+	l.wantProblems("1 in [default]: Deployment web fails")
+	hub.Publish(snapshot())
+	for range 3 {
+		l.wantProblems("heartbeat")
+	}
+}
+
+// TestProblemStreamRefusals: wrong parameters, a server before its first look, and one at its limit.
+func TestProblemStreamRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		options Options
+		query   string
+		want    int
+	}{
+		"unknown parameter":     {Options{Problems: tracked()}, "?since=1h", http.StatusBadRequest},
+		"before the first look": {Options{}, "", http.StatusServiceUnavailable},
+	} {
+		res, body := start(t, c.options).get(t, "/api/v1/problems/stream"+c.query)
+		if res.StatusCode != c.want {
+			t.Errorf("%s: %d %s", name, res.StatusCode, body)
+		}
+	}
+	s := start(t, Options{Problems: tracked(), MaxStreams: 1})
+	s.open(t, "problems/stream", "").wantProblems()
+	if res, body := s.get(t, "/api/v1/problems/stream"); res.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("above the limit: %d %s", res.StatusCode, body)
+	}
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ask
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/cli/clitest"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+)
+
+// bad are the problems of a bad day: a shared image, one with earlier reasons, and a hostile one. All have a beginning
+// before asked, the time of the question.
+func bad() []problem.Problem {
+	ref := func(group, kind, namespace, name string) object.Ref {
+		o := spantest.Ref(group, kind, name)
+		o.Namespace = namespace
+		return o
+	}
+	ago := func(d time.Duration) time.Time { return asked.Add(-d) }
+	web, claim := ref("apps", "Deployment", "shop", "web"), ref("", "PersistentVolumeClaim", "mail", "data")
+	db := ref("apps", "StatefulSet", "mail", "db")
+	hostile := ref("apps", "Deployment", "shop", "x\x1b[31m\u202e")
+	shared := problem.Problem{
+		ID: "1f2e", Category: "image_not_found", Object: web, Since: ago(192 * time.Minute), Count: 43,
+		Reason:     "Deployment web cannot pull image registry.example/web:9 of container web: not found",
+		Namespaces: []string{"mail", "shop"}, Image: "registry.example/web:9",
+		Next: "kubectl -n shop describe pod/web-7dc4566ddd-hrz56",
+		Cause: &problem.Cause{
+			TraceID: "3c75a77f000000000000000000000000", Start: ago(193 * time.Minute), Who: "alice", Object: &web,
+			Verb: "update", Edits: []string{"image web:8 → web:9"},
+		},
+	}
+	for i := range 20 {
+		o := web
+		if i > 0 {
+			o.Name = fmt.Sprintf("web-%d", i)
+		}
+		if i > 1 {
+			o.Namespace = "mail"
+		}
+		shared.Objects = append(shared.Objects, o)
+	}
+	return []problem.Problem{shared, {
+		ID: "2a", Category: "claim_without_class", Object: db, Since: ago(90 * time.Second), Before: true, Count: 1,
+		Reason:  `StatefulSet db cannot be scheduled: storageclass.storage.k8s.io "fast" not found`,
+		Objects: []object.Ref{db}, Namespaces: []string{"mail"}, Blamed: &claim, Next: "kubectl get storageclass",
+		Earlier: []problem.Earlier{
+			{Category: "image_pull", Reason: "StatefulSet db cannot pull image db:1", Since: ago(26 * time.Hour)},
+			{Category: "crash_loop", Reason: "StatefulSet db is in a crash loop", Since: ago(5 * time.Minute)},
+		},
+		Cause: &problem.Cause{TraceID: "65e16b67000000000000000000000000"},
+	}, {
+		ID: "3b", Object: hostile, Since: ago(20 * time.Second), Before: true, Count: 1, Objects: []object.Ref{hostile},
+		Namespaces: []string{"shop"}, Reason: "Deployment x\x1b[31m\u202e is \x1b]0;bad\a",
+	}}
+}
+
+// serveProblems starts a server with the samples and these problems.
+func serveProblems(t *testing.T, problems []problem.Problem) *httptest.Server {
+	t.Helper()
+	of := serve(t, "cluster-1")
+	mux := http.NewServeMux()
+	mux.Handle("/", of.Config.Handler)
+	mux.HandleFunc("GET /api/v1/problems", func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		out := problem.List{AsOf: asked, Problems: []problem.Problem{}}
+		limit, _ := strconv.Atoi(q.Get("limit"))
+		for _, p := range problems {
+			in, is := q.Get("namespace") == "", q.Get("uid") == ""
+			for _, o := range p.Objects {
+				in, is = in || o.Namespace == q.Get("namespace"), is || string(o.UID) == q.Get("uid")
+			}
+			switch {
+			case !in, !is:
+			case limit > 0 && len(out.Problems) == limit:
+				out.More++
+			default:
+				out.Problems = append(out.Problems, p)
+			}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(out)
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// TestProblemsGolden: what is broken now, in each format, and the exit codes.
+func TestProblemsGolden(t *testing.T) {
+	server := serveProblems(t, bad())
+	for name, tc := range map[string]struct {
+		reason    string
+		namespace string
+		output    string
+		code      int
+	}{
+		"problems":           {"all namespaces", "", textOutput, cli.CodeUnsettled},
+		"problems-namespace": {"names without it; the others are counted", "mail", textOutput, cli.CodeUnsettled},
+		"problems-none":      {"the others are counted", "default", textOutput, cli.CodeOK},
+		"problems-wide":      {"", "shop", OutputWide, cli.CodeUnsettled},
+		"problems-name":      {"", "", cli.OutputName, cli.CodeUnsettled},
+		"problems-json":      {"", "mail", cli.OutputJSON, cli.CodeUnsettled},
+		"problems-yaml":      {"escaped", "shop", cli.OutputYAML, cli.CodeUnsettled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := Problems{Namespace: tc.namespace, Server: cli.Server{URL: server.URL, Named: true}}
+			var out, log *outputText
+			p.Options, out, log = asking(tc.output)
+			if err := p.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			code, err := p.Run(t.Context())
+			if err != nil || code != tc.code {
+				t.Fatalf("%s: code %d, %v, want %d", tc.reason, code, err, tc.code)
+			}
+			if strings.ContainsAny(out.String()+log.String(), "\x1b\u202e\a") {
+				t.Error("a control character is not escaped")
+			}
+			golden(t, name, tc.reason, server.URL, out, log)
+		})
+	}
+}
+
+// TestProblemsFail: the errors name what to do.
+func TestProblemsFail(t *testing.T) {
+	server := serveProblems(t, nil)
+	cluster := clitest.New(t)
+	named := cli.Server{URL: server.URL, Named: true}
+	for name, tc := range map[string]struct {
+		p    Problems
+		kube bool
+		want string
+	}{
+		"Selector":  {Problems{Selector: "a=b=c"}, false, `--selector "a=b=c": `},
+		"Output":    {Problems{Options: cli.Options{Output: "tree"}}, false, `unknown output "tree": known are text`},
+		"Labels":    {Problems{Selector: "a=b", Server: named}, false, "there is no kubeconfig"},
+		"Nothing":   {Problems{Server: cli.Server{Direct: true}}, false, "there is no server that could list problems"},
+		"Namespace": {Problems{Server: named, Namespace: "none"}, true, "there is no namespace none: give another"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, _, _ := asking(cli.First(tc.p.Output, textOutput))
+			tc.p.Options = o
+			if name == "Output" {
+				tc.p.Output = "tree"
+			}
+			if tc.kube {
+				tc.p.Kubeconfig = cluster.Kubeconfig(t)
+			}
+			err := tc.p.Validate()
+			if err == nil {
+				_, err = tc.p.Run(t.Context())
+			}
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q in it", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestProblemsPresent: without a server, the objects of the namespace are read.
+func TestProblemsPresent(t *testing.T) {
+	cluster := clitest.New(t)
+	cluster.Store("fine", "Pod", `{"metadata":{},"spec":{"containers":[{"name":"c","image":"i"}]},"status":{
+		"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}`)
+	cluster.Store("bad", "Pod", `{"metadata":{},"spec":{"containers":[{"name":"c","image":"i"}]},"status":{
+		"phase":"Pending","conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable",
+		"lastTransitionTime":"2026-03-01T12:50:00Z","message":"0/3 nodes are available: 3 Insufficient memory."}]}}`)
+	p := Problems{Namespace: "shop", Server: cli.Server{Direct: true}}
+	var out, log *outputText
+	p.Options, out, log = asking(textOutput)
+	p.Kubeconfig = cluster.Kubeconfig(t)
+	if code, err := p.Run(t.Context()); err != nil || code != cli.CodeUnsettled {
+		t.Fatalf("code %d, %v: %s%s", code, err, out, log)
+	}
+	golden(t, "problems-present", "", cluster.URL, out, log)
+}
+
+// TestWhySome: the answers about a kind and about several objects. Those with something wrong come first, and an
+// object without an answer is an error.
+func TestWhySome(t *testing.T) {
+	server := serve(t, "cluster-1")
+	cluster := clitest.New(t)
+	for _, name := range []string{"web-6cf-k2", "web-6cf-p2", "web-6cf-x7"} {
+		cluster.Create(t, "default", "Pod", name)
+	}
+	for name, tc := range map[string]struct {
+		reason       string
+		names, kinds []string
+		output       string
+		code         int
+	}{
+		"why-kind":      {"", nil, []string{"pod"}, textOutput, cli.CodeUnsettled},
+		"why-kind-name": {"only objects with something wrong", nil, []string{"pod"}, cli.OutputName, cli.CodeUnsettled},
+		"why-kind-none": {"", nil, []string{"cm"}, textOutput, cli.CodeOK},
+		"why-objects": {
+			"the last one has no answer", []string{"pod/web-6cf-p2", "deploy/web", "cm/none"}, nil, textOutput,
+			cli.CodeError,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := WhySome{
+				Why:   Why{Trace: Trace{Namespace: "default", Server: cli.Server{URL: server.URL, Named: true}}},
+				Names: tc.names, Kinds: tc.kinds,
+			}
+			var out, log *outputText
+			w.Why.Options, out, log = asking(tc.output)
+			w.Why.Kubeconfig = cluster.Kubeconfig(t)
+			if err := w.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			code, err := w.Run(t.Context())
+			if err != nil || code != tc.code {
+				t.Fatalf("%s: code %d, %v, want %d", tc.reason, code, err, tc.code)
+			}
+			golden(t, name, tc.reason, server.URL, out, log)
+		})
+	}
+}
