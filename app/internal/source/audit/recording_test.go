@@ -325,7 +325,7 @@ func TestRefusedWritesAreKept(t *testing.T) {
 						where := "alone"
 						if s.Parent.IsValid() {
 							where = "below"
-						} else if tr.Outcome != span.Failed || tr.Reason == "" {
+						} else if tr.Outcome != span.Refused || tr.Reason == "" {
 							t.Errorf("the trace of a refused write has outcome %q, reason %q", tr.Outcome, tr.Reason)
 						}
 						got[fmt.Sprintf("%s %s %s %s", where, s.Name, attr(s.Attributes, span.KeyActorUser), reason)]++

@@ -99,13 +99,15 @@ type pace struct {
 	// response. Their sum is well below the ten seconds after which a silent server counts as down.
 	probe, answer time.Duration
 	// hold is the wait for objects whose values a message may quote, in a Watcher without Batches. Their streams
-	// are independent of each other. patience bounds the wait for lists.
-	hold, patience time.Duration
+	// are independent of each other. patience bounds the wait for lists: in a server, and otherwise, where a command
+	// concludes from what it has observed.
+	hold, patience, shortPatience time.Duration
 }
 
 var usualPace = pace{
 	late: 2 * time.Second, quiet: time.Second, slow: 65 * time.Second, renew: 5 * time.Second,
-	probe: 3 * time.Second, answer: 5 * time.Second, hold: 200 * time.Millisecond, patience: 10 * time.Second,
+	probe: 3 * time.Second, answer: 5 * time.Second, hold: 200 * time.Millisecond,
+	patience: 10 * time.Second, shortPatience: 2 * time.Second,
 }
 
 // Watcher observes a cluster. Its methods are safe for concurrent use.
@@ -167,7 +169,8 @@ func New(cfg Config) (*Watcher, error) {
 			Health: cfg.Health, Signals: cfg.Signals,
 		})},
 		out: &output{
-			emit: cfg.Emit, reached: cfg.Reached, hold: limits.hold, patience: limits.patience, incomplete: cfg.Incomplete,
+			emit: cfg.Emit, reached: cfg.Reached, hold: limits.hold, patience: limits.shortPatience,
+			incomplete: cfg.Incomplete,
 		},
 		pending: newPending(warnings),
 		lists:   make(chan struct{}, maxLists),
@@ -176,7 +179,7 @@ func New(cfg Config) (*Watcher, error) {
 	of.out.listed = func() bool { return of.pending.idle() && of.learning.Load() == 0 }
 	of.batches.flushed = of.out.release
 	if cfg.Batches {
-		of.out.hold = 0 // Flush ends the wait
+		of.out.hold, of.out.patience = 0, limits.patience // Flush ends the wait
 	}
 	w := &Watcher{shared: of, past: remember(cfg), kinds: trackNewKinds(), probes: cfg.Probes}
 	w.roster = newRoster(of, w.past)
