@@ -159,7 +159,8 @@ func makesPods(of schema.GroupKind) bool {
 // plans and of tests. programKinds are such kinds of other groups.
 var (
 	programs = []string{
-		"tekton.dev", "operator.tekton.dev", "infra.contrib.fluxcd.io", "tf.isaaguilar.com", "tf.upbound.io",
+		"tekton.dev", "operator.tekton.dev", "infra.contrib.fluxcd.io", "infra.weave.works", "tf.isaaguilar.com",
+		"tf.upbound.io", "tf.crossplane.io", "pulumi.com", "auto.pulumi.com",
 		"opentofu.upbound.io", "app.terraform.io", "ansible.crossplane.io", "awx.ansible.com", "shipwright.io",
 		"build.openshift.io", "kpack.io", "k6.io", "tests.testkube.io", "executor.testkube.io", "cr.kanister.io",
 	}
