@@ -183,13 +183,14 @@ func refers(name string) bool {
 var (
 	// references are the ends of the names of fields with the names of other objects, and referring are further ones.
 	references = []string{
-		"Ref", "Refs", "Reference", "References", "SecretName", "configMap", "ConfigMap", "configMapName", "ConfigMapName",
+		"Ref", "Refs", "Reference", "References", "SecretName", "configMap", "ConfigMap", "configMapName",
+		"ConfigMapName",
 	}
 	referring = []string{"valueFrom", "valuesFrom", "tolerations", "matchExpressions"}
 	// valueFields are the fields with values in objects of every kind.
 	valueFields = []string{
-		"annotations", "args", "binaryData", "command", "data", "env", "headers", "httpHeaders", "options", "parameters",
-		"stringData", "volumeAttributes",
+		"annotations", "args", "binaryData", "command", "data", "env", "headers", "httpHeaders", "options",
+		"parameters", "stringData", "volumeAttributes",
 	}
 	// valueNames are parts of the names of fields with values in custom resources, in lower case.
 	valueNames = []string{
@@ -364,6 +365,6 @@ func (c *collector) word(text string) {
 	}
 	c.all = append(c.all, word{
 		sum: c.key.sum(b), head: c.key.head(b), letters: letters,
-		size: uint16(min(len(b), math.MaxUint16)), //nolint:gosec // bounded
+		size: uint16(min(len(b), math.MaxUint16)),
 	})
 }

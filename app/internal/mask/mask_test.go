@@ -78,9 +78,9 @@ func TestMask(t *testing.T) {
 		"hexadecimal, parted":      {fmt.Sprintf("data % x here", value), "data … here"},
 		"hexadecimal, upper case":  {fmt.Sprintf("data 0x%X here", value), "data … here"},
 		"hexadecimal, in more":     {"data " + fmt.Sprintf("%x here", "a:"+value+":b")[1:], "data … here"},
-		"bytes":                    {fmt.Sprint("data ", []byte(value), " here"), "data […] here"},
+		"bytes":                    {fmt.Sprintf("data %v here", []byte(value)), "data […] here"},
 		"bytes, Go syntax":         {fmt.Sprintf("data %#v here", []byte(value)), "data []byte{…} here"},
-		"bytes, JSON":              {strings.ReplaceAll(fmt.Sprint([]byte("a"+value)), " ", ","), "[…]"},
+		"bytes, JSON":              {strings.ReplaceAll(fmt.Sprintf("%v", []byte("a"+value)), " ", ","), "[…]"},
 		"URL, each byte":           {"got " + percentAll(value) + " here", "got … here"},
 		"HTML":                     {"got " + html.EscapeString(odd) + " here", "got … here"},
 		"JSON in JSON":             {"got " + strconv.Quote(strconv.Quote(odd)) + " here", `got "\"…\"" here`},
@@ -151,7 +151,8 @@ func TestCollect(t *testing.T) {
 		},
 		"names of tools": {
 			object: `{"kind":"Deployment","metadata":{"name":"web-server","annotations":{
-				"argocd.argoproj.io/tracking-id":"app:apps/deploys:from-config/web-server","meta.helm.sh/release-name":"my-secret",
+				"argocd.argoproj.io/tracking-id":"app:apps/deploys:from-config/web-server",
+				"meta.helm.sh/release-name":"my-secret",
 				"example.com/kind":"Deployment"}}}`,
 		},
 		"template": {
@@ -170,7 +171,8 @@ func TestCollect(t *testing.T) {
 			masked: []string{"valuable1", "p4ssword", "t0kentoken", "a1b2c3d4e5f6a7b8c9"},
 		},
 		"settings in a config map": {
-			object: `{"kind":"ConfigMap","data":{"file":"db: plainword\n- other = sh0rt/w0rds\nuser x#y1z2w3 is allowed\n",` +
+			object: `{"kind":"ConfigMap","data":{` +
+				`"file":"db: plainword\n- other = sh0rt/w0rds\nuser x#y1z2w3 is allowed\n",` +
 				`"json":"{\"level\":\n\"quietly\",\"pin\":1234567}"}}`,
 			masked: []string{"plainword", "sh0rt/w0rds", "x#y1z2w3", "quietly", "1234567"},
 		},
@@ -182,22 +184,27 @@ func TestCollect(t *testing.T) {
 			custom: true, masked: []string{"p4ssword", "s3cretive", "elements1", "t0kentoken", "settings1", "s3ttings"},
 		},
 		"values of many names": {
-			object: `{"spec":{"source":{"helm":{"valuesObject":{"a":{"b":"inner-value1"}},"parameters":[{"name":"from-config",` +
-				`"value":"param-value1"}]}},"pin":12345678,"userConfig":{"x":"user-value1"},"dsn":"data-source1",` +
-				`"configMap":"my-secret","databaseConfigMapName":"item-key","uri":"amqp://us3rname:p4ssword@mq.example/1",` +
+			object: `{"spec":{"source":{"helm":{"valuesObject":{"a":{"b":"inner-value1"}},` +
+				`"parameters":[{"name":"from-config","value":"param-value1"}]}},` +
+				`"pin":12345678,"userConfig":{"x":"user-value1"},"dsn":"data-source1",` +
+				`"configMap":"my-secret","databaseConfigMapName":"item-key",` +
+				`"uri":"amqp://us3rname:p4ssword@mq.example/1",` +
 				`"settings":["set-value1"],"number":1234567.5}}`,
 			custom: true,
 			masked: []string{
-				"inner-value1", "param-value1", "12345678", "user-value1", "data-source1", "us3rname", "p4ssword", "set-value1",
+				"inner-value1", "param-value1", "12345678", "user-value1", "data-source1", "us3rname", "p4ssword",
+				"set-value1",
 			},
 		},
 		"applied Secret": {
 			object: `{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":
-				"{\"kind\":\"Secret\",\"data\":{\"item-key\":\"Y29udGVudDE=\"},\"stringData\":{\"a\":\"content2\"}}"}}}`,
+				"{\"kind\":\"Secret\",\"data\":{\"item-key\":\"Y29udGVudDE=\"},` +
+				`\"stringData\":{\"a\":\"content2\"}}"}}}`,
 			masked: []string{"content1", "content2"},
 		},
 		"short value": {
-			object: `{"spec":{"containers":[{"args":["--pin=1234","PIN=12"]}]}}`, masked: []string{"--pin=1234", "PIN=12"},
+			object: `{"spec":{"containers":[{"args":["--pin=1234","PIN=12"]}]}}`,
+			masked: []string{"--pin=1234", "PIN=12"},
 		},
 		"status": {object: `{"status":{"env":[{"value":"deploys"}]},"spec":{"song":"my-secret"}}`, custom: true},
 	} {

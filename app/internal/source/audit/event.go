@@ -212,11 +212,11 @@ func (d decoder) mutation(e *event, read func(mutating)) error {
 		return err
 	}
 	var by mutating
-	if json.Unmarshal([]byte(text), &by) != nil {
+	if json.Unmarshal([]byte(text), &by) == nil {
+		read(by)
+	} else {
 		e.mutations++
-		return nil
 	}
-	read(by)
 	return nil
 }
 

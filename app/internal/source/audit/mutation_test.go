@@ -11,7 +11,8 @@ import (
 func TestMutations(t *testing.T) {
 	e, err := decode([]byte(told("annotations", `{
 		"mutation.webhook.admission.k8s.io/round_0_index_0":"{\"webhook\":\"a\",\"mutated\":true}",
-		"patch.webhook.admission.k8s.io/round_0_index_0":"{\"webhook\":\"a\",\"patch\":[{\"value\":1}],\"patchType\":\"JSONPatch\"}",
+		"patch.webhook.admission.k8s.io/round_0_index_0":`+
+		`"{\"webhook\":\"a\",\"patch\":[{\"value\":1}],\"patchType\":\"JSONPatch\"}",
 		"mutation.webhook.admission.k8s.io/round_0_index_1":"{\"webhook\":\"b\",\"mutated\":false}",
 		"mutation.webhook.admission.k8s.io/round_0_index_2":"{"}`)))
 	if err != nil {

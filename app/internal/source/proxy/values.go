@@ -62,7 +62,8 @@ func owners(meta mask.Object) []object.Owner {
 		named, _ := ref["kind"].(string)
 		gv, _ := schema.ParseGroupVersion(version)
 		out = append(out, object.Owner{
-			Kind: object.Kind{Group: gv.Group, Version: gv.Version, Kind: named}, UID: types.UID(uid), Controller: controller,
+			Kind: object.Kind{Group: gv.Group, Version: gv.Version, Kind: named},
+			UID:  types.UID(uid), Controller: controller,
 		})
 	}
 	return out
