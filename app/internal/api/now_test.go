@@ -43,7 +43,7 @@ func TestNow(t *testing.T) {
 		if f.Onset.At = since; of.Name == "other" {
 			f.Cause = &problems.Cause{TraceID: traces[7].ID.String()}
 		}
-		tracker.Lacks(f)
+		tracker.Lacks(f, asOf)
 	}
 	hub.Publish(tracker.Snapshot(asOf))
 	v := viewtest.New(t)

@@ -33,9 +33,9 @@ func deployment(namespace, name string) object.Ref {
 // failing is an object whose problem began at a minute.
 func failing(o object.Ref, minute int, of, text string) *problems.Failing {
 	return &problems.Failing{
-		Object: o, Root: o.UID, Category: "image_not_found", Text: text,
+		Object: o, Category: "image_not_found", Text: text,
 		Key: problems.Grouping{Category: "image_not_found", Of: of}, Rank: 2,
-		Onset: problems.Onset{At: asOf.Add(time.Duration(minute-60) * time.Minute), Mark: fmt.Sprint(minute)},
+		Onset: problems.Onset{At: asOf.Add(time.Duration(minute-60) * time.Minute)},
 		Next:  "lifeline why deployment/" + o.Name,
 	}
 }
@@ -50,7 +50,7 @@ func tracked(all ...*problems.Failing) *ProblemHub {
 func snapshot(all ...*problems.Failing) *problems.Snapshot {
 	t := problems.NewTracker("cluster-1")
 	for _, f := range all {
-		t.Lacks(f)
+		t.Lacks(f, asOf)
 	}
 	return t.Snapshot(asOf)
 }

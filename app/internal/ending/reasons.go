@@ -124,6 +124,60 @@ func (rs *Reasons) byDefaults(t *change.Timeline, r reason.Reason) reason.Reason
 	return by
 }
 
+// OfFailed returns the reason of a failed Job with that of its last failed Pod.
+func (rs *Reasons) OfFailed(t *change.Timeline) reason.Reason {
+	r := rs.Of(t)
+	var pods []*change.Timeline
+	for _, dep := range rs.known.Dependants(t.Ref.UID) {
+		if v := dep.Last(); v != nil && v.Pod != nil && judge.Failure(v) != "" && dep.Removal == nil {
+			pods = append(pods, dep)
+		}
+	}
+	if len(pods) == 0 {
+		if lost := rs.OfLost(t); lost != "" {
+			r.Text += ": " + lost
+		}
+		return r
+	}
+	pod := slices.MaxFunc(pods, byAge)
+	of := rs.Of(pod)
+	r.Text += ": " + pod.Ref.Kind.Kind + " " + pod.Ref.Name + " " + of.Text
+	r.At, r.Container = pod.Ref, of.Container
+	return r
+}
+
+// OfRuns returns the reason of a CronJob whose last finished Job has failed; it is empty for any other one. Since is
+// the time of the first known failure after the last success.
+func (rs *Reasons) OfRuns(t *change.Timeline) reason.Reason {
+	var jobs []*change.Timeline
+	for _, dep := range rs.known.Dependants(t.Ref.UID) {
+		if v := dep.Last(); v != nil && dep.Removal == nil && kind.Job.Is(v.Kind) &&
+			(judge.Converged(v) || judge.Failure(v) != "") {
+			jobs = append(jobs, dep)
+		}
+	}
+	slices.SortFunc(jobs, byAge)
+	var out reason.Reason
+	for _, job := range slices.Backward(jobs) {
+		v := job.Last()
+		if judge.Converged(v) {
+			break
+		}
+		if out.Text == "" {
+			out = rs.OfFailed(job)
+			out.Text = "failed in its last run: Job " + job.Ref.Name + " " + out.Text
+			out.For = "a complete run"
+			if out.At.Name == "" {
+				out.At = job.Ref
+			}
+		}
+		if c := v.Condition("Failed"); c != nil {
+			out.Since = c.Since
+		}
+	}
+	return out
+}
+
 // OfLost says how a container of the last Pod of a failed Job ended before the Job's controller removed the
 // Pod; "" if nothing shows that.
 func (rs *Reasons) OfLost(t *change.Timeline) string {

@@ -8,12 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/kube-lifeline/lifeline/app/internal/cause"
-	"github.com/kube-lifeline/lifeline/app/internal/change"
-	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
-	"github.com/kube-lifeline/lifeline/app/internal/placed"
 	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 )
@@ -25,11 +21,21 @@ func (p *problems) failing(top *off) *problem.Failing {
 	if blamed.weight() == 0 {
 		return nil
 	}
+	if behind := p.behind(top); len(behind) > 0 {
+		return p.following(top, behind)
+	}
 	r := blamed.reason
+	if deepest := p.waited(blamed); r.Category == reason.ProgressDeadline && deepest != blamed {
+		r.Text += ": " + deepest.t.Ref.Kind.Kind + " " + deepest.t.Ref.Name + " " + deepest.reason.Text
+		r.At = deepest.t.Ref
+	}
 	f := &problem.Failing{
-		Object: top.t.Ref, Root: p.root(top.t), Category: string(r.Category), Text: r.Text, Onset: top.onset,
-		At: blamed.at, Next: r.Next(blamed.t.Ref), Rank: rank(&r), Lasting: blamed.lasting(),
-		Vague: r.Category == "" || slices.Contains(vague, r.Category), Cause: p.cause(top),
+		Object: top.t.Ref, Category: string(r.Category), Text: r.Text, Onset: top.onset, At: blamed.at,
+		Next: r.Next(blamed.t.Ref), Rank: rank(&r), Lasting: blamed.lasting(),
+		Vague: r.Category == "" || slices.Contains(vague, r.Category),
+	}
+	if f.Onset.Found && f.Lasting > problem.Lasting && f.Onset.At.Sub(top.created) > Confirmation {
+		f.Onset.Before = true // the conditions change with each restart
 	}
 	switch {
 	case named(r.At):
@@ -38,7 +44,44 @@ func (p *problems) failing(top *off) *problem.Failing {
 		f.Blamed = &blamed.t.Ref
 	}
 	p.group(f, blamed)
+	f.Cause = p.cause(top, blamed, f)
 	return f
+}
+
+// following returns the problem of top, which behind explain: that of the worst of these. It is nil if they have
+// ordinary waits.
+func (p *problems) following(top *off, behind []*off) *problem.Failing {
+	var worst *problem.Failing
+	for _, o := range behind {
+		f := p.failing(o)
+		if f != nil && (worst == nil || cmp.Or(
+			cmp.Compare(f.Rank, worst.Rank),
+			worst.Onset.At.Compare(f.Onset.At),
+			cmp.Compare(worst.Object.UID, f.Object.UID),
+		) > 0) {
+			worst = f
+		}
+	}
+	if worst == nil {
+		return nil
+	}
+	f := *worst
+	f.Object, f.Category, f.Text = top.t.Ref, string(top.reason.Category), top.reason.Text
+	f.Onset, f.At, f.Next, f.Lasting = top.onset, top.at, top.reason.Next(top.t.Ref), top.lasting()
+	f.Rank, f.Image, f.Vague, f.Follows = rankLess, "", false, true
+	if f.Blamed == nil {
+		f.Blamed = &worst.Object
+	}
+	return &f
+}
+
+// waiting returns the problem of top, which had one and has an ordinary wait now.
+func (p *problems) waiting(top *off) *problem.Failing {
+	o := p.waited(top)
+	return &problem.Failing{
+		Object: top.t.Ref, Text: o.reason.Text, Onset: top.onset, At: o.at, Next: o.reason.Next(o.t.Ref),
+		Lasting: o.lasting(), Rank: rankLess, Vague: true, Key: problem.Grouping{Of: string(top.t.Ref.UID)},
+	}
 }
 
 // The ranks of problems, the worst last.
@@ -58,7 +101,7 @@ var (
 	less = []reason.Category{
 		"", reason.EndpointsUnready, reason.StartMissed, reason.JobRetry, reason.SchedulingGated, reason.LoadBalancer,
 	}
-	sharedCauses = []reason.Category{
+	outside = []reason.Category{
 		reason.NodeLost, reason.NodeNotReady, reason.NodeMissing, reason.APIServiceUnavailable,
 		reason.WebhookUnavailable, reason.UnschedulableNoNodes,
 	}
@@ -70,7 +113,7 @@ func rank(r *reason.Reason) int {
 		return rankNote
 	case slices.Contains(less, r.Category):
 		return rankLess
-	case slices.Contains(sharedCauses, r.Category):
+	case slices.Contains(outside, r.Category):
 		return rankShared
 	}
 	return rankObject
@@ -155,12 +198,17 @@ func (p *problems) group(f *problem.Failing, blamed *off) {
 		f.Key.Of = "registry " + registry(f.Image)
 	case kind.Node.Is(r.At.Kind) || kind.Node.Is(blamed.t.Ref.Kind) && r.Category == reason.NodeNotReady:
 		f.Key.Category, f.Key.Of, f.Shared = string(reason.NodeNotReady), "node "+nodeOf(r, blamed), true
+		f.Origin = kind.Node.Is(f.Object.Kind)
 	case kind.PersistentVolumeClaim.Is(r.At.Kind) && r.Cause != "":
 		f.Key.Category, f.Key.Of, f.Shared = string(r.Cause), string(r.At.UID), true
 	case slices.Contains(byFor, r.Category):
 		f.Key.Of = r.For
 	case slices.Contains(byNodes, r.Category):
 		f.Key.Of = "nodes"
+	case r.Category == reason.ScaleMetric:
+		if api := metricsAPI.FindStringSubmatch(r.Text); api != nil {
+			f.Key.Of = "api " + api[1]
+		}
 	case r.Category == reason.PodSecurity:
 		f.Key.Of = "namespace " + f.Object.Namespace
 		f.Blamed = &object.Ref{Kind: kind.Namespace.Kind, Name: f.Object.Namespace}
@@ -172,7 +220,7 @@ func (p *problems) group(f *problem.Failing, blamed *off) {
 		}
 		at := b.name.FindStringSubmatch(r.Text)
 		if at == nil {
-			return
+			break
 		}
 		ref := object.Ref{Kind: b.of, Name: at[1]}
 		if !b.cluster {
@@ -180,7 +228,14 @@ func (p *problems) group(f *problem.Failing, blamed *off) {
 		}
 		f.Key.Category, f.Key.Of, f.Blamed, f.Shared = string(category), ref.String(), &ref, true
 	}
+	f.Outside = slices.Contains(outside, category)
 }
+
+// metricsAPI is the API in the message of an autoscaler that gets no answer of it.
+var metricsAPI = regexp.MustCompile(
+	`(?:could not find the requested resource|unable to handle the request) \((?:get|list) ` +
+		`\S{1,100}?\.((?:custom\.|external\.)?metrics\.k8s\.io)\)`,
+)
 
 // nodeOf returns the name of the Node to blame.
 func nodeOf(r *reason.Reason, blamed *off) string { return cmp.Or(r.At.Name, blamed.t.Ref.Name) }
@@ -216,54 +271,4 @@ func fieldsOf(r *reason.Reason) string {
 		out = append(out, strings.TrimSpace(f.Of.Name+" "+f.Path))
 	}
 	return strings.Join(out, ",")
-}
-
-// cause returns the change after which top did not reach its desired state; nil for another one, and for one that
-// is forgotten. A forgotten trace has its ID only.
-func (p *problems) cause(top *off) *problem.Cause {
-	t := top.t
-	if g := p.groups.of[t]; g != nil && g.derived != nil {
-		return causeIn(g.derived, t)
-	}
-	if past := t.Past; past != nil && past.Arrived == 0 && past.Verb != history.Deleted {
-		return &problem.Cause{TraceID: past.TraceID.String()}
-	}
-	return nil
-}
-
-// causeIn returns the change by the derivation of the group of t.
-func causeIn(d *derivation, t *change.Timeline) *problem.Cause {
-	r := placed.Newest(d.placed.Of(t))
-	if r == nil || r.Instant || r.ConvergedBy(^uint64(0)) != nil {
-		return nil
-	}
-	l := r.Lineage
-	out := &problem.Cause{TraceID: l.ID.String()}
-	if l.Run != nil {
-		out.Command, out.Start = object.Bound(l.Run.Command), l.Run.Start
-	}
-	if len(l.Reconciliations) == 0 {
-		return out
-	}
-	root := l.Reconciliations[0]
-	if root.Folded {
-		return out
-	}
-	w := root.First()
-	if out.Start.IsZero() {
-		out.Start = d.trail.Began(w).At().Time
-	}
-	ref := root.Timeline.Ref
-	out.Object, out.Verb, out.Who = &ref, root.Verb.String(), object.Bound(cause.Author(d.scene, w))
-	if q := d.trail.Audited(w); q != nil && q.User != "" && !q.Unauthenticated {
-		out.Who = object.Bound(q.User)
-	}
-	edits := root.Edits()
-	if len(edits) > 0 {
-		out.Fields = edits.Paths()
-	}
-	if root.Verb == history.Updated {
-		out.Edits = edits.Words()
-	}
-	return out
 }

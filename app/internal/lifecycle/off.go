@@ -4,7 +4,6 @@ package lifecycle
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -30,10 +29,11 @@ type off struct {
 	pod    bool
 	node   string
 	fields *history.Fields
-	// reason has no category for an ordinary wait. unfinished means that the change ended with that wait.
-	reason     reason.Reason
-	unfinished bool
-	onset      problem.Onset
+	// reason has no category for an ordinary wait. unfinished means that the change ended with that wait, and early
+	// that the reason has not lasted long enough to count.
+	reason            reason.Reason
+	unfinished, early bool
+	onset             problem.Onset
 	// at is the time of the version with the reason.
 	at time.Time
 	// until is the time up to which the judgement holds; zero if time alone changes nothing.
@@ -43,6 +43,8 @@ type off struct {
 // weight orders reasons: an ordinary wait comes last.
 func (o *off) weight() int {
 	switch {
+	case o.early:
+		return 0
 	case o.reason.Category != "" && slices.Contains(vague, o.reason.Category):
 		return 2
 	case o.reason.Category != "":
@@ -53,13 +55,24 @@ func (o *off) weight() int {
 	return 0
 }
 
+// fails reports whether the reason r of an object in its desired state is a problem.
+func fails(r reason.Reason) bool {
+	return r.Text != "" && (!r.Note || r.Category == reason.NodeCordoned) && !r.Category.Held()
+}
+
 // vague are the reasons that a more specific one of the same object explains.
 var vague = []reason.Category{reason.ProgressDeadline, reason.PodFailed, reason.JobRetry, reason.ImagePull}
+
+// initially are the reasons that objects have for a moment after their creation, too. They count after problem.Lasting.
+var initially = []reason.Category{
+	reason.NoEndpoints, reason.EndpointsUnready, reason.PortMissing, reason.ScaleMetric, reason.ScaleTarget,
+}
 
 // judged returns the state of t, or nil if t is gone or has its desired state.
 func (p *problems) judged(t *change.Timeline, now time.Time) *off {
 	last := t.Last()
 	if last == nil || t.Removal != nil || p.attempt(t) {
+		p.follow(t, reason.Reason{})
 		return nil
 	}
 	clock := ending.NewClock(now)
@@ -67,24 +80,32 @@ func (p *problems) judged(t *change.Timeline, now time.Time) *off {
 	var r reason.Reason
 	unfinished := false
 	if converged(last) {
-		r = standing(p.known, t)
-		if r.Text == "" || r.Note && r.Category != reason.NodeCordoned || r.Category.Held() {
+		r = p.follow(t, standing(p.known, t, reasons))
+		if !fails(r) || r.Category == reason.NoEndpoints && p.idle(t) {
 			return nil
 		}
 	} else {
+		p.follow(t, reason.Reason{})
 		r = reasons.Of(t)
 		if r.Category.Held() {
 			r.Category = ""
-		} else if r.Category == "" && t.Revisable != nil && last.Deleting.IsZero() {
-			unfinished, r.Text = true, cmp.Or(r.Text, t.Revisable.Message)
+		} else if r.Category == "" && last.Deleting.IsZero() && !p.works(t) {
+			switch {
+			case t.Revisable != nil:
+				unfinished, r.Text = true, cmp.Or(r.Text, t.Revisable.Message)
+			case degraded(t):
+				unfinished = clock.Passed(onset(t, r).At, stalled)
+			}
 		}
 		if kind.Job.Is(last.Kind) && judge.Failure(last) != "" {
-			r = p.failedJob(t, reasons, r)
+			r = reasons.OfFailed(t)
 		}
 	}
+	since := onset(t, r)
+	early := slices.Contains(initially, r.Category) && !clock.Passed(since.At, problem.Lasting)
 	o := &off{
 		t: t, created: last.Created, fields: last.Fields, reason: r, unfinished: unfinished,
-		onset: onset(t, r), at: last.Seen, until: clock.Until(),
+		early: early, onset: since, at: last.Seen, until: clock.Until(),
 	}
 	if last.Pod != nil {
 		o.pod, o.node = true, last.Pod.Node
@@ -101,8 +122,34 @@ func (p *problems) judged(t *change.Timeline, now time.Time) *off {
 // converged reports whether v has its desired state.
 func converged(v *history.Version) bool { return judge.Converged(v) }
 
+// stalled is the time after which an ordinary wait without a change is a problem: that of a Deployment's default
+// progress deadline.
+const stalled = 10 * time.Minute
+
+// works reports whether t is one run of a work, or a Pod of a Job. It may take hours.
+func (p *problems) works(t *change.Timeline) bool {
+	up := p.known.Controller(t)
+	return up != nil && kind.Job.Is(up.Kind) || slices.ContainsFunc(
+		[]*kind.Kind{&kind.Job, &kind.PipelineRun, &kind.TaskRun}, func(k *kind.Kind) bool { return k.Is(t.Ref.Kind) },
+	)
+}
+
+// degraded reports whether a Pod or a workload left its desired state without a change of its own, or before the first
+// observation.
+func degraded(t *change.Timeline) bool {
+	last := t.Last()
+	if last.Pod == nil && last.Workload == nil {
+		return false
+	}
+	i := firstOff(t)
+	if i == 0 {
+		return t.Versions[0].Baseline || t.Folded
+	}
+	return t.Versions[i-1].Generation == last.Generation
+}
+
 // attempt reports whether t is a failed attempt of its controller: a Pod, for which the controller makes another
-// one, or a Job before a later one that is complete. Its controller stands for it.
+// one, or a Job of a CronJob. Its controller stands for it.
 func (p *problems) attempt(t *change.Timeline) bool {
 	last := t.Last()
 	if last == nil || judge.Failure(last) == "" { // as most objects
@@ -112,45 +159,11 @@ func (p *problems) attempt(t *change.Timeline) bool {
 	if up == nil || up.Removal != nil || up.Last() == nil || kind.Node.Is(up.Ref.Kind) {
 		return false
 	}
-	switch {
-	case last.Pod != nil:
-		return true
-	case !kind.CronJob.Is(up.Ref.Kind):
-		return false
-	}
-	return slices.ContainsFunc(p.known.Dependants(up.Ref.UID), func(other *change.Timeline) bool {
-		v := other.Last()
-		return v != nil && other.Removal == nil && v.Created.After(last.Created) && converged(v)
-	})
+	return last.Pod != nil || kind.CronJob.Is(up.Ref.Kind)
 }
 
-// failedJob returns the reason of a failed Job with that of its last Pod.
-func (p *problems) failedJob(t *change.Timeline, rs *ending.Reasons, r reason.Reason) reason.Reason {
-	var pod *change.Timeline
-	for _, dep := range p.known.Dependants(t.Ref.UID) {
-		v := dep.Last()
-		if v == nil || v.Pod == nil || judge.Failure(v) == "" || dep.Removal != nil {
-			continue
-		}
-		if pod == nil || v.Created.After(pod.Last().Created) ||
-			v.Created.Equal(pod.Last().Created) && dep.Ref.Name > pod.Ref.Name {
-			pod = dep
-		}
-	}
-	if pod == nil {
-		if lost := rs.OfLost(t); lost != "" {
-			r.Text += ": " + lost
-		}
-		return r
-	}
-	of := rs.Of(pod)
-	r.Text += fmt.Sprintf(": Pod %s %s", pod.Ref.Name, of.Text)
-	r.At, r.Container = pod.Ref, of.Container
-	return r
-}
-
-// onset returns the time at which t, with the reason r, left its desired state: by its versions, else by its
-// conditions, else by its creation.
+// onset returns the time at which t, with the reason r, left its desired state: by its versions, or else by what the
+// oldest one shows.
 func onset(t *change.Timeline, r reason.Reason) problem.Onset {
 	if converged(t.Last()) { // its relatives or its conditions give the reason
 		return standingOnset(t, r)
@@ -162,26 +175,24 @@ func onset(t *change.Timeline, r reason.Reason) problem.Onset {
 			at = last.Deleting
 		}
 		if !crashing(t) {
-			return timed("d", at)
+			return problem.Onset{At: at}
 		}
 	}
 	i := firstOff(t)
 	v := t.Versions[i]
 	switch {
 	case i > 0:
-		exact := v.Seen.Sub(arrivedBefore(t, i)) >= problem.Lasting
-		return problem.Onset{At: v.Seen, Mark: fmt.Sprint("v", v.ResourceVersion), Exact: exact}
+		return problem.Onset{At: v.Seen, Exact: v.Seen.Sub(arrivedBefore(t, i)) >= problem.Lasting}
 	case !v.Baseline && !t.Folded && !v.Created.IsZero():
-		o := timed("c", v.Created)
-		o.Exact = true
-		return o
+		return problem.Onset{At: v.Created, Exact: true}
 	}
-	if at := conditionTime(v); !at.IsZero() {
-		return timed("t", at)
+	if past := t.Past; past != nil && past.Arrived == 0 && past.Began > 0 { // its versions are forgotten
+		return problem.Onset{At: history.Later(time.Unix(past.Began, 0), v.Created)}
 	}
-	o := timed("b", v.Created)
-	o.At, o.Before = v.Seen, true
-	return o
+	if at := foundOff(v, r); !at.IsZero() {
+		return problem.Onset{At: at, Found: true}
+	}
+	return problem.Onset{At: v.Seen, Before: true}
 }
 
 // crashing reports whether t is a Pod whose containers had failed before its deletion.
@@ -190,42 +201,13 @@ func crashing(t *change.Timeline) bool {
 	return t.Versions[i].Pod != nil && t.Versions[i].Deleting.IsZero() && troubled(t.Versions[i:])
 }
 
-// timed returns the onset at a time of the object.
-func timed(mark string, at time.Time) problem.Onset {
-	return problem.Onset{At: at, Mark: fmt.Sprint(mark, at.Unix())}
-}
-
-// standingOnset returns the time of the condition, or else of the newest version.
+// standingOnset returns the time of the reason, or else of the newest version.
 func standingOnset(t *change.Timeline, r reason.Reason) problem.Onset {
 	last := t.Last()
-	at := r.Since
-	for _, c := range last.Conditions {
-		if at.IsZero() && r.For == "its condition "+c.Type {
-			at = c.Since
-		}
+	if at := reason.Found(r, last); !at.IsZero() {
+		return problem.Onset{At: at}
 	}
-	if !at.IsZero() {
-		return timed("t", at)
-	}
-	if i := firstCordoned(t); i > 0 || i == 0 && !last.Baseline {
-		v := t.Versions[i]
-		return problem.Onset{At: v.Seen, Mark: fmt.Sprint("v", v.ResourceVersion)}
-	}
-	o := timed("b", last.Created)
-	o.At, o.Before = last.Seen, last.Baseline || t.Folded
-	return o
-}
-
-// firstCordoned returns the index of the first version of the present cordon of a Node, or -1.
-func firstCordoned(t *change.Timeline) int {
-	i := len(t.Versions)
-	for i > 0 && reason.Cordoned(t.Versions[i-1]) {
-		i--
-	}
-	if i == len(t.Versions) {
-		return -1
-	}
-	return i
+	return problem.Onset{At: last.Seen, Before: last.Baseline || t.Folded}
 }
 
 // firstOff returns the index of the first version without the desired state. A short time with it, after a reason,
@@ -270,32 +252,30 @@ func troubled(vs []*history.Version) bool {
 	})
 }
 
-// states are the conditions that show since when an object has not its desired state, the best one first.
-var states = []struct{ typ, status string }{
-	{"Ready", "False"},
-	{"Ready", "Unknown"},
-	{"Available", "False"},
-	{"PodScheduled", "False"},
-	{"ReplicaFailure", "True"},
-	{"Failed", "True"},
-	{"Synced", "False"},
-	{"Healthy", "False"},
-	{"Progressing", "False"},
+// declared are the conditions by which a controller declares a trouble.
+var declared = []struct{ typ, status string }{
+	{"ReplicaFailure", "True"}, {"Failed", "True"}, {"Progressing", "False"},
 }
 
-// conditionTime returns the time of the condition that shows since when v has not its desired state; zero without one.
-func conditionTime(v *history.Version) time.Time {
-	for _, s := range states {
-		if c := v.Condition(s.typ); c != nil && c.Status == s.status && !c.Since.IsZero() {
-			return c.Since
+// foundOff returns the earliest time from which v, the oldest version, has not its desired state, or shows the reason
+// r; zero if it shows none. A rollout lacks it at most since the write of the Pod template.
+func foundOff(v *history.Version, r reason.Reason) time.Time {
+	shown := []time.Time{reason.Found(r, v), reason.Found(reason.Reason{}, v)}
+	for _, s := range declared {
+		if c := v.Condition(s.typ); c != nil && c.Status == s.status {
+			shown = append(shown, c.Since)
 		}
 	}
-	for _, typ := range kind.Of(v.Group, v.Kind.Kind).Goals {
-		if c := v.Condition(typ); c != nil && c.Status != "True" && !c.Since.IsZero() {
-			return c.Since
+	var at time.Time
+	for _, one := range shown {
+		if at.IsZero() || !one.IsZero() && one.Before(at) {
+			at = one
 		}
 	}
-	return time.Time{}
+	if v.Workload != nil && (at.IsZero() || r.Category == reason.ProgressDeadline) {
+		at = cmp.Or(reason.Written(v, "spec.template"), at)
+	}
+	return at
 }
 
 // lasting returns the time of desired state after which the problem of o has ended.
@@ -305,24 +285,6 @@ func (o *off) lasting() time.Duration {
 		return problem.Lasting + judge.Steady
 	}
 	return problem.Lasting
-}
-
-// root returns the UID of the highest controller of t, or of t.
-func (p *problems) root(t *change.Timeline) types.UID {
-	uid := t.Ref.UID
-	for range maxAbove {
-		o := p.known.Controller(t)
-		if o == nil || kind.Node.Is(o.Kind) || o.UID == uid {
-			return uid
-		}
-		uid = o.UID
-		up := p.known.Object(uid)
-		if up == nil {
-			return uid
-		}
-		t = up
-	}
-	return uid
 }
 
 // named reports whether r is complete: a relation may be named by its kind and name only.

@@ -34,6 +34,10 @@ type problems struct {
 	// moved are the objects whose place among the others has changed since the last look.
 	moved map[types.UID]struct{}
 	wakes wakes
+	// spaces are the parts of the above by namespace.
+	spaces map[string]*space
+	// stirred are the namespaces in which an object may explain another Service now.
+	stirred map[string]struct{}
 }
 
 func newProblems(known index.View, gs *groups, cluster string) *problems {
@@ -41,6 +45,7 @@ func newProblems(known index.View, gs *groups, cluster string) *problems {
 		known: known, groups: gs, tracker: problem.NewTracker(cluster),
 		touched: map[*change.Timeline]struct{}{}, off: map[types.UID]*off{},
 		below: map[types.UID]map[types.UID]struct{}{}, moved: map[types.UID]struct{}{},
+		spaces: map[string]*space{}, stirred: map[string]struct{}{},
 	}
 }
 
@@ -123,6 +128,7 @@ func (p *problems) look(now time.Time) {
 		}
 	}
 	p.place()
+	p.stir()
 	for _, uid := range slices.Sorted(maps.Keys(p.moved)) {
 		p.conclude(uid, now)
 	}
@@ -135,6 +141,7 @@ func (p *problems) look(now time.Time) {
 func (p *problems) judge(t *change.Timeline, now time.Time) {
 	uid := t.Ref.UID
 	p.touchAttempts(t)
+	p.rest(t)
 	was := p.off[uid]
 	is := p.judged(t, now)
 	if is != nil && !is.until.IsZero() {
@@ -214,19 +221,13 @@ func (p *problems) touchUsers(t *change.Timeline, changed bool) {
 			return o.t.Ref.Namespace == t.Ref.Namespace &&
 				(o.reason.Category == reason.Invalid || o.reason.Category == reason.LimitRange)
 		})
-	case kind.Job.Is(t.Ref.Kind):
-		if up := p.known.Above(t); up != nil { // a later run replaces a failed one
-			for _, kid := range p.kids(up.Ref.UID) {
-				if o := p.off[kid]; o.t != t && p.attempt(o.t) {
-					p.touched[o.t] = struct{}{}
-				}
-			}
-		}
 	}
 }
 
 func (p *problems) link(o *off) {
 	p.off[o.t.Ref.UID] = o
+	p.spaceOf(o.t).off[o.t] = o
+	p.stirred[o.t.Ref.Namespace] = struct{}{}
 	if o.above == "" {
 		return
 	}
@@ -238,6 +239,9 @@ func (p *problems) link(o *off) {
 
 func (p *problems) unlink(o *off) {
 	delete(p.off, o.t.Ref.UID)
+	delete(p.spaceOf(o.t).off, o.t)
+	p.drop(o.t)
+	p.stirred[o.t.Ref.Namespace] = struct{}{}
 	delete(p.below[o.above], o.t.Ref.UID)
 	if len(p.below[o.above]) == 0 {
 		delete(p.below, o.above)
@@ -303,10 +307,15 @@ func (p *problems) conclude(uid types.UID, now time.Time) {
 	case p.top(o) != o:
 		p.tracker.Ends(uid)
 	default:
-		if f := p.failing(o); f != nil {
-			p.tracker.Lacks(f)
-		} else {
-			p.tracker.Waits(uid)
+		f := p.failing(o)
+		if f == nil && p.tracker.Has(uid) {
+			f = p.waiting(o)
+		}
+		if f == nil {
+			return
+		}
+		if at := p.tracker.Lacks(f, now); !at.IsZero() {
+			p.wakes.add(wake{at, uid})
 		}
 	}
 }
@@ -315,18 +324,11 @@ func (p *problems) conclude(uid types.UID, now time.Time) {
 // deepest, then the one of the newest controller, then the oldest.
 func (p *problems) worst(top *off) *off {
 	best, bestDepth := top, 0
-	var visit func(o *off, depth int)
-	visit = func(o *off, depth int) {
-		if o != best && better(o, depth, best, bestDepth) {
+	p.visit(top, 0, func(o *off, depth int) {
+		if better(o, depth, best, bestDepth) {
 			best, bestDepth = o, depth
 		}
-		if depth < maxAbove {
-			for kid := range p.below[o.t.Ref.UID] {
-				visit(p.off[kid], depth+1)
-			}
-		}
-	}
-	visit(top, 0)
+	})
 	return best
 }
 
@@ -340,16 +342,43 @@ func better(a *off, aDepth int, b *off, bDepth int) bool {
 	) > 0
 }
 
-// arrived returns the time from which t, which has its desired state, has it.
+// waited returns the deepest object below top, and for equal depths that of the newest controller, then the oldest.
+func (p *problems) waited(top *off) *off {
+	best, bestDepth := top, 0
+	p.visit(top, 0, func(o *off, depth int) {
+		if cmp.Or(
+			cmp.Compare(depth, bestDepth),
+			o.controllerCreated.Compare(best.controllerCreated),
+			best.created.Compare(o.created),
+			cmp.Compare(best.t.Ref.UID, o.t.Ref.UID),
+		) > 0 {
+			best, bestDepth = o, depth
+		}
+	})
+	return best
+}
+
+// visit calls f for each object without its desired state below o.
+func (p *problems) visit(o *off, depth int, f func(*off, int)) {
+	if depth == maxAbove {
+		return
+	}
+	for kid := range p.below[o.t.Ref.UID] {
+		f(p.off[kid], depth+1)
+		p.visit(p.off[kid], depth+1, f)
+	}
+}
+
+// arrived returns the time from which t, which has its desired state, has it. The end of a cordon needs no proof.
 func (p *problems) arrived(t *change.Timeline) time.Time {
 	at := t.Last().Seen
 	for _, v := range slices.Backward(t.Versions) {
-		if !converged(v) {
+		if !converged(v) || fails(reason.Standing(v, nil, nil)) && !reason.Cordoned(v) {
 			break
 		}
 		at = v.Seen
 	}
-	if kind.Service.Is(t.Ref.Kind) {
+	if kind.Service.Is(t.Ref.Kind) || kind.CronJob.Is(t.Ref.Kind) {
 		for _, dep := range p.known.Dependants(t.Ref.UID) {
 			if v := dep.Last(); v != nil {
 				at = history.Later(at, v.Seen)

@@ -34,6 +34,9 @@ type Board struct {
 	receivers []*receiver
 	// dirty means that the state has changed since the last call of State.
 	dirty bool
+	// restored means that the state is that of an earlier Board. began is the time of the first look.
+	restored bool
+	began    time.Time
 }
 
 // receiver is the state of one receiver.
@@ -72,6 +75,7 @@ func NewBoard(receivers []Receiver, data []byte) (*Board, error) {
 	if len(data) == 0 {
 		return b, nil
 	}
+	b.restored = true
 	return b, b.restore(data)
 }
 
@@ -87,13 +91,24 @@ func (b *Board) receiver(name string) *receiver {
 // Look adds the notices that are due at the time now. problems are all present ones; if the list is
 // not complete, or has no time, no problem counts as ended. finished are the changes that have ended
 // since the last look. silent means that another server delivers the notices: they count as told.
-func (b *Board) Look(now time.Time, problems problem.List, finished []*span.Trace, silent bool) {
+//
+// After a restart, no problem counts as ended for problem.Lasting: the engine may have lost its state.
+func (b *Board) Look(now time.Time, problems *problem.Snapshot, finished []*span.Trace, silent bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.began.IsZero() {
+		b.began = now
+	}
 	present := index(problems)
+	settles := b.began.Add(problem.Lasting)
+	unsettled := b.restored && now.Before(settles)
+	present.complete = present.complete && !unsettled
 	for _, r := range b.receivers {
 		w := &look{receiver: r, now: now, silent: silent}
 		r.due = time.Time{}
+		if unsettled && len(r.told) > 0 {
+			r.due = settles
+		}
 		if r.wants(Started) || r.wants(Changed) || r.wants(Resolved) {
 			w.follow(present)
 			w.start(present)
@@ -129,7 +144,7 @@ func (l *look) follow(all *presence) {
 	for _, t := range l.sorted() {
 		p := all.byID[t.present]
 		if p == nil && all.complete {
-			if p = all.holder(t.notice.Object); p != nil {
+			if p = all.holder(t.notice.Object); p != nil { // also beyond the named objects
 				t.present, l.dirty = p.ID, true
 			}
 		}
@@ -226,6 +241,7 @@ func (r *receiver) selects(namespaces ...string) bool {
 
 // presence has the present problems.
 type presence struct {
+	of       *problem.Snapshot
 	problems []problem.Problem
 	byID     map[string]*problem.Problem
 	byObject map[object.Ref]*problem.Problem
@@ -234,9 +250,9 @@ type presence struct {
 	complete bool
 }
 
-func index(l problem.List) *presence {
+func index(l *problem.Snapshot) *presence {
 	out := &presence{
-		problems: l.Problems, complete: !l.AsOf.IsZero() && l.More == 0,
+		of: l, problems: l.Problems, complete: !l.AsOf.IsZero() && l.More == 0,
 		byID:     make(map[string]*problem.Problem, len(l.Problems)),
 		byObject: map[object.Ref]*problem.Problem{}, byTrace: map[string]bool{},
 	}
@@ -266,7 +282,13 @@ func (p *presence) holder(o *object.Ref) *problem.Problem {
 	if o == nil {
 		return nil
 	}
-	return p.byObject[identity(*o)]
+	if named := p.byObject[identity(*o)]; named != nil {
+		return named
+	}
+	if one := p.of.Of(o.UID, nil); one != nil {
+		return p.byID[one.ID]
+	}
+	return nil
 }
 
 // explains reports whether a problem has a failed change as its cause, or its object.

@@ -72,7 +72,9 @@ func broken(id, category string, since int, names ...string) problem.Problem {
 }
 
 // list returns the problems as the complete list.
-func list(all ...problem.Problem) problem.List { return problem.List{AsOf: epoch, Problems: all} }
+func list(all ...problem.Problem) *problem.Snapshot {
+	return &problem.Snapshot{List: problem.List{AsOf: epoch, Problems: all}}
+}
 
 // everything are receivers with one of each type, after a minute.
 func everything() []Receiver { return []Receiver{{Name: "r", After: time.Minute, Types: Types()}} }
@@ -100,7 +102,7 @@ func due(b *Board, known *int) string {
 func TestBoard(t *testing.T) {
 	type step struct {
 		at       int
-		problems problem.List
+		problems *problem.Snapshot
 		finished []*span.Trace
 		want     string
 	}
@@ -145,7 +147,7 @@ func TestBoard(t *testing.T) {
 		},
 		"an incomplete list ends nothing": {
 			{at: 65, problems: list(pull), want: "started p1 image_pull"},
-			{at: 70, problems: problem.List{AsOf: epoch, More: 1}}, {at: 71, problems: problem.List{}},
+			{at: 70, problems: &problem.Snapshot{List: problem.List{AsOf: epoch, More: 1}}}, {at: 71, problems: &problem.Snapshot{}},
 			{at: 80, problems: list(), want: "resolved p1 image_pull"},
 		},
 		"the worst first": {{
@@ -170,6 +172,9 @@ func TestBoard(t *testing.T) {
 			b := newBoard(t, everything(), nil)
 			known := 0
 			for i, l := range steps {
+				if l.problems == nil {
+					l.problems = list()
+				}
 				b.Look(at(l.at), l.problems, l.finished, false)
 				if got := due(b, &known); got != l.want {
 					t.Errorf("step %d: got %q, want %q", i, got, l.want)
@@ -190,7 +195,7 @@ func TestBoard(t *testing.T) {
 func TestBoardRestarts(t *testing.T) {
 	pull, crash := broken("p1", "image_pull", 5, "web"), broken("p1", "crash_loop", 5, "web")
 	one, again := newBoard(t, everything(), nil), newBoard(t, everything(), nil)
-	for i, problems := range []problem.List{
+	for i, problems := range []*problem.Snapshot{
 		list(pull), list(crash), list(crash), list(broken("p2", "webhook", 0, "web")), list(),
 	} {
 		now := at(100 * (i + 1))
@@ -211,6 +216,7 @@ func TestBoardRestarts(t *testing.T) {
 		if now := again.receivers[0].told["p1"]; now != nil {
 			now.changed = changing.changed // it is not saved: the wait begins again
 		}
+		again.Look(now, problems, nil, false) // the first one after the start
 		var got, want []Notice
 		for i, e := range again.receivers[0].queue.all {
 			got, want = append(got, e.Notice), append(want, one.receivers[0].queue.all[i].Notice)
@@ -229,6 +235,45 @@ func TestBoardRestarts(t *testing.T) {
 	other := newBoard(t, []Receiver{{Name: "new", Types: Types()}}, nil)
 	if other.Due(at(9999)) {
 		t.Error("a board without a look has a notice to make")
+	}
+}
+
+// TestRestoredBoard: a server that starts without the problems of the last one has not seen their end. An object counts
+// that is not named.
+func TestRestoredBoard(t *testing.T) {
+	tracker := problem.NewTracker("c")
+	lacks := func(name string) {
+		of := ref(name)
+		of.UID = types.UID(name)
+		tracker.Lacks(&problem.Failing{
+			Object: of, Category: "image_pull", Key: problem.Grouping{Of: "image web:9"},
+			Onset: problem.Onset{At: at(0)},
+		}, at(0))
+	}
+	lacks("web-99")
+	b := newBoard(t, everything(), nil)
+	b.Look(at(70), tracker.Snapshot(at(70)), nil, false)
+	for n := range 50 {
+		lacks(fmt.Sprintf("web-%02d", n))
+	}
+	data, _, err := b.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = newBoard(t, everything(), data)
+	known := 1
+	b.Look(at(80), list(), nil, false)
+	b.Look(at(139), list(), nil, false)
+	if got := due(b, &known); got != "" || b.Due(at(139)) || !b.Due(at(140)) {
+		t.Errorf("just after the start: got %q", got)
+	}
+	b.Look(at(140), tracker.Snapshot(at(140)), nil, false)
+	if got := due(b, &known); got != "" {
+		t.Errorf("with a problem of many objects: got %q", got)
+	}
+	b.Look(at(150), list(), nil, false)
+	if got := due(b, &known); !strings.HasPrefix(got, "resolved ") {
+		t.Errorf("after the end: got %q", got)
 	}
 }
 
@@ -356,8 +401,8 @@ func TestCounts(t *testing.T) {
 		of := object.Ref{Kind: object.Kind{Kind: "Deployment"}, Namespace: namespace, Name: name}
 		of.UID = types.UID(namespace + "/" + name)
 		tracker.Lacks(&problem.Failing{
-			Object: of, Category: "crash_loop", Key: problem.Grouping{Of: key}, Onset: problem.Onset{Mark: name},
-		})
+			Object: of, Category: "crash_loop", Key: problem.Grouping{Of: key},
+		}, at(0))
 	}
 	for n := range maxLabels + 10 {
 		ns := fmt.Sprintf("ns-%04d", n)

@@ -250,7 +250,7 @@ func accepted(answer *http.Response) error {
 	switch code := answer.StatusCode; {
 	case code/100 == 2:
 		return nil
-	case code/100 == 5, code == http.StatusRequestTimeout, code == http.StatusTooManyRequests,
+	case code/100 == 3, code/100 == 5, code == http.StatusRequestTimeout, code == http.StatusTooManyRequests,
 		code == http.StatusUnauthorized, code == http.StatusForbidden, code == http.StatusNotFound:
 		seconds, _ := strconv.Atoi(answer.Header.Get("Retry-After"))
 		seconds = max(0, min(seconds, int(longestPause/time.Second)))

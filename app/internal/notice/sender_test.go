@@ -196,7 +196,7 @@ func TestSenderHangs(t *testing.T) {
 func TestSenderAnswers(t *testing.T) {
 	for code, again := range map[int]bool{
 		500: true, 503: true, 429: true, 408: true, 401: true, 403: true, 404: true,
-		400: false, 302: false, 410: false,
+		400: false, 302: true, 410: false,
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			b := pending(t, broken("p1", "image_pull", 0, "web"))

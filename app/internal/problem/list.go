@@ -49,22 +49,33 @@ func assemble(g []*tracked) Problem {
 	for _, f := range first.Earlier {
 		p.Earlier = append(p.Earlier, Earlier(f))
 	}
-	if first.Blamed != nil && (first.Shared || len(g) == 1) && *first.Blamed != first.Object {
-		blamed := *first.Blamed
-		p.Blamed = &blamed
-	}
-	namespaces := map[string]bool{}
+	namespaces, peers := map[string]bool{}, 0
 	for _, e := range g {
 		if len(p.Objects) < MaxObjects {
 			p.Objects = append(p.Objects, e.Object)
 		}
+		namespaces[e.Object.Namespace] = true
+		if e.place() != first.place() {
+			continue
+		}
+		peers++
 		if e.Image != p.Image {
 			p.Image = ""
 		}
-		namespaces[e.Object.Namespace] = true
+		if first.Outside && !e.sameCause(p.Cause) {
+			p.Cause = nil // several changes met the blamed object
+		}
+	}
+	if first.Blamed != nil && (first.Shared || peers == 1) && *first.Blamed != first.Object {
+		blamed := *first.Blamed
+		p.Blamed = &blamed
 	}
 	p.Namespaces = bounded(namespaces)
 	return p
+}
+
+func (e *tracked) sameCause(c *Cause) bool {
+	return c != nil && e.Cause != nil && e.Cause.TraceID == c.TraceID
 }
 
 // bounded returns the first names in order, at most MaxObjects.

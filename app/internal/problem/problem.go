@@ -74,9 +74,7 @@ type Cause struct {
 
 // List is the answer of the API: the problems now, the worst first.
 type List struct {
-	AsOf time.Time `json:"asOf"`
-	// Begins is the time of the first observation.
-	Begins   time.Time `json:"begins,omitzero"`
+	AsOf     time.Time `json:"asOf"`
 	Problems []Problem `json:"problems"`
 	// More is the number of problems that the list leaves out.
 	More int `json:"more,omitempty"`

@@ -95,7 +95,7 @@ type Selection struct {
 // problems.
 func (s *Snapshot) Select(of Selection) List {
 	limit := min(of.Limit, MaxProblems)
-	out := List{AsOf: s.AsOf, Begins: s.Begins, Problems: []Problem{}}
+	out := List{AsOf: s.AsOf, Problems: []Problem{}}
 	switch {
 	case s.contents == nil:
 		return out

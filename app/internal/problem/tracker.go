@@ -7,7 +7,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"maps"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,20 +33,26 @@ type Grouping struct {
 // Onset is the time at which an object left its desired state.
 type Onset struct {
 	At time.Time
-	// Mark identifies the beginning for each observer: a time or a version of the object.
-	Mark string
 	// Before means that the state is older than At.
 	Before bool
+	// Found means that the oldest known version of the object shows the beginning.
+	Found bool
 	// Exact means that the versions of the object show the beginning: an earlier problem of the object had ended.
 	Exact bool
+}
+
+// mark identifies the beginning, for each observer alike as far as the object shows it.
+func (o *Onset) mark() string {
+	if o.Before {
+		return "before"
+	}
+	return strconv.FormatInt(o.At.Unix(), 10)
 }
 
 // Failing is an object without its desired state, with the reason. It is about the highest owner without its desired
 // state.
 type Failing struct {
-	Object object.Ref
-	// Root is the highest controller of the object, or the object.
-	Root     types.UID
+	Object   object.Ref
 	Category string
 	// Text completes a sentence that begins with the object.
 	Text  string
@@ -55,12 +63,18 @@ type Failing struct {
 	Blamed *object.Ref
 	// Shared means that Blamed explains all objects with the key.
 	Shared bool
-	Image  string
-	Cause  *Cause
-	Next   string
+	// Outside means that Blamed fails by itself: no change of another object leads to that.
+	Outside bool
+	// Origin means that the object explains the others with the key. It is the first one.
+	Origin bool
+	// Follows means that the object fails because another object with the key does. It is never the first one.
+	Follows bool
+	Image   string
+	Cause   *Cause
+	Next    string
 	// Rank orders problems: higher is worse.
 	Rank int
-	// Vague means that a more specific reason of the object stays.
+	// Vague means that a more specific reason of the object stays for a while.
 	Vague bool
 	// Lasting is the time for which the object must have its desired state before the problem ends.
 	Lasting time.Duration
@@ -76,6 +90,10 @@ type tracked struct {
 	Moved bool
 	// Good is the time from which the object has its desired state; zero while it has not.
 	Good time.Time
+	// Faint is the time from which the object has only a vague reason, after a specific one. Fading means that this
+	// has lasted: the object is still part of the problem, and not its first object.
+	Faint  time.Time
+	Fading bool
 }
 
 // former is an Earlier. The saved state needs a type with a name of its own.
@@ -115,60 +133,70 @@ func (t *Tracker) Since(uid types.UID) (time.Time, bool) {
 // Has reports whether the object has a problem.
 func (t *Tracker) Has(uid types.UID) bool { return t.entries[uid] != nil }
 
-// Lacks notes that an object has not its desired state, with a reason.
-func (t *Tracker) Lacks(s *Failing) {
+// Lacks notes that an object has not its desired state, with a reason. It returns the time after which a vague
+// reason replaces the present one; zero if time changes nothing.
+func (t *Tracker) Lacks(s *Failing, now time.Time) time.Time {
 	s.Text = object.Bound(s.Text)
 	e := t.entries[s.Object.UID]
 	if e == nil {
 		e = &tracked{Failing: *s, Own: t.identify(s)}
 		e.ID = e.Own
 		t.entries[s.Object.UID], t.changed = e, true
-		return
+		return time.Time{}
 	}
-	e.Good = time.Time{}
-	if s.Onset.Exact && !e.Moved && s.Onset.Mark != e.Onset.Mark {
+	if !e.Good.IsZero() {
+		e.Good, t.changed = time.Time{}, true
+	}
+	if s.Onset.Exact && !e.Moved && s.Onset.mark() != e.Onset.mark() {
 		// Late observations correct the beginning, or the problem had ended between two looks.
 		if e.Own = t.identify(s); s.Onset.At.After(e.Onset.At) {
 			e.Earlier = nil
 		}
 		e.ID, e.Onset, t.changed = e.Own, s.Onset, true
 	}
-	if s.Vague && !e.Vague && (s.Image == "" || s.Image == e.Image) {
-		return
+	switch {
+	case !s.Vague || e.Vague && !e.Fading:
+		e.Faint, e.Fading = time.Time{}, false
+	case s.Image != "" && s.Image == e.Image && !e.Fading:
+		return time.Time{} // the kubelet repeats the reason of a failed pull only at the next pull
+	default:
+		if e.Faint.IsZero() {
+			e.Faint = now
+		}
+		if until := e.Faint.Add(e.lasting()); !now.After(until) {
+			return until
+		}
+		e.Fading = true
+		s.Key, s.Shared, s.Outside = e.Key, e.Shared, e.Outside // the object is still part of the problem
 	}
 	t.replace(e, s)
+	return time.Time{}
 }
+
+// lasting returns the time for which another state must last to count.
+func (e *tracked) lasting() time.Duration { return max(e.Lasting, Lasting) }
 
 // replace replaces the reason of an entry. It keeps the cause that led to an equal key: a later change did not.
 func (t *Tracker) replace(e *tracked, s *Failing) {
 	same := s.Key == e.Key && s.Category == e.Category
-	if same && s.Text == e.Text && s.Next == e.Next && (e.Cause != nil || s.Cause == nil) && e.Rank == s.Rank {
-		return
-	}
 	next := *s
-	next.Onset, next.Root = e.Onset, e.Root
+	next.Onset = e.Onset
+	if e.Cause != nil && (same || s.Cause == nil || s.Cause.TraceID == e.Cause.TraceID) {
+		next.Cause = e.Cause // the engine forgets the data of a trace
+	}
 	switch {
 	case same:
 		next.At = e.At
-		if e.Cause != nil {
-			next.Cause = e.Cause
-		}
 	case s.Category != e.Category || s.Text != e.Text:
 		e.Earlier = append(e.Earlier, former{e.Category, e.sentence(), e.At})
 		e.Earlier = slices.Clone(e.Earlier[max(0, len(e.Earlier)-MaxEarlier):])
 	}
-	e.Failing, t.changed = next, true
+	t.changed = t.changed || !reflect.DeepEqual(e.Failing, next)
+	e.Failing = next
 }
 
 // sentence returns the reason as a sentence.
 func (e *tracked) sentence() string { return e.Object.Kind.Kind + " " + e.Object.Name + " " + e.Text }
-
-// Waits notes that an object has not its desired state, without a reason. Its problem goes on.
-func (t *Tracker) Waits(uid types.UID) {
-	if e := t.entries[uid]; e != nil && !e.Good.IsZero() {
-		e.Good, t.changed = time.Time{}, true
-	}
-}
 
 // Arrives notes that an object has its desired state since the time at. It returns the time after which its
 // problem has ended; zero without a problem.
@@ -178,9 +206,9 @@ func (t *Tracker) Arrives(uid types.UID, at, now time.Time) time.Time {
 		return time.Time{}
 	}
 	if e.Good.IsZero() || at.Before(e.Good) {
-		e.Good = at
+		e.Good, t.changed = at, true
 	}
-	end := e.Good.Add(max(e.Lasting, Lasting))
+	end := e.Good.Add(e.lasting())
 	if now.After(end) {
 		t.Ends(uid)
 		return time.Time{}
@@ -212,9 +240,13 @@ func (t *Tracker) Move(uid types.UID, to object.Ref) {
 }
 
 // identify returns the ID of a problem that begins with the state. It does not depend on the observer, nor on the
-// reason.
+// reason. Two objects never have the same one, nor two problems of one object.
 func (t *Tracker) identify(s *Failing) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{t.cluster, string(s.Root), s.Onset.Mark}, "\x00")))
+	return digest(t.cluster, string(s.Object.UID), s.Onset.mark())
+}
+
+func digest(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -233,8 +265,28 @@ func (t *Tracker) ordered() [][]*tracked {
 	return out
 }
 
+// older orders objects: the first one gives a problem its sentence. Most times are whole seconds.
 func older(a, b *tracked) int {
-	return cmp.Or(a.Onset.At.Compare(b.Onset.At), cmp.Compare(a.Object.UID, b.Object.UID))
+	return cmp.Or(
+		cmp.Compare(a.place(), b.place()),
+		a.Onset.At.Compare(b.Onset.At),
+		cmp.Compare(a.Object.Namespace, b.Object.Namespace),
+		cmp.Compare(a.Object.Name, b.Object.Name),
+		cmp.Compare(a.Object.UID, b.Object.UID),
+	)
+}
+
+// place orders the objects of a problem before their age does.
+func (e *tracked) place() int {
+	switch {
+	case e.Origin:
+		return -1
+	case e.Follows:
+		return 2
+	case e.Fading:
+		return 1
+	}
+	return 0
 }
 
 // settle gives all entries of one key the ID of their problem.
@@ -246,9 +298,8 @@ func (t *Tracker) settle(groups [][]*tracked) {
 			id = g[0].Own
 		}
 		if used[id] {
-			s := g[0].Failing
-			s.Onset.Mark = strings.Join([]string{s.Onset.Mark, s.Key.Category, s.Key.Of, s.Key.Fields}, "\x00")
-			id = t.identify(&s)
+			k := g[0].Key
+			id = digest(id, k.Category, k.Of, k.Fields)
 		}
 		used[id] = true
 		for _, e := range g {

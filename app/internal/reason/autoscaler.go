@@ -35,6 +35,11 @@ func autoscaler(v *history.Version) Reason {
 	return Reason{}
 }
 
+// ByPods reports whether an autoscaler lacks a metric because the Pods of its target do not work.
+func ByPods(r Reason) bool {
+	return r.Category == ScaleMetric && has(r.Text, "might be unready", "no pods returned", "no metrics returned")
+}
+
 // scaleOff is the note about an autoscaler whose target is scaled to 0.
 func scaleOff(v *history.Version, c *observation.Condition) Reason {
 	r := Reason{

@@ -140,15 +140,27 @@ func scaledToZero(r Reason, selected []*observation.State) Reason {
 
 // selects reports whether the selector of the Service matches the labels in the template of the workload.
 func selects(service, workload *observation.State) bool {
-	const selector, labels = "spec.selector", "spec.template.metadata.labels"
+	return Selects(service.Leaves, workload.Leaves, TemplateLabels)
+}
+
+// The fields with the labels of Pods: of a Pod itself, and of those of a workload.
+const (
+	PodLabels      = "metadata.labels"
+	TemplateLabels = "spec.template.metadata.labels"
+)
+
+// Selects reports whether the selector of a Service matches the labels in a field of another object. An empty
+// selector matches nothing.
+func Selects(service, of []observation.Leaf, labels string) bool {
+	const selector = "spec.selector"
 	values := map[string]uint64{}
-	for _, l := range workload.Leaves {
+	for _, l := range of {
 		if key, found := strings.CutPrefix(l.Path, labels); found {
 			values[key] = l.Value
 		}
 	}
 	found := false
-	for _, l := range service.Leaves {
+	for _, l := range service {
 		key, is := strings.CutPrefix(l.Path, selector)
 		switch value, known := values[key]; {
 		case !is || key == "":

@@ -44,7 +44,7 @@ func Found(r Reason, v *history.Version) time.Time {
 	case slices.Contains(initial, r.Category):
 		return v.Created
 	case len(r.Fields) > 0 && r.Fields[0].Of == (object.Ref{}):
-		return written(v, r.Fields[0].Path)
+		return Written(v, r.Fields[0].Path)
 	}
 	if c := unmet(v); c != nil {
 		return c.Since
@@ -76,9 +76,9 @@ func desired(v *history.Version) []string {
 	)
 }
 
-// written returns the time of the last write by a manager of the field at path, or of the fields below it; zero if
+// Written returns the time of the last write by a manager of the field at path, or of the fields below it; zero if
 // that is not known.
-func written(v *history.Version, path string) time.Time {
+func Written(v *history.Version, path string) time.Time {
 	var last time.Time
 	for _, l := range leavesOf(v) {
 		if !inside(l.Path, path) {

@@ -18,7 +18,8 @@ type Wait struct {
 }
 
 // Waits returns the reasons of an object, oldest first. The last one is the present one: the Events
-// belong to it. A short time in which the object had its desired state ends no reason.
+// belong to it. A short time in which the object had its desired state ends no reason, nor do short ordinary
+// waits, as between two attempts to pull an image.
 func Waits(versions []*history.Version, events []*history.Event) []Wait {
 	var out []Wait
 	var arrived time.Time
@@ -46,7 +47,7 @@ func Waits(versions []*history.Version, events []*history.Event) []Wait {
 		if !v.Baseline && !v.Listed {
 			w.Since = v.Seen
 		}
-		out = append(out, w)
+		out = append(resumed(out, &w), w)
 	}
 	if n := len(out); n > 0 && arrived.IsZero() {
 		v, last := versions[len(versions)-1], &out[n-1]
@@ -58,6 +59,27 @@ func Waits(versions []*history.Version, events []*history.Event) []Wait {
 		last.Reason = now
 	}
 	return out
+}
+
+// lull is the time of ordinary waits that does not end a reason.
+const lull = time.Minute
+
+// resumed returns the waits before w without those since the reason of w stopped for a lull, and gives w their
+// beginning.
+func resumed(waits []Wait, w *Wait) []Wait {
+	if w.Category == "" {
+		return waits
+	}
+	for i := len(waits) - 1; i >= 0; i-- {
+		switch before := &waits[i]; {
+		case before.same(w.Reason) && i < len(waits)-1 && w.Since.Sub(before.Until) <= lull:
+			w.Since = before.Since
+			return waits[:i]
+		case before.Category != "":
+			return waits
+		}
+	}
+	return waits
 }
 
 // firstShown returns the time of the first Event that alone gives v the reason; zero if there is none.

@@ -112,7 +112,7 @@ func everyMetric(t *testing.T) *listing {
 	}
 	failed := &span.Trace{Outcome: span.Failed}
 	tracker := problem.NewTracker("")
-	tracker.Lacks(&problem.Failing{Category: "image_not_found"})
+	tracker.Lacks(&problem.Failing{Category: "image_not_found"}, time.Time{})
 	c.changes.Look(tracker.Snapshot(time.Time{}), []*span.Trace{failed})
 	c.watch = func() *watchCounts {
 		return &watchCounts{Stats: watch.Stats{Resources: []watch.ResourceStats{{Lists: 1, Errors: one}}}}

@@ -49,7 +49,7 @@ func (r *recorder) tell(l *look, finished []*span.Trace, problems *problem.Snaps
 		r.Counts.Look(problems, finished)
 	}
 	if r.Notices != nil {
-		r.Notices.Look(now, problems.List, finished, !r.Tells())
+		r.Notices.Look(now, problems, finished, !r.Tells())
 		r.saveNotices(l, false)
 	}
 }
