@@ -85,7 +85,8 @@ func TestNothingConfidential(t *testing.T) {
 	for _, format := range formats {
 		r := run([]string{"-o", format}, []string{task}, self)
 		for _, want := range []string{"(text withheld)", "“it has the token …”"} {
-			if !strings.Contains(r.Stdout, want) && (format == "json" || want == "(text withheld)") { // a tree wraps text
+			// A tree wraps text.
+			if !strings.Contains(r.Stdout, want) && (format == "json" || want == "(text withheld)") {
 				t.Errorf("lifeline run -o %s does not print %q: nothing is proved\n%s", format, want, r.Stdout)
 			}
 		}
@@ -200,8 +201,8 @@ func restarted(t *testing.T, ns string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bench.MustKubectl(t, fmt.Sprintf(`{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{"name":"restarted",
-		"namespace":%q,"ownerReferences":[{"apiVersion":"canary.example.com/v1","kind":"Bird","name":"parent","uid":%q,
+	bench.MustKubectl(t, fmt.Sprintf(`{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{
+		"name":"restarted","namespace":%q,"ownerReferences":[{"apiVersion":"canary.example.com/v1","kind":"Bird","name":"parent","uid":%q,
 		"controller":true}]},"spec":{"song":"la"}}`, ns, uid), "create", "-f", "-")
 	bench.MustKubectl(t, "", "-n", ns, "patch", "bird/restarted", "--subresource=status", "--type=merge", "-p",
 		`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Sings","message":`+

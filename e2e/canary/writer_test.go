@@ -288,7 +288,8 @@ func (w *writer) birds() {
 	const at = "/apis/canary.example.com/v1/namespaces/NAMESPACE/birds"
 	create := func(name, meta, spec string) {
 		w.do("POST", at, asJSON, fmt.Sprintf(
-			`{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{"name":%q%s},"spec":{%s}}`, name, meta, spec,
+			`{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{"name":%q%s},"spec":{%s}}`,
+			name, meta, spec,
 		))
 	}
 	say := func(name, text string) {
@@ -318,9 +319,10 @@ func (w *writer) birds() {
 		"output":  "the hook failed: exit status 1: CANARY",
 		"token":   "the answer is " + token + " and no more",
 		// Refusals of objects that do not exist: Flux and Argo CD quote such.
-		"flux": `Deployment/shop/web dry-run failed (Forbidden): admission webhook "v.example.com" denied the request: ` +
-			"PASSWORD=" + token + " or CANARY",
-		"secret": `Secret/shop/db dry-run failed (Invalid): Secret "db" is invalid: data[k]: Invalid value: "CANARY": no`,
+		"flux": `Deployment/shop/web dry-run failed (Forbidden): admission webhook "v.example.com" denied the ` +
+			"request: PASSWORD=" + token + " or CANARY",
+		"secret": `Secret/shop/db dry-run failed (Invalid): Secret "db" is invalid: data[k]: Invalid value: ` +
+			`"CANARY": no`,
 		"field": `one or more objects failed to apply, reason: Deployment.apps "web" is invalid: spec.paused: ` +
 			`Invalid value: "CANARY": it is CANARY`,
 	} {
@@ -330,7 +332,8 @@ func (w *writer) birds() {
 	// The value is that of an object below, of the object above, and of the version before.
 	create("above", "", `"song":"la"`)
 	owner := fmt.Sprintf(
-		`,"ownerReferences":[{"apiVersion":"canary.example.com/v1","kind":"Bird","name":"above","uid":%q,"controller":true}]`,
+		`,"ownerReferences":[{"apiVersion":"canary.example.com/v1","kind":"Bird","name":"above","uid":%q,`+
+			`"controller":true}]`,
 		w.uid(at+"/above"),
 	)
 	create("below", owner, values)
@@ -345,7 +348,8 @@ func (w *writer) birds() {
 		w.uid(at+"/keeper"),
 	)
 	w.do("POST", "/api/v1/namespaces/NAMESPACE/configmaps", asJSON, fmt.Sprintf(
-		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kept"%s},"data":{"f":"# a file\n  db: CANARY\n"}}`, keeper,
+		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kept"%s},"data":{"f":"# a file\n  db: CANARY\n"}}`,
+		keeper,
 	))
 	say("keeper", "the file has CANARY")
 	create("past", "", values)

@@ -200,8 +200,8 @@ func withoutValues(text string) string {
 
 // parsedForm matches the words of a parser before the text that it cannot read.
 var parsedForm = regexp.MustCompile(
-	`(?i)\b((?:pars(?:e|ing)|unmarshal(?:l?ing)?(?: !![a-z]+)?|decod(?:e|ing)|convert(?:ing)?|invalid (?:port|syntax)|` +
-		`duration|escape|near|literal|value|input|got)[:=]? )` +
+	`(?i)\b((?:pars(?:e|ing)|unmarshal(?:l?ing)?(?: !![a-z]+)?|decod(?:e|ing)|convert(?:ing)?|` +
+		`invalid (?:port|syntax)|duration|escape|near|literal|value|input|got)[:=]? )` +
 		"(?:\"(?:[^\"\\\\]|\\\\.)*\"|'[^']*'|`[^`]*`)",
 )
 

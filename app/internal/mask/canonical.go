@@ -49,12 +49,25 @@ func (f form) canonical() form {
 	return out
 }
 
-// canonical returns the canonical form of a value.
-func canonical(text string) []byte { return form{text: []byte(text)}.canonical().text }
+// canonical appends the canonical form of a value.
+func canonical(to []byte, text string) []byte {
+	from := len(to)
+	to = append(to, text...)
+	if value := to[from:]; !isASCII(value) {
+		return append(to[:from], form{text: value}.canonical().text...)
+	}
+	lowerIn(to[from:])
+	return to
+}
 
 // lower returns ASCII in lower case with spaces for other white space, and all other bytes as they are.
 func lower(text []byte) []byte {
-	out := make([]byte, len(text))
+	out := bytes.Clone(text)
+	lowerIn(out)
+	return out
+}
+
+func lowerIn(text []byte) {
 	for i, c := range text {
 		switch {
 		case c >= 'A' && c <= 'Z':
@@ -62,9 +75,8 @@ func lower(text []byte) []byte {
 		case c == '\n', c == '\t', c == '\r':
 			c = ' '
 		}
-		out[i] = c
+		text[i] = c
 	}
-	return out
 }
 
 func isASCII(text []byte) bool {

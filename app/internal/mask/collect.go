@@ -22,6 +22,7 @@ type Object = map[string]any
 type collector struct {
 	key     key
 	all     []word
+	buf     []byte
 	content int
 	more    bool
 	// known are the names of the object: its traces show them.
@@ -355,7 +356,8 @@ func (c *collector) word(text string) {
 	if len(text) < minWord || len(text) > maxWord || slices.Contains(c.known, text) {
 		return
 	}
-	b := canonical(text)
+	c.buf = canonical(c.buf[:0], text)
+	b := c.buf
 	if len(b) < minWord {
 		return
 	}

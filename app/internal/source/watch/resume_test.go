@@ -223,6 +223,8 @@ func TestLearn(t *testing.T) {
 	if got := <-notes; got != "“it uses …”" {
 		t.Errorf("got %q", got)
 	}
+	wd.mu.Lock()
+	defer wd.mu.Unlock()
 	for _, line := range wd.lines {
 		if strings.Contains(line, "Pod/same") {
 			t.Errorf("the list for values emitted %q", line)
