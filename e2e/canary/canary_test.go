@@ -202,7 +202,8 @@ func restarted(t *testing.T, ns string) {
 		t.Fatal(err)
 	}
 	bench.MustKubectl(t, fmt.Sprintf(`{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{
-		"name":"restarted","namespace":%q,"ownerReferences":[{"apiVersion":"canary.example.com/v1","kind":"Bird","name":"parent","uid":%q,
+		"name":"restarted","namespace":%q,
+		"ownerReferences":[{"apiVersion":"canary.example.com/v1","kind":"Bird","name":"parent","uid":%q,
 		"controller":true}]},"spec":{"song":"la"}}`, ns, uid), "create", "-f", "-")
 	bench.MustKubectl(t, "", "-n", ns, "patch", "bird/restarted", "--subresource=status", "--type=merge", "-p",
 		`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Sings","message":`+

@@ -107,7 +107,7 @@ func TestCustomKind(t *testing.T) {
 	}
 	t.Run("that says what it has observed", func(t *testing.T) {
 		p := begin(t, custom("Gadget", ns, "there", "size: 2"))
-		p.AwaitStderr(t, "waiting: Gadget there")
+		p.AwaitStderr(t, "running: Gadget there")
 		status(t, "gadgets", ns, "there", `"observedGeneration":2,`, "False")
 		p.AwaitStderr(t, "“as the test says”")
 		status(t, "gadgets", ns, "there", `"observedGeneration":2,`, "True")
@@ -160,7 +160,7 @@ run converged
 			"-p",
 			`{"spec":{"size":3}}`,
 		}})
-		p.AwaitStderr(t, "waiting: Gadget there")
+		p.AwaitStderr(t, "running: Gadget there")
 		status(t, "gadgets", ns, "there", `"observedGeneration":3,`, "False")
 		r := harness.Parse(t, p.Wait(t))
 		if r.Code != 3 ||
