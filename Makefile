@@ -221,7 +221,7 @@ screenshots: kubernetes bin scheduler ## The pictures of docs/guides; needs Node
 QUIET := ./replicas ./churn ./capacity
 # Those of which -short skips all, except for tests of their own helpers and the small size of capacity. They take
 # longer to link than to skip.
-SLOW  := ./accuracy ./addons ./audit ./components ./foreign ./jaeger ./reasons $(QUIET)
+SLOW  := ./accuracy ./addons ./audit ./components ./foreign ./jaeger ./oncall ./reasons $(QUIET)
 # Those with a target of their own.
 APART := ./upstream
 # The longest begin first, so that none of them runs alone at the end.
@@ -289,6 +289,10 @@ bench: ## Benchmarks; docs/performance.md holds figures of one run
 reasons: kubernetes ## Make things go wrong on a real node and ask why; rewrites docs/reasons.md (root)
 	@(cd lab && go run ./cmd/lab build --nodes real --add-ons metrics-server)
 	cd e2e && go test -v -count 1 -timeout 15m ./reasons -update
+
+.PHONY: oncall
+oncall: kubernetes ## Break twelve things and ask what is broken for twelve minutes; rewrites its part of docs/reasons.md
+	cd e2e && go test -v -count 1 -timeout 40m ./oncall -update
 
 .PHONY: accuracy
 accuracy: kubernetes ## Changes by several people, judged by the audit log; rewrites docs/accuracy.md

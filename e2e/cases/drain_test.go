@@ -25,7 +25,7 @@ spec: {maxUnavailable: 1, selector: {matchExpressions: [{key: app, operator: Exi
 		refused(p, "", "drain", "node-0", "--ignore-daemonsets", "--force", "--timeout=8s", "--pod-selector=app=api")
 	},
 	Want: []cases.Answer{{Object: "node/node-0", Text: `
-The eviction of Pod api-… was refused SOME ago: more than one PodDisruptionBudget selects the Pod, and an eviction supports only one; Node node-0 stays cordoned.
+The eviction of Pod api-… was refused SOME ago: PodDisruptionBudgets platform and team both select the Pod, and an eviction supports only one; Node node-0 stays cordoned.
 Request: of admin at TIME, trace ID.
 Next: kubectl -n NS describe pod/api-…
 Node node-0 converged SOME ago, in SOME; slowest: SOME.

@@ -27,7 +27,7 @@ var applyConflict = cases.Case{
 		refused(p, other, "apply", "--server-side", "--field-manager=ci", "-f", "-")
 	},
 	Want: []cases.Answer{{Object: "deployment/web", Text: `
-The change of Deployment web was refused SOME ago: Apply failed: conflict with "kubectl-client-side-apply" using apps/v1: .spec.replicas, conflict with "kubectl-client-side-apply" using apps/v1: .spec.template.spec.containers[name="app"].image. The Deployment is as it was.
+The change of Deployment web was refused SOME ago: Apply failed: conflict with "kubectl-client-side-apply" using apps/v1: .spec.replicas, conflict with "kubectl-client-side-apply" using apps/v1: .spec.template.spec.containers[name="app"].image. Deployment web is fine, 1 of 1.
 Request: of admin at TIME, trace ID.
 Next: kubectl -n NS describe deployment/web
 Deployment web converged SOME ago, in SOME; slowest: SOME.
@@ -48,7 +48,7 @@ data: {mode: a}
 		refused(p, "", "patch", "configmap/settings", "--type=merge", "-p", `{"data":{"mode":"b"}}`)
 	},
 	Want: []cases.Answer{{Object: "configmap/settings", Text: `
-The change of ConfigMap settings was refused SOME ago: data: Forbidden: field is immutable when ` + "`immutable`" + ` is set. The ConfigMap is as it was.
+The change of ConfigMap settings was refused SOME ago: data: Forbidden: field is immutable when ` + "`immutable`" + ` is set. ConfigMap settings is as it was.
 Request: of admin at TIME, trace ID.
 Next: kubectl -n NS describe configmap/settings
 ConfigMap settings converged SOME ago, in SOME; slowest: SOME.

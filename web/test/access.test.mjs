@@ -5,6 +5,8 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
 import { eventually, launch, open, refuse, refused } from './browser.mjs'
+import { fake } from './fake.mjs'
+import { bad } from './problems.mjs'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -37,6 +39,22 @@ for (const colorScheme of ['light', 'dark']) {
       await page.locator('[data-row] .state.failed').first().waitFor({ state: 'attached' })
       assert.deepEqual(await check(page), [])
       await end()
+    })
+  }
+}
+
+for (const colorScheme of ['light', 'dark']) {
+  for (const [name, viewport] of [['desktop', { width: 1280, height: 800 }], ['phone', { width: 390, height: 844 }]]) {
+    test(`labels and contrast of Now: ${colorScheme}, ${name}`, async () => {
+      for (const list of [bad(), { asOf: new Date().toISOString(), problems: [] }]) {
+        const { page, end } = await fake(browser, '/?more=p-worker-1.p-checkout', {
+          colorScheme, viewport, given: { problems: () => ({ json: list }) },
+        })
+        await page.locator('h1').waitFor()
+        if (list.problems.length > 0) await page.keyboard.press('j')
+        assert.deepEqual(await check(page), [])
+        await end()
+      }
     })
   }
 }

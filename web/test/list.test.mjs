@@ -312,15 +312,23 @@ test('the present state stands beside the outcome', async () => {
     change('web-1', minute, { outcome: 'failed', reason: 'Deployment web cannot pull image web:2', now: now('still') }),
     change('web-2', 2 * minute, { now: now('since') }),
     change('web-3', 3 * minute),
-  ])
+  ], { viewport: { width: 1600, height: 800 }, allowed: [refused(404)] }) // the trace is not there
   await row('web-1').waitFor()
   assert.match(await row('web-1').locator('.state').innerText(), /failed · still broken, 3 h$/)
   assert.match(await row('web-2').locator('.state').innerText(), /converged · broken since (\d\d-\d\d )?\d\d:\d\d$/)
   assert.match(await row('web-2').locator('.why').innerText(), /exit code 1/)
   const cell = row('web-1').locator('.state')
   assert.ok(await cell.evaluate((e) => e.scrollWidth <= e.clientWidth), 'it is not cut')
-  await row('web-1').locator('.later').click()
+  await page.setViewportSize({ width: 1280, height: 800 })
+  assert.doesNotMatch(await cell.innerText(), /broken/)
+  assert.match(await row('web-1').locator('.time').innerText(), /^still broken, 3 h\s*Deployment web cannot pull/)
+  await page.setViewportSize({ width: 390, height: 800 })
+  assert.match(await cell.innerText(), /still broken/)
+  await row('web-1').locator('.state .later').click()
   await page.waitForURL(/\/\?problem=p-1$/)
+  await page.goBack()
+  await row('web-1').locator('.state .mark').click()
+  await page.waitForURL(/\/trace\/[0-9a-f]{32}$/)
   await end()
 })
 

@@ -17,13 +17,15 @@ after(() => browser.close())
 const minute = 60_000
 const hour = 60 * minute
 
+const states = [['converged', 306], ['running', 2], ['failed', 3], ['stuck', 1]]
+
 const listOf = (...problems) => ({ asOf: new Date().toISOString(), problems })
 
 // now opens the view over a list, or over a function that answers requests.
 const now = (list, path = '/', options = {}) =>
   fake(browser, path, {
     ...options,
-    given: { problems: typeof list === 'function' ? list : () => ({ json: list }), density: () => ({ json: { since: '', width: 3600, buckets: [{ count: 312, failed: 3, open: 2 }] } }), ...options.given },
+    given: { problems: typeof list === 'function' ? list : () => ({ json: list }), groups: (q) => ({ json: { groups: q.by === 'state' ? states.map(([value, count]) => ({ value, count, with: 0 })) : [] } }), ...options.given },
   })
 
 const row = (page, name) => page.locator('[data-problem]', { hasText: name })
@@ -84,8 +86,9 @@ test('the list is live: ages count, problems come and go, until nothing is broke
   assert.match(await page.locator('[data-problem]').first().innerText(), /api/, 'the worst first')
   await sendTo('problems/stream', 'problems', listOf())
   await page.locator('h1', { hasText: 'Nothing is broken.' }).waitFor()
-  assert.match(await page.locator('.hour').innerText(), /In the last hour: 312 changes, 3 failed, 2 not ended\./)
+  assert.match(await page.locator('.hour').innerText(), /^In the last hour: 306 changes converged, 3 failed; now: 2 running, 1 stuck\.$/)
   assert.equal(await page.title(), 'Now · Lifeline')
+  assert.equal(await page.locator('.hour a').nth(1).getAttribute('href'), '/changes?range=1h&where=failed')
   await end()
 })
 
@@ -135,7 +138,7 @@ test('a namespace is asked for, and each has its number', async () => {
 })
 
 test('keys move, unfold, copy and open', async () => {
-  const { page, context, end } = await now(bad())
+  const { page, context, end } = await now(bad(), '/', { allowed: [refused(404)] }) // the trace is not there
   await page.locator('[data-problem]').first().waitFor()
   await page.keyboard.press('j')
   await page.keyboard.press('j')

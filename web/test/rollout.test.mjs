@@ -83,7 +83,7 @@ test('a rollout of the cluster grows in the page, until its outcome; the selecti
   await page.waitForURL(/\/trace\/[0-9a-f]{32}/)
   await row(page, `Pod ${names.slow}-`).first().click()
   const pod = await selected(page).getAttribute('data-row')
-  assert.match(await page.locator('.verdict').innerText(), /^Deployment slow-\S+ has been on its way/)
+  assert.match(await page.locator('.verdict').innerText(), /^Deployment slow-\S+ has been running for/)
   // The time of the waterfall is fixed, so that a longer bar reaches further.
   await eventually('the address has the Pod', () => parameter(page, 'at') === pod)
   await page.evaluate(() => {

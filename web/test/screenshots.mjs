@@ -27,6 +27,22 @@ await apply(deployment('storefront', 'registry.example.com/storefront:4.1'))
 await kubectl(setup.cluster, ['-n', 'shop', 'rollout', 'status', 'deployment/storefront'])
 await apply(deployment('storefront', 'registry.example.com/storefront:4.2'))
 await kubectl(setup.cluster, ['-n', 'shop', 'rollout', 'status', 'deployment/storefront'])
+const browser = await launch()
+
+// now takes pictures of what is broken, on a screen and on a phone.
+async function now(name, ready) {
+  for (const colorScheme of ['light', 'dark']) {
+    for (const [device, options] of [['', { viewport: { width: 1360, height: 800 } }], ['phone-', { viewport: { width: 390, height: 780 }, deviceScaleFactor: 2 }]]) {
+      const { page, end } = await open(browser, '/', { colorScheme, rows: false, ...options })
+      await ready(page)
+      await page.locator('.hour a').first().waitFor()
+      await page.screenshot({ path: join(to, `${device}${name}-${colorScheme}.png`) })
+      await end()
+    }
+  }
+}
+await now('good', (page) => page.locator('h1', { hasText: 'Nothing is broken' }).waitFor())
+
 await apply(deployment('catalog', 'registry.example.com/catalog:7.3', {}, 60))
 await kubectl(setup.cluster, ['-n', 'shop', 'rollout', 'status', 'deployment/catalog'])
 await apply(deployment('recommender', 'registry.example.com/recommender:1.0', { nodeSelector: { gpu: 'true' } }))
@@ -46,7 +62,31 @@ await new Promise((resolve) => setTimeout(resolve, 5000)) // the wait is the pic
 await kubectl(setup.cluster, ['-n', 'shop', 'delete', 'pod', 'batch', '--wait=false'])
 await kubectl(setup.cluster, ['-n', 'shop', 'rollout', 'status', 'deployment/checkout'])
 
-const browser = await launch()
+// A bad day: an exhausted quota, a class of storage that is not there, a metric that is not there, a Service without a Pod.
+await kubectl(setup.cluster, ['create', 'namespace', 'payments'])
+await apply(JSON.stringify({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'compute', namespace: 'payments' }, spec: { hard: { pods: '2' } } }))
+const workers = Array.from({ length: 40 }, (_, i) => {
+  const one = JSON.parse(deployment(`worker-${i + 1}`, 'registry.example.com/worker:3', {}, 1))
+  one.metadata.namespace = 'payments'
+  return one
+})
+await apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items: workers }))
+await apply(JSON.stringify({
+  apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'ledger', namespace: 'shop' },
+  spec: {
+    replicas: 1, serviceName: 'ledger', selector: { matchLabels: { app: 'ledger' } },
+    template: { metadata: { labels: { app: 'ledger' } }, spec: { containers: [{ name: 'ledger', image: 'registry.example.com/ledger:9' }] } },
+    volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: { accessModes: ['ReadWriteOnce'], storageClassName: 'fast-ssd', resources: { requests: { storage: '10Gi' } } } }],
+  },
+}))
+await kubectl(setup.cluster, ['-n', 'shop', 'autoscale', 'deployment', 'storefront', '--min=2', '--max=9', '--cpu=70%'])
+await kubectl(setup.cluster, ['-n', 'shop', 'create', 'service', 'clusterip', 'mailer', '--tcp=25:25'])
+await now('bad', async (page) => {
+  for (const text of ['+37 more', 'ledger', 'recommender', 'storefront', 'mailer']) {
+    await page.locator('[data-problem]', { hasText: text }).first().waitFor({ timeout: 180_000 })
+  }
+})
+
 for (const colorScheme of ['light', 'dark']) {
   const desktop = { viewport: { width: 1360, height: 800 }, colorScheme, allowed: ['400'] }
   const { page, end } = await open(browser, '/changes', desktop)

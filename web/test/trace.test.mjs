@@ -78,7 +78,7 @@ test('a stuck trace says why, since when, and what to do', async () => {
   const text = await page.locator('.verdict').innerText()
   assert.match(text, /has been stuck for (5\d(\.\d)? s|1m)/)
   assert.match(text, /Insufficient memory/)
-  assert.match(await page.locator('.meta').innerText(), /next: kubectl describe node/)
+  assert.match(await page.locator('.trace-head .next').innerText(), /next:\s+kubectl describe node/)
   await end()
 })
 
@@ -407,6 +407,7 @@ const altered = (change) => async (page) => {
 }
 const opened = (tree) => {
   tree.summary.open = true
+  tree.summary.state = 'running'
   delete tree.summary.outcome
   delete tree.why
 }
@@ -564,11 +565,11 @@ test('work that ends after the trace was left does not change the address', asyn
       }),
   })
   await keys(page, 'e', 'g', 'c')
-  await page.waitForURL(`${samples.url}/`)
+  await page.waitForURL(`${samples.url}/changes`)
   assert.ok(late.length > 0, 'a list is on its way')
   await eventually('the answers', () => late.length === 0)
   await pause(500)
-  assert.equal(page.url(), `${samples.url}/`)
+  assert.equal(page.url(), `${samples.url}/changes`)
   await end()
 })
 

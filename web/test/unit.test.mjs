@@ -249,3 +249,31 @@ test('an open change continues', async () => {
   assert.deepEqual(who({ user: 'alice', actor: 'kubectl' }), { name: 'alice', by: 'kubectl' })
   assert.deepEqual(who({ user: 'system:serviceaccount:x', actor: 'x-controller' }), { name: 'x-controller', by: '' })
 })
+
+test('work of one kind is one share', async () => {
+  const { sharesOf, percent } = await load('trace/shares.ts')
+  const at = (seconds) => new Date(Date.parse('2026-03-01T12:00:00Z') + seconds * 1000).toISOString()
+  const span = (spanId, label, name) => ({ spanId, name: label, label, object: { kind: 'Pod', namespace: 'n', name } })
+  const spans = [span('a', 'pull image web:2', 'web-1'), span('b', 'pull image web:2', 'web-2'), span('c', 'pull image web:2', 'web-3'), span('d', 'schedule', 'web-1')]
+  const value = (of) => ({ peek: () => of })
+  const model = {
+    tree: value({ path: [['a', 0, 6.7], ['b', 6.7, 13.3], ['c', 13.3, 20], ['d', 20, 100]].map(([spanId, from, to]) => ({ spanId, start: at(from), end: at(to) })) }),
+    base: value(Date.parse('2026-03-01T12:00:00Z')),
+    rows: value([]),
+    source: { span: async (id) => ({ span: spans.find((s) => s.spanId === id) }) },
+  }
+  const got = (await sharesOf(model)).map((s) => [s.span.spanId, s.count, Math.round(s.longest), Math.round(s.ms), percent(s.part)])
+  assert.deepEqual(got, [['d', 1, 80_000, 80_000, '80 %'], ['a', 3, 6700, 20_000, '20 %']])
+})
+
+test('who changed what, in a sentence', async () => {
+  const { changed } = await load('text/cause.ts')
+  const web = { kind: 'Deployment', namespace: 'shop', name: 'web' }
+  const edits = ['image web:1 → web:2', 'replicas 1 → 2', 'env A 1 → 2']
+  assert.equal(changed({ who: 'alice', verb: 'update', object: web, edits }), 'alice changed Deployment shop/web (image web:1 → web:2, replicas 1 → 2 and 1 more)')
+  assert.equal(changed({ who: 'alice', verb: 'update', object: web, edits: edits.slice(0, 1) }, web), 'alice changed image web:1 → web:2')
+  assert.equal(changed({ who: 'alice', verb: 'update', object: web }, web), 'alice changed Deployment shop/web')
+  assert.equal(changed({ verb: 'create', object: web }, web), 'Deployment shop/web was created')
+  assert.equal(changed({ who: 'bob', command: 'kubectl cordon a' }), 'bob: kubectl cordon a')
+  assert.equal(changed({ who: 'a', verb: 'delete', object: { kind: 'Node', name: 'n-1' } }), 'a deleted Node n-1')
+})

@@ -105,6 +105,7 @@ func TestCompletion(t *testing.T) {
 		"values":        {[]string{"ls", "--sort-by", "d"}, []string{"duration"}, nil, noFiles},
 		"categories":    {[]string{"ls", "--category", "image"}, []string{"image_not_found"}, nil, noFiles},
 		"files":         {[]string{"ls", "--token-file", ""}, nil, nil, files},
+		"more names":    {[]string{"why", at, "-n", "default", "deployment", "api", ""}, []string{"web"}, nil, noFiles},
 		"no server":     {[]string{"why", "deployment", ""}, nil, nil, noFiles},
 		"a dead server": {[]string{"why", "--server=http://127.0.0.1:1", "deployment", ""}, nil, nil, noFiles},
 		"no kind":       {[]string{"why", at, "deploymnt", ""}, nil, nil, noFiles},

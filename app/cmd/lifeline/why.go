@@ -55,7 +55,12 @@ no answer, also about one of several objects.`,
   lifeline why deploy
   lifeline why pod/web-7c94b956c7-fh7fl -o json | jq -r '.answers[0].category'
   lifeline why -A -o json | jq -r '.problems[].category'`,
-		ValidArgsFunction: f.completeObjects(f.common, false, true),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 1 && !strings.Contains(args[0], "/") {
+				args = args[:1] // each further word is a name of that kind
+			}
+			return f.completeObjects(f.common, false, true)(cmd, args, begun)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := f.complete(cmd, args)
 			if err != nil {

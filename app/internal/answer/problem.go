@@ -31,13 +31,14 @@ type Problem struct {
 }
 
 // OfProblem returns the problem in sentences, at the time now. namespace is the user's: objects in it are named
-// without theirs. most is the number of other objects with a name.
-func OfProblem(p *problem.Problem, now time.Time, namespace string, most int) Problem {
+// without theirs. most is the number of other objects with a name. last is the last change of the first object, for a
+// problem without a known cause; nil if it is not known either.
+func OfProblem(p *problem.Problem, last *problem.Cause, now time.Time, namespace string, most int) Problem {
 	return Problem{
 		Age:      ageOf(p, now),
 		Sentence: about(&p.Object, p.Reason, namespace) + ".",
 		Others:   othersOf(p, namespace, most),
-		Cause:    sinceOf(p, now) + " " + causeOf(p, now, namespace),
+		Cause:    sinceOf(p, now) + " " + causeOf(p.Cause, last, now, namespace),
 		Before:   beforeOf(p, now),
 		Next:     shown(p.Next),
 	}
@@ -98,14 +99,17 @@ func othersOf(p *problem.Problem, namespace string, most int) string {
 	return text
 }
 
-// causeOf names the change that led to the problem.
-func causeOf(p *problem.Problem, now time.Time, namespace string) string {
-	c := p.Cause
+// causeOf names the change that led to the problem, or the last one.
+func causeOf(c, last *problem.Cause, now time.Time, namespace string) string {
+	label := "Cause: "
+	if c == nil {
+		c, label = last, "Last change: "
+	}
 	switch {
 	case c == nil:
 		return "Cause: not known."
 	case c.Object == nil && c.Command == "":
-		return fmt.Sprintf("Cause: trace %.*s.", minPrefix, shown(c.TraceID))
+		return fmt.Sprintf("%strace %.*s.", label, minPrefix, shown(c.TraceID))
 	}
 	of := Cause{
 		TraceID: c.TraceID, Who: c.Who, Verb: c.Verb, Fields: c.Fields, Edits: c.Edits, Command: c.Command,
@@ -113,7 +117,7 @@ func causeOf(p *problem.Problem, now time.Time, namespace string) string {
 	if c.Object != nil {
 		of.Object = *c.Object
 	}
-	return "Cause: " + of.text(c.Start, now, namespace) + "."
+	return label + of.text(c.Start, now, namespace) + "."
 }
 
 func sinceOf(p *problem.Problem, now time.Time) string {

@@ -23,12 +23,16 @@ func (a *Answer) refuse(t *span.Trace, own *span.Span) {
 // refusal is the first sentence about a refused request, and that about its object.
 func (a *Answer) refusal(now time.Time) string {
 	request, why, _ := reason.CutRefused(a.Reason)
+	what, of, _ := strings.Cut(strings.TrimPrefix(request, "the "), " of ")
+	why, standing := reason.CutState(why, of)
 	text := fmt.Sprintf("%s was refused %s ago: %s.", shown(strings.ToUpper(request[:1])+request[1:]),
 		long(now.Sub(a.End)), shown(strings.TrimSuffix(why, ".")))
-	what, of, _ := strings.Cut(strings.TrimPrefix(request, "the "), " of ")
-	object := a.Object.Kind.Kind + " " + a.Object.Name
-	if (what == "change" || what == "deletion") && of == object && !strings.HasSuffix(why, "not found") {
-		text += fmt.Sprintf(" The %s is as it was.", shown(a.Object.Kind.Kind))
+	switch {
+	case standing != "":
+		text += " " + shown(standing) + "."
+	case (what == "change" || what == "deletion") && of == a.Object.Kind.Kind+" "+a.Object.Name &&
+		!strings.HasSuffix(why, "not found"):
+		text += fmt.Sprintf(" %s is as it was.", shown(of))
 	}
 	return text
 }

@@ -49,7 +49,7 @@ func TestRefused(t *testing.T) {
 				"immutable when `immutable` is set"), settings,
 			"The change of ConfigMap settings was refused 59s ago: data: Forbidden: field is immutable when " +
 				"`immutable` " +
-				"is set. The ConfigMap is as it was.\n" + request,
+				"is set. ConfigMap settings is as it was.\n" + request,
 		},
 		"creation": {
 			alone("create ConfigMap", settings, "the creation of ConfigMap settings was refused: Forbidden"), settings,

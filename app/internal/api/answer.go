@@ -14,6 +14,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/render"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -91,7 +92,7 @@ func (s *Server) write(w http.ResponseWriter, body any) error {
 	return nil
 }
 
-// marshal writes JSON for programs, without HTML escapes.
+// marshal writes JSON without HTML escapes, and with those of render.EscapeJSON.
 func marshal(body any) ([]byte, error) {
 	var doc bytes.Buffer
 	enc := json.NewEncoder(&doc)
@@ -99,7 +100,7 @@ func marshal(body any) ([]byte, error) {
 	if err := enc.Encode(body); err != nil {
 		return nil, fmt.Errorf("cannot write %T as JSON: %w", body, err)
 	}
-	return doc.Bytes(), nil
+	return render.EscapeJSON(doc.Bytes()), nil
 }
 
 // fail writes an error response. Internal errors go to the log instead.

@@ -35,8 +35,10 @@ func (s *Server) problemStream(w http.ResponseWriter, r *http.Request) {
 		if err := st.event(EventProblems, now); err != nil {
 			return err
 		}
+		beat := time.NewTicker(s.heartbeat)
+		defer beat.Stop()
 		for {
-			if err := st.follow(r.Context(), changed); err != nil {
+			if err := st.follow(r.Context(), changed, beat.C); err != nil {
 				return err
 			}
 			changed = s.opts.Problems.following()
@@ -56,9 +58,7 @@ func (s *Server) problemStream(w http.ResponseWriter, r *http.Request) {
 }
 
 // follow returns after a change, at the earliest after the pace of the server.
-func (st *stream) follow(ctx context.Context, changed <-chan struct{}) error {
-	beat := time.NewTicker(st.server.heartbeat)
-	defer beat.Stop()
+func (st *stream) follow(ctx context.Context, changed <-chan struct{}, beat <-chan time.Time) error {
 	pace := time.NewTimer(st.server.pace)
 	defer pace.Stop()
 	due := (<-chan struct{})(nil)
@@ -72,7 +72,7 @@ func (st *stream) follow(ctx context.Context, changed <-chan struct{}) error {
 			due = changed
 		case <-due:
 			return nil
-		case <-beat.C:
+		case <-beat:
 			if err := st.send([]byte(alive)); err != nil {
 				return err
 			}

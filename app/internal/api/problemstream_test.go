@@ -76,6 +76,30 @@ func TestProblemStreamPace(t *testing.T) {
 	}
 }
 
+// TestProblemStreamOfOthers: a stream has heartbeats while only others change.
+func TestProblemStreamOfOthers(t *testing.T) {
+	hub := tracked()
+	s := start(t, Options{Problems: hub})
+	s.pace, s.heartbeat = 0, 20*time.Millisecond
+	l := s.open(t, "problems/stream?namespace=shop", "")
+	l.wantProblems()
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				hub.Publish(snapshot(failing(deployment("default", "web"), i%60, "web", "fails")))
+			}
+		}
+	}()
+	l.wantProblems("heartbeat")
+	close(stop)
+	<-ended
+}
+
 // TestProblemStreamRefusals: wrong parameters, a server before its first look, and one at its limit.
 func TestProblemStreamRefusals(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -5,7 +5,6 @@ package ask
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -44,20 +44,13 @@ func (f *Find) print(page *api.LifecyclePage) error {
 	return render.Grid(f.Streams.Out, f.table(page.Lifecycles, phases))
 }
 
-// names writes the kind, the namespace and the name of each object once: "Pod shop/web".
+// names writes the kind, the namespace and the name of each object once.
 func (f *Find) names(found []api.Lifecycle) error {
-	told := map[string]bool{}
+	objects := make([]object.Ref, len(found))
 	for i := range found {
-		name := cli.Shown(found[i].Object.Kind.Kind) + " " + nameOf(&found[i])
-		if told[name] {
-			continue
-		}
-		told[name] = true
-		if _, err := fmt.Fprintln(f.Streams.Out, name); err != nil {
-			return err
-		}
+		objects[i] = found[i].Object
 	}
-	return nil
+	return printNames(f.Streams.Out, objects)
 }
 
 // nameOf returns the namespace and the name of the object.
@@ -93,7 +86,7 @@ func (f *Find) table(found []api.Lifecycle, phases []string) [][]string {
 		l := &found[i]
 		name := nameOf(l)
 		duration := render.Duration(time.Duration(l.Duration))
-		if l.Open {
+		if !stateOf(l).Ended() {
 			duration += "…"
 		}
 		row := []string{
@@ -157,9 +150,12 @@ func valueOf(l *api.Lifecycle, name string) string {
 	return ""
 }
 
-func outcomeOf(l *api.Lifecycle) string {
+func outcomeOf(l *api.Lifecycle) string { return cli.Shown(string(stateOf(l))) }
+
+// stateOf returns the word for a lifecycle.
+func stateOf(l *api.Lifecycle) span.State {
 	why := valueOf(l, "reason")
-	return cli.Shown(string(span.StateOf(l.Open, reason.Category(why).Held(), why != "", span.Outcome(l.Outcome))))
+	return span.StateOf(l.Open, reason.Category(why).Held(), why != "", span.Outcome(l.Outcome))
 }
 
 // location is zone for valid options.

@@ -4,7 +4,10 @@ package ask
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 )
 
@@ -71,3 +76,64 @@ type tooManyError struct{ most int }
 func (e *tooManyError) Error() string {
 	return fmt.Sprintf("more than %d objects match: give a namespace with -n, or labels with -l", e.most)
 }
+
+// selected returns the UIDs of the cluster's objects with the labels that have no controller, and of the
+// controllers of the others.
+func (p *Problems) selected(ctx context.Context) ([]types.UID, error) {
+	resources, err := (&List{Options: p.Options}).selectable(object.Ref{Namespace: p.Namespace})
+	if err != nil {
+		return nil, err
+	}
+	found, err := listed(ctx, &p.Options, resources, p.Namespace, p.Selector, maxSelectedObjects)
+	if err != nil {
+		return nil, err
+	}
+	known := map[types.UID]bool{}
+	for i := range found {
+		known[found[i].uid] = true
+	}
+	var out []types.UID
+	for i := range found {
+		uid := found[i].uid
+		if found[i].controller != "" {
+			if known[found[i].controller] {
+				continue // it stands for the object
+			}
+			uid = found[i].controller
+		}
+		if !slices.Contains(out, uid) {
+			out = append(out, uid)
+		}
+	}
+	if len(out) > maxSelected {
+		return nil, fmt.Errorf("more than %d objects match %s: give a namespace with -n, or more labels",
+			maxSelected, cli.Shown(p.Selector))
+	}
+	return out, nil
+}
+
+// maxSelectedObjects bounds the objects of a label selector, with those that have a controller.
+const maxSelectedObjects = 2000
+
+// checkNamespace returns an error if the namespace does not exist. Without the right to read it, nothing is known.
+func checkNamespace(ctx context.Context, o *cli.Options, namespace string) error {
+	if o.Kubeconfig == nil || namespace == "" {
+		return nil
+	}
+	cfg := rest.CopyConfig(o.Kubeconfig.Current())
+	cfg.UserAgent = o.UserAgent()
+	cluster, err := metadata.NewForConfig(cfg)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, namespacePatience)
+	defer cancel()
+	namespaces := kind.Namespace.GroupVersionResource()
+	if _, err := cluster.Resource(namespaces).Get(ctx, namespace, metav1.GetOptions{}); apierrors.IsNotFound(err) {
+		return errors.New("there is no namespace " + cli.Shown(namespace) + ": give another with -n, or -A for all")
+	}
+	return nil
+}
+
+// namespacePatience bounds the request for a namespace.
+const namespacePatience = 3 * time.Second

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -39,8 +39,8 @@ type present struct {
 	traces []*span.Trace
 }
 
-// readPresent reads all objects of the scope, their Events, and the Nodes of the Pods that are not ready. Kinds
-// without the right to read them are reported in one line.
+// readPresent reads all objects of the scope, their Events, and the Nodes of the Pods that are not ready. Kinds that
+// may not be read are reported in one line.
 func readPresent(ctx context.Context, o *cli.Options, scope watch.Scope) (*present, error) {
 	if o.Kubeconfig == nil {
 		return nil, proxy.ErrNoConfig
@@ -49,10 +49,9 @@ func readPresent(ctx context.Context, o *cli.Options, scope watch.Scope) (*prese
 	defer cancel()
 	identity := pipeline.Identify(ctx, o.Kubeconfig.Current())
 	out := &present{seen: &seen{states: map[types.UID]*observation.State{}}, lacking: map[string]bool{}}
-	var warnings warnings
 	cfg := rest.CopyConfig(o.Kubeconfig.Current())
 	cfg.UserAgent = o.UserAgent()
-	w, err := watch.New(watch.Config{REST: cfg, Now: o.Now, Emit: out.seen.add, Warn: warnings.add})
+	w, err := watch.New(watch.Config{REST: cfg, Now: o.Now, Emit: out.seen.add})
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +62,9 @@ func readPresent(ctx context.Context, o *cli.Options, scope watch.Scope) (*prese
 	if err := w.Synced(ctx); err != nil {
 		return nil, fmt.Errorf("cannot read the cluster within %s: %w", rebuildPatience, err)
 	}
+	if err := sayUnread(o, w.Stats().Resources, scope); err != nil {
+		return nil, err
+	}
 	for _, name := range out.places() {
 		// Without the right to read a Node, nothing is known of it.
 		readable, _ := w.Look(ctx, kind.Node.GroupVersionResource(), "", name)
@@ -72,7 +74,6 @@ func readPresent(ctx context.Context, o *cli.Options, scope watch.Scope) (*prese
 	}
 	out.read = readKinds(w)
 	w.Close()
-	warnings.say(o)
 	out.cluster, out.now = <-identity, o.Time()
 	out.derive()
 	return out, nil
@@ -138,31 +139,47 @@ func (p *present) derive() {
 	}
 }
 
-// warnings collects the warnings of watches. It is safe for concurrent use.
-type warnings struct {
-	mu   sync.Mutex
-	text []string
+// stateless are the resources whose objects cannot be broken. Many users may not read some of them.
+var stateless = map[schema.GroupResource]bool{
+	{Resource: "secrets"}: true, {Resource: "podtemplates"}: true,
+	{Group: "rbac.authorization.k8s.io", Resource: "roles"}:               true,
+	{Group: "rbac.authorization.k8s.io", Resource: "rolebindings"}:        true,
+	{Group: "rbac.authorization.k8s.io", Resource: "clusterroles"}:        true,
+	{Group: "rbac.authorization.k8s.io", Resource: "clusterrolebindings"}: true,
 }
 
-func (w *warnings) add(format string, args ...any) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.text = append(w.text, fmt.Sprintf(format, args...))
-}
+// definitions are outside of each namespace. They are watched for new kinds.
+var definitions = kind.CustomResourceDefinition.GroupVersionResource().GroupResource()
 
-// maxWarnings is the number of warnings in full.
-const maxWarnings = 3
+// maxUnread is the number of resources in the message about those that may not be read.
+const maxUnread = 5
 
-// say prints the first warnings, and the number of the others.
-func (w *warnings) say(o *cli.Options) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	slices.Sort(w.text)
-	for i, text := range w.text {
-		if i == maxWarnings {
-			o.Say("%d more warnings like these: the answer lacks what may not be read", len(w.text)-i)
-			break
-		}
-		o.Say("%s", text)
+// sayUnread prints which of all resources of the scope may not be read. It returns an error if that is true of each.
+func sayUnread(o *cli.Options, all []watch.ResourceStats, scope watch.Scope) error {
+	where := "the cluster"
+	if len(scope.Namespaces) > 0 {
+		where = "namespace " + cli.Shown(scope.Namespaces[0])
 	}
+	var unread []string
+	readable := false
+	for _, r := range all {
+		switch {
+		case r.Unreadable == 0:
+			readable = true
+		case scope.Namespaces != nil && r.Resource == definitions:
+		case !stateless[r.Resource]:
+			unread = append(unread, cli.Shown(r.Resource.String()))
+		}
+	}
+	switch n := len(unread); {
+	case !readable && len(all) > 0:
+		return fmt.Errorf("you may read nothing in %s: name another namespace with -n, or a server with --server",
+			where)
+	case n > maxUnread:
+		o.Say("you may not read %s and %d more kinds: what is broken among them is not known",
+			strings.Join(unread[:maxUnread], ", "), n-maxUnread)
+	case n > 0:
+		o.Say("you may not read %s: what is broken among them is not known", strings.Join(unread, ", "))
+	}
+	return nil
 }

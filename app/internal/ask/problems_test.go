@@ -12,10 +12,15 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kube-lifeline/lifeline/app/internal/answer"
+	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/cli/clitest"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/problem"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 )
 
@@ -30,6 +35,7 @@ func bad() []problem.Problem {
 	ago := func(d time.Duration) time.Time { return asked.Add(-d) }
 	web, claim := ref("apps", "Deployment", "shop", "web"), ref("", "PersistentVolumeClaim", "mail", "data")
 	db := ref("apps", "StatefulSet", "mail", "db")
+	sample := ref("apps", "Deployment", "default", "web") // with traces
 	hostile := ref("apps", "Deployment", "shop", "x\x1b[31m\u202e")
 	shared := problem.Problem{
 		ID: "1f2e", Category: "image_not_found", Object: web, Since: ago(192 * time.Minute), Count: 43,
@@ -63,6 +69,9 @@ func bad() []problem.Problem {
 	}, {
 		ID: "3b", Object: hostile, Since: ago(20 * time.Second), Before: true, Count: 1, Objects: []object.Ref{hostile},
 		Namespaces: []string{"shop"}, Reason: "Deployment x\x1b[31m\u202e is \x1b]0;bad\a",
+	}, {
+		ID: "4c", Category: "crash_loop", Object: sample, Since: ago(18 * time.Minute), Count: 1,
+		Objects: []object.Ref{sample}, Namespaces: []string{"default"}, Reason: "Deployment web is in a crash loop",
 	}}
 }
 
@@ -108,7 +117,8 @@ func TestProblemsGolden(t *testing.T) {
 	}{
 		"problems":           {"all namespaces", "", textOutput, cli.CodeUnsettled},
 		"problems-namespace": {"names without it; the others are counted", "mail", textOutput, cli.CodeUnsettled},
-		"problems-none":      {"the others are counted", "default", textOutput, cli.CodeOK},
+		"problems-last":      {"the last change, without a cause", "default", textOutput, cli.CodeUnsettled},
+		"problems-none":      {"the others are counted", "quiet", textOutput, cli.CodeOK},
 		"problems-wide":      {"", "shop", OutputWide, cli.CodeUnsettled},
 		"problems-name":      {"", "", cli.OutputName, cli.CodeUnsettled},
 		"problems-json":      {"", "mail", cli.OutputJSON, cli.CodeUnsettled},
@@ -216,7 +226,9 @@ func TestWhySome(t *testing.T) {
 			}
 			var out, log *outputText
 			w.Why.Options, out, log = asking(tc.output)
-			w.Why.Kubeconfig = cluster.Kubeconfig(t)
+			if tc.names == nil {
+				w.Why.Kubeconfig = cluster.Kubeconfig(t)
+			}
 			if err := w.Validate(); err != nil {
 				t.Fatal(err)
 			}
@@ -226,5 +238,69 @@ func TestWhySome(t *testing.T) {
 			}
 			golden(t, name, tc.reason, server.URL, out, log)
 		})
+	}
+}
+
+// TestWhyLasting: an answer has the age of the problem of its object, if both are about one reason.
+func TestWhyLasting(t *testing.T) {
+	problems := bad()
+	server := serveProblems(t, problems)
+	w := Why{Trace: Trace{Server: cli.Server{URL: server.URL, Named: true}}}
+	w.Options, _, _ = asking(textOutput)
+	session, err := w.Connect(t.Context(), w.Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	web, db := &problems[0], &problems[1]
+	for name, tc := range map[string]struct {
+		of    *problem.Problem
+		state answer.State
+		kind  string
+		since time.Time
+		want  time.Time
+	}{
+		"Retried":  {web, answer.Stuck, web.Category, asked, web.Since},
+		"Unknown":  {web, answer.State(span.Failed), web.Category, time.Time{}, web.Since},
+		"Older":    {web, answer.Stuck, web.Category, web.Since.Add(-time.Hour), web.Since.Add(-time.Hour)},
+		"Other":    {web, answer.Stuck, "crash_loop", asked, asked},
+		"Waiting":  {web, answer.Running, web.Category, asked, asked},
+		"Before":   {db, answer.Stuck, db.Category, time.Time{}, time.Time{}},
+		"Observed": {db, answer.Stuck, db.Category, asked, db.Since},
+	} {
+		got := []answer.Answer{{Object: tc.of.Object, State: tc.state, Category: tc.kind, Since: tc.since}}
+		lasting(t.Context(), session, got)
+		if !got[0].Since.Equal(tc.want) {
+			t.Errorf("%s: got since %s, want %s", name, got[0].Since, tc.want)
+		}
+	}
+}
+
+// TestProblemsSelected: the problems of selected objects, each once, with those objects only.
+func TestProblemsSelected(t *testing.T) {
+	problems := bad()
+	server := serveProblems(t, problems)
+	c, err := client.New(server.URL, client.Access{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	got, err := problemsOf(t.Context(), c, "", []types.UID{problems[1].Object.UID, "none"})
+	if err != nil || len(got.Problems) != 1 || got.Problems[0].ID != "2a" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	old := map[string]*problem.Problem{}
+	at := func(name string, age time.Duration) *problem.Problem {
+		o := spantest.Ref("apps", "Deployment", name)
+		return &problem.Problem{
+			ID: "5", Object: o, Objects: []object.Ref{o}, Count: 1, Since: asked.Add(-age), Namespaces: []string{name},
+		}
+	}
+	add(old, at("b", time.Minute))
+	add(old, at("a", time.Hour))
+	add(old, at("b", time.Second))
+	one := old["5"]
+	if one.Object.Name != "a" || one.Count != 3 || len(one.Objects) != 3 || len(one.Namespaces) != 2 {
+		t.Errorf("got %+v", one)
 	}
 }

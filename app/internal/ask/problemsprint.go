@@ -17,8 +17,9 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/render"
 )
 
-// namedOthers is the number of further objects of a problem with a name.
-const namedOthers = 3
+// maxShown is the number of problems of an answer, unless it is wide, and namedOthers that of the further objects of a
+// problem with a name.
+const maxShown, namedOthers = 25, 3
 
 // print writes the problems in the selected format.
 func (p *Problems) print(found *broken) error {
@@ -57,10 +58,11 @@ func (p *Problems) printBlocks(found *broken) error {
 	if wide {
 		most = problem.MaxObjects
 	}
-	blocks := make([]render.Block, 0, len(found.Problems))
-	for i := range found.Problems {
-		of := &found.Problems[i]
-		text := answer.OfProblem(of, p.at(found), p.Namespace, most)
+	problems := p.shown(found)
+	blocks := make([]render.Block, 0, len(problems))
+	for i := range problems {
+		of := &problems[i]
+		text := answer.OfProblem(of, found.last[of.ID], p.at(found), p.Namespace, most)
 		b := render.Block{Left: text.Age, Title: text.Sentence}
 		for _, detail := range []string{text.Others, text.Cause, text.Before} {
 			if detail != "" {
@@ -83,6 +85,14 @@ func (p *Problems) printBlocks(found *broken) error {
 		return err
 	}
 	return render.Blocks(p.Streams.Out, blocks, width, screen.Color)
+}
+
+// shown returns the problems to print.
+func (p *Problems) shown(found *broken) []problem.Problem {
+	if p.Output == OutputWide {
+		return found.Problems
+	}
+	return found.Problems[:min(len(found.Problems), maxShown)]
 }
 
 // wide returns the further details of a problem.
@@ -141,7 +151,7 @@ func (p *Problems) where() string {
 		where = "namespace " + cli.Shown(p.Namespace)
 	}
 	if p.Selector != "" {
-		where += " among objects with labels " + cli.Shown(p.Selector)
+		where += ", of objects with labels " + cli.Shown(p.Selector)
 	}
 	return where
 }
@@ -159,7 +169,7 @@ func (p *Problems) seen(found *broken) string {
 	if found.watched.IsZero() {
 		return plural(found.objects, "object") + " read, without a server."
 	}
-	text := "The server watches since " + found.watched.In(p.Time().Location()).Format(time.DateTime) + "."
+	text := "The server has watched since " + found.watched.In(p.Time().Location()).Format(time.DateTime) + "."
 	switch {
 	case found.some:
 		text += fmt.Sprintf(" At least %s: lifeline ls --open", runs(found.running))
@@ -183,6 +193,9 @@ func runs(n int) string {
 
 // remarks prints what to know beside the problems.
 func (p *Problems) remarks(found *broken) {
+	if n := len(found.Problems) - len(p.shown(found)); n > 0 {
+		p.Say("%s not shown: -o wide shows all", are(n, "problem"))
+	}
 	if found.More > 0 {
 		p.Say("%s left out: give a namespace with -n, or labels with -l", are(found.More, "problem"))
 	}
@@ -212,14 +225,14 @@ func allObjects(problems []problem.Problem) []object.Ref {
 
 // printNames writes the kind, the namespace and the name of each object once: "Pod shop/web".
 func printNames(out io.Writer, objects []object.Ref) error {
-	told := map[string]bool{}
+	printed := map[string]bool{}
 	for i := range objects {
 		o := &objects[i]
 		name := cli.Shown(o.Kind.Kind) + " " + cli.Shown(strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"))
-		if told[name] {
+		if printed[name] {
 			continue
 		}
-		told[name] = true
+		printed[name] = true
 		if _, err := fmt.Fprintln(out, name); err != nil {
 			return err
 		}

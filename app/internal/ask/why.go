@@ -160,6 +160,7 @@ func (w *Why) ofObject(
 	if err != nil {
 		return nil, time.Time{}, err
 	}
+	defer func() { lasting(ctx, server, answers) }()
 	switch {
 	case w.Kubeconfig == nil && len(answers) == 0:
 		return nil, time.Time{}, fmt.Errorf("the server at %s has no trace of %s", server.Server(), w.where(target))
@@ -176,6 +177,28 @@ func (w *Why) ofObject(
 	}
 	w.blame(ctx, server, &answers[0])
 	return answers, now, nil
+}
+
+// besidePatience bounds a request whose answer only completes another one.
+const besidePatience = time.Second
+
+// lasting gives the first answer the age of the problem of its object, if that is older: a retry, or the end of a
+// change, does not begin it again. Without an answer of the server, the answer stays as it is.
+func lasting(ctx context.Context, server *cli.Session, answers []answer.Answer) {
+	if len(answers) == 0 || !answers[0].State.Bad() || answers[0].Object.UID == "" {
+		return
+	}
+	a := &answers[0]
+	ctx, cancel := context.WithTimeout(ctx, besidePatience)
+	defer cancel()
+	list, err := server.Problems(ctx, client.ProblemQuery{Object: object.Ref{UID: a.Object.UID}, Limit: 1})
+	if err != nil || len(list.Problems) == 0 {
+		return
+	}
+	p := &list.Problems[0]
+	if p.Category == a.Category && (a.Since.IsZero() && !p.Before || p.Since.Before(a.Since)) {
+		a.Since = p.Since
+	}
 }
 
 // renewed returns the answer a, by the trace of the last change of the target, as the present state of the target
@@ -369,7 +392,8 @@ func (w *Why) presentAmong(ctx context.Context, target cli.Target) ([]answer.Ans
 	traces, standing := state.of(target.Ref(w.Namespace))
 	if len(traces) == 0 {
 		return nil, state.now, fmt.Errorf(
-			"no history can be rebuilt from %s: only a server that watched it has one (lifeline serve)", w.where(target),
+			"no history can be rebuilt from %s: only a server that watched it has one (lifeline serve)",
+			w.where(target),
 		)
 	}
 	return []answer.Answer{explainPresent(traces[0], standing, target, w.Namespace, state.now)}, state.now, nil

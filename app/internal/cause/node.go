@@ -94,8 +94,8 @@ func openedAt(r *change.Reconciliation, w *change.Write) time.Time {
 // hadPod reports whether the DaemonSet already made another Pod for the Node of w after the
 // resourceVersion rv.
 func hadPod(s *Scene, w *change.Write, o *object.Owner, rv uint64) bool {
-	key := keyOf(o, w.Timeline)
-	return slices.ContainsFunc(placesOf(s, o.UID).all, func(at *place) bool { return at.key == key && at.since > rv })
+	r := placesOf(s, o.UID).rows[keyOf(o, w.Timeline)]
+	return r != nil && slices.ContainsFunc(r.all, func(at *place) bool { return at.since > rv })
 }
 
 // unknownNode reports whether w creates a DaemonSet's Pod for a Node without an observed version.

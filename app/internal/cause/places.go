@@ -15,28 +15,14 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
-// places are the places of the dependants of one owner (rule D4), in order. A new dependant fills the place that was
-// freed first, or else a new one. A decrease of the owner's number removes free places.
+// places are the places of the dependants of one owner (rule D4). A new dependant fills the place that was freed
+// first, or else a new one. A decrease of the owner's number removes free places.
 type places struct {
-	all []*place
+	// rows are the places by their key, and holders those that are filled.
+	rows    map[string]*row
+	holders map[*change.Timeline]*place
 	// losses are all losses of dependants, oldest first.
 	losses []*departure
-}
-
-// place is one place.
-type place struct {
-	// key names the dependants that may fill the place. number is that of the place, from 1, if it is in their
-	// names; else 0.
-	key    string
-	number int
-	// holder fills the place, and since is the resourceVersion of its creation. It is nil for a free place.
-	holder *change.Timeline
-	since  uint64
-	// freed is the resourceVersion at which the holder left. lost is its loss, or nil. again means that its
-	// controller removed it, and fills the place again.
-	freed uint64
-	lost  *departure
-	again bool
 }
 
 // departure is the loss of a dependant: it went, or left its owner or failed for good, without an action of its
@@ -59,33 +45,38 @@ func placesOf(s *Scene, owner types.UID) *places {
 	if p := s.places[owner]; p != nil {
 		return p
 	}
-	p := &places{}
+	p := &places{rows: map[string]*row{}, holders: map[*change.Timeline]*place{}}
 	put(&s.places, owner, p)
+	var found []*change.Timeline
 	for _, t := range s.Known.Dependants(owner) {
 		o := s.Known.Controller(t)
 		if o == nil || o.UID != owner || len(t.Versions) == 0 {
 			continue
 		}
-		at := newPlace(s, o, t)
 		switch first, past := t.Versions[0], t.Past; {
 		case past != nil && past.Gone && past.Lost:
-			at.freed = past.RV
-			at.lost = &departure{timeline: t, rv: past.RV, last: s.Placed.Current(t.Ref.UID), replaced: past.Replaced}
-			p.losses = append(p.losses, at.lost)
+			p.losses = append(p.losses, &departure{
+				timeline: t, rv: past.RV, last: s.Placed.Current(t.Ref.UID), replaced: past.Replaced,
+			})
+			if past.Replaced {
+				continue
+			}
 		case !first.Baseline || !Alive(first) || !slices.Contains(first.Owners, *o):
 			continue
 		}
-		p.all = append(p.all, at)
+		found = append(found, t)
 	}
 	slices.SortFunc(p.losses, func(a, b *departure) int { return cmp.Compare(a.rv, b.rv) })
-	slices.SortFunc(p.all, func(a, b *place) int {
-		x, y := a.holder, b.holder
-		return cmp.Or(x.Versions[0].Created.Compare(y.Versions[0].Created), cmp.Compare(x.Ref.UID, y.Ref.UID))
+	slices.SortFunc(found, func(a, b *change.Timeline) int {
+		return cmp.Or(a.Versions[0].Created.Compare(b.Versions[0].Created), cmp.Compare(a.Ref.UID, b.Ref.UID))
 	})
-	p.all = slices.DeleteFunc(p.all, func(at *place) bool { return at.lost != nil && at.lost.replaced })
-	for _, at := range p.all {
-		if at.lost != nil {
-			at.holder = nil
+	for _, t := range found {
+		p.add(s, s.Known.Controller(t), t)
+	}
+	for _, lost := range p.losses {
+		if at := p.holders[lost.timeline]; at != nil {
+			at.lost = lost
+			p.vacate(at, lost.rv)
 		}
 	}
 	return p
@@ -113,63 +104,6 @@ func keyOf(o *object.Owner, t *change.Timeline) string {
 	return t.Ref.Kind.Group + "/" + t.Ref.Kind.Kind
 }
 
-// newPlace returns a place with t as its holder.
-func newPlace(s *Scene, o *object.Owner, t *change.Timeline) *place {
-	return &place{key: keyOf(o, t), number: numberOf(s, o, t), holder: t}
-}
-
-// next returns the place that a new dependant t fills, and its number. The place is nil if it is a new one.
-func (p *places) next(s *Scene, o *object.Owner, t *change.Timeline) (free *place, number int) {
-	key, n := keyOf(o, t), 0
-	for _, at := range p.all {
-		if at.key != key {
-			continue
-		}
-		if n++; at.holder == nil && (free == nil || at.freed < free.freed) {
-			free, number = at, n
-		}
-	}
-	if free == nil {
-		number = n + 1
-	}
-	return free, cmp.Or(numberOf(s, o, t), number)
-}
-
-// anyPod is the key of the Pods that replace each other.
-const anyPod = "/Pod"
-
-// held returns the number of filled places for such Pods.
-func (p *places) held() int {
-	n := 0
-	for _, at := range p.all {
-		if at.holder != nil && at.key == anyPod {
-			n++
-		}
-	}
-	return n
-}
-
-// shrink removes the free places above the number n, at the resourceVersion rv: nothing replaces their losses.
-func (p *places) shrink(n int, rv uint64) {
-	all := 0
-	for _, at := range p.all {
-		if at.key == anyPod {
-			all++
-		}
-	}
-	for i, at := range slices.Backward(p.all) {
-		if at.holder != nil || at.number <= n && (at.key != anyPod || all <= n) {
-			continue
-		}
-		if at.lost != nil {
-			at.lost.replaced, at.lost.by = true, rv
-		}
-		if p.all = slices.Delete(p.all, i, i+1); at.key == anyPod {
-			all--
-		}
-	}
-}
-
 // Occupy records how w, a placed write, changes the places of its object's owners, and those of its own dependants.
 func Occupy(s *Scene, w *change.Write) {
 	if w.Reconstructed || w.Version == nil && w.Verb != history.Deleted {
@@ -177,7 +111,10 @@ func Occupy(s *Scene, w *change.Write) {
 	}
 	if w.Verb == history.Updated && w.Part == change.Desired && len(s.Known.Dependants(w.Timeline.Ref.UID)) > 0 {
 		if to := wanted(w.Timeline, w.RV+1); to >= 0 && to < wanted(w.Timeline, w.RV) {
-			placesOf(s, w.Timeline.Ref.UID).shrink(to, w.RV)
+			p := placesOf(s, w.Timeline.Ref.UID)
+			for key := range p.rows {
+				p.shrink(key, to, w.RV)
+			}
 		}
 	}
 	from, to := keeper(s, w, w.Previous), keeper(s, w, w.Version)
@@ -209,32 +146,35 @@ func keeper(s *Scene, w *change.Write, v *history.Version) *object.Owner {
 // fill puts the object of w into a place.
 func fill(s *Scene, w *change.Write, o *object.Owner) {
 	p := placesOf(s, o.UID)
-	at, _ := p.next(s, o, w.Timeline)
-	if at == nil {
-		at = &place{}
-		p.all = append(p.all, at)
+	free, _ := p.next(s, o, w.Timeline)
+	if free == nil {
+		p.add(s, o, w.Timeline).since = w.RV
+		return
 	}
-	if at.lost != nil && !edited(at.lost.timeline, w.Timeline) {
-		at.lost.replaced, at.lost.by = true, w.RV
+	if free.lost != nil && !edited(free.lost.timeline, w.Timeline) {
+		free.lost.replaced, free.lost.by = true, w.RV
 	}
-	*at = *newPlace(s, o, w.Timeline)
-	at.since = w.RV
+	r := p.rows[free.key]
+	r.free = r.free[1:]
+	*free = place{
+		key: free.key, number: numberOf(s, o, w.Timeline), order: free.order, holder: w.Timeline, since: w.RV,
+	}
+	p.holders[w.Timeline] = free
 }
 
 // leave frees the place of the object of w. Without an action of its controller, the object is lost.
 func leave(s *Scene, w *change.Write, o *object.Owner) {
 	p := placesOf(s, o.UID)
-	i := slices.IndexFunc(p.all, func(at *place) bool { return at.holder == w.Timeline })
-	if i < 0 {
+	at := p.holders[w.Timeline]
+	if at == nil {
 		return
 	}
-	at := p.all[i]
-	at.holder, at.freed = nil, w.RV
+	p.vacate(at, w.RV)
 	last := s.Placed.Current(w.Timeline.Ref.UID)
 	switch deleted := w.Verb == history.Deleted; {
 	case deleted && removed(w, o, last):
 		if at.again = refilled(s, w, o); !at.again {
-			p.all = slices.Delete(p.all, i, i+1)
+			p.remove(at)
 		}
 	case !deleted && w.Version.Pod != nil && w.Version.Pod.Phase == "Succeeded":
 	default:
@@ -246,7 +186,7 @@ func leave(s *Scene, w *change.Write, o *object.Owner) {
 		// A decrease before w has ended the demand for the place. A Job starts its indexes one after another.
 		if up := s.Known.Object(o.UID); up != nil && !kind.Job.Is(o.Kind) {
 			if n := wanted(up, w.RV); n >= 0 {
-				p.shrink(n, w.RV)
+				p.shrink(at.key, n, w.RV)
 			}
 		}
 	}

@@ -4,6 +4,8 @@ package cause
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +18,12 @@ import (
 // placesIn returns the places of an owner in words: the holder of each one, or its loss.
 func (c *cluster) placesIn(owner string) string {
 	var out []string
-	for _, at := range placesOf(c.scene, c.states[owner].UID).all {
+	p := placesOf(c.scene, c.states[owner].UID)
+	var all []*place
+	for _, key := range slices.Sorted(maps.Keys(p.rows)) {
+		all = append(all, p.rows[key].all...)
+	}
+	for _, at := range all {
 		switch {
 		case at.holder != nil:
 			out = append(out, c.names[at.holder.Ref.UID])

@@ -31,7 +31,7 @@ func (r *Reconciliation) ConvergedBy(rv uint64) *history.Version {
 // version from before the controller's first status does not count.
 func (r *Reconciliation) arrivedAfter(from *Write) *history.Version {
 	t := r.Timeline
-	if r.Folded && t.Past != nil && t.Past.Arrived > 0 && len(t.Versions) > 0 {
+	if r.Folded && t.Past != nil && t.Past.Arrived > 0 && len(t.Versions) > 0 && !r.claimed() {
 		v := *t.Versions[0]
 		v.ResourceVersion = t.Past.Arrived // that version itself is forgotten
 		return &v

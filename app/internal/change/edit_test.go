@@ -63,6 +63,21 @@ func TestEdits(t *testing.T) {
 			[]string{container + "image=a.example/web:1", container + "image=b.example/web:1"},
 			"image a.example/web:1 → b.example/web:1",
 		},
+		"restart": {
+			[]string{"spec.replicas=2", "spec.replicas=2 spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]#a"},
+			"restarted",
+		},
+		"restarted again": {
+			[]string{
+				"spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]#a",
+				"spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]#b",
+			},
+			"restarted",
+		},
+		"undone restart": {
+			[]string{"spec.replicas=2 spec.template.metadata.annotations[kubectl.kubernetes.io/restartedAt]#a", "spec.replicas=2"},
+			"restart undone",
+		},
 		"two containers": {
 			[]string{
 				"spec.template.spec.containers[name=a].image=x:1 spec.template.spec.initContainers[name=b].image=y:1",

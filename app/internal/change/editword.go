@@ -8,10 +8,14 @@ import (
 	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // missing stands for the value of a missing field, as in kubectl.
 const missing = "<none>"
+
+// restartedAt is the annotation with which kubectl rollout restart changes a template.
+const restartedAt = "kubectl.kubernetes.io/restartedAt"
 
 // word is an edit in words.
 type word struct {
@@ -95,6 +99,12 @@ func (e *edit) word(whole bool) word {
 		return w.with(e, true)
 	}
 	w := named(e.path)
+	switch {
+	case w.name == span.Restarted && e.after == nil:
+		return word{name: "restart undone"}
+	case w.name == span.Restarted:
+		return w
+	}
 	return w.with(e, false)
 }
 
@@ -195,6 +205,8 @@ func named(path string) word {
 	switch {
 	case startsWith(all, []string{"metadata", "labels"}) && len(all) == 3:
 		return word{name: pod + "label " + all[2].name}
+	case startsWith(all, []string{"metadata", "annotations"}) && len(all) == 3 && all[2].name == restartedAt:
+		return word{name: span.Restarted}
 	case startsWith(all, []string{"metadata", "annotations"}) && len(all) == 3:
 		return word{name: pod + "annotation " + all[2].name}
 	case len(all) > 1 && all[0] == (step{name: "spec"}):

@@ -30,6 +30,8 @@ type Past struct {
 	// Lost means that the object went, and that its controller did not cause this. Replaced means
 	// that the controller has made another one.
 	Lost, Replaced bool
+	// Parts are those that it changed. They count only beside other reconciliations that may be revised.
+	Parts kind.Part
 	// Began is the second of its first write, in Unix seconds; 0 if unknown.
 	Began int64
 	// Template is the resourceVersion of the last change of the object's Pod template. It is kept for

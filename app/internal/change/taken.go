@@ -24,7 +24,7 @@ type Taken struct {
 	Originations []uint64
 	// Outcome is the outcome of the whole trace without the objects in Blocking. Each of these has failed or is
 	// unfinished, none below another, and a later version of it may revise that. Nil means that the outcome is final.
-	// Root is the span of the first reconciliation.
+	// Root is the span of the first reconciliation, if a claim about it may change Outcome.
 	Outcome  span.Outcome
 	Blocking []types.UID
 	Root     trace.SpanID

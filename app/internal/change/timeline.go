@@ -22,7 +22,7 @@ type Timeline struct {
 	Past *Past
 	// Recent are the last instant changes that were handed out and forgotten; nil if there are none.
 	Recent *Recent
-	// Revisable is the newest claim about a handed-out reconciliation, if it may be revised; nil otherwise.
+	// Revisable are the claims about handed-out reconciliations that may be revised; nil without one.
 	Revisable *Revisable
 }
 

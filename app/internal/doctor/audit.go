@@ -8,7 +8,7 @@ import (
 )
 
 // loseAudit is the information that only the audit log has.
-const loseAudit = "who wrote (a watch knows field managers only, and nobody who deletes), when exactly, what was " +
+const loseAudit = "the user of each write (without it, WHO in lists is a component or unknown), when exactly, what was " +
 	"refused and why; and kube-apiserver's spans of a write " +
 	"are not joined, for it is the audit log that says which request was which write"
 

@@ -79,23 +79,5 @@ func marshal(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return plain(b.Bytes()), nil
-}
-
-// plain replaces characters that a terminal would interpret by \u escapes.
-func plain(text []byte) []byte {
-	var b bytes.Buffer
-	for _, r := range string(text) {
-		if r == '\n' || render.Escape(string(r)) == string(r) {
-			b.WriteRune(r)
-			continue
-		}
-		if r > 0xFFFF {
-			high, low := (r-0x10000)>>10+0xD800, (r-0x10000)&0x3FF+0xDC00
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-			continue
-		}
-		fmt.Fprintf(&b, `\u%04x`, r)
-	}
-	return b.Bytes()
+	return render.EscapeJSON(b.Bytes()), nil
 }

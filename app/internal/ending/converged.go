@@ -48,8 +48,12 @@ func until(r *change.Reconciliation) uint64 {
 // convergedAt returns the time of the convergence of r with v.
 func (e *Endings) convergedAt(r *change.Reconciliation, v *history.Version) history.Moment {
 	at := e.trail.Stored(r.Timeline, v)
-	if v.ResourceVersion == r.Last().RV && (at.Exact == "" || r.Last().Request != nil) {
-		return r.Last().At.ExactlyEnd(r.Last().Request)
+	last := r.Last()
+	if last.Loose() && last.Verb == history.Updated && last.Version == v { // the effects bound the write, and not its status
+		return at
+	}
+	if v.ResourceVersion == last.RV && (at.Exact == "" || last.Request != nil) {
+		return last.At.ExactlyEnd(last.Request)
 	}
 	if c := v.Condition("Ready"); c != nil && v.Pod != nil && r.Verb == history.Created {
 		return e.trail.StoredIn(r.Timeline, v, c.Since)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -70,6 +71,18 @@ func (v View) Claiming(owner types.UID) []*change.Timeline { return v.x.dependan
 
 // Named returns the objects with that name.
 func (v View) Named(name object.Name) []*change.Timeline { return v.x.relations.named[name] }
+
+// Budgets returns the names of the PodDisruptionBudgets in a namespace, sorted. It looks at all objects.
+func (v View) Budgets(namespace string) []string {
+	var out []string
+	for _, t := range v.x.objects {
+		if kind.PodDisruptionBudget.Is(t.Ref.Kind) && t.Ref.Namespace == namespace && t.Removal == nil && t.Last() != nil {
+			out = append(out, t.Ref.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
 
 // Referrers returns the objects with a relation to that name.
 func (v View) Referrers(name object.Name) []*change.Timeline { return v.x.relations.referrers[name] }

@@ -491,13 +491,10 @@ func TestFailedCommandIsAnError(t *testing.T) {
 	s.write("web", arrived)
 	s.ran(runID, "kubectl apply")
 	s.seen[len(s.seen)-1].Run.ExitCode = 1
-	root := observe(s.seen).Traces(s.now().Add(time.Minute))[0].Root()
-	if root.Status != span.StatusError || root.Outcome != span.Converged {
-		t.Errorf(
-			"status %v, outcome %s: want an error, and that what was written has converged",
-			root.Status,
-			root.Outcome,
-		)
+	got := observe(s.seen).Traces(s.now().Add(time.Minute))[0]
+	const want = "the command failed with exit code 1; what it changed has converged"
+	if root := got.Root(); root.Status != span.StatusError || root.Outcome != span.Failed || got.Reason != want {
+		t.Errorf("status %v, outcome %s, reason %q: want failed, and %q", root.Status, root.Outcome, got.Reason, want)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
@@ -24,16 +25,23 @@ func (am *amendments) claim(d *derivation, l *change.Lineage, rest *change.Taken
 		if !r.Revisable() {
 			continue
 		}
-		am.settle(r.Timeline)
-		r.Timeline.Revisable = &change.Revisable{
+		t := r.Timeline
+		for _, of := range t.Claims() {
+			if of.TraceID == l.ID { // one object has one claim in a trace
+				am.settle(t, &of)
+			}
+		}
+		if oldest := t.Claim(&change.OutcomeClaim{
 			TraceID: l.ID, SpanID: r.ID(), Number: 1, Outcome: r.Ended.Outcome, Message: r.Ended.Message,
-			Wanted: change.WantsPods(r.Timeline.Last()),
+			Wanted: change.WantsPods(t.Last()), Verb: r.Verb, RV: r.First().RV, Parts: r.Parts,
+		}); oldest != nil {
+			am.settle(t, oldest)
 		}
 	}
 	blocking, outcome := d.spans.Blocking(l)
 	uids := make([]types.UID, 0, len(blocking))
 	for _, r := range blocking {
-		if of := r.Timeline.Revisable; of == nil || of.SpanID != r.ID() {
+		if r.Timeline.Claimed(r.ID()) == nil {
 			return // the outcome of the trace is final
 		}
 		uids = append(uids, r.Timeline.Ref.UID)
@@ -49,23 +57,22 @@ func (am *amendments) claim(d *derivation, l *change.Lineage, rest *change.Taken
 func (am *amendments) claims(d *derivation) {
 	var found []revised
 	for t := range d.group.members {
-		of := t.Revisable
-		if of == nil {
-			continue
-		}
-		r := d.claimed(t)
-		if r == nil || r.Superseded != nil || t.Removal != nil && r.Verb != history.Deleted ||
-			of.Wanted && !change.WantsPods(t.Last()) {
-			am.settle(t)
-			continue
-		}
-		if end, done := d.endings.Revise(r); done && of.Revises(end.Outcome) {
-			found = append(found, revised{r, end})
+		for _, of := range t.Claims() {
+			r := d.claimed(t, &of)
+			if r == nil || r.Superseded != nil || t.Removal != nil && r.Verb != history.Deleted ||
+				of.Wanted && !change.WantsPods(t.Last()) {
+				am.settle(t, &of)
+				continue
+			}
+			if end, done := d.endings.Revise(r); done && of.Revises(end.Outcome) {
+				found = append(found, revised{r, end})
+			}
 		}
 	}
 	slices.SortFunc(found, func(a, b revised) int {
 		return cmp.Or(
 			a.end.At.At().Compare(b.end.At.At().Time), cmp.Compare(a.of.Timeline.Ref.UID, b.of.Timeline.Ref.UID),
+			cmp.Compare(a.of.First().RV, b.of.First().RV),
 		)
 	})
 	for i := range found {
@@ -79,10 +86,10 @@ type revised struct {
 	end change.Ending
 }
 
-// claimed returns the reconciliation of the claim about t, or nil.
-func (d *derivation) claimed(t *change.Timeline) *change.Reconciliation {
+// claimed returns the reconciliation of a claim about t, or nil.
+func (d *derivation) claimed(t *change.Timeline, of *change.OutcomeClaim) *change.Reconciliation {
 	for _, r := range d.placed.Of(t) {
-		if r.ID() == t.Revisable.SpanID {
+		if r.ID() == of.SpanID {
 			return r
 		}
 	}
@@ -92,14 +99,17 @@ func (d *derivation) claimed(t *change.Timeline) *change.Reconciliation {
 // revise adds a new claim about r.
 func (am *amendments) revise(r *change.Reconciliation, end *change.Ending) {
 	t := r.Timeline
-	of := *t.Revisable
+	of := t.Claimed(r.ID())
+	if of == nil {
+		return
+	}
 	of.Number++
 	at := end.At.At()
 	s := &span.Span{
 		TraceID: of.TraceID, Parent: of.SpanID,
 		ID:   span.DeriveID(of.TraceID, string(t.Ref.UID), "claim", strconv.Itoa(of.Number)),
 		Name: span.NameAmend, Service: change.Reconciler(t), Object: t.Ref, Start: at, End: at,
-		Outcome: end.Outcome, Message: span.Bound(revisionText(&of, end)),
+		Outcome: end.Outcome, Message: span.Bound(revisionText(of, end)),
 		Attributes: []attribute.KeyValue{span.KeyClaim.Int(of.Number)},
 	}
 	if end.Outcome == span.Failed {
@@ -108,18 +118,18 @@ func (am *amendments) revise(r *change.Reconciliation, end *change.Ending) {
 	if last := t.Last(); last != nil {
 		s.Attributes = append(s.Attributes, span.KeyGeneration.Int64(last.Generation))
 	}
-	if o := am.outcome(r, end.Outcome); o != "" {
+	if o := am.outcome(t, of, end.Outcome); o != "" {
 		s.Attributes = append(s.Attributes, span.KeyTraceOutcome.String(string(o)))
 	}
 	am.add(of.TraceID, []*span.Span{s})
 	of.Outcome, of.Message = end.Outcome, end.Message
-	if t.Revisable = &of; end.Outcome != span.Failed {
-		t.Revisable = nil
+	if t.Claim(of); end.Outcome != span.Failed {
+		t.Settle(of.SpanID)
 	}
 }
 
 // revisionText says what a new claim replaces.
-func revisionText(was *change.Revisable, end *change.Ending) string {
+func revisionText(was *change.OutcomeClaim, end *change.Ending) string {
 	text := "was " + string(was.Outcome)
 	if was.Message != "" && was.Message != string(was.Outcome) {
 		text += ": " + was.Message
@@ -130,9 +140,8 @@ func revisionText(was *change.Revisable, end *change.Ending) string {
 	return text
 }
 
-// outcome returns the outcome of the whole trace of r from a new claim about r on; empty if it stays.
-func (am *amendments) outcome(r *change.Reconciliation, o span.Outcome) span.Outcome {
-	of := r.Timeline.Revisable
+// outcome returns the outcome of the whole trace from a new claim about t on; empty if it stays.
+func (am *amendments) outcome(t *change.Timeline, of *change.OutcomeClaim, o span.Outcome) span.Outcome {
 	rest, known := am.memory.taken[of.TraceID]
 	if !known || rest.Blocking == nil {
 		return ""
@@ -141,26 +150,31 @@ func (am *amendments) outcome(r *change.Reconciliation, o span.Outcome) span.Out
 		rest.Outcome = o
 	}
 	out := span.Outcome("")
-	switch blocks := rest.Blocks(r.Timeline.Ref.UID); {
+	switch blocks := rest.Blocks(t.Ref.UID); {
 	case !blocks:
 	case o == span.Failed:
 		out = span.Failed
-	case rest.Unblock(r.Timeline.Ref.UID) && len(rest.Blocking) == 0:
-		out, rest.Blocking = rest.Outcome, nil
+	case rest.Unblock(t.Ref.UID) && len(rest.Blocking) == 0:
+		if rest.Blocking = nil; rest.Outcome != span.Unfinished {
+			out = rest.Outcome
+		}
 	}
 	am.memory.taken[of.TraceID] = rest
 	return out
 }
 
-// settle makes the present claim about t final, and with it the outcome of its trace.
-func (am *amendments) settle(t *change.Timeline) {
-	of := t.Revisable
-	if of == nil {
+// settle makes a claim about t final. The trace cannot converge any more, but it may still fail.
+func (am *amendments) settle(t *change.Timeline, of *change.OutcomeClaim) {
+	t.Settle(of.SpanID)
+	rest, known := am.memory.taken[of.TraceID]
+	if !known || !rest.Unblock(t.Ref.UID) {
 		return
 	}
-	t.Revisable = nil
-	if rest, known := am.memory.taken[of.TraceID]; known && rest.Unblock(t.Ref.UID) {
-		rest.Blocking = nil
-		am.memory.taken[of.TraceID] = rest
+	if rest.Root = (trace.SpanID{}); rest.Outcome != span.Failed {
+		rest.Outcome = span.Unfinished
 	}
+	if of.Outcome == span.Failed || len(rest.Blocking) == 0 {
+		rest.Blocking = nil
+	}
+	am.memory.taken[of.TraceID] = rest
 }

@@ -83,6 +83,7 @@ func TestRevisedOutcomes(t *testing.T) {
 			{Type: "Progressing", Status: "False", Reason: "ProgressDeadlineExceeded"},
 		}
 	}
+	observed := func(st *observation.State) { st.ObservedGeneration = st.Generation }
 	running := func(st *observation.State) {
 		st.ObservedGeneration, st.Progress = -1, observation.ProgressInProgress
 	}
@@ -193,7 +194,7 @@ func TestRevisedOutcomes(t *testing.T) {
 			},
 			[]string{
 				"1h0m0s unfinished",
-				"2h0m0s db converged lifeline.claim=2 lifeline.trace.outcome=failed " +
+				"2h0m0s db converged lifeline.claim=2 lifeline.trace.outcome=refused " +
 					"(was unfinished: waits for scheduler default-scheduler, which does not react: " +
 					"no scheduler of that name seems to run)",
 			},
@@ -238,6 +239,139 @@ func TestRevisedOutcomes(t *testing.T) {
 				"16m0s web-2 converged lifeline.claim=2 (was unfinished: waits for its controller to see the change)",
 				"16m0s web converged lifeline.claim=2 lifeline.trace.outcome=converged " +
 					"(was failed: exceeded its progress deadline)",
+			},
+		},
+		"A scaled rollout recovers after its deadline": {
+			func(s *story) {
+				rollout(s)
+				s.write("web", sized(2), by("autoscaler"))
+				s.write("web-2", sized(2), valued(desiredReplicas, 2))
+				s.write("web-2-b", pod("web-2"))
+				s.write("web-2-b", bind, unpulled)
+				s.write("web", deadline, observed)
+				s.wait(10 * time.Minute)
+				for _, p := range []string{"web-2-a", "web-2-b"} {
+					s.write(p, ready)
+				}
+				s.write("web-2", arrived)
+				s.removed("web-1", 0, "a")
+				s.write("web", recovered)
+			},
+			[]string{
+				"12m0s failed",
+				"17m0s failed",
+				"26m0s web-2-a converged lifeline.claim=2 " +
+					"(was unfinished: cannot pull image web:2 of container app: not found)",
+				"26m0s web-2 converged lifeline.claim=2 (was unfinished: waits for its controller to see the change)",
+				"26m0s web converged lifeline.claim=2 lifeline.trace.outcome=converged " +
+					"(was failed: exceeded its progress deadline)",
+				"26m0s web-2-b converged lifeline.claim=2 " +
+					"(was unfinished: cannot pull image web:2 of container app: not found)",
+				"26m0s web-2 converged lifeline.claim=2 (was unfinished: waits for its controller to see the change)",
+				"26m0s web converged lifeline.claim=2 lifeline.trace.outcome=converged " +
+					"(was failed: exceeded its progress deadline)",
+			},
+		},
+		"A scaled rollout is replaced after its deadline": {
+			func(s *story) {
+				rollout(s)
+				s.write("web", sized(2), by("autoscaler"))
+				s.write("web-2", sized(2), valued(desiredReplicas, 2))
+				s.write("web-2-b", pod("web-2"))
+				s.write("web", deadline, observed)
+				s.wait(10 * time.Minute)
+				s.write("web", valued(newImage, 3), by("user-a"))
+				s.revised(3, 2, 2)
+				s.removed("web-2", 0, "ab")
+				s.started("web-3", "ab")
+				s.removed("web-1", 0, "a")
+				s.write("web", recovered)
+			},
+			[]string{
+				"12m0s failed",
+				"17m0s failed",
+				"26m0s web converged lifeline.claim=2 lifeline.trace.outcome=converged " + // of the scale
+					"(was failed: exceeded its progress deadline)",
+				"26m0s converged",
+			},
+		},
+		"A rollout recovers after a scale that has converged": {
+			func(s *story) {
+				rollout(s)
+				s.write("web", sized(2), by("autoscaler"))
+				s.write("web-1", sized(2), valued(desiredReplicas, 2))
+				s.write("web-2", valued(desiredReplicas, 2))
+				s.write("web-1-b", pod("web-1"))
+				s.started("web-1", "b")
+				s.write("web", deadline, observed, func(st *observation.State) {
+					st.Workload.Total, st.Workload.Updated, st.Workload.Available = 3, 1, 2
+				})
+				s.wait(10 * time.Minute)
+				s.write("web", sized(1), by("autoscaler"))
+				s.removed("web-1", 1, "b", valued(desiredReplicas, 1))
+				s.write("web-2", valued(desiredReplicas, 1))
+				s.write("web", deadline, observed, func(st *observation.State) {
+					st.Workload.Total, st.Workload.Updated, st.Workload.Available = 2, 1, 1
+				})
+				s.wait(10 * time.Minute)
+				s.started("web-2", "a")
+				s.removed("web-1", 0, "a")
+				s.write("web", recovered)
+			},
+			[]string{
+				"12m0s failed",
+				"16m0s converged",
+				"26m0s converged",
+				"36m0s web-2-a converged lifeline.claim=2 " +
+					"(was unfinished: cannot pull image web:2 of container app: not found)",
+				"36m0s web-2 converged lifeline.claim=2 (was unfinished: waits for its controller to see the change)",
+				"36m0s web converged lifeline.claim=2 lifeline.trace.outcome=converged " +
+					"(was failed: exceeded its progress deadline)",
+			},
+		},
+		"A command replaces one Pod, and another one fails": {
+			func(s *story) {
+				s.run(run, "kubectl apply")
+				s.write("db", pod(""))
+				s.requested(run, "POST", 201)
+				s.write("job", ofKind("batch", "Job"), running)
+				s.requested(run, "POST", 201)
+				s.ran(run, "kubectl apply")
+				s.wait(2 * time.Hour)
+				s.write("db", deleting)
+				s.gone("db")
+				s.wait(time.Hour)
+				s.write("job", func(st *observation.State) {
+					st.Progress, st.ProgressMessage = observation.ProgressFailed, "BackoffLimitExceeded"
+				})
+			},
+			[]string{
+				"1h0m0s unfinished",
+				"2h0m0s deleted",
+				"3h0m0s job failed lifeline.claim=2 lifeline.trace.outcome=failed (failed: BackoffLimitExceeded; " +
+					"was unfinished: waits for its controller to report completion)",
+			},
+		},
+		"A command replaces one Pod, and another one starts": {
+			func(s *story) {
+				s.run(run, "kubectl apply")
+				s.write("db", pod(""))
+				s.requested(run, "POST", 201)
+				s.write("web", pod(""))
+				s.requested(run, "POST", 201)
+				s.ran(run, "kubectl apply")
+				s.wait(2 * time.Hour)
+				s.write("db", deleting)
+				s.gone("db")
+				s.wait(time.Hour)
+				s.write("web", bind)
+				s.write("web", ready)
+			},
+			[]string{
+				"1h0m0s unfinished",
+				"2h0m0s deleted",
+				"3h0m0s web converged lifeline.claim=2 (was unfinished: waits for scheduler default-scheduler, " +
+					"which does not react: no scheduler of that name seems to run)",
 			},
 		},
 		"A rollout is replaced after its deadline": {

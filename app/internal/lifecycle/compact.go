@@ -228,7 +228,9 @@ func (k *retention) trim(t *change.Timeline, before time.Time) {
 
 // drop removes t everywhere.
 func (k *retention) drop(t *change.Timeline) {
-	k.late.settle(t)
+	for _, of := range t.Claims() {
+		k.late.settle(t, &of)
+	}
 	nodeGone, doubtful := k.index.Remove(t)
 	for _, other := range doubtful {
 		k.groups.doubt(other)

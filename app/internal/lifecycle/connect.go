@@ -98,6 +98,9 @@ func (gs *groups) tiePast(g *group, t *change.Timeline) *group {
 		return g
 	}
 	g = gs.tieLine(g, t.Past.TraceID)
+	for _, of := range t.Claims() {
+		g = gs.tieLine(g, of.TraceID)
+	}
 	if t.Past.Before != nil {
 		for i := range t.Past.Before.Recs {
 			g = gs.tieLine(g, t.Past.Before.Recs[i].TraceID)

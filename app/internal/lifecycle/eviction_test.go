@@ -217,7 +217,7 @@ func TestDrain(t *testing.T) {
     reconcile Pod a deleted (relation)
       delete Pod a (request)
       delete Pod a (request)
-    delete Pod c failed (request)
+    delete Pod c refused (request)
     reconcile Pod b deleted (relation)
       delete Pod b (request)
       delete Pod b (request)
@@ -339,7 +339,7 @@ func TestDrainLag(t *testing.T) {
 		s.ended("app")
 		slices.SortStableFunc(s.seen, func(a, b *observation.Observation) int { return a.Seen.Compare(b.Seen) })
 		traces := observe(s.seen).Traces(s.now().Add(time.Minute))
-		if len(traces) != 1 || !strings.Contains(plain(traces), "    delete Pod app failed (request)") {
+		if len(traces) != 1 || !strings.Contains(plain(traces), "    delete Pod app refused (request)") {
 			t.Errorf("lag %s: want the refused eviction in the one trace of the drain, got:\n%s", lag, plain(traces))
 		}
 	}

@@ -32,6 +32,20 @@ func TestFoundAfterAnOutage(t *testing.T) {
 			s.write("web-2", arrived)
 			s.write("web", arrived)
 		}, false},
+		"scaled": {"the change of the ReplicaSet follows that of the Deployment", (*story).rollout, func(s *story) {
+			s.write("web", scaled(2))
+			s.write("web-1", scaled(2))
+			s.write("web-1-b", pod("web-1"))
+			s.write("web-1-b", ready)
+			s.write("web-1", arrived)
+			s.write("web", arrived)
+		}, false},
+		"scaled to nothing": {"no new dependant shows the order", (*story).rollout, func(s *story) {
+			s.write("web", scaled(0))
+			s.write("web-1", scaled(0))
+			s.write("web-1", arrived)
+			s.write("web", arrived)
+		}, false},
 		"rolled out twice": {"only a watch shows the change behind each object", (*story).rollout, func(s *story) {
 			s.write("web", scaled(1))
 			s.write("web-2", replicaSet("web", 1))

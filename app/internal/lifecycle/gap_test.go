@@ -78,7 +78,7 @@ func TestScaledInAGap(t *testing.T) {
 		start, took time.Duration
 	}{
 		{"watched late", "the new ReplicaSet's Pod bounds the start", false, 0, 4500 * time.Millisecond},
-		{"listed", "the last status bounds the start", true, 5 * time.Second, 0},
+		{"listed", "the new Pod bounds the start", true, 0, 4500 * time.Millisecond},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newStory()

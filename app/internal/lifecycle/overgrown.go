@@ -93,8 +93,9 @@ func (d *derivation) past(t *change.Timeline, recs []*change.Reconciliation) *ch
 	p := &change.Past{
 		TraceID: last.Lineage.ID, SpanID: last.ID(), Verb: last.Verb, RV: last.First().RV, From: last.First().From(),
 		Activity: last.Activity, Gone: t.Removal != nil, Began: last.First().Second(), Template: template,
+		Parts: last.Took,
 	}
-	unproven := t.Revisable != nil && t.Revisable.SpanID == last.ID() // what it reached has not lasted
+	unproven := t.Claimed(last.ID()) != nil // what it reached has not lasted
 	if v := last.ConvergedBy(math.MaxUint64); v != nil && !unproven {
 		p.Arrived = v.ResourceVersion
 	}

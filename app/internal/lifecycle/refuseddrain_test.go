@@ -23,19 +23,26 @@ func TestRefusedDrain(t *testing.T) {
 		outcome span.Outcome
 		text    string
 	}{
-		"budget": {"the drain gave up", func(s *story) { s.evict("app", 429) }, time.Minute, span.Failed,
+		"budget": {"the drain gave up", func(s *story) { s.evict("app", 429) }, time.Minute, span.Refused,
 			"the eviction of Pod app was refused: PodDisruptionBudget web needs 2 healthy Pods, and 2 are; Node " +
 				"node-1 stays cordoned"},
 		"two budgets": {"no eviction is possible", func(s *story) {
 			s.evict("app", 429)
 			twoBudgets(s.seen[len(s.seen)-1].Write)
-		}, time.Minute, span.Failed, "the eviction of Pod app was refused: more than one PodDisruptionBudget " +
+		}, time.Minute, span.Refused, "the eviction of Pod app was refused: more than one PodDisruptionBudget " +
 			"selects the Pod, and an eviction supports only one; Node node-1 stays cordoned"},
+		"named budgets": {"the namespace has no others", func(s *story) {
+			s.write("team", ofKind("policy", "PodDisruptionBudget"))
+			s.write("platform", ofKind("policy", "PodDisruptionBudget"))
+			s.evict("app", 429)
+			twoBudgets(s.seen[len(s.seen)-1].Write)
+		}, time.Minute, span.Refused, "the eviction of Pod app was refused: PodDisruptionBudgets platform and team both " +
+			"select the Pod, and an eviction supports only one; Node node-1 stays cordoned"},
 		"tried again": {"the drain gave up", func(s *story) {
 			s.evict("app", 429)
 			s.wait(5 * time.Second)
 			s.evict("app", 429)
-		}, time.Minute, span.Failed, "the eviction of Pod app was refused: PodDisruptionBudget web needs 2 " +
+		}, time.Minute, span.Refused, "the eviction of Pod app was refused: PodDisruptionBudget web needs 2 " +
 			"healthy Pods, and 2 are (tried 2 times); Node node-1 stays cordoned"},
 		"open": {"the drain may try again", func(s *story) { s.evict("app", 429) }, 3 * time.Second,
 			span.Converged, ""},

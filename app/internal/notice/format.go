@@ -3,9 +3,12 @@
 package notice
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // Format is the form of the notices of a receiver.
@@ -69,7 +72,7 @@ func (n *Notice) title() string {
 	case Changed:
 		return "Problem changed"
 	case Failed:
-		return "Change failed"
+		return "Change " + cmp.Or(string(n.Outcome), string(span.Failed))
 	default:
 		return "Problem"
 	}

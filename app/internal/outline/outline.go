@@ -12,6 +12,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -34,8 +35,8 @@ type Node struct {
 	Group *Group
 	// Spans counts the span and its descendants, or those of all members.
 	Spans int
-	// Others counts the hidden children of other components, with their descendants. OthersKey opens
-	// them.
+	// Others counts the hidden children, with their descendants: those of other components, and routine
+	// writes (insight.Routine). OthersKey opens them.
 	Others    int
 	OthersKey Key
 	// Children are Lifeline's own, or opened ones, in the order of their starts.
@@ -59,11 +60,11 @@ type Tree struct {
 type twig struct {
 	span *span.Span // nil for the top
 	// mine are the children to show at once: Lifeline's own, and those with some of Lifeline's below.
-	// others are those of other components alone.
+	// others are those of other components alone, and routine writes.
 	mine, others []*twig
 	// spans counts the span and its descendants, and otherSpans those of others.
 	spans, otherSpans int
-	// shown is true for a span of Lifeline, or with one below.
+	// shown is true for a span of Lifeline that is no routine write, or with one below.
 	shown bool
 	alike string
 }
@@ -79,7 +80,7 @@ func New(t *span.Trace, now time.Time) *Tree {
 	out := &Tree{now: now, top: &twig{}, bySpan: make(map[trace.SpanID]*twig, len(ordered))}
 	twigs := make([]*twig, len(ordered))
 	for i, s := range ordered {
-		twigs[i] = &twig{span: s, spans: 1, shown: s.Origin == nil}
+		twigs[i] = &twig{span: s, spans: 1, shown: s.Origin == nil && !insight.Routine(t, s)}
 		if out.bySpan[s.ID] == nil {
 			out.bySpan[s.ID] = twigs[i]
 		}

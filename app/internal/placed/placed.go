@@ -89,7 +89,7 @@ func (c *Changes) History(uid types.UID) []*change.Reconciliation {
 func (c *Changes) Of(t *change.Timeline) []*change.Reconciliation {
 	recs, known := c.recs[t]
 	if !known && t.Past != nil {
-		recs = []*change.Reconciliation{c.remembered(t)}
+		recs = c.remembered(t)
 		c.recs[t] = recs
 	}
 	return recs

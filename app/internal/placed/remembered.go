@@ -3,6 +3,7 @@
 package placed
 
 import (
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/audit"
@@ -12,28 +13,33 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// remembered returns a stand-in for the last reconciliation of a folded timeline. Later changes are
-// derived from it.
-func (c *Changes) remembered(t *change.Timeline) *change.Reconciliation {
-	p := t.Past
-	line := c.Lines[p.TraceID]
+// remembered returns stand-ins for the last reconciliation of a folded timeline, and for those beside it that may be
+// revised. Later changes are derived from them.
+func (c *Changes) remembered(t *change.Timeline) []*change.Reconciliation {
+	var out []*change.Reconciliation
+	p, parts := t.Past, kind.Everything
+	for _, of := range t.Claims() {
+		if of.SpanID != p.SpanID && of.RV < p.RV {
+			out, parts = append(out, c.standIn(t, of.TraceID, of.SpanID, of.Verb, of.RV, of.Parts)), p.Parts
+		}
+	}
+	last := c.standIn(t, p.TraceID, p.SpanID, p.Verb, p.RV, parts)
+	last.Activity = p.Activity
+	return append(out, last)
+}
+
+// standIn returns a stand-in for a forgotten reconciliation of t, with its first write and its parts.
+func (c *Changes) standIn(
+	t *change.Timeline, id trace.TraceID, span trace.SpanID, verb history.Verb, rv uint64, parts kind.Part,
+) *change.Reconciliation {
+	line := c.Lines[id]
 	if line == nil {
-		line = &change.Lineage{ID: p.TraceID, Old: true}
-		c.Lines[p.TraceID] = line
+		line = &change.Lineage{ID: id, Old: true}
+		c.Lines[id] = line
 	}
 	r := &change.Reconciliation{
-		Folded:   true,
-		Timeline: t,
-		Lineage:  line,
-		SpanID:   p.SpanID,
-		Verb:     p.Verb,
-		Activity: p.Activity,
-		Done:     true,
-		Writes: []*change.Write{
-			{Timeline: t, RV: p.RV, Verb: p.Verb, Part: change.Desired},
-		},
-		Took:  kind.Everything,
-		Parts: kind.Everything,
+		Folded: true, Done: true, Timeline: t, Lineage: line, SpanID: span, Verb: verb, Took: parts, Parts: parts,
+		Writes: []*change.Write{{Timeline: t, RV: rv, Verb: verb, Part: change.Desired}},
 	}
 	c.folded = append(c.folded, r)
 	return r

@@ -67,7 +67,7 @@ func (c *contents) find() places {
 	for _, g := range c.groups {
 		for _, e := range g {
 			out.object[e.Object.UID] = e
-			if e.Cause != nil && out.trace[e.Cause.TraceID] == nil {
+			if e.Cause != nil && e.Good.IsZero() && out.trace[e.Cause.TraceID] == nil {
 				out.trace[e.Cause.TraceID] = e
 			}
 		}
@@ -127,7 +127,8 @@ func (of *Selection) has(o object.Ref) bool {
 	return (of.Exists == nil || of.Exists(o.Namespace)) && (of.Matches == nil || of.Matches(o))
 }
 
-// Of returns the problem of one object alone, for a reader to whom exists applies as in Selection; nil without one.
+// Of returns the problem of one object alone, for a reader to whom exists applies as in Selection. It is nil without
+// one, and while the object has its desired state again.
 func (s *Snapshot) Of(uid types.UID, exists func(namespace string) bool) *Problem {
 	if s == nil || s.contents == nil || uid == "" {
 		return nil
@@ -135,7 +136,7 @@ func (s *Snapshot) Of(uid types.UID, exists func(namespace string) bool) *Proble
 	return alone(s.contents.places().object[uid], exists)
 }
 
-// After returns the problem of the worst object that lacks its desired state since a change, as Of does.
+// After returns the problem of the worst object after a change, as Of does.
 func (s *Snapshot) After(traceID string, exists func(namespace string) bool) *Problem {
 	if s == nil || s.contents == nil {
 		return nil
@@ -161,7 +162,7 @@ func (s *Snapshot) Each(yield func(kind, category, namespace string)) {
 }
 
 func alone(e *tracked, exists func(namespace string) bool) *Problem {
-	if e == nil || exists != nil && !exists(e.Object.Namespace) {
+	if e == nil || !e.Good.IsZero() || exists != nil && !exists(e.Object.Namespace) {
 		return nil
 	}
 	p := assemble([]*tracked{e.within(exists)})

@@ -43,6 +43,8 @@ type Field struct {
 const (
 	Lifecycles = "lifecycles"
 	Traces     = "traces"
+	// Objects has one row for each object of a trace. A lifecycle refers to its object.
+	Objects = "objects"
 	// Steps has one row for each span of a phase, with its start, and its end or NULL.
 	Steps = "phases"
 )

@@ -17,11 +17,13 @@ var fields = table(
 		memberText("kind", "kind", "kind of the object, such as `Pod`",
 			func(l *Lifecycle) *string { return &l.Object.Kind.Kind }).faceted(),
 		memberText("group", "api_group", "API group of the object; empty for the core group",
-			func(l *Lifecycle) *string { return &l.Object.Group }),
+			func(l *Lifecycle) *string { return &l.Object.Group }).ofObject(),
 		memberText("namespace", "namespace", "namespace of the object; empty for an object of the cluster",
 			func(l *Lifecycle) *string { return &l.Object.Namespace }).faceted(),
-		memberText("name", "name", "name of the object", func(l *Lifecycle) *string { return &l.Object.Name }),
-		memberText("uid", "uid", "UID of the object", func(l *Lifecycle) *string { return (*string)(&l.Object.UID) }),
+		memberText("name", "name", "name of the object",
+			func(l *Lifecycle) *string { return &l.Object.Name }).ofObject(),
+		memberText("uid", "uid", "UID of the object",
+			func(l *Lifecycle) *string { return (*string)(&l.Object.UID) }).ofObject(),
 		text("workload", "kind and name of its workload, such as `Deployment/web`",
 			func(s Source) any { return s.facts().Workload }).faceted(),
 		limited(verbs, text("verb", "verb of the first write", func(s Source) any { return s.facts().Verb })),
@@ -109,6 +111,12 @@ func memberText(name, column, meaning string, of func(*Lifecycle) *string) Field
 			}
 		},
 	}
+}
+
+// ofObject returns the field in the table of objects.
+func (f Field) ofObject() Field {
+	f.Table = Objects
+	return f
 }
 
 // faceted returns the field with Facet.

@@ -33,6 +33,7 @@ const (
 	RefusedByPolicy       Category = "refused_by_policy"
 	WebhookUnavailable    Category = "webhook_unavailable"
 	ServiceAccountMissing Category = "service_account_missing"
+	PriorityClassMissing  Category = "priority_class_missing"
 	DisruptionBudget      Category = "disruption_budget"
 	Forbidden             Category = "forbidden"
 	Invalid               Category = "invalid"
@@ -177,6 +178,7 @@ var Categories = []Row{
 	{RefusedByPolicy, "Refused writes", "a ValidatingAdmissionPolicy refused the write"},
 	{WebhookUnavailable, "Refused writes", "an admission webhook does not answer"},
 	{ServiceAccountMissing, "Refused writes", "the ServiceAccount does not exist"},
+	{PriorityClassMissing, "Refused writes", "the PriorityClass does not exist"},
 	{DisruptionBudget, "Refused writes", "a PodDisruptionBudget does not allow the eviction"},
 	{Forbidden, "Refused writes", "the author has not the right"},
 	{Invalid, "Refused writes", "the object is invalid"},

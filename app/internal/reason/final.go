@@ -16,7 +16,7 @@ var final = map[Category]time.Duration{
 
 	ImageUnauthorized: 10 * time.Second, ConfigMapMissing: 10 * time.Second, SecretMissing: 10 * time.Second,
 	KeyMissing: 10 * time.Second, ServiceAccountMissing: 10 * time.Second, ClaimMissing: 10 * time.Second,
-	ClaimWithoutClass:   10 * time.Second,
+	ClaimWithoutClass: 10 * time.Second, PriorityClassMissing: 10 * time.Second,
 	VolumeDriverMissing: 10 * time.Second, QuotaExceeded: 10 * time.Second,
 
 	Unschedulable: 15 * time.Second, UnschedulableCPU: 15 * time.Second, UnschedulableMemory: 15 * time.Second,

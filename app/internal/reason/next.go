@@ -43,6 +43,8 @@ func (r Reason) Next(o object.Ref) string {
 		return here + "describe limitrange"
 	case ServiceAccountMissing:
 		return here + "get serviceaccount"
+	case PriorityClassMissing:
+		return cluster + "get priorityclass"
 	case ConfigMapMissing:
 		return here + "get configmap"
 	case SecretMissing:

@@ -4,9 +4,13 @@ package reason
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"strings"
 
+	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/internal/message"
 )
@@ -45,6 +49,29 @@ func CutRefused(text string) (request, why string, found bool) {
 	return strings.Cut(text, wasRefused)
 }
 
+// AndState stands between the reason of a refusal and the state of its object.
+const AndState = "; "
+
+// StateAt says how the object of a refused request is: "Deployment web is fine, 2 of 2".
+func StateAt(v *history.Version) string {
+	text := v.Kind.Kind + " " + v.Name + " is "
+	switch w := v.Workload; {
+	case !judge.Converged(v):
+		return text + "as it was"
+	case w != nil && w.Replicas > 0 && !kind.Job.Is(v.Kind):
+		return text + fmt.Sprintf("fine, %d of %d", w.Ready, w.Replicas)
+	}
+	return text + "as it was"
+}
+
+// CutState divides the reason of a refusal from the state of its object; "" for a reason without it.
+func CutState(why, object string) (reason, state string) {
+	if i := strings.LastIndex(why, AndState+object+" is "); i >= 0 {
+		return why[:i], why[i+len(AndState):]
+	}
+	return why, ""
+}
+
 // IsRefused reports whether the text is that of a reason of Denied.
 func IsRefused(text string) bool { return request.MatchString(text) }
 
@@ -64,6 +91,9 @@ var (
 // twoBudgets begins the refusal of an eviction that several budgets select.
 const twoBudgets = "This pod has more than one PodDisruptionBudget"
 
+// SeveralBudgets is the reason of such a refusal. The API server does not name the budgets.
+const SeveralBudgets = "more than one PodDisruptionBudget selects the Pod, and an eviction supports only one"
+
 // denial returns the reason of a refusal without the object, which the sentence names.
 func denial(q *observation.Write) string {
 	text := q.Message
@@ -78,7 +108,7 @@ func denial(q *observation.Write) string {
 	case at != nil:
 		return "PodDisruptionBudget " + at[1] + " needs " + at[2] + " healthy Pods, and " + at[3] + " are"
 	case strings.HasPrefix(text, twoBudgets):
-		return "more than one PodDisruptionBudget selects the Pod, and an eviction supports only one"
+		return SeveralBudgets
 	case text == "":
 		return cmp.Or(q.Reason, "without a reason")
 	case text == message.Withheld:

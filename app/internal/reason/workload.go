@@ -126,6 +126,7 @@ var refusals = []struct {
 	{"limit to request ratio", LimitRange},
 	{"looking up service account", ServiceAccountMissing},
 	{"serviceaccount \"", ServiceAccountMissing},
+	{"no priorityclass with name", PriorityClassMissing},
 	{"disruption budget", DisruptionBudget},
 	{"poddisruptionbudget", DisruptionBudget},
 	{"cannot create resource", Forbidden},

@@ -71,9 +71,12 @@ func edited(s *span.Span) string {
 	if len(all) == 0 {
 		return ""
 	}
-	text := "changed " + escape(strings.Join(all[:min(len(all), maxEdits)], ", "))
+	text := escape(strings.Join(all[:min(len(all), maxEdits)], ", "))
 	if n := len(all) - maxEdits; n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
+	}
+	if all[0] != span.Restarted {
+		text = "changed " + text
 	}
 	return text
 }

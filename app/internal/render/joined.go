@@ -22,21 +22,22 @@ const (
 )
 
 // joinedFold keeps of the foreign spans only the failed and long ones. A foreign span of a write is
-// hidden behind ours. A write to a status is hidden if it has nothing more to show.
+// hidden behind ours. A routine write is hidden if it has nothing more to show.
 type joinedFold struct {
+	trace *span.Trace
 	now   time.Time
 	least time.Duration
 	left  leftOut
 }
 
-// leftOut counts hidden spans: foreign ones by component, and writes to a status.
+// leftOut counts hidden spans: foreign ones by component, and routine writes.
 type leftOut struct {
-	by       map[string]int
-	statuses int
+	by      map[string]int
+	routine int
 }
 
-func newJoinedFold(now time.Time, length time.Duration) *joinedFold {
-	return &joinedFold{now: now, least: length / worthwhile, left: leftOut{by: map[string]int{}}}
+func newJoinedFold(t *span.Trace, now time.Time, length time.Duration) *joinedFold {
+	return &joinedFold{trace: t, now: now, least: length / worthwhile, left: leftOut{by: map[string]int{}}}
 }
 
 // fold folds the descendants of n.
@@ -50,8 +51,8 @@ func (f *joinedFold) fold(n *node) {
 			continue
 		default:
 			f.fold(c)
-			if f.isStatus(c) {
-				f.left.statuses++
+			if f.isRoutine(c) {
+				f.left.routine++
 				continue
 			}
 		}
@@ -61,10 +62,9 @@ func (f *joinedFold) fold(n *node) {
 	n.children = kept
 }
 
-// isStatus reports whether c, already folded, is a write to a status without anything else to show.
-func (f *joinedFold) isStatus(c *node) bool {
-	return c.span.IsWrite() && insight.Attribute(c.span, span.KeySubresource) == "status" && len(c.children) == 0 &&
-		c.trouble() == 0 && c.span.Duration(f.now) < f.least
+// isRoutine reports whether c, already folded, is a routine write without anything else to show.
+func (f *joinedFold) isRoutine(c *node) bool {
+	return insight.Routine(f.trace, c.span) && len(c.children) == 0 && c.span.Duration(f.now) < f.least
 }
 
 // joined returns the visible nodes of c, a foreign span below n, a span of ours.
@@ -154,10 +154,10 @@ func counted(by map[string]int) (count int, names string) {
 func (l leftOut) lines() []line {
 	var facts []string
 	switch {
-	case l.statuses == 1:
-		facts = append(facts, "1 status update")
-	case l.statuses > 1:
-		facts = append(facts, fmt.Sprintf("%d status updates", l.statuses))
+	case l.routine == 1:
+		facts = append(facts, "1 routine write")
+	case l.routine > 1:
+		facts = append(facts, fmt.Sprintf("%d routine writes", l.routine))
 	}
 	if count, names := counted(l.by); count > 0 {
 		facts = append(facts, fmt.Sprintf("%d spans of %s", count, names))

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -18,18 +16,20 @@ func JSON(w io.Writer, traces []*span.Trace, o Options) error {
 	return err
 }
 
-// Document returns the document of JSON, without the end of the line.
-func Document(traces []*span.Trace, o Options) []byte {
+// Document returns the document of JSON, without the end of the line, as EscapeJSON does.
+func Document(traces []*span.Trace, o Options) []byte { return EscapeJSON(document(traces, o)) }
+
+func document(traces []*span.Trace, o Options) []byte {
 	return span.ToJSON(span.EndOpen(traces, o.Now), o.Cluster)
 }
 
 // YAML writes the document of JSON as YAML, after a document separator.
 func YAML(w io.Writer, traces []*span.Trace, o Options) error {
-	text, err := yaml.JSONToYAML(Document(traces, o))
+	text, err := YAMLOf(document(traces, o))
 	if err != nil {
 		return fmt.Errorf("cannot write traces as YAML: %w", err)
 	}
-	_, err = w.Write(append([]byte("---\n"), text...))
+	_, err = w.Write(text)
 	return err
 }
 

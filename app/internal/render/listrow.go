@@ -158,7 +158,7 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 	}
 	r.columns[colOutcome] = outcomePiece(t)
 	r.columns[colDuration].text = roughly(t) + precise(max(0, t.Duration))
-	if t.Open {
+	if !t.State().Ended() {
 		r.columns[colDuration].text += "…"
 	}
 	r.columns[colSlowest].text, r.ends[colSlowest] = escape(t.Slowest), shareText(t)

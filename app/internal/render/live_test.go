@@ -294,7 +294,7 @@ func TestPlainTellsEachSpanOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `+17ms   create Deployment web  kubectl  12ms
-waiting: Pod web-6cf-x7 cannot be scheduled: 0/3 nodes are available: 3 Insufficient memory. ` +
+stuck: Pod web-6cf-x7 cannot be scheduled: 0/3 nodes are available: 3 Insufficient memory. ` +
 		`preemption: 0/3 nodes are available: 3 No preemption victims found for incoming pod.
 deployment.apps/web created
 +31ms   delete Pod web-6cf-x7  kubectl  11ms

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -38,14 +40,21 @@ func treeLines(t *span.Trace, o Options, d density) []line {
 	var left leftOut
 	if !o.Full {
 		if root := t.Root(); root != nil {
-			f := newJoinedFold(o.Now, root.Duration(o.Now))
+			f := newJoinedFold(t, o.Now, root.Duration(o.Now))
 			f.fold(tree)
 			left = f.left
 		}
 		tree.fold(o.Now)
 	}
 	tree.thin(d)
-	tree.annotate(reasons{}, o.Full)
+	shown := reasons{}
+	if _, why, found := reason.CutRefused(t.Reason); found { // the header has it, and the state of the object
+		shown.show(escape(why))
+		if i := strings.LastIndex(why, reason.AndState); i >= 0 {
+			shown.show(escape(why[:i]))
+		}
+	}
+	tree.annotate(shown, o.Full)
 	tree.noteEdits(t.Root())
 	lines := append(header(t, o), healing(t, o)...)
 	path := insight.CriticalPath(t, o.Now)

@@ -57,7 +57,7 @@ func (a *announcer) command(run observation.Run) {
 	a.rouse()
 }
 
-// wrote announces a successful write. It does not block.
+// wrote announces a write, stored or refused. It does not block.
 func (a *announcer) wrote(ctx context.Context, w *observation.Write) {
 	a.mu.Lock()
 	a.writes = append(a.writes, w)

@@ -4,8 +4,10 @@ package run
 
 import (
 	"context"
+	"net/http"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
@@ -30,6 +32,29 @@ func (f *followers) wrote(w proxy.Written) {
 	if watcher := f.of(w.Upstream); watcher != nil {
 		watcher.Follow(f.ctx, w.Resource, w.Namespace, w.Since)
 	}
+}
+
+// budgets are what may refuse an eviction.
+var budgets = schema.GroupVersionResource{Group: "policy", Version: "v1", Resource: "poddisruptionbudgets"}
+
+// refused looks at the object of a refused write, so that its state can be said beside the refusal. There is nothing
+// to see after an answer that the object does not exist, or that the user lacks a right.
+func (f *followers) refused(w proxy.Written) {
+	eviction := w.Write.Subresource == "eviction"
+	if w.Write.Name == "" ||
+		!eviction && w.Write.Code != http.StatusConflict && w.Write.Code != http.StatusUnprocessableEntity {
+		return
+	}
+	watcher := f.of(w.Upstream)
+	if watcher == nil {
+		return
+	}
+	f.waits.Go(func() {
+		_, _ = watcher.Look(f.ctx, w.Resource, w.Namespace, w.Write.Name)
+		if eviction {
+			_, _ = watcher.Look(f.ctx, budgets, w.Namespace, "")
+		}
+	})
 }
 
 func (f *followers) of(upstream string) *watch.Watcher {

@@ -45,10 +45,16 @@ func States() []Word {
 	}
 }
 
+// Ended reports whether the state is an outcome.
+func (s State) Ended() bool { return s != Running && s != Held && s != Stuck }
+
 // StateOf returns the word for a change or an object: the outcome of an ended one, and else Running, Held or Stuck.
-// An ended one without an outcome is unfinished.
+// An ended one without an outcome is unfinished. An open one may have an outcome already: nothing of it goes on, and
+// it stays open for better evidence only (rule L9).
 func StateOf(open, held, stuck bool, outcome Outcome) State {
 	switch {
+	case open && outcome != "" && outcome != Unfinished && outcome != Failed:
+		return State(outcome)
 	case open && held:
 		return Held
 	case open && (stuck || outcome == Failed):
@@ -60,3 +66,6 @@ func StateOf(open, held, stuck bool, outcome Outcome) State {
 	}
 	return State(outcome)
 }
+
+// Restarted is the word of an edit by kubectl rollout restart.
+const Restarted = "restarted"

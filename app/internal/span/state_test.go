@@ -61,6 +61,7 @@ func TestStateOf(t *testing.T) {
 		"reason":     {"an open change with a reason is stuck", true, false, true, Unfinished, Stuck},
 		"failed":     {"a part has failed, and the rest goes on", true, false, false, Failed, Stuck},
 		"paused":     {"a pause is no trouble", true, true, true, Unfinished, Held},
+		"settling":   {"nothing goes on, but the trace is not handed out yet", true, false, false, Converged, State(Converged)},
 		"ended":      {"the outcome is the word", false, false, true, Converged, State(Converged)},
 		"refused":    {"the outcome is the word", false, true, false, Refused, State(Refused)},
 		"none":       {"an ended change without an outcome", false, false, false, "", State(Unfinished)},

@@ -121,6 +121,14 @@ func Summarize(t *span.Trace, asOf time.Time) Summary {
 			out.Verb = first.Verb
 		}
 	}
+	if out.Actor == "" { // nothing was stored: the author of a refused request
+		for _, s := range t.Spans {
+			if s.Origin == nil && s.IsWrite() {
+				out.Actor = s.Service
+				break
+			}
+		}
+	}
 	return out
 }
 
@@ -139,7 +147,7 @@ func (s *Summary) Recovered() bool {
 // work continues.
 func (s Summary) At(now time.Time) Summary {
 	more := now.Sub(s.Start) - s.Duration
-	if !s.Open || s.Duration <= 0 || more <= 0 {
+	if !s.Open || s.State().Ended() || s.Duration <= 0 || more <= 0 {
 		return s
 	}
 	s.Duration += more

@@ -87,8 +87,11 @@ func (b *Builder) trace(l *change.Lineage) *span.Trace {
 		}
 	}
 	for _, w := range l.Loose {
-		s := writeSpan(l.ID, w)
+		s := writeSpan(l.ID, b.audited(w))
 		s.Facts = Requested(s, w)
+		if q := b.refusalOf(w); q != nil {
+			s.Attributes = append(s.Attributes, userOf(q)...)
+		}
 		if l.Run != nil {
 			s.Parent = change.ParseContext(l.Run.TraceParent, "").SpanID()
 			s.Evidence = span.ByRequest
@@ -139,10 +142,48 @@ func (b *Builder) runSpan(l *change.Lineage, t *span.Trace) *span.Span {
 			}
 		}
 	}
+	if q := b.userOfRun(l); q != nil {
+		s.Attributes = append(s.Attributes, userOf(q)...)
+	}
 	if t.Outcome.InVain() || l.Run.ExitCode != 0 {
 		s.Status = span.StatusError
 	}
 	return s
+}
+
+// userOfRun returns a request of a command in the audit log; nil if there is none, or if they have several users.
+func (b *Builder) userOfRun(l *change.Lineage) *observation.Write {
+	var of *observation.Write
+	same := func(q *observation.Write) bool {
+		if q == nil || q.User == "" {
+			return true
+		}
+		if of == nil {
+			of = q
+		}
+		return q.User == of.User && q.Impersonator == of.Impersonator && q.Unauthenticated == of.Unauthenticated
+	}
+	for _, r := range l.Reconciliations {
+		for _, w := range r.Writes {
+			if w.Request == nil {
+				continue
+			}
+			if q := b.trail.Audited(w); q != nil && !same(q.Write) {
+				return nil
+			}
+		}
+	}
+	for _, w := range l.Loose {
+		if !same(b.refusalOf(w)) {
+			return nil
+		}
+	}
+	for _, w := range l.Refused {
+		if !same(w.Write) {
+			return nil
+		}
+	}
+	return of
 }
 
 // spans appends the spans of one reconciliation to out: its own span, its phases, and its writes

@@ -4,6 +4,8 @@ package tree
 
 import (
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
@@ -14,6 +16,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/trail"
+	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
 // refusalText returns the reason of a refused write. A webhook may omit the reason.
@@ -55,11 +58,12 @@ func (b *Builder) inVain(l *change.Lineage) (verdict, bool) {
 	}
 	slices.SortStableFunc(refused, func(a, b change.Refused) int { return trail.CompareWrites(a.Write, b.Write) })
 	last := refused[len(refused)-1]
-	v := deniedVerdict(last.Write, refused)
+	v := b.nameBudgets(deniedVerdict(b.audited(last.Write), refused))
 	if node := b.known.EvictedFrom(index.Identify(last.Write), last.Write); node != "" && b.cordoned(node) {
-		v.text = span.Bound(v.text + "; Node " + node + " stays cordoned")
+		v.text = span.Bound(v.text + reason.AndState + "Node " + node + " stays cordoned")
+		return v, true
 	}
-	return v, true
+	return b.beside(v), true
 }
 
 // cordoned reports whether the Node is cordoned now.
@@ -68,6 +72,83 @@ func (b *Builder) cordoned(node string) bool {
 		last := t.Last()
 		return t.Removal == nil && last != nil && last.Field("spec.unschedulable") != nil
 	})
+}
+
+// nameBudgets names the budgets that refused an eviction, if the namespace has no others.
+func (b *Builder) nameBudgets(v verdict) verdict {
+	if !strings.Contains(v.text, reason.SeveralBudgets) {
+		return v
+	}
+	if all := b.known.Budgets(v.refused.Namespace); len(all) == 2 {
+		v.text = span.Bound(strings.Replace(v.text, reason.SeveralBudgets, "PodDisruptionBudgets "+all[0]+" and "+all[1]+
+			" both select the Pod, and an eviction supports only one", 1))
+	}
+	return v
+}
+
+// audited returns the refused request of a command as the audit log has it, where its message says more.
+func (b *Builder) audited(w *observation.Write) *observation.Write {
+	q := b.refusalOf(w)
+	if q == nil || q.Message == "" || q.Message == message.Withheld || w.Message != message.Withheld && w.Message != "" {
+		return w
+	}
+	of := *w
+	of.Reason, of.Message = q.Reason, q.Message
+	return &of
+}
+
+// beside adds the state of its object to the verdict on a refused request. The state is that at the time of the
+// request, or the first one that was observed.
+func (b *Builder) beside(v verdict) verdict {
+	w := v.refused
+	if w == nil || w.Name == "" || w.Subresource != "" {
+		return v
+	}
+	var of *change.Timeline
+	for _, t := range b.known.BySubject(index.NameOf(w)) {
+		if t.Last() != nil && (w.UID == "" || w.UID == t.Ref.UID) && !t.Versions[0].Seen.After(w.End.Add(maxBeside)) {
+			of = t
+		}
+	}
+	if of == nil {
+		return v
+	}
+	at := of.Versions[0]
+	for _, version := range of.Versions {
+		if !version.Seen.After(w.End) {
+			at = version
+		}
+	}
+	v.text = span.Bound(v.text + reason.AndState + reason.StateAt(at))
+	return v
+}
+
+// maxBeside is the time after a request in which the first observation of its object shows the state at the request.
+const maxBeside = 10 * time.Second
+
+// refusalOf returns the request of the audit log that is the refused request w of a command, or nil.
+func (b *Builder) refusalOf(w *observation.Write) *observation.Write {
+	if !w.Failed() || w.AuditID == "" {
+		return nil
+	}
+	subjects := []index.Subject{index.Identify(w), index.NameOf(w)}
+	for _, t := range b.known.BySubject(index.NameOf(w)) {
+		subjects = append(subjects, index.Subject{UID: t.Ref.UID})
+	}
+	for _, id := range subjects {
+		of := b.trail.RefusalsOf(id)
+		if of == nil {
+			continue
+		}
+		for _, alike := range of.Kinds {
+			for _, q := range alike.Writes {
+				if q.AuditID == w.AuditID {
+					return q
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // evictionOf is the subresource of a Pod's eviction.

@@ -41,7 +41,7 @@ func (b *Builder) verdict(l *change.Lineage) verdict {
 		if w := l.Refused[0]; !w.Failed() {
 			return verdict{outcome: unseenOutcome(w)}
 		}
-		return deniedVerdict(l.Refused[0].Write, l.Refused)
+		return b.beside(deniedVerdict(l.Refused[0].Write, l.Refused))
 	}
 	var failed, deepest, open *change.Reconciliation
 	for _, r := range l.Reconciliations {

@@ -260,6 +260,7 @@ class RowView extends Component<RowProperties> {
         onClick={(e) => {
           if (e.defaultPrevented || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey || e.button !== 0) return
           if (String(getSelection()) !== '') return
+          if ((e.target as Element).closest('a.later')) return // a link of its own
           e.preventDefault()
           open(this.props.row)
         }}
@@ -322,6 +323,18 @@ function Where({ of, name = true }: { of: Summary; name?: boolean }) {
   )
 }
 
+// Later is the present state, where it differs from the outcome. The style sheet chooses the cell that shows it: a
+// narrow list has no room beside the outcome.
+function Later({ of, before = '' }: { of: Summary; before?: string }) {
+  if (!of.now) return null
+  return (
+    <a class="later" href={`/?problem=${encodeURIComponent(of.now.problem)}`} tabIndex={-1} title={visible(of.now.reason)}>
+      {before}
+      {later(of, serverNow.value)}
+    </a>
+  )
+}
+
 function StateCell({ of, many }: { of: Summary; many?: boolean }) {
   const now = of.state
   return (
@@ -330,12 +343,7 @@ function StateCell({ of, many }: { of: Summary; many?: boolean }) {
         {marks[now]}
       </span>
       {many ? `all ${now}` : now}
-      {of.now && (
-        <a class="later" href={`/?problem=${encodeURIComponent(of.now.problem)}`} tabIndex={-1} title={visible(of.now.reason)}>
-          {' · '}
-          {later(of, serverNow.value)}
-        </a>
-      )}
+      <Later of={of} before=" · " />
     </span>
   )
 }
@@ -391,6 +399,7 @@ function Cells({ of }: { of: Summary }) {
         {s.open && '…'}
       </span>
       <span role="gridcell" class="time">
+        <Later of={s} />
         {why ? (
           <Text of={why} class="why" by={briefer} />
         ) : s.slowest ? (

@@ -219,14 +219,14 @@ export function open(place: HTMLElement, o: Options): Editor {
         ),
         history(),
         closeBrackets(),
-        autocompletion({ override: [complete(o)], icons: false, activateOnCompletion: () => true }),
+        autocompletion({ override: [complete(o)], icons: false, activateOnCompletion: () => true, defaultKeymap: false }),
         language,
         syntaxHighlighting(colours),
         marks,
         look,
         EditorView.contentAttributes.of({ 'aria-label': o.label, 'aria-describedby': 'problem', 'aria-multiline': 'false' }),
         keymap.of([
-          ...completionKeymap,
+          ...completionKeymap.filter((k) => k.key !== 'Enter'), // see enter
           { key: 'Tab', run: acceptCompletion },
           { key: 'Enter', run: enter },
           {

@@ -3,16 +3,22 @@
 import { signal, useSignalEffect } from '@preact/signals'
 import { get } from '../api/client'
 import { epoch } from '../api/connection'
-import type { Bucket, Density } from '../api/types'
+import type { Group, GroupPage } from '../api/types'
+import { states, type State } from '../text/states'
 import { number } from '../text/text'
 import { namespace } from './state'
 
 // The numbers are asked for again after this time.
 const patience = 30_000
 
-const last = signal<{ namespace: string; counts: Bucket } | undefined>(undefined)
+const last = signal<{ namespace: string; groups: Group[] } | undefined>(undefined)
 
-// Hour has the numbers of changes in the last hour. It is empty until they are known.
+// The states of changes that continue. The others are of changes that have ended.
+const going: readonly State[] = ['running', 'held', 'stuck']
+const ended = ['converged', ...states.filter((s) => !going.includes(s) && s !== 'converged')] as const
+
+// Hour has the numbers of changes: those of the last hour that have ended, and those that continue. It is empty until
+// they are known.
 export function Hour() {
   useSignalEffect(() => {
     const of = namespace.value
@@ -22,8 +28,8 @@ export function Hour() {
     const ask = async () => {
       try {
         if (!document.hidden) {
-          const answer = await get<Density>('density', { since: '1h', buckets: 1, namespace: of }, control.signal)
-          last.value = { namespace: of, counts: answer.buckets[0] ?? { count: 0 } }
+          const { groups } = await get<GroupPage>('groups', { by: 'state', changes: true, since: '1h', namespace: of }, control.signal)
+          last.value = { namespace: of, groups }
         }
       } catch {
         // The list shows an error of the server; these numbers are no more than a help.
@@ -37,30 +43,33 @@ export function Hour() {
     }
   })
   if (last.value?.namespace !== namespace.value) return <p class="hour" />
-  const { count, failed = 0, open = 0 } = last.value.counts
+  const counts = new Map(last.value.groups.map((g) => [g.value, g.count]))
+  const had = (list: readonly State[]) => list.filter((s) => counts.has(s))
+  const before = had(ended)
+  const now = had(going)
   return (
     <p class="hour">
-      In the last hour: <Changes n={count} words={count === 1 ? 'change' : 'changes'} where="" />
-      {failed > 0 && (
-        <>
-          , <Changes n={failed} words="failed" where="failed" />
-        </>
-      )}
-      {open > 0 && (
-        <>
-          , <Changes n={open} words="not ended" where="running stuck" />
-        </>
-      )}
-      .
+      In the last hour: {before.length === 0 && 'no change ended'}
+      <Numbers of={before} counts={counts} noun />
+      {now.length > 0 && '; now: '}
+      <Numbers of={now} counts={counts} />.
     </p>
   )
 }
 
-function Changes({ n, words, where }: { n: number; words: string; where: string }) {
-  const query = new URLSearchParams({ range: '1h', ...(where ? { where } : {}) })
-  return (
-    <a href={`/changes?${query}`}>
-      {number(n)} {words}
-    </a>
-  )
+function Numbers({ of, counts, noun = false }: { of: readonly State[]; counts: ReadonlyMap<string, number>; noun?: boolean }) {
+  return of.map((state, i) => {
+    const n = counts.get(state) ?? 0
+    const where = [namespace.value && `namespace == ${JSON.stringify(namespace.value)}`, state].filter(Boolean)
+    const query = new URLSearchParams({ range: '1h', where: where.reverse().join(' && ') })
+    return (
+      <span key={state}>
+        {i > 0 && ', '}
+        <a href={`/changes?${query}`}>
+          {number(n)} {noun && i === 0 ? (n === 1 ? 'change ' : 'changes ') : ''}
+          {state}
+        </a>
+      </span>
+    )
+  })
 }

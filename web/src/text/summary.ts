@@ -31,8 +31,7 @@ const bad: ReadonlySet<State> = new Set<State>(['failed', 'refused', 'stuck'])
 
 // sentence returns why a change failed or is stuck, or why its object is broken now; empty for others.
 export function sentence(s: Summary): string {
-  if (s.now?.state === 'since') return s.now.reason
-  return bad.has(s.state) ? (s.reason ?? '') : ''
+  return bad.has(s.state) ? (s.reason ?? '') : (s.now?.reason ?? '')
 }
 
 // later says how the object is now, where that differs from the outcome: "still broken, 3 h", "broken since 12:03".

@@ -41,12 +41,12 @@ export function brief(text: string): string {
   return text.replace(image, '')
 }
 
-// Key shows a key or a path. It breaks after a separator, not inside a word.
+// Key shows a key, a path or a value. It breaks at a separator, not inside a word.
 export function Key({ of }: { of: string }) {
   return (
     <bdi class="mono">
       {visible(of)
-        .split(/(?<=[./_-])/)
+        .split(/(?<=[./_:=@-])|(?=\[)/)
         .map((part, i) => (
           <span key={i}>
             {i > 0 && <wbr />}

@@ -528,13 +528,13 @@ function Writes({ list, base, from }: { list: Write[]; base: number; from: numbe
                         {c.operation === 'replace' && !c.from && !c.to && <span class="op">changed</span>}
                         {c.from && (
                           <del>
-                            <Text of={c.from} class="mono" />
+                            <Key of={c.from} />
                           </del>
                         )}
                         {c.from && c.to && ' → '}
                         {c.to && (
                           <ins>
-                            <Text of={c.to} class="mono" />
+                            <Key of={c.to} />
                           </ins>
                         )}
                       </td>

@@ -3,24 +3,35 @@
 // Package sqlite compiles questions for SQLite: it has the dialect, the tables of lifecycles, and
 // the functions that SQLite lacks. The archive, which owns the file, is left to store/sqlite.
 //
-// A statement names the table lifecycles l, as in
+// A statement reads its lifecycles From, as in
 //
-//	SELECT l.id FROM lifecycles AS l WHERE …
+//	"SELECT l.id FROM " + From(condition) + " WHERE " + condition
 package sqlite
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/question"
 )
 
 // Dialect is question.Dialect for SQLite. Register comes first.
 //
-// In its SQL, l is the lifecycle, el the row of the variable of exists and all, and m the row that a
-// subquery is about. Only l and el are used inside of other parts, so no name is captured.
+// In its SQL, l is the lifecycle, o its object, el the row of the variable of exists and all, and m the row that a
+// subquery is about. Only l, o and el are used inside of other parts, so no name is captured.
 type Dialect struct{}
 
 var _ question.Dialect = Dialect{}
+
+// From returns the rows for a statement with these parts: the lifecycles l, and their objects o if a part uses one.
+// SQLite begins with the object for a condition on its name or UID.
+func From(parts ...string) string {
+	if slices.ContainsFunc(parts, func(sql string) bool { return strings.Contains(sql, "o.") }) {
+		return "lifecycles AS l LEFT JOIN objects AS o ON o.trace = l.trace AND o.num = l.object"
+	}
+	return "lifecycles AS l"
+}
 
 // Param implements question.Dialect.
 func (Dialect) Param(n int, _ question.Type) string { return "?" + strconv.Itoa(n) }
@@ -28,6 +39,8 @@ func (Dialect) Param(n int, _ question.Type) string { return "?" + strconv.Itoa(
 // Field implements question.Dialect.
 func (Dialect) Field(f *question.Field) string {
 	switch {
+	case f.Table == question.Objects:
+		return "o." + f.Column
 	case f.Table == question.Traces:
 		return "(SELECT lower(hex(m." + f.Column + ")) FROM traces AS m WHERE m.num = l.trace)"
 	case f.Table == question.Steps && f.Column == "start":

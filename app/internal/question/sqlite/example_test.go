@@ -17,7 +17,7 @@ func ExampleDialect() {
 		return
 	}
 	c := q.Condition(sqlite.Dialect{}, time.Unix(7200, 0), 1)
-	fmt.Println("SELECT l.id FROM lifecycles AS l WHERE " + c.SQL)
+	fmt.Println("SELECT l.id FROM " + sqlite.From(c.SQL) + " WHERE " + c.SQL)
 	fmt.Println(c.Args...)
 	// Output:
 	// SELECT l.id FROM lifecycles AS l WHERE ((l.kind = ?1) AND (l.start > ?2))

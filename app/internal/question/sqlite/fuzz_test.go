@@ -29,7 +29,7 @@ var known = func() map[string]bool {
 	}
 	for _, f := range question.Fields() {
 		out[f.Table], out["'"+f.Phase+"'"] = true, true
-		for _, alias := range []string{"l.", "m.", "el."} {
+		for _, alias := range []string{"l.", "o.", "m.", "el."} {
 			out[alias+f.Column] = true
 		}
 	}

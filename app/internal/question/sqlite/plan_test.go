@@ -31,16 +31,17 @@ func TestIndexes(t *testing.T) {
 		`kind == "Pod" && phase.startup > duration("30s") && volumes > 2`: "lifecycles_kind (kind=?)",
 		`kind == "Pod" && start > now - duration("24h")`:                  "lifecycles_kind (kind=? AND start>?)",
 		`namespace == "shop" && start > now - duration("24h")`:            "_namespace (namespace=? AND start>?)",
-		`name == "web"`:          "lifecycles_name (name=?)",
-		`uid in ["a", "b"]`:      "lifecycles_uid (uid=?)",
-		`"nginx:1.29" in images`: "PRIMARY KEY (lifecycle=? AND element=?)",
+		`name == "web"`:            "objects_name (name=?)",
+		`uid == "a" || uid == "b"`: "objects_uid (uid=?)",
+		`uid in ["a", "b"]`:        "objects_uid (uid=?)",
+		`"nginx:1.29" in images`:   "PRIMARY KEY (lifecycle=? AND element=?)",
 	} {
 		c := condition(t, text)
 		var plan strings.Builder
 		query(
 			t,
 			db,
-			"EXPLAIN QUERY PLAN SELECT l.id FROM lifecycles AS l WHERE "+c.SQL+" ORDER BY l.start DESC",
+			"EXPLAIN QUERY PLAN SELECT l.id FROM "+sqlite.From(c.SQL)+" WHERE "+c.SQL+" ORDER BY l.start DESC",
 			c.Args,
 			func(scan func(...any) error) error {
 				var id, parent, unused int
@@ -84,7 +85,7 @@ func TestDeep(t *testing.T) {
 		query(
 			t,
 			db,
-			"SELECT l.id FROM lifecycles AS l WHERE "+c.SQL,
+			"SELECT l.id FROM "+sqlite.From(c.SQL)+" WHERE "+c.SQL,
 			c.Args,
 			func(func(...any) error) error { return nil },
 		)
@@ -132,8 +133,9 @@ func TestQuantiles(t *testing.T) {
 func BenchmarkFind(b *testing.B) {
 	db := open(b)
 	execute(b, db, "WITH n (i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 19999)"+
-		" INSERT INTO lifecycles (id, trace, span, kind, name, start, duration, phase_startup, volumes)"+
-		" SELECT i, i, x'00', 'Pod', 'web-' || i, i, i, i * 1000000, i % 5 FROM n")
+		" INSERT INTO lifecycles (id, trace, object, span, kind, start, duration, phase_startup, volumes)"+
+		" SELECT i, i, 1, x'00', 'Pod', i, i, i * 1000000, i % 5 FROM n")
+	execute(b, db, "INSERT INTO objects (trace, num, name) SELECT trace, 1, 'web-' || id FROM lifecycles")
 	execute(b, db, "INSERT INTO lifecycle_images SELECT id, 'nginx:' || id % 7 FROM lifecycles")
 	for name, text := range map[string]string{
 		"column":  `kind == "Pod" && phase.startup > duration("30s") && volumes > 2`,
@@ -148,7 +150,7 @@ func BenchmarkFind(b *testing.B) {
 				query(
 					b,
 					db,
-					"SELECT count(*) FROM lifecycles AS l WHERE "+c.SQL,
+					"SELECT count(*) FROM "+sqlite.From(c.SQL)+" WHERE "+c.SQL,
 					c.Args,
 					func(scan func(...any) error) error {
 						var n int

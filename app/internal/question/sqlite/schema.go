@@ -10,21 +10,20 @@ import (
 )
 
 // indexes answer the most frequent questions. That by kind needs no rows for the newest of a kind with a slow
-// start. Lists and maps are only searched by lifecycle.
+// start. It is in the order of insertion, so its pages are full. Lists and maps are only searched by lifecycle.
 const indexes = `
-CREATE INDEX lifecycles_kind ON lifecycles (kind, start DESC, phase_startup, volumes);
+CREATE INDEX lifecycles_object ON lifecycles (trace, object);
+CREATE INDEX lifecycles_kind ON lifecycles (kind, start, phase_startup, volumes);
 CREATE INDEX lifecycles_start ON lifecycles (start);
 CREATE INDEX lifecycles_namespace ON lifecycles (namespace, start);
-CREATE INDEX lifecycles_name ON lifecycles (name);
-CREATE INDEX lifecycles_uid ON lifecycles (uid);
 `
 
-// Schema returns the statements that create the tables of lifecycles. The table traces is the archive's: num
-// and id are used.
+// Schema returns the statements that create the tables of lifecycles. The tables traces and objects are the
+// archive's: the number and ID of a trace, and the trace, number, group, name and UID of an object are used.
 //
 // Times are Unix nanoseconds, and lengths nanoseconds. An empty text means none.
 func Schema() string {
-	columns := []string{"id INTEGER PRIMARY KEY", "trace INTEGER NOT NULL", "span BLOB NOT NULL"}
+	columns := []string{"id INTEGER PRIMARY KEY", "trace INTEGER NOT NULL", "object INTEGER NOT NULL", "span BLOB NOT NULL"}
 	var collections strings.Builder
 	for _, f := range question.Fields() {
 		switch {
@@ -35,7 +34,7 @@ func Schema() string {
 		}
 	}
 	return "\nCREATE TABLE lifecycles (\n  " + strings.Join(columns, ",\n  ") +
-		",\n  UNIQUE (trace, span)\n) STRICT;" + indexes + collections.String()
+		"\n) STRICT;" + indexes + collections.String()
 }
 
 // Extend returns the statements that add what a file lacks for fields. The file has the columns given as

@@ -54,7 +54,11 @@ func open(tb testing.TB) *sql.DB {
 	db.SetMaxOpenConns(1)
 	tb.Cleanup(func() { _ = db.Close() })
 	execute(tb, db, sqlite.Schema()+`
-		CREATE TABLE traces (num INTEGER PRIMARY KEY, id BLOB) STRICT;`+sqlite.SchemaOfSteps)
+		CREATE TABLE traces (num INTEGER PRIMARY KEY, id BLOB) STRICT;
+		CREATE TABLE objects (trace INTEGER, num INTEGER, api_group TEXT NOT NULL DEFAULT '', name TEXT NOT NULL,
+			uid TEXT NOT NULL DEFAULT '', PRIMARY KEY (trace, num)) STRICT, WITHOUT ROWID;
+		CREATE INDEX objects_name ON objects (name);
+		CREATE INDEX objects_uid ON objects (uid);`+sqlite.SchemaOfSteps)
 	return db
 }
 
@@ -74,7 +78,7 @@ func (e *engine) Store(tb testing.TB, rows []*question.Lifecycle) {
 			execute(tb, e.db, "DELETE FROM "+f.Table)
 		}
 	}
-	columns := []string{"id", "trace", "span"}
+	columns := []string{"id", "trace", "object", "span"}
 	for _, f := range question.Fields() {
 		if f.Table == question.Lifecycles {
 			columns = append(columns, f.Column)
@@ -83,7 +87,7 @@ func (e *engine) Store(tb testing.TB, rows []*question.Lifecycle) {
 	insert := "INSERT INTO lifecycles (" + strings.Join(columns, ", ") +
 		") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
 	for id, l := range rows {
-		values := []any{id, id, []byte{byte(id)}}
+		values := []any{id, id, 7, []byte{byte(id)}}
 		for _, f := range question.Fields() {
 			if f.Table == question.Lifecycles {
 				values = append(values, f.Stored(l))
@@ -91,6 +95,8 @@ func (e *engine) Store(tb testing.TB, rows []*question.Lifecycle) {
 		}
 		execute(tb, e.db, insert, values...)
 		execute(tb, e.db, "INSERT INTO traces (num, id) VALUES (?, ?)", id, l.Trace[:])
+		execute(tb, e.db, "INSERT INTO objects (trace, num, api_group, name, uid) VALUES (?, 7, ?, ?, ?)", id,
+			l.Object.Group, l.Object.Name, string(l.Object.UID))
 		for _, f := range question.Fields() {
 			into := "INSERT INTO " + f.Table + " VALUES (?, ?"
 			switch v := l.Values[f.Name].(type) {
@@ -114,7 +120,7 @@ func (e *engine) Store(tb testing.TB, rows []*question.Lifecycle) {
 func (e *engine) Values(tb testing.TB, c question.Condition) []*bool {
 	tb.Helper()
 	out := make([]*bool, e.rows)
-	query(tb, e.db, "SELECT l.id, "+c.SQL+" FROM lifecycles AS l", c.Args, func(scan func(...any) error) error {
+	query(tb, e.db, "SELECT l.id, "+c.SQL+" FROM "+sqlite.From(c.SQL), c.Args, func(scan func(...any) error) error {
 		var id int
 		var value sql.NullInt64
 		if err := scan(&id, &value); err != nil {
@@ -132,7 +138,7 @@ func (e *engine) Values(tb testing.TB, c question.Condition) []*bool {
 func (e *engine) Lengths(tb testing.TB, of question.Operand, args []any) []*int64 {
 	tb.Helper()
 	out := make([]*int64, e.rows)
-	query(tb, e.db, "SELECT l.id, "+of.SQL+" FROM lifecycles AS l", args, func(scan func(...any) error) error {
+	query(tb, e.db, "SELECT l.id, "+of.SQL+" FROM "+sqlite.From(of.SQL), args, func(scan func(...any) error) error {
 		var id int
 		var value *int64
 		err := scan(&id, &value)
@@ -146,7 +152,7 @@ func (e *engine) Lengths(tb testing.TB, of question.Operand, args []any) []*int6
 func (e *engine) Matching(tb testing.TB, c question.Condition) []int {
 	tb.Helper()
 	var out []int
-	query(tb, e.db, "SELECT l.id FROM lifecycles AS l WHERE "+c.SQL+" ORDER BY l.id", c.Args,
+	query(tb, e.db, "SELECT l.id FROM "+sqlite.From(c.SQL)+" WHERE "+c.SQL+" ORDER BY l.id", c.Args,
 		func(scan func(...any) error) error {
 			var id int
 			err := scan(&id)

@@ -53,7 +53,8 @@ func View() (query string, columns []ViewColumn) {
 		}
 	}
 	add("lower(hex(l.span))", "span", "ID of the span, in lower case")
-	return "SELECT " + strings.Join(selected, ", ") + " FROM lifecycles AS l", columns
+	query = strings.Join(selected, ", ")
+	return "SELECT " + query + " FROM " + From(query), columns
 }
 
 // Moment returns the SQL of a time as text in UTC, with milliseconds, from nanoseconds since 1970.

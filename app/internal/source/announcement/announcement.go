@@ -6,7 +6,8 @@
 //
 // An announcement is a claim of its sender. It is therefore only accepted from the machine itself or
 // with a client certificate, it names no user, and the engine joins a write to the command only when
-// the cluster shows the written version.
+// the cluster shows the written version. A refused write joins no object: like the exit code, it is a claim about
+// the command itself, until the audit log shows the same request.
 package announcement
 
 import (
@@ -42,7 +43,7 @@ type Announcement struct {
 	// Sent is the time of the request by the sender's clock, which may differ from the server's.
 	Sent time.Time       `json:"sent"`
 	Run  observation.Run `json:"run"`
-	// Writes are new successful writes, at most MaxWrites.
+	// Writes are new writes, at most MaxWrites; refused ones, too.
 	Writes []*observation.Write `json:"writes,omitempty"`
 }
 
@@ -84,8 +85,9 @@ func (a *Announcement) run(skew time.Duration) *observation.Run {
 	return out
 }
 
-// writes returns the usable writes, with times by the server's clock: successful ones of this
-// command, whose object is known. Fields that a sender may not claim, such as users, are dropped.
+// writes returns the usable writes, with times by the server's clock: those of this command. The object of a
+// stored one is known by its UID. A refused one has no UID: nothing in the cluster shows it, so it belongs to the
+// command alone. Fields that a sender may not claim, such as users, are dropped.
 func (a *Announcement) writes(skew time.Duration) []*observation.Write {
 	id := parse(a.Run.TraceParent).TraceID()
 	var out []*observation.Write
@@ -94,11 +96,11 @@ func (a *Announcement) writes(skew time.Duration) []*observation.Write {
 			continue
 		}
 		request := parse(w.TraceParent)
-		if w.Failed() || w.UID == "" || w.Kind.Kind == "" || w.Name == "" || request.TraceID() != id {
+		if w.UID == "" && !w.Failed() || w.Kind.Kind == "" || w.Name == "" || request.TraceID() != id {
 			continue
 		}
 		start, end, _ := timestamp.Interval(w.Start, w.End, a.Sent)
-		out = append(out, &observation.Write{
+		o := &observation.Observation{Write: &observation.Write{
 			Ref: object.Ref{
 				Kind: object.Kind{
 					Group: bound(w.Kind.Group), Version: bound(w.Kind.Version), Kind: bound(w.Kind.Kind),
@@ -109,7 +111,13 @@ func (a *Announcement) writes(skew time.Duration) []*observation.Write {
 			ResourceVersion: w.ResourceVersion, Generation: w.Generation,
 			Start: start.Add(skew).UTC(), End: end.Add(skew).UTC(), Code: w.Code,
 			AuditID: bound(w.AuditID), UserAgent: bound(w.UserAgent), TraceParent: text(request),
-		})
+		}}
+		if w.Failed() {
+			o.Write.UID, o.Write.ResourceVersion, o.Write.Generation = "", 0, 0
+			o.Write.Reason, o.Write.Message = bound(w.Reason), bound(w.Message)
+			o.Clean()
+		}
+		out = append(out, o.Write)
 	}
 	return out
 }

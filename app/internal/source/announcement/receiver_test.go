@@ -19,6 +19,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
 var now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -134,17 +135,23 @@ func TestClaims(t *testing.T) {
 	forged.Controller, forged.Removes, forged.Precondition = "c", true, 5
 	forged.Name = strings.Repeat("x", 5000) + "\xff"
 	failed, nameless, foreign := write(), write(), write()
-	failed.Code, nameless.UID, foreign.TraceParent = 403, "", other
+	nameless.UID, foreign.TraceParent = "", other
+	failed.Code, failed.Reason, failed.Message, failed.User = 403, "Forbidden", `password "hunter2" is wrong`, "admin"
 	s.announce(t, &Announcement{
 		Sent: now, Run: running(), Writes: []*observation.Write{nil, forged, failed, nameless, foreign},
 	})
 	want := write()
 	want.Name = object.Bound(strings.Repeat("x", 5000))
-	if len(s.took) != 2 {
-		t.Fatalf("got %d observations, want the command and one write", len(s.took))
+	refused := write()
+	refused.UID, refused.ResourceVersion, refused.Generation = "", 0, 0
+	refused.Code, refused.Reason, refused.Message = 403, "Forbidden", message.Withheld
+	if len(s.took) != 3 {
+		t.Fatalf("got %d observations, want the command, one write and a refused one", len(s.took))
 	}
-	if diff := cmp.Diff(want, s.took[1].Write); diff != "" {
-		t.Errorf("write (-want +got):\n%s", diff)
+	for i, want := range []*observation.Write{want, refused} {
+		if diff := cmp.Diff(want, s.took[i+1].Write); diff != "" {
+			t.Errorf("write %d (-want +got):\n%s", i, diff)
+		}
 	}
 }
 

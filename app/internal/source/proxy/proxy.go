@@ -48,13 +48,15 @@ type Options struct {
 	Emit func(*observation.Observation)
 	// Wrote is called for each stored write, after Emit; may be nil.
 	Wrote func(Written)
+	// Refused is the same for each write that the API server refused.
+	Refused func(Written)
 	// Refusals cleans the reasons of refused writes.
 	Refusals request.Refusals
 	// Warn is called with one-line messages for the user; may be nil.
 	Warn func(string)
 }
 
-// Written is a stored write and where to watch its object.
+// Written is a stored or refused write and where to watch its object.
 type Written struct {
 	// Upstream is the name of the write's cluster and user; see Proxy.REST.
 	Upstream string

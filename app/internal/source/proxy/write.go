@@ -246,12 +246,16 @@ func (x *exchange) request() *request.Body {
 func (p *Proxy) emit(x *exchange, w *observation.Write, since uint64) {
 	p.writes.Add(1)
 	p.opts.Emit(&observation.Observation{Seen: w.End, Source: observation.SourceRequest, Write: w})
-	if w.Failed() || p.opts.Wrote == nil {
+	report := p.opts.Wrote
+	if w.Failed() {
+		report = p.opts.Refused
+	}
+	if report == nil {
 		return
 	}
 	gvr := x.call.GroupVersionResource
 	gvr.Resource = w.Resource
-	p.opts.Wrote(Written{
+	report(Written{
 		Upstream: x.up.name, Resource: gvr, Namespace: w.Namespace, Since: since, Write: w,
 	})
 }

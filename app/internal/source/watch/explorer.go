@@ -4,6 +4,7 @@ package watch
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -136,8 +137,13 @@ func (e *explorer) follow(ctx context.Context, from *edges, o *observation.Obser
 			e.startOwners(ctx, p, owner.Kind)
 		}
 	}
-	if o.State.Pod != nil && o.State.Pod.Node != "" {
+	switch {
+	case o.State.Pod == nil:
+	case o.State.Pod.Node != "":
 		e.startNode(ctx, o.State.Pod.Node, p.since)
+	case slices.ContainsFunc(o.State.Relations, func(r object.Relation) bool { return r.Type == object.Claim }):
+		// A claim that is not bound is the reason of the Pod.
+		e.startFollowed(ctx, plan{resource: claims, namespace: o.State.Namespace, since: p.since, quiet: true})
 	}
 }
 

@@ -13,8 +13,9 @@ import (
 
 // Resources that the package treats specially.
 var (
-	pods  = kind.Pod.GroupVersionResource()
-	nodes = kind.Node.GroupVersionResource()
+	pods   = kind.Pod.GroupVersionResource()
+	nodes  = kind.Node.GroupVersionResource()
+	claims = kind.PersistentVolumeClaim.GroupVersionResource()
 )
 
 // builtInGroups are the API groups of Kubernetes itself. The effects of their kinds are known. A

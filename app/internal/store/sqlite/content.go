@@ -139,9 +139,9 @@ func (c *content) derive(ctx context.Context, all *span.Trace, rows []store.Life
 		if err := c.index(ctx, c.rows.num, all.Spans, false); err != nil {
 			return err
 		}
-		return c.lifecycles(ctx, c.rows.num, rows)
+		return c.rows.lifecycles(ctx, rows)
 	}
-	return c.replace(ctx, c.rows.num, c.all(true), rows)
+	return c.rows.replace(ctx, c.all(true), rows)
 }
 
 var (
@@ -155,8 +155,9 @@ var (
 type rowsOfTrace struct {
 	*deriver
 	// num is the number of the trace.
-	num     int64
-	objects map[object.Ref]int64
+	num int64
+	// objects are the numbers of the objects, and unversioned those by references without a version.
+	objects, unversioned map[object.Ref]int64
 	// nextObject and nextWrite are the next free numbers.
 	nextObject, nextWrite int64
 	newObjects, newWrites rowsOf
@@ -164,7 +165,7 @@ type rowsOfTrace struct {
 
 func newRows(d *deriver, num int64) rowsOfTrace {
 	return rowsOfTrace{
-		deriver: d, num: num, objects: map[object.Ref]int64{},
+		deriver: d, num: num, objects: map[object.Ref]int64{}, unversioned: map[object.Ref]int64{},
 		newObjects: rowsOf{insertion: insertObjects}, newWrites: rowsOf{insertion: insertWrites},
 	}
 }
@@ -173,7 +174,7 @@ func newRows(d *deriver, num int64) rowsOfTrace {
 func (r *rowsOfTrace) load(ctx context.Context) error {
 	refs, err := objects(ctx, r, r.num)
 	for num, ref := range refs {
-		r.objects[ref] = num
+		r.remember(ref, num)
 		r.nextObject = max(r.nextObject, num+1)
 	}
 	if err != nil {
@@ -183,6 +184,13 @@ func (r *rowsOfTrace) load(ctx context.Context) error {
 		ctx, r, "SELECT coalesce(max(num), -1) + 1 FROM writes WHERE trace = ?", []any{r.num},
 		[]any{&r.nextWrite}, nothing,
 	)
+}
+
+// remember notes the number of an object.
+func (r *rowsOfTrace) remember(ref object.Ref, num int64) {
+	r.objects[ref] = num
+	ref.Version = ""
+	r.unversioned[ref] = num
 }
 
 // clear removes all rows of the trace.
@@ -234,13 +242,26 @@ func (r *rowsOfTrace) object(ctx context.Context, ref object.Ref) (int64, error)
 	if ref == (object.Ref{}) {
 		return -1, nil
 	}
+	return r.number(ctx, ref)
+}
+
+// ofLifecycle returns the number of the object of a lifecycle, which has no version.
+func (r *rowsOfTrace) ofLifecycle(ctx context.Context, ref object.Ref) (int64, error) {
+	if num, known := r.unversioned[ref]; known {
+		return num, nil
+	}
+	return r.number(ctx, ref)
+}
+
+// number returns the number of ref, also of an empty one.
+func (r *rowsOfTrace) number(ctx context.Context, ref object.Ref) (int64, error) {
 	num, known := r.objects[ref]
 	if known {
 		return num, nil
 	}
 	num = r.nextObject
 	r.nextObject++
-	r.objects[ref] = num
+	r.remember(ref, num)
 	return num, r.newObjects.put(
 		ctx, r.Tx, r.num, num, text(ref.Group), text(ref.Version), text(ref.Kind.Kind), text(ref.Namespace),
 		text(ref.Name), text(string(ref.UID)),

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
+	questions "github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -30,7 +31,7 @@ func (s *Store) Density(ctx context.Context, q store.DensityQuery) (*store.Densi
 	if q.Where != nil {
 		find := q.Lifecycles()
 		addLifecycles(of, &find)
-		rows = "(SELECT DISTINCT l.trace AS matching FROM lifecycles AS l" + of.String() +
+		rows = "(SELECT DISTINCT l.trace AS matching FROM " + questions.From(of.String()) + of.String() +
 			") CROSS JOIN traces ON num = matching"
 	}
 	count := func(ctx context.Context, from database.Querier) error {

@@ -39,35 +39,39 @@ func lifecyclesOf(t *span.Trace, asOf time.Time) []store.Lifecycle {
 	return out
 }
 
-// lifecycles writes the lifecycles of the trace with that number.
-func (d *deriver) lifecycles(ctx context.Context, num int64, rows []store.Lifecycle) error {
+// lifecycles writes the lifecycles of the trace.
+func (r *rowsOfTrace) lifecycles(ctx context.Context, rows []store.Lifecycle) error {
 	tables := lifecycles()
 	found, args := rowsOf{insertion: tables.insert}, make([]any, 0, tables.insert.columns)
 	phases := rowsOf{insertion: insertPhases}
-	all := []*rowsOf{&found, &phases}
+	all := []*rowsOf{&found, &phases, &r.newObjects}
 	for _, c := range tables.collections {
 		all = append(all, &rowsOf{insertion: c.insert})
 	}
 	for i := range rows {
 		l := &rows[i]
-		d.s.lastLifecycle++
-		id := d.s.lastLifecycle
-		args = append(args[:0], id, num, l.Span[:])
+		of, err := r.ofLifecycle(ctx, l.Object)
+		if err != nil {
+			return err
+		}
+		r.s.lastLifecycle++
+		id := r.s.lastLifecycle
+		args = append(args[:0], id, r.num, of, l.Span[:])
 		for i := range tables.columns {
 			args = append(args, tables.columns[i].Stored(&l.Lifecycle))
 		}
-		if err := found.put(ctx, d.Tx, args...); err != nil {
+		if err := found.put(ctx, r.Tx, args...); err != nil {
 			return err
 		}
 		for i, f := range tables.collections {
 			switch v := l.Values[f.Name].(type) {
 			case []string:
 				for _, element := range v {
-					all[2+i].addRow(id, element)
+					all[3+i].addRow(id, element)
 				}
 			case map[string]string:
 				for key, value := range v {
-					all[2+i].addRow(id, key, value)
+					all[3+i].addRow(id, key, value)
 				}
 			}
 		}
@@ -75,7 +79,7 @@ func (d *deriver) lifecycles(ctx context.Context, num int64, rows []store.Lifecy
 			phases.addRow(id, steps)
 		}
 	}
-	return flushAll(ctx, d.Tx, all...)
+	return flushAll(ctx, r.Tx, all...)
 }
 
 // operation is the name of a span and its service.
@@ -153,14 +157,14 @@ func (d *deriver) operation(ctx context.Context, of operation) (int64, error) {
 }
 
 // replace writes the derived tables of a trace again.
-func (d *deriver) replace(ctx context.Context, num int64, spans []*span.Span, rows []store.Lifecycle) error {
+func (r *rowsOfTrace) replace(ctx context.Context, spans []*span.Span, rows []store.Lifecycle) error {
 	for _, query := range append([]string{"DELETE FROM span_index WHERE trace = ?"}, lifecycles().remove...) {
-		if err := d.Exec(ctx, query, num); err != nil {
+		if err := r.Exec(ctx, query, r.num); err != nil {
 			return err
 		}
 	}
-	if err := d.index(ctx, num, spans, false); err != nil {
+	if err := r.index(ctx, r.num, spans, false); err != nil {
 		return err
 	}
-	return d.lifecycles(ctx, num, rows)
+	return r.lifecycles(ctx, rows)
 }

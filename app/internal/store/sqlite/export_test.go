@@ -27,7 +27,8 @@ func (s *Store) PutLifecycles(ctx context.Context, traces iter.Seq[*span.Trace])
 			); err != nil {
 				return err
 			}
-			if err := d.lifecycles(steady, s.last, lifecyclesOf(t, time.Time{})); err != nil {
+			rows := newRows(d, s.last)
+			if err := rows.lifecycles(steady, lifecyclesOf(t, time.Time{})); err != nil {
 				return err
 			}
 		}

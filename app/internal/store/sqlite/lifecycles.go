@@ -14,10 +14,10 @@ import (
 
 // lifecycleTables are the tables of lifecycles, as the fields of questions demand them.
 type lifecycleTables struct {
-	// columns are the fields with a column in the table lifecycles.
-	columns []question.Field
-	insert  *insertion
-	// query selects the columns of the lifecycles l and their traces t, after their numbers and IDs.
+	// columns are the fields with a column in the table lifecycles, and fields these and those of the objects.
+	columns, fields []question.Field
+	insert          *insertion
+	// query selects the fields of the lifecycles l and their traces t, after their numbers and IDs.
 	query string
 	// collections are the lists and the maps.
 	collections []collection
@@ -34,7 +34,7 @@ type collection struct {
 // lifecycles returns the tables.
 var lifecycles = sync.OnceValue(func() *lifecycleTables {
 	out := &lifecycleTables{}
-	inserted, selected := []string{"id", "trace", "span"}, []string{"l.id", "l.trace", "t.id", "l.span"}
+	inserted, selected := []string{"id", "trace", "object", "span"}, []string{"l.id", "l.trace", "t.id", "l.span"}
 	tables := []string{"phases"}
 	for _, f := range question.Fields() {
 		switch {
@@ -44,15 +44,18 @@ var lifecycles = sync.OnceValue(func() *lifecycleTables {
 			out.collections = append(out.collections,
 				collection{f, insertInto(f.Table, "", "lifecycle", f.Column, "value")})
 		case f.Table == question.Lifecycles:
-			out.columns = append(out.columns, f)
-			inserted, selected = append(inserted, f.Column), append(selected, "l."+f.Column)
+			out.columns, inserted = append(out.columns, f), append(inserted, f.Column)
+		}
+		if f.Table == question.Objects || f.Table == question.Lifecycles {
+			out.fields, selected = append(out.fields, f), append(selected, questions.Dialect{}.Field(&f))
 		}
 	}
 	for _, c := range out.collections {
 		tables = append(tables, c.Table)
 	}
 	out.insert = insertInto(question.Lifecycles, "", inserted...)
-	out.query = "SELECT " + strings.Join(selected, ", ") + " FROM " + lifecyclesOfTraces
+	query := strings.Join(selected, ", ")
+	out.query = "SELECT " + query + " FROM " + lifecyclesOfTraces(query)
 	for _, table := range tables {
 		out.remove = append(out.remove,
 			"DELETE FROM "+table+" WHERE lifecycle IN (SELECT id FROM lifecycles WHERE trace = ?)")

@@ -138,17 +138,19 @@ func onEarlierPage(ctx context.Context, from database.Querier, q *store.FindQuer
 	f.add("(l.start > ? OR l.start = ? AND (t.id, l.span) >= (?, ?))", at, at, key[:16], key[16:])
 	there := false
 	err = database.Scan(
-		ctx, from, "SELECT 1 FROM "+lifecyclesOfTraces+f.String()+" LIMIT 1",
+		ctx, from, "SELECT 1 FROM "+lifecyclesOfTraces(f.String())+f.String()+" LIMIT 1",
 		f.args, []any{&there}, nothing,
 	)
 	return there, err
 }
 
-const (
-	// lifecyclesOfTraces are the lifecycles l and their traces t, and newestFirst is the order of Find.
-	lifecyclesOfTraces = "lifecycles AS l CROSS JOIN traces AS t ON t.num = l.trace"
-	newestFirst        = " ORDER BY l.start DESC, t.id DESC, l.span DESC"
-)
+// newestFirst is the order of Find.
+const newestFirst = " ORDER BY l.start DESC, t.id DESC, l.span DESC"
+
+// lifecyclesOfTraces returns the lifecycles l and their traces t for a statement with that part.
+func lifecyclesOfTraces(part string) string {
+	return questions.From(part) + " CROSS JOIN traces AS t ON t.num = l.trace"
+}
 
 // lifecycleRows returns at most limit lifecycles after a cursor, without their lists and maps.
 func lifecycleRows(
@@ -166,8 +168,8 @@ func lifecycleRows(
 	// The driver ends a query at its time only before the first row. So the costly part gives one row.
 	var ids string
 	err := database.Scan(
-		ctx, from, "SELECT json_group_array(n) FROM (SELECT l.id AS n FROM "+lifecyclesOfTraces+f.String()+
-			newestFirst+" LIMIT ?)", append(f.args, limit), []any{&ids}, nothing,
+		ctx, from, "SELECT json_group_array(n) FROM (SELECT l.id AS n FROM "+lifecyclesOfTraces(f.String())+
+			f.String()+newestFirst+" LIMIT ?)", append(f.args, limit), []any{&ids}, nothing,
 	)
 	if err != nil {
 		return nil, err
@@ -176,7 +178,7 @@ func lifecycleRows(
 	var id, spanid []byte
 	var one found
 	tables := lifecycles()
-	values := make([]any, len(tables.columns))
+	values := make([]any, len(tables.fields))
 	to := []any{&one.id, &one.trace, &id, &spanid}
 	for i := range values {
 		to = append(to, &values[i])
@@ -186,8 +188,8 @@ func lifecycleRows(
 		[]any{ids}, to, func() error {
 			l := one
 			l.Trace, l.Span = traceID(id), spanID(spanid)
-			for i := range tables.columns {
-				tables.columns[i].Set(&l.Lifecycle.Lifecycle, values[i])
+			for i := range tables.fields {
+				tables.fields[i].Set(&l.Lifecycle.Lifecycle, values[i])
 			}
 			l.start = nanos(l.Start)
 			out = append(out, &l)

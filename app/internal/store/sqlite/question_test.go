@@ -11,6 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
@@ -35,8 +38,8 @@ func TestPlans(t *testing.T) {
 		proposal:                          "SEARCH l USING INDEX lifecycles_kind (kind=? AND start>?)",
 		`phase.startup > duration("30s")`: "SEARCH l USING INDEX lifecycles_start (start>?)",
 		`namespace == "team-a"`:           "SEARCH l USING INDEX lifecycles_namespace (namespace=? AND start>?)",
-		`uid == "x"`:                      "SEARCH l USING INDEX lifecycles_uid (uid=?)",
-		`name == "x"`:                     "SEARCH l USING INDEX lifecycles_name (name=?)",
+		`uid == "x"`:                      "SEARCH o USING INDEX objects_uid (uid=?)",
+		`name == "x"`:                     "SEARCH o USING INDEX objects_name (name=?)",
 	} {
 		plan, err := s.Plan(t.Context(), store.FindQuery{Where: parse(t, text), Now: spantest.Epoch})
 		must(t, err)
@@ -238,6 +241,42 @@ func endsEarly(t *testing.T, whole time.Duration, ask func() error) {
 			return
 		case attempt == 10:
 			t.Fatalf("it ended after %s of %s", took, whole)
+		}
+	}
+}
+
+// TestObjectsOfLifecycles: lifecycles keep their objects when an amendment of an earlier revision replaces a span, and
+// when the trace is written again.
+func TestObjectsOfLifecycles(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "lifeline.db"))
+	all := spantest.Apply()
+	late := func(name string) *span.Trace {
+		root := all.Root()
+		return &span.Trace{ID: all.ID, Spans: []*span.Span{{
+			TraceID: all.ID, ID: trace.SpanID{0: 0xff}, Parent: root.ID, Name: span.NameLate, Start: root.End, End: root.End,
+			Object: object.Ref{Kind: object.Kind{Version: "v1", Kind: "Secret"}, Name: name, UID: "late"},
+		}}}
+	}
+	want := map[string]string{}
+	for _, l := range store.LifecyclesOf(all, spantest.Epoch) {
+		want[l.Span.String()] = l.Object.Kind.Kind + "/" + l.Object.Name
+	}
+	for _, b := range []*store.Batch{
+		{Revision: 2, Finished: []*span.Trace{all}},
+		{Revision: 5, Amendments: []*span.Trace{late("a-second")}},
+		{Revision: 4, Amendments: []*span.Trace{late("a-first")}},
+		{Revision: 1, Finished: []*span.Trace{{ID: all.ID, Outcome: all.Outcome, Spans: all.Spans[1:]}}},
+	} {
+		b.AsOf = spantest.Epoch.Add(time.Hour)
+		must(t, s.Write(t.Context(), b))
+		page, err := s.Find(t.Context(), store.FindQuery{Now: b.AsOf, Since: spantest.Epoch.Add(-time.Hour)})
+		must(t, err)
+		got := map[string]string{}
+		for _, l := range page.Lifecycles {
+			got[l.Span.String()] = l.Object.Kind.Kind + "/" + l.Object.Name
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("after revision %d: -want +got:\n%s", b.Revision, diff)
 		}
 	}
 }

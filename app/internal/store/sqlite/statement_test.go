@@ -209,8 +209,8 @@ func TestStatementLifecycles(t *testing.T) {
 		}
 	}
 	execute("DELETE FROM lifecycles")
-	execute("INSERT INTO lifecycles (id, trace, span, kind, start, duration, phase_pull) " +
-		"SELECT 99, num, x'01', 'Pod', start, 5, 2500000000 FROM traces " +
+	execute("INSERT INTO lifecycles (id, trace, object, span, kind, start, duration, phase_pull) " +
+		"SELECT 99, num, 0, x'01', 'Pod', start, 5, 2500000000 FROM traces " +
 		"WHERE id = x'" + spantest.Apply().ID.String() + "'")
 	got, err := ask(t, path, "SELECT kind, phase_pull, trace, images, span FROM v_lifecycles")
 	if err != nil {

@@ -56,13 +56,13 @@ func groups(ctx context.Context, from database.Querier, q *store.GroupQuery, pag
 	var groups int
 	var quantiles sql.NullString
 	to := []any{&value, &group.Count, &group.With, &quantiles, &groups}
-	order := "n DESC, v"
+	order, columns := "n DESC, v", strings.Join(of.columns, ", ")
 	if q.By.Day {
 		order = "v DESC"
 	}
 	err = database.Scan(ctx, from,
-		"SELECT *, count(*) OVER () FROM (SELECT "+strings.Join(of.columns, ", ")+" FROM "+of.rows+f.String()+
-			of.end+" GROUP BY v) ORDER BY "+order+" LIMIT ?", append(f.args, store.MaxGroups), to, func() error {
+		"SELECT *, count(*) OVER () FROM (SELECT "+columns+" FROM "+of.before+
+			questions.From(columns, of.before, f.String())+f.String()+of.end+" GROUP BY v) ORDER BY "+order+" LIMIT ?", append(f.args, store.MaxGroups), to, func() error {
 			one := group
 			one.Value = value.String
 			if q.By.Day {
@@ -80,12 +80,12 @@ func groups(ctx context.Context, from database.Querier, q *store.GroupQuery, pag
 	return err
 }
 
-// statistic is the SQL of groups: their columns, and the rows that they are of, with a condition
-// between rows and end. The parameters before the condition are in the order of the text.
+// statistic is the SQL of groups: their columns, and the text before and after the lifecycles and their condition. The
+// parameters before the condition are in the order of the text.
 type statistic struct {
-	columns   []string
-	rows, end string
-	args      []any
+	columns     []string
+	before, end string
+	args        []any
 }
 
 // measured returns the statistic of q.Of by the groups of q.By.
@@ -107,7 +107,7 @@ func measured(ctx context.Context, from database.Querier, q *store.GroupQuery) (
 	if err != nil {
 		return nil, err
 	}
-	out := &statistic{[]string{by + " AS v", "count(*) AS n", "0 AS w", "NULL AS q"}, "lifecycles AS l", "", args}
+	out := &statistic{[]string{by + " AS v", "count(*) AS n", "0 AS w", "NULL AS q"}, "", "", args}
 	if q.Changes {
 		out.columns[1] = "count(DISTINCT l.trace) AS n"
 	}
@@ -118,7 +118,7 @@ func measured(ctx context.Context, from database.Querier, q *store.GroupQuery) (
 	value := of.SQL
 	if computed {
 		out.columns[0], value = "v", "x"
-		out.rows, out.end = "(SELECT "+by+" AS v, "+of.SQL+" AS x FROM "+out.rows, once+")"
+		out.before, out.end = "(SELECT "+by+" AS v, "+of.SQL+" AS x FROM ", once+")"
 		out.args = slices.Concat(fractions, args, values)
 	} else { // without parameters
 		out.args = slices.Concat(args, fractions)
