@@ -22,6 +22,15 @@ import (
 // value is unlike anything that a cluster holds.
 const value = "cNrY7f3e9a1b2c4d6e8f"
 
+// token looks like a credential that no object has: only its form shows what it is. cut is the length of a part
+// of the value.
+const (
+	token = "ghp_" + "c4n4ryC4N4RYc4n4ryC4N4RYc4n4ryC4N4RY"
+	cut   = 12
+	// number is a password of digits.
+	number = "7305196284"
+)
+
 // TestNothingConfidential: Lifeline stores, sends and prints no confidential
 // value, from any writer and in any quotation by the cluster.
 func TestNothingConfidential(t *testing.T) {
@@ -75,8 +84,11 @@ func TestNothingConfidential(t *testing.T) {
 	}
 	for _, format := range formats {
 		r := run([]string{"-o", format}, []string{task}, self)
-		if !strings.Contains(r.Stdout, "(text withheld)") {
-			t.Errorf("lifeline run -o %s prints no refusal: nothing is proved\n%s", format, r.Stdout)
+		for _, want := range []string{"(text withheld)", "“it has the token …”"} {
+			// A tree wraps text.
+			if !strings.Contains(r.Stdout, want) && (format == "json" || want == "(text withheld)") {
+				t.Errorf("lifeline run -o %s does not print %q: nothing is proved\n%s", format, want, r.Stdout)
+			}
 		}
 	}
 	for _, line := range commandLines(ns) {
@@ -101,9 +113,12 @@ func TestNothingConfidential(t *testing.T) {
 		all := s.api(t, server)
 		missing = ""
 		for _, want := range []string{
-			`Error creating: admission webhook \"quoting.canary.example.com\" denied the request: (text withheld)`,
+			`Error creating: admission webhook \"quoting.canary.example.com\" denied the request: ` +
+				`“PASSWORD=… is not allowed”`,
 			`Job.batch \"web\" is invalid: spec.template: Invalid value: field is immutable`,
-			`ValidatingAdmissionPolicy '` + ns + `' with binding '` + ns + `' denied request: (text withheld)`,
+			`ValidatingAdmissionPolicy '` + ns + `' with binding '` + ns + `' denied request: “it has the token …”`,
+			`, shown at audit level Request`,
+			`“the login with … was refused, and data …, too”`,
 			`Error: failed to start container \"web\": exec: \"(text withheld)\": (text withheld)`,
 			`getting credentials: (text withheld)`,
 		} {
@@ -156,6 +171,10 @@ func TestNothingConfidential(t *testing.T) {
 	s.files(t, "store", server.Dir)
 	server.Start(t)
 	s.api(t, server)
+	restarted(t, ns)
+	harness.Within(t, time.Minute, "a message with a value from before the restart", func() bool {
+		return strings.Contains(s.api(t, server), "“after the restart there is …, too”")
+	})
 	server.Stop(t)
 	s.files(t, "store", server.Dir)
 	s.databases(t, server.Dir)
@@ -172,6 +191,23 @@ func TestNothingConfidential(t *testing.T) {
 	for sink, n := range s.searched {
 		t.Logf("searched %9d bytes of %s", n, sink)
 	}
+}
+
+// restarted makes a bird that quotes the value of its owner. The server observed the owner before its restart, and
+// stored no value.
+func restarted(t *testing.T, ns string) {
+	t.Helper()
+	uid, err := bench.RunKubectl(t.Context(), nil, "-n", ns, "get", "bird/parent", "-o", "jsonpath={.metadata.uid}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bench.MustKubectl(t, fmt.Sprintf(`{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{
+		"name":"restarted","namespace":%q,
+		"ownerReferences":[{"apiVersion":"canary.example.com/v1","kind":"Bird","name":"parent","uid":%q,
+		"controller":true}]},"spec":{"song":"la"}}`, ns, uid), "create", "-f", "-")
+	bench.MustKubectl(t, "", "-n", ns, "patch", "bird/restarted", "--subresource=status", "--type=merge", "-p",
+		`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Sings","message":`+
+			`"after the restart there is `+value+`, too"}]}}`)
 }
 
 // commandLine is a command with the value that changes something, and what a

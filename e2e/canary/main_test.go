@@ -30,9 +30,27 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Exit(harness.Main(m, lab.Options{
-		Nodes: nodes(), Tracing: traced(),
+		Nodes: nodes(), Tracing: traced(), AuditPolicy: auditPolicy,
 	}, &bench))
 }
+
+// auditPolicy logs all writes with their bodies, apart from those of custom resources.
+const auditPolicy = `
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: None, verbs: [get, list, watch]}
+- level: None
+  resources:
+  - {group: coordination.k8s.io, resources: [leases]}
+  - {group: "", resources: [events, serviceaccounts/token]}
+  - {group: events.k8s.io}
+  - {group: authentication.k8s.io}
+  - {group: authorization.k8s.io}
+- {level: Metadata, resources: [{group: canary.example.com}]}
+- {level: RequestResponse}
+`
 
 // traced has the components send all their spans to a test's server.
 func traced() map[lab.Component]lab.Tracing {

@@ -86,6 +86,7 @@ spec:
                 maxLength: 100
                 x-kubernetes-validations:
                 - {rule: '!self.startsWith("silent")', messageExpression: '"it sings " + self'}
+              values: {type: object, x-kubernetes-preserve-unknown-fields: true}
               list: {type: array, maxItems: 10, items: {type: string}, x-kubernetes-list-type: set}
           status: {type: object, x-kubernetes-preserve-unknown-fields: true}
 `, namespace, server.URL, canary, authority), "apply", "-f", "-")

@@ -43,12 +43,30 @@ func newSearch(canary string) *search {
 	}
 	s.forms["as Go prints bytes"] = []byte(strings.Join(goBytes, ", "))
 	s.forms["in decimal"] = []byte(strings.Join(decimal, " "))
+	// A part of the value, as in a text that was cut, is enough.
+	s.forms["in part"], s.forms["its end"] = []byte(canary[:cut]), []byte(canary[len(canary)-cut:])
+	s.forms["in upper case"] = []byte(strings.ToUpper(canary))
+	s.forms["in upper case, in hexadecimal"] = []byte(strings.ToUpper(hex.EncodeToString([]byte(canary))))
+	in64 := base64.StdEncoding.EncodeToString([]byte("user:" + canary))
+	s.forms["in base64 in base64"] = []byte(base64.StdEncoding.EncodeToString([]byte(in64)))[:40]
+	s.forms["a number"] = []byte(number)
+	s.forms["in URL-encoding"] = []byte(percent(canary))
+	s.forms["a token"] = []byte(token)
 	// Base64 looks different by where in three bytes the value begins.
 	for shift := range 3 {
 		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + canary + "xx"))
 		s.forms[fmt.Sprintf("in base64, %d", shift)] = []byte(text[(shift*8+5)/6 : len(text)-6])
 	}
 	return s
+}
+
+// percent encodes each byte as in a URL.
+func percent(text string) string {
+	var b strings.Builder
+	for _, c := range []byte(text) {
+		fmt.Fprintf(&b, "%%%02X", c)
+	}
+	return b.String()
 }
 
 // in looks for the value in what a sink got.

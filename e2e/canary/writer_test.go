@@ -4,6 +4,7 @@ package canary
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -253,6 +254,7 @@ func (w *writer) workloads() {
 		`{"status":{"observedGeneration":1,"conditions":[{"type":"Ready","status":"False","reason":"Sings",`+
 			`"message":"it sings CANARY"},{"type":"Stalled","status":"True","reason":"CANARY!","message":"CANARY"}]}}`,
 	)
+	w.birds()
 	uid := w.uid(core + "pods/web")
 	for i, note := range []string{
 		"getting credentials: exec: executable login failed: token CANARY",
@@ -279,6 +281,80 @@ func (w *writer) workloads() {
 	w.do("GET", core+"pods/web/exec?command=login&command=CANARY&container=web&stdout=true", asJSON, "")
 	w.do("POST", core+"pods/web/exec?command=CANARY&container=web&stdout=true", asJSON, "")
 	w.do("POST", core+"services/none:80/proxy/reset/CANARY?token=CANARY", asJSON, "CANARY")
+}
+
+// birds are custom resources with messages about themselves, about what they own, and about their past.
+func (w *writer) birds() {
+	const at = "/apis/canary.example.com/v1/namespaces/NAMESPACE/birds"
+	create := func(name, meta, spec string) {
+		w.do("POST", at, asJSON, fmt.Sprintf(
+			`{"apiVersion":"canary.example.com/v1","kind":"Bird","metadata":{"name":%q%s},"spec":{%s}}`,
+			name, meta, spec,
+		))
+	}
+	say := func(name, text string) {
+		message, _ := json.Marshal(w.fill(text))
+		w.do("PATCH", at+"/"+name+"/status", asMerge, fmt.Sprintf(
+			`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Sings","message":%s}]}}`, message,
+		))
+	}
+	const values = `"values":{"db":{"password":"CANARY","pin":` + number + `}}`
+	in64 := base64.StdEncoding.EncodeToString([]byte("user:" + w.Canary))
+	for name, text := range map[string]string{
+		"helm": "the login with CANARY was refused, and data " + in64 + ", too",
+		// Forms of the value, and parts of it.
+		"percent": "cannot read ?token=" + percent(w.Canary) + "&x=1",
+		"url":     "cannot fetch https://me:CANARY@git.example.com/CANARY?token=CANARY",
+		"part":    "the login with " + w.Canary[:cut] + "...",
+		"end":     strings.Repeat("so ", 336) + "with " + w.Canary[:cut],
+		"part64":  "the data is " + in64[:len(in64)-6] + "...",
+		"upper":   "the key " + strings.ToUpper(w.Canary) + " is unknown",
+		"hex":     fmt.Sprintf("the keys %x and %X are unknown", w.Canary, w.Canary),
+		"bytes":   fmt.Sprintf("the keys %v and %#v are unknown", []byte(w.Canary), []byte(w.Canary)),
+		"nested":  "the data is " + base64.StdEncoding.EncodeToString([]byte(in64)),
+		"url64":   "the data is " + base64.RawURLEncoding.EncodeToString([]byte("??"+w.Canary+"?>")) + ", too",
+		"middle":  "the keys " + w.Canary[:cut] + "..., ..." + w.Canary[len(w.Canary)-cut:] + " are unknown",
+		"parser":  `cannot load: strconv.Atoi: parsing "` + w.Canary[:cut] + `": invalid syntax`,
+		"number":  "the pin " + number + " is wrong",
+		"output":  "the hook failed: exit status 1: CANARY",
+		"token":   "the answer is " + token + " and no more",
+		// Refusals of objects that do not exist: Flux and Argo CD quote such.
+		"flux": `Deployment/shop/web dry-run failed (Forbidden): admission webhook "v.example.com" denied the ` +
+			"request: PASSWORD=" + token + " or CANARY",
+		"secret": `Secret/shop/db dry-run failed (Invalid): Secret "db" is invalid: data[k]: Invalid value: ` +
+			`"CANARY": no`,
+		"field": `one or more objects failed to apply, reason: Deployment.apps "web" is invalid: spec.paused: ` +
+			`Invalid value: "CANARY": it is CANARY`,
+	} {
+		create(name, "", values)
+		say(name, text)
+	}
+	// The value is that of an object below, of the object above, and of the version before.
+	create("above", "", `"song":"la"`)
+	owner := fmt.Sprintf(
+		`,"ownerReferences":[{"apiVersion":"canary.example.com/v1","kind":"Bird","name":"above","uid":%q,`+
+			`"controller":true}]`,
+		w.uid(at+"/above"),
+	)
+	create("below", owner, values)
+	say("above", "the bird below has CANARY")
+	create("parent", "", values)
+	owner = strings.ReplaceAll(owner, w.uid(at+"/above"), w.uid(at+"/parent"))
+	create("child", strings.ReplaceAll(owner, "above", "parent"), `"song":"la"`)
+	say("child", "the bird above has CANARY")
+	create("keeper", "", `"song":"la"`)
+	keeper := fmt.Sprintf(
+		`,"ownerReferences":[{"apiVersion":"canary.example.com/v1","kind":"Bird","name":"keeper","uid":%q}]`,
+		w.uid(at+"/keeper"),
+	)
+	w.do("POST", "/api/v1/namespaces/NAMESPACE/configmaps", asJSON, fmt.Sprintf(
+		`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kept"%s},"data":{"f":"# a file\n  db: CANARY\n"}}`,
+		keeper,
+	))
+	say("keeper", "the file has CANARY")
+	create("past", "", values)
+	w.do("PATCH", at+"/past", asMerge, `{"spec":{"values":{"db":{"password":"another1"}}}}`)
+	say("past", "it had CANARY")
 }
 
 // quoted are the refusals that quote values, each in its own way.

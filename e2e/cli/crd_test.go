@@ -109,7 +109,7 @@ func TestCustomKind(t *testing.T) {
 		p := begin(t, custom("Gadget", ns, "there", "size: 2"))
 		p.AwaitStderr(t, "running: Gadget there")
 		status(t, "gadgets", ns, "there", `"observedGeneration":2,`, "False")
-		p.AwaitStderr(t, "Test: (text withheld)")
+		p.AwaitStderr(t, "“as the test says”")
 		status(t, "gadgets", ns, "there", `"observedGeneration":2,`, "True")
 		r := harness.Parse(t, p.Wait(t))
 		if r.Code != 0 {
@@ -127,7 +127,7 @@ run converged
 		bench.MustKubectl(t, "", "-n", ns, "wait", "--for=create", "gadget/mute", "--timeout=4m")
 		status(t, "gadgets", ns, "mute", "", "False")
 		began := time.Now()
-		p.AwaitStderr(t, "Test: (text withheld)")
+		p.AwaitStderr(t, "“as the test says”")
 		// Nothing more is said for longer than a kind is given that says nothing.
 		harness.Eventually(t, "silence", func() bool { return time.Since(began) > 5*time.Second })
 		status(t, "gadgets", ns, "mute", "", "True")
@@ -164,7 +164,7 @@ run converged
 		status(t, "gadgets", ns, "there", `"observedGeneration":3,`, "False")
 		r := harness.Parse(t, p.Wait(t))
 		if r.Code != 3 ||
-			!strings.Contains(r.Stderr, "not settled within 15s: Gadget there is not ready: Test: (text withheld)") {
+			!strings.Contains(r.Stderr, "not settled within 15s: Gadget there is not ready: “as the test says”") {
 			t.Errorf("exit code %d, want 3 and what the kind says:\n%s", r.Code, r.Stderr)
 		}
 	})

@@ -486,7 +486,7 @@ var fixtures = []fixture{
 	{
 		"a custom kind with the name of another",
 		"not_established",
-		"failed: ListKindConflict",
+		"is already in use”",
 		"crd/gearNSs.example.com",
 		"",
 		func(p *play) {
@@ -501,7 +501,7 @@ var fixtures = []fixture{
 	{
 		"a custom kind with a condition",
 		"condition_false",
-		"is not ready: BuildFailed",
+		"is not ready: “the build is broken”",
 		"widgetNS/one",
 		"",
 		func(p *play) {

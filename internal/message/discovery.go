@@ -12,7 +12,7 @@ var groupVersion = regexp.MustCompile(`(?:^|, )[a-z0-9]+(?:[.-][a-z0-9]+)*/v[0-9
 
 // cleanAPIs cleans a list of APIs with their errors: "GROUP/VERSION: ERROR, …". After a withheld error, any text could
 // look like an API.
-func cleanAPIs(text string, depth int) string {
+func cleanAPIs(text string, l level) string {
 	var out strings.Builder
 	starts := groupVersion.FindAllStringIndex(text, maxParts)
 	if len(starts) == 0 || starts[0][0] != 0 {
@@ -23,7 +23,7 @@ func cleanAPIs(text string, depth int) string {
 		if i+1 < len(starts) {
 			end = starts[i+1][0]
 		}
-		why := clean(text[at[1]:end], depth)
+		why := l.clean(text[at[1]:end])
 		out.WriteString(text[at[0]:at[1]] + why)
 		if strings.Contains(why, Withheld) {
 			break

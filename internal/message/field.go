@@ -27,7 +27,7 @@ var (
 
 // cleanField returns the path of a field. It removes the values of sets and list maps from
 // brackets.
-func cleanField(text string, _ int) string {
+func cleanField(text string, _ level) string {
 	var b strings.Builder
 	end := 0
 	for _, at := range bracket.FindAllStringIndex(text, -1) {
@@ -47,25 +47,25 @@ func cleanField(text string, _ int) string {
 
 // cleanFields keeps the field errors of a list: path, kind of error, value and detail. It ends before
 // the first part with an unknown form, since the rest could be a quoted value.
-func cleanFields(text string, depth int) string { return fields(text, depth, false) }
+func cleanFields(text string, l level) string { return fields(text, l, false) }
 
 // cleanFieldsOnly is cleanFields without any value.
-func cleanFieldsOnly(text string, depth int) string { return fields(text, depth, true) }
+func cleanFieldsOnly(text string, l level) string { return fields(text, l, true) }
 
 // fields is cleanFields. Of a confidential object, no value is kept.
-func fields(text string, depth int, confidential bool) string {
+func fields(text string, l level, confidential bool) string {
 	text, list := strings.CutPrefix(text, "[")
 	if rest, found := strings.CutPrefix(text, ": "); found {
 		if confidential {
 			return Withheld
 		}
-		return ": " + clean(rest, depth) // an error of the whole object
+		return ": " + l.ofRefusal().clean(rest) // an error of the whole object
 	}
 	var kept []string
 	whole := false
 	for len(kept) < maxParts && !whole {
 		var one string
-		one, text, whole = fieldError(text, !list && len(kept) == 0, confidential)
+		one, text, whole = l.fieldError(text, !list && len(kept) == 0, confidential)
 		if one == "" {
 			break
 		}
@@ -83,10 +83,17 @@ func fields(text string, depth int, confidential bool) string {
 	return out
 }
 
+// withValue are the types of field errors with the invalid value before the detail.
+var withValue = []string{
+	"Not found", "Duplicate value", "Invalid value", "Unsupported value", "Too many", "Too few", "Too short",
+	"Invalid type",
+}
+
 // fieldError parses one "path: Kind of error: value: detail" at the beginning of text. It keeps a
-// harmless value and a known detail. whole reports that nothing but a value was removed. An error that is
-// alone in the text may have its detail after a value of any form, such as a Go struct.
-func fieldError(text string, alone, confidential bool) (one, rest string, whole bool) {
+// harmless value, and a detail that is known or can be masked. whole reports that nothing but a value
+// was removed. An error that is alone in the text may have its detail after a value of any form, such
+// as a Go struct.
+func (l level) fieldError(text string, alone, confidential bool) (one, rest string, whole bool) {
 	field := pathForm.FindString(text)
 	rest, found := strings.CutPrefix(text[len(field):], ": ")
 	if field == "" || !found {
@@ -97,12 +104,13 @@ func fieldError(text string, alone, confidential bool) (one, rest string, whole 
 		return "", text, false
 	}
 	kind := fieldErrors[i]
-	one, rest = cleanField(field, 0)+": "+kind, rest[len(kind):]
+	one, rest = cleanField(field, l)+": "+kind, rest[len(kind):]
+	parted, valued := !slices.Contains(withValue, kind), false
 	if after, found := strings.CutPrefix(rest, ": "); found {
 		if quoted := valueIn(after); quoted != "" {
-			rest = after[len(quoted):]
-			if !confidential && harmless(field, quoted) {
-				one += ": " + quoted
+			rest, parted, valued = after[len(quoted):], true, true
+			if !confidential && l.harmless(field, quoted) {
+				one, valued = one+": "+quoted, false
 			}
 		}
 	}
@@ -110,8 +118,18 @@ func fieldError(text string, alone, confidential bool) (one, rest string, whole 
 		return one, strings.TrimSuffix(rest, "]"), true
 	}
 	if after, found := strings.CutPrefix(rest, ": "); found {
-		if d, rest, found := detailIn(after); found {
+		if confidential {
+			l = l.strict()
+		}
+		if d, rest, found := l.detailIn(after); found {
 			return one + ": " + d, strings.TrimSuffix(rest, "]"), !strings.Contains(d, Withheld)
+		}
+		if parted && l.Refused != nil {
+			d, rest := l.ownDetail(after)
+			if valued {
+				one += ": " + mark
+			}
+			return one + ": " + d, rest, !strings.HasSuffix(d, Withheld)
 		}
 	}
 	if alone && !laterForm.MatchString(rest) {
@@ -122,6 +140,20 @@ func fieldError(text string, alone, confidential bool) (one, rest string, whole 
 	return one, rest, false
 }
 
+// ownDetail masks the unknown detail at the beginning of text: its first line, up to the next field
+// error. Other lines compare objects.
+func (l level) ownDetail(text string) (clean, rest string) {
+	if next := laterForm.FindStringIndex(text); next != nil {
+		text, rest = text[:next[0]], text[next[0]:]
+	}
+	text, lines, more := strings.Cut(strings.TrimSuffix(text, "]"), "\n")
+	clean = l.ofRefusal().text(text)
+	if more && strings.TrimSpace(lines) != "" {
+		clean = strings.TrimSuffix(clean, " "+Withheld) + " " + Withheld
+	}
+	return clean, rest
+}
+
 // lastDetail returns the longest known detail at the end of text, or "".
 func lastDetail(text string) string {
 	for range maxParts {
@@ -129,7 +161,7 @@ func lastDetail(text string) string {
 		if !found || rest == "" {
 			break
 		}
-		if out, ok := known[detail].match(rest, 0); ok {
+		if out, ok := known[detail].match(rest, level{Cleaner: new(Cleaner)}); ok {
 			return out
 		}
 		text = rest
@@ -153,7 +185,7 @@ var (
 )
 
 // detailIn returns the known detail at the beginning of text, without its confidential parts.
-func detailIn(text string) (clean, rest string, found bool) {
+func (l level) detailIn(text string) (clean, rest string, found bool) {
 	for end := range len(text) + 1 {
 		if c := text[end:]; c != "" && !strings.ContainsRune(",] ", rune(c[0])) || !ends(c) {
 			continue
@@ -161,7 +193,7 @@ func detailIn(text string) (clean, rest string, found bool) {
 		if end == 0 || end > maxInput {
 			break
 		}
-		if out, ok := known[detail].match(text[:end], 0); ok {
+		if out, ok := known[detail].match(text[:end], l.ofRefusal()); ok {
 			return out, text[end:], true
 		}
 	}
@@ -169,7 +201,7 @@ func detailIn(text string) (clean, rest string, found bool) {
 }
 
 // cleanTyped cleans a server-side apply error about one field.
-func cleanTyped(text string, _ int) string {
+func cleanTyped(text string, l level) string {
 	// Several errors have a line each; only the first is kept.
 	text, several := strings.CutPrefix(text, "errors:\n  ")
 	field := pathForm.FindString(text)
@@ -177,22 +209,22 @@ func cleanTyped(text string, _ int) string {
 		return Withheld
 	}
 	if rest, found := strings.CutPrefix(text[len(field):], ": "); found && !several {
-		if d, _, found := detailIn(rest); found {
-			return cleanField(field, 0) + ": " + d
+		if d, _, found := l.detailIn(rest); found {
+			return cleanField(field, l) + ": " + d
 		}
 	}
-	return cleanField(field, 0) + ": " + Withheld
+	return cleanField(field, l) + ": " + Withheld
 }
 
 // cleanConflicts cleans a list of fields with their managers.
-func cleanConflicts(text string, depth int) string {
+func cleanConflicts(text string, l level) string {
 	const conflict = "conflict with "
 	parts := strings.SplitN(text, ", "+conflict, maxParts)
 	for i, part := range parts {
 		if i > 0 {
 			part = conflict + part
 		}
-		parts[i] = clean(part, depth)
+		parts[i] = l.clean(part)
 	}
 	return strings.Join(parts, ", ")
 }

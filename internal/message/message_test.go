@@ -440,6 +440,14 @@ func TestTemplates(t *testing.T) {
 		`"A", 'B.c' and "D"`,
 		"<conflicts>",
 		`conflict with "a": .b`,
+		"<decoded>",
+		Withheld,
+		"<denied>",
+		Withheld,
+		"<output>",
+		Withheld,
+		"<refusal>",
+		Withheld,
 		"<date>",
 		"Mon, 02 Jan 2006 15:04:05 +0000",
 		"<duration>",
@@ -548,6 +556,11 @@ func FuzzClean(f *testing.F) {
 		once := Clean(text)
 		if twice := Clean(once); twice != once {
 			t.Errorf("%q became %q, then %q", text, once, twice)
+		}
+		mask := func(text string) string { return strings.ReplaceAll(text, canary, mark) }
+		masked := (&Cleaner{Text: mask, Refused: mask}).Clean(text)
+		if len(masked) > maxOutput || strings.ContainsAny(masked, "\n\x00") && !strings.ContainsAny(text, "\n\x00") {
+			t.Errorf("%q became %q", text, masked)
 		}
 	})
 }

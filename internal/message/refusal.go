@@ -60,23 +60,32 @@ func Confidential(kind string) bool {
 
 // Refusal returns one sentence about a refused request: the clean message, or the invalid fields.
 // For Secrets and ConfigMaps, it returns only the fields and the kinds of errors, or Withheld. It
-// returns "" for an empty Status, and at most 1024 bytes.
-func Refusal(s Status) string {
-	return bounded(refusal(s))
+// returns "" for an empty Status, and at most 1024 bytes. Of the functions of a Cleaner it uses Refused
+// and Shown.
+func (c *Cleaner) Refusal(s Status) string {
+	c = &Cleaner{Text: c.Refused, Refused: c.Refused, Shown: c.Shown}
+	return c.bounded(c.refusal(s))
 }
 
-func refusal(s Status) string {
+// Refusal is Refusal of a strict Cleaner.
+func Refusal(s Status) string { return new(Cleaner).Refusal(s) }
+
+func (c *Cleaner) refusal(s Status) string {
 	if s.Message == "" && len(s.Causes) == 0 {
 		return ""
 	}
-	sentence, confidential := Clean(s.Message), Confidential(s.Resource) || Confidential(s.Kind)
+	confidential := Confidential(s.Resource) || Confidential(s.Kind)
+	if confidential {
+		c = new(Cleaner)
+	}
+	sentence := c.Clean(s.Message)
 	if confidential {
 		sentence = Withheld
 	}
 	var causes []string
 	about, dropped := "", len(s.Causes) > maxCauses
-	for _, c := range s.Causes[:min(len(s.Causes), maxCauses)] {
-		text, kind, whole := c.sentence(confidential)
+	for _, cause := range s.Causes[:min(len(s.Causes), maxCauses)] {
+		text, kind, whole := c.cause(cause, confidential)
 		dropped = dropped || !whole
 		if text != "" && !strings.Contains(sentence, text) {
 			causes, about = append(causes, text), kind
@@ -117,33 +126,37 @@ func subject(text string) string {
 	return webhookForm.FindString(text) + "invalid fields: "
 }
 
-// sentence returns the harmless part of a cause, and its topic: a "field", a "conflict" with
+// cause returns the harmless part of a cause, and its topic: a "field", a "conflict" with
 // another manager, or a disruption "budget". A cause of any other type can contain arbitrary text
 // of a webhook or a server. whole reports that nothing was removed.
-func (c Cause) sentence(confidential bool) (text, about string, whole bool) {
-	if len(c.Field) > maxInput || len(c.Message) > maxInput {
+func (c *Cleaner) cause(of Cause, confidential bool) (text, about string, whole bool) {
+	if len(of.Field) > maxInput || len(of.Message) > maxInput {
 		return "", "", false
 	}
-	field := pathForm.FindString(c.Field)
-	if field != c.Field {
+	field := pathForm.FindString(of.Field)
+	if field != of.Field {
 		field = ""
 	}
-	word, invalid := causeWords[c.Reason]
+	word, invalid := causeWords[of.Reason]
 	switch {
 	case invalid && field != "":
-		body := c.Message
-		if !slices.ContainsFunc(fieldErrors, func(kind string) bool { return strings.HasPrefix(body, kind) }) {
+		body := of.Message
+		own := !slices.ContainsFunc(fieldErrors, func(kind string) bool { return strings.HasPrefix(body, kind) })
+		if own && c.Refused != nil {
+			return cleanField(field, level{}) + ": " + word + ": " + c.level(body).ofRefusal().text(body), "field", true
+		}
+		if own {
 			body = word + " " + body
 		}
-		text, rest, whole := fieldError(field+": "+body, true, confidential)
+		text, rest, whole := c.level(body).fieldError(field+": "+body, true, confidential)
 		text, cut := strings.CutSuffix(text, " "+Withheld)
 		return text, "field", whole && !cut && rest == ""
 	case confidential:
 		return "", "", false
-	case c.Reason == "FieldManagerConflict":
-		text, about = Clean(c.Message+": "+c.Field), "conflict"
-	case c.Reason == "DisruptionBudget":
-		text, about = Clean(c.Message), "budget"
+	case of.Reason == "FieldManagerConflict":
+		text, about = c.Clean(of.Message+": "+of.Field), "conflict"
+	case of.Reason == "DisruptionBudget":
+		text, about = c.Clean(of.Message), "budget"
 	}
 	if text == "" || strings.Contains(text, Withheld) {
 		return "", "", false

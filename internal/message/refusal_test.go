@@ -219,3 +219,61 @@ func TestConfidential(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusalMasked: with the values of the refused object known, its refusal is shown.
+func TestRefusalMasked(t *testing.T) {
+	cases := map[string]struct {
+		status Status
+		want   string
+	}{
+		"policy": {
+			Status{
+				Resource: "deployments",
+				Message: `deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied ` +
+					`request: the label team is missing, PASSWORD=` + canary,
+			},
+			`deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: ` +
+				`“the label team is missing, PASSWORD=…”`,
+		},
+		"own words": {
+			Status{
+				Message: `admission webhook "v.example.com" denied the request: x`,
+				Causes:  []Cause{{Reason: "FieldValueInvalid", Field: "spec.x", Message: canary + " is short"}},
+			},
+			`admission webhook "v.example.com" denied the request: invalid fields: spec.x: Invalid value: “… is short”`,
+		},
+		"shown field": {
+			Status{
+				Message: `CronJob.batch "x" is invalid: spec.schedule: Invalid value: "each day": it has no five ` +
+					`fields`,
+				Causes: []Cause{{
+					Reason: "FieldValueInvalid", Field: "spec.schedule",
+					Message: `Invalid value: "each day": it has no five fields`,
+				}},
+			},
+			`CronJob.batch "x" is invalid: spec.schedule: Invalid value: "each day": “it has no five fields”`,
+		},
+		"Secret": {
+			Status{
+				Resource: "secrets",
+				Message:  `admission webhook "v.example.com" denied the request: the key k is short`,
+				Causes: []Cause{{
+					Reason: "FieldValueInvalid", Field: "data[k]", Message: `Invalid value: "x": short`,
+				}},
+			},
+			`admission webhook "v.example.com" denied the request: invalid fields: data[…]: Invalid value ` + Withheld,
+		},
+		"ConfigMap": {
+			Status{Resource: "configmaps", Message: `admission webhook "v" denied the request: the key k is short`},
+			Withheld,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			cleaner := &Cleaner{Refused: masking, Shown: func(field string) bool { return field == "spec.schedule" }}
+			if got := cleaner.Refusal(c.status); got != c.want {
+				t.Errorf("got  %q\nwant %q", got, c.want)
+			}
+		})
+	}
+}

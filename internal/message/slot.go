@@ -13,9 +13,9 @@ type slot struct {
 	// form is the regular expression of matching text, without capturing groups.
 	form string
 	// clean returns the harmless part of the text; nil keeps all of it.
-	clean func(text string, depth int) string
+	clean func(text string, l level) string
 	// withoutValues is clean for a message about a Secret or a ConfigMap; nil keeps nothing.
-	withoutValues func(text string, depth int) string
+	withoutValues func(text string, l level) string
 	// kind means that the text is a kind or a resource.
 	kind bool
 }
@@ -60,7 +60,7 @@ var slots map[string]slot
 
 // Some slots contain messages. Initializing slots in the declaration would be a cycle.
 func init() {
-	withhold := func(string, int) string { return Withheld }
+	withhold := func(string, level) string { return Withheld }
 	slots = map[string]slot{
 		"bare":      {form: `[A-Z][A-Za-z0-9]*`, kind: true},
 		"demands":   {form: demand + `(?:; ` + demand + `)*`},
@@ -98,18 +98,22 @@ func init() {
 		"word":  {form: `[A-Za-z][A-Za-z0-9]*`},
 
 		"apis":      {form: `.*`, clean: cleanAPIs},
-		"text":      {form: `.*`, clean: withhold},
-		"message":   {form: `.*`, clean: clean},
-		"network":   {form: `.*`, clean: cleanNetwork},
-		"probed":    {form: `.*`, clean: cleanProbed},
+		"conflicts": {form: `.*`, clean: cleanConflicts},
+		"decoded":   {form: `.*`, clean: func(text string, l level) string { return l.strict().clean(text) }},
+		"denied":    {form: `.*`, clean: func(text string, l level) string { return l.ofRefusal().denied(text) }},
+		"message":   {form: `.*`, clean: func(text string, l level) string { return l.clean(text) }},
+		"network":   {form: `.*`, clean: func(text string, l level) string { return l.network(text) }},
+		"output":    {form: `.*`, clean: withhold},
+		"probed":    {form: `.*`, clean: func(text string, l level) string { return l.probed(text) }},
+		"refusal":   {form: `.*`, clean: func(text string, l level) string { return l.ofRefusal().clean(text) }},
+		"text":      {form: `.*`, clean: func(text string, l level) string { return l.text(text) }},
 		"quoted":    {form: `".*"`, clean: cleanQuoted},
 		"url":       {form: `https?://` + host + `(?:[/?#][^"\s]*)?`, clean: origin},
 		"field":     {form: path, clean: cleanField},
 		"fields":    {form: `.*`, clean: cleanFields, withoutValues: cleanFieldsOnly},
 		"choices":   {form: choice + `(?:(?:, | and )` + choice + `)*`},
-		"rest":      {form: `(?:[,;:. \n].*)?`, clean: func(text string, _ int) string { return withheldRest(text) }},
+		"rest":      {form: `(?:[,;:. \n].*)?`, clean: func(text string, _ level) string { return withheldRest(text) }},
 		"typed":     {form: `.*`, clean: cleanTyped},
-		"conflicts": {form: `.*`, clean: cleanConflicts},
 		"reasons":   {form: `.*`, clean: cleanReasons},
 		"policies":  {form: `.*`, clean: cleanPolicies},
 	}
@@ -124,30 +128,30 @@ func withheldRest(text string) string {
 }
 
 // cleanQuoted cleans a message in Go quotes.
-func cleanQuoted(text string, depth int) string {
+func cleanQuoted(text string, l level) string {
 	inner, err := strconv.Unquote(text)
 	if err != nil {
 		inner = Withheld
 	}
-	return strconv.Quote(clean(inner, depth))
+	return strconv.Quote(l.clean(inner))
 }
 
 var originForm = regexp.MustCompile(`^https?://` + host)
 
 // origin returns a URL without path and query, because they can contain a token.
-func origin(text string, _ int) string { return originForm.FindString(text) }
+func origin(text string, _ level) string { return originForm.FindString(text) }
 
 // nodeReasons matches one item of the scheduler's summary of the nodes.
 var nodeReasons = regexp.MustCompile(`^(?:([0-9]+) )?(.*?)(, |\. |\.?$)`)
 
 // cleanReasons cleans the scheduler's summary of the nodes. It is a list of reasons with a count;
 // each reason is a message.
-func cleanReasons(text string, depth int) string {
+func cleanReasons(text string, l level) string {
 	var b strings.Builder
 	for parts := 0; text != ""; parts++ {
 		text = strings.TrimSpace(text)
 		if strings.HasPrefix(text, "preemption: ") {
-			b.WriteString(clean(text, depth))
+			b.WriteString(l.clean(text))
 			break
 		}
 		at := nodeReasons.FindStringSubmatchIndex(text)
@@ -158,7 +162,7 @@ func cleanReasons(text string, depth int) string {
 		if at[2] >= 0 {
 			b.WriteString(text[at[2]:at[3]] + " ")
 		}
-		b.WriteString(clean(text[at[4]:at[5]], depth) + text[at[6]:at[7]])
+		b.WriteString(l.clean(text[at[4]:at[5]]) + text[at[6]:at[7]])
 		text = text[at[1]:]
 	}
 	return b.String()
@@ -172,9 +176,9 @@ var podSecurity = regexp.MustCompile(
 		`seccompProfile|forbidden sysctls|hostProcess)`,
 )
 
-// cleanPolicies keeps the violated rules. It removes their details in parentheses, which quote the
-// Pod.
-func cleanPolicies(text string, _ int) string {
+// cleanPolicies keeps the violated rules. It masks their details in parentheses, which quote the Pod,
+// or removes them.
+func cleanPolicies(text string, l level) string {
 	var kept []string
 	dropped := false
 	for len(kept) < maxParts {
@@ -184,9 +188,13 @@ func cleanPolicies(text string, _ int) string {
 		}
 		kept = append(kept, rule)
 		text = text[len(rule):]
-		if strings.HasPrefix(text, " (") {
-			dropped = true
-			_, text, _ = strings.Cut(text, "), ")
+		if details, found := strings.CutPrefix(text, " ("); found {
+			details, text, _ = strings.Cut(details, "), ")
+			if l.Refused == nil {
+				dropped = true
+			} else {
+				kept[len(kept)-1] += " (" + l.ofRefusal().text(strings.TrimSuffix(details, ")")) + ")"
+			}
 			continue
 		}
 		text = strings.TrimPrefix(text, ", ")

@@ -98,10 +98,10 @@ func (t *template) expression() (*regexp.Regexp, []slot) {
 }
 
 // match returns the message as cleaned by the first matching template.
-func (all *templates) match(text string, depth int) (string, bool) {
+func (all *templates) match(text string, l level) (string, bool) {
 	for _, list := range [][]*template{all.byFirst[text[0]], all.slotted} {
 		for _, t := range list {
-			if out, ok := t.match(text, depth); ok {
+			if out, ok := t.match(text, l); ok {
 				return out, true
 			}
 		}
@@ -109,7 +109,7 @@ func (all *templates) match(text string, depth int) (string, bool) {
 	return "", false
 }
 
-func (t *template) match(text string, depth int) (string, bool) {
+func (t *template) match(text string, l level) (string, bool) {
 	if !strings.HasPrefix(text, t.prefix) || !strings.Contains(text, t.literal) {
 		return "", false
 	}
@@ -132,11 +132,11 @@ func (t *template) match(text string, depth int) (string, bool) {
 			b.WriteString(value)
 			confidential = confidential || s.kind && Confidential(value)
 		case confidential && s.withoutValues != nil:
-			b.WriteString(s.withoutValues(value, depth+1))
+			b.WriteString(s.withoutValues(value, l.inner()))
 		case confidential:
 			b.WriteString(Withheld)
 		default:
-			b.WriteString(s.clean(value, depth+1))
+			b.WriteString(s.clean(value, l.inner()))
 		}
 		end = to
 	}

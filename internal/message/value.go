@@ -20,12 +20,15 @@ var (
 )
 
 // valueIn returns the value at the beginning of a field error's text, in the form of API validation:
-// a quoted text, a number, a boolean, or JSON. It returns "" for another form.
+// a quoted text, a number, a boolean, JSON, or the mark of a removed value. It returns "" for another
+// form.
 func valueIn(text string) string {
 	value := ""
 	switch {
 	case text == "":
 		return ""
+	case strings.HasPrefix(text, mark):
+		value = mark
 	case text[0] == '"':
 		value = quotedForm.FindString(text)
 	case text[0] == '{' || text[0] == '[':
@@ -43,17 +46,22 @@ func valueIn(text string) string {
 	return ""
 }
 
-// harmless reports whether the value of a field may be shown: a number, a quantity or a boolean, or
-// the name of an image or of another object. Nothing of a field with confidential content is.
-func harmless(field, value string) bool {
+// harmless reports whether the value of a field may be shown: a number, a quantity or a boolean, the name
+// of an image or of another object, or a text of a field that shows its values. Nothing of a field with
+// confidential content is.
+func (c *Cleaner) harmless(field, value string) bool {
 	names := element.FindAllString(strings.ReplaceAll(field, "[]", ""), -1)
-	if len(value) > maxValue || slices.ContainsFunc(names, confidentialName) {
+	if len(value) > maxValue || slices.ContainsFunc(names, ConfidentialField) {
 		return false
 	}
 	if plainForm.FindString(value) == value || amountForm.MatchString(value) {
 		return true
 	}
-	return slices.Contains(named, names[len(names)-1]) && nameForm.MatchString(value)
+	if slices.Contains(named, names[len(names)-1]) && nameForm.MatchString(value) {
+		return true
+	}
+	return c.Shown != nil && value[0] == '"' && c.Shown(bracket.ReplaceAllString(field, "")) &&
+		c.Refused != nil && c.Refused(value) == value
 }
 
 // named are the fields with the name of an image or of an object.
@@ -70,8 +78,8 @@ var confidentialNames = []string{
 	"key", "parameters", "patch", "stringData", "values",
 }
 
-// confidentialName reports whether the values below a field of that name may be secret.
-func confidentialName(name string) bool {
+// ConfidentialField reports whether the values below a field of that name may be secret.
+func ConfidentialField(name string) bool {
 	lower := strings.ToLower(name)
 	for _, part := range []string{
 		"auth", "cert", "code", "credential", "encrypted", "env", "key", "pass", "pin", "pwd", "secret", "token",

@@ -45,7 +45,7 @@ func TestCustomKinds(t *testing.T) {
 				{5 * time.Second, 1, `status: {observedGeneration: 1, conditions: [{type: NotReady, status: "True",
 					reason: TimeoutException, message: Exceeded timeout of 300000ms}]}`},
 			},
-			"Kafka shop failed 20s ago: it failed: TimeoutException: (text withheld).\n" +
+			"Kafka shop failed 20s ago: it failed: “Exceeded timeout of 300000ms”.\n" +
 				"Cause: an unknown author created Kafka shop at 12:01:00, trace 483dc408.\n" +
 				"Since 12:01:05. Before that, it waited 5s for its controller.\n" +
 				"Next: kubectl -n default describe kafka.kafka.strimzi.io/shop\n",

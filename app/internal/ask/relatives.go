@@ -42,6 +42,18 @@ func (s *seen) add(o *observation.Observation) {
 	}
 }
 
+// complete completes the messages: all objects are known.
+func (s *seen) complete() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range s.all {
+		if o.Later != nil {
+			o.Later()
+			o.Later = nil
+		}
+	}
+}
+
 // find returns a state that matches is, or nil.
 func (s *seen) find(is func(*observation.State) bool) *observation.State {
 	s.mu.Lock()
@@ -59,7 +71,9 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.
 	s := &seen{states: map[types.UID]*observation.State{}}
 	cfg := rest.CopyConfig(t.Kubeconfig.Current())
 	cfg.UserAgent = t.UserAgent()
-	w, err := watch.New(watch.Config{REST: cfg, Now: t.Now, Emit: s.add, Warn: p.Say})
+	conf := p.WatchConfig(cfg, s.add)
+	conf.Incomplete = true
+	w, err := watch.New(conf)
 	if err != nil {
 		return nil, err
 	}
@@ -137,6 +151,7 @@ func (t *Trace) relatives(ctx context.Context, p *pipeline.Pipeline, target cli.
 		_, _ = w.Look(ctx, kind.PersistentVolumeClaim.GroupVersionResource(), claim.Namespace, claim.Name)
 	}
 	w.Close()
+	s.complete()
 	return f, nil
 }
 

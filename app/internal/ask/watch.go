@@ -83,7 +83,7 @@ func (w *Watch) direct(ctx context.Context, signals <-chan os.Signal) (code int,
 	if err := w.resolve(true); err != nil {
 		return cli.CodeError, err
 	}
-	p, watcher, err := pipeline.Watching(ctx, w.Options, w.Record, w.OTLP)
+	p, watcher, err := pipeline.Watching(ctx, w.Options, pipeline.Outputs{Record: w.Record, OTLP: w.OTLP})
 	if err != nil {
 		return cli.CodeError, err
 	}

@@ -31,13 +31,15 @@ func Default() *ServerConfiguration {
 		Relations:  []RelationConfiguration{},
 		Health:     []HealthConfiguration{},
 		Labels:     []string{"app.kubernetes.io/name", "app.kubernetes.io/version"},
-		Messages:   MessagesClean,
+		Messages:   MessagesMask,
+		MessagesOf: []MessagesConfiguration{},
 		ShowValues: []ValuesConfiguration{},
 		Joining:    JoiningConfiguration{Mode: JoinRewrite, Unjoined: UnjoinedPass, Window: duration(time.Minute)},
 		Sampling:   SamplingConfiguration{RatePerMillion: 1_000_000, KeepFailed: true},
 		Retention:  RetentionConfiguration{Age: duration(7 * 24 * time.Hour), Size: resource.MustParse("10Gi")},
 		OTLP: OTLPConfiguration{
-			Outbox: OutboxConfiguration{MaxAge: duration(24 * time.Hour), MaxSpans: 1_000_000},
+			Messages: MessagesStrict,
+			Outbox:   OutboxConfiguration{MaxAge: duration(24 * time.Hour), MaxSpans: 1_000_000},
 		},
 		Notices: NoticesConfiguration{
 			After: duration(5 * time.Minute), Receivers: []NoticeReceiverConfiguration{},

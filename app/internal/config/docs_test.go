@@ -166,9 +166,9 @@ lifeline rbac -n lifeline --config FILE | kubectl apply -f -
 ` + `This creates a ServiceAccount with exactly the rights that the server needs for this configuration:
 ` + "`get`, `list` and `watch`" + ` on each resource that your cluster offers and that is not excluded.
 The server watches no Secrets unless ` + "`watch.secretMetadata`" + ` is set, and then only their metadata. It
-reads only the metadata of ConfigMaps, too, but RBAC has no such right; exclude them if that is too
-much. With ` + "`--offline`" + ` the command contacts no cluster and lists the resources of Kubernetes
-itself.
+reads ConfigMaps to mask their values in messages; with ` + "`messages: strict`" + `, it reads their metadata
+only. RBAC has no such right; exclude ConfigMaps if that is too much. With ` + "`--offline`" + ` the command
+contacts no cluster and lists the resources of Kubernetes itself.
 
 - The server skips a resource that it may not read, and logs its name once. It tries again every
   three minutes.

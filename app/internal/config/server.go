@@ -66,11 +66,15 @@ type ServerConfiguration struct {
 	// Labels of Secrets and ConfigMaps are not kept. See [questions](api.md).
 	Labels []string `json:"labels"`
 
-	// The kept part of messages in conditions, container states and Events: `clean` keeps [known
-	// sentences](security.md#what-a-trace-holds-of-messages), `keep` all, on one line and at most 1024 bytes.
-	// Such a message may quote the output of an application, an argument, or the value of a variable: then
-	// traces, exported spans and notices have it, too.
+	// The text of messages in conditions, container states, Events and refusals, on one line and at most
+	// 1024 bytes. `mask` shows text and masks [values](security.md#what-a-trace-holds-of-messages).
+	// `strict` shows known sentences only; `clean` means the same. `keep` shows everything but the values in
+	// refusals: then traces and notices have the output of applications, arguments and the values of variables
+	// that a message quotes.
 	Messages string `json:"messages"`
+
+	// The same for single kinds and groups. The setting of a kind goes before that of its group. At most 64.
+	MessagesOf []MessagesConfiguration `json:"messagesOf"`
 
 	// How the spans of other components are joined to the traces of changes.
 	Joining JoiningConfiguration `json:"joining"`

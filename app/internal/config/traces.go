@@ -10,12 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The values of the field messages.
-const (
-	MessagesClean = "clean"
-	MessagesKeep  = "keep"
-)
-
 // WatchConfiguration is the section `watch`.
 type WatchConfiguration struct {
 	// The namespaces to watch; empty means all namespaces and cluster-scoped resources.
@@ -122,6 +116,11 @@ type OTLPConfiguration struct {
 	// (`OTEL_EXPORTER_OTLP_ENDPOINT` and the other standard variables), where the port has no effect
 	// on the protocol; without these nothing is sent.
 	Endpoint string `json:"endpoint"`
+
+	// The text of messages in sent spans. `strict` sends [known
+	// sentences](security.md#what-a-trace-holds-of-messages) only: a backend may have other readers than
+	// the cluster. `mask` and `keep` send messages as they are stored. `clean` means `strict`.
+	Messages string `json:"messages"`
 
 	// The queue on disk for spans while the backend is unreachable.
 	Outbox OutboxConfiguration `json:"outbox"`

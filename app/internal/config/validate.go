@@ -46,7 +46,8 @@ func (c *ServerConfiguration) validate() field.ErrorList {
 	v.engine(field.NewPath("engine"), c.Engine)
 	v.relations(field.NewPath("relations"), c.Relations)
 	v.health(field.NewPath("health"), c.Health)
-	v.oneOf(field.NewPath("messages"), c.Messages, MessagesClean, MessagesKeep)
+	v.messages(field.NewPath("messages"), c.Messages)
+	v.messagesOf(field.NewPath("messagesOf"), c.MessagesOf)
 	v.values(field.NewPath("showValues"), c.ShowValues)
 	v.labels(field.NewPath("labels"), c.Labels)
 	v.joining(field.NewPath("joining"), c.Joining)
@@ -166,6 +167,7 @@ func (v *validator) retention(path *field.Path, c RetentionConfiguration) {
 
 func (v *validator) otlp(path *field.Path, c OTLPConfiguration) {
 	v.endpoint(path.Child("endpoint"), c.Endpoint)
+	v.messages(path.Child("messages"), c.Messages)
 	v.positive(path.Child("outbox", "maxAge"), c.Outbox.MaxAge)
 	v.between(path.Child("outbox", "maxSpans"), c.Outbox.MaxSpans, 1, 1_000_000_000)
 }

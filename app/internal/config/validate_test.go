@@ -40,7 +40,7 @@ func TestValidate(t *testing.T) {
 			}, "apiVersion kind api.address api.maxStreams telemetry.address telemetry.address log.level log.format " +
 				"webhook.convention webhook.suppliers engine.settle messages joining.mode joining.unjoined " +
 				"joining.window " +
-				"retention.age retention.size otlp.outbox.maxAge otlp.outbox.maxSpans notices.after " +
+				"retention.age retention.size otlp.messages otlp.outbox.maxAge otlp.outbox.maxSpans notices.after " +
 				"replicas.mode replicas.name " +
 				"replicas.leaseDuration replicas.renewDeadline replicas.retryPeriod",
 		},
@@ -312,8 +312,19 @@ func TestValidate(t *testing.T) {
 			"", func(c *ServerConfiguration) { c.Retention.Size = resource.MustParse("100000000500m") },
 			"retention.size",
 		},
-		"Endpoints":      {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "collector:4317" }, ""},
-		"EndpointURL":    {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "https://c.example/otlp" }, ""},
+		"Endpoints":     {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "collector:4317" }, ""},
+		"EndpointURL":   {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "https://c.example/otlp" }, ""},
+		"Messages":      {"", func(c *ServerConfiguration) { c.Messages = "some" }, "messages"},
+		"MessagesClean": {"", func(c *ServerConfiguration) { c.Messages = MessagesClean }, ""},
+		"MessagesOf": {
+			"", func(c *ServerConfiguration) {
+				c.MessagesOf = []MessagesConfiguration{
+					{Group: "example.com", Messages: "keep"}, {Group: "example.com", Kind: "A", Messages: "strict"},
+					{Messages: "keep"}, {Group: "example.com", Messages: "keep"}, {Kind: "a b", Messages: "keep"},
+					{Group: "EXAMPLE", Messages: "some"},
+				}
+			}, "messagesOf[2].kind messagesOf[3] messagesOf[4].kind messagesOf[5].group messagesOf[5].messages",
+		},
 		"EndpointHost":   {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "collector" }, "otlp.endpoint"},
 		"EndpointNoHost": {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "http://:80" }, "otlp.endpoint"},
 		"EndpointScheme": {"", func(c *ServerConfiguration) { c.OTLP.Endpoint = "ftp://c" }, "otlp.endpoint"},
@@ -406,7 +417,8 @@ func TestDiff(t *testing.T) {
 		"otlp.outbox.maxSpans"}, reload); diff != "" {
 		t.Errorf("reload: -want +got:\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"log.format", "watch.namespaces", "otlp.endpoint"}, restart); diff != "" {
+	want := []string{"log.format", "watch.namespaces", "otlp.endpoint", "otlp.messages"}
+	if diff := cmp.Diff(want, restart); diff != "" {
 		t.Errorf("restart: -want +got:\n%s", diff)
 	}
 }

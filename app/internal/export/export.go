@@ -33,6 +33,8 @@ type Options struct {
 	Endpoint string
 	// Setting is the name of Endpoint's setting in messages; empty means --otlp.
 	Setting string
+	// Text sends messages as they are. Otherwise text of unknown form is withheld.
+	Text bool
 	// Cluster is the UID of the spans' cluster; may be empty.
 	Cluster string
 	// Warn is called once when the backend is unreachable, and once for each new reason of refused

@@ -86,6 +86,9 @@ func (s *sender) attempt(ctx context.Context, spans []*span.Span) answer {
 // pack builds a request from the first of spans.
 func (s *sender) pack(spans []*span.Span) ([]*tracepb.ResourceSpans, answer) {
 	spans = spans[:min(len(spans), maxBatch)]
+	if !s.opts.Text {
+		spans = strict(spans)
+	}
 	for {
 		request := span.ToOTLP([]*span.Trace{{Spans: spans}}, s.opts.Cluster)
 		size := proto.Size(&tracepb.TracesData{ResourceSpans: request})

@@ -42,7 +42,7 @@ type Kind struct {
 	// Shown are the fields outside metadata whose values may be shown, such as "spec.replicas". Each stands
 	// for all below it, too. The values of labels may be shown unless the kind is MetadataOnly.
 	Shown []string
-	// MetadataOnly is true for kinds whose content is never read.
+	// MetadataOnly is true for kinds whose content is in no observation.
 	MetadataOnly bool
 	// Replicas is the place of the replica counts in the status.
 	Replicas Replicas

@@ -30,10 +30,10 @@ func (n *Normalizer) judges(of object.Kind) bool {
 
 // judged sets the verdict on the object of s. A paused controller observes no generation, so the present
 // one counts as observed.
-func (n *Normalizer) judged(s *observation.State, obj fields) (observation.Progress, string) {
+func (n *Normalizer) judged(s *observation.State, obj fields, of *texts) (observation.Progress, string) {
 	v := n.judge.Of(obj)
 	s.JudgedBy = v.By
-	text := said(&v, s)
+	text := said(&v, of)
 	switch {
 	case v.Held && v.Progress == observation.ProgressCurrent:
 		if s.ObservedGeneration >= 0 {
@@ -48,10 +48,10 @@ func (n *Normalizer) judged(s *observation.State, obj fields) (observation.Progr
 
 // said returns the text of a verdict: that of the object without quoted values, or the reason. A state that
 // only repeats the verdict is no reason.
-func said(v *health.Verdict, s *observation.State) string {
+func said(v *health.Verdict, of *texts) string {
 	text := v.Message
-	if !v.Ours && !isReason(text) {
-		text = s.Cleaned(text)
+	if !v.Ours && (!isReason(text) || !of.harmless(text)) {
+		text = of.clean(text)
 	}
 	switch {
 	case text == message.Withheld:

@@ -33,7 +33,7 @@ func TestHealth(t *testing.T) {
 			`{"apiVersion":"kafka.strimzi.io/v1","kind":"Kafka",` + meta + `"status":{"conditions":[
 				{"type":"NotReady","status":"True","reason":"TimeoutException",
 				"message":"the token is cNrYhunter2"}]}}`,
-			observation.ProgressFailed, "TimeoutException: (text withheld)", observation.JudgedByArgoCD, -1,
+			observation.ProgressFailed, "“the token is …”", observation.JudgedByArgoCD, -1,
 		},
 		"text of a check": {
 			`{"apiVersion":"kafka.strimzi.io/v1","kind":"Kafka",` + meta + `"status":{}}`,
@@ -44,10 +44,10 @@ func TestHealth(t *testing.T) {
 				`"spec":{"suspend":true},"status":{"observedGeneration":1}}`,
 			observation.ProgressCurrent, "held: it is paused, as wished", observation.JudgedByNames, 2,
 		},
-		"a value as state": {
+		"a text as state": {
 			`{"apiVersion":"example.com/v1","kind":"Widget",` + meta +
-				`"status":{"phase":"Failed","message":"cNrYhunter2"}}`,
-			observation.ProgressFailed, "Failed: (text withheld)", observation.JudgedByNames, -1,
+				`"status":{"phase":"Failed","message":"cNrYhunter2 is used"}}`,
+			observation.ProgressFailed, "“cNrYhunter2 is used”", observation.JudgedByNames, -1,
 		},
 		"nothing": {
 			`{"apiVersion":"example.com/v1","kind":"Widget",` + meta + `"spec":{}}`,

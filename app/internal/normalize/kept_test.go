@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kube-lifeline/lifeline/app/internal/mask"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -20,8 +21,8 @@ func TestKeptMessages(t *testing.T) {
 		"exitCode":1,"reason":"Error","message":` + quoted(output) + `}}}]}}`
 	event := `{"apiVersion":"v1","kind":"Event","metadata":{"uid":"e","resourceVersion":"8"},"reason":"Unhealthy",
 		"message":` + quoted("Readiness probe failed: "+output) + `}`
-	for _, keep := range []bool{false, true} {
-		n := New([KeySize]byte{1}, Settings{KeepMessages: keep})
+	for mode, keep := range map[mask.Mode]bool{mask.Strict: false, mask.Keep: true} {
+		n := New([KeySize]byte{1}, Settings{Messages: mask.Modes{Default: mode}})
 		o := observation.Observation{State: n.Object(parse(t, pod)), Event: n.Event(parse(t, event))}
 		data, err := json.Marshal(o)
 		if err != nil {

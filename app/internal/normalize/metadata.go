@@ -9,6 +9,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -20,6 +22,19 @@ import (
 // Their data is unknown, so every write counts as a change of the desired state, and of the leaf
 // PathData. The exception is a stored Helm release: it changes with the progress of the release.
 func (n *Normalizer) Metadata(of object.Kind, m *metav1.PartialObjectMetadata) *observation.State {
+	return n.metadata(of, m, nil)
+}
+
+// Content is Metadata for a whole object. Of its content, only the values that messages must not show are used.
+func (n *Normalizer) Content(of object.Kind, u *unstructured.Unstructured) *observation.State {
+	m := new(metav1.PartialObjectMetadata)
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(fields{"metadata": u.Object["metadata"]}, m) != nil {
+		return nil
+	}
+	return n.metadata(of, m, u.Object)
+}
+
+func (n *Normalizer) metadata(of object.Kind, m *metav1.PartialObjectMetadata, whole fields) *observation.State {
 	version, err := strconv.ParseUint(m.ResourceVersion, 10, 64)
 	if err != nil || m.UID == "" {
 		return nil
@@ -63,7 +78,12 @@ func (n *Normalizer) Metadata(of object.Kind, m *metav1.PartialObjectMetadata) *
 	if gk := (schema.GroupKind{Group: of.Group, Kind: of.Kind}); n.Relations.Has(gk) {
 		s.Relations = n.relate(s.Relations, gk, described(of, m))
 	}
-	n.own(s, content, entries(m.ManagedFields))
+	if words := n.own(s, content, entries(m.ManagedFields)); words != nil {
+		if whole != nil {
+			words = n.Memory.Collect(whole, false)
+		}
+		n.remember(s, words)
+	}
 	if s.Revision == nil {
 		s.Desired = xxhash.Sum64String(m.ResourceVersion)
 	}

@@ -7,8 +7,10 @@ import (
 	"encoding/binary"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/health"
+	"github.com/kube-lifeline/lifeline/app/internal/mask"
 	"github.com/kube-lifeline/lifeline/app/internal/recent"
 	"github.com/kube-lifeline/lifeline/app/internal/relation"
 )
@@ -18,8 +20,9 @@ const KeySize = 16
 
 // Normalizer normalizes objects. All digests in its results depend on its key: without the key, a
 // digest reveals nothing of a short value such as a password. The same object always gives the same
-// result, except for the verdict on an object that shows nothing (package health), and that an Ingress waits for an
-// address once another one of its class has one. A Normalizer may be used concurrently.
+// result, with three exceptions: the verdict on an object that shows nothing (package health); an Ingress waits for
+// an address once another one of its class has one; text of a message is shown once the values of its object are
+// known. A Normalizer may be used concurrently.
 type Normalizer struct {
 	k0, k1 uint64
 	// recent are the fields of managers by their fieldsV1, and tables the field tables of objects.
@@ -40,8 +43,10 @@ type Settings struct {
 	Shown map[schema.GroupKind][]string
 	// Labels are the keys of the labels that are kept.
 	Labels []string
-	// KeepMessages keeps the messages of objects and Events as they are.
-	KeepMessages bool
+	// Messages are the modes of the messages of objects and Events. Memory has the values that masked
+	// messages must not show; nil means a new one.
+	Messages mask.Modes
+	Memory   *mask.Memory
 	// Health are the health rules of the configuration; nil for none.
 	Health *health.Rules
 	// Signals are the kinds that show their state; nil means none yet. The Normalizer adds to them.
@@ -53,14 +58,25 @@ func New(key [KeySize]byte, s Settings) *Normalizer {
 	if s.Signals == nil {
 		s.Signals = new(health.Signals)
 	}
+	if s.Memory == nil {
+		s.Memory = mask.NewMemory()
+	}
+	k0, k1 := halves(key)
 	return &Normalizer{
-		k0: binary.LittleEndian.Uint64(key[:8]), k1: binary.LittleEndian.Uint64(key[8:]), Settings: s,
+		k0: k0, k1: k1, Settings: s,
 		recent:  &recent.Cache[string, managed]{Size: maxManaged},
 		tables:  &recent.Cache[tableKey, table]{Size: maxTables},
 		classes: &recent.Cache[string, bool]{Size: maxClasses},
 		judge:   health.NewJudge(s.Health, s.Signals),
 	}
 }
+
+func halves(key [KeySize]byte) (k0, k1 uint64) {
+	return binary.LittleEndian.Uint64(key[:8]), binary.LittleEndian.Uint64(key[8:])
+}
+
+// Forget is called for a removed object. Its values stay known for its last messages.
+func (n *Normalizer) Forget(uid types.UID) { n.Memory.Forget(uid) }
 
 // NewKey returns a random key.
 func NewKey() (key [KeySize]byte) {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/health"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/mask"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -27,34 +28,68 @@ import (
 // It returns nil for an object without UID or numeric resourceVersion, such as a metric or a
 // ComponentStatus: these are not stored and have no lifecycle.
 func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
-	obj := health.Reduced(u.Object)
+	s, _ := n.object(u, false)
+	return s
+}
+
+// Early is Object for an object that arrives possibly before others whose values its messages quote. Then the text
+// of the messages is withheld, and waits is true: Object returns them later.
+func (n *Normalizer) Early(u *unstructured.Unstructured) (s *observation.State, waits bool) {
+	return n.object(u, true)
+}
+
+// Learn remembers the values that messages must not show of an object that an earlier process observed.
+func (n *Normalizer) Learn(u *unstructured.Unstructured) {
+	s := identified(u.Object)
+	if s == nil {
+		return
+	}
+	if words := n.own(s, u.Object, items(sub(u.Object, "metadata"), "managedFields")); words != nil {
+		n.relateTo(s, u.Object)
+		n.remember(s, words)
+	}
+}
+
+// identified returns the identity of an object, and what stands in its metadata; nil for one that is not stored.
+func identified(obj fields) *observation.State {
 	meta := sub(obj, "metadata")
 	version, err := strconv.ParseUint(raw(meta, "resourceVersion"), 10, 64)
 	if err != nil || raw(meta, "uid") == "" {
 		return nil
 	}
-	of := kindOf(raw(obj, "apiVersion"), raw(obj, "kind"))
-	gk := schema.GroupKind{Group: of.Group, Kind: of.Kind}
-	status := sub(obj, "status")
-	_, hasStatus := obj["status"]
-	s := &observation.State{
-		Kept: n.KeepMessages,
+	return &observation.State{
 		Ref: object.Ref{
-			Kind:      of,
+			Kind:      kindOf(raw(obj, "apiVersion"), raw(obj, "kind")),
 			Namespace: word(meta, "namespace"),
 			Name:      text(meta, "name"),
 			UID:       types.UID(text(meta, "uid")),
 		},
-		ResourceVersion:    version,
-		Generation:         number(meta, "generation"),
-		Created:            moment(meta, "creationTimestamp"),
-		Deleting:           moment(meta, "deletionTimestamp"),
-		GraceSeconds:       number(meta, "deletionGracePeriodSeconds"),
-		Finalizers:         words(meta, "finalizers", ""),
-		Labels:             n.labels(sub(meta, "labels")),
-		Owners:             owners(items(meta, "ownerReferences")),
-		ObservedGeneration: health.Observed(status),
+		ResourceVersion: version,
+		Generation:      number(meta, "generation"),
+		Created:         moment(meta, "creationTimestamp"),
+		Deleting:        moment(meta, "deletionTimestamp"),
+		GraceSeconds:    number(meta, "deletionGracePeriodSeconds"),
+		Finalizers:      words(meta, "finalizers", ""),
+		Owners:          owners(items(meta, "ownerReferences")),
 	}
+}
+
+// relateTo sets the relations of an object.
+func (n *Normalizer) relateTo(s *observation.State, obj fields) {
+	gk := schema.GroupKind{Group: s.Group, Kind: s.Kind.Kind}
+	s.Relations = n.relate(relations(obj, kind.Of(gk.Group, gk.Kind), s), gk, obj)
+}
+
+func (n *Normalizer) object(u *unstructured.Unstructured, early bool) (*observation.State, bool) {
+	obj := health.Reduced(u.Object)
+	s := identified(obj)
+	if s == nil {
+		return nil, false
+	}
+	of, meta, status := s.Kind, sub(obj, "metadata"), sub(obj, "status")
+	gk := schema.GroupKind{Group: of.Group, Kind: of.Kind}
+	_, hasStatus := obj["status"]
+	s.Labels, s.ObservedGeneration = n.labels(sub(meta, "labels")), health.Observed(status)
 	list := conditionsOf(status)
 	s.Conditions = conditions(list)
 	if kind.IsApplication(of) {
@@ -64,8 +99,8 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 		s.ObservedGeneration = observedIn(list)
 	}
 	s.Reconciled = (hasStatus || s.Generation > 0) && gk != kind.EndpointSlice.GroupKind()
-	s.Relations = n.relate(relations(obj, kind.Of(of.Group, of.Kind), s), gk, obj)
-	n.own(s, obj, items(meta, "managedFields"))
+	n.relateTo(s, obj)
+	said := n.textsOf(s, n.own(s, obj, items(meta, "managedFields")), early)
 	carry(s, carried(sub(meta, "annotations")), raw(meta, "generateName"))
 	switch gk {
 	case kind.Pod.GroupKind():
@@ -80,16 +115,18 @@ func (n *Normalizer) Object(u *unstructured.Unstructured) *observation.State {
 		s.Workload = workload(obj, gk)
 		s.Revision = revision(obj, of)
 	}
-	s.Clean()
+	s.Kept = said.kept
+	s.CleanBy(said.clean)
 	if kind.CustomResourceDefinition.Is(of) {
 		n.Signals.Define(obj)
 	}
 	if n.judges(of) && s.Deleting.IsZero() {
-		s.Progress, s.ProgressMessage = n.judged(s, obj)
+		s.Progress, s.ProgressMessage = n.judged(s, obj, said)
 	} else {
-		s.Progress, s.ProgressMessage = n.progress(&unstructured.Unstructured{Object: obj}, gk, s)
+		s.Progress, s.ProgressMessage = n.progress(&unstructured.Unstructured{Object: obj}, gk, s, said)
 	}
-	return s
+	s.Masked = said.masked
+	return s, said.waits
 }
 
 // labels returns the labels with the configured keys, sorted by key.
@@ -130,8 +167,8 @@ func owners(refs []any) []object.Owner {
 	return out
 }
 
-// own records the fields of an object, and their managers.
-func (n *Normalizer) own(s *observation.State, obj fields, entries []any) {
+// own records the fields of an object, and their managers. It returns the values that messages must not show.
+func (n *Normalizer) own(s *observation.State, obj fields, entries []any) *mask.Words {
 	entries = statusLast(entries)
 	d, owned := n.digest(), make([]managed, len(entries))
 	defer digests.Put(d)
@@ -148,6 +185,7 @@ func (n *Normalizer) own(s *observation.State, obj fields, entries []any) {
 	}
 	t := n.table(d, s, obj, owned)
 	s.Leaves, s.Desired = t.leaves, t.desired
+	return t.words
 }
 
 // statusLast puts the entries for the status last. A write to the status then leaves the positions

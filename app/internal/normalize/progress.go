@@ -21,14 +21,14 @@ import (
 // clock, but the same object must always give the same observation. For a running Job, a Service
 // without its load balancer, an Ingress without an address and a new Node, kstatus returns Current.
 func (n *Normalizer) progress(
-	u *unstructured.Unstructured, gk schema.GroupKind, s *observation.State,
+	u *unstructured.Unstructured, gk schema.GroupKind, s *observation.State, of *texts,
 ) (observation.Progress, string) {
 	if !s.Deleting.IsZero() {
 		return observation.ProgressTerminating, ""
 	}
 	switch gk {
 	case kind.Pod.GroupKind():
-		return podProgress(u.Object, s)
+		return podProgress(u.Object, s, of)
 	case kind.Node.GroupKind():
 		return nodeProgress(s)
 	case kind.Job.GroupKind():
@@ -36,9 +36,9 @@ func (n *Normalizer) progress(
 	case kind.Ingress.GroupKind():
 		return n.ingressProgress(u)
 	case kind.PersistentVolume.GroupKind():
-		return volumeProgress(u.Object, s)
+		return volumeProgress(u.Object, of)
 	case kind.VolumeSnapshot.GroupKind():
-		return snapshotProgress(u.Object, s)
+		return snapshotProgress(u.Object, of)
 	case kind.CertificateSigningRequest.GroupKind():
 		return signingProgress(u.Object, s)
 	case kind.Service.GroupKind():
@@ -47,7 +47,7 @@ func (n *Normalizer) progress(
 		}
 	}
 	if kind.IsApplication(s.Kind) && s.Revision != nil {
-		return syncProgress(u, s)
+		return syncProgress(u, s, of)
 	}
 	if kind.Certificate.Is(s.Kind) {
 		return certificateProgress(u.Object, s)
@@ -56,7 +56,7 @@ func (n *Normalizer) progress(
 	case len(k.Goals) > 0:
 		return goals(k, u.Object, s)
 	case k.State.Field != "":
-		return stateProgress(&k.State, u.Object, s)
+		return stateProgress(&k.State, u.Object, of)
 	}
 	if kind.PersistentVolumeClaim.Is(s.Kind) && expanding(u.Object) {
 		return observation.ProgressInProgress, observation.Expanding + requestedStorage(u.Object)
@@ -70,18 +70,18 @@ func (n *Normalizer) progress(
 		// Its messages only repeat the verdict.
 		return observation.ProgressCurrent, ""
 	case status.FailedStatus:
-		return observation.ProgressFailed, explained(s, result)
+		return observation.ProgressFailed, explained(of, result)
 	case status.TerminatingStatus:
 		return observation.ProgressTerminating, ""
 	default:
-		return observation.ProgressInProgress, explained(s, result)
+		return observation.ProgressInProgress, explained(of, result)
 	}
 }
 
 // explained returns the message of a verdict, with the condition's reason if the message is
 // withheld.
-func explained(s *observation.State, result *status.Result) string {
-	text := s.Cleaned(result.Message)
+func explained(of *texts, result *status.Result) string {
+	text := of.clean(result.Message)
 	if text == message.Withheld && len(result.Conditions) > 0 {
 		text = message.WithReason(result.Conditions[0].Reason, text)
 	}
@@ -98,14 +98,14 @@ func explain(c *observation.Condition) string {
 }
 
 // podProgress returns the verdict on a Pod. A ready Pod may wait for an ephemeral container.
-func podProgress(obj fields, s *observation.State) (observation.Progress, string) {
+func podProgress(obj fields, s *observation.State, of *texts) (observation.Progress, string) {
 	switch {
 	case s.Pod.Phase == "Failed":
 		return observation.ProgressFailed, s.Pod.Message
 	case s.Pod.Phase == "Succeeded":
 		return observation.ProgressCurrent, ""
 	case holds(s, "Ready"):
-		if waits := ephemeralWait(obj, s); waits != "" {
+		if waits := ephemeralWait(obj, of); waits != "" {
 			return observation.ProgressInProgress, waits
 		}
 		return observation.ProgressCurrent, ""
@@ -115,7 +115,7 @@ func podProgress(obj fields, s *observation.State) (observation.Progress, string
 
 // ephemeralWait describes the newest ephemeral container if it has not started, or returns "". An
 // older one cannot be removed or repaired.
-func ephemeralWait(obj fields, s *observation.State) string {
+func ephemeralWait(obj fields, of *texts) string {
 	specs := items(sub(obj, "spec"), "ephemeralContainers")
 	if len(specs) == 0 {
 		return ""
@@ -129,7 +129,7 @@ func ephemeralWait(obj fields, s *observation.State) string {
 	text := "waiting for ephemeral container " + word(newest, "name")
 	waiting := sub(state, "waiting")
 	if reason := word(waiting, "reason"); reason != "" {
-		why := message.WithReason(reason, s.Cleaned(raw(waiting, "message")))
+		why := message.WithReason(reason, of.clean(raw(waiting, "message")))
 		text += ": " + strings.TrimSuffix(why, ": ")
 	}
 	return text
@@ -165,16 +165,16 @@ func serviceProgress(u *unstructured.Unstructured) (observation.Progress, string
 }
 
 // stateProgress returns the verdict on an object with a field for its state.
-func stateProgress(of *kind.State, obj fields, s *observation.State) (observation.Progress, string) {
+func stateProgress(k *kind.State, obj fields, of *texts) (observation.Progress, string) {
 	status := sub(obj, "status")
-	state := raw(status, of.Field)
+	state := raw(status, k.Field)
 	switch {
-	case slices.Contains(of.Done, state):
+	case slices.Contains(k.Done, state):
 		return observation.ProgressCurrent, ""
-	case slices.Contains(of.Failed, state):
-		return observation.ProgressFailed, s.Cleaned(cmp.Or(raw(status, of.Message), state))
+	case slices.Contains(k.Failed, state):
+		return observation.ProgressFailed, of.clean(cmp.Or(raw(status, k.Message), state))
 	}
-	return observation.ProgressInProgress, s.Cleaned(raw(status, of.Message))
+	return observation.ProgressInProgress, of.clean(raw(status, k.Message))
 }
 
 // expanding reports whether a bound claim has less capacity than it requests. A file system that is expanded on the
@@ -196,11 +196,11 @@ func requestedStorage(obj fields) string {
 
 // volumeProgress returns the verdict on a PersistentVolume. A released one has lost its claim, and waits
 // for nothing.
-func volumeProgress(obj fields, s *observation.State) (observation.Progress, string) {
+func volumeProgress(obj fields, of *texts) (observation.Progress, string) {
 	status := sub(obj, "status")
 	switch raw(status, "phase") {
 	case "Failed":
-		return observation.ProgressFailed, s.Cleaned(raw(status, "message"))
+		return observation.ProgressFailed, of.clean(raw(status, "message"))
 	case "Released":
 		return observation.ProgressCurrent, observation.Released
 	}
@@ -208,12 +208,12 @@ func volumeProgress(obj fields, s *observation.State) (observation.Progress, str
 }
 
 // snapshotProgress returns the verdict on a VolumeSnapshot.
-func snapshotProgress(obj fields, s *observation.State) (observation.Progress, string) {
+func snapshotProgress(obj fields, of *texts) (observation.Progress, string) {
 	status := sub(obj, "status")
 	if truth(status, "readyToUse") {
 		return observation.ProgressCurrent, ""
 	}
-	return observation.ProgressInProgress, s.Cleaned(raw(sub(status, "error"), "message"))
+	return observation.ProgressInProgress, of.clean(raw(sub(status, "error"), "message"))
 }
 
 // signingProgress returns the verdict on a CertificateSigningRequest.
@@ -234,13 +234,13 @@ func signingProgress(obj fields, s *observation.State) (observation.Progress, st
 
 // syncProgress returns the verdict on an Argo CD Application: that of its sync. It has no condition
 // for it.
-func syncProgress(u *unstructured.Unstructured, s *observation.State) (observation.Progress, string) {
+func syncProgress(u *unstructured.Unstructured, s *observation.State, of *texts) (observation.Progress, string) {
 	text := raw(sub(sub(u.Object, "status"), "operationState"), "message")
 	switch s.Revision.Phase {
 	case observation.RevisionPending:
-		return observation.ProgressInProgress, s.Cleaned(cmp.Or(text, "waiting for the sync"))
+		return observation.ProgressInProgress, of.clean(cmp.Or(text, "waiting for the sync"))
 	case observation.RevisionFailed:
-		return observation.ProgressFailed, s.Cleaned(cmp.Or(text, "the sync has failed"))
+		return observation.ProgressFailed, of.clean(cmp.Or(text, "the sync has failed"))
 	case observation.RevisionPublished, observation.RevisionApplied, observation.RevisionRemoved:
 	}
 	return observation.ProgressCurrent, ""

@@ -230,12 +230,12 @@ func TestProgress(t *testing.T) {
 			message: "containers with unready status: [web]",
 		},
 		"Stalled": {
-			reason: "kstatus reads Stalled; an unknown message may quote a value",
+			reason: "kstatus reads Stalled; text is shown, values are masked",
 			object: `{"apiVersion":"x/v1","kind":"X",` + meta +
 				`"status":{"conditions":[{"type":"Stalled","status":"True",` +
-				`"reason":"NoQuota","message":"the token is hunter2"}]}}`,
+				`"reason":"NoQuota","message":"the token is hunter2!"}]}}`,
 			want:    observation.ProgressFailed,
-			message: "NoQuota: (text withheld)",
+			message: "“the token is …”",
 		},
 		"RouteUnknown": {
 			reason: "the second Gateway has not answered",

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/mask"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
@@ -21,6 +22,8 @@ const (
 type table struct {
 	leaves  []observation.Leaf
 	desired uint64
+	// words are the values of the object.
+	words *mask.Words
 	// spec is the spec in the key, which stays in memory as long as the key.
 	spec fields
 }
@@ -45,6 +48,7 @@ func (n *Normalizer) table(d *digest, s *observation.State, obj fields, owned []
 	t := table{spec: sub(obj, "spec")}
 	t.leaves = d.leaves(obj, k, n.Shown[schema.GroupKind{Group: s.Group, Kind: s.Kind.Kind}], owned)
 	t.desired = d.desired(t.leaves, k)
+	t.words = n.wordsOf(schema.GroupKind{Group: s.Group, Kind: s.Kind.Kind}, obj)
 	if isKey && sizeOf(t.spec) <= maxSpec {
 		n.tables.Put(key, t)
 	}

@@ -5,6 +5,7 @@ package observation
 import (
 	"strings"
 
+	"github.com/kube-lifeline/lifeline/app/internal/mask"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/internal/message"
 )
@@ -13,9 +14,14 @@ import (
 // an older recording or journal may still hold quotes. Cleaning again changes nothing.
 func (o *Observation) Clean() {
 	if w := o.Write; w != nil {
-		w.Reason, w.Message = message.Reason(w.Reason), message.Clean(w.Message)
+		w.Reason = message.Reason(w.Reason)
+		text, unlogged := strings.CutSuffix(w.Message, Unlogged)
+		w.Message = again(text, w.Kept, w.Masked)
 		if w.Message != "" && (message.Confidential(w.Resource) || message.Confidential(w.Kind.Kind)) {
 			w.Message = message.Withheld
+		}
+		if unlogged {
+			w.Message += Unlogged
 		}
 	}
 	if o.Event != nil {
@@ -26,48 +32,68 @@ func (o *Observation) Clean() {
 	}
 }
 
-// Clean removes quoted values from the message, unless it is kept.
+// Unlogged ends the message of a refused request with withheld text, if the audit log lacks its object.
+const Unlogged = ", shown at audit level Request"
+
+// Clean removes quoted values from the message, unless its source has masked or kept it.
 func (e *Event) Clean() {
-	e.Reason, e.Note = message.Reason(e.Reason), cleaned(e.Note, e.Kept)
+	e.CleanBy(func(text string) string { return again(text, e.Kept, e.Masked) })
 }
 
-// Clean removes quoted values from the messages of conditions and containers, unless they are kept.
+// CleanBy cleans the message by a function.
+func (e *Event) CleanBy(clean func(text string) string) {
+	e.Reason, e.Note = message.Reason(e.Reason), clean(e.Note)
+}
+
+// Clean removes quoted values from the messages of conditions and containers, unless their source has
+// masked or kept them.
 func (s *State) Clean() {
-	s.ProgressMessage = s.Cleaned(s.ProgressMessage)
+	clean := func(text string) string { return again(text, s.Kept, s.Masked) }
+	s.ProgressMessage = clean(s.ProgressMessage)
+	s.CleanBy(clean)
+}
+
+// CleanBy cleans the messages of conditions and containers by a function. The last words of a program are
+// removed unless messages are kept.
+func (s *State) CleanBy(clean func(text string) string) {
 	for i := range s.Conditions {
 		c := &s.Conditions[i]
-		c.Reason, c.Message = message.Reason(c.Reason), s.Cleaned(c.Message)
+		c.Reason, c.Message = message.Reason(c.Reason), clean(c.Message)
 	}
 	if s.Pod == nil {
 		return
 	}
-	s.Pod.Reason, s.Pod.Message = message.Reason(s.Pod.Reason), s.Cleaned(s.Pod.Message)
+	s.Pod.Reason, s.Pod.Message = message.Reason(s.Pod.Reason), clean(s.Pod.Message)
 	for _, containers := range [][]Container{s.Pod.Init, s.Pod.Containers} {
 		for i := range containers {
 			for _, state := range []*ContainerState{containers[i].State, containers[i].Last} {
-				state.clean(s.Kept)
+				state.clean(clean, s.Kept)
 			}
 		}
 	}
 }
 
-func (s *ContainerState) clean(kept bool) {
+func (s *ContainerState) clean(by func(string) string, kept bool) {
 	if s == nil {
 		return
 	}
-	if s.Reason = message.Reason(s.Reason); s.Terminated() && !kept {
-		s.Message = message.Termination(s.Reason, s.Message)
+	if s.Reason = message.Reason(s.Reason); s.Waiting || kept {
+		s.Message = by(s.Message)
 	} else {
-		s.Message = cleaned(s.Message, kept)
+		s.Message = message.Termination(s.Reason, s.Message) // of a program that ran, also without times
 	}
 }
 
-// Cleaned returns a message of the object without quoted values, or on one line if messages are kept.
-func (s *State) Cleaned(text string) string { return cleaned(text, s.Kept) }
-
-func cleaned(text string, kept bool) string {
-	if kept {
-		return object.Bound(strings.Join(strings.Fields(text), " "))
+// again cleans a message of an earlier process. A masked one loses credentials: newer rules may find more.
+func again(text string, kept, masked bool) string {
+	switch {
+	case kept:
+		return OneLine(text)
+	case masked:
+		return mask.Credentials(OneLine(text))
 	}
 	return message.Clean(text)
 }
+
+// OneLine returns a text on one line, bounded.
+func OneLine(text string) string { return object.Bound(strings.Join(strings.Fields(text), " ")) }

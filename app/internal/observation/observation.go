@@ -35,6 +35,9 @@ const (
 // Observation is one observed fact. Exactly one of State, Gone, Write, Event and Run is set. A
 // receiver must not modify it.
 type Observation struct {
+	// Later completes the messages once the values of other objects are known; nil means that they are complete.
+	// It is for the source alone.
+	Later func() `json:"-"`
 	// Seen is the time of the observation, by the observer's clock. The observed fact happened not
 	// later, unless clocks differ.
 	Seen   time.Time `json:"seen"`
@@ -85,6 +88,9 @@ type Write struct {
 	Code    int    `json:"code"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
+	// Kept and Masked are as in State.
+	Kept   bool `json:"kept,omitempty"`
+	Masked bool `json:"masked,omitempty"`
 	// AuditID is the Audit-Id header of the response. A client may choose it.
 	AuditID   string `json:"auditID,omitempty"`
 	UserAgent string `json:"userAgent,omitempty"`
@@ -151,8 +157,9 @@ type Event struct {
 	Reason    string      `json:"reason"`
 	// Note is the message, bounded in length.
 	Note string `json:"note,omitempty"`
-	// Kept is as in State.
+	// Kept and Masked are as in State.
 	Kept      bool   `json:"kept,omitempty"`
+	Masked    bool   `json:"masked,omitempty"`
 	Component string `json:"component,omitempty"`
 	// Manager is the field manager of an Event with Related.
 	Manager string `json:"manager,omitempty"`

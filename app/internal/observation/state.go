@@ -57,6 +57,8 @@ type State struct {
 	Conditions         []Condition `json:"conditions,omitempty"`
 	// Kept means that messages are kept as they are, on one line: they may quote values.
 	Kept bool `json:"kept,omitempty"`
+	// Masked means that a message has text of unknown form, in which the source has masked the values.
+	Masked bool `json:"masked,omitempty"`
 	// Progress is the verdict on the object, with its reason. JudgedBy is the source of the verdict on an
 	// object without built-in rules; "" for all others, and in older recordings.
 	Progress        Progress `json:"progress"`

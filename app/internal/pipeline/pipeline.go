@@ -19,6 +19,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
+	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -51,6 +52,8 @@ type Pipeline struct {
 	Screen   cli.Screen
 	View     View
 
+	messages messages
+
 	quit     chan struct{}
 	stopOnce sync.Once
 	file     *observation.File
@@ -66,20 +69,28 @@ type View interface {
 	Close() error
 }
 
-// New returns a pipeline. record is the file to record to, and otlp the destination of spans in
-// addition to OTEL_EXPORTER_OTLP_*; both may be empty.
-func New(ctx context.Context, o cli.Options, cluster, record, otlp string) (*Pipeline, error) {
+// Outputs are the outputs of a pipeline besides its screen. The zero value has none.
+type Outputs struct {
+	// Record is the file to record to, and OTLP the destination of spans in addition to OTEL_EXPORTER_OTLP_*.
+	Record, OTLP string
+	// Files means that the caller writes traces or observations to files of its own.
+	Files bool
+}
+
+// New returns a pipeline.
+func New(ctx context.Context, o cli.Options, cluster string, out Outputs) (*Pipeline, error) {
 	p := NewDisplay(o, cluster)
+	p.messages = newMessages(o.Env(EnvMessages), onTerminal(&o) && out.Record == "" && !out.Files)
 	p.Engine = lifecycle.New(lifecycle.Options{Cluster: cluster})
 	p.In, p.quit = make(chan *observation.Observation, backlog), make(chan struct{})
 	var err error
-	p.Exporter, err = export.New(ctx, export.Options{Endpoint: otlp, Cluster: cluster, Warn: p.Say})
+	p.Exporter, err = export.New(ctx, export.Options{Endpoint: out.OTLP, Cluster: cluster, Warn: p.Say})
 	if err != nil {
 		return nil, err
 	}
-	if record != "" {
+	if out.Record != "" {
 		if p.file, err = observation.Create(
-			record, observation.Header{Cluster: cluster, Started: o.Time()},
+			out.Record, observation.Header{Cluster: cluster, Started: o.Time()},
 		); err != nil {
 			return nil, errors.Join(err, p.Exporter.Close(ctx))
 		}
@@ -89,7 +100,10 @@ func New(ctx context.Context, o cli.Options, cluster, record, otlp string) (*Pip
 
 // NewDisplay returns a pipeline for output only: without engine, sources and export.
 func NewDisplay(o cli.Options, cluster string) *Pipeline {
-	p := &Pipeline{Options: o, Cluster: cluster, Screen: cli.NewScreen(o.Streams.ErrOut, o.Environment())}
+	p := &Pipeline{
+		Options: o, Cluster: cluster, Screen: cli.NewScreen(o.Streams.ErrOut, o.Environment()),
+		messages: newMessages(o.Env(EnvMessages), onTerminal(&o)),
+	}
 	if p.Screen.Terminal {
 		p.View = render.NewLive(o.Streams.ErrOut, p.Screen.Size, render.Options{
 			Color: p.Screen.Color, Settle: lifecycle.DefaultSettle,
@@ -144,8 +158,20 @@ func (p *Pipeline) Say(format string, args ...any) {
 // Watcher returns a Watcher that feeds the pipeline.
 func (p *Pipeline) Watcher(cfg *rest.Config) (*watch.Watcher, error) {
 	cfg.UserAgent = p.Options.UserAgent()
-	return watch.New(watch.Config{REST: cfg, Now: p.Options.Now, Emit: p.Emit, Warn: p.Say})
+	return watch.New(p.WatchConfig(cfg, p.Emit))
 }
+
+// WatchConfig returns the configuration of a Watcher with the pipeline's clock, warnings and treatment of messages.
+func (p *Pipeline) WatchConfig(cfg *rest.Config, emit func(*observation.Observation)) watch.Config {
+	m := &p.messages
+	return watch.Config{
+		REST: cfg, Now: p.Options.Now, Emit: emit, Warn: p.Say,
+		Key: m.key, Messages: m.refusals.Messages, Memory: m.refusals.Memory,
+	}
+}
+
+// Refusals returns the treatment of refused requests.
+func (p *Pipeline) Refusals() request.Refusals { return p.messages.refusals }
 
 // Export sends the ended spans. It ends open spans now as unfinished, so that no span lacks its
 // parent.
@@ -186,13 +212,13 @@ func Identify(ctx context.Context, cfg *rest.Config) <-chan string {
 }
 
 // Watching starts a pipeline with a Watcher as its source.
-func Watching(ctx context.Context, o cli.Options, record, otlp string) (*Pipeline, *watch.Watcher, error) {
+func Watching(ctx context.Context, o cli.Options, out Outputs) (*Pipeline, *watch.Watcher, error) {
 	cfg := rest.CopyConfig(o.Kubeconfig.Current())
 	cluster, err := watch.Identity(ctx, cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := New(ctx, o, cluster, record, otlp)
+	p, err := New(ctx, o, cluster, out)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -29,7 +29,8 @@ const (
 
 // special are resources with a separate rule, because their reason differs from their group's.
 var special = map[schema.GroupResource]string{
-	{Resource: "configmaps"}: "Only the metadata of ConfigMaps is asked for; RBAC cannot grant less than the whole.",
+	{Resource: "configmaps"}: "Messages must not show values of ConfigMaps. With `messages: strict`, only their " +
+		"metadata is read.",
 	{Resource: "secrets"}:    "Only the metadata of Secrets is asked for; RBAC cannot grant less than the whole.",
 	{Resource: "namespaces"}: "Namespaces come and go, too; the UID of kube-system is the identity of the cluster.",
 	{Resource: "nodes"}:      "Where Pods run: the labels of Nodes are on the spans of their Pods.",

@@ -9,6 +9,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
+	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
 // startup is the reason of a Pod with a container that has not started.
@@ -174,7 +175,7 @@ func unprepared(e *history.Event) Reason {
 // ending returns the last n parts of a chain of errors.
 func ending(text string, n int) string {
 	parts := strings.Split(text, ": ")
-	return strings.Join(parts[max(0, len(parts)-n):], ": ")
+	return message.Requote(strings.Join(parts[max(0, len(parts)-n):], ": "))
 }
 
 // innermost returns the last part of a chain of errors: the first cause.
@@ -187,5 +188,5 @@ func innermost(text string) string {
 	if len(parts) > 1 && (last == "" || last == "unknown" || len(last) < 4) {
 		last = parts[len(parts)-2]
 	}
-	return last
+	return message.Requote(last)
 }

@@ -33,7 +33,7 @@ func (r *Record) Run(ctx context.Context) (code int, err error) {
 	defer cancel()
 	signals, release := cli.Interrupts(r.Signals)
 	defer release()
-	p, watcher, err := pipeline.Watching(ctx, r.Options, "", "")
+	p, watcher, err := pipeline.Watching(ctx, r.Options, pipeline.Outputs{Files: true})
 	if err != nil {
 		return cli.CodeError, err
 	}

@@ -30,7 +30,7 @@ func (r *Replay) Run(ctx context.Context) (code int, err error) {
 		return cli.CodeError, err
 	}
 	defer file.Close() // only read
-	p, err := pipeline.New(ctx, r.Options, file.Header().Cluster, "", r.OTLP)
+	p, err := pipeline.New(ctx, r.Options, file.Header().Cluster, pipeline.Outputs{OTLP: r.OTLP})
 	if err != nil {
 		return cli.CodeError, err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/internal/message"
 )
 
 // Command is one traced command: `lifeline run -- CMD…`.
@@ -107,7 +108,9 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 	}
 	defer dir.remove()
 	cluster := <-identity
-	x.pipeline, err = pipeline.New(ctx, c.Options, cluster, c.Record, c.OTLP)
+	x.pipeline, err = pipeline.New(ctx, c.Options, cluster, pipeline.Outputs{
+		Record: c.Record, OTLP: c.OTLP, Files: c.Summary != "" || c.JUnit != "",
+	})
 	if err != nil {
 		return cli.CodeError, err
 	}
@@ -124,8 +127,9 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 	x.proxy, err = proxy.Start(proxy.Options{
 		Kubeconfig: c.Kubeconfig, Trace: x.root, Servers: args.servers, Now: c.Time,
 		Emit: x.pipeline.Emit, Wrote: func(w proxy.Written) { x.wrote(ctx, w) },
-		Refused: func(w proxy.Written) { x.wrote(ctx, w) },
-		Warn:    func(text string) { x.pipeline.Say("%s", text) },
+		Refused:  func(w proxy.Written) { x.wrote(ctx, w) },
+		Refusals: x.pipeline.Refusals(),
+		Warn:     func(text string) { x.pipeline.Say("%s", text) },
 	})
 	if err != nil {
 		return cli.CodeError, err
@@ -143,7 +147,8 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 	return x.execute(ctx, path, config, signals)
 }
 
-// wrote follows the possible effects of a write, and announces it if the server watches its cluster.
+// wrote follows the possible effects of a write, and announces it if the server watches its cluster. The server gets
+// no text of unknown form: on a terminal, it has its values.
 func (x *execution) wrote(ctx context.Context, w proxy.Written) {
 	if w.Write.Failed() {
 		x.followers.refused(w)
@@ -151,7 +156,9 @@ func (x *execution) wrote(ctx context.Context, w proxy.Written) {
 		x.followers.wrote(w)
 	}
 	if to := x.proxy.REST(w.Upstream); to != nil && to.Host == x.Kubeconfig.Current().Host {
-		x.announcer.wrote(ctx, w.Write)
+		announced := *w.Write
+		announced.Message, announced.Kept, announced.Masked = message.Strict(announced.Message), false, false
+		x.announcer.wrote(ctx, &announced)
 	}
 }
 

@@ -125,9 +125,9 @@ func (s *server) compose(
 	})
 
 	receiving := newReceiving(c.Receivers.OTLP, in, s.log, fail)
-	auditing := newAuditing(c.Receivers.Audit, audit.Config{
-		Exclude: c.Watch.Excluded(), Kind: watching.watcher.KindOf, Now: now,
-	}, in, storage.journal, s.log, fail)
+	source := audit.Config{Exclude: c.Watch.Excluded(), Kind: watching.watcher.KindOf, Now: now}
+	source.Refusals.Messages, source.Refusals.Memory = c.MessageModes(), recorder.values
+	auditing := newAuditing(c.Receivers.Audit, source, in, storage.journal, s.log, fail)
 	auditing.listed, auditing.watches, auditing.discovered = s.watch.listed, watching.watches, watching.discovered
 	if err := auditing.locate(ctx); err != nil {
 		return fmt.Errorf("%w (receivers.audit.logFile)", err)
@@ -203,12 +203,12 @@ func (s *server) watchConfig(c *config.ServerConfiguration, conf *rest.Config, f
 		Relations: s.relations.declared,
 		Shown:     c.Shown(),
 		Labels:    c.Labels,
-		// Not of a Secret or ConfigMap: their content is not read.
-		KeepMessages: c.Messages == config.MessagesKeep,
-		Health:       c.HealthRules(),
-		Signals:      r.signals,
-		Now:          from.clock.Now,
-		Resume:       r.positions(),
+		Messages:  c.MessageModes(),
+		Memory:    r.values,
+		Health:    c.HealthRules(),
+		Signals:   r.signals,
+		Now:       from.clock.Now,
+		Resume:    r.positions(),
 		// A copy: the loop changes the engine meanwhile.
 		Known: maps.All(maps.Collect(r.engine.Objects())),
 	}

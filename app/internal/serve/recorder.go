@@ -13,6 +13,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/health"
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/mask"
 	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/notice"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -42,6 +43,8 @@ type recorder struct {
 	journal ledger
 	// digestKey is the key of the observations' digests, watch.Config.Key.
 	digestKey [normalize.KeySize]byte
+	// values are those that masked messages must not show, watch.Config.Memory.
+	values *mask.Memory
 	// signals are the kinds that show their state, watch.Config.Signals.
 	signals *health.Signals
 
@@ -136,6 +139,7 @@ func newRecorder(j ledger, o recorderOptions) *recorder {
 		journal:         j,
 		packer:          newPacker(),
 		digestKey:       normalize.NewKey(),
+		values:          mask.NewMemory(),
 		signals:         new(health.Signals),
 		marks:           map[string]string{},
 		places:          map[string]string{},

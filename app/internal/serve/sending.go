@@ -10,6 +10,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/export"
+	"github.com/kube-lifeline/lifeline/app/internal/mask"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -38,6 +39,7 @@ func newDelivery(
 		options: export.OutboxOptions{
 			Options: export.Options{
 				Endpoint: c.OTLP.Endpoint, Setting: "otlp.endpoint", Cluster: cluster,
+				Text: c.OTLP.Mode() != mask.Strict,
 				Warn: func(format string, args ...any) { log.Warn(fmt.Sprintf(format, args...)) },
 			},
 			Log:      from,

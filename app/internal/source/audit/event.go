@@ -4,6 +4,7 @@ package audit
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -23,6 +24,13 @@ const (
 	serverContext  = ".webhook.lifeline.dev/server"
 )
 
+// Prefixes of the audit annotations about mutating webhooks: whether one has changed the object, and its patch, which
+// the level Metadata lacks.
+const (
+	mutation = "mutation.webhook.admission.k8s.io/"
+	mutated  = "patch.webhook.admission.k8s.io/"
+)
+
 // event has the used fields of an audit.k8s.io/v1 Event.
 type event struct {
 	auditID, stage, uri, verb, agent string
@@ -37,6 +45,9 @@ type event struct {
 	// request and answer are the logged bodies. They are slices of the text that was read, and
 	// valid only as long as it is.
 	request, answer []byte
+	// mutations and patches are those of request.Sent.
+	mutations int
+	patches   [][]byte
 }
 
 // objectRef identifies the object of the request.
@@ -175,9 +186,38 @@ func (d decoder) annotations(e *event) error {
 			return d.Text(&e.context)
 		case bytes.HasSuffix(key, []byte(serverContext)):
 			return d.Text(&e.server)
+		case bytes.HasPrefix(key, []byte(mutation)):
+			return d.mutation(e, func(by mutating) {
+				if by.Mutated {
+					e.mutations++
+				}
+			})
+		case bytes.HasPrefix(key, []byte(mutated)):
+			return d.mutation(e, func(by mutating) { e.patches = append(e.patches, by.Patch) })
 		}
 		return d.Skip()
 	})
+}
+
+// mutating is an annotation about a mutating webhook.
+type mutating struct {
+	Mutated bool            `json:"mutated"`
+	Patch   json.RawMessage `json:"patch"`
+}
+
+// mutation reads an annotation about a mutating webhook. One that is no JSON counts as an unknown change.
+func (d decoder) mutation(e *event, read func(mutating)) error {
+	var text string
+	if err := d.Text(&text); err != nil {
+		return err
+	}
+	var by mutating
+	if json.Unmarshal([]byte(text), &by) == nil {
+		read(by)
+	} else {
+		e.mutations++
+	}
+	return nil
 }
 
 func (d decoder) user(name *string) error {

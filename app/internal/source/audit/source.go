@@ -38,6 +38,8 @@ type Config struct {
 	// Kind returns the kind of a custom resource, or "" if unknown; nil means that all are unknown.
 	// Kinds in logged bodies are used too.
 	Kind func(schema.GroupVersionResource) string
+	// Refusals cleans the reasons of refused writes.
+	Refusals request.Refusals
 	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 	// MaxBody limits a webhook batch in bytes, compressed and decompressed; default 32 MiB.

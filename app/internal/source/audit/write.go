@@ -164,7 +164,9 @@ func (s *Source) write(e *event) draft {
 		w.User, w.Impersonator, w.UserAgent = "", "", ""
 	}
 	if w.Failed() {
-		w.Reason, w.Message = e.status.Refusal(e.ref.Resource)
+		s.Refusals.Refused(w, &e.status.Body, &request.Sent{
+			Body: e.request, Unlogged: len(e.request) == 0, Mutations: e.mutations, Patches: e.patches,
+		})
 		if e.stage == stagePanic {
 			w.Reason = cmp.Or(w.Reason, "Panic")
 		}

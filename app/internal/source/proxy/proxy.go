@@ -50,6 +50,8 @@ type Options struct {
 	Wrote func(Written)
 	// Refused is the same for each write that the API server refused.
 	Refused func(Written)
+	// Refusals cleans the reasons of refused writes.
+	Refusals request.Refusals
 	// Warn is called with one-line messages for the user; may be nil.
 	Warn func(string)
 }

@@ -3,6 +3,7 @@
 package proxy
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 	"time"
@@ -71,6 +72,7 @@ func (p *Proxy) answered(resp *http.Response) error {
 		if kept, whole := body.bytes(); whole {
 			if got, err := decode(header, kept); err == nil {
 				a = got
+				p.remember(x, resp.StatusCode, header, kept)
 			}
 		}
 		if x.call.write {
@@ -93,8 +95,8 @@ func (p *Proxy) unanswered(x *exchange, err error) {
 func (p *Proxy) record(x *exchange, code int, header http.Header, a *request.Body, end time.Time) {
 	w := p.write(x, code, header, end)
 	if w.Failed() {
-		w.Reason, w.Message = a.Refusal(w.Resource)
 		p.nameFailed(x, w, a)
+		p.opts.Refusals.Refused(w, a, &request.Sent{Body: x.sentJSON()})
 		p.emit(x, w, 0)
 		return
 	}
@@ -210,6 +212,22 @@ func (p *Proxy) namePod(x *exchange, w *observation.Write) {
 	}
 	w.Kind.Kind = "Pod"
 	w.ResourceVersion, w.Generation = 0, 0
+}
+
+// sentJSON returns the request's body as JSON; nil if it is protobuf or the copy is not whole.
+func (x *exchange) sentJSON() []byte {
+	if x.body == nil {
+		return nil
+	}
+	kept, whole := x.body.bytes()
+	if !whole || len(kept) == 0 {
+		return nil
+	}
+	sent, err := plain(x.sent, kept)
+	if err != nil || bytes.HasPrefix(sent, protobufMagic) {
+		return nil
+	}
+	return sent
 }
 
 // request decodes the request's body; nil if that fails or the copy is not whole.

@@ -30,16 +30,6 @@ type Body struct {
 	Dry bool
 }
 
-// Refusal returns the reason of a Status that refuses a request for the resource, and the safe part
-// of its message. Both are bounded.
-func (b *Body) Refusal(resource string) (reason, sentence string) {
-	s := message.Status{Resource: resource, Message: b.Message, Causes: b.Causes}
-	if b.Details != nil {
-		s.Kind = b.Details.Kind
-	}
-	return message.Reason(b.Reason), message.Refusal(s)
-}
-
 // Metadata has the used metadata of an object or a list.
 type Metadata struct {
 	Name            string

@@ -30,6 +30,8 @@ type arrived struct {
 type batches struct {
 	mu sync.Mutex
 	of map[*batch]struct{}
+	// flushed is called after the last answer.
+	flushed func()
 }
 
 // batch holds the changes of one stream that wait for Flush.
@@ -55,12 +57,23 @@ type flush struct {
 // received them, or after the limit. Emit must be able to receive meanwhile.
 func (w *Watcher) Flush(limit time.Duration) <-chan struct{} {
 	ctx, cancel := context.WithTimeout(w.roster.closing, limit)
-	w.batches.flush(&flush{end: cancel})
+	f := &flush{end: cancel}
+	if w.batches.flush(f) {
+		return ctx.Done()
+	}
+	if !w.out.holds() {
+		cancel()
+		return ctx.Done()
+	}
+	go func() { // Emit may wait for the caller
+		w.out.release()
+		cancel()
+	}()
 	return ctx.Done()
 }
 
-// flush passes a call to each stream with waiting changes, and ends it if there is none.
-func (b *batches) flush(f *flush) {
+// flush passes a call to each stream with waiting changes. It reports false if there is none.
+func (b *batches) flush(f *flush) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for one := range b.of {
@@ -70,16 +83,17 @@ func (b *batches) flush(f *flush) {
 		default: // an earlier call is not answered yet
 		}
 	}
-	if f.left == 0 {
-		f.end()
-	}
+	return f.left > 0
 }
 
-// answer records that one stream has no waiting changes.
+// answer records that one stream has no waiting changes. After the last one, the held observations are emitted.
 func (b *batches) answer(f *flush) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if f.left--; f.left == 0 {
+	f.left--
+	last := f.left == 0
+	b.mu.Unlock()
+	if last {
+		b.flushed()
 		f.end()
 	}
 }

@@ -104,7 +104,7 @@ func (f *fakeAPI) put(path, namespace, name string, more ...any) int {
 	object := map[string]any{"apiVersion": gv, "kind": kind, "metadata": meta}
 	for i := 0; i+1 < len(more); i += 2 {
 		switch key := more[i].(string); key {
-		case "ownerReferences":
+		case "ownerReferences", "annotations":
 			meta[key] = more[i+1]
 		default:
 			object[key] = more[i+1]

@@ -36,9 +36,11 @@ func (c *converter) observe(
 		o.State = c.normalizer.Metadata(kind.OfResource(of.Group, of.Resource).Kind, obj)
 	case *unstructured.Unstructured:
 		if isEvents(of) {
-			o.Event = c.normalizer.Event(obj)
+			c.event(o, obj)
+		} else if k := kind.OfResource(of.Group, of.Resource); k.MetadataOnly {
+			o.State = c.normalizer.Content(k.Kind, obj)
 		} else {
-			o.State = c.normalizer.Object(obj)
+			c.object(o, obj)
 		}
 	}
 	if o.State == nil && o.Event == nil {
@@ -47,6 +49,47 @@ func (c *converter) observe(
 	c.storages.order(o, in)
 	c.impossible.Add(uint64(o.BoundTimes(o.Seen))) //nolint:gosec // a count
 	return o
+}
+
+// learn remembers the values of an object that an earlier process observed.
+func (c *converter) learn(of schema.GroupVersionResource, obj metav1.Object) {
+	k := kind.OfResource(of.Group, of.Resource)
+	switch obj := obj.(type) {
+	case *metav1.PartialObjectMetadata:
+		c.normalizer.Metadata(k.Kind, obj)
+	case *unstructured.Unstructured:
+		if k.MetadataOnly {
+			c.normalizer.Content(k.Kind, obj)
+		} else {
+			c.normalizer.Learn(obj)
+		}
+	}
+}
+
+// object sets the state. Its messages are completed later if they may quote values of other objects.
+func (c *converter) object(o *observation.Observation, obj *unstructured.Unstructured) {
+	state, waits := c.normalizer.Early(obj)
+	if o.State = state; waits {
+		o.Later = func() {
+			later := c.normalizer.Object(obj)
+			later.Order = state.Order
+			*state = *later
+			o.BoundTimes(o.Seen)
+		}
+	}
+}
+
+// event sets the Event, likewise.
+func (c *converter) event(o *observation.Observation, obj *unstructured.Unstructured) {
+	event, waits := c.normalizer.EarlyEvent(obj)
+	if o.Event = event; waits {
+		o.Later = func() {
+			later := c.normalizer.Event(obj)
+			later.Order = event.Order
+			*event = *later
+			o.BoundTimes(o.Seen)
+		}
+	}
 }
 
 type uidKey = types.UID
@@ -129,13 +172,15 @@ func (l *objects) remove(of schema.GroupVersionResource, obj metav1.Object, at t
 	o.Late = g.isLate(o.State.ResourceVersion)
 	o.Listed = o.Late
 	o.Gone = &observation.Gone{Ref: o.State.Ref, ResourceVersion: o.State.ResourceVersion, Order: o.State.Order}
-	o.State = nil
+	o.State, o.Later = nil, nil
+	l.normalizer.Forget(o.Gone.UID)
 	l.hand(o)
 }
 
 // removeMissing emits the removals that a list at that version shows.
 func (l *objects) removeMissing(version uint64, now func() time.Time) {
 	for uid, h := range l.releaseMissing() {
+		l.normalizer.Forget(uid)
 		gone := &observation.Gone{Ref: h.ref(uid), ResourceVersion: version}
 		if l.storage == separateStorage {
 			gone.Order = l.storages.place()

@@ -59,6 +59,13 @@ func (p *pending) settled() {
 	}
 }
 
+// idle reports whether nothing is pending.
+func (p *pending) idle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.left == 0
+}
+
 // wait waits until nothing is pending.
 func (p *pending) wait(ctx context.Context) error {
 	for {

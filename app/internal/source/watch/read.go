@@ -33,6 +33,8 @@ type reader struct {
 	namespace, name string
 	link            *link
 	pace            *pace
+	// values means that ConfigMaps are read as a whole: messages must not show values of their content.
+	values bool
 	// jsonOnly means that the protobuf of the resource is unreadable.
 	jsonOnly bool
 }
@@ -50,7 +52,7 @@ func (r *reader) page(ctx context.Context, opts metav1.ListOptions) (page, error
 
 func (r *reader) list(ctx context.Context, opts metav1.ListOptions) (page, error) {
 	r.selectName(&opts)
-	if r.kind().MetadataOnly {
+	if r.metadataOnly() {
 		list, err := r.link.metadata.Resource(r.resource).Namespace(r.namespace).List(ctx, opts)
 		if err != nil {
 			return page{}, err
@@ -100,7 +102,7 @@ func (r *reader) openInTime(
 
 func (r *reader) open(ctx context.Context, opts metav1.ListOptions) (apiwatch.Interface, error) {
 	r.selectName(&opts)
-	if r.kind().MetadataOnly {
+	if r.metadataOnly() {
 		return r.link.metadata.Resource(r.resource).Namespace(r.namespace).Watch(ctx, opts)
 	}
 	return r.client().Resource(r.resource).Namespace(r.namespace).Watch(ctx, opts)
@@ -116,7 +118,13 @@ func (r *reader) client() dynamic.Interface {
 
 // isBinary reports whether the requests are for objects in protobuf.
 func (r *reader) isBinary() bool {
-	return !r.jsonOnly && !r.kind().MetadataOnly && apiproto.Has(r.resource.GroupVersion())
+	return !r.jsonOnly && !r.metadataOnly() && apiproto.Has(r.resource.GroupVersion())
+}
+
+// metadataOnly reports whether the objects are read without their content.
+func (r *reader) metadataOnly() bool {
+	k := r.kind()
+	return k.MetadataOnly && (!r.values || k != &kind.ConfigMap)
 }
 
 // kind is the known kind of the objects, or the zero Kind.

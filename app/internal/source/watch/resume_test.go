@@ -15,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/mask"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
 // all is the scope of the whole cluster.
@@ -168,7 +170,10 @@ func TestResume(t *testing.T) {
 			tc.between(f)
 			f.with(func() { f.requests = nil })
 
-			wd := watchingAs(t, f, func(c *Config) { c.Resume, c.Known = positions, known(tc.known) })
+			wd := watchingAs(t, f, func(c *Config) {
+				c.Resume, c.Known = positions, known(tc.known)
+				c.Messages.Default = mask.Strict // TestLearn lists more
+			})
 			wd.watch(all)
 			wd.sync()
 			f.put(podsPath, "default", "after")
@@ -186,6 +191,44 @@ func TestResume(t *testing.T) {
 				t.Errorf("%s: want %d lists of Pods, got %v", tc.reason, tc.lists, f.asked("/api/v1/pods"))
 			}
 		})
+	}
+}
+
+// TestLearn: a resumed watch lists the present objects for the values that messages must not show. It emits none of
+// them.
+func TestLearn(t *testing.T) {
+	f := newFakeAPI(t)
+	f.put(podsPath, "default", "same", "annotations", map[string]any{"a": "a-value"})
+	first := watching(t, f)
+	first.watch(all)
+	first.sync()
+	positions := first.awaitPosition("pods//", "101")
+	first.await("the position of the Events", func() bool { return first.reached[eventStream].Version != "" })
+	first.Close()
+	f.put(eventsPath, "default", "e", "reason", "Failed", "note", "it uses a-value", "regarding",
+		map[string]any{"apiVersion": "v1", "kind": "Pod", "namespace": "default", "name": "same", "uid": "uid-same"})
+
+	notes := make(chan string, 1)
+	wd := watchingAs(t, f, func(c *Config) {
+		c.Resume, c.Known = positions, known(map[string]uint64{"Pod/same": 101})
+		emit := c.Emit
+		c.Emit = func(o *observation.Observation) {
+			if o.Event != nil {
+				notes <- o.Event.Note
+			}
+			emit(o)
+		}
+	})
+	wd.watch(all)
+	if got := <-notes; got != "“it uses …”" {
+		t.Errorf("got %q", got)
+	}
+	wd.mu.Lock()
+	defer wd.mu.Unlock()
+	for _, line := range wd.lines {
+		if strings.Contains(line, "Pod/same") {
+			t.Errorf("the list for values emitted %q", line)
+		}
 	}
 }
 

@@ -64,6 +64,14 @@ func (r *roster) start(ctx context.Context, p plan) {
 	s.cancel, s.over = cancel, ctx.Err
 	s.resume(r.past.take(k, r.shared.known.kind(k.GroupResource)))
 	r.streams[k] = s
+	if s.learns() {
+		read := s.read
+		r.shared.learning.Add(1)
+		r.launch(ctx, func(ctx context.Context) {
+			defer r.shared.learning.Add(-1)
+			s.learn(ctx, read)
+		})
+	}
 	r.shared.pending.add()
 	r.launch(ctx, func(ctx context.Context) {
 		defer r.forget(k, s)

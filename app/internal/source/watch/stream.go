@@ -50,7 +50,10 @@ type stream struct {
 func newStream(p plan, of *shared, count *counters) *stream {
 	s := &stream{
 		plan: p, shared: of, count: count, ready: sync.OnceFunc(of.pending.remove), progress: newProgress(p.since),
-		read:    reader{resource: p.resource, namespace: p.namespace, name: p.name, pace: of.pace},
+		read: reader{
+			resource: p.resource, namespace: p.namespace, name: p.name, pace: of.pace,
+			values: of.converter.normalizer.Messages.Masks(),
+		},
 		objects: objects{converter: of.converter, seen: p.seen, count: count, held: map[uidKey]held{}},
 		batch:   newBatch(&of.batches),
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kube-lifeline/lifeline/app/internal/health"
+	"github.com/kube-lifeline/lifeline/app/internal/mask"
 	"github.com/kube-lifeline/lifeline/app/internal/normalize"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -34,9 +35,10 @@ type Config struct {
 	Relations *relation.Set
 	// Shown are the fields whose values may be shown, as in normalize.Settings.
 	Shown map[schema.GroupKind][]string
-	// Labels and KeepMessages are as in normalize.Settings.
-	Labels       []string
-	KeepMessages bool
+	// Labels, Messages and Memory are as in normalize.Settings.
+	Labels   []string
+	Messages mask.Modes
+	Memory   *mask.Memory
 	// Health are the health rules of the configuration, until SetHealth. Signals are the kinds that show
 	// their state. Nil means none.
 	Health  *health.Rules
@@ -74,6 +76,9 @@ type Config struct {
 	// the time of their arrival. A full batch (64 changes or 1 MiB), a stream that is behind, an error and
 	// the end of a watch wait for no call.
 	Batches bool
+	// Incomplete lets Emit have observations at once whose messages lack text. The receiver calls their Later when
+	// it has all objects that it wants.
+	Incomplete bool
 	// Warn receives one warning for each thing that cannot be observed; nil ignores it. Several
 	// goroutines may call it concurrently.
 	Warn func(format string, args ...any)
@@ -93,11 +98,16 @@ type pace struct {
 	// probe is the time without a sign of life before a probe, and answer bounds the wait for its
 	// response. Their sum is well below the ten seconds after which a silent server counts as down.
 	probe, answer time.Duration
+	// hold is the wait for objects whose values a message may quote, in a Watcher without Batches. Their streams
+	// are independent of each other. patience bounds the wait for lists: in a server, and otherwise, where a command
+	// concludes from what it has observed.
+	hold, patience, shortPatience time.Duration
 }
 
 var usualPace = pace{
 	late: 2 * time.Second, quiet: time.Second, slow: 65 * time.Second, renew: 5 * time.Second,
-	probe: 3 * time.Second, answer: 5 * time.Second,
+	probe: 3 * time.Second, answer: 5 * time.Second, hold: 200 * time.Millisecond,
+	patience: 10 * time.Second, shortPatience: 2 * time.Second,
 }
 
 // Watcher observes a cluster. Its methods are safe for concurrent use.
@@ -125,6 +135,8 @@ type shared struct {
 	converter *converter
 	out       *output
 	pending   *pending
+	// learning counts the lists for values.
+	learning atomic.Int64
 	// lists bounds the concurrent lists.
 	lists chan struct{}
 	// batched is Config.Batches.
@@ -153,13 +165,21 @@ func New(cfg Config) (*Watcher, error) {
 		now: cfg.Now, pace: &limits, warnings: warnings, server: server, storages: storages,
 		known: &catalogue{server: server, warnings: warnings},
 		converter: &converter{storages: storages, normalizer: normalize.New(cfg.Key, normalize.Settings{
-			Relations: cfg.Relations, Shown: cfg.Shown, Labels: cfg.Labels, KeepMessages: cfg.KeepMessages,
+			Relations: cfg.Relations, Shown: cfg.Shown, Labels: cfg.Labels, Messages: cfg.Messages, Memory: cfg.Memory,
 			Health: cfg.Health, Signals: cfg.Signals,
 		})},
-		out:     &output{emit: cfg.Emit, reached: cfg.Reached},
+		out: &output{
+			emit: cfg.Emit, reached: cfg.Reached, hold: limits.hold, patience: limits.shortPatience,
+			incomplete: cfg.Incomplete,
+		},
 		pending: newPending(warnings),
 		lists:   make(chan struct{}, maxLists),
 		batched: cfg.Batches, batches: batches{of: map[*batch]struct{}{}},
+	}
+	of.out.listed = func() bool { return of.pending.idle() && of.learning.Load() == 0 }
+	of.batches.flushed = of.out.release
+	if cfg.Batches {
+		of.out.hold, of.out.patience = 0, limits.patience // Flush ends the wait
 	}
 	w := &Watcher{shared: of, past: remember(cfg), kinds: trackNewKinds(), probes: cfg.Probes}
 	w.roster = newRoster(of, w.past)
@@ -178,12 +198,19 @@ func (w *Watcher) SetHealth(rules *health.Rules) { w.converter.normalizer.SetHea
 // allowed.
 func (w *Watcher) Close() {
 	w.roster.close()
+	w.out.close()
 	w.server.link.Load().hangUp()
 }
 
 // Synced waits until each watched resource has been listed once, or was found to be unreadable.
 // Resources added later make a later call wait again.
-func (w *Watcher) Synced(ctx context.Context) error { return w.pending.wait(ctx) }
+func (w *Watcher) Synced(ctx context.Context) error {
+	err := w.pending.wait(ctx)
+	if err == nil {
+		w.out.release()
+	}
+	return err
+}
 
 // KindOf returns the kind of a resource's objects from the last discovery, or an empty string.
 func (w *Watcher) KindOf(gvr schema.GroupVersionResource) string {
