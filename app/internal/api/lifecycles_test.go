@@ -156,8 +156,8 @@ func TestFields(t *testing.T) {
 	}
 	_, began := values["began.pull"]
 	_, end := values["end"]
-	if _, is := values["phase.startup"]; !is || !began || !end || values["outcome"] != len(span.Outcomes) || values["reason"] < 20 ||
-		values["name"] != 0 {
+	if _, is := values["phase.startup"]; !is || !began || !end || values["outcome"] != len(span.Outcomes) ||
+		values["reason"] < 20 || values["name"] != 0 {
 		t.Errorf("values: %v", values)
 	}
 }

@@ -75,8 +75,8 @@ func (l *List) sheet(found []store.Summary) [][]string {
 		s := &found[i]
 		rows = append(rows, []string{
 			s.Start.In(l.Time().Location()).Format(time.RFC3339Nano), s.ID.String(), s.Actor, s.User, s.Verb,
-			s.Object.Kind.Kind, s.Object.Namespace, s.Object.Name, s.Command, string(s.State()), seconds(api.Seconds(s.Duration)),
-			s.Slowest, s.Category, s.Reason,
+			s.Object.Kind.Kind, s.Object.Namespace, s.Object.Name, s.Command,
+			string(s.State()), seconds(api.Seconds(s.Duration)), s.Slowest, s.Category, s.Reason,
 		})
 	}
 	return rows

@@ -42,7 +42,8 @@ func TestWords(t *testing.T) {
 			wire := api.SummaryOf(&sum)
 			texts := map[string]string{"API": string(wire.State)}
 			var list, tree strings.Builder
-			if err := render.List(&list, []store.Summary{sum}, render.ListOptions{Options: render.Options{Now: now}}); err != nil {
+			o := render.ListOptions{Options: render.Options{Now: now}}
+			if err := render.List(&list, []store.Summary{sum}, o); err != nil {
 				t.Fatal(err)
 			}
 			if err := render.Tree(&tree, []*span.Trace{tr}, render.Options{Now: now}); err != nil {

@@ -36,8 +36,8 @@ func TestRefusedDrain(t *testing.T) {
 			s.write("platform", ofKind("policy", "PodDisruptionBudget"))
 			s.evict("app", 429)
 			twoBudgets(s.seen[len(s.seen)-1].Write)
-		}, time.Minute, span.Refused, "the eviction of Pod app was refused: PodDisruptionBudgets platform and team both " +
-			"select the Pod, and an eviction supports only one; Node node-1 stays cordoned"},
+		}, time.Minute, span.Refused, "the eviction of Pod app was refused: PodDisruptionBudgets platform and team " +
+			"both select the Pod, and an eviction supports only one; Node node-1 stays cordoned"},
 		"tried again": {"the drain gave up", func(s *story) {
 			s.evict("app", 429)
 			s.wait(5 * time.Second)
