@@ -34,7 +34,7 @@ func TestPaths(t *testing.T) {
 		"style":      {"a file", "GET", "/index.css", 200, "text/css; charset=utf-8"},
 		"icon":       {"a file", "GET", "/icon.svg", 200, "image/svg+xml"},
 		"state":      {"a state of the page", "GET", "/trace/0123456789abcdef", 200, "text/html; charset=utf-8"},
-		"parameters": {"a state of the page", "GET", "/changes?where=kind+%3D+%22a%22", 200, "text/html; charset=utf-8"},
+		"parameters": {"a state", "GET", "/changes?where=kind+%3D+%22a%22", 200, "text/html; charset=utf-8"},
 		"no file":    {"an extension means a file", "GET", "/other.js", 404, "text/plain; charset=utf-8"},
 		"upwards":    {"only files of the page", "GET", "/../page.go", 404, "text/plain; charset=utf-8"},
 		"hidden":     {"only files of the page", "GET", "/assets/index.js", 404, "text/plain; charset=utf-8"},
