@@ -342,12 +342,12 @@ func TestNoPermission(t *testing.T) {
 			t.Errorf("exit code %d, want kubectl's", r.Code)
 		}
 		outline(t, harness.Parse(t, r), `
-run failed
-  create ConfigMap mine failed (request)
+run refused
+  create ConfigMap mine refused (request)
 `)
 		says(
 			t, r, `error: failed to create configmap: .*forbidden: User "alice" cannot create.*`,
-			`lifeline: the creation of ConfigMap mine was refused: Forbidden: \(text withheld\)`,
+			`lifeline: refused: the creation of ConfigMap mine was refused: Forbidden: \(text withheld\)`,
 		)
 	})
 	t.Run("watch", func(t *testing.T) {
@@ -392,16 +392,16 @@ func TestRefusedWrites(t *testing.T) {
 			"apiVersion: v1\nkind: Service\nmetadata: {name: bad, namespace: " + ns +
 				"}\nspec: {ports: [{port: 99999}]}\n",
 			`
-run failed
-  create Service bad failed (request)
+run refused
+  create Service bad refused (request)
 `,
 			`Invalid`,
 		},
 		"over quota": {
 			"an answer of 403; what passed before it is kept",
 			service(ns, "first") + "---\n" + service(ns, "second"), `
-run failed
-  create Service second failed (request)
+run refused
+  create Service second refused (request)
   reconcile Service first converged (request)
     create Service first (request)
 `, `Forbidden: services "second" is forbidden: exceeded quota: few, requested: services=1, used: services=1, ` +
@@ -409,14 +409,14 @@ run failed
 		},
 		"confidential": {
 			"nothing of the message is kept: it may quote data", configMap(ns, "settings", "a: b"), `
-run failed
-  create ConfigMap settings failed (request)
+run refused
+  create ConfigMap settings refused (request)
 `, `Forbidden: (text withheld)`,
 		},
 		"gone": {
 			"a delete of what is not there is answered 404, and changes nothing", "", `
-run failed
-  delete ConfigMap none failed (request)
+run refused
+  delete ConfigMap none refused (request)
 `, `NotFound`,
 		},
 	}

@@ -42,7 +42,7 @@ func TestFailFast(t *testing.T) {
 		t.Errorf("got exit code %d, want 4 and %q\n%s", r.Code, want, r.Stderr)
 	}
 	for file, want := range map[string]string{
-		summary: "| Deployment.apps " + ns + "/fail-fast |  | waiting |",
+		summary: "| Deployment.apps " + ns + "/fail-fast |  | stuck |",
 		junit:   `<testcase name="Deployment.apps ` + ns + `/fail-fast"`,
 	} {
 		if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), want) {

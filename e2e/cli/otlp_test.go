@@ -226,11 +226,12 @@ func TestOTLPBackendThatIsDown(t *testing.T) {
 	t.Parallel()
 	ns := bench.Namespace(t)
 	for name, tt := range map[string]struct {
-		scheme string
-		code   int
+		scheme  string
+		code    int
+		outcome string
 	}{
-		"gRPC": {"grpc", 0},
-		"HTTP": {"http", 7},
+		"gRPC": {"grpc", 0, "converged"},
+		"HTTP": {"http", 7, "failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // each waits for the backend until it gives up
@@ -244,7 +245,7 @@ func TestOTLPBackendThatIsDown(t *testing.T) {
 			if last := lines[len(lines)-1]; !want.MatchString(last) {
 				t.Errorf("the last line does not say how many spans were lost, and why: %q", last)
 			}
-			outline(t, r, "run converged\n  create ConfigMap "+tt.scheme+" (request)\n")
+			outline(t, r, "run "+tt.outcome+"\n  create ConfigMap "+tt.scheme+" (request)\n")
 		})
 	}
 }

@@ -76,7 +76,7 @@ run converged
       reconcile Pod web-A-* converged (owner)
         [readiness, sandbox, schedule, start container]
 `)
-		namedOnce(t, r, "events.events.k8s.io|events", "nodes")
+		namedOnce(t, r, "events.events.k8s.io|events")
 	})
 	t.Run("watch", func(t *testing.T) {
 		p := bench.Begin(t, harness.Call{Args: []string{"watch", "-o", "json", "-n", ns}, Kubeconfig: config})

@@ -70,7 +70,7 @@ func TestRecoversAfterItsDeadline(t *testing.T) {
 		t.Errorf("still listed as failed: %+v", sum)
 	}
 	got := bench.Exec(t, "why", "deployment/web", "-n", ns, "--server", "http://"+s.APIAddress())
-	const was = "Before that, it was failed: exceeded its progress deadline."
+	const was = "It has recovered; before, it was failed: exceeded its progress deadline."
 	if got.Code != 0 || !strings.Contains(got.Stdout, "Deployment web converged") ||
 		!strings.Contains(got.Stdout, was) {
 		t.Errorf("lifeline why: %d\n%s%s", got.Code, got.Stdout, got.Stderr)

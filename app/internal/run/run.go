@@ -289,7 +289,7 @@ func (x *execution) verdict(traces []*span.Trace) int {
 	own := cli.CodeOK
 	for _, t := range traces {
 		if t.Outcome.InVain() {
-			if !x.treeOnTerminal() { // its header has the reason
+			if x.changed(traces) && !x.treeOnTerminal() { // its header has the reason
 				x.pipeline.Say("%s: %s", t.Outcome, cli.First(t.Reason, "see the trace"))
 			}
 			own = cli.CodeFailed
