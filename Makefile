@@ -44,6 +44,12 @@ help: ## List the targets
 demo: ## Trace one change on a real Kubernetes; the first run builds it and shows a recording first
 	@examples/demo.sh
 
+.PHONY: demo-history
+demo-history: ## A month of synthetic changes on the page, without a cluster; DEMO_API is the address
+	@cd app
+	go build -tags $(TAGS) -o ../bin/history ./cmd/history
+	exec ../bin/history $(if $(DEMO_API),-address $(DEMO_API))
+
 .PHONY: demo-operator
 demo-operator: bin ## Trace a change through an operator that carries contexts, and print the tree
 	@examples/head-operator/demo.sh

@@ -132,7 +132,9 @@ func readImports(t *testing.T) map[string][]string {
 			add(folder, file)
 		}
 	}
-	for folder, name := range map[string]string{"../lifeline": "cmd", "../replay": "cmd/replay"} {
+	for folder, name := range map[string]string{
+		"../lifeline": "cmd", "../replay": "cmd/replay", "../history": "cmd/history",
+	} {
 		for _, file := range goFiles(t, folder)["."] {
 			add(name, file)
 		}
