@@ -28,6 +28,8 @@ var fields = table(
 			func(s Source) any { return s.facts().Workload }).faceted(),
 		limited(verbs, text("verb", "verb of the first write", func(s Source) any { return s.facts().Verb })),
 		text("actor", "component that wrote", fromAttribute(span.KeyActor)).faceted(),
+		text("revision", "revision of a change by Helm, Argo CD, Flux or cert-manager; empty without one",
+			fromAttribute(span.KeyRevision)),
 		text("user", "user of the request, from the audit log", fromAttribute(span.KeyActorUser)).faceted(),
 		limited(span.Outcomes, memberText(outcome, outcome,
 			"`converged`, `superseded`, `failed`, `refused`, `deleted` or `unfinished`; empty for an open lifecycle",
@@ -74,6 +76,23 @@ var fields = table(
 		{
 			Name: "images", Type: List, Meaning: "images of a Pod's containers",
 			From: ofPod(func(_ Source, p *span.PodFacts) any { return p.Images }),
+		},
+		{
+			Name: "restarts", Type: Int, Meaning: "number of restarts of a Pod's containers",
+			From: ofPod(func(_ Source, p *span.PodFacts) any { return p.Restarts }),
+		},
+		{
+			Name: "exit_code", Type: Int, Meaning: "exit code of the container of a Pod that ended last",
+			From: ofPod(func(_ Source, p *span.PodFacts) any {
+				if !p.Ended {
+					return nil
+				}
+				return p.ExitCode
+			}),
+		},
+		{
+			Name: "changed", Type: List, Meaning: "paths of the changed fields, at most 16",
+			From: func(s Source) any { return listOf(s.Span, span.KeyFields) },
 		},
 		{Name: labels, Type: Map, Meaning: "labels of the configured keys", From: func(s Source) any {
 			out := make(map[string]string, len(s.facts().Labels))

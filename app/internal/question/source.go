@@ -48,6 +48,16 @@ func attributeOf(s *span.Span, key attribute.Key) string {
 	return ""
 }
 
+// listOf returns an attribute of a span with texts, or nil.
+func listOf(s *span.Span, key attribute.Key) []string {
+	for i := range s.Attributes {
+		if kv := &s.Attributes[i]; kv.Key == key {
+			return kv.Value.AsStringSlice()
+		}
+	}
+	return nil
+}
+
 // fromAttribute reads an attribute of the span.
 func fromAttribute(key attribute.Key) func(Source) any {
 	return func(s Source) any { return attributeOf(s.Span, key) }

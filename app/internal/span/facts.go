@@ -33,6 +33,11 @@ type PodFacts struct {
 	Zone string `json:"zone,omitempty"`
 	// Images are those of all containers, each once.
 	Images []string `json:"images,omitempty"`
+	// Restarts is the number of restarts of all containers.
+	Restarts int64 `json:"restarts,omitempty"`
+	// Ended means that a container has ended, and ExitCode is that of the last one.
+	Ended    bool  `json:"ended,omitempty"`
+	ExitCode int64 `json:"exitCode,omitempty"`
 }
 
 // facts encodes the facts of a span. It only reads *v while packing.
@@ -79,4 +84,11 @@ func (p *packer) pod(f *PodFacts) {
 	for i := range f.Images {
 		p.text(&f.Images[i])
 	}
+	p.int(&f.Restarts)
+	var ended byte
+	if f.Ended {
+		ended = 1
+	}
+	f.Ended = p.byte(ended) != 0
+	p.int(&f.ExitCode)
 }

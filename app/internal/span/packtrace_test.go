@@ -74,7 +74,10 @@ func TestPackTrace(t *testing.T) {
 func facts() *span.Facts {
 	return &span.Facts{
 		Verb: "create", Reason: "crash_loop", Workload: "Deployment/web",
-		Pod:    &span.PodFacts{Volumes: 3, Node: "node-1", Zone: "zone-a", Images: []string{"nginx:1", "envoy:1"}},
+		Pod: &span.PodFacts{
+			Volumes: 3, Node: "node-1", Zone: "zone-a", Images: []string{"nginx:1", "envoy:1"},
+			Restarts: 4, Ended: true, ExitCode: 137,
+		},
 		Labels: []object.Label{{Key: "app", Value: "web"}, {Key: "tier", Value: ""}},
 		Writes: []span.Write{
 			{

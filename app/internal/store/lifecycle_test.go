@@ -37,7 +37,8 @@ func pod(end int, facts *span.Facts) *span.Trace {
 	s := b.Add(set, "reconcile Pod", "kubelet", ref, 100, end, span.KeyNode.String("node-1"),
 		span.KeyZone.String("zone-a"), span.KeyRegion.String("eu"), span.KeyInstanceType.String("m7i.large"),
 		span.KeyRuntime.String("containerd"), span.KeyRuntimeVersion.String("2.3.7"),
-		span.KeyActor.String("replicaset-controller"))
+		span.KeyActor.String("replicaset-controller"), span.KeyRevision.String("7"),
+		span.KeyFields.StringSlice([]string{"spec.replicas", "spec.paused"}))
 	s.Facts = facts
 	s.Events = []span.Event{{Time: spantest.At(100).Time, Name: span.EventWrite, Attributes: []attribute.KeyValue{
 		span.KeyVerb.String("create"),
@@ -65,6 +66,8 @@ func TestLifecyclesOf(t *testing.T) {
 			Node:    "node-2",
 			Zone:    "zone-b",
 			Images:  []string{"nginx:1", "b:1", "nginx:1"},
+
+			Restarts: 2, Ended: true, ExitCode: 137,
 		},
 	}
 	base := question.Lifecycle{
@@ -73,7 +76,8 @@ func TestLifecyclesOf(t *testing.T) {
 			"verb": "create", "actor": "replicaset-controller", "workload": "Deployment/web", "reason": "crash_loop",
 			"labels": map[string]string{"app": "web"}, "volumes": int64(2), "images": []string{"b:1", "nginx:1"},
 			"node": "node-2", "zone": "zone-b", "region": "eu", "instance_type": "m7i.large",
-			"runtime": "containerd://2.3.7",
+			"runtime": "containerd://2.3.7", "restarts": int64(2), "exit_code": int64(137), "revision": "7",
+			"changed": []string{"spec.paused", "spec.replicas"},
 		},
 	}
 	base.Object.Version = ""

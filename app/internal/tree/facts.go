@@ -4,6 +4,7 @@ package tree
 
 import (
 	"slices"
+	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
@@ -38,6 +39,7 @@ func (b *Builder) facts(r *change.Reconciliation) *span.Facts {
 	f.Labels = last.Labels
 	if p := last.Pod; p != nil {
 		f.Pod = &span.PodFacts{Volumes: int64(p.Volumes), Node: span.Bound(p.Node), Images: images(p)}
+		ends(f.Pod, p)
 		if n := b.known.NodeAttributes(p.Node); n != nil {
 			f.Pod.Zone = span.Bound(n.Zone)
 		}
@@ -56,6 +58,21 @@ func images(p *history.PodState) []string {
 		}
 	}
 	return out
+}
+
+// ends sets the restarts and the last exit code of the containers of p.
+func ends(f *span.PodFacts, p *history.PodState) {
+	var last time.Time
+	for _, list := range [...][]*observation.Container{p.Init, p.Containers} {
+		for _, c := range list {
+			f.Restarts += int64(c.Restarts)
+			for _, s := range [...]*observation.ContainerState{c.Last, c.State} {
+				if s.Terminated() && !s.Finished.Before(last) {
+					last, f.Ended, f.ExitCode = s.Finished, true, int64(s.ExitCode)
+				}
+			}
+		}
+	}
 }
 
 // workload returns the kind and the name of the topmost workload above the object of t, or of itself;

@@ -163,7 +163,8 @@ func (w *rollout) pod(set *span.Span, owner string) time.Duration {
 		span.KeyRuntimeVersion.String("2.3.7"))
 	w.facts(s, outcome, &span.PodFacts{
 		Volumes: 1 + w.r.Int64N(4), Node: fmt.Sprintf("node-%d", node), Zone: zones[node%len(zones)],
-		Images: []string{w.image, "envoy:1.36"}[:1+w.r.IntN(2)],
+		Images: []string{w.image, "envoy:1.36"}[:1+w.r.IntN(2)], Restarts: w.r.Int64N(3), Ended: node%2 == 0,
+		ExitCode: int64(node % 2),
 	})
 	w.write(s, "create", "desired", "replicaset-controller", from)
 	at := from
