@@ -33,6 +33,7 @@ type problems struct {
 	below map[types.UID]map[types.UID]struct{}
 	// moved are the objects whose place among the others has changed since the last look.
 	moved map[types.UID]struct{}
+	held  held
 	wakes wakes
 	// spaces are the parts of the above by namespace.
 	spaces map[string]*space
@@ -40,11 +41,22 @@ type problems struct {
 	stirred map[string]struct{}
 }
 
+// held are the objects that wait for the end of the problem of a controller, by its UID.
+type held map[types.UID]map[types.UID]struct{}
+
+func (h held) add(uid, above types.UID) {
+	if h[above] == nil {
+		h[above] = map[types.UID]struct{}{}
+	}
+	h[above][uid] = struct{}{}
+}
+
 func newProblems(known index.View, gs *groups, cluster string) *problems {
 	return &problems{
 		known: known, groups: gs, tracker: problem.NewTracker(cluster),
 		touched: map[*change.Timeline]struct{}{}, off: map[types.UID]*off{},
 		below: map[types.UID]map[types.UID]struct{}{}, moved: map[types.UID]struct{}{},
+		held:   held{},
 		spaces: map[string]*space{}, stirred: map[string]struct{}{},
 	}
 }
@@ -132,6 +144,7 @@ func (p *problems) look(now time.Time) {
 	for _, uid := range slices.Sorted(maps.Keys(p.moved)) {
 		p.conclude(uid, now)
 	}
+	p.release(now)
 	if len(p.moved) > 0 {
 		p.moved = map[types.UID]struct{}{}
 	}
@@ -307,6 +320,10 @@ func (p *problems) conclude(uid types.UID, now time.Time) {
 	case p.top(o) != o:
 		p.tracker.Ends(uid)
 	default:
+		if above := p.settling(o); above != "" && !p.tracker.Has(uid) {
+			p.held.add(uid, above)
+			return
+		}
 		f := p.failing(o)
 		if f == nil && p.tracker.Has(uid) {
 			f = p.waiting(o)
@@ -316,6 +333,41 @@ func (p *problems) conclude(uid types.UID, now time.Time) {
 		}
 		if at := p.tracker.Lacks(f, now); !at.IsZero() {
 			p.wakes.add(wake{at, uid})
+		}
+	}
+}
+
+// settling returns the controller above o that has its desired state again, and whose problem has not ended yet; ""
+// without one. The status of a controller is often behind that of a failing Pod, which is part of that problem.
+func (p *problems) settling(o *off) types.UID {
+	above := o.above
+	for range maxAbove {
+		if above == "" || p.tracker.Has(above) {
+			return above
+		}
+		t := p.known.Object(above)
+		if t == nil {
+			return ""
+		}
+		up := p.known.Controller(t)
+		if up == nil || kind.Node.Is(up.Kind) {
+			return ""
+		}
+		above = up.UID
+	}
+	return ""
+}
+
+// release concludes the objects whose controllers' problems have ended.
+func (p *problems) release(now time.Time) {
+	for _, above := range slices.Sorted(maps.Keys(p.held)) {
+		if p.tracker.Has(above) {
+			continue
+		}
+		all := slices.Sorted(maps.Keys(p.held[above]))
+		delete(p.held, above)
+		for _, uid := range all {
+			p.conclude(uid, now)
 		}
 	}
 }

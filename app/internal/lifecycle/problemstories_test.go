@@ -467,6 +467,38 @@ func TestLaterChange(t *testing.T) {
 	}
 }
 
+// TestOneCrashLoop: a Deployment with a status behind that of its Pod does not make the Pod a problem of its own.
+func TestOneCrashLoop(t *testing.T) {
+	s := newStory()
+	s.write("web", deployment(1))
+	s.write("web-1", replicaSet("web", 1))
+	s.write("web-1-a", pod("web-1"), bind)
+	for n := range int32(4) {
+		s.wait(20 * time.Second)
+		s.write("web-1-a", ready, again)
+		s.write("web-1", arrived)
+		s.write("web", arrived)
+		s.wait(2 * time.Second)
+		s.write("web-1-a", crash(n+1))
+		s.wait(5 * time.Second)
+		s.write("web-1", func(st *observation.State) { st.Workload.Available = 0 })
+		s.write("web", func(st *observation.State) { st.Workload.Available = 0 })
+	}
+	e := New(Options{Cluster: "test"})
+	got := map[string]bool{}
+	for _, o := range s.seen {
+		e.Observe(o)
+		for _, p := range e.Problems(o.Seen).Problems {
+			if p.Object.Name == "web" || len(got) > 0 { // the first crash is known of the Pod first
+				got[p.ID+" "+p.Object.Name] = true
+			}
+		}
+	}
+	if len(got) != 1 {
+		t.Errorf("got %v, want one problem of one object", got)
+	}
+}
+
 // TestRepairInProgress: after a repair, the old reason does not stay, and the object is the same problem until it has
 // its desired state.
 func TestRepairInProgress(t *testing.T) {
