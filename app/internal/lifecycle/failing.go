@@ -190,6 +190,7 @@ var blames = []struct {
 func (p *problems) group(f *problem.Failing, blamed *off) {
 	r := &blamed.reason
 	f.Image = imageOf(blamed)
+	f.Origin = kind.PersistentVolumeClaim.Is(f.Object.Kind) // before the workload that waits for it
 	f.Key = problem.Grouping{Category: f.Category, Of: string(f.Object.UID), Fields: fieldsOf(r)}
 	category := cmp.Or(r.Cause, r.Category)
 	switch {
