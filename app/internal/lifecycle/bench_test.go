@@ -92,7 +92,7 @@ func TestMemory(t *testing.T) {
 // traces were taken. It reads the observations again, so that retained parts of them count.
 func memoryUsed(tb testing.TB) (open, arrived float64) {
 	tb.Helper()
-	before := heap()
+	before := heapSize()
 	e := New(Options{Cluster: "bench"})
 	var end time.Time
 	func() {
@@ -102,14 +102,14 @@ func memoryUsed(tb testing.TB) (open, arrived float64) {
 		}
 	}()
 	objects := float64(len(e.index.Objects()))
-	open = float64(heap()-before) / objects
+	open = float64(heapSize()-before) / objects
 	e.Take(end.Add(time.Minute))
-	arrived = float64(heap()-before) / objects
+	arrived = float64(heapSize()-before) / objects
 	runtime.KeepAlive(e)
 	return open, arrived
 }
 
-func heap() uint64 {
+func heapSize() uint64 {
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats

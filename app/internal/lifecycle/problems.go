@@ -75,7 +75,7 @@ func (e *Engine) AllProblems(now time.Time) *problem.Snapshot {
 // Due reports whether the problems may differ from those of the last look without a new observation.
 func (e *Engine) Due(now time.Time) bool {
 	p := e.problems
-	return len(p.touched) > 0 || len(p.wakes) > 0 && now.After(p.wakes[0].at)
+	return len(p.touched) > 0 || p.wakes.due(now)
 }
 
 // touch notes a change of t, or of its Events. The reasons of its owners may depend on it.
@@ -124,7 +124,7 @@ func (p *problems) react(schedulers map[string]bool) {
 // look judges the touched objects, and those whose time has come. The result depends on the set of them, not on
 // their order.
 func (p *problems) look(now time.Time) {
-	for len(p.wakes) > 0 && now.After(p.wakes[0].at) {
+	for p.wakes.due(now) {
 		uid := p.wakes.take()
 		if t := p.known.Object(uid); t != nil {
 			p.touched[t] = struct{}{}

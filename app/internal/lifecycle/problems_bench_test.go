@@ -16,7 +16,7 @@ import (
 func BenchmarkProblems(b *testing.B) {
 	for _, failing := range []int{0, 1000} {
 		b.Run(fmt.Sprint(failing), func(b *testing.B) {
-			before := heap()
+			before := heapSize()
 			c := &crowd{engine: New(Options{Cluster: "bench"}), rv: 100, now: epoch}
 			var pods []*observation.State
 			for i := range 15_000 {
@@ -45,7 +45,7 @@ func BenchmarkProblems(b *testing.B) {
 			c.now = c.now.Add(time.Hour)
 			c.look()
 			c.engine.Problems(c.now)
-			used := heap() - before
+			used := heapSize() - before
 			round := 0
 			var list time.Duration
 			for b.Loop() {
@@ -68,9 +68,9 @@ func BenchmarkProblems(b *testing.B) {
 			}
 			b.ReportMetric(float64(list.Milliseconds())/float64(b.N), "ms/list")
 			b.ReportMetric(float64(used)/(1<<20), "MiB")
-			with := heap()
+			with := heapSize()
 			c.engine.problems = nil
-			b.ReportMetric(float64(with-min(with, heap()))/(1<<20), "MiB-of-problems")
+			b.ReportMetric(float64(with-min(with, heapSize()))/(1<<20), "MiB-of-problems")
 			runtime.KeepAlive(c)
 		})
 	}

@@ -570,12 +570,12 @@ func TestRestoreMemory(t *testing.T) {
 	}
 	compare := func(when string) {
 		b := saved(t, e)
-		before := heap()
+		before := heapSize()
 		again, err := Restore(e.opts, bytes.NewReader(b))
 		if err != nil {
 			t.Fatal(err)
 		}
-		size := float64(heap()-before) / float64(len(e.index.Objects()))
+		size := float64(heapSize()-before) / float64(len(e.index.Objects()))
 		e, again = again, nil // what is left is the restored one
 		_ = again
 		t.Logf("%s: %d bytes saved; %.0f bytes per object restored", when, len(b), size)

@@ -3,6 +3,7 @@
 package lifecycle
 
 import (
+	"container/heap"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -14,35 +15,28 @@ type wake struct {
 	uid types.UID
 }
 
-// wakes is a binary heap, the earliest first. An object may be in it several times: a wake in vain changes nothing.
-type wakes []wake
+// wakes is a heap, the earliest first. An object may be in it several times: a wake in vain changes nothing.
+type wakes struct{ heap wakeHeap }
 
 // add adds one wake.
-func (w *wakes) add(one wake) {
-	*w = append(*w, one)
-	all := *w
-	for i := len(all) - 1; i > 0 && all[i].at.Before(all[(i-1)/2].at); i = (i - 1) / 2 {
-		all[i], all[(i-1)/2] = all[(i-1)/2], all[i]
-	}
-}
+func (w *wakes) add(one wake) { heap.Push(&w.heap, one) }
+
+// due reports whether a wake is before now.
+func (w *wakes) due(now time.Time) bool { return len(w.heap) > 0 && now.After(w.heap[0].at) }
 
 // take removes the earliest wake, and returns its object.
-func (w *wakes) take() types.UID {
-	all := *w
-	first, n := all[0], len(all)-1
-	all[0] = all[n]
-	*w = all[:n]
-	for i := 0; ; {
-		least := i
-		for _, kid := range []int{2*i + 1, 2*i + 2} {
-			if kid < n && all[kid].at.Before(all[least].at) {
-				least = kid
-			}
-		}
-		if least == i {
-			return first.uid
-		}
-		all[i], all[least] = all[least], all[i]
-		i = least
-	}
+func (w *wakes) take() types.UID { return heap.Pop(&w.heap).(wake).uid } //nolint:forcetypeassert // it holds no other
+
+// wakeHeap implements heap.Interface.
+type wakeHeap []wake
+
+func (h wakeHeap) Len() int           { return len(h) }
+func (h wakeHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
+func (h wakeHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *wakeHeap) Push(one any)      { *h = append(*h, one.(wake)) } //nolint:forcetypeassert // it holds no other
+
+func (h *wakeHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
 }
