@@ -176,7 +176,7 @@ var unsaved = map[string][]string{
 	"endpoints":  {"known", "pods", "slices", "pending"},
 	"amendments": {"trail", "memory", "opts", "added"},
 	"memory":     {"fates"},
-	"problems":   {"known", "groups", "touched", "off", "below", "moved", "wakes", "spaces", "stirred"},
+	"problems":   {"known", "groups", "touched", "off", "below", "moved", "held", "wakes", "spaces", "stirred"},
 	"Tracker":    {"cluster", "changed", "contents"},
 	"Timeline":   {"Above", "Refers", "Names"},
 	"Record":     {"Above", "Refers", "Names"},
