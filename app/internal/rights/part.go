@@ -28,14 +28,32 @@ func (p *projection) part(s *span.Span) *span.Span {
 		one.Message = neutral
 	}
 	one.Facts = p.facts(s)
-	one.Events = slices.Clone(s.Events)
+	one.Events = slices.DeleteFunc(slices.Clone(s.Events), p.foreign)
 	for i := range one.Events {
 		e := &one.Events[i]
-		e.Attributes = slices.DeleteFunc(slices.Clone(e.Attributes), func(kv attribute.KeyValue) bool {
-			return kv.Value.Type() == attribute.STRING && p.mentions(kv.Value.AsString())
-		})
+		e.Attributes = slices.DeleteFunc(slices.Clone(e.Attributes), p.mentioning)
 	}
 	return &one
+}
+
+// foreign reports whether an event is about a hidden object, such as a write of a controller without a span of its own.
+func (p *projection) foreign(e span.Event) bool {
+	return slices.ContainsFunc(e.Attributes, func(kv attribute.KeyValue) bool {
+		return kv.Key == span.KeyUID && slices.ContainsFunc(p.hidden, func(o object.Ref) bool {
+			return string(o.UID) == kv.Value.AsString()
+		})
+	})
+}
+
+// mentioning reports whether an attribute has the name of a hidden object.
+func (p *projection) mentioning(kv attribute.KeyValue) bool {
+	switch kv.Value.Type() { //nolint:exhaustive // numbers name nothing
+	case attribute.STRING:
+		return p.mentions(kv.Value.AsString())
+	case attribute.STRINGSLICE:
+		return slices.ContainsFunc(kv.Value.AsStringSlice(), p.mentions)
+	}
+	return false
 }
 
 // links reports whether s has a link that the user may not see, and attributes whether it has such an attribute.
@@ -68,7 +86,7 @@ func (p *projection) names(s *span.Span, kv attribute.KeyValue) bool {
 	case kv.Key == span.KeyDrift:
 		return !p.sees.Object(object.Ref{})
 	}
-	return false
+	return p.mentioning(kv)
 }
 
 // betrays reports whether the reason of s blames a hidden object, or a text of s names one of the trace.
@@ -81,9 +99,12 @@ func (p *projection) betrays(s *span.Span) bool {
 	return p.mentions(s.Message) || p.mentions(text(s, span.KeyReasonMessage)) || p.mentions(text(s, span.KeyReasonNext))
 }
 
-// mentions reports whether a text has the name of a hidden object as a word.
+// mentions reports whether a text has the name of a hidden object as a word, or its UID. The name of a Node is also a
+// field of its Pods.
 func (p *projection) mentions(text string) bool {
-	return text != "" && slices.ContainsFunc(p.hidden, func(o object.Ref) bool { return hasWord(text, o.Name) })
+	return text != "" && slices.ContainsFunc(p.hidden, func(o object.Ref) bool {
+		return !kind.Node.Is(o.Kind) && hasWord(text, o.Name) || hasWord(text, string(o.UID))
+	})
 }
 
 // hasWord reports whether a text has a word that no letter, digit, point or hyphen surrounds.

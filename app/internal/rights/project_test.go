@@ -3,6 +3,7 @@
 package rights
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.opentelemetry.io/otel/trace"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
@@ -175,7 +177,7 @@ func secrets(t *span.Trace, sees Sees) []string {
 	return slices.Compact(out)
 }
 
-// TestNoSecrets: over all recordings and random scopes, no text of a hidden object is in the projection, whose tree is
+// TestNoSecrets: over all recordings and random objects, no text of a hidden object is in the projection, whose tree is
 // whole. A projection of a projection changes nothing.
 func TestNoSecrets(t *testing.T) {
 	all, err := filepath.Glob("../lifecycle/testdata/*.jsonl.gz")
@@ -185,21 +187,13 @@ func TestNoSecrets(t *testing.T) {
 	rounds, parts := 8, 0
 	for _, name := range all {
 		for _, tr := range recorded(t, name) {
-			var namespaces []string
-			for _, s := range tr.Spans {
-				namespaces = append(namespaces, s.Object.Namespace)
-			}
-			slices.Sort(namespaces)
-			namespaces = slices.Compact(namespaces)
 			random := rand.New(rand.NewPCG(1, uint64(len(tr.Spans)))) //nolint:gosec // the same in each run
 			for range rounds {
-				permitted := map[string]bool{}
-				for _, n := range namespaces {
-					permitted[n] = random.IntN(2) == 0
+				permitted := map[types.UID]bool{}
+				for _, o := range tr.Spans {
+					permitted[o.Object.UID] = random.IntN(2) == 0
 				}
-				sees := Sees{Object: func(o object.Ref) bool {
-					return o != (object.Ref{}) && permitted[o.Namespace]
-				}}
+				sees := Sees{Object: func(o object.Ref) bool { return o != (object.Ref{}) && permitted[o.UID] }}
 				got := Project(tr, sees)
 				if got == nil {
 					continue
@@ -208,7 +202,7 @@ func TestNoSecrets(t *testing.T) {
 					parts++
 				}
 				checkTree(t, name, got)
-				text := span.ToJSON([]*span.Trace{got}, "recorded")
+				text := slices.Concat(span.ToJSON([]*span.Trace{got}, "recorded"), facts(t, got))
 				for _, secret := range secrets(tr, sees) {
 					if at := strings.Index(string(text), secret); at >= 0 {
 						t.Errorf("%s: trace %s has %q of a hidden object: %s", filepath.Base(name), tr.ID, secret,
@@ -222,6 +216,20 @@ func TestNoSecrets(t *testing.T) {
 	if parts < 20 {
 		t.Errorf("only %d projections were parts: the test shows nothing", parts)
 	}
+}
+
+// facts returns the data for questions, as text.
+func facts(t *testing.T, of *span.Trace) []byte {
+	t.Helper()
+	var all []*span.Facts
+	for _, s := range of.Spans {
+		all = append(all, s.Facts)
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // checkTree: each span but the roots has its parent before it.
