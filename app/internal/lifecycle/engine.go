@@ -145,6 +145,7 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 		g.derived, g.built = nil, nil // causes depend on the traces that were handed out
 	}
 	e.problems.look(now) // of the changes that have ended
+	e.problems.tracker.Settle()
 	return sorted(traces)
 }
 

@@ -190,6 +190,39 @@ func TestProblemSurvivesRestart(t *testing.T) {
 	}
 }
 
+// TestProblemsOfReplay: a process that replays the looks of a lost one, without its lists, has the same problems. An
+// object keeps the ID of a problem whose first object is gone.
+func TestProblemsOfReplay(t *testing.T) {
+	s := newStory()
+	s.broken("old")
+	s.wait(time.Minute)
+	s.broken("web")
+	met := len(s.seen)
+	s.wait(time.Minute)
+	for _, name := range []string{"old-1-a", "old-1", "old"} {
+		s.gone(name)
+	}
+	lost, replayed := New(Options{Cluster: "test"}), New(Options{Cluster: "test"})
+	var first problem.List
+	for i, o := range s.seen {
+		for _, e := range []*Engine{lost, replayed} {
+			e.Observe(o)
+			e.Take(o.Seen)
+		}
+		if l := lost.Problems(o.Seen); i == met-1 {
+			first = l
+		}
+	}
+	got := replayed.Problems(s.now())
+	if diff := cmp.Diff(lost.Problems(s.now()), got); diff != "" {
+		t.Errorf("-lost +replayed:\n%s", diff)
+	}
+	if len(first.Problems) != 1 || len(got.Problems) != 1 || got.Problems[0].Object.Name != "web" ||
+		got.Problems[0].ID != first.Problems[0].ID {
+		t.Errorf("got %+v, was %+v", got.Problems, first.Problems)
+	}
+}
+
 // TestOtherProblems: objects without Pods have problems, too. A removal ends a problem at once.
 func TestOtherProblems(t *testing.T) {
 	s := newStory()
