@@ -327,6 +327,6 @@ func (m *Memory) leave(e *entry) {
 
 // And returns the values with those of more words; false if they are not complete.
 func (m *Memory) And(v Values, w *Words) (Values, bool) {
-	v = Values{key: m.key, sets: slices.Clone(v.sets)}
+	v = Values{key: m.key, sets: slices.Clone(v.sets), unread: v.unread}
 	return v, v.add(w)
 }
