@@ -223,6 +223,26 @@ func TestProblemsOfReplay(t *testing.T) {
 	}
 }
 
+// TestCauseOfUnfinished: the cause of a problem that begins with the end of its change is complete.
+func TestCauseOfUnfinished(t *testing.T) {
+	s := newStory()
+	s.write("web", deployment(1), managedBy("kubectl-create"))
+	s.write("web-1", replicaSet("web", 1))
+	s.write("web-1-a", pod("web-1"), bind)
+	e := observe(s.seen)
+	e.Take(s.now())
+	later := s.now().Add(2 * time.Hour)
+	e.Take(later)
+	got := e.Problems(later).Problems
+	if len(got) != 1 || got[0].Cause == nil {
+		t.Fatalf("got %+v", got)
+	}
+	if c := got[0].Cause; c.Who != "kubectl" || c.Verb != "create" || c.Object == nil || c.Object.Name != "web" ||
+		c.Start.IsZero() {
+		t.Errorf("got the cause %+v", c)
+	}
+}
+
 // TestOtherProblems: objects without Pods have problems, too. A removal ends a problem at once.
 func TestOtherProblems(t *testing.T) {
 	s := newStory()
