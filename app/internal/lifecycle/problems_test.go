@@ -243,6 +243,22 @@ func TestCauseOfUnfinished(t *testing.T) {
 	}
 }
 
+// TestSnapshotStays: a later version of the blamed object does not change a snapshot, which other goroutines read.
+func TestSnapshotStays(t *testing.T) {
+	s := newStory()
+	s.broken("web")
+	e := observe(s.seen)
+	of := problem.Selection{Limit: 1, Exists: func(string) bool { return true }}
+	snapshot := e.AllProblems(s.now())
+	before := snapshot.Select(of)
+	told := len(s.seen)
+	s.write("web-1-a", func(st *observation.State) { st.Kind.Version = "v2" })
+	e.Observe(s.seen[told])
+	if diff := cmp.Diff(before, snapshot.Select(of)); diff != "" || before.Problems[0].Blamed == nil {
+		t.Errorf("-before +after:\n%s", diff)
+	}
+}
+
 // TestOtherProblems: objects without Pods have problems, too. A removal ends a problem at once.
 func TestOtherProblems(t *testing.T) {
 	s := newStory()
