@@ -320,11 +320,19 @@ func TestProblemsSelected(t *testing.T) {
 			ID: "5", Object: o, Objects: []object.Ref{o}, Count: 1, Since: asked.Add(-age), Namespaces: []string{name},
 		}
 	}
-	add(old, at("b", time.Minute))
-	add(old, at("a", time.Hour))
-	add(old, at("b", time.Second))
+	add(old, at("b", time.Minute), nil)
+	add(old, at("a", time.Hour), nil)
+	add(old, at("b", time.Second), nil)
 	one := old["5"]
 	if one.Object.Name != "a" || one.Count != 3 || len(one.Objects) != 3 || len(one.Namespaces) != 2 {
 		t.Errorf("got %+v", one)
+	}
+	// An older Service fails because of the Deployment.
+	first := map[string]*problem.Problem{}
+	web, svc := at("web", time.Minute), at("svc", time.Hour)
+	add(first, svc, []object.Ref{web.Object, svc.Object})
+	add(first, web, []object.Ref{web.Object, svc.Object})
+	if one := first["5"]; one.Object.Name != "web" || one.Count != 2 {
+		t.Errorf("with a first object: got %+v", one)
 	}
 }
