@@ -135,6 +135,17 @@ func (s *Snapshot) Of(uid types.UID, exists func(namespace string) bool) *Proble
 	return alone(s.contents.places().object[uid], exists)
 }
 
+// Touches reports whether the i-th problem of the list has an object in one of the namespaces. The problem itself names
+// MaxObjects of its namespaces at most.
+func (s *Snapshot) Touches(i int, namespaces []string) bool {
+	in := func(ns string) bool { return slices.Contains(namespaces, ns) }
+	named := s.Problems[i].Namespaces
+	if s.contents == nil || len(named) < MaxObjects {
+		return slices.ContainsFunc(named, in)
+	}
+	return slices.ContainsFunc(s.contents.groups[i], func(e *tracked) bool { return in(e.Object.Namespace) })
+}
+
 // Present returns the problem of the object of a change, as Of does. A change without one object, such as a command's,
 // has the worst object that it has broken. It is nil for a note, and while the object has its desired state again.
 func (s *Snapshot) Present(uid types.UID, traceID string, exists func(namespace string) bool) *Problem {
