@@ -123,6 +123,7 @@ func TestProblemsGolden(t *testing.T) {
 		"problems-wide":      {"", "shop", OutputWide, cli.CodeUnsettled},
 		"problems-name":      {"", "", cli.OutputName, cli.CodeUnsettled},
 		"problems-json":      {"", "mail", cli.OutputJSON, cli.CodeUnsettled},
+		"problems-last-json": {"the last change, without a cause", "default", cli.OutputJSON, cli.CodeUnsettled},
 		"problems-yaml":      {"escaped", "shop", cli.OutputYAML, cli.CodeUnsettled},
 	} {
 		t.Run(name, func(t *testing.T) {
