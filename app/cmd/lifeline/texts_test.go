@@ -50,7 +50,8 @@ func writeCompletions(t *testing.T, dir string) {
 func writeManualPages(t *testing.T, dir string) {
 	t.Helper()
 	makeDir(t, dir)
-	noConfig(t) // no default of a flag is from this machine
+	noConfig(t)
+	t.Setenv("HOME", "~") // for defaults of flags
 	epoch, _ := strconv.ParseInt(os.Getenv("SOURCE_DATE_EPOCH"), 10, 64)
 	date := time.Unix(epoch, 0).UTC()
 	root := newRoot(genericiooptions.NewTestIOStreamsDiscard(), "lifeline")
@@ -69,9 +70,6 @@ func writeManualPages(t *testing.T, dir string) {
 		if !strings.Contains(strings.ReplaceAll(string(text), `\-`, "-"), cmd.Short) {
 			t.Errorf("%s does not have %q", page, cmd.Short)
 		}
-		if home, err := os.UserHomeDir(); err == nil && strings.Contains(string(text), home) {
-			t.Errorf("%s has a path of this machine", page)
-		}
 		for _, sub := range cmd.Commands() {
 			if sub.IsAvailableCommand() && !sub.IsAdditionalHelpTopicCommand() {
 				check(sub)
@@ -83,14 +81,14 @@ func writeManualPages(t *testing.T, dir string) {
 
 func makeDir(t *testing.T, dir string) {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // files of a release are for everybody
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func writeText(t *testing.T, file string, text []byte) {
 	t.Helper()
-	if err := os.WriteFile(file, text, 0o644); err != nil { //nolint:gosec // files of a release are for everybody
+	if err := os.WriteFile(file, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
