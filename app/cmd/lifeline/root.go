@@ -49,6 +49,8 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 		newWhy(streams),
 		newUI(streams),
 		newServe(streams),
+		newInstall(streams),
+		newReady(streams),
 		newArchive(streams),
 		newSQL(streams),
 		newWebhook(streams),

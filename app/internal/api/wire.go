@@ -82,8 +82,8 @@ type Summary struct {
 	CurrentDuration Seconds      `json:"currentDuration,omitempty"`
 	Spans           int          `json:"spans"`
 	AsOf            time.Time    `json:"asOf"`
-	// Now is the present state of the object of a finished change, or of another one that the change broke; absent if
-	// nothing is broken, and for an earlier change of the same object in a list.
+	// Now is the present state of the object of a finished change, or of an object that a command broke; absent if
+	// nothing is broken, for an earlier change of the same object in a list, and in the documents of a stream.
 	Now *Now `json:"now,omitempty"`
 }
 
