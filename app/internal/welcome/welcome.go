@@ -193,6 +193,7 @@ func (w *Welcome) state(b *strings.Builder, f found) [][2]string {
 		{"ui", "live changes of namespace " + namespace + " on a page; -A: of all namespaces"},
 		{"run -- kubectl apply -f app.yaml", "one change, and all that it sets off"},
 		{"why -A", "what is broken now"},
+		{"install", "a server in the cluster, which traces all changes"},
 		{"doctor", "what this cluster offers, and how to get the rest"},
 	}
 }
