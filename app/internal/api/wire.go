@@ -23,6 +23,8 @@ type Info struct {
 	// WatchingSince is the time since which this process has watched the
 	// cluster; nil if it does not.
 	WatchingSince *time.Time `json:"watchingSince,omitempty"`
+	// Namespaces are those that the server watches; absent if it watches the whole cluster.
+	Namespaces []string `json:"namespaces,omitempty"`
 	// Retention is the longest age of a finished trace, whatever its outcome; 0 if it is not known.
 	Retention Seconds `json:"retention,omitempty"`
 	// Identity is the server's name among several, and Mode its mode (single or standby). Leading

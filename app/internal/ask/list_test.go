@@ -145,7 +145,7 @@ func TestListNeedsAServer(t *testing.T) {
 		list   List
 		want   string
 	}{
-		"None": {"how to start one", List{Server: cli.Server{Named: true}}, `start one with "lifeline serve"`},
+		"None": {"how to start one", List{Server: cli.Server{Named: true}}, `start one with "lifeline ui"`},
 		"Down": {"one that was named is tried", List{
 			Server: cli.Server{URL: "http://127.0.0.1:1", Named: true},
 		}, "cannot ask the server that --server names"},

@@ -80,7 +80,7 @@ func (t *Trace) run(ctx context.Context) error {
 	}
 	if isTraceID(t.Name) {
 		if server == nil {
-			return fmt.Errorf("there is no server to look up a trace ID: start one with \"lifeline serve\", name "+
+			return fmt.Errorf("there is no server to look up a trace ID: start one with \"lifeline ui\", name "+
 				"one with --server or %s, or give KIND/NAME", cli.EnvServer)
 		}
 		return t.fetch(ctx, server, strings.ToLower(t.Name))

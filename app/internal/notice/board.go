@@ -143,7 +143,7 @@ func (l *look) add(n Notice) bool {
 func (l *look) follow(all *presence) {
 	for _, t := range l.sorted() {
 		p := all.byID[t.present]
-		if p == nil && all.complete {
+		if p == nil {
 			if p = all.holder(t.notice.Object); p != nil { // also beyond the named objects
 				t.present, l.dirty = p.ID, true
 			}

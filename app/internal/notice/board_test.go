@@ -279,6 +279,29 @@ func TestRestoredBoard(t *testing.T) {
 	}
 }
 
+// TestRestoredBoardOfNewEngine: a server with an empty engine may give the problem of a told object another
+// ID. That is no second problem.
+func TestRestoredBoardOfNewEngine(t *testing.T) {
+	b := newBoard(t, everything(), nil)
+	b.Look(at(70), list(broken("p1", "image_pull", 0, "web")), nil, false)
+	data, _, err := b.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = newBoard(t, everything(), data)
+	known := 1
+	b.Look(at(80), list(), nil, false)
+	b.Look(at(81), list(broken("p2", "image_pull", 1, "web")), nil, false)
+	b.Look(at(150), list(broken("p2", "image_pull", 1, "web")), nil, false)
+	if got := due(b, &known); got != "" {
+		t.Errorf("got %q", got)
+	}
+	b.Look(at(160), list(), nil, false)
+	if got := due(b, &known); got != "resolved p1 image_pull" {
+		t.Errorf("after the end: got %q", got)
+	}
+}
+
 // TestBoardReceivers: each receiver has its own time, types and namespaces.
 func TestBoardReceivers(t *testing.T) {
 	b := newBoard(t, []Receiver{

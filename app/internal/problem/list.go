@@ -17,11 +17,10 @@ func (t *Tracker) List(now time.Time) List { return t.Snapshot(now).List }
 
 // Snapshot returns the problems at the time now, with all their objects.
 func (t *Tracker) Snapshot(now time.Time) *Snapshot {
-	if t.changed {
+	if t.Settle(); t.contents == nil {
 		groups := t.ordered()
-		t.settle(groups)
 		slices.SortFunc(groups, worse)
-		t.contents, t.changed = newContents(groups), false
+		t.contents = newContents(groups)
 	}
 	return newSnapshot(t.contents, now)
 }
