@@ -417,6 +417,17 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+// TestPlainNames: the name of an object is a text from a cluster, too.
+func TestPlainNames(t *testing.T) {
+	of := ref("web\x1b[31m\u202e")
+	n := Notice{Object: &of, Cause: &problem.Cause{Verb: "create", Object: &of}}
+	for _, got := range []string{n.subject(), n.what(), n.why()} {
+		if strings.ContainsAny(got, "\x1b\u202e") || !strings.Contains(got, "web") {
+			t.Errorf("got %q", got)
+		}
+	}
+}
+
 // TestCounts bounds the labels of the metrics.
 func TestCounts(t *testing.T) {
 	var c Counts
@@ -442,10 +453,18 @@ func TestCounts(t *testing.T) {
 		func(l Labels, n int64) { got["now "+l.Namespace] += n },
 		func(l Labels, n int64) { got["failed "+l.Kind+" "+l.Category+" "+l.Namespace] += n },
 	)
-	if got["now "+Other] != 11 || got["now ns-0007"] != 2 || got["now ns-0001"] != 1 ||
+	if got["now "+Other] != 10 || got["now ns-0007"] != 2 || got["now ns-0001"] != 1 ||
 		got["failed Deployment job_failed shop"] != 1 {
 		t.Errorf("%d counts, %d of other namespaces: %v", len(got), got["now "+Other], got)
 	}
+	tracker = problem.NewTracker("c")
+	lacks("new", "a", "a later cause")
+	c.Look(tracker.Snapshot(at(1)), nil)
+	c.Each(func(l Labels, n int64) {
+		if l.Namespace != "new" || n != 1 {
+			t.Errorf("earlier problems take the labels of a later one: %+v %d", l, n)
+		}
+	}, func(Labels, int64) {})
 	c.Look(problem.NewTracker("c").Snapshot(at(1)), nil)
 	c.Each(func(l Labels, n int64) { t.Errorf("%+v is still %d", l, n) }, func(Labels, int64) {})
 }
