@@ -301,6 +301,39 @@ func TestRestoredBoardOfNewEngine(t *testing.T) {
 	}
 }
 
+// TestBoardBeyondList: a problem that the list leaves out lasts, and one that ends meanwhile has its notice.
+func TestBoardBeyondList(t *testing.T) {
+	tracker := problem.NewTracker("c")
+	lacks := func(name string, rank int) {
+		of := ref(name)
+		of.UID = types.UID(name)
+		tracker.Lacks(&problem.Failing{
+			Object: of, Category: "crash_loop", Key: problem.Grouping{Of: name}, Rank: rank,
+			Onset: problem.Onset{At: at(0)},
+		}, at(0))
+	}
+	lacks("first", 1)
+	lacks("second", 1)
+	b, known := newBoard(t, everything(), nil), 2
+	b.Look(at(70), tracker.Snapshot(at(70)), nil, false)
+	for n := range problem.MaxProblems {
+		lacks(fmt.Sprint("worse-", n), 2)
+	}
+	for _, ends := range []string{"", "second"} {
+		tracker.Ends(types.UID(ends))
+		s := tracker.Snapshot(at(75))
+		if b.Look(at(75), &problem.Snapshot{List: problem.List{AsOf: s.AsOf, More: s.More}}, nil, false); s.More == 0 {
+			t.Fatal("the list has all problems")
+		}
+		b.receivers[0].After = time.Hour // of the worse ones
+		b.Look(at(75), s, nil, false)
+	}
+	if got := due(b, &known); !strings.HasPrefix(got, "resolved ") || strings.Contains(got, ",") ||
+		b.receivers[0].queue.all[2].Object.Name != "second" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestBoardReceivers: each receiver has its own time, types and namespaces.
 func TestBoardReceivers(t *testing.T) {
 	b := newBoard(t, []Receiver{
