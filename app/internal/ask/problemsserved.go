@@ -45,7 +45,7 @@ func (p *Problems) served(ctx context.Context, server *cli.Session) (*broken, er
 		}
 		out.elsewhere = max(0, len(all.Problems)+all.More-len(out.Problems)-out.More)
 	}
-	if p.Output == textOutput || p.Output == OutputWide {
+	if p.Output != cli.OutputName {
 		out.last = lastChanges(ctx, server.Client, out.Problems)
 	}
 	running, err := collect(ctx, server.Client, client.Query{
