@@ -394,6 +394,10 @@ fuzz: ## Each fuzz target for 20 seconds
 			done
 		done); done
 
+.PHONY: keep-data
+keep-data: kubernetes bin ## Keep the data of a release for the tests of later ones: make keep-data VERSION=v0.1.0
+	@app/internal/serve/testdata/keep.sh $(VERSION)
+
 .PHONY: clean
 clean: ## Remove what was built here (not the lab's cache)
 	rm -rf bin dist
