@@ -31,6 +31,8 @@ export RELEASE_URL="${RELEASE_URL:-https://github.com/kube-lifeline/lifeline/rel
 export KUBERNETES="${KUBERNETES:-$(sed -n 's|^\tk8s.io/kubernetes ||p' scheduler/go.mod)}"
 SOURCE_DATE_EPOCH="$(git log -1 --format=%ct)"
 export SOURCE_DATE_EPOCH GORELEASER_CURRENT_TAG="$VERSION"
+# GoReleaser wants a remote, and a clone may have another one or none.
+export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/kube-lifeline/lifeline
 
 config=.goreleaser.yaml
 if [ -n "${PLATFORMS:-}" ]; then
@@ -41,7 +43,7 @@ if [ -n "${PLATFORMS:-}" ]; then
 		s/&architectures \[.*\]/\&architectures [${architectures:-amd64, arm64}]/" .goreleaser.yaml >$config
 	grep -qw windows <<<"$systems" || sed -i.all '/^scoops:/,$ d' $config # scoop is for Windows
 fi
-bin/goreleaser release --config $config --clean --skip=publish,announce,validate
+PATH="$PWD/bin:$PATH" bin/goreleaser release --config $config --clean --skip=publish,announce,validate
 
 chart=
 if [ -f deploy/helm/lifeline/Chart.yaml ]; then
