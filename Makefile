@@ -116,7 +116,8 @@ release-test: $(RELEASERS) bin/krew bin/validate-krew-manifest ## Make a release
 	openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$$key"
 	DIST=bin/release-test SIGN_KEY="$$key" $(RELEASE)
 	cd release
-	LIFELINE_DIST=$(CURDIR)/bin/release-test LIFELINE_TOOLS=$(CURDIR)/bin GOWORK=off go test -v -count 1 -run '^TestDist$$' .
+	PLATFORMS='$(PLATFORMS)' LIFELINE_DIST=$(CURDIR)/bin/release-test LIFELINE_TOOLS=$(CURDIR)/bin \
+		GOWORK=off go test -v -count 1 -run '^TestDist$$' .
 
 .PHONY: release-check
 release-check: $(RELEASERS) ## Build dist/ again, in another folder and with an empty cache, and compare; PLATFORMS narrows it
