@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -118,7 +119,7 @@ func (d dist) links(t *testing.T) {
 			t.Errorf("%s has %d links, want %d", file, len(links), want)
 		}
 		for _, l := range links {
-			if path.Dir(l) != d.url {
+			if l != d.url+"/"+path.Base(l) {
 				t.Errorf("%s: %s is not below %s", file, l, d.url)
 			}
 			sum, err := checksum(filepath.Join(d.dir, path.Base(l)))
@@ -152,11 +153,17 @@ func (d dist) krew(t *testing.T) {
 	manifest := filepath.Join(dir, "lifeline.yaml")
 	write(t, manifest, string(d.get(t, "lifeline.yaml")))
 	d.in(t, dir, d.tool("validate-krew-manifest"), "-manifest", manifest, "-skip-install")
+	index := filepath.Join(dir, "index") // krew wants one, and the default one is far away
+	write(t, filepath.Join(index, "plugins", ".keep"), "")
+	d.in(t, index, "git", "init", "--quiet")
+	d.in(t, index, "git", "add", ".")
+	d.in(t, index, "git", "-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "--quiet", "-m", "empty")
 	for _, platform := range d.platforms {
 		system, arch, _ := strings.Cut(platform, "/")
 		root := filepath.Join(dir, system+arch)
 		cmd := exec.CommandContext(t.Context(), d.tool("krew"), "install", "--manifest-url", d.url+"/lifeline.yaml")
-		cmd.Env = append(os.Environ(), "KREW_ROOT="+root, "KREW_OS="+system, "KREW_ARCH="+arch, "KREW_NO_UPGRADE_CHECK=1")
+		cmd.Env = append(os.Environ(), "KREW_ROOT="+root, "KREW_OS="+system, "KREW_ARCH="+arch,
+			"KREW_NO_UPGRADE_CHECK=1", "KREW_DEFAULT_INDEX_URI="+index)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("krew install for %s: %v, %s", platform, err, out)
 		}
@@ -263,6 +270,17 @@ func (d dist) rpm(t *testing.T) {
 	if err := packed.ExpandPayload(root); err != nil {
 		t.Fatal(err)
 	}
+	files, err := packed.Header.GetFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files { // the library writes files without their modes
+		if mode := os.FileMode(f.Mode() & 0o777); f.Mode()&0o170000 == 0o100000 {
+			if err := os.Chmod(filepath.Join(root, f.Name()), mode); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 	d.checkRoot(t, root)
 }
 
@@ -366,7 +384,7 @@ func (d dist) chart(t *testing.T) {
 // registry is one on loopback, in memory.
 func (d dist) registry(t *testing.T) (host string) {
 	t.Helper()
-	server := httptest.NewServer(registry.New(registry.Logger(nil)))
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
 	return strings.TrimPrefix(server.URL, "http://")
 }
