@@ -146,11 +146,11 @@ host: # deps, for root on a Debian without them
 test: ## Test every part, in 15 to 25 minutes; the first run builds Kubernetes into a cache
 	@short='SHORT=-short -vet=off'
 	$(MAKE) kubernetes bin
-	$(MAKE) -j2 "$$short" unit release-unit lab-test cluster-test web-test
+	$(MAKE) -j2 "$$short" unit chart-test release-unit lab-test cluster-test web-test
 	$(MAKE) "$$short" e2e
 
 .PHONY: test-all
-test-all: vet unit release-unit release-test scheduler-conformance lab-test cluster-test web-test e2e upstream e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
+test-all: vet unit chart-test release-unit release-test scheduler-conformance lab-test cluster-test web-test e2e upstream e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
 
 .PHONY: vet
 vet: ## go vet in every module
@@ -299,6 +299,15 @@ e2e-versions: bin ## End-to-end tests on fake nodes, on each older Kubernetes th
 		(cd e2e && LIFELINE_LAB_KUBERNETES=$$v go test -v -count 1 -p 1 -timeout 90m $(VERSIONED)) || status=1
 	done
 	exit $$status
+
+# The chart is a module of its own, not in go.work: helm's library has other dependencies.
+.PHONY: manifests
+manifests: ## Render deploy/, the manifests of lifeline install and docs/guides/helm.md from the Helm chart
+	@cd tools/chart && GOWORK=off go run .
+
+.PHONY: chart-test
+chart-test: ## The Helm chart: lint, golden renders, and whether the rendered manifests are stale
+	@cd tools/chart && GOWORK=off go test $(SHORT) ./...
 
 .PHONY: lint
 lint: $(LINTER) ## golangci-lint in every module

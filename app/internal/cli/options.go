@@ -65,6 +65,8 @@ type Options struct {
 	// Mapper returns the kinds of the kubeconfig's cluster; nil without a cluster.
 	Mapper  Mapper
 	Streams genericiooptions.IOStreams
+	// Everywhere means that the command is about all namespaces, not about that of the kubeconfig.
+	Everywhere bool
 	// Output is one of Outputs. Full draws every span in the final tree.
 	Output string
 	Full   bool

@@ -44,7 +44,7 @@ func (rs *Reasons) Of(t *change.Timeline) reason.Reason {
 	if !known {
 		r = reason.Of(last, rs.EventsOf(t))
 		if r.Category == "" {
-			r = rs.byPods(t, r)
+			r = rs.byPods(t, reason.Lasting(last, r))
 		}
 		if of := reason.Silent(last, rs.known); of.Text != "" && rs.clock.Passed(last.Created, silence) {
 			r = of

@@ -41,7 +41,8 @@ func (p *problems) failing(top *off) *problem.Failing {
 	case named(r.At):
 		f.Blamed = &r.At
 	case blamed != top:
-		f.Blamed = &blamed.t.Ref
+		ref := blamed.t.Ref // a copy: other goroutines read snapshots
+		f.Blamed = &ref
 	}
 	p.group(f, blamed)
 	f.Cause = p.cause(top, blamed, f)

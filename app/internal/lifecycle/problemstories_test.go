@@ -372,14 +372,19 @@ func TestProblemStories(t *testing.T) {
 				e.Take(now)
 				wantProblems(t, e, now, tc.want...)
 			}
-			e := New(Options{Cluster: "test"})
-			for _, o := range s.seen {
-				e.Take(o.Seen.Add(-time.Millisecond))
-				e.Observe(o)
-				e.Take(o.Seen)
+			for _, restart := range []bool{false, true} {
+				e := New(Options{Cluster: "test"})
+				for _, o := range s.seen {
+					e.Take(o.Seen.Add(-time.Millisecond))
+					e.Observe(o)
+					e.Take(o.Seen)
+					if restart {
+						e = restored(t, e)
+					}
+				}
+				e.Take(now)
+				wantProblems(t, e, now, tc.want...)
 			}
-			e.Take(now)
-			wantProblems(t, e, now, tc.want...)
 		})
 	}
 }

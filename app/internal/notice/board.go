@@ -23,7 +23,7 @@ type Receiver struct {
 	After time.Duration
 	// Types are the types of the notices.
 	Types []Type
-	// Namespaces has one of the problem's namespaces; empty means all problems.
+	// Namespaces has the namespace of one of the problem's objects; empty means all problems.
 	Namespaces []string
 }
 
@@ -143,7 +143,7 @@ func (l *look) add(n Notice) bool {
 func (l *look) follow(all *presence) {
 	for _, t := range l.sorted() {
 		p := all.byID[t.present]
-		if p == nil && all.complete {
+		if p == nil {
 			if p = all.holder(t.notice.Object); p != nil { // also beyond the named objects
 				t.present, l.dirty = p.ID, true
 			}
@@ -204,7 +204,7 @@ func (l *look) start(all *presence) {
 	}
 	for i := range all.problems {
 		p := &all.problems[i]
-		if known[p.ID] || l.told[p.ID] != nil || !l.selects(p.Namespaces...) {
+		if known[p.ID] || l.told[p.ID] != nil || len(l.Namespaces) > 0 && !all.of.Touches(i, l.Namespaces) {
 			continue
 		}
 		if !l.lasts(p.Since) || len(l.told) >= maxTold {
@@ -233,10 +233,9 @@ func (l *look) fail(all *presence, finished []*span.Trace) {
 
 func (r *receiver) wants(t Type) bool { return slices.Contains(r.Types, t) }
 
-// selects reports whether notices about any of the namespaces are wanted.
-func (r *receiver) selects(namespaces ...string) bool {
-	return len(r.Namespaces) == 0 ||
-		slices.ContainsFunc(namespaces, func(ns string) bool { return slices.Contains(r.Namespaces, ns) })
+// selects reports whether notices about a namespace are wanted.
+func (r *receiver) selects(namespace string) bool {
+	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
 
 // presence has the present problems.

@@ -4,6 +4,7 @@ package notice
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -278,6 +279,29 @@ func TestRestoredBoard(t *testing.T) {
 	}
 }
 
+// TestRestoredBoardOfNewEngine: a server with an empty engine may give the problem of a told object another
+// ID. That is no second problem.
+func TestRestoredBoardOfNewEngine(t *testing.T) {
+	b := newBoard(t, everything(), nil)
+	b.Look(at(70), list(broken("p1", "image_pull", 0, "web")), nil, false)
+	data, _, err := b.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = newBoard(t, everything(), data)
+	known := 1
+	b.Look(at(80), list(), nil, false)
+	b.Look(at(81), list(broken("p2", "image_pull", 1, "web")), nil, false)
+	b.Look(at(150), list(broken("p2", "image_pull", 1, "web")), nil, false)
+	if got := due(b, &known); got != "" {
+		t.Errorf("got %q", got)
+	}
+	b.Look(at(160), list(), nil, false)
+	if got := due(b, &known); got != "resolved p1 image_pull" {
+		t.Errorf("after the end: got %q", got)
+	}
+}
+
 // TestBoardReceivers: each receiver has its own time, types and namespaces.
 func TestBoardReceivers(t *testing.T) {
 	b := newBoard(t, []Receiver{
@@ -304,6 +328,30 @@ func TestBoardReceivers(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" || b.Due(at(9999)) {
 		t.Errorf("due %t; -want +got\n%s", b.Due(at(9999)), diff)
+	}
+}
+
+// TestBoardManyNamespaces: a receiver has the problems of its namespace, also where a problem names only others.
+func TestBoardManyNamespaces(t *testing.T) {
+	tracker := problem.NewTracker("c")
+	for i := range 30 {
+		of := ref("web")
+		of.Namespace, of.UID = fmt.Sprintf("team-%02d", i), types.UID(fmt.Sprint(i))
+		tracker.Lacks(&problem.Failing{
+			Object: of, Category: "image_not_found", Text: "cannot pull image web:2", Rank: 2,
+			Onset: problem.Onset{At: at(0)}, Key: problem.Grouping{Category: "image_not_found", Of: "image web:2"},
+		}, at(0))
+	}
+	all := tracker.Snapshot(at(10))
+	if n := len(all.Problems); n != 1 || slices.Contains(all.Problems[0].Namespaces, "team-29") {
+		t.Fatalf("%d problems with namespaces %v", n, all.Problems[0].Namespaces)
+	}
+	for namespace, want := range map[string]int{"team-00": 1, "team-29": 1, "team-30": 0} {
+		b := newBoard(t, []Receiver{{Name: "r", Types: []Type{Started}, Namespaces: []string{namespace}}}, nil)
+		b.Look(at(10), all, nil, false)
+		if got := len(b.receivers[0].queue.all); got != want {
+			t.Errorf("%s: got %d notices, want %d", namespace, got, want)
+		}
 	}
 }
 

@@ -135,19 +135,31 @@ func (s *Snapshot) Of(uid types.UID, exists func(namespace string) bool) *Proble
 	return alone(s.contents.places().object[uid], exists)
 }
 
-// Present returns the problem of an object, or else of the worst object that a change has broken, as Of does. It is nil
-// for a note, and while the object has its desired state again.
+// Touches reports whether the i-th problem of the list has an object in one of the namespaces. The problem itself names
+// MaxObjects of its namespaces at most.
+func (s *Snapshot) Touches(i int, namespaces []string) bool {
+	in := func(ns string) bool { return slices.Contains(namespaces, ns) }
+	named := s.Problems[i].Namespaces
+	if s.contents == nil || len(named) < MaxObjects {
+		return slices.ContainsFunc(named, in)
+	}
+	return slices.ContainsFunc(s.contents.groups[i], func(e *tracked) bool { return in(e.Object.Namespace) })
+}
+
+// Present returns the problem of the object of a change, as Of does. A change without one object, such as a command's,
+// has the worst object that it has broken. It is nil for a note, and while the object has its desired state again.
 func (s *Snapshot) Present(uid types.UID, traceID string, exists func(namespace string) bool) *Problem {
 	if s == nil || s.contents == nil {
 		return nil
 	}
-	at := s.contents.places()
-	for _, e := range []*tracked{at.object[uid], at.trace[traceID]} {
-		if p := alone(e, exists); p != nil && e.broken() {
-			return p
-		}
+	e := s.contents.places().object[uid]
+	if uid == "" {
+		e = s.contents.places().trace[traceID]
 	}
-	return nil
+	if e == nil || !e.broken() {
+		return nil
+	}
+	return alone(e, exists)
 }
 
 // Each calls yield once for each problem and each namespace of its objects, with the kind and the category of its first

@@ -106,8 +106,9 @@ type former struct {
 type Tracker struct {
 	cluster string
 	entries map[types.UID]*tracked
-	// changed means that contents is out of date.
-	changed  bool
+	// changed means that the entries have changed since the last call of Settle.
+	changed bool
+	// contents is nil before the first call of Snapshot after a change.
 	contents *contents
 }
 
@@ -298,6 +299,16 @@ func (e *tracked) place() int {
 		return 1
 	}
 	return 0
+}
+
+// Settle gives the objects of one problem its ID, which each of them keeps when the others end. So the IDs depend on
+// the times of the calls: they are a part of each look, also of a replayed one.
+func (t *Tracker) Settle() {
+	if !t.changed {
+		return
+	}
+	t.settle(t.ordered())
+	t.changed, t.contents = false, nil
 }
 
 // settle gives all entries of one key the ID of their problem.

@@ -75,7 +75,7 @@ func (s *server) compose(
 		return err
 	}
 	// The journal and the archive's writer end last: the last look is a part of both.
-	if err := up.start(ctx, storage); err != nil {
+	if err := up.start(ctx, storage, &addressFile{dir: storage.dir, url: e.people.url()}); err != nil {
 		return err
 	}
 	now, recorder := storage.clock.Now, storage.recorder.recorder
