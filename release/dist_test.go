@@ -304,6 +304,11 @@ func (d dist) checkRoot(t *testing.T, root string) {
 	if pages, _ := filepath.Glob(filepath.Join(root, "usr", "share", "man", "man1", "lifeline-*.1*")); len(pages) < 15 {
 		t.Errorf("there are %d manual pages", len(pages))
 	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "usr", "bin", "lifeline"), "serve", "--kubeconfig=/dev/null",
+		"--config="+filepath.Join(root, "etc", "lifeline", "config.yaml"), "--data-dir="+t.TempDir())
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "kubeconfig") {
+		t.Errorf("the configuration of the package: %v, %s; want an error about the kubeconfig", err, out)
+	}
 	_ = filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(filepath.Dir(file), ".wants") {
 			t.Errorf("%s enables the service", file)
