@@ -26,6 +26,8 @@ tagged="$(git rev-parse -q --verify "refs/tags/$VERSION^{commit}" || true)"
 [ -z "$(git status --porcelain)" ] || echo "release: WARNING: there are uncommitted changes" >&2
 
 DIST="${DIST:-dist}"
+[ "$DIST" = dist ] || [ ! -e "$DIST" ] || [ -f "$DIST/checksums.txt" ] ||
+	fail "DIST is $DIST, which has no checksums.txt, so it is no release; it would be removed"
 REGISTRY="${REGISTRY:-ghcr.io/kube-lifeline}"
 export RELEASE_URL="${RELEASE_URL:-https://github.com/kube-lifeline/lifeline/releases/download/$VERSION}"
 export KUBERNETES="${KUBERNETES:-$(sed -n 's|^\tk8s.io/kubernetes ||p' scheduler/go.mod)}"
