@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +19,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,13 +37,14 @@ type dist struct {
 	dir, tools string
 	version    string
 	url        string // where it is served: each link in it begins with this
+	platforms  []string
 }
 
 // TestDist serves a release on loopback, and installs each kind of file from there into an empty folder.
 func TestDist(t *testing.T) {
 	d := dist{
 		dir: os.Getenv("LIFELINE_DIST"), tools: os.Getenv("LIFELINE_TOOLS"),
-		version: os.Getenv("VERSION"), url: os.Getenv("RELEASE_URL"),
+		version: os.Getenv("VERSION"), url: os.Getenv("RELEASE_URL"), platforms: strings.Fields(os.Getenv("PLATFORMS")),
 	}
 	if d.dir == "" {
 		t.Skip("LIFELINE_DIST is not set: make release-test")
@@ -103,14 +106,20 @@ var link = regexp.MustCompile(`https?://[^\s"'@<>]+\.(?:tar\.gz|zip|deb|rpm|tgz|
 // links checks that each link of a manifest is below RELEASE_URL and is served, and that the checksum beside it is
 // that of the file.
 func (d dist) links(t *testing.T) {
-	for file, want := range map[string]int{"lifeline.yaml": 6, "lifeline.rb": 4, "lifeline.json": 2} {
+	windows := len(d.of("windows"))
+	for file, want := range map[string]int{
+		"lifeline.yaml": len(d.platforms), "lifeline.rb": len(d.platforms) - windows, "lifeline.json": windows,
+	} {
+		if want == 0 {
+			continue
+		}
 		text := read(t, filepath.Join(d.dir, file))
 		links := link.FindAllString(text, -1)
 		if len(links) != want {
 			t.Errorf("%s has %d links, want %d", file, len(links), want)
 		}
 		for _, l := range links {
-			if path.Dir(l) != d.url {
+			if l != d.url+"/"+path.Base(l) {
 				t.Errorf("%s: %s is not below %s", file, l, d.url)
 			}
 			sum, err := checksum(filepath.Join(d.dir, path.Base(l)))
@@ -144,13 +153,17 @@ func (d dist) krew(t *testing.T) {
 	manifest := filepath.Join(dir, "lifeline.yaml")
 	write(t, manifest, string(d.get(t, "lifeline.yaml")))
 	d.in(t, dir, d.tool("validate-krew-manifest"), "-manifest", manifest, "-skip-install")
-	for _, platform := range []string{
-		"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64",
-	} {
+	index := filepath.Join(dir, "index") // krew wants one, and the default one is far away
+	write(t, filepath.Join(index, "plugins", ".keep"), "")
+	d.in(t, index, "git", "init", "--quiet")
+	d.in(t, index, "git", "add", ".")
+	d.in(t, index, "git", "-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "--quiet", "-m", "empty")
+	for _, platform := range d.platforms {
 		system, arch, _ := strings.Cut(platform, "/")
 		root := filepath.Join(dir, system+arch)
 		cmd := exec.CommandContext(t.Context(), d.tool("krew"), "install", "--manifest-url", d.url+"/lifeline.yaml")
-		cmd.Env = append(os.Environ(), "KREW_ROOT="+root, "KREW_OS="+system, "KREW_ARCH="+arch, "KREW_NO_UPGRADE_CHECK=1")
+		cmd.Env = append(os.Environ(), "KREW_ROOT="+root, "KREW_OS="+system, "KREW_ARCH="+arch,
+			"KREW_NO_UPGRADE_CHECK=1", "KREW_DEFAULT_INDEX_URI="+index)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("krew install for %s: %v, %s", platform, err, out)
 		}
@@ -172,6 +185,9 @@ func (d dist) formula(t *testing.T) {
 
 // scoop holds the manifest to the schema of Scoop.
 func (d dist) scoop(t *testing.T) {
+	if len(d.of("windows")) == 0 {
+		t.Skip("the release is not for Windows")
+	}
 	compiler := jsonschema.NewCompiler()
 	schema, err := compiler.Compile("testdata/scoop.schema.json")
 	if err != nil {
@@ -189,8 +205,8 @@ func (d dist) scoop(t *testing.T) {
 // sbom checks that each binary has a list of its modules.
 func (d dist) sbom(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(d.dir, "*.cdx.json"))
-	if err != nil || len(files) != 24 {
-		t.Errorf("there are %d lists, want 24", len(files))
+	if want := len(programs) * len(d.platforms); err != nil || len(files) != want {
+		t.Errorf("there are %d lists, want %d", len(files), want)
 	}
 	for _, file := range files {
 		var list struct {
@@ -254,6 +270,17 @@ func (d dist) rpm(t *testing.T) {
 	if err := packed.ExpandPayload(root); err != nil {
 		t.Fatal(err)
 	}
+	files, err := packed.Header.GetFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files { // the library writes files without their modes
+		if mode := os.FileMode(f.Mode() & 0o777); f.Mode()&0o170000 == 0o100000 {
+			if err := os.Chmod(filepath.Join(root, f.Name()), mode); err != nil {
+				t.Error(err)
+			}
+		}
+	}
 	d.checkRoot(t, root)
 }
 
@@ -276,6 +303,11 @@ func (d dist) checkRoot(t *testing.T, root string) {
 	}
 	if pages, _ := filepath.Glob(filepath.Join(root, "usr", "share", "man", "man1", "lifeline-*.1*")); len(pages) < 15 {
 		t.Errorf("there are %d manual pages", len(pages))
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "usr", "bin", "lifeline"), "serve", "--kubeconfig=/dev/null",
+		"--config="+filepath.Join(root, "etc", "lifeline", "config.yaml"), "--data-dir="+t.TempDir())
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "kubeconfig") {
+		t.Errorf("the configuration of the package: %v, %s; want an error about the kubeconfig", err, out)
 	}
 	_ = filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(filepath.Dir(file), ".wants") {
@@ -306,7 +338,8 @@ func (d dist) images(t *testing.T) {
 			if want := "@" + descriptor.Digest.String() + "\n"; !strings.Contains(read(t, filepath.Join(d.dir, "images.txt")), want) {
 				t.Errorf("images.txt does not have %s", want)
 			}
-			for _, arch := range []string{"amd64", "arm64"} {
+			for _, platform := range d.of("linux") {
+				arch := path.Base(platform)
 				image, err := remote.Image(ref, remote.WithPlatform(v1.Platform{OS: "linux", Architecture: arch}))
 				if err != nil {
 					t.Fatal(err)
@@ -356,7 +389,7 @@ func (d dist) chart(t *testing.T) {
 // registry is one on loopback, in memory.
 func (d dist) registry(t *testing.T) (host string) {
 	t.Helper()
-	server := httptest.NewServer(registry.New(registry.Logger(nil)))
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	t.Cleanup(server.Close)
 	return strings.TrimPrefix(server.URL, "http://")
 }
@@ -422,6 +455,11 @@ func (d dist) get(t *testing.T, file string) []byte {
 }
 
 func (d dist) tool(name string) string { return filepath.Join(d.tools, name) }
+
+// of are the platforms of one system.
+func (d dist) of(system string) []string {
+	return slices.DeleteFunc(slices.Clone(d.platforms), func(p string) bool { return !strings.HasPrefix(p, system+"/") })
+}
 
 // number is the version without v, with another sign before that of a pre-release, as packages have it.
 func (d dist) number(sign string) string {
