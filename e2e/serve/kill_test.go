@@ -49,7 +49,9 @@ func killed(t *testing.T, ns string, kills, deployments, rollouts int, binaries 
 	done := make(chan error, 1)
 	go func() { done <- w.run(t.Context()) }()
 
-	k := &killer{server: victim, backend: backend, least: kills, binaries: binaries, random: rand.New(rand.NewPCG(seed, 0))}
+	k := &killer{
+		server: victim, backend: backend, least: kills, binaries: binaries, random: rand.New(rand.NewPCG(seed, 0)),
+	}
 	if err := k.until(t, done); err != nil {
 		t.Fatal(err)
 	}
