@@ -42,14 +42,19 @@ func TestUpgrade(t *testing.T) {
 			t.Errorf("%s has %d traces, want %d", filepath.Base(binary), len(got), len(traces))
 		}
 	}
-	r := bench.Begin(t, harness.Call{
-		Binary: next, Args: []string{
-			"find", "next_count == 1 && next.startsWith(\"next-\")", "-n", ns, "-o", "name",
-			"--server", "http://" + s.APIAddress(),
-		},
-	}).Wait(t)
-	if r.Code != 0 || strings.Count(r.Stdout, "\n") == 0 {
-		t.Errorf("the field of the next version: exit code %d, %q\n%s", r.Code, r.Stdout, r.Stderr)
+	create(t, ns, "next")
+	s.TraceOf(t, ns, "next")
+	s.AwaitIdle(t)
+	for question, reason := range map[string]string{
+		`next_count == 1 && next.startsWith("next-")`: "what the next version has stored",
+		`next_count == 0 && next == ""`:               "what the present version has stored",
+	} {
+		r := bench.Begin(t, harness.Call{Binary: next, Args: []string{
+			"find", question, "-n", ns, "-o", "name", "--server", "http://" + s.APIAddress(),
+		}}).Wait(t)
+		if r.Code != 0 || strings.Count(r.Stdout, "\n") == 0 {
+			t.Errorf("%s: exit code %d, %q\n%s", reason, r.Code, r.Stdout, r.Stderr)
+		}
 	}
 	s.Stop(t)
 }
