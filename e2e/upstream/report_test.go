@@ -28,7 +28,7 @@ func (r *report) add(name string, v *verdict) {
 
 func (r *report) text() string {
 	return fmt.Sprintf(`
-`+"`make upstream`"+` writes this part. It builds %s from the Go modules of Kubernetes 1.36, and
+`+"`make upstream`"+` writes this part. It builds %s from the Go modules of Kubernetes 1.37, and
 runs %d of its tests, unmodified, on fake nodes, in %d processes as %d users. They test workloads,
 the garbage collector, quotas, namespaces, server-side apply, definitions of kinds, admission
 policies and disruption budgets. `+"`e2e/upstream/groups_test.go`"+` has the expressions that choose them,
