@@ -40,8 +40,6 @@ and the reason for each test that is left out. The fourth server was killed %d t
   first server. By watch alone, a deletion has no author, and some writes of two authors look alike. So
   effects may be changes of their own there, and the other way round.
 - The fourth server misses changes of objects that end while it is down: at most 1 %% of the writes.
-- Some tests apply YAML that is no JSON. The API server loses the audit events of these requests
-  (kubernetes/kubernetes#139419). So they are no writes here, and their authors are field managers.
 
 | server | in exactly one trace | in a series | authors right | unknown | wrong | alone | other traces | known |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
