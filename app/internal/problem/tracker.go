@@ -108,6 +108,8 @@ type Tracker struct {
 	entries map[types.UID]*tracked
 	// changed means that the entries have changed since the last call of Settle.
 	changed bool
+	// groups are the entries of each key as of that call.
+	groups [][]*tracked
 	// contents is nil before the first call of Snapshot after a change.
 	contents *contents
 }
@@ -129,6 +131,15 @@ func (t *Tracker) Since(uid types.UID) (time.Time, bool) {
 		return e.Onset.At, true
 	}
 	return time.Time{}, false
+}
+
+// Blames returns the UID of the object that explains the problem of another one by a specific reason; "" without one.
+func (t *Tracker) Blames(uid types.UID) types.UID {
+	e := t.entries[uid]
+	if e == nil || e.Vague || e.Blamed == nil {
+		return ""
+	}
+	return e.Blamed.UID
 }
 
 // Has reports whether the object has a problem.
@@ -307,7 +318,8 @@ func (t *Tracker) Settle() {
 	if !t.changed {
 		return
 	}
-	t.settle(t.ordered())
+	t.groups = t.ordered()
+	t.settle(t.groups)
 	t.changed, t.contents = false, nil
 }
 
