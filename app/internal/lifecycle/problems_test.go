@@ -243,6 +243,34 @@ func TestCauseOfUnfinished(t *testing.T) {
 	}
 }
 
+// TestCauseOfLateProblem: a Service without an endpoint counts after a minute. Its creation is the cause, also if its
+// trace has ended; an old creation is not.
+func TestCauseOfLateProblem(t *testing.T) {
+	for worked, caused := range map[time.Duration]bool{0: true, time.Hour: false} {
+		s := newStory()
+		s.write("svc", service, selecting)
+		if worked > 0 {
+			s.write("svc-1", slice("svc", "a"))
+			s.wait(worked)
+		}
+		s.write("svc-1", empty("svc"))
+		e, now := New(Options{Cluster: "test"}), epoch
+		for _, o := range s.seen {
+			for ; now.Before(o.Seen); now = now.Add(10 * time.Second) {
+				e.Take(now)
+			}
+			e.Observe(o)
+		}
+		for now = s.now(); now.Before(s.now().Add(5 * time.Minute)); now = now.Add(10 * time.Second) {
+			e.Take(now)
+		}
+		got := e.Problems(now).Problems
+		if len(got) != 1 || (got[0].Cause != nil) != caused {
+			t.Errorf("after it worked for %s: got %+v", worked, got)
+		}
+	}
+}
+
 // TestSnapshotStays: a later version of the blamed object does not change a snapshot, which other goroutines read.
 func TestSnapshotStays(t *testing.T) {
 	s := newStory()

@@ -101,8 +101,8 @@ func TestMessagesOfRelatives(t *testing.T) {
 	check("stranger", note("Pod", "q", "Failed"), "(text withheld)")
 	check("Secret", note("Secret", "p", "Failed"), "(text withheld)")
 	const (
-		reader = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"r","namespace":"n","uid":"r","resourceVersion":"%s"},
-			"spec":{"containers":[{"name":"a","envFrom":[{"configMapRef":{"name":"m"}}]}]},
+		reader = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"r","namespace":"n","uid":"r",
+			"resourceVersion":"%s"},"spec":{"containers":[{"name":"a","envFrom":[{"configMapRef":{"name":"m"}}]}]},
 			"status":{"message":"` + quotes + `"}}`
 		data = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m","namespace":"n","uid":"m",
 			"resourceVersion":"9"},"data":{"a":"first-value"}}`

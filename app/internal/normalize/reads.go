@@ -13,8 +13,9 @@ import (
 // podReads are the references to ConfigMaps in a Pod, and templateReads those in the Pod template of a workload.
 var podReads, templateReads = kind.ConfigMapsOf(""), kind.ConfigMapsOf("spec.template")
 
-// reads returns the ConfigMaps that the object of s reads, and whether it reads no others. Those of a workload are among
-// its relations. A Pod or a ReplicaSet has them in its own fields, and needs them only without such a workload above.
+// reads returns the ConfigMaps that the object of s reads, and whether it reads no others. Those of a workload are
+// among its relations. A Pod or a ReplicaSet has them in its own fields, and needs them only without such a workload
+// above.
 func reads(s *observation.State, obj fields) (out []object.Name, complete bool) {
 	add := func(to object.Name) {
 		if !slices.Contains(out, to) {

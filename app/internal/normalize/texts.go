@@ -109,8 +109,8 @@ func (n *Normalizer) remember(s *observation.State, obj fields, words *mask.Word
 			v.Applied = r.To
 		}
 	}
-	complete := false
-	if v.Reads, complete = reads(s, obj); !complete {
+	all, complete := reads(s, obj)
+	if v.Reads = all; !complete {
 		v.Words = mask.Unknown()
 	}
 	n.Memory.Put(&v)

@@ -302,6 +302,39 @@ func TestRestoredBoardOfNewEngine(t *testing.T) {
 	}
 }
 
+// TestBoardBeyondList: a problem that the list leaves out lasts, and one that ends meanwhile has its notice.
+func TestBoardBeyondList(t *testing.T) {
+	tracker := problem.NewTracker("c")
+	lacks := func(name string, rank int) {
+		of := ref(name)
+		of.UID = types.UID(name)
+		tracker.Lacks(&problem.Failing{
+			Object: of, Category: "crash_loop", Key: problem.Grouping{Of: name}, Rank: rank,
+			Onset: problem.Onset{At: at(0)},
+		}, at(0))
+	}
+	lacks("first", 1)
+	lacks("second", 1)
+	b, known := newBoard(t, everything(), nil), 2
+	b.Look(at(70), tracker.Snapshot(at(70)), nil, false)
+	for n := range problem.MaxProblems {
+		lacks(fmt.Sprint("worse-", n), 2)
+	}
+	for _, ends := range []string{"", "second"} {
+		tracker.Ends(types.UID(ends))
+		s := tracker.Snapshot(at(75))
+		if b.Look(at(75), &problem.Snapshot{List: problem.List{AsOf: s.AsOf, More: s.More}}, nil, false); s.More == 0 {
+			t.Fatal("the list has all problems")
+		}
+		b.receivers[0].After = time.Hour // of the worse ones
+		b.Look(at(75), s, nil, false)
+	}
+	if got := due(b, &known); !strings.HasPrefix(got, "resolved ") || strings.Contains(got, ",") ||
+		b.receivers[0].queue.all[2].Object.Name != "second" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestBoardReceivers: each receiver has its own time, types and namespaces.
 func TestBoardReceivers(t *testing.T) {
 	b := newBoard(t, []Receiver{
@@ -442,6 +475,17 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+// TestPlainNames: the name of an object is a text from a cluster, too.
+func TestPlainNames(t *testing.T) {
+	of := ref("web\x1b[31m\u202e")
+	n := Notice{Object: &of, Cause: &problem.Cause{Verb: "create", Object: &of}}
+	for _, got := range []string{n.subject(), n.what(), n.why()} {
+		if strings.ContainsAny(got, "\x1b\u202e") || !strings.Contains(got, "web") {
+			t.Errorf("got %q", got)
+		}
+	}
+}
+
 // TestCounts bounds the labels of the metrics.
 func TestCounts(t *testing.T) {
 	var c Counts
@@ -467,10 +511,18 @@ func TestCounts(t *testing.T) {
 		func(l Labels, n int64) { got["now "+l.Namespace] += n },
 		func(l Labels, n int64) { got["failed "+l.Kind+" "+l.Category+" "+l.Namespace] += n },
 	)
-	if got["now "+Other] != 11 || got["now ns-0007"] != 2 || got["now ns-0001"] != 1 ||
+	if got["now "+Other] != 10 || got["now ns-0007"] != 2 || got["now ns-0001"] != 1 ||
 		got["failed Deployment job_failed shop"] != 1 {
 		t.Errorf("%d counts, %d of other namespaces: %v", len(got), got["now "+Other], got)
 	}
+	tracker = problem.NewTracker("c")
+	lacks("new", "a", "a later cause")
+	c.Look(tracker.Snapshot(at(1)), nil)
+	c.Each(func(l Labels, n int64) {
+		if l.Namespace != "new" || n != 1 {
+			t.Errorf("earlier problems take the labels of a later one: %+v %d", l, n)
+		}
+	}, func(Labels, int64) {})
 	c.Look(problem.NewTracker("c").Snapshot(at(1)), nil)
 	c.Each(func(l Labels, n int64) { t.Errorf("%+v is still %d", l, n) }, func(Labels, int64) {})
 }

@@ -162,6 +162,18 @@ func (s *Snapshot) Present(uid types.UID, traceID string, exists func(namespace 
 	return alone(e, exists)
 }
 
+// Lasts reports whether there is a problem with that ID, or one of the object, also beyond the list.
+func (s *Snapshot) Lasts(id string, uid types.UID) bool {
+	if s == nil || s.contents == nil {
+		return false
+	}
+	has := func(g []*tracked) bool { return g[0].ID == id }
+	return s.contents.places().object[uid] != nil || slices.ContainsFunc(s.contents.groups, has)
+}
+
+// Whole reports whether all problems are known: those of the list, and those beyond it.
+func (s *Snapshot) Whole() bool { return !s.AsOf.IsZero() && (s.More == 0 || s.contents != nil) }
+
 // Each calls yield once for each problem and each namespace of its objects, with the kind and the category of its first
 // object there.
 func (s *Snapshot) Each(yield func(kind, category, namespace string)) {
