@@ -116,7 +116,8 @@ release-test: $(RELEASERS) bin/krew bin/validate-krew-manifest ## Make a release
 	openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$$key"
 	DIST=bin/release-test SIGN_KEY="$$key" $(RELEASE)
 	cd release
-	LIFELINE_DIST=$(CURDIR)/bin/release-test LIFELINE_TOOLS=$(CURDIR)/bin GOWORK=off go test -v -count 1 -run '^TestDist$$' .
+	PLATFORMS='$(PLATFORMS)' LIFELINE_DIST=$(CURDIR)/bin/release-test LIFELINE_TOOLS=$(CURDIR)/bin \
+		GOWORK=off go test -v -count 1 -run '^TestDist$$' .
 
 .PHONY: release-check
 release-check: $(RELEASERS) ## Build dist/ again, in another folder and with an empty cache, and compare; PLATFORMS narrows it
@@ -149,7 +150,7 @@ test: ## Test every part, in 15 to 25 minutes; the first run builds Kubernetes i
 	$(MAKE) "$$short" e2e
 
 .PHONY: test-all
-test-all: vet unit chart-test release-unit release-test scheduler-conformance lab-test cluster-test web-test e2e upstream e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
+test-all: vet unit chart-test release-unit release-test operator-oldest scheduler-conformance lab-test cluster-test web-test e2e upstream e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
 
 .PHONY: vet
 vet: ## go vet in every module
@@ -179,6 +180,11 @@ unit: ## Unit tests, with the race detector where there is a C compiler
 	$(if $(RACE),$(RACED) go test $(RACE) -short -timeout 40m $$unraced || status=1)
 	$(if $(RACE),(cd scheduler && GOWORK=off $(RACED) go test $(RACE) -short -timeout 40m ./...) || status=1)
 	exit $$status
+
+# The workspace has the newest versions of the kit's dependencies, and its go.mod the oldest (docs/versions.md).
+.PHONY: operator-oldest
+operator-oldest: ## The operator kit's tests with the oldest controller-runtime that it supports
+	cd operator && GOWORK=off go test -short -timeout 40m ./...
 
 .PHONY: scheduler-conformance
 scheduler-conformance: ## Kubernetes' own tests of the scheduler, on schedulers with spans
@@ -325,10 +331,11 @@ $(LINTER): tools/golangci-lint.mod tools/golangci-lint.sum
 	@echo "building $@"
 	GOWORK=off go build -modfile=$< -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
-# tool builds a package of a tool from the tool's pins.
+# tool builds a package of a tool from the tool's pins. The program is the same on each machine: cyclonedx-gomod writes
+# its own checksum into its lists. The lab compiles helm in this way, too.
 define tool
 @echo "building $@"
-GOWORK=off go build -modfile=$< -o $@ $(1)
+GOWORK=off go build -modfile=$< -trimpath -buildvcs=false -ldflags '-s -w' -o $@ $(1)
 endef
 
 bin/goreleaser: tools/goreleaser.mod tools/goreleaser.sum
@@ -393,6 +400,10 @@ fuzz: ## Each fuzz target for 20 seconds
 				go test -run '^$$' -fuzz "^$$f$$" -fuzztime 20s $$p
 			done
 		done); done
+
+.PHONY: keep-data
+keep-data: kubernetes bin ## Keep the data of a release for the tests of later ones: make keep-data VERSION=v0.1.0
+	@app/internal/serve/testdata/keep.sh $(VERSION)
 
 .PHONY: clean
 clean: ## Remove what was built here (not the lab's cache)

@@ -12,7 +12,7 @@ require (
 	go.uber.org/goleak v1.3.0
 	google.golang.org/grpc v1.83.2
 	google.golang.org/protobuf v1.36.12
-	k8s.io/kubelet v0.36.4
+	k8s.io/kubelet v0.37.2
 )
 
 require (

@@ -24,7 +24,7 @@ require (
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260928230214-8a89bd6388cc // indirect
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12 // indirect
-	k8s.io/cri-api v0.36.3
+	k8s.io/cri-api v0.37.2
 )
 
 require (

@@ -42,7 +42,7 @@ func (n *kwokNodes) start(ctx context.Context) error {
 
 func (n *kwokNodes) launch() error {
 	c := n.cluster
-	config, err := kwok.Config(kwok.Delays(c.opts.KWOK), c.opts.Version)
+	config, err := kwok.Config(kwok.Delays(c.opts.KWOK))
 	if err != nil {
 		return err
 	}

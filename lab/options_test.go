@@ -18,8 +18,8 @@ func TestValidate(t *testing.T) {
 		"Dir":  {reason: "Processes have directories of their own.", opts: Options{Dir: "x"}, want: `Dir "x"`},
 		"Version": {
 			reason: "A minor version, without a v.",
-			opts:   Options{Version: "v1.36.3"},
-			want:   `no Kubernetes "v1.36.3" here: want 1.`,
+			opts:   Options{Version: "v1.37.2"},
+			want:   `no Kubernetes "v1.37.2" here: want 1.`,
 		},
 		"Nodes": {reason: "A typo is not a mode.", opts: Options{Nodes: "reel"}, want: `Nodes "reel"`},
 		"TwoRealNodes": {

@@ -21,7 +21,7 @@ const stateFile = "cluster.json"
 type Info struct {
 	Name string `json:"name"`
 	Dir  string `json:"dir"`
-	// Kubernetes is its version, such as v1.36.3.
+	// Kubernetes is its version, such as v1.37.2.
 	Kubernetes string   `json:"kubernetes"`
 	Nodes      NodeMode `json:"nodes"`
 	Server     string   `json:"server"`

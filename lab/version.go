@@ -15,7 +15,7 @@ import (
 const VersionEnv = "LIFELINE_LAB_KUBERNETES"
 
 // Versions returns the minor versions of Kubernetes that the lab can run, such
-// as "1.36", the newest first.
+// as "1.37", the newest first.
 func Versions() []string { return build.Versions() }
 
 // version is the minor version that the options mean.
@@ -24,7 +24,7 @@ func (o Options) version() string {
 }
 
 // Release returns the cluster's version of Kubernetes in full, such as
-// "v1.36.3".
+// "v1.37.2".
 func (c *Cluster) Release() string {
 	release, _ := build.Release(c.opts.Version) // Validate saw to it
 	return release

@@ -26,11 +26,15 @@ tagged="$(git rev-parse -q --verify "refs/tags/$VERSION^{commit}" || true)"
 [ -z "$(git status --porcelain)" ] || echo "release: WARNING: there are uncommitted changes" >&2
 
 DIST="${DIST:-dist}"
+[ "$DIST" = dist ] || [ ! -e "$DIST" ] || [ -f "$DIST/checksums.txt" ] ||
+	fail "DIST is $DIST, which has no checksums.txt, so it is no release; it would be removed"
 REGISTRY="${REGISTRY:-ghcr.io/kube-lifeline}"
 export RELEASE_URL="${RELEASE_URL:-https://github.com/kube-lifeline/lifeline/releases/download/$VERSION}"
 export KUBERNETES="${KUBERNETES:-$(sed -n 's|^\tk8s.io/kubernetes ||p' scheduler/go.mod)}"
 SOURCE_DATE_EPOCH="$(git log -1 --format=%ct)"
 export SOURCE_DATE_EPOCH GORELEASER_CURRENT_TAG="$VERSION"
+# GoReleaser wants a remote, and a clone may have another one or none.
+export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/kube-lifeline/lifeline
 
 config=.goreleaser.yaml
 if [ -n "${PLATFORMS:-}" ]; then
@@ -41,7 +45,7 @@ if [ -n "${PLATFORMS:-}" ]; then
 		s/&architectures \[.*\]/\&architectures [${architectures:-amd64, arm64}]/" .goreleaser.yaml >$config
 	grep -qw windows <<<"$systems" || sed -i.all '/^scoops:/,$ d' $config # scoop is for Windows
 fi
-bin/goreleaser release --config $config --clean --skip=publish,announce,validate
+PATH="$PWD/bin:$PATH" bin/goreleaser release --config $config --clean --skip=publish,announce,validate
 
 chart=
 if [ -f deploy/helm/lifeline/Chart.yaml ]; then

@@ -42,7 +42,7 @@ func TestUI(t *testing.T) {
 	env := []string{"LIFELINE_SERVER=", "XDG_STATE_HOME=" + t.TempDir()}
 	p, url := beginUI(t, env, "-n", ns)
 	for _, want := range []string{
-		"starting one here, for namespace " + ns + "; Ctrl-C ends it", "port 7070 is in use by another program",
+		"starting one, for namespace " + ns + "; Ctrl-C ends it", "port 7070 is in use by another program",
 	} {
 		if !strings.Contains(p.Stderr(), want) {
 			t.Errorf("no %q in\n%s", want, p.Stderr())

@@ -10,7 +10,11 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-func TestWhatKubectlWrites(t *testing.T) {
+func TestWhatKubectlWrites(t *testing.T) { writes(t, "kubectl", "kubectl") }
+
+// writes runs a kubectl in each way that writes. agent begins its user agent.
+func writes(t *testing.T, kubectl, agent string) {
+	t.Helper()
 	const nothing = "run converged\n"
 	var many, manyWant strings.Builder
 	manyWant.WriteString(nothing)
@@ -201,13 +205,13 @@ func TestWhatKubectlWrites(t *testing.T) {
 			bench.MustKubectl(t, "", "-n", ns, "wait", "--for=create", "serviceaccount/default", "--timeout=4m")
 			file := write(t, "manifest.yaml", strings.ReplaceAll(tt.manifest, "NS", ns), 0o600)
 			fill := strings.NewReplacer("NS", ns, "FILE", file, "DIR", strings.TrimSuffix(file, "/manifest.yaml"))
-			command := []string{"kubectl", "-n", ns}
+			command := []string{kubectl, "-n", ns}
 			for arg := range strings.FieldsSeq(tt.args) {
 				command = append(command, fill.Replace(arg))
 			}
 			r := bench.Run(t, 0, nil, command...)
 			made(r).Expect(t, r, tt.want)
-			bench.CheckRequests(t, r, ns, "kubectl")
+			bench.CheckRequests(t, r, ns, agent)
 		})
 	}
 }

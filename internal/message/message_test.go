@@ -10,7 +10,7 @@ import (
 // canary stands for a confidential value.
 const canary = "cNrYhunter2"
 
-// TestClean cleans messages with the wording of Kubernetes 1.36.
+// TestClean cleans messages with the wording of Kubernetes 1.37.
 func TestClean(t *testing.T) {
 	// same marks a message that must not change.
 	const same = "="
@@ -250,6 +250,16 @@ func TestClean(t *testing.T) {
 				`found for incoming pod, 2 Preemption is not helpful for scheduling.`,
 			same,
 		},
+		"scheduling, preemption": {
+			`0/2 nodes are available: 2 Insufficient cpu. preemption: found a potential placement for pod on ` +
+				`node node-1, preempting 1 victims`,
+			same,
+		},
+		"attached elsewhere": {
+			`Waiting for detach for volume "shop" Volume is already used by pod(s) web`,
+			same,
+		},
+		"no sandbox": {`pod sandbox has no IP address`, same},
 		"scheduling, plugin": {
 			`0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims. 1 node(s) ` +
 				`dislike ` + canary + `, 2 Too many pods.`,

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,7 +78,8 @@ func (f *doctorFlags) complete(cmd *cobra.Command) (*doctor.Command, error) {
 	if f.probe != "" {
 		var err error
 		if c.Probe, err = registration.Target(f.probe); err != nil {
-			return nil, err
+			what := strings.NewReplacer("--service ", "", "--url ", "").Replace(err.Error())
+			return nil, fmt.Errorf("--probe-webhook %s", what)
 		}
 	}
 	o, err := f.maybeConnected()

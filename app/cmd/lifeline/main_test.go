@@ -36,10 +36,6 @@ func TestCommandLine(t *testing.T) {
 			"kubeconfig  there is none: set KUBECONFIG, or have one at ~/.kube/config\n", "",
 		},
 		"AlonePlugin": {"", "kubectl-lifeline", "", 0, "\n  kubectl lifeline --help ", ""},
-		"UIHere": {
-			"a server in this process needs a cluster", "lifeline", "ui --here", 1, "",
-			"lifeline: there is no server on this machine, and no kubeconfig for a cluster",
-		},
 		"VersionFlag": {"as of other programs", "lifeline", "--version", 0, "lifeline ", ""},
 		"KubeconfigFlags": {
 			"after the command's own",

@@ -271,7 +271,7 @@ func TestWhyLasting(t *testing.T) {
 		"Observed": {db, answer.Stuck, db.Category, asked, db.Since},
 	} {
 		got := answer.Answer{Object: tc.of.Object, State: tc.state, Category: tc.kind, Since: tc.since}
-		lasting(&got, problemOf(t.Context(), session, got.Object))
+		lasting(&got, problemOf(t.Context(), session, got.Object, time.Minute))
 		if !got.Since.Equal(tc.want) {
 			t.Errorf("%s: got since %s, want %s", name, got.Since, tc.want)
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -46,7 +47,7 @@ func (p *Problems) served(ctx context.Context, server *cli.Session) (*broken, er
 		out.elsewhere = max(0, len(all.Problems)+all.More-len(out.Problems)-out.More)
 	}
 	if p.Output != cli.OutputName {
-		out.last = lastChanges(ctx, server.Client, out.Problems)
+		out.last = lastChanges(ctx, server.Client, out.Problems, p.Beside(maxLast*besidePatience/10))
 	}
 	running, err := collect(ctx, server.Client, client.Query{
 		Open: true, Object: object.Ref{Namespace: p.Namespace},
@@ -64,10 +65,12 @@ const (
 )
 
 // lastChanges returns the last changes of the first objects of problems without a cause. Without an answer of the
-// server, there is none.
-func lastChanges(ctx context.Context, c *client.Client, problems []problem.Problem) map[string]*problem.Cause {
+// server in that time, there is none.
+func lastChanges(
+	ctx context.Context, c *client.Client, problems []problem.Problem, patience time.Duration,
+) map[string]*problem.Cause {
 	out, asked := map[string]*problem.Cause{}, 0
-	ctx, cancel := context.WithTimeout(ctx, maxLast*besidePatience/10)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for i := range problems {
 		of := &problems[i]

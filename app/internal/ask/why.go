@@ -162,7 +162,7 @@ func (w *Why) ofObject(
 		return nil, time.Time{}, err
 	}
 	if len(answers) > 0 {
-		p := problemOf(ctx, server, answers[0].Object)
+		p := problemOf(ctx, server, answers[0].Object, w.Beside(besidePatience))
 		recount(&answers[0], p)
 		defer func() { lasting(&answers[0], p) }()
 	}
@@ -187,12 +187,14 @@ func (w *Why) ofObject(
 // besidePatience bounds a request whose answer only completes another one.
 const besidePatience = time.Second
 
-// problemOf returns the problem of an object; nil without one, or without an answer of the server.
-func problemOf(ctx context.Context, server *cli.Session, of object.Ref) *problem.Problem {
+// problemOf returns the problem of an object; nil without one, or without an answer of the server in that time.
+func problemOf(
+	ctx context.Context, server *cli.Session, of object.Ref, patience time.Duration,
+) *problem.Problem {
 	if of.UID == "" {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, besidePatience)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	list, err := server.Problems(ctx, client.ProblemQuery{Object: object.Ref{UID: of.UID}, Limit: 1})
 	if err != nil || len(list.Problems) == 0 {

@@ -253,7 +253,7 @@ func (o *Options) otherCluster(ctx context.Context, s *Session) (string, error) 
 	if s.About.Cluster == "" {
 		return "", errors.New("the server does not say which cluster it watches")
 	}
-	ctx, cancel := context.WithTimeout(ctx, identityPatience)
+	ctx, cancel := context.WithTimeout(ctx, o.Beside(identityPatience))
 	defer cancel()
 	id, err := watch.Identity(ctx, rest.CopyConfig(o.Kubeconfig.Current()))
 	switch {

@@ -17,7 +17,7 @@ import (
 // failing returns the problem of top, an object without its desired state whose controller has its own. It is nil for
 // an ordinary wait.
 func (p *problems) failing(top *off) *problem.Failing {
-	blamed := p.worst(top)
+	blamed := p.chosen(top)
 	if blamed.weight() == 0 {
 		return nil
 	}

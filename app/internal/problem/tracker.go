@@ -133,6 +133,15 @@ func (t *Tracker) Since(uid types.UID) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// Blames returns the UID of the object that explains the problem of another one by a specific reason; "" without one.
+func (t *Tracker) Blames(uid types.UID) types.UID {
+	e := t.entries[uid]
+	if e == nil || e.Vague || e.Blamed == nil {
+		return ""
+	}
+	return e.Blamed.UID
+}
+
 // Has reports whether the object has a problem.
 func (t *Tracker) Has(uid types.UID) bool { return t.entries[uid] != nil }
 

@@ -167,6 +167,20 @@ func TestReasons(t *testing.T) {
 			event("FailedMount", "", `MountVolume.SetUp failed for volume "v" : configmap "none" not found`),
 			ConfigMapMissing, `cannot mount a volume: configmap "none" not found`, "kubectl -n shop get configmap",
 		},
+		"Attached elsewhere": {
+			version(kind.Pod.Kind, pod(waitingFor("ContainerCreating", ""))),
+			event("FailedAttachVolume", "",
+				`Waiting for detach for volume "shop" Volume is already used by pod(s) web`),
+			VolumeMultiAttach, `cannot attach a volume: Waiting for detach for volume "shop" Volume is already ` +
+				`used by pod(s) web`, describe,
+		},
+		"Attached elsewhere, before Kubernetes 1.37": {
+			version(kind.Pod.Kind, pod(waitingFor("ContainerCreating", ""))),
+			event("FailedAttachVolume", "",
+				`Multi-Attach error for volume "shop" Volume is already used by pod(s) web`),
+			VolumeMultiAttach, `cannot attach a volume: Multi-Attach error for volume "shop" Volume is already ` +
+				`used by pod(s) web`, describe,
+		},
 		"Sandbox": {
 			version(kind.Pod.Kind, pod(observation.Container{})),
 			event("FailedCreatePodSandBox", "", "Failed to create pod sandbox: cni plugin not initialized"),

@@ -153,7 +153,7 @@ func unprepared(e *history.Event) Reason {
 	case "FailedAttachVolume":
 		r := Reason{Category: VolumeNotAttached, For: "a volume", Text: "cannot attach a volume: " + why}
 		switch {
-		case has(e.Note, "multi-attach"):
+		case has(e.Note, "multi-attach", "waiting for detach"): // before Kubernetes 1.37, and since
 			r.Category = VolumeMultiAttach
 		case has(e.Note, "does not contain driver"):
 			r.Category = VolumeDriverMissing

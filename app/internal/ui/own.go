@@ -37,7 +37,7 @@ func (u *UI) own(ctx context.Context) error {
 	if u.Watched != "" {
 		what = "namespace " + cli.Shown(u.Watched)
 	}
-	u.Say("no server runs for context %s: starting one here, for %s; Ctrl-C ends it",
+	u.Say("no server for context %s: starting one, for %s; Ctrl-C ends it",
 		cli.Shown(u.Kubeconfig.Context()), what)
 	line := newStateLine(u.Streams.ErrOut, cli.NewScreen(u.Streams.ErrOut, u.Environment()))
 	faults := &faults{line: line, say: u.Say}

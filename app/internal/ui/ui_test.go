@@ -316,7 +316,7 @@ func TestNoServer(t *testing.T) {
 			if got.Namespace != "shop" || got.Address != "127.0.0.1:7070" || !got.FreePort {
 				t.Errorf("%s: started %+v", tc.reason, got)
 			}
-			const said = `lifeline: no server runs for context x: starting one here, for namespace shop; Ctrl-C ends it
+			const said = `lifeline: no server for context x: starting one, for namespace shop; Ctrl-C ends it
 lifeline: port 7070 is in use by another program: the page has another port
 lifeline: all is stored; the next "lifeline ui" continues from here
 `

@@ -120,7 +120,11 @@ func (w *Welcome) server(ctx context.Context) (f found) {
 	}
 	defer s.Close()
 	f.server, f.namespaces = s.Server(), s.About.Namespaces
-	f.held = fmt.Sprintf("%d changes, %d open", s.About.Stats.Traces, s.About.Stats.Open)
+	changes := "changes"
+	if s.About.Stats.Traces == 1 {
+		changes = "change"
+	}
+	f.held = fmt.Sprintf("%d %s, %d open", s.About.Stats.Traces, changes, s.About.Stats.Open)
 	return f
 }
 
@@ -190,9 +194,10 @@ func (w *Welcome) state(b *strings.Builder, f found) [][2]string {
 		return [][2]string{{"ui --context NAME", "live changes of another cluster on a page"}}
 	}
 	return [][2]string{
-		{"ui", "live changes of namespace " + namespace + " on a page; -A: of all namespaces"},
+		{"ui", "live changes on a page; -A: of all namespaces"},
 		{"run -- kubectl apply -f app.yaml", "one change, and all that it sets off"},
 		{"why -A", "what is broken now"},
+		{"install", "a server in the cluster, which traces all changes"},
 		{"doctor", "what this cluster offers, and how to get the rest"},
 	}
 }

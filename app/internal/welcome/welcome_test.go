@@ -97,9 +97,10 @@ cluster  ` + cluster.URL + ` v1.37.0
 server   none on this machine
 
 Try:
-  lifeline ui                                live changes of namespace shop on a page; -A: of all namespaces
+  lifeline ui                                live changes on a page; -A: of all namespaces
   lifeline run -- kubectl apply -f app.yaml  one change, and all that it sets off
   lifeline why -A                            what is broken now
+  lifeline install                           a server in the cluster, which traces all changes
   lifeline doctor                            what this cluster offers, and how to get the rest
   lifeline --help                            all commands
 `},

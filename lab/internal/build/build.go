@@ -150,7 +150,7 @@ func compile(
 	}
 	args = append(args, "-trimpath", "-tags", p.tags, "-ldflags", p.ldflags, "-o", tmp, p.pkg)
 	cmd := exec.CommandContext(ctx, "go", args...)
-	lines := &packageLines{estimate: left, rest: &out}
+	lines := &packageLines{estimate: left, module: p.module, rest: &out}
 	cmd.Dir, cmd.Stdout, cmd.Stderr = src, lines, lines
 	cmd.Env = environ()
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

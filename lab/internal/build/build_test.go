@@ -55,8 +55,8 @@ func TestProgramsOnce(t *testing.T) {
 		t.Errorf("paths: %s and %s, want one in the cache", path, paths[1]["etcd"])
 	}
 	if out, err := exec.CommandContext(t.Context(), path, "--version").Output(); err != nil ||
-		!strings.Contains(string(out), "3.6.") {
-		t.Errorf("etcd --version: %s, %v; want 3.6", out, err)
+		!strings.Contains(string(out), "3.7.") {
+		t.Errorf("etcd --version: %s, %v; want 3.7", out, err)
 	}
 
 	lines.text.Reset()

@@ -106,7 +106,20 @@ func packagesOf(ctx context.Context, src string, p program) []string {
 	if err != nil {
 		return nil
 	}
-	return strings.Fields(string(text))
+	packages := strings.Fields(string(text))
+	for i, name := range packages {
+		packages[i] = packageKey(p.module, name)
+	}
+	return packages
+}
+
+// packageKey names a package for an estimate. Pinned modules have packages of one path in several versions; those of
+// the standard library are the same for all.
+func packageKey(module, path string) string {
+	if first, _, _ := strings.Cut(path, "/"); !strings.Contains(first, ".") {
+		return path
+	}
+	return module + " " + path
 }
 
 // environ is the environment of Go for a pinned module.
@@ -114,9 +127,10 @@ func environ() []string {
 	return append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
 }
 
-// packageLines counts the packages in the output of go build -v, and passes on the other lines.
+// packageLines counts the packages in the output of go build -v in a module, and passes on the other lines.
 type packageLines struct {
 	estimate *estimate
+	module   string
 	rest     io.Writer
 	part     []byte
 }
@@ -129,7 +143,7 @@ func (l *packageLines) Write(data []byte) (int, error) {
 		if !whole {
 			return len(data), nil
 		}
-		if !l.estimate.compiled(string(line)) {
+		if !l.estimate.compiled(packageKey(l.module, string(line))) {
 			if _, err := fmt.Fprintf(l.rest, "%s\n", line); err != nil {
 				return 0, err
 			}

@@ -11,14 +11,16 @@ import (
 func TestEstimate(t *testing.T) {
 	now := time.Unix(0, 0)
 	one := make([]string, 100)
+	paths := make([]string, len(one))
 	for i := range one {
-		one[i] = "k8s.io/" + string(rune('a'+i%26)) + string(rune('a'+i/26))
+		paths[i] = "k8s.io/" + string(rune('a'+i%26)) + string(rune('a'+i/26))
+		one[i] = packageKey("kubernetes", paths[i])
 	}
 	shared := append([]string{"fmt"}, one[:60]...)
 	// 101 packages and two links of 40.
 	e := newEstimate(func() time.Time { return now }, one, shared)
 	var rest bytes.Buffer
-	lines := &packageLines{estimate: e, rest: &rest}
+	lines := &packageLines{estimate: e, module: "kubernetes", rest: &rest}
 	write := func(text string) {
 		if _, err := lines.Write([]byte(text)); err != nil {
 			t.Fatal(err)
@@ -31,14 +33,15 @@ func TestEstimate(t *testing.T) {
 		}
 	}
 	expect("nothing is done", "")
+	e.compiled(packageKey("etcd", paths[0])) // another version of the package
 	now = now.Add(time.Minute)
-	for _, p := range one[:20] {
+	for _, p := range paths[:20] {
 		write(p + "\n")
 	}
 	expect("20 of 181 in a minute", ", about 8 minutes left in all")
 	write("go: downloading x\nk8s.io")
-	write("/nothing of ours\n" + one[20] + "\n" + one[20] + "\n")
-	if want := "go: downloading x\nk8s.io/nothing of ours\n" + one[20] + "\n"; rest.String() != want {
+	write("/nothing of ours\n" + paths[20] + "\n" + paths[20] + "\n")
+	if want := "go: downloading x\nk8s.io/nothing of ours\n" + paths[20] + "\n"; rest.String() != want {
 		t.Errorf("passed on %q, want %q", rest.String(), want)
 	}
 	now = now.Add(time.Minute)

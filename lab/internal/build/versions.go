@@ -11,10 +11,10 @@ import (
 // releases are the Kubernetes versions that can be built, the newest first:
 // of each minor the newest patch whose modules can be had. Each is pinned by
 // modules/kubernetes-MINOR.mod.
-var releases = []string{"v1.36.3", "v1.35.4", "v1.34.4"}
+var releases = []string{"v1.37.2", "v1.36.3", "v1.35.4"}
 
 // Versions returns the minor versions of Kubernetes that can be built, such as
-// "1.36", the newest first.
+// "1.37", the newest first.
 func Versions() []string {
 	var minors []string
 	for _, r := range releases {
@@ -24,7 +24,7 @@ func Versions() []string {
 }
 
 // Release returns what the built programs of a minor version report, such as
-// "v1.36.3" for "1.36".
+// "v1.37.2" for "1.37".
 func Release(minor string) (string, error) {
 	i := slices.Index(Versions(), minor)
 	if i < 0 {
@@ -33,7 +33,7 @@ func Release(minor string) (string, error) {
 	return releases[i], nil
 }
 
-// minorOf reduces "v1.36.3" to "1.36".
+// minorOf reduces "v1.37.2" to "1.37".
 func minorOf(release string) string {
 	parts := strings.Split(strings.TrimPrefix(release, "v"), ".")
 	return strings.Join(parts[:2], ".")

@@ -61,11 +61,10 @@ options:
   podsOnNodeSyncParallelism: 1
 `
 
-// Config returns KWOK's configuration file, for nodes of a minor version of
-// Kubernetes such as "1.36".
-func Config(delays Delays, minor string) ([]byte, error) {
+// Config returns KWOK's configuration file.
+func Config(delays Delays) ([]byte, error) {
 	out := bytes.NewBufferString(options)
-	for _, s := range append(nodeStages(), podStages(delays, wordingOf(minor))...) {
+	for _, s := range append(nodeStages(), podStages(delays)...) {
 		data, err := json.MarshalIndent(s.manifest(), "", " ")
 		if err != nil {
 			return nil, fmt.Errorf("cannot encode stage %s: %w", s.name, err)

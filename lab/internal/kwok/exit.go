@@ -38,7 +38,7 @@ conditions:` + podCondition("Ready", "False", `{{ $reason }}`, none) +
 
 // exitStages: the containers end by themselves. One that is to run on is
 // restarted at once the first time and after a pause from then on.
-func exitStages(say wording) []stage {
+func exitStages() []stage {
 	running := []string{notDeleted, living, holds("ContainersReady"), allRunning, runsAsJob}
 	after := delay{run, time.Second}
 	waitBefore := `(.status.containerStatuses // [])[0].restartCount`
@@ -57,9 +57,9 @@ containerStatuses:
 	first := `{{ $c := dict "spec" (first .spec.containers) }}`
 	field := `printf "spec.containers{%s}" $c.spec.name`
 	restartEvents := []any{
-		event(normal, "Pulled", first, say.present, field),
-		event(normal, "Created", first, say.created, field),
-		event(normal, "Started", first, say.started, field),
+		event(normal, "Pulled", first, sayPresent, field),
+		event(normal, "Created", first, sayCreated, field),
+		event(normal, "Started", first, sayStarted, field),
 	}
 	crashLoop := allUnready + `{{ $pod := printf "%s_%s(%s)" .metadata.name .metadata.namespace .metadata.uid }}
 containerStatuses:

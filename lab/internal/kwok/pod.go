@@ -14,13 +14,13 @@ const (
 )
 
 // podStages play a Pod from the moment it is bound.
-func podStages(d Delays, say wording) []stage {
+func podStages(d Delays) []stage {
 	var all []stage
 	for _, group := range [][]stage{
 		sandboxStages(),
-		imageStages(d, say),
-		containerStages(d, say),
-		exitStages(say),
+		imageStages(d),
+		containerStages(d),
+		exitStages(),
 		deletionStages(),
 	} {
 		all = append(all, group...)
@@ -96,7 +96,7 @@ conditions:` + podCondition("PodReadyToStartContainers", "True", none, none))},
 }
 
 // imageStages: the current container's image.
-func imageStages(d Delays, say wording) []stage {
+func imageStages(d Delays) []stage {
 	working := []string{
 		notDeleted, living, holds("PodReadyToStartContainers"),
 		not(allStarted), current(`.imageID == ""`),
@@ -135,7 +135,7 @@ func imageStages(d Delays, say wording) []stage {
 		},
 		{
 			name: "pod-image-present", when: when(starting, present(0)),
-			steps: []any{containerEvent(0, normal, "Pulled", say.present), pulled},
+			steps: []any{containerEvent(0, normal, "Pulled", sayPresent), pulled},
 		},
 		{
 			name: "pod-pull-failed", when: when(starting, pulls(0), fails), delay: delay{"pull", d.Pull},
@@ -167,7 +167,7 @@ func imageStages(d Delays, say wording) []stage {
 
 // containerStages: the current container is created, started, and ready or,
 // for an init container, over.
-func containerStages(d Delays, say wording) []stage {
+func containerStages(d Delays) []stage {
 	working := []string{
 		notDeleted, living, not(allStarted), current(`.imageID != ""`),
 		waitsFor("ContainerCreating", "PodInitializing"),
@@ -176,7 +176,7 @@ func containerStages(d Delays, say wording) []stage {
 		name: "pod-create", when: append(slices.Clone(working), current(`.containerID == null`)),
 		delay: delay{"create", d.Create},
 		steps: []any{
-			containerEvent(0, normal, "Created", say.created),
+			containerEvent(0, normal, "Created", sayCreated),
 			patch(
 				locate + containerID(
 					`(first $undone).status.name`,
@@ -190,7 +190,7 @@ func containerStages(d Delays, say wording) []stage {
 		name: "pod-start", when: append(slices.Clone(created), not(plainInit)),
 		delay: delay{"start", d.Start},
 		steps: []any{
-			containerEvent(0, normal, "Started", say.started),
+			containerEvent(0, normal, "Started", sayStarted),
 			// Only a sidecar among init containers counts as started.
 			patch(locate + `{{ $c := first $undone }}
 {{ $sidecar := and $c.init (eq (toString $c.spec.restartPolicy) "Always") }}

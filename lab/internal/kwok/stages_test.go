@@ -221,7 +221,7 @@ func TestStages(t *testing.T) {
 				`"phase":"Succeeded",`+admitted+one(`"state":{"terminated":{"exitCode":0}}`)),
 		},
 	}
-	stages := podStages(Delays{}, wordingOf("1.36"))
+	stages := podStages(Delays{})
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			var object any
@@ -266,7 +266,7 @@ func applies(t *testing.T, s stage, object any) bool {
 }
 
 func TestConfig(t *testing.T) {
-	config, err := Config(Delays{}, "1.36")
+	config, err := Config(Delays{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,17 +287,5 @@ func TestConfig(t *testing.T) {
 	}
 	if !names["node-ready"] || !names["pod-admit"] {
 		t.Errorf("stages: %v, want those of Nodes and of Pods", names)
-	}
-}
-
-func TestWordingOf(t *testing.T) {
-	for minor, want := range map[string]string{
-		"1.36": `"Container created"`,
-		"1.35": `"Container created"`,
-		"1.34": "Created container: %s",
-	} {
-		if got := wordingOf(minor).created; !strings.Contains(got, want) {
-			t.Errorf("the kubelet of %s has the message %q, want %q", minor, got, want)
-		}
 	}
 }
