@@ -311,7 +311,7 @@ func TestAGate(t *testing.T) {
 	wait := named(t, all, "queue wait")
 	want(t, wait, map[string]string{
 		"k8s.scheduler.queue.rejectors":    `["SchedulingGates"]`,
-		"k8s.scheduler.queue.event":        "UnschedulablePodUpdatePodSchedulingGatesEliminated",
+		"k8s.scheduler.queue.event":        "TargetPodUpdatePodSchedulingGatesEliminated",
 		"k8s.scheduler.queue.event.object": "Pod default/gated-1",
 		"k8s.scheduler.queue.event.plugin": "SchedulingGates",
 	})
