@@ -14,9 +14,9 @@ VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo de
 # gRPC without its debug pages: with them the linker removes no unused method.
 TAGS      := grpcnotrace
 LDFLAGS   := -s -w -X main.version=$(VERSION)
-MODULES   := . operator app kubelet lab e2e examples/head-operator examples/scheduler-operator scheduler
+MODULES   := . operator app kubelet lab e2e examples/head-operator examples/scheduler-operator scheduler release
 UNITS     := . operator app kubelet examples/head-operator examples/scheduler-operator scheduler
-PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 LAB       := bin/lab
 LIFELINE  := bin/lifeline
 LINTER    := bin/golangci-lint
@@ -34,7 +34,7 @@ export CGO_ENABLED := 0
 
 # scheduler/ has the dependencies of Kubernetes' release and is not in go.work
 # (docs/adr/0006-scheduler-plugins.md).
-ALONE = if [ $$m = scheduler ]; then export GOWORK=off; fi
+ALONE = if [ $$m = scheduler ] || [ $$m = release ]; then export GOWORK=off; fi
 
 .PHONY: help
 help: ## List the targets
@@ -96,6 +96,37 @@ build: ## Build lifeline for Linux, macOS and Windows, amd64 and arm64, into dis
 		(cd app && GOOS=$${p%/*} GOARCH=$${p#*/} go build -tags $(TAGS) -trimpath -ldflags '$(LDFLAGS)' -o ../$$out ./cmd/lifeline)
 	done
 
+# What makes a release, pinned as the linter is. helm is the lab's.
+RELEASERS := bin/goreleaser bin/cyclonedx-gomod bin/helm
+RELEASE    = KUBERNETES='$(KUBERNETES)' PLATFORMS='$(PLATFORMS)' release/release.sh
+
+.PHONY: release
+release: $(RELEASERS) ## Make all files of a release into dist/: make release VERSION=v0.1.0 (docs/guides/release.md)
+	@VERSION='$(VERSION)' $(RELEASE)
+
+# The port of the server that the test installs from.
+RELEASE_PORT ?= 17080
+
+.PHONY: release-test
+release-test: export VERSION := v0.0.0-test
+release-test: export RELEASE_URL := http://127.0.0.1:$(RELEASE_PORT)
+release-test: $(RELEASERS) bin/krew bin/validate-krew-manifest ## Make a release, and install each kind of file from a server on loopback
+	@key="$$(mktemp)"
+	trap 'rm -f "$$key"' EXIT
+	openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$$key"
+	DIST=bin/release-test SIGN_KEY="$$key" $(RELEASE)
+	cd release
+	PLATFORMS='$(PLATFORMS)' LIFELINE_DIST=$(CURDIR)/bin/release-test LIFELINE_TOOLS=$(CURDIR)/bin \
+		GOWORK=off go test -v -count 1 -run '^TestDist$$' .
+
+.PHONY: release-check
+release-check: $(RELEASERS) ## Build dist/ again, in another folder and with an empty cache, and compare; PLATFORMS narrows it
+	@VERSION='$(VERSION)' KUBERNETES='$(KUBERNETES)' PLATFORMS='$(PLATFORMS)' release/check.sh
+
+.PHONY: release-unit
+release-unit: ## Tests of install.sh and of how a release is packed
+	@cd release && GOWORK=off go test $(SHORT) -timeout 10m ./...
+
 # What Debian must supply for real nodes.
 DEPS := apt-get update && apt-get install -y runc containernetworking-plugins
 
@@ -115,11 +146,11 @@ host: # deps, for root on a Debian without them
 test: ## Test every part, in 15 to 25 minutes; the first run builds Kubernetes into a cache
 	@short='SHORT=-short -vet=off'
 	$(MAKE) kubernetes bin
-	$(MAKE) -j2 "$$short" unit lab-test cluster-test web-test
+	$(MAKE) -j2 "$$short" unit chart-test release-unit lab-test cluster-test web-test
 	$(MAKE) "$$short" e2e
 
 .PHONY: test-all
-test-all: vet unit operator-oldest scheduler-conformance lab-test cluster-test web-test e2e upstream e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
+test-all: vet unit chart-test release-unit release-test operator-oldest scheduler-conformance lab-test cluster-test web-test e2e upstream e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
 
 .PHONY: vet
 vet: ## go vet in every module
@@ -274,6 +305,15 @@ e2e-versions: bin ## End-to-end tests on fake nodes, on each older Kubernetes th
 	done
 	exit $$status
 
+# The chart is a module of its own, not in go.work: helm's library has other dependencies.
+.PHONY: manifests
+manifests: ## Render deploy/, the manifests of lifeline install and docs/guides/helm.md from the Helm chart
+	@cd tools/chart && GOWORK=off go run .
+
+.PHONY: chart-test
+chart-test: ## The Helm chart: lint, golden renders, and whether the rendered manifests are stale
+	@cd tools/chart && GOWORK=off go test $(SHORT) ./...
+
 .PHONY: lint
 lint: $(LINTER) ## golangci-lint in every module
 	@status=0
@@ -290,6 +330,25 @@ fmt: $(LINTER) ## Format the Go code: gofmt and the order of imports
 $(LINTER): tools/golangci-lint.mod tools/golangci-lint.sum
 	@echo "building $@"
 	GOWORK=off go build -modfile=$< -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+# tool builds a package of a tool from the tool's pins. The program is the same on each machine: cyclonedx-gomod writes
+# its own checksum into its lists. The lab compiles helm in this way, too.
+define tool
+@echo "building $@"
+GOWORK=off go build -modfile=$< -trimpath -buildvcs=false -ldflags '-s -w' -o $@ $(1)
+endef
+
+bin/goreleaser: tools/goreleaser.mod tools/goreleaser.sum
+	$(call tool,github.com/goreleaser/goreleaser/v2)
+
+bin/cyclonedx-gomod: tools/cyclonedx-gomod.mod tools/cyclonedx-gomod.sum
+	$(call tool,github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod)
+
+bin/krew bin/validate-krew-manifest: bin/%: tools/krew.mod tools/krew.sum
+	$(call tool,sigs.k8s.io/krew/cmd/$*)
+
+bin/helm: lab/internal/build/modules/helm.mod lab/internal/build/modules/helm.sum
+	$(call tool,helm.sh/helm/v4/cmd/helm)
 
 .PHONY: bench
 bench: ## Benchmarks; docs/performance.md holds figures of one run
@@ -341,6 +400,10 @@ fuzz: ## Each fuzz target for 20 seconds
 				go test -run '^$$' -fuzz "^$$f$$" -fuzztime 20s $$p
 			done
 		done); done
+
+.PHONY: keep-data
+keep-data: kubernetes bin ## Keep the data of a release for the tests of later ones: make keep-data VERSION=v0.1.0
+	@app/internal/serve/testdata/keep.sh $(VERSION)
 
 .PHONY: clean
 clean: ## Remove what was built here (not the lab's cache)

@@ -4,12 +4,49 @@
 # Traces some changes on a real Kubernetes with simulated nodes, and shows them on a page: make demo.
 # DEMO_API is the address of the server.
 #
-# A cold machine takes two minutes to compile lifeline and ten to compile Kubernetes. cmd/replay is small, so its
-# recording is there in the first minute.
+# A cold machine takes two minutes to compile lifeline and fifteen to compile Kubernetes. cmd/replay and cmd/history
+# are small: a recording is there in the first minute, and a page with a month of changes soon after.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CGO_ENABLED=0
 api="${DEMO_API:-127.0.0.1:7070}"
+
+# Opens a URL in the browser of the system, if there is one.
+browse() {
+	if [ "$(uname)" = Darwin ]; then
+		open "$1"
+	elif [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] && command -v xdg-open >/dev/null; then
+		xdg-open "$1" &
+	fi >/dev/null 2>&1 || true
+}
+
+work="$(mktemp -d)"
+server=
+end() {
+	if [ -n "$server" ]; then
+		kill "$server" 2>/dev/null || true
+		wait "$server" 2>/dev/null || true
+		server=
+	fi
+}
+# The page of the time while Kubernetes is built. Without it, such as for a taken port, the build goes on.
+month() {
+	echo 'building bin/history'
+	(cd app && go build -tags grpcnotrace -o ../bin/history ./cmd/history)
+	bin/history -address "$api" -recording examples/web.recording.jsonl.gz >"$work/history" 2>&1 &
+	server=$!
+	for _ in $(seq 300); do
+		grep -q 'Ctrl-C' "$work/history" && break
+		kill -0 "$server" 2>/dev/null || break
+		sleep 0.1
+	done
+	grep -v 'Ctrl-C' "$work/history" || true
+	if kill -0 "$server" 2>/dev/null; then
+		browse "http://$api/changes?range=30d"
+	fi
+}
+cluster=
+trap 'end; rm -rf "$work"; if [ -n "$cluster" ]; then bin/lab down --name demo; fi' EXIT
 
 echo 'building bin/lab'
 (cd lab && go build -o ../bin/lab ./cmd/lab)
@@ -21,21 +58,17 @@ if ! bin/lab build --nodes kwok --check 2>/dev/null; then
 	echo '$ lifeline replay examples/web.recording.jsonl.gz'
 	bin/replay examples/web.recording.jsonl.gz
 	echo
-	echo 'Next, the same change live. Kubernetes is built for it now: about ten minutes, once.'
+	month
+	echo
+	echo 'Next, the same change live. Kubernetes is built for it now, once: about fifteen minutes on two cores.'
+	bin/lab build --nodes kwok
+	make --no-print-directory bin
+	end # the page of the cluster has the same address
+else
+	make --no-print-directory bin
 fi
-make --no-print-directory bin
 
-work="$(mktemp -d)"
-server=
-end() {
-	if [ -n "$server" ]; then
-		kill "$server" 2>/dev/null || true
-		wait "$server" 2>/dev/null || true
-	fi
-	rm -rf "$work"
-	bin/lab down --name demo
-}
-trap end EXIT
+cluster=demo
 bin/lab up --name demo --nodes kwok
 KUBECONFIG="$(bin/lab kubeconfig --name demo)"
 PATH="$(bin/lab bin --name demo):$PATH"

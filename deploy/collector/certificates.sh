@@ -11,7 +11,7 @@
 set -eu
 dir=$1
 shift
-names=DNS:lifeline-otlp.lifeline.svc,DNS:*.lifeline.lifeline.svc,DNS:collector-gateway.lifeline.svc
+names=DNS:lifeline-otlp.lifeline.svc,DNS:*.lifeline.lifeline.svc,DNS:lifeline-collector-gateway.lifeline.svc
 for name; do names=$names,$name; done
 umask 077
 mkdir -p "$dir/receiver" "$dir/sender"

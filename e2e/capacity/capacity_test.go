@@ -74,9 +74,11 @@ func TestCapacity(t *testing.T) {
 	r.cold = s.start(t)
 	time.Sleep(size.quiet)
 	r.idle = s.metrics(t)
+	r.problems = s.problems(t, size)
 	s.profile(t, "heap?gc=1", "heap-idle.pprof")
 
 	r.plain = s.churn(t, cluster, size)
+	r.problemsAfter = s.problems(t, size)
 	s.profile(t, "heap?gc=1", "heap-end.pprof")
 	complete(t, s, r.plain.done.Rollouts)
 	ask := startAsking(t, s)

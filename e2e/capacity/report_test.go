@@ -4,6 +4,7 @@ package capacity
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,6 +23,8 @@ type report struct {
 	stop, stopAgain time.Duration
 	// idle are the metrics before the churn.
 	idle harness.Metrics
+	// problems are the times of the list of problems before the churn and after it, in order.
+	problems, problemsAfter []time.Duration
 	// plain is the churn, and asked the same while clients ask questions.
 	plain, asked *load
 	questions    answered
@@ -79,6 +82,12 @@ func (r *load) histogram(name string) string {
 	return fmt.Sprintf("p50 %.2f s, p99 %.2f s", h.Quantile(0.5), h.Quantile(0.99))
 }
 
+// mean returns the mean of a metric in the churn, in seconds.
+func (r *load) mean(name string) float64 {
+	in := func(part string) float64 { return r.after.Sums[name+part] - r.before.Sums[name+part] }
+	return in("_sum") / max(1, in("_count"))
+}
+
 // String returns the table of docs/performance.md.
 func (r *report) String() string {
 	var out strings.Builder
@@ -98,6 +107,12 @@ func (r *report) String() string {
 	row("ready after the first start", start(r.cold), "60 s")
 	row("heap in use, memory (RSS) before the churn", fmt.Sprintf("%.0f MiB, %.0f MiB",
 		r.idle.Sums["go_memstats_heap_alloc_bytes"]/mebi, r.idle.Sums["process_resident_memory_bytes"]/mebi), "–")
+	listed := func(times []time.Duration) string {
+		return fmt.Sprintf("first %s, median %s, longest %s of %d", millis(times[0]), millis(median(times)),
+			millis(slices.Max(times)), len(times))
+	}
+	row("the list of problems: "+fmt.Sprint(r.size.broken)+" Deployments that lack one of "+fmt.Sprint(r.size.causes)+
+		" images", listed(r.problems)+"; after the churn "+listed(r.problemsAfter), "100 ms")
 	plain := r.plain
 	row("objects in the engine", fmt.Sprintf("%.0f", plain.after.Sums["lifeline_engine_objects"]), "–")
 	pods := plain.pods()
@@ -120,7 +135,8 @@ func (r *report) String() string {
 		row("from an observation until it is stored", of.histogram("lifeline_observation_delay_seconds"), "2 s")
 		row("from the last write of a rollout to its finished trace in the API, without the wait for more (2 s)",
 			fmt.Sprintf("p50 %s, p99 %s of %d", of.quantile(0.5), of.quantile(0.99), len(of.lags)), "2 s")
-		row("a look of the engine", of.histogram("lifeline_engine_look_seconds"), "–")
+		row("a look of the engine", fmt.Sprintf("%s, mean %.3f s", of.histogram("lifeline_engine_look_seconds"),
+			of.mean("lifeline_engine_look_seconds")), "–")
 		row("a write to the store", of.histogram("lifeline_store_write_seconds"), "–")
 	}
 	lags(plain)

@@ -22,6 +22,8 @@ const scaleVariable = "LIFELINE_CAPACITY"
 // scale is the size of the cluster, and the rate and the length of its churn.
 type scale struct {
 	nodes, pods, deployments, namespaces int
+	// broken is the number of Deployments that lack one of so many images.
+	broken, causes int
 	// rate is the number of Pods that are replaced each second.
 	rate int
 	// length is the time of the churn, and quiet the time before it.
@@ -34,11 +36,11 @@ type scale struct {
 
 var (
 	small = scale{
-		nodes: 50, pods: 1_000, deployments: 20, namespaces: 5, rate: 25, pace: 0.4,
+		nodes: 50, pods: 1_000, deployments: 20, namespaces: 5, broken: 40, causes: 4, rate: 25, pace: 0.4,
 		length: 10 * time.Second, quiet: 2 * time.Second,
 	}
 	full = scale{
-		nodes: 5_000, pods: 150_000, deployments: 1_500, namespaces: 100, rate: 100, pace: 1,
+		nodes: 5_000, pods: 150_000, deployments: 1_500, namespaces: 100, broken: 1_000, causes: 20, rate: 100, pace: 1,
 		length: 2 * time.Minute, quiet: 10 * time.Second,
 	}
 )
@@ -50,6 +52,8 @@ func (s scale) cluster() syntheticapi.Size {
 		Namespaces:  s.namespaces,
 		Deployments: s.deployments,
 		Pods:        s.pods / s.deployments,
+		Broken:      s.broken,
+		Causes:      s.causes,
 		Pace:        s.pace,
 	}
 }
@@ -58,6 +62,7 @@ func (s scale) cluster() syntheticapi.Size {
 func parseScale(s scale, text string) (scale, error) {
 	numbers := map[string]*int{
 		"nodes": &s.nodes, "pods": &s.pods, "deployments": &s.deployments, "namespaces": &s.namespaces, "rate": &s.rate,
+		"broken": &s.broken, "causes": &s.causes,
 	}
 	for field := range strings.SplitSeq(text, ",") {
 		name, value, _ := strings.Cut(field, "=")

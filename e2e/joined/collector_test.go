@@ -22,6 +22,9 @@ import (
 // examples is the folder of the manifests with a Collector in front of the server, as in the docs.
 var examples = filepath.Join("..", "..", "deploy", "collector")
 
+// configurations is the folder of the Collectors' configurations in the Helm chart.
+var configurations = filepath.Join("..", "..", "deploy", "helm", "lifeline", "files", "collector")
+
 // example is one of the examples, with addresses of this machine instead of a cluster. certificates
 // is the folder of its certificates.
 type example struct {
@@ -53,7 +56,7 @@ func (e example) agent(t *testing.T, to string) *otelcol.Collector {
 	t.Helper()
 	return otelcol.Run(
 		t,
-		filepath.Join(examples, "agent", "collector.yaml"),
+		filepath.Join(configurations, "agent.yaml"),
 		receiver,
 		"SEND_TO="+to,
 		"CERTIFICATES="+filepath.Join(e.certificates, "sender"),
@@ -75,15 +78,22 @@ func (e example) configuration(t *testing.T, address string) string {
 	t.Helper()
 	text := bench.MustKubectl(t, "", "create", "--dry-run=client", "-o", `jsonpath={.data.config\.yaml}`, "-f",
 		filepath.Join(examples, e.name, "lifeline.yaml"))
-	_, receivers, ok := strings.Cut(text, "\nreceivers:\n")
+	_, rest, ok := strings.Cut(text, "\nreceivers:\n")
 	if !ok {
 		t.Fatalf("the configuration of example %s has no receivers:\n%s", e.name, text)
+	}
+	receivers := ""
+	for line := range strings.Lines(rest) {
+		if !strings.HasPrefix(line, " ") { // the next section
+			break
+		}
+		receivers += line
 	}
 	for _, listens := range []string{"address: :4317", "address: 127.0.0.1:14317"} {
 		receivers = strings.ReplaceAll(receivers, listens, "address: "+address)
 	}
 	receivers = strings.ReplaceAll(receivers, "/certificates/", filepath.Join(e.certificates, "receiver")+"/")
-	return fmt.Sprintf("receivers:\n%s\n  audit: {logFile: %q}\n", receivers, bench.AuditLog())
+	return fmt.Sprintf("receivers:\n%s  audit: {logFile: %q}\n", receivers, bench.AuditLog())
 }
 
 // change applies a Deployment, and checks that its trace in each server has the spans of all
@@ -150,7 +160,7 @@ func TestCollectorSidecar(t *testing.T) {
 	e := open(t, "sidecar")
 	address, between := harness.Free(t), harness.Free(t)
 	s := e.server(t, address, harness.ServerOptions{})
-	sidecar := otelcol.Run(t, filepath.Join(examples, "sidecar", "collector.yaml"), between,
+	sidecar := otelcol.Run(t, filepath.Join(configurations, "sidecar.yaml"), between,
 		"SEND_TO="+address, "CERTIFICATES="+filepath.Join(e.certificates, "receiver"))
 	e.agent(t, between)
 	change(t, s)
@@ -164,7 +174,7 @@ func TestCollectorGateway(t *testing.T) {
 	e := open(t, "gateway")
 	first, second, between := harness.Free(t), harness.Free(t), harness.Free(t)
 	one, other := e.server(t, first, harness.ServerOptions{}), e.server(t, second, harness.ServerOptions{})
-	gateway := otelcol.Run(t, filepath.Join(examples, "gateway", "collector.yaml"), between,
+	gateway := otelcol.Run(t, filepath.Join(configurations, "gateway.yaml"), between,
 		"SERVER_0="+first, "SERVER_1="+second, "CERTIFICATES="+e.certificates)
 	e.agent(t, between)
 	change(t, one, other)
@@ -294,14 +304,14 @@ func TestCollectorManifests(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, who := range collectors {
-				want, err := os.ReadFile(filepath.Join(examples, who, "collector.yaml"))
+				want, err := os.ReadFile(filepath.Join(configurations, who+".yaml"))
 				if err != nil {
 					t.Fatal(err)
 				}
 				found := false
 				for _, o := range all.Items {
 					found = found ||
-						o.Kind == "ConfigMap" && strings.HasPrefix(o.Metadata.Name, "collector-"+who+"-") &&
+						o.Kind == "ConfigMap" && o.Metadata.Name == "lifeline-collector-"+who &&
 							o.Data["collector.yaml"] == string(want)
 				}
 				if !found {

@@ -156,7 +156,7 @@ func (p *play) check() {
 			second.Since)
 	}
 	if second.Cause == nil || second.Cause.Who != "jane" {
-		p.t.Logf("%s: the cause is %+v, and not jane", p.what, second.Cause)
+		p.t.Errorf("%s: the cause is %+v, and not jane", p.what, second.Cause)
 	}
 }
 

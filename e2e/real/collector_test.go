@@ -106,7 +106,7 @@ func resolve(t *testing.T) {
 		"lifeline",
 		"patch",
 		"daemonset",
-		"collector-agent",
+		"lifeline-collector-agent",
 		"--type=json",
 		"--patch",
 		fmt.Sprintf(
@@ -115,7 +115,7 @@ func resolve(t *testing.T) {
 			ip,
 		),
 	)
-	bench.MustKubectl(t, "", "-n", "lifeline", "rollout", "status", "daemonset/collector-agent", "--timeout=4m")
+	bench.MustKubectl(t, "", "-n", "lifeline", "rollout", "status", "daemonset/lifeline-collector-agent", "--timeout=4m")
 }
 
 // traced restarts the kubelet and containerd so that they send their spans to the address, until

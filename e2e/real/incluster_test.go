@@ -143,7 +143,7 @@ patches:
         value: {name: KUBERNETES_SERVICE_HOST, value: kubernetes.default.svc}
       - {op: add, path: /spec/template/spec/containers/0/env/-, value: {name: KUBERNETES_SERVICE_PORT, value: %q}}
 %s
-  - {name: registry.example/lifeline, newName: %q, newTag: dev}
+  - {name: ghcr.io/kube-lifeline/lifeline, newName: %q, newTag: dev}
 `, root, node, relay(t, node, strings.TrimPrefix(bench.ServerURL(), "https://")), cmp.Or(more, "images:"),
 		strings.TrimSuffix(image, ":dev"))
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {

@@ -5,6 +5,7 @@
 package real
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -31,8 +32,14 @@ func withCollector(m *testing.M) int {
 		return 1
 	}
 	defer kubelet.Stop()
+	flag.Parse()
+	var addOns []lab.AddOn
+	if !testing.Short() { // TestHelm is slow
+		addOns = append(addOns, lab.Helm)
+	}
 	return harness.Main(m, lab.Options{
-		Nodes: lab.NodesReal,
+		Nodes:  lab.NodesReal,
+		AddOns: addOns,
 		Tracing: map[lab.Component]lab.Tracing{
 			lab.Kubelet: {Endpoint: kubelet.Endpoint, SamplingRatePerMillion: 1_000_000},
 		},

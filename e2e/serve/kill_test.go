@@ -25,7 +25,13 @@ func TestKilledDuringRollouts(t *testing.T) {
 	if testing.Short() {
 		kills, deployments, rollouts = 8, 5, 4
 	}
-	ns := bench.Namespace(t)
+	killed(t, bench.Namespace(t), kills, deployments, rollouts)
+}
+
+// killed kills a server at random times during rollouts, and compares it with an undisturbed one. The binaries are
+// those of its starts, in turn.
+func killed(t *testing.T, ns string, kills, deployments, rollouts int, binaries ...string) (victim *harness.Server) {
+	t.Helper()
 	// settle must be longer than the pauses of a busy machine. Otherwise a late event may be in a
 	// trace for one server, and too late for the other.
 	const settle = 5 * time.Second
@@ -33,14 +39,17 @@ func TestKilledDuringRollouts(t *testing.T) {
 	reference := bench.Server(t, harness.ServerOptions{Config: patient})
 	reference.Start(t)
 	backend := harness.NewBackend(t)
-	victim := bench.Server(t, harness.ServerOptions{Config: patient, OTLP: backend.URL()})
+	victim = bench.Server(t, harness.ServerOptions{Config: patient, OTLP: backend.URL()})
+	if len(binaries) > 0 {
+		victim.Binary = binaries[0]
+	}
 	victim.Start(t)
 	w := &work{Interface: client(t), namespace: ns, deployments: deployments, rollouts: rollouts, atOnce: 6, seed: seed}
 	began := time.Now()
 	done := make(chan error, 1)
 	go func() { done <- w.run(t.Context()) }()
 
-	k := &killer{server: victim, backend: backend, least: kills, random: rand.New(rand.NewPCG(seed, 0))}
+	k := &killer{server: victim, backend: backend, least: kills, binaries: binaries, random: rand.New(rand.NewPCG(seed, 0))}
 	if err := k.until(t, done); err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +79,7 @@ func TestKilledDuringRollouts(t *testing.T) {
 	}
 	exact(t, got, sent)
 	replayed(t, victim)
+	return victim
 }
 
 // killer kills a server at random times, and restarts it.
@@ -79,6 +89,8 @@ type killer struct {
 	random  *rand.Rand
 	// least is the minimum number of kills.
 	least int
+	// binaries are those of the starts, in turn; none means that of the bench.
+	binaries []string
 
 	// kills counts the kills, and early those before the server was ready.
 	kills, early int
@@ -122,6 +134,9 @@ func (k *killer) until(t *testing.T, done <-chan error) error {
 		k.disturb(t)
 		if err := pause(t.Context(), k.between(0, 800*time.Millisecond)); err != nil {
 			return err
+		}
+		if len(k.binaries) > 0 {
+			k.server.Binary = k.binaries[k.kills%len(k.binaries)]
 		}
 		k.server.Begin(t)
 	}

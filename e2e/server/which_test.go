@@ -36,7 +36,7 @@ func TestRefusals(t *testing.T) {
 			[]string{"ls", "--server", ""},
 			here,
 			"",
-			`there is no server whose traces could be listed: start one with "lifeline serve", ` +
+			`there is no server whose traces could be listed: start one with "lifeline ui", ` +
 				`or name one with --server or LIFELINE_SERVER`,
 		},
 		"a trace ID without one": {

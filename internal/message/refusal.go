@@ -51,12 +51,10 @@ var causeWords = map[string]string{
 // version.
 func Confidential(kind string) bool {
 	kind, _, _ = strings.Cut(kind, "/")
-	switch strings.ToLower(kind) {
-	case "secret", "secrets", "secretlist", "configmap", "configmaps", "configmaplist":
-		return true
-	}
-	return false
+	return slices.ContainsFunc(confidentialKinds, func(one string) bool { return strings.EqualFold(one, kind) })
 }
+
+var confidentialKinds = []string{"secret", "secrets", "secretlist", "configmap", "configmaps", "configmaplist"}
 
 // Refusal returns one sentence about a refused request: the clean message, or the invalid fields.
 // For Secrets and ConfigMaps, it returns only the fields and the kinds of errors, or Withheld. It

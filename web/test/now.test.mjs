@@ -51,6 +51,9 @@ test('a problem is said in full: since when, what, why, who, and the next comman
     assert.match(await row(page, 'ledger').locator('.cause').innerText(), /^StatefulSet payments\/ledger was changed \(replicas 2 → 3\), 12 min ago$/)
     assert.match(await row(page, 'preview-812').locator('.since').innerText(), /^over 1d 2h$/, 'older than the first observation')
     assert.match(await row(page, 'preview-812').locator('.reason').innerText(), /example\.com\/cleanup/)
+    const colour = (name) => row(page, name).locator('.since').evaluate((e) => getComputedStyle(e).color)
+    assert.equal(await colour('ledger'), await colour('worker-1'))
+    assert.notEqual(await colour('node-2'), await colour('worker-1'), 'a cordon breaks nothing')
     assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), viewport.width)
     await end()
   }

@@ -64,7 +64,7 @@ export function bad() {
         next: 'lifeline why namespace/preview-812',
       }),
       problem('node-2', 95 * minute, {
-        category: 'cordoned',
+        category: 'cordoned', note: true,
         reason: 'Node node-2 takes no Pods: it is cordoned',
         object: ref('Node', '', 'node-2'), objects: [ref('Node', '', 'node-2')], namespaces: [''],
         cause: { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', start: before(95 * minute), who: 'bob@example.com', command: 'kubectl cordon node-2' },

@@ -19,8 +19,10 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/page"
 	"github.com/kube-lifeline/lifeline/app/internal/problem"
+	"github.com/kube-lifeline/lifeline/app/internal/replay"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/store/sqlite"
@@ -28,10 +30,11 @@ import (
 
 func main() {
 	address := flag.String("address", "127.0.0.1:7070", "host:port of the page and the API")
+	recording := flag.String("recording", "", "file with a recording whose changes are on the page, too")
 	seed := flag.Uint64("seed", 1, "seed of the random values")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := show(ctx, *address, month{Seed: *seed, End: time.Now().UTC().Truncate(time.Minute)})
+	err := show(ctx, *address, *recording, month{Seed: *seed, End: time.Now().UTC().Truncate(time.Minute)})
 	stop()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "history: %v\n", err)
@@ -40,7 +43,7 @@ func main() {
 }
 
 // show serves the month until ctx ends.
-func show(ctx context.Context, address string, m month) error {
+func show(ctx context.Context, address, recording string, m month) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("%w; to choose another address: make demo-history DEMO_API=127.0.0.1:7080", err)
@@ -57,6 +60,12 @@ func show(ctx context.Context, address string, m month) error {
 	}
 	defer archive.Close()
 	traces := m.traces()
+	synthetic := len(traces)
+	recorded, err := recordedTraces(ctx, recording)
+	if err != nil {
+		return err
+	}
+	traces = append(recorded, traces...)
 	if err := write(ctx, archive, traces); err != nil {
 		return err
 	}
@@ -65,12 +74,29 @@ func show(ctx context.Context, address string, m month) error {
 		return err
 	}
 	at := listener.Addr()
-	fmt.Printf("A synthetic month, %d changes from %s to %s, in a temporary archive:\n", len(traces),
+	fmt.Printf("A synthetic month, %d changes from %s to %s, in a temporary archive:\n", synthetic,
 		m.start().Format(time.DateOnly), m.End.Format(time.DateOnly))
 	fmt.Printf("  http://%s/changes?range=30d\n", at)
 	fmt.Printf("  LIFELINE_SERVER=http://%s lifeline ls -A --since 30d\n", at)
+	for _, t := range recorded {
+		fmt.Printf("A recorded change:\n  http://%s/trace/%s\n", at, t.ID)
+	}
 	fmt.Println("Ctrl-C ends it and removes the archive.")
 	return httpserve.Serve(ctx, listener, handler)
+}
+
+// recordedTraces returns the traces in a recording; none without a file.
+func recordedTraces(ctx context.Context, path string) ([]*span.Trace, error) {
+	if path == "" {
+		return nil, nil
+	}
+	file, err := observation.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() // only read
+	result, err := replay.Traces(ctx, file.Reader)
+	return result.Traces, err
 }
 
 // batch bounds the traces of one write.
@@ -78,9 +104,9 @@ const batch = 100
 
 // write stores the traces.
 func write(ctx context.Context, archive store.Writer, traces []*span.Trace) error {
+	var asOf time.Time
 	for from := 0; from < len(traces); from += batch {
 		part := traces[from:min(from+batch, len(traces))]
-		var asOf time.Time
 		for _, t := range part {
 			if end := t.Root().End.Time; end.After(asOf) {
 				asOf = end

@@ -30,7 +30,12 @@ func TestCommandLine(t *testing.T) {
 		out    string
 		log    string
 	}{
-		"Version":     {"", "lifeline", "version", 0, "lifeline ", ""},
+		"Version": {"", "lifeline", "version", 0, "lifeline ", ""},
+		"Alone": {
+			"without a kubeconfig it says what to do", "lifeline", "", 0,
+			"kubeconfig  there is none: set KUBECONFIG, or have one at ~/.kube/config\n", "",
+		},
+		"AlonePlugin": {"", "kubectl-lifeline", "", 0, "\n  kubectl lifeline --help ", ""},
 		"VersionFlag": {"as of other programs", "lifeline", "--version", 0, "lifeline ", ""},
 		"KubeconfigFlags": {
 			"after the command's own",
@@ -100,12 +105,12 @@ func TestCommandLine(t *testing.T) {
 		},
 		"LsNoServer": {
 			"how to get one", "lifeline", "ls --server=", 1, "",
-			"lifeline: there is no server whose traces could be listed: start one with \"lifeline serve\", or name " +
+			"lifeline: there is no server whose traces could be listed: start one with \"lifeline ui\", or name " +
 				"one with --server or LIFELINE_SERVER\n",
 		},
 		"FindNoServer": {
 			"how to get one", "lifeline", "find volumes>2 --server=", 1, "",
-			"lifeline: there is no server to ask: start one with \"lifeline serve\", or name one with --server or " +
+			"lifeline: there is no server to ask: start one with \"lifeline ui\", or name one with --server or " +
 				"LIFELINE_SERVER\n",
 		},
 		"FindNothing": {
@@ -295,7 +300,11 @@ func TestCommandLine(t *testing.T) {
 			var out, log bytes.Buffer
 			streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &log}
 			root := newRoot(streams, tc.argv0)
-			root.SetArgs(strings.Split(tc.args, " "))
+			args := strings.Split(tc.args, " ")
+			if tc.args == "" {
+				args = nil
+			}
+			root.SetArgs(append([]string{}, args...)) // nil would mean those of the process
 			if code := codeOf(root.ExecuteContext(context.Background()), streams); code != tc.code {
 				t.Errorf("%s: code %d, want %d", tc.reason, code, tc.code)
 			}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
+	"github.com/kube-lifeline/lifeline/app/internal/welcome"
 )
 
 // version is set in a release build.
@@ -48,6 +49,8 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 		newWhy(streams),
 		newUI(streams),
 		newServe(streams),
+		newInstall(streams),
+		newReady(streams),
 		newArchive(streams),
 		newSQL(streams),
 		newWebhook(streams),
@@ -78,8 +81,18 @@ func addVersionFlag(root *cobra.Command, streams genericiooptions.IOStreams) {
 		if *wanted {
 			return printVersion(streams)
 		}
-		return cmd.Help()
+		return welcomed(cmd, streams)
 	}
+}
+
+// welcomed is the program without a command.
+func welcomed(cmd *cobra.Command, streams genericiooptions.IOStreams) error {
+	o, err := newCommon(streams).maybeConnected()
+	w := &welcome.Welcome{Options: o, Name: cmd.DisplayName(), Broken: err}
+	if err != nil {
+		w.Kubeconfig = nil
+	}
+	return execute(cmd.Context(), w)
 }
 
 func printVersion(streams genericiooptions.IOStreams) error {
@@ -154,7 +167,9 @@ func (c *common) addConfig(cmd *cobra.Command) {
 
 // options converts the flags of every command.
 func (c *common) options() (cli.Options, error) {
-	o := cli.Options{Streams: c.streams, Output: c.output, Full: c.full, Version: buildVersion()}
+	o := cli.Options{
+		Streams: c.streams, Output: c.output, Full: c.full, Everywhere: c.everywhere, Version: buildVersion(),
+	}
 	if c.output != "" {
 		if err := cli.CheckOutput(c.output, c.outputs); err != nil {
 			return o, err

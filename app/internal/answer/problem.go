@@ -71,10 +71,11 @@ func othersOf(p *problem.Problem, namespace string, most int) string {
 	}
 	text := fmt.Sprintf("+%d more", p.Count-1)
 	if n := len(p.Namespaces); n > 1 {
-		text += fmt.Sprintf(" in %d namespaces", n)
+		least := ""
 		if n == problem.MaxObjects {
-			text = strings.Replace(text, " in ", " in at least ", 1)
+			least = "at least "
 		}
+		text += fmt.Sprintf(" in %s%d namespaces", least, n)
 	}
 	var names []string
 	of := ""

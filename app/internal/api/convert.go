@@ -12,11 +12,11 @@ import (
 )
 
 // document returns a trace as OTLP JSON on one line, as render.JSON writes it, with the member
-// "lifeline".
-func document(e *store.Excerpt, cluster string) ([]byte, error) {
+// "lifeline", which has the summary.
+func document(e *store.Excerpt, summary Summary, cluster string) ([]byte, error) {
 	t, sum := e.Trace(), e.Summary()
 	doc := render.Document([]*span.Trace{t}, render.Options{Now: sum.AsOf, Cluster: cluster})
-	detail := Detail{Summary: SummaryOf(sum), OpenSpans: []string{}}
+	detail := Detail{Summary: summary, OpenSpans: []string{}}
 	for _, s := range t.Spans {
 		if s.Open() {
 			detail.OpenSpans = append(detail.OpenSpans, s.ID.String())

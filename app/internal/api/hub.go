@@ -200,8 +200,8 @@ type key struct {
 // document returns the document of an excerpt of the version. All calls have the same cluster.
 func (v *version) document(of *store.Excerpt, cluster string) ([]byte, error) {
 	if !of.Whole() {
-		return document(of, cluster)
+		return document(of, SummaryOf(of.Summary()), cluster)
 	}
-	v.once.Do(func() { v.doc, v.err = document(of, cluster) })
+	v.once.Do(func() { v.doc, v.err = document(of, SummaryOf(of.Summary()), cluster) })
 	return v.doc, v.err
 }

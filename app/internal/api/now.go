@@ -43,6 +43,13 @@ func (b *broken) mark(access store.Access, rows []Summary) {
 	}
 }
 
+// marked returns the summary with the present state.
+func (b *broken) marked(access store.Access, s Summary) Summary {
+	row := []Summary{s}
+	b.mark(access, row)
+	return row[0]
+}
+
 // nowOf returns the present state after a change; nil without a problem.
 func nowOf(p *problems.Problem, row *Summary) *Now {
 	if p == nil {

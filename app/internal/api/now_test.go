@@ -32,6 +32,7 @@ func TestNow(t *testing.T) {
 		changed("api", api, 2, span.Converged), changed("job", job, 3, span.Failed),
 		changed("sure", sure, 4, span.Superseded), changed("gone", gone, 5, span.Deleted),
 		changed("fine", fine, 6, span.Converged), changed("config", deployment("shop", "config"), 7, span.Converged),
+		changed("command", object.Ref{}, 8, span.Converged),
 	}
 	hub := &ProblemHub{}
 	tracker := problems.NewTracker("cluster-1")
@@ -41,21 +42,24 @@ func TestNow(t *testing.T) {
 	} {
 		f := failing(of, 0, of.Name, "fails")
 		if f.Onset.At = since; of.Name == "other" {
-			f.Cause = &problems.Cause{TraceID: traces[7].ID.String()}
+			f.Cause = &problems.Cause{TraceID: traces[8].ID.String()}
 		}
 		tracker.Lacks(f, asOf)
 	}
+	stopped := failing(deployment("shop", "stopped"), 0, "stopped", "is over the quota")
+	stopped.Cause = &problems.Cause{TraceID: traces[7].ID.String()}
+	tracker.Lacks(stopped, asOf)
 	hub.Publish(tracker.Snapshot(asOf))
 	v := viewtest.New(t)
 	v.Put(t, asOf, viewtest.Traces{Finished: traces})
 	s := start(t, Options{Access: v.Access, Problems: hub})
 	names := map[string]string{}
-	for i, name := range []string{"web-1", "web-2", "api", "job", "sure", "gone", "fine", "config"} {
+	for i, name := range []string{"web-1", "web-2", "api", "job", "sure", "gone", "fine", "config", "command"} {
 		names[traces[i].ID.String()] = name
 	}
 	want := map[string]string{
 		"web-2": "still: Deployment web fails", "api": "since: Deployment api fails",
-		"job": "since: Deployment job fails", "config": "still: Deployment other fails",
+		"job": "since: Deployment job fails", "command": "still: Deployment other fails",
 	}
 	for _, query := range []string{"", "?where=true&since=3650d"} {
 		var page Page
@@ -68,6 +72,25 @@ func TestNow(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" || len(page.Traces) != len(traces) {
 			t.Errorf("%q: %d traces; -want +got:\n%s", query, len(page.Traces), diff)
+		}
+	}
+	for i, of := range traces {
+		var doc struct{ Lifeline Detail }
+		var tree Tree
+		s.into(t, "/api/v1/traces/"+of.ID.String(), &doc)
+		s.into(t, "/api/v1/traces/"+of.ID.String()+"/tree", &tree)
+		for path, sum := range map[string]*Summary{"document": &doc.Lifeline.Summary, "tree": tree.Summary} {
+			got := ""
+			if sum.Now != nil {
+				got = sum.Now.State + ": " + sum.Now.Reason
+			}
+			want := want[names[of.ID.String()]]
+			if i == 0 {
+				want = "still: Deployment web fails" // also beside an earlier change of the object
+			}
+			if got != want {
+				t.Errorf("%s of %s: got %q, want %q", path, names[of.ID.String()], got, want)
+			}
 		}
 	}
 }

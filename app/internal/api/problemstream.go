@@ -11,8 +11,13 @@ import (
 	problems "github.com/kube-lifeline/lifeline/app/internal/problem"
 )
 
-// problemPace is the shortest time between two events of a stream of problems.
-const problemPace = time.Second
+const (
+	// problemPace is the shortest time between two events of a stream of problems.
+	problemPace = time.Second
+	// problemRenewal is the time after which a stream looks for causes that are complete by now: a finished trace and
+	// an audit event come later than the problem.
+	problemRenewal = 10 * time.Second
+)
 
 // problemStream serves a stream of the present problems.
 func (s *Server) problemStream(w http.ResponseWriter, r *http.Request) {
@@ -57,10 +62,12 @@ func (s *Server) problemStream(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// follow returns after a change, at the earliest after the pace of the server.
+// follow returns after a change, at the earliest after the pace of the server, or after the time of a renewal.
 func (st *stream) follow(ctx context.Context, changed <-chan struct{}, beat <-chan time.Time) error {
 	pace := time.NewTimer(st.server.pace)
 	defer pace.Stop()
+	renewal := time.NewTimer(max(st.server.pace, st.server.renewal))
+	defer renewal.Stop()
 	due := (<-chan struct{})(nil)
 	for {
 		select {
@@ -71,6 +78,8 @@ func (st *stream) follow(ctx context.Context, changed <-chan struct{}, beat <-ch
 		case <-pace.C:
 			due = changed
 		case <-due:
+			return nil
+		case <-renewal.C:
 			return nil
 		case <-beat:
 			if err := st.send([]byte(alive)); err != nil {

@@ -13,26 +13,38 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	problems "github.com/kube-lifeline/lifeline/app/internal/problem"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 )
 
 // problems returns the next event of a stream of problems: a heartbeat, or the lines of a list.
 func (l *listener) problems() []string {
+	l.t.Helper()
+	list, other := l.list()
+	if other != "" {
+		return []string{other}
+	}
+	return lines(list)
+}
+
+// list returns the next list of a stream of problems, or another event: a heartbeat, or the end.
+func (l *listener) list() (list problems.List, other string) {
 	l.t.Helper()
 	for l.in.Scan() {
 		line := l.in.Text()
 		data, is := strings.CutPrefix(line, "data: ")
 		switch {
 		case strings.HasPrefix(line, ":"):
-			return []string{"heartbeat"}
+			return list, "heartbeat"
 		case is:
-			var list problems.List
 			if err := json.Unmarshal([]byte(data), &list); err != nil {
 				l.t.Fatal(err)
 			}
-			return lines(list)
+			return list, ""
 		}
 	}
-	return []string{"end"}
+	return list, "end"
 }
 
 func (l *listener) wantProblems(want ...string) {
@@ -73,6 +85,26 @@ func TestProblemStreamPace(t *testing.T) {
 	hub.Publish(snapshot())
 	for range 3 {
 		l.wantProblems("heartbeat")
+	}
+}
+
+// TestProblemStreamCause: a stream has the user of a cause as soon as the trace shows it.
+func TestProblemStreamCause(t *testing.T) {
+	edit := spantest.New("edit")
+	edit.Add(nil, "reconcile Deployment", "deployment-controller", deployment("default", "web"), 0, 9000,
+		span.KeyActorUser.String("jane")).Outcome = span.Failed
+	web := failing(deployment("default", "web"), 1, "web", "fails")
+	web.Cause = &problems.Cause{TraceID: edit.Trace.ID.String(), Who: "kubectl", Command: "kubectl apply"}
+	v := viewtest.New(t)
+	v.Put(t, asOf, viewtest.Traces{})
+	s := start(t, Options{Access: v.Access, Problems: tracked(web)})
+	s.pace, s.renewal = 0, time.Millisecond
+	l := s.open(t, "problems/stream", "")
+	for _, who := range []string{"kubectl", "jane"} {
+		if got, other := l.list(); other != "" || got.Problems[0].Cause.Who != who {
+			t.Fatalf("got %+v %s, want %s", got.Problems, other, who)
+		}
+		v.Put(t, asOf, viewtest.Traces{Finished: []*span.Trace{edit.Trace}})
 	}
 }
 

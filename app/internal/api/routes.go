@@ -132,7 +132,7 @@ var parameters = map[string]parameter{
 	"outcome":   {format: "string", meaning: "any of these outcomes, separated by commas"},
 	"state": {
 		format:  "string",
-		meaning: "any of these states of traces, separated by commas: an outcome, running or stuck",
+		meaning: "any of these states of traces, separated by commas: an outcome, running, held or stuck",
 	},
 	"changes": {
 		format:  "boolean",

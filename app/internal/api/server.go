@@ -89,8 +89,9 @@ type Server struct {
 	handlers
 	// requests and streams have a token for each running one.
 	requests, streams chan struct{}
-	// heartbeat and patience are the constants of that name, and pace is problemPace; tests change them.
-	heartbeat, patience, pace time.Duration
+	// heartbeat and patience are the constants of that name, pace is problemPace, and renewal is problemRenewal; tests
+	// change them.
+	heartbeat, patience, pace, renewal time.Duration
 
 	closing chan struct{}
 	close   sync.Once
@@ -135,7 +136,7 @@ func New(o Options) (*Server, error) {
 			broken: &broken{from: o.Problems, cluster: o.Cluster},
 		},
 		requests: make(chan struct{}, o.MaxRequests), streams: make(chan struct{}, o.MaxStreams),
-		heartbeat: heartbeat, patience: patience, pace: problemPace,
+		heartbeat: heartbeat, patience: patience, pace: problemPace, renewal: problemRenewal,
 		closing: make(chan struct{}),
 	}
 	s.handle()

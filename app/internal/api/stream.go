@@ -230,9 +230,7 @@ func (st *stream) amend(ctx context.Context, id trace.TraceID) error {
 
 // summary returns the summary of a trace, with the present state of its object.
 func (st *stream) summary(of *store.Excerpt) Summary {
-	row := []Summary{SummaryOf(of.Summary())}
-	st.server.broken.mark(st.access, row)
-	return row[0]
+	return st.server.broken.marked(st.access, SummaryOf(of.Summary()))
 }
 
 // next sends the version that has waited longest, if any waits.

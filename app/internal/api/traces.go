@@ -44,5 +44,7 @@ func (t *traces) document(r *request) (any, error) {
 	if format != "" && format != formatOTLP {
 		return t.inFormat(r, e, format)
 	}
-	return t.documentOf(e, func() ([]byte, error) { return document(e, t.cluster) })
+	return t.documentOf(e, func() ([]byte, error) {
+		return document(e, r.broken.marked(r.access, SummaryOf(e.Summary())), t.cluster)
+	})
 }

@@ -121,7 +121,10 @@ func (t *traces) tree(r *request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return whole.answer(), nil
+		out := whole.answer()
+		summary := r.broken.marked(r.access, *out.Summary)
+		out.Summary = &summary
+		return out, nil
 	}
 	key, err := outline.ParseKey(text)
 	if err != nil {

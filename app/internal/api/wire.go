@@ -23,6 +23,8 @@ type Info struct {
 	// WatchingSince is the time since which this process has watched the
 	// cluster; nil if it does not.
 	WatchingSince *time.Time `json:"watchingSince,omitempty"`
+	// Namespaces are those that the server watches; absent if it watches the whole cluster.
+	Namespaces []string `json:"namespaces,omitempty"`
 	// Retention is the longest age of a finished trace, whatever its outcome; 0 if it is not known.
 	Retention Seconds `json:"retention,omitempty"`
 	// Identity is the server's name among several, and Mode its mode (single or standby). Leading
@@ -80,8 +82,8 @@ type Summary struct {
 	CurrentDuration Seconds      `json:"currentDuration,omitempty"`
 	Spans           int          `json:"spans"`
 	AsOf            time.Time    `json:"asOf"`
-	// Now is the present state of the object of a finished change, or of another one that the change broke; absent if
-	// nothing is broken, and for an earlier change of the same object in a list.
+	// Now is the present state of the object of a finished change, or of an object that a command broke; absent if
+	// nothing is broken, for an earlier change of the same object in a list, and in the documents of a stream.
 	Now *Now `json:"now,omitempty"`
 }
 

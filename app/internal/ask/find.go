@@ -111,7 +111,7 @@ func (f *Find) Run(ctx context.Context) (code int, err error) {
 		return cli.CodeError, err
 	}
 	if server == nil {
-		return cli.CodeError, fmt.Errorf("there is no server to ask: start one with \"lifeline serve\", or name one "+
+		return cli.CodeError, fmt.Errorf("there is no server to ask: start one with \"lifeline ui\", or name one "+
 			"with --server or %s", cli.EnvServer)
 	}
 	defer server.Close()

@@ -160,7 +160,7 @@ func (l *List) Run(ctx context.Context) (code int, err error) {
 	}
 	if server == nil {
 		return cli.CodeError, fmt.Errorf("there is no server whose traces could be listed: start one with \"lifeline "+
-			"serve\", or name one with --server or %s", cli.EnvServer)
+			"ui\", or name one with --server or %s", cli.EnvServer)
 	}
 	defer server.Close()
 	q, err := l.query()

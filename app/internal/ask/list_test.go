@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -143,7 +145,7 @@ func TestListNeedsAServer(t *testing.T) {
 		list   List
 		want   string
 	}{
-		"None": {"how to start one", List{Server: cli.Server{Named: true}}, `start one with "lifeline serve"`},
+		"None": {"how to start one", List{Server: cli.Server{Named: true}}, `start one with "lifeline ui"`},
 		"Down": {"one that was named is tried", List{
 			Server: cli.Server{URL: "http://127.0.0.1:1", Named: true},
 		}, "cannot ask the server that --server names"},
@@ -189,5 +191,26 @@ func TestSummariesOfABadServer(t *testing.T) {
 	got := summaries([]api.Summary{{TraceID: "no\x1bhex", Outcome: span.Converged}}, asked)
 	if len(got) != 1 || got[0].ID.IsValid() {
 		t.Errorf("got %v", got)
+	}
+}
+
+// TestSheetNow: a row for spreadsheets has the present state of the object of its change.
+func TestSheetNow(t *testing.T) {
+	var l List
+	l.Options, _, _ = asking(OutputCSV)
+	rows := []api.Summary{
+		{Outcome: span.Failed, Now: &api.Now{State: api.Still, Reason: "Deployment web fails", Since: asked}},
+		{Outcome: span.Converged, Now: &api.Now{State: api.Since, Reason: "Deployment api fails", Since: asked}},
+		{Outcome: span.Converged},
+	}
+	at := asked.Format(time.RFC3339Nano)
+	want := [][]string{
+		{"now", "now_since", "now_reason"}, {"still broken", at, "Deployment web fails"},
+		{"broken since", at, "Deployment api fails"}, {"", "", ""},
+	}
+	for i, row := range l.sheet(summaries(rows, asked), rows) {
+		if diff := cmp.Diff(want[i], row[len(row)-3:]); diff != "" {
+			t.Errorf("row %d: -want +got:\n%s", i, diff)
+		}
 	}
 }

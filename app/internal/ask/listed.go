@@ -126,7 +126,7 @@ func checkNamespace(ctx context.Context, o *cli.Options, namespace string) error
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, namespacePatience)
+	ctx, cancel := context.WithTimeout(ctx, o.Beside(namespacePatience))
 	defer cancel()
 	namespaces := kind.Namespace.GroupVersionResource()
 	if _, err := cluster.Resource(namespaces).Get(ctx, namespace, metav1.GetOptions{}); apierrors.IsNotFound(err) {

@@ -35,7 +35,7 @@ func (l *List) print(page api.Page, asOf time.Time) error {
 		}
 		return nil
 	case OutputCSV:
-		return render.CSV(out, l.sheet(summaries(page.Traces, asOf)))
+		return render.CSV(out, l.sheet(summaries(page.Traces, asOf), page.Traces))
 	}
 	if l.table == nil {
 		l.table = render.NewGrowingList(out)
@@ -61,23 +61,29 @@ func presentOf(found []api.Summary) map[trace.TraceID]render.Present {
 	return out
 }
 
-// sheet returns the rows for spreadsheets, after a header in the first call. Lengths are in seconds.
-func (l *List) sheet(found []store.Summary) [][]string {
+// sheet returns the rows for spreadsheets, after a header in the first call. Lengths are in seconds. of are the same
+// traces, as the server sent them.
+func (l *List) sheet(found []store.Summary, of []api.Summary) [][]string {
 	var rows [][]string
 	if !l.headed {
 		l.headed = true
 		rows = append(rows, []string{
 			"start", "trace", "actor", "user", "verb", "kind", "namespace", "name", "command", "outcome", "duration",
-			"slowest", "category", "reason",
+			"slowest", "category", "reason", "now", "now_since", "now_reason",
 		})
 	}
 	for i := range found {
 		s := &found[i]
-		rows = append(rows, []string{
+		row := []string{
 			s.Start.In(l.Time().Location()).Format(time.RFC3339Nano), s.ID.String(), s.Actor, s.User, s.Verb,
 			s.Object.Kind.Kind, s.Object.Namespace, s.Object.Name, s.Command,
-			string(s.State()), seconds(api.Seconds(s.Duration)), s.Slowest, s.Category, s.Reason,
-		})
+			string(s.State()), seconds(api.Seconds(s.Duration)), s.Slowest, s.Category, s.Reason, "", "", "",
+		}
+		if now := of[i].Now; now != nil {
+			since := now.Since.In(l.Time().Location()).Format(time.RFC3339Nano)
+			copy(row[len(row)-3:], []string{render.Broken(now.State == api.Still), since, now.Reason})
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }

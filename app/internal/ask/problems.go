@@ -92,20 +92,21 @@ func (p *Problems) present(ctx context.Context) (*broken, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &broken{List: state.engine.Problems(state.now), objects: len(state.seen.states)}
-	for i := range out.Problems {
-		if c := out.Problems[i].Cause; c != nil {
-			c.TraceID = "" // no server has it
-		}
-	}
+	of := problem.Selection{Limit: problem.MaxProblems}
 	if p.Selector != "" {
 		uids, err := p.selected(ctx)
 		if err != nil {
 			return nil, err
 		}
-		out.Problems = slices.DeleteFunc(slices.Clone(out.Problems), func(one problem.Problem) bool {
-			return !slices.ContainsFunc(one.Objects, func(o object.Ref) bool { return slices.Contains(uids, o.UID) })
-		})
+		of.Matches = func(o object.Ref) bool { return slices.Contains(uids, o.UID) }
+	}
+	out := &broken{List: state.engine.AllProblems(state.now).Select(of), objects: len(state.seen.states)}
+	out.Problems = slices.Clone(out.Problems)
+	for i := range out.Problems {
+		if p := &out.Problems[i]; p.Cause != nil {
+			cause := *p.Cause
+			cause.TraceID, p.Cause = "", &cause // no server has the trace
+		}
 	}
 	return out, nil
 }

@@ -3,6 +3,7 @@
 package ask
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -122,6 +123,7 @@ func TestProblemsGolden(t *testing.T) {
 		"problems-wide":      {"", "shop", OutputWide, cli.CodeUnsettled},
 		"problems-name":      {"", "", cli.OutputName, cli.CodeUnsettled},
 		"problems-json":      {"", "mail", cli.OutputJSON, cli.CodeUnsettled},
+		"problems-last-json": {"the last change, without a cause", "default", cli.OutputJSON, cli.CodeUnsettled},
 		"problems-yaml":      {"escaped", "shop", cli.OutputYAML, cli.CodeUnsettled},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -268,10 +270,33 @@ func TestWhyLasting(t *testing.T) {
 		"Before":   {db, answer.Stuck, db.Category, time.Time{}, time.Time{}},
 		"Observed": {db, answer.Stuck, db.Category, asked, db.Since},
 	} {
-		got := []answer.Answer{{Object: tc.of.Object, State: tc.state, Category: tc.kind, Since: tc.since}}
-		lasting(t.Context(), session, got)
-		if !got[0].Since.Equal(tc.want) {
-			t.Errorf("%s: got since %s, want %s", name, got[0].Since, tc.want)
+		got := answer.Answer{Object: tc.of.Object, State: tc.state, Category: tc.kind, Since: tc.since}
+		lasting(&got, problemOf(t.Context(), session, got.Object, time.Minute))
+		if !got.Since.Equal(tc.want) {
+			t.Errorf("%s: got since %s, want %s", name, got.Since, tc.want)
+		}
+	}
+}
+
+// TestWhyRecounts: an ended change has the counts of today, if the problem is that of its object.
+func TestWhyRecounts(t *testing.T) {
+	loop := &problem.Problem{Category: "crash_loop", Reason: "restarted 33 times", Object: object.Ref{UID: "web"}}
+	for name, tc := range map[string]struct {
+		of   answer.Answer
+		want string
+	}{
+		"Ended": {answer.Answer{State: answer.State(span.Failed), End: asked}, loop.Reason},
+		"Open":  {answer.Answer{State: answer.Stuck}, "restarted once"},
+		"Fine":  {answer.Answer{State: answer.State(span.Converged), End: asked}, "restarted once"},
+		"Shared": {
+			answer.Answer{State: answer.State(span.Failed), End: asked, Object: object.Ref{UID: "db"}}, "restarted once",
+		},
+	} {
+		got := tc.of
+		got.Category, got.Reason = loop.Category, "restarted once"
+		got.Object.UID = cmp.Or(got.Object.UID, loop.Object.UID)
+		if recount(&got, loop); got.Reason != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got.Reason, tc.want)
 		}
 	}
 }
@@ -296,11 +321,19 @@ func TestProblemsSelected(t *testing.T) {
 			ID: "5", Object: o, Objects: []object.Ref{o}, Count: 1, Since: asked.Add(-age), Namespaces: []string{name},
 		}
 	}
-	add(old, at("b", time.Minute))
-	add(old, at("a", time.Hour))
-	add(old, at("b", time.Second))
+	add(old, at("b", time.Minute), nil)
+	add(old, at("a", time.Hour), nil)
+	add(old, at("b", time.Second), nil)
 	one := old["5"]
 	if one.Object.Name != "a" || one.Count != 3 || len(one.Objects) != 3 || len(one.Namespaces) != 2 {
 		t.Errorf("got %+v", one)
+	}
+	// An older Service fails because of the Deployment.
+	first := map[string]*problem.Problem{}
+	web, svc := at("web", time.Minute), at("svc", time.Hour)
+	add(first, svc, []object.Ref{web.Object, svc.Object})
+	add(first, web, []object.Ref{web.Object, svc.Object})
+	if one := first["5"]; one.Object.Name != "web" || one.Count != 2 {
+		t.Errorf("with a first object: got %+v", one)
 	}
 }

@@ -26,9 +26,9 @@ func (p *Problems) print(found *broken) error {
 	out := p.Streams.Out
 	switch p.Output {
 	case cli.OutputJSON:
-		return writeIndented(out, found.List)
+		return writeIndented(out, found.document())
 	case cli.OutputYAML:
-		return cli.WriteYAML(out, found.List)
+		return cli.WriteYAML(out, found.document())
 	case cli.OutputName:
 		return printNames(out, allObjects(found.Problems))
 	}
@@ -46,6 +46,27 @@ func (p *Problems) print(found *broken) error {
 	}
 	p.remarks(found)
 	return nil
+}
+
+// document is the answer of the API. A problem without a cause has the last change of its first object.
+type document struct {
+	problem.List
+
+	Problems []documented `json:"problems"`
+}
+
+type documented struct {
+	problem.Problem
+
+	LastChange *problem.Cause `json:"lastChange,omitempty"`
+}
+
+func (b *broken) document() document {
+	out := document{List: b.List, Problems: make([]documented, len(b.Problems))}
+	for i := range b.Problems {
+		out.Problems[i] = documented{b.Problems[i], b.last[b.Problems[i].ID]}
+	}
+	return out
 }
 
 // printBlocks writes a block for each problem.

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -45,8 +46,8 @@ func (p *Problems) served(ctx context.Context, server *cli.Session) (*broken, er
 		}
 		out.elsewhere = max(0, len(all.Problems)+all.More-len(out.Problems)-out.More)
 	}
-	if p.Output == textOutput || p.Output == OutputWide {
-		out.last = lastChanges(ctx, server.Client, out.Problems)
+	if p.Output != cli.OutputName {
+		out.last = lastChanges(ctx, server.Client, out.Problems, p.Beside(maxLast*besidePatience/10))
 	}
 	running, err := collect(ctx, server.Client, client.Query{
 		Open: true, Object: object.Ref{Namespace: p.Namespace},
@@ -64,10 +65,12 @@ const (
 )
 
 // lastChanges returns the last changes of the first objects of problems without a cause. Without an answer of the
-// server, there is none.
-func lastChanges(ctx context.Context, c *client.Client, problems []problem.Problem) map[string]*problem.Cause {
+// server in that time, there is none.
+func lastChanges(
+	ctx context.Context, c *client.Client, problems []problem.Problem, patience time.Duration,
+) map[string]*problem.Cause {
 	out, asked := map[string]*problem.Cause{}, 0
-	ctx, cancel := context.WithTimeout(ctx, maxLast*besidePatience/10)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for i := range problems {
 		of := &problems[i]
@@ -102,6 +105,10 @@ func problemsOf(ctx context.Context, c *client.Client, namespace string, uids []
 	if err != nil {
 		return problem.List{}, err
 	}
+	order := map[string][]object.Ref{}
+	for i := range all.Problems {
+		order[all.Problems[i].ID] = all.Problems[i].Objects
+	}
 	of := map[string]*problem.Problem{}
 	for _, uid := range uids {
 		some, err := listProblems(ctx, c, object.Ref{UID: uid})
@@ -109,7 +116,7 @@ func problemsOf(ctx context.Context, c *client.Client, namespace string, uids []
 			return problem.List{}, err
 		}
 		for i := range some.Problems {
-			add(of, &some.Problems[i])
+			add(of, &some.Problems[i], order[some.Problems[i].ID])
 		}
 	}
 	out := *all
@@ -122,14 +129,21 @@ func problemsOf(ctx context.Context, c *client.Client, namespace string, uids []
 	return out, nil
 }
 
-// add adds the objects of p to those of its problem. The problem is that of the oldest object.
-func add(to map[string]*problem.Problem, p *problem.Problem) {
+// add adds the objects of p to those of its problem. The problem is that of the first object in an order, or else that
+// of the oldest.
+func add(to map[string]*problem.Problem, p *problem.Problem, order []object.Ref) {
 	old := to[p.ID]
 	if old == nil {
 		to[p.ID] = p
 		return
 	}
-	if p.Since.Before(old.Since) {
+	place := func(of *problem.Problem) int {
+		if i := slices.Index(order, of.Object); i >= 0 {
+			return i
+		}
+		return len(order)
+	}
+	if cmp.Or(cmp.Compare(place(p), place(old)), p.Since.Compare(old.Since)) < 0 {
 		old, p = p, old
 	}
 	old.Count += p.Count

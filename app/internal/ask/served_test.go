@@ -16,6 +16,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
@@ -43,8 +44,11 @@ func serve(t *testing.T, cluster string) *served {
 	out.view.Put(t, stored, viewtest.Traces{
 		Finished: finished(), Open: []*span.Trace{shift(spantest.Unschedulable(), 40)},
 	})
+	problems := &api.ProblemHub{}
+	problems.Publish(problem.NewTracker(cluster).Snapshot(asked))
 	handler, err := api.New(api.Options{
-		Access: out.view.Access, Hub: out.hub, Cluster: cluster, Clock: func() time.Time { return asked },
+		Problems: problems,
+		Access:   out.view.Access, Hub: out.hub, Cluster: cluster, Clock: func() time.Time { return asked },
 		Info: func() api.Info { return api.Info{Version: "1", Cluster: cluster, AsOf: asked, Leading: true} },
 	})
 	if err != nil {
@@ -114,7 +118,9 @@ func asking(output string) (o cli.Options, out, log *outputText) {
 		Streams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: out, ErrOut: log},
 		Output:  output,
 		Now:     func() time.Time { return asked },
-		Environ: []string{"PATH=" + os.Getenv("PATH")},
+		// A busy machine answers late, and the answers and messages would be others.
+		Patience: time.Minute,
+		Environ:  []string{"PATH=" + os.Getenv("PATH")},
 	}, out, log
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/duration"
+
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
@@ -78,7 +80,7 @@ func (t *Trace) run(ctx context.Context) error {
 	}
 	if isTraceID(t.Name) {
 		if server == nil {
-			return fmt.Errorf("there is no server to look up a trace ID: start one with \"lifeline serve\", name "+
+			return fmt.Errorf("there is no server to look up a trace ID: start one with \"lifeline ui\", name "+
 				"one with --server or %s, or give KIND/NAME", cli.EnvServer)
 		}
 		return t.fetch(ctx, server, strings.ToLower(t.Name))
@@ -124,7 +126,14 @@ func (t *Trace) fetch(ctx context.Context, server *cli.Session, id string) error
 	}
 	now := later(doc.Summary.AsOf, server.About.AsOf)
 	p := pipeline.NewDisplay(t.Options, server.About.Cluster)
-	return errors.Join(p.Print([]*span.Trace{doc.Trace}, now), p.View.Close())
+	if err := errors.Join(p.Print([]*span.Trace{doc.Trace}, now), p.View.Close()); err != nil {
+		return err
+	}
+	if broken := doc.Summary.Now; broken != nil {
+		t.Say("%s %s: %s", render.Broken(broken.State == api.Still),
+			duration.HumanDuration(max(0, now.Sub(broken.Since))), cli.Shown(broken.Reason))
+	}
+	return nil
 }
 
 // print writes a file to standard output.

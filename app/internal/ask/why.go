@@ -17,6 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/pipeline"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
@@ -160,7 +161,11 @@ func (w *Why) ofObject(
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	defer func() { lasting(ctx, server, answers) }()
+	if len(answers) > 0 {
+		p := problemOf(ctx, server, answers[0].Object, w.Beside(besidePatience))
+		recount(&answers[0], p)
+		defer func() { lasting(&answers[0], p) }()
+	}
 	switch {
 	case w.Kubeconfig == nil && len(answers) == 0:
 		return nil, time.Time{}, fmt.Errorf("the server at %s has no trace of %s", server.Server(), w.where(target))
@@ -182,21 +187,35 @@ func (w *Why) ofObject(
 // besidePatience bounds a request whose answer only completes another one.
 const besidePatience = time.Second
 
-// lasting gives the first answer the age of the problem of its object, if that is older: a retry, or the end of a
-// change, does not begin it again. Without an answer of the server, the answer stays as it is.
-func lasting(ctx context.Context, server *cli.Session, answers []answer.Answer) {
-	if len(answers) == 0 || !answers[0].State.Bad() || answers[0].Object.UID == "" {
-		return
+// problemOf returns the problem of an object; nil without one, or without an answer of the server in that time.
+func problemOf(
+	ctx context.Context, server *cli.Session, of object.Ref, patience time.Duration,
+) *problem.Problem {
+	if of.UID == "" {
+		return nil
 	}
-	a := &answers[0]
-	ctx, cancel := context.WithTimeout(ctx, besidePatience)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	list, err := server.Problems(ctx, client.ProblemQuery{Object: object.Ref{UID: a.Object.UID}, Limit: 1})
+	list, err := server.Problems(ctx, client.ProblemQuery{Object: object.Ref{UID: of.UID}, Limit: 1})
 	if err != nil || len(list.Problems) == 0 {
-		return
+		return nil
 	}
-	p := &list.Problems[0]
-	if p.Category == a.Category && (a.Since.IsZero() && !p.Before || p.Since.Before(a.Since)) {
+	return &list.Problems[0]
+}
+
+// recount gives the answer about a change that has ended the reason of the problem of its object, with its counts of
+// today: that of a trace stands still.
+func recount(a *answer.Answer, p *problem.Problem) {
+	if p != nil && a.State.Bad() && !a.End.IsZero() && p.Category == a.Category && p.Object.UID == a.Object.UID {
+		a.Reason = p.Reason
+	}
+}
+
+// lasting gives the answer the age of the problem of its object, if that is older: a retry, or the end of a change, does
+// not begin it again.
+func lasting(a *answer.Answer, p *problem.Problem) {
+	if p != nil && a.State.Bad() && p.Category == a.Category &&
+		(a.Since.IsZero() && !p.Before || p.Since.Before(a.Since)) {
 		a.Since = p.Since
 	}
 }

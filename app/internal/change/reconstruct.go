@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -24,9 +25,10 @@ func (t *Timeline) reconstructs(v *history.Version, rebuild bool) bool {
 }
 
 // Found reports whether the baseline version v is in the middle of a reconciliation: in deletion,
-// or neither converged nor failed, or a lost Node.
+// or neither converged nor failed, or a lost Node. The controller of a Deployment goes on after its deadline.
 func Found(v *history.Version) bool {
-	return !v.Deleting.IsZero() || !judge.Converged(v) && judge.Failure(v) == "" || judge.Lost(v)
+	failed := judge.Failure(v) != "" && !kind.Deployment.Is(v.Kind)
+	return !v.Deleting.IsZero() || !judge.Converged(v) && !failed || judge.Lost(v)
 }
 
 // reconstruct returns the write before the baseline version v (rule L7). v has not converged, or

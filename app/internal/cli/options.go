@@ -65,6 +65,8 @@ type Options struct {
 	// Mapper returns the kinds of the kubeconfig's cluster; nil without a cluster.
 	Mapper  Mapper
 	Streams genericiooptions.IOStreams
+	// Everywhere means that the command is about all namespaces, not about that of the kubeconfig.
+	Everywhere bool
 	// Output is one of Outputs. Full draws every span in the final tree.
 	Output string
 	Full   bool
@@ -74,7 +76,12 @@ type Options struct {
 	Now func() time.Time
 	// Environ is the environment; nil means that of the process.
 	Environ []string
+	// Patience is the least time for a request that only completes an answer; 0 leaves the usual times.
+	Patience time.Duration
 }
+
+// Beside returns the time for a request that only completes an answer, which usually has that time.
+func (o *Options) Beside(usual time.Duration) time.Duration { return max(usual, o.Patience) }
 
 // Time returns the time of the clock.
 func (o *Options) Time() time.Time {

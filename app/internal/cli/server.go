@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
+	"github.com/kube-lifeline/lifeline/app/internal/datadir"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
@@ -69,7 +71,7 @@ func (o *Options) Connect(ctx context.Context, s Server) (*Session, error) {
 		if s.Access != (client.Access{}) {
 			return nil, errors.New("--token-file and --ca-file are for a server with a name: name it with --server")
 		}
-		return o.localServer(ctx, client.DefaultServer)
+		return o.localServer(ctx, client.DefaultServer, o.notedServers()...)
 	}
 	found, err := o.find(ctx, url, access, askPatience)
 	var other *otherClusterError
@@ -134,9 +136,27 @@ func (o *Options) FindServer(ctx context.Context, s Server) (*client.Client, err
 	return found.Client, nil
 }
 
-// localServer looks for an unnamed server on this machine.
-func (o *Options) localServer(ctx context.Context, url string) (*Session, error) {
+// notedServers returns the URLs that servers on this machine noted in the default data directory.
+func (o *Options) notedServers() []string {
+	dir, err := datadir.Default()
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(datadir.Addresses(dir), func(url string) bool { return url == client.DefaultServer })
+}
+
+// localServer looks for an unnamed server on this machine: at url, then at the other URLs. A server has another port
+// if url is in use by another program, such as the server of another cluster.
+func (o *Options) localServer(ctx context.Context, url string, others ...string) (*Session, error) {
 	found, err := o.find(ctx, url, client.Access{}, probePatience)
+	if err == nil {
+		return found, nil
+	}
+	for _, at := range others {
+		if found, err := o.find(ctx, at, client.Access{}, probePatience); err == nil {
+			return found, nil
+		}
+	}
 	var other *otherClusterError
 	if errors.As(err, &other) {
 		o.Say("the server at %s watches another cluster (%s) than that of your kubeconfig (%s): it is not used", Shown(
@@ -150,10 +170,7 @@ func (o *Options) localServer(ctx context.Context, url string) (*Session, error)
 	case errors.As(err, &answer) && answer.Code == http.StatusUnauthorized:
 		o.Say("the server at %s requires a token: it is not used, unless you name it with --server", Shown(url))
 	}
-	if err != nil {
-		return nil, nil //nolint:nilerr // most machines have none
-	}
-	return found, nil
+	return nil, nil
 }
 
 // otherClusterError means that a server watches another cluster than the kubeconfig's.
@@ -183,7 +200,20 @@ func (o *Options) find(
 		found.Close()
 		return nil, &otherClusterError{server: found.Server(), watched: found.About.Cluster, meant: other}
 	}
+	if only := found.About.Namespaces; !o.covered(only) {
+		o.Say("the server at %s watches only namespace %s, and no other one is in its answers", Shown(found.Server()),
+			Shown(strings.Join(only, ", ")))
+	}
 	return found, nil
+}
+
+// covered reports whether a server of these namespaces watches what the command is about. None means the whole
+// cluster.
+func (o *Options) covered(namespaces []string) bool {
+	if len(namespaces) == 0 || o.Kubeconfig == nil {
+		return true
+	}
+	return !o.Everywhere && slices.Contains(namespaces, o.Kubeconfig.Namespace())
 }
 
 // reach requests a server's information. It waits for a server that is not ready.
@@ -223,7 +253,7 @@ func (o *Options) otherCluster(ctx context.Context, s *Session) (string, error) 
 	if s.About.Cluster == "" {
 		return "", errors.New("the server does not say which cluster it watches")
 	}
-	ctx, cancel := context.WithTimeout(ctx, identityPatience)
+	ctx, cancel := context.WithTimeout(ctx, o.Beside(identityPatience))
 	defer cancel()
 	id, err := watch.Identity(ctx, rest.CopyConfig(o.Kubeconfig.Current()))
 	switch {

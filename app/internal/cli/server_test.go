@@ -14,11 +14,13 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/kube-lifeline/lifeline/app/internal/cli/clitest"
+	"github.com/kube-lifeline/lifeline/app/internal/datadir"
 )
 
 // serve starts a server that watches a cluster, and returns its URL.
@@ -158,6 +160,50 @@ func TestLocalServer(t *testing.T) {
 			got, err := o.localServer(context.Background(), tc.url)
 			check(t, tc.reason, got, err, log.String(), tc.want, tc.log, "")
 		})
+	}
+}
+
+// TestNotedServer: a server at another port than the default one is found if it watches the cluster.
+func TestNotedServer(t *testing.T) {
+	ours, other := serve(t, "cluster-1"), serve(t, "cluster-2")
+	home := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", home)
+	for name, url := range map[string]string{"a": other.URL, "b": ours.URL, "c": "http://127.0.0.1:1"} {
+		dir, err := datadir.Make(filepath.Join(home, "lifeline"), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := datadir.WriteAddress(dir, url); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, log := asking()
+	o.Kubeconfig = clitest.New(t).Kubeconfig(t)
+	for name, first := range map[string]string{
+		"another cluster's server has the default port": other.URL, "nothing listens there": "http://127.0.0.1:1",
+	} {
+		got, err := o.localServer(context.Background(), first, o.notedServers()...)
+		check(t, name, got, err, log.String(), ours.URL, "", "")
+	}
+}
+
+// TestNamespaces: a server of some namespaces has no answer about others, which a message says.
+func TestNamespaces(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"version":"1","cluster":"cluster-1","namespaces":["shop","web"]}`))
+	}))
+	defer server.Close()
+	only := "the server at " + server.URL + " watches only namespace shop, web, and no other one is in its answers"
+	cluster := clitest.New(t)
+	for name, tc := range map[string]struct {
+		everywhere bool
+		want       string
+	}{"the watched one": {false, ""}, "all": {true, only}} {
+		o, log := asking()
+		o.Kubeconfig, o.Everywhere = cluster.Kubeconfig(t), tc.everywhere
+		got, err := o.Connect(context.Background(), Server{URL: server.URL, Named: true})
+		check(t, name, got, err, log.String(), server.URL, tc.want, "")
 	}
 }
 

@@ -33,6 +33,11 @@ type Schema struct {
 	// Migrations are SQL scripts that lead from each version to the next. A released one is never
 	// edited; each change is a new entry.
 	Migrations []string
+	// Oldest is the oldest version whose programs may use a file of the newest one, as the migrations since
+	// then only add: tables, indexes, and columns with a default. Such a program sees and keeps the data that
+	// it supports. Its rows have no data for the others, so a default means "not known". 0 means that only
+	// programs of the newest version may use the file.
+	Oldest int
 }
 
 // DB is an open database. It is safe for concurrent use.

@@ -169,6 +169,60 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
+// TestAddition: programs of the oldest version use a file of a newer one whose migrations only add, and keep what
+// they do not know.
+func TestAddition(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "items.db")
+	written(t, path, 3)
+	next := items
+	next.Oldest = 1
+	next.Migrations = slices.Concat(items.Migrations, []string{
+		"ALTER TABLE items ADD COLUMN note TEXT NOT NULL DEFAULT ''; CREATE TABLE other (x)",
+	})
+	notes := func() (n int64) {
+		d, err := database.Open(t.Context(), path, next)
+		must(t, err)
+		must(t, d.Write(t.Context(), func(ctx context.Context, tx *database.Tx) error {
+			return errors.Join(
+				tx.Exec(ctx, "INSERT INTO items (value, note) VALUES (x'00', 'new')"),
+				tx.Exec(ctx, "INSERT INTO other VALUES (1)"),
+			)
+		}))
+		n, err = d.Number(t.Context(), "SELECT count(*) FROM items JOIN other WHERE note > ''")
+		must(t, err)
+		must(t, d.Close())
+		return n
+	}
+	for round, want := range []int64{1, 4, 9} {
+		if got := notes(); got != want {
+			t.Errorf("round %d: %d notes and others, want %d", round, got, want)
+		}
+		d, err := database.Open(t.Context(), path, items)
+		must(t, err)
+		add(t, d, 1)
+		if got, want := count(t, d), int64(3+2*(round+1)); got != want || d.Opening().Version != 2 {
+			t.Errorf("round %d: %d items in version %d, want %d", round, got, d.Opening().Version, want)
+		}
+		must(t, d.Close())
+		r, err := database.OpenUnlocked(t.Context(), path, items)
+		must(t, err)
+		must(t, r.Close())
+	}
+	// A later version that breaks with the first one.
+	last := next
+	last.Migrations, last.Oldest = append(slices.Clone(next.Migrations), "DROP TABLE other"), 2
+	d, err := database.Open(t.Context(), path, last)
+	must(t, err)
+	must(t, d.Close())
+	if _, err := database.Open(t.Context(), path, items); !errors.Is(err, store.ErrNewer) ||
+		!strings.Contains(err.Error(), "its schema is version 3, this program supports 1") {
+		t.Errorf("a version that takes something away: %v", err)
+	}
+	d, err = database.Open(t.Context(), path, next)
+	must(t, err)
+	must(t, d.Close())
+}
+
 // TestGiveBack looks at the file itself.
 func TestGiveBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "items.db")

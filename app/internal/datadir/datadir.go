@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package datadir names the files in the data directory of `lifeline serve`: one subdirectory for
-// each cluster, with the archive, the journal and the socket of the cluster's server.
+// each cluster, with the archive, the journal, and the socket and the address of the cluster's server.
 package datadir
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,6 +22,42 @@ func Journal(dir string) string { return filepath.Join(dir, "journal.db") }
 
 // Socket returns the path of the running server's Unix socket.
 func Socket(dir string) string { return filepath.Join(dir, "archive.sock") }
+
+// Address returns the path of the file with the URL of the running server's API.
+func Address(dir string) string { return filepath.Join(dir, "server.url") }
+
+// maxURL bounds the content of an address file, in bytes.
+const maxURL = 256
+
+// WriteAddress notes the URL of the running server's API in the directory of its cluster.
+func WriteAddress(dir, url string) error {
+	if err := os.WriteFile(Address(dir), []byte(url+"\n"), 0o600); err != nil {
+		return fmt.Errorf("cannot note the address of the server (dataDir): %w", err)
+	}
+	return nil
+}
+
+// Addresses returns the noted URLs of all clusters' servers, in the order of the directories' names. The server of
+// a URL may have been killed since.
+func Addresses(dataDir string) []string {
+	entries, err := os.ReadDir(dataDir)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		f, err := os.Open(Address(filepath.Join(dataDir, e.Name())))
+		if err != nil {
+			continue
+		}
+		text, err := io.ReadAll(io.LimitReader(f, maxURL))
+		_ = f.Close() // only read
+		if url := strings.TrimSpace(string(text)); err == nil && url != "" {
+			out = append(out, url)
+		}
+	}
+	return out
+}
 
 // Default returns the data directory without a configuration: in the user's directory for the state
 // of programs.

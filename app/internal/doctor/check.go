@@ -50,7 +50,7 @@ func Examine(f Facts) Report {
 		checkCluster, checkVersions, checkClock, checkRights, checkServer, checkWatching, checkRelations, checkHealth,
 		checkAudit, checkAPIServer, checkEtcd, checkScheduler, checkKubelet, checkRuntime, checkDrivers,
 		checkDevices,
-		checkWebhook, checkJoining, checkClocks,
+		checkPath, checkWebhook, checkJoining, checkClocks,
 	} {
 		if c := check(&f); c.Name != "" {
 			r.Checks = append(r.Checks, c)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/webhook/registration"
 )
 
 // Exit codes of the command; others are as in package run.
@@ -51,6 +52,8 @@ type Command struct {
 	// metrics; if empty, the server reports it. Names shows the names of users unhashed.
 	Bundle, Telemetry string
 	Names             bool
+	// Probe is a webhook that the API server is to call; nil for none. It is the only write.
+	Probe *registration.Options
 }
 
 // Validate reports invalid flags.
@@ -78,7 +81,7 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 		return codeError, err
 	}
 	if c.REST != nil {
-		f.Cluster = gatherCluster(ctx, c.REST, c.Namespace, c.Now, c.Names)
+		f.Cluster = gatherCluster(ctx, c.REST, c.Namespace, c.Now, c.Names, c.Probe)
 	}
 	f.Server = unknown[Server]("none was named, and none answers at " + client.DefaultServer)
 	var metrics []byte

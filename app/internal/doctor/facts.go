@@ -58,6 +58,8 @@ type Cluster struct {
 	Rights Known[Rights] `json:"rights"`
 	// Webhook is the registration of our admission webhook; nil without one.
 	Webhook Known[*Webhook] `json:"webhook"`
+	// Path is the way from the API server to the webhook; nil unless it was probed.
+	Path *Known[Path] `json:"path,omitempty"`
 }
 
 // Webhook is the registration of the admission webhook with the API server.

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/webhook/registration"
 )
 
 const (
@@ -49,9 +50,10 @@ type gatherer struct {
 
 // gatherCluster gathers facts from the API server of conf. Names of users are hashed unless names
 // is set. A failed request makes its fact unknown. If the API server does not answer, the whole
-// result is unknown.
+// result is unknown. It probes the way to the webhook to, unless that is nil.
 func gatherCluster(
 	ctx context.Context, conf *rest.Config, namespace string, now func() time.Time, names bool,
+	to *registration.Options,
 ) Known[Cluster] {
 	conf = rest.CopyConfig(conf)
 	conf.QPS, conf.Burst = 50, 100 // a few dozen requests, once
@@ -87,6 +89,10 @@ func gatherCluster(
 		c.Kubelets = g.kubelets(ctx, c.Nodes)
 	})
 	all.Wait()
+	if to != nil {
+		path := probe(ctx, g, *to)
+		c.Path = &path
+	}
 	return known(c)
 }
 

@@ -113,7 +113,7 @@ func (f *fakeAPI) config() *rest.Config {
 func atNoon() time.Time { return noon.Add(500 * time.Millisecond) }
 
 func TestGatherCluster(t *testing.T) {
-	got := gatherCluster(t.Context(), newFakeAPI(t).config(), "", atNoon, false)
+	got := gatherCluster(t.Context(), newFakeAPI(t).config(), "", atNoon, false, nil)
 	want := known(Cluster{
 		Version: "v1.37.2", User: known(hashed("alice@example.com")), Clock: known(Skew{Low: -0.5, High: 0.5}),
 		Nodes: known([]Node{
@@ -179,7 +179,7 @@ func TestGatherUnknown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFakeAPI(t)
 			f.forbidden = []string{tc.forbidden}
-			got := gatherCluster(t.Context(), f.config(), "", atNoon, false)
+			got := gatherCluster(t.Context(), f.config(), "", atNoon, false, nil)
 			if !got.Is() || got.Value.Version != "v1.37.2" {
 				t.Fatalf("%s: nothing is known: %+v", tc.reason, got)
 			}
@@ -196,7 +196,7 @@ func TestGatherUnknown(t *testing.T) {
 func TestGatherDenied(t *testing.T) {
 	f := newFakeAPI(t)
 	f.denied = []string{"pods", "secrets"}
-	got := gatherCluster(t.Context(), f.config(), "", atNoon, false)
+	got := gatherCluster(t.Context(), f.config(), "", atNoon, false, nil)
 	if diff := cmp.Diff(known(Rights{Resources: 2, Denied: []string{"pods"}}), got.Value.Rights); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -211,7 +211,7 @@ func TestGatherOneNamespace(t *testing.T) {
 	} {
 		f := newFakeAPI(t)
 		f.denied, f.permitted = []string{"pods", "nodes"}, "team"
-		got := gatherCluster(t.Context(), f.config(), namespace, atNoon, false)
+		got := gatherCluster(t.Context(), f.config(), namespace, atNoon, false, nil)
 		if diff := cmp.Diff(known(want), got.Value.Rights); diff != "" {
 			t.Errorf("%q: -want +got:\n%s", namespace, diff)
 		}
@@ -221,7 +221,7 @@ func TestGatherOneNamespace(t *testing.T) {
 func TestGatherNoCluster(t *testing.T) {
 	f := newFakeAPI(t)
 	f.Close()
-	got := gatherCluster(t.Context(), f.config(), "", atNoon, false)
+	got := gatherCluster(t.Context(), f.config(), "", atNoon, false, nil)
 	if got.Is() || strings.Contains(got.Unknown, "hunter2") {
 		t.Errorf("an API server that is gone told %+v", got)
 	}

@@ -44,7 +44,7 @@ func (rs *Reasons) Of(t *change.Timeline) reason.Reason {
 	if !known {
 		r = reason.Of(last, rs.EventsOf(t))
 		if r.Category == "" {
-			r = rs.byPods(t, r)
+			r = rs.byPods(t, reason.Lasting(last, r))
 		}
 		if of := reason.Silent(last, rs.known); of.Text != "" && rs.clock.Passed(last.Created, silence) {
 			r = of
@@ -124,22 +124,29 @@ func (rs *Reasons) byDefaults(t *change.Timeline, r reason.Reason) reason.Reason
 	return by
 }
 
+// LastFailed returns the last failed Pod of a Job; nil if none is there.
+func (rs *Reasons) LastFailed(t *change.Timeline) *change.Timeline {
+	var last *change.Timeline
+	for _, dep := range rs.known.Dependants(t.Ref.UID) {
+		v := dep.Last()
+		if v != nil && v.Pod != nil && judge.Failure(v) != "" && dep.Removal == nil &&
+			(last == nil || byAge(dep, last) > 0) {
+			last = dep
+		}
+	}
+	return last
+}
+
 // OfFailed returns the reason of a failed Job with that of its last failed Pod.
 func (rs *Reasons) OfFailed(t *change.Timeline) reason.Reason {
 	r := rs.Of(t)
-	var pods []*change.Timeline
-	for _, dep := range rs.known.Dependants(t.Ref.UID) {
-		if v := dep.Last(); v != nil && v.Pod != nil && judge.Failure(v) != "" && dep.Removal == nil {
-			pods = append(pods, dep)
-		}
-	}
-	if len(pods) == 0 {
+	pod := rs.LastFailed(t)
+	if pod == nil {
 		if lost := rs.OfLost(t); lost != "" {
 			r.Text += ": " + lost
 		}
 		return r
 	}
-	pod := slices.MaxFunc(pods, byAge)
 	of := rs.Of(pod)
 	r.Text += ": " + pod.Ref.Kind.Kind + " " + pod.Ref.Name + " " + of.Text
 	r.At, r.Container = pod.Ref, of.Container

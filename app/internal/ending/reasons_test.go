@@ -72,6 +72,12 @@ func TestReasons(t *testing.T) {
 			w.inLoop("db-0", 12, owned(&kind.StatefulSet, "db"))
 			return set(w)
 		}, reason.Ordinal, "waits for Pod db-0, which " + crashLoop},
+		"ready Pod": {"its convergence has yet to last", 20, func(w *world) *change.Timeline {
+			return w.put(&kind.Pod, "web-a", 10, pod, ready)
+		}, "", "is ready, and must stay so for 10s"},
+		"complete Deployment": {"the crash of a Pod would show that it is not", 20, func(w *world) *change.Timeline {
+			return w.put(&kind.Deployment, "web", 5, replicas(1), current)
+		}, "", "is complete; its Pods must stay ready for 10s"},
 		"ready Pod of a set": {"the Pod is ready", 20, func(w *world) *change.Timeline {
 			w.put(&kind.Pod, "db-0", 10, pod, ready, owned(&kind.StatefulSet, "db"))
 			return set(w)

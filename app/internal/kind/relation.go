@@ -3,6 +3,7 @@
 package kind
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -18,9 +19,14 @@ type Relation struct {
 	To *Kind
 }
 
+// ConfigMapsOf returns the references to ConfigMaps in the Pod template at path, or in a Pod if it is "".
+func ConfigMapsOf(path string) []Relation {
+	return slices.DeleteFunc(configRelations(path), func(r Relation) bool { return r.To != &ConfigMap })
+}
+
 // configRelations are the ConfigMaps and Secrets of the Pod template at path.
 func configRelations(path string) []Relation {
-	spec := path + ".spec."
+	spec := strings.TrimPrefix(path+".spec.", ".")
 	var out []Relation
 	for _, containers := range []string{"containers[].", "initContainers[]."} {
 		out = append(out,

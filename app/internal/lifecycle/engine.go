@@ -122,7 +122,6 @@ func (e *Engine) Settled(id trace.TraceID, now time.Time) bool {
 func (e *Engine) Take(now time.Time) []*span.Trace {
 	now = now.Round(0)
 	all := e.refresh(now)
-	e.problems.look(now) // by the derivations, before the traces are handed out
 	var traces []lineTrace
 	ends := false
 	var changed []*group
@@ -135,6 +134,8 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 		}
 		ends = ends || ended
 	}
+	e.problems.look(now) // by the derivations, also of the changes that have ended
+	e.problems.tracker.Settle()
 	for id, spans := range e.endpoints.late() {
 		e.late.add(id, spans)
 	}
@@ -144,7 +145,6 @@ func (e *Engine) Take(now time.Time) []*span.Trace {
 	for _, g := range changed {
 		g.derived, g.built = nil, nil // causes depend on the traces that were handed out
 	}
-	e.problems.look(now) // of the changes that have ended
 	return sorted(traces)
 }
 

@@ -17,7 +17,7 @@ import (
 // failing returns the problem of top, an object without its desired state whose controller has its own. It is nil for
 // an ordinary wait.
 func (p *problems) failing(top *off) *problem.Failing {
-	blamed := p.worst(top)
+	blamed := p.chosen(top)
 	if blamed.weight() == 0 {
 		return nil
 	}
@@ -41,7 +41,8 @@ func (p *problems) failing(top *off) *problem.Failing {
 	case named(r.At):
 		f.Blamed = &r.At
 	case blamed != top:
-		f.Blamed = &blamed.t.Ref
+		ref := blamed.t.Ref // a copy: other goroutines read snapshots
+		f.Blamed = &ref
 	}
 	p.group(f, blamed)
 	f.Cause = p.cause(top, blamed, f)

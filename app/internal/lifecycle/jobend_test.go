@@ -68,3 +68,36 @@ func TestJobEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestJobLastAttempt: the trace of a failed Job and its problem name the same Pod, the last one.
+func TestJobLastAttempt(t *testing.T) {
+	s := newStory()
+	s.write("job", ofKind("batch", "Job"), func(st *observation.State) {
+		st.ObservedGeneration, st.Progress = -1, observation.ProgressInProgress
+	})
+	for i, name := range []string{"a", "c", "b"} {
+		s.write(name, pod(""), controlled(kind.Job.Kind, "job"))
+		s.write(name, bind)
+		s.wait(time.Minute)
+		s.write(name, func(st *observation.State) {
+			st.Pod.Phase = "Failed"
+			st.Pod.Containers[0].State = &observation.ContainerState{
+				Reason: "Error", ExitCode: int32(i + 1), Finished: s.now(),
+			}
+		})
+	}
+	s.write("job", func(st *observation.State) {
+		st.Conditions = []observation.Condition{{Type: "Failed", Status: "True", Reason: "BackoffLimitExceeded"}}
+		st.Progress, st.ProgressMessage = observation.ProgressFailed, "Job has reached the specified backoff limit"
+	})
+	e := observe(s.seen)
+	const last = "Job job failed: Job has reached the specified backoff limit: " +
+		"Pod b failed: container app exited with code 3"
+	traces := e.Traces(s.now().Add(time.Minute))
+	if len(traces) != 1 || traces[0].Reason != last {
+		t.Errorf("got %q in\n%s\nwant one trace with %q", traces[0].Reason, s.outline(t), last)
+	}
+	if all := e.Problems(s.now()).Problems; len(all) != 1 || all[0].Reason != last {
+		t.Errorf("got the problems %+v, want %q", all, last)
+	}
+}

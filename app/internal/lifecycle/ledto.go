@@ -43,10 +43,19 @@ func (p *problems) cause(top, blamed *off, f *problem.Failing) *problem.Cause {
 		}
 		return causeOf(d, r)
 	}
-	if past := t.Past; past != nil && past.Arrived == 0 && past.Verb != history.Deleted {
+	if past := t.Past; past != nil && past.Verb != history.Deleted && ledTo(past, top) {
 		return &problem.Cause{TraceID: past.TraceID.String()} // the rest is forgotten
 	}
 	return nil
+}
+
+// ledTo reports whether the forgotten change of top led to its problem: top has not had its desired state since, or has
+// it and did not work from the beginning.
+func ledTo(past *change.Past, top *off) bool {
+	if !converged(top.t.Last()) {
+		return past.Arrived == 0
+	}
+	return top.onset.At.Sub(time.Unix(past.Began, 0)).Abs() <= problem.Lasting
 }
 
 // derived returns the derivation with t, or nil.

@@ -63,6 +63,18 @@ trace 1 converged
   reconcile Pod web-1-c converged ~heals
 `, links: []string{"Pod web-1-c of 1: heals Pod web-1-a of 0"},
 			authors: []string{"Pod web-1-a: kubectl ", "Pod web-1-c: replicaset-controller "}},
+		"FoundBroken": {reason: "a rollout from before the start, behind its deadline, is whole", tell: func(s *story) {
+			s.write("web", deployment(1))
+			s.write("web-1", replicaSet("web", 1))
+			s.write("web-1-a", pod("web-1"), bind, unpulled)
+			s.write("web", late)
+			s.before()
+		}, want: "trace 0 failed: Deployment web exceeded its progress deadline: Pod web-1-a cannot pull image web:2" +
+			` of container app: not found
+  reconcile Deployment web failed
+    reconcile ReplicaSet web-1 unfinished (owner)
+      reconcile Pod web-1-a unfinished (owner)
+`, authors: []string{"Deployment web: kubectl "}},
 		"DeletedDuringScale": {reason: "the replacement of a deleted Pod takes its place", tell: func(s *story) {
 			s.settled(2)
 			s.write("web", sized(3), by("user-a"))

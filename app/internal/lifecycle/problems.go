@@ -372,6 +372,20 @@ func (p *problems) release(now time.Time) {
 	}
 }
 
+// chosen returns the object to blame for top: the worst one. That of a specific reason stays while it has only a vague
+// reason or an ordinary wait, as between two pulls of an image, until that has lasted.
+func (p *problems) chosen(top *off) *off {
+	worst := p.worst(top)
+	before := p.off[p.tracker.Blames(top.t.Ref.UID)]
+	if before == nil || before == worst || p.top(before) != top {
+		return worst
+	}
+	if c := before.reason.Category; c != "" && !slices.Contains(vague, c) {
+		return worst
+	}
+	return before
+}
+
 // worst returns the object to blame for top, and its depth below it: the one whose reason weighs most, then the
 // deepest, then the one of the newest controller, then the oldest.
 func (p *problems) worst(top *off) *off {

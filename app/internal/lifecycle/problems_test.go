@@ -190,6 +190,103 @@ func TestProblemSurvivesRestart(t *testing.T) {
 	}
 }
 
+// TestProblemsOfReplay: a process that replays the looks of a lost one, without its lists, has the same problems. An
+// object keeps the ID of a problem whose first object is gone.
+func TestProblemsOfReplay(t *testing.T) {
+	s := newStory()
+	s.broken("old")
+	s.wait(time.Minute)
+	s.broken("web")
+	met := len(s.seen)
+	s.wait(time.Minute)
+	for _, name := range []string{"old-1-a", "old-1", "old"} {
+		s.gone(name)
+	}
+	lost, replayed := New(Options{Cluster: "test"}), New(Options{Cluster: "test"})
+	var first problem.List
+	for i, o := range s.seen {
+		for _, e := range []*Engine{lost, replayed} {
+			e.Observe(o)
+			e.Take(o.Seen)
+		}
+		if l := lost.Problems(o.Seen); i == met-1 {
+			first = l
+		}
+	}
+	got := replayed.Problems(s.now())
+	if diff := cmp.Diff(lost.Problems(s.now()), got); diff != "" {
+		t.Errorf("-lost +replayed:\n%s", diff)
+	}
+	if len(first.Problems) != 1 || len(got.Problems) != 1 || got.Problems[0].Object.Name != "web" ||
+		got.Problems[0].ID != first.Problems[0].ID {
+		t.Errorf("got %+v, was %+v", got.Problems, first.Problems)
+	}
+}
+
+// TestCauseOfUnfinished: the cause of a problem that begins with the end of its change is complete.
+func TestCauseOfUnfinished(t *testing.T) {
+	s := newStory()
+	s.write("web", deployment(1), managedBy("kubectl-create"))
+	s.write("web-1", replicaSet("web", 1))
+	s.write("web-1-a", pod("web-1"), bind)
+	e := observe(s.seen)
+	e.Take(s.now())
+	later := s.now().Add(2 * time.Hour)
+	e.Take(later)
+	got := e.Problems(later).Problems
+	if len(got) != 1 || got[0].Cause == nil {
+		t.Fatalf("got %+v", got)
+	}
+	if c := got[0].Cause; c.Who != "kubectl" || c.Verb != "create" || c.Object == nil || c.Object.Name != "web" ||
+		c.Start.IsZero() {
+		t.Errorf("got the cause %+v", c)
+	}
+}
+
+// TestCauseOfLateProblem: a Service without an endpoint counts after a minute. Its creation is the cause, also if its
+// trace has ended; an old creation is not.
+func TestCauseOfLateProblem(t *testing.T) {
+	for worked, caused := range map[time.Duration]bool{0: true, time.Hour: false} {
+		s := newStory()
+		s.write("svc", service, selecting)
+		if worked > 0 {
+			s.write("svc-1", slice("svc", "a"))
+			s.wait(worked)
+		}
+		s.write("svc-1", empty("svc"))
+		e, now := New(Options{Cluster: "test"}), epoch
+		for _, o := range s.seen {
+			for ; now.Before(o.Seen); now = now.Add(10 * time.Second) {
+				e.Take(now)
+			}
+			e.Observe(o)
+		}
+		for now = s.now(); now.Before(s.now().Add(5 * time.Minute)); now = now.Add(10 * time.Second) {
+			e.Take(now)
+		}
+		got := e.Problems(now).Problems
+		if len(got) != 1 || (got[0].Cause != nil) != caused {
+			t.Errorf("after it worked for %s: got %+v", worked, got)
+		}
+	}
+}
+
+// TestSnapshotStays: a later version of the blamed object does not change a snapshot, which other goroutines read.
+func TestSnapshotStays(t *testing.T) {
+	s := newStory()
+	s.broken("web")
+	e := observe(s.seen)
+	of := problem.Selection{Limit: 1, Exists: func(string) bool { return true }}
+	snapshot := e.AllProblems(s.now())
+	before := snapshot.Select(of)
+	told := len(s.seen)
+	s.write("web-1-a", func(st *observation.State) { st.Kind.Version = "v2" })
+	e.Observe(s.seen[told])
+	if diff := cmp.Diff(before, snapshot.Select(of)); diff != "" || before.Problems[0].Blamed == nil {
+		t.Errorf("-before +after:\n%s", diff)
+	}
+}
+
 // TestOtherProblems: objects without Pods have problems, too. A removal ends a problem at once.
 func TestOtherProblems(t *testing.T) {
 	s := newStory()

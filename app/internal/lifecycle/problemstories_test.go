@@ -372,14 +372,19 @@ func TestProblemStories(t *testing.T) {
 				e.Take(now)
 				wantProblems(t, e, now, tc.want...)
 			}
-			e := New(Options{Cluster: "test"})
-			for _, o := range s.seen {
-				e.Take(o.Seen.Add(-time.Millisecond))
-				e.Observe(o)
-				e.Take(o.Seen)
+			for _, restart := range []bool{false, true} {
+				e := New(Options{Cluster: "test"})
+				for _, o := range s.seen {
+					e.Take(o.Seen.Add(-time.Millisecond))
+					e.Observe(o)
+					e.Take(o.Seen)
+					if restart {
+						e = restored(t, e)
+					}
+				}
+				e.Take(now)
+				wantProblems(t, e, now, tc.want...)
 			}
-			e.Take(now)
-			wantProblems(t, e, now, tc.want...)
 		})
 	}
 }
@@ -496,6 +501,57 @@ func TestOneCrashLoop(t *testing.T) {
 	}
 	if len(got) != 1 {
 		t.Errorf("got %v, want one problem of one object", got)
+	}
+}
+
+// TestOneOfTwoReasons: a Deployment with Pods that fail for two reasons stays in one problem while a Pod is between two
+// pulls. After the repair of its image, the other Pod explains the Deployment.
+func TestOneOfTwoReasons(t *testing.T) {
+	s := newStory()
+	s.write("node-2", ofKind("", "Node"), readiness("True"))
+	s.broken("web")
+	s.write("web", deployment(2))
+	s.write("web-1", replicaSet("web", 2))
+	s.write("web-1-b", pod("web-1"), bind, func(st *observation.State) { st.Pod.Node = "node-2" }, ready)
+	s.wait(time.Minute)
+	s.write("node-2", readiness("Unknown"))
+	s.write("web-1-b", unready)
+	waiting := func(why, message string) {
+		s.wait(20 * time.Second)
+		s.write("web-1-a", func(st *observation.State) {
+			st.Pod.Containers = []observation.Container{{
+				Name: "app", Image: "web:2",
+				State: &observation.ContainerState{Waiting: true, Reason: why, Message: message},
+			}}
+		})
+	}
+	for range 3 {
+		waiting("ContainerCreating", "")
+		waiting("ErrImagePull", "not found")
+		waiting("ImagePullBackOff", "Back-off pulling image")
+	}
+	e := New(Options{Cluster: "test"})
+	first := ""
+	for _, o := range s.seen {
+		e.Observe(o)
+		now := ""
+		for _, p := range e.Problems(o.Seen).Problems {
+			if p.Object.Name == "web" {
+				now = p.ID + " " + p.Category
+			}
+		}
+		if first == "" {
+			first = now
+		}
+		if now != first {
+			t.Errorf("after %s: got %q, want %q", o.Seen.Sub(epoch), now, first)
+		}
+	}
+	s.write("web-1-a", ready, func(st *observation.State) { st.Pod.Containers[0].State = nil })
+	e.Observe(s.seen[len(s.seen)-1])
+	all := e.Problems(s.now().Add(2 * time.Minute)).Problems
+	if len(all) != 1 || all[0].Object.Name != "node-2" || all[0].Count != 2 {
+		t.Errorf("after the repair of the image: got %+v", all)
 	}
 }
 

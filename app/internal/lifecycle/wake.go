@@ -15,17 +15,36 @@ type wake struct {
 	uid types.UID
 }
 
-// wakes is a heap, the earliest first. An object may be in it several times: a wake in vain changes nothing.
-type wakes struct{ heap wakeHeap }
+// wakes is a heap, the earliest first. next is the earliest one of each object: its judgement adds the next one. An
+// earlier one may leave a wake in vain behind, which changes nothing.
+type wakes struct {
+	heap wakeHeap
+	next map[types.UID]time.Time
+}
 
-// add adds one wake.
-func (w *wakes) add(one wake) { heap.Push(&w.heap, one) }
+// add adds one wake, unless the object has an earlier one.
+func (w *wakes) add(one wake) {
+	if at, has := w.next[one.uid]; has && !one.at.Before(at) {
+		return
+	}
+	if w.next == nil {
+		w.next = map[types.UID]time.Time{}
+	}
+	w.next[one.uid] = one.at
+	heap.Push(&w.heap, one)
+}
 
 // due reports whether a wake is before now.
 func (w *wakes) due(now time.Time) bool { return len(w.heap) > 0 && now.After(w.heap[0].at) }
 
 // take removes the earliest wake, and returns its object.
-func (w *wakes) take() types.UID { return heap.Pop(&w.heap).(wake).uid } //nolint:forcetypeassert // it holds no other
+func (w *wakes) take() types.UID {
+	one := heap.Pop(&w.heap).(wake) //nolint:forcetypeassert // it holds no other
+	if w.next[one.uid].Equal(one.at) {
+		delete(w.next, one.uid)
+	}
+	return one.uid
+}
 
 // wakeHeap implements heap.Interface.
 type wakeHeap []wake

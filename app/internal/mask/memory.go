@@ -81,11 +81,19 @@ func NewMemory() *Memory {
 	}
 }
 
-func (m *Memory) uid(uid types.UID) id { return id(m.key.sum([]byte(uid))) }
+func (m *Memory) uid(uid types.UID) id {
+	var buf [64]byte // most fit, without an allocation
+	return id(m.key.sum(append(buf[:0], uid...)))
+}
 
 // name returns the id of a name, in any version of its kind.
 func (m *Memory) name(n object.Name) id {
-	return id(m.key.sum([]byte(n.Group + "\x00" + n.Kind + "\x00" + n.Namespace + "\x00" + n.Name)))
+	var buf [256]byte
+	b := buf[:0]
+	for _, part := range [...]string{n.Group, n.Kind, n.Namespace, n.Name} {
+		b = append(append(b, part...), 0)
+	}
+	return id(m.key.sum(b))
 }
 
 // Collect returns the words of an object, as Put takes them. custom means that it is of a custom kind.
@@ -327,6 +335,6 @@ func (m *Memory) leave(e *entry) {
 
 // And returns the values with those of more words; false if they are not complete.
 func (m *Memory) And(v Values, w *Words) (Values, bool) {
-	v = Values{key: m.key, sets: slices.Clone(v.sets)}
+	v = Values{key: m.key, sets: slices.Clone(v.sets), unread: v.unread}
 	return v, v.add(w)
 }

@@ -84,6 +84,9 @@ var (
 	unknown = &Words{more: true}
 )
 
+// Unknown returns the words of an object with unknown values: text about it, or about its relatives, is not shown.
+func Unknown() *Words { return unknown }
+
 // words returns sorted words; unknown if there are more.
 func words(all []word, more bool) *Words {
 	switch {

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/mask"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
@@ -99,8 +100,36 @@ func TestMessagesOfRelatives(t *testing.T) {
 	check("probe", note("Pod", "p", "Unhealthy"), "(text withheld)")
 	check("stranger", note("Pod", "q", "Failed"), "(text withheld)")
 	check("Secret", note("Secret", "p", "Failed"), "(text withheld)")
+	const (
+		reader = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"r","namespace":"n","uid":"r",
+			"resourceVersion":"%s"},"spec":{"containers":[{"name":"a","envFrom":[{"configMapRef":{"name":"m"}}]}]},
+			"status":{"message":"` + quotes + `"}}`
+		data = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m","namespace":"n","uid":"m",
+			"resourceVersion":"9"},"data":{"a":"first-value"}}`
+	)
+	check("Pod without an owner", object(reader, "8").Pod.Message, "“"+quotes+"”")
+	n.Content(kind.ConfigMap.Kind, parse(t, data))
+	check("its ConfigMap is known", object(reader, "10").Pod.Message, "“… second-value of-the-pod others”")
 	n.Forget("p")
 	check("event after the end", note("Pod", "p", "Killed"), "“… … … others”")
+}
+
+// TestManyRelations: an object with more relations than are known may read further ConfigMaps.
+func TestManyRelations(t *testing.T) {
+	for number, want := range map[int]string{maxRelations - 1: "“" + quotes + "”", maxRelations: "(text withheld)"} {
+		var from []string
+		for i := range number {
+			from = append(from, fmt.Sprintf(`{"configMapRef":{"name":"m%d"}}`, i))
+		}
+		n := New([KeySize]byte{1}, Settings{})
+		s := n.Object(parse(t, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"n",
+			"uid":"web","resourceVersion":"7"},"spec":{"template":{"spec":{"containers":[{"name":"a",
+			"envFrom":[`+strings.Join(from, ",")+`]}]}}},"status":{"conditions":[{"type":"Available","status":"False",
+			"message":"`+quotes+`"}]}}`))
+		if got := s.Conditions[0].Message; got != want {
+			t.Errorf("%d ConfigMaps: got %q, want %q", number, got, want)
+		}
+	}
 }
 
 const quotes = "first-value second-value of-the-pod others"
@@ -125,7 +154,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestEarly: the message of a custom resource waits for the objects below it, that of an Event for its object.
+// TestEarly: the message of a custom resource waits for the objects below it, that of a Pod for the ConfigMaps that it
+// reads, and that of an Event for its object.
 func TestEarly(t *testing.T) {
 	const (
 		event = `{"apiVersion":"v1","kind":"Event","metadata":{"uid":"e","resourceVersion":"9"},
@@ -142,7 +172,11 @@ func TestEarly(t *testing.T) {
 		"custom":   {`"apiVersion":"example.com/v1","kind":"X",` + status("it is so"), true},
 		"known":    {`"apiVersion":"example.com/v1","kind":"X",` + status("OOMKilled"), false},
 		"built-in": {`"apiVersion":"apps/v1","kind":"Deployment",` + status("it is so"), false},
-		"program":  {`"apiVersion":"tekton.dev/v1","kind":"TaskRun",` + status("it is so"), false},
+		"reads": {
+			`"apiVersion":"v1","kind":"Pod","spec":{"containers":[{"name":"c",
+				"envFrom":[{"configMapRef":{"name":"m"}}]}]},` + status("it is so"), true,
+		},
+		"program": {`"apiVersion":"tekton.dev/v1","kind":"TaskRun",` + status("it is so"), false},
 	} {
 		n := New([KeySize]byte{1}, Settings{})
 		s, waits := n.Early(parse(t, `{`+c.object+`}`))

@@ -82,7 +82,7 @@ func (n *Normalizer) metadata(of object.Kind, m *metav1.PartialObjectMetadata, w
 		if whole != nil {
 			words = n.Memory.Collect(whole, false)
 		}
-		n.remember(s, words)
+		n.remember(s, nil, words)
 	}
 	if s.Revision == nil {
 		s.Desired = xxhash.Sum64String(m.ResourceVersion)

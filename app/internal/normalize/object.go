@@ -46,7 +46,7 @@ func (n *Normalizer) Learn(u *unstructured.Unstructured) {
 	}
 	if words := n.own(s, u.Object, items(sub(u.Object, "metadata"), "managedFields")); words != nil {
 		n.relateTo(s, u.Object)
-		n.remember(s, words)
+		n.remember(s, u.Object, words)
 	}
 }
 
@@ -100,7 +100,7 @@ func (n *Normalizer) object(u *unstructured.Unstructured, early bool) (*observat
 	}
 	s.Reconciled = (hasStatus || s.Generation > 0) && gk != kind.EndpointSlice.GroupKind()
 	n.relateTo(s, obj)
-	said := n.textsOf(s, n.own(s, obj, items(meta, "managedFields")), early)
+	said := n.textsOf(s, obj, n.own(s, obj, items(meta, "managedFields")), early)
 	carry(s, carried(sub(meta, "annotations")), raw(meta, "generateName"))
 	switch gk {
 	case kind.Pod.GroupKind():

@@ -76,12 +76,12 @@ func (t *texts) clean(text string) string {
 func (t *texts) harmless(word string) bool { return t.Text == nil || t.Text(word) == word }
 
 // textsOf returns the texts of an object whose version s is. Its values are remembered.
-func (n *Normalizer) textsOf(s *observation.State, words *mask.Words, early bool) *texts {
+func (n *Normalizer) textsOf(s *observation.State, obj fields, words *mask.Words, early bool) *texts {
 	gk := schema.GroupKind{Group: s.Group, Kind: s.Kind.Kind}
 	if words == nil {
 		return n.texts(gk, false, func() (v mask.Values, known bool) { return v, false })
 	}
-	n.remember(s, words)
+	n.remember(s, obj, words)
 	return n.texts(gk, early, func() (mask.Values, bool) {
 		v, known := n.Memory.Of(s.UID, earlier(s))
 		if !known {
@@ -100,17 +100,18 @@ func (n *Normalizer) wordsOf(gk schema.GroupKind, obj fields) *mask.Words {
 }
 
 // remember puts the values of an object into the memory.
-func (n *Normalizer) remember(s *observation.State, words *mask.Words) {
+func (n *Normalizer) remember(s *observation.State, obj fields, words *mask.Words) {
 	v := mask.Version{
 		Ref: &s.Ref, ResourceVersion: s.ResourceVersion, Owners: s.Owners, Words: words, Written: written(s),
 	}
 	for _, r := range s.Relations {
-		switch {
-		case r.Type == object.Applied:
+		if r.Type == object.Applied {
 			v.Applied = r.To
-		case r.Type == object.Config && r.To.Kind == kind.ConfigMap.Kind.Kind:
-			v.Reads = append(v.Reads, r.To)
 		}
+	}
+	all, complete := reads(s, obj)
+	if v.Reads = all; !complete {
+		v.Words = mask.Unknown()
 	}
 	n.Memory.Put(&v)
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
@@ -23,7 +25,7 @@ type Receiver struct {
 	After time.Duration
 	// Types are the types of the notices.
 	Types []Type
-	// Namespaces has one of the problem's namespaces; empty means all problems.
+	// Namespaces has the namespace of one of the problem's objects; empty means all problems.
 	Namespaces []string
 }
 
@@ -88,8 +90,8 @@ func (b *Board) receiver(name string) *receiver {
 	return b.receivers[i]
 }
 
-// Look adds the notices that are due at the time now. problems are all present ones; if the list is
-// not complete, or has no time, no problem counts as ended. finished are the changes that have ended
+// Look adds the notices that are due at the time now. problems are all present ones; if they are not, or
+// have no time, no problem counts as ended. Only problems of the list begin. finished are the changes that have ended
 // since the last look. silent means that another server delivers the notices: they count as told.
 //
 // After a restart, no problem counts as ended for problem.Lasting: the engine may have lost its state.
@@ -143,7 +145,7 @@ func (l *look) add(n Notice) bool {
 func (l *look) follow(all *presence) {
 	for _, t := range l.sorted() {
 		p := all.byID[t.present]
-		if p == nil && all.complete {
+		if p == nil {
 			if p = all.holder(t.notice.Object); p != nil { // also beyond the named objects
 				t.present, l.dirty = p.ID, true
 			}
@@ -151,7 +153,8 @@ func (l *look) follow(all *presence) {
 		switch {
 		case p != nil:
 			l.change(t, p)
-		case all.complete && l.add(t.end(l.now)):
+		case !all.complete, all.of.Lasts(t.present, uidOf(t.notice.Object)):
+		case l.add(t.end(l.now)):
 			delete(l.told, t.notice.Problem)
 			l.dirty = true
 		}
@@ -204,7 +207,7 @@ func (l *look) start(all *presence) {
 	}
 	for i := range all.problems {
 		p := &all.problems[i]
-		if known[p.ID] || l.told[p.ID] != nil || !l.selects(p.Namespaces...) {
+		if known[p.ID] || l.told[p.ID] != nil || len(l.Namespaces) > 0 && !all.of.Touches(i, l.Namespaces) {
 			continue
 		}
 		if !l.lasts(p.Since) || len(l.told) >= maxTold {
@@ -233,10 +236,9 @@ func (l *look) fail(all *presence, finished []*span.Trace) {
 
 func (r *receiver) wants(t Type) bool { return slices.Contains(r.Types, t) }
 
-// selects reports whether notices about any of the namespaces are wanted.
-func (r *receiver) selects(namespaces ...string) bool {
-	return len(r.Namespaces) == 0 ||
-		slices.ContainsFunc(namespaces, func(ns string) bool { return slices.Contains(r.Namespaces, ns) })
+// selects reports whether notices about a namespace are wanted.
+func (r *receiver) selects(namespace string) bool {
+	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
 
 // presence has the present problems.
@@ -252,7 +254,7 @@ type presence struct {
 
 func index(l *problem.Snapshot) *presence {
 	out := &presence{
-		of: l, problems: l.Problems, complete: !l.AsOf.IsZero() && l.More == 0,
+		of: l, problems: l.Problems, complete: l.Whole(),
 		byID:     make(map[string]*problem.Problem, len(l.Problems)),
 		byObject: map[object.Ref]*problem.Problem{}, byTrace: map[string]bool{},
 	}
@@ -289,6 +291,13 @@ func (p *presence) holder(o *object.Ref) *problem.Problem {
 		return p.byID[one.ID]
 	}
 	return nil
+}
+
+func uidOf(o *object.Ref) types.UID {
+	if o == nil {
+		return ""
+	}
+	return o.UID
 }
 
 // explains reports whether a problem has a failed change as its cause, or its object.

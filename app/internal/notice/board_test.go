@@ -4,6 +4,7 @@ package notice
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -278,6 +279,62 @@ func TestRestoredBoard(t *testing.T) {
 	}
 }
 
+// TestRestoredBoardOfNewEngine: a server with an empty engine may give the problem of a told object another
+// ID. That is no second problem.
+func TestRestoredBoardOfNewEngine(t *testing.T) {
+	b := newBoard(t, everything(), nil)
+	b.Look(at(70), list(broken("p1", "image_pull", 0, "web")), nil, false)
+	data, _, err := b.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = newBoard(t, everything(), data)
+	known := 1
+	b.Look(at(80), list(), nil, false)
+	b.Look(at(81), list(broken("p2", "image_pull", 1, "web")), nil, false)
+	b.Look(at(150), list(broken("p2", "image_pull", 1, "web")), nil, false)
+	if got := due(b, &known); got != "" {
+		t.Errorf("got %q", got)
+	}
+	b.Look(at(160), list(), nil, false)
+	if got := due(b, &known); got != "resolved p1 image_pull" {
+		t.Errorf("after the end: got %q", got)
+	}
+}
+
+// TestBoardBeyondList: a problem that the list leaves out lasts, and one that ends meanwhile has its notice.
+func TestBoardBeyondList(t *testing.T) {
+	tracker := problem.NewTracker("c")
+	lacks := func(name string, rank int) {
+		of := ref(name)
+		of.UID = types.UID(name)
+		tracker.Lacks(&problem.Failing{
+			Object: of, Category: "crash_loop", Key: problem.Grouping{Of: name}, Rank: rank,
+			Onset: problem.Onset{At: at(0)},
+		}, at(0))
+	}
+	lacks("first", 1)
+	lacks("second", 1)
+	b, known := newBoard(t, everything(), nil), 2
+	b.Look(at(70), tracker.Snapshot(at(70)), nil, false)
+	for n := range problem.MaxProblems {
+		lacks(fmt.Sprint("worse-", n), 2)
+	}
+	for _, ends := range []string{"", "second"} {
+		tracker.Ends(types.UID(ends))
+		s := tracker.Snapshot(at(75))
+		if b.Look(at(75), &problem.Snapshot{List: problem.List{AsOf: s.AsOf, More: s.More}}, nil, false); s.More == 0 {
+			t.Fatal("the list has all problems")
+		}
+		b.receivers[0].After = time.Hour // of the worse ones
+		b.Look(at(75), s, nil, false)
+	}
+	if got := due(b, &known); !strings.HasPrefix(got, "resolved ") || strings.Contains(got, ",") ||
+		b.receivers[0].queue.all[2].Object.Name != "second" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestBoardReceivers: each receiver has its own time, types and namespaces.
 func TestBoardReceivers(t *testing.T) {
 	b := newBoard(t, []Receiver{
@@ -304,6 +361,30 @@ func TestBoardReceivers(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" || b.Due(at(9999)) {
 		t.Errorf("due %t; -want +got\n%s", b.Due(at(9999)), diff)
+	}
+}
+
+// TestBoardManyNamespaces: a receiver has the problems of its namespace, also where a problem names only others.
+func TestBoardManyNamespaces(t *testing.T) {
+	tracker := problem.NewTracker("c")
+	for i := range 30 {
+		of := ref("web")
+		of.Namespace, of.UID = fmt.Sprintf("team-%02d", i), types.UID(fmt.Sprint(i))
+		tracker.Lacks(&problem.Failing{
+			Object: of, Category: "image_not_found", Text: "cannot pull image web:2", Rank: 2,
+			Onset: problem.Onset{At: at(0)}, Key: problem.Grouping{Category: "image_not_found", Of: "image web:2"},
+		}, at(0))
+	}
+	all := tracker.Snapshot(at(10))
+	if n := len(all.Problems); n != 1 || slices.Contains(all.Problems[0].Namespaces, "team-29") {
+		t.Fatalf("%d problems with namespaces %v", n, all.Problems[0].Namespaces)
+	}
+	for namespace, want := range map[string]int{"team-00": 1, "team-29": 1, "team-30": 0} {
+		b := newBoard(t, []Receiver{{Name: "r", Types: []Type{Started}, Namespaces: []string{namespace}}}, nil)
+		b.Look(at(10), all, nil, false)
+		if got := len(b.receivers[0].queue.all); got != want {
+			t.Errorf("%s: got %d notices, want %d", namespace, got, want)
+		}
 	}
 }
 
@@ -394,6 +475,17 @@ func TestPlain(t *testing.T) {
 	}
 }
 
+// TestPlainNames: the name of an object is a text from a cluster, too.
+func TestPlainNames(t *testing.T) {
+	of := ref("web\x1b[31m\u202e")
+	n := Notice{Object: &of, Cause: &problem.Cause{Verb: "create", Object: &of}}
+	for _, got := range []string{n.subject(), n.what(), n.why()} {
+		if strings.ContainsAny(got, "\x1b\u202e") || !strings.Contains(got, "web") {
+			t.Errorf("got %q", got)
+		}
+	}
+}
+
 // TestCounts bounds the labels of the metrics.
 func TestCounts(t *testing.T) {
 	var c Counts
@@ -419,10 +511,18 @@ func TestCounts(t *testing.T) {
 		func(l Labels, n int64) { got["now "+l.Namespace] += n },
 		func(l Labels, n int64) { got["failed "+l.Kind+" "+l.Category+" "+l.Namespace] += n },
 	)
-	if got["now "+Other] != 11 || got["now ns-0007"] != 2 || got["now ns-0001"] != 1 ||
+	if got["now "+Other] != 10 || got["now ns-0007"] != 2 || got["now ns-0001"] != 1 ||
 		got["failed Deployment job_failed shop"] != 1 {
 		t.Errorf("%d counts, %d of other namespaces: %v", len(got), got["now "+Other], got)
 	}
+	tracker = problem.NewTracker("c")
+	lacks("new", "a", "a later cause")
+	c.Look(tracker.Snapshot(at(1)), nil)
+	c.Each(func(l Labels, n int64) {
+		if l.Namespace != "new" || n != 1 {
+			t.Errorf("earlier problems take the labels of a later one: %+v %d", l, n)
+		}
+	}, func(Labels, int64) {})
 	c.Look(problem.NewTracker("c").Snapshot(at(1)), nil)
 	c.Each(func(l Labels, n int64) { t.Errorf("%+v is still %d", l, n) }, func(Labels, int64) {})
 }

@@ -22,9 +22,10 @@ type Labels struct{ Kind, Category, Namespace string }
 
 // Counts counts problems and failed changes by labels. It is safe for concurrent use.
 type Counts struct {
-	mu     sync.Mutex
-	known  map[[2]string]bool
+	mu sync.Mutex
+	// failed are the failed changes since the start, and known their pairs of a kind and a namespace.
 	failed map[Labels]int64
+	known  map[[2]string]bool
 	now    *problem.Snapshot
 }
 
@@ -38,7 +39,7 @@ func (c *Counts) Look(now *problem.Snapshot, finished []*span.Trace) {
 	for _, t := range finished {
 		if failed(t) {
 			of := changed(t)
-			c.failed[c.labels(of.Kind.Kind, category(t), of.Namespace)]++
+			c.failed[labels(c.known, of.Kind.Kind, category(t), of.Namespace)]++
 		}
 	}
 	c.now = now
@@ -50,7 +51,8 @@ func (c *Counts) Each(present, failed func(l Labels, n int64)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	problems := map[Labels]int64{}
-	c.now.Each(func(kind, category, namespace string) { problems[c.labels(kind, category, namespace)]++ })
+	known := map[[2]string]bool{} // of the present problems, the worst first
+	c.now.Each(func(kind, category, namespace string) { problems[labels(known, kind, category, namespace)]++ })
 	for l, n := range problems {
 		present(l, n)
 	}
@@ -59,13 +61,13 @@ func (c *Counts) Each(present, failed func(l Labels, n int64)) {
 	}
 }
 
-// labels returns labels with bounded values.
-func (c *Counts) labels(kind, category, namespace string) Labels {
+// labels returns labels with bounded values. known are the pairs so far.
+func labels(known map[[2]string]bool, kind, category, namespace string) Labels {
 	pair := [2]string{kind, namespace}
-	if !c.known[pair] && len(c.known) >= maxLabels {
+	if !known[pair] && len(known) >= maxLabels {
 		return Labels{Kind: Other, Category: category, Namespace: Other}
 	}
-	c.known[pair] = true
+	known[pair] = true
 	return Labels{Kind: kind, Category: category, Namespace: namespace}
 }
 

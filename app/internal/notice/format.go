@@ -83,7 +83,7 @@ func (n *Notice) subject() string {
 	if n.Object == nil {
 		return ""
 	}
-	return strings.Join([]string{n.Object.Kind.Kind, n.Object.Namespace, n.Object.Name}, "/")
+	return plain(strings.Join([]string{n.Object.Kind.Kind, n.Object.Namespace, n.Object.Name}, "/"))
 }
 
 // what returns the notice in one sentence.
@@ -92,7 +92,7 @@ func (n *Notice) what() string {
 	switch {
 	case out != "":
 	case n.Object != nil:
-		out = n.Object.Kind.Kind + " " + n.Object.Name
+		out = plain(n.Object.Kind.Kind + " " + n.Object.Name)
 	case n.Cause != nil:
 		out = n.Cause.Command
 	}
@@ -109,7 +109,7 @@ func (n *Notice) why() string {
 	}
 	what := strings.Join(n.Cause.Edits, "; ")
 	if what == "" && n.Cause.Object != nil {
-		what = strings.TrimSpace(n.Cause.Verb + " " + n.Cause.Object.Kind.Kind + " " + n.Cause.Object.Name)
+		what = plain(strings.TrimSpace(n.Cause.Verb + " " + n.Cause.Object.Kind.Kind + " " + n.Cause.Object.Name))
 	}
 	if what == "" {
 		what = n.Cause.Command

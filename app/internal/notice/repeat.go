@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"time"
 )
 
@@ -14,7 +13,6 @@ import (
 type repetition struct {
 	sender *Sender
 	of     *receiver
-	busy   atomic.Bool
 	due    time.Time
 }
 
@@ -23,7 +21,7 @@ func (r *repetition) work(ctx context.Context, now time.Time) (do func(), due ti
 	if r.sender.Format != Alertmanager || !r.of.wants(Started) {
 		return nil, time.Time{}
 	}
-	if now.Before(r.due) || r.busy.Load() {
+	if now.Before(r.due) {
 		return nil, r.due
 	}
 	r.due = now.Add(repeatEvery)
@@ -31,9 +29,7 @@ func (r *repetition) work(ctx context.Context, now time.Time) (do func(), due ti
 	if len(active) == 0 {
 		return nil, r.due
 	}
-	r.busy.Store(true)
 	return func() {
-		defer r.busy.Store(false)
 		if err := r.sender.repeat(ctx, active, now); err != nil && ctx.Err() == nil {
 			r.sender.failed.Add(1)
 			r.sender.fails(err)
@@ -46,6 +42,9 @@ func (s *Sender) repeat(ctx context.Context, active []Notice, now time.Time) err
 	to, token, err := s.target()
 	if err != nil {
 		return err
+	}
+	for i := range active {
+		active[i] = *s.completed(ctx, &active[i])
 	}
 	var all []error
 	for some := range slices.Chunk(active, maxAlerts) {

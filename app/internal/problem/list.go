@@ -17,20 +17,20 @@ func (t *Tracker) List(now time.Time) List { return t.Snapshot(now).List }
 
 // Snapshot returns the problems at the time now, with all their objects.
 func (t *Tracker) Snapshot(now time.Time) *Snapshot {
-	if t.changed {
-		groups := t.ordered()
-		t.settle(groups)
-		slices.SortFunc(groups, worse)
-		t.contents, t.changed = newContents(groups), false
+	if t.Settle(); t.contents == nil {
+		slices.SortFunc(t.groups, worse)
+		t.contents = newContents(t.groups)
 	}
 	return newSnapshot(t.contents, now)
 }
 
+// rank returns the highest rank of the objects.
+func rank(g []*tracked) int {
+	return slices.MaxFunc(g, func(a, b *tracked) int { return cmp.Compare(a.Rank, b.Rank) }).Rank
+}
+
 // worse orders problems: by rank, number of objects and age.
 func worse(a, b []*tracked) int {
-	rank := func(g []*tracked) int {
-		return slices.MaxFunc(g, func(a, b *tracked) int { return cmp.Compare(a.Rank, b.Rank) }).Rank
-	}
 	return cmp.Or(
 		cmp.Compare(rank(b), rank(a)),
 		cmp.Compare(len(b), len(a)),
@@ -43,7 +43,7 @@ func assemble(g []*tracked) Problem {
 	first := g[0]
 	p := Problem{
 		ID: first.ID, Category: first.Category, Reason: first.sentence(), Since: first.Onset.At,
-		Before: first.Onset.Before, Object: first.Object, Count: len(g), Image: first.Image,
+		Before: first.Onset.Before, Note: rank(g) == 0, Object: first.Object, Count: len(g), Image: first.Image,
 		Cause: first.Cause, Next: first.Next,
 	}
 	for _, f := range first.Earlier {

@@ -32,6 +32,8 @@ type Problem struct {
 	// Before means that the problem is older than Since: it began before the first observation, and no time of
 	// the object shows when.
 	Before bool `json:"before,omitempty"`
+	// Note means that nothing is broken, as after a cordon.
+	Note bool `json:"note,omitempty"`
 	// Object is the first object with the problem. Its owners are preferred to it.
 	Object object.Ref `json:"object"`
 	// Objects are the objects with the problem, the oldest first, at most MaxObjects. Count is their number.

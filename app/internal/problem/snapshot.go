@@ -135,20 +135,44 @@ func (s *Snapshot) Of(uid types.UID, exists func(namespace string) bool) *Proble
 	return alone(s.contents.places().object[uid], exists)
 }
 
-// Present returns the problem of an object, or else of the worst object that a change has broken, as Of does. It is nil
-// for a note, and while the object has its desired state again.
+// Touches reports whether the i-th problem of the list has an object in one of the namespaces. The problem itself names
+// MaxObjects of its namespaces at most.
+func (s *Snapshot) Touches(i int, namespaces []string) bool {
+	in := func(ns string) bool { return slices.Contains(namespaces, ns) }
+	named := s.Problems[i].Namespaces
+	if s.contents == nil || len(named) < MaxObjects {
+		return slices.ContainsFunc(named, in)
+	}
+	return slices.ContainsFunc(s.contents.groups[i], func(e *tracked) bool { return in(e.Object.Namespace) })
+}
+
+// Present returns the problem of the object of a change, as Of does. A change without one object, such as a command's,
+// has the worst object that it has broken. It is nil for a note, and while the object has its desired state again.
 func (s *Snapshot) Present(uid types.UID, traceID string, exists func(namespace string) bool) *Problem {
 	if s == nil || s.contents == nil {
 		return nil
 	}
-	at := s.contents.places()
-	for _, e := range []*tracked{at.object[uid], at.trace[traceID]} {
-		if p := alone(e, exists); p != nil && e.broken() {
-			return p
-		}
+	e := s.contents.places().object[uid]
+	if uid == "" {
+		e = s.contents.places().trace[traceID]
 	}
-	return nil
+	if e == nil || !e.broken() {
+		return nil
+	}
+	return alone(e, exists)
 }
+
+// Lasts reports whether there is a problem with that ID, or one of the object, also beyond the list.
+func (s *Snapshot) Lasts(id string, uid types.UID) bool {
+	if s == nil || s.contents == nil {
+		return false
+	}
+	has := func(g []*tracked) bool { return g[0].ID == id }
+	return s.contents.places().object[uid] != nil || slices.ContainsFunc(s.contents.groups, has)
+}
+
+// Whole reports whether all problems are known: those of the list, and those beyond it.
+func (s *Snapshot) Whole() bool { return !s.AsOf.IsZero() && (s.More == 0 || s.contents != nil) }
 
 // Each calls yield once for each problem and each namespace of its objects, with the kind and the category of its first
 // object there.

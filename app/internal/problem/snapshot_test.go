@@ -88,6 +88,9 @@ func TestSnapshotGood(t *testing.T) {
 	note := *f
 	note.Rank = 0
 	tracker.Lacks(&note, start)
+	if s := tracker.Snapshot(start); len(s.Problems) != 1 || !s.Problems[0].Note {
+		t.Errorf("got %+v", s.Problems)
+	}
 	if noted := broken(); !before || good || !again || noted {
 		t.Errorf("broken: %t, then %t, then %t, as a note %t", before, good, again, noted)
 	}

@@ -106,8 +106,11 @@ type former struct {
 type Tracker struct {
 	cluster string
 	entries map[types.UID]*tracked
-	// changed means that contents is out of date.
-	changed  bool
+	// changed means that the entries have changed since the last call of Settle.
+	changed bool
+	// groups are the entries of each key as of that call.
+	groups [][]*tracked
+	// contents is nil before the first call of Snapshot after a change.
 	contents *contents
 }
 
@@ -128,6 +131,15 @@ func (t *Tracker) Since(uid types.UID) (time.Time, bool) {
 		return e.Onset.At, true
 	}
 	return time.Time{}, false
+}
+
+// Blames returns the UID of the object that explains the problem of another one by a specific reason; "" without one.
+func (t *Tracker) Blames(uid types.UID) types.UID {
+	e := t.entries[uid]
+	if e == nil || e.Vague || e.Blamed == nil {
+		return ""
+	}
+	return e.Blamed.UID
 }
 
 // Has reports whether the object has a problem.
@@ -298,6 +310,17 @@ func (e *tracked) place() int {
 		return 1
 	}
 	return 0
+}
+
+// Settle gives the objects of one problem its ID, which each of them keeps when the others end. So the IDs depend on
+// the times of the calls: they are a part of each look, also of a replayed one.
+func (t *Tracker) Settle() {
+	if !t.changed {
+		return
+	}
+	t.groups = t.ordered()
+	t.settle(t.groups)
+	t.changed, t.contents = false, nil
 }
 
 // settle gives all entries of one key the ID of their problem.

@@ -109,6 +109,12 @@ func TestObjectsOfOneImage(t *testing.T) {
 		p.Object.Namespace != "team-00" {
 		t.Errorf("got %+v", p)
 	}
+	s := tracker.Snapshot(at(0))
+	for namespace, want := range map[string]bool{"team-00": true, "team-29": true, "team-30": false} {
+		if got := s.Touches(0, []string{namespace}); got != want {
+			t.Errorf("Touches(%s): got %t", namespace, got)
+		}
+	}
 }
 
 // TestLasting: an object that has its desired state for less than a minute has the same problem afterwards.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
@@ -19,89 +20,80 @@ import (
 // deploy is the folder of the manifests that users apply.
 const deploy = "../../../deploy"
 
-// TestDeploy compares the rights in deploy/ with the configurations there; -update rewrites them.
-func TestDeploy(t *testing.T) {
-	base := manifests(t, "base/lifeline.yaml")
-	cases := map[string]struct {
-		reason, configuration, rights string
-		without                       string
-	}{
-		"base": {reason: "one server", configuration: "base/lifeline.yaml", rights: "base/rbac.yaml"},
-		"standby": {
-			reason: "what two need beside that", configuration: "standby/config.yaml", rights: "standby/rbac.yaml",
-			without: base,
-		},
-
-		"webhook": {
-			reason: "what a certificate of its own needs beside that", configuration: "webhook/config.yaml",
-			rights: "webhook/rbac.yaml", without: base,
-		},
-
-		"collectors on nodes": {
-			reason: "to receive spans takes no right", configuration: "collector/daemonset/lifeline.yaml",
-			rights: "base/rbac.yaml",
-		},
-		"collector as sidecar": {
-			reason: "to receive spans takes no right", configuration: "collector/sidecar/lifeline.yaml",
-			rights: "base/rbac.yaml",
-		},
-		"collector as gateway": {
-			reason: "it is two servers", configuration: "collector/gateway/lifeline.yaml", rights: "standby/rbac.yaml",
-			without: base,
-		},
+// TestChart compares the rules of the chart's ClusterRole with those of lifeline rbac --offline; -update
+// rewrites them. Then run make manifests.
+func TestChart(t *testing.T) {
+	var out bytes.Buffer
+	if err := Write(&out, Options{
+		Config: config.Default(), Offered: BuiltIn(), Namespace: "lifeline", Name: "lifeline",
+	}); err != nil {
+		t.Fatal(err)
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			want := manifests(t, tc.configuration)
-			if tc.without != "" {
-				want = beside(want, tc.without)
-			}
-			path := filepath.Join(deploy, tc.rights)
-			if *update {
-				if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			got, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(want, string(got)); diff != "" {
-				t.Errorf("%s: %s is not what lifeline rbac prints; go test ./internal/rbac -run TestDeploy -update: "+
-					"-want +got:\n%s", tc.reason, path, diff)
-			}
-		})
-	}
-}
-
-// beside returns the documents of all that are not in without.
-func beside(all, without string) string {
-	var out strings.Builder
-	out.WriteString("# What lifeline rbac prints for this configuration beside base/rbac.yaml.\n")
-	for doc := range strings.SplitSeq(all, "\n---\n") {
-		doc = strings.TrimSuffix(doc, "\n")
-		if strings.HasPrefix(doc, "apiVersion:") && !strings.Contains(without, doc) {
-			out.WriteString("---\n" + doc + "\n")
+	_, want, _ := strings.Cut(out.String(), "\nrules:\n")
+	want, _, _ = strings.Cut(want, "---\n")
+	path := filepath.Join(deploy, "helm", "lifeline", "files", "clusterrole.yaml")
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
-	return out.String()
-}
-
-// manifests returns the rights for the server of a manifest in deploy/.
-func manifests(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(deploy, file))
+	got, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for doc := range strings.SplitSeq(string(text), "\n---\n") {
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("%s is not what lifeline rbac prints; go test ./internal/rbac -run TestChart -update, and make manifests: "+
+			"-want +got:\n%s", path, diff)
+	}
+}
+
+// TestDeploy compares the rights in deploy/ with those of lifeline rbac for the configuration there.
+func TestDeploy(t *testing.T) {
+	found := 0
+	for _, overlay := range overlays(t) {
+		t.Run(overlay, func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join(deploy, overlay, "lifeline.yaml"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(rights(t, printed(t, string(text))), rights(t, string(text))); diff != "" {
+				t.Errorf("the rights are not those that lifeline rbac prints: -want +got:\n%s", diff)
+			}
+			found++
+		})
+	}
+	if found < 7 {
+		t.Errorf("%d overlays were found, want 7 at least", found)
+	}
+}
+
+// rights are the ServiceAccounts, roles and bindings of manifests, by kind, namespace and name.
+func rights(t *testing.T, text string) map[string]map[string]any {
+	t.Helper()
+	out := map[string]map[string]any{}
+	for doc := range strings.SplitSeq(text, "\n---\n") {
+		var o unstructured.Unstructured
+		if err := yaml.Unmarshal([]byte(doc), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		if o.GetKind() == "ServiceAccount" || o.GroupVersionKind().Group == "rbac.authorization.k8s.io" {
+			out[o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName()] = o.Object
+		}
+	}
+	return out
+}
+
+// printed returns the output of lifeline rbac for the configuration in manifests.
+func printed(t *testing.T, manifests string) string {
+	t.Helper()
+	for doc := range strings.SplitSeq(manifests, "\n---\n") {
 		var m corev1.ConfigMap
-		if err := yaml.Unmarshal([]byte(doc), &m); err != nil || m.Kind != "ConfigMap" {
+		if err := yaml.Unmarshal([]byte(doc), &m); err != nil || m.Kind != "ConfigMap" || m.Name != "lifeline" {
 			continue
 		}
 		c, err := config.Parse([]byte(m.Data["config.yaml"]))
 		if err != nil {
-			t.Fatalf("%s: %v", file, err)
+			t.Fatal(err)
 		}
 		var out bytes.Buffer
 		if err := Write(&out, Options{
@@ -111,6 +103,6 @@ func manifests(t *testing.T, file string) string {
 		}
 		return out.String()
 	}
-	t.Fatalf("there is no ConfigMap in %s", file)
+	t.Fatal("there is no ConfigMap lifeline")
 	return ""
 }

@@ -44,6 +44,14 @@ type Present struct {
 	Reason string
 }
 
+// Broken returns the words for a present problem: one that is not younger than the end of the change, or another one.
+func Broken(still bool) string {
+	if still {
+		return "still broken"
+	}
+	return "broken since"
+}
+
 // text returns "still broken, 3h" or "broken since 12:03".
 func (p Present) text(o ListOptions) string {
 	if !p.Still {
@@ -51,13 +59,13 @@ func (p Present) text(o ListOptions) string {
 		if at.Format(time.DateOnly) == o.Now.Format(time.DateOnly) {
 			form = "15:04"
 		}
-		return "broken since " + at.Format(form)
+		return Broken(false) + " " + at.Format(form)
 	}
 	more := ""
 	if p.Before {
 		more = ">"
 	}
-	return "still broken, " + more + duration.HumanDuration(max(0, o.Now.Sub(p.Since)))
+	return Broken(true) + ", " + more + duration.HumanDuration(max(0, o.Now.Sub(p.Since)))
 }
 
 // List draws one row per trace in the given order, in the style of kubectl: time, ID, actor and

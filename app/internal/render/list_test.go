@@ -201,3 +201,21 @@ func TestListPinned(t *testing.T) {
 		t.Errorf("without a pin:\n%s\nwith one:\n%s", &one, &both)
 	}
 }
+
+// TestListRunning: a running change says what it waits for, an ended one its slowest work.
+func TestListRunning(t *testing.T) {
+	const waits = "Pod web-6cf-x7 is ready, and must stay so for 10s"
+	s := store.Summarize(spantest.Apply(), spantest.Epoch.Add(13*time.Second))
+	s.Reason = waits
+	for outcome, want := range map[span.Outcome]bool{span.Unfinished: true, span.Converged: false} {
+		s.Open, s.Outcome = outcome == span.Unfinished, outcome
+		var out bytes.Buffer
+		o := render.ListOptions{Options: render.Options{Now: now}}
+		if err := render.List(&out, []store.Summary{s}, o); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(out.String(), waits); got != want {
+			t.Errorf("%s: the row has what the change waits for: %t, want %t\n%s", outcome, got, want, &out)
+		}
+	}
+}

@@ -36,7 +36,7 @@ type listRow struct {
 	ends    [numColumns]string
 	// shorter are shorter texts for the author and the action, in the order of preference.
 	shorter [numColumns][]string
-	// reason is why the trace failed or is stuck, or "". It stands in the last column if the rest of the line has
+	// reason is why the trace failed, or what an open one waits for, or "". It stands in the last column if the rest of the line has
 	// room for all of it, and else below the row.
 	reason string
 	// whole means that the last column has the reason.
@@ -165,7 +165,7 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 	switch {
 	case o.Wide:
 		r.columns[colReason].text = escape(t.Reason)
-	case t.Reason == "" || !t.Outcome.InVain() && !(t.Open && (t.Stuck || t.State() == span.Held)):
+	case t.Reason == "" || t.State().Ended() && !t.Outcome.InVain():
 	default:
 		r.reason = escape(t.Reason)
 	}

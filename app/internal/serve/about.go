@@ -42,6 +42,8 @@ func (a *about) info() api.Info {
 		Mode:     a.settings.Load().Replicas.Mode,
 		Leading:  a.member.leads(),
 		AsOf:     a.progress.stored(),
+
+		Namespaces: a.settings.Load().Watch.Namespaces,
 	}
 	i.Retention = api.Seconds(a.settings.Load().Retention.Longest())
 	if since := a.watch.listed(); !since.IsZero() {

@@ -15,9 +15,11 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/archive/maintenance"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // run starts the parts in order, waits for the end, and stops them in reverse order.
@@ -75,7 +77,7 @@ func (s *server) compose(
 		return err
 	}
 	// The journal and the archive's writer end last: the last look is a part of both.
-	if err := up.start(ctx, storage); err != nil {
+	if err := up.start(ctx, storage, &addressFile{dir: storage.dir, url: e.people.url()}); err != nil {
 		return err
 	}
 	now, recorder := storage.clock.Now, storage.recorder.recorder
@@ -142,6 +144,10 @@ func (s *server) compose(
 	if err != nil {
 		return err
 	}
+	all := store.NewGate(storage.view, store.Whole).For(store.Scope{})
+	noticing.completes(func(ctx context.Context, c problem.Cause) problem.Cause {
+		return answers.CompleteCause(ctx, all, c)
+	})
 	retention := &retention{
 		settings: s.settings, journal: storage.journal, archive: storage.archive, now: now,
 		errors: s.metrics.storage.errors, log: s.log,

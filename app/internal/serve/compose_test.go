@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/datadir"
 )
 
 // connectTo returns Options.Connect for an API server.
@@ -19,10 +20,17 @@ func connectTo(url string) func() (*rest.Config, error) {
 	return func() (*rest.Config, error) { return &rest.Config{Host: url}, nil }
 }
 
-// TestServe: all parts of a server start, report and stop.
+// TestServe: all parts of a server start, report and stop. A taken address of the API is replaced by a free port,
+// which is noted in the directory of the data while the server runs.
 func TestServe(t *testing.T) {
-	a, _ := starts(t, Run, Options{Connect: connectTo(emptyCluster(t).URL)}, "dataDir: "+t.TempDir()+"\n"+
-		"api: {address: \"127.0.0.1:0\"}\n"+
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer taken.Close()
+	dir, opened := t.TempDir(), make(chan string, 1)
+	a, _ := starts(t, Run, Options{
+		Connect: connectTo(emptyCluster(t).URL), FreePort: true, Opened: func(url string) { opened <- url },
+	}, "dataDir: "+dir+"\n"+
+		"api: {address: \""+taken.Addr().String()+"\"}\n"+
 		"receivers: {otlp: {http: {address: \"127.0.0.1:0\"}}, audit: {webhook: {address: \"127.0.0.1:0\"}}}\n"+
 		"notices: {receivers: [{name: hook, format: cloudevents, url: \"http://127.0.0.1:1/hook\"}]}\n")
 	a.log.await(t, `watching the (cluster)`)
@@ -49,8 +57,14 @@ func TestServe(t *testing.T) {
 	if !strings.Contains(info, `"leading":true`) || !strings.Contains(info, `"watchingSince":`) {
 		t.Errorf("the API answers %s", info)
 	}
+	if got := datadir.Addresses(dir); len(got) != 1 || got[0] != "http://"+api || got[0] != <-opened {
+		t.Errorf("noted %q, want http://%s", got, api)
+	}
 	if err := a.stop(); err != nil {
 		t.Error(err)
+	}
+	if got := datadir.Addresses(dir); len(got) > 0 {
+		t.Errorf("still noted: %q", got)
 	}
 }
 

@@ -22,7 +22,9 @@ type entrance struct {
 	gate             *gate
 	people, scrapers *listening
 	admitting        *admitting
-	log              *slog.Logger
+	// opened gets the URL of the API once it answers; may be nil.
+	opened func(url string)
+	log    *slog.Logger
 }
 
 // start starts the parts. Both listeners come first: a server with a taken port ends at once. Every
@@ -57,6 +59,9 @@ func (e *entrance) open(ctx context.Context, h http.Handler, archived, looked <-
 	}
 	e.gate.open(h)
 	e.log.Info("API listens", "address", e.people.address.String())
+	if e.opened != nil {
+		e.opened(e.people.url())
+	}
 	return nil
 }
 

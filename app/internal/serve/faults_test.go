@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -401,9 +402,6 @@ func TestJournalFaultsAtStart(t *testing.T) {
 		"foreign": {foreignDatabase, []string{
 			`ERROR msg="the journal cannot be used; .* another program.* setAside=\S+journal.db.unusable-`,
 		}},
-		"newer": {newer, []string{
-			`ERROR msg="the journal cannot be used; .* newer version.* setAside=\S+journal.db.unusable-`,
-		}},
 		"deleted": {func(t *testing.T, path string) { must(t, os.Remove(path)) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -414,6 +412,23 @@ func TestJournalFaultsAtStart(t *testing.T) {
 			p.archivedAll(old, p.finish())
 			p.lines(tc.want...)
 		})
+	}
+}
+
+// TestNewerJournal: a server does not start with the journal of a newer version, and leaves it alone. Its open and
+// waiting traces would be lost otherwise.
+func TestNewerJournal(t *testing.T) {
+	data, _ := filled(t)
+	path := journalFile(filepath.Join(data, "c"))
+	newer(t, path)
+	before, err := os.ReadFile(path)
+	must(t, err)
+	_, err = openStorage(t.Context(), &storageOptions{DataDir: data, Cluster: "c", Log: slog.New(slog.DiscardHandler)})
+	if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), "docs/upgrade.md") {
+		t.Errorf("got %v", err)
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the journal has changed: %v", err)
 	}
 }
 

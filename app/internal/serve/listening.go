@@ -25,6 +25,8 @@ type listening struct {
 	at              httpserve.Endpoint
 	handler         http.Handler
 	log             *slog.Logger
+	// freePort replaces an address that cannot be used by a free port of its host.
+	freePort bool
 	// address is the bound address, after Start.
 	address net.Addr
 
@@ -62,15 +64,28 @@ func newTelemetryListener(
 
 // Start implements part. Its errors name the fields of the configuration.
 func (l *listening) Start(ctx context.Context) error {
-	ln, err := l.at.Listen(ctx, httpserve.Purpose{
+	p := httpserve.Purpose{
 		Name: l.purpose, MaxConnections: httpserve.MaxConnections, Protocols: []string{"http/1.1"}, Log: l.log,
-	})
+	}
+	ln, err := l.at.Listen(ctx, p)
+	if err != nil && l.freePort {
+		l.at.Address = net.JoinHostPort(hostOf(l.at.Address), "0")
+		ln, err = l.at.Listen(ctx, p)
+	}
 	if err != nil {
 		return fmt.Errorf("%w (%s)", err, l.fields)
 	}
 	l.address = ln.Addr()
 	l.run = func(ctx context.Context) error { return httpserve.Serve(ctx, ln, l.handler) } // closes ln
 	return l.task.Start(ctx)
+}
+
+// url returns the URL of a started listener without TLS; empty with TLS.
+func (l *listening) url() string {
+	if l.at.TLS != (httpserve.TLS{}) {
+		return ""
+	}
+	return "http://" + l.address.String()
 }
 
 // answerTime bounds an answer of the telemetry listener. profileTime bounds a profile, whose client

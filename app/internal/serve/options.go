@@ -28,6 +28,11 @@ type Options struct {
 	Version string
 	// Log receives the log lines; nil means os.Stderr.
 	Log io.Writer
+	// FreePort replaces an api.address that cannot be used by a free port of the same host.
+	FreePort bool
+	// Opened gets the URL of the API once it answers; nil means that nothing needs it. It is called from
+	// another goroutine.
+	Opened func(url string)
 	// Reload signals that the configuration should be read again; may be nil.
 	Reload <-chan os.Signal
 }

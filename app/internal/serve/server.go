@@ -26,8 +26,11 @@ import (
 
 // base is what every server has, with or without a cluster.
 type base struct {
-	log      *slog.Logger
-	version  string
+	log     *slog.Logger
+	version string
+	// freePort and opened are those of Options.
+	freePort bool
+	opened   func(url string)
 	settings *settings
 	registry *prometheus.Registry
 	health   *telemetry.Health
@@ -45,6 +48,7 @@ func newBase(o Options) (*base, error) {
 	}
 	b := &base{
 		log: log, version: cmp.Or(o.Version, "devel"), registry: telemetry.NewRegistry(), health: &telemetry.Health{},
+		freePort: o.FreePort, opened: o.Opened,
 	}
 	b.settings = newSettings(o, log, level, b.registry)
 	b.cluster = &connector{reach: o.Connect, version: b.version, fallback: o.Namespace, log: log}
@@ -143,6 +147,7 @@ func (s *server) newEntrance(fail func(error)) (*entrance, error) {
 	if err != nil {
 		return nil, err
 	}
+	people.freePort = s.freePort
 	s.health.Live("loop", s.progress.alive)
 	blind := of(s, func(p *clusterParts) error { return p.watching.check() })
 	s.health.Ready("watch", func() error { return cmp.Or(s.watch.check(), blind()) })
@@ -153,7 +158,7 @@ func (s *server) newEntrance(fail func(error)) (*entrance, error) {
 	s.health.Note("API server", of(s, func(p *clusterParts) error { return p.watching.reaching() }))
 	s.health.Note("backend", of(s, func(p *clusterParts) error { return undelivered(p.delivery.outbox.Stats()) }))
 	return &entrance{
-		gate: g, people: people, log: s.log,
+		gate: g, people: people, opened: s.opened, log: s.log,
 		scrapers:  newTelemetryListener(c.Telemetry, s.registry, s.health, s.log, fail),
 		admitting: newAdmitting(s.settings, s.cluster, s.registry, s.log, fail),
 	}, nil

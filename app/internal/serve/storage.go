@@ -5,6 +5,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -64,7 +65,10 @@ func openStorage(ctx context.Context, o *storageOptions) (*storage, error) {
 func openJournal(ctx context.Context, dir string, o *storageOptions) (*journal.Journal, error) {
 	path := journalFile(dir)
 	j, err := journal.Open(ctx, path)
-	if errors.Is(err, store.ErrNewer) || errors.Is(err, store.ErrForeign) {
+	if errors.Is(err, store.ErrNewer) {
+		return nil, fmt.Errorf("%w: run that version again; docs/upgrade.md has the way to an older one", err)
+	}
+	if errors.Is(err, store.ErrForeign) {
 		aside, moved := database.SetAside(path, "unusable", time.Now(), err)
 		if moved != nil {
 			return nil, moved

@@ -69,7 +69,7 @@ func (w *watching) Stop() error {
 	return err
 }
 
-// run watches until ctx ends. It returns errBlind if the first lists show that every resource is
+// run watches until ctx ends. It returns ErrBlind if the first lists show that every resource is
 // forbidden.
 func (w *watching) run(ctx context.Context) error {
 	begin := func(ctx context.Context) error { return w.watcher.Watch(ctx, w.scope) }
@@ -82,7 +82,7 @@ func (w *watching) run(ctx context.Context) error {
 		return err // ctx has ended
 	}
 	if blind(w.watcher.Stats()) {
-		return errBlind
+		return ErrBlind
 	}
 	w.state.list(w.now())
 	w.behind.synced.Store(true)
@@ -129,7 +129,7 @@ func (w *watching) check() error {
 		return err
 	}
 	if blind(w.watcher.Stats()) {
-		return errBlind
+		return ErrBlind
 	}
 	return nil
 }
@@ -200,6 +200,6 @@ func (s *readiness) check() error {
 	return nil
 }
 
-// errBlind is the lack of every right to watch.
-var errBlind = errors.New("nothing may be watched: give the user of the kubeconfig, or the ServiceAccount, " +
+// ErrBlind is the error of a server without any right to watch.
+var ErrBlind = errors.New("nothing may be watched: give the user of the kubeconfig, or the ServiceAccount, " +
 	"the rights that `lifeline rbac` prints")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/phase"
@@ -54,6 +55,9 @@ func (b *Builder) verdict(l *change.Lineage) verdict {
 			}
 			deepest = deeper(deepest, r)
 		}
+	}
+	if failed != nil && kind.Job.Is(failed.Timeline.Ref.Kind) {
+		deepest = lastAttempt(failed, b.reasons.LastFailed(failed.Timeline), deepest)
 	}
 	switch {
 	case failed != nil:
@@ -231,14 +235,29 @@ func (b *Builder) reasonAttributes(v *verdict) []attribute.KeyValue {
 		at = history.Later(at, began) // another object may have it for longer
 		out = append(out, span.KeyReasonSince.String(at.UTC().Format(time.RFC3339Nano)))
 	}
-	var before []string
-	for _, w := range waits[:len(waits)-1] {
-		if took := w.Until.Sub(w.Since); !w.Since.IsZero() && took >= leastBefore {
-			before = append(before, span.Bound(took.Round(leastBefore).String()+" for "+w.For))
-		}
+	if before := earlier(waits[:len(waits)-1]); len(before) > 0 {
+		out = append(out, span.KeyReasonBefore.StringSlice(before))
 	}
-	if len(before) > 0 {
-		out = append(out, span.KeyReasonBefore.StringSlice(before[max(0, len(before)-maxBefore):]))
+	return out
+}
+
+// earlier writes waits, the last ones of many. Those for one thing, as of each retry, are one wait, in the place of the
+// first.
+func earlier(waits []reason.Wait) []string {
+	took := map[string]time.Duration{}
+	var things []string
+	for _, w := range waits {
+		if w.Since.IsZero() || w.Until.Sub(w.Since) < leastBefore {
+			continue
+		}
+		if took[w.For] == 0 {
+			things = append(things, w.For)
+		}
+		took[w.For] += w.Until.Sub(w.Since)
+	}
+	var out []string
+	for _, of := range things[max(0, len(things)-maxBefore):] {
+		out = append(out, span.Bound(took[of].Round(leastBefore).String()+" for "+of))
 	}
 	return out
 }
@@ -263,6 +282,16 @@ func (b *Builder) overtaken(r *change.Reconciliation) bool {
 		return true
 	}
 	return r.Parent != nil && now.Verb != history.Deleted
+}
+
+// lastAttempt returns the reconciliation of the last failed Pod of a Job, or else other.
+func lastAttempt(job *change.Reconciliation, pod *change.Timeline, other *change.Reconciliation) *change.Reconciliation {
+	for _, c := range job.Children {
+		if c.Timeline == pod && c.Lineage == job.Lineage {
+			return c
+		}
+	}
+	return other
 }
 
 // deeper returns the reconciliation further down, because it is nearer to the reason.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -36,18 +37,42 @@ const (
 	patience = 10 * time.Second
 )
 
+// search returns the first namespace in which the Pod of a server runs; empty if there is none, or if the user may
+// not look for it. An error means that the cluster does not answer.
+func (u *UI) search(ctx context.Context, api *rest.RESTClient) (namespace string, err error) {
+	for _, namespace := range u.Namespaces {
+		switch _, err := u.pod(ctx, api, namespace); {
+		case err == nil:
+			return namespace, nil
+		case errors.Is(err, errNoPod) || apierrors.IsForbidden(err):
+		default:
+			return "", u.silent(err)
+		}
+	}
+	return "", nil
+}
+
+// silent returns the error of a cluster that does not answer, without the URL of the request.
+func (u *UI) silent(err error) error {
+	var failed *url.Error
+	if errors.As(err, &failed) {
+		err = failed.Err
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer within %s", patience)
+	}
+	return fmt.Errorf("cannot use the cluster of context %s (%s): %w", cli.Shown(u.Kubeconfig.Context()),
+		cli.Shown(u.Kubeconfig.Current().Host), err)
+}
+
 // forward shows the page of a server in the cluster until ctx ends. After a lost connection, such as at a restart of
 // the server, it starts again on the same local port.
-func (u *UI) forward(ctx context.Context) error {
-	api, err := u.pods()
-	if err != nil {
-		return err
-	}
+func (u *UI) forward(ctx context.Context, api *rest.RESTClient, namespace string) error {
 	shown := false
 	for {
-		pod, err := u.pod(ctx, api)
+		pod, err := u.pod(ctx, api, namespace)
 		if err == nil {
-			err = u.forwardTo(ctx, api, pod, &shown)
+			err = u.forwardTo(ctx, api, namespace, pod, &shown)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -77,15 +102,18 @@ func (u *UI) pods() (*rest.RESTClient, error) {
 	return api, nil
 }
 
-// pod returns the name of a ready server, or else of one that runs.
-func (u *UI) pod(ctx context.Context, api *rest.RESTClient) (string, error) {
+// errNoPod means that no server runs in a namespace.
+var errNoPod = errors.New("no Pod of a server")
+
+// pod returns the name of a ready server, or else of one that runs. Without one the error is errNoPod.
+func (u *UI) pod(ctx context.Context, api *rest.RESTClient, namespace string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var list corev1.PodList
-	err := api.Get().Namespace(u.Namespace).Resource("pods").
+	err := api.Get().Namespace(namespace).Resource("pods").
 		VersionedParams(&metav1.ListOptions{LabelSelector: selector}, scheme.ParameterCodec).Do(ctx).Into(&list)
 	if err != nil {
-		return "", fmt.Errorf("cannot look for a server in namespace %s: %w", cli.Shown(u.Namespace), err)
+		return "", fmt.Errorf("cannot look for a server in namespace %s: %w", cli.Shown(namespace), err)
 	}
 	running := ""
 	for i := range list.Items {
@@ -99,8 +127,7 @@ func (u *UI) pod(ctx context.Context, api *rest.RESTClient) (string, error) {
 		}
 	}
 	if running == "" {
-		return "", fmt.Errorf("there is no server on this machine, and no Pod of one (%s) runs in namespace %s: "+
-			"choose its namespace with -n, or name a server with --server", selector, cli.Shown(u.Namespace))
+		return "", fmt.Errorf("%w (%s) runs in namespace %s", errNoPod, selector, cli.Shown(namespace))
 	}
 	return running, nil
 }
@@ -116,9 +143,11 @@ func ready(pod *corev1.Pod) bool {
 
 // forwardTo forwards a local port to a Pod until ctx ends or the connection is lost. The first time, it
 // shows the page.
-func (u *UI) forwardTo(ctx context.Context, api *rest.RESTClient, pod string, shown *bool) error {
+func (u *UI) forwardTo(
+	ctx context.Context, api *rest.RESTClient, namespace, pod string, shown *bool,
+) error {
 	dialer, err := u.dialer(
-		api.Post().Namespace(u.Namespace).Resource("pods").Name(pod).SubResource("portforward").URL(),
+		api.Post().Namespace(namespace).Resource("pods").Name(pod).SubResource("portforward").URL(),
 	)
 	if err != nil {
 		return err
@@ -135,14 +164,14 @@ func (u *UI) forwardTo(ctx context.Context, api *rest.RESTClient, pod string, sh
 	go func() { ended <- forwarder.ForwardPorts() }()
 	select {
 	case err := <-ended:
-		return fmt.Errorf("cannot forward a port to Pod %s of namespace %s: %w", cli.Shown(pod), cli.Shown(u.Namespace),
-			lost(err))
+		return fmt.Errorf("cannot forward a port to Pod %s of namespace %s (--here starts a server in this process): "+
+			"%w", cli.Shown(pod), cli.Shown(namespace), lost(err))
 	case <-ready:
 	}
 	ports, err := forwarder.GetPorts()
 	if err == nil && !*shown {
 		*shown, u.Port = true, ports[0].Local
-		u.Say("forwarding to Pod %s of namespace %s; Ctrl-C ends it", cli.Shown(pod), cli.Shown(u.Namespace))
+		u.Say("forwarding to Pod %s of namespace %s; Ctrl-C ends it", cli.Shown(pod), cli.Shown(namespace))
 		url, silent := local(ctx, u.Port)
 		if silent != nil {
 			u.Say("port %d of the Pod does not answer (%s): if its api.address has another port, name it with "+

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package ui opens the page of a `lifeline serve` in a browser: that of a server with a name, of the
-// server on this machine, or of one in the cluster, through a port-forward.
+// server on this machine, of one in the cluster, through a port-forward, or of one in this process.
 package ui
 
 import (
@@ -21,9 +21,18 @@ type UI struct {
 	cli.Options
 
 	Server cli.Server
-	// Namespace is that of a server in the cluster.
-	Namespace string
-	// Port is the local port of a port-forward; 0 means a free one.
+	// Namespaces are those in which a server's Pod may be, in the order of the search.
+	Namespaces []string
+	// Here ignores a server in the cluster.
+	Here bool
+	// Watched is the namespace that a server in this process watches; empty means all.
+	Watched string
+	// Serve runs a server in this process until ctx ends. Without one, there is none to start.
+	Serve func(ctx context.Context, o Own) error
+	// Verbose prints the log of a server in this process.
+	Verbose bool
+	// Port is the local port of a port-forward, or of a server in this process; 0 means a free one, for
+	// the server DefaultPort if that is free.
 	Port uint16
 	// RemotePort is the port of the API in a Pod; 0 means DefaultPort.
 	RemotePort uint16
@@ -31,7 +40,7 @@ type UI struct {
 	NoBrowser bool
 	// Browse opens a URL; nil means the browser of the system.
 	Browse func(ctx context.Context, url string) error
-	// Signals end a port-forward; nil means those of the process.
+	// Signals end a port-forward, or a server in this process; nil means those of the process.
 	Signals <-chan os.Signal
 }
 
@@ -43,7 +52,7 @@ func (u *UI) Validate() error {
 	return nil
 }
 
-// Run opens the page. With a port-forward, it returns after a signal.
+// Run opens the page. With a port-forward, or with a server in this process, it returns after a signal.
 func (u *UI) Run(ctx context.Context) (int, error) {
 	url, err := u.address(ctx)
 	switch {
@@ -52,12 +61,25 @@ func (u *UI) Run(ctx context.Context) (int, error) {
 	case url != "":
 		return code(u.show(ctx, url))
 	case u.Kubeconfig == nil:
-		return cli.CodeError, errors.New("there is no server on this machine, and no kubeconfig to look for one in a " +
-			"cluster: name a server with --server")
+		return cli.CodeError, errors.New("there is no server on this machine, and no kubeconfig for a cluster: set " +
+			"KUBECONFIG, or name a server with --server")
 	}
 	ctx, release := cli.UntilInterrupt(ctx, u.Signals)
 	defer release()
-	return code(u.forward(ctx))
+	context.AfterFunc(ctx, release) // the second Ctrl-C ends the process at once
+	api, err := u.pods()
+	if err != nil {
+		return cli.CodeError, err
+	}
+	switch namespace, err := u.search(ctx, api); {
+	case ctx.Err() != nil:
+		return cli.CodeOK, nil
+	case err != nil:
+		return cli.CodeError, err
+	case namespace != "" && !u.Here:
+		return code(u.forward(ctx, api, namespace))
+	}
+	return code(u.own(ctx))
 }
 
 func code(err error) (int, error) {

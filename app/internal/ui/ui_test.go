@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -24,8 +26,10 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 	"k8s.io/streaming/pkg/httpstream/spdy"
 
+	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 	"github.com/kube-lifeline/lifeline/app/internal/source/proxy"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // cluster is an API server with Pods, whose ports it forwards to `behind`.
@@ -141,7 +145,10 @@ func pod(name string, ready corev1.ConditionStatus) corev1.Pod {
 // command returns a UI with its outputs.
 func command(env ...string) (u *UI, out, talk *bytes.Buffer) {
 	out, talk = &bytes.Buffer{}, &bytes.Buffer{}
-	u = &UI{Options: cli.Options{Streams: genericiooptions.IOStreams{Out: out, ErrOut: talk}}, Namespace: Namespace}
+	u = &UI{
+		Options:    cli.Options{Streams: genericiooptions.IOStreams{Out: out, ErrOut: talk}},
+		Namespaces: []string{Namespace},
+	}
 	u.Environ = env
 	return u, out, talk
 }
@@ -184,7 +191,7 @@ func TestForward(t *testing.T) {
 	}
 	c.cut()
 	eventually(t, func() bool {
-		response, err := client.Get(url)
+		response, err := web.Get(url)
 		if err != nil {
 			return false
 		}
@@ -228,11 +235,11 @@ func TestForwardToAnotherPort(t *testing.T) {
 	}
 }
 
-var client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+var web = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
 func read(t *testing.T, url string) string {
 	t.Helper()
-	response, err := client.Get(url)
+	response, err := web.Get(url)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,33 +260,160 @@ func eventually(t *testing.T, done func() bool) {
 	}
 }
 
+// TestNoServer: without a server on this machine and in the cluster, the command starts one.
 func TestNoServer(t *testing.T) {
-	c := newCluster(t, "", pod("lifeline-0", "True"))
-	c.pods[0].Status.Phase = corev1.PodPending
+	pending := newCluster(t, "", pod("lifeline-0", "True"))
+	pending.pods[0].Status.Phase = corev1.PodPending
+	running := newCluster(t, "", pod("lifeline-0", "True"))
+	down := newCluster(t, "")
+	down.Close()
 	for name, tc := range map[string]struct {
-		reason     string
-		kubeconfig bool
-		namespace  string
-		want       string
+		reason    string
+		cluster   *cluster
+		namespace string
+		here      bool
+		want      string
 	}{
-		"no kubeconfig": {"there is nothing to look in", false, Namespace, "no kubeconfig"},
-		"pending":       {"its port cannot be forwarded", true, Namespace, "no Pod of one"},
-		"elsewhere":     {"the namespace is another", true, "other", "in namespace other: choose"},
+		"no kubeconfig": {"there is no cluster to watch", nil, Namespace, false, "no kubeconfig for a cluster"},
+		"pending":       {"its port cannot be forwarded", pending, Namespace, false, ""},
+		"elsewhere":     {"the namespace is another", running, "other", false, ""},
+		"here":          {"the user wants a server in this process", running, Namespace, true, ""},
+		"down": {
+			"the cluster does not answer", down, Namespace, false,
+			"cannot use the cluster of context x (" + down.URL + "): dial tcp ",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			u, out, _ := command()
-			u.Server, u.Namespace = cli.Server{Direct: true}, tc.namespace
-			if tc.kubeconfig {
-				u.Kubeconfig = c.kubeconfig()
+			u, out, talk := command()
+			u.Server, u.Namespaces = cli.Server{Direct: true}, []string{tc.namespace}
+			u.Here, u.Watched = tc.here, "shop"
+			if tc.cluster != nil {
+				u.Kubeconfig = tc.cluster.kubeconfig()
+			}
+			signals := make(chan os.Signal, 1)
+			u.Signals = signals
+			var got Own
+			u.Serve = func(ctx context.Context, o Own) error {
+				got = o
+				o.Opened("http://127.0.0.1:1")
+				<-ctx.Done()
+				return nil
+			}
+			u.Browse = func(context.Context, string) error {
+				signals <- os.Interrupt
+				return nil
 			}
 			code, err := u.Run(t.Context())
-			if code == cli.CodeOK || err == nil || !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("%v, want an error with %q: %s", err, tc.want, tc.reason)
+			if tc.want != "" {
+				if code == cli.CodeOK || err == nil || !strings.Contains(err.Error(), tc.want) || out.Len() > 0 {
+					t.Errorf("%v, want an error with %q: %s; printed %q", err, tc.want, tc.reason, out)
+				}
+				return
 			}
-			if out.Len() > 0 {
-				t.Errorf("printed %q", out)
+			if err != nil {
+				t.Fatal(tc.reason, err)
+			}
+			if got.Namespace != "shop" || got.Address != "127.0.0.1:7070" || !got.FreePort {
+				t.Errorf("%s: started %+v", tc.reason, got)
+			}
+			const said = `lifeline: no server for context x: starting one, for namespace shop; Ctrl-C ends it
+lifeline: port 7070 is in use by another program: the page has another port
+lifeline: all is stored; the next "lifeline ui" continues from here
+`
+			if out.String() != "http://127.0.0.1:1\n" || talk.String() != said {
+				t.Errorf("%s: printed %q, said\n%s", tc.reason, out, talk)
 			}
 		})
+	}
+}
+
+// TestOtherTerminal: of two commands at the same time one has the data, and the other one shows its page. An error of
+// the log is printed unless it is about that.
+func TestOtherTerminal(t *testing.T) {
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"version":"1","cluster":"c"}`)
+	}))
+	defer page.Close()
+	u, out, talk := command()
+	u.Kubeconfig = newCluster(t, "").kubeconfig()
+	u.Server, u.Namespaces, u.NoBrowser = cli.Server{Direct: true}, []string{Namespace}, true
+	u.Signals = make(chan os.Signal)
+	u.Serve = func(_ context.Context, o Own) error {
+		_, _ = io.WriteString(o.Log, `{"level":"ERROR","msg":"another lifeline serve has this data directory"}`+"\n")
+		u.Server, u.Environ = cli.Server{}, []string{cli.EnvServer + "=" + page.URL} // it is there now
+		return fmt.Errorf("cannot open: %w", store.ErrInUse)
+	}
+	if code, err := u.Run(t.Context()); err != nil || code != cli.CodeOK {
+		t.Fatal(code, err)
+	}
+	if out.String() != page.URL+"\n" || strings.Contains(talk.String(), "another lifeline") {
+		t.Errorf("printed %q, said\n%s", out, talk)
+	}
+	talk.Reset()
+	u.Server = cli.Server{Direct: true}
+	u.Serve = func(_ context.Context, o Own) error {
+		_, _ = io.WriteString(o.Log, `{"level":"ERROR","msg":"cannot store","error":"disk full","do":"make room"}`+"\n")
+		return errors.New("ended")
+	}
+	if _, err := u.Run(t.Context()); err == nil || err.Error() != "ended" {
+		t.Errorf("got %v", err)
+	}
+	if !strings.HasSuffix(talk.String(), "\nlifeline: cannot store: disk full: make room\n") {
+		t.Errorf("said\n%s", talk)
+	}
+}
+
+func TestState(t *testing.T) {
+	now := time.Now()
+	for name, tc := range map[string]struct {
+		info  api.Info
+		watch api.WatchSource
+		want  string
+	}{
+		"reading": {api.Info{}, api.WatchSource{}, "reading namespace shop|"},
+		"changes": {
+			api.Info{WatchingSince: &now, Stats: api.Stats{Traces: 14, Open: 2}}, api.WatchSource{},
+			"watching namespace shop|: 14 changes, 2 open",
+		},
+		"one change": {
+			api.Info{WatchingSince: &now, Stats: api.Stats{Traces: 1}},
+			api.WatchSource{Unreadable: []string{"pods\x1b"}},
+			`watching namespace shop without pods\x1b, which you may not read|: 1 change`,
+		},
+		"few rights": {
+			api.Info{WatchingSince: &now}, api.WatchSource{Unreadable: []string{"a", "b"}},
+			"watching namespace shop without 2 kinds that you may not read (-v lists them)|: 0 changes",
+		},
+		"outage": {
+			api.Info{WatchingSince: &now}, api.WatchSource{Lag: api.Seconds(11 * time.Second)},
+			"the cluster does not answer: the page has what is stored, and the rest follows later|",
+		},
+	} {
+		head, rest := stateOf(&tc.info, &tc.watch, "namespace shop")
+		if got := head + "|" + rest; got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// TestStateLine: on a terminal the line is written again in its place; elsewhere only another head is a new line.
+func TestStateLine(t *testing.T) {
+	for _, tc := range []struct {
+		screen cli.Screen
+		want   string
+	}{
+		{cli.Screen{Terminal: true}, "\r\x1b[Klifeline: watching: 1\r\x1b[Klifeline: watching: 2\n"},
+		{cli.Screen{}, "lifeline: watching\n"},
+	} {
+		var out bytes.Buffer
+		line := newStateLine(&out, tc.screen)
+		line.show("watching", ": 1")
+		line.show("watching", ": 1")
+		line.show("watching", ": 2")
+		line.end()
+		if out.String() != tc.want {
+			t.Errorf("got %q, want %q", out.String(), tc.want)
+		}
 	}
 }
 

@@ -23,6 +23,8 @@ const commandPatience = 10 * time.Minute
 // what a user in the lab would have.
 type Call struct {
 	Args []string
+	// Binary is the path of another lifeline than the bench's.
+	Binary string
 	// Kubeconfig is the path of another kubeconfig than the administrator's.
 	Kubeconfig string
 	// Env are further variables; they win.
@@ -62,7 +64,7 @@ func (b *Bench) Begin(t testing.TB, call Call) *Process {
 	if kubeconfig == "" {
 		kubeconfig = b.Kubeconfig()
 	}
-	p.cmd = exec.CommandContext(ctx, b.Lifeline, call.Args...)
+	p.cmd = exec.CommandContext(ctx, cmp.Or(call.Binary, b.Lifeline), call.Args...)
 	p.cmd.Env = append(append(b.Env(kubeconfig), "TMPDIR="+p.Temp), call.Env...)
 	p.cmd.Dir = call.Dir
 	p.cmd.Stdin = strings.NewReader(call.Stdin)

@@ -39,6 +39,8 @@ type ServerOptions struct {
 type Server struct {
 	// Dir is the data directory, File the configuration file.
 	Dir, File string
+	// Binary is the path of the lifeline of the next start; empty means the bench's.
+	Binary string
 
 	bench   *Bench
 	options ServerOptions
@@ -102,6 +104,7 @@ func (s *Server) Begin(t testing.TB) {
 	s.api, s.telemetry = "", ""
 	s.process = s.bench.Begin(t, Call{
 		Args:       append(args, s.options.Args...),
+		Binary:     s.Binary,
 		Kubeconfig: s.options.Kubeconfig,
 		Env:        s.options.Env,
 		Patience:   serverPatience,

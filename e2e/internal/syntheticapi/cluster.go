@@ -19,6 +19,8 @@ type Size struct {
 	Nodes, Namespaces, Deployments int
 	// Pods is the number of Pods of each Deployment.
 	Pods int
+	// Broken is the number of further Deployments, of one Pod each. They lack an image of a number of Causes.
+	Broken, Causes int
 	// Pace is the factor of all times in a rollout, such as the time until a Pod is ready; 0 means 1.
 	Pace float64
 }
@@ -53,6 +55,9 @@ func New(size Size) (*Cluster, error) {
 			"cannot generate a cluster of %+v: want a Node, a Deployment in each namespace, and %d Pods in each",
 			size, waves)
 	}
+	if size.Broken > 0 && size.Causes < 1 {
+		return nil, fmt.Errorf("cannot generate %d broken Deployments: want a cause", size.Broken)
+	}
 	s := newStore()
 	c := &Cluster{
 		size: size, random: rand.New(rand.NewPCG(1, 2)),
@@ -70,6 +75,7 @@ func New(size Size) (*Cluster, error) {
 	for i := range size.Deployments {
 		c.deployments = append(c.deployments, c.newDeployment(s, i, began))
 	}
+	c.addBroken(s, began)
 	s.settleStart()
 	srv, err := serve(s)
 	if err != nil {

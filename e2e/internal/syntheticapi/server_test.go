@@ -237,3 +237,26 @@ func TestPodNames(t *testing.T) {
 		t.Errorf("there are %d Pods, want %d", got, count)
 	}
 }
+
+// TestBroken: each broken Deployment has one Pod, which waits for the image of a cause.
+func TestBroken(t *testing.T) {
+	c, err := New(Size{Nodes: 1, Namespaces: 1, Deployments: 1, Pods: waves, Broken: 6, Causes: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	list, err := c.client(t, protoType).CoreV1().Pods("").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := map[string]int{}
+	for _, p := range list.Items {
+		if w := p.Status.ContainerStatuses[0].State.Waiting; w != nil {
+			waiting[w.Reason+" "+p.Spec.Containers[0].Image]++
+		}
+	}
+	want := map[string]int{"ImagePullBackOff " + missingImage(0): 3, "ImagePullBackOff " + missingImage(1): 3}
+	if diff := cmp.Diff(want, waiting); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -54,17 +54,30 @@ func Programs(ctx context.Context, minor string, names []string, progress io.Wri
 		return nil, err
 	}
 	defer unlock()
+	missing = slices.DeleteFunc(missing, func(p program) bool {
+		return exists(paths[p.name]) // built while we waited for the lock
+	})
+	if len(missing) > 0 {
+		fmt.Fprintln(progress, "reading the sources …")
+	}
+	packages := make([][]string, len(missing))
 	for i, p := range missing {
-		if exists(paths[p.name]) { // built while we waited for the lock
-			continue
+		src := sourceDir(cache, paths[p.name])
+		if err := writeModule(src, p.module); err != nil {
+			return nil, err
 		}
+		packages[i] = packagesOf(ctx, src, p)
+	}
+	left := newEstimate(time.Now, packages...)
+	for i, p := range missing {
 		what := fmt.Sprintf("%s (%d of %d)", p.name, i+1, len(missing))
 		if p.source == kubernetes {
 			what = fmt.Sprintf("%s %s (%d of %d)", p.name, minor, i+1, len(missing))
 		}
-		if err := compile(ctx, cache, p, paths[p.name], what, progress); err != nil {
+		if err := compile(ctx, cache, p, paths[p.name], what, left, progress); err != nil {
 			return nil, err
 		}
+		left.built(packages[i])
 	}
 	return paths, nil
 }
@@ -113,13 +126,17 @@ func lookUp(ctx context.Context, minor string, names []string) (paths map[string
 	return paths, missing, nil
 }
 
+// sourceDir is the directory of the pinned module of a program at path.
+func sourceDir(cache, path string) string {
+	return filepath.Join(cache, "src", filepath.Base(filepath.Dir(path)))
+}
+
 // compile builds p into path, by way of a file beside it, so that path is
-// there complete or not at all.
-func compile(ctx context.Context, cache string, p program, path, what string, progress io.Writer) error {
-	src := filepath.Join(cache, "src", filepath.Base(filepath.Dir(path)))
-	if err := writeModule(src, p.module); err != nil {
-		return err
-	}
+// there complete or not at all. The module of p must be in its sourceDir.
+func compile(
+	ctx context.Context, cache string, p program, path, what string, left *estimate, progress io.Writer,
+) error {
+	src := sourceDir(cache, path)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("cannot build %s: %w", p.name, err)
 	}
@@ -127,25 +144,27 @@ func compile(ctx context.Context, cache string, p program, path, what string, pr
 	defer os.Remove(tmp)
 
 	var out bytes.Buffer
-	args := []string{"build"}
+	args := []string{"build", "-v"}
 	if p.tests() {
 		args = []string{"test", "-c", "-vet=off"}
 	}
 	args = append(args, "-trimpath", "-tags", p.tags, "-ldflags", p.ldflags, "-o", tmp, p.pkg)
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = src, &out, &out
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=", "GOWORK=off")
+	lines := &packageLines{estimate: left, module: p.module, rest: &out}
+	cmd.Dir, cmd.Stdout, cmd.Stderr = src, lines, lines
+	cmd.Env = environ()
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 
 	start := time.Now()
 	fmt.Fprintf(progress, "building %s …\n", what)
 	stop := every(heartbeat, func() {
-		fmt.Fprintf(progress, "building %s … %s\n", what, time.Since(start).Round(time.Second))
+		fmt.Fprintf(progress, "building %s … %s%s\n", what, time.Since(start).Round(time.Second), left)
 	})
 	err := cmd.Run()
 	stop()
 	if err != nil {
+		_, _ = out.Write(lines.part)
 		return fmt.Errorf("cannot build %s in %s: %w\n%s",
 			p.name, src, errors.Join(err, ctx.Err()), lastBytes(out.Bytes(), 4<<10))
 	}

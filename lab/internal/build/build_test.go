@@ -112,7 +112,10 @@ func TestCompileFails(t *testing.T) {
 	cache := t.TempDir()
 	path := filepath.Join(cache, "bin", "etcd-x", "broken")
 	p := program{name: "broken", source: "etcd", module: "etcd", pkg: "go.etcd.io/etcd/server/v3/no/such/package"}
-	err := compile(t.Context(), cache, p, path, "broken (1 of 1)", io.Discard)
+	if err := writeModule(sourceDir(cache, path), p.module); err != nil {
+		t.Fatal(err)
+	}
+	err := compile(t.Context(), cache, p, path, "broken (1 of 1)", nil, io.Discard)
 	for _, want := range []string{
 		"cannot build broken in " + filepath.Join(cache, "src", "etcd-x"),
 		"no/such/package",

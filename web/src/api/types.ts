@@ -151,6 +151,8 @@ export interface Problem {
   since: string
   // before means that the problem is older than since.
   before?: boolean
+  // note means that nothing is broken: a cordon.
+  note?: boolean
   object: Ref
   // objects are some of those with the problem, and count is the number of all.
   objects: Ref[]

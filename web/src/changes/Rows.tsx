@@ -441,7 +441,7 @@ function GroupCells({ of }: { of: Group }) {
         </span>
         <b class="times">{of.changes.length} ×</b> <Text of={action(newest)} class="verb" /> <Where of={newest} name={names.length === 1} />
         {names.length > 1 && (
-          <span class="edits mono">
+          <span class="names mono">
             {names.slice(0, few).map((name, i) => (
               <span key={name}>
                 {i > 0 && ', '}

@@ -23,7 +23,7 @@ export function ProblemView({ of: p, focusable }: { of: Problem; focusable: bool
   const folds = p.count > 1 || earlier.length > 1
   return (
     <li
-      class={`problem-row${p.id === selected.value ? ' selected' : ''}`}
+      class={`problem-row${p.note ? ' noted' : ''}${p.id === selected.value ? ' selected' : ''}`}
       data-problem={p.id}
       tabIndex={focusable ? 0 : -1}
       onFocus={(e) => {

@@ -116,7 +116,7 @@ func advice(err error) string {
 	case errors.Is(err, store.ErrForeign):
 		return ": move the file away; lifeline serve creates a new one"
 	case errors.Is(err, store.ErrNewer):
-		return ": use that version"
+		return ": use that version, or export with it first (docs/upgrade.md)"
 	}
 	return ""
 }

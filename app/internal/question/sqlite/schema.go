@@ -55,7 +55,8 @@ func Extend(columns []string) []string {
 	return out
 }
 
-// column returns the definition of the column of a field.
+// column returns the definition of the column of a field. The default is for the rows of an older program in a file
+// with this column.
 func column(f *question.Field) string {
 	switch {
 	case f.Type == question.String:
@@ -63,7 +64,7 @@ func column(f *question.Field) string {
 	case f.Optional:
 		return f.Column + " INTEGER"
 	}
-	return f.Column + " INTEGER NOT NULL"
+	return f.Column + " INTEGER NOT NULL DEFAULT 0"
 }
 
 // collection returns the statement that creates the table of a list or a map.

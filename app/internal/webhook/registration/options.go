@@ -175,3 +175,18 @@ func (o *Options) Validate() error {
 	}
 	return nil
 }
+
+// Target returns the options for a webhook at a Service, as NAMESPACE/NAME[:PORT], or at a URL.
+func Target(text string) (*Options, error) {
+	o := &Options{}
+	var err error
+	if strings.Contains(text, "://") {
+		o.URL, err = ParseURL(text)
+	} else {
+		o.Service, err = ParseService(text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}

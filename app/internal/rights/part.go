@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rights
+
+import (
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
+)
+
+// part returns a copy of a visible span without what belongs to hidden objects.
+func (p *projection) part(s *span.Span) *span.Span {
+	one := *s
+	one.Links = slices.DeleteFunc(slices.Clone(s.Links), p.hides)
+	one.Attributes = slices.DeleteFunc(slices.Clone(s.Attributes), func(kv attribute.KeyValue) bool {
+		return kv.Key == span.KeyCriticalPath || p.names(s, kv)
+	})
+	if p.betrays(s) {
+		one.Attributes = slices.DeleteFunc(one.Attributes, func(kv attribute.KeyValue) bool {
+			return strings.HasPrefix(string(kv.Key), string(span.KeyReason))
+		})
+		one.Message = neutral
+	}
+	one.Facts = p.facts(s)
+	one.Events = slices.DeleteFunc(slices.Clone(s.Events), p.foreign)
+	for i := range one.Events {
+		e := &one.Events[i]
+		e.Attributes = slices.DeleteFunc(slices.Clone(e.Attributes), p.mentioning)
+	}
+	return &one
+}
+
+// foreign reports whether an event is about a hidden object, such as a write of a controller without a span of its own.
+func (p *projection) foreign(e span.Event) bool {
+	return slices.ContainsFunc(e.Attributes, func(kv attribute.KeyValue) bool {
+		return kv.Key == span.KeyUID && slices.ContainsFunc(p.hidden, func(o object.Ref) bool {
+			return string(o.UID) == kv.Value.AsString()
+		})
+	})
+}
+
+// mentioning reports whether an attribute has the name of a hidden object.
+func (p *projection) mentioning(kv attribute.KeyValue) bool {
+	switch kv.Value.Type() { //nolint:exhaustive // numbers name nothing
+	case attribute.STRING:
+		return p.mentions(kv.Value.AsString())
+	case attribute.STRINGSLICE:
+		return slices.ContainsFunc(kv.Value.AsStringSlice(), p.mentions)
+	}
+	return false
+}
+
+// links reports whether s has a link that the user may not see, and attributes whether it has such an attribute.
+func (p *projection) links(s *span.Span) bool { return slices.ContainsFunc(s.Links, p.hides) }
+
+func (p *projection) attributes(s *span.Span) bool {
+	return p.betrays(s) || p.facts(s) != s.Facts ||
+		slices.ContainsFunc(s.Attributes, func(kv attribute.KeyValue) bool { return p.names(s, kv) })
+}
+
+// hides reports whether a link leads to a hidden span, or to a trace without a visible one.
+func (p *projection) hides(l span.Link) bool {
+	if l.TraceID == p.of.ID {
+		return p.up[l.SpanID] != nil && p.kept[l.SpanID] == nil
+	}
+	return l.TraceID != (trace.TraceID{}) && (p.sees.Trace == nil || !p.sees.Trace(l.TraceID))
+}
+
+// ofNode are the facts about a Pod that come from its Node.
+var ofNode = []attribute.Key{
+	span.KeyZone, span.KeyRegion, span.KeyInstanceType, span.KeyRuntime, span.KeyRuntimeVersion,
+}
+
+// names reports whether an attribute of a visible span is about a hidden object. The lost object of a healing, and an
+// autoscaler, are in the namespace of their object.
+func (p *projection) names(s *span.Span, kv attribute.KeyValue) bool {
+	switch {
+	case slices.Contains(ofNode, kv.Key):
+		return !kind.Node.Is(s.Object.Kind) && !p.sees.Object(object.Ref{Kind: kind.Node.Kind})
+	case kv.Key == span.KeyDrift:
+		return !p.sees.Object(object.Ref{})
+	}
+	return p.mentioning(kv)
+}
+
+// betrays reports whether the reason of s blames a hidden object, or a text of s names one of the trace.
+func (p *projection) betrays(s *span.Span) bool {
+	if blamed := text(s, span.KeyReasonObject); blamed != "" && slices.ContainsFunc(p.hidden, func(o object.Ref) bool {
+		return o.Kind.Kind+" "+o.Name == blamed
+	}) {
+		return true
+	}
+	return p.mentions(s.Message) || p.mentions(text(s, span.KeyReasonMessage)) || p.mentions(text(s, span.KeyReasonNext))
+}
+
+// mentions reports whether a text has the name of a hidden object as a word, or its UID. The name of a Node is also a
+// field of its Pods.
+func (p *projection) mentions(text string) bool {
+	return text != "" && slices.ContainsFunc(p.hidden, func(o object.Ref) bool {
+		return !kind.Node.Is(o.Kind) && hasWord(text, o.Name) || hasWord(text, string(o.UID))
+	})
+}
+
+// hasWord reports whether a text has a word that no letter, digit, point or hyphen surrounds.
+func hasWord(text, word string) bool {
+	for at := 0; word != ""; {
+		i := strings.Index(text[at:], word)
+		if i < 0 {
+			return false
+		}
+		from, to := at+i, at+i+len(word)
+		if (from == 0 || !inWord(text[from-1])) && (to == len(text) || !inWord(text[to]) || text[to] == '.') {
+			return true
+		}
+		at = from + 1
+	}
+	return false
+}
+
+func inWord(c byte) bool {
+	return c == '-' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}
+
+// facts returns the facts of s without writes of hidden objects, and without facts of a hidden Node.
+func (p *projection) facts(s *span.Span) *span.Facts {
+	f := s.Facts
+	if f == nil {
+		return nil
+	}
+	hidden := func(w span.Write) bool { return w.Of != nil && !p.sees.Object(*w.Of) }
+	zone := f.Pod != nil && f.Pod.Zone != "" && !p.sees.Object(object.Ref{Kind: kind.Node.Kind})
+	if !zone && !slices.ContainsFunc(f.Writes, hidden) {
+		return f
+	}
+	out := *f
+	out.Writes = slices.DeleteFunc(slices.Clone(f.Writes), hidden)
+	if zone {
+		pod := *f.Pod
+		pod.Zone, out.Pod = "", &pod
+	}
+	return &out
+}
