@@ -83,19 +83,24 @@ func TestABoundPod(t *testing.T) {
   queue wait
   scheduling cycle
     PreFilter
+      PreFilter NodeName
+      PreFilter NodeUnschedulable
+      PreFilter TaintToleration
       PreFilter NodeResourcesFit
     Filter
-      Filter NodeUnschedulable
       Filter NodeName
+      Filter NodeUnschedulable
       Filter TaintToleration
       Filter NodeResourcesFit
     PreScore
       PreScore TaintToleration
       PreScore NodeResourcesFit
+      PreScore VolumeBinding
       PreScore NodeResourcesBalancedAllocation
     Score
       Score TaintToleration
       Score NodeResourcesFit
+      Score VolumeBinding
       Score DynamicResources
       Score NodeResourcesBalancedAllocation
       Score ImageLocality
