@@ -4,6 +4,7 @@ package cli
 
 import (
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -27,7 +28,11 @@ func TestSkew(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			writes(t, kubectl, "kubectl/v"+all[i]+".")
+			out, err := exec.CommandContext(t.Context(), kubectl, "version", "--client").Output()
+			if err != nil || !strings.Contains(string(out), "Client Version: v"+all[i]+".") {
+				t.Fatalf("%s: %v\n%s", kubectl, err, out)
+			}
+			writes(t, kubectl)
 		})
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-func TestWhatKubectlWrites(t *testing.T) { writes(t, "kubectl", "kubectl") }
+func TestWhatKubectlWrites(t *testing.T) { writes(t, "kubectl") }
 
-// writes runs a kubectl in each way that writes. agent begins its user agent.
-func writes(t *testing.T, kubectl, agent string) {
+// writes runs a kubectl in each way that writes.
+func writes(t *testing.T, kubectl string) {
 	t.Helper()
 	const nothing = "run converged\n"
 	var many, manyWant strings.Builder
@@ -211,7 +211,7 @@ func writes(t *testing.T, kubectl, agent string) {
 			}
 			r := bench.Run(t, 0, nil, command...)
 			made(r).Expect(t, r, tt.want)
-			bench.CheckRequests(t, r, ns, agent)
+			bench.CheckRequests(t, r, ns, "kubectl")
 		})
 	}
 }
