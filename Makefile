@@ -150,7 +150,7 @@ test: ## Test every part, in 15 to 25 minutes; the first run builds Kubernetes i
 	$(MAKE) "$$short" e2e
 
 .PHONY: test-all
-test-all: vet unit chart-test release-unit release-test scheduler-conformance lab-test cluster-test web-test e2e upstream e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
+test-all: vet unit chart-test release-unit release-test operator-oldest scheduler-conformance lab-test cluster-test web-test e2e upstream e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
 
 .PHONY: vet
 vet: ## go vet in every module
@@ -180,6 +180,11 @@ unit: ## Unit tests, with the race detector where there is a C compiler
 	$(if $(RACE),$(RACED) go test $(RACE) -short -timeout 40m $$unraced || status=1)
 	$(if $(RACE),(cd scheduler && GOWORK=off $(RACED) go test $(RACE) -short -timeout 40m ./...) || status=1)
 	exit $$status
+
+# The workspace has the newest versions of the kit's dependencies, and its go.mod the oldest (docs/versions.md).
+.PHONY: operator-oldest
+operator-oldest: ## The operator kit's tests with the oldest controller-runtime that it supports
+	cd operator && GOWORK=off go test -short -timeout 40m ./...
 
 .PHONY: scheduler-conformance
 scheduler-conformance: ## Kubernetes' own tests of the scheduler, on schedulers with spans

@@ -85,7 +85,8 @@ func blob(l layout.Path, as types.MediaType, text []byte) (v1.Descriptor, error)
 	if err != nil {
 		return v1.Descriptor{}, err
 	}
-	return v1.Descriptor{MediaType: as, Size: size, Digest: hash}, l.WriteBlob(hash, io.NopCloser(bytes.NewReader(text)))
+	err = l.WriteBlob(hash, io.NopCloser(bytes.NewReader(text)))
+	return v1.Descriptor{MediaType: as, Size: size, Digest: hash}, err
 }
 
 // repack returns the archive of a chart with its files in order and one time, and the content of Chart.yaml.

@@ -63,7 +63,8 @@ func (p program) image(o options, binaries map[string]string) (v1.ImageIndex, er
 		if err != nil {
 			return nil, err
 		}
-		index = mutate.AppendManifests(index, mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &platform}})
+		index = mutate.AppendManifests(index,
+			mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{Platform: &platform}})
 	}
 	return mutate.Annotations(index, labels).(v1.ImageIndex), nil
 }

@@ -98,8 +98,9 @@ func TestInstall(t *testing.T) {
 				env[k] = in.Replace(v)
 			}
 			if tt.uname != "" {
-				write(t, filepath.Join(home, "false", "uname"), "#!/bin/sh\necho "+tt.uname+"\n")
-				if err := os.Chmod(filepath.Join(home, "false", "uname"), 0o700); err != nil { //nolint:gosec // a program
+				uname := filepath.Join(home, "false", "uname")
+				write(t, uname, "#!/bin/sh\necho "+tt.uname+"\n")
+				if err := os.Chmod(uname, 0o700); err != nil {
 					t.Fatal(err)
 				}
 				env["PATH"] = filepath.Join(home, "false") + ":" + env["PATH"]
@@ -135,7 +136,9 @@ func TestInstall(t *testing.T) {
 func release(t *testing.T) (dist, url string) {
 	t.Helper()
 	var files http.Handler
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { files.ServeHTTP(w, r) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		files.ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
 	o := built(t, server.URL)
 	files = http.FileServer(http.Dir(o.dist))

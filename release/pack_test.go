@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -252,7 +253,8 @@ func built(t *testing.T, url string) options {
 	t.Helper()
 	dir := t.TempDir()
 	o := options{
-		built: filepath.Join(dir, "built"), dist: filepath.Join(dir, "dist"), source: "..", chart: filepath.Join(dir, "lifeline-0.1.0.tgz"),
+		built: filepath.Join(dir, "built"), dist: filepath.Join(dir, "dist"), source: "..",
+		chart:   filepath.Join(dir, "lifeline-0.1.0.tgz"),
 		version: "v0.1.0", revision: "4bf92f35", url: url, registry: "registry.test",
 		created: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC),
 	}
@@ -264,7 +266,8 @@ func built(t *testing.T, url string) options {
 		addArtifact(t, o.built, a)
 	}
 	archive := filepath.Join(o.built, archiveName())
-	writeArchive(t, archive, time.Unix(0, 0), entry{name: "lifeline", mode: 0o755, text: []byte("#!/bin/sh\necho lifeline v0.1.0\n")})
+	writeArchive(t, archive, time.Unix(0, 0),
+		entry{name: "lifeline", mode: 0o755, text: []byte("#!/bin/sh\necho lifeline v0.1.0\n")})
 	addArtifact(t, o.built, artifact{Name: archiveName(), Path: archive, Type: "Archive"})
 	writeArchive(t, o.chart, time.Now(),
 		entry{name: "lifeline/values.yaml", text: []byte("{}\n")},
@@ -332,7 +335,7 @@ func untar(t *testing.T, from io.Reader, dir string) {
 	t.Helper()
 	for r := tar.NewReader(from); ; {
 		header, err := r.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return
 		}
 		if err != nil {

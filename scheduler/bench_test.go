@@ -61,7 +61,10 @@ func BenchmarkAttempt(b *testing.B) {
 				Namespace: "default", Name: "web", UID: "0af76519-16cd-43dd-8448-eb211c80319c",
 				Annotations: map[string]string{"tracing.k8s.io/traceparent": annotation},
 			}}
-			info := &framework.QueuedPodInfo{PodInfo: &framework.PodInfo{Pod: pod}, Timestamp: time.Now(), Attempts: 1}
+			info := &framework.QueuedPodInfo{
+				PodInfo:        &framework.PodInfo{Pod: pod},
+				QueueingParams: framework.QueueingParams{Timestamp: time.Now(), Attempts: 1},
+			}
 			b.ReportAllocs()
 			for b.Loop() {
 				a := t.begin(p, info)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apiserver/pkg/server"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/component-base/cli/flag"
 	"k8s.io/component-base/cli/globalflag"
 	"k8s.io/component-base/compatibility"
@@ -66,6 +67,14 @@ func run(command *cobra.Command, opts *options.Options, registryOptions []app.Op
 		os.Exit(1)
 	}
 	flag.PrintFlags(command.Flags())
+
+	if opts.InformerName == nil { // of the informers' metrics
+		name, err := cache.NewInformerName("kube-scheduler")
+		if err != nil {
+			return err
+		}
+		opts.InformerName = name
+	}
 
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()

@@ -69,7 +69,7 @@ func ExporterFromEnvironment(ctx context.Context) (*Exporter, error) {
 	return NewExporter(ctx, client, service, sampler)
 }
 
-// kubernetesVersion returns the version of Kubernetes in this program, such as v1.36.3. It is empty if
+// kubernetesVersion returns the version of Kubernetes in this program, such as v1.37.2. It is empty if
 // the program has no build information. `lifeline doctor` compares it with that of the cluster.
 func kubernetesVersion() string {
 	info, known := debug.ReadBuildInfo()

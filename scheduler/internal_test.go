@@ -62,7 +62,7 @@ func newExporter(tb testing.TB) *Exporter {
 // or about groups of Pods.
 var unwrapped = []string{
 	"preEnqueuePlugins", "queueSortPlugins", "batchablePlugins", "podGroupPostFilterPlugins",
-	"placementGeneratePlugins", "placementScorePlugins",
+	"placementGeneratePlugins", "placementFeasiblePlugins", "placementScorePlugins",
 }
 
 // TestEveryListOfPlugins fails for a Kubernetes version with another extension point.

@@ -61,9 +61,10 @@ func (d dryRun) SelectVictimsOnNode(
 	state fwk.CycleState,
 	pod *corev1.Pod,
 	node fwk.NodeInfo,
+	possible []*kubepreemption.DomainVictim,
 	budgets []*policyv1.PodDisruptionBudget,
 ) ([]*corev1.Pod, int, *fwk.Status) {
-	victims, violations, status := d.Interface.SelectVictimsOnNode(ctx, state, pod, node, budgets)
+	victims, violations, status := d.Interface.SelectVictimsOnNode(ctx, state, pod, node, possible, budgets)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	found := d.found()

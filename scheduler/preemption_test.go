@@ -26,6 +26,8 @@ func (c candidate) Name() string { return c.node }
 
 func (c candidate) Victims() *extenderv1.Victims { return c.victims }
 
+func (c candidate) NumPodGroupDisruptions() int { return 0 }
+
 // TestCriteria compares the criteria with the choice of Kubernetes.
 func TestCriteria(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))

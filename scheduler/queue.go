@@ -58,6 +58,8 @@ type queue struct {
 // described is an event of the queue and its description. A hint can run for thousands of Pods with the
 // same event.
 type described struct {
+	// own reports that the object is the Pod of the hint.
+	own           bool
 	before, after any
 	registered    fwk.ClusterEvent
 	event, object string
@@ -116,7 +118,7 @@ func (q *queue) hint(plugin string, registered fwk.ClusterEvent, original fwk.Qu
 			m := move{at: time.Now(), plugin: plugin}
 			q.mu.Lock()
 			defer q.mu.Unlock()
-			m.event, m.object = q.describe(registered, before, after)
+			m.event, m.object = q.describe(pod, registered, before, after)
 			q.moves.put(pod.UID, m)
 			q.known.Store(int64(q.moves.len() + q.gates.len()))
 		}
@@ -126,12 +128,15 @@ func (q *queue) hint(plugin string, registered fwk.ClusterEvent, original fwk.Qu
 
 // describe returns the label of an event, and the kind and the name of its object. It keeps the last
 // event until an attempt begins. The caller holds the lock.
-func (q *queue) describe(registered fwk.ClusterEvent, before, after any) (event, object string) {
+func (q *queue) describe(pod *corev1.Pod, registered fwk.ClusterEvent, before, after any) (event, object string) {
+	changed, _ := after.(*corev1.Pod)
+	own := changed != nil && changed.UID == pod.UID
 	if !pointer(before) || !pointer(after) {
-		return label(registered, before, after), named(before, after)
+		return label(own, registered, before, after), named(before, after)
 	}
-	if l := &q.last; l.event == "" || l.before != before || l.after != after || l.registered != registered {
-		*l = described{before, after, registered, label(registered, before, after), named(before, after)}
+	l := &q.last
+	if l.event == "" || l.own != own || l.before != before || l.after != after || l.registered != registered {
+		*l = described{own, before, after, registered, label(own, registered, before, after), named(before, after)}
 	}
 	return q.last.event, q.last.object
 }
@@ -148,8 +153,8 @@ func wanted(pod *corev1.Pod) bool {
 }
 
 // label returns the label of the event that a hint is about. registered is the event for which the
-// plugin asked, which can have several actions.
-func label(registered fwk.ClusterEvent, before, after any) string {
+// plugin asked, which can have several actions. own reports that the object is the Pod of the hint.
+func label(own bool, registered fwk.ClusterEvent, before, after any) string {
 	newPod, _ := after.(*corev1.Pod)
 	oldPod, _ := before.(*corev1.Pod)
 	newNode, _ := after.(*corev1.Node)
@@ -157,7 +162,7 @@ func label(registered fwk.ClusterEvent, before, after any) string {
 	var events []fwk.ClusterEvent
 	switch {
 	case oldPod != nil && newPod != nil:
-		events = framework.PodSchedulingPropertiesChange(newPod, oldPod)
+		events = framework.PodSchedulingPropertiesChange(newPod, oldPod, own)
 	case newPod != nil && newPod.Spec.NodeName != "":
 		return framework.EventAssignedPodAdd.Label()
 	case newPod != nil:

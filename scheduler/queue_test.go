@@ -18,9 +18,14 @@ func queueAlways(klog.Logger, *corev1.Pod, any, any) (fwk.QueueingHint, error) {
 func TestMoves(t *testing.T) {
 	node := func(name string) *corev1.Node { return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}} }
 	a, b := node("a"), node("b")
+	labeled := func(uid types.UID, label string) *corev1.Pod {
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: uid, Name: "web", Labels: map[string]string{"a": label}}}
+	}
+	own, other := labeled("uid", "new"), labeled("other", "new")
 	q := newQueue()
 	update := fwk.ClusterEvent{Resource: fwk.Node, ActionType: fwk.Add | fwk.Update}
 	hint := q.hint("P", update, queueAlways)
+	pods := q.hint("P", fwk.ClusterEvent{Resource: fwk.Pod, ActionType: fwk.Update}, queueAlways)
 	claims := q.hint("P", fwk.ClusterEvent{Resource: "claims", ActionType: fwk.Delete}, queueAlways)
 	for _, test := range []struct {
 		reason        string
@@ -32,6 +37,8 @@ func TestMoves(t *testing.T) {
 		{"the same again", hint, nil, a, "NodeAdd", "Node a"},
 		{"another object", hint, nil, b, "NodeAdd", "Node b"},
 		{"an update", hint, a, b, "NodeUpdate", "Node b"},
+		{"the Pod itself", pods, labeled("uid", "old"), own, "TargetPodUpdatePodLabel", "Pod web"},
+		{"another Pod", pods, labeled("other", "old"), other, "UnscheduledPodUpdatePodLabel", "Pod web"},
 		{"another event of these objects", claims, b, nil, "claimsDelete", "Node b"},
 		{"an object that cannot be compared", claims, map[string]int{}, nil, "claimsDelete", ""},
 		{"the same again", claims, map[string]int{}, nil, "claimsDelete", ""},

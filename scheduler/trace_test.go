@@ -83,19 +83,24 @@ func TestABoundPod(t *testing.T) {
   queue wait
   scheduling cycle
     PreFilter
+      PreFilter NodeName
+      PreFilter NodeUnschedulable
+      PreFilter TaintToleration
       PreFilter NodeResourcesFit
     Filter
-      Filter NodeUnschedulable
       Filter NodeName
+      Filter NodeUnschedulable
       Filter TaintToleration
       Filter NodeResourcesFit
     PreScore
       PreScore TaintToleration
       PreScore NodeResourcesFit
+      PreScore VolumeBinding
       PreScore NodeResourcesBalancedAllocation
     Score
       Score TaintToleration
       Score NodeResourcesFit
+      Score VolumeBinding
       Score DynamicResources
       Score NodeResourcesBalancedAllocation
       Score ImageLocality
@@ -311,7 +316,7 @@ func TestAGate(t *testing.T) {
 	wait := named(t, all, "queue wait")
 	want(t, wait, map[string]string{
 		"k8s.scheduler.queue.rejectors":    `["SchedulingGates"]`,
-		"k8s.scheduler.queue.event":        "UnschedulablePodUpdatePodSchedulingGatesEliminated",
+		"k8s.scheduler.queue.event":        "TargetPodUpdatePodSchedulingGatesEliminated",
 		"k8s.scheduler.queue.event.object": "Pod default/gated-1",
 		"k8s.scheduler.queue.event.plugin": "SchedulingGates",
 	})

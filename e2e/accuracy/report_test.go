@@ -162,7 +162,7 @@ func (r *report) text() string {
 const head = `# Accuracy
 
 ` + "`make accuracy`" + ` writes this page. Several people play scenarios on two clusters with a real
-Kubernetes 1.36 control plane: one with fake nodes, one with a real node (kubelet, containerd,
+Kubernetes 1.37 control plane: one with fake nodes, one with a real node (kubelet, containerd,
 runc). The first has add-ons: Helm, Flux, Argo CD, cert-manager, the core of Cluster API with a
 scripted provider, and an aggregated API with a separate storage. The scenarios themselves make the
 writes of Tekton, Kueue and Crossplane. Each scenario states its changes and their effects before it

@@ -10,7 +10,11 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-func TestWhatKubectlWrites(t *testing.T) {
+func TestWhatKubectlWrites(t *testing.T) { writes(t, "kubectl") }
+
+// writes runs a kubectl in each way that writes.
+func writes(t *testing.T, kubectl string) {
+	t.Helper()
 	const nothing = "run converged\n"
 	var many, manyWant strings.Builder
 	manyWant.WriteString(nothing)
@@ -201,7 +205,7 @@ func TestWhatKubectlWrites(t *testing.T) {
 			bench.MustKubectl(t, "", "-n", ns, "wait", "--for=create", "serviceaccount/default", "--timeout=4m")
 			file := write(t, "manifest.yaml", strings.ReplaceAll(tt.manifest, "NS", ns), 0o600)
 			fill := strings.NewReplacer("NS", ns, "FILE", file, "DIR", strings.TrimSuffix(file, "/manifest.yaml"))
-			command := []string{"kubectl", "-n", ns}
+			command := []string{kubectl, "-n", ns}
 			for arg := range strings.FieldsSeq(tt.args) {
 				command = append(command, fill.Replace(arg))
 			}

@@ -100,6 +100,7 @@ func TestHelm(t *testing.T) {
 	kept(t, server, trace)
 
 	helm(t, "uninstall", "lifeline", "--wait", "--timeout=4m")
+	bench.MustKubectl(t, "", "-n", "lifeline", "wait", "--for=delete", "pod/lifeline-0", "--timeout=4m")
 	left := strings.Fields(bench.MustKubectl(t, "", "-n", "lifeline", "get", "-o", "name",
 		"statefulset,pod,service,configmap,networkpolicy,serviceaccount,role,rolebinding,pvc,secret"))
 	want := []string{

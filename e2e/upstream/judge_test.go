@@ -231,8 +231,7 @@ func wrote(component string, w *audit.Write) bool {
 // accounts begins the users of the controllers.
 const accounts = "system:serviceaccount:kubesystem:"
 
-// first returns the first write of a trace to the object of its root; nil if it is not in the log. The
-// API server loses the event of an apply whose body is YAML and no JSON.
+// first returns the first write of a trace to the object of its root; nil if it is not in the log.
 func first(tr *harness.Trace, l *ledger) *audit.Write {
 	var out *stored.Key
 	least := uint64(math.MaxUint64)

@@ -28,7 +28,7 @@ func (r *report) add(name string, v *verdict) {
 
 func (r *report) text() string {
 	return fmt.Sprintf(`
-`+"`make upstream`"+` writes this part. It builds %s from the Go modules of Kubernetes 1.36, and
+`+"`make upstream`"+` writes this part. It builds %s from the Go modules of Kubernetes 1.37, and
 runs %d of its tests, unmodified, on fake nodes, in %d processes as %d users. They test workloads,
 the garbage collector, quotas, namespaces, server-side apply, definitions of kinds, admission
 policies and disruption budgets. `+"`e2e/upstream/groups_test.go`"+` has the expressions that choose them,
@@ -40,8 +40,6 @@ and the reason for each test that is left out. The fourth server was killed %d t
   first server. By watch alone, a deletion has no author, and some writes of two authors look alike. So
   effects may be changes of their own there, and the other way round.
 - The fourth server misses changes of objects that end while it is down: at most 1 %% of the writes.
-- Some tests apply YAML that is no JSON. The API server loses the audit events of these requests
-  (kubernetes/kubernetes#139419). So they are no writes here, and their authors are field managers.
 
 | server | in exactly one trace | in a series | authors right | unknown | wrong | alone | other traces | known |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |

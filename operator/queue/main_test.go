@@ -8,7 +8,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain ignores a goroutine that controller-runtime 0.24.1 may leave behind at the end of a queue:
+// TestMain ignores a goroutine that controller-runtime before 0.25 may leave behind at the end of a queue:
 // https://github.com/kubernetes-sigs/controller-runtime/issues/3538.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction(

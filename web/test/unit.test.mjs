@@ -236,7 +236,7 @@ test('where the time went', async () => {
 })
 
 test('an open change continues', async () => {
-  const { present, who } = await load('text/summary.ts')
+  const { present, sentence, who } = await load('text/summary.ts')
   const s = {
     open: true, stuck: false, state: 'running', start: '2026-03-01T12:00:00Z', duration: 10, slowest: 'schedule', slowestDuration: 8,
     current: 'pull image', currentDuration: 2, work: [{ name: 'schedule', duration: 8 }, { name: 'pull image', duration: 2 }],
@@ -248,6 +248,7 @@ test('an open change continues', async () => {
   assert.deepEqual(at(60).work.map((w) => w.duration), [8, 52])
   assert.equal(at(5).duration, 10, 'a clock behind the server’s')
   assert.equal(present({ ...s, state: 'converged' }, Date.parse(s.start) + 60_000).duration, 10, 'it has its outcome')
+  assert.equal(sentence({ ...s, reason: 'Pod web-1 is ready, and must stay so for 10s' }), 'Pod web-1 is ready, and must stay so for 10s')
   assert.deepEqual(who({ user: 'alice', actor: 'kubectl' }), { name: 'alice', by: 'kubectl' })
   assert.deepEqual(who({ user: 'system:serviceaccount:x', actor: 'x-controller' }), { name: 'x-controller', by: '' })
 })

@@ -3,6 +3,7 @@
 package api
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
@@ -46,6 +47,15 @@ func (b *broken) selected(r *request, of selection) (problems.List, error) {
 	b.causes.complete(r.ctx(), r.access, &l)
 	l.AsOf = l.AsOf.UTC()
 	return l, nil
+}
+
+// CompleteCause returns the cause of a problem as its trace shows it by now, for a reader with that access.
+func (s *Server) CompleteCause(ctx context.Context, access store.Access, c problems.Cause) problems.Cause {
+	one := problems.List{AsOf: s.opts.Clock(), Problems: []problems.Problem{{Cause: &c}}}
+	if s.broken.causes.complete(ctx, access, &one); one.Problems[0].Cause == nil {
+		return problems.Cause{}
+	}
+	return *one.Problems[0].Cause
 }
 
 func (b *broken) selectionFor(access store.Access, of selection) problems.Selection {

@@ -202,6 +202,10 @@ func TestProblemCause(t *testing.T) {
 			t.Errorf("the user of a later event: got %+v", c)
 		}
 	}
+	id := problems.Cause{TraceID: edit.Trace.ID.String()}
+	if got := s.CompleteCause(t.Context(), v.Access(nil), id); !cmp.Equal(got, *want) {
+		t.Errorf("alone: %s", cmp.Diff(*want, got))
+	}
 	if c := hub.Now().Problems[1].Cause; c.Who != "kubectl" {
 		t.Errorf("the shared list has %+v", c)
 	}

@@ -19,7 +19,7 @@ const (
 )
 
 // tracedScheduler is the version of Kubernetes of lifeline-scheduler.
-const tracedScheduler = "v1.36.3"
+const tracedScheduler = "v1.37.2"
 
 // checkScheduler reports on the spans of a scheduler. kube-scheduler itself has none, so they are
 // never Missing.
@@ -103,7 +103,7 @@ func (f *Facts) schedulerLines() []Lines {
 	}}
 }
 
-// minor returns the minor version of Kubernetes, such as 1.36; a text of another form as it is.
+// minor returns the minor version of Kubernetes, such as 1.37; a text of another form as it is.
 func minor(version string) string {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	return strings.Join(parts[:min(2, len(parts))], ".")

@@ -39,7 +39,7 @@ type Facts struct {
 
 // Cluster holds the facts from its API server.
 type Cluster struct {
-	// Version is the API server's: v1.36.3.
+	// Version is the API server's: v1.37.2.
 	Version string `json:"version"`
 	// User is the caller's user name in the API server. It is hashed unless names were requested.
 	User  Known[string] `json:"user"`
@@ -107,7 +107,7 @@ type Skew struct {
 // Node is the relevant part of a Node.
 type Node struct {
 	Name string `json:"name"`
-	// Kubelet and Runtime are versions: v1.36.3, containerd://2.3.7.
+	// Kubelet and Runtime are versions: v1.37.2, containerd://2.3.7.
 	Kubelet string `json:"kubelet"`
 	Runtime string `json:"runtime"`
 	// Provider is derived from labels and provider ID: EKS, GKE, AKS, kwok or empty.

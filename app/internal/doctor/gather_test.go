@@ -38,7 +38,7 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 	t.Helper()
 	f := &fakeAPI{}
 	answers := map[string]string{
-		"/version": `{"gitVersion":"v1.36.3"}`,
+		"/version": `{"gitVersion":"v1.37.2"}`,
 		"/api":     `{"kind":"APIVersions","versions":["v1"]}`,
 		"/apis":    `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`,
 		"/api/v1": `{"kind":"APIResourceList","groupVersion":"v1","resources":[
@@ -46,7 +46,7 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 			{"name":"secrets","namespaced":true,"kind":"Secret","verbs":["list","watch"]},
 			{"name":"nodes","kind":"Node","verbs":["list","watch"]}]}`,
 		"/api/v1/nodes": `{"kind":"NodeList","apiVersion":"v1","metadata":{},"items":[
-			{"metadata":{"name":"n1"},"status":{"nodeInfo":{"kubeletVersion":"v1.36.3",` +
+			{"metadata":{"name":"n1"},"status":{"nodeInfo":{"kubeletVersion":"v1.37.2",` +
 			`"containerRuntimeVersion":"containerd://2.3.7"}}},
 			{"metadata":{"name":"fake","annotations":{"kwok.x-k8s.io/node":"fake"}},` +
 			`"status":{"nodeInfo":{"kubeletVersion":"kwok"}}}]}`,
@@ -55,7 +55,7 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 		"/api/v1/namespaces/kube-system/pods": `{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[
 			{"metadata":{"name":"kube-apiserver-n1","labels":{"component":"kube-apiserver"}},"spec":{"nodeName":"n1",` +
 			`"containers":[{"name":"kube-apiserver",
-			 "image":"registry.k8s.io/kube-apiserver:v1.36.3","command":["kube-apiserver",` +
+			 "image":"registry.k8s.io/kube-apiserver:v1.37.2","command":["kube-apiserver",` +
 			`"--tracing-config-file=/t.yaml","` + secretFlag + `"]}]}},
 			{"metadata":{"name":"etcd-n1","labels":{"component":"etcd"}},"spec":{"nodeName":"n1",` +
 			`"containers":[{"name":"etcd",
@@ -115,14 +115,14 @@ func atNoon() time.Time { return noon.Add(500 * time.Millisecond) }
 func TestGatherCluster(t *testing.T) {
 	got := gatherCluster(t.Context(), newFakeAPI(t).config(), "", atNoon, false, nil)
 	want := known(Cluster{
-		Version: "v1.36.3", User: known(hashed("alice@example.com")), Clock: known(Skew{Low: -0.5, High: 0.5}),
+		Version: "v1.37.2", User: known(hashed("alice@example.com")), Clock: known(Skew{Low: -0.5, High: 0.5}),
 		Nodes: known([]Node{
-			{Name: "n1", Kubelet: "v1.36.3", Runtime: "containerd://2.3.7"},
+			{Name: "n1", Kubelet: "v1.37.2", Runtime: "containerd://2.3.7"},
 			{Name: "fake", Kubelet: "kwok", Provider: Kwok},
 		}),
 		Kubelets: known([]Kubelet{{Node: "n1", Tracing: &Tracing{Endpoint: "localhost:4317", Rate: 10_000}}}),
 		APIServers: known([]Process{
-			{Node: "n1", Version: "v1.36.3", Flags: map[string]string{"tracing-config-file": "/t.yaml"}},
+			{Node: "n1", Version: "v1.37.2", Flags: map[string]string{"tracing-config-file": "/t.yaml"}},
 		}),
 		Etcds: known([]Process{{Node: "n1", Version: "3.5.21-0", Flags: map[string]string{
 			"enable-distributed-tracing": "true", "distributed-tracing-address": "localhost:4317",
@@ -180,7 +180,7 @@ func TestGatherUnknown(t *testing.T) {
 			f := newFakeAPI(t)
 			f.forbidden = []string{tc.forbidden}
 			got := gatherCluster(t.Context(), f.config(), "", atNoon, false, nil)
-			if !got.Is() || got.Value.Version != "v1.36.3" {
+			if !got.Is() || got.Value.Version != "v1.37.2" {
 				t.Fatalf("%s: nothing is known: %+v", tc.reason, got)
 			}
 			if why := tc.got(&got.Value); why != tc.want {
@@ -359,7 +359,7 @@ func TestProviders(t *testing.T) {
 		serverless          bool
 	}{
 		"None": {
-			reason: "a node of nobody's", labels: map[string]string{"kubernetes.io/hostname": "n1"}, kubelet: "v1.36.3",
+			reason: "a node of nobody's", labels: map[string]string{"kubernetes.io/hostname": "n1"}, kubelet: "v1.37.2",
 		},
 		"EKS": {
 			reason: "a managed node group", labels: map[string]string{"eks.amazonaws.com/nodegroup": "a"}, want: EKS,

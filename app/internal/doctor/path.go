@@ -34,10 +34,10 @@ func pathLines(path Path) Lines {
 		}
 	}
 	return Lines{
-		Where: "the network between control plane and Pods: on a private GKE cluster, a firewall rule from the control " +
-			"plane's range to the nodes; on EKS with an overlay network, Pods of the VPC CNI or on the host network; " +
-			"everywhere, NetworkPolicies (chart: webhook.from)",
-		Text: "gcloud compute firewall-rules create lifeline-webhook --network NETWORK --source-ranges CONTROL_PLANE_RANGE " +
-			"--target-tags NODE_TAG --allow tcp:9443\n",
+		Where: "the network between control plane and Pods. On a private GKE cluster, a firewall rule from the " +
+			"control plane's range to the nodes. On EKS with an overlay network, Pods of the VPC CNI or on the host " +
+			"network. Everywhere, NetworkPolicies (chart: webhook.from)",
+		Text: "gcloud compute firewall-rules create lifeline-webhook --network NETWORK " +
+			"--source-ranges CONTROL_PLANE_RANGE --target-tags NODE_TAG --allow tcp:9443\n",
 	}
 }

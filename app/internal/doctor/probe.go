@@ -119,7 +119,9 @@ func probeConfiguration(
 const failedCall = "failed calling webhook "
 
 // ask creates the probe's object as a dry run. called is false until the API server has read the configuration.
-func ask(ctx context.Context, client kubernetes.Interface, namespace, token string) (called bool, said string, err error) {
+func ask(
+	ctx context.Context, client kubernetes.Interface, namespace, token string,
+) (called bool, said string, err error) {
 	made, err := client.CoreV1().ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Name: probeName + "-" + token, Labels: map[string]string{probeKey: token},
 	}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})

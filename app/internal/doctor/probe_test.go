@@ -42,7 +42,7 @@ func (a *probedAPI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	refuse := func(code int, reason metav1.StatusReason, message string) {
 		answer(code, metav1.Status{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure,
-			Message: message, Reason: reason, Code: int32(code), //nolint:gosec // an HTTP status
+			Message: message, Reason: reason, Code: int32(code),
 		})
 	}
 	switch {
@@ -93,9 +93,10 @@ func TestProbe(t *testing.T) {
 	}{
 		"certificate": {
 			reason: "the configuration has no authority",
-			said:   `failed to call webhook: Post "https://hook.tracing.svc:443/admission": tls: x509: certificate signed by unknown authority`,
-			want:   Check{Name: "webhook's path", Status: OK, Found: "an API server has reached " + where},
-			asked:  2, deleted: 1,
+			said: `failed to call webhook: Post "https://hook.tracing.svc:443/admission": tls: failed to verify ` +
+				`certificate: x509: certificate signed by unknown authority`,
+			want:  Check{Name: "webhook's path", Status: OK, Found: "an API server has reached " + where},
+			asked: 2, deleted: 1,
 		},
 		"context": {
 			reason: "the API server's machine has the authority",
@@ -117,8 +118,8 @@ func TestProbe(t *testing.T) {
 			said:   `failed to call webhook: no endpoints available for service "hook"`,
 			want: Check{
 				Name: "webhook's path", Status: Missing, Lose: loseWebhook,
-				Found: "the API server does not reach " + where + `: failed to call webhook: no endpoints available for ` +
-					`service "hook"`,
+				Found: "the API server does not reach " + where +
+					`: failed to call webhook: no endpoints available for service "hook"`,
 				Add: []Lines{{
 					Where: "a shell; the Service needs a Pod that answers the webhook (chart: webhook.enabled=true)",
 					Text:  "kubectl -n tracing get services,endpointslices,pods\n",
@@ -159,8 +160,8 @@ func TestProbe(t *testing.T) {
 				t.Errorf("%s: -want +got:\n%s", tc.reason, diff)
 			}
 			if api.asked.Load() != tc.asked || api.deleted.Load() != tc.deleted {
-				t.Errorf("%s: %d objects and %d deletions, want %d and %d", tc.reason, api.asked.Load(), api.deleted.Load(),
-					tc.asked, tc.deleted)
+				t.Errorf("%s: %d objects and %d deletions, want %d and %d",
+					tc.reason, api.asked.Load(), api.deleted.Load(), tc.asked, tc.deleted)
 			}
 		})
 	}

@@ -24,24 +24,24 @@ var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // whole returns facts of a cluster with all sources.
 func whole() Facts {
-	node := func(name string) Node { return Node{Name: name, Kubelet: "v1.36.3", Runtime: "containerd://2.3.7"} }
+	node := func(name string) Node { return Node{Name: name, Kubelet: "v1.37.2", Runtime: "containerd://2.3.7"} }
 	return Facts{
 		At: noon, Version: "v0.1.0",
 		Cluster: known(Cluster{
-			Version: "v1.36.3", User: known("user-5f2b"), Clock: known(Skew{Low: -0.4, High: 0.5}),
+			Version: "v1.37.2", User: known("user-5f2b"), Clock: known(Skew{Low: -0.4, High: 0.5}),
 			Nodes: known([]Node{node("n1"), node("n2")}),
 			Kubelets: known([]Kubelet{
 				{Node: "n1", Tracing: &Tracing{Endpoint: "localhost:4317", Rate: 1_000_000}},
 				{Node: "n2", Tracing: &Tracing{Rate: 1_000_000}},
 			}),
-			APIServers: known([]Process{{Node: "n1", Version: "v1.36.3", Flags: map[string]string{
+			APIServers: known([]Process{{Node: "n1", Version: "v1.37.2", Flags: map[string]string{
 				"tracing-config-file": "/etc/kubernetes/tracing.yaml",
 				"audit-policy-file":   "/etc/kubernetes/audit-policy.yaml",
 			}}}),
 			Etcds: known([]Process{
 				{Node: "n1", Version: "3.6.13-0", Flags: map[string]string{"enable-distributed-tracing": "true"}},
 			}),
-			Schedulers: known([]Process{{Node: "n1", Version: "v1.36.3"}}),
+			Schedulers: known([]Process{{Node: "n1", Version: "v1.37.2"}}),
 			Audited:    known(1200.0), Rights: known(Rights{Resources: 42}),
 			Webhook: known(&Webhook{
 				Name: "lifeline", Where: "lifeline/lifeline-webhook:443", Authority: "managed", Authorities: 1,
@@ -68,7 +68,7 @@ func whole() Facts {
 								{Name: "n1", Last: noon}, {Name: "n2", Last: noon},
 							},
 						},
-						{Name: "kube-scheduler", Spans: 300, All: 900, Last: noon, Joined: 270, Version: "v1.36.3"},
+						{Name: "kube-scheduler", Spans: 300, All: 900, Last: noon, Joined: 270, Version: "v1.37.2"},
 					},
 					Audit: received.Audit{
 						Writes: 310, Refused: 4, Answers: received.Rate{Of: 200, With: 200}, Delay: 0.6, Last: noon,
@@ -140,7 +140,7 @@ var reports = map[string]struct {
 	}, false},
 	"scheduler-silent": {"spans came before", func(_ *Cluster, s *Server, _ *Facts) {
 		s.From.Received.Components[4] = received.Component{
-			Name: "kube-scheduler", All: 900, Last: noon.Add(-20 * time.Minute), Version: "v1.36.3",
+			Name: "kube-scheduler", All: 900, Last: noon.Add(-20 * time.Minute), Version: "v1.37.2",
 		}
 	}, false},
 	"drivers": {"calls to drivers and device plugins", func(c *Cluster, s *Server, _ *Facts) {
@@ -247,7 +247,7 @@ var reports = map[string]struct {
 		}
 	}), true},
 	"hostile": {"names are anybody's", func(c *Cluster, s *Server, _ *Facts) {
-		c.Version, c.Nodes.Value[0].Name = "v1.36.3\x1b[31m", "n\u202e1"
+		c.Version, c.Nodes.Value[0].Name = "v1.37.2\x1b[31m", "n\u202e1"
 		s.From.Watch.Unreadable = []string{"a\nok       all is well"}
 		s.From.Received.Components[3].Hosts = s.From.Received.Components[3].Hosts[1:]
 	}, true},

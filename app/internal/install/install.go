@@ -174,10 +174,10 @@ func (c *Command) apply(
 	ctx context.Context, to dynamic.ResourceInterface, o *unstructured.Unstructured,
 ) (done string, kept []metav1.StatusCause, err error) {
 	before, err := to.Get(ctx, o.GetName(), metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
+	created := apierrors.IsNotFound(err)
+	if err != nil && !created {
 		return "", nil, err
 	}
-	created := err != nil
 	options := metav1.PatchOptions{FieldManager: manager, Force: new(bool)}
 	if c.DryRun {
 		options.DryRun = []string{metav1.DryRunAll}
@@ -188,16 +188,11 @@ func (c *Command) apply(
 			return "", nil, err
 		}
 		after, err := to.Patch(ctx, o.GetName(), types.ApplyPatchType, text, options)
+		if err == nil {
+			return c.done(created, before, after), kept, nil
+		}
 		fields := conflicts(err)
-		switch {
-		case err == nil && created:
-			return "created", kept, nil
-		case err == nil && (before.GetResourceVersion() != after.GetResourceVersion() ||
-			c.DryRun && before.GetGeneration() != after.GetGeneration()):
-			return "configured", kept, nil
-		case err == nil:
-			return "unchanged", kept, nil
-		case len(fields) == 0:
+		if len(fields) == 0 {
 			return "", nil, err
 		}
 		// Each round removes a field, so there is an end.
@@ -208,6 +203,18 @@ func (c *Command) apply(
 		}
 		kept = append(kept, fields...)
 	}
+}
+
+// done names the effect on an object.
+func (c *Command) done(created bool, before, after *unstructured.Unstructured) string {
+	switch {
+	case created:
+		return "created"
+	case before.GetResourceVersion() != after.GetResourceVersion(),
+		c.DryRun && before.GetGeneration() != after.GetGeneration():
+		return "configured"
+	}
+	return "unchanged"
 }
 
 // next prints the state and the next commands.

@@ -116,10 +116,14 @@ func retention(size string) (string, error) {
 
 // run adapts the StatefulSet.
 func (o *Options) run(object *unstructured.Unstructured) error {
-	spec := object.Object["spec"].(map[string]any)                                             //nolint:forcetypeassert // rendered by us
-	pod := spec["template"].(map[string]any)["spec"].(map[string]any)                          //nolint:forcetypeassert // the same
-	pod["containers"].([]any)[0].(map[string]any)["image"] = o.Image                           //nolint:forcetypeassert // the same
-	claim := spec["volumeClaimTemplates"].([]any)[0].(map[string]any)["spec"].(map[string]any) //nolint:forcetypeassert // the same
+	//nolint:forcetypeassert // rendered by us, and tested
+	var (
+		spec      = object.Object["spec"].(map[string]any)
+		pod       = spec["template"].(map[string]any)["spec"].(map[string]any)
+		container = pod["containers"].([]any)[0].(map[string]any)
+		claim     = spec["volumeClaimTemplates"].([]any)[0].(map[string]any)["spec"].(map[string]any)
+	)
+	container["image"] = o.Image
 	if o.Storage == NoStorage {
 		delete(spec, "volumeClaimTemplates")
 		pod["volumes"] = append(pod["volumes"].([]any), map[string]any{ //nolint:forcetypeassert // the same

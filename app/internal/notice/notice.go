@@ -98,12 +98,16 @@ func about(typ Type, id string, p *problem.Problem, now time.Time) Notice {
 		n.ID += "/" + p.Category + "@" + n.Time.Format(time.RFC3339)
 	}
 	if p.Cause != nil {
-		c := *p.Cause
-		c.Who, c.Command = plain(c.Who), plain(c.Command)
-		c.Fields, c.Edits = plains(c.Fields), plains(c.Edits)
-		n.Cause = &c
+		n.Cause = cleaned(*p.Cause)
 	}
 	return n
+}
+
+// cleaned returns a cause with bounded texts without control characters.
+func cleaned(c problem.Cause) *problem.Cause {
+	c.Who, c.Command = plain(c.Who), plain(c.Command)
+	c.Fields, c.Edits = plains(c.Fields), plains(c.Edits)
+	return &c
 }
 
 // aboutChange returns a notice about a failed change.

@@ -43,6 +43,9 @@ func (s *Sender) repeat(ctx context.Context, active []Notice, now time.Time) err
 	if err != nil {
 		return err
 	}
+	for i := range active {
+		active[i] = *s.completed(ctx, &active[i])
+	}
 	var all []error
 	for some := range slices.Chunk(active, maxAlerts) {
 		body, err := alerts(some, s.origin(""), now)

@@ -14,6 +14,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
 )
 
 const (
@@ -41,6 +43,8 @@ type Sender struct {
 	Cluster, Page string
 	// Leads reports whether this server delivers. Notices of another one wait.
 	Leads func() bool
+	// Cause returns a cause as its trace shows it by now. Nil leaves causes as they are.
+	Cause func(context.Context, problem.Cause) problem.Cause
 	Log   *slog.Logger
 
 	client          http.Client
@@ -208,11 +212,21 @@ func (s *Sender) send(ctx context.Context, n *Notice) error {
 		return err
 	}
 	o := s.origin(token)
-	body, contentType, err := encode(s.Format, n, o)
+	body, contentType, err := encode(s.Format, s.completed(ctx, n), o)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errRefused, err)
 	}
 	return s.post(ctx, to, token, contentType, body)
+}
+
+// completed returns a notice with its cause as the trace shows it by now.
+func (s *Sender) completed(ctx context.Context, n *Notice) *Notice {
+	if s.Cause == nil || n.Cause == nil {
+		return n
+	}
+	out := *n
+	out.Cause = cleaned(s.Cause(ctx, *n.Cause))
+	return &out
 }
 
 func (s *Sender) origin(token string) *origin {

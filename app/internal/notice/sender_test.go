@@ -241,6 +241,32 @@ func TestSenderWaits(t *testing.T) {
 	})
 }
 
+// TestSenderCause: a notice, and its repetition, have the cause as its trace shows it.
+func TestSenderCause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := broken("p1", "image_pull", 0, "web")
+		p.Cause = &problem.Cause{TraceID: "4bf92f3577b34da6a3ce929d0e0e4736"}
+		d := start(t, pending(t, p), func(s *Sender) {
+			s.Format, s.URL = Alertmanager, "http://am:9093"
+			s.Cause = func(_ context.Context, c problem.Cause) problem.Cause {
+				c.Who, c.Edits = "jane\x1b", []string{"image web:1 → web:2"}
+				return c
+			}
+		}, nil)
+		time.Sleep(90 * time.Second)
+		synctest.Wait()
+		got := d.posts()
+		if len(got) != 3 {
+			t.Fatalf("got %+v", got)
+		}
+		for _, one := range got {
+			if !strings.Contains(one.body, `"cause":"jane : image web:1 → web:2"`) {
+				t.Errorf("got %s", one.body)
+			}
+		}
+	})
+}
+
 // TestAlertsRepeat: Alertmanager gets an alert every minute while its problem lasts, and then its end.
 func TestAlertsRepeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

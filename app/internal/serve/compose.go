@@ -15,9 +15,11 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/archive/maintenance"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 // run starts the parts in order, waits for the end, and stops them in reverse order.
@@ -142,6 +144,10 @@ func (s *server) compose(
 	if err != nil {
 		return err
 	}
+	all := store.NewGate(storage.view, store.Whole).For(store.Scope{})
+	noticing.completes(func(ctx context.Context, c problem.Cause) problem.Cause {
+		return answers.CompleteCause(ctx, all, c)
+	})
 	retention := &retention{
 		settings: s.settings, journal: storage.journal, archive: storage.archive, now: now,
 		errors: s.metrics.storage.errors, log: s.log,

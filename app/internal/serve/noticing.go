@@ -11,6 +11,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/config"
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/notice"
+	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -69,6 +70,13 @@ func newNoticing(
 		})
 	}
 	return n
+}
+
+// completes sets the function that completes the causes of notices. It comes before Start.
+func (n *noticing) completes(f func(context.Context, problem.Cause) problem.Cause) {
+	for _, s := range n.senders {
+		s.Cause = f
+	}
 }
 
 // Start implements part.

@@ -33,12 +33,6 @@ func MainSlow(m *testing.M, opts lab.Options, bench **Bench) int {
 	return Main(m, opts, bench)
 }
 
-// stuckQueue ignores a goroutine that controller-runtime 0.24.1 may leave behind at its end:
-// https://github.com/kubernetes-sigs/controller-runtime/issues/3538.
-var stuckQueue = goleak.IgnoreAnyFunction(
-	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue.(*priorityqueue[...]).handleReadyItems",
-)
-
 // Main runs the tests of a package on one cluster, which it puts into bench
 // and which ends with them, and returns the code to exit with. Where the
 // cluster needs root that is not there, no test runs, and it says so.
@@ -64,9 +58,9 @@ func Main(m *testing.M, opts lab.Options, bench **Bench) int {
 	if code != 0 {
 		return code
 	}
-	left := goleak.Find(others, stuckQueue)
+	left := goleak.Find(others)
 	for began := time.Now(); left != nil && time.Since(began) < endPatience; {
-		left = goleak.Find(others, stuckQueue) // which waits for a moment
+		left = goleak.Find(others) // which waits for a moment
 	}
 	if left != nil {
 		fmt.Fprintln(os.Stderr, left)

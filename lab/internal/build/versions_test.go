@@ -4,6 +4,8 @@ package build
 
 import (
 	"io/fs"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +52,18 @@ func isPinned(t *testing.T, name, release string) {
 		if _, to, ok := strings.Cut(line, "=>"); ok && !strings.HasSuffix(strings.TrimSpace(to), " "+staging) {
 			t.Errorf("%s: %q is of another version than %s", name, strings.TrimSpace(line), staging)
 		}
+	}
+}
+
+// TestVersionsAreDocumented: docs/versions.md names each version that the tests run on, and no other.
+func TestVersionsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/versions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := regexp.MustCompile(`v1\.\d+\.\d+`).FindAllString(string(text), -1)
+	if !slices.Equal(got, releases) {
+		t.Errorf("docs/versions.md has the versions %v, want %v", got, releases)
 	}
 }
 

@@ -27,11 +27,11 @@ export function what(s: Summary): string {
   return [action(s), [namespace, name].filter(Boolean).join('/')].filter(Boolean).join(' ')
 }
 
-const bad: ReadonlySet<State> = new Set<State>(['failed', 'refused', 'stuck'])
+const bad: ReadonlySet<State> = new Set<State>(['failed', 'refused'])
 
-// sentence returns why a change failed or is stuck, or why its object is broken now; empty for others.
+// sentence returns why a change failed, what an open one waits for, or why its object is broken now; empty for others.
 export function sentence(s: Summary): string {
-  return bad.has(s.state) ? (s.reason ?? '') : (s.now?.reason ?? '')
+  return bad.has(s.state) || continues(s) ? (s.reason ?? '') : (s.now?.reason ?? '')
 }
 
 // later says how the object is now, where that differs from the outcome: "still broken, 3 h", "broken since 12:03".
