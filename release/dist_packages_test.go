@@ -92,7 +92,8 @@ func (d dist) checkRoot(t *testing.T, root string) {
 		t.Errorf("there are %d manual pages", len(pages))
 	}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "usr", "bin", "lifeline"), "serve",
-		"--kubeconfig=/dev/null", "--config="+filepath.Join(root, "etc", "lifeline", "config.yaml"), "--data-dir="+t.TempDir())
+		"--kubeconfig=/dev/null", "--config="+filepath.Join(root, "etc", "lifeline", "config.yaml"),
+		"--data-dir="+t.TempDir())
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "kubeconfig") {
 		t.Errorf("the configuration of the package: %v, %s; want an error about the kubeconfig", err, out)
 	}

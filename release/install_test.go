@@ -100,7 +100,7 @@ func TestInstall(t *testing.T) {
 			if tt.uname != "" {
 				uname := filepath.Join(home, "false", "uname")
 				write(t, uname, "#!/bin/sh\necho "+tt.uname+"\n")
-				if err := os.Chmod(uname, 0o700); err != nil { //nolint:gosec // a program
+				if err := os.Chmod(uname, 0o700); err != nil {
 					t.Fatal(err)
 				}
 				env["PATH"] = filepath.Join(home, "false") + ":" + env["PATH"]

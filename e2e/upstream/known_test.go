@@ -21,10 +21,6 @@ var known = []fault{
 			"  watches.",
 	},
 	{
-		in:     regexp.MustCompile(`root-ca-cert-publisher update configmaps`),
-		reason: "A controller's correction of a ConfigMap without an owner is in no trace.",
-	},
-	{
 		in: regexp.MustCompile(`deployment-\d+/webserver\b`),
 		reason: "A rollback by the annotation `deprecated.deployment.rollback.to`: the request is a step of the\n" +
 			"  change before it, and the controller's write leaves no field manager.",

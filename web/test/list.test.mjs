@@ -156,6 +156,23 @@ test('a busy server is asked again, and the rows of another question go', async 
   await end()
 })
 
+test('the present state beside an outcome follows without an update of the change', async () => {
+  const now = { state: 'still', problem: 'p1', category: 'image_not_found', reason: 'Deployment web fails', since: new Date().toISOString() }
+  const broken = change('web-one', minute, { outcome: 'failed', now })
+  let repaired = false
+  const { page, end, row } = await list('/changes', (q) => some(q, [repaired ? { ...broken, now: undefined } : broken]), {
+    prepare: (page) => page.clock.install(),
+  })
+  const later = row('web-one').locator('.later').first()
+  await later.waitFor({ state: 'attached' })
+  repaired = true
+  await eventually('the state is gone', async () => {
+    await page.clock.fastForward(16_000)
+    return (await later.count()) === 0
+  })
+  await end()
+})
+
 test('the check of a question searches nothing', async () => {
   const { page, end, of, row } = await list('/changes', (q) => some(q, [change('first-one', minute)]))
   await row('first-one').waitFor()

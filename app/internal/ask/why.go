@@ -180,7 +180,7 @@ func (w *Why) ofObject(
 	if err == nil {
 		answers[0] = renewed(&answers[0], present[0], target)
 	}
-	w.blame(ctx, server, &answers[0])
+	blame(ctx, server, &answers[0])
 	return answers, now, nil
 }
 
@@ -274,7 +274,7 @@ func (w *Why) refused(
 
 // blame names the newest change of the fields that led to the answer's reason, if the reason has some and the server
 // knows that change. Without it, the answer stays as it is.
-func (w *Why) blame(ctx context.Context, server *cli.Session, a *answer.Answer) {
+func blame(ctx context.Context, server *cli.Session, a *answer.Answer) {
 	var newest *api.Write
 	for _, f := range a.Fields {
 		if f.Of.Name == "" {

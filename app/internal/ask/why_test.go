@@ -111,7 +111,7 @@ func TestBlame(t *testing.T) {
 		for _, path := range strings.Fields(fields) {
 			a.Fields = append(a.Fields, reason.Field{Path: path})
 		}
-		w.blame(ctx, session, &a)
+		blame(ctx, session, &a)
 		since := spantest.Epoch.Add(time.Duration(want) * time.Minute)
 		if found := want > 0; a.Later == found || found && !a.Since.Equal(since) {
 			t.Errorf("%q: got since %s, later %t, want since %s", fields, a.Since, a.Later, since)

@@ -76,7 +76,7 @@ var initially = []reason.Category{
 func (p *problems) judged(t *change.Timeline, now time.Time) *off {
 	last := t.Last()
 	if last == nil || t.Removal != nil || p.attempt(t) {
-		p.follow(t, reason.Reason{})
+		p.spaces.follow(t, reason.Reason{})
 		return nil
 	}
 	clock := ending.NewClock(now)
@@ -84,12 +84,12 @@ func (p *problems) judged(t *change.Timeline, now time.Time) *off {
 	var r reason.Reason
 	unfinished := false
 	if converged(last) {
-		r = p.follow(t, standing(p.known, t, reasons))
-		if !fails(r) || r.Category == reason.NoEndpoints && p.idle(t) {
+		r = p.spaces.follow(t, standing(p.known, t, reasons))
+		if !fails(r) || r.Category == reason.NoEndpoints && p.spaces.idle(t) {
 			return nil
 		}
 	} else {
-		p.follow(t, reason.Reason{})
+		p.spaces.follow(t, reason.Reason{})
 		r = reasons.Of(t)
 		if r.Category.Held() {
 			r.Category = ""

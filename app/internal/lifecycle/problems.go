@@ -36,7 +36,7 @@ type problems struct {
 	held  held
 	wakes wakes
 	// spaces are the parts of the above by namespace.
-	spaces map[string]*space
+	spaces spaces
 	// stirred are the namespaces in which an object may explain another Service now.
 	stirred map[string]struct{}
 }
@@ -57,7 +57,7 @@ func newProblems(known index.View, gs *groups, cluster string) *problems {
 		touched: map[*change.Timeline]struct{}{}, off: map[types.UID]*off{},
 		below: map[types.UID]map[types.UID]struct{}{}, moved: map[types.UID]struct{}{},
 		held:   held{},
-		spaces: map[string]*space{}, stirred: map[string]struct{}{},
+		spaces: spaces{}, stirred: map[string]struct{}{},
 	}
 }
 
@@ -239,7 +239,7 @@ func (p *problems) touchUsers(t *change.Timeline, changed bool) {
 
 func (p *problems) link(o *off) {
 	p.off[o.t.Ref.UID] = o
-	p.spaceOf(o.t).off[o.t] = o
+	p.spaces.of(o.t).off[o.t] = o
 	p.stirred[o.t.Ref.Namespace] = struct{}{}
 	if o.above == "" {
 		return
@@ -252,8 +252,8 @@ func (p *problems) link(o *off) {
 
 func (p *problems) unlink(o *off) {
 	delete(p.off, o.t.Ref.UID)
-	delete(p.spaceOf(o.t).off, o.t)
-	p.drop(o.t)
+	delete(p.spaces.of(o.t).off, o.t)
+	p.spaces.drop(o.t)
 	p.stirred[o.t.Ref.Namespace] = struct{}{}
 	delete(p.below[o.above], o.t.Ref.UID)
 	if len(p.below[o.above]) == 0 {

@@ -24,23 +24,26 @@ type space struct {
 	resting map[*change.Timeline]struct{}
 }
 
-// spaceOf returns the space of t, a new one without any.
-func (p *problems) spaceOf(t *change.Timeline) *space {
-	s := p.spaces[t.Ref.Namespace]
+// spaces are the spaces by namespace.
+type spaces map[string]*space
+
+// of returns the space of t, a new one without any.
+func (all spaces) of(t *change.Timeline) *space {
+	s := all[t.Ref.Namespace]
 	if s == nil {
 		s = &space{
 			off: map[*change.Timeline]*off{}, followers: map[*change.Timeline]time.Time{},
 			resting: map[*change.Timeline]struct{}{},
 		}
-		p.spaces[t.Ref.Namespace] = s
+		all[t.Ref.Namespace] = s
 	}
 	return s
 }
 
 // drop forgets the space of t if it is empty.
-func (p *problems) drop(t *change.Timeline) {
-	if s := p.spaces[t.Ref.Namespace]; s != nil && len(s.off)+len(s.followers)+len(s.resting) == 0 {
-		delete(p.spaces, t.Ref.Namespace)
+func (all spaces) drop(t *change.Timeline) {
+	if s := all[t.Ref.Namespace]; s != nil && len(s.off)+len(s.followers)+len(s.resting) == 0 {
+		delete(all, t.Ref.Namespace)
 	}
 }
 
@@ -53,7 +56,7 @@ func (p *problems) rest(t *change.Timeline) {
 	if s == nil && !rests {
 		return
 	}
-	s = p.spaceOf(t)
+	s = p.spaces.of(t)
 	if _, known := s.resting[t]; known == rests {
 		return
 	}
@@ -65,20 +68,20 @@ func (p *problems) rest(t *change.Timeline) {
 	for follower := range s.followers {
 		p.touched[follower] = struct{}{}
 	}
-	p.drop(t)
+	p.spaces.drop(t)
 }
 
 // follow notes whether another object may explain t, which has the reason r. It returns r with the time of the first
 // note: the versions of an EndpointSlice are not kept.
-func (p *problems) follow(t *change.Timeline, r reason.Reason) reason.Reason {
+func (all spaces) follow(t *change.Timeline, r reason.Reason) reason.Reason {
 	if !slices.Contains(following, r.Category) {
-		if s := p.spaces[t.Ref.Namespace]; s != nil {
+		if s := all[t.Ref.Namespace]; s != nil {
 			delete(s.followers, t)
-			p.drop(t)
+			all.drop(t)
 		}
 		return r
 	}
-	s := p.spaceOf(t)
+	s := all.of(t)
 	if since, known := s.followers[t]; known && since.Before(r.Since) {
 		r.Since = since
 	}
@@ -90,8 +93,8 @@ func (p *problems) follow(t *change.Timeline, r reason.Reason) reason.Reason {
 var following = []reason.Category{reason.NoEndpoints, reason.EndpointsUnready, reason.ScaleMetric}
 
 // idle reports whether a Service selects only the Pods of workloads that are scaled to 0.
-func (p *problems) idle(service *change.Timeline) bool {
-	s := p.spaces[service.Ref.Namespace]
+func (all spaces) idle(service *change.Timeline) bool {
+	s := all[service.Ref.Namespace]
 	if s == nil {
 		return false
 	}
@@ -129,13 +132,13 @@ func (p *problems) behind(o *off) []*off {
 	case reason.NoEndpoints, reason.EndpointsUnready:
 		pods := reason.NewSelector(leaves(o.t), reason.PodLabels)
 		workloads := reason.NewSelector(leaves(o.t), reason.TemplateLabels)
-		for t, of := range p.spaceOf(o.t).off {
+		for t, of := range p.spaces.of(o.t).off {
 			if of.pod && pods.Matches(leaves(t)) || !of.pod && workloads.Matches(leaves(t)) {
 				add(of)
 			}
 		}
 	case reason.ScaleMetric:
-		for t, of := range p.spaceOf(o.t).off {
+		for t, of := range p.spaces.of(o.t).off {
 			name := object.NameOf(&t.Ref)
 			if reason.ByPods(o.reason) && slices.ContainsFunc(o.t.Last().Relations, func(r object.Relation) bool {
 				return r.Type == object.Target && r.To == name

@@ -294,7 +294,7 @@ func (p *Placing) metadataStep(w *change.Write) bool {
 
 // placeData places a write to an object without a controller. The write is a step of the
 // reconciliation that made it, if there is one. Otherwise it is a change, unless a component of
-// Kubernetes made it.
+// Kubernetes made it, and did not correct the change before.
 func (p *Placing) placeData(w *change.Write) {
 	if w.Request != nil && p.placeRequest(w) {
 		return
@@ -303,13 +303,31 @@ func (p *Placing) placeData(w *change.Write) {
 		up.Note(w)
 		return
 	}
+	before := p.corrected(w)
 	switch {
-	case kind.IsComponent(w.Manager), w.IsDefault(), p.surplusHistory(w):
+	case kind.IsComponent(w.Manager) && before == nil, w.IsDefault(), p.surplusHistory(w):
 	case p.inSeries(w):
 		w.Fate = change.Repeated
 	default:
-		p.beginInstant(w, p.cause(w))
+		r := p.beginInstant(w, p.cause(w))
+		if before != nil && before.Lineage != r.Lineage {
+			r.Links = append(r.Links, before.Link("previous"))
+		}
 	}
+}
+
+// corrected returns the change that w, an update by a component of Kubernetes, follows directly; nil if the version
+// before has another origin.
+func (p *Placing) corrected(w *change.Write) *change.Reconciliation {
+	if w.Verb != history.Updated || !kind.IsComponent(w.Manager) || w.Previous == nil {
+		return nil
+	}
+	for _, before := range slices.Backward(p.placed.Instants(w.Timeline.Ref.UID)) {
+		if before.Verb == history.Updated && before.Last().RV == w.Previous.ResourceVersion {
+			return before
+		}
+	}
+	return nil
 }
 
 // dataCause returns the cause of a write to an object without a controller: the reconciliation of

@@ -18,8 +18,9 @@ func (t *Tracker) List(now time.Time) List { return t.Snapshot(now).List }
 // Snapshot returns the problems at the time now, with all their objects.
 func (t *Tracker) Snapshot(now time.Time) *Snapshot {
 	if t.Settle(); t.contents == nil {
-		slices.SortFunc(t.groups, worse)
-		t.contents = newContents(t.groups)
+		groups := t.ordered()
+		slices.SortFunc(groups, worse)
+		t.contents = newContents(groups)
 	}
 	return newSnapshot(t.contents, now)
 }

@@ -108,8 +108,6 @@ type Tracker struct {
 	entries map[types.UID]*tracked
 	// changed means that the entries have changed since the last call of Settle.
 	changed bool
-	// groups are the entries of each key as of that call.
-	groups [][]*tracked
 	// contents is nil before the first call of Snapshot after a change.
 	contents *contents
 }
@@ -318,8 +316,7 @@ func (t *Tracker) Settle() {
 	if !t.changed {
 		return
 	}
-	t.groups = t.ordered()
-	t.settle(t.groups)
+	t.settle(t.ordered())
 	t.changed, t.contents = false, nil
 }
 

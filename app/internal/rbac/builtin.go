@@ -26,7 +26,7 @@ var builtIn = map[string]string{
 	"apps":                         "controllerrevisions daemonsets deployments replicasets statefulsets",
 	"autoscaling":                  "horizontalpodautoscalers",
 	"batch":                        "cronjobs jobs",
-	"certificates.k8s.io":          "certificatesigningrequests*",
+	"certificates.k8s.io":          "certificatesigningrequests* clustertrustbundles* podcertificaterequests",
 	"coordination.k8s.io":          "leases",
 	"discovery.k8s.io":             "endpointslices",
 	"events.k8s.io":                "events",
@@ -35,8 +35,9 @@ var builtIn = map[string]string{
 	"node.k8s.io":                  "runtimeclasses*",
 	"policy":                       "poddisruptionbudgets",
 	"rbac.authorization.k8s.io":    "clusterrolebindings* clusterroles* rolebindings roles",
-	"resource.k8s.io":              "deviceclasses* resourceclaims resourceclaimtemplates resourceslices*",
+	"resource.k8s.io":              "deviceclasses* devicetaintrules* resourceclaims resourceclaimtemplates resourceslices*",
 	"scheduling.k8s.io":            "priorityclasses*",
+	"storagemigration.k8s.io":      "storageversionmigrations*",
 	"storage.k8s.io": "csidrivers* csinodes* csistoragecapacities storageclasses* volumeattachments* " +
 		"volumeattributesclasses*",
 }

@@ -59,6 +59,7 @@ var groups = map[string]string{
 	"rbac.authorization.k8s.io":    "Changes of rights are changes, too. Reading a role grants nothing.",
 	"resource.k8s.io":              "Devices that Pods claim and wait for.",
 	"scheduling.k8s.io":            "Priorities of Pods.",
+	"storagemigration.k8s.io":      "Migrations of stored objects to another version.",
 	"storage.k8s.io":               "Volumes are attached and provisioned by these.",
 }
 

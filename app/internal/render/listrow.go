@@ -36,8 +36,8 @@ type listRow struct {
 	ends    [numColumns]string
 	// shorter are shorter texts for the author and the action, in the order of preference.
 	shorter [numColumns][]string
-	// reason is why the trace failed, or what an open one waits for, or "". It stands in the last column if the rest of the line has
-	// room for all of it, and else below the row.
+	// reason is why the trace failed, or what an open one waits for, or "". It stands in the last column if the rest
+	// of the line has room for all of it, and else below the row.
 	reason string
 	// whole means that the last column has the reason.
 	whole bool

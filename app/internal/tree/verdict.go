@@ -285,7 +285,9 @@ func (b *Builder) overtaken(r *change.Reconciliation) bool {
 }
 
 // lastAttempt returns the reconciliation of the last failed Pod of a Job, or else other.
-func lastAttempt(job *change.Reconciliation, pod *change.Timeline, other *change.Reconciliation) *change.Reconciliation {
+func lastAttempt(
+	job *change.Reconciliation, pod *change.Timeline, other *change.Reconciliation,
+) *change.Reconciliation {
 	for _, c := range job.Children {
 		if c.Timeline == pod && c.Lineage == job.Lineage {
 			return c

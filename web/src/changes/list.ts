@@ -357,8 +357,11 @@ export function follow(): () => void {
       },
     },
   )
+  // The present states of objects change without an update of their changes.
+  const states = setInterval(() => document.hidden || refreshSoon(), 15_000)
   return () => {
     end()
+    clearInterval(states)
     clearTimeout(timer)
     clearTimeout(asking)
     timer = asking = undefined
