@@ -301,7 +301,7 @@ func TestAGate(t *testing.T) {
 	gated.Spec.SchedulingGates = []corev1.PodSchedulingGate{{Name: "example.com/wait"}}
 	c := start(t, settings{traced: true, objects: []runtime.Object{node("a", "4", "8Gi"), gated}})
 	for { // until the queue has it behind its gate
-		if _, summary := c.sched.SchedulingQueue.PendingPods(); strings.Contains(summary, "unschedulablePods:1") {
+		if _, summary := c.sched.SchedulingQueue.PendingPods(); strings.Contains(summary, "unschedulableEntities:1") {
 			break
 		}
 		time.Sleep(time.Millisecond)
