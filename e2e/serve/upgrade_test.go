@@ -12,7 +12,7 @@ import (
 
 // TestUpgrade: during many changes, a server is killed at random times, and each start is of the other one of two
 // versions. The next one adds to all stored data. In the end it has the same traces as an undisturbed server of the
-// present version, both in its store and at the backend.
+// present version, both in its store and at the backend, and the next version's questions are answered.
 func TestUpgrade(t *testing.T) {
 	next := filepath.Join(t.TempDir(), "lifeline-next")
 	if err := harness.BuildNext(t.Context(), filepath.Join("..", "..", "app"), next); err != nil {
@@ -40,6 +40,20 @@ func TestUpgrade(t *testing.T) {
 		s.Start(t)
 		if got := s.Traces(t, ns); len(got) != len(traces) {
 			t.Errorf("%s has %d traces, want %d", filepath.Base(binary), len(got), len(traces))
+		}
+	}
+	create(t, ns, "next")
+	s.TraceOf(t, ns, "next")
+	s.AwaitIdle(t)
+	for question, reason := range map[string]string{
+		`next_count == 1 && next.startsWith("next-")`: "what the next version has stored",
+		`next == ""`: "what the present version has stored",
+	} {
+		r := bench.Begin(t, harness.Call{Binary: next, Args: []string{
+			"find", question, "-n", ns, "-o", "name", "--server", "http://" + s.APIAddress(),
+		}}).Wait(t)
+		if r.Code != 0 || strings.Count(r.Stdout, "\n") == 0 {
+			t.Errorf("%s: exit code %d, %q\n%s", reason, r.Code, r.Stdout, r.Stderr)
 		}
 	}
 	s.Stop(t)

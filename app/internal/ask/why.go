@@ -211,8 +211,8 @@ func recount(a *answer.Answer, p *problem.Problem) {
 	}
 }
 
-// lasting gives the answer the age of the problem of its object, if that is older: a retry, or the end of a change, does
-// not begin it again.
+// lasting gives the answer the age of the problem of its object, if that is older: a retry, or the end of a change,
+// does not begin it again.
 func lasting(a *answer.Answer, p *problem.Problem) {
 	if p != nil && a.State.Bad() && p.Category == a.Category &&
 		(a.Since.IsZero() && !p.Before || p.Since.Before(a.Since)) {

@@ -63,11 +63,15 @@ func TestProject(t *testing.T) {
 	story := func() (*spantest.Builder, *span.Span, *span.Span) {
 		b := spantest.New("rights")
 		run := b.Run("kubectl apply -f platform.yaml", 0, 900)
-		app := b.Add(run, "reconcile Application", "argocd", in("argocd", spantest.Ref("argoproj.io", "Application", "web")), 0, 900)
-		web := b.Add(app, "reconcile Deployment", "kubectl", in("shop", spantest.Ref("apps", "Deployment", "web")), 10, 800)
-		volume := b.Add(web, "reconcile PersistentVolume", "csi", in("", spantest.Ref("", "PersistentVolume", "pv-7")), 20, 90)
-		pod := b.Add(volume, "reconcile Pod", "kubelet", in("shop", spantest.Ref("", "Pod", "web-1")), 30, 700)
-		app.Outcome, web.Outcome, volume.Outcome, pod.Outcome = span.Converged, span.Converged, span.Converged, span.Converged
+		add := func(up *span.Span, ref object.Ref, start, end int) *span.Span {
+			s := b.Add(up, "reconcile "+ref.Kind.Kind, "controller", ref, start, end)
+			s.Outcome = span.Converged
+			return s
+		}
+		app := add(run, in("argocd", spantest.Ref("argoproj.io", "Application", "web")), 0, 900)
+		web := add(app, in("shop", spantest.Ref("apps", "Deployment", "web")), 10, 800)
+		volume := add(web, in("", spantest.Ref("", "PersistentVolume", "pv-7")), 20, 90)
+		pod := add(volume, in("shop", spantest.Ref("", "Pod", "web-1")), 30, 700)
 		b.Trace.Outcome = span.Converged
 		return b, web, pod
 	}
@@ -97,7 +101,8 @@ func TestProject(t *testing.T) {
 			"a sentence that names a hidden object becomes neutral", func(t *span.Trace, web, pod *span.Span) {
 				web.Outcome, t.Outcome = span.Failed, span.Failed
 				web.Attributes = append(web.Attributes, span.KeyReason.String("volume"),
-					span.KeyReasonObject.String("PersistentVolume pv-7"), span.KeyReasonMessage.String("PersistentVolume pv-7 is lost"))
+					span.KeyReasonObject.String("PersistentVolume pv-7"),
+					span.KeyReasonMessage.String("PersistentVolume pv-7 is lost"))
 				t.Reason = "Deployment web failed: PersistentVolume pv-7 is lost"
 				pod.Message = "waits for pv-7."
 			}, within("shop"), `failed: does not have its desired state

@@ -22,7 +22,7 @@ type addition struct{ file, after, text string }
 var additions = []addition{
 	{"question/fields.go", "	[]Field{\n", `
 		text("next", "verb, as of the next version", func(s Source) any { return "next-" + s.facts().Verb }),
-		{Name: "next_count", Type: Int, Meaning: "1", From: func(Source) any { return 1 }},
+		{Name: "next_count", Type: Int, Meaning: "1", From: func(Source) any { return int64(1) }},
 `},
 	{"store/sqlite/schema.go", "the earliest possible start; 0 if start is exact\n`", `, "CREATE TABLE next (trace INTEGER PRIMARY KEY, note TEXT NOT NULL) STRICT;" +
 		"INSERT INTO next SELECT num, outcome FROM traces;" +
