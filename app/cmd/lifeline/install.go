@@ -54,7 +54,8 @@ are printed, and no cluster is needed.`,
 	flags.StringVar(&f.install.Storage, "storage", "",
 		"size of the volume claim of each server, or none for an emptyDir; by default that of an installed server, or "+
 			install.DefaultStorage)
-	flags.StringVar(&f.install.StorageClass, "storage-class", "", "class of the volume claims; by default the cluster's")
+	flags.StringVar(&f.install.StorageClass, "storage-class", "",
+		"class of the volume claims; by default the cluster's")
 	flags.StringVarP(&f.format, "output", "o", "", "yaml: print the manifests, and apply nothing")
 	flags.StringVar(&f.dryRun, "dry-run", string(dryRunNone),
 		"server: have the API server check everything, and store nothing; none")

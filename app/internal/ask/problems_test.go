@@ -289,7 +289,8 @@ func TestWhyRecounts(t *testing.T) {
 		"Open":  {answer.Answer{State: answer.Stuck}, "restarted once"},
 		"Fine":  {answer.Answer{State: answer.State(span.Converged), End: asked}, "restarted once"},
 		"Shared": {
-			answer.Answer{State: answer.State(span.Failed), End: asked, Object: object.Ref{UID: "db"}}, "restarted once",
+			answer.Answer{State: answer.State(span.Failed), End: asked, Object: object.Ref{UID: "db"}},
+			"restarted once",
 		},
 	} {
 		got := tc.of

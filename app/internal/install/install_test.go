@@ -142,7 +142,8 @@ func TestImage(t *testing.T) {
 // TestRemove: a conflict names a field, and exactly this field is removed.
 func TestRemove(t *testing.T) {
 	const before = `{"data":{"config.yaml":"x","config":"y"},"spec":{"replicas":1,"list":[` +
-		`{"name":"a","image":"1","env":[]},{"name":"b","image":"2","ports":[{"containerPort":1,"protocol":"TCP","name":"p"}]}]}}`
+		`{"name":"a","image":"1","env":[]},` +
+		`{"name":"b","image":"2","ports":[{"containerPort":1,"protocol":"TCP","name":"p"}]}]}}`
 	for path, want := range map[string]string{
 		".data.config.yaml":          strings.Replace(before, `"config.yaml":"x",`, "", 1),
 		".data.config":               strings.Replace(before, `,"config":"y"`, "", 1),

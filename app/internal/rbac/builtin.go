@@ -35,9 +35,10 @@ var builtIn = map[string]string{
 	"node.k8s.io":                  "runtimeclasses*",
 	"policy":                       "poddisruptionbudgets",
 	"rbac.authorization.k8s.io":    "clusterrolebindings* clusterroles* rolebindings roles",
-	"resource.k8s.io":              "deviceclasses* devicetaintrules* resourceclaims resourceclaimtemplates resourceslices*",
-	"scheduling.k8s.io":            "priorityclasses*",
-	"storagemigration.k8s.io":      "storageversionmigrations*",
+	"resource.k8s.io": "deviceclasses* devicetaintrules* resourceclaims resourceclaimtemplates " +
+		"resourceslices*",
+	"scheduling.k8s.io":       "priorityclasses*",
+	"storagemigration.k8s.io": "storageversionmigrations*",
 	"storage.k8s.io": "csidrivers* csinodes* csistoragecapacities storageclasses* volumeattachments* " +
 		"volumeattributesclasses*",
 }

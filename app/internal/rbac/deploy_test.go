@@ -42,8 +42,8 @@ func TestChart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s is not what lifeline rbac prints; go test ./internal/rbac -run TestChart -update, and make manifests: "+
-			"-want +got:\n%s", path, diff)
+		t.Errorf("%s is not what lifeline rbac prints; go test ./internal/rbac -run TestChart -update, and make "+
+			"manifests: -want +got:\n%s", path, diff)
 	}
 }
 

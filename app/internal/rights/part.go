@@ -96,7 +96,8 @@ func (p *projection) betrays(s *span.Span) bool {
 	}) {
 		return true
 	}
-	return p.mentions(s.Message) || p.mentions(text(s, span.KeyReasonMessage)) || p.mentions(text(s, span.KeyReasonNext))
+	return p.mentions(s.Message) || p.mentions(text(s, span.KeyReasonMessage)) ||
+		p.mentions(text(s, span.KeyReasonNext))
 }
 
 // mentions reports whether a text has the name of a hidden object as a word, or its UID. The name of a Node is also a

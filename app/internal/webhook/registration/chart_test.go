@@ -34,8 +34,8 @@ func TestChart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s is not what lifeline webhook print prints; go test ./internal/webhook/registration -run TestChart "+
-			"-update, and make manifests: -want +got:\n%s", path, diff)
+		t.Errorf("%s is not what lifeline webhook print prints; go test ./internal/webhook/registration "+
+			"-run TestChart -update, and make manifests: -want +got:\n%s", path, diff)
 	}
 	// The template replaces these by the names of the release.
 	for text, times := range map[string]int{
