@@ -186,7 +186,8 @@ func onset(t *change.Timeline, r reason.Reason) problem.Onset {
 	v := t.Versions[i]
 	switch {
 	case i > 0:
-		return problem.Onset{At: v.Seen, Exact: v.Seen.Sub(arrivedBefore(t, i)) >= problem.Lasting}
+		exact := v.Seen.Sub(arrivedBefore(t, i)) >= problem.Lasting
+		return problem.Onset{At: v.Seen, Exact: exact, Version: v.ResourceVersion}
 	case !v.Baseline && !t.Folded && !v.Created.IsZero():
 		return problem.Onset{At: v.Created, Exact: true}
 	}
@@ -211,7 +212,7 @@ func standingOnset(t *change.Timeline, r reason.Reason) problem.Onset {
 	if at := reason.Found(r, last); !at.IsZero() {
 		return problem.Onset{At: at}
 	}
-	return problem.Onset{At: last.Seen, Before: last.Baseline || t.Folded}
+	return problem.Onset{At: last.Seen, Before: last.Baseline || t.Folded, Version: last.ResourceVersion}
 }
 
 // firstOff returns the index of the first version without the desired state. A short time with it, after a reason,

@@ -39,12 +39,18 @@ type Onset struct {
 	Found bool
 	// Exact means that the versions of the object show the beginning: an earlier problem of the object had ended.
 	Exact bool
+	// Version is the resourceVersion of the observed version that shows the beginning. It is 0 if At comes from the
+	// object itself.
+	Version uint64
 }
 
-// mark identifies the beginning, for each observer alike as far as the object shows it.
+// mark identifies the beginning, for each observer alike: a version arrives at each one at another time.
 func (o *Onset) mark() string {
-	if o.Before {
+	switch {
+	case o.Before:
 		return "before"
+	case o.Version > 0:
+		return "version " + strconv.FormatUint(o.Version, 10)
 	}
 	return strconv.FormatInt(o.At.Unix(), 10)
 }

@@ -325,6 +325,21 @@ func TestIDs(t *testing.T) {
 	}
 }
 
+// TestIDsOfServers: a version arrives at two servers at different times; the problem has one ID.
+func TestIDsOfServers(t *testing.T) {
+	ids := map[string]bool{}
+	for _, late := range []time.Duration{0, 3 * time.Second} {
+		tracker := NewTracker("c")
+		one := failing("a", "webhook", "hook", late)
+		one.Onset.Version, one.Onset.Exact = 4711, true
+		note(tracker, late, one)
+		ids[tracker.List(at(late)).Problems[0].ID] = true
+	}
+	if len(ids) != 1 {
+		t.Errorf("got the IDs %v, want one", ids)
+	}
+}
+
 // TestMove: the problem of an object goes on as that of its owner.
 func TestMove(t *testing.T) {
 	tracker := NewTracker("c")
