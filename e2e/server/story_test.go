@@ -59,8 +59,8 @@ func (s *story) fails(t *testing.T) {
 	})
 }
 
-// slows waits until the list has that work as the slowest of the newest trace of the object.
-func (s *story) slows(t *testing.T, namespace, of, name string) {
+// lists waits until the list has a text about the newest trace of the object.
+func (s *story) lists(t *testing.T, namespace, of, name string) {
 	t.Helper()
 	var list string
 	t.Cleanup(func() {
@@ -68,7 +68,7 @@ func (s *story) slows(t *testing.T, namespace, of, name string) {
 			t.Logf("the last list of %s:\n%s", of, list)
 		}
 	})
-	harness.Eventually(t, name+" as the slowest work of "+of, func() bool {
+	harness.Eventually(t, name+" in the list of "+of, func() bool {
 		list = bench.Do(t, asking(s.server, "ls", of, "-n", namespace, "--limit", "1")).Stdout
 		return strings.Contains(list, name)
 	})

@@ -5,6 +5,8 @@ package serve
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
 )
 
@@ -18,10 +20,17 @@ func connected(stats watch.Stats) bool {
 	return false
 }
 
+// public is the resource that each ServiceAccount may watch, since Kubernetes 1.37: the ClusterRole
+// system:cluster-trust-bundle-discovery has it. It says nothing about the rights of a server.
+var public = schema.GroupResource{Group: "certificates.k8s.io", Resource: "clustertrustbundles"}
+
 // blind reports whether there are resources to watch and all are forbidden.
 func blind(stats watch.Stats) bool {
 	streams, unreadable := 0, 0
 	for _, r := range stats.Resources {
+		if r.Resource == public {
+			continue
+		}
 		streams += r.Streams
 		unreadable += r.Unreadable
 	}

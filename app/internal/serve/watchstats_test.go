@@ -169,6 +169,9 @@ func TestBlind(t *testing.T) {
 			resources{{Streams: 2, Unreadable: 2}, {Streams: 1, Unreadable: 1}, {}},
 			true,
 		},
+		"what each account sees": {
+			"the same without a right", resources{{Resource: public, Streams: 1}, {Streams: 1, Unreadable: 1}}, true,
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
