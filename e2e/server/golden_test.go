@@ -89,7 +89,7 @@ func TestStory(t *testing.T) {
 	s.await(t, 1, 0)
 	apply(t, deployment(s.pay, "slow", "v1", 1, "pull: 600s"))
 	s.await(t, 1, 1)
-	s.lists(t, s.pay, "deployment/slow", "waits for container slow to start")
+	s.lists(t, s.pay, "deployment/slow", "pull image")
 	s.shows(t, "trace-open", "trace", "deployment/slow", "-n", s.pay)
 
 	s.shows(t, "ls", "ls", "-n", s.shop)

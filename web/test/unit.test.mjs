@@ -248,7 +248,9 @@ test('an open change continues', async () => {
   assert.deepEqual(at(60).work.map((w) => w.duration), [8, 52])
   assert.equal(at(5).duration, 10, 'a clock behind the server’s')
   assert.equal(present({ ...s, state: 'converged' }, Date.parse(s.start) + 60_000).duration, 10, 'it has its outcome')
-  assert.equal(sentence({ ...s, reason: 'Pod web-1 is ready, and must stay so for 10s' }), 'Pod web-1 is ready, and must stay so for 10s')
+  const waits = { ...s, reason: 'Pod web-1 is ready, and must stay so for 10s' }
+  assert.equal(sentence({ ...waits, current: 'reconcile Pod' }), waits.reason)
+  assert.equal(sentence({ ...waits, current: 'pull image web:1' }), '', 'a step says more')
   assert.deepEqual(who({ user: 'alice', actor: 'kubectl' }), { name: 'alice', by: 'kubectl' })
   assert.deepEqual(who({ user: 'system:serviceaccount:x', actor: 'x-controller' }), { name: 'x-controller', by: '' })
 })

@@ -202,20 +202,30 @@ func TestListPinned(t *testing.T) {
 	}
 }
 
-// TestListRunning: a running change says what it waits for, an ended one its slowest work.
+// TestListRunning: a running change says what it waits for, unless a step of its work says more; an ended one its
+// slowest work.
 func TestListRunning(t *testing.T) {
 	const waits = "Pod web-6cf-x7 is ready, and must stay so for 10s"
-	s := store.Summarize(spantest.Apply(), spantest.Epoch.Add(13*time.Second))
-	s.Reason = waits
-	for outcome, want := range map[span.Outcome]bool{span.Unfinished: true, span.Converged: false} {
-		s.Open, s.Outcome = outcome == span.Unfinished, outcome
+	for _, tc := range []struct {
+		outcome span.Outcome
+		current string
+		want    bool
+	}{
+		{span.Unfinished, "", true},
+		{span.Unfinished, "reconcile Pod", true},
+		{span.Unfinished, "pull image web:1", false},
+		{span.Converged, "", false},
+	} {
+		s := store.Summarize(spantest.Apply(), spantest.Epoch.Add(13*time.Second))
+		s.Reason, s.Current = waits, tc.current
+		s.Open, s.Outcome = tc.outcome == span.Unfinished, tc.outcome
 		var out bytes.Buffer
 		o := render.ListOptions{Options: render.Options{Now: now}}
 		if err := render.List(&out, []store.Summary{s}, o); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(out.String(), waits); got != want {
-			t.Errorf("%s: the row has what the change waits for: %t, want %t\n%s", outcome, got, want, &out)
+		if got := strings.Contains(out.String(), waits); got != tc.want {
+			t.Errorf("%+v: the row has what the change waits for: %t\n%s", tc, got, &out)
 		}
 	}
 }

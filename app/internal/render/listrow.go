@@ -165,7 +165,7 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 	switch {
 	case o.Wide:
 		r.columns[colReason].text = escape(t.Reason)
-	case t.Reason == "" || t.State().Ended() && !t.Outcome.InVain():
+	case t.Reason == "" || t.State().Ended() && !t.Outcome.InVain() || works(t):
 	default:
 		r.reason = escape(t.Reason)
 	}
@@ -181,6 +181,12 @@ func listTrace(t *store.Summary, o ListOptions) listRow {
 		}
 	}
 	return r
+}
+
+// works reports whether an open change is in a step of its work, such as the pull of an image. The step says more than
+// the wait for its end.
+func works(t *store.Summary) bool {
+	return t.State() == span.Running && t.Current != "" && !span.IsReconcileName(t.Current)
 }
 
 // present adds the present state. Where lines are cut, it does not widen the column of outcomes.

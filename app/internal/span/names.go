@@ -53,7 +53,10 @@ const (
 func ReconcileName(kind string) string { return reconcile + kind }
 
 // IsReconciliation reports whether s is the reconciliation of an object.
-func (s *Span) IsReconciliation() bool { return strings.HasPrefix(s.Name, reconcile) }
+func (s *Span) IsReconciliation() bool { return IsReconcileName(s.Name) }
+
+// IsReconcileName reports whether a name, or a label that begins with one, is that of a reconciliation.
+func IsReconcileName(name string) bool { return strings.HasPrefix(name, reconcile) }
 
 // IsPodPhase reports whether s has the name of a phase of a Pod.
 func (s *Span) IsPodPhase() bool { return phaseOf(s.Name).OfPod }

@@ -31,7 +31,14 @@ const bad: ReadonlySet<State> = new Set<State>(['failed', 'refused'])
 
 // sentence returns why a change failed, what an open one waits for, or why its object is broken now; empty for others.
 export function sentence(s: Summary): string {
+  if (works(s)) return ''
   return bad.has(s.state) || continues(s) ? (s.reason ?? '') : (s.now?.reason ?? '')
+}
+
+// works reports whether an open change is in a step of its work, such as the pull of an image. The step says more than
+// the wait for its end.
+function works(s: Summary): boolean {
+  return s.state === 'running' && s.current !== undefined && !s.current.startsWith('reconcile ')
 }
 
 // later says how the object is now, where that differs from the outcome: "still broken, 3 h", "broken since 12:03".
