@@ -109,7 +109,9 @@ func TestUIWithoutServer(t *testing.T) {
 	}{
 		"silent": {silent, "", "(https://127.0.0.1:1): dial tcp 127.0.0.1:1: connect: connection refused\n", 1},
 		"rights": {nobody, "", "you may watch nothing in namespace default: choose another one with -n\n", 2},
-		"all":    {nobody, "-A", "you may watch nothing in all namespaces at once: choose one with -n, without -A\n", 2},
+		"all": {
+			nobody, "-A", "you may watch nothing in all namespaces at once: choose one with -n, without -A\n", 2,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := bench.Begin(t, harness.Call{

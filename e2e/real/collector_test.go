@@ -115,7 +115,8 @@ func resolve(t *testing.T) {
 			ip,
 		),
 	)
-	bench.MustKubectl(t, "", "-n", "lifeline", "rollout", "status", "daemonset/lifeline-collector-agent", "--timeout=4m")
+	bench.MustKubectl(t, "", "-n", "lifeline", "rollout", "status", "daemonset/lifeline-collector-agent",
+		"--timeout=4m")
 }
 
 // traced restarts the kubelet and containerd so that they send their spans to the address, until

@@ -62,10 +62,13 @@ func TestHelm(t *testing.T) {
 		t.Error("an upgrade that changes nothing of the server has restarted it")
 	}
 
-	bench.MustKubectl(t, "", "-n", "lifeline", "label", "statefulset/lifeline", "service/lifeline", "pvc/data-lifeline-0", "team=platform")
+	bench.MustKubectl(t, "", "-n", "lifeline", "label", "statefulset/lifeline", "service/lifeline",
+		"pvc/data-lifeline-0", "team=platform")
 	notes = helm(t, "upgrade", "lifeline", chart, "--reuse-values", "--set", "config.log.level=debug",
 		"--set", "webhook.enabled=true", "--set", "storage.size=20Gi", "--wait", "--timeout=4m")
-	for _, want := range []string{"patch pvc data-lifeline-0", "lifeline doctor --probe-webhook lifeline/lifeline-webhook"} {
+	for _, want := range []string{
+		"patch pvc data-lifeline-0", "lifeline doctor --probe-webhook lifeline/lifeline-webhook",
+	} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("the notes have no %q:\n%s", want, notes)
 		}
@@ -76,7 +79,8 @@ func TestHelm(t *testing.T) {
 		return jsonpath(t, "secrets", "{.items[?(@.metadata.name=='lifeline-webhook')].metadata.uid}") != ""
 	})
 	secret := jsonpath(t, "secret/lifeline-webhook", "{.metadata.uid} {.data}")
-	if got := jsonpath(t, "statefulset/lifeline", "{.spec.volumeClaimTemplates[0].spec.resources.requests.storage}"); got != "10Gi" {
+	size := "{.spec.volumeClaimTemplates[0].spec.resources.requests.storage}"
+	if got := jsonpath(t, "statefulset/lifeline", size); got != "10Gi" {
 		t.Errorf("the claims are made with %s, want 10Gi", got)
 	}
 
@@ -104,7 +108,8 @@ func TestHelm(t *testing.T) {
 	left := strings.Fields(bench.MustKubectl(t, "", "-n", "lifeline", "get", "-o", "name",
 		"statefulset,pod,service,configmap,networkpolicy,serviceaccount,role,rolebinding,pvc,secret"))
 	want := []string{
-		"configmap/kube-root-ca.crt", "persistentvolumeclaim/data-lifeline-0", "secret/lifeline-webhook", "serviceaccount/default",
+		"configmap/kube-root-ca.crt", "persistentvolumeclaim/data-lifeline-0", "secret/lifeline-webhook",
+		"serviceaccount/default",
 	}
 	left = slices.DeleteFunc(left, func(name string) bool { return name == "pod/lifeline-test" })
 	if slices.Sort(left); !slices.Equal(left, want) {

@@ -54,7 +54,10 @@ statefulset.apps/lifeline created
 		"hostAliases": []map[string]any{{"ip": node, "hostnames": []string{"kubernetes.default.svc"}}},
 		"containers": []map[string]any{{"name": "lifeline", "env": []map[string]string{
 			{"name": "KUBERNETES_SERVICE_HOST", "value": "kubernetes.default.svc"},
-			{"name": "KUBERNETES_SERVICE_PORT", "value": relay(t, node, strings.TrimPrefix(bench.ServerURL(), "https://"))},
+			{
+				"name":  "KUBERNETES_SERVICE_PORT",
+				"value": relay(t, node, strings.TrimPrefix(bench.ServerURL(), "https://")),
+			},
 		}}},
 	}}}})
 	if err != nil {
@@ -85,7 +88,8 @@ statefulset.apps/lifeline created
 		t.Errorf("a repeated lifeline install changes something:\n%s", got)
 	}
 	bench.MustKubectl(t, "", "-n", "lifeline", "rollout", "status", "statefulset/lifeline", "--timeout=4m")
-	if got := jsonpath(t, "statefulset/lifeline", "{.spec.template.spec.containers[0].resources.limits.memory}"); got != "900Mi" {
+	limit := "{.spec.template.spec.containers[0].resources.limits.memory}"
+	if got := jsonpath(t, "statefulset/lifeline", limit); got != "900Mi" {
 		t.Errorf("the limit is %s, want that of the user, 900Mi", got)
 	}
 	kept(t, forward(t), trace)
@@ -109,7 +113,8 @@ func TestPathToWebhook(t *testing.T) {
 	if r := probe("https://" + harness.Free(t)); r.Code != 3 || !strings.Contains(r.Stdout, "connection refused") {
 		t.Errorf("lifeline doctor: exit code %d, want 3 and the reason:\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
-	if r := probe("default/kubernetes-none"); r.Code != 3 || !strings.Contains(r.Stdout, `service "kubernetes-none" not found`) {
+	r := probe("default/kubernetes-none")
+	if r.Code != 3 || !strings.Contains(r.Stdout, `service "kubernetes-none" not found`) {
 		t.Errorf("lifeline doctor: exit code %d, want 3 and the reason:\n%s%s", r.Code, r.Stdout, r.Stderr)
 	}
 	if left := bench.MustKubectl(t, "", "get", "mutatingwebhookconfigurations", "-o", "name"); left != "" {

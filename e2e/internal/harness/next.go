@@ -24,9 +24,12 @@ var additions = []addition{
 		text("next", "verb, as of the next version", func(s Source) any { return "next-" + s.facts().Verb }),
 		{Name: "next_count", Type: Int, Meaning: "1", From: func(Source) any { return int64(1) }},
 `},
-	{"store/sqlite/schema.go", "the earliest possible start; 0 if start is exact\n`", `, "CREATE TABLE next (trace INTEGER PRIMARY KEY, note TEXT NOT NULL) STRICT;" +
+	{
+		"store/sqlite/schema.go", "the earliest possible start; 0 if start is exact\n`",
+		`, "CREATE TABLE next (trace INTEGER PRIMARY KEY, note TEXT NOT NULL) STRICT;" +
 		"INSERT INTO next SELECT num, outcome FROM traces;" +
-		"ALTER TABLE traces ADD COLUMN next TEXT NOT NULL DEFAULT ''"`},
+		"ALTER TABLE traces ADD COLUMN next TEXT NOT NULL DEFAULT ''"`,
+	},
 	{"store/sqlite/schema.go", "	Name:          \"archive\",\n", "	Oldest: 2,\n"},
 	{
 		"journal/journal.go", "CREATE INDEX kept_at ON kept (at);\n`",
@@ -34,7 +37,10 @@ var additions = []addition{
 	},
 	{"journal/journal.go", "	Name:          \"journal\",\n", "	Oldest: 1,\n"},
 	{"lifecycle/save.go", "type state struct {\n", "	Next map[string][]nextClaim\n"},
-	{"lifecycle/save.go", "return &state{\n", `		Next: map[string][]nextClaim{"claims": {{Note: "x", At: e.last}}},` + "\n"},
+	{
+		"lifecycle/save.go", "return &state{\n",
+		`		Next: map[string][]nextClaim{"claims": {{Note: "x", At: e.last}}},` + "\n",
+	},
 	{"lifecycle/save.go", "var ErrFormat = snapshot.ErrFormat\n", `
 type nextClaim struct {
 	Note string
@@ -72,7 +78,8 @@ func BuildNext(ctx context.Context, app, out string) error {
 	}
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	for path, text := range texts {
-		with := out + "." + strings.ReplaceAll(filepath.Base(path), ".go", "") + fmt.Sprint(len(overlay.Replace)) + ".go"
+		base := strings.TrimSuffix(filepath.Base(path), ".go")
+		with := fmt.Sprintf("%s.%s%d.go", out, base, len(overlay.Replace))
 		if err := os.WriteFile(with, []byte(text), 0o600); err != nil {
 			return fmt.Errorf("cannot write a source of the next version: %w", err)
 		}

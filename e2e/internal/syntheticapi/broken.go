@@ -36,7 +36,9 @@ func (c *Cluster) addBroken(s *store, began time.Time) {
 			o.Spec.Template.Spec.Containers[0].Image = missingImage(cause)
 			return o
 		}})
-		s.put(deployments, d.namespace, d.name, &built{func() object { return deploymentWithout(d, missingImage(cause)) }})
+		s.put(deployments, d.namespace, d.name, &built{func() object {
+			return deploymentWithout(d, missingImage(cause))
+		}})
 	}
 }
 
