@@ -63,6 +63,19 @@ var alone = []fixture{
 			p.apply(deployment("IMAGE", "", "nodeName: NS", ""))
 		}, stuck},
 	{"a node without a kubelet", "node_not_ready", "is not ready", "node/NS", "", (*play).loseNode, stuck},
+	// A Namespace in deletion waits for each API.
+	{
+		"an aggregated API without a backend",
+		"api_service_unavailable",
+		"is not available",
+		"apiservice/v1.NS.example.com",
+		"apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1.NS.example.com}\n" +
+			"spec: {group: NS.example.com, version: v1, groupPriorityMinimum: 1, versionPriority: 1, " +
+			"insecureSkipTLSVerify: true,\n" +
+			"  service: {namespace: NS, name: none}}\n",
+		nil,
+		stuck,
+	},
 	// The last one: all Pods go with the Node.
 	{"a cluster without a node", "unschedulable_no_nodes", "no nodes available to schedule pods", "pod/web", "",
 		func(p *play) {

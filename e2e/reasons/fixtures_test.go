@@ -9,7 +9,7 @@ import (
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
-// fine, stuck and failed are the exit codes of lifeline why. An object with a refused request is fine.
+// fine, stuck and failed are the exit codes of lifeline why. A held object, and one with a refused request, is fine.
 const (
 	fine   = 0
 	stuck  = 3
@@ -297,7 +297,7 @@ var fixtures = []fixture{
 		"deploy/web",
 		deployment("IMAGE", "", "", "  paused: true\n"),
 		nil,
-		stuck,
+		fine,
 	},
 	{"a StatefulSet's broken Pod before a new one", "stateful_set_ordinal", "waits for Pod web-0, which", "sts/web",
 		statefulSet("REGISTRY/none:4", ""), func(p *play) {
@@ -323,12 +323,12 @@ var fixtures = []fixture{
 			p.kubectl("wait", "--for=jsonpath={.status.currentNumberScheduled}=1", "ds/web", "--timeout=60s")
 			p.kubectl("patch", "ds/web", "-p", `{"spec":{"minReadySeconds":1}}`)
 		}, stuck},
-	{"a suspended CronJob", "suspended", "is suspended", "cronjob/work", cronJob("  suspend: true\n"), nil, stuck},
-	{"a suspended Job", "suspended", "is suspended", "job/work", job("env: []", "  suspend: true\n"), nil, stuck},
+	{"a suspended CronJob", "suspended", "is suspended", "cronjob/work", cronJob("  suspend: true\n"), nil, fine},
+	{"a suspended Job", "suspended", "is suspended", "job/work", job("env: []", "  suspend: true\n"), nil, fine},
 	{"a CronJob whose last Job still runs", "start_forbidden", "the last one still runs", "cronjob/work",
 		cronJob("  concurrencyPolicy: Forbid\n"), func(p *play) {
 			p.kubectl("wait", "--for=jsonpath={.status.active}", "cronjob/work", "--timeout=120s")
-		}, stuck},
+		}, fine},
 	{"a CronJob that misses a start", "start_missed", "has missed a start: Missed scheduled time", "cronjob/work",
 		yearly, func(p *play) { p.apply(strings.Replace(missed, "UID", p.uid("cronjob/work"), 1)) }, stuck},
 	{"a CronJob whose Job is refused", "quota_exceeded", "cannot create its Jobs", "cronjob/work",
@@ -412,7 +412,7 @@ var fixtures = []fixture{
 				"volumeBindingMode: WaitForFirstConsumer\n",
 		)
 		p.apply(claim("NS"))
-	}, stuck},
+	}, fine},
 
 	{"a volume of another claim", "claim_unbound", "cannot be bound", "pvc/data", "", func(p *play) {
 		p.apply(strings.ReplaceAll(volume(""), "name: data", "name: other"))
@@ -471,18 +471,6 @@ var fixtures = []fixture{
 			p.applyFilled(p.signingRequest())
 			p.kubectl("certificate", "approve", "NS")
 		}, stuck},
-	{
-		"an aggregated API without a backend",
-		"api_service_unavailable",
-		"is not available",
-		"apiservice/v1.NS.example.com",
-		"apiVersion: apiregistration.k8s.io/v1\nkind: APIService\nmetadata: {name: v1.NS.example.com}\n" +
-			"spec: {group: NS.example.com, version: v1, groupPriorityMinimum: 1, versionPriority: 1, " +
-			"insecureSkipTLSVerify: true,\n" +
-			"  service: {namespace: NS, name: none}}\n",
-		nil,
-		stuck,
-	},
 	{
 		"a custom kind with the name of another",
 		"not_established",

@@ -51,8 +51,8 @@ func of(name, category, blamed string, code int, c custom) fixture {
 }
 
 // kustomization is the fixture of a Kustomization of Flux that is not ready, with that reason and message.
-func kustomization(name, blamed, reason, message string) fixture {
-	return of(name, "flux", blamed, stuck, custom{
+func kustomization(name, blamed string, code int, reason, message string) fixture {
+	return of(name, "flux", blamed, code, custom{
 		"Kustomization", "kustomize.toolkit.fluxcd.io", "v1", "{interval: 1m, path: ./, prune: true}",
 		conditions([4]string{"Ready", "False", reason, message}),
 	})
@@ -125,9 +125,9 @@ var projects = []fixture{
 			`"message":"one or more objects failed to apply","operation":{"sync":{"revision":"0b3c"}},` +
 			`"syncResult":{"revision":"0b3c"}}}`,
 	}),
-	kustomization("a Kustomization that waits for another one", "dependency 'shop/base' is not ready",
+	kustomization("a Kustomization that waits for another one", "dependency 'shop/base' is not ready", stuck,
 		"DependencyNotReady", "dependency 'shop/base' is not ready"),
-	of("a HelmRelease that is not installed", "flux", "Helm install failed", stuck, custom{
+	of("a HelmRelease that is not installed", "flux", "Helm install failed", failed, custom{
 		"HelmRelease", "helm.toolkit.fluxcd.io", "v2", "{interval: 1m}",
 		conditions([4]string{
 			"Ready", "False", "InstallFailed",
@@ -203,7 +203,7 @@ var projects = []fixture{
 			`"2026-01-02T03:04:05Z","observedGeneration":1},{"type":"ResolvedRefs","status":"False","reason":` +
 			`"RefNotPermitted","message":"","lastTransitionTime":"2026-01-02T03:04:05Z","observedGeneration":1}]}]}`,
 	}),
-	of("a Git repository without an answer", "flux", "unable to clone 'https://git.example'", stuck, custom{
+	of("a Git repository without an answer", "flux", "unable to clone 'https://git.example'", failed, custom{
 		"GitRepository", "source.toolkit.fluxcd.io", "v1", "{interval: 1m, url: \"https://git.example/app\"}",
 		conditions([4]string{
 			"Ready", "False", "GitOperationFailed",
@@ -211,9 +211,9 @@ var projects = []fixture{
 				"context deadline exceeded",
 		}),
 	}),
-	kustomization("a Kustomization that cannot be built", "kustomize build failed",
+	kustomization("a Kustomization that cannot be built", "kustomize build failed", failed,
 		"BuildFailed", "kustomize build failed: accumulating resources"),
-	kustomization("a Kustomization whose objects are not ready", "timeout waiting for",
+	kustomization("a Kustomization whose objects are not ready", "timeout waiting for", failed,
 		"HealthCheckFailed",
 		"timeout waiting for: [Deployment/shop/web status: 'InProgress']: context deadline exceeded"),
 	of("a Certificate that has expired", "cert_manager", "Certificate expired on Thu, 01 Jan 2026", stuck, custom{

@@ -3,6 +3,7 @@
 package reasons
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -60,8 +61,8 @@ func (p *play) kubectl(args ...string) {
 
 // answer is what `lifeline why -o json` prints about one change.
 type answer struct {
-	State, Category, Reason, Next string
-	Before                        []string
+	State, Category, Reason, Note, Next string
+	Before                              []string
 }
 
 // ask returns the newest answer and the exit code.
@@ -75,7 +76,9 @@ func (p *play) ask() (answer, int) {
 	if r.Code == 1 || json.Unmarshal([]byte(r.Stdout), &doc) != nil || len(doc.Answers) == 0 {
 		return answer{Reason: strings.TrimSpace(r.Stderr)}, r.Code
 	}
-	return doc.Answers[0], r.Code
+	a := doc.Answers[0]
+	a.Reason = cmp.Or(a.Reason, a.Note)
+	return a, r.Code
 }
 
 // patience bounds the wait for the reason: back-offs and deadlines of the kubelet and the controllers. The

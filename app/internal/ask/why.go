@@ -233,6 +233,9 @@ func renewed(a *answer.Answer, present answer.Answer, target cli.Target) answer.
 		}
 	case present.State.Bad() && present.Category != "" && present.Category == a.Category && !a.End.IsZero():
 		out.Reason = present.Reason // with its counts of today
+	case present.State == answer.Held && !a.State.Bad():
+		out = present
+		out.Cause, out.Start, out.Later = a.Cause, a.Start, true
 	case present.Note != "" && !a.State.Bad():
 		out.Note, out.Category, out.Fields, out.Since = present.Note, present.Category, present.Fields, present.Since
 		out.Later = true
@@ -309,11 +312,14 @@ func blame(ctx context.Context, server *cli.Session, a *answer.Answer) {
 
 // vague reports whether the present state may say more than the answer. An ordinary wait of a run of a
 // schedule hides the state of the schedule itself. An Ingress without an address may name a Service that
-// does not exist. A definition in deletion waits for the objects of its kind.
+// does not exist. A definition in deletion waits for the objects of its kind. At a progress deadline, the Pods may have
+// had no reason yet.
 func vague(a *answer.Answer, target cli.Target) bool {
 	switch {
 	case a.State == answer.State(span.Deleted):
 		return false
+	case a.Category == string(reason.ProgressDeadline):
+		return true
 	case target.Kind == kind.Ingress.GroupKind():
 		return a.Category == string(reason.LoadBalancer)
 	case target.Kind == kind.CustomResourceDefinition.GroupKind():

@@ -153,6 +153,11 @@ func TestWhyRenewed(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	now.Category = string(reason.ImagePull)
+	fine := answer.Answer{State: answer.State(span.Converged), Start: asked, End: asked}
+	held := answer.Answer{State: answer.Held, Category: "suspended", Reason: "Job work is suspended"}
+	if got := renewed(&fine, held, cli.Target{}); got.State != answer.Held || got.Reason != held.Reason || !got.Later {
+		t.Errorf("a held object: got %+v", got)
+	}
 	if diff := cmp.Diff(failed, renewed(&failed, now, cli.Target{})); diff != "" {
 		t.Errorf("another reason: -want +got:\n%s", diff)
 	}

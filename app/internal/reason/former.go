@@ -7,12 +7,19 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// former is the note about a StatefulSet with Pods of the former revision that its controller keeps.
+// former is the note about a workload with Pods of the former revision that its controller keeps, and about a paused
+// Deployment.
 func former(v *history.Version) Reason {
 	w := v.Workload
-	if !kind.StatefulSet.Is(v.Kind) || w == nil || w.Updated >= w.Replicas {
+	switch {
+	case w == nil:
+		return Reason{}
+	case kind.Deployment.Is(v.Kind) && w.Paused:
+		return paused(w)
+	case !kind.StatefulSet.Is(v.Kind), w.Updated >= w.Replicas:
 		return Reason{}
 	}
 	const strategy = "spec.updateStrategy"
@@ -31,6 +38,18 @@ func former(v *history.Version) Reason {
 		r.Fields = []Field{{Path: "spec.template"}, {Path: strategy}}
 	default:
 		return Reason{}
+	}
+	return r
+}
+
+// paused is the note about a paused Deployment.
+func paused(w *observation.Workload) Reason {
+	r := Reason{
+		Note: true, Category: Paused, Text: "is paused", For: "the end of its pause",
+		Fields: []Field{{Path: "spec.template"}, {Path: "spec.paused"}},
+	}
+	if w.Updated < w.Total {
+		r.Text += fmt.Sprintf(", and keeps %d of %d Pods at the former revision", w.Total-w.Updated, w.Total)
 	}
 	return r
 }

@@ -105,6 +105,17 @@ func TestStanding(t *testing.T) {
 				"deletion",
 			"kubectl -n shop describe statefulset/web",
 		},
+		"Paused": {
+			version(kind.Deployment.Kind, counts(3, 3), func(s *observation.State) {
+				s.Workload.Paused, s.Workload.Updated = true, 1
+			}), nil, nil, Paused, "is paused, and keeps 2 of 3 Pods at the former revision",
+			"kubectl -n shop describe deployment/web",
+		},
+		"Paused before its first Pod": {
+			version(kind.Deployment.Kind, counts(3, 0), func(s *observation.State) {
+				s.Workload.Paused, s.Workload.Total = true, 0
+			}), nil, nil, Paused, "is paused", "kubectl -n shop describe deployment/web",
+		},
 		"Partition": {
 			version(kind.StatefulSet.Kind, counts(3, 3), field("spec.updateStrategy.rollingUpdate.partition", "2"),
 				field("spec.updateStrategy.type", "RollingUpdate"),

@@ -83,9 +83,20 @@ func Failure(s *history.Version) string {
 		case s.ProgressMessage == "":
 			return "failed"
 		}
-		return "failed: " + s.ProgressMessage
+		return "failed: " + progressText(s)
 	}
 	return ""
+}
+
+// progressText returns the message of the verdict on s. Some checks return only the reason of a condition, whose message
+// says more.
+func progressText(s *history.Version) string {
+	for _, c := range s.Conditions {
+		if c.Reason == s.ProgressMessage && c.Message != "" {
+			return ConditionText(c)
+		}
+	}
+	return s.ProgressMessage
 }
 
 // isRelease reports whether s is a stored Helm release.
