@@ -14,7 +14,7 @@ VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo de
 # gRPC without its debug pages: with them the linker removes no unused method.
 TAGS      := grpcnotrace
 LDFLAGS   := -s -w -X main.version=$(VERSION)
-MODULES   := . operator app kubelet lab e2e examples/head-operator examples/scheduler-operator scheduler release
+MODULES   := . operator app kubelet lab e2e examples/head-operator examples/scheduler-operator scheduler release tools/chart
 UNITS     := . operator app kubelet examples/head-operator examples/scheduler-operator scheduler
 PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 LAB       := bin/lab
@@ -32,9 +32,9 @@ RACE = $(shell command -v "$$(go env CC)" >/dev/null && echo -race -gcflags=mode
 RACED = GORACE=atexit_sleep_ms=0 CGO_ENABLED=$(if $(RACE),1,0)
 export CGO_ENABLED := 0
 
-# scheduler/ has the dependencies of Kubernetes' release and is not in go.work
+# These have other dependencies and are not in go.work: scheduler/ those of Kubernetes' release
 # (docs/adr/0006-scheduler-plugins.md).
-ALONE = if [ $$m = scheduler ] || [ $$m = release ]; then export GOWORK=off; fi
+ALONE = if [[ $$m =~ ^(scheduler|release|tools/chart)$$ ]]; then export GOWORK=off; fi
 
 .PHONY: help
 help: ## List the targets

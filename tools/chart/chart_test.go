@@ -64,9 +64,11 @@ func TestLint(t *testing.T) {
 // TestRefused: the schema and the templates refuse values with a clear message.
 func TestRefused(t *testing.T) {
 	cases := map[string]struct{ reason, values, want string }{
-		"unknown":        {"a value with a typing error", "replica: 2", "replica"},
-		"size":           {"retention is computed from it", "storage: {size: 10G}", "/storage/size"},
-		"memory":         {"GOMEMLIMIT is computed from it", "resources: {limits: {memory: 1e9}}", "/resources/limits/memory"},
+		"unknown": {"a value with a typing error", "replica: 2", "replica"},
+		"size":    {"retention is computed from it", "storage: {size: 10G}", "/storage/size"},
+		"memory": {
+			"GOMEMLIMIT is computed from it", "resources: {limits: {memory: 1e9}}", "/resources/limits/memory",
+		},
 		"mode":           {"", "collector: {mode: node}", "/collector/mode"},
 		"namespaces":     {"a ClusterRole is too much", "config: {watch: {namespaces: [shop]}}", "rbac.create=false"},
 		"mode alone":     {"one server cannot stand by", "config: {replicas: {mode: standby}}", "set replicas=2"},
@@ -122,7 +124,8 @@ func TestSizes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := files["lifeline/templates/configmap.yaml"]; !strings.Contains(text, "retention:\n      "+want[0]+"\n") {
+		text := files["lifeline/templates/configmap.yaml"]
+		if !strings.Contains(text, "retention:\n      "+want[0]+"\n") {
 			t.Errorf("%s: want %s:\n%s", size, want[0], text)
 		}
 		if text := files["lifeline/templates/statefulset.yaml"]; !strings.Contains(text, "value: "+want[1]+"\n") {

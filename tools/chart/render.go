@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,7 +52,10 @@ var renders = []render{
 	{path: "app/internal/install/manifests/single-webhook.yaml", values: []string{"webhook"}},
 	{path: "app/internal/install/manifests/standby-webhook.yaml", values: []string{"standby", "webhook"}},
 
-	{path: "tools/chart/testdata/everything.yaml", values: []string{"everything"}, release: "lifeline", namespace: "lifeline"},
+	{
+		path: "tools/chart/testdata/everything.yaml", values: []string{"everything"}, release: "lifeline",
+		namespace: "lifeline",
+	},
 	{path: "tools/chart/testdata/managed.yaml", values: []string{"managed"}, release: "second", namespace: "tracing"},
 }
 
@@ -135,8 +139,8 @@ func (s *source) render(r render) (string, error) {
 }
 
 // ofRelease matches the lines that are only true of a release of Helm, or follow from it.
-var ofRelease = regexp.MustCompile(`(?m)^ +(helm\.sh/chart|app\.kubernetes\.io/managed-by|app\.kubernetes\.io/version|` +
-	`checksum/[a-z]+): .*\n`)
+var ofRelease = regexp.MustCompile(`(?m)^ +(helm\.sh/chart|app\.kubernetes\.io/managed-by|` +
+	`app\.kubernetes\.io/version|checksum/[a-z]+): .*\n`)
 
 // documents returns the objects of a rendered file, those for kubectl without hooks.
 func documents(text string, kubectl bool) (out []string) {
@@ -166,7 +170,7 @@ func comment(text string) string {
 func (s *source) rules() (string, error) {
 	i := slices.IndexFunc(s.chart.Files, func(f *common.File) bool { return f.Name == "files/rules.yaml" })
 	if i < 0 {
-		return "", fmt.Errorf("the chart has no file files/rules.yaml")
+		return "", errors.New("the chart has no file files/rules.yaml")
 	}
 	return fmt.Sprintf("# A copy of %s/files/rules.yaml by make manifests. Change that instead.\n", folder) +
 		string(s.chart.Files[i].Data), nil
