@@ -88,8 +88,8 @@ func Failure(s *history.Version) string {
 	return ""
 }
 
-// progressText returns the message of the verdict on s. Some checks return only the reason of a condition, whose message
-// says more.
+// progressText returns the message of the verdict on s. Some checks return only the reason of a condition, and its
+// message says more.
 func progressText(s *history.Version) string {
 	for _, c := range s.Conditions {
 		if c.Reason == s.ProgressMessage && c.Message != "" {
