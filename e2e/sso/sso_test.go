@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sso
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
+	"github.com/kube-lifeline/lifeline/e2e/sso/internal/issuer"
+)
+
+// change is one change of a pipeline in two namespaces: the objects have the same context.
+const change = `apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: %[1]s-app
+  namespace: %[1]s
+  annotations: {tracing.k8s.io/traceparent: "00-%[2]s-00f067aa0ba902b7-01"}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: %[1]s-app}}
+  template:
+    metadata: {labels: {app: %[1]s-app}}
+    spec: {containers: [{name: main, image: "%[1]s-image:1"}]}
+---
+`
+
+// traceID is that of the change.
+const traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+// TestSSO: alice and bob see the part of one change in their namespaces, and carol sees all of it, by the commands with
+// a kubeconfig and by the page behind oauth2-proxy.
+func TestSSO(t *testing.T) {
+	harness.Slow(t)
+	aggregation := bench.Aggregate(t)
+	s := bench.Server(t, harness.ServerOptions{Config: fmt.Sprintf(`api:
+  authorization: kubernetes
+%s  authentication:
+    oidc:
+    - {issuer: %q, clientID: %q, usernameClaim: email, groupsClaim: groups, groupsPrefix: %q, caFile: %q}
+`, aggregation, provider.URL(), pageClient, groupsPrefix, provider.CAFile)})
+	proxy := harness.Free(t)
+	provider.Run(t, []issuer.Client{
+		kubectl, {ID: pageClient, Secret: pageSecret, RedirectURIs: []string{"http://" + proxy + "/oauth2/callback"}},
+	}, people)
+	s.Start(t)
+	bench.AwaitAggregated(t)
+	for _, ns := range []string{"shop", "web"} {
+		bench.MustKubectl(t, "", "create", "namespace", ns)
+		bench.MustKubectl(t, "", "-n", ns, "create", "rolebinding", "team", "--clusterrole=view", "--group="+groupsPrefix+ns)
+	}
+	bench.MustKubectl(t, "", "create", "clusterrolebinding", "platform", "--clusterrole=view", "--group="+groupsPrefix+"platform")
+	bench.MustKubectl(t, fmt.Sprintf(change, "shop", traceID)+fmt.Sprintf(change, "web", traceID), "apply", "-f", "-")
+	for _, ns := range []string{"shop", "web"} {
+		bench.MustKubectl(t, "", "-n", ns, "rollout", "status", "deployment/"+ns+"-app")
+	}
+	t.Run("commands", func(t *testing.T) { checkCommands(t) })
+	t.Run("page", func(t *testing.T) { checkPages(t, s, proxy) })
+}
+
+// sees are the namespaces of each person.
+var sees = map[string][]string{"alice": {"shop"}, "bob": {"web"}, "carol": {"shop", "web"}}
+
+// check compares what a text has of the change with what a person may see of it.
+func check(t *testing.T, person, what, text string) {
+	t.Helper()
+	for _, ns := range []string{"shop", "web"} {
+		for _, word := range []string{ns + "-app"} {
+			if got, want := strings.Contains(text, word), slices.Contains(sees[person], ns); got != want {
+				t.Errorf("%s: %q in %s is %t, want %t:\n%.4000s", person, word, what, got, want, text)
+			}
+		}
+		if !slices.Contains(sees[person], ns) && strings.Contains(text, ns+"-image") {
+			t.Errorf("%s: %s has the image of namespace %s", person, what, ns)
+		}
+	}
+}
+
+// checkCommands runs the commands as each person, with the token of a login in the kubeconfig.
+func checkCommands(t *testing.T) {
+	t.Helper()
+	for person := range people {
+		file := kubeconfig(t, person)
+		do := func(args ...string) harness.Result {
+			return bench.Do(t, harness.Call{Args: args, Kubeconfig: file, Env: []string{"LIFELINE_SERVER="}})
+		}
+		var last harness.Result
+		harness.Eventually(t, person+" seeing the change", func() bool {
+			last = do("ls", "-A", "--no-trunc")
+			return last.Code == 0 && strings.Contains(last.Stdout, sees[person][0]+"-app")
+		})
+		for _, args := range [][]string{
+			{"ls", "-A"}, {"trace", traceID}, {"find", "-A", `kind == "Deployment"`}, {"watch", "-A", "--for", "2s"},
+		} {
+			r := do(args...)
+			if r.Code != 0 {
+				t.Errorf("%s: lifeline %s: code %d\n%s", person, strings.Join(args, " "), r.Code, r.Stderr)
+			}
+			if args[0] != "watch" { // nothing is open
+				check(t, person, "lifeline "+strings.Join(args, " "), r.Stdout)
+			}
+		}
+		for _, ns := range sees[person] {
+			if r := do("why", "-n", ns, "deployment/"+ns+"-app"); r.Code != 0 || !strings.Contains(r.Stdout, ns+"-app") {
+				t.Errorf("%s: why: code %d\n%s%s", person, r.Code, r.Stdout, r.Stderr)
+			}
+		}
+	}
+}
