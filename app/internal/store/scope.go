@@ -69,6 +69,9 @@ func (s Scope) PermitsTrace(t *span.Trace) bool {
 	if slices.Contains(s.Except, t.ID) {
 		return false
 	}
+	if s.Namespaces == nil && len(s.Without) == 0 {
+		return true
+	}
 	some := false
 	for o := range Objects(t) {
 		if some = true; !s.Permits(o) {
