@@ -21,9 +21,13 @@ const (
 
 // problemStream serves a stream of the present problems.
 func (s *Server) problemStream(w http.ResponseWriter, r *http.Request) {
-	asked := s.request(r)
+	asked, err := s.request(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	of := selectionOf(asked.params)
-	err := asked.params.done()
+	err = asked.params.done()
 	var now problems.List
 	changed := s.opts.Problems.following() // before the first list: no change is missed
 	if err == nil {

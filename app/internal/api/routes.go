@@ -200,7 +200,7 @@ func (s *Server) handle() {
 	for _, to := range routes {
 		s.mux.Handle(prefix+to.path, s.answer(to.ask))
 	}
-	s.mux.Handle(prefix+"openapi.json", s.answer(func(r *request) (any, error) { return openAPI, r.params.done() }))
+	s.mux.Handle(prefix+"openapi.json", s.answerAnyone(func(r *request) (any, error) { return openAPI, r.params.done() }))
 	s.mux.HandleFunc(prefix+"watch", s.watch)
 	s.mux.HandleFunc(prefix+"problems/stream", s.problemStream)
 	if s.opts.Runs != nil {
@@ -209,7 +209,7 @@ func (s *Server) handle() {
 	for pattern, h := range s.opts.Others {
 		s.mux.Handle(pattern, s.limited(h))
 	}
-	s.mux.Handle("/", s.answer(nowhere(routes)))
+	s.mux.Handle("/", s.answerAnyone(nowhere(routes)))
 }
 
 // nowhere returns the handler of unknown paths.

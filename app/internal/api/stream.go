@@ -72,7 +72,11 @@ var (
 
 // watch serves a stream until its client disconnects or does not read, or the Server closes.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
-	asked := s.request(r)
+	asked, err := s.request(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	of := objectOf(asked.params)
 	view := asked.params.choice("view", views)
 	ended := asked.params.moment("ended")

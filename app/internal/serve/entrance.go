@@ -71,7 +71,7 @@ func newAnswers(
 	log *slog.Logger, of *about,
 ) (*api.Server, error) {
 	all := store.NewGate(v, store.Whole).For(store.Scope{})
-	access := func(*http.Request) store.Access { return all } // every client of the listener may see everything
+	access := func(*http.Request) (store.Access, error) { return all, nil } // every client of the listener may see everything
 	return api.New(api.Options{
 		Access:     access,
 		Hub:        hub,
