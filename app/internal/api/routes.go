@@ -176,7 +176,11 @@ var parameters = map[string]parameter{
 	},
 	"quantiles": {format: "string", meaning: "numbers from 0 to 1, separated by commas"},
 	"tz":        {format: "string", meaning: "time zone of days, such as Europe/Berlin; UTC by default"},
-	"view":      {format: "string", meaning: "summary for summaries instead of documents", values: views},
+	"ended": {
+		format:  "string",
+		meaning: "a time (RFC 3339): begin with the traces that ended after it, too",
+	},
+	"view": {format: "string", meaning: "summary for summaries instead of documents", values: views},
 }
 
 // Document is the form of a trace: OTLP JSON with one more member.

@@ -79,6 +79,7 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 	}
 	of := objectOf(asked.params)
 	view := asked.params.choice("view", views)
+	ended := asked.params.moment("ended")
 	if err := asked.params.done(); err != nil {
 		s.fail(w, r, err)
 		return
@@ -91,10 +92,10 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
 			from = "" // which traces the client has had is not known, and a withdrawal would have another's ID
 		}
 		var asOf time.Time
-		st.sub, asOf, st.resumed = s.opts.Hub.subscribe(from)
+		st.sub, asOf, st.resumed = s.opts.Hub.subscribe(from, ended)
 		defer s.opts.Hub.unsubscribe(st.sub)
 		st.of, st.known, st.summaries = of, map[trace.TraceID]bool{}, view == viewSummary
-		st.resync = last != "" && !st.resumed
+		st.resync = last != "" && !st.resumed || !ended.IsZero() && !s.opts.Hub.all(ended)
 		return st.run(r.Context(), asOf)
 	})
 }
