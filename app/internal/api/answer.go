@@ -176,6 +176,9 @@ func writeError(w http.ResponseWriter, e *Error) {
 		doc = nil // impossible for a code and a string
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if e.Code == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
 	if e.Code == http.StatusServiceUnavailable || e.Code == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", retryAfter)
 	}

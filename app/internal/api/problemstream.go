@@ -38,6 +38,7 @@ func (s *Server) problemStream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.stream(w, r, func(st *stream) error {
+		st.request = asked
 		if err := st.send([]byte(retry)); err != nil {
 			return err
 		}
@@ -48,6 +49,9 @@ func (s *Server) problemStream(w http.ResponseWriter, r *http.Request) {
 		defer beat.Stop()
 		for {
 			if err := st.follow(r.Context(), changed, beat.C); err != nil {
+				return err
+			}
+			if err := st.review(); err != nil {
 				return err
 			}
 			changed = s.opts.Problems.following()

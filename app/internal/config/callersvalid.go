@@ -15,7 +15,9 @@ import (
 const maxAudiences, maxIssuers, maxList = 8, 16, 64
 
 // callers checks how callers are known.
-func (v *validator) callers(api *field.Path, c *APIConfiguration) {
+type callers struct{ *validator }
+
+func (v callers) check(api *field.Path, c *APIConfiguration) {
 	v.oneOf(api.Child("authorization"), c.Authorization, AuthorizationOpen, AuthorizationKubernetes)
 	path := api.Child("authentication")
 	a := c.Authentication
@@ -27,7 +29,7 @@ func (v *validator) callers(api *field.Path, c *APIConfiguration) {
 }
 
 // needs checks which fields require, or exclude, each other.
-func (v *validator) needs(api *field.Path, c *APIConfiguration) {
+func (v callers) needs(api *field.Path, c *APIConfiguration) {
 	a, path := c.Authentication, api.Child("authentication")
 	kubernetes := c.Authorization == AuthorizationKubernetes
 	set := []struct {
@@ -69,7 +71,7 @@ func (v *validator) needs(api *field.Path, c *APIConfiguration) {
 	}
 }
 
-func (v *validator) audiences(path *field.Path, all []string) {
+func (v callers) audiences(path *field.Path, all []string) {
 	if len(all) > maxAudiences {
 		v.wrong = append(v.wrong, field.TooMany(path, len(all), maxAudiences))
 	}
@@ -80,7 +82,7 @@ func (v *validator) audiences(path *field.Path, all []string) {
 	})
 }
 
-func (v *validator) issuers(path *field.Path, all []OIDCConfiguration) {
+func (v callers) issuers(path *field.Path, all []OIDCConfiguration) {
 	if len(all) > maxIssuers {
 		v.wrong = append(v.wrong, field.TooMany(path, len(all), maxIssuers))
 	}
@@ -106,7 +108,7 @@ func (v *validator) issuers(path *field.Path, all []OIDCConfiguration) {
 	}
 }
 
-func (v *validator) proxy(path *field.Path, c ProxyConfiguration) {
+func (v callers) proxy(path *field.Path, c ProxyConfiguration) {
 	v.commonNames(path.Child("allowedNames"), c.AllowedNames)
 	v.headers(path.Child("userHeaders"), c.UserHeaders)
 	v.headers(path.Child("groupHeaders"), c.GroupHeaders)
@@ -122,7 +124,7 @@ func (v *validator) proxy(path *field.Path, c ProxyConfiguration) {
 	}
 }
 
-func (v *validator) commonNames(path *field.Path, names []string) {
+func (v callers) commonNames(path *field.Path, names []string) {
 	if len(names) > maxList {
 		v.wrong = append(v.wrong, field.TooMany(path, len(names), maxList))
 	}
@@ -136,7 +138,7 @@ func (v *validator) commonNames(path *field.Path, names []string) {
 // otherUse are headers that have a use of their own.
 var otherUse = []string{"authorization", "host", "cookie", "connection", "content-length", "transfer-encoding"}
 
-func (v *validator) headers(path *field.Path, names []string) {
+func (v callers) headers(path *field.Path, names []string) {
 	if len(names) > maxList {
 		v.wrong = append(v.wrong, field.TooMany(path, len(names), maxList))
 	}
@@ -150,7 +152,7 @@ func (v *validator) headers(path *field.Path, names []string) {
 	})
 }
 
-func (v *validator) aggregation(path *field.Path, c AggregationConfiguration) {
+func (v callers) aggregation(path *field.Path, c AggregationConfiguration) {
 	v.commonNames(path.Child("allowedNames"), c.AllowedNames)
 	if c.Address == "" {
 		for name, set := range map[string]bool{
