@@ -16,22 +16,16 @@ func Resources() *metav1.APIResourceList {
 		TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
 		GroupVersion: GroupVersion,
 	}
-	add := func(r metav1.APIResource, subresources func(creates bool) []string) {
+	add := func(r metav1.APIResource, subresources []string) {
 		r.Verbs = metav1.Verbs{verbGet, verbList, verbWatch}
 		out.APIResources = append(out.APIResources, r)
-		for _, creates := range []bool{false, true} {
-			for _, name := range subresources(creates) {
-				sub := metav1.APIResource{
-					Name: r.Name + "/" + name, Namespaced: r.Namespaced, Kind: r.Kind, Verbs: metav1.Verbs{verbGet},
-				}
-				if creates {
-					sub.Verbs = metav1.Verbs{verbCreate}
-				}
-				out.APIResources = append(out.APIResources, sub)
-			}
+		for _, name := range subresources {
+			out.APIResources = append(out.APIResources, metav1.APIResource{
+				Name: r.Name + "/" + name, Namespaced: r.Namespaced, Kind: r.Kind, Verbs: metav1.Verbs{verbGet},
+			})
 		}
 	}
-	add(metav1.APIResource{Name: Resource, SingularName: "change", Namespaced: true, Kind: kind}, Subresources)
-	add(metav1.APIResource{Name: VisibleResource, SingularName: "visiblechange", Kind: visibleKind}, VisibleSubresources)
+	add(metav1.APIResource{Name: Resource, SingularName: "change", Namespaced: true, Kind: kind}, Subresources())
+	add(metav1.APIResource{Name: VisibleResource, SingularName: "visiblechange", Kind: visibleKind}, VisibleSubresources())
 	return out
 }

@@ -28,6 +28,9 @@ const (
 	verbCreate = "create"
 )
 
+// document is the subresource for the whole trace in a format.
+const document = "document"
+
 // apiRoot begins the paths of our own API.
 const apiRoot = "/api/v1/"
 
@@ -44,7 +47,7 @@ var endpoints = []Endpoint{
 	{"/api/v1/groups", verbGet, "groups"},
 	{"/api/v1/fields", verbGet, "fields"},
 	{"/api/v1/density", verbGet, "density"},
-	{"/api/v1/traces/{traceID}", verbGet, "document"},
+	{"/api/v1/traces/{traceID}", verbGet, document},
 	{"/api/v1/traces/{traceID}/why", verbGet, "why"},
 	{"/api/v1/traces/{traceID}/tree", verbGet, "tree"},
 	{"/api/v1/traces/{traceID}/spans/{spanID}", verbGet, "spans"},
@@ -60,13 +63,13 @@ var endpoints = []Endpoint{
 	{"/api/v3/services", verbGet, "groups"},
 	{"/api/v3/operations", verbGet, "groups"},
 	{"/api/v3/traces", verbList, ""},
-	{"/api/v3/traces/{traceID}", verbGet, "document"},
+	{"/api/v3/traces/{traceID}", verbGet, document},
 	{"/api/v3/trace-summaries", verbList, ""},
 	{"/api/services", verbGet, "groups"},
 	{"/api/services/{service...}", verbGet, "groups"},
 	{"/api/operations", verbGet, "groups"},
 	{"/api/traces", verbList, ""},
-	{"/api/traces/{traceID}", verbGet, "document"},
+	{"/api/traces/{traceID}", verbGet, document},
 	{"/api/dependencies", "", ""}, // always empty
 }
 
@@ -87,8 +90,8 @@ type found Endpoint
 
 func (found) ServeHTTP(http.ResponseWriter, *http.Request) {}
 
-// EndpointOf returns the endpoint of a request to the server, and whether there is one. For a request of Handler
-// it is the one that the API server has checked: an object of a change is made from several paths.
+// EndpointOf returns the endpoint of a request to the server, and whether there is one. A request of Handler for a
+// list or an object of changes has the verb that the API server has checked, whatever its path, and no path.
 func EndpointOf(r *http.Request) (Endpoint, bool) {
 	if e, ok := r.Context().Value(endpointKey{}).(Endpoint); ok {
 		return e, true
@@ -98,15 +101,15 @@ func EndpointOf(r *http.Request) (Endpoint, bool) {
 	return Endpoint(e), ok
 }
 
-// Subresources returns the subresources of changes, sorted: those that create, or those that read.
-func Subresources(creates bool) []string {
-	return subresources(creates, func(e Endpoint) string { return e.Subresource })
+// Subresources returns the subresources of changes that can be read, sorted.
+func Subresources() []string {
+	return subresources(func(e Endpoint) string { return e.Subresource })
 }
 
-// VisibleSubresources returns the subresources of visiblechanges, as Subresources does. The path of a request
-// follows the name "-". The API server takes its first part for the subresource.
-func VisibleSubresources(creates bool) []string {
-	return subresources(creates, func(e Endpoint) string {
+// VisibleSubresources returns the subresources of visiblechanges, sorted. The path of a request follows the name "-".
+// The API server takes its first part for the subresource.
+func VisibleSubresources() []string {
+	return subresources(func(e Endpoint) string {
 		rest, ours := strings.CutPrefix(e.Path, apiRoot)
 		if !ours {
 			return ""
@@ -116,11 +119,11 @@ func VisibleSubresources(creates bool) []string {
 	})
 }
 
-func subresources(creates bool, of func(Endpoint) string) []string {
+func subresources(of func(Endpoint) string) []string {
 	var out []string
 	for _, e := range endpoints {
 		// A stream is a watch of the resource itself.
-		if s := of(e); s != "" && e.Verb != verbWatch && creates == (e.Verb == verbCreate) {
+		if s := of(e); s != "" && e.Verb != verbWatch && e.Verb != verbCreate {
 			out = append(out, s)
 		}
 	}
@@ -145,19 +148,31 @@ func inNamespace(ctx context.Context, namespace string) context.Context {
 	return context.WithValue(ctx, namespaceKey{}, namespace)
 }
 
-// under returns the context of a request that the API server has checked as e.
-func under(ctx context.Context, e Endpoint) context.Context {
-	return context.WithValue(ctx, endpointKey{}, e)
+// under returns the context of a request that the API server has checked as a verb on changes themselves.
+func under(ctx context.Context, verb string) context.Context {
+	return context.WithValue(ctx, endpointKey{}, Endpoint{Verb: verb})
 }
 
-// below returns the endpoint of a subresource of one change, or of none, and whether there is one.
-func below(verb, name, subresource string) (Endpoint, bool) {
+// below returns the path of a subresource of one change, or of none, and whether there is one. rest has the parts of
+// the path after the subresource.
+func below(name, subresource string, rest []string) (string, bool) {
 	for _, e := range endpoints {
-		rest, ours := strings.CutPrefix(e.Path, apiRoot)
-		if ours && e.Verb == verb && e.Subresource == subresource &&
-			strings.HasPrefix(rest, "traces/{traceID}") == (name != noName) {
-			return e, true
+		path, ours := strings.CutPrefix(e.Path, apiRoot)
+		of, one := strings.CutPrefix(path, "traces/{traceID}")
+		if !ours || e.Verb != verbGet || e.Subresource != subresource || one != (name != noName) {
+			continue
 		}
+		if strings.Count(of, "{") != len(rest) {
+			return "", false
+		}
+		if !one {
+			return apiRoot + path, true
+		}
+		path = apiRoot + "traces/" + name
+		if subresource != document {
+			path += "/" + subresource
+		}
+		return strings.Join(append([]string{path}, rest...), "/"), true
 	}
-	return Endpoint{}, false
+	return "", false
 }

@@ -158,7 +158,7 @@ func (s *server) newEntrance(fail func(error)) (*entrance, error) {
 	s.health.Note("API server", of(s, func(p *clusterParts) error { return p.watching.reaching() }))
 	s.health.Note("backend", of(s, func(p *clusterParts) error { return undelivered(p.delivery.outbox.Stats()) }))
 	return &entrance{
-		gate: g, people: people, opened: s.opened, log: s.log,
+		gate: g, people: people, unguarded: !byRights(&c.API) && c.API.TokenFile == "", opened: s.opened, log: s.log,
 		scrapers:  newTelemetryListener(c.Telemetry, s.registry, s.health, s.log, fail),
 		admitting: newAdmitting(s.settings, s.cluster, s.registry, s.log, fail),
 	}, nil

@@ -50,7 +50,7 @@ func (r *reading) hides(ctx context.Context, id trace.TraceID, parts []*held) (b
 			return false, err
 		}
 		for o := range store.Objects(t) {
-			if some = true; !r.scope.PermitsNamespace(o.Namespace) {
+			if some = true; !r.scope.Permits(o) {
 				return true, nil
 			}
 		}

@@ -76,7 +76,7 @@ func (f *filter) among(column string, ids []trace.TraceID) {
 	}
 }
 
-// visible restricts the table traces, under its alias, to those that a scope permits. Without its
+// visible restricts the table traces, under its alias, to those of which a scope permits all objects. Without its
 // finished version, a trace may have objects that are not known.
 func (f *filter) visible(s store.Scope, traces string) {
 	switch {
@@ -90,16 +90,40 @@ func (f *filter) visible(s store.Scope, traces string) {
 	for _, id := range s.Except {
 		f.add(traces+".id != ?", id[:])
 	}
-	if s.Namespaces == nil {
-		return
-	}
-	of := &filter{}
-	of.add("so.trace = " + traces + ".num")
 	if !s.PermitsNamespace("") {
-		f.add("EXISTS (SELECT 1 FROM objects so" + of.String() + ")")
+		f.add("EXISTS (SELECT 1 FROM objects so WHERE so.trace = " + traces + ".num)")
 	}
-	noneOf(of, "so.namespace", s.Namespaces)
-	f.add("NOT EXISTS (SELECT 1 FROM objects so"+of.String()+")", of.args...)
+	if permits := permitted(s, "so"); len(permits.terms) > 0 {
+		f.add("NOT EXISTS (SELECT 1 FROM objects so WHERE so.trace = "+traces+".num AND NOT ("+permits.all()+"))",
+			permits.args...)
+	}
+}
+
+// permitted restricts the table objects, under its alias, to those that a scope permits. It is Scope.Permits in SQL.
+func permitted(s store.Scope, objects string) *filter {
+	f := &filter{}
+	column := func(name string) string { return objects + "." + name }
+	if s.Namespaces != nil {
+		in, own := &filter{}, &filter{}
+		anyOf(in, column("namespace"), s.Namespaces)
+		anyOf(own, column("name"), s.Namespaces)
+		text := in.all()
+		if !s.PermitsNamespace("") {
+			text = "(" + text + " OR " + column("namespace") + " = '' AND " + column("kind") + " = 'Namespace' AND " +
+				column("api_group") + " = '' AND " + own.all() + ")"
+			in.args = append(in.args, own.args...)
+		}
+		f.add(text, in.args...)
+	}
+	for _, g := range s.Without {
+		kind := "NOT (" + column("kind") + " = ? AND " + column("api_group") + " IN (?, '')"
+		in := &filter{args: []any{g.Kind, g.Group}}
+		if noneOf(in, column("namespace"), g.Except); len(in.terms) > 0 {
+			kind += " AND " + in.all()
+		}
+		f.add(kind+")", in.args...)
+	}
+	return f
 }
 
 func (f *filter) String() string {

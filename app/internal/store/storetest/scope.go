@@ -50,7 +50,15 @@ var scopes = map[string]struct {
 	"a and cluster": {"a trace without objects, too", store.Scope{Namespaces: []string{"a", ""}}, []int{1, 2, 5, 6}},
 	"other":         {"", store.Scope{Namespaces: []string{"c"}}, nil},
 	"none":          {"an empty list permits nothing", store.Scope{Namespaces: []string{}}, nil},
+	"guarded":       {"3 has a Deployment elsewhere", store.Scope{Without: guard("a", "")}, []int{1, 2, 4, 5, 6}},
+	"guarded in a":  {"", store.Scope{Namespaces: []string{"a"}, Without: guard()}, nil},
+	"another guard": {"", store.Scope{Namespaces: []string{"a"}, Without: []store.Guarded{{Kind: "Secret"}}}, []int{1, 2}},
 	"cluster":       {"not the cluster of the traces", store.Scope{Clusters: []string{"x"}}, nil},
+}
+
+// guard hides the Deployments, except in some namespaces.
+func guard(except ...string) []store.Guarded {
+	return []store.Guarded{{Group: "apps", Kind: "Deployment", Except: except}}
 }
 
 // testScope: each read has the traces of its scope and no others.
