@@ -4,7 +4,6 @@ package kubeapi
 
 import (
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"net/http/httptest"
@@ -20,8 +19,6 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/jaeger"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestEndpoints compares the table with the paths of api and jaeger. A path without a row would have no right.
 func TestEndpoints(t *testing.T) {

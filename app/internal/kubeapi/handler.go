@@ -43,8 +43,8 @@ type handler struct {
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	t, ours := targetOf(r.URL.Path)
-	if !ours || !strings.HasPrefix(r.URL.Path, Root+"/") {
+	t, _ := targetOf(r.URL.Path)
+	if !Serves(r.URL.Path) {
 		h.documents.ServeHTTP(w, r)
 		return
 	}
@@ -69,6 +69,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.subresource(w, r, t, q)
 	}
+}
+
+// Serves reports whether a path is one of the resources. The others are those of Documents.
+func Serves(path string) bool {
+	_, ours := targetOf(path)
+	return ours && strings.HasPrefix(path, Root+"/")
 }
 
 // isTrue reads a boolean parameter as Kubernetes does.

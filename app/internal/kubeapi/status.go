@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 )
 
@@ -57,4 +59,17 @@ func encode(body any) []byte {
 		panic(fmt.Sprintf("cannot write %T as JSON: %v", body, err))
 	}
 	return out
+}
+
+// WriteUnavailable writes that there is no answer now: as Kubernetes does, or as the API does for one of its own
+// paths.
+func WriteUnavailable(w http.ResponseWriter, r *http.Request, retry time.Duration, format string, args ...any) {
+	s := Failure(http.StatusServiceUnavailable, format, args...)
+	s.Details = &metav1.StatusDetails{RetryAfterSeconds: int32(retry / time.Second)} //nolint:gosec // small
+	t, _ := targetOf(r.URL.Path)
+	if t.name != "" && len(t.rest) > 0 || r.URL.Query().Has("stream") {
+		write(w, int(s.Code), jsonType, api.Problem{Error: api.Error{Code: int(s.Code), Message: s.Message}})
+		return
+	}
+	WriteFailure(w, s)
 }
