@@ -64,7 +64,7 @@ func TestLaptop(t *testing.T) {
 		})
 	}
 	t.Run("page", func(t *testing.T) { checkPage(t, as(developer, "ui", "--no-browser"), shop, hidden) })
-	if r := bench.Do(t, as(stranger, "ls", "-A")); r.Code != 1 || !strings.Contains(r.Stderr, "may not list changes.lifeline.dev") {
+	if r := bench.Do(t, as(stranger, "ls", "-A")); r.Code != 1 || !strings.Contains(r.Stderr, "ask the cluster's admin for view in namespace default") {
 		t.Errorf("a user without a namespace: code %d, %s%s", r.Code, r.Stdout, r.Stderr)
 	}
 	s.Kill(t)

@@ -4,11 +4,15 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
+	"net/http"
 	"net/url"
 
 	"k8s.io/client-go/rest"
 
+	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 )
 
@@ -48,11 +52,21 @@ func clusterServer(ctx context.Context, o *Options) (*Session, error) {
 	info, err := c.Info(ctx)
 	if err != nil {
 		c.Close()
-		return nil, &absentError{err}
+		return nil, &absentError{withNextStep(o, err)}
 	}
 	found := &Session{Client: c, About: *info}
 	sayBounds(o, found)
 	return found, nil
+}
+
+// withNextStep adds the way to a right to the refusal of a server.
+func withNextStep(o *Options, err error) error {
+	var answer *api.Error
+	if !errors.As(err, &answer) || answer.Code != http.StatusForbidden || client.FromAPIServer(err) {
+		return err
+	}
+	return &api.Error{Code: answer.Code, Message: fmt.Sprintf("%s: ask the cluster's admin for view in namespace %s",
+		answer.Message, o.Kubeconfig.Namespace())}
 }
 
 // through returns a client of the server in the kubeconfig's cluster. The credentials go to the API server only.

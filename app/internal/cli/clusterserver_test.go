@@ -101,8 +101,16 @@ func TestClusterServer(t *testing.T) {
 			check(t, tc.reason, got, err, log.String(), want, "", tc.err)
 		})
 	}
-	a := clienttest.New(t, nil)
+	refusing := clienttest.New(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		api.Reject(w, http.StatusForbidden, "dev may not list changes")
+	}))
 	o, log := asking()
+	o.Kubeconfig = developer(t, refusing, "shop", clienttest.Token)
+	_, err := o.Need(t.Context(), Server{})
+	if err == nil || err.Error() != "dev may not list changes: ask the cluster's admin for view in namespace shop" {
+		t.Errorf("a user without a right: %v", err)
+	}
+	a := clienttest.New(t, nil)
 	o.Kubeconfig = developer(t, a, "shop", clienttest.Token)
 	a.Close()
 	got, err := o.Connect(t.Context(), Server{})

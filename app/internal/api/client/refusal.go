@@ -145,8 +145,24 @@ func (c *Client) answered(res *http.Response, kind string) error {
 	}
 	problem.Error.Message, problem.Error.Code = object.Bound(problem.Error.Message), res.StatusCode
 	problem.Error.Hint = object.Bound(problem.Error.Hint)
-	if pause := pauseOf(res); pause > 0 {
+	switch pause := pauseOf(res); {
+	case pause > 0:
 		return &notReadyError{answer: &problem.Error, after: pause}
+	case !own:
+		return &frontError{&problem.Error}
 	}
 	return &problem.Error
+}
+
+// frontError is an answer of the API server in place of the server behind it.
+type frontError struct{ answer *api.Error }
+
+// Error and Unwrap return the answer.
+func (e *frontError) Error() string { return e.answer.Error() }
+func (e *frontError) Unwrap() error { return e.answer }
+
+// FromAPIServer reports whether err is an answer of an API server in place of the server behind it.
+func FromAPIServer(err error) bool {
+	var front *frontError
+	return errors.As(err, &front)
 }
