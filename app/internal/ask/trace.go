@@ -72,7 +72,9 @@ func (t *Trace) Run(ctx context.Context) (code int, err error) {
 
 func (t *Trace) run(ctx context.Context) error {
 	if isTraceID(t.Name) {
-		server, err := t.Need(ctx, t.Server)
+		of := t.Options
+		of.Everywhere = true // a trace may have objects of any namespace
+		server, err := of.Need(ctx, t.Server)
 		if err != nil {
 			return fmt.Errorf("cannot look up a trace ID, and KIND/NAME needs no server: %w", err)
 		}

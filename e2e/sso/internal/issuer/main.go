@@ -9,10 +9,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/zitadel/oidc/v3/example/server/exampleop"
@@ -116,5 +119,11 @@ func run(file string) error {
 		Handler:           exampleop.SetupServer("https://"+c.Address, users, slog.Default(), false),
 		ReadHeaderTimeout: 5 * time.Second,
 	}
-	return server.ListenAndServeTLS(c.CertFile, c.KeyFile)
+	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer release()
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	if err := server.ListenAndServeTLS(c.CertFile, c.KeyFile); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }
