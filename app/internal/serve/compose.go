@@ -141,7 +141,8 @@ func (s *server) compose(
 	access := open(visible)
 	var byRight *rights
 	if byRights(&c.API) {
-		if byRight, err = newRights(&c.API, conf, visible, namespacesOf(storage.view), s.settings, fail); err != nil {
+		if byRight, err = newRights(&c.API, conf, s.cluster.namespace(), visible,
+			namespacesOf(storage.view), s.settings, fail); err != nil {
 			return err
 		}
 		access = byRight.permitting.access
@@ -154,7 +155,7 @@ func (s *server) compose(
 	if err != nil {
 		return err
 	}
-	byRight.behind(answers, kubeapi.Options{AsOf: s.progress.stored})
+	byRight.behind(answers, kubeapi.Options{AsOf: s.hub.AsOf})
 	all := visible.For(store.Scope{})
 	noticing.completes(func(ctx context.Context, c problem.Cause) problem.Cause {
 		return answers.CompleteCause(ctx, all, c)

@@ -4,6 +4,7 @@ package serve
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"k8s.io/client-go/kubernetes"
@@ -14,6 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/identity"
 	"github.com/kube-lifeline/lifeline/app/internal/kubeapi"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/webhook/certificate"
 )
 
 // rights are the parts of a server whose callers see what the cluster lets them see. A nil value guards nothing.
@@ -23,12 +25,14 @@ type rights struct {
 	// aggregated are the callers of at, the listener behind the API server; nil without one.
 	aggregated *identity.Authenticator
 	listener   *listening
+	// shared is the certificate of lifeline discovery; nil without one.
+	shared *certificate.Keeper
 	fail       func(error)
 	up         parts
 }
 
 func newRights(
-	c *config.APIConfiguration, conf *rest.Config, gate *store.Gate,
+	c *config.APIConfiguration, conf *rest.Config, namespace string, gate *store.Gate,
 	namespaces func(context.Context) ([]string, error), s *settings, fail func(error),
 ) (*rights, error) {
 	client, err := kubernetes.NewForConfig(conf)
@@ -49,7 +53,16 @@ func newRights(
 		purpose: "the API behind the API server", fields: "api.aggregation", log: s.log,
 		task: task{name: "aggregation", fail: fail},
 	}
-	r.aggregated, r.listener.at, err = newAggregated(c.Aggregation, client, nil)
+	var secret certified // not a nil Keeper
+	if c.Aggregation.Secret != "" {
+		if r.shared, err = certificate.New(certificate.Options{
+			Client: client, Namespace: namespace, Secret: c.Aggregation.Secret, For: "API", Follow: true, Log: s.log,
+		}); err != nil {
+			return nil, fmt.Errorf("%w (api.aggregation.secret)", err)
+		}
+		secret = r.shared
+	}
+	r.aggregated, r.listener.at, err = newAggregated(c.Aggregation, client, secret)
 	return r, err
 }
 
@@ -74,6 +87,9 @@ func (r *rights) Start(ctx context.Context) error {
 		return nil
 	}
 	all := []part{&task{name: "callers", run: r.callers.Run, fail: r.fail}}
+	if r.shared != nil {
+		all = append(all, &task{name: "certificate behind the API server", run: r.shared.Run, fail: r.fail})
+	}
 	if r.listener != nil {
 		all = append(all, &task{name: "callers behind the API server", run: r.aggregated.Run, fail: r.fail}, r.listener)
 	}
