@@ -309,3 +309,17 @@ func ref(kind, namespace string) object.Ref {
 	o.Kind.Kind = kind
 	return o
 }
+
+// TestGuarded: the guards are those for which the archive has an index.
+func TestGuarded(t *testing.T) {
+	var got, want []string
+	for _, k := range guarded {
+		got = append(got, k.kind+"."+k.group)
+	}
+	for _, k := range store.GuardedKinds() {
+		want = append(want, k.Kind+"."+k.Group)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

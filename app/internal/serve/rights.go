@@ -109,14 +109,3 @@ func (r *rights) Stop() error {
 	}
 	return r.up.stop()
 }
-
-// namespacesOf returns the namespaces that have data.
-func namespacesOf(v any) func(context.Context) ([]string, error) {
-	of, ok := v.(interface {
-		Namespaces(ctx context.Context) ([]string, error)
-	})
-	if !ok {
-		return func(context.Context) ([]string, error) { return nil, nil }
-	}
-	return of.Namespaces
-}
