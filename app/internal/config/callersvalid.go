@@ -168,9 +168,6 @@ func validateAggregation(v *validator, path *field.Path, c AggregationConfigurat
 		v.wrong = append(v.wrong, field.Forbidden(path.Child("tls"), "must not be set with secret"))
 	case c.Secret != "":
 		v.label(path.Child("secret"), c.Secret)
-		if c.Name == "" {
-			v.wrong = append(v.wrong, field.Required(path.Child("name"), "must be set with secret"))
-		}
 	case c.TLS.CertFile == "" || c.TLS.KeyFile == "":
 		v.wrong = append(v.wrong, field.Required(path.Child("tls"), "must have certFile and keyFile, or set secret"))
 	case c.TLS.ClientCAFile == "" && !c.FrontProxy:

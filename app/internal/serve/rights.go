@@ -4,6 +4,7 @@ package serve
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"k8s.io/client-go/kubernetes"
@@ -14,6 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/identity"
 	"github.com/kube-lifeline/lifeline/app/internal/kubeapi"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
+	"github.com/kube-lifeline/lifeline/app/internal/webhook/certificate"
 )
 
 // rights are the parts of a server whose callers see what the cluster lets them see. A nil value guards nothing.
@@ -23,12 +25,14 @@ type rights struct {
 	// aggregated are the callers of at, the listener behind the API server; nil without one.
 	aggregated *identity.Authenticator
 	listener   *listening
-	fail       func(error)
-	up         parts
+	// secret has the certificates of that listener; nil if they are in files.
+	secret *certificate.Keeper
+	fail   func(error)
+	up     parts
 }
 
 func newRights(
-	c *config.APIConfiguration, conf *rest.Config, gate *store.Gate,
+	c *config.APIConfiguration, conf *rest.Config, namespace string, gate *store.Gate,
 	namespaces func(context.Context) ([]string, error), s *settings, fail func(error),
 ) (*rights, error) {
 	client, err := kubernetes.NewForConfig(conf)
@@ -49,7 +53,17 @@ func newRights(
 		purpose: "the API behind the API server", fields: "api.aggregation", log: s.log,
 		task: task{name: "aggregation", fail: fail},
 	}
-	r.aggregated, r.listener.at, err = newAggregated(c.Aggregation, client, nil)
+	var certificates certified
+	if name := c.Aggregation.Secret; name != "" {
+		r.secret, err = certificate.New(certificate.Options{
+			Follow: true, Client: client, Namespace: namespace, Secret: name, For: "API", Log: s.log,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%w (api.aggregation.secret)", err)
+		}
+		certificates = r.secret
+	}
+	r.aggregated, r.listener.at, err = newAggregated(c.Aggregation, client, certificates)
 	return r, err
 }
 
@@ -61,10 +75,11 @@ func (r *rights) guard(answers *api.Server) http.Handler {
 	return closing{r.callers.Wrap(r.permitting.wrap(answers)), answers}
 }
 
-// behind sets what the listener behind the API server answers.
-func (r *rights) behind(answers *api.Server, o kubeapi.Options) {
+// behind sets what the listener behind the API server answers, once the gate is open.
+func (r *rights) behind(g *gate, answers *api.Server, o kubeapi.Options) {
 	if r != nil && r.listener != nil {
-		r.listener.handler = closing{r.aggregated.Wrap(r.permitting.wrap(kubeapi.Handler(answers, o))), answers}
+		h := kubeapi.Handler(g.before(answers), o)
+		r.listener.handler = closing{r.aggregated.Wrap(r.permitting.wrap(h)), answers}
 	}
 }
 
@@ -74,6 +89,9 @@ func (r *rights) Start(ctx context.Context) error {
 		return nil
 	}
 	all := []part{&task{name: "callers", run: r.callers.Run, fail: r.fail}}
+	if r.secret != nil {
+		all = append(all, &task{name: "certificate", run: r.secret.Run, fail: r.fail})
+	}
 	if r.listener != nil {
 		all = append(all, &task{name: "callers behind the API server", run: r.aggregated.Run, fail: r.fail}, r.listener)
 	}
@@ -90,15 +108,4 @@ func (r *rights) Stop() error {
 		return nil
 	}
 	return r.up.stop()
-}
-
-// namespacesOf returns the namespaces that have data.
-func namespacesOf(v any) func(context.Context) ([]string, error) {
-	of, ok := v.(interface {
-		Namespaces(ctx context.Context) ([]string, error)
-	})
-	if !ok {
-		return func(context.Context) ([]string, error) { return nil, nil }
-	}
-	return of.Namespaces
 }
