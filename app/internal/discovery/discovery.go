@@ -97,6 +97,7 @@ func Run(ctx context.Context, o Options) error {
 		_ = ln.Close()
 		return err
 	}
+	telemetry.RouteKlog(o.Log)
 	o.Log.Info("lifeline discovery starts", "address", ln.Addr().String(), "server", server.Redacted())
 	return together(ctx,
 		keeper.Run,
