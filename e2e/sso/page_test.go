@@ -50,9 +50,9 @@ func checkPages(t *testing.T, s *harness.Server, address string) {
 			URL: "http://" + address, User: person, Password: password, Trace: traceID,
 			Picture: filepath.Join(pictures, person+".png"),
 		})
-		check(t, person, "the list", seen.List)
-		check(t, person, "the trace", seen.Trace)
-		check(t, person, "the page of the trace", seen.Text)
+		check(t, person, "the list", seen.List, true)
+		check(t, person, "the trace", seen.Trace, false)
+		check(t, person, "the page of the trace", seen.Text, false)
 		if info, err := os.Stat(filepath.Join(pictures, person+".png")); err != nil || info.Size() < 10_000 {
 			t.Errorf("%s: no screenshot: %v", person, err)
 		}
