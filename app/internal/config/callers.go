@@ -86,9 +86,6 @@ type AggregationConfiguration struct {
 	// makes and renews it. Either this or `tls` is needed.
 	Secret string `json:"secret"`
 
-	// The name in the certificate of this server, such as `lifeline-api.lifeline.svc`. Needed with `secret`.
-	Name string `json:"name"`
-
 	// The certificate of this listener, and the certificate authority of its client. Changed files are read
 	// again.
 	TLS TLSConfiguration `json:"tls"`

@@ -93,7 +93,7 @@ func TestCallers(t *testing.T) {
 		},
 		"aggregation": {
 			"", func(c *APIConfiguration) {
-				c.Aggregation.Address, c.Aggregation.Secret, c.Aggregation.Name = ":7443", "lifeline-api", "api.lifeline.svc"
+				c.Aggregation.Address, c.Aggregation.Secret = ":7443", "lifeline-api"
 			}, "",
 		},
 		"aggregation without certificates": {

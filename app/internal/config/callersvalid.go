@@ -14,22 +14,20 @@ import (
 // maxAudiences, maxIssuers and maxList bound lists of the section api.
 const maxAudiences, maxIssuers, maxList = 8, 16, 64
 
-// callers checks how callers are known.
-type callers struct{ *validator }
-
-func (v callers) check(api *field.Path, c *APIConfiguration) {
+// validateCallers checks how callers are known.
+func validateCallers(v *validator, api *field.Path, c *APIConfiguration) {
 	v.oneOf(api.Child("authorization"), c.Authorization, AuthorizationOpen, AuthorizationKubernetes)
 	path := api.Child("authentication")
 	a := c.Authentication
-	v.audiences(path.Child("serviceAccounts", "audiences"), a.ServiceAccounts.Audiences)
-	v.issuers(path.Child("oidc"), a.OIDC)
-	v.proxy(path.Child("proxy"), a.Proxy)
-	v.aggregation(api.Child("aggregation"), c.Aggregation)
-	v.needs(api, c)
+	validateAudiences(v, path.Child("serviceAccounts", "audiences"), a.ServiceAccounts.Audiences)
+	validateIssuers(v, path.Child("oidc"), a.OIDC)
+	validateProxy(v, path.Child("proxy"), a.Proxy)
+	validateAggregation(v, api.Child("aggregation"), c.Aggregation)
+	validateNeeds(v, api, c)
 }
 
-// needs checks which fields require, or exclude, each other.
-func (v callers) needs(api *field.Path, c *APIConfiguration) {
+// validateNeeds checks which fields require, or exclude, each other.
+func validateNeeds(v *validator, api *field.Path, c *APIConfiguration) {
 	a, path := c.Authentication, api.Child("authentication")
 	kubernetes := c.Authorization == AuthorizationKubernetes
 	set := []struct {
@@ -71,7 +69,7 @@ func (v callers) needs(api *field.Path, c *APIConfiguration) {
 	}
 }
 
-func (v callers) audiences(path *field.Path, all []string) {
+func validateAudiences(v *validator, path *field.Path, all []string) {
 	if len(all) > maxAudiences {
 		v.wrong = append(v.wrong, field.TooMany(path, len(all), maxAudiences))
 	}
@@ -82,7 +80,7 @@ func (v callers) audiences(path *field.Path, all []string) {
 	})
 }
 
-func (v callers) issuers(path *field.Path, all []OIDCConfiguration) {
+func validateIssuers(v *validator, path *field.Path, all []OIDCConfiguration) {
 	if len(all) > maxIssuers {
 		v.wrong = append(v.wrong, field.TooMany(path, len(all), maxIssuers))
 	}
@@ -108,10 +106,10 @@ func (v callers) issuers(path *field.Path, all []OIDCConfiguration) {
 	}
 }
 
-func (v callers) proxy(path *field.Path, c ProxyConfiguration) {
-	v.commonNames(path.Child("allowedNames"), c.AllowedNames)
-	v.headers(path.Child("userHeaders"), c.UserHeaders)
-	v.headers(path.Child("groupHeaders"), c.GroupHeaders)
+func validateProxy(v *validator, path *field.Path, c ProxyConfiguration) {
+	validateNames(v, path.Child("allowedNames"), c.AllowedNames)
+	validateHeaders(v, path.Child("userHeaders"), c.UserHeaders)
+	validateHeaders(v, path.Child("groupHeaders"), c.GroupHeaders)
 	switch {
 	case c.ClientCAFile == "" && len(c.AllowedNames) > 0:
 		v.wrong = append(v.wrong, field.Required(path.Child("clientCAFile"), "must be set with allowedNames"))
@@ -124,7 +122,7 @@ func (v callers) proxy(path *field.Path, c ProxyConfiguration) {
 	}
 }
 
-func (v callers) commonNames(path *field.Path, names []string) {
+func validateNames(v *validator, path *field.Path, names []string) {
 	if len(names) > maxList {
 		v.wrong = append(v.wrong, field.TooMany(path, len(names), maxList))
 	}
@@ -138,7 +136,7 @@ func (v callers) commonNames(path *field.Path, names []string) {
 // otherUse are headers that have a use of their own.
 var otherUse = []string{"authorization", "host", "cookie", "connection", "content-length", "transfer-encoding"}
 
-func (v callers) headers(path *field.Path, names []string) {
+func validateHeaders(v *validator, path *field.Path, names []string) {
 	if len(names) > maxList {
 		v.wrong = append(v.wrong, field.TooMany(path, len(names), maxList))
 	}
@@ -152,8 +150,8 @@ func (v callers) headers(path *field.Path, names []string) {
 	})
 }
 
-func (v callers) aggregation(path *field.Path, c AggregationConfiguration) {
-	v.commonNames(path.Child("allowedNames"), c.AllowedNames)
+func validateAggregation(v *validator, path *field.Path, c AggregationConfiguration) {
+	validateNames(v, path.Child("allowedNames"), c.AllowedNames)
 	if c.Address == "" {
 		for name, set := range map[string]bool{
 			"secret": c.Secret != "", "tls": c.TLS != TLSConfiguration{}, "frontProxy": c.FrontProxy,
@@ -170,9 +168,6 @@ func (v callers) aggregation(path *field.Path, c AggregationConfiguration) {
 		v.wrong = append(v.wrong, field.Forbidden(path.Child("tls"), "must not be set with secret"))
 	case c.Secret != "":
 		v.label(path.Child("secret"), c.Secret)
-		if c.Name == "" {
-			v.wrong = append(v.wrong, field.Required(path.Child("name"), "must be set with secret"))
-		}
 	case c.TLS.CertFile == "" || c.TLS.KeyFile == "":
 		v.wrong = append(v.wrong, field.Required(path.Child("tls"), "must have certFile and keyFile, or set secret"))
 	case c.TLS.ClientCAFile == "" && !c.FrontProxy:

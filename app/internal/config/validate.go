@@ -76,7 +76,7 @@ func (v *validator) listeners(c *ServerConfiguration) {
 				AuthorizationKubernetes),
 		)
 	}
-	callers{v}.check(api, &c.API)
+	validateCallers(v, api, &c.API)
 	v.between(api.Child("maxStreams"), c.API.MaxStreams, 1, 10_000)
 	v.address(telemetry.Child("address"), c.Telemetry.Address)
 	if c.API.Address == c.Telemetry.Address && !anyPort(c.API.Address) {

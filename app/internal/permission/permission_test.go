@@ -120,8 +120,14 @@ func TestScope(t *testing.T) {
 			append(get(" shop")[:1], "ana list changes.lifeline.dev/ in web"), Ask{Verb: "list"},
 			store.Scope{Namespaces: []string{"web"}, Without: hidden()}, "",
 		},
-		"another verb":        {"list is not watch", []string{"ana list changes.lifeline.dev/ in shop"}, Ask{Verb: "watch"}, store.Scope{}, "ana may not watch changes.lifeline.dev in any namespace with changes"},
-		"another subresource": {"each is a right of its own", []string{"ana get changes.lifeline.dev/ in shop"}, Ask{Verb: "get", Subresource: "why"}, store.Scope{}, "ana may not get changes/why.lifeline.dev in any"},
+		"another verb": {
+			"list is not watch", []string{"ana list changes.lifeline.dev/ in shop"}, Ask{Verb: "watch"},
+			store.Scope{}, "ana may not watch changes.lifeline.dev in any namespace with changes",
+		},
+		"another subresource": {
+			"each is a right of its own", []string{"ana get changes.lifeline.dev/ in shop"},
+			Ask{Verb: "get", Subresource: "why"}, store.Scope{}, "ana may not get changes/why.lifeline.dev in any",
+		},
 		"one namespace": {
 			"a question about one namespace has no more, whatever the rights",
 			[]string{"ana list changes.lifeline.dev/ in", "ana list changes.lifeline.dev/ in shop"},
@@ -133,7 +139,10 @@ func TestScope(t *testing.T) {
 			[]string{"ana list changes.lifeline.dev/ in shop"},
 			Ask{Verb: "list", Namespaces: []string{"web"}}, store.Scope{}, "ana may not list changes.lifeline.dev in namespace web",
 		},
-		"no namespace's name": {"objects without a namespace are no namespace", []string{"ana list changes.lifeline.dev/ in"}, Ask{Verb: "list", Namespaces: []string{""}}, store.Scope{}, "may not"},
+		"no namespace's name": {
+			"objects without a namespace are no namespace", []string{"ana list changes.lifeline.dev/ in"},
+			Ask{Verb: "list", Namespaces: []string{""}}, store.Scope{}, "may not",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -299,4 +308,18 @@ func ref(kind, namespace string) object.Ref {
 	o := object.Ref{Namespace: namespace, Name: "x"}
 	o.Kind.Kind = kind
 	return o
+}
+
+// TestGuarded: the guards are those for which the archive has an index.
+func TestGuarded(t *testing.T) {
+	var got, want []string
+	for _, k := range guarded {
+		got = append(got, k.kind+"."+k.group)
+	}
+	for _, k := range store.GuardedKinds() {
+		want = append(want, k.Kind+"."+k.Group)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
 }

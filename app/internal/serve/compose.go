@@ -137,12 +137,12 @@ func (s *server) compose(
 	}
 	announced := newAnnounced(member.single(), in, storage.view, now, fail, recorder.engine.Running()...)
 
-	visible := store.NewGate(storage.view, store.Whole)
+	visible := store.NewGate(storage.view, storage.view.Project)
 	access := open(visible)
 	var byRight *rights
 	if byRights(&c.API) {
-		if byRight, err = newRights(&c.API, conf, s.cluster.namespace(), visible,
-			namespacesOf(storage.view), s.settings, fail); err != nil {
+		byRight, err = newRights(&c.API, conf, s.cluster.namespace(), visible, storage.view.Namespaces, s.settings, fail)
+		if err != nil {
 			return err
 		}
 		access = byRight.permitting.access
@@ -155,7 +155,7 @@ func (s *server) compose(
 	if err != nil {
 		return err
 	}
-	byRight.behind(answers, kubeapi.Options{AsOf: s.hub.AsOf})
+	byRight.behind(e.gate, answers, kubeapi.Options{AsOf: s.hub.AsOf})
 	all := visible.For(store.Scope{})
 	noticing.completes(func(ctx context.Context, c problem.Cause) problem.Cause {
 		return answers.CompleteCause(ctx, all, c)

@@ -25,10 +25,10 @@ type rights struct {
 	// aggregated are the callers of at, the listener behind the API server; nil without one.
 	aggregated *identity.Authenticator
 	listener   *listening
-	// shared is the certificate of lifeline discovery; nil without one.
-	shared *certificate.Keeper
-	fail       func(error)
-	up         parts
+	// secret has the certificates of that listener; nil if they are in files.
+	secret *certificate.Keeper
+	fail   func(error)
+	up     parts
 }
 
 func newRights(
@@ -53,16 +53,17 @@ func newRights(
 		purpose: "the API behind the API server", fields: "api.aggregation", log: s.log,
 		task: task{name: "aggregation", fail: fail},
 	}
-	var secret certified // not a nil Keeper
-	if c.Aggregation.Secret != "" {
-		if r.shared, err = certificate.New(certificate.Options{
-			Client: client, Namespace: namespace, Secret: c.Aggregation.Secret, For: "API", Follow: true, Log: s.log,
-		}); err != nil {
+	var certificates certified
+	if name := c.Aggregation.Secret; name != "" {
+		r.secret, err = certificate.New(certificate.Options{
+			Follow: true, Client: client, Namespace: namespace, Secret: name, For: "API", Log: s.log,
+		})
+		if err != nil {
 			return nil, fmt.Errorf("%w (api.aggregation.secret)", err)
 		}
-		secret = r.shared
+		certificates = r.secret
 	}
-	r.aggregated, r.listener.at, err = newAggregated(c.Aggregation, client, secret)
+	r.aggregated, r.listener.at, err = newAggregated(c.Aggregation, client, certificates)
 	return r, err
 }
 
@@ -74,10 +75,11 @@ func (r *rights) guard(answers *api.Server) http.Handler {
 	return closing{r.callers.Wrap(r.permitting.wrap(answers)), answers}
 }
 
-// behind sets what the listener behind the API server answers.
-func (r *rights) behind(answers *api.Server, o kubeapi.Options) {
+// behind sets what the listener behind the API server answers, once the gate is open.
+func (r *rights) behind(g *gate, answers *api.Server, o kubeapi.Options) {
 	if r != nil && r.listener != nil {
-		r.listener.handler = closing{r.aggregated.Wrap(r.permitting.wrap(kubeapi.Handler(answers, o))), answers}
+		h := kubeapi.Handler(g.before(answers), o)
+		r.listener.handler = closing{r.aggregated.Wrap(r.permitting.wrap(h)), answers}
 	}
 }
 
@@ -87,8 +89,8 @@ func (r *rights) Start(ctx context.Context) error {
 		return nil
 	}
 	all := []part{&task{name: "callers", run: r.callers.Run, fail: r.fail}}
-	if r.shared != nil {
-		all = append(all, &task{name: "certificate behind the API server", run: r.shared.Run, fail: r.fail})
+	if r.secret != nil {
+		all = append(all, &task{name: "certificate", run: r.secret.Run, fail: r.fail})
 	}
 	if r.listener != nil {
 		all = append(all, &task{name: "callers behind the API server", run: r.aggregated.Run, fail: r.fail}, r.listener)
@@ -106,15 +108,4 @@ func (r *rights) Stop() error {
 		return nil
 	}
 	return r.up.stop()
-}
-
-// namespacesOf returns the namespaces that have data.
-func namespacesOf(v any) func(context.Context) ([]string, error) {
-	of, ok := v.(interface {
-		Namespaces(ctx context.Context) ([]string, error)
-	})
-	if !ok {
-		return func(context.Context) ([]string, error) { return nil, nil }
-	}
-	return of.Namespaces
 }

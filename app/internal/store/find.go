@@ -99,6 +99,9 @@ type GroupQuery struct {
 	Changes bool
 	// States selects the lifecycles of traces with any of these states; nil selects all. Only with Changes.
 	States []span.State
+	// Also are further lifecycles that count. Neither the scope nor the rest of the query selects among them. Not
+	// with Changes.
+	Also []Lifecycle
 }
 
 // Validate returns an error for a query with a bad fraction, or nil.

@@ -3,6 +3,7 @@
 package store
 
 import (
+	"fmt"
 	"iter"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/rights"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -63,8 +65,9 @@ func (s Scope) PermitsNamespace(namespace string) bool {
 	return s.Namespaces == nil || slices.Contains(s.Namespaces, namespace)
 }
 
-// PermitsTrace reports whether the scope permits all of a trace of a permitted cluster: all of its objects. A
-// trace without objects needs the namespace "".
+// PermitsTrace reports whether the scope permits all of a trace of a permitted cluster: all of its objects. A trace
+// without objects needs the namespace "". Of a trace whose texts mention other objects, only one with a Sole namespace
+// is permitted as a whole.
 func (s Scope) PermitsTrace(t *span.Trace) bool {
 	if slices.Contains(s.Except, t.ID) {
 		return false
@@ -72,13 +75,36 @@ func (s Scope) PermitsTrace(t *span.Trace) bool {
 	if s.Namespaces == nil && len(s.Without) == 0 {
 		return true
 	}
+	if namespace, is := Sole(t); is && s.Usual() {
+		return s.PermitsNamespace(namespace)
+	}
 	some := false
 	for o := range Objects(t) {
 		if some = true; !s.Permits(o) {
 			return false
 		}
 	}
-	return some || s.PermitsNamespace("")
+	return (some || s.PermitsNamespace("")) && len(rights.Mentioned(t)) == 0
+}
+
+// PermitsPart reports whether the scope permits an object of a trace of a permitted cluster. A trace without objects
+// needs the namespace "".
+func (s Scope) PermitsPart(t *span.Trace) bool {
+	some := false
+	for o := range Objects(t) {
+		if some = true; s.Permits(o) {
+			return true
+		}
+	}
+	return !some && s.PermitsNamespace("")
+}
+
+// Key identifies what the scope permits within one cluster, apart from Except.
+func (s Scope) Key() string {
+	if s.Namespaces == nil && len(s.Without) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%t %q %q", s.Namespaces == nil, s.Namespaces, s.Without)
 }
 
 // Objects yields the objects of a trace: those of its spans and those of their writes. It may repeat

@@ -3,6 +3,8 @@
 package sqlite
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,27 +78,108 @@ func (f *filter) among(column string, ids []trace.TraceID) {
 	}
 }
 
-// visible restricts the table traces, under its alias, to those of which a scope permits all objects. Without its
+// visible restricts the table traces, under its alias, to those that a scope permits as a whole. Without its
 // finished version, a trace may have objects that are not known.
 func (f *filter) visible(s store.Scope, traces string) {
-	switch {
-	case s.All():
+	if !f.limit(s, traces) {
 		return
-	case s.Clusters != nil, s.Namespaces != nil && len(s.Namespaces) == 0: // the file does not have its cluster
+	}
+	sole, others := soles(s, traces), whole(s, traces)
+	f.add("("+sole.all()+" OR "+others.all()+")", slices.Concat(sole.args, others.args)...)
+}
+
+// touching restricts the table traces, under its alias, to those that a scope permits as a whole or in part.
+func (f *filter) touching(s store.Scope, traces string) {
+	if !f.limit(s, traces) {
+		return
+	}
+	sole, some := soles(s, traces), touched(s, traces)
+	f.add("("+sole.all()+" OR "+some.all()+")", slices.Concat(sole.args, some.args)...)
+}
+
+// shared restricts the table traces, under its alias, to those that a scope permits in part.
+func (f *filter) shared(s store.Scope, traces string) {
+	if !f.limit(s, traces) {
 		f.add("0")
 		return
 	}
-	f.add(traces + ".phase > 0")
-	for _, id := range s.Except {
-		f.add(traces+".id != ?", id[:])
+	if s.Usual() {
+		f.add(traces + ".sole IS NULL") // what an index can use
 	}
+	some, all := touched(s, traces), whole(s, traces)
+	f.add(some.all(), some.args...)
+	f.add("NOT ("+all.all()+")", all.args...)
+}
+
+// limit adds what all conditions of a scope have in common. It reports whether more is needed.
+func (f *filter) limit(s store.Scope, traces string) bool {
+	switch {
+	case s.All():
+		return false
+	case s.Clusters != nil, s.Namespaces != nil && len(s.Namespaces) == 0: // the file does not have its cluster
+		f.add("0")
+		return false
+	}
+	f.add(traces + ".phase > 0")
+	if len(s.Except) > 0 {
+		f.add("lower(hex("+traces+".id)) NOT IN (SELECT value FROM json_each(?))", idList(s.Except))
+	}
+	return s.Namespaces != nil || len(s.Without) > 0
+}
+
+// idList returns trace IDs as a JSON list.
+func idList(ids []trace.TraceID) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	list, _ := json.Marshal(texts)
+	return string(list)
+}
+
+// soles selects the traces that a scope permits by their only namespace.
+func soles(s store.Scope, traces string) *filter {
+	f := &filter{}
+	switch {
+	case !s.Usual():
+		f.add("0")
+	case s.Namespaces == nil:
+		f.add(traces + ".sole IS NOT NULL")
+	default:
+		anyOf(f, traces+".sole", s.Namespaces)
+	}
+	return f
+}
+
+// whole selects the traces that a scope permits as a whole by their objects: store.Scope.PermitsTrace in SQL.
+func whole(s store.Scope, traces string) *filter {
+	f := &filter{}
+	if s.Usual() {
+		f.add(traces + ".sole IS NULL")
+	}
+	f.add(traces + ".mentions = 0")
 	if !s.PermitsNamespace("") {
 		f.add("EXISTS (SELECT 1 FROM objects so WHERE so.trace = " + traces + ".num)")
 	}
-	if permits := permitted(s, "so"); len(permits.terms) > 0 {
-		f.add("NOT EXISTS (SELECT 1 FROM objects so WHERE so.trace = "+traces+".num AND NOT ("+permits.all()+"))",
-			permits.args...)
+	permits := permitted(s, "so")
+	f.add("NOT EXISTS (SELECT 1 FROM objects so WHERE so.trace = "+traces+".num AND NOT ("+permits.all()+"))",
+		permits.args...)
+	return f
+}
+
+// touched selects the traces with an object that a scope permits: store.Scope.PermitsPart in SQL.
+func touched(s store.Scope, traces string) *filter {
+	f := &filter{}
+	if s.Usual() {
+		f.add(traces + ".sole IS NULL")
 	}
+	permits := permitted(s, "so")
+	some := "EXISTS (SELECT 1 FROM objects so WHERE so.trace = " + traces + ".num AND " + permits.all() + ")"
+	if s.PermitsNamespace("") {
+		some = "(" + some + " OR NOT EXISTS (SELECT 1 FROM objects so WHERE so.trace = " + traces + ".num))"
+	}
+	f.add(some, permits.args...)
+	return f
 }
 
 // permitted restricts the table objects, under its alias, to those that a scope permits. It is Scope.Permits in SQL.

@@ -62,7 +62,7 @@ func (v *View) Access(*http.Request) (store.Access, error) {
 // pending reads an entry of the pending log, which is empty.
 func pending(context.Context, uint64) (*span.Trace, error) { return nil, store.ErrNotFound }
 
-func (v *View) reader() (store.Reader, error) {
+func (v *View) reader() (store.Stored, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.down != nil {
