@@ -23,6 +23,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/tools/clientcmd"
+
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 	"github.com/kube-lifeline/lifeline/lab"
 )
@@ -132,6 +134,24 @@ func client(t *testing.T, name string) *tls.Certificate {
 	return &cert
 }
 
+// admin returns the certificate of the administrator.
+func admin(t *testing.T) *tls.Certificate {
+	t.Helper()
+	c, err := clientcmd.LoadFromFile(bench.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range c.AuthInfos {
+		cert, err := tls.X509KeyPair(a.ClientCertificateData, a.ClientKeyData)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &cert
+	}
+	t.Fatal("the kubeconfig has no user")
+	return nil
+}
+
 // forged returns a certificate with a name, of its own authority.
 func forged(t *testing.T, name string) *tls.Certificate {
 	t.Helper()
@@ -212,7 +232,8 @@ func (a asker) listed(t *testing.T, namespace string) bool {
 	}
 	found := false
 	for _, row := range page.Traces {
-		if row.Object.Namespace != namespace {
+		own := row.Object.Kind == "Namespace" && row.Object.Name == namespace
+		if row.Object.Namespace != namespace && !own {
 			t.Errorf("the list has %+v", row.Object)
 		}
 		found = found || row.Object.Kind == "Deployment" && row.Object.Name == "web"
@@ -229,9 +250,9 @@ func TestTokens(t *testing.T) {
 	other, _ := viewer(t, "lifeline")
 	caller := as(t, s.APIAddress(), nil, bearer(token))
 	harness.Eventually(t, "the list of "+namespace, func() bool { return caller.listed(t, namespace) })
-	admin := as(t, s.APIAddress(), client(t, "admin"), nil)
+	everyone := as(t, s.APIAddress(), admin(t), nil)
 	harness.Eventually(t, "the change of "+other, func() bool {
-		_, body := admin.get(t, "/api/v1/traces")
+		_, body := everyone.get(t, "/api/v1/traces")
 		return strings.Contains(body, other) && strings.Contains(body, namespace)
 	})
 	if !caller.listed(t, namespace) {
@@ -260,26 +281,26 @@ func TestTokens(t *testing.T) {
 // TestForgedHeaders: the headers of the API server count on their own listener, under its own certificate.
 func TestForgedHeaders(t *testing.T) {
 	s := serve(t)
-	admin := http.Header{"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters", "system:authenticated"}}
+	root := http.Header{"X-Remote-User": {"admin"}, "X-Remote-Group": {"system:masters", "system:authenticated"}}
 	const list, behind = "/api/v1/traces", "/apis/lifeline.dev/v1alpha1/visiblechanges/-/traces"
 	harness.Eventually(t, "the API server's own certificate", func() bool {
-		code, _ := as(t, s.aggregated, client(t, "front-proxy-client"), admin).get(t, behind)
+		code, _ := as(t, s.aggregated, client(t, "front-proxy-client"), root).get(t, behind)
 		return code == http.StatusOK
 	})
 	nobody := http.Header{"X-Remote-User": {"nobody"}, "X-Remote-Group": {"system:authenticated"}}
 	as(t, s.aggregated, client(t, "front-proxy-client"), nobody).want(t, behind, http.StatusForbidden,
 		"nobody may not list changes.lifeline.dev")
 	for name, cert := range map[string]*tls.Certificate{
-		"none": nil, "another authority's": forged(t, "front-proxy-client"), "an administrator's": client(t, "admin"),
+		"none": nil, "another authority's": forged(t, "front-proxy-client"), "an administrator's": admin(t),
 	} {
 		t.Log("certificate:", name)
-		as(t, s.aggregated, cert, admin).want(t, behind, http.StatusUnauthorized, "")
+		as(t, s.aggregated, cert, root).want(t, behind, http.StatusUnauthorized, "")
 	}
-	as(t, s.APIAddress(), nil, admin).want(t, list, http.StatusUnauthorized, "must know who you are")
-	as(t, s.APIAddress(), forged(t, "front-proxy-client"), admin).want(t, list, http.StatusUnauthorized,
+	as(t, s.APIAddress(), nil, root).want(t, list, http.StatusUnauthorized, "must know who you are")
+	as(t, s.APIAddress(), forged(t, "front-proxy-client"), root).want(t, list, http.StatusUnauthorized,
 		"the client certificate is not accepted")
 	// The front proxy's certificate is one of the cluster's clients in this lab, without rights of its own.
-	as(t, s.APIAddress(), client(t, "front-proxy-client"), admin).want(t, list, http.StatusForbidden,
+	as(t, s.APIAddress(), client(t, "front-proxy-client"), root).want(t, list, http.StatusForbidden,
 		"front-proxy-client may not list")
 	s.Stop(t)
 }
@@ -318,12 +339,12 @@ func TestUnreachable(t *testing.T) {
 	namespace, token := viewer(t, "lifeline")
 	caller := as(t, s.APIAddress(), nil, bearer(token))
 	harness.Eventually(t, "the list of "+namespace, func() bool { return caller.listed(t, namespace) })
-	admin := as(t, s.APIAddress(), client(t, "admin"), nil)
+	everyone := as(t, s.APIAddress(), admin(t), nil)
 	if err := bench.Pause(lab.APIServer); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	admin.want(t, "/api/v1/density", http.StatusServiceUnavailable,
+	everyone.want(t, "/api/v1/density", http.StatusServiceUnavailable,
 		"the API server has not decided what you may see, so nothing is shown: no answer within 3s")
 	if took := time.Since(began); took > 8*time.Second {
 		t.Errorf("the answer took %s", took)
@@ -332,7 +353,7 @@ func TestUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	harness.Eventually(t, "a decision again", func() bool {
-		code, _ := admin.get(t, "/api/v1/density")
+		code, _ := everyone.get(t, "/api/v1/density")
 		return code == http.StatusOK
 	})
 	s.Stop(t)

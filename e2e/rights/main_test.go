@@ -12,10 +12,9 @@ import (
 	"github.com/kube-lifeline/lifeline/lab"
 )
 
-// bench is the cluster that all tests of this package share. With an aggregated API, its API server says in a
-// ConfigMap how it sends users to other servers.
+// bench is the cluster that all tests of this package share.
 var bench *harness.Bench
 
 func TestMain(m *testing.M) {
-	os.Exit(harness.Main(m, lab.Options{Nodes: lab.NodesKWOK, AddOns: []lab.AddOn{lab.Metrics}}, &bench))
+	os.Exit(harness.Main(m, lab.Options{Nodes: lab.NodesKWOK}, &bench))
 }

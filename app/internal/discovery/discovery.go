@@ -54,7 +54,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	server, err := url.Parse(o.Server)
 	if err != nil || server.Scheme != "https" || server.Host == "" {
-		return fmt.Errorf("%.200q is not the URL of a server: give one such as https://lifeline-api.lifeline.svc:7443",
+		return fmt.Errorf("%.200q is not the URL of a server: give one such as https://lifeline-api.lifeline.svc",
 			o.Server)
 	}
 	client, err := kubernetes.NewForConfig(o.Config)
