@@ -187,7 +187,7 @@ func (s *server) compose(
 	); err != nil {
 		return err
 	}
-	s.running.Store(&clusterParts{storage, delivery, noticing, watching, receiving, auditing})
+	s.running.Store(&clusterParts{storage, delivery, noticing, watching, receiving, auditing, byRight})
 	return nil
 }
 

@@ -4,9 +4,11 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -29,6 +31,28 @@ type permitting struct {
 	audits func() bool
 	now    func() time.Time
 	log    *slog.Logger
+	// undecided is the text of the last question without a decision; empty after a decision.
+	undecided atomic.Pointer[string]
+}
+
+// decided notes whether a question had a decision. It logs each new reason for none.
+func (p *permitting) decided(err error) {
+	var without *permission.Refusal
+	text := ""
+	if errors.As(err, &without) && without.Status() == http.StatusServiceUnavailable {
+		text = without.Error()
+	}
+	if was := p.undecided.Swap(&text); text != "" && (was == nil || *was != text) {
+		p.log.Warn("callers get no answer", "error", text)
+	}
+}
+
+// check is a check of health.
+func (p *permitting) check() error {
+	if text := p.undecided.Load(); text != nil && *text != "" {
+		return errors.New(*text)
+	}
+	return nil
 }
 
 // access returns what the sender of a request may see. A path that is not in the table of rights has no access.
@@ -47,6 +71,7 @@ func (p *permitting) access(r *http.Request) (store.Access, error) {
 	}
 	scope, unasked, err := p.reviewer.Scope(r.Context(), caller, ask)
 	n.asked(caller, ask, scope, unasked)
+	p.decided(err)
 	if err != nil {
 		return store.Access{}, err
 	}

@@ -83,6 +83,14 @@ func (r *rights) behind(g *gate, answers *api.Server, o kubeapi.Options) {
 	}
 }
 
+// check is a check of health.
+func (r *rights) check() error {
+	if r == nil {
+		return nil
+	}
+	return r.permitting.check()
+}
+
 // Start implements part. It follows certificate authorities, and listens behind the API server.
 func (r *rights) Start(ctx context.Context) error {
 	if r == nil {
