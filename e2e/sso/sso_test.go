@@ -4,6 +4,8 @@ package sso
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -36,12 +38,14 @@ const traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
 func TestSSO(t *testing.T) {
 	harness.Slow(t)
 	aggregation := bench.Aggregate(t)
+	cert, key, authority := bench.CertFiles(t)
 	s := bench.Server(t, harness.ServerOptions{Config: fmt.Sprintf(`api:
   authorization: kubernetes
+  tls: {certFile: %q, keyFile: %q}
 %s  authentication:
     oidc:
     - {issuer: %q, clientID: %q, usernameClaim: email, groupsClaim: groups, groupsPrefix: %q, caFile: %q}
-`, aggregation, provider.URL(), pageClient, groupsPrefix, provider.CAFile)})
+`, cert, key, aggregation, provider.URL(), pageClient, groupsPrefix, provider.CAFile)})
 	proxy := harness.Free(t)
 	provider.Run(t, []issuer.Client{
 		kubectl, {ID: pageClient, Secret: pageSecret, RedirectURIs: []string{"http://" + proxy + "/oauth2/callback"}},
@@ -58,7 +62,8 @@ func TestSSO(t *testing.T) {
 		bench.MustKubectl(t, "", "-n", ns, "rollout", "status", "deployment/"+ns+"-app")
 	}
 	t.Run("commands", func(t *testing.T) { checkCommands(t) })
-	t.Run("page", func(t *testing.T) { checkPages(t, s, proxy) })
+	t.Run("tokens", func(t *testing.T) { checkTokens(t, s, authority) })
+	t.Run("page", func(t *testing.T) { checkPages(t, s, authority, proxy) })
 }
 
 // sees are the namespaces of each person.
@@ -78,6 +83,27 @@ func check(t *testing.T, person, what, text string, row bool) {
 	}
 	if want := len(sees[person]); shown != want && (!row || shown == 0) {
 		t.Errorf("%s: %s has %d of %d namespaces:\n%.4000s", person, what, shown, want, text)
+	}
+}
+
+// checkTokens sends the token for kubectl to the server: it could open the cluster, so that the server must not accept
+// it. Neither is a request without a token.
+func checkTokens(t *testing.T, s *harness.Server, authority string) {
+	t.Helper()
+	token := provider.Login(t, kubectl, "carol", password)
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, more := range map[string][]string{
+		"the token is not for this server": {"--token-file", file}, "requires a token": nil,
+	} {
+		r := bench.Do(t, harness.Call{Args: append([]string{
+			"ls", "-A", "--server", "https://" + s.APIAddress(), "--ca-file", authority,
+		}, more...)})
+		if r.Code != 1 || r.Stdout != "" || !strings.Contains(r.Stderr, want) {
+			t.Errorf("code %d, want 1 with %q\n%s%s", r.Code, want, r.Stdout, r.Stderr)
+		}
 	}
 }
 

@@ -34,19 +34,26 @@ func (b *Bench) Aggregate(t testing.TB) string {
 		}
 	})
 	b.MustKubectl(t, clusterRoles(t), "apply", "-f", "-")
-	cert, key, _, err := b.ServingCert()
+	certFile, keyFile, _ := b.CertFiles(t)
+	return fmt.Sprintf("  aggregation: {address: %q, frontProxy: true, tls: {certFile: %q, keyFile: %q}}\n",
+		address, certFile, keyFile)
+}
+
+// CertFiles returns the files of a certificate for a server on loopback, of its key, and of its authority.
+func (b *Bench) CertFiles(t testing.TB) (cert, key, ca string) {
+	t.Helper()
+	certText, keyText, caText, err := b.ServingCert()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	certFile, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
-	for file, text := range map[string][]byte{certFile: cert, keyFile: key} {
+	cert, key, ca = filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"), filepath.Join(dir, "ca.crt")
+	for file, text := range map[string][]byte{cert: certText, key: keyText, ca: caText} {
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return fmt.Sprintf("  aggregation: {address: %q, frontProxy: true, tls: {certFile: %q, keyFile: %q}}\n",
-		address, certFile, keyFile)
+	return cert, key, ca
 }
 
 // AwaitAggregated waits until the API server hands requests on to the server.

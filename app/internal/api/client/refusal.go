@@ -141,7 +141,7 @@ func (c *Client) answered(res *http.Response, kind string) error {
 	case !own:
 		return c.strange(fmt.Errorf("status %d without a message", res.StatusCode))
 	case res.StatusCode == http.StatusUnauthorized && c.through == nil:
-		problem.Error.Message = c.unauthorized()
+		problem.Error.Message = c.unauthorized(problem.Error.Message)
 	}
 	problem.Error.Message, problem.Error.Code = object.Bound(problem.Error.Message), res.StatusCode
 	problem.Error.Hint = object.Bound(problem.Error.Hint)
