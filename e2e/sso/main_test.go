@@ -24,18 +24,6 @@ var (
 // groupsPrefix begins the names of the issuer's groups in the cluster.
 const groupsPrefix = "sso:"
 
-// authentication is the configuration of the API server: the issuer's URL and authority, and the client of kubectl.
-const authentication = `{
-  "apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthenticationConfiguration",
-  "jwt": [{
-    "issuer": {"url": %q, "audiences": [%q], "certificateAuthority": %q},
-    "claimMappings": {
-      "username": {"claim": "email", "prefix": ""},
-      "groups": {"claim": "groups", "prefix": %q}
-    }
-  }]
-}`
-
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
@@ -45,7 +33,7 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, "authentication.json")
+	file := filepath.Join(dir, "authentication.yaml")
 	if provider, err = issuer.New(dir); err == nil {
 		err = configure(file)
 	}
@@ -59,11 +47,15 @@ func run(m *testing.M) int {
 	}, &bench)
 }
 
+// configure writes the configuration of the API server's authentication.
 func configure(file string) error {
 	authority, err := os.ReadFile(provider.CAFile)
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf(authentication, provider.URL(), kubectlClient, authority, groupsPrefix)
+	text, err := authentication(provider.URL(), string(authority))
+	if err != nil {
+		return err
+	}
 	return os.WriteFile(file, []byte(text), 0o600)
 }

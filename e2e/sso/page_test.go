@@ -28,15 +28,14 @@ func checkPages(t *testing.T, s *harness.Server, authority, address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program.Run(t, program.Call{Path: path, Args: []string{
-		"--http-address=" + address, "--redirect-url=http://" + address + "/oauth2/callback",
-		"--upstream=https://" + s.APIAddress(), "--provider=oidc", "--oidc-issuer-url=" + provider.URL(),
-		// These authorities are for the upstream, too.
-		"--provider-ca-file=" + provider.CAFile, "--provider-ca-file=" + authority, "--client-id=" + pageClient, "--client-secret=" + pageSecret,
-		"--scope=openid profile email groups", "--oidc-groups-claim=groups", "--code-challenge-method=S256",
-		"--pass-authorization-header", "--skip-provider-button", "--email-domain=*",
-		"--cookie-secret=0123456789abcdef0123456789abcdef", "--cookie-secure=false",
-	}})
+	program.Run(t, program.Call{
+		Path: path,
+		Args: arguments(t, address, "https://"+s.APIAddress(), provider.CAFile, authority),
+		Env: []string{
+			"OAUTH2_PROXY_CLIENT_SECRET=" + pageSecret,
+			"OAUTH2_PROXY_COOKIE_SECRET=0123456789abcdef0123456789abcdef",
+		},
+	})
 	harness.Eventually(t, "oauth2-proxy answering", func() bool {
 		code, _, err := harness.Get(t.Context(), "http://"+address+"/ping")
 		return err == nil && code == http.StatusOK

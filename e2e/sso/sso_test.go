@@ -42,10 +42,8 @@ func TestSSO(t *testing.T) {
 	s := bench.Server(t, harness.ServerOptions{Config: fmt.Sprintf(`api:
   authorization: kubernetes
   tls: {certFile: %q, keyFile: %q}
-%s  authentication:
-    oidc:
-    - {issuer: %q, clientID: %q, usernameClaim: email, groupsClaim: groups, groupsPrefix: %q, caFile: %q}
-`, cert, key, aggregation, provider.URL(), pageClient, groupsPrefix, provider.CAFile)})
+%s  authentication: %s
+`, cert, key, aggregation, values(t, provider.URL(), provider.CAFile))})
 	proxy := harness.Free(t)
 	provider.Run(t, []issuer.Client{
 		kubectl, {ID: pageClient, Secret: pageSecret, RedirectURIs: []string{"http://" + proxy + "/oauth2/callback"}},
