@@ -26,7 +26,7 @@ func TestLaptop(t *testing.T) {
 		bench.MustKubectl(t, "", "-n", ns, "create", "deployment", "web-of-"+ns, "--image=web:1")
 		bench.MustKubectl(t, "", "-n", ns, "rollout", "status", "deployment/web-of-"+ns)
 	}
-	bench.MustKubectl(t, "", "-n", shop, "create", "rolebinding", "developer", "--clusterrole=view", "--user="+developer)
+	bench.MustKubectl(t, "", "-n", shop, "create", "rolebinding", "viewer", "--clusterrole=view", "--user="+developer)
 	as := func(user string, args ...string) harness.Call {
 		return harness.Call{Args: args, Kubeconfig: bench.KubeconfigFor(user), Env: []string{"LIFELINE_SERVER="}}
 	}
@@ -41,7 +41,7 @@ func TestLaptop(t *testing.T) {
 		out, said string
 	}{
 		"ls":         {[]string{"ls", "-n", shop}, 0, "Deployment web-of-" + shop, ""},
-		"ls -A":      {[]string{"ls", "-A"}, 0, "web-of-" + shop, "the answers have only the namespaces that you may see: " + shop},
+		"ls -A":      {[]string{"ls", "-A"}, 0, "web-of-" + shop, "only the namespaces that you may see: " + shop},
 		"why":        {[]string{"why", "-n", shop, web}, 0, "web-of-" + shop, ""},
 		"why -A":     {[]string{"why", "-A"}, 0, "", "only the namespaces that you may see: " + shop},
 		"trace":      {[]string{"trace", "-n", shop, web}, 0, "Deployment web-of-" + shop, ""},
@@ -56,7 +56,8 @@ func TestLaptop(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := bench.Do(t, as(developer, tc.args...))
 			if r.Code != tc.code || !strings.Contains(r.Stdout, tc.out) || !strings.Contains(r.Stderr, tc.said) {
-				t.Errorf("code %d, printed\n%s%s\nwant %d with %q and %q", r.Code, r.Stdout, r.Stderr, tc.code, tc.out, tc.said)
+				t.Errorf("code %d, printed\n%s%s\nwant %d with %q and %q",
+					r.Code, r.Stdout, r.Stderr, tc.code, tc.out, tc.said)
 			}
 			if strings.Contains(r.Stdout, hidden) {
 				t.Errorf("the output has the hidden namespace:\n%s", r.Stdout)
@@ -64,11 +65,12 @@ func TestLaptop(t *testing.T) {
 		})
 	}
 	t.Run("page", func(t *testing.T) { checkPage(t, as(developer, "ui", "--no-browser"), shop, hidden) })
-	if r := bench.Do(t, as(stranger, "ls", "-A")); r.Code != 1 || !strings.Contains(r.Stderr, "ask the cluster's admin for view in namespace default") {
+	r := bench.Do(t, as(stranger, "ls", "-A"))
+	if r.Code != 1 || !strings.Contains(r.Stderr, "ask the cluster's admin for view in namespace default") {
 		t.Errorf("a user without a namespace: code %d, %s%s", r.Code, r.Stdout, r.Stderr)
 	}
 	s.Kill(t)
-	r := bench.Do(t, as(developer, "ls", "-n", shop))
+	r = bench.Do(t, as(developer, "ls", "-n", shop))
 	if r.Code != 1 || !strings.Contains(r.Stderr, "the server in the cluster does not answer") {
 		t.Errorf("without the server: code %d, %s%s", r.Code, r.Stdout, r.Stderr)
 	}

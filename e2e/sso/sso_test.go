@@ -52,9 +52,9 @@ func TestSSO(t *testing.T) {
 	bench.AwaitAggregated(t)
 	for _, ns := range []string{"shop", "web"} {
 		bench.MustKubectl(t, "", "create", "namespace", ns)
-		bench.MustKubectl(t, "", "-n", ns, "create", "rolebinding", "team", "--clusterrole=view", "--group="+groupsPrefix+ns)
+		bind(t, "-n", ns, "rolebinding", ns)
 	}
-	bench.MustKubectl(t, "", "create", "clusterrolebinding", "platform", "--clusterrole=view", "--group="+groupsPrefix+"platform")
+	bind(t, "-n", "default", "clusterrolebinding", "platform")
 	bench.MustKubectl(t, fmt.Sprintf(change, "shop", traceID)+fmt.Sprintf(change, "web", traceID), "apply", "-f", "-")
 	for _, ns := range []string{"shop", "web"} {
 		bench.MustKubectl(t, "", "-n", ns, "rollout", "status", "deployment/"+ns+"-app")
@@ -62,6 +62,12 @@ func TestSSO(t *testing.T) {
 	t.Run("commands", func(t *testing.T) { checkCommands(t) })
 	t.Run("tokens", func(t *testing.T) { checkTokens(t, s, authority) })
 	t.Run("page", func(t *testing.T) { checkPages(t, s, authority, proxy) })
+}
+
+// bind gives a group of the issuer the ClusterRole view by a binding of that kind.
+func bind(t *testing.T, flag, namespace, kind, group string) {
+	t.Helper()
+	bench.MustKubectl(t, "", "create", flag, namespace, kind, group, "--clusterrole=view", "--group="+groupsPrefix+group)
 }
 
 // sees are the namespaces of each person.
@@ -130,7 +136,8 @@ func checkCommands(t *testing.T) {
 			}
 		}
 		for _, ns := range sees[person] {
-			if r := do("why", "-n", ns, "deployment/"+ns+"-app"); r.Code != 0 || !strings.Contains(r.Stdout, ns+"-app") {
+			r := do("why", "-n", ns, "deployment/"+ns+"-app")
+			if r.Code != 0 || !strings.Contains(r.Stdout, ns+"-app") {
 				t.Errorf("%s: why: code %d\n%s%s", person, r.Code, r.Stdout, r.Stderr)
 			}
 		}

@@ -82,7 +82,7 @@ func listens(server string) bool {
 	if err != nil {
 		return false
 	}
-	conn, err := net.DialTimeout("tcp", at.Host, probePatience)
+	conn, err := (&net.Dialer{Timeout: probePatience}).DialContext(context.Background(), "tcp", at.Host)
 	if err != nil {
 		return false
 	}

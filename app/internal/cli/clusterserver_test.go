@@ -72,7 +72,8 @@ func TestClusterServer(t *testing.T) {
 		},
 		"Away": {
 			"the cluster has one, which is down", clienttest.Token, clienttest.State{Away: true}, false, "", 3,
-			"lifeline: the server in the cluster does not answer: its APIService v1alpha1.lifeline.dev is not available\n",
+			"lifeline: the server in the cluster does not answer: its APIService v1alpha1.lifeline.dev is not " +
+				"available\n",
 			"the server in the cluster does not answer",
 		},
 		"Credentials": {
@@ -132,7 +133,9 @@ func TestBounds(t *testing.T) {
 	}{
 		"All":      {nil, "", true, ""},
 		"This one": {[]string{"shop", "web"}, "", false, ""},
-		"Some":     {[]string{"shop", "web"}, "", true, "the answers have only the namespaces that you may see: shop, web"},
+		"Some": {
+			[]string{"shop", "web"}, "", true, "the answers have only the namespaces that you may see: shop, web",
+		},
 		"Many":     {many, "", true, "that you may see: a, b, c, d, e, f, g, h, i, j and 2 more"},
 		"Unasked": {
 			[]string{"shop"}, "12", true,

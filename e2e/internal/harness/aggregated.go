@@ -103,11 +103,13 @@ metadata: {name: %s, labels: {%s}}
 rules:
 %s---
 `
-	return fmt.Sprintf(role, "lifeline-changes", `rbac.authorization.k8s.io/aggregate-to-view: "true"`, rules["changes"]) +
-		fmt.Sprintf(role, "lifeline-visible-changes", "", rules["visibleChanges"]) + `apiVersion: rbac.authorization.k8s.io/v1
+	const binding = `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata: {name: lifeline-visible-changes}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: lifeline-visible-changes}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "system:authenticated"}]
 `
+	const toView = `rbac.authorization.k8s.io/aggregate-to-view: "true"`
+	return fmt.Sprintf(role, "lifeline-changes", toView, rules["changes"]) +
+		fmt.Sprintf(role, "lifeline-visible-changes", "", rules["visibleChanges"]) + binding
 }

@@ -44,13 +44,14 @@ func (c *Client) refusal(ctx context.Context, code int, body []byte) *api.Error 
 		return &api.Error{Code: code, Message: "you may not ask the server in the cluster: its admin can bind the " +
 			"ClusterRole lifeline-visible-changes to you"}
 	case http.StatusNotFound:
-		return &api.Error{Code: code, Message: fmt.Sprintf("%s has no such path: the server in the cluster was removed "+
-			"or has another version", c.Server())}
+		return &api.Error{Code: code, Message: fmt.Sprintf(
+			"%s has no such path: the server in the cluster was removed or has another version", c.Server(),
+		)}
 	case http.StatusTooManyRequests:
 		return &api.Error{Code: code, Message: "the API server has too many requests: try again later"}
 	case http.StatusGatewayTimeout:
-		return &api.Error{Code: code, Message: "the API server has ended the request, since the server in the cluster " +
-			"did not answer in time"}
+		return &api.Error{Code: code, Message: "the server in the cluster did not answer in time, and the API server " +
+			"has ended the request"}
 	}
 	why := said.Message
 	if why == "" {
@@ -64,8 +65,8 @@ func (c *Client) refusal(ctx context.Context, code int, body []byte) *api.Error 
 
 // refusedCredentials is the error for credentials that an API server does not accept.
 func refusedCredentials() *api.Error {
-	return &api.Error{Code: http.StatusUnauthorized, Message: "the API server does not accept the credentials of your " +
-		"kubeconfig: log in again"}
+	const text = "the API server does not accept the credentials of your kubeconfig: log in again"
+	return &api.Error{Code: http.StatusUnauthorized, Message: text}
 }
 
 // awaySince returns the time since which the APIService is not available; zero if the user may not read it.

@@ -38,8 +38,9 @@ func Through(config *rest.Config) (*Client, error) {
 	}
 	base = &url.URL{Scheme: base.Scheme, Host: base.Host, Path: strings.TrimSuffix(base.Path, "/") + "/"}
 	return &Client{
-		Patience: DefaultPatience, base: base.JoinPath(kubeapi.Root), through: &cluster{base}, wait: wait, pause: retryAfter,
+		Patience: DefaultPatience, base: base.JoinPath(kubeapi.Root), through: &cluster{base},
 		http: &http.Client{Transport: transport, CheckRedirect: noRedirect},
+		wait: wait, pause: retryAfter,
 	}, nil
 }
 

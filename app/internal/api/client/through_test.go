@@ -91,7 +91,8 @@ func TestRefusals(t *testing.T) {
 		},
 		"forbidden": {
 			"no ClusterRole is bound", clienttest.State{Forbidden: true}, clienttest.Token, http.StatusForbidden,
-			"you may not ask the server in the cluster: its admin can bind the ClusterRole lifeline-visible-changes to you",
+			"you may not ask the server in the cluster: its admin can bind the ClusterRole lifeline-visible-changes " +
+				"to you",
 		},
 		"away": {
 			"a developer may not read the APIService", clienttest.State{Away: true}, clienttest.Token,
@@ -129,7 +130,8 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("without an APIService: %t, %v", offered, err)
 	}
 	a.Close()
-	if _, err := c.Offered(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "cannot ask the API server at https://") {
+	_, err := c.Offered(t.Context())
+	if err == nil || !strings.HasPrefix(err.Error(), "cannot ask the API server at https://") {
 		t.Errorf("without a cluster: %v", err)
 	}
 }

@@ -70,7 +70,7 @@ func (i *Issuer) Run(t testing.TB, clients []Client, users map[string]User) {
 	}
 	program.Run(t, program.Call{Path: path, Args: []string{file}})
 	harness.Eventually(t, "the issuer listening", func() bool {
-		conn, err := net.Dial("tcp", i.Address)
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", i.Address)
 		if err == nil {
 			_ = conn.Close()
 		}

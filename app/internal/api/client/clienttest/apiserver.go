@@ -148,7 +148,9 @@ func (a *APIServer) handOn(w http.ResponseWriter, r *http.Request) {
 	case named:
 		to.URL.Path = "/api/v1/" + path
 	case r.URL.Path == visible && v.Get("watch") == "true":
-		to.URL.Path = map[string]string{"watch": "/api/v1/watch", "problems": "/api/v1/problems/stream"}[v.Get("stream")]
+		if to.URL.Path = "/api/v1/watch"; v.Get("stream") == "problems" {
+			to.URL.Path = "/api/v1/problems/stream"
+		}
 		v.Del("watch")
 		v.Del("stream")
 		ctx, end := context.WithCancel(r.Context())
