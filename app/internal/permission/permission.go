@@ -52,6 +52,8 @@ var guarded = []struct{ group, kind, resource string }{
 type Ask struct {
 	// Verb and Subresource are those of the right to changes.
 	Verb, Subresource string
+	// Whole means that the right in the whole cluster is needed.
+	Whole bool
 	// Namespaces are the only ones of the question; nil means all, and objects without a namespace.
 	Namespaces []string
 }
@@ -162,7 +164,10 @@ func undecided(ctx context.Context, err error) error {
 // forbidden returns the sentence for a user without any permitted namespace.
 func forbidden(u user.Info, a Ask) string {
 	where := "any namespace with changes"
-	if len(a.Namespaces) > 0 {
+	switch {
+	case a.Whole:
+		return fmt.Sprintf("%s may not %s in the whole cluster", object.OneLine(u.GetName(), 256), a.right())
+	case len(a.Namespaces) > 0:
 		where = "namespace " + strings.Join(a.Namespaces, ", ")
 	}
 	return fmt.Sprintf("%s may not %s in %s: the ClusterRoles view, edit and admin include this right, "+
@@ -185,6 +190,9 @@ func (q question) scope(a Ask) (store.Scope, Unasked, error) {
 		if everywhere, err = q.granted(right); err != nil {
 			return store.Scope{}, 0, err
 		}
+	}
+	if a.Whole && !everywhere {
+		return store.Scope{Namespaces: []string{}}, 0, nil
 	}
 	known := a.Namespaces
 	if known == nil {

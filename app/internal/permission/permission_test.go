@@ -139,6 +139,11 @@ func TestScope(t *testing.T) {
 			[]string{"ana list changes.lifeline.dev/ in shop"},
 			Ask{Verb: "list", Namespaces: []string{"web"}}, store.Scope{}, "ana may not list changes.lifeline.dev in namespace web",
 		},
+		"the whole cluster": {
+			"a namespace is not enough", []string{"ana get changes.lifeline.dev/sources in shop"},
+			Ask{Verb: "get", Subresource: "sources", Whole: true}, store.Scope{},
+			"ana may not get changes/sources.lifeline.dev in the whole cluster",
+		},
 		"no namespace's name": {
 			"objects without a namespace are no namespace", []string{"ana list changes.lifeline.dev/ in"},
 			Ask{Verb: "list", Namespaces: []string{""}}, store.Scope{}, "may not",

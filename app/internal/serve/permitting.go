@@ -86,13 +86,16 @@ func (errUnlisted) Error() string {
 }
 func (errUnlisted) Status() int { return http.StatusForbidden }
 
+// ofServer is the subresource with the configuration of the server, which is no namespace's.
+const ofServer = "sources"
+
 // askOf returns the question of a request: its right, and the namespace of its path.
 func askOf(r *http.Request) (permission.Ask, error) {
 	e, ok := kubeapi.EndpointOf(r)
 	if !ok {
 		return permission.Ask{}, errUnlisted{}
 	}
-	ask := permission.Ask{Verb: e.Verb, Subresource: e.Subresource}
+	ask := permission.Ask{Verb: e.Verb, Subresource: e.Subresource, Whole: e.Subresource == ofServer}
 	if ns, narrowed := kubeapi.NamespaceOf(r.Context()); narrowed {
 		ask.Namespaces = []string{ns}
 	}

@@ -141,3 +141,19 @@ func TestUndecidedCheck(t *testing.T) {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 }
+
+// TestUnlisted: a path without a right is nobody's, and a path without data is that of each known caller.
+func TestUnlisted(t *testing.T) {
+	p := &permitting{gate: store.NewGate(nil, store.Whole)}
+	callers := identity.New(identity.Options{Doors: []identity.Door{named{identity.Discovery(identity.Pool(nil), nil)}}})
+	for path, want := range map[string]error{"/api/v1/nothing": errUnlisted{}, "/api/dependencies": nil} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		r.Header.Set("User", ana)
+		callers.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			access, err := p.access(r)
+			if !errors.Is(err, want) || err == nil && access.All() {
+				t.Errorf("%s: got %v, want %v", path, err, want)
+			}
+		})).ServeHTTP(httptest.NewRecorder(), r)
+	}
+}
