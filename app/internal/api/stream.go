@@ -155,7 +155,7 @@ type stream struct {
 	request  *request
 	reviewed time.Time
 	access   store.Access
-	of     object.Ref
+	of       object.Ref
 	// summaries is true for a stream of summaries. resumed is true if it continues after the client's
 	// last event, and resync if it should but cannot.
 	summaries, resumed, resync bool

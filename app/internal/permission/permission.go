@@ -25,11 +25,13 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
+// Group and Resource name the right to see changes.
 const (
-	// Group and Resource name the right to see changes.
 	Group    = "lifeline.dev"
 	Resource = "changes"
+)
 
+const (
 	// MaxNamespaces bounds the namespaces that one question reviews.
 	MaxNamespaces = 1000
 	// grantTime and refusalTime are the times for which a decision holds.
@@ -52,6 +54,8 @@ var guarded = []struct{ group, kind, resource string }{
 type Ask struct {
 	// Verb and Subresource are those of the right to changes.
 	Verb, Subresource string
+	// Whole means that the right in the whole cluster is needed.
+	Whole bool
 	// Namespaces are the only ones of the question; nil means all, and objects without a namespace.
 	Namespaces []string
 }
@@ -109,25 +113,25 @@ func New(o Options) *Reviewer {
 // MaxNamespaces. They are not permitted.
 type Unasked int
 
-// Refusal is the error of a question without an answer: the caller may see nothing, or the API server has not
+// RefusedError is the error of a question without an answer: the caller may see nothing, or the API server has not
 // decided.
-type Refusal struct {
+type RefusedError struct {
 	status int
 	text   string
 	err    error
 }
 
 // Error returns one sentence for the caller.
-func (r *Refusal) Error() string { return r.text }
+func (r *RefusedError) Error() string { return r.text }
 
 // Status is the HTTP status: 403 or 503.
-func (r *Refusal) Status() int { return r.status }
+func (r *RefusedError) Status() int { return r.status }
 
 // Unwrap returns the cause; nil for 403.
-func (r *Refusal) Unwrap() error { return r.err }
+func (r *RefusedError) Unwrap() error { return r.err }
 
 // Scope returns what the user may see for a question. A right to the whole cluster permits all namespaces, and
-// objects without one. Otherwise each namespace with data needs the right. An empty result is a Refusal.
+// objects without one. Otherwise each namespace with data needs the right. An empty result is a RefusedError.
 func (r *Reviewer) Scope(ctx context.Context, u user.Info, a Ask) (store.Scope, Unasked, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.patience, errSlow)
 	defer cancel()
@@ -137,14 +141,14 @@ func (r *Reviewer) Scope(ctx context.Context, u user.Info, a Ask) (store.Scope, 
 		return store.Scope{Namespaces: []string{}}, 0, undecided(ctx, err)
 	}
 	if scope.Namespaces != nil && len(scope.Namespaces) == 0 {
-		return scope, unasked, &Refusal{status: http.StatusForbidden, text: forbidden(u, a)}
+		return scope, unasked, &RefusedError{status: http.StatusForbidden, text: forbidden(u, a)}
 	}
 	return scope, unasked, nil
 }
 
 var errSlow = fmt.Errorf("no answer within %s", patience)
 
-// undecided returns the error of a question whose reviews failed: a Refusal, or that of a caller who has gone.
+// undecided returns the error of a question whose reviews failed: a RefusedError, or that of a caller who has gone.
 func undecided(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errSlow):
@@ -152,7 +156,7 @@ func undecided(ctx context.Context, err error) error {
 	case cause != nil:
 		return cause
 	}
-	return &Refusal{
+	return &RefusedError{
 		http.StatusServiceUnavailable,
 		"the API server has not decided what you may see, so nothing is shown: " + object.OneLine(err.Error(), 300),
 		err,
@@ -162,7 +166,10 @@ func undecided(ctx context.Context, err error) error {
 // forbidden returns the sentence for a user without any permitted namespace.
 func forbidden(u user.Info, a Ask) string {
 	where := "any namespace with changes"
-	if len(a.Namespaces) > 0 {
+	switch {
+	case a.Whole:
+		return fmt.Sprintf("%s may not %s in the whole cluster", object.OneLine(u.GetName(), 256), a.right())
+	case len(a.Namespaces) > 0:
 		where = "namespace " + strings.Join(a.Namespaces, ", ")
 	}
 	return fmt.Sprintf("%s may not %s in %s: the ClusterRoles view, edit and admin include this right, "+
@@ -185,6 +192,9 @@ func (q question) scope(a Ask) (store.Scope, Unasked, error) {
 		if everywhere, err = q.granted(right); err != nil {
 			return store.Scope{}, 0, err
 		}
+	}
+	if a.Whole && !everywhere {
+		return store.Scope{Namespaces: []string{}}, 0, nil
 	}
 	known := a.Namespaces
 	if known == nil {

@@ -113,7 +113,8 @@ func TestScope(t *testing.T) {
 			store.Scope{Without: hidden()}, "",
 		},
 		"everything": {
-			"an administrator", append(get(""), "ana list changes.lifeline.dev/ in"), Ask{Verb: "list"}, store.Scope{}, "",
+			"an administrator", append(get(""), "ana list changes.lifeline.dev/ in"), Ask{Verb: "list"},
+			store.Scope{}, "",
 		},
 		"a single Secret's right": {
 			"a right in a namespace without changes does not count",
@@ -137,7 +138,13 @@ func TestScope(t *testing.T) {
 		"one forbidden namespace": {
 			"the API server is asked again: the caller may have come past it",
 			[]string{"ana list changes.lifeline.dev/ in shop"},
-			Ask{Verb: "list", Namespaces: []string{"web"}}, store.Scope{}, "ana may not list changes.lifeline.dev in namespace web",
+			Ask{Verb: "list", Namespaces: []string{"web"}}, store.Scope{},
+			"ana may not list changes.lifeline.dev in namespace web",
+		},
+		"the whole cluster": {
+			"a namespace is not enough", []string{"ana get changes.lifeline.dev/sources in shop"},
+			Ask{Verb: "get", Subresource: "sources", Whole: true}, store.Scope{},
+			"ana may not get changes/sources.lifeline.dev in the whole cluster",
 		},
 		"no namespace's name": {
 			"objects without a namespace are no namespace", []string{"ana list changes.lifeline.dev/ in"},
@@ -149,8 +156,9 @@ func TestScope(t *testing.T) {
 			t.Log(tc.reason)
 			got, unasked, err := newCluster(all, tc.rights...).reviewer().Scope(t.Context(), ana, tc.ask)
 			if tc.err != "" {
-				var refusal *Refusal
-				if !errors.As(err, &refusal) || refusal.Status() != http.StatusForbidden || !strings.Contains(err.Error(), tc.err) {
+				var refusal *RefusedError
+				if !errors.As(err, &refusal) || refusal.Status() != http.StatusForbidden ||
+					!strings.Contains(err.Error(), tc.err) {
 					t.Errorf("got %v, want 403 and %q", err, tc.err)
 				}
 				if got.Namespaces == nil {
@@ -193,7 +201,8 @@ func TestCache(t *testing.T) {
 			got.Namespaces = nil
 		}
 		if diff := cmp.Diff(step.want, got.Namespaces); diff != "" || len(c.asked) != step.reviews {
-			t.Errorf("%s: %d reviews, want %d: %q; -want +got:\n%s", step.reason, len(c.asked), step.reviews, c.asked, diff)
+			t.Errorf("%s: %d reviews, want %d: %q; -want +got:\n%s",
+				step.reason, len(c.asked), step.reviews, c.asked, diff)
 		}
 	}
 	c.asked = nil
@@ -223,9 +232,10 @@ func TestUndecided(t *testing.T) {
 	c := newCluster([]string{"shop"}, "ana list changes.lifeline.dev/ in shop")
 	c.down = errors.New("connection refused\nat once")
 	scope, _, err := c.reviewer().Scope(t.Context(), ana, Ask{Verb: "list"})
-	var refusal *Refusal
+	var refusal *RefusedError
+	const want = "the API server has not decided what you may see, so nothing is shown: connection refused at once"
 	if !errors.As(err, &refusal) || refusal.Status() != http.StatusServiceUnavailable || scope.Namespaces == nil ||
-		err.Error() != "the API server has not decided what you may see, so nothing is shown: connection refused at once" {
+		err.Error() != want {
 		t.Errorf("got %v, %v", scope, err)
 	}
 

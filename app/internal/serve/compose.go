@@ -141,7 +141,8 @@ func (s *server) compose(
 	access := open(visible)
 	var byRight *rights
 	if byRights(&c.API) {
-		byRight, err = newRights(&c.API, conf, s.cluster.namespace(), visible, storage.view.Namespaces, s.settings, fail)
+		own := s.cluster.namespace()
+		byRight, err = newRights(&c.API, conf, own, visible, storage.view.Namespaces, s.settings, fail)
 		if err != nil {
 			return err
 		}

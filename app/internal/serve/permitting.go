@@ -37,7 +37,7 @@ type permitting struct {
 
 // decided notes whether a question had a decision. It logs each new reason for none.
 func (p *permitting) decided(err error) {
-	var without *permission.Refusal
+	var without *permission.RefusedError
 	text := ""
 	if errors.As(err, &without) && without.Status() == http.StatusServiceUnavailable {
 		text = without.Error()
@@ -78,21 +78,24 @@ func (p *permitting) access(r *http.Request) (store.Access, error) {
 	return p.gate.For(scope), nil
 }
 
-// errUnlisted is the error of a path without a right.
-type errUnlisted struct{}
+// unlistedError is the error of a path without a right.
+type unlistedError struct{}
 
-func (errUnlisted) Error() string {
+func (unlistedError) Error() string {
 	return "this path has no right in the cluster, so nobody may read it"
 }
-func (errUnlisted) Status() int { return http.StatusForbidden }
+func (unlistedError) Status() int { return http.StatusForbidden }
+
+// ofServer is the subresource with the configuration of the server, which is no namespace's.
+const ofServer = "sources"
 
 // askOf returns the question of a request: its right, and the namespace of its path.
 func askOf(r *http.Request) (permission.Ask, error) {
 	e, ok := kubeapi.EndpointOf(r)
 	if !ok {
-		return permission.Ask{}, errUnlisted{}
+		return permission.Ask{}, unlistedError{}
 	}
-	ask := permission.Ask{Verb: e.Verb, Subresource: e.Subresource}
+	ask := permission.Ask{Verb: e.Verb, Subresource: e.Subresource, Whole: e.Subresource == ofServer}
 	if ns, narrowed := kubeapi.NamespaceOf(r.Context()); narrowed {
 		ask.Namespaces = []string{ns}
 	}

@@ -55,13 +55,15 @@ func newGuarded(t *testing.T, audits bool, namespaces ...string) *guarded {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = answers.Close() })
-	callers := identity.New(identity.Options{Doors: []identity.Door{named{identity.Discovery(identity.Pool(nil), nil)}}})
+	callers := identity.New(identity.Options{Doors: []identity.Door{newNamed()}})
 	g.Handler = callers.Wrap(p.wrap(answers))
 	return g
 }
 
 // named is a door that believes the header User.
 type named struct{ identity.Door }
+
+func newNamed() named { return named{identity.Discovery(identity.Pool(nil), nil)} }
 
 func (named) AuthenticateRequest(r *http.Request) (*authenticator.Response, bool, error) {
 	name := r.Header.Get("User")
@@ -88,7 +90,8 @@ func TestAudit(t *testing.T) {
 		{ana, "/api/v1/groups?where=hunter2", `user=ana groups=2 right="get changes/groups" path=/api/v1/groups ` +
 			`everywhere=false namespaces=[] of=0 status=403 `},
 		{long, "/api/v1/info", "status=403"},
-		{"", "/api/v1/info", `user="" groups=0 right="" path=/api/v1/info everywhere=false namespaces=[] of=0 status=401`},
+		{"", "/api/v1/info", `user="" groups=0 right="" path=/api/v1/info everywhere=false namespaces=[] of=0 ` +
+			`status=401`},
 		{ana, "/api/v1/openapi.json", ""},
 	} {
 		g.log.Reset()
@@ -139,5 +142,21 @@ func TestUndecidedCheck(t *testing.T) {
 	g.down = nil
 	if w := g.get(t, ana, "/api/v1/traces"); w.Code != http.StatusOK {
 		t.Errorf("got %d %s", w.Code, w.Body)
+	}
+}
+
+// TestUnlisted: a path without a right is nobody's, and a path without data is that of each known caller.
+func TestUnlisted(t *testing.T) {
+	p := &permitting{gate: store.NewGate(nil, store.Whole)}
+	callers := identity.New(identity.Options{Doors: []identity.Door{newNamed()}})
+	for path, want := range map[string]error{"/api/v1/nothing": unlistedError{}, "/api/dependencies": nil} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		r.Header.Set("User", ana)
+		callers.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			access, err := p.access(r)
+			if !errors.Is(err, want) || err == nil && access.All() {
+				t.Errorf("%s: got %v, want %v", path, err, want)
+			}
+		})).ServeHTTP(httptest.NewRecorder(), r)
 	}
 }
