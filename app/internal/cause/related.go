@@ -67,6 +67,10 @@ var relations = [...]relation{
 	{ // a Pod waits for its claim
 		effect: &kind.Pod, verbs: created, causes: unboundClaims, link: linkClaim,
 	},
+	{ // the volume of a Pod is attached to its Node, and detached after the Pod
+		effect: &kind.VolumeAttachment, verbs: createdOrDeleted, by: byAttacher, causes: attached, open: attaches,
+		link: linkDeclared, waits: true,
+	},
 	{ // an autoscaler scales its target: after its convergence, a metric is the cause
 		verbs: updated, by: scales, causes: autoscalers, open: openFor, link: linkAutoscaler,
 	},

@@ -60,6 +60,8 @@ func (rs *Reasons) Of(t *change.Timeline) reason.Reason {
 			r = rs.byUsers(last, r)
 		case reason.Dependants:
 			r = rs.byDependants(t, r)
+		case "":
+			r = rs.byAttachments(t, r)
 		case reason.Preempted:
 			r.Text = rs.withName(r.Text) // the scheduler reports the UID of the other Pod
 		}
@@ -244,6 +246,27 @@ func (rs *Reasons) byClaims(pod *history.Version, r reason.Reason) reason.Reason
 		}
 	}
 	return r
+}
+
+// byAttachments returns the reason of a Pod by the first attachment that its volumes wait for, or else r.
+func (rs *Reasons) byAttachments(pod *change.Timeline, r reason.Reason) reason.Reason {
+	last := pod.Last()
+	if last.Pod == nil || !last.Deleting.IsZero() || judge.Converged(last) || reason.Created(last) {
+		return r
+	}
+	for _, t := range rs.known.Attachments(pod) {
+		if v := t.Last(); t.Removal == nil && !judge.Converged(v) {
+			return reason.Attaching(reason.Owned{Version: v, Reason: rs.reasonSince(t)})
+		}
+	}
+	return r
+}
+
+// OfPod reports whether the object of t is an attachment that a Pod waits for. The Pod has its reason.
+func (rs *Reasons) OfPod(t *change.Timeline) bool {
+	return kind.VolumeAttachment.Is(t.Ref.Kind) && slices.ContainsFunc(rs.known.Attached(t), func(p *change.Timeline) bool {
+		return p.Removal == nil && !judge.Converged(p.Last())
+	})
 }
 
 // reasonSince is Of with the time when the object got its reason, if that is known.

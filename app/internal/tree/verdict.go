@@ -312,7 +312,8 @@ func (b *Builder) trouble(l *change.Lineage, top *change.Reconciliation) (
 ) {
 	for _, r := range l.Reconciliations {
 		last := r.Timeline.Last()
-		if r == top || last == nil || r.Done && r.Ended.Outcome != span.Unfinished || !under(r, top) {
+		if r == top || last == nil || r.Done && r.Ended.Outcome != span.Unfinished || !under(r, top) ||
+			r != top && b.reasons.OfPod(r.Timeline) {
 			continue
 		}
 		of := b.reasons.Of(r.Timeline)
