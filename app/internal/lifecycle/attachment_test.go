@@ -101,7 +101,8 @@ func TestAttachment(t *testing.T) {
 			s.write("csi-1", deleting)
 			s.wait(time.Second)
 			s.gone("csi-1")
-		}, want: change + deletion + "    reconcile VolumeAttachment csi-1 deleted (relation) ~previous\n", links: []string{
+		}, want: change + deletion + `    reconcile VolumeAttachment csi-1 deleted (relation) ~previous
+`, links: []string{
 			"Pod app of 1: previous Pod app of 0",
 			"VolumeAttachment csi-1 of 1: previous VolumeAttachment csi-1 of 0",
 		}},
