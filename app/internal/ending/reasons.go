@@ -68,7 +68,7 @@ func (rs *Reasons) Of(t *change.Timeline) reason.Reason {
 		if last.Pod != nil {
 			r = rs.byNode(last, r)
 			if up := rs.known.Above(t); up != nil {
-				r = reason.Rewritten(last, up.Last(), r)
+				r = reason.Rewritten(last, up.Last(), r, func() []string { return rs.mutators(last) })
 			}
 		}
 		rs.memo[t] = r
@@ -105,6 +105,30 @@ func (rs *Reasons) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
 		of.Since = rs.reasonSince(pod).Since
 	}
 	return of
+}
+
+// maxMutators bounds the names of those that may have changed a Pod. More of them explain nothing.
+const maxMutators = 3
+
+// mutators returns the names of the policies and the configurations of webhooks that may have changed a new Pod; none
+// if there are too many. No API shows which of them did.
+func (rs *Reasons) mutators(pod *history.Version) []string {
+	var out []string
+	for _, t := range rs.known.Referrers(kind.NewPods) {
+		last := t.Last()
+		if last == nil || t.Removal != nil || last.Created.After(pod.Created) {
+			continue
+		}
+		if t.Ref.Kind.Kind == kind.MutatingPolicy && len(rs.known.Referrers(object.NameOf(&t.Ref))) == 0 {
+			continue // without a binding it does nothing
+		}
+		out = append(out, t.Ref.Kind.Kind+" "+t.Ref.Name)
+	}
+	if len(out) > maxMutators {
+		return nil
+	}
+	slices.Sort(out)
+	return out
 }
 
 // byDefaults returns the reason of the object of t, whose Pods are refused, by the LimitRanges of its Namespace.
@@ -264,9 +288,8 @@ func (rs *Reasons) byAttachments(pod *change.Timeline, r reason.Reason) reason.R
 
 // OfPod reports whether the object of t is an attachment that a Pod waits for. The Pod has its reason.
 func (rs *Reasons) OfPod(t *change.Timeline) bool {
-	return kind.VolumeAttachment.Is(t.Ref.Kind) && slices.ContainsFunc(rs.known.Attached(t), func(p *change.Timeline) bool {
-		return p.Removal == nil && !judge.Converged(p.Last())
-	})
+	waits := func(pod *change.Timeline) bool { return pod.Removal == nil && !judge.Converged(pod.Last()) }
+	return kind.VolumeAttachment.Is(t.Ref.Kind) && slices.ContainsFunc(rs.known.Attached(t), waits)
 }
 
 // reasonSince is Of with the time when the object got its reason, if that is known.
