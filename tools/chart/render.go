@@ -92,7 +92,7 @@ func (s *source) values(names []string) (map[string]any, error) {
 
 // templates is the order of the files: an object follows those that it needs.
 var templates = []string{
-	"namespace", "rbac", "configmap", "service", "networkpolicy", "poddisruptionbudget", "webhook", "collector",
+	"namespace", "rbac", "rights", "configmap", "service", "networkpolicy", "poddisruptionbudget", "webhook", "collector",
 	"statefulset", "monitoring", "tests/ready",
 }
 

@@ -132,19 +132,19 @@ func (s *serving) into(t testing.TB, path string, out any) {
 var routes = (&handlers{}).routes()
 
 // all gives every sender all of a store.
-func all(from store.Reader) func(*http.Request) store.Access {
+func all(from store.Reader) func(*http.Request) (store.Access, error) {
 	return within(from, func(*http.Request) store.Scope { return store.Scope{} })
 }
 
 // within gives each sender the traces of a scope.
-func within(from store.Reader, of func(*http.Request) store.Scope) func(*http.Request) store.Access {
+func within(from store.Reader, of func(*http.Request) store.Scope) func(*http.Request) (store.Access, error) {
 	gate := store.NewGate(from, store.Whole)
-	return func(r *http.Request) store.Access { return gate.For(of(r)) }
+	return func(r *http.Request) (store.Access, error) { return gate.For(of(r)), nil }
 }
 
 // excerptOf returns the excerpt of a version of a trace for a caller who may see everything.
 func excerptOf(t *span.Trace, open bool, asOf time.Time) *store.Excerpt {
-	return all(nil)(nil).Unseal(store.Seal(t, open, asOf))
+	return store.NewGate(nil, store.Whole).For(store.Scope{}).Unseal(store.Seal(t, open, asOf))
 }
 
 // faulty is a store with configured faults.
