@@ -125,6 +125,23 @@ func TestScope(t *testing.T) {
 			"list is not watch", []string{"ana list changes.lifeline.dev/ in shop"}, Ask{Verb: "watch"},
 			store.Scope{}, "ana may not watch changes.lifeline.dev in any namespace with changes",
 		},
+		"a subresource without the list": {
+			"only namespaces whose changes one may list are asked for",
+			[]string{"ana get changes.lifeline.dev/why in shop"}, Ask{Verb: "get", Subresource: "why"},
+			store.Scope{}, "ana may not get changes/why.lifeline.dev in any",
+		},
+		"a subresource": {
+			"", []string{
+				"ana get changes.lifeline.dev/why in shop", "ana list changes.lifeline.dev/ in shop",
+				"ana list changes.lifeline.dev/ in web",
+			}, Ask{Verb: "get", Subresource: "why"},
+			store.Scope{Namespaces: []string{"shop"}, Without: hidden()}, "",
+		},
+		"a subresource, with the list of all": {
+			"", []string{"ana get changes.lifeline.dev/why in shop", "ana list changes.lifeline.dev/ in"},
+			Ask{Verb: "get", Subresource: "why"},
+			store.Scope{Namespaces: []string{"shop"}, Without: hidden()}, "",
+		},
 		"another subresource": {
 			"each is a right of its own", []string{"ana get changes.lifeline.dev/ in shop"},
 			Ask{Verb: "get", Subresource: "why"}, store.Scope{}, "ana may not get changes/why.lifeline.dev in any",
@@ -209,6 +226,40 @@ func TestCache(t *testing.T) {
 	other := &user.DefaultInfo{Name: "ana"}
 	if _, _, _ = r.Scope(t.Context(), other, Ask{Verb: "list"}); len(c.asked) == 0 {
 		t.Error("the decisions of a user with other groups were used")
+	}
+}
+
+// TestAgain: the repeated question of a stream reviews only grants. A revoked right is noticed, and a new one after
+// five minutes.
+func TestAgain(t *testing.T) {
+	c := newCluster([]string{"a", "b", "shop", "web"}, "ana list changes.lifeline.dev/ in shop")
+	r := c.reviewer()
+	if _, _, err := r.Scope(t.Context(), ana, Ask{Verb: "list"}); err != nil {
+		t.Fatal(err)
+	}
+	c.rights["ana list changes.lifeline.dev/ in web"] = true
+	steps := []struct {
+		passed  time.Duration
+		reviews int
+		want    []string
+	}{
+		{15 * time.Second, 0, []string{"shop"}},
+		{16 * time.Second, 1, []string{"shop"}},
+		{270 * time.Second, 5 + 4 + 2*4, []string{"shop", "web"}},
+	}
+	for _, step := range steps {
+		c.pass(step.passed)
+		c.asked = nil
+		got, _, err := r.Scope(t.Context(), ana, Ask{Verb: "list", Again: true})
+		if diff := cmp.Diff(step.want, got.Namespaces); diff != "" || err != nil || len(c.asked) != step.reviews {
+			t.Errorf("%d reviews, want %d: %q; %v; -want +got:\n%s", len(c.asked), step.reviews, c.asked, err, diff)
+		}
+	}
+	delete(c.rights, "ana list changes.lifeline.dev/ in shop")
+	delete(c.rights, "ana list changes.lifeline.dev/ in web")
+	c.pass(grantTime + time.Second)
+	if got, _, err := r.Scope(t.Context(), ana, Ask{Verb: "list", Again: true}); err == nil {
+		t.Errorf("got %v after the right was revoked", got.Namespaces)
 	}
 }
 

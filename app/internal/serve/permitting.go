@@ -69,8 +69,9 @@ func (p *permitting) access(r *http.Request) (store.Access, error) {
 	case ask.Verb == "":
 		return p.gate.For(store.Scope{Namespaces: []string{}}), nil // the answer has no data
 	}
+	ask.Again = n.lasts(p.now())
 	scope, unasked, err := p.reviewer.Scope(r.Context(), caller, ask)
-	n.asked(caller, ask, scope, unasked)
+	n.asked(caller, ask, scope, unasked, p.now())
 	p.decided(err)
 	if err != nil {
 		return store.Access{}, err
@@ -110,7 +111,15 @@ type note struct {
 	right      string
 	namespaces []string
 	everywhere bool
+	// first is the time of the first question.
+	first time.Time
 }
+
+// lasting is the time after which the questions of a request are those of a stream.
+const lasting = 5 * time.Second
+
+// lasts reports whether the request is a stream that repeats its question.
+func (n *note) lasts(now time.Time) bool { return !n.first.IsZero() && now.Sub(n.first) >= lasting }
 
 type noteKey struct{}
 
@@ -123,10 +132,13 @@ func noteOf(ctx context.Context) *note {
 }
 
 // asked notes the caller and the scope of a request. The first question counts: a stream repeats it.
-func (n *note) asked(caller user.Info, ask permission.Ask, scope store.Scope, unasked permission.Unasked) {
+func (n *note) asked(
+	caller user.Info, ask permission.Ask, scope store.Scope, unasked permission.Unasked, now time.Time,
+) {
 	if n.right != "" {
 		return
 	}
+	n.first = now
 	if unasked > 0 && n.header != nil {
 		n.header.Set(unaskedHeader, strconv.Itoa(int(unasked)))
 	}

@@ -35,6 +35,8 @@ func newRights(
 	c *config.APIConfiguration, conf *rest.Config, namespace string, gate *store.Gate,
 	namespaces func(context.Context) ([]string, error), s *settings, fail func(error),
 ) (*rights, error) {
+	conf = rest.CopyConfig(conf)
+	conf.QPS = -1 // the checks of tokens have a bound of their own
 	client, err := kubernetes.NewForConfig(conf)
 	if err != nil {
 		return nil, err
