@@ -104,6 +104,18 @@ func (l *listener) next() string {
 	return "end"
 }
 
+// data is the data of the next event.
+func (l *listener) data() string {
+	l.t.Helper()
+	for l.in.Scan() {
+		if data, is := strings.CutPrefix(l.in.Text(), "data: "); is {
+			return data
+		}
+	}
+	l.t.Fatal("the stream ended without an event")
+	return ""
+}
+
 func (l *listener) want(events ...string) {
 	l.t.Helper()
 	for _, want := range events {
@@ -291,7 +303,7 @@ func TestStreamOfAClientThatDoesNotRead(t *testing.T) {
 func TestSubscriptionIsBounded(t *testing.T) {
 	h := &Hub{}
 	h.Publish([]Update{opened(spantest.Apply())})
-	s, _, _ := h.subscribe("")
+	s, _, _ := h.subscribe("", time.Time{})
 	defer h.unsubscribe(s)
 	one := func(n int) Update {
 		return opened(&span.Trace{ID: span.DeriveTraceID(fmt.Sprint(n))})
@@ -330,7 +342,7 @@ func TestHubForgets(t *testing.T) {
 	}
 	a, b := spantest.Apply(), spantest.Rollout()
 	h.Publish([]Update{opened(b), opened(a), finished(b), opened(b)})
-	s, at, _ := h.subscribe("")
+	s, at, _ := h.subscribe("", time.Time{})
 	defer h.unsubscribe(s)
 	var got []string
 	for v, _ := s.take(); v != nil; v, _ = s.take() {

@@ -131,7 +131,7 @@ func (w *Writer) Opened() <-chan struct{} { return w.current.opened }
 func (w *Writer) Archive() (store.Archive, error) { return w.current.available() }
 
 // Reader is Archive for readers.
-func (w *Writer) Reader() (store.Reader, error) {
+func (w *Writer) Reader() (store.Stored, error) {
 	a, err := w.current.available()
 	if err != nil {
 		return nil, err

@@ -27,6 +27,8 @@ type Field struct {
 	// Values are the values of a text with few, without the empty one. Any other value is an error in a
 	// question. It is nil for all other fields.
 	Values []string
+	// OfNode: the value is a fact about the Node of a Pod, not one of the object.
+	OfNode bool
 	// Facet: the most frequent values of the text complete a question.
 	Facet bool
 

@@ -61,10 +61,10 @@ var fields = table(
 		text("node", "node of a Pod; empty without one",
 			ofPod(func(_ Source, p *span.PodFacts) any { return p.Node })).faceted(),
 		text("zone", "zone of that node; empty if unknown",
-			ofPod(func(_ Source, p *span.PodFacts) any { return p.Zone })).faceted(),
-		text("region", "region of that node; empty if unknown", ofNode(span.KeyRegion)).faceted(),
+			ofPod(func(_ Source, p *span.PodFacts) any { return p.Zone })).faceted().node(),
+		text("region", "region of that node; empty if unknown", ofNode(span.KeyRegion)).faceted().node(),
 		text("instance_type", "machine type of that node, such as `m7i.large`; empty if unknown",
-			ofNode(span.KeyInstanceType)).faceted(),
+			ofNode(span.KeyInstanceType)).faceted().node(),
 		text("runtime", "container runtime of that node, such as `containerd://2.3.7`; empty if unknown",
 			ofPod(func(s Source, _ *span.PodFacts) any {
 				runtime := attributeOf(s.Span, span.KeyRuntime)
@@ -72,7 +72,7 @@ var fields = table(
 					runtime += span.RuntimeSeparator + version
 				}
 				return runtime
-			})).faceted(),
+			})).faceted().node(),
 		{
 			Name: "images", Type: List, Meaning: "images of a Pod's containers",
 			From: ofPod(func(_ Source, p *span.PodFacts) any { return p.Images }),
@@ -141,6 +141,12 @@ func (f Field) ofObject() Field {
 // faceted returns the field with Facet.
 func (f Field) faceted() Field {
 	f.Facet = true
+	return f
+}
+
+// node returns the field with OfNode.
+func (f Field) node() Field {
+	f.OfNode = true
 	return f
 }
 

@@ -21,13 +21,17 @@ func (p *projection) part(s *span.Span) *span.Span {
 	one.Attributes = slices.DeleteFunc(slices.Clone(s.Attributes), func(kv attribute.KeyValue) bool {
 		return kv.Key == span.KeyCriticalPath || p.names(s, kv)
 	})
+	one.Facts = p.facts(s)
 	if p.betrays(s) {
 		one.Attributes = slices.DeleteFunc(one.Attributes, func(kv attribute.KeyValue) bool {
 			return strings.HasPrefix(string(kv.Key), string(span.KeyReason))
 		})
 		one.Message = neutral
+		if one.Facts != nil && one.Facts.Reason != "" {
+			facts := *one.Facts
+			facts.Reason, one.Facts = "", &facts
+		}
 	}
-	one.Facts = p.facts(s)
 	one.Events = slices.DeleteFunc(slices.Clone(s.Events), p.foreign)
 	for i := range one.Events {
 		e := &one.Events[i]
@@ -77,24 +81,29 @@ var ofNode = []attribute.Key{
 	span.KeyZone, span.KeyRegion, span.KeyInstanceType, span.KeyRuntime, span.KeyRuntimeVersion,
 }
 
-// names reports whether an attribute of a visible span is about a hidden object. The lost object of a healing, and an
-// autoscaler, are in the namespace of their object.
+// names reports whether an attribute of a visible span is about a hidden object.
 func (p *projection) names(s *span.Span, kv attribute.KeyValue) bool {
-	switch {
-	case slices.Contains(ofNode, kv.Key):
+	if slices.Contains(ofNode, kv.Key) {
 		return !kind.Node.Is(s.Object.Kind) && !p.sees.Object(object.Ref{Kind: kind.Node.Kind})
-	case kv.Key == span.KeyDrift:
-		return !p.sees.Object(object.Ref{})
 	}
-	return p.mentioning(kv)
+	return mentionKeys[kv.Key] && p.hidesMention(s, kv) || p.mentioning(kv)
+}
+
+// hidesMention reports whether the object that an attribute mentions is hidden.
+func (p *projection) hidesMention(s *span.Span, kv attribute.KeyValue) bool {
+	named := kv.Value.AsString()
+	if slices.ContainsFunc(p.hidden, func(o object.Ref) bool { return nameOf(o) == named }) {
+		return true
+	}
+	return !p.objects[named] && !p.sees.Object(mentioned(s, kv))
 }
 
 // betrays reports whether the reason of s blames a hidden object, or a text of s names one of the trace.
 func (p *projection) betrays(s *span.Span) bool {
-	if blamed := text(s, span.KeyReasonObject); blamed != "" && slices.ContainsFunc(p.hidden, func(o object.Ref) bool {
-		return o.Kind.Kind+" "+o.Name == blamed
-	}) {
-		return true
+	for _, kv := range s.Attributes {
+		if kv.Key == span.KeyReasonObject && p.hidesMention(s, kv) {
+			return true
+		}
 	}
 	return p.mentions(s.Message) || p.mentions(text(s, span.KeyReasonMessage)) ||
 		p.mentions(text(s, span.KeyReasonNext))

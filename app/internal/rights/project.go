@@ -33,11 +33,15 @@ type Sees struct {
 //
 //   - A visible span is below its nearest visible ancestor. Without one it is below a span named Outside, which has no
 //     object, text or time of its own.
-//   - A command names any object. It is visible if all objects of its trace are.
+//   - A command, and other work without an object, names any object. It is visible if all objects of its trace are.
 //   - A sentence that names a hidden object becomes a neutral one. The status text of a visible object is its own.
-//   - An attribute that names a hidden object goes.
+//   - An attribute that names a hidden object goes, and so do the facts of a Pod about a hidden Node.
+//   - An object that only a text mentions has the namespace of Mentioned.
 func Project(t *span.Trace, sees Sees) *span.Trace {
-	p := projection{sees: sees, of: t, kept: map[trace.SpanID]*span.Span{}, up: map[trace.SpanID]*span.Span{}}
+	p := projection{
+		sees: sees, of: t, kept: map[trace.SpanID]*span.Span{}, up: map[trace.SpanID]*span.Span{},
+		objects: map[string]bool{},
+	}
 	p.keep()
 	switch {
 	case len(p.kept) == 0:
@@ -55,6 +59,8 @@ type projection struct {
 	// up are all spans by ID, and kept the visible ones.
 	up, kept map[trace.SpanID]*span.Span
 	hidden   []object.Ref
+	// objects has all objects of the trace, as an attribute mentions them.
+	objects map[string]bool
 }
 
 // keep finds the visible spans and the hidden objects.
@@ -70,7 +76,7 @@ func (p *projection) keep() {
 			}
 		}
 	}
-	bare := len(p.hidden) == 0 && p.objects() || p.sees.Object(object.Ref{})
+	bare := len(p.hidden) == 0 && (len(p.objects) > 0 || p.sees.Object(object.Ref{}))
 	for _, s := range p.of.Spans {
 		if s.Object == (object.Ref{}) && bare || s.Object != (object.Ref{}) && p.sees.Object(s.Object) {
 			p.kept[s.ID] = s
@@ -78,15 +84,15 @@ func (p *projection) keep() {
 	}
 }
 
+// hide notes an object of the trace.
 func (p *projection) hide(o object.Ref) {
-	if o != (object.Ref{}) && !p.sees.Object(o) && !slices.Contains(p.hidden, o) {
+	if o == (object.Ref{}) {
+		return
+	}
+	p.objects[nameOf(o)] = true
+	if !p.sees.Object(o) && !slices.Contains(p.hidden, o) {
 		p.hidden = append(p.hidden, o)
 	}
-}
-
-// objects reports whether the trace has an object.
-func (p *projection) objects() bool {
-	return slices.ContainsFunc(p.of.Spans, func(s *span.Span) bool { return s.Object != (object.Ref{}) })
 }
 
 // whole reports whether the user may see everything.

@@ -288,7 +288,7 @@ func (k *killSeries) check(since int) {
 	must(k.t, err)
 	k.decide(j, items)
 	w := &world{Journal: j}
-	w.view = view.New(j.Read, func() (store.Reader, error) { return archive, nil })
+	w.view = view.New(j.Read, func() (store.Stored, error) { return archive, nil })
 	left, err := j.Pending(k.t.Context(), journal.Archive)
 	must(k.t, err)
 	w.view.Restore(left)

@@ -114,7 +114,7 @@ func (s *storage) restore(ctx context.Context, o *storageOptions) error {
 	if err != nil {
 		return err
 	}
-	s.view = view.New(s.journal.Read, func() (store.Reader, error) { return s.archive.Reader() })
+	s.view = view.New(s.journal.Read, func() (store.Stored, error) { return s.archive.Reader() })
 	s.view.Cluster = o.Cluster
 	s.view.Restore(left)
 	o.Recorder.Held = s.view.Held

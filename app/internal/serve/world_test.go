@@ -56,7 +56,7 @@ func newWorldOver(t testing.TB, dir string, open func(context.Context) (store.Ar
 	left, err := j.Pending(t.Context(), journal.Archive)
 	must(t, err)
 	w := &world{Journal: j, archived: open != nil}
-	w.view = view.New(j.Read, func() (store.Reader, error) { return w.writer.Reader() })
+	w.view = view.New(j.Read, func() (store.Stored, error) { return w.writer.Reader() })
 	w.view.Restore(left)
 	w.writer = archive.New(archive.Options{
 		Open: open, Log: j, Read: w.view.Entry, Archived: w.view.Archived,

@@ -41,17 +41,6 @@ type Finder interface {
 	Group(ctx context.Context, q GroupQuery) (*GroupPage, error)
 }
 
-// Scope is the part of the data that a caller may read. The zero value is all of it. A trace belongs to
-// it as a whole or not at all: each of its objects must be permitted, since spans, messages and
-// durations of a trace describe the others, too.
-type Scope struct {
-	// Clusters and Namespaces are the permitted ones; nil permits all. Objects without a namespace
-	// need the namespace "".
-	Clusters, Namespaces []string
-	// Except are traces that are not permitted in any case.
-	Except []trace.TraceID
-}
-
 // Lifecycle is one reconciliation of an object, with the data for questions. Outcome is empty while it
 // is open.
 type Lifecycle struct {
@@ -110,6 +99,9 @@ type GroupQuery struct {
 	Changes bool
 	// States selects the lifecycles of traces with any of these states; nil selects all. Only with Changes.
 	States []span.State
+	// Also are further lifecycles that count. Neither the scope nor the rest of the query selects among them. Not
+	// with Changes.
+	Also []Lifecycle
 }
 
 // Validate returns an error for a query with a bad fraction, or nil.

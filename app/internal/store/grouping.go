@@ -69,7 +69,7 @@ func NewGrouping(q *GroupQuery) (*Grouping, error) {
 
 // Add counts a lifecycle. The caller selects.
 func (g *Grouping) Add(l *Lifecycle) {
-	value := g.value(l)
+	value := g.Value(l)
 	group := g.group(value)
 	group.count++
 	if g.query.Of == nil {
@@ -84,7 +84,7 @@ func (g *Grouping) Add(l *Lifecycle) {
 func (g *Grouping) AddChange(l *Lifecycle, of span.State) {
 	value := string(of)
 	if !g.query.By.State {
-		value = g.value(l)
+		value = g.Value(l)
 	}
 	group := g.group(value)
 	if group.traces == nil {
@@ -109,8 +109,8 @@ func (g *Grouping) group(value string) *collected {
 	return group
 }
 
-// value returns the name of the group of a lifecycle.
-func (g *Grouping) value(l *Lifecycle) string {
+// Value returns the name of the group of a lifecycle.
+func (g *Grouping) Value(l *Lifecycle) string {
 	switch by := g.query.By; {
 	case by.Day:
 		return l.Start.In(cmp.Or(g.query.Zone, time.UTC)).Format(time.DateOnly)

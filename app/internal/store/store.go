@@ -122,7 +122,7 @@ type Config struct {
 
 // Archive is an engine that keeps finished traces.
 type Archive interface {
-	Reader
+	Stored
 	Writer
 	Keeper
 	Copier
@@ -222,8 +222,10 @@ type Forgotten struct {
 	Edges int64
 }
 
-// Reader answers questions about traces. A trace with an object outside the scope does not exist for
-// the caller: it is not returned, not counted, and no edge comes from it. A Reader that does not record
+// Reader answers questions about traces within a scope: from what a caller with this scope may see of them, as
+// rights.Project returns it. A trace without a visible span does not exist for the caller: it is not returned, not
+// counted, and no edge comes from it. Trace alone returns all of a trace: its caller projects it. What a Stored of
+// such traces returns is another matter. A Reader that does not record
 // clusters has nothing for a Scope with Clusters.
 type Reader interface {
 	Finder

@@ -34,7 +34,7 @@ func (r *reading) late(ctx context.Context, id trace.TraceID) ([]*span.Trace, er
 func claims(t *span.Trace) bool { return slices.ContainsFunc(t.Spans, (*span.Span).IsClaim) }
 
 // claimed returns the archived traces with claims in the log, and their IDs.
-func (r *reading) claimed(ctx context.Context, archive store.Reader) ([]*store.Record, []trace.TraceID, error) {
+func (r *reading) claimed(ctx context.Context, archive store.Stored) ([]*store.Record, []trace.TraceID, error) {
 	var out []*store.Record
 	var ids []trace.TraceID
 	for id := range r.amended {
@@ -56,9 +56,6 @@ func (r *reading) claimed(ctx context.Context, archive store.Reader) ([]*store.R
 			return nil, nil, err
 		}
 		ids = append(ids, id)
-		if r.hidden[id] {
-			continue
-		}
 		join(of, late...)
 		revise(of)
 		out = append(out, of)

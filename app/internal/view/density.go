@@ -5,7 +5,6 @@ package view
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 
 	"go.opentelemetry.io/otel/trace"
@@ -21,6 +20,9 @@ func (v *View) Density(ctx context.Context, q store.DensityQuery) (*store.Densit
 	}
 	from, err := v.begin(ctx, q.Scope)
 	if err != nil {
+		return nil, err
+	}
+	if err := from.withheld(q.Where); err != nil {
 		return nil, err
 	}
 	q.Scope = from.scope
@@ -42,19 +44,25 @@ func count(ctx context.Context, r *reading, q store.DensityQuery) (*store.Densit
 	out := &store.Density{Buckets: make([]store.Bucket, q.Buckets)}
 	var claimed []*store.Record
 	var ids []trace.TraceID
+	among := r.traces()
 	archive, err := r.archive()
 	if err == nil {
 		claimed, ids, err = r.claimed(ctx, archive)
 	}
 	if err == nil {
+		var shared []*held
+		shared, err = r.shared(ctx, archive, store.SharedQuery{Since: q.Since, Until: q.Until, Object: q.Object})
+		among = append(among, shared...)
+	}
+	if err == nil {
 		of := q
-		of.Scope.Except = slices.AppendSeq(slices.Concat(q.Scope.Except, ids), maps.Keys(r.hidden))
+		of.Scope.Except = slices.Concat(q.Scope.Except, ids, r.unarchived())
 		var stored *store.Density
 		if stored, err = archive.Density(ctx, of); err == nil {
 			out = stored
 		}
 	}
-	out.Incomplete = cmp.Or(out.Incomplete, r.behind)
+	out.Incomplete = cmp.Or(out.Incomplete, r.behind, r.partial)
 	if away(err) {
 		out.Incomplete = err.Error()
 	} else if err != nil {
@@ -71,13 +79,13 @@ func count(ctx context.Context, r *reading, q store.DensityQuery) (*store.Densit
 		}
 	}
 	if q.Where == nil {
-		return out, r.summaries(ctx, &q.Query, add)
+		return out, r.summaries(ctx, among, &q.Query, add)
 	}
 	matching := map[trace.TraceID]bool{}
-	if err := r.lifecycles(ctx, &find, func(l store.Lifecycle) { matching[l.Trace] = true }); err != nil {
+	if err := r.lifecycles(ctx, among, &find, func(l store.Lifecycle) { matching[l.Trace] = true }); err != nil {
 		return nil, err
 	}
-	return out, r.summaries(ctx, &q.Query, func(s store.Summary) {
+	return out, r.summaries(ctx, among, &q.Query, func(s store.Summary) {
 		if matching[s.ID] {
 			add(s)
 		}

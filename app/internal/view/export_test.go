@@ -4,10 +4,8 @@ package view
 
 import "time"
 
-// SetTimes changes the time of one question, and the wait for the archive.
-func (v *View) SetTimes(question, archive time.Duration) {
-	v.limits.Time, v.limits.archiveTime = question, archive
-}
+// SetTime changes the time of one question.
+func (v *View) SetTime(d time.Duration) { v.limits.Time = d }
 
 // SetBriefTime changes the time of a search that is no costly question.
 func (v *View) SetBriefTime(d time.Duration) { v.limits.briefTime = d }

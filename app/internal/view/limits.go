@@ -9,18 +9,14 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
-const (
-	// archiveTime is the longest wait for the archive to have the finished lifecycles of the log.
-	archiveTime = 2 * time.Second
-	// briefTime is the time in which the answer to a search is no costly question.
-	briefTime = 200 * time.Millisecond
-)
+// briefTime is the time in which the answer to a search is no costly question.
+const briefTime = 200 * time.Millisecond
 
 // limits bound the costly questions.
 type limits struct {
 	*store.Limiter
-	// archiveTime and briefTime are the constants of that name; tests change them.
-	archiveTime, briefTime time.Duration
+	// briefTime is the constant of that name; tests change it.
+	briefTime time.Duration
 }
 
 // search answers with do. A costly query that takes longer than briefTime becomes a costly question: it

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -37,9 +38,8 @@ type list struct {
 
 func (r *list) page(ctx context.Context) (*store.Page, error) {
 	l := &lister[store.Summary]{
-		hidden: func(s *store.Summary) bool { return r.hidden[s.ID] },
-		limit:  store.PageLength(r.q.Limit),
-		key:    func(s *store.Summary) string { return string(s.ID[:]) },
+		limit: store.PageLength(r.q.Limit),
+		key:   func(s *store.Summary) string { return string(s.ID[:]) },
 		order: func(a, b *store.Summary) int {
 			return cmp.Or(b.Start.Compare(a.Start), bytes.Compare(b.ID[:], a.ID[:]))
 		},
@@ -53,7 +53,7 @@ func (r *list) page(ctx context.Context) (*store.Page, error) {
 			return cmp.Or(cmp.Compare(s.Start.UnixNano(), at), bytes.Compare(s.ID[:], key)) < 0
 		}
 	}
-	if err := r.summaries(ctx, &r.q, l.add); err != nil {
+	if err := r.summaries(ctx, r.traces(), &r.q, l.add); err != nil {
 		return nil, err
 	}
 	out := &store.Page{Incomplete: r.behind}
@@ -62,6 +62,7 @@ func (r *list) page(ctx context.Context) (*store.Page, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	out.Incomplete = cmp.Or(out.Incomplete, r.partial)
 	var more bool
 	if out.Traces, more = l.page(); more {
 		last := &out.Traces[len(out.Traces)-1]
@@ -92,8 +93,8 @@ func (r *list) archived(ctx context.Context, to *lister[store.Summary]) error {
 		return err
 	}
 	q := r.q
-	q.Scope.Except = slices.Concat(q.Scope.Except, ids)
-	return to.fill(func() (page []store.Summary, last bool, err error) {
+	q.Scope.Except = slices.Concat(q.Scope.Except, ids, r.unarchived())
+	if err := to.fill(func() (page []store.Summary, last bool, err error) {
 		p, err := archive.List(ctx, q)
 		if err != nil {
 			return nil, true, err
@@ -103,13 +104,47 @@ func (r *list) archived(ctx context.Context, to *lister[store.Summary]) error {
 			r.countAmended(&p.Traces[i])
 		}
 		return p.Traces, p.Next == "", nil
-	})
+	}); err != nil {
+		return err
+	}
+	since, until, err := r.window(to)
+	if err != nil {
+		return err
+	}
+	shared, err := r.shared(
+		ctx, archive, store.SharedQuery{IDs: r.q.IDs, Since: since, Until: until, Object: r.q.Object},
+	)
+	if err != nil {
+		return err
+	}
+	return r.summaries(ctx, shared, &r.q, to.add)
+}
+
+// window returns the bounds of the time of further entries of the page.
+func (r *list) window(of *lister[store.Summary]) (since, until time.Time, err error) {
+	since, until = r.q.Since, r.q.Until
+	if least := of.least(); least != nil && least.Start.After(since) {
+		since = least.Start
+	}
+	if r.q.After == "" {
+		return since, until, nil
+	}
+	at, _, err := r.q.After.Position(len(trace.TraceID{}))
+	return since, behindCursor(until, at), err
+}
+
+// behindCursor returns the bound of time of the entries that are not before a cursor, in nanoseconds.
+func behindCursor(until time.Time, at int64) time.Time {
+	if end := time.Unix(0, at).Add(1); until.IsZero() || end.Before(until) {
+		return end
+	}
+	return until
 }
 
 // amendedSummaries calls add with the archived traces that have a matching object only in the log.
 // It leaves out those of except.
 func (r *list) amendedSummaries(
-	ctx context.Context, archive store.Reader, except []trace.TraceID, add func(store.Summary),
+	ctx context.Context, archive store.Stored, except []trace.TraceID, add func(store.Summary),
 ) error {
 	if r.q.Object == (object.Ref{}) {
 		return nil

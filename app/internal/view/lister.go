@@ -15,8 +15,6 @@ type lister[T any] struct {
 	key   func(*T) string
 	order func(a, b *T) int
 	after func(*T) bool
-	// hidden reports whether an entry is outside the scope of the question.
-	hidden func(*T) bool
 
 	entries []T
 	seen    map[string]bool
@@ -26,7 +24,7 @@ type lister[T any] struct {
 }
 
 func (l *lister[T]) add(e T) {
-	if l.hidden(&e) || l.after != nil && !l.after(&e) {
+	if l.after != nil && !l.after(&e) {
 		return
 	}
 	if l.seen == nil {
@@ -72,6 +70,15 @@ func (l *lister[T]) ready() int {
 		}
 	}
 	return n
+}
+
+// least returns the last entry of the page so far, or nil if the page has room for any.
+func (l *lister[T]) least() *T {
+	if l.ready() < l.limit {
+		return nil
+	}
+	slices.SortFunc(l.entries, func(a, b T) int { return l.order(&a, &b) })
+	return &l.entries[l.limit-1]
 }
 
 // page returns the first entries, and whether there are more.

@@ -3,6 +3,7 @@
 package view
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -25,8 +26,6 @@ type moment struct {
 	amended  map[trace.TraceID][]*held
 	// spans counts the spans of pending in memory.
 	spans int
-	// replaced is closed when this is not the present moment any more.
-	replaced chan struct{}
 }
 
 // held is an open trace, or an entry of the log.
@@ -78,18 +77,27 @@ func (m *moment) traces() []*held {
 	return out
 }
 
-// parts returns everything in memory, by trace.
-func (m *moment) parts() map[trace.TraceID][]*held {
-	out := map[trace.TraceID][]*held{}
+// ids returns the traces with a part in memory.
+func (m *moment) ids() []trace.TraceID {
+	var out []trace.TraceID
 	for _, h := range m.traces() {
-		out[h.TraceID] = append(out[h.TraceID], h)
+		out = append(out, h.TraceID)
 	}
-	for _, further := range []map[trace.TraceID][]*held{m.repeated, m.amended} {
-		for id, entries := range further {
-			out[id] = append(out[id], entries...)
+	for id := range m.amended {
+		if m.live(id) == nil {
+			out = append(out, id)
 		}
 	}
 	return out
+}
+
+// partsOf returns everything in memory of one trace.
+func (m *moment) partsOf(id trace.TraceID) []*held {
+	var out []*held
+	if h := m.live(id); h != nil {
+		out = append(out, h)
+	}
+	return slices.Concat(out, m.repeated[id], m.amended[id])
 }
 
 // countAmended adds the spans in the log to the number of spans. A span in both counts once only

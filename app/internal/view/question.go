@@ -5,7 +5,6 @@ package view
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -22,12 +21,14 @@ func (v *View) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, er
 	if err != nil {
 		return nil, err
 	}
+	if err := from.withheld(q.Where); err != nil {
+		return nil, err
+	}
 	q.Scope = from.scope
 	l := &lister[store.Lifecycle]{
-		hidden: func(l *store.Lifecycle) bool { return from.hidden[l.Trace] },
-		limit:  store.PageLength(q.Limit),
-		key:    func(l *store.Lifecycle) string { return string(l.Key()) },
-		order:  store.CompareLifecycles,
+		limit: store.PageLength(q.Limit),
+		key:   func(l *store.Lifecycle) string { return string(l.Key()) },
+		order: store.CompareLifecycles,
 	}
 	if q.Traces {
 		l.key = func(l *store.Lifecycle) string { return string(l.Trace[:]) }
@@ -39,7 +40,7 @@ func (v *View) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, er
 	out := &store.FindPage{Since: q.Since, Incomplete: from.behind}
 	find := &finding{from, q}
 	err = v.limits.Do(ctx, func(ctx context.Context) error {
-		if err := from.lifecycles(ctx, &q, l.add); err != nil {
+		if err := from.lifecycles(ctx, from.traces(), &q, l.add); err != nil {
 			return err
 		}
 		err := find.archived(ctx, l, &out.Incomplete)
@@ -51,6 +52,7 @@ func (v *View) Find(ctx context.Context, q store.FindQuery) (*store.FindPage, er
 	if err != nil {
 		return nil, err
 	}
+	out.Incomplete = cmp.Or(out.Incomplete, from.partial)
 	var more bool
 	if out.Lifecycles, more = l.page(); more {
 		out.Next = out.Lifecycles[len(out.Lifecycles)-1].Cursor()
@@ -81,20 +83,40 @@ func (r *finding) archived(ctx context.Context, to *lister[store.Lifecycle], inc
 		addFitting(&r.q, finishedLifecycles(of.Trace, of.AsOf), to.add)
 	}
 	q := r.q
-	q.Scope.Except = slices.Concat(q.Scope.Except, ids)
-	return to.fill(func() (page []store.Lifecycle, last bool, err error) {
+	q.Scope.Except = slices.Concat(q.Scope.Except, ids, r.unarchived())
+	if err := to.fill(func() (page []store.Lifecycle, last bool, err error) {
 		p, err := archive.Find(ctx, q)
 		if err != nil {
 			return nil, true, err
 		}
 		q.After, *incomplete = p.Next, cmp.Or(*incomplete, p.Incomplete)
+		if r.hidesNodes() {
+			for i := range p.Lifecycles {
+				withoutNode(&p.Lifecycles[i])
+			}
+		}
 		return p.Lifecycles, p.Next == "", nil
-	})
+	}); err != nil {
+		return err
+	}
+	of := store.SharedQuery{Since: r.q.Since, Until: r.q.Until}
+	if least := to.least(); least != nil && least.Start.After(of.Since) {
+		of.Since = least.Start
+	}
+	if at, key, err := store.LifecyclePosition(r.q.After); err != nil {
+		return err
+	} else if key != nil {
+		of.Until = behindCursor(of.Until, at)
+	}
+	shared, err := r.shared(ctx, archive, of)
+	if err != nil {
+		return err
+	}
+	return r.lifecycles(ctx, shared, &r.q, to.add)
 }
 
-// Group implements store.Finder. The archive counts. Before, the answer waits until the archive has
-// the matching lifecycles of the log, so that each counts once. After two seconds the page says how
-// many are missing. Without the archive, those of the log are the answer.
+// Group implements store.Finder. The archive counts its finished lifecycles and those of the log, each once. Without
+// the archive, those of the log are the answer.
 func (v *View) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage, error) {
 	q.Since = q.Earliest()
 	g, err := store.NewGrouping(&q)
@@ -105,134 +127,145 @@ func (v *View) Group(ctx context.Context, q store.GroupQuery) (*store.GroupPage,
 	if err != nil {
 		return nil, err
 	}
+	if err := from.withheld(q.Where, q.By.Text, q.Of); err != nil {
+		return nil, err
+	}
 	q.Scope = from.scope
-	q.Scope.Except = slices.AppendSeq(slices.Clone(q.Scope.Except), maps.Keys(from.hidden))
 	var page *store.GroupPage
-	err = v.limits.Do(ctx, func(ctx context.Context) error {
-		waiting, err := (&finding{from, q.FindQuery}).waiting(ctx, g)
-		if err != nil {
-			return err
-		}
-		archive, err := from.archive()
-		left := 0
-		if err == nil {
-			left = v.archiving(ctx, waiting)
-			page, err = archive.Group(ctx, q)
-		}
-		switch {
-		case away(err) && q.Changes:
-			page = &store.GroupPage{Since: q.Since, Incomplete: err.Error()}
-		case away(err):
-			page = g.Page()
-			page.Incomplete = err.Error()
-		case err != nil:
-			return err
-		case left > 0:
-			page.Incomplete = cmp.Or(page.Incomplete,
-				fmt.Sprintf("%d finished lifecycles are not in the archive yet, and are not counted", left))
-		}
-		page.Incomplete = cmp.Or(page.Incomplete, from.behind)
-		if q.Changes {
-			return from.addOpen(ctx, &q, page)
-		}
-		return from.lifecycles(ctx, &q.FindQuery, func(l store.Lifecycle) {
-			if l.Outcome == "" {
-				page.Open++
-			}
-		})
+	err = v.limits.Do(ctx, func(ctx context.Context) (err error) {
+		page, err = (&grouping{from, &q, g}).page(ctx)
+		return err
 	})
+	return page, err
+}
+
+// grouping is the answer to a question for statistics. Its groups are those of changes.
+type grouping struct {
+	*reading
+	q      *store.GroupQuery
+	groups *store.Grouping
+}
+
+func (r *grouping) page(ctx context.Context) (*store.GroupPage, error) {
+	among := slices.Collect(maps.Values(r.finished))
+	archive, missing := r.archive()
+	var claimed []*store.Record
+	var ids []trace.TraceID
+	if missing == nil {
+		var shared []*held
+		claimed, ids, missing = r.claimed(ctx, archive)
+		if missing == nil {
+			shared, missing = r.shared(ctx, archive, store.SharedQuery{Since: r.q.Since, Until: r.q.Until})
+		}
+		among = append(among, shared...)
+	}
+	if missing != nil && !away(missing) {
+		return nil, missing
+	}
+	for _, h := range among {
+		ids = append(ids, h.TraceID)
+	}
+	also, err := r.ended(ctx, among, claimed)
 	if err != nil {
 		return nil, err
 	}
-	return page, nil
+	var page *store.GroupPage
+	if missing == nil {
+		of := *r.q
+		of.Scope.Except = slices.Concat(of.Scope.Except, ids)
+		if !of.Changes {
+			of.Also = also
+		}
+		page, missing = archive.Group(ctx, of)
+	}
+	switch {
+	case away(missing) && r.q.Changes:
+		page = &store.GroupPage{Since: r.q.Since, Incomplete: missing.Error()}
+	case away(missing):
+		for i := range also {
+			r.groups.Add(&also[i])
+		}
+		page = r.groups.Page()
+		page.Incomplete = missing.Error()
+	case missing != nil:
+		return nil, missing
+	}
+	page.Incomplete = cmp.Or(page.Incomplete, r.behind, r.partial)
+	if r.q.Changes {
+		return page, r.addChanges(ctx, page)
+	}
+	return page, r.lifecycles(ctx, r.traces(), &r.q.FindQuery, func(l store.Lifecycle) {
+		if l.Outcome == "" {
+			page.Open++
+		}
+	})
 }
 
-// addOpen adds the open changes to a page of those of the archive: whenever they began, unless the question has an
-// end.
-func (r *reading) addOpen(ctx context.Context, q *store.GroupQuery, page *store.GroupPage) error {
-	states := map[trace.TraceID]span.State{}
-	open := store.Query{Open: true, States: q.States}
-	if err := r.summaries(ctx, &open, func(s store.Summary) { states[s.ID] = s.State() }); err != nil {
-		return err
-	}
-	g, err := store.NewGrouping(q)
-	if err != nil {
-		return err
-	}
-	g.AddGroups(page.Groups)
-	find := q.FindQuery
-	find.Open, find.Traces = true, false
-	if find.Until.IsZero() {
-		find.Since = time.Time{}
-	}
-	if err := r.lifecycles(ctx, &find, func(l store.Lifecycle) {
-		if state, is := states[l.Trace]; is {
-			g.AddChange(&l, state)
-		}
-	}); err != nil {
-		return err
-	}
-	all := g.Page()
-	page.Groups, page.More = all.Groups, page.More+all.More
-	return nil
-}
-
-// waiting adds the matching lifecycles of the log to g. It returns their numbers by entry.
-func (r *finding) waiting(ctx context.Context, g *store.Grouping) (map[uint64]int, error) {
-	out := map[uint64]int{}
-	evaluated := 0
-	for _, h := range r.finished {
-		if slices.Contains(r.q.Scope.Except, h.TraceID) {
-			continue
-		}
-		all, err := r.lifecyclesOf(ctx, h, r.q.Now)
-		if err != nil {
-			return nil, err
-		}
+// ended returns the matching lifecycles of finished traces. Those of changes become groups.
+func (r *grouping) ended(ctx context.Context, among []*held, claimed []*store.Record) ([]store.Lifecycle, error) {
+	var out []store.Lifecycle
+	add := func(all []store.Lifecycle, sum *store.Summary) error {
 		for i := range all {
-			if evaluated++; evaluated%checkEvery == 0 && ctx.Err() != nil {
-				return nil, context.Cause(ctx)
+			if i%checkEvery == 0 && ctx.Err() != nil {
+				return context.Cause(ctx)
 			}
-			if r.q.Fits(&all[i]) {
-				out[h.Seq]++
-				g.Add(&all[i])
+			switch {
+			case !r.q.Fits(&all[i]):
+			case !r.q.Changes:
+				out = append(out, all[i])
+			case len(r.q.States) == 0 || slices.Contains(r.q.States, sum.State()):
+				r.groups.AddChange(&all[i], sum.State())
 			}
 		}
+		return nil
 	}
-	for id, entries := range r.amended {
-		late, err := r.late(ctx, id)
-		if err != nil {
+	for _, h := range among {
+		all, err := r.lifecyclesOf(ctx, h, r.q.Now)
+		sum := &store.Summary{}
+		if err == nil && r.q.Changes && len(all) > 0 {
+			if sum, err = r.summarize(ctx, h); err == nil {
+				var revised store.Summary
+				revised, err = r.revised(ctx, h, *sum)
+				sum = &revised
+			}
+		}
+		if err == nil {
+			err = add(all, sum)
+		}
+		if err != nil && !missing(err) {
 			return nil, err
 		}
-		if slices.ContainsFunc(late, claims) { // the archive must have the newest claims
-			for _, h := range entries {
-				out[h.Seq]++
-			}
+	}
+	for _, of := range claimed {
+		if err := add(finishedLifecycles(of.Trace, of.AsOf), &of.Summary); err != nil {
+			return nil, err
 		}
 	}
 	return out, context.Cause(ctx)
 }
 
-// archiving waits until the entries have left the log. It returns the sum of the numbers of the
-// others.
-func (v *View) archiving(ctx context.Context, entries map[uint64]int) int {
-	wait := time.NewTimer(v.limits.archiveTime)
-	defer wait.Stop()
-	for {
-		left := 0
-		m := v.present.Load()
-		for _, h := range m.pending {
-			left += entries[h.Seq]
-		}
-		if left == 0 {
-			return 0
-		}
-		select {
-		case <-m.replaced:
-		case <-wait.C:
-			return left
-		case <-ctx.Done():
-			return left
-		}
+// addChanges adds the changes in memory to a page of those of the archive: open ones whenever they began, unless the
+// question has an end.
+func (r *grouping) addChanges(ctx context.Context, page *store.GroupPage) error {
+	states := map[trace.TraceID]span.State{}
+	open := store.Query{Open: true, States: r.q.States}
+	if err := r.summaries(ctx, r.traces(), &open, func(s store.Summary) { states[s.ID] = s.State() }); err != nil {
+		return err
 	}
+	r.groups.AddGroups(page.Groups)
+	find := r.q.FindQuery
+	find.Open, find.Traces = true, false
+	if find.Until.IsZero() {
+		find.Since = time.Time{}
+	}
+	if err := r.lifecycles(ctx, r.traces(), &find, func(l store.Lifecycle) {
+		if state, is := states[l.Trace]; is {
+			r.groups.AddChange(&l, state)
+		}
+	}); err != nil {
+		return err
+	}
+	all := r.groups.Page()
+	page.Groups, page.More = all.Groups, page.More+all.More
+	return nil
 }

@@ -30,7 +30,7 @@ func TestQuestions(t *testing.T) {
 			}
 		}
 		none := func(context.Context, uint64) (*span.Trace, error) { return nil, store.ErrNotFound }
-		v := view.New(none, func() (store.Reader, error) { return s, nil })
+		v := view.New(none, func() (store.Stored, error) { return s, nil })
 		v.Publish(spantest.Epoch, 1, nil, nil)
 		return v
 	})

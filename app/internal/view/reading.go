@@ -23,7 +23,7 @@ type sources struct {
 	// read returns the trace of an entry of the log.
 	read func(ctx context.Context, seq uint64) (*span.Trace, error)
 	// archive returns the archive, or the error that it is unavailable with.
-	archive func() (store.Reader, error)
+	archive func() (store.Stored, error)
 }
 
 // load returns the trace.
@@ -59,20 +59,24 @@ type reading struct {
 	*moment
 	// behind says why the moment lacks newer traces; empty if it does not.
 	behind string
-	// scope is that for the archive. hidden are the traces with a part in memory that it hides.
-	scope  store.Scope
-	hidden map[trace.TraceID]bool
+	// scope is that for the archive, and key is its Key.
+	scope store.Scope
+	key   string
+	// all is the reading of everything, for projections, and remembered has these; nil for a reading of everything.
+	all        *reading
+	remembered *projections
+	// partial says which shared traces were not read; empty if all were.
+	partial string
 }
 
 // each calls f with every trace in memory and every amendment.
 func (r *reading) each(ctx context.Context, f func(*span.Trace)) error {
-	all := r.traces()
-	for _, further := range []map[trace.TraceID][]*held{r.repeated, r.amended} {
-		for _, entries := range further {
-			all = append(all, entries...)
-		}
-	}
-	for _, h := range all {
+	return r.eachOf(ctx, r.entries(), f)
+}
+
+// eachOf is each for some of them.
+func (r *reading) eachOf(ctx context.Context, among []*held, f func(*span.Trace)) error {
+	for _, h := range among {
 		t, err := r.load(ctx, h)
 		if missing(err) {
 			continue
@@ -83,6 +87,17 @@ func (r *reading) each(ctx context.Context, f func(*span.Trace)) error {
 		f(t)
 	}
 	return nil
+}
+
+// entries returns every trace in memory and every amendment.
+func (r *reading) entries() []*held {
+	all := r.traces()
+	for _, further := range []map[trace.TraceID][]*held{r.repeated, r.amended} {
+		for _, entries := range further {
+			all = append(all, entries...)
+		}
+	}
+	return all
 }
 
 // missing reports whether an entry has left the log or cannot be read. The archive has it then, or
@@ -97,12 +112,9 @@ func away(err error) bool {
 	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrDamaged)
 }
 
-// summaries calls add with the matching traces in memory that are not hidden.
-func (r *reading) summaries(ctx context.Context, q *store.Query, add func(store.Summary)) error {
-	for _, h := range r.traces() {
-		if r.hidden[h.TraceID] {
-			continue
-		}
+// summaries calls add with the matching ones of the traces.
+func (r *reading) summaries(ctx context.Context, among []*held, q *store.Query, add func(store.Summary)) error {
+	for _, h := range among {
 		sum, err := r.summarize(ctx, h)
 		if missing(err) {
 			continue
@@ -146,11 +158,13 @@ func (r *reading) touches(ctx context.Context, h *held, want object.Ref) (bool, 
 	return false, nil
 }
 
-// lifecycles calls add with the matching lifecycles in memory.
-func (r *reading) lifecycles(ctx context.Context, q *store.FindQuery, add func(store.Lifecycle)) error {
+// lifecycles calls add with the matching lifecycles of the traces.
+func (r *reading) lifecycles(
+	ctx context.Context, among []*held, q *store.FindQuery, add func(store.Lifecycle),
+) error {
 	evaluated := 0
-	for _, h := range r.traces() {
-		if r.hidden[h.TraceID] || q.Open && !h.open {
+	for _, h := range among {
+		if q.Open && !h.open {
 			continue
 		}
 		all, err := r.lifecyclesOf(ctx, h, q.Now)

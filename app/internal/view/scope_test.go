@@ -36,8 +36,10 @@ func TestScope(t *testing.T) {
 				Item:  journal.Item{For: journal.Archive, Amends: true},
 				Trace: &span.Trace{ID: outside.TraceID, Spans: []*span.Span{outside}},
 			}})
-			storetest.CheckScope(t, r.view, store.Scope{Namespaces: []string{"a"}}, r.traces, []int{1})
-			storetest.CheckScope(t, r.view, store.Scope{Namespaces: []string{"a", "b"}}, r.traces, []int{1, 2, 3, 4})
+			storetest.CheckScope(t, r.view, store.Scope{Namespaces: []string{"a"}}, r.traces, []int{1, 2, 7}, []int{4, 5, 8})
+			storetest.CheckScope(
+				t, r.view, store.Scope{Namespaces: []string{"a", "b"}}, r.traces, []int{1, 2, 3, 4, 7}, []int{5, 8},
+			)
 		})
 	}
 }
@@ -49,11 +51,11 @@ func TestScopeOfClusters(t *testing.T) {
 		r.add(tr)
 		r.move(len(r.at) - 1)
 	}
-	for cluster, want := range map[string][]int{"c": {1, 2}, "d": nil} {
+	for cluster, want := range map[string][]int{"c": {1, 2, 4, 5, 7, 8}, "d": nil} {
 		scope := store.Scope{Clusters: []string{"b", cluster}, Namespaces: []string{"a"}}
-		storetest.CheckScope(t, r.view, scope, r.traces, want)
+		storetest.CheckScope(t, r.view, scope, r.traces, want, nil)
 	}
-	storetest.CheckScope(t, r.view, store.Scope{Clusters: []string{"c"}}, r.traces, []int{1, 2, 3, 4, 5, 6})
+	storetest.CheckScope(t, r.view, store.Scope{Clusters: []string{"c"}}, r.traces, []int{1, 2, 3, 4, 5, 6, 7, 8}, nil)
 	_, err := r.view.Trace(t.Context(), store.Scope{Clusters: []string{}}, r.traces[0].ID)
 	if !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("without a permitted cluster: %v", err)

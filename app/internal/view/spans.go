@@ -28,7 +28,7 @@ func (v *View) Services(ctx context.Context, scope store.Scope) ([]string, error
 		ctx,
 		&q,
 		func(s *span.Span) string { return s.Service },
-		func(archive store.Spanner, scope store.Scope) ([]string, error) {
+		func(archive store.Stored, scope store.Scope) ([]string, error) {
 			return archive.Services(ctx, scope)
 		},
 	)
@@ -41,7 +41,7 @@ func (v *View) Operations(ctx context.Context, scope store.Scope, service string
 		ctx,
 		&q,
 		func(s *span.Span) string { return s.Name },
-		func(archive store.Spanner, scope store.Scope) ([]string, error) {
+		func(archive store.Stored, scope store.Scope) ([]string, error) {
 			return archive.Operations(ctx, scope, service)
 		},
 	)
@@ -50,17 +50,28 @@ func (v *View) Operations(ctx context.Context, scope store.Scope, service string
 // names returns the names of the archive and those of the matching spans in memory, sorted.
 func (v *View) names(
 	ctx context.Context, q *store.SpanQuery, of func(*span.Span) string,
-	stored func(store.Spanner, store.Scope) ([]string, error),
+	stored func(store.Stored, store.Scope) ([]string, error),
 ) ([]string, error) {
 	from, err := v.begin(ctx, q.Scope)
 	if err != nil {
 		return nil, err
 	}
+	archive, err := from.archive()
+	if err != nil {
+		return nil, err
+	}
+	scope := from.scope
+	scope.Except = slices.Concat(scope.Except, from.unarchived())
+	out, err := stored(archive, scope)
+	if err != nil {
+		return nil, lost(err)
+	}
+	shared, err := from.shared(ctx, archive, store.SharedQuery{})
+	if err != nil {
+		return nil, lost(err)
+	}
 	found := map[string]bool{}
-	if err := from.each(ctx, func(t *span.Trace) {
-		if from.hidden[t.ID] {
-			return
-		}
+	if err := from.eachOf(ctx, append(from.entries(), shared...), func(t *span.Trace) {
 		for _, s := range t.Spans {
 			if q.Fits(s) {
 				found[of(s)] = true
@@ -68,14 +79,6 @@ func (v *View) names(
 		}
 	}); err != nil {
 		return nil, err
-	}
-	archive, err := from.archive()
-	if err != nil {
-		return nil, err
-	}
-	out, err := stored(archive, from.scope)
-	if err != nil {
-		return nil, lost(err)
 	}
 	for name := range found {
 		out = append(out, strings.ToValidUTF8(name, "\uFFFD"))
@@ -123,10 +126,19 @@ func (v *View) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID, 
 	if err != nil {
 		return nil, lost(err)
 	}
+	shared, err := from.shared(ctx, archive, store.SharedQuery{Since: q.Since, Until: q.Until})
+	if err != nil {
+		return nil, lost(err)
+	}
+	ofShared, err := found.among(ctx, shared)
+	if err != nil {
+		return nil, err
+	}
 	limit := store.PageLength(q.Limit)
-	live = append(live, late...)
+	live = slices.Concat(live, late, ofShared)
 	slices.SortFunc(live, newest)
-	q.Limit = min(limit+len(live)+len(from.hidden), store.MaxPage) // a trace may be in both
+	q.Limit = min(limit+len(live), store.MaxPage) // a trace may be in both
+	q.Scope.Except = slices.Concat(q.Scope.Except, from.unarchived())
 	stored, err := archive.Search(ctx, q)
 	if err != nil {
 		return nil, lost(err)
@@ -135,9 +147,7 @@ func (v *View) Search(ctx context.Context, q store.SpanQuery) ([]trace.TraceID, 
 	for _, l := range live {
 		here[l.id] = true
 	}
-	stored = slices.DeleteFunc(stored, func(id trace.TraceID) bool {
-		return here[id] || from.hidden[id]
-	})
+	stored = slices.DeleteFunc(stored, func(id trace.TraceID) bool { return here[id] })
 	out, err := insert(ctx, archive, stored, live[:min(limit, len(live))])
 	if err != nil {
 		return nil, lost(err)
@@ -152,12 +162,12 @@ type search struct {
 }
 
 // inMemory returns the matching traces in memory.
-func (r search) inMemory(ctx context.Context) ([]match, error) {
+func (r search) inMemory(ctx context.Context) ([]match, error) { return r.among(ctx, r.traces()) }
+
+// among returns the matching ones of some traces.
+func (r search) among(ctx context.Context, all []*held) ([]match, error) {
 	var out []match
-	for _, h := range r.traces() {
-		if r.hidden[h.TraceID] {
-			continue
-		}
+	for _, h := range all {
 		found, start, err := r.fits(ctx, slices.Concat([]*held{h}, r.repeated[h.TraceID], r.amended[h.TraceID]))
 		if err != nil {
 			return nil, err
@@ -174,8 +184,8 @@ func (r search) inMemory(ctx context.Context) ([]match, error) {
 func (r search) late(ctx context.Context, archive store.Reader) ([]match, error) {
 	var out []match
 	for id, amendments := range r.amended {
-		if r.live(id) != nil || r.hidden[id] {
-			continue // inMemory has it, or nobody may see it
+		if r.live(id) != nil {
+			continue // inMemory has it
 		}
 		stored, err := archive.Trace(ctx, r.scope, id)
 		if errors.Is(err, store.ErrNotFound) {

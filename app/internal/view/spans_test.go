@@ -118,7 +118,6 @@ func TestSearchAnyPlace(t *testing.T) {
 	for seed := range seeds {
 		random := rand.New(rand.NewPCG(seed, 2))
 		r := newRoom(t)
-		oracle := searched{r.oracle}
 		for _, tr := range some(random, n) {
 			r.add(tr)
 			r.move(len(r.at) - 1)
@@ -132,7 +131,9 @@ func TestSearchAnyPlace(t *testing.T) {
 				r.reopen()
 			}
 			q := anySpan(random)
-			want, err := oracle.Search(t.Context(), q)
+			oracle, all := searched{r.permitted(q.Scope)}, q
+			all.Scope = store.Scope{}
+			want, err := oracle.Search(t.Context(), all)
 			must(t, err)
 			got, err := r.view.Search(t.Context(), q)
 			must(t, err)
@@ -142,11 +143,11 @@ func TestSearchAnyPlace(t *testing.T) {
 			found += len(got)
 			wantNames, err := oracle.Services(t.Context(), store.Scope{})
 			must(t, err)
-			gotNames, err := r.view.Services(t.Context(), store.Scope{})
+			gotNames, err := r.view.Services(t.Context(), q.Scope)
 			must(t, err)
 			wantOperations, err := oracle.Operations(t.Context(), store.Scope{}, q.Service)
 			must(t, err)
-			gotOperations, err := r.view.Operations(t.Context(), store.Scope{}, q.Service)
+			gotOperations, err := r.view.Operations(t.Context(), q.Scope, q.Service)
 			must(t, err)
 			if d := gocmp.Diff(
 				[][]string{wantNames, wantOperations}, [][]string{gotNames, gotOperations}, cmpopts.EquateEmpty(),

@@ -24,14 +24,26 @@ func (v *View) Trace(ctx context.Context, s store.Scope, id trace.TraceID) (*sto
 		return nil, store.ErrNotFound
 	}
 	from := whole{&reading{sources: v.sources, moment: m, scope: s}}
+	switch {
+	case s.Key() == "":
+	case from.inMemory(ctx, id):
+		from.scope = store.Scope{}
+	default: // of a hidden trace in memory, the archive is asked as of an absent one
+		from.moment = &moment{asOf: m.asOf}
+	}
 	r, err := from.trace(ctx, id)
 	if behind := v.behind(m); errors.Is(err, store.ErrNotFound) && behind != "" {
 		return nil, unavailable(behind)
 	}
-	if err == nil && !s.PermitsTrace(r.Trace) { // also by its parts in the log
-		return nil, store.ErrNotFound
-	}
 	return r, err
+}
+
+// inMemory reports whether the scope permits a part in memory of a trace.
+func (r whole) inMemory(ctx context.Context, id trace.TraceID) bool {
+	return slices.ContainsFunc(r.partsOf(id), func(h *held) bool {
+		t, err := r.load(ctx, h)
+		return err == nil && r.scope.PermitsPart(t)
+	})
 }
 
 // unavailable is a store.ErrUnavailable for another reason than the archive.
@@ -46,7 +58,7 @@ func (unavailable) Unwrap() error { return store.ErrUnavailable }
 // whole reads whole traces.
 type whole struct{ *reading }
 
-// trace returns a trace with all its parts. Only the archive applies the scope.
+// trace returns a trace with all its parts. The scope is that of the archive.
 func (r whole) trace(ctx context.Context, id trace.TraceID) (*store.Record, error) {
 	if h := r.live(id); h != nil {
 		out, err := r.record(ctx, h)

@@ -45,17 +45,18 @@ type View struct {
 	// delay is the error of the looks since the present moment; nil if they are stored.
 	delay atomic.Pointer[error]
 
-	limits limits
+	limits      limits
+	projections projections
 }
 
 var _ store.Reader = (*View)(nil)
 
 // New returns a View without a first moment. Read returns the trace of an entry of the log.
 // Archive returns the archive, or an error that wraps store.ErrUnavailable.
-func New(read func(ctx context.Context, seq uint64) (*span.Trace, error), archive func() (store.Reader, error)) *View {
+func New(read func(ctx context.Context, seq uint64) (*span.Trace, error), archive func() (store.Stored, error)) *View {
 	return &View{
 		sources: sources{read, archive}, begun: make(chan struct{}),
-		limits: limits{store.NewLimiter(), archiveTime, briefTime},
+		limits: limits{store.NewLimiter(), briefTime},
 	}
 }
 
@@ -106,7 +107,7 @@ func (v *View) Publish(asOf time.Time, revision int64, open []*span.Trace, entri
 	if len(next.pending) > len(was.pending) {
 		next.index()
 	}
-	v.replace(next)
+	v.present.Store(next)
 	v.once.Do(func() { close(v.begun) })
 }
 
@@ -152,15 +153,7 @@ func (v *View) Restore(items []journal.Item) {
 		next.pending = append(next.pending, &held{Item: i})
 	}
 	next.index()
-	v.replace(next)
-}
-
-// replace makes next the present moment. Changing is held.
-func (v *View) replace(next *moment) {
-	next.replaced = make(chan struct{})
-	if was := v.present.Swap(next); was != nil {
-		close(was.replaced)
-	}
+	v.present.Store(next)
 }
 
 // Archived removes entries of the log that are in the archive now, or lost.
@@ -185,7 +178,7 @@ func (v *View) Archived(seqs []uint64) {
 		}
 	}
 	next.index()
-	v.replace(&next)
+	v.present.Store(&next)
 }
 
 // Entry returns the trace of an entry of the log.

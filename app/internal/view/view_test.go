@@ -22,6 +22,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/question"
+	"github.com/kube-lifeline/lifeline/app/internal/rights"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -89,7 +90,7 @@ func (r *room) reopen() {
 	r.t.Helper()
 	left, err := r.journal.Pending(r.t.Context(), journal.Archive)
 	must(r.t, err)
-	r.view = view.New(r.journal.Read, func() (store.Reader, error) {
+	r.view = view.New(r.journal.Read, func() (store.Stored, error) {
 		if r.away != nil {
 			return nil, r.away
 		}
@@ -322,12 +323,51 @@ func TestDelayed(t *testing.T) {
 	}
 }
 
+// permitted returns the oracle for a scope: an archive that has what the scope permits of all traces, and nothing else.
+func (r *room) permitted(s store.Scope) *sqlite.Store {
+	r.t.Helper()
+	if s.Key() == "" {
+		return r.oracle
+	}
+	out, err := sqlite.Open(r.t.Context(), store.Config{Path: filepath.Join(r.t.TempDir(), "permitted.db")})
+	must(r.t, err)
+	r.t.Cleanup(func() { must(r.t, out.Close()) })
+	var visible []*span.Trace
+	for _, tr := range r.traces {
+		whole := &span.Trace{ID: tr.ID, Outcome: tr.Outcome, Reason: tr.Reason}
+		parts, err := r.oracle.Batches(r.t.Context(), tr.ID)
+		must(r.t, err)
+		for _, b := range parts {
+			for _, part := range slices.Concat(b.Finished, b.Amendments) {
+				whole.Spans = append(whole.Spans, part.Spans...)
+			}
+		}
+		if part := rights.Project(whole, rights.Sees{
+			Object: s.Permits, Trace: func(id trace.TraceID) bool { return r.permits(s, id) },
+		}); part != nil {
+			visible = append(visible, part)
+		}
+	}
+	must(r.t, out.Write(r.t.Context(), &store.Batch{Revision: 1, AsOf: asOf, Finished: visible}))
+	return out
+}
+
+// permits reports whether a trace has a visible span.
+func (r *room) permits(s store.Scope, id trace.TraceID) bool {
+	r.t.Helper()
+	of, err := r.oracle.Trace(r.t.Context(), store.Scope{}, id)
+	must(r.t, err)
+	return rights.Project(of.Trace, rights.Sees{Object: s.Permits}) != nil
+}
+
 // anyScope returns a random scope. The view of a room has the cluster "c".
 func anyScope(random *rand.Rand) store.Scope {
 	return [...]store.Scope{
 		{}, {}, {Namespaces: []string{"default"}}, {Namespaces: []string{"shop"}},
 		{Namespaces: []string{"default", "shop"}}, {Namespaces: []string{"default", ""}}, {Namespaces: []string{}},
-	}[random.IntN(7)]
+		{Without: []store.Guarded{{Kind: "Pod"}}}, {Without: []store.Guarded{{Kind: "Pod", Except: []string{"shop"}}}},
+		{Namespaces: []string{"default"}, Without: []store.Guarded{{Group: "apps", Kind: "Deployment"}}},
+	}[random.IntN(10)]
 }
 
 // anyQuery returns a random query. Each matches a trace in all places or in none.
@@ -424,7 +464,9 @@ func anyPlace(t *testing.T, random *rand.Rand, rounds int) {
 			r.reopen()
 		}
 		q := anyQuery(random)
-		want := lists(t, r.oracle, q, nothing)
+		all := q
+		all.Scope = store.Scope{}
+		want := lists(t, r.permitted(q.Scope), all, nothing)
 		got := lists(t, r.view, q, step)
 		if d := cmp.Diff(want, got, anywhere); d != "" {
 			t.Fatalf("round %d, %+v: -oracle +view:\n%s", round, q, d)
@@ -433,7 +475,11 @@ func anyPlace(t *testing.T, random *rand.Rand, rounds int) {
 		if random.IntN(3) == 0 {
 			w.Actor = []string{"kubectl", "someone"}[random.IntN(2)]
 		}
-		if d := cmp.Diff(writes(t, r.oracle, w, nothing), writes(t, r.view, w, step), cmpopts.EquateEmpty()); d != "" {
+		allWrites := w
+		allWrites.Scope = store.Scope{}
+		if d := cmp.Diff(
+			writes(t, r.permitted(w.Scope), allWrites, nothing), writes(t, r.view, w, step), cmpopts.EquateEmpty(),
+		); d != "" {
 			t.Fatalf("round %d, writes of %+v: -oracle +view:\n%s", round, w, d)
 		}
 		r.density(q)
@@ -473,7 +519,7 @@ func anyPlace(t *testing.T, random *rand.Rand, rounds int) {
 // counts compares the number of traces with the oracle.
 func (r *room) counts(s store.Scope) {
 	r.t.Helper()
-	want, err := r.oracle.Stats(r.t.Context(), s)
+	want, err := r.permitted(s).Stats(r.t.Context(), store.Scope{})
 	must(r.t, err)
 	got, err := r.view.Stats(r.t.Context(), s)
 	must(r.t, err)
@@ -486,14 +532,14 @@ func (r *room) counts(s store.Scope) {
 func (r *room) one(i int, s store.Scope) {
 	r.t.Helper()
 	id := r.traces[i].ID
-	causes, err := r.oracle.Causes(r.t.Context(), s, id)
+	causes, err := r.permitted(s).Causes(r.t.Context(), store.Scope{}, id)
 	must(r.t, err)
 	found, err := r.view.Causes(r.t.Context(), s, id)
 	must(r.t, err)
 	if d := cmp.Diff(causes, found, cmpopts.EquateEmpty()); d != "" {
 		r.t.Errorf("causes of trace %d, %+v: -oracle +view:\n%s", i, s, d)
 	}
-	want, err := r.oracle.Trace(r.t.Context(), s, id)
+	want, err := r.oracle.Trace(r.t.Context(), s, id) // its caller projects it
 	if errors.Is(err, store.ErrNotFound) {
 		if _, err = r.view.Trace(r.t.Context(), s, id); !errors.Is(err, store.ErrNotFound) {
 			r.t.Errorf("trace %d, which is outside %+v: %v", i, s, err)
@@ -514,13 +560,14 @@ func (r *room) one(i int, s store.Scope) {
 // between compares ranges of IDs with the oracle.
 func (r *room) between(s store.Scope) {
 	r.t.Helper()
+	permitted := r.permitted(s)
 	for first := range 16 {
 		low, high := trace.TraceID{byte(first) << 4}, trace.TraceID{byte(first)<<4 | 15}
 		for i := range high[1:] {
 			high[i+1] = 0xff
 		}
 		for _, limit := range []int{1, 2, 100} {
-			want, err := r.oracle.Between(r.t.Context(), s, low, high, limit)
+			want, err := permitted.Between(r.t.Context(), store.Scope{}, low, high, limit)
 			must(r.t, err)
 			got, err := r.view.Between(r.t.Context(), s, low, high, limit)
 			must(r.t, err)
@@ -595,7 +642,7 @@ func TestBeforeTheFirstLook(t *testing.T) {
 	r.move(0) // pending
 	left, err := r.journal.Pending(t.Context(), journal.Archive)
 	must(t, err)
-	v := view.New(r.journal.Read, func() (store.Reader, error) { return r.archive, nil })
+	v := view.New(r.journal.Read, func() (store.Stored, error) { return r.archive, nil })
 	for _, when := range []string{"new", "restored", "archived"} {
 		id := r.traces[0].ID
 		_, err1 := v.Trace(t.Context(), store.Scope{}, id)
@@ -677,7 +724,7 @@ func TestWithoutTheArchive(t *testing.T) {
 
 // failing is an archive with an error.
 type failing struct {
-	store.Reader
+	store.Stored
 	err error
 	end context.CancelFunc
 }
@@ -715,7 +762,7 @@ func TestFailingArchive(t *testing.T) {
 			if tc.end {
 				archive.end = cancel
 			}
-			v := view.New(r.journal.Read, func() (store.Reader, error) { return archive, nil })
+			v := view.New(r.journal.Read, func() (store.Stored, error) { return archive, nil })
 			v.Restore(left)
 			v.Publish(asOf, r.looks, nil, nil)
 			got, err := v.Trace(ctx, store.Scope{}, r.traces[0].ID)
@@ -771,7 +818,7 @@ func TestLeavesTheLog(t *testing.T) {
 					r.move(0)
 				}
 				return r.journal.Read(ctx, seq)
-			}, func() (store.Reader, error) { return r.archive, nil })
+			}, func() (store.Stored, error) { return r.archive, nil })
 			v.Restore(left)
 			v.Publish(asOf, r.looks, nil, nil)
 			if n, err := ask(t, v, r.traces[0].ID); err != nil || n != 1 || reads == 0 {

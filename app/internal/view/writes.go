@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"slices"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -36,9 +37,8 @@ type writes struct {
 
 func (r *writes) page(ctx context.Context) (*store.WritePage, error) {
 	l := &lister[store.Write]{
-		hidden: func(w *store.Write) bool { return r.hidden[w.TraceID] },
-		limit:  store.PageLength(r.q.Limit),
-		key:    func(w *store.Write) string { return string(position(w)) },
+		limit: store.PageLength(r.q.Limit),
+		key:   func(w *store.Write) string { return string(position(w)) },
 		order: func(a, b *store.Write) int {
 			return cmp.Or(b.End.Compare(a.End), bytes.Compare(position(b), position(a)))
 		},
@@ -52,15 +52,7 @@ func (r *writes) page(ctx context.Context) (*store.WritePage, error) {
 			return cmp.Or(cmp.Compare(w.End.UnixNano(), at), bytes.Compare(position(w), key)) < 0
 		}
 	}
-	if err := r.each(ctx, func(t *span.Trace) {
-		for _, s := range t.Spans {
-			for _, w := range store.WritesOf(s) {
-				if r.q.Fits(&w) {
-					l.add(w)
-				}
-			}
-		}
-	}); err != nil {
+	if err := r.add(ctx, r.entries(), l); err != nil {
 		return nil, err
 	}
 	out := &store.WritePage{Incomplete: r.behind}
@@ -69,12 +61,26 @@ func (r *writes) page(ctx context.Context) (*store.WritePage, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	out.Incomplete = cmp.Or(out.Incomplete, r.partial)
 	var more bool
 	if out.Writes, more = l.page(); more {
 		last := &out.Writes[len(out.Writes)-1]
 		out.Next = store.NewCursor(last.End.UnixNano(), position(last))
 	}
 	return out, nil
+}
+
+// add adds the matching writes of traces.
+func (r *writes) add(ctx context.Context, among []*held, to *lister[store.Write]) error {
+	return r.eachOf(ctx, among, func(t *span.Trace) {
+		for _, s := range t.Spans {
+			for _, w := range store.WritesOf(s) {
+				if r.q.Fits(&w) {
+					to.add(w)
+				}
+			}
+		}
+	})
 }
 
 // archived adds the matching writes of the archive.
@@ -84,14 +90,36 @@ func (r *writes) archived(ctx context.Context, to *lister[store.Write]) error {
 		return err
 	}
 	q := r.q
-	return to.fill(func() (page []store.Write, last bool, err error) {
+	q.Scope.Except = slices.Concat(q.Scope.Except, r.unarchived())
+	if err := to.fill(func() (page []store.Write, last bool, err error) {
 		p, err := archive.Writes(ctx, q)
 		if err != nil {
 			return nil, true, err
 		}
 		q.After = p.Next
 		return p.Writes, p.Next == "", nil
-	})
+	}); err != nil || r.all == nil {
+		return err
+	}
+	of := store.SharedQuery{Since: r.q.Since, Until: r.q.Until, Object: r.q.Object}
+	if r.q.TraceID.IsValid() {
+		of.IDs = []trace.TraceID{r.q.TraceID}
+	}
+	if least := to.least(); least != nil && least.End.After(of.Since) {
+		of.Since = least.End
+	}
+	if r.q.After != "" {
+		at, _, err := r.q.After.Position(writeKey)
+		if err != nil {
+			return err
+		}
+		of.Until = behindCursor(of.Until, at)
+	}
+	shared, err := r.shared(ctx, archive, of)
+	if err != nil {
+		return err
+	}
+	return r.add(ctx, shared, to)
 }
 
 // writeKey is the length of a write's position among those of one time: its trace, its span, and its

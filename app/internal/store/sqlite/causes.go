@@ -18,12 +18,12 @@ import (
 func (s *Store) Causes(ctx context.Context, scope store.Scope, id trace.TraceID) ([]store.Cause, error) {
 	f := &filter{}
 	f.add("t.id = ?", id[:])
-	f.visible(scope, "t")
+	f.touching(scope, "t")
 	in := &filter{}
 	in.add("l.of_trace = ? AND t.id <> l.of_trace", id[:])
-	in.visible(scope, "t")
+	in.touching(scope, "t")
 	if of := (&filter{}); !scope.All() { // the trace may be unknown here, and open in memory
-		of.visible(scope, "me")
+		of.touching(scope, "me")
 		in.add("NOT EXISTS (SELECT 1 FROM traces me WHERE me.id = l.of_trace AND me.phase > 0 AND NOT ("+
 			strings.Join(of.terms, " AND ")+"))", of.args...)
 	}

@@ -3,6 +3,8 @@
 package sqlite
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,30 +78,135 @@ func (f *filter) among(column string, ids []trace.TraceID) {
 	}
 }
 
-// visible restricts the table traces, under its alias, to those that a scope permits. Without its
+// visible restricts the table traces, under its alias, to those that a scope permits as a whole. Without its
 // finished version, a trace may have objects that are not known.
 func (f *filter) visible(s store.Scope, traces string) {
-	switch {
-	case s.All():
+	if !f.limit(s, traces) {
 		return
-	case s.Clusters != nil, s.Namespaces != nil && len(s.Namespaces) == 0: // the file does not have its cluster
+	}
+	sole, others := soles(s, traces), whole(s, traces)
+	f.add("("+sole.all()+" OR "+others.all()+")", slices.Concat(sole.args, others.args)...)
+}
+
+// touching restricts the table traces, under its alias, to those that a scope permits as a whole or in part.
+func (f *filter) touching(s store.Scope, traces string) {
+	if !f.limit(s, traces) {
+		return
+	}
+	sole, some := soles(s, traces), touched(s, traces)
+	f.add("("+sole.all()+" OR "+some.all()+")", slices.Concat(sole.args, some.args)...)
+}
+
+// shared restricts the table traces, under its alias, to those that a scope permits in part.
+func (f *filter) shared(s store.Scope, traces string) {
+	if !f.limit(s, traces) {
 		f.add("0")
 		return
 	}
+	if s.Usual() {
+		f.add(traces + ".sole IS NULL") // what an index can use
+	}
+	some, all := touched(s, traces), whole(s, traces)
+	f.add(some.all(), some.args...)
+	f.add("NOT ("+all.all()+")", all.args...)
+}
+
+// limit adds what all conditions of a scope have in common. It reports whether more is needed.
+func (f *filter) limit(s store.Scope, traces string) bool {
+	switch {
+	case s.All():
+		return false
+	case s.Clusters != nil, s.Namespaces != nil && len(s.Namespaces) == 0: // the file does not have its cluster
+		f.add("0")
+		return false
+	}
 	f.add(traces + ".phase > 0")
-	for _, id := range s.Except {
-		f.add(traces+".id != ?", id[:])
+	if len(s.Except) > 0 {
+		f.add("lower(hex("+traces+".id)) NOT IN (SELECT value FROM json_each(?))", idList(s.Except))
 	}
-	if s.Namespaces == nil {
-		return
+	return s.Namespaces != nil || len(s.Without) > 0
+}
+
+// idList returns trace IDs as a JSON list.
+func idList(ids []trace.TraceID) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
 	}
-	of := &filter{}
-	of.add("so.trace = " + traces + ".num")
+	list, _ := json.Marshal(texts)
+	return string(list)
+}
+
+// soles selects the traces that a scope permits by their only namespace.
+func soles(s store.Scope, traces string) *filter {
+	f := &filter{}
+	switch {
+	case !s.Usual():
+		f.add("0")
+	case s.Namespaces == nil:
+		f.add(traces + ".sole IS NOT NULL")
+	default:
+		anyOf(f, traces+".sole", s.Namespaces)
+	}
+	return f
+}
+
+// whole selects the traces that a scope permits as a whole by their objects: store.Scope.PermitsTrace in SQL.
+func whole(s store.Scope, traces string) *filter {
+	f := &filter{}
+	if s.Usual() {
+		f.add(traces + ".sole IS NULL")
+	}
+	f.add(traces + ".mentions = 0")
 	if !s.PermitsNamespace("") {
-		f.add("EXISTS (SELECT 1 FROM objects so" + of.String() + ")")
+		f.add("EXISTS (SELECT 1 FROM objects so WHERE so.trace = " + traces + ".num)")
 	}
-	noneOf(of, "so.namespace", s.Namespaces)
-	f.add("NOT EXISTS (SELECT 1 FROM objects so"+of.String()+")", of.args...)
+	permits := permitted(s, "so")
+	f.add("NOT EXISTS (SELECT 1 FROM objects so WHERE so.trace = "+traces+".num AND NOT ("+permits.all()+"))",
+		permits.args...)
+	return f
+}
+
+// touched selects the traces with an object that a scope permits: store.Scope.PermitsPart in SQL.
+func touched(s store.Scope, traces string) *filter {
+	f := &filter{}
+	if s.Usual() {
+		f.add(traces + ".sole IS NULL")
+	}
+	permits := permitted(s, "so")
+	some := "EXISTS (SELECT 1 FROM objects so WHERE so.trace = " + traces + ".num AND " + permits.all() + ")"
+	if s.PermitsNamespace("") {
+		some = "(" + some + " OR NOT EXISTS (SELECT 1 FROM objects so WHERE so.trace = " + traces + ".num))"
+	}
+	f.add(some, permits.args...)
+	return f
+}
+
+// permitted restricts the table objects, under its alias, to those that a scope permits. It is Scope.Permits in SQL.
+func permitted(s store.Scope, objects string) *filter {
+	f := &filter{}
+	column := func(name string) string { return objects + "." + name }
+	if s.Namespaces != nil {
+		in, own := &filter{}, &filter{}
+		anyOf(in, column("namespace"), s.Namespaces)
+		anyOf(own, column("name"), s.Namespaces)
+		text := in.all()
+		if !s.PermitsNamespace("") {
+			text = "(" + text + " OR " + column("namespace") + " = '' AND " + column("kind") + " = 'Namespace' AND " +
+				column("api_group") + " = '' AND " + own.all() + ")"
+			in.args = append(in.args, own.args...)
+		}
+		f.add(text, in.args...)
+	}
+	for _, g := range s.Without {
+		kind := "NOT (" + column("kind") + " = ? AND " + column("api_group") + " IN (?, '')"
+		in := &filter{args: []any{g.Kind, g.Group}}
+		if noneOf(in, column("namespace"), g.Except); len(in.terms) > 0 {
+			kind += " AND " + in.all()
+		}
+		f.add(kind+")", in.args...)
+	}
+	return f
 }
 
 func (f *filter) String() string {

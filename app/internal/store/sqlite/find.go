@@ -18,7 +18,7 @@ func (s *Store) Between(
 ) ([]trace.TraceID, error) {
 	f := &filter{}
 	f.add("id BETWEEN ? AND ? AND phase > 0", low[:], high[:])
-	f.visible(scope, "traces")
+	f.touching(scope, "traces")
 	var out []trace.TraceID
 	var id []byte
 	err := s.db.Read(ctx, func(q database.Querier) error {

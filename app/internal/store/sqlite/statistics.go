@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
+	"github.com/kube-lifeline/lifeline/app/internal/question"
 	questions "github.com/kube-lifeline/lifeline/app/internal/question/sqlite"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -63,7 +64,7 @@ func groups(ctx context.Context, from database.Querier, q *store.GroupQuery, pag
 	err = database.Scan(ctx, from,
 		"SELECT *, count(*) OVER () FROM (SELECT "+columns+" FROM "+of.before+
 			questions.From(columns, of.before, f.String())+f.String()+of.end+" GROUP BY v) ORDER BY "+order+" LIMIT ?",
-		append(f.args, store.MaxGroups), to, func() error {
+		slices.Concat(f.args, of.last, []any{store.MaxGroups}), to, func() error {
 			one := group
 			one.Value = value.String
 			if q.By.Day {
@@ -82,11 +83,11 @@ func groups(ctx context.Context, from database.Querier, q *store.GroupQuery, pag
 }
 
 // statistic is the SQL of groups: their columns, and the text before and after the lifecycles and their condition. The
-// parameters before the condition are in the order of the text.
+// parameters before the condition, args, and those after it, last, are in the order of the text.
 type statistic struct {
 	columns     []string
 	before, end string
-	args        []any
+	args, last  []any
 }
 
 // measured returns the statistic of q.Of by the groups of q.By.
@@ -100,7 +101,7 @@ func measured(ctx context.Context, from database.Querier, q *store.GroupQuery) (
 		fractions = []any{string(list)}
 	}
 	before := 0 // the parameters before those of the groups
-	computed := q.Of != nil && !q.Of.IsField()
+	computed := q.Of != nil && !q.Of.IsField() || len(q.Also) > 0
 	if computed {
 		before = len(fractions)
 	}
@@ -108,14 +109,16 @@ func measured(ctx context.Context, from database.Querier, q *store.GroupQuery) (
 	if err != nil {
 		return nil, err
 	}
-	out := &statistic{[]string{by + " AS v", "count(*) AS n", "0 AS w", "NULL AS q"}, "", "", args}
+	out := &statistic{columns: []string{by + " AS v", "count(*) AS n", "0 AS w", "NULL AS q"}, args: args}
 	if q.Changes {
 		out.columns[1] = "count(DISTINCT l.trace) AS n"
 	}
-	if q.Of == nil {
+	of, values := question.Operand{SQL: "NULL"}, []any(nil)
+	if q.Of != nil {
+		of, values = q.Of.Operand(questions.Dialect{}, q.Now, len(fractions)+len(args)+1)
+	} else if !computed {
 		return out, nil
 	}
-	of, values := q.Of.Operand(questions.Dialect{}, q.Now, len(fractions)+len(args)+1)
 	value := of.SQL
 	if computed {
 		out.columns[0], value = "v", "x"
@@ -124,11 +127,48 @@ func measured(ctx context.Context, from database.Querier, q *store.GroupQuery) (
 	} else { // without parameters
 		out.args = slices.Concat(args, fractions)
 	}
+	if len(q.Also) > 0 {
+		rows, err := rowsOfLifecycles(q)
+		if err != nil {
+			return nil, err
+		}
+		out.before = "(SELECT * FROM " + out.before
+		out.end += " UNION ALL SELECT value ->> 0, value ->> 1 FROM json_each(?))"
+		out.last = []any{rows}
+	}
 	out.columns[2] = "count(" + value + ") AS w"
 	if fractions != nil {
 		out.columns[3] = questions.Dialect{}.Quantiles(value, "?") + " AS q"
 	}
 	return out, nil
+}
+
+// rowsOfLifecycles returns the value of By and of Of for the lifecycles of q.Also, as JSON. A day is a number.
+func rowsOfLifecycles(q *store.GroupQuery) (string, error) {
+	g, err := store.NewGrouping(q)
+	if err != nil {
+		return "", err
+	}
+	rows := make([][2]any, len(q.Also))
+	for i := range q.Also {
+		l := &q.Also[i]
+		rows[i][0] = g.Value(l)
+		if q.By.Day {
+			day, err := time.Parse(time.DateOnly, g.Value(l))
+			if err != nil {
+				return "", err
+			}
+			rows[i][0] = day.Unix() / int64(nanosADay/int64(time.Second))
+		}
+		if q.Of == nil {
+			continue
+		}
+		if d, is := q.Of.Of(&l.Lifecycle, q.Now); is {
+			rows[i][1] = int64(d)
+		}
+	}
+	list, err := json.Marshal(rows)
+	return string(list), err
 }
 
 // groupedBy returns the SQL of the value of groups, with the values of its parameters. The number of the first one is

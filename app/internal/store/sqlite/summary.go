@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
+	"github.com/kube-lifeline/lifeline/app/internal/rights"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -21,10 +23,10 @@ var summaryColumns = []string{
 
 var (
 	selectSummary = "SELECT num, spans, pinned, " + strings.Join(summaryColumns, ", ") + " FROM traces"
-	upsertSummary = "INSERT INTO traces (num, phase, spans, writes, digest, " + strings.Join(summaryColumns, ", ") +
-		") VALUES (?, ?, ?, ?, ?" + strings.Repeat(", ?", len(summaryColumns)) +
+	upsertSummary = "INSERT INTO traces (num, phase, spans, writes, digest, sole, mentions, " +
+		strings.Join(summaryColumns, ", ") + ") VALUES (?, ?, ?, ?, ?, ?, ?" + strings.Repeat(", ?", len(summaryColumns)) +
 		") ON CONFLICT (num) DO UPDATE SET phase = excluded.phase, spans = excluded.spans, writes = excluded.writes, " +
-		"digest = excluded.digest, " + setSummary()
+		"digest = excluded.digest, sole = excluded.sole, mentions = excluded.mentions, " + setSummary()
 )
 
 func setSummary() string {
@@ -37,6 +39,7 @@ func setSummary() string {
 
 // finish stores the finished trace itself, after its spans.
 func (c *content) finish(ctx context.Context, sum *store.Summary, h *head) error {
+	sole, mentions := c.objects()
 	return c.Exec(
 		ctx,
 		upsertSummary,
@@ -45,6 +48,8 @@ func (c *content) finish(ctx context.Context, sum *store.Summary, h *head) error
 		len(c.of),
 		c.rows.nextWrite,
 		h.digest(sum.ID, int64(len(c.of))),
+		sole,
+		mentions,
 		sum.ID[:],
 		sum.Revision,
 		nanos(sum.AsOf),
@@ -77,6 +82,15 @@ func (c *content) finish(ctx context.Context, sum *store.Summary, h *head) error
 		encodeWork(sum.Work),
 		optional(sum.Earliest),
 	)
+}
+
+// objects returns what the objects of a trace, with its amendments, mean for scopes: the columns sole and mentions.
+func (c *content) objects() (sole any, mentions bool) {
+	t := &span.Trace{ID: c.id, Spans: c.all(true)}
+	if namespace, is := store.Sole(t); is {
+		sole = text(namespace)
+	}
+	return sole, len(rights.Mentioned(t)) > 0
 }
 
 // optional returns the column of a time that may be zero.

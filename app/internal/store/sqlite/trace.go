@@ -18,7 +18,7 @@ import (
 func (s *Store) Trace(ctx context.Context, scope store.Scope, id trace.TraceID) (*store.Record, error) {
 	f := &filter{}
 	f.add("id = ? AND phase > 0", id[:])
-	f.visible(scope, "traces")
+	f.touching(scope, "traces")
 	sum, parts, err := s.read(ctx, id, f)
 	if err != nil {
 		return nil, err

@@ -199,9 +199,10 @@ func (m *merge) amend(ctx context.Context, h *head, t *span.Trace) error {
 	if h.stamp != 0 {
 		h.stamp = h.digest(t.ID, int64(len(c.of)))
 	}
+	sole, mentions := c.objects()
 	return m.Exec(
 		ctx, "UPDATE traces SET spans = ?1, writes = (SELECT count(*) FROM writes WHERE trace = ?2), "+
-			"digest = ?3 WHERE num = ?2", len(c.of), h.num, h.stamp,
+			"digest = ?3, sole = ?4, mentions = ?5 WHERE num = ?2", len(c.of), h.num, h.stamp, sole, mentions,
 	)
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/question"
 	"github.com/kube-lifeline/lifeline/app/internal/question/questiontest"
+	"github.com/kube-lifeline/lifeline/app/internal/rights"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -117,9 +118,18 @@ func selected(all []store.Lifecycle, q store.FindQuery) []store.Lifecycle {
 	return out
 }
 
-// permitted returns the traces that a scope permits.
-func permitted(traces []*span.Trace, s store.Scope) []*span.Trace {
-	return slices.DeleteFunc(slices.Clone(traces), func(t *span.Trace) bool { return !s.PermitsTrace(t) })
+// permitted returns what a Reader has of traces within a scope: whole traces, or also parts.
+func permitted(r store.Reader, traces []*span.Trace, s store.Scope) []*span.Trace {
+	if _, isStored := r.(store.Stored); isStored || s.Key() == "" {
+		return slices.DeleteFunc(slices.Clone(traces), func(t *span.Trace) bool { return !s.PermitsTrace(t) })
+	}
+	var out []*span.Trace
+	for _, t := range traces {
+		if part := rights.Project(t, rights.Sees{Object: s.Permits}); part != nil {
+			out = append(out, part)
+		}
+	}
+	return out
 }
 
 // find returns all pages of a query.
@@ -249,7 +259,7 @@ func testFind(t *testing.T, reading Reading) {
 			q.Where, q.Now = where(t, tc.where), questionTime
 			var want []store.Lifecycle
 			if !tc.none {
-				if want = selected(lifecycles(permitted(b.Finished, q.Scope)), q); len(want) == 0 ||
+				if want = selected(lifecycles(permitted(r, b.Finished, q.Scope)), q); len(want) == 0 ||
 					name != "all" && name != "traces" && len(want) == len(all) {
 					t.Fatalf("%d of %d lifecycles are a bad test", len(want), len(all))
 				}
@@ -417,9 +427,24 @@ func testGroup(t *testing.T, reading Reading) {
 				q.Where = where(t, text)
 				page, err := r.Group(t.Context(), q)
 				must(t, err)
-				want := grouped(selected(all, q.FindQuery), q)
+				matching := selected(all, q.FindQuery)
+				want := grouped(matching, q)
 				if d := gocmp.Diff(want, page.Groups, cmpopts.EquateEmpty()); d != "" || page.More != 0 {
 					t.Errorf("%s: -want +got:\n%s", text, d)
+				}
+				if _, isStored := r.(store.Stored); !isStored {
+					continue
+				}
+				part := q // a half of the traces is not stored, as it were
+				for _, l := range matching {
+					if l.Trace[0]%2 == 0 {
+						part.Also, part.Scope.Except = append(part.Also, l), append(part.Scope.Except, l.Trace)
+					}
+				}
+				page, err = r.Group(t.Context(), part)
+				must(t, err)
+				if d := gocmp.Diff(want, page.Groups, cmpopts.EquateEmpty()); d != "" || len(part.Also) == 0 && len(want) > 1 {
+					t.Errorf("%s with further lifecycles: -want +got:\n%s", text, d)
 				}
 			}
 		})

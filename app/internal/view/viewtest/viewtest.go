@@ -55,14 +55,14 @@ func New(tb testing.TB) *View {
 }
 
 // Access returns the access of a sender who may see everything.
-func (v *View) Access(*http.Request) store.Access {
-	return store.NewGate(v, store.Whole).For(store.Scope{})
+func (v *View) Access(*http.Request) (store.Access, error) {
+	return store.NewGate(v, store.Whole).For(store.Scope{}), nil
 }
 
 // pending reads an entry of the pending log, which is empty.
 func pending(context.Context, uint64) (*span.Trace, error) { return nil, store.ErrNotFound }
 
-func (v *View) reader() (store.Reader, error) {
+func (v *View) reader() (store.Stored, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.down != nil {
