@@ -29,8 +29,8 @@ var refusals = [...]relation{
 // dependants.
 func Refuses(r object.Relation) bool { return r.Type == object.Quota || r.Type == object.Limits }
 
-// maxLimitRanges is the maximum number of LimitRanges in a Namespace. A refusal names no LimitRange, so each of them is a
-// candidate.
+// maxLimitRanges is the maximum number of LimitRanges in a Namespace. A refusal names no LimitRange, so each of them is
+// a candidate.
 const maxLimitRanges = 4
 
 // refusing returns the objects of a type of relation that had refused the dependants of the owner of w's object; none
