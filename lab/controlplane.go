@@ -106,16 +106,15 @@ func (c *Cluster) apiserverArgs() ([]string, error) {
 		"--audit-log-path=" + c.AuditLog(),
 		"--audit-log-maxsize=0", // one file: rotation would hide writes
 		"--audit-policy-file=" + policy,
-	}
-	if c.opts.has(Metrics) || c.opts.has(SampleAPI) { // an aggregated API trusts the API server's users
-		args = append(args,
-			"--requestheader-client-ca-file="+c.pki("ca.crt"),
-			"--requestheader-allowed-names="+frontProxy,
-			"--requestheader-extra-headers-prefix=X-Remote-Extra-",
-			"--requestheader-group-headers=X-Remote-Group",
-			"--requestheader-username-headers=X-Remote-User",
-			"--proxy-client-cert-file="+c.pki(frontProxy+".crt"),
-			"--proxy-client-key-file="+c.pki(frontProxy+".key"))
+		// An aggregated API trusts the API server's users.
+		"--requestheader-client-ca-file=" + c.pki("ca.crt"),
+		"--requestheader-allowed-names=" + frontProxy,
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-uid-headers=X-Remote-Uid",
+		"--proxy-client-cert-file=" + c.pki(frontProxy+".crt"),
+		"--proxy-client-key-file=" + c.pki(frontProxy+".key"),
 	}
 	if sink := c.opts.AuditWebhook; sink != "" {
 		path := c.etc("audit-webhook.kubeconfig")

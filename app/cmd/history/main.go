@@ -135,7 +135,7 @@ func serving(archive store.Archive, asOf time.Time) (handler, error) {
 	var problems api.ProblemHub
 	problems.Publish(problem.NewTracker(cluster).Snapshot(asOf))
 	answers, err := api.New(api.Options{
-		Access:   func(*http.Request) store.Access { return access },
+		Access:   func(*http.Request) (store.Access, error) { return access, nil },
 		Cluster:  cluster,
 		Problems: &problems,
 		Info:     func() api.Info { return api.Info{Version: "demo", Cluster: cluster, AsOf: asOf} },

@@ -54,6 +54,7 @@ func newRoot(streams genericiooptions.IOStreams, argv0 string) *cobra.Command {
 		newArchive(streams),
 		newSQL(streams),
 		newWebhook(streams),
+		newDiscovery(streams),
 		newRBAC(streams),
 		newDoctor(streams),
 		newRecord(streams),

@@ -33,10 +33,25 @@ const (
 // answer returns a handler that writes the function's result as JSON; a []byte is JSON already, and a
 // *download is a file.
 func (s *Server) answer(ask func(*request) (any, error)) http.Handler {
+	return s.respond(func(r *http.Request) (any, error) {
+		asked, err := s.request(r)
+		if err != nil {
+			return nil, err
+		}
+		return ask(asked)
+	})
+}
+
+// answerAnyone is answer for what every server has in common.
+func (s *Server) answerAnyone(ask func(*request) (any, error)) http.Handler {
+	return s.respond(func(r *http.Request) (any, error) { return ask(s.public(r)) })
+}
+
+func (s *Server) respond(ask func(*http.Request) (any, error)) http.Handler {
 	return s.limited(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), question)
 		defer cancel()
-		got, err := ask(s.request(r.WithContext(ctx)))
+		got, err := ask(r.WithContext(ctx))
 		if err == nil {
 			err = s.write(w, got)
 		}
@@ -103,11 +118,20 @@ func marshal(body any) ([]byte, error) {
 	return render.EscapeJSON(doc.Bytes()), nil
 }
 
+// refusal is an error of Options.Access.
+type refusal interface {
+	error
+	Status() int
+}
+
 // fail writes an error response. Internal errors go to the log instead.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var out *Error
+	var refused refusal
 	switch {
 	case errors.As(err, &out):
+	case errors.As(err, &refused):
+		out = problem(refused.Status(), "%s", object.Bound(refused.Error()))
 	case r.Context().Err() != nil:
 		out = problem(statusClientGone, "the client closed the request")
 	case errors.Is(err, store.ErrNotFound):
@@ -152,6 +176,9 @@ func writeError(w http.ResponseWriter, e *Error) {
 		doc = nil // impossible for a code and a string
 	}
 	w.Header().Set("Content-Type", "application/json")
+	if e.Code == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
 	if e.Code == http.StatusServiceUnavailable || e.Code == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", retryAfter)
 	}

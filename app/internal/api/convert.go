@@ -4,6 +4,9 @@ package api
 
 import (
 	"bytes"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/render"
@@ -74,6 +77,29 @@ func SummaryOf(s *store.Summary) Summary {
 	if s.Object != (object.Ref{}) {
 		ref := s.Object
 		out.Object = &ref
+	}
+	return out
+}
+
+// Stored returns the summary for package render.
+func (s *Summary) Stored() store.Summary {
+	id, _ := trace.TraceIDFromHex(s.TraceID) // a missing ID shows as zeros
+	out := store.Summary{
+		ID: id, Open: s.Open, Stuck: s.Stuck, Pinned: s.Pinned,
+		Start: s.Start, Duration: time.Duration(s.Duration), Outcome: s.Outcome, Was: s.Was, Reason: s.Reason,
+		Name: s.Name, Verb: s.Verb, Command: s.Command, Actor: s.Actor, User: s.User, Heals: s.Heals,
+		Fight: s.Fight, Edits: s.Edits, Category: s.Category,
+		Slowest: s.Slowest, SlowestDuration: time.Duration(s.SlowestDuration),
+		Current: s.Current, CurrentDuration: time.Duration(s.CurrentDuration), Spans: s.Spans, AsOf: s.AsOf,
+	}
+	if s.SettledAt != nil {
+		out.SettledAt = *s.SettledAt
+	}
+	if s.Earliest != nil {
+		out.Earliest = *s.Earliest
+	}
+	if s.Object != nil {
+		out.Object = *s.Object
 	}
 	return out
 }

@@ -47,6 +47,8 @@ type Hub struct {
 	ended      []*version
 	endedSpans int
 	forgotten  uint64
+	// since is the time from which ended has all.
+	since time.Time
 }
 
 // maxEnded and maxEndedSpans bound the ended traces for streams that resume.
@@ -63,6 +65,9 @@ func (h *Hub) Publish(updates []Update) {
 	}
 	versions := make([]*version, 0, len(updates))
 	for _, u := range updates {
+		if h.since.IsZero() {
+			h.since = u.AsOf
+		}
 		if u.AsOf.After(h.asOf) {
 			h.asOf = u.AsOf
 		}
@@ -72,6 +77,7 @@ func (h *Hub) Publish(updates []Update) {
 		h.last++
 		v := &version{
 			Sealed: store.Seal(u.Trace, u.Open, u.AsOf), withdrawn: u.Withdrawn, amended: u.Amended, number: h.last,
+			asOf: u.AsOf,
 		}
 		versions = append(versions, v)
 		id := v.ID()
@@ -121,15 +127,33 @@ func (h *Hub) end(v *version) {
 	h.endedSpans += v.Spans()
 	for len(h.ended) > maxEnded || h.endedSpans > maxEndedSpans {
 		h.forgotten = h.ended[0].number
+		if at := h.ended[0].asOf; at.After(h.since) {
+			h.since = at
+		}
 		h.endedSpans -= h.ended[0].Spans()
 		h.ended[0] = nil
 		h.ended = h.ended[1:]
 	}
 }
 
+// AsOf returns the time of the latest update; zero before the first one. All earlier versions are stored.
+func (h *Hub) AsOf() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.asOf
+}
+
+// all reports whether the hub has all traces that ended after a time.
+func (h *Hub) all(after time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.since.IsZero() && !after.Before(h.since)
+}
+
 // subscribe returns a subscription that starts with all open traces, or with the updates after an event
-// ID if resumed is true, and has no gap. Unsubscribe ends it.
-func (h *Hub) subscribe(after string) (s *subscription, asOf time.Time, resumed bool) {
+// ID if resumed is true, and has no gap. Unless ended is zero, it starts with the traces that ended after that time,
+// too. Unsubscribe ends it.
+func (h *Hub) subscribe(after string, ended time.Time) (s *subscription, asOf time.Time, resumed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.run == "" {
@@ -145,7 +169,7 @@ func (h *Hub) subscribe(after string) (s *subscription, asOf time.Time, resumed 
 		}
 	}
 	for _, v := range h.ended {
-		if resumed && v.number > from {
+		if resumed && v.number > from || !ended.IsZero() && v.asOf.After(ended) {
 			versions = append(versions, v)
 		}
 	}
@@ -182,6 +206,7 @@ type version struct {
 	*store.Sealed
 	withdrawn, amended bool
 	number             uint64
+	asOf               time.Time
 
 	once sync.Once
 	doc  []byte

@@ -133,14 +133,14 @@ func (s *serving) into(t testing.TB, path string, out any) {
 var routes = (&handlers{}).routes()
 
 // all gives every sender all of a store.
-func all(from store.Reader) func(*http.Request) store.Access {
+func all(from store.Reader) func(*http.Request) (store.Access, error) {
 	return within(from, func(*http.Request) store.Scope { return store.Scope{} })
 }
 
 // within gives each sender the traces of a scope.
-func within(from store.Reader, of func(*http.Request) store.Scope) func(*http.Request) store.Access {
+func within(from store.Reader, of func(*http.Request) store.Scope) func(*http.Request) (store.Access, error) {
 	gate := store.NewGate(from, projectionOf(from))
-	return func(r *http.Request) store.Access { return gate.For(of(r)) }
+	return func(r *http.Request) (store.Access, error) { return gate.For(of(r)), nil }
 }
 
 // projectionOf returns the projection of a view. Without one, it has no links to other traces.
@@ -158,7 +158,7 @@ func projectionOf(from store.Reader) store.Projection {
 
 // excerptOf returns the excerpt of a version of a trace for a caller who may see everything.
 func excerptOf(t *span.Trace, open bool, asOf time.Time) *store.Excerpt {
-	return all(nil)(nil).Unseal(store.Seal(t, open, asOf))
+	return store.NewGate(nil, store.Whole).For(store.Scope{}).Unseal(store.Seal(t, open, asOf))
 }
 
 // faulty is a store with configured faults.

@@ -150,7 +150,7 @@ func describe(t *testing.T) []byte {
 		}
 	}
 	paths[prefix+"watch"] = operation("Server-sent events: open traces, as they change", "watch",
-		append(slices.Clone(objects), "view"), answer(dict{"type": "string"}, "text/event-stream"))
+		append(slices.Clone(objects), "view", "ended"), answer(dict{"type": "string"}, "text/event-stream"))
 	paths[prefix+"problems/stream"] = operation("Server-sent events: the problems now, after each change",
 		"problems/stream", selections, answer(dict{"type": "string"}, "text/event-stream"))
 	out, err := json.MarshalIndent(dict{

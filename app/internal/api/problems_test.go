@@ -203,7 +203,8 @@ func TestProblemCause(t *testing.T) {
 		}
 	}
 	id := problems.Cause{TraceID: edit.Trace.ID.String()}
-	if got := s.CompleteCause(t.Context(), v.Access(nil), id); !cmp.Equal(got, *want) {
+	access, _ := v.Access(nil)
+	if got := s.CompleteCause(t.Context(), access, id); !cmp.Equal(got, *want) {
 		t.Errorf("alone: %s", cmp.Diff(*want, got))
 	}
 	if c := hub.Now().Problems[1].Cause; c.Who != "kubectl" {

@@ -21,9 +21,13 @@ const (
 
 // problemStream serves a stream of the present problems.
 func (s *Server) problemStream(w http.ResponseWriter, r *http.Request) {
-	asked := s.request(r)
+	asked, err := s.request(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	of := selectionOf(asked.params)
-	err := asked.params.done()
+	err = asked.params.done()
 	var now problems.List
 	changed := s.opts.Problems.following() // before the first list: no change is missed
 	if err == nil {
@@ -34,6 +38,7 @@ func (s *Server) problemStream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.stream(w, r, func(st *stream) error {
+		st.request = asked
 		if err := st.send([]byte(retry)); err != nil {
 			return err
 		}
@@ -44,6 +49,9 @@ func (s *Server) problemStream(w http.ResponseWriter, r *http.Request) {
 		defer beat.Stop()
 		for {
 			if err := st.follow(r.Context(), changed, beat.C); err != nil {
+				return err
+			}
+			if err := st.review(); err != nil {
 				return err
 			}
 			changed = s.opts.Problems.following()

@@ -57,7 +57,7 @@ type projecting struct{ calls atomic.Int64 }
 // confidential is the name of that object.
 const confidential = "confidential"
 
-func (p *projecting) access(from store.Reader) func(*http.Request) store.Access {
+func (p *projecting) access(from store.Reader) func(*http.Request) (store.Access, error) {
 	gate := store.NewGate(from, func(s store.Scope, t *span.Trace) *span.Trace {
 		p.calls.Add(1)
 		if s.All() {
@@ -69,11 +69,11 @@ func (p *projecting) access(from store.Reader) func(*http.Request) store.Access 
 		})
 		return &part
 	})
-	return func(r *http.Request) store.Access {
+	return func(r *http.Request) (store.Access, error) {
 		if r.Header.Get("User") == "all" {
-			return gate.For(store.Scope{})
+			return gate.For(store.Scope{}), nil
 		}
-		return gate.For(store.Scope{Namespaces: []string{"default", ""}})
+		return gate.For(store.Scope{Namespaces: []string{"default", ""}}), nil
 	}
 }
 

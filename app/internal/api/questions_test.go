@@ -47,7 +47,11 @@ func TestWhyReads(t *testing.T) {
 	counted.turns = func() int { return len(s.traces.turns) }
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	req.SetPathValue("traceID", rejected.ID.String())
-	got, err := s.traces.why(s.request(req))
+	asked, err := s.request(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.traces.why(asked)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,12 +4,14 @@ package api
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
+	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
 func TestRefusals(t *testing.T) {
@@ -238,5 +240,47 @@ func TestRefusals(t *testing.T) {
 	}
 	if n := s.counts.panics.Load(); n != 0 {
 		t.Errorf("%d panics", n)
+	}
+}
+
+// barred is an error of Options.Access.
+type barred struct {
+	status int
+	text   string
+}
+
+func (r barred) Error() string { return r.text }
+func (r barred) Status() int   { return r.status }
+
+// TestRefusedAccess: every path with data, and every stream, answers with the refusal of its access. What
+// is the same for all servers needs none.
+func TestRefusedAccess(t *testing.T) {
+	var refusal error
+	s := start(t, Options{
+		Sources: func() Sources { return Sources{} },
+		Access:  func(*http.Request) (store.Access, error) { return store.Access{}, refusal },
+	})
+	paths := []string{"watch", "problems/stream"}
+	for _, to := range routes {
+		path := strings.ReplaceAll(to.path, "{traceID}", strings.Repeat("1", 32))
+		paths = append(paths, strings.ReplaceAll(path, "{spanID}", "1"))
+	}
+	for _, want := range []barred{
+		{http.StatusUnauthorized, "send a token"},
+		{http.StatusForbidden, "ana may not list changes"},
+		{http.StatusServiceUnavailable, "the API server does not answer"},
+	} {
+		refusal = fmt.Errorf("wrapped: %w", want)
+		for _, path := range paths {
+			res, body := s.get(t, prefix+path)
+			if res.StatusCode != want.status || !strings.Contains(string(body), `"message":"`+want.text+`"`) {
+				t.Errorf("%s: got %d %s, want %d and %q", path, res.StatusCode, body, want.status, want.text)
+			}
+		}
+		for path, code := range map[string]int{"openapi.json": 200, "nothing": 404} {
+			if res, body := s.get(t, prefix+path); res.StatusCode != code {
+				t.Errorf("%s: got %d %s, want %d", path, res.StatusCode, body, code)
+			}
+		}
 	}
 }

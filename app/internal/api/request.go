@@ -20,8 +20,20 @@ type request struct {
 	broken *broken
 }
 
-func (s *Server) request(r *http.Request) *request {
-	return &request{http: r, params: newParams(r, s.opts.Clock()), access: s.opts.Access(r), broken: s.broken}
+// request returns the request of a sender, or the error of its access.
+func (s *Server) request(r *http.Request) (*request, error) {
+	access, err := s.opts.Access(r)
+	if err != nil {
+		return nil, err
+	}
+	asked := s.public(r)
+	asked.access = access
+	return asked, nil
+}
+
+// public returns a request that needs no data, so that anyone may send it.
+func (s *Server) public(r *http.Request) *request {
+	return &request{http: r, params: newParams(r, s.opts.Clock()), broken: s.broken}
 }
 
 func (r *request) ctx() context.Context { return r.http.Context() }

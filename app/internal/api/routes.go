@@ -176,7 +176,11 @@ var parameters = map[string]parameter{
 	},
 	"quantiles": {format: "string", meaning: "numbers from 0 to 1, separated by commas"},
 	"tz":        {format: "string", meaning: "time zone of days, such as Europe/Berlin; UTC by default"},
-	"view":      {format: "string", meaning: "summary for summaries instead of documents", values: views},
+	"ended": {
+		format:  "string",
+		meaning: "a time (RFC 3339): begin with the traces that ended after it, too",
+	},
+	"view": {format: "string", meaning: "summary for summaries instead of documents", values: views},
 }
 
 // Document is the form of a trace: OTLP JSON with one more member.
@@ -196,7 +200,9 @@ func (s *Server) handle() {
 	for _, to := range routes {
 		s.mux.Handle(prefix+to.path, s.answer(to.ask))
 	}
-	s.mux.Handle(prefix+"openapi.json", s.answer(func(r *request) (any, error) { return openAPI, r.params.done() }))
+	s.mux.Handle(prefix+"openapi.json", s.answerAnyone(func(r *request) (any, error) {
+		return openAPI, r.params.done()
+	}))
 	s.mux.HandleFunc(prefix+"watch", s.watch)
 	s.mux.HandleFunc(prefix+"problems/stream", s.problemStream)
 	if s.opts.Runs != nil {
@@ -205,7 +211,7 @@ func (s *Server) handle() {
 	for pattern, h := range s.opts.Others {
 		s.mux.Handle(pattern, s.limited(h))
 	}
-	s.mux.Handle("/", s.answer(nowhere(routes)))
+	s.mux.Handle("/", s.answerAnyone(nowhere(routes)))
 }
 
 // nowhere returns the handler of unknown paths.

@@ -35,8 +35,9 @@ const (
 // Options configure a Server and its limits.
 type Options struct {
 	// Access returns what the sender of a request may see; required. A handler has no other way to the
-	// traces. It must not block.
-	Access func(*http.Request) store.Access
+	// traces. It may block, within a time of its own. An error with a method Status() int is answered with
+	// that status and its text.
+	Access func(*http.Request) (store.Access, error)
 	// Hub feeds the streams; nil means a new one without a publisher.
 	Hub *Hub
 	// Cluster is the UID of the cluster, for documents; may be empty.

@@ -25,6 +25,9 @@ const (
 	// below minRest is skipped.
 	restFactor       = 3
 	minRest, maxRest = 50 * time.Millisecond, 5 * time.Second
+	// reviewPeriod is the shortest time after which a stream requests its access again. A stream does so before an
+	// event and at each heartbeat. With grants that hold for 30 seconds, it ends within a minute after its right.
+	reviewPeriod = 10 * time.Second
 )
 
 // retry is the pause after which a client connects again, and alive is a comment.
@@ -74,25 +77,30 @@ var (
 
 // watch serves a stream until its client disconnects or does not read, or the Server closes.
 func (s *Server) watch(w http.ResponseWriter, r *http.Request) {
-	asked := s.request(r)
+	asked, err := s.request(r)
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
 	of := objectOf(asked.params)
 	view := asked.params.choice("view", views)
+	ended := asked.params.moment("ended")
 	if err := asked.params.done(); err != nil {
 		s.fail(w, r, err)
 		return
 	}
 	s.stream(w, r, func(st *stream) error {
-		st.access = asked.access.In(s.opts.Cluster)
+		st.request, st.access = asked, asked.access.In(s.opts.Cluster)
 		last := r.Header.Get("Last-Event-ID")
 		from := last
 		if !st.access.All() {
 			from = "" // which traces the client has had is not known, and a withdrawal would have another's ID
 		}
 		var asOf time.Time
-		st.sub, asOf, st.resumed = s.opts.Hub.subscribe(from)
+		st.sub, asOf, st.resumed = s.opts.Hub.subscribe(from, ended)
 		defer s.opts.Hub.unsubscribe(st.sub)
 		st.of, st.known, st.summaries = of, map[trace.TraceID]bool{}, view == viewSummary
-		st.resync = last != "" && !st.resumed
+		st.resync = last != "" && !st.resumed || !ended.IsZero() && !s.opts.Hub.all(ended)
 		return st.run(r.Context(), asOf)
 	})
 }
@@ -118,7 +126,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, run func(*stream
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // proxies must not buffer
 	err := run(&stream{
-		server: s, control: http.NewResponseController(w),
+		server: s, reviewed: s.opts.Clock(), control: http.NewResponseController(w),
 		out: &httpserve.SlowClient{Writer: w, Patience: s.patience},
 	})
 	switch {
@@ -143,8 +151,11 @@ var views = []string{viewDocument, viewSummary}
 type stream struct {
 	server *Server
 	sub    *subscription
-	access store.Access
-	of     object.Ref
+	// request is the request of the stream, with its first access; nil means that the access is not reviewed.
+	request  *request
+	reviewed time.Time
+	access   store.Access
+	of       object.Ref
 	// summaries is true for a stream of summaries. resumed is true if it continues after the client's
 	// last event, and resync if it should but cannot.
 	summaries, resumed, resync bool
@@ -200,11 +211,29 @@ func (st *stream) run(ctx context.Context, asOf time.Time) error {
 			return errEnded
 		case <-st.sub.wake:
 		case <-beat.C:
+			if err := st.review(); err != nil {
+				return err
+			}
 			if err := st.send([]byte(alive)); err != nil {
 				return err
 			}
 		}
 	}
+}
+
+// review requests the access of the stream again. It ends a stream whose access has changed: the client connects
+// again, and gets what it may see now.
+func (st *stream) review() error {
+	now := st.server.opts.Clock()
+	if st.request == nil || now.Sub(st.reviewed) < reviewPeriod {
+		return nil
+	}
+	st.reviewed = now
+	access, err := st.server.opts.Access(st.request.http)
+	if err != nil || !access.Same(st.request.access) {
+		return errEnded
+	}
+	return nil
 }
 
 // mark sends an event ID, if all updates so far were sent.
@@ -256,6 +285,9 @@ func (st *stream) changes(of *store.Excerpt, open bool) bool {
 // next sends the version that has waited longest, if any waits.
 func (st *stream) next(ctx context.Context) error {
 	if err := st.rest(ctx); err != nil {
+		return err
+	}
+	if err := st.review(); err != nil {
 		return err
 	}
 	v, lost := st.sub.take()

@@ -303,7 +303,7 @@ func TestStreamOfAClientThatDoesNotRead(t *testing.T) {
 func TestSubscriptionIsBounded(t *testing.T) {
 	h := &Hub{}
 	h.Publish([]Update{opened(spantest.Apply())})
-	s, _, _ := h.subscribe("")
+	s, _, _ := h.subscribe("", time.Time{})
 	defer h.unsubscribe(s)
 	one := func(n int) Update {
 		return opened(&span.Trace{ID: span.DeriveTraceID(fmt.Sprint(n))})
@@ -342,7 +342,7 @@ func TestHubForgets(t *testing.T) {
 	}
 	a, b := spantest.Apply(), spantest.Rollout()
 	h.Publish([]Update{opened(b), opened(a), finished(b), opened(b)})
-	s, at, _ := h.subscribe("")
+	s, at, _ := h.subscribe("", time.Time{})
 	defer h.unsubscribe(s)
 	var got []string
 	for v, _ := s.take(); v != nil; v, _ = s.take() {

@@ -54,7 +54,10 @@ func TestSharedTree(t *testing.T) {
 		return v.Trace(ctx, store.Scope{}, id)
 	}}
 	s := start(t, Options{Access: all(counted)})
-	req := s.request(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	req, err := s.request(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		reason string
 		read   time.Duration

@@ -141,26 +141,8 @@ func seenSince(server api.Info) time.Time {
 // summaries converts a server's summaries for package render, as they stand at asOf.
 func summaries(found []api.Summary, asOf time.Time) []store.Summary {
 	out := make([]store.Summary, 0, len(found))
-	for _, s := range found {
-		id, _ := trace.TraceIDFromHex(s.TraceID) // a missing ID shows as zeros
-		t := store.Summary{
-			ID: id, Open: s.Open, Stuck: s.Stuck, Pinned: s.Pinned, Start: s.Start, Duration: time.Duration(
-				s.Duration,
-			), Outcome: s.Outcome, Was: s.Was, Reason: s.Reason,
-			Name: s.Name, Verb: s.Verb, Command: s.Command, Actor: s.Actor, User: s.User, Heals: s.Heals,
-			Fight: s.Fight, Edits: s.Edits, Category: s.Category,
-			Slowest: s.Slowest, SlowestDuration: time.Duration(s.SlowestDuration),
-			Current: s.Current, CurrentDuration: time.Duration(s.CurrentDuration), Spans: s.Spans, AsOf: s.AsOf,
-		}
-		if s.SettledAt != nil {
-			t.SettledAt = *s.SettledAt
-		}
-		if s.Earliest != nil {
-			t.Earliest = *s.Earliest
-		}
-		if s.Object != nil {
-			t.Object = *s.Object
-		}
+	for i := range found {
+		t := found[i].Stored()
 		out = append(out, t.At(asOf))
 	}
 	return out

@@ -17,10 +17,21 @@ func Default() *ServerConfiguration {
 	return &ServerConfiguration{
 		APIVersion: APIVersion,
 		Kind:       Kind,
-		API:        APIConfiguration{Address: "127.0.0.1:7070", MaxStreams: 64},
-		Telemetry:  TelemetryConfiguration{Address: "127.0.0.1:7071"},
-		Log:        LogConfiguration{Level: LevelInfo, Format: FormatText},
-		Watch:      WatchConfiguration{Namespaces: []string{}, Exclude: []string{}},
+		API: APIConfiguration{
+			Address: "127.0.0.1:7070", MaxStreams: 64, Authorization: AuthorizationOpen,
+			Authentication: AuthenticationConfiguration{
+				ServiceAccounts: ServiceAccountsConfiguration{Audiences: []string{"lifeline"}},
+				OIDC:            []OIDCConfiguration{},
+				Proxy: ProxyConfiguration{
+					AllowedNames: []string{}, UserHeaders: []string{"X-Forwarded-User"},
+					GroupHeaders: []string{"X-Forwarded-Groups"},
+				},
+			},
+			Aggregation: AggregationConfiguration{AllowedNames: []string{}},
+		},
+		Telemetry: TelemetryConfiguration{Address: "127.0.0.1:7071"},
+		Log:       LogConfiguration{Level: LevelInfo, Format: FormatText},
+		Watch:     WatchConfiguration{Namespaces: []string{}, Exclude: []string{}},
 		Webhook: WebhookConfiguration{
 			Certificate: CertificateConfiguration{
 				Name: "lifeline-webhook", Names: []string{}, Configuration: "lifeline",

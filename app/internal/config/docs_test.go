@@ -110,7 +110,8 @@ func typeName(t reflect.Type) string {
 	case reflect.TypeFor[[]string]():
 		return "list of strings"
 	case reflect.TypeFor[[]RelationConfiguration](), reflect.TypeFor[[]ValuesConfiguration](),
-		reflect.TypeFor[[]HealthConfiguration](), reflect.TypeFor[[]NoticeReceiverConfiguration]():
+		reflect.TypeFor[[]HealthConfiguration](), reflect.TypeFor[[]NoticeReceiverConfiguration](),
+		reflect.TypeFor[[]OIDCConfiguration]():
 		return "list of sections"
 	case reflect.TypeFor[int]():
 		return "number"
@@ -192,6 +193,12 @@ contacts no cluster and lists the resources of Kubernetes itself.
 
 // listsOfSections introduces the lists of sections.
 var listsOfSections = map[string]string{
+	"api.authentication.oidc": "An issuer, with the same names of users and groups as at the API server:\n\n" +
+		"```yaml\napi:\n  authentication:\n    oidc:\n" + exampleIssuer + "```\n" + `
+Roles are bound to the names that the API server knows, so set the prefixes as there
+(` + "`--oidc-username-prefix`, or `prefix` in its `AuthenticationConfiguration`" + `). A user's name that
+begins with ` + "`system:`" + ` is refused, and such groups are left out.
+`,
 	"notices.receivers": "The receivers of notices, each with its own format:\n\n" +
 		"```yaml\nnotices:\n  receivers:\n" + exampleReceivers + "```\n",
 	"relations": "An operator may create objects without an owner reference. A relation then names the cause:\n\n" +
@@ -249,6 +256,25 @@ func TestExampleReceivers(t *testing.T) {
 	}
 	if got := c.Notices.Receivers; len(got) != 2 || got[1].AfterOrDefault(&c.Notices) != 15*time.Minute ||
 		got[0].AfterOrDefault(&c.Notices) != 5*time.Minute || len(got[0].TypesOrDefault()) != 2 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// exampleIssuer is an element of api.authentication.oidc.
+const exampleIssuer = `    - issuer: https://sso.example.com
+      clientID: lifeline
+      usernameClaim: email
+      groupsClaim: groups
+      groupsPrefix: "sso:"
+`
+
+// TestExampleIssuer parses the example of the documentation.
+func TestExampleIssuer(t *testing.T) {
+	c, err := Parse([]byte(head + "api:\n  authorization: kubernetes\n  authentication:\n    oidc:\n" + exampleIssuer))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.API.Authentication.OIDC; len(got) != 1 || got[0].GroupsPrefix != "sso:" {
 		t.Errorf("got %+v", got)
 	}
 }

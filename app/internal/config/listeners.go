@@ -5,8 +5,8 @@ package config
 // APIConfiguration is the section `api`.
 type APIConfiguration struct {
 	// The address to listen on, as `host:port`. An empty host means every address of the machine.
-	// It must be of loopback, such as `127.0.0.1:7070`, unless both `tls` and `tokenFile` are set.
-	// Port 0 means a free port.
+	// It must be of loopback, such as `127.0.0.1:7070`, unless `tls` is set, and either `tokenFile` or
+	// `authorization: kubernetes`. Port 0 means a free port.
 	Address string `json:"address"`
 
 	// The certificate of the API; without one the API is plaintext. `clientCAFile` admits only
@@ -14,9 +14,24 @@ type APIConfiguration struct {
 	TLS TLSConfiguration `json:"tls"`
 
 	// A file with a token of at least 16 bytes; empty means no token. Every request must carry it,
-	// as `Authorization: Bearer TOKEN`. The API has no accounts: a client with the token can read
+	// as `Authorization: Bearer TOKEN`. Only with `authorization: open`: a client with the token can read
 	// every trace. A changed file is read again.
 	TokenFile string `json:"tokenFile"`
+
+	// Who may see what. `kubernetes`: each caller sees the changes of the objects that the cluster lets them
+	// see; callers must be known, by `authentication` or `aggregation`. `open`: every client of the API sees
+	// every trace. See [who may see what](guides/rights.md).
+	Authorization string `json:"authorization"`
+
+	// How callers of `address` are known, with `authorization: kubernetes`.
+	Authentication AuthenticationConfiguration `json:"authentication"`
+
+	// The listener behind the API server, for `kubectl get changes` and the commands of `lifeline`.
+	Aggregation AggregationConfiguration `json:"aggregation"`
+
+	// Whether the log has a line for each request for data: the user, the number of their groups, the right,
+	// the path, the namespaces, the status and the duration. It has no parameters and no data.
+	Audit bool `json:"audit"`
 
 	// The maximum number of clients that follow the traces live at the same time, at most 10000.
 	// Further clients get an error and can retry later.

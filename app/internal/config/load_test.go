@@ -193,7 +193,7 @@ func TestParseRefuses(t *testing.T) {
 		"OpenAPI": {
 			"an open address must be explicit", head + "api:\n  address: :7070",
 			`configuration:4: api.address: Invalid value: ":7070": must be of loopback, such as 127.0.0.1:7070, ` +
-				`unless both api.tls and api.tokenFile are set`,
+				`unless api.tls is set, and either api.tokenFile or api.authorization: kubernetes`,
 		},
 		"LongValue": {
 			"messages are bounded", head + "log: {format: " + strings.Repeat("é", 500) + "}",

@@ -66,15 +66,17 @@ func (v *validator) listeners(c *ServerConfiguration) {
 	}
 	before := len(v.wrong)
 	v.receiver(api, EndpointConfiguration{Address: c.API.Address, Insecure: true, TLS: c.API.TLS})
-	if before == len(v.wrong) && (c.API.TLS == TLSConfiguration{} || c.API.TokenFile == "") &&
-		!loopback(c.API.Address) {
+	known := c.API.TokenFile != "" || c.API.Authorization == AuthorizationKubernetes
+	if before == len(v.wrong) && (c.API.TLS == TLSConfiguration{} || !known) && !loopback(c.API.Address) {
 		v.invalid(
 			api.Child("address"),
 			c.API.Address,
-			fmt.Sprintf("must be of loopback, such as %s, unless both %s and "+
-				"%s are set", onLoopback(c.API.Address), api.Child("tls"), api.Child("tokenFile")),
+			fmt.Sprintf("must be of loopback, such as %s, unless %s is set, and either %s or %s: %s",
+				onLoopback(c.API.Address), api.Child("tls"), api.Child("tokenFile"), api.Child("authorization"),
+				AuthorizationKubernetes),
 		)
 	}
+	validateCallers(v, api, &c.API)
 	v.between(api.Child("maxStreams"), c.API.MaxStreams, 1, 10_000)
 	v.address(telemetry.Child("address"), c.Telemetry.Address)
 	if c.API.Address == c.Telemetry.Address && !anyPort(c.API.Address) {

@@ -37,7 +37,8 @@ func TestValidate(t *testing.T) {
 		"Zero": {
 			"all required fields are missing", func(c *ServerConfiguration) {
 				*c = ServerConfiguration{}
-			}, "apiVersion kind api.address api.maxStreams telemetry.address telemetry.address log.level log.format " +
+			}, "apiVersion kind api.address api.authorization api.maxStreams telemetry.address telemetry.address " +
+				"log.level log.format " +
 				"webhook.convention webhook.suppliers engine.settle messages joining.mode joining.unjoined " +
 				"joining.window " +
 				"retention.age retention.size otlp.messages otlp.outbox.maxAge otlp.outbox.maxSpans notices.after " +

@@ -18,6 +18,7 @@ import (
 // change.
 type certificates struct {
 	files   TLS
+	clients tls.ClientAuthType
 	purpose Purpose
 
 	mu     sync.Mutex
@@ -31,11 +32,11 @@ type certificates struct {
 	now           func() time.Time
 }
 
-func newCertificates(files TLS, p Purpose) *certificates {
+func newCertificates(files TLS, clients tls.ClientAuthType, p Purpose) *certificates {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
-	return &certificates{files: files, purpose: p, now: time.Now}
+	return &certificates{files: files, clients: clients, purpose: p, now: time.Now}
 }
 
 // follow returns a configuration that follows changes of the files. Its error names the unusable
@@ -122,6 +123,7 @@ func (c *certificates) renew() error {
 		NextProtos:             c.purpose.Protocols,
 		SessionTicketsDisabled: true,
 		Certificates:           []tls.Certificate{cert},
+		ClientAuth:             c.clients,
 	}
 	if c.files.ClientCAFile != "" {
 		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()

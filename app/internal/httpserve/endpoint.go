@@ -23,6 +23,11 @@ type Endpoint struct {
 	Insecure bool
 	// Private requires TLS and a token on an address other than loopback. It excludes Insecure.
 	Private bool
+	// Identified means that the handler knows each caller, so that Private requires no token.
+	Identified bool
+	// ClientCertificates says whether client certificates are requested or required. The handler checks them
+	// against its authorities. It has no effect with TLS.ClientCAFile.
+	ClientCertificates tls.ClientAuthType
 	// TLS has the certificate files; the zero value means plaintext.
 	TLS TLS
 	// Certificate returns the server certificate of a handshake. It excludes TLS. Nil means that
@@ -105,7 +110,9 @@ func (e Endpoint) Validate(name string) error {
 }
 
 // exposed reports whether a Private endpoint may listen on loopback only.
-func (e Endpoint) exposed() bool { return e.Private && (!e.TLS.enabled() || e.TokenFile == "") }
+func (e Endpoint) exposed() bool {
+	return e.Private && (!e.TLS.enabled() || e.TokenFile == "" && !e.Identified)
+}
 
 func (e Endpoint) errExposed(name string) error {
 	return fmt.Errorf(
@@ -145,10 +152,11 @@ func (e Endpoint) Listen(ctx context.Context, p Purpose) (net.Listener, error) {
 			NextProtos:             p.Protocols,
 			SessionTicketsDisabled: true,
 			GetCertificate:         e.Certificate,
+			ClientAuth:             e.ClientCertificates,
 		}
 	case e.TLS.enabled():
 		var err error
-		if config, err = newCertificates(e.TLS, p).follow(); err != nil {
+		if config, err = newCertificates(e.TLS, e.ClientCertificates, p).follow(); err != nil {
 			return nil, fmt.Errorf("cannot listen for %s: %w", p.Name, err)
 		}
 	}

@@ -20,8 +20,8 @@ import (
 
 // Limits of a request, as those of package api.
 const (
-	// question bounds the store's time for an answer.
-	question = 30 * time.Second
+	// storeTime bounds the store's time for an answer.
+	storeTime = 30 * time.Second
 	// patience bounds the time in which a client reads one chunk of an answer, and whole the time for
 	// all of it.
 	patience = 10 * time.Second
@@ -37,6 +37,15 @@ type answer func(w io.Writer) error
 func value(v any) (answer, error) {
 	return func(w io.Writer) error { return json.NewEncoder(w).Encode(v) }, nil
 }
+
+// asked is a request, with what its sender may see.
+type asked struct {
+	*http.Request
+	access store.Access
+}
+
+// question answers a request with its parameters.
+type question func(r asked, given url.Values) (answer, error)
 
 // errUnread is the error of a client that does not read.
 var errUnread = errors.New("the client does not read")
@@ -56,10 +65,10 @@ func (c client) Write(b []byte) (int, error) {
 // midway ends the connection, so that no client takes it for complete.
 func (s *server) handler(
 	fail func(w http.ResponseWriter, code int, message string),
-	ask func(r *http.Request, given url.Values) (answer, error),
+	ask question,
 ) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), question)
+		ctx, cancel := context.WithTimeout(r.Context(), storeTime)
 		defer cancel()
 		write, err := s.ask(w, r.WithContext(ctx), ask)
 		if err != nil {
@@ -90,7 +99,7 @@ func (s *server) handler(
 
 // ask checks the request and returns its answer.
 func (s *server) ask(
-	w http.ResponseWriter, r *http.Request, ask func(*http.Request, url.Values) (answer, error),
+	w http.ResponseWriter, r *http.Request, ask question,
 ) (answer, error) {
 	switch {
 	case r.Method != http.MethodGet:
@@ -105,7 +114,11 @@ func (s *server) ask(
 	if err != nil {
 		return nil, bad(http.StatusBadRequest, "the parameters cannot be read: %.120s", err.Error())
 	}
-	return ask(r, given)
+	access, err := s.Access(r)
+	if err != nil {
+		return nil, err
+	}
+	return ask(asked{r, access}, given)
 }
 
 // problem is an error with a status.
@@ -127,9 +140,15 @@ const statusClientGone = 499
 // explain returns status and message of an error. Internal errors go to the log instead.
 func (s *server) explain(r *http.Request, err error) *problem {
 	var p *problem
+	var refused interface {
+		error
+		Status() int
+	}
 	switch {
 	case errors.As(err, &p):
 		return p
+	case errors.As(err, &refused):
+		return bad(refused.Status(), "%s", object.OneLine(refused.Error(), 1024))
 	case r.Context().Err() != nil:
 		return bad(statusClientGone, "the client closed the request")
 	case errors.Is(err, store.ErrNotFound):

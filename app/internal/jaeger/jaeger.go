@@ -46,8 +46,8 @@ var maxSearches = store.MaxQuestions()
 // Options configure Handlers.
 type Options struct {
 	// Access returns what the sender of a request may see; required. A handler has no other way to the
-	// traces.
-	Access func(*http.Request) store.Access
+	// traces. An error with a method Status() int is answered with that status and its text.
+	Access func(*http.Request) (store.Access, error)
 	// Cluster is the UID of the cluster, for spans; may be empty.
 	Cluster string
 	// Clock returns the end of searches without one; nil means time.Now.

@@ -109,7 +109,7 @@ func start(t testing.TB, from store.Reader) *serving {
 	t.Helper()
 	all := store.NewGate(from, store.Whole).For(store.Scope{})
 	s := &serving{server: newServer(Options{
-		Access:  func(*http.Request) store.Access { return all },
+		Access:  func(*http.Request) (store.Access, error) { return all, nil },
 		Cluster: "cluster-1", Clock: func() time.Time { return asOf },
 	})}
 	mux := http.NewServeMux()

@@ -39,7 +39,7 @@ func failPage(w http.ResponseWriter, code int, message string) {
 
 func isNotFound(err error) bool { return errors.Is(err, store.ErrNotFound) }
 
-func (s *server) servicesPage(r *http.Request, _ url.Values) (answer, error) {
+func (s *server) servicesPage(r asked, _ url.Values) (answer, error) {
 	names, err := s.services(r)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (s *server) servicesPage(r *http.Request, _ url.Values) (answer, error) {
 	return value(pageAnswer{Data: names, Total: len(names)})
 }
 
-func (s *server) operationsPage(r *http.Request, given url.Values) (answer, error) {
+func (s *server) operationsPage(r asked, given url.Values) (answer, error) {
 	out, err := s.operations(r, given.Get("service"), "")
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (s *server) operationsPage(r *http.Request, given url.Values) (answer, erro
 
 // operationsOfPage answers /api/services/{service}/operations. The name may have slashes: Grafana does
 // not escape them.
-func (s *server) operationsOfPage(r *http.Request, _ url.Values) (answer, error) {
+func (s *server) operationsOfPage(r asked, _ url.Values) (answer, error) {
 	service, ok := strings.CutSuffix(r.PathValue("service"), "/operations")
 	if !ok {
 		return nil, bad(http.StatusNotFound, "there is no %.80q here: try /api/services/{service}/operations",
@@ -74,7 +74,7 @@ func (s *server) operationsOfPage(r *http.Request, _ url.Values) (answer, error)
 	return value(pageAnswer{Data: names, Total: len(names)})
 }
 
-func (s *server) tracesPage(r *http.Request, given url.Values) (answer, error) {
+func (s *server) tracesPage(r asked, given url.Values) (answer, error) {
 	q, ids, err := searchPage(given, s.Clock())
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (s *server) tracesPage(r *http.Request, given url.Values) (answer, error) {
 }
 
 // byID adds the traces with these IDs, and returns an error for each unknown one.
-func (s *server) byID(r *http.Request, ids []trace.TraceID, to *bounded) (unknown []pageError, err error) {
+func (s *server) byID(r asked, ids []trace.TraceID, to *bounded) (unknown []pageError, err error) {
 	end, err := s.begin(r.Context())
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (s *server) byID(r *http.Request, ids []trace.TraceID, to *bounded) (unknow
 	return unknown, nil
 }
 
-func (s *server) tracePage(r *http.Request, given url.Values) (answer, error) {
+func (s *server) tracePage(r asked, given url.Values) (answer, error) {
 	id, err := traceID(r.PathValue("traceID"))
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func (s *server) tracePage(r *http.Request, given url.Values) (answer, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	e, err := s.Access(r).Trace(r.Context(), id)
+	e, err := r.access.Trace(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (s *server) tracePage(r *http.Request, given url.Values) (answer, error) {
 
 // dependenciesPage answers that there are no calls between services: a parent in a trace of a cluster is
 // a cause, and not a caller.
-func (s *server) dependenciesPage(_ *http.Request, given url.Values) (answer, error) {
+func (s *server) dependenciesPage(_ asked, given url.Values) (answer, error) {
 	p := paramsPage(given)
 	for _, name := range []string{"endTs", "lookback"} {
 		p.micros(name, s.Clock())

@@ -24,8 +24,8 @@ func TestScope(t *testing.T) {
 	root.Object.Namespace = "elsewhere"
 	from := &memory{traces: []*span.Trace{spantest.Apply(), outside.Trace}}
 	s := start(t, from)
-	s.Access = func(*http.Request) store.Access {
-		return store.NewGate(from, store.Whole).For(store.Scope{Namespaces: []string{"default", ""}})
+	s.Access = func(*http.Request) (store.Access, error) {
+		return store.NewGate(from, store.Whole).For(store.Scope{Namespaces: []string{"default", ""}}), nil
 	}
 	ids := map[string]trace.TraceID{"inside": spantest.Apply().ID, "outside": outside.Trace.ID}
 	times := "&query.start_time_min=2026-01-01T00:00:00Z&query.start_time_max=2027-01-01T00:00:00Z"
@@ -74,7 +74,7 @@ func TestProjection(t *testing.T) {
 		}
 		return &part
 	})
-	s.Access = func(*http.Request) store.Access { return gate.For(store.Scope{}) }
+	s.Access = func(*http.Request) (store.Access, error) { return gate.For(store.Scope{}), nil }
 	times := "query.start_time_min=2020-01-01T00:00:00Z&query.start_time_max=2027-01-01T00:00:00Z"
 	one := spantest.Rollout().ID.String()
 	for path, want := range map[string]int{

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -25,8 +24,8 @@ func (s *server) begin(ctx context.Context) (end func(), err error) {
 
 // each calls f with the traces that match q, the newest first. Traces that retention has removed
 // meanwhile are left out.
-func (s *server) each(r *http.Request, q store.SpanQuery, f func(*store.Excerpt)) error {
-	ctx, access := r.Context(), s.Access(r)
+func (s *server) each(r asked, q store.SpanQuery, f func(*store.Excerpt)) error {
+	ctx, access := r.Context(), r.access
 	end, err := s.begin(ctx)
 	if err != nil {
 		return err

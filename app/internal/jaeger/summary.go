@@ -5,7 +5,6 @@ package jaeger
 import (
 	"cmp"
 	"maps"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -39,7 +38,7 @@ type serviceSummary struct {
 	Errors int    `json:"errorSpanCount"`
 }
 
-func (s *server) summariesV3(r *http.Request, given url.Values) (answer, error) {
+func (s *server) summariesV3(r asked, given url.Values) (answer, error) {
 	q, err := searchV3(given)
 	if err != nil {
 		return nil, err

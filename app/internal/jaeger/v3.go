@@ -28,7 +28,7 @@ func failV3(w http.ResponseWriter, code int, message string) {
 	_ = json.NewEncoder(w).Encode(map[string]details{"error": {code, message}}) // an error has no receiver
 }
 
-func (s *server) servicesV3(r *http.Request, _ url.Values) (answer, error) {
+func (s *server) servicesV3(r asked, _ url.Values) (answer, error) {
 	names, err := s.services(r)
 	if err != nil {
 		return nil, err
@@ -37,8 +37,8 @@ func (s *server) servicesV3(r *http.Request, _ url.Values) (answer, error) {
 }
 
 // services returns the names of the services. Spans without one have no entry.
-func (s *server) services(r *http.Request) ([]string, error) {
-	names, err := s.Access(r).Services(r.Context())
+func (s *server) services(r asked) ([]string, error) {
+	names, err := r.access.Services(r.Context())
 	return named(names), err
 }
 
@@ -53,7 +53,7 @@ type operation struct {
 	SpanKind string `json:"spanKind"`
 }
 
-func (s *server) operationsV3(r *http.Request, given url.Values) (answer, error) {
+func (s *server) operationsV3(r asked, given url.Values) (answer, error) {
 	// As Jaeger does for an unknown kind.
 	out, err := s.operations(r, given.Get("service"), "internal")
 	if err != nil {
@@ -64,11 +64,11 @@ func (s *server) operationsV3(r *http.Request, given url.Values) (answer, error)
 
 // operations returns the names of the spans of a service. The store does not know the kinds of its
 // operations: each gets the same, and a parameter for the kind has no effect.
-func (s *server) operations(r *http.Request, service, kind string) ([]operation, error) {
+func (s *server) operations(r asked, service, kind string) ([]operation, error) {
 	if service == "" {
 		return nil, bad(http.StatusBadRequest, "parameter 'service' is required")
 	}
-	names, err := s.Access(r).Operations(r.Context(), service)
+	names, err := r.access.Operations(r.Context(), service)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func (s *server) operations(r *http.Request, service, kind string) ([]operation,
 // errNoTraces is the answer to a search without a result, and for an unknown trace.
 var errNoTraces = bad(http.StatusNotFound, "No traces found")
 
-func (s *server) tracesV3(r *http.Request, given url.Values) (answer, error) {
+func (s *server) tracesV3(r asked, given url.Values) (answer, error) {
 	q, err := searchV3(given)
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (s *server) tracesV3(r *http.Request, given url.Values) (answer, error) {
 	return s.otlp(found.excerpts), nil
 }
 
-func (s *server) traceV3(r *http.Request, given url.Values) (answer, error) {
+func (s *server) traceV3(r asked, given url.Values) (answer, error) {
 	p := paramsV3(given)
 	id, err := traceID(r.PathValue("traceID"))
 	if err != nil {
@@ -127,8 +127,8 @@ func (s *server) traceV3(r *http.Request, given url.Values) (answer, error) {
 }
 
 // trace returns a trace; nil without an error if there is none.
-func (s *server) trace(r *http.Request, id trace.TraceID) (*store.Excerpt, error) {
-	e, err := s.Access(r).Trace(r.Context(), id)
+func (s *server) trace(r asked, id trace.TraceID) (*store.Excerpt, error) {
+	e, err := r.access.Trace(r.Context(), id)
 	if isNotFound(err) {
 		return nil, nil //nolint:nilnil // the forms have different errors for it
 	}

@@ -39,6 +39,10 @@ const (
 	extra    = "extra"
 
 	certificate = "certificate"
+
+	callers    = "callers"
+	shared     = "api"
+	frontProxy = "front-proxy"
 )
 
 // Write writes the manifests as YAML for kubectl, the same bytes for the same options. It omits
@@ -72,6 +76,7 @@ func Write(w io.Writer, o Options) error {
 			secretRules(c))
 		p.role(named{certificate, ""}, "The registration of the admission webhook.", registrationRules(c))
 	}
+	p.callers(o)
 	_, err := io.WriteString(w, p.b.String())
 	if err != nil {
 		return fmt.Errorf("cannot write the manifests: %w", err)
@@ -106,6 +111,11 @@ func (p *printer) head(o Options) {
 		exception = "It may read all Secrets, and reads only their metadata."
 	case o.Config.Webhook.Certificate.Managed:
 		exception = "It reads and writes one Secret, that of its own certificate."
+	case o.Config.API.Aggregation.Secret != "":
+		exception = "It reads one Secret, that of its certificate behind the API server."
+	}
+	if o.Config.API.Aggregation.Secret != "" && o.Config.Webhook.Certificate.Managed && !o.Config.Watch.SecretMetadata {
+		exception += " It reads one more, that of its certificate behind the API server."
 	}
 	p.comment("", "The rights of lifeline serve, printed by lifeline rbac: to read what it watches. "+exception)
 	if len(o.Config.Watch.Namespaces) == 0 {

@@ -85,6 +85,13 @@ func TestWrite(t *testing.T) {
 		"both": {"and a managed certificate beside it", func(c *config.ServerConfiguration) {
 			c.Watch.SecretMetadata, c.Webhook.Certificate.Managed = true, true
 		}, []watch.Offered{offered("", "secrets", true)}},
+		"callers": {"who callers are, and one Secret by name", func(c *config.ServerConfiguration) {
+			c.API.Authorization, c.API.Aggregation.Address = config.AuthorizationKubernetes, ":7443"
+			c.API.Aggregation.Secret = "lifeline-api"
+		}, []watch.Offered{offered("", "pods", true)}},
+		"front-proxy": {"one ConfigMap of the API server", func(c *config.ServerConfiguration) {
+			c.API.Authorization, c.API.Aggregation.FrontProxy = config.AuthorizationKubernetes, true
+		}, nil},
 		"nothing": {"", func(*config.ServerConfiguration) {}, nil},
 	}
 	for name, tc := range cases {
@@ -165,7 +172,7 @@ func decode(t *testing.T, text string) map[string][]rbacv1.PolicyRule {
 }
 
 // least checks for minimal rights: only Leases are written, Secrets are not read, and no rule has a
-// wildcard. A managed certificate is read and written, by its name alone.
+// wildcard. A managed certificate is read and written, by its name alone. Reviews of callers are created.
 func least(t *testing.T, rules []rbacv1.PolicyRule, of *config.ServerConfiguration) {
 	t.Helper()
 	for _, r := range rules {
@@ -175,6 +182,9 @@ func least(t *testing.T, rules []rbacv1.PolicyRule, of *config.ServerConfigurati
 			}
 		}
 		if c := of.Webhook.Certificate; c.Managed && own(r, c) {
+			continue
+		}
+		if c := of.API; c.Authorization == config.AuthorizationKubernetes && ofCallers(r, c.Aggregation.Secret) {
 			continue
 		}
 		if slices.Contains(r.Resources, "secrets") && !of.Watch.SecretMetadata {
@@ -187,6 +197,14 @@ func least(t *testing.T, rules []rbacv1.PolicyRule, of *config.ServerConfigurati
 			}
 		}
 	}
+}
+
+// ofCallers reports whether a rule is required to know callers. Reviews are created and not stored.
+func ofCallers(r rbacv1.PolicyRule, secret string) bool {
+	reviews := slices.Equal(r.Verbs, []string{"create"}) && (slices.Equal(r.Resources, []string{"tokenreviews"}) ||
+		slices.Equal(r.Resources, []string{"subjectaccessreviews"}))
+	return reviews || secret != "" && slices.Equal(r.Verbs, []string{"get"}) &&
+		slices.Equal(r.Resources, []string{"secrets"}) && slices.Equal(r.ResourceNames, []string{secret})
 }
 
 // own reports whether a rule is required for a managed certificate.

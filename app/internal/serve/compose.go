@@ -14,6 +14,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/archive/maintenance"
 	"github.com/kube-lifeline/lifeline/app/internal/config"
+	"github.com/kube-lifeline/lifeline/app/internal/kubeapi"
 	"github.com/kube-lifeline/lifeline/app/internal/lifecycle"
 	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
@@ -66,7 +67,7 @@ func (s *server) compose(
 	ctx context.Context, up *parts, fail func(error), e *entrance, conf *rest.Config, cluster string,
 ) error {
 	c := s.settings.Load()
-	name, err := identity(c.Replicas)
+	name, err := replicaIdentity(c.Replicas)
 	if err != nil {
 		return err
 	}
@@ -136,7 +137,18 @@ func (s *server) compose(
 	}
 	announced := newAnnounced(member.single(), in, storage.view, now, fail, recorder.engine.Running()...)
 
-	answers, err := newAnswers(c.API, storage.view, &s.hub, &s.problems, announced, s.metrics.api, s.log, &about{
+	visible := store.NewGate(storage.view, storage.view.Project)
+	access := open(visible)
+	var byRight *rights
+	if byRights(&c.API) {
+		own := s.cluster.namespace()
+		byRight, err = newRights(&c.API, conf, own, visible, storage.view.Namespaces, s.settings, fail)
+		if err != nil {
+			return err
+		}
+		access = byRight.permitting.access
+	}
+	answers, err := newAnswers(c.API, access, &s.hub, &s.problems, announced, s.metrics.api, s.log, &about{
 		version: s.version, cluster: cluster, settings: s.settings, progress: s.progress, watch: s.watch,
 		received: tally, joined: s.joined, relations: s.relations, now: now,
 		watches: watching.watcher.Stats, member: member, receiving: receiving, auditing: auditing,
@@ -144,7 +156,8 @@ func (s *server) compose(
 	if err != nil {
 		return err
 	}
-	all := store.NewGate(storage.view, store.Whole).For(store.Scope{})
+	byRight.behind(e.gate, answers, kubeapi.Options{AsOf: s.hub.AsOf})
+	all := visible.For(store.Scope{})
 	noticing.completes(func(ctx context.Context, c problem.Cause) problem.Cause {
 		return answers.CompleteCause(ctx, all, c)
 	})
@@ -160,8 +173,9 @@ func (s *server) compose(
 		// look: another server may send from there on.
 		loop, watching, member, receiving, auditing, announced,
 		&task{name: "API", fail: fail, run: func(ctx context.Context) error {
-			return e.open(ctx, answers, storage.archive.Opened(), storage.view.Begun())
+			return e.open(ctx, byRight.guard(answers), storage.archive.Opened(), storage.view.Begun())
 		}},
+		byRight,
 		&task{name: "retention", run: retention.run, fail: fail},
 		&task{name: "salvage", run: salvages.run, fail: fail},
 		&task{name: "journal", run: completion.run, fail: fail},
@@ -174,7 +188,7 @@ func (s *server) compose(
 	); err != nil {
 		return err
 	}
-	s.running.Store(&clusterParts{storage, delivery, noticing, watching, receiving, auditing})
+	s.running.Store(&clusterParts{storage, delivery, noticing, watching, receiving, auditing, byRight})
 	return nil
 }
 

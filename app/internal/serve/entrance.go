@@ -14,7 +14,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/jaeger"
 	"github.com/kube-lifeline/lifeline/app/internal/page"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
-	"github.com/kube-lifeline/lifeline/app/internal/view"
 )
 
 // entrance has the parts that answer requests from the start on, before the cluster is reached.
@@ -22,6 +21,8 @@ type entrance struct {
 	gate             *gate
 	people, scrapers *listening
 	admitting        *admitting
+	// unguarded is true if every client of the API may read everything, without a token.
+	unguarded bool
 	// opened gets the URL of the API once it answers; may be nil.
 	opened func(url string)
 	log    *slog.Logger
@@ -59,19 +60,26 @@ func (e *entrance) open(ctx context.Context, h http.Handler, archived, looked <-
 	}
 	e.gate.open(h)
 	e.log.Info("API listens", "address", e.people.address.String())
+	if e.unguarded {
+		e.log.Info("every process of this machine can read every trace (api.authorization: open)")
+	}
 	if e.opened != nil {
 		e.opened(e.people.url())
 	}
 	return nil
 }
 
-// newAnswers returns the API over all traces, behind the gate.
+// open gives every client of the listener everything.
+func open(gate *store.Gate) func(*http.Request) (store.Access, error) {
+	all := gate.For(store.Scope{})
+	return func(*http.Request) (store.Access, error) { return all, nil }
+}
+
+// newAnswers returns the API, behind the gate.
 func newAnswers(
-	c config.APIConfiguration, v *view.View, hub *api.Hub, problems *api.ProblemHub, runs http.Handler, m api.Metrics,
-	log *slog.Logger, of *about,
+	c config.APIConfiguration, access func(*http.Request) (store.Access, error), hub *api.Hub, problems *api.ProblemHub,
+	runs http.Handler, m api.Metrics, log *slog.Logger, of *about,
 ) (*api.Server, error) {
-	all := store.NewGate(v, store.Whole).For(store.Scope{})
-	access := func(*http.Request) store.Access { return all } // every client of the listener may see everything
 	return api.New(api.Options{
 		Access:     access,
 		Hub:        hub,

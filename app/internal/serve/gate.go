@@ -66,9 +66,24 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r)
 		return
 	}
+	g.starting(w)
+}
+
+func (g *gate) starting(w http.ResponseWriter) {
 	api.Reject(w, http.StatusServiceUnavailable,
 		"lifeline serve is starting: it has not reached the cluster yet, or opens its archive; see its log")
 	g.metrics.Request("/", http.StatusServiceUnavailable)
+}
+
+// before returns a handler of another listener, which passes requests to h once the gate is open.
+func (g *gate) before(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.handler() == nil {
+			g.starting(w)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // Close implements io.Closer.

@@ -40,7 +40,7 @@ func newAPIListener(c config.APIConfiguration, g *gate, log *slog.Logger, fail f
 		at:   endpoint(config.EndpointConfiguration{Address: c.Address, TokenFile: c.TokenFile, TLS: c.TLS}),
 		task: task{name: "API", fail: fail},
 	}
-	l.at.Private = true
+	l.at.Private, l.at.Identified, l.at.ClientCertificates = true, byRights(&c), clientCertificates(&c)
 	var err error
 	if g.token, err = l.at.Token(httpserve.Purpose{Name: l.purpose, Log: log}); err != nil {
 		return nil, fmt.Errorf("%w (%s)", err, l.fields)

@@ -164,7 +164,7 @@ func (m *member) leases() (*coordinationv1.CoordinationV1Client, error) {
 }
 
 // identity is the name of this server in the group.
-func identity(c config.ReplicasConfiguration) (string, error) {
+func replicaIdentity(c config.ReplicasConfiguration) (string, error) {
 	if c.Identity != "" {
 		return c.Identity, nil
 	}

@@ -55,8 +55,8 @@ func New(tb testing.TB) *View {
 }
 
 // Access returns the access of a sender who may see everything.
-func (v *View) Access(*http.Request) store.Access {
-	return store.NewGate(v, store.Whole).For(store.Scope{})
+func (v *View) Access(*http.Request) (store.Access, error) {
+	return store.NewGate(v, store.Whole).For(store.Scope{}), nil
 }
 
 // pending reads an entry of the pending log, which is empty.

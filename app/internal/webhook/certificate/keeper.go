@@ -14,11 +14,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 )
 
@@ -40,9 +40,18 @@ type Options struct {
 	Client kubernetes.Interface
 	// Namespace and Secret identify the Secret; Secret defaults to DefaultSecret.
 	Namespace, Secret string
+	// For is the server of the certificate in messages and in the certificate, "webhook" by default.
+	For string
 	// Configuration is the MutatingWebhookConfiguration for the trusted certificates, if its
 	// annotation requests it (registration.CAManaged); empty for none.
 	Configuration string
+	// APIService is the APIService for them, in place of a configuration, and needs Dynamic.
+	APIService string
+	Dynamic    dynamic.Interface
+	// Clients makes certificates that identify their holder as a client, too. All that share the Secret trust them.
+	Clients bool
+	// Follow means that another process makes the certificate: the Secret is only read.
+	Follow bool
 	// Names are the DNS names and IP addresses in the API server's calls.
 	Names []string
 	// Life is the validity of a certificate, 90 days by default; it is renewed after two thirds.
@@ -61,6 +70,7 @@ type Options struct {
 type Keeper struct {
 	opts    Options
 	current atomic.Pointer[tls.Certificate]
+	trusted atomic.Pointer[x509.CertPool]
 	ready   chan struct{}
 	// lastError is the last logged error; cert is the served certificate.
 	lastError string
@@ -78,8 +88,11 @@ func New(o Options) (*Keeper, error) {
 	case len(validation.IsDNS1123Label(o.Namespace)) > 0 || len(validation.IsDNS1123Subdomain(o.Secret)) > 0:
 		return nil, fmt.Errorf("cannot keep a certificate in Secret %.80q of namespace %.80q: invalid name",
 			o.Secret, o.Namespace)
+	case o.APIService != "" && o.Dynamic == nil:
+		return nil, errors.New("cannot write a certificate into an APIService without a client for it")
+	case o.Follow:
 	case len(o.Names) == 0 || len(o.Names) > maxNames:
-		return nil, fmt.Errorf("cannot keep a certificate for %d names: it needs the 1 to %d names of the webhook",
+		return nil, fmt.Errorf("cannot keep a certificate for %d names: it needs the 1 to %d names of its server",
 			len(o.Names), maxNames)
 	}
 	for _, name := range o.Names {
@@ -87,6 +100,9 @@ func New(o Options) (*Keeper, error) {
 			return nil, fmt.Errorf("cannot keep a certificate for %.80q: it is neither a DNS name nor an IP address",
 				name)
 		}
+	}
+	if o.For == "" {
+		o.For = "webhook"
 	}
 	if o.Life == 0 {
 		o.Life = defaultLife
@@ -118,6 +134,15 @@ func (k *Keeper) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 		"Secret (see \"lifeline rbac\")")
 }
 
+// Trusted returns the certificates of all that share the Secret: the present one, the next, and the last. It is empty
+// before the first.
+func (k *Keeper) Trusted() *x509.CertPool {
+	if pool := k.trusted.Load(); pool != nil {
+		return pool
+	}
+	return x509.NewCertPool()
+}
+
 // Run maintains the certificate until ctx ends. Failures are logged and retried; meanwhile the last
 // certificate is served.
 func (k *Keeper) Run(ctx context.Context) error {
@@ -147,21 +172,21 @@ func (k *Keeper) logOnce(err error) {
 		text = err.Error()
 	}
 	if text != "" && text != k.lastError {
-		k.opts.Log.Warn("cannot renew the webhook's certificate; the present one stays", "error", text)
+		k.opts.Log.Warn("cannot renew the "+k.opts.For+"'s certificate; the present one stays", "error", text)
 	}
 	if text == "" && k.lastError != "" {
-		k.opts.Log.Info("the webhook's certificate is renewed again")
+		k.opts.Log.Info("the " + k.opts.For + "'s certificate is renewed again")
 	}
 	k.lastError = text
 }
 
-// step performs the work that is due. It reads the configuration before the Secret. If another
-// server writes both in between, the Secret is then not older than the configuration.
+// step performs the work that is due. It reads the registered object before the Secret. If another
+// server writes both in between, the Secret is then not older than the object.
 func (k *Keeper) step(ctx context.Context) error {
-	configuration, unknown := k.configuration(ctx)
-	s, err := k.share(ctx, configuration, unknown)
+	object, unknown := k.registered(ctx)
+	s, err := k.share(ctx, object, unknown)
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) { // another process was first
-		s, err = k.share(ctx, configuration, unknown)
+		s, err = k.share(ctx, object, unknown)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot keep Secret %s/%s: %w", k.opts.Namespace, k.opts.Secret, err)
@@ -170,13 +195,11 @@ func (k *Keeper) step(ctx context.Context) error {
 	if unknown != nil {
 		return unknown
 	}
-	return k.inject(ctx, configuration, s)
+	return k.inject(ctx, object, s)
 }
 
 // share updates the Secret, and returns its state.
-func (k *Keeper) share(
-	ctx context.Context, c *admissionregistrationv1.MutatingWebhookConfiguration, unknown error,
-) (state, error) {
+func (k *Keeper) share(ctx context.Context, r *registered, unknown error) (state, error) {
 	secrets := k.opts.Client.CoreV1().Secrets(k.opts.Namespace)
 	secret, err := secrets.Get(ctx, k.opts.Secret, metav1.GetOptions{})
 	absent := apierrors.IsNotFound(err)
@@ -191,9 +214,16 @@ func (k *Keeper) share(
 		}
 		before = readState(secret.Data)
 	}
+	if k.opts.Follow {
+		if before.now == nil {
+			return before, errors.New("it has no certificate yet: another process makes it")
+		}
+		return before, nil
+	}
 	after, why, err := before.follow(plan{
-		names: k.opts.Names, life: k.opts.Life, settle: k.opts.Settle, now: k.opts.Now(),
-		trusted: func(leaf *x509.Certificate) bool { return unknown == nil && trusts(c, leaf) },
+		makes: makes{subject: "lifeline " + k.opts.For, clients: k.opts.Clients, life: k.opts.Life},
+		names: k.opts.Names, settle: k.opts.Settle, now: k.opts.Now(),
+		trusted: func(leaf *x509.Certificate) bool { return unknown == nil && trusts(r, leaf) },
 	})
 	if err != nil || why == "" {
 		return after, err
@@ -203,7 +233,7 @@ func (k *Keeper) share(
 			ObjectMeta: metav1.ObjectMeta{
 				Name: k.opts.Secret, Namespace: k.opts.Namespace,
 				Labels: map[string]string{
-					"app.kubernetes.io/name": "lifeline", "app.kubernetes.io/component": "webhook",
+					"app.kubernetes.io/name": "lifeline", "app.kubernetes.io/component": k.opts.For,
 				},
 			},
 			Type: corev1.SecretTypeTLS, Data: after.data(),
@@ -215,13 +245,18 @@ func (k *Keeper) share(
 	if err != nil {
 		return state{}, err
 	}
-	k.opts.Log.Info("the webhook's certificate was changed", "because", why, "valid until", after.now.leaf.NotAfter,
+	k.opts.Log.Info("the "+k.opts.For+"'s certificate was changed", "because", why, "valid until", after.now.leaf.NotAfter,
 		"next prepared", after.next != nil)
 	return after, nil
 }
 
 // serve starts to serve the certificate of a state.
 func (k *Keeper) serve(s state) {
+	pool := x509.NewCertPool()
+	for _, c := range s.trusted {
+		pool.AddCert(c)
+	}
+	k.trusted.Store(pool)
 	if slices.Equal(k.cert, s.now.cert) {
 		return
 	}

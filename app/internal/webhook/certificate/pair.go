@@ -26,8 +26,16 @@ type pair struct {
 	leaf      *x509.Certificate
 }
 
-// makePair creates a certificate for names, valid from now.
-func makePair(names []string, now time.Time, life time.Duration) (*pair, error) {
+// makes describes new certificates.
+type makes struct {
+	subject string
+	// clients means that they identify clients, too.
+	clients bool
+	life    time.Duration
+}
+
+// pair creates a certificate for names, valid from now.
+func (m makes) pair(names []string, now time.Time) (*pair, error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a key: %w", err)
@@ -37,10 +45,13 @@ func makePair(names []string, now time.Time, life time.Duration) (*pair, error) 
 		return nil, fmt.Errorf("cannot make a serial number: %w", err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "lifeline webhook"},
-		NotBefore: now.Add(-backdate), NotAfter: now.Add(life),
+		SerialNumber: serial, Subject: pkix.Name{CommonName: m.subject},
+		NotBefore: now.Add(-backdate), NotAfter: now.Add(m.life),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,
+	}
+	if m.clients {
+		template.ExtKeyUsage = append(template.ExtKeyUsage, x509.ExtKeyUsageClientAuth)
 	}
 	for _, name := range names {
 		if ip := net.ParseIP(name); ip != nil {
@@ -63,7 +74,7 @@ func makePair(names []string, now time.Time, life time.Duration) (*pair, error) 
 	)
 }
 
-// readPair parses the result of makePair. It rejects all other certificates with an error.
+// readPair parses the result of makes.pair. It rejects all other certificates with an error.
 func readPair(cert, key []byte) (*pair, error) {
 	both, err := tls.X509KeyPair(cert, key)
 	if err != nil {

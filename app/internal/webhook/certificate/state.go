@@ -90,8 +90,8 @@ func holds(bundle []*x509.Certificate, c *x509.Certificate) bool {
 
 // plan is the input of a step besides the state.
 type plan struct {
+	makes
 	names  []string
-	life   time.Duration
 	settle time.Duration
 	now    time.Time
 	// trusted reports whether the API server trusts a certificate.
@@ -107,7 +107,7 @@ func (s state) follow(p plan) (after state, why string, err error) {
 		s.now, s.next, why = s.next, nil, "the previous certificate is not valid any more"
 	case !good:
 		was := s.now
-		if s.now, err = makePair(p.union(was), p.now, p.life); err != nil {
+		if s.now, err = p.pair(p.union(was), p.now); err != nil {
 			return s, "", err
 		}
 		s.next, why = nil, "no certificate is valid for these names"
@@ -116,7 +116,7 @@ func (s state) follow(p plan) (after state, why string, err error) {
 	case s.next != nil && p.now.Sub(s.next.begin()) >= p.settle && p.trusted(s.next.leaf):
 		s.now, s.next, why = s.next, nil, "the API server trusts it"
 	case s.next == nil && s.now.old(p.now):
-		if s.next, err = makePair(p.union(s.now), p.now, p.life); err != nil {
+		if s.next, err = p.pair(p.union(s.now), p.now); err != nil {
 			return s, "", err
 		}
 		why = "two thirds of the present certificate's life are over"

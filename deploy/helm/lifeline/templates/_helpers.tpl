@@ -57,6 +57,16 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 {{- if or .Values.otlpReceiver.enabled (ne .Values.collector.mode "none") -}}true{{- end -}}
 {{- end -}}
 
+{{/* Whether callers see what the cluster lets them see: "true" or "". */}}
+{{- define "lifeline.rights" -}}
+{{- if and .Values.rights.enabled (ne (dig "api" "authorization" "" .Values.config) "open") -}}true{{- end -}}
+{{- end -}}
+
+{{/* Whether the API server serves our API: "true" or "". */}}
+{{- define "lifeline.aggregated" -}}
+{{- if and (include "lifeline.rights" .) .Values.apiService.enabled -}}true{{- end -}}
+{{- end -}}
+
 {{- define "lifeline.standby" -}}
 {{- if gt (int .Values.replicas) 1 -}}true{{- end -}}
 {{- end -}}
@@ -89,15 +99,23 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 {{/* The server's configuration: what the other values imply, and then the value config. */}}
 {{- define "lifeline.config" -}}
 {{- $name := include "lifeline.fullname" . -}}
+{{- $api := dict "address" "127.0.0.1:7070" -}}
+{{- if .Values.api.secretName -}}
+{{- $_ := set $api "address" ":7070" -}}
+{{- $_ := set $api "tls" (dict "certFile" "/etc/lifeline-api/tls.crt" "keyFile" "/etc/lifeline-api/tls.key") -}}
+{{- if not (include "lifeline.rights" .) -}}{{- $_ := set $api "tokenFile" "/etc/lifeline-api/token" -}}{{- end -}}
+{{- end -}}
+{{- if include "lifeline.rights" . -}}
+{{- $_ := set $api "authorization" "kubernetes" -}}
+{{- end -}}
+{{- if include "lifeline.aggregated" . -}}
+{{- $_ := set $api "aggregation" (dict "address" ":7443" "secret" (printf "%s-api" $name)) -}}
+{{- end -}}
 {{- $out := dict "dataDir" "/var/lib/lifeline"
-  "api" (dict "address" "127.0.0.1:7070")
+  "api" $api
   "telemetry" (dict "address" ":7071")
   "log" (dict "format" "json")
   "retention" (dict "size" (include "lifeline.retention" .)) -}}
-{{- if .Values.api.secretName -}}
-{{- $_ := set $out "api" (dict "address" ":7070" "tokenFile" "/etc/lifeline-api/token"
-  "tls" (dict "certFile" "/etc/lifeline-api/tls.crt" "keyFile" "/etc/lifeline-api/tls.key")) -}}
-{{- end -}}
 {{- if include "lifeline.standby" . -}}
 {{- $replicas := dict "mode" "standby" -}}
 {{- if ne $name "lifeline" -}}{{- $_ := set $replicas "name" $name -}}{{- end -}}
