@@ -211,7 +211,7 @@ type sender struct {
 	t   *testing.T
 }
 
-func newSender(t *testing.T, access func(*http.Request) store.Access, clock func() time.Time) sender {
+func newSender(t *testing.T, access func(*http.Request) (store.Access, error), clock func() time.Time) sender {
 	t.Helper()
 	out := sender{hub: &Hub{}, t: t}
 	var err error
