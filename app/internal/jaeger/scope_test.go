@@ -109,7 +109,8 @@ func TestVisiblePart(t *testing.T) {
 	other := spantest.New("other")
 	run := other.Run("kubectl apply -f secret-plan.yaml", 0, 900)
 	other.Deployment(run, 0, 900)
-	hidden := other.Add(run, "reconcile Application", "argocd", spantest.Ref("argoproj.io", "Application", "hidden"), 0, 900)
+	application := spantest.Ref("argoproj.io", "Application", "hidden")
+	hidden := other.Add(run, "reconcile Application", "argocd", application, 0, 900)
 	hidden.Object.Namespace = "argocd"
 	v.Put(t, asOf, viewtest.Traces{Finished: []*span.Trace{shared}, Open: []*span.Trace{other.Trace}})
 	s := start(t, v)
