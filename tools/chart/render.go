@@ -92,8 +92,8 @@ func (s *source) values(names []string) (map[string]any, error) {
 
 // templates is the order of the files: an object follows those that it needs.
 var templates = []string{
-	"namespace", "rbac", "rights", "configmap", "service", "networkpolicy", "poddisruptionbudget", "webhook", "collector",
-	"statefulset", "monitoring", "tests/ready",
+	"namespace", "rbac", "rights", "changes", "configmap", "service", "networkpolicy", "poddisruptionbudget", "webhook",
+	"collector", "statefulset", "discovery", "apiservice", "monitoring", "tests/ready",
 }
 
 func (s *source) render(r render) (string, error) {

@@ -39,7 +39,7 @@ to the server, with the user that the API server has authenticated.
 It makes and renews the certificate of both sides in a Secret, and writes it into the
 APIService. The Helm chart and lifeline install run it.`,
 		Example: `  lifeline discovery -n lifeline
-  lifeline discovery --aggregation-server https://lifeline-api.lifeline.svc:7443`,
+  lifeline discovery --aggregation-server https://lifeline-api.lifeline.svc`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.complete(); err != nil {
@@ -58,7 +58,7 @@ APIService. The Helm chart and lifeline install run it.`,
 	flags := cmd.Flags()
 	flags.Lookup("namespace").Usage = "namespace of the Secret; lifeline if it is not given"
 	flags.StringVar(&o.Server, "aggregation-server", "",
-		"URL of the server's api.aggregation; by default https, --server-name and port 7443")
+		"URL of the server's api.aggregation; https and --server-name by default")
 	flags.StringVar(&o.ServerName, "server-name", "",
 		"name in the server's certificate; lifeline-api.NAMESPACE.svc by default")
 	flags.StringVar(&o.Secret, "secret", "lifeline-api", "Secret with the certificate")
@@ -79,7 +79,7 @@ func (f *discoveryFlags) complete() error {
 	o.Config.UserAgent = "lifeline-discovery/" + buildVersion()
 	o.Namespace = cmp.Or(f.config.Context.Namespace, podNamespace(), c.Kubeconfig.Namespace())
 	o.ServerName = cmp.Or(o.ServerName, "lifeline-api."+o.Namespace+".svc")
-	o.Server = cmp.Or(o.Server, "https://"+o.ServerName+":7443")
+	o.Server = cmp.Or(o.Server, "https://"+o.ServerName)
 	if len(o.Names) == 0 {
 		o.Names = []string{"lifeline-discovery." + o.Namespace + ".svc"}
 	}

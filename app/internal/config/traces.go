@@ -21,7 +21,8 @@ type WatchConfiguration struct {
 	// `endpoints`, `csistoragecapacities.storage.k8s.io` and `ipaddresses.networking.k8s.io`. So are
 	// these groups: `coordination.k8s.io` (Leases), `internal.apiserver.k8s.io`, `metrics.k8s.io`,
 	// `custom.metrics.k8s.io`, `external.metrics.k8s.io` and `packages.operators.coreos.com`. They
-	// change all the time on their own, or are records about other objects.
+	// change all the time on their own, or are records about other objects. `lifeline.dev`, the group of
+	// `kubectl get changes`, is never watched.
 	Exclude []string `json:"exclude"`
 
 	// Whether the metadata of Secrets is watched. Then a revision of a Helm release, stored in a

@@ -54,7 +54,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	server, err := url.Parse(o.Server)
 	if err != nil || server.Scheme != "https" || server.Host == "" {
-		return fmt.Errorf("%.200q is not the URL of a server: give one such as https://lifeline-api.lifeline.svc:7443",
+		return fmt.Errorf("%.200q is not the URL of a server: give one such as https://lifeline-api.lifeline.svc",
 			o.Server)
 	}
 	client, err := kubernetes.NewForConfig(o.Config)
@@ -97,6 +97,7 @@ func Run(ctx context.Context, o Options) error {
 		_ = ln.Close()
 		return err
 	}
+	telemetry.RouteKlog(o.Log)
 	o.Log.Info("lifeline discovery starts", "address", ln.Addr().String(), "server", server.Redacted())
 	return together(ctx,
 		keeper.Run,

@@ -57,7 +57,7 @@ type ChangeStatus struct {
 	Reason         string       `json:"reason,omitempty"`
 	StartTime      metav1.Time  `json:"startTime"`
 	CompletionTime *metav1.Time `json:"completionTime,omitempty"`
-	Duration       string       `json:"duration"`
+	Duration       string       `json:"duration,omitempty"`
 	Slowest        string       `json:"slowest,omitempty"`
 	Spans          int          `json:"spans"`
 	Why            []string     `json:"why,omitempty"`
@@ -91,9 +91,8 @@ func (t target) changeOf(s *api.Summary) *Change {
 			Fight: shown(s.Fight),
 		},
 		Status: ChangeStatus{
-			State: s.State, Outcome: s.Outcome, Category: s.Category, Reason: shown(s.Reason),
-			StartTime: metav1.Time{Time: s.Start}, Duration: lengthOf(time.Duration(s.Duration)),
-			Slowest: shown(s.Slowest), Spans: s.Spans,
+			State: s.State, Outcome: outcomeOf(s), Category: s.Category, Reason: shown(s.Reason),
+			StartTime: metav1.Time{Time: s.Start}, Slowest: shown(s.Slowest), Spans: s.Spans,
 		},
 	}
 	for _, e := range s.Edits {
@@ -102,7 +101,8 @@ func (t target) changeOf(s *api.Summary) *Change {
 	if s.Category != "" {
 		c.Labels[categoryLabel] = s.Category
 	}
-	if !s.Open {
+	if s.State.Ended() {
+		c.Status.Duration = lengthOf(time.Duration(s.Duration))
 		c.Status.CompletionTime = &metav1.Time{Time: s.Start.Add(time.Duration(s.Duration))}
 	}
 	if of := s.Object; of != nil {
@@ -111,6 +111,14 @@ func (t target) changeOf(s *api.Summary) *Change {
 		}
 	}
 	return c
+}
+
+// outcomeOf returns the outcome of a change; empty before its end.
+func outcomeOf(s *api.Summary) span.Outcome {
+	if !s.State.Ended() {
+		return ""
+	}
+	return span.Outcome(s.State)
 }
 
 // lengthOf formats a duration as Kubernetes does, to the millisecond.

@@ -46,7 +46,7 @@ var meanings = map[string]string{
 	"ChangeStatus.reason":         "Why the change failed, or what it waits for.",
 	"ChangeStatus.startTime":      "The time of the request.",
 	"ChangeStatus.completionTime": "The time of the end; absent while it is open.",
-	"ChangeStatus.duration":       "The time until the end, or until the resource version.",
+	"ChangeStatus.duration":       "The time from the start to the end; absent while it is open.",
 	"ChangeStatus.slowest":        "The slowest part.",
 	"ChangeStatus.spans":          "The number of steps that are known.",
 	"ChangeStatus.why":            "How the changed object is, and why, in sentences. Only in the answer for one change.",

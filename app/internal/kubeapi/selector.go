@@ -121,5 +121,5 @@ func (s *selected) narrow(of *[]string, values []string) {
 func (s *selected) matches(of *api.Summary) bool {
 	in := func(values []string, value string) bool { return len(values) == 0 || slices.Contains(values, value) }
 	return !s.none && (s.name == "" || s.name == of.TraceID) && in(s.states, string(of.State)) &&
-		in(s.categories, of.Category) && in(s.outcomes, string(of.Outcome))
+		in(s.categories, of.Category) && in(s.outcomes, string(outcomeOf(of)))
 }

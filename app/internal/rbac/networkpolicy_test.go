@@ -139,7 +139,7 @@ func listens(t *testing.T, text string) (out []int32) {
 	}
 	for _, address := range []string{
 		c.API.Address, c.Telemetry.Address, c.Receivers.OTLP.GRPC.Address, c.Receivers.OTLP.HTTP.Address,
-		c.Receivers.Audit.Webhook.Address, c.Webhook.Endpoint.Address,
+		c.Receivers.Audit.Webhook.Address, c.Webhook.Endpoint.Address, c.API.Aggregation.Address,
 	} {
 		host, port, err := net.SplitHostPort(address)
 		if err != nil || host == "localhost" || net.ParseIP(host).IsLoopback() {
@@ -179,8 +179,11 @@ func (i installation) problems() (out []string) {
 			out = append(out, w.name+": ports, -exposed +opened:\n"+diff)
 		}
 		want := []int32{53, 4317}
-		if w.name == "lifeline" { // DNS, the API server, a backend
+		switch w.name {
+		case "lifeline": // DNS, the API server, a backend
 			want = []int32{53, 443, 4317, 4318, 6443}
+		case "lifeline-discovery": // DNS, the API server, the server
+			want = []int32{53, 443, 6443, 7443}
 		}
 		if diff := cmp.Diff(want, reaches); diff != "" {
 			out = append(out, w.name+": ports that it reaches, -want +allowed:\n"+diff)

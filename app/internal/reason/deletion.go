@@ -189,6 +189,12 @@ func content(v *history.Version) Reason {
 // api matches an API in the message of a failed discovery.
 var api = regexp.MustCompile(`(?:list of server APIs: |, )([a-z0-9.-]+/v[a-z0-9]+): `)
 
+// ownAPI is the API of Lifeline. Only a cluster without a Pod of `lifeline discovery` has no answer of it.
+const (
+	ownAPI  = "lifeline.dev/v1alpha1"
+	ownWait = "API " + ownAPI + " of Lifeline, which no Pod of lifeline discovery answers"
+)
+
 // unanswered names the APIs that do not answer, by the condition of a failed discovery.
 func unanswered(c *observation.Condition) string {
 	var names []string
@@ -199,6 +205,9 @@ func unanswered(c *observation.Condition) string {
 	case 0:
 		return "an API that does not answer: " + says(c)
 	case 1:
+		if names[0] == ownAPI {
+			return ownWait
+		}
 		return "API " + names[0] + ", which does not answer"
 	}
 	return "APIs " + strings.Join(names, ", ") + ", which do not answer"

@@ -120,6 +120,14 @@ func TestContent(t *testing.T) {
 			"waits for API a.example.com/v1, which does not answer; its other content is already deleted",
 			"kubectl get apiservice",
 		},
+		"Our own API": {
+			[]func(*observation.State){condition(discovery, "True", "DiscoveryFailed",
+				list+"lifeline.dev/v1alpha1: stale GroupVersion discovery: lifeline.dev/v1alpha1"), none},
+			APIServiceUnavailable,
+			"waits for API lifeline.dev/v1alpha1 of Lifeline, which no Pod of lifeline discovery answers; its other " +
+				"content is already deleted",
+			"kubectl get pod -A -l app.kubernetes.io/name=lifeline-discovery",
+		},
 		"Two APIs": {
 			[]func(*observation.State){condition(discovery, "True", "DiscoveryFailed",
 				stale+", b.example.com/v1beta2: the server is currently unable to handle the request"), none},

@@ -78,6 +78,9 @@ func (r Reason) Next(o object.Ref) string {
 	case Finalizer:
 		return here + "get " + argument(o) + " -o yaml"
 	case APIServiceUnavailable:
+		if kind.Namespace.Is(o.Kind) && strings.Contains(r.Text, ownWait) {
+			return cluster + "get pod -A -l app.kubernetes.io/name=lifeline-discovery"
+		}
 		if kind.Namespace.Is(o.Kind) {
 			return cluster + "get apiservice"
 		}
