@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -59,11 +60,23 @@ func install(t *testing.T) *installed {
 			}})
 		},
 	}
+	bench.MustKubectl(t, fmt.Sprintf(registration, port), "apply", "-f", "-")
 	i.discovery = i.begin()
 	i.server.Start(t)
-	bench.MustKubectl(t, fmt.Sprintf(registration, port), "apply", "-f", "-")
-	bench.MustKubectl(t, "", "wait", "apiservice/v1alpha1.lifeline.dev", "--for=condition=Available", "--timeout=1m")
+	available(t, "True")
 	return i
+}
+
+// available waits until the API server has another opinion of the API. It checks each half minute, and after a change
+// of the APIService.
+func available(t *testing.T, want string) {
+	t.Helper()
+	harness.Eventually(t, "the APIService being available: "+want, func() bool {
+		bench.MustKubectl(t, "", "annotate", "--overwrite", "apiservice/v1alpha1.lifeline.dev",
+			"checked="+strconv.FormatInt(time.Now().UnixNano(), 10))
+		return want == bench.MustKubectl(t, "", "get", "apiservice/v1alpha1.lifeline.dev", "-o",
+			`jsonpath={.status.conditions[?(@.type=="Available")].status}`)
+	})
 }
 
 // registration is the APIService of the chart. Endpoints cannot name loopback, but the name of an ExternalName Service
@@ -278,7 +291,7 @@ func killed(t *testing.T, i *installed, asJane func(...string) []string, transcr
 func silent(t *testing.T, i *installed, transcript *script) {
 	i.discovery.Signal(t, syscall.SIGKILL)
 	i.discovery.Wait(t)
-	bench.MustKubectl(t, "", "wait", "apiservice/v1alpha1.lifeline.dev", "--for=condition=Available=False", "--timeout=1m")
+	available(t, "False")
 	bench.MustKubectl(t, "", "create", "namespace", "held")
 	bench.AwaitDefaults(t, "held")
 	bench.MustKubectl(t, "", "delete", "namespace", "held", "--wait=false")
@@ -295,5 +308,6 @@ func silent(t *testing.T, i *installed, transcript *script) {
 	transcript.note("Neither the server nor lifeline discovery answers, and a namespace is to be deleted:")
 	transcript.command("lifeline why namespace/held", out)
 	i.discovery = i.begin()
+	available(t, "True")
 	bench.MustKubectl(t, "", "wait", "namespace/held", "--for=delete", "--timeout=2m")
 }
