@@ -86,7 +86,8 @@ func front(t *testing.T, at string, with *shared) *httptest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newForwarder(to, "127.0.0.1", "lifeline", with, func() time.Time { return noon }, slog.New(slog.DiscardHandler))
+	f := newForwarder(to, "127.0.0.1", "lifeline", with, func() time.Time { return noon },
+		slog.New(slog.DiscardHandler))
 	srv := httptest.NewServer(handler(authenticator.RequestFunc(jane), f))
 	t.Cleanup(func() {
 		srv.CloseClientConnections()
@@ -128,15 +129,17 @@ func TestForward(t *testing.T) {
 		_, _ = io.WriteString(w, "answer")
 	})
 	res, body := get(t, front(t, to.URL, with), kubeapi.Root+"/namespaces/shop/changes?limit=5", "Test", "jane",
-		"X-Remote-User", "admin", "X-Remote-Group", "system:masters", "X-Remote-Extra-Scopes", "all", "X-Remote-Uid", "0",
+		"X-Remote-User", "admin", "X-Remote-Group", "system:masters", "X-Remote-Extra-Scopes", "all",
+		"X-Remote-Uid", "0",
 		"X-Custom-User", "admin", "Authorization", "Bearer secret", "Accept", "application/json")
 	if res.StatusCode != http.StatusOK || body != "answer" || uri != kubeapi.Root+"/namespaces/shop/changes?limit=5" {
 		t.Fatalf("%d %q for %s", res.StatusCode, body, uri)
 	}
 	for name, want := range map[string]string{
 		"X-Remote-User": "jane", "X-Remote-Group": "dev,system:authenticated", "X-Remote-Uid": "u-1",
-		"X-Remote-Extra-Scopes": "", "X-Remote-Extra-Example.com%2fteam": "shop", "X-Custom-User": "", "Authorization": "",
-		"Accept": "application/json",
+		"X-Remote-Extra-Scopes": "", "X-Remote-Extra-Example.com%2fteam": "shop", "X-Custom-User": "",
+		"Authorization": "",
+		"Accept":        "application/json",
 	} {
 		if v := strings.Join(got.Values(name), ","); v != want {
 			t.Errorf("%s is %q, want %q", name, v, want)
@@ -183,7 +186,8 @@ func TestAway(t *testing.T) {
 		}
 		res, body := get(t, f, kubeapi.Root+"/namespaces/shop/changes", "Test", "jane")
 		var status metav1.Status
-		if err := json.Unmarshal([]byte(body), &status); err != nil || res.StatusCode != http.StatusServiceUnavailable ||
+		err := json.Unmarshal([]byte(body), &status)
+		if err != nil || res.StatusCode != http.StatusServiceUnavailable ||
 			status.Kind != "Status" || status.Reason != metav1.StatusReasonServiceUnavailable ||
 			!strings.Contains(status.Message, "has not answered since 2026-03-01T12:00:00Z") ||
 			status.Details.RetryAfterSeconds != 5 {
