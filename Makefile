@@ -150,7 +150,7 @@ test: ## Test every part, in 15 to 25 minutes; the first run builds Kubernetes i
 	$(MAKE) "$$short" e2e
 
 .PHONY: test-all
-test-all: vet unit chart-test release-unit release-test operator-oldest scheduler-conformance lab-test cluster-test web-test e2e upstream e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
+test-all: vet unit chart-test release-unit release-test operator-oldest scheduler-conformance lab-test cluster-test web-test e2e sso upstream e2e-components e2e-jaeger e2e-versions ## Test everything: the long tests, older Kubernetes, Jaeger; some two hours
 
 .PHONY: vet
 vet: ## go vet in every module
@@ -265,7 +265,7 @@ QUIET := ./replicas ./churn ./capacity
 # longer to link than to skip.
 SLOW  := ./accuracy ./addons ./audit ./components ./foreign ./jaeger ./oncall ./reasons $(QUIET)
 # Those with a target of their own.
-APART := ./upstream
+APART := ./upstream ./sso
 # The longest begin first, so that none of them runs alone at the end.
 LONG  := ./server ./cli ./serve ./admission ./kit
 # Tests of one package side by side: they wait more than they compute.
@@ -278,6 +278,14 @@ e2e: kubernetes ## End-to-end tests on real clusters; real nodes need root and `
 	go test -v -count 1 $(SHORT) $(PARALLEL) -p 3 -timeout 90m $(LONG) \
 		$$(go list ./... | grep -vE '/($(subst $(space),|,$(patsubst ./%,%,$(LONG) $(APART) $(if $(SHORT),$(SLOW),$(QUIET)))))$$')
 	$(if $(SHORT),,go test -v -count 1 -p 1 -timeout 90m $(QUIET))
+
+.PHONY: sso
+sso: kubernetes ## Single sign-on: an OpenID issuer, oauth2-proxy and a browser; the first run builds them, some three minutes
+	@if command -v npm >/dev/null && [ ! -d web/node_modules/playwright-core ]; then
+		(cd web && npm ci --no-audit --no-fund)
+	fi
+	cd e2e
+	CHROMIUM=$(CHROMIUM) go test -v -count 1 -timeout 40m ./sso
 
 .PHONY: upstream
 upstream: kubernetes ## Kubernetes' own end-to-end tests beside four servers; rewrites its part of docs/accuracy.md

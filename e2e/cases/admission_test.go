@@ -53,7 +53,7 @@ spec:
 `)
 	},
 	Want: []cases.Answer{{Object: "deployment/blog", Code: 3, Text: `
-Deployment blog has been stuck for SOME: Pod blog-… cannot pull image mirror.example/blog:1 of container app: not found; admission changed its image from blog:1.
+Deployment blog has been stuck for SOME: Pod blog-… cannot pull image mirror.example/blog:1 of container app: not found; admission changed its image from blog:1 (MutatingAdmissionPolicy NS).
 Cause: admin created Deployment blog at TIME, trace ID.
 Since TIME.
 Next: kubectl -n NS describe pod/blog-…

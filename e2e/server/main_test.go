@@ -18,7 +18,9 @@ import (
 var bench *harness.Bench
 
 func TestMain(m *testing.M) {
-	os.Exit(harness.Main(m, lab.Options{Nodes: lab.NodesKWOK}, &bench))
+	os.Exit(harness.Main(m, lab.Options{
+		Nodes: lab.NodesKWOK, Users: []lab.User{{Name: developer}, {Name: stranger}},
+	}, &bench))
 }
 
 // serve starts a server after the namespaces of earlier tests are gone.

@@ -36,14 +36,14 @@ func TestRefusals(t *testing.T) {
 			[]string{"ls", "--server", ""},
 			here,
 			"",
-			`there is no server whose traces could be listed: start one with "lifeline ui", ` +
+			`there is no server: start one with "lifeline ui", install one in the cluster with "lifeline install", ` +
 				`or name one with --server or LIFELINE_SERVER`,
 		},
 		"a trace ID without one": {
 			[]string{"trace", "0123abcd", "--direct"},
 			here,
 			"",
-			`there is no server to look up a trace ID: start one .*, or give KIND/NAME`,
+			`cannot look up a trace ID, and KIND/NAME needs no server: there is no server: start one .*`,
 		},
 		"ls, no listener": {
 			[]string{"ls"},

@@ -63,6 +63,7 @@ test('plain words of a question', async () => {
     ['none', '', '', []],
     ['states', 'Failed stuck', '', ['stuck', 'failed']],
     ['not a state', '-deleted', '', all.filter((s) => s !== 'deleted')],
+    ['no state is left', 'failed -failed && a == 1', 'a == 1 && false', []],
     [
       'a name, perhaps a kind', 'Web-1',
       '(name.contains("web-1") || namespace.contains("web-1") || user.contains("Web-1") || actor.contains("Web-1"))', [],

@@ -105,13 +105,13 @@ func TestCommandLine(t *testing.T) {
 		},
 		"LsNoServer": {
 			"how to get one", "lifeline", "ls --server=", 1, "",
-			"lifeline: there is no server whose traces could be listed: start one with \"lifeline ui\", or name " +
-				"one with --server or LIFELINE_SERVER\n",
+			"lifeline: there is no server: start one with \"lifeline ui\", install one in the cluster with " +
+				"\"lifeline install\", or name one with --server or LIFELINE_SERVER\n",
 		},
 		"FindNoServer": {
 			"how to get one", "lifeline", "find volumes>2 --server=", 1, "",
-			"lifeline: there is no server to ask: start one with \"lifeline ui\", or name one with --server or " +
-				"LIFELINE_SERVER\n",
+			"lifeline: there is no server: start one with \"lifeline ui\", install one in the cluster with " +
+				"\"lifeline install\", or name one with --server or LIFELINE_SERVER\n",
 		},
 		"FindNothing": {
 			"", "lifeline", "find", 1, "",
@@ -178,7 +178,7 @@ func TestCommandLine(t *testing.T) {
 		},
 		"TraceID": {
 			"IDs are known to servers only", "lifeline", "trace 4bf92f35 --direct", 1, "",
-			"lifeline: there is no server to look up a trace ID",
+			"lifeline: cannot look up a trace ID, and KIND/NAME needs no server: there is no server",
 		},
 		"TraceOutputs": {
 			"",

@@ -23,7 +23,8 @@ type serverFlags struct {
 
 // serverHelp describes the choice of the server in the commands' help.
 const serverHelp = `The server is that of --server, else of LIFELINE_SERVER, else the one at
-` + client.DefaultServer + ` if it answers and watches the cluster of your kubeconfig.`
+` + client.DefaultServer + ` if it answers and watches the cluster of your kubeconfig,
+else the one in that cluster, through its API server and with your rights there.`
 
 // add adds the flags. The command also has the flags of config, which must be added afterwards.
 func (s *serverFlags) add(cmd *cobra.Command, c *common) {

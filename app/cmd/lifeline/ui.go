@@ -26,7 +26,10 @@ func newUI(streams genericiooptions.IOStreams) *cobra.Command {
 		Long: `Open the page of a server in a browser, and print its URL.
 
 ` + serverHelp + `
-If there is none, the server is one in the cluster, in the namespace of -n or in ` + ui.Namespace + `.
+For the one in the cluster, the page is at a port of this machine until Ctrl-C, and its
+requests go through the API server.
+
+If the cluster has no such API, the server is a Pod in the namespace of -n or in ` + ui.Namespace + `.
 The command then forwards a local port to its Pod, as kubectl port-forward does,
 until Ctrl-C.
 

@@ -40,8 +40,8 @@ type traced struct {
 	user bool
 }
 
-// complete completes the causes of a list. A cause outside the access, or an unknown one of a limited access, is
-// removed. The list gets other problems: l shares its own.
+// complete completes the causes of a list. A limited access gets those that the visible parts of their traces show, and
+// no others. The list gets other problems: l shares its own.
 func (c *causes) complete(ctx context.Context, access store.Access, l *problems.List) {
 	ctx, cancel := context.WithTimeout(ctx, causesTime)
 	defer cancel()
@@ -79,8 +79,10 @@ func (c *causes) complete(ctx context.Context, access store.Access, l *problems.
 			more = c.get(id)
 		}
 		switch {
-		case more == nil && !all:
+		case !all && more == nil:
 			p.Cause = nil
+		case !all:
+			p.Cause = more.Cause
 		case more == nil:
 		case p.Cause.Object == nil && p.Cause.Command == "":
 			p.Cause = more.Cause
@@ -108,7 +110,7 @@ func (c *causes) get(id trace.TraceID) *traced {
 
 // of returns the cause by the summary of its trace at the time now.
 func (c *causes) of(ctx context.Context, access store.Access, sum *store.Summary, now time.Time) *traced {
-	if known := c.get(sum.ID); known != nil {
+	if known := c.get(sum.ID); known != nil && access.All() {
 		return known
 	}
 	out := &traced{user: sum.User != "", Cause: &problems.Cause{
@@ -123,7 +125,7 @@ func (c *causes) of(ctx context.Context, access store.Access, sum *store.Summary
 	if out.Object != nil && sum.Verb == "update" {
 		out.Fields, complete = fields(ctx, access, sum)
 	}
-	if complete && !sum.Open && (out.user || now.Sub(sum.AsOf) > lateUser) {
+	if access.All() && complete && !sum.Open && (out.user || now.Sub(sum.AsOf) > lateUser) {
 		c.put(sum.ID, out)
 	}
 	return out

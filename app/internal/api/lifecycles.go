@@ -239,7 +239,10 @@ func zoneOf(p *params, name string) *time.Location {
 
 // refused returns the answer for an error of a question: one sentence with the next step.
 func refused(err error) error {
+	var withheld *store.WithheldError
 	switch {
+	case errors.As(err, &withheld):
+		return problem(http.StatusForbidden, "%s", withheld)
 	case errors.Is(err, store.ErrTooLong):
 		return problem(http.StatusUnprocessableEntity,
 			"the question takes longer than %s: narrow it with a later since, a kind or a namespace",

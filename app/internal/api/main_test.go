@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 
+	"github.com/kube-lifeline/lifeline/app/internal/rights"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -138,8 +139,21 @@ func all(from store.Reader) func(*http.Request) (store.Access, error) {
 
 // within gives each sender the traces of a scope.
 func within(from store.Reader, of func(*http.Request) store.Scope) func(*http.Request) (store.Access, error) {
-	gate := store.NewGate(from, store.Whole)
+	gate := store.NewGate(from, projectionOf(from))
 	return func(r *http.Request) (store.Access, error) { return gate.For(of(r)), nil }
+}
+
+// projectionOf returns the projection of a view. Without one, it has no links to other traces.
+func projectionOf(from store.Reader) store.Projection {
+	if v, is := from.(*viewtest.View); is {
+		return v.Project
+	}
+	return func(s store.Scope, t *span.Trace) *span.Trace {
+		if s.All() {
+			return t
+		}
+		return rights.Project(t, rights.Sees{Object: s.Permits})
+	}
 }
 
 // excerptOf returns the excerpt of a version of a trace for a caller who may see everything.

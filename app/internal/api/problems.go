@@ -66,10 +66,10 @@ func (b *broken) selectionFor(access store.Access, of selection) problems.Select
 	return s
 }
 
-// existing returns which namespaces exist for an access; nil means all.
-func existing(access store.Access, cluster string) func(string) bool {
+// existing returns which objects exist for an access; nil means all.
+func existing(access store.Access, cluster string) func(object.Ref) bool {
 	if access = access.In(cluster); access.All() {
 		return nil
 	}
-	return access.PermitsNamespace
+	return access.Permits
 }

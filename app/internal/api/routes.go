@@ -200,7 +200,9 @@ func (s *Server) handle() {
 	for _, to := range routes {
 		s.mux.Handle(prefix+to.path, s.answer(to.ask))
 	}
-	s.mux.Handle(prefix+"openapi.json", s.answerAnyone(func(r *request) (any, error) { return openAPI, r.params.done() }))
+	s.mux.Handle(prefix+"openapi.json", s.answerAnyone(func(r *request) (any, error) {
+		return openAPI, r.params.done()
+	}))
 	s.mux.HandleFunc(prefix+"watch", s.watch)
 	s.mux.HandleFunc(prefix+"problems/stream", s.problemStream)
 	if s.opts.Runs != nil {

@@ -4,11 +4,13 @@ package api
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
@@ -21,7 +23,9 @@ func TestScope(t *testing.T) {
 	inside := spantest.Apply()
 	outside := spantest.New("outside")
 	root := outside.Deployment(nil, 0, 100)
-	root.Object.Namespace = "elsewhere"
+	for _, s := range outside.Trace.Spans {
+		s.Object.Namespace = "elsewhere"
+	}
 	root.Links = []span.Link{{TraceID: inside.ID, SpanID: inside.Root().ID}}
 	v := viewtest.New(t)
 	v.Put(t, asOf, viewtest.Traces{Finished: []*span.Trace{inside, outside.Trace}})
@@ -93,8 +97,7 @@ func TestScope(t *testing.T) {
 	}
 }
 
-// TestStreamScope: a stream has the traces of the scope. A trace that gets an object outside is
-// withdrawn.
+// TestStreamScope: a stream has what the scope permits of each trace. Work of hidden objects makes no events.
 func TestStreamScope(t *testing.T) {
 	s := start(t, Options{Access: within(nil, func(*http.Request) store.Scope {
 		return store.Scope{Clusters: []string{"cluster-1"}, Namespaces: []string{"default"}}
@@ -106,21 +109,29 @@ func TestStreamScope(t *testing.T) {
 		}
 		s.hub.Publish(updates)
 	}
-	outside := spantest.Rollout() // it has an object in "backend"
-	open(outside, spantest.Unschedulable())
-	l := s.listen(t, "")
-	for _, want := range []string{"trace unschedulable open", "synced"} {
-		if got := l.next(); got != want {
-			t.Errorf("got %q, want %q", got, want)
+	outside := spantest.Rollout()
+	for _, s := range outside.Spans {
+		if s.Object != (object.Ref{}) {
+			s.Object.Namespace = "backend"
 		}
 	}
-	moved := *spantest.Unschedulable()
-	further := *moved.Spans[0]
-	further.ID, further.Object.Namespace = trace.SpanID{9}, "backend"
-	moved.Spans = append(moved.Spans, &further)
-	open(outside, &moved)
-	if got := l.next(); !strings.HasPrefix(got, "withdrawn unschedulable") {
-		t.Errorf("got %q after the trace got an object outside", got)
+	open(outside, spantest.Unschedulable())
+	l := s.listen(t, "")
+	l.want("trace unschedulable open", "synced")
+	more := func(of *span.Trace, n byte, namespace string) *span.Trace {
+		out := *of
+		further := *of.Spans[0]
+		further.ID, further.Parent, further.Object.Namespace = trace.SpanID{n}, of.Spans[0].ID, namespace
+		out.Spans = append(slices.Clone(of.Spans), &further)
+		return &out
+	}
+	shared := more(spantest.Unschedulable(), 9, "backend")
+	open(outside, shared)
+	l.want("trace unschedulable open") // a part of it is hidden from now on
+	open(outside, more(shared, 10, "backend"))
+	open(more(more(shared, 10, "backend"), 11, "default"))
+	if data := l.data(); strings.Contains(data, "backend") || !strings.Contains(data, `"0b00000000000000"`) {
+		t.Errorf("got %s, want the second version with the last span", data)
 	}
 	foreign := start(t, Options{Access: within(nil, func(*http.Request) store.Scope {
 		return store.Scope{Clusters: []string{"another"}}

@@ -103,6 +103,7 @@ func (a *about) info(r *request) (any, error) {
 	}
 	info := a.newInfo()
 	info.Stats = statsOf(stats)
+	info.Visible = r.access.Namespaces()
 	return info, nil
 }
 

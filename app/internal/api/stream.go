@@ -4,6 +4,7 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"net/http"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/httpserve"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -153,7 +155,7 @@ type stream struct {
 	request  *request
 	reviewed time.Time
 	access   store.Access
-	of     object.Ref
+	of       object.Ref
 	// summaries is true for a stream of summaries. resumed is true if it continues after the client's
 	// last event, and resync if it should but cannot.
 	summaries, resumed, resync bool
@@ -162,8 +164,9 @@ type stream struct {
 
 	out     *httpserve.SlowClient
 	control *http.ResponseController
-	// known are the open traces in the client's view.
+	// known are the open traces in the client's view. parts are their visible parts, if these are not the whole.
 	known map[trace.TraceID]bool
+	parts map[trace.TraceID][sha256.Size]byte
 	// spent is the time for documents since the last pause.
 	spent time.Duration
 }
@@ -262,6 +265,23 @@ func (st *stream) summary(of *store.Excerpt) Summary {
 	return st.server.broken.marked(st.access, SummaryOf(of.Summary()))
 }
 
+// changes reports whether a version differs from the one that the client has. Work of hidden objects makes versions
+// whose visible part is the same.
+func (st *stream) changes(of *store.Excerpt, open bool) bool {
+	if of.Whole() {
+		return true
+	}
+	id, part := of.Trace().ID, sha256.Sum256(span.PackTrace(of.Trace()))
+	if open && st.known[id] && st.parts[id] == part {
+		return false
+	}
+	if st.parts == nil {
+		st.parts = map[trace.TraceID][sha256.Size]byte{}
+	}
+	st.parts[id] = part
+	return true
+}
+
 // next sends the version that has waited longest, if any waits.
 func (st *stream) next(ctx context.Context) error {
 	if err := st.rest(ctx); err != nil {
@@ -290,10 +310,15 @@ func (st *stream) next(ctx context.Context) error {
 			return nil
 		}
 		delete(st.known, id)
+		delete(st.parts, id)
 		return st.event(EventWithdrawn, Withdrawn{TraceID: id.String()})
+	}
+	if !st.changes(visible, v.Open()) {
+		return nil
 	}
 	if st.known[id] = true; !v.Open() {
 		delete(st.known, id)
+		delete(st.parts, id)
 	}
 	begun := time.Now()
 	defer func() { st.spent += time.Since(begun) }()

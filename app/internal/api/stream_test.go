@@ -104,6 +104,18 @@ func (l *listener) next() string {
 	return "end"
 }
 
+// data is the data of the next event.
+func (l *listener) data() string {
+	l.t.Helper()
+	for l.in.Scan() {
+		if data, is := strings.CutPrefix(l.in.Text(), "data: "); is {
+			return data
+		}
+	}
+	l.t.Fatal("the stream ended without an event")
+	return ""
+}
+
 func (l *listener) want(events ...string) {
 	l.t.Helper()
 	for _, want := range events {

@@ -72,7 +72,7 @@ func (t *traces) arrange(r *request, id trace.TraceID) (*arranged, error) {
 // arrangedOf makes the tree of a trace. Open spans last until asOf, and the ages in sentences are those of now.
 func arrangedOf(e *store.Excerpt, asOf, now time.Time) *arranged {
 	t, summary := e.Trace(), SummaryOf(e.Summary())
-	why := whyFrom(answer.Explain(t, object.Ref{}, asOf.UTC()), object.Ref{}, asOf, now)
+	why := whyFrom(answer.Explain(t, subjectOf(e), asOf.UTC()), object.Ref{}, asOf, now)
 	return &arranged{
 		Tree: outline.New(t, asOf), of: e, summary: &summary, why: &why,
 		path: insight.CriticalPath(t, asOf), asOf: asOf, spans: len(t.Spans),

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/answer"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/rights"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
@@ -57,7 +58,17 @@ func (t *traces) explain(r *request, id trace.TraceID, of object.Ref, now time.T
 	if sum := e.Summary(); !sum.Open {
 		now = sum.AsOf
 	}
-	return answer.Explain(e.Trace(), of, now.UTC()), now, nil
+	return answer.Explain(e.Trace(), cmp.Or(of, subjectOf(e)), now.UTC()), now, nil
+}
+
+// subjectOf returns the object of an answer for a whole change: none for that of the root, or the first visible one
+// below a root outside of the sender's scope.
+func subjectOf(e *store.Excerpt) object.Ref {
+	root := e.Trace().Root()
+	if root == nil || root.Name != rights.Outside || root.Object != (object.Ref{}) {
+		return object.Ref{}
+	}
+	return e.Summary().Object
 }
 
 // maxBefore is the number of traces that are searched for the end of a removed object.

@@ -25,6 +25,10 @@ type Info struct {
 	WatchingSince *time.Time `json:"watchingSince,omitempty"`
 	// Namespaces are those that the server watches; absent if it watches the whole cluster.
 	Namespaces []string `json:"namespaces,omitempty"`
+	// Visible are the namespaces with changes that the caller may see; absent if the caller may see all. Unasked is
+	// the number of further namespaces with changes, whose rights were not asked for.
+	Visible []string `json:"visible,omitempty"`
+	Unasked int      `json:"unasked,omitempty"`
 	// Retention is the longest age of a finished trace, whatever its outcome; 0 if it is not known.
 	Retention Seconds `json:"retention,omitempty"`
 	// Identity is the server's name among several, and Mode its mode (single or standby). Leading

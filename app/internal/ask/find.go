@@ -106,13 +106,9 @@ func (f *Find) zone() (*time.Location, error) {
 
 // Run prints the answer. It returns an error without a server.
 func (f *Find) Run(ctx context.Context) (code int, err error) {
-	server, err := f.Connect(ctx, f.Server)
+	server, err := f.Need(ctx, f.Server)
 	if err != nil {
 		return cli.CodeError, err
-	}
-	if server == nil {
-		return cli.CodeError, fmt.Errorf("there is no server to ask: start one with \"lifeline ui\", or name one "+
-			"with --server or %s", cli.EnvServer)
 	}
 	defer server.Close()
 	if f.Grouped() {

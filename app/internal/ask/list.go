@@ -154,13 +154,9 @@ func moment(flag, text string, now time.Time) (at time.Time, err error) {
 
 // Run prints the list. It returns an error without a server.
 func (l *List) Run(ctx context.Context) (code int, err error) {
-	server, err := l.Connect(ctx, l.Server)
+	server, err := l.Need(ctx, l.Server)
 	if err != nil {
 		return cli.CodeError, err
-	}
-	if server == nil {
-		return cli.CodeError, fmt.Errorf("there is no server whose traces could be listed: start one with \"lifeline "+
-			"ui\", or name one with --server or %s", cli.EnvServer)
 	}
 	defer server.Close()
 	q, err := l.query()

@@ -71,23 +71,24 @@ func (t *Trace) Run(ctx context.Context) (code int, err error) {
 }
 
 func (t *Trace) run(ctx context.Context) error {
+	if isTraceID(t.Name) {
+		of := t.Options
+		of.Everywhere = true // a trace may have objects of any namespace
+		server, err := of.Need(ctx, t.Server)
+		if err != nil {
+			return fmt.Errorf("cannot look up a trace ID, and KIND/NAME needs no server: %w", err)
+		}
+		defer server.Close()
+		return t.fetch(ctx, server, strings.ToLower(t.Name))
+	}
 	server, err := t.Connect(ctx, t.Server)
 	if err != nil {
 		return err
 	}
-	if server != nil {
-		defer server.Close()
-	}
-	if isTraceID(t.Name) {
-		if server == nil {
-			return fmt.Errorf("there is no server to look up a trace ID: start one with \"lifeline ui\", name "+
-				"one with --server or %s, or give KIND/NAME", cli.EnvServer)
-		}
-		return t.fetch(ctx, server, strings.ToLower(t.Name))
-	}
 	if server == nil {
 		return t.rebuild(ctx)
 	}
+	defer server.Close()
 	target, err := t.Target(t.Name, false)
 	if err != nil {
 		return fmt.Errorf("cannot trace %s: %w", t.Name, err)

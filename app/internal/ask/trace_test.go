@@ -99,7 +99,7 @@ func TestTraceFails(t *testing.T) {
 		}, "cannot get trace 00000000ffff"},
 		"NoServer": {"IDs are known to servers only", Trace{
 			Name: "4bf92f35", Server: cli.Server{Named: true},
-		}, "there is no server to look up a trace ID"},
+		}, "cannot look up a trace ID, and KIND/NAME needs no server: there is no server"},
 		"NoTrace": {"no cluster to rebuild it from", Trace{
 			Name: "cm/none", Namespace: "default", Server: asks,
 		}, "has no trace of ConfigMap none in namespace default"},

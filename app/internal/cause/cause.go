@@ -47,8 +47,7 @@ var rules = [...]rule{
 	plain(byRebuild),    // L7: rebuild.go
 	byAnnotation,        // C1: annotation.go
 	plain(ByOwnersEnd),  // C3b: ownersend.go
-	byEviction,          // C4, of an evicted Pod: related.go
-	plain(byPreemption), // C4, of a preempted Pod: eviction.go
+	byEviction,          // C4, of an evicted or preempted Pod: related.go
 	byNode,              // C4, of a DaemonSet's Pod: node.go
 	plain(byOwner),      // C3: owner.go
 	byPlainOwner,        // C3, of an object without a controller: plainowner.go
@@ -61,8 +60,13 @@ var rules = [...]rule{
 	byEvent,             // C5: event.go
 }
 
-// byEviction, byPlainOwner and byRelation are the rules of the tables of relations.
-var byEviction, byPlainOwner, byRelation = byAny(evictions[:]), byAny(plainOwners[:]), byAny(relations[:])
+// These are the rules of the tables of relations.
+var (
+	byConfig                  = byAny(restarted[:])
+	byEviction, byPlainOwner  = byAny(evictions[:]), byAny(plainOwners[:])
+	byPublication, byDelivery = byAny(publications[:]), byAny(deliveries[:])
+	byRelation                = byAny(relations[:])
+)
 
 // plain converts a function that returns no links into a rule.
 func plain(by func(*Scene, *change.Write) (Cause, bool)) rule {

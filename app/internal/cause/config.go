@@ -10,28 +10,24 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// byConfig is rule C4 for a restart: a change of only the annotations of a Pod template. It links to
-// the last change of each ConfigMap and Secret of the template since the template's previous change.
-// It never finds a cause: the content may be unrelated, and its reader may have been restarted for
-// another reason.
-func byConfig(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
-	if !restarts(w) {
-		return Cause{}, false, nil
-	}
-	var links []span.Link
-	since := templateBefore(s, w)
+// restarted are the relations of a restart (rule C4): a change of only the annotations of a Pod template. It has links
+// to the last change of each ConfigMap and Secret of the template since the template's previous change, and no parent:
+// the content may be unrelated, and its reader may have been restarted for another reason.
+var restarted = [...]relation{
+	{verbs: updated, by: restarts, causes: configs, link: linkConfig, last: edit},
+}
+
+// configs returns the ConfigMaps and Secrets of the template of w's object.
+func configs(s *Scene, w *change.Write) []*change.Timeline {
+	var out []*change.Timeline
 	for _, r := range w.Version.Relations {
-		if r.Type != object.Config {
-			continue
-		}
-		if edit := edit(s, r.To, since, w.RV); edit != nil {
-			links = append(links, edit.Link(linkConfig))
+		if r.Type == object.Config {
+			out = append(out, s.Known.Named(r.To)...)
 		}
 	}
-	return Cause{}, false, links
+	return out
 }
 
 // linkConfig is the reason of a link from a restart to a change of a ConfigMap or Secret.
@@ -45,7 +41,7 @@ const (
 )
 
 // restarts reports whether w changed a Pod template only to restart its Pods.
-func restarts(w *change.Write) bool {
+func restarts(_ *Scene, w *change.Write) bool {
 	return w.Verb == history.Updated && w.Version != nil && len(w.Changed.Paths) > 0 &&
 		!slices.ContainsFunc(w.Changed.Paths, func(path string) bool {
 			return !strings.HasPrefix(path, pathTemplateAnnotations) &&
@@ -63,20 +59,14 @@ func templateBefore(s *Scene, w *change.Write) uint64 {
 	return last
 }
 
-// edit returns the last change of the content of an object of that name, after the resourceVersion
-// since and before rv; nil without one.
-func edit(s *Scene, name object.Name, since, rv uint64) *change.Reconciliation {
-	var last *change.Reconciliation
-	for _, t := range s.Known.Named(name) {
-		for _, r := range s.Placed.Instants(t.Ref.UID) {
-			w := r.First()
-			if w.Verb == history.Updated && w.RV > since && w.RV < rv && (last == nil || w.RV > last.First().RV) &&
-				slices.Contains(w.Changed.Paths, observation.PathData) {
-				last = r
-			}
-		}
-	}
-	return last
+// edit returns the last change of the content of t between the last change of the Pod template and w; nil without one.
+func edit(s *Scene, w *change.Write, t *change.Timeline) *change.Reconciliation {
+	since := templateBefore(s, w)
+	return instantBefore(s, w, t, func(r *change.Reconciliation) bool {
+		first := r.First()
+		return first.Verb == history.Updated && first.RV > since &&
+			slices.Contains(first.Changed.Paths, observation.PathData)
+	})
 }
 
 // Sources returns the objects outside its trace that a span of w refers to. For a scaling by an
@@ -103,13 +93,8 @@ func Sources(s *Scene, w *change.Write) []*change.Timeline {
 		}
 		return out
 	}
-	if !restarts(w) {
-		return out
-	}
-	for _, r := range w.Version.Relations {
-		if r.Type == object.Config {
-			out = append(out, s.Known.Named(r.To)...)
-		}
+	if restarts(s, w) {
+		return append(out, configs(s, w)...)
 	}
 	return out
 }

@@ -9,45 +9,53 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
-// byDelivery is rule C4 for a write by a tool of continuous delivery. It belongs to the revision that
-// the tool applies: the tool wrote it, its object names the release or application, and the revision
-// was under way. Outside a revision the tool corrects a drift: a separate change, with a link to
-// the last revision.
-func byDelivery(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
+// publications are the relations of an object to its source, which publishes revisions (rule C4).
+var publications = [...]relation{
+	{ // an object begins to apply a revision. An open change of it that has not begun one is nearer.
+		verbs: createdOrUpdated, causes: publishers, open: publishedFor, unsure: never,
+		link: linkRevision, last: publication,
+	},
+}
+
+// deliveries are the relations of an object to the release or application of a tool of delivery (rule C4). The tool
+// wrote the object, the object names the release, and a revision of it was being applied.
+var deliveries = [...]relation{
+	{ // the tool applies a revision
+		verbs: anyVerb, causes: applying, open: revisionFor, unsure: uncertain,
+	},
+	{ // outside a revision, the tool corrects a drift
+		verbs: createdOrUpdated, by: corrects, causes: releases, link: linkDelivery, last: revisionAt,
+	},
+}
+
+// applying returns the only release or application whose revision was being applied with w, or nothing.
+func applying(s *Scene, w *change.Write) []*change.Timeline {
+	return only(slices.DeleteFunc(releases(s, w), func(t *change.Timeline) bool { return revisionFor(s, w, t) == nil }))
+}
+
+// releases returns the releases or applications that the object of w names.
+func releases(s *Scene, w *change.Write) []*change.Timeline {
 	to, tool := applier(w)
 	if tool == nil {
-		return Cause{}, false, nil
+		return nil
 	}
-	var open, last *change.Reconciliation
-	ambiguous := false
-	for _, t := range s.Known.Named(to) {
-		r := revisionAt(s, t, w)
-		switch {
-		case r == nil || t == w.Timeline && w.Verb != history.Deleted:
-		case !underWay(s, r, w):
-			if last == nil || last.First().RV < r.First().RV {
-				last = r
-			}
-		case delivered(s, w, r, tool):
-			ambiguous = ambiguous || open != nil
-			open = r
-		}
-	}
-	switch {
-	case open != nil && !ambiguous:
-		c := Cause{Line: open.Lineage, Parent: open, Evidence: span.ByRelation}
-		if !certain(s, w, to) {
-			c.Evidence = span.ByTime
-		}
-		return c, true, nil
-	case last != nil && Drift(s, w) != nil:
-		return Cause{}, false, []span.Link{last.Link(linkDelivery)}
-	}
-	return Cause{}, false, nil
+	return slices.DeleteFunc(slices.Clone(s.Known.Named(to)), func(t *change.Timeline) bool {
+		return t == w.Timeline && w.Verb != history.Deleted
+	})
 }
+
+// revisionFor returns the revision of t that its tool applies with w, or nil.
+func revisionFor(s *Scene, w *change.Write, t *change.Timeline) *change.Reconciliation {
+	_, tool := applier(w)
+	if r := revisionAt(s, w, t); r != nil && underWay(s, r, w) && delivered(s, w, r, tool) {
+		return r
+	}
+	return nil
+}
+
+func corrects(s *Scene, w *change.Write) bool { return Drift(s, w) != nil }
 
 // linkDelivery is the reason of a link from the correction of a drift to the last revision.
 const linkDelivery = "delivery"
@@ -63,7 +71,7 @@ func applier(w *change.Write) (object.Name, *kind.Delivery) {
 }
 
 // revisionAt returns the newest reconciliation of t that began before w, or nil.
-func revisionAt(s *Scene, t *change.Timeline, w *change.Write) *change.Reconciliation {
+func revisionAt(s *Scene, w *change.Write, t *change.Timeline) *change.Reconciliation {
 	for _, r := range slices.Backward(s.Placed.History(t.Ref.UID)) {
 		if r.First().RV < w.RV {
 			return r
@@ -101,10 +109,11 @@ func byTool(s *Scene, w *change.Write, tool *kind.Delivery) bool {
 	return tool.Is(w.Manager) || w.Manager == "" && w.Verb == history.Deleted
 }
 
-// certain reports whether author and name agree. A hook does not name its release. Without an audit
-// log, the author of a deletion is unknown.
-func certain(s *Scene, w *change.Write, to object.Name) bool {
-	return to != kind.AnyRelease(to.Namespace) && (w.Manager != "" || userOf(s, w) != "")
+// uncertain reports whether author and name do not agree. A hook does not name its release. Without an audit log, the
+// author of a deletion is unknown.
+func uncertain(s *Scene, w *change.Write, _ *change.Reconciliation) bool {
+	to, _ := applier(w)
+	return to == kind.AnyRelease(to.Namespace) || w.Manager == "" && userOf(s, w) == ""
 }
 
 // Drift returns the object of the tool that undoes a change of somebody else with w, or nil. A person
@@ -118,47 +127,41 @@ func Drift(s *Scene, w *change.Write) *change.Timeline {
 	if len(named) == 0 {
 		return nil
 	}
-	if r := revisionAt(s, named[0], w); r != nil && underWay(s, r, w) {
+	if r := revisionAt(s, w, named[0]); r != nil && underWay(s, r, w) {
 		return nil
 	}
 	return named[0]
 }
 
-// byPublication is rule C4 for the beginning of a revision: the source has published it. An open change
-// of the object that has not begun a revision is nearer. The publication is then a link.
-func byPublication(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
-	r := publication(s, w)
-	switch {
-	case r == nil:
-		return Cause{}, false, nil
-	case itself(s, w) && !s.Placed.UnderWay(w).BeganRevision():
-		return Cause{}, false, []span.Link{r.Link(linkRevision)}
-	}
-	return Cause{Line: r.Lineage, Parent: r, Evidence: span.ByRelation}, true, nil
-}
-
 // linkRevision is the reason of a link to the publication of an applied revision.
 const linkRevision = "revision"
 
-// publication returns the change in which the source of w's object published the revision that w
-// begins, or nil.
-func publication(s *Scene, w *change.Write) *change.Reconciliation {
-	id := w.Revision()
-	if id == "" {
+// publishers returns the sources of w's object.
+func publishers(s *Scene, w *change.Write) []*change.Timeline {
+	if w.Revision() == "" {
 		return nil
 	}
-	for _, relation := range w.Version.Relations {
-		if relation.Type != object.Source {
-			continue
-		}
-		for _, source := range s.Known.Named(relation.To) {
-			published := func(r *change.Reconciliation) bool { return r.Revision() == id }
-			if r := instantBefore(s, w, source, published); r != nil {
-				return r
-			}
+	var out []*change.Timeline
+	for _, r := range w.Version.Relations {
+		if r.Type == object.Source {
+			out = append(out, s.Known.Named(r.To)...)
 		}
 	}
-	return nil
+	return out
+}
+
+// publication returns the change in which the source published the revision that w begins, or nil.
+func publication(s *Scene, w *change.Write, source *change.Timeline) *change.Reconciliation {
+	id := w.Revision()
+	return instantBefore(s, w, source, func(r *change.Reconciliation) bool { return r.Revision() == id })
+}
+
+// publishedFor is publication, or nil if an open change of w's object is nearer.
+func publishedFor(s *Scene, w *change.Write, source *change.Timeline) *change.Reconciliation {
+	if itself(s, w) && !s.Placed.UnderWay(w).BeganRevision() {
+		return nil
+	}
+	return publication(s, w, source)
 }
 
 // delivers reports whether w begins a revision with an unknown publication, or is as in Applies.
@@ -183,15 +186,9 @@ func Applies(s *Scene, w *change.Write) bool {
 // published reports whether a source of w's object had the revision id, perhaps before the start of the
 // observer.
 func published(s *Scene, w *change.Write, id string) bool {
-	for _, relation := range w.Version.Relations {
-		had := func(t *change.Timeline) bool {
-			return slices.ContainsFunc(t.Versions, func(v *history.Version) bool {
-				return v.Revision != nil && v.Revision.ID == id
-			})
-		}
-		if relation.Type == object.Source && slices.ContainsFunc(s.Known.Named(relation.To), had) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(publishers(s, w), func(t *change.Timeline) bool {
+		return slices.ContainsFunc(t.Versions, func(v *history.Version) bool {
+			return v.Revision != nil && v.Revision.ID == id
+		})
+	})
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
-	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // disrupted returns a function that reports whether w deletes a Pod for that reason. The API server, the scheduler
@@ -144,32 +143,32 @@ func hasField(node *change.Timeline, path string, rv uint64) bool {
 	return i < len(node.Versions) && node.Versions[i].Field(path) != nil
 }
 
-// byPreemption returns the change of the Pod that preempts the Pod of w. The scheduler nominates
-// the preempting Pod for the Node. If several Pods are nominated, the scheduler's Event names the
-// right one.
-func byPreemption(s *Scene, w *change.Write) (Cause, bool) {
-	if w.Verb != history.Deleted || !disrupted(change.Preempted)(s, w) {
-		return Cause{}, false
+// preemptors returns the Pods without a Node that are nominated for the Node of the Pod of w.
+func preemptors(s *Scene, w *change.Write) []*change.Timeline {
+	return slices.DeleteFunc(slices.Clone(s.Known.Named(change.Nomination(nodeOf(w)))), func(t *change.Timeline) bool {
+		return t == w.Timeline || openCreation(s, w, t) == nil || !waiting(t, w.RV)
+	})
+}
+
+// preemptor returns the only one of them, or nothing.
+func preemptor(s *Scene, w *change.Write) []*change.Timeline { return only(preemptors(s, w)) }
+
+// reportedPreemptor returns the one of them that the scheduler's Event about the Pod of w names, or nothing.
+func reportedPreemptor(s *Scene, w *change.Write) []*change.Timeline {
+	if handedOut(s, w) {
+		return nil
 	}
-	var found []*change.Reconciliation
-	for _, t := range s.Known.Named(change.Nomination(nodeOf(w))) {
-		r := s.Placed.Current(t.Ref.UID)
-		if t == w.Timeline || r == nil || r.Verb != history.Created || r.First().RV > w.RV || !waiting(t, w.RV) {
-			continue
-		}
-		found = append(found, r)
+	return only(slices.DeleteFunc(preemptors(s, w), func(t *change.Timeline) bool {
+		return len(about(w.Timeline, t, change.Scheduler)) == 0
+	}))
+}
+
+// only returns all if it is one, or nothing.
+func only(all []*change.Timeline) []*change.Timeline {
+	if len(all) != 1 {
+		return nil
 	}
-	evidence := span.ByRelation
-	if len(found) > 1 && !handedOut(s, w) {
-		evidence = span.ByEvent
-		found = slices.DeleteFunc(found, func(r *change.Reconciliation) bool {
-			return len(about(w.Timeline, r.Timeline, change.Scheduler)) == 0
-		})
-	}
-	if len(found) != 1 {
-		return Cause{}, false
-	}
-	return Cause{Line: found[0].Lineage, Parent: found[0], Evidence: evidence}, true
+	return all
 }
 
 // waiting reports whether the Pod had no Node at the resourceVersion rv.

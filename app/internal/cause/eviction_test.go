@@ -122,8 +122,8 @@ func TestByEviction(t *testing.T) {
 	})
 }
 
-// TestByPreemption: the Pod nominated for the Node is the cause. An Event names one of several.
-func TestByPreemption(t *testing.T) {
+// TestPreemption: the Pod nominated for the Node is the cause. An Event names one of several.
+func TestPreemption(t *testing.T) {
 	victim := func(c *cluster) {
 		c.store("low", pod, by("kubectl-run"), on("node-1"), converged).begins()
 	}
@@ -132,7 +132,7 @@ func TestByPreemption(t *testing.T) {
 		c.store(name, refers("nominated", nodeName("node-1"))).noted()
 	}
 	preempted := all(condition("DisruptionTarget", "True", "PreemptionByScheduler", ""), deleting)
-	testRule(t, plain(byPreemption), map[string]ruleCase{
+	testRule(t, byEviction, map[string]ruleCase{
 		"One": {"only one Pod is nominated", func(c *cluster) {
 			victim(c)
 			nominated(c, "high")

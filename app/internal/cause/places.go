@@ -223,14 +223,19 @@ func numberOf(s *Scene, o *object.Owner, t *change.Timeline) int {
 }
 
 // firstOrdinal returns the ordinal of the first Pod of a StatefulSet.
-func firstOrdinal(set *change.Timeline) int {
-	if set != nil && set.Last() != nil {
-		if start := set.Last().Field("spec.ordinals.start"); start != nil {
-			n, _ := strconv.Atoi(start.Shown)
-			return n
-		}
+func firstOrdinal(set *change.Timeline) int { return number(set, "spec.ordinals.start") }
+
+// number returns the number in a field of the newest version of t, or 0. t may be nil.
+func number(t *change.Timeline, path string) int {
+	if t == nil {
+		return 0
 	}
-	return 0
+	field := t.Last().Field(path)
+	if field == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(field.Shown)
+	return n
 }
 
 // Departed reports whether the object was lost, and whether a later one has replaced it.

@@ -28,8 +28,10 @@ type relation struct {
 	// unsure reports whether only the time relates w to r, its open change. nil means that only the quiet time
 	// keeps r open.
 	unsure func(s *Scene, w *change.Write, r *change.Reconciliation) bool
-	// link is the reason of the links. Without one, there are no links.
+	// link is the reason of the links. Without one, there are no links. last returns the change of the cause t that a
+	// link leads to, or nil; without last it is the newest one before w.
 	link string
+	last func(s *Scene, w *change.Write, t *change.Timeline) *change.Reconciliation
 	// waits means that a trace waits for a version of the cause from after w. Its watch may be delayed.
 	waits bool
 }
@@ -47,6 +49,14 @@ var evictions = [...]relation{
 	{ // the removal of the Node
 		effect: &kind.Pod, verbs: deleted, by: disrupted(change.Collected), causes: nodesOf,
 		open: openAlike, unsure: never,
+	},
+	{ // a preemption in favour of the only Pod that is nominated for the Node
+		effect: &kind.Pod, verbs: deleted, by: disrupted(change.Preempted), causes: preemptor, open: openCreation,
+		unsure: never,
+	},
+	{ // … or of the one of several that the scheduler's Event names
+		effect: &kind.Pod, verbs: deleted, by: disrupted(change.Preempted), causes: reportedPreemptor,
+		open: openCreation, evidence: span.ByEvent, unsure: never,
 	},
 }
 
@@ -66,6 +76,10 @@ var relations = [...]relation{
 	},
 	{ // a Pod waits for its claim
 		effect: &kind.Pod, verbs: created, causes: unboundClaims, link: linkClaim,
+	},
+	{ // the volume of a Pod is attached to its Node, and detached after the Pod
+		effect: &kind.VolumeAttachment, verbs: createdOrDeleted, by: byAttacher, causes: attached, open: attaches,
+		link: linkDeclared, waits: true,
 	},
 	{ // an autoscaler scales its target: after its convergence, a metric is the cause
 		verbs: updated, by: scales, causes: autoscalers, open: openFor, link: linkAutoscaler,
@@ -120,7 +134,11 @@ func (x *relation) of(s *Scene, w *change.Write) (Cause, bool, []span.Link) {
 				open = append(open, r)
 			}
 		}
-		if r := lastBefore(s, w, t); r != nil && x.link != "" {
+		before := lastBefore
+		if x.last != nil {
+			before = x.last
+		}
+		if r := before(s, w, t); r != nil && x.link != "" {
 			last = append(last, r)
 		}
 	}
@@ -200,6 +218,11 @@ func newestFor(
 // openAlike returns the open change of t with the verb of w, or nil.
 func openAlike(s *Scene, w *change.Write, t *change.Timeline) *change.Reconciliation {
 	return openOf(s, w, t, w.Verb)
+}
+
+// openCreation returns the open creation of t, or nil.
+func openCreation(s *Scene, w *change.Write, t *change.Timeline) *change.Reconciliation {
+	return openOf(s, w, t, history.Created)
 }
 
 // openOf returns the newest change of t before w if it is open and has that verb, or nil.

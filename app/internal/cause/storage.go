@@ -82,6 +82,24 @@ func awaited(s *Scene, r *change.Reconciliation) {
 	}
 }
 
+// byAttacher reports whether the attach and detach controller may have made w.
+func byAttacher(s *Scene, w *change.Write) bool {
+	return maybeBy(s, w, change.Manager, kind.VolumeAttachment.Controller)
+}
+
+// attached returns the Pods whose volume w attaches or detaches.
+func attached(s *Scene, w *change.Write) []*change.Timeline { return s.Known.Attached(w.Timeline) }
+
+// attaches returns the open change of the Pod that needs the volume of w, or does not need it any more; nil without
+// one.
+func attaches(s *Scene, w *change.Write, pod *change.Timeline) *change.Reconciliation {
+	r := openAlike(s, w, pod)
+	if r != nil && r.Verb == history.Deleted && !StillOpen(s, r.Lineage, w) {
+		return nil
+	}
+	return r
+}
+
 // Binding returns the open reconciliation of the claim to which w binds a volume, or nil.
 func Binding(s *Scene, w *change.Write) *change.Reconciliation {
 	if w.Part != change.Bookkeeping || w.Verb != history.Updated || !kind.PersistentVolume.Is(w.Timeline.Ref.Kind) ||

@@ -45,11 +45,15 @@ func replaceable(w *change.Write, r *change.Reconciliation) bool {
 	return first.Baseline || first.ResourceVersion < r.First().RV || hasEnded(w.Previous)
 }
 
-// heldBack reports whether w deletes a Pod that the controller of the StatefulSet up does not delete for an
-// update. It deletes only Pods that are ready or have ended, unless their management is Parallel.
+// heldBack reports whether w deletes a Pod that the controller of the StatefulSet up does not delete for an update: one
+// below the partition, or one that is not ready unless their management is Parallel. A Pod that has ended goes always.
 func heldBack(w *change.Write, up *change.Timeline) bool {
-	return judge.OrderedReady(up.Last()) && w.Previous != nil && !hasEnded(w.Previous) &&
-		!judge.Holds(w.Previous, "Ready")
+	if w.Previous == nil || hasEnded(w.Previous) {
+		return false
+	}
+	n, _ := ordinal(w.Timeline.Ref.Name)
+	return n-firstOrdinal(up) < number(up, "spec.updateStrategy.rollingUpdate.partition") ||
+		judge.OrderedReady(up.Last()) && !judge.Holds(w.Previous, "Ready")
 }
 
 // hasEnded reports whether v is a Pod without a container that runs or will run.

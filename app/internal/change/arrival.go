@@ -31,7 +31,7 @@ func (r *Reconciliation) ConvergedBy(rv uint64) *history.Version {
 // version from before the controller's first status does not count.
 func (r *Reconciliation) arrivedAfter(from *Write) *history.Version {
 	t := r.Timeline
-	if r.Folded && t.Past != nil && t.Past.Arrived > 0 && len(t.Versions) > 0 && !r.claimed() {
+	if r.Folded && from == r.First() && t.Past != nil && t.Past.Arrived > 0 && len(t.Versions) > 0 && !r.claimed() {
 		v := *t.Versions[0]
 		v.ResourceVersion = t.Past.Arrived // that version itself is forgotten
 		return &v
@@ -71,17 +71,17 @@ func (r *Reconciliation) ConvergedAfter(v *history.Version, rv uint64) *history.
 // convergedIn reports whether v fulfils the desired state of r (rule D6). Later writes of other
 // traces may have raised that of the object.
 func (r *Reconciliation) convergedIn(v *history.Version) bool {
-	w, wrote := v.Workload, r.Last().Version
+	w := v.Workload
+	generation, top := r.Desired()
 	switch {
-	case w == nil, wrote == nil, !v.Deleting.IsZero():
+	case w == nil, generation == 0, !v.Deleting.IsZero():
 		return r.converged(v)
-	case kind.Job.Is(v.Kind) && r.Parts == kind.Scale && r.top(0) < r.bottom():
+	case kind.Job.Is(v.Kind) && r.Parts == kind.Scale && top < r.bottom():
 		// A Job has no observedGeneration. After a raise, more Pods may follow until the end.
 		return w.Total <= w.Replicas || r.converged(v)
-	case v.ObservedGeneration < wrote.Generation:
+	case v.ObservedGeneration < generation:
 		return r.converged(v)
 	}
-	top := r.top(w.Replicas)
 	switch want := min(top, w.Replicas); {
 	case kind.ReplicaSet.Is(v.Kind):
 		return w.Available >= want && (w.Total == w.Replicas || w.Replicas > top && w.Total <= w.Replicas)

@@ -53,12 +53,18 @@ func (r *Reconciliation) bottom() int32 {
 	return 0
 }
 
-// top returns the number of replicas desired by r. It is now if that is unknown.
-func (r *Reconciliation) top(now int32) int32 {
+// Desired returns the generation and the number of replicas that r desired; zero if they are unknown. A stand-in has
+// those of its claim.
+func (r *Reconciliation) Desired() (generation int64, replicas int32) {
 	if v := r.Last().Version; v != nil && v.Workload != nil {
-		return v.Workload.Replicas
+		return v.Generation, v.Workload.Replicas
 	}
-	return now
+	if r.Folded {
+		if of := r.Timeline.Claimed(r.ID()); of != nil && r.Last() == r.First() {
+			return of.Generation, of.Replicas
+		}
+	}
+	return 0, 0
 }
 
 // AsScaling returns a copy of r, a superseded reconciliation, that is only a change of the number of replicas.

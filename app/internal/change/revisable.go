@@ -35,8 +35,10 @@ type OutcomeClaim struct {
 	Number  int
 	Outcome span.Outcome
 	Message string
-	// Wanted means that the object wanted Pods then. Without them it shows nothing about the change.
-	Wanted bool
+	// Generation and Replicas are those that the change desired. An object without Pods shows nothing about a change
+	// that wanted some.
+	Generation int64
+	Replicas   int32
 	// Verb and Parts are those of the reconciliation, and RV is that of its first write.
 	Verb  history.Verb
 	Parts kind.Part

@@ -40,7 +40,8 @@ const (
 const NoServer = "none"
 
 // Server selects the `lifeline serve` to use. The zero value uses the server in the environment.
-// Without one, it uses a server on this machine that watches the kubeconfig's cluster.
+// Without one, it uses a server on this machine that watches the kubeconfig's cluster, or else the one in that
+// cluster, through its API server.
 type Server struct {
 	// URL is the value of --server. Named means that the flag was given. A given but empty flag, or
 	// NoServer, selects no server.
@@ -52,6 +53,8 @@ type Server struct {
 	Access client.Access
 	// Direct selects no server, regardless of the other fields.
 	Direct bool
+	// Outside leaves out the server in the cluster. The way through the API server only reads.
+	Outside bool
 }
 
 // Session is a server that responded, with its description. Close releases its connection.
@@ -60,18 +63,39 @@ type Session struct {
 	About api.Info
 }
 
-// Connect returns the selected server; nil if there is none. It also returns nil, with a message,
-// for a local server of another cluster. An unreachable named server is an error.
+// Connect returns the selected server; nil if there is none. It also returns nil, with a message, for a local server of
+// another cluster, and for one in the cluster that gives no answer. An unreachable named server is an error.
 func (o *Options) Connect(ctx context.Context, s Server) (*Session, error) {
+	found, err := o.Need(ctx, s)
+	var absent *absentError
+	if !errors.As(err, &absent) {
+		return found, err
+	}
+	var answer *api.Error
+	if errors.As(absent.why, &answer) { // a command without a server gets the other errors itself
+		o.Say("%s", OneLine(answer))
+	}
+	return nil, nil
+}
+
+// Need is Connect for a command that needs a server: without one, it returns an error.
+func (o *Options) Need(ctx context.Context, s Server) (*Session, error) {
 	url, origin, access := o.named(s)
 	switch url {
 	case NoServer:
-		return nil, nil
+		return nil, &absentError{}
 	case "":
 		if s.Access != (client.Access{}) {
 			return nil, errors.New("--token-file and --ca-file are for a server with a name: name it with --server")
 		}
-		return o.localServer(ctx, client.DefaultServer, o.notedServers()...)
+		found, err := o.localServer(ctx, client.DefaultServer, o.notedServers()...)
+		if found == nil && err == nil && !s.Outside {
+			return clusterServer(ctx, o)
+		}
+		if found == nil && err == nil {
+			err = &absentError{}
+		}
+		return found, err
 	}
 	found, err := o.find(ctx, url, access, askPatience)
 	var other *otherClusterError
@@ -105,17 +129,19 @@ func (o *Options) named(s Server) (url, origin string, access client.Access) {
 	return o.Env(EnvServer), EnvServer, access
 }
 
-// Client returns a client of the selected server, or of the one at the default address, without a
-// request to it; nil if no server is selected.
+// Client returns a client of the selected server, without a request to it; nil if no server is selected. An unnamed
+// server is that at the default address if a program listens there, or else the one in the cluster.
 func (o *Options) Client(s Server) (*client.Client, error) {
-	switch url, _, access := o.named(s); url {
-	case NoServer:
+	url, _, access := o.named(s)
+	switch {
+	case url == NoServer:
 		return nil, nil
-	case "":
+	case url == "" && o.Kubeconfig != nil && !s.Outside && !listens(client.DefaultServer):
+		return through(o)
+	case url == "":
 		return client.New("", client.Access{})
-	default:
-		return client.New(url, access)
 	}
+	return client.New(url, access)
 }
 
 // SayIfAway prints a message if no server answers the client soon.
@@ -200,20 +226,8 @@ func (o *Options) find(
 		found.Close()
 		return nil, &otherClusterError{server: found.Server(), watched: found.About.Cluster, meant: other}
 	}
-	if only := found.About.Namespaces; !o.covered(only) {
-		o.Say("the server at %s watches only namespace %s, and no other one is in its answers", Shown(found.Server()),
-			Shown(strings.Join(only, ", ")))
-	}
+	sayBounds(o, found)
 	return found, nil
-}
-
-// covered reports whether a server of these namespaces watches what the command is about. None means the whole
-// cluster.
-func (o *Options) covered(namespaces []string) bool {
-	if len(namespaces) == 0 || o.Kubeconfig == nil {
-		return true
-	}
-	return !o.Everywhere && slices.Contains(namespaces, o.Kubeconfig.Namespace())
 }
 
 // reach requests a server's information. It waits for a server that is not ready.

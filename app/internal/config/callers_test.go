@@ -20,7 +20,8 @@ func TestCallers(t *testing.T) {
 		},
 		"beyond loopback in plaintext": {
 			"tokens would be readable", func(c *APIConfiguration) { c.Address = ":7070" },
-			`api.address: Invalid value: ":7070": must be of loopback, such as 127.0.0.1:7070, unless api.tls is set, ` +
+			`api.address: Invalid value: ":7070": must be of loopback, such as 127.0.0.1:7070, unless api.tls ` +
+				`is set, ` +
 				`and either api.tokenFile or api.authorization: kubernetes`,
 		},
 		"unknown": {
@@ -29,12 +30,14 @@ func TestCallers(t *testing.T) {
 		},
 		"nobody": {
 			"no caller would be known", func(c *APIConfiguration) { c.Authentication.ServiceAccounts.Audiences = nil },
-			"api.authentication: Required value: must have serviceAccounts.audiences, oidc, clientCAFile or proxy, or " +
+			"api.authentication: Required value: must have serviceAccounts.audiences, oidc, clientCAFile or " +
+				"proxy, or " +
 				"api.aggregation must have an address: no caller would be known",
 		},
 		"token": {
 			"two meanings of one header", func(c *APIConfiguration) { c.TokenFile = "token" },
-			"api.tokenFile: Forbidden: must not be set with api.authorization: kubernetes, whose callers have tokens of " +
+			"api.tokenFile: Forbidden: must not be set with api.authorization: kubernetes, whose callers have " +
+				"tokens of " +
 				"their own",
 		},
 		"all certificates": {
@@ -62,7 +65,8 @@ func TestCallers(t *testing.T) {
 			"its keys could be replaced", func(c *APIConfiguration) {
 				c.Authentication.OIDC = []OIDCConfiguration{{Issuer: "http://sso.example.com", ClientID: "lifeline"}}
 			},
-			`api.authentication.oidc[0].issuer: Invalid value: "http://sso.example.com": must be a URL with https, without ` +
+			`api.authentication.oidc[0].issuer: Invalid value: "http://sso.example.com": must be a URL with ` +
+				`https, without ` +
 				`user, query and fragment`,
 		},
 		"issuer without client": {
@@ -73,7 +77,8 @@ func TestCallers(t *testing.T) {
 		},
 		"audience": {
 			"", func(c *APIConfiguration) { c.Authentication.ServiceAccounts.Audiences = []string{"life line"} },
-			`api.authentication.serviceAccounts.audiences[0]: Invalid value: "life line": must be a word, such as lifeline`,
+			`api.authentication.serviceAccounts.audiences[0]: Invalid value: "life line": must be a word, such ` +
+				`as lifeline`,
 		},
 		"proxy": {
 			"", func(c *APIConfiguration) {
@@ -85,11 +90,13 @@ func TestCallers(t *testing.T) {
 			"its authority may sign for others", func(c *APIConfiguration) {
 				c.TLS, c.Authentication.Proxy.ClientCAFile = tls, "proxy.crt"
 			},
-			"api.authentication.proxy.allowedNames: Required value: must have the common name of the proxy's certificate",
+			"api.authentication.proxy.allowedNames: Required value: must have the common name of the proxy's " +
+				"certificate",
 		},
 		"proxy's header": {
 			"", func(c *APIConfiguration) { c.Authentication.Proxy.UserHeaders = []string{"Authorization"} },
-			`api.authentication.proxy.userHeaders[0]: Invalid value: "Authorization": must not be a header with another use`,
+			`api.authentication.proxy.userHeaders[0]: Invalid value: "Authorization": must not be a header with ` +
+				`another use`,
 		},
 		"aggregation": {
 			"", func(c *APIConfiguration) {

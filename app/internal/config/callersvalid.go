@@ -55,7 +55,8 @@ func validateNeeds(v *validator, api *field.Path, c *APIConfiguration) {
 	}
 	if c.TokenFile != "" {
 		v.wrong = append(v.wrong, field.Forbidden(api.Child("tokenFile"),
-			"must not be set with api.authorization: "+AuthorizationKubernetes+", whose callers have tokens of their own"))
+			"must not be set with api.authorization: "+AuthorizationKubernetes+
+				", whose callers have tokens of their own"))
 	}
 	if c.TLS.ClientCAFile != "" {
 		v.wrong = append(v.wrong, field.Forbidden(api.Child("tls", "clientCAFile"),
@@ -98,7 +99,8 @@ func validateIssuers(v *validator, path *field.Path, all []OIDCConfiguration) {
 		}
 		seen[c.Issuer+" "+c.ClientID] = true
 		if c.ClientID == "" {
-			v.wrong = append(v.wrong, field.Required(at.Child("clientID"), "must be the client of Lifeline at the issuer"))
+			v.wrong = append(v.wrong,
+				field.Required(at.Child("clientID"), "must be the client of Lifeline at the issuer"))
 		}
 		if c.GroupsPrefix != "" && c.GroupsClaim == "" {
 			v.wrong = append(v.wrong, field.Forbidden(at.Child("groupsPrefix"), "needs groupsClaim"))
@@ -118,7 +120,8 @@ func validateProxy(v *validator, path *field.Path, c ProxyConfiguration) {
 			"must have the common name of the proxy's certificate"))
 	}
 	if c.ClientCAFile != "" && len(c.UserHeaders) == 0 {
-		v.wrong = append(v.wrong, field.Required(path.Child("userHeaders"), "must have a header, such as X-Forwarded-User"))
+		v.wrong = append(v.wrong,
+			field.Required(path.Child("userHeaders"), "must have a header, such as X-Forwarded-User"))
 	}
 }
 

@@ -120,6 +120,11 @@ var reports = map[string]struct {
 	"health": {"kinds that show nothing of their state", func(_ *Cluster, s *Server, _ *Facts) {
 		s.From.Watch.Silent = []string{"VirtualService.networking.istio.io", "Widget.$(reboot).com"}
 	}, false},
+	"no-reviews": {"a server that may not ask what its callers may see", func(_ *Cluster, _ *Server, f *Facts) {
+		f.Server = unknown[Server]("the API server has not decided what you may see, so nothing is shown: " +
+			"the server of Lifeline may not create subjectaccessreviews.authorization.k8s.io: " +
+			"bind its ServiceAccount to the ClusterRole system:auth-delegator")
+	}, true},
 	"no-receivers": {"a server that only watches", func(_ *Cluster, s *Server, _ *Facts) {
 		s.From.Receives, s.From.Joining = api.Receives{}, nil
 		s.From.Received.Components, s.From.Received.Audit = nil, received.Audit{}

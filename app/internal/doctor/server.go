@@ -17,7 +17,16 @@ const young = time.Minute
 func checkServer(f *Facts) Check {
 	c := Check{Name: "server", Status: OK}
 	s := f.server()
-	if s == nil {
+	switch {
+	case s == nil && lacksReviews(f.Server.Unknown):
+		c.Status, c.Found = Missing, f.Server.Unknown
+		c.Lose = "every answer: the server cannot learn what its callers may see"
+		c.Add = []Lines{{
+			Where: "for its ServiceAccount",
+			Text:  "lifeline rbac -n lifeline --config lifeline.yaml | kubectl apply -f -\n",
+		}}
+		return c
+	case s == nil:
 		c.Status, c.Found = Advice, f.Server.Unknown
 		c.Lose = "whatever components and the audit log tell: without a server a trace is what the cluster's objects " +
 			"show, and what lifeline run sees of its command's requests"
@@ -30,6 +39,12 @@ func checkServer(f *Facts) Check {
 		c.Found += "; one of several (" + s.Mode + "): the others have their own counts"
 	}
 	return c
+}
+
+// lacksReviews reports whether an error says that the server may not review tokens or rights.
+func lacksReviews(text string) bool {
+	return strings.Contains(text, "may not create subjectaccessreviews") ||
+		strings.Contains(text, "may not create tokenreviews")
 }
 
 // checkWatching reports the resources that the server may not read.

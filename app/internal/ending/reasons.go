@@ -60,13 +60,15 @@ func (rs *Reasons) Of(t *change.Timeline) reason.Reason {
 			r = rs.byUsers(last, r)
 		case reason.Dependants:
 			r = rs.byDependants(t, r)
+		case "":
+			r = rs.byAttachments(t, r)
 		case reason.Preempted:
 			r.Text = rs.withName(r.Text) // the scheduler reports the UID of the other Pod
 		}
 		if last.Pod != nil {
 			r = rs.byNode(last, r)
 			if up := rs.known.Above(t); up != nil {
-				r = reason.Rewritten(last, up.Last(), r)
+				r = reason.Rewritten(last, up.Last(), r, func() []string { return rs.mutators(last) })
 			}
 		}
 		rs.memo[t] = r
@@ -103,6 +105,30 @@ func (rs *Reasons) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
 		of.Since = rs.reasonSince(pod).Since
 	}
 	return of
+}
+
+// maxMutators bounds the names of those that may have changed a Pod. More of them explain nothing.
+const maxMutators = 3
+
+// mutators returns the names of the policies and the configurations of webhooks that may have changed a new Pod; none
+// if there are too many. No API shows which of them did.
+func (rs *Reasons) mutators(pod *history.Version) []string {
+	var out []string
+	for _, t := range rs.known.Referrers(kind.NewPods) {
+		last := t.Last()
+		if last == nil || t.Removal != nil || last.Created.After(pod.Created) {
+			continue
+		}
+		if t.Ref.Kind.Kind == kind.MutatingPolicy && len(rs.known.Referrers(object.NameOf(&t.Ref))) == 0 {
+			continue // without a binding it does nothing
+		}
+		out = append(out, t.Ref.Kind.Kind+" "+t.Ref.Name)
+	}
+	if len(out) > maxMutators {
+		return nil
+	}
+	slices.Sort(out)
+	return out
 }
 
 // byDefaults returns the reason of the object of t, whose Pods are refused, by the LimitRanges of its Namespace.
@@ -244,6 +270,26 @@ func (rs *Reasons) byClaims(pod *history.Version, r reason.Reason) reason.Reason
 		}
 	}
 	return r
+}
+
+// byAttachments returns the reason of a Pod by the first attachment that its volumes wait for, or else r.
+func (rs *Reasons) byAttachments(pod *change.Timeline, r reason.Reason) reason.Reason {
+	last := pod.Last()
+	if last.Pod == nil || !last.Deleting.IsZero() || judge.Converged(last) || reason.Created(last) {
+		return r
+	}
+	for _, t := range rs.known.Attachments(pod) {
+		if v := t.Last(); t.Removal == nil && !judge.Converged(v) {
+			return reason.Attaching(reason.Owned{Version: v, Reason: rs.reasonSince(t)})
+		}
+	}
+	return r
+}
+
+// OfPod reports whether the object of t is an attachment that a Pod waits for. The Pod has its reason.
+func (rs *Reasons) OfPod(t *change.Timeline) bool {
+	waits := func(pod *change.Timeline) bool { return pod.Removal == nil && !judge.Converged(pod.Last()) }
+	return kind.VolumeAttachment.Is(t.Ref.Kind) && slices.ContainsFunc(rs.known.Attached(t), waits)
 }
 
 // reasonSince is Of with the time when the object got its reason, if that is known.

@@ -21,9 +21,10 @@ const (
 	configNamespace = "kube-system"
 	configName      = "extension-apiserver-authentication"
 
-	frontCA, clientCA                  = "requestheader-client-ca-file", "client-ca-file"
-	frontUser, frontUID                = "requestheader-username-headers", "requestheader-uid-headers"
-	frontGroup, frontExtra, frontNames = "requestheader-group-headers", "requestheader-extra-headers-prefix", "requestheader-allowed-names"
+	frontCA, clientCA      = "requestheader-client-ca-file", "client-ca-file"
+	frontUser, frontUID    = "requestheader-username-headers", "requestheader-uid-headers"
+	frontGroup, frontExtra = "requestheader-group-headers", "requestheader-extra-headers-prefix"
+	frontNames             = "requestheader-allowed-names"
 )
 
 // FrontProxy is the door of the API server itself: it sends its caller in headers, under its certificate as a
@@ -38,7 +39,8 @@ type FrontProxy struct {
 // NewFrontProxy returns the door. It refuses all requests until Run has read the ConfigMap.
 func NewFrontProxy(client kubernetes.Interface) (*FrontProxy, error) {
 	follow := func(key string) (*dynamiccertificates.ConfigMapCAController, error) {
-		return dynamiccertificates.NewDynamicCAFromConfigMapController("lifeline", configNamespace, configName, key, client)
+		return dynamiccertificates.NewDynamicCAFromConfigMapController(
+			"lifeline", configNamespace, configName, key, client)
 	}
 	ca, err := follow(frontCA)
 	if err != nil {

@@ -5,6 +5,7 @@ package identity
 import (
 	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -93,7 +94,7 @@ func Discovery(ca Authority, names []string) Door {
 // separated by commas.
 func Proxy(ca Authority, names, userHeaders, groupHeaders []string) (Door, error) {
 	if len(names) == 0 {
-		return nil, fmt.Errorf("cannot trust the headers of a proxy without the name in its certificate")
+		return nil, errors.New("cannot trust the headers of a proxy without the name in its certificate")
 	}
 	return newProxy(ca, names, headers{user: userHeaders, groups: groupHeaders}, divided), nil
 }

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -112,7 +113,7 @@ func (a *Authenticator) callerOf(r *http.Request) *caller {
 	return &caller{err: errNobody}
 }
 
-// Of returns the caller of a request that Wrap has passed on. The error is a *Refusal, or that of the context. A
+// Of returns the caller of a request that Wrap has passed on. The error is a *RefusedError, or that of the context. A
 // token is checked again at each call, within the time of a cache: a stream can ask whether it still holds.
 func Of(r *http.Request) (user.Info, error) {
 	c, _ := r.Context().Value(callerKey{}).(*caller)
@@ -127,27 +128,27 @@ func Of(r *http.Request) (user.Info, error) {
 	return c.user, nil
 }
 
-// Refusal is the error of a request whose caller is not known.
-type Refusal struct {
+// RefusedError is the error of a request whose caller is not known.
+type RefusedError struct {
 	status int
 	text   string
 }
 
 // Error returns one sentence for the caller.
-func (r *Refusal) Error() string { return r.text }
+func (r *RefusedError) Error() string { return r.text }
 
 // Status is the HTTP status: 401, or 503 if nobody can decide now.
-func (r *Refusal) Status() int { return r.status }
+func (r *RefusedError) Status() int { return r.status }
 
 var errNobody = unknown("this server must know who you are: use the commands of lifeline with your kubeconfig, " +
 	"or send Authorization: Bearer TOKEN")
 
-func unknown(format string, args ...any) *Refusal {
-	return &Refusal{http.StatusUnauthorized, fmt.Sprintf(format, args...)}
+func unknown(format string, args ...any) *RefusedError {
+	return &RefusedError{http.StatusUnauthorized, fmt.Sprintf(format, args...)}
 }
 
-func unavailable(format string, args ...any) *Refusal {
-	return &Refusal{http.StatusServiceUnavailable, fmt.Sprintf(format, args...)}
+func unavailable(format string, args ...any) *RefusedError {
+	return &RefusedError{http.StatusServiceUnavailable, fmt.Sprintf(format, args...)}
 }
 
 // errSystem is the error of a name that only the cluster itself may give.
@@ -164,12 +165,9 @@ func foreign(u *user.DefaultInfo) (user.Info, error) {
 	if strings.HasPrefix(u.Name, systemPrefix) {
 		return nil, errSystem
 	}
-	groups := make([]string, 0, len(u.Groups)+1)
-	for _, g := range u.Groups {
-		if g != "" && !strings.HasPrefix(g, systemPrefix) {
-			groups = append(groups, g)
-		}
-	}
-	u.Groups = append(groups, user.AllAuthenticated)
+	u.Groups = slices.DeleteFunc(slices.Clone(u.Groups), func(g string) bool {
+		return g == "" || strings.HasPrefix(g, systemPrefix)
+	})
+	u.Groups = append(u.Groups, user.AllAuthenticated)
 	return u, nil
 }

@@ -170,8 +170,10 @@ func TestDoors(t *testing.T) {
 			http.Header{"X-Auth-User": {"ana"}, "X-Forwarded-Groups": {"system:masters,dev"}},
 			&user.DefaultInfo{Name: "ana", Groups: []string{"dev", "system:authenticated"}}, "",
 		},
-		"unknown scheme": {"", direct, nil, http.Header{"Authorization": {"Basic YTpi"}}, nil, "no \"Basic\" credentials"},
-		"no tokens":      {"", direct, nil, http.Header{"Authorization": {"Bearer abc"}}, nil, "no \"Bearer\" credentials"},
+		"unknown scheme": {
+			"", direct, nil, http.Header{"Authorization": {"Basic YTpi"}}, nil, "no \"Basic\" credentials",
+		},
+		"no tokens": {"", direct, nil, http.Header{"Authorization": {"Bearer abc"}}, nil, "no \"Bearer\" credentials"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +186,7 @@ func TestDoors(t *testing.T) {
 				}
 			}
 			if tc.want == nil {
-				var refusal *Refusal
+				var refusal *RefusedError
 				if !errors.As(err, &refusal) || refusal.Status() != http.StatusUnauthorized ||
 					!strings.Contains(err.Error(), tc.err) || got != nil {
 					t.Errorf("got %v, %v, want 401 and %q", got, err, tc.err)

@@ -91,7 +91,7 @@ type result struct {
 	err  error
 }
 
-// check returns the user of a token, or a Refusal.
+// check returns the user of a token, or a RefusedError.
 func (t *Tokens) check(ctx context.Context, token string) (user.Info, error) {
 	key := sha256.Sum256([]byte(token))
 	if found, ok := t.known.Get(key); ok {

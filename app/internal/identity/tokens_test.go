@@ -48,7 +48,9 @@ func (r *reviews) Create(
 	if review.Spec.Token == r.token {
 		review.Status = authenticationv1.TokenReviewStatus{
 			Authenticated: true, Audiences: r.audiences,
-			User: authenticationv1.UserInfo{Username: "system:serviceaccount:shop:ci", Groups: []string{"system:serviceaccounts"}},
+			User: authenticationv1.UserInfo{
+				Username: "system:serviceaccount:shop:ci", Groups: []string{"system:serviceaccounts"},
+			},
 		}
 	}
 	return review, ctx.Err()
@@ -110,7 +112,7 @@ func TestServiceAccounts(t *testing.T) {
 				}
 				return
 			}
-			var refusal *Refusal
+			var refusal *RefusedError
 			if !errors.As(err, &refusal) || refusal.Status() != tc.status || !strings.Contains(err.Error(), tc.text) {
 				t.Errorf("got %v, want %d and %q", err, tc.status, tc.text)
 			}
@@ -137,7 +139,8 @@ func TestTokenCache(t *testing.T) {
 		asked  int
 		known  bool
 	}{
-		{29 * time.Second, 1, true}, {2 * time.Second, 2, false}, {9 * time.Second, 2, false}, {2 * time.Second, 3, false},
+		{29 * time.Second, 1, true}, {2 * time.Second, 2, false},
+		{9 * time.Second, 2, false}, {2 * time.Second, 3, false},
 	} {
 		clock.SetTime(clock.Now().Add(step.passed))
 		if _, err := Of(stream); (err == nil) != step.known || r.asked != step.asked {
@@ -173,7 +176,8 @@ func newProvider(t *testing.T) *provider {
 		switch r.URL.Path {
 		case "/.well-known/openid-configuration":
 			_ = json.NewEncoder(w).Encode(map[string]any{
-				"issuer": p.URL, "jwks_uri": p.URL + "/keys", "id_token_signing_alg_values_supported": []string{"ES256"},
+				"issuer": p.URL, "jwks_uri": p.URL + "/keys",
+				"id_token_signing_alg_values_supported": []string{"ES256"},
 			})
 		case "/keys":
 			_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{
@@ -191,12 +195,14 @@ func newProvider(t *testing.T) *provider {
 
 func (p *provider) token(t *testing.T, key *ecdsa.PrivateKey, claims map[string]any) string {
 	t.Helper()
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: key, KeyID: "1"}}, nil)
+	with := jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: key, KeyID: "1"}}
+	signer, err := jose.NewSigner(with, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	all := map[string]any{
-		"iss": p.URL, "aud": "lifeline", "sub": "42", "exp": time.Now().Add(time.Hour).Unix(), "email": "ana@example.com",
+		"iss": p.URL, "aud": "lifeline", "sub": "42", "exp": time.Now().Add(time.Hour).Unix(),
+		"email":  "ana@example.com",
 		"groups": []string{"dev", "system:masters"},
 	}
 	for name, value := range claims {
@@ -243,7 +249,9 @@ func TestIDTokens(t *testing.T) {
 		"prefixes": {
 			"as at the API server", Issuer{UsernamePrefix: "sso:", GroupsClaim: "groups", GroupsPrefix: "sso:"},
 			p.key, nil,
-			&user.DefaultInfo{Name: "sso:42", Groups: []string{"sso:dev", "sso:system:masters", "system:authenticated"}},
+			&user.DefaultInfo{
+				Name: "sso:42", Groups: []string{"sso:dev", "sso:system:masters", "system:authenticated"},
+			},
 			"",
 		},
 		"one group": {
@@ -275,7 +283,7 @@ func TestIDTokens(t *testing.T) {
 			a := New(Options{Tokens: NewTokens(nil, IDTokens(tc.of, time.Now))})
 			u, _, err := send(t, a, nil, bearer(p.token(t, tc.key, tc.claims)))
 			if tc.want == nil {
-				var refusal *Refusal
+				var refusal *RefusedError
 				if !errors.As(err, &refusal) || refusal.Status() != 401 || !strings.Contains(err.Error(), tc.text) {
 					t.Errorf("got %v, %v, want 401 and %q", u, err, tc.text)
 				}
@@ -291,7 +299,8 @@ func TestIDTokens(t *testing.T) {
 	}
 	t.Run("no algorithm", func(t *testing.T) {
 		token := unsigned(`{"iss":"` + p.URL + `","aud":"lifeline","sub":"42","exp":99999999999}`)
-		a := New(Options{Tokens: NewTokens(nil, IDTokens(Issuer{URL: p.URL, ClientID: "lifeline", CAFile: p.caFile}, time.Now))})
+		of := Issuer{URL: p.URL, ClientID: "lifeline", CAFile: p.caFile}
+		a := New(Options{Tokens: NewTokens(nil, IDTokens(of, time.Now))})
 		if u, _, err := send(t, a, nil, bearer(token)); err == nil {
 			t.Errorf("got %v", u)
 		}
@@ -299,8 +308,9 @@ func TestIDTokens(t *testing.T) {
 	t.Run("unreachable", func(t *testing.T) {
 		token := p.token(t, p.key, nil)
 		p.Close()
-		a := New(Options{Tokens: NewTokens(nil, IDTokens(Issuer{URL: p.URL, ClientID: "lifeline", CAFile: p.caFile}, time.Now))})
-		var refusal *Refusal
+		of := Issuer{URL: p.URL, ClientID: "lifeline", CAFile: p.caFile}
+		a := New(Options{Tokens: NewTokens(nil, IDTokens(of, time.Now))})
+		var refusal *RefusedError
 		if _, _, err := send(t, a, nil, bearer(token)); !errors.As(err, &refusal) || refusal.Status() != 503 {
 			t.Errorf("got %v, want 503", err)
 		}

@@ -4,6 +4,7 @@
 package insight
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -160,8 +161,19 @@ func (w *walk) candidates(s *span.Span) []candidate {
 	for _, c := range rivals {
 		out = append(out, candidate{c, w.end(c), true})
 	}
-	slices.SortStableFunc(out, func(a, b candidate) int { return b.end.Compare(a.end) })
+	slices.SortStableFunc(out, func(a, b candidate) int {
+		return cmp.Or(b.end.Compare(a.end), cmp.Compare(attached(a.Span), attached(b.Span)))
+	})
 	return out
+}
+
+// attached orders the spans of one attachment: the step of the Pod, and the reconciliation of the VolumeAttachment,
+// which has a random name.
+func attached(s *span.Span) int {
+	if s.Name == span.NameAttach {
+		return 0
+	}
+	return 1
 }
 
 // rivals returns the innermost reconciliations beside s, and those below a child of s that

@@ -62,6 +62,16 @@ func TestCriticalPath(t *testing.T) {
 				"reconcile Head 95-100",
 			},
 		},
+		"attachment": {
+			reason: "the Pod waits for its volume, not for an object with a random name",
+			build: func(b *spantest.Builder) {
+				root := add(b, nil, "reconcile Pod", 0, 100)
+				add(b, root, "reconcile VolumeAttachment", 10, 90)
+				add(b, root, "attach", 10, 90)
+				add(b, root, "sandbox", 90, 100)
+			},
+			want: []string{"reconcile Pod 0-10", "attach 10-90", "sandbox 90-100"},
+		},
 		"condition alone": {
 			reason: "without anything that the object caused the condition is all there is to say",
 			build: func(b *spantest.Builder) {

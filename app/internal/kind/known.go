@@ -42,6 +42,7 @@ var all = []*Kind{
 	&ServiceAccount,
 	&PersistentVolumeClaim,
 	&PersistentVolume,
+	&VolumeAttachment,
 	&StorageClass,
 	&ReplicationController,
 	&ResourceQuota,

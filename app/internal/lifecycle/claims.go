@@ -26,6 +26,7 @@ func (am *amendments) claim(d *derivation, l *change.Lineage, rest *change.Taken
 			continue
 		}
 		t := r.Timeline
+		generation, replicas := r.Desired()
 		for _, of := range t.Claims() {
 			if of.TraceID == l.ID { // one object has one claim in a trace
 				am.settle(t, &of)
@@ -33,7 +34,7 @@ func (am *amendments) claim(d *derivation, l *change.Lineage, rest *change.Taken
 		}
 		if oldest := t.Claim(&change.OutcomeClaim{
 			TraceID: l.ID, SpanID: r.ID(), Number: 1, Outcome: r.Ended.Outcome, Message: r.Ended.Message,
-			Wanted: change.WantsPods(t.Last()), Verb: r.Verb, RV: r.First().RV, Parts: r.Parts,
+			Generation: generation, Replicas: replicas, Verb: r.Verb, RV: r.First().RV, Parts: r.Parts,
 		}); oldest != nil {
 			am.settle(t, oldest)
 		}
@@ -60,7 +61,7 @@ func (am *amendments) claims(d *derivation) {
 		for _, of := range t.Claims() {
 			r := d.claimed(t, &of)
 			if r == nil || r.Superseded != nil || t.Removal != nil && r.Verb != history.Deleted ||
-				of.Wanted && !change.WantsPods(t.Last()) {
+				of.Replicas > 0 && !change.WantsPods(t.Last()) {
 				am.settle(t, &of)
 				continue
 			}

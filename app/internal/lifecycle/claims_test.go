@@ -329,6 +329,74 @@ func TestRevisedOutcomes(t *testing.T) {
 					"(was failed: exceeded its progress deadline)",
 			},
 		},
+		"A scale converges beside a rollout that fails later": {
+			func(s *story) {
+				counts := func(total, updated, available int32) func(*observation.State) {
+					return func(st *observation.State) {
+						st.ObservedGeneration = st.Generation
+						w := st.Workload
+						w.Total, w.Updated, w.Ready, w.Available = total, updated, available, available
+					}
+				}
+				rollout(s)
+				s.write("web", sized(2), by("autoscaler"))
+				s.write("web-2", sized(2), valued(desiredReplicas, 2))
+				s.write("web-2-b", pod("web-2"))
+				s.write("web-2-b", bind, unpulled)
+				s.write("web", deadline, counts(3, 2, 1))
+				s.wait(5 * time.Minute)
+				s.write("web", valued(newImage, 3), by("user-a"))
+				s.revised(3, 1, 2)
+				s.removed("web-2", 0, "ab")
+				s.write("web-1", sized(2), valued(desiredReplicas, 2))
+				s.write("web-1-b", pod("web-1"))
+				s.started("web-1", "b")
+				s.write("web-3-a", bind, unpulled)
+				s.write("web", counts(3, 1, 2), func(st *observation.State) {
+					st.Progress, st.Conditions = observation.ProgressInProgress, nil
+				})
+				s.wait(10 * time.Minute)
+				s.write("web", deadline)
+				s.wait(5 * time.Minute)
+			},
+			[]string{
+				"12m0s failed",
+				"17m0s failed",
+				"21m0s web converged lifeline.claim=2 lifeline.trace.outcome=converged " + // of the scale
+					"(was failed: exceeded its progress deadline)",
+				"32m0s failed",
+			},
+		},
+		"A former ReplicaSet is scaled again after the deadline": {
+			func(s *story) {
+				s.settled(2)
+				s.write("web", valued(newImage, 2), by("user-a"))
+				s.revised(2, 1, 2)
+				s.removed("web-1", 1, "b") // this scale has converged
+				s.write("web", observed, func(st *observation.State) {
+					st.Progress = observation.ProgressInProgress
+					st.Workload.Total, st.Workload.Updated, st.Workload.Available = 2, 1, 1
+				})
+				s.write("web-2-a", bind, unpulled)
+				s.wait(10 * time.Minute)
+				s.write("web", deadline)
+				s.wait(5 * time.Minute)
+				s.write("web-2-a", ready)
+				s.write("web-2", sized(2))
+				s.write("web-2-b", pod("web-2"))
+				s.started("web-2", "b")
+				s.removed("web-1", 0, "a") // part of the rollout, too
+				s.write("web", recovered)
+			},
+			[]string{
+				"12m0s failed",
+				"16m0s web-2-a converged lifeline.claim=2 " +
+					"(was unfinished: cannot pull image web:2 of container app: not found)",
+				"16m0s web-2 converged lifeline.claim=2 (was unfinished: waits for its controller to see the change)",
+				"16m0s web converged lifeline.claim=2 lifeline.trace.outcome=converged " +
+					"(was failed: exceeded its progress deadline)",
+			},
+		},
 		"A command replaces one Pod, and another one fails": {
 			func(s *story) {
 				s.run(run, "kubectl apply")

@@ -123,7 +123,7 @@ func (k *retention) compactGroup(g *group, now time.Time, aged bool) {
 		case overgrown(t) && (needed.objects[t] || lingering[t]):
 			k.shortenOvergrown(t, recs, d, now)
 		case needed.objects[t], t.Idle(k.opts.Rebuild), lingering[t]:
-		case aged && (t.Removal != nil || len(t.Versions) == 0) && now.Sub(t.Heard()) > maxAge:
+		case aged && (t.Removal != nil || len(t.Versions) == 0) && now.Sub(t.Heard()) > maxAge && !k.detaches(t):
 			k.foldSeries(d, t, ^uint64(0))
 			k.drop(t)
 			continue
@@ -169,6 +169,15 @@ func (k *retention) compactGroup(g *group, now time.Time, aged bool) {
 	for g, n := range kept {
 		g.compacted = n == len(g.members) && len(lingering) == 0
 	}
+}
+
+// detaches reports whether the detachment of a volume of t, a removed Pod, may follow.
+func (k *retention) detaches(t *change.Timeline) bool {
+	known := k.index.View()
+	exists := func(t *change.Timeline) bool { return t.Removal == nil }
+	return slices.ContainsFunc(known.Attachments(t), func(a *change.Timeline) bool {
+		return exists(a) && !slices.ContainsFunc(known.Attached(a), exists)
+	})
 }
 
 // shorten forgets the handed-out data of t. last is the last handed-out write of t.

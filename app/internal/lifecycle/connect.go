@@ -70,6 +70,9 @@ func (gs *groups) changedIdle(t *change.Timeline) {
 		gs.tie(g, t)
 	}
 	gs.changedReferrers(t)
+	if kind.PersistentVolumeClaim.Is(t.Ref.Kind) {
+		gs.tieAttachments(nil, t)
+	}
 }
 
 // one returns the only group.
@@ -87,6 +90,7 @@ func (gs *groups) tie(g *group, t *change.Timeline) {
 	g = gs.tieAbove(g, t)
 	g = gs.tieRelatives(g, t)
 	g = gs.tieRelations(g, t)
+	g = gs.tieAttachments(g, t)
 	if gs.trail.RefusalsOf(index.SubjectOf(t)) != nil {
 		gs.tieName(g, index.SubjectOf(t))
 	}
@@ -347,6 +351,36 @@ func (gs *groups) tieRelations(g *group, t *change.Timeline) *group {
 		}
 	}
 	return g
+}
+
+// tieAttachments connects the groups of Pods and of the attachments of their volumes. t is one of them, or a claim
+// between them. It returns the group of t.
+func (gs *groups) tieAttachments(g *group, t *change.Timeline) *group {
+	switch {
+	case kind.Pod.Is(t.Ref.Kind):
+		gs.tieAttached(t)
+	case kind.VolumeAttachment.Is(t.Ref.Kind):
+		for _, pod := range gs.known.Attached(t) {
+			gs.tieAttached(pod)
+		}
+	case kind.PersistentVolumeClaim.Is(t.Ref.Kind):
+		for _, by := range gs.known.Referrers(object.NameOf(&t.Ref)) {
+			gs.tieAttached(by)
+		}
+	}
+	if now := gs.of[t]; now != nil {
+		return now
+	}
+	return g
+}
+
+// tieAttached connects the group of a Pod with those of the attachments of its volumes.
+func (gs *groups) tieAttached(pod *change.Timeline) {
+	for _, t := range gs.known.Attachments(pod) {
+		if gs.of[pod] != nil && gs.of[t] != nil {
+			gs.tieUID(gs.of[pod], t.Ref.UID)
+		}
+	}
 }
 
 // connects reports whether the relation r connects groups. A Node connects the Pods of DaemonSets only

@@ -75,12 +75,12 @@ var initially = []reason.Category{
 // judged returns the state of t, or nil if t is gone or has its desired state.
 func (p *problems) judged(t *change.Timeline, now time.Time) *off {
 	last := t.Last()
-	if last == nil || t.Removal != nil || p.attempt(t) {
+	clock := ending.NewClock(now)
+	reasons := ending.NewReasons(p.known, clock)
+	if last == nil || t.Removal != nil || p.attempt(t) || reasons.OfPod(t) {
 		p.spaces.follow(t, reason.Reason{})
 		return nil
 	}
-	clock := ending.NewClock(now)
-	reasons := ending.NewReasons(p.known, clock)
 	var r reason.Reason
 	unfinished := false
 	if converged(last) {

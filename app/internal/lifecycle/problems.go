@@ -218,7 +218,16 @@ func (p *problems) touchUsers(t *change.Timeline, changed bool) {
 				p.touched[by] = struct{}{}
 			}
 		}
+	case kind.VolumeAttachment.Is(t.Ref.Kind):
+		for _, pod := range p.known.Attached(t) {
+			if p.off[pod.Ref.UID] != nil {
+				p.touched[pod] = struct{}{}
+			}
+		}
 	case kind.Pod.Is(t.Ref.Kind):
+		for _, attachment := range p.known.Attachments(t) {
+			p.touched[attachment] = struct{}{} // the Pod may have its reason
+		}
 		for _, r := range t.Refers() {
 			if r.Type != object.Claim {
 				continue

@@ -18,26 +18,34 @@ import (
 )
 
 // TestDeletionDuringAnUpdate: nobody knows the author of a deletion. The controller of a StatefulSet deletes
-// a Pod for an update only if all are ready, or if their management is Parallel.
+// a Pod for an update only if all are ready, or if their management is Parallel, and none below the partition.
 func TestDeletionDuringAnUpdate(t *testing.T) {
 	failed := func(st *observation.State) { st.Pod.Phase = "Failed" }
 	for name, tc := range map[string]struct {
-		policy string
-		pods   []func(*observation.State)
-		want   bool
+		policy, partition string
+		pods              []func(*observation.State)
+		want              bool
 	}{
-		"AllReady":      {"OrderedReady", []func(*observation.State){ready, ready}, true},
-		"NotReady":      {"OrderedReady", []func(*observation.State){unpulled, ready}, false},
-		"OtherNotReady": {"OrderedReady", []func(*observation.State){ready, unpulled}, true},
-		"Ended":         {"OrderedReady", []func(*observation.State){failed, ready}, true},
-		"Parallel":      {"Parallel", []func(*observation.State){unpulled, ready}, true},
-		"Unknown":       {"", []func(*observation.State){unpulled, ready}, true},
+		"AllReady":      {"OrderedReady", "", []func(*observation.State){ready, ready}, true},
+		"NotReady":      {"OrderedReady", "", []func(*observation.State){unpulled, ready}, false},
+		"OtherNotReady": {"OrderedReady", "", []func(*observation.State){ready, unpulled}, true},
+		"Ended":         {"OrderedReady", "", []func(*observation.State){failed, ready}, true},
+		"Parallel":      {"Parallel", "", []func(*observation.State){unpulled, ready}, true},
+		"Unknown":       {"", "", []func(*observation.State){unpulled, ready}, true},
+		"Partition":     {"OrderedReady", "1", []func(*observation.State){ready, ready}, false},
+		"NoPartition":   {"OrderedReady", "0", []func(*observation.State){ready, ready}, true},
+		"EndedBelow":    {"OrderedReady", "1", []func(*observation.State){failed, ready}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory()
 			s.write("db", deployment(2), ofKind("apps", "StatefulSet"), func(st *observation.State) {
 				if tc.policy != "" {
 					st.Leaves = []observation.Leaf{{Path: "spec.podManagementPolicy", Value: 1, Shown: tc.policy}}
+				}
+				if tc.partition != "" {
+					st.Leaves = append(st.Leaves, observation.Leaf{
+						Path: "spec.updateStrategy.rollingUpdate.partition", Value: 1, Shown: tc.partition,
+					})
 				}
 			})
 			for i, state := range tc.pods {
@@ -49,6 +57,7 @@ func TestDeletionDuringAnUpdate(t *testing.T) {
 			s.wait(time.Minute)
 			s.write("db", changed, func(st *observation.State) {
 				st.Leaves = append(slices.Clone(st.Leaves), observation.Leaf{Path: "spec.template", Value: 1})
+				slices.SortFunc(st.Leaves, func(a, b observation.Leaf) int { return strings.Compare(a.Path, b.Path) })
 			})
 			s.write("db-0", deleting)
 			s.gone("db-0")

@@ -24,7 +24,7 @@ func (n *Normalizer) progress(
 	u *unstructured.Unstructured, gk schema.GroupKind, s *observation.State, of *texts,
 ) (observation.Progress, string) {
 	if !s.Deleting.IsZero() {
-		return observation.ProgressTerminating, ""
+		return observation.ProgressTerminating, detachError(u.Object, gk, of)
 	}
 	switch gk {
 	case kind.Pod.GroupKind():
@@ -37,6 +37,8 @@ func (n *Normalizer) progress(
 		return n.ingressProgress(u)
 	case kind.PersistentVolume.GroupKind():
 		return volumeProgress(u.Object, of)
+	case kind.VolumeAttachment.GroupKind():
+		return attachmentProgress(u.Object, of)
 	case kind.VolumeSnapshot.GroupKind():
 		return snapshotProgress(u.Object, of)
 	case kind.CertificateSigningRequest.GroupKind():
@@ -205,6 +207,26 @@ func volumeProgress(obj fields, of *texts) (observation.Progress, string) {
 		return observation.ProgressCurrent, observation.Released
 	}
 	return observation.ProgressCurrent, ""
+}
+
+// attachmentProgress returns the verdict on a VolumeAttachment. Its attacher tries again after an error.
+func attachmentProgress(obj fields, of *texts) (observation.Progress, string) {
+	status := sub(obj, "status")
+	if truth(status, "attached") {
+		return observation.ProgressCurrent, ""
+	}
+	if why := raw(sub(status, "attachError"), "message"); why != "" {
+		return observation.ProgressInProgress, of.clean(why)
+	}
+	return observation.ProgressInProgress, observation.Attaching + word(sub(obj, "spec"), "attacher")
+}
+
+// detachError returns the last error of the detachment of a VolumeAttachment; "" without one, and for other kinds.
+func detachError(obj fields, gk schema.GroupKind, of *texts) string {
+	if gk != kind.VolumeAttachment.GroupKind() {
+		return ""
+	}
+	return of.clean(raw(sub(sub(obj, "status"), "detachError"), "message"))
 }
 
 // snapshotProgress returns the verdict on a VolumeSnapshot.

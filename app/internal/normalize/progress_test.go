@@ -4,6 +4,7 @@ package normalize
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
@@ -154,6 +155,33 @@ func TestProgress(t *testing.T) {
 			object: `{"apiVersion":"snapshot.storage.k8s.io/v1","kind":"VolumeSnapshot",` + meta +
 				`"status":{"readyToUse":true}}`,
 			want: observation.ProgressCurrent,
+		},
+		"AttachmentNew": {
+			reason: "its attacher has not begun",
+			object: `{"apiVersion":"storage.k8s.io/v1","kind":"VolumeAttachment",` + meta +
+				`"spec":{"attacher":"disk.example.com","nodeName":"node-1"},"status":{"attached":false}}`,
+			want: observation.ProgressInProgress, message: "waiting for attacher disk.example.com",
+		},
+		"AttachmentFailed": {
+			reason: "its attacher tries again",
+			object: `{"apiVersion":"storage.k8s.io/v1","kind":"VolumeAttachment",` + meta +
+				`"spec":{"attacher":"disk.example.com","nodeName":"node-1"},"status":{"attached":false,` +
+				`"attachError":{"time":"2026-01-02T03:04:05Z","message":"context deadline exceeded"}}}`,
+			want: observation.ProgressInProgress, message: "context deadline exceeded",
+		},
+		"AttachmentDone": {
+			reason: "the volume is attached",
+			object: `{"apiVersion":"storage.k8s.io/v1","kind":"VolumeAttachment",` + meta +
+				`"spec":{"attacher":"disk.example.com","nodeName":"node-1"},"status":{"attached":true}}`,
+			want: observation.ProgressCurrent,
+		},
+		"AttachmentLeft": {
+			reason: "the volume cannot be detached",
+			object: `{"apiVersion":"storage.k8s.io/v1","kind":"VolumeAttachment",` +
+				strings.Replace(meta, `"metadata":{`, `"metadata":{"deletionTimestamp":"2026-01-02T03:04:05Z",`, 1) +
+				`"spec":{"attacher":"disk.example.com","nodeName":"node-1"},"status":{"attached":true,` +
+				`"detachError":{"time":"2026-01-02T03:04:05Z","message":"the volume is in use"}}}`,
+			want: observation.ProgressTerminating, message: "“the volume is in use”",
 		},
 		"VolumeReleased": {
 			reason: "a released volume waits for nothing",

@@ -20,6 +20,7 @@ func relations(obj fields, k *kind.Kind, s *observation.State) []object.Relation
 	ref, meta := &s.Ref, sub(obj, "metadata")
 	out := applied(ref, s.Owners, inMetadata(meta, "labels"), inMetadata(meta, "annotations"))
 	out = append(out, sourceOf(obj, ref)...)
+	out = append(out, mutating(obj, ref)...)
 	for _, r := range k.Relations {
 		walkPath(obj, r.Path, func(v any) {
 			if to, ok := name(v, r.To, ref); ok {

@@ -40,6 +40,33 @@ func TestRelations(t *testing.T) {
 				{Type: object.Volume, To: object.Name{Kind: "PersistentVolume", Name: "pv-1"}},
 			},
 		},
+		"mutating policy": {
+			reason: "it may change new Pods",
+			object: `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicy, spec: {
+  matchConstraints: {resourceRules: [{apiGroups: [""], operations: [CREATE], resources: [pods]}]}}}`,
+			want: []object.Relation{{Type: object.Mutates, To: object.Name{Kind: "New", Name: "pods"}}},
+		},
+		"binding of a policy": {
+			reason: "a policy without one does nothing",
+			object: `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingAdmissionPolicyBinding,
+  spec: {policyName: mirror}}`,
+			want: []object.Relation{{Type: object.Mutates, To: object.Name{
+				Group: "admissionregistration.k8s.io", Kind: "MutatingAdmissionPolicy", Name: "mirror",
+			}}},
+		},
+		"mutating webhooks": {
+			reason: "one of them may change new Pods",
+			object: `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, webhooks: [
+  {name: a.example.com, rules: [{apiGroups: [apps], operations: ["*"], resources: ["*"]}]},
+  {name: b.example.com, rules: [{apiGroups: ["*"], operations: ["*"], resources: ["*/*"]}]}]}`,
+			want: []object.Relation{{Type: object.Mutates, To: object.Name{Kind: "New", Name: "pods"}}},
+		},
+		"other webhooks": {
+			reason: "they see no new Pod, or change annotations only",
+			object: `{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, webhooks: [
+  {name: a.example.com, rules: [{apiGroups: [""], operations: [UPDATE], resources: [pods]}]},
+  {name: b.webhook.lifeline.dev, rules: [{apiGroups: ["*"], operations: ["*"], resources: ["*"]}]}]}`,
+		},
 		"DaemonSet's Pod": {
 			reason: "a field with one Node leaves no other",
 			object: `{apiVersion: v1, kind: Pod, spec: {affinity: {nodeAffinity: {

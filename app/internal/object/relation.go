@@ -60,6 +60,8 @@ const (
 	Backend RelationType = "backend"
 	// Port is a port of the Service of an Ingress. Its name is SERVICE:PORT: no object has such a name.
 	Port RelationType = "port"
+	// Mutates are the objects that admission may change by a policy or a webhook, and the policy of a binding.
+	Mutates RelationType = "mutates"
 	// Reported is the related object of an Event about an object, by its UID (see UIDName).
 	Reported RelationType = "reported"
 	// Cause and Effect are the sides of a relation in the configuration. An object has the name of

@@ -154,6 +154,9 @@ const Released = "released"
 // Expanding begins the ProgressMessage of a PersistentVolumeClaim with less capacity than its request, which follows.
 const Expanding = "waiting for its expansion to "
 
+// Attaching begins the ProgressMessage of a VolumeAttachment without an error. The name of its attacher follows.
+const Attaching = "waiting for attacher "
+
 // Unaddressed is the ProgressMessage of a Service or an Ingress that works without the address of a load balancer.
 const Unaddressed = "no address"
 

@@ -24,6 +24,12 @@ type decisions struct {
 	clock clock.PassiveClock
 }
 
+// decision is the result of a review that began at a time.
+type decision struct {
+	granted bool
+	began   time.Time
+}
+
 // decisionKey is a right of a user.
 type decisionKey struct {
 	user  userID
@@ -39,20 +45,27 @@ func newDecisions(c clock.PassiveClock) *decisions {
 
 func (d *decisions) now() time.Time { return d.clock.Now() }
 
-func (d *decisions) get(key decisionKey) (granted, known bool) {
+// get returns a decision that holds, for a repeated question or another one.
+func (d *decisions) get(key decisionKey, again bool) (granted, known bool) {
 	value, known := d.of.Get(key)
-	granted, _ = value.(bool)
-	return granted, known
+	if !known {
+		return false, false
+	}
+	of := value.(decision) //nolint:forcetypeassert // the cache has no others
+	if !of.granted && !again && d.now().Sub(of.began) >= refusalTime {
+		return false, false
+	}
+	return of.granted, true
 }
 
 // put keeps the decision of a review that began at a time.
 func (d *decisions) put(key decisionKey, granted bool, began time.Time) {
-	holds := refusalTime
+	holds := repeatedTime
 	if granted {
 		holds = grantTime
 	}
 	if holds -= d.now().Sub(began); holds > 0 {
-		d.of.Add(key, granted, holds)
+		d.of.Add(key, decision{granted, began}, holds)
 	}
 }
 

@@ -25,15 +25,18 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
+// Group and Resource name the right to see changes.
 const (
-	// Group and Resource name the right to see changes.
 	Group    = "lifeline.dev"
 	Resource = "changes"
+)
 
+const (
 	// MaxNamespaces bounds the namespaces that one question reviews.
 	MaxNamespaces = 1000
-	// grantTime and refusalTime are the times for which a decision holds.
-	grantTime, refusalTime = 30 * time.Second, 10 * time.Second
+	// grantTime and refusalTime are the times for which a decision holds. For a repeated question a refusal holds
+	// longer: a stream must notice a revoked right soon, and a new one at some time.
+	grantTime, refusalTime, repeatedTime = 30 * time.Second, 10 * time.Second, 5 * time.Minute
 	// patience bounds all reviews of one question.
 	patience = 3 * time.Second
 	// parallel bounds the reviews at a time.
@@ -52,6 +55,10 @@ var guarded = []struct{ group, kind, resource string }{
 type Ask struct {
 	// Verb and Subresource are those of the right to changes.
 	Verb, Subresource string
+	// Again marks the repeated question of a stream, for which refusals hold longer.
+	Again bool
+	// Whole means that the right in the whole cluster is needed.
+	Whole bool
 	// Namespaces are the only ones of the question; nil means all, and objects without a namespace.
 	Namespaces []string
 }
@@ -109,42 +116,43 @@ func New(o Options) *Reviewer {
 // MaxNamespaces. They are not permitted.
 type Unasked int
 
-// Refusal is the error of a question without an answer: the caller may see nothing, or the API server has not
+// RefusedError is the error of a question without an answer: the caller may see nothing, or the API server has not
 // decided.
-type Refusal struct {
+type RefusedError struct {
 	status int
 	text   string
 	err    error
 }
 
 // Error returns one sentence for the caller.
-func (r *Refusal) Error() string { return r.text }
+func (r *RefusedError) Error() string { return r.text }
 
 // Status is the HTTP status: 403 or 503.
-func (r *Refusal) Status() int { return r.status }
+func (r *RefusedError) Status() int { return r.status }
 
 // Unwrap returns the cause; nil for 403.
-func (r *Refusal) Unwrap() error { return r.err }
+func (r *RefusedError) Unwrap() error { return r.err }
 
 // Scope returns what the user may see for a question. A right to the whole cluster permits all namespaces, and
-// objects without one. Otherwise each namespace with data needs the right. An empty result is a Refusal.
+// objects without one. Otherwise each namespace with data needs the right, and that to list changes: so users are
+// not asked for in all namespaces once more for each subresource. An empty result is a RefusedError.
 func (r *Reviewer) Scope(ctx context.Context, u user.Info, a Ask) (store.Scope, Unasked, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.patience, errSlow)
 	defer cancel()
-	q := question{r, ctx, u, digest(u)}
+	q := question{r, ctx, u, digest(u), a.Again}
 	scope, unasked, err := q.scope(a)
 	if err != nil {
 		return store.Scope{Namespaces: []string{}}, 0, undecided(ctx, err)
 	}
 	if scope.Namespaces != nil && len(scope.Namespaces) == 0 {
-		return scope, unasked, &Refusal{status: http.StatusForbidden, text: forbidden(u, a)}
+		return scope, unasked, &RefusedError{status: http.StatusForbidden, text: forbidden(u, a)}
 	}
 	return scope, unasked, nil
 }
 
 var errSlow = fmt.Errorf("no answer within %s", patience)
 
-// undecided returns the error of a question whose reviews failed: a Refusal, or that of a caller who has gone.
+// undecided returns the error of a question whose reviews failed: a RefusedError, or that of a caller who has gone.
 func undecided(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errSlow):
@@ -152,7 +160,7 @@ func undecided(ctx context.Context, err error) error {
 	case cause != nil:
 		return cause
 	}
-	return &Refusal{
+	return &RefusedError{
 		http.StatusServiceUnavailable,
 		"the API server has not decided what you may see, so nothing is shown: " + object.OneLine(err.Error(), 300),
 		err,
@@ -162,7 +170,10 @@ func undecided(ctx context.Context, err error) error {
 // forbidden returns the sentence for a user without any permitted namespace.
 func forbidden(u user.Info, a Ask) string {
 	where := "any namespace with changes"
-	if len(a.Namespaces) > 0 {
+	switch {
+	case a.Whole:
+		return fmt.Sprintf("%s may not %s in the whole cluster", object.OneLine(u.GetName(), 256), a.right())
+	case len(a.Namespaces) > 0:
 		where = "namespace " + strings.Join(a.Namespaces, ", ")
 	}
 	return fmt.Sprintf("%s may not %s in %s: the ClusterRoles view, edit and admin include this right, "+
@@ -175,6 +186,8 @@ type question struct {
 	ctx  context.Context //nolint:containedctx // lives as long as the call of Scope
 	user user.Info
 	id   userID
+	// again is that of the question.
+	again bool
 }
 
 func (q question) scope(a Ask) (store.Scope, Unasked, error) {
@@ -185,6 +198,9 @@ func (q question) scope(a Ask) (store.Scope, Unasked, error) {
 		if everywhere, err = q.granted(right); err != nil {
 			return store.Scope{}, 0, err
 		}
+	}
+	if a.Whole && !everywhere {
+		return store.Scope{Namespaces: []string{}}, 0, nil
 	}
 	known := a.Namespaces
 	if known == nil {
@@ -200,7 +216,7 @@ func (q question) scope(a Ask) (store.Scope, Unasked, error) {
 	permitted := known
 	if !everywhere {
 		var err error
-		if permitted, err = q.in(known, right); err != nil {
+		if permitted, err = q.permitted(known, right, a.Namespaces == nil); err != nil {
 			return store.Scope{}, 0, err
 		}
 	}
@@ -229,6 +245,26 @@ func (q question) scope(a Ask) (store.Scope, Unasked, error) {
 		return store.Scope{Without: without}, unasked, nil
 	}
 	return store.Scope{Namespaces: permitted, Without: without}, unasked, nil
+}
+
+// list is the right to list changes.
+var list = Right{Verb: "list", Group: Group, Resource: Resource}
+
+// permitted returns the namespaces in which the user has the right. Of all namespaces, it asks only for those whose
+// changes the user may list.
+func (q question) permitted(known []string, right Right, all bool) ([]string, error) {
+	if all && right != list {
+		lists, err := q.granted(list)
+		if err != nil {
+			return nil, err
+		}
+		if !lists {
+			if known, err = q.in(known, list); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return q.in(known, right)
 }
 
 // in returns the namespaces in which the user has the right. The result is not nil.
@@ -273,7 +309,7 @@ func (q question) in(namespaces []string, right Right) ([]string, error) {
 // granted returns the decision about one right, from the cache or by a review.
 func (q question) granted(right Right) (bool, error) {
 	key := decisionKey{q.id, right}
-	if granted, known := q.decisions.get(key); known {
+	if granted, known := q.decisions.get(key, q.again); known {
 		return granted, nil
 	}
 	select {
@@ -282,7 +318,7 @@ func (q question) granted(right Right) (bool, error) {
 	case <-q.ctx.Done():
 		return false, context.Cause(q.ctx)
 	}
-	if granted, known := q.decisions.get(key); known { // another question has asked meanwhile
+	if granted, known := q.decisions.get(key, q.again); known { // another question has asked meanwhile
 		return granted, nil
 	}
 	if err := q.ctx.Err(); err != nil {

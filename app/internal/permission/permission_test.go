@@ -113,7 +113,8 @@ func TestScope(t *testing.T) {
 			store.Scope{Without: hidden()}, "",
 		},
 		"everything": {
-			"an administrator", append(get(""), "ana list changes.lifeline.dev/ in"), Ask{Verb: "list"}, store.Scope{}, "",
+			"an administrator", append(get(""), "ana list changes.lifeline.dev/ in"), Ask{Verb: "list"},
+			store.Scope{}, "",
 		},
 		"a single Secret's right": {
 			"a right in a namespace without changes does not count",
@@ -123,6 +124,23 @@ func TestScope(t *testing.T) {
 		"another verb": {
 			"list is not watch", []string{"ana list changes.lifeline.dev/ in shop"}, Ask{Verb: "watch"},
 			store.Scope{}, "ana may not watch changes.lifeline.dev in any namespace with changes",
+		},
+		"a subresource without the list": {
+			"only namespaces whose changes one may list are asked for",
+			[]string{"ana get changes.lifeline.dev/why in shop"}, Ask{Verb: "get", Subresource: "why"},
+			store.Scope{}, "ana may not get changes/why.lifeline.dev in any",
+		},
+		"a subresource": {
+			"", []string{
+				"ana get changes.lifeline.dev/why in shop", "ana list changes.lifeline.dev/ in shop",
+				"ana list changes.lifeline.dev/ in web",
+			}, Ask{Verb: "get", Subresource: "why"},
+			store.Scope{Namespaces: []string{"shop"}, Without: hidden()}, "",
+		},
+		"a subresource, with the list of all": {
+			"", []string{"ana get changes.lifeline.dev/why in shop", "ana list changes.lifeline.dev/ in"},
+			Ask{Verb: "get", Subresource: "why"},
+			store.Scope{Namespaces: []string{"shop"}, Without: hidden()}, "",
 		},
 		"another subresource": {
 			"each is a right of its own", []string{"ana get changes.lifeline.dev/ in shop"},
@@ -137,7 +155,13 @@ func TestScope(t *testing.T) {
 		"one forbidden namespace": {
 			"the API server is asked again: the caller may have come past it",
 			[]string{"ana list changes.lifeline.dev/ in shop"},
-			Ask{Verb: "list", Namespaces: []string{"web"}}, store.Scope{}, "ana may not list changes.lifeline.dev in namespace web",
+			Ask{Verb: "list", Namespaces: []string{"web"}}, store.Scope{},
+			"ana may not list changes.lifeline.dev in namespace web",
+		},
+		"the whole cluster": {
+			"a namespace is not enough", []string{"ana get changes.lifeline.dev/sources in shop"},
+			Ask{Verb: "get", Subresource: "sources", Whole: true}, store.Scope{},
+			"ana may not get changes/sources.lifeline.dev in the whole cluster",
 		},
 		"no namespace's name": {
 			"objects without a namespace are no namespace", []string{"ana list changes.lifeline.dev/ in"},
@@ -149,8 +173,9 @@ func TestScope(t *testing.T) {
 			t.Log(tc.reason)
 			got, unasked, err := newCluster(all, tc.rights...).reviewer().Scope(t.Context(), ana, tc.ask)
 			if tc.err != "" {
-				var refusal *Refusal
-				if !errors.As(err, &refusal) || refusal.Status() != http.StatusForbidden || !strings.Contains(err.Error(), tc.err) {
+				var refusal *RefusedError
+				if !errors.As(err, &refusal) || refusal.Status() != http.StatusForbidden ||
+					!strings.Contains(err.Error(), tc.err) {
 					t.Errorf("got %v, want 403 and %q", err, tc.err)
 				}
 				if got.Namespaces == nil {
@@ -193,13 +218,48 @@ func TestCache(t *testing.T) {
 			got.Namespaces = nil
 		}
 		if diff := cmp.Diff(step.want, got.Namespaces); diff != "" || len(c.asked) != step.reviews {
-			t.Errorf("%s: %d reviews, want %d: %q; -want +got:\n%s", step.reason, len(c.asked), step.reviews, c.asked, diff)
+			t.Errorf("%s: %d reviews, want %d: %q; -want +got:\n%s",
+				step.reason, len(c.asked), step.reviews, c.asked, diff)
 		}
 	}
 	c.asked = nil
 	other := &user.DefaultInfo{Name: "ana"}
 	if _, _, _ = r.Scope(t.Context(), other, Ask{Verb: "list"}); len(c.asked) == 0 {
 		t.Error("the decisions of a user with other groups were used")
+	}
+}
+
+// TestAgain: the repeated question of a stream reviews only grants. A revoked right is noticed, and a new one after
+// five minutes.
+func TestAgain(t *testing.T) {
+	c := newCluster([]string{"a", "b", "shop", "web"}, "ana list changes.lifeline.dev/ in shop")
+	r := c.reviewer()
+	if _, _, err := r.Scope(t.Context(), ana, Ask{Verb: "list"}); err != nil {
+		t.Fatal(err)
+	}
+	c.rights["ana list changes.lifeline.dev/ in web"] = true
+	steps := []struct {
+		passed  time.Duration
+		reviews int
+		want    []string
+	}{
+		{15 * time.Second, 0, []string{"shop"}},
+		{16 * time.Second, 1, []string{"shop"}},
+		{270 * time.Second, 5 + 4 + 2*4, []string{"shop", "web"}},
+	}
+	for _, step := range steps {
+		c.pass(step.passed)
+		c.asked = nil
+		got, _, err := r.Scope(t.Context(), ana, Ask{Verb: "list", Again: true})
+		if diff := cmp.Diff(step.want, got.Namespaces); diff != "" || err != nil || len(c.asked) != step.reviews {
+			t.Errorf("%d reviews, want %d: %q; %v; -want +got:\n%s", len(c.asked), step.reviews, c.asked, err, diff)
+		}
+	}
+	delete(c.rights, "ana list changes.lifeline.dev/ in shop")
+	delete(c.rights, "ana list changes.lifeline.dev/ in web")
+	c.pass(grantTime + time.Second)
+	if got, _, err := r.Scope(t.Context(), ana, Ask{Verb: "list", Again: true}); err == nil {
+		t.Errorf("got %v after the right was revoked", got.Namespaces)
 	}
 }
 
@@ -223,9 +283,10 @@ func TestUndecided(t *testing.T) {
 	c := newCluster([]string{"shop"}, "ana list changes.lifeline.dev/ in shop")
 	c.down = errors.New("connection refused\nat once")
 	scope, _, err := c.reviewer().Scope(t.Context(), ana, Ask{Verb: "list"})
-	var refusal *Refusal
+	var refusal *RefusedError
+	const want = "the API server has not decided what you may see, so nothing is shown: connection refused at once"
 	if !errors.As(err, &refusal) || refusal.Status() != http.StatusServiceUnavailable || scope.Namespaces == nil ||
-		err.Error() != "the API server has not decided what you may see, so nothing is shown: connection refused at once" {
+		err.Error() != want {
 		t.Errorf("got %v, %v", scope, err)
 	}
 

@@ -69,7 +69,8 @@ func (s *podStory) steps(out []Step) []Step {
 		}
 		tracks = append(tracks, s.follow(latest.Containers[i], false))
 	}
-	sandbox := s.sandbox(bound, tracks)
+	out, ready := s.attach(out, bound)
+	sandbox := s.sandbox(ready, tracks)
 	out = append(out, sandbox)
 	for i, t := range tracks {
 		out = t.phases(out, earliest(tracks[:i], sandbox.end, t.firstStart()))

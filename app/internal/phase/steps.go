@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package phase derives the steps of a reconciliation as child spans: scheduling, sandbox, images,
+// Package phase derives the steps of a reconciliation as child spans: scheduling, volumes, sandbox, images,
 // containers, readiness, publication and termination of a Pod, the pauses of a Job, the address of a load
 // balancer, and the conditions of other kinds. It derives neither causes nor the ends of reconciliations:
 // the engine gives them.
@@ -22,6 +22,8 @@ type Sources struct {
 	Conclude func(r *change.Reconciliation)
 	// Published returns the publications of the Pod as an endpoint, in order of their Services.
 	Published func(t *change.Timeline) []Publication
+	// Attachments returns the attachments of the Pod's volumes to its Node.
+	Attachments func(t *change.Timeline) []*change.Timeline
 	// Controller returns the controller owner of the object, or nil.
 	Controller func(t *change.Timeline) *object.Owner
 }

@@ -47,6 +47,8 @@ type world struct {
 	shared *history.Shared
 	// published are the publications of all Pods.
 	published []Publication
+	// attachments are those of all Pods.
+	attachments []*change.Timeline
 	// concluded counts the conclusions.
 	concluded int
 }
@@ -54,10 +56,11 @@ type world struct {
 func newWorld() *world {
 	w := &world{shared: history.NewShared()}
 	s := New(Sources{
-		Times:      watched{},
-		Conclude:   func(*change.Reconciliation) { w.concluded++ },
-		Published:  func(*change.Timeline) []Publication { return w.published },
-		Controller: func(t *change.Timeline) *object.Owner { return object.ControllerOf(t.NewestOwners()) },
+		Times:       watched{},
+		Conclude:    func(*change.Reconciliation) { w.concluded++ },
+		Published:   func(*change.Timeline) []Publication { return w.published },
+		Attachments: func(*change.Timeline) []*change.Timeline { return w.attachments },
+		Controller:  func(t *change.Timeline) *object.Owner { return object.ControllerOf(t.NewestOwners()) },
 	})
 	w.Steps = &s
 	return w

@@ -82,9 +82,9 @@ func (s *Snapshot) Same(other *Snapshot) bool {
 
 // Selection selects objects. A nil function selects all.
 type Selection struct {
-	// Exists reports whether the reader may know of the objects of a namespace, "" for objects without one. Nothing
-	// in a result depends on other objects. It does not concern Cause.
-	Exists func(namespace string) bool
+	// Exists reports whether the reader may see an object. Nothing in a result depends on other objects. It does not
+	// concern Cause.
+	Exists func(object.Ref) bool
 	// Matches reports whether an object is selected.
 	Matches func(object.Ref) bool
 	// Limit bounds the problems of a list; MaxProblems at most.
@@ -124,11 +124,11 @@ func (s *Snapshot) Select(of Selection) List {
 }
 
 func (of *Selection) has(o object.Ref) bool {
-	return (of.Exists == nil || of.Exists(o.Namespace)) && (of.Matches == nil || of.Matches(o))
+	return (of.Exists == nil || of.Exists(o)) && (of.Matches == nil || of.Matches(o))
 }
 
 // Of returns the problem of one object alone, for a reader to whom exists applies as in Selection; nil without one.
-func (s *Snapshot) Of(uid types.UID, exists func(namespace string) bool) *Problem {
+func (s *Snapshot) Of(uid types.UID, exists func(object.Ref) bool) *Problem {
 	if s == nil || s.contents == nil {
 		return nil
 	}
@@ -148,7 +148,7 @@ func (s *Snapshot) Touches(i int, namespaces []string) bool {
 
 // Present returns the problem of the object of a change, as Of does. A change without one object, such as a command's,
 // has the worst object that it has broken. It is nil for a note, and while the object has its desired state again.
-func (s *Snapshot) Present(uid types.UID, traceID string, exists func(namespace string) bool) *Problem {
+func (s *Snapshot) Present(uid types.UID, traceID string, exists func(object.Ref) bool) *Problem {
 	if s == nil || s.contents == nil {
 		return nil
 	}
@@ -194,8 +194,8 @@ func (s *Snapshot) Each(yield func(kind, category, namespace string)) {
 // broken reports whether the object lacks its desired state at present, with more than a note.
 func (e *tracked) broken() bool { return e.Good.IsZero() && e.Rank > 0 }
 
-func alone(e *tracked, exists func(namespace string) bool) *Problem {
-	if e == nil || exists != nil && !exists(e.Object.Namespace) {
+func alone(e *tracked, exists func(object.Ref) bool) *Problem {
+	if e == nil || exists != nil && !exists(e.Object) {
 		return nil
 	}
 	p := assemble([]*tracked{e.within(exists)})
@@ -206,13 +206,13 @@ func alone(e *tracked, exists func(namespace string) bool) *Problem {
 const withheld = "does not have its desired state"
 
 // within returns e for a reader. A text about another object is that object's, as far as the reader is concerned.
-func (e *tracked) within(exists func(namespace string) bool) *tracked {
+func (e *tracked) within(exists func(object.Ref) bool) *tracked {
 	if exists == nil {
 		return e
 	}
 	out := *e
 	out.Earlier = nil // their objects are not known
-	if e.Blamed != nil && !exists(e.Blamed.Namespace) {
+	if e.Blamed != nil && !exists(*e.Blamed) {
 		out.Text, out.Blamed, out.Next = withheld, nil, ""
 	}
 	return &out

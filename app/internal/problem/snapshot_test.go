@@ -56,7 +56,7 @@ func TestSnapshotStays(t *testing.T) {
 	for name, p := range map[string]*Problem{
 		"another UID": s.Of("x", nil), "no UID": s.Of("", nil), "no snapshot": (*Snapshot)(nil).Of("x", nil),
 		"another change": s.Present("", "x", nil), "an empty snapshot": (&Snapshot{}).Present("x", "x", nil),
-		"another scope": s.Of(types.UID("shop"+last), func(ns string) bool { return ns == "other" }),
+		"another scope": s.Of(types.UID("shop"+last), func(o object.Ref) bool { return o.Namespace == "other" }),
 	} {
 		if p != nil {
 			t.Errorf("%s: %+v", name, p)

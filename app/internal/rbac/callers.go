@@ -26,11 +26,13 @@ func callerRules() []rule {
 	return []rule{
 		{
 			why:    "What a caller may see.",
-			groups: []string{"authorization.k8s.io"}, resources: []string{"subjectaccessreviews"}, verbs: []string{"create"},
+			groups: []string{"authorization.k8s.io"}, resources: []string{"subjectaccessreviews"},
+			verbs: []string{"create"},
 		},
 		{
 			why:    "Whose a token for the audience lifeline is.",
-			groups: []string{"authentication.k8s.io"}, resources: []string{"tokenreviews"}, verbs: []string{"create"},
+			groups: []string{"authentication.k8s.io"}, resources: []string{"tokenreviews"},
+			verbs: []string{"create"},
 		},
 	}
 }

@@ -24,6 +24,8 @@ func deletion(v *history.Version, events []*history.Event) Reason {
 		return Reason{}
 	case kind.Namespace.Is(v.Kind):
 		return content(v)
+	case detachment(v).Text != "":
+		return detachment(v)
 	case len(v.Finalizers) == 1 && v.Finalizers[0] == foreground:
 		return Reason{Category: Dependants, Text: "waits for the deletion of its dependants", For: "its dependants"}
 	case len(v.Finalizers) > 0:

@@ -42,6 +42,12 @@ func progressing(text string) func(*observation.State) {
 	return func(s *observation.State) { s.ProgressMessage = text }
 }
 
+// onNode is an attachment of volume pv-1 to node-1.
+func onNode(s *observation.State) {
+	s.Relations = []object.Relation{{Type: object.Volume, To: object.Name{Kind: "PersistentVolume", Name: "pv-1"}}}
+	s.Leaves = []observation.Leaf{{Path: kind.FieldAttachedTo, Shown: "node-1"}}
+}
+
 // pod is a Pod on a node with the container app.
 func pod(c observation.Container) func(*observation.State) {
 	return func(s *observation.State) {
@@ -353,6 +359,15 @@ func TestReasons(t *testing.T) {
 			version(kind.VolumeSnapshot.Kind, progressing("rpc error: code = Internal desc = no space")), nil,
 			SnapshotFailed,
 			"cannot be taken: no space", "kubectl -n shop describe volumesnapshot/web",
+		},
+		"Attachment": {
+			version(kind.VolumeAttachment.Kind, progressing("rpc error: code = Internal desc = no space"), onNode),
+			nil, VolumeNotAttached, "cannot attach volume pv-1 to node node-1: no space",
+			"kubectl -n shop describe volumeattachment/web",
+		},
+		"New attachment": {
+			version(kind.VolumeAttachment.Kind, progressing(observation.Attaching+"disk.example.com")), nil, "",
+			"waits for attacher disk.example.com", "kubectl -n shop describe volumeattachment/web",
 		},
 		"New snapshot": {
 			version(kind.VolumeSnapshot.Kind), nil, "", "waits for its snapshotter",

@@ -4,6 +4,7 @@ package reason
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
@@ -15,8 +16,9 @@ var images = []Category{
 }
 
 // Rewritten returns the reason r of the Pod. If the image of a failing pull is not that of the owner's template,
-// admission has changed it: the reason says so. owner is nil for a Pod without an owner.
-func Rewritten(pod, owner *history.Version, r Reason) Reason {
+// admission has changed it: the reason says so. owner is nil for a Pod without an owner. by returns the names of the
+// objects that may have changed it.
+func Rewritten(pod, owner *history.Version, r Reason, by func() []string) Reason {
 	if owner == nil || !slices.Contains(images, r.Category) || !wholeTemplate(owner) {
 		return r
 	}
@@ -31,6 +33,9 @@ func Rewritten(pod, owner *history.Version, r Reason) Reason {
 		wanted := owner.Field("spec.template.spec." + list.path + "[name=" + r.Container + "].image")
 		if wanted != nil && wanted.Shown != "" && wanted.Shown != c.Image {
 			r.Text += "; admission changed its image from " + wanted.Shown
+			if names := by(); len(names) > 0 {
+				r.Text += " (" + strings.Join(names, " or ") + ")"
+			}
 		}
 		return r
 	}

@@ -34,19 +34,23 @@ func TestRewritten(t *testing.T) {
 	const changed = plain + "; admission changed its image from blog:1"
 	for name, tc := range map[string]struct {
 		owner *history.Version
+		by    []string
 		want  string
 	}{
-		"alone":               {nil, plain},
-		"the same image":      {owner(kind.ReplicaSet.Kind, "mirror.example/blog:1"), plain},
-		"ReplicaSet":          {owner(kind.ReplicaSet.Kind, "blog:1"), changed},
-		"Job":                 {owner(kind.Job.Kind, "blog:1"), changed},
-		"StatefulSet":         {owner(kind.StatefulSet.Kind, "blog:1", rolling(2)), changed},
-		"rolling StatefulSet": {owner(kind.StatefulSet.Kind, "blog:1", rolling(1)), plain},
-		"unknown kind":        {owner(object.Kind{Group: "example.com", Kind: "App"}, "blog:1"), plain},
-		"no image":            {version(kind.ReplicaSet.Kind), plain},
+		"alone":               {nil, nil, plain},
+		"the same image":      {owner(kind.ReplicaSet.Kind, "mirror.example/blog:1"), []string{"Policy a"}, plain},
+		"ReplicaSet":          {owner(kind.ReplicaSet.Kind, "blog:1"), nil, changed},
+		"policy":              {owner(kind.ReplicaSet.Kind, "blog:1"), []string{"Policy a"}, changed + " (Policy a)"},
+		"policies":            {owner(kind.Job.Kind, "blog:1"), []string{"A a", "B b"}, changed + " (A a or B b)"},
+		"Job":                 {owner(kind.Job.Kind, "blog:1"), nil, changed},
+		"StatefulSet":         {owner(kind.StatefulSet.Kind, "blog:1", rolling(2)), nil, changed},
+		"rolling StatefulSet": {owner(kind.StatefulSet.Kind, "blog:1", rolling(1)), nil, plain},
+		"unknown kind":        {owner(object.Kind{Group: "example.com", Kind: "App"}, "blog:1"), nil, plain},
+		"no image":            {version(kind.ReplicaSet.Kind), nil, plain},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Rewritten(pod, tc.owner, Of(pod, nil)).Text; got != tc.want {
+			by := func() []string { return tc.by }
+			if got := Rewritten(pod, tc.owner, Of(pod, nil), by).Text; got != tc.want {
 				t.Errorf("got  %q\nwant %q", got, tc.want)
 			}
 		})

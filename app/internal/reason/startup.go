@@ -25,7 +25,7 @@ func startup(v *history.Version, events []*history.Event) Reason {
 			}
 		}
 	}
-	if created(v) {
+	if Created(v) {
 		return Reason{}
 	}
 	e := newest(
@@ -42,8 +42,8 @@ func startup(v *history.Version, events []*history.Event) Reason {
 	return unprepared(e)
 }
 
-// created reports whether a container of the Pod was ever created.
-func created(v *history.Version) bool {
+// Created reports whether a container of the Pod was ever created.
+func Created(v *history.Version) bool {
 	for _, list := range [][]*observation.Container{v.Pod.Init, v.Pod.Containers} {
 		for _, c := range list {
 			if c.State != nil && !c.State.Waiting || c.Last != nil {
@@ -151,14 +151,7 @@ func unprepared(e *history.Event) Reason {
 			Text:     "waits for the network of its node: " + why,
 		}
 	case "FailedAttachVolume":
-		r := Reason{Category: VolumeNotAttached, For: "a volume", Text: "cannot attach a volume: " + why}
-		switch {
-		case has(e.Note, "multi-attach", "waiting for detach"): // before Kubernetes 1.37, and since
-			r.Category = VolumeMultiAttach
-		case has(e.Note, "does not contain driver"):
-			r.Category = VolumeDriverMissing
-		}
-		return r
+		return unattached(e.Note, why)
 	}
 	r := Reason{Category: VolumeNotMounted, For: "a volume", Text: "cannot mount a volume: " + why}
 	switch {

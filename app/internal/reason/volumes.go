@@ -11,7 +11,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 )
 
-// volumes is the reason of a claim, a volume or a snapshot.
+// volumes is the reason of a claim, a volume, an attachment or a snapshot.
 func volumes(v *history.Version, events []*history.Event) Reason {
 	switch {
 	case kind.PersistentVolumeClaim.Is(v.Kind):
@@ -20,6 +20,8 @@ func volumes(v *history.Version, events []*history.Event) Reason {
 		return undeleted(cmp.Or(newest(events, failedDelete), &history.Event{
 			Notice: &history.Notice{Reason: failedDelete, Note: v.ProgressMessage},
 		}))
+	case kind.VolumeAttachment.Is(v.Kind):
+		return attachment(v)
 	case kind.VolumeSnapshot.Is(v.Kind) && v.ProgressMessage == "":
 		return waits("its snapshotter")
 	case kind.VolumeSnapshot.Is(v.Kind):

@@ -122,7 +122,9 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 		}
 		o := c.Options
 		o.Streams.ErrOut = x.pipeline.View // the screen is in use
-		return o.Connect(ctx, c.Server)
+		s := c.Server
+		s.Outside = true // the API server hands no announcement on
+		return o.Connect(ctx, s)
 	}, c.Time)
 	x.proxy, err = proxy.Start(proxy.Options{
 		Kubeconfig: c.Kubeconfig, Trace: x.root, Servers: args.servers, Now: c.Time,

@@ -141,7 +141,8 @@ func (s *server) compose(
 	access := open(visible)
 	var byRight *rights
 	if byRights(&c.API) {
-		byRight, err = newRights(&c.API, conf, s.cluster.namespace(), visible, storage.view.Namespaces, s.settings, fail)
+		own := s.cluster.namespace()
+		byRight, err = newRights(&c.API, conf, own, visible, storage.view.Namespaces, s.settings, fail)
 		if err != nil {
 			return err
 		}
@@ -187,7 +188,7 @@ func (s *server) compose(
 	); err != nil {
 		return err
 	}
-	s.running.Store(&clusterParts{storage, delivery, noticing, watching, receiving, auditing})
+	s.running.Store(&clusterParts{storage, delivery, noticing, watching, receiving, auditing, byRight})
 	return nil
 }
 

@@ -4,9 +4,11 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -29,6 +31,28 @@ type permitting struct {
 	audits func() bool
 	now    func() time.Time
 	log    *slog.Logger
+	// undecided is the text of the last question without a decision; empty after a decision.
+	undecided atomic.Pointer[string]
+}
+
+// decided notes whether a question had a decision. It logs each new reason for none.
+func (p *permitting) decided(err error) {
+	var without *permission.RefusedError
+	text := ""
+	if errors.As(err, &without) && without.Status() == http.StatusServiceUnavailable {
+		text = without.Error()
+	}
+	if was := p.undecided.Swap(&text); text != "" && (was == nil || *was != text) {
+		p.log.Warn("callers get no answer", "error", text)
+	}
+}
+
+// check is a check of health.
+func (p *permitting) check() error {
+	if text := p.undecided.Load(); text != nil && *text != "" {
+		return errors.New(*text)
+	}
+	return nil
 }
 
 // access returns what the sender of a request may see. A path that is not in the table of rights has no access.
@@ -45,29 +69,34 @@ func (p *permitting) access(r *http.Request) (store.Access, error) {
 	case ask.Verb == "":
 		return p.gate.For(store.Scope{Namespaces: []string{}}), nil // the answer has no data
 	}
+	ask.Again = n.lasts(p.now())
 	scope, unasked, err := p.reviewer.Scope(r.Context(), caller, ask)
-	n.asked(caller, ask, scope, unasked)
+	n.asked(caller, ask, scope, unasked, p.now())
+	p.decided(err)
 	if err != nil {
 		return store.Access{}, err
 	}
 	return p.gate.For(scope), nil
 }
 
-// errUnlisted is the error of a path without a right.
-type errUnlisted struct{}
+// unlistedError is the error of a path without a right.
+type unlistedError struct{}
 
-func (errUnlisted) Error() string {
+func (unlistedError) Error() string {
 	return "this path has no right in the cluster, so nobody may read it"
 }
-func (errUnlisted) Status() int { return http.StatusForbidden }
+func (unlistedError) Status() int { return http.StatusForbidden }
+
+// ofServer is the subresource with the configuration of the server, which is no namespace's.
+const ofServer = "sources"
 
 // askOf returns the question of a request: its right, and the namespace of its path.
 func askOf(r *http.Request) (permission.Ask, error) {
 	e, ok := kubeapi.EndpointOf(r)
 	if !ok {
-		return permission.Ask{}, errUnlisted{}
+		return permission.Ask{}, unlistedError{}
 	}
-	ask := permission.Ask{Verb: e.Verb, Subresource: e.Subresource}
+	ask := permission.Ask{Verb: e.Verb, Subresource: e.Subresource, Whole: e.Subresource == ofServer}
 	if ns, narrowed := kubeapi.NamespaceOf(r.Context()); narrowed {
 		ask.Namespaces = []string{ns}
 	}
@@ -82,7 +111,15 @@ type note struct {
 	right      string
 	namespaces []string
 	everywhere bool
+	// first is the time of the first question.
+	first time.Time
 }
+
+// lasting is the time after which the questions of a request are those of a stream.
+const lasting = 5 * time.Second
+
+// lasts reports whether the request is a stream that repeats its question.
+func (n *note) lasts(now time.Time) bool { return !n.first.IsZero() && now.Sub(n.first) >= lasting }
 
 type noteKey struct{}
 
@@ -95,10 +132,13 @@ func noteOf(ctx context.Context) *note {
 }
 
 // asked notes the caller and the scope of a request. The first question counts: a stream repeats it.
-func (n *note) asked(caller user.Info, ask permission.Ask, scope store.Scope, unasked permission.Unasked) {
+func (n *note) asked(
+	caller user.Info, ask permission.Ask, scope store.Scope, unasked permission.Unasked, now time.Time,
+) {
 	if n.right != "" {
 		return
 	}
+	n.first = now
 	if unasked > 0 && n.header != nil {
 		n.header.Set(unaskedHeader, strconv.Itoa(int(unasked)))
 	}

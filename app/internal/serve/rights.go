@@ -35,6 +35,8 @@ func newRights(
 	c *config.APIConfiguration, conf *rest.Config, namespace string, gate *store.Gate,
 	namespaces func(context.Context) ([]string, error), s *settings, fail func(error),
 ) (*rights, error) {
+	conf = rest.CopyConfig(conf)
+	conf.QPS = -1 // the checks of tokens have a bound of their own
 	client, err := kubernetes.NewForConfig(conf)
 	if err != nil {
 		return nil, err
@@ -81,6 +83,14 @@ func (r *rights) behind(g *gate, answers *api.Server, o kubeapi.Options) {
 		h := kubeapi.Handler(g.before(answers), o)
 		r.listener.handler = closing{r.aggregated.Wrap(r.permitting.wrap(h)), answers}
 	}
+}
+
+// check is a check of health.
+func (r *rights) check() error {
+	if r == nil {
+		return nil
+	}
+	return r.permitting.check()
 }
 
 // Start implements part. It follows certificate authorities, and listens behind the API server.

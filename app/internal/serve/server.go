@@ -83,6 +83,7 @@ type clusterParts struct {
 	watching  *watching
 	receiving *receiving
 	auditing  *auditing
+	rights    *rights
 }
 
 // of returns a function that reads from the running parts. Before their start it returns the zero value.
@@ -156,6 +157,7 @@ func (s *server) newEntrance(fail func(error)) (*entrance, error) {
 	s.health.Note("stored traces", s.losses.check)
 	s.health.Note("archive", of(s, func(p *clusterParts) error { return p.storage.opener.check() }))
 	s.health.Note("API server", of(s, func(p *clusterParts) error { return p.watching.reaching() }))
+	s.health.Note("rights", of(s, func(p *clusterParts) error { return p.rights.check() }))
 	s.health.Note("backend", of(s, func(p *clusterParts) error { return undelivered(p.delivery.outbox.Stats()) }))
 	return &entrance{
 		gate: g, people: people, unguarded: !byRights(&c.API) && c.API.TokenFile == "", opened: s.opened, log: s.log,

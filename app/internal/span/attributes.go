@@ -136,6 +136,7 @@ const (
 	KeyImage     = attribute.Key("container.image.name")
 	KeyNode      = attribute.Key("k8s.node.name")
 	KeyService   = attribute.Key("k8s.service.name")
+	KeyVolume    = attribute.Key("k8s.persistentvolume.name")
 
 	// The Node of a Pod. KeyRuntime and KeyRuntimeVersion are the two parts of the Node's container
 	// runtime, around RuntimeSeparator.

@@ -17,6 +17,7 @@ const (
 	NameLate  = "late fact"
 
 	NameSchedule  = "schedule"
+	NameAttach    = "attach"
 	NameSandbox   = "sandbox"
 	NamePull      = "pull image"
 	NameInit      = "init container"

@@ -22,6 +22,7 @@ type Phase struct {
 // in package phase, and the name of its spans in the vocabulary.
 var phases = []Phase{
 	{NameSchedule, "schedule", 1, "Pod created → bound to a node", true, ""},
+	{NameAttach, "attach", 14, "volumes attached to the node of a Pod", true, KeyVolume},
 	{NameSandbox, "sandbox", 2, "volumes, network and sandbox of a Pod", true, ""},
 	{NamePull, "pull", 3, "pulls of images", true, KeyImage},
 	{NameInit, "init", 4, "init containers", true, ""},

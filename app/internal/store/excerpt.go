@@ -53,6 +53,42 @@ type Sealed struct {
 	asOf time.Time
 	// excerpt is that of callers with the whole trace.
 	excerpt Excerpt
+
+	// mu guards parts, the excerpts of other callers by the Key of their scope.
+	mu    sync.Mutex
+	parts map[string]*Excerpt
+}
+
+// maxParts bounds the excerpts of one version.
+const maxParts = 32
+
+// part returns the remembered excerpt of callers with a scope, or that of project. It is nil if they see nothing.
+func (s *Sealed) part(scope string, project func() *span.Trace) *Excerpt {
+	s.mu.Lock()
+	found, known := s.parts[scope]
+	s.mu.Unlock()
+	if known {
+		return found
+	}
+	found = s.excerptOf(project())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.parts == nil || len(s.parts) >= maxParts {
+		s.parts = map[string]*Excerpt{}
+	}
+	s.parts[scope] = found
+	return found
+}
+
+// excerptOf returns the excerpt of the visible spans of the version; nil means none.
+func (s *Sealed) excerptOf(visible *span.Trace) *Excerpt {
+	switch visible {
+	case nil:
+		return nil
+	case s.excerpt.trace:
+		return &s.excerpt
+	}
+	return &Excerpt{trace: visible, summarize: func() *Summary { return s.summaryOf(visible) }}
 }
 
 // Seal returns the version of t at the time asOf. The trace must not change afterwards.

@@ -6,6 +6,9 @@ import (
 	"context"
 
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
 // Gate is the way from a Reader to callers with rights. Each caller gets an Access.
@@ -19,21 +22,23 @@ type Gate struct {
 func NewGate(from Reader, project Projection) *Gate { return &Gate{from, project} }
 
 // For returns the access of a caller with this scope.
-func (g *Gate) For(s Scope) Access { return Access{g, s} }
+func (g *Gate) For(s Scope) Access { return Access{g, s, s.Key()} }
 
 // Access is the access of one caller. It answers the questions of a Reader, always within the caller's
 // scope: the scope of a query does not count. Traces come as excerpts. The entries of lists and their
-// counts come from the Reader, which applies the scope before filters, orders and cursors.
+// counts come from the Reader, which projects before filters, orders and cursors.
 type Access struct {
 	gate  *Gate
 	scope Scope
+	// key is the Key of scope.
+	key string
 }
 
 // All reports whether the caller may see everything.
 func (a Access) All() bool { return a.scope.All() }
 
-// PermitsNamespace is Scope.PermitsNamespace.
-func (a Access) PermitsNamespace(namespace string) bool { return a.scope.PermitsNamespace(namespace) }
+// Permits is Scope.Permits.
+func (a Access) Permits(o object.Ref) bool { return a.scope.Permits(o) }
 
 // Trace returns what the caller may see of a trace, or ErrNotFound.
 func (a Access) Trace(ctx context.Context, id trace.TraceID) (*Excerpt, error) {
@@ -57,9 +62,9 @@ func (a Access) Trace(ctx context.Context, id trace.TraceID) (*Excerpt, error) {
 func (a Access) In(cluster string) Access {
 	scope, permitted := a.scope.In(cluster)
 	if !permitted {
-		scope = Scope{Namespaces: []string{}}
+		return a.gate.For(Scope{Namespaces: []string{}})
 	}
-	return Access{a.gate, scope}
+	return Access{a.gate, scope, a.key}
 }
 
 // Unseal returns what the caller may see of a version; nil means nothing. An access to several clusters
@@ -68,15 +73,11 @@ func (a Access) Unseal(of *Sealed) *Excerpt {
 	if a.scope.Clusters != nil {
 		return nil
 	}
-	whole := of.excerpt.trace
-	visible := a.gate.project(a.scope, whole)
-	switch visible {
-	case nil:
-		return nil
-	case whole:
-		return &of.excerpt
+	project := func() *span.Trace { return a.gate.project(a.scope, of.excerpt.trace) }
+	if a.key == "" {
+		return of.excerptOf(project())
 	}
-	return &Excerpt{trace: visible, summarize: func() *Summary { return of.summaryOf(visible) }}
+	return of.part(a.key, project)
 }
 
 // List is Reader.List.

@@ -12,6 +12,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/insight"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
+	"github.com/kube-lifeline/lifeline/app/internal/rights"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -45,7 +46,7 @@ type Summary struct {
 	SettledAt time.Time
 	Reason    string
 
-	// Name and Object are the root's. Verb is that of the first write to the object. Command is the
+	// Name and Object are the root's, or those of the first visible span if the root is outside of the scope. Verb is that of the first write to the object. Command is the
 	// command of a run. Each may be empty.
 	Name    string
 	Object  object.Ref
@@ -103,7 +104,7 @@ func Summarize(t *span.Trace, asOf time.Time) Summary {
 			}
 		}
 	}
-	root := t.Root()
+	root := subject(t)
 	if root == nil {
 		return out
 	}
@@ -130,6 +131,21 @@ func Summarize(t *span.Trace, asOf time.Time) Summary {
 		}
 	}
 	return out
+}
+
+// subject returns the span that a Summary is about: the root, or the first one below a root outside of the scope.
+func subject(t *span.Trace) *span.Span {
+	root := t.Root()
+	if root == nil || root.Name != rights.Outside || root.Object != (object.Ref{}) {
+		return root
+	}
+	first := root
+	for _, s := range t.Spans {
+		if s.Parent == root.ID && s.Origin == nil && (first == root || s.Start.Before(first.Start.Time)) {
+			first = s
+		}
+	}
+	return first
 }
 
 // State returns the word for the trace.

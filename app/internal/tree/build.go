@@ -60,6 +60,7 @@ func New(from *Sources) *Builder {
 		endings: from.Endings, reasons: from.Reasons, fights: from.Fights, kept: from.Kept,
 		steps: phase.New(phase.Sources{
 			Times: s.Trail, Conclude: from.Endings.Conclude, Published: from.Published, Controller: s.Known.Controller,
+			Attachments: s.Known.Attachments,
 		}),
 	}
 }

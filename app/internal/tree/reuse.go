@@ -58,7 +58,7 @@ func (b *Builder) reuses(r *change.Reconciliation) bool {
 		t.Past == nil && len(b.placed.Of(t)) == 1 && t.Audits == nil && len(t.Requests()) == 0 &&
 		r.Parent != nil && r.Parent.Lineage == r.Lineage && !b.placed.HandedOut(r.Lineage) &&
 		r.Superseded == nil && r.Next == nil && len(r.Refused)+len(r.Links) == 0 && r.Heals == nil &&
-		b.fights.Of(r) == nil &&
+		b.fights.Of(r) == nil && len(b.known.Attachments(t)) == 0 &&
 		(r.Done && r.Ended.Outcome != span.Failed || b.reasons.Of(t).Category == "") &&
 		!slices.ContainsFunc(r.Notes, func(w *change.Write) bool { return w.Timeline != t })
 }

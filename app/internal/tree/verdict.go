@@ -14,6 +14,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/change"
 	"github.com/kube-lifeline/lifeline/app/internal/history"
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
+	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/phase"
@@ -312,11 +313,13 @@ func (b *Builder) trouble(l *change.Lineage, top *change.Reconciliation) (
 ) {
 	for _, r := range l.Reconciliations {
 		last := r.Timeline.Last()
-		if r == top || last == nil || r.Done && r.Ended.Outcome != span.Unfinished || !under(r, top) {
+		ended := r.Done && r.Ended.Outcome != span.Unfinished
+		if r == top || last == nil || ended && !lost(r) || !under(r, top) || b.reasons.OfPod(r.Timeline) {
 			continue
 		}
 		of := b.reasons.Of(r.Timeline)
 		switch {
+		case ended && of.Weight() == 0:
 		case below == nil, of.Weight() > why.Weight():
 			below, why, n = r, of, 0
 		case of.Weight() < why.Weight():
@@ -327,6 +330,14 @@ func (b *Builder) trouble(l *change.Lineage, top *change.Reconciliation) (
 		}
 	}
 	return below, why, n
+}
+
+// lost reports whether the object of r, which has converged, has lost its desired state again, and the object above
+// still waits. For example, a container runs out of memory after a while, and its Deployment wants it to run for longer.
+func lost(r *change.Reconciliation) bool {
+	last := r.Timeline.Last()
+	return r.Ended.Outcome == span.Converged && r.Parent != nil && !r.Parent.Done && r.Next == nil &&
+		r.Timeline.Removal == nil && last.Deleting.IsZero() && !judge.Converged(last)
 }
 
 // under reports whether r is below top, or top is nil.

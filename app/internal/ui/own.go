@@ -89,7 +89,7 @@ func (u *UI) own(ctx context.Context) error {
 func (u *UI) other(ctx context.Context, why error) error {
 	deadline := u.Time().Add(inUsePatience)
 	for ctx.Err() == nil && u.Time().Before(deadline) {
-		url, err := u.address(ctx)
+		url, _, err := u.address(ctx)
 		if err != nil || url != "" {
 			return errors.Join(err, u.show(ctx, url))
 		}

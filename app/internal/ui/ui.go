@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package ui opens the page of a `lifeline serve` in a browser: that of a server with a name, of the
-// server on this machine, of one in the cluster, through a port-forward, or of one in this process.
+// server on this machine, of one in the cluster, through the API server or a port-forward, or of one in this process.
 package ui
 
 import (
@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 	"github.com/kube-lifeline/lifeline/app/internal/cli"
 )
 
@@ -31,7 +32,7 @@ type UI struct {
 	Serve func(ctx context.Context, o Own) error
 	// Verbose prints the log of a server in this process.
 	Verbose bool
-	// Port is the local port of a port-forward, or of a server in this process; 0 means a free one, for
+	// Port is the local port to a server in the cluster, or of a server in this process; 0 means a free one, for
 	// the server DefaultPort if that is free.
 	Port uint16
 	// RemotePort is the port of the API in a Pod; 0 means DefaultPort.
@@ -40,7 +41,7 @@ type UI struct {
 	NoBrowser bool
 	// Browse opens a URL; nil means the browser of the system.
 	Browse func(ctx context.Context, url string) error
-	// Signals end a port-forward, or a server in this process; nil means those of the process.
+	// Signals end the way to a server in the cluster, or a server in this process; nil means those of the process.
 	Signals <-chan os.Signal
 }
 
@@ -52,12 +53,15 @@ func (u *UI) Validate() error {
 	return nil
 }
 
-// Run opens the page. With a port-forward, or with a server in this process, it returns after a signal.
+// Run opens the page. With a server in the cluster, or with one in this process, it returns after a signal.
 func (u *UI) Run(ctx context.Context) (int, error) {
-	url, err := u.address(ctx)
+	url, through, err := u.address(ctx)
 	switch {
 	case err != nil:
 		return cli.CodeError, err
+	case through != nil:
+		defer through.Close()
+		return code(u.handOn(ctx, through))
 	case url != "":
 		return code(u.show(ctx, url))
 	case u.Kubeconfig == nil:
@@ -90,24 +94,29 @@ func code(err error) (int, error) {
 }
 
 // address returns the URL of the server that a flag or the environment names, or of the one on this
-// machine; empty if there is none. A named server may refuse questions without a token: the page asks
-// for it.
-func (u *UI) address(ctx context.Context) (string, error) {
+// machine; empty if there is none. Then through is the server in the cluster; nil if there is none, either. A named
+// server may refuse questions without a token: the page asks for it.
+func (u *UI) address(ctx context.Context) (url string, through *client.Client, err error) {
 	if u.Server.Named || u.Env(cli.EnvServer) != "" {
 		c, err := u.Client(u.Server)
 		if c == nil || err != nil {
-			return "", err
+			return "", nil, err
 		}
 		defer c.Close()
 		u.SayIfAway(ctx, c) // the browser may have another way to it, so this is no error
-		return c.Server(), nil
+		return c.Server(), nil, nil
 	}
-	found, err := u.Connect(ctx, u.Server)
-	if found == nil || err != nil {
-		return "", err
+	o, server := u.Options, u.Server
+	o.Everywhere, server.Outside = true, server.Outside || u.Here
+	found, err := o.Connect(ctx, server)
+	switch {
+	case found == nil || err != nil:
+		return "", nil, err
+	case found.Through():
+		return "", found.Client, nil
 	}
 	defer found.Close()
-	return found.Client.Server(), nil
+	return found.Server(), nil, nil
 }
 
 // show prints the URL and opens it, if somebody looks at a screen.

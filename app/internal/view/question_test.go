@@ -280,7 +280,7 @@ func TestQuestionLimits(t *testing.T) {
 	if _, err := r.view.Group(t.Context(), store.GroupQuery{FindQuery: q}); !errors.Is(err, store.ErrTooLong) {
 		t.Errorf("costly statistics: %v", err)
 	}
-	r.view.SetTime(time.Millisecond*20)
+	r.view.SetTime(time.Millisecond * 20)
 	r.view.Occupy()
 	if _, err := r.view.Find(t.Context(), q); !errors.Is(err, store.ErrBusy) {
 		t.Errorf("too many questions: %v", err)
@@ -332,7 +332,7 @@ func TestSearchLimits(t *testing.T) {
 	r.view.SetTime(time.Nanosecond)
 	all(searches, store.ErrTooLong)
 	r.view.Occupy()
-	r.view.SetTime(20*time.Millisecond)
+	r.view.SetTime(20 * time.Millisecond)
 	all(searches, store.ErrBusy)
 	all(others, nil)
 	r.view.SetBriefTime(time.Minute)

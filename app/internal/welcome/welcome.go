@@ -42,7 +42,7 @@ type found struct {
 	// version is the version of Kubernetes; silent is the error of a cluster without an answer.
 	version string
 	silent  error
-	// server is the URL of the server; empty without one. held describes its data.
+	// server is the URL of the server, or its place; empty without one. held describes its data.
 	server, held string
 	namespaces   []string
 	// notes are the messages of the search for a server.
@@ -119,7 +119,9 @@ func (w *Welcome) server(ctx context.Context) (f found) {
 		return f
 	}
 	defer s.Close()
-	f.server, f.namespaces = s.Server(), s.About.Namespaces
+	if f.server, f.namespaces = s.Server(), s.About.Namespaces; s.Through() {
+		f.server = "in the cluster"
+	}
 	changes := "changes"
 	if s.About.Stats.Traces == 1 {
 		changes = "change"
@@ -170,7 +172,7 @@ func (w *Welcome) state(b *strings.Builder, f found) [][2]string {
 		fmt.Fprintf(b, "cluster  %s %s\n", host, cli.Shown(f.version))
 	}
 	if f.server == "" {
-		b.WriteString("server   none on this machine\n")
+		b.WriteString("server   none, on this machine or in the cluster\n")
 	} else {
 		fmt.Fprintf(b, "server   %s: %s\n", cli.Shown(f.server), f.held)
 	}

@@ -94,7 +94,7 @@ Try:
 		"cluster": {"no server runs", cluster.URL, cli.NoServer, nil, `
 context  kind\x1b, namespace shop
 cluster  ` + cluster.URL + ` v1.37.0
-server   none on this machine
+server   none, on this machine or in the cluster
 
 Try:
   lifeline ui                                live changes on a page; -A: of all namespaces
@@ -120,7 +120,7 @@ Try:
 		"silent": {"the wait is bounded", slow.URL, cli.NoServer, nil, `
 context  kind\x1b, namespace shop
 cluster  ` + slow.URL + ` does not answer: no answer within 500ms
-server   none on this machine
+server   none, on this machine or in the cluster
 
 Try:
   lifeline ui --context NAME  live changes of another cluster on a page

@@ -96,9 +96,12 @@ export function translate(question: string): Translation {
     const text = words.filter((w) => !stateOf(w)).map(condition).join(' && ')
     if (text) parts.push({ text, from, cel: false })
   }
+  const left = statesOf(chosen)
+  // "failed -failed" leaves no state, and to the server no states mean all.
+  if (left.length === 0 && chosen.demanded.size + chosen.excluded.size > 0) parts.push({ text: 'false', from: question.length, cel: false })
   return {
     where: parts.map((p) => p.text).join(' && '),
-    states: statesOf(chosen),
+    states: left,
     column(of) {
       if (of === undefined) return undefined
       let begin = 0

@@ -10,7 +10,7 @@ import { number, Text, visible } from '../text/text'
 import { absolute, ago, serverNow } from '../text/time'
 import { Hour } from './Hour'
 import './now.css'
-import { failure, follow, live, shown, spaces } from './problems'
+import { atLeast, failure, follow, live, shown, spaces } from './problems'
 import { ProblemView } from './ProblemView'
 import { namespace, select, selected, setNamespace, toggle } from './state'
 
@@ -167,6 +167,9 @@ function Calm({ asOf }: { asOf: string }) {
 // few is the number of namespaces beside the list.
 const few = 12
 
+// countOf is a number of problems, with a plus if the answer lacks some.
+const countOf = (n: number) => `${n}${atLeast.value ? '+' : ''}`
+
 // Spaces selects a namespace. Each has the number of its problems.
 function Spaces() {
   const chosen = namespace.value
@@ -182,7 +185,7 @@ function Spaces() {
       </button>
       {listed.map(([name, n]) => (
         <button type="button" key={name} aria-pressed={name === chosen} onClick={() => setNamespace(name === chosen ? '' : name)}>
-          <Text of={name} most={40} /> <span class="soft">{n}</span>
+          <Text of={name} most={40} /> <span class="soft">{countOf(n)}</span>
         </button>
       ))}
       {rest.length > 0 && (
@@ -190,7 +193,7 @@ function Spaces() {
           <option value="">{rest.length} more</option>
           {rest.map(([name, n]) => (
             <option key={name} value={name}>
-              {visible(name)} ({n})
+              {visible(name)} ({countOf(n)})
             </option>
           ))}
         </select>

@@ -25,13 +25,17 @@ export const shown = signal<Shown | undefined>(undefined)
 export const live = signal(false)
 // failure is the last error, if no answer came after it.
 export const failure = signal<ApiError | undefined>(undefined)
-// spaces has the number of problems of each namespace.
+// spaces has the number of problems of each namespace; below it, if the answer lacks some.
 export const spaces = signal<ReadonlyMap<string, number>>(new Map())
+export const atLeast = signal(false)
 
 function count(list: ProblemList): void {
   const of = new Map<string, number>()
   for (const p of list.problems) for (const name of p.namespaces) if (name !== '') of.set(name, (of.get(name) ?? 0) + 1)
-  spaces.value = of
+  batch(() => {
+    spaces.value = of
+    atLeast.value = !!list.more
+  })
 }
 
 function take(namespace: string, list: ProblemList): void {

@@ -69,13 +69,12 @@ func (a Access) authorize(req *http.Request) error {
 	return nil
 }
 
-// unauthorized is the message for a refused request.
-func (c *Client) unauthorized() string {
+// unauthorized is the message for a refused request, with the server's reason.
+func (c *Client) unauthorized(why string) string {
 	if c.access.TokenFile == "" {
 		return c.Server() + " requires a token: name the file that has it with --token-file or LIFELINE_TOKEN_FILE"
 	}
-	return fmt.Sprintf("%s does not accept the token in %s: use the one in its api.tokenFile", c.Server(),
-		c.access.TokenFile)
+	return fmt.Sprintf("%s does not accept the token in %s: %s", c.Server(), c.access.TokenFile, why)
 }
 
 // untrusted returns the error for a server whose certificate is not trusted; nil for another error.

@@ -6,6 +6,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -35,9 +36,12 @@ type Client struct {
 	// must not change during a request.
 	Patience time.Duration
 
-	base   *url.URL
-	http   *http.Client
-	access Access
+	base *url.URL
+	http *http.Client
+	// access is for a server that is reached directly, and through is the API server in front of another; one of
+	// them is set, or neither.
+	access  Access
+	through *cluster
 	// wait waits for a duration and reports whether ctx is still valid; tests change it.
 	wait func(context.Context, time.Duration) bool
 	// pause is Watch's pause before it connects again; tests change it.
@@ -118,11 +122,14 @@ func New(server string, a Access) (*Client, error) {
 				ResponseHeaderTimeout:  answerTimeout,
 				MaxResponseHeaderBytes: 64 << 10,
 			},
-			CheckRedirect: func(*http.Request, []*http.Request) error {
-				return errors.New("it sent a redirect, unlike a server of lifeline")
-			},
+			CheckRedirect: noRedirect,
 		},
 	}, nil
+}
+
+// noRedirect refuses redirects. The transport could send credentials to their target.
+func noRedirect(*http.Request, []*http.Request) error {
+	return errors.New("it sent a redirect, unlike a server of lifeline")
 }
 
 // Server is the URL of the server, for messages; without a password.
@@ -133,9 +140,26 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Info returns the server's description.
 func (c *Client) Info(ctx context.Context) (*api.Info, error) {
+	res, err := c.ask(ctx, "info", nil, "application/json")
+	if err != nil {
+		return nil, err
+	}
 	out := &api.Info{}
-	return out, c.json(ctx, "info", nil, out)
+	doc, err := c.read(res)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(doc, out); err != nil {
+		return nil, c.strange(err)
+	}
+	if n, err := strconv.Atoi(res.Header.Get(headerUnasked)); err == nil && n > 0 {
+		out.Unasked = n
+	}
+	return out, nil
 }
+
+// headerUnasked has the number of namespaces whose rights were not asked for.
+const headerUnasked = "Lifeline-Unasked"
 
 // Sources returns the sources of the server's traces.
 func (c *Client) Sources(ctx context.Context) (*api.Sources, error) {

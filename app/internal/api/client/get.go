@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
-	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/source/announcement"
 )
 
@@ -53,6 +52,11 @@ func (c *Client) body(ctx context.Context, path string, v url.Values, kind strin
 	if err != nil {
 		return nil, err
 	}
+	return c.read(res)
+}
+
+// read returns the whole body of an answer, and closes it.
+func (c *Client) read(res *http.Response) ([]byte, error) {
 	defer res.Body.Close()
 	doc, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	switch {
@@ -127,11 +131,7 @@ func (c *Client) askOnce(ctx context.Context, path string, v url.Values, kind st
 func (c *Client) request(
 	ctx context.Context, method, path string, v url.Values, body io.Reader,
 ) (*http.Request, error) {
-	to := *c.base
-	to.Path += "/api/v1/"
-	to = *to.JoinPath(path)
-	to.RawQuery = v.Encode()
-	req, err := http.NewRequestWithContext(ctx, method, to.String(), body)
+	req, err := http.NewRequestWithContext(ctx, method, c.location(path, v).String(), body)
 	if err != nil {
 		return nil, fmt.Errorf("cannot ask %s: %w", c.Server(), err)
 	}
@@ -146,47 +146,14 @@ func (c *Client) do(req *http.Request, kind string) (*http.Response, error) {
 	req.Header.Set("Accept", kind)
 	res, err := c.http.Do(req)
 	if err != nil {
-		if err := req.Context().Err(); err != nil {
-			return nil, err
-		}
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err // the message has the URL anyway
-		}
-		if untrusted := c.untrusted(err); untrusted != nil {
-			return nil, untrusted
-		}
-		return nil, fmt.Errorf("%w at %s: start one with lifeline serve, or name another with --server: %w",
-			ErrNoServer, c.Server(), err)
+		return nil, c.unreachable(req.Context(), err)
 	}
 	got, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
 	if res.StatusCode == http.StatusOK && got == kind {
 		return res, nil
 	}
 	defer res.Body.Close()
-	if got == "" && res.StatusCode == http.StatusBadRequest && c.base.Scheme == "http" {
-		return nil, fmt.Errorf("%s does not answer in plaintext: if it serves https, name it with https://", c.Server())
-	}
-	if got != kind && got != "application/json" {
-		return nil, c.strange(fmt.Errorf("status %d of type %.80q", res.StatusCode, got))
-	}
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody))
-	var problem api.Problem
-	if err == nil {
-		err = json.Unmarshal(body, &problem)
-	}
-	if err != nil || problem.Error.Message == "" {
-		return nil, c.strange(fmt.Errorf("status %d without a message", res.StatusCode))
-	}
-	problem.Error.Message, problem.Error.Code = object.Bound(problem.Error.Message), res.StatusCode
-	if res.StatusCode == http.StatusUnauthorized {
-		problem.Error.Message = c.unauthorized()
-	}
-	problem.Error.Hint = object.Bound(problem.Error.Hint)
-	if pause := pauseOf(res); pause > 0 {
-		return nil, &notReadyError{answer: &problem.Error, after: pause}
-	}
-	return nil, &problem.Error
+	return nil, c.answered(res, kind)
 }
 
 // strange is the error for an answer of another program.

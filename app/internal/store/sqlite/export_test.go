@@ -5,6 +5,7 @@ package sqlite
 import (
 	"context"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
@@ -97,6 +98,34 @@ func (s *Store) Rows(ctx context.Context) (map[string]int64, error) {
 func (s *Store) Plan(ctx context.Context, q store.FindQuery) ([]string, error) {
 	f := lifecycleFilter(&q)
 	return plan(ctx, s, lifecycles().query+f.String()+newestFirst+" LIMIT 101", f.args)
+}
+
+// ScopePlans returns the plans of statements within a scope, by their names.
+func (s *Store) ScopePlans(ctx context.Context, scope store.Scope) (map[string]string, error) {
+	traces, err := traceFilter(store.Query{Scope: scope})
+	if err != nil {
+		return nil, err
+	}
+	exists := &filter{}
+	exists.add("id = ?", make([]byte, 16))
+	exists.touching(scope, "traces")
+	shared := sharedFilter(&store.SharedQuery{Scope: scope, Since: earliest, Until: latest})
+	out := map[string]string{}
+	for name, of := range map[string]struct {
+		query string
+		f     *filter
+	}{
+		"list":   {"SELECT num FROM traces" + traces.String() + " ORDER BY start DESC, id DESC LIMIT 101", traces},
+		"exists": {"SELECT id FROM traces" + exists.String(), exists},
+		"shared": {"SELECT id FROM traces" + shared.String() + " ORDER BY as_of DESC, id DESC LIMIT 2001", shared},
+	} {
+		steps, err := plan(ctx, s, of.query, of.f.args)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = strings.Join(steps, "; ")
+	}
+	return out, nil
 }
 
 func plan(ctx context.Context, s *Store, query string, args []any) (out []string, err error) {

@@ -49,6 +49,29 @@ func TestPlans(t *testing.T) {
 	}
 }
 
+// TestScopePlans: a scope adds no scan of a table. Its conditions read the objects of one trace at a time.
+func TestScopePlans(t *testing.T) {
+	s := openAt(t, filepath.Join(t.TempDir(), "lifeline.db"))
+	for name, scope := range map[string]store.Scope{
+		"namespaces": {Namespaces: []string{"a", "b"}, Without: []store.Guarded{{Kind: "Secret", Except: []string{"a"}}}},
+		"guards":     {Without: []store.Guarded{{Kind: "Secret"}}},
+	} {
+		plans, err := s.ScopePlans(t.Context(), scope)
+		must(t, err)
+		for statement, want := range map[string]string{
+			"list":   "SCAN traces USING INDEX traces_start",
+			"exists": "SEARCH traces USING INDEX sqlite_autoindex_traces_1 (id=?)",
+			"shared": "SEARCH traces USING INDEX traces_several (as_of>?)",
+		} {
+			got := plans[statement]
+			rest := strings.TrimPrefix(got, want)
+			if rest == got || strings.Contains(rest, "SCAN so") || strings.Contains(rest, "B-TREE") {
+				t.Errorf("%s of %s: %s, want %s", statement, name, got, want)
+			}
+		}
+	}
+}
+
 // TestTooLong: a question ends after its time, before the first match and after it. It needs many times
 // as long as it may.
 func TestTooLong(t *testing.T) {

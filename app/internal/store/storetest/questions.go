@@ -427,9 +427,24 @@ func testGroup(t *testing.T, reading Reading) {
 				q.Where = where(t, text)
 				page, err := r.Group(t.Context(), q)
 				must(t, err)
-				want := grouped(selected(all, q.FindQuery), q)
+				matching := selected(all, q.FindQuery)
+				want := grouped(matching, q)
 				if d := gocmp.Diff(want, page.Groups, cmpopts.EquateEmpty()); d != "" || page.More != 0 {
 					t.Errorf("%s: -want +got:\n%s", text, d)
+				}
+				if _, isStored := r.(store.Stored); !isStored {
+					continue
+				}
+				part := q // a half of the traces is not stored, as it were
+				for _, l := range matching {
+					if l.Trace[0]%2 == 0 {
+						part.Also, part.Scope.Except = append(part.Also, l), append(part.Scope.Except, l.Trace)
+					}
+				}
+				page, err = r.Group(t.Context(), part)
+				must(t, err)
+				if d := gocmp.Diff(want, page.Groups, cmpopts.EquateEmpty()); d != "" || len(part.Also) == 0 && len(want) > 1 {
+					t.Errorf("%s with further lifecycles: -want +got:\n%s", text, d)
 				}
 			}
 		})

@@ -49,17 +49,17 @@ var scopes = map[string]struct {
 	scope       store.Scope
 	whole, part []int
 }{
-	"all":           {"the zero scope permits everything", store.Scope{}, []int{1, 2, 3, 4, 5, 6, 7, 8}, nil},
-	"a":             {"", store.Scope{Namespaces: []string{"a"}}, []int{1, 2, 7}, []int{4, 5, 8}},
-	"b":             {"", store.Scope{Namespaces: []string{"b"}}, []int{3}, []int{4}},
-	"a and b":       {"", store.Scope{Namespaces: []string{"a", "b"}}, []int{1, 2, 3, 4, 7}, []int{5, 8}},
+	"all":     {"the zero scope permits everything", store.Scope{}, []int{1, 2, 3, 4, 5, 6, 7, 8}, nil},
+	"a":       {"", store.Scope{Namespaces: []string{"a"}}, []int{1, 2, 7}, []int{4, 5, 8}},
+	"b":       {"", store.Scope{Namespaces: []string{"b"}}, []int{3}, []int{4}},
+	"a and b": {"", store.Scope{Namespaces: []string{"a", "b"}}, []int{1, 2, 3, 4, 7}, []int{5, 8}},
 	"a and cluster": {
 		"also work without objects", store.Scope{Namespaces: []string{"a", ""}}, []int{1, 2, 5, 6, 7}, []int{4, 8},
 	},
-	"other":         {"", store.Scope{Namespaces: []string{"c"}}, nil, nil},
-	"none":          {"an empty list permits nothing", store.Scope{Namespaces: []string{}}, nil, nil},
-	"no Secrets":    {"", store.Scope{Without: noSecrets}, []int{1, 2, 3, 4, 5, 6}, []int{7, 8}},
-	"none in a":     {"", store.Scope{Namespaces: []string{"a"}, Without: noSecrets}, []int{1, 2}, []int{4, 5, 7, 8}},
+	"other":      {"", store.Scope{Namespaces: []string{"c"}}, nil, nil},
+	"none":       {"an empty list permits nothing", store.Scope{Namespaces: []string{}}, nil, nil},
+	"no Secrets": {"", store.Scope{Without: noSecrets}, []int{1, 2, 3, 4, 5, 6}, []int{7, 8}},
+	"none in a":  {"", store.Scope{Namespaces: []string{"a"}, Without: noSecrets}, []int{1, 2}, []int{4, 5, 7, 8}},
 	"guarded": {
 		"3 has a Deployment elsewhere", store.Scope{Without: guard("a", "")}, []int{1, 2, 4, 5, 6, 7}, []int{8},
 	},
