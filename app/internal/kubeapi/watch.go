@@ -263,6 +263,8 @@ func (s *watching) on(event string, data []byte) error {
 
 // version sends a new version of a change.
 func (s *watching) version(sum *api.Summary, amended bool) error {
+	// Before the end of the open changes, the client may have an older version from its list.
+	listed := !s.synced && !sum.Start.After(s.from)
 	known, matches := s.shown[sum.TraceID], s.matches(sum)
 	if matches && sum.Open {
 		s.shown[sum.TraceID] = true
@@ -272,11 +274,11 @@ func (s *watching) version(sum *api.Summary, amended bool) error {
 	switch {
 	case !amended && !sum.AsOf.After(s.from) && !s.synced:
 		return nil // the client has it
-	case !matches && known:
+	case !matches && (known || listed):
 		return s.send(s.eventOf(watch.Deleted, sum))
 	case !matches:
 		return nil
-	case known || amended || !s.synced && !sum.Start.After(s.from):
+	case known || amended || listed:
 		return s.send(s.eventOf(watch.Modified, sum))
 	}
 	return s.send(s.eventOf(watch.Added, sum))
