@@ -55,7 +55,8 @@ func install(t *testing.T) *installed {
 		begin: func() *harness.Process {
 			return bench.Begin(t, harness.Call{Args: []string{
 				"discovery", "--namespace", "lifeline", "--address", front, "--telemetry-address", harness.Free(t),
-				"--aggregation-server", "https://" + behind, "--as", "system:serviceaccount:lifeline:lifeline-discovery",
+				"--aggregation-server", "https://" + behind,
+				"--as", "system:serviceaccount:lifeline:lifeline-discovery",
 				"--as-group", "system:serviceaccounts", "--as-group", "system:authenticated",
 			}})
 		},
@@ -176,16 +177,28 @@ func TestKubectl(t *testing.T) {
 	}{
 		{[]string{"get", "changes", "-n", "shop"}, []string{"create Deployment web", "stuck"}, nil},
 		{[]string{"get", "changes", "-n", "shop", "-o", "wide"}, []string{"SLOWEST", "image web:1 → web:2"}, nil},
-		{[]string{"get", "changes", "-n", "shop", "-l", "lifeline.dev/state=stuck"}, []string{"stuck"}, []string{"converged"}},
 		{
-			[]string{"get", "changes", "-n", "shop", "--field-selector=involvedObject.kind=Deployment,status.state=converged"},
+			[]string{"get", "changes", "-n", "shop", "-l", "lifeline.dev/state=stuck"},
+			[]string{"stuck"}, []string{"converged"},
+		},
+		{
+			[]string{
+				"get", "changes", "-n", "shop",
+				"--field-selector=involvedObject.kind=Deployment,status.state=converged",
+			},
 			[]string{"converged"}, []string{"stuck"},
 		},
-		{[]string{"describe", "-n", "shop", stuck}, []string{"has been stuck for", "reconcile Deployment web", "Insufficient memory"}, nil},
+		{
+			[]string{"describe", "-n", "shop", stuck},
+			[]string{"has been stuck for", "reconcile Deployment web", "Insufficient memory"}, nil,
+		},
 		{[]string{"get", "visiblechanges"}, []string{"NAMESPACE", "shop"}, []string{"bank"}},
 		{[]string{"get", "changes", "-n", "bank"}, []string{`"jane" cannot list resource "changes"`}, nil},
 		{[]string{"get", "changes", "-A"}, []string{`"jane" cannot list resource "changes"`}, nil},
-		{[]string{"get", "changes", "-n", "shop", "--field-selector=spec.user=jane"}, []string{"the fields are metadata.name"}, nil},
+		{
+			[]string{"get", "changes", "-n", "shop", "--field-selector=spec.user=jane"},
+			[]string{"the fields are metadata.name"}, nil,
+		},
 		{[]string{"explain", "changes.status.state"}, []string{"running, held or stuck for an open change"}, nil},
 	} {
 		out := kubectl(t, asJane(c.args...)...)
