@@ -154,6 +154,28 @@ func TestUndiscoverable(t *testing.T) {
 	}
 }
 
+// TestRedirected: the credentials go to the API server only, whatever a server behind it answers.
+func TestRedirected(t *testing.T) {
+	thief := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the request was sent to another server")
+	}))
+	defer thief.Close()
+	a := clienttest.New(t, http.RedirectHandler(thief.URL, http.StatusFound))
+	c, err := Through(a.Config(clienttest.Token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Info(t.Context()); err == nil || !strings.Contains(err.Error(), "it sent a redirect") {
+		t.Errorf("got %v", err)
+	}
+	w := httptest.NewRecorder()
+	c.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/api/v1/info", nil))
+	if w.Code != http.StatusBadGateway || w.Header().Get("Location") != "" {
+		t.Errorf("a browser gets %d to %q", w.Code, w.Header().Get("Location"))
+	}
+}
+
 // TestThroughWatch: a stream is a watch for the API server. It goes on after the API server has cut it.
 func TestThroughWatch(t *testing.T) {
 	r := newRig(t)
