@@ -5,7 +5,6 @@ package sqlite
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -55,33 +54,44 @@ const newestStart = " ORDER BY start DESC, id DESC"
 const maxArms = 16
 
 // newestTraces returns a query for the numbers n of the first traces that match q. Within few namespaces, each has its
-// own search: an index has the traces of one namespace in order.
+// own search: an index has the traces of one namespace in order. Of the others, only those that are newer than the last
+// one of such a page are examined.
 func newestTraces(q store.Query, limit int) (query string, args []any, err error) {
-	arms := []func(*filter){func(f *filter) { f.visible(q.Scope, "traces") }}
-	if s := q.Scope; s.Clusters == nil && s.Usual() && len(s.Namespaces) > 0 && len(s.Namespaces) <= maxArms {
-		arms = []func(*filter){func(f *filter) {
-			f.limit(s, "traces")
-			others := whole(s, "traces")
-			f.add(others.all(), others.args...)
-		}}
-		for _, namespace := range slices.Compact(slices.Sorted(slices.Values(s.Namespaces))) {
-			arms = append(arms, func(f *filter) {
-				f.limit(s, "traces")
-				f.add("sole = ?", namespace)
-			})
-		}
+	s := q.Scope
+	if s.Clusters != nil || !s.Usual() || len(s.Namespaces) == 0 || len(s.Namespaces) > maxArms {
+		f, err := traceFilter(q)
+		return newestOf(f), append(f.args, limit), err
 	}
-	var parts []string
-	for _, arm := range arms {
+	arm := func(term string, terms ...any) error {
 		f := &filter{}
-		arm(f)
+		f.limit(s, "traces")
+		f.add(term, terms...)
 		if err := restrictTraces(f, q); err != nil {
+			return err
+		}
+		if query != "" {
+			query += " UNION ALL "
+		}
+		query, args = query+"SELECT * FROM ("+newestOf(f)+")", append(append(args, f.args...), limit)
+		return nil
+	}
+	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(s.Namespaces))) {
+		if err := arm("sole = ?", namespace); err != nil {
 			return "", nil, err
 		}
-		parts = append(parts, "SELECT * FROM (SELECT num AS n, start, id FROM traces"+f.String()+newestStart+" LIMIT ?)")
-		args = append(append(args, f.args...), limit)
 	}
-	return strings.Join(parts, " UNION ALL ") + newestStart + " LIMIT ?", append(args, limit), nil
+	others := whole(s, "traces")
+	others.add("start >= ifnull((SELECT start FROM ("+query+") ORDER BY start DESC LIMIT 1 OFFSET ?), ?)",
+		append(slices.Clone(args), limit-1, nanos(earliest))...)
+	if err := arm(others.all(), others.args...); err != nil {
+		return "", nil, err
+	}
+	return query + newestStart + " LIMIT ?", append(args, limit), nil
+}
+
+// newestOf returns the first traces that a filter selects.
+func newestOf(f *filter) string {
+	return "SELECT num AS n, start, id FROM traces" + f.String() + newestStart + " LIMIT ?"
 }
 
 func traceFilter(q store.Query) (*filter, error) {
