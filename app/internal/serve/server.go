@@ -157,7 +157,9 @@ func (s *server) newEntrance(fail func(error)) (*entrance, error) {
 	s.health.Note("stored traces", s.losses.check)
 	s.health.Note("archive", of(s, func(p *clusterParts) error { return p.storage.opener.check() }))
 	s.health.Note("API server", of(s, func(p *clusterParts) error { return p.watching.reaching() }))
-	s.health.Note("rights", of(s, func(p *clusterParts) error { return p.rights.check() }))
+	if byRights(&c.API) {
+		s.health.Note("rights", of(s, func(p *clusterParts) error { return p.rights.check() }))
+	}
 	s.health.Note("backend", of(s, func(p *clusterParts) error { return undelivered(p.delivery.outbox.Stats()) }))
 	return &entrance{
 		gate: g, people: people, unguarded: !byRights(&c.API) && c.API.TokenFile == "", opened: s.opened, log: s.log,
