@@ -19,6 +19,8 @@ import (
 const (
 	// causesTime bounds the search for the causes of one list. The next request continues.
 	causesTime = 50 * time.Millisecond
+	// partsTime is that time for a limited access, whose causes are not remembered.
+	partsTime = 500 * time.Millisecond
 	// lateUser is the time after which no audit event has the user of a finished change.
 	lateUser = time.Minute
 	// maxCauses bounds the remembered causes, and causesPage the traces of one query.
@@ -43,9 +45,12 @@ type traced struct {
 // complete completes the causes of a list. A limited access gets those that the visible parts of their traces show, and
 // no others. The list gets other problems: l shares its own.
 func (c *causes) complete(ctx context.Context, access store.Access, l *problems.List) {
-	ctx, cancel := context.WithTimeout(ctx, causesTime)
+	all, limit := access.All(), causesTime
+	if !all {
+		limit = partsTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	all := access.All()
 	var wanted []trace.TraceID
 	seen := map[trace.TraceID]bool{}
 	for i := range l.Problems {

@@ -110,6 +110,26 @@ func TestProject(t *testing.T) {
     reconcile Deployment web: does not have its desired state
       reconcile Pod web-1: does not have its desired state`,
 		},
+		"BlameElsewhere": {
+			"an object that the trace does not have is hidden, too", func(t *span.Trace, web, _ *span.Span) {
+				web.Outcome, t.Outcome = span.Failed, span.Failed
+				web.Attributes = append(web.Attributes, span.KeyReason.String("node"),
+					span.KeyReasonObject.String("Node n-1"), span.KeyReasonMessage.String("Node n-1 is not ready"))
+			}, within("shop"), `failed: does not have its desired state
+  outside your namespaces
+    reconcile Deployment web: does not have its desired state
+      reconcile Pod web-1`,
+		},
+		"BlameNeighbour": {
+			"an object of a built-in kind names one of its own namespace", func(t *span.Trace, web, _ *span.Span) {
+				web.Outcome, t.Outcome = span.Failed, span.Failed
+				web.Attributes = append(web.Attributes, span.KeyReason.String("crash_loop"),
+					span.KeyReasonObject.String("Pod web-9"), span.KeyReasonMessage.String("Pod web-9 crashes"))
+			}, within("shop"), `failed: Pod web-9 crashes
+  outside your namespaces
+    reconcile Deployment web
+      reconcile Pod web-1`,
+		},
 		"Own": {
 			"the text of a visible object is its own", func(t *span.Trace, web, _ *span.Span) {
 				web.Outcome, web.Message, t.Outcome = span.Failed, "exceeded its progress deadline", span.Failed
@@ -130,6 +150,37 @@ func TestProject(t *testing.T) {
 		if Project(b.Trace, all) != b.Trace || outline(b.Trace) != before {
 			t.Errorf("%s: everything is not the trace itself", name)
 		}
+	}
+}
+
+// TestProjectFacts: the data for questions have nothing of hidden objects.
+func TestProjectFacts(t *testing.T) {
+	b := spantest.New("facts")
+	web := b.Deployment(nil, 0, 900)
+	pod := b.Pod(web, "web-1", 10, 800)
+	node := spantest.Ref("", "Node", "n-1")
+	pod.Attributes = append(pod.Attributes, span.KeyReason.String("node"), span.KeyReasonObject.String("Node n-1"),
+		span.KeyHeals.String("Pod web-0"), span.KeyDrift.String("Application web"), span.KeyZone.String("a"))
+	pod.Facts = &span.Facts{
+		Reason: "node", Workload: "Deployment/web", Pod: &span.PodFacts{Node: "n-1", Zone: "a", Volumes: 2},
+		Writes: []span.Write{{Verb: "update"}, {Verb: "update", Of: &node}},
+	}
+	want := &span.Facts{
+		Pod: &span.PodFacts{Node: "n-1", Volumes: 2}, Writes: []span.Write{{Verb: "update"}},
+	}
+	got := Project(b.Trace, Sees{Object: func(o object.Ref) bool { return kind.Pod.Is(o.Kind) }})
+	part := got.Spans[slices.IndexFunc(got.Spans, func(s *span.Span) bool { return s.ID == pod.ID })]
+	if diff := cmp.Diff(want, part.Facts); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for _, kv := range part.Attributes {
+		switch kv.Key {
+		case span.KeyReason, span.KeyReasonObject, span.KeyDrift, span.KeyZone:
+			t.Errorf("%s is left", kv.Key)
+		}
+	}
+	if len(Mentioned(b.Trace)) != 2 { // the Node is an object of the trace
+		t.Errorf("mentioned: %v", Mentioned(b.Trace))
 	}
 }
 

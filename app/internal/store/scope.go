@@ -3,6 +3,7 @@
 package store
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"iter"
 	"slices"
@@ -104,7 +105,8 @@ func (s Scope) Key() string {
 	if s.Namespaces == nil && len(s.Without) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%t %q %q", s.Namespaces == nil, s.Namespaces, s.Without)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%t %q %q", s.Namespaces == nil, s.Namespaces, s.Without))
+	return string(sum[:]) // short also for very many namespaces
 }
 
 // Objects yields the objects of a trace: those of its spans and those of their writes. It may repeat

@@ -61,8 +61,11 @@ func BenchmarkScope(b *testing.B) {
 		b.Run("First/"+s.name, func(b *testing.B) { // nothing is remembered of another scope
 			for i := range b.N {
 				of := s.of
-				if of.Key() != "" {
-					of.Without = append([]store.Guarded{{Kind: fmt.Sprint("Secret", i)}}, of.Without...)
+				if of.Namespaces != nil {
+					of.Namespaces = append([]string{fmt.Sprint("none-", i)}, of.Namespaces...)
+				}
+				if of.Without != nil {
+					of.Without = []store.Guarded{{Kind: "Secret", Except: []string{fmt.Sprint("none-", i)}}}
 				}
 				list(b, v, store.Query{Scope: of})
 			}

@@ -58,6 +58,16 @@ func TestScopeOfClusters(t *testing.T) {
 		storetest.CheckScope(t, r.view, scope, r.traces, want, nil)
 	}
 	storetest.CheckScope(t, r.view, store.Scope{Clusters: []string{"c"}}, r.traces, []int{1, 2, 3, 4, 5, 6, 7, 8}, nil)
+	if linked := r.traces[1]; r.view.Project(store.Scope{Clusters: []string{"c"}}, linked) != linked {
+		t.Error("a trace of the cluster is not whole")
+	}
+	part := r.view.Project(store.Scope{Clusters: []string{"c"}, Namespaces: []string{"a"}}, r.traces[1])
+	if len(part.Root().Links) != 0 || len(r.traces[1].Root().Links) != 1 {
+		t.Error("a link leads to a hidden trace")
+	}
+	if part = r.view.Project(store.Scope{Namespaces: []string{"b"}}, r.traces[3]); len(part.Spans) != 2 {
+		t.Errorf("got %+v", part)
+	}
 	_, err := r.view.Trace(t.Context(), store.Scope{Clusters: []string{}}, r.traces[0].ID)
 	if !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("without a permitted cluster: %v", err)

@@ -24,16 +24,16 @@ func (v *View) Trace(ctx context.Context, s store.Scope, id trace.TraceID) (*sto
 		return nil, store.ErrNotFound
 	}
 	from := whole{&reading{sources: v.sources, moment: m}}
+	there := true
 	if s.Key() != "" {
-		if there, err := from.permits(ctx, s, id); err != nil {
+		if there, err = from.permits(ctx, s, id); err != nil {
 			return nil, err
-		} else if !there && v.behind(m) != "" {
-			return nil, unavailable(v.behind(m))
-		} else if !there {
-			return nil, store.ErrNotFound
 		}
 	}
-	r, err := from.trace(ctx, id)
+	var r *store.Record
+	if err = store.ErrNotFound; there {
+		r, err = from.trace(ctx, id)
+	}
 	if behind := v.behind(m); errors.Is(err, store.ErrNotFound) && behind != "" {
 		return nil, unavailable(behind)
 	}

@@ -102,22 +102,22 @@ func (s *Store) Plan(ctx context.Context, q store.FindQuery) ([]string, error) {
 
 // ScopePlans returns the plans of statements within a scope, by their names.
 func (s *Store) ScopePlans(ctx context.Context, scope store.Scope) (map[string]string, error) {
-	traces, err := traceFilter(store.Query{Scope: scope})
+	newest, args, err := newestTraces(store.Query{Scope: scope}, 101)
 	if err != nil {
 		return nil, err
 	}
 	exists := &filter{}
 	exists.add("id = ?", make([]byte, 16))
 	exists.touching(scope, "traces")
-	shared := sharedFilter(&store.SharedQuery{Scope: scope, Since: earliest, Until: latest})
+	shared, ofShared := selectShared(&store.SharedQuery{Scope: scope, Since: earliest, Until: latest})
 	out := map[string]string{}
 	for name, of := range map[string]struct {
 		query string
 		f     *filter
 	}{
-		"list":   {"SELECT num FROM traces" + traces.String() + " ORDER BY start DESC, id DESC LIMIT 101", traces},
+		"list":   {newest, &filter{args: args}},
 		"exists": {"SELECT id FROM traces" + exists.String(), exists},
-		"shared": {"SELECT id FROM traces" + shared.String() + " ORDER BY as_of DESC, id DESC LIMIT 2001", shared},
+		"shared": {shared, &filter{args: ofShared}},
 	} {
 		steps, err := plan(ctx, s, of.query, of.f.args)
 		if err != nil {

@@ -88,23 +88,6 @@ func (f *filter) visible(s store.Scope, traces string) {
 	f.add("("+sole.all()+" OR "+others.all()+")", slices.Concat(sole.args, others.args)...)
 }
 
-// hidden restricts the table traces, under its alias, to those that a scope of all namespaces does not permit as a
-// whole.
-func (f *filter) hidden(s store.Scope, traces string) {
-	all := whole(s, traces)
-	few := &filter{}
-	few.add("0")
-	if len(s.Without) > 0 {
-		few = &filter{}
-		few.add(traces+".phase > 0 AND "+traces+".sole IS NULL AND NOT ("+all.all()+")", all.args...)
-	}
-	if len(s.Except) > 0 {
-		few.terms = []string{"(" + few.all() + " OR lower(hex(" + traces + ".id)) IN (SELECT value FROM json_each(?)))"}
-		few.args = append(few.args, idList(s.Except))
-	}
-	f.add(few.all(), few.args...)
-}
-
 // touching restricts the table traces, under its alias, to those that a scope permits as a whole or in part.
 func (f *filter) touching(s store.Scope, traces string) {
 	if !f.limit(s, traces) {
@@ -114,12 +97,10 @@ func (f *filter) touching(s store.Scope, traces string) {
 	f.add("("+sole.all()+" OR "+some.all()+")", slices.Concat(sole.args, some.args)...)
 }
 
-// shared restricts the table traces, under its alias, to those that a scope permits in part.
+// shared restricts the table traces, under its alias, to those that a scope permits in part. The scope permits
+// something, and not everything.
 func (f *filter) shared(s store.Scope, traces string) {
-	if !f.limit(s, traces) {
-		f.add("0")
-		return
-	}
+	f.limit(s, traces)
 	if s.Usual() {
 		f.add(traces + ".sole IS NULL") // what an index can use
 	}
@@ -139,10 +120,13 @@ func (f *filter) limit(s store.Scope, traces string) bool {
 	}
 	f.add(traces + ".phase > 0")
 	if len(s.Except) > 0 {
-		f.add("lower(hex("+traces+".id)) NOT IN (SELECT value FROM json_each(?))", idList(s.Except))
+		f.add(traces+".id NOT IN "+theseIDs, idList(s.Except))
 	}
 	return s.Namespaces != nil || len(s.Without) > 0
 }
+
+// theseIDs are the trace IDs of an idList.
+const theseIDs = "(SELECT unhex(value) FROM json_each(?))"
 
 // idList returns trace IDs as a JSON list.
 func idList(ids []trace.TraceID) string {

@@ -4,6 +4,7 @@ package sqlite
 
 import (
 	"context"
+	"slices"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -13,26 +14,26 @@ import (
 
 // List returns the traces that match q, the latest start first.
 func (s *Store) List(ctx context.Context, q store.Query) (*store.Page, error) {
-	f, err := traceFilter(q)
+	limit := store.PageLength(q.Limit)
+	newest, args, err := newestTraces(q, limit+1)
 	if err != nil {
 		return nil, err
 	}
-	limit := store.PageLength(q.Limit)
 	page := &store.Page{}
 	if q.Open {
 		return page, nil // an archive has none
 	}
 	err = s.db.Read(ctx, func(from database.Querier) error {
 		// As in lifecycleRows, the costly part gives one row.
-		const order = " ORDER BY start DESC, id DESC"
 		var nums string
 		if err := database.Scan(
-			ctx, from, "SELECT json_group_array(n) FROM (SELECT num AS n FROM traces"+f.String()+order+" LIMIT ?)",
-			append(f.args, limit+1), []any{&nums}, nothing,
+			ctx, from, "SELECT json_group_array(n) FROM ("+newest+")", args, []any{&nums}, nothing,
 		); err != nil {
 			return err
 		}
-		page.Traces, _, err = summaries(ctx, from, " WHERE num IN (SELECT value FROM json_each(?))"+order, []any{nums})
+		page.Traces, _, err = summaries(
+			ctx, from, " WHERE num IN (SELECT value FROM json_each(?))"+newestStart, []any{nums},
+		)
 		return err
 	})
 	if err != nil {
@@ -46,10 +47,62 @@ func (s *Store) List(ctx context.Context, q store.Query) (*store.Page, error) {
 	return page, nil
 }
 
+// newestStart is the order of List.
+const newestStart = " ORDER BY start DESC, id DESC"
+
+// maxArms bounds the namespaces of which each is searched in an index of its own.
+const maxArms = 16
+
+// newestTraces returns a query for the numbers n of the first traces that match q. Within few namespaces, each has its
+// own search: an index has the traces of one namespace in order. Of the others, only those that are newer than the last
+// one of such a page are examined.
+func newestTraces(q store.Query, limit int) (query string, args []any, err error) {
+	s := q.Scope
+	if s.Clusters != nil || !s.Usual() || len(s.Namespaces) == 0 || len(s.Namespaces) > maxArms {
+		f, err := traceFilter(q)
+		return newestOf(f), append(f.args, limit), err
+	}
+	arm := func(term string, terms ...any) error {
+		f := &filter{}
+		f.limit(s, "traces")
+		f.add(term, terms...)
+		if err := restrictTraces(f, q); err != nil {
+			return err
+		}
+		if query != "" {
+			query += " UNION ALL "
+		}
+		query, args = query+"SELECT * FROM ("+newestOf(f)+")", append(append(args, f.args...), limit)
+		return nil
+	}
+	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(s.Namespaces))) {
+		if err := arm("sole = ?", namespace); err != nil {
+			return "", nil, err
+		}
+	}
+	others := whole(s, "traces")
+	others.add("start >= ifnull((SELECT start FROM ("+query+") ORDER BY start DESC LIMIT 1 OFFSET ?), ?)",
+		append(slices.Clone(args), limit-1, nanos(earliest))...)
+	if err := arm(others.all(), others.args...); err != nil {
+		return "", nil, err
+	}
+	return query + newestStart + " LIMIT ?", append(args, limit), nil
+}
+
+// newestOf returns the first traces that a filter selects.
+func newestOf(f *filter) string {
+	return "SELECT num AS n, start, id FROM traces" + f.String() + newestStart + " LIMIT ?"
+}
+
 func traceFilter(q store.Query) (*filter, error) {
 	f := &filter{}
-	f.add("phase > 0")
 	f.visible(q.Scope, "traces")
+	return f, restrictTraces(f, q)
+}
+
+// restrictTraces adds the conditions of q, apart from its scope.
+func restrictTraces(f *filter, q store.Query) error {
+	f.add("phase > 0")
 	if len(q.IDs) > 0 {
 		f.among("id", q.IDs)
 	}
@@ -57,7 +110,7 @@ func traceFilter(q store.Query) (*filter, error) {
 	if q.After != "" {
 		at, key, err := q.After.Position(len(trace.TraceID{}))
 		if err != nil {
-			return nil, err
+			return err
 		}
 		f.add("(start, id) < (?, ?)", at, key)
 	}
@@ -78,5 +131,5 @@ func traceFilter(q store.Query) (*filter, error) {
 		of.terms = append([]string{"o.trace = traces.num"}, of.terms...)
 		f.add("EXISTS (SELECT 1 FROM objects o"+of.String()+")", of.args...)
 	}
-	return f, nil
+	return nil
 }

@@ -51,9 +51,16 @@ func inScope(f *filter, s store.Scope) {
 	case s.All():
 	case s.Clusters != nil: // the file does not have its cluster
 		f.add("0")
-	case s.Namespaces == nil && s.Usual(): // few traces are hidden, and found at once
-		of.hidden(s, "m")
-		f.add("l.trace NOT IN (SELECT m.num FROM traces AS m"+of.String()+")", of.args...)
+	case s.Namespaces == nil && s.Usual(): // few traces are left out, and found at once
+		if len(s.Except) > 0 {
+			f.add("l.trace NOT IN (SELECT m.num FROM traces AS m WHERE m.id IN "+theseIDs+")", idList(s.Except))
+		}
+		if len(s.Without) > 0 {
+			all := whole(s, "m")
+			of.add("m.phase > 0 AND m.sole IS NULL")
+			of.add("NOT ("+all.all()+")", all.args...)
+			f.add("l.trace NOT IN (SELECT m.num FROM traces AS m"+of.String()+")", of.args...)
+		}
 	default:
 		if s.Namespaces != nil { // what an index can use; a Namespace is permitted by its name
 			anyOf(f, "l.namespace", append(slices.Clone(s.Namespaces), ""))

@@ -154,6 +154,7 @@ ALTER TABLE traces ADD COLUMN earliest INTEGER NOT NULL DEFAULT 0; -- the earlie
 `, `
 ALTER TABLE traces ADD COLUMN sole TEXT; -- the namespace that decides for scopes; NULL: several, or not known
 ALTER TABLE traces ADD COLUMN mentions INTEGER NOT NULL DEFAULT 1; -- texts mention objects that the trace does not have
+CREATE INDEX traces_sole ON traces (sole, start, id) WHERE phase > 0;
 CREATE INDEX traces_several ON traces (as_of, id) WHERE phase > 0 AND sole IS NULL;
 `},
 }
