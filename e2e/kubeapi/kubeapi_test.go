@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -54,16 +55,29 @@ func install(t *testing.T) *installed {
 		begin: func() *harness.Process {
 			return bench.Begin(t, harness.Call{Args: []string{
 				"discovery", "--namespace", "lifeline", "--address", front, "--telemetry-address", harness.Free(t),
-				"--aggregation-server", "https://" + behind, "--as", "system:serviceaccount:lifeline:lifeline-discovery",
+				"--aggregation-server", "https://" + behind,
+				"--as", "system:serviceaccount:lifeline:lifeline-discovery",
 				"--as-group", "system:serviceaccounts", "--as-group", "system:authenticated",
 			}})
 		},
 	}
+	bench.MustKubectl(t, fmt.Sprintf(registration, port), "apply", "-f", "-")
 	i.discovery = i.begin()
 	i.server.Start(t)
-	bench.MustKubectl(t, fmt.Sprintf(registration, port), "apply", "-f", "-")
-	bench.MustKubectl(t, "", "wait", "apiservice/v1alpha1.lifeline.dev", "--for=condition=Available", "--timeout=1m")
+	available(t, "True")
 	return i
+}
+
+// available waits until the API server has another opinion of the API. It checks each half minute, and after a change
+// of the APIService.
+func available(t *testing.T, want string) {
+	t.Helper()
+	harness.Eventually(t, "the APIService being available: "+want, func() bool {
+		bench.MustKubectl(t, "", "annotate", "--overwrite", "apiservice/v1alpha1.lifeline.dev",
+			"checked="+strconv.FormatInt(time.Now().UnixNano(), 10))
+		return want == bench.MustKubectl(t, "", "get", "apiservice/v1alpha1.lifeline.dev", "-o",
+			`jsonpath={.status.conditions[?(@.type=="Available")].status}`)
+	})
 }
 
 // registration is the APIService of the chart. Endpoints cannot name loopback, but the name of an ExternalName Service
@@ -163,16 +177,28 @@ func TestKubectl(t *testing.T) {
 	}{
 		{[]string{"get", "changes", "-n", "shop"}, []string{"create Deployment web", "stuck"}, nil},
 		{[]string{"get", "changes", "-n", "shop", "-o", "wide"}, []string{"SLOWEST", "image web:1 → web:2"}, nil},
-		{[]string{"get", "changes", "-n", "shop", "-l", "lifeline.dev/state=stuck"}, []string{"stuck"}, []string{"converged"}},
 		{
-			[]string{"get", "changes", "-n", "shop", "--field-selector=involvedObject.kind=Deployment,status.state=converged"},
+			[]string{"get", "changes", "-n", "shop", "-l", "lifeline.dev/state=stuck"},
+			[]string{"stuck"}, []string{"converged"},
+		},
+		{
+			[]string{
+				"get", "changes", "-n", "shop",
+				"--field-selector=involvedObject.kind=Deployment,status.state=converged",
+			},
 			[]string{"converged"}, []string{"stuck"},
 		},
-		{[]string{"describe", "-n", "shop", stuck}, []string{"has been stuck for", "reconcile Deployment web", "Insufficient memory"}, nil},
+		{
+			[]string{"describe", "-n", "shop", stuck},
+			[]string{"has been stuck for", "reconcile Deployment web", "Insufficient memory"}, nil,
+		},
 		{[]string{"get", "visiblechanges"}, []string{"NAMESPACE", "shop"}, []string{"bank"}},
 		{[]string{"get", "changes", "-n", "bank"}, []string{`"jane" cannot list resource "changes"`}, nil},
 		{[]string{"get", "changes", "-A"}, []string{`"jane" cannot list resource "changes"`}, nil},
-		{[]string{"get", "changes", "-n", "shop", "--field-selector=spec.user=jane"}, []string{"the fields are metadata.name"}, nil},
+		{
+			[]string{"get", "changes", "-n", "shop", "--field-selector=spec.user=jane"},
+			[]string{"the fields are metadata.name"}, nil,
+		},
 		{[]string{"explain", "changes.status.state"}, []string{"running, held or stuck for an open change"}, nil},
 	} {
 		out := kubectl(t, asJane(c.args...)...)
@@ -278,7 +304,7 @@ func killed(t *testing.T, i *installed, asJane func(...string) []string, transcr
 func silent(t *testing.T, i *installed, transcript *script) {
 	i.discovery.Signal(t, syscall.SIGKILL)
 	i.discovery.Wait(t)
-	bench.MustKubectl(t, "", "wait", "apiservice/v1alpha1.lifeline.dev", "--for=condition=Available=False", "--timeout=1m")
+	available(t, "False")
 	bench.MustKubectl(t, "", "create", "namespace", "held")
 	bench.AwaitDefaults(t, "held")
 	bench.MustKubectl(t, "", "delete", "namespace", "held", "--wait=false")
@@ -295,5 +321,6 @@ func silent(t *testing.T, i *installed, transcript *script) {
 	transcript.note("Neither the server nor lifeline discovery answers, and a namespace is to be deleted:")
 	transcript.command("lifeline why namespace/held", out)
 	i.discovery = i.begin()
+	available(t, "True")
 	bench.MustKubectl(t, "", "wait", "namespace/held", "--for=delete", "--timeout=2m")
 }

@@ -72,7 +72,8 @@ func (s *script) compare(t *testing.T) {
 	}
 	now := "```console\n" + strings.TrimRight(s.text.String(), "\n") + "\n```\n"
 	if *update {
-		if err := os.WriteFile(guide, []byte(before+scriptBegin+now+scriptEnd+after), 0o644); err != nil { //nolint:gosec // a guide
+		text := before + scriptBegin + now + scriptEnd + after
+		if err := os.WriteFile(guide, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

@@ -64,6 +64,14 @@ func TestLaptop(t *testing.T) {
 			}
 		})
 	}
+	// The API server cuts a request after a minute, except for a watch.
+	t.Run("a long stream", func(t *testing.T) {
+		harness.Slow(t)
+		r := bench.Do(t, as(developer, "watch", "-n", shop, "--for", "75s"))
+		if r.Code != 0 || strings.Contains(r.Stderr, "stream") {
+			t.Errorf("code %d: %s", r.Code, r.Stderr)
+		}
+	})
 	t.Run("page", func(t *testing.T) { checkPage(t, as(developer, "ui", "--no-browser"), shop, hidden) })
 	r := bench.Do(t, as(stranger, "ls", "-A"))
 	if r.Code != 1 || !strings.Contains(r.Stderr, "ask the cluster's admin for view in namespace default") {

@@ -5,6 +5,7 @@ package sso
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,6 +91,26 @@ func check(t *testing.T, person, what, text string, row bool) {
 	}
 }
 
+// checkKubectl lists the changes as a person. A list of all namespaces needs the right to all of them.
+func checkKubectl(t *testing.T, person, file string) {
+	t.Helper()
+	get := func(args ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), bench.Kubectl(), append([]string{"get", "changes"}, args...)...)
+		cmd.Env = append(os.Environ(), "KUBECONFIG="+file, "KUBECACHEDIR="+t.TempDir())
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	for _, ns := range []string{"shop", "web"} {
+		out, err := get("-n", ns)
+		if may := slices.Contains(sees[person], ns); may != (err == nil) || may != strings.Contains(out, ns+"-app") {
+			t.Errorf("%s: kubectl get changes -n %s: %v\n%s", person, ns, err, out)
+		}
+	}
+	if out, err := get("-A"); (err == nil) != (len(sees[person]) == 2) {
+		t.Errorf("%s: kubectl get changes -A: %v\n%s", person, err, out)
+	}
+}
+
 // checkTokens sends the token for kubectl to the server: it could open the cluster, so that the server must not accept
 // it. Neither is a request without a token.
 func checkTokens(t *testing.T, s *harness.Server, authority string) {
@@ -135,6 +156,7 @@ func checkCommands(t *testing.T) {
 				check(t, person, "lifeline "+strings.Join(args, " "), r.Stdout, args[0] == "ls")
 			}
 		}
+		checkKubectl(t, person, file)
 		for _, ns := range sees[person] {
 			r := do("why", "-n", ns, "deployment/"+ns+"-app")
 			if r.Code != 0 || !strings.Contains(r.Stdout, ns+"-app") {

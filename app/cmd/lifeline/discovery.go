@@ -40,7 +40,7 @@ It makes and renews the certificate of both sides in a Secret, and writes it int
 APIService. The Helm chart and lifeline install run it.`,
 		Example: `  lifeline discovery -n lifeline
   lifeline discovery --aggregation-server https://lifeline-api.lifeline.svc`,
-		Args:    cobra.NoArgs,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.complete(); err != nil {
 				return err

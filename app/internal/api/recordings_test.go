@@ -335,7 +335,7 @@ func TestNothingHidden(t *testing.T) {
 	for name, read := range all {
 		t.Run(name, func(t *testing.T) {
 			of := read(t)
-			random := rand.New(rand.NewPCG(5, uint64(len(name)))) //nolint:gosec // a repeatable test
+			random := rand.New(rand.NewPCG(5, uint64(len(name))))
 			for range rounds {
 				checkScope(t, of, of.anyScope(random), random)
 			}
@@ -383,7 +383,8 @@ func checkScope(t *testing.T, of *recording, scope store.Scope, random *rand.Ran
 			check(path, body)
 		}
 		if wantCode, want := alone.ask(path); code != wantCode || body != want {
-			t.Errorf("%+v: %s: -without the hidden spans +got:\n- %d %s\n+ %d %s", scope, path, wantCode, want, code, body)
+			t.Errorf("%+v: %s: -without the hidden spans +got:\n- %d %s\n+ %d %s",
+				scope, path, wantCode, want, code, body)
 		}
 	}
 	for _, tr := range of.traces {
@@ -425,7 +426,8 @@ func (r *recording) checkTrace(
 		}
 		wantCode, want := s.ask("traces/" + absent.String() + path)
 		if want = strings.ReplaceAll(want, absent.String(), tr.ID.String()); code != wantCode || body != want {
-			t.Errorf("%+v: %s of a hidden trace: %d %s; of an absent one: %d %s", scope, path, code, body, wantCode, want)
+			t.Errorf("%+v: %s of a hidden trace: %d %s; of an absent one: %d %s",
+				scope, path, code, body, wantCode, want)
 		}
 		short, _ := s.ask("traces/" + tr.ID.String()[:12] + path)
 		if wantShort, _ := s.ask("traces/" + absent.String()[:12] + path); short != wantShort {
@@ -441,7 +443,8 @@ func TestWithheld(t *testing.T) {
 	scope := store.Scope{}
 	s := newSender(t, within(v, func(*http.Request) store.Scope { return scope }), func() time.Time { return asOf })
 	for _, path := range []string{
-		"groups?by=zone", "groups?by=instance_type", "groups?where=region%3D%3D%22x%22", "density?where=zone%3D%3D%22x%22",
+		"groups?by=zone", "groups?by=instance_type", "groups?where=region%3D%3D%22x%22",
+		"density?where=zone%3D%3D%22x%22",
 		"lifecycles?where=runtime%3D%3D%22x%22", "traces?where=zone%3D%3D%22x%22",
 	} {
 		for _, c := range []struct {

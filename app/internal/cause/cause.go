@@ -62,7 +62,7 @@ var rules = [...]rule{
 
 // These are the rules of the tables of relations.
 var (
-	byConfig                  = byAny(restarted[:])
+	byConfig, byRefusal       = byAny(restarted[:]), byAny(refusals[:])
 	byEviction, byPlainOwner  = byAny(evictions[:]), byAny(plainOwners[:])
 	byPublication, byDelivery = byAny(publications[:]), byAny(deliveries[:])
 	byRelation                = byAny(relations[:])

@@ -42,21 +42,24 @@ func clusterServer(ctx context.Context, o *Options) (*Session, error) {
 	if err != nil {
 		return nil, &absentError{err}
 	}
-	ctx, cancel := context.WithTimeout(ctx, askPatience)
-	defer cancel()
-	offered, err := c.Offered(ctx)
+	offered, err := offers(ctx, c)
 	if err != nil || !offered {
 		c.Close()
 		return nil, &absentError{err}
 	}
-	info, err := c.Info(ctx)
+	found, err := describe(ctx, o, c, askPatience)
 	if err != nil {
-		c.Close()
 		return nil, &absentError{withNextStep(o, err)}
 	}
-	found := &Session{Client: c, About: *info}
 	sayBounds(o, found)
 	return found, nil
+}
+
+// offers reports whether the cluster of a client has the API of a server, in time.
+func offers(ctx context.Context, c *client.Client) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	return c.Offered(ctx)
 }
 
 // withNextStep adds the way to a right to the refusal of a server.

@@ -238,6 +238,11 @@ func (o *Options) reach(
 	if err != nil {
 		return nil, err
 	}
+	return describe(ctx, o, c, patience)
+}
+
+// describe returns the session of a client, which it closes if the server does not answer.
+func describe(ctx context.Context, o *Options, c *client.Client, patience time.Duration) (*Session, error) {
 	c.Patience = 0
 	info, err := about(ctx, c, patience)
 	c.Patience = client.DefaultPatience

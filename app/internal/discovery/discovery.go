@@ -103,7 +103,7 @@ func Run(ctx context.Context, o Options) error {
 		keeper.Run,
 		func(ctx context.Context) error { front.Run(ctx); return nil },
 		func(ctx context.Context) error {
-			forward := newForwarder(server, o.ServerName, keeper, time.Now, o.Log)
+			forward := newForwarder(server, o.ServerName, o.Namespace, keeper, time.Now, o.Log)
 			return httpserve.Serve(ctx, ln, handler(front, forward))
 		},
 		func(ctx context.Context) error {

@@ -41,8 +41,10 @@ type credentials interface {
 // forwarder hands requests on to the server.
 type forwarder struct {
 	proxy *httputil.ReverseProxy
-	log   *slog.Logger
-	now   func() time.Time
+	// namespace is that of the server, for messages.
+	namespace string
+	log       *slog.Logger
+	now       func() time.Time
 
 	mu sync.Mutex
 	// away is the time of the first request without an answer since the last answer; zero after an answer.
@@ -50,9 +52,9 @@ type forwarder struct {
 }
 
 func newForwarder(
-	server *url.URL, name string, with credentials, now func() time.Time, log *slog.Logger,
+	server *url.URL, name, namespace string, with credentials, now func() time.Time, log *slog.Logger,
 ) *forwarder {
-	f := &forwarder{log: log, now: now}
+	f := &forwarder{namespace: namespace, log: log, now: now}
 	dialer := &net.Dialer{Timeout: connectTime}
 	f.proxy = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -126,6 +128,6 @@ func (f *forwarder) failed(w http.ResponseWriter, r *http.Request, err error) {
 	since := f.away
 	f.mu.Unlock()
 	kubeapi.WriteUnavailable(w, r, retryAfter,
-		"the server of Lifeline has not answered since %s; it traces on, or continues after its next start",
-		since.Format(time.RFC3339))
+		"the server of Lifeline has not answered since %s; its administrator looks at: "+
+			"kubectl -n %s get pod -l app.kubernetes.io/name=lifeline", since.Format(time.RFC3339), f.namespace)
 }

@@ -43,7 +43,8 @@ type Command struct {
 // plurals are the resources of the manifests, by kind.
 var plurals = map[string]string{
 	"Namespace": "namespaces", "ServiceAccount": "serviceaccounts", "ConfigMap": "configmaps", "Service": "services",
-	"StatefulSet": "statefulsets", "NetworkPolicy": "networkpolicies", "PodDisruptionBudget": "poddisruptionbudgets",
+	"StatefulSet": "statefulsets", "Deployment": "deployments", "APIService": "apiservices",
+	"NetworkPolicy": "networkpolicies", "PodDisruptionBudget": "poddisruptionbudgets",
 	"Role": "roles", "RoleBinding": "rolebindings",
 	"ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings",
 }
@@ -59,7 +60,9 @@ func (c *Command) Run(ctx context.Context) (code int, err error) {
 		return 1, fmt.Errorf("cannot connect to the cluster: %w", err)
 	}
 	defer utilnet.CloseIdleConnectionsFor(over.Transport)
-	client, err := dynamic.NewForConfigAndClient(c.REST, over)
+	conf := rest.CopyConfig(c.REST)
+	conf.QPS, conf.Burst = 50, 100 // by default, forty objects take eight seconds
+	client, err := dynamic.NewForConfigAndClient(conf, over)
 	if err != nil {
 		return 1, fmt.Errorf("cannot connect to the cluster: %w", err)
 	}
@@ -230,6 +233,7 @@ func (c *Command) next(was []any, asked string) {
 	fmt.Fprintf(c.Out, "\nlifeline is installed in namespace %s, with image %s. Next:\n", c.Namespace, c.Image)
 	fmt.Fprintf(c.Out, "  %s rollout status statefulset/%s\n", kubectl, name)
 	fmt.Fprintf(c.Out, "  lifeline ui%s\n", in)
+	fmt.Fprintf(c.Out, "  kubectl%s get changes -A\n", c.Flags)
 	if c.Webhook {
 		fmt.Fprintf(c.Out, "  lifeline doctor%s --probe-webhook %s/%s-webhook    # before: lifeline webhook install\n",
 			c.Flags, c.Namespace, name)

@@ -25,6 +25,7 @@ import (
 type installed struct {
 	namespaces, claims  []string
 	image, retention    string
+	discovery           string
 	mode, webhook, kept string
 	replicas            int32
 }
@@ -56,7 +57,9 @@ func read(t *testing.T, o Options) (out installed) {
 		if err := yaml.Unmarshal([]byte(doc), &meta); err != nil {
 			t.Fatal(err)
 		}
-		add(meta.Namespace)
+		if meta.Namespace != "kube-system" {
+			add(meta.Namespace)
+		}
 		switch meta.Kind {
 		case "Namespace":
 			add(meta.Name)
@@ -64,6 +67,25 @@ func read(t *testing.T, o Options) (out installed) {
 			var b rbacv1.ClusterRoleBinding
 			into(&b)
 			add(b.Subjects[0].Namespace)
+		case "APIService":
+			var a struct {
+				metav1.PartialObjectMetadata `json:",inline"`
+				Spec                         struct {
+					Group, Version                        string
+					GroupPriorityMinimum, VersionPriority int
+					Service                               struct {
+						Name, Namespace string
+						Port            int
+					}
+				}
+			}
+			into(&a)
+			add(a.Spec.Service.Namespace)
+		case "Deployment":
+			var d appsv1.Deployment
+			into(&d)
+			c := d.Spec.Template.Spec.Containers[0]
+			out.discovery = strings.Join(append([]string{c.Image}, c.Args[1:3]...), " ")
 		case "ConfigMap":
 			var m corev1.ConfigMap
 			into(&m)
@@ -94,6 +116,11 @@ func read(t *testing.T, o Options) (out installed) {
 	return out
 }
 
+// discoveryIn are the image and the names of lifeline discovery in a namespace.
+func discoveryIn(namespace string) string {
+	return "x:1 --server-name=lifeline-api." + namespace + ".svc --name=lifeline-discovery." + namespace + ".svc"
+}
+
 // TestManifests: each option changes its fields, and no other.
 func TestManifests(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -103,7 +130,7 @@ func TestManifests(t *testing.T) {
 	}{
 		"usual": {"", Options{Namespace: "lifeline", Image: "x:1", Replicas: 1}, installed{
 			namespaces: []string{"lifeline"}, image: "x:1", claims: []string{"10Gi"}, retention: "8Gi", mode: "single",
-			replicas: 1,
+			replicas: 1, discovery: discoveryIn("lifeline"),
 		}},
 		"elsewhere": {
 			"bindings and the certificate have the namespace", Options{
@@ -111,10 +138,12 @@ func TestManifests(t *testing.T) {
 			}, installed{
 				namespaces: []string{"tracing"}, image: "x:1", claims: []string{"12Gi", "fast"}, retention: "9830Mi",
 				mode: "standby", webhook: "lifeline-webhook.tracing.svc", replicas: 2,
+				discovery: discoveryIn("tracing"),
 			},
 		},
 		"no storage": {"", Options{Namespace: "lifeline", Image: "x:1", Replicas: 1, Storage: NoStorage}, installed{
 			namespaces: []string{"lifeline"}, image: "x:1", retention: "8Gi", mode: "single", kept: "data", replicas: 1,
+			discovery: discoveryIn("lifeline"),
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -48,7 +48,7 @@ func Manifests(o Options) ([]*unstructured.Unstructured, error) {
 
 // adapt applies the options to an object.
 func (o *Options) adapt(object *unstructured.Unstructured) error {
-	if object.GetNamespace() != "" {
+	if object.GetNamespace() == name { // a binding in kube-system stays there
 		object.SetNamespace(o.Namespace)
 	}
 	switch object.GetKind() {
@@ -60,15 +60,37 @@ func (o *Options) adapt(object *unstructured.Unstructured) error {
 			return err
 		}
 		for _, s := range subjects {
-			s.(map[string]any)["namespace"] = o.Namespace //nolint:forcetypeassert // rendered by us
+			if s := s.(map[string]any); s["namespace"] != nil { //nolint:forcetypeassert // rendered by us
+				s["namespace"] = o.Namespace // a group has none
+			}
 		}
 		return unstructured.SetNestedSlice(object.Object, subjects, "subjects")
 	case "ConfigMap":
 		return o.configure(object)
 	case "StatefulSet":
 		return o.run(object)
+	case "Deployment":
+		return o.discover(object)
+	case "APIService":
+		return unstructured.SetNestedField(object.Object, o.Namespace, "spec", "service", "namespace")
 	}
 	return nil
+}
+
+// discover adapts the Deployment of lifeline discovery.
+func (o *Options) discover(object *unstructured.Unstructured) error {
+	containers, _, err := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
+	if err != nil {
+		return err
+	}
+	container := containers[0].(map[string]any) //nolint:forcetypeassert // rendered by us
+	container["image"] = o.Image
+	args := container["args"].([]any) //nolint:forcetypeassert // the same
+	for i, arg := range args {
+		//nolint:forcetypeassert // the same
+		args[i] = strings.Replace(arg.(string), "."+name+".svc", "."+o.Namespace+".svc", 1)
+	}
+	return unstructured.SetNestedSlice(object.Object, containers, "spec", "template", "spec", "containers")
 }
 
 // configure adapts the server's configuration.

@@ -15,6 +15,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/span/spantest"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/store/storetest"
+	"github.com/kube-lifeline/lifeline/app/internal/view/viewtest"
 )
 
 // TestScope: no answer has anything of a trace outside the scope.
@@ -97,6 +98,42 @@ func TestProjection(t *testing.T) {
 					t.Errorf("%s: it has the span %s of a Pod", path, hidden.ID)
 				}
 			}
+		}
+	}
+}
+
+// TestVisiblePart: a search and a trace have the visible part of a trace in the archive, and open.
+func TestVisiblePart(t *testing.T) {
+	v := viewtest.New(t)
+	shared := spantest.Rollout()
+	other := spantest.New("other")
+	run := other.Run("kubectl apply -f secret-plan.yaml", 0, 900)
+	other.Deployment(run, 0, 900)
+	application := spantest.Ref("argoproj.io", "Application", "hidden")
+	hidden := other.Add(run, "reconcile Application", "argocd", application, 0, 900)
+	hidden.Object.Namespace = "argocd"
+	v.Put(t, asOf, viewtest.Traces{Finished: []*span.Trace{shared}, Open: []*span.Trace{other.Trace}})
+	s := start(t, v)
+	s.Access = func(*http.Request) (store.Access, error) {
+		return store.NewGate(v, v.Project).For(store.Scope{Namespaces: []string{"default"}}), nil
+	}
+	times := "query.start_time_min=2026-01-01T00:00:00Z&query.start_time_max=2027-01-01T00:00:00Z"
+	for path, want := range map[string]string{
+		"/api/v3/traces/" + other.Trace.ID.String():            "reconcile Deployment",
+		"/api/v3/traces?query.service_name=&" + times:          "reconcile Deployment",
+		"/api/v3/trace-summaries?query.service_name=&" + times: other.Trace.ID.String(),
+		"/api/v3/traces?query.service_name=argocd&" + times:    "",
+		"/api/v3/services": "deployment-controller",
+		"/api/v3/operations?service=deployment-controller":         "reconcile Deployment",
+		"/api/v3/operations?service=argocd":                        "",
+		"/api/traces/" + other.Trace.ID.String():                   "reconcile Deployment",
+		"/api/traces?service=argocd&lookback=custom&start=1&end=9": "",
+	} {
+		res, body := s.get(t, s.url+path)
+		text := string(body)
+		if !strings.Contains(text, want) || strings.Contains(text, "secret-plan") || strings.Contains(text, "argocd") ||
+			strings.Contains(text, "Application") || strings.Contains(text, hidden.ID.String()) {
+			t.Errorf("%s: status %d, want %q: %.600s", path, res.StatusCode, want, body)
 		}
 	}
 }

@@ -26,6 +26,9 @@ func Resources() *metav1.APIResourceList {
 		}
 	}
 	add(metav1.APIResource{Name: Resource, SingularName: "change", Namespaced: true, Kind: kind}, Subresources())
-	add(metav1.APIResource{Name: VisibleResource, SingularName: "visiblechange", Kind: visibleKind}, VisibleSubresources())
+	add(
+		metav1.APIResource{Name: VisibleResource, SingularName: "visiblechange", Kind: visibleKind},
+		VisibleSubresources(),
+	)
 	return out
 }

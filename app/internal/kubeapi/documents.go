@@ -20,7 +20,9 @@ func Documents() http.Handler {
 		"/apis":          groups(group),
 		"/openapi/v2":    plain(openAPIV2()),
 		"/openapi/v3": plain(map[string]any{"paths": map[string]any{
-			strings.TrimPrefix(Root, "/"): map[string]string{"serverRelativeURL": "/openapi/v3" + Root + "?hash=" + hash()},
+			strings.TrimPrefix(Root, "/"): map[string]string{
+				"serverRelativeURL": "/openapi/v3" + Root + "?hash=" + hash(),
+			},
 		}}),
 		"/openapi/v3" + Root: plain(openAPIV3()),
 	}

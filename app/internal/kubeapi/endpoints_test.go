@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -62,7 +63,7 @@ func TestEndpointOf(t *testing.T) {
 		"/api/v1/traces/0af7/spans/b7ad/extra": "none",
 	} {
 		got := "none"
-		if e, ok := EndpointOf(httptest.NewRequest("GET", path, nil)); ok {
+		if e, ok := EndpointOf(httptest.NewRequest(http.MethodGet, path, nil)); ok {
 			got = e.Verb + " " + e.Subresource
 		}
 		if got != want {

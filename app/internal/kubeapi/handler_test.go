@@ -139,16 +139,21 @@ func TestSelectors(t *testing.T) {
 	}{
 		"all":       {"", "namespaces/default/changes", "", "", 200, 6, ""},
 		"elsewhere": {"no change touches it", "namespaces/other/changes", "", "", 200, 0, ""},
-		"name":      {"kubectl get changes NAME -w", "namespaces/default/changes", "metadata.name=" + apply, "", 200, 1, apply},
+		"name": {
+			"kubectl get changes NAME -w", "namespaces/default/changes", "metadata.name=" + apply, "", 200, 1, apply,
+		},
 		"not a name": {
 			"no change has such a name", "changes", "metadata.name=web", "", 200, 0, "",
 		},
-		"outcome":      {"", "namespaces/default/changes", "status.outcome=failed", "", 200, 2, crash},
-		"state":        {"", "changes", "status.state=failed", "", 200, 3, crash},
-		"label":        {"", "changes", "", "lifeline.dev/state=failed", 200, 3, crash},
-		"labels":       {"", "changes", "", "lifeline.dev/state in (failed, stuck)", 200, 4, crash},
-		"both":         {"", "changes", "status.state=converged", "lifeline.dev/state=failed", 200, 0, ""},
-		"object":       {"those that touch it", "changes", "involvedObject.kind=ReplicaSet,involvedObject.name=web-6cf", "", 200, 3, apply},
+		"outcome": {"", "namespaces/default/changes", "status.outcome=failed", "", 200, 2, crash},
+		"state":   {"", "changes", "status.state=failed", "", 200, 3, crash},
+		"label":   {"", "changes", "", "lifeline.dev/state=failed", 200, 3, crash},
+		"labels":  {"", "changes", "", "lifeline.dev/state in (failed, stuck)", 200, 4, crash},
+		"both":    {"", "changes", "status.state=converged", "lifeline.dev/state=failed", 200, 0, ""},
+		"object": {
+			"those that touch it", "changes", "involvedObject.kind=ReplicaSet,involvedObject.name=web-6cf", "", 200, 3,
+			apply,
+		},
 		"namespace":    {"", "changes", "metadata.namespace=default", "", 200, 6, ""},
 		"contradicted": {"", "namespaces/default/changes", "metadata.namespace=other", "", 200, 0, ""},
 		"unknown":      {"", "changes", "spec.user=jane", "", 400, 0, "changes have no field selector spec.user="},

@@ -39,9 +39,10 @@ var meanings = map[string]string{
 	"ChangeSpec.heals":   "The lost object that the change replaces.",
 	"ChangeSpec.fight":   "The field over which several authors fight.",
 
-	"ChangeStatus":                "The course of a change.",
-	"ChangeStatus.state":          "running, held or stuck for an open change, else its outcome.",
-	"ChangeStatus.outcome":        "converged, failed, refused, superseded, deleted or unfinished; absent while it is open.",
+	"ChangeStatus":       "The course of a change.",
+	"ChangeStatus.state": "running, held or stuck for an open change, else its outcome.",
+	"ChangeStatus.outcome": "converged, failed, refused, superseded, deleted or unfinished; absent while it is " +
+		"open.",
 	"ChangeStatus.category":       "The category of the reason, such as image-pull.",
 	"ChangeStatus.reason":         "Why the change failed, or what it waits for.",
 	"ChangeStatus.startTime":      "The time of the request.",
@@ -49,8 +50,8 @@ var meanings = map[string]string{
 	"ChangeStatus.duration":       "The time from the start to the end; absent while it is open.",
 	"ChangeStatus.slowest":        "The slowest part.",
 	"ChangeStatus.spans":          "The number of steps that are known.",
-	"ChangeStatus.why":            "How the changed object is, and why, in sentences. Only in the answer for one change.",
-	"ChangeStatus.steps":          "The steps, those of a step below it. Only in the answer for one change.",
+	"ChangeStatus.why":            "The state of the object and its reason, in sentences. Only of one change.",
+	"ChangeStatus.steps":          "The steps, those of a step below it. Only of one change.",
 }
 
 // schemas are the schemas of all types by name. ref begins a reference to one.

@@ -45,7 +45,8 @@ func (t target) selectOf(q url.Values) (*selected, *metav1.Status) {
 	}
 	for _, r := range byField.Requirements() {
 		if r.Operator == selection.NotEquals || !slices.Contains(selectableFields, r.Field) {
-			return nil, Failure(http.StatusBadRequest, "changes have no field selector %s%s…: the fields are %s, each with =",
+			return nil, Failure(http.StatusBadRequest,
+				"changes have no field selector %s%s…: the fields are %s, each with =",
 				shown(r.Field), r.Operator, strings.Join(selectableFields, ", "))
 		}
 		s.field(t, r.Field, r.Value)

@@ -49,7 +49,7 @@ func write(w http.ResponseWriter, code int, contentType string, body any) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(code)
-	_, _ = w.Write(append(encode(body), '\n')) // the client is gone
+	_, _ = w.Write(append(encode(body), '\n')) //nolint:gosec // JSON; an error means that the client is gone
 }
 
 // encode returns a document as JSON. All documents of this package have a form in JSON.

@@ -99,7 +99,7 @@ func (s *watching) begin(r *http.Request, q url.Values) *metav1.Status {
 	case send == "" && q.Get("resourceVersionMatch") != "":
 		return Failure(http.StatusBadRequest, "resourceVersionMatch needs sendInitialEvents")
 	case isTrue(send) || send == "" && (version == "" || version == "0"):
-		return s.list(r, q, isTrue(send))
+		return s.list(r, isTrue(send))
 	case version == "" || version == "0":
 		s.from = s.asOf()
 		return nil
@@ -115,12 +115,13 @@ func (s *watching) begin(r *http.Request, q url.Values) *metav1.Status {
 }
 
 func expired() *metav1.Status {
-	return Failure(http.StatusGone, "too old resource version: the server does not have all changes since then, list again")
+	return Failure(http.StatusGone,
+		"too old resource version: the server does not have all changes since then, list again")
 }
 
 // list makes the initial events of a list, and marks their end.
-func (s *watching) list(r *http.Request, q url.Values, mark bool) *metav1.Status {
-	q = url.Values{"limit": {strconv.Itoa(maxList)}}
+func (s *watching) list(r *http.Request, mark bool) *metav1.Status {
+	q := url.Values{"limit": {strconv.Itoa(maxList)}}
 	found, meta, failure := s.page(r, s.target, s.selected, q)
 	if failure != nil {
 		return failure
@@ -262,6 +263,8 @@ func (s *watching) on(event string, data []byte) error {
 
 // version sends a new version of a change.
 func (s *watching) version(sum *api.Summary, amended bool) error {
+	// Before the end of the open changes, the client may have an older version from its list.
+	listed := !s.synced && !sum.Start.After(s.from)
 	known, matches := s.shown[sum.TraceID], s.matches(sum)
 	if matches && sum.Open {
 		s.shown[sum.TraceID] = true
@@ -271,11 +274,11 @@ func (s *watching) version(sum *api.Summary, amended bool) error {
 	switch {
 	case !amended && !sum.AsOf.After(s.from) && !s.synced:
 		return nil // the client has it
-	case !matches && known:
+	case !matches && (known || listed):
 		return s.send(s.eventOf(watch.Deleted, sum))
 	case !matches:
 		return nil
-	case known || amended || !s.synced && !sum.Start.After(s.from):
+	case known || amended || listed:
 		return s.send(s.eventOf(watch.Modified, sum))
 	}
 	return s.send(s.eventOf(watch.Added, sum))
@@ -311,6 +314,6 @@ func (s *watching) bookmark(at time.Time, annotations map[string]string) metav1.
 func raw(o any) runtime.RawExtension { return runtime.RawExtension{Raw: encode(o)} }
 
 func (s *watching) send(e metav1.WatchEvent) error {
-	_, err := s.out.Write(append(encode(e), '\n'))
+	_, err := s.out.Write(append(encode(e), '\n')) //nolint:gosec // JSON
 	return err
 }

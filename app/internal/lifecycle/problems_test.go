@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/problem"
 )
@@ -276,7 +277,7 @@ func TestSnapshotStays(t *testing.T) {
 	s := newStory()
 	s.broken("web")
 	e := observe(s.seen)
-	of := problem.Selection{Limit: 1, Exists: func(string) bool { return true }}
+	of := problem.Selection{Limit: 1, Exists: func(object.Ref) bool { return true }}
 	snapshot := e.AllProblems(s.now())
 	before := snapshot.Select(of)
 	told := len(s.seen)

@@ -137,7 +137,7 @@ func inWord(c byte) bool {
 	return c == '-' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// facts returns the facts of s without writes of hidden objects, and without facts of a hidden Node.
+// facts returns the facts of s without writes of hidden objects, a hidden workload, and facts of a hidden Node.
 func (p *projection) facts(s *span.Span) *span.Facts {
 	f := s.Facts
 	if f == nil {
@@ -145,10 +145,16 @@ func (p *projection) facts(s *span.Span) *span.Facts {
 	}
 	hidden := func(w span.Write) bool { return w.Of != nil && !p.sees.Object(*w.Of) }
 	zone := f.Pod != nil && f.Pod.Zone != "" && !p.sees.Object(object.Ref{Kind: kind.Node.Kind})
-	if !zone && !slices.ContainsFunc(f.Writes, hidden) {
+	workload := f.Workload != "" && slices.ContainsFunc(p.hidden, func(o object.Ref) bool {
+		return o.Kind.Kind+"/"+o.Name == f.Workload
+	})
+	if !zone && !workload && !slices.ContainsFunc(f.Writes, hidden) {
 		return f
 	}
 	out := *f
+	if workload {
+		out.Workload = ""
+	}
 	out.Writes = slices.DeleteFunc(slices.Clone(f.Writes), hidden)
 	if zone {
 		pod := *f.Pod

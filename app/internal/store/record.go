@@ -46,8 +46,8 @@ type Summary struct {
 	SettledAt time.Time
 	Reason    string
 
-	// Name and Object are the root's, or those of the first visible span if the root is outside of the scope. Verb is that of the first write to the object. Command is the
-	// command of a run. Each may be empty.
+	// Name and Object are the root's, or those of the first visible span if the root is outside of the scope. Verb is
+	// that of the first write to the object. Command is the command of a run. Each may be empty.
 	Name    string
 	Object  object.Ref
 	Verb    string

@@ -333,7 +333,7 @@ func (b *Builder) trouble(l *change.Lineage, top *change.Reconciliation) (
 }
 
 // lost reports whether the object of r, which has converged, has lost its desired state again, and the object above
-// still waits. For example, a container runs out of memory after a while, and its Deployment wants it to run for longer.
+// still waits: a container ran out of memory after a while, and its Deployment wants it to run for longer.
 func lost(r *change.Reconciliation) bool {
 	last := r.Timeline.Last()
 	return r.Ended.Outcome == span.Converged && r.Parent != nil && !r.Parent.Done && r.Next == nil &&

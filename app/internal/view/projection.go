@@ -24,7 +24,7 @@ import (
 const (
 	// maxShared bounds the shared traces of the archive that one question reads.
 	maxShared = 2000
-	// lateTime is the time in which spans come after the end of their trace.
+	// lateTime is the longest time from the end of a trace to a span after it, and from a span to the start of a trace.
 	lateTime = time.Hour
 	// linkTime bounds the search for the traces that one trace links to.
 	linkTime = time.Second
@@ -193,6 +193,9 @@ func (r *reading) shared(ctx context.Context, archive store.Stored, q store.Shar
 	}
 	if !q.Since.IsZero() {
 		q.Since = q.Since.Add(-lateTime)
+	}
+	if !q.Until.IsZero() {
+		q.Until = q.Until.Add(lateTime)
 	}
 	q.Scope, q.Limit = r.scope, maxShared+1
 	found, err := archive.Shared(ctx, q)

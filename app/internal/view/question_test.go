@@ -394,3 +394,58 @@ func BenchmarkFindLive(b *testing.B) {
 		}
 	}
 }
+
+// TestGroupAnyPlace: within any scope, statistics are those of an archive that has what the scope permits and nothing
+// else, wherever the finished traces are.
+func TestGroupAnyPlace(t *testing.T) {
+	random := rand.New(rand.NewPCG(12, 1))
+	const n = 18
+	rounds := 60
+	if testing.Short() {
+		rounds = 15
+	}
+	r := newRoom(t)
+	for _, tr := range some(random, n) {
+		r.add(tr)
+		for range 2 { // into the log
+			r.move(len(r.at) - 1)
+		}
+	}
+	counted := 0
+	for round := range rounds {
+		if random.IntN(3) == 0 {
+			r.amend(random.IntN(n))
+		}
+		if random.IntN(8) == 0 {
+			r.reopen()
+		}
+		q := store.GroupQuery{
+			FindQuery: anyQuestion(t, random),
+			By:        by(t, []string{"kind", "namespace", "name", "day", "outcome", "workload"}[random.IntN(6)]),
+		}
+		switch random.IntN(3) {
+		case 0:
+			q.Of, q.Quantiles = lengthOf(t, "duration"), []float64{0, 0.5, 1}
+		case 1:
+			q.Of, q.Quantiles = lengthOf(t, "ended.readiness - began.pull"), []float64{0.3, 0.9}
+		default:
+			q.Changes = true
+		}
+		all := q
+		all.Scope = store.Scope{}
+		want, err := r.permitted(q.Scope).Group(t.Context(), all)
+		must(t, err)
+		got, err := r.view.Group(t.Context(), q)
+		must(t, err)
+		for _, g := range got.Groups {
+			counted += int(g.Count)
+		}
+		if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+			t.Fatalf("round %d, %+v: -oracle +view:\n%s", round, q, d)
+		}
+		r.move(random.IntN(n))
+	}
+	if counted < rounds {
+		t.Errorf("only %d lifecycles in %d rounds", counted, rounds)
+	}
+}

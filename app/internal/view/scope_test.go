@@ -36,7 +36,9 @@ func TestScope(t *testing.T) {
 				Item:  journal.Item{For: journal.Archive, Amends: true},
 				Trace: &span.Trace{ID: outside.TraceID, Spans: []*span.Span{outside}},
 			}})
-			storetest.CheckScope(t, r.view, store.Scope{Namespaces: []string{"a"}}, r.traces, []int{1, 2, 7}, []int{4, 5, 8})
+			storetest.CheckScope(
+				t, r.view, store.Scope{Namespaces: []string{"a"}}, r.traces, []int{1, 2, 7}, []int{4, 5, 8},
+			)
 			storetest.CheckScope(
 				t, r.view, store.Scope{Namespaces: []string{"a", "b"}}, r.traces, []int{1, 2, 3, 4, 7}, []int{5, 8},
 			)

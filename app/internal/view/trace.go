@@ -23,13 +23,15 @@ func (v *View) Trace(ctx context.Context, s store.Scope, id trace.TraceID) (*sto
 	if !permitted {
 		return nil, store.ErrNotFound
 	}
-	from := whole{&reading{sources: v.sources, moment: m, scope: s}}
-	switch {
-	case s.Key() == "":
-	case from.inMemory(ctx, id):
-		from.scope = store.Scope{}
-	default: // of a hidden trace in memory, the archive is asked as of an absent one
-		from.moment = &moment{asOf: m.asOf}
+	from := whole{&reading{sources: v.sources, moment: m}}
+	if s.Key() != "" {
+		if there, err := from.permits(ctx, s, id); err != nil {
+			return nil, err
+		} else if !there && v.behind(m) != "" {
+			return nil, unavailable(v.behind(m))
+		} else if !there {
+			return nil, store.ErrNotFound
+		}
 	}
 	r, err := from.trace(ctx, id)
 	if behind := v.behind(m); errors.Is(err, store.ErrNotFound) && behind != "" {
@@ -38,12 +40,21 @@ func (v *View) Trace(ctx context.Context, s store.Scope, id trace.TraceID) (*sto
 	return r, err
 }
 
-// inMemory reports whether the scope permits a part in memory of a trace.
-func (r whole) inMemory(ctx context.Context, id trace.TraceID) bool {
-	return slices.ContainsFunc(r.partsOf(id), func(h *held) bool {
+// permits reports whether a scope permits a part of a trace. Of a hidden trace in memory, the archive is asked as of an
+// absent one.
+func (r whole) permits(ctx context.Context, s store.Scope, id trace.TraceID) (bool, error) {
+	if slices.ContainsFunc(r.partsOf(id), func(h *held) bool {
 		t, err := r.load(ctx, h)
-		return err == nil && r.scope.PermitsPart(t)
-	})
+		return err == nil && s.PermitsPart(t)
+	}) {
+		return true, nil
+	}
+	archive, err := r.archive()
+	if err != nil {
+		return false, err
+	}
+	there, err := archive.Between(ctx, s, id, id, 1)
+	return len(there) > 0, lost(err)
 }
 
 // unavailable is a store.ErrUnavailable for another reason than the archive.
@@ -58,7 +69,7 @@ func (unavailable) Unwrap() error { return store.ErrUnavailable }
 // whole reads whole traces.
 type whole struct{ *reading }
 
-// trace returns a trace with all its parts. The scope is that of the archive.
+// trace returns a trace with all its parts.
 func (r whole) trace(ctx context.Context, id trace.TraceID) (*store.Record, error) {
 	if h := r.live(id); h != nil {
 		out, err := r.record(ctx, h)

@@ -88,6 +88,23 @@ func (f *filter) visible(s store.Scope, traces string) {
 	f.add("("+sole.all()+" OR "+others.all()+")", slices.Concat(sole.args, others.args)...)
 }
 
+// hidden restricts the table traces, under its alias, to those that a scope of all namespaces does not permit as a
+// whole.
+func (f *filter) hidden(s store.Scope, traces string) {
+	all := whole(s, traces)
+	few := &filter{}
+	few.add("0")
+	if len(s.Without) > 0 {
+		few = &filter{}
+		few.add(traces+".phase > 0 AND "+traces+".sole IS NULL AND NOT ("+all.all()+")", all.args...)
+	}
+	if len(s.Except) > 0 {
+		few.terms = []string{"(" + few.all() + " OR lower(hex(" + traces + ".id)) IN (SELECT value FROM json_each(?)))"}
+		few.args = append(few.args, idList(s.Except))
+	}
+	f.add(few.all(), few.args...)
+}
+
 // touching restricts the table traces, under its alias, to those that a scope permits as a whole or in part.
 func (f *filter) touching(s store.Scope, traces string) {
 	if !f.limit(s, traces) {

@@ -37,15 +37,30 @@ func addLifecycles(f *filter, q *store.FindQuery) {
 	if q.Namespace != "" {
 		f.add("l.namespace = ?", q.Namespace)
 	}
-	if !q.Scope.All() {
-		of := &filter{}
-		of.add("m.num = l.trace")
-		of.visible(q.Scope, "m")
-		f.add("EXISTS (SELECT 1 FROM traces AS m"+of.String()+")", of.args...)
-	}
+	inScope(f, q.Scope)
 	if q.Where != nil {
 		c := q.Where.Condition(questions.Dialect{}, q.Now, len(f.args)+1)
 		f.add(c.SQL, c.Args...)
+	}
+}
+
+// inScope restricts lifecycles to those of the traces that a scope permits as a whole.
+func inScope(f *filter, s store.Scope) {
+	of := &filter{}
+	switch {
+	case s.All():
+	case s.Clusters != nil: // the file does not have its cluster
+		f.add("0")
+	case s.Namespaces == nil && s.Usual(): // few traces are hidden, and found at once
+		of.hidden(s, "m")
+		f.add("l.trace NOT IN (SELECT m.num FROM traces AS m"+of.String()+")", of.args...)
+	default:
+		if s.Namespaces != nil { // what an index can use; a Namespace is permitted by its name
+			anyOf(f, "l.namespace", append(slices.Clone(s.Namespaces), ""))
+		}
+		of.add("m.num = l.trace")
+		of.visible(s, "m")
+		f.add("EXISTS (SELECT 1 FROM traces AS m"+of.String()+")", of.args...)
 	}
 }
 

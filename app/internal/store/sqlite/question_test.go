@@ -53,8 +53,10 @@ func TestPlans(t *testing.T) {
 func TestScopePlans(t *testing.T) {
 	s := openAt(t, filepath.Join(t.TempDir(), "lifeline.db"))
 	for name, scope := range map[string]store.Scope{
-		"namespaces": {Namespaces: []string{"a", "b"}, Without: []store.Guarded{{Kind: "Secret", Except: []string{"a"}}}},
-		"guards":     {Without: []store.Guarded{{Kind: "Secret"}}},
+		"namespaces": {
+			Namespaces: []string{"a", "b"}, Without: []store.Guarded{{Kind: "Secret", Except: []string{"a"}}},
+		},
+		"guards": {Without: []store.Guarded{{Kind: "Secret"}}},
 	} {
 		plans, err := s.ScopePlans(t.Context(), scope)
 		must(t, err)

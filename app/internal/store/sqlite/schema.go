@@ -152,7 +152,7 @@ CREATE INDEX span_index_operation ON span_index (operation, trace_start);
 ` + questions.Schema() + questions.SchemaOfSteps, `
 ALTER TABLE traces ADD COLUMN earliest INTEGER NOT NULL DEFAULT 0; -- the earliest possible start; 0 if start is exact
 `, `
-ALTER TABLE traces ADD COLUMN sole TEXT; -- the namespace by which a scope permits the trace; NULL: several, or not known
+ALTER TABLE traces ADD COLUMN sole TEXT; -- the namespace that decides for scopes; NULL: several, or not known
 ALTER TABLE traces ADD COLUMN mentions INTEGER NOT NULL DEFAULT 1; -- texts mention objects that the trace does not have
 CREATE INDEX traces_several ON traces (as_of, id) WHERE phase > 0 AND sole IS NULL;
 `},

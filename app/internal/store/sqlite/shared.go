@@ -21,7 +21,9 @@ func (s *Store) Shared(ctx context.Context, q store.SharedQuery) ([]store.Shared
 	var rows [][4]string
 	err := s.db.Read(ctx, func(from database.Querier) error {
 		var found []byte // as in lifecycleRows, the costly part gives one row
-		if err := database.Scan(ctx, from, selectShared(f), append(f.args, q.Limit), []any{&found}, nothing); err != nil {
+		if err := database.Scan(
+			ctx, from, selectShared(f), append(f.args, q.Limit), []any{&found}, nothing,
+		); err != nil {
 			return err
 		}
 		return json.Unmarshal(found, &rows)

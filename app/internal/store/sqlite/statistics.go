@@ -158,7 +158,7 @@ func rowsOfLifecycles(q *store.GroupQuery) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			rows[i][0] = day.Unix() / int64(nanosADay/int64(time.Second))
+			rows[i][0] = day.Unix() / (nanosADay / int64(time.Second))
 		}
 		if q.Of == nil {
 			continue

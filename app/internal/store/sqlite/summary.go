@@ -24,7 +24,7 @@ var summaryColumns = []string{
 var (
 	selectSummary = "SELECT num, spans, pinned, " + strings.Join(summaryColumns, ", ") + " FROM traces"
 	upsertSummary = "INSERT INTO traces (num, phase, spans, writes, digest, sole, mentions, " +
-		strings.Join(summaryColumns, ", ") + ") VALUES (?, ?, ?, ?, ?, ?, ?" + strings.Repeat(", ?", len(summaryColumns)) +
+		strings.Join(summaryColumns, ", ") + ") VALUES (" + params(7+len(summaryColumns)) +
 		") ON CONFLICT (num) DO UPDATE SET phase = excluded.phase, spans = excluded.spans, writes = excluded.writes, " +
 		"digest = excluded.digest, sole = excluded.sole, mentions = excluded.mentions, " + setSummary()
 )

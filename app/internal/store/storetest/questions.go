@@ -443,7 +443,8 @@ func testGroup(t *testing.T, reading Reading) {
 				}
 				page, err = r.Group(t.Context(), part)
 				must(t, err)
-				if d := gocmp.Diff(want, page.Groups, cmpopts.EquateEmpty()); d != "" || len(part.Also) == 0 && len(want) > 1 {
+				d := gocmp.Diff(want, page.Groups, cmpopts.EquateEmpty())
+				if d != "" || len(part.Also) == 0 && len(want) > 1 {
 					t.Errorf("%s with further lifecycles: -want +got:\n%s", text, d)
 				}
 			}

@@ -150,7 +150,8 @@ func CheckScope(t *testing.T, s store.Reader, scope store.Scope, all []*span.Tra
 		shared, err := stored.Shared(t.Context(), store.SharedQuery{Scope: scope, Limit: 99})
 		must(t, err)
 		for _, of := range shared {
-			if n := slices.IndexFunc(all, func(t *span.Trace) bool { return t.ID == of.ID }); !slices.Contains(part, n+1) {
+			n := slices.IndexFunc(all, func(t *span.Trace) bool { return t.ID == of.ID })
+			if !slices.Contains(part, n+1) {
 				t.Errorf("trace %d is shared", n+1)
 			}
 		}

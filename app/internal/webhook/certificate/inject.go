@@ -103,7 +103,8 @@ func (k *Keeper) apiService(ctx context.Context) (*registered, error) {
 		name: o.GetName(), version: o.GetResourceVersion(), annotations: o.GetAnnotations(),
 		bundles: [][]byte{bundle}, paths: []string{"/spec/caBundle"},
 		patch: func(ctx context.Context, patch []byte) error {
-			_, err := all.Patch(ctx, o.GetName(), types.JSONPatchType, patch, metav1.PatchOptions{FieldManager: manager})
+			by := metav1.PatchOptions{FieldManager: manager}
+			_, err := all.Patch(ctx, o.GetName(), types.JSONPatchType, patch, by)
 			return err
 		},
 	}, nil

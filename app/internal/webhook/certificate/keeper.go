@@ -245,8 +245,8 @@ func (k *Keeper) share(ctx context.Context, r *registered, unknown error) (state
 	if err != nil {
 		return state{}, err
 	}
-	k.opts.Log.Info("the "+k.opts.For+"'s certificate was changed", "because", why, "valid until", after.now.leaf.NotAfter,
-		"next prepared", after.next != nil)
+	k.opts.Log.Info("the "+k.opts.For+"'s certificate was changed", "because", why,
+		"valid until", after.now.leaf.NotAfter, "next prepared", after.next != nil)
 	return after, nil
 }
 
