@@ -108,7 +108,8 @@ func TestHelm(t *testing.T) {
 	left := strings.Fields(bench.MustKubectl(t, "", "-n", "lifeline", "get", "-o", "name",
 		"statefulset,pod,service,configmap,networkpolicy,serviceaccount,role,rolebinding,pvc,secret"))
 	want := []string{
-		"configmap/kube-root-ca.crt", "persistentvolumeclaim/data-lifeline-0", "secret/lifeline-webhook",
+		"configmap/kube-root-ca.crt", "persistentvolumeclaim/data-lifeline-0", "secret/lifeline-api",
+		"secret/lifeline-webhook",
 		"serviceaccount/default",
 	}
 	left = slices.DeleteFunc(left, func(name string) bool { return name == "pod/lifeline-test" })
