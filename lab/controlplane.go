@@ -107,6 +107,7 @@ func (c *Cluster) apiserverArgs() ([]string, error) {
 		"--audit-log-maxsize=0", // one file: rotation would hide writes
 		"--audit-policy-file=" + policy,
 		// An aggregated API trusts the API server's users.
+		"--enable-aggregator-routing=true", // to Pods: there is no kube-proxy
 		"--requestheader-client-ca-file=" + c.pki("ca.crt"),
 		"--requestheader-allowed-names=" + frontProxy,
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",

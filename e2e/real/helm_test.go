@@ -38,7 +38,11 @@ func TestHelm(t *testing.T) {
 	}
 	volume(t, "lifeline-helm")
 	bench.MustKubectl(t, "", "create", "namespace", "lifeline")
-	t.Cleanup(func() { kubectlAtEnd(t, "delete", "namespace", "lifeline", "--timeout=4m") })
+	t.Cleanup(func() {
+		// After a failure it is still there, and the deletion of the namespace would wait for it.
+		kubectlAtEnd(t, "delete", "apiservice", "v1alpha1.lifeline.dev", "--ignore-not-found")
+		kubectlAtEnd(t, "delete", "namespace", "lifeline", "--timeout=4m")
+	})
 	bench.MustKubectl(t, "", "label", "namespace", "lifeline", "pod-security.kubernetes.io/enforce=restricted")
 
 	notes := helm(t, "install", "lifeline", chart, "-f", clusterValues(t, image), "--wait", "--timeout=4m")
@@ -108,7 +112,8 @@ func TestHelm(t *testing.T) {
 	left := strings.Fields(bench.MustKubectl(t, "", "-n", "lifeline", "get", "-o", "name",
 		"statefulset,pod,service,configmap,networkpolicy,serviceaccount,role,rolebinding,pvc,secret"))
 	want := []string{
-		"configmap/kube-root-ca.crt", "persistentvolumeclaim/data-lifeline-0", "secret/lifeline-webhook",
+		"configmap/kube-root-ca.crt", "persistentvolumeclaim/data-lifeline-0", "secret/lifeline-api",
+		"secret/lifeline-webhook",
 		"serviceaccount/default",
 	}
 	left = slices.DeleteFunc(left, func(name string) bool { return name == "pod/lifeline-test" })

@@ -135,7 +135,7 @@ apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 resources: [%q]
 patches:
-  - target: {kind: StatefulSet}
+  - target: {kind: "StatefulSet|Deployment", name: "lifeline(-discovery)?"}
     patch: |
       - {op: add, path: /spec/template/spec/hostAliases, value: [{ip: %q, hostnames: [kubernetes.default.svc]}]}
       - op: add
@@ -200,8 +200,27 @@ func change(t *testing.T, server, ns string, args ...string) harness.Result {
 	return harness.Parse(t, r)
 }
 
-// ask runs a lifeline command with that server.
+// ask runs a lifeline command with that server, as a ServiceAccount that may see everything.
 func ask(t *testing.T, server string, args ...string) harness.Result {
 	t.Helper()
-	return bench.Do(t, harness.Call{Args: args, Env: []string{"LIFELINE_SERVER=" + server}})
+	bench.MustKubectl(t, reader, "apply", "-f", "-")
+	file := filepath.Join(t.TempDir(), "token")
+	token := bench.MustKubectl(t, "", "-n", "default", "create", "token", "reader", "--audience=lifeline")
+	if err := os.WriteFile(file, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return bench.Do(t, harness.Call{
+		Args: args, Env: []string{"LIFELINE_SERVER=" + server, "LIFELINE_TOKEN_FILE=" + file},
+	})
 }
+
+const reader = `apiVersion: v1
+kind: ServiceAccount
+metadata: {name: reader, namespace: default}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: reader}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
+subjects: [{kind: ServiceAccount, name: reader, namespace: default}]
+`

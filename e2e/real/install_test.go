@@ -32,17 +32,40 @@ clusterrole.rbac.authorization.k8s.io/lifeline created
 clusterrolebinding.rbac.authorization.k8s.io/lifeline created
 clusterrole.rbac.authorization.k8s.io/lifeline-extra created
 clusterrolebinding.rbac.authorization.k8s.io/lifeline-extra created
+clusterrole.rbac.authorization.k8s.io/lifeline-callers created
+clusterrolebinding.rbac.authorization.k8s.io/lifeline-callers created
+role.rbac.authorization.k8s.io/lifeline-api created
+rolebinding.rbac.authorization.k8s.io/lifeline-api created
+clusterrole.rbac.authorization.k8s.io/lifeline-changes created
+clusterrole.rbac.authorization.k8s.io/lifeline-visible-changes created
+clusterrolebinding.rbac.authorization.k8s.io/lifeline-visible-changes created
 configmap/lifeline created
 service/lifeline created
+service/lifeline-api created
 networkpolicy.networking.k8s.io/lifeline created
 statefulset.apps/lifeline created
+serviceaccount/lifeline-discovery created
+role.rbac.authorization.k8s.io/lifeline-discovery created
+rolebinding.rbac.authorization.k8s.io/lifeline-discovery created
+clusterrole.rbac.authorization.k8s.io/lifeline-discovery created
+clusterrolebinding.rbac.authorization.k8s.io/lifeline-discovery created
+rolebinding.rbac.authorization.k8s.io/lifeline-discovery created
+service/lifeline-discovery created
+poddisruptionbudget.policy/lifeline-discovery created
+networkpolicy.networking.k8s.io/lifeline-discovery created
+deployment.apps/lifeline-discovery created
+apiservice.apiregistration.k8s.io/v1alpha1.lifeline.dev created
 `
 	if got, want := lifeline("--dry-run"), strings.ReplaceAll(created, "created", "created (dry run)"); got != want {
 		t.Errorf("lifeline install --dry-run prints\n%s\nwant\n%s", got, want)
 	}
 	volume(t, "lifeline-install")
 	t.Cleanup(func() {
-		kubectlAtEnd(t, "delete", "clusterrole,clusterrolebinding", "-l", "app.kubernetes.io/name=lifeline")
+		// Its Pods go with the namespace, whose deletion would wait for it.
+		kubectlAtEnd(t, "delete", "apiservice", "v1alpha1.lifeline.dev")
+		kubectlAtEnd(t, "delete", "clusterrole,clusterrolebinding", "-l",
+			"app.kubernetes.io/name in (lifeline, lifeline-discovery)")
+		kubectlAtEnd(t, "-n", "kube-system", "delete", "rolebinding", "lifeline-discovery")
 		kubectlAtEnd(t, "delete", "namespace", "lifeline", "--timeout=4m")
 	})
 	if got := lifeline(); !strings.HasPrefix(got, created) ||

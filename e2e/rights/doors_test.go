@@ -4,7 +4,6 @@ package rights
 
 import (
 	"bufio"
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -79,7 +78,8 @@ type asker struct {
 // none.
 func as(t *testing.T, address string, cert *tls.Certificate, header http.Header) asker {
 	t.Helper()
-	config := &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12} //nolint:gosec // the test's own server
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	config.InsecureSkipVerify = true //nolint:gosec // the test's own server
 	if cert != nil {
 		config.Certificates = []tls.Certificate{*cert}
 	}
@@ -89,9 +89,9 @@ func as(t *testing.T, address string, cert *tls.Certificate, header http.Header)
 }
 
 // open sends a request. The caller closes the body.
-func (a asker) open(t *testing.T, ctx context.Context, path string) *http.Response {
+func (a asker) open(t *testing.T, path string) *http.Response {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.url+path, nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.url+path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func (a asker) open(t *testing.T, ctx context.Context, path string) *http.Respon
 
 func (a asker) get(t *testing.T, path string) (code int, body string) {
 	t.Helper()
-	res := a.open(t, t.Context(), path)
+	res := a.open(t, path)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
@@ -180,19 +180,19 @@ func forged(t *testing.T, name string) *tls.Certificate {
 	return &cert
 }
 
-// viewer makes a namespace with a change, and a ServiceAccount that may view it. It returns the namespace and a
-// token with an audience; empty means the API server's.
-func viewer(t *testing.T, audience string) (namespace, token string) {
+// viewer makes a namespace with a change, and a ServiceAccount with a role there. It returns the namespace and a token.
+func viewer(t *testing.T, role string) (namespace, token string) {
 	t.Helper()
 	namespace = bench.Namespace(t)
 	bench.MustKubectl(t, "", "create", "serviceaccount", "ci", "-n", namespace)
-	bench.MustKubectl(t, "", "create", "rolebinding", "ci", "-n", namespace, "--clusterrole=changes-viewer",
+	bench.MustKubectl(t, "", "create", "rolebinding", "ci", "-n", namespace, "--clusterrole="+role,
 		"--serviceaccount="+namespace+":ci")
-	bench.MustKubectl(t, role, "apply", "-f", "-")
+	bench.MustKubectl(t, roles, "apply", "-f", "-")
 	bench.MustKubectl(t, "", "create", "deployment", "web", "--image=nginx", "-n", namespace)
-	return namespace, tokenOf(t, namespace, audience)
+	return namespace, tokenOf(t, namespace, "lifeline")
 }
 
+// tokenOf returns a token with an audience; empty means the API server's.
 func tokenOf(t *testing.T, namespace, audience string) string {
 	t.Helper()
 	args := []string{"create", "token", "ci", "-n", namespace}
@@ -202,13 +202,23 @@ func tokenOf(t *testing.T, namespace, audience string) string {
 	return strings.TrimSpace(bench.MustKubectl(t, "", args...))
 }
 
-// role is a right to changes, and to nothing else.
-const role = `apiVersion: rbac.authorization.k8s.io/v1
+// roles are rights to changes, and to nothing else.
+const roles = `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: changes-viewer}
 rules:
 - apiGroups: [lifeline.dev]
   resources: [changes, changes/info, changes/document]
+  verbs: [get, list, watch]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: all-of-changes}
+rules:
+- apiGroups: [lifeline.dev]
+  resources: [changes, changes/causes, changes/density, changes/document, changes/fields, changes/find, changes/groups,
+    changes/info, changes/lifecycles, changes/problems, changes/sources, changes/spans, changes/tree, changes/why,
+    changes/writes]
   verbs: [get, list, watch]
 `
 
@@ -246,8 +256,8 @@ func bearer(token string) http.Header { return http.Header{"Authorization": {"Be
 // TestTokens: a ServiceAccount's token counts with the audience lifeline, and shows what its roles permit.
 func TestTokens(t *testing.T) {
 	s := serve(t)
-	namespace, token := viewer(t, "lifeline")
-	other, _ := viewer(t, "lifeline")
+	namespace, token := viewer(t, "changes-viewer")
+	other, _ := viewer(t, "changes-viewer")
 	caller := as(t, s.APIAddress(), nil, bearer(token))
 	harness.Eventually(t, "the list of "+namespace, func() bool { return caller.listed(t, namespace) })
 	everyone := as(t, s.APIAddress(), admin(t), nil)
@@ -308,10 +318,10 @@ func TestForgedHeaders(t *testing.T) {
 // TestRevoked: a stream ends within a minute after its right.
 func TestRevoked(t *testing.T) {
 	s := serve(t)
-	namespace, token := viewer(t, "lifeline")
+	namespace, token := viewer(t, "changes-viewer")
 	caller := as(t, s.APIAddress(), nil, bearer(token))
 	harness.Eventually(t, "the list of "+namespace, func() bool { return caller.listed(t, namespace) })
-	res := caller.open(t, t.Context(), "/api/v1/watch")
+	res := caller.open(t, "/api/v1/watch")
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		t.Fatalf("got %d", res.StatusCode)
@@ -336,7 +346,7 @@ func TestRevoked(t *testing.T) {
 // TestUnreachable: without the API server, a caller without a recent decision sees nothing, and is told why.
 func TestUnreachable(t *testing.T) {
 	s := serve(t)
-	namespace, token := viewer(t, "lifeline")
+	namespace, token := viewer(t, "changes-viewer")
 	caller := as(t, s.APIAddress(), nil, bearer(token))
 	harness.Eventually(t, "the list of "+namespace, func() bool { return caller.listed(t, namespace) })
 	everyone := as(t, s.APIAddress(), admin(t), nil)

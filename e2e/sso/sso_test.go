@@ -68,7 +68,8 @@ func TestSSO(t *testing.T) {
 // bind gives a group of the issuer the ClusterRole view by a binding of that kind.
 func bind(t *testing.T, flag, namespace, kind, group string) {
 	t.Helper()
-	bench.MustKubectl(t, "", "create", flag, namespace, kind, group, "--clusterrole=view", "--group="+groupsPrefix+group)
+	bench.MustKubectl(t, "", flag, namespace, "create", kind, group, "--clusterrole=view",
+		"--group="+groupsPrefix+group)
 }
 
 // sees are the namespaces of each person.

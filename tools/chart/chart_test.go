@@ -74,6 +74,7 @@ func TestRefused(t *testing.T) {
 		"mode alone":     {"one server cannot stand by", "config: {replicas: {mode: standby}}", "set replicas=2"},
 		"registration":   {"nothing would answer", "webhook: {register: true}", "webhook.enabled=true"},
 		"gateway":        {"its configuration names two", "collector: {mode: gateway}", "set replicas=2"},
+		"own Secret":     {"it would be replaced", "api: {secretName: x-lifeline-api}", "give yours another name"},
 		"port with text": {"", "networkPolicy: {dnsPort: dns}", "/networkPolicy/dnsPort"},
 	}
 	s, err := load(root)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Logs a user in at an issuer, and prints what the page behind the login shows of one trace. The test e2e/sso runs it.
+// Logs a user in at an issuer, and prints what the page behind the login shows of one trace. After the end of the
+// login, the page says so. The test e2e/sso runs it.
 
 import { launch } from './launch.mjs'
 
@@ -25,6 +26,12 @@ try {
     Text: await page.innerText('body'),
   }
   await page.screenshot({ path: asked.picture })
+  // The login ends.
+  await context.clearCookies()
+  await page.click('text=Changes')
+  await page.waitForSelector('text=Your login has ended', { timeout: 15_000 })
+  await page.reload()
+  await page.waitForSelector('#username')
   process.stdout.write(JSON.stringify(out))
 } finally {
   await browser.close()

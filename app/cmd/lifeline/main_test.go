@@ -251,9 +251,9 @@ func TestCommandLine(t *testing.T) {
 			"set webhook.endpoint.address in the configuration file, or --address\n",
 		},
 		"ServeOpen": {
-			"the API has no accounts", "lifeline", "serve --api-address :7070", 1, "",
-			"api.address: Invalid value: \":7070\": must be of loopback, such as 127.0.0.1:7070, unless both api.tls " +
-				"and api.tokenFile are set\n",
+			"callers must be known", "lifeline", "serve --api-address :7070", 1, "",
+			"api.address: Invalid value: \":7070\": must be of loopback, such as 127.0.0.1:7070, unless api.tls " +
+				"is set, and either api.tokenFile or api.authorization: kubernetes\n",
 		},
 		"WebhookOpen": {
 			"the API server calls by TLS", "lifeline", "webhook serve --address :9443", 1, "",

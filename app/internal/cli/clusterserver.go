@@ -9,12 +9,16 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"time"
 
 	"k8s.io/client-go/rest"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client"
 )
+
+// loginPatience bounds the first request of a kubeconfig with a credential plugin.
+const loginPatience = 2 * time.Minute
 
 // absentError means that there is no server to use. why is the reason for leaving out the one in the cluster; nil if
 // there is none.
@@ -42,7 +46,11 @@ func clusterServer(ctx context.Context, o *Options) (*Session, error) {
 	if err != nil {
 		return nil, &absentError{err}
 	}
-	offered, err := offers(ctx, c)
+	patience := askPatience
+	if o.Kubeconfig.Current().ExecProvider != nil { // the user may have to log in
+		patience = loginPatience
+	}
+	offered, err := offers(ctx, c, patience)
 	if err != nil || !offered {
 		c.Close()
 		return nil, &absentError{err}
@@ -56,8 +64,8 @@ func clusterServer(ctx context.Context, o *Options) (*Session, error) {
 }
 
 // offers reports whether the cluster of a client has the API of a server, in time.
-func offers(ctx context.Context, c *client.Client) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, askPatience)
+func offers(ctx context.Context, c *client.Client, patience time.Duration) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return c.Offered(ctx)
 }

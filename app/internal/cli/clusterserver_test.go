@@ -136,7 +136,7 @@ func TestBounds(t *testing.T) {
 		"Some": {
 			[]string{"shop", "web"}, "", true, "the answers have only the namespaces that you may see: shop, web",
 		},
-		"Many":     {many, "", true, "that you may see: a, b, c, d, e, f, g, h, i, j and 2 more"},
+		"Many": {many, "", true, "that you may see: a, b, c, d, e, f, g, h, i, j and 2 more"},
 		"Unasked": {
 			[]string{"shop"}, "12", true,
 			"that you may see: shop; 12 further namespaces were not checked, -n names one of them",

@@ -131,7 +131,7 @@ func together(ctx context.Context, parts ...func(context.Context) error) error {
 	return nil
 }
 
-// handler answers discovery and OpenAPI for everybody, and hands on requests for resources with their caller.
+// handler answers discovery and OpenAPI for all clients, and hands on requests for resources with their caller.
 func handler(front authenticator.Request, forward *forwarder) http.Handler {
 	documents := kubeapi.Documents()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -147,7 +147,7 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// TestCallers: documents are for everybody; resources are for the API server's callers only.
+// TestCallers: documents are for all clients; resources are for the API server's callers only.
 func TestCallers(t *testing.T) {
 	with, asked := newShared(t), 0
 	to := server(t, with, func(http.ResponseWriter, *http.Request) { asked++ })

@@ -17,6 +17,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
 	"github.com/kube-lifeline/lifeline/app/internal/kind/judge"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
+	"github.com/kube-lifeline/lifeline/app/internal/observation"
 	"github.com/kube-lifeline/lifeline/app/internal/reason"
 )
 
@@ -68,7 +69,7 @@ func (rs *Reasons) Of(t *change.Timeline) reason.Reason {
 		if last.Pod != nil {
 			r = rs.byNode(last, r)
 			if up := rs.known.Above(t); up != nil {
-				r = reason.Rewritten(last, up.Last(), r, func() []string { return rs.mutators(last) })
+				r = reason.Rewritten(last, up.Last(), r, func() []string { return rs.mutators(t) })
 			}
 		}
 		rs.memo[t] = r
@@ -110,25 +111,45 @@ func (rs *Reasons) byPods(t *change.Timeline, r reason.Reason) reason.Reason {
 // maxMutators bounds the names of those that may have changed a Pod. More of them explain nothing.
 const maxMutators = 3
 
-// mutators returns the names of the policies and the configurations of webhooks that may have changed a new Pod; none
-// if there are too many. No API shows which of them did.
-func (rs *Reasons) mutators(pod *history.Version) []string {
+// mutators returns the names of the policies and the configurations of webhooks that may have changed the new Pod of t;
+// none if there are too many. The audit log shows which webhooks changed an object; nothing shows which policies did.
+func (rs *Reasons) mutators(t *change.Timeline) []string {
 	var out []string
-	for _, t := range rs.known.Referrers(kind.NewPods) {
-		last := t.Last()
-		if last == nil || t.Removal != nil || last.Created.After(pod.Created) {
-			continue
+	made := creation(t)
+	if made != nil {
+		for _, name := range made.Mutators {
+			out = append(out, kind.MutatingWebhooks+" "+name)
 		}
-		if t.Ref.Kind.Kind == kind.MutatingPolicy && len(rs.known.Referrers(object.NameOf(&t.Ref))) == 0 {
+	}
+	for _, by := range rs.known.Referrers(kind.NewPods) {
+		switch last := by.Last(); {
+		case last == nil, by.Removal != nil, last.Created.After(t.Last().Created):
+			continue
+		case made != nil && by.Ref.Kind.Kind == kind.MutatingWebhooks:
+			continue
+		case by.Ref.Kind.Kind == kind.MutatingPolicy && len(rs.known.Referrers(object.NameOf(&by.Ref))) == 0:
 			continue // without a binding it does nothing
 		}
-		out = append(out, t.Ref.Kind.Kind+" "+t.Ref.Name)
+		out = append(out, by.Ref.Kind.Kind+" "+by.Ref.Name)
 	}
 	if len(out) > maxMutators {
 		return nil
 	}
 	slices.Sort(out)
 	return out
+}
+
+// creation returns the request that created the object of t, by an authenticated audit log; nil without one.
+func creation(t *change.Timeline) *observation.Write {
+	if t.Audits == nil {
+		return nil
+	}
+	for _, w := range t.Audits.List {
+		if w.Verb == "create" && w.Subresource == "" && !w.Failed() && !w.Unauthenticated {
+			return w
+		}
+	}
+	return nil
 }
 
 // byDefaults returns the reason of the object of t, whose Pods are refused, by the LimitRanges of its Namespace.

@@ -14,12 +14,14 @@ import (
 // TestRewrittenImage: the reason of a Pod with another image than its template names the policies that may have
 // changed it.
 func TestRewrittenImage(t *testing.T) {
-	policy := func(s *story, name string) {
-		s.write(name, ofKind(kind.Admission, kind.MutatingPolicy), func(st *observation.State) {
+	mutator := func(s *story, of, name string) {
+		s.write(name, ofKind(kind.Admission, of), func(st *observation.State) {
 			st.Namespace, st.Progress = "", observation.ProgressCurrent
 			st.Relations = []object.Relation{{Type: object.Mutates, To: kind.NewPods}}
 		})
 	}
+	policy := func(s *story, name string) { mutator(s, kind.MutatingPolicy, name) }
+	webhooks := func(s *story, name string) { mutator(s, kind.MutatingWebhooks, name) }
 	binding := func(s *story, name string) {
 		s.write(name+"-binding", ofKind(kind.Admission, kind.MutatingPolicyBinding), func(st *observation.State) {
 			st.Namespace, st.Progress = "", observation.ProgressCurrent
@@ -55,6 +57,21 @@ func TestRewrittenImage(t *testing.T) {
 			policy(s, "mirror")
 			blog(s)
 		}, changed},
+		"webhook": {func(s *story) { // the audit log names it, and shows that the other one changed nothing
+			webhooks(s, "other")
+			blog(s)
+			s.audited("blog-1-a", "create", func(w *observation.Write) { w.Mutators = []string{"mirrors"} })
+		}, changed + " (MutatingWebhookConfiguration mirrors)"},
+		"webhook or policy": {func(s *story) {
+			policy(s, "mirror")
+			binding(s, "mirror")
+			blog(s)
+			s.audited("blog-1-a", "create", func(w *observation.Write) { w.Mutators = []string{"mirrors"} })
+		}, changed + " (MutatingAdmissionPolicy mirror or MutatingWebhookConfiguration mirrors)"},
+		"webhook without the audit log": {func(s *story) {
+			webhooks(s, "other")
+			blog(s)
+		}, changed + " (MutatingWebhookConfiguration other)"},
 		"later": {func(s *story) {
 			blog(s)
 			s.wait(10 * time.Second)

@@ -117,6 +117,9 @@ type Write struct {
 	// Controller is the UID of the controller owner in a refused creation, whose object has no UID.
 	Controller types.UID `json:"controller,omitempty"`
 
+	// Mutators are the configurations of webhooks that may have changed an image of a new Pod, at most four.
+	Mutators []string `json:"mutators,omitempty"`
+
 	// TraceParent is the W3C context of the request. Its span ID is that of this write's span.
 	TraceParent string `json:"traceParent,omitempty"`
 	// Server is the W3C context of the API server's own span for the request, as seen at admission,

@@ -23,7 +23,8 @@ func newAPIMetrics(r prometheus.Registerer) *apiMetrics {
 		requests: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "lifeline_api_requests_total",
 			Help: "Responses of the HTTP API, by the path's pattern and the status. 500: see the log. 503: more " +
-				"streams than api.maxStreams, more than 64 other requests, an archive that cannot be read, or the " +
+				"streams than api.maxStreams, more than 64 other requests, an archive that cannot be read, no " +
+				"decision of the API server about the caller, or the " +
 				"start or end of the server (at the start, all paths are /). 504: no answer within 30 s. 499: the " +
 				"client disconnected first.",
 		}, []string{"path", "code"}),

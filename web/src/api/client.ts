@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { heard } from './clock'
-import { doubt, headers, unauthorized } from './connection'
+import { doubt, headers, loggedOut, loginEnded, unauthorized } from './connection'
 
 // ApiError is an error that the server explains. Errors of a question have a place, from 1.
 export class ApiError extends Error {
@@ -54,7 +54,12 @@ export async function ask(path: string, parameters: Parameters = {}, signal?: Ab
     let response: Response
     const sent = Date.now()
     try {
-      response = await fetch(address(path, parameters), { headers: headers(), cache: 'no-store', signal: signal ?? null })
+      response = await fetch(address(path, parameters), {
+        headers: headers(),
+        cache: 'no-store',
+        redirect: 'manual',
+        signal: signal ?? null,
+      })
     } catch (err) {
       if (!aborted(err)) void doubt()
       throw err
@@ -63,7 +68,7 @@ export async function ask(path: string, parameters: Parameters = {}, signal?: Ab
     if (response.ok) return response
     const err = await explained(response)
     if (err.status === 401) unauthorized()
-    else if (err.status >= 500) void doubt()
+    else if (err.status >= 500 || loggedOut(response)) void doubt()
     const pause = pauseOf(response)
     if (pause === undefined || attempt === attempts) throw err
     await new Promise((resolve) => setTimeout(resolve, pause))
@@ -76,6 +81,7 @@ export function aborted(err: unknown): boolean {
 }
 
 export async function explained(response: Response): Promise<ApiError> {
+  if (loggedOut(response)) return new ApiError(0, loginEnded)
   try {
     const { error } = (await response.json()) as {
       error: { message: string; line?: number; column?: number; hint?: string }

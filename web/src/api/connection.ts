@@ -50,6 +50,13 @@ export function unauthorized(): void {
   if (connection.peek().state !== 'token') connection.value = { state: 'token', refused: token !== '' }
 }
 
+// A proxy that logs users in redirects a request without a session to its issuer. The server never redirects.
+export const loginEnded = 'Your login has ended. Reload the page to log in again.'
+
+export function loggedOut(response: Response): boolean {
+  return response.type === 'opaqueredirect'
+}
+
 const firstRetry = 1000
 const lastRetry = 10_000
 let asking = false
@@ -79,7 +86,8 @@ export async function doubt(): Promise<void> {
 // absence returns why the server cannot answer; empty if it can.
 async function absence(): Promise<string> {
   try {
-    const response = await fetch('/api/v1/info', { headers: headers(), cache: 'no-store' })
+    const response = await fetch('/api/v1/info', { headers: headers(), cache: 'no-store', redirect: 'manual' })
+    if (loggedOut(response)) return loginEnded
     if (response.status === 401) unauthorized()
     if (response.ok) return ''
     const body = (await response.json()) as { error?: { message?: string } }

@@ -34,6 +34,7 @@ export function stream(path: string, parameters: Parameters, handlers: Handlers)
       const response = await fetch(address(path, parameters), {
         headers: { ...headers(), Accept: 'text/event-stream', ...(last ? { 'Last-Event-ID': last } : {}) },
         cache: 'no-store',
+        redirect: 'manual',
         signal: control.signal,
       })
       if (!response.ok || !response.body) {

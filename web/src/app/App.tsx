@@ -3,7 +3,7 @@
 import { signal, useSignalEffect } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { useRef } from 'preact/hooks'
-import { connection } from '../api/connection'
+import { connection, doubt } from '../api/connection'
 import { Help, showHelp } from './Help'
 import { useKeys } from './keys'
 import { go, path } from './router'
@@ -31,6 +31,7 @@ async function load(view: View): Promise<void> {
     loaded.value = { ...loaded.peek(), [view.id]: module.default }
   } catch (err) {
     loaded.value = { ...loaded.peek(), [view.id]: err instanceof Error ? err : new Error(String(err)) }
+    void doubt()
   }
 }
 

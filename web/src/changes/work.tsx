@@ -13,7 +13,7 @@ export type Tone = 'control' | 'place' | 'image' | 'start' | 'ready' | 'pause' |
 const tones: [RegExp, Tone][] = [
   [/^(schedule|assign address)\b/, 'place'],
   [/^pull image\b/, 'image'],
-  [/^(sandbox|init container|start container|run container)\b/, 'start'],
+  [/^(attach|sandbox|init container|start container|run container)\b/, 'start'],
   [/^(readiness|publish endpoint|condition)\b/, 'ready'],
   [/^(backoff|retry pause|terminate)\b/, 'pause'],
 ]

@@ -3,7 +3,6 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,10 +102,13 @@ func fail(w http.ResponseWriter, err error) {
 	if errors.As(err, &later) {
 		w.Header().Set("Retry-After", strconv.Itoa(int(later.after/time.Second)))
 	}
-	if answer.Code == http.StatusUnauthorized { // the caller has no credentials to repeat
+	switch {
+	case answer.Code == http.StatusUnauthorized: // the caller has no credentials to repeat
 		answer.Code = http.StatusServiceUnavailable
+	case answer.Code < http.StatusBadRequest: // a redirect
+		answer.Code = http.StatusBadGateway
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(cmp.Or(answer.Code, http.StatusBadGateway))
+	w.WriteHeader(answer.Code)
 	_ = json.NewEncoder(w).Encode(api.Problem{Error: *answer})
 }

@@ -44,9 +44,8 @@ func (c *Client) refusal(ctx context.Context, code int, body []byte) *api.Error 
 		return &api.Error{Code: code, Message: "you may not ask the server in the cluster: its admin can bind the " +
 			"ClusterRole lifeline-visible-changes to you"}
 	case http.StatusNotFound:
-		return &api.Error{Code: code, Message: fmt.Sprintf(
-			"%s has no such path: the server in the cluster was removed or has another version", c.Server(),
-		)}
+		return &api.Error{Code: code, Message: c.Server() +
+			" has no such path: the server in the cluster was removed or has another version"}
 	case http.StatusTooManyRequests:
 		return &api.Error{Code: code, Message: "the API server has too many requests: try again later"}
 	case http.StatusGatewayTimeout:

@@ -47,8 +47,8 @@ func Through(config *rest.Config) (*Client, error) {
 // Through reports whether the requests of the Client go through an API server.
 func (c *Client) Through() bool { return c.through != nil }
 
-// Offered reports whether the cluster has the API of a server: its APIService exists. An *api.Error is an answer of
-// the API server that leaves this open.
+// Offered reports whether the cluster has the API of a server: its APIService exists. It is false, too, for a user who
+// may not discover APIs.
 func (c *Client) Offered(ctx context.Context) (bool, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.String(), nil)
 	if err != nil {
@@ -62,7 +62,7 @@ func (c *Client) Offered(ctx context.Context) (bool, error) {
 	defer res.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, maxBody)) // for the next request on the connection
 	switch res.StatusCode {
-	case http.StatusNotFound:
+	case http.StatusNotFound, http.StatusForbidden:
 		return false, nil
 	case http.StatusUnauthorized:
 		return false, refusedCredentials()

@@ -5,12 +5,14 @@ package client
 import (
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/rest"
 
 	"github.com/kube-lifeline/lifeline/app/internal/api"
 	"github.com/kube-lifeline/lifeline/app/internal/api/client/clienttest"
@@ -133,6 +135,44 @@ func TestRefusals(t *testing.T) {
 	_, err := c.Offered(t.Context())
 	if err == nil || !strings.HasPrefix(err.Error(), "cannot ask the API server at https://") {
 		t.Errorf("without a cluster: %v", err)
+	}
+}
+
+// TestUndiscoverable: a user who may not discover APIs has none.
+func TestUndiscoverable(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	defer srv.Close()
+	c, err := Through(&rest.Config{Host: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if offered, err := c.Offered(t.Context()); offered || err != nil {
+		t.Errorf("got %t, %v", offered, err)
+	}
+}
+
+// TestRedirected: the credentials go to the API server only, whatever a server behind it answers.
+func TestRedirected(t *testing.T) {
+	thief := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("the request was sent to another server")
+	}))
+	defer thief.Close()
+	a := clienttest.New(t, http.RedirectHandler(thief.URL, http.StatusFound))
+	c, err := Through(a.Config(clienttest.Token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Info(t.Context()); err == nil || !strings.Contains(err.Error(), "it sent a redirect") {
+		t.Errorf("got %v", err)
+	}
+	w := httptest.NewRecorder()
+	c.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/api/v1/info", nil))
+	if w.Code != http.StatusBadGateway || w.Header().Get("Location") != "" {
+		t.Errorf("a browser gets %d to %q", w.Code, w.Header().Get("Location"))
 	}
 }
 

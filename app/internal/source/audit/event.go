@@ -7,11 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/source/jsonwalk"
 	"github.com/kube-lifeline/lifeline/app/internal/source/request"
 )
@@ -48,6 +51,9 @@ type event struct {
 	// mutations and patches are those of request.Sent.
 	mutations int
 	patches   [][]byte
+	// mutators are the configurations of webhooks that have changed the object, and harmless those whose patches are
+	// known and name no image.
+	mutators, harmless []string
 }
 
 // objectRef identifies the object of the request.
@@ -190,10 +196,15 @@ func (d decoder) annotations(e *event) error {
 			return d.mutation(e, func(by mutating) {
 				if by.Mutated {
 					e.mutations++
+					e.mutators = append(e.mutators, by.Configuration)
 				}
 			})
 		case bytes.HasPrefix(key, []byte(mutated)):
-			return d.mutation(e, func(by mutating) { e.patches = append(e.patches, by.Patch) })
+			return d.mutation(e, func(by mutating) {
+				if e.patches = append(e.patches, by.Patch); !bytes.Contains(by.Patch, []byte("image")) {
+					e.harmless = append(e.harmless, by.Configuration)
+				}
+			})
 		}
 		return d.Skip()
 	})
@@ -201,8 +212,34 @@ func (d decoder) annotations(e *event) error {
 
 // mutating is an annotation about a mutating webhook.
 type mutating struct {
-	Mutated bool            `json:"mutated"`
-	Patch   json.RawMessage `json:"patch"`
+	Configuration string          `json:"configuration"`
+	Mutated       bool            `json:"mutated"`
+	Patch         json.RawMessage `json:"patch"`
+}
+
+// maxMutators is the maximum number of Write.Mutators.
+const maxMutators = 4
+
+// imageMutators returns the configurations that may have changed an image. One of them may have several webhooks, of
+// which each patch is known or none is.
+func (e *event) imageMutators() []string {
+	count := func(all []string, name string) (n int) {
+		for _, one := range all {
+			if one == name {
+				n++
+			}
+		}
+		return n
+	}
+	var out []string
+	for _, name := range e.mutators {
+		bound := strings.Clone(object.Bound(name))
+		if name != "" && count(e.harmless, name) < count(e.mutators, name) && !slices.Contains(out, bound) &&
+			len(out) < maxMutators {
+			out = append(out, bound)
+		}
+	}
+	return out
 }
 
 // mutation reads an annotation about a mutating webhook. One that is no JSON counts as an unknown change.

@@ -156,6 +156,9 @@ func (s *Source) write(e *event) draft {
 	if w.Code == 0 {
 		w.Code = http.StatusOK
 	}
+	if w.Verb == request.Create && w.Resource == "pods" && w.Subresource == "" && !w.Failed() {
+		w.Mutators = e.imageMutators()
+	}
 	if w.End.Before(w.Start) {
 		w.End = w.Start
 	}

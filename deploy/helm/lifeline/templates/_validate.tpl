@@ -11,6 +11,9 @@
 {{- if and .Values.webhook.register (not .Values.webhook.enabled) -}}
 {{- fail "webhook.register needs webhook.enabled=true" -}}
 {{- end -}}
+{{- if and (include "lifeline.aggregated" .) (eq .Values.api.secretName (printf "%s-api" (include "lifeline.fullname" .))) -}}
+{{- fail (printf "api.secretName=%s is the Secret that lifeline discovery makes: give yours another name" .Values.api.secretName) -}}
+{{- end -}}
 {{- if and (eq .Values.collector.mode "gateway") (ne (int .Values.replicas) 2) -}}
 {{- fail "collector.mode=gateway sends to two servers: set replicas=2" -}}
 {{- end -}}
