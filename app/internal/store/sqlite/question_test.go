@@ -77,8 +77,8 @@ func TestScopePlans(t *testing.T) {
 				times = tc.times
 			}
 			got := plans[statement]
-			if strings.Count(got, strings.TrimSuffix(want, ")")) != times || strings.Count(got, " traces USING") != times ||
-				strings.Contains(got, "SCAN so") {
+			if strings.Count(got, strings.TrimSuffix(want, ")")) != times ||
+				strings.Count(got, " traces USING") != times || strings.Contains(got, "SCAN so") {
 				t.Errorf("%s of %s: %s, want %s", statement, name, got, want)
 			}
 		}

@@ -45,8 +45,8 @@ func (s *Store) Shared(ctx context.Context, q store.SharedQuery) ([]store.Shared
 	return out, nil
 }
 
-// selectShared returns the query for shared traces, and its parameters. JSON has no exact numbers of 64 bits, so they are
-// texts.
+// selectShared returns the query for shared traces, and its parameters. JSON has no exact numbers of 64 bits, so they
+// are texts.
 func selectShared(q *store.SharedQuery) (query string, args []any) {
 	f := &filter{}
 	f.add("phase > 0")
