@@ -206,7 +206,7 @@ func (s *Server) handle() {
 	s.mux.HandleFunc(prefix+"watch", s.watch)
 	s.mux.HandleFunc(prefix+"problems/stream", s.problemStream)
 	if s.opts.Runs != nil {
-		s.mux.Handle(runsPath, s.limited(s.opts.Runs))
+		s.mux.Handle(runsPath, s.limited(s.permitted(s.opts.Runs)))
 	}
 	for pattern, h := range s.opts.Others {
 		s.mux.Handle(pattern, s.limited(h))
