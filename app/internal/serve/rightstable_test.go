@@ -54,8 +54,8 @@ func (s *section) add(path string, cells []string) {
 	s.lines[i].paths = append(s.lines[i].paths, path)
 }
 
-// TestRightsTable asks each path as each visitor. No answer has the name of a hidden object, a hidden change has the
-// answer of an absent one, and the kinds of the answers are those of docs/rights-table.md. -update rewrites it.
+// TestRightsTable asks each path as each visitor. No answer has the name of a hidden object. A hidden change has the
+// answer of an absent one. The kinds of the answers are those of docs/rights-table.md; -update rewrites it.
 func TestRightsTable(t *testing.T) {
 	s := visit(t)
 	sections := []*section{s.lists(t)}
@@ -101,49 +101,58 @@ func (s *visited) change(t *testing.T, of string) *section {
 	case ofBoth:
 		out.text = "The step at `/spans/STEP` is that of the Pod of a."
 	}
-	ids := strings.NewReplacer("{traceID}", s.changes[of], "{spanID}", s.steps[of])
-	absent := strings.NewReplacer("{traceID}", s.changes[ofNothing], "{spanID}", s.steps[ofNothing])
-	ask := func(prefix, path string) []string {
-		t.Helper()
-		got := s.row(t, prefix+ids.Replace(path))
-		none := s.row(t, prefix+absent.Replace(path))
-		for i := range none {
-			none[i].body = strings.NewReplacer(
-				s.changes[ofNothing], s.changes[of], s.steps[ofNothing], s.steps[of]).Replace(none[i].body)
-		}
-		for i, v := range visitors {
-			if hidden := s.hides(t, v, of); hidden && got[i] != none[i] {
-				t.Errorf("%s as %s: %d %.300s, want %d %.300s as for no change",
-					path, v.name, got[i].code, got[i].body, none[i].code, none[i].body)
-			}
-		}
-		cells := cellsOf(got, none)
-		out.add(strings.NewReplacer("{traceID}", "ID", "{spanID}", "STEP").Replace(path), cells)
-		return cells
-	}
 	for _, e := range kubeapi.Endpoints() {
-		behind, ours := strings.CutPrefix(e.Path, apiPrefix)
+		if !strings.Contains(e.Path, "{traceID}") {
+			continue
+		}
 		for _, query := range queries(e.Path) {
-			if !strings.Contains(e.Path, "{traceID}") {
-				continue
-			}
-			if cells := ask("", e.Path+query); ours {
-				s.same(t, "visiblechanges/-/"+ids.Replace(behind)+query, cells, s.row(t, absent.Replace(e.Path)+query))
+			cells, none := s.compared(t, of, "", e.Path+query)
+			out.add(generic.Replace(e.Path)+query, cells)
+			if behind, ours := strings.CutPrefix(e.Path, apiPrefix); ours {
+				s.same(t, "visiblechanges/-/"+s.ids(of).Replace(behind)+query, cells, none)
 			}
 		}
 	}
-	ask(throughAPIServer, "visiblechanges/{traceID}")
+	through := []string{"visiblechanges/{traceID}"}
 	for _, namespace := range []string{namespaceA, namespaceB} {
 		one := "namespaces/" + namespace + "/changes/{traceID}"
-		ask(throughAPIServer, one)
-		ask(throughAPIServer, one+"/document")
+		through = append(through, one, one+"/document")
 		for _, e := range kubeapi.Endpoints() {
 			if rest, is := strings.CutPrefix(e.Path, apiPrefix+"traces/{traceID}/"); is {
-				ask(throughAPIServer, one+"/"+rest+queries(e.Path)[0])
+				through = append(through, one+"/"+rest+queries(e.Path)[0])
 			}
 		}
 	}
+	for _, path := range through {
+		cells, _ := s.compared(t, of, throughAPIServer, path)
+		out.add(generic.Replace(path), cells)
+	}
 	return out
+}
+
+// generic replaces the names in a path of one change for the table.
+var generic = strings.NewReplacer("{traceID}", "ID", "{spanID}", "STEP")
+
+// ids replaces the names in a path of one change.
+func (s *visited) ids(of string) *strings.Replacer {
+	return strings.NewReplacer("{traceID}", s.changes[of], "{spanID}", s.steps[of])
+}
+
+// compared returns the cells of a path of one change, and the answers for a change that does not exist, with the IDs
+// of the one. It requires that a visitor from whom the change is hidden gets the latter.
+func (s *visited) compared(t *testing.T, of, prefix, path string) (cells []string, absent []answered) {
+	t.Helper()
+	got := s.row(t, prefix+s.ids(of).Replace(path))
+	absent = s.row(t, prefix+s.ids(ofNothing).Replace(path))
+	named := strings.NewReplacer(s.changes[ofNothing], s.changes[of], s.steps[ofNothing], s.steps[of])
+	for i, v := range visitors {
+		absent[i].body = named.Replace(absent[i].body)
+		if got[i] != absent[i] && s.hides(t, v, of) {
+			t.Errorf("%s as %s: %d %.300s, want %d %.300s as for no change",
+				path, v.name, got[i].code, got[i].body, absent[i].code, absent[i].body)
+		}
+	}
+	return cellsOf(got, absent), absent
 }
 
 // hides reports whether the whole change is hidden from a visitor.
@@ -182,8 +191,8 @@ func queries(path string) []string {
 	return []string{""}
 }
 
-// row returns the answers of a path. It requires that no answer shows a hidden object, also without the check of the API
-// server.
+// row returns the answers of a path. It requires that no answer shows a hidden object, also without the check of the
+// API server.
 func (s *visited) row(t *testing.T, path string) []answered {
 	t.Helper()
 	got := make([]answered, len(visitors))

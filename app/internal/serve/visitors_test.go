@@ -70,18 +70,33 @@ const (
 
 // visitors are the columns of the table. The last one sees everything.
 var visitors = []visitor{
-	{nobody, "no certificate, no token", "", nil, false, []string{markA, markB, markNode, markSecret}},
-	{"stranger", "a user without a role", "", nil, false, []string{markA, markB, markNode, markSecret}},
-	{"silent", "`view` in namespace " + namespaceA + ", and the API server does not decide", "view", []string{namespaceA}, true,
-		[]string{markA, markB, markNode, markSecret}},
-	{"a", "`view` in namespace " + namespaceA, "view", []string{namespaceA}, false, []string{markB, markNode, markSecret}},
-	{"a admin", "`admin` in namespace " + namespaceA + ", and so Secrets, too", "admin", []string{namespaceA}, false,
-		[]string{markB, markNode}},
-	{"b", "`view` in namespace " + namespaceB, "view", []string{namespaceB}, false, []string{markA, markNode, markSecret}},
-	{"a+b", "`admin` in each namespace, and nothing in the whole cluster, so no Nodes", "admin",
-		[]string{namespaceA, namespaceB}, false, []string{markNode}},
-	{"reader", "`view` in the whole cluster, so no Secrets", "view", []string{""}, false, []string{markSecret}},
-	{everything, "everything", everything, []string{""}, false, nil},
+	{name: nobody, meaning: "no certificate, no token", hidden: []string{markA, markB, markNode, markSecret}},
+	{name: "stranger", meaning: "a user without a role", hidden: []string{markA, markB, markNode, markSecret}},
+	{
+		name: "silent", meaning: "`view` in namespace a, and the API server does not decide", role: "view",
+		namespaces: []string{namespaceA}, silent: true, hidden: []string{markA, markB, markNode, markSecret},
+	},
+	{
+		name: "a", meaning: "`view` in namespace a", role: "view", namespaces: []string{namespaceA},
+		hidden: []string{markB, markNode, markSecret},
+	},
+	{
+		name: "a admin", meaning: "`admin` in namespace a, and so Secrets, too", role: "admin",
+		namespaces: []string{namespaceA}, hidden: []string{markB, markNode},
+	},
+	{
+		name: "b", meaning: "`view` in namespace b", role: "view", namespaces: []string{namespaceB},
+		hidden: []string{markA, markNode, markSecret},
+	},
+	{
+		name: "a+b", meaning: "`admin` in each namespace, and nothing in the whole cluster, so no Nodes", role: "admin",
+		namespaces: []string{namespaceA, namespaceB}, hidden: []string{markNode},
+	},
+	{
+		name: "reader", meaning: "`view` in the whole cluster, so no Secrets", role: "view", namespaces: []string{""},
+		hidden: []string{markSecret},
+	},
+	{name: everything, meaning: "everything", role: everything, namespaces: []string{""}},
 }
 
 // may reports whether the roles of a visitor have a right. The right to changes is that of the chart's roles.
