@@ -116,10 +116,8 @@ func (c *Cluster) apiserverArgs() ([]string, error) {
 		"--proxy-client-cert-file=" + c.pki(frontProxy+".crt"),
 		"--proxy-client-key-file=" + c.pki(frontProxy+".key"),
 	}
-	if c.opts.Nodes == NodesReal {
-		// To Pods: there is no kube-proxy. Without Pods, an aggregated API is a Service of type ExternalName, which this
-		// routing does not have.
-		args = append(args, "--enable-aggregator-routing=true")
+	if c.opts.routesToPods() {
+		args = append(args, "--enable-aggregator-routing=true") // there is no kube-proxy
 	}
 	if sink := c.opts.AuditWebhook; sink != "" {
 		path := c.etc("audit-webhook.kubeconfig")
