@@ -5,6 +5,7 @@ package api
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -140,4 +141,33 @@ func TestStreamScope(t *testing.T) {
 	if got := foreign.listen(t, "").next(); got != "synced" {
 		t.Errorf("of another cluster: got %q", got)
 	}
+}
+
+// TestStreamPlace: the IDs of events tell nothing about the updates of hidden traces.
+func TestStreamPlace(t *testing.T) {
+	s := start(t, Options{Access: within(nil, func(*http.Request) store.Scope {
+		return store.Scope{Namespaces: []string{"default"}}
+	})})
+	outside := spantest.Rollout()
+	for _, s := range outside.Spans {
+		if s.Object != (object.Ref{}) {
+			s.Object.Namespace = "backend"
+		}
+	}
+	s.hub.Publish([]Update{opened(spantest.Unschedulable())})
+	l := s.listen(t, "")
+	l.want("trace unschedulable open", "synced")
+	place := l.place()
+	for i := range 10 {
+		s.hub.Publish([]Update{opened(outside)})
+		of := spantest.Unschedulable()
+		of.Root().Message = strconv.Itoa(i)
+		s.hub.Publish([]Update{opened(of)})
+		for l.in.Scan() && !strings.HasPrefix(l.in.Text(), "data: ") {
+			if strings.HasPrefix(l.in.Text(), "id: ") {
+				t.Errorf("after %q came %q", place, l.in.Text())
+			}
+		}
+	}
+	s.open(t, "watch", place).want("resync", "trace unschedulable open", "synced")
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -236,9 +237,13 @@ func (st *stream) review() error {
 	return nil
 }
 
-// mark sends an event ID, if all updates so far were sent.
+// mark sends an event ID, if all updates so far were sent. A limited access has one ID for all of them: numbers would
+// count the updates of hidden traces. A stream after this ID begins anew.
 func (st *stream) mark() error {
 	place := st.sub.place()
+	if !st.access.All() {
+		place, _, _ = strings.Cut(place, placeSeparator)
+	}
 	if place == "" || place == st.place {
 		return nil
 	}
