@@ -32,6 +32,10 @@ func (p *projection) part(s *span.Span) *span.Span {
 			facts.Reason, one.Facts = "", &facts
 		}
 	}
+	if p.concealed(s) {
+		origin := *s.Origin
+		origin.Resource, one.Origin = p.sender(s.Origin.Resource), &origin
+	}
 	one.Events = slices.DeleteFunc(slices.Clone(s.Events), p.foreign)
 	for i := range one.Events {
 		e := &one.Events[i]
@@ -64,7 +68,7 @@ func (p *projection) mentioning(kv attribute.KeyValue) bool {
 func (p *projection) links(s *span.Span) bool { return slices.ContainsFunc(s.Links, p.hides) }
 
 func (p *projection) attributes(s *span.Span) bool {
-	return p.betrays(s) || p.facts(s) != s.Facts ||
+	return p.betrays(s) || p.facts(s) != s.Facts || p.concealed(s) ||
 		slices.ContainsFunc(s.Attributes, func(kv attribute.KeyValue) bool { return p.names(s, kv) })
 }
 
@@ -83,8 +87,11 @@ var ofNode = []attribute.Key{
 
 // names reports whether an attribute of a visible span is about a hidden object.
 func (p *projection) names(s *span.Span, kv attribute.KeyValue) bool {
-	if slices.Contains(ofNode, kv.Key) {
-		return !kind.Node.Is(s.Object.Kind) && !p.sees.Object(object.Ref{Kind: kind.Node.Kind})
+	switch {
+	case slices.Contains(ofNode, kv.Key):
+		return !kind.Node.Is(s.Object.Kind) && p.outside()
+	case ofScheduler(kv.Key):
+		return p.outside()
 	}
 	return mentionKeys[kv.Key] && p.hidesMention(s, kv) || p.mentioning(kv)
 }
@@ -144,7 +151,7 @@ func (p *projection) facts(s *span.Span) *span.Facts {
 		return nil
 	}
 	hidden := func(w span.Write) bool { return w.Of != nil && !p.sees.Object(*w.Of) }
-	zone := f.Pod != nil && f.Pod.Zone != "" && !p.sees.Object(object.Ref{Kind: kind.Node.Kind})
+	zone := f.Pod != nil && f.Pod.Zone != "" && p.outside()
 	workload := f.Workload != "" && slices.ContainsFunc(p.hidden, func(o object.Ref) bool {
 		return o.Kind.Kind+"/"+o.Name == f.Workload
 	})
