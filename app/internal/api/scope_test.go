@@ -3,11 +3,13 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -170,4 +172,28 @@ func TestStreamPlace(t *testing.T) {
 		}
 	}
 	s.open(t, "watch", place).want("resync", "trace unschedulable open", "synced")
+}
+
+// TestStreamAmended: a claim about a hidden object makes no event.
+func TestStreamAmended(t *testing.T) {
+	of := spantest.Rollout()
+	claim := *of.Root()
+	claim.ID, claim.Parent, claim.Name, claim.Outcome = trace.SpanID{9}, of.Root().ID, span.NameAmend, span.Converged
+	claim.Object = spantest.Ref("apps", "Deployment", "claimed")
+	of.Spans = append(of.Spans, &claim)
+	for _, tc := range []struct{ namespace, want string }{{"backend", "synced"}, {"default", "amended rollout"}} {
+		claim.Object.Namespace = tc.namespace
+		reader := &faulty{trace: func(context.Context, trace.TraceID) (*store.Record, error) {
+			return &store.Record{Summary: store.Summarize(of, asOf), Trace: of}, nil
+		}}
+		s := start(t, Options{Access: within(reader, func(*http.Request) store.Scope {
+			return store.Scope{Namespaces: []string{"default"}}
+		})})
+		s.hub.Publish([]Update{{Trace: &span.Trace{ID: of.ID}, Amended: true, AsOf: asOf}})
+		l := s.open(t, "watch?ended="+asOf.Add(-time.Hour).Format(time.RFC3339), "")
+		l.want("resync")
+		if got := l.next(); got != tc.want {
+			t.Errorf("a claim in %s: got %q, want %q", tc.namespace, got, tc.want)
+		}
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -261,6 +262,8 @@ func (st *stream) amend(ctx context.Context, id trace.TraceID) error {
 		return st.event(EventResync, struct{}{})
 	case !store.Touches(of.Trace(), st.of):
 		return nil
+	case !of.Whole() && !slices.ContainsFunc(of.Trace().Spans, (*span.Span).IsClaim):
+		return nil // the claim is about a hidden object
 	}
 	return st.event(EventAmended, st.summary(of))
 }
