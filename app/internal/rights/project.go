@@ -61,7 +61,7 @@ type projection struct {
 	of   *span.Trace
 	// up are all spans by ID, and kept the visible ones.
 	up, kept map[trace.SpanID]*span.Span
-	hidden   []object.Ref
+	hidden   hidden
 	// objects has all objects of the trace, as an attribute mentions them.
 	objects map[string]bool
 	// senders has the visible part of resources.
@@ -81,7 +81,7 @@ func (p *projection) keep() {
 			}
 		}
 	}
-	bare := len(p.hidden) == 0 && (len(p.objects) > 0 || p.sees.Object(object.Ref{}))
+	bare := len(p.hidden.objects) == 0 && (len(p.objects) > 0 || p.sees.Object(object.Ref{}))
 	for _, s := range p.of.Spans {
 		if p.visible(s, bare) {
 			p.kept[s.ID] = s
@@ -104,14 +104,14 @@ func (p *projection) hide(o object.Ref) {
 		return
 	}
 	p.objects[nameOf(o)] = true
-	if !p.sees.Object(o) && !slices.Contains(p.hidden, o) {
-		p.hidden = append(p.hidden, o)
+	if !p.hidden.objects[o] && !p.sees.Object(o) {
+		p.hidden.add(o)
 	}
 }
 
 // whole reports whether the user may see everything.
 func (p *projection) whole() bool {
-	return len(p.hidden) == 0 && len(p.kept) == len(p.up) &&
+	return len(p.hidden.objects) == 0 && len(p.kept) == len(p.up) &&
 		!slices.ContainsFunc(p.of.Spans, func(s *span.Span) bool { return p.links(s) || p.attributes(s) })
 }
 
