@@ -28,6 +28,9 @@ const (
 	lateTime = time.Hour
 	// linkTime bounds the search for the traces that one trace links to.
 	linkTime = time.Second
+	// maxProjecting is the number of projections that are made at a time: each reads a whole trace, which may have
+	// 250,000 spans.
+	maxProjecting = 4
 	// maxRemembered and maxRememberedSpans bound the remembered projections.
 	maxRemembered, maxRememberedSpans = 50_000, 200_000
 )
@@ -162,6 +165,12 @@ func (r *reading) ofMemory(ctx context.Context, id trace.TraceID, parts []*held)
 // project reads a trace and returns its projection; nil without a visible span. It is not complete if a part cannot be
 // read now.
 func (r *reading) project(ctx context.Context, id trace.TraceID) (h *held, complete bool, err error) {
+	select {
+	case r.remembered.turns <- struct{}{}:
+		defer func() { <-r.remembered.turns }()
+	case <-ctx.Done():
+		return nil, false, context.Cause(ctx)
+	}
 	of, err := whole{r.all}.trace(ctx, id)
 	if missing(err) || away(err) {
 		return nil, false, nil
@@ -248,6 +257,9 @@ func (r *reading) unarchived() []trace.TraceID {
 
 // projections remembers projections. They may be of many scopes.
 type projections struct {
+	// turns has a token for each one that is being made.
+	turns chan struct{}
+
 	mu    sync.Mutex
 	known map[projectionKey]projected
 	spans int

@@ -3,6 +3,7 @@
 package view_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -71,5 +72,25 @@ func TestScopeOfClusters(t *testing.T) {
 	_, err := r.view.Trace(t.Context(), store.Scope{Clusters: []string{}}, r.traces[0].ID)
 	if !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("without a permitted cluster: %v", err)
+	}
+}
+
+// TestProjecting: projections wait for their turn, since each reads a whole trace. What a caller sees wholly does not.
+func TestProjecting(t *testing.T) {
+	r := newRoom(t)
+	for _, tr := range storetest.ScopeTraces() {
+		r.add(tr)
+		r.move(len(r.at) - 1)
+	}
+	r.away = store.ErrUnavailable
+	r.view.OccupyProjections()
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := r.view.List(gone, store.Query{Scope: store.Scope{Namespaces: []string{"a"}}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("without a turn: %v", err)
+	}
+	if page, err := r.view.List(t.Context(), store.Query{}); err != nil || len(page.Traces) != len(r.traces) {
+		t.Errorf("everything: %v, %v", page, err)
 	}
 }
