@@ -40,6 +40,7 @@ func TestScope(t *testing.T) {
 			return store.Scope{Clusters: []string{"cluster-1"}, Namespaces: []string{"default", ""}}
 		}),
 		Problems: sampleProblems(),
+		Info:     func() Info { return Info{Identity: "elsewhere-0", Namespaces: []string{"default", "elsewhere"}} },
 		Sources:  func() Sources { return Sources{Receives: Receives{AuditLog: "elsewhere"}} },
 	})
 	v.Cluster = "cluster-1"
@@ -97,6 +98,9 @@ func TestScope(t *testing.T) {
 	var info Info
 	if s.into(t, "/api/v1/info", &info); info.Stats.Traces != 1 || info.Stats.Bytes != 0 {
 		t.Errorf("counted %+v, want one trace", info.Stats)
+	}
+	if len(info.Namespaces) != 1 {
+		t.Errorf("the server watches %v", info.Namespaces)
 	}
 }
 
