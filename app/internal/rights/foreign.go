@@ -67,7 +67,8 @@ func (p *projection) sender(r *span.Resource) *span.Resource {
 	}
 	out := r
 	if !p.sees.Object(pod) && slices.ContainsFunc(r.Attributes, ofMachine) {
-		out = &span.Resource{SchemaURL: r.SchemaURL, Attributes: slices.DeleteFunc(slices.Clone(r.Attributes), ofMachine)}
+		of := *r
+		of.Attributes, out = slices.DeleteFunc(slices.Clone(r.Attributes), ofMachine), &of
 	}
 	p.senders[r] = out
 	return out

@@ -32,12 +32,13 @@ func TestProjectForeign(t *testing.T) {
 		span.KeyRejectExamples.StringSlice([]string{"secret-node"}), span.KeyScoreSecondNode.String("secret-node"),
 		span.KeyMoveObject.String("Pod secret-pod"),
 		attribute.StringSlice("k8s.scheduler.preemption.victim.names", []string{"secret-namespace/secret-pod"}))
-	operator := add("get Secret", []attribute.KeyValue{
-		service, attribute.String("k8s.namespace.name", "secret-operators"), attribute.String("k8s.pod.name", "secret-pod"),
-	}, span.KeyKind.String("Secret"), span.KeyNamespace.String(pod.Object.Namespace), span.KeyName.String("secret-key"))
-	own := add("handle", []attribute.KeyValue{
-		service, attribute.String("k8s.namespace.name", pod.Object.Namespace), attribute.String("k8s.pod.name", "web-1"),
-	}, span.KeyKind.String("Deployment"), span.KeyNamespace.String(pod.Object.Namespace),
+	from := func(namespace, pod string) []attribute.KeyValue {
+		return []attribute.KeyValue{
+			service, attribute.String("k8s.namespace.name", namespace), attribute.String("k8s.pod.name", pod),
+		}
+	}
+	operator := add("get Secret", from("secret-operators", "secret-pod"), span.KeyKind.String("Secret"), span.KeyNamespace.String(pod.Object.Namespace), span.KeyName.String("secret-key"))
+	own := add("handle", from(pod.Object.Namespace, "web-1"), span.KeyKind.String("Deployment"), span.KeyNamespace.String(pod.Object.Namespace),
 		span.KeyName.String(web.Object.Name))
 	sees := all
 	sees.Object = func(o object.Ref) bool {

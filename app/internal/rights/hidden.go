@@ -77,7 +77,8 @@ func hasWord(text, word string) bool {
 			return false
 		}
 		from, to := at+i, at+i+len(word)
-		if (from == 0 || !inWord(rune(text[from-1]))) && (to == len(text) || !inWord(rune(text[to])) || text[to] == '.') {
+		begins := from == 0 || !inWord(rune(text[from-1]))
+		if begins && (to == len(text) || !inWord(rune(text[to])) || text[to] == '.') {
 			return true
 		}
 		at = from + 1
