@@ -37,12 +37,14 @@ func TestProjectForeign(t *testing.T) {
 			service, attribute.String("k8s.namespace.name", namespace), attribute.String("k8s.pod.name", pod),
 		}
 	}
-	operator := add("get Secret", from("secret-operators", "secret-pod"), span.KeyKind.String("Secret"), span.KeyNamespace.String(pod.Object.Namespace), span.KeyName.String("secret-key"))
-	own := add("handle", from(pod.Object.Namespace, "web-1"), span.KeyKind.String("Deployment"), span.KeyNamespace.String(pod.Object.Namespace),
-		span.KeyName.String(web.Object.Name))
+	ns := pod.Object.Namespace
+	operator := add("get Secret", from("secret-operators", "secret-pod"),
+		span.KeyKind.String("Secret"), span.KeyNamespace.String(ns), span.KeyName.String("secret-key"))
+	own := add("handle", from(ns, "web-1"),
+		span.KeyKind.String("Deployment"), span.KeyNamespace.String(ns), span.KeyName.String(web.Object.Name))
 	sees := all
 	sees.Object = func(o object.Ref) bool {
-		return o == (object.Ref{}) || o.Namespace == pod.Object.Namespace && !kind.Secret.Is(o.Kind)
+		return o == (object.Ref{}) || o.Namespace == ns && !kind.Secret.Is(o.Kind)
 	}
 
 	got := Project(b.Trace, sees)
@@ -69,7 +71,7 @@ func TestProjectForeign(t *testing.T) {
 	if Project(b.Trace, all) != b.Trace {
 		t.Error("everything is not the trace itself")
 	}
-	want := object.Ref{Kind: object.Kind{Kind: "Secret"}, Namespace: pod.Object.Namespace, Name: "secret-key"}
+	want := object.Ref{Kind: object.Kind{Kind: "Secret"}, Namespace: ns, Name: "secret-key"}
 	if mentioned := Mentioned(b.Trace); !slices.Equal(mentioned, []object.Ref{want}) {
 		t.Errorf("mentioned: %v", mentioned)
 	}
