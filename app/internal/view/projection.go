@@ -113,7 +113,8 @@ func (r *reading) exists(ctx context.Context, id trace.TraceID) (bool, error) {
 
 // one returns the projection of one trace; nil without a visible span.
 func (r *reading) one(ctx context.Context, id trace.TraceID) (*held, error) {
-	if parts := r.all.partsOf(id); len(parts) > 0 {
+	parts := r.all.partsOf(id)
+	if len(parts) > 0 {
 		h, err := r.ofMemory(ctx, id, parts)
 		if h != nil || err != nil {
 			return h, err
@@ -127,7 +128,27 @@ func (r *reading) one(ctx context.Context, id trace.TraceID) (*held, error) {
 	if err != nil || len(there) == 0 {
 		return nil, err
 	}
+	shared, err := archive.Shared(ctx, store.SharedQuery{Scope: r.scope, IDs: []trace.TraceID{id}, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(shared) > 0 && len(parts) == 0 {
+		return r.ofArchive(ctx, shared[0])
+	}
 	h, _, err := r.project(ctx, id)
+	return h, err
+}
+
+// ofArchive returns the projection of a shared trace; nil without a visible span.
+func (r *reading) ofArchive(ctx context.Context, of store.Shared) (*held, error) {
+	key := projectionKey{r.key, of.ID}
+	if h, known := r.remembered.get(key, nil, of); known {
+		return h, nil
+	}
+	h, complete, err := r.project(ctx, of.ID)
+	if err == nil && complete {
+		r.remembered.put(key, nil, of, h)
+	}
 	return h, err
 }
 
@@ -224,16 +245,9 @@ func (r *reading) shared(ctx context.Context, archive store.Stored, q store.Shar
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		key := projectionKey{r.key, of.ID}
-		h, known := r.remembered.get(key, nil, of)
-		if !known {
-			var complete bool
-			if h, complete, err = r.project(ctx, of.ID); err != nil {
-				return nil, err
-			}
-			if complete {
-				r.remembered.put(key, nil, of, h)
-			}
+		h, err := r.ofArchive(ctx, of)
+		if err != nil {
+			return nil, err
 		}
 		if h != nil {
 			out = append(out, h)

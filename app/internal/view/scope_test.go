@@ -6,12 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/store/storetest"
+	"github.com/kube-lifeline/lifeline/app/internal/view"
 )
 
 // TestScope: a view has the traces of a scope and no others, while they are open, in the log, and in
@@ -92,5 +96,44 @@ func TestProjecting(t *testing.T) {
 	}
 	if page, err := r.view.List(t.Context(), store.Query{}); err != nil || len(page.Traces) != len(r.traces) {
 		t.Errorf("everything: %v, %v", page, err)
+	}
+}
+
+// reads counts the traces that are read from an archive.
+type reads struct {
+	store.Stored
+	n int
+}
+
+func (r *reads) Trace(ctx context.Context, s store.Scope, id trace.TraceID) (*store.Record, error) {
+	r.n++
+	return r.Stored.Trace(ctx, s, id)
+}
+
+// TestLinksRemembered: a stream projects each version of a trace. What a user sees of the traces that it links to is
+// remembered.
+func TestLinksRemembered(t *testing.T) {
+	r := newRoom(t)
+	for _, tr := range storetest.ScopeTraces() {
+		r.add(tr)
+		for r.at[len(r.at)-1] < archived {
+			r.move(len(r.at) - 1)
+		}
+	}
+	archive := &reads{Stored: r.archive}
+	v := view.New(r.journal.Read, func() (store.Stored, error) { return archive, nil })
+	v.Publish(asOf, 1, nil, nil)
+	of := *r.traces[1]
+	of.Spans = slices.Clone(of.Spans)
+	root, shared := *of.Root(), r.traces[3]
+	root.Links = []span.Link{{TraceID: shared.ID, SpanID: shared.Root().ID}}
+	of.Spans[0] = &root
+	for range 3 {
+		if part := v.Project(store.Scope{Namespaces: []string{"a"}}, &of); len(part.Root().Links) != 1 {
+			t.Fatalf("got %+v", part.Root())
+		}
+	}
+	if archive.n != 1 {
+		t.Errorf("%d traces were read, want one", archive.n)
 	}
 }
