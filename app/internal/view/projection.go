@@ -107,8 +107,30 @@ func (v *View) exists(ctx context.Context, s store.Scope, id trace.TraceID) bool
 // exists reports whether a trace has a visible span. The archive is asked before the trace is read, so that the time
 // does not show whether a hidden one exists.
 func (r *reading) exists(ctx context.Context, id trace.TraceID) (bool, error) {
-	h, err := r.one(ctx, id)
+	if len(r.all.partsOf(id)) > 0 {
+		h, err := r.one(ctx, id)
+		return h != nil, err
+	}
+	there, shared, err := r.stored(ctx, id)
+	if err != nil || len(shared) == 0 {
+		return there, err
+	}
+	h, err := r.ofArchive(ctx, shared[0])
 	return h != nil, err
+}
+
+// stored reports whether the archive has a trace with a permitted object, and returns its version if it is a shared one.
+func (r *reading) stored(ctx context.Context, id trace.TraceID) (there bool, shared []store.Shared, err error) {
+	archive, err := r.archive()
+	if err != nil {
+		return false, nil, err
+	}
+	found, err := archive.Between(ctx, r.scope, id, id, 1)
+	if err != nil || len(found) == 0 {
+		return false, nil, err
+	}
+	shared, err = archive.Shared(ctx, store.SharedQuery{Scope: r.scope, IDs: found, Limit: 1})
+	return true, shared, err
 }
 
 // one returns the projection of one trace; nil without a visible span.
@@ -120,16 +142,8 @@ func (r *reading) one(ctx context.Context, id trace.TraceID) (*held, error) {
 			return h, err
 		}
 	}
-	archive, err := r.archive()
-	if err != nil {
-		return nil, err
-	}
-	there, err := archive.Between(ctx, r.scope, id, id, 1)
-	if err != nil || len(there) == 0 {
-		return nil, err
-	}
-	shared, err := archive.Shared(ctx, store.SharedQuery{Scope: r.scope, IDs: []trace.TraceID{id}, Limit: 1})
-	if err != nil {
+	there, shared, err := r.stored(ctx, id)
+	if err != nil || !there {
 		return nil, err
 	}
 	if len(shared) > 0 && len(parts) == 0 {

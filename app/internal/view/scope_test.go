@@ -125,15 +125,18 @@ func TestLinksRemembered(t *testing.T) {
 	v.Publish(asOf, 1, nil, nil)
 	of := *r.traces[1]
 	of.Spans = slices.Clone(of.Spans)
-	root, shared := *of.Root(), r.traces[3]
-	root.Links = []span.Link{{TraceID: shared.ID, SpanID: shared.Root().ID}}
+	root, whole, shared := *of.Root(), r.traces[0], r.traces[3]
+	root.Links = []span.Link{
+		{TraceID: whole.ID, SpanID: whole.Root().ID}, {TraceID: shared.ID, SpanID: shared.Root().ID},
+		{TraceID: r.traces[2].ID, SpanID: r.traces[2].Root().ID}, // a hidden one
+	}
 	of.Spans[0] = &root
 	for range 3 {
-		if part := v.Project(store.Scope{Namespaces: []string{"a"}}, &of); len(part.Root().Links) != 1 {
+		if part := v.Project(store.Scope{Namespaces: []string{"a"}}, &of); len(part.Root().Links) != 2 {
 			t.Fatalf("got %+v", part.Root())
 		}
 	}
 	if archive.n != 1 {
-		t.Errorf("%d traces were read, want one", archive.n)
+		t.Errorf("%d traces were read, want the shared one once", archive.n)
 	}
 }
