@@ -119,7 +119,7 @@ func (r *reading) exists(ctx context.Context, id trace.TraceID) (bool, error) {
 	return h != nil, err
 }
 
-// stored reports whether the archive has a trace with a permitted object, and returns its version if it is a shared one.
+// stored reports whether the archive has a trace with a permitted object. It returns the version of a shared one.
 func (r *reading) stored(ctx context.Context, id trace.TraceID) (there bool, shared []store.Shared, err error) {
 	archive, err := r.archive()
 	if err != nil {
