@@ -206,12 +206,24 @@ func (s *Server) handle() {
 	s.mux.HandleFunc(prefix+"watch", s.watch)
 	s.mux.HandleFunc(prefix+"problems/stream", s.problemStream)
 	if s.opts.Runs != nil {
-		s.mux.Handle(runsPath, s.limited(s.opts.Runs))
+		s.mux.Handle(runsPath, s.limited(s.permitted(s.opts.Runs)))
 	}
 	for pattern, h := range s.opts.Others {
 		s.mux.Handle(pattern, s.limited(h))
 	}
 	s.mux.Handle("/", s.answerAnyone(nowhere(routes)))
+}
+
+// permitted returns a handler for senders who have the right to its path.
+func (s *Server) permitted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := s.opts.Access(r); err != nil {
+			w.Header().Set("Connection", "close") // a body stays unread
+			s.fail(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // nowhere returns the handler of unknown paths.

@@ -60,7 +60,8 @@ type Options struct {
 	Clock func() time.Time
 	// Log receives failures and panics; nil means no log.
 	Log *slog.Logger
-	// Runs receives the announcements of commands at /api/v1/runs (POST); nil removes the path.
+	// Runs receives the announcements of commands at /api/v1/runs (POST), of senders with an Access; nil removes the
+	// path.
 	Runs http.Handler
 	// Others are handlers of other APIs, by the pattern of their path. They check the method and write
 	// their errors themselves.
