@@ -16,7 +16,6 @@ import (
 	"io"
 	"math/big"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,35 +36,37 @@ type serverOf struct {
 
 func serve(t *testing.T) serverOf {
 	t.Helper()
-	cert, key, _, err := bench.ServingCert()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	certFile, keyFile := filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
-	write(t, certFile, cert)
-	write(t, keyFile, key)
+	certFile, keyFile, _ := bench.CertFiles(t)
 	s := serverOf{aggregated: harness.Free(t)}
-	s.Server = bench.Server(t, harness.ServerOptions{Config: fmt.Sprintf(`api:
+	s.Server = serveWith(t, fmt.Sprintf(
+		"  aggregation: {address: %q, frontProxy: true, tls: {certFile: %q, keyFile: %q}}\n",
+		s.aggregated, certFile, keyFile))
+	return s
+}
+
+// serveBehind starts a server to which the API server hands requests on.
+func serveBehind(t *testing.T) serverOf {
+	t.Helper()
+	s := serverOf{Server: serveWith(t, bench.Aggregate(t))}
+	bench.AwaitAggregated(t)
+	return s
+}
+
+func serveWith(t *testing.T, aggregation string) *harness.Server {
+	t.Helper()
+	certFile, keyFile, _ := bench.CertFiles(t)
+	s := bench.Server(t, harness.ServerOptions{Config: fmt.Sprintf(`api:
   authorization: kubernetes
   audit: true
-  tls: {certFile: %[1]q, keyFile: %[2]q}
-  authentication: {clientCAFile: %[3]q}
-  aggregation: {address: %[4]q, frontProxy: true, tls: {certFile: %[1]q, keyFile: %[2]q}}
-`, certFile, keyFile, pki("ca.crt"), s.aggregated)})
+  tls: {certFile: %q, keyFile: %q}
+  authentication: {clientCAFile: %q}
+%s`, certFile, keyFile, pki("ca.crt"), aggregation)})
 	s.Start(t)
 	return s
 }
 
 // pki returns the path of a file with a certificate or key of the cluster.
 func pki(name string) string { return filepath.Join(bench.Dir(), "pki", name) }
-
-func write(t *testing.T, file string, content []byte) {
-	t.Helper()
-	if err := os.WriteFile(file, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // asker sends requests as one caller.
 type asker struct {
@@ -107,13 +108,28 @@ func (a asker) open(t *testing.T, path string) *http.Response {
 
 func (a asker) get(t *testing.T, path string) (code int, body string) {
 	t.Helper()
+	got := a.ask(t, path)
+	return got.code, got.body
+}
+
+// answer is an answer of a server. head has the headers, without those that differ for each request.
+type answer struct {
+	code       int
+	head, body string
+}
+
+func (a asker) ask(t *testing.T, path string) answer {
+	t.Helper()
 	res := a.open(t, path)
 	defer res.Body.Close()
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res.StatusCode, string(text)
+	for _, own := range []string{"Date", "Audit-Id", "Content-Length"} { // the length follows from the body
+		res.Header.Del(own)
+	}
+	return answer{res.StatusCode, fmt.Sprint(res.Header), string(text)}
 }
 
 // want requires a status, and a text of the answer.

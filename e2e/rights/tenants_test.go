@@ -3,6 +3,7 @@
 package rights
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -15,12 +16,16 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/tools/clientcmd"
+
 	"github.com/kube-lifeline/lifeline/e2e/internal/harness"
 )
 
 // tenant is a user of one namespace.
 type tenant struct {
 	asker
+	// behind sends requests to the API server, which hands them on.
+	behind    asker
 	namespace string
 	// mark is a part of the names of all objects of the tenant.
 	mark string
@@ -36,7 +41,20 @@ func newTenant(t *testing.T, s serverOf, mark string) *tenant {
 	bench.MustKubectl(t, "", "create", "deployment", mark, "--image=nginx", "--replicas=2", "-n", namespace)
 	bench.MustKubectl(t, "", "rollout", "status", "deployment/"+mark, "-n", namespace, "--timeout=2m")
 	bench.MustKubectl(t, "", "create", "secret", "generic", mark+"-secret", "-n", namespace)
-	return &tenant{asker: as(t, s.APIAddress(), nil, bearer(token)), namespace: namespace, mark: mark}
+	return &tenant{
+		asker: as(t, s.APIAddress(), nil, bearer(token)), namespace: namespace, mark: mark,
+		behind: as(t, apiServer(t), nil, bearer(tokenOf(t, namespace, ""))),
+	}
+}
+
+// apiServer returns the address of the API server.
+func apiServer(t *testing.T) string {
+	t.Helper()
+	conf, err := clientcmd.BuildConfigFromFlags("", bench.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimPrefix(conf.Host, "https://")
 }
 
 // row is a trace of a list.
@@ -56,10 +74,10 @@ func rows(t *testing.T, a asker) []row {
 	return page.Traces
 }
 
-// TestTenants: whatever a tenant asks, no answer has a name of another tenant, and what is hidden has the answer of
-// what does not exist.
+// TestTenants: whatever a tenant asks, at the server or through the API server, no answer has a name of another
+// tenant, and what is hidden has the answer and the headers of what does not exist.
 func TestTenants(t *testing.T) {
-	s := serve(t)
+	s := serveBehind(t)
 	shop, bank := newTenant(t, s, "markshop"), newTenant(t, s, "markbank")
 	// A change of a Node that removes Pods of both.
 	node := strings.Fields(bench.MustKubectl(t, "", "get", "nodes", "-o", "jsonpath={.items[*].metadata.name}"))[0]
@@ -98,9 +116,11 @@ func TestTenants(t *testing.T) {
 	}
 	var all sync.WaitGroup
 	for _, pair := range [][2]*tenant{{shop, bank}, {bank, shop}} {
-		all.Go(func() { pair[0].pry(t, pair[1], requests) })
+		all.Go(func() { pair[0].pry(t, pair[0].asker, pair[1], paths, requests) })
+		all.Go(func() { pair[0].pry(t, pair[0].behind, pair[1], pair[0].behindPaths(pair[1]), requests/5) })
 	}
 	all.Wait()
+	shop.time(t, bank)
 	s.Stop(t)
 	if strings.Contains(s.Log(), "met a bug") {
 		t.Error("a request met a bug")
@@ -125,9 +145,42 @@ var paths = map[string][]string{
 	"/api/traces/ID": nil, "/api/traces": {"service", "limit"}, "/api/v1/openapi.json": nil, "/api/v1/nothing": nil,
 }
 
+// group is the path of the API behind the API server.
+const group = "/apis/lifeline.dev/v1alpha1/"
+
+// behindPaths returns the paths of the API server: visiblechanges has those of the server, and changes of a namespace
+// has lists, objects and subresources.
+func (a *tenant) behindPaths(other *tenant) map[string][]string {
+	out := map[string][]string{group + "visiblechanges/ID": nil}
+	lists := []string{"limit", "continue", "fieldSelector", "labelSelector"}
+	out[group+"visiblechanges"], out[group+"changes"] = lists, lists
+	for path, params := range paths {
+		rest, ours := strings.CutPrefix(path, "/api/v1/")
+		if !ours {
+			continue
+		}
+		out[group+"visiblechanges/-/"+rest] = params
+		for _, namespace := range []string{a.namespace, other.namespace} {
+			at := group + "namespaces/" + namespace + "/changes"
+			out[at], out[at+"/ID"], out[at+"/ID/document"] = lists, nil, []string{"format"}
+			if of, one := strings.CutPrefix(rest, "traces/ID/"); one {
+				out[at+"/ID/"+of] = params
+			} else if !strings.Contains(rest, "/") {
+				out[at+"/-/"+rest] = params
+			}
+		}
+	}
+	return out
+}
+
+// continued returns a cursor of the server as one of the API server's list.
+func continued(cursor string) string {
+	return base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"a":%q,"n":0,"v":"1"}`, cursor))
+}
+
 // pry sends random requests about another tenant, each also about one that does not exist.
-func (a *tenant) pry(t *testing.T, other *tenant, requests int) {
-	random := rand.New(rand.NewPCG(55, uint64(len(a.namespace))))
+func (a *tenant) pry(t *testing.T, door asker, other *tenant, paths map[string][]string, requests int) {
+	random := rand.New(rand.NewPCG(55, uint64(len(a.namespace)+len(paths))))
 	var names []string
 	for path := range paths {
 		names = append(names, path)
@@ -136,7 +189,9 @@ func (a *tenant) pry(t *testing.T, other *tenant, requests int) {
 	one := func(of ...string) string { return of[random.IntN(len(of))] }
 	failed := 0
 	began, sent := time.Now(), 0
-	defer func() { t.Logf("%s: %d requests, each twice, in %s", a.namespace, sent, time.Since(began)) }()
+	defer func() {
+		t.Logf("%s at %s: %d requests, each twice, in %s", a.namespace, door.url, sent, time.Since(began))
+	}()
 	for range requests {
 		sent++
 		id := one(one(a.ids...), one(other.ids...), one(other.ids...)[:8+random.IntN(24)])
@@ -147,30 +202,36 @@ func (a *tenant) pry(t *testing.T, other *tenant, requests int) {
 				continue
 			}
 			q.Set(name, map[string]func() string{
-				"namespace":  func() string { return one(a.namespace, other.namespace) },
-				"name":       func() string { return one(a.mark, other.mark, "web") },
-				"kind":       func() string { return one("Pod", "Deployment", "Secret", "Namespace", "Node") },
-				"id":         func() string { return one(one(a.ids...), one(other.ids...)) },
-				"traceId":    func() string { return one(one(a.ids...), one(other.ids...)) },
-				"where":      func() string { return fmt.Sprintf(one(questions...), one(other.mark, other.namespace)) },
-				"by":         func() string { return one("namespace", "name", "kind", "node") },
-				"of":         func() string { return "duration" },
-				"slowerThan": func() string { return one("1ms", "1s", "1h") },
-				"outcome":    func() string { return one("converged", "failed", "deleted") },
-				"state":      func() string { return one("converged", "stuck", "running") },
-				"limit":      func() string { return one("1", "2", "1000") },
-				"after":      func() string { return one("AAAA", "x", other.cursor, other.cursor) },
-				"changes":    func() string { return "true" },
-				"across":     func() string { return "true" },
-				"format":     func() string { return one("otlp", "perfetto", "mermaid", "html") },
-				"text":       func() string { return one(other.mark, other.namespace, "nginx") },
-				"service":    func() string { return one("kubelet", "deployment-controller", other.mark) },
+				"namespace":     func() string { return one(a.namespace, other.namespace) },
+				"name":          func() string { return one(a.mark, other.mark, "web") },
+				"kind":          func() string { return one("Pod", "Deployment", "Secret", "Namespace", "Node") },
+				"id":            func() string { return one(one(a.ids...), one(other.ids...)) },
+				"traceId":       func() string { return one(one(a.ids...), one(other.ids...)) },
+				"where":         func() string { return fmt.Sprintf(one(questions...), one(other.mark, other.namespace)) },
+				"by":            func() string { return one("namespace", "name", "kind", "node") },
+				"of":            func() string { return "duration" },
+				"slowerThan":    func() string { return one("1ms", "1s", "1h") },
+				"outcome":       func() string { return one("converged", "failed", "deleted") },
+				"state":         func() string { return one("converged", "stuck", "running") },
+				"limit":         func() string { return one("1", "2", "1000") },
+				"after":         func() string { return one("AAAA", "x", other.cursor, other.cursor) },
+				"changes":       func() string { return "true" },
+				"across":        func() string { return "true" },
+				"format":        func() string { return one("otlp", "perfetto", "mermaid", "html") },
+				"text":          func() string { return one(other.mark, other.namespace, "nginx") },
+				"continue":      func() string { return one("AAAA", continued("AAAA"), continued(other.cursor)) },
+				"labelSelector": func() string { return one("lifeline.dev/state=converged", "app="+other.mark) },
+				"fieldSelector": func() string {
+					return one("metadata.name="+one(other.ids...), "involvedObject.name="+other.mark,
+						"involvedObject.namespace="+other.namespace, "involvedObject.kind=Secret")
+				},
+				"service": func() string { return one("kubelet", "deployment-controller", other.mark) },
 			}[name]())
 		}
 		if failed > 10 {
 			return
 		}
-		if !a.same(t, other, path, q.Encode()) {
+		if !a.same(t, door, other, path, q.Encode()) {
 			failed++
 		}
 	}
@@ -182,36 +243,62 @@ var questions = []string{
 	`kind == "Pod" && namespace != %q`, `"app" in labels && labels["app"] == %q`,
 }
 
-// moment is a time, a number of nanoseconds or an age.
-var moment = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z|"?[a-z_]*(?i:duration|ns|nano)[a-z_]*"?:\d+|\w+ ago`)
+// moment is a time, a number of nanoseconds, an age or a version of a list.
+var moment = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z|"?[a-z_]*(?i:duration|ns|nano)[a-z_]*"?:\d+|\w+ ago|` +
+	`"resourceVersion":"\d*"|"(\d+(\.\d+)?(ms|s|m|h|d))+"`)
 
 // same sends a request, and the same one about what does not exist. It reports whether the answers are the same, and
 // have nothing of the other tenant.
-func (a *tenant) same(t *testing.T, other *tenant, path, query string) bool {
-	nowhere := strings.NewReplacer(
-		other.mark, absent(other.mark), other.namespace, absent(other.namespace),
-	)
+func (a *tenant) same(t *testing.T, door asker, other *tenant, path, query string) bool {
+	nowhere := strings.NewReplacer(other.mark, absent(other.mark), other.namespace, absent(other.namespace))
 	ids := strings.NewReplacer(pairs(other.ids, a.ids)...)
-	hidden, absentPath, absentQuery := path, ids.Replace(nowhere.Replace(path)), ids.Replace(nowhere.Replace(query))
-	code, body := a.get(t, hidden+"?"+query)
+	as := func(text string) string { return ids.Replace(nowhere.Replace(text)) }
+	got := door.ask(t, path+"?"+query)
 	asked := strings.Contains(path+query, other.mark) || strings.Contains(path+query, other.namespace)
-	if !asked && (strings.Contains(body, other.mark) || strings.Contains(body, other.namespace)) {
-		t.Errorf("%s?%s: the answer has a name of another tenant: %d %.2000s", path, query, code, body)
+	if !asked && (strings.Contains(got.body, other.mark) || strings.Contains(got.body, other.namespace)) {
+		t.Errorf("%s?%s: the answer has a name of another tenant: %d %.2000s", path, query, got.code, got.body)
 		return false
 	}
-	if code >= http.StatusInternalServerError && code != http.StatusServiceUnavailable {
-		t.Errorf("%s?%s: got %d %.500s", path, query, code, body)
+	if got.code >= http.StatusInternalServerError && got.code != http.StatusServiceUnavailable {
+		t.Errorf("%s?%s: got %d %.500s", path, query, got.code, got.body)
 		return false
 	}
-	wantCode, want := a.get(t, absentPath+"?"+absentQuery)
-	got := moment.ReplaceAllString(ids.Replace(nowhere.Replace(body)), "T")
-	want = moment.ReplaceAllString(want, "T")
-	if code != wantCode || got != want {
-		t.Errorf("%s?%s: got %d, want %d as for what does not exist:\n%.600s\n%.600s",
-			path, query, code, wantCode, got, want)
+	want := door.ask(t, as(path)+"?"+as(query))
+	got.head, got.body = as(got.head), moment.ReplaceAllString(as(got.body), "T")
+	want.body = moment.ReplaceAllString(want.body, "T")
+	if got != want {
+		t.Errorf("%s?%s: got %d, want %d as for what does not exist:\n%s\n%.600s\n%s\n%.600s",
+			path, query, got.code, want.code, got.head, got.body, want.head, want.body)
 		return false
 	}
 	return true
+}
+
+// time measures whether the time of an answer shows that a change exists. It is a figure, and no test.
+func (a *tenant) time(t *testing.T, other *tenant) {
+	const pairs = 200
+	random := rand.New(rand.NewPCG(55, 1))
+	for _, path := range []string{"", "/why", "/tree", "/causes"} {
+		var took [2][]time.Duration
+		for i := range pairs {
+			ids := [2]string{other.ids[i%len(other.ids)], fmt.Sprintf("%016x%016x", random.Uint64(), random.Uint64())}
+			for k := range ids {
+				k = (k + i) % 2 // each of both comes first as often
+				began := time.Now()
+				code, body := a.get(t, "/api/v1/traces/"+ids[k]+path)
+				took[k] = append(took[k], time.Since(began))
+				if code != http.StatusNotFound && path != "/causes" {
+					t.Errorf("%s: got %d %.300s", path, code, body)
+				}
+			}
+		}
+		for k := range took {
+			slices.Sort(took[k])
+		}
+		hidden, absent := took[0][pairs/2], took[1][pairs/2]
+		t.Logf("traces/ID%s: median of a hidden change %s, of an absent one %s: ratio %.2f", path, hidden, absent,
+			float64(hidden)/float64(absent))
+	}
 }
 
 // absent returns a name of the same form that nothing has.

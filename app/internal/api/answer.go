@@ -74,6 +74,18 @@ func (s *Server) limited(next http.Handler) http.Handler {
 	})
 }
 
+// permitted refuses requests of senders without an access. What the access shows does not matter.
+func (s *Server) permitted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := s.opts.Access(r); err != nil {
+			w.Header().Set("Connection", "close") // a body stays unread
+			s.fail(w, r, err)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 func busy(w http.ResponseWriter, what string, most int) {
 	writeError(
 		w,

@@ -258,9 +258,10 @@ func TestRefusedAccess(t *testing.T) {
 	var refusal error
 	s := start(t, Options{
 		Sources: func() Sources { return Sources{} },
+		Runs:    http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a command was announced") }),
 		Access:  func(*http.Request) (store.Access, error) { return store.Access{}, refusal },
 	})
-	paths := []string{"watch", "problems/stream"}
+	paths := []string{"watch", "problems/stream", "runs"}
 	for _, to := range routes {
 		path := strings.ReplaceAll(to.path, "{traceID}", strings.Repeat("1", 32))
 		paths = append(paths, strings.ReplaceAll(path, "{spanID}", "1"))

@@ -87,8 +87,9 @@ func (unlistedError) Error() string {
 }
 func (unlistedError) Status() int { return http.StatusForbidden }
 
-// ofServer is the subresource with the configuration of the server, which is no namespace's.
-const ofServer = "sources"
+// ofServer and ofCommands are the subresources that need the right in the whole cluster: the configuration of the server
+// is no namespace's, and an announced command may write in all of them.
+const ofServer, ofCommands = "sources", "runs"
 
 // askOf returns the question of a request: its right, and the namespace of its path.
 func askOf(r *http.Request) (permission.Ask, error) {
@@ -96,7 +97,9 @@ func askOf(r *http.Request) (permission.Ask, error) {
 	if !ok {
 		return permission.Ask{}, unlistedError{}
 	}
-	ask := permission.Ask{Verb: e.Verb, Subresource: e.Subresource, Whole: e.Subresource == ofServer}
+	ask := permission.Ask{
+		Verb: e.Verb, Subresource: e.Subresource, Whole: e.Subresource == ofServer || e.Subresource == ofCommands,
+	}
 	if ns, narrowed := kubeapi.NamespaceOf(r.Context()); narrowed {
 		ask.Namespaces = []string{ns}
 	}
