@@ -214,18 +214,6 @@ func (s *Server) handle() {
 	s.mux.Handle("/", s.answerAnyone(nowhere(routes)))
 }
 
-// permitted returns a handler for senders who have the right to its path.
-func (s *Server) permitted(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := s.opts.Access(r); err != nil {
-			w.Header().Set("Connection", "close") // a body stays unread
-			s.fail(w, r, err)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
 // nowhere returns the handler of unknown paths.
 func nowhere(routes []route) func(*request) (any, error) {
 	var known []string
