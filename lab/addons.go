@@ -79,6 +79,12 @@ func addOnSpecs() map[AddOn]addOnSpec {
 // has reports whether the cluster has an add-on.
 func (o Options) has(a AddOn) bool { return slices.Contains(o.AddOns, a) }
 
+// routesToPods reports whether the API server finds aggregated APIs by the Pods of their Services. It then knows no
+// Service of type ExternalName, which an API of a process beside the cluster needs.
+func (o Options) routesToPods() bool {
+	return o.Nodes == NodesReal && !o.has(Metrics) && !o.has(SampleAPI)
+}
+
 // addOns returns the add-ons of the options in a fixed order.
 func (o Options) addOns() []addOnSpec {
 	var specs []addOnSpec

@@ -107,7 +107,6 @@ func (c *Cluster) apiserverArgs() ([]string, error) {
 		"--audit-log-maxsize=0", // one file: rotation would hide writes
 		"--audit-policy-file=" + policy,
 		// An aggregated API trusts the API server's users.
-		"--enable-aggregator-routing=true", // to Pods: there is no kube-proxy
 		"--requestheader-client-ca-file=" + c.pki("ca.crt"),
 		"--requestheader-allowed-names=" + frontProxy,
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
@@ -116,6 +115,9 @@ func (c *Cluster) apiserverArgs() ([]string, error) {
 		"--requestheader-uid-headers=X-Remote-Uid",
 		"--proxy-client-cert-file=" + c.pki(frontProxy+".crt"),
 		"--proxy-client-key-file=" + c.pki(frontProxy+".key"),
+	}
+	if c.opts.routesToPods() {
+		args = append(args, "--enable-aggregator-routing=true") // there is no kube-proxy
 	}
 	if sink := c.opts.AuditWebhook; sink != "" {
 		path := c.etc("audit-webhook.kubeconfig")

@@ -87,8 +87,8 @@ func (unlistedError) Error() string {
 }
 func (unlistedError) Status() int { return http.StatusForbidden }
 
-// ofServer and ofCommands are the subresources that need the right in the whole cluster: the configuration of the server
-// is no namespace's, and an announced command may write in all of them.
+// ofServer and ofCommands are the subresources that need the right in the whole cluster: the configuration of the
+// server is no namespace's, and an announced command may write in all of them.
 const ofServer, ofCommands = "sources", "runs"
 
 // askOf returns the question of a request: its right, and the namespace of its path.

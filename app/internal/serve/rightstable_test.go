@@ -163,8 +163,8 @@ func (s *visited) hides(t *testing.T, v visitor, of string) bool {
 
 // kubectl asks for the lists and watches of Kubernetes.
 func (s *visited) kubectl(t *testing.T) *section {
-	out := &section{title: "Lists of kubectl", text: "Below `/apis/lifeline.dev/v1alpha1/`. The API server checks the\n" +
-		"right of the path before it hands a request on, and the server checks it again."}
+	out := &section{title: "Lists of kubectl", text: "Below `/apis/lifeline.dev/v1alpha1/`. " +
+		"The API server checks the\nright of the path before it hands a request on, and the server checks it again."}
 	const watch = "?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
 	for _, path := range []string{
 		"namespaces/" + namespaceA + "/changes", "namespaces/" + namespaceB + "/changes", "changes", "visiblechanges",
