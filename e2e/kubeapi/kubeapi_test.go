@@ -63,6 +63,12 @@ func install(t *testing.T) *installed {
 	}
 	bench.MustKubectl(t, fmt.Sprintf(registration, port), "apply", "-f", "-")
 	i.discovery = i.begin()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s:\n%s\nthe APIService:\n%s", i.discovery, i.discovery.Stderr(),
+				kubectl(t, "get", "apiservice/v1alpha1.lifeline.dev", "-o", "yaml"))
+		}
+	})
 	i.server.Start(t)
 	available(t, "True")
 	return i
@@ -129,7 +135,7 @@ func command(ctx context.Context, args ...string) *exec.Cmd {
 // kubectl runs kubectl, and returns what it prints on both streams.
 func kubectl(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := command(t.Context(), args...).CombinedOutput()
+	out, err := command(context.WithoutCancel(t.Context()), args...).CombinedOutput()
 	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
 		t.Fatal(err)
 	}

@@ -47,8 +47,9 @@ func serve(t *testing.T) serverOf {
 // serveBehind starts a server to which the API server hands requests on.
 func serveBehind(t *testing.T) serverOf {
 	t.Helper()
-	s := serverOf{Server: serveWith(t, bench.Aggregate(t))}
-	bench.AwaitAggregated(t)
+	aggregation, register := bench.Aggregate(t)
+	s := serverOf{Server: serveWith(t, aggregation)}
+	register()
 	return s
 }
 

@@ -18,9 +18,9 @@ const developer, stranger = "developer", "stranger"
 // TestLaptop: a user who may view one namespace uses every command from a laptop, with a kubeconfig only. The answers
 // have nothing of another namespace. Without the right, or without the server, one sentence says so.
 func TestLaptop(t *testing.T) {
-	aggregation := bench.Aggregate(t)
+	aggregation, register := bench.Aggregate(t)
 	s := serve(t, harness.ServerOptions{Config: "api:\n  authorization: kubernetes\n" + aggregation})
-	bench.AwaitAggregated(t)
+	register()
 	shop, hidden := bench.Namespace(t), bench.Namespace(t)
 	for _, ns := range []string{shop, hidden} {
 		bench.MustKubectl(t, "", "-n", ns, "create", "deployment", "web-of-"+ns, "--image=web:1")

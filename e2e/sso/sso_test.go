@@ -38,7 +38,7 @@ const traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
 // a kubeconfig and by the page behind oauth2-proxy.
 func TestSSO(t *testing.T) {
 	harness.Slow(t)
-	aggregation := bench.Aggregate(t)
+	aggregation, register := bench.Aggregate(t)
 	cert, key, authority := bench.CertFiles(t)
 	s := bench.Server(t, harness.ServerOptions{Config: fmt.Sprintf(`api:
   authorization: kubernetes
@@ -50,7 +50,7 @@ func TestSSO(t *testing.T) {
 		kubectl, {ID: pageClient, Secret: pageSecret, RedirectURIs: []string{"http://" + proxy + "/oauth2/callback"}},
 	}, people)
 	s.Start(t)
-	bench.AwaitAggregated(t)
+	register()
 	for _, ns := range []string{"shop", "web"} {
 		bench.MustKubectl(t, "", "create", "namespace", ns)
 		bind(t, "-n", ns, "rolebinding", ns)

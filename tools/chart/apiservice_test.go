@@ -103,7 +103,9 @@ func TestAPIService(t *testing.T) {
 // would wait for.
 func TestUninstalledFirst(t *testing.T) {
 	at := func(kind string) int { return slices.Index(release.UninstallOrder, kind) }
-	for _, kind := range []string{"Service", "Deployment", "NetworkPolicy", "ClusterRole", "ServiceAccount", "Namespace"} {
+	for _, kind := range []string{
+		"Service", "Deployment", "NetworkPolicy", "ClusterRole", "ServiceAccount", "Namespace",
+	} {
 		if at("APIService") < 0 || at(kind) >= 0 && at(kind) < at("APIService") {
 			t.Errorf("%s is removed before the APIService", kind)
 		}

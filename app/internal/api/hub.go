@@ -186,7 +186,7 @@ func (h *Hub) subscribe(after string, ended time.Time) (s *subscription, asOf ti
 
 // position returns the number of an event ID, if all later updates are known.
 func (h *Hub) position(id string) (after uint64, known bool) {
-	run, number, found := strings.Cut(id, "-")
+	run, number, found := strings.Cut(id, placeSeparator)
 	after, err := strconv.ParseUint(number, 10, 64)
 	if !found || run != h.run || err != nil || after < h.forgotten || after > h.last {
 		return 0, false

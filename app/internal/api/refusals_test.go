@@ -285,3 +285,26 @@ func TestRefusedAccess(t *testing.T) {
 		}
 	}
 }
+
+// TestRunsRefused: an announcement of a sender without an access does not arrive.
+func TestRunsRefused(t *testing.T) {
+	arrived := 0
+	s := start(t, Options{
+		Access: func(r *http.Request) (store.Access, error) {
+			if r.Header.Get("User") == "all" {
+				return store.NewGate(nil, store.Whole).For(store.Scope{}), nil
+			}
+			return store.Access{}, problem(http.StatusForbidden, "you may not announce commands")
+		},
+		Runs: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived++ }),
+	})
+	for user, want := range map[string]int{"nobody": http.StatusForbidden, "all": http.StatusOK} {
+		res, body := s.get(t, runsPath, asUser(user), func(r *http.Request) { r.Method = http.MethodPost })
+		if res.StatusCode != want {
+			t.Errorf("%s: status %d, want %d: %s", user, res.StatusCode, want, body)
+		}
+	}
+	if arrived != 1 {
+		t.Errorf("%d announcements arrived, want that of the permitted sender", arrived)
+	}
+}

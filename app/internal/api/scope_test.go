@@ -3,10 +3,13 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -37,6 +40,7 @@ func TestScope(t *testing.T) {
 			return store.Scope{Clusters: []string{"cluster-1"}, Namespaces: []string{"default", ""}}
 		}),
 		Problems: sampleProblems(),
+		Info:     func() Info { return Info{Identity: "elsewhere-0", Namespaces: []string{"default", "elsewhere"}} },
 		Sources:  func() Sources { return Sources{Receives: Receives{AuditLog: "elsewhere"}} },
 	})
 	v.Cluster = "cluster-1"
@@ -95,6 +99,9 @@ func TestScope(t *testing.T) {
 	if s.into(t, "/api/v1/info", &info); info.Stats.Traces != 1 || info.Stats.Bytes != 0 {
 		t.Errorf("counted %+v, want one trace", info.Stats)
 	}
+	if len(info.Namespaces) != 1 {
+		t.Errorf("the server watches %v", info.Namespaces)
+	}
 }
 
 // TestStreamScope: a stream has what the scope permits of each trace. Work of hidden objects makes no events.
@@ -139,5 +146,58 @@ func TestStreamScope(t *testing.T) {
 	foreign.hub.Publish([]Update{{Trace: spantest.Unschedulable(), Open: true, AsOf: asOf}})
 	if got := foreign.listen(t, "").next(); got != "synced" {
 		t.Errorf("of another cluster: got %q", got)
+	}
+}
+
+// TestStreamPlace: the IDs of events tell nothing about the updates of hidden traces.
+func TestStreamPlace(t *testing.T) {
+	s := start(t, Options{Access: within(nil, func(*http.Request) store.Scope {
+		return store.Scope{Namespaces: []string{"default"}}
+	})})
+	outside := spantest.Rollout()
+	for _, s := range outside.Spans {
+		if s.Object != (object.Ref{}) {
+			s.Object.Namespace = "backend"
+		}
+	}
+	s.hub.Publish([]Update{opened(spantest.Unschedulable())})
+	l := s.listen(t, "")
+	l.want("trace unschedulable open", "synced")
+	place := l.place()
+	for i := range 10 {
+		s.hub.Publish([]Update{opened(outside)})
+		of := spantest.Unschedulable()
+		of.Root().Message = strconv.Itoa(i)
+		s.hub.Publish([]Update{opened(of)})
+		for l.in.Scan() && !strings.HasPrefix(l.in.Text(), "data: ") {
+			if strings.HasPrefix(l.in.Text(), "id: ") {
+				t.Errorf("after %q came %q", place, l.in.Text())
+			}
+		}
+	}
+	s.open(t, "watch", place).want("resync", "trace unschedulable open", "synced")
+}
+
+// TestStreamAmended: a claim about a hidden object makes no event.
+func TestStreamAmended(t *testing.T) {
+	of := spantest.Rollout()
+	claim := *of.Root()
+	claim.ID, claim.Parent, claim.Name, claim.Outcome = trace.SpanID{9}, of.Root().ID, span.NameAmend, span.Converged
+	claim.Object = spantest.Ref("apps", "Deployment", "claimed")
+	of.Spans = append(of.Spans, &claim)
+	for _, tc := range []struct{ namespace, want string }{{"backend", "synced"}, {"default", "amended rollout"}} {
+		claim.Object.Namespace = tc.namespace
+		reader := &faulty{trace: func(context.Context, trace.TraceID) (*store.Record, error) {
+			return &store.Record{Summary: store.Summarize(of, asOf), Trace: of}, nil
+		}}
+		s := start(t, Options{Access: within(reader, func(*http.Request) store.Scope {
+			return store.Scope{Namespaces: []string{"default"}}
+		})})
+		s.hub.Publish([]Update{{Trace: &span.Trace{ID: of.ID}, Amended: true, AsOf: asOf}})
+		l := s.open(t, "watch?ended="+asOf.Add(-time.Hour).Format(time.RFC3339), "")
+		l.want("resync")
+		if got := l.next(); got != tc.want {
+			t.Errorf("a claim in %s: got %q, want %q", tc.namespace, got, tc.want)
+		}
 	}
 }

@@ -5,7 +5,9 @@ package api
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 
+	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/received"
 )
 
@@ -104,6 +106,12 @@ func (a *about) info(r *request) (any, error) {
 	info := a.newInfo()
 	info.Stats = statsOf(stats)
 	info.Visible = r.access.Namespaces()
+	if !r.access.All() {
+		info.Identity = "" // the name of a Pod
+		info.Namespaces = slices.DeleteFunc(slices.Clone(info.Namespaces), func(namespace string) bool {
+			return !r.access.Permits(object.Ref{Namespace: namespace})
+		})
+	}
 	return info, nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -236,9 +238,13 @@ func (st *stream) review() error {
 	return nil
 }
 
-// mark sends an event ID, if all updates so far were sent.
+// mark sends an event ID, if all updates so far were sent. A limited access has one ID for all of them: numbers would
+// count the updates of hidden traces. A stream after this ID begins anew.
 func (st *stream) mark() error {
 	place := st.sub.place()
+	if !st.access.All() {
+		place, _, _ = strings.Cut(place, placeSeparator)
+	}
 	if place == "" || place == st.place {
 		return nil
 	}
@@ -256,6 +262,8 @@ func (st *stream) amend(ctx context.Context, id trace.TraceID) error {
 		return st.event(EventResync, struct{}{})
 	case !store.Touches(of.Trace(), st.of):
 		return nil
+	case !of.Whole() && !slices.ContainsFunc(of.Trace().Spans, (*span.Span).IsClaim):
+		return nil // the claim is about a hidden object
 	}
 	return st.event(EventAmended, st.summary(of))
 }

@@ -41,8 +41,11 @@ func (s *subscription) place() string {
 	if s.lost || len(s.order) > 0 {
 		return ""
 	}
-	return s.run + "-" + strconv.FormatUint(s.last, 10)
+	return s.run + placeSeparator + strconv.FormatUint(s.last, 10)
 }
+
+// placeSeparator stands between the two parts of an event ID.
+const placeSeparator = "-"
 
 // put adds versions, and does not wait.
 func (s *subscription) put(versions []*version) {

@@ -23,7 +23,7 @@ type Info struct {
 	// WatchingSince is the time since which this process has watched the
 	// cluster; nil if it does not.
 	WatchingSince *time.Time `json:"watchingSince,omitempty"`
-	// Namespaces are those that the server watches; absent if it watches the whole cluster.
+	// Namespaces are those that the server watches and the caller may see; absent if it watches the whole cluster.
 	Namespaces []string `json:"namespaces,omitempty"`
 	// Visible are the namespaces with changes that the caller may see; absent if the caller may see all. Unasked is
 	// the number of further namespaces with changes, whose rights were not asked for.
@@ -31,8 +31,8 @@ type Info struct {
 	Unasked int      `json:"unasked,omitempty"`
 	// Retention is the longest age of a finished trace, whatever its outcome; 0 if it is not known.
 	Retention Seconds `json:"retention,omitempty"`
-	// Identity is the server's name among several, and Mode its mode (single or standby). Leading
-	// is true if it sends spans.
+	// Identity is the server's name among several, for a caller who may see everything, and Mode its mode (single or
+	// standby). Leading is true if it sends spans.
 	Identity string `json:"identity,omitempty"`
 	Mode     string `json:"mode,omitempty"`
 	Leading  bool   `json:"leading"`

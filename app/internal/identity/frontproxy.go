@@ -3,17 +3,18 @@
 package identity
 
 import (
-	"bytes"
 	"context"
 	"crypto/x509"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/cert"
 )
 
 // The ConfigMap in which the API server says how it sends callers to other servers.
@@ -87,13 +88,20 @@ func (f *FrontProxy) AuthenticateRequest(r *http.Request) (*authenticator.Respon
 		return nil, false, nil
 	}
 	if len(f.headers.AllowedClientNames()) == 0 &&
-		bytes.Equal(f.ca.CurrentCABundleContent(), f.clients.CurrentCABundleContent()) {
+		overlap(f.ca.CurrentCABundleContent(), f.clients.CurrentCABundleContent()) {
 		return nil, false, errSharedCA
 	}
 	if err := single(r.Header, f.headers.UsernameHeaders()); err != nil {
 		return nil, false, err
 	}
 	return f.request.AuthenticateRequest(r)
+}
+
+// overlap reports whether two bundles in PEM have an authority in common.
+func overlap(a, b []byte) bool {
+	ours, _ := cert.ParseCertsPEM(a) // a bundle that cannot be read verifies nothing
+	theirs, _ := cert.ParseCertsPEM(b)
+	return slices.ContainsFunc(ours, func(c *x509.Certificate) bool { return slices.ContainsFunc(theirs, c.Equal) })
 }
 
 func (f *FrontProxy) clear(h http.Header) {

@@ -17,14 +17,17 @@ import (
 )
 
 // configOf returns the ConfigMap of an API server whose front proxy has an authority and allowed names, in JSON.
-func configOf(front, clients *authority, names string) *corev1.ConfigMap {
-	text := func(a *authority) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}))
+func configOf(names string, front *authority, clients ...*authority) *corev1.ConfigMap {
+	text := func(all ...*authority) (out string) {
+		for _, a := range all {
+			out += string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw}))
+		}
+		return out
 	}
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: configNamespace, Name: configName},
 		Data: map[string]string{
-			frontCA: text(front), clientCA: text(clients), frontNames: names,
+			frontCA: text(front), clientCA: text(clients...), frontNames: names,
 			frontUser: `["X-Remote-User"]`, frontGroup: `["X-Remote-Group"]`, frontExtra: `["X-Remote-Extra-"]`,
 		},
 	}
@@ -33,7 +36,7 @@ func configOf(front, clients *authority, names string) *corev1.ConfigMap {
 // TestFrontProxy: the door follows the ConfigMap. It refuses all while each user could be a front proxy.
 func TestFrontProxy(t *testing.T) {
 	first, second, people := newAuthority(t), newAuthority(t), newAuthority(t)
-	client := fake.NewClientset(configOf(first, people, `["front"]`))
+	client := fake.NewClientset(configOf(`["front"]`, first, people))
 	door, err := NewFrontProxy(client)
 	if err != nil {
 		t.Fatal(err)
@@ -69,14 +72,20 @@ func TestFrontProxy(t *testing.T) {
 	if known(first, "other") || known(second, "front") || known(people, "front") {
 		t.Error("another certificate was accepted")
 	}
-	set(configOf(second, people, `["front"]`))
+	set(configOf(`["front"]`, second, people))
 	await("the second authority", func() bool { return known(second, "front") })
 	if known(first, "front") {
 		t.Error("the former authority is accepted")
 	}
-	set(configOf(people, people, `[]`))
-	await("one authority for all", func() bool {
-		_, _, err := send(t, a, people.client(t, "ben"), header)
-		return err != nil && strings.Contains(err.Error(), "the cluster has one certificate authority")
-	})
+	for what, clients := range map[string][]*authority{
+		"one authority for all": {people}, "another one for some users": {second, people},
+	} {
+		set(configOf(`["front"]`, second, first))
+		await("an authority of its own", func() bool { return known(second, "front") })
+		set(configOf(`[]`, people, clients...))
+		await(what, func() bool {
+			_, _, err := send(t, a, people.client(t, "ben"), header)
+			return err != nil && strings.Contains(err.Error(), "the cluster has one certificate authority")
+		})
+	}
 }

@@ -150,6 +150,9 @@ func (r *Reviewer) Scope(ctx context.Context, u user.Info, a Ask) (store.Scope, 
 	return scope, unasked, nil
 }
 
+// unread is the text for a question whose namespaces are not known. The error may name files, so it is for the log.
+const unread = "nothing is shown, since the namespaces with changes cannot be read: see the log of the server"
+
 var errSlow = fmt.Errorf("no answer within %s", patience)
 
 // undecided returns the error of a question whose reviews failed: a RefusedError, or that of a caller who has gone.
@@ -159,6 +162,9 @@ func undecided(ctx context.Context, err error) error {
 		err = fmt.Errorf("%w: %w", errSlow, err)
 	case cause != nil:
 		return cause
+	}
+	if known := (*RefusedError)(nil); errors.As(err, &known) {
+		return known
 	}
 	return &RefusedError{
 		http.StatusServiceUnavailable,
@@ -206,7 +212,7 @@ func (q question) scope(a Ask) (store.Scope, Unasked, error) {
 	if known == nil {
 		var err error
 		if known, err = q.namespaces(q.ctx); err != nil {
-			return store.Scope{}, 0, fmt.Errorf("cannot list the namespaces with changes: %w", err)
+			return store.Scope{}, 0, &RefusedError{http.StatusServiceUnavailable, unread, err}
 		}
 	}
 	known = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(known))),

@@ -310,6 +310,21 @@ func TestUndecided(t *testing.T) {
 	}
 }
 
+// TestUnread: without the namespaces, nothing is shown. The text names no file of the server.
+func TestUnread(t *testing.T) {
+	c := newCluster(nil, "ana list changes.lifeline.dev/ in")
+	damaged := errors.New("cannot list namespaces of archive /data/lifeline.db: disk I/O error")
+	r := New(Options{Clock: c, Review: c.review, Namespaces: func(context.Context) ([]string, error) {
+		return nil, damaged
+	}})
+	scope, _, err := r.Scope(t.Context(), ana, Ask{Verb: "list"})
+	var refusal *RefusedError
+	if !errors.As(err, &refusal) || refusal.Status() != http.StatusServiceUnavailable || scope.Namespaces == nil ||
+		err.Error() != unread || !errors.Is(err, damaged) {
+		t.Errorf("got %v, %v", scope, err)
+	}
+}
+
 // TestNeverMore: a scope permits an object only if a review granted its namespace, or the whole cluster, at most 30
 // seconds before, and the same for `get` of a guarded kind. Rights change, and questions come at any time.
 func TestNeverMore(t *testing.T) {

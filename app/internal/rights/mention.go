@@ -19,13 +19,23 @@ var mentionKeys = map[attribute.Key]bool{
 	span.KeyReasonObject: true, span.KeyHeals: true, span.KeyAutoscaler: true, span.KeyDrift: true,
 }
 
-// Mentioned returns the objects that attributes name and that are not objects of the trace. An attribute has no
-// namespace. Objects of built-in kinds name those of their own namespace; any other one counts as an object without a
-// namespace.
+// Mentioned returns the objects that attributes name and that are not objects of the trace. A span of another component
+// may name one with its namespace. Other attributes have none: objects of built-in kinds name those of their own
+// namespace; any other one counts as an object without a namespace.
 func Mentioned(t *span.Trace) []object.Ref {
 	var out []object.Ref
 	var objects map[string]bool
+	var known map[place]bool
 	for _, s := range t.Spans {
+		if of := named(s); of != (object.Ref{}) {
+			if known == nil {
+				known = placesOf(t)
+			}
+			if at := placeOf(of); !known[at] {
+				known[at] = true
+				out = append(out, of)
+			}
+		}
 		for _, kv := range s.Attributes {
 			if !mentionKeys[kv.Key] {
 				continue
@@ -37,6 +47,20 @@ func Mentioned(t *span.Trace) []object.Ref {
 				out = append(out, mentioned(s, kv))
 			}
 		}
+	}
+	return out
+}
+
+// place is what a span of another component says of an object.
+type place struct{ kind, namespace, name string }
+
+func placeOf(o object.Ref) place { return place{o.Kind.Kind, o.Namespace, o.Name} }
+
+// placesOf returns the objects of the spans of a trace.
+func placesOf(t *span.Trace) map[place]bool {
+	out := map[place]bool{}
+	for _, s := range t.Spans {
+		out[placeOf(s.Object)] = true
 	}
 	return out
 }

@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/kind"
-	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -32,6 +31,10 @@ func (p *projection) part(s *span.Span) *span.Span {
 			facts.Reason, one.Facts = "", &facts
 		}
 	}
+	if p.concealed(s) {
+		origin := *s.Origin
+		origin.Resource, one.Origin = p.sender(s.Origin.Resource), &origin
+	}
 	one.Events = slices.DeleteFunc(slices.Clone(s.Events), p.foreign)
 	for i := range one.Events {
 		e := &one.Events[i]
@@ -43,9 +46,7 @@ func (p *projection) part(s *span.Span) *span.Span {
 // foreign reports whether an event is about a hidden object, such as a write of a controller without a span of its own.
 func (p *projection) foreign(e span.Event) bool {
 	return slices.ContainsFunc(e.Attributes, func(kv attribute.KeyValue) bool {
-		return kv.Key == span.KeyUID && slices.ContainsFunc(p.hidden, func(o object.Ref) bool {
-			return string(o.UID) == kv.Value.AsString()
-		})
+		return kv.Key == span.KeyUID && p.hidden.uids[kv.Value.AsString()]
 	})
 }
 
@@ -53,9 +54,9 @@ func (p *projection) foreign(e span.Event) bool {
 func (p *projection) mentioning(kv attribute.KeyValue) bool {
 	switch kv.Value.Type() { //nolint:exhaustive // numbers name nothing
 	case attribute.STRING:
-		return p.mentions(kv.Value.AsString())
+		return p.hidden.in(kv.Value.AsString())
 	case attribute.STRINGSLICE:
-		return slices.ContainsFunc(kv.Value.AsStringSlice(), p.mentions)
+		return slices.ContainsFunc(kv.Value.AsStringSlice(), p.hidden.in)
 	}
 	return false
 }
@@ -64,7 +65,7 @@ func (p *projection) mentioning(kv attribute.KeyValue) bool {
 func (p *projection) links(s *span.Span) bool { return slices.ContainsFunc(s.Links, p.hides) }
 
 func (p *projection) attributes(s *span.Span) bool {
-	return p.betrays(s) || p.facts(s) != s.Facts ||
+	return p.betrays(s) || p.facts(s) != s.Facts || p.concealed(s) ||
 		slices.ContainsFunc(s.Attributes, func(kv attribute.KeyValue) bool { return p.names(s, kv) })
 }
 
@@ -83,8 +84,11 @@ var ofNode = []attribute.Key{
 
 // names reports whether an attribute of a visible span is about a hidden object.
 func (p *projection) names(s *span.Span, kv attribute.KeyValue) bool {
-	if slices.Contains(ofNode, kv.Key) {
-		return !kind.Node.Is(s.Object.Kind) && !p.sees.Object(object.Ref{Kind: kind.Node.Kind})
+	switch {
+	case slices.Contains(ofNode, kv.Key):
+		return !kind.Node.Is(s.Object.Kind) && p.outside()
+	case ofScheduler(kv.Key):
+		return p.outside()
 	}
 	return mentionKeys[kv.Key] && p.hidesMention(s, kv) || p.mentioning(kv)
 }
@@ -92,10 +96,7 @@ func (p *projection) names(s *span.Span, kv attribute.KeyValue) bool {
 // hidesMention reports whether the object that an attribute mentions is hidden.
 func (p *projection) hidesMention(s *span.Span, kv attribute.KeyValue) bool {
 	named := kv.Value.AsString()
-	if slices.ContainsFunc(p.hidden, func(o object.Ref) bool { return nameOf(o) == named }) {
-		return true
-	}
-	return !p.objects[named] && !p.sees.Object(mentioned(s, kv))
+	return p.hidden.mentioned[named] || !p.objects[named] && !p.sees.Object(mentioned(s, kv))
 }
 
 // betrays reports whether the reason of s blames a hidden object, or a text of s names one of the trace.
@@ -105,36 +106,8 @@ func (p *projection) betrays(s *span.Span) bool {
 			return true
 		}
 	}
-	return p.mentions(s.Message) || p.mentions(text(s, span.KeyReasonMessage)) ||
-		p.mentions(text(s, span.KeyReasonNext))
-}
-
-// mentions reports whether a text has the name of a hidden object as a word, or its UID. The name of a Node is also a
-// field of its Pods.
-func (p *projection) mentions(text string) bool {
-	return text != "" && slices.ContainsFunc(p.hidden, func(o object.Ref) bool {
-		return !kind.Node.Is(o.Kind) && hasWord(text, o.Name) || hasWord(text, string(o.UID))
-	})
-}
-
-// hasWord reports whether a text has a word that no letter, digit, point or hyphen surrounds.
-func hasWord(text, word string) bool {
-	for at := 0; word != ""; {
-		i := strings.Index(text[at:], word)
-		if i < 0 {
-			return false
-		}
-		from, to := at+i, at+i+len(word)
-		if (from == 0 || !inWord(text[from-1])) && (to == len(text) || !inWord(text[to]) || text[to] == '.') {
-			return true
-		}
-		at = from + 1
-	}
-	return false
-}
-
-func inWord(c byte) bool {
-	return c == '-' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	return p.hidden.in(s.Message) || p.hidden.in(text(s, span.KeyReasonMessage)) ||
+		p.hidden.in(text(s, span.KeyReasonNext))
 }
 
 // facts returns the facts of s without writes of hidden objects, a hidden workload, and facts of a hidden Node.
@@ -144,10 +117,8 @@ func (p *projection) facts(s *span.Span) *span.Facts {
 		return nil
 	}
 	hidden := func(w span.Write) bool { return w.Of != nil && !p.sees.Object(*w.Of) }
-	zone := f.Pod != nil && f.Pod.Zone != "" && !p.sees.Object(object.Ref{Kind: kind.Node.Kind})
-	workload := f.Workload != "" && slices.ContainsFunc(p.hidden, func(o object.Ref) bool {
-		return o.Kind.Kind+"/"+o.Name == f.Workload
-	})
+	zone := f.Pod != nil && f.Pod.Zone != "" && p.outside()
+	workload := p.hidden.mentioned[strings.Replace(f.Workload, "/", " ", 1)]
 	if !zone && !workload && !slices.ContainsFunc(f.Writes, hidden) {
 		return f
 	}

@@ -33,14 +33,17 @@ type Sees struct {
 //
 //   - A visible span is below its nearest visible ancestor. Without one it is below a span named Outside, which has no
 //     object, text or time of its own.
-//   - A command, and other work without an object, names any object. It is visible if all objects of its trace are.
+//   - A command, and other work without an object, names any object. It is visible if all objects of its trace are, and
+//     the one that a span of another component names in its attributes.
 //   - A sentence that names a hidden object becomes a neutral one. The status text of a visible object is its own.
 //   - An attribute that names a hidden object goes, and so do the facts of a Pod about a hidden Node.
+//   - A scheduler's spans name Nodes and Pods of all namespaces to those alone who see Nodes. The Pod and the machine
+//     from which another component sends its spans are hidden, unless the user sees Pods of that namespace.
 //   - An object that only a text mentions has the namespace of Mentioned.
 func Project(t *span.Trace, sees Sees) *span.Trace {
 	p := projection{
 		sees: sees, of: t, kept: map[trace.SpanID]*span.Span{}, up: map[trace.SpanID]*span.Span{},
-		objects: map[string]bool{},
+		objects: map[string]bool{}, senders: map[*span.Resource]*span.Resource{},
 	}
 	p.keep()
 	switch {
@@ -58,9 +61,11 @@ type projection struct {
 	of   *span.Trace
 	// up are all spans by ID, and kept the visible ones.
 	up, kept map[trace.SpanID]*span.Span
-	hidden   []object.Ref
+	hidden   hidden
 	// objects has all objects of the trace, as an attribute mentions them.
 	objects map[string]bool
+	// senders has the visible part of resources.
+	senders map[*span.Resource]*span.Resource
 }
 
 // keep finds the visible spans and the hidden objects.
@@ -76,12 +81,21 @@ func (p *projection) keep() {
 			}
 		}
 	}
-	bare := len(p.hidden) == 0 && (len(p.objects) > 0 || p.sees.Object(object.Ref{}))
+	bare := len(p.hidden.objects) == 0 && (len(p.objects) > 0 || p.sees.Object(object.Ref{}))
 	for _, s := range p.of.Spans {
-		if s.Object == (object.Ref{}) && bare || s.Object != (object.Ref{}) && p.sees.Object(s.Object) {
+		if p.visible(s, bare) {
 			p.kept[s.ID] = s
 		}
 	}
+}
+
+// visible reports whether the user may see a span. bare is true if spans without an object are visible.
+func (p *projection) visible(s *span.Span, bare bool) bool {
+	if s.Object != (object.Ref{}) {
+		return p.sees.Object(s.Object)
+	}
+	of := named(s)
+	return bare && (of == (object.Ref{}) || p.sees.Object(of))
 }
 
 // hide notes an object of the trace.
@@ -90,14 +104,14 @@ func (p *projection) hide(o object.Ref) {
 		return
 	}
 	p.objects[nameOf(o)] = true
-	if !p.sees.Object(o) && !slices.Contains(p.hidden, o) {
-		p.hidden = append(p.hidden, o)
+	if !p.hidden.objects[o] && !p.sees.Object(o) {
+		p.hidden.add(o)
 	}
 }
 
 // whole reports whether the user may see everything.
 func (p *projection) whole() bool {
-	return len(p.hidden) == 0 && len(p.kept) == len(p.up) &&
+	return len(p.hidden.objects) == 0 && len(p.kept) == len(p.up) &&
 		!slices.ContainsFunc(p.of.Spans, func(s *span.Span) bool { return p.links(s) || p.attributes(s) })
 }
 

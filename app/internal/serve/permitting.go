@@ -43,7 +43,7 @@ func (p *permitting) decided(err error) {
 		text = without.Error()
 	}
 	if was := p.undecided.Swap(&text); text != "" && (was == nil || *was != text) {
-		p.log.Warn("callers get no answer", "error", text)
+		p.log.Warn("callers get no answer", "error", text, "cause", without.Unwrap())
 	}
 }
 

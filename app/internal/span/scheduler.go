@@ -43,6 +43,10 @@ const (
 	KeyScoreSecond     = attribute.Key("k8s.scheduler.score.second")
 	KeyScoreSecondNode = attribute.Key("k8s.scheduler.score.second_node")
 	KeyScoreEqual      = attribute.Key("k8s.scheduler.score.equal")
+	KeyMoveObject      = attribute.Key("k8s.scheduler.queue.event.object")
+
+	// PrefixPreemption begins the attributes about the Pods and the Nodes of a preemption.
+	PrefixPreemption = "k8s.scheduler.preemption."
 )
 
 // OfScheduler reports whether s is from the module scheduler.

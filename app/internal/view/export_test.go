@@ -16,3 +16,10 @@ func (v *View) Occupy() {
 		v.limits.Places <- struct{}{}
 	}
 }
+
+// OccupyProjections takes all turns of projections.
+func (v *View) OccupyProjections() {
+	for range cap(v.projections.turns) {
+		v.projections.turns <- struct{}{}
+	}
+}

@@ -28,6 +28,9 @@ const (
 	lateTime = time.Hour
 	// linkTime bounds the search for the traces that one trace links to.
 	linkTime = time.Second
+	// maxProjecting is the number of projections that are made at a time: each reads a whole trace, which may have
+	// 250,000 spans.
+	maxProjecting = 4
 	// maxRemembered and maxRememberedSpans bound the remembered projections.
 	maxRemembered, maxRememberedSpans = 50_000, 200_000
 )
@@ -104,27 +107,62 @@ func (v *View) exists(ctx context.Context, s store.Scope, id trace.TraceID) bool
 // exists reports whether a trace has a visible span. The archive is asked before the trace is read, so that the time
 // does not show whether a hidden one exists.
 func (r *reading) exists(ctx context.Context, id trace.TraceID) (bool, error) {
-	h, err := r.one(ctx, id)
+	if len(r.all.partsOf(id)) > 0 {
+		h, err := r.one(ctx, id)
+		return h != nil, err
+	}
+	there, shared, err := r.stored(ctx, id)
+	if err != nil || len(shared) == 0 {
+		return there, err
+	}
+	h, err := r.ofArchive(ctx, shared[0])
 	return h != nil, err
+}
+
+// stored reports whether the archive has a trace with a permitted object. It returns the version of a shared one.
+func (r *reading) stored(ctx context.Context, id trace.TraceID) (there bool, shared []store.Shared, err error) {
+	archive, err := r.archive()
+	if err != nil {
+		return false, nil, err
+	}
+	found, err := archive.Between(ctx, r.scope, id, id, 1)
+	if err != nil || len(found) == 0 {
+		return false, nil, err
+	}
+	shared, err = archive.Shared(ctx, store.SharedQuery{Scope: r.scope, IDs: found, Limit: 1})
+	return true, shared, err
 }
 
 // one returns the projection of one trace; nil without a visible span.
 func (r *reading) one(ctx context.Context, id trace.TraceID) (*held, error) {
-	if parts := r.all.partsOf(id); len(parts) > 0 {
+	parts := r.all.partsOf(id)
+	if len(parts) > 0 {
 		h, err := r.ofMemory(ctx, id, parts)
 		if h != nil || err != nil {
 			return h, err
 		}
 	}
-	archive, err := r.archive()
-	if err != nil {
+	there, shared, err := r.stored(ctx, id)
+	if err != nil || !there {
 		return nil, err
 	}
-	there, err := archive.Between(ctx, r.scope, id, id, 1)
-	if err != nil || len(there) == 0 {
-		return nil, err
+	if len(shared) > 0 && len(parts) == 0 {
+		return r.ofArchive(ctx, shared[0])
 	}
 	h, _, err := r.project(ctx, id)
+	return h, err
+}
+
+// ofArchive returns the projection of a shared trace; nil without a visible span.
+func (r *reading) ofArchive(ctx context.Context, of store.Shared) (*held, error) {
+	key := projectionKey{r.key, of.ID}
+	if h, known := r.remembered.get(key, nil, of); known {
+		return h, nil
+	}
+	h, complete, err := r.project(ctx, of.ID)
+	if err == nil && complete {
+		r.remembered.put(key, nil, of, h)
+	}
 	return h, err
 }
 
@@ -162,6 +200,12 @@ func (r *reading) ofMemory(ctx context.Context, id trace.TraceID, parts []*held)
 // project reads a trace and returns its projection; nil without a visible span. It is not complete if a part cannot be
 // read now.
 func (r *reading) project(ctx context.Context, id trace.TraceID) (h *held, complete bool, err error) {
+	select {
+	case r.remembered.turns <- struct{}{}:
+		defer func() { <-r.remembered.turns }()
+	case <-ctx.Done():
+		return nil, false, context.Cause(ctx)
+	}
 	of, err := whole{r.all}.trace(ctx, id)
 	if missing(err) || away(err) {
 		return nil, false, nil
@@ -215,16 +259,9 @@ func (r *reading) shared(ctx context.Context, archive store.Stored, q store.Shar
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		key := projectionKey{r.key, of.ID}
-		h, known := r.remembered.get(key, nil, of)
-		if !known {
-			var complete bool
-			if h, complete, err = r.project(ctx, of.ID); err != nil {
-				return nil, err
-			}
-			if complete {
-				r.remembered.put(key, nil, of, h)
-			}
+		h, err := r.ofArchive(ctx, of)
+		if err != nil {
+			return nil, err
 		}
 		if h != nil {
 			out = append(out, h)
@@ -248,6 +285,9 @@ func (r *reading) unarchived() []trace.TraceID {
 
 // projections remembers projections. They may be of many scopes.
 type projections struct {
+	// turns has a token for each one that is being made.
+	turns chan struct{}
+
 	mu    sync.Mutex
 	known map[projectionKey]projected
 	spans int

@@ -3,14 +3,19 @@
 package view_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/journal"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 	"github.com/kube-lifeline/lifeline/app/internal/store/storetest"
+	"github.com/kube-lifeline/lifeline/app/internal/view"
 )
 
 // TestScope: a view has the traces of a scope and no others, while they are open, in the log, and in
@@ -71,5 +76,67 @@ func TestScopeOfClusters(t *testing.T) {
 	_, err := r.view.Trace(t.Context(), store.Scope{Clusters: []string{}}, r.traces[0].ID)
 	if !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("without a permitted cluster: %v", err)
+	}
+}
+
+// TestProjecting: projections wait for their turn, since each reads a whole trace. What a caller sees wholly does not.
+func TestProjecting(t *testing.T) {
+	r := newRoom(t)
+	for _, tr := range storetest.ScopeTraces() {
+		r.add(tr)
+		r.move(len(r.at) - 1)
+	}
+	r.away = store.ErrUnavailable
+	r.view.OccupyProjections()
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := r.view.List(gone, store.Query{Scope: store.Scope{Namespaces: []string{"a"}}})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("without a turn: %v", err)
+	}
+	if page, err := r.view.List(t.Context(), store.Query{}); err != nil || len(page.Traces) != len(r.traces) {
+		t.Errorf("everything: %v, %v", page, err)
+	}
+}
+
+// reads counts the traces that are read from an archive.
+type reads struct {
+	store.Stored
+	n int
+}
+
+func (r *reads) Trace(ctx context.Context, s store.Scope, id trace.TraceID) (*store.Record, error) {
+	r.n++
+	return r.Stored.Trace(ctx, s, id)
+}
+
+// TestLinksRemembered: a stream projects each version of a trace. What a user sees of the traces that it links to is
+// remembered.
+func TestLinksRemembered(t *testing.T) {
+	r := newRoom(t)
+	for _, tr := range storetest.ScopeTraces() {
+		r.add(tr)
+		for r.at[len(r.at)-1] < archived {
+			r.move(len(r.at) - 1)
+		}
+	}
+	archive := &reads{Stored: r.archive}
+	v := view.New(r.journal.Read, func() (store.Stored, error) { return archive, nil })
+	v.Publish(asOf, 1, nil, nil)
+	of := *r.traces[1]
+	of.Spans = slices.Clone(of.Spans)
+	root, whole, shared := *of.Root(), r.traces[0], r.traces[3]
+	root.Links = []span.Link{
+		{TraceID: whole.ID, SpanID: whole.Root().ID}, {TraceID: shared.ID, SpanID: shared.Root().ID},
+		{TraceID: r.traces[2].ID, SpanID: r.traces[2].Root().ID}, // a hidden one
+	}
+	of.Spans[0] = &root
+	for range 3 {
+		if part := v.Project(store.Scope{Namespaces: []string{"a"}}, &of); len(part.Root().Links) != 2 {
+			t.Fatalf("got %+v", part.Root())
+		}
+	}
+	if archive.n != 1 {
+		t.Errorf("%d traces were read, want the shared one once", archive.n)
 	}
 }

@@ -56,7 +56,8 @@ var _ store.Reader = (*View)(nil)
 func New(read func(ctx context.Context, seq uint64) (*span.Trace, error), archive func() (store.Stored, error)) *View {
 	return &View{
 		sources: sources{read, archive}, begun: make(chan struct{}),
-		limits: limits{store.NewLimiter(), briefTime},
+		limits:      limits{store.NewLimiter(), briefTime},
+		projections: projections{turns: make(chan struct{}, maxProjecting)},
 	}
 }
 

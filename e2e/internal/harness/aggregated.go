@@ -15,28 +15,33 @@ import (
 // rightsFile has the rules of the chart's ClusterRoles for users.
 const rightsFile = "../../deploy/helm/lifeline/files/changes.yaml"
 
-// Aggregate registers the API of a server at the API server for one test, with the ClusterRoles of the chart: who may
-// view a namespace may view its changes. It returns the server's listener for the API server, a part of the section
-// api of its configuration. The API server connects to it directly.
-func (b *Bench) Aggregate(t testing.TB) string {
+// Aggregate returns the listener of a server for the API server, a part of the section api of its configuration, for
+// one test. Once the server runs, register makes the API server hand requests on to it, and waits until it does: an
+// API without an answer holds up the end of each namespace. The ClusterRoles are those of the chart: who may view a
+// namespace may view its changes. The API server connects to the server directly.
+func (b *Bench) Aggregate(t testing.TB) (config string, register func()) {
 	t.Helper()
 	address := Free(t)
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.MustKubectl(t, fmt.Sprintf(registration, port), "apply", "-f", "-")
-	t.Cleanup(func() { // an absent server would hold up the end of each namespace
-		_, err := b.RunKubectl(context.Background(), nil, "-n", "default", "delete", "apiservice/v1alpha1.lifeline.dev",
-			"service/lifeline-api")
-		if err != nil {
-			t.Error(err)
-		}
-	})
 	b.MustKubectl(t, clusterRoles(t), "apply", "-f", "-")
 	certFile, keyFile, _ := b.CertFiles(t)
-	return fmt.Sprintf("  aggregation: {address: %q, frontProxy: true, tls: {certFile: %q, keyFile: %q}}\n",
+	config = fmt.Sprintf("  aggregation: {address: %q, frontProxy: true, tls: {certFile: %q, keyFile: %q}}\n",
 		address, certFile, keyFile)
+	return config, func() {
+		t.Helper()
+		t.Cleanup(func() {
+			_, err := b.RunKubectl(context.Background(), nil, "-n", "default", "delete", "--ignore-not-found",
+				"apiservice/v1alpha1.lifeline.dev", "service/lifeline-api")
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		b.MustKubectl(t, fmt.Sprintf(registration, port), "apply", "-f", "-")
+		b.MustKubectl(t, "", "wait", "apiservice/v1alpha1.lifeline.dev", "--for=condition=Available", "--timeout=2m")
+	}
 }
 
 // CertFiles returns the files of a certificate for a server on loopback, of its key, and of its authority.
@@ -54,12 +59,6 @@ func (b *Bench) CertFiles(t testing.TB) (cert, key, ca string) {
 		}
 	}
 	return cert, key, ca
-}
-
-// AwaitAggregated waits until the API server hands requests on to the server.
-func (b *Bench) AwaitAggregated(t testing.TB) {
-	t.Helper()
-	b.MustKubectl(t, "", "wait", "apiservice/v1alpha1.lifeline.dev", "--for=condition=Available", "--timeout=2m")
 }
 
 // registration has the place of a port on loopback, which only the name of an ExternalName Service can be.

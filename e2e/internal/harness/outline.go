@@ -68,9 +68,8 @@ func (n Names) lines(children map[string][]*Span, parent string, depth int) []st
 
 func isPhase(s *Span) bool {
 	switch s.Name {
-	case "schedule", "attach", "sandbox", "pull image", "init container", "start container", "run container", "readiness",
-		"publish endpoint",
-		"backoff", "retry pause", "terminate":
+	case "schedule", "attach", "sandbox", "pull image", "init container", "start container", "run container",
+		"readiness", "publish endpoint", "backoff", "retry pause", "terminate":
 		return true
 	}
 	return false

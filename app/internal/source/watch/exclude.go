@@ -4,9 +4,9 @@ package watch
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// DefaultExclude returns the resources that are never watched: those with constant churn, those
-// computed on request, our own, and IPAddresses: each is the API server's record of the address of a Service. Events are
-// watched separately.
+// DefaultExclude returns the resources that are never watched: those with constant churn, those computed on request,
+// our own, and IPAddresses: each is the API server's record of the address of a Service. Events are watched
+// separately.
 func DefaultExclude() []schema.GroupResource {
 	return []schema.GroupResource{
 		{Resource: "bindings"},
