@@ -25,7 +25,8 @@ var additions = []addition{
 		{Name: "next_count", Type: Int, Meaning: "1", From: func(Source) any { return int64(1) }},
 `},
 	{
-		"store/sqlite/schema.go", "CREATE INDEX traces_several ON traces (as_of, id) WHERE phase > 0 AND sole IS NULL;\n`",
+		"store/sqlite/schema.go",
+		"CREATE INDEX traces_several ON traces (as_of, id) WHERE phase > 0 AND sole IS NULL;\n`",
 		`, "CREATE TABLE next (trace INTEGER PRIMARY KEY, note TEXT NOT NULL) STRICT;" +
 		"INSERT INTO next SELECT num, outcome FROM traces;" +
 		"ALTER TABLE traces ADD COLUMN next TEXT NOT NULL DEFAULT ''"`,
