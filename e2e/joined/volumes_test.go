@@ -107,7 +107,8 @@ func TestVolumes(t *testing.T) {
 	bench.MustKubectl(t, "", "-n", ns, "delete", "deployment", "web", "--wait", "--timeout=4m")
 	harness.Eventually(t, "the unpublication in the trace of the deletion", func() bool {
 		for _, tr = range s.Workloads(t, ns) {
-			if len(tr.Find(unpublish, "")) > 0 {
+			// Until the watch shows the deletion, the call belongs to the change so far.
+			if len(tr.Find(unpublish, "")) > 0 && len(tr.Find(stage, "")) == 0 {
 				return true
 			}
 		}
