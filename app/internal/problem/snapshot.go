@@ -213,7 +213,7 @@ func (e *tracked) within(exists func(object.Ref) bool) *tracked {
 	out := *e
 	out.Earlier = nil // their objects are not known
 	if e.Blamed != nil && !exists(*e.Blamed) {
-		out.Text, out.Blamed, out.Next = withheld, nil, ""
+		out.Text, out.Category, out.Image, out.Blamed, out.Next = withheld, "", "", nil, ""
 	}
 	return &out
 }

@@ -3,6 +3,7 @@
 package problem
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -118,5 +119,23 @@ func TestSelect(t *testing.T) {
 	s.Each(func(kind, category, namespace string) { each[kind+" "+category+" "+namespace]++ })
 	if len(each) != 2 || each["Deployment image_not_found a"] != 1 || each["Deployment image_not_found b"] != 2 {
 		t.Errorf("got %v", each)
+	}
+}
+
+// TestHiddenBlamed: nothing about an object that the reader may not see is in the problem of one that it caused.
+func TestHiddenBlamed(t *testing.T) {
+	tracker := NewTracker("c")
+	f := lacking("a", "1", "one", 0)
+	f.Blamed = &object.Ref{Kind: object.Kind{Version: "v1", Kind: "Node"}, Name: "hidden"}
+	f.Image, f.Next = "hidden:1", "kubectl describe node hidden"
+	tracker.Lacks(f, start)
+	s := tracker.Snapshot(start)
+	got := s.Select(Selection{Exists: func(o object.Ref) bool { return o.Namespace == "a" }, Limit: 10}).Problems
+	if len(got) != 1 || !strings.HasSuffix(got[0].Reason, withheld) || got[0].Category != "" || got[0].Image != "" ||
+		got[0].Next != "" || got[0].Blamed != nil {
+		t.Errorf("got %+v", got)
+	}
+	if all := s.Select(Selection{Limit: 10}).Problems; all[0].Category == "" || all[0].Image != "hidden:1" {
+		t.Errorf("who sees everything gets %+v", all)
 	}
 }
