@@ -69,6 +69,8 @@ func (a *Answer) verdict(now time.Time, namespace string) string {
 	reason := a.Reason
 	if rest, same := strings.CutPrefix(reason, a.Object.Kind.Kind+" "+a.Object.Name+" "); same {
 		reason = "it " + rest
+	} else if word, _, _ := strings.Cut(reason, " "); word == "is" || word == "has" || word == "does" {
+		reason = "it " + reason
 	}
 	reason = shown(strings.TrimSuffix(reason, "."))
 	if reason != "" {
