@@ -230,6 +230,7 @@ type Forgotten struct {
 type Reader interface {
 	Finder
 	Spanner
+	Learner
 	// Trace returns one trace with all its spans, or ErrNotFound.
 	Trace(ctx context.Context, s Scope, id trace.TraceID) (*Record, error)
 	// List returns the traces that match q, the latest start first. Among equal starts, the highest
