@@ -50,15 +50,15 @@ func (f fact) text(n int) string {
 	return fmt.Sprintf("%d %s", n, f.many)
 }
 
-// facts returns the counts for the text. A restart explains a loss of readiness, and an eviction does, too. The exits
-// of containers count only without these.
+// facts returns the counts for the text. An exit, a restart or an eviction explains a loss of readiness. Exits are
+// counted only without the others.
 func (a *Aftermath) facts() []fact {
 	all := []fact{
 		{a.Restarts, a.Before.Restarts, "restart", "restarts"},
 		{a.Evictions, a.Before.Evictions, "eviction", "evictions"},
 		{a.FailedProbes, a.Before.FailedProbes, "failed probe", "failed probes"},
 	}
-	if a.ReadinessLosses > a.Restarts+a.Evictions {
+	if a.ReadinessLosses > max(a.Restarts, ended(a.Exits))+a.Evictions {
 		all = append(all, fact{a.ReadinessLosses, a.Before.ReadinessLosses, "loss of readiness", "losses of readiness"})
 	}
 	var out []fact
