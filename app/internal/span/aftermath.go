@@ -4,6 +4,7 @@ package span
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,20 +106,22 @@ func (s *Span) Revises() bool { return s.IsClaim() || s.IsAftermath() }
 
 // AftermathOf returns the aftermath of t by its valid spans, or nil without one.
 func AftermathOf(t *Trace) *Aftermath {
+	return AftermathWhere(t, func(*Span) bool { return true })
+}
+
+// AftermathWhere returns the aftermath by the valid spans for which counts is true, or nil without one.
+func AftermathWhere(t *Trace, counts func(*Span) bool) (out *Aftermath) {
 	valid := aftermaths(t)
-	if len(valid) == 0 {
-		return nil
+	for _, series := range slices.Sorted(maps.Keys(valid)) {
+		switch s := valid[series]; {
+		case !counts(s):
+		case out == nil:
+			out = s.Aftermath()
+		default:
+			out.add(s.Aftermath())
+		}
 	}
-	series := make([]int, 0, len(valid))
-	for number := range valid {
-		series = append(series, number)
-	}
-	slices.Sort(series)
-	out := *valid[series[0]].Aftermath()
-	for _, number := range series[1:] {
-		out.add(valid[number].Aftermath())
-	}
-	return &out
+	return out
 }
 
 // add adds the aftermath of another workload of the change.
