@@ -319,7 +319,7 @@ manifests: ## Render deploy/, the manifests of lifeline install and docs/guides/
 	@cd tools/chart && GOWORK=off go run .
 
 .PHONY: chart-test
-chart-test: ## The Helm chart: lint, golden renders, and whether the rendered manifests are stale
+chart-test: bin/promtool ## The Helm chart: lint, golden renders, alert rules, and whether the rendered manifests are stale
 	@cd tools/chart && GOWORK=off go test $(SHORT) ./...
 
 .PHONY: lint
@@ -354,6 +354,9 @@ bin/cyclonedx-gomod: tools/cyclonedx-gomod.mod tools/cyclonedx-gomod.sum
 
 bin/krew bin/validate-krew-manifest: bin/%: tools/krew.mod tools/krew.sum
 	$(call tool,sigs.k8s.io/krew/cmd/$*)
+
+bin/promtool: tools/promtool.mod tools/promtool.sum
+	$(call tool,github.com/prometheus/prometheus/cmd/promtool)
 
 bin/helm: lab/internal/build/modules/helm.mod lab/internal/build/modules/helm.sum
 	$(call tool,helm.sh/helm/v4/cmd/helm)
