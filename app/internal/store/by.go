@@ -3,6 +3,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,9 +19,9 @@ const MaxKeys = 3
 // state is the text of the By of states.
 const state = "state"
 
-// keySynonyms are short names of keys.
+// keySynonyms are the names of lists by that of an element.
 var keySynonyms = map[string]string{
-	"author": `user != "" ? user : actor`, "image": "images", "field": "changed",
+	"image": "images", "field": "changed",
 }
 
 // By is one key of groups: a value that the lifecycles of a group share. One of its members is set.
@@ -44,14 +45,10 @@ func ParseBy(text string) (By, error) {
 	if period := Period(name); slices.Contains(Periods(), period) {
 		return By{Period: period}, nil
 	}
-	expression := text
-	if meant := keySynonyms[name]; meant != "" {
-		name, expression = meant, meant
-	}
-	if list, is := question.ElementsOf(name); is {
+	if list, is := question.ElementsOf(cmp.Or(keySynonyms[name], name)); is {
 		return By{Elements: list}, nil
 	}
-	of, err := question.ParseText(expression)
+	of, err := question.ParseText(text)
 	var fault *question.Error
 	if errors.As(err, &fault) {
 		if near := question.Nearest(name, KeyNames()); near != "" {

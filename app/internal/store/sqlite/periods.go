@@ -104,8 +104,8 @@ func floorOf(n, by int64) int64 {
 	return out
 }
 
-// numberOf returns the number of the period of a local time.
-func numberOf(of store.Period, local time.Time) int64 {
+// periodNumber returns the number of the period of a local time.
+func periodNumber(of store.Period, local time.Time) int64 {
 	_, offset := local.Zone()
 	seconds := local.Unix() + int64(offset)
 	days := floorOf(seconds, secondsADay)
@@ -120,8 +120,8 @@ func numberOf(of store.Period, local time.Time) int64 {
 	return days
 }
 
-// nameOf returns the name of the period with a number.
-func nameOf(of store.Period, number string) string {
+// periodName returns the name of the period with a number.
+func periodName(of store.Period, number string) string {
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil {
 		return number

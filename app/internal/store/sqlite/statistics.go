@@ -184,7 +184,7 @@ func rowsOfLifecycles(q *store.GroupQuery) (string, error) {
 			row := make([]any, 0, len(values)+2)
 			for k, by := range q.By {
 				if by.Period != "" {
-					row = append(row, numberOf(by.Period, l.Start.In(cmp.Or(q.Zone, time.UTC))))
+					row = append(row, periodNumber(by.Period, l.Start.In(cmp.Or(q.Zone, time.UTC))))
 				} else {
 					row = append(row, values[k])
 				}
@@ -250,7 +250,7 @@ func groupedBy(ctx context.Context, from database.Querier, q *store.GroupQuery, 
 // valueOf returns the value of a key from its column.
 func valueOf(by store.By, column string) string {
 	if by.Period != "" {
-		return nameOf(by.Period, column)
+		return periodName(by.Period, column)
 	}
 	return column
 }
