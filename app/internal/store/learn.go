@@ -38,6 +38,8 @@ type RollupQuery struct {
 	// Where selects the rollups that match it, or have a part that does: see Validate. Now is its present time.
 	Where *question.Question
 	Now   time.Time
+	// Own marks a question of the server itself: the limits of costly questions do not apply to it.
+	Own bool
 }
 
 // rolled are the fields of questions that a rollup has, beside the phases.
@@ -134,7 +136,7 @@ func setAttributes(l *question.Lifecycle, lists ...[]sample.Attribute) {
 
 // Rollups is Reader.Rollups.
 func (a Access) Rollups(ctx context.Context, q RollupQuery) iter.Seq2[sample.Rollup, error] {
-	q.Scope = a.scope
+	q.Scope, q.Own = a.scope, false
 	return a.gate.from.Rollups(ctx, q)
 }
 

@@ -118,9 +118,10 @@ type series struct {
 // RollupsOf returns the rollups of a trace at the time asOf: one for each workload, kind and verb, and one for each
 // object without a workload, at most MaxRollups. Their lengths have whole microseconds. A trace of which nothing has
 // ended has none.
-func RollupsOf(t *span.Trace, asOf time.Time) []Rollup {
-	t = span.Revise(t)
-	all := LifecyclesOf(t, asOf)
+func RollupsOf(t *span.Trace, asOf time.Time) []Rollup { return RollupsIn(t, LifecyclesOf(t, asOf)) }
+
+// RollupsIn is RollupsOf for the lifecycles of the trace. They stay unchanged.
+func RollupsIn(t *span.Trace, all []Lifecycle) []Rollup {
 	known := byPlace(all)
 	samples := map[series][]sample.Lifecycle{}
 	var order []series
@@ -273,4 +274,14 @@ func CompareRollups(a, b *sample.Rollup) int {
 		a.Start.Compare(b.Start), slices.Compare(a.Trace[:], b.Trace[:]), cmp.Compare(a.Namespace, b.Namespace),
 		cmp.Compare(a.Workload, b.Workload), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Verb, b.Verb),
 	)
+}
+
+// SampleFields returns the fields of questions that become attributes of a sample.
+func SampleFields() []string {
+	return append(slices.Sorted(maps.Values(attributesOf)), "cpu", "memory")
+}
+
+// WithoutNode removes the facts about a Node from a sample.
+func WithoutNode(l *sample.Lifecycle) {
+	l.Attributes = slices.DeleteFunc(l.Attributes, func(a sample.Attribute) bool { return slices.Contains(ofNodes, a.Name) })
 }

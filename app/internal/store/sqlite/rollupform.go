@@ -5,12 +5,19 @@ package sqlite
 import (
 	"encoding/binary"
 	"errors"
+	"maps"
+	"slices"
 	"time"
+
+	"github.com/cespare/xxhash/v2"
 
 	"github.com/kube-lifeline/lifeline/app/internal/insight/sample"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
+
+// digestSize is the size of rollupDigest.
+const digestSize = 4
 
 // rollupForm is the version of the form of the column data of rollups, its first byte.
 const rollupForm = 1
@@ -66,10 +73,10 @@ func (e *encoder) ref(o object.Ref) {
 	}
 }
 
-// phases writes lengths in the order of rollupWords, and then others by name. Lengths have whole microseconds.
+// phases writes lengths, sorted by name. They have whole microseconds.
 func (e *encoder) phases(p sample.Phases) {
 	e.number(uint64(len(p)))
-	for _, name := range sortedPhases(p) {
+	for _, name := range slices.Sorted(maps.Keys(p)) {
 		e.text(name)
 		e.number(uint64(max(0, p[name]/time.Microsecond)))
 	}
@@ -99,8 +106,11 @@ func encodeRollup(r *store.Rollup) []byte {
 		e.phases(p.Phases)
 		e.attributes(p.Attributes)
 	}
-	return e.buf
+	return binary.BigEndian.AppendUint32(e.buf, rollupDigest(e.buf))
 }
+
+// rollupDigest returns a hash of the data of a rollup, which follows them.
+func rollupDigest(data []byte) uint32 { return uint32(xxhash.Sum64(data)) } //nolint:gosec // the low bits suffice
 
 var errRollup = errors.New(damagedRollup)
 
@@ -200,10 +210,11 @@ func (d *decoder) attributes() []sample.Attribute {
 
 // decodeRollup sets the fields of encodeRollup. known holds texts of many rollups, and may be nil.
 func decodeRollup(data []byte, to *store.Rollup, known map[string]string) error {
-	if len(data) == 0 || data[0] != rollupForm {
+	end := len(data) - digestSize
+	if end < 1 || data[0] != rollupForm || binary.BigEndian.Uint32(data[end:]) != rollupDigest(data[:end]) {
 		return errRollup
 	}
-	d := &decoder{buf: data[1:], known: known}
+	d := &decoder{buf: data[1:end], known: known}
 	to.Phases, to.Attributes = d.phases(), d.attributes()
 	to.Root, to.Healed, to.Above = d.ref(), d.ref(), d.ref()
 	to.Heals = to.Healed != (object.Ref{})

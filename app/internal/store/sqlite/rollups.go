@@ -4,14 +4,8 @@ package sqlite
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"iter"
-	"maps"
-	"slices"
-	"time"
-
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/kube-lifeline/lifeline/app/internal/database"
 	"github.com/kube-lifeline/lifeline/app/internal/insight/sample"
@@ -41,26 +35,27 @@ CREATE TABLE rollups (
 ) STRICT;
 CREATE UNIQUE INDEX rollups_trace ON rollups (trace, num);
 CREATE INDEX rollups_start ON rollups (start, trace, num);
-INSERT INTO meta (name, value) SELECT 'unrolled', max(num) FROM traces HAVING max(num) IS NOT NULL;
+INSERT INTO meta (name, value) SELECT 'unrolled', num FROM traces ORDER BY num DESC LIMIT 1;
 `
 
 // metaUnrolled is the key of the highest number of a trace from before the table of rollups that has none yet; absent
 // without any.
 const metaUnrolled = "unrolled"
 
-// sortedPhases returns the names of phases, sorted.
-func sortedPhases(p sample.Phases) []string { return slices.Sorted(maps.Keys(p)) }
-
 var insertRollups = insertInto("rollups", "", "trace", "num", "start", "api_group", "kind", "namespace", "name",
 	"workload", "verb", "heals", "root", "count", "data")
 
 // rollups writes the rollups of a trace in place of earlier ones.
-func (d *deriver) rollups(ctx context.Context, t *span.Trace, asOf time.Time) error {
+func (d *deriver) rollups(ctx context.Context, t *span.Trace, lifecycles []store.Lifecycle) error {
 	if err := d.Exec(ctx, "DELETE FROM rollups WHERE trace = ?", t.ID[:]); err != nil {
 		return err
 	}
+	return d.addRollups(ctx, store.RollupsIn(t, lifecycles))
+}
+
+// addRollups writes the rollups of one trace.
+func (d *deriver) addRollups(ctx context.Context, all []store.Rollup) error {
 	rows := rowsOf{insertion: insertRollups}
-	all := store.RollupsOf(t, asOf)
 	for i := range all {
 		r := &all[i]
 		heals, root := "", any(nil)
@@ -71,13 +66,37 @@ func (d *deriver) rollups(ctx context.Context, t *span.Trace, asOf time.Time) er
 			root = text(other)
 		}
 		if err := rows.put(
-			ctx, d.Tx, t.ID[:], i, nanos(r.Start), text(r.Object.Group), text(r.Kind), text(r.Namespace),
+			ctx, d.Tx, r.Trace[:], i, nanos(r.Start), text(r.Object.Group), text(r.Kind), text(r.Namespace),
 			text(r.Object.Name), text(r.Workload), text(r.Verb), text(heals), root, r.Count, encodeRollup(r),
 		); err != nil {
 			return err
 		}
 	}
 	return rows.flush(ctx, d.Tx)
+}
+
+// foreignRollups writes the rollups of traces that have none.
+func (d *deriver) foreignRollups(ctx context.Context, all []store.Rollup) error {
+	for len(all) > 0 {
+		id := all[0].Trace
+		n := 1
+		for n < len(all) && all[n].Trace == id {
+			n++
+		}
+		known := false
+		if err := database.Scan(
+			ctx, d, "SELECT 1 FROM rollups WHERE trace = ? LIMIT 1", []any{id[:]}, []any{&known}, nothing,
+		); err != nil {
+			return err
+		}
+		if !known {
+			if err := d.addRollups(ctx, all[:n]); err != nil {
+				return err
+			}
+		}
+		all = all[n:]
+	}
+	return nil
 }
 
 // namespaceOf returns the namespace of an object. A Namespace is one of its own objects.
@@ -93,6 +112,7 @@ const rollupsAtOnce = 2000
 
 // rollupPlace is a place in the order of rollups.
 type rollupPlace struct {
+	id    int64
 	start int64
 	trace []byte
 	num   int64
@@ -103,7 +123,7 @@ func (s *Store) Rollups(ctx context.Context, q store.RollupQuery) iter.Seq2[samp
 	return func(yield func(sample.Rollup, error) bool) {
 		err := q.Validate()
 		known := map[string]string{}
-		after := &rollupPlace{start: nanos(earliest), num: -1}
+		after := &rollupPlace{start: nanos(earliest), trace: []byte{0}} // before any ID
 		if !q.Since.IsZero() {
 			after.start = nanos(q.Since)
 		}
@@ -130,10 +150,7 @@ func (s *Store) someRollups(
 	ctx context.Context, q *store.RollupQuery, after rollupPlace, known map[string]string,
 ) (out []sample.Rollup, next *rollupPlace, err error) {
 	f := &filter{}
-	f.add("(start, trace, num) > (?, ?, ?)", after.start, cmp.Or(string(after.trace), ""), after.num)
-	if f.args[1] = after.trace; after.trace == nil {
-		f.args[1] = []byte{}
-	}
+	f.add("(start, trace, num) > (?, ?, ?)", after.start, after.trace, after.num)
 	if !q.Until.IsZero() {
 		f.add("start < ?", nanos(q.Until))
 	}
@@ -142,7 +159,8 @@ func (s *Store) someRollups(
 	}
 	read := 0
 	err = s.db.Read(ctx, func(from database.Querier) error {
-		return scanRollups(ctx, from, f, rollupsAtOnce, known, func(at rollupPlace, r *store.Rollup) error {
+		query := selectRollups + "INDEXED BY rollups_start" + f.String() + " ORDER BY start, trace, num LIMIT ?"
+		return scanRollups(ctx, from, query, append(f.args, rollupsAtOnce), known, func(at rollupPlace, r *store.Rollup) error {
 			read++
 			next = &at
 			if permitted, is := r.In(q.Scope); is && q.Fits(r, &permitted) {
@@ -157,25 +175,27 @@ func (s *Store) someRollups(
 	return out, next, err
 }
 
-// scanRollups calls each with rollups, in their order.
+// selectRollups selects the columns of scanRollups.
+const selectRollups = "SELECT id, trace, num, start, api_group, kind, namespace, name, workload, verb, count, data FROM rollups "
+
+// scanRollups calls each with the rollups that a query selects.
 func scanRollups(
-	ctx context.Context, from database.Querier, f *filter, limit int, known map[string]string,
+	ctx context.Context, from database.Querier, query string, args []any, known map[string]string,
 	each func(rollupPlace, *store.Rollup) error,
 ) error {
 	var id, data []byte
 	var at rollupPlace
 	var one store.Rollup
-	var group, name, heals string
+	var group, name string
 	return database.Scan(
-		ctx, from, "SELECT trace, num, start, api_group, kind, namespace, name, workload, verb, heals, count, data FROM "+
-			"rollups INDEXED BY rollups_start"+f.String()+" ORDER BY start, trace, num LIMIT ?", append(f.args, limit),
+		ctx, from, query, args,
 		[]any{
-			&id, &at.num, &at.start, &group, &one.Kind, &one.Namespace, &name, &one.Workload, &one.Verb, &heals,
-			&one.Count, &data,
+			&at.id, &id, &at.num, &at.start, &group, &one.Kind, &one.Namespace, &name, &one.Workload, &one.Verb, &one.Count,
+			&data,
 		},
 		func() error {
 			r := one
-			r.Trace, r.Start = trace.TraceID(traceID(id)), moment(at.start)
+			r.Trace, r.Start = traceID(id), moment(at.start)
 			r.Object = object.Ref{
 				Kind: object.Kind{Group: group, Kind: one.Kind}, Namespace: one.Namespace, Name: name,
 			}
