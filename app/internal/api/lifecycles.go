@@ -29,8 +29,10 @@ func questionOf(p *params) store.FindQuery {
 }
 
 // whereOf is the condition; nil without one.
-func whereOf(p *params) *questions.Question {
-	const name = "where"
+func whereOf(p *params) *questions.Question { return conditionOf(p, "where") }
+
+// conditionOf is the condition in a parameter; nil without one.
+func conditionOf(p *params, name string) *questions.Question {
 	if !p.given.Has(name) {
 		p.read[name] = true
 		return nil

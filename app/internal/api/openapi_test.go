@@ -53,7 +53,7 @@ func describe(t *testing.T) []byte {
 			return nil
 		},
 	}
-	for _, dir := range []string{"api", "answer", "object", "problem"} {
+	for _, dir := range []string{"api", "answer", "object", "problem", "shift"} {
 		if err := reflector.AddGoComments(
 			"github.com/kube-lifeline/lifeline/app/internal/"+dir,
 			"../"+dir,
@@ -319,6 +319,9 @@ func TestAnswers(t *testing.T) {
 		spantest.Unschedulable(), spantest.Joined(), spantest.Many(200), spantest.Hostile(),
 	}
 	for _, to := range routes {
+		if to.path == "compare" {
+			continue // nothing to compare without parameters: see TestCompareAnswers
+		}
 		schema, err := c.Compile("openapi.json#/components/schemas/" + nameOf(to.body))
 		if err != nil {
 			t.Fatalf("%s: %v", to.path, err)

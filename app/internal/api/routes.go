@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	problems "github.com/kube-lifeline/lifeline/app/internal/problem"
+	"github.com/kube-lifeline/lifeline/app/internal/shift"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
 
@@ -28,9 +29,10 @@ type route struct {
 
 // handlers are the handlers with a state. The others are functions.
 type handlers struct {
-	about  about
-	traces *traces
-	broken *broken
+	about   about
+	traces  *traces
+	broken  *broken
+	learned *learned
 }
 
 var (
@@ -71,6 +73,16 @@ func (h *handlers) routes() []route {
 			groupLifecycles,
 		},
 		{"fields", "The fields of questions", nil, reflect.TypeFor[Fields](), listFields},
+		{
+			"regressions", "What got slower, since when, and what may have caused it",
+			join(ages, []string{"where", "namespace", "workload", "faster", "past"}), reflect.TypeFor[shift.Report](),
+			h.learned.regressions,
+		},
+		{
+			"compare", "Two traces, or two sets of lifecycles, phase by phase",
+			join(ages, []string{"a", "b", "where", "and", "before", "change", "namespace"}, "after"),
+			reflect.TypeFor[Comparison](), h.learned.compare,
+		},
 		{
 			"density", "The number of traces over time", join(filters, nil, "buckets", "where"),
 			reflect.TypeFor[Density](), countTraces,
@@ -144,7 +156,24 @@ var parameters = map[string]parameter{
 	"open":       {format: "boolean", meaning: "only traces that have not ended"},
 	"slowerThan": {format: "string", meaning: "only traces that took at least that long, such as 10s"},
 	"limit":      {format: "integer", meaning: "length of the page, 100 by default", from: 1, to: store.MaxPage},
-	"after":      {format: "string", meaning: "next of the previous page"},
+	"after": {
+		format:  "string",
+		meaning: "next of the previous page; of compare, a time: the second set has no earlier start",
+	},
+	"workload": {format: "string", meaning: "kind and name of a workload, such as Deployment/web"},
+	"faster":   {format: "boolean", meaning: "also what got faster"},
+	"past":     {format: "boolean", meaning: "also what is no longer slower"},
+	"a":        {format: "string", meaning: "the ID of a trace, or its first digits, at least 8"},
+	"b":        {format: "string", meaning: "the same of the trace that a is compared with"},
+	"and":      {format: "string", meaning: "the condition of the second set, as where is that of the first"},
+	"before": {
+		format:  "string",
+		meaning: "a time as in since: the first set has the lifecycles of where with an earlier start",
+	},
+	"change": {
+		format:  "string",
+		meaning: "the ID of a trace, or its first digits: in place of before and after, its start",
+	},
 	"buckets": {
 		format:  "integer",
 		meaning: "number of equal parts of the time, 60 by default",

@@ -3,14 +3,12 @@
 package api
 
 import (
-	"encoding/json"
-	"fmt"
-	"math"
 	"time"
 
 	"github.com/kube-lifeline/lifeline/app/internal/answer"
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
+	"github.com/kube-lifeline/lifeline/app/internal/timestamp"
 )
 
 // Info describes a server, at /api/v1/info.
@@ -302,21 +300,4 @@ type Error struct {
 func (e *Error) Error() string { return e.Message }
 
 // Seconds is a duration that is a number of seconds in JSON.
-type Seconds time.Duration
-
-// MarshalJSON writes the number.
-func (s Seconds) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(s).Seconds()) }
-
-// UnmarshalJSON reads the number, to the nearest nanosecond.
-func (s *Seconds) UnmarshalJSON(data []byte) error {
-	var f float64
-	if err := json.Unmarshal(data, &f); err != nil {
-		return err
-	}
-	ns := math.Round(f * float64(time.Second))
-	if math.Abs(ns) >= math.MaxInt64 {
-		return fmt.Errorf("a duration of %g seconds is too long", f)
-	}
-	*s = Seconds(ns)
-	return nil
-}
+type Seconds = timestamp.Seconds

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kube-lifeline/lifeline/app/internal/object"
 	"github.com/kube-lifeline/lifeline/app/internal/problem"
+	"github.com/kube-lifeline/lifeline/app/internal/shift"
 	"github.com/kube-lifeline/lifeline/app/internal/span"
 )
 
@@ -39,13 +40,15 @@ func (p *Pairs) Bounded(kind, namespace string) (kindLabel, namespaceLabel strin
 // reason. Namespace is empty for objects without one.
 type Labels struct{ Kind, Category, Namespace string }
 
-// Counts counts problems and failed changes by labels. It is safe for concurrent use.
+// Counts counts problems, regressions and failed changes by labels. It is safe for concurrent use.
 type Counts struct {
 	mu sync.Mutex
 	// failed are the failed changes since the start, and known their pairs of a kind and a namespace.
 	failed map[Labels]int64
 	known  Pairs
 	now    *problem.Snapshot
+	// report is the last one; nil without one.
+	report *shift.Report
 }
 
 // Look replaces the problems, and adds the failed changes of finished.
@@ -77,6 +80,32 @@ func (c *Counts) Each(present, failed func(l Labels, n int64)) {
 	}
 	for l, n := range c.failed {
 		failed(l, n)
+	}
+}
+
+// Report replaces the regressions; nil means none.
+func (c *Counts) Report(r *shift.Report) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.report = r
+}
+
+// EachRegression calls add for each count of phases that are slower now. Phase takes the place of the category.
+func (c *Counts) EachRegression(add func(l Labels, n int64)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.report == nil {
+		return
+	}
+	counts := map[Labels]int64{}
+	var known Pairs // the worst first
+	for i := range c.report.Shifts {
+		if s := &c.report.Shifts[i]; !s.Faster && !s.Ended {
+			counts[labels(&known, s.Kind, s.Phase, s.Namespace)]++
+		}
+	}
+	for l, n := range counts {
+		add(l, n)
 	}
 }
 

@@ -48,7 +48,7 @@ type Sender struct {
 	Log   *slog.Logger
 
 	client          http.Client
-	sent            [4]atomic.Int64
+	sent            [6]atomic.Int64
 	refused, failed atomic.Int64
 	// troubled means that the last attempt has failed.
 	troubled atomic.Bool

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -18,6 +19,7 @@ type state struct {
 type savedReceiver struct {
 	Name    string      `json:"name"`
 	Told    []savedTold `json:"told,omitempty"`
+	Slower  []savedSlow `json:"slower,omitempty"`
 	Pending []saved     `json:"pending,omitempty"`
 }
 
@@ -25,6 +27,12 @@ type savedTold struct {
 	saved
 	Present  string `json:"present"`
 	Category string `json:"category"`
+}
+
+type savedSlow struct {
+	saved
+	Series  []string  `json:"series"`
+	Missing time.Time `json:"missing,omitzero"`
 }
 
 // saved is a notice with the fields that its data lacks.
@@ -55,6 +63,11 @@ func (b *Board) State() (data []byte, changed bool, err error) {
 		for _, t := range r.sorted() {
 			one.Told = append(one.Told, savedTold{save(&t.notice), t.present, t.category})
 		}
+		for _, t := range r.slow() {
+			one.Slower = append(one.Slower, savedSlow{
+				save(&t.notice), slices.Sorted(maps.Keys(t.series)), t.missing,
+			})
+		}
 		for _, e := range r.queue.all {
 			one.Pending = append(one.Pending, save(&e.Notice))
 		}
@@ -78,6 +91,10 @@ func (b *Board) restore(data []byte) error {
 		for _, t := range one.Told {
 			n := t.restore()
 			r.told[n.Problem] = &told{notice: n, present: t.Present, category: t.Category}
+		}
+		for _, t := range one.Slower {
+			n := t.restore()
+			r.slower[n.Regression] = &toldSlower{notice: n, series: setOf(t.Series), missing: t.Missing}
 		}
 		for _, p := range one.Pending {
 			r.queue.add(p.restore())

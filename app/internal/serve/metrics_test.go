@@ -27,6 +27,7 @@ import (
 	"github.com/kube-lifeline/lifeline/app/internal/notice"
 	"github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/relation"
+	"github.com/kube-lifeline/lifeline/app/internal/shift"
 	"github.com/kube-lifeline/lifeline/app/internal/source/audit"
 	"github.com/kube-lifeline/lifeline/app/internal/source/otlp"
 	"github.com/kube-lifeline/lifeline/app/internal/source/watch"
@@ -117,6 +118,7 @@ func everyMetric(t *testing.T) *listing {
 	tracker := problem.NewTracker("")
 	tracker.Lacks(&problem.Failing{Category: "image_not_found"}, time.Time{})
 	c.changes.Look(tracker.Snapshot(time.Time{}), []*span.Trace{failed})
+	c.changes.Report(&shift.Report{Shifts: []shift.Shift{{Kind: "Pod", Phase: "pull"}}})
 	c.watch = func() *watchCounts {
 		return &watchCounts{Stats: watch.Stats{Resources: []watch.ResourceStats{{Lists: 1, Errors: one}}}}
 	}
