@@ -83,6 +83,20 @@ func (a *analyst) run(ctx context.Context, args []string) (string, error) {
 			return "", err
 		}
 		run = f
+	case "regressions":
+		r := &ask.Regressions{
+			Options: cli.Options{Streams: streams, Now: now, Output: cli.OutputTable},
+			Server:  cli.Server{URL: a.server, Named: true},
+		}
+		flags := pflag.NewFlagSet("regressions", pflag.ContinueOnError)
+		flags.StringVarP(&r.Namespace, "namespace", "n", "", "")
+		flags.StringVar(&r.Since, "since", "", "")
+		flags.BoolVar(&r.Ended, "ended", false, "")
+		if err := flags.Parse(args[1:]); err != nil {
+			return "", err
+		}
+		r.Name = flags.Arg(0)
+		run = r
 	case "sql":
 		run = &command.SQL{
 			Options:   command.Options{Streams: streams, DataDir: a.dataDir, Now: now},
