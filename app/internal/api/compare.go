@@ -5,6 +5,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"time"
 
@@ -15,6 +16,9 @@ import (
 	problems "github.com/kube-lifeline/lifeline/app/internal/problem"
 	"github.com/kube-lifeline/lifeline/app/internal/store"
 )
+
+// startup is the phase of a Pod from its creation to Ready.
+const startup = "startup"
 
 // maxCompared bounds the lifecycles of one side of a comparison.
 const maxCompared = 100_000
@@ -239,6 +243,10 @@ func setOf(ctx context.Context, access store.Access, q store.FindQuery) (out []s
 			return nil, false, err
 		case len(out) == maxCompared:
 			return out, true, nil
+		}
+		if _, has := one.Phases[startup]; has { // it has other phases within it, and the rows add up
+			one.Phases = maps.Clone(one.Phases)
+			delete(one.Phases, startup)
 		}
 		out = append(out, one)
 	}

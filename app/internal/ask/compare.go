@@ -3,6 +3,7 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -207,11 +208,19 @@ func newestChange(ctx context.Context, server *cli.Session, o object.Ref) (strin
 	if err != nil {
 		return "", fmt.Errorf("cannot look for changes of %s: %w", cli.Argument(o), err)
 	}
+	scaled := ""
 	for _, t := range found.Traces {
-		if of := t.Object; of != nil && of.Kind.Kind == o.Kind.Kind && of.Name == o.Name && t.Heals == "" &&
-			len(t.Edits) > 0 {
+		of := t.Object
+		if of == nil || of.Kind.Kind != o.Kind.Kind || of.Name != o.Name || t.Heals != "" || len(t.Edits) == 0 {
+			continue
+		}
+		if slices.ContainsFunc(t.Edits, func(edit string) bool { return !strings.HasPrefix(edit, "replicas ") }) {
 			return t.TraceID, nil
 		}
+		scaled = cmp.Or(scaled, t.TraceID)
+	}
+	if scaled != "" { // it leaves the Pods as they are
+		return scaled, nil
 	}
 	return "", fmt.Errorf("no change of %s is known: give a time with --before and --after, or a trace with --change",
 		cli.Argument(o))

@@ -207,7 +207,7 @@ func (r *Regressions) block(found *shifts.Report, g *shifts.Group) render.Block 
 		Title: cli.Shown(of.Title(r.Namespace)),
 		Details: []string{
 			cli.Shown(of.Evidence()) + ".",
-			"Since " + r.clock(of.Since) + ". " + cli.Shown(of.Cause(r.Namespace)),
+			strings.TrimSpace("Since " + r.clock(of.Since) + ". " + cli.Shown(of.Cause(r.Namespace))),
 		},
 	}
 	switch {
@@ -221,11 +221,14 @@ func (r *Regressions) block(found *shifts.Report, g *shifts.Group) render.Block 
 	}
 	most := maxNamed
 	if wide {
-		most = len(g.Others)
+		most = len(g.Others) + len(g.Near)
 	}
 	if text := g.Elsewhere(r.Namespace, most); text != "" {
 		b.Details = append(b.Details, fmt.Sprintf("%s with the same cause: %s.",
 			plural(len(g.Others), "further workload"), cli.Shown(text)))
+	}
+	if text := g.Nearby(most); text != "" {
+		b.Details = append(b.Details, "At about the same time, and perhaps the same: "+cli.Shown(text)+".")
 	}
 	if wide {
 		for _, s := range g.All() {
@@ -268,6 +271,9 @@ func (r *Regressions) next(of *shifts.Shift) string {
 	if r.Name != "" {
 		command = "lifeline compare "
 		after = " --before " + of.Since.UTC().Format(time.RFC3339)
+		if of.Change != nil {
+			after = " --change " + of.Change.TraceID[:min(len(of.Change.TraceID), minTrace)]
+		}
 	}
 	command += strings.ToLower(kind) + "/" + name + after
 	if of.Namespace != "" {

@@ -19,12 +19,15 @@ type Group struct {
 	// Also are the other phases of its workload, and Others the leads of other workloads, the worst first. Rest are
 	// the other phases of those.
 	Also, Others, Rest []*Shift
+	// Near are shifts of other attributes in the same phase that began at about the same time: nodes and zones share
+	// their objects, so these may be the same shift.
+	Near []*Shift
 	// Since is the earliest time of all.
 	Since time.Time
 }
 
 // All returns all shifts of the group.
-func (g *Group) All() []*Shift { return slices.Concat([]*Shift{g.Lead}, g.Also, g.Others, g.Rest) }
+func (g *Group) All() []*Shift { return slices.Concat([]*Shift{g.Lead}, g.Also, g.Others, g.Near, g.Rest) }
 
 // startup is the phase that has all others of a Pod before readiness.
 const startup = "startup"
@@ -35,7 +38,11 @@ func Groups(r *Report) []Group {
 	var order []string
 	for i := range r.Shifts {
 		s := &r.Shifts[i]
-		key := fmt.Sprintf("%q %t %t", s.unit(), s.Faster, s.Ended)
+		of := s.unit()
+		if s.Workload != "" { // also its Deployment and its ReplicaSets
+			of = fmt.Sprintf("%q %q %q", s.Cluster, s.Namespace, s.Workload)
+		}
+		key := fmt.Sprintf("%q %t %t", of, s.Faster, s.Ended)
 		if units[key] == nil {
 			order = append(order, key)
 		}
@@ -44,8 +51,7 @@ func Groups(r *Report) []Group {
 	byCause := map[string]*Group{}
 	loss := map[*Group]timestamp.Seconds{}
 	var groups []*Group
-	for _, key := range order {
-		g := unit(units[key])
+	add := func(g *Group) {
 		loss[g] = abs(g.Lead.Effect)
 		causes := causesOf(g.Lead)
 		for _, c := range causes {
@@ -70,15 +76,38 @@ func Groups(r *Report) []Group {
 			groups = append(groups, g)
 		}
 	}
+	for _, key := range order {
+		for rest := units[key]; len(rest) > 0; {
+			var g *Group
+			g, rest = unit(rest)
+			add(g)
+		}
+	}
 	slices.SortStableFunc(groups, func(a, b *Group) int {
 		return cmp.Or(cmp.Compare(loss[b], loss[a]), worse(a.Lead, b.Lead))
 	})
-	out := make([]Group, len(groups))
-	for i, g := range groups {
+	out := make([]Group, 0, len(groups))
+	for _, g := range groups {
 		slices.SortFunc(g.Others, worse)
-		out[i] = *g
+		if i := slices.IndexFunc(out, func(of Group) bool { return of.near(g) }); i >= 0 {
+			out[i].Near = append(append(out[i].Near, g.Lead), g.Others...)
+			out[i].Rest = append(append(out[i].Rest, g.Also...), g.Rest...)
+			continue
+		}
+		out = append(out, *g)
 	}
 	return out
+}
+
+// nearby is the largest distance between the begins of shifts that may be one: a rare value has few samples.
+const nearby = 3 * 24 * time.Hour
+
+// near reports whether the shift of another attribute may be that of g.
+func (g *Group) near(other *Group) bool {
+	a, b := g.Lead, other.Lead
+	distance := b.Since.Sub(a.Since)
+	return a.Attribute != nil && b.Attribute != nil && a.Cluster == b.Cluster && a.Kind == b.Kind && a.Verb == b.Verb &&
+		a.Phase == b.Phase && a.Faster == b.Faster && a.Ended == b.Ended && max(distance, -distance) <= nearby
 }
 
 // join adds the group of another workload with the same cause. The worse one leads, but a series of an attribute goes
@@ -102,24 +131,44 @@ func ahead(a, b *Shift) bool {
 	return worse(a, b) < 0
 }
 
-// unit returns the group of the phases of one workload. The most special phase with at least half of the greatest
-// effect leads: total and startup have the others within them.
-func unit(all []*Shift) *Group {
-	slices.SortFunc(all, worse)
-	lead := 0
-	for i, s := range all {
-		if 2*abs(s.Effect) >= abs(all[0].Effect) && rank(s.Phase) < rank(all[lead].Phase) {
-			lead = i
-		}
-	}
-	g := &Group{Lead: all[lead], Also: slices.Delete(slices.Clone(all), lead, lead+1), Since: all[0].Since}
+// unit returns the first group of the shifts of one workload, and the other shifts. The most special phase with at least
+// half of the greatest effect leads: total and startup have the others within them, and a Deployment has its Pods. The
+// others of the group began at about the same time, or have the same cause.
+func unit(all []*Shift) (g *Group, rest []*Shift) {
+	slices.SortFunc(all, func(a, b *Shift) int { return cmp.Or(cmp.Compare(level(a), level(b)), worse(a, b)) })
+	lead := all[0]
 	for _, s := range all {
-		if s.Since.Before(g.Since) {
-			g.Since = s.Since
+		if level(s) == level(all[0]) && 2*abs(s.Effect) >= abs(all[0].Effect) && rank(s.Phase) < rank(lead.Phase) {
+			lead = s
 		}
 	}
-	return g
+	g = &Group{Lead: lead, Since: lead.Since}
+	causes := causesOf(lead)
+	for _, s := range all {
+		same := slices.ContainsFunc(causesOf(s), func(c string) bool { return slices.Contains(causes, c) })
+		switch distance := s.Since.Sub(lead.Since); {
+		case s == lead:
+		case !same && max(distance, -distance) > nearby:
+			rest = append(rest, s)
+		default:
+			g.Also = append(g.Also, s)
+			if s.Since.Before(g.Since) {
+				g.Since = s.Since
+			}
+		}
+	}
+	return g, rest
 }
+
+// level orders the kinds of a workload: its Pods are within all others.
+func level(s *Shift) int {
+	if s.Kind == podKind {
+		return 0
+	}
+	return 1
+}
+
+const podKind = "Pod"
 
 // rank orders phases by what they contain.
 func rank(phase string) int {

@@ -54,6 +54,19 @@ func TestGroups(t *testing.T) {
 			[]Shift{slower("Deployment/web", "total", 9), slower("Deployment/web", "pull", 2)},
 			[][]string{{"Deployment/web total", "Deployment/web pull"}},
 		},
+		"two causes of one workload": {
+			[]Shift{
+				slower("Deployment/web", "pull", 4, by("x")),
+				slower("Deployment/web", "readiness", 9, func(s *Shift) { s.Since = noon.Add(99 * time.Hour) }),
+			},
+			[][]string{{"Deployment/web readiness"}, {"Deployment/web pull"}},
+		},
+		"a Deployment with its Pods": {
+			[]Shift{
+				slower("Deployment/web", "pull", 4), slower("Deployment/web", "total", 12, func(s *Shift) { s.Kind = "Deployment" }),
+			},
+			[][]string{{"Deployment/web pull", "Deployment/web total"}},
+		},
 		"other causes": {
 			[]Shift{slower("Deployment/a", "pull", 1, with(Value{"image", "a"})), slower("Deployment/b", "pull", 2)},
 			[][]string{{"Deployment/b pull"}, {"Deployment/a pull"}},
@@ -72,6 +85,13 @@ func TestGroups(t *testing.T) {
 		"the node itself leads": {
 			[]Shift{slower("Deployment/a", "pull", 9, with(node)), slower("", "pull", 1, ofNode)},
 			[][]string{{" pull", "Deployment/a pull"}},
+		},
+		"nodes and zones at one time": {
+			[]Shift{
+				slower("", "pull", 9, ofNode), slower("", "pull", 2, func(s *Shift) { s.Attribute = &zone }),
+				slower("", "pull", 1, func(s *Shift) { s.Attribute, s.Since = &Value{"zone", "c"}, noon.Add(99*time.Hour) }),
+			},
+			[][]string{{" pull", " pull"}, {" pull"}},
 		},
 		"an author is no common cause": {
 			[]Shift{slower("Deployment/a", "pull", 1, with(alice)), slower("Deployment/b", "pull", 2, with(alice))},

@@ -31,14 +31,24 @@ func (s *Shift) Of(namespace string) string {
 	}
 	kind, name, is := strings.Cut(s.Workload, "/")
 	switch {
-	case is && kind == s.Kind:
-		return fmt.Sprintf("%s %s: %s%s", kind, within(s.Namespace, name, namespace), s.Phase, after)
 	case is:
-		return fmt.Sprintf("%s %s: %s of its %ss%s", kind, within(s.Namespace, name, namespace), s.Phase, s.Kind, after)
+		return fmt.Sprintf("%s %s: %s", kind, within(s.Namespace, name, namespace), s.part())
 	case s.Namespace != "" && s.Namespace != namespace:
 		return fmt.Sprintf("%ss in %s: %s%s", s.Kind, s.Namespace, s.Phase, after)
 	}
 	return fmt.Sprintf("%ss: %s%s", s.Kind, s.Phase, after)
+}
+
+// part is the phase of a workload: "pull of its Pods".
+func (s *Shift) part() string {
+	text := s.Phase
+	if kind, _, _ := strings.Cut(s.Workload, "/"); kind != s.Kind {
+		text += " of its " + s.Kind + "s"
+	}
+	if s.Verb != "" && s.Verb != "create" {
+		text += " (" + s.Verb + ")"
+	}
+	return text
 }
 
 func within(of, name, namespace string) string {
@@ -101,9 +111,11 @@ func (s *Shift) Cause(namespace string) string {
 		out = append(out, "It began with "+Change(s.Change, namespace)+".")
 	}
 	for i, f := range s.Factors[:min(len(s.Factors), maxFactors)] {
-		out = append(out, f.text(i > 0))
+		if s.Attribute == nil || len(f.Values) != 1 || f.Values[0] != *s.Attribute {
+			out = append(out, f.text(i > 0))
+		}
 	}
-	if s.Change == nil && len(s.Factors) == 0 {
+	if s.Change == nil && len(s.Factors) == 0 && s.Attribute == nil {
 		out = append(out, "No cause found.")
 	}
 	return strings.Join(out, " ")
@@ -196,9 +208,26 @@ func Named(o *object.Ref, namespace string) string {
 func (g *Group) Phases() string {
 	var out []string
 	for _, s := range g.Also {
-		out = append(out, s.Phase+" "+s.lengths())
+		name := s.Phase
+		if s.Kind != g.Lead.Kind || s.Verb != g.Lead.Verb {
+			name = s.part()
+		}
+		out = append(out, name+" "+s.lengths())
 	}
 	return strings.Join(out, ", ")
+}
+
+// Nearby lists the shifts of other attributes at about the same time, at most that many by name. It is empty without
+// any.
+func (g *Group) Nearby(most int) string {
+	var out []string
+	for _, s := range g.Near[:min(len(g.Near), most)] {
+		out = append(out, s.Of("")+" "+s.lengths())
+	}
+	if more := len(g.Near) - len(out); more > 0 {
+		out = append(out, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(out, "; ")
 }
 
 // Elsewhere lists the other workloads of the group, at most that many by name. It is empty without any.
