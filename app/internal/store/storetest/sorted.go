@@ -210,3 +210,36 @@ func testGroupKeys(t *testing.T, reading Reading) {
 		t.Error("the order of a quantile that is not computed gives no error")
 	}
 }
+
+// testGroupPeriods: hours, days and weeks follow the clock of the time zone, also when it changes.
+func testGroupPeriods(t *testing.T, reading Reading) {
+	b := batch(1)
+	h := History{
+		Seed: 3, Start: time.Date(2026, 10, 24, 20, 0, 0, 0, time.UTC), Every: 17 * time.Minute, Pods: 1,
+	}
+	for n := range 40 {
+		b.Finished = append(b.Finished, h.Trace(n))
+	}
+	r, all := reading(t, b), lifecycles(b.Finished)
+	for _, name := range []string{"UTC", "Europe/Berlin", "Asia/Kathmandu", "Australia/Lord_Howe"} {
+		zone, err := time.LoadLocation(name)
+		must(t, err)
+		for _, period := range store.Periods() {
+			q := store.GroupQuery{
+				FindQuery: store.FindQuery{Now: questionTime, Since: h.Start.Add(-time.Hour)}, Zone: zone,
+				By: by(t, string(period)),
+			}
+			g, err := store.NewGrouping(&q)
+			must(t, err)
+			for i := range all {
+				g.Add(&all[i])
+			}
+			got, err := r.Group(t.Context(), q)
+			must(t, err)
+			want := g.Page().Groups
+			if d := gocmp.Diff(want, got.Groups); d != "" || period == store.Hour && len(want) < 11 {
+				t.Errorf("%s in %s: -in memory +got:\n%s", period, name, d)
+			}
+		}
+	}
+}
