@@ -226,7 +226,7 @@ func (p *comparisonText) row(of *api.ComparedRow, sets, wide bool) []string {
 		if l.Count == 0 {
 			return "-", ""
 		}
-		return render.Duration(time.Duration(l.Length)), percent(l.Share)
+		return strings.TrimPrefix(shifts.Signed(l.Length), "+"), percent(l.Share)
 	}
 	a, shareA := cell(&of.A)
 	b, shareB := cell(&of.B)
